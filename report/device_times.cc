@@ -251,12 +251,12 @@ class ActivityPass {
 Status LoadOps(RunDb& db, const CallCounts& calls, RunView& view) {
   XLATRACE_ASSIGN(
       const Table rows,
-      db.Select(
-          "SELECT handle, module_id, module, program_id, op AS instruction, category,"
-          " op_kind, phase, layer, layer_group, op_name, source_file, source_line, self_ns,"
-          " steady_ns, wasted_ns, bound_by, confidence, estimated, mixed,"
-          " compute_utilisation_pct, memory_utilisation_pct, critical_pct, slack_ns FROM op_time"
-          " WHERE op IS NOT NULL"));
+      db.Select("SELECT handle, module_id, module, program_id, op AS instruction, category,"
+                " op_kind, phase, layer, layer_group, op_name, source_file, source_line, self_ns,"
+                " steady_ns, wasted_ns, bound_by, confidence, estimated, mixed,"
+                " compute_utilisation_pct, memory_utilisation_pct, critical_pct, slack_ns, flops,"
+                " occurrences, compute_type FROM op_time"
+                " WHERE op IS NOT NULL"));
   XLATRACE_ASSIGN(const Table modules, db.Select("SELECT module_id, fingerprint FROM module"));
   std::unordered_map<int64_t, std::string> fingerprints;
   for (size_t i = 0; i < modules.rows.size(); ++i) {
@@ -287,6 +287,18 @@ Status LoadOps(RunDb& db, const CallCounts& calls, RunView& view) {
     for (const char* roof : {"compute_utilisation_pct", "memory_utilisation_pct"}) {
       if (rows.IsNull(i, roof)) continue;
       op.peak_pct = std::max(op.peak_pct.value_or(0), rows.Real(i, roof));
+    }
+    if (!rows.IsNull(i, "flops") && rows.Int(i, "occurrences") > 0) {
+      const auto flops = static_cast<double>(rows.Int(i, "flops"));
+      op.flop_per_call = flops / static_cast<double>(rows.Int(i, "occurrences"));
+      op.compute_type = rows.Text(i, "compute_type");
+      if (!rows.IsNull(i, "compute_utilisation_pct")) {
+        op.compute_pct = rows.Real(i, "compute_utilisation_pct");
+      }
+      const double seconds = static_cast<double>(op.run_self_ns) / 1e9;
+      if (op.compute_pct > 0 && seconds > 0) {
+        op.peak_flop_per_s = flops / seconds * 100 / op.compute_pct;
+      }
     }
     if (!rows.IsNull(i, "critical_pct")) op.critical_pct = rows.Real(i, "critical_pct");
     if (!rows.IsNull(i, "slack_ns")) op.slack_ns = rows.Int(i, "slack_ns");

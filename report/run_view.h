@@ -110,6 +110,10 @@ struct OpFigure {
   int64_t run_self_ns = 0;
   std::string confidence;
   std::string bound_by;
+  double flop_per_call = 0;          // 0: not known.
+  std::string compute_type;          // What its arithmetic is measured against: "bf16".
+  double compute_pct = 0;            // Of that peak.
+  double peak_flop_per_s = 0;        // The peak itself; 0: not known.
   std::optional<double> peak_pct;    // Of the roof that bounds it, by bytes or operations.
   std::optional<int64_t> wasted_ns;  // Of the whole run.
   // Of its time in the replayed steps on the critical path, and by how much the rest may grow.

@@ -124,15 +124,17 @@ void NameCauses(const Context& context, Report& report) {
     // Some gaps of a cause are not all that is idle for it.
     if (causes.size() == 1 && 200 * first_ns >= 199 * all[first] &&
         finding.evidence.Rename(kIdleInGaps,
-                                fmt::format("idle, {}, per step", model::InWords(first)))) {
+                                fmt::format("idle, {}, per step", model::InWords(first)), first)) {
       return;
     }
     std::vector<std::pair<model::GapCause, int64_t>> order(causes.begin(), causes.end());
     std::stable_sort(order.begin(), order.end(),
                      [](const auto& a, const auto& b) { return a.second > b.second; });
     for (const auto& [cause, ns] : order) {
-      finding.evidence.Add(fmt::format("of these gaps, {}, per step", model::InWords(cause)),
-                           context.PerStep(ns), "ns");
+      finding.evidence
+          .Add(fmt::format("of these gaps, {}, per step", model::InWords(cause)),
+               context.PerStep(ns), "ns")
+          .OfCause(cause);
     }
   });
 }

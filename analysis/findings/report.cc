@@ -144,10 +144,16 @@ std::string Evidence::Json() const {
   return items_.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
-bool Evidence::Rename(std::string_view from, std::string_view to) {
+Evidence& Evidence::OfCause(model::GapCause cause) {
+  items_.back()["cause"] = model::Text(cause);
+  return *this;
+}
+
+bool Evidence::Rename(std::string_view from, std::string_view to, model::GapCause cause) {
   for (auto& item : items_) {
     if (item["text"].get_ref<const std::string&>() != from) continue;
     item["text"] = to;
+    item["cause"] = model::Text(cause);
     return true;
   }
   return false;

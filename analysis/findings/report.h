@@ -37,8 +37,10 @@ class Evidence {
   // JSON array; bytes of traced programs that are no UTF-8 are replaced.
   std::string Json() const;
   bool empty() const { return items_.empty(); }
-  // Gives whether there was an item of this text.
-  bool Rename(std::string_view from, std::string_view to);
+  // The last item is idle time of this cause: pages lead from it to the gaps.
+  Evidence& OfCause(model::GapCause cause);
+  // The item of this text becomes idle time of one cause. Gives whether there was one.
+  bool Rename(std::string_view from, std::string_view to, model::GapCause cause);
 
  private:
   nlohmann::ordered_json items_ = nlohmann::ordered_json::array();

@@ -3,20 +3,20 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <initializer_list>
-#include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "base/number_format.h"
 #include "report/device_parts.h"
+#include "report/first_screen.h"
+#include "report/headline.h"
 #include "report/html/html_parts.h"
 #include "report/op_fold.h"
 #include "report/shown_words.h"
+#include "report/word_tables.h"
 
 namespace xlatrace::report {
 namespace {
@@ -27,78 +27,17 @@ constexpr size_t kLargestOps = 5;
 constexpr size_t kStepBars = 12;
 constexpr double kLabelShare = 0.045;  // Narrower parts of the bar carry no label.
 
-size_t Characters(std::string_view text) {
-  return static_cast<size_t>(
-      std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
-}
-
-// Where a headline of 20 to 88 characters can end: piece and byte. The first mark of these, or the
-// last; none in code.
-std::optional<std::pair<size_t, size_t>> CutOf(const Sentence& sentence,
-                                               std::initializer_list<std::string_view> marks,
-                                               bool last) {
-  std::optional<std::pair<size_t, size_t>> found;
-  size_t before = 0;
-  for (size_t i = 0; i < sentence.size(); ++i) {
-    const std::string_view text = sentence[i].text;
-    for (size_t at = 0; at < text.size() && !sentence[i].code; ++at) {
-      const bool is_mark = std::any_of(marks.begin(), marks.end(), [&](std::string_view mark) {
-        return text.substr(at, mark.size()) == mark;
-      });
-      const size_t length = before + Characters(text.substr(0, at));
-      if (!is_mark || length < 20 || length > 88) continue;
-      if (!last) return std::pair(i, at);
-      found = std::pair(i, at);
-    }
-    before += Characters(text);
-  }
-  return found;
-}
-
-// "What is slow: names and figures" as two lines: names stand on one of their own. As splitSentence
-// in ui/src/pages/verdict.tsx, which shows the same words.
-std::pair<Sentence, Sentence> SplitSentence(const Sentence& sentence) {
-  size_t whole = 0;
-  for (const Piece& piece : sentence) whole += Characters(piece.text);
-  auto cut = CutOf(sentence, {": ", ". "}, false);
-  if (!cut && whole > 92) cut = CutOf(sentence, {", "}, true);
-  if (!cut) return {sentence, {}};
-  const auto [i, at] = *cut;
-  const std::string& text = sentence[i].text;
-  Sentence first(sentence.begin(), sentence.begin() + static_cast<std::ptrdiff_t>(i));
-  first.push_back({text.substr(0, at) + "."});
-  Sentence second;
-  if (at + 2 < text.size()) second.push_back({text.substr(at + 2)});
-  second.insert(second.end(), sentence.begin() + static_cast<std::ptrdiff_t>(i) + 1,
-                sentence.end());
-  // It is a sentence of its own; code and names such as input_scatter_fusion stay as they are.
-  if (!second.empty() && !second[0].code) {
-    std::string& words = second[0].text;
-    const size_t end = words.find_first_not_of("abcdefghijklmnopqrstuvwxyz");
-    if (end > 0 && !words.empty() &&
-        (end == words.npos || words.find_first_of(" ,;", end) == end)) {
-      words[0] = static_cast<char>(words[0] - 'a' + 'A');
-    }
-  }
-  return {std::move(first), std::move(second)};
-}
-
 class VerdictSection {
  public:
   VerdictSection(HtmlWriter& html, const RunView& view, const Verdict& verdict)
       : html_(html), view_(view), verdict_(verdict), figures_(view) {}
 
   void Write() {
-    const auto [headline, names] = SplitSentence(verdict_.sentence);
+    const auto [headline, reason] = HeadlineOf(view_, verdict_);
     html_.Raw("<section id=\"verdict\" class=\"verdict\"><div><h1>");
     WriteSentence(html_, headline);
     html_.Raw("</h1>\n<p class=\"lede\">");
-    WriteSentence(html_, names);
-    // The first action stands below; what the sentence names is the reason.
-    if (names.empty() || view_.findings.empty()) {
-      if (!names.empty()) html_.Raw(" ");
-      WriteSentence(html_, verdict_.lede);
-    }
+    WriteSentence(html_, reason);
     html_.Raw("</p>\n");
     Job();
     if (view_.run_coverage.activities > 0) {
@@ -123,74 +62,15 @@ class VerdictSection {
     }
   }
 
-  void Fact(std::string_view name, const std::string& value, const std::string& note) {
-    html_.Raw("<div><dt>").Text(name).Raw("</dt><dd>").Text(value);
-    html_.Raw("<small>").Text(note).Raw("</small></dd></div>");
-  }
-
   int64_t Part(StepPart part) const { return view_.step_parts[static_cast<size_t>(part)]; }
 
   void Facts() {
     html_.Raw("<dl class=\"five\">");
-    view_.basis.steady ? StepFacts() : RunFacts();
-    const Coverage& coverage = view_.coverage;
-    Fact(
-        "Attributed", AttributedPercent(coverage) + "%",
-        fmt::format("of device time; {}% exact", Percent(static_cast<double>(coverage.exact_ns),
-                                                         static_cast<double>(coverage.device_ns))));
+    for (const Fact& fact : FirstFacts(view_)) {
+      html_.Raw("<div><dt>").Text(fact.label).Raw("</dt><dd>").Text(fact.value);
+      html_.Raw("<small>").Text(fact.note).Raw("</small></dd></div>");
+    }
     html_.Raw("</dl>\n");
-  }
-
-  void StepFacts() {
-    const StepsFigure& steps = view_.steps;
-    Fact(
-        "Step", HtmlDuration(static_cast<double>(steps.mean_ns)),
-        steps.steady_count == 1
-            ? "one steady step"
-            : fmt::format(
-                  "mean of {} steps, {} to {}", Thousands(steps.steady_count),
-                  InUnitOf(static_cast<double>(steps.min_ns), static_cast<double>(steps.mean_ns)),
-                  InUnitOf(static_cast<double>(steps.max_ns), static_cast<double>(steps.mean_ns))));
-    const int64_t idle = Part(StepPart::kIdle);
-    int64_t longest = 0;
-    for (const GapFigure& gap : view_.gaps) longest = std::max(longest, gap.longest_ns);
-    std::string note = fmt::format("idle {}", figures_.Long(idle));
-    if (longest > 0) {
-      note += fmt::format(", longest gap {}", HtmlDuration(static_cast<double>(longest)));
-    }
-    Fact("Device busy",
-         Percent(static_cast<double>(steps.busy_ns), static_cast<double>(steps.wall_ns)) + "%",
-         note);
-    const int64_t forward = Part(StepPart::kForward);
-    const int64_t backward = Part(StepPart::kBackward) + Part(StepPart::kRecompute);
-    if (forward > 0 && backward > 0) {
-      Fact("Backward / forward",
-           Significant(static_cast<double>(backward) / static_cast<double>(forward)) + "\u00d7",
-           Part(StepPart::kRecompute) > 0
-               ? fmt::format("with {} recompute", figures_.Long(Part(StepPart::kRecompute)))
-               : "wall time of the step's parts");
-    } else if (!view_.kinds.empty()) {
-      Fact("Largest kind of work", KindWords(view_.kinds[0].name),
-           figures_.Pct(view_.kinds[0].ns) + "% of device time");
-    }
-    if (Part(StepPart::kExposedCollective) > 0) {
-      Fact("Exposed collectives", figures_.Long(Part(StepPart::kExposedCollective)),
-           "nothing computes meanwhile");
-    } else {
-      Fact("Device time", figures_.Long(view_.coverage.device_ns),
-           Significant(view_.PerStep(view_.coverage.activities)) + " activities per step");
-    }
-  }
-
-  void RunFacts() {
-    Fact("Device time", figures_.Long(view_.coverage.device_ns), "whole run, all devices");
-    const auto steps = static_cast<int64_t>(view_.steps.all.size());
-    Fact("Steps", Thousands(steps), "none of them steady");
-    Fact("Activities", Thousands(view_.coverage.activities), "launches, ops, copies");
-    if (!view_.kinds.empty()) {
-      Fact("Largest kind of work", KindWords(view_.kinds[0].name),
-           figures_.Pct(view_.kinds[0].ns) + "% of device time");
-    }
   }
 
   // Wall time of a step by part; without steady steps, device time by phase.
@@ -302,7 +182,8 @@ class VerdictSection {
            {&finding.where_layer, &finding.where_source, &finding.where_op}) {
         if (!where->empty()) html_.Raw("<span>").Text(*where).Raw("</span>");
       }
-      if (!finding.basis.empty()) html_.Raw("<span>").Text(finding.basis).Raw("</span>");
+      if (!finding.basis.empty())
+        html_.Raw("<span>").Text(BasisWords(finding.basis)).Raw("</span>");
       html_.Raw("</div></div><div class=\"save\">");
       if (finding.saves_high_ns) {
         const auto saves = static_cast<double>(*finding.saves_high_ns);

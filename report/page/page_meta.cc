@@ -2,13 +2,18 @@
 
 #include <string>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/number_format.h"
 #include "report/device_parts.h"
+#include "report/first_screen.h"
+#include "report/headline.h"
 #include "report/page/page_context.h"
 #include "report/safe_text.h"
 #include "report/shown_words.h"
 #include "report/verdict.h"
+#include "report/word_tables.h"
 
 namespace xlatrace::report {
 namespace {
@@ -49,7 +54,8 @@ Json EvidenceJson(const std::string& text) {
   for (const Json& entry : stored) {
     if (!entry.is_object() || !ScalarOrNull(entry, "text").is_string()) continue;
     Json one;
-    for (const char* key : {"text", "value", "unit", "handle"}) one[key] = ScalarOrNull(entry, key);
+    for (const char* key : {"text", "value", "unit", "handle", "cause"})
+      one[key] = ScalarOrNull(entry, key);
     // The ops that a sum adds up: handles are ours, but the file may not be.
     if (entry.contains("handles") && entry["handles"].is_array()) {
       for (const Json& handle : entry["handles"]) {
@@ -102,11 +108,43 @@ Status LoadFindingsMeta(PageContext& page) {
   return {};
 }
 
+// "4 × H100"; what has no name is at least counted: "2 GPUs".
+std::string DeviceWords(const RunView& view) {
+  std::string text;
+  for (const DeviceFigure& device : view.devices) {
+    if (!text.empty()) text += ", ";
+    if (device.worked > 0 && device.worked < device.count) {
+      text += fmt::format("{} of ", Thousands(device.worked));
+    }
+    if (device.name.empty()) {
+      text += fmt::format("{} {}{}", Thousands(device.count), KindOfDevice(device.kind),
+                          device.count == 1 ? "" : "s");
+    } else {
+      text += device.count > 1 ? fmt::format("{} \u00d7 {}", Thousands(device.count), device.name)
+                               : device.name;
+    }
+  }
+  return text;
+}
+
+Json FactsMeta(const RunView& view) {
+  Json facts = Json::array();
+  if (view.run_coverage.activities == 0) return facts;
+  for (const Fact& fact : FirstFacts(view)) {
+    facts.push_back({{"id", fact.id},
+                     {"label", fact.label},
+                     {"value", fact.value},
+                     {"note", fact.note},
+                     {"ns", fact.ns ? Json(*fact.ns) : Json()}});
+  }
+  return facts;
+}
+
 Json RunMeta(const RunView& view) {
   return {{"path", SafeOrNull(view.path)},       {"title", SafeOrNull(view.title)},
           {"command", SafeOrNull(view.command)}, {"framework", SafeOrNull(view.framework)},
           {"source", SafeOrNull(view.source)},   {"granularity", SafeOrNull(view.granularity)},
-          {"date", SafeOrNull(view.date)},       {"device_text", SafeOrNull(view.DeviceText())},
+          {"date", SafeOrNull(view.date)},       {"device_text", SafeOrNull(DeviceWords(view))},
           {"fake_gpu", view.OnFakeGpu()},        {"partial", view.IsPartial()}};
 }
 
@@ -151,6 +189,7 @@ Json CoverageMeta(const Coverage& coverage) {
 Json PageMeta(const PageContext& page) {
   const RunView& view = page.view;
   const Verdict verdict = MakeVerdict(view);
+  const Headline headline = HeadlineOf(view, verdict);
   Json run = RunMeta(view);
   const ModuleFigure* main = view.MainModule();
   run["main_module"] = main == nullptr ? Json() : Json(page.modules.at(main->module_id));
@@ -161,10 +200,13 @@ Json PageMeta(const PageContext& page) {
             {"basis", BasisMeta(view)},
             {"coverage", CoverageMeta(view.coverage)},
             {"phases", Json::array()},
+            {"facts", FactsMeta(view)},
             {"verdict",
              {{"given", verdict.given},
               {"sentence", SentenceJson(verdict.sentence)},
               {"lede", SentenceJson(verdict.lede)},
+              {"headline", SentenceJson(headline.first)},
+              {"reason", SentenceJson(headline.second)},
               {"op", SafeOrNull(verdict.op_handle)},
               {"not_known", SentencesJson(verdict.not_known)}}},
             {"lost", view.lost},

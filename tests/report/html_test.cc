@@ -137,7 +137,7 @@ TEST(HtmlTest, IsWellFormedAndEveryLinkHasItsTarget) {
 
 TEST(HtmlTest, ShowsTheFiguresOfTheRun) {
   const std::string page = Page(TransformerRun());
-  EXPECT_THAT(page, HasSubstr("Backward is 55% of the step (14.6 of 26.3 ms)."));
+  EXPECT_THAT(page, HasSubstr("Backward is 55.5% of the step (14.6 of 26.3 ms)."));
   EXPECT_THAT(page, HasSubstr("attributed 99.3%"));
   EXPECT_THAT(page, HasSubstr("<b>B&nbsp; 14.6</b>"));
   EXPECT_THAT(page, HasSubstr("embeddings.py:84"));

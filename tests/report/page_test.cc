@@ -69,7 +69,7 @@ TEST_F(PageTest, HoldsTheRunsFigures) {
   EXPECT_EQ(meta["launches"]["how"], "all");
   EXPECT_EQ(meta["launches"]["in_page"], view->run_coverage.activities);
   EXPECT_THAT(meta["verdict"]["sentence"][0]["text"].get<std::string>(),
-              testing::StartsWith("Backward is 55% of the step (14.6 of 26.3 ms)."));
+              testing::StartsWith("Backward is 55.5% of the step (14.6 of 26.3 ms)."));
   EXPECT_TRUE(meta["base"].is_null());
   const Json& tables = index["tables"];
   EXPECT_EQ(tables["launches"]["rows"], view->run_coverage.activities);
@@ -77,6 +77,26 @@ TEST_F(PageTest, HoldsTheRunsFigures) {
   EXPECT_EQ(tables["streams"]["rows"].get<int64_t>() > 0, true);
   EXPECT_GE(tables["ops"]["rows"].get<size_t>(), view->ops.size());
   for (const Json& block : index["blocks"]) EXPECT_GT(block["bytes"].get<int64_t>(), 0);
+}
+
+// Made once: what readers without scripts see is what the app shows.
+TEST_F(PageTest, TheFirstScreenIsInTheDataAsTheStaticPartHasIt) {
+  store::RunDb db = Open(TransformerRun(), "run.db");
+  const std::string page = Write(db);
+  const Json meta = Index(page)["meta"];
+  ASSERT_GE(meta["facts"].size(), 4u);
+  for (const Json& fact : meta["facts"]) {
+    const std::string shown = "<dt>" + fact["label"].get<std::string>() + "</dt><dd>" +
+                              fact["value"].get<std::string>() + "<small>" +
+                              fact["note"].get<std::string>() + "</small>";
+    EXPECT_THAT(page, testing::HasSubstr(shown));
+  }
+  EXPECT_EQ(meta["facts"][0]["id"], "step");
+  EXPECT_EQ(meta["facts"][0]["ns"], meta["basis"]["mean_ns"]);
+  EXPECT_EQ(meta["verdict"]["headline"][0]["text"],
+            "Backward is 55.5% of the step (14.6 of 26.3 ms).");
+  EXPECT_THAT(page,
+              testing::HasSubstr("<h1>Backward is 55.5% of the step (14.6 of 26.3 ms).</h1>"));
 }
 
 TEST_F(PageTest, ThinsTheTimelineOnly) {

@@ -14,7 +14,7 @@ import type { Report } from './data/report';
 import { computeView, type View } from './data/view';
 import { completions, type Offer } from './data/filter_values';
 import { getTerm, parseQuery, removeTerm, setTerm, toggleValue } from './filter';
-import { duration, ms, percent, plural, spelledDevices } from './format';
+import { duration, ms, percent, plural } from './format';
 import { ComparePage } from './pages/compare';
 import { GraphPage } from './pages/graph';
 import { IdlePage } from './pages/idle';
@@ -63,7 +63,7 @@ function Facts({ report, onHelp }: { report: Report; onHelp: () => void }): VNod
     <div class="facts">
       <span class="logo">xla<i>trace</i></span>
       <span class="trunc" title={run.command ?? run.path}><b>{run.title}</b></span>
-      {run.device_text && <><span class="sep" /><span class="trunc" title={run.device_text}>{spelledDevices(run.device_text)}</span></>}
+      {run.device_text && <><span class="sep" /><span class="trunc" title={run.device_text}>{run.device_text}</span></>}
       {main && <><span class="sep" /><span class="mono trunc">{main.name}</span></>}
       {basis.steady && <><span class="sep" /><span>{from === to ? `step ${from}` : `steps ${from}–${to}`}{basis.steps_recorded > 1 && <span class="dim"> of {basis.steps_recorded}</span>}</span></>}
       {(run.date || run.source) && <><span class="sep opt" /><span class="dim opt trunc">{[SOURCE_WORDS[run.source ?? ''] ?? run.source, run.date].filter(Boolean).join(', ')}</span></>}

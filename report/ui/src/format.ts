@@ -171,7 +171,3 @@ export function shortPath(path: string, width = 34): string {
   }
   return `${head}/…/${last}`;
 }
-
-/** "4 × H100"; what has no name is at least counted: "2 GPUs". */
-export const spelledDevices = (text: string): string =>
-  text.replace(/(\d+) x (gpu|tpu|cpu)\b/g, (_, n: string, kind: string) => `${n} ${kind.toUpperCase()}s`).replace(/^(gpu|tpu|cpu)$/, (kind) => `1 ${kind.toUpperCase()}`).replace(/(\d+) x /g, '$1 × ');

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { toldApart, topLevel } from '../src/data/kernel_names';
 import { ownFirst } from '../src/components/inspector';
-import { splitSentence } from '../src/pages/verdict';
 import { msText } from '../src/format';
 
 describe('kernels of one name', () => {
@@ -27,24 +26,7 @@ describe('a stack', () => {
   });
 });
 
-describe('the verdict', () => {
-  it('is one line, and names stand on the second', () => {
-    const t = (text: string) => ({ text, code: false });
-    const [head, names] = splitSentence([t('The gradient is 41% of the step: '), { text: 'scatter', code: true }, t(' takes 50 ms.')]);
-    expect(head.map((p) => p.text).join('')).toBe('The gradient is 41% of the step.');
-    expect(names.map((p) => p.text).join('')).toBe('scatter takes 50 ms.');
-    // Words begin as a sentence does; a name in code stays as it is.
-    for (const [second, shown] of [['the gradient takes 50 ms.', 'The gradient takes 50 ms.'], ['input_scatter_fusion and 3 others.', undefined], ['scatter.5 and another one.', undefined], ['fusion9, twice.', undefined], ['50 ms.', undefined]] as const) {
-      expect(splitSentence([t(`Of the step 41% is one of its ops: ${second}`)])[1]).toEqual([t(shown ?? second)]);
-    }
-    const whole = [t('No verdict: 1 step was recorded.')];
-    expect(splitSentence(whole)).toEqual([whole, []]);
-    const lines = (text: string) => splitSentence([t(text)]).map((l) => l.map((p) => p.text).join(''));
-    expect(lines('Backward is 53% of the step (12.5 of 23.6 ms). Its largest op is 5.3% of it.')).toEqual(['Backward is 53% of the step (12.5 of 23.6 ms).', 'Its largest op is 5.3% of it.']);
-    // No mark in reach: at the last comma, where the line would be too long.
-    expect(lines('Op by op: 55 calls of 11 separately compiled programs, each its own pass over memory (99% of device time).')).toEqual(['Op by op: 55 calls of 11 separately compiled programs.', 'Each its own pass over memory (99% of device time).']);
-    expect(lines('Op by op: 55 calls of 11 programs, each its own pass.')[1]).toBe('');
-  });
+describe('a column in words', () => {
   it('says minutes as people do', () => {
     expect(msText(560e9)).toBe('9 min 20 s');
     expect(msText(50.8e6)).toBe('50.8 ms');

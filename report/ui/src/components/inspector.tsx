@@ -9,12 +9,12 @@ import { CopyMenu } from './table';
 import { BaseFact, compared } from './base';
 import { hloOf, hloText, lineOf } from '../data/hlo';
 import { loadLaunches } from '../data/launches';
-import { atMost } from '../data/report';
+import { atMost, handlesOf } from '../data/report';
 import type { Entity, EvidenceItem, Finding, Report } from '../data/report';
 import { launchesOf, statsOf } from '../data/stats';
 import { addTerm, termText } from '../filter';
 import { count, bytes, duration, flop, inUnit, ms, msText, peakPercent, percent, plural, significant, thousands } from '../format';
-import { EVIDENCE_WORDS, hueOf, kindWords, PHASES, REASON_WORDS } from '../phases';
+import { basisWords, EVIDENCE_WORDS, hueOf, kindWords, limiterWords, PHASES, REASON_WORDS } from '../phases';
 import { getState, go } from '../state';
 import { Command, copyText, Handle, Letter, Linked, Link, Meter, SourceChip, useLoad } from './bits';
 
@@ -265,10 +265,7 @@ function highlight(text: string): ComponentChildren[] {
 
 function FindingsOf({ handle }: { handle: string }): VNode | null {
   const { report } = useCtx();
-  const cites = (f: Finding): boolean =>
-    handle !== '' && ((f.where_op?.split(/[\s,]+/).includes(handle) ?? false) || f.evidence.some((e) => e.handle === handle) ||
-      new RegExp(`\\b${handle}\\b`).test(f.title));
-  const list = report.meta.findings.filter(cites);
+  const list = handle === '' ? [] : report.meta.findings.filter((f) => handlesOf(report, f).includes(handle));
   if (list.length === 0) return null;
   return (
     <Section title="Findings">
@@ -329,7 +326,7 @@ function OpBody({ op }: { op: number }): VNode {
           <h3>Occupancy</h3>
           {occSite !== undefined
             ? <>
-                <p class="sm"><Meter pct={sites.occupancy[occSite]!} /> {significant(sites.occupancy[occSite]!)}%, limited by {sites.limiter[occSite]!.replace(/_/g, ' ') || 'nothing'}</p>
+                <p class="sm"><Meter pct={sites.occupancy[occSite]!} /> {significant(sites.occupancy[occSite]!)}%, limited by {limiterWords(sites.limiter[occSite]!) || 'nothing'}</p>
                 <dl class="kv">
                   <dt>block</dt><dd>{thousands(sites.block.reduce((a, b) => a * (b[occSite]! || 1), 1))} threads</dd>
                   <dt>registers</dt><dd>{sites.regs[occSite]! > 0 ? sites.regs[occSite] : '–'}</dd>
@@ -512,7 +509,7 @@ function FindingBody({ row }: { row: number }): VNode {
         <div><b>{f.saves_high_ns_per_step !== null ? `${atMost(f)}${ms(f.saves_high_ns_per_step)}` : '–'}</b>{report.perStep} saved</div>
         <div><b>{f.saves_low_ns_per_step !== null ? `≥ ${ms(f.saves_low_ns_per_step)}` : '–'}</b>at least</div>
         <div><b>{f.confidence ?? '–'}</b>sure</div>
-        <div><b>{f.basis?.replace(/_/g, ' ') ?? '–'}</b>basis</div>
+        <div><b>{f.basis ? basisWords(f.basis) : '–'}</b>basis</div>
       </section>
       <Section title="Evidence"><FindingEvidence f={f} /></Section>
       {f.action && <Section title="Do"><p class="sm"><Linked text={f.action} /></p></Section>}

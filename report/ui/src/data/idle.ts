@@ -1,7 +1,6 @@
 // Idle time as every page gives it: of the step's parts, and of gaps by their cause.
 
 import { PARTS, type Part } from '../phases';
-import { CAUSE_WORDS } from '../words';
 import type { Finding, Report } from './report';
 
 export interface Cause { cause: string; ns: number; count: number; longest: number }
@@ -39,8 +38,5 @@ export function idleOf(report: Of): Idle {
   return { ns, inGaps, shorter: ns - inGaps, count: causes.reduce((a, c) => a + c.count, 0), causes };
 }
 
-/** The causes whose gaps a finding claims: its evidence gives their parts by these words. */
-export function causesOfFinding(f: Pick<Finding, 'evidence'>): string[] {
-  return Object.keys(CAUSE_WORDS).filter((cause) =>
-    f.evidence.some((e) => /^(idle|of these gaps), /.test(e.text) && e.text.split(', ')[1] === CAUSE_WORDS[cause]));
-}
+/** The causes whose gaps a finding claims. */
+export const causesOfFinding = (f: Pick<Finding, 'evidence'>): string[] => [...new Set(f.evidence.flatMap((e) => e.cause ?? []))];

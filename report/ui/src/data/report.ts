@@ -8,7 +8,7 @@ import { hueOf, type Hue, PHASES } from '../phases';
 
 export interface Piece { text: string; code?: boolean }
 export type Sentence = Piece[];
-export interface EvidenceItem { text: string; value?: number | string | null; unit?: string | null; handle?: string | null; handles?: string[] }
+export interface EvidenceItem { text: string; value?: number | string | null; unit?: string | null; handle?: string | null; handles?: string[]; cause?: string | null }
 export interface Finding {
   handle: string; id: string; title: string;
   saves_low_ns_per_step: number | null; saves_high_ns_per_step: number | null;
@@ -45,7 +45,9 @@ export interface Meta {
   tool_version: string;
   run: RunMeta; basis: BasisMeta; coverage: CoverageMeta;
   device_parts: { part: Hue; words: string; ns: number }[];
-  verdict: { given: boolean; sentence: Sentence; lede: Sentence; op: string | null; not_known: Sentence[] };
+  /** The first screen's figures; `ns`: what the value is made of. */
+  facts: { id: string; label: string; value: string; note: string; ns: number | null }[];
+  verdict: { given: boolean; sentence: Sentence; lede: Sentence; headline: Sentence; reason: Sentence; op: string | null; not_known: Sentence[] };
   ruled_out?: { id: string; verdict: string; text: string; evidence: EvidenceItem[] }[];
   findings: Finding[];
   /** The recorded steps, replayed; absent in pages of an older program, null without steps. */
@@ -457,6 +459,14 @@ export class Report {
     const e = this.entity(handle);
     return e?.type === 'op' ? e.row : -1;
   };
+}
+
+/** What a finding speaks of: the handles of its evidence, else its op. */
+export function handlesOf(report: Report, f: Finding): string[] {
+  const cited = new Set(f.evidence.flatMap((e) => [e.handle ?? '', ...(e.handles ?? [])]));
+  cited.delete('');
+  const op = f.where_op ? report.ops.name.indexOf(f.where_op) : -1;
+  return cited.size === 0 && op >= 0 ? [report.ops.handle[op]!] : [...cited];
 }
 
 const FORMAT_MAJOR = 1;

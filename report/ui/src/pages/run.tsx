@@ -6,7 +6,7 @@ import { Handle, Linked } from '../components/bits';
 import { type Column, CopyMenu, DataTable, type Line, type TableProps } from '../components/table';
 import { useCtx } from '../ctx';
 import type { ModuleRow, Report } from '../data/report';
-import { baseName, byteRate, bytes, duration, flop, flopRate, ms, percent, plural, significant, spelledDevices, thousands, typeset } from '../format';
+import { baseName, byteRate, bytes, duration, flop, flopRate, ms, percent, plural, significant, thousands, typeset } from '../format';
 import { EVIDENCE_WORDS, MEMORY_WORDS, REASON_WORDS } from '../phases';
 import { texts } from '../texts';
 import { go } from '../state';
@@ -203,7 +203,7 @@ function Environment({ report }: { report: Report }): VNode {
         <dl class="kv">
           {run.command && <><dt>command</dt><dd class="mono" title={run.command}>{shortPaths(run.command)}</dd></>}
           {run.date && <><dt>recorded</dt><dd>{run.date}, {duration(run.end_ns - run.start_ns)} of device work</dd></>}
-          {run.device_text && <><dt>devices</dt><dd>{spelledDevices(run.device_text)}{d && d.computeCapability && `, sm_${d.computeCapability.replace('.', '')}`}{d && d.sms > 0 && `, ${d.sms} SMs`}</dd></>}
+          {run.device_text && <><dt>devices</dt><dd>{run.device_text}{d && d.computeCapability && `, sm_${d.computeCapability.replace('.', '')}`}{d && d.sms > 0 && `, ${d.sms} SMs`}</dd></>}
           {d && d.bandwidth > 0 && <><dt>memory</dt><dd>{d.memory > 0 && `${bytes(d.memory)} each, `}{byteRate(d.bandwidth)}</dd></>}
           {d && d.clockHz > 0 && <><dt>clock</dt><dd>{significant(d.clockHz / 1e6)} MHz at most; not sampled</dd></>}
           {d && Object.keys(d.peaks).length > 0 && <><dt>peaks</dt><dd>{Object.entries(d.peaks).map(([k, v]) => `${k} ${flopRate(v)}`).join(', ')}</dd></>}

@@ -2,81 +2,26 @@
 
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
-import { CellBar, Command, Handle, Letter, Link, Linked, Phase, SourceChip, Words, scopeText, useWidth } from '../components/bits';
-import { evidenceText, FindingEvidence } from '../components/inspector';
+import { CellBar, Command, Handle, Letter, Link, Linked, Mid, Phase, SourceChip, Words, scopeText, useWidth } from '../components/bits';
+import { FindingEvidence } from '../components/inspector';
 import { BaseVerdict } from '../components/base';
 import { CopyMenu } from '../components/table';
-import { causesOfFinding, idleOf, partSums } from '../data/idle';
+import { causesOfFinding, partSums } from '../data/idle';
 import { useCtx } from '../ctx';
-import { gpuOf, peakFor } from '../data/hardware';
 import { kernelRows, opGroups } from '../data/oprows';
-import { atMost } from '../data/report';
-import type { Entity, EvidenceItem, Finding, Report, Sentence } from '../data/report';
+import { atMost, handlesOf } from '../data/report';
+import type { Entity, EvidenceItem, Finding, Report } from '../data/report';
 import { niceStep } from '../data/stats';
 import type { View } from '../data/view';
 import { go, hasPage } from '../state';
-import { baseName, count, flopRate, gapCount, ms, msText, percent, plural, significant, thousands, us } from '../format';
-import { dict, type Hue, LETTER, PART_HUE, PART_WORDS, PARTS, type Part, PHASES } from '../phases';
+import { baseName, count, inUnit, ms, msText, percent, plural, significant, thousands, us } from '../format';
+import { basisWords, dict, type Hue, LETTER, PART_HUE, PART_WORDS, PARTS, type Part, reasonWords } from '../phases';
 
 interface Bar { part: Part; ns: number }
 
-function phaseSums(report: Report): Map<string, number> {
-  const out = new Map<string, number>();
-  const { shares } = report;
-  for (let s = 0; s < shares.n; ++s) {
-    const p = PHASES[shares.phase[s]!]!;
-    out.set(p, (out.get(p) ?? 0) + shares.ns[s]!);
-  }
-  return out;
-}
-
-function Fact({ label, value, more, testid, raw }: { label: string; value: string; more: string; testid?: string; raw?: number }): VNode {
-  return <div data-testid={testid} data-value={raw}><dt>{label}</dt><dd>{value}<small>{more}</small></dd></div>;
-}
-
-function Facts({ report, bars }: { report: Report; bars: Bar[] }): VNode {
-  const { basis, coverage } = report.meta;
-  const d = report.divisor;
-  const part = (p: Part): number => bars.find((b) => b.part === p)?.ns ?? 0;
-  const phases = phaseSums(report);
-  // Of the step bar, as in the static part; without steady steps, of device time.
-  const time = (p: Part): number => (bars.length > 0 ? part(p) : (phases.get(p) ?? 0));
-  const fwd = time('forward'), bwd = time('backward') + time('recompute');
-  const labelled = coverage.exact_ns + coverage.inferred_ns;
-  const whole = labelled + coverage.none_ns;
-  const device = gpuOf(report, '');
-  // FLOP of the basis over its wall time, against the peak of the type that most work has.
-  let work = 0;
-  const byType = new Map<string, number>();
-  const { ops } = report;
-  for (let r = 0; r < ops.n; ++r) {
-    const f = ops.flops[r]! * ops.calls[r]!;
-    if (!(f > 0)) continue;
-    work += f;
-    if (ops.kind[r] === 'gemm' || ops.kind[r] === 'convolution' || ops.kind[r] === 'attention') byType.set(ops.dtype[r]!, (byType.get(ops.dtype[r]!) ?? 0) + f);
-  }
-  const type = [...byType].sort((a, b) => b[1] - a[1])[0]?.[0] ?? '';
-  const peak = device && type !== '' ? peakFor(device, type, 'gemm') : undefined;
-  const rate = basis.steady && basis.wall_ns > 0 ? work / (basis.wall_ns / 1e9) : 0;
-  const idle = part('idle');
-  // Of all gaps, not of the longest that the file holds one by one; per step, as the idle time is.
-  const all = idleOf(report), gaps = all.count / d;
-  const gapDevices = new Set(report.gapSums.map((g) => g.device)).size;
-  return (
-    <dl class="five">
-      {basis.steady
-        ? <Fact label="Step" value={msText(basis.mean_ns)} testid="fact-step" raw={basis.mean_ns}
-                more={basis.steps_steady > 1 ? `mean of ${basis.steps_steady} steps, ${msText(basis.min_ns).replace(/ ms$/, '')} to ${msText(basis.max_ns).replace(/ ms$/, '')}` : 'one steady step'} />
-        : <Fact label="Device time" value={msText(basis.device_ns)} testid="fact-step" raw={basis.device_ns} more="whole run: no steady step" />}
-      {!basis.steady && all.count > 0 && <Fact label="Idle" value={msText(all.ns)} testid="fact-idle" raw={all.ns} more={`in ${plural(all.count, 'gap')} of 1 µs or more${gapDevices > 1 ? `, ${gapDevices} devices together` : ''}`} />}
-      {basis.wall_ns > 0 && <Fact label={device?.kind === 'gpu' ? 'GPU busy' : 'Device busy'} value={`${percent(basis.busy_ns, basis.wall_ns)}%`} testid="fact-busy" raw={basis.busy_ns}
-            more={idle > 0 ? `idle ${msText(idle / d)} a step${gaps > 0 ? `, ${gapCount(gaps)} ${gapCount(gaps) === '1' ? 'gap' : 'gaps'} of 1 µs or more` : ''}` : 'never idle'} />}
-      {fwd > 0 && bwd > 0 && <Fact label="Backward / forward" value={`${significant(bwd / fwd)}×`} more={`${(phases.get('recompute') ?? 0) > 0 ? 'with recompute; ' : ''}about ${(phases.get('recompute') ?? 0) > 0 ? 3 : 2} is usual`} />}
-      {part('exposed_collective') > 0 && <Fact label="Exposed collectives" value={msText(part('exposed_collective') / d)} more={`${percent(part('exposed_collective'), basis.wall_ns)}% of the step`} />}
-      {rate > 0 && peak && <Fact label="FLOP rate" value={`${percent(rate, peak[1])}%`} more={`${flopRate(rate)} of ${flopRate(peak[1])}, ${peak[0]}`} />}
-      {whole > 0 && <Fact label="Attributed" value={`${percent(labelled, whole)}%`} testid="fact-attributed" raw={labelled} more={`${percent(coverage.exact_ns, whole)}% by exact evidence`} />}
-    </dl>
-  );
+/** The facts as the program states them. */
+function Facts({ report }: { report: Report }): VNode {
+  return <dl class="five">{report.meta.facts.map((f) => <div data-testid={`fact-${f.id}`} data-value={f.ns}><dt>{f.label}</dt><dd>{f.value}<small>{f.note}</small></dd></div>)}</dl>;
 }
 
 function StepBar({ report, bars }: { report: Report; bars: Bar[] }): VNode | null {
@@ -86,6 +31,9 @@ function StepBar({ report, bars }: { report: Report; bars: Bar[] }): VNode | nul
   if (total === 0) return null;
   const { verdict, findings } = report.meta;
   const named = verdict.op ? report.opOfHandle(verdict.op) : -1;
+  // The headline speaks of all copies of an unrolled instruction, and so does the bar.
+  const copies = named >= 0 ? report.copiesOf(named) : [];
+  const namedNs = copies.reduce((a, o) => a + report.ops.ns[o]!, 0);
   const scale = width / total;
   const best = findings.find((f) => f.saves_high_ns_per_step !== null && f.saves_high_ns_per_step > 0);
   const saved = best ? Math.min(total / d, best.saves_high_ns_per_step!) : 0;
@@ -110,12 +58,12 @@ function StepBar({ report, bars }: { report: Report; bars: Bar[] }): VNode | nul
             const show = b.w > 60 && b.x > labelEnd;
             if (show) labelEnd = b.x + PART_WORDS[b.part].length * 6.2 + 8;
             const nameIt = namedHue === b.hue && named >= 0;
-            const ow = nameIt ? Math.min(b.w, report.ops.ns[named]! * scale) : 0;
+            const ow = nameIt ? Math.min(b.w, namedNs * scale) : 0;
             const ox = b.x + b.w - ow;
-            const opText = nameIt ? `${verdict.op}  ${ms(report.ops.ns[named]! / d)}` : '';
+            const opText = nameIt ? `${verdict.op}${copies.length > 1 ? ` ×${copies.length}` : ''}  ${ms(namedNs / d)}` : '';
             // A part is divided only where the op is named in it; what is beside the op is no longer the part.
             const divided = ow > 3 && ow < b.w && label(ow, opText);
-            const rest = divided ? `rest of ${LETTER[b.hue]}  ${ms((b.ns - report.ops.ns[named]!) / d)}` : `${LETTER[b.hue]}  ${ms(b.ns / d)}`;
+            const rest = divided ? `rest of ${LETTER[b.hue]}  ${ms((b.ns - namedNs) / d)}` : `${LETTER[b.hue]}  ${ms(b.ns / d)}`;
             const restWidth = divided ? b.w - ow : ow >= b.w && label(ow, opText) ? 0 : b.w;
             return (
               <g data-testid={`part-${b.part}`} data-ns={b.ns}>
@@ -139,8 +87,8 @@ function StepBar({ report, bars }: { report: Report; bars: Bar[] }): VNode | nul
                 <rect x={w} y="66" width={Math.max(0, width - w)} height="13" fill="url(#sav)" opacity=".6" />
                 {w > 60 && <text class="i2 b" x="7" y="76.5">{ms(total / d - saved)} ms</text>}
                 {width - w > 150
-                  ? <text class="i2 e halo" x={width - 5} y="76.5">{atMost(best).replace('≤', 'at most')}{ms(saved)} ms less</text>
-                  : <text class="i2 e halo" x={w - 6} y="76.5">{atMost(best).replace('≤', 'at most')}{ms(saved)} ms less</text>}
+                  ? <text class="i2 e halo" x={width - 5} y="76.5">{atMost(best) && 'at most '}{ms(saved)} ms less</text>
+                  : <text class="i2 e halo" x={w - 6} y="76.5">{atMost(best) && 'at most '}{ms(saved)} ms less</text>}
               </g>
             );
           })()}
@@ -173,13 +121,13 @@ function PhaseBar({ report }: { report: Report }): VNode {
   );
 }
 
-/** One of the facts of a sentence; its figure stands out. */
+/** A fact of a finding; its figure stands out. */
 function Evidence({ e, first, last }: { e: EvidenceItem; first: boolean; last: boolean }): VNode {
-  const text = evidenceText(e).replace(/[.;]$/, '');
-  const cut = typeof e.value === 'number' && text.startsWith(`${e.text}: `) ? e.text.length + 2 : text.length;
-  return <><Linked text={first && !/^[okmf]\d/.test(text) ? text.charAt(0).toUpperCase() + text.slice(1, cut) : text.slice(0, cut)} />{cut < text.length && <b>{text.slice(cut)}</b>}{last ? '.' : '; '}</>;
+  const { text, value } = e;
+  const begins = first && !text.startsWith(e.handle || ' ');
+  const figure = typeof value === 'number' ? inUnit(value, e.unit ?? '') : value;
+  return <><Linked text={begins ? text.charAt(0).toUpperCase() + text.slice(1) : text} />{figure && <>: <b>{figure}</b></>}{last ? '.' : '; '}</>;
 }
-
 
 const LEVEL = dict({ high: 3, medium: 2, low: 1 });
 
@@ -187,7 +135,7 @@ function Action({ f, n, step }: { f: Finding; n: number; step: number }): VNode 
   const { report, state, printing } = useCtx();
   const [open, setOpen] = useState<'' | 'evidence' | 'check'>('');
   const shown = f.evidence.slice(0, 2);
-  const handles = [...new Set([f.where_op ?? '', ...f.evidence.flatMap((e) => [e.handle ?? '', ...(e.handles ?? [])])].flatMap((t) => t.match(/\b[okm]\d+\b/g) ?? []))].slice(0, 6);
+  const handles = handlesOf(report, f).slice(0, 6);
   const more = f.evidence.length > shown.length;
   const causes = causesOfFinding(f);
   const picked = state.sel.split('~')[0] === f.handle;
@@ -210,10 +158,10 @@ function Action({ f, n, step }: { f: Finding; n: number; step: number }): VNode 
           {causes.length > 0 && report.gaps.length > 0 && <Link to={{ page: 'idle', args: { cause: causes.join(',') } }} testid={`gaps-${f.handle}`}>its gaps</Link>}
           {/skew|uneven|exposed_coll/.test(f.id) && hasPage(report, 'ranks') && <Link to={{ page: 'ranks' }} testid={`ranks-${f.handle}`}>which rank</Link>}
         </div>
-        {(open === 'evidence' || printing) && <div class="more"><FindingEvidence f={f} />{f.basis && <p class="dim">basis: {f.basis.replace(/_/g, ' ')}{f.saves_low_ns_per_step !== null && `; saves at least ${ms(f.saves_low_ns_per_step)} ms`}</p>}</div>}
+        {(open === 'evidence' || printing) && <div class="more"><FindingEvidence f={f} />{f.basis && <p class="dim">basis: {basisWords(f.basis)}{f.saves_low_ns_per_step !== null && `; saves at least ${ms(f.saves_low_ns_per_step)} ms`}</p>}</div>}
         {((open === 'check' || printing) && f.how_to_check) && <div class="more">{printing && <b>Check: </b>}<Linked text={f.how_to_check!} /></div>}
       </div>
-      <span class="save">{f.saves_high_ns_per_step !== null ? <>{atMost(f)}{ms(f.saves_high_ns_per_step)}{step > 0 && <small>{percent(f.saves_high_ns_per_step, step)}% of step</small>}</> : <small>not known</small>}</span>
+      <span class="save">{f.saves_high_ns_per_step !== null ? <>{atMost(f)}{ms(f.saves_high_ns_per_step)}{step > 0 && <small>{percent(f.saves_high_ns_per_step, step)}% of the step</small>}</> : <small>not known</small>}</span>
       <span class="sure" title={`confidence: ${f.confidence ?? 'unknown'}`}>
         {[1, 2, 3].map((i) => <i class={i <= (LEVEL[f.confidence ?? ''] ?? 0) ? 'y' : ''} aria-hidden="true" />)} {f.confidence ?? '?'}
       </span>
@@ -237,13 +185,13 @@ function Largest({ report }: { report: Report }): VNode | null {
   const { ops, kernels, bare } = report;
   const d = view.divisor;
   const line = (entity: Entity, name: string, hue: Hue, ns: number, calls: number, more?: VNode): { ns: number; cells: VNode; calls: number; hue: Hue; key: string } => ({
-    ns, calls, hue, key: 'row', cells: <><td><Handle entity={entity} /></td><td class="mono name" title={name}>{name}{more}</td><td><Letter hue={hue} /></td></>,
+    ns, calls, hue, key: 'row', cells: <><td><Handle entity={entity} /></td><td class="mono name"><span class="nmrow"><Mid text={name} />{more}</span></td><td><Letter hue={hue} /></td></>,
   });
   const rows = bare
     ? kernelRows(report, view).map((k) => line({ type: 'kernel', row: k.row }, kernels.name[k.row] || kernels.kind[k.row]!, k.hue, k.ns, k.calls))
     : (opGroups(report, view, 'none', true)[0]?.rows ?? []).map((r) => {
         const o = r.op;
-        const l = line({ type: 'op', row: o }, ops.name[o] || `no instruction: ${ops.reason[o]!.replace(/_/g, ' ')}`, ops.hue[o]!, r.ns, r.calls, r.ops.length > 1 ? <span class="tag">×{r.ops.length}</span> : undefined);
+        const l = line({ type: 'op', row: o }, ops.name[o] || `no instruction: ${reasonWords(ops.reason[o]!)}`, ops.hue[o]!, r.ns, r.calls, r.ops.length > 1 ? <span class="tag">×{r.ops.length}</span> : undefined);
         return { ...l, key: `op-${ops.handle[o]}`, cells: <>{l.cells}<td class="name scope" title={ops.opName[o]}>{scopeText(ops.group[o]!, ops.opName[o]!)}</td><td class="name src"><SourceChip file={ops.file[o]!} line={ops.line[o]!} /></td></> };
       });
   if (rows.length === 0) return null;
@@ -252,7 +200,7 @@ function Largest({ report }: { report: Report }): VNode | null {
   const width = (w: number): VNode => <col style={{ width: `${w}px` }} />;
   return (
     <section class="largest">
-      <div class="bar-h"><h2>Largest {bare ? 'kernels' : 'instructions'}</h2><span class="cap">{report.perStep} of device time · <Link to={{ page: 'ops' }}>all {thousands(rows.length)}</Link> · <CopyMenu /></span></div>
+      <div class="bar-h"><h2>Largest {bare ? 'kernels' : 'instructions'}</h2><span class="cap">{report.perStep} and % of device time · <Link to={{ page: 'ops' }}>all {thousands(rows.length)}</Link> · <CopyMenu /></span></div>
       <table class="fix" aria-label="Largest">
         <colgroup>{width(46)}<col />{width(28)}{!bare && <><col class="scope" /><col class="src" style={{ width: '120px' }} /></>}{width(130)}{width(56)}{bare && <>{width(64)}{width(70)}</>}</colgroup>
         {bare && <thead><tr><th><span class="vh">handle</span></th><th>kernel</th><th><span class="vh">phase</span></th><th class="num">{report.perStep}</th><th class="num">%</th><th class="num">calls</th><th class="num">avg µs</th></tr></thead>}
@@ -326,34 +274,6 @@ function WhyStepsDiffer({ report }: { report: Report }): VNode | null {
   );
 }
 
-/** Where a headline of 20 to 88 characters can end: piece and place. The first of the marks, or the last; none in code. */
-function cutOf(sentence: Sentence, marks: RegExp, last: boolean): [number, number] | undefined {
-  let before = 0, found: [number, number] | undefined;
-  for (let i = 0; i < sentence.length; ++i) {
-    const { text, code } = sentence[i]!;
-    for (const m of code ? [] : text.matchAll(marks)) {
-      if (before + m.index < 20 || before + m.index > 88) continue;
-      if (!last) return [i, m.index];
-      found = [i, m.index];
-    }
-    before += text.length;
-  }
-  return found;
-}
-
-/** "What is slow: names and figures" as two: names stand on a line of their own. As SplitSentence in html_verdict.cc. */
-export function splitSentence(sentence: Sentence): [Sentence, Sentence] {
-  const whole = sentence.reduce((a, p) => a + p.text.length, 0);
-  const cut = cutOf(sentence, /[:.] /g, false) ?? (whole > 92 ? cutOf(sentence, /, /g, true) : undefined);
-  if (!cut) return [sentence, []];
-  const [i, at] = cut;
-  const { text, code } = sentence[i]!;
-  const second = [{ text: text.slice(at + 2), code }, ...sentence.slice(i + 1)].filter((p) => p.text !== '');
-  // It is a sentence of its own; code and names such as input_scatter_fusion stay as they are.
-  if (second[0] && !second[0].code) second[0] = { ...second[0], text: second[0].text.replace(/^[a-z](?=[a-z]*(?:[ ,;]|$))/, (c) => c.toUpperCase()) };
-  return [[...sentence.slice(0, i), { text: `${text.slice(0, at)}.`, code }], second];
-}
-
 /** What kinds of savings there are among those that are shown. */
 function savingWords(findings: Finding[]): string {
   const known = findings.filter((f) => f.saves_high_ns_per_step !== null);
@@ -363,9 +283,10 @@ function savingWords(findings: Finding[]): string {
 
 /** Does any op that the finding speaks of have time left under the filter? */
 function touches(report: Report, view: View, f: Finding): boolean {
-  const handles = [f.where_op ?? '', f.title, ...f.evidence.flatMap((e) => [e.handle ?? '', ...(e.handles ?? [])])].flatMap((t) => t.match(/\bo\d+\b/g) ?? []);
-  const named = report.ops.name.indexOf(f.where_op ?? '');
-  return [...handles.map((h) => report.opOfHandle(h)), ...(f.where_op ? [named] : [])].some((o) => o >= 0 && view.opNs[o]! > 0);
+  return handlesOf(report, f).some((h) => {
+    const op = report.opOfHandle(h);
+    return op >= 0 && view.opNs[op]! > 0;
+  });
 }
 
 export function VerdictPage(): VNode {
@@ -374,9 +295,7 @@ export function VerdictPage(): VNode {
   const fine = (report.meta.ruled_out ?? []).filter((r) => r.verdict !== 'withheld');
   const withheld = (report.meta.ruled_out ?? []).filter((r) => r.verdict === 'withheld');
   const findings = view.filtered ? all.filter((f) => touches(report, view, f)) : all;
-  const [headline, names] = splitSentence(verdict.sentence);
-  // The first action stands below; what the sentence names is the reason.
-  const reason: Sentence = names.length > 0 ? (findings.length > 0 ? names : [...names, { text: ' ', code: false }, ...verdict.lede]) : verdict.lede;
+  const { headline, reason } = verdict;
   const bars = partSums(report);
   const db = baseName(run.path) || 'run.db';
   const step = basis.steady ? basis.mean_ns : 0;
@@ -388,7 +307,7 @@ export function VerdictPage(): VNode {
         {report.meta.job && <p class="note job" data-testid="verdict-job">Job: <Linked text={report.meta.job.sentence} />. <Link to={{ page: 'ranks' }}>Ranks</Link></p>}
         {report.meta.base && <BaseVerdict />}
         {view.filtered && <p class="note" data-testid="verdict-filter"><code>{state.f}</code> leaves {msText(view.total / view.divisor)}{basis.steady ? ' a step' : ''}, {percent(view.total, view.full * (view.divisor / report.divisor))}% of device time, and {findings.length} of {plural(all.length, 'action')}. The facts and the bar are of the whole step. <button type="button" class="lk" onClick={() => go({ f: '' })}>clear the filter</button></p>}
-        <Facts report={report} bars={bars} />
+        <Facts report={report} />
         {bars.length > 0 ? <StepBar report={report} bars={bars} /> : <PhaseBar report={report} />}
         {findings.length > 0 && <div class="acthead"><h2>Do this, in this order</h2><span>saves, {report.perStep}</span><span>sure</span></div>}
         <ol class="acts">

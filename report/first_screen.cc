@@ -1,0 +1,163 @@
+#include "report/first_screen.h"
+
+#include <algorithm>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "base/number_format.h"
+#include "report/html/html_parts.h"
+#include "report/shown_words.h"
+#include "report/verdict.h"
+
+namespace xlatrace::report {
+namespace {
+
+using model::Phase;
+using model::StepPart;
+
+// An op that reaches less of its peak says too little of how high the peak is.
+constexpr double kTellsPeakPct = 1;
+
+std::string PercentOf(int64_t part, int64_t whole) {
+  return Percent(static_cast<double>(part), static_cast<double>(whole)) + "%";
+}
+
+std::string GapWords(double count) {
+  const std::string gaps = GapCount(count);
+  return fmt::format("{} {} of 1 \u00b5s or more", gaps, gaps == "1" ? "gap" : "gaps");
+}
+
+bool IsMatrixWork(std::string_view kind) {
+  return kind == "gemm" || kind == "convolution" || kind == "attention";
+}
+
+class Facts {
+ public:
+  explicit Facts(const RunView& view) : view_(view) {}
+
+  std::vector<Fact> Make() {
+    if (view_.basis.steady) {
+      OfStep();
+    } else {
+      OfRun();
+    }
+    const Coverage& coverage = view_.coverage;
+    const int64_t labelled = coverage.device_ns - coverage.none_ns;
+    Add("attributed", "Attributed", AttributedPercent(coverage) + "%",
+        PercentOf(coverage.exact_ns, coverage.device_ns) + " by exact evidence", labelled);
+    return std::move(facts_);
+  }
+
+ private:
+  void Add(std::string_view id, std::string label, std::string value, std::string note,
+           std::optional<int64_t> ns = {}) {
+    facts_.push_back({id, std::move(label), std::move(value), std::move(note), ns});
+  }
+
+  int64_t Part(StepPart part) const { return view_.step_parts[static_cast<size_t>(part)]; }
+  // As columns of ms have it, so that one sum has the same digits everywhere.
+  std::string PerStep(int64_t ns) const { return HtmlMilliseconds(view_.PerStep(ns)); }
+
+  void OfStep() {
+    const StepsFigure& steps = view_.steps;
+    const auto mean = static_cast<double>(steps.mean_ns), least = static_cast<double>(steps.min_ns);
+    const std::string longest = HtmlMilliseconds(static_cast<double>(steps.max_ns));
+    Add("step", "Step", HtmlMilliseconds(mean),
+        steps.steady_count == 1
+            ? "one steady step"
+            : fmt::format("mean of {} steps, {} to {}", Thousands(steps.steady_count),
+                          longest.ends_with(" ms") ? Milliseconds(least) : HtmlMilliseconds(least),
+                          longest),
+        steps.mean_ns);
+    const int64_t idle = Part(StepPart::kIdle);
+    std::string note = idle > 0 ? fmt::format("idle {} a step", PerStep(idle)) : "never idle";
+    if (idle > 0 && view_.gap_count > 0) {
+      note += ", " + GapWords(view_.PerStep(view_.gap_count));
+    }
+    Add("busy", OnGpu() ? "GPU busy" : "Device busy", PercentOf(steps.busy_ns, steps.wall_ns),
+        std::move(note), steps.busy_ns);
+    Ratio(Part(StepPart::kForward), Part(StepPart::kBackward), Part(StepPart::kRecompute));
+    if (const int64_t exposed = Part(StepPart::kExposedCollective); exposed > 0) {
+      Add("exposed", "Exposed collectives", PerStep(exposed),
+          PercentOf(exposed, steps.wall_ns) + " of the step", exposed);
+    }
+    if (const auto rate = FlopRateOf(view_)) {
+      Add("flop-rate", "FLOP rate", Percent(rate->flop_per_s, rate->peak_flop_per_s) + "%",
+          fmt::format("{} of {}, {}", FlopRate(rate->flop_per_s), FlopRate(rate->peak_flop_per_s),
+                      rate->type));
+    }
+  }
+
+  void OfRun() {
+    Add("step", "Device time", PerStep(view_.coverage.device_ns), "whole run: no steady step",
+        view_.coverage.device_ns);
+    int64_t idle = 0;
+    for (const GapFigure& gap : view_.gaps) idle += gap.ns;
+    if (idle > 0) {
+      Add("idle", "Idle", PerStep(idle),
+          fmt::format("in {}{}", GapWords(static_cast<double>(view_.gap_count)),
+                      view_.device_count > 1 ? ", all devices together" : ""),
+          idle);
+    }
+    const auto phase = [&](Phase p) { return view_.phases[static_cast<size_t>(p)]; };
+    Ratio(phase(Phase::kForward), phase(Phase::kBackward), phase(Phase::kRecompute));
+    Add("activities", "Activities", Thousands(view_.coverage.activities), "launches, ops, copies");
+  }
+
+  // Backward is about two products for each of forward; with recomputation, three.
+  void Ratio(int64_t forward, int64_t backward, int64_t recompute) {
+    if (forward > 0 && backward + recompute > 0) {
+      Add("ratio", "Backward / forward",
+          Significant(static_cast<double>(backward + recompute) / static_cast<double>(forward)) +
+              "\u00d7",
+          recompute > 0 ? fmt::format("with {} recompute; about 3 is usual", PerStep(recompute))
+                        : "about 2 is usual");
+    } else if (!view_.kinds.empty()) {
+      Add("kind", "Largest kind of work", KindWords(view_.kinds[0].name),
+          PercentOf(view_.kinds[0].ns, view_.coverage.device_ns) + " of device time");
+    }
+  }
+
+  bool OnGpu() const {
+    return !view_.devices.empty() &&
+           std::all_of(view_.devices.begin(), view_.devices.end(),
+                       [](const DeviceFigure& device) { return device.kind == "gpu"; });
+  }
+
+  const RunView& view_;
+  std::vector<Fact> facts_;
+};
+
+}  // namespace
+
+std::vector<Fact> FirstFacts(const RunView& view) { return Facts(view).Make(); }
+
+std::optional<FlopRateFigure> FlopRateOf(const RunView& view) {
+  if (!view.basis.steady || view.steps.wall_ns <= 0) return {};
+  double work = 0;
+  std::map<std::string_view, double> by_type;
+  for (const OpFigure& op : view.ops) {
+    const double flop = op.flop_per_call * static_cast<double>(op.calls);
+    work += flop;
+    if (IsMatrixWork(op.op_kind) && !op.compute_type.empty()) by_type[op.compute_type] += flop;
+  }
+  const auto most =
+      std::max_element(by_type.begin(), by_type.end(),
+                       [](const auto& a, const auto& b) { return a.second < b.second; });
+  if (most == by_type.end() || work <= 0) return {};
+  // The peak is what the analysis divided by: the op of this type with most work tells it best.
+  const OpFigure* told = nullptr;
+  for (const OpFigure& op : view.ops) {
+    if (op.compute_type != most->first || !IsMatrixWork(op.op_kind) || op.peak_flop_per_s <= 0 ||
+        op.compute_pct < kTellsPeakPct) {
+      continue;
+    }
+    if (told == nullptr || op.compute_pct > told->compute_pct) told = &op;
+  }
+  if (told == nullptr) return {};
+  const double seconds = static_cast<double>(view.steps.wall_ns) / 1e9;
+  return FlopRateFigure{work / seconds, told->peak_flop_per_s, std::string(most->first)};
+}
+
+}  // namespace xlatrace::report

@@ -1,0 +1,39 @@
+// The facts of the first screen, made once: the static part and the app only show them.
+//
+// Thread-safety: pure.
+
+#ifndef XLATRACE_REPORT_FIRST_SCREEN_H_
+#define XLATRACE_REPORT_FIRST_SCREEN_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "report/run_view.h"
+
+namespace xlatrace::report {
+
+struct Fact {
+  std::string_view id;        // "step": what it is, for tests and links.
+  std::string label;          // "GPU busy"
+  std::string value;          // "97.4%", with the page's glyphs.
+  std::string note;           // "idle 1.20 ms a step, 12 gaps of 1 µs or more"
+  std::optional<int64_t> ns;  // The sum or mean that the value is made of.
+};
+
+// Of the steady steps, or of the whole run where there are none. At most seven.
+std::vector<Fact> FirstFacts(const RunView& view);
+
+// What the ops of the steady steps compute per second of them, against the peak of the type that
+// most of their matrix work has; nothing where work or peak is not known.
+struct FlopRateFigure {
+  double flop_per_s = 0, peak_flop_per_s = 0;
+  std::string type;  // "bf16"
+};
+std::optional<FlopRateFigure> FlopRateOf(const RunView& view);
+
+}  // namespace xlatrace::report
+
+#endif  // XLATRACE_REPORT_FIRST_SCREEN_H_

@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 #include <system_error>
+#include <unordered_map>
 #include <utility>
 
 #include <fmt/format.h>
@@ -118,6 +119,100 @@ std::optional<HistoryEvent::Kind> EventOf(Birth birth) {
   return std::nullopt;
 }
 
+// Instructions of a module by name; of several with one name, the one outside of fusions. Refers to
+// the module.
+class NameIndex {
+ public:
+  explicit NameIndex(const HloModule& module) {
+    const std::vector<uint32_t> containers = Containers(module);
+    by_name_.reserve(module.instructions.size());
+    for (uint32_t i = 0; i < module.instructions.size(); ++i) {
+      const auto [at, is_new] = by_name_.emplace(module.instructions[i].name, i);
+      if (!is_new && containers[at->second] != at->second && containers[i] == i) at->second = i;
+    }
+  }
+  uint32_t Find(std::string_view name) const {
+    const auto at = by_name_.find(name);
+    return at == by_name_.end() ? kNoIndex : at->second;
+  }
+
+ private:
+  std::unordered_map<std::string_view, uint32_t> by_name_;
+};
+
+// Follows one instruction back to its birth, then on to the first dump with what it came from.
+// Events come newest first.
+class Ancestry {
+ public:
+  explicit Ancestry(std::string name) : tracked_({name}), single_(name), name_(std::move(name)) {}
+
+  // Nothing of it is in earlier dumps.
+  bool done() const { return tracked_.empty(); }
+
+  // One step back: `module` is the dump `step`, `diff` compares `before` with it.
+  void Back(size_t step, const HloModule& module, const NameIndex& index, const HloModule& before,
+            const ModuleDiff& diff, InstructionHistory& history) {
+    std::set<std::string, std::less<>> sources;
+    for (const std::string& name : tracked_) {
+      const uint32_t a = index.Find(name);
+      if (a == kNoIndex) continue;
+      const auto& birth = diff.births[a];
+      if (!born_ && name == single_) {
+        const auto kind = EventOf(birth.kind);
+        if (kind) AddBirth(*kind, step, module, a, before, birth.others, diff, history);
+        if (birth.kind == Birth::kRenamed && birth.others.size() == 1) {
+          single_ = before.instructions[birth.others[0]].name;
+        } else if (birth.kind != Birth::kKept && birth.kind != Birth::kChanged) {
+          born_ = true;
+        }
+      }
+      for (const uint32_t b : birth.others) {
+        if (sources.size() < kMostOrigins) sources.emplace(before.instructions[b].name);
+      }
+    }
+    tracked_ = std::move(sources);
+  }
+
+  // The earliest dump that it was followed to; `start` is where it was found.
+  void Finish(size_t start, size_t step, const HloModule& module, const NameIndex& index,
+              InstructionHistory& history) const {
+    history.origins_step = step;
+    const std::vector<uint32_t> containers = Containers(module);
+    const std::string& first = step == start ? name_ : single_;
+    if (!born_ && (step == start || !tracked_.empty())) {
+      if (const uint32_t i = index.Find(first); i != kNoIndex) {
+        history.events.push_back(
+            {HistoryEvent::Kind::kFirst, step, NoteOf(module, containers, i), {}, {}});
+      }
+    }
+    for (uint32_t i = 0; i < module.instructions.size(); ++i) {
+      if (tracked_.contains(module.instructions[i].name) &&
+          hlo::IsOperation(module.instructions[i].opcode)) {
+        history.origins.push_back(NoteOf(module, containers, i));
+      }
+    }
+  }
+
+ private:
+  static void AddBirth(HistoryEvent::Kind kind, size_t step, const HloModule& module, uint32_t a,
+                       const HloModule& before, const std::vector<uint32_t>& others,
+                       const ModuleDiff& diff, InstructionHistory& history) {
+    HistoryEvent event{kind, step, NoteOf(module, diff.container_after, a), {}, {}};
+    if (kind == HistoryEvent::Kind::kChanged) {
+      event.text =
+          ChangeText(before, before.instructions[others[0]], module, module.instructions[a]);
+    } else {
+      event.others = NotesOf(before, diff.container_before, others);
+    }
+    history.events.push_back(std::move(event));
+  }
+
+  std::set<std::string, std::less<>> tracked_;
+  std::string single_;  // Followed by name until it was made of several.
+  std::string name_;
+  bool born_ = false;
+};
+
 class Historian {
  public:
   Historian(const std::vector<PassStep>& steps, InstructionHistory& history)
@@ -153,78 +248,23 @@ class Historian {
   }
 
  private:
-  // From where it was found back to its birth, then on to the first dump with what it came from.
   void Backward() {
     size_t step = step_;
     auto module = dumps_.Get(step);
-    std::set<std::string, std::less<>> tracked = {name_};
-    std::string single = name_;  // Followed by name until it was made of several.
-    bool born = false;
-    while (true) {
+    NameIndex index(*module);
+    Ancestry ancestry(name_);
+    while (!ancestry.done()) {
       const size_t previous = dumps_.Previous(step);
       if (previous == dumps_.size()) break;
       const auto before = dumps_.Get(previous);
-      if (before->content_hash == module->content_hash) {
-        step = previous;
-        module = before;
-        continue;
+      if (before->content_hash != module->content_hash) {
+        ancestry.Back(step, *module, index, *before, Diff(*before, *module), history_);
       }
-      const ModuleDiff diff = Diff(*before, *module);
-      std::set<std::string, std::less<>> sources;
-      for (const std::string& name : tracked) {
-        const uint32_t a = FindByName(*module, name);
-        if (a == kNoIndex) continue;
-        const auto& birth = diff.births[a];
-        if (!born && name == single) {
-          const auto kind = EventOf(birth.kind);
-          if (kind) AddBirth(*kind, step, *module, a, *before, birth.others, diff);
-          if (birth.kind == Birth::kRenamed && birth.others.size() == 1) {
-            single = before->instructions[birth.others[0]].name;
-          } else if (birth.kind != Birth::kKept && birth.kind != Birth::kChanged) {
-            born = true;
-          }
-        }
-        for (const uint32_t b : birth.others) {
-          if (sources.size() < kMostOrigins) sources.emplace(before->instructions[b].name);
-        }
-      }
-      tracked = std::move(sources);
       step = previous;
       module = before;
-      if (tracked.empty()) break;
+      index = NameIndex(*module);
     }
-    history_.origins_step = step;
-    const std::vector<uint32_t> containers = Containers(*module);
-    if (!born && !tracked.empty() && step != step_) {
-      if (const uint32_t i = FindByName(*module, single); i != kNoIndex) {
-        history_.events.push_back(
-            {HistoryEvent::Kind::kFirst, step, NoteOf(*module, containers, i), {}, {}});
-      }
-    } else if (!born && step == step_) {
-      if (const uint32_t i = FindByName(*module, name_); i != kNoIndex) {
-        history_.events.push_back(
-            {HistoryEvent::Kind::kFirst, step, NoteOf(*module, containers, i), {}, {}});
-      }
-    }
-    for (uint32_t i = 0; i < module->instructions.size(); ++i) {
-      if (tracked.contains(module->instructions[i].name) &&
-          hlo::IsOperation(module->instructions[i].opcode)) {
-        history_.origins.push_back(NoteOf(*module, containers, i));
-      }
-    }
-  }
-
-  void AddBirth(HistoryEvent::Kind kind, size_t step, const HloModule& module, uint32_t a,
-                const HloModule& before, const std::vector<uint32_t>& others,
-                const ModuleDiff& diff) {
-    HistoryEvent event{kind, step, NoteOf(module, diff.container_after, a), {}, {}};
-    if (kind == HistoryEvent::Kind::kChanged) {
-      event.text =
-          ChangeText(before, before.instructions[others[0]], module, module.instructions[a]);
-    } else {
-      event.others = NotesOf(before, diff.container_before, others);
-    }
-    history_.events.push_back(std::move(event));
+    ancestry.Finish(step_, step, *module, index, history_);
   }
 
   void Forward() {
@@ -323,6 +363,64 @@ Result<InstructionHistory> HistoryOf(const std::vector<PassStep>& steps, std::st
   }
   historian.Tell();
   return history;
+}
+
+Result<InstructionHistories> OriginsOf(const std::vector<PassStep>& steps,
+                                       const std::vector<std::string>& names,
+                                       const std::function<bool()>& go_on) {
+  InstructionHistories histories;
+  histories.of.resize(names.size());
+  if (steps.empty()) return histories;
+  size_t step = steps.size() - 1;
+  histories.from_step = step;
+  XLATRACE_ASSIGN(HloModule last, ReadHloFile(steps[step].file));
+  auto module = std::make_shared<const HloModule>(std::move(last));
+  auto index = std::make_unique<NameIndex>(*module);
+  struct Followed {
+    size_t name;
+    Ancestry ancestry;
+  };
+  std::vector<Followed> open;
+  for (size_t n = 0; n < names.size(); ++n) {
+    if (index->Find(names[n]) == kNoIndex) continue;
+    histories.of[n].emplace();
+    open.push_back({n, Ancestry(names[n])});
+  }
+  const size_t start = step;
+  const auto finish = [&](const Followed& one) {
+    one.ancestry.Finish(start, step, *module, *index, *histories.of[one.name]);
+  };
+  for (size_t previous = step; previous-- > 0 && !open.empty();) {
+    if (!go_on()) {
+      histories.stopped = true;
+      break;
+    }
+    auto read = ReadHloFile(steps[previous].file);
+    if (!read) {
+      histories.warnings.push_back(read.error().message);
+      continue;
+    }
+    auto before = std::make_shared<const HloModule>(std::move(*read));
+    if (before->content_hash != module->content_hash) {
+      const ModuleDiff diff = Diff(*before, *module);
+      for (Followed& one : open) {
+        one.ancestry.Back(step, *module, *index, *before, diff, *histories.of[one.name]);
+      }
+    }
+    step = previous;
+    module = std::move(before);
+    index = std::make_unique<NameIndex>(*module);
+    std::erase_if(open, [&](const Followed& one) {
+      if (one.ancestry.done()) finish(one);
+      return one.ancestry.done();
+    });
+    histories.from_step = step;
+  }
+  for (const Followed& one : open) finish(one);
+  for (auto& history : histories.of) {
+    if (history) std::reverse(history->events.begin(), history->events.end());
+  }
+  return histories;
 }
 
 }  // namespace xlatrace::dumps

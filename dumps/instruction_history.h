@@ -13,6 +13,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -65,6 +67,24 @@ struct InstructionHistory {
 
 // An error when no dump holds `name` (a leading '%' is let pass); the hint names similar ones.
 Result<InstructionHistory> HistoryOf(const std::vector<PassStep>& steps, std::string_view name);
+
+// How instructions of the last dump came to be: histories without what became of them.
+struct InstructionHistories {
+  // One for each name asked for; nothing where the last dump does not hold it.
+  std::vector<std::optional<InstructionHistory>> of;
+  // Stopped before the first dump: what happened before `from_step` is not told, and origins are
+  // those of that dump.
+  bool stopped = false;
+  size_t from_step = 0;
+  std::vector<std::string> warnings;
+};
+
+// Every dump is read once, and each compared with its neighbour once, however many names there are:
+// two modules are in memory. `go_on` is asked before each dump; when it says no, what was found so
+// far is the answer. An error when the last dump cannot be read.
+Result<InstructionHistories> OriginsOf(const std::vector<PassStep>& steps,
+                                       const std::vector<std::string>& names,
+                                       const std::function<bool()>& go_on);
 
 InstructionNote NoteOf(const model::HloModule& module, const std::vector<uint32_t>& containers,
                        uint32_t instruction);

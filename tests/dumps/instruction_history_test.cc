@@ -143,5 +143,57 @@ TEST_F(InstructionHistoryTest, ADamagedDumpIsLeftOut) {
   EXPECT_THAT(history->warnings[0], HasSubstr("0002.fusion"));
 }
 
+TEST_F(InstructionHistoryTest, OriginsOfSeveralAreThoseOfEach) {
+  size_t asked = 0;
+  const auto origins = OriginsOf(steps_, {"neg.3", "none.1", "loop_exponential_fusion"}, [&] {
+    ++asked;
+    return true;
+  });
+  ASSERT_TRUE(origins) << origins.error().message;
+  ASSERT_EQ(origins->of.size(), 3u);
+  ASSERT_TRUE(origins->of[0]);
+  // It is the same one all along; what it reads is called otherwise three times.
+  ASSERT_EQ(origins->of[0]->events.size(), 4u);
+  EXPECT_EQ(origins->of[0]->events[0].kind, Kind::kFirst);
+  EXPECT_EQ(origins->of[0]->events[3].text, "operand 0: fusion.9 -> loop_exponential_fusion");
+  EXPECT_FALSE(origins->of[1]);
+  ASSERT_TRUE(origins->of[2]);
+  EXPECT_THAT(Events(*origins->of[2]),
+              ElementsAre("priority-fusion fusion.9 made of mul.1.0 exp.2.0",
+                          "rename_fusions loop_exponential_fusion was fusion.9"));
+  ASSERT_EQ(origins->of[2]->origins.size(), 2u);
+  EXPECT_EQ(origins->of[2]->origins[0].name, "mul.1");
+  EXPECT_EQ(origins->of[2]->origins_step, 0u);
+  EXPECT_FALSE(origins->stopped);
+  EXPECT_EQ(asked, 5u);  // Before each dump but the last, which has to be read.
+}
+
+TEST_F(InstructionHistoryTest, OriginsThatAreStoppedSayFromWhereOn) {
+  int reads = 2;  // Dump 4, which is as the last one, and dump 3, before it was renamed.
+  const auto origins =
+      OriginsOf(steps_, {"loop_exponential_fusion"}, [&] { return reads-- > 0; });
+  ASSERT_TRUE(origins);
+  EXPECT_TRUE(origins->stopped);
+  EXPECT_EQ(steps_[origins->from_step].number, 3);
+  ASSERT_TRUE(origins->of[0]);
+  // It was there when the telling ends: as fusion.9.
+  EXPECT_THAT(Events(*origins->of[0]),
+              ElementsAre("priority-fusion fusion.9 first",
+                          "rename_fusions loop_exponential_fusion was fusion.9"));
+}
+
+TEST_F(InstructionHistoryTest, OriginsLeaveOutADamagedDumpAndNeedTheLast) {
+  Write("module_0001.jit_f.before_optimizations.txt", "HloModule");
+  const auto origins = OriginsOf(steps_, {"loop_exponential_fusion"}, [] { return true; });
+  ASSERT_TRUE(origins);
+  EXPECT_FALSE(origins->stopped);
+  ASSERT_EQ(origins->warnings.size(), 1u);
+  EXPECT_THAT(origins->warnings[0], HasSubstr("before_optimizations"));
+  EXPECT_EQ(origins->of[0]->events.size(), 2u);
+  EXPECT_EQ(origins->of[0]->origins[0].name, "mul.1.0");
+  Write("module_0001.jit_f.sm_9.0_gpu_after_optimizations.txt", "HloModule");
+  EXPECT_FALSE(OriginsOf(steps_, {"loop_exponential_fusion"}, [] { return true; }));
+}
+
 }  // namespace
 }  // namespace xlatrace::dumps

@@ -107,9 +107,9 @@ std::string_view PerStepWords(const RunView& view) {
   return view.basis.steady ? " per step" : " in the whole run";
 }
 
-class Maker {
+class VerdictMaker {
  public:
-  explicit Maker(const RunView& view) : view_(view), ops_(FoldOps(view)) {}
+  explicit VerdictMaker(const RunView& view) : view_(view), ops_(FoldOps(view)) {}
 
   Verdict Make() {
     if (!SaidWithoutSteps()) SayOfSteps();
@@ -534,7 +534,7 @@ class Maker {
 
 }  // namespace
 
-Verdict MakeVerdict(const RunView& view) { return Maker(view).Make(); }
+Verdict MakeVerdict(const RunView& view) { return VerdictMaker(view).Make(); }
 
 std::string PlainText(const Sentence& sentence) {
   std::string text;

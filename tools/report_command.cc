@@ -16,6 +16,7 @@
 #include "tools/commands.h"
 #include "tools/console.h"
 #include "tools/fold.h"
+#include "tools/run_provenance.h"
 
 namespace xlatrace::tools {
 namespace {
@@ -30,6 +31,7 @@ struct ReportOptions {
   bool force = false;
   bool strict = false;
   std::optional<std::string> base;
+  std::optional<std::string> modules;
   report::PageOptions page;
 };
 
@@ -66,6 +68,13 @@ Result<int> RunReport(const ReportOptions& options) {
     page.base = &*base;
     page.base_view = &*base_view;
   }
+  XLATRACE_ASSIGN(const auto provenance, FindProvenance(db, options.modules));
+  if (provenance) {
+    page.provenance = &*provenance;
+    if (!options.modules) {
+      Note(fmt::format("where ops came from is told by the dump in '{}'", provenance->dump));
+    }
+  }
   XLATRACE_ASSIGN(AtomicFile file, AtomicFile::Create(output));
   int64_t bytes = 0;
   XLATRACE_TRY(report::WriteHtml(db, view, page, [&](std::string_view text) {
@@ -90,6 +99,11 @@ void AddReportCommand(CLI::App& app, Command* selected) {
   command
       ->add_option("--source", options->page.source_folders,
                    "Folder with the source files, to show lines with time; repeatable")
+      ->type_name("DIR");
+  command
+      ->add_option("--modules", options->modules,
+                   "A dump of XLA's passes, folder or archive: says where the ops came from; "
+                   "default: the run's own, where it is known and still there")
       ->type_name("DIR");
   command->add_option("-o,--output", options->given_output, "The page to write; default: RUN.html")
       ->type_name("FILE");

@@ -16,18 +16,23 @@
 #include "tools/console.h"
 #include "tools/fold.h"
 #include "tools/gpu_option.h"
+#include "tools/run_provenance.h"
 #include "tools/show_diff.h"
 #include "tools/show_sequence.h"
 
 namespace xlatrace::tools {
 namespace {
 
+// What the dumps of the passes of one module may take; a person waits.
+constexpr int kSecondsForOne = 120;
+
 struct ShowOptions {
   std::string what;
   std::string path;
   std::string format = "text";
   std::string gpu;
-  std::string base;  // Empty: none.
+  std::string base;     // Empty: none.
+  std::string modules;  // A dump of the passes; empty: none.
   int width = 0;     // 0: the terminal's.
   bool ascii = false;
   bool hlo = false;
@@ -76,6 +81,12 @@ Result<int> RunShow(ShowOptions options) {
   show.ascii = options.ascii || !terminal.utf8;
   show.color = terminal.color;
   show.whole_hlo = options.hlo;
+  if (!options.modules.empty()) {
+    show.provenance = [&](int64_t module_id, const std::string& instruction) {
+      return ReadProvenance(db, options.modules, {{module_id, instruction}},
+                            ForSeconds(kSecondsForOne));
+    };
+  }
   XLATRACE_ASSIGN(const std::string text, report::Show(db, options.what, show));
   XLATRACE_TRY(PrintResult(text));
   return 0;
@@ -98,6 +109,10 @@ void AddShowCommand(CLI::App& app, Command* selected) {
       ->add_option("--base", options->base,
                    "Beside what it was in this run: times, causes, both HLO texts")
       ->type_name("RUN");
+  command
+      ->add_option("--modules", options->modules,
+                   "A dump of XLA's passes, folder or archive: where the op came from")
+      ->type_name("DIR");
   command->add_flag("--hlo", options->hlo, "All of the HLO, however long");
   command->add_flag("--sequence", options->sequence,
                     "Of a module: its thunks in order beside what an execution launched");

@@ -49,6 +49,7 @@ Status WritePageData(store::RunDb& db, const RunView& view, const PageOptions& o
   XLATRACE_TRY(WriteOpTables(page));
   XLATRACE_TRY(WriteSourceTables(page));
   XLATRACE_TRY(WriteBaseTables(page));
+  WriteProvenanceTables(page);
   XLATRACE_TRY(LoadFindingsMeta(page));
   XLATRACE_TRY(LoadReplayMeta(page));
   blocks.Finish(PageMeta(page));

@@ -15,6 +15,7 @@
 
 #include "base/error.h"
 #include "report/html/html_writer.h"
+#include "report/provenance.h"
 #include "report/run_view.h"
 #include "store/run_db.h"
 
@@ -33,6 +34,8 @@ struct PageOptions {
   // The run to compare with; both or neither.
   store::RunDb* base = nullptr;
   const RunView* base_view = nullptr;
+  // What a dump of the passes tells of the ops; null: there is none.
+  const Provenance* provenance = nullptr;
 };
 
 Status WritePageData(store::RunDb& db, const RunView& view, const PageOptions& options,

@@ -133,6 +133,7 @@ Status WriteOpTables(PageContext& page);   // page_ops.cc: last of these
 Status WriteShareTable(PageContext& page, const std::string& name, const std::string& ops);
 Status WriteSourceTables(PageContext& page);  // page_source.cc
 Status WriteBaseTables(PageContext& page);    // page_base.cc
+void WriteProvenanceTables(PageContext& page);  // page_provenance.cc: needs ops
 Status LoadFindingsMeta(PageContext& page);   // page_meta.cc
 nlohmann::ordered_json RunMeta(const RunView& view);
 nlohmann::ordered_json BasisMeta(const RunView& view);

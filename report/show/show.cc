@@ -225,6 +225,7 @@ Result<std::string> Show(RunDb& db, std::string_view what, const ShowOptions& op
     sheet = ByName(db, std::string(what), options);
   }
   if (!sheet) return tl::unexpected<Error>(std::move(sheet).error());
+  if (options.provenance) XLATRACE_TRY(AddProvenance(options, *sheet));
   if (!options.json) return SheetText(*sheet, options);
   Json whole{{"schema_version", 1}};
   whole.update(*sheet);

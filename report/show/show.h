@@ -11,11 +11,14 @@
 #ifndef XLATRACE_REPORT_SHOW_SHOW_H_
 #define XLATRACE_REPORT_SHOW_SHOW_H_
 
+#include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 
 #include "analysis/gpu_table.h"
 #include "base/error.h"
+#include "report/provenance.h"
 #include "store/run_db.h"
 
 namespace xlatrace::report {
@@ -27,6 +30,8 @@ struct ShowOptions {
   bool color = false;
   bool whole_hlo = false;              // All lines of a fusion's body; else the first 40.
   const analysis::Gpu* gpu = nullptr;  // What the same launches would do on another GPU.
+  // Where an instruction of a module came from, of an op or instruction; empty: not asked for.
+  std::function<Result<Provenance>(int64_t module_id, const std::string& instruction)> provenance;
 };
 
 // An error names what can be shown when nothing of that name is there.

@@ -35,6 +35,9 @@ Result<Json> FindingSheet(store::RunDb& db, const std::string& handle);
 Result<Json> LayerSheet(store::RunDb& db, const std::string& layer);
 Result<Json> SourceSheet(store::RunDb& db, const std::string& file, int64_t line);
 
+// Key "provenance" of the sheet of an op or an instruction; an error for other kinds.
+Status AddProvenance(const ShowOptions& options, Json& sheet);
+
 std::string SheetText(const Json& sheet, const ShowOptions& options);
 
 // ---- Shared by the sheets --------------------------------------------------------------------

@@ -19,6 +19,8 @@ void WriteOps(const Json& ops, SheetWriter& out);
 void WriteFindings(const Json& findings, SheetWriter& out);
 // How long the device took to begin what the host had called for.
 void WriteHost(const Json& host, SheetWriter& out);
+// What the passes of the compiler did to it.
+void WriteProvenance(const Json& provenance, SheetWriter& out);
 // Launch configurations: grid, registers, occupancy. `with_names`: of more than one kernel.
 void WriteLaunches(const Json& launches, bool with_names, SheetWriter& out);
 

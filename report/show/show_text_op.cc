@@ -249,6 +249,7 @@ void WriteOp(const Json& sheet, SheetWriter& out) {
   WriteNeighbours(ValueAt(sheet, "users"), "Users", out);
   WriteEvidence(ValueAt(sheet, "evidence"), out);
   WriteFindings(ValueAt(sheet, "findings"), out);
+  WriteProvenance(ValueAt(sheet, "provenance"), out);
   WriteHlo(sheet, out);
 }
 
@@ -275,6 +276,7 @@ void WriteInstruction(const Json& sheet, SheetWriter& out) {
   }
   WriteNeighbours(ValueAt(sheet, "operands"), "Operands", out);
   WriteNeighbours(ValueAt(sheet, "users"), "Users", out);
+  WriteProvenance(ValueAt(sheet, "provenance"), out);
   WriteHlo(sheet, out);
 }
 

@@ -24,9 +24,9 @@ namespace {
 constexpr int kWide = 120;
 constexpr int kMedium = 96;
 
-class Maker {
+class RowsMaker {
  public:
-  Maker(const RunView& view, size_t rows, int width) : view_(view), rows_(rows), width_(width) {}
+  RowsMaker(const RunView& view, size_t rows, int width) : view_(view), rows_(rows), width_(width) {}
 
   TextTable Make(By by) {
     switch (by) {
@@ -426,7 +426,7 @@ class Maker {
 }  // namespace
 
 TextTable MakeSummaryTable(const RunView& view, By by, size_t rows, int width) {
-  return Maker(view, rows, width).Make(by);
+  return RowsMaker(view, rows, width).Make(by);
 }
 
 }  // namespace xlatrace::report

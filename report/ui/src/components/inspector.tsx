@@ -16,6 +16,7 @@ import { addTerm, termText } from '../filter';
 import { count, bytes, duration, flop, inUnit, ms, msText, peakPercent, percent, plural, significant, thousands } from '../format';
 import { basisWords, EVIDENCE_WORDS, hueOf, kindWords, limiterWords, PHASES, REASON_WORDS } from '../phases';
 import { getState, go } from '../state';
+import { Passes } from './provenance';
 import { Command, copyText, Handle, Letter, Linked, Link, Meter, SourceChip, useLoad } from './bits';
 
 /** The model's own line first, then outwards; frames of libraries, which call it or are called by it, after.
@@ -368,7 +369,7 @@ function OpBody({ op }: { op: number }): VNode {
       {(ops.stack[op] || module) && ops.name[op] !== '' && (
         <Section title="Where it came from" cap={ops.stack[op] ? 'Python frames, the model’s own line first' : undefined}>
           {ops.stack[op] && <Stack frames={ownFirst(ops.stack[op]!.split(' > '))} />}
-          {module && <p class="sm dim" data-testid="provenance">Which pass of XLA made it: record a dump of all passes (<code>XLA_FLAGS="--xla_dump_to=dump --xla_dump_hlo_pass_re=.*"</code>), then <code>{`xlatrace passes dump ${module.name} --instruction ${ops.name[op]}`}</code></p>}
+          <Passes op={op} />
         </Section>
       )}
     </>

@@ -52,6 +52,8 @@ export interface Meta {
   findings: Finding[];
   /** The recorded steps, replayed; absent in pages of an older program, null without steps. */
   replay?: Replay | null;
+  /** The dump that says which passes made the ops; absent in pages of an older program, null without one. */
+  provenance?: { dump: string; ops: number; wanted: number; notes: string[] } | null;
   /** Of a merged job: who is waited for, in words. */
   job?: { sentence: string; cause: string; path?: string };
   lost: number; errors: number;

@@ -206,7 +206,7 @@ export function MemoryPage(): VNode {
   if (error !== undefined) return <p class="note bad" data-testid="error">{error}</p>;
   if (!lives) return <p class="dim">reading what lives when…</p>;
   const live = lives.find((l) => report.modules[l.module]?.handle === state.args['m']) ?? lives[0];
-  if (!live) return <Missing title="Memory is not known" why="No module of this run holds a schedule: without the order of its instructions nobody knows which values live together." command="xlatrace attach run.db DUMP" />;
+  if (!live) return <Missing title="Memory is not known" why="No module of this run holds a schedule: without the order of its instructions nobody knows which values live together." command="xlatrace attach run.db --modules DUMP_DIR" />;
   const hlo = hloOf(report);
   const module = report.modules[live.module]!;
   const asked = Number(state.args['at']);

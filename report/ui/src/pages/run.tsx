@@ -3,6 +3,7 @@
 import type { VNode } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { Handle, Linked } from '../components/bits';
+import { HiddenPages } from '../components/hidden_pages';
 import { type Column, CopyMenu, DataTable, type Line, type TableProps } from '../components/table';
 import { useCtx } from '../ctx';
 import type { ModuleRow, Report } from '../data/report';
@@ -276,6 +277,7 @@ export function RunPage(): VNode {
         <div class="secs">
           <Environment report={report} />
           {base && <section><h3>Base run</h3><dl class="kv"><dt>run</dt><dd class="mono">{base.run.path}</dd><dt>command</dt><dd class="mono">{base.run.command}</dd><dt>recorded</dt><dd>{base.run.date}</dd><dt>devices</dt><dd>{base.run.device_text}</dd><dt>matched</dt><dd>{percent(base.matched_ns, base.basis.device_ns)}% of device time</dd>{base.notes.map((n) => <><dt>note</dt><dd>{n}</dd></>)}</dl></section>}
+          <HiddenPages report={report} />
           <InFile report={report} />
         </div>
       </div>

@@ -1,0 +1,68 @@
+// Where an instruction came from: what the passes of the compiler did to it, from a dump.
+//
+// The rooms that show a run do not read dumps; whoever reads them (tools/run_provenance.h) hands
+// the answer over as these plain structs. The page and `show` have their words from here.
+//
+// Thread-safety: plain values; functions are pure.
+
+#ifndef XLATRACE_REPORT_PROVENANCE_H_
+#define XLATRACE_REPORT_PROVENANCE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace xlatrace::report {
+
+// An instruction as it was before a pass.
+struct ProvenanceNote {
+  std::string name;
+  std::string opcode;
+  std::string shape;
+  std::string op_name;
+  std::string source_file;
+  int64_t source_line = 0;
+};
+
+struct ProvenanceEvent {
+  std::string pass;      // "priority-fusion"; "before_optimizations".
+  std::string pipeline;  // Empty: none.
+  int64_t dump = -1;     // The dump's number; -1: it has none.
+  std::string event;     // first, made, added, replaces, copied, changed, renamed.
+  std::string name;      // What the instruction is called after the pass.
+  std::string text;      // Of changed: what.
+  std::vector<ProvenanceNote> before;
+  size_t before_count = 0;  // `before` holds the first of these.
+};
+
+struct OpProvenance {
+  int64_t module_id = 0;
+  std::string instruction;
+  std::vector<ProvenanceEvent> events;  // In the order of the compilation.
+  size_t operands_only = 0;             // Changes in what it reads only, which are no events.
+  std::string origins_of;               // The dump that `origins` are operations of.
+  std::vector<ProvenanceNote> origins;
+  size_t origins_count = 0;
+};
+
+struct Provenance {
+  std::string dump;  // As it was named, or found.
+  std::vector<OpProvenance> ops;
+  size_t wanted = 0;                // Ops that were looked for.
+  std::vector<std::string> notes;  // What is not told and why, as sentences.
+};
+
+// "fusion.172 was made of 6", "fusion.172 was renamed loop_add_fusion.3", without the pass; what it
+// was made of is told where there is one, else by the list that follows.
+std::string EventSentence(const ProvenanceEvent& event);
+// "priority-fusion, dump 74".
+std::string PassWords(const ProvenanceEvent& event);
+// "2 changes only in what it reads".
+std::string OperandsSentence(const OpProvenance& op);
+// "comes from 6 operations of before_optimizations"; empty without origins.
+std::string OriginsSentence(const OpProvenance& op);
+
+}  // namespace xlatrace::report
+
+#endif  // XLATRACE_REPORT_PROVENANCE_H_

@@ -1,0 +1,32 @@
+// The pages that this run has nothing for: they have no tab, so the Run page says why.
+
+import type { VNode } from 'preact';
+import type { Report } from '../data/report';
+import { hasPage, type Page, PAGES } from '../state';
+import { Command, Link } from './bits';
+
+const WHY: Partial<Record<Page, (report: Report, run: string) => { why: string; command?: string }>> = {
+  compare: (_, run) => ({ why: 'no base run was given', command: `xlatrace report ${run} --base BASE.db` }),
+  idle: () => ({ why: 'the device is never idle for 1 µs or more, or the source does not tell' }),
+  ranks: (report, run) => report.devices.length > 1
+    ? { why: 'no step was found on its devices' }
+    : { why: 'the run is of one device; of several recordings of a job', command: `xlatrace merge ${run} OTHER.db -o job.db` },
+  memory: (_, run) => ({ why: 'no module of it holds a schedule: without the order of its instructions nobody knows which values live together', command: `xlatrace attach ${run} --modules DIR` }),
+};
+
+export function HiddenPages({ report }: { report: Report }): VNode | null {
+  const run = report.meta.run.path.split('/').pop()!;
+  const hidden = PAGES.filter(([id]) => !hasPage(report, id));
+  if (hidden.length === 0) return null;
+  return (
+    <section data-testid="hidden-pages">
+      <h3>Pages without a tab</h3>
+      <dl class="kv">
+        {hidden.map(([id, name]) => {
+          const { why, command } = WHY[id]?.(report, run) ?? { why: 'nothing of it was recorded' };
+          return <><dt><Link to={{ page: id }}>{name}</Link></dt><dd data-testid={`hidden-${id}`}>{why}{command && <>: <Command text={command} /></>}</dd></>;
+        })}
+      </dl>
+    </section>
+  );
+}

@@ -1,0 +1,64 @@
+// Which passes of XLA made an op, and of what; without a dump, the command that puts it there.
+
+import type { VNode } from 'preact';
+import { useCtx } from '../ctx';
+import { type Before, type PassEvent, provenanceOf } from '../data/provenance';
+import { plural } from '../format';
+import { Command, SourceChip } from './bits';
+
+const FEW = 6;
+
+function Was({ rows, count }: { rows: Before[]; count: number }): VNode {
+  const line = (b: Before): VNode => (
+    <li title={[b.opcode, b.shape, b.opName].filter(Boolean).join('  ')}>
+      <span><span class="mono">{b.name}</span> <span class="dim">{b.opcode} {b.shape}</span></span>
+      <span>{b.file && <SourceChip file={b.file} line={b.line} />}</span>
+    </li>
+  );
+  const more = count - rows.length;
+  const rest = <>{rows.slice(FEW).map(line)}{more > 0 && <li class="dim">{plural(more, 'other')} in the dump</li>}</>;
+  return (
+    <>
+      <ul class="ios">{rows.slice(0, FEW).map(line)}</ul>
+      {rows.length > FEW ? <details><summary class="sm dim">{count - FEW} more</summary><ul class="ios">{rest}</ul></details> : more > 0 && <ul class="ios">{rest}</ul>}
+    </>
+  );
+}
+
+function Event({ e }: { e: PassEvent }): VNode {
+  if (e.event === 'operands') return <li class="sm dim">{e.sentence}</li>;
+  return (
+    <li data-testid="pass-event" data-event={e.event}>
+      {e.pass && <div class="sm"><b>{e.pass}</b> <span class="dim">{[e.dump >= 0 && `dump ${e.dump}`, e.pipeline].filter(Boolean).join(' · ')}</span></div>}
+      <p class="sm wrapany">{e.event === 'origins' ? `It ${e.sentence}` : e.sentence}</p>
+      {e.before.length > 0 && (e.event !== 'renamed') && <Was rows={e.before} count={e.count} />}
+    </li>
+  );
+}
+
+export function Passes({ op }: { op: number }): VNode | null {
+  const { report } = useCtx();
+  const { ops, meta } = report;
+  const module = report.modules[ops.module[op]!];
+  if (!module || ops.name[op] === '') return null;
+  const run = meta.run.path.split('/').pop()!;
+  const told = meta.provenance;
+  const events = provenanceOf(report).get(op);
+  if (!told) {
+    return (
+      <div class="sm dim" data-testid="provenance">
+        Which passes of XLA made it is not in this file. Run it with <code>XLA_FLAGS="--xla_dump_to=dump --xla_dump_hlo_pass_re=.*"</code>, then: <Command text={`xlatrace report ${run} --modules dump`} />
+      </div>
+    );
+  }
+  return (
+    <div data-testid="provenance">
+      <h4>Passes of XLA</h4>
+      {events
+        ? <ol class="passes">{events.map((e) => <Event e={e} />)}</ol>
+        : <p class="sm dim">This file tells of {plural(told.ops, 'op')}, not of this one. <Command text={`xlatrace show ${ops.handle[op]} ${run} --modules ${told.dump}`} /></p>}
+      {told.notes.map((n) => <p class="sm dim wrapany">{n[0]!.toUpperCase() + n.slice(1)}.</p>)}
+      <p class="sm dim wrapany" title={told.dump}>read from {told.dump}</p>
+    </div>
+  );
+}

@@ -2,6 +2,7 @@
 """Controls of the page do what they say, in a real browser. Run by test_page_controls.py."""
 
 import collections
+import contextlib
 import itertools
 import re
 import unittest
@@ -254,6 +255,60 @@ class Controls(Browser):
             self.assertRegex(text.replace("\n", ""), r"/…/")
 
 
+class RowKeys(Browser):
+    """`j`, then `o`, `r` or `t`: what opens is what the marked row shows, on every page that has a table."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        after = page_browser.test_page_data.big_run(cls.work / "after", 15_000, "--after")
+        result = page_browser.support.run("report", after, "--base", cls.database, "-o", cls.work / "both.html", cwd=cls.work)
+        assert result.code == 0, result
+        cls.url = (cls.work / "both.html").as_uri()
+
+    def after_keys(self, fragment, key, to, downs=2):
+        """The marked row's handles, and the address that the key leads to."""
+        page = self.open(fragment)
+        page.get_by_test_id("table").first.wait_for()
+        for _ in range(downs):
+            page.keyboard.press("j")
+        row = page.locator("tr.cur")
+        row.wait_for()
+        shown = [h.inner_text() for h in row.locator("a.h").all()]
+        text = row.inner_text()
+        page.keyboard.press(key)
+        page.wait_for_selector(f'[data-testid="page-{to}"]')
+        return shown, text, page
+
+    def test_the_marked_row_opens_on_every_page(self):
+        for fragment in ("#/ops", "#/ops?v=launch", "#/roofline", "#/occupancy", "#/compare?s=-now", "#/idle", "#/timeline?g=op"):
+            for key, to in (("o", "graph"), ("r", "roofline")):
+                if to == fragment[2:]:
+                    continue
+                shown, text, page = self.after_keys(fragment, key, to)
+                found = re.search(r"[?&]sel=(o\d+)~", page.url)
+                self.assertIsNotNone(found, (fragment, key, text, page.url))
+                # Of a gap the op that came late is the last one that its row names.
+                self.assertEqual(found.group(1), shown[-1] if fragment == "#/idle" else shown[0], (fragment, text))
+
+    def test_a_row_that_is_many_ops_becomes_the_filter(self):
+        _, text, page = self.after_keys("#/model", "r", "roofline", downs=3)
+        kept = page.get_by_test_id("filter-sum")
+        self.assertIn("f=scope:", page.url, text)
+        self.assertGreater(self.ns(kept), 0)
+        _, text, page = self.after_keys("#/compare?by=phase", "o", "graph", downs=1)
+        self.assertIn(f"f=phase:{text.split()[0]}", page.url)
+        _, text, page = self.after_keys("#/compare?by=kernel&s=-now", "t", "timeline", downs=1)
+        self.assertRegex(page.url, r"[?&]sel=k\d+~", text)
+
+    def test_t_on_a_gap_goes_to_the_gap(self):
+        _, _, page = self.after_keys("#/idle", "t", "timeline", downs=1)
+        begin, end = (int(n) for n in re.search(r"[?&]a=(-?\d+)(?:,|%2C)(-?\d+)", page.url).groups())
+        with contextlib.closing(page_browser.support.open_database(self.work / "after" / "run.db")) as db:
+            found = db.execute("SELECT count(*) FROM gap WHERE start_ns = ? AND end_ns = ?", (begin, end)).fetchone()
+        self.assertEqual(found[0], 1)
+
+
 class Memory(Browser):
     @classmethod
     def setUpClass(cls):
@@ -302,6 +357,23 @@ class Memory(Browser):
         page.get_by_role("button", name="back to the peak").click()
         page.wait_for_function("() => !/[?&]at=/.test(location.hash)")
 
+    def test_keys_open_the_marked_value_and_the_marked_rank(self):
+        for at in ("#/memory", "#/memory?by=layer"):
+            page = self.open(at)
+            page.get_by_test_id("buffer").first.wait_for()
+            page.keyboard.press("j")
+            page.locator("tr.cur").wait_for()
+            page.keyboard.press("o")
+            page.wait_for_selector('[data-testid="page-graph"]')
+            self.assertRegex(page.url, r"[?&]sel=[oi]\d+~")
+        page = self.open("#/ranks")
+        page.locator('[data-testid="page-ranks"] tr[data-ns]').first.wait_for()
+        page.keyboard.press("j")
+        number = re.search(r"GPU (\d)", page.locator("tr.cur").inner_text()).group(1)
+        page.keyboard.press("t")
+        page.wait_for_selector('[data-testid="page-timeline"]')
+        self.assertIn(f"f=dev:{number}", page.url)
+
     def test_donated_arguments_are_counted(self):
         donated = [v for v in self.values if v["donated"] == 1]
         mine = [v for v in donated if v["module"] == donated[0]["module"]]
@@ -327,4 +399,4 @@ class SameWords(Browser):
 
 
 if __name__ == "__main__":
-    unittest.main(defaultTest=["Controls", "Memory", "SameWords"])
+    unittest.main(defaultTest=["Controls", "RowKeys", "Memory", "SameWords"])

@@ -343,8 +343,10 @@ export function App({ report }: { report: Report }): VNode {
       const to = ({ o: 'graph', t: 'timeline', r: 'roofline' } as Record<string, Page>)[e.key];
       if (to) {
         // Of the selection, else of the row that j and k have reached.
-        const row = now.sel === '' ? report.resolve(table?.key()?.split('/')[0] ?? '') : undefined;
-        if (to !== now.page || row) go({ page: to, ...(row && { sel: report.selOf(row) }), args: to === 'timeline' && (row ?? report.resolve(now.sel)) ? { z: 'op' } : {} });
+        const line = now.sel === '' ? table?.line() : undefined;
+        const row = line?.entity;
+        if (to === 'timeline' && line?.timeline) go({ page: to, ...line.timeline });
+        else if (to !== now.page || row) go({ page: to, ...(line?.f !== undefined && { f: line.f }), ...(row && { sel: report.selOf(row) }), args: to === 'timeline' && (row ?? report.resolve(now.sel)) ? { z: 'op' } : {} });
         else if (to === 'timeline') go({ args: { z: 'op', t: undefined } });
         return done();
       }

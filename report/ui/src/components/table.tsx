@@ -6,7 +6,9 @@
 import type { ComponentChildren, VNode } from 'preact';
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { useCtx } from '../ctx';
+import type { Entity } from '../data/report';
 import { significant } from '../format';
+import type { Change } from '../state';
 import { copyText, download } from './bits';
 
 export interface Column<T> {
@@ -47,7 +49,15 @@ export interface Line<T> {
   ns?: number;
   testid?: string;
   cls?: string;
+  /** What `o`, `r` and `t` open when the keys have reached the row; keys of rows are no handles. */
+  entity?: Entity | undefined;
+  /** What they filter for, where the row is many of them; where `t` leads, if not to a launch of the entity. */
+  f?: string | undefined;
+  timeline?: Change;
 }
+
+/** The op of a row, where it has one: -1 is none. */
+export const opEntity = (op: number): Entity | undefined => (op >= 0 ? { type: 'op', row: op } : undefined);
 
 /** Lines may be made as they come into sight; an array is one. */
 export interface Lines<T> {
@@ -103,7 +113,8 @@ export interface PrimaryTable {
   move: (by: number) => void;
   open: () => void;
   csv: () => void;
-  key: () => string | undefined;
+  /** The row that the keys have reached, or that is selected. */
+  line: () => Pick<Line<unknown>, 'entity' | 'f' | 'timeline'> | undefined;
 }
 let primary: PrimaryTable | null = null;
 export const primaryTable = (): PrimaryTable | null => primary;
@@ -322,7 +333,7 @@ export function DataTable<T>(given: TableProps<T>): VNode {
       if (line) p.onOpen?.(line);
     },
     csv: () => download(`${p.fileName ?? 'table'}.csv`, toCsv(p), 'text/csv'),
-    key: () => at(place())?.key,
+    line: () => at(place()),
   };
   useEffect(() => {
     if (!p.primary) return undefined;

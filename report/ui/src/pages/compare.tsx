@@ -4,8 +4,10 @@ import type { VNode } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { compared, isRefused, wholeDifference } from '../components/base';
 import { Handle, Letter, Mid, Missing, Seg } from '../components/bits';
-import { type Column, CopyMenu, DataTable, type Line, sorted, type TableProps } from '../components/table';
+import { type Column, CopyMenu, DataTable, type Line, opEntity, sorted, type TableProps } from '../components/table';
 import { useCtx } from '../ctx';
+import type { Entity } from '../data/report';
+import { setTerm } from '../filter';
 import { count, ms, percent, plural, signed, significant, typeset } from '../format';
 import { hueOf } from '../phases';
 import { go } from '../state';
@@ -56,6 +58,17 @@ export function ComparePage(): VNode {
   const whole = wholeDifference(c);
   const max = rows.reduce((a, r) => Math.max(a, Math.abs(r.now - r.base)), 0);
   const opOf = (r: Row): number => (r.at < 0 ? -1 : c.opOfRow[r.at]!);
+  const entityOf = (r: Row): Entity | undefined => {
+    if (by === 'op') return opEntity(opOf(r));
+    const row = by === 'kernel' ? report.kernels.name.indexOf(r.name) : by === 'module' ? report.modules.findIndex((m) => m.name === r.name) : -1;
+    return row < 0 ? undefined : { type: by as 'kernel' | 'module', row };
+  };
+  const KEY = { phase: 'phase', layer: 'layer', op_kind: 'kind', source: 'src', kernel: 'kernel' } as const;
+  // What this run no longer has filters for nothing.
+  const opens = (r: Row): Pick<Line<Row>, 'entity' | 'f'> => {
+    const entity = entityOf(r);
+    return entity || !(by in KEY) || r.now === 0 || r.name === '' ? { entity } : { f: setTerm(state.f, KEY[by as keyof typeof KEY], r.name) };
+  };
   const columns: Column<Row>[] = [
     ...(by === 'op' ? [
       { id: 'handle', label: '', width: 54, cell: (r: Row) => (opOf(r) >= 0 ? <Handle entity={{ type: 'op', row: opOf(r) }} /> : r.at >= 0 && r.now === 0 ? <span class="tag">gone</span> : ''), raw: (r: Row) => (opOf(r) >= 0 ? report.ops.handle[opOf(r)]! : '') },
@@ -73,7 +86,7 @@ export function ComparePage(): VNode {
   const base = rows.reduce((a, r) => a + r.base, 0), now = rows.reduce((a, r) => a + r.now, 0);
   const selected = report.resolve(state.sel);
   const picked = selected?.type === 'op' ? c.rowOfOp[selected.row]! : -1;
-  const lines: Line<Row>[] = sorted(rows, columns, sort).map((r, i) => ({ key: r.at >= 0 ? `r${r.at}` : `g${i}/${r.name}`, row: r, testid: 'compare-row' }));
+  const lines: Line<Row>[] = sorted(rows, columns, sort).map((r, i) => ({ key: r.at >= 0 ? `r${r.at}` : `g${i}/${r.name}`, row: r, testid: 'compare-row', ...opens(r) }));
   lines.push({ key: 'total', kind: 'total', lead: chosen >= 0 && by === 'op' ? 'rows of this change' : 'all device time', cells: { base: ms(base), now: ms(now), delta: signed((now - base) / 1e6) } });
   const table: TableProps<Row> = {
     columns, lines, label: 'What changed', sort, span: 'base', fill: true, primary: true, fileName: 'compare', selected: by === 'op' && picked >= 0 ? `r${picked}` : '',

@@ -6,10 +6,10 @@ import { type Column, CopyMenu, DataTable, type Line, type TableProps } from '..
 import { useCtx } from '../ctx';
 import { deviceName } from '../data/hardware';
 import { type Cause, causesOfFinding, idleOf } from '../data/idle';
-import type { Finding, GapRow, Report } from '../data/report';
+import type { Entity, Finding, GapRow, Report } from '../data/report';
 import { duration, gapCount, ms, msText, percent, plural, significant, thousands, typeset, us } from '../format';
 import { CAUSE_WORDS } from '../phases';
-import { go } from '../state';
+import { type Change, go } from '../state';
 
 const MOST = 200;
 
@@ -94,8 +94,14 @@ function Longest({ report, chosen, counted }: { report: Report; chosen: string[]
     const span = Math.max(200, g.end - g.start);
     return `${Math.round(g.start - 2 * span)},${Math.round(g.end + 2 * span)}`;
   };
+  const toTimeline = (g: GapRow): Change => ({ page: 'timeline', args: { t: at(g), a: `${Math.round(g.start)},${Math.round(g.end)}`, hosts: '1', d: String(g.device) } });
+  // What ran late; where nothing is known of it, what ran before.
+  const entityOf = (g: GapRow): Entity | undefined => [g.next, g.previous].map((site): Entity | undefined => {
+    const op = opOf(site), kernel = site >= 0 ? sites.kernel[site]! : -1;
+    return op >= 0 && ops.name[op] !== '' ? { type: 'op', row: op } : kernel >= 0 ? { type: 'kernel', row: kernel } : undefined;
+  }).find(Boolean);
   const columns: Column<GapRow>[] = [
-    { id: 'us', label: 'µs', num: true, width: 84, raw: (g) => (g.end - g.start) / 1e3, show: significant, exact: ['gap_ns', (g) => g.end - g.start], cell: (g) => <Link to={{ page: 'timeline', args: { t: at(g), a: `${Math.round(g.start)},${Math.round(g.end)}`, hosts: '1', d: String(g.device) } }} title="on the timeline">{us(g.end - g.start)}</Link> },
+    { id: 'us', label: 'µs', num: true, width: 84, raw: (g) => (g.end - g.start) / 1e3, show: significant, exact: ['gap_ns', (g) => g.end - g.start], cell: (g) => <Link to={toTimeline(g)} title="on the timeline">{us(g.end - g.start)}</Link> },
     ...(report.steps.length === 0 ? [] : [{ id: 'step', label: 'step', num: true, width: 58, raw: (g: GapRow) => (g.step >= 0 ? g.step : null), cell: (g: GapRow) => (g.step >= 0 ? g.step : '') }]),
     { id: 'device', label: 'device', width: 110, from: 760, cls: 'name', raw: (g) => names[g.device] ?? '', cell: (g) => names[g.device] ?? '' },
     { id: 'cause', label: 'cause', width: 226, cls: 'name', raw: (g) => CAUSE_WORDS[g.cause] ?? g.cause, cell: (g) => CAUSE_WORDS[g.cause] ?? g.cause },
@@ -104,11 +110,11 @@ function Longest({ report, chosen, counted }: { report: Report; chosen: string[]
     { id: 'host', label: 'host meanwhile', title: 'the range and the call that it was in', cls: 'name', from: 500, raw: host, cell: (g) => <span title={host(g)}>{host(g) || <span class="dim">not recorded</span>}</span> },
     { id: 'thread', label: 'thread', width: 96, from: 1100, cls: 'name', raw: thread, cell: thread },
   ];
-  const lines: Line<GapRow>[] = list.map((g, i) => ({ key: String(i), row: g, ns: g.end - g.start, testid: 'gap' }));
+  const lines: Line<GapRow>[] = list.map((g, i) => ({ key: String(i), row: g, ns: g.end - g.start, testid: 'gap', entity: entityOf(g), timeline: toTimeline(g) }));
   if (inBasis.length > MOST) lines.push({ key: 'rest', kind: 'others', lead: `${plural(inBasis.length - MOST, 'shorter gap')}, ${duration(rest)}`, text: `${plural(inBasis.length - MOST, 'shorter gap')}, ${duration(rest)}` });
   const table: TableProps<GapRow> = {
     columns, lines, label: 'Longest gaps', fileName: 'gaps', primary: true, span: 'cause',
-    onOpen: (l) => l.row && go({ page: 'timeline', args: { t: at(l.row), a: `${Math.round(l.row.start)},${Math.round(l.row.end)}`, hosts: '1', d: String(l.row.device) } }),
+    onOpen: (l) => l.row && go(toTimeline(l.row)),
   };
   const held = report.gaps.filter((g) => !report.meta.basis.steady || g.steady).length;
   return (

@@ -102,7 +102,7 @@ export function JobRanks(): VNode {
     { id: 'clock', label: 'clock', width: 92, from: 1300, title: 'how well its clock is known against the first rank’s', sort: (r) => r.clockError, raw: (r) => (isNaN(r.clockError) ? '' : duration(r.clockError)), cell: (r) => (r.clockSet > 0 ? <span class="dim">not aligned</span> : isNaN(r.clockError) ? '' : `± ${duration(r.clockError)}`) },
     { id: 'source', label: 'recording', cls: 'name', from: 1200, raw: (r) => r.source, cell: (r) => (r.device >= 0 ? <Link to={{ page: 'timeline', f: setTerm(state.f, 'dev', String(deviceNumber(report, r.device))) }} title={r.source}>its launches</Link> : <span class="dim" title={r.source}>{baseName(r.source)}</span>) },
   ];
-  const lines: Line<JobRank>[] = order.map((i) => ({ key: String(i), row: ranks[i]!, testid: `rank-${i}`, ...(!isNaN(ranks[i]!.excess) && { ns: ranks[i]!.excess }) }));
+  const lines: Line<JobRank>[] = order.map((i) => ({ key: String(i), row: ranks[i]!, testid: `rank-${i}`, ...(!isNaN(ranks[i]!.excess) && { ns: ranks[i]!.excess }), ...(ranks[i]!.device >= 0 && { f: setTerm(state.f, 'dev', String(deviceNumber(report, ranks[i]!.device))) }) }));
   const open = (r: JobRank | undefined, step?: number): void => {
     if (r && r.device >= 0) go({ page: 'timeline', f: setTerm(state.f, 'dev', String(deviceNumber(report, r.device))), args: { step: step === undefined ? undefined : String(step) } });
   };

@@ -7,7 +7,7 @@ import { type Column, CopyMenu, DataTable, type Line, type TableProps } from '..
 import { useCtx } from '../ctx';
 import { hloOf, type Hlo } from '../data/hlo';
 import { groupOf, type Live, type LiveValue, loadLive, savedAt, writerOf } from '../data/memory';
-import type { Report } from '../data/report';
+import type { Entity, Report } from '../data/report';
 import { bytes, msText, opKind, percent, plural, significant, sourceLine, thousands } from '../format';
 import { hueOf, LIVE_WORDS, PHASES, type Hue } from '../phases';
 import { go } from '../state';
@@ -181,14 +181,15 @@ function Buffers({ report, live, at }: { report: Report; live: Live; at: number 
     { id: 'n', label: 'values', num: true, width: 80, raw: (r) => r.n, cell: (r) => thousands(r.n) },
     { id: 'largest', label: 'largest of them', from: 640, cls: 'name', raw: (r) => hlo.name[w(r.v!)]!, cell: (r) => <>{inst(w(r.v!))}</> },
   ];
-  const lines: Line<Row>[] = rows.map((r) => ({ key: r.key, row: r, ns: r.size, testid: 'buffer' }));
+  const entityOf = (i: number): Entity => (hlo.op[i]! >= 0 ? { type: 'op', row: hlo.op[i]! } : { type: 'instruction', row: i });
+  const lines: Line<Row>[] = rows.map((r) => ({ key: r.key, row: r, ns: r.size, testid: 'buffer', entity: r.v && entityOf(w(r.v)) }));
   if (rest.length > 0) lines.push({ key: 'rest', kind: 'others', lead: plural(rest.length, 'smaller one'), text: plural(rest.length, 'smaller one'), cells: { size: significant(rest.reduce((a, r) => a + r.size, 0) / 1e6), pct: percent(rest.reduce((a, r) => a + r.size, 0), whole) } });
   lines.push({ key: 'total', kind: 'total', lead: `all ${thousands(here.length)} values`, text: `all ${thousands(here.length)} values`, ns: whole, cells: { size: significant(whole / 1e6), pct: '100' } });
   const table: TableProps<Row> = {
     columns, lines, label: 'Values alive', fileName: 'memory', primary: true, span: 'size', cls: 'slim',
     onOpen: (l) => {
       const i = l.row?.v ? w(l.row.v) : -1;
-      if (i >= 0) go({ sel: hlo.op[i]! >= 0 ? report.selOf({ type: 'op', row: hlo.op[i]! }) : report.selOf({ type: 'instruction', row: i }) });
+      if (i >= 0) go({ sel: report.selOf(entityOf(i)) });
     },
   };
   return (

@@ -61,7 +61,7 @@ export function ModelPage(): VNode {
     const shown = list.filter((c) => c.ns >= least || list.length < 8);
     for (const c of shown) {
       const cid = `${id}/${c.name}`;
-      lines.push({ key: cid, row: { node: c, depth, id: cid }, ns: Math.round(c.ns) });
+      lines.push({ key: cid, row: { node: c, depth, id: cid }, ns: Math.round(c.ns), f: by === 'source' ? setTerm(state.f, 'src', c.path.replace(/:\?$/, '')) : toOf(c).f });
       const open = c.children.length > 0 && (openByDefault(c, depth) !== toggled.has(cid));
       if (open && c.members && c.members.size > 1) {
         lines.push({ key: `${cid}#`, kind: 'detail', lead: <span class="each" style={{ paddingLeft: `${depth * 14 + 30}px` }}><span class="dim">each, {[...c.members.keys()].length}</span> <Heat node={c} divisor={d} /></span> });
@@ -74,7 +74,6 @@ export function ModelPage(): VNode {
       lines.push({ key: `${id}/…`, kind: 'others', ns: Math.round(ns), text: `${'  '.repeat(depth)}${plural(rest, 'other')}`, lead: <span style={{ paddingLeft: `${depth * 14 + 16}px` }}>{plural(rest, 'other')}</span>, cells: { total: ms(ns / d), pct: percent(ns, root.ns) } });
     }
   };
-  walk(root, 0, '');
   const flip = (id: string): void => {
     const next = new Set(toggled);
     if (next.has(id)) next.delete(id);
@@ -91,6 +90,7 @@ export function ModelPage(): VNode {
     if (by === 'stack') return { page: 'ops', f: addTerm(state.f, n.name.split(' ')[0]!) };
     return { f: n.path === 'no instruction' ? addTerm(state.f, 'conf:none') : setTerm(state.f, 'scope', `${n.path}*`) };
   };
+  walk(root, 0, '');
   const then = useMemo(() => (comparable(report) && !view.filtered && (by === 'scope' || by === 'source') ? baseTree(report, by) : null), [report, view, by]);
   const max = lines.reduce((a, l) => Math.max(a, l.row?.node.ns ?? 0), 0);
   const phaseColumn = (p: (typeof PHASES)[number]): Column<Row> => {

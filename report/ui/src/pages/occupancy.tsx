@@ -4,7 +4,7 @@ import type { VNode } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
 import { baseDivisor, baseOps, comparable, Delta } from '../components/base';
 import { Handle, Letter, Meter, Mid, Missing, useWidth } from '../components/bits';
-import { type Column, CopyMenu, DataTable, type Line, sorted, type TableProps } from '../components/table';
+import { type Column, CopyMenu, DataTable, type Line, opEntity, sorted, type TableProps } from '../components/table';
 import { useCtx } from '../ctx';
 import { gpuOf } from '../data/hardware';
 import type { Device, Report } from '../data/report';
@@ -212,7 +212,7 @@ export function OccupancyPage(): VNode {
   const selected = rows.find((r) => r.key === state.args['k']) ??
     rows.find((r) => (entity?.type === 'kernel' && r.kernel === entity.row) || (entity?.type === 'op' && r.ops.includes(entity.row))) ??
     rows.find((r) => r.yes) ?? rows.find((r) => r.occ);
-  const lines: Line<Row>[] = shown.map((r) => ({ key: r.key, row: r, ns: Math.round(r.ns) }));
+  const lines: Line<Row>[] = shown.map((r) => ({ key: r.key, row: r, ns: Math.round(r.ns), entity: r.ops[0] !== undefined && ops.name[r.ops[0]] !== '' ? opEntity(r.ops[0]) : r.kernel >= 0 ? { type: 'kernel', row: r.kernel } : undefined }));
   if (rest.length > 0) {
     lines.push({ key: 'others', kind: 'others', ns: Math.round(rest.reduce((a, r) => a + r.ns, 0)), lead: <>{plural(rest.length, 'other')} · <button type="button" class="lk" onClick={() => go({ args: { all: '1' } })}>show</button></>, cells: { ms: ms(rest.reduce((a, r) => a + r.ns, 0) / d) } });
   }

@@ -4,7 +4,7 @@ import type { VNode } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
 import { baseDivisor, baseOps, comparable, Delta, TotalsNote } from '../components/base';
 import { CellBar, Handle, Letter, Link, Mid, Seg, SourceChip, commonPath, Scope, scopeText, useLoad } from '../components/bits';
-import { type Column, CopyMenu, DataTable, type Line, MadeLines, sorted, type TableProps } from '../components/table';
+import { type Column, CopyMenu, DataTable, type Line, MadeLines, opEntity, sorted, type TableProps } from '../components/table';
 import { useCtx } from '../ctx';
 import { loadLaunches, type Launches } from '../data/launches';
 import { GROUPINGS, type Grouping, kernelRows, type KernelRow, type OpRow, opGroups } from '../data/oprows';
@@ -122,7 +122,7 @@ function Instructions(): VNode {
         if (shut) continue;
       }
       const limit = by === 'none' || open.has(g.name) || g.rows.length <= GROUP_ROWS + 2 ? rows.length : GROUP_ROWS;
-      for (const r of rows.slice(0, limit)) out.push({ key: r.key, row: r, ns: Math.round(r.ns), testid: ops(r) });
+      for (const r of rows.slice(0, limit)) out.push({ key: r.key, row: r, ns: Math.round(r.ns), testid: ops(r), entity: { type: 'op', row: r.op } });
       if (limit < rows.length) {
         const rest = rows.slice(limit);
         const ns = rest.reduce((a, r) => a + r.ns, 0);
@@ -248,7 +248,7 @@ function KernelTable(): VNode {
     { id: 'occ', label: 'occ. %', num: true, width: 58, from: 760, sort: (r) => at(r, sites.occupancy), raw: (r) => nan0(at(r, sites.occupancy)), show: significant, cell: (r) => nan(at(r, sites.occupancy), significant), title: 'theoretical occupancy' },
     { id: 'limiter', label: 'limiter', width: 80, from: 980, sort: (r) => sites.limiter[r.sites[0]!]!, raw: (r) => sites.limiter[r.sites[0]!]!, cell: (r) => sites.limiter[r.sites[0]!]! },
   ];
-  const lines: Line<KernelRow>[] = sorted(rows, columns, sort).map((r) => ({ key: kernels.handle[r.row]! || String(r.row), row: r, ns: Math.round(r.ns), testid: `kernel-${kernels.handle[r.row]}` }));
+  const lines: Line<KernelRow>[] = sorted(rows, columns, sort).map((r) => ({ key: kernels.handle[r.row]! || String(r.row), row: r, ns: Math.round(r.ns), testid: `kernel-${kernels.handle[r.row]}`, entity: { type: 'kernel', row: r.row } }));
   lines.push({ key: 'total', kind: 'total', ns: Math.round(total), lead: 'all of these', cells: { ms: ms(total / d), pct: '100' } });
   const table: TableProps<KernelRow> = {
     columns, lines, label: 'Kernels', sort, span: 'ms', fill: true, primary: true, fileName: 'kernels', selected: state.sel.split('~')[0]!,
@@ -325,7 +325,7 @@ function LaunchTable({ launches }: { launches: Launches }): VNode {
   ];
   const lines = useMemo(() => new MadeLines<LaunchRow>(order.kept.length, (i) => {
     const r = at(order.kept[i]!);
-    return { key: `${L(r).stream}/${r.i}`, row: r, ns: L(r).dur[r.i]! };
+    return { key: `${L(r).stream}/${r.i}`, row: r, ns: L(r).dur[r.i]!, entity: opEntity(op(r)) };
   }), [order]);
   const table: TableProps<LaunchRow> = {
     columns, lines, label: 'Launches', sort, fill: true, primary: true, fileName: 'launches',

@@ -112,7 +112,7 @@ interface Whole { device: number; name: string; busy: number; compute: number; e
 
 /** Without steps: totals of the recording, device by device. */
 function WholeRunDevices(): VNode {
-  const { report } = useCtx();
+  const { report, state } = useCtx();
   const rows = useMemo(() => {
     const t = report.tables.table('busy_times');
     const device = t.refs('device'), busy = t.numbers('busy_ns'), compute = t.numbers('compute_ns'), exchange = t.numbers('collective_ns'), waiting = t.numbers('exposed_collective_ns'), copies = t.numbers('exposed_copy_ns');
@@ -142,7 +142,7 @@ function WholeRunDevices(): VNode {
     time('idle', 'idle', (r) => r.idle, 'nothing runs, in gaps of 1 µs or more'),
     time('busy', 'busy', (r) => r.busy, 'anything runs'),
   ];
-  const lines: Line<Whole>[] = rows.map((r) => ({ key: String(r.device), row: r, testid: `rank-${r.device}`, ns: r.compute }));
+  const lines: Line<Whole>[] = rows.map((r) => ({ key: String(r.device), row: r, testid: `rank-${r.device}`, ns: r.compute, f: setTerm(state.f, 'dev', String(deviceNumber(report, r.device))) }));
   const table: TableProps<Whole> = { columns, lines, label: 'Ranks', fileName: 'ranks', primary: true, fill: rows.length > 40, onOpen: (l) => l.row && go({ f: `dev:${deviceNumber(report, l.row.device)}`, page: 'ops' }) };
   return (
     <>
@@ -221,7 +221,7 @@ function DeviceRanks(): VNode {
     { id: 'op', label: 'slowest op against the median', cls: 'name', from: 1100, sort: (r) => r.more, raw: (r) => (r.op >= 0 && r.more > 0 ? `${ops.handle[r.op]} ${ops.name[r.op]} ${signed(r.more / 1e6)} ms` : ''), cell: (r) => (r.op >= 0 && r.more >= 1e3 ? <span class="nmrow"><Handle entity={{ type: 'op', row: r.op }} /> <span class="mono"><Mid text={ops.name[r.op] || 'no instruction'} /></span> <span class="dim">&nbsp;{signed(r.more / 1e6)} ms</span></span> : <span class="dim">·</span>) },
     { id: 'cause', label: 'so it', width: 210, from: copying ? 1180 : 760, cls: 'name', raw: cause, cell: cause },
   ];
-  const lines: Line<Rank>[] = order.map((i) => ({ key: String(ranks[i]!.device), row: ranks[i]!, testid: `rank-${ranks[i]!.device}`, ns: Math.round(ranks[i]!.compute) }));
+  const lines: Line<Rank>[] = order.map((i) => ({ key: String(ranks[i]!.device), row: ranks[i]!, testid: `rank-${ranks[i]!.device}`, ns: Math.round(ranks[i]!.compute), f: setTerm(state.f, 'dev', String(deviceNumber(report, ranks[i]!.device))) }));
   const table: TableProps<Rank> = { columns, lines, label: 'Ranks', fileName: 'ranks', primary: true, fill: ranks.length > 40, onOpen: (l) => l.row && go({ f: `dev:${deviceNumber(report, l.row.device)}`, page: 'ops' }) };
   const waitedFor = culprit && ranks[culprit.row]!;
   return (

@@ -188,7 +188,7 @@ export function RooflinePage(): VNode {
     { id: 'by', label: 'by', width: 74, from: 480, cls: 'ink2', sort: (p) => p.bound, raw: (p) => p.bound, cell: (p) => p.bound },
   ];
   const rows = sorted(found.dots, columns, sort);
-  const lines: Line<Dot>[] = rows.map((p) => ({ key: ops.handle[p.op] || String(p.op), row: p, ns: Math.round(p.ns), testid: `op-${ops.handle[p.op]}` }));
+  const lines: Line<Dot>[] = rows.map((p) => ({ key: ops.handle[p.op] || String(p.op), row: p, ns: Math.round(p.ns), testid: `op-${ops.handle[p.op]}`, entity: { type: 'op', row: p.op } }));
   const table: TableProps<Dot> = {
     columns, lines, label: 'Distance to the roof', sort, fill: true, ...(!base && window.innerWidth >= 1280 && { cls: 'slim' }), primary: true, fileName: 'roofline', selected: selected >= 0 ? ops.handle[selected]! : '',
     onSort: (s) => go({ args: { s } }), onOpen: (l) => l.row && go({ sel: report.selOf({ type: 'op', row: l.row.op }) }),

@@ -90,7 +90,7 @@ function Modules({ report }: { report: Report }): VNode {
   ];
   const busy = report.modules.filter((m) => m.selfNs > 0 || m.executions > 0);
   const idle = report.modules.length - busy.length;
-  const lines: Line<ModuleRow>[] = busy.slice(0, 60).map((m) => ({ key: m.handle || String(m.row), row: m, ns: m.ns, testid: `module-${m.handle}` }));
+  const lines: Line<ModuleRow>[] = busy.slice(0, 60).map((m) => ({ key: m.handle || String(m.row), row: m, ns: m.ns, testid: `module-${m.handle}`, entity: { type: 'module', row: m.row } }));
   if (busy.length > 60) lines.push({ key: 'others', kind: 'others', lead: plural(busy.length - 60, 'other'), cells: { ms: ms(busy.slice(60).reduce((a, m) => a + m.ns, 0) / d) } });
   if (idle > 0) lines.push({ key: 'idle', kind: 'others', lead: `${plural(idle, 'module')} without device time` });
   const { state } = useCtx();

@@ -4,9 +4,9 @@ import type { VNode } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { baseDivisor, comparable, Delta } from '../components/base';
 import { CellBar, Handle, Letter, Seg } from '../components/bits';
-import { type Column, CopyMenu, DataTable, type Line, type TableProps } from '../components/table';
+import { type Column, CopyMenu, DataTable, type Line, opEntity, type TableProps } from '../components/table';
 import { useCtx } from '../ctx';
-import type { Report } from '../data/report';
+import type { Entity, Report } from '../data/report';
 import type { View } from '../data/view';
 import { duration, ms, percent, plural, signed, significant, thousands, us } from '../format';
 import { CAUSE_WORDS, type Hue, hueOf } from '../phases';
@@ -99,6 +99,8 @@ function useChoice(tl: Timeline): { by: SumBy; label: string; device: number } {
 }
 
 const MOST = 60;
+const entityOf = (by: SumBy, r: { key: string; op: number }): Entity | undefined =>
+  by === 'op' ? opEntity(r.op) : by === 'kernel' && Number(r.key) >= 0 ? { type: 'kernel', row: Number(r.key) } : undefined;
 
 /** `step`: the range is one whole step, which figures per step of the base can stand beside. */
 export function Selection({ report, view, tl, range, whole, step }: { report: Report; view: View; tl: Timeline; range: [number, number]; whole: boolean; step: boolean }): VNode {
@@ -124,7 +126,7 @@ export function Selection({ report, view, tl, range, whole, step }: { report: Re
     { id: 'idle', label: report.meta.left_out.some((l) => l.what === 'gaps' && l.rows > 0) ? 'idle before, longest, µs' : 'idle before, µs', num: true, width: report.meta.left_out.some((l) => l.what === 'gaps' && l.rows > 0) ? 150 : 110, from: 800, raw: (r) => (r.idle > 0 ? r.idle / 1e3 : null), show: significant, exact: ['idle_ns', (r) => Math.round(r.idle)], cell: (r) => (r.idle > 0 ? us(r.idle) : ''), title: 'gaps of 1 µs or more that end at a launch of the row' },
     { id: 'cause', label: 'cause of the idle time', width: 330, from: 1000, cls: 'ink2 name', raw: (r) => [...r.causes.keys()].join(' '), cell: (r) => [...r.causes].sort((a, b) => b[1] - a[1]).slice(0, 2).map(([c]) => CAUSE_WORDS[c] ?? c).join('; ') },
   ];
-  const lines: Line<SumRow>[] = rows.slice(0, MOST).map((r) => ({ key: r.key, row: r, ns: Math.round(r.ns) }));
+  const lines: Line<SumRow>[] = rows.slice(0, MOST).map((r) => ({ key: r.key, row: r, ns: Math.round(r.ns), entity: entityOf(by, r) }));
   const rest = rows.slice(MOST).reduce((a, r) => a + r.ns, 0);
   if (rows.length > MOST) lines.push({ key: 'others', kind: 'others', lead: plural(rows.length - MOST, 'other'), ns: Math.round(rest), cells: { ms: time(rest) } });
   const here = new Set(rows.map((r) => r.key));
@@ -133,8 +135,8 @@ export function Selection({ report, view, tl, range, whole, step }: { report: Re
   const before = then ? [...then.values()].reduce((a, v) => a + v, 0) : 0;
   lines.push({ key: 'total', kind: 'total', lead: 'device time in the range', ns: Math.round(total), cells: { ms: time(total), pct: percent(total, span), launches: thousands(rows.reduce((a, r) => a + r.n, 0)), idle: idle > 0 ? us(idle) : '', ...(then && { base: ms(before), delta: signed((total - before) / 1e6) }) } });
   const table: TableProps<SumRow> = {
-    columns, lines, label: 'Sums of the selection', fileName: 'selection',
-    onOpen: (l) => l.row && by === 'op' && l.row.op >= 0 && go({ sel: report.selOf({ type: 'op', row: l.row.op }) }),
+    columns, lines, label: 'Sums of the selection', fileName: 'selection', primary: true,
+    onOpen: (l) => l.entity && go({ sel: report.selOf(l.entity) }),
   };
   return (
     <section data-testid="timeline-selection" data-ns={Math.round(total)}>
@@ -177,7 +179,7 @@ export function Difference({ report, view, tl, pair, range }: { report: Report; 
     { id: 'delta', label: 'Δ ms', num: true, width: 160, cls: 'bar', raw: (r) => (r.a - r.b) / 1e6, show: (v) => signed(v), exact: ['delta_ns', (r) => Math.round(r.a - r.b)], cell: (r) => <CellBar value={Math.abs(r.a - r.b)} max={most} hue={r.hue} text={signed((r.a - r.b) / 1e6)} /> },
     { id: 'launches', label: 'launches', num: true, width: 130, from: 640, raw: (r) => `${r.na} ${r.nb}`, cell: (r) => (r.na === r.nb ? thousands(r.na) : `${thousands(r.na)}, ${thousands(r.nb)}`) },
   ];
-  const lines: Line<PairRow>[] = rows.slice(0, MOST).map((r) => ({ key: r.key, row: r, ns: Math.round(r.a - r.b) }));
+  const lines: Line<PairRow>[] = rows.slice(0, MOST).map((r) => ({ key: r.key, row: r, ns: Math.round(r.a - r.b), entity: entityOf(by, r) }));
   const sum = (f: (r: PairRow) => number, from = 0): number => rows.slice(from).reduce((t, r) => t + f(r), 0);
   const cells = (a: number, b: number): Record<string, string> => ({ a: ms(a), b: ms(b), delta: signed((a - b) / 1e6) });
   if (rows.length > MOST) lines.push({ key: 'others', kind: 'others', lead: plural(rows.length - MOST, 'other'), cells: cells(sum((r) => r.a, MOST), sum((r) => r.b, MOST)) });
@@ -188,8 +190,8 @@ export function Difference({ report, view, tl, pair, range }: { report: Report; 
     lines.push({ key: 'wall', kind: 'total', lead: 'the step itself', cells: cells(first.end - first.start, second.end - second.start) });
   }
   const table: TableProps<PairRow> = {
-    columns, lines, label: 'Difference of two steps', fileName: 'steps',
-    onOpen: (l) => l.row && by === 'op' && l.row.op >= 0 && go({ sel: report.selOf({ type: 'op', row: l.row.op }) }),
+    columns, lines, label: 'Difference of two steps', fileName: 'steps', primary: true,
+    onOpen: (l) => l.entity && go({ sel: report.selOf(l.entity) }),
   };
   return (
     <section data-testid="timeline-difference">

@@ -5,6 +5,8 @@ import collections
 import contextlib
 import itertools
 import re
+import shutil
+import sqlite3
 import unittest
 
 import page_browser
@@ -42,6 +44,35 @@ class Controls(Browser):
         page = self.open("#/ops?f=knd:gemm")
         self.assertIn("“kind” meant", page.get_by_test_id("filter-notes").inner_text())
         self.assertEqual(self.open("#/ops?f=kind:gemm").get_by_test_id("filter-notes").count(), 0)
+
+    def test_every_term_that_keeps_nothing_is_answered_with_what_exists(self):
+        kernel = self.sql("SELECT name FROM activity GROUP BY name ORDER BY sum(self_ns) DESC LIMIT 1")
+        steps = self.db.execute("SELECT min(step), max(step) FROM step").fetchone()
+        evidence = self.sql("SELECT evidence FROM activity WHERE evidence IS NOT NULL GROUP BY 1 ORDER BY sum(self_ns) DESC LIMIT 1")
+        page = self.open("#/ops")
+        for term, answer in (
+            ("kernel:nonsense", kernel[:12]),
+            ("step:999", f"{steps[0]}"),
+            ("dev:77", "dev is one of 0"),
+            ("stream:nonsense", "stream is one of"),
+            ("stream:", "wants a value: stream is one of"),
+            ("evidence:nonsense", evidence),
+            ("dur>1000s", "dur goes from"),
+            ("-dur>0us", "dur goes from"),
+            ("regs>9999", "regs goes from"),
+            ("-kind:*", "kind is one of"),
+        ):
+            page.evaluate("(f) => { location.hash = `#/ops?f=${encodeURIComponent(f)}`; }", term)
+            page.wait_for_function(
+                "(t) => document.querySelector('[data-testid=\"filter-notes\"]')?.innerText.includes(t)", arg=term
+            )
+            notes = page.get_by_test_id("filter-notes").inner_text()
+            self.assertIn(answer, notes, term)
+            self.assertRegex(notes, r"nothing matches|nothing is left of|wants a value", term)
+        for fine in ("kernel:gemm", "step:1", "dev:0", "dur>1us", "-kind:gemm"):
+            page.evaluate("(f) => { location.hash = `#/ops?f=${encodeURIComponent(f)}`; }", fine)
+            page.wait_for_function("(f) => decodeURIComponent(location.hash).endsWith(f)", arg=fine)
+            page.get_by_test_id("filter-notes").wait_for(state="detached")
 
     def test_words_are_completed_while_typing(self):
         page = self.open("#/ops")
@@ -236,13 +267,61 @@ class Controls(Browser):
         self.assertEqual(end - begin, longest)
         self.assertEqual(page.get_by_test_id("hosts").get_attribute("aria-pressed"), "true")
 
+    def test_what_the_host_did_in_a_gap_is_the_evidence_of_run_db(self):
+        page = self.open("#/idle")
+        page.get_by_test_id("gap").first.wait_for()
+        spaces = lambda text: " ".join(text.replace("µs", "us").split())  # noqa: E731
+        told = untold = 0
+        for row in page.get_by_test_id("gap").all()[:40]:
+            said = spaces(row.get_by_test_id("gap-host").inner_text())
+            begin, end = re.search(r"[?&]a=(-?\d+)(?:,|%2C)(-?\d+)", row.locator("a").first.get_attribute("href")).groups()
+            evidence, call = self.db.execute(
+                "SELECT g.evidence, c.name FROM gap g LEFT JOIN activity a ON a.activity_id = g.next_activity_id"
+                " LEFT JOIN api_call c ON c.api_call_id = a.api_call_id WHERE g.start_ns = ? AND g.end_ns = ?",
+                (begin, end),
+            ).fetchone()
+            if evidence:
+                self.assertEqual(said, spaces(evidence))
+                told += 1
+            elif call:
+                self.assertIn(f"launched by {call}", said)
+                untold += 1
+        self.assertGreater(told, 0)
+        self.assertGreater(untold, 0)
+
     def test_host_threads_are_shown_when_asked_for(self):
         page = self.open("#/timeline")
         canvas = page.get_by_test_id("timeline-canvas")
-        before = canvas.bounding_box()["height"]
+        self.assertEqual(canvas.get_attribute("data-host-rows"), "1")  # Collapsed.
         page.get_by_test_id("hosts").click()
         page.wait_for_function("() => /hosts=1/.test(location.hash)")
-        self.assertGreaterEqual(canvas.bounding_box()["height"], before)
+        # One thread: the range of the module, those of its instructions in it, and the calls.
+        nested = (
+            "SELECT count(DISTINCT thread_id || '/' || depth) FROM range r JOIN (SELECT min(start_ns) AS a,"
+            " max(end_ns) AS b FROM step WHERE steady GROUP BY step ORDER BY b - a) s"
+            " WHERE r.end_ns >= s.a AND r.start_ns <= s.b"
+        )
+        rows = self.sql(nested) + self.sql("SELECT count(DISTINCT thread_id) FROM api_call")
+        page.wait_for_function(
+            "(n) => document.querySelector('[data-testid=\"timeline-canvas\"]').dataset.hostRows === n", arg=str(rows)
+        )
+        self.assertEqual(rows, 3)
+        step = int(re.search(r"Step (\d+)", page.get_by_test_id("page-timeline").locator("h2").first.inner_text())[1])
+        self.assertRegex(page.get_by_test_id("timeline-hosts").inner_text(), rf"steps? (\d+ and )?{step}\b")
+        # The call that is longest in the step is where its times say, on the lowest row.
+        begin, end, name = self.db.execute(
+            "SELECT c.start_ns, c.end_ns, c.name FROM api_call c, step s WHERE s.step = ? AND c.start_ns >= s.start_ns"
+            " AND c.end_ns <= s.end_ns ORDER BY c.end_ns - c.start_ns DESC, c.start_ns LIMIT 1",
+            (step,),
+        ).fetchone()
+        page.evaluate("(h) => { location.hash = h; }", f"#/timeline?hosts=1&t={begin},{end}")
+        box = canvas.bounding_box()
+        for y in range(int(box["height"]) - 4, 20, -3):
+            page.mouse.move(box["x"] + box["width"] * 0.6, box["y"] + y)
+            tip = page.locator(".tip")
+            if tip.count() and name in tip.inner_text():
+                break
+        self.assertIn(name, page.locator(".tip").inner_text())
 
     def test_names_give_way_at_slashes_and_lines_never(self):
         page = self.open("#/ops")
@@ -307,6 +386,67 @@ class RowKeys(Browser):
         with contextlib.closing(page_browser.support.open_database(self.work / "after" / "run.db")) as db:
             found = db.execute("SELECT count(*) FROM gap WHERE start_ns = ? AND end_ns = ?", (begin, end)).fetchone()
         self.assertEqual(found[0], 1)
+
+
+class KernelsOnly(Browser):
+    """A run without annotations and without a module, as most captures of strangers are."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        trace = cls.work / "bare.sqlite"
+        shutil.copyfile(cls.work / "trace.sqlite", trace)
+        with contextlib.closing(sqlite3.connect(trace)) as db, db:
+            db.execute("DELETE FROM NVTX_EVENTS")
+        for arguments in (("import", trace, "-o", "bare.db"), ("report", "bare.db")):
+            result = page_browser.support.run(*arguments, cwd=cls.work)
+            assert result.code == 0, result
+        cls.url = (cls.work / "bare.html").as_uri()
+        cls.bare = page_browser.support.open_database(cls.work / "bare.db")
+        cls.addClassCleanup(cls.bare.close)
+        cls.kernel = cls.bare.execute(
+            "SELECT name FROM activity GROUP BY name HAVING count(*) BETWEEN 3 AND 500 ORDER BY count(*) LIMIT 1"
+        ).fetchone()[0]
+
+    def in_sight(self, page):
+        """Starts of the kernel's launches in sight."""
+        begin, end = (int(n) for n in re.search(r"[?&]t=(-?\d+)(?:,|%2C)(-?\d+)", page.url).groups())
+        found = self.bare.execute(
+            "SELECT start_ns FROM activity WHERE name = ? AND start_ns >= ? AND end_ns <= ? ORDER BY 1",
+            (self.kernel, begin, end),
+        ).fetchall()
+        return [row[0] for row in found], (begin + end) / 2
+
+    def test_a_kernel_is_found_on_the_timeline_and_its_launches_one_after_the_other(self):
+        page = self.open("#/ops?v=kernel")
+        page.locator('[data-testid^="kernel-k"]', has_text=self.kernel).first.click()
+        page.get_by_test_id("inspector").get_by_test_id("to-timeline").click()
+        page.wait_for_function("() => /[?&]t=/.test(location.hash)")
+        first, at = self.in_sight(page)
+        self.assertGreaterEqual(len(first), 1)
+        self.assertIn("next k", page.get_by_test_id("next-launch").inner_text())
+        before = page.url
+        page.keyboard.press("n")
+        page.wait_for_function("(u) => location.href !== u", arg=before)
+        _, later = self.in_sight(page)
+        self.assertGreater(later, at)
+        # No launch of it lies between the two that were shown.
+        between = self.bare.execute(
+            "SELECT count(*) FROM activity WHERE name = ? AND (start_ns + end_ns) / 2 > ? AND (start_ns + end_ns) / 2 < ?",
+            (self.kernel, at + 1, later - 1),
+        ).fetchone()[0]
+        self.assertEqual(between, 0)
+        page.keyboard.press("p")
+        page.wait_for_function("(u) => location.href !== u", arg=page.url)
+        self.assertLess(abs(self.in_sight(page)[1] - at), 2)
+
+    def test_t_on_a_kernel_zooms_to_it(self):
+        page = self.open("#/ops?v=kernel")
+        page.get_by_test_id("table").first.wait_for()
+        page.keyboard.press("j")
+        page.keyboard.press("t")
+        page.wait_for_function("() => /[?&]t=/.test(location.hash)")
+        self.assertRegex(page.url, r"sel=k\d+~")
 
 
 class Memory(Browser):
@@ -399,4 +539,4 @@ class SameWords(Browser):
 
 
 if __name__ == "__main__":
-    unittest.main(defaultTest=["Controls", "RowKeys", "Memory", "SameWords"])
+    unittest.main(defaultTest=["Controls", "RowKeys", "KernelsOnly", "Memory", "SameWords"])

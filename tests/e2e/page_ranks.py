@@ -139,6 +139,89 @@ class ManyRanks(Browser):
             self.assertAlmostEqual(value, 0.150, delta=0.004)
 
 
+class ClocksApart(Browser):
+    """Two processes of one run, whose clocks are ten seconds apart."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        ops = [("dot.1", "dot", "jit(step)/dot_general", "/m/model.py", 10), ("add.2", "add", "jit(step)/add", "/m/model.py", 11)]
+        files = []
+        for rank, at_ns in ((0, 5_000_000), (1, 10_005_000_000)):
+            lasts = {"dot.1": 300_000 + 20_000 * rank, "add.2": 200_000}
+            path = cls.work / f"host{rank}.xplane.pb"
+            path.write_bytes(support.xspace("jit_step", ops, executions=12, host=f"host{rank}", op_ns=lasts, at_ns=at_ns))
+            files.append(path)
+        for arguments in (("import", *files, "-o", "apart.db"), ("report", "apart.db")):
+            result = support.run(*arguments, cwd=cls.work)
+            assert result.code == 0, result
+        cls.url = (cls.work / "apart.html").as_uri()
+        cls.apart = support.open_database(cls.work / "apart.db")
+        cls.addClassCleanup(cls.apart.close)
+        cls.devices = cls.apart.execute(
+            "SELECT d.device_id, p.host FROM device d JOIN process p USING (process_id) ORDER BY p.host"
+        ).fetchall()
+        assert len(cls.devices) == 2, cls.devices
+
+    def numbers(self, page):
+        """What `dev:` calls each device, by host."""
+        options = page.get_by_label("device").locator("option").all()
+        return {host: o.get_attribute("value") for _, host in self.devices for o in options if host in o.inner_text()}
+
+    def check_step(self, page, device):
+        """The step that is shown is one of the device's own, and all of its work is in sight."""
+        heading = page.get_by_test_id("page-timeline").locator("h2").first
+        step = int(re.search(r"Step (\d+)", heading.inner_text())[1])
+        wanted = self.apart.execute("SELECT device_ns FROM step WHERE device_id = ? AND step = ?", (device, step)).fetchone()[0]
+        self.assertGreater(wanted, 0)
+        page.wait_for_function(
+            "(n) => document.querySelector('[data-testid=\"timeline-selection\"]')?.dataset.ns === n", arg=str(wanted)
+        )
+
+    def test_steps_are_those_of_the_process_that_is_drawn(self):
+        page = self.open("#/timeline")
+        numbers = self.numbers(page)
+        self.assertEqual(len(numbers), 2)
+        for device, host in self.devices:
+            page.evaluate("(h) => { location.hash = h; }", f"#/timeline?f=dev:{numbers[host]}")
+            self.check_step(page, device)
+            # The links, too.
+            page.get_by_role("button", name="whole run").click()
+            page.get_by_role("button", name="median step").click()
+            self.check_step(page, device)
+
+    def test_a_cell_of_the_rank_map_opens_its_step(self):
+        page = self.open("#/ranks")
+        canvas = page.locator("[data-testid=rankmap] canvas")
+        for y in (9, 27):
+            page.evaluate("() => { location.hash = '#/ranks'; }")
+            canvas.wait_for()
+            canvas.click(position={"x": 400, "y": y})
+            page.wait_for_selector('[data-testid="page-timeline"]')
+            number = re.search(r"f=dev:(\d+)", page.url)[1]
+            host = next(h for h, n in self.numbers(page).items() if n == number)
+            self.check_step(page, next(d for d, h in self.devices if h == host))
+
+    def test_a_gap_is_shown_on_its_own_device(self):
+        page = self.open("#/idle")
+        seen = set()
+        page.get_by_test_id("gap").first.wait_for()
+        rows = page.get_by_test_id("gap").all()
+        hrefs = [row.locator("a").first.get_attribute("href") for row in rows]
+        for href in hrefs:
+            begin, end = (int(n) for n in re.search(r"[?&]a=(-?\d+)(?:,|%2C)(-?\d+)", href).groups())
+            host = self.apart.execute(
+                "SELECT p.host FROM gap g JOIN device d USING (device_id) JOIN process p USING (process_id)"
+                " WHERE g.start_ns = ? AND g.end_ns = ?", (begin, end)).fetchone()[0]  # fmt: skip
+            if host in seen:
+                continue
+            seen.add(host)
+            page.evaluate("(h) => { location.hash = h; }", href)
+            heading = page.get_by_test_id("timeline-selection").locator("h3")
+            heading.filter(has_text=host).wait_for()
+        self.assertEqual(len(seen), 2)
+
+
 class WholeRuns(Browser):
     """Without steps: totals, device by device, and the finding names the devices by the same names."""
 

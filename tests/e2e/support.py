@@ -362,7 +362,7 @@ OPS = [
 ]
 
 
-def xspace(module_name, ops, executions=3, program_id=7, host="host", step_ns=1_000_000, op_ns=None):
+def xspace(module_name, ops, executions=3, program_id=7, host="host", step_ns=1_000_000, op_ns=None, at_ns=5_000_000):
     """A CPU profile: every op runs once per execution, back to back, 10 us each or what `op_ns`
     gives by name."""
     names = {
@@ -398,7 +398,7 @@ def xspace(module_name, ops, executions=3, program_id=7, host="host", step_ns=1_
         field(4, field(1, index) + field(2, field(1, index) + field(2, op[0])))
         for index, op in enumerate(ops, start=1)
     )
-    line = field(1, 1) + field(2, "tf_XLAEigen/1") + field(3, 5_000_000) + events
+    line = field(1, 1) + field(2, "tf_XLAEigen/1") + field(3, at_ns) + events
     cpu = field(1, 1) + field(2, "/host:CPU") + field(3, line) + event_names + stat_names
     proto = hlo_proto(module_name, program_id, ops)
     module_event = field(

@@ -8,7 +8,7 @@ import browser_cases
 
 class PageControls(unittest.TestCase):
     def test_all(self):
-        browser_cases.run(self, "page_controls.Controls", "page_controls.RowKeys")
+        browser_cases.run(self, "page_controls.Controls", "page_controls.RowKeys", "page_controls.KernelsOnly")
 
 
 if __name__ == "__main__":

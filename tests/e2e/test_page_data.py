@@ -114,7 +114,7 @@ class PageOfARun(support.TestCase):
     def test_gaps_name_what_runs_before_and_after(self):
         sites, kernels = self.page.rows("sites"), self.page.rows("kernels")
         wanted = self.sql(
-            "SELECT g.start_ns, g.end_ns, g.cause, p.name AS before, n.name AS after FROM gap g"
+            "SELECT g.start_ns, g.end_ns, g.cause, g.evidence, p.name AS before, n.name AS after FROM gap g"
             " LEFT JOIN activity p ON p.activity_id = g.previous_activity_id"
             " LEFT JOIN activity n ON n.activity_id = g.next_activity_id ORDER BY g.start_ns"
         )
@@ -125,7 +125,7 @@ class PageOfARun(support.TestCase):
         self.assertEqual(
             [
                 {"start_ns": g["start_ns"], "end_ns": g["end_ns"], "cause": g["cause"],
-                 "before": name(g["previous_site"]), "after": name(g["next_site"])}
+                 "evidence": g["evidence"], "before": name(g["previous_site"]), "after": name(g["next_site"])}
                 for g in self.page.rows("gaps")
             ],
             wanted,

@@ -37,6 +37,8 @@ export interface Query {
   terms: Term[];
   /** What could not be understood, in words; the terms that could still apply. */
   errors: string[];
+  /** Keys that were given no value. */
+  valueless: TextKey[];
 }
 
 // Times in ns; the rest plain. `dur>50us`, `bytes>1MB`, `flops>2G`.
@@ -67,7 +69,7 @@ function alternatives(text: string): string[] {
 }
 
 export function parseQuery(text: string): Query {
-  const query: Query = { terms: [], errors: [] };
+  const query: Query = { terms: [], errors: [], valueless: [] };
   for (const raw of tokens(text)) {
     const negated = raw.startsWith('-') && raw.length > 1;
     const body = negated ? raw.slice(1) : raw;
@@ -106,7 +108,10 @@ export function parseQuery(text: string): Query {
       continue;
     }
     const values = alternatives(rest);
-    if (values.length === 0) continue;
+    if (values.length === 0) {
+      query.valueless.push(key as TextKey);
+      continue;
+    }
     if (key === 'phase') {
       const phases = values.map((v) => phaseFromWord(v));
       const bad = values.find((_, i) => phases[i] === undefined);

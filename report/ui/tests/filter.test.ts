@@ -26,6 +26,12 @@ describe('the grammar', () => {
     expect(q.errors).toHaveLength(3);
     expect(q.terms).toHaveLength(1);
   });
+  it('keeps keys without a value apart: they filter nothing, but are answered', () => {
+    const q = parseQuery('stream: kernel:"" phase:fwd');
+    expect(q.valueless).toEqual(['stream', 'kernel']);
+    expect(q.terms).toHaveLength(1);
+    expect(q.errors).toEqual([]);
+  });
   it('takes file.py:88 and jit(x)/y for plain text', () => {
     expect(parseQuery('foo.py:88').terms[0]).toMatchObject({ key: null, values: ['foo.py:88'] });
     expect(parseQuery('jit(x)/y').terms[0]).toMatchObject({ key: null });

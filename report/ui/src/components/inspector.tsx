@@ -390,6 +390,7 @@ function KernelBody({ kernel }: { kernel: number }): VNode {
       <div class="title"><h2 class="mono" data-testid="inspector-title">{k.name[kernel] || k.symbol[kernel]}</h2><span class="h">{k.handle[kernel]}</span></div>
       {k.symbol[kernel] && k.symbol[kernel] !== k.name[kernel] && <p class="sm dim mono wrapany">{k.symbol[kernel]}</p>}
       <Buttons report={report} entity={{ type: 'kernel', row: kernel }}>
+        <button type="button" data-testid="to-timeline" onClick={() => go({ page: 'timeline', args: { z: 'op', t: undefined, a: undefined } })}>Timeline <kbd>t</kbd></button>
         <button type="button" onClick={() => go({ page: 'occupancy' })}>Occupancy</button>
         <button type="button" onClick={() => go({ page: 'ops', f: addTerm(getState().f, termText('kernel', k.handle[kernel]!)) })}>Its ops</button>
         {compared(report) && <button type="button" data-testid="kernel-compare" onClick={() => go({ page: 'compare', args: { by: 'kernel', c: undefined } })}>Compare</button>}

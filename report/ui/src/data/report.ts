@@ -163,6 +163,8 @@ export interface GapSum { device: number; step: number; cause: string; ns: numbe
 export interface GapRow {
   device: number; start: number; end: number; cause: string; step: number; steady: boolean;
   previous: number; next: number; api: number; range: number;
+  /** What the host did meanwhile, in words; empty where nothing shows it. */
+  evidence: string;
 }
 export interface Kernels {
   n: number; handle: string[]; name: string[]; symbol: string[]; kind: string[];
@@ -347,10 +349,10 @@ export class Report {
     return this.once('gaps', () => {
       const t = this.tables.table('gaps');
       const device = t.refs('device'), start = t.numbers('start_ns'), end = t.numbers('end_ns'), cause = t.texts('cause'), step = t.numbers('step'), steady = t.numbers('steady');
-      const previous = t.refs('previous_site'), next = t.refs('next_site'), api = t.refs('api_call'), range = t.refs('range');
+      const previous = t.refs('previous_site'), next = t.refs('next_site'), api = t.refs('api_call'), range = t.refs('range'), evidence = t.texts('evidence');
       return Array.from({ length: t.rows }, (_, r) => ({
         device: device[r]!, start: start[r]!, end: end[r]!, cause: cause[r]!, step: step[r]!, steady: steady[r]! === 1,
-        previous: previous[r]!, next: next[r]!, api: api[r]!, range: range[r]!,
+        previous: previous[r]!, next: next[r]!, api: api[r]!, range: range[r]!, evidence: evidence[r]!,
       }));
     });
   }

@@ -7,6 +7,7 @@
 import {
   compare, layerMatcher, matcher, parseQuery, rangeMatcher, type Query, type Term,
 } from '../filter';
+import { duration, significant } from '../format';
 import { PHASES } from '../phases';
 import { deviceNumber } from './hardware';
 import { launchesNow } from './launches';
@@ -93,10 +94,11 @@ function shareTest(report: Report, term: TextTerm): ((share: number) => boolean)
   }
 }
 
-function numberTest(report: Report, term: Extract<Term, { type: 'number' }>): (op: number) => boolean {
+type NumberTerm = Extract<Term, { type: 'number' }>;
+function numberOf(report: Report, term: NumberTerm): (op: number) => number {
   const { ops, divisor } = report;
   const total = report.meta.basis.device_ns;
-  const value = (r: number): number => {
+  return (r) => {
     switch (term.key) {
       case 'dur': return ops.calls[r]! > 0 ? ops.ns[r]! / ops.calls[r]! : NaN;
       case 'ms': return ops.ns[r]! / divisor;
@@ -114,8 +116,24 @@ function numberTest(report: Report, term: Extract<Term, { type: 'number' }>): (o
       }
     }
   };
-  return (r) => compare(term.op, value(r), term.value);
 }
+
+/** "dur goes from 1.2 µs to 3.4 ms": what ops with time have, in the unit that the key is written in. */
+function numbersThere(term: NumberTerm, values: number[]): string {
+  const known = values.filter((v) => !isNaN(v));
+  if (known.length === 0) return `no op here has a value for ${term.key}`;
+  const said = (v: number): string => {
+    switch (term.key) {
+      case 'dur': case 'ms': case 'waste': return duration(v);
+      case 'pct': case 'peak': case 'occ': return `${significant(v)}%`;
+      default: return significant(v);
+    }
+  };
+  return `${term.key} goes from ${said(known.reduce((a, b) => Math.min(a, b)))} to ${said(known.reduce((a, b) => Math.max(a, b)))}`;
+}
+
+/** What a term answers that keeps nothing by itself. A term that excludes what is not there keeps all, but was meant to exclude something. */
+const keepsNothing = (term: Term, exists: string): string => `${term.negated ? 'nothing is left of' : 'nothing matches'} “${term.raw}”${exists && `: ${exists}`}`;
 
 /** ns and calls of each site in the steps, devices and streams that the terms select. */
 function siteSums(report: Report, terms: TextTerm[], view: View): void {
@@ -126,6 +144,10 @@ function siteSums(report: Report, terms: TextTerm[], view: View): void {
   let streamTest: (stream: number) => boolean = () => true;
   const both = <A>(f: (a: A) => boolean, g: (a: A) => boolean): ((a: A) => boolean) => (a) => f(a) && g(a);
   let deviceTest: (device: number) => boolean = () => true;
+  const answer = (term: TextTerm, hits: boolean[], ns?: Float64Array): void => {
+    const there = hits.filter((_, k) => !ns || ns[k]! > 0);
+    if (!there.includes(true) || (term.negated && !there.includes(false))) view.notes.push(keepsNothing(there.includes(true) ? term : { ...term, negated: false }, whatExists(report, term.key!)));
+  };
   for (const term of terms) {
     const tests = term.values.map(matcher);
     const any = (text: string): boolean => tests.some((t) => t(text)) !== term.negated;
@@ -137,25 +159,33 @@ function siteSums(report: Report, terms: TextTerm[], view: View): void {
         const has = sites.kernel[s]! >= 0 && hit[sites.kernel[s]!] === 1;
         if (has === term.negated) keep[s] = 0;
       }
+      answer(term, Array.from(sites.kernel, (k) => k >= 0 && hit[k] === 1), sites.ns);
     } else if (term.key === 'evidence') {
       for (let s = 0; s < sites.n; ++s) if (!any(sites.evidence[s]! || sites.reason[s]!)) keep[s] = 0;
+      answer(term, Array.from({ length: sites.n }, (_, s) => any(sites.evidence[s]! || sites.reason[s]!) !== term.negated), sites.ns);
     } else {
       const range = rangeMatcher(term.values);
       if (!range && term.key !== 'stream') {
-        view.notes.push(`“${term.raw}” wants numbers, as in ${term.key}:2-5`);
+        view.notes.push(`“${term.raw}” wants numbers, as in ${term.key}:2-5; ${whatExists(report, term.key!)}`);
         continue;
       }
       byLaunch = true;
       const negated = term.negated;
-      if (term.key === 'step') stepTest = both(stepTest, (n) => range!(n) !== negated);
+      if (term.key === 'step') {
+        stepTest = both(stepTest, (n) => range!(n) !== negated);
+        answer(term, report.steps.map((s) => range!(s.step)));
+      }
       if (term.key === 'dev') {
+        answer(term, report.devices.map((_, d) => range!(deviceNumber(report, d))));
         deviceTest = both(deviceTest, (d) => range!(deviceNumber(report, d)) !== negated);
       }
       if (term.key === 'stream') {
-        streamTest = both(streamTest, (s) => {
+        const named = (s: number): boolean => {
           const stream = report.streams[s];
-          return ((range?.(stream?.id ?? -1) ?? false) || tests.some((t) => t(stream?.name ?? ''))) !== negated;
-        });
+          return (range?.(stream?.id ?? -1) ?? false) || tests.some((t) => t(stream?.name ?? ''));
+        };
+        answer(term, report.streams.map((_, s) => named(s)));
+        streamTest = both(streamTest, (s) => named(s) !== negated);
       }
     }
   }
@@ -212,7 +242,7 @@ export function computeView(report: Report, text: string): View {
   const { ops, shares, sites } = report;
   const query = parseQuery(text);
   const view: View = {
-    query, filtered: query.terms.length > 0, waiting: false, notes: query.errors.map(withMeant),
+    query, filtered: query.terms.length > 0, waiting: false, notes: [...query.errors.map(withMeant), ...query.valueless.map((key) => `“${key}:” wants a value: ${whatExists(report, key)}`)],
     shareNs: shares.ns, opNs: ops.ns, opCalls: ops.calls, opWaste: ops.waste, siteNs: sites.ns,
     siteCalls: sites.calls, total: 0, full: report.meta.basis.device_ns, divisor: report.divisor, ops: [],
   };
@@ -246,19 +276,31 @@ export function computeView(report: Report, text: string): View {
       if (term.key !== null && SITE_KEYS.has(term.key)) continue;
       const test = shareTest(report, term);
       if (!test) continue;
-      let any = false;
+      let any = false, other = false;
       for (let s = 0; s < shares.n; ++s) {
         const hit = test(s);
-        if (hit && shares.ns[s]! > 0) any = true;
+        if (shares.ns[s]! > 0) {
+          any ||= hit;
+          other ||= !hit;
+        }
         if (kept[s] && hit === term.negated) kept[s] = 0;
       }
-      if (!any) view.notes.push(`nothing matches “${term.raw}”${term.key !== null ? `: ${whatExists(report, term.key)}` : ''}`);
+      if (!any || (term.negated && !other)) view.notes.push(keepsNothing(any ? term : { ...term, negated: false }, term.key !== null ? whatExists(report, term.key) : ''));
     }
     const opKept = new Uint8Array(ops.n).fill(1);
     for (const term of query.terms) {
       if (term.type !== 'number') continue;
-      const test = numberTest(report, term);
-      for (let r = 0; r < ops.n; ++r) if (opKept[r] && test(r) === term.negated) opKept[r] = 0;
+      const value = numberOf(report, term);
+      const there: number[] = [];
+      let any = false;
+      for (let r = 0; r < ops.n; ++r) {
+        const v = value(r), keeps = compare(term.op, v, term.value) !== term.negated;
+        if (!keeps) opKept[r] = 0;
+        if (!(ops.ns[r]! > 0)) continue;
+        any ||= keeps;
+        there.push(v);
+      }
+      if (!any) view.notes.push(keepsNothing(term, numbersThere(term, there)));
     }
     view.shareNs = new Float64Array(shares.n);
     view.opNs = new Float64Array(ops.n);

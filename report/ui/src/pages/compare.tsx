@@ -28,8 +28,11 @@ function DeltaBar({ ns, max }: { ns: number; max: number }): VNode {
   return <span class={`dbar ${ns > 0 ? 'up' : 'down'}`} aria-hidden="true"><i style={ns > 0 ? { left: '50%', width: `${part}%` } : { right: '50%', width: `${part}%` }} /></span>;
 }
 
+const MOST = 12;
+
 export function ComparePage(): VNode {
   const { report, state } = useCtx();
+  const allChanges = state.args['all'] === '1';
   const c = compared(report);
   // Ops of programs that are no counterparts do not go in pairs; phases can be laid side by side.
   const usual: By = c && isRefused(c) && report.resolve(state.sel)?.type !== 'op' ? 'phase' : 'op';
@@ -104,7 +107,7 @@ export function ComparePage(): VNode {
           <table class="cmp" data-testid="compare-changes" aria-label="Changes">
             <thead><tr><th class="num">Δ ms</th><th>what changed</th><th>where</th><th>sure</th></tr></thead>
             <tbody>
-              {Array.from({ length: Math.min(c.changes.n, 12) }, (_, k) => (
+              {Array.from({ length: allChanges ? c.changes.n : Math.min(c.changes.n, MOST) }, (_, k) => (
                 <tr class={k === chosen ? 'on' : ''}>
                   <td class="num">{signed(c.changes.delta[k]! / 1e6)}</td>
                   <td class="wrap">
@@ -117,6 +120,10 @@ export function ComparePage(): VNode {
                   <td class="ink2">{c.changes.certain[k] ? 'certain' : 'measured'}{c.changes.wall[k] ? ', wall' : ''}</td>
                 </tr>
               ))}
+              {c.changes.n > MOST && !allChanges && (
+                <tr class="oth" data-testid="changes-cut"><td class="num">{signed(Array.from({ length: c.changes.n - MOST }, (_, k) => (c.changes.wall[MOST + k] ? 0 : c.changes.delta[MOST + k]!)).reduce((a, v) => a + v, 0) / 1e6)}</td>
+                  <td colSpan={3}>{plural(c.changes.n - MOST, 'other change')} · <button type="button" class="lk" onClick={() => go({ args: { all: '1' } })}>show</button></td></tr>
+              )}
             </tbody>
           </table>
         </div>

@@ -4,7 +4,8 @@ import type { VNode } from 'preact';
 import { Handle, Link, Mid, Missing } from '../components/bits';
 import { type Column, CopyMenu, DataTable, type Line, type TableProps } from '../components/table';
 import { useCtx } from '../ctx';
-import { deviceName } from '../data/hardware';
+import { deviceName, deviceNumber } from '../data/hardware';
+import { setTerm } from '../filter';
 import { type Cause, causesOfFinding, idleOf } from '../data/idle';
 import type { Entity, Finding, GapRow, Report } from '../data/report';
 import { duration, gapCount, ms, msText, percent, plural, significant, thousands, typeset, us } from '../format';
@@ -67,6 +68,7 @@ const gapsAreShort = (c: Cause): boolean => c.ns / c.count < 5e3;
 
 /** The gaps one by one: where, how long, after and before what, and what the host was in. */
 function Longest({ report, chosen, counted }: { report: Report; chosen: string[]; counted: number }): VNode {
+  const { state } = useCtx();
   const { sites, ops, kernels } = report;
   const ranges = report.tables.table('ranges'), calls = report.tables.table('api_calls');
   const inBasis = report.gaps.filter((g) => (!report.meta.basis.steady || g.steady) && (chosen.length === 0 || chosen.includes(g.cause)));
@@ -82,10 +84,10 @@ function Longest({ report, chosen, counted }: { report: Report; chosen: string[]
     const op = opOf(site);
     return site < 0 ? '' : <span class="nmrow">{op >= 0 && ops.name[op] !== '' && <><Handle entity={{ type: 'op', row: op }} /> </>}<span class="mono"><Mid text={said(site)} /></span></span>;
   };
-  const host = (g: GapRow): string => [
-    g.range >= 0 ? ranges.texts('text')[g.range]!.replace(/^\w+:#(?:.*?hlo_op=|name=)?([^,#]+).*$/, '$1') : '',
-    g.api >= 0 ? calls.texts('name')[g.api]! : '',
-  ].filter(Boolean).join(' · ');
+  const range = (g: GapRow): string => (g.range >= 0 ? ranges.texts('text')[g.range]!.replace(/^\w+:#(?:.*?hlo_op=|name=)?([^,#]+).*$/, '$1') : '');
+  // The call that made the next activity may have been made before the gap, or after it.
+  const launcher = (g: GapRow): string => (g.api >= 0 ? `launched by ${calls.texts('name')[g.api]!}` : '');
+  const host = (g: GapRow): string => typeset(g.evidence) || [range(g), launcher(g)].filter(Boolean).join(' · ');
   const thread = (g: GapRow): string => {
     const t = g.range >= 0 ? ranges.numbers('thread_id')[g.range]! : g.api >= 0 ? calls.numbers('thread_id')[g.api]! : NaN;
     return isNaN(t) ? '' : String(t);
@@ -94,7 +96,7 @@ function Longest({ report, chosen, counted }: { report: Report; chosen: string[]
     const span = Math.max(200, g.end - g.start);
     return `${Math.round(g.start - 2 * span)},${Math.round(g.end + 2 * span)}`;
   };
-  const toTimeline = (g: GapRow): Change => ({ page: 'timeline', args: { t: at(g), a: `${Math.round(g.start)},${Math.round(g.end)}`, hosts: '1', d: String(g.device) } });
+  const toTimeline = (g: GapRow): Change => ({ page: 'timeline', ...(report.devices.length > 1 && { f: setTerm(state.f, 'dev', String(deviceNumber(report, g.device))) }), args: { t: at(g), a: `${Math.round(g.start)},${Math.round(g.end)}`, hosts: '1', d: String(g.device) } });
   // What ran late; where nothing is known of it, what ran before.
   const entityOf = (g: GapRow): Entity | undefined => [g.next, g.previous].map((site): Entity | undefined => {
     const op = opOf(site), kernel = site >= 0 ? sites.kernel[site]! : -1;
@@ -107,8 +109,8 @@ function Longest({ report, chosen, counted }: { report: Report; chosen: string[]
     { id: 'cause', label: 'cause', width: 226, cls: 'name', raw: (g) => CAUSE_WORDS[g.cause] ?? g.cause, cell: (g) => CAUSE_WORDS[g.cause] ?? g.cause },
     { id: 'after', label: 'after', cls: 'name', from: 900, raw: (g) => said(g.previous), cell: (g) => what(g.previous) },
     { id: 'before', label: 'before', cls: 'name', from: 660, raw: (g) => said(g.next), cell: (g) => what(g.next) },
-    { id: 'host', label: 'host meanwhile', title: 'the range and the call that it was in', cls: 'name', from: 500, raw: host, cell: (g) => <span title={host(g)}>{host(g) || <span class="dim">not recorded</span>}</span> },
-    { id: 'thread', label: 'thread', width: 96, from: 1100, cls: 'name', raw: thread, cell: thread },
+    { id: 'host', label: 'host meanwhile', title: 'what the host did in the gap; where nothing shows it, the call that launched what came next', cls: 'name', from: 500, raw: host, cell: (g) => <span data-testid="gap-host" title={[host(g), g.evidence !== '' && launcher(g)].filter(Boolean).join('; ')}>{host(g) || <span class="dim">not recorded</span>}</span> },
+    { id: 'thread', label: 'thread', title: 'of the range, or of the call that launched what came next', width: 96, from: 1100, cls: 'name', raw: thread, cell: thread },
   ];
   const lines: Line<GapRow>[] = list.map((g, i) => ({ key: String(i), row: g, ns: g.end - g.start, testid: 'gap', entity: entityOf(g), timeline: toTimeline(g) }));
   if (inBasis.length > MOST) lines.push({ key: 'rest', kind: 'others', lead: `${plural(inBasis.length - MOST, 'shorter gap')}, ${duration(rest)}`, text: `${plural(inBasis.length - MOST, 'shorter gap')}, ${duration(rest)}` });

@@ -7,8 +7,9 @@ import { Missing, useLoad, useWidth } from '../components/bits';
 import { useCtx } from '../ctx';
 import { loadLaunches, lowerBound } from '../data/launches';
 import { deviceNumber } from '../data/hardware';
+import { heldWords, loadHosts, windowsOf } from '../data/hosts';
 import { loadPath, type Path, pathSums } from '../data/path';
-import type { GapRow, Report } from '../data/report';
+import type { Entity, GapRow, Report } from '../data/report';
 import type { View } from '../data/view';
 import { getTerm, rangeMatcher } from '../filter';
 import { duration, plural, thousands } from '../format';
@@ -23,11 +24,11 @@ import { Difference, Selection } from './timeline_sums';
 
 interface StepBox { step: number; ns: number; start: number; end: number; steady: boolean }
 
-/** Steps with their mean duration. The range is that of all devices of one process: clocks of others may differ by more than a step. */
-function stepBoxes(report: Report): StepBox[] {
+/** Steps with their mean duration. The range is that of all devices of the process of the first that is drawn: clocks of others may differ by more than a step. */
+export function stepBoxes(report: Pick<Report, 'devices' | 'steps'>, drawn: number): StepBox[] {
   const map = new Map<number, StepBox & { n: number }>();
   const processOf = (device: number): number => report.devices[device]?.process ?? -1;
-  const mine = processOf([...report.steps].sort((a, b) => processOf(a.device) - processOf(b.device))[0]?.device ?? -1);
+  const mine = processOf(drawn);
   for (const s of report.steps) {
     if (processOf(s.device) !== mine) continue;
     const to = map.get(s.step);
@@ -48,6 +49,7 @@ function StepStrip({ steps, current, base, onPick }: { steps: StepBox[]; current
   const wide = steps.length <= 12;
   const each = wide ? Math.max(62, Math.min(132, width / steps.length)) : Math.max(2, Math.min(26, (width - 10) / steps.length));
   const shown = wide ? steps : steps.slice(0, Math.floor(width / each));
+  const others = steps.slice(shown.length);
   return (
     <div ref={ref} class="strip">
       <svg width={Math.min(width, each * shown.length + 4)} height={wide ? 46 : 58} role="group" aria-label="Steps">
@@ -74,8 +76,15 @@ function StepStrip({ steps, current, base, onPick }: { steps: StepBox[]; current
           : <path class="basemark" d={`M0 ${44 - 40 * (base / max)}H${each * shown.length}`}><title>{`base: ${duration(base)}`}</title></path>)}
         {!wide && [shown[0]!, shown[shown.length - 1]!].map((s, i) => <text class={`d ${i ? 'e' : ''}`} x={i ? each * shown.length : 0} y="56">{i ? '' : 'step '}{s.step}</text>)}
       </svg>
+      {others.length > 0 && <span class="sm dim" data-testid="steps-cut">{plural(others.length, 'other step')}, {others[0]!.step} to {others[others.length - 1]!.step}, {duration(others.reduce((a, s) => a + s.ns, 0))} in all: choose with <code>step</code> in the filter or <kbd>]</kbd></span>}
     </div>
   );
+}
+
+/** What a launch is of: its instruction; where none is known, its kernel. */
+function entityOfSite(report: Report, site: number): Entity | undefined {
+  const op = report.sites.op[site]!, kernel = report.sites.kernel[site]!;
+  return op >= 0 && (report.ops.name[op] !== '' || kernel < 0) ? { type: 'op', row: op } : kernel >= 0 ? { type: 'kernel', row: kernel } : undefined;
 }
 
 /** Microseconds of the first device, its streams in one row: what the pointer is at, else the longest gap. */
@@ -94,7 +103,7 @@ function Lens({ report, tl, width, at, span, zero }: { report: Report; tl: Timel
       if (e <= from) continue;
       const name = (op >= 0 && ops.name[op]) || report.kernels.name[sites.kernel[s.site[i]!]!] || '', fit = Math.floor((w - 6) / 6.6);
       boxes.push(
-        <g class={`box p-${HUES[tl.hueOfSite[s.site[i]!]!]}`} onClick={() => op >= 0 && go({ sel: report.selOf({ type: 'op', row: op }) })}>
+        <g class={`box p-${HUES[tl.hueOfSite[s.site[i]!]!]}`} onClick={() => { const e = entityOfSite(report, s.site[i]!); if (e) go({ sel: report.selOf(e) }); }}>
           <title>{`${name}  ${duration(s.dur[i]!)}`}</title><rect class="f" x={x} y="2" width={Math.max(1, w - 1)} height="27" />
           {fit > 5 && <><text class="on b" x={x + 5} y="13">{name.length > fit ? `${name.slice(0, fit - 1)}…` : name}</text><text class="on" x={x + 5} y="25">{duration(s.dur[i]!)}</text></>}
         </g>);
@@ -141,9 +150,12 @@ function Canvas({ report, view, tl: whole, steps }: { report: Report; view: View
   const [drag, setDrag] = useState<[number, number] | null>(null);
   const { sites, ops } = report;
   const entity = report.resolve(state.sel);
-  const selectedOp = entity?.type === 'op' ? entity.row : -1;
+  const selectedOp = entity?.type === 'op' ? entity.row : -1, selectedKernel = entity?.type === 'kernel' ? entity.row : -1;
+  const selected = selectedOp >= 0 || selectedKernel >= 0;
   // The op that the verdict names is hatched, as on the Verdict page, until another is selected.
-  const marked = selectedOp >= 0 ? selectedOp : report.opOfHandle(report.meta.verdict.op ?? '');
+  const markedOp = selected ? selectedOp : report.opOfHandle(report.meta.verdict.op ?? '');
+  const marked = useMemo(() => (selectedKernel >= 0 ? Uint8Array.from(sites.kernel, (k) => (k === selectedKernel ? 1 : 0))
+    : markedOp >= 0 ? Uint8Array.from(sites.op, (o) => (o === markedOp ? 1 : 0)) : null), [report, selectedKernel, markedOp]);
   const steady = steps.filter((s) => s.steady);
   const byTime = [...(steady.length > 0 ? steady : steps)].sort((a, b) => a.ns - b.ns);
   const median = byTime[Math.floor((byTime.length - 1) / 2)];
@@ -206,7 +218,7 @@ function Canvas({ report, view, tl: whole, steps }: { report: Report; view: View
       el.height = Math.round(tl.height * ratio);
     }
     ctx.setTransform(ratio, 0, 0, ratio, 0, 0);
-    draw(ctx, tl, { view: range, width, selection, selectedOp: marked, kept, path: path ?? null }, look.current, sites.op,
+    draw(ctx, tl, { view: range, width, selection, marked, kept, path: path ?? null }, look.current,
       (site) => {
         const op = sites.op[site]!;
         // Without an instruction a box says which kernel it is.
@@ -215,9 +227,9 @@ function Canvas({ report, view, tl: whole, steps }: { report: Report; view: View
   }, [tl, range[0], range[1], width, selection?.[0], selection?.[1], marked, kept, path, theme]);
 
   // What lies under the pointer.
-  const at = (x: number, y: number): { text: string; op: number; start: number; end: number } | null => {
+  const at = (x: number, y: number): { text: string; entity?: Entity | undefined; start: number; end: number } | null => {
     const tr = tl.tracks.find((k) => y >= k.y - 1 && y <= k.y + k.height + 1);
-    if (x < GUTTER) return tr ? { text: `${tl.names[tr.device]}: ${tr.stream ? report.streams[tr.stream.stream]?.name || tr.label : tr.label}`, op: -1, start: 0, end: 0 } : null;
+    if (x < GUTTER) return tr ? { text: `${tl.names[tr.device]}: ${tr.stream ? report.streams[tr.stream.stream]?.name || tr.label : tr.label}`, start: 0, end: 0 } : null;
     const [v0, v1] = current.current;
     const shift = tr?.shift ?? 0;
     const t = v0 + ((x - GUTTER) / (width - GUTTER)) * (v1 - v0) + shift;
@@ -236,14 +248,14 @@ function Canvas({ report, view, tl: whole, steps }: { report: Report; view: View
       const kernel = report.kernels.name[sites.kernel[site]!] ?? sites.kind[site]!;
       const name = (op >= 0 && ops.name[op]) || `no instruction: ${sites.reason[site]}`;
       return {
-        op, start: s.start[best]! - shift, end: s.start[best]! + s.dur[best]! - shift,
+        entity: entityOfSite(report, site), start: s.start[best]! - shift, end: s.start[best]! + s.dur[best]! - shift,
         text: `${op >= 0 ? `${ops.handle[op]} ` : ''}${name}  ${duration(s.dur[best]!)}${waited !== undefined ? `, of it ${duration(waited)} waiting for other devices` : ''}\n${op >= 0 && ops.group[op] ? `${ops.phase[op]}, ${ops.group[op]}\n` : ''}${kernel}`,
       };
     }
     if (tr?.segments) {
       const g = tr.segments;
       for (let i = firstVisible(g.start, (k) => g.end[k]!, t - slack); i < g.start.length && g.start[i]! <= t + slack; ++i) {
-        if (g.end[i]! >= t - slack) return { op: -1, start: g.start[i]! - shift, end: g.end[i]! - shift, text: `${g.label(i)}\n${duration(g.end[i]! - g.start[i]!)}` };
+        if (g.end[i]! >= t - slack) return { start: g.start[i]! - shift, end: g.end[i]! - shift, text: `${g.label(i)}\n${duration(g.end[i]! - g.start[i]!)}` };
       }
     }
     return null;
@@ -286,8 +298,8 @@ function Canvas({ report, view, tl: whole, steps }: { report: Report; view: View
       setDrag(null);
       if (moved) return;
       const hit = at(x0, y0);
-      if (hit && hit.op >= 0) go({ sel: report.selOf({ type: 'op', row: hit.op }) });
-      else if (hit && hit.op < 0) go({ args: { a: `${Math.round(hit.start)},${Math.round(hit.end)}`, t: `${from[0]},${from[1]}` } });
+      if (hit?.entity) go({ sel: report.selOf(hit.entity) });
+      else if (hit) go({ args: { a: `${Math.round(hit.start)},${Math.round(hit.end)}`, t: `${from[0]},${from[1]}` } });
       else if (state.args['a']) go({ args: { a: undefined } });
     };
     el.addEventListener('pointermove', onMove);
@@ -295,9 +307,9 @@ function Canvas({ report, view, tl: whole, steps }: { report: Report; view: View
     el.addEventListener('pointercancel', onUp);
   };
 
-  // Next launch of the selected op, or of any, after the middle of the view.
+  // Next launch of the selected op or kernel after the middle of the view.
   const jump = (by: 1 | -1): void => {
-    if (selectedOp < 0 || pair) return;
+    if (!selected || !marked || pair) return;
     const [v0, v1] = current.current;
     const mid = (v0 + v1) / 2;
     let best: [number, number] | null = null;
@@ -305,7 +317,7 @@ function Canvas({ report, view, tl: whole, steps }: { report: Report; view: View
       if (!tl.devices.includes(s.device)) continue;
       const from = lowerBound(s.start, mid);
       for (let i = by > 0 ? from : from - 1; i >= 0 && i < s.n; i += by) {
-        if (sites.op[s.site[i]!] !== selectedOp) continue;
+        if (marked[s.site[i]!] !== 1) continue;
         const c = s.start[i]! + s.dur[i]! / 2;
         if (by > 0 ? c <= mid + 1 : c >= mid - 1) continue;
         if (!best || Math.abs(c - mid) < Math.abs(best[0] - mid)) best = [c, s.dur[i]!];
@@ -316,13 +328,14 @@ function Canvas({ report, view, tl: whole, steps }: { report: Report; view: View
     const span = Math.min(v1 - v0, Math.max(best[1] * 6, 1000));
     setRange([best[0] - span / 2, best[0] + span / 2], true);
   };
-  /** The launch of the selected op that is nearest to the step that is shown first: the longest in it. */
-  const launchOf = (op: number): [number, number] | null => {
+  /** The launch of the selected op or kernel that is nearest to the step that is shown first: the longest in it. */
+  const launchOf = (): [number, number] | null => {
+    if (!selected || !marked) return null;
     let best: [number, number] | null = null, inHome = false;
     for (const s of tl.launches.streams) {
       if (!tl.devices.includes(s.device)) continue;
       for (let i = 0; i < s.n; ++i) {
-        if (sites.op[s.site[i]!] !== op) continue;
+        if (marked[s.site[i]!] !== 1) continue;
         const within = s.start[i]! >= home[0] && s.start[i]! < home[1];
         if (best && (inHome && !within || inHome === within && s.dur[i]! <= best[1] - best[0])) continue;
         best = [s.start[i]!, s.start[i]! + s.dur[i]!];
@@ -338,13 +351,13 @@ function Canvas({ report, view, tl: whole, steps }: { report: Report; view: View
   const asked = state.args['z'] === 'op';
   useEffect(() => {
     if (!asked) return;
-    const at = selectedOp >= 0 ? launchOf(selectedOp) : null;
+    const at = launchOf();
     move({ args: { z: undefined, ...(at && { t: around(at, 1.5), step: undefined }) } });
-  }, [asked, selectedOp]);
+  }, [asked, state.sel]);
   // F: the selection, or the op; once more, all of the step.
   const fit = (): void => {
     const area = parseRange(state.args['a']);
-    const at = area ?? (selectedOp >= 0 ? launchOf(selectedOp) : null);
+    const at = area ?? launchOf();
     const t = at && around(at, area ? 0.04 : 1.5);
     go({ args: t && t !== state.args['t'] ? { t } : { t: undefined, a: undefined } });
   };
@@ -481,6 +494,9 @@ function Canvas({ report, view, tl: whole, steps }: { report: Report; view: View
   const partly = cut && !fromSums;
   const mainCause = [...cause].sort((a, b) => b[1] - a[1])[0];
   const info = report.meta.launches;
+  const hostsOn = state.args['hosts'] === '1';
+  const processes = new Set(tl.devices.map((d) => report.devices[d]?.process ?? -1));
+  const windows = windowsOf(report).filter((w) => processes.has(w.process));
   return (
     <>
       <div class="bar-h">
@@ -492,9 +508,9 @@ function Canvas({ report, view, tl: whole, steps }: { report: Report; view: View
         </span>
         {byTime.length > 1 && <button type="button" class={`sm ${pair ? 'on' : ''}`} aria-pressed={pair !== null} data-testid="align" onClick={() => (pair ? zoomTo(median) : align())}>align two steps <kbd>l</kbd></button>}
         {report.gaps.length > 0 && !pair && <button type="button" class="sm" onClick={nextGap}>next gap over 5 µs <kbd>g</kbd></button>}
-        {report.tables.rows('ranges') + report.tables.rows('api_calls') > 0 && !pair && <button type="button" class={`sm ${state.args['hosts'] === '1' ? 'on' : ''}`} aria-pressed={state.args['hosts'] === '1'} data-testid="hosts" title="ranges and calls that gaps lie in, by thread" onClick={() => go({ args: { hosts: state.args['hosts'] === '1' ? undefined : '1' } })}>host threads</button>}
+        {report.tables.rows('ranges') + report.tables.rows('api_calls') + report.tables.rows('host_events') > 0 && !pair && <button type="button" class={`sm ${hostsOn ? 'on' : ''}`} aria-pressed={hostsOn} data-testid="hosts" title="ranges and calls, by thread" onClick={() => go({ args: { hosts: hostsOn ? undefined : '1' } })}>host threads</button>}
         {hasPath && !pair && <button type="button" class={`sm ${onPath ? 'on' : ''}`} aria-pressed={onPath} data-testid="critical-path" title="what bound the step, from its end back to its begin" onClick={togglePath}>critical path <kbd>c</kbd></button>}
-        {selectedOp >= 0 && !pair && <button type="button" class="sm" onClick={() => jump(1)}>next {ops.handle[selectedOp] || 'launch'} <kbd>n</kbd></button>}
+        {selected && !pair && <button type="button" class="sm" data-testid="next-launch" onClick={() => jump(1)}>next {(selectedKernel >= 0 ? report.kernels.handle[selectedKernel] : ops.handle[selectedOp]) || 'launch'} <kbd>n</kbd></button>}
         <span class="cap keysline"><kbd>W</kbd> <kbd>A</kbd> <kbd>S</kbd> <kbd>D</kbd> move · <kbd>F</kbd> zoom to the selection, <kbd>0</kbd> all · drag to sum an area</span>
       </div>
       <div class="tltop">
@@ -509,10 +525,12 @@ function Canvas({ report, view, tl: whole, steps }: { report: Report; view: View
           {info.how === 'steps' && <> All {thousands(info.in_run)} launches are in every table; the timeline holds {thousands(info.in_page)}: steps {info.steps.slice(0, 12).join(', ')}{info.steps.length > 12 && '…'}.</>}
           {report.meta.base && <> {report.meta.base.basis.steady && `Steps of the base take ${duration(report.meta.base.basis.mean_ns)} on average (dashed). `}Its launches are not in this file; the table below compares whole steps with its mean.</>}
           {tl.hiddenDevices > 0 && <> {plural(tl.hiddenDevices, 'more device')} not drawn: choose with <code>dev:</code> in the filter.</>}
+          {tl.cuts.length > 0 && <span data-testid="timeline-cuts"> Not drawn: {tl.cuts.join('; ')}.</span>}
+          {hostsOn && !pair && heldWords(windows) !== '' && <span data-testid="timeline-hosts"> Host threads: {heldWords(windows)}.</span>}
         </p>
       </div>
       <div ref={box} class="tlbox">
-        <canvas ref={canvas} data-testid="timeline-canvas" style={{ width: `${width}px`, height: `${tl.height}px` }} tabIndex={0} role="img"
+        <canvas ref={canvas} data-testid="timeline-canvas" data-host-rows={tl.tracks.filter((k) => k.kind === 'host').length} style={{ width: `${width}px`, height: `${tl.height}px` }} tabIndex={0} role="img"
                 aria-label={`Timeline of ${plural(tl.devices.length, 'device')} from ${duration(range[0] - tl.t0)} to ${duration(range[1] - tl.t0)}; the table below sums it`}
                 onPointerDown={onDown} onPointerLeave={() => setTip(null)}
                 onPointerMove={(e) => {
@@ -546,15 +564,17 @@ function Canvas({ report, view, tl: whole, steps }: { report: Report; view: View
 
 export function TimelinePage(): VNode {
   const { report, view, state } = useCtx();
-  const steps = useMemo(() => stepBoxes(report), [report]);
   const { value: launches, error } = useLoad(() => loadLaunches(report), [report]);
+  const hostsOn = state.args['hosts'] === '1';
+  const { value: hosts, error: hostError } = useLoad(async () => (hostsOn ? loadHosts(report) : null), [report, hostsOn]);
   const dev = getTerm(state.f, 'dev');
   const tl = useMemo(() => {
     if (!launches || launches.total === 0) return null;
     const test = dev ? rangeMatcher(dev.split(',')) : undefined;
     const wanted = (d: number): boolean => !test || test(deviceNumber(report, d));
-    return buildTimeline(report, launches, wanted, state.args['hosts'] === '1');
-  }, [report, launches, dev, state.args['hosts']]);
+    return buildTimeline(report, launches, wanted, hosts ?? null);
+  }, [report, launches, dev, hosts]);
+  const steps = useMemo(() => stepBoxes(report, tl?.devices[0] ?? -1), [report, tl?.devices[0]]);
   const [tall, setTall] = useState(window.innerHeight);
   useEffect(() => {
     const f = (): void => setTall(window.innerHeight);
@@ -564,7 +584,7 @@ export function TimelinePage(): VNode {
   // Below it stand the lens and the sums of as many phases as there are.
   const phases = useMemo(() => new Set(report.ops.hue.filter((_, r) => report.ops.ns[r]! > 0)).size, [report]);
   const fitted = useMemo(() => tl && stretched(tl, tall - 340 - 24 * Math.min(9, phases + 3)), [tl, tall, phases]);
-  if (error !== undefined) return <p class="note bad" data-testid="error">{error}</p>;
+  if (error !== undefined || hostError !== undefined) return <p class="note bad" data-testid="error">{error ?? hostError}</p>;
   if (report.meta.launches.in_run === 0) return <Missing title="No launch" why="The run holds no device activity." />;
   if (report.tables.rows('launches') === 0) {
     return <Missing title="No timeline" why={`This page was written without single launches; every table still sums all ${thousands(report.meta.launches.in_run)} of them.`}

@@ -39,7 +39,8 @@ export interface Drawn {
   view: [number, number];
   width: number;
   selection: [number, number] | null;
-  selectedOp: number;
+  /** 1: a launch of what is selected. */
+  marked: Uint8Array | null;
   /** 1: the filter keeps the site. */
   kept: Uint8Array | null;
   /** The critical path by device; null: not asked for. */
@@ -88,7 +89,7 @@ function drawPath(ctx: CanvasRenderingContext2D, tl: Timeline, device: number, p
   ctx.restore();
 }
 
-export function draw(ctx: CanvasRenderingContext2D, tl: Timeline, d: Drawn, look: Look, opOfSite: Int32Array, nameOfSite: (site: number) => string): void {
+export function draw(ctx: CanvasRenderingContext2D, tl: Timeline, d: Drawn, look: Look, nameOfSite: (site: number) => string): void {
   const GUTTER = tl.gutter;
   const [v0, v1] = d.view;
   const w = d.width - GUTTER;
@@ -149,7 +150,7 @@ export function draw(ctx: CanvasRenderingContext2D, tl: Timeline, d: Drawn, look
     const [c0, c1] = tr.clip ? [Math.max(GUTTER, at(tr.clip[0])), at(tr.clip[1])] : [GUTTER, GUTTER + w];
     ctx.rect(c0, tr.y - 2, Math.max(0, c1 - c0), tr.height + 4);
     ctx.clip();
-    if (tr.stream) drawStream(ctx, tr, { ...d, view: [v0 + by, v1 + by] }, look, at, scale, GUTTER, tl, opOfSite, nameOfSite, clipText);
+    if (tr.stream) drawStream(ctx, tr, { ...d, view: [v0 + by, v1 + by] }, look, at, scale, GUTTER, tl, nameOfSite, clipText);
     else if (tr.segments) drawSegments(ctx, tr, tr.segments, v0 + by, v1 + by, look, at, GUTTER, clipText);
     ctx.restore();
   }
@@ -260,7 +261,7 @@ function drawSegments(ctx: CanvasRenderingContext2D, tr: Track, s: Segments, v0:
 const sums = new Float32Array(HUES.length);
 
 function drawStream(ctx: CanvasRenderingContext2D, tr: Track, d: Drawn, look: Look, X: (t: number) => number, scale: number, GUTTER: number, tl: Timeline,
-                    opOfSite: Int32Array, nameOfSite: (site: number) => string, text: (t: string, x: number, y: number, room: number) => void): void {
+                    nameOfSite: (site: number) => string, text: (t: string, x: number, y: number, room: number) => void): void {
   const s = tr.stream!;
   const { hueOfSite } = tl, waited = tl.waits.of.get(s);
   const [v0, v1] = d.view;
@@ -301,7 +302,7 @@ function drawStream(ctx: CanvasRenderingContext2D, tr: Track, d: Drawn, look: Lo
     const b = Math.min(d.width + 2, X(e));
     const bw = b - a;
     const hue = hueOfSite[site]!;
-    const selected = d.selectedOp >= 0 && opOfSite[site] === d.selectedOp;
+    const selected = d.marked !== null && d.marked[site] === 1;
     // Boxes thinner than a pixel would only paint over each other.
     if (bw < 0.7 && a - lastX < 0.7 && hue === lastHue && selected === lastSel) continue;
     lastX = b;

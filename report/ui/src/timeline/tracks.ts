@@ -1,5 +1,6 @@
 // Rows of the timeline: steps, modules, layers, streams, idle time, host, per device.
 
+import { gapHosts, type HostEvent, threadsOf } from '../data/hosts';
 import { type Launches, lowerBound, type StreamLaunches } from '../data/launches';
 import { deviceName } from '../data/hardware';
 import type { Report } from '../data/report';
@@ -40,6 +41,8 @@ export interface Timeline {
   hueOfSite: Uint8Array;
   devices: number[];
   hiddenDevices: number;
+  /** What has no row for want of room, in words. */
+  cuts: string[];
   launches: Launches;
   waits: Waits;
 }
@@ -135,9 +138,11 @@ function apart(s: StreamLaunches, hueOfSite: Uint8Array, waits: Waits): StreamLa
 }
 
 const MAX_DEVICES = 8;
+const MAX_STREAMS = 12;
+const MAX_THREADS = 12;
 const COLLECTIVE = HUES.indexOf('collective');
 
-export function buildTimeline(report: Report, launches: Launches, wanted: (device: number) => boolean, hosts = false): Timeline {
+export function buildTimeline(report: Report, launches: Launches, wanted: (device: number) => boolean, hosts: HostEvent[] | null = null): Timeline {
   const { sites, ops } = report;
   const hueOfSite = new Uint8Array(sites.n);
   for (let r = 0; r < sites.n; ++r) {
@@ -151,7 +156,7 @@ export function buildTimeline(report: Report, launches: Launches, wanted: (devic
   const all = [...new Set(launches.streams.map((s) => s.device))].filter(wanted)
     .sort((a, b) => Number(stepping.has(b)) - Number(stepping.has(a)) || (report.devices[a]?.process ?? 0) - (report.devices[b]?.process ?? 0) || ordinal(a) - ordinal(b) || a - b);
   const devices = all.slice(0, MAX_DEVICES);
-  const tracks: Track[] = [];
+  const tracks: Track[] = [], cuts: string[] = [];
   let y = 20;
   let t0 = Infinity, t1 = -Infinity;
   const exec = report.tables.table('executions');
@@ -189,7 +194,9 @@ export function buildTimeline(report: Report, launches: Launches, wanted: (devic
       const segments = layerSegments(report, streams[0].s);
       if (segments) add({ label: 'layer', kind: 'layer', height: 16, segments });
     }
-    for (const { s, note, busy, together } of streams.slice(0, full ? 12 : 3)) {
+    const most = full ? MAX_STREAMS : 3, fewer = streams.slice(most);
+    if (fewer.length > 0) cuts.push(`${plural(fewer.length, 'other stream')} of ${deviceName(report, device)} with ${duration(fewer.reduce((a, k) => a + k.busy, 0))} of work in the run`);
+    for (const { s, note, busy, together } of streams.slice(0, most)) {
       const info = report.streams[s.stream];
       t0 = Math.min(t0, s.start[0] ?? Infinity);
       t1 = Math.max(t1, (s.start[s.n - 1] ?? -Infinity) + (s.dur[s.n - 1] ?? 0));
@@ -211,23 +218,18 @@ export function buildTimeline(report: Report, launches: Launches, wanted: (devic
     if (gaps.length > 0) {
       add({ label: 'idle', kind: 'idle', height: full ? 14 : 8, segments: segmentsOf(gaps, (g) => g.start, (g) => g.end, (g) => `${duration(g.end - g.start)}: ${CAUSE_WORDS[g.cause] ?? g.cause}`, () => 'idle') });
     }
-    if (full) {
-      const process = report.devices[device]?.process ?? -1;
-      type Host = { start: number; end: number; text: string; thread: number; depth: number };
-      const host: Host[] = [];
-      for (const name of ['ranges', 'api_calls']) {
-        const t = report.tables.table(name);
-        const p = t.refs('process'), thread = t.numbers('thread_id'), depth = t.numbers('depth'), a = t.numbers('start_ns'), b = t.numbers('end_ns'), text = t.texts(name === 'ranges' ? 'text' : 'name');
-        for (let r = 0; r < t.rows; ++r) if (p[r] === process || process < 0) host.push({ start: a[r]!, end: b[r]!, text: text[r]!, thread: thread[r]!, depth: name === 'ranges' ? Math.min(3, depth[r]! || 0) : 9 });
-      }
-      const row = (label: string, list: Host[]): void => add({ label, kind: 'host', height: 15, segments: segmentsOf(list, (r) => r.start, (r) => r.end, (r) => hostText(r.text), () => '') });
-      if (host.length > 0 && !hosts) row(`host, ${plural(new Set(host.map((h) => h.thread)).size, 'thread')}`, host);
+    // Threads belong to a process: they stand below the first of its devices that is drawn.
+    const process = report.devices[device]?.process ?? -1;
+    if (devices.findIndex((d) => (report.devices[d]?.process ?? -1) === process) === index) {
+      const row = (label: string, list: HostEvent[]): void => add({ label, kind: 'host', height: 15, segments: segmentsOf(list, (r) => r.start, (r) => r.end, (r) => hostText(r.text), () => '') });
       if (hosts) {
-        const time = (list: Host[]): number => list.reduce((x, h) => x + h.end - h.start, 0);
-        const threads = [...new Set(host.map((h) => h.thread))].map((t) => ({ t, list: host.filter((h) => h.thread === t) })).sort((x, y) => time(y.list) - time(x.list));
-        for (const { t, list } of threads.slice(0, 8)) {
-          for (const depth of [...new Set(list.map((h) => h.depth))].sort((x, y) => x - y)) row(depth === 9 ? `thread ${t}, calls` : `thread ${t}, ranges`, list.filter((h) => h.depth === depth));
-        }
+        const threads = threadsOf(hosts, process);
+        for (const t of threads.slice(0, MAX_THREADS)) for (const r of t.rows) row(r.label, r.events);
+        const rest = threads.slice(MAX_THREADS);
+        if (rest.length > 0) cuts.push(`${plural(rest.length, 'other thread')} of the host with ${duration(rest.reduce((a, t) => a + t.ns, 0))} of calls and ranges`);
+      } else if (full) {
+        const host = gapHosts(report).filter((e) => e.process === process || process < 0);
+        if (host.length > 0) row(`host, ${plural(new Set(host.map((h) => h.thread)).size, 'thread')}`, host);
       }
     }
     y += 8;
@@ -235,7 +237,7 @@ export function buildTimeline(report: Report, launches: Launches, wanted: (devic
   if (waits.skews.length > 0) y += 10;
   const names = report.devices.map((_, d) => deviceName(report, d));
   const widest = Math.max(...tracks.map((t) => t.label.length * 6.5 + (t.first ? names[t.device]!.length * 6.9 + 10 : 0)));
-  return { tracks, gutter: Math.min(270, window.innerWidth * 0.3, 14 + widest), names, height: y, t0: isFinite(t0) ? t0 : 0, t1: isFinite(t1) ? t1 : 1, hueOfSite, devices, hiddenDevices: all.length - devices.length, launches, waits };
+  return { tracks, gutter: Math.min(270, window.innerWidth * 0.3, 14 + widest), names, height: y, t0: isFinite(t0) ? t0 : 0, t1: isFinite(t1) ? t1 : 1, hueOfSite, devices, hiddenDevices: all.length - devices.length, cuts, launches, waits };
 }
 
 /** The same rows, higher where the window has room for more: launches above all. */

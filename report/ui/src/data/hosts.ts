@@ -1,0 +1,95 @@
+// What threads of the host did: calls of the API and ranges, in the steps that the file holds them of,
+// and elsewhere those that gaps refer to.
+
+import { plural, thousands } from '../format';
+import type { Report } from './report';
+
+export interface HostEvent { process: number; thread: number; start: number; end: number; call: boolean; text: string }
+export interface HostThread {
+  thread: number;
+  /** Time of the thread in calls and ranges, what lies inside of others once. */
+  ns: number;
+  /** One list per row: ranges by how deep they nest, then calls. */
+  rows: { label: string; events: HostEvent[] }[];
+}
+
+const loading = new WeakMap<Report, Promise<HostEvent[]>>();
+/** All of the file, by process, thread and start, outer before inner. */
+export function loadHosts(report: Report): Promise<HostEvent[]> {
+  let job = loading.get(report);
+  if (!job) loading.set(report, (job = readHosts(report)));
+  return job;
+}
+
+async function readHosts(report: Report): Promise<HostEvent[]> {
+  const out: HostEvent[] = [];
+  for (const t of await report.tables.chunks('host_events')) {
+    const process = t.refs('process'), thread = t.numbers('thread_id'), start = t.numbers('start_ns'), dur = t.numbers('duration_ns'), call = t.numbers('call'), text = t.texts('text');
+    for (let r = 0; r < t.rows; ++r) out.push({ process: process[r]!, thread: thread[r]!, start: start[r]!, end: start[r]! + dur[r]!, call: call[r] === 1, text: text[r]! });
+  }
+  const windows = windowsOf(report);
+  const held = (e: HostEvent): boolean => windows.some((w) => w.process === e.process && e.end >= w.start && e.start <= w.end);
+  out.push(...gapHosts(report).filter((e) => !held(e)));
+  return out.sort((a, b) => a.process - b.process || a.thread - b.thread || a.start - b.start || b.end - a.end);
+}
+
+/** The calls and ranges that gaps refer to: of every step, but few. */
+export function gapHosts(report: Report): HostEvent[] {
+  const out: HostEvent[] = [];
+  for (const name of ['ranges', 'api_calls']) {
+    const t = report.tables.table(name);
+    const p = t.refs('process'), thread = t.numbers('thread_id'), a = t.numbers('start_ns'), b = t.numbers('end_ns'), text = t.texts(name === 'ranges' ? 'text' : 'name');
+    for (let r = 0; r < t.rows; ++r) out.push({ process: p[r]!, thread: thread[r]!, start: a[r]!, end: b[r]!, text: text[r]!, call: name !== 'ranges' });
+  }
+  return out;
+}
+
+export interface HostWindow { process: number; step: number; start: number; end: number; events: number; kept: number }
+/** Where all calls and ranges are in the file, but for the shortest; without steps all of the run. */
+export function windowsOf(report: Report): HostWindow[] {
+  const t = report.tables.table('host_windows');
+  const process = t.refs('process'), step = t.numbers('step'), start = t.numbers('start_ns'), end = t.numbers('end_ns'), events = t.numbers('events'), kept = t.numbers('kept');
+  return Array.from({ length: t.rows }, (_, r) => ({
+    process: process[r]!, step: step[r]!, start: isNaN(start[r]!) ? -Infinity : start[r]!, end: isNaN(end[r]!) ? Infinity : end[r]!, events: events[r]!, kept: kept[r]!,
+  }));
+}
+
+/** "in steps 3 and 7; of 12,000 calls and ranges the longest 8,000". */
+export function heldWords(windows: HostWindow[]): string {
+  const steps = windows.filter((w) => !isNaN(w.step)).map((w) => w.step).sort((a, b) => a - b);
+  const events = windows.reduce((a, w) => a + w.events, 0), kept = windows.reduce((a, w) => a + w.kept, 0);
+  const where = steps.length === 0 ? '' : `of ${steps.length === 1 ? 'step' : 'steps'} ${steps.join(' and ')}, elsewhere only what gaps refer to`;
+  return [where, kept < events ? `of ${plural(events, 'call or range', 'calls and ranges')} the longest ${thousands(kept)} are in this file` : ''].filter(Boolean).join('; ');
+}
+
+/** Threads of a process by the time that they spend, each in rows: what nests lies below what it nests in. */
+export function threadsOf(all: HostEvent[], process: number, deepest = 6): HostThread[] {
+  const by = new Map<number, HostEvent[]>();
+  for (const e of all) {
+    if (e.process !== process && process >= 0) continue;
+    const list = by.get(e.thread);
+    if (list) list.push(e);
+    else by.set(e.thread, [e]);
+  }
+  return [...by].map(([thread, list]) => {
+    const levels: HostEvent[][] = [], calls: HostEvent[] = [];
+    const open: number[] = [];
+    let ns = 0, covered = -Infinity;
+    for (const e of list) {
+      ns += Math.max(0, e.end - Math.max(covered, e.start));
+      covered = Math.max(covered, e.end);
+      if (e.call) {
+        calls.push(e);
+        continue;
+      }
+      while (open.length > 0 && open[open.length - 1]! <= e.start) open.pop();
+      (levels[Math.min(deepest - 1, open.length)] ??= []).push(e);
+      open.push(e.end);
+    }
+    const name = isNaN(thread) ? 'a thread' : `thread ${thread}`;
+    return { thread, ns, rows: [
+      ...levels.filter(Boolean).map((events) => ({ label: `${name}, ranges`, events })),
+      ...(calls.length > 0 ? [{ label: `${name}, calls`, events: calls }] : []),
+    ] };
+  }).sort((a, b) => b.ns - a.ns);
+}

@@ -11,6 +11,7 @@
 
 #include "analysis/apportion.h"
 #include "base/hash.h"
+#include "report/kernel_names.h"
 #include "report/shown_words.h"
 #include "store/activity_scan.h"
 
@@ -64,9 +65,10 @@ class ActivityPass {
     XLATRACE_TRY(store::ScanActivities(db, [this](const store::ScannedActivity& activity) {
       LabelSum& label = label_sums_[activity.label_id];
       Add(label.run, activity.self_ns);
+      Sum& config = config_sums_[activity.config_id];
       if (!InBasis(activity)) return true;
       Add(label.basis, activity.self_ns);
-      Add(config_sums_[activity.config_id], activity.self_ns);
+      Add(config, activity.self_ns);
       return true;
     }));
     XLATRACE_TRY(AddLabels(db));
@@ -75,23 +77,26 @@ class ActivityPass {
       if (sum == config_sums_.end()) return true;
       // By symbol, as handles are: a short name can be many kernels' (templates).
       const std::string_view symbol = names.kernel_symbol;
-      NamedFigure& kernel = kernels_[std::string(symbol.empty() ? names.name : symbol)];
-      kernel.name = names.name;
-      kernel.ns += sum->second.ns;
-      kernel.calls += sum->second.activities;
+      Kernel& kernel = kernels_[std::string(symbol.empty() ? names.name : symbol)];
+      kernel.named = {std::string(names.name), std::string(symbol)};
+      kernel.sum.ns += sum->second.ns;
+      kernel.sum.activities += sum->second.activities;
       return true;
     }));
     Finish(coverage_[0], view_.run_coverage);
     Finish(coverage_[1], view_.coverage);
-    std::map<std::string, int> alike;
-    for (const auto& [symbol, figure] : kernels_) ++alike[figure.name];
-    for (auto& [symbol, figure] : kernels_) {
-      // Templates of one name are told apart by what they are made for.
-      if (alike[figure.name] > 1) {
-        if (const std::string_view of = FunctorOf(symbol); !of.empty() && of != figure.name) {
-          figure.name += fmt::format("<{}>", of);
-        }
-      }
+    // Names are those of the whole run: the page and `show` have them, too.
+    std::vector<NamedKernel> named;
+    for (auto& [symbol, kernel] : kernels_) named.push_back(std::move(kernel.named));
+    const std::vector<std::string> names = KernelNames(named);
+    size_t at = 0;
+    for (const auto& [symbol, kernel] : kernels_) {
+      const std::string& name = names[at++];
+      if (kernel.sum.activities == 0) continue;
+      NamedFigure figure;
+      figure.name = name;
+      figure.ns = kernel.sum.ns;
+      figure.calls = kernel.sum.activities;
       view_.kernels.push_back(std::move(figure));
     }
     SortByTime(view_.kernels);
@@ -105,6 +110,10 @@ class ActivityPass {
     int64_t ns = 0;
     int64_t activities = 0;
   };
+  struct Kernel {
+    NamedKernel named;
+    Sum sum;
+  };
   using SumOf = std::map<std::string, Sum, std::less<>>;
   struct CoverageSums {
     Coverage coverage;
@@ -115,40 +124,6 @@ class ActivityPass {
   struct LabelSum {
     Sum run, basis;
   };
-
-  // "MulFunctor", "direct_copy" of a mangled or demangled symbol: the functor that a template is
-  // made for, else the kernel that it was written in. Empty: neither.
-  static std::string_view FunctorOf(std::string_view symbol) {
-    std::string_view functor, kernel;
-    const auto take = [&](std::string_view word) {
-      if (word.size() > 7 && word.ends_with("Functor")) functor = word;
-      if (word.size() > 12 && word.ends_with("_kernel_cuda")) {
-        kernel = word.substr(0, word.size() - 12);
-      }
-    };
-    const bool mangled = symbol.starts_with("_Z");
-    for (size_t at = 0; at < symbol.size();) {
-      const auto digit = [&](size_t k) { return symbol[k] >= '0' && symbol[k] <= '9'; };
-      if (mangled && digit(at)) {
-        size_t length = 0;
-        while (at < symbol.size() && digit(at) && length < symbol.size()) {
-          length = 10 * length + static_cast<size_t>(symbol[at++] - '0');
-        }
-        take(symbol.substr(std::min(at, symbol.size()), length));
-        // A number may also be an argument: what follows is read again.
-        ++at;
-        continue;
-      }
-      if (mangled) {
-        ++at;
-        continue;
-      }
-      const size_t end = std::min(symbol.find_first_of(":<>(), &*", at), symbol.size());
-      take(symbol.substr(at, end - at));
-      at = end + 1;
-    }
-    return functor.empty() ? kernel : functor;
-  }
 
   bool InBasis(const store::ScannedActivity& activity) {
     if (!view_.basis.steady) return true;
@@ -239,7 +214,7 @@ class ActivityPass {
   std::pair<int64_t, int64_t> last_key_{INT64_MIN, INT64_MIN};
   bool last_is_steady_ = false;
   CoverageSums coverage_[2];  // Whole run, basis.
-  std::unordered_map<std::string, NamedFigure> kernels_;
+  std::unordered_map<std::string, Kernel> kernels_;
   CallCounts calls_;
   std::unordered_map<int64_t, int64_t> device_of_lane_;
   std::unordered_map<int64_t, LabelSum> label_sums_;

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/hash.h"
+#include "report/kernel_names.h"
 
 namespace xlatrace::report {
 namespace {
@@ -127,9 +128,13 @@ std::vector<LaunchSums::Kernel> LaunchSums::Kernels() const {
   std::map<std::string, int64_t> time;
   for (const auto& [symbol, entry] : by_symbol) time.emplace(symbol, entry.second.sum.self_ns);
   const std::map<std::string, std::string> handles = KernelHandles(time);
+  std::vector<NamedKernel> named;
+  for (const auto& [symbol, entry] : by_symbol) named.push_back({entry.second.name, symbol});
+  std::vector<std::string> names = KernelNames(named);
   std::vector<Kernel> kernels;
   for (auto& [symbol, entry] : by_symbol) {
     entry.second.handle = handles.at(symbol);
+    entry.second.name = std::move(names[kernels.size()]);
     kernels.push_back(std::move(entry.second));
   }
   // Stable: in the order of symbols where times are equal, as the handles.

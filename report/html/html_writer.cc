@@ -1,5 +1,6 @@
 #include "report/html/html_writer.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <utility>
 
@@ -16,7 +17,7 @@ constexpr size_t kPiece = 64 * 1024;
 constexpr size_t kLongest = 400;  // Characters of one name.
 constexpr size_t kHead = 280;
 constexpr size_t kTail = 80;
-constexpr size_t kNameTail = 8;  // Characters that a narrow column keeps.
+constexpr size_t kNameTail = 12;  // Bytes at most that a narrow column keeps of the end of a name.
 
 // Byte position of the character that is `characters` from the end or the beginning; never inside
 // a code point. Looks at a few hundred bytes at most, however long the text.
@@ -39,6 +40,22 @@ size_t FromEnd(std::string_view text, size_t characters) {
     --characters;
   }
   return at;
+}
+
+bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+
+// Where the end of a name begins that a narrow column keeps: where a word does, with what divides it
+// from the one before, as on the page (report/ui/src/data/names.ts); else its number alone, for half a
+// word says nothing. text.size(): nothing is kept.
+size_t TailOf(std::string_view text) {
+  constexpr std::string_view kBeginsWord = "._/-: ,<(";
+  const size_t longest = text.empty() ? 0 : std::min(kNameTail, text.size() - 1);
+  for (size_t n = longest; n >= 2; --n) {
+    if (kBeginsWord.find(text[text.size() - n]) != std::string_view::npos) return text.size() - n;
+  }
+  size_t at = text.size();
+  while (at > 0 && IsDigit(text[at - 1])) --at;
+  return at == 0 ? text.size() : at;
 }
 
 }  // namespace
@@ -70,8 +87,10 @@ HtmlWriter& HtmlWriter::Code(std::string_view text) {
 }
 
 HtmlWriter& HtmlWriter::Name(std::string_view text) {
-  const size_t tail = FromEnd(text, kNameTail);
-  if (tail < kNameTail) return Raw("<code class=\"ends\"><span>").Text(text).Raw("</span></code>");
+  const size_t tail = TailOf(text);
+  if (tail < kNameTail || tail == text.size()) {
+    return Raw("<code class=\"ends\"><span>").Text(text).Raw("</span></code>");
+  }
   return Raw("<code class=\"ends\"><span>")
       .Text(text.substr(0, tail))
       .Raw("</span><span class=\"tail\">")

@@ -157,6 +157,14 @@ Status WriteSteps(PageContext& base) {
                          " FROM step ORDER BY device_id, start_ns",
                          steps));
   base.blocks.Write(steps);
+  // How the wall time of its steps is spent: beside the parts of this run's.
+  PageTable parts("base_step_parts", base.blocks.strings());
+  parts.Declare("step device part:word wall_ns");
+  XLATRACE_TRY(FillTable(base.db,
+                         "SELECT step, device_id, part, wall_ns FROM step_part"
+                         " ORDER BY device_id, step, part",
+                         parts));
+  base.blocks.Write(parts);
   return {};
 }
 

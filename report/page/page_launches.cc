@@ -13,8 +13,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "report/kernel_names.h"
 #include "report/launch_sums.h"
-#include "report/page/kernel_arguments.h"
 #include "report/page/page_context.h"
 #include "store/activity_scan.h"
 
@@ -436,9 +436,12 @@ class LaunchPass {
       return a->second.self_ns > b->second.self_ns;
     });
     const std::map<std::string, std::string> handles = KernelHandles();
+    std::vector<NamedKernel> named;
+    for (const auto* entry : order) named.push_back({entry->second.name, entry->second.symbol});
+    const std::vector<std::string> names = KernelNames(named);
     PageTable kernels("kernels", page_.blocks.strings());
     kernels.Declare(
-        "handle:text name:text symbol:text kind:word ns calls self_ns occurrences arguments:text");
+        "handle:text name:text symbol:text kind:word ns calls self_ns occurrences");
     std::map<Key, int64_t> row_of;
     for (const auto* entry : order) {
       const auto& [key, kernel] = *entry;
@@ -447,16 +450,13 @@ class LaunchPass {
       if (!kernel.symbol.empty() && handle != handles.end()) {
         kernels.SetText(0, handle->second);
       }
-      kernels.SetText(1, kernel.name);
+      kernels.SetText(1, names[kernels.rows()]);
       kernels.SetText(2, kernel.symbol);
       kernels.SetText(3, kernel.kind);
       kernels.Set(4, kernel.ns);
       kernels.Set(5, kernel.calls);
       kernels.Set(6, kernel.self_ns);
       kernels.Set(7, kernel.occurrences);
-      if (const std::string arguments = TemplateArguments(kernel.symbol); !arguments.empty()) {
-        kernels.SetText(8, arguments);
-      }
       kernels.EndRow();
     }
     page_.blocks.Write(kernels);

@@ -14,7 +14,7 @@ import type { Report } from './data/report';
 import { computeView, type View } from './data/view';
 import { completions, type Offer } from './data/filter_values';
 import { getTerm, parseQuery, removeTerm, setTerm, toggleValue } from './filter';
-import { duration, ms, percent, plural } from './format';
+import { duration, ms, percent, plural, thousands } from './format';
 import { ComparePage } from './pages/compare';
 import { GraphPage } from './pages/graph';
 import { IdlePage } from './pages/idle';
@@ -178,6 +178,8 @@ function Search({ report, f }: { report: Report; f: string }): VNode {
   );
 }
 
+const MOST_OPTIONS = 400;
+
 function Select({ label, value, options, onChange }: {
   label: string; value: string; options: [string, string][]; onChange: (v: string) => void;
 }): VNode {
@@ -188,7 +190,8 @@ function Select({ label, value, options, onChange }: {
       <select value={value} onChange={(e) => onChange(e.currentTarget.value)} class={value === '' ? '' : 'on'}>
         <option value="">{label}</option>
         {!known && <option value={value}>{label} {value}</option>}
-        {options.map(([v, text]) => <option value={v}>{text}</option>)}
+        {options.slice(0, MOST_OPTIONS).map(([v, text]) => <option value={v}>{text}</option>)}
+        {options.length > MOST_OPTIONS && <option disabled>{thousands(options.length - MOST_OPTIONS)} more: type {label}:…</option>}
       </select>
     </label>
   );
@@ -213,9 +216,9 @@ function FilterBar({ report, view, f }: { report: Report; view: View; f: string 
     for (let s = 0; s < shares.n; ++s) if (shares.group[s] !== '') groups.set(shares.group[s]!, (groups.get(shares.group[s]!) ?? 0) + shares.ns[s]!);
     const steps = [...new Set(report.steps.map((s) => s.step))].sort((a, b) => a - b);
     return {
-      modules: report.modules.filter((m) => m.ns > 0 || m.selfNs > 0).slice(0, 40),
-      groups: [...groups].sort((a, b) => b[1] - a[1]).slice(0, 60).map(([g]) => g),
-      steps: steps.slice(0, 400),
+      modules: report.modules.filter((m) => m.ns > 0 || m.selfNs > 0),
+      groups: [...groups].sort((a, b) => b[1] - a[1]).map(([g]) => g),
+      steps,
     };
   }, [report]);
   const chip = (id: string, hue: Hue, on: boolean, text: string, next: string): VNode => (

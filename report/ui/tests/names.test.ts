@@ -1,21 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { toldApart, topLevel } from '../src/data/kernel_names';
+import { midCut, tailLength } from '../src/data/names';
 import { ownFirst } from '../src/components/inspector';
 import { msText } from '../src/format';
-
-describe('kernels of one name', () => {
-  it('are told apart by the arguments that differ, and by those only', () => {
-    expect(topLevel('4, A<float, B<2>>, (C)0, std::array<char*, 3ul>')).toEqual(['4', 'A<float, B<2>>', '(C)0', 'std::array<char*, 3ul>']);
-    expect(toldApart(['f', 'f', 'g'], ['float, 4, true', 'half, 4, true', 'x'])).toEqual(['f<float>', 'f<half>', 'g']);
-  });
-  it('keep their names where nothing tells them apart', () => {
-    expect(toldApart(['f', 'f', '', ''], ['a', 'a', 'b', 'c'])).toEqual(['f', 'f', '', '']);
-  });
-  it('lose scopes and the middle of what is long', () => {
-    const [name] = toldApart(['f', 'f'], ['at::native::Functor_add<float>', `x::${'long'.repeat(30)}`]);
-    expect(name).toBe('f<Functor_add<float>>');
-  });
-});
 
 describe('a stack', () => {
   it('begins with the model’s own line', () => {
@@ -30,5 +16,30 @@ describe('a column in words', () => {
   it('says minutes as people do', () => {
     expect(msText(560e9)).toBe('9 min 20 s');
     expect(msText(50.8e6)).toBe('50.8 ms');
+  });
+});
+
+describe('a name that does not fit', () => {
+  it('keeps both ends, is cut where words end and never loses its number', () => {
+    expect(midCut('fusion.123', 12)).toBe('fusion.123');
+    expect(midCut('loop_dynamic_update_slice_fusion.12', 24)).toBe('loop_dynamic…_fusion.12');
+    expect(midCut('input_multiply_reduce_fusion', 22)).toBe('input_multiply…_fusion');
+    expect(midCut('dynamic_update_slice', 14)).toBe('dynamic…_slice');
+    expect(midCut('broadcast_multiply.8286', 10)).toBe('broa….8286');
+    expect(midCut('reduce.1234567', 6)).toBe('');  // Another number would be a lie.
+    for (const name of ['loop_add_fusion.37', 'wrapped_transpose.30', 'layers/attention/self_attention.2', 'f<a::b, 128>', 'cutlass_80_tensorop_bf16_s16816gemm']) {
+      for (let n = 4; n < name.length; ++n) {
+        const cut = midCut(name, n);
+        expect(cut.length).toBeLessThanOrEqual(n);
+        if (cut === '') continue;
+        const [head, tail] = cut.split('…') as [string, string];
+        expect(name.startsWith(head) && name.endsWith(tail)).toBe(true);
+        if (tail !== '') expect(/^[._/\-\s:,<(\d]/.test(tail), cut).toBe(true);
+        expect(/(\d*)$/.exec(tail)![1]).toBe(/(\d*)$/.exec(name)![1]);
+      }
+    }
+  });
+  it('has no end in the middle of a word', () => {
+    expect([tailLength('loop_dynamic_update_slice', 12), tailLength('abcdefghijklmnop', 12), tailLength('convolution12', 12)]).toEqual([6, 0, 2]);
   });
 });

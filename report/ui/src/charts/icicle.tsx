@@ -2,14 +2,17 @@
 
 import type { VNode } from 'preact';
 import { useWidth } from '../components/bits';
+import { midCut } from '../data/names';
 import type { Node } from '../data/tree';
 import { ms, percent, signed } from '../format';
 import { PHASES } from '../phases';
 
 interface Box { node: Node; depth: number; y: number; h: number }
 
-export function Icicle({ root, divisor, height, depth, onPick, selected, base }: {
+export function Icicle({ root, divisor, height, depth, onPick, selected, whole, base }: {
   root: Node; divisor: number; height: number; depth: number; onPick: (n: Node) => void; selected: string;
+  /** What a share of all is one of, in words. */
+  whole: string;
   /** ns per step of the base run; absent: there is none. */
   base?: ((n: Node) => number) | undefined;
 }): VNode {
@@ -53,10 +56,10 @@ export function Icicle({ root, divisor, height, depth, onPick, selected, base }:
           // Names come first: the difference is told where both have room.
           const num = told && bw > (n.name.length + plain.length + 12) * 6.9 ? `${plain} (${signed(delta / 1e6)})` : plain;
           const room = h > 34 ? chars : chars - num.length - 2;
-          const name = n.name.length <= room ? n.name : room > 5 ? `${n.name.slice(0, room - 1)}…` : '';
+          const name = room > 5 || n.name.length <= room ? midCut(n.name, room) : '';
           return (
             <g class={`box ${selected === n.path && !n.leaf ? 'sel' : ''}`} onClick={() => onPick(n)}>
-              <title>{`${n.path.replace('\u0000', ' ')}${n.leaf ? ` ${n.name}` : ''}: ${ms(n.ns / divisor)} ms, ${percent(n.ns, root.ns)}%${base ? `, base ${ms(base(n))} ms, ${signed(delta / 1e6)}` : ''}\n${parts.map((q) => `${q.p} ${ms(q.ns / divisor)}`).join(', ')}`}</title>
+              <title>{`${n.path.replace('\u0000', ' ')}${n.leaf ? ` ${n.name}` : ''}: ${ms(n.ns / divisor)} ms, ${percent(n.ns, root.ns)}% ${whole}${base ? `, base ${ms(base(n))} ms, ${signed(delta / 1e6)}` : ''}\n${parts.map((q) => `${q.p} ${ms(q.ns / divisor)}`).join(', ')}`}</title>
               {parts.map((q) => {
                 const pw = (bw * q.ns) / n.ns;
                 const at = px;

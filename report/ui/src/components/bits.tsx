@@ -3,9 +3,10 @@
 import type { ComponentChildren, RefObject, VNode } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { useCtx } from '../ctx';
+import { midCut, tailLength } from '../data/names';
 import type { Entity, Report, Sentence } from '../data/report';
-import { opKind, shortPath, sourceLine, typeset } from '../format';
-import { LETTER, type Hue } from '../phases';
+import { duration, ms, plural, opKind, percent, shortPath, sourceLine, typeset } from '../format';
+import { dict, LETTER, type Hue } from '../phases';
 import { type Change, go, linkTo } from '../state';
 
 /** A link within the page: a click navigates, the address can be copied or opened elsewhere. */
@@ -41,20 +42,40 @@ export function Handle({ entity }: { entity: Entity }): VNode | null {
 
 /** Long names keep both ends: the number at the end tells instructions apart. */
 export function Mid({ text, tail: most = 8, title }: { text: string; tail?: number; title?: string }): VNode {
-  // The end begins where a word does: the longest of up to that many characters and four more.
-  let tail = most;
-  for (let n = Math.min(most + 4, text.length - 1); n >= 2; --n) {
-    if (!/[._/\-\s:,<(]/.test(text[text.length - n]!)) continue;
-    tail = n;
-    break;
-  }
-  if (text.length <= tail + 4) return <span class="nm" title={title ?? text}><span>{text}</span></span>;
+  const tail = tailLength(text, most + 4);
+  if (tail === 0 || text.length <= tail + 4) return <span class="nm" title={title ?? text}><span>{text}</span></span>;
   return (
     <span class="nm" title={title ?? text}>
       <span>{text.slice(0, -tail)}</span><span class="tl">{text.slice(-tail)}</span>
     </span>
   );
 }
+
+/** After the time of one op: what all copies of it take together, as the folded row says it: ", ×8: 2.32 ms". */
+export function copiesText(report: Report, op: number): string {
+  const copies = report.copiesOf(op);
+  const sum = copies.reduce((a, r) => a + report.ops.ns[r]!, 0);
+  return copies.length > 1 && sum > 0 ? `, ×${copies.length}: ${ms(sum / report.divisor)} ms` : '';
+}
+
+const LEFT_OUT = dict({
+  graph_launches: 'launches of CUDA graphs', live_values: 'what lives when in programs too large for this file', memory: 'values alive at the peak', gaps: 'gaps',
+  job_collectives: 'collectives', rank_steps: 'cells of rank by step',
+});
+/** "gaps: 41 rows, 120 µs in the whole run": what the file does not hold. */
+export const leftOutText = (l: Report['meta']['left_out'][number]): string =>
+  `${LEFT_OUT[l.what] ?? l.what.replace(/_/g, ' ')}: ${plural(l.rows, 'row')}${l.ns ? `, ${duration(l.ns)} in the whole run` : ''}`;
+
+/** Where a page shows tables of which the file holds a part: what is left out. */
+export function LeftOut({ what }: { what: string[] }): VNode | null {
+  const { report } = useCtx();
+  const list = report.meta.left_out.filter((l) => what.includes(l.what) && l.rows > 0);
+  return list.length > 0 ? <p class="sm dim" data-testid="left-out">Not in this file: {list.map((l) => leftOutText(l)).join('; ')}. Run.db has all.</p> : null;
+}
+
+/** Beside an op of which only a part is counted here: how much of it. */
+export const PartTag = ({ part }: { part: number }): VNode | null =>
+  (part < 0.9995 ? <span class="tag" title="share of this op’s time that belongs here">{percent(part, 1)}% of it</span> : null);
 
 /** "layer_*⁄mlp dot_general": the layer group and the last component of the op_name. */
 export function scopeText(group: string, opName: string): string {
@@ -88,16 +109,21 @@ export function Scope({ group, opName, common, px }: { group: string; opName: st
   const room = Math.floor((px - 12) / 6.7) - end.length - 1;
   // Where the operation alone fills the column, three letters of a layer would say nothing.
   const path = own === '' || (end !== '' && room < 5) ? '' : shortPath(own, Math.max(8, room));
-  return <span class="nm" title={opName || group}><span>{path}{path !== '' && end !== '' ? ' ' : ''}</span><span class="tl">{end.length > 34 ? `${end.slice(0, 33)}…` : end}{path === '' && end === '' ? '·' : ''}</span></span>;
+  const fits = Math.max(8, Math.floor((px - 12) / 6.7));
+  return <span class="nm" title={opName || group}><span>{path.length > Math.max(8, room) ? midCut(path, Math.max(8, room)) : path}{path !== '' && end !== '' ? ' ' : ''}</span><span class="tl">{midCut(end, Math.min(34, fits))}{path === '' && end === '' ? '·' : ''}</span></span>;
 }
 
-export const CellBar = ({ value, max, hue, text }: { value: number; max: number; hue: Hue; text: string }): VNode => (
-  <span class={`cellbar p-${hue}`} style={{ '--w': `${max > 0 ? Math.max(0, Math.min(100, (100 * value) / max)) : 0}%` }}>{text}</span>
+const within = (value: number, max: number): number => (max > 0 ? Math.max(0, Math.min(100, (100 * value) / max)) : 0);
+
+/** `base`: the same figure of the base run, a thin mark. */
+export const CellBar = ({ value, max, hue, text, base }: { value: number; max: number; hue: Hue; text: string; base?: number | undefined }): VNode => (
+  <span class={`cellbar p-${hue} ${base !== undefined ? 'was' : ''}`} style={{ '--w': `${within(value, max)}%`, ...(base !== undefined && { '--b': `${within(base, max)}%` }) }}>{text}</span>
 );
 
-/** Phases side by side; `max` is the largest bar of the table. */
-export function PhaseStack({ parts, max, width = 56 }: { parts: { hue: Hue; ns: number }[]; max: number; width?: number }): VNode {
+/** Phases side by side; `max` is the largest bar of the table, `base` the whole bar of the base run: a thin mark. */
+export function PhaseStack({ parts, max, width = 56, base }: { parts: { hue: Hue; ns: number }[]; max: number; width?: number; base?: number | undefined }): VNode {
   const total = parts.reduce((a, p) => a + p.ns, 0);
+  if (base !== undefined) return <span class="wasbox" style={{ width: `${width}px`, '--b': `${within(base, max)}%` }}><PhaseStack parts={parts} max={max} width={width} /></span>;
   return (
     <span class="stk" aria-hidden="true" style={{ width: `${max > 0 ? Math.max(1.5, (width * total) / max) : 0}px` }}>
       {parts.filter((p) => p.ns > 0).map((p) => (

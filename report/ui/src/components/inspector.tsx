@@ -17,7 +17,7 @@ import { count, bytes, duration, flop, inUnit, ms, msText, peakPercent, percent,
 import { basisWords, EVIDENCE_WORDS, hueOf, kindWords, limiterWords, PHASES, REASON_WORDS } from '../phases';
 import { getState, go } from '../state';
 import { Passes } from './provenance';
-import { Command, copyText, Handle, Letter, Linked, Link, Meter, SourceChip, useLoad } from './bits';
+import { Command, copyText, Handle, Letter, Linked, Link, Meter, Mid, SourceChip, useLoad } from './bits';
 
 /** The model's own line first, then outwards; frames of libraries, which call it or are called by it, after.
  *  Praxis is no library here: of a Pax job its layers are the model, and all else is the trainer. */
@@ -202,20 +202,21 @@ function InstructionList({ rows, edge }: { rows: number[]; edge: (i: number) => 
   const { report } = useCtx();
   const hlo = hloOf(report);
   const shown = rows.slice(0, 8);
+  const timeOf = (i: number): number => (hlo.op[i]! >= 0 ? report.ops.ns[hlo.op[i]!]! / report.divisor : 0);
+  const rest = (of: (i: number) => number): number => rows.slice(8).reduce((a, i) => a + of(i), 0);
+  const figures = (size: number, time: number): string => [size > 0 ? bytes(size) : '', time > 0 ? `${ms(time)} ms` : ''].filter(Boolean).join(' · ');
   return (
     <ul class="ios">
       {shown.map((i) => {
         const op = hlo.op[i]!;
-        const time = op >= 0 ? report.ops.ns[op]! / report.divisor : 0;
-        const size = edge(i);
         return (
           <li>
-            <Link class="mono" to={{ sel: op >= 0 ? report.selOf({ type: 'op', row: op }) : report.selOf({ type: 'instruction', row: i }) }} title={hlo.shape[i]}>{hlo.name[i]}</Link>
-            <span class="dim">{[size > 0 ? bytes(size) : '', time > 0 ? `${ms(time)} ms` : ''].filter(Boolean).join(' · ')}</span>
+            <Link class="mono" to={{ sel: op >= 0 ? report.selOf({ type: 'op', row: op }) : report.selOf({ type: 'instruction', row: i }) }} title={`${hlo.name[i]} ${hlo.shape[i]}`}><Mid text={hlo.name[i]!} /></Link>
+            <span class="dim">{figures(edge(i), timeOf(i))}</span>
           </li>
         );
       })}
-      {rows.length > 8 && <li class="dim">{plural(rows.length - 8, 'other')}</li>}
+      {rows.length > 8 && <li class="dim"><span>{plural(rows.length - 8, 'other')}</span><span>{figures(rest((i) => edge(i) || 0), rest(timeOf))}</span></li>}
       {rows.length === 0 && <li class="dim">none</li>}
     </ul>
   );
@@ -346,9 +347,9 @@ function OpBody({ op }: { op: number }): VNode {
         <Section title={kernels.length === 1 ? 'Kernel' : 'Kernels'}>
           <ul class="ios">
             {kernels.slice(0, 6).map((k) => (
-              <li><span class="name mono sm" title={report.kernels.symbol[k]}>{report.kernels.name[k]}</span><Handle entity={{ type: 'kernel', row: k }} /></li>
+              <li><span class="name mono sm"><Mid text={report.kernels.name[k]!} tail={16} title={report.kernels.symbol[k]!} /></span><Handle entity={{ type: 'kernel', row: k }} /></li>
             ))}
-            {kernels.length > 6 && <li class="dim">{plural(kernels.length - 6, 'other')}</li>}
+            {kernels.length > 6 && <li class="dim"><span>{plural(kernels.length - 6, 'other')}</span><span>{ms(mine.filter((s) => kernels.indexOf(sites.kernel[s]!) >= 6).reduce((a, s) => a + sites.ns[s]!, 0) / report.divisor)} ms</span></li>}
           </ul>
         </Section>
       )}
@@ -375,6 +376,8 @@ function OpBody({ op }: { op: number }): VNode {
     </>
   );
 }
+
+const MOST_CONFIGURATIONS = 12;
 
 function KernelBody({ kernel }: { kernel: number }): VNode {
   const { report } = useCtx();
@@ -403,8 +406,8 @@ function KernelBody({ kernel }: { kernel: number }): VNode {
       </section>
       <Section title="Instructions that run it" cap={plural(ops.filter((o) => report.ops.name[o] !== '').length, 'op')}>
         <ul class="ios" data-testid="kernel-ops">
-          {ops.slice(0, 20).map((o) => <li><span><Letter hue={report.ops.hue[o]!} /> <Handle entity={{ type: 'op', row: o }} /> <span class="mono sm">{report.ops.name[o] || 'no instruction'}</span></span><span class="num">{ms(within.get(o)! / report.divisor)}</span></li>)}
-          {ops.length > 20 && <li class="dim">{plural(ops.length - 20, 'other')}</li>}
+          {ops.slice(0, 20).map((o) => <li><span class="nmrow"><Letter hue={report.ops.hue[o]!} />&nbsp;<Handle entity={{ type: 'op', row: o }} />&nbsp;<span class="mono sm"><Mid text={report.ops.name[o] || 'no instruction'} /></span></span><span class="num">{ms(within.get(o)! / report.divisor)}</span></li>)}
+          {ops.length > 20 && <li class="dim"><span>{plural(ops.length - 20, 'other')}</span><span class="num">{ms(ops.slice(20).reduce((a, o) => a + within.get(o)!, 0) / report.divisor)}</span></li>}
         </ul>
       </Section>
       <Section title="Launch configurations" cap={plural(mine.length, 'configuration')}>
@@ -412,7 +415,7 @@ function KernelBody({ kernel }: { kernel: number }): VNode {
         <table class="fix mini-t" aria-label="Launch configurations">
           <thead><tr><th>grid</th><th>block</th><th class="num">regs</th><th class="num">smem kB</th><th class="num">occ. %</th><th class="num">ms</th></tr></thead>
           <tbody>
-            {mine.slice(0, 12).map((r) => (
+            {mine.slice(0, MOST_CONFIGURATIONS).map((r) => (
               <tr>
                 <td>{s.grid[0][r]! > 0 ? s.grid.map((g) => g[r]).join('×') : ''}</td><td>{s.block[0][r]! > 0 ? s.block.map((g) => g[r]).join('×') : ''}</td>
                 <td class="num">{s.regs[r]! > 0 ? s.regs[r] : ''}</td>
@@ -420,6 +423,7 @@ function KernelBody({ kernel }: { kernel: number }): VNode {
                 <td class="num">{s.occupancy[r]! >= 0 ? significant(s.occupancy[r]!) : ''}</td><td class="num">{ms(s.ns[r]! / report.divisor)}</td>
               </tr>
             ))}
+            {mine.length > MOST_CONFIGURATIONS && <tr class="oth"><td colSpan={5}>{plural(mine.length - MOST_CONFIGURATIONS, 'other')}</td><td class="num">{ms(mine.slice(MOST_CONFIGURATIONS).reduce((a, r) => a + s.ns[r]!, 0) / report.divisor)}</td></tr>}
           </tbody>
         </table>
       </Section>

@@ -3,10 +3,10 @@
 import type { VNode } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { useCtx } from '../ctx';
-import { ms } from '../format';
+import { ms, plural } from '../format';
 import { addTerm, termText } from '../filter';
 import { type Change, getState, go, hasPage, PAGES } from '../state';
-import { scopeText, sourceFiles } from './bits';
+import { copiesText, scopeText, sourceFiles } from './bits';
 
 interface Entry { kind: string; text: string; extra: string; to: Change; low: string }
 
@@ -39,7 +39,7 @@ export function Palette({ onClose }: { onClose: () => void }): VNode {
     const { ops, divisor } = report;
     for (let r = 0; r < Math.min(ops.n, 20000); ++r) {
       if (ops.handle[r] === '') continue;
-      add('op', `${ops.handle[r]} ${ops.name[r]}`, `${scopeText(ops.group[r]!, ops.opName[r]!)}  ${ms(ops.ns[r]! / divisor)} ms`, { sel: report.selOf({ type: 'op', row: r }) });
+      add('op', `${ops.handle[r]} ${ops.name[r]}`, `${scopeText(ops.group[r]!, ops.opName[r]!)}  ${ms(ops.ns[r]! / divisor)} ms${copiesText(report, r)}`, { sel: report.selOf({ type: 'op', row: r }) });
     }
     const k = report.kernels;
     for (let r = 0; r < Math.min(k.n, 5000); ++r) add('kernel', `${k.handle[r]} ${k.name[r]}`, '', { sel: report.selOf({ type: 'kernel', row: r }) });
@@ -48,11 +48,12 @@ export function Palette({ onClose }: { onClose: () => void }): VNode {
     report.modules.forEach((m) => add('module', `${m.handle} ${m.name}`, m.role, { page: 'run', sel: m.handle }));
     return out;
   }, [report]);
+  const more = useRef(0);
   const found = useMemo(() => {
     const q = text.trim().toLowerCase();
-    if (q === '') return entries.slice(0, 12);
-    return entries.map((e) => ({ e, s: score(q, e.low) })).filter((x) => x.s >= 0)
-      .sort((a, b) => b.s - a.s).slice(0, 12).map((x) => x.e);
+    const all = q === '' ? entries : entries.map((e) => ({ e, s: score(q, e.low) })).filter((x) => x.s >= 0).sort((a, b) => b.s - a.s).map((x) => x.e);
+    more.current = Math.max(0, all.length - 12);
+    return all.slice(0, 12);
   }, [text, entries]);
   useEffect(() => {
     const back = document.activeElement as HTMLElement | null;
@@ -81,6 +82,7 @@ export function Palette({ onClose }: { onClose: () => void }): VNode {
             <span class="dim">{e.kind}</span><span class="t">{e.text}</span><span class="dim x">{e.extra}</span>
           </li>
         ))}
+        {more.current > 0 && <li class="dim" role="presentation" data-testid="palette-more">{plural(more.current, 'other')}: type more to narrow down</li>}
         {found.length === 0 && <li class="dim">nothing matches “{text}”</li>}
       </ul>
     </dialog>

@@ -108,6 +108,8 @@ export interface TableProps<T> {
 
 const ROW = 24;
 const MAX_HEIGHT = 8_000_000;
+/** Pixels; what asks for more is no number. */
+const MOST_GROWN = 240;
 
 export interface PrimaryTable {
   move: (by: number) => void;
@@ -269,7 +271,23 @@ export function DataTable<T>(given: TableProps<T>): VNode {
   const [cursor, setCursor] = useState<string | undefined>(undefined);
   // Paper has some 740 pixels, whatever the window has.
   const wide = printing ? 740 : size.width;
-  const columns = useMemo(() => p.columns.filter((c) => c.from === undefined || wide >= c.from), [p.columns, wide]);
+  const [grown, setGrown] = useState<Record<string, number>>({});
+  const columns = useMemo(() => p.columns.filter((c) => c.from === undefined || wide >= c.from).map((c) => (grown[c.id]! > c.width! ? { ...c, width: grown[c.id]! } : c)), [p.columns, wide, grown]);
+  // A number is never cut: its column takes what the numbers in sight need, names give way.
+  useLayoutEffect(() => {
+    if (printing || !box.current) return;
+    const need: Record<string, number> = {};
+    for (const tr of box.current.querySelectorAll('tbody tr:not(.pad):not(.lay)')) {
+      const cells = tr.children;
+      // What leads a sum spans several columns: counted from the right all rows are alike.
+      for (let k = 1; k <= Math.min(cells.length, columns.length); ++k) {
+        const c = columns[columns.length - k]!, td = cells[cells.length - k]!;
+        if (!c.num || c.width === undefined || c.width > MOST_GROWN || td.scrollWidth <= td.clientWidth) continue;
+        need[c.id] = Math.max(need[c.id] ?? 0, c.width + td.scrollWidth - td.clientWidth + 1);
+      }
+    }
+    if (Object.keys(need).length > 0) setGrown((g) => ({ ...g, ...need }));
+  });
 
   useLayoutEffect(() => {
     const el = box.current;

@@ -2,7 +2,6 @@
 // from them directly. Figures are integers as written; only pages divide them.
 
 import { type PageIndex, DataError } from './codec';
-import { toldApart } from './kernel_names';
 import { type BlockText, type Chunk, Tables } from './table';
 import { hueOf, type Hue, PHASES } from '../phases';
 
@@ -281,7 +280,7 @@ export class Report {
     return this.once('kernels', () => {
       const t = this.tables.table('kernels');
       return {
-        n: t.rows, handle: t.texts('handle'), name: toldApart(t.texts('name'), t.texts('arguments')), symbol: t.texts('symbol'),
+        n: t.rows, handle: t.texts('handle'), name: t.texts('name'), symbol: t.texts('symbol'),
         kind: t.texts('kind'), ns: t.numbers('ns'), calls: t.numbers('calls'), occurrences: t.numbers('occurrences'),
       };
     });
@@ -332,11 +331,16 @@ export class Report {
     return this.once('base_steps', () => this.stepRows('base_steps'));
   }
   get stepParts(): StepPartRow[] {
-    return this.once('step_parts', () => {
-      const t = this.tables.table('step_parts');
-      const step = t.numbers('step'), device = t.refs('device'), part = t.texts('part'), ns = t.numbers('wall_ns');
-      return Array.from({ length: t.rows }, (_, r) => ({ step: step[r]!, device: device[r]!, part: part[r]!, ns: ns[r]! }));
-    });
+    return this.once('step_parts', () => this.partRows('step_parts'));
+  }
+  /** Of the base run, `device` as its number there. */
+  get baseStepParts(): StepPartRow[] {
+    return this.once('base_step_parts', () => this.partRows('base_step_parts'));
+  }
+  private partRows(name: string): StepPartRow[] {
+    const t = this.tables.table(name);
+    const step = t.numbers('step'), device = name === 'step_parts' ? t.refs('device') : t.numbers('device'), part = t.texts('part'), ns = t.numbers('wall_ns');
+    return Array.from({ length: t.rows }, (_, r) => ({ step: step[r]!, device: device[r]!, part: part[r]!, ns: ns[r]! }));
   }
   get gapSums(): GapSum[] {
     return this.once('gap_sums', () => {

@@ -118,6 +118,9 @@ function numberOf(report: Report, term: NumberTerm): (op: number) => number {
   };
 }
 
+/** What a share of `view.total` is one of, in the words of every page. */
+export const wholeOf = (view: View): string => (view.filtered ? 'of what the filter leaves' : 'of device time');
+
 /** "dur goes from 1.2 µs to 3.4 ms": what ops with time have, in the unit that the key is written in. */
 function numbersThere(term: NumberTerm, values: number[]): string {
   const known = values.filter((v) => !isNaN(v));

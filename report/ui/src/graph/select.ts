@@ -9,6 +9,8 @@ export interface Neighbourhood {
   links: Link[];
   /** Users of a node that are not drawn: how many and how long they take. */
   more: Map<number, { n: number; ns: number }>;
+  /** Parameters that a node reads and that are not drawn. */
+  ports: Map<number, number>;
 }
 
 const isSmall = (hlo: Hlo, i: number): boolean => hlo.opcode[i] === 'constant' || (hlo.opcode[i] === 'iota' && !(hlo.op[i]! >= 0)) || hlo.opcode[i] === 'partition-id';
@@ -66,19 +68,22 @@ export function neighbourhood(report: Report, hlo: Hlo, centre: number, limit: n
     known.add(i);
     const weight = Math.min(1, Math.sqrt(timeOf(report, hlo, i) / most));
     const size = bytes > 0 ? Math.min(1, Math.log10(bytes) / 10) : 0;
-    const idle = hlo.opcode[i] === 'parameter' && dist > 1 ? 2 : 0;
+    // What has no time and leads nowhere comes after what has; far from the centre it does not come at all.
+    const idle = hlo.opcode[i] !== 'parameter' ? 0 : dist > 1 ? 2 : 0.8;
     heap.push({ i, dist, from, cost: dist + idle - 0.9 * weight - 0.4 * size });
   };
   const expand = (i: number, dist: number): void => {
     for (const [o, b] of realOperands(hlo, i)) add(o, dist + 1, b, -1);
     for (const [u, b] of realUsers(hlo, i)) add(u, dist + 1.15, b, i);
   };
+  let parameters = 0;
   expand(centre, 0);
   while (chosen.size < limit && heap.length > 0) {
     let best = 0;
     for (let k = 1; k < heap.length; ++k) if (heap[k]!.cost < heap[best]!.cost) best = k;
     const n = heap.splice(best, 1)[0]!;
     if (n.dist > 6) break;
+    if (hlo.opcode[n.i] === 'parameter' && ++parameters > Math.max(2, limit / 5)) continue;
     if (n.from >= 0) {
       // A value that everything reads would fill the page with its readers.
       const c = users.get(n.from) ?? 0;
@@ -89,10 +94,11 @@ export function neighbourhood(report: Report, hlo: Hlo, centre: number, limit: n
     if (hlo.opcode[n.i] !== 'parameter') expand(n.i, n.dist);
   }
   const links: Link[] = [];
-  const more = new Map<number, { n: number; ns: number }>();
+  const more = new Map<number, { n: number; ns: number }>(), ports = new Map<number, number>();
   for (const i of chosen) {
     for (const [o, bytes] of realOperands(hlo, i)) {
       if (chosen.has(o)) links.push({ from: o, to: i, bytes, layout: changesLayout(hlo, i), count: 1 });
+      else if (hlo.opcode[o] === 'parameter') ports.set(i, (ports.get(i) ?? 0) + 1);
     }
     let n = 0, ns = 0;
     for (const u of realUsers(hlo, i).keys()) {
@@ -102,7 +108,7 @@ export function neighbourhood(report: Report, hlo: Hlo, centre: number, limit: n
     }
     if (n > 0) more.set(i, { n, ns });
   }
-  return { nodes: [...chosen], links, more };
+  return { nodes: [...chosen], links, more, ports };
 }
 
 /** Visible reasons why an instruction is not fused with its user; a guess, and marked as one. */

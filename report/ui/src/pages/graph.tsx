@@ -3,10 +3,11 @@
 import type { VNode } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { baseDivisor, baseOps, comparable, TotalsNote } from '../components/base';
-import { Link, Missing, copyText, useWidth } from '../components/bits';
+import { copiesText, Link, Mid, Missing, copyText, useWidth } from '../components/bits';
 import { useCtx } from '../ctx';
 import { hloOf, type Hlo } from '../data/hlo';
 import { gpuOf } from '../data/hardware';
+import { midCut } from '../data/names';
 import type { Report } from '../data/report';
 import { byteRate, bytes, duration, ms, percent, plural, signed } from '../format';
 import { layout, type Layout, smooth } from '../graph/layout';
@@ -18,7 +19,6 @@ const H = 52;
 
 const selOf = (report: Report, hlo: Hlo, i: number): string =>
   hlo.op[i]! >= 0 ? report.selOf({ type: 'op', row: hlo.op[i]! }) : report.selOf({ type: 'instruction', row: i });
-const clip = (text: string, n: number): string => (text.length <= n ? text : `${text.slice(0, n - 9)}…${text.slice(-8)}`);
 
 /** The body of a fusion as a small graph: root at the bottom, parameters as ports. */
 function bodyOf(hlo: Hlo, i: number): { inner: Layout; hidden: number } | null {
@@ -123,19 +123,22 @@ function Drawing({ hlo, n, centre, picked, open, divisor, step }: {
           const inner = big ? body : null;
           const users = n.more.get(i);
           const loop = hlo.opcode[i] === 'while';
+          // Of a folded row this is one; what the row says stands beside it.
+          const fold = op >= 0 ? copiesText(report, op).slice(2) : '';
+          const shape = hlo.shape[i]!.replace(/\{[^}]*\}/g, '');
           return (
             <g class={`gnode ${big ? 'centre' : ''} ${i === picked ? 'picked' : ''} ${op < 0 && !loop ? 'pale' : ''} ${kept(i) || big ? '' : 'out'}`} transform={`translate(${b.x} ${b.y})`} tabIndex={0} role="button"
                data-testid={`graph-node-${hlo.name[i]}`} data-time={ns > 0 ? duration(ns) : ''}
                onClick={() => go({ sel: selOf(report, hlo, i), args: { c: String(centre) } })} onDblClick={() => go({ sel: selOf(report, hlo, i), args: { c: undefined, x: undefined } })}
                onKeyDown={(e) => { if (e.key === 'Enter') { e.stopPropagation(); go({ sel: selOf(report, hlo, i), args: { c: undefined, x: undefined } }); } }}>
-              <title>{`${hlo.name[i]}, ${hlo.opcode[i]}, ${ns > 0 ? duration(ns) : 'no launch'}\n${hlo.shape[i]}\n${hlo.opName[i]}`}</title>
+              <title>{`${hlo.name[i]}, ${hlo.opcode[i]}, ${ns > 0 ? duration(ns) : 'no launch'}${fold && `; ${fold}`}\n${hlo.shape[i]}\n${hlo.opName[i]}`}</title>
               <rect class={`card p-${hue}`} width={b.w} height={b.h} rx="3" />
               <rect class={`f p-${hue}`} width="4" height={b.h} rx="1.5" />
-              <text class="mono b" x="10" y="16">{big && op >= 0 ? `${report.ops.handle[op]} ` : ''}{clip(hlo.name[i]!, inner ? 40 : 25)}</text>
+              <text class="mono b" x="10" y="16">{big && op >= 0 ? `${report.ops.handle[op]} ` : ''}{midCut(hlo.name[i]!, inner ? 40 : 25)}</text>
               {inner
                 ? <>
                     <text class="b e" x={b.w - 9} y="16">{duration(ns)}{delta}</text>
-                    <text class="i2" x="10" y="31">{hlo.fusionKind[i] || 'fusion'}, opened{step > 0 && ns > 0 && ` · ${percent(ns, step)}% of the step`}{inner.hidden > 0 && ` · ${inner.hidden} more inside`}</text>
+                    <text class="i2" x="10" y="31">{hlo.fusionKind[i] || 'fusion'}, opened{step > 0 && ns > 0 && ` · ${percent(ns, step)}% of the step`}{fold && ` · ${fold}`}{inner.hidden > 0 && ` · ${inner.hidden} more inside`}</text>
                     <rect x="10" y="37" width={b.w - 20} height="3" fill="var(--bg-3)" />
                     {step > 0 && <rect class={`f p-${hue}`} x="10" y="37" width={(b.w - 20) * Math.min(1, ns / step)} height="3" />}
                     <g transform={`translate(${(b.w - inner.inner.width) / 2} 48)`}>
@@ -144,17 +147,19 @@ function Drawing({ hlo, n, centre, picked, open, divisor, step }: {
                         <g transform={`translate(${k.x} ${k.y})`} class={hlo.opcode[k.id] === 'parameter' ? 'pale' : ''}>
                           <title>{`${hlo.name[k.id]} = ${hlo.shape[k.id]} ${hlo.opcode[k.id]}\n${hlo.opName[k.id]}`}</title>
                           <rect class={`mini-card ${hlo.root[k.id] ? 'root' : ''}`} width={k.w} height={k.h} rx="2" />
-                          <text class="mono" x="6" y="12">{hlo.root[k.id] ? 'ROOT ' : ''}{clip(hlo.name[k.id]!, hlo.root[k.id] ? 13 : 18)}</text>
-                          <text class="mono d" x="6" y="24">{clip(hlo.shape[k.id]!.replace(/\{[^}]*\}/, ''), 19)}</text>
+                          <text class="mono" x="6" y="12">{hlo.root[k.id] ? 'ROOT ' : ''}{midCut(hlo.name[k.id]!, hlo.root[k.id] ? 13 : 18)}</text>
+                          <text class="mono d" x="6" y="24">{midCut(hlo.shape[k.id]!.replace(/\{[^}]*\}/, ''), 19)}</text>
                         </g>
                       ))}
                     </g>
                   </>
                 : <>
-                    <text class="mono d" x="10" y="30">{clip(hlo.shape[i]!.replace(/\{[^}]*\}/g, ''), 26)}</text>
+                    <text class="mono d" x="10" y="30">{midCut(shape, fold ? 24 - fold.length : 26)}</text>
+                    {fold && <text class="i2 e" x={b.w - 8} y="30" data-testid="graph-fold">{fold}</text>}
                     <text class="i2" x="10" y="44">{loop ? 'loop, its body below' : op < 0 && hlo.opcode[i] === 'parameter' ? 'parameter' : kindWords(hlo.kind[i] || hlo.opcode[i]!)}</text>
                     <text class={ns > 0 ? 'b e' : 'd e'} x={b.w - 8} y="44">{ns > 0 ? duration(ns) + delta : 'no launch'}</text>
                   </>}
+              {n.ports.has(i) && <text class="d m halo" x={b.w / 2} y={-5} data-testid="graph-ports">+{plural(n.ports.get(i)!, 'parameter')}</text>}
               {users && <text class="d m" x={b.w / 2} y={b.h + 12}>+{plural(users.n, 'user')}{users.ns > 0 && `, ${ms(users.ns / divisor)} ms`}</text>}
             </g>
           );
@@ -222,10 +227,11 @@ export function GraphPage(): VNode {
   const read = ins.reduce((a, [, b]) => a + (b || 0), 0), written = hlo.outBytes[centre]! || 0;
   const device = gpuOf(report, '');
   const calls = op >= 0 ? report.ops.calls[op]! : 0;
+  const figures = (size: number, time: number): string => [size > 0 ? bytes(size) : '', time > 0 ? duration(time / d) : ''].filter(Boolean).join(' · ');
   const io = (list: [number, number][]): VNode => (
     <ul class="io2">
-      {list.slice(0, 10).map(([i, b]) => <li><Link class="mono plain" to={{ sel: selOf(report, hlo, i), args: { c: undefined, x: undefined, n: state.args['n'] } }}>{hlo.name[i]}</Link><span class="dim">{[b > 0 ? bytes(b) : '', timeOf(report, hlo, i) > 0 ? duration(timeOf(report, hlo, i) / d) : ''].filter(Boolean).join(' · ')}</span></li>)}
-      {list.length > 10 && <li class="dim">{plural(list.length - 10, 'other')}</li>}
+      {list.slice(0, 10).map(([i, b]) => <li><Link class="mono plain" to={{ sel: selOf(report, hlo, i), args: { c: undefined, x: undefined, n: state.args['n'] } }}><Mid text={hlo.name[i]!} /></Link><span class="dim">{figures(b, timeOf(report, hlo, i))}</span></li>)}
+      {list.length > 10 && <li class="dim">{plural(list.length - 10, 'other')}<span>{figures(list.slice(10).reduce((a, [, b]) => a + (b || 0), 0), list.slice(10).reduce((a, [i]) => a + timeOf(report, hlo, i), 0))}</span></li>}
       {list.length === 0 && <li class="dim">none</li>}
     </ul>
   );

@@ -4,17 +4,36 @@
 import type { VNode } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { median, RankMap } from '../charts/rank_map';
-import { CellBar, Link, Linked, useLoad } from '../components/bits';
+import { CellBar, Handle, Link, Linked, Mid, useLoad } from '../components/bits';
 import { type Column, CopyMenu, DataTable, type Line, type TableProps } from '../components/table';
 import { useCtx } from '../ctx';
 import { deviceNumber } from '../data/hardware';
+import { loadLaunches } from '../data/launches';
 import type { Report } from '../data/report';
 import { setTerm } from '../filter';
-import { baseName, duration, ms, plural, signed, significant, thousands } from '../format';
+import { baseName, duration, ms, percent, plural, signed, significant, thousands } from '../format';
 import { CLASS_WORDS } from '../phases';
 import { go } from '../state';
 import { JobCollectives } from './job_collectives';
 import { JobHosts } from './job_hosts';
+import { slowestOps } from './ranks';
+
+/** How often a rank is the last to come, of the collectives in which nobody is it more often, and how far apart the group comes then. */
+export function latenessOf(report: Pick<Report, 'tables'>): Map<number, { times: number; of: number; skew: number }> {
+  const t = report.tables.table('job_collectives');
+  const last = t.refs('last'), times = t.numbers('last_times'), paired = t.numbers('paired'), skew = t.numbers('arrival_skew_ns');
+  const out = new Map<number, { times: number; of: number; skew: number }>();
+  for (let r = 0; r < t.rows; ++r) {
+    if (last[r]! < 0 || !(paired[r]! > 0)) continue;
+    const to = out.get(last[r]!) ?? { times: 0, of: 0, skew: 0 };
+    const all = to.times + times[r]!;
+    to.skew = all > 0 ? (to.skew * to.times + skew[r]! * times[r]!) / all : 0;
+    to.times = all;
+    to.of += paired[r]!;
+    out.set(last[r]!, to);
+  }
+  return out;
+}
 
 /** Figures per step, means; NaN: not known. */
 interface JobRank {
@@ -82,6 +101,19 @@ export function JobRanks(): VNode {
   const finding = findings.find((f) => f.id.startsWith('job_'));
   const most = Math.max(1, ...ranks.map((r) => r.excess || 0));
   const hosts = new Set(ranks.map((r) => r.host)).size > 1, programs = [...new Set(ranks.map((r) => r.program))];
+  const late = useMemo(() => latenessOf(report), [report]);
+  const lateNs = (r: JobRank): number => late.get(r.row)?.skew ?? NaN;
+  // Of the ranks whose launches are here; the file holds those of the slowest, the median and the fastest.
+  const { value: slow } = useLoad(async () => {
+    const devices = ranks.filter((r) => r.device >= 0).map((r) => r.device);
+    if (devices.length < 2 || report.tables.rows('launches') === 0 || report.meta.launches.how !== 'all') return null;
+    const steps = new Set(report.steps.filter((s) => devices.includes(s.device) && (s.steady || !report.meta.basis.steady)).map((s) => s.step)).size;
+    return slowestOps(report, await loadLaunches(report), devices, steps);
+  }, [report, ranks]);
+  const slowText = (r: JobRank): string => {
+    const s = slow?.get(r.device);
+    return s && s.ns >= 1e3 ? `${report.ops.handle[s.op]} ${report.ops.name[s.op]} ${signed(s.ns / 1e6)} ms` : '';
+  };
   const apart = new Set(ranks.map((r) => r.clockSet)).size > 1;
   const time = (id: keyof JobRank & string, label: string, title: string): Column<JobRank> => ({
     id, label: `${label} ms`, num: true, width: label.length * 7 + 42, title, sort: (r) => r[id] as number, raw: (r) => (r[id] as number) / 1e6, show: significant, cell: (r) => (isNaN(r[id] as number) ? <span class="dim">·</span> : ms(r[id] as number)),
@@ -97,6 +129,8 @@ export function JobRanks(): VNode {
     time('other', 'other kernels', 'all other computation and copies'),
     time('idle', 'idle', 'nothing runs'),
     time('step', 'step', 'mean step'),
+    ...(late.size > 0 ? [{ id: 'late', label: 'comes last by ms', num: true, width: 124, from: 1000, title: 'median arrival skew of the collectives in which nobody comes last more often; beside it in how many of their executions it does', sort: lateNs, raw: (r: JobRank) => (isNaN(lateNs(r)) ? null : lateNs(r) / 1e6), show: significant, cell: (r: JobRank) => { const l = late.get(r.row); return l ? <span title={`last in ${thousands(l.times)} of ${thousands(l.of)} executions`}><span class="dim">{percent(l.times, l.of)}% of them</span> {ms(l.skew)}</span> : <span class="dim">·</span>; } }] : []),
+    ...(slow && slow.size > 0 ? [{ id: 'op', label: 'slowest op against the median of those here', cls: 'name', from: 1100, raw: slowText, sort: (r: JobRank) => slow.get(r.device)?.ns ?? 0, cell: (r: JobRank) => { const s = slow.get(r.device); return s && s.ns >= 1e3 ? <span class="nmrow"><Handle entity={{ type: 'op', row: s.op }} />&nbsp;<span class="mono"><Mid text={report.ops.name[s.op]!} /></span>&nbsp;<span class="dim nb">{signed(s.ns / 1e6)} ms</span></span> : <span class="dim">{r.device < 0 ? 'launches elsewhere' : '·'}</span>; } }] : []),
     { id: 'cause', label: 'so it', width: 200, from: 920, cls: 'name', title: 'the part that is longest over the median', raw: (r) => r.cause, cell: (r) => r.cause },
     ...(programs.length > 1 ? [{ id: 'program', label: 'program', width: 80, from: 1330, sort: (r: JobRank) => programs.indexOf(r.program), raw: (r: JobRank) => programs.indexOf(r.program) + 1, cell: (r: JobRank) => programs.indexOf(r.program) + 1 }] : []),
     { id: 'clock', label: 'clock', width: 92, from: 1300, title: 'how well its clock is known against the first rank’s', sort: (r) => r.clockError, raw: (r) => (isNaN(r.clockError) ? '' : duration(r.clockError)), cell: (r) => (r.clockSet > 0 ? <span class="dim">not aligned</span> : isNaN(r.clockError) ? '' : `± ${duration(r.clockError)}`) },

@@ -2,7 +2,7 @@
 
 import type { VNode } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
-import { Handle, Link, Mid, Missing, Scope, Seg, SourceChip, commonPath, useLoad, useWidth } from '../components/bits';
+import { Handle, Link, Mid, Missing, Scope, Seg, SourceChip, commonPath, LeftOut, useLoad, useWidth } from '../components/bits';
 import { type Column, CopyMenu, DataTable, type Line, type TableProps } from '../components/table';
 import { useCtx } from '../ctx';
 import { hloOf, type Hlo } from '../data/hlo';
@@ -207,7 +207,7 @@ export function MemoryPage(): VNode {
   if (error !== undefined) return <p class="note bad" data-testid="error">{error}</p>;
   if (!lives) return <p class="dim">reading what lives when…</p>;
   const live = lives.find((l) => report.modules[l.module]?.handle === state.args['m']) ?? lives[0];
-  if (!live) return <Missing title="Memory is not known" why="No module of this run holds a schedule: without the order of its instructions nobody knows which values live together." command="xlatrace attach run.db --modules DUMP_DIR" />;
+  if (!live) return <Missing title="Memory is not known" why="No module of this run holds a schedule: without the order of its instructions nobody knows which values live together." command="xlatrace attach run.db --modules DUMP_DIR"><LeftOut what={['live_values']} /></Missing>;
   const hlo = hloOf(report);
   const module = report.modules[live.module]!;
   const asked = Number(state.args['at']);
@@ -223,11 +223,12 @@ export function MemoryPage(): VNode {
       <section>
         <div class="bar-h">
           <h2 data-testid="memory-sentence">{module.name} holds {bytes(live.peak)} at its peak{capacity > 0 ? `, ${percent(live.peak, capacity)}% of the device` : ''}</h2>
-          {lives.length > 1 && <label class="pick sm">module <select value={module.handle} aria-label="module" onChange={(e) => go({ args: { m: e.currentTarget.value, at: undefined } })}>{lives.slice(0, 60).map((l) => <option value={report.modules[l.module]!.handle}>{report.modules[l.module]!.handle} {report.modules[l.module]!.name}, {bytes(l.peak)}</option>)}</select></label>}
+          {lives.length > 1 && <label class="pick sm">module <select value={module.handle} aria-label="module" onChange={(e) => go({ args: { m: e.currentTarget.value, at: undefined } })}>{lives.slice(0, 60).map((l) => <option value={report.modules[l.module]!.handle}>{report.modules[l.module]!.handle} {report.modules[l.module]!.name}, {bytes(l.peak)}</option>)}{lives.length > 60 && <option disabled>{thousands(lives.length - 60)} smaller ones, {bytes(lives[60]!.peak)} at most, are not listed</option>}</select></label>}
           <span class="cap">{plural(live.order.length, 'instruction')} in program order, {plural(live.values.length, 'value')}</span>
         </div>
         <p class="ink2 sm" data-testid="memory-how">{at === live.peakAt ? 'It is reached' : `${bytes(live.alive[at]!)} are alive`} while {hlo.op[i]! >= 0 ? <Handle entity={{ type: 'op', row: hlo.op[i]! }} /> : null} <Link class="mono" to={{ sel: hlo.op[i]! >= 0 ? report.selOf({ type: 'op', row: hlo.op[i]! }) : report.selOf({ type: 'instruction', row: i }) }}>{hlo.name[i]}</Link> runs{groupOf(report, hlo, i) ? `, of ${groupOf(report, hlo, i)}` : ''}{phase}{hlo.file[i] ? <>, <SourceChip file={hlo.file[i]!} line={hlo.line[i]!} /></> : ''}: {['parameter', 'temporary', 'result', 'constant'].filter((k) => parts(k) > 0.0005 * live.peak).map((k) => `${bytes(parts(k))} ${k === 'parameter' ? 'arguments' : k === 'temporary' ? 'temporary' : `${k}s`}`).join(', ')}. {at !== live.peakAt && <button type="button" class="lk" onClick={() => go({ args: { at: undefined } })}>back to the peak</button>}</p>
         <p class="note" data-testid="memory-basis">{xla > 0 ? `XLA’s buffer assignment reserves ${bytes(xla)}; this estimate from the live ranges of the schedule is ${Math.abs(off) < 0.0005 ? 'the same' : `${percent(Math.abs(off), 1)}% ${off > 0 ? 'above' : 'below'} it`}.` : 'An estimate from the live ranges of the schedule: XLA may share more, and loses some between its places. No buffer assignment was recorded for this module.'} What the framework holds outside of this program is not in it.</p>
+        <LeftOut what={['live_values', 'memory']} />
         <Curve report={report} live={live} at={at} />
       </section>
       <WhatFrees report={report} live={live} at={at} />

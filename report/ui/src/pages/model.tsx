@@ -9,6 +9,7 @@ import { type Column, CopyMenu, DataTable, type Line, type TableProps } from '..
 import { useCtx } from '../ctx';
 import type { Report } from '../data/report';
 import { buildTree, type Node, type TreeBy } from '../data/tree';
+import { wholeOf } from '../data/view';
 import { addTerm, setTerm } from '../filter';
 import { count, baseName, ms, opKind, peakPercent, percent, plural, ratio, signed, significant } from '../format';
 import { type Hue, PHASES, SHORT_PHASES } from '../phases';
@@ -53,6 +54,7 @@ export function ModelPage(): VNode {
     return id === 'waste' ? n.waste : id === 'calls' ? n.calls : id === 'peak' ? peak(n) || 0 : id === 'ratio' ? n.phases[3]! / (n.phases[0]! || Infinity) : n.ns;
   };
   const openByDefault = (n: Node, depth: number): boolean => !n.leaf && !n.children.every((c) => c.leaf) && depth < (by === 'stack' ? 12 : 5) && n.ns > root.ns * 0.02;
+  const then = useMemo(() => (comparable(report) && !view.filtered && (by === 'scope' || by === 'source') ? baseTree(report, by) : null), [report, view, by]);
   const lines: Line<Row>[] = [];
   const walk = (n: Node, depth: number, id: string): void => {
     const turn = sort.startsWith('-') ? -1 : 1;
@@ -70,8 +72,14 @@ export function ModelPage(): VNode {
     }
     const rest = list.length - shown.length;
     if (rest > 0) {
-      const ns = list.filter((c) => !shown.includes(c)).reduce((a, c) => a + c.ns, 0);
-      lines.push({ key: `${id}/…`, kind: 'others', ns: Math.round(ns), text: `${'  '.repeat(depth)}${plural(rest, 'other')}`, lead: <span style={{ paddingLeft: `${depth * 14 + 16}px` }}>{plural(rest, 'other')}</span>, cells: { total: ms(ns / d), pct: percent(ns, root.ns) } });
+      const small = list.filter((c) => !shown.includes(c));
+      const sum = (of: (c: Node) => number): number => small.reduce((a, c) => a + (of(c) || 0), 0);
+      const ns = sum((c) => c.ns), calls = sum((c) => c.calls), wasteOf = sum((c) => c.wasteOf), waste = sum((c) => c.waste);
+      const phases = Object.fromEntries(PHASES.map((p, i) => [p, sum((c) => c.phases[i]!)]).filter(([, v]) => (v as number) > 0).map(([p, v]) => [p, ms((v as number) / d)]));
+      lines.push({ key: `${id}/…`, kind: 'others', ns: Math.round(ns), text: `${'  '.repeat(depth)}${plural(rest, 'other')}`, lead: <span style={{ paddingLeft: `${depth * 14 + 16}px` }}>{plural(rest, 'other')}</span>, cells: {
+        ...phases, total: ms(ns / d), pct: percent(ns, root.ns), calls: calls > 0 ? count(calls / d) : '', waste: wasteOf > 0 ? ms(waste / d) : '',
+        ...(then && { delta: signed((ns / d - small.reduce((a, c) => a + (then.get(baseKey(c)) ?? 0), 0)) / 1e6) }),
+      } });
     }
   };
   const flip = (id: string): void => {
@@ -91,7 +99,6 @@ export function ModelPage(): VNode {
     return { f: n.path === 'no instruction' ? addTerm(state.f, 'conf:none') : setTerm(state.f, 'scope', `${n.path}*`) };
   };
   walk(root, 0, '');
-  const then = useMemo(() => (comparable(report) && !view.filtered && (by === 'scope' || by === 'source') ? baseTree(report, by) : null), [report, view, by]);
   const max = lines.reduce((a, l) => Math.max(a, l.row?.node.ns ?? 0), 0);
   const phaseColumn = (p: (typeof PHASES)[number]): Column<Row> => {
     const i = PHASES.indexOf(p);
@@ -123,15 +130,15 @@ export function ModelPage(): VNode {
       id: 'delta', label: 'Δ ms', num: true, width: 62, raw: (r: Row) => (r.node.ns / d - (then.get(baseKey(r.node)) ?? 0)) / 1e6, show: (v: number) => signed(v),
       cell: (r: Row) => <Delta now={r.node.ns / d} then={then.get(baseKey(r.node)) ?? 0} />,
     }] : []),
-    { id: 'bar', label: '', width: 68, from: 760, cell: (r) => <PhaseStack max={max} parts={PHASES.map((p, i) => ({ hue: p, ns: r.node.phases[i]! }))} /> },
-    { id: 'pct', label: '%', num: true, width: 46, as: view.filtered ? '% of what the filter leaves' : '% of device time', raw: (r) => (100 * r.node.ns) / root.ns, show: (v) => percent(v, 100), cell: (r) => percent(r.node.ns, root.ns) },
+    { id: 'bar', label: '', width: 68, from: 760, cell: (r) => <PhaseStack max={max} base={then ? (then.get(baseKey(r.node)) ?? 0) * d : undefined} parts={PHASES.map((p, i) => ({ hue: p, ns: r.node.phases[i]! }))} /> },
+    { id: 'pct', label: '%', num: true, width: 46, as: `% ${wholeOf(view)}`, title: `% ${wholeOf(view)}`, raw: (r) => (100 * r.node.ns) / root.ns, show: (v) => percent(v, 100), cell: (r) => percent(r.node.ns, root.ns) },
     { id: 'ratio', label: 'bwd/fwd', num: true, width: 64, from: 760, sort: () => 0, raw: (r) => (r.node.phases[0]! > 0 ? r.node.phases[3]! / r.node.phases[0]! : null), show: significant, cell: (r) => ratio(r.node.phases[3]!, r.node.phases[0]!) },
     { id: 'calls', label: 'calls', num: true, width: 52, from: 900, sort: () => 0, as: report.perStep === 'ms' ? 'calls' : 'calls/step', raw: (r) => (r.node.calls > 0 ? r.node.calls / d : null), show: count, cell: (r) => (r.node.calls > 0 ? count(r.node.calls / d) : '') },
     { id: 'waste', label: 'waste', num: true, width: 54, from: 560, sort: () => 0, as: `waste, ${report.perStep}`, raw: (r) => (r.node.wasteOf > 0 ? r.node.waste / d / 1e6 : null), show: significant, cell: (r) => (r.node.wasteOf > 0 ? (r.node.waste > 0 ? ms(r.node.waste / d) : <span class="dim">·</span>) : '') },
     { id: 'peak', label: '% peak', num: true, width: 62, from: 740, sort: () => 0, raw: (r) => (isNaN(peak(r.node)) ? null : peak(r.node)), show: peakPercent, cell: (r) => (isNaN(peak(r.node)) ? '' : peakPercent(peak(r.node))) },
   ];
   const table: TableProps<Row> = {
-    columns: columns.filter((c) => root.wasteOf > 0 || (c.id !== 'waste' && c.id !== 'peak')), lines, label: 'Time by model component', sort, primary: true, fileName: `model-${by}`,
+    columns: columns.filter((c) => root.wasteOf > 0 || (c.id !== 'waste' && c.id !== 'peak')), lines, label: 'Time by model component', sort, span: shownPhases[0] ?? 'total', primary: true, fileName: `model-${by}`,
     onSort: (s) => go({ args: { s } }),
     onOpen: (l) => l.row && go(toOf(l.row.node)),
   };
@@ -151,7 +158,7 @@ export function ModelPage(): VNode {
           <DataTable {...table} cls="tree" />
           <figure>
             <div class="sm dim ichead">{by === 'scope' ? 'outermost component → operation' : by === 'stack' ? 'outermost frame → innermost' : 'whole → part'}{then ? ' · in brackets and at the left edge: the difference to the base' : ''}</div>
-            <Icicle root={root} divisor={d} height={height} depth={by === 'stack' ? 8 : 5} selected={(state.f.match(/scope:(\S+)\*/) ?? [])[1] ?? ''} onPick={(n) => go(toOf(n))} base={then ? (n) => then.get(baseKey(n)) ?? 0 : undefined} />
+            <Icicle root={root} divisor={d} height={height} depth={by === 'stack' ? 8 : 5} selected={(state.f.match(/scope:(\S+)\*/) ?? [])[1] ?? ''} onPick={(n) => go(toOf(n))} whole={wholeOf(view)} base={then ? (n) => then.get(baseKey(n)) ?? 0 : undefined} />
           </figure>
         </div>
       )}

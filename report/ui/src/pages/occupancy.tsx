@@ -8,6 +8,7 @@ import { type Column, CopyMenu, DataTable, type Line, opEntity, sorted, type Tab
 import { useCtx } from '../ctx';
 import { gpuOf } from '../data/hardware';
 import type { Device, Report } from '../data/report';
+import { wholeOf } from '../data/view';
 import { ms, peakPercent, percent, plural, signed, significant, thousands } from '../format';
 import { lastWave, type Occupancy, occupancyOf, registerSteps, type Shape, wavesOf } from '../occupancy';
 import { type Hue, limiterWords } from '../phases';
@@ -229,7 +230,7 @@ export function OccupancyPage(): VNode {
       <div class="bar-h">
         <h2>Occupancy</h2><GpuPicker report={report} value={gpu} />
         <span class="sm ink2">theoretical, from launch records; recomputed without a new run</span>
-        <span class="cap">{plural(rows.length, 'launch configuration')}, {percent(total, view.total)}% of device time · <CopyMenu table={{ ...table, lines: ordered.map((r) => ({ key: r.key, row: r })) }} /></span>
+        <span class="cap">{plural(rows.length, 'launch configuration')}, {percent(total, view.total)}% {wholeOf(view)} · <CopyMenu table={{ ...table, lines: ordered.map((r) => ({ key: r.key, row: r })) }} /></span>
       </div>
       <p class={`note ${!rows.some((r) => r.pct >= 0) ? 'warn' : levers.length === 0 ? 'good' : ''}`}>{!rows.some((r) => r.pct >= 0) ? '' : levers.length === 0
         ? 'Occupancy is not what holds this run back: no kernel is limited by it while below half of its bound.'

@@ -3,14 +3,14 @@
 import type { VNode } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
 import { baseDivisor, baseOps, comparable, Delta, TotalsNote } from '../components/base';
-import { CellBar, Handle, Letter, Link, Mid, Seg, SourceChip, commonPath, Scope, scopeText, useLoad } from '../components/bits';
+import { CellBar, Handle, Letter, Link, Mid, PartTag, Seg, SourceChip, commonPath, Scope, scopeText, useLoad } from '../components/bits';
 import { type Column, CopyMenu, DataTable, type Line, MadeLines, opEntity, sorted, type TableProps } from '../components/table';
 import { useCtx } from '../ctx';
 import { loadLaunches, type Launches } from '../data/launches';
 import { GROUPINGS, type Grouping, kernelRows, type KernelRow, type OpRow, opGroups } from '../data/oprows';
 import { deviceName } from '../data/hardware';
 import type { Report } from '../data/report';
-import type { View } from '../data/view';
+import { type View, wholeOf } from '../data/view';
 import { count, duration, flop, bytes, ms, peakPercent, percent, plural, signed, significant, sourceLine, thousands, us } from '../format';
 import { type Hue, hueOf, kindWords, reasonWords } from '../phases';
 import { go } from '../state';
@@ -22,7 +22,7 @@ function opColumns(report: Report, view: View, most: number, by: Grouping): (Col
   const { divisor, total } = view;
   const inMs = (ns: number): number => ns / divisor / 1e6;
   const common = commonPath(report);
-  const whole = view.filtered ? '% of what the filter leaves' : '% of device time';
+  const whole = `% ${wholeOf(view)}`;
   const base = comparable(report) ? baseOps(report) : null;
   const bd = baseDivisor(report);
   const baseNs = (r: OpRow): number => (base ? r.ops.reduce((a, o) => a + base.byOp[o]!, 0) / bd : 0);
@@ -36,13 +36,13 @@ function opColumns(report: Report, view: View, most: number, by: Grouping): (Col
       cell: (r) => ops.name[r.op] === ''
         ? <span class="dim ui">no instruction: {reasonWords(reason(r))}</span>
         : <span class="nmrow"><Mid text={ops.name[r.op]!} />{r.ops.length > 1 && <span class="tag" title="unrolled copies of one instruction, folded">×{r.ops.length}</span>}
-            {r.part < 0.9995 && <span class="tag" title="share of this op's time that belongs here">{percent(r.part, 1)}%</span>}</span>,
+            <PartTag part={r.part} /></span>,
     },
     { id: 'kind', label: 'kind', width: 92, from: 760, cls: 'nb', sort: (r) => ops.kind[r.op]!, raw: (r) => ops.kind[r.op]!, cell: (r) => kindWords(ops.kind[r.op]!), title: 'kind of work' },
     { id: 'phase', label: '', width: 28, sort: (r) => ops.phase[r.op]!, raw: (r) => ops.phase[r.op]!, cell: (r) => <Letter hue={rowHue(r)} word={ops.hue[r.op] === 'collective' || ops.hue[r.op] === 'copy' ? `${ops.hue[r.op]}, ${ops.phase[r.op]}` : ops.phase[r.op]!} />, title: 'phase' },
     { id: 'scope', label: 'scope', cls: 'name', from: 520, sort: (r) => scopeText(ops.group[r.op]!, ops.opName[r.op]!), raw: (r) => ops.opName[r.op] || ops.layer[r.op]!, cell: (r, px) => <Scope group={ops.group[r.op]!} opName={ops.opName[r.op]!} common={common} px={px} />, title: `framework op name${common && `; all of them below ${common}`}`, head: !common ? undefined : <>scope <span class="dim">in {common.slice(0, -1)}</span></> },
     { id: 'source', label: 'source', cls: 'name', width: 150, from: 1250, sort: (r) => sourceLine(ops.file[r.op]!, ops.line[r.op]!), raw: (r) => (ops.file[r.op] ? `${ops.file[r.op]}:${ops.line[r.op]}` : ''), cell: (r) => <SourceChip file={ops.file[r.op]!} line={ops.line[r.op]!} />, title: 'source info' },
-    { id: 'ms', label: report.perStep, num: true, width: 96, cls: 'bar', sort: (r) => r.ns, raw: (r) => inMs(r.ns), show: significant, exact: ['device_ns', (r) => Math.round(r.ns)], cell: (r) => <CellBar value={r.ns} max={most} hue={rowHue(r)} text={ms(r.ns / divisor)} />, title: 'total self time' },
+    { id: 'ms', label: report.perStep, num: true, width: 96, cls: 'bar', sort: (r) => r.ns, raw: (r) => inMs(r.ns), show: significant, exact: ['device_ns', (r) => Math.round(r.ns)], cell: (r) => <CellBar value={r.ns} max={most} hue={rowHue(r)} text={ms(r.ns / divisor)} base={base && r.ops.some((o) => base.has[o]) ? baseNs(r) * divisor : undefined} />, title: base ? 'total self time; the thin mark is the base run' : 'total self time' },
     { id: 'pct', label: '%', num: true, width: 48, sort: (r) => r.ns, as: whole, raw: (r) => (100 * r.ns) / total, show: (v) => percent(v, 100), cell: (r) => percent(r.ns, total), title: whole },
   ];
   if (base) {
@@ -238,7 +238,7 @@ function KernelTable(): VNode {
     { id: 'name', label: 'kernel name', cls: 'name mono', sort: (r) => kernels.name[r.row]!, raw: (r) => kernels.name[r.row]!, cell: (r) => <span class="nmrow"><Mid text={kernels.name[r.row]! || kernels.symbol[r.row]!} tail={16} title={kernels.symbol[r.row]!} />{kernels.kind[r.row] !== 'kernel' && <span class="tag">{kernels.kind[r.row]}</span>}</span> },
     { id: 'ops', label: 'ops', num: true, width: 50, from: 520, sort: (r) => r.ops, raw: (r) => r.ops, cell: (r) => r.ops, title: 'HLO instructions that run it' },
     { id: 'ms', label: report.perStep, num: true, width: 100, cls: 'bar', sort: (r) => r.ns, raw: (r) => r.ns / d / 1e6, show: significant, exact: ['device_ns', (r) => Math.round(r.ns)], cell: (r) => <CellBar value={r.ns} max={most} hue={r.hue} text={ms(r.ns / d)} /> },
-    { id: 'pct', label: '%', num: true, width: 50, sort: (r) => r.ns, as: view.filtered ? '% of what the filter leaves' : '% of device time', raw: (r) => (100 * r.ns) / total, show: (v) => percent(v, 100), cell: (r) => percent(r.ns, total) },
+    { id: 'pct', label: '%', num: true, width: 50, sort: (r) => r.ns, as: `% ${wholeOf(view)}`, title: `% ${wholeOf(view)}`, raw: (r) => (100 * r.ns) / total, show: (v) => percent(v, 100), cell: (r) => percent(r.ns, total) },
     { id: 'calls', label: 'calls', num: true, width: 60, from: 440, sort: (r) => r.calls, as: report.perStep === 'ms' ? 'calls' : 'calls/step', raw: (r) => r.calls / d, show: count, exact: ['occurrences', (r) => r.calls], cell: (r) => count(r.calls / d), title: 'occurrences' },
     { id: 'avg', label: 'avg µs', num: true, width: 66, sort: (r) => r.ns / r.calls, raw: (r) => r.ns / r.calls / 1e3, show: significant, cell: (r) => us(r.ns / r.calls) },
     { id: 'regs', label: 'regs', num: true, width: 48, from: 800, sort: (r) => at(r, sites.regs), raw: (r) => nan0(at(r, sites.regs)), cell: (r) => nan(at(r, sites.regs), String), title: 'registers per thread' },
@@ -316,7 +316,7 @@ function LaunchTable({ launches }: { launches: Launches }): VNode {
     { id: 'op', label: 'op', width: 50, sort: () => 0, cell: (r) => (op(r) >= 0 ? <Handle entity={{ type: 'op', row: op(r) }} /> : ''), raw: (r) => (op(r) >= 0 ? ops.handle[op(r)]! : '') },
     { id: 'instruction', label: 'instruction', cls: 'name mono', sort: () => 0, cell: (r) => (op(r) >= 0 && ops.name[op(r)] ? <Mid text={ops.name[op(r)]!} /> : <span class="dim ui">{reasonWords(sites.reason[site(r)]!)}</span>), raw: (r) => (op(r) >= 0 ? ops.name[op(r)]! : '') },
     { id: 'phase', label: '', width: 28, cell: (r) => <Letter hue={op(r) >= 0 ? ops.hue[op(r)]! : hueOf('unknown', sites.kind[site(r)]!)} />, raw: (r) => (op(r) >= 0 ? ops.phase[op(r)]! : '') },
-    { id: 'kernel', label: 'kernel', cls: 'name mono', from: 800, sort: () => 0, cell: (r) => kernels.name[sites.kernel[site(r)]!] ?? sites.kind[site(r)], raw: (r) => kernels.name[sites.kernel[site(r)]!] ?? '' },
+    { id: 'kernel', label: 'kernel', cls: 'name mono', from: 800, sort: () => 0, cell: (r) => <Mid text={kernels.name[sites.kernel[site(r)]!] ?? sites.kind[site(r)]!} tail={16} title={kernels.symbol[sites.kernel[site(r)]!]} />, raw: (r) => kernels.name[sites.kernel[site(r)]!] ?? '' },
     { id: 'dur', label: 'duration µs', num: true, width: 112, sort: () => 0, cell: (r) => us(L(r).dur[r.i]!), raw: (r) => L(r).dur[r.i]! / 1e3, show: significant, exact: ['duration_ns', (r) => L(r).dur[r.i]!] },
     { id: 'start', label: 'start ms', num: true, width: 96, sort: () => 0, cell: (r) => <Link to={{ page: 'timeline', args: { t: `${Math.round(L(r).start[r.i]! - L(r).dur[r.i]! * 3)},${Math.round(L(r).start[r.i]! + L(r).dur[r.i]! * 4)}` } }} title={duration(L(r).start[r.i]! - t0)}>{((L(r).start[r.i]! - t0) / 1e6).toFixed(3)}</Link>, raw: (r) => (L(r).start[r.i]! - t0) / 1e6, show: (v) => v.toFixed(3), exact: ['start_ns', (r) => L(r).start[r.i]!] },
     { id: 'step', label: 'step', num: true, width: 56, sort: () => 0, cell: (r) => (L(r).step[r.i]! >= 0 ? L(r).step[r.i] : ''), raw: (r) => (L(r).step[r.i]! >= 0 ? L(r).step[r.i]! : null) },

@@ -7,6 +7,7 @@ import { baseDivisor, baseOps, comparable, Delta, TotalsNote } from '../componen
 import { type Column, CopyMenu, DataTable, type Line, sorted, type TableProps } from '../components/table';
 import { useCtx } from '../ctx';
 import { gpuOf, peakFor, type Point, pointOf } from '../data/hardware';
+import { midCut } from '../data/names';
 import { opGroups } from '../data/oprows';
 import type { Device, Report } from '../data/report';
 import { byteRate, flopRate, ms, peakPercent, plural, signed, thousands, significant } from '../format';
@@ -53,23 +54,24 @@ function Plot({ dots, device, width, height, selected, peaks, divisor }: {
   const sel = dots.find((p) => p.op === selected);
   // How far it is to the roof: of what is selected, else of what wastes most.
   const far = sel ?? [...dots].sort((a, b) => b.waste - a.waste)[0];
-  const labels = new Set([...named.slice(0, 3), ...(sel ? [sel] : [])]);
+  // The red line leads to one dot: its words come first, and always.
+  const labels = new Set([...(far ? [far] : []), ...named.slice(0, 3)]);
   const slope = (Math.atan2(Y(y1) - Y(y1 - 1), X(x1) - X(x1 - 1)) * 180) / Math.PI;
   const at = (x0 + Math.min(ridge, x1)) / 2 - 0.6;
   // The words at the roofs come first.
   const boxes: [number, number, number, number][] = peaks.map(([, v], i) => [width - 150, Y(Math.log10(v)) - 16, width, Y(Math.log10(v)) + (i === 0 ? 24 : 4)]);
   const text = (p: Dot): VNode | null => {
     const r = R(p.ns), cx = X(Math.log10(p.x)), cy = Y(Math.log10(p.y));
-    const head = `${ops.handle[p.op]} ${ops.name[p.op]!.slice(0, 24)}, ${ms(p.ns / divisor)} ms${p.ops.length > 1 ? `, ×${p.ops.length}` : ''}`;
+    const head = `${ops.handle[p.op]} ${midCut(ops.name[p.op]!, 24)}, ${ms(p.ns / divisor)} ms${p.ops.length > 1 ? `, ×${p.ops.length}` : ''}`;
     const w = 8 + head.length * 6.9, right = cx + r + w < width || cx - r - w < 0;
     // Where neither side has room for the words they begin further left, over the dot.
     const tx = right ? Math.min(cx + r + 7, width - w) : cx - r - 7;
     const box: [number, number, number, number] = right ? [tx, cy - 12, tx + w, cy + 18] : [tx - w, cy - 12, tx, cy + 18];
-    if (boxes.some((b) => b[0] < box[2] && b[2] > box[0] && b[1] < box[3] && b[3] > box[1])) return null;
+    if (p !== far && boxes.some((b) => b[0] < box[2] && b[2] > box[0] && b[1] < box[3] && b[3] > box[1])) return null;
     boxes.push(box);
     const anchor = right ? 'start' : 'end';
     return (
-      <g class="lab">
+      <g class="lab" data-testid={`dot-label-${ops.handle[p.op]}`}>
         <text class="b halo" x={tx} y={cy} text-anchor={anchor}>{head}</text>
         <text class="i2 halo" x={tx} y={cy + 13} text-anchor={anchor}>{p.roof / p.y >= 2 ? `${significant(p.roof / p.y)} times below the ${p.bound} roof` : `${peakPercent(p.pct)}% of the ${p.bound} roof`}</text>
       </g>
@@ -102,7 +104,7 @@ function Plot({ dots, device, width, height, selected, peaks, divisor }: {
           <title>{`${ops.handle[p.op]} ${ops.name[p.op]}: ${ms(p.ns / divisor)} ms, ${peakPercent((100 * p.y) / p.roof)}% of the ${p.bound} roof\n${scopeText(ops.group[p.op]!, ops.opName[p.op]!)}`}</title>
         </circle>
       ))}
-      {named.filter((p) => labels.has(p)).map(text)}
+      {[...labels].map(text)}
     </svg>
   );
 }

@@ -2,7 +2,7 @@
 
 import type { VNode } from 'preact';
 import { useMemo } from 'preact/hooks';
-import { Handle, Linked } from '../components/bits';
+import { Handle, leftOutText, Linked } from '../components/bits';
 import { HiddenPages } from '../components/hidden_pages';
 import { type Column, CopyMenu, DataTable, type Line, type TableProps } from '../components/table';
 import { useCtx } from '../ctx';
@@ -171,7 +171,7 @@ function Memory({ report }: { report: Report }): VNode | null {
   const alive = mine.filter((r) => kind[r] === 'alive');
   const at = mine.find((r) => kind[r] === 'peak_at');
   const whole = mine.reduce((a, r) => a + (MEMORY_WORDS[kind[r]!] ? size[r]! : 0), 0);
-  const line = (r: number, name: VNode | string, more = ''): VNode => <tr><td class="name" title={what[r]}>{name}</td><td class="name mono dim" title={more}>{more}</td><td class="num">{bytes(size[r]!)}</td><td class="num dim">{percent(size[r]!, whole)}%</td></tr>;
+  const line = (r: number, name: VNode | string, more = ''): VNode => <tr><td class="name" title={what[r]}>{name}</td><td class="name mono dim" title={more}>{more}</td><td class="num">{bytes(size[r]!)}</td><td class="num dim" title="of all that the assignment holds">{percent(size[r]!, whole)}%</td></tr>;
   const op = (name: string): VNode | string => {
     const e = report.resolve(`?~${name}`);
     return e ? <><Handle entity={e} /> <span class="mono">{name}</span></> : <span class="mono">{name}</span>;
@@ -249,7 +249,7 @@ function InFile({ report }: { report: Report }): VNode {
         <dt>launches</dt><dd>{thousands(launches.in_page)} of {thousands(launches.in_run)}{launches.in_page > 0 && `, ${bytes(blocksOf('launches'))} unpacked`}</dd>
         <dt>HLO text</dt><dd>{hlo.text}{report.tables.rows('hlo_text') > 0 && `, ${bytes(blocksOf('hlo_text'))} unpacked`}{hlo.instructions_left_out > 0 && `; ${thousands(hlo.instructions_left_out)} instructions left out`}</dd>
         <dt>source</dt><dd>{source > 0 ? plural(source, 'file') : 'none: report --source DIR adds it'}</dd>
-        {left_out.map((l) => <><dt>left out</dt><dd>{l.what}: {thousands(l.rows)} rows{l.ns ? `, ${ms(l.ns / report.divisor)} ms` : ''}</dd></>)}
+        {left_out.map((l) => <><dt>left out</dt><dd>{leftOutText(l)}</dd></>)}
         <dt>format</dt><dd>{index.format.major}.{index.format.minor}, written by xlatrace {report.meta.tool_version}</dd>
         <dt>made from</dt><dd class="mono">{baseName(report.meta.run.path)}</dd>
         <dt>network</dt><dd>never used: the page’s policy forbids it</dd>

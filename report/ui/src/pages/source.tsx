@@ -2,13 +2,14 @@
 
 import type { VNode } from 'preact';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
-import { Handle, Letter, Mid, Missing, PhaseStack, Seg, useLoad } from '../components/bits';
+import { Handle, Letter, Mid, Missing, PartTag, PhaseStack, Seg, useLoad } from '../components/bits';
 import { comparable, Delta, TotalsNote } from '../components/base';
 import { CopyMenu } from '../components/table';
 import { ownFirst, Stack } from '../components/inspector';
 import { useCtx } from '../ctx';
 import { atMost } from '../data/report';
 import type { Report } from '../data/report';
+import { wholeOf } from '../data/view';
 import { count, baseName, ms, percent, plural, typeset } from '../format';
 import { kindWords, PHASES, type Hue } from '../phases';
 import { go } from '../state';
@@ -73,6 +74,10 @@ export function SourcePage(): VNode {
   const then = useMemo(() => (comparable(report) && !view.filtered ? baseTree(report, 'source') : null), [report, view]);
   const value = (s: Sum): number => (measure === 'time' ? s.ns : measure === 'waste' ? s.waste : s.calls);
   const show = (s: Sum): string => (measure === 'calls' ? count(s.calls / d) : ms(value(s) / d));
+  const sumOf = (values: number[]): string => {
+    const sum = values.reduce((a, v) => a + v, 0);
+    return measure === 'calls' ? count(sum / d) : ms(sum / d);
+  };
   const list = [...files].filter(([f]) => f !== '').sort((a, b) => value(b[1].sum) - value(a[1].sum));
   const none = files.get('');
   const opened = list.find(([f]) => f === state.args['file']) ?? list.find(([f]) => state.args['file'] !== undefined && f.endsWith(state.args['file'])) ?? list[0];
@@ -115,7 +120,7 @@ export function SourcePage(): VNode {
     );
   };
   const topOps = (s: Sum, most2 = 4): VNode => (
-    <span class="tops">{[...s.ops].sort((a, b) => b[1] - a[1]).slice(0, most2).map(([o, ns]) => <span><Letter hue={ops.hue[o]!} /><span class="el">{ops.handle[o]} {ops.name[o] || 'no instruction'}</span><b>{ms(ns / d)}</b></span>)}{s.ops.size > most2 && <span class="dim">{s.ops.size - most2} more</span>}</span>
+    <span class="tops">{[...s.ops].sort((a, b) => b[1] - a[1]).slice(0, most2).map(([o, ns]) => <span><Letter hue={ops.hue[o]!} /><span class="el">{ops.handle[o]} {ops.name[o] || 'no instruction'}</span><b>{ms(ns / d)}</b><PartTag part={ns / view.opNs[o]!} /></span>)}{s.ops.size > most2 && <span class="dim">{s.ops.size - most2} more, {ms([...s.ops.values()].sort((a, b) => b - a).slice(most2).reduce((a, ns) => a + ns, 0) / d)}</span>}</span>
   );
   const body: VNode[] = [];
   if (parts) {
@@ -137,7 +142,7 @@ export function SourcePage(): VNode {
         <h2>Source</h2>
         <Seg label="Measure" value={measure} options={[['time', 'device time'], ['waste', 'waste'], ['calls', 'launches']]} onChange={(m) => go({ args: { m: m === 'time' ? undefined : m } })} />
         <span class="sm ink2">bars: square root, split by phase</span>
-        <span class="cap"><TotalsNote />{then && 'Δ by number of the line: an edit above moves it · '}{percent(sourced, view.total)}% of device time has a source line · <CopyMenu /></span>
+        <span class="cap"><TotalsNote />{then && 'Δ by number of the line: an edit above moves it · '}{percent(sourced, view.total)}% {wholeOf(view)} has a source line · <CopyMenu /></span>
       </div>
       {frameworks && <p class="note" data-testid="frameworks-lines">{typeset(frameworks.text)}.</p>}
       <div class="split srcsplit">
@@ -148,17 +153,17 @@ export function SourcePage(): VNode {
             {list.slice(0, 40).map(([f, v]) => (
               <tr class={`act-row ${f === path ? 'on' : ''}`} data-testid="row" data-key={f} data-ns={Math.round(v.sum.ns)} onClick={() => go({ args: { file: f, line: undefined } })}>
                 <td class="name" title={f}><a href={`#/source?file=${encodeURIComponent(f)}`} class="plain" onClick={(e) => { e.preventDefault(); e.stopPropagation(); go({ args: { file: f, line: undefined } }); }}>{baseName(f)}</a></td>
-                <td><PhaseStack max={max} width={48} parts={PHASES.map((p, i) => ({ hue: p as Hue, ns: value(v.sum) * (v.sum.ns > 0 ? v.sum.phases[i]! / v.sum.ns : 0) }))} /></td>
+                <td><PhaseStack max={max} width={48} base={then && measure === 'time' ? (then.get(f) ?? 0) * d : undefined} parts={PHASES.map((p, i) => ({ hue: p as Hue, ns: value(v.sum) * (v.sum.ns > 0 ? v.sum.phases[i]! / v.sum.ns : 0) }))} /></td>
                 <td class="num">{show(v.sum)}</td>{then && <td class="num"><Delta now={v.sum.ns / d} then={then.get(f) ?? 0} /></td>}
               </tr>
             ))}
-            {list.length > 40 && <tr class="oth" data-testid="others"><td>{plural(list.length - 40, 'other file')}</td><td /><td class="num">{measure === 'time' && ms(list.slice(40).reduce((a, [, v]) => a + v.sum.ns, 0) / d)}</td></tr>}
-            {none && <tr class="oth"><td>(no source line)</td><td /><td class="num">{show(none.sum)}</td></tr>}
-            {measure === 'time' && <tr class="tot" data-testid="total" data-ns={Math.round(view.total)}><td>all</td><td /><td class="num">{ms(view.total / d)}</td></tr>}
+            {list.length > 40 && <tr class="oth" data-testid="others"><td>{plural(list.length - 40, 'other file')}</td><td /><td class="num">{sumOf(list.slice(40).map(([, v]) => value(v.sum)))}</td>{then && <td class="num"><Delta now={list.slice(40).reduce((a, [, v]) => a + v.sum.ns, 0) / d} then={list.slice(40).reduce((a, [f]) => a + (then.get(f) ?? 0), 0)} /></td>}</tr>}
+            {none && <tr class="oth"><td>(no source line)</td><td /><td class="num">{show(none.sum)}</td>{then && <td class="num"><Delta now={none.sum.ns / d} then={then.get('no source line') ?? 0} /></td>}</tr>}
+            {measure === 'time' && <tr class="tot" data-testid="total" data-ns={Math.round(view.total)}><td>all</td><td /><td class="num">{ms(view.total / d)}</td>{then && <td />}</tr>}
           </tbody>
         </table>
         <div>
-          <p class="srchead"><b class="mono">{path}</b> <span class="dim">{show(file.sum)} {measure === 'calls' ? 'calls' : report.perStep}, {percent(file.sum.ns, view.total)}% · </span><CopyMenu /></p>
+          <p class="srchead"><b class="mono">{path}</b> <span class="dim">{show(file.sum)} {measure === 'calls' ? 'calls' : report.perStep}, {percent(file.sum.ns, view.total)}% {wholeOf(view)} · </span><CopyMenu /></p>
           {error !== undefined && <p class="note bad" data-testid="error">{error}</p>}
           {text !== undefined && !parts && <p class="note">The text of this file is not in the page: lines are named by what they became. To see it: xlatrace report RUN.db --source DIR, where DIR holds the file.</p>}
           <div class={`code ${then ? 'wdl' : ''}`} role="group" aria-label={`Lines of ${path}`}>{body}</div>
@@ -169,8 +174,8 @@ export function SourcePage(): VNode {
             <section>
               <div class="bar-h"><h3>Instructions from line {line || '?'}</h3><span class="cap"><CopyMenu /></span></div>
               <table class="fix" aria-label="Instructions of the line"><colgroup><col style={{ width: '46px' }} /><col style={{ width: '28px' }} /><col /><col style={{ width: '58px' }} /></colgroup><tbody>
-                {[...at.ops].sort((a, b) => b[1] - a[1]).slice(0, 24).map(([o, ns]) => <tr data-testid={`op-${ops.handle[o]}`}><td><Handle entity={{ type: 'op', row: o }} /></td><td><Letter hue={ops.hue[o]!} /></td><td class="name mono"><Mid text={ops.name[o] || 'no instruction'} /></td><td class="num">{ms(ns / d)}</td></tr>)}
-                {at.ops.size > 24 && <tr class="oth"><td /><td /><td>{plural(at.ops.size - 24, 'other')}</td><td /></tr>}
+                {[...at.ops].sort((a, b) => b[1] - a[1]).slice(0, 24).map(([o, ns]) => <tr data-testid={`op-${ops.handle[o]}`}><td><Handle entity={{ type: 'op', row: o }} /></td><td><Letter hue={ops.hue[o]!} /></td><td class="name mono"><span class="nmrow"><Mid text={ops.name[o] || 'no instruction'} /><PartTag part={ns / view.opNs[o]!} /></span></td><td class="num">{ms(ns / d)}</td></tr>)}
+                {at.ops.size > 24 && <tr class="oth"><td /><td /><td>{plural(at.ops.size - 24, 'other')}</td><td class="num">{ms([...at.ops.values()].sort((a, b) => b - a).slice(24).reduce((a, ns) => a + ns, 0) / d)}</td></tr>}
               </tbody></table>
               <p class="sm ink2">{[...new Set([...at.ops.keys()].map((o) => kindWords(ops.kind[o]!)))].slice(0, 6).join(', ')}: {plural(at.ops.size, 'instruction')} of this line.</p>
             </section>

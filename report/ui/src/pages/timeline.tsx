@@ -6,6 +6,7 @@ import { comparable } from '../components/base';
 import { Missing, useLoad, useWidth } from '../components/bits';
 import { useCtx } from '../ctx';
 import { loadLaunches, lowerBound } from '../data/launches';
+import { midCut } from '../data/names';
 import { deviceNumber } from '../data/hardware';
 import { heldWords, loadHosts, windowsOf } from '../data/hosts';
 import { loadPath, type Path, pathSums } from '../data/path';
@@ -105,7 +106,7 @@ function Lens({ report, tl, width, at, span, zero }: { report: Report; tl: Timel
       boxes.push(
         <g class={`box p-${HUES[tl.hueOfSite[s.site[i]!]!]}`} onClick={() => { const e = entityOfSite(report, s.site[i]!); if (e) go({ sel: report.selOf(e) }); }}>
           <title>{`${name}  ${duration(s.dur[i]!)}`}</title><rect class="f" x={x} y="2" width={Math.max(1, w - 1)} height="27" />
-          {fit > 5 && <><text class="on b" x={x + 5} y="13">{name.length > fit ? `${name.slice(0, fit - 1)}…` : name}</text><text class="on" x={x + 5} y="25">{duration(s.dur[i]!)}</text></>}
+          {fit > 5 && <><text class="on b" x={x + 5} y="13">{midCut(name, fit)}</text><text class="on" x={x + 5} y="25">{duration(s.dur[i]!)}</text></>}
         </g>);
     }
   }

@@ -3,7 +3,7 @@
 import type { VNode } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { baseDivisor, comparable, Delta } from '../components/base';
-import { CellBar, Handle, Letter, Seg } from '../components/bits';
+import { CellBar, Handle, LeftOut, Letter, Mid, Seg } from '../components/bits';
 import { type Column, CopyMenu, DataTable, type Line, opEntity, type TableProps } from '../components/table';
 import { useCtx } from '../ctx';
 import type { Entity, Report } from '../data/report';
@@ -78,7 +78,7 @@ function baseSums(report: Report, by: SumBy): Map<string, number> | null {
 
 const nameColumn = (by: SumBy, label: string): Column<{ name: string; hue: Hue; op: number }> => ({
   id: by, label, cls: 'name', raw: (r) => r.name,
-  cell: (r) => <span class="nmrow"><Letter hue={r.hue} /> {by === 'op' && r.op >= 0 && <><Handle entity={{ type: 'op', row: r.op }} /> </>}<span class={by === 'op' || by === 'kernel' ? 'mono' : ''}>{r.name}</span></span>,
+  cell: (r) => <span class="nmrow"><Letter hue={r.hue} /> {by === 'op' && r.op >= 0 && <><Handle entity={{ type: 'op', row: r.op }} /> </>}<span class={by === 'op' || by === 'kernel' ? 'mono' : ''}><Mid text={r.name} tail={16} /></span></span>,
 });
 
 function Heading({ text, tl, device, by, table }: { text: string; tl: Timeline; device: number; by: SumBy; table: TableProps<never> }): VNode {
@@ -127,8 +127,9 @@ export function Selection({ report, view, tl, range, whole, step }: { report: Re
     { id: 'cause', label: 'cause of the idle time', width: 330, from: 1000, cls: 'ink2 name', raw: (r) => [...r.causes.keys()].join(' '), cell: (r) => [...r.causes].sort((a, b) => b[1] - a[1]).slice(0, 2).map(([c]) => CAUSE_WORDS[c] ?? c).join('; ') },
   ];
   const lines: Line<SumRow>[] = rows.slice(0, MOST).map((r) => ({ key: r.key, row: r, ns: Math.round(r.ns), entity: entityOf(by, r) }));
-  const rest = rows.slice(MOST).reduce((a, r) => a + r.ns, 0);
-  if (rows.length > MOST) lines.push({ key: 'others', kind: 'others', lead: plural(rows.length - MOST, 'other'), ns: Math.round(rest), cells: { ms: time(rest) } });
+  const sumOf = (list: SumRow[], of: (r: SumRow) => number): number => list.reduce((a, r) => a + of(r), 0);
+  const less = rows.slice(MOST), rest = sumOf(less, (r) => r.ns), restIdle = sumOf(less, (r) => r.idle);
+  if (rows.length > MOST) lines.push({ key: 'others', kind: 'others', lead: plural(rows.length - MOST, 'other'), ns: Math.round(rest), cells: { ms: time(rest), pct: percent(rest, span), launches: thousands(sumOf(less, (r) => r.n)), idle: restIdle > 0 ? us(restIdle) : '', ...(then && { base: ms(sumOf(less, was)), delta: signed((rest - sumOf(less, was)) / 1e6) }) } });
   const here = new Set(rows.map((r) => r.key));
   const gone = then ? [...then].reduce((a, [key, v]) => a + (here.has(key) ? 0 : v), 0) : 0;
   if (gone >= 500) lines.push({ key: 'gone', kind: 'others', lead: 'only in the base', cells: { base: ms(gone), delta: signed(-gone / 1e6) } });
@@ -142,6 +143,7 @@ export function Selection({ report, view, tl, range, whole, step }: { report: Re
     <section data-testid="timeline-selection" data-ns={Math.round(total)}>
       <Heading text={`${step ? 'Whole step' : whole ? 'In sight' : 'Selection'}: ${duration(span)}`} tl={tl} device={device} by={by} table={table as unknown as TableProps<never>} />
       <DataTable {...table} />
+      <LeftOut what={['graph_launches', 'gaps']} />
     </section>
   );
 }
@@ -182,7 +184,7 @@ export function Difference({ report, view, tl, pair, range }: { report: Report; 
   const lines: Line<PairRow>[] = rows.slice(0, MOST).map((r) => ({ key: r.key, row: r, ns: Math.round(r.a - r.b), entity: entityOf(by, r) }));
   const sum = (f: (r: PairRow) => number, from = 0): number => rows.slice(from).reduce((t, r) => t + f(r), 0);
   const cells = (a: number, b: number): Record<string, string> => ({ a: ms(a), b: ms(b), delta: signed((a - b) / 1e6) });
-  if (rows.length > MOST) lines.push({ key: 'others', kind: 'others', lead: plural(rows.length - MOST, 'other'), cells: cells(sum((r) => r.a, MOST), sum((r) => r.b, MOST)) });
+  if (rows.length > MOST) lines.push({ key: 'others', kind: 'others', lead: plural(rows.length - MOST, 'other'), cells: { ...cells(sum((r) => r.a, MOST), sum((r) => r.b, MOST)), launches: `${thousands(sum((r) => r.na, MOST))}, ${thousands(sum((r) => r.nb, MOST))}` } });
   lines.push({ key: 'total', kind: 'total', lead: 'device time', ns: Math.round(sum((r) => r.a - r.b)), cells: cells(sum((r) => r.a), sum((r) => r.b)) });
   if (!range && first && second && !view.filtered) {
     const idle = (n: number): number => report.gapSums.reduce((t, g) => t + (g.device === device && g.step === n ? g.ns : 0), 0);
@@ -197,6 +199,7 @@ export function Difference({ report, view, tl, pair, range }: { report: Report; 
     <section data-testid="timeline-difference">
       <Heading text={`Step ${pair[0]} less step ${pair[1]}${range ? `, ${duration(range[1] - range[0])} of it` : ''}`} tl={tl} device={device} by={by} table={table as unknown as TableProps<never>} />
       <DataTable {...table} />
+      <LeftOut what={['graph_launches', 'gaps']} />
     </section>
   );
 }

@@ -1,5 +1,6 @@
 // Draws the tracks into a canvas at device pixels.
 
+import { midCut } from '../data/names';
 import { niceStep } from '../data/stats';
 import { duration } from '../format';
 import type { Hue } from '../phases';
@@ -125,7 +126,7 @@ export function draw(ctx: CanvasRenderingContext2D, tl: Timeline, d: Drawn, look
   const clipText = (text: string, x: number, y: number, room: number): void => {
     const max = Math.floor((room + 4) / em);
     if (max < 1) return;
-    ctx.fillText(text.length <= max ? text : max < 6 ? '' : `${text.slice(0, max - 1)}…`, x, y);
+    ctx.fillText(text.length <= max ? text : max < 6 ? '' : midCut(text, max), x, y);
   };
 
   for (const tr of tl.tracks) {
@@ -134,7 +135,7 @@ export function draw(ctx: CanvasRenderingContext2D, tl: Timeline, d: Drawn, look
     const mid = tr.y + tr.height / 2 + 0.5;
     const name = tr.first ? tl.names[tr.device]! : '';
     const most = Math.max(4, Math.floor((GUTTER - 10 - (name ? Math.min(GUTTER * 0.6, name.length * 6.7) + 6 : 0)) / em));
-    ctx.fillText(tr.label.length > most ? `${tr.label.slice(0, most - 1)}…` : tr.label, GUTTER - 8, mid);
+    ctx.fillText(midCut(tr.label, most), GUTTER - 8, mid);
     if (tr.first) {
       ctx.textAlign = 'left';
       ctx.fillStyle = look.ink;

@@ -1,0 +1,34 @@
+// How names are cut where they do not fit: at the ends of words, both ends kept, and never without the
+// number at the end, which tells instructions apart.
+
+const BEGINS_WORD = /[._/\-\s:,<(]/;
+
+/** How many characters the end that stays has: it begins where a word does, with what divides it from the one before. */
+export function tailLength(text: string, most: number): number {
+  for (let n = Math.min(most, text.length - 1); n >= 2; --n) if (BEGINS_WORD.test(text[text.length - n]!)) return n;
+  // One word: its number alone, else nothing. Half a word says nothing.
+  const number = /\d+$/.exec(text)?.[0].length ?? 0;
+  return number < text.length ? number : 0;
+}
+
+/** The name in at most so many characters; empty where not even its number has room. */
+export function midCut(text: string, most: number): string {
+  if (text.length <= most) return text;
+  if (most < 4) return '';
+  // The number at the end comes before all else; of the rest the end gets up to half.
+  const number = /[._\-:]?\d+$/.exec(text)?.[0].length ?? 0;
+  let tail = Math.max(tailLength(text, Math.floor(most / 2)), number);
+  if (tail > most - 1) return '';
+  let head = most - 1 - tail;
+  // A word is cut only where less than half of the room would be left.
+  for (let n = head; n >= Math.max(2, head / 2); --n) {
+    if (!BEGINS_WORD.test(text[n]!) && !BEGINS_WORD.test(text[n - 1]!)) continue;
+    head = BEGINS_WORD.test(text[n - 1]!) ? n - 1 : n;
+    break;
+  }
+  if (head < 2 && tail > number && number > 0) {
+    tail = number;
+    head = most - 1 - tail;
+  }
+  return `${text.slice(0, head)}…${tail > 0 ? text.slice(-tail) : ''}`;
+}

@@ -7,17 +7,18 @@ import csv
 import io
 import json
 import lzma
-import os
 import pathlib
 import re
 import shutil
-import subprocess
+import tarfile
 import tempfile
 import unittest
 
 from playwright.sync_api import sync_playwright
 
+import figure_places
 import support
+from figure_places import in_ms, same
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 PATIENCE_MS = support.HANG_S * 1000  # As in page_browser.py.
@@ -37,10 +38,18 @@ CAPTURES = (
     "kineto/b200_eager_trace.json.gz",
     "kineto/h100_bert-small.json.gz",
     "kineto/hta_alexnet.json.gz",
+    "kineto/hta_cupti_profiler.json.gz",
     "kineto/hta_sampled_rank0.json.gz",
     "kineto/mi300_bert-small.json.gz",
 )
-UNITS = {"ns": 1e-6, "µs": 1e-3, "us": 1e-3, "ms": 1.0, "s": 1e3, "min": 6e4}
+# Archives and the profiles in them that are looked at: one of each age and program.
+PACKED = {
+    "own/tf-cpu/tf-2.21.0-xplane.tar.xz": ("gt_conv", "fit_tfm"),
+    "own/jax-eras/xplane.tar.xz": ("prof_jx413", "prof_jx430", "prof_jx102"),
+}
+# New run, base run, and what they were merged to, if that is looked at.
+PAX = ("captures/nsys-jax-pax-fsdp4-a100/proc0", "captures/nsys-jax-pax-fsdp4-a100/proc1.zip")
+WITH_BASE = (("nsys/mfu_2gpu_after.sqlite", "nsys/mfu_2gpu_before.sqlite"), PAX)
 # Pages change by their address: no load, so that sixteen captures are read in seconds.
 GO = """([hash]) => new Promise((done) => {
   location.hash = hash;
@@ -50,32 +59,16 @@ GO = """([hash]) => new Promise((done) => {
 })"""
 
 
-def in_ms(text):
-    """"50.8 ms" -> 50.8; "9 min 20 s" -> 560000."""
-    total = 0.0
-    for number, unit in re.findall(r"(<?[\d.,]+)\s*(ns|µs|us|ms|min|s)\b", text):
-        value = float(number.replace(",", "").lstrip("<"))
-        total += (value / 2 if number[0] == "<" else value) * UNITS[unit]
-    return total
-
-
-def same(a, b):
-    """Two roundings to three significant digits, in units of their own: equal up to the last digit of the coarser,
-    where a figure in ms has three decimals at most."""
-    return abs(a - b) <= max(0.0051 * max(abs(a), abs(b)), 0.00051)
-
-
-class Figures(unittest.TestCase):
+class Figures(figure_places.Places, unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         support.require_program()
         if not CHROMIUM:
             raise unittest.SkipTest("no chromium")
-        cls.data = pathlib.Path(os.environ.get("XLATRACE_SHARED_DATA", ""))
-        if not cls.data.is_dir() or not os.environ.get("XLATRACE_SHARED_DATA"):
-            raise unittest.SkipTest("XLATRACE_SHARED_DATA is not set")
+        support.require_data("captures")
         cls.work = pathlib.Path(tempfile.mkdtemp(prefix="xlatrace-figures-"))
         cls.addClassCleanup(shutil.rmtree, cls.work, ignore_errors=True)
+        cls.made = set()
         playwright = sync_playwright().start()
         cls.addClassCleanup(playwright.stop)
         cls.browser = playwright.chromium.launch(
@@ -83,15 +76,20 @@ class Figures(unittest.TestCase):
         )
         cls.addClassCleanup(cls.browser.close)
 
-    def run_of(self, capture):
-        source = self.data / capture
-        if not source.exists():
-            self.skipTest(f"{capture} is not there")
-        name = re.sub(r"\W+", "_", capture)
+    @staticmethod
+    def name_of(capture):
+        return re.sub(r"\W+", "_", capture)
+
+    def run_of(self, capture, source=None):
+        source = source or support.require_data(capture)
+        name = self.name_of(capture)
+        if name in self.made:
+            return name
         if source.suffix == ".xz":
             unpacked = self.work / f"{name}.xplane.pb"
             unpacked.write_bytes(lzma.decompress(source.read_bytes()))
             source = unpacked
+        self.made.add(name)
         for arguments in (("import", source, "-o", f"{name}.db"), ("report", f"{name}.db")):
             result = support.run(*arguments, cwd=self.work)
             self.assertEqual(result.code, 0, result)
@@ -136,16 +134,57 @@ class Figures(unittest.TestCase):
             with self.subTest(capture):
                 self.check(self.run_of(capture))
 
-    def check(self, name):
-        page = self.page_of(name)
+    def test_profiles_in_archives(self):
+        for archive, chosen in PACKED.items():
+            with tarfile.open(support.require_data(archive)) as tar:
+                profiles = [m for m in tar.getmembers() if m.name.endswith(".xplane.pb")]
+                for part in chosen:
+                    with self.subTest(f"{archive}: {part}"):
+                        member = next(m for m in profiles if f"{part}/" in m.name)
+                        source = self.work / f"{part}.xplane.pb"
+                        source.write_bytes(tar.extractfile(member).read())
+                        self.check(self.run_of(part, source))
+
+    def test_with_a_base(self):
+        for capture, base in WITH_BASE:
+            with self.subTest(f"{capture} --base {base}"):
+                name, then = self.run_of(capture), self.run_of(base)
+                self.start_places()
+                self.terminal("report", f"{name}.db", "--base", f"{then}.db", "-o", f"{name}_base.html")
+                page = self.page_of(f"{name}_base")
+                unit = self.unit_of(page)
+                self.with_base(page, name, then, unit)
+                self.ops(page, name, unit)
+                self.check_places()
+
+    def test_a_merged_job(self):
+        runs = [f"{self.run_of(capture)}.db" for capture in PAX]
+        self.terminal("merge", *runs, "-o", "job.db")
+        self.terminal("report", "job.db")
+        self.check("job")
+
+    def unit_of(self, page):
         unit = page.get_by_test_id("filter-sum").inner_text().split()[1]
         self.assertIn(unit, ("ms", "ms/step"))
+        return unit
+
+    def check(self, name):
+        self.start_places()
+        page = self.page_of(name)
+        unit = self.unit_of(page)
+        html = (self.work / f"{name}.html").read_text(encoding="utf-8")
+        static = figure_places.StaticRows(html[html.index("<main>"):html.index("</main>")])
         self.headline(page, unit)
         self.ops(page, name, unit)
+        self.kernels(page, name, unit, static)
+        self.op_tables(page, unit, static)
         self.layers(page, name, unit)
+        self.model_phases(page, name, unit)
         self.phases(page, name, unit)
+        self.check_places()
         self.phase_bar(page, name)
         self.idle(page, name)
+        page.context.close()
 
     def row(self, page, selector):
         """Cells of a row of Ops by their headings."""
@@ -180,16 +219,25 @@ class Figures(unittest.TestCase):
         ]
         self.go(page, "#/ops?v=hlo")
         for handle, time in largest:
-            self.assertEqual(self.row(page, f'[data-testid="op-{handle}"]')[unit], time, "largest")
+            self.compare("op: Largest", handle, time, self.row(page, f'[data-testid="op-{handle}"]')[unit])
         # Without steady steps a finding speaks of one device, tables of all of them.
         if said and unit == "ms/step":
             row = page.locator('[data-testid^="op-o"]').filter(has_text=said[1]).first
             if row.count():
                 time = self.row(page, f'[data-testid="{row.get_attribute("data-testid")}"]')[unit]
-                self.assertTrue(same(in_ms(said[2]), in_ms(f"{time} ms")), f"{sentence}: {time}")
+                self.compare_ms("headline", sentence, in_ms(said[2]), in_ms(f"{time} ms"))
+                # What it is of the step, too, as the drawer has it.
+                percent = re.search(r"([\d.]+)% of (?:the|every|each) step", sentence[said.start():])
+                if percent:
+                    self.go(page, f"#/ops?v=hlo&copies=all&sel={row.get_attribute('data-testid')[3:]}")
+                    of_step = page.locator(".stat div", has_text="of the step").locator("b").first.inner_text()
+                    self.places["headline: % of the step"] += 1
+                    if abs(float(percent[1]) - float(of_step.rstrip("%"))) > (0.55 if "." not in percent[1] else 0.11):
+                        self.wrong.append(f"headline, {sentence}: {percent[1]}%, in the drawer {of_step}")
+                    self.go(page, "#/ops?v=hlo")
         for handle, time in bar:
             self.go(page, f"#/ops?v=hlo&copies=all&sel={handle}")
-            self.assertEqual(self.row(page, f'[data-testid="op-{handle}"]')[unit], time, "step's bar")
+            self.compare("op: step's bar", handle, time, self.row(page, f'[data-testid="op-{handle}"]')[unit])
 
     def ops(self, page, name, unit):
         self.go(page, "#/ops?v=hlo")
@@ -205,55 +253,60 @@ class Figures(unittest.TestCase):
         markdown = {row["op"]: row for row in self.markdown(page)} if handles else {}
         table = {row["op"]: row for row in csv.DictReader(io.StringIO(self.copied(page, "csv")))} if handles else {}
         terminal = self.terminal("summary", f"{name}.db", "--top", "30", "--width", "200")
-        compared = 0
         for handle in handles:
             self.go(page, "#/ops?v=hlo")
             row = self.row(page, f'[data-testid="op-{handle}"]')
             time, share = row[unit], row["%"]
             count = re.search(r"×(\d+)", row["instruction"])
             # Copied tables.
-            self.assertEqual(markdown[handle][unit], time)
-            self.assertEqual(markdown[handle]["% of device time"], share)
-            self.assertTrue(same(float(table[handle][unit]), in_ms(f"{time} ms")), handle)
+            self.compare("op: Markdown", handle, markdown[handle][unit], time)
+            self.compare("op: Markdown", f"{handle} %", markdown[handle]["% of device time"], share)
+            self.compare_ms("op: CSV", handle, float(table[handle][unit]), in_ms(f"{time} ms"))
             # The terminal's row.
             line = re.search(rf"^\[?{handle}\b.*$", terminal, re.M)
             if line:
-                self.assertIn(f" {time} ", line[0])
-                self.assertIn(f" {share} ", line[0])
+                self.compare("op: terminal's row", f"{handle} {line[0]}", f" {time} " in line[0], True)
+                self.compare("op: terminal's row", f"{handle} {line[0]}", f" {share} " in line[0], True)
             # The filter's sum, of a row without copies.
             if not count:
-                self.assertEqual(self.filter_sum(page, f"handle:{handle}")[0], time)
+                self.need("op: filter", 1)
+                self.compare("op: filter", handle, self.filter_sum(page, f"handle:{handle}")[0], time)
             # The drawer: of the row, and of this one instruction.
             self.go(page, f"#/ops?v=hlo&copies=all&sel={handle}")
             own = self.row(page, f'[data-testid="op-{handle}"]')
             drawer = page.get_by_test_id("inspector")
-            self.assertEqual(drawer.get_by_test_id("op-ms").locator("b").inner_text(), f"{own[unit]} ms")
-            self.assertEqual(drawer.get_by_test_id("op-ms-share").locator("b").inner_text(), f"{own['%']}%")
+            self.compare_ms("op: drawer", handle, in_ms(drawer.get_by_test_id("op-ms").locator("b").inner_text()),
+                            in_ms(f"{own[unit]} ms"))
+            self.compare("op: drawer", f"{handle} %", drawer.get_by_test_id("op-ms-share").locator("b").inner_text(), f"{own['%']}%")
             self.assertIn("of device time", drawer.get_by_test_id("op-ms-share").inner_text())
             together = drawer.get_by_test_id("copies-ms")
             self.assertEqual(together.count(), 1 if count else 0, handle)
             if count:
-                self.assertEqual(together.locator("b").inner_text(), f"{time} ms")
+                self.compare("op: drawer", f"{handle} with copies", together.locator("b").inner_text(), f"{time} ms")
                 self.assertIn(f"×{count[1]}", together.inner_text())
             # The terminal's sheet.
             sheet = self.terminal("show", handle, f"{name}.db")
             line = re.search(r"^  per step +(.*)$" if unit == "ms/step" else r"^  whole run +(.*)$", sheet, re.M)[1]
             figure, percent = re.match(r"(.*?) = ([<\d.]+)% of", line).groups()
-            self.assertTrue(same(in_ms(figure), in_ms(f"{own[unit]} ms")), f"{handle}: {line}, {own[unit]}")
-            self.assertEqual(percent, own["%"], handle)
+            self.compare_ms("op: sheet", f"{handle} {line}", in_ms(figure), in_ms(f"{own[unit]} ms"))
+            self.compare("op: sheet", f"{handle} %", percent, own["%"])
             if count:
                 line = re.search(r"with alike +(.*)$", sheet, re.M)[1]
-                self.assertTrue(same(in_ms(line.split(" per ")[0].split(" in ")[0]), in_ms(f"{time} ms")), line)
+                self.compare_ms("op: sheet", f"{handle} {line}", in_ms(line.split(" per ")[0].split(" in ")[0]),
+                                in_ms(f"{time} ms"))
             # The graph's node.
             self.go(page, f"#/graph?sel={handle}")
             node = page.locator(".gnode.centre")
             if node.count():
                 said = node.get_attribute("data-time")
                 self.assertIn(said, node.text_content())
-                self.assertTrue(same(in_ms(said), in_ms(f"{own[unit]} ms")), f"{handle}: {said}, {own[unit]}")
-            compared += 1
-        if page.get_by_test_id("tab-ops").count():
-            self.assertEqual(compared, len(handles))
+                self.compare_ms("op: graph", handle, in_ms(said), in_ms(f"{own[unit]} ms"))
+        for place in ("Markdown", "CSV", "drawer", "sheet"):
+            self.need(f"op: {place}", len(handles))
+        if handles:
+            self.need("op: terminal's row", 1)
+            if self.has(page, "graph"):
+                self.need("op: graph", 1)
 
     def layers(self, page, name, unit):
         self.go(page, "#/model")
@@ -275,9 +328,10 @@ class Figures(unittest.TestCase):
             match = [r for r in rows if r.get("layer_group", r.get("layer")) == layer]
             if match:
                 key = next(k for k in ("ns_per_step", "ns") if match[0].get(k))
-                self.assertTrue(same(float(match[0][key]) / 1e6, in_ms(f"{time} ms")), f"{layer}: {match[0]}, {time}")
+                self.compare_ms("layer: terminal", layer, float(match[0][key]) / 1e6, in_ms(f"{time} ms"))
+                self.need("layer: terminal", 1)
             if layer in model:
-                self.assertEqual(model[layer][f"total, {unit}"], time, layer)
+                self.compare("layer: Model", layer, model[layer][f"total, {unit}"], time)
 
     def phases(self, page, name, unit):
         self.go(page, "#/ops?v=hlo&g=phase")
@@ -285,17 +339,17 @@ class Figures(unittest.TestCase):
             """() => [...document.querySelectorAll('[data-testid="page-ops"] [data-testid="group"]')].map((r) =>
               [r.querySelector('.tree').innerText.replace(/^[▸▾]\\s*/, ''), r.children[1].innerText, r.children[2].innerText])"""
         )
-        seen = 0
         terminal = self.terminal("summary", f"{name}.db", "--by", "phase", "--width", "160")
         for text, time, share in groups:
             phase = re.search(r"(forward|loss|recompute|backward|optimizer|other|unknown)", text)[1]
-            self.assertEqual(self.filter_sum(page, f"phase:{phase}")[0], time, phase)
-            self.assertIn("of device time", self.filter_sum(page, f"phase:{phase}")[1])
+            sum_, words = self.filter_sum(page, f"phase:{phase}")
+            self.compare("phase: filter", phase, sum_, time)
+            self.compare("phase: filter", f"{phase}: {words}", f"{share}% of device time" in words, True)
             line = re.findall(rf"^{phase} .*$", terminal.split("all device time")[0], re.M)
             if line:
-                self.assertIn(f" {time} ", line[-1] + " ", phase)
-            seen += 1
-        self.assertGreaterEqual(seen, 0)
+                self.compare("phase: terminal", f"{phase} {line[-1]}", f" {time} " in line[-1] + " ", True)
+        self.need("phase: filter", 2 * len(groups))
+        self.need("phase: terminal", min(1, len(groups)))
 
     def phase_bar(self, page, name):
         """Without steady steps: copies of no phase are copies there, not time that nothing is known of."""

@@ -1,11 +1,16 @@
 // Damaged inputs: cut at many places, bits flipped, pieces repeated. Readers answer with an error
 // or a sound module, in time and memory that follow the size of the input.
 
+#include <algorithm>
 #include <random>
+#include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
 #include "base/file.h"
+#include "hlo/proto/proto_reader.h"
+#include "hlo/text/text_reader.h"
 #include "tests/hlo/fuzz/inputs.h"
 #include "tests/hlo/proto_builder.h"
 #include "tests/hlo/test_data.h"
@@ -101,6 +106,72 @@ class CorruptionTest : public ::testing::TestWithParam<std::string> {
   }
   void Run(const std::string& bytes) const { RunFuzzInput(GetParam(), bytes); }
 };
+
+std::vector<std::string> InstructionNames(const model::HloModule& module) {
+  std::vector<std::string> names;
+  for (const model::Instruction& instruction : module.instructions) {
+    names.emplace_back(instruction.name);
+  }
+  return names;
+}
+
+// XLA was killed while it wrote: the reader says that the text is not whole, and what stands before the
+// end of it can still be had.
+TEST(DamagedText, ACutIsAnErrorAndWhatCameBeforeItIsKept) {
+  const std::string text = kText;
+  const auto whole = ReadText(Shared(text));
+  ASSERT_TRUE(whole) << whole.error().message;
+  const std::vector<std::string> names = InstructionNames(*whole);
+  ASSERT_EQ(names.size(), 12U);  // %f#0 is one of its own.
+  size_t most = 0, between = 0;
+  for (size_t size = 0; size < text.find_last_of('}'); ++size) {
+    SCOPED_TRACE(size);
+    const auto cut = ReadText(Shared(text.substr(0, size)));
+    if (cut) {
+      // Between two computations: as in a text without ENTRY, the last one is taken for it.
+      EXPECT_EQ(text.substr(0, size).find_last_not_of(" \n"), text.rfind('}', size - 1));
+      EXPECT_TRUE(cut->instructions.size() == 3U || cut->instructions.size() == 8U);
+      ++between;
+      continue;
+    }
+    EXPECT_FALSE(cut.error().message.empty());
+    const auto partial = ReadTextPartial(Shared(text.substr(0, size)));
+    if (!partial) {
+      EXPECT_FALSE(partial.error().message.empty());
+      EXPECT_EQ(most, 0U) << "a longer piece gives less";
+      continue;
+    }
+    EXPECT_FALSE(partial->damage.empty());
+    const std::vector<std::string> kept = InstructionNames(partial->module);
+    ASSERT_LE(kept.size(), names.size());
+    EXPECT_EQ(kept, std::vector<std::string>(names.begin(), names.begin() + kept.size()));
+    // An instruction is whole at its operands, and broken again in the middle of an attribute.
+    EXPECT_GE(kept.size() + 1, most) << "a longer piece gives less";
+    most = std::max(most, kept.size());
+  }
+  EXPECT_LE(between, 6U) << "behind two braces and the two line ends after each";
+  EXPECT_EQ(most, names.size()) << "without its last brace it has lost no instruction";
+}
+
+// A proto has no end mark: cut between two of its fields it is a whole one. Anywhere else the length of
+// the field that is cut is larger than what is left.
+TEST(DamagedProto, ACutIsAnErrorUnlessItLiesBetweenTwoFields) {
+  const std::string whole = ProtoText();
+  ASSERT_TRUE(ReadProto(Shared(whole)));
+  std::vector<size_t> read;
+  for (size_t size = 0; size < whole.size(); ++size) {
+    const auto cut = ReadProto(Shared(whole.substr(0, size)));
+    if (cut) {
+      read.push_back(size);
+      EXPECT_EQ(cut->instructions.size(), 4U);
+    } else {
+      EXPECT_FALSE(cut.error().message.empty()) << size;
+    }
+  }
+  // Behind the module, before the buffer assignment: tag, length, and a message of 7 bytes (another tag
+  // and length, then 1: 0 and 2: 1000 as varints of 1 and 2 bytes).
+  EXPECT_EQ(read, std::vector<size_t>{whole.size() - 9});
+}
 
 TEST_P(CorruptionTest, SurvivesBeingCutAnywhere) {
   const std::string whole = Whole();

@@ -1,15 +1,23 @@
 // Recordings of which everything may be wrong but the checksums: the importer gives rows that keep
 // the sink's rules, or an error.
 
+#include <unistd.h>
+
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <random>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
+#include "importers/recording/recording_import.h"
 #include "tests/importers/fuzz/recording_input.h"
+#include "tests/importers/memory_sink.h"
 #include "tests/importers/recording_builder.h"
 
 namespace xlatrace::importers {
@@ -64,6 +72,85 @@ std::string RichFile() {
   builder.Finish();
   std::ifstream in(builder.path(), std::ios::binary);
   return {std::istreambuf_iterator<char>(in), {}};
+}
+
+// Start and end of what ran, in the time of the world: where the process's own start is lost, the rows
+// count from another instant. Names may have been in another block.
+using Ran = std::vector<std::pair<int64_t, int64_t>>;
+
+struct Imported {
+  MemorySink sink;
+  Result<RecordingImport> outcome = RecordingImport();
+  Ran ran;
+};
+
+Imported Import(const std::string& bytes) {
+  Imported imported;
+  const int fd = memfd_create("recording", MFD_CLOEXEC);
+  EXPECT_EQ(write(fd, bytes.data(), bytes.size()), static_cast<ssize_t>(bytes.size()));
+  imported.outcome =
+      ImportRecording("/proc/self/fd/" + std::to_string(fd), /*live=*/false, imported.sink);
+  close(fd);
+  for (const model::Activity& activity : imported.sink.activities) {
+    const int64_t start = imported.sink.start_unix_ns().value_or(0);
+    imported.ran.emplace_back(start + activity.start_ns, start + activity.end_ns);
+  }
+  std::sort(imported.ran.begin(), imported.ran.end());
+  return imported;
+}
+
+// That something is lost, and what was read was written.
+void ExpectSaid(const Imported& damaged, const Ran& whole) {
+  if (!damaged.outcome) {
+    EXPECT_FALSE(damaged.outcome.error().message.empty());
+    return;
+  }
+  EXPECT_FALSE(damaged.outcome->complete);
+  EXPECT_GT(damaged.sink.Stat("recording_damaged") + damaged.sink.Stat("process_killed") +
+                damaged.sink.Stat("recording_blocks_missing"),
+            0);
+  EXPECT_TRUE(std::includes(whole.begin(), whole.end(), damaged.ran.begin(), damaged.ran.end()));
+}
+
+TEST(RecordingDamage, ACutFileGivesWhatCameBeforeTheCutAndSaysThatItIsCut) {
+  const std::string bytes = RichFile();
+  const Imported whole = Import(bytes);
+  ASSERT_TRUE(whole.outcome) << whole.outcome.error().message;
+  EXPECT_TRUE(whole.outcome->complete);
+  ASSERT_EQ(whole.ran.size(), 3U);
+  size_t read = 0, most = 0;
+  // Nothing at all is what a process leaves that was killed before its first block.
+  EXPECT_TRUE(Import("").outcome);
+  for (size_t size = 1; size < bytes.size(); ++size) {
+    SCOPED_TRACE(size);
+    const Imported cut = Import(bytes.substr(0, size));
+    ExpectSaid(cut, whole.ran);
+    if (!cut.outcome) {
+      EXPECT_EQ(read, 0U) << "a longer piece gives less";
+      continue;
+    }
+    ++read;
+    EXPECT_GE(cut.ran.size(), most) << "a longer piece gives less";
+    most = cut.ran.size();
+  }
+  EXPECT_GT(read, bytes.size() / 2);
+  EXPECT_EQ(most, 3U) << "without its last byte it has lost no activity";
+}
+
+TEST(RecordingDamage, AChangedByteIsSaidAndCostsItsBlockOnly) {
+  const std::string bytes = RichFile();
+  const Ran whole = Import(bytes).ran;
+  size_t all_there = 0;
+  for (size_t at = 0; at < bytes.size(); ++at) {
+    SCOPED_TRACE(at);
+    std::string changed = bytes;
+    changed[at] = static_cast<char>(changed[at] ^ 0x10);
+    const Imported damaged = Import(changed);
+    ExpectSaid(damaged, whole);
+    all_there += damaged.ran == whole;
+  }
+  // Strings, calls, nodes and facts are blocks of their own: most of the file is not the activities.
+  EXPECT_GT(all_there, bytes.size() / 4);
 }
 
 TEST(RecordingDamage, CutAnywhere) {

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <iterator>
 #include <random>
 #include <tuple>
 
@@ -184,10 +185,35 @@ TEST_F(RangeRowsTest, LongRangesAreKeptForTheAnalysis) {
   EXPECT_EQ(ranges.kinds()[events[1].name_id - 1].text, texts.find("long")->second);
 }
 
-// A run that is given up leaves no thread behind and no file.
+size_t EntriesOf(const std::filesystem::path& folder) {
+  return static_cast<size_t>(std::distance(std::filesystem::directory_iterator(folder),
+                                           std::filesystem::directory_iterator()));
+}
+
+// A run that is given up leaves no thread behind and no file, also none that has no name any more:
+// three million rows are more than the pages that are kept in memory.
 TEST_F(RangeRowsTest, MayGoWithoutBeingAsked) {
-  RangeRows ranges(path_);
-  AddAll(SomeRanges(100'000, 1'000), ranges);
+  const std::filesystem::path folder = path_ + ".folder";
+  std::filesystem::create_directory(folder);
+  const size_t threads = EntriesOf("/proc/self/task");
+  const size_t open_files = EntriesOf("/proc/self/fd");
+  {
+    RangeRows ranges((folder / "run.db").string());
+    for (int64_t i = 0; i < 3'000'000; ++i) {
+      ranges.Add({.process_id = 1,
+                  .text = i % 2 == 0 ? "even" : "odd",
+                  .start_ns = i * 1'000,
+                  .end_ns = i * 1'000 + 500});
+    }
+    EXPECT_GT(EntriesOf("/proc/self/task"), threads) << "no thread had anything to do";
+    ranges.Settle();
+    EXPECT_GT(EntriesOf("/proc/self/fd"), open_files) << "all of it was kept in memory";
+    ranges.Add({.process_id = 1, .text = "even", .start_ns = 1, .end_ns = 2});
+  }
+  EXPECT_EQ(EntriesOf("/proc/self/task"), threads);
+  EXPECT_EQ(EntriesOf("/proc/self/fd"), open_files);
+  EXPECT_EQ(EntriesOf(folder), 0U);
+  std::filesystem::remove_all(folder);
 }
 
 }  // namespace

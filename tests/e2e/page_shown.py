@@ -1,0 +1,225 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the page must show and does not, where nobody looks: more gaps than the file holds, paper, the
+height of Timeline and Source, a row for collectives, what computing again would free. Run by
+test_page_shown.py."""
+
+import json
+import pathlib
+import re
+import sqlite3
+import unittest
+
+import support
+from figure_places import in_ms, same
+from page_browser import Browser
+
+GAPS_IN_FILE = 20_000
+
+
+class Shown(Browser):
+    def made(self, name):
+        """A folder for a run of its own."""
+        folder = self.work / name
+        folder.mkdir()
+        return folder
+
+    def imported(self, folder, *arguments):
+        for each in (("import", *arguments, "-o", "run.db"), ("report", "run.db")):
+            result = support.run(*each, cwd=folder)
+            self.assertEqual(result.code, 0, result)
+        return folder / "run.db", (folder / "run.html").as_uri()
+
+    def test_sums_of_idle_time_are_of_all_gaps_and_the_cut_stands_where_it_is(self):
+        # One launch every 10 us that takes 5 us: as many gaps of 5 us, which is above the least of 1 us.
+        folder = self.made("gaps")
+        launches = GAPS_IN_FILE + 2_500
+        write_trace(folder / "trace.json", ((f"kernel_{n % 7}", 7, 10 * n, 5) for n in range(launches)))
+        database, url = self.imported(folder, "trace.json")
+        connection = sqlite3.connect(database)
+        count, total = connection.execute("SELECT count(*), sum(end_ns - start_ns) FROM gap").fetchone()
+        connection.close()
+        self.assertEqual((count, total), (launches - 1, (launches - 1) * 5_000))
+        page = self.open("#/idle", url=url)
+        whole = page.get_by_test_id("cause-total")
+        self.assertEqual(self.ns(whole), total)
+        self.assertEqual(self.ns(page.get_by_test_id("idle-sentence")), total)
+        sentence = page.get_by_test_id("idle-sentence").inner_text()
+        self.assertTrue(same(in_ms(re.match(r"Idle (.*?) in the whole run", sentence)[1]), total / 1e6), sentence)
+        self.assertIn(f"{count:,}", page.locator(".idlegrid").inner_text())
+        self.assertIn(f"of the longest {GAPS_IN_FILE:,}; the sums above hold all {count:,}",
+                      page.locator(".idlegrid").inner_text())
+        # The same on the first page, and on the timeline the heading of a sum that has not all of them.
+        page.get_by_test_id("tab-verdict").click()
+        fact = page.get_by_test_id("fact-idle").inner_text()
+        self.assertIn(f"{count:,} gaps", fact)
+        self.assertEqual(self.ns(page.get_by_test_id("fact-idle"), "data-value"), total)
+        page.get_by_test_id("tab-timeline").click()
+        page.get_by_test_id("timeline-selection").wait_for()
+        self.assertIn("idle before, longest, µs", page.get_by_test_id("timeline-selection").inner_text())
+
+    def test_no_cut_is_said_where_there_is_none(self):
+        page = self.open("#/idle")
+        page.get_by_test_id("cause-total").wait_for()
+        self.assertLess(self.sql("SELECT count(*) FROM gap"), GAPS_IN_FILE)
+        self.assertNotIn("of the longest", page.locator(".idlegrid").inner_text())
+
+    def test_paper_has_the_evidence_of_every_finding_and_how_to_check_it(self):
+        self.check_paper(self.open("#/verdict"), self.db)
+
+    def test_paper_of_a_recording_has_it(self):
+        folder = self.made("recording")
+        database, url = self.imported(folder, support.require_data("captures/nsys-jax-maxtext-fsdp4-h100"))
+        connection = support.open_database(database)
+        self.addCleanup(connection.close)
+        self.assertGreaterEqual(self.check_paper(self.open("#/verdict", url=url), connection), 2)
+
+    def check_paper(self, page, database):
+        findings = database.execute("SELECT handle, title, evidence, action, how_to_check FROM finding").fetchall()
+        first = page.get_by_test_id(f"finding-{findings[0]['handle']}")
+        self.assertEqual(first.locator(".more").count(), 0, "on the screen it is asked for")
+        page.emulate_media(media="print")
+        page.evaluate("() => { dispatchEvent(new Event('beforeprint')); }")  # As a browser does that prints.
+        page.wait_for_function("() => document.querySelector('.acts .more')")
+        checked = 0
+        for finding in findings:
+            box = page.get_by_test_id(f"finding-{finding['handle']}")
+            if not box.count():
+                continue
+            evidence = json.loads(finding["evidence"])
+            items = box.locator(".evid li")
+            self.assertEqual(items.count(), len(evidence), finding["title"])
+            for item, shown in zip(evidence, items.all()):
+                self.assertTrue(shown.is_visible())
+                self.assertGreater(shown.bounding_box()["height"], 8)
+                self.assertIn(plain(item["text"]), plain(shown.inner_text()))
+            words = plain(box.inner_text())
+            if finding["how_to_check"]:
+                self.assertIn("Check: " + plain(finding["how_to_check"]), words)
+            if finding["action"]:
+                self.assertIn("Try: " + plain(finding["action"]), words)
+            checked += 1
+        self.assertEqual(checked, page.locator(".acts > li").count())
+        self.assertGreaterEqual(checked, 1)
+        return checked
+
+    def test_source_goes_down_to_the_end_of_the_window(self):
+        lines = 200
+        folder = self.made("lines")
+        (folder / "module_0001.jit_step.sm_9.0_gpu_after_optimizations.txt").write_text(module(
+            [fusion(n, 10 + n, f"jit(step)/jvp(layer_0)/op{n}", ["p" if n == 1 else f"fusion.{n - 1}"])
+             for n in range(1, lines + 1)]))
+        write_trace(folder / "trace.json", ((f"fusion_{n}", 7, 100_000 * step + 20 * n, 10)
+                                            for step in range(3) for n in range(1, lines + 1)))
+        _, url = self.imported(folder, "trace.json", "--modules", folder)
+        page = self.open("#/source?file=model.py", url=url)
+        for height in (700, 1300):
+            page.set_viewport_size({"width": 1440, "height": height})
+            page.wait_for_function(
+                "(h) => { const b = document.querySelector('.code').getBoundingClientRect();"
+                " return b.bottom > 0.9 * h && b.bottom <= h && b.height > 0.6 * h; }", arg=height)
+        self.assertEqual(page.locator(".code .l.has").count(), lines)
+
+    def test_the_timeline_grows_with_the_window_and_stays_in_it(self):
+        page = self.open("#/timeline")
+        canvas = page.get_by_test_id("timeline-canvas")
+        canvas.wait_for()
+        heights = []
+        for height in (700, 1300):
+            page.set_viewport_size({"width": 1440, "height": height})
+            page.wait_for_function("(h) => document.documentElement.scrollHeight <= h && innerHeight === h", arg=height)
+            if heights:
+                page.wait_for_function(
+                    "(h) => document.querySelector('[data-testid=\"timeline-canvas\"]').getBoundingClientRect().height > h",
+                    arg=1.5 * heights[0])
+            heights.append(canvas.bounding_box()["height"])
+        self.assertGreater(heights[1], 1.5 * heights[0])
+
+    def test_collectives_have_a_row_of_their_own(self):
+        folder = self.made("collectives")
+        ops = [("dot.1", "dot", "jit(step)/jvp(layer_0)/dot_general", "/a/model.py", 12),
+               ("all-reduce.2", "all-reduce", "jit(step)/jvp(layer_0)/psum", "/a/model.py", 13),
+               ("add.3", "add", "jit(step)/jvp(layer_0)/add", "/a/model.py", 14)]
+        for name, of_it in (("with", ops), ("without", [ops[0], ops[2]])):
+            place = folder / name
+            place.mkdir()
+            (place / "t.xplane.pb").write_bytes(support.xspace("jit_step", of_it, executions=5))
+            _, url = self.imported(place, "t.xplane.pb")
+            page = self.open("#/timeline", url=url)
+            page.get_by_test_id("timeline-canvas").wait_for()
+            # The names of rows are drawn: what is drawn after a change of the window is kept.
+            page.evaluate(
+                """() => { window.drawn = []; const draw = CanvasRenderingContext2D.prototype.fillText;
+                CanvasRenderingContext2D.prototype.fillText = function (text, ...rest) { window.drawn.push(text); return draw.call(this, text, ...rest); }; }""")
+            page.set_viewport_size({"width": 1300, "height": 800})
+            page.wait_for_function("() => window.drawn.some((t) => /XLAEigen|step/.test(t))")
+            drawn = page.evaluate("() => window.drawn")
+            self.assertEqual("collectives" in drawn, name == "with", sorted(set(drawn)))
+
+    def test_what_computing_again_would_free_is_said(self):
+        """Worked by hand: two values of 4 MB each are made in the forward pass of layer_0 and read by the
+        backward pass, and nothing else of the size lives across the peak."""
+        folder = self.made("memory")
+        (folder / "module_0001.jit_step.sm_9.0_gpu_after_optimizations.txt").write_text(MODULE)
+        names = ("fusion_1", "fusion_2", "fusion_3", "fusion_4", "fusion_5")
+        write_trace(folder / "trace.json", ((name, 7, 1_000 * step + 20 * k, 10)
+                                            for step in range(4) for k, name in enumerate(names)))
+        _, url = self.imported(folder, "trace.json", "--modules", folder)
+        page = self.open("#/memory", url=url)
+        text = page.get_by_test_id("memory-frees").inner_text()
+        said = re.search(r"Compute again instead of keeping: up to ([\d.]+ \w+) of the forward pass", text)
+        self.assertIsNotNone(said, text)
+        self.assertEqual(said[1], "8.39 MB")  # 2 x 1,048,576 x 4 bytes.
+        self.assertRegex(text, r"8\.39 MB of them of layer_0")
+        self.assertIn("jax.checkpoint", text)
+
+
+def plain(text):
+    """Words without the glyphs that the page sets and the marks that make code of a part."""
+    text = text.replace("`", "").replace("µs", "us").replace("×", "x").replace("→", "->").replace("−", "-")
+    return " ".join(text.replace("’", "'").split())
+
+
+def write_trace(path, launches):
+    """A Kineto trace of one GPU: (name, stream, start and length in us)."""
+    events = [
+        {"ph": "X", "cat": "kernel", "name": name, "pid": 0, "tid": stream, "ts": start, "dur": length,
+         "args": {"device": 0, "stream": stream, "correlation": n + 1}}
+        for n, (name, stream, start, length) in enumerate(launches)
+    ]
+    pathlib.Path(path).write_text(json.dumps({"traceEvents": events}))
+
+
+def fusion(number, source, op_name, operands):
+    given = ", ".join(f"%{name}" for name in operands)
+    return (f"  %fusion.{number} = f32[1048576]{{0}} fusion({given}), kind=kLoop, calls=%fused.{len(operands)}, "
+            f'metadata={{op_name="{op_name}" source_file="model.py" source_line={source}}}')
+
+
+def fused(arguments):
+    names = [f"a{k}" for k in range(arguments)]
+    lines = [f"  %{name} = f32[1048576]{{0}} parameter({k})" for k, name in enumerate(names)]
+    return "\n".join([
+        f"%fused.{arguments} ({', '.join(f'{name}: f32[1048576]' for name in names)}) -> f32[1048576] {{", *lines,
+        f"  ROOT %add.{arguments} = f32[1048576]{{0}} add(%{names[0]}, %{names[-1]})", "}", ""])
+
+
+def module(fusions):
+    """HLO text of a scheduled module with these lines, of which the last is the root."""
+    last = fusions[-1].replace("  %fusion", "  ROOT %fusion", 1)
+    return "\n".join([
+        "HloModule jit_step, is_scheduled=true, entry_computation_layout={(f32[1048576]{0})->f32[1048576]{0}}", "",
+        fused(1), fused(2), "ENTRY %main (p: f32[1048576]) -> f32[1048576] {",
+        "  %p = f32[1048576]{0} parameter(0)", *fusions[:-1], last, "}", ""])
+
+
+MODULE = module([
+    fusion(1, 10, "jit(step)/jvp(layer_0)/tanh", ["p"]),
+    fusion(2, 11, "jit(step)/jvp(layer_0)/mul", ["fusion.1"]),
+    fusion(3, 20, "jit(step)/jvp(head)/add", ["fusion.2"]),
+    fusion(4, 11, "jit(step)/transpose(jvp(layer_0))/mul", ["fusion.3", "fusion.2"]),
+    fusion(5, 10, "jit(step)/transpose(jvp(layer_0))/tanh", ["fusion.4", "fusion.1"]),
+])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -115,8 +115,8 @@ std::vector<std::string> InstructionNames(const model::HloModule& module) {
   return names;
 }
 
-// XLA was killed while it wrote: the reader says that the text is not whole, and what stands before the
-// end of it can still be had.
+// XLA was killed while it wrote: the reader says that the text is not whole, and what stands before
+// the end of it can still be had.
 TEST(DamagedText, ACutIsAnErrorAndWhatCameBeforeItIsKept) {
   const std::string text = kText;
   const auto whole = ReadText(Shared(text));
@@ -153,8 +153,8 @@ TEST(DamagedText, ACutIsAnErrorAndWhatCameBeforeItIsKept) {
   EXPECT_EQ(most, names.size()) << "without its last brace it has lost no instruction";
 }
 
-// A proto has no end mark: cut between two of its fields it is a whole one. Anywhere else the length of
-// the field that is cut is larger than what is left.
+// A proto has no end mark: cut between two of its fields it is a whole one. Anywhere else the
+// length of the field that is cut is larger than what is left.
 TEST(DamagedProto, ACutIsAnErrorUnlessItLiesBetweenTwoFields) {
   const std::string whole = ProtoText();
   ASSERT_TRUE(ReadProto(Shared(whole)));
@@ -168,8 +168,8 @@ TEST(DamagedProto, ACutIsAnErrorUnlessItLiesBetweenTwoFields) {
       EXPECT_FALSE(cut.error().message.empty()) << size;
     }
   }
-  // Behind the module, before the buffer assignment: tag, length, and a message of 7 bytes (another tag
-  // and length, then 1: 0 and 2: 1000 as varints of 1 and 2 bytes).
+  // Behind the module, before the buffer assignment: tag, length, and a message of 7 bytes (another
+  // tag and length, then 1: 0 and 2: 1000 as varints of 1 and 2 bytes).
   EXPECT_EQ(read, std::vector<size_t>{whole.size() - 9});
 }
 

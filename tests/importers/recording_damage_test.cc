@@ -74,8 +74,8 @@ std::string RichFile() {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-// Start and end of what ran, in the time of the world: where the process's own start is lost, the rows
-// count from another instant. Names may have been in another block.
+// Start and end of what ran, in the time of the world: where the process's own start is lost, the
+// rows count from another instant. Names may have been in another block.
 using Ran = std::vector<std::pair<int64_t, int64_t>>;
 
 struct Imported {
@@ -149,7 +149,7 @@ TEST(RecordingDamage, AChangedByteIsSaidAndCostsItsBlockOnly) {
     ExpectSaid(damaged, whole);
     all_there += damaged.ran == whole;
   }
-  // Strings, calls, nodes and facts are blocks of their own: most of the file is not the activities.
+  // Strings, calls, nodes and facts are blocks of their own: most of the file is no activity.
   EXPECT_GT(all_there, bytes.size() / 4);
 }
 

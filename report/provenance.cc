@@ -1,5 +1,7 @@
 #include "report/provenance.h"
 
+#include <string_view>
+
 #include <fmt/format.h>
 
 #include "base/number_format.h"
@@ -31,8 +33,10 @@ std::string OperandsSentence(const OpProvenance& op) {
 
 std::string OriginsSentence(const OpProvenance& op) {
   if (op.origins_count == 0) return {};
-  return fmt::format("comes from {} {} of {}", Thousands(static_cast<int64_t>(op.origins_count)),
-                     op.origins_count == 1 ? "operation" : "operations", op.origins_of);
+  const std::string count = Thousands(static_cast<int64_t>(op.origins_count));
+  const std::string_view noun = op.origins_count == 1 ? "operation" : "operations";
+  if (op.origins_told) return fmt::format("these {} are {} of {}", count, noun, op.origins_of);
+  return fmt::format("comes from {} {} of {}", count, noun, op.origins_of);
 }
 
 }  // namespace xlatrace::report

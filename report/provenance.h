@@ -44,6 +44,7 @@ struct OpProvenance {
   std::string origins_of;               // The dump that `origins` are operations of.
   std::vector<ProvenanceNote> origins;
   size_t origins_count = 0;
+  bool origins_told = false;  // They are what it was made of, so `origins` is empty.
 };
 
 struct Provenance {
@@ -60,7 +61,7 @@ std::string EventSentence(const ProvenanceEvent& event);
 std::string PassWords(const ProvenanceEvent& event);
 // "2 changes only in what it reads".
 std::string OperandsSentence(const OpProvenance& op);
-// "comes from 6 operations of before_optimizations"; empty without origins.
+// "comes from 6 operations of before_optimizations", "these 6 are ..."; empty without origins.
 std::string OriginsSentence(const OpProvenance& op);
 
 }  // namespace xlatrace::report

@@ -194,6 +194,12 @@ std::vector<report::ProvenanceNote> NotesOf(const std::vector<dumps::Instruction
   return out;
 }
 
+std::set<std::string_view> NameSet(const std::vector<dumps::InstructionNote>& notes) {
+  std::set<std::string_view> names;
+  for (const dumps::InstructionNote& note : notes) names.insert(note.name);
+  return names;
+}
+
 std::string_view WordOf(HistoryEvent::Kind kind) {
   switch (kind) {
     case HistoryEvent::Kind::kMade:
@@ -232,8 +238,11 @@ report::OpProvenance Told(const WantedInstruction& wanted, const dumps::Instruct
                          .before_count = event.others.size()});
   }
   op.origins_of = steps[history.origins_step].Label();
-  op.origins = NotesOf(history.origins, kMostOrigins);
   op.origins_count = history.origins.size();
+  op.origins_told = op.origins_count > 1 && !history.events.empty() &&
+                    history.events.front().kind == HistoryEvent::Kind::kMade &&
+                    NameSet(history.events.front().others) == NameSet(history.origins);
+  if (!op.origins_told) op.origins = NotesOf(history.origins, kMostOrigins);
   return op;
 }
 

@@ -46,6 +46,13 @@ Json OpProvenanceJson(const OpProvenance& op) {
           {"origins", NotesJson(op.origins)}};
 }
 
+// What is not told, and why.
+void WriteNotes(const Json& provenance, SheetWriter& out) {
+  for (const Json& note : ValueAt(provenance, "notes")) {
+    if (note.is_string()) out.Paragraph(note.get<std::string>());
+  }
+}
+
 }  // namespace
 
 Status AddProvenance(const ShowOptions& options, Json& sheet) {
@@ -96,6 +103,7 @@ void WriteProvenance(const Json& provenance, SheetWriter& out) {
   if (JsonHas(provenance, "origins_sentence")) {
     const Json& origins = ValueAt(provenance, "origins");
     out.Paragraph(JsonText(provenance, "origins_sentence"));
+    if (origins.empty()) return WriteNotes(provenance, out);
     TextTable table({{"instruction", false, 36},
                      {"opcode", false, 20},
                      {"shape", false, 30},
@@ -109,9 +117,7 @@ void WriteProvenance(const Json& provenance, SheetWriter& out) {
     const auto count = static_cast<size_t>(JsonInt(provenance, "origins_count").value_or(0));
     if (count > origins.size()) out.Paragraph(fmt::format("{} more", count - origins.size()));
   }
-  for (const Json& note : ValueAt(provenance, "notes")) {
-    if (note.is_string()) out.Paragraph(note.get<std::string>());
-  }
+  WriteNotes(provenance, out);
 }
 
 }  // namespace xlatrace::report

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { midCut, tailLength } from '../src/data/names';
+import { cutLabel, midCut, tailLength } from '../src/data/names';
 import { ownFirst } from '../src/components/inspector';
 import { msText } from '../src/format';
 
@@ -38,6 +38,11 @@ describe('a name that does not fit', () => {
         expect(/(\d*)$/.exec(tail)![1]).toBe(/(\d*)$/.exec(name)![1]);
       }
     }
+  });
+  it('stands without its time where both have no room; words keep their beginning', () => {
+    expect(cutLabel('o1 loop_add_fusion.7  22.0 ms', 20)).toBe('o1 loop_add_fusion.7');
+    expect(cutLabel('o1 loop_add_fusion.7  22.0 ms', 14)).toBe('o1 loop_add….7');
+    expect(cutLabel('waits 39.4 ms, o2', 12)).toBe('waits 39.4 …');
   });
   it('has no end in the middle of a word', () => {
     expect([tailLength('loop_dynamic_update_slice', 12), tailLength('abcdefghijklmnop', 12), tailLength('convolution12', 12)]).toEqual([6, 0, 2]);

@@ -108,9 +108,12 @@ export function Scope({ group, opName, common, px }: { group: string; opName: st
   const end = tail === '' || own.endsWith(tail) ? '' : tail;
   const room = Math.floor((px - 12) / 6.7) - end.length - 1;
   // Where the operation alone fills the column, three letters of a layer would say nothing.
-  const path = own === '' || (end !== '' && room < 5) ? '' : shortPath(own, Math.max(8, room));
+  let path = own === '' || (end !== '' && room < 5) ? '' : shortPath(own, Math.max(8, room));
+  // Where first and last component are too long together, the last says more.
+  const last = own.slice(own.lastIndexOf('/') + 1), most = Math.max(8, room);
+  if (path.length > most) path = own !== last && last.length + 2 <= most ? `…/${last}` : midCut(last, most);
   const fits = Math.max(8, Math.floor((px - 12) / 6.7));
-  return <span class="nm" title={opName || group}><span>{path.length > Math.max(8, room) ? midCut(path, Math.max(8, room)) : path}{path !== '' && end !== '' ? ' ' : ''}</span><span class="tl">{midCut(end, Math.min(34, fits))}{path === '' && end === '' ? '·' : ''}</span></span>;
+  return <span class="nm" title={opName || group}><span>{path}{path !== '' && end !== '' ? ' ' : ''}</span><span class="tl">{midCut(end, Math.min(34, fits))}{path === '' && end === '' ? '·' : ''}</span></span>;
 }
 
 const within = (value: number, max: number): number => (max > 0 ? Math.max(0, Math.min(100, (100 * value) / max)) : 0);

@@ -32,3 +32,9 @@ export function midCut(text: string, most: number): string {
   }
   return `${text.slice(0, head)}…${tail > 0 ? text.slice(-tail) : ''}`;
 }
+
+/** Of "o1 fusion.3  22.0 ms" the name, cut as names are; of words their beginning. */
+export function cutLabel(text: string, most: number): string {
+  const name = text.split('  ')[0]!;
+  return name.replace(/^[okm]\d+ /, '').includes(' ') ? `${text.slice(0, most - 1)}…` : midCut(name, most);
+}

@@ -120,7 +120,7 @@ export function SourcePage(): VNode {
     );
   };
   const topOps = (s: Sum, most2 = 4): VNode => (
-    <span class="tops">{[...s.ops].sort((a, b) => b[1] - a[1]).slice(0, most2).map(([o, ns]) => <span><Letter hue={ops.hue[o]!} /><span class="el">{ops.handle[o]} {ops.name[o] || 'no instruction'}</span><b>{ms(ns / d)}</b><PartTag part={ns / view.opNs[o]!} /></span>)}{s.ops.size > most2 && <span class="dim">{s.ops.size - most2} more, {ms([...s.ops.values()].sort((a, b) => b - a).slice(most2).reduce((a, ns) => a + ns, 0) / d)}</span>}</span>
+    <span class="tops">{[...s.ops].sort((a, b) => b[1] - a[1]).slice(0, most2).map(([o, ns]) => <span><Letter hue={ops.hue[o]!} /><span class="el">{ops.handle[o]} <Mid text={ops.name[o] || 'no instruction'} /></span><b>{ms(ns / d)}</b><PartTag part={ns / view.opNs[o]!} /></span>)}{s.ops.size > most2 && <span class="dim">{s.ops.size - most2} more, {ms([...s.ops.values()].sort((a, b) => b - a).slice(most2).reduce((a, ns) => a + ns, 0) / d)}</span>}</span>
   );
   const body: VNode[] = [];
   if (parts) {
@@ -174,7 +174,7 @@ export function SourcePage(): VNode {
             <section>
               <div class="bar-h"><h3>Instructions from line {line || '?'}</h3><span class="cap"><CopyMenu /></span></div>
               <table class="fix" aria-label="Instructions of the line"><colgroup><col style={{ width: '46px' }} /><col style={{ width: '28px' }} /><col /><col style={{ width: '58px' }} /></colgroup><tbody>
-                {[...at.ops].sort((a, b) => b[1] - a[1]).slice(0, 24).map(([o, ns]) => <tr data-testid={`op-${ops.handle[o]}`}><td><Handle entity={{ type: 'op', row: o }} /></td><td><Letter hue={ops.hue[o]!} /></td><td class="name mono"><span class="nmrow"><Mid text={ops.name[o] || 'no instruction'} /><PartTag part={ns / view.opNs[o]!} /></span></td><td class="num">{ms(ns / d)}</td></tr>)}
+                {[...at.ops].sort((a, b) => b[1] - a[1]).slice(0, 24).map(([o, ns]) => <tr data-testid={`op-${ops.handle[o]}`}><td><Handle entity={{ type: 'op', row: o }} /></td><td><Letter hue={ops.hue[o]!} /></td><td class="name mono"><Mid text={ops.name[o] || 'no instruction'} />{ns < 0.9995 * view.opNs[o]! && <div class="ui"><PartTag part={ns / view.opNs[o]!} /></div>}</td><td class="num">{ms(ns / d)}</td></tr>)}
                 {at.ops.size > 24 && <tr class="oth"><td /><td /><td>{plural(at.ops.size - 24, 'other')}</td><td class="num">{ms([...at.ops.values()].sort((a, b) => b - a).slice(24).reduce((a, ns) => a + ns, 0) / d)}</td></tr>}
               </tbody></table>
               <p class="sm ink2">{[...new Set([...at.ops.keys()].map((o) => kindWords(ops.kind[o]!)))].slice(0, 6).join(', ')}: {plural(at.ops.size, 'instruction')} of this line.</p>

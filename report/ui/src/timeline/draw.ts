@@ -1,6 +1,6 @@
 // Draws the tracks into a canvas at device pixels.
 
-import { midCut } from '../data/names';
+import { cutLabel, midCut } from '../data/names';
 import { niceStep } from '../data/stats';
 import { duration } from '../format';
 import type { Hue } from '../phases';
@@ -126,7 +126,7 @@ export function draw(ctx: CanvasRenderingContext2D, tl: Timeline, d: Drawn, look
   const clipText = (text: string, x: number, y: number, room: number): void => {
     const max = Math.floor((room + 4) / em);
     if (max < 1) return;
-    ctx.fillText(text.length <= max ? text : max < 6 ? '' : midCut(text, max), x, y);
+    ctx.fillText(text.length <= max ? text : max < 6 ? '' : cutLabel(text, max), x, y);
   };
 
   for (const tr of tl.tracks) {

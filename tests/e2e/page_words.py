@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Words and names beside figures: what a share is one of, which sum a folded row's figure is, what is cut
+and with which sums, whole numbers and names that keep both ends. Run by test_page_words.py."""
+
+import os
+import re
+import unittest
+
+import support
+from page_browser import Browser
+
+MAXTEXT = "captures/nsys-jax-maxtext-fsdp4-h100"
+PAX = "captures/nsys-jax-pax-fsdp4-a100/proc0"
+
+
+class OfCapture(Browser):
+    """One page of a public capture for all tests of a class."""
+
+    CAPTURE = MAXTEXT
+
+    @classmethod
+    def setUpClass(cls):
+        data = os.environ.get("XLATRACE_SHARED_DATA")
+        if not data or not os.path.exists(os.path.join(data, cls.CAPTURE)):
+            raise unittest.SkipTest("XLATRACE_SHARED_DATA is not set")
+        super().setUpClass()
+        for arguments in (("import", os.path.join(data, cls.CAPTURE), "-o", "of.db"), ("report", "of.db")):
+            result = support.run(*arguments, cwd=cls.work)
+            assert result.code == 0, result
+        cls.capture_url = (cls.work / "of.html").as_uri()
+
+    def page(self, fragment, width=1440, **options):
+        page = self.open(fragment, url=self.capture_url, **options)
+        if width != 1440:
+            page.set_viewport_size({"width": width, "height": 900})
+        return page
+
+    def visit(self, page, fragment):
+        """Another address of the same file, once it has been drawn."""
+        page.evaluate("(h) => { location.hash = h; }", fragment)
+        name = re.match(r"#/(\w+)", fragment)[1]
+        page.wait_for_selector(f'[data-testid="page-{name}"]')
+        page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+
+
+class Shares(OfCapture):
+    def test_every_share_says_of_what_and_a_filter_changes_the_words(self):
+        page = self.page("#/model")
+        for term, words in (("", "of device time"), ("phase:backward", "of what the filter leaves")):
+            for fragment in ("model", "ops", "ops?v=kernel"):
+                self.visit(page, f"#/{fragment}{'&' if '?' in fragment else '?'}f={term}")
+                heads = page.locator("main [role=tabpanel]:not([hidden]) th.num").filter(has_text=re.compile(r"^%( [▼▲])?$"))
+                titles = heads.evaluate_all("(all) => all.map((e) => e.title)")
+                self.assertEqual(titles, [f"% {words}"], (fragment, term))
+            self.visit(page, f"#/model?f={term}")
+            for title in page.locator(".icicle title").all_text_contents():
+                self.assertRegex(title, rf"% {words}[\n,]")
+            self.visit(page, f"#/source?f={term}")
+            self.assertRegex(page.locator("#p-source .bar-h .cap").first.inner_text(), rf"\d% {words} has a source line")
+            self.assertRegex(page.locator(".srchead").inner_text(), rf"\d% {words}")
+
+
+    def test_occupancy_says_of_what_its_rows_are_a_share(self):
+        page = self.open("#/occupancy")  # Launch configurations are in the synthetic run.
+        for term, words in (("", "of device time"), ("phase:backward", "of what the filter leaves")):
+            self.visit(page, f"#/occupancy?f={term}")
+            self.assertRegex(page.locator("#p-occupancy .bar-h .cap").first.inner_text(), rf"\d% {words}")
+
+
+class Folded(OfCapture):
+    def folded(self):
+        """The row of Ops with most copies: its handle, how many and what all of them take, in ms."""
+        page = self.page("#/ops")
+        rows = page.locator('[data-testid="page-ops"] tr[data-key]').evaluate_all(
+            """(all) => all.map((r) => ({handle: r.dataset.key, ns: Number(r.dataset.ns),
+                 n: Number((/×(\\d+)/.exec(r.innerText) ?? [0, 0])[1])}))"""
+        )
+        row = max(rows, key=lambda r: r["n"])
+        self.assertGreater(row["n"], 1)
+        return page, row
+
+    def test_the_graph_and_the_palette_say_what_all_copies_take(self):
+        page, row = self.folded()
+        steps = self.page_divisor(page)
+        wanted = f"×{row['n']}: {row['ns'] / steps / 1e6:.3g} ms"
+        page.keyboard.press("Control+k")
+        page.get_by_test_id("palette").locator("input").fill(row["handle"] + " ")
+        first = page.get_by_test_id("palette").locator("li .x").first
+        self.assertIn(wanted, first.inner_text())
+        page.keyboard.press("Escape")
+        name = self.name_of(page, row["handle"])
+        self.visit(page, f"#/graph?sel={row['handle']}~{name}")
+        node = page.get_by_test_id(f"graph-node-{name}")
+        self.assertIn(wanted, node.text_content())
+
+    @staticmethod
+    def page_divisor(page):
+        """Steady steps times devices: the copied figure of the first row over the row's own."""
+        first = page.locator('[data-testid="page-ops"] tr[data-key] .cellbar').first
+        shown = float(first.inner_text())
+        ns = float(page.locator('[data-testid="page-ops"] tr[data-key]').first.get_attribute("data-ns"))
+        return round(ns / 1e6 / shown)
+
+    @staticmethod
+    def name_of(page, handle):
+        return page.locator(f'[data-testid="op-{handle}"] .nm').first.get_attribute("title")
+
+    def test_source_says_how_much_of_an_op_a_line_has(self):
+        page = self.page("#/source")
+        table = page.get_by_label("Instructions of the line")
+        # A line of which some fusion is a part only: looked for from the largest on.
+        keys = page.locator("#p-source .code [data-testid=row]").evaluate_all(
+            "(all) => all.sort((a, b) => b.dataset.ns - a.dataset.ns).slice(0, 12).map((e) => e.dataset.key)"
+        )
+        for key in keys:
+            page.locator(f'#p-source .code [data-key="{key}"]').click()
+            tags = table.locator(".tag").all_inner_texts()
+            if tags:
+                for tag in tags:
+                    self.assertRegex(tag, r"^(<?[\d.]+)% of it$")
+                return
+        self.fail("no line has a part of an op only")
+
+    def test_the_worst_dot_of_the_roofline_says_how_far_below_the_roof_it_is(self):
+        page = self.page("#/roofline")
+        rows = page.locator('[data-testid="page-roofline"] tr[data-key]')
+        handle = rows.first.get_attribute("data-key")  # By waste, the largest first.
+        label = page.get_by_test_id(f"dot-label-{handle}")
+        self.assertRegex(label.text_content(), r"(times below|% of) the \w+ roof")
+        # Beside its dot and inside the drawing.
+        dot, words = page.get_by_test_id(f"dot-{handle}").bounding_box(), label.bounding_box()
+        self.assertTrue(dot["y"] - 8 <= words["y"] + words["height"] / 2 <= dot["y"] + dot["height"] + 16, (dot, words))
+        self.assertLessEqual(min(abs(words["x"] - dot["x"] - dot["width"]), abs(words["x"] + words["width"] - dot["x"])), 40)
+
+
+# Numbers that do not fit, and ends of names that are out of sight or begin inside a word.
+CUT = """() => {
+  const seen = (e) => { const b = e.getBoundingClientRect(); return b.width > 0 && b.height > 0; };
+  const numbers = [...document.querySelectorAll('main td.num')].filter(seen)
+    .filter((e) => e.scrollWidth > e.clientWidth).map((e) => e.textContent);
+  const ends = [...document.querySelectorAll('main td .nm > .tl')].filter((e) => seen(e) && e.textContent !== '').filter((e) => {
+    const own = e.getBoundingClientRect(), cell = e.closest('td').getBoundingClientRect();
+    const head = e.previousElementSibling?.textContent ?? '';
+    const whole = head === '' || !/\\w$/.test(head) || !/^[a-z]/i.test(e.textContent);
+    return own.right > cell.right + 1 || !whole;
+  }).map((e) => e.parentElement.textContent);
+  return {numbers, ends};
+}"""
+
+
+class NothingIsCut(OfCapture):
+    PAGES = ("model", "model?g=source", "ops", "ops?v=kernel", "ops?v=launch", "ops?g=phase", "timeline", "timeline?g=op", "timeline?g=kernel",
+             "roofline", "source", "run", "ranks", "memory")  # fmt: skip
+
+    def check(self, page, pages):
+        for width in (1440, 1024):
+            page.set_viewport_size({"width": width, "height": 900})
+            for fragment in pages:
+                with self.subTest(page=fragment, width=width):
+                    self.visit(page, f"#/{fragment}")
+                    page.wait_for_function("() => document.querySelector('main [role=tabpanel]:not([hidden]) td.num') !== null")
+                    page.wait_for_function(f"() => ({CUT})().numbers.length === 0", timeout=20_000)
+                    self.assertEqual(page.evaluate(CUT), {"numbers": [], "ends": []})
+
+    def test_of_a_public_capture(self):
+        self.check(self.page("#/ops"), self.PAGES)
+
+    def test_of_rows_with_more_than_a_million_calls(self):
+        # The synthetic run with a thousand times its calls: what matters is how wide the figures are.
+        path = self.work / "many.db"
+        path.write_bytes(self.database.read_bytes())
+        result = support.run("report", "many.db", cwd=self.work)
+        self.assertEqual(result.code, 0, result)
+        page = self.open("#/ops", url=(self.work / "many.html").as_uri())
+        page.evaluate(
+            """() => { for (const td of document.querySelectorAll('main td.num')) {
+                 const leaf = td.querySelector('.cellbar') ?? td; if (/^[\\d.,]+$/.test(leaf.textContent)) leaf.firstChild.data = '1,234,567'; } }"""
+        )
+        page.keyboard.press("j")  # It draws again, and sees what its figures need.
+        page.wait_for_function(f"() => ({CUT})().numbers.length === 0", timeout=20_000)
+
+
+class GraphOfPax(OfCapture):
+    CAPTURE = PAX
+
+    def test_it_does_not_open_on_parameters(self):
+        page = self.page("#/graph")
+        nodes = page.locator(".gnode")
+        parameters = nodes.filter(has=page.locator("text.i2", has_text=re.compile("^parameter$"))).count()
+        self.assertGreater(nodes.count(), 6)
+        self.assertLessEqual(3 * parameters, nodes.count())
+
+
+if __name__ == "__main__":
+    unittest.main()

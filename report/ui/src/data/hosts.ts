@@ -62,7 +62,7 @@ export function heldWords(windows: HostWindow[]): string {
   return [where, kept < events ? `of ${plural(events, 'call or range', 'calls and ranges')} the longest ${thousands(kept)} are in this file` : ''].filter(Boolean).join('; ');
 }
 
-/** Threads of a process by the time that they spend, each in rows: what nests lies below what it nests in. */
+/** Threads of a process by the time that they spend, each in rows: what lies in a range stands below it. */
 export function threadsOf(all: HostEvent[], process: number, deepest = 6): HostThread[] {
   const by = new Map<number, HostEvent[]>();
   for (const e of all) {
@@ -73,7 +73,7 @@ export function threadsOf(all: HostEvent[], process: number, deepest = 6): HostT
   }
   return [...by].map(([thread, list]) => {
     const levels: HostEvent[][] = [], calls: HostEvent[] = [];
-    const open: number[] = [];
+    const ends: number[] = [];  // Of the last range of each row.
     let ns = 0, covered = -Infinity;
     for (const e of list) {
       ns += Math.max(0, e.end - Math.max(covered, e.start));
@@ -82,9 +82,10 @@ export function threadsOf(all: HostEvent[], process: number, deepest = 6): HostT
         calls.push(e);
         continue;
       }
-      while (open.length > 0 && open[open.length - 1]! <= e.start) open.pop();
-      (levels[Math.min(deepest - 1, open.length)] ??= []).push(e);
-      open.push(e.end);
+      // The first row that is free: below what it lies in, beside what ended before.
+      const free = ends.findIndex((end) => end <= e.start), level = Math.min(deepest - 1, free < 0 ? ends.length : free);
+      (levels[level] ??= []).push(e);
+      ends[level] = Math.max(ends[level] ?? -Infinity, e.end);
     }
     const name = isNaN(thread) ? 'a thread' : `thread ${thread}`;
     return { thread, ns, rows: [

@@ -23,6 +23,7 @@
 #include <memory>
 #include <sstream>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -198,8 +199,12 @@ class GoldenCase {
     }
     if (launch.symbol == "memset") return run_.Config(ActivityKind::kMemset, "Memset");
     if (launch.symbol == "graph") return run_.Config(ActivityKind::kGraph, "graph");
-    return run_.Kernel(launch.symbol, Number(launch.options, "grid", 1),
-                       Number(launch.options, "block", 128));
+    // Launches of one kernel in one size are of one kind, as in every run.
+    const int64_t grid = Number(launch.options, "grid", 1);
+    const int64_t block = Number(launch.options, "block", 128);
+    uint32_t& kernel = kernels_[{launch.symbol, grid, block}];
+    if (kernel == 0) kernel = run_.Kernel(launch.symbol, grid, block);
+    return kernel;
   }
 
   void Add(const Launch& launch) {
@@ -239,6 +244,7 @@ class GoldenCase {
   std::vector<std::vector<model::Thunk>> thunks_;
   std::vector<Launch> launches_;
   std::map<std::string, uint32_t> hints_;
+  std::map<std::tuple<std::string, int64_t, int64_t>, uint32_t> kernels_;
   std::vector<size_t> rows_;
   std::vector<std::string> expected_;
 };

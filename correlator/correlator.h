@@ -50,7 +50,7 @@ struct LoadedModule {
 // that keeps nothing gives the module itself.
 class LentModule {
  public:
-  LentModule() = default;  // None; a Result is made from another one over it.
+  LentModule() = default;          // None; a Result is made from another one over it.
   LentModule(LoadedModule module)  // NOLINT(google-explicit-constructor): what loaders return.
       : module_(std::make_shared<const LoadedModule>(std::move(module))) {}
   LentModule(std::shared_ptr<const LoadedModule> module)  // NOLINT(google-explicit-constructor)

@@ -35,7 +35,7 @@ Result<SourceKind> DetectHead(const std::string& path, std::string_view head) {
   using namespace std::string_view_literals;
   using dumps::FileKind;
   if (head.starts_with("\x0a\xEF\xBF\xBD"sv)) return SourceKind::kXplane;  // Says what is wrong.
-  const bool marked = head.starts_with("\xEF\xBB\xBF"sv);  // As UTF-8.
+  const bool marked = head.starts_with("\xEF\xBB\xBF"sv);                  // As UTF-8.
   const FileKind kind = dumps::KindOfContent(marked ? head.substr(3) : head);
   if (kind == FileKind::kXSpace) return SourceKind::kXplane;
   if (kind == FileKind::kZip) return SourceKind::kNsysJax;

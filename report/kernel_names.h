@@ -1,5 +1,5 @@
-// One name per kernel, in the terminal, in reports and on the page: kernels of one name are told apart
-// by the template arguments in which they differ.
+// One name per kernel, in the terminal, in reports and on the page: kernels of one name are told
+// apart by the template arguments in which they differ.
 //
 // Thread-safety: re-entrant.
 
@@ -18,8 +18,8 @@ struct NamedKernel {
 };
 
 // The names of `kernels`, which are all of a run, in their order: "vectorized_elementwise_kernel
-// <MulFunctor<float>>" where several symbols have the name. Copies of one symbol keep one name. What
-// nothing tells apart keeps its name.
+// <MulFunctor<float>>" where several symbols have the name. Copies of one symbol keep one name.
+// What nothing tells apart keeps its name.
 std::vector<std::string> KernelNames(const std::vector<NamedKernel>& kernels);
 
 // "a, b<c, d>, (e, f)" -> {"a", "b<c, d>", "(e, f)"}.

@@ -50,7 +50,7 @@ struct OpProvenance {
 struct Provenance {
   std::string dump;  // As it was named, or found.
   std::vector<OpProvenance> ops;
-  size_t wanted = 0;                // Ops that were looked for.
+  size_t wanted = 0;               // Ops that were looked for.
   std::vector<std::string> notes;  // What is not told and why, as sentences.
 };
 

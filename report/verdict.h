@@ -3,7 +3,8 @@
 // It says only what the run's data carries, and is the first of these that fits:
 //   no device activity              no verdict; what to do about it
 //   kernels without any module      no verdict, or the largest kernel where nothing is XLA's
-//   no steady step                  of the whole run: the first finding that weighs enough, or matrix
+//   no steady step                  of the whole run: the first finding that weighs enough, or
+//   matrix
 //                                   products that are as they should be; else no verdict
 //   records lost in steady steps    no verdict: idle time and missing data look alike
 //   a finding that weighs enough    its sentence

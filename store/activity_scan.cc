@@ -247,7 +247,8 @@ Status ScanGaps(RunDb& db, const std::function<void(const ScannedGap&)>& row) {
 }
 
 Status ScanGapEvidence(
-    RunDb& db, const std::function<void(int64_t next_activity_id, std::string_view evidence)>& row) {
+    RunDb& db,
+    const std::function<void(int64_t next_activity_id, std::string_view evidence)>& row) {
   return db.ForEach("SELECT next_activity_id, evidence FROM x_gap_evidence",
                     [&](const Statement& s) {
                       row(s.Int64(0), s.Text(1));

@@ -68,7 +68,8 @@ struct ScannedGap {
 // All gaps, in no order. Holds 4 bytes per activity meanwhile.
 Status ScanGaps(RunDb& db, const std::function<void(const ScannedGap&)>& row);
 
-// What the host did in the gap before an activity, in words: `gap.evidence` without the view's joins.
+// What the host did in the gap before an activity, in words: `gap.evidence` without the view's
+// joins.
 Status ScanGapEvidence(
     RunDb& db, const std::function<void(int64_t next_activity_id, std::string_view evidence)>& row);
 

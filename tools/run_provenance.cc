@@ -300,9 +300,9 @@ Result<report::Provenance> ProvenanceIn(store::RunDb& db, const dumps::DumpDir& 
   }
   if (std::all_of(programs.begin(), programs.end(),
                   [](const WantedProgram& program) { return program.fingerprint.empty(); })) {
-    return MakeError(fmt::format("'{}' holds no HLO that '{}' could be compared with", db.path(),
-                                 dir.path),
-                     "attach it first: xlatrace attach RUN --modules DIR");
+    return MakeError(
+        fmt::format("'{}' holds no HLO that '{}' could be compared with", db.path(), dir.path),
+        "attach it first: xlatrace attach RUN --modules DIR");
   }
   report::Provenance out{.dump = dir.path, .wanted = wanted.size()};
   Matcher matcher(db, dumped, go_on);
@@ -324,12 +324,11 @@ Result<report::Provenance> ProvenanceIn(store::RunDb& db, const dumps::DumpDir& 
   }
   if (!any) {
     return MakeError(
-        fmt::format("'{}' is not a dump of this run: of its {} with dumps of passes none is {}",
-                    dir.path,
-                    dumped.size() == 1
-                        ? "one module"
-                        : Thousands(static_cast<int64_t>(dumped.size())) + " modules",
-                    NamesOf(programs)),
+        fmt::format(
+            "'{}' is not a dump of this run: of its {} with dumps of passes none is {}", dir.path,
+            dumped.size() == 1 ? "one module"
+                               : Thousands(static_cast<int64_t>(dumped.size())) + " modules",
+            NamesOf(programs)),
         "modules are compared by content, so the dump has to be of the same program, XLA and "
         "flags; xlatrace modules DIR lists what it holds");
   }
@@ -427,9 +426,10 @@ Result<std::optional<report::Provenance>> FindProvenance(store::RunDb& db,
     }
   }
   if (found && costly.with_time > static_cast<int64_t>(costly.ops.size())) {
-    found->notes.push_back(fmt::format("told of the {} ops that take most, of {}; of another: "
-                                       "xlatrace show OP RUN --modules DIR",
-                                       costly.ops.size(), Thousands(costly.with_time)));
+    found->notes.push_back(
+        fmt::format("told of the {} ops that take most, of {}; of another: "
+                    "xlatrace show OP RUN --modules DIR",
+                    costly.ops.size(), Thousands(costly.with_time)));
   }
   return found;
 }

@@ -33,7 +33,7 @@ struct ShowOptions {
   std::string gpu;
   std::string base;     // Empty: none.
   std::string modules;  // A dump of the passes; empty: none.
-  int width = 0;     // 0: the terminal's.
+  int width = 0;        // 0: the terminal's.
   bool ascii = false;
   bool hlo = false;
   bool sequence = false;

@@ -21,8 +21,7 @@ Result<Derived> Derive(store::RunBuilder& builder) {
 }
 
 model::AnalysisTables AnalyzeWritten(const store::RunBuilder& builder,
-                                     model::AttributionTables& attribution,
-                                     ParsedModules& modules,
+                                     model::AttributionTables& attribution, ParsedModules& modules,
                                      const analysis::KnownParts* known) {
   const model::RunTables& run = builder.tables();
   analysis::AnalysisOptions options;

@@ -25,8 +25,7 @@ Result<Derived> Derive(store::RunBuilder& builder);
 
 // `known`: of a part of a run that was analysed before, else null.
 model::AnalysisTables AnalyzeWritten(const store::RunBuilder& builder,
-                                     model::AttributionTables& attribution,
-                                     ParsedModules& modules,
+                                     model::AttributionTables& attribution, ParsedModules& modules,
                                      const analysis::KnownParts* known = nullptr);
 
 }  // namespace xlatrace::tools

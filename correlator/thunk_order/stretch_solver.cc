@@ -196,8 +196,8 @@ void StretchSolver::KeepPiece(uint32_t device, size_t begin, std::span<const uin
   const auto cases = part.subspan(piece.from, piece.to - piece.from);
   std::vector<Outcome> kept(outcomes.begin() + static_cast<ptrdiff_t>(piece.from),
                             outcomes.begin() + static_cast<ptrdiff_t>(piece.to));
-  const bool found_any = std::any_of(
-      kept.begin(), kept.end(), [](const Outcome& o) { return o.program != kNoProgram; });
+  const bool found_any = std::any_of(kept.begin(), kept.end(),
+                                     [](const Outcome& o) { return o.program != kNoProgram; });
   if (!found_any) return;
   for (Outcome& outcome : kept) outcome.execution = outcome.execution != 0 ? 1 : 0;
   uint32_t stretch = known_.Find(cases, &kept);

@@ -1,10 +1,10 @@
 // One protobuf message as a stream of fields: protozero's reader, plus the place of the field that
 // is being read, for error messages.
 //
-// Reading damaged bytes throws protozero's exceptions: readers catch them once, at the top, and turn
-// them into a Result with DescribeWireError. None leaves this room but from proto/xspace.h. A field
-// with the right number but an unexpected wire type must be skipped, which is why fields are told
-// apart by Key(), number and wire type together.
+// Reading damaged bytes throws protozero's exceptions: readers catch them once, at the top, and
+// turn them into a Result with DescribeWireError. None leaves this room but from proto/xspace.h. A
+// field with the right number but an unexpected wire type must be skipped, which is why fields are
+// told apart by Key(), number and wire type together.
 
 #ifndef XLATRACE_HLO_PROTO_WIRE_H_
 #define XLATRACE_HLO_PROTO_WIRE_H_

@@ -52,9 +52,8 @@ Result<std::vector<XSpaceModule>> ModulesInXSpace(std::string_view xspace) {
   std::vector<XSpaceModule> modules;
   WirePosition position;
   try {
-    Each(xspace, XSpaceKeys::kPlane, position, [&](std::string_view plane) {
-      AddModulesOfPlane(plane, position, modules);
-    });
+    Each(xspace, XSpaceKeys::kPlane, position,
+         [&](std::string_view plane) { AddModulesOfPlane(plane, position, modules); });
   } catch (const protozero::exception& error) {
     return MakeError(DescribeWireError(error, xspace, position));
   }

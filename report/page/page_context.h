@@ -131,10 +131,10 @@ Status WriteHloTables(PageContext& page);  // page_hlo.cc: needs ops, completes 
 Status WriteOpTables(PageContext& page);   // page_ops.cc: last of these
 // Of the ops of `page`, which is this run or the base run (page_shares.cc).
 Status WriteShareTable(PageContext& page, const std::string& name, const std::string& ops);
-Status WriteSourceTables(PageContext& page);  // page_source.cc
-Status WriteBaseTables(PageContext& page);    // page_base.cc
+Status WriteSourceTables(PageContext& page);    // page_source.cc
+Status WriteBaseTables(PageContext& page);      // page_base.cc
 void WriteProvenanceTables(PageContext& page);  // page_provenance.cc: needs ops
-Status LoadFindingsMeta(PageContext& page);   // page_meta.cc
+Status LoadFindingsMeta(PageContext& page);     // page_meta.cc
 nlohmann::ordered_json RunMeta(const RunView& view);
 nlohmann::ordered_json BasisMeta(const RunView& view);
 nlohmann::ordered_json CoverageMeta(const Coverage& coverage);

@@ -440,8 +440,7 @@ class LaunchPass {
     for (const auto* entry : order) named.push_back({entry->second.name, entry->second.symbol});
     const std::vector<std::string> names = KernelNames(named);
     PageTable kernels("kernels", page_.blocks.strings());
-    kernels.Declare(
-        "handle:text name:text symbol:text kind:word ns calls self_ns occurrences");
+    kernels.Declare("handle:text name:text symbol:text kind:word ns calls self_ns occurrences");
     std::map<Key, int64_t> row_of;
     for (const auto* entry : order) {
       const auto& [key, kernel] = *entry;

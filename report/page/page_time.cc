@@ -196,8 +196,8 @@ Result<std::vector<HostWindow>> HostWindows(PageContext& page) {
       for (const StepIndex::Span& span : spans) {
         one.window.start_ns = std::min(one.window.start_ns, span.start_ns);
         one.window.end_ns = std::max(one.window.end_ns, span.end_ns);
-        one.mean_ns += static_cast<double>(span.end_ns - span.start_ns) /
-                       static_cast<double>(spans.size());
+        one.mean_ns +=
+            static_cast<double>(span.end_ns - span.start_ns) / static_cast<double>(spans.size());
       }
       candidates.push_back(one);
     }

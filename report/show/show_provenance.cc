@@ -64,9 +64,9 @@ Status AddProvenance(const ShowOptions& options, Json& sheet) {
                      ErrorCode::kUsage);
   }
   const Json& row = sheet[kind];
-  XLATRACE_ASSIGN(const Provenance provenance,
-                  options.provenance(JsonInt(row, "module_id").value_or(0),
-                                     JsonText(row, "instruction")));
+  XLATRACE_ASSIGN(
+      const Provenance provenance,
+      options.provenance(JsonInt(row, "module_id").value_or(0), JsonText(row, "instruction")));
   Json json = Json::object();
   json["dump"] = provenance.dump;
   if (!provenance.ops.empty()) json.update(OpProvenanceJson(provenance.ops.front()));

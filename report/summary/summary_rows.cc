@@ -26,7 +26,8 @@ constexpr int kMedium = 96;
 
 class RowsMaker {
  public:
-  RowsMaker(const RunView& view, size_t rows, int width) : view_(view), rows_(rows), width_(width) {}
+  RowsMaker(const RunView& view, size_t rows, int width)
+      : view_(view), rows_(rows), width_(width) {}
 
   TextTable Make(By by) {
     switch (by) {

@@ -170,8 +170,7 @@ TEST_F(InstructionHistoryTest, OriginsOfSeveralAreThoseOfEach) {
 
 TEST_F(InstructionHistoryTest, OriginsThatAreStoppedSayFromWhereOn) {
   int reads = 2;  // Dump 4, which is as the last one, and dump 3, before it was renamed.
-  const auto origins =
-      OriginsOf(steps_, {"loop_exponential_fusion"}, [&] { return reads-- > 0; });
+  const auto origins = OriginsOf(steps_, {"loop_exponential_fusion"}, [&] { return reads-- > 0; });
   ASSERT_TRUE(origins);
   EXPECT_TRUE(origins->stopped);
   EXPECT_EQ(steps_[origins->from_step].number, 3);

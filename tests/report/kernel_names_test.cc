@@ -25,8 +25,9 @@ TEST(KernelNames, StayWhereNothingTellsThemApart) {
 }
 
 TEST(KernelNames, LoseScopesAndWhatIsLong) {
-  const std::string nested = "at::native::BinaryFunctor<float, float, float, "
-                             "at::native::binary_internal::MulFunctor<float> >";
+  const std::string nested =
+      "at::native::BinaryFunctor<float, float, float, "
+      "at::native::binary_internal::MulFunctor<float> >";
   EXPECT_EQ(KernelNames({{"e", "void e<4, at::native::CUDAFunctor_add<float> >(int)"},
                          {"e", "void e<4, " + nested + " >(int)"}}),
             (Names{"e<CUDAFunctor_add<float>>", "e<MulFunctor<float>>"}));

@@ -105,9 +105,8 @@ TEST_F(RunProvenanceTest, TellsOfAnInstructionWhateverTheNumberOfItsModule) {
   const auto told = Read(db, "neg.7", Always);
   ASSERT_TRUE(told) << told.error().message;
   ASSERT_EQ(told->ops.size(), 1u);
-  EXPECT_THAT(Sentences(told->ops[0]),
-              ElementsAre("before_optimizations: old.7 is there",
-                          "rename, dump 2: old.7 was renamed neg.7"));
+  EXPECT_THAT(Sentences(told->ops[0]), ElementsAre("before_optimizations: old.7 is there",
+                                                   "rename, dump 2: old.7 was renamed neg.7"));
   EXPECT_THAT(told->notes, IsEmpty());
 }
 

@@ -176,8 +176,7 @@ std::vector<uint32_t> TripCounter::TokensOf(size_t a, uint32_t program) const {
 
 bool TripCounter::IsMarker(size_t a, uint32_t program, const std::set<uint32_t>& markers) const {
   const std::vector<uint32_t> tokens = TokensOf(a, program);
-  return std::all_of(tokens.begin(), tokens.end(),
-                     [&](uint32_t t) { return markers.contains(t); });
+  return std::all_of(tokens.begin(), tokens.end(), [&](uint32_t t) { return markers.contains(t); });
 }
 
 std::vector<size_t> TripCounter::SeeMarkers(const Stretch& stretch,

@@ -33,8 +33,8 @@ struct WindowToken {
 
 struct WindowChoice {
   static constexpr uint32_t kOutside = UINT32_MAX;
-  uint32_t token = kOutside;       // Index among the window's tokens.
-  uint32_t last_token = kOutside;  // Of a graph-level row: the last one it covers.
+  uint32_t token = kOutside;         // Index among the window's tokens.
+  uint32_t last_token = kOutside;    // Of a graph-level row: the last one it covers.
   Doubt doubt = Doubt::kAnotherWay;  // kNone where no other choice is possible.
 
   bool IsOnly() const { return doubt == Doubt::kNone; }

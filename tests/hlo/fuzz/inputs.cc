@@ -117,7 +117,8 @@ void UseLine(std::string_view text) {
   }
   RepairedHloLine(text);
   std::string renumbered;
-  AppendWithFrames(text, [](int64_t) { return 1u; }, &renumbered);
+  AppendWithFrames(
+      text, [](int64_t) { return 1u; }, &renumbered);
 }
 
 void UseTextProto(const std::shared_ptr<const std::string>& text) {

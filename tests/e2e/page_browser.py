@@ -329,6 +329,13 @@ class Navigation(Browser):
         self.assertEqual(result.code, 0, str(result))
         url = (after / "run.html").as_uri()
         page = self.open(url=url)
+        # Under the step lies the base's, at the same scale.
+        idle, steps = self.db.execute(
+            "SELECT sum(wall_ns), count(*) FROM step_part JOIN step s USING (device_id, step)"
+            " WHERE s.steady AND part = 'idle'"
+        ).fetchone()
+        said = page.locator('[data-testid="base-idle"] title').text_content()
+        self.assertAlmostEqual(float(re.search(r"([\d.]+) ms", said)[1]), idle / steps / 1e6, delta=0.006 * idle / steps / 1e6)
         page.keyboard.press("0")
         page.wait_for_selector('[data-testid="page-compare"]')
         expect(page.get_by_test_id("compare-verdict")).to_have_text(re.compile("^Step "))

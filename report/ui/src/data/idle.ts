@@ -7,10 +7,10 @@ export interface Cause { cause: string; ns: number; count: number; longest: numb
 export interface Idle { ns: number; shorter: number; inGaps: number; count: number; causes: Cause[] }
 
 type Of = Pick<Report, 'steps' | 'stepParts' | 'gapSums'> & { meta: { basis: { steady: boolean } } };
-const steadyOf = (report: Of): Set<string> => new Set(report.steps.filter((s) => s.steady).map((s) => `${s.step}/${s.device}`));
+const steadyOf = (report: Pick<Of, 'steps'>): Set<string> => new Set(report.steps.filter((s) => s.steady).map((s) => `${s.step}/${s.device}`));
 
 /** Wall time of the parts of a steady step, summed over the basis. */
-export function partSums(report: Of): { part: Part; ns: number }[] {
+export function partSums(report: Pick<Of, 'steps' | 'stepParts'>): { part: Part; ns: number }[] {
   const steady = steadyOf(report);
   const sums = new Map<string, number>();
   for (const p of report.stepParts) {

@@ -4,7 +4,7 @@ import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import { CellBar, Command, Handle, Letter, Link, Linked, Mid, Phase, SourceChip, Words, scopeText, useWidth } from '../components/bits';
 import { FindingEvidence } from '../components/inspector';
-import { BaseVerdict } from '../components/base';
+import { baseDivisor, BaseVerdict, comparable } from '../components/base';
 import { CopyMenu } from '../components/table';
 import { causesOfFinding, partSums } from '../data/idle';
 import { useCtx } from '../ctx';
@@ -34,27 +34,36 @@ function StepBar({ report, bars }: { report: Report; bars: Bar[] }): VNode | nul
   // The headline speaks of all copies of an unrolled instruction, and so does the bar.
   const copies = named >= 0 ? report.copiesOf(named) : [];
   const namedNs = copies.reduce((a, o) => a + report.ops.ns[o]!, 0);
-  const scale = width / total;
+  // The base's step lies below, part by part, at the same scale.
+  const { base } = report.meta;
+  const then = base && comparable(report)
+    ? partSums({ steps: report.baseSteps, stepParts: report.baseStepParts }).map((b) => ({ ...b, ns: (b.ns / baseDivisor(report)) * d }))
+    : [];
+  const before = then.reduce((a, b) => a + b.ns, 0);
+  const scale = width / Math.max(total, before);
   const best = findings.find((f) => f.saves_high_ns_per_step !== null && f.saves_high_ns_per_step > 0);
   const saved = best ? Math.min(total / d, best.saves_high_ns_per_step!) : 0;
   const tick = niceStep(total / d / 1e6, width / 150);
   const ticks: number[] = [];
   for (let t = 0; t <= total / d / 1e6 + tick * 1e-6; t += tick) ticks.push(t);
-  let x = 0;
-  const boxes = bars.map((b) => {
-    const at = x;
-    x += b.ns * scale;
-    return { ...b, x: at, w: Math.max(0.8, b.ns * scale - 1), hue: PART_HUE[b.part] };
-  });
+  const boxesOf = (list: Bar[]) => {
+    let x = 0;
+    return list.map((b) => {
+      const at = x;
+      x += b.ns * scale;
+      return { ...b, x: at, w: Math.max(0.8, b.ns * scale - 1), hue: PART_HUE[b.part] };
+    });
+  };
   const namedHue: Hue | undefined = named >= 0 ? report.ops.hue[named] : undefined;
   const label = (w: number, text: string): boolean => w > text.length * 6.3 + 12;
   const text = `One step of ${ms(total / d)} ms: ${bars.map((b) => `${PART_WORDS[b.part]} ${ms(b.ns / d)}`).join(', ')} ms`;
   let labelEnd = -1;
+  const tall = best ? 101 : 71;
   return (
     <figure class="stepbar">
       <div ref={ref}>
-        <svg width={width} height={best ? 101 : 66} viewBox={`0 0 ${width} ${best ? 101 : 66}`} role="img" aria-label={text}>
-          {boxes.map((b) => {
+        <svg width={width} height={tall} viewBox={`0 0 ${width} ${tall}`} role="img" aria-label={text}>
+          {boxesOf(bars).map((b) => {
             const show = b.w > 60 && b.x > labelEnd;
             if (show) labelEnd = b.x + PART_WORDS[b.part].length * 6.2 + 8;
             const nameIt = namedHue === b.hue && named >= 0;
@@ -78,13 +87,14 @@ function StepBar({ report, bars }: { report: Report; bars: Bar[] }): VNode | nul
               </g>
             );
           })}
+          {boxesOf(then).map((b) => <rect class={`f p-${b.hue}`} x={b.x} y="46" width={b.w} height="5" data-testid={`base-${b.part}`}><title>{`base, ${PART_WORDS[b.part]}: ${ms(b.ns / d)} ms`}</title></rect>)}
           {best && (() => {
             const w = ((total / d - saved) * d) * scale;
             return (
               <g>
                 <text class="d" x="0" y="60">after {best.handle}, at best</text>
                 <rect x=".5" y="66.5" width={Math.max(0, w)} height="12" fill="none" stroke="var(--line-2)" stroke-dasharray="3 2" />
-                <rect x={w} y="66" width={Math.max(0, width - w)} height="13" fill="url(#sav)" opacity=".6" />
+                <rect x={w} y="66" width={Math.max(0, total * scale - w)} height="13" fill="url(#sav)" opacity=".6" />
                 {w > 60 && <text class="i2 b" x="7" y="76.5">{ms(total / d - saved)} ms</text>}
                 {width - w > 150
                   ? <text class="i2 e halo" x={width - 5} y="76.5">{atMost(best) && 'at most '}{ms(saved)} ms less</text>
@@ -94,7 +104,7 @@ function StepBar({ report, bars }: { report: Report; bars: Bar[] }): VNode | nul
           })()}
           {ticks.map((t, i) => {
             const px = (t * 1e6 * d) * scale;
-            const y = best ? 84 : 48;
+            const y = best ? 84 : before > 0 ? 53 : 48;
             return <g><path class="ax" d={`M${Math.min(width - 0.5, px + 0.5)} ${y}v4`} /><text class={`d ${i === 0 ? '' : px > width - 20 ? 'e' : 'm'}`} x={px} y={y + 14}>{t === 0 ? '0 ms' : Number(t.toPrecision(6))}</text></g>;
           })}
         </svg>

@@ -2,7 +2,6 @@
 """Words and names beside figures: what a share is one of, which sum a folded row's figure is, what is cut
 and with which sums, whole numbers and names that keep both ends. Run by test_page_words.py."""
 
-import os
 import re
 import unittest
 
@@ -20,11 +19,9 @@ class OfCapture(Browser):
 
     @classmethod
     def setUpClass(cls):
-        data = os.environ.get("XLATRACE_SHARED_DATA")
-        if not data or not os.path.exists(os.path.join(data, cls.CAPTURE)):
-            raise unittest.SkipTest("XLATRACE_SHARED_DATA is not set")
+        capture = support.require_data(cls.CAPTURE)
         super().setUpClass()
-        for arguments in (("import", os.path.join(data, cls.CAPTURE), "-o", "of.db"), ("report", "of.db")):
+        for arguments in (("import", capture, "-o", "of.db"), ("report", "of.db")):
             result = support.run(*arguments, cwd=cls.work)
             assert result.code == 0, result
         cls.capture_url = (cls.work / "of.html").as_uri()

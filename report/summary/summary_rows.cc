@@ -126,9 +126,7 @@ class RowsMaker {
     int64_t ns = 0;
     std::string cum;
     int64_t calls = 0;
-    std::string average, peak, bound, kind, path;
-    std::string_view phase;
-    std::string source, scope;
+    std::string average, peak, bound, kind, path, phase, source, scope;
   };
 
   std::vector<std::string> OpRow(const OpColumns& has, OpCells cells) const {
@@ -140,7 +138,7 @@ class RowsMaker {
     if (has.rated) row.push_back(std::move(cells.peak));
     if (has.medium) row.push_back(std::move(has.rated ? cells.bound : cells.kind));
     if (has.replayed) row.push_back(std::move(cells.path));
-    row.emplace_back(cells.phase);
+    row.push_back(std::move(cells.phase));
     if (has.wide) row.push_back(std::move(cells.source));
     row.push_back(std::move(cells.scope));
     return row;

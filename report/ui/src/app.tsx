@@ -329,7 +329,7 @@ export function App({ report }: { report: Report }): VNode {
       const now = getState();
       const table = primaryTable();
       const done = (): void => e.preventDefault();
-      const page = /^[0-9]$/.test(e.key) ? pagesOf(report)[(Number(e.key) + 9) % 10] : undefined;
+      const page = /^[0-9]$/.test(e.key) && !(e.key === '0' && now.page === 'timeline') ? pagesOf(report)[(Number(e.key) + 9) % 10] : undefined;
       if (page) {
         go({ page: page[0] });
         return done();

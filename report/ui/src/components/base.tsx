@@ -107,6 +107,9 @@ export const baseDivisor = (report: Report): number => {
   return b && b.steady && b.step_devices > 0 ? b.step_devices : 1;
 };
 
+/** Differences of ops and their sums: where any op of the base is one of these. */
+export const matched = (report: Report): boolean => comparable(report) && baseOps(report).has.includes(1);
+
 /** Figures per step and totals of a recording are not to be subtracted. */
 export const comparable = (report: Report): boolean => report.meta.base !== null && report.meta.base.basis.steady === report.meta.basis.steady;
 

@@ -3,7 +3,7 @@
 import type { VNode } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
 import { Icicle } from '../charts/icicle';
-import { baseDivisor, comparable, Delta, TotalsNote } from '../components/base';
+import { baseDivisor, Delta, matched, TotalsNote } from '../components/base';
 import { Letter, Link, PhaseStack, Seg, sourceFiles } from '../components/bits';
 import { type Column, CopyMenu, DataTable, type Line, type TableProps } from '../components/table';
 import { useCtx } from '../ctx';
@@ -54,7 +54,7 @@ export function ModelPage(): VNode {
     return id === 'waste' ? n.waste : id === 'calls' ? n.calls : id === 'peak' ? peak(n) || 0 : id === 'ratio' ? n.phases[3]! / (n.phases[0]! || Infinity) : n.ns;
   };
   const openByDefault = (n: Node, depth: number): boolean => !n.leaf && !n.children.every((c) => c.leaf) && depth < (by === 'stack' ? 12 : 5) && n.ns > root.ns * 0.02;
-  const then = useMemo(() => (comparable(report) && !view.filtered && (by === 'scope' || by === 'source') ? baseTree(report, by) : null), [report, view, by]);
+  const then = useMemo(() => (matched(report) && !view.filtered && (by === 'scope' || by === 'source') ? baseTree(report, by) : null), [report, view, by]);
   const lines: Line<Row>[] = [];
   const walk = (n: Node, depth: number, id: string): void => {
     const turn = sort.startsWith('-') ? -1 : 1;
@@ -132,7 +132,7 @@ export function ModelPage(): VNode {
     }] : []),
     { id: 'bar', label: '', width: 68, from: 760, cell: (r) => <PhaseStack max={max} base={then ? (then.get(baseKey(r.node)) ?? 0) * d : undefined} parts={PHASES.map((p, i) => ({ hue: p, ns: r.node.phases[i]! }))} /> },
     { id: 'pct', label: '%', num: true, width: 46, as: `% ${wholeOf(view)}`, title: `% ${wholeOf(view)}`, raw: (r) => (100 * r.node.ns) / root.ns, show: (v) => percent(v, 100), cell: (r) => percent(r.node.ns, root.ns) },
-    { id: 'ratio', label: 'bwd/fwd', num: true, width: 64, from: 760, sort: () => 0, raw: (r) => (r.node.phases[0]! > 0 ? r.node.phases[3]! / r.node.phases[0]! : null), show: significant, cell: (r) => ratio(r.node.phases[3]!, r.node.phases[0]!) },
+    { id: 'ratio', label: 'bwd/fwd', title: 'of device time; the Verdict has wall time, with recompute', num: true, width: 64, from: 760, sort: () => 0, raw: (r) => (r.node.phases[0]! > 0 ? r.node.phases[3]! / r.node.phases[0]! : null), show: significant, cell: (r) => ratio(r.node.phases[3]!, r.node.phases[0]!) },
     { id: 'calls', label: 'calls', num: true, width: 52, from: 900, sort: () => 0, as: report.perStep === 'ms' ? 'calls' : 'calls/step', raw: (r) => (r.node.calls > 0 ? r.node.calls / d : null), show: count, cell: (r) => (r.node.calls > 0 ? count(r.node.calls / d) : '') },
     { id: 'waste', label: 'waste', num: true, width: 54, from: 560, sort: () => 0, as: `waste, ${report.perStep}`, raw: (r) => (r.node.wasteOf > 0 ? r.node.waste / d / 1e6 : null), show: significant, cell: (r) => (r.node.wasteOf > 0 ? (r.node.waste > 0 ? ms(r.node.waste / d) : <span class="dim">·</span>) : '') },
     { id: 'peak', label: '% peak', num: true, width: 62, from: 740, sort: () => 0, raw: (r) => (isNaN(peak(r.node)) ? null : peak(r.node)), show: peakPercent, cell: (r) => (isNaN(peak(r.node)) ? '' : peakPercent(peak(r.node))) },

@@ -2,7 +2,7 @@
 
 import type { VNode } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
-import { baseDivisor, baseOps, comparable, Delta } from '../components/base';
+import { baseDivisor, baseOps, Delta, matched } from '../components/base';
 import { Handle, Letter, Meter, Mid, Missing, useWidth } from '../components/bits';
 import { type Column, CopyMenu, DataTable, type Line, opEntity, sorted, type TableProps } from '../components/table';
 import { useCtx } from '../ctx';
@@ -187,7 +187,7 @@ export function OccupancyPage(): VNode {
     );
   }
   // Figures of the base stand beside those of the whole run only, and of this device.
-  const then = comparable(report) && !view.filtered ? new Map(rows.map((r) => [r.key, baseOf(report, r)])) : null;
+  const then = matched(report) && !view.filtered ? new Map(rows.map((r) => [r.key, baseOf(report, r)])) : null;
   const was = (r: Row): { ns: number; pct: number } => then!.get(r.key)!;
   const columns: Column<Row>[] = [
     { id: 'phase', label: '', width: 28, cell: (r) => <Letter hue={r.hue} /> },

@@ -187,7 +187,7 @@ export function RooflinePage(): VNode {
     ...(base ? [{ id: 'delta', label: 'Δ ms', num: true, width: 62, from: 520, raw: (p: Dot) => (p.ns / d - then(p)) / 1e6, show: (v: number) => signed(v), sort: (p: Dot) => Math.abs(p.ns / d - then(p)), cell: (p: Dot) => <Delta now={p.ns / d} then={then(p)} /> }] : []),
     { id: 'waste', label: 'waste', num: true, width: 70, sort: (p) => p.waste, as: `waste, ${report.perStep}`, raw: (p) => p.waste / d / 1e6, show: significant, cell: (p) => <b>{ms(p.waste / d)}</b> },
     { id: 'bound', label: 'of bound', num: true, width: 66, sort: (p) => p.pct, as: '% of bound', raw: (p) => p.pct, show: peakPercent, cell: (p) => `${peakPercent(p.pct)}%` },
-    { id: 'by', label: 'by', width: 74, from: 480, cls: 'ink2', sort: (p) => p.bound, raw: (p) => p.bound, cell: (p) => p.bound },
+    { id: 'by', label: 'roof', width: 74, from: 480, cls: 'ink2', sort: (p) => p.bound, raw: (p) => p.bound, cell: (p) => p.bound },
   ];
   const rows = sorted(found.dots, columns, sort);
   const lines: Line<Dot>[] = rows.map((p) => ({ key: ops.handle[p.op] || String(p.op), row: p, ns: Math.round(p.ns), testid: `op-${ops.handle[p.op]}`, entity: { type: 'op', row: p.op } }));

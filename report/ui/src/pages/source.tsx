@@ -90,7 +90,7 @@ export function SourcePage(): VNode {
   }, [opened?.[0], line, text]);
   if (view.total === 0) return <NothingMatches />;
   if (list.length === 0) {
-    return <Missing title="No source lines" why="The HLO of this run carries no source file and line. JAX writes them by default; TensorFlow and stripped modules do not." command="xlatrace import TRACE --modules DUMP_DIR -o run.db" />;
+    return <Missing title="No source lines" why={report.modules.length > 0 ? 'The HLO of this run carries no source lines. JAX writes them by default; TensorFlow and stripped modules do not.' : 'The run holds no HLO module, so no kernel has a line.'} />;
   }
   const [path, file] = opened!;
   const parts = text?.get(path);
@@ -120,7 +120,7 @@ export function SourcePage(): VNode {
     );
   };
   const topOps = (s: Sum, most2 = 4): VNode => (
-    <span class="tops">{[...s.ops].sort((a, b) => b[1] - a[1]).slice(0, most2).map(([o, ns]) => <span><Letter hue={ops.hue[o]!} /><span class="el">{ops.handle[o]} <Mid text={ops.name[o] || 'no instruction'} /></span><b>{ms(ns / d)}</b><PartTag part={ns / view.opNs[o]!} /></span>)}{s.ops.size > most2 && <span class="dim">{s.ops.size - most2} more, {ms([...s.ops.values()].sort((a, b) => b - a).slice(most2).reduce((a, ns) => a + ns, 0) / d)}</span>}</span>
+    <span class="tops">{[...s.ops].sort((a, b) => b[1] - a[1]).slice(0, most2).map(([o, ns]) => <span><Letter hue={ops.hue[o]!} /><span class="nmrow">{ops.handle[o]} <Mid text={ops.name[o] || 'no instruction'} /></span><b>{ms(ns / d)}</b><PartTag part={ns / view.opNs[o]!} /></span>)}{s.ops.size > most2 && <span class="dim">{s.ops.size - most2} more, {ms([...s.ops.values()].sort((a, b) => b - a).slice(most2).reduce((a, ns) => a + ns, 0) / d)}</span>}</span>
   );
   const body: VNode[] = [];
   if (parts) {

@@ -524,7 +524,7 @@ function Canvas({ report, view, tl: whole, steps }: { report: Report; view: View
             : <>No gap over 1 µs here.</>}
           {path && <PathNote path={path.get(tl.devices[0]!)} name={tl.names[tl.devices[0]!]!} range={sumRange} />}
           {info.how === 'steps' && <> All {thousands(info.in_run)} launches are in every table; the timeline holds {thousands(info.in_page)}: steps {info.steps.slice(0, 12).join(', ')}{info.steps.length > 12 && '…'}.</>}
-          {report.meta.base && <> {report.meta.base.basis.steady && `Steps of the base take ${duration(report.meta.base.basis.mean_ns)} on average (dashed). `}Its launches are not in this file; the table below compares whole steps with its mean.</>}
+          {report.meta.base?.basis.steady && ` Steps of the base take ${duration(report.meta.base.basis.mean_ns)} on average (dashed); its launches are not in this file, so whole steps are compared with its mean.`}
           {tl.hiddenDevices > 0 && <> {plural(tl.hiddenDevices, 'more device')} not drawn: choose with <code>dev:</code> in the filter.</>}
           {tl.cuts.length > 0 && <span data-testid="timeline-cuts"> Not drawn: {tl.cuts.join('; ')}.</span>}
           {hostsOn && !pair && heldWords(windows) !== '' && <span data-testid="timeline-hosts"> Host threads: {heldWords(windows)}.</span>}

@@ -111,7 +111,7 @@ function StepBar({ report, bars }: { report: Report; bars: Bar[] }): VNode | nul
       </div>
       <div class="legend">
         {bars.map((b) => <span class="ph sm" data-ns={b.ns}><span class={`ltr p-${PART_HUE[b.part]}`} aria-hidden="true">{LETTER[PART_HUE[b.part]]}</span>{PART_WORDS[b.part]} <span class="dim">{ms(b.ns / d)}</span></span>)}
-        <span class="dim sm">= {ms(total / d)} ms</span>
+        <span class="dim sm">= {ms(total / d)} ms{before > 0 && '; below, thin: the base'}</span>
       </div>
     </figure>
   );

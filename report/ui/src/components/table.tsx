@@ -281,8 +281,8 @@ export function DataTable<T>(given: TableProps<T>): VNode {
       const cells = tr.children;
       // What leads a sum spans several columns: counted from the right all rows are alike.
       for (let k = 1; k <= Math.min(cells.length, columns.length); ++k) {
-        const c = columns[columns.length - k]!, td = cells[cells.length - k]!;
-        if (!c.num || c.width === undefined || c.width > MOST_GROWN || td.scrollWidth <= td.clientWidth) continue;
+        const c = columns[columns.length - k]!, td = cells[cells.length - k] as HTMLTableCellElement;
+        if (!c.num || td.colSpan > 1 || c.width === undefined || c.width > MOST_GROWN || td.scrollWidth <= td.clientWidth) continue;
         need[c.id] = Math.max(need[c.id] ?? 0, c.width + td.scrollWidth - td.clientWidth + 1);
       }
     }

@@ -127,7 +127,7 @@ export function ModelPage(): VNode {
     ...shownPhases.map(phaseColumn),
     { id: 'total', label: 'total', num: true, width: 62, sort: () => 0, as: `total, ${report.perStep}`, raw: (r) => r.node.ns / d / 1e6, show: significant, exact: ['device_ns', (r) => Math.round(r.node.ns)], cell: (r) => <b>{ms(r.node.ns / d)}</b>, title: report.perStep },
     ...(then ? [{
-      id: 'delta', label: 'Δ ms', num: true, width: 62, raw: (r: Row) => (r.node.ns / d - (then.get(baseKey(r.node)) ?? 0)) / 1e6, show: (v: number) => signed(v),
+      id: 'delta', label: 'Δ ms', num: true, width: 72, raw: (r: Row) => (r.node.ns / d - (then.get(baseKey(r.node)) ?? 0)) / 1e6, show: (v: number) => signed(v),
       cell: (r: Row) => <Delta now={r.node.ns / d} then={then.get(baseKey(r.node)) ?? 0} />,
     }] : []),
     { id: 'bar', label: '', width: 68, from: 760, cell: (r) => <PhaseStack max={max} base={then ? (then.get(baseKey(r.node)) ?? 0) * d : undefined} parts={PHASES.map((p, i) => ({ hue: p, ns: r.node.phases[i]! }))} /> },

@@ -48,7 +48,7 @@ function opColumns(report: Report, view: View, most: number, by: Grouping): (Col
   if (base) {
     columns.push(
       { id: 'base', label: 'base', num: true, width: 62, sort: baseNs, raw: (r) => baseNs(r) / 1e6, show: significant, as: 'base ms', cell: (r) => (r.ops.some((o) => base.has[o]) ? ms(baseNs(r)) : <span class="tag">new</span>), title: 'the same op in the base run, ms' },
-      { id: 'delta', label: 'Δ ms', num: true, width: 66, sort: (r) => Math.abs(r.ns / divisor - baseNs(r)), raw: (r) => (r.ns / divisor - baseNs(r)) / 1e6, show: (v) => signed(v), cell: (r) => <Delta now={r.ns / divisor} then={baseNs(r)} />, title: 'change against the base run' });
+      { id: 'delta', label: 'Δ ms', num: true, width: 72, sort: (r) => Math.abs(r.ns / divisor - baseNs(r)), raw: (r) => (r.ns / divisor - baseNs(r)) / 1e6, show: (v) => signed(v), cell: (r) => <Delta now={r.ns / divisor} then={baseNs(r)} />, title: 'change against the base run' });
   }
   columns.push(
     { id: 'waste', label: 'waste', num: true, width: 58, from: 900, sort: (r) => r.waste, as: `waste, ${report.perStep}`, raw: (r) => nan0(inMs(r.waste)), show: significant, exact: ['wasted_ns', (r) => nan0(Math.round(r.waste))], cell: (r) => nan(r.waste, (v) => ms(v / divisor)), title: 'wasted: time × (1 − max(FLOP utilisation, bandwidth utilisation))' },

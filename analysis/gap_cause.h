@@ -11,8 +11,8 @@
 //    stand ready before they run, if that comes before the thread waits again. Where none does, the
 //    host is slower than the device, and waiting is not to blame. A wait needs no call that shows
 //    it: a value (64 KiB at most) was copied to the host, and what follows was called after it;
-// 5. the activity before or after is a copy from or to the host, and may have held the host:
-// `copy`.
+// 5. the activity before or after is a copy from or to the host, and may have held the host, then
+//    `copy`.
 //    Not one that the host came to in the second half of the gap (it is late itself), nor one to
 //    the device whose call had returned before the copy ended;
 // 6. launch calls cover most of it, or it is short and inside one execution: `launch_bound`;

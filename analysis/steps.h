@@ -12,9 +12,9 @@
 //    a separately compiled update), a step lasts until that module has run. Where several modules
 //    are as heavy (ModuleFacts::beside_others) and one trains, they are a step if they run in turn;
 //    else there is none: each is told beside the others.
-// 3. Counted by ops (analysis/op_steps.h) where a framework runs a fifth of the device's work and
-// more
-//    outside of XLA, and its ops recur.
+// 3. Counted by ops (analysis/op_steps.h) where a framework runs at least a fifth of the device's
+//    work outside of XLA,
+//    and its ops recur.
 // A step of a device lasts from the start of its first main execution to that of the next step; the
 // last one to the end of its last activity.
 //

@@ -1,4 +1,4 @@
-// The subcommands of `xlatrace`, one file pair each. Every Add function declares its options on
+// The subcommands of `xlatrace`, a `*_command.cc` each. Every Add function declares its options on
 // the command line and sets `selected` to what runs when the user chose it.
 //
 // A command returns the exit status or an Error (whose code is then the exit status).

@@ -128,6 +128,15 @@ class Controls(Browser):
         page.wait_for_selector('[data-testid="page-graph"]')
         self.assertIn(f"sel={row}~", page.url)
 
+    def test_0_shows_all_of_the_timeline_and_stays_there(self):
+        page = self.open("#/timeline")
+        page.get_by_test_id("timeline-selection").wait_for()
+        page.keyboard.press("w")
+        page.wait_for_function("() => /[?&]t=/.test(location.hash)")
+        page.keyboard.press("0")
+        page.wait_for_function("() => !/[?&]t=/.test(location.hash)")
+        self.assertIn("#/timeline", page.url)
+
     def visible(self, page):
         return [int(n) for n in re.search(r"[?&]t=(-?\d+)(?:,|%2C)(-?\d+)", page.url).groups()]
 

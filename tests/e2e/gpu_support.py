@@ -189,6 +189,12 @@ class GpuTestCase(support.TestCase):
 
         self.wait_until(f"{count} rows of type {kind} in {folder}", there)
 
+    def wait_until_recording(self, process, word=b"go\n", folder=None):
+        """Until the program has said its word and its file is there, which a thread of ours makes in
+        its own time: who comes then finds a recording that is at work."""
+        self.assertEqual(process.stdout.readline(), word)
+        self.wait_for_rows(1, FACTS, folder)
+
     def wait_for_flushes(self, folder, count):
         """Until so much of what the process did cannot be lost any more."""
         seen = {0}

@@ -12,8 +12,9 @@ import sqlite3
 import tempfile
 import unittest
 
-from playwright.sync_api import expect, sync_playwright
+from playwright.sync_api import Locator, expect, sync_playwright
 
+import browser_quiet
 import support
 import test_page_data
 
@@ -23,6 +24,7 @@ PATIENCE_MS = support.HANG_S * 1000
 # with XLATRACE_TEST_BROWSER_SLOWER=15 on an idle machine, too.
 SLOWER = int(os.environ.get("XLATRACE_TEST_BROWSER_SLOWER", "0"))
 expect.set_options(timeout=PATIENCE_MS)
+browser_quiet.watch_locators(Locator)
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 READY = '[data-testid="app"][data-ready="1"]'
 PAGES = "verdict model ops timeline roofline graph occupancy source run".split()
@@ -73,6 +75,7 @@ class Browser(unittest.TestCase):
         """A page in a context of its own; what it complains about fails the test."""
         context = self.new_context(viewport={"width": 1440, "height": 900}, **options)
         page = context.new_page()
+        browser_quiet.watch(page)
         if SLOWER:
             context.new_cdp_session(page).send("Emulation.setCPUThrottlingRate", {"rate": SLOWER})
         self.requests, self.problems = [], []
@@ -88,6 +91,7 @@ class Browser(unittest.TestCase):
         )
         page.goto((url or self.url) + fragment)
         page.wait_for_selector(READY)
+        browser_quiet.quiet(page)
         self.addCleanup(lambda: self.assertEqual(self.problems, []))
         return page
 
@@ -485,7 +489,7 @@ class TwoSteps(Browser):
         table = page.get_by_test_id("timeline-difference")
         table.wait_for()
         page.wait_for_url(re.compile(r"al=\d+(?:,|%2C)\d+"))
-        first, second = (int(n) for n in re.search(r"al=(\d+)(?:,|%2C)(\d+)", page.url).groups())
+        first, second = (int(n) for n in re.search(r"al=(\d+)(?:,|%2C)(\d+)", browser_quiet.address(page)).groups())
         slowest = self.sql(
             "SELECT step FROM step WHERE steady ORDER BY end_ns - start_ns DESC, step DESC LIMIT 1"
         )

@@ -9,6 +9,7 @@ import shutil
 import sqlite3
 import unittest
 
+import browser_quiet
 import page_browser
 import page_reader
 from page_browser import PAGES, Browser
@@ -34,7 +35,7 @@ class Controls(Browser):
             self.assertLessEqual(box["x"] + box["width"], 1440)
         for chip in page.get_by_test_id("filter-chip").all()[:1]:
             chip.click()
-        self.assertNotIn("src:", page.url)
+        self.assertNotIn("src:", browser_quiet.address(page))
 
     def test_a_word_that_matches_nothing_is_answered_with_what_exists(self):
         page = self.open("#/ops?f=kind:nonsense")
@@ -116,7 +117,7 @@ class Controls(Browser):
                 page.locator("body").click(position={"x": 3, "y": 300})
                 page.keyboard.press(key)
                 page.wait_for_selector(f'[data-testid="page-{to}"]')
-                self.assertIn("sel=o2", page.url, f"{key} on {name}")
+                self.assertIn("sel=o2", browser_quiet.address(page), f"{key} on {name}")
                 page.evaluate("(h) => { location.hash = h; }", f"#/{name}?sel=o2")
                 page.wait_for_selector(f'[data-testid="page-{name}"]')
 
@@ -126,7 +127,7 @@ class Controls(Browser):
         row = page.locator("tr.cur").get_attribute("data-key")
         page.keyboard.press("o")
         page.wait_for_selector('[data-testid="page-graph"]')
-        self.assertIn(f"sel={row}~", page.url)
+        self.assertIn(f"sel={row}~", browser_quiet.address(page))
 
     def test_0_shows_all_of_the_timeline_and_stays_there(self):
         page = self.open("#/timeline")
@@ -135,10 +136,10 @@ class Controls(Browser):
         page.wait_for_function("() => /[?&]t=/.test(location.hash)")
         page.keyboard.press("0")
         page.wait_for_function("() => !/[?&]t=/.test(location.hash)")
-        self.assertIn("#/timeline", page.url)
+        self.assertIn("#/timeline", browser_quiet.address(page))
 
     def visible(self, page):
-        return [int(n) for n in re.search(r"[?&]t=(-?\d+)(?:,|%2C)(-?\d+)", page.url).groups()]
+        return [int(n) for n in re.search(r"[?&]t=(-?\d+)(?:,|%2C)(-?\d+)", browser_quiet.address(page)).groups()]
 
     def test_timeline_from_a_drawer_zooms_to_the_op(self):
         page = self.open("#/ops?sel=o1")
@@ -200,15 +201,6 @@ class Controls(Browser):
         head.click()
         self.assertEqual(page.locator("th[aria-sort]").first.inner_text().strip(" ▲▼"), "module")
 
-    def settled(self, page, what):
-        """What an expression says once it says the same for a while: what is still being read is not measured."""
-        same, last = 0, None
-        while same < 4:
-            page.wait_for_timeout(50)
-            now = page.evaluate(what)
-            same, last = (same + 1 if now == last else 0), now
-        return last
-
     def test_the_drawer_moves_nothing(self):
         page = self.open()
         for name in PAGES:
@@ -216,10 +208,10 @@ class Controls(Browser):
             page.wait_for_selector(f'[data-testid="page-{name}"]')
             where = """() => [...document.querySelectorAll('main h1, main h2, main table, main svg, main canvas')]
               .map((e) => e.getBoundingClientRect()).map((r) => [r.x, r.width].map(Math.round))"""
-            before = self.settled(page, where)
+            before = page.evaluate(where)
             page.evaluate("() => { location.hash += (location.hash.includes('?') ? '&' : '?') + 'sel=m1'; }")
             page.get_by_test_id("inspector").wait_for()
-            self.assertEqual(self.settled(page, where), before, name)
+            self.assertEqual(page.evaluate(where), before, name)
 
     def test_the_graph_zooms_pans_and_fills_the_window(self):
         page = self.open("#/graph")
@@ -233,7 +225,7 @@ class Controls(Browser):
             "(w) => document.querySelector('.graphbox svg').getBoundingClientRect().width > w", arg=1.5 * start
         )
         at = "() => { const e = document.querySelector('.graphbox'); return [e.scrollLeft, e.scrollTop].join(); }"
-        before = self.settled(page, at)
+        before = page.evaluate(at)
         area = box.bounding_box()
         page.mouse.move(area["x"] + 20, area["y"] + area["height"] - 30)
         page.mouse.down()
@@ -272,7 +264,7 @@ class Controls(Browser):
         self.assertEqual(self.ns(first), longest)
         first.locator("a").first.click()
         page.wait_for_selector('[data-testid="page-timeline"]')
-        begin, end = (int(n) for n in re.search(r"[?&]a=(-?\d+)(?:,|%2C)(-?\d+)", page.url).groups())
+        begin, end = (int(n) for n in re.search(r"[?&]a=(-?\d+)(?:,|%2C)(-?\d+)", browser_quiet.address(page)).groups())
         self.assertEqual(end - begin, longest)
         self.assertEqual(page.get_by_test_id("hosts").get_attribute("aria-pressed"), "true")
 
@@ -389,24 +381,24 @@ class RowKeys(Browser):
                 if to == fragment[2:]:
                     continue
                 shown, text, page = self.after_keys(fragment, key, to)
-                found = re.search(r"[?&]sel=(o\d+)~", page.url)
-                self.assertIsNotNone(found, (fragment, key, text, page.url))
+                found = re.search(r"[?&]sel=(o\d+)~", browser_quiet.address(page))
+                self.assertIsNotNone(found, (fragment, key, text, browser_quiet.address(page)))
                 # Of a gap the op that came late is the last one that its row names.
                 self.assertEqual(found.group(1), shown[-1] if fragment == "#/idle" else shown[0], (fragment, text))
 
     def test_a_row_that_is_many_ops_becomes_the_filter(self):
         _, text, page = self.after_keys("#/model", "r", "roofline", downs=3)
         kept = page.get_by_test_id("filter-sum")
-        self.assertIn("f=scope:", page.url, text)
+        self.assertIn("f=scope:", browser_quiet.address(page), text)
         self.assertGreater(self.ns(kept), 0)
         _, text, page = self.after_keys("#/compare?by=phase", "o", "graph", downs=1)
-        self.assertIn(f"f=phase:{text.split()[0]}", page.url)
+        self.assertIn(f"f=phase:{text.split()[0]}", browser_quiet.address(page))
         _, text, page = self.after_keys("#/compare?by=kernel&s=-now", "t", "timeline", downs=1)
-        self.assertRegex(page.url, r"[?&]sel=k\d+~", text)
+        self.assertRegex(browser_quiet.address(page), r"[?&]sel=k\d+~", text)
 
     def test_t_on_a_gap_goes_to_the_gap(self):
         _, _, page = self.after_keys("#/idle", "t", "timeline", downs=1)
-        begin, end = (int(n) for n in re.search(r"[?&]a=(-?\d+)(?:,|%2C)(-?\d+)", page.url).groups())
+        begin, end = (int(n) for n in re.search(r"[?&]a=(-?\d+)(?:,|%2C)(-?\d+)", browser_quiet.address(page)).groups())
         with contextlib.closing(page_browser.support.open_database(self.work / "after" / "run.db")) as db:
             found = db.execute("SELECT count(*) FROM gap WHERE start_ns = ? AND end_ns = ?", (begin, end)).fetchone()
         self.assertEqual(found[0], 1)
@@ -434,7 +426,7 @@ class KernelsOnly(Browser):
 
     def in_sight(self, page):
         """Starts of the kernel's launches in sight."""
-        begin, end = (int(n) for n in re.search(r"[?&]t=(-?\d+)(?:,|%2C)(-?\d+)", page.url).groups())
+        begin, end = (int(n) for n in re.search(r"[?&]t=(-?\d+)(?:,|%2C)(-?\d+)", browser_quiet.address(page)).groups())
         found = self.bare.execute(
             "SELECT start_ns FROM activity WHERE name = ? AND start_ns >= ? AND end_ns <= ? ORDER BY 1",
             (self.kernel, begin, end),
@@ -449,7 +441,7 @@ class KernelsOnly(Browser):
         first, at = self.in_sight(page)
         self.assertGreaterEqual(len(first), 1)
         self.assertIn("next k", page.get_by_test_id("next-launch").inner_text())
-        before = page.url
+        before = browser_quiet.address(page)
         page.keyboard.press("n")
         page.wait_for_function("(u) => location.href !== u", arg=before)
         _, later = self.in_sight(page)
@@ -460,7 +452,7 @@ class KernelsOnly(Browser):
             (self.kernel, at + 1, later - 1),
         ).fetchone()[0]
         self.assertEqual(between, 0)
-        before = page.url
+        before = browser_quiet.address(page)
         page.keyboard.press("p")
         page.wait_for_function("(u) => location.href !== u", arg=before)
         self.assertLess(abs(self.in_sight(page)[1] - at), 2)
@@ -471,7 +463,7 @@ class KernelsOnly(Browser):
         page.keyboard.press("j")
         page.keyboard.press("t")
         page.wait_for_function("() => /[?&]t=/.test(location.hash)")
-        self.assertRegex(page.url, r"sel=k\d+~")
+        self.assertRegex(browser_quiet.address(page), r"sel=k\d+~")
 
 
 class Memory(Browser):
@@ -515,7 +507,7 @@ class Memory(Browser):
         page = self.open("#/memory")
         page.locator('[data-testid="memory-curve"] svg').click(position={"x": 400, "y": 100})
         page.wait_for_function("() => /[?&]at=/.test(location.hash)")
-        at = int(re.search(r"at=(\d+)", page.url).group(1))
+        at = int(re.search(r"at=(\d+)", browser_quiet.address(page)).group(1))
         first = self.data.rows("live_order")[at]["module"]
         total = page.locator('[data-testid="page-memory"] [data-testid="total"]')
         self.assertEqual(self.ns(total), sum(v["bytes"] for v in self.alive(first, at)))
@@ -530,14 +522,14 @@ class Memory(Browser):
             page.locator("tr.cur").wait_for()
             page.keyboard.press("o")
             page.wait_for_selector('[data-testid="page-graph"]')
-            self.assertRegex(page.url, r"[?&]sel=[oi]\d+~")
+            self.assertRegex(browser_quiet.address(page), r"[?&]sel=[oi]\d+~")
         page = self.open("#/ranks")
         page.locator('[data-testid="page-ranks"] tr[data-ns]').first.wait_for()
         page.keyboard.press("j")
         number = re.search(r"GPU (\d)", page.locator("tr.cur").inner_text()).group(1)
         page.keyboard.press("t")
         page.wait_for_selector('[data-testid="page-timeline"]')
-        self.assertIn(f"f=dev:{number}", page.url)
+        self.assertIn(f"f=dev:{number}", browser_quiet.address(page))
 
     def test_donated_arguments_are_counted(self):
         donated = [v for v in self.values if v["donated"] == 1]

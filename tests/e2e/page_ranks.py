@@ -11,6 +11,7 @@ import sqlite3
 import subprocess
 import unittest
 
+import browser_quiet
 import page_reader
 import support
 from page_browser import Browser
@@ -50,7 +51,7 @@ class OneRun(Browser):
         self.assertEqual(page.get_by_test_id("clocks").count(), 0)  # One process, one clock.
         page.locator("[data-testid=rankmap] canvas").click(position={"x": 400, "y": 8})
         page.wait_for_selector('[data-testid="page-timeline"]')
-        self.assertRegex(page.url, r"f=dev:\d")
+        self.assertRegex(browser_quiet.address(page), r"f=dev:\d")
         # A run of one device has no such page.
         self.assertEqual(self.open().get_by_test_id("tab-ranks").count(), 0)
 
@@ -198,7 +199,7 @@ class ClocksApart(Browser):
             canvas.wait_for()
             canvas.click(position={"x": 400, "y": y})
             page.wait_for_selector('[data-testid="page-timeline"]')
-            number = re.search(r"f=dev:(\d+)", page.url)[1]
+            number = re.search(r"f=dev:(\d+)", browser_quiet.address(page))[1]
             host = next(h for h, n in self.numbers(page).items() if n == number)
             self.check_step(page, next(d for d, h in self.devices if h == host))
 
@@ -390,7 +391,7 @@ class Job(Browser):
             self.assertIn("its launches are in", page.locator(".rankmap .tip").inner_text())
         canvas.click(position={"x": 400, "y": 1 if self.COUNT > 64 else 9})
         page.wait_for_selector('[data-testid="page-timeline"]')
-        self.assertRegex(page.url, r"f=dev:\d")
+        self.assertRegex(browser_quiet.address(page), r"f=dev:\d")
 
     def test_narrow_windows_scroll_the_table_not_the_page(self):
         page = self.open("#/ranks", url=self.job_url)

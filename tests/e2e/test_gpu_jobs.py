@@ -40,12 +40,16 @@ class Jobs(gpu_support.GpuTestCase):
     def without_common_parent(self, first, second):
         """Two processes of one launcher, each started by somebody else, at the same time."""
         processes = [
-            self.started("launch a x 40; sync; sleep 300; launch a; sync", **first),
-            self.started("launch b x 60; sync; sleep 300", **second),
+            self.started(f"launch a x 40; sync; print go; {self.waits}; launch a; sync", **first),
+            self.started(f"launch b x 60; sync; print go; {self.waits}", **second),
         ]
+        # Each lives until both have launched: who is alone on the machine first hangs on its load.
+        for process in processes:
+            self.assertEqual(process.stdout.readline(), b"go\n")
+        (self.folder / "go-on").touch()
         for process in processes:
             out, err = process.communicate(timeout=support.HANG_S)
-            self.assertEqual((process.returncode, out), (0, b""), err)
+            self.assertEqual((process.returncode, out), (0, b"system 0\n"), err)
         self.assertEqual([p.name for p in self.work.iterdir()], ["run.rec"])
         return self.assert_one_run(2)
 
@@ -100,7 +104,7 @@ class Jobs(gpu_support.GpuTestCase):
 
     def test_another_live_job_has_a_recording_of_its_own(self):
         first = self.started(f"launch a x 40; sync; print go; {self.waits}; launch a; sync")
-        self.assertEqual(first.stdout.readline(), b"go\n")
+        self.wait_until_recording(first)
         second = self.preloaded("launch b x 60; sync")
         (self.folder / "go-on").touch()
         self.assertIn("run.2.rec", second.stderr)
@@ -116,7 +120,7 @@ class Jobs(gpu_support.GpuTestCase):
         first = self.started(
             f"launch a; sync; print go; {self.waits}", SLURM_JOB_ID="77", SLURM_STEP_ID="0"
         )
-        self.assertEqual(first.stdout.readline(), b"go\n")
+        self.wait_until_recording(first)
         self.preloaded("launch b; sync", SLURM_JOB_ID="77", SLURM_STEP_ID="1")
         (self.folder / "go-on").touch()
         self.assertEqual(first.wait(support.HANG_S), 0)

@@ -34,6 +34,8 @@ from gpu_truth import (  # noqa: F401
 )
 
 FAKE_GPU = os.environ.get("XLATRACE_FAKE_GPU")
+# Whoever sets this looks for cases that need our thread to be quick (workload/late_threads.c).
+LATE_MS = os.environ.get("XLATRACE_TEST_LATE_THREADS_MS")
 JOB_VARIABLES = re.compile(
     "^(LD_PRELOAD|LD_LIBRARY_PATH|(CUDA|NVTX)_INJECTION.*|SLURM_.*|PMIX?_.*|OMPI_.*|TORCHELASTIC_.*"
     "|(LOCAL_|GROUP_|ROLE_)?(RANK|WORLD_SIZE)|FAKE_.*|MASTER_.*)$"
@@ -113,6 +115,9 @@ class GpuTestCase(support.TestCase):
         env["PYTHONDONTWRITEBYTECODE"] = "1"
         if preload:
             env["LD_PRELOAD"] = str(preload_library())
+            if LATE_MS:
+                env["LD_PRELOAD"] += f":{FAKE_GPU}/late_threads.so"
+                env["XLATRACE_TEST_LATE_THREADS_MS"] = LATE_MS
         if scenario is not None:
             path = self.folder / "scenario.txt"
             path.write_text(scenario)

@@ -140,7 +140,7 @@ run_tests() {
   local results=$root/build/$preset
   rm -f "$results"/tests.xml "$results"/tests_alone.xml
   ctest --preset "$preset" --output-on-failure -j "$(nproc)" --output-junit "$results/tests.xml" \
-    --test-output-size-passed 4000000 "$@" && return 0
+    --test-output-size-passed 4000000 --test-output-size-failed 4000000 "$@" && return 0
   say "test: $preset: once more, alone, what has failed"
   if ctest --preset "$preset" --rerun-failed --output-on-failure \
     --output-junit "$results/tests_alone.xml"; then

@@ -4,11 +4,12 @@
 skips.py [--allow FILE] [--enforce] [--notes FILE] RESULT.xml...   (ctest --output-junit RESULT.xml)
 
 What failed comes first, each with its preset (the result's folder); tests_alone.xml beside a result
-has those that ran once more, one at a time. Reads the reasons that GoogleTest, unittest and our
-scripts ("skipped: why") print; the lines of --notes are steps that were left out before any test ran
-(WHAT, a tab, WHY). FILE has one regular expression a line, behind
-it "  # why that is all right"; with --enforce a reason that matches none, and a Python file that ran
-no case at all for such a reason, exit with 1. Needs nothing but Python.
+has those that ran once more, one at a time. Then, of the run in company, each failed case and the end
+of what it said: whoever has only the end of a log sees why. It all stays below 200 lines. Reads the
+reasons that GoogleTest, unittest and our scripts ("skipped: why") print; the lines of --notes are
+steps that were left out before any test ran (WHAT, a tab, WHY). FILE has one regular expression a
+line, behind it "  # why that is all right"; with --enforce a reason that matches none, and a Python
+file that ran no case at all for such a reason, exit with 1. Needs nothing but Python.
 """
 
 import argparse
@@ -32,6 +33,25 @@ RAN = re.compile(r"^Ran (\d+) tests?", re.MULTILINE)
 SKIPPED = re.compile(r"skipped=(\d+)")
 PLACE = re.compile(r"(/[\w.+-]+){2,}")  # Paths differ from machine to machine; the reason does not.
 
+# A failed case of unittest: its title, and what stands up to the next one or the count of cases.
+UNITTEST_FAILED = re.compile(
+    r"^={70}\n(?P<case>(?:FAIL|ERROR|UNEXPECTED SUCCESS): .*)\n(?P<said>[\s\S]*?)"
+    r"(?=^={70}\n(?:FAIL|ERROR|UNEXPECTED SUCCESS): |^-{70}\nRan \d+ test|\Z)", re.MULTILINE)
+GOOGLETEST_FAILED = re.compile(
+    r"^\[  FAILED  \] (?P<case>[\w./]+)(?:, where .*)?(?: \(\d+ ms\))?$", re.MULTILINE)
+GOOGLETEST_RUN = re.compile(r"^\[ RUN      \] (?P<case>\S+)\n(?P<said>[\s\S]*?)"
+                            r"(?=^\[ RUN      \]|^\[----------\]|^\[==========\]|\Z)", re.MULTILINE)
+GOOGLETEST_BLOCK = re.compile(
+    r"^\S.*: Failure\n(?:(?!\[ |\S+:\d+: (?:Failure|Skipped)$).*\n?)*", re.MULTILINE)
+# What a sanitizer says begins with the cause; a legend of its own ends it.
+SANITIZER = re.compile(
+    r"^.*(?:ERROR: \w+Sanitizer|WARNING: ThreadSanitizer|: runtime error: ).*$", re.MULTILINE)
+LINES = 199  # Of all that is printed.
+LEAST_WHY = 60  # Of the failures, however long the table of skips is.
+OF_A_CASE = 25
+LEAST_OF_A_CASE = 6
+WIDTH = 300
+
 
 def reasons_of(name, output):
     """(reason, case) of every case that was skipped in one ctest test's output."""
@@ -53,17 +73,99 @@ def shorten(why):
 
 
 def failures_of(path):
-    """A line per test of one result that failed; without the result of a second run, as it stands."""
+    """(test, how it went alone, seconds, its failed cases) of each test of one result that failed."""
     alone = Path(path).with_name("tests_alone.xml")
     again = set()
     if alone.is_file():
         again = {case.get("name") for case in cases_of(alone) if case.find("failure") is None}
-    return [
-        f"{Path(path).resolve().parent.name}: {case.get('name')}"
-        + (", passed alone" if case.get("name") in again else "")
-        for case in cases_of(path)
-        if case.find("failure") is not None
-    ]
+    for case in cases_of(path):
+        if case.find("failure") is None:
+            continue
+        yield (f"{Path(path).resolve().parent.name}: {case.get('name')}",
+               ", passed alone" if case.get("name") in again else "",
+               float(case.get("time") or 0),  # Tells one that was ended for its time.
+               failed_cases(case.findtext("system-out") or ""))
+
+
+def failed_cases(output):
+    """(case, lines of what it said, those of them that must be seen) of one failed test; all that was
+    printed where no framework tells."""
+    found = [(match["case"], *unittest_lines(match["said"])) for match in UNITTEST_FAILED.finditer(output)]
+    failed = {match["case"] for match in GOOGLETEST_FAILED.finditer(output)}
+    for match in GOOGLETEST_RUN.finditer(output):
+        if match["case"] in failed:
+            blocks = GOOGLETEST_BLOCK.findall(match["said"])
+            lines = lines_of("".join(blocks) or match["said"])
+            found.append((f"[  FAILED  ] {match['case']}", lines, lines[:1]))
+    sanitizer = SANITIZER.search(output)
+    if sanitizer:
+        report, summary, said = output[sanitizer.start():].partition("SUMMARY: ")
+        lines = lines_of(report + summary + said.split("\n")[0])
+        found.append(("a sanitizer", lines, lines[: OF_A_CASE // 2]))
+    return found or [("the end of what it printed", lines_of(output), [])]
+
+
+def unittest_lines(block):
+    """(lines of a block of unittest, those that say where it failed and how): the end of a long
+    message says neither."""
+    lines = [line for line in lines_of(block) if not re.fullmatch(r"-{70}", line)]
+    trace = max((i for i, line in enumerate(lines) if line.startswith("Traceback ")), default=None)
+    told = next((i for i, line in enumerate(lines)
+                 if trace is not None and i > trace and line[0] != " "), None)
+    if told is None:
+        return lines, []
+    place = max((i for i in range(trace, told) if lines[i].startswith("  File ")), default=told)
+    return lines, lines[place : told + 1]
+
+
+def shortened(lines, first, room):
+    """The end of `lines`, behind `first` where that would be lost."""
+    if len(lines) <= room or not first:
+        return lines[-room:]
+    end = lines[-max(1, room - len(first)) :]
+    return [*(line for line in first[: room - 1] if line not in end), *end]
+
+
+def lines_of(text):
+    """Without empty ones; of a very long one its two ends."""
+    lines = [line.rstrip() for line in text.splitlines() if line.strip()]
+    return [line if len(line) <= WIDTH else f"{line[:200]} [...] {line[-80:]}" for line in lines]
+
+
+def told_of(failures, room):
+    """What to print of the failures, in `room` lines: all tests, then the cases of each and what they
+    said, as much of it as there is room for; cases and tests for which there is none are counted."""
+    told = [f"FAILED: {len(failures)} tests"]
+    names = [f"        {name}{again}" for name, again, *_ in failures]
+    told += fitting(names, room // 3, "tests")
+    room -= len(told) + 2
+    told.append("why, by the run in company:")
+    cases = [(f"{name}, {seconds:.0f} s", *case) for name, _, seconds, cases in failures for case in cases]
+    each = OF_A_CASE
+    while each > LEAST_OF_A_CASE and space_of(failures, cases, each) > room:
+        each -= 1
+    of, shown = None, 0
+    for name, case, said, first in cases:
+        lines = [f"    {name}"] if name != of else []
+        lines.append(f"      {case[:WIDTH]}")
+        lines += [f"        {line}" for line in shortened(said, first, each)]
+        if len(lines) > room:
+            told.append(f"    and {len(cases) - shown} more failed cases")
+            break
+        told += lines
+        room -= len(lines)
+        of, shown = name, shown + 1
+    return told
+
+
+def space_of(failures, cases, each):
+    return len(failures) + sum(1 + min(len(said), each) for _, _, said, _ in cases)
+
+
+def fitting(lines, room, what):
+    if len(lines) <= room:
+        return lines
+    return [*lines[: room - 1], f"        and {len(lines) - room + 1} more {what}"]
 
 
 def cases_of(path):
@@ -115,25 +217,23 @@ def main():
     parser.add_argument("--allow")
     parser.add_argument("--enforce", action="store_true")
     options = parser.parse_args()
-    failures = [line for path in options.results for line in failures_of(path)]
-    if failures:
-        print(f"FAILED: {len(failures)} tests")
-        for line in failures:
-            print(f"        {line}")
+    failures = [failure for path in options.results for failure in failures_of(path)]
     reasons, odd = read(options.results)
     for what, why in read_notes(options.notes) if options.notes else []:
         reasons[shorten(f"{what}: {why}")].append(what)
     allowed = read_allowed(options.allow) if options.allow else []
     bad = 0
     total = sum(len(cases) for cases in reasons.values())
-    print(f"skipped: {total} cases for {len(reasons)} reasons")
+    table = [f"skipped: {total} cases for {len(reasons)} reasons"]
     for why, cases in sorted(reasons.items(), key=lambda item: -len(item[1])):
         fine = any(pattern.search(why) for pattern in allowed)
         bad += not fine
         mark = "" if fine else "  NOT ALLOWED"
-        print(f"{len(cases):6}  {why[:90]}{mark}\n        e.g. {cases[0]}")
-    for sentence in odd:
-        print(f"     ?  {sentence}")
+        table += [f"{len(cases):6}  {why[:90]}{mark}", f"        e.g. {cases[0]}"]
+    table += [f"     ?  {sentence}" for sentence in odd]
+    if failures:
+        print("\n".join(told_of(failures, max(LEAST_WHY, LINES - len(table)))))
+    print("\n".join(table))
     if options.enforce and (bad or odd):
         print("skips: a reason is not on the list: mend what is missing, or allow it by name with "
               f"its why in {options.allow}", file=sys.stderr)

@@ -25,6 +25,68 @@ OK (skipped=3)
 GOOGLE = "[ RUN      ] A.B\n/src/tests/a_test.cc:12: Skipped\nno recorded data at /x/y (set V)\n\n"
 
 
+RULE, LINE = "=" * 70, "-" * 70
+# Three cases of one file: of a subtest, one with more to say than there is room for, a class.
+FAILED_PYTHON = f"""test_a (test_x.X.test_a) ... FAIL
+test_ok (test_x.X.test_ok) ... ok
+
+{RULE}
+FAIL: test_a (test_x.X.test_a) (to='csv')
+What it is about.
+{LINE}
+Traceback (most recent call last):
+  File "/src/test_x.py", line 6, in test_a
+    self.assertEqual(got, wanted)
+AssertionError: 3 != 4
+
+{RULE}
+FAIL: test_b (test_x.X.test_b)
+{LINE}
+Traceback (most recent call last):
+  File "/src/test_x.py", line 8, in test_b
+    self.fail(said)
+AssertionError: exit 70
+{chr(10).join(f"said {line}" for line in range(1000))}
+
+{RULE}
+ERROR: setUpClass (test_x.Y)
+{LINE}
+Traceback (most recent call last):
+  File "/src/test_x.py", line 16, in setUpClass
+    raise OSError("no place")
+OSError: no place
+
+{LINE}
+Ran 3 tests in 0.1s
+
+FAILED (failures=2, errors=1)
+left over of a thread
+"""
+FAILED_GOOGLE = """[ RUN      ] A.Good
+[       OK ] A.Good (0 ms)
+[ RUN      ] A.Bad
+a word of the program under test
+/src/g.cc:3: Failure
+Expected equality of these values:
+  1
+  2
+/src/g.cc:4: Failure
+Value of: false
+[  FAILED  ] A.Bad (0 ms)
+[----------] 2 tests from A (0 ms total)
+[  FAILED  ] 1 test, listed below:
+[  FAILED  ] A.Bad
+"""
+SANITIZER = """[ RUN      ] A.Crash
+==80==ERROR: AddressSanitizer: heap-buffer-overflow on address 0x602
+WRITE of size 4 at 0x602 thread T0
+    #0 0x564 in A_Crash_Test::TestBody() /src/g.cc:5
+SUMMARY: AddressSanitizer: heap-buffer-overflow /src/g.cc:5
+Shadow bytes around the buggy address:
+"""
+FAILURE = '<failure message=""/>'
+
+
 def result(cases):
     body = "".join(f'<testcase name="{name}">{skipped}<system-out><![CDATA[{output}]]></system-out>'
                    "</testcase>" for name, skipped, output in cases)
@@ -89,13 +151,66 @@ class Skips(unittest.TestCase):
             self.assertIn("     1  page: it needs node  NOT ALLOWED", done.stdout)
 
     def test_failures_come_first_and_fail(self):
-        failed = '<failure message=""/>'
-        done = self.run_on([("e2e.x", "", PYTHON), ("hlo.A.B", failed, "Failure\n")], "")
+        done = self.run_on([("e2e.x", "", PYTHON), ("hlo.A.B", FAILURE, "Failure\n")], "")
         self.assertEqual(done.returncode, 1)
         first, second, *_ = done.stdout.splitlines()
         self.assertEqual(first, "FAILED: 1 tests")
         self.assertTrue(second.endswith(": hlo.A.B"), second)
         self.assertIn("no firefox", done.stdout)
+
+    def why(self, *cases):
+        """What is printed of the failures, its lines without their indentation."""
+        done = self.run_on(cases, "")
+        self.assertEqual(done.returncode, 1, done.stderr)
+        return [line.strip() for line in done.stdout.partition("\nskipped: ")[0].splitlines()]
+
+    def test_each_failed_case_of_unittest_says_where_and_how(self):
+        lines = self.why(("e2e.x", FAILURE, FAILED_PYTHON))
+        self.assertNotIn("left over of a thread", lines)
+        self.assertFalse([line for line in lines if "test_ok" in line])
+        cases = [lines.index(title) for title in (
+            "FAIL: test_a (test_x.X.test_a) (to='csv')", "FAIL: test_b (test_x.X.test_b)",
+            "ERROR: setUpClass (test_x.Y)")]
+        first, second, third = (lines[a:b] for a, b in zip(cases, [*cases[1:], None]))
+        self.assertEqual(first[-1], "AssertionError: 3 != 4")
+        self.assertEqual(second[1:4], ['File "/src/test_x.py", line 8, in test_b', "self.fail(said)",
+                                       "AssertionError: exit 70"])
+        self.assertEqual(second[4:], [f"said {line}" for line in range(978, 1000)])
+        self.assertEqual(third[-1], "OSError: no place")
+
+    def test_each_failed_case_of_googletest_says_its_failures(self):
+        lines = self.why(("hlo.A.Bad", FAILURE, FAILED_GOOGLE))
+        start = lines.index("[  FAILED  ] A.Bad")
+        self.assertEqual(lines[start + 1 :], [
+            "/src/g.cc:3: Failure", "Expected equality of these values:", "1", "2",
+            "/src/g.cc:4: Failure", "Value of: false"])
+
+    def test_a_sanitizer_says_the_cause_and_not_its_legend(self):
+        lines = self.why(("hlo.A.Crash", FAILURE, SANITIZER))
+        self.assertEqual(lines[-4:], [line.strip() for line in SANITIZER.splitlines()[1:5]])
+
+    def test_without_a_framework_it_is_the_end_of_what_was_printed(self):
+        lines = self.why(("growth", FAILURE, "".join(f"row {i}\n" for i in range(500)) + "bad\n"))
+        self.assertEqual(lines[-25:], [*(f"row {i}" for i in range(476, 500)), "bad"])
+        self.assertNotIn("row 475", lines)
+
+    def test_however_much_failed_it_is_all_below_200_lines_and_says_what_is_left_out(self):
+        said = "".join(f"row {i}\n" for i in range(500))
+        skips = [(f"e2e.s{i}", "", f"skipped: reason {'x' * i}\n") for i in range(1, 31)]
+        for tests, most in ((3, 0), (20, 0), (600, 600)):
+            with self.subTest(tests=tests):
+                failed = [(f"e2e.t{i}", FAILURE, said) for i in range(tests)]
+                done = self.run_on([*failed, *skips], "")
+                lines = done.stdout.splitlines()
+                self.assertLess(len(lines), 200)
+                self.assertEqual(lines[0], f"FAILED: {tests} tests")
+                self.assertGreaterEqual(lines.count("        row 499"), 3)
+                self.assertEqual("more tests" in done.stdout, most > 0)
+                self.assertIn("skipped: 30 cases for 30 reasons", lines)
+        # One line alone fills no screen.
+        lines = self.why(("e2e.t", FAILURE, "AssertionError: " + "x" * 5000 + " at last\n"))
+        self.assertTrue(lines[-1].startswith("AssertionError: xx") and lines[-1].endswith(" at last"))
+        self.assertLess(len(lines[-1]), 310)
 
 
 # Stands for ctest: what it is given of FAIL fails, the second time that of FAIL_ALONE.

@@ -368,7 +368,7 @@ class Navigation(Browser):
         with contextlib.closing(support.open_database(database)) as db:
             handles = [row[0] for row in db.execute("SELECT handle FROM op_time WHERE handle LIKE 'o%'")]
         self.assertGreater(len(handles), 10)
-        for handle in handles:
+        for handle in handles[:: len(handles) // 60 + 1]:
             page.evaluate("(h) => { location.hash = `#/ops?sel=${h}`; }", handle)
             page.wait_for_selector(f'[data-testid="inspector"]:has-text("{handle}")')
             expect(page.get_by_test_id("op-compare"), handle).to_have_count(1)

@@ -4,7 +4,10 @@ them (gzip, zlib, Zstandard, at any place and any depth)."""
 
 import ctypes
 import ctypes.util
+import os
 import re
+import subprocess
+import tempfile
 import zlib
 
 GZIP = b"\x1f\x8b\x08"
@@ -69,15 +72,6 @@ def layers(data, depth=3):
             yield from layers(inner, depth - 1)
 
 
-def _fours(text):
-    """Each four bytes that follow each other, as numbers: made without a loop of Python's."""
-    found = set()
-    for start in range(4):
-        part = memoryview(text)[start:]
-        found.update(part[: len(part) // 4 * 4].cast("I"))
-    return found
-
-
 def _is_text(data):
     try:
         bytes(data).decode()
@@ -86,22 +80,34 @@ def _is_text(data):
     return True
 
 
+def _any_in(texts, names):
+    """Whether a name stands anywhere in the texts: one pass over them for all names, by grep."""
+    if not texts or not names:
+        return False
+    with tempfile.NamedTemporaryFile() as wanted:
+        wanted.write(b"\n".join(names))
+        wanted.flush()
+        done = subprocess.run(
+            ["grep", "-qaFf", wanted.name],
+            input=b"\n".join(texts),
+            env={**os.environ, "LC_ALL": "C"},
+            stderr=subprocess.PIPE,
+        )
+    if done.returncode not in (0, 1):
+        raise RuntimeError(done.stderr.decode())
+    return done.returncode == 0
+
+
 def found_in(data, names):
     """Those of `names` that the bytes hold somewhere; names under SHORT only in what is text."""
-    plain = {name for name in names if name.isascii() and name.isprintable()}
-    others = [(name, name.encode()) for name in names if name not in plain]
-    hits, in_texts, in_others = set(), set(), set()
+    plain = {name.encode() for name in names if name.isascii() and name.isprintable() and name}
+    others = [name.encode() for name in names if name.encode() not in plain]
+    in_texts, in_others = [], []
     for text in layers(data):
-        # Printable runs are few, however long the file.
-        runs = re.findall(rb"[\x20-\x7e]{4,}", text)
-        (in_texts if _is_text(text) else in_others).update(runs)
-        hits.update(name for name, wanted in others if wanted in text)
-    for runs, least in ((in_texts, 0), (in_others, SHORT)):
-        # A name is there only if each four characters of it are.
-        joined = b"\n".join(runs)
-        fours = _fours(joined)
-        for name in plain:
-            wanted = name.encode()
-            if len(wanted) >= least and _fours(wanted) <= fours and wanted in joined:
-                hits.add(name)
-    return hits
+        (in_texts if _is_text(text) else in_others).append(bytes(text))
+    hits = {name for name in others for text in (*in_texts, *in_others) if name in text}
+    for texts, least in ((in_texts, 0), (in_others, SHORT)):
+        wanted = [name for name in plain if len(name) >= least]
+        if _any_in(texts, wanted):  # Which, is asked only where there is something to tell.
+            hits.update(name for name in wanted if any(name in text for text in texts))
+    return {name.decode() for name in hits}

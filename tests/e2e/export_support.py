@@ -44,6 +44,8 @@ DEMO = support.REPOSITORY / "examples" / "demo" / "train.py"
 STORE = pathlib.Path(tempfile.mkdtemp(prefix="xlatrace-export-"))
 atexit.register(shutil.rmtree, STORE, ignore_errors=True)
 MADE = {}
+# What was exported of them, by its arguments, for every case that only reads it.
+EXPORTED = {}
 
 
 class ExportTest(support.TestCase):
@@ -111,10 +113,35 @@ class ExportTest(support.TestCase):
         self.assertEqual(result.code, 0, result)
         return output
 
+    def exported(self, run, to, *arguments):
+        """The same of a run that stays as it is, made once per process and not to be written to."""
+        key = (str(run), to, *arguments)
+        if key not in EXPORTED:
+            place = self.store / f"exported_{len(EXPORTED)}"
+            place.mkdir()
+            EXPORTED[key] = self.export(
+                run, to, *arguments, output=place / f"{pathlib.Path(run).stem}.{to}"
+            )
+        return EXPORTED[key]
+
 
 def query(run, sql):
     with sqlite3.connect(f"file:{run}?mode=ro", uri=True) as db:
         return db.execute(sql).fetchall()
+
+
+def texts_of(run, table):
+    """(column, its texts) of a table or view, which is read once: views are computed anew each time."""
+    with sqlite3.connect(f"file:{run}?mode=ro", uri=True) as db:
+        rows = db.execute(f'SELECT * FROM "{table}"')
+        found = [set() for _ in rows.description]
+        # Rows by the thousand: a big view needs not be in memory at once.
+        while part := rows.fetchmany(20_000):
+            for values, column in zip(found, zip(*part)):
+                values.update(column)
+        names = [name for name, *_ in rows.description]
+    for name, values in zip(names, found):
+        yield name, {value for value in values if isinstance(value, str)}
 
 
 def python_with(what):

@@ -51,13 +51,7 @@ def strings_of(run):
         )
     ]
     for table in tables:
-        for column in [c for _, c, *_ in query(run, f"PRAGMA table_info({table})")]:
-            values = {
-                v
-                for (v,) in query(
-                    run, f'SELECT DISTINCT "{column}" FROM "{table}" WHERE typeof("{column}") = \'text\''
-                )
-            }
+        for column, values in export_support.texts_of(run, table):
             if column in KEPT or (table, column) in [
                 ("device", "name"),
                 ("x_device", "name"),
@@ -115,12 +109,8 @@ def cells(database):
     """Every text that a database holds as one, but its own schema's."""
     tables = query(database, "SELECT name FROM sqlite_master WHERE type = 'table'")
     for (table,) in tables:
-        for _, column, *_ in query(database, f'PRAGMA table_info("{table}")'):
-            for (text,) in query(
-                database,
-                f'SELECT DISTINCT "{column}" FROM "{table}" WHERE typeof("{column}") = \'text\'',
-            ):
-                yield text
+        for _, texts in export_support.texts_of(database, table):
+            yield from texts
 
 
 def numbers_of(value, path=""):

@@ -98,16 +98,35 @@ def _any_in(texts, names):
     return done.returncode == 0
 
 
+def _telling(names):
+    """`names` without those that hold another one, in whole words: where they are, that one is, too."""
+    return [
+        name
+        for name in names
+        if not any(
+            word in names and len(word) >= SHORT and word != name for word in re.findall(rb"[\w.*-]+", name)
+        )
+    ]
+
+
 def found_in(data, names):
     """Those of `names` that the bytes hold somewhere; names under SHORT only in what is text."""
+    return {name for _, name in found_in_files([("", data)], names)}
+
+
+def found_in_files(files, names):
+    """(file, name) of each of `names` that one of the files, (file, bytes), holds, sorted. One search
+    for all of them: to make it ready costs more than to read a file."""
     plain = {name.encode() for name in names if name.isascii() and name.isprintable() and name}
-    others = [name.encode() for name in names if name.encode() not in plain]
+    others = {name.encode() for name in names} - plain
     in_texts, in_others = [], []
-    for text in layers(data):
-        (in_texts if _is_text(text) else in_others).append(bytes(text))
-    hits = {name for name in others for text in (*in_texts, *in_others) if name in text}
+    for file, data in files:
+        for text in layers(data):
+            (in_texts if _is_text(text) else in_others).append((file, bytes(text)))
+    hits = {(f, name) for name in others for f, text in (*in_texts, *in_others) if name in text}
     for texts, least in ((in_texts, 0), (in_others, SHORT)):
-        wanted = [name for name in plain if len(name) >= least]
-        if _any_in(texts, wanted):  # Which, is asked only where there is something to tell.
-            hits.update(name for name in wanted if any(name in text for text in texts))
-    return {name.decode() for name in hits}
+        wanted = {name for name in plain if len(name) >= least}
+        # Which, is asked only where there is something to tell.
+        if _any_in([text for _, text in texts], _telling(wanted)):
+            hits.update((f, name) for name in wanted for f, text in texts if name in text)
+    return sorted((file, name.decode()) for file, name in hits)

@@ -134,6 +134,14 @@ class ByteSearchTest(unittest.TestCase):
         self.assertEqual(byte_search.found_in(packed, ["adam", "secret_layer"]), {"secret_layer"})
         self.assertEqual(byte_search.found_in(gzip.compress(b"of adam"), ["adam"]), {"adam"})
 
+    def test_a_name_within_a_longer_one_and_the_longer_one_are_both_found_with_their_files(self):
+        names = ["jit/secret_layer/dot", "secret_layer", "another", "adam/x"]
+        files = [("a", b"to jit/secret_layer/dot"), ("b", b"\xff adam/x"), ("c", b"nothing, adam")]
+        self.assertEqual(
+            byte_search.found_in_files(files, names),
+            [("a", "jit/secret_layer/dot"), ("a", "secret_layer"), ("b", "adam/x")],
+        )
+
     def test_names_are_found_in_what_is_packed(self):
         secret = b"....secret_layer...." * 3
         zstd = support.run_command(["zstd", "-qc"], stdin=secret)
@@ -165,11 +173,7 @@ class ShareSafeTest(export_support.ExportTest):
                     place = self.export(
                         run, to, "--share-safe", output=self.folder / f"{name}.shared.{to}"
                     )
-                    hits = [
-                        (file, text)
-                        for file, data in contents(pathlib.Path(place))
-                        for text in sorted(byte_search.found_in(data, wanted))
-                    ]
+                    hits = byte_search.found_in_files(contents(pathlib.Path(place)), wanted)
                     self.assertEqual(hits[:20], [])
             self.assertEqual([p for p in self.folder.iterdir() if ".tmp." in p.name], [])
 

@@ -117,8 +117,7 @@ class ExportTest(support.TestCase):
         """The same of a run that stays as it is, made once per process and not to be written to."""
         key = (str(run), to, *arguments)
         if key not in EXPORTED:
-            place = self.store / f"exported_{len(EXPORTED)}"
-            place.mkdir()
+            place = pathlib.Path(tempfile.mkdtemp(dir=self.store))
             EXPORTED[key] = self.export(
                 run, to, *arguments, output=place / f"{pathlib.Path(run).stem}.{to}"
             )

@@ -35,6 +35,8 @@ FORMAT_WORDS = {
     "args", "name", "frames", "stream", "device", "kernel", "block", "grid", "rank", "exporter",
     "nanoseconds", "layers", "steps", "phases", "modules", "samples", "weights",
     "core_count",
+    # A checkout in a folder called "speed" or "file" leaves nothing there.
+    "https://www.speedscope.app/file-format-schema.json",
 }  # fmt: skip
 
 

@@ -32,7 +32,6 @@ class EveryPage(Browser):
                 for sel in (*selections, "?cp=1") if name == "timeline" else selections:
                     page.evaluate("(h) => { location.hash = h; }", f"#/{name}{sel}")
                     page.wait_for_selector(f'[data-testid="page-{name}"]')
-                    page.wait_for_timeout(60)
                     self.assertEqual(said_of(page), [], f"{name}{sel}, {scheme}")
 
 
@@ -56,7 +55,6 @@ class PagesThatFewRunsHave(Browser):
             for name in EXTRA:
                 page.get_by_test_id(f"tab-{name}").click()
                 page.wait_for_selector(f'[data-testid="page-{name}"]')
-                page.wait_for_timeout(100)
                 self.assertEqual(said_of(page), [], f"{name}, {scheme}")
 
 
@@ -115,7 +113,6 @@ class ComparisonsAndJobs(Browser):
                 for name in names:
                     page.get_by_test_id(f"tab-{name}").click()
                     page.wait_for_selector(f'[data-testid="page-{name}"]')
-                    page.wait_for_timeout(100)
                     self.assertEqual(said_of(page), [], f"{file}, {name}, {scheme}")
 
 

@@ -6,8 +6,8 @@
 // Gets: a run in memory, the correlator's attribution of it, and a way to look at HLO modules.
 // Gives: model::AnalysisTables, and phase and layer in the attribution's rows.
 //
-// What each figure means is RUNDB's contract (docs/schema.md); headers of this room name the rules
-// that RUNDB leaves open. Pure: no I/O, no globals, no clock; equal input gives equal output.
+// What each figure means is said in docs/schema.md; headers of this room name the rules that it
+// leaves open. Pure: no I/O, no globals, no clock; equal input gives equal output.
 // Thread-safety: calls on different data may run in parallel.
 
 #ifndef XLATRACE_ANALYSIS_ANALYSIS_H_

@@ -1,4 +1,5 @@
-// Busy, idle and exposed time of a device: figures of unions of intervals (RUNDB, busy_time).
+// Busy, idle and exposed time of a device: figures of unions of intervals (docs/schema.md,
+// busy_time).
 
 #ifndef XLATRACE_ANALYSIS_BUSY_H_
 #define XLATRACE_ANALYSIS_BUSY_H_

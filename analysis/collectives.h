@@ -1,4 +1,4 @@
-// Communication between devices, one row per collective activity (RUNDB, collective).
+// Communication between devices, one row per collective activity (docs/schema.md, collective).
 
 #ifndef XLATRACE_ANALYSIS_COLLECTIVES_H_
 #define XLATRACE_ANALYSIS_COLLECTIVES_H_

@@ -1,4 +1,4 @@
-// What is worth doing about a run, with the evidence (RUNDB, finding), and what is fine.
+// What is worth doing about a run, with the evidence (docs/schema.md, finding), and what is fine.
 //
 // One engine for every skin: terminal, page and JSON show its rows. The rules are in
 // analysis/findings/, one file per family; docs/findings.md is their catalogue.

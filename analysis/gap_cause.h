@@ -1,4 +1,4 @@
-// Why a device was idle: what its host did meanwhile (RUNDB, gap).
+// Why a device was idle: what its host did meanwhile (docs/schema.md, gap).
 //
 // Rules, first match wins; names are those of CUDA's API, of XLA's and JAX's host ranges:
 // 1. more than half of the gap was compilation: `compile` (found by GapFinder);

@@ -1,4 +1,4 @@
-// Idle intervals of a device (RUNDB, gap).
+// Idle intervals of a device (docs/schema.md, gap).
 
 #ifndef XLATRACE_ANALYSIS_GAPS_H_
 #define XLATRACE_ANALYSIS_GAPS_H_

@@ -1,4 +1,4 @@
-// Time of every instruction over all devices and the whole run (RUNDB, op_time).
+// Time of every instruction over all devices and the whole run (docs/schema.md, op_time).
 
 #ifndef XLATRACE_ANALYSIS_OP_TIME_H_
 #define XLATRACE_ANALYSIS_OP_TIME_H_

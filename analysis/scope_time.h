@@ -1,4 +1,4 @@
-// Device time by scope and by phase (RUNDB, scope_time and phase_time).
+// Device time by scope and by phase (docs/schema.md, scope_time and phase_time).
 
 #ifndef XLATRACE_ANALYSIS_SCOPE_TIME_H_
 #define XLATRACE_ANALYSIS_SCOPE_TIME_H_

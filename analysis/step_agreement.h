@@ -1,8 +1,8 @@
 // Do the durations of what recurs agree, so that it may be called a step?
 //
 // Values are of one device, in the order in which they ran: device time of a step, collectives
-// included, or its length. Numbers follow RUNDB ("Steps"): warm-up is what takes 5 % more than the
-// later ones; where the largest takes over 1.5 times the least there is no step.
+// included, or its length. As in docs/schema.md ("Steps"), in numbers: warm-up is what takes 5 %
+// more than the later ones; where the largest takes over 1.5 times the least there is no step.
 //
 // Thread-safety: pure functions.
 

@@ -1,4 +1,5 @@
-// The verdict's bar: every instant of a step belongs to exactly one part (RUNDB, step_part).
+// The verdict's bar: every instant of a step belongs to exactly one part (docs/schema.md,
+// step_part).
 
 #ifndef XLATRACE_ANALYSIS_STEP_PARTS_H_
 #define XLATRACE_ANALYSIS_STEP_PARTS_H_

@@ -1,4 +1,4 @@
-// Finds the steps of a run (RUNDB, Steps).
+// Finds the steps of a run (docs/schema.md, "Steps").
 //
 // What makes a step, per process:
 // 1. Marked: the process has StepMarks. The main executions of a device belong to the marks one to

@@ -1,4 +1,5 @@
-// Compression of bytes in memory: zstd for what run.db stores, gz/xz/zstd for what users hand us.
+// Compression of bytes in memory: zstd for what run.db stores, gzip for what pages and exports
+// hold, gz/xz/zstd/bzip2 for what users hand us.
 //
 // Every decompressor has a limit on the size and the ratio of what comes out, so that a bomb is an
 // error and never an out-of-memory. Thread-safety: re-entrant.
@@ -26,8 +27,8 @@ std::string GzipCompress(std::string_view bytes, int level = 6);
 // True when `head` (at least 6 bytes) starts like gzip, xz, zstd or bzip2.
 bool LooksCompressed(std::string_view head);
 
-// Inflates one gz, xz, zstd or bzip2 stream; returns the bytes unchanged when they are none of
-// these. `name` is for error messages.
+// Inflates what is compressed with gz, xz, zstd or bzip2, and what is compressed once more inside a
+// gz; returns the bytes unchanged when they are none of these. `name` is for error messages.
 Result<std::string> Inflate(std::string bytes, const std::string& name,
                             uint64_t max_bytes = kMaxInflatedBytes);
 

@@ -1,8 +1,8 @@
 // What xlatrace works out about a run: attribution (correlator) and analysis. These rows are
 // derived: the store drops and rewrites them as a whole when a run is attributed again.
 //
-// Ids are 1-based indices as in model/run_tables.h. Names of fields are the columns of RUNDB's
-// views (docs/schema.md). std::optional and empty strings become NULL.
+// Ids are 1-based indices as in model/run_tables.h. Names of fields are the columns of the views
+// (docs/schema.md). std::optional and empty strings become NULL.
 
 #ifndef XLATRACE_MODEL_DERIVED_H_
 #define XLATRACE_MODEL_DERIVED_H_

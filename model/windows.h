@@ -1,9 +1,9 @@
 // What of a run was recorded, what is known to be missing, and how its processes ended.
 //
-// What was not recorded is never time (RUNDB): no gap, step, rate, cause or certainty may span the
-// end of a window. Sources say windows and losses as they know them; the sink composes them, so
-// that in RunTables a window holds no loss: it ends where one begins (kLoss), and the next begins
-// where it ends. A process with a device has at least one window.
+// What was not recorded is never time (docs/schema.md): no gap, step, rate, cause or certainty may
+// span the end of a window. Sources say windows and losses as they know them; the sink composes
+// them, so that in RunTables a window holds no loss: it ends where one begins (kLoss), and the next
+// begins where it ends. A process with a device has at least one window.
 //
 // Times are of the device: from the first instant at which all that ran is in the run to the last.
 // Nanoseconds as everywhere (model/events.h). Thread-safety: plain data, pure functions.

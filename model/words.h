@@ -56,8 +56,8 @@ enum class OpKind : uint8_t {
 
 enum class Confidence : uint8_t { kNone, kInferred, kExact };
 
-// Why a launch belongs to an instruction or op; strongest first (design, section 7), but for
-// kOpRange, which is as strong as kRange and speaks of work outside XLA.
+// Why a launch belongs to an instruction or op (docs/schema.md, docs/attribution.md); strongest
+// first, but for kOpRange, which is as strong as kRange and speaks of work outside XLA.
 enum class Evidence : uint8_t {
   kNone,
   kAnnotation,    // Profiler annotation on the record itself (XProf stats hlo_op, program_id).

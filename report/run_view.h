@@ -8,8 +8,8 @@
 // of all devices, shown per step of one device (`PerStep`, mean over devices); else the whole run
 // over all devices, shown as totals. `Basis::steady` says which.
 //
-// Two kinds of time, never mixed (RUNDB): device time is a sum over activities (streams and threads
-// add up), wall time is what a clock shows (steps, parts of the step bar, busy, idle).
+// Two kinds of time, never mixed (docs/schema.md): device time is a sum over activities (streams
+// and threads add up), wall time is what a clock shows (steps, parts of the step bar, busy, idle).
 //
 // Thread-safety: plain data.
 

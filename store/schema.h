@@ -1,4 +1,4 @@
-// The schema of run.db: private tables, public views (RUNDB, docs/schema.md).
+// The schema of run.db: private tables, public views (docs/schema.md).
 //
 // The text is code: opening a file compares its schema with this one to the letter, so a view that
 // somebody planted in a mailed run.db never runs.

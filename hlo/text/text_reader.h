@@ -6,8 +6,9 @@
 // reader does not know are kept as text, and each is named once in HloModule::warnings: XLA gets
 // new ones every month. Values of those it knows must have their form
 // (hlo/text/attribute_syntax.h), constants must fit their shape (hlo/text/text_literal.h), names
-// must be defined before they are used, and nothing may follow the last computation. Whether an
-// instruction makes sense (shapes of operands, devices of a sharding) is not checked.
+// must be defined before they are used. What follows the last computation (another module, a
+// longer file's rest) is left out with a warning; a line of an instruction there is an error.
+// Whether an instruction makes sense (shapes of operands, devices of a sharding) is not checked.
 //
 // Differences to the proto of the same module: ids are 0, text elides large constants, and with
 // async sugar ("all-gather-start" for a wrapped call) wrapped computations are not printed. Compact

@@ -1,6 +1,8 @@
-// What the rows of one recording refer to by number, as rows of the run: its process, threads and
-// devices, launch configurations, streams, modules, and the hint at the instruction that a launch
-// belongs to. Each is added to the sink when it is first met.
+// What the rows of one recording refer to by number, as rows of the run: its process, devices,
+// modules, launch configurations, lanes (a stream of a context), and the hint at the instruction
+// that a launch belongs to; and the names of API functions. Configurations, lanes and hints are
+// added to the sink when a row first refers to them, the others by the Add functions; a device that
+// the recording does not describe, with its first lane.
 //
 // Order: AddProcess, AddDevices; then SeeThunk for what ran; then AddModules, of which hints know
 // the ids; then the rest.

@@ -71,7 +71,7 @@ bool IsPhase(const LabelledName& name) {
   return name.label != "collective" && name.label != "data";
 }
 
-// The layer of optimizer work is the parameter's here (RUNDB), not the name's; metrics have none.
+// The layer of optimizer work is the parameter's here, not the name's; metrics have none.
 bool HasLayerToCompare(const LabelledName& name) {
   return name.label != "optimizer" && name.label != "collective" && name.layer != "metrics" &&
          name.layer.find(' ') == std::string::npos;

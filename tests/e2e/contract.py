@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What RUNDB.md promises of the views: columns, closed lists of words, keys."""
+"""What docs/schema.md promises of the views: columns, closed lists of words, keys."""
 
 COLUMNS = {
     "run_info": "key value",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""RUNDB.md, sentence by sentence, on every real recording."""
+"""docs/schema.md, sentence by sentence, on every real recording."""
 
 import bisect
 import json

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""RUNDB.md's views with the names of Nsight Systems' tables."""
+"""The views of docs/schema.md with the names of Nsight Systems' tables."""
 
 import unittest
 

@@ -4,8 +4,7 @@
 // collective took at least, the second what each rank waited. What is kept of a rank is one row per
 // step; of the job, one entry per collective.
 //
-// Who is who: the launcher's rank where every process has one; else hosts by name and processes in
-// the order in which they were named. A process that comes twice counts once.
+// Who is who: fleet/rank_numbers.h. A process that comes twice counts once.
 //
 // Thread-safety: one thread.
 
@@ -65,6 +64,9 @@ struct Job {
   std::vector<size_t> by_cost;       // Ranks, who is waited for most first.
   std::vector<model::RunStat> said;  // Twice the same, missing, other programs, clocks.
   std::vector<Error> skipped;        // Recordings that could not be read.
+
+  // Adds to `said`.
+  void Say(std::string name, model::Severity severity, std::string source, std::string advice);
 };
 
 // Fails where no recording can be read, or none has a device that did something.

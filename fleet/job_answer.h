@@ -1,0 +1,23 @@
+// The answer of a job: who is waited for, by what its ranks did and waited in each step.
+//
+// Thread-safety: pure but for the job that is given.
+
+#ifndef XLATRACE_FLEET_JOB_ANSWER_H_
+#define XLATRACE_FLEET_JOB_ANSWER_H_
+
+#include <cstdint>
+
+#include "fleet/job.h"
+#include "fleet/pairing.h"
+#include "fleet/skew.h"
+
+namespace xlatrace::fleet {
+
+// Fills `job.answer` and `job.by_cost`. `unpaired_ns`: of all ranks' steady steps, beside which
+// nothing computed, in collectives of which it is not known who takes part: where that is much
+// nobody is named.
+void AnswerJob(const Skew& skew, const Pairing& pairing, int64_t unpaired_ns, Job& job);
+
+}  // namespace xlatrace::fleet
+
+#endif  // XLATRACE_FLEET_JOB_ANSWER_H_

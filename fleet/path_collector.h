@@ -1,0 +1,51 @@
+// Gathers what the critical path over ranks (fleet/job_path.h) is made of, a rank after another,
+// and puts the path into the job.
+//
+// What is kept beside the path's own entries is one rank's collectives, until EndRank.
+// Thread-safety: one thread.
+
+#ifndef XLATRACE_FLEET_PATH_COLLECTOR_H_
+#define XLATRACE_FLEET_PATH_COLLECTOR_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "fleet/job.h"
+#include "fleet/job_path.h"
+#include "fleet/rank_reader.h"
+#include "fleet/skew.h"
+
+namespace xlatrace::fleet {
+
+class PathCollector {
+ public:
+  explicit PathCollector(size_t ranks) : path_(ranks) {}
+
+  // `group`: what all ranks of it said; nothing where it is not known who came last.
+  // `stood_still`: nothing computed on the rank when it ended (RunRanks::waited).
+  void Add(size_t rank, const RankCollective& collective, const std::optional<Skew::Group>& group,
+           bool stood_still);
+
+  // All collectives of the rank have been added.
+  void EndRank(size_t rank, const RankTimes& times);
+
+  // Fills `job.path` and `job.on_path`; `job.clocks` are known.
+  void Tell(const Skew& skew, Job& job) const;
+
+ private:
+  struct OnPath {
+    std::vector<PathCollective> collectives;
+    int64_t untold_ns = 0;
+  };
+
+  JobPath path_;
+  std::map<std::pair<size_t, int64_t>, OnPath> on_path_;  // By rank and step.
+};
+
+}  // namespace xlatrace::fleet
+
+#endif  // XLATRACE_FLEET_PATH_COLLECTOR_H_

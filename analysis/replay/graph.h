@@ -8,20 +8,19 @@
 //   thread   the call before it on its host thread: the lag is what the host did in between
 //   wait     what a host call waited for: a synchronisation, a copy that blocks, a full queue
 //   data     an operand of its HLO instruction that another lane computed, or any collective or
-//   copy seen     nothing of the above explains its start: what ended last before on another lane
-//   of its
-//            device, as an event that no source records, or a host that none shows, would have it
+//            copy
+//   seen     nothing of the above explains its start: what ended last before on another lane of
+//            its device, as an event that no source records, or a host that none shows, would have
+//            it
 //   behind   as `seen`, of a launch that its call explains: counts only where a change takes the
-//   call
-//            away
+//            call away
 // Where streams join is also taken from the order of launches (analysis/replay/joins.h), as `seen`.
 //
 // Host calls that wait for the device need not be recorded. Where the device had finished all it
 // was given, and the host, which had called nothing meanwhile, called within 300 us, after a time
 // that it seldom takes between calls, or of which this is the tenth part, it had waited; so it had
 // where the gap's cause says so. Where it called later it may have waited or not, and may be asked
-// both ways
-// (`maybe_waits`).
+// both ways (`maybe_waits`).
 //
 // Kernels of one collective on several devices are a group: each ends a fixed time after the last
 // of them has begun.
@@ -66,6 +65,7 @@ enum class NodeKind : uint8_t { kActivity, kCall, kReturn };
 enum class EdgeKind : uint8_t { kLane, kLaunch, kThread, kWait, kData, kSeen, kBehind };
 inline constexpr size_t kEdgeKindCount = 7;
 inline constexpr int64_t kNoEdge = INT64_MIN;  // As a lag: the edge does not count.
+inline constexpr uint32_t kNoNode = UINT32_MAX;
 
 struct Node {
   int64_t start_ns = 0;     // As recorded.

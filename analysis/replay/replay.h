@@ -35,7 +35,6 @@ struct Setting {
   std::vector<uint32_t> after;     // Per node: one more that must have ended, or kNoNode.
   bool alone = false;              // Members of a group wait for none of the others.
 };
-inline constexpr uint32_t kNoNode = UINT32_MAX;
 
 struct Times {
   std::vector<int64_t> start_ns;  // Per node.

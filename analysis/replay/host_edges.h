@@ -1,0 +1,63 @@
+// What host calls waited for: the call before them on their thread, and the device, where they say
+// so or where nothing else explains how late they come (analysis/replay/graph.h).
+//
+// Calls and returns are added in the order of the graph's nodes. Thread-safety: one thread.
+
+#ifndef XLATRACE_ANALYSIS_REPLAY_HOST_EDGES_H_
+#define XLATRACE_ANALYSIS_REPLAY_HOST_EDGES_H_
+
+#include <cstdint>
+#include <unordered_set>
+#include <vector>
+
+#include "analysis/replay/assumptions.h"
+#include "analysis/replay/graph.h"
+#include "analysis/replay/graph_so_far.h"
+#include "analysis/replay/pieces.h"
+
+namespace xlatrace::analysis::replay {
+
+// Scheduling takes less than this; what is longer has another cause.
+inline constexpr int64_t kUsualSchedulingNs = 2'000;
+
+class HostEdges {
+ public:
+  // All must outlive this. `lanes_of`: lanes of the pieces by device. Counts waits in `found`.
+  HostEdges(const Input& input, const Pieces& pieces,
+            const std::vector<std::vector<uint32_t>>& lanes_of, bool infer_waits,
+            GraphSoFar& so_far, Found& found);
+
+  // The current node is that call, or its return.
+  void AddCall(const Piece& piece);
+  void AddReturn(const Piece& piece);
+
+  // Node of a call by number; kNoNode: not there yet.
+  uint32_t NodeOf(uint32_t call) const { return of_call_[call]; }
+  // The current node ends an activity that the call launched.
+  void EndActivityOf(uint32_t call) { last_of_call_[call] = so_far_.Current(); }
+
+ private:
+  void FindUsualHost();
+  void AddThread(const Piece& piece);
+  void AddWait(const Piece& piece);
+  std::vector<uint32_t> ProcessLanes(uint32_t thread) const;
+  size_t DeviceOf(const Piece& piece) const;
+
+  const Input& input_;
+  const Pieces& pieces_;
+  const std::vector<std::vector<uint32_t>>& lanes_of_;
+  bool infer_waits_;
+  GraphSoFar& so_far_;
+  Found& found_;
+  std::vector<uint32_t> on_thread_;            // The last node of each thread.
+  std::vector<uint32_t> of_call_;              // By number of the call, as the next two:
+  std::vector<uint32_t> last_of_call_;         // the last that it launched,
+  std::vector<int64_t> end_of_call_;           // and when that ends.
+  std::vector<int64_t> given_until_;           // By device: the same of all calls so far.
+  int64_t usual_host_ns_ = 0;                  // Between two calls.
+  std::unordered_set<uint32_t> synchronised_;  // Activities after a gap of that cause.
+};
+
+}  // namespace xlatrace::analysis::replay
+
+#endif  // XLATRACE_ANALYSIS_REPLAY_HOST_EDGES_H_

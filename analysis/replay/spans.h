@@ -1,0 +1,19 @@
+// The steps of each device as stretches of the graph.
+//
+// Thread-safety: pure but for the graph that is given.
+
+#ifndef XLATRACE_ANALYSIS_REPLAY_SPANS_H_
+#define XLATRACE_ANALYSIS_REPLAY_SPANS_H_
+
+#include "analysis/replay/graph.h"
+#include "analysis/replay/pieces.h"
+#include "analysis/replay/window.h"
+
+namespace xlatrace::analysis::replay {
+
+// Fills spans, whole_run and on_cpu. The nodes are the pieces, one each.
+void FindSpans(const Input& input, const ReplayWindow& window, const Pieces& pieces, Graph& graph);
+
+}  // namespace xlatrace::analysis::replay
+
+#endif  // XLATRACE_ANALYSIS_REPLAY_SPANS_H_

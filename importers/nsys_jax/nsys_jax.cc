@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <memory>
+#include <optional>
 #include <set>
-#include <tuple>
+#include <string>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -12,13 +14,14 @@
 #include <fmt/format.h>
 
 #include "base/file.h"
-#include "hlo/artefacts/target_config.h"
 #include "importers/common/annotation.h"
 #include "importers/common/counters.h"
 #include "importers/common/text_fields.h"
 #include "importers/nsys_jax/capture_files.h"
-#include "importers/nsys_jax/parquet.h"
+#include "importers/nsys_jax/capture_machine.h"
+#include "importers/nsys_jax/capture_modules.h"
 #include "importers/nsys_jax/projected_trace.h"
+#include "importers/nsys_jax/range_tree.h"
 
 namespace xlatrace::importers {
 namespace {
@@ -27,23 +30,6 @@ namespace fs = std::filesystem;
 using model::Severity;
 
 constexpr int64_t kLatestNs = INT64_MAX / 4;
-constexpr size_t kNoRow = SIZE_MAX;
-
-// "TSL:Thunk:#..." -> {"TSL", "Thunk:#..."}.
-struct DomainAndText {
-  std::string_view domain;
-  std::string_view text;
-};
-DomainAndText SplitDomain(std::string_view name) {
-  const size_t colon = name.find(':');
-  // Names without a domain may hold colons of their own; XLA's and NCCL's domains are upper case.
-  const std::string_view head = name.substr(0, colon);
-  const bool is_domain = colon != name.npos && !head.empty() &&
-                         std::all_of(head.begin(), head.end(),
-                                     [](char c) { return (c >= 'A' && c <= 'Z') || c == '_'; });
-  if (!is_domain) return {{}, name};
-  return {head, name.substr(colon + 1)};
-}
 
 class CaptureImport {
  public:
@@ -55,12 +41,11 @@ class CaptureImport {
     XLATRACE_ASSIGN(const std::unique_ptr<ProjectedTrace> trace,
                     ReadProjectedTrace(std::move(files.projected_trace)));
     ranges_ = &trace->ranges;
-    ReadThreadNames(files);
-    ReadDeviceFacts(files);
-    ReadTargetConfig(files);
-    FindKinds();
+    machine_ = ReadCaptureMachine(files);
+    tree_.emplace(trace->ranges);
     AddProcesses();
-    AddModules(files);
+    // A dump says no process; captures are made per process.
+    AddDumpedModules(files, process_of_.empty() ? 0 : process_of_.begin()->second, sink_);
     AddActivities();
     AddHostRanges(files);
     Finish();
@@ -68,165 +53,26 @@ class CaptureImport {
   }
 
  private:
-  enum class Kind : uint8_t { kOther, kThunk, kModule };
-
-  // XlaLauncher:#global=0,local=0,process=0,slice=0# by thread.
-  void ReadThreadNames(const CaptureFiles& files) {
-    const auto file = ParquetFile::Open(files.thread_metadata);
-    if (!file) return;
-    const auto names = file->Read("Name");
-    const auto tids = file->Read("TID");
-    if (!names || !tids) return;
-    for (size_t i = 0; i < names->texts.size(); ++i) {
-      if (!names->Text(i).starts_with("XlaLauncher:#")) continue;
-      const Annotation name = ParseAnnotation(names->Text(i));
-      if (const auto local = ParseInt(name.Get("local")); local && tids->Number(i)) {
-        local_of_thread_[*tids->Number(i)] = *local;
-      }
-      if (const auto rank = ParseInt(name.Get("process"))) rank_ = rank;
-    }
-  }
-
-  // Columns are called ('TARGET_INFO_GPU', 'name'); a row per GPU of the machine.
-  void ReadDeviceFacts(const CaptureFiles& files) {
-    const auto file = ParquetFile::Open(files.device_metadata);
-    if (!file) return;
-    std::map<std::string, ParquetColumn, std::less<>> columns;
-    for (const std::string& label : file->columns()) {
-      const bool of_gpu = label.find("'TARGET_INFO_GPU'") != std::string::npos;
-      const bool of_nvtx = label.find("'TARGET_INFO_NVTX_CUDA_DEVICE'") != std::string::npos;
-      const size_t end = label.rfind('\'');
-      const size_t start = end == std::string::npos || end == 0 ? end : label.rfind('\'', end - 1);
-      std::string name = label;
-      if (start != std::string::npos && end > start)
-        name = label.substr(start + 1, end - start - 1);
-      if (of_nvtx) name = "nvtx " + name;
-      if (!of_gpu && !of_nvtx && name != "cuDevice") continue;
-      if (auto column = file->Read(label)) columns.emplace(name, std::move(*column));
-    }
-    const auto number = [&](std::string_view name, size_t row) -> std::optional<int64_t> {
-      const auto it = columns.find(name);
-      const auto value = it == columns.end() ? std::nullopt : it->second.Number(row);
-      return value && *value > 0 ? value : std::nullopt;
-    };
-    const auto text = [&](std::string_view name, size_t row) {
-      const auto it = columns.find(name);
-      return it == columns.end() ? std::string() : std::string(it->second.Text(row));
-    };
-    for (size_t row = 0; row < static_cast<size_t>(file->rows()); ++row) {
-      model::Device device;
-      device.name = text("name", row);
-      device.uuid = text("uuid", row);
-      const auto major = number("computeMajor", row);
-      const auto minor = columns.find("computeMinor");
-      if (major && minor != columns.end() && minor->second.Number(row)) {
-        device.compute_capability = fmt::format("{}.{}", *major, *minor->second.Number(row));
-      }
-      device.sm_count = number("smCount", row);
-      device.clock_hz = number("clockRate", row);
-      device.memory_bandwidth_bytes_per_s = number("memoryBandwidth", row);
-      device.memory_bytes = number("totalMemory", row);
-      device.l2_bytes = number("l2CacheSize", row);
-      device.warp_size = number("threadsPerWarp", row);
-      if (const auto warps = number("maxWarpsPerSm", row); warps && *warps < 4096) {
-        device.max_threads_per_sm = *warps * device.warp_size.value_or(32);
-      }
-      device.max_blocks_per_sm = number("maxBlocksPerSm", row);
-      device.max_threads_per_block = number("maxThreadsPerBlock", row);
-      device.registers_per_sm = number("maxRegistersPerSm", row);
-      device.registers_per_block = number("maxRegistersPerBlock", row);
-      device.shared_memory_per_sm_bytes = number("maxShmemPerSm", row);
-      device.shared_memory_per_block_bytes = number("maxShmemPerBlock", row);
-      device.shared_memory_per_block_optin_bytes = number("maxShmemPerBlockOptin", row);
-      const std::string range = text("nvtx name", row);  // The annotation points into it.
-      const Annotation name = ParseAnnotation(range);
-      if (const auto rank = ParseInt(name.Get("process"))) rank_ = rank;
-      const auto ordinal = columns.find("cuDevice");
-      const auto known = ordinal == columns.end() ? std::nullopt : ordinal->second.Number(row);
-      device_facts_.try_emplace(known.value_or(static_cast<int64_t>(row)), device);
-    }
-  }
-
-  // What XLA compiled for, where the machine's own table is missing.
-  void ReadTargetConfig(const CaptureFiles& files) {
-    if (files.target_config.empty()) return;
-    const auto config =
-        hlo::ReadTargetConfig(std::make_shared<const std::string>(files.target_config));
-    if (!config) return;
-    const auto known = [](int64_t value) {
-      return value > 0 ? std::optional<int64_t>(value) : std::nullopt;
-    };
-    model::Device& device = target_;
-    device.name = config->description;
-    device.compute_capability = config->compute_capability;
-    device.sm_count = known(config->core_count);
-    device.clock_hz = known(config->clock_hz);
-    device.memory_bandwidth_bytes_per_s = known(config->memory_bandwidth_bytes_per_s);
-    device.memory_bytes = known(config->device_memory_bytes);
-    device.l2_bytes = known(config->l2_cache_bytes);
-    device.warp_size = known(config->threads_per_warp);
-    device.max_threads_per_sm = known(config->threads_per_core_limit);
-    device.max_threads_per_block = known(config->threads_per_block_limit);
-    device.registers_per_sm = known(config->registers_per_core);
-    device.registers_per_block = known(config->registers_per_block);
-    device.shared_memory_per_sm_bytes = known(config->shared_memory_per_core_bytes);
-    device.shared_memory_per_block_bytes = known(config->shared_memory_per_block_bytes);
-    device.shared_memory_per_block_optin_bytes = known(config->shared_memory_per_block_optin_bytes);
-  }
-
-  // What each row is, and the thunk and module around it.
-  void FindKinds() {
-    const std::vector<ProjectedRange>& ranges = *ranges_;
-    std::map<std::pair<int64_t, int64_t>, size_t> by_id;  // (pid, range id)
-    kinds_.resize(ranges.size());
-    for (size_t i = 0; i < ranges.size(); ++i) {
-      const std::string_view text = SplitDomain(ranges[i].name).text;
-      kinds_[i] = text.starts_with("Thunk:")       ? Kind::kThunk
-                  : text.starts_with("XlaModule:") ? Kind::kModule
-                                                   : Kind::kOther;
-      if (ranges[i].range_id) by_id[{ranges[i].pid, *ranges[i].range_id}] = i;
-    }
-    parent_.assign(ranges.size(), kNoRow);
-    has_child_.assign(ranges.size(), false);
-    for (size_t i = 0; i < ranges.size(); ++i) {
-      if (!ranges[i].parent_id) continue;
-      const auto it = by_id.find({ranges[i].pid, *ranges[i].parent_id});
-      // Ids ascend from the outside in; anything else would be a circle.
-      if (it == by_id.end() || *ranges[i].parent_id >= ranges[i].range_id.value_or(INT64_MIN)) {
-        continue;
-      }
-      parent_[i] = it->second;
-      has_child_[it->second] = true;
-    }
-  }
-
-  size_t Around(size_t row, Kind kind) const {
-    for (size_t at = parent_[row]; at != kNoRow; at = parent_[at]) {
-      if (kinds_[at] == kind) return at;
-    }
-    return kNoRow;
-  }
-
   void AddProcesses() {
     // Which threads launch, per process.
     std::map<int64_t, std::set<int64_t>> threads;
     for (size_t i = 0; i < ranges_->size(); ++i) {
       const ProjectedRange& range = (*ranges_)[i];
-      if (kinds_[i] != Kind::kOther) threads[range.pid].insert(range.tid);
+      if (tree_->KindOf(i) != RangeKind::kOther) threads[range.pid].insert(range.tid);
     }
     if (threads.empty() && !ranges_->empty()) threads[ranges_->front().pid];
     for (const auto& [pid, tids] : threads) {
       model::Process process;
       process.pid = pid;
-      if (threads.size() == 1) process.rank = rank_;
+      if (threads.size() == 1) process.rank = machine_.rank;
       process_of_[pid] = sink_.AddProcess(process);
       int64_t next = 0;
       for (const int64_t tid : tids) {
-        const auto named = local_of_thread_.find(tid);
+        const auto named = machine_.local_of_thread.find(tid);
         const bool is_main = tid == pid;
-        ordinal_of_[{pid, tid}] = named != local_of_thread_.end() ? named->second
-                                  : is_main                       ? 0
-                                                                  : next++;
+        ordinal_of_[{pid, tid}] = named != machine_.local_of_thread.end() ? named->second
+                                  : is_main                               ? 0
+                                                                          : next++;
       }
     }
   }
@@ -238,10 +84,7 @@ class CaptureImport {
     const int64_t ordinal = known == ordinal_of_.end() ? 0 : known->second;
     model::Id& device = devices_[{range.pid, ordinal}];
     if (device == 0) {
-      auto facts = device_facts_.find(ordinal);
-      // A process that sees one of the machine's GPUs calls it 0; the table may not.
-      if (facts == device_facts_.end() && device_facts_.size() == 1) facts = device_facts_.begin();
-      model::Device row = facts == device_facts_.end() ? target_ : facts->second;
+      model::Device row = machine_.DeviceOf(ordinal);
       row.process_id = process_of_[range.pid];
       row.kind = model::DeviceKind::kGpu;
       row.ordinal = ordinal;
@@ -252,56 +95,6 @@ class CaptureImport {
                           .stream_id = range.tid,
                           .name = fmt::format("launched by thread {}", range.tid)});
     return lane;
-  }
-
-  void AddModules(const CaptureFiles& files) {
-    // A dump says no process; captures are made per process.
-    const model::Id process = process_of_.empty() ? 0 : process_of_.begin()->second;
-    struct Parts {
-      const CaptureFiles::DumpFile *hlo = nullptr, *thunks = nullptr, *metadata = nullptr;
-    };
-    std::map<std::pair<int64_t, std::string>, Parts> modules;
-    for (const CaptureFiles::DumpFile& file : files.dump) {
-      Parts& parts = modules[{file.parsed.program_id, file.parsed.module_name}];
-      switch (file.parsed.kind) {
-        case dumps::DumpKind::kHloProto:
-          parts.hlo = &file;
-          break;
-        case dumps::DumpKind::kHloText:
-          if (parts.hlo == nullptr) parts.hlo = &file;
-          break;
-        case dumps::DumpKind::kThunkSequenceFinal:  // What ran; the other is from before the
-                                                    // passes.
-          parts.thunks = &file;
-          break;
-        case dumps::DumpKind::kThunkSequence:
-          if (parts.thunks == nullptr || parts.thunks->parsed.kind == file.parsed.kind) {
-            parts.thunks = &file;
-          }
-          break;
-        case dumps::DumpKind::kThunkMetadata:
-          parts.metadata = &file;
-          break;
-        default:
-          break;
-      }
-    }
-    for (const auto& [key, parts] : modules) {
-      if (parts.hlo == nullptr) continue;
-      model::ModuleBlob blob;
-      blob.process_id = process;
-      blob.name = key.second;
-      if (key.first >= 0) blob.program_id = key.first;
-      blob.source = model::ModuleSource::kDump;
-      blob.file = parts.hlo->name;
-      blob.format = parts.hlo->parsed.kind == dumps::DumpKind::kHloText
-                        ? model::ModuleBlob::Format::kHloText
-                        : model::ModuleBlob::Format::kHloProto;
-      blob.bytes = parts.hlo->bytes;
-      if (parts.thunks != nullptr) blob.thunk_sequence = parts.thunks->bytes;
-      if (parts.metadata != nullptr) blob.thunk_metadata = parts.metadata->bytes;
-      sink_.AddModule(blob);
-    }
   }
 
   bool TimeOf(const ProjectedRange& range, int64_t* start, int64_t* end) {
@@ -317,36 +110,8 @@ class CaptureImport {
     return true;
   }
 
-  // Time of each thunk that thunks inside it take: the union of their intervals, cut to its own.
-  std::vector<int64_t> NestedTimes() const {
-    std::unordered_map<size_t, std::vector<std::pair<int64_t, int64_t>>> inside;
-    for (size_t i = 0; i < ranges_->size(); ++i) {
-      const ProjectedRange& range = (*ranges_)[i];
-      if (kinds_[i] != Kind::kThunk || !range.start_ns || !range.duration_ns) continue;
-      const size_t outer = Around(i, Kind::kThunk);
-      if (outer != kNoRow) {
-        inside[outer].emplace_back(*range.start_ns, *range.start_ns + *range.duration_ns);
-      }
-    }
-    std::vector<int64_t> nested(ranges_->size(), 0);
-    for (auto& [outer, intervals] : inside) {
-      const ProjectedRange& range = (*ranges_)[outer];
-      if (!range.start_ns || !range.duration_ns) continue;
-      std::sort(intervals.begin(), intervals.end());
-      int64_t until = *range.start_ns;
-      const int64_t end = *range.start_ns + *range.duration_ns;
-      for (const auto& [from, to] : intervals) {
-        const int64_t begin = std::max(from, until);
-        const int64_t stop = std::min(to, end);
-        if (stop > begin) nested[outer] += stop - begin;
-        until = std::max(until, stop);
-      }
-    }
-    return nested;
-  }
-
   void AddActivities() {
-    const std::vector<int64_t> nested = NestedTimes();
+    const std::vector<int64_t> nested = tree_->NestedTimes();
     // In the order of launch: what happened on the host decides.
     std::vector<size_t> order;
     for (size_t i = 0; i < ranges_->size(); ++i) {
@@ -357,13 +122,13 @@ class CaptureImport {
                       "them");
         continue;
       }
-      const bool is_work =
-          kinds_[i] == Kind::kThunk ||
-          (kinds_[i] == Kind::kOther && !has_child_[i] && range.gpu_ops > 0 &&
-           Around(i, Kind::kThunk) == kNoRow && Around(i, Kind::kModule) == kNoRow);
+      const bool is_work = tree_->KindOf(i) == RangeKind::kThunk ||
+                           (tree_->KindOf(i) == RangeKind::kOther && !tree_->HasChild(i) &&
+                            range.gpu_ops > 0 && tree_->Around(i, RangeKind::kThunk) == kNoRow &&
+                            tree_->Around(i, RangeKind::kModule) == kNoRow);
       if (is_work) {
         order.push_back(i);
-      } else if (kinds_[i] == Kind::kOther) {
+      } else if (tree_->KindOf(i) == RangeKind::kOther) {
         counters_.Add("projected_range_not_kept", Severity::kInfo);
       }
     }
@@ -378,9 +143,9 @@ class CaptureImport {
       if (nested[i] > 0) {
         activity.self_ns = std::max<int64_t>(0, *range.duration_ns - nested[i]);
       }
-      const size_t module = Around(i, Kind::kModule);
+      const size_t module = tree_->Around(i, RangeKind::kModule);
       activity.config_id = ConfigOf(i);
-      activity.hint_id = kinds_[i] == Kind::kThunk ? HintOf(i, module) : 0;
+      activity.hint_id = tree_->KindOf(i) == RangeKind::kThunk ? HintOf(i, module) : 0;
       if (module != kNoRow) {
         activity.run_key = (process_of_[range.pid] << 32) + static_cast<int64_t>(module) + 1;
       }
@@ -397,7 +162,7 @@ class CaptureImport {
     config.kind = model::ActivityKind::kRange;
     const Annotation annotation = ParseAnnotation(text);
     config.symbol = std::string(annotation.Get("hlo_op"));
-    if (kinds_[row] != Kind::kThunk || config.symbol.empty()) {
+    if (tree_->KindOf(row) != RangeKind::kThunk || config.symbol.empty()) {
       config.symbol = std::string(text.substr(0, text.find(":#")));
     }
     config.name = config.symbol;
@@ -481,14 +246,9 @@ class CaptureImport {
   model::EventSink& sink_;
   Counters counters_;
   const std::vector<ProjectedRange>* ranges_ = nullptr;
-  std::vector<Kind> kinds_;
-  std::vector<size_t> parent_;
-  std::vector<bool> has_child_;
-  std::map<int64_t, int64_t> local_of_thread_;
-  std::optional<int64_t> rank_;
-  std::map<int64_t, model::Device> device_facts_;  // By CUDA ordinal.
-  model::Device target_;                           // By the dump, where that table has none.
-  std::map<int64_t, model::Id> process_of_;        // By pid.
+  CaptureMachine machine_;
+  std::optional<RangeTree> tree_;
+  std::map<int64_t, model::Id> process_of_;                    // By pid.
   std::map<std::pair<int64_t, int64_t>, int64_t> ordinal_of_;  // (pid, tid)
   std::map<std::pair<int64_t, int64_t>, model::Id> devices_;   // (pid, ordinal)
   std::map<std::pair<int64_t, int64_t>, model::Id> lanes_;     // (pid, tid)

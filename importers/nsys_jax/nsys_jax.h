@@ -3,9 +3,8 @@
 // A capture holds no kernels but NVTX ranges with the GPU time of what was launched inside them
 // (nvtx_gpu_proj_trace), and XLA's dump. What becomes of it:
 //   TSL:Thunk ranges          activities of kind range: instruction, op_name and module from the
-//   range
-//                             and the XlaModule range around it (evidence range); self time is what
-//                             thunks inside (bodies of loops) do not take
+//                             range and the XlaModule range around it (evidence range); self time
+//                             is what thunks inside (bodies of loops) do not take
 //   TSL:XlaModule ranges      one is one run of its module on its device (run_key)
 //   other ranges with GPU operations and no such range inside or around (autotuning measurements)
 //                             activities of kind range without an instruction
@@ -19,7 +18,7 @@
 // A folder of captures (one per process) is imported capture by capture.
 //
 // Run stats: projected_operations_outside_ranges, projected_range_not_kept, event_time_invalid,
-// csv_row_damaged, module_not_read, clock_not_known, capture_part_missing, no_device_activity.
+// host_range_not_kept, csv_row_damaged, clock_not_known, no_device_activity, input_skipped.
 
 #ifndef XLATRACE_IMPORTERS_NSYS_JAX_NSYS_JAX_H_
 #define XLATRACE_IMPORTERS_NSYS_JAX_NSYS_JAX_H_

@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "report/compare/compare_modules.h"
 #include "report/compare/load_run.h"
 #include "report/run_view.h"
 #include "store/run_db.h"

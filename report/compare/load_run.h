@@ -20,10 +20,6 @@ struct LoadRunOptions {
 Result<compare::Run> LoadCompareRun(store::RunDb& db, const RunView& view,
                                     const LoadRunOptions& options = {});
 
-// Reads the HLO of those modules with time that need it: whose fingerprint the other side has not.
-// One that cannot be read stays without.
-void LoadOtherModules(store::RunDb& db, const compare::Run& other, compare::Run& run);
-
 // Two open runs, both of the same basis, with the HLO that matching them takes.
 struct RunPair {
   compare::Run base, now;

@@ -1,4 +1,4 @@
-// What the files that write the page's tables share. Private to report/page*.cc.
+// What the files that write the page's tables share. Private to report/page/.
 
 #ifndef XLATRACE_REPORT_PAGE_PAGE_CONTEXT_H_
 #define XLATRACE_REPORT_PAGE_PAGE_CONTEXT_H_
@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "report/page/host_threads.h"
 #include "report/page/page.h"
 #include "report/page/page_blocks.h"
 #include "report/page/page_table.h"
@@ -95,6 +96,7 @@ struct PageContext {
   std::unordered_map<int64_t, int64_t> site_of_activity;   // Of those that gaps name.
   std::vector<store::ScannedGap> gaps;                     // The longest, by device and start.
   PageGapSums gap_sums;
+  HostThreads host;                                         // Filled by the scan of launches.
   std::vector<PagePathPart> path;                           // By device and start.
   std::unordered_map<int64_t, int64_t> stream_of_activity;  // Row of those on the path.
   nlohmann::ordered_json meta = nlohmann::ordered_json::object();
@@ -117,16 +119,17 @@ Status FillTable(store::RunDb& db, std::string_view sql, PageTable& table,
 void SetRow(PageTable& table, const store::Statement& row, const std::vector<const IdRows*>& refs);
 void SetCell(PageTable& table, size_t column, const store::Cell& cell, const IdRows* ref = nullptr);
 
-Status WriteRunTables(PageContext& page);   // page_run.cc
-Status WriteRankTables(PageContext& page);  // page_ranks.cc: needs devices
-Status LoadPageGaps(PageContext& page);     // page_time.cc
-Status LoadPagePath(PageContext& page);     // page_path.cc
-Status WritePathTable(PageContext& page);   // page_path.cc: needs stream_of_activity
-Status LoadReplayMeta(PageContext& page);   // page_path.cc
-Status WriteTimeTables(PageContext& page);  // page_time.cc: needs gaps and site_of_activity
-Status LoadPageOps(PageContext& page);      // page_ops.cc
-Status WriteLaunchTables(
-    PageContext& page);                    // page_launches.cc: needs gaps, path, ops; completes ops
+Status WriteRunTables(PageContext& page);     // page_run.cc
+Status WriteRankTables(PageContext& page);    // page_ranks.cc: needs devices
+Status LoadPageGaps(PageContext& page);       // page_gaps.cc
+Status WriteGapTables(PageContext& page);     // page_gaps.cc: needs site_of_activity
+Status LoadPagePath(PageContext& page);       // page_path.cc
+Status WritePathTable(PageContext& page);     // page_path.cc: needs stream_of_activity
+Status LoadReplayMeta(PageContext& page);     // page_path.cc
+Status WriteTimeTables(PageContext& page);    // page_time.cc: needs gaps, site_of_activity, host
+Status LoadPageOps(PageContext& page);        // page_ops.cc
+Status WriteLaunchTables(PageContext& page);  // page_launches.cc: needs gaps, path, ops; completes
+                                              // ops and host
 Status WriteHloTables(PageContext& page);  // page_hlo.cc: needs ops, completes them
 Status WriteOpTables(PageContext& page);   // page_ops.cc: last of these
 // Of the ops of `page`, which is this run or the base run (page_shares.cc).

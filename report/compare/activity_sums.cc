@@ -1,0 +1,64 @@
+#include "report/compare/activity_sums.h"
+
+#include <map>
+#include <utility>
+
+#include "store/activity_scan.h"
+
+namespace xlatrace::report {
+
+using store::RunDb;
+using store::Table;
+
+Result<ActivitySums> SumActivities(RunDb& db, bool only_steady) {
+  ActivitySums sums;
+  std::map<std::pair<int64_t, int64_t>, bool> steady;
+  if (only_steady) {
+    XLATRACE_ASSIGN(const Table steps, db.Select("SELECT device_id, step FROM step WHERE steady"));
+    for (size_t i = 0; i < steps.rows.size(); ++i) {
+      steady[{steps.Int(i, "device_id"), steps.Int(i, "step")}] = true;
+    }
+  }
+  std::unordered_map<int64_t, int64_t> device_of_lane;
+  XLATRACE_ASSIGN(const Table lanes, store::ScanLanes(db));
+  for (size_t i = 0; i < lanes.rows.size(); ++i) {
+    device_of_lane.emplace(lanes.Int(i, "lane_id"), lanes.Int(i, "device_id"));
+  }
+  std::pair<int64_t, int64_t> last{INT64_MIN, INT64_MIN};
+  bool last_is_steady = false;
+  int64_t last_lane = INT64_MIN;
+  int64_t device = 0;
+  XLATRACE_TRY(store::ScanActivities(db, [&](const store::ScannedActivity& activity) {
+    ++sums.activities;
+    // Stored in baselines (report/compare/load_run.cc), so this stays as it is.
+    sums.checksum += static_cast<uint64_t>(activity.duration_ns) * 0x9e3779b97f4a7c15u ^
+                     static_cast<uint64_t>(activity.start_ns);
+    if (only_steady) {
+      if (!activity.step) return true;
+      if (activity.lane_id != last_lane) {
+        last_lane = activity.lane_id;
+        device = device_of_lane[last_lane];
+      }
+      const std::pair<int64_t, int64_t> key{device, *activity.step};
+      if (key != last) {
+        last = key;
+        last_is_steady = steady.contains(key);
+      }
+      if (!last_is_steady) return true;
+    }
+    ActivitySums::Sum& sum =
+        sums.by_label_and_config[static_cast<uint64_t>(activity.label_id) << 32 |
+                                 static_cast<uint64_t>(activity.config_id)];
+    sum.ns += activity.self_ns;
+    ++sum.calls;
+    if (activity.execution_id > 0) {
+      const auto execution = static_cast<size_t>(activity.execution_id);
+      if (execution >= sums.execution_ns.size()) sums.execution_ns.resize(execution + 1);
+      sums.execution_ns[execution] += activity.self_ns;
+    }
+    return true;
+  }));
+  return sums;
+}
+
+}  // namespace xlatrace::report

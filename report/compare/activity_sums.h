@@ -1,0 +1,35 @@
+// Device time of a run in one pass over its activities: by label and launch configuration, and by
+// execution.
+//
+// Thread-safety: one thread per RunDb.
+
+#ifndef XLATRACE_REPORT_COMPARE_ACTIVITY_SUMS_H_
+#define XLATRACE_REPORT_COMPARE_ACTIVITY_SUMS_H_
+
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "base/error.h"
+#include "store/run_db.h"
+
+namespace xlatrace::report {
+
+struct ActivitySums {
+  struct Sum {
+    int64_t ns = 0;
+    int64_t calls = 0;
+  };
+  std::unordered_map<uint64_t, Sum> by_label_and_config;  // Label in the high half.
+  std::vector<int64_t> execution_ns;                      // By execution_id.
+  // Of all activities, whatever is summed.
+  int64_t activities = 0;
+  uint64_t checksum = 0;  // Of when they began and how long they took.
+};
+
+// `only_steady`: those in steady steps.
+Result<ActivitySums> SumActivities(store::RunDb& db, bool only_steady);
+
+}  // namespace xlatrace::report
+
+#endif  // XLATRACE_REPORT_COMPARE_ACTIVITY_SUMS_H_

@@ -1,0 +1,31 @@
+// The modules of a run.db as room compare/ works on them.
+//
+// Thread-safety: one thread per RunDb.
+
+#ifndef XLATRACE_REPORT_COMPARE_COMPARE_MODULES_H_
+#define XLATRACE_REPORT_COMPARE_COMPARE_MODULES_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <unordered_map>
+
+#include "base/error.h"
+#include "compare/run_rows.h"
+#include "report/run_view.h"
+#include "store/run_db.h"
+
+namespace xlatrace::report {
+
+// Index in Run::modules by module_id; 0: what the framework ran outside of modules.
+using ModuleIndex = std::unordered_map<int64_t, size_t>;
+
+// Fills the modules of `run` and its peak memory. Modules of one fingerprint are one.
+Result<ModuleIndex> LoadCompareModules(store::RunDb& db, const RunView& view, compare::Run& run);
+
+// Reads the HLO of those modules with time that need it: whose fingerprint the other side has not.
+// One that cannot be read stays without.
+void LoadOtherModules(store::RunDb& db, const compare::Run& other, compare::Run& run);
+
+}  // namespace xlatrace::report
+
+#endif  // XLATRACE_REPORT_COMPARE_COMPARE_MODULES_H_

@@ -1,0 +1,231 @@
+#include "report/compare/compare_ops.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "analysis/apportion.h"
+#include "report/shown_words.h"
+#include "store/activity_scan.h"
+
+namespace xlatrace::report {
+namespace {
+
+using compare::KernelUse;
+using compare::Op;
+using compare::OpShare;
+using store::Statement;
+using store::Table;
+
+// How often an op runs in a call of its module. A recording may begin or end within one.
+double CallsOf(int64_t occurrences, int64_t executions) {
+  if (executions <= 0) return 0;
+  const double calls = static_cast<double>(occurrences) / static_cast<double>(executions);
+  const double whole = std::round(calls);
+  return std::abs(calls - whole) * static_cast<double>(executions) <= 2 ? whole : calls;
+}
+
+}  // namespace
+
+size_t CompareOps::OpOf(int64_t module_id, const std::string& instruction) {
+  const size_t module = module_of_.at(module_id);
+  const auto [at, is_new] =
+      by_name_.try_emplace(fmt::format("{}\n{}", module, instruction), run_.ops.size());
+  if (is_new) {
+    Op& op = run_.ops.emplace_back();
+    op.module = module;
+    op.instruction = instruction;
+  }
+  return at->second;
+}
+
+Status CompareOps::Load() {
+  XLATRACE_ASSIGN(
+      const Table rows,
+      db_.Select("SELECT handle, module_id, op AS instruction, category, op_kind, phase,"
+                 " layer, layer_group, op_name, source_file, source_line, self_ns,"
+                 " occurrences, steady_ns FROM op_time WHERE op IS NOT NULL"));
+  std::unordered_map<std::string, int64_t> ran;
+  const std::string_view time = run_.steady ? "steady_ns" : "self_ns";
+  for (size_t i = 0; i < rows.rows.size(); ++i) {
+    if (rows.Int(i, "self_ns") > 0) {
+      ran[fmt::format("{}\n{}", module_of_.at(rows.Int(i, "module_id")),
+                      rows.Text(i, "instruction"))] += rows.Int(i, "occurrences");
+    }
+    const int64_t ns = rows.Int(i, time);
+    if (ns == 0) continue;
+    Op& op = run_.ops[OpOf(rows.Int(i, "module_id"), rows.Text(i, "instruction"))];
+    op.ns += ns;
+    if (!op.handle.empty()) continue;  // Of another process: the same instruction.
+    op.handle = rows.Text(i, "handle");
+    op.category = rows.Text(i, "category");
+    op.op_kind = rows.Text(i, "op_kind");
+    op.phase = PhaseOrUnknown(rows.Text(i, "phase"));
+    op.layer = rows.Text(i, "layer");
+    op.layer_group = rows.Text(i, "layer_group");
+    op.op_name = rows.Text(i, "op_name");
+    op.source_file = rows.Text(i, "source_file");
+    if (!rows.IsNull(i, "source_line")) op.source_line = rows.Int(i, "source_line");
+  }
+  XLATRACE_TRY(db_.ForEach(
+      "SELECT module_id, instruction, opcode, shape, flops, bytes FROM instruction",
+      [&](const Statement& row) {
+        const auto module = module_of_.find(row.Int64(0));
+        if (module == module_of_.end()) return true;
+        const std::string key = fmt::format("{}\n{}", module->second, row.Text(1));
+        if (const auto found = ran.find(key); found != ran.end()) {
+          OpCount& count = counts_.of_module[module->second];
+          ++count.all;
+          count.fusions += row.Text(2) == "fusion";
+          const double calls = CallsOf(found->second, run_.modules[module->second].executions);
+          count.launches += calls;
+          count.bytes += calls * static_cast<double>(row.OptionalInt64(5).value_or(0));
+          count.flops += calls * static_cast<double>(row.OptionalInt64(4).value_or(0));
+          ran.erase(found);
+        }
+        const auto at = by_name_.find(key);
+        if (at == by_name_.end()) return true;
+        Op& op = run_.ops[at->second];
+        if (!op.opcode.empty()) return true;
+        op.opcode = row.Text(2);
+        op.shape = row.Text(3);
+        op.flops = row.OptionalInt64(4);
+        op.bytes = row.OptionalInt64(5);
+        return true;
+      }));
+  return LoadKernels();
+}
+
+Status CompareOps::LoadKernels() {
+  XLATRACE_ASSIGN(const Table configs, store::ScanConfigs(db_));
+  std::unordered_map<int64_t, size_t> config_row;
+  for (size_t i = 0; i < configs.rows.size(); ++i) {
+    config_row.emplace(configs.Int(i, "config_id"), i);
+  }
+  XLATRACE_ASSIGN(const Table labels, store::ScanLabels(db_));
+  std::unordered_map<int64_t, size_t> label_row;
+  for (size_t i = 0; i < labels.rows.size(); ++i) {
+    label_row.emplace(labels.Int(i, "label_id"), i);
+  }
+  std::map<std::pair<std::string, std::string>, size_t> unlabelled;
+  for (const auto& [key, sum] : sums_.by_label_and_config) {
+    const auto config = config_row.find(static_cast<int64_t>(key & UINT32_MAX));
+    KernelUse use;
+    use.ns = sum.ns;
+    use.calls = sum.calls;
+    if (config != config_row.end()) {
+      const size_t row = config->second;
+      use.name = configs.Text(row, "kernel_symbol");
+      // A mangled symbol says no more than the name, and nobody reads it.
+      if (use.name.empty() || use.name.starts_with("_Z")) use.name = configs.Text(row, "name");
+      use.grid = {configs.Int(row, "grid_x"), configs.Int(row, "grid_y"),
+                  configs.Int(row, "grid_z")};
+      use.block = {configs.Int(row, "block_x"), configs.Int(row, "block_y"),
+                   configs.Int(row, "block_z")};
+      use.registers = configs.Int(row, "registers_per_thread");
+      use.shared_memory_bytes = configs.Int(row, "shared_memory_static_bytes") +
+                                configs.Int(row, "shared_memory_dynamic_bytes");
+      if (!configs.IsNull(row, "theoretical_occupancy_pct")) {
+        use.occupancy_pct = configs.Real(row, "theoretical_occupancy_pct");
+      }
+      if (configs.Text(row, "kind") == "kernel") counts_.has_kernels = true;
+    }
+    counts_.launches += sum.calls;
+    const auto label = label_row.find(static_cast<int64_t>(key >> 32));
+    if (label != label_row.end() && !labels.IsNull(label->second, "instruction")) {
+      const size_t row = label->second;
+      const auto module = module_of_.find(labels.Int(row, "module_id"));
+      if (module == module_of_.end()) continue;
+      const auto at =
+          by_name_.find(fmt::format("{}\n{}", module->second, labels.Text(row, "instruction")));
+      if (at == by_name_.end()) continue;
+      Op& op = run_.ops[at->second];
+      op.calls += sum.calls;
+      const auto same = std::find_if(op.kernels.begin(), op.kernels.end(), [&](const auto& other) {
+        return other.name == use.name && other.grid == use.grid && other.block == use.block;
+      });
+      if (same != op.kernels.end()) {
+        same->ns += use.ns;
+        same->calls += use.calls;
+      } else {
+        op.kernels.push_back(std::move(use));
+      }
+      continue;
+    }
+    // Work outside XLA that is led back to a framework's op has evidence and no instruction.
+    const bool labelled = label != label_row.end() && !labels.IsNull(label->second, "evidence");
+    const std::string reason = label == label_row.end()
+                                   ? std::string("unknown")
+                                   : labels.Text(label->second, "unattributed_reason");
+    if (reason == model::Text(model::Reason::kAutotuning)) {
+      counts_.autotuning_ns += sum.ns;
+    } else if (!labelled) {
+      counts_.unlabelled_ns += sum.ns;
+    }
+    const auto [at, is_new] = unlabelled.try_emplace({reason, use.name}, run_.ops.size());
+    if (is_new) {
+      Op& op = run_.ops.emplace_back();
+      op.reason = reason;
+      op.op_kind = "other";
+      op.phase = reason == model::Text(model::Reason::kAutotuning) ? model::Phase::kOther
+                                                                   : model::Phase::kUnknown;
+    }
+    Op& op = run_.ops[at->second];
+    op.ns += use.ns;
+    op.calls += use.calls;
+    op.kernels.push_back(std::move(use));
+  }
+  for (Op& op : run_.ops) {
+    std::stable_sort(op.kernels.begin(), op.kernels.end(), [](const auto& a, const auto& b) {
+      return a.ns != b.ns ? a.ns > b.ns : a.name < b.name;
+    });
+  }
+  return {};
+}
+
+Status CompareOps::LoadShares() {
+  by_name_.clear();
+  for (size_t i = 0; i < run_.ops.size(); ++i) {
+    if (run_.ops[i].instruction.empty()) continue;
+    by_name_.emplace(fmt::format("{}\n{}", run_.ops[i].module, run_.ops[i].instruction), i);
+  }
+  struct Shares {
+    int64_t module_id = 0;
+    std::vector<int64_t> ppm;
+  };
+  std::vector<Shares> shares(run_.ops.size());
+  XLATRACE_TRY(db_.ForEach(
+      "SELECT module_id, instruction, op_name, phase, layer, layer_group, source_file,"
+      " source_line, share_ppm FROM instruction_share WHERE share_ppm < 1000000",
+      [&](const Statement& row) {
+        const auto module = module_of_.find(row.Int64(0));
+        if (module == module_of_.end()) return true;
+        const auto at = by_name_.find(fmt::format("{}\n{}", module->second, row.Text(1)));
+        if (at == by_name_.end()) return true;
+        Shares& of = shares[at->second];
+        if (of.module_id != 0 && of.module_id != row.Int64(0)) return true;
+        of.module_id = row.Int64(0);
+        of.ppm.push_back(row.Int64(8));
+        OpShare& share = run_.ops[at->second].shares.emplace_back();
+        share.op_name = row.Text(2);
+        share.phase = PhaseOrUnknown(row.Text(3));
+        share.layer = row.Text(4);
+        share.layer_group = row.Text(5);
+        share.source_file = row.Text(6);
+        share.source_line = row.OptionalInt64(7);
+        return true;
+      }));
+  for (size_t i = 0; i < shares.size(); ++i) {
+    if (shares[i].ppm.empty()) continue;
+    std::vector<int64_t> parts(shares[i].ppm.size());
+    analysis::Apportion(run_.ops[i].ns, shares[i].ppm, parts);
+    for (size_t k = 0; k < parts.size(); ++k) run_.ops[i].shares[k].ns = parts[k];
+  }
+  return {};
+}
+
+}  // namespace xlatrace::report

@@ -1,0 +1,60 @@
+// The ops of a run.db as room compare/ works on them: instructions with the kernels that they were
+// launched as, what has no instruction by reason and kernel, and the shares of fusions.
+//
+// Thread-safety: one thread per RunDb.
+
+#ifndef XLATRACE_REPORT_COMPARE_COMPARE_OPS_H_
+#define XLATRACE_REPORT_COMPARE_COMPARE_OPS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+
+#include "base/error.h"
+#include "compare/run_rows.h"
+#include "report/compare/activity_sums.h"
+#include "report/compare/compare_modules.h"
+#include "report/compare/main_programs.h"
+#include "store/run_db.h"
+
+namespace xlatrace::report {
+
+// What is counted on the way.
+struct OpCounts {
+  std::unordered_map<size_t, OpCount> of_module;  // That ran at all.
+  int64_t launches = 0;                           // Of the basis, as the next two.
+  int64_t autotuning_ns = 0, unlabelled_ns = 0;
+  bool has_kernels = false;
+};
+
+class CompareOps {
+ public:
+  // All must outlive this; `run` has its modules.
+  CompareOps(store::RunDb& db, const ModuleIndex& module_of, const ActivitySums& sums,
+             compare::Run& run)
+      : db_(db), module_of_(module_of), sums_(sums), run_(run) {}
+
+  // Fills the ops of the run, in no order, with the time of the whole basis.
+  Status Load();
+  // Their shares, once ops have their order and time per step.
+  Status LoadShares();
+
+  const OpCounts& counts() const { return counts_; }
+
+ private:
+  size_t OpOf(int64_t module_id, const std::string& instruction);
+  // How ops were launched; and what has no instruction, as ops of their own by reason and kernel.
+  Status LoadKernels();
+
+  store::RunDb& db_;
+  const ModuleIndex& module_of_;
+  const ActivitySums& sums_;
+  compare::Run& run_;
+  OpCounts counts_;
+  std::unordered_map<std::string, size_t> by_name_;  // By module and instruction.
+};
+
+}  // namespace xlatrace::report
+
+#endif  // XLATRACE_REPORT_COMPARE_COMPARE_OPS_H_

@@ -1,0 +1,87 @@
+// The sites that launches of the page refer to: what was launched (op, kernel, configuration,
+// label), each with its sums; and the tables `sites`, `site_shares` and `kernels` made of them.
+//
+// Load, Add every launch, AddOpsWithoutInstruction, Write. Thread-safety: one thread per page.
+
+#ifndef XLATRACE_REPORT_PAGE_LAUNCH_SITES_H_
+#define XLATRACE_REPORT_PAGE_LAUNCH_SITES_H_
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/error.h"
+#include "report/page/page_context.h"
+#include "report/page/time_bins.h"
+#include "store/activity_scan.h"
+
+namespace xlatrace::report {
+
+class LaunchSites {
+ public:
+  // `page` must outlive this; its ops are known.
+  explicit LaunchSites(PageContext& page) : page_(page) {}
+
+  Status Load();
+
+  // Its site's number. `in_basis`: the launch is in the figures of the basis.
+  int64_t Add(const store::ScannedActivity& activity, bool in_basis) {
+    const uint64_t key = static_cast<uint64_t>(activity.label_id) << 32 |
+                         static_cast<uint64_t>(activity.config_id & 0xFFFFFFFF);
+    if (key != last_key_) {
+      last_key_ = key;
+      last_site_ = Find(key, activity);
+    }
+    Site& site = sites_[static_cast<size_t>(last_site_)];
+    ++site.occurrences;
+    site.self_ns += activity.self_ns;
+    site.total_ns += activity.duration_ns;
+    site.min_ns = std::min(site.min_ns, activity.duration_ns);
+    site.max_ns = std::max(site.max_ns, activity.duration_ns);
+    if (in_basis) {
+      site.ns += activity.self_ns;
+      ++site.calls;
+    }
+    return last_site_;
+  }
+  // What its time is in bins (report/page/time_bins.h).
+  size_t PartOf(int64_t site) const { return sites_[static_cast<size_t>(site)].part; }
+
+  // Adds to the page rows of ops for what has no instruction, one per reason, kind of work and
+  // module; and calls to all ops.
+  void AddOpsWithoutInstruction();
+  void Write();
+
+ private:
+  struct Site {
+    int64_t label_id = 0;
+    int64_t config_id = 0;
+    int64_t op = -1;  // Row of ops; known at once where it has an instruction.
+    size_t part = 0;
+    int64_t ns = 0, calls = 0;
+    int64_t self_ns = 0, occurrences = 0, total_ns = 0;
+    int64_t min_ns = INT64_MAX, max_ns = 0;
+  };
+
+  int64_t Find(uint64_t key, const store::ScannedActivity& activity);
+  std::string KindOf(int64_t config_id) const;
+  std::map<std::string, std::string> KernelHandles() const;
+  void WriteShares();
+
+  PageContext& page_;
+  store::Table configs_, labels_, label_shares_;
+  std::unordered_map<int64_t, size_t> config_rows_, label_rows_;
+  std::unordered_map<int64_t, size_t> part_of_op_;
+  std::vector<Site> sites_;
+  std::unordered_map<uint64_t, int64_t> site_of_;
+  uint64_t last_key_ = UINT64_MAX;
+  int64_t last_site_ = 0;
+};
+
+}  // namespace xlatrace::report
+
+#endif  // XLATRACE_REPORT_PAGE_LAUNCH_SITES_H_

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cmath>
 #include <iterator>
 #include <map>
@@ -425,8 +424,8 @@ class Judge {
     };
     std::string about;
     if (step != nullptr && step->base > 0 && step->now > 0) {
-      about = told(*step);
-      about = fmt::format(" {}{}.", static_cast<char>(std::toupper(about[0])), about.substr(1));
+      about = fmt::format(" {} {}.", step->name == "call" ? "Device time of a call" : "Step",
+                          step->text);
     } else if (per_call_) {
       about = " No steady steps and no program that recurs in both: run at least 20 steps.";
     }

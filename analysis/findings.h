@@ -3,9 +3,9 @@
 // One engine for every skin: terminal, page and JSON show its rows. The rules are in
 // analysis/findings/, one file per family; docs/findings.md is their catalogue.
 //
-// Figures are per steady step of one device, the mean over devices. `saves_high` is an upper bound:
-// what the thing takes now, less what it must take where a model knows. `saves_low` is what the
-// action is expected to win at least. Upper bounds overlap and are not added. Without a steady step
+// Figures are per steady step of one device, the mean over devices. What a finding saves at most is
+// what the thing takes now, less what it must take where a model knows; what it saves at least is
+// what the action is expected to win. Upper bounds overlap and are not added. Without a steady step
 // only what needs none is said: data that cannot be trusted, compilation in every step, a device
 // that does nothing but copy.
 

@@ -5,7 +5,7 @@
 // it belongs to the gradient. Parameters of primitives, `jit(main)` and empty `jvp()` are dropped,
 // which JAX has printed or not over the years (analysis/op_name.h).
 //
-// Thread-safety: pure; OpIdentities is immutable once made.
+// Thread-safety: pure.
 
 #ifndef XLATRACE_COMPARE_OP_IDENTITY_H_
 #define XLATRACE_COMPARE_OP_IDENTITY_H_

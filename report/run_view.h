@@ -1,8 +1,8 @@
 // Everything that `summary` and the HTML page show of a run, in one struct.
 //
-// Gets: an open run.db. Gives: figures as integers (nanoseconds, counts), read from the public
-// views only (docs/schema.md), so that text, JSON, CSV, Markdown and HTML show the same numbers and
-// anybody can get them again with SQL.
+// Gets: an open run.db. Gives: figures as integers (nanoseconds, counts), those of the public views
+// (docs/schema.md), so that text, JSON, CSV, Markdown and HTML show the same numbers and anybody
+// can get them again with SQL.
 //
 // Basis of every figure: the steady steps where the run has any, then sums over all steady steps
 // of all devices, shown per step of one device (`PerStep`, mean over devices); else the whole run

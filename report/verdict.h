@@ -4,8 +4,7 @@
 //   no device activity              no verdict; what to do about it
 //   kernels without any module      no verdict, or the largest kernel where nothing is XLA's
 //   no steady step                  of the whole run: the first finding that weighs enough, or
-//   matrix
-//                                   products that are as they should be; else no verdict
+//                                   matrix products that are as they should be; else no verdict
 //   records lost in steady steps    no verdict: idle time and missing data look alike
 //   a finding that weighs enough    its sentence
 //   one instruction, a quarter      that instruction with all its copies

@@ -1,5 +1,5 @@
-// One event of a JSON trace as text fields, and the parser that finds them. The only header of the
-// importers' JSON that knows simdjson is chrome_event.cc.
+// One event of a JSON trace as text fields, and the parser that finds them. Of the importers only
+// chrome_event.cc knows simdjson.
 //
 // Ownership: the views of an event live until the next event. Thread-safety: one thread.
 

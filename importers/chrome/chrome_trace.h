@@ -17,7 +17,8 @@
 //   cuda_sync, cuda_event             host synchronisation as seen by a stream: no work, counted
 //   gpu_user_annotation               projected ranges: no work, counted
 //   cuda_profiler_range               times made up from the pass count of a counter replay:
-//   counted python_function, ac2g, overhead   counted
+//                                     counted
+//   python_function, ac2g, overhead   counted
 // "shared memory" is static and dynamic together and is kept as dynamic. "est. achieved occupancy"
 // is an estimate of something else and is not kept. One file is one process: the one whose calls
 // launched; its rank is distributedInfo.rank. Such runs are no XLA programs: their activities stay

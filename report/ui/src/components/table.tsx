@@ -7,7 +7,7 @@ import type { ComponentChildren, VNode } from 'preact';
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { useCtx } from '../ctx';
 import type { Entity } from '../data/report';
-import { significant } from '../format';
+import { percent, signed, significant } from '../format';
 import type { Change } from '../state';
 import { copyText, download } from './bits';
 
@@ -21,12 +21,14 @@ export interface Column<T> {
   width?: number;
   /** Hidden when the table is narrower than this. */
   from?: number;
-  /** `px`: what the column has. */
-  cell: (row: T, px: number) => ComponentChildren;
+  /** `px`: what the column has. Absent: what is copied, as text. */
+  cell?: (row: T, px: number) => ComponentChildren;
   /** What sorts; absent: does not sort. */
   sort?: (row: T) => number | string;
   /** What is copied: the value in the unit of the heading. Absent: not copied. */
   raw?: (row: T) => number | string | null;
+  /** What a cell without a figure shows. */
+  none?: string;
   /** How a copied number reads in text and Markdown: as its cell does. */
   show?: (value: number) => string;
   /** Heading of the copy, where the label alone does not say what it is. */
@@ -36,6 +38,22 @@ export interface Column<T> {
   head?: ComponentChildren;
   cls?: string;
 }
+
+/** A column of figures: one function says what is sorted by, copied and shown; what is not finite is not known. */
+export const figures = <T,>(id: string, label: string, width: number, of: (row: T) => number, more?: Partial<Column<T>>): Column<T> =>
+  ({ id, label, width, num: true, sort: of, raw: (r) => (isFinite(of(r)) ? of(r) : null), show: significant, ...more });
+/** The same of times: `ns` is what the heading calls ms. */
+export const times = <T,>(id: string, label: string, width: number, ns: (row: T) => number, more?: Partial<Column<T>>): Column<T> =>
+  figures(id, label, width, (r) => ns(r) / 1e6, more);
+/** The same of changes: with their sign. */
+export const changes = <T,>(id: string, label: string, width: number, ns: (row: T) => number, more?: Partial<Column<T>>): Column<T> =>
+  times(id, label, width, ns, { show: (v) => signed(v), ...more });
+/** The same of parts of `whole`, in percent. */
+export const shares = <T,>(id: string, label: string, width: number, part: (row: T) => number, whole: number, more?: Partial<Column<T>>): Column<T> =>
+  figures(id, label, width, (r) => (100 * part(r)) / whole, { show: (v) => percent(v, 100), ...more });
+/** A column of words. */
+export const words = <T,>(id: string, label: string, of: (row: T) => string, more?: Partial<Column<T>>): Column<T> =>
+  ({ id, label, sort: of, raw: of, ...more });
 
 export interface Line<T> {
   key: string;
@@ -138,18 +156,24 @@ export function toCsv<T>(p: TableProps<T>): string {
   const rows = p.lines.filter((l) => l.row !== undefined).map((l) => [...columns.map((c) => c.raw!(l.row!)), ...exact.map(([, of]) => of(l.row!))]);
   return [[...columns.map(headOf), ...exact.map(([name]) => name)], ...rows].map((r) => r.map(csvCell).join(',')).join('\n') + '\n';
 }
+const textOf = <T,>(c: Column<T>, row: T): string => {
+  const v = c.raw!(row);
+  if (v === null || (typeof v === 'number' && isNaN(v))) return '';
+  return typeof v === 'string' ? v : c.show ? c.show(v) : Number.isInteger(v) ? String(v) : significant(v);
+};
+const cellOf = <T,>(c: Column<T>, row: T, px: number): ComponentChildren => {
+  if (c.cell) return c.cell(row, px);
+  const text = textOf(c, row);
+  if (text === '' && c.none) return <span class="dim">{c.none}</span>;
+  return c.cls?.includes('name') ? <span title={text}>{text}</span> : text;
+};
 /** What is shown, as it is shown: headings with their units, sums of groups and of what is left too. */
 function shownRows<T>(p: TableProps<T>): { columns: Column<T>[]; head: string[]; rows: string[][] } {
   const columns = p.columns.filter((c) => c.raw);
-  const cell = (c: Column<T>, row: T): string => {
-    const v = c.raw!(row);
-    if (v === null || (typeof v === 'number' && isNaN(v))) return '';
-    return typeof v === 'string' ? v : c.show ? c.show(v) : Number.isInteger(v) ? String(v) : significant(v);
-  };
   const name = Math.max(0, columns.findIndex((c) => !c.num && c.width === undefined));
   const rows: string[][] = [];
   for (const l of p.lines.slice(0, p.lines.length)) {
-    if (l.row !== undefined) rows.push(columns.map((c) => cell(c, l.row!)));
+    if (l.row !== undefined) rows.push(columns.map((c) => textOf(c, l.row!)));
     else {
       const text = l.text ?? (typeof l.lead === 'string' ? l.lead : '');
       if (text !== '') rows.push(columns.map((c, i) => (i === name ? text : typeof l.cells?.[c.id] === 'string' ? (l.cells[c.id] as string) : '')));
@@ -192,7 +216,7 @@ function tableAfter(from: Element): TableProps<(number | string)[]> {
   const width = Math.max(0, ...rows.map((r) => r.length));
   return {
     label: el?.getAttribute('aria-label') ?? 'table', lines: rows.map((row, i) => ({ key: String(i), row })),
-    columns: Array.from({ length: width }, (_, i) => ({ id: String(head[i] ?? ''), label: '', num: rows.some((r) => typeof r[i] === 'number'), cell: () => null, raw: (r) => r[i] ?? '' })),
+    columns: Array.from({ length: width }, (_, i) => ({ id: String(head[i] ?? ''), label: '', num: rows.some((r) => typeof r[i] === 'number'), raw: (r) => r[i] ?? '' })),
   };
 }
 
@@ -400,7 +424,7 @@ export function DataTable<T>(given: TableProps<T>): VNode {
             setCursor(l.key);
             p.onOpen!(l);
           } : undefined}>
-        {columns.map((c) => <td class={`${c.num ? 'num' : ''} ${c.cls ?? ''}`}>{c.cell(row, c.width ?? flex)}</td>)}
+        {columns.map((c) => <td class={`${c.num ? 'num' : ''} ${c.cls ?? ''}`}>{cellOf(c, row, c.width ?? flex)}</td>)}
       </tr>
     );
   };

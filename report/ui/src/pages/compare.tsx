@@ -4,11 +4,11 @@ import type { VNode } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { compared, isRefused, wholeDifference } from '../components/base';
 import { Handle, Letter, Mid, Missing, Seg } from '../components/bits';
-import { type Column, CopyMenu, DataTable, type Line, opEntity, sorted, type TableProps } from '../components/table';
+import { changes, type Column, CopyMenu, DataTable, type Line, opEntity, sorted, type TableProps, times, words } from '../components/table';
 import { useCtx } from '../ctx';
 import type { Entity } from '../data/report';
 import { setTerm } from '../filter';
-import { count, ms, percent, plural, signed, significant, typeset } from '../format';
+import { count, ms, percent, plural, signed, typeset } from '../format';
 import { hueOf } from '../phases';
 import { go } from '../state';
 
@@ -77,14 +77,14 @@ export function ComparePage(): VNode {
       { id: 'handle', label: '', width: 54, cell: (r: Row) => (opOf(r) >= 0 ? <Handle entity={{ type: 'op', row: opOf(r) }} /> : r.at >= 0 && r.now === 0 ? <span class="tag">gone</span> : ''), raw: (r: Row) => (opOf(r) >= 0 ? report.ops.handle[opOf(r)]! : '') },
       { id: 'phase', label: '', width: 28, from: 520, cell: (r: Row) => <Letter hue={hueOf(c.rows.phase[r.at]!, c.rows.kind[r.at]!)} />, raw: (r: Row) => c.rows.phase[r.at]! },
     ] : []),
-    { id: 'name', label: by === 'op' ? 'op' : BY.find(([id]) => id === by)![1], cls: 'name', sort: (r) => r.name, raw: (r) => r.name, cell: (r) => <Mid text={r.name} tail={18} /> },
-    { id: 'base', label: 'base', num: true, width: 66, from: 440, sort: (r) => r.base, as: 'base ms', raw: (r) => r.base / 1e6, show: significant, exact: ['base_ns', (r) => Math.round(r.base)], cell: (r) => (r.base === 0 ? <span class="dim">·</span> : ms(r.base)) },
-    { id: 'now', label: 'new', num: true, width: 66, sort: (r) => r.now, as: 'new ms', raw: (r) => r.now / 1e6, show: significant, exact: ['new_ns', (r) => Math.round(r.now)], cell: (r) => (r.now === 0 ? <span class="dim">·</span> : ms(r.now)) },
-    { id: 'delta', label: 'Δ ms', num: true, width: 70, sort: (r) => Math.abs(r.now - r.base), raw: (r) => (r.now - r.base) / 1e6, show: (v) => signed(v), cell: (r) => (r.now === r.base ? <span class="dim">0</span> : <b>{signed((r.now - r.base) / 1e6)}</b>) },
+    words('name', by === 'op' ? 'op' : BY.find(([id]) => id === by)![1], (r) => r.name, { cls: 'name', cell: (r) => <Mid text={r.name} tail={18} /> }),
+    times('base', 'base', 66, (r) => r.base, { from: 440, as: 'base ms', exact: ['base_ns', (r) => Math.round(r.base)], cell: (r) => (r.base === 0 ? <span class="dim">·</span> : ms(r.base)) }),
+    times('now', 'new', 66, (r) => r.now, { as: 'new ms', exact: ['new_ns', (r) => Math.round(r.now)], cell: (r) => (r.now === 0 ? <span class="dim">·</span> : ms(r.now)) }),
+    changes('delta', 'Δ ms', 70, (r) => r.now - r.base, { sort: (r) => Math.abs(r.now - r.base), cell: (r) => (r.now === r.base ? <span class="dim">0</span> : <b>{signed((r.now - r.base) / 1e6)}</b>) }),
     { id: 'bar', label: '', width: 92, from: 1100, cell: (r) => <DeltaBar ns={r.now - r.base} max={max} /> },
     ...(whole === 0 ? [] : [{ id: 'share', label: 'of Δ', num: true, width: 66, from: 1040, raw: (r: Row) => (whole ? (100 * (r.now - r.base)) / whole : null), cell: (r: Row) => (whole && r.now !== r.base ? `${percent(r.now - r.base, whole)}%` : ''), title: 'part of the whole difference of device time' }]),
     { id: 'calls', label: 'calls', num: true, width: 116, from: 700, sort: (r) => r.calls, raw: (r) => r.calls, cell: callsText },
-    ...(by === 'op' ? [{ id: 'why', label: 'why', width: 330, from: 900, cls: 'name ink2', raw: (r: Row) => r.why, cell: (r: Row) => <span title={r.why}>{typeset(r.why)}</span> }] : []),
+    ...(by === 'op' ? [words<Row>('why', 'why', (r) => r.why, { width: 330, from: 900, cls: 'name ink2' })] : []),
   ];
   const base = rows.reduce((a, r) => a + r.base, 0), now = rows.reduce((a, r) => a + r.now, 0);
   const selected = report.resolve(state.sel);

@@ -2,13 +2,13 @@
 
 import type { VNode } from 'preact';
 import { Handle, Link, Mid, Missing } from '../components/bits';
-import { type Column, CopyMenu, DataTable, type Line, type TableProps } from '../components/table';
+import { type Column, CopyMenu, DataTable, figures, type Line, shares, type TableProps, times, words } from '../components/table';
 import { useCtx } from '../ctx';
 import { deviceName, deviceNumber } from '../data/hardware';
 import { setTerm } from '../filter';
 import { type Cause, causesOfFinding, idleOf } from '../data/idle';
 import type { Entity, Finding, GapRow, Report } from '../data/report';
-import { duration, gapCount, ms, msText, percent, plural, significant, thousands, typeset, us } from '../format';
+import { duration, gapCount, ms, msText, percent, plural, thousands, typeset, us } from '../format';
 import { CAUSE_WORDS } from '../phases';
 import { type Change, go } from '../state';
 
@@ -29,12 +29,12 @@ export function IdlePage(): VNode {
   const about = (cause: string): Finding[] => [...findings].filter(([, of]) => of.includes(cause)).map(([f]) => f);
   const any = causes.some((c) => about(c.cause).length > 0);
   const columns: Column<Cause>[] = [
-    { id: 'cause', label: 'cause', cls: 'name', raw: (c) => CAUSE_WORDS[c.cause] ?? c.cause, cell: (c) => CAUSE_WORDS[c.cause] ?? c.cause },
-    { id: 'ms', label: report.perStep, num: true, width: 90, raw: (c) => c.ns / d / 1e6, show: significant, exact: ['idle_ns', (c) => c.ns], cell: (c) => ms(c.ns / d) },
-    ...(wall > 0 ? [{ id: 'pct', label: '% of the step', num: true, width: 104, from: 420, raw: (c: Cause) => (100 * c.ns) / wall, show: (v: number) => percent(v, 100), cell: (c: Cause) => percent(c.ns, wall) }] : []),
-    { id: 'gaps', label: basis.steady ? 'gaps/step' : 'gaps', num: true, width: 90, from: 470, raw: (c) => c.count / d, show: gapCount, cell: (c) => gapCount(c.count / d) },
-    { id: 'mean', label: 'mean µs', num: true, width: 90, from: 620, raw: (c) => c.ns / c.count / 1e3, show: significant, cell: (c) => us(c.ns / c.count) },
-    { id: 'longest', label: 'longest µs', num: true, width: 100, from: 520, raw: (c) => c.longest / 1e3, show: significant, cell: (c) => us(c.longest) },
+    words('cause', 'cause', causeOf, { cls: 'name' }),
+    times('ms', report.perStep, 90, (c) => c.ns / d, { exact: ['idle_ns', (c) => c.ns] }),
+    ...(wall > 0 ? [shares<Cause>('pct', '% of the step', 104, (c) => c.ns, wall, { from: 420 })] : []),
+    figures('gaps', basis.steady ? 'gaps/step' : 'gaps', 90, (c) => c.count / d, { from: 470, show: gapCount }),
+    figures('mean', 'mean µs', 90, (c) => c.ns / c.count / 1e3, { from: 620 }),
+    figures('longest', 'longest µs', 100, (c) => c.longest / 1e3, { from: 520 }),
     ...(any ? [{ id: 'findings', label: 'what to do', width: 84, cls: 'name', raw: (c: Cause) => about(c.cause).map((f) => f.handle).join(' '), cell: (c: Cause) => <>{about(c.cause).map((f) => <><Link class="h" to={{ sel: f.handle }} title={f.title}>{f.handle}</Link> </>)}</> }] : []),
   ];
   const lines: Line<Cause>[] = causes.map((c) => ({ key: c.cause, row: c, ns: c.ns, testid: `cause-${c.cause}` }));
@@ -45,10 +45,9 @@ export function IdlePage(): VNode {
     columns, lines, label: 'Idle time by cause', fileName: 'idle', selected: chosen.length === 1 ? chosen[0] : undefined, span: 'ms',
     onOpen: (l) => l.row && go({ args: { cause: chosen.length === 1 && l.row.cause === chosen[0] ? undefined : l.row.cause } }),
   } as TableProps<Cause>;
-  const words = (c: Cause): string => CAUSE_WORDS[c.cause] ?? c.cause;
   const idleSentence = main && (main.cause !== 'unknown' || known.length === 0 || main.ns < 0.5 * total
-    ? `${main.ns < 0.5 * total ? `The largest part, ${percent(main.ns, total)}%` : main.ns === total ? 'All of it' : main.ns >= 0.995 * total ? `All but ${msText((total - main.ns) / d)} of it` : `Most of it, ${percent(main.ns, total)}%`}: ${main.cause === 'unknown' ? 'the cause is not known' : words(main)}.`
-    : `The cause of ${percent(main.ns, total)}% is not known${gapsAreShort(main) ? `, in gaps of ${us(main.ns / main.count)} µs on average` : ''}; of the rest most is: ${words(known[0]!)}.`);
+    ? `${main.ns < 0.5 * total ? `The largest part, ${percent(main.ns, total)}%` : main.ns === total ? 'All of it' : main.ns >= 0.995 * total ? `All but ${msText((total - main.ns) / d)} of it` : `Most of it, ${percent(main.ns, total)}%`}: ${main.cause === 'unknown' ? 'the cause is not known' : causeOf(main)}.`
+    : `The cause of ${percent(main.ns, total)}% is not known${gapsAreShort(main) ? `, in gaps of ${us(main.ns / main.count)} µs on average` : ''}; of the rest most is: ${causeOf(known[0]!)}.`);
   return (
     <div class="idlegrid">
       <section>
@@ -64,6 +63,7 @@ export function IdlePage(): VNode {
   );
 }
 
+const causeOf = ({ cause }: { cause: string }): string => CAUSE_WORDS[cause] ?? cause;
 const gapsAreShort = (c: Cause): boolean => c.ns / c.count < 5e3;
 
 /** The gaps one by one: where, how long, after and before what, and what the host was in. */
@@ -103,14 +103,14 @@ function Longest({ report, chosen, counted }: { report: Report; chosen: string[]
     return op >= 0 && ops.name[op] !== '' ? { type: 'op', row: op } : kernel >= 0 ? { type: 'kernel', row: kernel } : undefined;
   }).find(Boolean);
   const columns: Column<GapRow>[] = [
-    { id: 'us', label: 'µs', num: true, width: 84, raw: (g) => (g.end - g.start) / 1e3, show: significant, exact: ['gap_ns', (g) => g.end - g.start], cell: (g) => <Link to={toTimeline(g)} title="on the timeline">{us(g.end - g.start)}</Link> },
-    ...(report.steps.length === 0 ? [] : [{ id: 'step', label: 'step', num: true, width: 58, raw: (g: GapRow) => (g.step >= 0 ? g.step : null), cell: (g: GapRow) => (g.step >= 0 ? g.step : '') }]),
-    { id: 'device', label: 'device', width: 110, from: 760, cls: 'name', raw: (g) => names[g.device] ?? '', cell: (g) => names[g.device] ?? '' },
-    { id: 'cause', label: 'cause', width: 226, cls: 'name', raw: (g) => CAUSE_WORDS[g.cause] ?? g.cause, cell: (g) => CAUSE_WORDS[g.cause] ?? g.cause },
-    { id: 'after', label: 'after', cls: 'name', from: 900, raw: (g) => said(g.previous), cell: (g) => what(g.previous) },
-    { id: 'before', label: 'before', cls: 'name', from: 660, raw: (g) => said(g.next), cell: (g) => what(g.next) },
+    figures('us', 'µs', 84, (g) => (g.end - g.start) / 1e3, { exact: ['gap_ns', (g) => g.end - g.start], cell: (g) => <Link to={toTimeline(g)} title="on the timeline">{us(g.end - g.start)}</Link> }),
+    ...(report.steps.length === 0 ? [] : [figures<GapRow>('step', 'step', 58, (g) => (g.step >= 0 ? g.step : NaN), { show: String })]),
+    words('device', 'device', (g) => names[g.device] ?? '', { width: 110, from: 760, cls: 'name' }),
+    words('cause', 'cause', causeOf, { width: 226, cls: 'name' }),
+    words('after', 'after', (g) => said(g.previous), { cls: 'name', from: 900, cell: (g) => what(g.previous) }),
+    words('before', 'before', (g) => said(g.next), { cls: 'name', from: 660, cell: (g) => what(g.next) }),
     { id: 'host', label: 'host meanwhile', title: 'what the host did in the gap; where nothing shows it, the call that launched what came next', cls: 'name', from: 500, raw: host, cell: (g) => <span data-testid="gap-host" title={[host(g), g.evidence !== '' && launcher(g)].filter(Boolean).join('; ')}>{host(g) || <span class="dim">not recorded</span>}</span> },
-    { id: 'thread', label: 'thread', title: 'of the range, or of the call that launched what came next', width: 96, from: 1100, cls: 'name', raw: thread, cell: thread },
+    words('thread', 'thread', thread, { title: 'of the range, or of the call that launched what came next', width: 96, from: 1100, cls: 'name' }),
   ];
   const lines: Line<GapRow>[] = list.map((g, i) => ({ key: String(i), row: g, ns: g.end - g.start, testid: 'gap', entity: entityOf(g), timeline: toTimeline(g) }));
   if (inBasis.length > MOST) lines.push({ key: 'rest', kind: 'others', lead: `${plural(inBasis.length - MOST, 'shorter gap')}, ${duration(rest)}`, text: `${plural(inBasis.length - MOST, 'shorter gap')}, ${duration(rest)}` });

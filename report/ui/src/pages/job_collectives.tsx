@@ -4,7 +4,7 @@
 import type { VNode } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { CellBar } from '../components/bits';
-import { type Column, DataTable, type Line } from '../components/table';
+import { type Column, DataTable, figures, type Line, times, words } from '../components/table';
 import type { Report } from '../data/report';
 import { byteRate, bytes, percent, plural, significant, thousands } from '../format';
 
@@ -30,21 +30,19 @@ export function JobCollectives({ report, names }: { report: Report; names: reado
   const all = useMemo(() => collectivesOf(report), [report]);
   if (all.length === 0) return null;
   const most = Math.max(1, ...all.map((c) => c.exposed));
-  const us = (id: 'transfer' | 'skew' | 'most', label: string, title: string): Column<JobCollective> => ({
-    id, label: `${label} us`, num: true, width: label.length * 7 + 44, title, sort: (c) => c[id], raw: (c) => (isNaN(c[id]) ? null : c[id] / 1e3), show: significant,
-    cell: (c) => (isNaN(c[id]) ? <span class="dim">·</span> : significant(c[id] / 1e3)),
-  });
+  const us = (id: 'transfer' | 'skew' | 'most', label: string, title: string, from?: number): Column<JobCollective> =>
+    figures(id, `${label} µs`, label.length * 7 + 44, (c) => c[id] / 1e3, { title, none: '·', ...(from && { from }) });
   const columns: Column<JobCollective>[] = [
-    { id: 'instruction', label: 'instruction', width: 190, cls: 'name', sort: (c) => c.instruction, raw: (c) => c.instruction, cell: (c) => c.instruction },
-    { id: 'exposed', label: 'exposed ms/step', num: true, width: 130, cls: 'bar', title: 'nothing computes beside it; mean of the ranks that run it', sort: (c) => c.exposed, raw: (c) => c.exposed / 1e6, show: significant, cell: (c) => <CellBar value={c.exposed} max={most} hue="backward" text={significant(c.exposed / 1e6)} /> },
-    { id: 'wait', label: 'of it waiting ms', num: true, width: 126, title: 'for ranks that come later', sort: (c) => c.wait, raw: (c) => (isNaN(c.wait) ? null : c.wait / 1e6), show: significant, cell: (c) => (isNaN(c.wait) ? <span class="dim">·</span> : significant(c.wait / 1e6)) },
+    words('instruction', 'instruction', (c) => c.instruction, { width: 190, cls: 'name' }),
+    times('exposed', 'exposed ms/step', 130, (c) => c.exposed, { cls: 'bar', title: 'nothing computes beside it; mean of the ranks that run it', cell: (c) => <CellBar value={c.exposed} max={most} hue="backward" text={significant(c.exposed / 1e6)} /> }),
+    times('wait', 'of it waiting ms', 126, (c) => c.wait, { title: 'for ranks that come later', none: '·' }),
     us('transfer', 'exchange', 'the least duration in the group, once all have come; median'),
     us('skew', 'arrival skew', 'the longest duration less the least; median'),
-    { ...us('most', 'most', 'the largest such skew'), from: 1150 },
-    { id: 'bytes', label: 'size', num: true, width: 82, sort: (c) => c.bytes, raw: (c) => (isNaN(c.bytes) ? null : c.bytes), cell: (c) => (isNaN(c.bytes) ? '' : bytes(c.bytes)) },
-    { id: 'rate', label: 'bus', num: true, width: 88, title: 'bus bandwidth of the median exchange', sort: (c) => c.rate, raw: (c) => (isNaN(c.rate) ? null : c.rate), cell: (c) => (isNaN(c.rate) ? <span class="dim">·</span> : byteRate(c.rate)) },
+    us('most', 'most', 'the largest such skew', 1150),
+    figures('bytes', 'size', 82, (c) => c.bytes, { show: bytes }),
+    figures('rate', 'bus', 88, (c) => c.rate, { title: 'bus bandwidth of the median exchange', show: byteRate, none: '·' }),
     { id: 'last', label: 'comes last', cls: 'name', width: 150, from: 1000, title: 'who comes last most often, and how often', sort: (c) => c.last, raw: (c) => (c.last < 0 ? '' : `${names[c.last]}, ${c.lastTimes} of ${c.paired}`), cell: (c) => (c.last < 0 ? <span class="dim">not known</span> : `${names[c.last]}, ${percent(c.lastTimes, c.paired)}%`) },
-    { id: 'ranks', label: 'ranks', num: true, width: 64, from: 1250, sort: (c) => c.ranks, raw: (c) => c.ranks, cell: (c) => thousands(c.ranks) },
+    figures('ranks', 'ranks', 64, (c) => c.ranks, { from: 1250, show: thousands }),
   ];
   const lines: Line<JobCollective>[] = all.map((c, i) => ({ key: String(i), row: c, testid: `collective-${i}` }));
   const alone = all.filter((c) => c.paired === 0).length;

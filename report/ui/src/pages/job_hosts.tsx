@@ -3,7 +3,7 @@
 
 import type { VNode } from 'preact';
 import { median } from '../charts/rank_map';
-import { type Column, DataTable, type Line } from '../components/table';
+import { changes, type Column, DataTable, figures, type Line, words } from '../components/table';
 import { signed } from '../format';
 import { CLASS_WORDS } from '../phases';
 
@@ -43,11 +43,10 @@ export function JobHosts({ ranks }: { ranks: readonly HostRank[] }): VNode | nul
   if (hosts.length < 2) return null;
   const most = Math.max(1, ...hosts.flatMap((h) => KINDS.map(([k]) => Math.abs(h.more[k]) || 0)));
   const columns: Column<Host>[] = [
-    { id: 'host', label: 'host', width: 150, cls: 'name', sort: (h) => h.host, raw: (h) => h.host, cell: (h) => h.host },
-    { id: 'ranks', label: 'ranks', num: true, width: 64, sort: (h) => h.ranks, raw: (h) => h.ranks, cell: (h) => h.ranks },
-    ...KINDS.map(([kind, label, title]): Column<Host> => ({
-      id: kind, label: `${label} ms`, num: true, width: label.length * 7 + 46, title: `${title}: a step of its ranks against the median of their like`,
-      sort: (h) => h.more[kind], raw: (h) => (isNaN(h.more[kind]) ? null : h.more[kind] / 1e6), show: (v) => signed(v),
+    words('host', 'host', (h) => h.host, { width: 150, cls: 'name' }),
+    figures('ranks', 'ranks', 64, (h) => h.ranks, { show: String }),
+    ...KINDS.map(([kind, label, title]) => changes<Host>(kind, `${label} ms`, label.length * 7 + 46, (h) => h.more[kind], {
+      title: `${title}: a step of its ranks against the median of their like`,
       cell: (h) => (isNaN(h.more[kind]) ? <span class="dim">·</span>
         : <span class="heat" style={{ '--w': `${Math.round((60 * Math.abs(h.more[kind])) / most)}%`, '--c': h.more[kind] >= 0 ? 'var(--ph-backward)' : 'var(--accent)' }}>{signed(h.more[kind] / 1e6)}</span>),
     })),

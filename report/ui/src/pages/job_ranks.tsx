@@ -5,7 +5,7 @@ import type { VNode } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { median, RankMap } from '../charts/rank_map';
 import { CellBar, Handle, Link, Linked, Mid, useLoad } from '../components/bits';
-import { type Column, CopyMenu, DataTable, type Line, type TableProps } from '../components/table';
+import { changes, type Column, CopyMenu, DataTable, figures, type Line, type TableProps, times, words } from '../components/table';
 import { useCtx } from '../ctx';
 import { deviceNumber } from '../data/hardware';
 import { loadLaunches } from '../data/launches';
@@ -115,24 +115,23 @@ export function JobRanks(): VNode {
     return s && s.ns >= 1e3 ? `${report.ops.handle[s.op]} ${report.ops.name[s.op]} ${signed(s.ns / 1e6)} ms` : '';
   };
   const apart = new Set(ranks.map((r) => r.clockSet)).size > 1;
-  const time = (id: keyof JobRank & string, label: string, title: string): Column<JobRank> => ({
-    id, label: `${label} ms`, num: true, width: label.length * 7 + 42, title, sort: (r) => r[id] as number, raw: (r) => (r[id] as number) / 1e6, show: significant, cell: (r) => (isNaN(r[id] as number) ? <span class="dim">·</span> : ms(r[id] as number)),
-  });
+  const time = (id: keyof JobRank & string, label: string, title: string, more?: Partial<Column<JobRank>>): Column<JobRank> =>
+    times(id, `${label} ms`, label.length * 7 + 42, (r) => r[id] as number, { title, none: '·', ...more });
   const columns: Column<JobRank>[] = [
-    { id: 'rank', label: 'rank', width: 128, cls: 'name', sort: (r) => r.row, raw: (r) => r.name, cell: (r) => r.name },
-    ...(hosts ? [{ id: 'host', label: 'host', width: 110, from: 1250, cls: 'name', sort: (r: JobRank) => r.host, raw: (r: JobRank) => r.host, cell: (r: JobRank) => r.host }] : []),
-    { id: 'cost', label: 'costs ms/step', num: true, width: 120, cls: 'bar', title: 'what it needs by itself more than the median of its like, median over the steps', sort: (r) => r.excess, raw: (r) => (isNaN(r.excess) ? null : r.excess / 1e6), show: (v) => signed(v), cell: (r) => (isNaN(r.excess) ? <span class="dim">·</span> : <CellBar value={Math.max(0, r.excess)} max={most} hue="backward" text={signed(r.excess / 1e6)} />) },
-    { id: 'whole', label: 'in all s', num: true, width: 78, from: 1100, title: 'the same, in all steady steps together', sort: (r) => r.excess * r.steps, raw: (r) => (isNaN(r.excess) ? null : (r.excess * r.steps) / 1e9), show: (v) => signed(v), cell: (r) => (isNaN(r.excess) ? '' : signed((r.excess * r.steps) / 1e9)) },
+    words('rank', 'rank', (r) => r.name, { width: 128, cls: 'name', sort: (r) => r.row }),
+    ...(hosts ? [words<JobRank>('host', 'host', (r) => r.host, { width: 110, from: 1250, cls: 'name' })] : []),
+    changes('cost', 'costs ms/step', 120, (r) => r.excess, { cls: 'bar', title: 'what it needs by itself more than the median of its like, median over the steps', cell: (r) => (isNaN(r.excess) ? <span class="dim">·</span> : <CellBar value={Math.max(0, r.excess)} max={most} hue="backward" text={signed(r.excess / 1e6)} />) }),
+    figures('whole', 'in all s', 78, (r) => (r.excess * r.steps) / 1e9, { from: 1100, title: 'the same, in all steady steps together', show: (v) => signed(v) }),
     time('wait', 'waits', 'in collectives, for other ranks, nothing beside it'),
-    { ...time('transfer', 'exchange', 'what those collectives took the last to arrive'), from: 1150 },
+    time('transfer', 'exchange', 'what those collectives took the last to arrive', { from: 1150 }),
     time('gemm', 'products', 'matrix products and convolutions'),
     time('other', 'other kernels', 'all other computation and copies'),
     time('idle', 'idle', 'nothing runs'),
     time('step', 'step', 'mean step'),
     ...(late.size > 0 ? [{ id: 'late', label: 'comes last by ms', num: true, width: 124, from: 1000, title: 'median arrival skew of the collectives in which nobody comes last more often; beside it in how many of their executions it does', sort: lateNs, raw: (r: JobRank) => (isNaN(lateNs(r)) ? null : lateNs(r) / 1e6), show: significant, cell: (r: JobRank) => { const l = late.get(r.row); return l ? <span title={`last in ${thousands(l.times)} of ${thousands(l.of)} executions`}><span class="dim">{percent(l.times, l.of)}% of them</span> {ms(l.skew)}</span> : <span class="dim">·</span>; } }] : []),
     ...(slow && slow.size > 0 ? [{ id: 'op', label: 'slowest op', title: 'against the median of those here', cls: 'name', width: 190, from: 1100, raw: slowText, sort: (r: JobRank) => slow.get(r.device)?.ns ?? 0, cell: (r: JobRank) => { const s = slow.get(r.device); return s && s.ns >= 1e3 ? <span class="nmrow"><Handle entity={{ type: 'op', row: s.op }} />&nbsp;<span class="mono"><Mid text={report.ops.name[s.op]!} /></span>&nbsp;<span class="dim nb">{signed(s.ns / 1e6)} ms</span></span> : <span class="dim">{r.device < 0 ? 'launches elsewhere' : '·'}</span>; } }] : []),
-    { id: 'cause', label: 'so it', width: 200, from: 920, cls: 'name', title: 'the part that is longest over the median', raw: (r) => r.cause, cell: (r) => r.cause },
-    ...(programs.length > 1 ? [{ id: 'program', label: 'program', width: 80, from: 1330, sort: (r: JobRank) => programs.indexOf(r.program), raw: (r: JobRank) => programs.indexOf(r.program) + 1, cell: (r: JobRank) => programs.indexOf(r.program) + 1 }] : []),
+    words('cause', 'so it', (r) => r.cause, { width: 200, from: 920, cls: 'name', title: 'the part that is longest over the median' }),
+    ...(programs.length > 1 ? [figures<JobRank>('program', 'program', 80, (r) => programs.indexOf(r.program) + 1, { num: false, from: 1330, show: String })] : []),
     { id: 'clock', label: 'clock', width: 92, from: 1300, title: 'how well its clock is known against the first rank’s', sort: (r) => r.clockError, raw: (r) => (isNaN(r.clockError) ? '' : duration(r.clockError)), cell: (r) => (r.clockSet > 0 ? <span class="dim">not aligned</span> : isNaN(r.clockError) ? '' : `± ${duration(r.clockError)}`) },
     { id: 'source', label: 'recording', cls: 'name', from: 1200, raw: (r) => r.source, cell: (r) => (r.device >= 0 ? <Link to={{ page: 'timeline', f: setTerm(state.f, 'dev', String(deviceNumber(report, r.device))) }} title={r.source}>its launches</Link> : <span class="dim" title={r.source}>{baseName(r.source)}</span>) },
   ];

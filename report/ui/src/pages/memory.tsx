@@ -2,8 +2,8 @@
 
 import type { VNode } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
-import { Handle, Link, Mid, Missing, Scope, Seg, SourceChip, commonPath, LeftOut, useLoad, useWidth } from '../components/bits';
-import { type Column, CopyMenu, DataTable, type Line, type TableProps } from '../components/table';
+import { CellBar, Handle, Link, Mid, Missing, Scope, Seg, SourceChip, commonPath, LeftOut, useLoad, useWidth } from '../components/bits';
+import { type Column, CopyMenu, DataTable, figures, type Line, shares, type TableProps, times, words } from '../components/table';
 import { useCtx } from '../ctx';
 import { hloOf, type Hlo } from '../data/hlo';
 import { groupOf, type Live, type LiveValue, loadLive, savedAt, writerOf } from '../data/memory';
@@ -164,8 +164,8 @@ function Buffers({ report, live, at }: { report: Report; live: Live; at: number 
     : hlo.op[i]! >= 0 ? <span class="nmrow"><Handle entity={{ type: 'op', row: hlo.op[i]! }} /> <span class="mono"><Mid text={hlo.name[i]!} /></span></span>
     : <Link class="mono" to={{ sel: report.selOf({ type: 'instruction', row: i }) }}><Mid text={hlo.name[i]!} /></Link>);
   const life = (v: LiveValue): string => (fixed(v) ? 'always' : `${significant((100 * (v.last - v.first + 1)) / live.order.length)}%`);
-  const size: Column<Row> = { id: 'size', label: 'MB', title: 'bytes / 1,000,000', num: true, width: 104, cls: 'bar', raw: (r) => r.size / 1e6, show: significant, exact: ['bytes', (r) => r.size], cell: (r) => <span class={`cellbar p-${by === 'value' && r.v ? hueIn(hlo, r.v) : 'other'}`} style={{ '--w': `${(100 * r.size) / most}%` }}>{significant(r.size / 1e6)}</span> };
-  const share: Column<Row> = { id: 'pct', label: '%', title: 'of what is alive then', num: true, width: 56, raw: (r) => (100 * r.size) / whole, show: (v) => percent(v, 100), cell: (r) => percent(r.size, whole) };
+  const size = times<Row>('size', 'MB', 104, (r) => r.size, { title: 'bytes / 1,000,000', cls: 'bar', exact: ['bytes', (r) => r.size], cell: (r) => <CellBar value={r.size} max={most} hue={by === 'value' && r.v ? hueIn(hlo, r.v) : 'other'} text={significant(r.size / 1e6)} /> });
+  const share = shares<Row>('pct', '%', 56, (r) => r.size, whole, { title: 'of what is alive then' });
   const columns: Column<Row>[] = by === 'value' ? [
     { id: 'name', label: 'value', cls: 'name', raw: (r) => r.name, cell: (r) => inst(w(r.v!)) },
     size, share,
@@ -173,12 +173,12 @@ function Buffers({ report, live, at }: { report: Report; live: Live; at: number 
     { id: 'shape', label: 'shape', width: 210, from: 1000, cls: 'name mono', raw: (r) => hlo.shape[w(r.v!)]!, cell: (r) => <span title={hlo.shape[w(r.v!)]}>{hlo.shape[w(r.v!)]!.replace(/\{[^}]*\}/g, '')}</span> },
     { id: 'layer', label: 'layer and op', from: 640, cls: 'name', raw: (r) => `${groupOf(report, hlo, w(r.v!))} ${opKind(hlo.opName[w(r.v!)]!)}`.trim(), cell: (r, px) => <Scope group={groupOf(report, hlo, w(r.v!))} opName={hlo.opName[w(r.v!)]!} common={common} px={px} /> },
     { id: 'source', label: 'source', width: 130, from: 820, cls: 'name', raw: (r) => sourceLine(hlo.file[w(r.v!)]!, hlo.line[w(r.v!)]!), cell: (r) => <SourceChip file={hlo.file[w(r.v!)]!} line={hlo.line[w(r.v!)]!} /> },
-    { id: 'life', label: 'alive', title: 'share of the program, in instructions', num: true, width: 64, from: 760, raw: (r) => life(r.v!), cell: (r) => life(r.v!) },
+    { ...words<Row>('life', 'alive', (r) => life(r.v!), { title: 'share of the program, in instructions', width: 64, from: 760 }), num: true },
     { id: 'reader', label: 'read last by', width: 190, from: 1180, cls: 'name', raw: (r) => (r.v!.reader >= 0 ? hlo.name[r.v!.reader]! : ''), cell: (r) => (fixed(r.v!) ? <span class="dim">·</span> : inst(r.v!.reader)) },
   ] : [
     { id: 'name', label: by, cls: 'name', raw: (r) => r.name, cell: (r) => <Mid text={r.name} tail={24} /> },
     size, share,
-    { id: 'n', label: 'values', num: true, width: 80, raw: (r) => r.n, cell: (r) => thousands(r.n) },
+    figures('n', 'values', 80, (r) => r.n, { show: thousands }),
     { id: 'largest', label: 'largest of them', from: 640, cls: 'name', raw: (r) => hlo.name[w(r.v!)]!, cell: (r) => <>{inst(w(r.v!))}</> },
   ];
   const entityOf = (i: number): Entity => (hlo.op[i]! >= 0 ? { type: 'op', row: hlo.op[i]! } : { type: 'instruction', row: i });

@@ -5,13 +5,13 @@ import { useMemo, useState } from 'preact/hooks';
 import { Icicle } from '../charts/icicle';
 import { baseDivisor, Delta, matched, TotalsNote } from '../components/base';
 import { Letter, Link, PhaseStack, Seg, sourceFiles } from '../components/bits';
-import { type Column, CopyMenu, DataTable, type Line, type TableProps } from '../components/table';
+import { changes, type Column, CopyMenu, DataTable, figures, type Line, shares, type TableProps, times } from '../components/table';
 import { useCtx } from '../ctx';
 import type { Report } from '../data/report';
 import { buildTree, type Node, type TreeBy } from '../data/tree';
 import { wholeOf } from '../data/view';
 import { addTerm, setTerm } from '../filter';
-import { count, baseName, ms, opKind, peakPercent, percent, plural, ratio, signed, significant } from '../format';
+import { count, baseName, ms, opKind, peakPercent, percent, plural, ratio, signed } from '../format';
 import { type Hue, PHASES, SHORT_PHASES } from '../phases';
 import { go, linkTo } from '../state';
 import { NothingMatches } from './ops';
@@ -102,10 +102,10 @@ export function ModelPage(): VNode {
   const max = lines.reduce((a, l) => Math.max(a, l.row?.node.ns ?? 0), 0);
   const phaseColumn = (p: (typeof PHASES)[number]): Column<Row> => {
     const i = PHASES.indexOf(p);
-    return {
-      id: p, label: p, num: true, width: 62, head: <><Letter hue={p} /> {SHORT_PHASES[p]}</>, sort: () => 0, as: `${p}, ${report.perStep}`, raw: (r) => r.node.phases[i]! / d / 1e6, show: significant, exact: [`${p}_ns`, (r) => Math.round(r.node.phases[i]!)],
+    return times(p, p, 62, (r) => r.node.phases[i]! / d, {
+      head: <><Letter hue={p} /> {SHORT_PHASES[p]}</>, as: `${p}, ${report.perStep}`, exact: [`${p}_ns`, (r) => Math.round(r.node.phases[i]!)],
       cell: (r) => (r.node.phases[i]! > 0 ? ms(r.node.phases[i]! / d) : <span class="dim">·</span>),
-    };
+    });
   };
   const columns: Column<Row>[] = [
     {
@@ -125,17 +125,14 @@ export function ModelPage(): VNode {
       },
     },
     ...shownPhases.map(phaseColumn),
-    { id: 'total', label: 'total', num: true, width: 62, sort: () => 0, as: `total, ${report.perStep}`, raw: (r) => r.node.ns / d / 1e6, show: significant, exact: ['device_ns', (r) => Math.round(r.node.ns)], cell: (r) => <b>{ms(r.node.ns / d)}</b>, title: report.perStep },
-    ...(then ? [{
-      id: 'delta', label: 'Δ ms', num: true, width: 72, raw: (r: Row) => (r.node.ns / d - (then.get(baseKey(r.node)) ?? 0)) / 1e6, show: (v: number) => signed(v),
-      cell: (r: Row) => <Delta now={r.node.ns / d} then={then.get(baseKey(r.node)) ?? 0} />,
-    }] : []),
+    times('total', 'total', 62, (r) => r.node.ns / d, { as: `total, ${report.perStep}`, exact: ['device_ns', (r) => Math.round(r.node.ns)], cls: 'b', title: report.perStep }),
+    ...(then ? [changes<Row>('delta', 'Δ ms', 72, (r) => r.node.ns / d - (then.get(baseKey(r.node)) ?? 0), { cell: (r) => <Delta now={r.node.ns / d} then={then.get(baseKey(r.node)) ?? 0} /> })] : []),
     { id: 'bar', label: '', width: 68, from: 760, cell: (r) => <PhaseStack max={max} base={then ? (then.get(baseKey(r.node)) ?? 0) * d : undefined} parts={PHASES.map((p, i) => ({ hue: p, ns: r.node.phases[i]! }))} /> },
-    { id: 'pct', label: '%', num: true, width: 46, as: `% ${wholeOf(view)}`, title: `% ${wholeOf(view)}`, raw: (r) => (100 * r.node.ns) / root.ns, show: (v) => percent(v, 100), cell: (r) => percent(r.node.ns, root.ns) },
-    { id: 'ratio', label: 'bwd/fwd', title: 'of device time; the Verdict has wall time, with recompute', num: true, width: 64, from: 760, sort: () => 0, raw: (r) => (r.node.phases[0]! > 0 ? r.node.phases[3]! / r.node.phases[0]! : null), show: significant, cell: (r) => ratio(r.node.phases[3]!, r.node.phases[0]!) },
-    { id: 'calls', label: 'calls', num: true, width: 52, from: 900, sort: () => 0, as: report.perStep === 'ms' ? 'calls' : 'calls/step', raw: (r) => (r.node.calls > 0 ? r.node.calls / d : null), show: count, cell: (r) => (r.node.calls > 0 ? count(r.node.calls / d) : '') },
-    { id: 'waste', label: 'waste', num: true, width: 54, from: 560, sort: () => 0, as: `waste, ${report.perStep}`, raw: (r) => (r.node.wasteOf > 0 ? r.node.waste / d / 1e6 : null), show: significant, cell: (r) => (r.node.wasteOf > 0 ? (r.node.waste > 0 ? ms(r.node.waste / d) : <span class="dim">·</span>) : '') },
-    { id: 'peak', label: '% peak', num: true, width: 62, from: 740, sort: () => 0, raw: (r) => (isNaN(peak(r.node)) ? null : peak(r.node)), show: peakPercent, cell: (r) => (isNaN(peak(r.node)) ? '' : peakPercent(peak(r.node))) },
+    shares('pct', '%', 46, (r) => r.node.ns, root.ns, { as: `% ${wholeOf(view)}`, title: `% ${wholeOf(view)}` }),
+    figures('ratio', 'bwd/fwd', 64, (r) => r.node.phases[3]! / r.node.phases[0]!, { title: 'of device time; the Verdict has wall time, with recompute', from: 760, cell: (r) => ratio(r.node.phases[3]!, r.node.phases[0]!) }),
+    figures('calls', 'calls', 52, (r) => (r.node.calls > 0 ? r.node.calls / d : NaN), { from: 900, as: report.perStep === 'ms' ? 'calls' : 'calls/step', show: count }),
+    times('waste', 'waste', 54, (r) => (r.node.wasteOf > 0 ? r.node.waste / d : NaN), { from: 560, as: `waste, ${report.perStep}`, cell: (r) => (r.node.wasteOf > 0 ? (r.node.waste > 0 ? ms(r.node.waste / d) : <span class="dim">·</span>) : '') }),
+    figures('peak', '% peak', 62, (r) => peak(r.node), { from: 740, show: peakPercent }),
   ];
   const table: TableProps<Row> = {
     columns: columns.filter((c) => root.wasteOf > 0 || (c.id !== 'waste' && c.id !== 'peak')), lines, label: 'Time by model component', sort, span: shownPhases[0] ?? 'total', primary: true, fileName: `model-${by}`,

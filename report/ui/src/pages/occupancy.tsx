@@ -4,7 +4,7 @@ import type { VNode } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
 import { baseDivisor, baseOps, Delta, matched } from '../components/base';
 import { Handle, Letter, Meter, Mid, Missing, useWidth } from '../components/bits';
-import { type Column, CopyMenu, DataTable, type Line, opEntity, sorted, type TableProps } from '../components/table';
+import { changes, type Column, CopyMenu, DataTable, figures, type Line, opEntity, sorted, type TableProps, times, words } from '../components/table';
 import { useCtx } from '../ctx';
 import { gpuOf } from '../data/hardware';
 import type { Device, Report } from '../data/report';
@@ -191,20 +191,20 @@ export function OccupancyPage(): VNode {
   const was = (r: Row): { ns: number; pct: number } => then!.get(r.key)!;
   const columns: Column<Row>[] = [
     { id: 'phase', label: '', width: 28, cell: (r) => <Letter hue={r.hue} /> },
-    { id: 'kernel', label: 'kernel', cls: 'name mono', sort: (r) => kernels.name[r.kernel] ?? '', raw: (r) => kernels.name[r.kernel] ?? '', cell: (r) => <Mid text={kernels.name[r.kernel] || kernels.symbol[r.kernel] || ''} tail={14} title={kernels.symbol[r.kernel] || kernels.name[r.kernel]!} /> },
+    words('kernel', 'kernel', (r) => kernels.name[r.kernel] ?? '', { cls: 'name mono', cell: (r) => <Mid text={kernels.name[r.kernel] || kernels.symbol[r.kernel] || ''} tail={14} title={kernels.symbol[r.kernel] || kernels.name[r.kernel]!} /> }),
     { id: 'ops', label: 'ops', width: 84, raw: (r) => r.ops.map((o) => ops.handle[o]).join(' '), cell: (r) => <>{r.ops[0] !== undefined && <Handle entity={{ type: 'op', row: r.ops[0] }} />}{r.ops.length > 1 && <span class="h"> +{r.ops.length - 1}</span>}</> },
-    { id: 'ms', label: report.perStep, num: true, width: 80, sort: (r) => r.ns, raw: (r) => r.ns / d / 1e6, show: significant, exact: ['device_ns', (r) => Math.round(r.ns)], cell: (r) => ms(r.ns / d) },
-    ...(then ? [{ id: 'delta', label: 'Δ ms', num: true, width: 72, sort: (r: Row) => r.ns / d - was(r).ns, raw: (r: Row) => (r.ns / d - was(r).ns) / 1e6, show: (v: number) => signed(v), cell: (r: Row) => <Delta now={r.ns / d} then={was(r).ns} />, title: 'against the ops of the row in the base' }] : []),
-    { id: 'regs', label: 'regs', num: true, width: 46, sort: (r) => r.shape.registers, raw: (r) => r.shape.registers, cell: (r) => (r.shape.registers > 0 ? r.shape.registers : '') },
-    { id: 'smem', label: 'smem kB', num: true, width: 74, sort: (r) => r.shape.smem, raw: (r) => r.shape.smem / 1000, show: significant, cell: (r) => significant(r.shape.smem / 1000) },
-    { id: 'block', label: 'block', num: true, width: 50, sort: (r) => r.shape.threads, raw: (r) => r.shape.threads, cell: (r) => thousands(r.shape.threads) },
-    { id: 'grid', label: 'grid', num: true, width: 72, sort: (r) => r.shape.blocks, raw: (r) => r.shape.blocks, cell: (r) => (r.shape.blocks > 0 ? thousands(r.shape.blocks) : '') },
-    { id: 'occ', label: 'occupancy %', num: true, width: 104, sort: (r) => r.pct, raw: (r) => r.pct, show: significant, cell: (r) => (isNaN(r.pct) ? '' : <><Meter pct={r.pct} />{significant(r.pct)}</>) },
-    ...(then && gpu === '' ? [{ id: 'deltaocc', label: 'Δ occ.', num: true, width: 56, sort: (r: Row) => r.pct - was(r).pct, raw: (r: Row) => r.pct - was(r).pct, cell: (r: Row) => (r.pct - was(r).pct ? <span title={`base ${significant(was(r).pct)}%`}>{signed(r.pct - was(r).pct)}</span> : isNaN(was(r).pct) ? '' : <span class="dim">·</span>), title: 'points of occupancy against the base' }] : []),
-    { id: 'limiter', label: 'limiter', width: 132, from: 900, sort: (r) => r.limiter, raw: (r) => r.limiter, cell: (r) => limiterWords(r.limiter) },
-    { id: 'waves', label: 'waves', num: true, width: 56, sort: (r) => r.waves, raw: (r) => r.waves, show: significant, cell: (r) => (isNaN(r.waves) ? '' : significant(r.waves)) },
-    { id: 'reached', label: 'reached', width: 106, from: 1000, sort: (r) => r.reached, as: 'reached, % of bound', raw: (r) => r.reached, show: peakPercent, cell: (r) => (isNaN(r.reached) ? '' : `${r.bound || 'roof'}: ${peakPercent(r.reached)}%`) },
-    { id: 'lever', label: 'is occupancy the lever?', width: 236, from: 1100, cls: 'name', sort: (r) => r.lever, raw: (r) => r.lever, cell: (r) => <span class={r.lever.startsWith('no') ? 'dim' : ''} title={r.lever}>{r.lever}</span> },
+    times('ms', report.perStep, 80, (r) => r.ns / d, { exact: ['device_ns', (r) => Math.round(r.ns)] }),
+    ...(then ? [changes<Row>('delta', 'Δ ms', 72, (r) => r.ns / d - was(r).ns, { cell: (r) => <Delta now={r.ns / d} then={was(r).ns} />, title: 'against the ops of the row in the base' })] : []),
+    figures('regs', 'regs', 46, (r) => (r.shape.registers > 0 ? r.shape.registers : NaN), { show: String }),
+    figures('smem', 'smem kB', 74, (r) => r.shape.smem / 1000),
+    figures('block', 'block', 50, (r) => r.shape.threads, { show: thousands }),
+    figures('grid', 'grid', 72, (r) => (r.shape.blocks > 0 ? r.shape.blocks : NaN), { show: thousands }),
+    figures('occ', 'occupancy %', 104, (r) => r.pct, { cell: (r) => (isNaN(r.pct) ? '' : <><Meter pct={r.pct} />{significant(r.pct)}</>) }),
+    ...(then && gpu === '' ? [figures<Row>('deltaocc', 'Δ occ.', 56, (r) => r.pct - was(r).pct, { cell: (r) => (r.pct - was(r).pct ? <span title={`base ${significant(was(r).pct)}%`}>{signed(r.pct - was(r).pct)}</span> : isNaN(was(r).pct) ? '' : <span class="dim">·</span>), title: 'points of occupancy against the base' })] : []),
+    words('limiter', 'limiter', (r) => r.limiter, { width: 132, from: 900, cell: (r) => limiterWords(r.limiter) }),
+    figures('waves', 'waves', 56, (r) => r.waves),
+    figures('reached', 'reached', 106, (r) => r.reached, { num: false, from: 1000, as: 'reached, % of bound', show: peakPercent, cell: (r) => (isNaN(r.reached) ? '' : `${r.bound || 'roof'}: ${peakPercent(r.reached)}%`) }),
+    words('lever', 'is occupancy the lever?', (r) => r.lever, { width: 236, from: 1100, cls: 'name', cell: (r) => <span class={r.lever.startsWith('no') ? 'dim' : ''} title={r.lever}>{r.lever}</span> }),
   ];
   const ordered = sorted(rows, columns, sort);
   const shown = ordered.slice(0, state.args['all'] ? ordered.length : 14);

@@ -4,23 +4,20 @@ import type { VNode } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
 import { baseDivisor, baseOps, comparable, Delta, TotalsNote } from '../components/base';
 import { CellBar, Handle, Letter, Link, Mid, PartTag, Seg, SourceChip, commonPath, Scope, scopeText, useLoad } from '../components/bits';
-import { type Column, CopyMenu, DataTable, type Line, MadeLines, opEntity, sorted, type TableProps } from '../components/table';
+import { changes, type Column, CopyMenu, DataTable, figures, type Line, MadeLines, opEntity, shares, sorted, type TableProps, times, words } from '../components/table';
 import { useCtx } from '../ctx';
 import { loadLaunches, type Launches } from '../data/launches';
 import { GROUPINGS, type Grouping, kernelRows, type KernelRow, type OpRow, opGroups } from '../data/oprows';
 import { deviceName } from '../data/hardware';
 import type { Report } from '../data/report';
 import { type View, wholeOf } from '../data/view';
-import { count, duration, flop, bytes, ms, peakPercent, percent, plural, signed, significant, sourceLine, thousands, us } from '../format';
+import { bytes, count, duration, flop, ms, peakPercent, percent, plural, sourceLine, thousands } from '../format';
 import { type Hue, hueOf, kindWords, reasonWords } from '../phases';
 import { go } from '../state';
-
-const nan = (v: number, text: (v: number) => string): string => (isNaN(v) ? '' : text(v));
 
 function opColumns(report: Report, view: View, most: number, by: Grouping): (Column<OpRow> & { more?: boolean })[] {
   const { ops } = report;
   const { divisor, total } = view;
-  const inMs = (ns: number): number => ns / divisor / 1e6;
   const common = commonPath(report);
   const whole = `% ${wholeOf(view)}`;
   const base = comparable(report) ? baseOps(report) : null;
@@ -38,48 +35,49 @@ function opColumns(report: Report, view: View, most: number, by: Grouping): (Col
         : <span class="nmrow"><Mid text={ops.name[r.op]!} />{r.ops.length > 1 && <span class="tag" title="unrolled copies of one instruction, folded">×{r.ops.length}</span>}
             <PartTag part={r.part} /></span>,
     },
-    { id: 'kind', label: 'kind', width: 92, from: 760, cls: 'nb', sort: (r) => ops.kind[r.op]!, raw: (r) => ops.kind[r.op]!, cell: (r) => kindWords(ops.kind[r.op]!), title: 'kind of work' },
-    { id: 'phase', label: '', width: 28, sort: (r) => ops.phase[r.op]!, raw: (r) => ops.phase[r.op]!, cell: (r) => <Letter hue={rowHue(r)} word={ops.hue[r.op] === 'collective' || ops.hue[r.op] === 'copy' ? `${ops.hue[r.op]}, ${ops.phase[r.op]}` : ops.phase[r.op]!} />, title: 'phase' },
+    words('kind', 'kind', (r) => ops.kind[r.op]!, { width: 92, from: 760, cls: 'nb', cell: (r) => kindWords(ops.kind[r.op]!), title: 'kind of work' }),
+    words('phase', '', (r) => ops.phase[r.op]!, { width: 28, cell: (r) => <Letter hue={rowHue(r)} word={ops.hue[r.op] === 'collective' || ops.hue[r.op] === 'copy' ? `${ops.hue[r.op]}, ${ops.phase[r.op]}` : ops.phase[r.op]!} />, title: 'phase' }),
     { id: 'scope', label: 'scope', cls: 'name', from: 520, sort: (r) => scopeText(ops.group[r.op]!, ops.opName[r.op]!), raw: (r) => ops.opName[r.op] || ops.layer[r.op]!, cell: (r, px) => <Scope group={ops.group[r.op]!} opName={ops.opName[r.op]!} common={common} px={px} />, title: `framework op name${common && `; all of them below ${common}`}`, head: !common ? undefined : <>scope <span class="dim">in {common.slice(0, -1)}</span></> },
     { id: 'source', label: 'source', cls: 'name', width: 150, from: 1250, sort: (r) => sourceLine(ops.file[r.op]!, ops.line[r.op]!), raw: (r) => (ops.file[r.op] ? `${ops.file[r.op]}:${ops.line[r.op]}` : ''), cell: (r) => <SourceChip file={ops.file[r.op]!} line={ops.line[r.op]!} />, title: 'source info' },
-    { id: 'ms', label: report.perStep, num: true, width: 96, cls: 'bar', sort: (r) => r.ns, raw: (r) => inMs(r.ns), show: significant, exact: ['device_ns', (r) => Math.round(r.ns)], cell: (r) => <CellBar value={r.ns} max={most} hue={rowHue(r)} text={ms(r.ns / divisor)} base={base && r.ops.some((o) => base.has[o]) ? baseNs(r) * divisor : undefined} />, title: base ? 'total self time; the thin mark is the base run' : 'total self time' },
-    { id: 'pct', label: '%', num: true, width: 48, sort: (r) => r.ns, as: whole, raw: (r) => (100 * r.ns) / total, show: (v) => percent(v, 100), cell: (r) => percent(r.ns, total), title: whole },
+    times('ms', report.perStep, 96, (r) => r.ns / divisor, { cls: 'bar', exact: ['device_ns', (r) => Math.round(r.ns)], cell: (r) => <CellBar value={r.ns} max={most} hue={rowHue(r)} text={ms(r.ns / divisor)} base={base && r.ops.some((o) => base.has[o]) ? baseNs(r) * divisor : undefined} />, title: base ? 'total self time; the thin mark is the base run' : 'total self time' }),
+    shares('pct', '%', 48, (r) => r.ns, total, { as: whole, title: whole }),
   ];
   if (base) {
     columns.push(
-      { id: 'base', label: 'base', num: true, width: 62, sort: baseNs, raw: (r) => baseNs(r) / 1e6, show: significant, as: 'base ms', cell: (r) => (r.ops.some((o) => base.has[o]) ? ms(baseNs(r)) : <span class="tag">new</span>), title: 'the same op in the base run, ms' },
-      { id: 'delta', label: 'Δ ms', num: true, width: 72, sort: (r) => Math.abs(r.ns / divisor - baseNs(r)), raw: (r) => (r.ns / divisor - baseNs(r)) / 1e6, show: (v) => signed(v), cell: (r) => <Delta now={r.ns / divisor} then={baseNs(r)} />, title: 'change against the base run' });
+      times('base', 'base', 62, baseNs, { as: 'base ms', cell: (r) => (r.ops.some((o) => base.has[o]) ? ms(baseNs(r)) : <span class="tag">new</span>), title: 'the same op in the base run, ms' }),
+      changes('delta', 'Δ ms', 72, (r) => r.ns / divisor - baseNs(r), { sort: (r) => Math.abs(r.ns / divisor - baseNs(r)), cell: (r) => <Delta now={r.ns / divisor} then={baseNs(r)} />, title: 'change against the base run' }));
   }
   columns.push(
-    { id: 'waste', label: 'waste', num: true, width: 58, from: 900, sort: (r) => r.waste, as: `waste, ${report.perStep}`, raw: (r) => nan0(inMs(r.waste)), show: significant, exact: ['wasted_ns', (r) => nan0(Math.round(r.waste))], cell: (r) => nan(r.waste, (v) => ms(v / divisor)), title: 'wasted: time × (1 − max(FLOP utilisation, bandwidth utilisation))' },
-    { id: 'calls', label: 'calls', num: true, width: 54, from: 440, sort: (r) => r.calls, as: report.perStep === 'ms' ? 'calls' : 'calls/step', raw: (r) => (r.calls > 0 ? r.calls / divisor : null), show: count, exact: ['occurrences', (r) => r.calls], cell: (r) => (r.calls > 0 ? count(r.calls / divisor) : ''), title: `occurrences${report.perStep === 'ms' ? '' : ' per step'}` },
-    { id: 'avg', label: 'avg µs', num: true, width: 62, from: 820, sort: (r) => (r.calls > 0 ? r.ns / r.calls : NaN), raw: (r) => (r.calls > 0 ? r.ns / r.calls / 1e3 : null), show: significant, cell: (r) => (r.calls > 0 ? us(r.ns / r.calls) : ''), title: 'avg. time of a launch' },
-    { id: 'peak', label: '% peak', num: true, width: 58, from: 440, sort: peak, raw: (r) => nan0(peak(r)), show: peakPercent, cell: (r) => nan(peak(r), peakPercent), title: 'of its bound: the larger of FLOP and bandwidth utilisation' },
-    { id: 'bound', label: 'bound', width: 72, from: 960, cls: 'ink2', sort: (r) => ops.bound[r.op]!, raw: (r) => ops.bound[r.op]!, cell: (r) => ops.bound[r.op]!, title: 'bound by' },
-    { id: 'expected', more: true, label: 'expected', num: true, width: 66, sort: (r) => sumOf(r, ops.expected), as: `expected, ${report.perStep}`, raw: (r) => nan0(inMs(sumOf(r, ops.expected))), show: significant, cell: (r) => nan(sumOf(r, ops.expected), (v) => ms(v / divisor)), title: 'what a well-made kernel would take, ms' },
-    { id: 'min', more: true, label: 'min µs', num: true, width: 62, sort: (r) => ops.min[r.op]!, raw: (r) => nan0(ops.min[r.op]! / 1e3), show: significant, cell: (r) => nan(ops.min[r.op]!, us) },
-    { id: 'max', more: true, label: 'max µs', num: true, width: 68, sort: (r) => ops.max[r.op]!, raw: (r) => nan0(ops.max[r.op]! / 1e3), show: significant, cell: (r) => nan(ops.max[r.op]!, us) },
-    { id: 'flop', more: true, label: 'FLOP', title: 'FLOP of one call', num: true, width: 84, sort: (r) => ops.flops[r.op]!, raw: (r) => nan0(ops.flops[r.op]!), show: flop, cell: (r) => nan(ops.flops[r.op]!, flop) },
-    { id: 'bytes', more: true, label: 'bytes', title: 'bytes accessed by one call', num: true, width: 72, sort: (r) => ops.bytes[r.op]!, raw: (r) => nan0(ops.bytes[r.op]!), show: bytes, cell: (r) => nan(ops.bytes[r.op]!, bytes) },
-    { id: 'intensity', more: true, label: 'FLOP/B', title: 'operational intensity', num: true, width: 64, sort: (r) => ops.flops[r.op]! / ops.bytes[r.op]!, raw: (r) => nan0(ops.flops[r.op]! / ops.bytes[r.op]!), cell: (r) => nan(ops.flops[r.op]! / ops.bytes[r.op]!, significant) },
-    { id: 'flops', more: true, label: 'GFLOP/s', title: 'model FLOP rate', num: true, width: 74, sort: (r) => (ops.flops[r.op]! * r.calls) / r.ns, raw: (r) => nan0((ops.flops[r.op]! * r.calls) / r.ns), cell: (r) => nan((ops.flops[r.op]! * r.calls) / r.ns, significant) },
-    { id: 'bw', more: true, label: 'GB/s', title: 'memory bandwidth', num: true, width: 64, sort: (r) => (ops.bytes[r.op]! * r.calls) / r.ns, raw: (r) => nan0((ops.bytes[r.op]! * r.calls) / r.ns), cell: (r) => nan((ops.bytes[r.op]! * r.calls) / r.ns, significant) },
-    { id: 'occ', more: true, label: 'occ. %', title: 'theoretical occupancy', num: true, width: 58, sort: (r) => ops.occupancy[r.op]!, raw: (r) => nan0(ops.occupancy[r.op]!), show: significant, cell: (r) => nan(ops.occupancy[r.op]!, significant) },
-    ...(report.meta.replay ? [
-      { id: 'critical', more: true, label: 'crit. %', title: 'of its time in the replayed steps, on the critical path', num: true, width: 58, sort: (r: OpRow) => ops.critical[r.op]!, as: '% of it on the critical path', raw: (r: OpRow) => nan0(ops.critical[r.op]!), show: (v: number) => percent(v, 100), cell: (r: OpRow) => nan(ops.critical[r.op]!, (v) => percent(v, 100)) },
-      { id: 'slack', more: true, label: 'slack µs', title: 'how much launches off the critical path may grow before the step does', num: true, width: 70, sort: (r: OpRow) => ops.slack[r.op]!, raw: (r: OpRow) => nan0(ops.slack[r.op]! / 1e3), show: significant, cell: (r: OpRow) => nan(ops.slack[r.op]!, us) },
-    ] : []),
-    { id: 'dtype', more: true, label: 'dtype', width: 56, sort: (r) => ops.dtype[r.op]!, raw: (r) => ops.dtype[r.op]!, cell: (r) => <span class="mono">{ops.dtype[r.op]}</span> },
-    { id: 'shape', more: true, label: 'shape', width: 170, cls: 'name mono', sort: (r) => ops.shape[r.op]!, raw: (r) => ops.shape[r.op]!, cell: (r) => <span title={ops.shape[r.op]}>{ops.shape[r.op]}</span> },
-    { id: 'category', more: true, label: 'category', title: 'HLO op category', width: 120, cls: 'name', sort: (r) => ops.category[r.op]!, raw: (r) => ops.category[r.op]!, cell: (r) => ops.category[r.op]! },
-    { id: 'module', more: true, label: 'module', title: 'program', width: 130, cls: 'name mono', sort: (r) => report.modules[ops.module[r.op]!]?.name ?? '', raw: (r) => report.modules[ops.module[r.op]!]?.name ?? '', cell: (r) => report.modules[ops.module[r.op]!]?.name ?? '' },
-    { id: 'conf', more: true, label: 'confidence', width: 78, sort: (r) => ops.confidence[r.op]!, raw: (r) => ops.confidence[r.op]!, cell: (r) => ops.confidence[r.op]! },
+    times('waste', 'waste', 58, (r) => r.waste / divisor, { from: 900, as: `waste, ${report.perStep}`, exact: ['wasted_ns', (r) => Math.round(r.waste)], title: 'wasted: time × (1 − max(FLOP utilisation, bandwidth utilisation))' }),
+    figures('calls', 'calls', 54, (r) => (r.calls > 0 ? r.calls / divisor : NaN), { from: 440, sort: (r) => r.calls, as: report.perStep === 'ms' ? 'calls' : 'calls/step', show: count, exact: ['occurrences', (r) => r.calls], title: `occurrences${report.perStep === 'ms' ? '' : ' per step'}` }),
+    figures('avg', 'avg µs', 62, (r) => (r.calls > 0 ? r.ns / r.calls / 1e3 : NaN), { from: 820, title: 'avg. time of a launch' }),
+    figures('peak', '% peak', 58, peak, { from: 440, show: peakPercent, title: 'of its bound: the larger of FLOP and bandwidth utilisation' }),
+    words('bound', 'bound', (r) => ops.bound[r.op]!, { width: 72, from: 960, cls: 'ink2', title: 'bound by' }),
+    ...[
+      times<OpRow>('expected', 'expected', 66, (r) => sumOf(r, ops.expected) / divisor, { as: `expected, ${report.perStep}`, title: 'what a well-made kernel would take, ms' }),
+      figures<OpRow>('min', 'min µs', 62, (r) => ops.min[r.op]! / 1e3),
+      figures<OpRow>('max', 'max µs', 68, (r) => ops.max[r.op]! / 1e3),
+      figures<OpRow>('flop', 'FLOP', 84, (r) => ops.flops[r.op]!, { show: flop, title: 'FLOP of one call' }),
+      figures<OpRow>('bytes', 'bytes', 72, (r) => ops.bytes[r.op]!, { show: bytes, title: 'bytes accessed by one call' }),
+      figures<OpRow>('intensity', 'FLOP/B', 64, (r) => ops.flops[r.op]! / ops.bytes[r.op]!, { title: 'operational intensity' }),
+      figures<OpRow>('flops', 'GFLOP/s', 74, (r) => (ops.flops[r.op]! * r.calls) / r.ns, { title: 'model FLOP rate' }),
+      figures<OpRow>('bw', 'GB/s', 64, (r) => (ops.bytes[r.op]! * r.calls) / r.ns, { title: 'memory bandwidth' }),
+      figures<OpRow>('occ', 'occ. %', 58, (r) => ops.occupancy[r.op]!, { title: 'theoretical occupancy' }),
+      ...(report.meta.replay ? [
+        shares<OpRow>('critical', 'crit. %', 58, (r) => ops.critical[r.op]!, 100, { title: 'of its time in the replayed steps, on the critical path', as: '% of it on the critical path' }),
+        figures<OpRow>('slack', 'slack µs', 70, (r) => ops.slack[r.op]! / 1e3, { title: 'how much launches off the critical path may grow before the step does' }),
+      ] : []),
+      words<OpRow>('dtype', 'dtype', (r) => ops.dtype[r.op]!, { width: 56, cls: 'mono' }),
+      words<OpRow>('shape', 'shape', (r) => ops.shape[r.op]!, { width: 170, cls: 'name mono' }),
+      words<OpRow>('category', 'category', (r) => ops.category[r.op]!, { title: 'HLO op category', width: 120, cls: 'name' }),
+      words<OpRow>('module', 'module', (r) => report.modules[ops.module[r.op]!]?.name ?? '', { title: 'program', width: 130, cls: 'name mono' }),
+      words<OpRow>('conf', 'confidence', (r) => ops.confidence[r.op]!, { width: 78 }),
+    ].map((c) => ({ ...c, more: true })),
   );
   return columns;
 }
 /** Of what the filter leaves of the row. */
 const sumOf = (r: OpRow, v: Float64Array): number => r.ops.reduce((a, o) => a + v[o]!, 0) * r.part;
-const nan0 = (v: number): number | null => (isFinite(v) ? v : null);
 
 const GROUP_ROWS = 18;
 
@@ -236,17 +234,17 @@ function KernelTable(): VNode {
     { id: 'kernel', label: '', width: 46, cell: (r) => <Handle entity={{ type: 'kernel', row: r.row }} />, raw: (r) => kernels.handle[r.row]! },
     { id: 'phase', label: '', width: 28, cell: (r) => <Letter hue={r.hue} /> },
     { id: 'name', label: 'kernel name', cls: 'name mono', sort: (r) => kernels.name[r.row]!, raw: (r) => kernels.name[r.row]!, cell: (r) => <span class="nmrow"><Mid text={kernels.name[r.row]! || kernels.symbol[r.row]!} tail={16} title={kernels.symbol[r.row]!} />{kernels.kind[r.row] !== 'kernel' && <span class="tag">{kernels.kind[r.row]}</span>}</span> },
-    { id: 'ops', label: 'ops', num: true, width: 50, from: 520, sort: (r) => r.ops, raw: (r) => r.ops, cell: (r) => r.ops, title: 'HLO instructions that run it' },
-    { id: 'ms', label: report.perStep, num: true, width: 100, cls: 'bar', sort: (r) => r.ns, raw: (r) => r.ns / d / 1e6, show: significant, exact: ['device_ns', (r) => Math.round(r.ns)], cell: (r) => <CellBar value={r.ns} max={most} hue={r.hue} text={ms(r.ns / d)} /> },
-    { id: 'pct', label: '%', num: true, width: 50, sort: (r) => r.ns, as: `% ${wholeOf(view)}`, title: `% ${wholeOf(view)}`, raw: (r) => (100 * r.ns) / total, show: (v) => percent(v, 100), cell: (r) => percent(r.ns, total) },
-    { id: 'calls', label: 'calls', num: true, width: 60, from: 440, sort: (r) => r.calls, as: report.perStep === 'ms' ? 'calls' : 'calls/step', raw: (r) => r.calls / d, show: count, exact: ['occurrences', (r) => r.calls], cell: (r) => count(r.calls / d), title: 'occurrences' },
-    { id: 'avg', label: 'avg µs', num: true, width: 66, sort: (r) => r.ns / r.calls, raw: (r) => r.ns / r.calls / 1e3, show: significant, cell: (r) => us(r.ns / r.calls) },
-    { id: 'regs', label: 'regs', num: true, width: 48, from: 800, sort: (r) => at(r, sites.regs), raw: (r) => nan0(at(r, sites.regs)), cell: (r) => nan(at(r, sites.regs), String), title: 'registers per thread' },
-    { id: 'smem', label: 'smem kB', num: true, width: 68, from: 860, sort: smem, raw: (r) => nan0(smem(r)), cell: (r) => nan(smem(r), significant), title: 'shared memory of a block' },
-    { id: 'block', label: 'block', num: true, width: 56, from: 900, sort: threads, raw: (r) => nan0(threads(r)), cell: (r) => nan(threads(r), thousands), title: 'threads of a block' },
-    { id: 'grid', label: 'grid', num: true, width: 76, from: 940, sort: blocks, raw: (r) => nan0(blocks(r)), cell: (r) => nan(blocks(r), thousands), title: 'blocks of the grid' },
-    { id: 'occ', label: 'occ. %', num: true, width: 58, from: 760, sort: (r) => at(r, sites.occupancy), raw: (r) => nan0(at(r, sites.occupancy)), show: significant, cell: (r) => nan(at(r, sites.occupancy), significant), title: 'theoretical occupancy' },
-    { id: 'limiter', label: 'limiter', width: 80, from: 980, sort: (r) => sites.limiter[r.sites[0]!]!, raw: (r) => sites.limiter[r.sites[0]!]!, cell: (r) => sites.limiter[r.sites[0]!]! },
+    figures('ops', 'ops', 50, (r) => r.ops, { from: 520, show: thousands, title: 'HLO instructions that run it' }),
+    times('ms', report.perStep, 100, (r) => r.ns / d, { cls: 'bar', exact: ['device_ns', (r) => Math.round(r.ns)], cell: (r) => <CellBar value={r.ns} max={most} hue={r.hue} text={ms(r.ns / d)} /> }),
+    shares('pct', '%', 50, (r) => r.ns, total, { as: `% ${wholeOf(view)}`, title: `% ${wholeOf(view)}` }),
+    figures('calls', 'calls', 60, (r) => r.calls / d, { from: 440, as: report.perStep === 'ms' ? 'calls' : 'calls/step', show: count, exact: ['occurrences', (r) => r.calls], title: 'occurrences' }),
+    figures('avg', 'avg µs', 66, (r) => r.ns / r.calls / 1e3),
+    figures('regs', 'regs', 48, (r) => at(r, sites.regs), { from: 800, show: String, title: 'registers per thread' }),
+    figures('smem', 'smem kB', 68, smem, { from: 860, title: 'shared memory of a block' }),
+    figures('block', 'block', 56, threads, { from: 900, show: thousands, title: 'threads of a block' }),
+    figures('grid', 'grid', 76, blocks, { from: 940, show: thousands, title: 'blocks of the grid' }),
+    figures('occ', 'occ. %', 58, (r) => at(r, sites.occupancy), { from: 760, title: 'theoretical occupancy' }),
+    words('limiter', 'limiter', (r) => sites.limiter[r.sites[0]!]!, { width: 80, from: 980 }),
   ];
   const lines: Line<KernelRow>[] = sorted(rows, columns, sort).map((r) => ({ key: kernels.handle[r.row]! || String(r.row), row: r, ns: Math.round(r.ns), testid: `kernel-${kernels.handle[r.row]}`, entity: { type: 'kernel', row: r.row } }));
   lines.push({ key: 'total', kind: 'total', ns: Math.round(total), lead: 'all of these', cells: { ms: ms(total / d), pct: '100' } });
@@ -313,13 +311,13 @@ function LaunchTable({ launches }: { launches: Launches }): VNode {
   const t0 = report.meta.run.start_ns;
   const names = report.devices.map((_, i) => deviceName(report, i));
   const columns: Column<LaunchRow>[] = [
-    { id: 'op', label: 'op', width: 50, sort: () => 0, cell: (r) => (op(r) >= 0 ? <Handle entity={{ type: 'op', row: op(r) }} /> : ''), raw: (r) => (op(r) >= 0 ? ops.handle[op(r)]! : '') },
-    { id: 'instruction', label: 'instruction', cls: 'name mono', sort: () => 0, cell: (r) => (op(r) >= 0 && ops.name[op(r)] ? <Mid text={ops.name[op(r)]!} /> : <span class="dim ui">{reasonWords(sites.reason[site(r)]!)}</span>), raw: (r) => (op(r) >= 0 ? ops.name[op(r)]! : '') },
+    words('op', 'op', (r) => (op(r) >= 0 ? ops.handle[op(r)]! : ''), { width: 50, cell: (r) => (op(r) >= 0 ? <Handle entity={{ type: 'op', row: op(r) }} /> : '') }),
+    words('instruction', 'instruction', (r) => (op(r) >= 0 ? ops.name[op(r)]! : ''), { cls: 'name mono', cell: (r) => (op(r) >= 0 && ops.name[op(r)] ? <Mid text={ops.name[op(r)]!} /> : <span class="dim ui">{reasonWords(sites.reason[site(r)]!)}</span>) }),
     { id: 'phase', label: '', width: 28, cell: (r) => <Letter hue={op(r) >= 0 ? ops.hue[op(r)]! : hueOf('unknown', sites.kind[site(r)]!)} />, raw: (r) => (op(r) >= 0 ? ops.phase[op(r)]! : '') },
     { id: 'kernel', label: 'kernel', cls: 'name mono', from: 800, sort: () => 0, cell: (r) => <Mid text={kernels.name[sites.kernel[site(r)]!] ?? sites.kind[site(r)]!} tail={16} title={kernels.symbol[sites.kernel[site(r)]!]} />, raw: (r) => kernels.name[sites.kernel[site(r)]!] ?? '' },
-    { id: 'dur', label: 'duration µs', num: true, width: 112, sort: () => 0, cell: (r) => us(L(r).dur[r.i]!), raw: (r) => L(r).dur[r.i]! / 1e3, show: significant, exact: ['duration_ns', (r) => L(r).dur[r.i]!] },
+    figures('dur', 'duration µs', 112, (r) => L(r).dur[r.i]! / 1e3, { exact: ['duration_ns', (r) => L(r).dur[r.i]!] }),
     { id: 'start', label: 'start ms', num: true, width: 96, sort: () => 0, cell: (r) => <Link to={{ page: 'timeline', args: { t: `${Math.round(L(r).start[r.i]! - L(r).dur[r.i]! * 3)},${Math.round(L(r).start[r.i]! + L(r).dur[r.i]! * 4)}` } }} title={duration(L(r).start[r.i]! - t0)}>{((L(r).start[r.i]! - t0) / 1e6).toFixed(3)}</Link>, raw: (r) => (L(r).start[r.i]! - t0) / 1e6, show: (v) => v.toFixed(3), exact: ['start_ns', (r) => L(r).start[r.i]!] },
-    { id: 'step', label: 'step', num: true, width: 56, sort: () => 0, cell: (r) => (L(r).step[r.i]! >= 0 ? L(r).step[r.i] : ''), raw: (r) => (L(r).step[r.i]! >= 0 ? L(r).step[r.i]! : null) },
+    figures('step', 'step', 56, (r) => (L(r).step[r.i]! >= 0 ? L(r).step[r.i]! : NaN), { show: String }),
     { id: 'device', label: 'device', width: 70, cls: 'name', sort: () => 0, cell: (r) => names[L(r).device], raw: (r) => L(r).device },
     { id: 'stream', label: 'stream', width: 90, cls: 'name', sort: () => 0, cell: (r) => report.streams[L(r).stream]?.name || String(report.streams[L(r).stream]?.id ?? ''), raw: (r) => report.streams[L(r).stream]?.id ?? null },
   ];

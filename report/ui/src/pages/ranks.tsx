@@ -4,14 +4,14 @@ import type { VNode } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { median, RankMap } from '../charts/rank_map';
 import { CellBar, Handle, Mid, Missing, useLoad } from '../components/bits';
-import { type Column, CopyMenu, DataTable, type Line, type TableProps } from '../components/table';
+import { changes, type Column, CopyMenu, DataTable, type Line, type TableProps, times, words } from '../components/table';
 import { useCtx } from '../ctx';
 import { findCulprit } from '../data/culprit';
 import { deviceName, deviceNumber } from '../data/hardware';
 import { type Launches, loadLaunches } from '../data/launches';
 import type { Report } from '../data/report';
 import { setTerm } from '../filter';
-import { ms, msText, percent, plural, signed, significant, thousands } from '../format';
+import { ms, msText, percent, plural, signed, thousands } from '../format';
 import { PART_WORDS } from '../phases';
 import { go } from '../state';
 import { JobRanks } from './job_ranks';
@@ -130,12 +130,10 @@ function WholeRunDevices(): VNode {
     : first.compute - last.compute > 0.02 * first.compute
       ? `${first.name} computes longest: ${msText(first.compute)}; ${last.name} ${last.compute > 0 ? msText(last.compute) : 'nothing'}`
       : `No device stands out: each computes ${ms(last.compute) === ms(first.compute) ? '' : `${ms(last.compute)} to `}${msText(first.compute)}`;
-  const time = (id: string, label: string, of: (r: Whole) => number, title: string): Column<Whole> => ({
-    id, label: `${label} ms`, num: true, width: 150, title, sort: of, raw: (r) => of(r) / 1e6, show: significant, cell: (r) => ms(of(r)),
-  });
+  const time = (id: string, label: string, of: (r: Whole) => number, title: string): Column<Whole> => times(id, `${label} ms`, 150, of, { title });
   const columns: Column<Whole>[] = [
-    { id: 'device', label: 'rank', cls: 'name', sort: (r) => r.device, raw: (r) => r.name, cell: (r) => r.name },
-    { id: 'compute', label: 'computes ms', num: true, width: 160, cls: 'bar', title: 'wall time in which something computes', sort: (r) => r.compute, raw: (r) => r.compute / 1e6, show: significant, cell: (r) => <CellBar value={r.compute} max={first.compute} hue="backward" text={ms(r.compute)} /> },
+    words('device', 'rank', (r) => r.name, { cls: 'name', sort: (r) => r.device }),
+    times('compute', 'computes ms', 160, (r) => r.compute, { cls: 'bar', title: 'wall time in which something computes', cell: (r) => <CellBar value={r.compute} max={first.compute} hue="backward" text={ms(r.compute)} /> }),
     time('collectives', 'collectives', (r) => r.exchange, 'collectives, hidden or not'),
     time('waiting', 'waits, moves', (r) => r.waiting, 'collectives that nothing hides: transfer, and waiting for others'),
     time('copies', 'exposed copies', (r) => r.copies, 'copies with nothing beside them'),
@@ -206,17 +204,16 @@ function DeviceRanks(): VNode {
     return ns > 0.01 * r.wall ? `${word}: ${signed(ns / 1e6)} ms` : AS_OTHERS;
   };
   const { ops } = report;
-  const time = (id: string, label: string, of: (r: Rank) => number, title: string): Column<Rank> => ({
-    id, label: `${label} ms`, num: true, width: label.length > 6 ? 132 : 92, title, sort: of, raw: (r) => of(r) / 1e6, show: significant, cell: (r) => ms(of(r)),
-  });
+  const time = (id: string, label: string, of: (r: Rank) => number, title: string, more?: Partial<Column<Rank>>): Column<Rank> =>
+    times(id, `${label} ms`, label.length > 6 ? 132 : 92, of, { title, ...more });
   const columns: Column<Rank>[] = [
-    { id: 'device', label: 'rank', width: 150, cls: 'name', sort: (r) => r.device, raw: (r) => r.name, cell: (r) => r.name },
-    { id: 'compute', label: 'computes ms', num: true, width: 130, cls: 'bar', title: 'wall time of a step in which something computes', sort: (r) => r.compute, raw: (r) => r.compute / 1e6, show: significant, cell: (r) => <CellBar value={r.compute} max={most} hue="backward" text={ms(r.compute)} /> },
-    { id: 'more', label: 'Δ median ms', num: true, width: 100, title: 'computation against the median rank', sort: (r) => r.compute, raw: (r) => (r.compute - midCompute) / 1e6, show: (v) => signed(v), cell: (r) => signed((r.compute - midCompute) / 1e6) },
+    words('device', 'rank', (r) => r.name, { width: 150, cls: 'name', sort: (r) => r.device }),
+    times('compute', 'computes ms', 130, (r) => r.compute, { cls: 'bar', title: 'wall time of a step in which something computes', cell: (r) => <CellBar value={r.compute} max={most} hue="backward" text={ms(r.compute)} /> }),
+    changes('more', 'Δ median ms', 100, (r) => r.compute - midCompute, { title: 'computation against the median rank' }),
     ...(together ? [time('waiting', 'waits, moves', (r: Rank) => r.waiting, 'exposed collectives: transfer, and waiting for the slowest rank')] : []),
     ...(copying ? [time('copies', 'exposed copies', (r) => r.copies, 'copies with nothing beside them')] : []),
     time('idle', 'idle', (r) => r.idle, 'nothing runs'),
-    { ...time('late', known ? 'late' : '≈ late', (r) => r.late, known ? 'end of the step against the median rank, on a clock in common' : 'clocks are not known to agree: how much less it waits in collectives than the median rank, which all are taken to leave together'), cell: (r) => (isNaN(r.late) ? <span class="dim">clock</span> : signed(r.late / 1e6)), raw: (r) => (isNaN(r.late) ? null : r.late / 1e6), show: (v) => signed(v) },
+    time('late', known ? 'late' : '≈ late', (r) => r.late, known ? 'end of the step against the median rank, on a clock in common' : 'clocks are not known to agree: how much less it waits in collectives than the median rank, which all are taken to leave together', { show: (v) => signed(v), ...(ranks.some((r) => isNaN(r.late)) && { cell: () => <span class="dim">clock</span> }) }),
     time('step', 'step', (r) => r.wall, 'mean step'),
     { id: 'op', label: 'slowest op', title: 'against the median', cls: 'name', from: 1100, sort: (r) => r.more, raw: (r) => (r.op >= 0 && r.more > 0 ? `${ops.handle[r.op]} ${ops.name[r.op]} ${signed(r.more / 1e6)} ms` : ''), cell: (r) => (r.op >= 0 && r.more >= 1e3 ? <span class="nmrow"><Handle entity={{ type: 'op', row: r.op }} /> <span class="mono"><Mid text={ops.name[r.op] || 'no instruction'} /></span> <span class="dim">&nbsp;{signed(r.more / 1e6)} ms</span></span> : <span class="dim">·</span>) },
     { id: 'cause', label: 'so it', width: 210, from: copying ? 1180 : 760, cls: 'name', raw: cause, cell: cause },

@@ -4,13 +4,13 @@ import type { VNode } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { commonPath, Handle, Letter, Missing, Scope, scopeText, useWidth } from '../components/bits';
 import { baseDivisor, baseOps, comparable, Delta, TotalsNote } from '../components/base';
-import { type Column, CopyMenu, DataTable, type Line, sorted, type TableProps } from '../components/table';
+import { changes, type Column, CopyMenu, DataTable, figures, type Line, sorted, type TableProps, times, words } from '../components/table';
 import { useCtx } from '../ctx';
 import { gpuOf, peakFor, type Point, pointOf } from '../data/hardware';
 import { midCut } from '../data/names';
 import { opGroups } from '../data/oprows';
 import type { Device, Report } from '../data/report';
-import { byteRate, flopRate, ms, peakPercent, plural, signed, thousands, significant } from '../format';
+import { byteRate, flopRate, ms, peakPercent, plural, thousands, significant } from '../format';
 import { go } from '../state';
 
 export function GpuPicker({ report, value }: { report: Report; value: string }): VNode | null {
@@ -181,13 +181,13 @@ export function RooflinePage(): VNode {
     { id: 'op', label: '', width: 46, cell: (p) => <Handle entity={{ type: 'op', row: p.op }} />, raw: (p) => ops.handle[p.op]! },
     { id: 'phase', label: '', width: 28, cell: (p) => <Letter hue={ops.hue[p.op]!} />, raw: (p) => ops.phase[p.op]! },
     { id: 'scope', label: 'scope', cls: 'name', sort: (p) => scopeText(ops.group[p.op]!, ops.opName[p.op]!), raw: (p) => ops.opName[p.op]!, cell: (p, px) => <span class="nmrow"><Scope group={ops.group[p.op]!} opName={ops.opName[p.op]! || ops.name[p.op]!} common={common} px={px - (p.ops.length > 1 ? 40 : 0)} />{p.ops.length > 1 && <span class="tag">×{p.ops.length}</span>}</span> },
-    { id: 'ms', label: report.perStep, num: true, width: 66, sort: (p) => p.ns, raw: (p) => p.ns / d / 1e6, show: significant, exact: ['device_ns', (p) => Math.round(p.ns)], cell: (p) => ms(p.ns / d) },
-    { id: 'roof', label: 'at roof', num: true, width: 62, from: 460, sort: (p) => p.atRoof, as: `at roof, ${report.perStep}`, raw: (p) => p.atRoof / d / 1e6, show: significant, cell: (p) => ms(p.atRoof / d), title: 'time at the bound' },
-    ...(gpu === '' ? [{ id: 'expected', label: 'expected', num: true, width: 74, from: 680, sort: (p: Dot) => p.expected, as: `expected, ${report.perStep}`, raw: (p: Dot) => (isNaN(p.expected) ? null : p.expected / d / 1e6), show: significant, cell: (p: Dot) => (isNaN(p.expected) ? '' : ms(p.expected / d)) }] : []),
-    ...(base ? [{ id: 'delta', label: 'Δ ms', num: true, width: 72, from: 520, raw: (p: Dot) => (p.ns / d - then(p)) / 1e6, show: (v: number) => signed(v), sort: (p: Dot) => Math.abs(p.ns / d - then(p)), cell: (p: Dot) => <Delta now={p.ns / d} then={then(p)} /> }] : []),
-    { id: 'waste', label: 'waste', num: true, width: 70, sort: (p) => p.waste, as: `waste, ${report.perStep}`, raw: (p) => p.waste / d / 1e6, show: significant, cell: (p) => <b>{ms(p.waste / d)}</b> },
-    { id: 'bound', label: 'of bound', num: true, width: 66, sort: (p) => p.pct, as: '% of bound', raw: (p) => p.pct, show: peakPercent, cell: (p) => `${peakPercent(p.pct)}%` },
-    { id: 'by', label: 'roof', width: 74, from: 480, cls: 'ink2', sort: (p) => p.bound, raw: (p) => p.bound, cell: (p) => p.bound },
+    times('ms', report.perStep, 66, (p) => p.ns / d, { exact: ['device_ns', (p) => Math.round(p.ns)] }),
+    times('roof', 'at roof', 62, (p) => p.atRoof / d, { from: 460, as: `at roof, ${report.perStep}`, title: 'time at the bound' }),
+    ...(gpu === '' ? [times<Dot>('expected', 'expected', 74, (p) => p.expected / d, { from: 680, as: `expected, ${report.perStep}` })] : []),
+    ...(base ? [changes<Dot>('delta', 'Δ ms', 72, (p) => p.ns / d - then(p), { from: 520, sort: (p) => Math.abs(p.ns / d - then(p)), cell: (p) => <Delta now={p.ns / d} then={then(p)} /> })] : []),
+    times('waste', 'waste', 70, (p) => p.waste / d, { as: `waste, ${report.perStep}`, cls: 'b' }),
+    figures('bound', 'of bound', 66, (p) => p.pct, { as: '% of bound', show: peakPercent, cell: (p) => `${peakPercent(p.pct)}%` }),
+    words('by', 'roof', (p) => p.bound, { width: 74, from: 480, cls: 'ink2' }),
   ];
   const rows = sorted(found.dots, columns, sort);
   const lines: Line<Dot>[] = rows.map((p) => ({ key: ops.handle[p.op] || String(p.op), row: p, ns: Math.round(p.ns), testid: `op-${ops.handle[p.op]}`, entity: { type: 'op', row: p.op } }));

@@ -4,10 +4,10 @@ import type { VNode } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { Handle, leftOutText, Linked } from '../components/bits';
 import { HiddenPages } from '../components/hidden_pages';
-import { type Column, CopyMenu, DataTable, type Line, type TableProps } from '../components/table';
+import { type Column, CopyMenu, DataTable, figures, type Line, type TableProps, times, words } from '../components/table';
 import { useCtx } from '../ctx';
 import type { ModuleRow, Report } from '../data/report';
-import { baseName, byteRate, bytes, duration, flop, flopRate, ms, percent, plural, significant, thousands, typeset } from '../format';
+import { baseName, byteRate, bytes, duration, flop, flopRate, ms, percent, plural, significant, thousands } from '../format';
 import { EVIDENCE_WORDS, MEMORY_WORDS, REASON_WORDS } from '../phases';
 import { texts } from '../texts';
 import { go } from '../state';
@@ -59,10 +59,10 @@ function Stats({ report }: { report: Report }): VNode {
   const show = (n: string, v: number): string => (n.endsWith('_ns') ? duration(v) : n.endsWith('_bytes') ? bytes(v) : thousands(v));
   const columns: Column<number>[] = [
     { id: 'severity', label: 'severity', width: 92, cell: (r) => <span class={`badge ${severity[r] === 'notice' ? 'warn' : severity[r] === 'info' ? 'plain' : 'bad'}`}>{severity[r]!.replace('_', ' ')}</span>, raw: (r) => severity[r]! },
-    { id: 'name', label: 'name', width: 270, cls: 'mono name', cell: (r) => <span title={name[r]}>{name[r]}</span>, raw: (r) => name[r]! },
-    { id: 'value', label: 'value', num: true, width: 96, cell: (r) => show(name[r]!, value[r]!), raw: (r) => value[r]! },
+    words('name', 'name', (r) => name[r]!, { width: 270, cls: 'mono name' }),
+    figures('value', 'value', 96, (r) => value[r]!, { cell: (r) => show(name[r]!, value[r]!) }),
     { id: 'source', label: 'source', width: 140, from: 760, cls: 'dim name', cell: (r) => <span title={source[r]}>{baseName(source[r]!)}</span>, raw: (r) => baseName(source[r]!) },
-    { id: 'advice', label: 'meaning and advice', cls: 'wrap', cell: (r) => <Linked text={advice[r]!} />, raw: (r) => advice[r]! },
+    words('advice', 'meaning and advice', (r) => advice[r]!, { cls: 'wrap', cell: (r) => <Linked text={advice[r]!} /> }),
   ];
   const lines: Line<number>[] = Array.from({ length: t.rows }, (_, r) => ({ key: String(r), row: r }));
   const table: TableProps<number> = { columns, lines, label: 'Run stats', fileName: 'run_stats' };
@@ -79,14 +79,14 @@ function Modules({ report }: { report: Report }): VNode {
   const columns: Column<ModuleRow>[] = [
     { id: 'handle', label: '', width: 40, cell: (m) => <Handle entity={{ type: 'module', row: m.row }} />, raw: (m) => m.handle },
     { id: 'module', label: 'module', cls: 'mono name', cell: (m) => <span title={m.name} class={m.role === 'main' ? 'b' : ''}>{m.name}</span>, raw: (m) => m.name },
-    { id: 'program', label: 'program', num: true, width: 64, cell: (m) => (m.programId >= 0 ? m.programId : ''), raw: (m) => (m.programId >= 0 ? m.programId : null) },
-    { id: 'role', label: 'role', width: 66, cell: (m) => m.role, raw: (m) => m.role },
-    { id: 'why', label: 'why', cls: 'ink2 name', cell: (m) => <span title={m.roleReason}>{typeset(m.roleReason)}</span>, raw: (m) => m.roleReason },
-    { id: 'instructions', label: 'instructions', num: true, width: 88, cell: (m) => (m.instructions >= 0 ? thousands(m.instructions) : ''), raw: (m) => m.instructions },
-    ...(report.modules.some((m) => m.flops > 0) ? [{ id: 'work', label: 'work per run', num: true, width: 92, from: 760, cell: (m: ModuleRow) => (m.flops > 0 ? flop(m.flops) : ''), raw: (m: ModuleRow) => m.flops }] : []),
-    { id: 'memory', label: 'peak memory', num: true, width: 104, from: 820, cell: (m) => (m.peakMemory > 0 ? bytes(m.peakMemory) : ''), raw: (m) => m.peakMemory },
-    { id: 'ms', label: report.perStep, num: true, width: 74, cell: (m) => ms(m.ns / d), raw: (m) => m.ns / d / 1e6, show: significant, exact: ['device_ns', (m) => m.ns] },
-    { id: 'runs', label: 'runs', num: true, width: 56, cell: (m) => thousands(m.executions), raw: (m) => m.executions },
+    figures('program', 'program', 64, (m) => (m.programId >= 0 ? m.programId : NaN), { show: String }),
+    words('role', 'role', (m) => m.role, { width: 66 }),
+    words('why', 'why', (m) => m.roleReason, { cls: 'ink2 name' }),
+    figures('instructions', 'instructions', 88, (m) => (m.instructions >= 0 ? m.instructions : NaN), { show: thousands }),
+    ...(report.modules.some((m) => m.flops > 0) ? [figures<ModuleRow>('work', 'work per run', 92, (m) => (m.flops > 0 ? m.flops : NaN), { from: 760, show: flop })] : []),
+    figures('memory', 'peak memory', 104, (m) => (m.peakMemory > 0 ? m.peakMemory : NaN), { from: 820, show: bytes }),
+    times('ms', report.perStep, 74, (m) => m.ns / d, { exact: ['device_ns', (m) => m.ns] }),
+    figures('runs', 'runs', 56, (m) => m.executions, { show: thousands }),
   ];
   const busy = report.modules.filter((m) => m.selfNs > 0 || m.executions > 0);
   const idle = report.modules.length - busy.length;
@@ -147,10 +147,10 @@ function Compile({ report }: { report: Report }): VNode | null {
   }, [t]);
   if (rows.length === 0) return null;
   const columns: Column<(typeof rows)[number]>[] = [
-    { id: 'name', label: 'compilation or pass', cls: 'mono name', cell: (r) => <span title={r.name}>{r.name}</span>, raw: (r) => r.name },
-    { id: 'module', label: 'module', cls: 'mono name', cell: (r) => r.module, raw: (r) => r.module },
-    { id: 'runs', label: 'runs', num: true, width: 60, cell: (r) => thousands(r.n), raw: (r) => r.n },
-    { id: 'ms', label: 'ms in all', num: true, width: 80, cell: (r) => ms(r.ns), raw: (r) => r.ns },
+    words('name', 'compilation or pass', (r) => r.name, { cls: 'mono name' }),
+    words('module', 'module', (r) => r.module, { cls: 'mono name' }),
+    figures('runs', 'runs', 60, (r) => r.n, { show: thousands }),
+    times('ms', 'ms in all', 80, (r) => r.ns),
   ];
   const top = rows.slice(0, 15);
   const lines: Line<(typeof rows)[number]>[] = top.map((r, i) => ({ key: String(i), row: r, ns: r.ns }));

@@ -4,11 +4,11 @@ import type { VNode } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { baseDivisor, comparable, Delta } from '../components/base';
 import { CellBar, Handle, LeftOut, Letter, Mid, Seg } from '../components/bits';
-import { type Column, CopyMenu, DataTable, type Line, opEntity, type TableProps } from '../components/table';
+import { changes, type Column, CopyMenu, DataTable, figures, type Line, opEntity, shares, type TableProps, times, words } from '../components/table';
 import { useCtx } from '../ctx';
 import type { Entity, Report } from '../data/report';
 import type { View } from '../data/view';
-import { duration, ms, percent, plural, signed, significant, thousands, us } from '../format';
+import { duration, ms, percent, plural, signed, thousands, us } from '../format';
 import { CAUSE_WORDS, type Hue, hueOf } from '../phases';
 import { go } from '../state';
 import { HUES } from '../timeline/pyramid';
@@ -114,17 +114,18 @@ export function Selection({ report, view, tl, range, whole, step }: { report: Re
   const small = span < 2e6;
   const time = small ? us : ms;
   const was = (r: SumRow): number => then!.get(r.key) ?? 0;
+  const cut = report.meta.left_out.some((l) => l.what === 'gaps' && l.rows > 0);
   const columns: Column<SumRow>[] = [
     nameColumn(by, label),
-    { id: 'ms', label: small ? 'µs' : 'ms', num: true, width: 200, cls: 'bar', raw: (r) => r.ns / (small ? 1e3 : 1e6), show: significant, exact: ['device_ns', (r) => Math.round(r.ns)], cell: (r) => <CellBar value={r.ns} max={most} hue={r.hue} text={time(r.ns)} /> },
+    figures('ms', small ? 'µs' : 'ms', 200, (r) => r.ns / (small ? 1e3 : 1e6), { cls: 'bar', exact: ['device_ns', (r) => Math.round(r.ns)], cell: (r) => <CellBar value={r.ns} max={most} hue={r.hue} text={time(r.ns)} /> }),
     ...(then ? [
-      { id: 'base', label: 'base ms/step', num: true, width: 100, from: 760, raw: (r: SumRow) => was(r) / 1e6, show: significant, cell: (r: SumRow) => ms(was(r)), title: 'mean step of one device in the base run' },
-      { id: 'delta', label: 'Δ ms', num: true, width: 70, raw: (r: SumRow) => (r.ns - was(r)) / 1e6, show: (v: number) => signed(v), cell: (r: SumRow) => <Delta now={r.ns} then={was(r)} /> },
+      times<SumRow>('base', 'base ms/step', 100, was, { from: 760, title: 'mean step of one device in the base run' }),
+      changes<SumRow>('delta', 'Δ ms', 70, (r) => r.ns - was(r), { cell: (r) => <Delta now={r.ns} then={was(r)} /> }),
     ] : []),
-    { id: 'pct', label: '% of range', num: true, width: 90, raw: (r) => (100 * r.ns) / span, show: (v) => percent(v, 100), cell: (r) => percent(r.ns, span) },
-    { id: 'launches', label: 'launches', num: true, width: 90, raw: (r) => r.n, cell: (r) => thousands(r.n) },
-    { id: 'idle', label: report.meta.left_out.some((l) => l.what === 'gaps' && l.rows > 0) ? 'idle before, longest, µs' : 'idle before, µs', num: true, width: report.meta.left_out.some((l) => l.what === 'gaps' && l.rows > 0) ? 150 : 110, from: 800, raw: (r) => (r.idle > 0 ? r.idle / 1e3 : null), show: significant, exact: ['idle_ns', (r) => Math.round(r.idle)], cell: (r) => (r.idle > 0 ? us(r.idle) : ''), title: 'gaps of 1 µs or more that end at a launch of the row' },
-    { id: 'cause', label: 'cause of the idle time', width: 330, from: 1000, cls: 'ink2 name', raw: (r) => [...r.causes.keys()].join(' '), cell: (r) => [...r.causes].sort((a, b) => b[1] - a[1]).slice(0, 2).map(([c]) => CAUSE_WORDS[c] ?? c).join('; ') },
+    shares('pct', '% of range', 90, (r) => r.ns, span),
+    figures('launches', 'launches', 90, (r) => r.n, { show: thousands }),
+    figures('idle', cut ? 'idle before, longest, µs' : 'idle before, µs', cut ? 150 : 110, (r) => (r.idle > 0 ? r.idle / 1e3 : NaN), { from: 800, exact: ['idle_ns', (r) => Math.round(r.idle)], title: 'gaps of 1 µs or more that end at a launch of the row' }),
+    words('cause', 'cause of the idle time', (r) => [...r.causes].sort((a, b) => b[1] - a[1]).slice(0, 2).map(([c]) => CAUSE_WORDS[c] ?? c).join('; '), { width: 330, from: 1000, cls: 'ink2 name' }),
   ];
   const lines: Line<SumRow>[] = rows.slice(0, MOST).map((r) => ({ key: r.key, row: r, ns: Math.round(r.ns), entity: entityOf(by, r) }));
   const sumOf = (list: SumRow[], of: (r: SumRow) => number): number => list.reduce((a, r) => a + of(r), 0);
@@ -176,10 +177,10 @@ export function Difference({ report, view, tl, pair, range }: { report: Report; 
   const most = Math.max(...rows.map((r) => Math.abs(r.a - r.b)), 1);
   const columns: Column<PairRow>[] = [
     nameColumn(by, label) as Column<PairRow>,
-    { id: 'a', label: `step ${pair[0]}, ms`, num: true, width: 110, raw: (r) => r.a / 1e6, show: significant, cell: (r) => ms(r.a) },
-    { id: 'b', label: `step ${pair[1]}, ms`, num: true, width: 110, raw: (r) => r.b / 1e6, show: significant, cell: (r) => ms(r.b) },
-    { id: 'delta', label: 'Δ ms', num: true, width: 160, cls: 'bar', raw: (r) => (r.a - r.b) / 1e6, show: (v) => signed(v), exact: ['delta_ns', (r) => Math.round(r.a - r.b)], cell: (r) => <CellBar value={Math.abs(r.a - r.b)} max={most} hue={r.hue} text={signed((r.a - r.b) / 1e6)} /> },
-    { id: 'launches', label: 'launches', num: true, width: 130, from: 640, raw: (r) => `${r.na} ${r.nb}`, cell: (r) => (r.na === r.nb ? thousands(r.na) : `${thousands(r.na)}, ${thousands(r.nb)}`) },
+    times('a', `step ${pair[0]}, ms`, 110, (r) => r.a),
+    times('b', `step ${pair[1]}, ms`, 110, (r) => r.b),
+    changes('delta', 'Δ ms', 160, (r) => r.a - r.b, { cls: 'bar', exact: ['delta_ns', (r) => Math.round(r.a - r.b)], cell: (r) => <CellBar value={Math.abs(r.a - r.b)} max={most} hue={r.hue} text={signed((r.a - r.b) / 1e6)} /> }),
+    { ...words<PairRow>('launches', 'launches', (r) => (r.na === r.nb ? thousands(r.na) : `${thousands(r.na)}, ${thousands(r.nb)}`), { width: 130, from: 640 }), num: true },
   ];
   const lines: Line<PairRow>[] = rows.slice(0, MOST).map((r) => ({ key: r.key, row: r, ns: Math.round(r.a - r.b), entity: entityOf(by, r) }));
   const sum = (f: (r: PairRow) => number, from = 0): number => rows.slice(from).reduce((t, r) => t + f(r), 0);

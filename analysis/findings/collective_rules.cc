@@ -169,15 +169,21 @@ SkewCause CauseOfSkew(const Context& context, const SameOps& same, const Collect
     const auto others = static_cast<int64_t>(devices.size()) - 1;
     const auto& of_step = times[step];
     for (const auto& [device, ns] : devices) {
-      if (device == last->first) continue;
-      waited += (ns - last->second) / others;
-      for (size_t k = 0; k < count; ++k) {
-        const auto time = [&](Id of) {
-          const auto found = of_step.find(of);
-          return found == of_step.end() ? int64_t{0} : found->second[k];
-        };
-        more[k] += (time(last->first) - time(device)) / others;
+      if (device != last->first) waited += (ns - last->second) / others;
+    }
+    // Against the median device, as everywhere else (fleet/culprit.h, the page's Ranks).
+    std::vector<int64_t> of_op;
+    for (size_t k = 0; k < count; ++k) {
+      of_op.clear();
+      int64_t of_last = 0;
+      for (const auto& [device, ns] : devices) {
+        const auto found = of_step.find(device);
+        of_op.push_back(found == of_step.end() ? 0 : found->second[k]);
+        if (device == last->first) of_last = of_op.back();
       }
+      const auto middle = of_op.begin() + static_cast<std::ptrdiff_t>((of_op.size() - 1) / 2);
+      std::nth_element(of_op.begin(), middle, of_op.end());
+      more[k] += of_last - *middle;
     }
   }
   if (steps == 0 || count == 0) return {};
@@ -227,8 +233,7 @@ void Skew(const Context& context, const SameOps& same, std::map<const Op*, Colle
     finding.title =
         fmt::format("Even out the devices: they wait for {} on the slowest", cause.op->handle);
     finding.action = fmt::format(
-        "{} ({}) takes {} longer on the device that comes last than the mean of the others: its "
-        "data "
+        "{} ({}) takes {} longer on the device that comes last than on the median device: its data "
         "is uneven, or its time depends on the data; what makes it faster ends the wait as well",
         cause.op->handle, cause.op->row->name, Time(cause.more_ns));
   } else {
@@ -252,7 +257,7 @@ void Skew(const Context& context, const SameOps& same, std::map<const Op*, Colle
   finding.change.emplace();
   finding.change->devices_even = true;
   if (cause.op != nullptr) {
-    finding.evidence.Add("longer on the last device than the mean of the others, per step",
+    finding.evidence.Add("longer on the device that comes last than on the median device, per step",
                          cause.more_ns, "ns", cause.op->handle);
   }
   finding.evidence.Add("waiting in collectives that nothing hides, per step", ns, "ns")

@@ -126,7 +126,7 @@ void Recompute(const Context& context, Report& report) {
       "Recomputation is {} of the step: {} per step is computed a second time",
       Percent(context.ShareOfStep(*finding.saves_high_ns)), Time(*finding.saves_high_ns));
   finding.sure = context.Allowed(Sure::kHigh);
-  finding.evidence.Add("recomputation per step", all, "ns")
+  finding.evidence.Add("device time of recomputation per step", all, "ns")
       .Add("of it matrix products", products, "ns")
       .AddReal("of the step", 100 * share, "%");
   if (once > 0) {

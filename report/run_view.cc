@@ -305,7 +305,10 @@ Status LoadFindings(RunDb& db, RunView& view) {
     view.replay.all_findings_step_ns = OptionalInt(replay, 0, "all_findings_step_ns");
   }
   XLATRACE_ASSIGN(const Table ruled_out, db.Select("SELECT id, verdict, text FROM ruled_out"));
+  // Of a merged job its own sentence says who waits for whom, among all ranks.
+  XLATRACE_ASSIGN(const auto job, db.Info("job"));
   for (size_t i = 0; i < ruled_out.rows.size(); ++i) {
+    if (job && ruled_out.Text(i, "id") == "arrival_skew") continue;
     view.ruled_out.push_back(
         {ruled_out.Text(i, "id"), ruled_out.Text(i, "verdict"), ruled_out.Text(i, "text")});
   }

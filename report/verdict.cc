@@ -187,7 +187,7 @@ class VerdictMaker {
     Builder sentence, lede;
     if (finding != nullptr) {
       verdict_.given = true;
-      sentence.Text(Fitted(finding->sentence) + ".");
+      SayFinding(*finding, Fitted(finding->sentence), sentence);
       lede.Text("No steady step: figures are totals of the run. ");
       lede.Append(Lede());
     } else if (const std::string products = Products(); !products.empty()) {
@@ -276,6 +276,53 @@ class VerdictMaker {
     return nullptr;
   }
 
+  // All that is idle, before a sentence that speaks of one cause of it, or of less than it is: "The
+  // device is idle for 55.2% of the step, 338 of 611 ms: the host calls too late 182 ms, not known
+  // 156 ms". Empty where one cause is nearly all of it, or something else is more.
+  std::string AllIdle(const FindingFigure& finding) const {
+    constexpr double kNearlyAll = 90;
+    constexpr size_t kMostCauses = 3;
+    int64_t idle = 0;
+    for (const GapFigure& gap : view_.gaps) idle += gap.ns;
+    if (view_.basis.steady) {
+      idle = std::max(idle, view_.step_parts[static_cast<size_t>(StepPart::kIdle)]);
+    }
+    if (view_.gaps.size() < 2 || OnCpuOnly() || PercentOf(view_.gaps[0].ns, idle) >= kNearlyAll) {
+      return {};
+    }
+    const bool of_idle = finding.sentence.starts_with("The device is idle");
+    const bool most = view_.basis.steady && LargestPart(view_) == StepPart::kIdle &&
+                      PercentOf(idle, view_.steps.wall_ns) >= kOnePart;
+    if (!of_idle && !most) return {};
+    const double ns = view_.PerStep(idle);
+    std::string text =
+        view_.basis.steady
+            ? fmt::format("The device is idle for {} of the step, {} of {}",
+                          About(idle, view_.steps.wall_ns),
+                          InUnitOf(ns, view_.PerStep(view_.steps.wall_ns)),
+                          Duration(view_.PerStep(view_.steps.wall_ns)))
+            : fmt::format("{} idle for {} of the run",
+                          Workers() > 1 ? "The devices together are" : "The device is",
+                          Duration(ns));
+    int64_t told = 0;
+    for (size_t i = 0; i < std::min(kMostCauses, view_.gaps.size()); ++i) {
+      const GapFigure& gap = view_.gaps[i];
+      text += fmt::format("{} {} {}", i == 0 ? ":" : ",", CauseWords(gap.cause),
+                          Duration(view_.PerStep(gap.ns)));
+      told += gap.ns;
+    }
+    const double rest = view_.PerStep(idle - told);
+    return rest >= 0.005 * ns ? text + fmt::format(", other causes {}", Duration(rest)) : text;
+  }
+
+  // The finding's sentence; where it is one of several causes of idle time, all of that instead.
+  void SayFinding(const FindingFigure& finding, const std::string& text, Builder& sentence) const {
+    const std::string idle = AllIdle(finding);
+    if (!idle.empty()) sentence.Text(idle + ".");
+    if (!idle.empty() && finding.sentence.starts_with("The device is idle")) return;
+    sentence.Text((idle.empty() ? "" : " ") + text + ".");
+  }
+
   // Devices with work; of what a node has, some may have had none.
   double Workers() const {
     int64_t worked = 0;
@@ -343,7 +390,7 @@ class VerdictMaker {
           !(text.size() > 1 && text[1] >= 'A' && text[1] <= 'Z')) {
         text[0] = static_cast<char>(text[0] + 32);
       }
-      sentence.Text(text + ".");
+      SayFinding(*finding, text, sentence);
       for (const FoldedOp& fold : ops_) {
         if (fold.op->instruction == finding->where_op) verdict_.op_handle = fold.op->handle;
         if (!verdict_.op_handle.empty()) break;
@@ -413,7 +460,17 @@ class VerdictMaker {
     const bool phase = part != StepPart::kExposedCollective && part != StepPart::kExposedCopy;
     sentence.Text(phase ? "Its largest op, " : " The largest such op, ")
         .Append(NameOf(*op))
-        .Text(fmt::format(", is {} of device time.", About(op->ns, view_.coverage.device_ns)));
+        .Text(fmt::format(", is {} of device time", About(op->ns, view_.coverage.device_ns)));
+    // What is largest need not be what can be done first.
+    const FindingFigure* first = view_.findings.empty() ? nullptr : &view_.findings[0];
+    if (first != nullptr && first->saves_high_ns && *first->saves_high_ns > 0 && !first->of_run) {
+      sentence.Text(fmt::format("; the first action saves {}{} of the step",
+                                first->replayed() ? "" : "at most ",
+                                Percent(static_cast<double>(*first->saves_high_ns),
+                                        view_.PerStep(view_.steps.wall_ns)) +
+                                    "%"));
+    }
+    sentence.Text(".");
   }
 
   bool OnCpuOnly() const {

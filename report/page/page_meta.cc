@@ -1,5 +1,6 @@
 // The part of the page's data that is not tables: verdict, findings, figures of the first screen.
 
+#include <algorithm>
 #include <string>
 
 #include <fmt/format.h>
@@ -98,7 +99,12 @@ Status LoadFindingsMeta(PageContext& page) {
   Json ruled_out = Json::array();
   XLATRACE_ASSIGN(const store::Table out,
                   page.db.Select("SELECT id, verdict, text, evidence FROM ruled_out"));
+  const auto shown = [&](const std::string& id) {
+    return std::any_of(page.view.ruled_out.begin(), page.view.ruled_out.end(),
+                       [&](const RuledOutFigure& figure) { return figure.id == id; });
+  };
   for (size_t i = 0; i < out.rows.size(); ++i) {
+    if (!shown(out.Text(i, "id"))) continue;
     ruled_out.push_back({{"id", SafeOrNull(out.Text(i, "id"))},
                          {"verdict", SafeOrNull(out.Text(i, "verdict"))},
                          {"text", SafeOrNull(out.Text(i, "text"))},

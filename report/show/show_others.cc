@@ -150,6 +150,18 @@ Result<Json> KernelSheet(RunDb& db, const std::string& what, const ShowOptions& 
                {"launches", kernel->sum.launches},
                {"self_ns", kernel->sum.timed > 0 ? Json(kernel->sum.self_ns) : Json()},
                {"total_ns", kernel->sum.timed > 0 ? Json(kernel->sum.total_ns) : Json()}}}};
+  // The page's figure beside that of the whole run, under its own name.
+  XLATRACE_ASSIGN(const RunView view, LoadRunView(db));
+  if (view.basis.steady) {
+    for (const NamedFigure& figure : view.kernels) {
+      if (figure.name != kernel->name) continue;
+      sheet["per_step"] = {{"ns", figure.ns / view.basis.step_devices},
+                           {"launches", static_cast<double>(figure.calls) /
+                                            static_cast<double>(view.basis.step_devices)},
+                           {"device_ns", view.coverage.device_ns / view.basis.step_devices}};
+      break;
+    }
+  }
   std::vector<LaunchSum> of_symbol;  // Of the view `launch`: kernels.
   std::vector<LaunchSum> of_ops, without_op;
   for (const LaunchSum& sum : launches.sums()) {

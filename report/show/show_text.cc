@@ -19,8 +19,14 @@ void WriteKernel(const Json& sheet, SheetWriter& out) {
   if (JsonText(kernel, "kernel_symbol") != JsonText(kernel, "kernel_name")) {
     out.Fact("symbol", JsonText(kernel, "kernel_symbol"));
   }
-  out.Fact("time", fmt::format("{} in {} launches", TimeCell(kernel, "self_ns"),
-                               CountCell(kernel, "launches")));
+  out.Fact("whole run", fmt::format("{} in {} launches", TimeCell(kernel, "self_ns"),
+                                    CountCell(kernel, "launches")));
+  if (const Json& step = ValueAt(sheet, "per_step"); step.is_object()) {
+    out.Fact("per step",
+             fmt::format("{} in {} launches, {}% of device time (mean of devices, steady steps)",
+                         TimeCell(step, "ns"), Significant(JsonNumber(step, "launches")),
+                         Percent(JsonNumber(step, "ns"), JsonNumber(step, "device_ns"))));
+  }
   WriteHost(ValueAt(sheet, "host"), out);
   WriteLaunches(ValueAt(sheet, "launches"), /*with_names=*/false, out);
   WriteOps(ValueAt(sheet, "ops"), out);

@@ -4,6 +4,7 @@
 #include <tuple>
 #include <utility>
 
+#include "analysis/kernel_class.h"
 #include "report/kernel_names.h"
 #include "report/launch_sums.h"
 
@@ -50,6 +51,8 @@ int64_t LaunchSites::Find(uint64_t key, const store::ScannedActivity& activity) 
     } else if (const std::string kind = KindOf(site.config_id);
                kind == "memcpy" || kind == "memset") {
       site.part = kCopyPart;
+    } else if (IsCollective(site.config_id)) {
+      site.part = kCollectivePart;
     }
     sites_.push_back(site);
   }
@@ -59,6 +62,18 @@ int64_t LaunchSites::Find(uint64_t key, const store::ScannedActivity& activity) 
 std::string LaunchSites::KindOf(int64_t config_id) const {
   const auto config = config_rows_.find(config_id);
   return config == config_rows_.end() ? std::string() : configs_.Text(config->second, "kind");
+}
+
+bool LaunchSites::IsCollective(int64_t config_id) const {
+  const auto config = config_rows_.find(config_id);
+  if (config == config_rows_.end()) return false;
+  for (const char* column : {"name", "kernel_symbol"}) {
+    if (analysis::KernelClassOf(configs_.Text(config->second, column)) ==
+        analysis::KernelClass::kCollective) {
+      return true;
+    }
+  }
+  return false;
 }
 
 void LaunchSites::AddOpsWithoutInstruction() {
@@ -75,7 +90,10 @@ void LaunchSites::AddOpsWithoutInstruction() {
         module = labels_.Int(label->second, "module_id");
       }
       const std::string kind = KindOf(site.config_id);
-      const std::string op_kind = kind == "memcpy" ? "copy" : kind == "memset" ? kind : "other";
+      const std::string op_kind = kind == "memcpy"               ? "copy"
+                                  : kind == "memset"             ? kind
+                                  : IsCollective(site.config_id) ? "collective"
+                                                                 : "other";
       const auto [found, added] =
           rows.emplace(std::tuple(reason, op_kind, module), static_cast<int64_t>(page_.ops.size()));
       if (added) {

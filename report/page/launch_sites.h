@@ -69,6 +69,8 @@ class LaunchSites {
 
   int64_t Find(uint64_t key, const store::ScannedActivity& activity);
   std::string KindOf(int64_t config_id) const;
+  // By its name, for a kernel that no instruction is known of.
+  bool IsCollective(int64_t config_id) const;
   std::map<std::string, std::string> KernelHandles() const;
   void WriteShares();
 

@@ -90,7 +90,7 @@ Verdict Judge(const Run& base, const Run& now, const Comparison& comparison,
   Verdict verdict;
   const Identity& identity = comparison.identity;
   if (identity.same_recording) {
-    verdict.sentence = "The same recording: no difference.";
+    verdict.changed = verdict.sentence = "The same recording: no difference.";
     verdict.established = true;
     return verdict;
   }
@@ -116,6 +116,7 @@ Verdict Judge(const Run& base, const Run& now, const Comparison& comparison,
                   equal ? ", about the same" : "");
   if (!identity.comparable()) {
     verdict.sentence = fmt::format("Not comparable: {}.", fmt::join(identity.refusals, "; "));
+    verdict.changed = verdict.sentence;
     verdict.noise = times + "; what this says of the program is unknown.";
     return verdict;
   }
@@ -137,11 +138,9 @@ Verdict Judge(const Run& base, const Run& now, const Comparison& comparison,
     PutStructureSecond(&told, whole);
   }
   const std::string reasons = Reasons(told, whole, equal);
-  if (reasons.empty()) {
-    verdict.sentence = fmt::format("{}: the runs do the same work in the same way.", times);
-  } else {
-    verdict.sentence = fmt::format("{}: {}.", times, reasons);
-  }
+  const std::string what = reasons.empty() ? "the runs do the same work in the same way" : reasons;
+  verdict.sentence = fmt::format("{}: {}.", times, what);
+  verdict.changed = calls ? verdict.sentence : fmt::format("What changed: {}.", what);
   if (!steps) {
     verdict.noise = "Not established: without steady steps, start-up is part of both times.";
     if (calls) {

@@ -22,6 +22,9 @@ namespace xlatrace::compare {
 
 struct Verdict {
   std::string sentence;
+  // The same without the times, for a place that has them already: "What changed: ...". Where the
+  // sentence's times are of something else, the whole sentence.
+  std::string changed;
   std::string noise;  // What the difference of time is worth, as a sentence.
   bool established = false;
   std::optional<Interval> interval;  // Of the difference of step times in ns, where runs allow one.

@@ -136,7 +136,7 @@ std::optional<int64_t> StepNoise(const RunView& a, const RunView& b) {
 
 Json Notes(const RunView& base, const RunView& view, const compare::Verdict& verdict) {
   Json notes = Json::array();
-  notes.push_back(verdict.sentence);
+  notes.push_back(verdict.changed);
   const auto differ = [&](std::string_view what, const std::string& a, const std::string& b) {
     if (a != b) notes.push_back(fmt::format("{}: {} before, {} now", what, a, b));
   };

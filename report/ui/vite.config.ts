@@ -48,7 +48,7 @@ function pageScript(): Plugin {
   };
 }
 
-/** `virtual:packed`: the style sheet and the licences, gzip in base64 (by a library, so that every node gives the same bytes). */
+/** `virtual:packed`: the style sheet, the licences and the glossary, gzip in base64 (by a library, so that every node gives the same bytes). */
 function packedTexts(): Plugin {
   const id = '\0virtual:packed';
   return {
@@ -58,7 +58,7 @@ function packedTexts(): Plugin {
       if (name !== id) return null;
       const read = (file: string): string => readFileSync(join(root, 'src', file), 'utf8');
       const css = await transformWithEsbuild(read('style.css'), 'style.css', { loader: 'css', minify: true, charset: 'utf8' });
-      const bytes = new TextEncoder().encode(`${css.code.trim()}\0${read('licences.txt').trim()}`);
+      const bytes = new TextEncoder().encode([css.code, read('licences.txt'), read('glossary.txt')].map((text) => text.trim()).join('\0'));
       const packed = Buffer.from(gzipSync(bytes, { level: 9, mtime: 0 })).toString('base64');
       return `export const LENGTH = ${bytes.length};\nexport const PACKED = "${packed}";`;
     },

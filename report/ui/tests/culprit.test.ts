@@ -17,12 +17,12 @@ function job(devices: number, steps: number, extra: (rank: number, step: number)
 describe('whom everyone waits for', () => {
   it('is the rank that needs longer by itself, of four and of a thousand, at the price of the difference', () => {
     for (const devices of [4, 1000]) {
-      expect(findCulprit(job(devices, 8, (r) => (r === 3 ? 100 : r % 3)))).toEqual({ row: 3, cost: 98, since: 10, last: 8, of: 8 });
+      expect(findCulprit(job(devices, 8, (r) => (r === 3 ? 100 : r % 3)))).toEqual({ row: 3, excess: 99, cost: 98, since: 10, last: 8, of: 8 });
     }
   });
   it('is told since it began', () => {
     const found = findCulprit(job(4, 12, (r, c) => (r === 1 && c >= 5 ? 200 : 0)));
-    expect(found).toEqual({ row: 1, cost: 200, since: 15, last: 7, of: 7 });
+    expect(found).toEqual({ row: 1, excess: 200, cost: 200, since: 15, last: 7, of: 7 });
   });
   it('is nobody where ranks differ by little, where another is last in every step, and where steps are few', () => {
     expect(findCulprit(job(4, 8, (r) => r * 2))).toBeUndefined();

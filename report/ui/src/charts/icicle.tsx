@@ -9,10 +9,12 @@ import { PHASES } from '../phases';
 
 interface Box { node: Node; depth: number; y: number; h: number }
 
-export function Icicle({ root, divisor, height, depth, onPick, selected, whole, base }: {
+export function Icicle({ root, divisor, height, depth, onPick, selected, whole, totals, base }: {
   root: Node; divisor: number; height: number; depth: number; onPick: (n: Node) => void; selected: string;
   /** What a share of all is one of, in words. */
   whole: string;
+  /** Totals of recordings: less time of less work is no gain, and has no colour. */
+  totals: boolean;
   /** ns per step of the base run; absent: there is none. */
   base?: ((n: Node) => number) | undefined;
 }): VNode {
@@ -52,6 +54,7 @@ export function Icicle({ root, divisor, height, depth, onPick, selected, whole, 
           const delta = base ? n.ns / divisor - base(n) : 0;
           // Said from a twentieth on: below it the eye has nothing to learn.
           const told = base !== undefined && Math.abs(delta) > 0.05 * (n.ns / divisor) && Math.abs(delta) >= 5e3;
+          const way = totals ? 'i2' : delta > 0 ? 'worse' : 'better';
           const plain = ms(n.ns / divisor);
           // Names come first: the difference is told where both have room.
           const num = told && bw > (n.name.length + plain.length + 12) * 6.9 ? `${plain} (${signed(delta / 1e6)})` : plain;
@@ -66,9 +69,9 @@ export function Icicle({ root, divisor, height, depth, onPick, selected, whole, 
                 px += pw;
                 return <><rect class={`soft p-${q.p}`} x={at} y={b.y} width={pw} height={h} />{h > 6 && <rect class={`f p-${q.p}`} x={at} y={b.y + h - 2.4} width={Math.max(0, pw - 0.5)} height="2.4" />}</>;
               })}
-              {h > 34 && name && <><text class="b" x={left + 5} y={b.y + 13}>{name}</text><text class="i2" x={left + 5} y={b.y + 26}>{ms(n.ns / divisor)} ms{told && <tspan class={delta > 0 ? 'worse' : 'better'}> {signed(delta / 1e6)}</tspan>}</text></>}
+              {h > 34 && name && <><text class="b" x={left + 5} y={b.y + 13}>{name}</text><text class="i2" x={left + 5} y={b.y + 26}>{ms(n.ns / divisor)} ms{told && <tspan class={way}> {signed(delta / 1e6)}</tspan>}</text></>}
               {h <= 34 && h > 14 && name && <><text x={left + 5} y={b.y + h / 2 + 3}>{name}</text><text class="i2 e" x={left + bw - 5} y={b.y + h / 2 + 3}>{num}</text></>}
-              {told && h > 3 && <rect class={delta > 0 ? 'worse' : 'better'} x={left} y={b.y} width="3" height={Math.max(2, h * Math.min(1, Math.abs(delta) / (n.ns / divisor)))} />}
+              {told && h > 3 && <rect class={way} x={left} y={b.y} width="3" height={Math.max(2, h * Math.min(1, Math.abs(delta) / (n.ns / divisor)))} />}
               <rect class="edge" x={left} y={b.y} width={bw} height={h} />
             </g>
           );

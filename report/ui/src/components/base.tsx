@@ -3,7 +3,7 @@
 import type { VNode } from 'preact';
 import { useCtx } from '../ctx';
 import type { Report } from '../data/report';
-import { baseName, ms, percent, signed, typeset } from '../format';
+import { baseName, count, ms, percent, signed, typeset } from '../format';
 import { Link } from './bits';
 
 export interface BaseOps {
@@ -126,8 +126,8 @@ export function Delta({ now, then }: { now: number; then: number }): VNode {
   return <span class={d === 0 ? 'dim' : ''} title={`base ${ms(then)}`}>{signed(d / 1e6)}</span>;
 }
 
-/** The comparison's sentence without the times that it begins with, where these stand beside it: "What changed: …". */
-const afterTimes = (sentence: string): string => sentence.replace(/^(Step|Device time of the whole run) \S+ \S+ -> [^:]*?(?:: |\.$)/, (all) => (all.endsWith(': ') ? 'What changed: ' : ''));
+/** As many executions, as far as a figure shows. */
+export const sameCount = (a: number, b: number): boolean => Math.abs(a - b) < 0.005 * Math.max(a, b);
 
 export function BaseVerdict(): VNode {
   const { report } = useCtx();
@@ -146,16 +146,18 @@ export function BaseVerdict(): VNode {
   const a = steady ? then.mean_ns : then.device_ns, b = steady ? now.mean_ns : now.device_ns;
   const delta = b - a;
   const noise = base.step_noise_ns;
+  const launched = (of: typeof now): number => of.activities / (steady ? of.step_devices : 1);
+  const fewer = sameCount(launched(then), launched(now)) ? '' : `, in ${count(launched(now))} launches instead of ${count(launched(then))}`;
   // Runs of one program differ by more than the steps of one run: one run a side establishes nothing.
   const sure = noise === null ? 'too few steps to tell noise from change'
     : Math.abs(delta) <= noise ? `within the scatter of these steps (±${ms(noise)} ms)`
     : `beyond the scatter of these steps (±${ms(noise)} ms), but not established: one run a side`;
   return (
     <p class="note delta" data-testid="base-verdict">
-      <b>{steady ? 'Step' : 'Device time'} {ms(a)} → {ms(b)} ms, {signed(delta / 1e6)} ms ({delta > 0 ? '+' : ''}{percent(delta, a)}%)</b>, {sure}.{' '}
+      <b>{steady ? 'Step' : 'Device time'} {ms(a)} → {ms(b)} ms, {signed(delta / 1e6)} ms ({delta > 0 ? '+' : ''}{percent(delta, a)}%){fewer}</b>, {sure}.{' '}
       {base.matched_ns > 0 ? `${percent(base.matched_ns, base.basis.device_ns)}% of device time is matched with ${nameOfBase(report)}.` : `The base is ${nameOfBase(report)}.`}{' '}
       {steady ? '' : `${now.steady ? 'The base' : then.steady ? 'This run' : 'Neither run'} has ${now.steady || then.steady ? 'no' : 'a'} steady step: these are totals of whole recordings, which may differ in length. `}
-      {typeset([afterTimes(base.notes[0] ?? ''), ...base.notes.slice(1)].join(' '))} <Link to={base.compare ? { page: 'compare' } : { page: 'ops', args: { s: '-delta' } }} testid="to-compare">what changed</Link>
+      {typeset(base.notes.join(' '))} <Link to={base.compare ? { page: 'compare' } : { page: 'ops', args: { s: '-delta' } }} testid="to-compare">what changed</Link>
     </p>
   );
 }

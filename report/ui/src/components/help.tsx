@@ -1,6 +1,7 @@
 import type { VNode } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { NUMBER_KEYS, TEXT_KEYS } from '../filter';
+import { glossary } from '../texts';
 
 const KEYS: [string, string][] = [
   ['1 – 9', 'pages'], ['/', 'filter'], ['Ctrl K', 'go to anything'], ['?', 'this help'], ['Esc', 'close, clear'],
@@ -30,6 +31,8 @@ export function Help({ onClose }: { onClose: () => void }): VNode {
       <p class="sm"><span class="dim">text</span> <code>{TEXT_KEYS.join(' ')}</code></p>
       <p class="sm"><span class="dim">numbers</span> <code>{NUMBER_KEYS.join(' ')}</code></p>
       <p class="sm ink2">Example: <code>phase:bwd layer:7 -kind:gemm src:attention.py dur&gt;50us</code></p>
+      <h2>Words</h2>
+      <dl class="kv" data-testid="glossary">{glossary().map(([word, meaning]) => <><dt>{word}</dt><dd>{meaning}</dd></>)}</dl>
     </dialog>
   );
 }

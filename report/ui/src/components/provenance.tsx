@@ -57,7 +57,7 @@ export function Passes({ op }: { op: number }): VNode | null {
       {events
         ? <ol class="passes">{events.map((e) => <Event e={e} />)}</ol>
         : <p class="sm dim">This file tells of {plural(told.ops, 'op')}, not of this one. <Command text={`xlatrace show ${ops.handle[op]} ${run} --modules ${told.dump}`} /></p>}
-      {told.notes.map((n) => <p class="sm dim wrapany">{n[0]!.toUpperCase() + n.slice(1)}.</p>)}
+      {told.notes.map((n) => <p class="sm dim wrapany">Mind: {n}.</p>)}
       <p class="sm dim wrapany" title={told.dump}>read from {told.dump}</p>
     </div>
   );

@@ -12,7 +12,9 @@ export interface StepTimes {
 export interface Culprit {
   /** Row of the device that is waited for. */
   row: number;
-  /** Per step, mean from `since` on: its own time over the longest of all others. */
+  /** Per step, mean from `since` on: its own time over the median device's. */
+  excess: number;
+  /** The same over the longest of all others: by so much a step gets shorter without it. */
   cost: number;
   since: number;
   /** In how many of the steps from then on it is last. */
@@ -69,5 +71,5 @@ export function findCulprit(t: StepTimes): Culprit | undefined {
       ++last;
     }
   }
-  return { row, cost: cost / (n - first), since: t.steps[first]!, last, of: n - first };
+  return { row, excess: mean(from(row, first)), cost: cost / (n - first), since: t.steps[first]!, last, of: n - first };
 }

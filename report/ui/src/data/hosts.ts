@@ -62,6 +62,9 @@ export function heldWords(windows: HostWindow[]): string {
   return [where, kept < events ? `of ${plural(events, 'call or range', 'calls and ranges')} the longest ${thousands(kept)} are in this file` : ''].filter(Boolean).join('; ');
 }
 
+/** What every page calls a thread. */
+export const threadName = (thread: number): string => (isNaN(thread) ? 'a thread' : `thread ${thread}`);
+
 /** Threads of a process by the time that they spend, each in rows: what lies in a range stands below it. */
 export function threadsOf(all: HostEvent[], process: number, deepest = 6): HostThread[] {
   const by = new Map<number, HostEvent[]>();
@@ -87,7 +90,7 @@ export function threadsOf(all: HostEvent[], process: number, deepest = 6): HostT
       (levels[level] ??= []).push(e);
       ends[level] = Math.max(ends[level] ?? -Infinity, e.end);
     }
-    const name = isNaN(thread) ? 'a thread' : `thread ${thread}`;
+    const name = threadName(thread);
     return { thread, ns, rows: [
       ...levels.filter(Boolean).map((events) => ({ label: `${name}, ranges`, events })),
       ...(calls.length > 0 ? [{ label: `${name}, calls`, events: calls }] : []),

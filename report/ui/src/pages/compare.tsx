@@ -2,7 +2,7 @@
 
 import type { VNode } from 'preact';
 import { useMemo } from 'preact/hooks';
-import { compared, isRefused, wholeDifference } from '../components/base';
+import { compared, isRefused, sameCount, wholeDifference } from '../components/base';
 import { Handle, Letter, Mid, Missing, Seg } from '../components/bits';
 import { changes, type Column, CopyMenu, DataTable, type Line, opEntity, sorted, type TableProps, times, words } from '../components/table';
 import { useCtx } from '../ctx';
@@ -18,14 +18,13 @@ type By = (typeof BY)[number][0];
 interface Row { name: string; base: number; now: number; baseCalls: number; calls: number; why: string; certain: boolean; at: number }
 
 const callsText = (r: Row): string => {
-  const same = Math.abs(r.baseCalls - r.calls) < 0.005 * Math.max(r.baseCalls, r.calls);
-  return r.baseCalls === 0 && r.calls === 0 ? '' : same ? count(r.calls) : `${count(r.baseCalls)} → ${count(r.calls)}`;
+  return r.baseCalls === 0 && r.calls === 0 ? '' : sameCount(r.baseCalls, r.calls) ? count(r.calls) : `${count(r.baseCalls)} → ${count(r.calls)}`;
 };
 
-/** A bar to the right for what became slower, to the left for what became faster. */
-function DeltaBar({ ns, max }: { ns: number; max: number }): VNode {
+/** A bar to the right for what became slower, to the left for what became faster; what ran another number of times became neither. */
+function DeltaBar({ ns, max, alike }: { ns: number; max: number; alike: boolean }): VNode {
   const part = max > 0 ? Math.min(1, Math.abs(ns) / max) * 50 : 0;
-  return <span class={`dbar ${ns > 0 ? 'up' : 'down'}`} aria-hidden="true"><i style={ns > 0 ? { left: '50%', width: `${part}%` } : { right: '50%', width: `${part}%` }} /></span>;
+  return <span class={`dbar ${!alike ? 'other' : ns > 0 ? 'up' : 'down'}`} aria-hidden="true"><i style={ns > 0 ? { left: '50%', width: `${part}%` } : { right: '50%', width: `${part}%` }} /></span>;
 }
 
 const MOST = 12;
@@ -74,14 +73,14 @@ export function ComparePage(): VNode {
   };
   const columns: Column<Row>[] = [
     ...(by === 'op' ? [
-      { id: 'handle', label: '', width: 54, cell: (r: Row) => (opOf(r) >= 0 ? <Handle entity={{ type: 'op', row: opOf(r) }} /> : r.at >= 0 && r.now === 0 ? <span class="tag">gone</span> : ''), raw: (r: Row) => (opOf(r) >= 0 ? report.ops.handle[opOf(r)]! : '') },
+      { id: 'handle', label: '', width: 54, from: 400, cell: (r: Row) => (opOf(r) >= 0 ? <Handle entity={{ type: 'op', row: opOf(r) }} /> : r.at >= 0 && r.now === 0 ? <span class="tag">gone</span> : ''), raw: (r: Row) => (opOf(r) >= 0 ? report.ops.handle[opOf(r)]! : '') },
       { id: 'phase', label: '', width: 28, from: 520, cell: (r: Row) => <Letter hue={hueOf(c.rows.phase[r.at]!, c.rows.kind[r.at]!)} />, raw: (r: Row) => c.rows.phase[r.at]! },
     ] : []),
     words('name', by === 'op' ? 'op' : BY.find(([id]) => id === by)![1], (r) => r.name, { cls: 'name', cell: (r) => <Mid text={r.name} tail={18} /> }),
     times('base', 'base', 66, (r) => r.base, { from: 440, as: 'base ms', exact: ['base_ns', (r) => Math.round(r.base)], cell: (r) => (r.base === 0 ? <span class="dim">·</span> : ms(r.base)) }),
-    times('now', 'new', 66, (r) => r.now, { as: 'new ms', exact: ['new_ns', (r) => Math.round(r.now)], cell: (r) => (r.now === 0 ? <span class="dim">·</span> : ms(r.now)) }),
+    times('now', 'new', 66, (r) => r.now, { from: 400, as: 'new ms', exact: ['new_ns', (r) => Math.round(r.now)], cell: (r) => (r.now === 0 ? <span class="dim">·</span> : ms(r.now)) }),
     changes('delta', 'Δ ms', 70, (r) => r.now - r.base, { sort: (r) => Math.abs(r.now - r.base), cell: (r) => (r.now === r.base ? <span class="dim">0</span> : <b>{signed((r.now - r.base) / 1e6)}</b>) }),
-    { id: 'bar', label: '', width: 92, from: 1100, cell: (r) => <DeltaBar ns={r.now - r.base} max={max} /> },
+    { id: 'bar', label: '', width: 92, from: 1100, cell: (r) => <DeltaBar ns={r.now - r.base} max={max} alike={sameCount(r.baseCalls, r.calls)} /> },
     ...(whole === 0 ? [] : [{ id: 'share', label: 'of Δ', num: true, width: 66, from: 1040, raw: (r: Row) => (whole ? (100 * (r.now - r.base)) / whole : null), cell: (r: Row) => (whole && r.now !== r.base ? `${percent(r.now - r.base, whole)}%` : ''), title: 'part of the whole difference of device time' }]),
     { id: 'calls', label: 'calls', num: true, width: 116, from: 700, sort: (r) => r.calls, raw: (r) => r.calls, cell: callsText },
     ...(by === 'op' ? [words<Row>('why', 'why', (r) => r.why, { width: 330, from: 900, cls: 'name ink2' })] : []),
@@ -131,7 +130,7 @@ export function ComparePage(): VNode {
       <div class="bar-h">
         <h2>Device time</h2>
         <Seg options={BY} value={by} label="table by" testid="compare-by" onChange={(v) => go({ args: { by: v === usual ? undefined : v, c: undefined } })} />
-        <span class="sm ink2">{unit}</span>
+        <span class="sm ink2" data-testid="compare-unit">{unit}{rows.some((r) => !sameCount(r.baseCalls, r.calls)) && '; grey: it ran another number of times'}</span>
         <span class="cap">{chosen >= 0 && by === 'op' && <button type="button" class="lk" onClick={() => go({ args: { c: undefined } })}>all rows</button>} {plural(rows.length, 'row')} · <CopyMenu table={table} /></span>
       </div>
       <DataTable {...table} />

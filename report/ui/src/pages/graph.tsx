@@ -47,7 +47,7 @@ function Drawing({ hlo, n, centre, picked, open, divisor, step }: {
   const body = useMemo(() => (open ? bodyOf(hlo, centre) : null), [hlo, centre, open]);
   const W = base ? 222 : 182;
   const plan = useMemo(() => layout(n.nodes.map((i) => i === centre && body ? { id: i, w: Math.max(300, body.inner.width + 24), h: body.inner.height + 58 } : { id: i, w: W, h: H }), n.links), [n, body, centre, W]);
-  const pad = 12;
+  const pad = 20;
   // A little smaller where that makes all of it visible; what scrolls anyway keeps its size.
   const tall = (window.innerHeight - 200) / (plan.height + 2 * pad + 18);
   const whole = Math.min((width - 2) / (plan.width + 2 * pad), tall);
@@ -84,13 +84,23 @@ function Drawing({ hlo, n, centre, picked, open, divisor, step }: {
   const rank = (e: (typeof plan.edges)[number]): number => (e.from === centre || e.to === centre ? 1e18 : 0) + (byEnds.get(`${e.from}>${e.to}`)?.bytes ?? 0);
   const byEnds = new Map(n.links.map((l) => [`${l.from}>${l.to}`, l]));
   let said = false;
+  const portsText = (i: number): string => (n.ports.has(i) ? `+${plural(n.ports.get(i)!, 'parameter')}` : '');
+  const usersText = (i: number): string => {
+    const u = n.more.get(i);
+    return u ? `+${plural(u.n, 'user')}${u.ns > 0 ? `, ${ms(u.ns / divisor)} ms` : ''}` : '';
+  };
+  // What stands above and below a node keeps its place: an edge's label gives way to it.
+  const taken = n.nodes.flatMap((i) => {
+    const b = plan.boxes.get(i)!, above = portsText(i), below = usersText(i);
+    return [{ x: b.x + b.w - above.length * 3.1, y: b.y - 5, text: above }, { x: b.x + below.length * 3.1, y: b.y + b.h + 12, text: below }];
+  }).filter((t) => t.text !== '');
   for (const e of [...plan.edges].sort((a, b) => rank(b) - rank(a))) {
     const l = byEnds.get(`${e.from}>${e.to}`);
     if (!l || !(l.bytes >= 1e3)) continue;
     const why = l.layout && !said && (e.from === centre || e.to === centre);
     const text = bytes(l.bytes) + (why ? ', only to change the layout' : '');
     const [x, y] = [e.label[0], e.label[1] + 4];
-    if (labels.some((k) => Math.abs(k.x - x) < (k.text.length + text.length) * 3.1 + 4 && Math.abs(k.y - y) < 13)) continue;
+    if ([...labels, ...taken].some((k) => Math.abs(k.x - x) < (k.text.length + text.length) * 3.1 + 4 && Math.abs(k.y - y) < 13)) continue;
     if (why) said = true;
     labels.push({ x, y, text, bad: l.layout });
   }
@@ -121,7 +131,7 @@ function Drawing({ hlo, n, centre, picked, open, divisor, step }: {
           const big = i === centre;
           const delta = base && op >= 0 && base.has[op] ? ` (${signed((ns - base.byOp[op]! / baseDivisor(report)) / 1e6)})` : base && op >= 0 && ns > 0 ? ' (new)' : '';
           const inner = big ? body : null;
-          const users = n.more.get(i);
+          const users = n.more.has(i);
           const loop = hlo.opcode[i] === 'while';
           // Of a folded row this is one; what the row says stands beside it.
           const fold = op >= 0 ? copiesText(report, op).slice(2) : '';
@@ -159,8 +169,8 @@ function Drawing({ hlo, n, centre, picked, open, divisor, step }: {
                     <text class="i2" x="10" y="44">{loop ? 'loop, its body below' : op < 0 && hlo.opcode[i] === 'parameter' ? 'parameter' : kindWords(hlo.kind[i] || hlo.opcode[i]!)}</text>
                     <text class={ns > 0 ? 'b e' : 'd e'} x={b.w - 8} y="44">{ns > 0 ? duration(ns) + delta : 'no launch'}</text>
                   </>}
-              {n.ports.has(i) && <text class="d m halo" x={b.w / 2} y={-5} data-testid="graph-ports">+{plural(n.ports.get(i)!, 'parameter')}</text>}
-              {users && <text class="d m" x={b.w / 2} y={b.h + 12}>+{plural(users.n, 'user')}{users.ns > 0 && `, ${ms(users.ns / divisor)} ms`}</text>}
+              {n.ports.has(i) && <text class="d e halo" x={b.w} y={-5} data-testid="graph-ports">{portsText(i)}</text>}
+              {users && <text class="d halo" x="0" y={b.h + 12} data-testid="graph-users">{usersText(i)}</text>}
             </g>
           );
         })}

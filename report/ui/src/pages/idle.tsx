@@ -5,6 +5,7 @@ import { Handle, Link, Mid, Missing } from '../components/bits';
 import { type Column, CopyMenu, DataTable, figures, type Line, shares, type TableProps, times, words } from '../components/table';
 import { useCtx } from '../ctx';
 import { deviceName, deviceNumber } from '../data/hardware';
+import { threadName } from '../data/hosts';
 import { setTerm } from '../filter';
 import { type Cause, causesOfFinding, idleOf } from '../data/idle';
 import type { Entity, Finding, GapRow, Report } from '../data/report';
@@ -90,7 +91,7 @@ function Longest({ report, chosen, counted }: { report: Report; chosen: string[]
   const host = (g: GapRow): string => typeset(g.evidence) || [range(g), launcher(g)].filter(Boolean).join(' · ');
   const thread = (g: GapRow): string => {
     const t = g.range >= 0 ? ranges.numbers('thread_id')[g.range]! : g.api >= 0 ? calls.numbers('thread_id')[g.api]! : NaN;
-    return isNaN(t) ? '' : String(t);
+    return isNaN(t) ? '' : threadName(t);
   };
   const at = (g: GapRow): string => {
     const span = Math.max(200, g.end - g.start);

@@ -18,6 +18,10 @@ import { NothingMatches } from './ops';
 
 interface Row { node: Node; depth: number; id: string }
 
+/** Backward and what it computes again, as the Verdict's tile has it. */
+const againOf = (n: Node): number => n.phases[3]! + n.phases[2]!;
+const RATIO = 'bwd/fwd: backward with recompute over forward, of device time; the Verdict’s tile is of wall time';
+
 function Heat({ node, divisor }: { node: Node; divisor: number }): VNode {
   const names = [...node.members!.keys()].sort((a, b) => a.localeCompare(b, 'en', { numeric: true }));
   const strip = (title: string, hue: Hue, phases: string[]): VNode | null => {
@@ -51,7 +55,7 @@ export function ModelPage(): VNode {
     const id = sort.replace(/^-/, '');
     const phase = (PHASES as readonly string[]).indexOf(id);
     if (phase >= 0) return n.phases[phase]!;
-    return id === 'waste' ? n.waste : id === 'calls' ? n.calls : id === 'peak' ? peak(n) || 0 : id === 'ratio' ? n.phases[3]! / (n.phases[0]! || Infinity) : n.ns;
+    return id === 'waste' ? n.waste : id === 'calls' ? n.calls : id === 'peak' ? peak(n) || 0 : id === 'ratio' ? againOf(n) / (n.phases[0]! || Infinity) : id === 'delta' ? Math.abs(n.ns / d - (then?.get(baseKey(n)) ?? 0)) : n.ns;
   };
   const openByDefault = (n: Node, depth: number): boolean => !n.leaf && !n.children.every((c) => c.leaf) && depth < (by === 'stack' ? 12 : 5) && n.ns > root.ns * 0.02;
   const then = useMemo(() => (matched(report) && !view.filtered && (by === 'scope' || by === 'source') ? baseTree(report, by) : null), [report, view, by]);
@@ -129,7 +133,7 @@ export function ModelPage(): VNode {
     ...(then ? [changes<Row>('delta', 'Δ ms', 72, (r) => r.node.ns / d - (then.get(baseKey(r.node)) ?? 0), { cell: (r) => <Delta now={r.node.ns / d} then={then.get(baseKey(r.node)) ?? 0} /> })] : []),
     { id: 'bar', label: '', width: 68, from: 760, cell: (r) => <PhaseStack max={max} base={then ? (then.get(baseKey(r.node)) ?? 0) * d : undefined} parts={PHASES.map((p, i) => ({ hue: p, ns: r.node.phases[i]! }))} /> },
     shares('pct', '%', 46, (r) => r.node.ns, root.ns, { as: `% ${wholeOf(view)}`, title: `% ${wholeOf(view)}` }),
-    figures('ratio', 'bwd/fwd', 64, (r) => r.node.phases[3]! / r.node.phases[0]!, { title: 'of device time; the Verdict has wall time, with recompute', from: 760, cell: (r) => ratio(r.node.phases[3]!, r.node.phases[0]!) }),
+    figures('ratio', 'bwd/fwd', 64, (r) => againOf(r.node) / r.node.phases[0]!, { title: RATIO, from: 760, cell: (r) => ratio(againOf(r.node), r.node.phases[0]!) }),
     figures('calls', 'calls', 52, (r) => (r.node.calls > 0 ? r.node.calls / d : NaN), { from: 900, as: report.perStep === 'ms' ? 'calls' : 'calls/step', show: count }),
     times('waste', 'waste', 54, (r) => (r.node.wasteOf > 0 ? r.node.waste / d : NaN), { from: 560, as: `waste, ${report.perStep}`, cell: (r) => (r.node.wasteOf > 0 ? (r.node.waste > 0 ? ms(r.node.waste / d) : <span class="dim">·</span>) : '') }),
     figures('peak', '% peak', 62, (r) => peak(r.node), { from: 740, show: peakPercent }),
@@ -152,10 +156,10 @@ export function ModelPage(): VNode {
       </div>
       {root.ns === 0 ? <NothingMatches /> : (
         <div class="split modelsplit">
-          <DataTable {...table} cls="tree" />
+          <div><DataTable {...table} cls="tree" />{root.phases[0]! > 0 && againOf(root) > 0 && <p class="sm dim" data-testid="model-ratio">{RATIO}. Of all here: {ratio(againOf(root), root.phases[0]!)}.</p>}</div>
           <figure>
             <div class="sm dim ichead">{by === 'scope' ? 'outermost component → operation' : by === 'stack' ? 'outermost frame → innermost' : 'whole → part'}{then ? ' · in brackets and at the left edge: the difference to the base' : ''}</div>
-            <Icicle root={root} divisor={d} height={height} depth={by === 'stack' ? 8 : 5} selected={(state.f.match(/scope:(\S+)\*/) ?? [])[1] ?? ''} onPick={(n) => go(toOf(n))} whole={wholeOf(view)} base={then ? (n) => then.get(baseKey(n)) ?? 0 : undefined} />
+            <Icicle root={root} divisor={d} height={height} depth={by === 'stack' ? 8 : 5} selected={(state.f.match(/scope:(\S+)\*/) ?? [])[1] ?? ''} onPick={(n) => go(toOf(n))} whole={wholeOf(view)} totals={!report.meta.basis.steady} base={then ? (n) => then.get(baseKey(n)) ?? 0 : undefined} />
           </figure>
         </div>
       )}

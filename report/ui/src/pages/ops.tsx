@@ -187,7 +187,7 @@ export function NothingMatches(): VNode {
   const { state, view } = useCtx();
   return (
     <div class="missing" data-testid="no-match">
-      {state.f === '' ? <p>The run holds no device activity.</p> : <><p>No instruction matches <code>{state.f}</code>.</p>{view.notes.map((n) => <p class="sm">{n[0]!.toUpperCase()}{n.slice(1)}.</p>)}
+      {state.f === '' ? <p>The run holds no device activity.</p> : <><p>No instruction matches <code>{state.f}</code>.</p>{view.notes.length > 0 && <p class="sm">Why: {view.notes.join('; ')}.</p>}
       <button type="button" onClick={() => go({ f: '' })}>clear the filter</button></>}
     </div>
   );

@@ -207,13 +207,13 @@ function DeviceRanks(): VNode {
   const time = (id: string, label: string, of: (r: Rank) => number, title: string, more?: Partial<Column<Rank>>): Column<Rank> =>
     times(id, `${label} ms`, label.length > 6 ? 132 : 92, of, { title, ...more });
   const columns: Column<Rank>[] = [
-    words('device', 'rank', (r) => r.name, { width: 150, cls: 'name', sort: (r) => r.device }),
+    words('device', 'rank', (r) => r.name, { width: Math.min(150, 24 + 7 * Math.max(...ranks.map((r) => r.name.length))), cls: 'name', sort: (r) => r.device }),
     times('compute', 'computes ms', 130, (r) => r.compute, { cls: 'bar', title: 'wall time of a step in which something computes', cell: (r) => <CellBar value={r.compute} max={most} hue="backward" text={ms(r.compute)} /> }),
-    changes('more', 'Δ median ms', 100, (r) => r.compute - midCompute, { title: 'computation against the median rank' }),
+    changes('more', 'Δ median ms', 100, (r) => r.compute - midCompute, { from: 560, title: 'computation against the median device' }),
     ...(together ? [time('waiting', 'waits, moves', (r: Rank) => r.waiting, 'exposed collectives: transfer, and waiting for the slowest rank')] : []),
     ...(copying ? [time('copies', 'exposed copies', (r) => r.copies, 'copies with nothing beside them')] : []),
     time('idle', 'idle', (r) => r.idle, 'nothing runs'),
-    time('late', known ? 'late' : '≈ late', (r) => r.late, known ? 'end of the step against the median rank, on a clock in common' : 'clocks are not known to agree: how much less it waits in collectives than the median rank, which all are taken to leave together', { show: (v) => signed(v), ...(ranks.some((r) => isNaN(r.late)) && { cell: () => <span class="dim">clock</span> }) }),
+    time('late', known ? 'late' : '≈ late', (r) => r.late, known ? 'end of the step against the median device, on a clock in common' : 'clocks are not known to agree: how much less it waits in collectives than the median device, which all are taken to leave together', { show: (v) => signed(v), ...(ranks.some((r) => isNaN(r.late)) && { cell: () => <span class="dim">clock</span> }) }),
     time('step', 'step', (r) => r.wall, 'mean step'),
     { id: 'op', label: 'slowest op', title: 'against the median', cls: 'name', from: 1100, sort: (r) => r.more, raw: (r) => (r.op >= 0 && r.more > 0 ? `${ops.handle[r.op]} ${ops.name[r.op]} ${signed(r.more / 1e6)} ms` : ''), cell: (r) => (r.op >= 0 && r.more >= 1e3 ? <span class="nmrow"><Handle entity={{ type: 'op', row: r.op }} /> <span class="mono"><Mid text={ops.name[r.op] || 'no instruction'} /></span> <span class="dim">&nbsp;{signed(r.more / 1e6)} ms</span></span> : <span class="dim">·</span>) },
     { id: 'cause', label: 'so it', width: 210, from: copying ? 1180 : 760, cls: 'name', raw: cause, cell: cause },
@@ -225,14 +225,14 @@ function DeviceRanks(): VNode {
     <>
       <div class="bar-h">
         <h2 data-testid="rank-sentence">{gap > 0.01 * worst.wall
-          ? `${worst.name} computes ${msText(gap)} longer than the median of ${thousands(ranks.length)}: ${percent(gap, worst.wall)}% of its step`
+          ? `${worst.name} computes ${msText(gap)} longer than the median device, the median of ${thousands(ranks.length)}: ${percent(gap, worst.wall)}% of its step`
           : `No rank stands out: computation is ${range((r) => r.compute)} a step${copying ? `, exposed copies ${range((r) => r.copies)}` : ''}`}</h2>
         <span class="cap">{plural(ranks.length, 'device')} × {plural(cells.steps.length, 'step')}, mean per step · <CopyMenu table={table} /></span>
       </div>
-      {culprit && waitedFor && <p class="lede" data-testid="rank-cost">Everyone waits for {waitedFor.name}: {msText(culprit.cost)} of each {msText(report.meta.basis.steady ? report.meta.basis.mean_ns : waitedFor.wall)} step since step {culprit.since}, which is what it needs by itself over the longest of the others; it is last in {culprit.last} of {plural(culprit.of, 'step')}. {cause(waitedFor) === AS_OTHERS ? 'Its means of all steps are as the median’s' : `It ${cause(waitedFor)}`}{waitedFor.op >= 0 && waitedFor.more >= 1e3 && <>, of it {msText(waitedFor.more)} in <Handle entity={{ type: 'op', row: waitedFor.op }} /> <span class="mono">{ops.name[waitedFor.op]}</span></>}.</p>}
+      {culprit && waitedFor && <p class="lede" data-testid="rank-cost" title={`over the longest of the others it needs ${msText(culprit.cost)} more: by so much a step gets shorter without it`}>Everyone waits for {waitedFor.name}: by itself it needs {msText(culprit.excess)} more than the median device in a step of {msText(report.meta.basis.steady ? report.meta.basis.mean_ns : waitedFor.wall)}, since step {culprit.since}; it comes last in {culprit.last} of {plural(culprit.of, 'step')}.{waitedFor.op >= 0 && waitedFor.more >= 1e3 && <> Of all its work, <Handle entity={{ type: 'op', row: waitedFor.op }} /> <span class="mono">{ops.name[waitedFor.op]}</span> is longest over the median: {msText(waitedFor.more)}.</>}</p>}
       {!together && <p class="sm ink2" data-testid="rank-cost">No step has a collective that nothing hides: nothing tells whether these devices wait for each other.</p>}
       {!culprit && together && cells.steps.length > 2 && <p class="sm ink2" data-testid="rank-cost">No rank is waited for in step after step: none needs 2% of the step more than the median by itself.</p>}
-      {gap > 0.01 * worst.wall && midWaiting > 0 && <p class="sm ink2">Meanwhile the median rank spends {msText(midWaiting)} in collectives that nothing hides, this one {msText(worst.waiting)}.{!culprit && worst.op >= 0 && worst.more > 0.3 * gap ? ` ${msText(Math.min(worst.more, gap))} of the difference is ${ops.handle[worst.op]} (${ops.name[worst.op]}).` : ''}</p>}
+      {gap > 0.01 * worst.wall && midWaiting > 0 && <p class="sm ink2">In collectives that nothing hides the median device spends {msText(midWaiting)}, this one {msText(worst.waiting)}.{!culprit && worst.op >= 0 && worst.more > 0.3 * gap ? ` ${msText(Math.min(worst.more, gap))} of the difference is ${ops.handle[worst.op]} (${ops.name[worst.op]}).` : ''}</p>}
       {!known && <p class="note warn" data-testid="clocks">Clocks of these processes are not known to agree: steps are put side by side by their number, and “≈ late” is how much less a rank waits in collectives than the median one, taking it that all leave them together.</p>}
       <RankMap cells={{ names: cells.devices.map((d) => deviceName(report, d)), steps: cells.steps, of: cells.of }} measures={MEASURES.filter(([m]) => (m !== 'copies' || copying) && (m !== 'waiting' || together))} order={order}
                onOpen={(r, step) => go({ page: 'timeline', f: setTerm(state.f, 'dev', String(deviceNumber(report, cells.devices[r]!))), args: { step: String(step) } })}>a click opens the step</RankMap>

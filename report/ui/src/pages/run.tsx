@@ -9,7 +9,7 @@ import { useCtx } from '../ctx';
 import type { ModuleRow, Report } from '../data/report';
 import { baseName, byteRate, bytes, duration, flop, flopRate, ms, percent, plural, significant, thousands } from '../format';
 import { EVIDENCE_WORDS, MEMORY_WORDS, REASON_WORDS } from '../phases';
-import { texts } from '../texts';
+import { glossary, texts } from '../texts';
 import { go } from '../state';
 
 function trust(report: Report): string {
@@ -26,7 +26,8 @@ function trust(report: Report): string {
   out.push(`${percent(coverage.exact_ns, whole)}% of device time is attributed by exact evidence, and sums equal the device time to the nanosecond.`);
   if (basis.steady) out.push(basis.steps_steady < 10 ? `Ranges rest on ${plural(basis.steps_steady, 'step')}.` : `${thousands(basis.steps_steady)} steady steps.`);
   if (errors > 0) out.push(`${plural(errors, 'error')} below.`);
-  for (const sentence of report.meta.missing ?? []) out.push(`${sentence[0]!.toUpperCase()}${sentence.slice(1)}.`);
+  const missing = report.meta.missing ?? [];
+  if (missing.length > 0) out.push(`Missing: ${missing.join('; ')}.`);
   return out.join(' ');
 }
 
@@ -216,12 +217,7 @@ function Environment({ report }: { report: Report }): VNode {
         <h3>How numbers are made</h3>
         <dl class="kv">
           <dt>{report.perStep}</dt><dd>{report.meta.basis.steady ? 'mean over steady steps and devices' : 'sum over the whole run'}</dd>
-          <dt>device time</dt><dd>sum of each record’s own time; streams add up</dd>
-          <dt>busy</dt><dd>union of intervals per device; never a share of device time</dd>
-          <dt>exposed</dt><dd>collective or copy while nothing computes</dd>
-          <dt>bound</dt><dd>the longer of FLOP / peak and bytes / bandwidth</dd>
-          <dt>waste</dt><dd>time × (1 − max(FLOP, bandwidth utilisation))</dd>
-          <dt>phase, layer</dt><dd>a fusion’s time is split over what is inside by the cost model</dd>
+          {glossary().map(([word, meaning]) => <><dt>{word}</dt><dd>{meaning}</dd></>)}
         </dl>
       </section>
     </>

@@ -132,11 +132,10 @@ function PhaseBar({ report }: { report: Report }): VNode {
 }
 
 /** A fact of a finding; its figure stands out. */
-function Evidence({ e, first, last }: { e: EvidenceItem; first: boolean; last: boolean }): VNode {
+function Evidence({ e, last }: { e: EvidenceItem; last: boolean }): VNode {
   const { text, value } = e;
-  const begins = first && !text.startsWith(e.handle || ' ');
   const figure = typeof value === 'number' ? inUnit(value, e.unit ?? '') : value;
-  return <><Linked text={begins ? text.charAt(0).toUpperCase() + text.slice(1) : text} />{figure && <>: <b>{figure}</b></>}{last ? '.' : '; '}</>;
+  return <><Linked text={text} />{figure && <>: <b>{figure}</b></>}{last ? '.' : '; '}</>;
 }
 
 const LEVEL = dict({ high: 3, medium: 2, low: 1 });
@@ -154,7 +153,7 @@ function Action({ f, n, step }: { f: Finding; n: number; step: number }): VNode 
       <span class="n">{n}</span>
       <div>
         <h3><Linked text={f.title} /></h3>
-        <p>{f.sentence ? <><Linked text={f.sentence} />.</> : shown.map((e, i) => <Evidence e={e} first={i === 0} last={i + 1 === shown.length} />)}{f.action && <> <b>Try:</b> <Linked text={f.action} /></>}</p>
+        <p>{f.sentence ? <><Linked text={f.sentence} />.</> : shown.length > 0 && <><b>Found:</b> {shown.map((e, i) => <Evidence e={e} last={i + 1 === shown.length} />)}</>}{f.action && <> <b>Try:</b> <Linked text={f.action} /></>}</p>
         <div class="meta">
           {f.where_layer && <span>{f.where_layer}</span>}
           {f.where_source && <Linked text={f.where_source} />}
@@ -275,7 +274,7 @@ function WhyStepsDiffer({ report }: { report: Report }): VNode | null {
       </div>
       <p class="sm ink2">
         {most && gain > 0.3 * (slow.ns - fast.ns)
-          ? `${PART_WORDS[most][0]!.toUpperCase()}${PART_WORDS[most].slice(1)} (coloured) explains ${ms(Math.min(gain, slow.ns - fast.ns))} of the ${ms(slow.ns - fast.ns)} ms between step ${fast.step} and step ${slow.step}.`
+          ? `Of the ${ms(slow.ns - fast.ns)} ms between step ${fast.step} and step ${slow.step}, ${ms(Math.min(gain, slow.ns - fast.ns))} ms come from ${PART_WORDS[most]} (coloured).`
           : `No single part explains the ${ms(slow.ns - fast.ns)} ms between step ${fast.step} and step ${slow.step}.`}
         {list.length > 10 && ` ${thousands(list.length)} steps: the slowest, the median and the fastest are shown.`}
         {spread < 0.02 && ' They hardly differ.'}

@@ -147,7 +147,7 @@ export function buildTimeline(report: Report, launches: Launches, wanted: (devic
   const hueOfSite = new Uint8Array(sites.n);
   for (let r = 0; r < sites.n; ++r) {
     const op = sites.op[r]!;
-    const hue = op >= 0 && ops.name[op] !== '' ? ops.hue[op]! : hueOf('unknown', sites.kind[r]!.startsWith('mem') ? 'copy' : '');
+    const hue = op >= 0 ? ops.hue[op]! : hueOf('unknown', sites.kind[r]!.startsWith('mem') ? 'copy' : '');
     hueOfSite[r] = Math.max(0, (HUES as readonly string[]).indexOf(hue));
   }
   const ordinal = (d: number): number => report.devices[d]?.ordinal || 0;

@@ -70,7 +70,7 @@ export const leftOutText = (l: Report['meta']['left_out'][number]): string =>
 export function LeftOut({ what }: { what: string[] }): VNode | null {
   const { report } = useCtx();
   const list = report.meta.left_out.filter((l) => what.includes(l.what) && l.rows > 0);
-  return list.length > 0 ? <p class="sm dim" data-testid="left-out">Not in this file: {list.map((l) => leftOutText(l)).join('; ')}. Run.db has all.</p> : null;
+  return list.length > 0 ? <p class="sm dim" data-testid="left-out">Not in this file: {list.map((l) => leftOutText(l)).join('; ')}. All are in run.db.</p> : null;
 }
 
 /** Beside an op of which only a part is counted here: how much of it. */

@@ -161,6 +161,8 @@ const textOf = <T,>(c: Column<T>, row: T): string => {
   if (v === null || (typeof v === 'number' && isNaN(v))) return '';
   return typeof v === 'string' ? v : c.show ? c.show(v) : Number.isInteger(v) ? String(v) : significant(v);
 };
+/** Of the columns those that have something to say of any row. */
+export const filled = <T,>(columns: Column<T>[], rows: T[]): Column<T>[] => columns.filter((c) => !c.raw || rows.some((r) => textOf(c, r) !== ''));
 const cellOf = <T,>(c: Column<T>, row: T, px: number): ComponentChildren => {
   if (c.cell) return c.cell(row, px);
   const text = textOf(c, row);

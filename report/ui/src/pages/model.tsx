@@ -106,8 +106,9 @@ export function ModelPage(): VNode {
   const max = lines.reduce((a, l) => Math.max(a, l.row?.node.ns ?? 0), 0);
   const phaseColumn = (p: (typeof PHASES)[number]): Column<Row> => {
     const i = PHASES.indexOf(p);
+    // In a small window the sum of the phases is what must be in sight.
     return times(p, p, 62, (r) => r.node.phases[i]! / d, {
-      head: <><Letter hue={p} /> {SHORT_PHASES[p]}</>, as: `${p}, ${report.perStep}`, exact: [`${p}_ns`, (r) => Math.round(r.node.phases[i]!)],
+      from: 560,      head: <><Letter hue={p} /> {SHORT_PHASES[p]}</>, as: `${p}, ${report.perStep}`, exact: [`${p}_ns`, (r) => Math.round(r.node.phases[i]!)],
       cell: (r) => (r.node.phases[i]! > 0 ? ms(r.node.phases[i]! / d) : <span class="dim">·</span>),
     });
   };

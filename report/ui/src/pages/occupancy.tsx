@@ -4,7 +4,7 @@ import type { VNode } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
 import { baseDivisor, baseOps, Delta, matched } from '../components/base';
 import { Handle, Letter, Meter, Mid, Missing, useWidth } from '../components/bits';
-import { changes, type Column, CopyMenu, DataTable, figures, type Line, opEntity, sorted, type TableProps, times, words } from '../components/table';
+import { changes, type Column, CopyMenu, DataTable, figures, filled, type Line, opEntity, sorted, type TableProps, times, words } from '../components/table';
 import { useCtx } from '../ctx';
 import { gpuOf } from '../data/hardware';
 import type { Device, Report } from '../data/report';
@@ -218,7 +218,7 @@ export function OccupancyPage(): VNode {
     lines.push({ key: 'others', kind: 'others', ns: Math.round(rest.reduce((a, r) => a + r.ns, 0)), lead: <>{plural(rest.length, 'other')} · <button type="button" class="lk" onClick={() => go({ args: { all: '1' } })}>show</button></>, cells: { ms: ms(rest.reduce((a, r) => a + r.ns, 0) / d) } });
   }
   const table: TableProps<Row> = {
-    columns, lines, label: 'Occupancy', sort, span: 'ms', primary: true, fileName: 'occupancy', selected: selected?.key ?? '',
+    columns: filled(columns, rows), lines, label: 'Occupancy', sort, span: 'ms', primary: true, fileName: 'occupancy', selected: selected?.key ?? '',
     onSort: (s) => go({ args: { s } }), onOpen: (l) => l.row && go({ args: { k: l.row.key } }),
   };
   const levers = rows.filter((r) => r.yes);
@@ -235,7 +235,7 @@ export function OccupancyPage(): VNode {
       <p class={`note ${!rows.some((r) => r.pct >= 0) ? 'warn' : levers.length === 0 ? 'good' : ''}`}>{!rows.some((r) => r.pct >= 0) ? '' : levers.length === 0
         ? 'Occupancy is not what holds this run back: no kernel is limited by it while below half of its bound.'
         : <>{plural(levers.length, 'kernel')} {levers.length === 1 ? 'is' : 'are'} limited by occupancy while below half of the bound: {levers.slice(0, 4).map((r) => <>{r.ops[0] !== undefined && <Handle entity={{ type: 'op', row: r.ops[0] }} />} </>)}{ms(levers.reduce((a, r) => a + r.ns, 0) / d)} {report.perStep} together.</>}
-        {report.meta.base && ' Δ is against the same ops of the base, whose launch configurations this file does not hold.'}
+        {then && ' Δ is against the same ops of the base, whose launch configurations this file does not hold.'}
         {!(device && device.maxThreadsPerSm > 0) && ' The limits of this device are not known: choose another GPU to compute with, where the list offers one.'}</p>
       <DataTable {...table} />
       {selected?.occ && device && (

@@ -4,7 +4,7 @@ import type { VNode } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
 import { baseDivisor, baseOps, comparable, Delta, TotalsNote } from '../components/base';
 import { CellBar, Handle, Letter, Link, Mid, PartTag, Seg, SourceChip, commonPath, Scope, scopeText, useLoad } from '../components/bits';
-import { changes, type Column, CopyMenu, DataTable, figures, type Line, MadeLines, opEntity, shares, sorted, type TableProps, times, words } from '../components/table';
+import { changes, type Column, CopyMenu, DataTable, figures, filled, type Line, MadeLines, opEntity, shares, sorted, type TableProps, times, words } from '../components/table';
 import { useCtx } from '../ctx';
 import { loadLaunches, type Launches } from '../data/launches';
 import { GROUPINGS, type Grouping, kernelRows, type KernelRow, type OpRow, opGroups } from '../data/oprows';
@@ -35,7 +35,7 @@ function opColumns(report: Report, view: View, most: number, by: Grouping): (Col
         : <span class="nmrow"><Mid text={ops.name[r.op]!} />{r.ops.length > 1 && <span class="tag" title="unrolled copies of one instruction, folded">×{r.ops.length}</span>}
             <PartTag part={r.part} /></span>,
     },
-    words('kind', 'kind', (r) => ops.kind[r.op]!, { width: 92, from: 760, cls: 'nb', cell: (r) => kindWords(ops.kind[r.op]!), title: 'kind of work' }),
+    words('kind', 'kind', (r) => ops.kind[r.op]!, { width: 124, from: 760, cls: 'nb', cell: (r) => kindWords(ops.kind[r.op]!), title: 'kind of work' }),
     words('phase', '', (r) => ops.phase[r.op]!, { width: 28, cell: (r) => <Letter hue={rowHue(r)} word={ops.hue[r.op] === 'collective' || ops.hue[r.op] === 'copy' ? `${ops.hue[r.op]}, ${ops.phase[r.op]}` : ops.phase[r.op]!} />, title: 'phase' }),
     { id: 'scope', label: 'scope', cls: 'name', from: 520, sort: (r) => scopeText(ops.group[r.op]!, ops.opName[r.op]!), raw: (r) => ops.opName[r.op] || ops.layer[r.op]!, cell: (r, px) => <Scope group={ops.group[r.op]!} opName={ops.opName[r.op]!} common={common} px={px} />, title: `framework op name${common && `; all of them below ${common}`}`, head: !common ? undefined : <>scope <span class="dim">in {common.slice(0, -1)}</span></> },
     { id: 'source', label: 'source', cls: 'name', width: 150, from: 1250, sort: (r) => sourceLine(ops.file[r.op]!, ops.line[r.op]!), raw: (r) => (ops.file[r.op] ? `${ops.file[r.op]}:${ops.line[r.op]}` : ''), cell: (r) => <SourceChip file={ops.file[r.op]!} line={ops.line[r.op]!} />, title: 'source info' },
@@ -249,7 +249,7 @@ function KernelTable(): VNode {
   const lines: Line<KernelRow>[] = sorted(rows, columns, sort).map((r) => ({ key: kernels.handle[r.row]! || String(r.row), row: r, ns: Math.round(r.ns), testid: `kernel-${kernels.handle[r.row]}`, entity: { type: 'kernel', row: r.row } }));
   lines.push({ key: 'total', kind: 'total', ns: Math.round(total), lead: 'all of these', cells: { ms: ms(total / d), pct: '100' } });
   const table: TableProps<KernelRow> = {
-    columns, lines, label: 'Kernels', sort, span: 'ms', fill: true, primary: true, fileName: 'kernels', selected: state.sel.split('~')[0]!,
+    columns: filled(columns, rows), lines, label: 'Kernels', sort, span: 'ms', fill: true, primary: true, fileName: 'kernels', selected: state.sel.split('~')[0]!,
     onSort: (s) => go({ args: { s } }), onOpen: (l) => l.row && go({ sel: report.selOf({ type: 'kernel', row: l.row.row }) }),
   };
   return (

@@ -108,6 +108,9 @@ export function RanksPage(): VNode {
   return report.tables.rows('ranks') > 1 ? <JobRanks /> : report.steps.length > 0 ? <DeviceRanks /> : <WholeRunDevices />;
 }
 
+/** As wide as names need: in a small window the first figures are in sight, too. */
+const rankWidth = (ranks: { name: string }[]): number => Math.min(150, 24 + 7 * Math.max(...ranks.map((r) => r.name.length)));
+
 interface Whole { device: number; name: string; busy: number; compute: number; exchange: number; waiting: number; copies: number; idle: number }
 
 /** Without steps: totals of the recording, device by device. */
@@ -130,9 +133,9 @@ function WholeRunDevices(): VNode {
     : first.compute - last.compute > 0.02 * first.compute
       ? `${first.name} computes longest: ${msText(first.compute)}; ${last.name} ${last.compute > 0 ? msText(last.compute) : 'nothing'}`
       : `No device stands out: each computes ${ms(last.compute) === ms(first.compute) ? '' : `${ms(last.compute)} to `}${msText(first.compute)}`;
-  const time = (id: string, label: string, of: (r: Whole) => number, title: string): Column<Whole> => times(id, `${label} ms`, 150, of, { title });
+  const time = (id: string, label: string, of: (r: Whole) => number, title: string): Column<Whole> => times(id, `${label} ms`, 136, of, { title, ...(id !== 'waiting' && { from: 560 }) });
   const columns: Column<Whole>[] = [
-    words('device', 'rank', (r) => r.name, { cls: 'name', sort: (r) => r.device }),
+    words('device', 'rank', (r) => r.name, { cls: 'name', sort: (r) => r.device, width: rankWidth(rows) }),
     times('compute', 'computes ms', 160, (r) => r.compute, { cls: 'bar', title: 'wall time in which something computes', cell: (r) => <CellBar value={r.compute} max={first.compute} hue="backward" text={ms(r.compute)} /> }),
     time('collectives', 'collectives', (r) => r.exchange, 'collectives, hidden or not'),
     time('waiting', 'waits, moves', (r) => r.waiting, 'collectives that nothing hides: transfer, and waiting for others'),
@@ -207,7 +210,7 @@ function DeviceRanks(): VNode {
   const time = (id: string, label: string, of: (r: Rank) => number, title: string, more?: Partial<Column<Rank>>): Column<Rank> =>
     times(id, `${label} ms`, label.length > 6 ? 132 : 92, of, { title, ...more });
   const columns: Column<Rank>[] = [
-    words('device', 'rank', (r) => r.name, { width: Math.min(150, 24 + 7 * Math.max(...ranks.map((r) => r.name.length))), cls: 'name', sort: (r) => r.device }),
+    words('device', 'rank', (r) => r.name, { width: rankWidth(ranks), cls: 'name', sort: (r) => r.device }),
     times('compute', 'computes ms', 130, (r) => r.compute, { cls: 'bar', title: 'wall time of a step in which something computes', cell: (r) => <CellBar value={r.compute} max={most} hue="backward" text={ms(r.compute)} /> }),
     changes('more', 'Δ median ms', 100, (r) => r.compute - midCompute, { from: 560, title: 'computation against the median device' }),
     ...(together ? [time('waiting', 'waits, moves', (r: Rank) => r.waiting, 'exposed collectives: transfer, and waiting for the slowest rank')] : []),

@@ -89,7 +89,7 @@ function Plot({ dots, device, width, height, selected, peaks, divisor }: {
       <text class="d" x="0" y={T + 4}>FLOP/s</text>
       <path d={roof(0)} fill="none" stroke="var(--ink)" stroke-width="1.8" />
       <path d={roof(Math.log10(0.5))} fill="none" stroke="var(--ink-3)" stroke-dasharray="4 3" />
-      <text class="d e halo" x={width - 8} y={peak !== undefined ? Y(Math.log10(peak / 2)) + 13 : -20}>half of the bound</text>
+      {width > 480 && <text class="d e halo" x={width - 8} y={peak !== undefined ? Y(Math.log10(peak / 2)) + 13 : -20}>half of the bound</text>}
       <text class="b halo" transform={`translate(${X(at)} ${Y(at + Math.log10(bw)) - 6}) rotate(${slope})`}>memory: {byteRate(bw)}</text>
       {peaks.map(([name, v], i) => (
         <g>

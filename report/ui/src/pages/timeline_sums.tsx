@@ -117,7 +117,7 @@ export function Selection({ report, view, tl, range, whole, step }: { report: Re
   const cut = report.meta.left_out.some((l) => l.what === 'gaps' && l.rows > 0);
   const columns: Column<SumRow>[] = [
     nameColumn(by, label),
-    figures('ms', small ? 'µs' : 'ms', 200, (r) => r.ns / (small ? 1e3 : 1e6), { cls: 'bar', exact: ['device_ns', (r) => Math.round(r.ns)], cell: (r) => <CellBar value={r.ns} max={most} hue={r.hue} text={time(r.ns)} /> }),
+    figures('ms', small ? 'µs' : 'ms', window.innerWidth < 640 ? 110 : 200, (r) => r.ns / (small ? 1e3 : 1e6), { cls: 'bar', exact: ['device_ns', (r) => Math.round(r.ns)], cell: (r) => <CellBar value={r.ns} max={most} hue={r.hue} text={time(r.ns)} /> }),
     ...(then ? [
       times<SumRow>('base', 'base ms/step', 100, was, { from: 760, title: 'mean step of one device in the base run' }),
       changes<SumRow>('delta', 'Δ ms', 70, (r) => r.ns - was(r), { cell: (r) => <Delta now={r.ns} then={was(r)} /> }),

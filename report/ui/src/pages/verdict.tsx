@@ -196,6 +196,8 @@ function Largest({ report }: { report: Report }): VNode | null {
   const line = (entity: Entity, name: string, hue: Hue, ns: number, calls: number, more?: VNode): { ns: number; cells: VNode; calls: number; hue: Hue; key: string } => ({
     ns, calls, hue, key: 'row', cells: <><td><Handle entity={entity} /></td><td class="mono name"><span class="nmrow"><Mid text={name} />{more}</span></td><td><Letter hue={hue} /></td></>,
   });
+  // What a small window has no room for.
+  const more = bare && window.innerWidth >= 640;
   const rows = bare
     ? kernelRows(report, view).map((k) => line({ type: 'kernel', row: k.row }, kernels.name[k.row] || kernels.kind[k.row]!, k.hue, k.ns, k.calls))
     : (opGroups(report, view, 'none', true)[0]?.rows ?? []).map((r) => {
@@ -211,16 +213,16 @@ function Largest({ report }: { report: Report }): VNode | null {
     <section class="largest">
       <div class="bar-h"><h2>Largest {bare ? 'kernels' : 'instructions'}</h2><span class="cap">{report.perStep} and % of device time · <Link to={{ page: 'ops' }}>all {thousands(rows.length)}</Link> · <CopyMenu /></span></div>
       <table class="fix" aria-label="Largest">
-        <colgroup>{width(46)}<col />{width(28)}{!bare && <><col class="scope" /><col class="src" style={{ width: '120px' }} /></>}{width(130)}{width(56)}{bare && <>{width(64)}{width(70)}</>}</colgroup>
-        {bare && <thead><tr><th><span class="vh">handle</span></th><th>kernel</th><th><span class="vh">phase</span></th><th class="num">{report.perStep}</th><th class="num">%</th><th class="num">calls</th><th class="num">avg µs</th></tr></thead>}
+        <colgroup>{width(46)}<col />{width(28)}{!bare && <><col class="scope" /><col class="src" style={{ width: '120px' }} /></>}{width(130)}{width(56)}{more && <>{width(64)}{width(70)}</>}</colgroup>
+        {bare && <thead><tr><th><span class="vh">handle</span></th><th>kernel</th><th><span class="vh">phase</span></th><th class="num">{report.perStep}</th><th class="num">%</th>{more && <><th class="num">calls</th><th class="num">avg µs</th></>}</tr></thead>}
         <tbody>
           {rows.slice(0, 8).map((r) => (
             <tr data-testid={r.key} data-ns={Math.round(r.ns)}>
               {r.cells}<td class="num bar"><CellBar value={r.ns} max={most} hue={r.hue} text={ms(r.ns / d)} /></td><td class="num">{percent(r.ns, view.total)}</td>
-              {bare && <><td class="num">{count(r.calls / d)}</td><td class="num">{us(r.ns / r.calls)}</td></>}
+              {more && <><td class="num">{count(r.calls / d)}</td><td class="num">{us(r.ns / r.calls)}</td></>}
             </tr>
           ))}
-          {rest.length > 0 && <tr class="oth"><td /><td>{plural(rest.length, 'other')}</td><td />{!bare && <><td class="scope" /><td class="src" /></>}<td class="num">{ms(sum / d)}</td><td class="num">{percent(sum, view.total)}</td>{bare && <><td /><td /></>}</tr>}
+          {rest.length > 0 && <tr class="oth"><td /><td>{plural(rest.length, 'other')}</td><td />{!bare && <><td class="scope" /><td class="src" /></>}<td class="num">{ms(sum / d)}</td><td class="num">{percent(sum, view.total)}</td>{more && <><td /><td /></>}</tr>}
         </tbody>
       </table>
     </section>

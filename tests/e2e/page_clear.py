@@ -1,0 +1,311 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the page says once and in one way: idle time before its causes, one reference for slow devices, one
+name for a thread, words that are explained, labels that cover nothing. Run by test_page_clear.py."""
+
+import contextlib
+import gzip
+import lzma
+import os
+import re
+import subprocess
+import unittest
+
+from playwright.sync_api import expect
+
+import support
+from page_browser import Browser
+
+FLEET = os.environ.get("XLATRACE_FLEET_RANKS", "")
+PAX = "captures/nsys-jax-pax-fsdp4-a100"
+
+
+def figure(ns):
+    """As the page writes a time in ms: three digits, at most three decimals."""
+    ms = ns / 1e6
+    return f"{ms:.3f}" if ms < 0.9995 else f"{ms:.3g}" if ms < 999.5 else f"{float(f'{ms:.3g}'):,.0f}"
+
+
+class Captures(Browser):
+    """Pages of public captures, each imported when it is first asked for."""
+
+    MADE = {}
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.MADE = {}
+
+    def command(self, *arguments):
+        result = support.run(*arguments, cwd=self.work)
+        self.assertEqual(result.code, 0, result)
+        return result.stdout
+
+    def imported(self, name, capture, *more):
+        """NAME.db of a capture, unpacked if need be."""
+        if name not in self.MADE:
+            source = support.require_data(capture)
+            unpack = {".gz": gzip, ".xz": lzma}.get(source.suffix)
+            if unpack:
+                plain = self.work / source.name.removesuffix(source.suffix)
+                plain.write_bytes(unpack.decompress(source.read_bytes()))
+                source = plain
+            self.command("import", source, *more, "-o", f"{name}.db")
+            self.MADE[name] = f"{name}.db"
+        return self.MADE[name]
+
+    def page(self, database, fragment, base=None):
+        html = f"{database.removesuffix('.db')}{'-' + base.removesuffix('.db') if base else ''}.html"
+        if html not in self.MADE:
+            self.command("report", database, *(("--base", base) if base else ()), "-o", html)
+            self.MADE[html] = html
+        return self.open(fragment, url=(self.work / html).as_uri())
+
+    def ask(self, database, sql):
+        with contextlib.closing(support.open_database(self.work / database)) as db:
+            return db.execute(sql).fetchall()
+
+    def pair(self):
+        return self.imported("after", "nsys/mfu_2gpu_after.sqlite"), self.imported("before", "nsys/mfu_2gpu_before.sqlite")
+
+    def maxtext(self):
+        return self.imported("maxtext", "captures/nsys-jax-maxtext-fsdp4-h100")
+
+    def job(self):
+        if "job.db" not in self.MADE:
+            parts = [self.imported(f"pax{i}", f"{PAX}/{part}") for i, part in enumerate(("proc0", "proc1.zip"))]
+            self.command("merge", *parts, "-o", "job.db")
+            self.MADE["job.db"] = "job.db"
+        return "job.db"
+
+    @staticmethod
+    def visit(page, fragment):
+        page.evaluate("(h) => { location.hash = h; }", fragment)
+        page.wait_for_selector(f'[data-testid="page-{re.match(r"#/([a-z]+)", fragment)[1]}"]')
+
+
+class Idle(Captures):
+    def test_all_idle_time_of_a_step_is_named_before_one_cause_of_it(self):
+        run = self.imported("rank0", "kineto/hta_sampled_rank0.json.gz")
+        steady = "JOIN step USING (device_id, step) WHERE steady"
+        (idle, wall), = self.ask(run, f"SELECT sum(wall_ns * (part = 'idle')), sum(wall_ns) FROM step_part {steady}")
+        (steps,), = self.ask(run, "SELECT count(*) FROM step WHERE steady")
+        causes = self.ask(run, f"SELECT cause, sum(g.end_ns - g.start_ns) AS ns FROM gap g {steady} GROUP BY cause ORDER BY ns DESC")
+        self.assertGreater(causes[1][1], 0.2 * idle)  # No one cause is all of it.
+        page = self.page(run, "#/verdict")
+        self.assertEqual(
+            page.get_by_test_id("verdict-sentence").inner_text(),
+            f"The device is idle for {100 * idle / wall:.1f}% of the step, {idle / steps / 1e6:.0f} of {wall / steps / 1e6:.0f} ms.",
+        )
+        why = page.get_by_test_id("verdict-lede").inner_text()
+        for _, ns in causes[:2]:
+            self.assertIn(f" {figure(ns / steps)} ms", why)
+        # What the first action is about stands after it; the actions keep their order.
+        self.assertIn("Communication that nothing hides is ", why)
+        first = page.get_by_test_id("finding-f1").inner_text()
+        self.assertIn("Overlap communication with computation", first)
+
+    def test_without_steps_the_sum_is_that_of_the_tile(self):
+        run, _ = self.pair()
+        (idle,), = self.ask(run, "SELECT sum(end_ns - start_ns) FROM gap")
+        page = self.page(run, "#/verdict")
+        self.assertEqual(
+            page.get_by_test_id("verdict-sentence").inner_text(),
+            f"The devices together are idle for {figure(idle)} ms of the run.",
+        )
+        self.assertIn(f"{figure(idle)} ms", page.get_by_test_id("fact-idle").inner_text())
+
+    def test_a_thread_is_called_the_same_as_on_the_timeline(self):
+        page = self.page(self.maxtext(), "#/idle")
+        gaps = page.get_by_test_id("gap")
+        gaps.first.wait_for()
+        names = {row.locator("td").last.inner_text() for row in gaps.all()[:40]} - {""}
+        self.assertTrue(names)
+        for name in names:
+            self.assertRegex(name, r"^thread \d+$")
+
+
+class Compared(Captures):
+    def test_less_time_of_fewer_executions_does_not_look_like_a_gain(self):
+        now, base = self.pair()
+        page = self.page(now, "#/compare", base)
+        rows = page.get_by_test_id("compare-row")
+        rows.first.wait_for()
+        marks = rows.locator(".dbar").evaluate_all("(all) => all.map((e) => e.className)")
+        calls = [row.locator("td").nth(7).inner_text() for row in rows.all()]
+        self.assertEqual(len(marks), len(calls))
+        self.assertTrue(any("→" in text for text in calls), calls)
+        for mark, text in zip(marks, calls):
+            self.assertEqual("other" in mark.split(), "→" in text, (mark, text))
+        self.assertIn("another number of times", page.get_by_test_id("compare-unit").inner_text())
+        (ours,), (theirs,) = (self.ask(db, "SELECT count(*) FROM activity")[0] for db in (now, base))
+        self.visit(page, "#/verdict")
+        said = page.get_by_test_id("base-verdict")
+        expect(said.locator("b")).to_contain_text(f"%), in {ours:,} launches instead of {theirs:,}")
+        # The comparison's own words follow, whole, without the times that stand before them.
+        expect(said).to_contain_text(" What changed: everything ran about ")
+        self.assertEqual(said.inner_text().count("→"), 1)
+
+    def test_without_a_match_no_page_shows_a_difference_of_ops(self):
+        now, base = self.pair()
+        page = self.page(now, "#/model", base)
+        for fragment in ("#/model", "#/occupancy", "#/roofline"):
+            self.visit(page, fragment)
+            self.assertEqual(page.locator("main th").filter(has_text="Δ").count(), 0, fragment)
+
+    def test_the_mark_of_the_base_stands_where_its_bar_ends(self):
+        run = self.maxtext()
+        page = self.page(run, "#/ops?v=hlo", run)
+        bars = page.locator('[data-testid="page-ops"] .cellbar.was')
+        bars.first.wait_for()
+        # The same run: every mark is at the end of its bar.
+        for bar, mark in bars.evaluate_all("(all) => all.map((e) => [e.style.getPropertyValue('--w'), e.style.getPropertyValue('--b')])")[:20]:
+            self.assertAlmostEqual(float(bar.rstrip("%")), float(mark.rstrip("%")), delta=0.5)
+
+    def test_what_changed_by_how_much_is_in_sight_in_a_small_window(self):
+        now, base = self.pair()
+        page = self.page(now, "#/compare", base)
+        page.set_viewport_size({"width": 400, "height": 800})
+        page.wait_for_function(
+            """() => { const tr = document.querySelector('[data-testid="compare-row"]');
+            const b = tr && tr.querySelector('td.num b'); return b && b.getBoundingClientRect().right <= 400; }"""
+        )
+
+
+class Devices(Captures):
+    def test_slow_devices_are_measured_against_the_median_device_everywhere(self):
+        run = self.maxtext()
+        page = self.page(run, "#/ranks")
+        cost = page.get_by_test_id("rank-cost")
+        cost.wait_for()
+        expect(cost).to_contain_text("than the median device")
+        self.assertIn("over the longest of the others", cost.get_attribute("title"))  # A hint, no second reference.
+        said = page.get_by_test_id("page-ranks").inner_text()
+        self.visit(page, "#/verdict")
+        said += page.get_by_test_id("page-verdict").inner_text()
+        self.assertNotIn("mean of the others", said)
+        self.assertNotIn("longest of the others", said)
+        self.assertIn("longer on the device that comes last than on the median device", said)
+
+    def test_collectives_of_the_ranks_are_in_sight_in_a_small_window(self):
+        page = self.page(self.maxtext(), "#/ranks")
+        page.set_viewport_size({"width": 400, "height": 800})
+        page.wait_for_function(
+            """() => { const th = [...document.querySelectorAll('#p-ranks th')].find((e) => e.innerText.startsWith('waits, moves'));
+            return th && th.getBoundingClientRect().right <= 400; }"""
+        )
+
+    def test_a_job_that_cannot_tell_who_waits_says_nothing_else_of_waiting(self):
+        job = self.job()
+        page = self.page(job, "#/verdict")
+        expect(page.get_by_test_id("verdict-job")).to_contain_text("who is waited for cannot be told")
+        self.assertNotIn("waiting for other devices", page.get_by_test_id("page-verdict").inner_text())
+        self.assertNotIn("waiting for other devices", self.command("summary", job, "--width", "400"))
+        # Of the first recording alone it was said.
+        self.assertIn("waiting for other devices", str(self.ask(job, "SELECT text FROM ruled_out")))
+
+    def test_kernels_called_collectives_are_drawn_as_such_without_hlo(self):
+        run, _ = self.pair()
+        page = self.page(run, "#/ops?v=kernel")
+        row = page.locator('[data-testid^="kernel-k"]').filter(has_text="ncclDevKernel").first
+        expect(row.locator(".ltr.p-collective")).to_have_count(1)
+        expect(page.get_by_test_id("phase-collective")).to_be_visible()
+        (ns,), = self.ask(run, "SELECT sum(self_ns) FROM activity WHERE name LIKE '%nccl%'")
+        page.get_by_test_id("phase-collective").click()
+        self.expect_ns(page.get_by_test_id("filter-sum"), ns)
+
+
+class Words(Captures):
+    WORDS = ("steady step", "self time", "device time", "idle", "exposed", "replay", "occupancy",
+             "exact, inferred", "waste", "critical path")  # fmt: skip
+
+    def test_the_help_explains_the_words_of_the_pages_as_the_run_page_does(self):
+        page = self.open("#/run")
+        page.keyboard.press("?")
+        box = page.get_by_test_id("glossary")
+        box.wait_for()
+        read = "(all) => all.map((e) => [e.innerText, e.nextElementSibling.innerText])"
+        told = dict(box.locator("dt").evaluate_all(read))
+        for word in self.WORDS:
+            self.assertGreater(len(told.get(word, "")), 20, word)
+        there = dict(page.locator("#p-run dt").evaluate_all(read))
+        for word, meaning in told.items():
+            self.assertEqual(there.get(word), meaning, word)
+
+    def test_the_ratio_of_backward_and_forward_says_of_which_time_it_is(self):
+        run = self.maxtext()
+        page = self.page(run, "#/model")
+        times = dict(self.ask(run, "SELECT phase, sum(self_ns) FROM phase_time JOIN step USING (device_id, step) WHERE steady GROUP BY phase"))
+        said = page.get_by_test_id("model-ratio")
+        expect(said).to_contain_text("of device time; the Verdict’s tile is of wall time")
+        whole = (times["backward"] + times["recompute"]) / times["forward"]
+        expect(said).to_contain_text(f"Of all here: {whole:.3g}×")
+
+    def test_the_headline_says_what_the_first_action_saves_where_that_is_elsewhere(self):
+        run = self.imported("cpu", "own/jax-cpu/train-20steps-notracer-py.xplane.pb.xz")
+        page = self.page(run, "#/verdict")
+        lede = page.get_by_test_id("verdict-lede").inner_text()
+        (saves,), = self.ask(run, "SELECT saves_high_ns_per_step FROM finding ORDER BY rank LIMIT 1")
+        (wall,), = self.ask(run, "SELECT avg(end_ns - start_ns) FROM step WHERE steady")
+        self.assertIn(f"; action 1 saves at most {100 * saves / wall:.1f}% of the step.", lede)
+        # 2.13 ms of wall time, 2.89 ms of device time: each under its name.
+        first = page.get_by_test_id("finding-f1").inner_text()
+        self.assertIn(f"{figure(saves)} ms per step is computed a second time", first)
+        self.assertIn("device time of recomputation per step", first)
+
+    def test_show_of_a_kernel_has_the_figures_of_the_page_and_of_the_run(self):
+        run = self.maxtext()
+        sheet = self.command("show", "k1", run)
+        page = self.page(run, "#/ops?v=kernel")
+        row = page.locator('[data-testid="kernel-k1"]')
+        per_step = row.locator("td.bar").inner_text()
+        self.assertRegex(sheet, rf"(?m)^  per step +{re.escape(per_step)} ms in ")
+        (ns, launches), = self.ask(run, "SELECT self_ns, launches FROM kernel WHERE handle = 'k1'")
+        self.assertRegex(sheet, rf"(?m)^  whole run +{ns / 1e9:.3g} s in {launches} launches")
+
+
+class Graph(Captures):
+    def test_nothing_covers_a_node_and_no_label_another(self):
+        page = self.page(self.maxtext(), "#/graph")
+        page.locator(".gnode.centre").wait_for()
+        zoom = page.locator(".gzoom").bounding_box()
+        box = page.locator(".graphbox").bounding_box()
+        self.assertLessEqual(zoom["y"] + zoom["height"], box["y"])
+        labels = page.evaluate(
+            """() => [...document.querySelectorAll('.graphbox svg text.halo')].map((e) => {
+              const r = e.getBoundingClientRect(); return [e.textContent, r.left, r.top + 2, r.right, r.bottom - 2]; })"""
+        )
+        self.assertGreater(len(labels), 10)
+        for i, (text, left, top, right, bottom) in enumerate(labels):
+            for other, l, t, r, b in labels[i + 1:]:
+                self.assertFalse(left < r and l < right and top < b and t < bottom, (text, other))
+
+
+class JobColumns(Captures):
+    """Of a merged job of eight ranks: by how much who comes last does, and its slowest op."""
+
+    def test_who_comes_last_by_how_much_and_in_which_op(self):
+        if not FLEET:
+            self.skipTest("XLATRACE_FLEET_RANKS is not set")
+        slow = 5
+        folder = self.work / "fleet"
+        folder.mkdir()
+        subprocess.run([FLEET, str(folder), "8", "24", "5", str(slow)], check=True, timeout=support.HANG_S)
+        self.command("merge", folder, "-o", "fleet.db")
+        # Of the collectives in which nobody comes last more often, by their executions.
+        rows = self.ask("fleet.db", "SELECT arrival_skew_ns, last_times, paired FROM job_collective JOIN rank r ON r.rank_id = last_rank_id"
+                                    f" WHERE r.rank = {slow} AND paired > 0")
+        times = sum(n for _, n, _ in rows)
+        late = sum(skew * n for skew, n, _ in rows) / times
+        page = self.page("fleet.db", "#/ranks")
+        page.set_viewport_size({"width": 1600, "height": 900})
+        row = page.locator('#p-ranks tr[data-testid^="rank-"]').filter(has_text=f"rank {slow}").first
+        cell = row.locator("td").filter(has_text="% of them")
+        expect(cell).to_have_text(re.compile(rf"^{100 * times / sum(n for _, _, n in rows):.3g}% of them {re.escape(figure(late))}$"))
+        # Its kernels are stretched: the op that takes most longer is named with a link to it.
+        named = row.locator("td.name a.h")
+        expect(named).to_have_text(re.compile(r"^o\d+$"))
+        expect(row).to_contain_text(re.compile(r"\+[\d.]+ ms"))
+
+
+if __name__ == "__main__":
+    unittest.main()

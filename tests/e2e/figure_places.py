@@ -155,7 +155,7 @@ class Places:
             # The sheet tells of the whole run.
             if unit == "ms":
                 self.need("kernel: sheet", len(top))
-                line = re.search(r"^  time +(.*?) in ([\d,]+) launch", self.terminal("show", handle, f"{name}.db"), re.M)
+                line = re.search(r"^  whole run +(.*?) in ([\d,]+) launch", self.terminal("show", handle, f"{name}.db"), re.M)
                 self.compare_ms("kernel: sheet", handle, in_ms(line[1]), in_ms(f"{time} ms"))
                 self.compare("kernel: sheet", f"{handle} launches", line[2], cells["calls"])
         self.go(page, "#/verdict")
@@ -263,10 +263,10 @@ class Places:
                 self.compare("kernel: Occupancy", kernel["testid"], by_symbol[symbol], kernel["ns"])
         per_op = collections.defaultdict(list)
         for row in rows:
-            per_op[row["cells"]["ops"].split(" ")[0]].append(row)
+            per_op[row["cells"].get("ops", "").split(" ")[0]].append(row)
         for handle, mine in per_op.items():
             # One configuration, which nothing else runs.
-            if len(mine) == 1 and mine[0]["cells"]["ops"] == handle and handle in single:
+            if len(mine) == 1 and mine[0]["cells"].get("ops") == handle and handle in single:
                 self.compare("op: Occupancy", handle, mine[0]["cells"][unit], single[handle]["cells"][unit])
 
     # --- layers ------------------------------------------------------------------------------

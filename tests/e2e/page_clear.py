@@ -89,7 +89,11 @@ class Idle(Captures):
         steady = "JOIN step USING (device_id, step) WHERE steady"
         (idle, wall), = self.ask(run, f"SELECT sum(wall_ns * (part = 'idle')), sum(wall_ns) FROM step_part {steady}")
         (steps,), = self.ask(run, "SELECT count(*) FROM step WHERE steady")
-        causes = self.ask(run, f"SELECT cause, sum(g.end_ns - g.start_ns) AS ns FROM gap g {steady} GROUP BY cause ORDER BY ns DESC")
+        causes = self.ask(
+            run,
+            "SELECT cause, sum(g.end_ns - g.start_ns) AS ns FROM gap g JOIN step s ON s.device_id = g.device_id AND s.steady"
+            " AND g.start_ns >= s.start_ns AND g.start_ns < s.end_ns GROUP BY cause ORDER BY ns DESC",
+        )
         self.assertGreater(causes[1][1], 0.2 * idle)  # No one cause is all of it.
         page = self.page(run, "#/verdict")
         self.assertEqual(
@@ -97,8 +101,10 @@ class Idle(Captures):
             f"The device is idle for {100 * idle / wall:.1f}% of the step, {idle / steps / 1e6:.0f} of {wall / steps / 1e6:.0f} ms.",
         )
         why = page.get_by_test_id("verdict-lede").inner_text()
-        for _, ns in causes[:2]:
-            self.assertIn(f" {figure(ns / steps)} ms", why)
+        told = [float(ms) for ms in re.findall(r"([\d.]+) ms", why)]
+        for ms, (_, ns) in zip(told, causes[:2], strict=False):
+            self.assertAlmostEqual(ms, ns / steps / 1e6, delta=0.01 * ms)  # A gap may lie across a step's edge.
+        self.assertGreater(len(told), 1, why)
         # What the first action is about stands after it; the actions keep their order.
         self.assertIn("Communication that nothing hides is ", why)
         first = page.get_by_test_id("finding-f1").inner_text()
@@ -131,7 +137,7 @@ class Compared(Captures):
         rows = page.get_by_test_id("compare-row")
         rows.first.wait_for()
         marks = rows.locator(".dbar").evaluate_all("(all) => all.map((e) => e.className)")
-        calls = [row.locator("td").nth(7).inner_text() for row in rows.all()]
+        calls = [row.locator("td").nth(-2).inner_text() for row in rows.all()]
         self.assertEqual(len(marks), len(calls))
         self.assertTrue(any("→" in text for text in calls), calls)
         for mark, text in zip(marks, calls):
@@ -201,7 +207,7 @@ class Devices(Captures):
         self.assertNotIn("waiting for other devices", page.get_by_test_id("page-verdict").inner_text())
         self.assertNotIn("waiting for other devices", self.command("summary", job, "--width", "400"))
         # Of the first recording alone it was said.
-        self.assertIn("waiting for other devices", str(self.ask(job, "SELECT text FROM ruled_out")))
+        self.assertIn("waiting for other devices", str([text for text, in self.ask(job, "SELECT text FROM ruled_out")]))
 
     def test_kernels_called_collectives_are_drawn_as_such_without_hlo(self):
         run, _ = self.pair()
@@ -301,9 +307,13 @@ class JobColumns(Captures):
         row = page.locator('#p-ranks tr[data-testid^="rank-"]').filter(has_text=f"rank {slow}").first
         cell = row.locator("td").filter(has_text="% of them")
         expect(cell).to_have_text(re.compile(rf"^{100 * times / sum(n for _, _, n in rows):.3g}% of them {re.escape(figure(late))}$"))
-        # Its kernels are stretched: the op that takes most longer is named with a link to it.
-        named = row.locator("td.name a.h")
-        expect(named).to_have_text(re.compile(r"^o\d+$"))
+
+    def test_of_ranks_whose_launches_are_here_the_op_that_is_longest_over_the_others_is_named(self):
+        page = self.page(self.job(), "#/ranks")
+        page.set_viewport_size({"width": 1600, "height": 900})
+        expect(page.locator("#p-ranks th").filter(has_text="slowest op")).to_have_count(1)
+        row = page.locator('#p-ranks tr[data-testid^="rank-"]').first
+        expect(row.locator("td.name a.h")).to_have_text(re.compile(r"^o\d+$"))
         expect(row).to_contain_text(re.compile(r"\+[\d.]+ ms"))
 
 

@@ -154,8 +154,26 @@ class Figures(figure_places.Places, unittest.TestCase):
                 page = self.page_of(f"{name}_base")
                 unit = self.unit_of(page)
                 self.with_base(page, name, then, unit)
+                self.kernels_with_base(page, then, unit)
                 self.ops(page, name, unit)
                 self.check_places()
+
+    def kernels_with_base(self, page, then, unit):
+        """Compare's kernels against the table of each run's own page, by names that are one kernel's in both."""
+        def times(of):
+            self.go(of, "#/ops?v=kernel")
+            rows = [(row["kernel name"].strip(), row[unit]) for row in self.markdown(of)]
+            return {name: time for name, time in rows if [n for n, _ in rows].count(name) == 1}
+        now, base_page = times(page), self.page_of(then)
+        base = times(base_page)
+        base_page.context.close()
+        self.go(page, "#/compare?by=kernel")
+        rows = [row for row in self.markdown(page) if row["kernel"] in now and row["kernel"] in base][:5]
+        if rows:
+            self.need("kernel: base in Compare", 1)
+        for row in rows:
+            self.compare("kernel: base in Compare", f"{row['kernel']} base", row["base ms"], base[row["kernel"]])
+            self.compare("kernel: base in Compare", f"{row['kernel']} new", row["new ms"], now[row["kernel"]])
 
     def test_a_merged_job(self):
         runs = [f"{self.run_of(capture)}.db" for capture in PAX]

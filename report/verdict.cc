@@ -278,7 +278,8 @@ class VerdictMaker {
 
   // All that is idle, before a sentence that speaks of one cause of it, or of less than it is: "The
   // device is idle for 55.2% of the step, 338 of 611 ms: the host calls too late 177 ms, not known
-  // 156 ms, other causes 4.17 ms". Empty where one cause is nearly all of it, or something else is more.
+  // 156 ms, other causes 4.17 ms". Empty where one cause is nearly all of it, or something else is
+  // more.
   std::string AllIdle(const FindingFigure& finding) const {
     constexpr double kNearlyAll = 90;
     constexpr size_t kMostCauses = 2;
@@ -315,8 +316,8 @@ class VerdictMaker {
     return rest >= 0.005 * ns ? text + fmt::format(", other causes {}", Duration(rest)) : text;
   }
 
-  // The finding's sentence; where it is one of several causes of idle time, all of that instead, and
-  // where it is less than what is idle, its figure after that.
+  // The finding's sentence; where it is one of several causes of idle time, all of that instead,
+  // and where it is less than what is idle, its figure after that.
   void SayFinding(const FindingFigure& finding, const std::string& text, Builder& sentence) const {
     const std::string idle = AllIdle(finding);
     if (idle.empty()) {

@@ -11,8 +11,8 @@
 //   one part of the step, 40 %      that part and its largest op
 //   otherwise                       no single bottleneck, and the largest op
 // A finding about one cause of idle time, or about less than what is idle, gives way to the sum of
-// all of it with its causes; the order of the findings stays. Of steady steps with less than 95 % attributed the sentence says so first. It names no action of
-// its own: actions are findings.
+// all of it with its causes; the order of the findings stays. Of steady steps with less than 95 %
+// attributed the sentence says so first. It names no action of its own: actions are findings.
 //
 // Thread-safety: re-entrant.
 

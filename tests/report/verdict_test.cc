@@ -86,6 +86,33 @@ TEST(VerdictTest, IdleTimeComesBeforeAnOpThatFillsTheRest) {
   EXPECT_THAT(PlainText(verdict.lede), HasSubstr("the host calls too late 80.0 ms"));
 }
 
+TEST(VerdictTest, AllIdleTimeIsNamedBeforeOneCauseOfItAndBeforeWhatIsLess) {
+  SampleRun run;
+  run.ops = {Op("dot.1", Phase::kForward, 20'000'000)};
+  run.idle_ns = 80'000'000;
+  RunView view = ViewOf(run);
+  const int64_t idle = view.gaps.at(0).ns;
+  view.gaps = {{.cause = "host", .ns = idle / 2, .count = 1, .longest_ns = idle / 2},
+               {.cause = "unknown", .ns = idle / 4, .count = 1, .longest_ns = idle / 4},
+               {.cause = "copy", .ns = idle / 4, .count = 1, .longest_ns = idle / 4}};
+  FindingFigure finding;
+  finding.title = "Overlap it";
+  finding.sentence = "Communication is 12.0% of the step: 12.0 ms, most of it in all-reduce.1";
+  finding.confidence = "high";
+  finding.saves_high_ns = 12'000'000;
+  view.findings = {finding};
+  const std::string all =
+      "The device is idle for 80.0% of the step, 80.0 of 100 ms: the host calls too late 40.0 ms, "
+      "not known 20.0 ms, other causes 20.0 ms.";
+  EXPECT_EQ(PlainText(MakeVerdict(view).sentence), all + " Communication is 12.0% of the step.");
+  view.findings[0].sentence = "The device is idle for 40.0% of the step, waiting for the host: x";
+  EXPECT_EQ(PlainText(MakeVerdict(view).sentence), all);
+  // Where one cause is nearly all of it, the finding's own sentence says both.
+  view.gaps = {{.cause = "host", .ns = idle - 2, .count = 1, .longest_ns = idle - 2},
+               {.cause = "copy", .ns = 2, .count = 1, .longest_ns = 2}};
+  EXPECT_EQ(PlainText(MakeVerdict(view).sentence), view.findings[0].sentence + ".");
+}
+
 TEST(VerdictTest, NothingDominatesIsSaid) {
   SampleRun run;
   const Phase phases[] = {Phase::kForward, Phase::kBackward, Phase::kOptimizer};

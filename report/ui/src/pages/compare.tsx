@@ -83,7 +83,7 @@ export function ComparePage(): VNode {
     { id: 'bar', label: '', width: 92, from: 1100, cell: (r) => <DeltaBar ns={r.now - r.base} max={max} alike={sameCount(r.baseCalls, r.calls)} /> },
     ...(whole === 0 ? [] : [{ id: 'share', label: 'of Δ', num: true, width: 66, from: 1040, raw: (r: Row) => (whole ? (100 * (r.now - r.base)) / whole : null), cell: (r: Row) => (whole && r.now !== r.base ? `${percent(r.now - r.base, whole)}%` : ''), title: 'part of the whole difference of device time' }]),
     { id: 'calls', label: 'calls', num: true, width: 116, from: 700, sort: (r) => r.calls, raw: (r) => r.calls, cell: callsText },
-    ...(by === 'op' ? [words<Row>('why', 'why', (r) => r.why, { width: 330, from: 900, cls: 'name ink2' })] : []),
+    ...(by === 'op' ? [words<Row>('why', 'why', (r) => typeset(r.why), { width: 330, from: 900, cls: 'name ink2' })] : []),
   ];
   const base = rows.reduce((a, r) => a + r.base, 0), now = rows.reduce((a, r) => a + r.now, 0);
   const selected = report.resolve(state.sel);

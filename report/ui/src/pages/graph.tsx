@@ -49,7 +49,7 @@ function Drawing({ hlo, n, centre, picked, open, divisor, step }: {
   const plan = useMemo(() => layout(n.nodes.map((i) => i === centre && body ? { id: i, w: Math.max(300, body.inner.width + 24), h: body.inner.height + 58 } : { id: i, w: W, h: H }), n.links), [n, body, centre, W]);
   const pad = 20;
   // A little smaller where that makes all of it visible; what scrolls anyway keeps its size.
-  const tall = (window.innerHeight - 200) / (plan.height + 2 * pad + 18);
+  const tall = (window.innerHeight - 250) / (plan.height + 2 * pad + 18);
   const whole = Math.min((width - 2) / (plan.width + 2 * pad), tall);
   const scale = zoom < 0 ? whole : zoom * Math.max(0.66, Math.min(1, (width - 2) / (plan.width + 2 * pad), tall < 0.8 ? 1 : tall));
   const zoomBy = (f: number): void => setZoom((z) => Math.max(0.15, Math.min(4, (z < 0 ? whole : z) * f)));

@@ -228,7 +228,7 @@ function DeviceRanks(): VNode {
     <>
       <div class="bar-h">
         <h2 data-testid="rank-sentence">{gap > 0.01 * worst.wall
-          ? `${worst.name} computes ${msText(gap)} longer than the median device, the median of ${thousands(ranks.length)}: ${percent(gap, worst.wall)}% of its step`
+          ? `${worst.name} computes ${msText(gap)} longer than the median of ${thousands(ranks.length)} devices: ${percent(gap, worst.wall)}% of its step`
           : `No rank stands out: computation is ${range((r) => r.compute)} a step${copying ? `, exposed copies ${range((r) => r.copies)}` : ''}`}</h2>
         <span class="cap">{plural(ranks.length, 'device')} × {plural(cells.steps.length, 'step')}, mean per step · <CopyMenu table={table} /></span>
       </div>

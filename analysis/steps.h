@@ -3,10 +3,10 @@
 // What makes a step, per process:
 // 1. Marked: the process has StepMarks. The main executions of a device belong to the marks one to
 //    one where there are as many of them as marks (launches run ahead of the host, so times may
-//    not match), else to the last mark that started before them. On a device without main
-//    executions a step is what the host launched while the mark lasted: a framework's annotation
-//    is host time, and its step ends later on the device. Where launches are not known, the
-//    marks' own times.
+//    not match), else to the last mark that started before them; what started before the first
+//    mark is in no step. On a device without main executions a step is what the host launched
+//    while the mark lasted: a framework's annotation is host time, and its step ends later on the
+//    device. Where launches are not known, the marks' own times.
 // 2. Counted: every execution of a main module starts a step, numbered from 0. Where no main module
 //    contains optimizer work but another module does and runs in between (gradient accumulation, or
 //    a separately compiled update), a step lasts until that module has run. Where several modules

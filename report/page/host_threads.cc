@@ -131,6 +131,8 @@ void HostThreads::DropShortOnes(std::vector<Event>& events) const {
 
 Status HostThreads::AddOthers(store::RunDb& db) {
   if (windows_.empty()) return {};
+  XLATRACE_ASSIGN(names_, db.Select("SELECT process_id, thread_id, name FROM thread"
+                                    " WHERE name <> '' ORDER BY process_id, thread_id"));
   XLATRACE_TRY(store::ScanOtherCalls(db, [&](const store::ScannedOtherCall& call) {
     AddCall(call.call_kind, call.start_ns, call.end_ns);
   }));
@@ -176,6 +178,20 @@ void HostThreads::Write(PageContext& page) {
     table.EndRow();
   }
   if (!table.empty()) page.blocks.WriteChunk(table);
+  PageTable names("host_threads", page.blocks.strings());
+  names.Declare("process>processes thread_id name:text");
+  for (size_t i = 0; i < names_.rows.size(); ++i) {
+    const int64_t process = names_.Int(i, "process_id");
+    if (std::none_of(windows_.begin(), windows_.end(),
+                     [&](const Window& w) { return w.process_id == process; })) {
+      continue;
+    }
+    SetCell(names, 0, process, &page.processes);
+    names.Set(1, names_.Int(i, "thread_id"));
+    names.SetText(2, names_.Text(i, "name"));
+    names.EndRow();
+  }
+  if (!names.empty()) page.blocks.Write(names);
   PageTable held("host_windows", page.blocks.strings());
   held.Declare("process>processes step start_ns end_ns events kept");
   for (const Window& window : windows_) {

@@ -1,4 +1,5 @@
-// What host threads did: the tables `host_events` and `host_windows` of the page.
+// What host threads did, and their names: the tables `host_events`, `host_windows` and
+// `host_threads` of the page.
 //
 // The page holds calls and ranges of a few windows of time only: the steps that the timeline offers
 // first, the median and the slowest one, of each process that has a device; where it has no step,
@@ -37,7 +38,7 @@ class HostThreads {
   void Add(const store::ScannedLaunch& launch) {
     if (launch.call_kind != 0) AddCall(launch.call_kind, launch.call_start_ns, launch.call_end_ns);
   }
-  // Calls that no launch holds, and ranges.
+  // Calls that no launch holds, ranges, and names.
   Status AddOthers(store::RunDb& db);
 
   void Write(PageContext& page);
@@ -87,6 +88,7 @@ class HostThreads {
   std::vector<std::pair<int64_t, int64_t>> spans_;  // Times in any window: apart, ascending.
   size_t most_of_window_ = 0;
   Kinds call_kinds_, range_kinds_;
+  store::Table names_;  // Of threads, of all processes.
 };
 
 }  // namespace xlatrace::report

@@ -131,6 +131,16 @@ class Idle(Captures):
 
 
 class Compared(Captures):
+    def test_a_thread_has_the_name_that_the_run_has(self):
+        now, _ = self.pair()
+        known = {f"{name} ({thread})" for thread, name in self.ask(now, "SELECT thread_id, name FROM thread")}
+        page = self.page(now, "#/idle")
+        gaps = page.get_by_test_id("gap")
+        gaps.first.wait_for()
+        names = {row.locator("td").last.inner_text() for row in gaps.all()[:40]} - {""}
+        self.assertTrue(names)
+        self.assertLessEqual(names, known)
+
     def test_less_time_of_fewer_executions_does_not_look_like_a_gain(self):
         now, base = self.pair()
         page = self.page(now, "#/compare", base)

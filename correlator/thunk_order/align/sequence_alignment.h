@@ -8,6 +8,10 @@
 // token is beyond doubt only when no other one is possible within the cost of two lost records: of
 // two launches of a reused kernel, one of which was lost, neither counts as known.
 //
+// Of alignments that cost the same, one that goes on in the same execution wins over one that
+// starts another, then the one whose program and token come first. What the others would have
+// named is in doubt: nothing hangs on which of them wins.
+//
 // Linear in the number of launches; a launch with c candidate tokens costs about 10 c steps.
 // Thread-safety: pure.
 

@@ -32,6 +32,10 @@ describe('threads of the host', () => {
       ['thread 3, ranges', ['outer', 'alone']], ['thread 3, ranges', ['inner', 'next inner']], ['thread 3, calls', ['call']],
     ]);
   });
+  it('have the names that the run has', () => {
+    const named = (process: number, thread: number): string => `${process}: worker (${thread})`;
+    expect(threadsOf(all, 1, 6, named)[0]!.rows[0]!.label).toBe('1: worker (5), ranges');
+  });
   it('nest no deeper than there is room for: the rest shares the last row', () => {
     const deep = Array.from({ length: 9 }, (_, k) => event(0, 1, k, 100 - k, String(k)));
     expect(threadsOf(deep, 0, 6)[0]!.rows.map((r) => r.events.length)).toEqual([1, 1, 1, 1, 1, 4]);

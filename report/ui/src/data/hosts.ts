@@ -62,11 +62,20 @@ export function heldWords(windows: HostWindow[]): string {
   return [where, kept < events ? `of ${plural(events, 'call or range', 'calls and ranges')} the longest ${thousands(kept)} are in this file` : ''].filter(Boolean).join('; ');
 }
 
-/** What every page calls a thread. */
-export const threadName = (thread: number): string => (isNaN(thread) ? 'a thread' : `thread ${thread}`);
+/** What every page calls a thread: its name and number; its number alone where the run has no name. */
+export function threadNames(report: Report): (process: number, thread: number) => string {
+  const t = report.tables.table('host_threads');
+  const process = t.refs('process'), thread = t.numbers('thread_id'), name = t.texts('name');
+  const names = new Map(Array.from({ length: t.rows }, (_, r) => [`${process[r]} ${thread[r]}`, name[r]!]));
+  return (p, n) => {
+    const known = names.get(`${p} ${n}`);
+    return known ? `${known} (${n})` : numbered(p, n);
+  };
+}
+const numbered = (_: number, thread: number): string => (isNaN(thread) ? 'a thread' : `thread ${thread}`);
 
 /** Threads of a process by the time that they spend, each in rows: what lies in a range stands below it. */
-export function threadsOf(all: HostEvent[], process: number, deepest = 6): HostThread[] {
+export function threadsOf(all: HostEvent[], process: number, deepest = 6, named = numbered): HostThread[] {
   const by = new Map<number, HostEvent[]>();
   for (const e of all) {
     if (e.process !== process && process >= 0) continue;
@@ -90,7 +99,7 @@ export function threadsOf(all: HostEvent[], process: number, deepest = 6): HostT
       (levels[level] ??= []).push(e);
       ends[level] = Math.max(ends[level] ?? -Infinity, e.end);
     }
-    const name = threadName(thread);
+    const name = named(list[0]!.process, thread);
     return { thread, ns, rows: [
       ...levels.filter(Boolean).map((events) => ({ label: `${name}, ranges`, events })),
       ...(calls.length > 0 ? [{ label: `${name}, calls`, events: calls }] : []),

@@ -5,7 +5,7 @@ import { Handle, Link, Mid, Missing } from '../components/bits';
 import { type Column, CopyMenu, DataTable, figures, type Line, shares, type TableProps, times, words } from '../components/table';
 import { useCtx } from '../ctx';
 import { deviceName, deviceNumber } from '../data/hardware';
-import { threadName } from '../data/hosts';
+import { threadNames } from '../data/hosts';
 import { setTerm } from '../filter';
 import { type Cause, causesOfFinding, idleOf } from '../data/idle';
 import type { Entity, Finding, GapRow, Report } from '../data/report';
@@ -89,9 +89,10 @@ function Longest({ report, chosen, counted }: { report: Report; chosen: string[]
   // The call that made the next activity may have been made before the gap, or after it.
   const launcher = (g: GapRow): string => (g.api >= 0 ? `launched by ${calls.texts('name')[g.api]!}` : '');
   const host = (g: GapRow): string => typeset(g.evidence) || [range(g), launcher(g)].filter(Boolean).join(' · ');
+  const named = threadNames(report);
   const thread = (g: GapRow): string => {
     const t = g.range >= 0 ? ranges.numbers('thread_id')[g.range]! : g.api >= 0 ? calls.numbers('thread_id')[g.api]! : NaN;
-    return isNaN(t) ? '' : threadName(t);
+    return isNaN(t) ? '' : named(report.devices[g.device]?.process ?? -1, t);
   };
   const at = (g: GapRow): string => {
     const span = Math.max(200, g.end - g.start);

@@ -1,6 +1,6 @@
 // Rows of the timeline: steps, modules, layers, streams, idle time, host, per device.
 
-import { gapHosts, type HostEvent, threadsOf } from '../data/hosts';
+import { gapHosts, type HostEvent, threadNames, threadsOf } from '../data/hosts';
 import { type Launches, lowerBound, type StreamLaunches } from '../data/launches';
 import { deviceName } from '../data/hardware';
 import type { Report } from '../data/report';
@@ -223,7 +223,7 @@ export function buildTimeline(report: Report, launches: Launches, wanted: (devic
     if (devices.findIndex((d) => (report.devices[d]?.process ?? -1) === process) === index) {
       const row = (label: string, list: HostEvent[]): void => add({ label, kind: 'host', height: 15, segments: segmentsOf(list, (r) => r.start, (r) => r.end, (r) => hostText(r.text), () => '') });
       if (hosts) {
-        const threads = threadsOf(hosts, process);
+        const threads = threadsOf(hosts, process, 6, threadNames(report));
         for (const t of threads.slice(0, MAX_THREADS)) for (const r of t.rows) row(r.label, r.events);
         const rest = threads.slice(MAX_THREADS);
         if (rest.length > 0) cuts.push(`${plural(rest.length, 'other thread')} of the host with ${duration(rest.reduce((a, t) => a + t.ns, 0))} of calls and ranges`);

@@ -17,9 +17,9 @@ namespace xlatrace::analysis {
 
 // How many values in front are warm-up: each 5 % above the median of those after it, and above
 // nine tenths of them and by five times their median deviation, so that noise is not taken for it.
-// Never more than half: what falls all the way is no warm-up. Fewer than two later ones say nothing.
-// `least_pct`: the 5 % of device time; a step's length, in which the host's noise is, asks for more
-// (kWarmUpLengthPct).
+// Never more than half: what falls all the way is no warm-up. Fewer than two later ones say
+// nothing. `least_pct`: the 5 % of device time; a step's length, in which the host's noise is, asks
+// for more (kWarmUpLengthPct).
 inline constexpr int kWarmUpPct = 5;
 inline constexpr int kWarmUpLengthPct = 10;
 size_t WarmUpCount(std::span<const int64_t> values, int least_pct = kWarmUpPct);
@@ -29,8 +29,8 @@ size_t WarmUpCount(std::span<const int64_t> values, int least_pct = kWarmUpPct);
 enum class Clock : uint8_t { kDevice, kPreempted };
 
 // Is the largest at most 1.5 times the least? One in twenty may stick out on either side, as a
-// checkpoint or an evaluation within a long run does; of preempted ones a quarter on each: it is the
-// middle half that has to agree. Nothing agrees with nothing.
+// checkpoint or an evaluation within a long run does; of preempted ones a quarter on each: it is
+// the middle half that has to agree. Nothing agrees with nothing.
 bool Agree(std::span<const int64_t> values, Clock clock = Clock::kDevice);
 
 }  // namespace xlatrace::analysis

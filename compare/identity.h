@@ -18,15 +18,16 @@ struct Identity {
   // ends as "not comparable". A qualification is said beside the verdict.
   std::vector<std::string> refusals;
   std::vector<std::string> qualifications;
-  std::string other_inputs;  // "f32[8,16] -> f32[16,16]": arguments of the main program; empty: same.
+  std::string
+      other_inputs;  // "f32[8,16] -> f32[16,16]": arguments of the main program; empty: same.
   // What else is different and may be a reason: versions, command.
   std::vector<std::string> differences;
 
   bool comparable() const { return refusals.empty(); }
 };
 
-// `similarity`: the part of the work of the programs that has a partner (program_match.h); below 0
-// where there is nothing to tell it by.
+// `similarity`: the part of the work of the programs that has a partner (instruction_match.h);
+// below 0 where there is nothing to tell it by.
 Identity Identify(const Run& base, const Run& now, double similarity);
 
 }  // namespace xlatrace::compare

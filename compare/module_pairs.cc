@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "compare/program_match.h"
+#include "compare/instruction_match.h"
 #include "hlo/module_summary.h"
 
 namespace xlatrace::compare {

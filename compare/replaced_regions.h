@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "compare/flat_graph.h"
-#include "compare/node_match.h"
+#include "compare/operation_match.h"
 
 namespace xlatrace::compare {
 

@@ -474,10 +474,9 @@ class VerdictMaker {
     // What is largest need not be what can be done first.
     const FindingFigure* first = view_.findings.empty() ? nullptr : &view_.findings[0];
     if (first != nullptr && first->saves_high_ns.value_or(0) > 0 && !first->of_run) {
-      const std::string saves =
-          fmt::format("; action 1 saves {}{}% of the step", first->replayed() ? "" : "at most ",
-                      Percent(static_cast<double>(*first->saves_high_ns),
-                              view_.PerStep(view_.steps.wall_ns)));
+      const std::string saves = fmt::format(
+          "; action 1 saves {}{}% of the step", first->replayed() ? "" : "at most ",
+          Percent(static_cast<double>(*first->saves_high_ns), view_.PerStep(view_.steps.wall_ns)));
       if (PlainText(second).size() + saves.size() < kOneLine) sentence.Text(saves);
     }
     sentence.Text(".");

@@ -29,13 +29,14 @@ Status HostThreads::Open(PageContext& page) {
 
 Status HostThreads::ChooseWindows(PageContext& page) {
   std::map<int64_t, std::map<int64_t, std::vector<StepIndex::Span>>> steps;  // Process, step.
-  XLATRACE_TRY(page.db.ForEach("SELECT device_id, process_id FROM device", [&](const store::Statement& s) {
-    auto& of_process = steps[s.Int64(1)];
-    const auto spans = page.steps.devices().find(s.Int64(0));
-    if (spans == page.steps.devices().end()) return true;
-    for (const StepIndex::Span& span : spans->second) of_process[span.step].push_back(span);
-    return true;
-  }));
+  XLATRACE_TRY(
+      page.db.ForEach("SELECT device_id, process_id FROM device", [&](const store::Statement& s) {
+        auto& of_process = steps[s.Int64(1)];
+        const auto spans = page.steps.devices().find(s.Int64(0));
+        if (spans == page.steps.devices().end()) return true;
+        for (const StepIndex::Span& span : spans->second) of_process[span.step].push_back(span);
+        return true;
+      }));
   for (const auto& [process, of_step] : steps) {
     struct Candidate {
       Window window;

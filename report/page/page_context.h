@@ -130,8 +130,8 @@ Status WriteTimeTables(PageContext& page);    // page_time.cc: needs gaps, site_
 Status LoadPageOps(PageContext& page);        // page_ops.cc
 Status WriteLaunchTables(PageContext& page);  // page_launches.cc: needs gaps, path, ops; completes
                                               // ops and host
-Status WriteHloTables(PageContext& page);  // page_hlo.cc: needs ops, completes them
-Status WriteOpTables(PageContext& page);   // page_ops.cc: last of these
+Status WriteHloTables(PageContext& page);     // page_hlo.cc: needs ops, completes them
+Status WriteOpTables(PageContext& page);      // page_ops.cc: last of these
 // Of the ops of `page`, which is this run or the base run (page_shares.cc).
 Status WriteShareTable(PageContext& page, const std::string& name, const std::string& ops);
 Status WriteSourceTables(PageContext& page);    // page_source.cc

@@ -20,7 +20,7 @@
 
 #include <gtest/gtest.h>
 
-#include "compare/program_match.h"
+#include "compare/instruction_match.h"
 #include "hlo/text/text_printer.h"
 #include "hlo/text/text_reader.h"
 #include "tests/shared_data.h"

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type HostEvent, heldWords, threadsOf } from '../src/data/hosts';
+import { type HostEvent, heldWords, threadsOf } from '../src/data/host_threads';
 import type { Report } from '../src/data/report';
 import { stepBoxes } from '../src/pages/timeline';
 

@@ -5,7 +5,7 @@ import { Handle, Link, Mid, Missing } from '../components/bits';
 import { type Column, CopyMenu, DataTable, figures, type Line, shares, type TableProps, times, words } from '../components/table';
 import { useCtx } from '../ctx';
 import { deviceName, deviceNumber } from '../data/hardware';
-import { threadNames } from '../data/hosts';
+import { threadNames } from '../data/host_threads';
 import { setTerm } from '../filter';
 import { type Cause, causesOfFinding, idleOf } from '../data/idle';
 import type { Entity, Finding, GapRow, Report } from '../data/report';

@@ -8,7 +8,7 @@ import { useCtx } from '../ctx';
 import { loadLaunches, lowerBound } from '../data/launches';
 import { midCut } from '../data/names';
 import { deviceNumber } from '../data/hardware';
-import { heldWords, loadHosts, windowsOf } from '../data/hosts';
+import { heldWords, loadHosts, windowsOf } from '../data/host_threads';
 import { loadPath, type Path, pathSums } from '../data/path';
 import type { Entity, GapRow, Report } from '../data/report';
 import type { View } from '../data/view';

@@ -1,6 +1,6 @@
 // Rows of the timeline: steps, modules, layers, streams, idle time, host, per device.
 
-import { gapHosts, type HostEvent, threadNames, threadsOf } from '../data/hosts';
+import { gapHosts, type HostEvent, threadNames, threadsOf } from '../data/host_threads';
 import { type Launches, lowerBound, type StreamLaunches } from '../data/launches';
 import { deviceName } from '../data/hardware';
 import type { Report } from '../data/report';

@@ -15,8 +15,8 @@
 //
 // Thread-safety: pure. About linear in the size of the graphs.
 
-#ifndef XLATRACE_COMPARE_NODE_MATCH_H_
-#define XLATRACE_COMPARE_NODE_MATCH_H_
+#ifndef XLATRACE_COMPARE_OPERATION_MATCH_H_
+#define XLATRACE_COMPARE_OPERATION_MATCH_H_
 
 #include <cstdint>
 #include <vector>
@@ -35,4 +35,4 @@ NodeMatch MatchNodes(const FlatGraph& base, const FlatGraph& now);
 
 }  // namespace xlatrace::compare
 
-#endif  // XLATRACE_COMPARE_NODE_MATCH_H_
+#endif  // XLATRACE_COMPARE_OPERATION_MATCH_H_

@@ -1,4 +1,4 @@
-#include "compare/node_match.h"
+#include "compare/operation_match.h"
 
 #include <algorithm>
 #include <array>

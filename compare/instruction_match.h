@@ -1,14 +1,14 @@
 // Which launched instructions of two modules do the same work: one for one, or, where the compiler
 // split, merged or regrouped fusions, several for several.
 //
-// Operations are matched first, across the borders of fusions (node_match.h). An instruction goes
-// with the one on the other side that holds most of what it computes, by cost; what goes together
-// in either direction is a group.
+// Operations are matched first, across the borders of fusions (operation_match.h). An instruction
+// goes with the one on the other side that holds most of what it computes, by cost; what goes
+// together in either direction is a group.
 //
 // Thread-safety: pure.
 
-#ifndef XLATRACE_COMPARE_PROGRAM_MATCH_H_
-#define XLATRACE_COMPARE_PROGRAM_MATCH_H_
+#ifndef XLATRACE_COMPARE_INSTRUCTION_MATCH_H_
+#define XLATRACE_COMPARE_INSTRUCTION_MATCH_H_
 
 #include <cstdint>
 #include <vector>
@@ -34,4 +34,4 @@ ProgramMatch MatchPrograms(const model::HloModule& base, const model::HloModule&
 
 }  // namespace xlatrace::compare
 
-#endif  // XLATRACE_COMPARE_PROGRAM_MATCH_H_
+#endif  // XLATRACE_COMPARE_INSTRUCTION_MATCH_H_

@@ -1,4 +1,4 @@
-#include "compare/program_match.h"
+#include "compare/instruction_match.h"
 
 #include <algorithm>
 #include <memory>

@@ -1,4 +1,4 @@
-#include "compare/program_match.h"
+#include "compare/instruction_match.h"
 
 #include <algorithm>
 #include <map>
@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "compare/flat_graph.h"
-#include "compare/node_match.h"
 #include "compare/one_for_several.h"
+#include "compare/operation_match.h"
 #include "compare/regions.h"
 #include "compare/replaced_regions.h"
 

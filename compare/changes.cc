@@ -31,8 +31,6 @@ std::string_view CauseWords(std::string_view cause) {
 using model::Phase;
 using model::StepPart;
 
-// Executions of a longer recording differ by the steps at its borders; times of equal work by
-// noise.
 // Repetitions a second of two runs that differ by less are the same: a span begins and ends
 // anywhere in a step.
 constexpr double kSameRate = 0.05;
@@ -40,6 +38,8 @@ constexpr double kSameRate = 0.05;
 constexpr double kSameSpan = 0.02;
 // What takes that much more or less in each execution (logarithm) is no mere repetition.
 constexpr double kSameEach = 0.2;
+// Executions of a longer recording differ by the steps at its borders; times of equal work by
+// noise.
 constexpr double kNearRepetition = 0.08;
 constexpr double kNearFactor = 0.03;
 // A step that moved by less is called the same.
@@ -123,6 +123,8 @@ class ChangeFinder {
     if (base_.steady && now_.steady) {
       Graphs();
       Parts();
+    } else if (!base_.steady && !now_.steady) {
+      IdleOfWhole();
     }
     Because();
     Uniform();
@@ -253,25 +255,77 @@ class ChangeFinder {
     }
     const double each =
         before == 0 ? 1 : static_cast<double>(after) / static_cast<double>(before) / repeated_;
-    change.text = fmt::format("everything ran about {}: {}; per execution the same work {}",
-                              Often(repeated_), WhyAsOften(), Long(each));
+    change.text = fmt::format("everything ran about {}; per execution the same work {}", HowOften(),
+                              Long(each));
     changes_.push_back(std::move(change));
   }
 
   // Fewer in as much time are no shorter recording, but fewer a second: the device time is less and
   // nothing got faster.
-  std::string WhyAsOften() const {
+  std::string HowOften() const {
     if (base_.span_ns > 0 && now_.span_ns > 0) {
-      const double spans = static_cast<double>(now_.span_ns) / static_cast<double>(base_.span_ns);
-      if (std::abs(repeated_ / spans - 1) >= kSameRate) {
-        const std::string now = Duration(static_cast<double>(now_.span_ns));
-        return std::abs(spans - 1) < kSameSpan
-                   ? fmt::format("both recordings are {} long", now)
-                   : fmt::format("{} in a second, over {} instead of {}", Often(repeated_ / spans),
-                                 now, Duration(static_cast<double>(base_.span_ns)));
+      const double rate = repeated_ / Spans();
+      const std::string now = Duration(static_cast<double>(now_.span_ns));
+      const std::string_view so = rate < 1 ? "slower" : "faster";
+      if (std::abs(rate - 1) >= kSameRate) {
+        return SameSpan() ? fmt::format("{} in the same {}, which is {}", Often(repeated_), now, so)
+                          : fmt::format("{}: {} in a second, over {} instead of {}, which is {}",
+                                        Often(repeated_), Often(rate), now,
+                                        Duration(static_cast<double>(base_.span_ns)), so);
       }
     }
-    return "another number of steps was recorded";
+    return fmt::format("{}: another number of steps was recorded", Often(repeated_));
+  }
+
+  double Spans() const {
+    return static_cast<double>(now_.span_ns) / static_cast<double>(base_.span_ns);
+  }
+  bool SameSpan() const {
+    return base_.span_ns > 0 && now_.span_ns > 0 && std::abs(Spans() - 1) < kSameSpan;
+  }
+
+  // Without steps the idle time of whole recordings can be compared where these are equally long.
+  void IdleOfWhole() {
+    if (!SameSpan()) return;
+    const auto idle = [](const Run& run) {
+      int64_t sum = 0;
+      for (const Gap& gap : run.gaps) sum += gap.ns;
+      return sum;
+    };
+    const int64_t before = idle(base_), after = idle(now_);
+    const int64_t delta = after - before;
+    if (static_cast<double>(std::abs(delta)) <
+        kSameSpan * static_cast<double>(base_.device_ns + before)) {
+      return;
+    }
+    Change change;
+    change.id = "idle";
+    change.wall = true;
+    change.certain = false;
+    change.delta_ns = delta;
+    const std::string cause = delta > 0 ? MoreGapsOf() : std::string();
+    change.text = fmt::format(
+        "the devices together are idle for {} instead of {}{}", Duration(static_cast<double>(after)),
+        Duration(static_cast<double>(before)),
+        cause.empty() ? std::string() : fmt::format(", mostly because {}", CauseWords(cause)));
+    changes_.push_back(std::move(change));
+  }
+
+  // The cause whose gaps grew most; empty where none did, or nobody knows it.
+  std::string MoreGapsOf() const {
+    std::string why;
+    int64_t largest = 0;
+    for (const Gap& gap : now_.gaps) {
+      int64_t before = 0;
+      for (const Gap& other : base_.gaps) {
+        if (other.cause == gap.cause) before = other.ns;
+      }
+      if (gap.ns - before > largest) {
+        largest = gap.ns - before;
+        why = gap.cause;
+      }
+    }
+    return why == "unknown" ? std::string() : why;
   }
 
   bool IsRepetition(const Row& row) const {
@@ -424,22 +478,10 @@ class ChangeFinder {
                          Duration(static_cast<double>(Part(now_, part))));
     };
     if (!graphs_) {
-      std::string why;
-      int64_t largest = 0;
-      for (const Gap& gap : now_.gaps) {
-        int64_t before = 0;
-        for (const Gap& other : base_.gaps) {
-          if (other.cause == gap.cause) before = other.ns;
-        }
-        if (gap.ns - before > largest) {
-          largest = gap.ns - before;
-          why = gap.cause;
-        }
-      }
       const bool more = Part(now_, StepPart::kIdle) > Part(base_, StepPart::kIdle);
-      const std::string cause = more && !why.empty() && why != "unknown"
-                                    ? fmt::format(", mostly because {}", CauseWords(why))
-                                    : std::string();
+      const std::string why = more ? MoreGapsOf() : std::string();
+      const std::string cause =
+          why.empty() ? std::string() : fmt::format(", mostly because {}", CauseWords(why));
       add(StepPart::kIdle, "idle",
           fmt::format("the device {} ({}{})", more ? "waits longer" : "waits less",
                       both(StepPart::kIdle), cause));

@@ -75,7 +75,7 @@ struct Module {
 
 struct Gap {
   std::string cause;
-  int64_t ns = 0;  // Per step.
+  int64_t ns = 0;  // Per step; without steady steps of the whole run, all devices.
   int64_t count = 0;
 };
 

@@ -87,9 +87,9 @@ class Loader {
         analysis::Apportion(run_.step_ns, weights, parts);
         std::copy(parts.begin(), parts.end(), run_.parts.begin());
       }
-      for (const GapFigure& gap : view_.gaps) {
-        run_.gaps.push_back({gap.cause, gap.ns / run_.step_devices, gap.count});
-      }
+    }
+    for (const GapFigure& gap : view_.gaps) {
+      run_.gaps.push_back({gap.cause, gap.ns / run_.step_devices, gap.count});
     }
   }
 

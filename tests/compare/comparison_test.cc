@@ -440,20 +440,40 @@ TEST(Changes, FewerRepetitionsInAsMuchTimeAreNoShorterRecording) {
             std::string::npos);
   const std::string slower = text(base, run(80, 2'000'000, "d"));
   EXPECT_NE(
-      slower.find("everything ran about 20.0% fewer times: both recordings are 2.00 ms long;"),
+      slower.find("everything ran about 20.0% fewer times in the same 2.00 ms, which is slower;"),
       std::string::npos)
       << slower;
   EXPECT_NE(slower.find("per execution the same work takes as long"), std::string::npos) << slower;
   // 80 in 3 ms beside 100 in 2 ms: 8/15 of the rate.
   const std::string longer = text(base, run(80, 3'000'000, "e"));
-  EXPECT_NE(longer.find("46.7% fewer times in a second, over 3.00 ms instead of 2.00 ms"),
+  EXPECT_NE(longer.find("46.7% fewer times in a second, over 3.00 ms instead of 2.00 ms, which is slower"),
             std::string::npos)
       << longer;
   const std::string thrice = text(base, run(300, 2'000'000, "f"));
-  EXPECT_NE(thrice.find("everything ran about 3.00 times as often: both recordings"),
+  EXPECT_NE(thrice.find("everything ran about 3.00 times as often in the same 2.00 ms, which is faster"),
             std::string::npos)
       << thrice;
   EXPECT_EQ(slower.find("another number of steps"), std::string::npos) << slower;
+
+  // What the device did not do meanwhile: it waited.
+  RunRows before = run(100, 2'000'000, "g"), after = run(80, 2'000'000, "h");
+  before.gaps = {{"host_late", 300'000, 10}, {"host_waits", 100'000, 5}};
+  after.gaps = {{"host_late", 480'000, 10}, {"host_waits", 120'000, 5}};
+  const auto idle = [](const RunRows& from, const RunRows& to) {
+    for (const Change& change : FindChanges(from, to, Compare(from, to))) {
+      if (change.id == "idle") return change;
+    }
+    return Change{};
+  };
+  EXPECT_EQ(idle(before, after).text.substr(0, 58),
+            "the devices together are idle for 600 us instead of 400 us");
+  EXPECT_EQ(idle(before, after).delta_ns, 200'000);
+  EXPECT_TRUE(idle(before, after).wall);
+  EXPECT_NE(idle(before, after).text.find(", mostly because "), std::string::npos);
+  // Where less is idle no cause is blamed, and recordings of another length say nothing.
+  EXPECT_EQ(idle(after, before).text, "the devices together are idle for 400 us instead of 600 us");
+  after.span_ns = 3'000'000;
+  EXPECT_TRUE(idle(before, after).id.empty());
 }
 
 TEST(Verdict, AnEqualStepIsCalledThat) {

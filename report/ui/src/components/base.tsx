@@ -154,10 +154,10 @@ export function BaseVerdict(): VNode {
     : `beyond the scatter of these steps (±${ms(noise)} ms), but not established: one run a side`;
   return (
     <p class="note delta" data-testid="base-verdict">
-      <b>{steady ? 'Step' : 'Device time'} {ms(a)} → {ms(b)} ms, {signed(delta / 1e6)} ms ({delta > 0 ? '+' : ''}{percent(delta, a)}%){fewer}</b>, {sure}.{' '}
+      <b>{steady ? 'Step' : 'Device time'} {ms(a)} → {ms(b)} ms, {signed(delta / 1e6)} ms ({delta > 0 ? '+' : ''}{percent(delta, a)}%){fewer}</b>, {sure}. {typeset(base.notes.join(' '))}{' '}
       {base.matched_ns > 0 ? `${percent(base.matched_ns, base.basis.device_ns)}% of device time is matched with ${nameOfBase(report)}.` : `The base is ${nameOfBase(report)}.`}{' '}
-      {steady ? '' : `${now.steady ? 'The base' : then.steady ? 'This run' : 'Neither run'} has ${now.steady || then.steady ? 'no' : 'a'} steady step: these are totals of whole recordings, which may differ in length. `}
-      {typeset(base.notes.join(' '))} <Link to={base.compare ? { page: 'compare' } : { page: 'ops', args: { s: '-delta' } }} testid="to-compare">what changed</Link>
+      {steady ? '' : `${now.steady ? 'The base' : then.steady ? 'This run' : 'Neither run'} has ${now.steady || then.steady ? 'no' : 'a'} steady step: these are totals of whole recordings. `}
+      <Link to={base.compare ? { page: 'compare' } : { page: 'ops', args: { s: '-delta' } }} testid="to-compare">what changed</Link>
     </p>
   );
 }

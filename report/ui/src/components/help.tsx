@@ -4,7 +4,7 @@ import { NUMBER_KEYS, TEXT_KEYS } from '../filter';
 import { glossary } from '../texts';
 
 const KEYS: [string, string][] = [
-  ['1 – 9', 'pages'], ['/', 'filter'], ['Ctrl K', 'go to anything'], ['?', 'this help'], ['Esc', 'close, clear'],
+  ['1 – 9, 0', 'pages'], ['/', 'filter'], ['Ctrl K', 'go to anything'], ['?', 'this help'], ['Esc', 'close, clear'],
   ['j  k', 'next, previous row'], ['Enter', 'inspect the row'], ['o', 'graph of the selection'], ['t', 'its timeline'],
   ['r', 'its roofline'], ['y', 'copy link'], ['e', 'save the table as CSV'],
   ['W A S D', 'timeline: zoom and move'], ['F', 'timeline: zoom to the selection; again, or 0: all'], ['n  p', 'timeline: next, previous launch of the op'],

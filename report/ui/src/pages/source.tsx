@@ -102,6 +102,7 @@ export function SourcePage(): VNode {
   const otherStacks = new Set(withStack.map((o) => ops.stack[o])).size - 1;
   const max = value(list[0]![1].sum);
   const findings = report.meta.findings.filter((f) => f.where_source?.includes(`${baseName(path)}:${line}`));
+  const narrow = window.innerWidth < 600;  // Room for one op of a line.
   const row = (n: number, source: string | null, key: string): VNode => {
     const s = file.lines.get(n);
     const on = n === line && s !== undefined;
@@ -113,14 +114,14 @@ export function SourcePage(): VNode {
              onClick={s ? () => go({ args: { file: path, line: String(n) } }) : undefined} onKeyDown={s ? (e) => e.key === 'Enter' && go({ args: { file: path, line: String(n) } }) : undefined}>
           <span class="t">{s && PHASES.map((p, i) => (s.phases[i]! > 0 ? <i class={`p-${p}`} style={{ width: `${Math.max(1, (w * s.phases[i]!) / s.ns)}px` }} /> : null))}</span>
           <span class="v">{s ? show(s) : ''}</span>{then && <span class="v">{s && <Delta now={s.ns / d} then={then.get(`${path}:${n || '?'}`) ?? 0} />}</span>}<span class="n">{n || '?'}</span>
-          <span class="src">{source ?? (s ? topOps(s, 2) : '')}</span>
+          <span class="src">{source ?? (s ? topOps(s, narrow ? 1 : 2) : '')}</span>
         </div>
         {on && source !== null && s && <div class="l hot wide"><span /><span />{then && <span />}<span /><span class="src note2">{topOps(s)}{findings.map((f) => <> · <a href={`#/verdict?sel=${f.handle}`}>{f.title}{f.saves_high_ns_per_step !== null && `: saves ${atMost(f)}${ms(f.saves_high_ns_per_step)} ms`}</a></>)}</span></div>}
       </>
     );
   };
   const topOps = (s: Sum, most2 = 4): VNode => (
-    <span class="tops">{[...s.ops].sort((a, b) => b[1] - a[1]).slice(0, most2).map(([o, ns]) => <span><Letter hue={ops.hue[o]!} /><span class="nmrow">{ops.handle[o]} <Mid text={ops.name[o] || 'no instruction'} /></span><b>{ms(ns / d)}</b><PartTag part={ns / view.opNs[o]!} /></span>)}{s.ops.size > most2 && <span class="dim">{s.ops.size - most2} more, {ms([...s.ops.values()].sort((a, b) => b - a).slice(most2).reduce((a, ns) => a + ns, 0) / d)}</span>}</span>
+    <span class="tops">{[...s.ops].sort((a, b) => b[1] - a[1]).slice(0, most2).map(([o, ns]) => <span><Letter hue={ops.hue[o]!} /><span class="nmrow">{ops.handle[o]} <Mid text={ops.name[o] || 'no instruction'} /></span><b>{ms(ns / d)}</b>{!narrow && <PartTag part={ns / view.opNs[o]!} />}</span>)}{s.ops.size > most2 && <span class="dim">{narrow ? `+${s.ops.size - most2}` : <>{s.ops.size - most2} more, {ms([...s.ops.values()].sort((a, b) => b - a).slice(most2).reduce((a, ns) => a + ns, 0) / d)}</>}</span>}</span>
   );
   const body: VNode[] = [];
   if (parts) {

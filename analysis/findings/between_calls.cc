@@ -138,8 +138,8 @@ bool JudgeEagerOps(const Context& context, const std::vector<Gap>& gaps, Report&
   }
   const int64_t gap_ns = context.PerStep(idle);
   finding.id = "eager_ops";
-  finding.title =
-      fmt::format("Move {} small programs per step into the jitted step", context.PerStep(count));
+  finding.title = {
+      fmt::format("Move {} small programs per step into the jitted step", context.PerStep(count))};
   finding.sentence = fmt::format(
       "{} small programs run between the steps one by one: {} idle in front of them, {} of the "
       "step",
@@ -199,7 +199,7 @@ void JudgeBetweenPrograms(const Context& context, const std::vector<Gap>& gaps,
   const int64_t ns = context.PerStep(sum);
   if (context.ShareOfSpan(ns) < kHostShare) {
     report.Fine("host_gap", fmt::format("time between programs: {} of the {}",
-                                        Percent(context.ShareOfSpan(ns)), context.Whole()));
+                                        Percent(context.ShareOfSpan(ns)), context.words.whole));
     return;
   }
   if (context.options.lost_records > 0) {
@@ -213,8 +213,8 @@ void JudgeBetweenPrograms(const Context& context, const std::vector<Gap>& gaps,
   finding.sure = context.Allowed(Sure::kMedium);
   finding.gaps = std::move(claims);
   finding.where_source = context.StepCallSource();
-  finding.evidence.Add("between compiled programs, per step", ns, "ns")
-      .AddReal(fmt::format("of the {}", context.Whole()), 100 * context.ShareOfSpan(ns), "%")
+  finding.evidence.Add(context.words.PerStep("between compiled programs,"), ns, "ns")
+      .AddReal(fmt::format("of the {}", context.words.whole), 100 * context.ShareOfSpan(ns), "%")
       .Add("longest", longest, "ns");
   if (input > 0) finding.evidence.Add("of it loading input", context.PerStep(input), "ns");
   const double outside_share =
@@ -225,35 +225,37 @@ void JudgeBetweenPrograms(const Context& context, const std::vector<Gap>& gaps,
   finding.how_to_check = "the idle part of the step shrinks and the step with it";
   if (2 * input > sum) {
     finding.id = "input_bound";
-    finding.title = fmt::format("Prepare the next batch earlier: {} per step waiting for input",
-                                Time(context.PerStep(input)));
+    finding.title = {
+        "Prepare the next batch earlier",
+        fmt::format("{} waiting for input", context.words.PerStep(Time(context.PerStep(input))))};
     finding.sentence =
         fmt::format("The program waits for its input for {} of the {}: {} of {}",
-                    Percent(context.ShareOfSpan(context.PerStep(input))), context.Whole(),
+                    Percent(context.ShareOfSpan(context.PerStep(input))), context.words.whole,
                     Time(context.PerStep(input)), Time(context.span_ns));
     finding.action =
         "load and prepare the next batch in another thread or process while the present one "
         "computes (grain, `tf.data` with prefetch)";
   } else if (outside_share >= kMostlyOutside && 2 * before_small <= sum &&
              sum >= kLongForADispatchNs * count) {
-    finding.title = fmt::format(
-        "Shorten what the script does between calls: {} per step outside the framework", Time(ns));
+    finding.title = {"Shorten what the script does between calls",
+                     fmt::format("{} outside the framework", context.words.PerStep(Time(ns)))};
     finding.sentence = fmt::format(
         "The script's own code between calls is {} of the {}: {}, and no op of XLA runs "
         "meanwhile",
-        Percent(context.ShareOfSpan(ns)), context.Whole(), Time(ns));
+        Percent(context.ShareOfSpan(ns)), context.words.whole, Time(ns));
     finding.action =
         "input made in Python, logging, files, sleeping: what it is the recording does not say "
         "(`jax.profiler.TraceAnnotation` around its parts names them). Prepare the next batch in "
         "another thread or process (grain, `tf.data` with prefetch), write checkpoints aside";
   } else {
-    finding.title = fmt::format("Do more in one call: {} per step pass between programs", Time(ns));
+    finding.title = {"Do more in one call",
+                     fmt::format("{} pass between programs", context.words.PerStep(Time(ns)))};
     finding.action =
         "one compiled function for the whole step (`jax.jit`, `tf.function`), several steps in one "
         "call (`lax.scan` over batches, Keras `steps_per_execution`), a larger batch; prepare "
         "input in another thread";
     finding.sentence = fmt::format("No op of XLA runs for {} of the {}: {} pass between programs",
-                                   Percent(context.ShareOfSpan(ns)), context.Whole(), Time(ns));
+                                   Percent(context.ShareOfSpan(ns)), context.words.whole, Time(ns));
   }
   report.Add(std::move(finding));
 }

@@ -220,8 +220,9 @@ void Skew(const Context& context, const SameOps& same, std::map<const Op*, Colle
   const int64_t ns = context.PerStep(wait);
   if (worst == nullptr || context.ShareOfStep(ns) < kSkewShare) {
     if (exposed > 0) {
-      report.Fine("arrival_skew", fmt::format("waiting for other devices: {} of the step",
-                                              Percent(context.ShareOfStep(ns))));
+      report.Fine("arrival_skew",
+                  fmt::format("waiting for other devices: {}",
+                              context.words.OfStep(Percent(context.ShareOfStep(ns)))));
     }
     return;
   }
@@ -230,22 +231,22 @@ void Skew(const Context& context, const SameOps& same, std::map<const Op*, Colle
   const auto [last, often] = LastDevice(*worst);
   const SkewCause cause = CauseOfSkew(context, same, *worst);
   if (cause.op != nullptr) {
-    finding.title =
-        fmt::format("Even out the devices: they wait for {} on the slowest", cause.op->handle);
+    finding.title = {"Even out the devices",
+                     fmt::format("they wait for {} on the slowest", cause.op->handle)};
     finding.action = fmt::format(
         "{} ({}) takes {} longer on the device that comes last than on the median device: its data "
         "is uneven, or its time depends on the data; what makes it faster ends the wait as well",
         cause.op->handle, cause.op->row->name, Time(cause.more_ns));
   } else {
-    finding.title = "Even out the devices: they wait for the slowest";
+    finding.title = {"Even out the devices", "they wait for the slowest"};
     finding.action =
         "look at what the device that comes last does longer (`summary --by device`): uneven "
         "data, one slow kernel, clocks; the wait ends when the work in front of it is even";
   }
-  finding.sentence = fmt::format(
-      "Devices wait for each other {} of the step: {} in collectives that nothing hides{}",
-      Percent(context.ShareOfStep(ns)), Time(ns),
-      cause.op != nullptr ? ", for " + cause.op->row->name : std::string());
+  finding.sentence =
+      fmt::format("Devices wait for each other {}: {} in collectives that nothing hides{}",
+                  context.words.OfStep(Percent(context.ShareOfStep(ns))), Time(ns),
+                  cause.op != nullptr ? ", for " + cause.op->row->name : std::string());
   finding.how_to_check = "the shortest and the longest device of this collective take alike";
   finding.saves_high_ns = ns;
   finding.saves_low_ns = ns / 2;
@@ -257,10 +258,12 @@ void Skew(const Context& context, const SameOps& same, std::map<const Op*, Colle
   finding.change.emplace();
   finding.change->devices_even = true;
   if (cause.op != nullptr) {
-    finding.evidence.Add("longer on the device that comes last than on the median device, per step",
-                         cause.more_ns, "ns", cause.op->handle);
+    finding.evidence.Add(
+        context.words.PerStep("longer on the device that comes last than on the median device,"),
+        cause.more_ns, "ns", cause.op->handle);
   }
-  finding.evidence.Add("waiting in collectives that nothing hides, per step", ns, "ns")
+  finding.evidence
+      .Add(context.words.PerStep("waiting in collectives that nothing hides,"), ns, "ns")
       .Add("of it in this one", context.PerStep(worst->exposed_wait_ns), "ns", worst->op->handle)
       .AddReal(fmt::format("comes last most often: {}, in", DeviceWords(context, last)),
                100 * often, "%");
@@ -346,8 +349,9 @@ int64_t Bandwidth(const Context& context, const SameOps& same,
   const Rate& rate = rates.at(&worst);
   Finding finding;
   finding.id = "low_busbw";
-  finding.title = fmt::format("Find what slows the links: collectives run at {}% of theirs",
-                              PeakPercent(100 * rate.best / rate.expected));
+  finding.title = {"Find what slows the links",
+                   fmt::format("collectives run at {}% of theirs",
+                               PeakPercent(100 * rate.best / rate.expected))};
   finding.action =
       "see `nvidia-smi nvlink -s` and `nvidia-smi topo -m`, NCCL_DEBUG=INFO for the path it takes "
       "(NCCL_P2P_DISABLE unset, NCCL_NVLS_ENABLE not 0); combine small ones into larger ones";
@@ -418,9 +422,9 @@ void Siblings(const Context& context, const SameOps& same, Report& report) {
   if (worst == nullptr || context.ShareOfStep(ns) < kLeastShare) return;
   Finding finding;
   finding.id = "uneven_busbw";
-  finding.title =
-      fmt::format("Find why {} runs at {} where {} runs at {}", worst->handle,
-                  ByteRate(worst_rate.best), model_op->handle, ByteRate(best_rate.best));
+  finding.title = {fmt::format("Find why {} runs at {} where {} runs at {}", worst->handle,
+                               ByteRate(worst_rate.best), model_op->handle,
+                               ByteRate(best_rate.best))};
   finding.action =
       "same kind, same devices, a size that is no smaller: look at what runs beside the slow one "
       "(kernels that use the memory), at its layout, and at whether other devices come late";
@@ -458,14 +462,14 @@ void Exposed(const Context& context, const std::map<const Op*, Collective>& coll
   const int64_t ns = context.PerStep(exposed);
   const int64_t transfer = std::max<int64_t>(context.PerStep(exposed - wait) - lost_to_links, 0);
   Evidence evidence;
-  evidence.Add("collectives per step", context.PerStep(all), "ns")
+  evidence.Add(context.words.PerStep("collectives"), context.PerStep(all), "ns")
       .Add("of them with nothing beside them", ns, "ns")
       .Add("of that, waiting for other devices", context.PerStep(wait), "ns");
   if (lost_to_links > 0) evidence.Add("of that, lost to slow links", lost_to_links, "ns");
   if (context.ShareOfStep(transfer) < kExposedShare) {
     report.Fine("exposed_collective",
-                fmt::format("collectives: {} of {} per step exposed beyond waiting", Time(transfer),
-                            Time(context.PerStep(all))),
+                fmt::format("collectives: {} of {} exposed beyond waiting", Time(transfer),
+                            context.words.PerStep(Time(context.PerStep(all)))),
                 evidence);
     return;
   }
@@ -486,7 +490,7 @@ void Exposed(const Context& context, const std::map<const Op*, Collective>& coll
                        [](const auto& a, const auto& b) { return a.second < b.second; });
   Finding finding;
   finding.id = "exposed_collective";
-  finding.title = "Overlap communication with computation";
+  finding.title = {"Overlap communication with computation"};
   finding.action = context.Advice(
       "`jax.jit(..., compiler_options={\"optimization_level\": \"O1\"})` turns on the "
       "latency-hiding scheduler and pipelined collectives; else communicate less: larger batch per "
@@ -494,9 +498,9 @@ void Exposed(const Context& context, const std::map<const Op*, Collective>& coll
       "start gradients' all-reduces while backward still computes (smaller packs: "
       "`tf.distribute.experimental.CommunicationOptions(bytes_per_pack=...)`); else communicate "
       "less: larger batch per device, gradients in bf16");
-  finding.sentence = fmt::format(
-      "Communication that nothing hides is {} of the step: {} of {} in collectives",
-      Percent(context.ShareOfStep(transfer)), Time(transfer), Time(context.PerStep(all)));
+  finding.sentence = fmt::format("Communication that nothing hides is {}: {} of {} in collectives",
+                                 context.words.OfStep(Percent(context.ShareOfStep(transfer))),
+                                 Time(transfer), Time(context.PerStep(all)));
   finding.how_to_check =
       "exposed collectives fall and the step with them; the collectives may stay";
   finding.saves_high_ns = transfer;

@@ -105,7 +105,10 @@ void Context::SumSteps() {
   divisor = std::max<int64_t>(steady_steps, 1);
   step_ns = span_ns = PerStep(wall);
   device_ns = PerStep(device);
-  if (whole_run) SumWholeRun();
+  if (whole_run) {
+    words = kRunWords;
+    SumWholeRun();
+  }
   for (const model::StepPartRow& row : analysis.step_parts) {
     if (steady.contains({row.device_id, row.step})) {
       parts_[static_cast<size_t>(row.part)] += row.wall_ns;
@@ -505,22 +508,23 @@ Finding FindingAbout(const Context& context, std::string_view id, const Site& si
   }
   const std::vector<OneInstruction> instructions = InstructionsOf(context, site.ops);
   if (instructions.size() == site.ops.size()) {
-    finding.evidence.AddSum(site.ops.size() > 1
-                                ? fmt::format("{} instructions, per step", site.ops.size())
-                                : std::string("time per step"),
-                            site.ns, "ns", handles);
-  } else {
     finding.evidence.AddSum(
-        instructions.size() > 1
-            ? fmt::format("{} instructions, in several processes, per step", instructions.size())
-            : std::string("time per step, in several processes"),
-        site.ns, "ns", handles, instructions.size());
+        site.ops.size() > 1
+            ? fmt::format("{} instructions, {}", site.ops.size(), context.words.per_step)
+            : context.words.PerStep("time"),
+        site.ns, "ns", handles);
+  } else {
+    finding.evidence.AddSum(instructions.size() > 1
+                                ? fmt::format("{} instructions, in several processes, {}",
+                                              instructions.size(), context.words.per_step)
+                                : context.words.PerStep("time") + ", in several processes",
+                            site.ns, "ns", handles, instructions.size());
   }
   if (instructions.size() > 1) {
     const OneInstruction& most = instructions.front();
     finding.evidence.Add("the largest of them", most.ns, "ns", most.op->handle);
   }
-  finding.evidence.AddReal("of the step", 100 * context.ShareOfStep(site.ns), "%");
+  finding.evidence.AddReal(context.words.of_step, 100 * context.ShareOfStep(site.ns), "%");
   return finding;
 }
 

@@ -18,6 +18,7 @@
 #include "analysis/analysis.h"
 #include "analysis/findings/hlo_facts.h"
 #include "analysis/findings/report.h"
+#include "analysis/findings/time_words.h"
 #include "analysis/step_parts.h"
 #include "model/derived.h"
 #include "model/run_tables.h"
@@ -61,6 +62,7 @@ class Context {
   // Where a run has no steady step, everything is of the whole run, all devices together: `step`
   // in names below then means that, and nothing is said with more than low confidence.
   bool whole_run = false;
+  TimeWords words = kStepWords;  // In which a rule says so.
   int64_t steady_steps = 0;  // Pairs of step and device.
   int64_t divisor = 1;       // Of all sums: these; 1 for a whole run.
   int64_t step_count = 0;    // Distinct steady steps of the device that has most.
@@ -87,8 +89,6 @@ class Context {
   std::string_view Advice(std::string_view jax, std::string_view in_tensorflow) const {
     return tensorflow ? in_tensorflow : jax;
   }
-  std::string_view Per() const { return whole_run ? "in the run" : "per step"; }
-  std::string_view Whole() const { return whole_run ? "run" : "step"; }
   // Nothing when the activity has no instruction, or that has no time in steady steps.
   const Op* OpOf(size_t activity) const;
   // In a steady step; anywhere, where a run has none.

@@ -61,10 +61,10 @@ void RuntimeCopies(const Context& context, int64_t exposed, Report& report) {
   const int64_t ns = std::min(exposed, context.PerStep(copies.ns));
   Finding finding;
   finding.id = "runtime_copies";
-  finding.title =
-      fmt::format("Copy less {}: {} per step that nothing hides", most->first, Time(ns));
-  finding.sentence = fmt::format("Copying {} is {} of the step: {}, {} with nothing beside them",
-                                 most->first, Percent(context.ShareOfStep(ns)),
+  finding.title = {fmt::format("Copy less {}", most->first),
+                   fmt::format("{} that nothing hides", context.words.PerStep(Time(ns)))};
+  finding.sentence = fmt::format("Copying {} is {}: {}, {} with nothing beside them", most->first,
+                                 context.words.OfStep(Percent(context.ShareOfStep(ns))),
                                  context.Counted(copies.count, "copy", "copies"), Time(ns));
   finding.action = context.Advice(
       "put data where it is used once (`jax.device_put` with the right sharding, donated state) "
@@ -79,8 +79,8 @@ void RuntimeCopies(const Context& context, int64_t exposed, Report& report) {
   finding.sure = context.Allowed(Sure::kMedium);
   finding.claims["exposed copies"] = *finding.saves_high_ns;
   finding.change = copies.gone;
-  finding.evidence.Add("such copies, per step", context.PerStep(copies.ns), "ns")
-      .Add("how many, per step", context.PerStep(copies.count), "count");
+  finding.evidence.Add(context.words.PerStep("such copies,"), context.PerStep(copies.ns), "ns")
+      .Add(context.words.PerStep("how many,"), context.PerStep(copies.count), "count");
   if (copies.bytes > 0) finding.evidence.Add("bytes, whole", copies.bytes, "bytes");
   report.Add(std::move(finding));
 }
@@ -97,8 +97,9 @@ void HostCopies(const Context& context, Report& report) {
   if (ops.empty()) {
     if (context.ShareOfStep(exposed) >= 2 * kLeastShare) RuntimeCopies(context, exposed, report);
     if (context.ShareOfStep(exposed) < kFineShare * 5) {
-      report.Fine("copy_in_step", fmt::format("copies: {} of the step is exposed copying",
-                                              Percent(context.ShareOfStep(exposed))));
+      report.Fine("copy_in_step",
+                  fmt::format("copies: {} is exposed copying",
+                              context.words.OfStep(Percent(context.ShareOfStep(exposed)))));
     }
     return;
   }
@@ -107,20 +108,19 @@ void HostCopies(const Context& context, Report& report) {
   // Copies that computation hides cost nothing; kernels that wait for the link do.
   const int64_t cost = std::min(all, kernels + exposed);
   if (context.ShareOfStep(cost) < kLeastShare) {
-    report.Fine("copy_in_step", fmt::format("copies: computation hides all but {} of {} per step",
-                                            Time(cost), Time(all)));
+    report.Fine("copy_in_step", fmt::format("copies: computation hides all but {} of {}",
+                                            Time(cost), context.words.PerStep(Time(all))));
     return;
   }
   Finding finding = FindingAbout(context, "copy_in_step", site);
-  finding.title = "Keep this data on the device, not in host memory";
+  finding.title = {"Keep this data on the device, not in host memory"};
   finding.action =
       "leave out host memory for what every step needs (offload fewer residuals or moments), or "
       "start the copy earlier so that computation hides it";
   finding.how_to_check = "no copy between memory spaces in the optimised HLO, exposed copies fall";
-  finding.sentence =
-      fmt::format("Waiting for copies between host and device is {} of the step: {} of {}{}",
-                  Percent(context.ShareOfStep(cost)), Time(cost), Time(context.step_ns),
-                  InBrackets(site.source));
+  finding.sentence = fmt::format("Waiting for copies between host and device is {}: {} of {}{}",
+                                 context.words.OfStep(Percent(context.ShareOfStep(cost))),
+                                 Time(cost), Time(context.step_ns), InBrackets(site.source));
   finding.saves_high_ns = cost;
   finding.saves_low_ns = *finding.saves_high_ns / 2;
   finding.change.emplace();
@@ -129,7 +129,7 @@ void HostCopies(const Context& context, Report& report) {
   }
   finding.sure = context.Allowed(Sure::kMedium);
   finding.evidence.Add("of it kernels that read or write it themselves", kernels, "ns")
-      .Add("copying that nothing hides, per step", exposed, "ns");
+      .Add(context.words.PerStep("copying that nothing hides,"), exposed, "ns");
   report.Add(std::move(finding));
 }
 
@@ -166,21 +166,23 @@ void ReadBack(const Context& context, Report& report) {
   }
   const double share = rate / static_cast<double>(*link);
   Evidence evidence;
-  evidence.Add("bytes read back per step", context.PerStep(bytes), "bytes")
+  evidence.Add(context.words.PerStep("bytes read back"), context.PerStep(bytes), "bytes")
       .AddReal("their rate", rate / 1e9, "GB/s")
       .AddReal("what this link reaches", static_cast<double>(*link) / 1e9, "GB/s")
-      .Add("of it with nothing beside it, at most, per step", cost, "ns");
+      .Add(context.words.PerStep("of it with nothing beside it, at most,"), cost, "ns");
   if (share >= kGoodLinkShare || context.ShareOfStep(cost) < kLeastShare) {
-    report.Fine("d2h_stall",
-                fmt::format("reading back: {} per step, at {}% of the link's rate",
-                            Time(context.PerStep(ns)), PeakPercent(100 * share)),
-                evidence);
+    report.Fine(
+        "d2h_stall",
+        fmt::format("reading back: {}, at {}% of the link's rate",
+                    context.words.PerStep(Time(context.PerStep(ns))), PeakPercent(100 * share)),
+        evidence);
     return;
   }
   Finding finding;
   finding.id = "d2h_stall";
-  finding.title = fmt::format("Read back less: {} per step, at {}% of the link's rate", Time(cost),
-                              PeakPercent(100 * share));
+  finding.title = {"Read back less",
+                   fmt::format("{}, at {}% of the link's rate", context.words.PerStep(Time(cost)),
+                               PeakPercent(100 * share))};
   finding.action =
       "reduce on the device before reading, read every N steps, start the copy early "
       "(`x.copy_to_host_async()`); a slow rate means pageable memory: read into pinned memory";
@@ -228,7 +230,7 @@ void Donation(const Context& context, Report& report) {
     return;
   }
   Finding finding = FindingAbout(context, "donation_missing", site);
-  finding.title = "Donate the state: XLA copies parameters";
+  finding.title = {"Donate the state", "XLA copies parameters"};
   finding.action = context.Advice(
       "`jax.jit(step, donate_argnums=0)`; the output must have the parameter's shape and type. Now "
       "XLA must copy what it writes into",
@@ -268,7 +270,7 @@ void DeviceCopies(const Context& context, Report& report) {
   for (const Site& site : SitesOf(context, ops)) {
     if (context.ShareOfStep(site.ns) < kLeastShare) break;
     Finding finding = FindingAbout(context, "device_copies", site);
-    finding.title = "Avoid this copy on the device";
+    finding.title = {"Avoid this copy on the device"};
     finding.action =
         "such copies come from values that a loop carries unchanged, from outputs that are inputs, "
         "and from buffers read after being overwritten: pass them around the loop, do not return "

@@ -58,7 +58,8 @@ void Unattributed(const Context& context, Report& report) {
   finding.id = "unattributed";
   finding.about_data = true;
   finding.sure = Sure::kHigh;
-  finding.title = fmt::format("Give xlatrace the HLO: {} of device time has none", Percent(share));
+  finding.title = {"Give xlatrace the HLO",
+                   fmt::format("{} of device time has none", Percent(share))};
   finding.action =
       "look at `unattributed_reason`: where modules are missing, add them with --modules";
   finding.how_to_check = "coverage on the first screen rises";
@@ -99,8 +100,8 @@ void Graphs(const Context& context, Report& report) {
   finding.id = "graphs_not_expanded";
   finding.about_data = true;
   finding.sure = Sure::kHigh;
-  finding.title = fmt::format("Record what is inside CUDA graphs: {} of device time is closed",
-                              Percent(context.graph_share));
+  finding.title = {"Record what is inside CUDA graphs",
+                   fmt::format("{} of device time is closed", Percent(context.graph_share))};
   finding.action =
       "record with xlatrace, or with `nsys profile --cuda-graph-trace=node`: now a graph is one "
       "row";
@@ -142,7 +143,8 @@ void Autotuning(const Context& context, Report& report) {
   finding.id = "autotune_in_trace";
   finding.about_data = true;
   finding.sure = Sure::kHigh;
-  finding.title = fmt::format("Keep tuning results: {} of the recording is autotuning", Time(ns));
+  finding.title = {"Keep tuning results",
+                   fmt::format("{} of the recording is autotuning", Time(ns))};
   finding.action =
       "set jax_compilation_cache_dir (it keeps the results of autotuning too), or record after "
       "warm-up";
@@ -386,9 +388,9 @@ void JudgeCompilation(const Context& context, Report& report) {
   finding.sure = repeats && compiled >= 2 ? Sure::kHigh : repeats ? Sure::kLow : Sure::kMedium;
   const int64_t later = std::max<int64_t>(steps - 1, 1);
   const int64_t shapes = most == nullptr ? 0 : DifferentShapes(context.attribution, *most);
-  finding.title =
-      repeats ? RecompileTitle(name, most->size(), shapes, steps)
-              : fmt::format("Stop compiling between steps: {} times after the first", compiled);
+  finding.title = repeats ? RecompileTitle(name, most->size(), shapes, steps)
+                          : Title{"Stop compiling between steps",
+                                  fmt::format("{} times after the first", compiled)};
   finding.action = RecompileAction();
   finding.how_to_check = "one program of that name, and no compilation after the first step";
   if (compile_ns > 0) {

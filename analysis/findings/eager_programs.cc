@@ -57,8 +57,8 @@ void CopyBound(const Context& context, Report& report) {
   Finding finding;
   finding.id = "copy_bound";
   finding.sure = Sure::kHigh;
-  finding.title =
-      fmt::format("Keep on the device what is copied from the host: {} of device time", share);
+  finding.title = {"Keep on the device what is copied from the host",
+                   fmt::format("{} of device time", share)};
   finding.sentence = fmt::format(
       "Copying from the host is {} of device time: {} at {}, and nothing computes "
       "meanwhile",
@@ -140,9 +140,9 @@ void EagerPrograms(const Context& context, const std::vector<Gap>& gaps, Report&
                                                     static_cast<double>(most_calls) * 1e9 / *rate)
                              : 0;
   finding.id = "eager_programs";
-  finding.title =
-      fmt::format("Jit the whole function: {} calls of {} programs of one operation each", calls,
-                  programs.size());
+  finding.title = {
+      "Jit the whole function",
+      fmt::format("{} calls of {} programs of one operation each", calls, programs.size())};
   finding.sentence = fmt::format(
       "Op by op: {} calls of {} separately compiled programs, each its own pass over memory ({} "
       "of device time)",
@@ -165,8 +165,8 @@ void EagerPrograms(const Context& context, const std::vector<Gap>& gaps, Report&
   finding.sure = Sure::kMedium;
   finding.where_op = largest->row->name;
   finding.where_source = context.SourceOf(*largest);
-  finding.evidence.Add("their device time, per step", ns, "ns")
-      .Add("idle in front of them, per step", context.PerStep(idle), "ns")
+  finding.evidence.Add(context.words.PerStep("their device time,"), ns, "ns")
+      .Add(context.words.PerStep("idle in front of them,"), context.PerStep(idle), "ns")
       .Add("bytes that the largest reads and writes", bytes, "bytes", largest->handle);
   if (const auto of = largest->BytesPerSecond()) {
     finding.evidence.AddReal("its rate", *of / 1e9, "GB/s", largest->handle);

@@ -115,7 +115,8 @@ void SayWork(const Context& context, const ForeignWork& work, Report& report) {
     const double share = static_cast<double>(parts[k].first) / static_cast<double>(work.ns);
     if (share < 0.01) break;
     text += fmt::format("{}{} {}", text.empty() ? "" : ", ", parts[k].second, Percent(share));
-    evidence.Add(parts[k].second + ", per step", context.PerStep(parts[k].first), "ns");
+    evidence.Add(context.words.PerStep(parts[k].second + ","), context.PerStep(parts[k].first),
+                 "ns");
   }
   report.Fine("work", "device time by kind of work: " + text, evidence);
   const Kernel attention = work.classes[static_cast<size_t>(KernelClass::kAttention)];
@@ -132,19 +133,21 @@ void ExposedByName(const Context& context, const ForeignWork& work, Report& repo
   const int64_t exposed = context.Part(model::StepPart::kExposedCollective);
   if (all.ns == 0) return;
   if (static_cast<double>(exposed) < kExposed * static_cast<double>(context.span_ns)) {
-    report.Fine("exposed_collective", fmt::format("collectives: {} of {} per step exposed",
-                                                  Time(exposed), Time(context.PerStep(all.ns))));
+    report.Fine("exposed_collective",
+                fmt::format("collectives: {} of {} exposed", Time(exposed),
+                            context.words.PerStep(Time(context.PerStep(all.ns)))));
     return;
   }
   const auto [name, kernel] = Largest(work.collectives);
   const double share = static_cast<double>(exposed) / static_cast<double>(context.span_ns);
   Finding finding;
   finding.id = "exposed_collective";
-  finding.title = fmt::format("Overlap communication with computation: {} of {} is exposed",
-                              Time(exposed), Time(context.PerStep(all.ns)));
+  finding.title = {
+      "Overlap communication with computation",
+      fmt::format("{} of {} is exposed", Time(exposed), Time(context.PerStep(all.ns)))};
   finding.sentence =
-      fmt::format("Communication that nothing hides is {} of the step: {}, most of it in {}",
-                  Percent(share), Time(exposed), ShortName(name));
+      fmt::format("Communication that nothing hides is {}: {}, most of it in {}",
+                  context.words.OfStep(Percent(share)), Time(exposed), ShortName(name));
   finding.action =
       "start the exchange earlier and compute beside it, exchange less (larger batch per device, "
       "16 bits), or fewer and larger messages; how much of it is waiting for other devices only "
@@ -156,10 +159,11 @@ void ExposedByName(const Context& context, const ForeignWork& work, Report& repo
   finding.claims["collectives exposed"] = exposed;
   finding.change.emplace();
   finding.change->collectives_early = true;
-  finding.evidence.Add("with nothing beside them, per step", exposed, "ns")
-      .Add("collectives, per step", context.PerStep(all.ns), "ns")
-      .Add("of it " + ShortName(name) + ", per step", context.PerStep(kernel.ns), "ns")
-      .Add("its launches, per step", context.PerStep(kernel.count), "count");
+  finding.evidence.Add(context.words.PerStep("with nothing beside them,"), exposed, "ns")
+      .Add(context.words.PerStep("collectives,"), context.PerStep(all.ns), "ns")
+      .Add(context.words.PerStep("of it " + ShortName(name) + ","), context.PerStep(kernel.ns),
+           "ns")
+      .Add(context.words.PerStep("its launches,"), context.PerStep(kernel.count), "count");
   report.Add(std::move(finding));
   if (context.run.devices.size() < 2) {
     report.Withhold("arrival_skew",
@@ -204,8 +208,8 @@ void WaitingByName(const Context& context, Report& report) {
     finding.id = "arrival_skew";
     const std::string late_words = DeviceWords(context, late);
     const std::string waits_words = DeviceWords(context, waits);
-    finding.title = fmt::format("Even out the devices: {} waits {} on {}", ShortName(name),
-                                Time(most - least), waits_words);
+    finding.title = {"Even out the devices", fmt::format("{} waits {} on {}", ShortName(name),
+                                                         Time(most - least), waits_words)};
     finding.sentence =
         fmt::format("{} takes {} on {} and {} on {}: the difference is waiting", ShortName(name),
                     Time(most), waits_words, Time(least), late_words);
@@ -231,10 +235,10 @@ void CudaCoreProducts(const Context& context, const ForeignWork& work, Report& r
   if (!context.on_gpu || context.ShareOfStep(ns) < kNoticeableKernel) return;
   Finding finding;
   finding.id = "no_tensor_core";
-  finding.title =
-      fmt::format("Let f32 products use tensor cores (TF32): {} on CUDA cores", Time(ns));
-  finding.sentence = fmt::format("Matrix products in f32 on CUDA cores are {} of the step: {}",
-                                 Percent(context.ShareOfStep(ns)), Time(ns));
+  finding.title = {"Let f32 products use tensor cores (TF32)",
+                   fmt::format("{} on CUDA cores", Time(ns))};
+  finding.sentence = fmt::format("Matrix products in f32 on CUDA cores are {}: {}",
+                                 context.words.OfStep(Percent(context.ShareOfStep(ns))), Time(ns));
   finding.action =
       "allow TF32 where the accuracy allows (`jax_default_matmul_precision`, "
       "`torch.backends.cuda.matmul.allow_tf32`), or compute in bf16; this changes numerics";
@@ -247,8 +251,8 @@ void CudaCoreProducts(const Context& context, const ForeignWork& work, Report& r
   }
   finding.saves_low_ns = 0;
   finding.sure = Sure::kLow;
-  finding.evidence.Add("such kernels, per step", ns, "ns")
-      .Add("launches, per step", context.PerStep(all.count), "count");
+  finding.evidence.Add(context.words.PerStep("such kernels,"), ns, "ns")
+      .Add(context.words.PerStep("launches,"), context.PerStep(all.count), "count");
   report.Add(std::move(finding));
 }
 

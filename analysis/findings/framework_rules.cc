@@ -61,7 +61,7 @@ void EagerOps(const Context& context, const FrameworkWork& work, Report& report)
   if (ShareOfWork(context, ns) < kNoticeableWork) return;
   Finding finding;
   finding.id = "eager_kernels";
-  finding.title = fmt::format("Wrap eager ops in tf.function: they take {}", Time(ns));
+  finding.title = {"Wrap eager ops in tf.function", fmt::format("they take {}", Time(ns))};
   finding.sentence =
       fmt::format("Ops that Python runs one by one are {} of the device's work: {}, without a name",
                   Percent(ShareOfWork(context, ns)), Time(ns));
@@ -73,8 +73,8 @@ void EagerOps(const Context& context, const FrameworkWork& work, Report& report)
   finding.saves_high_ns = ns;
   finding.sure = context.Allowed(Sure::kLow);
   finding.claims["eager ops"] = ns;
-  finding.evidence.Add("kernels of eager ops, per step", ns, "ns")
-      .Add("their launches, per step", context.PerStep(work.eager_launches), "count");
+  finding.evidence.Add(context.words.PerStep("kernels of eager ops,"), ns, "ns")
+      .Add(context.words.PerStep("their launches,"), context.PerStep(work.eager_launches), "count");
   report.Add(std::move(finding));
 }
 
@@ -85,12 +85,12 @@ void CompileThisPart(const Context& context, const FrameworkWork& work, Report& 
   const int64_t bound = context.PerStep(work.elementwise_ns);
   Finding finding;
   finding.id = "outside_xla";
-  finding.title = fmt::format("Compile this part with XLA: {} runs op by op", Time(ns));
+  finding.title = {"Compile this part with XLA", fmt::format("{} runs op by op", Time(ns))};
   finding.sentence = fmt::format(
       "TensorFlow runs {} of the device's work itself, op by op: {} in {} launches {}, of it {} "
       "elementwise and copies{}",
       Percent(ShareOfWork(context, ns)), Time(ns), context.PerStep(work.ops_launches),
-      context.Per(), Time(bound),
+      context.words.per_step, Time(bound),
       work.xla_ns > 0
           ? fmt::format("; XLA's modules take {} in {}", Time(context.PerStep(work.xla_ns)),
                         context.PerStep(work.xla_launches))
@@ -106,12 +106,14 @@ void CompileThisPart(const Context& context, const FrameworkWork& work, Report& 
   finding.saves_high_ns = bound;
   finding.sure = context.Allowed(Sure::kLow);
   finding.claims["ops outside of XLA"] = bound;
-  finding.evidence.Add("ops outside of XLA, per step", ns, "ns")
-      .Add("their launches, per step", context.PerStep(work.ops_launches), "count")
-      .Add("elementwise ops and copies, the most that fusion saves, per step", bound, "ns")
-      .Add("their launches, per step", context.PerStep(work.elementwise_launches), "count")
-      .Add("in XLA's modules, per step", context.PerStep(work.xla_ns), "ns")
-      .Add("their launches, per step", context.PerStep(work.xla_launches), "count");
+  finding.evidence.Add(context.words.PerStep("ops outside of XLA,"), ns, "ns")
+      .Add(context.words.PerStep("their launches,"), context.PerStep(work.ops_launches), "count")
+      .Add(context.words.PerStep("elementwise ops and copies, the most that fusion saves,"), bound,
+           "ns")
+      .Add(context.words.PerStep("their launches,"), context.PerStep(work.elementwise_launches),
+           "count")
+      .Add(context.words.PerStep("in XLA's modules,"), context.PerStep(work.xla_ns), "ns")
+      .Add(context.words.PerStep("their launches,"), context.PerStep(work.xla_launches), "count");
   report.Add(std::move(finding));
 }
 

@@ -144,8 +144,8 @@ void LaunchBound(const Context& context, const std::vector<Gap>& gaps, Report& r
   // What covers the ops is one launch for the host.
   finding.change.emplace();
   finding.change->one_launch = true;
-  finding.title = fmt::format("Launch less: the device waits {} per step for {}", Time(ns),
-                              context.Counted(sums.count, "launch", "launches"));
+  finding.title = {"Launch less", fmt::format("the device waits {} per step for {}", Time(ns),
+                                              context.Counted(sums.count, "launch", "launches"))};
   finding.action =
       "let command buffers (CUDA graphs) cover these ops (xla_gpu_enable_command_buffer; loops "
       "need "
@@ -213,10 +213,14 @@ void SmallKernels(const Context& context, Report& report) {
   Finding finding = FindingAbout(context, "small_kernels", sites[0]);
   const std::string share =
       Percent(static_cast<double>(of.launches) / static_cast<double>(std::max<int64_t>(all, 1)));
-  finding.title = by_ramp ? fmt::format("Merge small kernels: {} per step take less than 3 us each",
-                                        per_step(of))
-                          : fmt::format("Merge small launches: {} per step below 10 us, {} of all",
-                                        per_step(of), share);
+  if (by_ramp) {
+    finding.title = {"Merge small kernels", fmt::format("{} {} take less than 3 us each",
+                                                        per_step(of), context.words.per_step)};
+  } else {
+    finding.title = {
+        "Merge small launches",
+        fmt::format("{} {} below 10 us, {} of all", per_step(of), context.words.per_step, share)};
+  }
   finding.action =
       "batch the work (vmap, larger batch), unroll the loop so that XLA can fuse across "
       "iterations, stack parameters that are treated alike into one array, or compute statistics "
@@ -229,9 +233,9 @@ void SmallKernels(const Context& context, Report& report) {
   finding.saves_low_ns = 0;
   finding.basis = Basis::kCostModel;
   finding.sure = Sure::kLow;
-  finding.evidence.Add("such kernels, per step", of.ns, "ns")
-      .Add("how many, per step", per_step(of), "count")
-      .Add("of all launches, per step", context.PerStep(all), "count");
+  finding.evidence.Add(context.words.PerStep("such kernels,"), of.ns, "ns")
+      .Add(context.words.PerStep("how many,"), per_step(of), "count")
+      .Add(context.words.PerStep("of all launches,"), context.PerStep(all), "count");
   report.Add(std::move(finding));
 }
 
@@ -272,29 +276,29 @@ StepGaps SumStepGaps(const Context& context, const std::vector<Gap>& gaps) {
 // What is said of idle time of one cause.
 struct CauseWords {
   GapCause cause;
-  std::string_view id, title, sentence, action, check;
+  std::string_view id, advice, figures, sentence, action, check;
   Sure sure;
   std::string_view tensorflow;  // The action in its words, where they differ.
 };
 // No word for compilation: a step with one in it is not steady (steps.h), and `recompile` judges
 // what it costs.
 constexpr std::array<CauseWords, 5> kCauseWords = {{
-    {GapCause::kSynchronisation, "sync_each_step",
-     "Stop waiting for the device each step: {} idle after a synchronisation",
+    {GapCause::kSynchronisation, "sync_each_step", "Stop waiting for the device each step",
+     "{} idle after a synchronisation",
      "Each step waits for the device before it dispatches the next: {} idle, {} of {}",
      "read metrics of the step before, or every N steps (`x.copy_to_host_async()`), instead of "
      "`float(loss)`, `.item()`, print or block_until_ready in the loop",
      "the device's queue holds more than one step; the gap is gone", Sure::kHigh,
      "read metrics every N steps, not `float(loss)`, `.numpy()` or print in the loop (Keras: "
      "`compile(steps_per_execution=N)`, callbacks that look at batches may read each one back)"},
-    {GapCause::kInput, "input_bound", "Prepare the next batch earlier: {} idle waiting for input",
+    {GapCause::kInput, "input_bound", "Prepare the next batch earlier", "{} idle waiting for input",
      "The device waits for the next batch for {} of the step: {} of {}",
      "prefetch (grain, tf.data), call `jax.device_put` for the next batch right after the step "
      "was dispatched",
      "the gap before each step falls below 0.3 ms", Sure::kMedium,
      "`dataset.prefetch(tf.data.AUTOTUNE)` at the end of the pipeline, parallel `map` and "
      "`interleave`, `tf.data.experimental.prefetch_to_device`"},
-    {GapCause::kHost, "host_gap", "Dispatch faster: the device waits {} for the host",
+    {GapCause::kHost, "host_gap", "Dispatch faster", "the device waits {} for the host",
      "The device waits for the host to dispatch for {} of the step: {} of {}",
      "one jitted function for the whole step, fewer and flatter arguments, no Python work "
      "between "
@@ -304,7 +308,8 @@ constexpr std::array<CauseWords, 5> kCauseWords = {{
      "`compile(steps_per_execution=N)`), no Python work between steps"},
     {GapCause::kCopy,
      "copy_wait",
-     "Copy earlier: {} idle around copies to or from the host",
+     "Copy earlier",
+     "{} idle around copies to or from the host",
      "The device is idle around copies to or from the host for {} of the step: {} of {}",
      "copy while the step before computes; reduce on the device before reading back",
      "copies run beside kernels",
@@ -312,7 +317,8 @@ constexpr std::array<CauseWords, 5> kCauseWords = {{
      {}},
     {GapCause::kUnknown,
      "idle",
-     "Find what the host does: the device is idle for {}",
+     "Find what the host does",
+     "the device is idle for {}",
      "The device is idle for {} of the step, {} of {}: what the host did is not recorded",
      "record with xlatrace or with host events: what the host does during the longest gaps "
      "decides "
@@ -331,8 +337,8 @@ Finding StepGapFinding(const Context& context, const CauseWords& words, CauseGap
   finding.sure = context.Allowed(words.sure);
   finding.how_to_check = words.check;
   if (launched) {
-    finding.title =
-        fmt::format("Find what the device waits for: {} per step, its work launched", Time(ns));
+    finding.title = {"Find what the device waits for",
+                     fmt::format("{} per step, its work launched", Time(ns))};
     finding.sentence =
         fmt::format("The device is idle for {} of the step, with its work launched: {} of {}",
                     Percent(context.ShareOfStep(ns)), Time(ns), Time(context.step_ns));
@@ -340,7 +346,8 @@ Finding StepGapFinding(const Context& context, const CauseWords& words, CauseGap
         "the next kernels stood ready, so the host is not the cause: they wait for an event of "
         "another stream, a transfer or another device; see the timeline around the longest gaps";
   } else {
-    finding.title = fmt::format(fmt::runtime(words.title), fmt::format("{} per step", Time(ns)));
+    finding.title = {std::string(words.advice), fmt::format(fmt::runtime(words.figures),
+                                                            fmt::format("{} per step", Time(ns)))};
     finding.sentence = fmt::format(fmt::runtime(words.sentence), Percent(context.ShareOfStep(ns)),
                                    Time(ns), Time(context.step_ns));
     finding.action =
@@ -352,7 +359,7 @@ Finding StepGapFinding(const Context& context, const CauseWords& words, CauseGap
       words.cause == GapCause::kUnknown ? 0 : std::max<int64_t>(0, ns - 20'000) / 2;
   finding.gaps = std::move(of.claims);
   finding.where_source = context.StepCallSource();
-  finding.evidence.Add(kIdleInGaps, ns, "ns")
+  finding.evidence.Add(IdleInGaps(context), ns, "ns")
       .Add("longest such gap", of.longest_ns, "ns")
       .AddReal("of the step", 100 * context.ShareOfStep(ns), "%")
       .AddReal("steady steps with one",
@@ -439,8 +446,8 @@ GapClaims LoopConditions(const Context& context, const std::vector<Gap>& gaps, R
   }
   Finding finding;
   finding.id = "while_overhead";
-  finding.title =
-      fmt::format("Tell the loop its trip count: the host checks it {} times per step", iterations);
+  finding.title = {"Tell the loop its trip count", fmt::format("the host checks it {} times {}",
+                                                               iterations, context.words.per_step)};
   finding.action =
       "a static length (`lax.scan`, `fori_loop` with constant bounds; `tf.range` of a Python "
       "number) lets XLA run the loop without asking; check convergence every k iterations, unroll, "
@@ -451,12 +458,14 @@ GapClaims LoopConditions(const Context& context, const std::vector<Gap>& gaps, R
   finding.saves_low_ns = saves / 2;
   finding.sure = context.Allowed(loops == count ? Sure::kHigh : Sure::kMedium);
   finding.gaps = std::move(claims);
-  finding.sentence = fmt::format(
-      "The host reads a loop's condition {} times per step: {} idle around it, {} of the {}",
-      iterations, Time(context.PerStep(idle)), Percent(context.ShareOfSpan(context.PerStep(idle))),
-      context.Whole());
-  finding.evidence.Add("iterations per step whose condition the host reads", iterations, "count")
-      .Add("idle around these copies, per step", context.PerStep(idle), "ns");
+  finding.sentence =
+      fmt::format("The host reads a loop's condition {} times {}: {} idle around it, {} of the {}",
+                  iterations, context.words.per_step, Time(context.PerStep(idle)),
+                  Percent(context.ShareOfSpan(context.PerStep(idle))), context.words.whole);
+  finding.evidence
+      .Add(fmt::format("iterations {} whose condition the host reads", context.words.per_step),
+           iterations, "count")
+      .Add(context.words.PerStep("idle around these copies,"), context.PerStep(idle), "ns");
   const auto most =
       std::max_element(before.begin(), before.end(),
                        [](const auto& a, const auto& b) { return a.second < b.second; });
@@ -493,8 +502,8 @@ void Callbacks(const Context& context, const std::vector<Gap>& gaps, Report& rep
     }
     Finding finding = FindingAbout(context, "host_callback", site);
     const int64_t gap_ns = context.PerStep(idle);
-    finding.title =
-        fmt::format("Take the Python callback out of the step ({})", Time(site.ns + gap_ns));
+    finding.title = {fmt::format("Take the Python callback out {} ({})", context.words.of_step,
+                                 Time(site.ns + gap_ns))};
     finding.action =
         "compute it with jnp or an FFI call; call debug.print and io_callback every N steps only "
         "(`lax.cond`)";
@@ -504,9 +513,9 @@ void Callbacks(const Context& context, const std::vector<Gap>& gaps, Report& rep
     finding.sure = context.Allowed(Sure::kHigh);
     finding.gaps = std::move(claims);
     finding.sentence = fmt::format("A Python callback holds up the device for {} of the {}{}",
-                                   Percent(context.ShareOfSpan(site.ns + gap_ns)), context.Whole(),
-                                   InBrackets(site.source));
-    finding.evidence.Add("idle before and after it, per step", gap_ns, "ns");
+                                   Percent(context.ShareOfSpan(site.ns + gap_ns)),
+                                   context.words.whole, InBrackets(site.source));
+    finding.evidence.Add(context.words.PerStep("idle before and after it,"), gap_ns, "ns");
     report.Add(std::move(finding));
   }
 }

@@ -114,6 +114,10 @@ void Claim(const Context& context, const Gap& gap, GapClaims& claims) {
   claims.emplace_back(static_cast<uint32_t>(gap.row - context.analysis.gaps.data()), gap.ns);
 }
 
+std::string IdleInGaps(const Context& context) {
+  return context.words.PerStep("idle in these gaps,");
+}
+
 void NameCauses(const Context& context, Report& report) {
   Causes all;
   for (const Gap& gap : GapsOf(context)) all[gap.row->cause] += gap.ns;
@@ -123,8 +127,9 @@ void NameCauses(const Context& context, Report& report) {
     const auto [first, first_ns] = *causes.begin();
     // Some gaps of a cause are not all that is idle for it.
     if (causes.size() == 1 && 200 * first_ns >= 199 * all[first] &&
-        finding.evidence.Rename(kIdleInGaps,
-                                fmt::format("idle, {}, per step", model::InWords(first)), first)) {
+        finding.evidence.Rename(
+            IdleInGaps(context),
+            fmt::format("idle, {}, {}", model::InWords(first), context.words.per_step), first)) {
       return;
     }
     std::vector<std::pair<model::GapCause, int64_t>> order(causes.begin(), causes.end());
@@ -132,7 +137,7 @@ void NameCauses(const Context& context, Report& report) {
                      [](const auto& a, const auto& b) { return a.second > b.second; });
     for (const auto& [cause, ns] : order) {
       finding.evidence
-          .Add(fmt::format("of these gaps, {}, per step", model::InWords(cause)),
+          .Add(fmt::format("of these gaps, {}, {}", model::InWords(cause), context.words.per_step),
                context.PerStep(ns), "ns")
           .OfCause(cause);
     }

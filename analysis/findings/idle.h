@@ -7,7 +7,7 @@
 #define XLATRACE_ANALYSIS_FINDINGS_IDLE_H_
 
 #include <cstdint>
-#include <string_view>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -37,9 +37,9 @@ int64_t StartOfWork(const Context& context);
 using GapClaims = std::vector<std::pair<uint32_t, int64_t>>;
 void Claim(const Context& context, const Gap& gap, GapClaims& claims);
 // How rules call the time of the gaps that they claim, in their evidence.
-inline constexpr std::string_view kIdleInGaps = "idle in these gaps, per step";
+std::string IdleInGaps(const Context& context);
 // Names the causes of the gaps that findings claim, in the words of views, page and terminal:
-// kIdleInGaps becomes "idle, the host waits for the device, per step" where a finding claims all
+// IdleInGaps becomes "idle, the host waits for the device, per step" where a finding claims all
 // gaps of one cause and no others; else each cause of its gaps becomes an item. So a sum of idle
 // time has one name, whichever rule speaks of it.
 void NameCauses(const Context& context, Report& report);

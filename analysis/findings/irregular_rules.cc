@@ -76,12 +76,12 @@ void Scatters(const Context& context, Report& report) {
     }
     const bool embedding = Has(largest.row->op_name, "embed") || Has(largest.row->layer, "embed");
     finding.title =
-        !gradient ? "Sort the indices of this scatter-add: it adds one row after the other"
+        !gradient ? Title{"Sort the indices of this scatter-add", "it adds one row after the other"}
         : product_wins
-            ? fmt::format("Replace the {}lookup by a one-hot product",
-                          embedding ? "embedding " : "")
-            : fmt::format("Sort the ids of this {}lookup: its gradient is a slow scatter-add",
-                          embedding ? "embedding " : "");
+            ? Title{fmt::format("Replace the {}lookup by a one-hot product",
+                                embedding ? "embedding " : "")}
+            : Title{fmt::format("Sort the ids of this {}lookup", embedding ? "embedding " : ""),
+                    "its gradient is a slow scatter-add"};
     finding.action =
         gradient && product_wins
             ? context.Advice(
@@ -104,11 +104,11 @@ void Scatters(const Context& context, Report& report) {
     // elsewhere.
     const size_t others = InstructionsOf(context, site.ops).size() - 1;
     finding.sentence =
-        fmt::format("{} is {} of the step: {} {} {} of {}{}",
+        fmt::format("{} is {}: {} {} {} of {}{}",
                     gradient && embedding ? "The gradient of the embedding (a scatter-add)"
                     : gradient            ? "The gradient of a lookup (a scatter-add)"
                                           : "A scatter-add",
-                    Percent(context.ShareOfStep(site.ns)), largest.row->name,
+                    context.words.OfStep(Percent(context.ShareOfStep(site.ns))), largest.row->name,
                     others == 0   ? "takes"
                     : others == 1 ? "and another one take"
                                   : fmt::format("and {} others take", others),
@@ -122,8 +122,9 @@ void Scatters(const Context& context, Report& report) {
     report.Add(std::move(finding));
   }
   if (!found && !ops.empty()) {
-    report.Fine("scatter_add",
-                fmt::format("scatter-adds: {} of the step", Percent(context.ShareOfStep(all))));
+    report.Fine(
+        "scatter_add",
+        fmt::format("scatter-adds: {}", context.words.OfStep(Percent(context.ShareOfStep(all)))));
   }
 }
 
@@ -138,7 +139,7 @@ void Sorts(const Context& context, Report& report) {
     const bool wide =
         facts.sorted_type == "s64" || facts.sorted_type == "u64" || facts.sorted_type == "f64";
     Finding finding = FindingAbout(context, "sort_slow", site);
-    finding.title = fmt::format("Sort less here: {} per step", Time(site.ns));
+    finding.title = {"Sort less here", context.words.PerStep(Time(site.ns))};
     finding.action = wide
                          ? "use 32-bit keys: 64-bit ones take the slow path of many small kernels"
                          : "sort once outside the loop, pack key and index into one value, or take "
@@ -202,15 +203,17 @@ void RandomNumbers(const Context& context, Report& report) {
   }
   if (ops.empty()) return;
   if (context.ShareOfStep(all) < 0.02) {
-    report.Fine("random_numbers",
-                fmt::format("random numbers: {} of the step", Percent(context.ShareOfStep(all))));
+    report.Fine(
+        "random_numbers",
+        fmt::format("random numbers: {}", context.words.OfStep(Percent(context.ShareOfStep(all)))));
     return;
   }
   Finding finding = FindingAbout(context, "random_numbers", AllOf(context, ops));
   const auto line = std::max_element(
       lines.begin(), lines.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
   if (line != lines.end()) finding.where_source = line->first;
-  finding.title = fmt::format("Use cheaper random numbers: they take {} per step", Time(all));
+  finding.title = {"Use cheaper random numbers",
+                   fmt::format("they take {}", context.words.PerStep(Time(all)))};
   finding.action = context.Advice(
       "`jax.config.update('jax_default_prng_impl', 'rbg')` (another stream of numbers), masks of 8 "
       "or 16 bits, fewer dropouts; split keys once outside the loop",
@@ -220,7 +223,7 @@ void RandomNumbers(const Context& context, Report& report) {
   finding.saves_high_ns = all * 7 / 10;
   finding.saves_low_ns = 0;
   finding.sure = context.Allowed(Sure::kMedium);
-  finding.evidence.Add("time of random numbers, by share, per step", all, "ns");
+  finding.evidence.Add(context.words.PerStep("time of random numbers, by share,"), all, "ns");
   report.Add(std::move(finding));
 }
 
@@ -238,8 +241,8 @@ void CustomCalls(const Context& context, Report& report) {
                                 Has(target, "potrf") || Has(target, "lapack") ||
                                 Has(target, "triangular") || Has(target, "hipsolver");
     Finding finding = FindingAbout(context, "slow_custom_call", site);
-    finding.title = fmt::format("Speed up or avoid the custom call {}: {} per step",
-                                target.substr(0, 40), Time(site.ns));
+    finding.title = {fmt::format("Speed up or avoid the custom call {}", target.substr(0, 40)),
+                     context.words.PerStep(Time(site.ns))};
     finding.action =
         linear_algebra
             ? "factorise every N steps, batch small matrices (vmap), or iterate with matrix "
@@ -251,7 +254,7 @@ void CustomCalls(const Context& context, Report& report) {
     finding.saves_high_ns = site.ns;
     finding.saves_low_ns = 0;
     finding.sure = context.Allowed(linear_algebra ? Sure::kMedium : Sure::kLow);
-    finding.evidence.AddReal("calls per step", site.largest().calls, "count",
+    finding.evidence.AddReal(context.words.PerStep("calls"), site.largest().calls, "count",
                              site.largest().handle);
     report.Add(std::move(finding));
   }

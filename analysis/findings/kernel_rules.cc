@@ -88,8 +88,8 @@ void TailWaves(const Context& context, const LongestLaunches& launches, Report& 
     const Op& largest = site.largest();
     const double waves = static_cast<double>(*launches.OccupancyOf(largest)->waves_milli) / 1000;
     Finding finding = FindingAbout(context, "gemm_tail_waves", site);
-    finding.title =
-        fmt::format("Fill the device: this product runs in {} waves", Significant(waves));
+    finding.title = {"Fill the device",
+                     fmt::format("this product runs in {} waves", Significant(waves))};
     finding.action =
         "give it a number of tiles that is near a multiple of the multiprocessors: another batch "
         "or "
@@ -143,10 +143,11 @@ void Registers(const Context& context, const LongestLaunches& launches, Report& 
     const Op& largest = site.largest();
     const model::OccupancyRow& occupancy = *launches.OccupancyOf(largest);
     Finding finding = FindingAbout(context, "register_pressure", site);
-    finding.title =
-        fmt::format("Split this fusion: {} registers leave {} of the warps",
+    finding.title = {
+        "Split this fusion",
+        fmt::format("{} registers leave {} of the warps",
                     *launches.ConfigOf(largest)->registers_per_thread,
-                    Percent(static_cast<double>(*occupancy.theoretical_milli_pct) / 1e5));
+                    Percent(static_cast<double>(*occupancy.theoretical_milli_pct) / 1e5))};
     finding.action =
         "cut it in two with lax.optimization_barrier, vmap over fewer at once, put a checkpoint "
         "boundary inside, or take f32 instead of f64";
@@ -254,8 +255,8 @@ void Clocks(const Context& context, Report& report) {
   }
   Finding finding;
   finding.id = "clock_throttle";
-  finding.title = fmt::format("Keep the clocks up: all products slow down by {} over the run",
-                              Percent(compute_ratio - 1));
+  finding.title = {"Keep the clocks up", fmt::format("all products slow down by {} over the run",
+                                                     Percent(compute_ratio - 1))};
   finding.action =
       "see `nvidia-smi -q -d PERFORMANCE,POWER,CLOCK` while it runs: power cap, heat, another job; "
       "lock the clocks when you compare runs";

@@ -64,8 +64,9 @@ Finding About(const Context& context, std::string_view id, const Kind& kind) {
   finding.saves_low_ns = 0;
   finding.sure = context.Allowed(Sure::kMedium);
   finding.gaps = kind.claims;
-  finding.evidence.Add(kIdleInGaps, ns, "ns")
-      .AddReal(fmt::format("of the {}", context.Whole()), 100 * ShareOfSpan(context, kind.ns), "%")
+  finding.evidence.Add(IdleInGaps(context), ns, "ns")
+      .AddReal(fmt::format("of the {}", context.words.whole), 100 * ShareOfSpan(context, kind.ns),
+               "%")
       .Add("gaps", kind.count, "count")
       .Add("longest such gap", kind.longest_ns, "ns");
   return finding;
@@ -89,11 +90,12 @@ std::string WordsOf(const Context& context, const Kind& kind) {
 void Synchronised(const Context& context, const Kind& kind, Report& report) {
   Finding finding = About(context, "sync_each_step", kind);
   const std::string share = Percent(ShareOfSpan(context, kind.ns));
-  finding.title = fmt::format("Stop waiting for the device: {} idle after the host waited for it",
-                              Time(context.PerStep(kind.ns)));
+  finding.title = {
+      "Stop waiting for the device",
+      fmt::format("{} idle after the host waited for it", Time(context.PerStep(kind.ns)))};
   finding.sentence = fmt::format(
       "The program waits for the device, which then has nothing to do: idle for {} of the {} ({})",
-      share, context.Whole(), Time(context.PerStep(kind.ns)));
+      share, context.words.whole, Time(context.PerStep(kind.ns)));
   if (const std::string what = WordsOf(context, kind); !what.empty()) {
     finding.evidence.Add("the longest such gap: " + what, kind.longest_ns, "ns");
   }
@@ -120,11 +122,11 @@ void LaunchedOneByOne(const Context& context, const Kind& kind, Report& report) 
   const int64_t mean_ns = kernels > 0 ? device_ns / kernels : 0;
   const int64_t ns = context.PerStep(kind.ns);
   finding.saves_high_ns = std::max<int64_t>(0, ns - context.PerStep(kind.count) * kLaunchCostNs);
-  finding.title = fmt::format("Launch less: the device waits {} for {}", Time(ns),
-                              context.Counted(kind.count, "launch", "launches"));
+  finding.title = {"Launch less", fmt::format("the device waits {} for {}", Time(ns),
+                                              context.Counted(kind.count, "launch", "launches"))};
   finding.sentence = fmt::format(
       "The device is idle for {} of the {}, waiting for the host: {} launches of {} on average",
-      Percent(ShareOfSpan(context, kind.ns)), context.Whole(), context.PerStep(kernels),
+      Percent(ShareOfSpan(context, kind.ns)), context.words.whole, context.PerStep(kernels),
       Time(mean_ns));
   finding.action =
       "capture the work in CUDA graphs or compile it (`jax.jit`, `tf.function`, `torch.compile`), "
@@ -133,11 +135,12 @@ void LaunchedOneByOne(const Context& context, const Kind& kind, Report& report) 
   finding.how_to_check = "launches find earlier work still running; the idle time falls";
   if (2 * kind.long_ns >= kind.ns) {
     finding.id = "host_gap";
-    finding.title = fmt::format("Keep the device fed: it waits {} for the host, in {}", Time(ns),
-                                context.Counted(kind.count, "gap", "gaps"));
+    finding.title = {"Keep the device fed",
+                     fmt::format("it waits {} for the host, in {}", Time(ns),
+                                 context.Counted(kind.count, "gap", "gaps"))};
     finding.sentence =
         fmt::format("The device is idle for {} of the {}, waiting for the host: {}, {} on average",
-                    Percent(ShareOfSpan(context, kind.ns)), context.Whole(),
+                    Percent(ShareOfSpan(context, kind.ns)), context.words.whole,
                     context.Counted(kind.count, "gap", "gaps"),
                     Time(kind.ns / std::max<int64_t>(kind.count, 1)));
     finding.action = context.Advice(
@@ -180,9 +183,10 @@ void BetweenCalls(const Context& context, const Kind& kind, Report& report) {
   }
   if (2 * again_ns < context.device_ns) {
     finding.id = "too_few_calls";
-    finding.title = fmt::format("Record a loop of 20 steps: {} calls of {} program{} are no step",
-                                context.attribution.executions.size(), programs.size(),
-                                programs.size() == 1 ? "" : "s");
+    finding.title = {
+        "Record a loop of 20 steps",
+        fmt::format("{} calls of {} program{} are no step", context.attribution.executions.size(),
+                    programs.size(), programs.size() == 1 ? "" : "s")};
     finding.action =
         "call what is to be measured at least 20 times in a loop, as the program will run it; the "
         "time between these calls is the script's own, and no part of any of them";
@@ -193,12 +197,13 @@ void BetweenCalls(const Context& context, const Kind& kind, Report& report) {
     report.Add(std::move(finding));
     return;
   }
-  finding.title =
-      fmt::format("Dispatch faster: the device waits {} between {} calls of programs",
-                  Time(context.PerStep(kind.ns)), context.attribution.executions.size());
+  finding.title = {
+      "Dispatch faster",
+      fmt::format("the device waits {} between {} calls of programs",
+                  Time(context.PerStep(kind.ns)), context.attribution.executions.size())};
   finding.sentence = fmt::format(
       "The device is idle for {} of the {}: the host's own time between {} calls of {} program{}",
-      Percent(ShareOfSpan(context, kind.ns)), context.Whole(),
+      Percent(ShareOfSpan(context, kind.ns)), context.words.whole,
       context.attribution.executions.size(), programs.size(), programs.size() == 1 ? "" : "s");
   finding.action = context.Advice(
       "if this is how the program runs, and not a script that tries things: one jitted function "
@@ -213,10 +218,10 @@ void BetweenCalls(const Context& context, const Kind& kind, Report& report) {
 
 void WaitsForInput(const Context& context, const Kind& kind, Report& report) {
   Finding finding = About(context, "input_bound", kind);
-  finding.title = fmt::format("Prepare the next batch earlier: {} idle waiting for input",
-                              Time(context.PerStep(kind.ns)));
+  finding.title = {"Prepare the next batch earlier",
+                   fmt::format("{} idle waiting for input", Time(context.PerStep(kind.ns)))};
   finding.sentence = fmt::format("The device waits for input for {} of the {}: {}",
-                                 Percent(ShareOfSpan(context, kind.ns)), context.Whole(),
+                                 Percent(ShareOfSpan(context, kind.ns)), context.words.whole,
                                  Time(context.PerStep(kind.ns)));
   finding.action =
       context.Advice("load and copy the next batch while the present one computes",
@@ -229,10 +234,11 @@ void WaitsForInput(const Context& context, const Kind& kind, Report& report) {
 void CopiesHold(const Context& context, const Kind& kind, Report& report) {
   Finding finding = About(context, "copy_wait", kind);
   const int64_t ns = context.PerStep(kind.ns);
-  finding.title = fmt::format("Copy earlier: {} idle around copies to or from the host", Time(ns));
+  finding.title = {"Copy earlier",
+                   fmt::format("{} idle around copies to or from the host", Time(ns))};
   finding.sentence = fmt::format(
       "The device is idle around copies to or from the host for {} of the {}: {}, in {}",
-      Percent(ShareOfSpan(context, kind.ns)), context.Whole(), Time(ns),
+      Percent(ShareOfSpan(context, kind.ns)), context.words.whole, Time(ns),
       context.Counted(kind.count, "gap", "gaps"));
   finding.action =
       "copy from pinned memory while earlier work runs (`non_blocking=True`, prefetch to the "
@@ -249,16 +255,17 @@ void LongStalls(const Context& context, const Kind& kind, Report& report) {
   const std::string was =
       what.empty() ? ": what the host did is not recorded" : ": the host was in " + what;
   if (kind.count == 1) {
-    finding.title =
-        fmt::format("See what the host does for {}: one stall{}", Time(kind.longest_ns), in);
-    finding.sentence = fmt::format("One stall of {} is {} of the {}{}", Time(kind.longest_ns),
-                                   Percent(ShareOfSpan(context, kind.ns)), context.Whole(), was);
+    finding.title = {fmt::format("See what the host does for {}", Time(kind.longest_ns)),
+                     fmt::format("one stall{}", in)};
+    finding.sentence =
+        fmt::format("One stall of {} is {} of the {}{}", Time(kind.longest_ns),
+                    Percent(ShareOfSpan(context, kind.ns)), context.words.whole, was);
   } else {
-    finding.title = fmt::format("See what the host does for up to {}: {} stalls{}",
-                                Time(kind.longest_ns), kind.count, in);
+    finding.title = {fmt::format("See what the host does for up to {}", Time(kind.longest_ns)),
+                     fmt::format("{} stalls{}", kind.count, in)};
     finding.sentence =
         fmt::format("{} stalls of up to {} are {} of the {}{}", kind.count, Time(kind.longest_ns),
-                    Percent(ShareOfSpan(context, kind.ns)), context.Whole(), was);
+                    Percent(ShareOfSpan(context, kind.ns)), context.words.whole, was);
   }
   finding.action =
       "start-up (loading libraries, compiling, the first allocation) belongs to no step: record "
@@ -304,10 +311,10 @@ class Stalls {
 
 void Unexplained(const Context& context, const Kind& kind, Report& report) {
   Finding finding = About(context, "idle", kind);
-  finding.title = fmt::format("Find what the host does: the device is idle for {}",
-                              Time(context.PerStep(kind.ns)));
+  finding.title = {"Find what the host does",
+                   fmt::format("the device is idle for {}", Time(context.PerStep(kind.ns)))};
   finding.sentence = fmt::format("The device is idle for {} of the {}, {}: why is not recorded",
-                                 Percent(ShareOfSpan(context, kind.ns)), context.Whole(),
+                                 Percent(ShareOfSpan(context, kind.ns)), context.words.whole,
                                  Time(context.PerStep(kind.ns)));
   finding.action =
       "record host calls and ranges too: what the host does in the longest gaps decides";
@@ -365,7 +372,7 @@ void JudgeLaunching(const Context& context, const std::vector<Gap>& gaps, Report
   if (matters(copies)) CopiesHold(context, copies, report);
   if (matters(unknown)) Unexplained(context, unknown, report);
   Evidence evidence;
-  evidence.Add("idle time, per step", context.Part(model::StepPart::kIdle), "ns");
+  evidence.Add(context.words.PerStep("idle time,"), context.Part(model::StepPart::kIdle), "ns");
   if (const model::LaunchQueueRow* row = context.launch_queue;
       row != nullptr && !matters(launched) && row->queued_p50_ns >= 20'000) {
     report.Fine("launch_bound",

@@ -225,12 +225,13 @@ void JudgeLayers(const Context& context, Report& report) {
       const Op* op = cause.op != nullptr ? cause.op : layer.ops.front();
       Finding finding;
       finding.id = "odd_layer";
-      finding.title = fmt::format("Make {} like its {} siblings: it is {} slower", LastOf(name),
-                                  layers.size() - 1,
-                                  Percent(static_cast<double>(more) / static_cast<double>(median)));
-      finding.action = fmt::format("because of {} ({} more per step): {}{}{}; {}", op->handle,
-                                   Time(cause.more_ns), cause.how, cause.detail.empty() ? "" : ", ",
-                                   cause.detail, ActionFor(cause));
+      finding.title = {fmt::format("Make {} like its {} siblings", LastOf(name), layers.size() - 1),
+                       fmt::format("it is {} slower", Percent(static_cast<double>(more) /
+                                                              static_cast<double>(median)))};
+      finding.action =
+          fmt::format("because of {} ({} more {}): {}{}{}; {}", op->handle, Time(cause.more_ns),
+                      context.words.per_step, cause.how, cause.detail.empty() ? "" : ", ",
+                      cause.detail, ActionFor(cause));
       finding.how_to_check = "`summary --by layer`: the layers take alike";
       finding.saves_high_ns = more;
       finding.saves_low_ns = 0;
@@ -245,10 +246,11 @@ void JudgeLayers(const Context& context, Report& report) {
         finding.change->instructions[static_cast<uint32_t>(slow->time->instruction_id)] =
             static_cast<double>(median) / static_cast<double>(layer.ns);
       }
-      finding.evidence.Add("this layer per step", layer.ns, "ns")
+      finding.evidence.Add(context.words.PerStep("this layer"), layer.ns, "ns")
           .Add("median of the siblings", median, "ns")
-          .Add("the op that differs most: more per step than in a sibling", cause.more_ns, "ns",
-               op->handle)
+          .Add(fmt::format("the op that differs most: more {} than in a sibling",
+                           context.words.per_step),
+               cause.more_ns, "ns", op->handle)
           .Add("its counterparts, median", cause.sibling_ns, "ns");
       report.Add(std::move(finding));
     }

@@ -86,12 +86,13 @@ void ByShape(const Context& context, Report& report) {
         fmt::format("{}{} x {} over {}", dot.batch > 1 ? fmt::format("{} of ", dot.batch) : "",
                     dot.m, dot.n, dot.k);
     Finding finding = FindingAbout(context, "gemm_split_k", site);
-    finding.title = fmt::format("Split the long sum of this product ({}), or batch it", shape);
+    finding.title = {fmt::format("Split the long sum of this product ({}), or batch it", shape)};
     finding.sentence = fmt::format(
-        "A product of {} results, summed over {}, is {} of the step: {} tile{} for {} "
+        "A product of {} results, summed over {}, is {}: {} tile{} for {} "
         "multiprocessors ({})",
-        fmt::format("{} x {}", dot.m, dot.n), dot.k, Percent(context.ShareOfStep(site.ns)),
-        TilesOf(dot), TilesOf(dot) == 1 ? "" : "s", sms, ShortSource(site.source));
+        fmt::format("{} x {}", dot.m, dot.n), dot.k,
+        context.words.OfStep(Percent(context.ShareOfStep(site.ns))), TilesOf(dot),
+        TilesOf(dot) == 1 ? "" : "s", sms, ShortSource(site.source));
     finding.action =
         "batch such products (one einsum or vmap for several), or split the sum by hand: reshape K "
         "to (k, K/k), multiply in a batch of k and add up; a library's split-K or stream-K kernel "
@@ -148,12 +149,12 @@ void ByGrid(const Context& context, Report& report) {
   });
   Finding finding;
   finding.id = "gemm_split_k";
-  finding.title = fmt::format("Fill the device with these products: {} in {} blocks or fewer",
-                              Time(ns), sms / 4);
+  finding.title = {"Fill the device with these products",
+                   fmt::format("{} in {} blocks or fewer", Time(ns), sms / 4)};
   finding.sentence = fmt::format(
-      "Matrix products of {} blocks or fewer are {} of the step: most of the device is idle beside "
+      "Matrix products of {} blocks or fewer are {}: most of the device is idle beside "
       "them",
-      sms / 4, Percent(context.ShareOfStep(ns)));
+      sms / 4, context.words.OfStep(Percent(context.ShareOfStep(ns))));
   finding.action =
       "batch small products, or split a long sum (split-K, stream-K); a larger batch gives them "
       "more rows";
@@ -166,9 +167,9 @@ void ByGrid(const Context& context, Report& report) {
   finding.saves_low_ns = 0;
   finding.basis = Basis::kCostModel;
   finding.sure = Sure::kLow;
-  finding.evidence.Add("such kernels, per step", ns, "ns")
-      .Add("of it " + most->first.substr(0, 60) + ", per step", context.PerStep(most->second.ns),
-           "ns")
+  finding.evidence.Add(context.words.PerStep("such kernels,"), ns, "ns")
+      .Add(context.words.PerStep("of it " + most->first.substr(0, 60) + ","),
+           context.PerStep(most->second.ns), "ns")
       .Add("its blocks", most->second.blocks, "count");
   report.Add(std::move(finding));
 }

@@ -77,13 +77,14 @@ void JudgeLoops(const Context& context, Report& report) {
   }
   const Site site = AllOf(context, overhead);
   Finding finding = FindingAbout(context, "loop_overhead", site);
-  finding.title =
-      fmt::format("Do more per iteration: the loop's own work is {} per step", Time(ns + ramp));
+  finding.title = {"Do more per iteration", fmt::format("the loop's own work is {}",
+                                                        context.words.PerStep(Time(ns + ramp)))};
   finding.sentence = fmt::format(
-      "Loops spend {} of the step on themselves: {} launches for trip counters, slices and copies, "
+      "Loops spend {} on themselves: {} launches for trip counters, slices and copies, "
       "{} iterations{}",
-      Percent(context.ShareOfStep(ns + ramp)), static_cast<int64_t>(launches + 0.5),
-      static_cast<int64_t>(iterations + 0.5), InBrackets(site.source));
+      context.words.OfStep(Percent(context.ShareOfStep(ns + ramp))),
+      static_cast<int64_t>(launches + 0.5), static_cast<int64_t>(iterations + 0.5),
+      InBrackets(site.source));
   finding.action =
       "`scan(unroll=n)` or more work per iteration (a block of time steps or layers at once); pass "
       "what does not change as a closure instead of a sliced input; stack fewer results";
@@ -92,12 +93,15 @@ void JudgeLoops(const Context& context, Report& report) {
   finding.saves_low_ns = (ns + ramp) / 4;
   finding.basis = Basis::kCostModel;
   finding.sure = context.Allowed(Sure::kMedium);
-  finding.evidence.Add("trip counters and conditions, per step", counters.ns, "ns")
-      .Add("slices read and written, per step", slices.ns, "ns")
-      .Add("copies of what the loop carries, per step", copies.ns, "ns")
-      .Add("launches for these, per step", static_cast<int64_t>(launches + 0.5), "count")
-      .Add("of launches in loops, per step", static_cast<int64_t>(all.launches + 0.5), "count")
-      .Add("iterations of the largest, per step", static_cast<int64_t>(iterations + 0.5), "count");
+  finding.evidence.Add(context.words.PerStep("trip counters and conditions,"), counters.ns, "ns")
+      .Add(context.words.PerStep("slices read and written,"), slices.ns, "ns")
+      .Add(context.words.PerStep("copies of what the loop carries,"), copies.ns, "ns")
+      .Add(context.words.PerStep("launches for these,"), static_cast<int64_t>(launches + 0.5),
+           "count")
+      .Add(context.words.PerStep("of launches in loops,"), static_cast<int64_t>(all.launches + 0.5),
+           "count")
+      .Add(context.words.PerStep("iterations of the largest,"),
+           static_cast<int64_t>(iterations + 0.5), "count");
   report.Add(std::move(finding));
 }
 

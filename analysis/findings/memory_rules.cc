@@ -114,16 +114,17 @@ void Attention(const Context& context, Report& report) {
     return;
   }
   Finding finding = FindingAbout(context, "attention_unfused", site);
-  finding.title = fmt::format("Use a fused attention kernel: scores are {0} x {0}", size);
+  finding.title = {"Use a fused attention kernel", fmt::format("scores are {0} x {0}", size)};
   const std::string scores = ScoresOf(ops, size);
   const int64_t passes = PassesPerLayer(ops);
   if (!scores.empty()) {
-    finding.title = fmt::format("Use a fused attention kernel: scores are {}", scores);
+    finding.title = {"Use a fused attention kernel", fmt::format("scores are {}", scores)};
   }
-  finding.sentence = fmt::format(
-      "Attention is {} of the step: scores of {} go through memory{} ({})",
-      Percent(context.ShareOfStep(all)), scores.empty() ? fmt::format("{0} x {0}", size) : scores,
-      passes > 1 ? fmt::format(", {} kernels per layer", passes) : "", ShortSource(site.source));
+  finding.sentence = fmt::format("Attention is {}: scores of {} go through memory{} ({})",
+                                 context.words.OfStep(Percent(context.ShareOfStep(all))),
+                                 scores.empty() ? fmt::format("{0} x {0}", size) : scores,
+                                 passes > 1 ? fmt::format(", {} kernels per layer", passes) : "",
+                                 ShortSource(site.source));
   if (passes > 0) finding.evidence.Add("kernels that touch them, per layer", passes, "count");
   finding.action = context.Advice(
       "`jax.nn.dot_product_attention(q, k, v, is_causal=..., implementation='cudnn')` (bf16 or "
@@ -153,7 +154,7 @@ void ScanStacks(const Context& context, const std::vector<const Op*>& ops, Repor
       bytes += static_cast<int64_t>(static_cast<double>(op->facts->slice_bytes) * op->calls);
     }
     Finding finding = FindingAbout(context, "scan_stack", site);
-    finding.title = "Save less in the scan: its results are stacked";
+    finding.title = {"Save less in the scan", "its results are stacked"};
     finding.action = context.Advice(
         "`jax.checkpoint` around the scanned block, or a policy that saves fewer residuals of it; "
         "or unroll the loop: what backward needs is then no part of a stack",
@@ -165,12 +166,15 @@ void ScanStacks(const Context& context, const std::vector<const Op*>& ops, Repor
     finding.saves_high_ns = site.ns;
     finding.saves_low_ns = 0;
     finding.sure = context.Allowed(Sure::kMedium);
-    finding.sentence =
-        fmt::format("Stacking what a scan saves is {} of the step: {}{}",
-                    Percent(context.ShareOfStep(site.ns)), Time(site.ns), InBrackets(site.source));
-    if (bytes > 0) finding.evidence.Add("bytes written into stacks, per step", bytes, "bytes");
+    finding.sentence = fmt::format("Stacking what a scan saves is {}: {}{}",
+                                   context.words.OfStep(Percent(context.ShareOfStep(site.ns))),
+                                   Time(site.ns), InBrackets(site.source));
+    if (bytes > 0) {
+      finding.evidence.Add(context.words.PerStep("bytes written into stacks,"), bytes, "bytes");
+    }
     if (filling > 0) {
-      finding.evidence.Add("of it filling and copying empty stacks, per step", filling, "ns");
+      finding.evidence.Add(context.words.PerStep("of it filling and copying empty stacks,"),
+                           filling, "ns");
     }
     report.Add(std::move(finding));
   }
@@ -202,7 +206,7 @@ void Layouts(const Context& context, Report& report) {
     if (context.ShareOfStep(site.ns) < kSlowMemoryOp) break;
     found = true;
     Finding finding = FindingAbout(context, "layout_copy", site);
-    finding.title = "Avoid this transpose: it only changes the layout";
+    finding.title = {"Avoid this transpose", "it only changes the layout"};
     finding.action =
         "let the products read the other order (einsum subscripts, `swapaxes` moved next to a "
         "dot), "
@@ -215,22 +219,24 @@ void Layouts(const Context& context, Report& report) {
       finding.evidence.AddReal("its rate", *rate / 1e9, "GB/s", site.largest().handle);
     }
     finding.sentence =
-        fmt::format("A change of layout is {} of the step: {} takes {} only to move data{}",
-                    Percent(context.ShareOfStep(site.ns)), site.largest().row->name, Time(site.ns),
-                    InBrackets(site.source));
+        fmt::format("A change of layout is {}: {} takes {} only to move data{}",
+                    context.words.OfStep(Percent(context.ShareOfStep(site.ns))),
+                    site.largest().row->name, Time(site.ns), InBrackets(site.source));
     report.Add(std::move(finding));
   }
   if (!found) {
-    report.Fine("layout_copy", fmt::format("transposes and layout changes: {} of the step",
-                                           Percent(context.ShareOfStep(all))));
+    report.Fine("layout_copy",
+                fmt::format("transposes and layout changes: {}",
+                            context.words.OfStep(Percent(context.ShareOfStep(all)))));
   }
   for (const Site& site : SitesOf(context, converts)) {
     if (context.ShareOfStep(site.ns) < kSlowMemoryOp) break;
     Finding finding = FindingAbout(context, "convert_only", site);
-    finding.title = "Convert once, not here: this only converts types";
-    finding.action =
-        "cast parameters once per step outside loops, or keep a 16-bit copy; return activations in "
-        "the type that their reader wants";
+    finding.title = {"Convert once, not here", "this only converts types"};
+    finding.action = fmt::format(
+        "cast parameters once {} outside loops, or keep a 16-bit copy; return activations in the "
+        "type that their reader wants",
+        context.words.per_step);
     finding.how_to_check = "no fusion that only converts";
     finding.saves_high_ns = site.ns;
     finding.saves_low_ns = 0;
@@ -292,11 +298,10 @@ void SlowKernels(const Context& context, Report& report) {
     const bool transposes =
         Has(site.largest().row->name, "copy_") || site.largest().row->op_kind == OpKind::kTranspose;
     Finding finding = FindingAbout(context, "slow_memory_op", site);
-    finding.title =
-        own ? fmt::format("Speed up this {}: {}% of the rate of this run's best",
-                          reduction ? "reduction" : "fusion", PeakPercent(100 * rate / *limit))
-            : fmt::format("Speed up this {}: it runs at {}% of the memory's rate",
-                          reduction ? "reduction" : "fusion", PeakPercent(100 * rate / *limit));
+    const std::string percent = PeakPercent(100 * rate / *limit);
+    finding.title = {fmt::format("Speed up this {}", reduction ? "reduction" : "fusion"),
+                     own ? fmt::format("{}% of the rate of this run's best", percent)
+                         : fmt::format("it runs at {}% of the memory's rate", percent)};
     finding.action =
         own && transposes
             ? "it computes and transposes at once, which a CPU does element by element: compute in "
@@ -320,7 +325,8 @@ void SlowKernels(const Context& context, Report& report) {
   }
   if (!found && context.ShareOfStep(all) >= 0.05 && 10 * fast >= 8 * all) {
     Evidence evidence;
-    evidence.Add("memory-bound fusions per step", all, "ns").Add("of them above 70%", fast, "ns");
+    evidence.Add(context.words.PerStep("memory-bound fusions"), all, "ns")
+        .Add("of them above 70%", fast, "ns");
     report.Fine("slow_memory_op", "occupancy: memory-bound kernels use the bandwidth", evidence);
   }
 }
@@ -356,7 +362,7 @@ void Chains(const Context& context, Report& report) {
     }
     if (context.ShareOfStep(all) < kSlowMemoryOp) continue;
     Finding finding = FindingAbout(context, "elementwise_chain", site);
-    finding.title = "Let this and what feeds it become one: only memory lies between them";
+    finding.title = {"Let this and what feeds it become one", "only memory lies between them"};
     finding.action =
         "see what keeps XLA from fusing them (a reduction in between, a layout change, a custom "
         "call's operand): restructure to one pass, pass 16 bits, or write the pair as one Pallas "
@@ -369,8 +375,10 @@ void Chains(const Context& context, Report& report) {
     finding.basis = Basis::kRoofline;
     finding.sure = context.Allowed(Sure::kLow);
     finding.evidence
-        .Add("bytes that pass between them, per step", static_cast<int64_t>(bytes), "bytes")
-        .Add("its producer, per step", context.ops[site.largest().facts->producer - 1].ns, "ns",
+        .Add(context.words.PerStep("bytes that pass between them,"), static_cast<int64_t>(bytes),
+             "bytes")
+        .Add(context.words.PerStep("its producer,"),
+             context.ops[site.largest().facts->producer - 1].ns, "ns",
              context.ops[site.largest().facts->producer - 1].handle);
     report.Add(std::move(finding));
   }

@@ -53,8 +53,8 @@ void Upcast(const Context& context, Report& report) {
     found = true;
     const DotFacts& dot = *site.largest().facts->dot;
     Finding finding = FindingAbout(context, "f32_upcast", site);
-    finding.title =
-        fmt::format("Keep this product in {}: its operands are converted to f32", dot.upcast_from);
+    finding.title = {fmt::format("Keep this product in {}", dot.upcast_from),
+                     "its operands are converted to f32"};
     finding.action = fmt::format(
         "leave the operands in {} and ask for an f32 result "
         "(`preferred_element_type=jnp.float32`): "
@@ -67,8 +67,8 @@ void Upcast(const Context& context, Report& report) {
     finding.basis = context.limits.half ? Basis::kRoofline : Basis::kMeasured;
     finding.sure = context.Allowed(Sure::kHigh);
     finding.sentence = fmt::format(
-        "A product of {} operands runs in f32: {} of the step, at most half its speed{}",
-        dot.upcast_from, Percent(context.ShareOfStep(site.ns)), InBrackets(site.source));
+        "A product of {} operands runs in f32: {}, at most half its speed{}", dot.upcast_from,
+        context.words.OfStep(Percent(context.ShareOfStep(site.ns))), InBrackets(site.source));
     finding.evidence.AddReal("its rate", RateOf(site.largest()) / 1e12, "TFLOP/s",
                              site.largest().handle);
     if (context.limits.half) {
@@ -95,7 +95,7 @@ void Highest(const Context& context, Report& report) {
     for (const Op* op : site.ops) saves += op->ns - TimeAt(*op, context.limits.tf32);
     if (context.ShareOfStep(saves) < kSlowProduct) break;
     Finding finding = FindingAbout(context, "f32_highest", site);
-    finding.title = "Let this f32 product use TF32: precision HIGHEST keeps off tensor cores";
+    finding.title = {"Let this f32 product use TF32", "precision HIGHEST keeps off tensor cores"};
     finding.action =
         "drop `precision='highest'` (or jax_default_matmul_precision) where the accuracy allows, "
         "or "
@@ -161,7 +161,7 @@ void OddSizes(const Context& context, Report& report) {
     found = true;
     const int64_t next = (odd + 127) / 128 * 128;
     Finding finding = FindingAbout(context, "gemm_bad_dims", whole);
-    finding.title = fmt::format("Pad the dimension {} of this product to {}", odd, next);
+    finding.title = {fmt::format("Pad the dimension {} of this product to {}", odd, next)};
     finding.action = fmt::format(
         "make the array {} wide (and mask what is added): rows that are no multiple of 16 bytes "
         "keep "
@@ -172,10 +172,9 @@ void OddSizes(const Context& context, Report& report) {
     finding.saves_low_ns = saves / 2;
     finding.basis = Basis::kRoofline;
     finding.sure = context.Allowed(own ? Sure::kHigh : Sure::kMedium);
-    finding.sentence =
-        fmt::format("A product with a dimension of {} is {} of the step and runs at {}{}", odd,
-                    Percent(context.ShareOfStep(whole.ns)), FlopRate(RateOf(largest)),
-                    InBrackets(whole.source));
+    finding.sentence = fmt::format("A product with a dimension of {} is {} and runs at {}{}", odd,
+                                   context.words.OfStep(Percent(context.ShareOfStep(whole.ns))),
+                                   FlopRate(RateOf(largest)), InBrackets(whole.source));
     finding.evidence.Add("dimension", odd, "count", largest.handle)
         .Add("next multiple of 128", next, "count")
         .AddReal("its rate", RateOf(largest) / 1e12, "TFLOP/s", largest.handle)
@@ -207,11 +206,12 @@ void Rates(const Context& context, Report& report) {
     return;
   }
   Evidence evidence;
-  evidence.Add("16-bit products per step", ns, "ns").AddReal("their rate", rate / 1e12, "TFLOP/s");
-  const std::string text = fmt::format(
-      "matrix products: {} in 16 bits, {}% of the device's peak, {} of the step", FlopRate(rate),
-      PeakPercent(100 * rate / context.limits.half_peak.value_or(*context.limits.half)),
-      Percent(context.ShareOfStep(ns)));
+  evidence.Add(context.words.PerStep("16-bit products"), ns, "ns")
+      .AddReal("their rate", rate / 1e12, "TFLOP/s");
+  const std::string text =
+      fmt::format("matrix products: {} in 16 bits, {}% of the device's peak, {}", FlopRate(rate),
+                  PeakPercent(100 * rate / context.limits.half_peak.value_or(*context.limits.half)),
+                  context.words.OfStep(Percent(context.ShareOfStep(ns))));
   if (share >= 0.7) report.Fine("products", text, evidence);
 }
 

@@ -7,9 +7,9 @@
 
 #include <cstdint>
 #include <set>
-#include <string>
 #include <string_view>
 
+#include "analysis/findings/report.h"
 #include "model/derived.h"
 
 namespace xlatrace::analysis::findings {
@@ -19,8 +19,8 @@ namespace xlatrace::analysis::findings {
 int64_t DifferentShapes(const model::AttributionTables& attribution,
                         const std::set<model::Id>& modules);
 // "Stop recompiling jit_f: compiled 38 times, for 12 shapes, in 60 steps"; shapes: 0 where unknown.
-std::string RecompileTitle(std::string_view function, size_t times, int64_t shapes, int64_t steps,
-                           std::string_view of = "steps");
+Title RecompileTitle(std::string_view function, size_t times, int64_t shapes, int64_t steps,
+                     std::string_view of = "steps");
 
 }  // namespace xlatrace::analysis::findings
 

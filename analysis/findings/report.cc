@@ -54,32 +54,11 @@ void DropCatchAlls(int64_t least, std::vector<Finding>& findings) {
   std::erase_if(findings, [&](const Finding&) { return known[i++]; });
 }
 
-// Rules speak of steps. Where a run has none, the same is said of the whole run. Shares of a step
-// are then shares of the time in which a device is busy (Context::ShareOfStep); rules about idle
-// time, whose whole has the idle time in it, say so themselves (Context::Whole).
-std::string Said(std::string text, bool whole_run, bool devices, bool shares = true) {
-  if (!whole_run) return text;
-  const std::string_view in_run = devices ? " in the run of all devices" : " in the run";
-  const std::pair<std::string_view, std::string_view> words[] = {
-      {" per steady step", in_run},
-      {" per step", in_run},
-      {" of the step", " of busy time"},
-      {"\"of the step\"", "\"of busy time\""},
-      {"each step", "each time"}};
-  for (const auto& [from, to] : words) {
-    if (!shares && to.find("busy") != to.npos) continue;
-    for (size_t at = 0; (at = text.find(from, at)) != text.npos; at += to.size()) {
-      text.replace(at, from.size(), to);
-    }
-  }
-  return text;
-}
-
-model::FindingRow RowOf(const Finding& finding, bool whole_run, bool devices) {
+model::FindingRow RowOf(const Finding& finding, bool whole_run) {
   model::FindingRow row;
   row.id = finding.id;
-  row.title = Said(finding.title, whole_run, devices);
-  row.sentence = Said(finding.sentence, whole_run, devices);
+  row.title = finding.title.Text();
+  row.sentence = finding.sentence;
   (whole_run ? row.saves_low_ns_per_run : row.saves_low_ns_per_step) = finding.saves_low_ns;
   (whole_run ? row.saves_high_ns_per_run : row.saves_high_ns_per_step) = finding.saves_high_ns;
   row.basis = Text(finding.basis);
@@ -87,9 +66,8 @@ model::FindingRow RowOf(const Finding& finding, bool whole_run, bool devices) {
   row.where_op = finding.where_op;
   row.where_layer = finding.where_layer;
   row.where_source = finding.where_source;
-  row.evidence_json = Said(finding.evidence.Json(), whole_run, devices);
-  // What to do has no shares; "of the step before" stays what it is.
-  row.action = Said(finding.action, whole_run, devices, false);
+  row.evidence_json = finding.evidence.Json();
+  row.action = finding.action;
   row.how_to_check = finding.how_to_check;
   row.replay_error_milli_pct = finding.replay_error_milli_pct;
   return row;
@@ -192,8 +170,6 @@ std::vector<model::RuledOutRow> Report::RuledOut() const {
     const bool claimed = !fine_handles_[i].empty() && claimed_.contains(fine_handles_[i]);
     if (!row.withheld && (found || claimed)) continue;
     rows.push_back(row);
-    rows.back().text = Said(row.text, whole_run_, devices_);
-    rows.back().evidence_json = Said(row.evidence_json, whole_run_, devices_);
   }
   return rows;
 }
@@ -205,8 +181,7 @@ void Report::SayHidden(const Finding& finding) {
       .Add("by which the step gets shorter, by replay", *finding.saves_high_ns, "ns");
   Fine(finding.id,
        fmt::format("{}: {} of time, but by replay the step gets only {} shorter",
-                   finding.title.substr(0, finding.title.find(": ")), Time(*finding.at_most_ns),
-                   Time(*finding.saves_high_ns)),
+                   finding.title.advice, Time(*finding.at_most_ns), Time(*finding.saves_high_ns)),
        evidence);
 }
 
@@ -216,8 +191,6 @@ int64_t Report::LeastOf(const Basis& basis) {
 }
 
 std::vector<model::FindingRow> Report::Ranked(const Basis& basis) {
-  whole_run_ = basis.whole_run;
-  devices_ = basis.count > 1;
   const int64_t whole_ns = basis.whole_ns;
   const int64_t least = LeastOf(basis);
   DropCatchAlls(least, findings_);
@@ -240,7 +213,7 @@ std::vector<model::FindingRow> Report::Ranked(const Basis& basis) {
   std::vector<int64_t> claimed_gaps;  // By position.
   std::vector<model::FindingRow> rows;
   const auto add = [&](const Finding& finding) {
-    rows.push_back(RowOf(finding, basis.whole_run, devices_));
+    rows.push_back(RowOf(finding, basis.whole_run));
     found_ids_.push_back(finding.id);
     if (finding.at_most_ns) together_.Add(*finding.change);
   };

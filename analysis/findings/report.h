@@ -53,9 +53,17 @@ std::string_view Text(Basis basis);
 std::string_view Text(Sure sure);
 Sure OneLower(Sure sure);
 
+// What to do, imperative, and why or how much: "Launch less: the device waits 3.1 ms per step".
+struct Title {
+  std::string advice;
+  std::string figures = {};  // Empty: the advice says it all.
+
+  std::string Text() const { return figures.empty() ? advice : advice + ": " + figures; }
+};
+
 struct Finding {
   std::string id;
-  std::string title;  // Imperative, what to do; a line of a terminal at most.
+  Title title;  // A line of a terminal at most.
   // What is so, for the first line of the screen: what, where, how much of what. At most 150
   // characters. Empty: the rule has nothing better than its title.
   std::string sentence;
@@ -129,8 +137,6 @@ class Report {
   std::vector<std::string> found_ids_;     // What Ranked gave, and which ops it claims.
   std::map<std::string, int64_t, std::less<>> claimed_;
   replay::Change together_;
-  bool whole_run_ = false;
-  bool devices_ = false;  // Several: figures of a whole run are sums over them.
 };
 
 // The least that is worth a line.

@@ -91,7 +91,7 @@ void Recompute(const Context& context, Report& report) {
   }
   const double share = context.ShareOfStep(all);
   if (share < kRecompute) {
-    std::string words = fmt::format("recomputation: {} of the step", Percent(share));
+    std::string words = fmt::format("recomputation: {}", context.words.OfStep(Percent(share)));
     if (once > 0) {
       words += fmt::format("; {} more is named so, but XLA computes it once, for forward too",
                            Percent(context.ShareOfStep(once)));
@@ -120,15 +120,17 @@ void Recompute(const Context& context, Report& report) {
   const int64_t wall = context.Part(model::StepPart::kRecompute);
   finding.saves_high_ns = wall > 0 ? std::min(all, wall) : all;
   finding.saves_low_ns = std::min(products / 2, *finding.saves_high_ns);
-  finding.title = fmt::format("Recompute less: {} per step is computed a second time",
-                              Time(*finding.saves_high_ns));
-  finding.sentence = fmt::format(
-      "Recomputation is {} of the step: {} per step is computed a second time",
-      Percent(context.ShareOfStep(*finding.saves_high_ns)), Time(*finding.saves_high_ns));
+  finding.title = {"Recompute less",
+                   fmt::format("{} is computed a second time",
+                               context.words.PerStep(Time(*finding.saves_high_ns)))};
+  finding.sentence =
+      fmt::format("Recomputation is {}: {} is computed a second time",
+                  context.words.OfStep(Percent(context.ShareOfStep(*finding.saves_high_ns))),
+                  context.words.PerStep(Time(*finding.saves_high_ns)));
   finding.sure = context.Allowed(Sure::kHigh);
-  finding.evidence.Add("device time of recomputation per step", all, "ns")
+  finding.evidence.Add(context.words.PerStep("device time of recomputation"), all, "ns")
       .Add("of it matrix products", products, "ns")
-      .AddReal("of the step", 100 * share, "%");
+      .AddReal(context.words.of_step, 100 * share, "%");
   if (once > 0) {
     finding.evidence.Add("named so, but computed once, for forward too", once, "ns");
   }
@@ -170,7 +172,8 @@ void Optimizer(const Context& context, Report& report) {
   const bool most = context.ShareOfStep(all) >= kMostlyUpdates;
   const bool at_floor = floor > 0 && 10 * all <= 13 * floor;
   if (at_floor && !most) {
-    report.Fine("optimizer", fmt::format("optimizer: {} per step, at its memory floor", Time(all)));
+    report.Fine("optimizer", fmt::format("optimizer: {}, at its memory floor",
+                                         context.words.PerStep(Time(all))));
     return;
   }
   if (floor == 0 && !most && (calls < 100 || context.on_cpu)) return;
@@ -178,32 +181,36 @@ void Optimizer(const Context& context, Report& report) {
   if (most && (at_floor || calls < 100)) {
     // Nothing to merge: it is the size of what is updated. What another update would cost nobody
     // knows.
-    finding.title = fmt::format("Update less: the optimizer is {} of the {}",
-                                Percent(context.ShareOfStep(all)), context.Whole());
+    finding.title = {"Update less",
+                     fmt::format("the optimizer is {} of the {}", Percent(context.ShareOfStep(all)),
+                                 context.words.whole)};
     finding.action =
         "update only the rows of a table that a batch touches (sparse or lazy updates), keep less "
         "state per parameter (Adafactor, moments in bf16, SGD for tables), give each update more "
         "work: larger batches, gradients summed over several";
-    finding.sentence = fmt::format("The optimizer is {} of the step: {}",
-                                   Percent(context.ShareOfStep(all)), Time(all));
+    finding.sentence =
+        fmt::format("The optimizer is {}: {}",
+                    context.words.OfStep(Percent(context.ShareOfStep(all))), Time(all));
     finding.how_to_check = "time of phase optimizer";
     finding.sure = context.Allowed(Sure::kMedium);
     report.Add(std::move(finding));
     return;
   }
-  finding.title = fmt::format("Make the optimizer cheaper: {} in {} kernels per step", Time(all),
-                              CountText(calls));
+  finding.title = {
+      "Make the optimizer cheaper",
+      fmt::format("{} in {} kernels {}", Time(all), CountText(calls), context.words.per_step)};
   finding.action =
       "stack parameters of repeated layers (scan over layers) or flatten them (`optax.flatten`), "
       "shard the optimizer's state, keep moments in bf16";
-  finding.sentence = fmt::format("The optimizer is {} of the step: {} in {} kernels",
-                                 Percent(context.ShareOfStep(all)), Time(all), CountText(calls));
+  finding.sentence = fmt::format("The optimizer is {}: {} in {} kernels",
+                                 context.words.OfStep(Percent(context.ShareOfStep(all))), Time(all),
+                                 CountText(calls));
   finding.how_to_check = "optimizer time and its number of kernels";
   finding.saves_high_ns = all - floor;
   finding.saves_low_ns = 0;
   finding.basis = floor > 0 ? Basis::kRoofline : Basis::kMeasured;
   finding.sure = context.Allowed(floor > 0 ? Sure::kMedium : Sure::kLow);
-  finding.evidence.Add("kernels per step", static_cast<int64_t>(calls), "count");
+  finding.evidence.Add(context.words.PerStep("kernels"), static_cast<int64_t>(calls), "count");
   if (floor > 0) finding.evidence.Add("time to read and write its bytes once", floor, "ns");
   report.Add(std::move(finding));
 }
@@ -245,9 +252,9 @@ void DominantLine(const Context& context, Report& report) {
   for (const Op* op : largest->ops) floors += FloorOf(context, *op).value_or(0);
   if (10 * floors >= 7 * largest->ns) return;
   Finding finding = FindingAbout(context, "dominant_op", *largest);
-  finding.title =
-      fmt::format("Start with {}: its {} ops are {} of device time", ShortSource(largest->source),
-                  InstructionsOf(context, largest->ops).size(), Percent(share));
+  finding.title = {fmt::format("Start with {}", ShortSource(largest->source)),
+                   fmt::format("its {} ops are {} of device time",
+                               InstructionsOf(context, largest->ops).size(), Percent(share))};
   finding.action = fmt::format("`xlatrace show {} run.db` lists what the largest of them computes",
                                largest->largest().handle);
   finding.how_to_check = "`xlatrace report NEW.db --base OLD.db`: their time per step falls";
@@ -277,9 +284,9 @@ void Dominant(const Context& context, Report& report) {
   }
   Site site{context.SourceOf(op), {&op}, op.ns};
   Finding finding = FindingAbout(context, "dominant_op", site);
-  finding.title =
-      fmt::format("Start with {}: it is {} of device time",
-                  op.row->name.size() <= 40 ? op.row->name : "one instruction", Percent(share));
+  finding.title = {
+      fmt::format("Start with {}", op.row->name.size() <= 40 ? op.row->name : "one instruction"),
+      fmt::format("it is {} of device time", Percent(share))};
   finding.action = fmt::format("`xlatrace show {} run.db` lists what it computes", op.handle);
   finding.how_to_check = "`xlatrace report NEW.db --base OLD.db`: its time per step falls";
   if (floor) {

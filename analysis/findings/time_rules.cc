@@ -106,8 +106,8 @@ void Jitter(const Context& context, Report& report) {
   Finding finding;
   finding.id = "step_jitter";
   finding.of_median_step = false;
-  finding.title = fmt::format("Even out slow steps: p95 is {} over the median, mostly {}",
-                              Percent(jitter), model::Text(part));
+  finding.title = {"Even out slow steps", fmt::format("p95 is {} over the median, mostly {}",
+                                                      Percent(jitter), model::Text(part))};
   finding.action = fmt::format(
       "see steps {}: they differ from the median step in {} (checkpoints, evaluation, logging, "
       "garbage collection, another program on the device)",
@@ -197,8 +197,8 @@ void SlowedByOverlap(const Context& context, Report& report) {
   }
   Site site{context.SourceOf(*worst), {worst}, worst->ns};
   Finding finding = FindingAbout(context, "overlap_slows_compute", site);
-  finding.title =
-      fmt::format("Give collectives fewer multiprocessors: kernels beside them lose {}", Time(ns));
+  finding.title = {"Give collectives fewer multiprocessors",
+                   fmt::format("kernels beside them lose {}", Time(ns))};
   finding.action =
       "--xla_gpu_nccl_collective_max_nchannels=8 (try 4 to 16; it costs bandwidth), user buffers "
       "with "

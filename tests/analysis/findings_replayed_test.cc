@@ -113,7 +113,7 @@ TEST(RankedFindings, TwoOfOneTitleSayWhatEachIsAbout) {
     for (const About& each : about) {
       findings::Finding one;
       one.id = "rate";
-      one.title = "Speed up this fusion";
+      one.title = {"Speed up this fusion"};
       one.saves_high_ns = saves_ns -= 1'000'000;
       one.where_op = each.op;
       one.where_layer = each.layer;
@@ -122,7 +122,7 @@ TEST(RankedFindings, TwoOfOneTitleSayWhatEachIsAbout) {
     }
     findings::Finding other;
     other.id = "copy";
-    other.title = "Avoid this copy";
+    other.title = {"Avoid this copy"};
     other.saves_high_ns = 400'000;
     other.where_op = "copy.1";
     report.Add(other);

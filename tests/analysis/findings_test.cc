@@ -451,9 +451,9 @@ TEST(Findings, RecompilationCountsShapesNotPrograms) {
   EXPECT_EQ(findings::DifferentShapes(tables, {1, 2, 3, 4}), 2);
   EXPECT_EQ(findings::DifferentShapes(tables, {1, 2}), 1);
   EXPECT_EQ(findings::DifferentShapes(tables, {4}), 0);
-  EXPECT_EQ(findings::RecompileTitle("jit_f", 38, 12, 60),
+  EXPECT_EQ(findings::RecompileTitle("jit_f", 38, 12, 60).Text(),
             "Stop recompiling jit_f: compiled 38 times, for 12 shapes, in 60 steps");
-  EXPECT_EQ(findings::RecompileTitle("jit_f", 9, 1, 60),
+  EXPECT_EQ(findings::RecompileTitle("jit_f", 9, 1, 60).Text(),
             "Stop recompiling jit_f: compiled 9 times, in 60 steps");
 }
 

@@ -75,9 +75,11 @@ Result<Job> ReadJob(const std::vector<std::string>& run_dbs);
 // Whether the clocks of two ranks can be compared.
 bool SameTime(const Job& job, size_t a, size_t b);
 
-// "Everyone waits for rank 3 (host b): 12.3 ms of each 140.2 ms step since step 40; its matrix
-// products are stretched (clocks). Without it a step takes 127.9 ms."
+// "8 ranks; everyone waits for rank 3 (host b): 12.3 ms of each 140.2 ms step since step 40; its
+// matrix products are stretched (clocks). Without it a step takes 127.9 ms"
 std::string Sentence(const Job& job);
+// The same without the number of ranks, where that stands beside it: "Everyone waits for ...".
+std::string Heading(const Job& job);
 // "The path over ranks is on rank 5 for 71% of the step ..."; empty for a job of one rank.
 std::string PathSentence(const Job& job);
 

@@ -35,8 +35,8 @@ std::string OriginsSentence(const OpProvenance& op) {
   if (op.origins_count == 0) return {};
   const std::string count = Thousands(static_cast<int64_t>(op.origins_count));
   const std::string_view noun = op.origins_count == 1 ? "operation" : "operations";
-  if (op.origins_told) return fmt::format("these {} are {} of {}", count, noun, op.origins_of);
-  return fmt::format("comes from {} {} of {}", count, noun, op.origins_of);
+  if (op.origins_told) return fmt::format("These {} are {} of {}", count, noun, op.origins_of);
+  return fmt::format("It comes from {} {} of {}", count, noun, op.origins_of);
 }
 
 }  // namespace xlatrace::report

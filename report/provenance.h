@@ -61,7 +61,7 @@ std::string EventSentence(const ProvenanceEvent& event);
 std::string PassWords(const ProvenanceEvent& event);
 // "2 changes only in what it reads".
 std::string OperandsSentence(const OpProvenance& op);
-// "comes from 6 operations of before_optimizations", "these 6 are ..."; empty without origins.
+// "It comes from 6 operations of before_optimizations", "These 6 are ..."; empty without origins.
 std::string OriginsSentence(const OpProvenance& op);
 
 }  // namespace xlatrace::report

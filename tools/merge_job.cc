@@ -71,6 +71,7 @@ class Merger {
     builder_.SetRunInfo("tool_version", kVersion);
     builder_.SetRunInfo("merged_ranks", std::to_string(job_.ranks.size()));
     builder_.SetRunInfo("job", fleet::Sentence(job_));
+    builder_.SetRunInfo("job_heading", fleet::Heading(job_));
     if (const std::string path = fleet::PathSentence(job_); !path.empty()) {
       builder_.SetRunInfo("job_path", path);
     }

@@ -140,9 +140,11 @@ Status WriteRankTables(PageContext& page) {
   page.blocks.WriteChunk(table);
   page.blocks.LeftOut("rank_steps", shown.left_out, 0);
   XLATRACE_ASSIGN(const auto sentence, page.db.Info("job"));
+  XLATRACE_ASSIGN(const auto heading, page.db.Info("job_heading"));
   XLATRACE_ASSIGN(const auto cause, page.db.Info("job_cause"));
   XLATRACE_ASSIGN(const auto path, page.db.Info("job_path"));
   page.meta["job"] = {{"sentence", SafeName(sentence.value_or(""), kLongestSaid)},
+                      {"heading", SafeName(heading.value_or(""), kLongestSaid)},
                       {"cause", SafeName(cause.value_or(""), kLongestSaid)},
                       {"path", SafeName(path.value_or(""), kLongestSaid)}};
   return {};

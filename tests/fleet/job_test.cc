@@ -49,7 +49,8 @@ TEST_F(ReadJobTest, NamesTheSlowRankWhateverTheClocksAndTheOrderOfFiles) {
   EXPECT_EQ(job->ranks[job->answer.ranks[0]].number, 5);
   // Its product takes 10 ms more than the others'; they wait for that and gain all but the jitter.
   EXPECT_NEAR(job->answer.cost_ns, 10e6, 0.8e6);
-  EXPECT_THAT(Sentence(*job), testing::HasSubstr("everyone waits for rank 5 on host2"));
+  EXPECT_THAT(Sentence(*job), testing::StartsWith("8 ranks; everyone waits for rank 5 on host2"));
+  EXPECT_THAT(Heading(*job), testing::StartsWith("Everyone waits for rank 5 on host2"));
 }
 
 TEST_F(ReadJobTest, MakesOneClockOfAllWithinTheStatedError) {
@@ -109,6 +110,7 @@ TEST_F(ReadJobTest, OfGroupsThatArePartsOfTheJobNoWaitingIsSaid) {
   ASSERT_TRUE(job) << job.error().message;
   EXPECT_EQ(job->answer.cause, Cause::kNoData);
   EXPECT_THAT(Sentence(*job), testing::HasSubstr("it is not known who takes part"));
+  EXPECT_THAT(Heading(*job), testing::StartsWith("Who is waited for cannot be told: "));
   EXPECT_THAT(Said(*job), testing::Contains("collectives_unpaired"));
 }
 

@@ -27,10 +27,10 @@ TEST(ProvenanceTest, APassWithoutANumberHasNone) {
 
 TEST(ProvenanceTest, WhatItComesFromIsSaidOnce) {
   OpProvenance op{.origins_of = "before_optimizations", .origins_count = 1};
-  EXPECT_EQ(OriginsSentence(op), "comes from 1 operation of before_optimizations");
+  EXPECT_EQ(OriginsSentence(op), "It comes from 1 operation of before_optimizations");
   op.origins_count = 5;
   op.origins_told = true;
-  EXPECT_EQ(OriginsSentence(op), "these 5 are operations of before_optimizations");
+  EXPECT_EQ(OriginsSentence(op), "These 5 are operations of before_optimizations");
   op.origins_count = 0;
   EXPECT_EQ(OriginsSentence(op), "");
 }

@@ -30,7 +30,7 @@ function Event({ e }: { e: PassEvent }): VNode {
   return (
     <li data-testid="pass-event" data-event={e.event}>
       {e.pass && <div class="sm"><b>{e.pass}</b> <span class="dim">{[e.dump >= 0 && `dump ${e.dump}`, e.pipeline].filter(Boolean).join(' · ')}</span></div>}
-      <p class="sm wrapany">{e.event === 'origins' ? e.sentence.replace(/^comes/, 'It comes').replace(/^these/, 'These') : e.sentence}</p>
+      <p class="sm wrapany">{e.sentence}</p>
       {e.before.length > 0 && (e.event !== 'renamed') && <Was rows={e.before} count={e.count} />}
     </li>
   );

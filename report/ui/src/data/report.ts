@@ -54,7 +54,7 @@ export interface Meta {
   /** The dump that says which passes made the ops; absent in pages of an older program, null without one. */
   provenance?: { dump: string; ops: number; wanted: number; notes: string[] } | null;
   /** Of a merged job: who is waited for, in words. */
-  job?: { sentence: string; cause: string; path?: string };
+  job?: { sentence: string; heading: string; cause: string; path?: string };
   lost: number; errors: number;
   /** What more may be missing, in words; empty where all is known. */
   lost_text?: string; may_lack?: boolean; ends?: string; missing?: string[];

@@ -142,11 +142,10 @@ export function JobRanks(): VNode {
   const table: TableProps<JobRank> = { columns, lines, label: 'Ranks', fileName: 'ranks', primary: true, fill: ranks.length > 40, onOpen: (l) => open(l.row) };
   const left = report.meta.left_out.find((l) => l.what === 'rank_steps' && l.rows > 0);
   const here = ranks.filter((r) => r.device >= 0).length;
-  const [, said = job?.sentence ?? ''] = /^\d+ ranks[;,] (.*)$/.exec(job?.sentence ?? '') ?? [];
   return (
     <>
       <div class="bar-h">
-        <h2 data-testid="rank-sentence">{said === '' ? plural(ranks.length, 'rank') : <Linked text={said[0]!.toUpperCase() + said.slice(1)} />}</h2>
+        <h2 data-testid="rank-sentence">{job?.heading ? <Linked text={job.heading} /> : plural(ranks.length, 'rank')}</h2>
         <span class="cap">{plural(ranks.length, 'rank')}, mean per step · <CopyMenu table={table} /></span>
       </div>
       {job?.path && <p class="dim" data-testid="rank-path">{job.path}.</p>}

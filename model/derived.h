@@ -297,6 +297,7 @@ struct FindingRow {  // rank and handle "f1" = position + 1.
   std::string id;    // Rule: "scatter_add".
   std::string title;
   std::string sentence;  // What is so, as a person would say it; empty: the rule has none.
+  std::string headline, reason;  // The same as two sentences; the second may be empty.
   std::optional<int64_t> saves_low_ns_per_step;
   std::optional<int64_t> saves_high_ns_per_step;
   // Where the run has no steps: of the whole run, mean over its devices. Then the two above are
@@ -317,6 +318,7 @@ struct RuledOutRow {
   std::string id;         // Rule, as in FindingRow, or of a statement of its own ("steady_steps").
   bool withheld = false;  // False: it was looked at and is fine. True: `text` says what is missing.
   std::string text;       // With its number: "host copies: 0.1 % of the step".
+  std::string what, figure;   // Its parts where it is fine: "host copies", "0.1 % of the step".
   std::string evidence_json;  // As in FindingRow.
 };
 

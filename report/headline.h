@@ -14,12 +14,9 @@ struct Headline {
   Sentence first, second;  // `second` may be empty.
 };
 
-// "What is slow: names and figures" as two lines: names stand on one of their own. Where the
-// sentence is one line, the second is empty.
-Headline SplitSentence(const Sentence& sentence);
-
-// Both lines of the first screen. The first action stands below them, so that what the sentence
-// names is the reason; without it, or without actions, the verdict's own second sentence is.
+// Both lines of the first screen. The first action stands below them, so that the verdict's reason
+// is the second; without one, or where what is slow takes a line and more by itself (names of
+// kernels are long), its lede is. Without actions the lede follows the reason.
 Headline HeadlineOf(const RunView& view, const Verdict& verdict);
 
 }  // namespace xlatrace::report

@@ -265,6 +265,8 @@ Status LoadFindings(RunDb& db, RunView& view) {
     finding.id = rows.Text(i, "id");
     finding.title = rows.Text(i, "title");
     finding.sentence = rows.Text(i, "sentence");
+    finding.headline = rows.Text(i, "headline");
+    finding.reason = rows.Text(i, "reason");
     finding.basis = rows.Text(i, "basis");
     finding.confidence = rows.Text(i, "confidence");
     finding.where_op = rows.Text(i, "where_op");
@@ -304,13 +306,15 @@ Status LoadFindings(RunDb& db, RunView& view) {
     view.replay.step_ns = replay.Int(0, "step_ns");
     view.replay.all_findings_step_ns = OptionalInt(replay, 0, "all_findings_step_ns");
   }
-  XLATRACE_ASSIGN(const Table ruled_out, db.Select("SELECT id, verdict, text FROM ruled_out"));
+  XLATRACE_ASSIGN(const Table ruled_out,
+                  db.Select("SELECT id, verdict, text, what, figure FROM ruled_out"));
   // Of a merged job its own sentence says who waits for whom, among all ranks.
   XLATRACE_ASSIGN(const auto job, db.Info("job"));
   for (size_t i = 0; i < ruled_out.rows.size(); ++i) {
     if (job && ruled_out.Text(i, "id") == "arrival_skew") continue;
-    view.ruled_out.push_back(
-        {ruled_out.Text(i, "id"), ruled_out.Text(i, "verdict"), ruled_out.Text(i, "text")});
+    view.ruled_out.push_back({ruled_out.Text(i, "id"), ruled_out.Text(i, "verdict"),
+                              ruled_out.Text(i, "text"), ruled_out.Text(i, "what"),
+                              ruled_out.Text(i, "figure")});
   }
   return {};
 }

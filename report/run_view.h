@@ -175,8 +175,8 @@ struct StatFigure {
 };
 
 struct FindingFigure {
-  std::string handle, id, title, sentence, basis, confidence, where_op, where_layer, where_source,
-      action, how_to_check;
+  std::string handle, id, title, sentence, headline, reason, basis, confidence, where_op,
+      where_layer, where_source, action, how_to_check;
   std::optional<int64_t> saves_low_ns, saves_high_ns;  // Per step; of the run, where it has none.
   bool of_run = false;
   std::vector<std::string> evidence;  // "per step: 4.10 ms".
@@ -191,6 +191,7 @@ struct ReplayFigure {  // A step as replayed, and with all findings that could b
 
 struct RuledOutFigure {
   std::string id, verdict, text;  // verdict: fine, withheld.
+  std::string what, figure;       // Parts of the text, where it is fine.
 };
 
 struct RunView {

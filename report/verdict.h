@@ -36,6 +36,7 @@ using Sentence = std::vector<Piece>;
 struct Verdict {
   bool given = false;  // False: the sentence says why there is none.
   Sentence sentence;
+  Sentence headline, reason;  // The same as two: what is slow, and why; the second may be empty.
   Sentence lede;
   std::string op_handle;            // The op that the sentence names; empty: none.
   std::vector<Sentence> not_known;  // What the data cannot say, with how much time that is.

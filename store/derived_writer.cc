@@ -233,13 +233,14 @@ Status WriteAnalysis(Database& db, const model::AttributionTables& attribution,
   for (const model::GapEvidenceRow& e : analysis.gap_evidence) {
     XLATRACE_TRY(Insert(row, analysis.gaps[e.gap].next_activity_id, e.text));
   }
-  XLATRACE_ASSIGN(row, PrepareInsert(db, "x_finding", 17));
+  XLATRACE_ASSIGN(row, PrepareInsert(db, "x_finding", 19));
   id = 0;
   for (const model::FindingRow& f : analysis.findings) {
-    XLATRACE_TRY(Insert(row, ++id, f.id, f.title, f.sentence, f.saves_low_ns_per_step,
-                        f.saves_high_ns_per_step, f.saves_low_ns_per_run, f.saves_high_ns_per_run,
-                        f.basis, f.confidence, f.where_op, f.where_layer, f.where_source,
-                        f.evidence_json, f.action, f.how_to_check, f.replay_error_milli_pct));
+    XLATRACE_TRY(Insert(row, ++id, f.id, f.title, f.sentence, f.headline, f.reason,
+                        f.saves_low_ns_per_step, f.saves_high_ns_per_step, f.saves_low_ns_per_run,
+                        f.saves_high_ns_per_run, f.basis, f.confidence, f.where_op, f.where_layer,
+                        f.where_source, f.evidence_json, f.action, f.how_to_check,
+                        f.replay_error_milli_pct));
   }
   XLATRACE_ASSIGN(row, PrepareInsert(db, "x_critical_path", 6));
   for (const model::CriticalPathRow& p : analysis.critical_path) {
@@ -251,10 +252,10 @@ Status WriteAnalysis(Database& db, const model::AttributionTables& attribution,
     XLATRACE_TRY(Insert(row, r.steps, r.step_ns, r.error_milli_pct, r.largest_error_milli_pct,
                         r.withheld, r.all_findings_step_ns, r.assumptions_json));
   }
-  XLATRACE_ASSIGN(row, PrepareInsert(db, "x_ruled_out", 5));
+  XLATRACE_ASSIGN(row, PrepareInsert(db, "x_ruled_out", 7));
   id = 0;
   for (const model::RuledOutRow& r : analysis.ruled_out) {
-    XLATRACE_TRY(Insert(row, ++id, r.id, r.withheld, r.text, r.evidence_json));
+    XLATRACE_TRY(Insert(row, ++id, r.id, r.withheld, r.text, r.what, r.figure, r.evidence_json));
   }
   return {};
 }

@@ -100,6 +100,7 @@ constexpr Column kColumns[] = {
     Rename("x_job_path.to_instruction"),
     {"x_ruled_out.id"},
     {"x_ruled_out.text", Treatment::kWord, TextKind::kName, "(left out of the shared copy)"},
+    {"x_ruled_out.what", Treatment::kWord, TextKind::kName, "(left out of the shared copy)"},
 };
 
 // Keys of run_info that name nothing.

@@ -135,12 +135,12 @@ CREATE TABLE x_occupancy(config_id INT NOT NULL, device_id INT NOT NULL,
   PRIMARY KEY(config_id, device_id)) WITHOUT ROWID;
 CREATE TABLE x_gap_evidence(next_activity_id INTEGER PRIMARY KEY, evidence TEXT NOT NULL);
 CREATE TABLE x_finding(rank INTEGER PRIMARY KEY, id TEXT NOT NULL, title TEXT NOT NULL, sentence TEXT,
-  saves_low_ns_per_step INT, saves_high_ns_per_step INT, saves_low_ns_per_run INT,
+  headline TEXT, reason TEXT,  saves_low_ns_per_step INT, saves_high_ns_per_step INT, saves_low_ns_per_run INT,
   saves_high_ns_per_run INT, basis TEXT, confidence TEXT,
   where_op TEXT, where_layer TEXT, where_source TEXT, evidence TEXT, action TEXT,
   how_to_check TEXT, replay_error_milli_pct INT);
 CREATE TABLE x_ruled_out(position INTEGER PRIMARY KEY, id TEXT NOT NULL, withheld INT NOT NULL,
-  text TEXT NOT NULL, evidence TEXT);
+  text TEXT NOT NULL, what TEXT, figure TEXT, evidence TEXT);
 CREATE TABLE x_rank(rank_id INTEGER PRIMARY KEY, rank INT NOT NULL, ordinal INT NOT NULL, host TEXT,
   source TEXT NOT NULL, source_process_id INT NOT NULL, source_device_id INT NOT NULL,
   process_id INT, device_id INT, program TEXT, clock_offset_ns INT, clock_drift_ppb INT,

@@ -299,7 +299,7 @@ CREATE VIEW critical_path AS SELECT step, device_id, activity_id, start_ns, end_
 CREATE VIEW replay AS SELECT steps, step_ns, error_milli_pct / 1000.0 AS error_pct,
   largest_error_milli_pct / 1000.0 AS largest_error_pct, withheld, all_findings_step_ns,
   assumptions FROM x_replay;
-CREATE VIEW finding AS SELECT rank, id, 'f' || rank AS handle, title, sentence, saves_low_ns_per_step,
+CREATE VIEW finding AS SELECT rank, id, 'f' || rank AS handle, title, sentence, headline, reason, saves_low_ns_per_step,
   saves_high_ns_per_step, saves_low_ns_per_run, saves_high_ns_per_run, basis,
   replay_error_milli_pct / 1000.0 AS replay_error_pct, confidence, where_op, where_layer, where_source, evidence, action,
   how_to_check FROM x_finding;
@@ -314,7 +314,7 @@ CREATE VIEW job_collective AS SELECT program, instruction, op, group_size, bytes
 CREATE VIEW job_critical_path AS SELECT step, rank_id, from_program, from_instruction, to_program,
   to_instruction, own_ns, exchange_ns, lead_ns, collectives FROM x_job_path ORDER BY position;
 CREATE VIEW ruled_out AS SELECT id, CASE withheld WHEN 0 THEN 'fine' ELSE 'withheld' END AS verdict,
-  text, evidence FROM x_ruled_out ORDER BY position;
+  text, what, figure, evidence FROM x_ruled_out ORDER BY position;
 )sql",
       fmt::arg("how", Word<StepHow>("how")),
       fmt::arg("op_kind", Word<OpKind>("coalesce(i.op_kind, f.op_kind)")),

@@ -140,10 +140,10 @@ bool JudgeEagerOps(const Context& context, const std::vector<Gap>& gaps, Report&
   finding.id = "eager_ops";
   finding.title = {
       fmt::format("Move {} small programs per step into the jitted step", context.PerStep(count))};
-  finding.sentence = fmt::format(
-      "{} small programs run between the steps one by one: {} idle in front of them, {} of the "
-      "step",
-      context.PerStep(count), Time(gap_ns), Percent(context.ShareOfStep(gap_ns)));
+  finding.sentence = {
+      fmt::format("{} small programs run between the steps one by one", context.PerStep(count)),
+      fmt::format("{} idle in front of them, {} of the step", Time(gap_ns),
+                  Percent(context.ShareOfStep(gap_ns)))};
   finding.action =
       fmt::format("compute inside jit, or on the host with numpy; between steps run {}", names);
   finding.how_to_check = "only the main module runs in a step";
@@ -198,8 +198,9 @@ void JudgeBetweenPrograms(const Context& context, const std::vector<Gap>& gaps,
   }
   const int64_t ns = context.PerStep(sum);
   if (context.ShareOfSpan(ns) < kHostShare) {
-    report.Fine("host_gap", fmt::format("time between programs: {} of the {}",
-                                        Percent(context.ShareOfSpan(ns)), context.words.whole));
+    report.Fine("host_gap", {"time between programs",
+                             fmt::format("{} of the {}", Percent(context.ShareOfSpan(ns)),
+                                         context.words.whole)});
     return;
   }
   if (context.options.lost_records > 0) {
@@ -228,10 +229,10 @@ void JudgeBetweenPrograms(const Context& context, const std::vector<Gap>& gaps,
     finding.title = {
         "Prepare the next batch earlier",
         fmt::format("{} waiting for input", context.words.PerStep(Time(context.PerStep(input))))};
-    finding.sentence =
-        fmt::format("The program waits for its input for {} of the {}: {} of {}",
-                    Percent(context.ShareOfSpan(context.PerStep(input))), context.words.whole,
-                    Time(context.PerStep(input)), Time(context.span_ns));
+    finding.sentence = {
+        fmt::format("The program waits for its input for {} of the {}",
+                    Percent(context.ShareOfSpan(context.PerStep(input))), context.words.whole),
+        fmt::format("{} of {}", Time(context.PerStep(input)), Time(context.span_ns))};
     finding.action =
         "load and prepare the next batch in another thread or process while the present one "
         "computes (grain, `tf.data` with prefetch)";
@@ -239,10 +240,9 @@ void JudgeBetweenPrograms(const Context& context, const std::vector<Gap>& gaps,
              sum >= kLongForADispatchNs * count) {
     finding.title = {"Shorten what the script does between calls",
                      fmt::format("{} outside the framework", context.words.PerStep(Time(ns)))};
-    finding.sentence = fmt::format(
-        "The script's own code between calls is {} of the {}: {}, and no op of XLA runs "
-        "meanwhile",
-        Percent(context.ShareOfSpan(ns)), context.words.whole, Time(ns));
+    finding.sentence = {fmt::format("The script's own code between calls is {} of the {}",
+                                    Percent(context.ShareOfSpan(ns)), context.words.whole),
+                        fmt::format("{}, and no op of XLA runs meanwhile", Time(ns))};
     finding.action =
         "input made in Python, logging, files, sleeping: what it is the recording does not say "
         "(`jax.profiler.TraceAnnotation` around its parts names them). Prepare the next batch in "
@@ -254,8 +254,9 @@ void JudgeBetweenPrograms(const Context& context, const std::vector<Gap>& gaps,
         "one compiled function for the whole step (`jax.jit`, `tf.function`), several steps in one "
         "call (`lax.scan` over batches, Keras `steps_per_execution`), a larger batch; prepare "
         "input in another thread";
-    finding.sentence = fmt::format("No op of XLA runs for {} of the {}: {} pass between programs",
-                                   Percent(context.ShareOfSpan(ns)), context.words.whole, Time(ns));
+    finding.sentence = {fmt::format("No op of XLA runs for {} of the {}",
+                                    Percent(context.ShareOfSpan(ns)), context.words.whole),
+                        fmt::format("{} pass between programs", Time(ns))};
   }
   report.Add(std::move(finding));
 }

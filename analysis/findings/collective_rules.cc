@@ -220,9 +220,8 @@ void Skew(const Context& context, const SameOps& same, std::map<const Op*, Colle
   const int64_t ns = context.PerStep(wait);
   if (worst == nullptr || context.ShareOfStep(ns) < kSkewShare) {
     if (exposed > 0) {
-      report.Fine("arrival_skew",
-                  fmt::format("waiting for other devices: {}",
-                              context.words.OfStep(Percent(context.ShareOfStep(ns)))));
+      report.Fine("arrival_skew", {"waiting for other devices",
+                                   context.words.OfStep(Percent(context.ShareOfStep(ns)))});
     }
     return;
   }
@@ -243,10 +242,11 @@ void Skew(const Context& context, const SameOps& same, std::map<const Op*, Colle
         "look at what the device that comes last does longer (`summary --by device`): uneven "
         "data, one slow kernel, clocks; the wait ends when the work in front of it is even";
   }
-  finding.sentence =
-      fmt::format("Devices wait for each other {}: {} in collectives that nothing hides{}",
-                  context.words.OfStep(Percent(context.ShareOfStep(ns))), Time(ns),
-                  cause.op != nullptr ? ", for " + cause.op->row->name : std::string());
+  finding.sentence = {
+      fmt::format("Devices wait for each other {}",
+                  context.words.OfStep(Percent(context.ShareOfStep(ns)))),
+      fmt::format("{} in collectives that nothing hides{}", Time(ns),
+                  cause.op != nullptr ? ", for " + cause.op->row->name : std::string())};
   finding.how_to_check = "the shortest and the longest device of this collective take alike";
   finding.saves_high_ns = ns;
   finding.saves_low_ns = ns / 2;
@@ -341,7 +341,9 @@ int64_t Bandwidth(const Context& context, const SameOps& same,
   int64_t saves = 0;
   for (const Op* op : ops) saves += lost(op);
   if (ops.empty() || context.ShareOfStep(saves) < kLeastShare) {
-    if (10 * good_ns >= 8 * all_ns) report.Fine("low_busbw", "collectives: at the links' speed");
+    if (10 * good_ns >= 8 * all_ns) {
+      report.Fine("low_busbw", {"collectives", "at the links' speed"});
+    }
     return 0;
   }
   const Op& worst = **std::max_element(ops.begin(), ops.end(),
@@ -468,8 +470,8 @@ void Exposed(const Context& context, const std::map<const Op*, Collective>& coll
   if (lost_to_links > 0) evidence.Add("of that, lost to slow links", lost_to_links, "ns");
   if (context.ShareOfStep(transfer) < kExposedShare) {
     report.Fine("exposed_collective",
-                fmt::format("collectives: {} of {} exposed beyond waiting", Time(transfer),
-                            context.words.PerStep(Time(context.PerStep(all)))),
+                {"collectives", fmt::format("{} of {} exposed beyond waiting", Time(transfer),
+                                            context.words.PerStep(Time(context.PerStep(all))))},
                 evidence);
     return;
   }
@@ -498,9 +500,10 @@ void Exposed(const Context& context, const std::map<const Op*, Collective>& coll
       "start gradients' all-reduces while backward still computes (smaller packs: "
       "`tf.distribute.experimental.CommunicationOptions(bytes_per_pack=...)`); else communicate "
       "less: larger batch per device, gradients in bf16");
-  finding.sentence = fmt::format("Communication that nothing hides is {}: {} of {} in collectives",
-                                 context.words.OfStep(Percent(context.ShareOfStep(transfer))),
-                                 Time(transfer), Time(context.PerStep(all)));
+  finding.sentence = {
+      fmt::format("Communication that nothing hides is {}",
+                  context.words.OfStep(Percent(context.ShareOfStep(transfer)))),
+      fmt::format("{} of {} in collectives", Time(transfer), Time(context.PerStep(all)))};
   finding.how_to_check =
       "exposed collectives fall and the step with them; the collectives may stay";
   finding.saves_high_ns = transfer;

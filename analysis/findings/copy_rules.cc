@@ -63,9 +63,10 @@ void RuntimeCopies(const Context& context, int64_t exposed, Report& report) {
   finding.id = "runtime_copies";
   finding.title = {fmt::format("Copy less {}", most->first),
                    fmt::format("{} that nothing hides", context.words.PerStep(Time(ns)))};
-  finding.sentence = fmt::format("Copying {} is {}: {}, {} with nothing beside them", most->first,
-                                 context.words.OfStep(Percent(context.ShareOfStep(ns))),
-                                 context.Counted(copies.count, "copy", "copies"), Time(ns));
+  finding.sentence = {fmt::format("Copying {} is {}", most->first,
+                                  context.words.OfStep(Percent(context.ShareOfStep(ns)))),
+                      fmt::format("{}, {} with nothing beside them",
+                                  context.Counted(copies.count, "copy", "copies"), Time(ns))};
   finding.action = context.Advice(
       "put data where it is used once (`jax.device_put` with the right sharding, donated state) "
       "instead of copying it for every call; pass results on without a round trip",
@@ -97,9 +98,10 @@ void HostCopies(const Context& context, Report& report) {
   if (ops.empty()) {
     if (context.ShareOfStep(exposed) >= 2 * kLeastShare) RuntimeCopies(context, exposed, report);
     if (context.ShareOfStep(exposed) < kFineShare * 5) {
-      report.Fine("copy_in_step",
-                  fmt::format("copies: {} is exposed copying",
-                              context.words.OfStep(Percent(context.ShareOfStep(exposed)))));
+      report.Fine(
+          "copy_in_step",
+          {"copies", fmt::format("{} is exposed copying",
+                                 context.words.OfStep(Percent(context.ShareOfStep(exposed))))});
     }
     return;
   }
@@ -108,8 +110,9 @@ void HostCopies(const Context& context, Report& report) {
   // Copies that computation hides cost nothing; kernels that wait for the link do.
   const int64_t cost = std::min(all, kernels + exposed);
   if (context.ShareOfStep(cost) < kLeastShare) {
-    report.Fine("copy_in_step", fmt::format("copies: computation hides all but {} of {}",
-                                            Time(cost), context.words.PerStep(Time(all))));
+    report.Fine("copy_in_step",
+                {"copies", fmt::format("computation hides all but {} of {}", Time(cost),
+                                       context.words.PerStep(Time(all)))});
     return;
   }
   Finding finding = FindingAbout(context, "copy_in_step", site);
@@ -118,9 +121,10 @@ void HostCopies(const Context& context, Report& report) {
       "leave out host memory for what every step needs (offload fewer residuals or moments), or "
       "start the copy earlier so that computation hides it";
   finding.how_to_check = "no copy between memory spaces in the optimised HLO, exposed copies fall";
-  finding.sentence = fmt::format("Waiting for copies between host and device is {}: {} of {}{}",
-                                 context.words.OfStep(Percent(context.ShareOfStep(cost))),
-                                 Time(cost), Time(context.step_ns), InBrackets(site.source));
+  finding.sentence = {fmt::format("Waiting for copies between host and device is {}",
+                                  context.words.OfStep(Percent(context.ShareOfStep(cost)))),
+                      fmt::format("{} of {}", Time(cost), Time(context.step_ns)),
+                      InBrackets(site.source)};
   finding.saves_high_ns = cost;
   finding.saves_low_ns = *finding.saves_high_ns / 2;
   finding.change.emplace();
@@ -171,11 +175,11 @@ void ReadBack(const Context& context, Report& report) {
       .AddReal("what this link reaches", static_cast<double>(*link) / 1e9, "GB/s")
       .Add(context.words.PerStep("of it with nothing beside it, at most,"), cost, "ns");
   if (share >= kGoodLinkShare || context.ShareOfStep(cost) < kLeastShare) {
-    report.Fine(
-        "d2h_stall",
-        fmt::format("reading back: {}, at {}% of the link's rate",
-                    context.words.PerStep(Time(context.PerStep(ns))), PeakPercent(100 * share)),
-        evidence);
+    report.Fine("d2h_stall",
+                {"reading back", fmt::format("{}, at {}% of the link's rate",
+                                             context.words.PerStep(Time(context.PerStep(ns))),
+                                             PeakPercent(100 * share))},
+                evidence);
     return;
   }
   Finding finding;
@@ -222,10 +226,10 @@ void Donation(const Context& context, Report& report) {
   const int64_t all = site.ns;
   if (ops.empty() || context.ShareOfStep(all) < kLeastShare) {
     if (all_aliased) {
-      report.Fine("donation_missing", "donation: no parameter is copied");
+      report.Fine("donation_missing", {"donation", "no parameter is copied"});
     } else {
-      report.Fine("donation_missing", fmt::format("donation: copies of parameters take {}",
-                                                  Percent(context.ShareOfStep(all))));
+      report.Fine("donation_missing", {"donation", fmt::format("copies of parameters take {}",
+                                                               Percent(context.ShareOfStep(all)))});
     }
     return;
   }

@@ -165,17 +165,18 @@ void WarmUp(const Context& context, Report& report) {
   const int64_t mean = wall / count;
   if (static_cast<double>(mean) < (1 + kWarmUp) * static_cast<double>(context.step_ns)) {
     report.Fine("warmup_in_average",
-                fmt::format("warm-up: it changes the mean by less than {}", Percent(kWarmUp)));
+                {"warm-up", fmt::format("it changes the mean by less than {}", Percent(kWarmUp))});
     return;
   }
   Evidence evidence;
   evidence.Add("mean of all steps", mean, "ns")
       .Add("mean of steady steps", context.step_ns, "ns")
       .Add("steps that are not steady, over all devices", count - context.steady_steps, "count");
-  report.Fine("warmup_in_average",
-              fmt::format("warm-up: set apart; all steps average {}, steady ones {}", Time(mean),
-                          Time(context.step_ns)),
-              evidence);
+  report.Fine(
+      "warmup_in_average",
+      {"warm-up", "set apart",
+       fmt::format("all steps average {}, steady ones {}", Time(mean), Time(context.step_ns))},
+      evidence);
 }
 
 // Products of which a CPU's profile shows the hand-over to other threads only.
@@ -310,7 +311,7 @@ void CompiledForEachCall(const Context& context, Report& report) {
     of_ns = between.end_ns - between.start_ns;
   }
   if (count < 2 || 50 * ns < of_ns) {
-    report.Fine("recompile", "compilation: no function is compiled again and again");
+    report.Fine("recompile", {"compilation", "no function is compiled again and again"});
     return;
   }
   const Function& function = functions[*name];
@@ -322,10 +323,10 @@ void CompiledForEachCall(const Context& context, Report& report) {
   finding.title =
       RecompileTitle(*name, function.programs.size(),
                      DifferentShapes(context.attribution, function.programs), calls, "calls");
-  finding.sentence = fmt::format(
-      "Compiling is {} of the time from the second call of {} on: {} programs for {} calls",
-      Percent(static_cast<double>(ns) / static_cast<double>(of_ns)), *name,
-      function.programs.size(), calls);
+  finding.sentence = {
+      fmt::format("Compiling is {} of the time from the second call of {} on",
+                  Percent(static_cast<double>(ns) / static_cast<double>(of_ns)), *name),
+      fmt::format("{} programs for {} calls", function.programs.size(), calls)};
   finding.action = RecompileAction();
   finding.how_to_check = "one program of that name, and no compilation after the first call";
   finding.saves_high_ns = ns;
@@ -378,8 +379,8 @@ void JudgeCompilation(const Context& context, Report& report) {
                        5 * static_cast<int64_t>(most->size()) >= steps;
   const bool costs = compiled >= 2 && 50 * compile_ns >= compiled_later.of_ns;
   if (!repeats && !costs) {
-    report.Fine("recompile", fmt::format("compilation after warm-up: {}",
-                                         compiled == 0 ? "none" : Time(compile_ns)));
+    report.Fine("recompile",
+                {"compilation after warm-up", compiled == 0 ? "none" : Time(compile_ns)});
     return;
   }
   Finding finding;

@@ -59,10 +59,9 @@ void CopyBound(const Context& context, Report& report) {
   finding.sure = Sure::kHigh;
   finding.title = {"Keep on the device what is copied from the host",
                    fmt::format("{} of device time", share)};
-  finding.sentence = fmt::format(
-      "Copying from the host is {} of device time: {} at {}, and nothing computes "
-      "meanwhile",
-      share, Bytes(static_cast<double>(copied)), ByteRate(1e9 * rate));
+  finding.sentence = {fmt::format("Copying from the host is {} of device time", share),
+                      fmt::format("{} at {}, and nothing computes meanwhile",
+                                  Bytes(static_cast<double>(copied)), ByteRate(1e9 * rate))};
   finding.action =
       "keep weights and data on the device instead of copying them every time; copying the next "
       "part while the present one computes (prefetch on another stream) can hide at most the "
@@ -143,11 +142,14 @@ void EagerPrograms(const Context& context, const std::vector<Gap>& gaps, Report&
   finding.title = {
       "Jit the whole function",
       fmt::format("{} calls of {} programs of one operation each", calls, programs.size())};
-  finding.sentence = fmt::format(
-      "Op by op: {} calls of {} separately compiled programs, each its own pass over memory ({} "
-      "of device time)",
-      calls, programs.size(),
-      Percent(static_cast<double>(ns) / static_cast<double>(context.device_ns)));
+  finding.sentence = {
+      .what = fmt::format("Op by op: {} calls of {} separately compiled programs", calls,
+                          programs.size()),
+      .why = "each its own pass over memory",
+      .place = fmt::format(" ({} of device time)", Percent(static_cast<double>(ns) /
+                                                           static_cast<double>(context.device_ns))),
+      .reason = "Each its own pass over memory",
+      .joint = ", "};
   finding.action =
       "put `jax.jit` (`tf.function`) around the function that calls them: XLA fuses what they do "
       "into a few passes over the arrays, and one call takes the place of many";

@@ -118,13 +118,14 @@ void SayWork(const Context& context, const ForeignWork& work, Report& report) {
     evidence.Add(context.words.PerStep(parts[k].second + ","), context.PerStep(parts[k].first),
                  "ns");
   }
-  report.Fine("work", "device time by kind of work: " + text, evidence);
+  report.Fine("work", {"device time by kind of work", text}, evidence);
   const Kernel attention = work.classes[static_cast<size_t>(KernelClass::kAttention)];
   const double share = static_cast<double>(attention.ns) / static_cast<double>(work.ns);
   if (share >= 0.05) {
     report.Fine("attention_unfused",
-                fmt::format("attention is fused: {} is {} of device time",
-                            ShortName(Largest(work.attention).first), Percent(share)));
+                {"attention is fused",
+                 fmt::format("{} is {} of device time", ShortName(Largest(work.attention).first),
+                             Percent(share))});
   }
 }
 
@@ -134,8 +135,8 @@ void ExposedByName(const Context& context, const ForeignWork& work, Report& repo
   if (all.ns == 0) return;
   if (static_cast<double>(exposed) < kExposed * static_cast<double>(context.span_ns)) {
     report.Fine("exposed_collective",
-                fmt::format("collectives: {} of {} exposed", Time(exposed),
-                            context.words.PerStep(Time(context.PerStep(all.ns)))));
+                {"collectives", fmt::format("{} of {} exposed", Time(exposed),
+                                            context.words.PerStep(Time(context.PerStep(all.ns))))});
     return;
   }
   const auto [name, kernel] = Largest(work.collectives);
@@ -145,9 +146,9 @@ void ExposedByName(const Context& context, const ForeignWork& work, Report& repo
   finding.title = {
       "Overlap communication with computation",
       fmt::format("{} of {} is exposed", Time(exposed), Time(context.PerStep(all.ns)))};
-  finding.sentence =
-      fmt::format("Communication that nothing hides is {}: {}, most of it in {}",
-                  context.words.OfStep(Percent(share)), Time(exposed), ShortName(name));
+  finding.sentence = {
+      fmt::format("Communication that nothing hides is {}", context.words.OfStep(Percent(share))),
+      fmt::format("{}, most of it in {}", Time(exposed), ShortName(name))};
   finding.action =
       "start the exchange earlier and compute beside it, exchange less (larger batch per device, "
       "16 bits), or fewer and larger messages; how much of it is waiting for other devices only "
@@ -210,9 +211,9 @@ void WaitingByName(const Context& context, Report& report) {
     const std::string waits_words = DeviceWords(context, waits);
     finding.title = {"Even out the devices", fmt::format("{} waits {} on {}", ShortName(name),
                                                          Time(most - least), waits_words)};
-    finding.sentence =
-        fmt::format("{} takes {} on {} and {} on {}: the difference is waiting", ShortName(name),
-                    Time(most), waits_words, Time(least), late_words);
+    finding.sentence = {fmt::format("{} takes {} on {} and {} on {}", ShortName(name), Time(most),
+                                    waits_words, Time(least), late_words),
+                        "the difference is waiting", "", "The difference is waiting"};
     finding.action = fmt::format(
         "the same transfers take longer where the device comes first and waits: look at what {} "
         "does meanwhile (its idle time, its kernels)",
@@ -237,8 +238,9 @@ void CudaCoreProducts(const Context& context, const ForeignWork& work, Report& r
   finding.id = "no_tensor_core";
   finding.title = {"Let f32 products use tensor cores (TF32)",
                    fmt::format("{} on CUDA cores", Time(ns))};
-  finding.sentence = fmt::format("Matrix products in f32 on CUDA cores are {}: {}",
-                                 context.words.OfStep(Percent(context.ShareOfStep(ns))), Time(ns));
+  finding.sentence = {fmt::format("Matrix products in f32 on CUDA cores are {}",
+                                  context.words.OfStep(Percent(context.ShareOfStep(ns)))),
+                      Time(ns)};
   finding.action =
       "allow TF32 where the accuracy allows (`jax_default_matmul_precision`, "
       "`torch.backends.cuda.matmul.allow_tf32`), or compute in bf16; this changes numerics";

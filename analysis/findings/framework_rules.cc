@@ -62,9 +62,9 @@ void EagerOps(const Context& context, const FrameworkWork& work, Report& report)
   Finding finding;
   finding.id = "eager_kernels";
   finding.title = {"Wrap eager ops in tf.function", fmt::format("they take {}", Time(ns))};
-  finding.sentence =
-      fmt::format("Ops that Python runs one by one are {} of the device's work: {}, without a name",
-                  Percent(ShareOfWork(context, ns)), Time(ns));
+  finding.sentence = {fmt::format("Ops that Python runs one by one are {} of the device's work",
+                                  Percent(ShareOfWork(context, ns))),
+                      fmt::format("{}, without a name", Time(ns))};
   finding.action =
       "put the step into a function with @tf.function: its ops then run as one graph and bear "
       "names, and with jit_compile=True XLA can fuse them";
@@ -86,15 +86,15 @@ void CompileThisPart(const Context& context, const FrameworkWork& work, Report& 
   Finding finding;
   finding.id = "outside_xla";
   finding.title = {"Compile this part with XLA", fmt::format("{} runs op by op", Time(ns))};
-  finding.sentence = fmt::format(
-      "TensorFlow runs {} of the device's work itself, op by op: {} in {} launches {}, of it {} "
-      "elementwise and copies{}",
-      Percent(ShareOfWork(context, ns)), Time(ns), context.PerStep(work.ops_launches),
-      context.words.per_step, Time(bound),
-      work.xla_ns > 0
-          ? fmt::format("; XLA's modules take {} in {}", Time(context.PerStep(work.xla_ns)),
-                        context.PerStep(work.xla_launches))
-          : "");
+  finding.sentence = {
+      fmt::format("TensorFlow runs {} of the device's work itself, op by op",
+                  Percent(ShareOfWork(context, ns))),
+      fmt::format("{} in {} launches {}, of it {} elementwise and copies{}", Time(ns),
+                  context.PerStep(work.ops_launches), context.words.per_step, Time(bound),
+                  work.xla_ns > 0 ? fmt::format("; XLA's modules take {} in {}",
+                                                Time(context.PerStep(work.xla_ns)),
+                                                context.PerStep(work.xla_launches))
+                                  : "")};
   finding.action =
       work.xla_ns > 0
           ? "jit_compile=True on the tf.function (Keras: model.compile(jit_compile=True)) compiles "

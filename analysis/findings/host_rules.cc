@@ -135,7 +135,7 @@ void LaunchBound(const Context& context, const std::vector<Gap>& gaps, Report& r
                                   : fmt::format(", {} launches ahead in the median",
                                                 context.launch_queue->outstanding_p50);
     report.Fine("launch_bound",
-                fmt::format("gaps between launches: {} of the step{}", Percent(share), queue),
+                {"gaps between launches", fmt::format("{} of the step{}", Percent(share), queue)},
                 evidence);
     return;
   }
@@ -157,9 +157,9 @@ void LaunchBound(const Context& context, const std::vector<Gap>& gaps, Report& r
   // Seen in the calls that they came too late, or only guessed from the length of the gaps.
   finding.sure = context.Allowed(10 * sums.known >= 7 * sums.count ? Sure::kHigh : Sure::kMedium);
   finding.gaps = std::move(sums.claims);
-  finding.sentence =
-      fmt::format("The device waits for the host to launch for {} of the step: {} per step, in {}",
-                  Percent(share), Time(ns), context.Counted(sums.count, "gap", "gaps"));
+  finding.sentence = {
+      fmt::format("The device waits for the host to launch for {} of the step", Percent(share)),
+      fmt::format("{} per step, in {}", Time(ns), context.Counted(sums.count, "gap", "gaps"))};
   finding.evidence = std::move(evidence);
   NameWaiting(context, sums.waited, finding);
   report.Add(std::move(finding));
@@ -194,10 +194,10 @@ void SmallKernels(const Context& context, Report& report) {
                         context.ShareOfStep(small.ns) >= kHostShare;
   if (!by_ramp && !by_count) {
     report.Fine("small_kernels",
-                per_step(tiny) == 0
-                    ? std::string("small kernels: none below 3 us")
-                    : fmt::format("small kernels: {} launches below 3 us take {}", per_step(tiny),
-                                  Percent(context.ShareOfStep(tiny.ns))));
+                {"small kernels",
+                 per_step(tiny) == 0 ? std::string("none below 3 us")
+                                     : fmt::format("{} launches below 3 us take {}", per_step(tiny),
+                                                   Percent(context.ShareOfStep(tiny.ns)))});
     return;
   }
   const Small& of = by_ramp ? tiny : small;
@@ -276,7 +276,7 @@ StepGaps SumStepGaps(const Context& context, const std::vector<Gap>& gaps) {
 // What is said of idle time of one cause.
 struct CauseWords {
   GapCause cause;
-  std::string_view id, advice, figures, sentence, action, check;
+  std::string_view id, advice, figures, what, why, action, check;
   Sure sure;
   std::string_view tensorflow;  // The action in its words, where they differ.
 };
@@ -285,21 +285,21 @@ struct CauseWords {
 constexpr std::array<CauseWords, 5> kCauseWords = {{
     {GapCause::kSynchronisation, "sync_each_step", "Stop waiting for the device each step",
      "{} idle after a synchronisation",
-     "Each step waits for the device before it dispatches the next: {} idle, {} of {}",
+     "Each step waits for the device before it dispatches the next", "{0} idle, {1} of {2}",
      "read metrics of the step before, or every N steps (`x.copy_to_host_async()`), instead of "
      "`float(loss)`, `.item()`, print or block_until_ready in the loop",
      "the device's queue holds more than one step; the gap is gone", Sure::kHigh,
      "read metrics every N steps, not `float(loss)`, `.numpy()` or print in the loop (Keras: "
      "`compile(steps_per_execution=N)`, callbacks that look at batches may read each one back)"},
     {GapCause::kInput, "input_bound", "Prepare the next batch earlier", "{} idle waiting for input",
-     "The device waits for the next batch for {} of the step: {} of {}",
+     "The device waits for the next batch for {0} of the step", "{1} of {2}",
      "prefetch (grain, tf.data), call `jax.device_put` for the next batch right after the step "
      "was dispatched",
      "the gap before each step falls below 0.3 ms", Sure::kMedium,
      "`dataset.prefetch(tf.data.AUTOTUNE)` at the end of the pipeline, parallel `map` and "
      "`interleave`, `tf.data.experimental.prefetch_to_device`"},
     {GapCause::kHost, "host_gap", "Dispatch faster", "the device waits {} for the host",
-     "The device waits for the host to dispatch for {} of the step: {} of {}",
+     "The device waits for the host to dispatch for {0} of the step", "{1} of {2}",
      "one jitted function for the whole step, fewer and flatter arguments, no Python work "
      "between "
      "steps; `lax.scan` over several steps",
@@ -310,7 +310,8 @@ constexpr std::array<CauseWords, 5> kCauseWords = {{
      "copy_wait",
      "Copy earlier",
      "{} idle around copies to or from the host",
-     "The device is idle around copies to or from the host for {} of the step: {} of {}",
+     "The device is idle around copies to or from the host for {0} of the step",
+     "{1} of {2}",
      "copy while the step before computes; reduce on the device before reading back",
      "copies run beside kernels",
      Sure::kMedium,
@@ -319,7 +320,8 @@ constexpr std::array<CauseWords, 5> kCauseWords = {{
      "idle",
      "Find what the host does",
      "the device is idle for {}",
-     "The device is idle for {} of the step, {} of {}: what the host did is not recorded",
+     "The device is idle for {0} of the step, {1} of {2}",
+     "what the host did is not recorded",
      "record with xlatrace or with host events: what the host does during the longest gaps "
      "decides "
      "between input, dispatch and synchronisation",
@@ -339,17 +341,22 @@ Finding StepGapFinding(const Context& context, const CauseWords& words, CauseGap
   if (launched) {
     finding.title = {"Find what the device waits for",
                      fmt::format("{} per step, its work launched", Time(ns))};
-    finding.sentence =
-        fmt::format("The device is idle for {} of the step, with its work launched: {} of {}",
-                    Percent(context.ShareOfStep(ns)), Time(ns), Time(context.step_ns));
+    finding.sentence = {fmt::format("The device is idle for {} of the step, with its work launched",
+                                    Percent(context.ShareOfStep(ns))),
+                        fmt::format("{} of {}", Time(ns), Time(context.step_ns))};
     finding.action =
         "the next kernels stood ready, so the host is not the cause: they wait for an event of "
         "another stream, a transfer or another device; see the timeline around the longest gaps";
   } else {
     finding.title = {std::string(words.advice), fmt::format(fmt::runtime(words.figures),
                                                             fmt::format("{} per step", Time(ns)))};
-    finding.sentence = fmt::format(fmt::runtime(words.sentence), Percent(context.ShareOfStep(ns)),
-                                   Time(ns), Time(context.step_ns));
+    const auto said = [&](std::string_view text) {
+      return fmt::format(fmt::runtime(text), Percent(context.ShareOfStep(ns)), Time(ns),
+                         Time(context.step_ns));
+    };
+    finding.sentence = {said(words.what), said(words.why)};
+    if (words.cause == GapCause::kUnknown)
+      finding.sentence.reason = "What the host did is not recorded";
     finding.action =
         words.tensorflow.empty() ? words.action : context.Advice(words.action, words.tensorflow);
   }
@@ -377,7 +384,7 @@ void BetweenSteps(const Context& context, const std::vector<Gap>& gaps, Report& 
   StepGaps sums = SumStepGaps(context, gaps);
   const double share = context.ShareOfStep(context.PerStep(sums.all));
   if (share < kFineShare) {
-    report.Fine("host_gap", fmt::format("gaps between steps: idle for {}", Percent(share)));
+    report.Fine("host_gap", {"gaps between steps", fmt::format("idle for {}", Percent(share))});
   }
   for (const CauseWords& words : kCauseWords) {
     CauseGaps& of = sums.by_cause[words.cause];
@@ -458,10 +465,11 @@ GapClaims LoopConditions(const Context& context, const std::vector<Gap>& gaps, R
   finding.saves_low_ns = saves / 2;
   finding.sure = context.Allowed(loops == count ? Sure::kHigh : Sure::kMedium);
   finding.gaps = std::move(claims);
-  finding.sentence =
-      fmt::format("The host reads a loop's condition {} times {}: {} idle around it, {} of the {}",
-                  iterations, context.words.per_step, Time(context.PerStep(idle)),
-                  Percent(context.ShareOfSpan(context.PerStep(idle))), context.words.whole);
+  finding.sentence = {
+      fmt::format("The host reads a loop's condition {} times {}", iterations,
+                  context.words.per_step),
+      fmt::format("{} idle around it, {} of the {}", Time(context.PerStep(idle)),
+                  Percent(context.ShareOfSpan(context.PerStep(idle))), context.words.whole)};
   finding.evidence
       .Add(fmt::format("iterations {} whose condition the host reads", context.words.per_step),
            iterations, "count")
@@ -512,9 +520,10 @@ void Callbacks(const Context& context, const std::vector<Gap>& gaps, Report& rep
     finding.saves_low_ns = gap_ns / 2;
     finding.sure = context.Allowed(Sure::kHigh);
     finding.gaps = std::move(claims);
-    finding.sentence = fmt::format("A Python callback holds up the device for {} of the {}{}",
-                                   Percent(context.ShareOfSpan(site.ns + gap_ns)),
-                                   context.words.whole, InBrackets(site.source));
+    finding.sentence = {
+        fmt::format("A Python callback holds up the device for {} of the {}",
+                    Percent(context.ShareOfSpan(site.ns + gap_ns)), context.words.whole),
+        "", InBrackets(site.source)};
     finding.evidence.Add(context.words.PerStep("idle before and after it,"), gap_ns, "ns");
     report.Add(std::move(finding));
   }

@@ -103,16 +103,18 @@ void Scatters(const Context& context, Report& report) {
     // What is summed is what is named: the time of one of several would be another figure
     // elsewhere.
     const size_t others = InstructionsOf(context, site.ops).size() - 1;
-    finding.sentence =
-        fmt::format("{} is {}: {} {} {} of {}{}",
+    finding.sentence = {
+        fmt::format("{} is {}",
                     gradient && embedding ? "The gradient of the embedding (a scatter-add)"
                     : gradient            ? "The gradient of a lookup (a scatter-add)"
                                           : "A scatter-add",
-                    context.words.OfStep(Percent(context.ShareOfStep(site.ns))), largest.row->name,
+                    context.words.OfStep(Percent(context.ShareOfStep(site.ns)))),
+        fmt::format("{} {} {} of {}", largest.row->name,
                     others == 0   ? "takes"
                     : others == 1 ? "and another one take"
                                   : fmt::format("and {} others take", others),
-                    Time(site.ns), Time(context.step_ns), InBrackets(site.source));
+                    Time(site.ns), Time(context.step_ns)),
+        InBrackets(site.source)};
     finding.how_to_check = "the scatter fusion is gone; the step falls by about its time";
     finding.saves_high_ns = saves;
     finding.saves_low_ns = product_wins ? saves - product_ns : context.limits.bytes ? saves / 2 : 0;
@@ -122,9 +124,8 @@ void Scatters(const Context& context, Report& report) {
     report.Add(std::move(finding));
   }
   if (!found && !ops.empty()) {
-    report.Fine(
-        "scatter_add",
-        fmt::format("scatter-adds: {}", context.words.OfStep(Percent(context.ShareOfStep(all)))));
+    report.Fine("scatter_add",
+                {"scatter-adds", context.words.OfStep(Percent(context.ShareOfStep(all)))});
   }
 }
 
@@ -203,9 +204,8 @@ void RandomNumbers(const Context& context, Report& report) {
   }
   if (ops.empty()) return;
   if (context.ShareOfStep(all) < 0.02) {
-    report.Fine(
-        "random_numbers",
-        fmt::format("random numbers: {}", context.words.OfStep(Percent(context.ShareOfStep(all)))));
+    report.Fine("random_numbers",
+                {"random numbers", context.words.OfStep(Percent(context.ShareOfStep(all)))});
     return;
   }
   Finding finding = FindingAbout(context, "random_numbers", AllOf(context, ops));

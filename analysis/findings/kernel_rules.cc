@@ -105,7 +105,7 @@ void TailWaves(const Context& context, const LongestLaunches& launches, Report& 
     report.Add(std::move(finding));
   }
   if (judged && !found) {
-    report.Fine("gemm_tail_waves", "waves: no slow product leaves a wave half empty");
+    report.Fine("gemm_tail_waves", {"waves", "no slow product leaves a wave half empty"});
   }
 }
 
@@ -246,10 +246,11 @@ void Clocks(const Context& context, Report& report) {
   if (compute_ratio < kSlower || memory_as_well ||
       static_cast<double>(slowed) < kMostOfThem * static_cast<double>(compute)) {
     if (std::abs(compute_ratio - 1) < 0.02) {
-      report.Fine("clock_throttle",
-                  fmt::format("clocks: products take {} more at the end than at the start "
-                              "(from durations)",
-                              Percent(compute_ratio - 1)));
+      report.Fine(
+          "clock_throttle",
+          {"clocks",
+           fmt::format("products take {} more at the end than at the start (from durations)",
+                       Percent(compute_ratio - 1))});
     }
     return;
   }

@@ -93,9 +93,10 @@ void Synchronised(const Context& context, const Kind& kind, Report& report) {
   finding.title = {
       "Stop waiting for the device",
       fmt::format("{} idle after the host waited for it", Time(context.PerStep(kind.ns)))};
-  finding.sentence = fmt::format(
-      "The program waits for the device, which then has nothing to do: idle for {} of the {} ({})",
-      share, context.words.whole, Time(context.PerStep(kind.ns)));
+  const std::string idle = fmt::format("for {} of the {} ({})", share, context.words.whole,
+                                       Time(context.PerStep(kind.ns)));
+  finding.sentence = {"The program waits for the device, which then has nothing to do",
+                      "idle " + idle, "", "Idle " + idle};
   if (const std::string what = WordsOf(context, kind); !what.empty()) {
     finding.evidence.Add("the longest such gap: " + what, kind.longest_ns, "ns");
   }
@@ -124,10 +125,10 @@ void LaunchedOneByOne(const Context& context, const Kind& kind, Report& report) 
   finding.saves_high_ns = std::max<int64_t>(0, ns - context.PerStep(kind.count) * kLaunchCostNs);
   finding.title = {"Launch less", fmt::format("the device waits {} for {}", Time(ns),
                                               context.Counted(kind.count, "launch", "launches"))};
-  finding.sentence = fmt::format(
-      "The device is idle for {} of the {}, waiting for the host: {} launches of {} on average",
-      Percent(ShareOfSpan(context, kind.ns)), context.words.whole, context.PerStep(kernels),
-      Time(mean_ns));
+  finding.sentence = {
+      fmt::format("The device is idle for {} of the {}, waiting for the host",
+                  Percent(ShareOfSpan(context, kind.ns)), context.words.whole),
+      fmt::format("{} launches of {} on average", context.PerStep(kernels), Time(mean_ns))};
   finding.action =
       "capture the work in CUDA graphs or compile it (`jax.jit`, `tf.function`, `torch.compile`), "
       "give each launch more work (a larger batch), launch fewer and larger kernels. A profiler "
@@ -138,11 +139,10 @@ void LaunchedOneByOne(const Context& context, const Kind& kind, Report& report) 
     finding.title = {"Keep the device fed",
                      fmt::format("it waits {} for the host, in {}", Time(ns),
                                  context.Counted(kind.count, "gap", "gaps"))};
-    finding.sentence =
-        fmt::format("The device is idle for {} of the {}, waiting for the host: {}, {} on average",
-                    Percent(ShareOfSpan(context, kind.ns)), context.words.whole,
-                    context.Counted(kind.count, "gap", "gaps"),
-                    Time(kind.ns / std::max<int64_t>(kind.count, 1)));
+    finding.sentence = {fmt::format("The device is idle for {} of the {}, waiting for the host",
+                                    Percent(ShareOfSpan(context, kind.ns)), context.words.whole),
+                        fmt::format("{}, {} on average", context.Counted(kind.count, "gap", "gaps"),
+                                    Time(kind.ns / std::max<int64_t>(kind.count, 1)))};
     finding.action = context.Advice(
         "see what the host does in the longest gaps: input, Python between launches, a lock "
         "or a thread that waits; then compile more of it (`torch.compile`, `jax.jit`) or "
@@ -201,10 +201,12 @@ void BetweenCalls(const Context& context, const Kind& kind, Report& report) {
       "Dispatch faster",
       fmt::format("the device waits {} between {} calls of programs",
                   Time(context.PerStep(kind.ns)), context.attribution.executions.size())};
-  finding.sentence = fmt::format(
-      "The device is idle for {} of the {}: the host's own time between {} calls of {} program{}",
-      Percent(ShareOfSpan(context, kind.ns)), context.words.whole,
-      context.attribution.executions.size(), programs.size(), programs.size() == 1 ? "" : "s");
+  const std::string own = fmt::format("host's own time between {} calls of {} program{}",
+                                      context.attribution.executions.size(), programs.size(),
+                                      programs.size() == 1 ? "" : "s");
+  finding.sentence = {fmt::format("The device is idle for {} of the {}",
+                                  Percent(ShareOfSpan(context, kind.ns)), context.words.whole),
+                      "the " + own, "", "The " + own};
   finding.action = context.Advice(
       "if this is how the program runs, and not a script that tries things: one jitted function "
       "for several calls, arguments on the device, `lax.scan` over steps, nothing that waits in "
@@ -220,9 +222,9 @@ void WaitsForInput(const Context& context, const Kind& kind, Report& report) {
   Finding finding = About(context, "input_bound", kind);
   finding.title = {"Prepare the next batch earlier",
                    fmt::format("{} idle waiting for input", Time(context.PerStep(kind.ns)))};
-  finding.sentence = fmt::format("The device waits for input for {} of the {}: {}",
-                                 Percent(ShareOfSpan(context, kind.ns)), context.words.whole,
-                                 Time(context.PerStep(kind.ns)));
+  finding.sentence = {fmt::format("The device waits for input for {} of the {}",
+                                  Percent(ShareOfSpan(context, kind.ns)), context.words.whole),
+                      Time(context.PerStep(kind.ns))};
   finding.action =
       context.Advice("load and copy the next batch while the present one computes",
                      "load and copy the next batch while the present one computes: "
@@ -236,10 +238,10 @@ void CopiesHold(const Context& context, const Kind& kind, Report& report) {
   const int64_t ns = context.PerStep(kind.ns);
   finding.title = {"Copy earlier",
                    fmt::format("{} idle around copies to or from the host", Time(ns))};
-  finding.sentence = fmt::format(
-      "The device is idle around copies to or from the host for {} of the {}: {}, in {}",
-      Percent(ShareOfSpan(context, kind.ns)), context.words.whole, Time(ns),
-      context.Counted(kind.count, "gap", "gaps"));
+  finding.sentence = {
+      fmt::format("The device is idle around copies to or from the host for {} of the {}",
+                  Percent(ShareOfSpan(context, kind.ns)), context.words.whole),
+      fmt::format("{}, in {}", Time(ns), context.Counted(kind.count, "gap", "gaps"))};
   finding.action =
       "copy from pinned memory while earlier work runs (`non_blocking=True`, prefetch to the "
       "device); reduce on the device before reading back, and read back less often";
@@ -252,20 +254,21 @@ void LongStalls(const Context& context, const Kind& kind, Report& report) {
   Finding finding = About(context, "long_stall", kind);
   const std::string what = WordsOf(context, kind);
   const std::string in = what.empty() ? "" : " in " + what;
-  const std::string was =
-      what.empty() ? ": what the host did is not recorded" : ": the host was in " + what;
+  const std::string stalls =
+      kind.count == 1 ? fmt::format("One stall of {} is", Time(kind.longest_ns))
+                      : fmt::format("{} stalls of up to {} are", kind.count, Time(kind.longest_ns));
+  const std::string share = fmt::format(
+      "{} {} of the {}", stalls, Percent(ShareOfSpan(context, kind.ns)), context.words.whole);
+  finding.sentence =
+      what.empty() ? Statement{share, "what the host did is not recorded", "",
+                               "What the host did is not recorded"}
+                   : Statement{share, "the host was in " + what, "", "The host was in " + what};
   if (kind.count == 1) {
     finding.title = {fmt::format("See what the host does for {}", Time(kind.longest_ns)),
                      fmt::format("one stall{}", in)};
-    finding.sentence =
-        fmt::format("One stall of {} is {} of the {}{}", Time(kind.longest_ns),
-                    Percent(ShareOfSpan(context, kind.ns)), context.words.whole, was);
   } else {
     finding.title = {fmt::format("See what the host does for up to {}", Time(kind.longest_ns)),
                      fmt::format("{} stalls{}", kind.count, in)};
-    finding.sentence =
-        fmt::format("{} stalls of up to {} are {} of the {}{}", kind.count, Time(kind.longest_ns),
-                    Percent(ShareOfSpan(context, kind.ns)), context.words.whole, was);
   }
   finding.action =
       "start-up (loading libraries, compiling, the first allocation) belongs to no step: record "
@@ -313,9 +316,10 @@ void Unexplained(const Context& context, const Kind& kind, Report& report) {
   Finding finding = About(context, "idle", kind);
   finding.title = {"Find what the host does",
                    fmt::format("the device is idle for {}", Time(context.PerStep(kind.ns)))};
-  finding.sentence = fmt::format("The device is idle for {} of the {}, {}: why is not recorded",
-                                 Percent(ShareOfSpan(context, kind.ns)), context.words.whole,
-                                 Time(context.PerStep(kind.ns)));
+  finding.sentence = {
+      fmt::format("The device is idle for {} of the {}, {}", Percent(ShareOfSpan(context, kind.ns)),
+                  context.words.whole, Time(context.PerStep(kind.ns))),
+      "why is not recorded", "", "Why is not recorded"};
   finding.action =
       "record host calls and ranges too: what the host does in the longest gaps decides";
   finding.how_to_check = "the idle time falls";
@@ -376,7 +380,7 @@ void JudgeLaunching(const Context& context, const std::vector<Gap>& gaps, Report
   if (const model::LaunchQueueRow* row = context.launch_queue;
       row != nullptr && !matters(launched) && row->queued_p50_ns >= 20'000) {
     report.Fine("launch_bound",
-                fmt::format("host launches: {} ahead in the median", Time(row->queued_p50_ns)),
+                {"host launches", fmt::format("{} ahead in the median", Time(row->queued_p50_ns))},
                 evidence);
   }
 }

@@ -255,7 +255,7 @@ void JudgeLayers(const Context& context, Report& report) {
       report.Add(std::move(finding));
     }
   }
-  if (judged && !found) report.Fine("odd_layer", "repeated layers: they take alike");
+  if (judged && !found) report.Fine("odd_layer", {"repeated layers", "they take alike"});
 }
 
 }  // namespace xlatrace::analysis::findings

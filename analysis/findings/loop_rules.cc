@@ -79,12 +79,12 @@ void JudgeLoops(const Context& context, Report& report) {
   Finding finding = FindingAbout(context, "loop_overhead", site);
   finding.title = {"Do more per iteration", fmt::format("the loop's own work is {}",
                                                         context.words.PerStep(Time(ns + ramp)))};
-  finding.sentence = fmt::format(
-      "Loops spend {} on themselves: {} launches for trip counters, slices and copies, "
-      "{} iterations{}",
-      context.words.OfStep(Percent(context.ShareOfStep(ns + ramp))),
-      static_cast<int64_t>(launches + 0.5), static_cast<int64_t>(iterations + 0.5),
-      InBrackets(site.source));
+  finding.sentence = {
+      fmt::format("Loops spend {} on themselves",
+                  context.words.OfStep(Percent(context.ShareOfStep(ns + ramp)))),
+      fmt::format("{} launches for trip counters, slices and copies, {} iterations",
+                  static_cast<int64_t>(launches + 0.5), static_cast<int64_t>(iterations + 0.5)),
+      InBrackets(site.source)};
   finding.action =
       "`scan(unroll=n)` or more work per iteration (a block of time steps or layers at once); pass "
       "what does not change as a closure instead of a sliced input; stack fewer results";

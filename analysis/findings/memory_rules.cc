@@ -93,7 +93,7 @@ void Attention(const Context& context, Report& report) {
     ops.push_back(&op);
   }
   if (ops.empty()) {
-    if (fused) report.Fine("attention_unfused", "attention: one fused kernel");
+    if (fused) report.Fine("attention_unfused", {"attention", "one fused kernel"});
     return;
   }
   const Site site = AllOf(context, ops);
@@ -109,8 +109,9 @@ void Attention(const Context& context, Report& report) {
   }
   const int64_t saves = all - fused_ns;
   if (context.ShareOfStep(saves) < kAttention) {
-    report.Fine("attention_unfused", fmt::format("attention: writing its scores costs at most {}",
-                                                 Percent(context.ShareOfStep(saves))));
+    report.Fine("attention_unfused",
+                {"attention", fmt::format("writing its scores costs at most {}",
+                                          Percent(context.ShareOfStep(saves)))});
     return;
   }
   Finding finding = FindingAbout(context, "attention_unfused", site);
@@ -120,11 +121,12 @@ void Attention(const Context& context, Report& report) {
   if (!scores.empty()) {
     finding.title = {"Use a fused attention kernel", fmt::format("scores are {}", scores)};
   }
-  finding.sentence = fmt::format("Attention is {}: scores of {} go through memory{} ({})",
-                                 context.words.OfStep(Percent(context.ShareOfStep(all))),
-                                 scores.empty() ? fmt::format("{0} x {0}", size) : scores,
-                                 passes > 1 ? fmt::format(", {} kernels per layer", passes) : "",
-                                 ShortSource(site.source));
+  const std::string go = fmt::format(
+      "of {} go through memory{}", scores.empty() ? fmt::format("{0} x {0}", size) : scores,
+      passes > 1 ? fmt::format(", {} kernels per layer", passes) : "");
+  finding.sentence = {
+      fmt::format("Attention is {}", context.words.OfStep(Percent(context.ShareOfStep(all)))),
+      "scores " + go, fmt::format(" ({})", ShortSource(site.source)), "Scores " + go};
   if (passes > 0) finding.evidence.Add("kernels that touch them, per layer", passes, "count");
   finding.action = context.Advice(
       "`jax.nn.dot_product_attention(q, k, v, is_causal=..., implementation='cudnn')` (bf16 or "
@@ -166,9 +168,9 @@ void ScanStacks(const Context& context, const std::vector<const Op*>& ops, Repor
     finding.saves_high_ns = site.ns;
     finding.saves_low_ns = 0;
     finding.sure = context.Allowed(Sure::kMedium);
-    finding.sentence = fmt::format("Stacking what a scan saves is {}: {}{}",
-                                   context.words.OfStep(Percent(context.ShareOfStep(site.ns))),
-                                   Time(site.ns), InBrackets(site.source));
+    finding.sentence = {fmt::format("Stacking what a scan saves is {}",
+                                    context.words.OfStep(Percent(context.ShareOfStep(site.ns)))),
+                        Time(site.ns), InBrackets(site.source)};
     if (bytes > 0) {
       finding.evidence.Add(context.words.PerStep("bytes written into stacks,"), bytes, "bytes");
     }
@@ -218,16 +220,16 @@ void Layouts(const Context& context, Report& report) {
     if (const auto rate = site.largest().BytesPerSecond()) {
       finding.evidence.AddReal("its rate", *rate / 1e9, "GB/s", site.largest().handle);
     }
-    finding.sentence =
-        fmt::format("A change of layout is {}: {} takes {} only to move data{}",
-                    context.words.OfStep(Percent(context.ShareOfStep(site.ns))),
-                    site.largest().row->name, Time(site.ns), InBrackets(site.source));
+    finding.sentence = {
+        fmt::format("A change of layout is {}",
+                    context.words.OfStep(Percent(context.ShareOfStep(site.ns)))),
+        fmt::format("{} takes {} only to move data", site.largest().row->name, Time(site.ns)),
+        InBrackets(site.source)};
     report.Add(std::move(finding));
   }
   if (!found) {
-    report.Fine("layout_copy",
-                fmt::format("transposes and layout changes: {}",
-                            context.words.OfStep(Percent(context.ShareOfStep(all)))));
+    report.Fine("layout_copy", {"transposes and layout changes",
+                                context.words.OfStep(Percent(context.ShareOfStep(all)))});
   }
   for (const Site& site : SitesOf(context, converts)) {
     if (context.ShareOfStep(site.ns) < kSlowMemoryOp) break;
@@ -327,7 +329,8 @@ void SlowKernels(const Context& context, Report& report) {
     Evidence evidence;
     evidence.Add(context.words.PerStep("memory-bound fusions"), all, "ns")
         .Add("of them above 70%", fast, "ns");
-    report.Fine("slow_memory_op", "occupancy: memory-bound kernels use the bandwidth", evidence);
+    report.Fine("slow_memory_op", {"occupancy", "memory-bound kernels use the bandwidth"},
+                evidence);
   }
 }
 

@@ -66,9 +66,10 @@ void Upcast(const Context& context, Report& report) {
     finding.saves_low_ns = saves / 3;
     finding.basis = context.limits.half ? Basis::kRoofline : Basis::kMeasured;
     finding.sure = context.Allowed(Sure::kHigh);
-    finding.sentence = fmt::format(
-        "A product of {} operands runs in f32: {}, at most half its speed{}", dot.upcast_from,
-        context.words.OfStep(Percent(context.ShareOfStep(site.ns))), InBrackets(site.source));
+    finding.sentence = {fmt::format("A product of {} operands runs in f32", dot.upcast_from),
+                        fmt::format("{}, at most half its speed",
+                                    context.words.OfStep(Percent(context.ShareOfStep(site.ns)))),
+                        InBrackets(site.source)};
     finding.evidence.AddReal("its rate", RateOf(site.largest()) / 1e12, "TFLOP/s",
                              site.largest().handle);
     if (context.limits.half) {
@@ -78,7 +79,8 @@ void Upcast(const Context& context, Report& report) {
     report.Add(std::move(finding));
   }
   if (!found && HasProducts(context))
-    report.Fine("f32_upcast", "f32 conversions: no product has operands converted to f32 for it");
+    report.Fine("f32_upcast",
+                {"f32 conversions", "no product has operands converted to f32 for it"});
 }
 
 void Highest(const Context& context, Report& report) {
@@ -172,9 +174,10 @@ void OddSizes(const Context& context, Report& report) {
     finding.saves_low_ns = saves / 2;
     finding.basis = Basis::kRoofline;
     finding.sure = context.Allowed(own ? Sure::kHigh : Sure::kMedium);
-    finding.sentence = fmt::format("A product with a dimension of {} is {} and runs at {}{}", odd,
-                                   context.words.OfStep(Percent(context.ShareOfStep(whole.ns))),
-                                   FlopRate(RateOf(largest)), InBrackets(whole.source));
+    finding.sentence = {fmt::format("A product with a dimension of {} is {} and runs at {}", odd,
+                                    context.words.OfStep(Percent(context.ShareOfStep(whole.ns))),
+                                    FlopRate(RateOf(largest))),
+                        "", InBrackets(whole.source)};
     finding.evidence.Add("dimension", odd, "count", largest.handle)
         .Add("next multiple of 128", next, "count")
         .AddReal("its rate", RateOf(largest) / 1e12, "TFLOP/s", largest.handle)
@@ -183,7 +186,7 @@ void OddSizes(const Context& context, Report& report) {
     report.Add(std::move(finding));
   }
   if (!found && HasProducts(context))
-    report.Fine("gemm_bad_dims", "sizes of products: none is slow for want of padding");
+    report.Fine("gemm_bad_dims", {"sizes of products", "none is slow for want of padding"});
 }
 
 void Rates(const Context& context, Report& report) {
@@ -208,11 +211,14 @@ void Rates(const Context& context, Report& report) {
   Evidence evidence;
   evidence.Add(context.words.PerStep("16-bit products"), ns, "ns")
       .AddReal("their rate", rate / 1e12, "TFLOP/s");
-  const std::string text =
-      fmt::format("matrix products: {} in 16 bits, {}% of the device's peak, {}", FlopRate(rate),
-                  PeakPercent(100 * rate / context.limits.half_peak.value_or(*context.limits.half)),
-                  context.words.OfStep(Percent(context.ShareOfStep(ns))));
-  if (share >= 0.7) report.Fine("products", text, evidence);
+  if (share < 0.7) return;
+  const std::string percent =
+      PeakPercent(100 * rate / context.limits.half_peak.value_or(*context.limits.half));
+  report.Fine("products",
+              {"matrix products",
+               fmt::format("{} in 16 bits, {}% of the device's peak, {}", FlopRate(rate), percent,
+                           context.words.OfStep(Percent(context.ShareOfStep(ns))))},
+              evidence);
 }
 
 }  // namespace

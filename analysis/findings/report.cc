@@ -15,6 +15,7 @@ namespace {
 
 // A finding of which this much is already saved by a larger one says nothing new.
 constexpr double kSameSaving = 0.8;
+constexpr size_t kTwoLines = 150;  // Characters, at 80 columns.
 constexpr std::string_view kCatchAll = "dominant_op";
 
 // What clean programs never have is worth doing first where its cause is certain.
@@ -58,7 +59,9 @@ model::FindingRow RowOf(const Finding& finding, bool whole_run) {
   model::FindingRow row;
   row.id = finding.id;
   row.title = finding.title.Text();
-  row.sentence = finding.sentence;
+  row.sentence = finding.sentence.Text();
+  row.headline = finding.sentence.Headline();
+  row.reason = finding.sentence.Reason();
   (whole_run ? row.saves_low_ns_per_run : row.saves_low_ns_per_step) = finding.saves_low_ns;
   (whole_run ? row.saves_high_ns_per_run : row.saves_high_ns_per_step) = finding.saves_high_ns;
   row.basis = Text(finding.basis);
@@ -150,15 +153,39 @@ std::string_view Text(Sure sure) {
 
 Sure OneLower(Sure sure) { return sure == Sure::kHigh ? Sure::kMedium : Sure::kLow; }
 
-void Report::Fine(std::string_view id, std::string text, const Evidence& evidence,
+bool Statement::IsTooLong() const {
+  return what.size() + joint.size() + why.size() + place.size() > kTwoLines;
+}
+
+std::string Statement::Text() const {
+  return fmt::format("{}{}{}{}", what, why.empty() ? "" : joint, why, IsTooLong() ? "" : place);
+}
+
+std::string Statement::Headline() const {
+  return why.empty() && !IsTooLong() ? what + place : what;
+}
+
+std::string Statement::Reason() const {
+  if (why.empty()) return {};
+  return (reason.empty() ? why : reason) + (IsTooLong() ? "" : place);
+}
+
+std::string LookedAt::Text() const {
+  return fmt::format("{}: {}{}{}", what, figure, more.empty() ? "" : "; ", more);
+}
+
+void Report::Fine(std::string_view id, const LookedAt& looked_at, const Evidence& evidence,
                   std::string_view handle) {
-  ruled_out_.push_back(
-      {std::string(id), false, std::move(text), evidence.empty() ? "" : evidence.Json()});
+  ruled_out_.push_back({.id = std::string(id),
+                        .text = looked_at.Text(),
+                        .what = looked_at.what,
+                        .figure = looked_at.figure,
+                        .evidence_json = evidence.empty() ? "" : evidence.Json()});
   fine_handles_.emplace_back(handle);
 }
 
 void Report::Withhold(std::string_view id, std::string text) {
-  ruled_out_.push_back({std::string(id), true, std::move(text), ""});
+  ruled_out_.push_back({.id = std::string(id), .withheld = true, .text = std::move(text)});
   fine_handles_.emplace_back();
 }
 
@@ -180,8 +207,8 @@ void Report::SayHidden(const Finding& finding) {
   evidence.Add("time of it, per step", *finding.at_most_ns, "ns")
       .Add("by which the step gets shorter, by replay", *finding.saves_high_ns, "ns");
   Fine(finding.id,
-       fmt::format("{}: {} of time, but by replay the step gets only {} shorter",
-                   finding.title.advice, Time(*finding.at_most_ns), Time(*finding.saves_high_ns)),
+       {finding.title.advice, fmt::format("{} of time, but by replay the step gets only {} shorter",
+                                          Time(*finding.at_most_ns), Time(*finding.saves_high_ns))},
        evidence);
 }
 

@@ -91,12 +91,13 @@ void Recompute(const Context& context, Report& report) {
   }
   const double share = context.ShareOfStep(all);
   if (share < kRecompute) {
-    std::string words = fmt::format("recomputation: {}", context.words.OfStep(Percent(share)));
+    LookedAt recomputation = {"recomputation", context.words.OfStep(Percent(share))};
     if (once > 0) {
-      words += fmt::format("; {} more is named so, but XLA computes it once, for forward too",
-                           Percent(context.ShareOfStep(once)));
+      recomputation.more =
+          fmt::format("{} more is named so, but XLA computes it once, for forward too",
+                      Percent(context.ShareOfStep(once)));
     }
-    if (all + once > 0) report.Fine("recompute", std::move(words));
+    if (all + once > 0) report.Fine("recompute", recomputation);
     return;
   }
   finding.id = "recompute";
@@ -123,10 +124,11 @@ void Recompute(const Context& context, Report& report) {
   finding.title = {"Recompute less",
                    fmt::format("{} is computed a second time",
                                context.words.PerStep(Time(*finding.saves_high_ns)))};
-  finding.sentence =
-      fmt::format("Recomputation is {}: {} is computed a second time",
-                  context.words.OfStep(Percent(context.ShareOfStep(*finding.saves_high_ns))),
-                  context.words.PerStep(Time(*finding.saves_high_ns)));
+  finding.sentence = {
+      fmt::format("Recomputation is {}",
+                  context.words.OfStep(Percent(context.ShareOfStep(*finding.saves_high_ns)))),
+      fmt::format("{} is computed a second time",
+                  context.words.PerStep(Time(*finding.saves_high_ns)))};
   finding.sure = context.Allowed(Sure::kHigh);
   finding.evidence.Add(context.words.PerStep("device time of recomputation"), all, "ns")
       .Add("of it matrix products", products, "ns")
@@ -172,8 +174,8 @@ void Optimizer(const Context& context, Report& report) {
   const bool most = context.ShareOfStep(all) >= kMostlyUpdates;
   const bool at_floor = floor > 0 && 10 * all <= 13 * floor;
   if (at_floor && !most) {
-    report.Fine("optimizer", fmt::format("optimizer: {}, at its memory floor",
-                                         context.words.PerStep(Time(all))));
+    report.Fine("optimizer", {"optimizer", fmt::format("{}, at its memory floor",
+                                                       context.words.PerStep(Time(all)))});
     return;
   }
   if (floor == 0 && !most && (calls < 100 || context.on_cpu)) return;
@@ -188,9 +190,9 @@ void Optimizer(const Context& context, Report& report) {
         "update only the rows of a table that a batch touches (sparse or lazy updates), keep less "
         "state per parameter (Adafactor, moments in bf16, SGD for tables), give each update more "
         "work: larger batches, gradients summed over several";
-    finding.sentence =
-        fmt::format("The optimizer is {}: {}",
-                    context.words.OfStep(Percent(context.ShareOfStep(all))), Time(all));
+    finding.sentence = {
+        fmt::format("The optimizer is {}", context.words.OfStep(Percent(context.ShareOfStep(all)))),
+        Time(all)};
     finding.how_to_check = "time of phase optimizer";
     finding.sure = context.Allowed(Sure::kMedium);
     report.Add(std::move(finding));
@@ -202,9 +204,9 @@ void Optimizer(const Context& context, Report& report) {
   finding.action =
       "stack parameters of repeated layers (scan over layers) or flatten them (`optax.flatten`), "
       "shard the optimizer's state, keep moments in bf16";
-  finding.sentence = fmt::format("The optimizer is {}: {} in {} kernels",
-                                 context.words.OfStep(Percent(context.ShareOfStep(all))), Time(all),
-                                 CountText(calls));
+  finding.sentence = {
+      fmt::format("The optimizer is {}", context.words.OfStep(Percent(context.ShareOfStep(all)))),
+      fmt::format("{} in {} kernels", Time(all), CountText(calls))};
   finding.how_to_check = "optimizer time and its number of kernels";
   finding.saves_high_ns = all - floor;
   finding.saves_low_ns = 0;
@@ -277,8 +279,8 @@ void Dominant(const Context& context, Report& report) {
   const std::optional<int64_t> floor = FloorOf(context, op);
   if (floor && 10 * *floor >= 7 * op.ns) {
     report.Fine("dominant_op",
-                fmt::format("largest op: {} is {} of device time, at the device's rate",
-                            op.row->name, Percent(share)),
+                {"largest op", fmt::format("{} is {} of device time, at the device's rate",
+                                           op.row->name, Percent(share))},
                 {}, op.handle);
     return;
   }

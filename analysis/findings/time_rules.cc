@@ -80,7 +80,8 @@ void Jitter(const Context& context, Report& report) {
   if (jitter < kJitter) {
     if (jitter < kSteady) {
       report.Fine("step_jitter",
-                  fmt::format("step jitter: p95 is {} over the median", Percent(jitter)), evidence);
+                  {"step jitter", fmt::format("p95 is {} over the median", Percent(jitter))},
+                  evidence);
     }
     return;
   }
@@ -190,8 +191,8 @@ void SlowedByOverlap(const Context& context, Report& report) {
   if (worst == nullptr || context.ShareOfStep(ns) < kLeastShare) {
     if (judged > 0) {
       report.Fine("overlap_slows_compute",
-                  fmt::format("kernels beside collectives: slowed by {} of the step",
-                              Percent(context.ShareOfStep(ns))));
+                  {"kernels beside collectives",
+                   fmt::format("slowed by {} of the step", Percent(context.ShareOfStep(ns)))});
     }
     return;
   }

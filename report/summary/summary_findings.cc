@@ -23,17 +23,6 @@ constexpr size_t kMostNotKnown = 2;
 constexpr size_t kMostRuledOutLines = 2;
 constexpr size_t kMostTitleLines = 3;
 
-// "copies: 0.1% of the step is exposed copying" -> "copies (0.1% of the step is exposed
-// copying)".
-std::string WithFigure(const std::string& text) {
-  const size_t colon = text.find(": ");
-  if (colon == std::string::npos) return text;
-  std::string figure = text.substr(colon + 2);
-  const size_t end = figure.find("; ");
-  if (end != std::string::npos) figure.resize(end);
-  return fmt::format("{} ({})", text.substr(0, colon), figure);
-}
-
 }  // namespace
 
 SummaryLines FindingsBlock::Lines() const {
@@ -105,7 +94,9 @@ SummaryLines RuledOutBlock::Lines() const {
     for (const RuledOutFigure& ruled_out : view_.ruled_out) {
       if (ruled_out.verdict != verdict) continue;
       // Fine: the name and its figure. Not judged: with what is missing.
-      items.push_back(fine ? WithFigure(ruled_out.text) : ruled_out.text);
+      const bool figure = fine && !ruled_out.figure.empty();
+      items.push_back(figure ? fmt::format("{} ({})", ruled_out.what, ruled_out.figure)
+                             : ruled_out.text);
     }
     const SummaryLines wrapped = WrapItems(items, fine ? ", " : "; ");
     for (size_t k = 0; k < wrapped.size(); ++k) {

@@ -102,6 +102,23 @@ TEST(RankedFindings, AGuessIsNotTheFirstThingToDo) {
   EXPECT_THAT(ids, testing::ElementsAre("larger", "certain", "guess", "small"));
 }
 
+// What a list has no room for stands in the text alone.
+TEST(RuledOut, TheTextSaysMoreThanWhatAndItsFigure) {
+  findings::Report report;
+  report.Fine("warmup_in_average", {"warm-up", "set apart", "all steps average 12.1 ms"});
+  report.Fine("copy_in_step", {"copies", "0.1% of the step is exposed copying"});
+  report.Withhold("idle", "idle time: records were lost");
+  report.Ranked({.whole_ns = 10'000'000, .least_of_ns = 10'000'000});
+  const std::vector<model::RuledOutRow> rows = report.RuledOut();
+  ASSERT_EQ(rows.size(), 3u);
+  EXPECT_EQ(rows[0].text, "warm-up: set apart; all steps average 12.1 ms");
+  EXPECT_EQ(rows[0].what, "warm-up");
+  EXPECT_EQ(rows[0].figure, "set apart");
+  EXPECT_EQ(rows[1].text, "copies: 0.1% of the step is exposed copying");
+  EXPECT_EQ(rows[1].figure, "0.1% of the step is exposed copying");
+  EXPECT_EQ(rows[2].what, "");
+}
+
 // A list in which two lines read alike leaves open which is which.
 TEST(RankedFindings, TwoOfOneTitleSayWhatEachIsAbout) {
   struct About {

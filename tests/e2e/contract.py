@@ -41,7 +41,7 @@ COLUMNS = {
     "compile": "process_id module_id name start_ns end_ns",
     "finding": "rank id handle title saves_low_ns_per_step saves_high_ns_per_step basis replay_error_pct "
     "confidence where_op where_layer where_source evidence action how_to_check",
-    "ruled_out": "id verdict text evidence",
+    "ruled_out": "id verdict text what figure evidence",
     "rank": "rank_id rank ordinal host source source_process_id source_device_id process_id device_id "
     "program clock_offset_ns clock_drift_ppb clock_error_ns clock_set activities device_ns "
     "excess_ns_per_step",

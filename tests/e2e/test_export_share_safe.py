@@ -257,7 +257,7 @@ class ShareSafeTest(export_support.ExportTest):
             "x_module.thunk_metadata", "x_run_stat.source", "x_run_stat.advice",
             "x_module_facts.role_reason", "x_label.losers", "x_finding.where_op",
             "x_finding.where_layer", "x_finding.where_source", "x_finding.evidence",
-            "x_finding.sentence", "x_gap_evidence.evidence",
+            "x_finding.sentence", "x_finding.headline", "x_finding.reason", "x_ruled_out.figure", "x_gap_evidence.evidence",
             "x_hint.hlo", "x_hint.enclosing", "x_hint.op_type", "x_loss.cause",
             "x_finding.action", "x_finding.how_to_check", "x_ruled_out.evidence",
         }  # fmt: skip

@@ -170,7 +170,8 @@ TEST(SummaryTextTest, ListsThatDoNotFitSayHowManyAreLeftOut) {
   RunView view = ViewOf(TransformerRun());
   view.ruled_out.clear();
   for (int i = 0; i < 40; ++i) {
-    view.ruled_out.push_back({.verdict = "fine", .text = fmt::format("thing {}: all is well", i)});
+    view.ruled_out.push_back(
+        {.verdict = "fine", .what = fmt::format("thing {}", i), .figure = "all is well"});
   }
   const std::string text = SummaryText(view, {.width = 80});
   const size_t begin = text.find("fine  ");

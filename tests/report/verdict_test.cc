@@ -66,6 +66,9 @@ TEST(VerdictTest, TheLargestPhaseIsNamedWithItsLargestOp) {
   EXPECT_EQ(PlainText(verdict.sentence),
             "Backward is 70.0% of the step (0.700 of 1.00 s). Its largest op, mul.3 (gemm in "
             "net/layer_*/mlp, net.py:7), is 20.0% of device time.");
+  EXPECT_EQ(PlainText(verdict.headline), "Backward is 70.0% of the step (0.700 of 1.00 s).");
+  EXPECT_EQ(PlainText(verdict.reason),
+            "Its largest op, mul.3 (gemm in net/layer_*/mlp, net.py:7), is 20.0% of device time.");
   EXPECT_EQ(verdict.op_handle, "o1");
 }
 
@@ -97,20 +100,37 @@ TEST(VerdictTest, AllIdleTimeIsNamedBeforeOneCauseOfItAndBeforeWhatIsLess) {
                {.cause = "copy", .ns = idle / 4, .count = 1, .longest_ns = idle / 4}};
   FindingFigure finding;
   finding.title = "Overlap it";
-  finding.sentence = "Communication is 12.0% of the step: 12.0 ms, most of it in all-reduce.1";
+  finding.headline = "Communication is 12.0% of the step";
+  finding.sentence = finding.headline + ": 12.0 ms, most of it in all-reduce.1";
+  finding.reason = "12.0 ms, most of it in all-reduce.1";
   finding.confidence = "high";
   finding.saves_high_ns = 12'000'000;
   view.findings = {finding};
   const std::string all =
       "The device is idle for 80.0% of the step, 80.0 of 100 ms: the host calls too late 40.0 ms, "
       "not known 20.0 ms, other causes 20.0 ms.";
-  EXPECT_EQ(PlainText(MakeVerdict(view).sentence), all + " Communication is 12.0% of the step.");
-  view.findings[0].sentence = "The device is idle for 40.0% of the step, waiting for the host: x";
+  Verdict verdict = MakeVerdict(view);
+  EXPECT_EQ(PlainText(verdict.sentence), all + " Communication is 12.0% of the step.");
+  EXPECT_EQ(PlainText(verdict.headline),
+            "The device is idle for 80.0% of the step, 80.0 of 100 ms.");
+  EXPECT_EQ(PlainText(verdict.reason),
+            "The host calls too late 40.0 ms, not known 20.0 ms, other causes 20.0 ms. "
+            "Communication is 12.0% of the step.");
+  view.findings[0].headline = "The device is idle for 40.0% of the step, waiting for the host";
+  view.findings[0].sentence = view.findings[0].headline + ": x";
   EXPECT_EQ(PlainText(MakeVerdict(view).sentence), all);
+  view.findings = {finding};
   // Where one cause is nearly all of it, the finding's own sentence says both.
   view.gaps = {{.cause = "host", .ns = idle - 2, .count = 1, .longest_ns = idle - 2},
                {.cause = "copy", .ns = 2, .count = 1, .longest_ns = 2}};
-  EXPECT_EQ(PlainText(MakeVerdict(view).sentence), view.findings[0].sentence + ".");
+  verdict = MakeVerdict(view);
+  EXPECT_EQ(PlainText(verdict.sentence), view.findings[0].sentence + ".");
+  EXPECT_EQ(PlainText(verdict.headline), view.findings[0].headline + ".");
+  EXPECT_EQ(PlainText(verdict.reason), "12.0 ms, most of it in all-reduce.1.");
+  // Two lines of a terminal have 150 characters.
+  view.findings[0].sentence += std::string(100, 'x');
+  EXPECT_EQ(PlainText(MakeVerdict(view).sentence), view.findings[0].headline + ".");
+  EXPECT_EQ(PlainText(MakeVerdict(view).reason), "");
 }
 
 TEST(VerdictTest, NothingDominatesIsSaid) {
@@ -128,6 +148,9 @@ TEST(VerdictTest, PoorAttributionIsTheFirstClause) {
   run.ops.push_back({.instruction = "", .ns = 250'000'000});  // A fifth of 1,250 ms.
   EXPECT_THAT(Sentence(run),
               StartsWith("Of the 80.0% of device time that could be attributed: Backward is "));
+  const Verdict verdict = MakeVerdict(ViewOf(run));
+  EXPECT_EQ(PlainText(verdict.headline), "Of the 80.0% of device time that could be attributed.");
+  EXPECT_THAT(PlainText(verdict.reason), StartsWith("Backward is "));
   run.ops.back().ns = 10'000'000;
   EXPECT_THAT(Sentence(run), StartsWith("Backward is "));
 }

@@ -39,8 +39,8 @@ struct FlatNode {
                         // several the one whose result it is, else the first.
   uint32_t region = 0;  // The loop, branch or call around the unit; kNoIndex: the entry.
   uint32_t copies = 1;  // Units that compute it.
-  model::Slice operands;  // Into FlatGraph::edges, by position.
-  model::Slice users;     // Into FlatGraph::user_edges.
+  model::Slice operands;  // FlatGraph::OperandsOf, by position.
+  model::Slice users;     // FlatGraph::UsersOf.
   bool moves_only = false;
   bool commutative = false;
   bool is_source = false;  // Parameter or constant.

@@ -219,7 +219,7 @@ struct RunView {
   int64_t unphased_copies_ns = 0;
   int64_t unphased_collectives_ns = 0;
   PhaseTimes none_phases{};           // The part of `phases` that has no instruction.
-  std::vector<OpFigure> ops;          // By time; with no_instruction_ns sum to device time.
+  std::vector<OpFigure> ops;          // By time; with coverage.none_ns sum to device time.
   std::vector<ScopeFigure> layers;    // By time; "" = no layer known. Only attributed time.
   std::vector<ScopeFigure> sources;   // The same by source line; "" = none known.
   std::vector<NamedFigure> kinds;     // The same by op_kind.

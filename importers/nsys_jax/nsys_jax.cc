@@ -45,7 +45,7 @@ class CaptureImport {
     tree_.emplace(trace->ranges);
     AddProcesses();
     // A dump says no process; captures are made per process.
-    AddDumpedModules(files, process_of_.empty() ? 0 : process_of_.begin()->second, sink_);
+    AddDumpedModules(files, process_of_.begin()->second, sink_);
     AddActivities();
     AddHostRanges(files);
     Finish();
@@ -248,7 +248,8 @@ class CaptureImport {
   const std::vector<ProjectedRange>* ranges_ = nullptr;
   CaptureMachine machine_;
   std::optional<RangeTree> tree_;
-  std::map<int64_t, model::Id> process_of_;                    // By pid.
+  // By pid; at least one, as a table without a range is refused.
+  std::map<int64_t, model::Id> process_of_;
   std::map<std::pair<int64_t, int64_t>, int64_t> ordinal_of_;  // (pid, tid)
   std::map<std::pair<int64_t, int64_t>, model::Id> devices_;   // (pid, ordinal)
   std::map<std::pair<int64_t, int64_t>, model::Id> lanes_;     // (pid, tid)

@@ -137,6 +137,22 @@ TEST_F(NsysJaxTest, DamageIsAnErrorOrARunStat) {
   }
 }
 
+// So a capture that is read has a range, and with it a process.
+TEST_F(NsysJaxTest, ATableWithoutARangeIsRefused) {
+  const std::string columns =
+      "Name,Projected Start,Projected Duration,Orig Start,Orig Duration,PID,TID,NumGPUOps,RangeId,"
+      "ParentId\n";
+  EXPECT_FALSE(ReadProjectedTrace(columns));
+  EXPECT_FALSE(ReadProjectedTrace(columns + "range,,,,,7,8,1,,\n"));
+  EXPECT_TRUE(ReadProjectedTrace(columns + "range,10,20,,,7,8,1,,\n"));
+  ParquetBuilder table;
+  table.Text("Name", {}, false, false);
+  for (const char* name : {"Projected Start", "Projected Duration"}) {
+    table.Number(name, {}, false, false);
+  }
+  EXPECT_FALSE(ReadProjectedTrace(table.Build()));
+}
+
 TEST_F(NsysJaxTest, AFolderWithoutATableIsNotOne) {
   MemorySink sink;
   const Status status = importers::Import(folder_.string(), sink);

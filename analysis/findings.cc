@@ -34,8 +34,8 @@ void FindFindings(const model::RunTables& run, const model::AttributionTables& a
   JudgeCompilation(context, report);
   JudgeWholeRun(context, report);
   if (context.whole_run) {
-    report.Withhold("steady_steps", fmt::format("everything {}: {}; run at least 20 steps",
-                                                context.words.per_step, WhyNoStep(analysis)));
+    report.Withhold("steady_steps",
+                    "everything per step: " + WhyNoStep(analysis) + "; run at least 20 steps");
   }
   JudgeForeignKernels(context, report);
   JudgeFrameworkOps(context, report);

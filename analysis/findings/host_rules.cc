@@ -510,8 +510,8 @@ void Callbacks(const Context& context, const std::vector<Gap>& gaps, Report& rep
     }
     Finding finding = FindingAbout(context, "host_callback", site);
     const int64_t gap_ns = context.PerStep(idle);
-    finding.title = {fmt::format("Take the Python callback out {} ({})", context.words.of_step,
-                                 Time(site.ns + gap_ns))};
+    finding.title = {
+        fmt::format("Take the Python callback out of the step ({})", Time(site.ns + gap_ns))};
     finding.action =
         "compute it with jnp or an FFI call; call debug.print and io_callback every N steps only "
         "(`lax.cond`)";

@@ -102,6 +102,23 @@ TEST(RankedFindings, AGuessIsNotTheFirstThingToDo) {
   EXPECT_THAT(ids, testing::ElementsAre("larger", "certain", "guess", "small"));
 }
 
+TEST(Statement, IsOneSentenceAndTwoAndLeavesItsPlaceOutWhereItIsTooLong) {
+  findings::Statement said = {"Attention is 11.2% of the step", "scores go through memory",
+                              " (model.py:288)", "Scores go through memory"};
+  EXPECT_EQ(said.Text(), "Attention is 11.2% of the step: scores go through memory (model.py:288)");
+  EXPECT_EQ(said.Headline(), "Attention is 11.2% of the step");
+  EXPECT_EQ(said.Reason(), "Scores go through memory (model.py:288)");
+  said.why = std::string(103, 's');  // With the place 150 characters.
+  EXPECT_TRUE(said.Text().ends_with("s (model.py:288)"));
+  said.why += "s";
+  EXPECT_TRUE(said.Text().ends_with("ss"));
+  EXPECT_EQ(said.Reason(), "Scores go through memory");
+  said = {"A callback holds up the device", "", " (model.py:5)"};
+  EXPECT_EQ(said.Text(), "A callback holds up the device (model.py:5)");
+  EXPECT_EQ(said.Headline(), said.Text());
+  EXPECT_EQ(said.Reason(), "");
+}
+
 // What a list has no room for stands in the text alone.
 TEST(RuledOut, TheTextSaysMoreThanWhatAndItsFigure) {
   findings::Report report;

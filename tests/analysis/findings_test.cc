@@ -391,6 +391,8 @@ TEST(Findings, WithoutASteadyStepNothingIsSaidPerStep) {
   EXPECT_EQ(with.tables.findings[0].confidence, "low");
   ASSERT_NE(with.FindRuledOut("steady_steps"), nullptr);
   EXPECT_TRUE(with.FindRuledOut("steady_steps")->withheld);
+  EXPECT_THAT(with.FindRuledOut("steady_steps")->text,
+              testing::StartsWith("everything per step: "));
 }
 
 TEST(Findings, TimeWithoutAnInstructionComesFirst) {

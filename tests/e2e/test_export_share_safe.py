@@ -62,8 +62,10 @@ def strings_of(run):
                 ("x_run_stat", "name"),
                 ("finding", "id"),
                 ("ruled_out", "id"),
+                ("ruled_out", "what"),  # Such as "copies"; `text` has all of it.
                 ("x_finding", "id"),
                 ("x_ruled_out", "id"),
+                ("x_ruled_out", "what"),
                 ("run_info", "key"),
                 ("x_run_info", "key"),
                 ("api_call", "name"),

@@ -305,8 +305,8 @@ class ChangeFinder {
     change.delta_ns = delta;
     const std::string cause = delta > 0 ? MoreGapsOf() : std::string();
     change.text = fmt::format(
-        "the devices together are idle for {} instead of {}{}", Duration(static_cast<double>(after)),
-        Duration(static_cast<double>(before)),
+        "the devices together are idle for {} instead of {}{}",
+        Duration(static_cast<double>(after)), Duration(static_cast<double>(before)),
         cause.empty() ? std::string() : fmt::format(", mostly because {}", CauseWords(cause)));
     changes_.push_back(std::move(change));
   }

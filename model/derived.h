@@ -296,7 +296,7 @@ struct LaunchQueueRow {
 struct FindingRow {  // rank and handle "f1" = position + 1.
   std::string id;    // Rule: "scatter_add".
   std::string title;
-  std::string sentence;  // What is so, as a person would say it; empty: the rule has none.
+  std::string sentence;          // What is so, as a person would say it; empty: the rule has none.
   std::string headline, reason;  // The same as two sentences; the second may be empty.
   std::optional<int64_t> saves_low_ns_per_step;
   std::optional<int64_t> saves_high_ns_per_step;

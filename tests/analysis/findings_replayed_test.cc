@@ -55,7 +55,8 @@ TEST(ReplayedFindings, WhatRunsBesideSomethingLongerIsNoFinding) {
   EXPECT_THAT(said->text, HasSubstr("50.0 us of time"));
 }
 
-// A thread that is free takes work of the others: replay, which leaves it where it ran, says nothing.
+// A thread that is free takes work of the others: replay, which leaves it where it ran, says
+// nothing.
 TEST(ReplayedFindings, OnThreadsOfACpuSideBySideTheRulesBoundIsKept) {
   for (const bool aside : {false, true}) {
     FindingCase run(kProgram);

@@ -446,12 +446,14 @@ TEST(Changes, FewerRepetitionsInAsMuchTimeAreNoShorterRecording) {
   EXPECT_NE(slower.find("per execution the same work takes as long"), std::string::npos) << slower;
   // 80 in 3 ms beside 100 in 2 ms: 8/15 of the rate.
   const std::string longer = text(base, run(80, 3'000'000, "e"));
-  EXPECT_NE(longer.find("46.7% fewer times in a second, over 3.00 ms instead of 2.00 ms, which is slower"),
+  EXPECT_NE(longer.find(
+                "46.7% fewer times in a second, over 3.00 ms instead of 2.00 ms, which is slower"),
             std::string::npos)
       << longer;
   const std::string thrice = text(base, run(300, 2'000'000, "f"));
-  EXPECT_NE(thrice.find("everything ran about 3.00 times as often in the same 2.00 ms, which is faster"),
-            std::string::npos)
+  EXPECT_NE(
+      thrice.find("everything ran about 3.00 times as often in the same 2.00 ms, which is faster"),
+      std::string::npos)
       << thrice;
   EXPECT_EQ(slower.find("another number of steps"), std::string::npos) << slower;
 

@@ -244,17 +244,18 @@ class ChangeFinder {
     }
     Change change;
     change.id = "repetitions";
-    int64_t before = 0, after = 0;
+    // By each row's own count: with the common one, what ran a little more or less often than the
+    // rest would look as if it took longer or shorter.
+    double expected = 0, after = 0;
     for (size_t r = 0; r < comparison_.rows.size(); ++r) {
       const Row& row = comparison_.rows[r];
       if (!IsRepetition(row)) continue;
       change.rows.push_back(r);
       change.delta_ns += row.delta();
-      before += row.base_ns;
-      after += row.now_ns;
+      expected += static_cast<double>(row.base_ns) * row.now_calls / row.base_calls;
+      after += static_cast<double>(row.now_ns);
     }
-    const double each =
-        before == 0 ? 1 : static_cast<double>(after) / static_cast<double>(before) / repeated_;
+    const double each = expected == 0 ? 1 : after / expected;
     change.text = fmt::format("everything ran about {}; per execution the same work {}", HowOften(),
                               Long(each));
     changes_.push_back(std::move(change));
@@ -303,29 +304,31 @@ class ChangeFinder {
     change.wall = true;
     change.certain = false;
     change.delta_ns = delta;
-    const std::string cause = delta > 0 ? MoreGapsOf() : std::string();
+    const MoreGaps more = delta > 0 ? CauseOfMoreGaps() : MoreGaps{};
     change.text = fmt::format(
         "the devices together are idle for {} instead of {}{}",
         Duration(static_cast<double>(after)), Duration(static_cast<double>(before)),
-        cause.empty() ? std::string() : fmt::format(", mostly because {}", CauseWords(cause)));
+        more.cause.empty() ? std::string()
+                           : fmt::format(", mostly because {} (+{})", CauseWords(more.cause),
+                                         Duration(static_cast<double>(more.ns))));
     changes_.push_back(std::move(change));
   }
 
-  // The cause whose gaps grew most; empty where none did, or nobody knows it.
-  std::string MoreGapsOf() const {
-    std::string why;
-    int64_t largest = 0;
+  // The cause whose gaps grew most; none where nothing grew, or where nobody knows it.
+  struct MoreGaps {
+    std::string cause;
+    int64_t ns = 0;
+  };
+  MoreGaps CauseOfMoreGaps() const {
+    MoreGaps most;
     for (const Gap& gap : now_.gaps) {
       int64_t before = 0;
       for (const Gap& other : base_.gaps) {
         if (other.cause == gap.cause) before = other.ns;
       }
-      if (gap.ns - before > largest) {
-        largest = gap.ns - before;
-        why = gap.cause;
-      }
+      if (gap.ns - before > most.ns) most = {gap.cause, gap.ns - before};
     }
-    return why == "unknown" ? std::string() : why;
+    return most.cause == "unknown" ? MoreGaps{} : most;
   }
 
   bool IsRepetition(const Row& row) const {
@@ -479,7 +482,7 @@ class ChangeFinder {
     };
     if (!graphs_) {
       const bool more = Part(now_, StepPart::kIdle) > Part(base_, StepPart::kIdle);
-      const std::string why = more ? MoreGapsOf() : std::string();
+      const std::string why = more ? CauseOfMoreGaps().cause : std::string();
       const std::string cause =
           why.empty() ? std::string() : fmt::format(", mostly because {}", CauseWords(why));
       add(StepPart::kIdle, "idle",

@@ -457,6 +457,15 @@ TEST(Changes, FewerRepetitionsInAsMuchTimeAreNoShorterRecording) {
       << thrice;
   EXPECT_EQ(slower.find("another number of steps"), std::string::npos) << slower;
 
+  // Where some ran a little more often than the rest, nothing took longer.
+  RunRows uneven = run(80, 2'000'000, "i");
+  uneven.ops[0].calls = 84;
+  uneven.ops[0].ns = 84 * 10'000;
+  const auto even = FindChanges(base, uneven, Compare(base, uneven));
+  ASSERT_FALSE(even.empty());
+  EXPECT_NE(even[0].text.find("per execution the same work takes as long"), std::string::npos)
+      << even[0].text;
+
   // What the device did not do meanwhile: it waited.
   RunRows before = run(100, 2'000'000, "g"), after = run(80, 2'000'000, "h");
   before.gaps = {{"host_late", 300'000, 10}, {"host_waits", 100'000, 5}};
@@ -472,6 +481,7 @@ TEST(Changes, FewerRepetitionsInAsMuchTimeAreNoShorterRecording) {
   EXPECT_EQ(idle(before, after).delta_ns, 200'000);
   EXPECT_TRUE(idle(before, after).wall);
   EXPECT_NE(idle(before, after).text.find(", mostly because "), std::string::npos);
+  EXPECT_TRUE(idle(before, after).text.ends_with(" (+180 us)")) << idle(before, after).text;
   // Where less is idle no cause is blamed, and recordings of another length say nothing.
   EXPECT_EQ(idle(after, before).text, "the devices together are idle for 400 us instead of 600 us");
   after.span_ns = 3'000'000;

@@ -127,8 +127,10 @@ export const CellBar = ({ value, max, hue, text, base }: { value: number; max: n
 export function PhaseStack({ parts, max, width = 56, base }: { parts: { hue: Hue; ns: number }[]; max: number; width?: number; base?: number | undefined }): VNode {
   const total = parts.reduce((a, p) => a + p.ns, 0);
   if (base !== undefined) return <span class="wasbox" style={{ width: `${width}px`, '--b': `${within(base, max)}%` }}><PhaseStack parts={parts} max={max} width={width} /></span>;
+  const px = max > 0 ? Math.max(1.5, (width * total) / max) : 0;
+  // Gaps between parts would be all that is left of a short bar.
   return (
-    <span class="stk" aria-hidden="true" style={{ width: `${max > 0 ? Math.max(1.5, (width * total) / max) : 0}px` }}>
+    <span class="stk" aria-hidden="true" style={{ width: `${px}px`, ...(px < 14 && { gap: '0' }) }}>
       {parts.filter((p) => p.ns > 0).map((p) => (
         <i class={`p-${p.hue}`} style={{ flex: `${p.ns} 0 0` }} />
       ))}

@@ -58,7 +58,8 @@ void FindFindings(const model::RunTables& run, const model::AttributionTables& a
   JudgeLongSums(context, report);
   if (!context.whole_run) JudgeTime(context, report);
   if (options.lost_records > 0) {
-    report.Withhold("lost_records", fmt::format("what was lost: {} records", options.lost_records));
+    report.Withhold("lost_records", fmt::format("what was lost: {} record{}", options.lost_records,
+                                                options.lost_records == 1 ? "" : "s"));
   }
   NameCauses(context, report);
   const Replayed replayed(context, replay);

@@ -1,18 +1,59 @@
 #include "report/device_parts.h"
 
 #include <algorithm>
+#include <array>
 
+#include "analysis/kernel_class.h"
 #include "report/shown_words.h"
 
 namespace xlatrace::report {
+namespace {
+
+using model::StepPart;
+
+// No phase can be known without HLO.
+bool IsKnownByNamesOnly(const RunView& view) {
+  return view.modules.empty() && view.ops.empty() && view.filter.empty();
+}
+
+// What the kernels of such a run do, by their names, the longest first. `copies_ns`: of all device
+// time what is copies, whose names are not looked at.
+std::vector<DevicePart> PartsByKernelName(const RunView& view, int64_t copies_ns) {
+  std::array<int64_t, analysis::kKernelClassCount> times{};
+  constexpr auto kOther = static_cast<size_t>(analysis::KernelClass::kOther);
+  int64_t rest = view.coverage.device_ns - copies_ns;
+  for (const NamedFigure& kernel : view.kernels) {
+    const auto at = static_cast<size_t>(analysis::KernelClassOf(kernel.name));
+    if (at == kOther || kernel.ns > rest) continue;
+    times[at] += kernel.ns;
+    rest -= kernel.ns;
+  }
+  times[kOther] = rest;
+  std::vector<DevicePart> parts;
+  for (size_t i = 0; i < times.size(); ++i) {
+    const auto kind = static_cast<analysis::KernelClass>(i);
+    if (times[i] == 0) continue;
+    parts.push_back({kind == analysis::KernelClass::kCollective ? StepPart::kExposedCollective
+                                                                : StepPart::kUnknown,
+                     i == kOther ? "other kernels" : Text(kind), times[i]});
+  }
+  std::stable_sort(parts.begin(), parts.end(),
+                   [](const DevicePart& a, const DevicePart& b) { return a.ns > b.ns; });
+  if (copies_ns > 0) parts.push_back({StepPart::kExposedCopy, "copies", copies_ns});
+  return parts;
+}
+
+}  // namespace
 
 std::vector<DevicePart> DeviceParts(const RunView& view) {
-  using model::StepPart;
   int64_t unknown = view.phases[static_cast<size_t>(model::Phase::kUnknown)];
   // No phase is larger than what is left of it: a view that was filtered may know copies of others.
   int64_t copies = view.unphased_copies_ns;
   for (const ReasonFigure& reason : view.coverage.reasons) {
     if (reason.reason == "transfer") copies += reason.ns;
+  }
+  if (IsKnownByNamesOnly(view)) {
+    return PartsByKernelName(view, std::min(copies, view.coverage.device_ns));
   }
   const int64_t collectives = std::clamp<int64_t>(view.unphased_collectives_ns, 0, unknown);
   copies = std::clamp<int64_t>(copies, 0, unknown - collectives);
@@ -30,6 +71,10 @@ std::vector<DevicePart> DeviceParts(const RunView& view) {
   add(StepPart::kExposedCollective, "collectives", collectives);
   add(StepPart::kExposedCopy, "copies", copies);
   return parts;
+}
+
+std::string_view DevicePartsName(const RunView& view) {
+  return IsKnownByNamesOnly(view) ? "kernels" : "phase";
 }
 
 }  // namespace xlatrace::report

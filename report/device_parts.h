@@ -22,8 +22,11 @@ struct DevicePart {
 };
 
 // Phases in their order, then what has no phase but is known by what it does: collectives and
-// copies. Sum to coverage.device_ns.
+// copies. Of a run without HLO, where no phase is known, what kernels do by their names
+// (analysis/kernel_class.h). Sum to coverage.device_ns.
 std::vector<DevicePart> DeviceParts(const RunView& view);
+// What these parts are: "phase"; "kernels" of a run without HLO.
+std::string_view DevicePartsName(const RunView& view);
 
 }  // namespace xlatrace::report
 

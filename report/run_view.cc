@@ -69,6 +69,10 @@ Status LoadRunFacts(RunDb& db, RunView& view) {
                             devices.Int(i, "count"), devices.Int(i, "worked")});
     view.device_count += devices.Int(i, "count");
   }
+  XLATRACE_ASSIGN(const Table span,
+                  db.Select("SELECT coalesce(sum(end_ns - start_ns), 0) AS wall_ns,"
+                            " coalesce(max(end_ns - start_ns), 0) AS longest_ns FROM busy_time"));
+  view.span = {span.Int(0, "wall_ns"), span.Int(0, "longest_ns")};
   return {};
 }
 

@@ -63,6 +63,12 @@ struct StepsFigure {
   int64_t busy_ns = 0;  // Union of activities, the same steps.
 };
 
+// The whole run, from each device's first activity to its last: sums over devices.
+struct SpanFigure {
+  int64_t wall_ns = 0;
+  int64_t longest_ns = 0;  // Of one device.
+};
+
 struct DeviceFigure {
   std::string name;
   std::string kind;  // gpu, tpu, cpu
@@ -207,6 +213,7 @@ struct RunView {
   std::vector<DeviceFigure> devices;
   int64_t device_count = 0;
 
+  SpanFigure span;
   Basis basis;
   StepsFigure steps;
   std::array<int64_t, kStepPartCount> step_parts{};  // Wall; sum to steps.wall_ns.

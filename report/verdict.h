@@ -6,6 +6,8 @@
 //   no steady step                  of the whole run: the first finding that weighs enough, or
 //                                   matrix products that are as they should be; else no verdict
 //   records lost in steady steps    no verdict: idle time and missing data look alike
+//   one op, half of the step        that op, where the first finding is about another and saves
+//                                   less than a third of it
 //   a finding that weighs enough    its sentence
 //   one instruction, a quarter      that instruction with all its copies
 //   one part of the step, 40 %      that part and its largest op
@@ -23,15 +25,9 @@
 #include <vector>
 
 #include "report/run_view.h"
+#include "report/sentence.h"
 
 namespace xlatrace::report {
-
-// Text in which names that a machine made are marked.
-struct Piece {
-  std::string text;
-  bool code = false;
-};
-using Sentence = std::vector<Piece>;
 
 struct Verdict {
   bool given = false;  // False: the sentence says why there is none.
@@ -43,8 +39,6 @@ struct Verdict {
 };
 
 Verdict MakeVerdict(const RunView& view);
-
-std::string PlainText(const Sentence& sentence);
 
 // Share of device time that has an instruction, in percent with one decimal ("98.7").
 std::string AttributedPercent(const Coverage& coverage);

@@ -11,6 +11,17 @@
 namespace xlatrace::analysis::findings {
 namespace {
 
+// "sort.3 and 2 others take 12.1 ms of 40.2 ms". What is summed is what is named: the time of one
+// of several would be another figure elsewhere.
+std::string Takes(const Context& context, const Site& site) {
+  const size_t others = InstructionsOf(context, site.ops).size() - 1;
+  return fmt::format("{} {} {} of {}", site.largest().row->name,
+                     others == 0   ? "takes"
+                     : others == 1 ? "and another one take"
+                                   : fmt::format("and {} others take", others),
+                     Time(site.ns), Time(context.step_ns));
+}
+
 using model::OpKind;
 
 constexpr double kSlowOp = 0.01;
@@ -100,21 +111,13 @@ void Scatters(const Context& context, Report& report) {
                   "product",
                   "sort the indices and use `tf.math.segment_sum`, add in f32; for small tables a "
                   "one-hot product");
-    // What is summed is what is named: the time of one of several would be another figure
-    // elsewhere.
-    const size_t others = InstructionsOf(context, site.ops).size() - 1;
     finding.sentence = {
         fmt::format("{} is {}",
                     gradient && embedding ? "The gradient of the embedding (a scatter-add)"
                     : gradient            ? "The gradient of a lookup (a scatter-add)"
                                           : "A scatter-add",
                     context.words.OfStep(Percent(context.ShareOfStep(site.ns)))),
-        fmt::format("{} {} {} of {}", largest.row->name,
-                    others == 0   ? "takes"
-                    : others == 1 ? "and another one take"
-                                  : fmt::format("and {} others take", others),
-                    Time(site.ns), Time(context.step_ns)),
-        InBrackets(site.source)};
+        Takes(context, site), InBrackets(site.source)};
     finding.how_to_check = "the scatter fusion is gone; the step falls by about its time";
     finding.saves_high_ns = saves;
     finding.saves_low_ns = product_wins ? saves - product_ns : context.limits.bytes ? saves / 2 : 0;
@@ -148,7 +151,12 @@ void Sorts(const Context& context, Report& report) {
     finding.how_to_check = "time and number of sort kernels";
     finding.saves_high_ns = site.ns;
     finding.saves_low_ns = wide ? site.ns / 2 : 0;
-    finding.sure = context.Allowed(wide ? Sure::kMedium : Sure::kLow);
+    // Much of the step is no pattern any more: whatever the keys are, the sort is what costs.
+    const bool much = context.ShareOfStep(site.ns) > 0.2;
+    finding.sure = context.Allowed(wide || much ? Sure::kMedium : Sure::kLow);
+    finding.sentence = {
+        fmt::format("Sorting is {}", context.words.OfStep(Percent(context.ShareOfStep(site.ns)))),
+        Takes(context, site), InBrackets(site.source)};
     if (facts.sorted_elements > 0) {
       finding.evidence.Add("elements of type " + facts.sorted_type, facts.sorted_elements, "count");
     }

@@ -84,7 +84,9 @@ class VerdictSection {
     const int64_t whole = wall ? view_.steps.wall_ns : view_.coverage.device_ns;
     if (parts.empty() || whole <= 0) return;
     std::string label = wall ? "One step of " : "Device time of ";
-    label += figures_.Long(whole) + (wall ? " by part:" : " by phase, whole run:");
+    label +=
+        figures_.Long(whole) + (wall ? std::string(" by part:")
+                                     : fmt::format(" by {}, whole run:", DevicePartsName(view_)));
     for (const DevicePart& part : parts) {
       label += fmt::format(" {} {},", part.words, figures_.Long(part.ns));
     }

@@ -82,7 +82,7 @@ void MarkdownParts(const RunView& view, std::string& out) {
                        Milliseconds(view.PerStep(view.steps.wall_ns)));
     return;
   }
-  out += "| phase | ms, whole run | % |\n|---|---:|---:|\n";
+  out += fmt::format("| {} | ms, whole run | % |\n|---|---:|---:|\n", DevicePartsName(view));
   const auto whole = static_cast<double>(view.coverage.device_ns);
   for (const DevicePart& part : DeviceParts(view)) {
     out += fmt::format("| {} | {} | {} |\n", part.words, Milliseconds(view.PerStep(part.ns)),

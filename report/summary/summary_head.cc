@@ -112,7 +112,10 @@ SummaryLines HeaderBlock::Lines() const {
         "busy " + Percent(static_cast<double>(steps.busy_ns), static_cast<double>(steps.wall_ns)) +
         "%");
   } else {
-    second.push_back("whole run  device time " + Duration(static_cast<double>(coverage.device_ns)));
+    if (view_.span.longest_ns > 0) {
+      second.push_back("whole run " + Duration(static_cast<double>(view_.span.longest_ns)));
+    }
+    second.push_back("device time " + Duration(static_cast<double>(coverage.device_ns)));
   }
   if (coverage.device_ns > 0) second.push_back("attributed " + AttributedPercent(coverage) + "%");
   // What may be missing has a line of its own: it is never the field that does not fit.

@@ -58,8 +58,8 @@ SummaryLines PartsBlock::Lines() const {
   // No part is longer than the whole: a column as wide as that never cuts a number.
   const int numbers = std::max(8, 1 + DisplayWidth(Milliseconds(view_.PerStep(whole))));
   SummaryLines lines;
-  lines.push_back(FitLeft(steps ? "part of step" : "phase", 20) + FitRight(heading, numbers) +
-                  FitRight("%", 6));
+  lines.push_back(FitLeft(steps ? "part of step" : DevicePartsName(view_), 20) +
+                  FitRight(heading, numbers) + FitRight("%", 6));
   if (!steps) lines[0] += view_.basis.steady ? "  device time" : "  device time, whole run";
   const auto line = [&](StepPart part, std::string_view name, int64_t ns, const std::string& note) {
     std::string text = FitLeft(name, 20) + FitRight(Milliseconds(view_.PerStep(ns)), numbers) +
@@ -102,7 +102,10 @@ SummaryLines PartsBlock::Idle() const {
   }
   if (view_.gap_count == 0) return {};
   std::string text =
-      fmt::format("  idle {} in {} gap{}, longest {}", Duration(static_cast<double>(ns)),
+      fmt::format("  idle {} of {} ({}%) in {} gap{}, longest {}",
+                  InUnitOf(static_cast<double>(ns), static_cast<double>(view_.span.wall_ns)),
+                  Duration(static_cast<double>(view_.span.wall_ns)),
+                  Percent(static_cast<double>(ns), static_cast<double>(view_.span.wall_ns)),
                   Thousands(view_.gap_count), view_.gap_count == 1 ? "" : "s",
                   Duration(static_cast<double>(longest)));
   // As many causes as the line holds.

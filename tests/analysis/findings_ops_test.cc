@@ -197,6 +197,13 @@ TEST(OpRules, ASortOfWeightAndOneOfLittle) {
   ASSERT_NE(narrow.Find("sort_slow"), nullptr) << narrow.Ids();
   EXPECT_THAT(narrow.Find("sort_slow")->action, testing::Not(HasSubstr("32-bit keys")));
   EXPECT_EQ(narrow.Find("sort_slow")->confidence, "low");
+  EXPECT_EQ(narrow.Find("sort_slow")->headline, "Sorting is 9.1% of the step");
+  EXPECT_THAT(narrow.Find("sort_slow")->reason, HasSubstr("a.py:40"));
+  // What is a fifth of the step is the cause of it, whatever its keys are.
+  FindingCase much(Sort("s32"));
+  much.Steps(8, {{"y", 1000}, {"s", 300}});
+  ASSERT_NE(much.Find("sort_slow"), nullptr) << much.Ids();
+  EXPECT_EQ(much.Find("sort_slow")->confidence, "medium");
   FindingCase little(Sort("s64"));
   little.Steps(8, {{"y", 10'000}, {"s", 100}});
   EXPECT_EQ(little.Find("sort_slow"), nullptr) << little.Ids();

@@ -72,6 +72,29 @@ TEST(VerdictTest, TheLargestPhaseIsNamedWithItsLargestOp) {
   EXPECT_EQ(verdict.op_handle, "o1");
 }
 
+// Half of the step is one op, and what can be done is about another and little.
+TEST(VerdictTest, AnOpThatIsMostOfTheStepComesBeforeASmallAction) {
+  SampleRun run = BackwardRun();
+  run.ops[2].ns = 1'000'000'000;  // Of 1,800 ms.
+  RunView view = ViewOf(run);
+  FindingFigure finding;
+  finding.id = "outside_xla";
+  finding.title = "Shorten the script";
+  finding.headline = finding.sentence = "The script is 12% of the step";
+  finding.confidence = "medium";
+  finding.saves_high_ns = 216'000'000;
+  view.findings = {finding};
+  const auto first = [&] { return PlainText(MakeVerdict(view).headline); };
+  EXPECT_EQ(first(), "One instruction is 55.6% of device time.");
+  EXPECT_THAT(PlainText(MakeVerdict(view).lede), StartsWith("First: Shorten the script"));
+  // A third of it is worth the headline, and so is what is about the op itself.
+  view.findings[0].saves_high_ns = 334'000'000;
+  EXPECT_EQ(first(), "The script is 12% of the step.");
+  view.findings[0].saves_high_ns = 216'000'000;
+  view.findings[0].where_op = "mul.3";
+  EXPECT_EQ(first(), "The script is 12% of the step.");
+}
+
 TEST(VerdictTest, OneInstructionThatDominatesIsTheAnswer) {
   SampleRun run = BackwardRun();
   run.ops[2].ns = 800'000'000;  // Half of 1,600 ms.
@@ -116,6 +139,7 @@ TEST(VerdictTest, AllIdleTimeIsNamedBeforeOneCauseOfItAndBeforeWhatIsLess) {
   EXPECT_EQ(PlainText(verdict.reason),
             "The host calls too late 40.0 ms, not known 20.0 ms, other causes 20.0 ms. "
             "Communication is 12.0% of the step.");
+  view.findings[0].id = "host_gap";
   view.findings[0].headline = "The device is idle for 40.0% of the step, waiting for the host";
   view.findings[0].sentence = view.findings[0].headline + ": x";
   EXPECT_EQ(PlainText(MakeVerdict(view).sentence), all);
@@ -147,9 +171,9 @@ TEST(VerdictTest, PoorAttributionIsTheFirstClause) {
   SampleRun run = BackwardRun();
   run.ops.push_back({.instruction = "", .ns = 250'000'000});  // A fifth of 1,250 ms.
   EXPECT_THAT(Sentence(run),
-              StartsWith("Of the 80.0% of device time that could be attributed: Backward is "));
+              StartsWith("Only 80.0% of device time could be attributed. Backward is "));
   const Verdict verdict = MakeVerdict(ViewOf(run));
-  EXPECT_EQ(PlainText(verdict.headline), "Of the 80.0% of device time that could be attributed.");
+  EXPECT_EQ(PlainText(verdict.headline), "Only 80.0% of device time could be attributed.");
   EXPECT_THAT(PlainText(verdict.reason), StartsWith("Backward is "));
   run.ops.back().ns = 10'000'000;
   EXPECT_THAT(Sentence(run), StartsWith("Backward is "));

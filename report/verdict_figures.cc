@@ -1,0 +1,95 @@
+#include "report/verdict_figures.h"
+
+#include <algorithm>
+
+#include "base/number_format.h"
+#include "report/shown_words.h"
+
+namespace xlatrace::report {
+namespace {
+
+constexpr double kWorthSaying = 10;  // Percent that the first finding saves of the whole.
+
+}  // namespace
+
+double PercentOf(int64_t part, int64_t whole) {
+  return whole == 0 ? 0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole);
+}
+
+std::string About(int64_t part, int64_t whole) {
+  if (PercentOf(part, whole) >= 99.95 && part < whole) return "over 99.9%";
+  return Percent(static_cast<double>(part), static_cast<double>(whole)) + "%";
+}
+
+std::string Capitalised(std::string_view word) {
+  std::string text(word);
+  if (!text.empty() && text[0] >= 'a' && text[0] <= 'z') text[0] = static_cast<char>(text[0] - 32);
+  return text;
+}
+
+std::string_view PerStepWords(const RunView& view) {
+  return view.basis.steady ? " per step" : " in the whole run";
+}
+
+model::StepPart LargestPart(const RunView& view) {
+  return *std::max_element(
+      std::begin(kPartOrder), std::end(kPartOrder), [&](model::StepPart a, model::StepPart b) {
+        return view.step_parts[static_cast<size_t>(a)] < view.step_parts[static_cast<size_t>(b)];
+      });
+}
+
+bool OnCpuOnly(const RunView& view) {
+  return !view.devices.empty() &&
+         std::all_of(view.devices.begin(), view.devices.end(),
+                     [](const DeviceFigure& device) { return device.kind == "cpu"; });
+}
+
+int64_t Workers(const RunView& view) {
+  int64_t worked = 0;
+  for (const DeviceFigure& device : view.devices) worked += device.worked;
+  return std::max<int64_t>(worked, 1);
+}
+
+bool NothingIsXla(const RunView& view) {
+  const auto& reasons = view.run_coverage.reasons;
+  const auto foreign = [](const ReasonFigure& r) {
+    return r.reason == "not_xla" || r.reason == "eager";
+  };
+  return std::any_of(reasons.begin(), reasons.end(), foreign) &&
+         std::all_of(reasons.begin(), reasons.end(), [&](const ReasonFigure& r) {
+           return r.ns == 0 || foreign(r) || r.reason == "transfer";
+         });
+}
+
+int64_t IdleNs(const RunView& view) {
+  int64_t idle = 0;
+  for (const GapFigure& gap : view.gaps) idle += gap.ns;
+  if (!view.basis.steady) return idle;
+  return std::max(idle, view.step_parts[static_cast<size_t>(model::StepPart::kIdle)]);
+}
+
+const FindingFigure* FirstWithSentence(const RunView& view) {
+  for (const FindingFigure& finding : view.findings) {
+    if (!finding.saves_high_ns) continue;  // About the data.
+    if (finding.sentence.empty()) return nullptr;
+    const double whole = view.basis.steady ? view.PerStep(view.steps.wall_ns)
+                                           : view.PerStep(view.coverage.device_ns) /
+                                                 static_cast<double>(Workers(view));
+    return 100 * static_cast<double>(*finding.saves_high_ns) >= kWorthSaying * whole ? &finding
+                                                                                     : nullptr;
+  }
+  return nullptr;
+}
+
+const RuledOutFigure* ProductsThatAreFine(const RunView& view) {
+  if (view.kinds.empty() || view.kinds[0].name != "gemm" ||
+      2 * view.kinds[0].ns < view.coverage.device_ns) {
+    return nullptr;
+  }
+  const auto found = std::find_if(
+      view.ruled_out.begin(), view.ruled_out.end(),
+      [](const RuledOutFigure& row) { return row.id == "products" && row.verdict == "fine"; });
+  return found == view.ruled_out.end() ? nullptr : &*found;
+}
+
+}  // namespace xlatrace::report

@@ -1,0 +1,48 @@
+// Figures that the verdict is chosen by, and their words.
+//
+// Thread-safety: pure functions.
+
+#ifndef XLATRACE_REPORT_VERDICT_FIGURES_H_
+#define XLATRACE_REPORT_VERDICT_FIGURES_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "model/words.h"
+#include "report/run_view.h"
+
+namespace xlatrace::report {
+
+// Percent of the step: from here on a part of it is the answer.
+inline constexpr double kOnePartPct = 40;
+
+double PercentOf(int64_t part, int64_t whole);  // 0 of nothing.
+// "61.3%": the digits that tables have. Nearly all is "over 99.9%", not all.
+std::string About(int64_t part, int64_t whole);
+// "Of the host" of "of the host".
+std::string Capitalised(std::string_view word);
+// " per step", " in the whole run"
+std::string_view PerStepWords(const RunView& view);
+
+// The part of steady steps that takes most of their wall time.
+model::StepPart LargestPart(const RunView& view);
+// What a CPU's profile shows is what XLA runs; the host is not idle meanwhile.
+bool OnCpuOnly(const RunView& view);
+// Devices with work, at least 1; of what a node has, some may have had none.
+int64_t Workers(const RunView& view);
+// Kernels of another framework and copies, as in a trace of PyTorch.
+bool NothingIsXla(const RunView& view);
+// Sum of the gaps of the basis; of steady steps all that is idle in them.
+int64_t IdleNs(const RunView& view);
+
+// The first thing to do, where its rule says in words what is so, and it saves a tenth of the
+// whole; else null.
+const FindingFigure* FirstWithSentence(const RunView& view);
+// Matrix products that are most of the time and as they should be: "790 TFLOP/s in 16 bits, 60% of
+// the device's peak, 92% of busy time"; null where they are not most of it, or not judged.
+const RuledOutFigure* ProductsThatAreFine(const RunView& view);
+
+}  // namespace xlatrace::report
+
+#endif  // XLATRACE_REPORT_VERDICT_FIGURES_H_

@@ -1,0 +1,121 @@
+#include "report/verdict_lede.h"
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/number_format.h"
+#include "report/shown_words.h"
+#include "report/verdict_figures.h"
+
+namespace xlatrace::report {
+namespace {
+
+constexpr size_t kMostReasons = 3;
+constexpr double kIdleWorthSaying = 10;  // Percent of the run.
+
+// "First: Launch less: the device waits 3.44 ms, which saves 2.44 ms per step."
+std::string FirstAction(const FindingFigure& finding) {
+  std::string text = "First: " + finding.title;
+  if (finding.saves_high_ns) {
+    // Titles that name the time save it at most.
+    const std::string saves = Duration(static_cast<double>(*finding.saves_high_ns));
+    if (finding.title.find(saves) == std::string::npos) {
+      text += fmt::format(", which saves {}{}{}", finding.replayed() ? "" : "at most ", saves,
+                          finding.of_run ? " of the run" : " per step");
+    }
+  }
+  return text + ".";
+}
+
+// "Idle time by cause: the host calls too late 1.44 ms, a copy is waited for 20 us."
+std::string Gaps(const RunView& view) {
+  std::string text;
+  for (const GapFigure& gap : view.gaps) {
+    text += fmt::format("{}{} {}", text.empty() ? "Idle time by cause: " : ", ",
+                        CauseWords(gap.cause), Duration(view.PerStep(gap.ns)));
+  }
+  return text.empty() ? text : text + ".";
+}
+
+}  // namespace
+
+Sentence Lede(const RunView& view, bool of_idle) {
+  if (!view.findings.empty()) return Plain(FirstAction(view.findings[0]));
+  SentenceBuilder lede;
+  const int64_t whole = view.coverage.device_ns;
+  if (!view.kinds.empty()) {
+    const NamedFigure& kind = view.kinds[0];
+    lede.Text(fmt::format("{} is {} of device time", Capitalised(KindWords(kind.name)),
+                          About(kind.ns, whole)));
+    if (!view.layers.empty() && !view.layers[0].name.empty()) {
+      lede.Text(", ")
+          .Code(view.layers[0].name)
+          .Text(fmt::format(" {}", About(view.layers[0].ns, whole)));
+    }
+    lede.Text(". ");
+  }
+  if (of_idle) {
+    lede.Text(Gaps(view));
+  } else if (view.has_step_parts) {
+    const int64_t idle = view.step_parts[static_cast<size_t>(model::StepPart::kIdle)];
+    lede.Text(fmt::format("{} for {} of the step.",
+                          OnCpuOnly(view) ? "No op of XLA runs" : "The device is idle",
+                          About(idle, view.steps.wall_ns)));
+  }
+  return lede.Take();
+}
+
+std::string TotalsNote(const RunView& view, bool idle_is_told) {
+  std::string text = "No steady step: figures are totals of the run";
+  const int64_t idle = IdleNs(view);
+  if (!idle_is_told && !OnCpuOnly(view) && PercentOf(idle, view.span.wall_ns) >= kIdleWorthSaying) {
+    text += fmt::format(", in which {} idle for {} ({} of {})",
+                        Workers(view) > 1 ? "the devices together are" : "the device is",
+                        About(idle, view.span.wall_ns),
+                        InUnitOf(static_cast<double>(idle), static_cast<double>(view.span.wall_ns)),
+                        Duration(static_cast<double>(view.span.wall_ns)));
+  }
+  return text + ". ";
+}
+
+std::vector<Sentence> NotKnown(const RunView& view) {
+  std::vector<Sentence> not_known;
+  const auto add = [&](std::string_view text) { not_known.push_back(Plain(text)); };
+  if (view.OnFakeGpu()) {
+    add("recorded on the fake GPU of xlatrace's tests: no time here is a real device's");
+  }
+  if (view.IsPartial()) {
+    add("the program was still running: the same command again takes in what has come since");
+  }
+  const Coverage& coverage = view.coverage;
+  const std::string_view per_step = PerStepWords(view);
+  for (size_t i = 0; i < std::min(kMostReasons, coverage.reasons.size()); ++i) {
+    const ReasonFigure& reason = coverage.reasons[i];
+    if (reason.ns == 0) continue;
+    add(fmt::format(
+        "{}{} ({}%) has no instruction: {}", Duration(view.PerStep(reason.ns)), per_step,
+        Percent(static_cast<double>(reason.ns), static_cast<double>(coverage.device_ns)),
+        ReasonWords(reason.reason)));
+  }
+  constexpr auto kUnknown = static_cast<size_t>(model::Phase::kUnknown);
+  const int64_t unknown = view.phases[kUnknown] - view.none_phases[kUnknown];
+  if (unknown > 0) {
+    add(fmt::format("{}{} has an instruction, but its phase is not known",
+                    Duration(view.PerStep(unknown)), per_step));
+  }
+  if (view.phases_estimated_ns > 0) {
+    add(fmt::format("{}{} is split between phases by estimate (fusions that mix them)",
+                    Duration(view.PerStep(view.phases_estimated_ns)), per_step));
+  }
+  if (view.basis.steady && view.steps.steady_count < kStepsForPercentiles) {
+    add(fmt::format("Only {} steady {}: the range is min to max, not percentiles",
+                    view.steps.steady_count, view.steps.steady_count == 1 ? "step" : "steps"));
+  }
+  return not_known;
+}
+
+}  // namespace xlatrace::report

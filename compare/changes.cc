@@ -256,26 +256,31 @@ class ChangeFinder {
       after += static_cast<double>(row.now_ns);
     }
     const double each = expected == 0 ? 1 : after / expected;
-    change.text = fmt::format("everything ran about {}; per execution the same work {}", HowOften(),
-                              Long(each));
+    change.pace = PaceOf(Long(each));
+    change.text =
+        change.pace ? fmt::format("everything ran {}, which is {}; per execution the same work {}",
+                                  change.pace->often, change.pace->ratio < 1 ? "slower" : "faster",
+                                  change.pace->each)
+                    : fmt::format(
+                          "everything ran about {}: another number of steps was recorded; per "
+                          "execution the same work {}",
+                          Often(repeated_), Long(each));
     changes_.push_back(std::move(change));
   }
 
   // Fewer in as much time are no shorter recording, but fewer a second: the device time is less and
-  // nothing got faster.
-  std::string HowOften() const {
-    if (base_.span_ns > 0 && now_.span_ns > 0) {
-      const double rate = repeated_ / Spans();
-      const std::string now = Duration(static_cast<double>(now_.span_ns));
-      const std::string_view so = rate < 1 ? "slower" : "faster";
-      if (std::abs(rate - 1) >= kSameRate) {
-        return SameSpan() ? fmt::format("{} in the same {}, which is {}", Often(repeated_), now, so)
-                          : fmt::format("{}: {} in a second, over {} instead of {}, which is {}",
-                                        Often(repeated_), Often(rate), now,
-                                        Duration(static_cast<double>(base_.span_ns)), so);
-      }
-    }
-    return fmt::format("{}: another number of steps was recorded", Often(repeated_));
+  // nothing got faster. Nothing where as many a second were done, or that is not known.
+  std::optional<Pace> PaceOf(std::string each) const {
+    if (base_.span_ns <= 0 || now_.span_ns <= 0) return std::nullopt;
+    const double ratio = repeated_ / Spans();
+    if (std::abs(ratio - 1) < kSameRate) return std::nullopt;
+    const std::string now = Duration(static_cast<double>(now_.span_ns));
+    return Pace{ratio,
+                SameSpan() ? fmt::format("about {} in the same {}", Often(repeated_), now)
+                           : fmt::format("about {}: {} in a second, over {} instead of {}",
+                                         Often(repeated_), Often(ratio), now,
+                                         Duration(static_cast<double>(base_.span_ns))),
+                std::move(each)};
   }
 
   double Spans() const {
@@ -304,14 +309,36 @@ class ChangeFinder {
     change.wall = true;
     change.certain = false;
     change.delta_ns = delta;
-    const MoreGaps more = delta > 0 ? CauseOfMoreGaps() : MoreGaps{};
-    change.text = fmt::format(
-        "the devices together are idle for {} instead of {}{}",
-        Duration(static_cast<double>(after)), Duration(static_cast<double>(before)),
-        more.cause.empty() ? std::string()
-                           : fmt::format(", mostly because {} (+{})", CauseWords(more.cause),
-                                         Duration(static_cast<double>(more.ns))));
+    change.text = fmt::format("the devices together are idle for {} instead of {}{}",
+                              Duration(static_cast<double>(after)),
+                              Duration(static_cast<double>(before)), GapsThatGrew(delta));
     changes_.push_back(std::move(change));
+  }
+
+  // ": the host calls too late +34.9 ms, the host waits for the device +13.3 ms"; causes that are a
+  // good part of `delta`, which is more than 0, or nothing.
+  std::string GapsThatGrew(int64_t delta) const {
+    if (delta <= 0) return {};
+    std::vector<std::pair<int64_t, std::string_view>> grew;
+    for (const Gap& gap : now_.gaps) {
+      const int64_t more = gap.ns - NsOf(base_.gaps, gap.cause);
+      if (more * 10 >= delta) grew.emplace_back(more, gap.cause);
+    }
+    std::stable_sort(grew.begin(), grew.end(),
+                     [](const auto& a, const auto& b) { return a.first > b.first; });
+    std::string text;
+    for (const auto& [more, cause] : grew) {
+      text += fmt::format("{} {} +{}", text.empty() ? ":" : ",", CauseWords(cause),
+                          Duration(static_cast<double>(more)));
+    }
+    return text;
+  }
+
+  static int64_t NsOf(const std::vector<Gap>& gaps, std::string_view cause) {
+    for (const Gap& gap : gaps) {
+      if (gap.cause == cause) return gap.ns;
+    }
+    return 0;
   }
 
   // The cause whose gaps grew most; none where nothing grew, or where nobody knows it.
@@ -322,11 +349,8 @@ class ChangeFinder {
   MoreGaps CauseOfMoreGaps() const {
     MoreGaps most;
     for (const Gap& gap : now_.gaps) {
-      int64_t before = 0;
-      for (const Gap& other : base_.gaps) {
-        if (other.cause == gap.cause) before = other.ns;
-      }
-      if (gap.ns - before > most.ns) most = {gap.cause, gap.ns - before};
+      const int64_t more = gap.ns - NsOf(base_.gaps, gap.cause);
+      if (more > most.ns) most = {gap.cause, more};
     }
     return most.cause == "unknown" ? MoreGaps{} : most;
   }

@@ -7,12 +7,20 @@
 #define XLATRACE_COMPARE_CHANGES_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "compare/comparison.h"
 
 namespace xlatrace::compare {
+
+// Of recordings without steps whose work is the same: how often it was done in a second.
+struct Pace {
+  double ratio = 1;   // NEW's over BASE's.
+  std::string often;  // Everything ran "about 11.8% fewer times in the same 299 ms".
+  std::string each;   // Per execution the same work "takes as long".
+};
 
 struct Change {
   std::string id;        // "precision", "layers", "idle": stable, for JSON.
@@ -23,6 +31,8 @@ struct Change {
   bool certain = true;       // Does not depend on measured time.
   std::string because;       // What else is different and can be the reason (circumstances.h).
   std::vector<size_t> rows;  // Into Comparison::rows.
+  std::optional<Pace>
+      pace;  // Of "repetitions", where the recordings' lengths are known and it changed.
 };
 
 // What goes the way of the whole first (a slower step is led by a loss, a faster one by a gain), of

@@ -33,6 +33,32 @@ double SimilarityOf(const Run& base, const Run& now, const std::vector<ModulePai
   return named && pairs.empty() ? 0 : -1;
 }
 
+// Of runs without programs: how much the kernels of both have in common, by name. Each kernel
+// counts with its part of the kernels' time, the smaller of the two sides': 1 where these are the
+// same, whatever the length of the recordings. Copies are what every program has. Below 0: not
+// known.
+double KernelsInCommon(const Run& base, const Run& now, const std::vector<Row>& rows) {
+  const auto is_copy = [](const Op* op) {
+    return op != nullptr && (op->op_kind == "copy" || op->op_kind == "memset");
+  };
+  const auto is_kernel = [&](const Row& row) {
+    return !is_copy(LargestOf(base, row.base)) && !is_copy(LargestOf(now, row.now));
+  };
+  double before = 0, after = 0, common = 0;
+  for (const Row& row : rows) {
+    if (!is_kernel(row)) continue;
+    before += static_cast<double>(row.base_ns);
+    after += static_cast<double>(row.now_ns);
+  }
+  if (before == 0 || after == 0) return -1;
+  for (const Row& row : rows) {
+    if (!is_kernel(row)) continue;
+    common += std::min(static_cast<double>(row.base_ns) / before,
+                       static_cast<double>(row.now_ns) / after);
+  }
+  return common;
+}
+
 }  // namespace
 
 std::string_view Text(Level level) {
@@ -80,7 +106,10 @@ Comparison Compare(const Run& base, const Run& now) {
     }
   }
   for (const ModulePair& pair : pairs) result.modules.emplace_back(pair.base, pair.now);
-  result.identity = Identify(base, now, SimilarityOf(base, now, pairs));
+  const bool programs = !base.modules.empty() || !now.modules.empty();
+  result.identity = Identify(base, now,
+                             {.programs = SimilarityOf(base, now, pairs),
+                              .kernels = programs ? -1 : KernelsInCommon(base, now, result.rows)});
   for (const ModulePair& pair : pairs) {
     const Module& ours = base.modules[pair.base];
     const Module& theirs = now.modules[pair.now];

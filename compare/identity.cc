@@ -12,6 +12,8 @@ namespace {
 
 // Below this part of the work in common, two programs are not versions of each other.
 constexpr double kSamePrograms = 0.3;
+// By names alone: another library has other names for the same work, so this says it later.
+constexpr double kSameKernels = 0.15;
 
 std::string DeviceText(const Run& run) {
   std::string text;
@@ -30,7 +32,7 @@ std::vector<std::string> DeviceNames(const Run& run) {
 
 }  // namespace
 
-Identity Identify(const Run& base, const Run& now, double similarity) {
+Identity Identify(const Run& base, const Run& now, const InCommon& common) {
   Identity identity;
   if (!base.content_id.empty() && base.content_id == now.content_id) {
     identity.same_recording = true;
@@ -49,9 +51,12 @@ Identity Identify(const Run& base, const Run& now, double similarity) {
     qualify(fmt::format("{} process{} before, {} now", base.processes,
                         base.processes == 1 ? "" : "es", now.processes));
   }
-  if (similarity >= 0 && similarity < kSamePrograms) {
+  if (common.programs >= 0 && common.programs < kSamePrograms) {
     refuse(fmt::format("other programs: {}% of their work has a counterpart",
-                       Percent(similarity, 1)));
+                       Percent(common.programs, 1)));
+  } else if (common.kernels >= 0 && common.kernels < kSameKernels) {
+    refuse(fmt::format("other programs: {}% of the kernels' time is in kernels of both",
+                       Percent(common.kernels, 1)));
   }
   for (const auto& [run, side] : {std::pair(&base, "BASE"), std::pair(&now, "NEW")}) {
     if (run->lost > 0) {
@@ -66,8 +71,8 @@ Identity Identify(const Run& base, const Run& now, double similarity) {
     const bool after = now.steady || now.has_steps;
     const std::string_view side = before ? "NEW has no" : after ? "BASE has no" : "neither run has";
     qualify(
-        fmt::format("{} steady steps: whole runs are compared, start-up included; run at least "
-                    "20 steps",
+        fmt::format("{} steady steps: whole recordings are compared, with start-up where they hold "
+                    "it; run at least 20 steps",
                     side));
   }
   if (base.granularity != now.granularity) {

@@ -26,9 +26,13 @@ struct Identity {
   bool comparable() const { return refusals.empty(); }
 };
 
-// `similarity`: the part of the work of the programs that has a partner (instruction_match.h);
-// below 0 where there is nothing to tell it by.
-Identity Identify(const Run& base, const Run& now, double similarity);
+// How much two runs have in common, 0 to 1; below 0 where there is nothing to tell it by.
+struct InCommon {
+  double programs = -1;  // The part of their work that has a partner (instruction_match.h).
+  double kernels = -1;   // Of runs without programs: the part of their time in kernels of both.
+};
+
+Identity Identify(const Run& base, const Run& now, const InCommon& common);
 
 }  // namespace xlatrace::compare
 

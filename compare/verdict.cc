@@ -82,6 +82,36 @@ std::string Reasons(const std::vector<Change>& changes, int64_t whole, bool equa
   return text;
 }
 
+constexpr std::string_view kNoSteps =
+    "Not established: without steady steps, all that the recordings hold is part of both times";
+
+// Recordings without steps, of the same work done at another pace: what device time they hold says
+// how much was done, not how fast.
+void TellPace(const Pace& pace, const std::string& times, const std::vector<Change>& changes,
+              Verdict* verdict) {
+  const bool slower = pace.ratio < 1;
+  verdict->outcome =
+      fmt::format("{}: the same work takes {}% {}", slower ? "Slower" : "Faster",
+                  Percent(std::abs(1 / pace.ratio - 1), 1), slower ? "longer" : "less time");
+  // What goes that way is why; wall time and device time both count.
+  std::vector<Change> told = changes;
+  std::erase_if(told, [&](const Change& change) {
+    return change.pace.has_value() || slower != (change.delta_ns > 0);
+  });
+  std::stable_sort(told.begin(), told.end(), [](const Change& a, const Change& b) {
+    return std::abs(a.delta_ns) > std::abs(b.delta_ns);
+  });
+  std::string why;
+  for (size_t i = 0; i < std::min<size_t>(told.size(), 2); ++i) {
+    // How much longer the devices are idle, its causes say.
+    why += "; " + (told[i].id == "idle" ? told[i].text : Told(told[i]));
+  }
+  verdict->sentence = fmt::format("{}. Everything ran {}, per execution it {}{}.", verdict->outcome,
+                                  pace.often, pace.each, why);
+  verdict->changed = verdict->sentence;
+  verdict->noise = fmt::format("{}. {}: how much was done, not how fast.", kNoSteps, times);
+}
+
 }  // namespace
 
 Verdict Judge(const Run& base, const Run& now, const Comparison& comparison,
@@ -137,12 +167,20 @@ Verdict Judge(const Run& base, const Run& now, const Comparison& comparison,
     whole = b > a ? std::abs(whole) : -std::abs(whole);
     PutStructureSecond(&told, whole);
   }
+  const Pace* pace = nullptr;
+  for (const Change& change : changes) {
+    if (!steps && !calls && change.pace) pace = &*change.pace;
+  }
+  if (pace != nullptr) {
+    TellPace(*pace, times, changes, &verdict);
+    return verdict;
+  }
   const std::string reasons = Reasons(told, whole, equal);
   const std::string what = reasons.empty() ? "the runs do the same work in the same way" : reasons;
   verdict.sentence = fmt::format("{}: {}.", times, what);
   verdict.changed = calls ? verdict.sentence : fmt::format("What changed: {}.", what);
   if (!steps) {
-    verdict.noise = "Not established: without steady steps, start-up is part of both times.";
+    verdict.noise = std::string(kNoSteps) + ".";
     if (calls) {
       verdict.noise += fmt::format(
           " Calls of the main program: {} in BASE, {} in NEW; what follows are totals of the whole"

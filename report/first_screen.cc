@@ -90,13 +90,22 @@ class Facts {
   }
 
   void OfRun() {
-    Add("step", "Device time", PerStep(view_.coverage.device_ns), "whole run: no steady step",
+    Add("step", "Device time", PerStep(view_.coverage.device_ns),
+        view_.span.longest_ns > 0
+            ? fmt::format("whole run of {}: no steady step",
+                          HtmlMilliseconds(static_cast<double>(view_.span.longest_ns)))
+            : "whole run: no steady step",
         view_.coverage.device_ns);
     int64_t idle = 0;
     for (const GapFigure& gap : view_.gaps) idle += gap.ns;
     if (idle > 0) {
       Add("idle", "Idle", PerStep(idle),
-          fmt::format("in {}{}", GapWords(static_cast<double>(view_.gap_count)),
+          fmt::format("{}in {}{}",
+                      view_.span.wall_ns > 0 ? Percent(static_cast<double>(idle),
+                                                       static_cast<double>(view_.span.wall_ns)) +
+                                                   "%, "
+                                             : std::string(),
+                      GapWords(static_cast<double>(view_.gap_count)),
                       view_.device_count > 1 ? ", all devices together" : ""),
           idle);
     }

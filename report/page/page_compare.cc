@@ -110,6 +110,7 @@ nlohmann::ordered_json WriteCompareTables(const PageComparison& compared, PageBl
   WriteGroups(compared, blocks);
   const compare::Comparison& comparison = compared.comparison;
   return {{"verdict", compared.verdict.sentence},
+          {"outcome", compared.verdict.outcome},
           {"noise", compared.verdict.noise},
           {"same_recording", comparison.identity.same_recording},
           {"refusals", comparison.identity.refusals},

@@ -226,6 +226,7 @@ Json PageMeta(const PageContext& page) {
     meta["phases"].push_back(
         {{"phase", std::string(Text(phase))}, {"ns", view.phases[static_cast<size_t>(phase)]}});
   }
+  meta["device_parts_by"] = DevicePartsName(view);
   meta["device_parts"] = Json::array();
   for (const DevicePart& part : DeviceParts(view)) {
     meta["device_parts"].push_back(

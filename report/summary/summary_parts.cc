@@ -101,13 +101,12 @@ SummaryLines PartsBlock::Idle() const {
     longest = std::max(longest, gap.longest_ns);
   }
   if (view_.gap_count == 0) return {};
+  const auto idle = static_cast<double>(ns);
+  const auto span = static_cast<double>(view_.span.wall_ns);
   std::string text =
-      fmt::format("  idle {} of {} ({}%) in {} gap{}, longest {}",
-                  InUnitOf(static_cast<double>(ns), static_cast<double>(view_.span.wall_ns)),
-                  Duration(static_cast<double>(view_.span.wall_ns)),
-                  Percent(static_cast<double>(ns), static_cast<double>(view_.span.wall_ns)),
-                  Thousands(view_.gap_count), view_.gap_count == 1 ? "" : "s",
-                  Duration(static_cast<double>(longest)));
+      fmt::format("  idle {} ({}% of {}) in {} gap{}, longest {}", Duration(idle),
+                  Percent(idle, span), Duration(span), Thousands(view_.gap_count),
+                  view_.gap_count == 1 ? "" : "s", Duration(static_cast<double>(longest)));
   // As many causes as the line holds.
   for (size_t k = 0; k < view_.gaps.size() && k < 3; ++k) {
     const std::string cause =

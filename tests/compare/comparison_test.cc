@@ -476,12 +476,23 @@ TEST(Changes, FewerRepetitionsInAsMuchTimeAreNoShorterRecording) {
     }
     return Change{};
   };
-  EXPECT_EQ(idle(before, after).text.substr(0, 58),
-            "the devices together are idle for 600 us instead of 400 us");
+  // Causes that grew with it, the largest first.
+  EXPECT_EQ(idle(before, after).text,
+            "the devices together are idle for 600 us instead of 400 us: host_late +180 us, "
+            "host_waits +20.0 us");
   EXPECT_EQ(idle(before, after).delta_ns, 200'000);
   EXPECT_TRUE(idle(before, after).wall);
-  EXPECT_NE(idle(before, after).text.find(", mostly because "), std::string::npos);
-  EXPECT_TRUE(idle(before, after).text.ends_with(" (+180 us)")) << idle(before, after).text;
+  // The first word is what the rate says, although the device time is less.
+  const Comparison compared = Compare(before, after);
+  const Verdict verdict =
+      Judge(before, after, compared, FindChanges(before, after, compared), {&before}, {&after});
+  EXPECT_EQ(verdict.outcome, "Slower: the same work takes 25.0% longer");
+  EXPECT_EQ(
+      verdict.sentence,
+      "Slower: the same work takes 25.0% longer. Everything ran about 20.0% fewer times in the "
+      "same 2.00 ms, per execution it takes as long; the devices together are idle for 600 us "
+      "instead of 400 us: host_late +180 us, host_waits +20.0 us.");
+  EXPECT_NE(verdict.noise.find("how much was done, not how fast"), std::string::npos);
   // Where less is idle no cause is blamed, and recordings of another length say nothing.
   EXPECT_EQ(idle(after, before).text, "the devices together are idle for 400 us instead of 600 us");
   after.span_ns = 3'000'000;
@@ -589,6 +600,37 @@ TEST(CommonRatio, IsWhatMostShare) {
   EXPECT_FALSE(CommonRatio(ratios, 0.03));  // 90 of 130.
   EXPECT_FALSE(CommonRatio(std::vector<WeighedRatio>(7, {1.2, 10}), 0.03));
   EXPECT_FALSE(CommonRatio({}, 0.03));
+}
+
+// Copies and elementwise kernels, which every program of PyTorch has, make no two programs one.
+TEST(Identity, KernelsOfOtherProgramsAreNotCompared) {
+  const auto run = [](int64_t attention, int64_t product, const std::string& id) {
+    const auto kernel = [](const std::string& name, int64_t ns, const std::string& kind) {
+      Op op;
+      op.reason = kind == "copy" ? "transfer" : "not_xla";
+      op.op_kind = kind;
+      op.kernels = {{.name = name, .ns = ns}};
+      op.ns = ns;
+      op.calls = 10;
+      return op;
+    };
+    RunRows rows = MakeRun({}, id);
+    rows.modules.clear();
+    rows.ops = {kernel("MemcpyH2D", 900'000, "copy"), kernel("elementwise", 10'000, "other")};
+    if (attention > 0) rows.ops.push_back(kernel("flash_fwd_kernel", attention, "other"));
+    if (product > 0) rows.ops.push_back(kernel("sm80_gemm", product, "other"));
+    rows.device_ns = 910'000 + attention + product;
+    return rows;
+  };
+  const auto refusals = [](const RunRows& a, const RunRows& b) {
+    return Compare(a, b).identity.refusals;
+  };
+  const RunRows attention = run(100'000, 0, "a");
+  const auto refused = refusals(attention, run(0, 100'000, "b"));
+  ASSERT_EQ(refused.size(), 1u);
+  EXPECT_EQ(refused[0], "other programs: 9.1% of the kernels' time is in kernels of both");
+  EXPECT_TRUE(refusals(attention, run(20'000, 100'000, "c")).empty());
+  EXPECT_TRUE(refusals(attention, run(1'000'000, 0, "d")).empty());
 }
 
 TEST(Verdict, OneRunASideNeverEstablishesATime) {

@@ -113,10 +113,11 @@ class Idle(Captures):
     def test_without_steps_the_sum_is_that_of_the_tile(self):
         run, _ = self.pair()
         (idle,), = self.ask(run, "SELECT sum(end_ns - start_ns) FROM gap")
+        (wall,), = self.ask(run, "SELECT sum(end_ns - start_ns) FROM busy_time")
         page = self.page(run, "#/verdict")
         self.assertEqual(
             page.get_by_test_id("verdict-sentence").inner_text(),
-            f"The devices together are idle for {figure(idle)} ms of the run.",
+            f"The devices together are idle for {100 * idle / wall:.1f}% of the run, {figure(idle)} of {figure(wall)} ms.",
         )
         self.assertIn(f"{figure(idle)} ms", page.get_by_test_id("fact-idle").inner_text())
 

@@ -41,7 +41,8 @@ FORMAT_WORDS = {
 
 
 def strings_of(run):
-    """Every text of four characters or more that the run holds and that must not be seen."""
+    """Every text that the run holds and that must not be seen, if one of its words has four characters or
+    more: "a, b" also stands between two names in other words, "x3a, b7"."""
     kept, found = set(), set()
     schema = " ".join(sql for (sql,) in query(run, "SELECT sql FROM sqlite_master WHERE sql <> ''"))
     kept.update(re.findall(r"\w{4,}", schema))
@@ -88,7 +89,7 @@ def strings_of(run):
     return {
         text
         for text in found
-        if len(text) >= 4
+        if re.search(r"\w{4}|[^\x00-\x7f]", text)
         and text not in kept_text
         and not LIBRARY.match(text)
         and not re.fullmatch(r"[-+]?[\d.]+", text)

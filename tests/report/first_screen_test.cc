@@ -97,6 +97,9 @@ TEST(FirstScreen, WithoutSteadyStepsTheFactsAreOfTheRun) {
   EXPECT_EQ(Said(view, "kind"), "Largest kind of work: gemm, 50.0% of device time");
   EXPECT_EQ(Said(view, "activities"), "Activities: 1,234, launches, ops, copies");
   EXPECT_EQ(Said(view, "busy"), "");
+  view.span = {20'000'000, 20'000'000};
+  EXPECT_EQ(Said(view, "step"), "Device time: 18.0 ms, whole run of 20.0 ms: no steady step");
+  EXPECT_EQ(Said(view, "idle"), "Idle: 1.50 ms, 7.5%, in 3 gaps of 1 \u00b5s or more");
 }
 
 }  // namespace

@@ -142,6 +142,16 @@ export function BaseVerdict(): VNode {
     );
   }
   const now = report.meta.basis, then = base.basis;
+  const matchedText = base.matched_ns > 0 ? `${percent(base.matched_ns, base.basis.device_ns)}% of device time is matched with ${nameOfBase(report)}.` : `The base is ${nameOfBase(report)}.`;
+  // Where less device time is not faster, the first word is what it is; why stands on Compare.
+  const outcome = base.compare?.outcome;
+  if (outcome) {
+    return (
+      <p class="note delta" data-testid="base-verdict">
+        <b>{typeset(outcome)}.</b> Neither run has a steady step; per second it did {outcome[0] === 'S' ? 'less' : 'more'} of the same work. {matchedText} <Link to={{ page: 'compare' }} testid="to-compare">what changed</Link>
+      </p>
+    );
+  }
   const steady = now.steady && then.steady;
   const a = steady ? then.mean_ns : then.device_ns, b = steady ? now.mean_ns : now.device_ns;
   const delta = b - a;
@@ -155,7 +165,7 @@ export function BaseVerdict(): VNode {
   return (
     <p class="note delta" data-testid="base-verdict">
       <b>{steady ? 'Step' : 'Device time'} {ms(a)} → {ms(b)} ms, {signed(delta / 1e6)} ms ({delta > 0 ? '+' : ''}{percent(delta, a)}%){fewer}</b>, {sure}. {typeset(base.notes.join(' '))}{' '}
-      {base.matched_ns > 0 ? `${percent(base.matched_ns, base.basis.device_ns)}% of device time is matched with ${nameOfBase(report)}.` : `The base is ${nameOfBase(report)}.`}{' '}
+      {matchedText}{' '}
       {steady ? '' : `${now.steady ? 'The base' : then.steady ? 'This run' : 'Neither run'} has ${now.steady || then.steady ? 'no' : 'a'} steady step: these are totals of whole recordings. `}
       <Link to={base.compare ? { page: 'compare' } : { page: 'ops', args: { s: '-delta' } }} testid="to-compare">what changed</Link>
     </p>

@@ -43,6 +43,7 @@ export interface Replay {
 export interface Meta {
   tool_version: string;
   run: RunMeta; basis: BasisMeta; coverage: CoverageMeta;
+  device_parts_by: string;
   device_parts: { part: Hue; words: string; ns: number }[];
   /** The first screen's figures; `ns`: what the value is made of. */
   facts: { id: string; label: string; value: string; note: string; ns: number | null }[];
@@ -65,7 +66,7 @@ export interface Meta {
     matched_ns: number; notes: string[];
     /** Absent in pages of an older program. */
     compare?: {
-      verdict: string; noise: string; same_recording: boolean; refusals: string[]; qualifications: string[]; differences: string[];
+      verdict: string; outcome: string; noise: string; same_recording: boolean; refusals: string[]; qualifications: string[]; differences: string[];
       per_step: boolean; base_device_ns: number; new_device_ns: number;
     };
   };

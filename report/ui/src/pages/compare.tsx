@@ -71,10 +71,13 @@ export function ComparePage(): VNode {
     const entity = entityOf(r);
     return entity || !(by in KEY) || r.now === 0 || r.name === '' ? { entity } : { f: setTerm(state.f, KEY[by as keyof typeof KEY], r.name) };
   };
+  // Without HLO no phase is known, and no place in the source.
+  const hasPhases = rows.some((r) => r.at >= 0 && !['unknown', ''].includes(c.rows.phase[r.at]!));
+  const hasPlaces = c.changes.where.some((w) => w !== '');
   const columns: Column<Row>[] = [
     ...(by === 'op' ? [
       { id: 'handle', label: '', width: 54, from: 400, cell: (r: Row) => (opOf(r) >= 0 ? <Handle entity={{ type: 'op', row: opOf(r) }} /> : r.at >= 0 && r.now === 0 ? <span class="tag">gone</span> : ''), raw: (r: Row) => (opOf(r) >= 0 ? report.ops.handle[opOf(r)]! : '') },
-      { id: 'phase', label: '', width: 28, from: 520, cell: (r: Row) => <Letter hue={hueOf(c.rows.phase[r.at]!, c.rows.kind[r.at]!)} />, raw: (r: Row) => c.rows.phase[r.at]! },
+      ...(hasPhases ? [{ id: 'phase', label: '', width: 28, from: 520, cell: (r: Row) => <Letter hue={hueOf(c.rows.phase[r.at]!, c.rows.kind[r.at]!)} />, raw: (r: Row) => c.rows.phase[r.at]! }] : []),
     ] : []),
     words('name', by === 'op' ? 'op' : BY.find(([id]) => id === by)![1], (r) => r.name, { cls: 'name', cell: (r) => <Mid text={r.name} tail={18} /> }),
     times('base', 'base', 66, (r) => r.base, { from: 440, as: 'base ms', exact: ['base_ns', (r) => Math.round(r.base)], cell: (r) => (r.base === 0 ? <span class="dim">·</span> : ms(r.base)) }),
@@ -104,7 +107,7 @@ export function ComparePage(): VNode {
       {c.changes.n > 0 && (
         <div class="tbox wraps">
           <table class="cmp" data-testid="compare-changes" aria-label="Changes">
-            <thead><tr><th class="num">Δ ms</th><th>what changed</th><th>where</th><th>sure</th></tr></thead>
+            <thead><tr><th class="num">Δ ms</th><th>what changed</th>{hasPlaces && <th>where</th>}<th>sure</th></tr></thead>
             <tbody>
               {Array.from({ length: allChanges ? c.changes.n : Math.min(c.changes.n, MOST) }, (_, k) => (
                 <tr class={k === chosen ? 'on' : ''}>
@@ -115,13 +118,13 @@ export function ComparePage(): VNode {
                       : typeset(c.changes.text[k]!)}
                     {c.changes.because[k] && <span class="ink2"> Possible reason: {c.changes.because[k]}.</span>}
                   </td>
-                  <td class="ink2">{c.changes.where[k]}</td>
+                  {hasPlaces && <td class="ink2">{c.changes.where[k]}</td>}
                   <td class="ink2">{c.changes.certain[k] ? 'certain' : 'measured'}{c.changes.wall[k] ? ', wall' : ''}</td>
                 </tr>
               ))}
               {c.changes.n > MOST && !allChanges && (
                 <tr class="oth" data-testid="changes-cut"><td class="num">{signed(Array.from({ length: c.changes.n - MOST }, (_, k) => (c.changes.wall[MOST + k] ? 0 : c.changes.delta[MOST + k]!)).reduce((a, v) => a + v, 0) / 1e6)}</td>
-                  <td colSpan={3}>{plural(c.changes.n - MOST, 'other change')} · <button type="button" class="lk" onClick={() => go({ args: { all: '1' } })}>show</button></td></tr>
+                  <td colSpan={hasPlaces ? 3 : 2}>{plural(c.changes.n - MOST, 'other change')} · <button type="button" class="lk" onClick={() => go({ args: { all: '1' } })}>show</button></td></tr>
               )}
             </tbody>
           </table>

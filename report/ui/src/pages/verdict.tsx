@@ -117,16 +117,23 @@ function StepBar({ report, bars }: { report: Report; bars: Bar[] }): VNode | nul
   );
 }
 
-/** Without steady steps there is no step to draw: device time by phase, and by what it does where it has none. */
+/** Without steady steps there is no step to draw: device time by phase, or by what kernels do where none is known. */
 function PhaseBar({ report }: { report: Report }): VNode {
   const parts = report.meta.device_parts;
+  // What kernels are by their names is known; only a phase is not.
+  const kernels = report.meta.device_parts_by === 'kernels';
   const total = parts.reduce((a, p) => a + p.ns, 0);
   return (
     <figure class="stepbar">
-      <div class="phasebar" role="img" aria-label={`Device time by phase: ${parts.map((p) => `${p.words} ${percent(p.ns, total)}%`).join(', ')}`}>
-        {parts.map((p) => <i class={`p-${p.part}`} style={{ flex: `${p.ns} 0 0` }} title={`${p.words} ${percent(p.ns, total)}%`} data-testid={`part-${p.part}`} data-ns={p.ns} />)}
+      <div class="phasebar" role="img" aria-label={`Device time by ${report.meta.device_parts_by}: ${parts.map((p) => `${p.words} ${percent(p.ns, total)}%`).join(', ')}`}>
+        {parts.map((p) => <i class={`p-${p.part}`} style={{ flex: `${p.ns} 0 0` }} title={`${p.words} ${percent(p.ns, total)}%`} data-testid={`part-${p.words}`} data-ns={p.ns}>{p.ns > 0.12 * total && p.words}</i>)}
       </div>
-      <div class="legend">{parts.map((p) => <Phase hue={p.part}>{p.words} <span class="dim">{ms(p.ns / report.divisor)}</span></Phase>)}</div>
+      <div class="legend">
+        {parts.map((p) => {
+          const text = <>{p.words} <span class="dim">{ms(p.ns / report.divisor)}</span></>;
+          return kernels && p.part === 'unknown' ? <span>{text}</span> : <Phase hue={p.part}>{text}</Phase>;
+        })}
+      </div>
     </figure>
   );
 }

@@ -18,14 +18,16 @@ from page_browser import PAGES, Browser
 class Controls(Browser):
     def test_every_column_of_the_menu_can_be_switched_on(self):
         page = self.open("#/ops")
+        # What a narrow window leaves out is no choice, so only what can be chosen is counted.
+        more = page.locator(".menu summary").inner_text()
         page.locator(".menu summary").click()
         boxes = page.locator(".menu .pop input")
+        self.assertEqual(more, f"{boxes.count()} more columns")
         self.assertGreater(boxes.count(), 10)
         for i in range(boxes.count()):
             boxes.nth(i).click()  # Refused where something else lies above it.
             self.assertTrue(boxes.nth(i).is_checked(), i)
-        heads = page.locator('[data-testid="table"] th').all_inner_texts()
-        self.assertEqual(page.locator(".menu summary").inner_text(), f"{len(heads)} of {len(heads)} columns")
+        self.assertEqual(page.locator(".menu summary").inner_text(), "all columns")
 
     def test_many_chips_stay_within_the_window(self):
         page = self.open("#/ops?f=src:model.py+dur>1us+ms>0.001+-kind:sort+calls>0+-opcode:fft+layer:0")

@@ -105,12 +105,12 @@ function Longest({ report, chosen, counted }: { report: Report; chosen: string[]
     return op >= 0 && ops.name[op] !== '' ? { type: 'op', row: op } : kernel >= 0 ? { type: 'kernel', row: kernel } : undefined;
   }).find(Boolean);
   const columns: Column<GapRow>[] = [
-    figures('us', 'µs', 84, (g) => (g.end - g.start) / 1e3, { exact: ['gap_ns', (g) => g.end - g.start], cell: (g) => <Link to={toTimeline(g)} title="on the timeline">{us(g.end - g.start)}</Link> }),
-    ...(report.steps.length === 0 ? [] : [figures<GapRow>('step', 'step', 58, (g) => (g.step >= 0 ? g.step : NaN), { show: String })]),
+    figures('us', 'µs', window.innerWidth < 560 ? 64 : 84, (g) => (g.end - g.start) / 1e3, { exact: ['gap_ns', (g) => g.end - g.start], cell: (g) => <Link to={toTimeline(g)} title="on the timeline">{us(g.end - g.start)}</Link> }),
+    ...(report.steps.length === 0 ? [] : [figures<GapRow>('step', 'step', 58, (g) => (g.step >= 0 ? g.step : NaN), { from: 440, show: String })]),
     words('device', 'device', (g) => names[g.device] ?? '', { width: 110, from: 760, cls: 'name' }),
-    words('cause', 'cause', causeOf, { width: 226, cls: 'name' }),
+    words('cause', 'cause', causeOf, { width: window.innerWidth < 560 ? 148 : 226, cls: 'name' }),
     words('after', 'after', (g) => said(g.previous), { cls: 'name', from: 900, cell: (g) => what(g.previous) }),
-    words('before', 'before', (g) => said(g.next), { cls: 'name', from: 660, cell: (g) => what(g.next) }),
+    words('before', 'before', (g) => said(g.next), { cls: 'name', cell: (g) => what(g.next) }),
     { id: 'host', label: 'host meanwhile', title: 'what the host did in the gap; where nothing shows it, the call that launched what came next', cls: 'name', from: 500, raw: host, cell: (g) => <span data-testid="gap-host" title={[host(g), g.evidence !== '' && launcher(g)].filter(Boolean).join('; ')}>{host(g) || <span class="dim">not recorded</span>}</span> },
     words('thread', 'thread', thread, { title: 'of the range, or of the call that launched what came next', width: 96, from: 1100, cls: 'name' }),
   ];

@@ -35,7 +35,7 @@ function opColumns(report: Report, view: View, most: number, by: Grouping): (Col
         : <span class="nmrow"><Mid text={ops.name[r.op]!} />{r.ops.length > 1 && <span class="tag" title="unrolled copies of one instruction, folded">×{r.ops.length}</span>}
             <PartTag part={r.part} /></span>,
     },
-    words('kind', 'kind', (r) => ops.kind[r.op]!, { width: 124, from: 760, cls: 'nb', cell: (r) => kindWords(ops.kind[r.op]!), title: 'kind of work' }),
+    words('kind', 'kind', (r) => ops.kind[r.op]!, { width: 124, from: 1060, cls: 'nb', cell: (r) => kindWords(ops.kind[r.op]!), title: 'kind of work' }),
     words('phase', '', (r) => ops.phase[r.op]!, { width: 28, cell: (r) => <Letter hue={rowHue(r)} word={ops.hue[r.op] === 'collective' || ops.hue[r.op] === 'copy' ? `${ops.hue[r.op]}, ${ops.phase[r.op]}` : ops.phase[r.op]!} />, title: 'phase' }),
     { id: 'scope', label: 'scope', cls: 'name', from: 520, sort: (r) => scopeText(ops.group[r.op]!, ops.opName[r.op]!), raw: (r) => ops.opName[r.op] || ops.layer[r.op]!, cell: (r, px) => <Scope group={ops.group[r.op]!} opName={ops.opName[r.op]!} common={common} px={px} />, title: `framework op name${common && `; all of them below ${common}`}`, head: !common ? undefined : <>scope <span class="dim">in {common.slice(0, -1)}</span></> },
     { id: 'source', label: 'source', cls: 'name', width: 150, from: 1250, sort: (r) => sourceLine(ops.file[r.op]!, ops.line[r.op]!), raw: (r) => (ops.file[r.op] ? `${ops.file[r.op]}:${ops.line[r.op]}` : ''), cell: (r) => <SourceChip file={ops.file[r.op]!} line={ops.line[r.op]!} />, title: 'source info' },
@@ -197,7 +197,7 @@ function ColumnChooser({ all, shown, chosen }: { all: (Column<OpRow> & { more?: 
   const more = all.filter((c) => c.more);
   return (
     <details class="menu">
-      <summary>{shown.length} of {all.length} columns</summary>
+      <summary>{all.length > shown.length ? `${all.length - shown.length} more columns` : 'all columns'}</summary>
       <div class="pop">
         {more.map((c) => (
           <label><input type="checkbox" checked={chosen.includes(c.id)}

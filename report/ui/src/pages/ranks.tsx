@@ -12,7 +12,7 @@ import { type Launches, loadLaunches } from '../data/launches';
 import type { Report } from '../data/report';
 import { setTerm } from '../filter';
 import { ms, msText, percent, plural, signed, thousands } from '../format';
-import { PART_WORDS } from '../phases';
+import { CAUSE_WORDS, PART_WORDS } from '../phases';
 import { go } from '../state';
 import { JobRanks } from './job_ranks';
 
@@ -113,6 +113,16 @@ const rankWidth = (ranks: { name: string }[]): number => Math.min(150, 24 + 7 * 
 
 interface Whole { device: number; name: string; busy: number; compute: number; exchange: number; waiting: number; copies: number; idle: number }
 
+/** Who is idle for much of what others wait for it comes late for that; the cause is the one it has most more of. */
+function lateBecause(report: Report, late: Whole, waits: Whole): string {
+  const more = late.idle - waits.idle;
+  if (more < 0.5 * (waits.waiting - late.waiting)) return '';
+  const causes = new Map<string, number>();
+  for (const g of report.gapSums) if (g.device === late.device || g.device === waits.device) causes.set(g.cause, (causes.get(g.cause) ?? 0) + (g.device === late.device ? g.ns : -g.ns));
+  const [cause, ns] = [...causes].reduce((a, b) => (b[1] > a[1] ? b : a), ['', 0]);
+  return `, being idle ${msText(more)} longer${ns > 0.5 * more && cause !== 'unknown' ? ` (${CAUSE_WORDS[cause] ?? cause})` : ''}`;
+}
+
 /** Without steps: totals of the recording, device by device. */
 function WholeRunDevices(): VNode {
   const { report, state } = useCtx();
@@ -129,7 +139,7 @@ function WholeRunDevices(): VNode {
   const least = end((r) => r.waiting, false), waits = end((r) => r.waiting, true);
   const first = rows[0]!, last = rows[rows.length - 1]!;
   const sentence = waits.waiting - least.waiting > Math.max(0.25 * waits.waiting, 0.005 * waits.busy)
-    ? `${waits.name} spends ${msText(waits.waiting - least.waiting)} longer in collectives that nothing hides than ${least.name}: ${least.name} comes late`
+    ? `${waits.name} spends ${msText(waits.waiting - least.waiting)} longer in collectives that nothing hides than ${least.name}: ${least.name} comes late${lateBecause(report, least, waits)}`
     : first.compute - last.compute > 0.02 * first.compute
       ? `${first.name} computes longest: ${msText(first.compute)}; ${last.name} ${last.compute > 0 ? msText(last.compute) : 'nothing'}`
       : `No device stands out: each computes ${ms(last.compute) === ms(first.compute) ? '' : `${ms(last.compute)} to `}${msText(first.compute)}`;

@@ -60,8 +60,8 @@ function Stats({ report }: { report: Report }): VNode {
   const show = (n: string, v: number): string => (n.endsWith('_ns') ? duration(v) : n.endsWith('_bytes') ? bytes(v) : thousands(v));
   const columns: Column<number>[] = [
     { id: 'severity', label: 'severity', width: 92, cell: (r) => <span class={`badge ${severity[r] === 'notice' ? 'warn' : severity[r] === 'info' ? 'plain' : 'bad'}`}>{severity[r]!.replace('_', ' ')}</span>, raw: (r) => severity[r]! },
-    words('name', 'name', (r) => name[r]!, { width: 270, cls: 'mono name' }),
     figures('value', 'value', 96, (r) => value[r]!, { cell: (r) => show(name[r]!, value[r]!) }),
+    words('name', 'name', (r) => name[r]!, { width: 270, cls: 'mono name' }),
     { id: 'source', label: 'source', width: 140, from: 760, cls: 'dim name', cell: (r) => <span title={source[r]}>{baseName(source[r]!)}</span>, raw: (r) => baseName(source[r]!) },
     words('advice', 'meaning and advice', (r) => advice[r]!, { cls: 'wrap', cell: (r) => <Linked text={advice[r]!} /> }),
   ];
@@ -82,7 +82,7 @@ function Modules({ report }: { report: Report }): VNode {
     { id: 'module', label: 'module', cls: 'mono name', cell: (m) => <span title={m.name} class={m.role === 'main' ? 'b' : ''}>{m.name}</span>, raw: (m) => m.name },
     figures('program', 'program', 64, (m) => (m.programId >= 0 ? m.programId : NaN), { show: String }),
     words('role', 'role', (m) => m.role, { width: 66 }),
-    words('why', 'why', (m) => m.roleReason, { cls: 'ink2 name' }),
+    words('why', 'why', (m) => m.roleReason, { cls: 'ink2 name', cell: (m) => <span title={m.roleReason}>{m.roleReason}</span> }),
     figures('instructions', 'instructions', 88, (m) => (m.instructions >= 0 ? m.instructions : NaN), { show: thousands }),
     ...(report.modules.some((m) => m.flops > 0) ? [figures<ModuleRow>('work', 'work per run', 92, (m) => (m.flops > 0 ? m.flops : NaN), { from: 760, show: flop })] : []),
     figures('memory', 'peak memory', 104, (m) => (m.peakMemory > 0 ? m.peakMemory : NaN), { from: 820, show: bytes }),

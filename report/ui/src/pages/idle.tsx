@@ -104,13 +104,15 @@ function Longest({ report, chosen, counted }: { report: Report; chosen: string[]
     const op = opOf(site), kernel = site >= 0 ? sites.kernel[site]! : -1;
     return op >= 0 && ops.name[op] !== '' ? { type: 'op', row: op } : kernel >= 0 ? { type: 'kernel', row: kernel } : undefined;
   }).find(Boolean);
+  // What ran after a gap is in sight in a small window, too.
+  const narrow = window.innerWidth < 560;
   const columns: Column<GapRow>[] = [
-    figures('us', 'µs', window.innerWidth < 560 ? 64 : 84, (g) => (g.end - g.start) / 1e3, { exact: ['gap_ns', (g) => g.end - g.start], cell: (g) => <Link to={toTimeline(g)} title="on the timeline">{us(g.end - g.start)}</Link> }),
+    figures('us', 'µs', narrow ? 64 : 84, (g) => (g.end - g.start) / 1e3, { exact: ['gap_ns', (g) => g.end - g.start], cell: (g) => <Link to={toTimeline(g)} title="on the timeline">{us(g.end - g.start)}</Link> }),
     ...(report.steps.length === 0 ? [] : [figures<GapRow>('step', 'step', 58, (g) => (g.step >= 0 ? g.step : NaN), { from: 440, show: String })]),
     words('device', 'device', (g) => names[g.device] ?? '', { width: 110, from: 760, cls: 'name' }),
-    words('cause', 'cause', causeOf, { width: window.innerWidth < 560 ? 148 : 226, cls: 'name' }),
+    words('cause', 'cause', causeOf, { width: narrow ? 148 : 226, cls: 'name' }),
     words('after', 'after', (g) => said(g.previous), { cls: 'name', from: 900, cell: (g) => what(g.previous) }),
-    words('before', 'before', (g) => said(g.next), { cls: 'name', cell: (g) => what(g.next) }),
+    words('before', 'before', (g) => said(g.next), { cls: 'name', ...(narrow && { width: 128 }), cell: (g) => what(g.next) }),
     { id: 'host', label: 'host meanwhile', title: 'what the host did in the gap; where nothing shows it, the call that launched what came next', cls: 'name', from: 500, raw: host, cell: (g) => <span data-testid="gap-host" title={[host(g), g.evidence !== '' && launcher(g)].filter(Boolean).join('; ')}>{host(g) || <span class="dim">not recorded</span>}</span> },
     words('thread', 'thread', thread, { title: 'of the range, or of the call that launched what came next', width: 96, from: 1100, cls: 'name' }),
   ];

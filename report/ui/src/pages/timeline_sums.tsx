@@ -109,7 +109,8 @@ export function Selection({ report, view, tl, range, whole, step }: { report: Re
   const then = useMemo(() => (step && !view.filtered ? baseSums(report, by) : null), [report, view, step, by]);
   const total = rows.reduce((a, r) => a + r.ns, 0);
   const idle = rows.reduce((a, r) => a + r.idle, 0);
-  const span = range[1] - range[0];
+  // What is in sight beyond the first and the last activity is no part of the run.
+  const span = whole && !step ? Math.max(1, Math.min(range[1], tl.t1) - Math.max(range[0], tl.t0)) : range[1] - range[0];
   const most = rows[0]?.ns ?? 0;
   const small = span < 2e6;
   const time = small ? us : ms;

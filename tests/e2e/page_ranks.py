@@ -237,16 +237,27 @@ class WholeRuns(Browser):
                 " JOIN device d USING (device_id) ORDER BY b.compute_ns DESC"
             ).fetchall()
             (title,), = db.execute("SELECT title FROM finding WHERE id = 'arrival_skew'").fetchall()
+            idle = {
+                name: dict(db.execute(
+                    "SELECT cause, sum(end_ns - start_ns) FROM gap JOIN device d USING (device_id)"
+                    " WHERE 'GPU ' || d.ordinal = ? GROUP BY cause", (name,)))
+                for name, _, _ in rows
+            }  # fmt: skip
         page = self.open("#/ranks", url=(self.work / "whole.html").as_uri())
         shown = page.locator('[data-testid="page-ranks"] tr[data-ns]').all()
         self.assertEqual([self.ns(row) for row in shown], [compute for _, compute, _ in rows])
         self.assertEqual([row.inner_text().split("\t")[0].strip() for row in shown], [name for name, _, _ in rows])
         late, waits = (f(rows, key=lambda row: row[2]) for f in (min, max))
+        # What the late one did instead: it stood idle, for the cause that tells the two apart most.
+        more = {c: ns - idle[waits[0]].get(c, 0) for c, ns in idle[late[0]].items()}
+        self.assertEqual(max(more, key=more.get), "synchronisation", more)
+        longer = sum(idle[late[0]].values()) - sum(idle[waits[0]].values())
         sentence = page.get_by_test_id("rank-sentence").inner_text()
         self.assertEqual(
             sentence,
             f"{waits[0]} spends {(waits[2] - late[2]) / 1e6:.3g} ms longer in collectives that nothing hides"
-            f" than {late[0]}: {late[0]} comes late",
+            f" than {late[0]}: {late[0]} comes late, being idle {longer / 1e6:.3g} ms longer"
+            " (the host waits for the device)",
         )
         self.assertTrue(title.endswith(f"on {waits[0]}"), title)
 

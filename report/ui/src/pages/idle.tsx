@@ -119,7 +119,7 @@ function Longest({ report, chosen, counted }: { report: Report; chosen: string[]
   const lines: Line<GapRow>[] = list.map((g, i) => ({ key: String(i), row: g, ns: g.end - g.start, testid: 'gap', entity: entityOf(g), timeline: toTimeline(g) }));
   if (inBasis.length > MOST) lines.push({ key: 'rest', kind: 'others', lead: `${plural(inBasis.length - MOST, 'shorter gap')}, ${duration(rest)}`, text: `${plural(inBasis.length - MOST, 'shorter gap')}, ${duration(rest)}` });
   const table: TableProps<GapRow> = {
-    columns, lines, label: 'Longest gaps', fileName: 'gaps', primary: true, span: 'cause',
+    columns, lines, label: 'Longest gaps', fileName: 'gaps', primary: true, span: narrow ? 'before' : 'cause',
     onOpen: (l) => l.row && go(toTimeline(l.row)),
   };
   const held = report.gaps.filter((g) => !report.meta.basis.steady || g.steady).length;

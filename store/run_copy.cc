@@ -2,6 +2,8 @@
 
 #include <unistd.h>
 
+#include <limits>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -15,6 +17,7 @@ namespace xlatrace::store {
 namespace {
 
 constexpr size_t kPiece = size_t{1} << 20;
+constexpr int kRowsAtOnce = 4096;
 
 // What becomes of a text column. Beside renaming:
 enum class Treatment { kKeep, kRename, kWord };
@@ -162,14 +165,15 @@ class TextRewriter {
   }
 
  private:
+  struct Wanted {
+    std::string name;
+    bool may_be_null;
+  };
+
   Status RewriteTable(const std::string& table, bool has_rowid) {
     XLATRACE_ASSIGN(Statement info,
                     db_.Prepare(fmt::format(
                         "SELECT name, type, \"notnull\" FROM pragma_table_info('{}')", table)));
-    struct Wanted {
-      std::string name;
-      bool may_be_null;
-    };
     std::vector<Wanted> wanted;
     while (true) {
       XLATRACE_ASSIGN(const bool more, info.Step());
@@ -179,45 +183,101 @@ class TextRewriter {
         wanted.push_back({std::string(info.Text(0)), info.Int64(2) == 0});
       }
     }
-    for (const Wanted& w : wanted) {
-      XLATRACE_TRY(RewriteColumn(table, w.name, w.may_be_null, has_rowid));
-    }
+    if (has_rowid) return RewriteRows(table, wanted);
+    for (const Wanted& w : wanted) XLATRACE_TRY(RewriteColumn(table, w));
     return {};
   }
 
-  Status RewriteColumn(const std::string& table, const std::string& column, bool may_be_null,
-                       bool has_rowid) {
-    const Column* found = FindColumn(fmt::format("{}.{}", table, column));
-    if (found != nullptr && found->treatment == Treatment::kKeep) return {};
-    if (found == nullptr || found->treatment == Treatment::kWord) {
-      const std::string_view word = found == nullptr ? std::string_view() : found->word;
-      return db_.Execute(
-          fmt::format("UPDATE {0} SET {1} = {2} WHERE {1} IS NOT NULL", table, column,
-                      word.empty() && may_be_null ? "NULL" : fmt::format("'{}'", word)));
+  // All columns of a row at once: a table of ten texts is walked once, not ten times.
+  Status RewriteRows(const std::string& table, const std::vector<Wanted>& wanted) {
+    std::string columns, sets;
+    std::vector<const Column*> changed;
+    std::vector<bool> may_be_null;
+    for (const Wanted& w : wanted) {
+      const Column* column = FindColumn(fmt::format("{}.{}", table, w.name));
+      if (column != nullptr && column->treatment == Treatment::kKeep) continue;
+      columns += fmt::format(", {}", w.name);
+      sets += fmt::format("{}{} = ?{}", changed.empty() ? "" : ", ", w.name, changed.size() + 1);
+      changed.push_back(column);
+      may_be_null.push_back(w.may_be_null);
     }
-    const std::string key = has_rowid ? "rowid" : column;
-    XLATRACE_ASSIGN(Statement old,
-                    db_.Prepare(fmt::format("SELECT {3} {0}, {1} FROM {2} WHERE {1} IS NOT NULL",
-                                            key, column, table, has_rowid ? "" : "DISTINCT")));
-    std::vector<std::pair<std::pair<int64_t, std::string>, std::string>> changes;
+    if (changed.empty()) return {};
+    const int count = static_cast<int>(changed.size());
+    XLATRACE_ASSIGN(
+        Statement old,
+        db_.Prepare(fmt::format("SELECT rowid{} FROM {} WHERE rowid > ?1 ORDER BY rowid LIMIT {}",
+                                columns, table, kRowsAtOnce)));
+    XLATRACE_ASSIGN(Statement update, db_.Prepare(fmt::format("UPDATE {} SET {} WHERE rowid = ?{}",
+                                                              table, sets, count + 1)));
+    // nullopt: NULL.
+    using Texts = std::vector<std::optional<std::string>>;
+    std::vector<std::pair<int64_t, Texts>> rows;
+    int64_t last = std::numeric_limits<int64_t>::min();
+    do {
+      rows.clear();
+      old.BindInt64(0, last);
+      while (true) {
+        XLATRACE_ASSIGN(const bool more, old.Step());
+        if (!more) break;
+        auto& [rowid, texts] = rows.emplace_back(old.Int64(0), Texts(changed.size()));
+        for (int i = 0; i < count; ++i) {
+          if (!old.IsNull(i + 1)) {
+            texts[i] = InsteadOf(changed[i], old.Text(i + 1), may_be_null[i]);
+          }
+        }
+      }
+      old.Reset();
+      for (const auto& [rowid, texts] : rows) {
+        for (int i = 0; i < count; ++i) {
+          if (texts[i]) {
+            update.BindText(i, *texts[i]);
+          } else {
+            update.BindNull(i);
+          }
+        }
+        update.BindInt64(count, rowid);
+        XLATRACE_TRY(update.Run());
+        last = rowid;
+      }
+    } while (!rows.empty());
+    return {};
+  }
+
+  std::optional<std::string> InsteadOf(const Column* column, std::string_view text,
+                                       bool may_be_null) const {
+    if (column != nullptr && column->treatment == Treatment::kRename) {
+      return text.empty() ? std::string() : rename_(column->kind, text);
+    }
+    const std::string_view word = column == nullptr ? std::string_view() : column->word;
+    if (word.empty() && may_be_null) return std::nullopt;
+    return std::string(word);
+  }
+
+  // Of a table whose key is made of its texts.
+  Status RewriteColumn(const std::string& table, const Wanted& wanted) {
+    const std::string& name = wanted.name;
+    const Column* column = FindColumn(fmt::format("{}.{}", table, name));
+    if (column != nullptr && column->treatment == Treatment::kKeep) return {};
+    if (column == nullptr || column->treatment == Treatment::kWord) {
+      const auto word = InsteadOf(column, {}, wanted.may_be_null);
+      return db_.Execute(fmt::format("UPDATE {0} SET {1} = {2} WHERE {1} IS NOT NULL", table, name,
+                                     word ? fmt::format("'{}'", *word) : "NULL"));
+    }
+    XLATRACE_ASSIGN(
+        Statement old,
+        db_.Prepare(fmt::format("SELECT DISTINCT {0} FROM {1} WHERE {0} <> ''", name, table)));
+    std::vector<std::pair<std::string, std::string>> changes;
     while (true) {
       XLATRACE_ASSIGN(const bool more, old.Step());
       if (!more) break;
-      const std::string_view text = old.Text(1);
-      if (text.empty()) continue;
-      changes.push_back(
-          {{has_rowid ? old.Int64(0) : 0, has_rowid ? std::string() : std::string(text)},
-           rename_(found->kind, text)});
+      const std::string_view text = old.Text(0);
+      changes.emplace_back(text, rename_(column->kind, text));
     }
-    XLATRACE_ASSIGN(Statement update, db_.Prepare(fmt::format("UPDATE {} SET {} = ?1 WHERE {} = ?2",
-                                                              table, column, key)));
-    for (const auto& [at, text] : changes) {
-      update.BindText(0, text);
-      if (has_rowid) {
-        update.BindInt64(1, at.first);
-      } else {
-        update.BindText(1, at.second);
-      }
+    XLATRACE_ASSIGN(Statement update, db_.Prepare(fmt::format(
+                                          "UPDATE {0} SET {1} = ?1 WHERE {1} = ?2", table, name)));
+    for (const auto& [before, after] : changes) {
+      update.BindText(0, after);
+      update.BindText(1, before);
       XLATRACE_TRY(update.Run());
     }
     return {};

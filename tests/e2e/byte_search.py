@@ -15,6 +15,7 @@ ZSTD = b"\x28\xb5\x2f\xfd"
 LONGEST = 1 << 30
 # In megabytes of packed numbers four or five letters stand by chance: shorter names count in texts.
 SHORT = 6
+WORDS = re.compile(rb"[\w.*-]+").findall
 
 
 def _zstd():
@@ -80,22 +81,47 @@ def _is_text(data):
     return True
 
 
-def _any_in(texts, names):
-    """Whether a name stands anywhere in the texts: one pass over them for all names, by grep."""
-    if not texts or not names:
-        return False
-    with tempfile.NamedTemporaryFile() as wanted:
-        wanted.write(b"\n".join(names))
-        wanted.flush()
-        done = subprocess.run(
-            ["grep", "-qaFf", wanted.name],
-            input=b"\n".join(texts),
-            env={**os.environ, "LC_ALL": "C"},
+class _AnyIn:
+    """Whether one of `names` stands anywhere in the texts it is given: one pass of grep for all names, to
+    which the texts flow as they are made."""
+
+    def __init__(self, names):
+        self.wanted = tempfile.NamedTemporaryFile()
+        self.wanted.write(b"\n".join(names))
+        self.wanted.flush()
+        # Without names grep's list would hold one, the empty one, which is everywhere.
+        self.grep = names and subprocess.Popen(
+            ["grep", "-qaFf", self.wanted.name],
+            stdin=subprocess.PIPE,
             stderr=subprocess.PIPE,
+            env={**os.environ, "LC_ALL": "C"},
         )
-    if done.returncode not in (0, 1):
-        raise RuntimeError(done.stderr.decode())
-    return done.returncode == 0
+
+    def give(self, text):
+        if self.grep and not self.grep.stdin.closed:
+            try:
+                self.grep.stdin.write(text)
+                self.grep.stdin.write(b"\n")
+            except BrokenPipeError:  # It has found one, and reads no more.
+                self.close_input()
+
+    def close_input(self):
+        try:
+            self.grep.stdin.close()
+        except BrokenPipeError:
+            pass
+
+    def found(self):
+        if not self.grep:
+            return False
+        self.close_input()
+        with self.grep.stderr as stderr:
+            error = stderr.read().decode()
+        code = self.grep.wait()
+        self.wanted.close()
+        if code not in (0, 1):
+            raise RuntimeError(error)
+        return code == 0
 
 
 def _telling(names):
@@ -103,30 +129,30 @@ def _telling(names):
     return [
         name
         for name in names
-        if not any(
-            word in names and len(word) >= SHORT and word != name for word in re.findall(rb"[\w.*-]+", name)
-        )
+        if not any(len(word) >= SHORT and word != name and word in names for word in WORDS(name))
     ]
 
 
 def found_in(data, names):
     """Those of `names` that the bytes hold somewhere; names under SHORT only in what is text."""
-    return {name for _, name in found_in_files([("", data)], names)}
+    return {name for _, name in found_in_files(lambda: [("", data)], names)}
 
 
 def found_in_files(files, names):
-    """(file, name) of each of `names` that one of the files, (file, bytes), holds, sorted. One search
-    for all of them: to make it ready costs more than to read a file."""
+    """(file, name) of each of `names` that one of the files holds, sorted; `files()` gives (file, bytes)
+    of each. One search for all of them: to make it ready costs more than to read a file."""
     plain = {name.encode() for name in names if name.isascii() and name.isprintable() and name}
     others = {name.encode() for name in names} - plain
-    in_texts, in_others = [], []
-    for file, data in files:
-        for text in layers(data):
-            (in_texts if _is_text(text) else in_others).append((file, bytes(text)))
-    hits = {(f, name) for name in others for f, text in (*in_texts, *in_others) if name in text}
-    for texts, least in ((in_texts, 0), (in_others, SHORT)):
-        wanted = {name for name in plain if len(name) >= least}
-        # Which, is asked only where there is something to tell.
-        if _any_in([text for _, text in texts], _telling(wanted)):
-            hits.update((f, name) for name in wanted for f, text in texts if name in text)
+    long = {name for name in plain if len(name) >= SHORT}
+    in_texts, in_packed = _AnyIn(_telling(plain)), _AnyIn(_telling(long))
+    hits = set()
+    for file, data in files():
+        for text in map(bytes, layers(data)):
+            (in_texts if _is_text(text) else in_packed).give(text)
+            hits.update((file, name) for name in others if name in text)
+    # Which, is asked only where there is something to tell.
+    if any([in_texts.found(), in_packed.found()]):
+        for file, data in files():
+            for text in map(bytes, layers(data)):
+                hits.update((file, name) for name in (plain if _is_text(text) else long) if name in text)
     return sorted((file, name.decode()) for file, name in hits)

@@ -193,6 +193,8 @@ class Judge {
     } else if (input != nullptr) {
       gap.cause = GapCause::kInput;
       gap.host_range_id = input->range_id;
+    } else if (HeldInItsCall(gap)) {
+      gap.cause = GapCause::kHost;
     } else if (waited || Refilling(events, gap) || WaitedForValue(gap)) {
       gap.cause = GapCause::kSynchronisation;
     } else if (CopyHeldIt(gap)) {
@@ -253,6 +255,20 @@ class Judge {
   }
 
  private:
+  // The host was in the very call that makes the next kernel for most of the gap: a launch takes a
+  // few us, so the driver held it (a module that is loaded at first use, a lock), and nobody waited
+  // for the device. What copies from the host take is staging: CopyHeldIt.
+  bool HeldInItsCall(const GapRow& gap) const {
+    const auto call = CallOfNext(gap);
+    if (!call || run_.ConfigOf(static_cast<size_t>(gap.next_activity_id) - 1).kind ==
+                     model::ActivityKind::kMemcpy) {
+      return false;
+    }
+    const int64_t held =
+        std::min(call->end_ns, gap.end_ns) - std::max(call->start_ns, gap.start_ns);
+    return held >= kToldNs && 2 * held > gap.end_ns - gap.start_ns;
+  }
+
   std::optional<model::HostCall> CallOfNext(const GapRow& gap) const {
     if (!call_of_ || gap.next_activity_id <= 0) return std::nullopt;
     return call_of_(static_cast<size_t>(gap.next_activity_id) - 1);

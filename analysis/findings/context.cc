@@ -79,7 +79,7 @@ std::string Context::Counted(int64_t count, std::string_view one, std::string_vi
   const int64_t each = PerStep(count);
   const bool seldom = each == 0 && count > 0;
   const int64_t said = seldom ? count : each;
-  std::string text = fmt::format("{} {}", said, said == 1 ? one : many);
+  std::string text = fmt::format("{} {}", Thousands(said), said == 1 ? one : many);
   if (seldom) text += fmt::format(" over {} steps", step_count);
   return text;
 }

@@ -11,6 +11,7 @@
 #include "analysis/findings/idle.h"
 #include "analysis/findings/rules.h"
 #include "analysis/launch_queue.h"
+#include "base/number_format.h"
 
 namespace xlatrace::analysis::findings {
 namespace {
@@ -195,9 +196,10 @@ void SmallKernels(const Context& context, Report& report) {
   if (!by_ramp && !by_count) {
     report.Fine("small_kernels",
                 {"small kernels",
-                 per_step(tiny) == 0 ? std::string("none below 3 us")
-                                     : fmt::format("{} launches below 3 us take {}", per_step(tiny),
-                                                   Percent(context.ShareOfStep(tiny.ns)))});
+                 per_step(tiny) == 0
+                     ? std::string("none below 3 us")
+                     : fmt::format("{} launches below 3 us take {}", Thousands(per_step(tiny)),
+                                   Percent(context.ShareOfStep(tiny.ns)))});
     return;
   }
   const Small& of = by_ramp ? tiny : small;
@@ -214,12 +216,13 @@ void SmallKernels(const Context& context, Report& report) {
   const std::string share =
       Percent(static_cast<double>(of.launches) / static_cast<double>(std::max<int64_t>(all, 1)));
   if (by_ramp) {
-    finding.title = {"Merge small kernels", fmt::format("{} {} take less than 3 us each",
-                                                        per_step(of), context.words.per_step)};
+    finding.title = {"Merge small kernels",
+                     fmt::format("{} {} take less than 3 us each", Thousands(per_step(of)),
+                                 context.words.per_step)};
   } else {
-    finding.title = {
-        "Merge small launches",
-        fmt::format("{} {} below 10 us, {} of all", per_step(of), context.words.per_step, share)};
+    finding.title = {"Merge small launches",
+                     fmt::format("{} {} below 10 us, {} of all", Thousands(per_step(of)),
+                                 context.words.per_step, share)};
   }
   finding.action =
       "batch the work (vmap, larger batch), unroll the loop so that XLA can fuse across "

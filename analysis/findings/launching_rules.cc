@@ -13,6 +13,7 @@
 #include "analysis/findings/idle.h"
 #include "analysis/findings/rules.h"
 #include "analysis/launch_queue.h"
+#include "base/number_format.h"
 
 namespace xlatrace::analysis::findings {
 namespace {
@@ -125,10 +126,10 @@ void LaunchedOneByOne(const Context& context, const Kind& kind, Report& report) 
   finding.saves_high_ns = std::max<int64_t>(0, ns - context.PerStep(kind.count) * kLaunchCostNs);
   finding.title = {"Launch less", fmt::format("the device waits {} for {}", Time(ns),
                                               context.Counted(kind.count, "launch", "launches"))};
-  finding.sentence = {
-      fmt::format("The device is idle for {} of the {}, waiting for the host",
-                  Percent(ShareOfSpan(context, kind.ns)), context.words.whole),
-      fmt::format("{} launches of {} on average", context.PerStep(kernels), Time(mean_ns))};
+  finding.sentence = {fmt::format("The device is idle for {} of the {}, waiting for the host",
+                                  Percent(ShareOfSpan(context, kind.ns)), context.words.whole),
+                      fmt::format("{} launches of {} on average",
+                                  Thousands(context.PerStep(kernels)), Time(mean_ns))};
   finding.action =
       "capture the work in CUDA graphs or compile it (`jax.jit`, `tf.function`, `torch.compile`), "
       "give each launch more work (a larger batch), launch fewer and larger kernels. A profiler "

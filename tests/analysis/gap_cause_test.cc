@@ -78,6 +78,20 @@ TEST_F(GapCauseTest, WhatWasLaunchedLongBeforeDidNotWaitForTheHost) {
   EXPECT_EQ(Judge(wait, [](size_t) { return std::nullopt; }).cause, GapCause::kSynchronisation);
 }
 
+TEST_F(GapCauseTest, AHostThatTheDriverHeldInALaunchDidNotWaitForTheDevice) {
+  gap.end_ns = 300'000;
+  const std::vector<model::HostEvent> wait = {{1, 7, "cuStreamSynchronize", 50'000, 110'000, 0}};
+  const auto called = [](int64_t start_ns, int64_t end_ns) {
+    return [=](size_t) { return model::HostCall{1, start_ns, end_ns}; };
+  };
+  // 170 of 200 us in the call that made what came next.
+  EXPECT_EQ(Judge(wait, called(120'000, 290'000)).cause, GapCause::kHost);
+  // Less than half of the gap, or a call of a usual length.
+  EXPECT_EQ(Judge(wait, called(205'000, 299'000)).cause, GapCause::kSynchronisation);
+  gap.end_ns = 200'000;
+  EXPECT_EQ(Judge(wait, called(115'000, 195'000)).cause, GapCause::kSynchronisation);
+}
+
 TEST_F(GapCauseTest, AValueThatWasReadBackIsAWaitWithoutACallAndALargeArrayIsACopy) {
   const auto judge = [](int64_t bytes, int64_t called_ns) {
     RunBuilder made;

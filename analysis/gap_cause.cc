@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/launch_threads.h"
 #include "base/hash.h"
 #include "base/number_format.h"
 #include "base/text.h"
@@ -157,8 +158,12 @@ class Refills {
 class Judge {
  public:
   Judge(const model::RunTables& run, const model::AttributionTables& attribution,
-        const HostCallOf& call_of)
-      : run_(run), attribution_(attribution), call_of_(call_of), refills_(run, call_of) {}
+        const HostCallOf& call_of, const std::vector<HostEvent>& events)
+      : run_(run),
+        attribution_(attribution),
+        call_of_(call_of),
+        threads_(run, call_of, events),
+        refills_(run, call_of) {}
 
   void Decide(const Events& events, GapRow& gap) {
     const int64_t length = gap.end_ns - gap.start_ns;
@@ -175,7 +180,7 @@ class Judge {
       if (event.start_ns >= gap.end_ns) break;
       const int64_t covered =
           std::min(event.end_ns, gap.end_ns) - std::max(event.start_ns, gap.start_ns);
-      if (covered < 0) continue;
+      if (covered < 0 || !Concerns(event, gap)) continue;
       if (Waits(event) && event.start_ns < gap.start_ns && event.end_ns < gap.end_ns) waited = true;
       if (Launches(event)) launching += covered;
       if (late == nullptr && NamesExecution(event) && event.start_ns > gap.start_ns) late = &event;
@@ -225,7 +230,7 @@ class Judge {
       if (event.start_ns >= gap.end_ns) break;
       const int64_t covered =
           std::min(event.end_ns, gap.end_ns) - std::max(event.start_ns, gap.start_ns);
-      if (covered <= 0) continue;
+      if (covered <= 0 || !Concerns(event, gap)) continue;
       if (event.range_id == 0) {
         calls[event.name] += covered;
       } else if (2 * covered > length && (range == nullptr || event.start_ns >= range->start_ns)) {
@@ -255,6 +260,10 @@ class Judge {
   }
 
  private:
+  bool Concerns(const HostEvent& event, const GapRow& gap) const {
+    return threads_.WorksFor(event.process_id, event.thread_id, gap.device_id);
+  }
+
   // The host was in the very call that makes the next kernel for most of the gap: a launch takes a
   // few us, so the driver held it (a module that is loaded at first use, a lock), and nobody waited
   // for the device. What copies from the host take is staging: CopyHeldIt.
@@ -334,6 +343,7 @@ class Judge {
   const model::RunTables& run_;
   const model::AttributionTables& attribution_;
   const HostCallOf& call_of_;
+  const LaunchThreads threads_;
   Refills refills_;
 };
 
@@ -413,7 +423,7 @@ std::vector<model::GapEvidenceRow> FindGapCauses(const model::RunTables& run,
       if (event->range_id == 0 && Waits(*event)) events.waits[event->thread_id].push_back(event);
     }
   }
-  Judge judge(run, attribution, call_of);
+  Judge judge(run, attribution, call_of, loaded);
   const auto process_of = [&](const GapRow& gap) {
     return run.devices[static_cast<size_t>(gap.device_id) - 1].process_id;
   };

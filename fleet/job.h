@@ -80,6 +80,9 @@ bool SameTime(const Job& job, size_t a, size_t b);
 std::string Sentence(const Job& job);
 // The same without the number of ranks, where that stands beside it: "Everyone waits for ...".
 std::string Heading(const Job& job);
+// The two parts of it: who, how much and since when; and why, which may be empty.
+std::string Headline(const Job& job);
+std::string Reason(const Job& job);
 // "The path over ranks is on rank 5 for 71% of the step ..."; empty for a job of one rank.
 std::string PathSentence(const Job& job);
 

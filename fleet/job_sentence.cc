@@ -34,36 +34,48 @@ struct FirstWords {
   std::string_view who, everyone;
 };
 
-std::string Answer(const Job& job, const FirstWords& first) {
+// What is so, and why; the second may be empty.
+struct Said {
+  std::string what, why;
+
+  std::string Both() const { return why.empty() ? what : what + "; " + why; }
+};
+
+Said Answer(const Job& job, const FirstWords& first) {
   const CulpritAnswer& a = job.answer;
   const std::string cost =
       fmt::format("{} of each {} step", Duration(a.cost_ns), Duration(a.step_ns));
   switch (a.cause) {
     case Cause::kNoData:
-      return fmt::format("{} is waited for cannot be told: {}", first.who,
-                         a.evidence.empty() ? "" : a.evidence.front());
+      return {fmt::format("{} is waited for cannot be told: {}", first.who,
+                          a.evidence.empty() ? "" : a.evidence.front()),
+              {}};
     case Cause::kNone:
-      return fmt::format("{} a step; nobody is waited for more than ranks differ by anyway",
-                         Duration(a.step_ns));
+      return {fmt::format("{} a step; nobody is waited for more than ranks differ by anyway",
+                          Duration(a.step_ns)),
+              {}};
     case Cause::kData:
-      return fmt::format(
-          "{} goes to waiting for another rank in every step: what they compute differs (imbalance "
-          "of the data). Without it a step takes {}",
-          cost, Duration(a.without_ns));
+      return {fmt::format("{} goes to waiting for another rank in every step: what they compute "
+                          "differs (imbalance of the data). Without it a step takes {}",
+                          cost, Duration(a.without_ns)),
+              {}};
     case Cause::kOneOff:
-      return fmt::format("{} a step, but {} that {} longer cost{} {} a step{}", Duration(a.step_ns),
-                         a.steps.size() == 1 ? "one step" : fmt::format("{} steps", a.steps.size()),
-                         a.steps.size() == 1 ? "is" : "are", a.steps.size() == 1 ? "s" : "",
-                         Duration(a.cost_ns),
-                         a.ranks.empty() ? std::string(": all ranks stand still together")
-                                         : ": everyone waits for " + job.ranks[a.ranks[0]].name);
+      return {
+          fmt::format("{} a step, but {} that {} longer cost{} {} a step{}", Duration(a.step_ns),
+                      a.steps.size() == 1 ? "one step" : fmt::format("{} steps", a.steps.size()),
+                      a.steps.size() == 1 ? "is" : "are", a.steps.size() == 1 ? "s" : "",
+                      Duration(a.cost_ns),
+                      a.ranks.empty() ? std::string(": all ranks stand still together")
+                                      : ": everyone waits for " + job.ranks[a.ranks[0]].name),
+          {}};
     default:
       break;
   }
-  return fmt::format("{} waits for {}{}: {} since step {}; {}. Without it a step takes {}",
-                     first.everyone, job.ranks[a.ranks[0]].name,
-                     a.ranks.size() > 1 ? fmt::format(" and {} more", a.ranks.size() - 1) : "",
-                     cost, a.since_step, Why(a), Duration(a.without_ns));
+  return {
+      fmt::format("{} waits for {}{}: {} since step {}", first.everyone, job.ranks[a.ranks[0]].name,
+                  a.ranks.size() > 1 ? fmt::format(" and {} more", a.ranks.size() - 1) : "", cost,
+                  a.since_step),
+      fmt::format("{}. Without it a step takes {}", Why(a), Duration(a.without_ns))};
 }
 
 }  // namespace
@@ -80,9 +92,13 @@ std::string Sentence(const Job& job) {
   // The time of a step is one of all ranks; the rest is a clause of its own.
   const bool of_ranks = cause == Cause::kNone || cause == Cause::kOneOff;
   return fmt::format("{} rank{}{} {}", job.ranks.size(), job.ranks.size() == 1 ? "" : "s",
-                     of_ranks ? "," : ";", Answer(job, {"who", "everyone"}));
+                     of_ranks ? "," : ";", Answer(job, {"who", "everyone"}).Both());
 }
 
-std::string Heading(const Job& job) { return Answer(job, {"Who", "Everyone"}); }
+std::string Heading(const Job& job) { return Answer(job, {"Who", "Everyone"}).Both(); }
+
+std::string Headline(const Job& job) { return Answer(job, {"Who", "Everyone"}).what; }
+
+std::string Reason(const Job& job) { return Answer(job, {"Who", "Everyone"}).why; }
 
 }  // namespace xlatrace::fleet

@@ -342,6 +342,12 @@ std::string RunView::DeviceText() const {
   return text;
 }
 
+std::string RunView::Info(std::string_view key) const {
+  const auto fact =
+      std::find_if(info.begin(), info.end(), [&](const auto& each) { return each.first == key; });
+  return fact == info.end() ? std::string() : fact->second;
+}
+
 bool RunView::OnFakeGpu() const {
   return std::any_of(devices.begin(), devices.end(), [](const DeviceFigure& device) {
     return device.name.find("xlatrace fake GPU") != std::string::npos;

@@ -249,6 +249,8 @@ struct RunView {
   const ModuleFigure* MainModule() const;  // Null: none.
   // "4 x NVIDIA H100 80GB HBM3"; empty: none.
   std::string DeviceText() const;
+  // Of run_info; empty: it is not there.
+  std::string Info(std::string_view key) const;
   // A device of the tests, which computes nothing: no figure may be quoted as a GPU's.
   bool OnFakeGpu() const;
   // A process was still recording when the run was folded: there is more by now.

@@ -61,7 +61,7 @@ class VerdictMaker {
       return true;
     }
     if (!view_.basis.steady) {
-      SayWholeRun(finding);
+      if (!SaidOfJob()) SayWholeRun(finding);
       return true;
     }
     // What is known to have been lost at some moment, no steady step touches.
@@ -87,6 +87,25 @@ class VerdictMaker {
         Plain(worst != nullptr ? Capitalised(worst->advice) + "."
                                : "Record again while the program computes; xlatrace doctor says "
                                  "what stands in the way.");
+  }
+
+  // Of a merged job whose kept launches have no step the ranks tell what a step goes to.
+  bool SaidOfJob() {
+    const std::string headline = view_.Info("job_headline"), why = view_.Info("job_reason");
+    if (headline.empty() || view_.Info("job_cause") == "no_data") return false;
+    verdict_.given = verdict_.of_job = true;
+    const std::string first = headline + ".";
+    const std::string second = why.empty() ? why : Capitalised(why) + ".";
+    Say({Plain(second.empty() ? first : first + " " + second), Plain(first),
+         second.empty() ? Sentence() : Plain(second)});
+    verdict_.lede =
+        SentenceBuilder()
+            .Text(
+                "The launches in this file have no steps of their own: other figures are totals "
+                "of the whole run. ")
+            .Append(view_.findings.empty() ? Largest() : Lede(view_, false))
+            .Take();
+    return true;
   }
 
   // Totals of the run, and what stands out in them.

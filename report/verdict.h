@@ -3,6 +3,7 @@
 // It says only what the run's data carries, and is the first of these that fits:
 //   no device activity              no verdict; what to do about it
 //   kernels without any module      no verdict, or the largest kernel where nothing is XLA's
+//   no steady step, a merged job    who is waited for, among all ranks
 //   no steady step                  of the whole run: the first finding that weighs enough, or
 //                                   matrix products that are as they should be; else no verdict
 //   records lost in steady steps    no verdict: idle time and missing data look alike
@@ -30,7 +31,8 @@
 namespace xlatrace::report {
 
 struct Verdict {
-  bool given = false;  // False: the sentence says why there is none.
+  bool given = false;   // False: the sentence says why there is none.
+  bool of_job = false;  // It is the answer of a merged job (run_info.job).
   Sentence sentence;
   Sentence headline, reason;  // The same as two: what is slow, and why; the second may be empty.
   Sentence lede;

@@ -72,6 +72,10 @@ class Merger {
     builder_.SetRunInfo("merged_ranks", std::to_string(job_.ranks.size()));
     builder_.SetRunInfo("job", fleet::Sentence(job_));
     builder_.SetRunInfo("job_heading", fleet::Heading(job_));
+    builder_.SetRunInfo("job_headline", fleet::Headline(job_));
+    if (const std::string why = fleet::Reason(job_); !why.empty()) {
+      builder_.SetRunInfo("job_reason", why);
+    }
     if (const std::string path = fleet::PathSentence(job_); !path.empty()) {
       builder_.SetRunInfo("job_path", path);
     }
@@ -221,6 +225,18 @@ class Merger {
 };
 
 // The answer as the first finding, so that every view of the run has it.
+// Steps that the rank with the most of them has from this one on.
+int64_t StepsSince(const Job& job, int64_t first) {
+  int64_t most = 0;
+  for (const fleet::Rank& rank : job.ranks) {
+    const auto& steps = rank.times.steps;
+    most = std::max<int64_t>(most, std::count_if(steps.begin(), steps.end(), [&](const auto& step) {
+                               return step.first >= first;
+                             }));
+  }
+  return most;
+}
+
 void AddFinding(const Job& job, model::AnalysisTables& analysis) {
   using fleet::Cause;
   const fleet::CulpritAnswer& answer = job.answer;
@@ -254,8 +270,18 @@ void AddFinding(const Job& job, model::AnalysisTables& analysis) {
   row.id = "job_" + std::string(fleet::Text(answer.cause));
   row.title = words->second.first;
   // The sentence is run_info.job, which stands above everything else.
-  row.saves_low_ns_per_step = 0;
-  row.saves_high_ns_per_step = std::llround(answer.cost_ns);
+  const bool has_steady_steps = std::any_of(analysis.steps.begin(), analysis.steps.end(),
+                                            [](const auto& step) { return step.steady; });
+  if (has_steady_steps) {
+    row.saves_low_ns_per_step = 0;
+    row.saves_high_ns_per_step = std::llround(answer.cost_ns);
+  } else {
+    // The launches that were kept have no steps, the ranks do: of the run, as all that stands
+    // beside.
+    row.saves_low_ns_per_run = 0;
+    row.saves_high_ns_per_run =
+        std::llround(answer.cost_ns * static_cast<double>(StepsSince(job, answer.since_step)));
+  }
   row.basis = "measured";
   row.confidence = answer.cause == Cause::kUnknown ? "low" : "high";
   nlohmann::json evidence = nlohmann::json::array();

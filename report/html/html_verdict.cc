@@ -57,6 +57,8 @@ class VerdictSection {
   // Of a merged job: who everyone waits for, and through which ranks a step runs.
   void Job() {
     for (const auto& [key, value] : view_.info) {
+      // Where it is the verdict, too, it is not said twice.
+      if (key == "job" && verdict_.of_job) continue;
       if (key == "job") html_.Raw("<p class=\"note\">Job: ").Text(value).Raw(".</p>\n");
       if (key == "job_path") html_.Raw("<p class=\"note\">").Text(value).Raw(".</p>\n");
     }

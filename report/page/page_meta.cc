@@ -209,6 +209,7 @@ Json PageMeta(const PageContext& page) {
             {"facts", FactsMeta(view)},
             {"verdict",
              {{"given", verdict.given},
+              {"of_job", verdict.of_job},
               {"sentence", SentenceJson(verdict.sentence)},
               {"lede", SentenceJson(verdict.lede)},
               {"headline", SentenceJson(headline.first)},

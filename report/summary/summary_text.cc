@@ -35,10 +35,11 @@ class Summary : SummaryBlock {
   std::string Make() {
     SummaryLines head = HeaderBlock(view_, options_).Lines();
     head.emplace_back();
-    AppendLines(head, Job());
+    if (!verdict_.of_job) AppendLines(head, Job());
     for (const std::string& line : Wrap(Clean(PlainText(verdict_.sentence)), width_ - 2)) {
       head.push_back("  " + Bold(line));
     }
+    if (verdict_.of_job) AppendLines(head, Job());
     for (const std::string& line : Wrap(Clean(PlainText(verdict_.lede)), width_ - 2)) {
       head.push_back("  " + line);
     }
@@ -105,6 +106,8 @@ class Summary : SummaryBlock {
     SummaryLines lines;
     for (const auto& [key, value] : view_.info) {
       if (key != "job" && key != "job_path") continue;
+      // Where it is the verdict, too, it is not said twice.
+      if (key == "job" && verdict_.of_job) continue;
       const std::string text = (key == "job" ? "Job: " : "") + value + ".";
       for (const std::string& line : Wrap(Clean(text), width_ - 2)) {
         lines.push_back("  " + (key == "job" ? Bold(line) : line));

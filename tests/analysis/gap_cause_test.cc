@@ -1,5 +1,6 @@
 #include "analysis/gap_cause.h"
 
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -187,6 +188,41 @@ TEST_F(GapCauseTest, EventsOfTheDevicesOwnProcessExplainIt) {
   EXPECT_EQ(Judge({{2, 7, "cuStreamSynchronize", 50'000, 110'000, 0}}).cause,
             GapCause::kSynchronisation);
   EXPECT_EQ(Judge({{1, 7, "cuStreamSynchronize", 50'000, 110'000, 0}}).cause, GapCause::kUnknown);
+}
+
+// Two devices of one process, with a gap each from 100 to 200 us; thread 7 launches on the first,
+// thread 8 on the second.
+TEST(GapCauseOfDevices, WhatTheThreadOfAnotherDeviceDidExplainsNothing) {
+  const auto judge = [](bool by_calls, int64_t thread) {
+    RunBuilder made;
+    std::vector<model::GapRow> gaps(2);
+    for (const int64_t number : {7, 8}) {
+      auto lane = made.AddLane(made.AddDevice());
+      made.run.lanes.back().stream_id = by_calls ? 1 : number;
+      made.AddActivity(lane, 0, 100'000, {});
+      made.AddActivity(lane, 200'000, 300'000, {});
+      model::GapRow& gap = gaps[static_cast<size_t>(number) - 7];
+      gap = {.device_id = number - 6, .start_ns = 100'000, .end_ns = 200'000};
+      gap.previous_activity_id = 2 * (number - 7) + 1;
+      gap.next_activity_id = gap.previous_activity_id + 1;
+    }
+    const std::vector<model::HostEvent> events = {{1, 7, "elsewhere", 0, 1'000, 1},
+                                                  {1, 8, "elsewhere", 0, 1'000, 2},
+                                                  {1, thread, "logging", 110'000, 190'000, 3}};
+    const HostCallOf call_of = [](size_t i) {
+      return model::HostCall{1, 98'000, 99'000, i < 2 ? 7 : 8};
+    };
+    FindGapCauses(
+        made.run, made.attribution, [&](const Intervals&) { return events; },
+        by_calls ? call_of : HostCallOf(), gaps);
+    return std::make_pair(gaps[0].host_range_id, gaps[1].host_range_id);
+  };
+  for (const bool by_calls : {true, false}) {
+    EXPECT_EQ(judge(by_calls, 7), std::make_pair(model::Id{3}, model::Id{0})) << by_calls;
+    EXPECT_EQ(judge(by_calls, 8), std::make_pair(model::Id{0}, model::Id{3})) << by_calls;
+    // Python's own thread launches nothing, and may hold up both.
+    EXPECT_EQ(judge(by_calls, 9), std::make_pair(model::Id{3}, model::Id{3})) << by_calls;
+  }
 }
 
 TEST_F(GapCauseTest, AShortGapBetweenLaunchesOfOneExecutionIsTheLaunching) {

@@ -47,7 +47,7 @@ export interface Meta {
   device_parts: { part: Hue; words: string; ns: number }[];
   /** The first screen's figures; `ns`: what the value is made of. */
   facts: { id: string; label: string; value: string; note: string; ns: number | null }[];
-  verdict: { given: boolean; sentence: Sentence; lede: Sentence; headline: Sentence; reason: Sentence; op: string | null; not_known: Sentence[] };
+  verdict: { given: boolean; of_job: boolean; sentence: Sentence; lede: Sentence; headline: Sentence; reason: Sentence; op: string | null; not_known: Sentence[] };
   ruled_out?: { id: string; verdict: string; text: string; evidence: EvidenceItem[] }[];
   findings: Finding[];
   /** The recorded steps, replayed; absent in pages of an older program, null without steps. */

@@ -197,7 +197,7 @@ function Environment({ report }: { report: Report }): VNode {
   const keys = t.texts('key'), values = t.texts('value');
   const d = report.devices[0];
   const { run } = report.meta;
-  const skip = new Set(['command', 'start_unix_ns', 'end_unix_ns', 'job_heading']);
+  const skip = new Set(['command', 'start_unix_ns', 'end_unix_ns', 'job_heading', 'job_headline', 'job_reason']);
   return (
     <>
       <section>

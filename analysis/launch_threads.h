@@ -1,0 +1,48 @@
+// Which devices a host thread works for. A process that drives several GPUs has a thread for each
+// (XLA's do); what the thread of another GPU did says nothing of why this one was idle.
+//
+// A thread that makes half of the launches of a device works for it. Where the source has no calls,
+// streams that carry the number of a thread (nsys-jax: "launched by thread 8482") tell the same. A
+// thread that works for no device in this sense, such as Python's own, may hold up all.
+//
+// Cost: one pass over the activities where a process has several devices; else none.
+// Thread-safety: re-entrant once made.
+
+#ifndef XLATRACE_ANALYSIS_LAUNCH_THREADS_H_
+#define XLATRACE_ANALYSIS_LAUNCH_THREADS_H_
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "analysis/launch_queue.h"
+#include "model/host_event.h"
+#include "model/run_tables.h"
+
+namespace xlatrace::analysis {
+
+class LaunchThreads {
+ public:
+  // `call_of` may be empty.
+  LaunchThreads(const model::RunTables& run, const HostCallOf& call_of,
+                const std::vector<model::HostEvent>& events);
+
+  // May what this thread does hold this device up?
+  bool WorksFor(model::Id process_id, int64_t thread_id, model::Id device_id) const;
+
+ private:
+  using Thread = std::pair<model::Id, int64_t>;  // Process, thread.
+
+  void ReadCalls(const model::RunTables& run, const HostCallOf& call_of,
+                 const std::set<model::Id>& processes);
+  void ReadStreams(const model::RunTables& run, const std::vector<model::HostEvent>& events,
+                   const std::set<model::Id>& processes);
+
+  std::map<Thread, std::set<model::Id>> devices_of_;
+};
+
+}  // namespace xlatrace::analysis
+
+#endif  // XLATRACE_ANALYSIS_LAUNCH_THREADS_H_

@@ -18,8 +18,7 @@ using model::Instruction;
 using model::kNoIndex;
 
 constexpr size_t kMostLeaves = 4'000'000;
-constexpr int kDeepestLoop = 64;    // Loops in loops.
-constexpr int64_t kHostMemory = 5;  // Memory space of what is offloaded: Layout::kHostMemorySpace.
+constexpr int kDeepestLoop = 64;  // Loops in loops.
 
 using Leaf = uint32_t;  // Index of a place.
 using LeafList = std::vector<Leaf>;
@@ -117,7 +116,7 @@ class Builder {
     Place& place = places_.emplace_back();
     place.parent = leaf;
     place.value.instruction = instruction;
-    place.value.bytes = shape.memory_space == kHostMemory ? 0 : shape.bytes();
+    place.value.bytes = shape.memory_space == hlo::kHostMemorySpace ? 0 : shape.bytes();
     place.value.first = position;
     return leaf;
   }
@@ -217,6 +216,12 @@ class Builder {
         if (number < arguments.size()) mine = arguments[number];
       } else if (PassesOnBuffer(instruction.opcode)) {
         mine = PassedOn(instruction);
+      } else if (instruction.opcode == "copy-start" && shapes.size() > 1) {
+        // (copy, operand, context): the second is the operand itself
+        // (HloDataflowAnalysis::UpdateCopyStartValueSet).
+        mine.push_back(NewPlace(i, shapes[0], static_cast<int32_t>(out_.order.size())));
+        const LeafList read = AllOperandLeaves(instruction);
+        mine.insert(mine.end(), read.begin(), read.end());
       } else if (hlo::IsAsync(instruction.opcode) || instruction.opcode == "recv-done") {
         mine = StartOrDone(instruction, shapes.size());
       } else if (!Call(instruction, mine, depth)) {

@@ -12,6 +12,10 @@
 
 namespace xlatrace::hlo {
 
+// Memory space, and colour of a buffer, of what is offloaded to the host: Layout::kHostMemorySpace
+// in xla/layout.h.
+inline constexpr int64_t kHostMemorySpace = 5;
+
 // One array (or token, opaque) of a shape. A tuple is its leaves.
 struct ArrayShape {
   std::string_view type;      // "f32"; empty when the text is damaged.

@@ -68,8 +68,9 @@ std::vector<DevicePart> DeviceParts(const RunView& view) {
         view.phases[static_cast<size_t>(phase)]);
   }
   add(StepPart::kUnknown, Text(model::Phase::kUnknown), unknown);
-  add(StepPart::kExposedCollective, "collectives", collectives);
-  add(StepPart::kExposedCopy, "copies", copies);
+  // Those that a phase is known of are in it.
+  add(StepPart::kExposedCollective, "collectives, no phase", collectives);
+  add(StepPart::kExposedCopy, "copies, no phase", copies);
   return parts;
 }
 

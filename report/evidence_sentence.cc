@@ -117,8 +117,9 @@ std::string EvidenceSentence(const RunView& view, const json& evidence,
     const std::string reached = Reached(*op);
     return (reached.empty() ? text : text + " and " + reached) + More(view, all, saves);
   }
-  std::string text = fmt::format("{} {} take {} of {}{}", count, Called(view, handles),
-                                 Duration(all), whole, More(view, all, saves));
+  std::string text =
+      fmt::format("{} {} take {} of {}{}", Thousands(static_cast<int64_t>(count)),
+                  Called(view, handles), Duration(all), whole, More(view, all, saves));
   if (evidence.size() < 2 || !IsTime(evidence[1]) ||
       TextOf(evidence[1], "text") != "the largest of them") {
     return text;

@@ -101,6 +101,17 @@ std::vector<Sentence> NotKnown(const RunView& view) {
         Percent(static_cast<double>(reason.ns), static_cast<double>(coverage.device_ns)),
         ReasonWords(reason.reason)));
   }
+  int64_t outside = 0;
+  for (const StatFigure& stat : view.stats) {
+    if (stat.name == "projected_operations_outside_ranges") outside += stat.value;
+  }
+  if (outside > 0) {
+    add(fmt::format(
+        "The capture holds no times of {} {} that {} launched outside all ranges: part of "
+        "the idle time may be theirs",
+        Thousands(outside), outside == 1 ? "GPU operation" : "GPU operations",
+        outside == 1 ? "was" : "were"));
+  }
   constexpr auto kUnknown = static_cast<size_t>(model::Phase::kUnknown);
   const int64_t unknown = view.phases[kUnknown] - view.none_phases[kUnknown];
   if (unknown > 0) {

@@ -509,16 +509,17 @@ Finding FindingAbout(const Context& context, std::string_view id, const Site& si
   const std::vector<OneInstruction> instructions = InstructionsOf(context, site.ops);
   if (instructions.size() == site.ops.size()) {
     finding.evidence.AddSum(
-        site.ops.size() > 1
-            ? fmt::format("{} instructions, {}", site.ops.size(), context.words.per_step)
-            : context.words.PerStep("time"),
+        site.ops.size() > 1 ? fmt::format("{} instructions, {}", Thousands(std::ssize(site.ops)),
+                                          context.words.per_step)
+                            : context.words.PerStep("time"),
         site.ns, "ns", handles);
   } else {
-    finding.evidence.AddSum(instructions.size() > 1
-                                ? fmt::format("{} instructions, in several processes, {}",
-                                              instructions.size(), context.words.per_step)
-                                : context.words.PerStep("time") + ", in several processes",
-                            site.ns, "ns", handles, instructions.size());
+    finding.evidence.AddSum(
+        instructions.size() > 1
+            ? fmt::format("{} instructions, in several processes, {}",
+                          Thousands(std::ssize(instructions)), context.words.per_step)
+            : context.words.PerStep("time") + ", in several processes",
+        site.ns, "ns", handles, instructions.size());
   }
   if (instructions.size() > 1) {
     const OneInstruction& most = instructions.front();

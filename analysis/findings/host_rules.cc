@@ -212,7 +212,12 @@ void SmallKernels(const Context& context, Report& report) {
     };
     return launches(a) > launches(b);
   });
-  Finding finding = FindingAbout(context, "small_kernels", sites[0]);
+  // The evidence is of all of them, as title and saving are; the place is where most are launched.
+  Finding finding = FindingAbout(context, "small_kernels", AllOf(context, of.ops));
+  const Finding most = FindingAbout(context, "small_kernels", sites[0]);
+  finding.where_op = most.where_op;
+  finding.where_layer = most.where_layer;
+  finding.where_source = most.where_source;
   const std::string share =
       Percent(static_cast<double>(of.launches) / static_cast<double>(std::max<int64_t>(all, 1)));
   if (by_ramp) {
@@ -236,8 +241,7 @@ void SmallKernels(const Context& context, Report& report) {
   finding.saves_low_ns = 0;
   finding.basis = Basis::kCostModel;
   finding.sure = Sure::kLow;
-  finding.evidence.Add(context.words.PerStep("such kernels,"), of.ns, "ns")
-      .Add(context.words.PerStep("how many,"), per_step(of), "count")
+  finding.evidence.Add(context.words.PerStep("how many,"), per_step(of), "count")
       .Add(context.words.PerStep("of all launches,"), context.PerStep(all), "count");
   report.Add(std::move(finding));
 }

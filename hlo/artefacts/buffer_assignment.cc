@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "hlo/artefacts/line_reader.h"
+#include "hlo/shape.h"
 #include "hlo/text/text_shape.h"
 
 namespace xlatrace::hlo {
@@ -81,7 +82,7 @@ template <typename Which>
 int64_t Sum(const BufferAssignment& assignment, Which which) {
   int64_t sum = 0;
   for (const BufferAllocation& allocation : assignment.allocations) {
-    if (!allocation.is_thread_local && which(allocation)) {
+    if (!allocation.is_thread_local && allocation.color != kHostMemorySpace && which(allocation)) {
       sum = Saturating(sum, allocation.size_bytes);
     }
   }

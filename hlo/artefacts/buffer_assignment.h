@@ -67,7 +67,7 @@ struct BufferAssignment {
   // Peaks that the source itself names: of the proto's heap simulator traces, one per heap.
   std::vector<MemoryPeak> peaks;
 
-  // Device memory: all but thread-local allocations.
+  // Device memory: all but thread-local allocations and those in the host's memory.
   int64_t TotalBytes() const;
   int64_t ParameterBytes() const;  // Of which parameters, ...
   int64_t OutputBytes() const;     // ... results that are no parameters, ...

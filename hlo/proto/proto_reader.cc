@@ -13,6 +13,7 @@
 #include "hlo/finish_module.h"
 #include "hlo/proto/proto_instructions.h"
 #include "hlo/proto/wire.h"
+#include "hlo/shape.h"
 
 namespace xlatrace::hlo {
 namespace {
@@ -111,9 +112,9 @@ void ReadStrings(std::string_view message, WirePosition& position, uint32_t numb
   }
 }
 
-// Up to six integer fields 1..6 of a small message.
+// Integer fields 1..8 of a small message.
 struct SmallInts {
-  int64_t value[7] = {};
+  int64_t value[9] = {};
 };
 
 SmallInts ReadSmallInts(std::string_view message, WirePosition& position) {
@@ -121,7 +122,7 @@ SmallInts ReadSmallInts(std::string_view message, WirePosition& position) {
   Fields fields(message, position);
   while (fields.Next()) {
     const uint32_t number = fields.Key() >> 3;
-    if (number <= 6 && fields.Key() == VarintKey(number)) {
+    if (number <= 8 && fields.Key() == VarintKey(number)) {
       ints.value[number] = fields.Int();
     } else {
       fields.Skip();
@@ -189,7 +190,7 @@ void ReadSchedule(std::string_view message, WirePosition& position, HloModule& m
   }
 }
 
-// Sum of the allocations that are not thread-local; saturates.
+// Sum of the allocations on the device; saturates.
 int64_t ReadPeakMemory(std::string_view buffer_assignment, WirePosition& position) {
   std::vector<std::string_view> allocations;
   ReadStrings(buffer_assignment, position, 3, allocations);
@@ -199,7 +200,8 @@ int64_t ReadPeakMemory(std::string_view buffer_assignment, WirePosition& positio
     const SmallInts ints = ReadSmallInts(allocation, position);
     const int64_t size = ints.value[2];
     const bool thread_local_ = ints.value[3] != 0;
-    if (thread_local_ || size < 0) continue;
+    const bool on_host = ints.value[8] == kHostMemorySpace;
+    if (thread_local_ || on_host || size < 0) continue;
     if (sum > std::numeric_limits<int64_t>::max() - size) {
       return std::numeric_limits<int64_t>::max();
     }

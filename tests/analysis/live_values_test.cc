@@ -228,6 +228,27 @@ ENTRY e {
   EXPECT_THAT(live.error().message, HasSubstr("no schedule"));
 }
 
+TEST(LiveValues, WhatIsOffloadedHoldsNoDeviceMemoryAndACopyStartPassesItsOperandOn) {
+  const Program program(R"(HloModule m, is_scheduled=true
+ENTRY e {
+  p = f32[256]{0:S(5)} parameter(0)
+  in = (f32[256]{0}, f32[256]{0:S(5)}, u32[]) copy-start(p)
+  d = f32[256]{0} copy-done(in)
+  a = f32[512]{0} custom-call(d), custom_call_target="x"
+  out = (f32[512]{0:S(5)}, f32[512]{0}, u32[]) copy-start(a)
+  ROOT r = f32[512]{0:S(5)} copy-done(out)
+})");
+  // On the device: what comes in (1) until a has read it, a (2) until it is out; not p, not r, and
+  // not a once more as the second element of `out`.
+  EXPECT_EQ(program.live().peak_bytes, (1 + 2) * 1024);
+  std::vector<std::string> large;
+  for (const LiveValue& value : program.live().values) {
+    if (value.bytes >= 1024) large.push_back(program.Name(value.instruction));
+  }
+  EXPECT_THAT(large, UnorderedElementsAre("in", "a"));
+  EXPECT_EQ(program.Name(program.Of("a").last_user), "r");
+}
+
 // Every module of the recordings that has XLA's own buffer assignment.
 TEST(LiveValuesRecorded, ThePeakIsCloseToWhatXlaReserves) {
   XLATRACE_SHARED_OR_SKIP(recordings, "own");

@@ -91,6 +91,18 @@ TEST(BufferAssignment, ReadsWhatEachAllocationIsFor) {
   EXPECT_EQ(assignment->TempBytes(), 192);
 }
 
+TEST(BufferAssignment, WhatIsOffloadedToTheHostIsNoDeviceMemory) {
+  const auto assignment = ReadBufferAssignment(R"(BufferAssignment:
+allocation 0: size 400, color 5, parameter 0, shape |f32[100]| at ShapeIndex {}:
+ value: <6 p @0> (size=400,offset=0): f32[100]{0:S(5)}
+allocation 1: size 80, parameter 1, shape |f32[20]| at ShapeIndex {}:
+ value: <4 q @0> (size=80,offset=0): f32[20]{0}
+)");
+  ASSERT_TRUE(assignment) << assignment.error().message;
+  EXPECT_EQ(assignment->TotalBytes(), 80);
+  EXPECT_EQ(assignment->ParameterBytes(), 80);
+}
+
 TEST(BufferAssignment, ErrorsNameTheLine) {
   EXPECT_THAT(ReadBufferAssignment("BufferAssignment:\nallocation x:\n").error().message,
               HasSubstr("2:1: expected 'allocation N"));

@@ -32,7 +32,7 @@ TEST(DeviceParts, CopiesWithoutAPhaseAreCopiesAndNotUnknown) {
   view.coverage.reasons = {{"not_xla", 6, 1}, {"transfer", 20, 2}};
   view.unphased_collectives_ns = 3;
   view.unphased_copies_ns = 1;
-  EXPECT_EQ(Text(view), "forward 70;unknown 6;collectives 3;copies 21;");
+  EXPECT_EQ(Text(view), "forward 70;unknown 6;collectives, no phase 3;copies, no phase 21;");
   EXPECT_EQ(DeviceParts(view).back().part, model::StepPart::kExposedCopy);
 }
 
@@ -40,7 +40,7 @@ TEST(DeviceParts, PartsNeverExceedWhatHasNoPhase) {
   RunView view = View(70, 5);
   view.coverage.reasons = {{"transfer", 20, 2}};
   view.unphased_collectives_ns = 3;
-  EXPECT_EQ(Text(view), "forward 70;collectives 3;copies 2;");
+  EXPECT_EQ(Text(view), "forward 70;collectives, no phase 3;copies, no phase 2;");
 }
 
 // Nsight's recordings of PyTorch: "unknown 100%" would say nothing.

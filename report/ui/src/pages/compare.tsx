@@ -55,6 +55,9 @@ export function ComparePage(): VNode {
     return <Missing title="Nothing to compare with" why="This page was written without a base run." command={`xlatrace report ${report.meta.run.path.split('/').pop()} --base BASE.db`} />;
   }
   const { meta } = c;
+  // How much, and in a line of its own why.
+  const split = meta.verdict.startsWith(meta.outcome) && meta.outcome !== '';
+  const outcome = split ? meta.outcome : meta.verdict, reasons = split ? meta.verdict.slice(meta.outcome.length).trim() : '';
   if (meta.same_recording) return <p class="note good" data-testid="compare-verdict">{typeset(meta.verdict)}</p>;
   const unit = meta.per_step ? 'ms per step of one device' : 'ms of the whole run';
   const whole = wholeDifference(c);
@@ -100,7 +103,10 @@ export function ComparePage(): VNode {
   };
   return (
     <>
-      <h2 class="cmp-h" data-testid="compare-verdict">{typeset(meta.verdict)}</h2>
+      <div data-testid="compare-verdict">
+        <h2 class="cmp-h">{typeset(outcome)}</h2>
+        {reasons !== '' && <p class="ink2">{typeset(reasons)}</p>}
+      </div>
       <p class="note" data-testid="compare-noise">{typeset(meta.noise)}</p>
       {meta.qualifications.map((q) => <p class="note warn">Mind: {q}.</p>)}
       {meta.differences.map((q) => <p class="note">Differs: {q}</p>)}

@@ -111,7 +111,7 @@ function StepBar({ report, bars }: { report: Report; bars: Bar[] }): VNode | nul
       </div>
       <div class="legend">
         {bars.map((b) => <span class="ph sm" data-ns={b.ns}><span class={`ltr p-${PART_HUE[b.part]}`} aria-hidden="true">{LETTER[PART_HUE[b.part]]}</span>{PART_WORDS[b.part]} <span class="dim">{ms(b.ns / d)}</span></span>)}
-        <span class="dim sm">= {ms(total / d)} ms{before > 0 && '; below, thin: the base'}</span>
+        <span class="dim sm">= {ms(total / d)} ms{bars.some((b) => b.part.startsWith('exposed')) && '; a phase here is what computes of it'}{before > 0 && '; below, thin: the base'}</span>
       </div>
     </figure>
   );
@@ -322,7 +322,7 @@ export function VerdictPage(): VNode {
       <div>
         <h1 data-testid="verdict-sentence"><Words pieces={headline} /></h1>
         {reason.length > 0 && <p class="lede" data-testid="verdict-lede"><Words pieces={reason} /></p>}
-        {report.meta.job && <p class="note job" data-testid="verdict-job">Job: <Linked text={verdict.of_job ? report.meta.job.path : report.meta.job.sentence} />. <Link to={{ page: 'ranks' }}>Ranks</Link></p>}
+        {report.meta.job && <p class="note job" data-testid="verdict-job">Job: <Linked text={(verdict.of_job && report.meta.job.path) || report.meta.job.sentence} />. <Link to={{ page: 'ranks' }}>Ranks</Link></p>}
         {report.meta.base && <BaseVerdict />}
         {view.filtered && <p class="note" data-testid="verdict-filter"><code>{state.f}</code> leaves {msText(view.total / view.divisor)}{basis.steady ? ' a step' : ''}, {percent(view.total, view.full * (view.divisor / report.divisor))}% of device time, and {findings.length} of {plural(all.length, 'action')}. The facts and the bar are of the whole step. <button type="button" class="lk" onClick={() => go({ f: '' })}>clear the filter</button></p>}
         <Facts report={report} />

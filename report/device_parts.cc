@@ -11,9 +11,14 @@ namespace {
 
 using model::StepPart;
 
-// No phase can be known without HLO.
+// No phase can be known where no kernel could be led back to HLO.
 bool IsKnownByNamesOnly(const RunView& view) {
-  return view.modules.empty() && view.ops.empty() && view.filter.empty();
+  if (!view.ops.empty() || !view.filter.empty()) return false;
+  constexpr auto kUnknown = static_cast<size_t>(model::Phase::kUnknown);
+  for (size_t phase = 0; phase < view.phases.size(); ++phase) {
+    if (phase != kUnknown && view.phases[phase] != 0) return false;
+  }
+  return true;
 }
 
 // What the kernels of such a run do, by their names, the longest first. `copies_ns`: of all device

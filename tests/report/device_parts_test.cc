@@ -57,6 +57,10 @@ TEST(DeviceParts, WithoutHloKernelsAreToldByTheirNames) {
   EXPECT_EQ(Text(view),
             "fused attention 50;collectives 20;other kernels 15;matrix products 5;copies 10;");
   EXPECT_EQ(DeviceParts(view)[1].part, model::StepPart::kExposedCollective);
+  // Modules that nothing could be led back to (their HLO cannot be read) tell no phase either.
+  const std::string named = Text(view);
+  view.modules.emplace_back();
+  EXPECT_EQ(Text(view), named);
   // A filtered view holds times of less than the names have.
   view.filter = "steps 3";
   EXPECT_EQ(DevicePartsName(view), "phase");

@@ -57,7 +57,8 @@ export function ComparePage(): VNode {
   const { meta } = c;
   // How much, and in a line of its own why.
   const split = meta.verdict.startsWith(meta.outcome) && meta.outcome !== '';
-  const outcome = split ? meta.outcome : meta.verdict, reasons = split ? meta.verdict.slice(meta.outcome.length).trim() : '';
+  const outcome = split ? `${meta.outcome}.` : meta.verdict;
+  const reasons = split ? meta.verdict.slice(meta.outcome.length).replace(/^[.:;,\s]+(.)?/, (_, first: string | undefined) => first?.toUpperCase() ?? '') : '';
   if (meta.same_recording) return <p class="note good" data-testid="compare-verdict">{typeset(meta.verdict)}</p>;
   const unit = meta.per_step ? 'ms per step of one device' : 'ms of the whole run';
   const whole = wholeDifference(c);

@@ -106,11 +106,10 @@ std::vector<Sentence> NotKnown(const RunView& view) {
     if (stat.name == "projected_operations_outside_ranges") outside += stat.value;
   }
   if (outside > 0) {
-    add(fmt::format(
-        "The capture holds no times of {} {} that {} launched outside all ranges: part of "
-        "the idle time may be theirs",
-        Thousands(outside), outside == 1 ? "GPU operation" : "GPU operations",
-        outside == 1 ? "was" : "were"));
+    add(fmt::format("{} outside all ranges, times unknown: some idle time may be {}",
+                    outside == 1 ? std::string("1 GPU operation ran")
+                                 : fmt::format("{} GPU operations ran", Thousands(outside)),
+                    outside == 1 ? "its" : "theirs"));
   }
   constexpr auto kUnknown = static_cast<size_t>(model::Phase::kUnknown);
   const int64_t unknown = view.phases[kUnknown] - view.none_phases[kUnknown];

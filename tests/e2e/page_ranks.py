@@ -3,6 +3,7 @@
 clock, and of a merged job. Run by test_page_ranks.py; scripts/long runs it with a thousand ranks
 (XLATRACE_PAGE_RANKS=1000)."""
 
+import collections
 import contextlib
 import os
 import re
@@ -43,6 +44,18 @@ class OneRun(Browser):
             self.assertLessEqual(abs(self.ns(row) - ns), 1)
             self.assertIn(f"GPU {ordinal}", row.inner_text())
         self.assertIn(f"GPU {wanted[0][0]} computes", page.get_by_test_id("rank-sentence").inner_text())
+        # All end a step together in a collective: who waits least in those that nothing hides comes late.
+        waits = dict(db.execute(
+            "SELECT d.ordinal, sum(p.wall_ns) * 1.0 / (SELECT count(*) FROM step WHERE steady AND device_id = d.device_id)"
+            " FROM step_part p JOIN step s USING (device_id, step) JOIN device d USING (device_id) WHERE s.steady"
+            " AND p.part = 'exposed_collective' GROUP BY d.device_id"
+        ))  # fmt: skip
+        middle = sorted(waits.values())[(len(waits) - 1) // 2]
+        self.assertGreater(middle - min(waits.values()), 1e6)
+        for row, (ordinal, _) in zip(rows, wanted):
+            late = (middle - waits[ordinal]) / 1e6
+            self.assertIn(f"\t{f'{late:+.3g}'.replace('-', '−') if late else 0}\t", row.inner_text())
+        self.check_who_comes_last(db)
         for width in (1024, 800, 400, 1440):
             page.set_viewport_size({"width": width, "height": 900})
             self.wait_for_width(page, width)
@@ -54,6 +67,36 @@ class OneRun(Browser):
         self.assertRegex(browser_quiet.address(page), r"f=dev:\d")
         # A run of one device has no such page.
         self.assertEqual(self.open().get_by_test_id("tab-ranks").count(), 0)
+
+
+    def check_who_comes_last(self, db):
+        """The Timeline's sentence: who comes last in the step in sight, and who does in most steps."""
+        own = {}
+        for step, ordinal, ns in db.execute(
+            "SELECT s.step, d.ordinal, s.end_ns - s.start_ns - (SELECT sum(wall_ns) FROM step_part p WHERE"
+            " p.device_id = s.device_id AND p.step = s.step AND part = 'exposed_collective')"
+            " FROM step s JOIN device d USING (device_id) WHERE s.steady"
+        ):
+            own.setdefault(step, {})[ordinal] = ns
+        last = {step: max(of, key=of.get) for step, of in own.items()}
+        most, times = collections.Counter(last.values()).most_common(1)[0]
+        self.assertGreater(len(set(last.values())), 1)  # Or nothing is told apart here.
+        for step, ordinal in last.items():
+            page = self.open(f"#/timeline?step={step}", url=(self.work / "ranks.html").as_uri())
+            said = page.get_by_test_id("timeline-skew").inner_text().strip()
+            self.assertIn(f"because GPU {ordinal} comes last", said)
+            general = f"in {times} of {len(last)} steps."
+            self.assertTrue(
+                said.endswith(f", as {general}" if ordinal == most else f" in step {step}; GPU {most} comes last {general}"),
+                (said, last),
+            )
+        gaps = db.execute("SELECT count(*) FROM gap g JOIN step s ON s.device_id = g.device_id AND g.start_ns >= s.start_ns"
+                          " AND g.end_ns <= s.end_ns WHERE s.step = ?", (step,)).fetchone()[0]  # fmt: skip
+        note = page.get_by_test_id("timeline-note").inner_text()
+        self.assertIn("in sight, of 4 devices together, hold", note)
+        self.assertGreater(gaps, 0)
+        self.assertEqual(page.get_by_test_id("timeline-clocks").count(), 0)
+        self.assertEqual(page.get_by_test_id("timeline-whose").count(), 0)
 
 
 class WithoutCollectives(Browser):
@@ -191,6 +234,17 @@ class ClocksApart(Browser):
             page.get_by_role("button", name="median step").click()
             self.check_step(page, device)
 
+    def test_the_timeline_says_that_clocks_may_be_apart_and_whose_the_steps_are(self):
+        page = self.open("#/timeline")
+        self.assertIn("not known to agree", page.get_by_test_id("timeline-clocks").inner_text())
+        self.assertRegex(page.get_by_test_id("timeline-whose").inner_text(), rf"^\s*Steps are those of [^;]*{self.devices[0][1]}\.\s*$")
+        self.assertNotIn("comes last", page.get_by_test_id("timeline-note").inner_text())
+        # Of one process alone there is nothing to be set against.
+        number = self.numbers(page)[self.devices[1][1]]
+        page.evaluate("(h) => { location.hash = h; }", f"#/timeline?f=dev:{number}")
+        page.get_by_test_id("timeline-selection").locator("h3").filter(has_text=self.devices[1][1]).wait_for()
+        self.assertEqual(page.get_by_test_id("timeline-clocks").count(), 0)
+
     def test_a_cell_of_the_rank_map_opens_its_step(self):
         page = self.open("#/ranks")
         canvas = page.locator("[data-testid=rankmap] canvas")
@@ -220,7 +274,17 @@ class ClocksApart(Browser):
             page.evaluate("(h) => { location.hash = h; }", href)
             heading = page.get_by_test_id("timeline-selection").locator("h3")
             heading.filter(has_text=host).wait_for()
+            # No filter of all pages is set for it: the device is drawn first, and its own steps are shown.
+            self.assertNotIn("f=", browser_quiet.address(page))
+            self.assertEqual(page.get_by_test_id("filter-chip").count(), 0)
+            self.assertIn(host, page.get_by_test_id("timeline-whose").inner_text())
         self.assertEqual(len(seen), 2)
+        # Not even by the filter that leaves it out; leaving the gap, the order is the run's again.
+        number = next(n for h, n in self.numbers(page).items() if h != host)
+        page.evaluate("(h) => { location.hash = h; }", f"{href}&f=dev:{number}")
+        page.get_by_test_id("timeline-selection").locator("h3").filter(has_text=host).wait_for()
+        page.get_by_role("button", name="median step").click()
+        self.assertNotRegex(browser_quiet.address(page), r"[?&](top|a)=")
 
 
 class WholeRuns(Browser):

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { findCulprit } from '../src/data/culprit';
+import { findCulprit, mostlyLast } from '../src/data/culprit';
 
 /** Ranks that compute 1000 and exchange for 50; `extra` is what a rank needs more in a step, and all others wait for. */
 function job(devices: number, steps: number, extra: (rank: number, step: number) => number) {
@@ -42,5 +42,19 @@ describe('whom everyone waits for', () => {
     const t = job(4, 8, (r) => (r === 2 ? 100 : 0));
     t.wall[4] = t.waiting[4] = NaN;
     expect(findCulprit(t)?.row).toBe(2);
+  });
+});
+
+describe('who comes last in most steps', () => {
+  it('is the rank that is it most often, however little it needs more, and in how many of the steps', () => {
+    expect(mostlyLast(job(4, 8, (r, c) => (r === 2 ? 3 : r === 1 && c > 4 ? 90 : 0)))).toEqual({ row: 2, last: 5, of: 8 });
+    expect(mostlyLast(job(3, 2, (r) => r))).toEqual({ row: 2, last: 2, of: 2 });
+  });
+  it('is nobody where one step, one rank or no collective is', () => {
+    expect(mostlyLast(job(4, 1, (r) => r))).toBeUndefined();
+    expect(mostlyLast(job(1, 8, (r) => r))).toBeUndefined();
+    const t = job(4, 8, (r) => r);
+    t.waiting.fill(0);
+    expect(mostlyLast(t)).toBeUndefined();
   });
 });

@@ -4,15 +4,18 @@ import type { Report } from '../src/data/report';
 import { findWaits } from '../src/timeline/waits';
 
 /** Site 0 is op 0 (one group of all devices), site 1 op 1 (groups not known). */
-const report = {
+const of = (processes: number[], error: number): Report => ({
+  devices: processes.map((process) => ({ process })),
   sites: { op: Int32Array.from([0, 1]) },
-  tables: { table: () => ({ rows: 2, refs: () => Int32Array.from([0, 1]), numbers: () => Float64Array.from([5, NaN]) }) },
-} as unknown as Report;
+  tables: { table: () => ({ rows: 2, refs: () => Int32Array.from([0, 1]), numbers: (name: string) => (name === 'clock_error_ns' ? Float64Array.from([error, error]) : Float64Array.from([5, NaN])) }) },
+} as unknown as Report);
+const report = of([0, 0, 0], NaN);
 const stream = (device: number, rows: [start: number, dur: number, site: number, step: number][]): StreamLaunches => ({
   stream: device, device, n: rows.length, start: Float64Array.from(rows, (r) => r[0]), dur: Float64Array.from(rows, (r) => r[1]),
   self: Float64Array.from(rows, (r) => r[1]), site: Uint32Array.from(rows, (r) => r[2]), step: Int32Array.from(rows, (r) => r[3]),
 });
-const waitsOf = (...streams: StreamLaunches[]): { skews: ReturnType<typeof findWaits>['skews']; waits: (number | undefined)[][] } => {
+const waitsOf = (...streams: StreamLaunches[]): ReturnType<typeof waitsIn> => waitsIn(report, ...streams);
+const waitsIn = (report: Report, ...streams: StreamLaunches[]): { skews: ReturnType<typeof findWaits>['skews']; waits: (number | undefined)[][] } => {
   const found = findWaits(report, { streams } as Launches);
   return { skews: found.skews, waits: streams.map((s) => Array.from({ length: s.n }, (_, i) => found.of.get(s)?.get(i))) };
 };
@@ -36,5 +39,10 @@ describe('waits', () => {
     expect(waitsOf(stream(0, [[10, 90, 1, 1]]), stream(1, [[50, 50, 1, 1]])).skews).toEqual([]);
     const apart = waitsOf(stream(0, [[10, 5, 0, 1]]), stream(1, [[50, 5, 0, 1]]));
     expect(apart).toEqual({ skews: [], waits: [[undefined], [undefined]] });
+  });
+  it('are not told across processes whose clocks are not known to agree', () => {
+    const both = [stream(0, [[10, 90, 0, 1]]), stream(1, [[50, 50, 0, 1]])];
+    expect(waitsIn(of([0, 1], 200), ...both).skews.length).toBe(1);
+    expect(waitsIn(of([0, 1], NaN), ...both)).toEqual({ skews: [], waits: [[undefined], [undefined]] });
   });
 });

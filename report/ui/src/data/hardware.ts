@@ -54,6 +54,13 @@ export const deviceNumber = (report: Report, row: number): number => spoken(repo
 /** "GPU 0", and whose where several processes have one: "GPU 0, rank 3". */
 export const deviceName = (report: Report, row: number): string => spoken(report).names[row] ?? `device ${row}`;
 
+/** Do these devices, all of the run where none are given, share a clock? Those of one process do. */
+export function clocksKnown(report: Pick<Report, 'devices' | 'tables'>, devices?: number[]): boolean {
+  const used = new Set((devices ? devices.map((d) => report.devices[d]) : report.devices).map((d) => d?.process ?? -1));
+  const error = used.size > 1 ? report.tables.table('processes').numbers('clock_error_ns') : [];
+  return used.size < 2 || [...used].every((p) => p >= 0 && error[p]! >= 0);
+}
+
 /** The peak an op of this dtype can reach; the matrix units' where there are several words. */
 export function peakFor(device: Device, dtype: string, kind: string): [string, number] | undefined {
   const entries = Object.entries(device.peaks);

@@ -4,6 +4,10 @@
 import { plural, thousands } from '../format';
 import type { Report } from './report';
 
+/** XLA's ranges carry the instruction as `Thunk:#name=...,hlo_op=...#`: what they are for reads better. */
+export const hostText = (text: string): string =>
+  text.replace(/^XlaModule:#[^#]*\bhlo_module=([^,#]+)[^#]*#?/, 'module $1').replace(/^Thunk:#(?:[^#]*\bhlo_op=|name=)([^,#]+)[^#]*#?/, 'thunk $1').replace(/^(\w+:)#(?:name=)?([^,#]+)[^#]*#?/, '$1 $2');
+
 export interface HostEvent { process: number; thread: number; start: number; end: number; call: boolean; text: string }
 export interface HostThread {
   thread: number;

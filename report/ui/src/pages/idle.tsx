@@ -4,9 +4,8 @@ import type { VNode } from 'preact';
 import { Handle, Link, Mid, Missing } from '../components/bits';
 import { type Column, CopyMenu, DataTable, figures, type Line, shares, type TableProps, times, words } from '../components/table';
 import { useCtx } from '../ctx';
-import { deviceName, deviceNumber } from '../data/hardware';
-import { threadNames } from '../data/host_threads';
-import { setTerm } from '../filter';
+import { deviceName } from '../data/hardware';
+import { hostText, threadNames } from '../data/host_threads';
 import { type Cause, causesOfFinding, idleOf } from '../data/idle';
 import type { Entity, Finding, GapRow, Report } from '../data/report';
 import { duration, gapCount, ms, msText, percent, plural, thousands, typeset, us } from '../format';
@@ -69,7 +68,6 @@ const gapsAreShort = (c: Cause): boolean => c.ns / c.count < 5e3;
 
 /** The gaps one by one: where, how long, after and before what, and what the host was in. */
 function Longest({ report, chosen, counted }: { report: Report; chosen: string[]; counted: number }): VNode {
-  const { state } = useCtx();
   const { sites, ops, kernels } = report;
   const ranges = report.tables.table('ranges'), calls = report.tables.table('api_calls');
   const inBasis = report.gaps.filter((g) => (!report.meta.basis.steady || g.steady) && (chosen.length === 0 || chosen.includes(g.cause)));
@@ -85,10 +83,15 @@ function Longest({ report, chosen, counted }: { report: Report; chosen: string[]
     const op = opOf(site);
     return site < 0 ? '' : <span class="nmrow">{op >= 0 && ops.name[op] !== '' && <><Handle entity={{ type: 'op', row: op }} /> </>}<span class="mono"><Mid text={said(site)} /></span></span>;
   };
-  const range = (g: GapRow): string => (g.range >= 0 ? ranges.texts('text')[g.range]!.replace(/^\w+:#(?:.*?hlo_op=|name=)?([^,#]+).*$/, '$1') : '');
+  const range = (g: GapRow): string => (g.range >= 0 ? ranges.texts('text')[g.range]! : '');
+  // A range may begin late in the gap, or end early: what it says nothing of is said.
+  const untold = (g: GapRow): string => {
+    const from = g.range >= 0 ? ranges.numbers('start_ns')[g.range]! : NaN, until = Math.min(g.end, ranges.numbers('end_ns')[g.range] ?? NaN);
+    return from > g.start && 2 * (until - from) < g.end - g.start && range(g).startsWith(g.evidence.split(' (')[0]!) ? `nothing recorded for ${duration(from - g.start)}, then ` : '';
+  };
   // The call that made the next activity may have been made before the gap, or after it.
   const launcher = (g: GapRow): string => (g.api >= 0 ? `launched by ${calls.texts('name')[g.api]!}` : '');
-  const host = (g: GapRow): string => typeset(g.evidence) || [range(g), launcher(g)].filter(Boolean).join(' · ');
+  const host = (g: GapRow): string => untold(g) + (typeset(hostText(g.evidence)) || [hostText(range(g)), launcher(g)].filter(Boolean).join(' · '));
   const named = threadNames(report);
   const thread = (g: GapRow): string => {
     const t = g.range >= 0 ? ranges.numbers('thread_id')[g.range]! : g.api >= 0 ? calls.numbers('thread_id')[g.api]! : NaN;
@@ -98,7 +101,7 @@ function Longest({ report, chosen, counted }: { report: Report; chosen: string[]
     const span = Math.max(200, g.end - g.start);
     return `${Math.round(g.start - 2 * span)},${Math.round(g.end + 2 * span)}`;
   };
-  const toTimeline = (g: GapRow): Change => ({ page: 'timeline', ...(report.devices.length > 1 && { f: setTerm(state.f, 'dev', String(deviceNumber(report, g.device))) }), args: { t: at(g), a: `${Math.round(g.start)},${Math.round(g.end)}`, hosts: '1', d: String(g.device) } });
+  const toTimeline = (g: GapRow): Change => ({ page: 'timeline', args: { t: at(g), a: `${Math.round(g.start)},${Math.round(g.end)}`, hosts: '1', d: String(g.device), ...(report.devices.length > 1 && { top: String(g.device) }) } });
   // What ran late; where nothing is known of it, what ran before.
   const entityOf = (g: GapRow): Entity | undefined => [g.next, g.previous].map((site): Entity | undefined => {
     const op = opOf(site), kernel = site >= 0 ? sites.kernel[site]! : -1;
@@ -113,8 +116,8 @@ function Longest({ report, chosen, counted }: { report: Report; chosen: string[]
     words('cause', 'cause', causeOf, { width: narrow ? 148 : 226, cls: 'name' }),
     words('after', 'after', (g) => said(g.previous), { cls: 'name', from: 900, cell: (g) => what(g.previous) }),
     words('before', 'before', (g) => said(g.next), { cls: 'name', ...(narrow && { width: 128 }), cell: (g) => what(g.next) }),
-    { id: 'host', label: 'host meanwhile', title: 'what the host did in the gap; where nothing shows it, the call that launched what came next', cls: 'name', from: 500, raw: host, cell: (g) => <span data-testid="gap-host" title={[host(g), g.evidence !== '' && launcher(g)].filter(Boolean).join('; ')}>{host(g) || <span class="dim">not recorded</span>}</span> },
-    words('thread', 'thread', thread, { title: 'of the range, or of the call that launched what came next', width: 96, from: 1100, cls: 'name' }),
+    { id: 'host', label: 'host meanwhile', title: 'what the host did in the gap; where nothing shows it, the call that launched what came next', cls: 'name', from: 500, ...(window.innerWidth >= 1280 && list.some((g) => untold(g) !== '') && { width: 380 }), raw: host, cell: (g) => <span data-testid="gap-host" title={[host(g), g.evidence !== '' && launcher(g)].filter(Boolean).join('; ')}>{host(g) || <span class="dim">not recorded</span>}</span> },
+    words('thread', 'thread', thread, { title: 'of the range, or of the call that launched what came next', width: Math.min(200, 22 + 6.8 * Math.max(...list.map((g) => thread(g).length))), from: 1100, cls: 'name', cell: (g) => <Mid text={thread(g)} /> }),
   ];
   const lines: Line<GapRow>[] = list.map((g, i) => ({ key: String(i), row: g, ns: g.end - g.start, testid: 'gap', entity: entityOf(g), timeline: toTimeline(g) }));
   if (inBasis.length > MOST) lines.push({ key: 'rest', kind: 'others', lead: `${plural(inBasis.length - MOST, 'shorter gap')}, ${duration(rest)}`, text: `${plural(inBasis.length - MOST, 'shorter gap')}, ${duration(rest)}` });

@@ -6,8 +6,8 @@ import { median, RankMap } from '../charts/rank_map';
 import { CellBar, Handle, Mid, Missing, useLoad } from '../components/bits';
 import { changes, type Column, CopyMenu, DataTable, type Line, type TableProps, times, words } from '../components/table';
 import { useCtx } from '../ctx';
-import { findCulprit } from '../data/culprit';
-import { deviceName, deviceNumber } from '../data/hardware';
+import { cellsOf, findCulprit, type Measure } from '../data/culprit';
+import { clocksKnown, deviceName, deviceNumber } from '../data/hardware';
 import { type Launches, loadLaunches } from '../data/launches';
 import type { Report } from '../data/report';
 import { setTerm } from '../filter';
@@ -18,49 +18,11 @@ import { JobRanks } from './job_ranks';
 
 interface Rank { device: number; name: string; steps: number; wall: number; compute: number; waiting: number; copies: number; idle: number; late: number; op: number; more: number }
 
-type Measure = 'compute' | 'waiting' | 'copies' | 'idle' | 'wall';
 const MEASURES: readonly (readonly [Measure, string])[] = [['compute', 'computation'], ['waiting', PART_WORDS.exposed_collective], ['copies', PART_WORDS.exposed_copy], ['idle', PART_WORDS.idle], ['wall', 'step']];
 /** Copies of less than this part of the step are no column of their own. */
 const COPIES_SHARE = 0.01;
 
 const AS_OTHERS = 'as the median';
-
-/** ns of each measure by device and step, of the steps of the basis. */
-function cellsOf(report: Report): { devices: number[]; steps: number[]; of: Record<Measure, Float64Array>; start: Float64Array } {
-  const mine = report.steps.filter((s) => s.steady || !report.meta.basis.steady);
-  const devices = [...new Set(mine.map((s) => s.device))].sort((a, b) => a - b);
-  const steps = [...new Set(mine.map((s) => s.step))].sort((a, b) => a - b);
-  const row = new Map(devices.map((d, i) => [d, i])), column = new Map(steps.map((s, i) => [s, i]));
-  const make = (): Float64Array => new Float64Array(devices.length * steps.length).fill(NaN);
-  const of = { compute: make(), waiting: make(), copies: make(), idle: make(), wall: make() };
-  const start = make();
-  const place = (device: number, step: number): number => {
-    const r = row.get(device), c = column.get(step);
-    return r === undefined || c === undefined ? -1 : r * steps.length + c;
-  };
-  for (const s of mine) {
-    const i = place(s.device, s.step);
-    of.wall[i] = s.end - s.start;
-    start[i] = s.end;
-    of.compute[i] = of.waiting[i] = of.idle[i] = of.copies[i] = 0;
-  }
-  for (const p of report.stepParts) {
-    const i = place(p.device, p.step);
-    if (i < 0 || isNaN(of.wall[i]!)) continue;
-    const to = p.part === 'idle' ? of.idle : p.part === 'exposed_collective' ? of.waiting : p.part === 'exposed_copy' ? of.copies : of.compute;
-    to[i]! += p.ns;
-  }
-  return { devices, steps, of, start };
-}
-
-/** Do devices of several processes share a clock? Within one process they do. */
-function clocksKnown(report: Report): boolean {
-  const t = report.tables.table('processes');
-  const used = new Set(report.devices.map((d) => d.process));
-  if (used.size < 2) return true;
-  const error = t.numbers('clock_error_ns');
-  return [...used].every((p) => p >= 0 && error[p]! >= 0);
-}
 
 type OpsOf = Pick<Report, 'ops' | 'sites' | 'modules' | 'steps'> & { meta: { basis: { steady: boolean } } };
 const MOST_OPS = 400;
@@ -170,19 +132,18 @@ function DeviceRanks(): VNode {
   const { value: launches } = useLoad(async () => (report.tables.rows('launches') > 0 && report.meta.launches.how === 'all' ? loadLaunches(report) : null), [report]);
   const known = useMemo(() => clocksKnown(report), [report]);
   const ranks = useMemo(() => {
-    const { devices, steps, of, start } = cells;
+    const { devices, steps, of, end } = cells;
     const slow = launches ? slowestOps(report, launches, devices, steps.length) : null;
-    // Each step ends, on a clock in common, when the last device is through; how much earlier or later than the median one.
-    const late = new Float64Array(devices.length);
-    if (!known) {
-      // Everybody leaves a collective together: who waited less in it came later.
-      const waited = devices.map((_, r) => steps.reduce((a, __, c) => a + (of.waiting[r * steps.length + c] || 0), 0) / Math.max(1, steps.length));
-      const mid = median(waited);
-      devices.forEach((_, r) => { late[r] = mid - waited[r]!; });
-    } else {
+    const mean = (of: Float64Array, r: number): number => steps.reduce((a, _, c) => a + (of[r * steps.length + c] || 0), 0) / Math.max(1, steps.length);
+    const waited = devices.map((_, r) => mean(of.waiting, r)), mid = median(waited);
+    // Everybody leaves a collective together: who waited less in it came later. Where none couples them, each
+    // step ends, on a clock in common, when the last device is through.
+    let late = waited.map((w) => mid - w);
+    if (!waited.some((w) => w > 0)) {
+      late = devices.map(() => (known ? 0 : NaN));
       for (let c = 0; c < steps.length; ++c) {
-        const mid = median(devices.map((_, r) => start[r * steps.length + c]!));
-        devices.forEach((_, r) => { late[r]! += (start[r * steps.length + c]! - mid || 0) / steps.length; });
+        const mid = median(devices.map((_, r) => end[r * steps.length + c]!));
+        devices.forEach((_, r) => { late[r]! += (end[r * steps.length + c]! - mid || 0) / steps.length; });
       }
     }
     return devices.map((device, r): Rank => {
@@ -196,7 +157,7 @@ function DeviceRanks(): VNode {
       }
       const per = (x: number): number => (n > 0 ? x / n : NaN);
       const s = slow?.get(device);
-      return { device, name: deviceName(report, device), steps: n, wall: per(sum.wall), compute: per(sum.compute), waiting: per(sum.waiting), copies: per(sum.copies), idle: per(sum.idle), late: known || devices.some((__, k) => of.waiting[k * steps.length]! > 0) ? late[r]! : NaN, op: s?.op ?? -1, more: s?.ns ?? 0 };
+      return { device, name: deviceName(report, device), steps: n, wall: per(sum.wall), compute: per(sum.compute), waiting: per(sum.waiting), copies: per(sum.copies), idle: per(sum.idle), late: late[r]!, op: s?.op ?? -1, more: s?.ns ?? 0 };
     });
   }, [report, cells, launches, known]);
   const midCompute = median(ranks.map((r) => r.compute)), midWaiting = median(ranks.map((r) => r.waiting)), midIdle = median(ranks.map((r) => r.idle)), midCopies = median(ranks.map((r) => r.copies));
@@ -226,7 +187,7 @@ function DeviceRanks(): VNode {
     ...(together ? [time('waiting', 'waits, moves', (r: Rank) => r.waiting, 'exposed collectives: transfer, and waiting for the slowest rank')] : []),
     ...(copying ? [time('copies', 'exposed copies', (r) => r.copies, 'copies with nothing beside them')] : []),
     time('idle', 'idle', (r) => r.idle, 'nothing runs'),
-    time('late', known ? 'late' : '≈ late', (r) => r.late, known ? 'end of the step against the median device, on a clock in common' : 'clocks are not known to agree: how much less it waits in collectives than the median device, which all are taken to leave together', { show: (v) => signed(v), ...(ranks.some((r) => isNaN(r.late)) && { cell: () => <span class="dim">clock</span> }) }),
+    time('late', together ? '≈ late' : 'late', (r) => r.late, together ? 'how much less it waits in collectives that nothing hides than the median device: all are taken to leave them together' : known ? 'end of the step against the median device, on a clock in common' : 'clocks are not known to agree, and no collective tells who is late', { show: (v) => signed(v), ...(ranks.some((r) => isNaN(r.late)) && { cell: () => <span class="dim">clock</span> }) }),
     time('step', 'step', (r) => r.wall, 'mean step'),
     { id: 'op', label: 'slowest op', title: 'against the median', cls: 'name', from: 1100, sort: (r) => r.more, raw: (r) => (r.op >= 0 && r.more > 0 ? `${ops.handle[r.op]} ${ops.name[r.op]} ${signed(r.more / 1e6)} ms` : ''), cell: (r) => (r.op >= 0 && r.more >= 1e3 ? <span class="nmrow"><Handle entity={{ type: 'op', row: r.op }} /> <span class="mono"><Mid text={ops.name[r.op] || 'no instruction'} /></span> <span class="dim">&nbsp;{signed(r.more / 1e6)} ms</span></span> : <span class="dim">·</span>) },
     { id: 'cause', label: 'so it', width: 210, from: copying ? 1180 : 760, cls: 'name', raw: cause, cell: cause },
@@ -246,7 +207,7 @@ function DeviceRanks(): VNode {
       {!together && <p class="sm ink2" data-testid="rank-cost">No step has a collective that nothing hides: nothing tells whether these devices wait for each other.</p>}
       {!culprit && together && cells.steps.length > 2 && <p class="sm ink2" data-testid="rank-cost">No rank is waited for in step after step: none needs 2% of the step more than the median by itself.</p>}
       {gap > 0.01 * worst.wall && midWaiting > 0 && <p class="sm ink2">In collectives that nothing hides the median device spends {msText(midWaiting)}, this one {msText(worst.waiting)}.{!culprit && worst.op >= 0 && worst.more > 0.3 * gap ? ` ${msText(Math.min(worst.more, gap))} of the difference is ${ops.handle[worst.op]} (${ops.name[worst.op]}).` : ''}</p>}
-      {!known && <p class="note warn" data-testid="clocks">Clocks of these processes are not known to agree: steps are put side by side by their number, and “≈ late” is how much less a rank waits in collectives than the median one, taking it that all leave them together.</p>}
+      {!known && <p class="note warn" data-testid="clocks">Clocks of these processes are not known to agree: steps are put side by side by their number, not by when they ran.</p>}
       <RankMap cells={{ names: cells.devices.map((d) => deviceName(report, d)), steps: cells.steps, of: cells.of }} measures={MEASURES.filter(([m]) => (m !== 'copies' || copying) && (m !== 'waiting' || together))} order={order}
                onOpen={(r, step) => go({ page: 'timeline', f: setTerm(state.f, 'dev', String(deviceNumber(report, cells.devices[r]!))), args: { step: String(step) } })}>a click opens the step</RankMap>
       <DataTable {...table} />

@@ -7,7 +7,8 @@ import { Missing, useLoad, useWidth } from '../components/bits';
 import { useCtx } from '../ctx';
 import { loadLaunches, lowerBound } from '../data/launches';
 import { midCut } from '../data/names';
-import { deviceNumber } from '../data/hardware';
+import { cellsOf, mostlyLast } from '../data/culprit';
+import { clocksKnown, deviceNumber } from '../data/hardware';
 import { heldWords, loadHosts, windowsOf } from '../data/host_threads';
 import { loadPath, type Path, pathSums } from '../data/path';
 import type { Entity, GapRow, Report } from '../data/report';
@@ -86,6 +87,20 @@ function StepStrip({ steps, current, base, onPick }: { steps: StepBox[]; current
 function entityOfSite(report: Report, site: number): Entity | undefined {
   const op = report.sites.op[site]!, kernel = report.sites.kernel[site]!;
   return op >= 0 && (report.ops.name[op] !== '' || kernel < 0) ? { type: 'op', row: op } : kernel >= 0 ? { type: 'kernel', row: kernel } : undefined;
+}
+
+/** Beside who comes last here: who does in most steps. */
+function inGeneral(report: Report, names: string[], steps: StepBox[], skew: Skew): string {
+  const cells = cellsOf(report), n = cells.steps.length;
+  // Of processes without a common clock those that this one is timed with.
+  const rows = cells.devices.flatMap((d, r) => (clocksKnown(report, [d, skew.last]) ? r : []));
+  const part = (of: Float64Array): Float64Array => Float64Array.from(rows.flatMap((r) => [...of.subarray(r * n, r * n + n)]));
+  const most = mostlyLast({ devices: rows.length, steps: cells.steps, wall: part(cells.of.wall), waiting: part(cells.of.waiting) });
+  if (!most) return '';
+  const device = cells.devices[rows[most.row]!]!, times = `in ${most.last} of ${plural(most.of, 'step')}`;
+  if (device === skew.last) return `, as ${times}`;
+  const here = steps.find((s) => skew.at >= s.start && skew.at < s.end);
+  return ` ${here ? `in step ${here.step}` : 'here'}; ${names[device]} comes last ${times}`;
 }
 
 /** Microseconds of the first device, its streams in one row: what the pointer is at, else the longest gap. */
@@ -187,7 +202,7 @@ function Canvas({ report, view, tl: whole, steps }: { report: Report; view: View
     (final ? go : move)({ args: { t: `${r[0]},${r[1]}` } });
   };
   const zoomTo = (s: StepBox | undefined): void => {
-    if (s) go({ args: { step: String(s.step), t: undefined, a: undefined, al: undefined } });
+    if (s) go({ args: { step: String(s.step), t: undefined, a: undefined, al: undefined, top: undefined } });
   };
   // The slowest against the median; a click on another step puts it in the first place.
   const align = (a = slowest, b = pair ? pair[1] : median === slowest ? byTime[0]?.step : median?.step): void => {
@@ -370,7 +385,7 @@ function Canvas({ report, view, tl: whole, steps }: { report: Report; view: View
     const g = long.find((k) => (k.start + k.end) / 2 > mid + 1) ?? long[0];
     if (!g) return;
     const d = g.end - g.start;
-    go({ args: { t: `${Math.round(g.start - 3 * d)},${Math.round(g.end + 3 * d)}`, a: `${Math.round(g.start)},${Math.round(g.end)}` } });
+    go({ args: { t: `${Math.round(g.start - 3 * d)},${Math.round(g.end + 3 * d)}`, a: `${Math.round(g.start)},${Math.round(g.end)}`, d: String(g.device) } });
   };
   const togglePath = (): void => go({ args: { cp: onPath ? undefined : '1' } });
   const stepBy = (by: number): void => {
@@ -497,6 +512,7 @@ function Canvas({ report, view, tl: whole, steps }: { report: Report; view: View
   const info = report.meta.launches;
   const hostsOn = state.args['hosts'] === '1';
   const processes = new Set(tl.devices.map((d) => report.devices[d]?.process ?? -1));
+  const mine = report.devices.flatMap((d, i) => (d.process === report.devices[tl.devices[0]!]?.process ? i : []));
   const windows = windowsOf(report).filter((w) => processes.has(w.process));
   return (
     <>
@@ -505,7 +521,7 @@ function Canvas({ report, view, tl: whole, steps }: { report: Report; view: View
         <span class="seg" role="group" aria-label="Range">
           {median && <button type="button" class={is(median) ? 'on' : ''} onClick={() => zoomTo(median)}>median step</button>}
           {slowest && <button type="button" class={is(slowest) ? 'on' : ''} onClick={() => zoomTo(slowest)}>slowest step</button>}
-          <button type="button" onClick={() => go({ args: { step: 'all', t: undefined, a: undefined, al: undefined } })}>whole run</button>
+          <button type="button" onClick={() => go({ args: { step: 'all', t: undefined, a: undefined, al: undefined, top: undefined } })}>whole run</button>
         </span>
         {byTime.length > 1 && <button type="button" class={`sm ${pair ? 'on' : ''}`} aria-pressed={pair !== null} data-testid="align" onClick={() => (pair ? zoomTo(median) : align())}>align two steps <kbd>l</kbd></button>}
         {report.gaps.length > 0 && !pair && <button type="button" class="sm" onClick={nextGap}>next gap over 5 µs <kbd>g</kbd></button>}
@@ -518,9 +534,11 @@ function Canvas({ report, view, tl: whole, steps }: { report: Report; view: View
         {steps.length > 0 && <StepStrip steps={steps} current={pair ? [...pair] : inStep ? [shown!.step] : []} onPick={pair ? align : zoomTo}
                                        base={comparable(report) && report.meta.base!.basis.steady ? report.meta.base!.basis.mean_ns : 0} />}
         <p class="note sm" data-testid="timeline-note">
-          {skew && skew.at - skew.from > (sumRange[1] - sumRange[0]) / 500 && <span data-testid="timeline-skew">{tl.names[skew.first]} waits {duration(skew.at - skew.from)} in {ops.handle[skew.op] || 'a collective'} ({ops.name[skew.op]}) because {tl.names[skew.last]} comes last. </span>}
+          {skew && skew.at - skew.from > (sumRange[1] - sumRange[0]) / 500 && <span data-testid="timeline-skew">{tl.names[skew.first]} waits {duration(skew.at - skew.from)} in {ops.handle[skew.op] || 'a collective'} ({ops.name[skew.op]}) because {tl.names[skew.last]} comes last{inGeneral(report, tl.names, steps, skew)}. </span>}
+          {!clocksKnown(report, tl.devices) && <span class="warn" data-testid="timeline-clocks">Clocks of these processes are not known to agree: rows of one cannot be set against those of another. </span>}
+          {processes.size > 1 && steps.length > 0 && !pair && <span data-testid="timeline-whose">Steps are those of {mine.length > 1 ? `${mine.length} devices, the mean: ` : ''}{mine.slice(0, 4).map((d) => tl.names[d]).join('; ')}{mine.length > 4 && '…'}. </span>}
           {pair ? <>Each row counts from the begin of its step; rows that part show where the time went. Click another step to put it in the first place.</> : gapCount > 0
-            ? <>{partly && 'Of the longest, which alone are in this file one by one: '}{plural(gapCount, 'gap')} over 1 µs {selection ? 'selected' : 'in sight'} {gapCount === 1 ? 'holds' : 'hold'} {duration([...cause.values()].reduce((a, b) => a + b, 0))}, {gapCount > 1 && <>the longest {duration(gapLongest)}; </>}{mainCause![0] === 'unknown' ? 'the cause of most is not known' : `most because ${CAUSE_WORDS[mainCause![0]] ?? mainCause![0]}`}.</>
+            ? <>{partly && 'Of the longest, which alone are in this file one by one: '}{plural(gapCount, 'gap')} over 1 µs {selection ? 'selected' : 'in sight'}{tl.devices.length > 1 && `, of ${tl.devices.length} devices together,`} {gapCount === 1 ? 'holds' : 'hold'} {duration([...cause.values()].reduce((a, b) => a + b, 0))}, {gapCount > 1 && <>the longest {duration(gapLongest)}; </>}{mainCause![0] === 'unknown' ? 'the cause of most is not known' : `most because ${CAUSE_WORDS[mainCause![0]] ?? mainCause![0]}`}.</>
             : <>No gap over 1 µs here.</>}
           {path && <PathNote path={path.get(tl.devices[0]!)} name={tl.names[tl.devices[0]!]!} range={sumRange} />}
           {info.how === 'steps' && <> All {thousands(info.in_run)} launches are in every table; the timeline holds {thousands(info.in_page)}: steps {info.steps.slice(0, 12).join(', ')}{info.steps.length > 12 && '…'}.</>}
@@ -568,13 +586,13 @@ export function TimelinePage(): VNode {
   const { value: launches, error } = useLoad(() => loadLaunches(report), [report]);
   const hostsOn = state.args['hosts'] === '1';
   const { value: hosts, error: hostError } = useLoad(async () => (hostsOn ? loadHosts(report) : null), [report, hostsOn]);
-  const dev = getTerm(state.f, 'dev');
+  const dev = getTerm(state.f, 'dev'), top = Number(state.args['top'] ?? -1);
   const tl = useMemo(() => {
     if (!launches || launches.total === 0) return null;
     const test = dev ? rangeMatcher(dev.split(',')) : undefined;
-    const wanted = (d: number): boolean => !test || test(deviceNumber(report, d));
-    return buildTimeline(report, launches, wanted, hosts ?? null);
-  }, [report, launches, dev, hosts]);
+    const wanted = (d: number): boolean => !test || d === top || test(deviceNumber(report, d));
+    return buildTimeline(report, launches, wanted, hosts ?? null, top);
+  }, [report, launches, dev, hosts, top]);
   const steps = useMemo(() => stepBoxes(report, tl?.devices[0] ?? -1), [report, tl?.devices[0]]);
   const [tall, setTall] = useState(window.innerHeight);
   useEffect(() => {

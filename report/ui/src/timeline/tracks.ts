@@ -1,6 +1,6 @@
 // Rows of the timeline: steps, modules, layers, streams, idle time, host, per device.
 
-import { gapHosts, type HostEvent, threadNames, threadsOf } from '../data/host_threads';
+import { gapHosts, type HostEvent, hostText, threadNames, threadsOf } from '../data/host_threads';
 import { type Launches, lowerBound, type StreamLaunches } from '../data/launches';
 import { deviceName } from '../data/hardware';
 import type { Report } from '../data/report';
@@ -52,9 +52,6 @@ function streamName(name: string, id: number | undefined): string {
   if (!name || /^\d+$/.test(name)) return `stream ${id ?? ''}`;
   return name.replace(/^Stream #?(\d+).*/i, 'stream $1').replace(/^launched by /, '').replace(/\/-?\d{6,}$/, '');
 }
-
-/** XLA's ranges carry the instruction as `Thunk:#name=...,hlo_op=...#`: what they are for reads better. */
-const hostText = (text: string): string => text.replace(/^Thunk:#.*?\bhlo_op=([^,#]+).*$/, 'thunk $1').replace(/^Thunk:#name=([^,#]+).*$/, 'thunk $1').replace(/^(\w+:)#(?:name=)?([^,#]+).*$/, '$1 $2');
 
 function segmentsOf<T>(rows: T[], start: (r: T) => number, end: (r: T) => number, label: (r: T) => string, hue: (r: T) => Hue | ''): Segments {
   const sorted = [...rows].sort((a, b) => start(a) - start(b));
@@ -142,7 +139,8 @@ const MAX_STREAMS = 12;
 const MAX_THREADS = 12;
 const COLLECTIVE = HUES.indexOf('collective');
 
-export function buildTimeline(report: Report, launches: Launches, wanted: (device: number) => boolean, hosts: HostEvent[] | null = null): Timeline {
+/** `top`: the device that is drawn first, where one is asked for. */
+export function buildTimeline(report: Report, launches: Launches, wanted: (device: number) => boolean, hosts: HostEvent[] | null = null, top = -1): Timeline {
   const { sites, ops } = report;
   const hueOfSite = new Uint8Array(sites.n);
   for (let r = 0; r < sites.n; ++r) {
@@ -154,7 +152,7 @@ export function buildTimeline(report: Report, launches: Launches, wanted: (devic
   // The rows of the first are drawn in full: one that has steps, where any has.
   const stepping = new Set(report.steps.map((s) => s.device));
   const all = [...new Set(launches.streams.map((s) => s.device))].filter(wanted)
-    .sort((a, b) => Number(stepping.has(b)) - Number(stepping.has(a)) || (report.devices[a]?.process ?? 0) - (report.devices[b]?.process ?? 0) || ordinal(a) - ordinal(b) || a - b);
+    .sort((a, b) => Number(b === top) - Number(a === top) || Number(stepping.has(b)) - Number(stepping.has(a)) || (report.devices[a]?.process ?? 0) - (report.devices[b]?.process ?? 0) || ordinal(a) - ordinal(b) || a - b);
   const devices = all.slice(0, MAX_DEVICES);
   const tracks: Track[] = [], cuts: string[] = [];
   let y = 20;

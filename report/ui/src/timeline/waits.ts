@@ -2,6 +2,7 @@
 // of the device that comes last. As analysis has it (collective.arrival_skew_ns, docs/roofline.md):
 // only where all devices of one process are one group, and only where the launches overlap.
 
+import { clocksKnown } from '../data/hardware';
 import type { Launches, StreamLaunches } from '../data/launches';
 import type { Report } from '../data/report';
 
@@ -44,7 +45,7 @@ export function findWaits(report: Report, launches: Launches): Waits {
   for (const [key, by] of groups) {
     const lists = [...by.values()];
     const n = lists[0]!.length;
-    if (lists.length < 2 || lists.some((l) => l.length !== n)) continue;
+    if (lists.length < 2 || lists.some((l) => l.length !== n) || !clocksKnown(report, [...by.keys()])) continue;
     for (const l of lists) l.sort((a, b) => a.s.start[a.i]! - b.s.start[b.i]!);
     for (let k = 0; k < n; ++k) {
       let first = lists[0]![k]!, last = first;

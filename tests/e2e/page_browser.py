@@ -340,7 +340,7 @@ class Navigation(Browser):
         ).fetchone()
         said = page.locator('[data-testid="base-idle"] title').text_content()
         self.assertAlmostEqual(float(re.search(r"([\d.]+) ms", said)[1]), idle / steps / 1e6, delta=0.006 * idle / steps / 1e6)
-        page.keyboard.press("0")
+        page.get_by_test_id("tab-compare").click()
         page.wait_for_selector('[data-testid="page-compare"]')
         expect(page.get_by_test_id("compare-verdict")).to_have_text(re.compile("^Step "))
         page.get_by_test_id("compare-row").nth(5).wait_for()
@@ -353,10 +353,17 @@ class Navigation(Browser):
         page.wait_for_selector('[data-testid="page-compare"]')
         page.set_viewport_size({"width": 400, "height": 800})
         self.wait_for_width(page, 400)
-        # Without a base there is no such page.
+        # Without a base its tab is dim, and says with Ctrl K's answer how to get one.
+        self.assertNotEqual(page.get_by_test_id("tab-compare").get_attribute("class"), "off")
         without = self.open()
-        without.get_by_test_id("tab-run").wait_for()
-        self.assertEqual(without.get_by_test_id("tab-compare").count(), 0)
+        without.keyboard.press("Control+k")
+        without.get_by_test_id("palette").locator("input").fill("compare")
+        first = without.get_by_test_id("palette").locator("li").first
+        self.assertRegex(first.inner_text(), r"(?s)^page\s.*Compare.*no base run was given: xlatrace report \S+ --base BASE\.db")
+        without.keyboard.press("Escape")
+        self.assertEqual(without.get_by_test_id("tab-compare").get_attribute("class"), "off")
+        without.get_by_test_id("tab-compare").click()
+        self.assertIn("--base BASE.db", without.get_by_test_id("page-compare").inner_text())
 
     def test_every_op_of_a_page_with_a_base_leads_to_compare(self):
         after = self.work / "every"

@@ -131,12 +131,28 @@ class Controls(Browser):
         page.wait_for_selector('[data-testid="page-graph"]')
         self.assertIn(f"sel={row}~", browser_quiet.address(page))
 
-    def test_0_shows_all_of_the_timeline_and_stays_there(self):
+    def test_the_keys_of_the_tabs_lead_to_their_pages_from_every_page(self):
+        page = self.open("#/timeline")
+        keys = {}
+        for tab in page.locator("[role=tab]").all():
+            small = tab.locator("small")
+            if small.count():
+                keys[small.text_content()] = tab.get_attribute("data-testid")[4:]
+        self.assertEqual(len(keys), 10)
+        self.assertEqual(keys["0"], "idle")
+        for start in ("timeline", "graph", "ops"):
+            for key, name in keys.items():
+                page.evaluate("(h) => { location.hash = h; }", f"#/{start}")
+                page.wait_for_selector(f'[data-testid="page-{start}"]')
+                page.keyboard.press(key)
+                page.wait_for_selector(f'[data-testid="page-{name}"]')
+
+    def test_z_shows_all_of_the_timeline_and_stays_there(self):
         page = self.open("#/timeline")
         page.get_by_test_id("timeline-selection").wait_for()
         page.keyboard.press("w")
         page.wait_for_function("() => /[?&]t=/.test(location.hash)")
-        page.keyboard.press("0")
+        page.keyboard.press("z")
         page.wait_for_function("() => !/[?&]t=/.test(location.hash)")
         self.assertIn("#/timeline", browser_quiet.address(page))
 
@@ -304,6 +320,49 @@ class Controls(Browser):
                 untold += 1
         self.assertGreater(told, 0)
         self.assertGreater(untold, 0)
+
+    def test_a_range_that_begins_late_in_a_gap_is_told_with_what_it_leaves_open(self):
+        database = self.work / "late.db"
+        shutil.copyfile(self.database, database)
+        with contextlib.closing(sqlite3.connect(database)) as db, db:
+            gap = db.execute(
+                "SELECT g.next_activity_id, g.start_ns, g.end_ns, g.device_id, g.previous_activity_id, g.cause FROM x_gap g"
+                " JOIN step s ON s.device_id = g.device_id AND g.start_ns >= s.start_ns AND g.end_ns <= s.end_ns"
+                " WHERE s.steady ORDER BY g.end_ns - g.start_ns DESC LIMIT 1"
+            ).fetchone()
+            next_id, begin, end = gap[:3]
+            # The range of the longest gap begins where a tenth of it is left.
+            (range_id,) = db.execute("SELECT rowid FROM x_packed_range LIMIT 1").fetchone()
+            open_ns = (end - begin) * 9 // 10
+            db.execute("UPDATE x_packed_range SET start_ns = ?, duration_ns = ? WHERE rowid = ?", (begin + open_ns, 10 * (end - begin), range_id))
+            db.execute("UPDATE x_packed_activity SET gap = NULL WHERE rowid = ?", (next_id,))
+            db.execute("DELETE FROM x_other_gap WHERE next_activity_id = ?", (next_id,))
+            db.execute(
+                "INSERT INTO x_other_gap (next_activity_id, start_ns, end_ns, device_id, previous_activity_id, cause, host_range_id)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?)", (*gap, range_id))  # fmt: skip
+            (text,) = db.execute("SELECT text FROM range WHERE range_id = ?", (range_id,)).fetchone()
+        result = page_browser.support.run("report", database, cwd=self.work)
+        self.assertEqual(result.code, 0, result)
+        page = self.open("#/idle", url=(self.work / "late.html").as_uri())
+        first = page.get_by_test_id("gap").first
+        self.assertEqual(self.ns(first), end - begin)
+        self.assertIn(f"nothing recorded for {open_ns / 1e3:.3g} µs, then ", first.get_by_test_id("gap-host").inner_text())
+        name = re.search(r"hlo_module=([^,#]+)", text)
+        self.assertIn(f"then module {name[1]}" if name else f"then {text[:20]}", first.get_by_test_id("gap-host").inner_text())
+        # It says so only there.
+        late_db = page_browser.support.open_database(database)
+        self.addCleanup(late_db.close)
+        others = 0
+        for row in page.get_by_test_id("gap").all()[1:40]:
+            at = re.search(r"[?&]a=(-?\d+)(?:,|%2C)(-?\d+)", row.locator("a").first.get_attribute("href")).groups()
+            late = late_db.execute(
+                "SELECT r.start_ns > g.start_ns AND 2 * (min(g.end_ns, r.end_ns) - r.start_ns) < g.end_ns - g.start_ns"
+                " FROM gap g LEFT JOIN range r ON r.range_id = g.host_range_id WHERE g.start_ns = ? AND g.end_ns = ?",
+                tuple(map(int, at)),
+            ).fetchone()[0]
+            others += not late
+            self.assertEqual("nothing recorded" in row.get_by_test_id("gap-host").inner_text(), bool(late), at)
+        self.assertGreater(others, 3)
 
     def test_host_threads_are_shown_when_asked_for(self):
         page = self.open("#/timeline")

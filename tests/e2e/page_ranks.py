@@ -324,6 +324,30 @@ class WholeRuns(Browser):
             " (the host waits for the device)",
         )
         self.assertTrue(title.endswith(f"on {waits[0]}"), title)
+        self.check_colours(page)
+
+    def check_colours(self, page):
+        """Launches thinner than a pixel: of the whole run in sight the colours take what their time does."""
+        with contextlib.closing(support.open_database(self.work / "whole.db")) as db:
+            copies, others = db.execute(
+                "SELECT sum(CASE WHEN kind IN ('memcpy', 'memset') THEN duration_ns END), sum(CASE WHEN kind = 'kernel' AND"
+                " name NOT LIKE '%nccl%' THEN duration_ns END) FROM activity"
+            ).fetchone()
+        page.evaluate("() => { location.hash = '#/timeline'; }")
+        page.get_by_test_id("timeline-selection").wait_for()
+        seen = page.get_by_test_id("timeline-canvas").evaluate(
+            """(canvas) => {
+              const css = getComputedStyle(canvas), rgb = (name) => [1, 3, 5].map((i) => parseInt(css.getPropertyValue(name).trim().slice(i, i + 2), 16));
+              const wanted = [rgb('--ph-copy'), rgb('--ph-unknown')], found = [0, 0];
+              const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+              for (let i = 0; i < data.length; i += 4)
+                wanted.forEach((c, k) => { if (c.every((v, j) => Math.abs(v - data[i + j]) < 3)) ++found[k]; });
+              return found;
+            }"""
+        )
+        self.assertGreater(seen[1], 10_000)
+        self.assertGreater(seen[0], 0)
+        self.assertLess(seen[0] / seen[1], 3 * copies / others, (seen, copies, others))
 
 
 class Job(Browser):

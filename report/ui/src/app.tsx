@@ -29,7 +29,7 @@ import { SourcePage } from './pages/source';
 import { TimelinePage } from './pages/timeline';
 import { VerdictPage } from './pages/verdict';
 import { type Hue, LETTER, PHASES, SOURCE_WORDS } from './phases';
-import { getState, go, hasPage, move, type Page, PAGES, useAppState } from './state';
+import { getState, go, hasPage, keyOf, move, type Page, PAGES, useAppState } from './state';
 import { useTheme } from './theme';
 
 const BODY: Record<Page, () => VNode> = {
@@ -80,8 +80,8 @@ function Facts({ report, onHelp }: { report: Report; onHelp: () => void }): VNod
   );
 }
 
-/** Compare is there where there is a base, Idle where there are gaps, Ranks where there are several. */
-const pagesOf = (report: Report): (typeof PAGES)[number][] => PAGES.filter(([id]) => hasPage(report, id));
+/** Idle is there where there are gaps, Ranks where there are several; Compare, which a base brings, says how. */
+const pagesOf = (report: Report): (typeof PAGES)[number][] => PAGES.filter(([id]) => id === 'compare' || hasPage(report, id));
 
 function Tabs({ page, report }: { page: Page; report: Report }): VNode {
   const pages = pagesOf(report);
@@ -96,10 +96,10 @@ function Tabs({ page, report }: { page: Page; report: Report }): VNode {
   };
   return (
     <div class="tablist" role="tablist" aria-label="Pages" onKeyDown={onKey}>
-      {pages.map(([id, name], i) => (
-        <button type="button" role="tab" id={`t-${id}`} data-testid={`tab-${id}`} aria-controls={`p-${id}`} aria-selected={id === page}
+      {pages.map(([id, name]) => (
+        <button type="button" role="tab" id={`t-${id}`} data-testid={`tab-${id}`} aria-controls={`p-${id}`} aria-selected={id === page} class={hasPage(report, id) ? '' : 'off'}
                 tabIndex={id === page ? 0 : -1} onClick={() => go({ page: id })}>
-          {i < 10 && <small>{(i + 1) % 10}</small>}{name}
+          {keyOf(id) && <small>{keyOf(id)}</small>}{name}
         </button>
       ))}
     </div>
@@ -329,7 +329,7 @@ export function App({ report }: { report: Report }): VNode {
       const now = getState();
       const table = primaryTable();
       const done = (): void => e.preventDefault();
-      const page = /^[0-9]$/.test(e.key) && !(e.key === '0' && now.page === 'timeline') ? pagesOf(report)[(Number(e.key) + 9) % 10] : undefined;
+      const page = pagesOf(report).find(([id]) => keyOf(id) === e.key);
       if (page) {
         go({ page: page[0] });
         return done();

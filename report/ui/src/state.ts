@@ -8,9 +8,15 @@ import { useEffect, useState } from 'preact/hooks';
 export const PAGES = [
   ['verdict', 'Verdict'], ['model', 'Model'], ['ops', 'Ops'], ['timeline', 'Timeline'],
   ['roofline', 'Roofline'], ['graph', 'Graph'], ['occupancy', 'Occupancy'], ['source', 'Source'],
-  ['run', 'Run'], ['compare', 'Compare'], ['idle', 'Idle'], ['ranks', 'Ranks'], ['memory', 'Memory'],
+  ['run', 'Run'], ['idle', 'Idle'], ['ranks', 'Ranks'], ['memory', 'Memory'], ['compare', 'Compare'],
 ] as const;
 export type Page = (typeof PAGES)[number][0];
+
+/** The key of a page, the same in every run; the tenth is 0, those after it have none. */
+export const keyOf = (id: Page): string => {
+  const at = PAGES.findIndex(([page]) => page === id);
+  return at < 10 ? String((at + 1) % 10) : '';
+};
 
 /** Does the run have what the page shows? */
 export const hasPage = (report: { meta: { base: { compare?: unknown } | null }; gapSums: unknown[]; devices: unknown[]; steps: unknown[]; tables: { rows: (name: string) => number } }, id: Page): boolean =>

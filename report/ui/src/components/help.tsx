@@ -4,10 +4,10 @@ import { NUMBER_KEYS, TEXT_KEYS } from '../filter';
 import { glossary } from '../texts';
 
 const KEYS: [string, string][] = [
-  ['1 – 9, 0', 'pages'], ['/', 'filter'], ['Ctrl K', 'go to anything'], ['?', 'this help'], ['Esc', 'close, clear'],
+  ['1 – 9, 0', 'pages, as their tabs say'], ['/', 'filter'], ['Ctrl K', 'go to anything'], ['?', 'this help'], ['Esc', 'close, clear'],
   ['j  k', 'next, previous row'], ['Enter', 'inspect the row'], ['o', 'graph of the selection'], ['t', 'its timeline'],
   ['r', 'its roofline'], ['y', 'copy link'], ['e', 'save the table as CSV'],
-  ['W A S D', 'timeline: zoom and move'], ['F', 'timeline: zoom to the selection; again, or 0: all'], ['n  p', 'timeline: next, previous launch of the op'],
+  ['W A S D', 'timeline: zoom and move'], ['F  Z', 'timeline: zoom to the selection; out to all'], ['n  p', 'timeline: next, previous launch of the op'],
   ['g', 'timeline: next gap'], ['c', 'timeline: critical path on, off'], ['[  ]', 'timeline: previous, next step'], ['l', 'timeline: align two steps'],
   ['+  −', 'graph: more, fewer nodes'], ['x', 'graph: open, close the fusion'],
 ];

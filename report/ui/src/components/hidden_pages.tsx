@@ -1,4 +1,4 @@
-// The pages that this run has nothing for: they have no tab, so the Run page says why.
+// The pages that this run has nothing for: the Run page and Ctrl K say why.
 
 import type { VNode } from 'preact';
 import type { Report } from '../data/report';
@@ -14,18 +14,20 @@ const WHY: Partial<Record<Page, (report: Report, run: string) => { why: string; 
   memory: (_, run) => ({ why: 'no module of it holds a schedule: without the order of its instructions nobody knows which values live together', command: `xlatrace attach ${run} --modules DIR` }),
 };
 
-export function HiddenPages({ report }: { report: Report }): VNode | null {
+/** What they are called, why they are empty, and what to type. */
+export function hiddenPages(report: Report): { id: Page; name: string; why: string; command?: string }[] {
   const run = report.meta.run.path.split('/').pop()!;
-  const hidden = PAGES.filter(([id]) => !hasPage(report, id));
+  return PAGES.filter(([id]) => !hasPage(report, id)).map(([id, name]) => ({ id, name, ...(WHY[id]?.(report, run) ?? { why: 'nothing of it was recorded' }) }));
+}
+
+export function HiddenPages({ report }: { report: Report }): VNode | null {
+  const hidden = hiddenPages(report);
   if (hidden.length === 0) return null;
   return (
     <section data-testid="hidden-pages">
-      <h3>Pages without a tab</h3>
+      <h3>Pages without content</h3>
       <dl class="kv">
-        {hidden.map(([id, name]) => {
-          const { why, command } = WHY[id]?.(report, run) ?? { why: 'nothing of it was recorded' };
-          return <><dt><Link to={{ page: id }}>{name}</Link></dt><dd data-testid={`hidden-${id}`}>{why}{command && <>: <Command text={command} /></>}</dd></>;
-        })}
+        {hidden.map(({ id, name, why, command }) => <><dt><Link to={{ page: id }}>{name}</Link></dt><dd data-testid={`hidden-${id}`}>{why}{command && <>: <Command text={command} /></>}</dd></>)}
       </dl>
     </section>
   );

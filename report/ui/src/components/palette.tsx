@@ -5,7 +5,8 @@ import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { useCtx } from '../ctx';
 import { ms, plural } from '../format';
 import { addTerm, termText } from '../filter';
-import { type Change, getState, go, hasPage, PAGES } from '../state';
+import { type Change, getState, go, hasPage, keyOf, PAGES } from '../state';
+import { hiddenPages } from './hidden_pages';
 import { copiesText, scopeText, sourceFiles } from './bits';
 
 interface Entry { kind: string; text: string; extra: string; to: Change; low: string }
@@ -34,7 +35,8 @@ export function Palette({ onClose }: { onClose: () => void }): VNode {
     const out: Entry[] = [];
     const add = (kind: string, name: string, extra: string, to: Change): void =>
       void out.push({ kind, text: name, extra, to, low: `${name} ${extra}`.toLowerCase() });
-    PAGES.filter(([id]) => hasPage(report, id)).forEach(([id, name], i) => add('page', name, i < 10 ? `key ${(i + 1) % 10}` : '', { page: id }));
+    for (const [id, name] of PAGES) if (hasPage(report, id)) add('page', name, keyOf(id) && `key ${keyOf(id)}`, { page: id });
+    for (const { id, name, why, command } of hiddenPages(report)) add('page', name, command ? `${why}: ${command}` : why, { page: id });
     report.meta.findings.forEach((f) => add('finding', f.title, f.handle, { page: 'verdict', sel: f.handle }));
     const { ops, divisor } = report;
     for (let r = 0; r < Math.min(ops.n, 20000); ++r) {
@@ -51,7 +53,7 @@ export function Palette({ onClose }: { onClose: () => void }): VNode {
   const more = useRef(0);
   const found = useMemo(() => {
     const q = text.trim().toLowerCase();
-    const all = q === '' ? entries : entries.map((e) => ({ e, s: score(q, e.low) })).filter((x) => x.s >= 0).sort((a, b) => b.s - a.s).map((x) => x.e);
+    const all = q === '' ? entries : entries.map((e) => ({ e, s: score(q, e.low) + (e.kind === 'page' && e.low.startsWith(q) ? 60 : 0) })).filter((x) => x.s >= 0).sort((a, b) => b.s - a.s).map((x) => x.e);
     more.current = Math.max(0, all.length - 12);
     return all.slice(0, 12);
   }, [text, entries]);
@@ -79,7 +81,7 @@ export function Palette({ onClose }: { onClose: () => void }): VNode {
       <ul id="palette-list" role="listbox" aria-label="Results">
         {found.map((e, i) => (
           <li id={`pal-${i}`} role="option" aria-selected={i === at} class={i === at ? 'on' : ''} onClick={() => choose(e)}>
-            <span class="dim">{e.kind}</span><span class="t">{e.text}</span><span class="dim x">{e.extra}</span>
+            <span class="dim">{e.kind}</span><span class="t" title={e.text}>{e.text}</span><span class={`dim x ${e.kind}`} title={e.extra}>{e.extra}</span>
           </li>
         ))}
         {more.current > 0 && <li class="dim" role="presentation" data-testid="palette-more">{plural(more.current, 'other')}: type more to narrow down</li>}

@@ -428,7 +428,7 @@ function Canvas({ report, view, tl: whole, steps }: { report: Report; view: View
         return;
       }
       if (k === 'f') fit();
-      else if (k === '0') go({ args: { t: undefined, a: undefined } });
+      else if (k === 'z') go({ args: { t: undefined, a: undefined } });
       else if (k === 'n') jump(1);
       else if (k === 'p') jump(-1);
       else if (k === 'g') nextGap();
@@ -528,7 +528,7 @@ function Canvas({ report, view, tl: whole, steps }: { report: Report; view: View
         {report.tables.rows('ranges') + report.tables.rows('api_calls') + report.tables.rows('host_events') > 0 && !pair && <button type="button" class={`sm ${hostsOn ? 'on' : ''}`} aria-pressed={hostsOn} data-testid="hosts" title="ranges and calls, by thread" onClick={() => go({ args: { hosts: hostsOn ? undefined : '1' } })}>host threads</button>}
         {hasPath && !pair && <button type="button" class={`sm ${onPath ? 'on' : ''}`} aria-pressed={onPath} data-testid="critical-path" title="what bound the step, from its end back to its begin" onClick={togglePath}>critical path <kbd>c</kbd></button>}
         {selected && !pair && <button type="button" class="sm" data-testid="next-launch" onClick={() => jump(1)}>next {(selectedKernel >= 0 ? report.kernels.handle[selectedKernel] : ops.handle[selectedOp]) || 'launch'} <kbd>n</kbd></button>}
-        <span class="cap keysline"><kbd>W</kbd> <kbd>A</kbd> <kbd>S</kbd> <kbd>D</kbd> move · <kbd>F</kbd> zoom to the selection, <kbd>0</kbd> all · drag to sum an area</span>
+        <span class="cap keysline"><kbd>W</kbd> <kbd>A</kbd> <kbd>S</kbd> <kbd>D</kbd> move · <kbd>F</kbd> zoom to the selection, <kbd>Z</kbd> all · drag to sum an area</span>
       </div>
       <div class="tltop">
         {steps.length > 0 && <StepStrip steps={steps} current={pair ? [...pair] : inStep ? [shown!.step] : []} onPick={pair ? align : zoomTo}

@@ -259,7 +259,29 @@ function drawSegments(ctx: CanvasRenderingContext2D, tr: Track, s: Segments, v0:
   }
 }
 
-const sums = new Float32Array(HUES.length);
+const N = HUES.length;
+const sums = new Float32Array(N);
+
+/** One pixel of a row: as high as it is busy, what takes most of it at the foot; what is seldom keeps four pixels. */
+function drawColumn(ctx: CanvasRenderingContext2D, tr: Track, x: number, busy: ArrayLike<number>, at: number, colour: (hue: number) => string): void {
+  let total = 0, most = 0;
+  for (let h = 0; h < N; ++h) {
+    total += busy[at + h]!;
+    if (busy[at + h]! > busy[at + most]!) most = h;
+  }
+  if (total === 0) return;
+  // Streams nest; a pixel cannot be more than full.
+  const high = tr.height / Math.max(1, total);
+  let y = tr.y + tr.height;
+  for (let k = 0; k < N; ++k) {
+    const h = k === 0 ? most : k <= most ? k - 1 : k;
+    if (busy[at + h] === 0) continue;
+    const hh = Math.max(k === 0 ? 4 : 0, busy[at + h]! * high);
+    ctx.fillStyle = colour(h);
+    ctx.fillRect(x, y - hh, 1, hh);
+    y -= hh;
+  }
+}
 
 function drawStream(ctx: CanvasRenderingContext2D, tr: Track, d: Drawn, look: Look, X: (t: number) => number, scale: number, GUTTER: number, tl: Timeline,
                     nameOfSite: (site: number) => string, text: (t: string, x: number, y: number, room: number) => void): void {
@@ -280,19 +302,16 @@ function drawStream(ctx: CanvasRenderingContext2D, tr: Track, d: Drawn, look: Lo
     for (let x = 0; x < w; ++x) {
       sums.fill(0);
       tr.pyramid!.sum(v0 + x * px, v0 + (x + 1) * px, sums);
-      let y = tr.y + tr.height;
-      for (let h = 0; h < HUES.length; ++h) {
-        if (sums[h] === 0) continue;
-        const hh = Math.min(1, sums[h]! / px) * tr.height;
-        ctx.fillStyle = look.fill[HUES[h]!]!;
-        ctx.fillRect(GUTTER + x, y - hh, 1, hh);
-        y -= hh;
-      }
+      for (let h = 0; h < N; ++h) sums[h]! *= scale;
+      drawColumn(ctx, tr, GUTTER + x, sums, 0, (h) => look.fill[HUES[h]!]!);
     }
     return;
   }
   const mid = tr.y + tr.height / 2 + 0.5;
-  let lastX = -9, lastHue = -1, lastSel = false;
+  let lastX = -9, lastHue = -1;
+  // Boxes thinner than a pixel would only paint over each other: how much of each pixel they take, by
+  // colour, and apart what the filter leaves out.
+  const thin = new Float32Array(2 * N * (Math.ceil(w) + 1));
   // Written when all boxes are there: small ones that lie inside would cut the words.
   const labels: { words: string; x: number; room: number; on: string }[] = [];
   for (let i = i0; i < i1; ++i) {
@@ -304,12 +323,18 @@ function drawStream(ctx: CanvasRenderingContext2D, tr: Track, d: Drawn, look: Lo
     const bw = b - a;
     const hue = hueOfSite[site]!;
     const selected = d.marked !== null && d.marked[site] === 1;
-    // Boxes thinner than a pixel would only paint over each other.
-    if (bw < 0.7 && a - lastX < 0.7 && hue === lastHue && selected === lastSel) continue;
+    const pale = d.kept !== null && d.kept[site] === 0;
+    if (bw < 1 && !selected) {
+      const from = a - GUTTER, x = Math.floor(from), first = Math.min(bw, x + 1 - from);
+      const to = (pale ? N : 0) + hue;
+      if (x >= 0 && x < w) thin[2 * N * x + to]! += first;
+      if (x + 1 >= 0 && x + 1 < w) thin[2 * N * (x + 1) + to]! += bw - first;
+      continue;
+    }
+    // Of what is selected one mark for what lies in the same pixel.
+    if (bw < 0.7 && a - lastX < 0.7 && hue === lastHue) continue;
     lastX = b;
     lastHue = hue;
-    lastSel = selected;
-    const pale = d.kept !== null && d.kept[site] === 0;
     const name = HUES[hue]! as Hue;
     ctx.fillStyle = pale ? look.soft[name]! : look.fill[name]!;
     ctx.fillRect(a, tr.y, Math.max(0.7, bw > 3 ? bw - 0.6 : bw), tr.height);
@@ -345,6 +370,10 @@ function drawStream(ctx: CanvasRenderingContext2D, tr: Track, d: Drawn, look: Lo
       const what = wait !== undefined && wait * scale > 34 ? `waits ${duration(wait)}` : duration(s.dur[i]!);
       if (room > 26) labels.push({ words: said === '' ? what : wait !== undefined && what.startsWith('w') ? `${what}, ${said.split(' ')[0]}` : `${said}  ${what}`, x: left, room, on: look.on[name]! });
     }
+  }
+  for (let x = 0; x < w; ++x) {
+    drawColumn(ctx, tr, GUTTER + x, thin, 2 * N * x + N, (h) => look.soft[HUES[h]!]!);
+    drawColumn(ctx, tr, GUTTER + x, thin, 2 * N * x, (h) => look.fill[HUES[h]!]!);
   }
   for (const l of labels) {
     ctx.fillStyle = l.on;

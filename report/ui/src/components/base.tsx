@@ -113,11 +113,11 @@ export const matched = (report: Report): boolean => comparable(report) && baseOp
 /** Figures per step and totals of a recording are not to be subtracted. */
 export const comparable = (report: Report): boolean => report.meta.base !== null && report.meta.base.basis.steady === report.meta.basis.steady;
 
-/** What a difference of this page is one of, where that is not a step. */
-export function TotalsNote(): VNode | null {
+/** What a difference of this page is one of, where that is not a step; `delta`: whether it shows any. */
+export function TotalsNote({ delta }: { delta: boolean }): VNode | null {
   const { report } = useCtx();
   const b = report.meta.base;
-  if (!b || (b.basis.steady && report.meta.basis.steady)) return null;
+  if (!b || (b.basis.steady && report.meta.basis.steady) || (comparable(report) && !delta)) return null;
   return <span class="warn-text">{comparable(report) ? 'Δ compares totals of whole recordings · ' : `no Δ: ${b.basis.steady ? 'this run' : 'the base'} has no steady step · `}</span>;
 }
 

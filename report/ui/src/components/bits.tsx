@@ -5,7 +5,7 @@ import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { useCtx } from '../ctx';
 import { midCut, tailLength } from '../data/names';
 import type { Entity, Report, Sentence } from '../data/report';
-import { duration, ms, plural, opKind, percent, shortPath, sourceLine, typeset } from '../format';
+import { baseName, duration, ms, plural, opKind, percent, shortPath, sourceLine, typeset } from '../format';
 import { dict, LETTER, type Hue } from '../phases';
 import { type Change, go, linkTo } from '../state';
 
@@ -70,7 +70,7 @@ export const leftOutText = (l: Report['meta']['left_out'][number]): string =>
 export function LeftOut({ what }: { what: string[] }): VNode | null {
   const { report } = useCtx();
   const list = report.meta.left_out.filter((l) => what.includes(l.what) && l.rows > 0);
-  return list.length > 0 ? <p class="sm dim" data-testid="left-out">Not in this file: {list.map((l) => leftOutText(l)).join('; ')}. All are in run.db.</p> : null;
+  return list.length > 0 ? <p class="sm dim" data-testid="left-out">Not in this file: {list.map((l) => leftOutText(l)).join('; ')}. All are in {baseName(report.meta.run.path) || 'the run’s database'}.</p> : null;
 }
 
 /** Beside an op of which only a part is counted here: how much of it. */
@@ -227,7 +227,7 @@ export function Note({ kind, children, testid }: { kind?: 'warn' | 'good' | 'bad
 }
 
 /** A panel for data that this run does not have: what is missing, and the command that brings it. */
-export function Missing({ title, why, command, children }: { title: string; why: string; command?: string; children?: ComponentChildren }): VNode {
+export function Missing({ title, why, command, children }: { title: string; why: string; command?: string | undefined; children?: ComponentChildren }): VNode {
   return (
     <div class="missing">
       <h2>{title}</h2>

@@ -125,6 +125,8 @@ export interface TableProps<T> {
 }
 
 const ROW = 24;
+/** Pixels of a name that can be read. */
+const LEAST = 190;
 const MAX_HEIGHT = 8_000_000;
 /** Pixels; what asks for more is no number. */
 const MOST_GROWN = 240;
@@ -298,7 +300,15 @@ export function DataTable<T>(given: TableProps<T>): VNode {
   // Paper has some 740 pixels, whatever the window has.
   const wide = printing ? 740 : size.width;
   const [grown, setGrown] = useState<Record<string, number>>({});
-  const columns = useMemo(() => p.columns.filter((c) => c.from === undefined || wide >= c.from).map((c) => (grown[c.id]! > c.width! ? { ...c, width: grown[c.id]! } : c)), [p.columns, wide, grown]);
+  const columns = useMemo(() => {
+    const own = p.columns.filter((c) => c.from === undefined || wide >= c.from).map((c) => (grown[c.id]! > c.width! ? { ...c, width: grown[c.id]! } : c));
+    // Names keep a width to be read in: what shows in wide tables only gives way first.
+    for (;;) {
+      const fits = wide - own.reduce((a, c) => a + (c.width ?? 0), 0), since = own.map((c) => (c.width !== undefined && c.from) || 0), from = Math.max(...since);
+      if (from <= 600 || fits >= LEAST * own.filter((c) => c.width === undefined).length) return own;
+      own.splice(since.lastIndexOf(from), 1);
+    }
+  }, [p.columns, wide, grown]);
   // A number is never cut: its column takes what the numbers in sight need, names give way.
   useLayoutEffect(() => {
     if (printing || !box.current) return;

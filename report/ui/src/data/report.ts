@@ -3,6 +3,7 @@
 
 import { type PageIndex, DataError } from './codec';
 import { type BlockText, type Chunk, Tables } from './table';
+import { uncut } from './names';
 import { hueOf, type Hue, PHASES } from '../phases';
 
 export interface Piece { text: string; code?: boolean }
@@ -167,7 +168,8 @@ export interface GapRow {
   evidence: string;
 }
 export interface Kernels {
-  n: number; handle: string[]; name: string[]; symbol: string[]; kind: string[];
+  /** `given`: the name in run.db, which may be cut. */
+  n: number; handle: string[]; name: string[]; given: string[]; symbol: string[]; kind: string[];
   ns: Float64Array; calls: Float64Array; occurrences: Float64Array;
 }
 
@@ -280,8 +282,9 @@ export class Report {
   get kernels(): Kernels {
     return this.once('kernels', () => {
       const t = this.tables.table('kernels');
+      const given = t.texts('name'), symbol = t.texts('symbol');
       return {
-        n: t.rows, handle: t.texts('handle'), name: t.texts('name'), symbol: t.texts('symbol'),
+        n: t.rows, handle: t.texts('handle'), name: given.map((n, r) => uncut(n, symbol[r]!)), given, symbol,
         kind: t.texts('kind'), ns: t.numbers('ns'), calls: t.numbers('calls'), occurrences: t.numbers('occurrences'),
       };
     });
@@ -437,7 +440,7 @@ export class Report {
     if (name !== undefined) {
       const op = this.ops.name.indexOf(name);
       if (op >= 0) return { type: 'op', row: op };
-      const kernel = this.kernels.name.indexOf(name);
+      const kernel = this.kernels.name.findIndex((k, r) => k === name || this.kernels.given[r] === name);
       if (kernel >= 0) return { type: 'kernel', row: kernel };
     }
     return undefined;

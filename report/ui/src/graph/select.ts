@@ -53,8 +53,21 @@ export function timeOf(report: Report, hlo: Hlo, i: number): number {
   return sum;
 }
 
-const LAYOUT_OPS = new Set(['transpose', 'copy', 'copy-start']);
-const changesLayout = (hlo: Hlo, i: number): boolean => LAYOUT_OPS.has(hlo.opcode[i]!) || hlo.kind[i] === 'transpose' || (hlo.kind[i] === 'copy' && hlo.opcode[i] !== 'copy-done');
+/** "f32[5,7]" and "1,0" of a shape, of the first part of a tuple; not its memory space. */
+const layoutOf = (shape: string): string[] => (/^\(?(\w+\[[^\]]*\])\{([\d,]*(?::[^S}]*)?)/.exec(shape) ?? []).slice(1);
+
+type Shapes = Pick<Hlo, 'opcode' | 'kind' | 'shape' | 'operands'>;
+/** A transpose, or a copy that leaves the same array in another order: not one to other memory, nor a slice of it. */
+export const changesLayout = (hlo: Shapes, i: number): boolean => {
+  if (hlo.opcode[i] === 'transpose' || hlo.kind[i] === 'transpose') return true;
+  const [array, order] = layoutOf(hlo.shape[i]!);
+  return hlo.kind[i] === 'copy' && hlo.opcode[i] !== 'copy-done' && array !== undefined && [...hlo.operands(i)].some((o) => {
+    const [from, before] = layoutOf(hlo.shape[o]!);
+    return from === array && before !== order;
+  });
+};
+/** A copy from or to the host's memory, which XLA calls space 5: the device's bandwidth is no bound of it. */
+export const movesToHost = (hlo: Shapes, i: number): boolean => hlo.kind[i] === 'copy' && [i, ...hlo.operands(i)].some((k) => hlo.shape[k]!.includes('S(5)'));
 
 export function neighbourhood(report: Report, hlo: Hlo, centre: number, limit: number): Neighbourhood {
   const most = Math.max(1, timeOf(report, hlo, centre));

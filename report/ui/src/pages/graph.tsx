@@ -2,7 +2,7 @@
 
 import type { VNode } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
-import { baseDivisor, baseOps, comparable, TotalsNote } from '../components/base';
+import { baseDivisor, baseOps, comparable, matched, TotalsNote } from '../components/base';
 import { copiesText, Link, Mid, Missing, copyText, useWidth } from '../components/bits';
 import { useCtx } from '../ctx';
 import { hloOf, type Hlo } from '../data/hlo';
@@ -11,7 +11,7 @@ import { midCut } from '../data/names';
 import type { Report } from '../data/report';
 import { byteRate, bytes, duration, ms, percent, plural, signed } from '../format';
 import { layout, type Layout, smooth } from '../graph/layout';
-import { neighbourhood, type Neighbourhood, realOperands, realUsers, timeOf, whyNotFused } from '../graph/select';
+import { movesToHost, neighbourhood, type Neighbourhood, realOperands, realUsers, timeOf, whyNotFused } from '../graph/select';
 import { hueOf, kindWords } from '../phases';
 import { go, move } from '../state';
 
@@ -265,20 +265,20 @@ export function GraphPage(): VNode {
         <span class="sm ink2 pick">{n.nodes.length} nodes of {limit} allowed <button type="button" class="mini" aria-label="fewer nodes" onClick={() => move({ args: { n: String(Math.max(6, limit - 6)) } })}>−</button><button type="button" class="mini" aria-label="more nodes" onClick={() => move({ args: { n: String(Math.min(60, limit + 6)) } })}>+</button></span>
         {hlo.opcode[centre] === 'fusion' && <button type="button" class="sm" onClick={() => move({ args: { x: open ? 'no' : undefined } })}>{open ? 'close' : 'open'} the fusion <kbd>x</kbd></button>}
         {callers[0] !== undefined && !hlo.computations.entry[within] && <Link class="sm" to={{ sel: selOf(report, hlo, callers[0]), args: { c: undefined } }}>in {hlo.computations.name[within]}, called by {hlo.name[callers[0]]}</Link>}
-        <span class="cap"><TotalsNote />{comparable(report) && '(Δ ms against the base) · '}bitcasts, tuples and constants are folded into edges · <button type="button" class="lk" onClick={() => void copyText(dot()).then(setDone)}>{done ? 'DOT copied' : 'copy DOT'}</button></span>
+        <span class="cap"><TotalsNote delta={matched(report)} />{matched(report) && '(Δ ms against the base) · '}bitcasts, tuples and constants are folded into edges · <button type="button" class="lk" onClick={() => void copyText(dot()).then(setDone)}>{done ? 'DOT copied' : 'copy DOT'}</button></span>
       </div>
       <div class="split graphsplit">
         <Drawing hlo={hlo} n={n} centre={centre} picked={picked} open={open} divisor={d} step={step} />
         <div class="secs">
           <section>
             <h3>What it moves</h3>
-            <p class="sm">Reads {bytes(read)}, writes {bytes(written)}{calls > 0 ? ' a call' : ''}{device && device.bandwidth > 0 && calls > 0 && <>: <b>{duration(((read + written) / device.bandwidth) * 1e9)}</b> at {byteRate(device.bandwidth)}. It took <b>{duration(ns / calls)}</b></>}.</p>
+            <p class="sm">Reads {bytes(read)}, writes {bytes(written)}{calls > 0 ? ' a call' : ''}{calls > 0 && <>{movesToHost(hlo, centre) ? ', from or to the host’s memory' : device && device.bandwidth > 0 && <>: <b>{duration(((read + written) / device.bandwidth) * 1e9)}</b> at {byteRate(device.bandwidth)}</>}. It took <b>{duration(ns / calls)}</b></>}.</p>
           </section>
           {bodies.length > 0 && <section><h3>Inside</h3>{bodies.map((c) => <p class="sm"><Link class="mono" to={{ sel: selOf(report, hlo, hottest(c)), args: { c: undefined } }}>enter {hlo.computations.name[c]} ▸</Link> <span class="dim">{plural(hlo.computations.count[c]!, 'instruction')}</span></p>)}</section>}
           <section><h3>Operands</h3>{io(ins)}</section>
           <section><h3>Users</h3>{io(outs)}</section>
           {reasons.length > 0 && <section><h3>Why not fused with {hlo.name[mainUser!]}? <span class="tag">likely</span></h3><ul class="evid">{reasons.map((r) => <li>{r}</li>)}</ul></section>}
-          <section><h3>Legend</h3><p class="sm ink2">left stripe: phase (collectives and copies have their own)<br />edge width: log of bytes<br /><span class="badtext">red edge: bytes moved only to change a layout</span><br />dashed: no launch of its own</p></section>
+          <section><h3>Legend</h3><p class="sm ink2">left stripe: phase (collectives and copies have their own)<br />edge width: log of bytes{n.links.some((l) => l.layout) && <><br /><span class="badtext">red edge: bytes moved only to change a layout</span></>}<br />dashed: no launch of its own</p></section>
         </div>
       </div>
     </>

@@ -153,7 +153,7 @@ export function ModelPage(): VNode {
         <Seg label="Group by" testid="group-by" value={by} options={[['scope', 'scope'], ['source', 'source line'], ['stack', 'Python stack'], ['module', 'module']]}
              onChange={(g) => go({ args: { g: g === 'scope' ? undefined : g } })} />
         {by === 'scope' && folded && <span class="sm ink2">{folded.members!.size} layers folded into <code>{folded.name}</code></span>}
-        <span class="cap"><TotalsNote />device time, {report.perStep} · <CopyMenu table={table} /></span>
+        <span class="cap"><TotalsNote delta={then !== null} />device time, {report.perStep} · <CopyMenu table={table} /></span>
       </div>
       {root.ns === 0 ? <NothingMatches /> : (
         <div class="split modelsplit">

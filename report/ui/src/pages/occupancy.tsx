@@ -102,7 +102,7 @@ function Steps({ row, device }: { row: Row; device: Device }): VNode | null {
         {[16, 32, 64, 96, 128, 160, 192, 224, 255].filter((r) => r <= r1).map((r) => <text class={`d ${X(r) > width - 20 ? 'e' : 'm'}`} x={X(r)} y={h - B + 16}>{r}</text>)}
         <path d={path} fill="none" stroke="var(--ink)" stroke-width="1.8" />
         <circle class={`f p-${row.hue}`} cx={X(row.shape.registers)} cy={Y(row.pct)} r="5.5" stroke="var(--bg)" />
-        <text class="b halo" x={X(row.shape.registers) + (X(row.shape.registers) > width * 0.6 ? -9 : 9)} y={Y(row.pct) - 8} text-anchor={X(row.shape.registers) > width * 0.6 ? 'end' : 'start'}>now: {row.shape.registers} registers, {significant(row.pct)}%</text>
+        <text class={`b halo ${X(row.shape.registers) > width * 0.6 ? 'e' : ''}`} x={X(row.shape.registers) > width * 0.6 ? width - 10 : X(row.shape.registers)} y={Math.min(Y(row.pct) + 21, h - B - 4)}>now: {row.shape.registers} registers, {significant(row.pct)}%</text>
         {next && <><circle class={`p-${row.hue}`} cx={X(next.limit)} cy={Y(next.pct)} r="5" fill="var(--bg)" stroke="var(--c)" stroke-width="1.8" /><text class="b halo" x={X(next.limit) + 9} y={Y(next.pct) - 6}>{next.limit}: {significant(next.pct)}%</text></>}
         <text class="d m" x={(L + width) / 2} y={h - 4}>registers per thread, block of {row.shape.threads} threads</text>
       </svg>
@@ -181,9 +181,10 @@ export function OccupancyPage(): VNode {
     return out.sort((a, b) => b.ns - a.ns);
   }, [report, view, device, gpu]);
   if (rows.length === 0) {
+    const onGpu = report.devices.some((x) => x.kind === 'gpu');
     return (
-      <Missing title="No occupancy" why={report.devices.some((x) => x.kind === 'gpu') ? 'No launch in sight has a grid and block: the source of this run does not record them, or the filter leaves none.' : 'This run is not of a GPU: its ops have no grid and no registers.'}
-               command="LD_PRELOAD=$(xlatrace lib) python train.py" />
+      <Missing title="No occupancy" why={onGpu ? 'No launch in sight has a grid and block: the source of this run does not record them, or the filter leaves none.' : 'This run is not of a GPU: its ops have no grid and no registers.'}
+               command={onGpu ? 'LD_PRELOAD=$(xlatrace lib) python train.py' : undefined} />
     );
   }
   // Figures of the base stand beside those of the whole run only, and of this device.

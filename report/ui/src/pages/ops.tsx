@@ -176,7 +176,7 @@ function Instructions(): VNode {
             {GROUPINGS.map(([id, text]) => <option value={id}>{text}</option>)}
           </select></label>
         {hasCopies && <label class="sm ink2 pick"><input type="checkbox" checked={fold} onChange={(e) => go({ args: { copies: e.currentTarget.checked ? undefined : 'all' } })} /> fold copies</label>}
-        <span class="cap"><TotalsNote />{plural(rowsOfAll, 'row')} · <ColumnChooser all={all} shown={columns} chosen={chosen} /> · <CopyMenu table={table} /></span>
+        <span class="cap"><TotalsNote delta />{plural(rowsOfAll, 'row')} · <ColumnChooser all={all} shown={columns} chosen={chosen} /> · <CopyMenu table={table} /></span>
       </div>
       {rowsOfAll === 0 ? <NothingMatches /> : <DataTable {...table} cls="ops" />}
     </>
@@ -234,7 +234,7 @@ function KernelTable(): VNode {
     { id: 'kernel', label: '', width: 46, cell: (r) => <Handle entity={{ type: 'kernel', row: r.row }} />, raw: (r) => kernels.handle[r.row]! },
     { id: 'phase', label: '', width: 28, cell: (r) => <Letter hue={r.hue} /> },
     { id: 'name', label: 'kernel name', cls: 'name mono', sort: (r) => kernels.name[r.row]!, raw: (r) => kernels.name[r.row]!, cell: (r) => <span class="nmrow"><Mid text={kernels.name[r.row]! || kernels.symbol[r.row]!} tail={16} title={kernels.symbol[r.row]!} />{kernels.kind[r.row] !== 'kernel' && <span class="tag">{kernels.kind[r.row]}</span>}</span> },
-    figures('ops', 'ops', 50, (r) => r.ops, { from: 520, show: thousands, title: 'HLO instructions that run it' }),
+    figures('ops', 'ops', 50, (r) => r.ops || NaN, { from: 520, show: thousands, title: 'HLO instructions that run it' }),
     times('ms', report.perStep, 100, (r) => r.ns / d, { cls: 'bar', exact: ['device_ns', (r) => Math.round(r.ns)], cell: (r) => <CellBar value={r.ns} max={most} hue={r.hue} text={ms(r.ns / d)} /> }),
     shares('pct', '%', 50, (r) => r.ns, total, { as: `% ${wholeOf(view)}`, title: `% ${wholeOf(view)}` }),
     figures('calls', 'calls', 60, (r) => r.calls / d, { from: 440, as: report.perStep === 'ms' ? 'calls' : 'calls/step', show: count, exact: ['occurrences', (r) => r.calls], title: 'occurrences' }),

@@ -204,7 +204,7 @@ export function RooflinePage(): VNode {
       <div class="bar-h">
         <h2>Distance to the hardware limit</h2><GpuPicker report={report} value={gpu} />
         <span class="sm ink2">area = {report.perStep} · colour = phase{found.dots.some(isAbove) && ' · hollow: above its roof, it does not move what its shapes say'}</span>
-        <span class="cap"><TotalsNote />{found.collectives + found.out > 0 && <>not drawn: {[found.collectives > 0 ? `${plural(found.collectives, 'collective')} (${ms(found.collectiveNs / d)} ms)` : '', found.out > 0 ? `${thousands(found.out)} without FLOP or bytes (${ms(found.outNs / d)} ms)` : ''].filter(Boolean).join(', ')} · </>}<CopyMenu table={table} /></span>
+        <span class="cap"><TotalsNote delta={base !== null} />{found.collectives + found.out > 0 && <>not drawn: {[found.collectives > 0 ? `${plural(found.collectives, 'collective')} (${ms(found.collectiveNs / d)} ms)` : '', found.out > 0 ? `${thousands(found.out)} without FLOP or bytes (${ms(found.outNs / d)} ms)` : ''].filter(Boolean).join(', ')} · </>}<CopyMenu table={table} /></span>
       </div>
       <p class="note">Instructions under half of their bound hold <b>{ms(underNs / d)} ms</b>{report.meta.basis.steady ? ' per step' : ''}{worst && <>; the largest is <Handle entity={{ type: 'op', row: worst.op }} /> with {ms(worst.waste / d)} ms above its bound</>}.{gpu !== '' && ` Peaks are ${device.name}’s; times are still this run’s.`}</p>
       <div class="split roofsplit">

@@ -90,7 +90,8 @@ export function SourcePage(): VNode {
   }, [opened?.[0], line, text]);
   if (view.total === 0) return <NothingMatches />;
   if (list.length === 0) {
-    return <Missing title="No source lines" why={report.modules.length > 0 ? 'The HLO of this run carries no source lines. JAX writes them by default; TensorFlow and stripped modules do not.' : 'The run holds no HLO module, so no kernel has a line.'} />;
+    const any = report.modules.some((m) => m.instructions > 0);
+    return <Missing title="No source lines" why={any ? 'The HLO of this run carries no source lines. JAX writes them by default; TensorFlow and stripped modules do not.' : 'No HLO is in this run, so nothing has a line.'} command={any ? undefined : `xlatrace attach ${baseName(report.meta.run.path)} --modules DUMP_DIR`} />;
   }
   const [path, file] = opened!;
   const parts = text?.get(path);
@@ -143,7 +144,7 @@ export function SourcePage(): VNode {
         <h2>Source</h2>
         <Seg label="Measure" value={measure} options={[['time', 'device time'], ['waste', 'waste'], ['calls', 'launches']]} onChange={(m) => go({ args: { m: m === 'time' ? undefined : m } })} />
         <span class="sm ink2">bars: square root, split by phase</span>
-        <span class="cap"><TotalsNote />{then && 'Δ by number of the line: an edit above moves it · '}{percent(sourced, view.total)}% {wholeOf(view)} has a source line · <CopyMenu /></span>
+        <span class="cap"><TotalsNote delta={!!then} />{then && 'Δ by number of the line: an edit above moves it · '}{percent(sourced, view.total)}% {wholeOf(view)} has a source line · <CopyMenu /></span>
       </div>
       {frameworks && <p class="note" data-testid="frameworks-lines">{typeset(frameworks.text)}.</p>}
       <div class="split srcsplit">

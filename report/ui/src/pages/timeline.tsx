@@ -110,21 +110,26 @@ function Lens({ report, tl, width, at, span, zero }: { report: Report; tl: Timel
   const { sites, ops } = report;
   const L = tl.gutter, from = at - span / 2, to = from + span;
   const X = (t: number): number => L + ((Math.max(from, Math.min(to, t)) - from) / span) * (width - L);
-  const boxes: VNode[] = [], gaps: VNode[] = [];
+  const list: { x: number; w: number; site: number; dur: number }[] = [], gaps: VNode[] = [];
   // The busiest stream lies on top.
   for (const { stream: s } of tl.tracks.filter((k) => k.device === tr.device && k.stream).reverse()) {
     if (!s) continue;
-    for (let i = firstVisible(s.start, (k) => s.start[k]! + s.dur[k]!, from); i < s.n && s.start[i]! < to && boxes.length < 300; ++i) {
-      const e = s.start[i]! + s.dur[i]!, op = sites.op[s.site[i]!]!, x = X(s.start[i]!), w = X(e) - x;
+    for (let i = firstVisible(s.start, (k) => s.start[k]! + s.dur[k]!, from); i < s.n && s.start[i]! < to && list.length < 300; ++i) {
+      const e = s.start[i]! + s.dur[i]!, x = X(s.start[i]!), w = X(e) - x;
       if (e <= from) continue;
-      const name = (op >= 0 && ops.name[op]) || report.kernels.name[sites.kernel[s.site[i]!]!] || '', fit = Math.floor((w - 6) / 6.6);
-      boxes.push(
-        <g class={`box p-${HUES[tl.hueOfSite[s.site[i]!]!]}`} onClick={() => { const e = entityOfSite(report, s.site[i]!); if (e) go({ sel: report.selOf(e) }); }}>
-          <title>{`${name}  ${duration(s.dur[i]!)}`}</title><rect class="f" x={x} y="2" width={Math.max(1, w - 1)} height="27" />
-          {fit > 5 && <><text class="on b" x={x + 5} y="13">{midCut(name, fit)}</text><text class="on" x={x + 5} y="25">{duration(s.dur[i]!)}</text></>}
-        </g>);
+      list.push({ x, w, site: s.site[i]!, dur: s.dur[i]! });
     }
   }
+  const boxes = list.map(({ x, w, site, dur }, k) => {
+    const op = sites.op[site]!, name = (op >= 0 && ops.name[op]) || report.kernels.name[sites.kernel[site]!] || '';
+    // Up to what lies on top.
+    const room = list.slice(k + 1).reduce((a, b) => (b.x < x + a && b.x + b.w > x ? Math.max(0, b.x - x) : a), w), fit = Math.floor((room - 6) / 6.6);
+    return (
+      <g class={`box p-${HUES[tl.hueOfSite[site]!]}`} onClick={() => { const e = entityOfSite(report, site); if (e) go({ sel: report.selOf(e) }); }}>
+        <title>{`${name}  ${duration(dur)}`}</title><rect class="f" x={x} y="2" width={Math.max(1, w - 1)} height="27" />
+        {fit > 5 && <><text class="on b" x={x + 5} y="13">{midCut(name, fit)}</text><text class="on" x={x + 5} y="25">{duration(dur)}</text></>}
+      </g>);
+  });
   let last = 0;
   for (const g of report.gaps) {
     if (g.device !== tr.device || g.end <= from || g.start >= to) continue;

@@ -305,6 +305,74 @@ class Graph(Captures):
                 self.assertFalse(left < r and l < right and top < b and t < bottom, (text, other))
 
 
+    def test_copies_to_the_memory_of_the_host_change_no_layout_and_have_no_rate_of_the_device(self):
+        page = self.page(self.imported("tpu", "xplane/tpu_v6e_jit_f_4chips.xplane.pb"), "#/graph?sel=o1")
+        page.get_by_test_id("graph-node-copy-done.2").wait_for()
+        self.assertEqual(page.locator(".gedge.bad, .badtext").count(), 0)
+        text = page.get_by_test_id("page-graph").inner_text()
+        self.assertIn("from or to the host’s memory. It took", text)
+        self.assertNotIn("B/s", text)
+        # A run that is of no GPU gets no command that records one.
+        page.get_by_test_id("tab-occupancy").click()
+        self.assertIn("not of a GPU", page.get_by_test_id("page-occupancy").inner_text())
+        self.assertEqual(page.get_by_test_id("page-occupancy").locator("code").count(), 0)
+
+
+class Names(Captures):
+    def test_names_of_the_model_have_room_at_every_width(self):
+        page = self.page(self.imported("pax", PAX), "#/model")
+        for width in (1440, 1380, 1320, 1290, 1280, 1200, 1100, 1024):
+            page.set_viewport_size({"width": width, "height": 900})
+            self.wait_for_width(page, width)
+            page.wait_for_function(
+                "() => document.querySelector('[data-testid=\"page-model\"] tbody tr[data-key] td.name').clientWidth >= 170"
+            )
+
+    def test_kernels_of_one_template_are_told_apart(self):
+        database = self.imported("kineto", "kineto/h100_bert-small.json.gz")
+        page = self.page(database, "#/ops?v=kernel")
+        page.get_by_test_id("table").first.wait_for()
+        names = page.locator('[data-testid^="kernel-k"] .nm').evaluate_all("(all) => all.map((e) => e.textContent)")
+        cutlass = [name for name in names if name.startswith("cutlass::Kernel2<")]
+        self.assertGreater(len(cutlass), 1)
+        self.assertEqual(len(cutlass), len(set(cutlass)))
+        self.assertFalse([name for name in cutlass if "…" in name])
+        with contextlib.closing(support.open_database(self.work / database)) as db:
+            symbols = [row[0] for row in db.execute("SELECT kernel_symbol FROM kernel WHERE kernel_symbol LIKE '%cutlass::Kernel2<%'")]
+        for name in cutlass:
+            self.assertTrue(any(name in symbol for symbol in symbols), name)
+        # No column says of every row that no instruction runs it.
+        self.assertNotIn("ops", page.locator("th").all_inner_texts())
+
+    def test_a_run_without_hlo_says_so_where_source_lines_would_be(self):
+        page = self.page(self.imported("bare", "nsys/mfu_2gpu_before.sqlite"), "#/source")
+        text = page.get_by_test_id("page-source").inner_text()
+        self.assertIn("No HLO is in this run", text)
+        self.assertIn("xlatrace attach bare.db --modules", text)
+
+    def test_a_difference_is_explained_only_where_one_is_shown(self):
+        self.imported("after", "nsys/mfu_2gpu_after.sqlite")
+        page = self.page("after.db", "#/model", self.imported("bare", "nsys/mfu_2gpu_before.sqlite"))
+        for name in ("model", "ops", "source", "roofline"):
+            page.get_by_test_id(f"tab-{name}").click()
+            page.wait_for_selector(f'[data-testid="page-{name}"]')
+            text = page.get_by_test_id(f"page-{name}").inner_text()
+            self.assertEqual("Δ compares totals" in text, "Δ ms" in text, (name, text[:400]))
+
+    def test_the_head_leaves_room_in_a_small_window(self):
+        page = self.page(self.imported("pax", PAX), "#/ops")
+        page.set_viewport_size({"width": 400, "height": 800})
+        self.wait_for_width(page, 400)
+        self.assertLess(page.get_by_role("banner").bounding_box()["height"], 180)
+        # The sum stays in sight, and what the filter could not do is read whole.
+        box = page.get_by_test_id("filter-sum").bounding_box()
+        self.assertLessEqual(box["x"] + box["width"], 400)
+        page.evaluate("() => { location.hash = '#/ops?f=phase:nowhere'; }")
+        note = page.locator(".filter .notes")
+        note.wait_for()
+        self.assertLessEqual(note.bounding_box()["x"] + note.bounding_box()["width"], 400)
+
+
 class JobColumns(Captures):
     """Of a merged job of eight ranks: by how much who comes last does, and its slowest op."""
 

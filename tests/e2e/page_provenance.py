@@ -90,16 +90,23 @@ class Provenance(Browser):
 
 
 class HiddenPages(Browser):
-    def test_the_run_page_says_of_each_page_without_a_tab_why(self):
+    def test_the_run_page_and_the_palette_say_of_each_page_without_content_why(self):
         page = self.open("#/run")
         page.get_by_test_id("page-run").wait_for()
-        tabs = page.evaluate("() => [...document.querySelectorAll('[role=tab]')].map((t) => t.dataset.testid.slice(4))")
+        tabs = page.evaluate("() => [...document.querySelectorAll('[role=tab]:not(.off)')].map((t) => t.dataset.testid.slice(4))")
         hidden = {"idle", "ranks", "memory", "compare"} - set(tabs)
         self.assertIn("compare", hidden)
         for name in ("idle", "ranks", "memory", "compare"):
             line = page.get_by_test_id(f"hidden-{name}")
             self.assertEqual(line.count(), 1 if name in hidden else 0, name)
         self.assertIn("xlatrace report run.db --base", page.get_by_test_id("hidden-compare").inner_text())
+        for name in hidden:
+            why = page.get_by_test_id(f"hidden-{name}").inner_text().split(":")[0].strip()
+            page.keyboard.press("Control+k")
+            page.get_by_test_id("palette").locator("input").fill(name)
+            first = page.get_by_test_id("palette").locator("li").first.inner_text()
+            self.assertTrue(first.startswith("page") and why[:40] in first, (why, first))
+            page.keyboard.press("Escape")
 
 
 if __name__ == "__main__":

@@ -222,7 +222,10 @@ class Questions(unittest.TestCase):
 
     def changed(self, base):
         if not base:
-            self.assertFalse(self.tab("compare"))
+            # The tab is dim, and says what to type.
+            self.assertEqual(self.page.get_by_test_id("tab-compare").get_attribute("class"), "off")
+            self.assertTrue(self.tab("compare"))
+            self.assertIn("--base BASE.db", self.page.get_by_test_id("page-compare").inner_text())
             return "-"
         self.assertTrue(self.tab("compare"))
         said = self.page.get_by_test_id("compare-verdict").inner_text()

@@ -5,6 +5,7 @@ import { Handle, Link, Mid, Missing } from '../components/bits';
 import { type Column, CopyMenu, DataTable, figures, type Line, shares, type TableProps, times, words } from '../components/table';
 import { useCtx } from '../ctx';
 import { deviceName } from '../data/hardware';
+import { midCut } from '../data/names';
 import { hostText, threadNames } from '../data/host_threads';
 import { type Cause, causesOfFinding, idleOf } from '../data/idle';
 import type { Entity, Finding, GapRow, Report } from '../data/report';
@@ -117,7 +118,7 @@ function Longest({ report, chosen, counted }: { report: Report; chosen: string[]
     words('after', 'after', (g) => said(g.previous), { cls: 'name', from: 900, cell: (g) => what(g.previous) }),
     words('before', 'before', (g) => said(g.next), { cls: 'name', ...(narrow && { width: 128 }), cell: (g) => what(g.next) }),
     { id: 'host', label: 'host meanwhile', title: 'what the host did in the gap; where nothing shows it, the call that launched what came next', cls: 'name', from: 500, ...(window.innerWidth >= 1280 && list.some((g) => untold(g) !== '') && { width: 380 }), raw: host, cell: (g) => <span data-testid="gap-host" title={[host(g), g.evidence !== '' && launcher(g)].filter(Boolean).join('; ')}>{host(g) || <span class="dim">not recorded</span>}</span> },
-    words('thread', 'thread', thread, { title: 'of the range, or of the call that launched what came next', width: Math.min(200, 22 + 6.8 * Math.max(...list.map((g) => thread(g).length))), from: 1100, cls: 'name', cell: (g) => <Mid text={thread(g)} /> }),
+    words('thread', 'thread', thread, { title: 'of the range, or of the call that launched what came next', width: Math.min(200, 22 + 6.8 * Math.max(...list.map((g) => thread(g).length))), from: 1100, cls: 'name', cell: (g, px) => <span title={thread(g)}>{midCut(thread(g), Math.floor((px - 14) / 6.6))}</span> }),
   ];
   const lines: Line<GapRow>[] = list.map((g, i) => ({ key: String(i), row: g, ns: g.end - g.start, testid: 'gap', entity: entityOf(g), timeline: toTimeline(g) }));
   if (inBasis.length > MOST) lines.push({ key: 'rest', kind: 'others', lead: `${plural(inBasis.length - MOST, 'shorter gap')}, ${duration(rest)}`, text: `${plural(inBasis.length - MOST, 'shorter gap')}, ${duration(rest)}` });

@@ -239,6 +239,9 @@ class ClocksApart(Browser):
         self.assertIn("not known to agree", page.get_by_test_id("timeline-clocks").inner_text())
         self.assertRegex(page.get_by_test_id("timeline-whose").inner_text(), rf"^\s*Steps are those of [^;]*{self.devices[0][1]}\.\s*$")
         self.assertNotIn("comes last", page.get_by_test_id("timeline-note").inner_text())
+        # A step is another time on the other clock: gaps are counted where it is drawn.
+        host = re.escape(self.devices[0][1])
+        self.assertRegex(page.get_by_test_id("timeline-note").inner_text(), rf"in sight, of [^.;]*{host}, holds? ")
         # Of one process alone there is nothing to be set against.
         number = self.numbers(page)[self.devices[1][1]]
         page.evaluate("(h) => { location.hash = h; }", f"#/timeline?f=dev:{number}")

@@ -43,9 +43,9 @@ export function Handle({ entity }: { entity: Entity }): VNode | null {
 /** Long names keep both ends: the number at the end tells instructions apart. */
 export function Mid({ text, tail: most = 8, title }: { text: string; tail?: number; title?: string }): VNode {
   const tail = tailLength(text, most + 4);
-  if (tail === 0 || text.length <= tail + 4) return <span class="nm" title={title ?? text}><span>{text}</span></span>;
+  if (tail === 0 || text.length <= tail + 4) return <span class="nm" title={title || text}><span>{text}</span></span>;
   return (
-    <span class="nm" title={title ?? text}>
+    <span class="nm" title={title || text}>
       <span>{text.slice(0, -tail)}</span><span class="tl">{text.slice(-tail)}</span>
     </span>
   );

@@ -386,7 +386,7 @@ function Canvas({ report, view, tl: whole, steps }: { report: Report; view: View
     if (pair) return;
     const [v0, v1] = current.current;
     const mid = (v0 + v1) / 2;
-    const long = report.gaps.filter((g) => tl.devices.includes(g.device) && g.end - g.start >= 5000).sort((a, b) => a.start - b.start);
+    const long = report.gaps.filter((g) => counted.includes(g.device) && g.end - g.start >= 5000).sort((a, b) => a.start - b.start);
     const g = long.find((k) => (k.start + k.end) / 2 > mid + 1) ?? long[0];
     if (!g) return;
     const d = g.end - g.start;
@@ -490,7 +490,10 @@ function Canvas({ report, view, tl: whole, steps }: { report: Report; view: View
   }, [wanted[0], wanted[1]]);
   const narrow = inStep === true && range[1] - range[0] < 0.9 * (shown!.end - shown!.start);
   const is = (s: StepBox | undefined): boolean => s !== undefined && inStep === true && !narrow && shown!.step === s.step;
-  const gaps = useMemo(() => report.gaps.filter((g) => tl.devices.includes(g.device) && g.start >= sumRange[0] && g.end <= sumRange[1]), [report, tl, sumRange]);
+  // A part of the run is the same part on devices of one clock only.
+  const everywhere = sumRange[0] <= tl.t0 && sumRange[1] >= tl.t1;
+  const counted = useMemo(() => tl.devices.filter((d) => everywhere || clocksKnown(report, [d, tl.devices[0]!])), [report, tl, everywhere]);
+  const gaps = useMemo(() => report.gaps.filter((g) => counted.includes(g.device) && g.start >= sumRange[0] && g.end <= sumRange[1]), [report, counted, sumRange]);
   const skew = tl.waits.skews.reduce<Skew | undefined>((a, k) => (k.at > sumRange[0] && k.from < sumRange[1] && (!a || k.at - k.from > a.at - a.from) ? k : a), undefined);
   const widest = (list: typeof gaps): GapRow | undefined => list.reduce<GapRow | undefined>((a, g) => (!a || g.end - g.start > a.end - a.start ? g : a), undefined);
   const most = widest(gaps), lensGap = widest(gaps.filter((g) => g.device === tl.devices[0]));
@@ -506,7 +509,7 @@ function Canvas({ report, view, tl: whole, steps }: { report: Report; view: View
   if (fromSums) {
     gapCount = gapLongest = 0;
     for (const s of report.gapSums) {
-      if (!tl.devices.includes(s.device) || (!everything && s.step !== shown!.step)) continue;
+      if (!counted.includes(s.device) || (!everything && s.step !== shown!.step)) continue;
       cause.set(s.cause, (cause.get(s.cause) ?? 0) + s.ns);
       gapCount += s.count;
       gapLongest = Math.max(gapLongest, s.longest);
@@ -540,10 +543,10 @@ function Canvas({ report, view, tl: whole, steps }: { report: Report; view: View
                                        base={comparable(report) && report.meta.base!.basis.steady ? report.meta.base!.basis.mean_ns : 0} />}
         <p class="note sm" data-testid="timeline-note">
           {skew && skew.at - skew.from > (sumRange[1] - sumRange[0]) / 500 && <span data-testid="timeline-skew">{tl.names[skew.first]} waits {duration(skew.at - skew.from)} in {ops.handle[skew.op] || 'a collective'} ({ops.name[skew.op]}) because {tl.names[skew.last]} comes last{inGeneral(report, tl.names, steps, skew)}. </span>}
-          {!clocksKnown(report, tl.devices) && <span class="warn" data-testid="timeline-clocks">Clocks of these processes are not known to agree: rows of one cannot be set against those of another. </span>}
+          {!clocksKnown(report, tl.devices) && <span class="warn-text" data-testid="timeline-clocks">Clocks of these processes are not known to agree: rows of one cannot be set against those of another. </span>}
           {processes.size > 1 && steps.length > 0 && !pair && <span data-testid="timeline-whose">Steps are those of {mine.length > 1 ? `${mine.length} devices, the mean: ` : ''}{mine.slice(0, 4).map((d) => tl.names[d]).join('; ')}{mine.length > 4 && '…'}. </span>}
           {pair ? <>Each row counts from the begin of its step; rows that part show where the time went. Click another step to put it in the first place.</> : gapCount > 0
-            ? <>{partly && 'Of the longest, which alone are in this file one by one: '}{plural(gapCount, 'gap')} over 1 µs {selection ? 'selected' : 'in sight'}{tl.devices.length > 1 && `, of ${tl.devices.length} devices together,`} {gapCount === 1 ? 'holds' : 'hold'} {duration([...cause.values()].reduce((a, b) => a + b, 0))}, {gapCount > 1 && <>the longest {duration(gapLongest)}; </>}{mainCause![0] === 'unknown' ? 'the cause of most is not known' : `most because ${CAUSE_WORDS[mainCause![0]] ?? mainCause![0]}`}.</>
+            ? <>{partly && 'Of the longest, which alone are in this file one by one: '}{plural(gapCount, 'gap')} over 1 µs {selection ? 'selected' : 'in sight'}{counted.length < tl.devices.length ? `, of ${counted.map((d) => tl.names[d]).join('; ')},` : counted.length > 1 && gapCount > 1 && `, of ${counted.length} devices together,`} {gapCount === 1 ? 'holds' : 'hold'} {duration([...cause.values()].reduce((a, b) => a + b, 0))}, {gapCount > 1 && <>the longest {duration(gapLongest)}; </>}{mainCause![0] === 'unknown' ? 'the cause of most is not known' : `most because ${CAUSE_WORDS[mainCause![0]] ?? mainCause![0]}`}.</>
             : <>No gap over 1 µs here.</>}
           {path && <PathNote path={path.get(tl.devices[0]!)} name={tl.names[tl.devices[0]!]!} range={sumRange} />}
           {info.how === 'steps' && <> All {thousands(info.in_run)} launches are in every table; the timeline holds {thousands(info.in_page)}: steps {info.steps.slice(0, 12).join(', ')}{info.steps.length > 12 && '…'}.</>}

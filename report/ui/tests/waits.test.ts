@@ -4,10 +4,10 @@ import type { Report } from '../src/data/report';
 import { findWaits } from '../src/timeline/waits';
 
 /** Site 0 is op 0 (one group of all devices), site 1 op 1 (groups not known). */
-const of = (processes: number[], error: number): Report => ({
+const of = (processes: number[], error: number, hosts = ['', '']): Report => ({
   devices: processes.map((process) => ({ process })),
   sites: { op: Int32Array.from([0, 1]) },
-  tables: { table: () => ({ rows: 2, refs: () => Int32Array.from([0, 1]), numbers: (name: string) => (name === 'clock_error_ns' ? Float64Array.from([error, error]) : Float64Array.from([5, NaN])) }) },
+  tables: { table: () => ({ rows: 2, texts: () => hosts, refs: () => Int32Array.from([0, 1]), numbers: (name: string) => (name === 'clock_error_ns' ? Float64Array.from([error, error]) : Float64Array.from([5, NaN])) }) },
 } as unknown as Report);
 const report = of([0, 0, 0], NaN);
 const stream = (device: number, rows: [start: number, dur: number, site: number, step: number][]): StreamLaunches => ({
@@ -43,6 +43,10 @@ describe('waits', () => {
   it('are not told across processes whose clocks are not known to agree', () => {
     const both = [stream(0, [[10, 90, 0, 1]]), stream(1, [[50, 50, 0, 1]])];
     expect(waitsIn(of([0, 1], 200), ...both).skews.length).toBe(1);
-    expect(waitsIn(of([0, 1], NaN), ...both)).toEqual({ skews: [], waits: [[undefined], [undefined]] });
+    const none = { skews: [], waits: [[undefined], [undefined]] };
+    expect(waitsIn(of([0, 1], NaN), ...both)).toEqual(none);
+    expect(waitsIn(of([0, 1], NaN, ['a', 'b']), ...both)).toEqual(none);
+    // Processes of one host have its clock.
+    expect(waitsIn(of([0, 1], NaN, ['a', 'a']), ...both).skews.length).toBe(1);
   });
 });

@@ -57,8 +57,11 @@ export const deviceName = (report: Report, row: number): string => spoken(report
 /** Do these devices, all of the run where none are given, share a clock? Those of one process do. */
 export function clocksKnown(report: Pick<Report, 'devices' | 'tables'>, devices?: number[]): boolean {
   const used = new Set((devices ? devices.map((d) => report.devices[d]) : report.devices).map((d) => d?.process ?? -1));
-  const error = used.size > 1 ? report.tables.table('processes').numbers('clock_error_ns') : [];
-  return used.size < 2 || [...used].every((p) => p >= 0 && error[p]! >= 0);
+  if (used.size < 2) return true;
+  // Recorders write the clock of the host, which its processes have in common.
+  const t = report.tables.table('processes'), error = t.numbers('clock_error_ns'), host = t.texts('host');
+  const one = new Set([...used].map((p) => host[p] || p));
+  return [...used].every((p) => p >= 0 && error[p]! >= 0) || (one.size === 1 && typeof [...one][0] === 'string');
 }
 
 /** The peak an op of this dtype can reach; the matrix units' where there are several words. */

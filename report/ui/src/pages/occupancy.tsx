@@ -214,7 +214,8 @@ export function OccupancyPage(): VNode {
   const selected = rows.find((r) => r.key === state.args['k']) ??
     rows.find((r) => (entity?.type === 'kernel' && r.kernel === entity.row) || (entity?.type === 'op' && r.ops.includes(entity.row))) ??
     rows.find((r) => r.yes) ?? rows.find((r) => r.occ);
-  const lines: Line<Row>[] = shown.map((r) => ({ key: r.key, row: r, ns: Math.round(r.ns), entity: r.ops[0] !== undefined && ops.name[r.ops[0]] !== '' ? opEntity(r.ops[0]) : r.kernel >= 0 ? { type: 'kernel', row: r.kernel } : undefined }));
+  const named = (r: Row): boolean => r.ops[0] !== undefined && ops.name[r.ops[0]] !== '';
+  const lines: Line<Row>[] = shown.map((r) => ({ key: r.key, row: r, ns: Math.round(r.ns), entity: named(r) ? opEntity(r.ops[0]!) : r.kernel >= 0 ? { type: 'kernel', row: r.kernel } : undefined }));
   if (rest.length > 0) {
     lines.push({ key: 'others', kind: 'others', ns: Math.round(rest.reduce((a, r) => a + r.ns, 0)), lead: <>{plural(rest.length, 'other')} · <button type="button" class="lk" onClick={() => go({ args: { all: '1' } })}>show</button></>, cells: { ms: ms(rest.reduce((a, r) => a + r.ns, 0) / d) } });
   }
@@ -247,7 +248,7 @@ export function OccupancyPage(): VNode {
             <div class="bar-h"><h3>Waves and tail</h3><span class="cap"><CopyMenu /></span></div>
             <p class="sm ink2">Blocks per wave = {device.sms > 0 ? device.sms : '?'} SMs × blocks per SM. Persistent kernels loop over work: no tail.</p>
             <table class="fix" aria-label="Waves"><colgroup><col /><col style={{ width: '56px' }} /><col style={{ width: '106px' }} /><col style={{ width: '66px' }} /></colgroup><thead><tr><th>op</th><th class="num">waves</th><th class="num">last wave</th><th class="num">lost, ms</th></tr></thead><tbody>
-              {tails.map(({ r, fill, lost }) => <tr><td class="name">{r.ops[0] !== undefined && <Handle entity={{ type: 'op', row: r.ops[0] }} />} <span class="mono">{r.ops[0] !== undefined ? ops.name[r.ops[0]] : ''}</span></td><td class="num">{significant(r.waves)}</td><td class="num"><Meter pct={100 * fill} />{percent(fill, 1)}%</td><td class="num">{ms(lost / d)}</td></tr>)}
+              {tails.map(({ r, fill, lost }) => <tr><td class="name"><span class="nmrow">{named(r) ? <Handle entity={{ type: 'op', row: r.ops[0]! }} /> : r.kernel >= 0 && <Handle entity={{ type: 'kernel', row: r.kernel }} />} <span class="mono"><Mid text={named(r) ? ops.name[r.ops[0]!]! : kernels.name[r.kernel] ?? ''} tail={14} /></span></span></td><td class="num">{significant(r.waves)}</td><td class="num"><Meter pct={100 * fill} />{percent(fill, 1)}%</td><td class="num">{ms(lost / d)}</td></tr>)}
             </tbody></table>
           </div>}
         </div>

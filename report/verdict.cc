@@ -94,10 +94,8 @@ class VerdictMaker {
     const std::string headline = view_.Info("job_headline"), why = view_.Info("job_reason");
     if (headline.empty() || view_.Info("job_cause") == "no_data") return false;
     verdict_.given = verdict_.of_job = true;
-    const std::string first = headline + ".";
-    const std::string second = why.empty() ? why : Capitalised(why) + ".";
-    Say({Plain(second.empty() ? first : first + " " + second), Plain(first),
-         second.empty() ? Sentence() : Plain(second)});
+    Say({Plain("Job: " + view_.Info("job") + "."), Plain(headline + "."),
+         why.empty() ? Sentence() : Plain(Capitalised(why) + ".")});
     verdict_.lede =
         SentenceBuilder()
             .Text(

@@ -4,8 +4,9 @@
 // 1. more than half of the gap was compilation: `compile` (found by GapFinder);
 // 2. the activity after it had been launched well before the gap began (analysis/launch_queue.h):
 //    the host held nobody up, whatever it did. `copy` where rule 5 says so, else `unknown`;
-// 3. a range that names a data loader covers most of it: `input`; or most of it, and 100 us or more,
-//    lies in the very call that makes what follows (no copy): the driver held the host, `host`;
+// 3. a range that names a data loader covers most of it: `input`; or most of it, and 100 us or
+//    more, lies in the very call that makes what follows (no copy): the driver held the host,
+//    `host`;
 // 4. a host call waited for the device when the gap began and returned within it: what is left of
 //    the gap is the host getting on: `synchronisation`. So are the gaps that follow while the
 //    thread that waited fills the queue again: up to the first of many launches in a row that
@@ -20,7 +21,8 @@
 // 7. another host range covers most of it, or the host was late: the call that started what
 //    follows, or the range of its module, began after the device had gone idle: `host`; nothing is
 //    known: `unknown`.
-// Calls and ranges of a thread that works for another device (analysis/launch_threads.h) do not count.
+// Calls and ranges of a thread that works for another device (analysis/launch_threads.h) do not
+// count.
 // Gaps between the same two instructions, of a length, have one cause: that of most of them.
 // `host_range_id` is the innermost range that covers most of the gap, else the late one.
 //

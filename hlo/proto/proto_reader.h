@@ -13,8 +13,8 @@
 //  - called computations in the order of the proto (while: body, condition; select-and-scatter:
 //    select, scatter; conditional: branches in index order, of a predicate true first);
 //  - peak_memory_bytes = sum of the sizes of all allocations of the buffer assignment that are
-//    neither thread-local nor in the host's memory (offloaded): parameters, outputs, constants and the temporary heap, whose size already is the
-//    peak of everything packed into it.
+//    neither thread-local nor in the host's memory (offloaded): parameters, outputs, constants and
+//    the temporary heap, whose size already is the peak of everything packed into it.
 //
 // Field numbers: xla/service/hlo.proto, xla/xla_data.proto (2018-03 to 2026-08).
 

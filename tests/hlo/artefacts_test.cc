@@ -410,6 +410,19 @@ TEST(TextProtoModule, ReadsAsTheProtoDoes) {
   EXPECT_TRUE(Find(*module, "n").is_root);
 }
 
+TEST(TextProtoModule, PeakMemoryLeavesOutWhatIsOffloadedAndWhatIsThreadLocal) {
+  auto module = ReadAny(Shared(std::string(kHloTextProto) + R"(
+buffer_assignment {
+  buffer_allocations { index: 0 size: 400 color: 5 }
+  buffer_allocations { index: 1 size: 80 color: 1 }
+  buffer_allocations { index: 2 size: 7 is_thread_local: true }
+  buffer_allocations { index: 3 size: 20 }
+}
+)"));
+  ASSERT_TRUE(module) << module.error().message;
+  EXPECT_EQ(module->peak_memory_bytes, 80 + 20);
+}
+
 TEST(TextProtoModule, NumbersOfEveryKind) {
   const auto literal = [](const std::string& type, const std::string& values) {
     auto module = ReadAny(

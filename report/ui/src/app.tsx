@@ -5,7 +5,7 @@ import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { Help } from './components/help';
 import { Inspector } from './components/inspector';
 import { Palette } from './components/palette';
-import { Patterns, copyText } from './components/bits';
+import { Patterns, copyText, Dim, listen } from './components/bits';
 import { primaryTable } from './components/table';
 import { Ctx } from './ctx';
 import { loadLaunches } from './data/launches';
@@ -65,7 +65,7 @@ function Facts({ report, onHelp }: { report: Report; onHelp: () => void }): VNod
       <span class="trunc" title={run.command ?? run.path}><b>{run.title}</b></span>
       {run.device_text && <><span class="sep" /><span class="trunc" title={run.device_text}>{run.device_text}</span></>}
       {main && <><span class="sep" /><span class="mono trunc">{main.name}</span></>}
-      {basis.steady && <><span class="sep" /><span>{from === to ? `step ${from}` : `steps ${from}–${to}`}{basis.steps_recorded > 1 && <span class="dim"> of {basis.steps_recorded}</span>}</span></>}
+      {basis.steady && <><span class="sep" /><span>{from === to ? `step ${from}` : `steps ${from}–${to}`}{basis.steps_recorded > 1 && <Dim> of {basis.steps_recorded}</Dim>}</span></>}
       {(run.date || run.source) && <><span class="sep opt" /><span class="dim opt trunc">{[SOURCE_WORDS[run.source ?? ''] ?? run.source, run.date].filter(Boolean).join(', ')}</span></>}
       <span class="sp" />
       {run.fake_gpu && <a class="badge bad" href="#/run">fake GPU: times mean nothing</a>}
@@ -74,8 +74,8 @@ function Facts({ report, onHelp }: { report: Report; onHelp: () => void }): VNod
       <a class={`badge ${report.meta.may_lack || report.meta.lost > 0 ? 'bad' : 'plain'}`} href="#/run">lost {report.meta.lost_text ?? report.meta.lost}</a>
       {report.meta.errors > 0 && <a class="badge bad" href="#/run">{plural(report.meta.errors, 'error')}</a>}
       {notices > 0 && <a class="badge warn" href="#/run">{plural(notices, 'notice')}</a>}
-      <button type="button" aria-label="Help and keys" data-testid="help" onClick={onHelp}>?</button>
-      <button type="button" aria-label={`Theme: ${theme}`} data-testid="theme" onClick={cycle}>{theme}</button>
+      <button aria-label="Help and keys" data-testid="help" onClick={onHelp}>?</button>
+      <button aria-label={`Theme: ${theme}`} data-testid="theme" onClick={cycle}>{theme}</button>
     </div>
   );
 }
@@ -97,7 +97,7 @@ function Tabs({ page, report }: { page: Page; report: Report }): VNode {
   return (
     <div class="tablist" role="tablist" aria-label="Pages" onKeyDown={onKey}>
       {pages.map(([id, name]) => (
-        <button type="button" role="tab" id={`t-${id}`} data-testid={`tab-${id}`} aria-controls={`p-${id}`} aria-selected={id === page} class={hasPage(report, id) ? '' : 'off'}
+        <button role="tab" id={`t-${id}`} data-testid={`tab-${id}`} aria-controls={`p-${id}`} aria-selected={id === page} class={hasPage(report, id) ? '' : 'off'}
                 tabIndex={id === page ? 0 : -1} onClick={() => go({ page: id })}>
           {keyOf(id) && <small>{keyOf(id)}</small>}{name}
         </button>
@@ -164,12 +164,12 @@ function Search({ report, f }: { report: Report; f: string }): VNode {
                  commit(e.currentTarget.value, true);
                } else if (e.key === 'Escape') e.currentTarget.blur();
              }} />
-      <kbd aria-hidden="true">/</kbd><kbd aria-hidden="true">Ctrl K</kbd>
+      <kbd aria-hidden>/</kbd><kbd aria-hidden>Ctrl K</kbd>
       {offers.length > 0 && (
         <ul id="offers" class="offers" role="listbox" aria-label="Completions" data-testid="completions">
           {offers.map((o, i) => (
             <li id={`offer-${i}`} role="option" aria-selected={i === at} class={i === at ? 'on' : ''} onMouseDown={(e) => { e.preventDefault(); take(o); }}>
-              <span class="mono">{o.text}</span><span class="dim">{o.what}</span>
+              <span class="mono">{o.text}</span><Dim>{o.what}</Dim>
             </li>
           ))}
         </ul>
@@ -222,9 +222,9 @@ function FilterBar({ report, view, f }: { report: Report; view: View; f: string 
     };
   }, [report]);
   const chip = (id: string, hue: Hue, on: boolean, text: string, next: string): VNode => (
-    <button type="button" class={`chip ${on ? 'on' : ''}`} aria-pressed={on} data-testid={`phase-${id}`} onClick={() => go({ f: next })}
+    <button class={`chip ${on ? 'on' : ''}`} aria-pressed={on} data-testid={`phase-${id}`} onClick={() => go({ f: next })}
             aria-label={text}>
-      <span class={`ltr p-${hue}`} data-l={LETTER[hue]} aria-hidden="true" />
+      <span class={`ltr p-${hue}`} data-l={LETTER[hue]} aria-hidden />
       <span class="cl">{text}</span>
     </button>
   );
@@ -234,7 +234,7 @@ function FilterBar({ report, view, f }: { report: Report; view: View; f: string 
     !(t.type === 'text' && !t.negated && (t.key === 'phase' || (t.key === 'kind' && t.values.every((v) => ['collective', 'copy', 'memset'].includes(v))))));
   return (
     <div class="filter" role="group" aria-label="Filter">
-      <button type="button" class={`chip ${phases.length === 0 && kinds.length === 0 ? 'on' : ''}`} aria-pressed={phases.length === 0 && kinds.length === 0} data-testid="phase-all"
+      <button class={`chip ${phases.length === 0 && kinds.length === 0 ? 'on' : ''}`} aria-pressed={phases.length === 0 && kinds.length === 0} data-testid="phase-all"
               onClick={() => go({ f: setTerm(setTerm(f, 'phase', undefined), 'kind', undefined) })}>all phases</button>
       {PHASES.filter((p) => (present.get(p) ?? 0) > 0 || phases.includes(p)).map((p) => chip(p, p, phases.includes(p), p, toggleValue(f, 'phase', p)))}
       {(present.has('kind:collective') || kinds.includes('collective')) &&
@@ -252,15 +252,15 @@ function FilterBar({ report, view, f }: { report: Report; view: View; f: string 
               options={report.devices.map((_, i) => [String(deviceNumber(report, i)), deviceName(report, i)])}
               onChange={(v) => go({ f: setTerm(f, 'dev', v) })} />}
       {rest.map((t) => (
-        <button type="button" class="chip on x" data-testid="filter-chip" aria-label={`remove ${t.raw}`} onClick={() => go({ f: removeTerm(f, t.raw) })}>
-          <span class="mono">{t.raw}</span><i aria-hidden="true">×</i>
+        <button class="chip on x" data-testid="filter-chip" aria-label={`remove ${t.raw}`} onClick={() => go({ f: removeTerm(f, t.raw) })}>
+          <span class="mono">{t.raw}</span><i aria-hidden>×</i>
         </button>
       ))}
       <span class="sum" data-testid="filter-sum" data-ns={Math.round(view.total)} role="status"
             title={report.meta.basis.steady && view.full > report.meta.basis.mean_ns * view.divisor ? 'more than the step: what runs side by side on a device counts each' : undefined}>
-        {view.waiting ? <span class="dim">reading launches…</span> : <>
+        {view.waiting ? <Dim>reading launches…</Dim> : <>
           <b>{view.total / view.divisor < 99.95e9 ? `${ms(view.total / view.divisor)} ${unit}` : `${duration(view.total / view.divisor)}${report.meta.basis.steady ? ' a step' : ''}`}</b>{' '}
-          <span class="dim">{view.filtered ? `${percent(view.total, view.full * (view.divisor / report.divisor))}% of device time` : 'of device time, no filter'}</span>
+          <Dim>{view.filtered ? `${percent(view.total, view.full * (view.divisor / report.divisor))}% of device time` : 'of device time, no filter'}</Dim>
         </>}
       </span>
       {view.notes.length > 0 && <span class="warn-text notes" role="status" data-testid="filter-notes">{view.notes.join('; ')}</span>}
@@ -294,14 +294,7 @@ export function App({ report }: { report: Report }): VNode {
   }, [view]);
 
   useEffect(() => {
-    const on = (): void => setPrinting(true);
-    const off = (): void => setPrinting(false);
-    window.addEventListener('beforeprint', on);
-    window.addEventListener('afterprint', off);
-    return () => {
-      window.removeEventListener('beforeprint', on);
-      window.removeEventListener('afterprint', off);
-    };
+    return listen(window, { beforeprint: () => setPrinting(true), afterprint: () => setPrinting(false) });
   }, []);
 
   useEffect(() => {
@@ -354,8 +347,7 @@ export function App({ report }: { report: Report }): VNode {
         return done();
       }
     };
-    window.addEventListener('keydown', onKey);
-    return () => window.removeEventListener('keydown', onKey);
+    return listen(window, { keydown: onKey });
   }, [help, palette, report]);
 
   const top = useRef<HTMLElement>(null);

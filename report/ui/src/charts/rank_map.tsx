@@ -2,7 +2,7 @@
 
 import type { ComponentChildren, VNode } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { Seg, useWidth } from '../components/bits';
+import { Seg, useWidth, Bar, Cap, listen } from '../components/bits';
 import { useCtx } from '../ctx';
 import { duration, plural } from '../format';
 import { go } from '../state';
@@ -44,9 +44,7 @@ export function RankMap({ cells, measures, order, onOpen, tip: more, children }:
   const w = Math.max(1, (width - gutter - 4) / nSteps);
   const mid = median(v), most = v.reduce((a, x) => (x > a ? x : a), 0), least = v.reduce((a, x) => (x < a ? x : a), Infinity);
   useEffect(() => {
-    const f = (): void => setTheme((n) => n + 1);
-    window.addEventListener('xlatrace-theme', f);
-    return () => window.removeEventListener('xlatrace-theme', f);
+    return listen(window, { 'xlatrace-theme': () => setTheme((n) => n + 1) });
   }, []);
   useLayoutEffect(() => {
     const el = canvas.current, ctx = el?.getContext('2d');
@@ -92,8 +90,8 @@ export function RankMap({ cells, measures, order, onOpen, tip: more, children }:
   if (known.length === 0) return <p class="note" data-testid="rankmap-none">No time of any step is known of these ranks: no map of rank by step.</p>;
   return (
     <section>
-      <div class="bar-h"><h3>Rank by step</h3><Seg label="Measure" testid="rank-measure" value={measure} options={known} onChange={(m) => go({ args: { m: m === known[0]![0] ? undefined : m } })} />
-        <span class="cap">from {duration(least)} to {duration(most)}, median {duration(mid)}; more is orange, less is blue · {children}</span></div>
+      <Bar><h3>Rank by step</h3><Seg label="Measure" testid="rank-measure" value={measure} options={known} onChange={(m) => go({ args: { m: m === known[0]![0] ? undefined : m } })} />
+        <Cap>from {duration(least)} to {duration(most)}, median {duration(mid)}; more is orange, less is blue · {children}</Cap></Bar>
       <div ref={box} class="rankmap" data-testid="rankmap">
         <canvas ref={canvas} style={{ width: `${width}px`, height: `${nRanks * h + 22}px` }} role="img" aria-label={`${word} of ${plural(nRanks, 'rank')} in ${plural(nSteps, 'step')}: ${duration(least)} to ${duration(most)}; the table has the means`}
                 onMouseMove={(e) => {

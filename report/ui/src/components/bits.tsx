@@ -28,8 +28,20 @@ export const Letter = ({ hue, word }: { hue: Hue; word?: string }): VNode => (
 );
 
 export const Phase = ({ hue, children }: { hue: Hue; children: ComponentChildren }): VNode => (
-  <span class="ph"><span class={`ltr p-${hue}`} aria-hidden="true">{LETTER[hue]}</span>{children}</span>
+  <span class="ph"><span class={`ltr p-${hue}`} aria-hidden>{LETTER[hue]}</span>{children}</span>
 );
+
+export const Dim = ({ children }: { children?: ComponentChildren }): VNode => <span class="dim">{children}</span>;
+/** What stands at the end of a heading's line. */
+export const Cap = ({ children }: { children?: ComponentChildren }): VNode => <span class="cap">{children}</span>;
+/** A table's cell of a figure. */
+export const Num = ({ children }: { children?: ComponentChildren }): VNode => <td class="num">{children}</td>;
+/** A heading and what belongs beside it. */
+export const Bar = ({ children }: { children?: ComponentChildren }): VNode => <div class="bar-h">{children}</div>;
+/** What went wrong while something was read. */
+export const Problem = ({ text }: { text: string }): VNode => <p class="note bad" data-testid="error">{text}</p>;
+/** Widths of a table's columns in pixels; 0 takes what is left. */
+export const Cols = ({ of }: { of: number[] }): VNode => <colgroup>{of.map((w) => <col style={w > 0 ? { width: `${w}px` } : {}} />)}</colgroup>;
 
 /** "o17" as a link that opens the inspector. */
 export function Handle({ entity }: { entity: Entity }): VNode | null {
@@ -130,7 +142,7 @@ export function PhaseStack({ parts, max, width = 56, base }: { parts: { hue: Hue
   const px = max > 0 ? Math.max(1.5, (width * total) / max) : 0;
   // Gaps between parts would be all that is left of a short bar.
   return (
-    <span class="stk" aria-hidden="true" style={{ width: `${px}px`, ...(px < 14 && { gap: '0' }) }}>
+    <span class="stk" aria-hidden style={{ width: `${px}px`, ...(px < 14 && { gap: '0' }) }}>
       {parts.filter((p) => p.ns > 0).map((p) => (
         <i class={`p-${p.hue}`} style={{ flex: `${p.ns} 0 0` }} />
       ))}
@@ -139,7 +151,7 @@ export function PhaseStack({ parts, max, width = 56, base }: { parts: { hue: Hue
 }
 
 export function Meter({ pct }: { pct: number }): VNode {
-  return <span class="meter" aria-hidden="true"><i style={{ '--w': `${Math.max(0, Math.min(100, pct))}%` }} /></span>;
+  return <span class="meter" aria-hidden><i style={{ '--w': `${Math.max(0, Math.min(100, pct))}%` }} /></span>;
 }
 
 /** A switch between a few choices. */
@@ -149,7 +161,7 @@ export function Seg<T extends string>(props: {
   return (
     <span class="seg" role="group" aria-label={props.label} data-testid={props.testid}>
       {props.options.map(([id, text]) => (
-        <button type="button" class={id === props.value ? 'on' : ''} aria-pressed={id === props.value}
+        <button class={id === props.value ? 'on' : ''} aria-pressed={id === props.value}
                 data-value={id} onClick={() => props.onChange(id)}>{text}</button>
       ))}
     </span>
@@ -243,7 +255,7 @@ export function Command({ text }: { text: string }): VNode {
   return (
     <span class="cmdline">
       <code class="cmd">{text}</code>
-      <button type="button" class="mini" onClick={() => void copyText(text).then((ok) => setDone(ok))}>{done ? 'copied' : 'copy'}</button>
+      <button class="mini" onClick={() => void copyText(text).then((ok) => setDone(ok))}>{done ? 'copied' : 'copy'}</button>
     </span>
   );
 }
@@ -262,6 +274,14 @@ export async function copyText(text: string): Promise<boolean> {
     area.remove();
     return ok;
   }
+}
+
+/** Calls these on their events until what it returns is called. */
+export function listen(to: EventTarget, on: Record<string, (e: never) => void>): () => void {
+  const stop = new AbortController();
+  // Not passive: a wheel that zooms must not scroll.
+  for (const [event, f] of Object.entries(on)) to.addEventListener(event, f as EventListener, { passive: false, signal: stop.signal });
+  return () => stop.abort();
 }
 
 export function download(name: string, text: string, type = 'text/plain'): void {
@@ -308,7 +328,7 @@ export function useLoad<T>(load: () => Promise<T>, keys: unknown[]): { value?: T
 }
 
 export const Patterns = (): VNode => (
-  <svg width="0" height="0" class="defs" aria-hidden="true">
+  <svg width="0" height="0" class="defs" aria-hidden>
     <defs>
       <pattern id="hat" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><rect width="1.6" height="6" fill="var(--bg)" opacity=".2" /></pattern>
       <pattern id="sav" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><rect width="1.4" height="6" fill="var(--ink-3)" opacity=".55" /></pattern>

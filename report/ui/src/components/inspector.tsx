@@ -17,7 +17,7 @@ import { count, bytes, duration, flop, inUnit, ms, msText, peakPercent, percent,
 import { basisWords, EVIDENCE_WORDS, hueOf, kindWords, limiterWords, PHASES, REASON_WORDS } from '../phases';
 import { getState, go } from '../state';
 import { Passes } from './provenance';
-import { Command, copyText, Handle, Letter, Linked, Link, Meter, Mid, SourceChip, useLoad } from './bits';
+import { Command, copyText, Handle, Letter, Linked, Link, Meter, Mid, SourceChip, useLoad, Dim, Cols, Problem, Cap, Num } from './bits';
 
 /** The model's own line first, then outwards; frames of libraries, which call it or are called by it, after.
  *  Praxis is no library here: of a Pax job its layers are the model, and all else is the trainer. */
@@ -34,7 +34,7 @@ export function Stack({ frames }: { frames: string[] }): VNode {
 }
 
 function Section({ title, cap, children }: { title: string; cap?: ComponentChildren; children: ComponentChildren }): VNode {
-  return <section><h3>{title}{cap !== undefined && <span class="cap">{cap}</span>}</h3>{children}</section>;
+  return <section><h3>{title}{cap !== undefined && <Cap>{cap}</Cap>}</h3>{children}</section>;
 }
 
 /** op_name with its wrappers pale and its last component bold; breaks only after a slash. */
@@ -67,8 +67,8 @@ function Buttons({ report, entity, children }: { report: Report; entity: Entity;
   return (
     <div class="acts-b">
       {children}
-      <button type="button" data-testid="copy-link" onClick={() => void copyText(location.href.split('/').pop() ?? '')}>Copy link <kbd>y</kbd></button>
-      {/^[okmf]\d/.test(handle) && <button type="button" title={command} onClick={() => void copyText(command)}>Copy command</button>}
+      <button data-testid="copy-link" onClick={() => void copyText(location.href.split('/').pop() ?? '')}>Copy link <kbd>y</kbd></button>
+      {/^[okmf]\d/.test(handle) && <button title={command} onClick={() => void copyText(command)}>Copy command</button>}
     </div>
   );
 }
@@ -94,7 +94,7 @@ function OpEvidence({ op }: { op: number }): VNode {
       <ul class="chain">
         {list.map((e) => (
           <li class={e.confidence === 'exact' ? '' : e.confidence === 'inferred' ? 'guess' : 'lose'}>
-            <i aria-hidden="true" /><span>{e.words}</span><span class="dim">{e.confidence}, {plural(e.calls, 'launch', 'launches')}</span>
+            <i aria-hidden /><span>{e.words}</span><Dim>{e.confidence}, {plural(e.calls, 'launch', 'launches')}</Dim>
           </li>
         ))}
       </ul>
@@ -119,7 +119,7 @@ function OpLaunches({ op }: { op: number }): VNode {
     : undefined;
   return (
     <Section title="Launches" cap={cap}>
-      {error !== undefined && <p class="note bad" data-testid="error">{error}</p>}
+      {error !== undefined && <Problem text={error} />}
       {s && s.n > 0
         ? <>
             <Histogram durations={s.durations} hue={ops.hue[op]!} />
@@ -181,17 +181,17 @@ function OpShares({ op }: { op: number }): VNode | null {
     <Section title="What is inside" cap="shares by the cost model, an estimate">
       <div class="cap"><CopyMenu /></div>
       <table class="fix mini-t" aria-label="Shares">
-        <colgroup><col style={{ width: '20px' }} /><col /><col style={{ width: '110px' }} /><col style={{ width: '48px' }} /></colgroup>
+        <Cols of={[20, 0, 110, 48]} />
         <tbody>
           {shown.map((r) => (
             <tr>
               <td><Letter hue={hueOf(PHASES[s.phase[r]!]!, '')} /></td>
               <td class="name" title={s.opName[r]}>{s.opName[r] ? s.opName[r]!.split('/').slice(-3).join('/') : s.layer[r] || 'no op_name'}</td>
               <td class="name"><SourceChip file={s.file[r]!} line={s.line[r]!} /></td>
-              <td class="num">{significant(s.ppm[r]! / 1e4)}%</td>
+              <Num>{significant(s.ppm[r]! / 1e4)}%</Num>
             </tr>
           ))}
-          {others.length > 0 && <tr class="oth"><td /><td>{plural(others.length, 'other')}</td><td /><td class="num">{significant(others.reduce((a, r) => a + s.ppm[r]!, 0) / 1e4)}%</td></tr>}
+          {others.length > 0 && <tr class="oth"><td /><td>{plural(others.length, 'other')}</td><td /><Num>{significant(others.reduce((a, r) => a + s.ppm[r]!, 0) / 1e4)}%</Num></tr>}
         </tbody>
       </table>
     </Section>
@@ -212,7 +212,7 @@ function InstructionList({ rows, edge }: { rows: number[]; edge: (i: number) => 
         return (
           <li>
             <Link class="mono" to={{ sel: op >= 0 ? report.selOf({ type: 'op', row: op }) : report.selOf({ type: 'instruction', row: i }) }} title={`${hlo.name[i]} ${hlo.shape[i]}`}><Mid text={hlo.name[i]!} /></Link>
-            <span class="dim">{figures(edge(i), timeOf(i))}</span>
+            <Dim>{figures(edge(i), timeOf(i))}</Dim>
           </li>
         );
       })}
@@ -243,8 +243,8 @@ function HloSections({ row }: { row: number }): VNode | null {
         <div><h3>Operands</h3><InstructionList rows={[...hlo.operands(row)]} edge={(i) => hlo.outBytes[i]!} /></div>
         <div><h3>Users</h3><InstructionList rows={[...hlo.users(row)]} edge={() => hlo.outBytes[row]!} /></div>
       </section>
-      <Section title="HLO" cap={<>{!complete && text && 'made from the graph, without attributes · '}<button type="button" class="mini" onClick={() => void copyText(all)}>copy</button></>}>
-        {error !== undefined && <p class="note bad" data-testid="error">{error}</p>}
+      <Section title="HLO" cap={<>{!complete && text && 'made from the graph, without attributes · '}<button class="mini" onClick={() => void copyText(all)}>copy</button></>}>
+        {error !== undefined && <Problem text={error} />}
         <pre class="hlo" tabIndex={0} aria-label="HLO text">{highlight(all)}</pre>
       </Section>
     </>
@@ -273,7 +273,7 @@ function FindingsOf({ handle }: { handle: string }): VNode | null {
     <Section title="Findings">
       {list.map((f) => (
         <p class="sm"><Link to={{ page: 'verdict', sel: f.handle }} class="h">{f.handle}</Link> {f.title}
-          {f.saves_high_ns_per_step !== null && <span class="dim"> saves {atMost(f)}{ms(f.saves_high_ns_per_step)} {report.perStep}</span>}</p>
+          {f.saves_high_ns_per_step !== null && <Dim> saves {atMost(f)}{ms(f.saves_high_ns_per_step)} {report.perStep}</Dim>}</p>
       ))}
     </Section>
   );
@@ -303,13 +303,13 @@ function OpBody({ op }: { op: number }): VNode {
         <SourceChip file={ops.file[op]!} line={ops.line[op]!} />
         {ops.group[op] && <Link to={{ f: addTerm(getState().f, termText('scope', ops.group[op]!)) }} title="show only this layer">{ops.group[op]}</Link>}
         {module && <Link to={{ sel: module.handle }}>{module.name}</Link>}
-        <span class="dim">{kindWords(ops.kind[op]!)}</span>
+        <Dim>{kindWords(ops.kind[op]!)}</Dim>
       </p>
       <Buttons report={report} entity={entity}>
-        {ops.row[op]! >= 0 && <button type="button" onClick={() => go({ page: 'graph' })}>Graph <kbd>o</kbd></button>}
-        <button type="button" data-testid="to-timeline" onClick={() => go({ page: 'timeline', args: { z: 'op', t: undefined, a: undefined } })}>Timeline <kbd>t</kbd></button>
-        {ops.peak[op]! >= 0 && <button type="button" onClick={() => go({ page: 'roofline' })}>Roofline <kbd>r</kbd></button>}
-        {ops.file[op] && <button type="button" onClick={() => go({ page: 'source', args: { file: ops.file[op]!, line: String(ops.line[op]! || '') } })}>Source</button>}
+        {ops.row[op]! >= 0 && <button onClick={() => go({ page: 'graph' })}>Graph <kbd>o</kbd></button>}
+        <button data-testid="to-timeline" onClick={() => go({ page: 'timeline', args: { z: 'op', t: undefined, a: undefined } })}>Timeline <kbd>t</kbd></button>
+        {ops.peak[op]! >= 0 && <button onClick={() => go({ page: 'roofline' })}>Roofline <kbd>r</kbd></button>}
+        {ops.file[op] && <button onClick={() => go({ page: 'source', args: { file: ops.file[op]!, line: String(ops.line[op]! || '') } })}>Source</button>}
       </Buttons>
       {copies.length > 1 && <Sums ns={all((r) => ops.ns[r]!)} calls={all((r) => ops.calls[r]!)} what={`all ×${copies.length} copies, per step`} whole={`all ×${copies.length} copies, whole run`} testid="copies-ms" />}
       {ops.ns[op]! > 0 || !steady
@@ -393,10 +393,10 @@ function KernelBody({ kernel }: { kernel: number }): VNode {
       <div class="title"><h2 class="mono" data-testid="inspector-title">{k.name[kernel] || k.symbol[kernel]}</h2><span class="h">{k.handle[kernel]}</span></div>
       {k.symbol[kernel] && k.symbol[kernel] !== k.name[kernel] && <p class="sm dim mono wrapany">{k.symbol[kernel]}</p>}
       <Buttons report={report} entity={{ type: 'kernel', row: kernel }}>
-        <button type="button" data-testid="to-timeline" onClick={() => go({ page: 'timeline', args: { z: 'op', t: undefined, a: undefined } })}>Timeline <kbd>t</kbd></button>
-        <button type="button" onClick={() => go({ page: 'occupancy' })}>Occupancy</button>
-        <button type="button" onClick={() => go({ page: 'ops', f: addTerm(getState().f, termText('kernel', k.handle[kernel]!)) })}>Its ops</button>
-        {compared(report) && <button type="button" data-testid="kernel-compare" onClick={() => go({ page: 'compare', args: { by: 'kernel', c: undefined } })}>Compare</button>}
+        <button data-testid="to-timeline" onClick={() => go({ page: 'timeline', args: { z: 'op', t: undefined, a: undefined } })}>Timeline <kbd>t</kbd></button>
+        <button onClick={() => go({ page: 'occupancy' })}>Occupancy</button>
+        <button onClick={() => go({ page: 'ops', f: addTerm(getState().f, termText('kernel', k.handle[kernel]!)) })}>Its ops</button>
+        {compared(report) && <button data-testid="kernel-compare" onClick={() => go({ page: 'compare', args: { by: 'kernel', c: undefined } })}>Compare</button>}
       </Buttons>
       <section class="stat">
         <div data-testid="kernel-ms"><b>{msText(k.ns[kernel]! / report.divisor)}</b>{report.perStep === 'ms' ? 'whole run' : 'per step, mean'}</div>
@@ -418,12 +418,12 @@ function KernelBody({ kernel }: { kernel: number }): VNode {
             {mine.slice(0, MOST_CONFIGURATIONS).map((r) => (
               <tr>
                 <td>{s.grid[0][r]! > 0 ? s.grid.map((g) => g[r]).join('×') : ''}</td><td>{s.block[0][r]! > 0 ? s.block.map((g) => g[r]).join('×') : ''}</td>
-                <td class="num">{s.regs[r]! > 0 ? s.regs[r] : ''}</td>
-                <td class="num">{isNaN(s.smemStatic[r]! + s.smemDynamic[r]!) ? '' : significant((s.smemStatic[r]! + s.smemDynamic[r]!) / 1000)}</td>
-                <td class="num">{s.occupancy[r]! >= 0 ? significant(s.occupancy[r]!) : ''}</td><td class="num">{ms(s.ns[r]! / report.divisor)}</td>
+                <Num>{s.regs[r]! > 0 ? s.regs[r] : ''}</Num>
+                <Num>{isNaN(s.smemStatic[r]! + s.smemDynamic[r]!) ? '' : significant((s.smemStatic[r]! + s.smemDynamic[r]!) / 1000)}</Num>
+                <Num>{s.occupancy[r]! >= 0 ? significant(s.occupancy[r]!) : ''}</Num><Num>{ms(s.ns[r]! / report.divisor)}</Num>
               </tr>
             ))}
-            {mine.length > MOST_CONFIGURATIONS && <tr class="oth"><td colSpan={5}>{plural(mine.length - MOST_CONFIGURATIONS, 'other')}</td><td class="num">{ms(mine.slice(MOST_CONFIGURATIONS).reduce((a, r) => a + s.ns[r]!, 0) / report.divisor)}</td></tr>}
+            {mine.length > MOST_CONFIGURATIONS && <tr class="oth"><td colSpan={5}>{plural(mine.length - MOST_CONFIGURATIONS, 'other')}</td><Num>{ms(mine.slice(MOST_CONFIGURATIONS).reduce((a, r) => a + s.ns[r]!, 0) / report.divisor)}</Num></tr>}
           </tbody>
         </table>
       </Section>
@@ -438,7 +438,7 @@ function ModuleBody({ row }: { row: number }): VNode {
     <>
       <div class="title"><h2 class="mono" data-testid="inspector-title">{m.name}</h2><span class="h">{m.handle}</span></div>
       <Buttons report={report} entity={{ type: 'module', row }}>
-        <button type="button" onClick={() => go({ page: 'ops', f: addTerm(getState().f, termText('module', m.handle)) })}>Its ops</button>
+        <button onClick={() => go({ page: 'ops', f: addTerm(getState().f, termText('module', m.handle)) })}>Its ops</button>
       </Buttons>
       <section class="stat">
         <div><b>{msText(m.ns / report.divisor)}</b>{report.perStep === 'ms' ? 'whole run' : 'per step'}</div>
@@ -468,9 +468,9 @@ function InstructionBody({ row }: { row: number }): VNode {
     <>
       <div class="title"><Letter hue={hue} word={hlo.phase[row]!} /><h2 class="mono" data-testid="inspector-title">{hlo.name[row]}</h2></div>
       {hlo.opName[row] && <p class="sm"><OpNamePath text={hlo.opName[row]!} /></p>}
-      <p class="sm chips"><SourceChip file={hlo.file[row]!} line={hlo.line[row]!} /><span class="dim">{hlo.opcode[row]}, no launch of its own</span></p>
+      <p class="sm chips"><SourceChip file={hlo.file[row]!} line={hlo.line[row]!} /><Dim>{hlo.opcode[row]}, no launch of its own</Dim></p>
       <Buttons report={report} entity={{ type: 'instruction', row }}>
-        <button type="button" onClick={() => go({ page: 'graph' })}>Graph <kbd>o</kbd></button>
+        <button onClick={() => go({ page: 'graph' })}>Graph <kbd>o</kbd></button>
       </Buttons>
       <Section title="Facts">
         <dl class="kv">
@@ -498,7 +498,7 @@ export function FindingEvidence({ f }: { f: Finding }): VNode {
         return <li><Linked text={evidenceText(e)} />{handles.slice(0, 12).map((h) => {
           const entity = report.entity(h);
           return entity && <> <Handle entity={entity} /></>;
-        })}{handles.length > 12 && <span class="dim"> {handles.length - 12} more</span>}</li>;
+        })}{handles.length > 12 && <Dim> {handles.length - 12} more</Dim>}</li>;
       })}
     </ul>
   );
@@ -551,7 +551,7 @@ export function Inspector({ entity, sel }: { entity: Entity | undefined; sel: st
     <aside class="drawer" ref={box} aria-label={`Inspector: ${sel.split('~').pop()}`} data-testid="inspector">
       <div class="crumb">
         <span>{here}</span>
-        <button type="button" class="close" aria-label="Close the inspector" data-testid="inspector-close" onClick={() => go({ sel: '' })}>✕</button>
+        <button class="close" aria-label="Close the inspector" data-testid="inspector-close" onClick={() => go({ sel: '' })}>✕</button>
       </div>
       {!entity && <p class="note warn">“{sel.replace('~', ' ')}” is not in this run. It may have another name here: search for it with <kbd>/</kbd>.</p>}
       {entity?.type === 'op' && <OpBody op={entity.row} key={`o${entity.row}`} />}

@@ -7,7 +7,7 @@ import { ms, plural } from '../format';
 import { addTerm, termText } from '../filter';
 import { type Change, getState, go, hasPage, keyOf, PAGES } from '../state';
 import { hiddenPages } from './hidden_pages';
-import { copiesText, scopeText, sourceFiles } from './bits';
+import { copiesText, scopeText, sourceFiles, Dim } from './bits';
 
 interface Entry { kind: string; text: string; extra: string; to: Change; low: string }
 
@@ -81,7 +81,7 @@ export function Palette({ onClose }: { onClose: () => void }): VNode {
       <ul id="palette-list" role="listbox" aria-label="Results">
         {found.map((e, i) => (
           <li id={`pal-${i}`} role="option" aria-selected={i === at} class={i === at ? 'on' : ''} onClick={() => choose(e)}>
-            <span class="dim">{e.kind}</span><span class="t" title={e.text}>{e.text}</span><span class={`dim x ${e.kind}`} title={e.extra}>{e.extra}</span>
+            <Dim>{e.kind}</Dim><span class="t" title={e.text}>{e.text}</span><span class={`dim x ${e.kind}`} title={e.extra}>{e.extra}</span>
           </li>
         ))}
         {more.current > 0 && <li class="dim" role="presentation" data-testid="palette-more">{plural(more.current, 'other')}: type more to narrow down</li>}

@@ -4,14 +4,14 @@ import type { VNode } from 'preact';
 import { useCtx } from '../ctx';
 import { type Before, type PassEvent, provenanceOf } from '../data/provenance';
 import { plural } from '../format';
-import { Command, SourceChip } from './bits';
+import { Command, SourceChip, Dim } from './bits';
 
 const FEW = 6;
 
 function Was({ rows, count }: { rows: Before[]; count: number }): VNode {
   const line = (b: Before): VNode => (
     <li title={[b.opcode, b.shape, b.opName].filter(Boolean).join('  ')}>
-      <span><span class="mono">{b.name}</span> <span class="dim">{b.opcode} {b.shape}</span></span>
+      <span><span class="mono">{b.name}</span> <Dim>{b.opcode} {b.shape}</Dim></span>
       <span>{b.file && <SourceChip file={b.file} line={b.line} />}</span>
     </li>
   );
@@ -29,7 +29,7 @@ function Event({ e }: { e: PassEvent }): VNode {
   if (e.event === 'operands') return <li class="sm dim">{e.sentence}</li>;
   return (
     <li data-testid="pass-event" data-event={e.event}>
-      {e.pass && <div class="sm"><b>{e.pass}</b> <span class="dim">{[e.dump >= 0 && `dump ${e.dump}`, e.pipeline].filter(Boolean).join(' · ')}</span></div>}
+      {e.pass && <div class="sm"><b>{e.pass}</b> <Dim>{[e.dump >= 0 && `dump ${e.dump}`, e.pipeline].filter(Boolean).join(' · ')}</Dim></div>}
       <p class="sm wrapany">{e.sentence}</p>
       {e.before.length > 0 && (e.event !== 'renamed') && <Was rows={e.before} count={e.count} />}
     </li>

@@ -9,7 +9,7 @@ import { useCtx } from '../ctx';
 import type { Entity } from '../data/report';
 import { percent, signed, significant } from '../format';
 import type { Change } from '../state';
-import { copyText, download } from './bits';
+import { copyText, download, Dim, listen } from './bits';
 
 export interface Column<T> {
   id: string;
@@ -168,7 +168,7 @@ export const filled = <T,>(columns: Column<T>[], rows: T[]): Column<T>[] => colu
 const cellOf = <T,>(c: Column<T>, row: T, px: number): ComponentChildren => {
   if (c.cell) return c.cell(row, px);
   const text = textOf(c, row);
-  if (text === '' && c.none) return <span class="dim">{c.none}</span>;
+  if (text === '' && c.none) return <Dim>{c.none}</Dim>;
   return c.cls?.includes('name') ? <span title={text}>{text}</span> : text;
 };
 /** What is shown, as it is shown: headings with their units, sums of groups and of what is left too. */
@@ -238,11 +238,11 @@ export function CopyMenu<T>({ table: given }: { table?: TableProps<T> }): VNode 
   const as = (write: (p: TableProps<never>) => string): string => write((given ?? tableAfter(box.current!)) as unknown as TableProps<never>);
   return (
     <span ref={box} class="copy" role="group" aria-label={`copy ${given?.label ?? 'what follows'}`}>
-      <span class="dim">copy</span>
-      <button type="button" data-testid="copy-text" onClick={() => copy('text', as(toText))}>text</button>
-      <button type="button" data-testid="copy-csv" title={`all rows${state.f ? ` of: ${state.f}` : ''}; Shift: save as a file`}
+      <Dim>copy</Dim>
+      <button data-testid="copy-text" onClick={() => copy('text', as(toText))}>text</button>
+      <button data-testid="copy-csv" title={`all rows${state.f ? ` of: ${state.f}` : ''}; Shift: save as a file`}
               onClick={(e) => (e.shiftKey ? download(`${name}.csv`, as(toCsv), 'text/csv') : copy('CSV', as(toCsv)))}>CSV</button>
-      <button type="button" data-testid="copy-md" onClick={() => copy('Markdown', as(toMarkdown))}>Markdown</button>
+      <button data-testid="copy-md" onClick={() => copy('Markdown', as(toMarkdown))}>Markdown</button>
       <span class="done" role="status">{done && `${done} copied`}</span>
     </span>
   );
@@ -335,10 +335,10 @@ export function DataTable<T>(given: TableProps<T>): VNode {
     read();
     const observer = new ResizeObserver(read);
     observer.observe(el);
-    window.addEventListener('resize', read);
+    const stop = listen(window, { resize: read });
     return () => {
       observer.disconnect();
-      window.removeEventListener('resize', read);
+      stop();
     };
   }, [p.fill]);
 
@@ -456,7 +456,7 @@ export function DataTable<T>(given: TableProps<T>): VNode {
               return (
                 <th scope="col" class={c.num ? 'num' : ''} aria-sort={active ? (down ? 'descending' : 'ascending') : undefined} title={c.title}>
                   {c.sort && p.onSort
-                    ? <button type="button" class="sort" onClick={() => p.onSort!(active ? (down ? c.id : `-${c.id}`) : (c.num ? `-${c.id}` : c.id))}>
+                    ? <button class="sort" onClick={() => p.onSort!(active ? (down ? c.id : `-${c.id}`) : (c.num ? `-${c.id}` : c.id))}>
                         {head}{active ? (down ? ' ▼' : ' ▲') : ''}
                       </button>
                     : head}
@@ -466,10 +466,10 @@ export function DataTable<T>(given: TableProps<T>): VNode {
           </tr>
         </thead>
         <tbody>
-          {virtual && pad > 0 && <tr class="pad" aria-hidden="true"><td colSpan={columns.length} style={{ height: `${pad}px` }} /></tr>}
+          {virtual && pad > 0 && <tr class="pad" aria-hidden><td colSpan={columns.length} style={{ height: `${pad}px` }} /></tr>}
           {p.lines.slice(first, last).map((l, i) => line(l, first + i))}
           {virtual && height - pad - (last - first) * ROW > 0 &&
-            <tr class="pad" aria-hidden="true"><td colSpan={columns.length} style={{ height: `${height - pad - (last - first) * ROW}px` }} /></tr>}
+            <tr class="pad" aria-hidden><td colSpan={columns.length} style={{ height: `${height - pad - (last - first) * ROW}px` }} /></tr>}
           {printing && n > 27 && <tr class="oth"><td colSpan={columns.length}>{n - last} more rows are in the page, not on paper</td></tr>}
         </tbody>
       </table>

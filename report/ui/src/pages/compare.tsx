@@ -3,7 +3,7 @@
 import type { VNode } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { compared, isRefused, sameCount, wholeDifference } from '../components/base';
-import { Handle, Letter, Mid, Missing, Seg } from '../components/bits';
+import { Handle, Letter, Mid, Missing, Seg, Dim, Bar, Cap, Num } from '../components/bits';
 import { changes, type Column, CopyMenu, DataTable, type Line, opEntity, sorted, type TableProps, times, words } from '../components/table';
 import { useCtx } from '../ctx';
 import type { Entity } from '../data/report';
@@ -24,7 +24,7 @@ const callsText = (r: Row): string => {
 /** A bar to the right for what became slower, to the left for what became faster; what ran another number of times became neither. */
 function DeltaBar({ ns, max, alike }: { ns: number; max: number; alike: boolean }): VNode {
   const part = max > 0 ? Math.min(1, Math.abs(ns) / max) * 50 : 0;
-  return <span class={`dbar ${!alike ? 'other' : ns > 0 ? 'up' : 'down'}`} aria-hidden="true"><i style={ns > 0 ? { left: '50%', width: `${part}%` } : { right: '50%', width: `${part}%` }} /></span>;
+  return <span class={`dbar ${!alike ? 'other' : ns > 0 ? 'up' : 'down'}`} aria-hidden><i style={ns > 0 ? { left: '50%', width: `${part}%` } : { right: '50%', width: `${part}%` }} /></span>;
 }
 
 const MOST = 12;
@@ -84,9 +84,9 @@ export function ComparePage(): VNode {
       ...(hasPhases ? [{ id: 'phase', label: '', width: 28, from: 520, cell: (r: Row) => <Letter hue={hueOf(c.rows.phase[r.at]!, c.rows.kind[r.at]!)} />, raw: (r: Row) => c.rows.phase[r.at]! }] : []),
     ] : []),
     words('name', by === 'op' ? 'op' : BY.find(([id]) => id === by)![1], (r) => r.name, { cls: 'name', cell: (r) => <Mid text={r.name} tail={18} /> }),
-    times('base', 'base', 66, (r) => r.base, { from: 440, as: 'base ms', exact: ['base_ns', (r) => Math.round(r.base)], cell: (r) => (r.base === 0 ? <span class="dim">·</span> : ms(r.base)) }),
-    times('now', 'new', 66, (r) => r.now, { from: 400, as: 'new ms', exact: ['new_ns', (r) => Math.round(r.now)], cell: (r) => (r.now === 0 ? <span class="dim">·</span> : ms(r.now)) }),
-    changes('delta', 'Δ ms', 70, (r) => r.now - r.base, { sort: (r) => Math.abs(r.now - r.base), cell: (r) => (r.now === r.base ? <span class="dim">0</span> : <b>{signed((r.now - r.base) / 1e6)}</b>) }),
+    times('base', 'base', 66, (r) => r.base, { from: 440, as: 'base ms', exact: ['base_ns', (r) => Math.round(r.base)], cell: (r) => (r.base === 0 ? <Dim>·</Dim> : ms(r.base)) }),
+    times('now', 'new', 66, (r) => r.now, { from: 400, as: 'new ms', exact: ['new_ns', (r) => Math.round(r.now)], cell: (r) => (r.now === 0 ? <Dim>·</Dim> : ms(r.now)) }),
+    changes('delta', 'Δ ms', 70, (r) => r.now - r.base, { sort: (r) => Math.abs(r.now - r.base), cell: (r) => (r.now === r.base ? <Dim>0</Dim> : <b>{signed((r.now - r.base) / 1e6)}</b>) }),
     { id: 'bar', label: '', width: 92, from: 1100, cell: (r) => <DeltaBar ns={r.now - r.base} max={max} alike={sameCount(r.baseCalls, r.calls)} /> },
     ...(whole === 0 ? [] : [{ id: 'share', label: 'of Δ', num: true, width: 66, from: 1040, raw: (r: Row) => (whole ? (100 * (r.now - r.base)) / whole : null), cell: (r: Row) => (whole && r.now !== r.base ? `${percent(r.now - r.base, whole)}%` : ''), title: 'part of the whole difference of device time' }]),
     { id: 'calls', label: 'calls', num: true, width: 116, from: 700, sort: (r) => r.calls, raw: (r) => r.calls, cell: callsText },
@@ -118,10 +118,10 @@ export function ComparePage(): VNode {
             <tbody>
               {Array.from({ length: allChanges ? c.changes.n : Math.min(c.changes.n, MOST) }, (_, k) => (
                 <tr class={k === chosen ? 'on' : ''}>
-                  <td class="num">{signed(c.changes.delta[k]! / 1e6)}</td>
+                  <Num>{signed(c.changes.delta[k]! / 1e6)}</Num>
                   <td class="wrap">
                     {c.changeRows.has(k)
-                      ? <button type="button" class="lk" aria-pressed={k === chosen} title="show its rows" onClick={() => go({ args: { c: k === chosen ? undefined : String(k), by: usual === 'op' ? undefined : 'op' } })}>{typeset(c.changes.text[k]!)}</button>
+                      ? <button class="lk" aria-pressed={k === chosen} title="show its rows" onClick={() => go({ args: { c: k === chosen ? undefined : String(k), by: usual === 'op' ? undefined : 'op' } })}>{typeset(c.changes.text[k]!)}</button>
                       : typeset(c.changes.text[k]!)}
                     {c.changes.because[k] && <span class="ink2"> Possible reason: {c.changes.because[k]}.</span>}
                   </td>
@@ -130,19 +130,19 @@ export function ComparePage(): VNode {
                 </tr>
               ))}
               {c.changes.n > MOST && !allChanges && (
-                <tr class="oth" data-testid="changes-cut"><td class="num">{signed(Array.from({ length: c.changes.n - MOST }, (_, k) => (c.changes.wall[MOST + k] ? 0 : c.changes.delta[MOST + k]!)).reduce((a, v) => a + v, 0) / 1e6)}</td>
-                  <td colSpan={hasPlaces ? 3 : 2}>{plural(c.changes.n - MOST, 'other change')} · <button type="button" class="lk" onClick={() => go({ args: { all: '1' } })}>show</button></td></tr>
+                <tr class="oth" data-testid="changes-cut"><Num>{signed(Array.from({ length: c.changes.n - MOST }, (_, k) => (c.changes.wall[MOST + k] ? 0 : c.changes.delta[MOST + k]!)).reduce((a, v) => a + v, 0) / 1e6)}</Num>
+                  <td colSpan={hasPlaces ? 3 : 2}>{plural(c.changes.n - MOST, 'other change')} · <button class="lk" onClick={() => go({ args: { all: '1' } })}>show</button></td></tr>
               )}
             </tbody>
           </table>
         </div>
       )}
-      <div class="bar-h">
+      <Bar>
         <h2>Device time</h2>
         <Seg options={BY} value={by} label="table by" testid="compare-by" onChange={(v) => go({ args: { by: v === usual ? undefined : v, c: undefined } })} />
         <span class="sm ink2" data-testid="compare-unit">{unit}{rows.some((r) => !sameCount(r.baseCalls, r.calls)) && '; grey: it ran another number of times'}</span>
-        <span class="cap">{chosen >= 0 && by === 'op' && <button type="button" class="lk" onClick={() => go({ args: { c: undefined } })}>all rows</button>} {plural(rows.length, 'row')} · <CopyMenu table={table} /></span>
-      </div>
+        <Cap>{chosen >= 0 && by === 'op' && <button class="lk" onClick={() => go({ args: { c: undefined } })}>all rows</button>} {plural(rows.length, 'row')} · <CopyMenu table={table} /></Cap>
+      </Bar>
       <DataTable {...table} />
     </>
   );

@@ -3,7 +3,7 @@
 import type { VNode } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { baseDivisor, baseOps, comparable, matched, TotalsNote } from '../components/base';
-import { copiesText, Link, Mid, Missing, copyText, useWidth } from '../components/bits';
+import { copiesText, Link, Mid, Missing, copyText, useWidth, Dim, Bar, Cap, listen } from '../components/bits';
 import { useCtx } from '../ctx';
 import { hloOf, type Hlo } from '../data/hlo';
 import { gpuOf } from '../data/hardware';
@@ -64,20 +64,14 @@ function Drawing({ hlo, n, centre, picked, open, divisor, step }: {
       zoomBy(Math.exp(-e.deltaY * 0.002));
       e.preventDefault();
     };
-    el.addEventListener('wheel', wheel, { passive: false });
-    return () => el.removeEventListener('wheel', wheel);
+    return listen(el, { wheel });
   });
   const onDown = (e: PointerEvent): void => {
     const el = box.current!;
     if (e.button !== 0 || (e.target as Element).closest('.gnode')) return;
     const from = [e.clientX + el.scrollLeft, e.clientY + el.scrollTop] as const;
     const onMove = (m: PointerEvent): void => el.scrollTo(from[0] - m.clientX, from[1] - m.clientY);
-    const onUp = (): void => {
-      window.removeEventListener('pointermove', onMove);
-      window.removeEventListener('pointerup', onUp);
-    };
-    window.addEventListener('pointermove', onMove);
-    window.addEventListener('pointerup', onUp);
+    const stop = listen(window, { pointermove: onMove, pointerup: () => stop() });
   };
   // Labels that would cover one another are left out, the smaller first; edges say it on hover.
   const labels: { x: number; y: number; text: string; bad: boolean }[] = [];
@@ -112,7 +106,7 @@ function Drawing({ hlo, n, centre, picked, open, divisor, step }: {
   const heavy = (b: number): number => Math.max(0.8, Math.min(6, Math.log10(Math.max(10, b)) - 4.4));
   return (
     <div class="graphwrap">
-    <span class="seg gzoom" role="group" aria-label="Zoom"><button type="button" aria-label="zoom out" data-testid="graph-out" onClick={() => zoomBy(1 / 1.3)}>−</button><button type="button" data-testid="graph-fit" aria-pressed={zoom < 0} onClick={() => setZoom(zoom < 0 ? 1 : -1)}>{zoom < 0 ? 'read' : 'all'}</button><button type="button" aria-label="zoom in" data-testid="graph-in" onClick={() => zoomBy(1.3)}>+</button></span>
+    <span class="seg gzoom" role="group" aria-label="Zoom"><button aria-label="zoom out" data-testid="graph-out" onClick={() => zoomBy(1 / 1.3)}>−</button><button data-testid="graph-fit" aria-pressed={zoom < 0} onClick={() => setZoom(zoom < 0 ? 1 : -1)}>{zoom < 0 ? 'read' : 'all'}</button><button aria-label="zoom in" data-testid="graph-in" onClick={() => zoomBy(1.3)}>+</button></span>
     <div ref={box} class="graphbox" tabIndex={0} role="region" aria-label="Graph" onPointerDown={onDown}>
       <svg width={(plan.width + 2 * pad) * scale} height={(plan.height + 2 * pad + 18) * scale} viewBox={`${-pad} ${-pad} ${plan.width + 2 * pad} ${plan.height + 2 * pad + 18}`} role="group" aria-label={`Graph around ${hlo.name[centre]}: ${n.nodes.length} instructions`}>
         <defs>
@@ -224,8 +218,7 @@ export function GraphPage(): VNode {
         e.preventDefault();
       }
     };
-    window.addEventListener('keydown', onKey);
-    return () => window.removeEventListener('keydown', onKey);
+    return listen(window, { keydown: onKey });
   });
   if (hlo.n === 0 || centre < 0 || !n) {
     return <Missing title="No graph" why="The run holds no HLO module, so nothing says what feeds what." command="xlatrace import TRACE --modules DUMP_DIR -o run.db" />;
@@ -240,7 +233,7 @@ export function GraphPage(): VNode {
   const figures = (size: number, time: number): string => [size > 0 ? bytes(size) : '', time > 0 ? duration(time / d) : ''].filter(Boolean).join(' · ');
   const io = (list: [number, number][]): VNode => (
     <ul class="io2">
-      {list.slice(0, 10).map(([i, b]) => <li><Link class="mono plain" to={{ sel: selOf(report, hlo, i), args: { c: undefined, x: undefined, n: state.args['n'] } }}><Mid text={hlo.name[i]!} /></Link><span class="dim">{figures(b, timeOf(report, hlo, i))}</span></li>)}
+      {list.slice(0, 10).map(([i, b]) => <li><Link class="mono plain" to={{ sel: selOf(report, hlo, i), args: { c: undefined, x: undefined, n: state.args['n'] } }}><Mid text={hlo.name[i]!} /></Link><Dim>{figures(b, timeOf(report, hlo, i))}</Dim></li>)}
       {list.length > 10 && <li class="dim">{plural(list.length - 10, 'other')}<span>{figures(list.slice(10).reduce((a, [, b]) => a + (b || 0), 0), list.slice(10).reduce((a, [i]) => a + timeOf(report, hlo, i), 0))}</span></li>}
       {list.length === 0 && <li class="dim">none</li>}
     </ul>
@@ -260,13 +253,13 @@ export function GraphPage(): VNode {
   const callers = hlo.computations.callers(within);
   return (
     <>
-      <div class="bar-h">
+      <Bar>
         <h2>Around {op >= 0 ? `${report.ops.handle[op]} ` : ''}<code>{hlo.name[centre]}</code></h2>
-        <span class="sm ink2 pick">{n.nodes.length} nodes of {limit} allowed <button type="button" class="mini" aria-label="fewer nodes" onClick={() => move({ args: { n: String(Math.max(6, limit - 6)) } })}>−</button><button type="button" class="mini" aria-label="more nodes" onClick={() => move({ args: { n: String(Math.min(60, limit + 6)) } })}>+</button></span>
-        {hlo.opcode[centre] === 'fusion' && <button type="button" class="sm" onClick={() => move({ args: { x: open ? 'no' : undefined } })}>{open ? 'close' : 'open'} the fusion <kbd>x</kbd></button>}
+        <span class="sm ink2 pick">{n.nodes.length} nodes of {limit} allowed <button class="mini" aria-label="fewer nodes" onClick={() => move({ args: { n: String(Math.max(6, limit - 6)) } })}>−</button><button class="mini" aria-label="more nodes" onClick={() => move({ args: { n: String(Math.min(60, limit + 6)) } })}>+</button></span>
+        {hlo.opcode[centre] === 'fusion' && <button class="sm" onClick={() => move({ args: { x: open ? 'no' : undefined } })}>{open ? 'close' : 'open'} the fusion <kbd>x</kbd></button>}
         {callers[0] !== undefined && !hlo.computations.entry[within] && <Link class="sm" to={{ sel: selOf(report, hlo, callers[0]), args: { c: undefined } }}>in {hlo.computations.name[within]}, called by {hlo.name[callers[0]]}</Link>}
-        <span class="cap"><TotalsNote delta={matched(report)} />{matched(report) && '(Δ ms against the base) · '}bitcasts, tuples and constants are folded into edges · <button type="button" class="lk" onClick={() => void copyText(dot()).then(setDone)}>{done ? 'DOT copied' : 'copy DOT'}</button></span>
-      </div>
+        <Cap><TotalsNote delta={matched(report)} />{matched(report) && '(Δ ms against the base) · '}bitcasts, tuples and constants are folded into edges · <button class="lk" onClick={() => void copyText(dot()).then(setDone)}>{done ? 'DOT copied' : 'copy DOT'}</button></Cap>
+      </Bar>
       <div class="split graphsplit">
         <Drawing hlo={hlo} n={n} centre={centre} picked={picked} open={open} divisor={d} step={step} />
         <div class="secs">
@@ -274,7 +267,7 @@ export function GraphPage(): VNode {
             <h3>What it moves</h3>
             <p class="sm">Reads {bytes(read)}, writes {bytes(written)}{calls > 0 ? ' a call' : ''}{calls > 0 && <>{movesToHost(hlo, centre) ? ', from or to the host’s memory' : device && device.bandwidth > 0 && <>: <b>{duration(((read + written) / device.bandwidth) * 1e9)}</b> at {byteRate(device.bandwidth)}</>}. It took <b>{duration(ns / calls)}</b></>}.</p>
           </section>
-          {bodies.length > 0 && <section><h3>Inside</h3>{bodies.map((c) => <p class="sm"><Link class="mono" to={{ sel: selOf(report, hlo, hottest(c)), args: { c: undefined } }}>enter {hlo.computations.name[c]} ▸</Link> <span class="dim">{plural(hlo.computations.count[c]!, 'instruction')}</span></p>)}</section>}
+          {bodies.length > 0 && <section><h3>Inside</h3>{bodies.map((c) => <p class="sm"><Link class="mono" to={{ sel: selOf(report, hlo, hottest(c)), args: { c: undefined } }}>enter {hlo.computations.name[c]} ▸</Link> <Dim>{plural(hlo.computations.count[c]!, 'instruction')}</Dim></p>)}</section>}
           <section><h3>Operands</h3>{io(ins)}</section>
           <section><h3>Users</h3>{io(outs)}</section>
           {reasons.length > 0 && <section><h3>Why not fused with {hlo.name[mainUser!]}? <span class="tag">likely</span></h3><ul class="evid">{reasons.map((r) => <li>{r}</li>)}</ul></section>}

@@ -1,7 +1,7 @@
 // Why the device is idle: time by cause, the longest gaps, what the host did meanwhile.
 
 import type { VNode } from 'preact';
-import { Handle, Link, Mid, Missing } from '../components/bits';
+import { Handle, Link, Mid, Missing, Dim, Bar, Cap } from '../components/bits';
 import { type Column, CopyMenu, DataTable, figures, type Line, shares, type TableProps, times, words } from '../components/table';
 import { useCtx } from '../ctx';
 import { deviceName } from '../data/hardware';
@@ -52,10 +52,10 @@ export function IdlePage(): VNode {
   return (
     <div class="idlegrid">
       <section>
-        <div class="bar-h">
+        <Bar>
           <h2 data-testid="idle-sentence" data-ns={Math.round(total)}>Idle {msText(total / d)}{basis.steady ? ' a step' : ' in the whole run'}{wall > 0 ? `, ${percent(total, wall)}% of the step` : ''}{shorter > 0 ? `; ${msText(inGaps / d)} of it in ${gapCount(n / d)} gaps of 1 µs or more` : `, in ${plural(Math.round(n / d), 'gap')} of 1 µs or more`}</h2>
-          <span class="cap">{devices < 2 ? '' : basis.steady ? `mean of ${devices} devices · ` : `${devices} devices together · `}<CopyMenu table={table} /></span>
-        </div>
+          <Cap>{devices < 2 ? '' : basis.steady ? `mean of ${devices} devices · ` : `${devices} devices together · `}<CopyMenu table={table} /></Cap>
+        </Bar>
         <p class="ink2 sm" data-testid="idle-why">{idleSentence}{main?.cause === 'unknown' && about('unknown').map((f) => <> <Link class="h" to={{ sel: f.handle }} title={f.title}>{f.handle}</Link> is about it: {typeset(f.title)}.</>)}</p>
         <DataTable {...table} />
       </section>
@@ -117,7 +117,7 @@ function Longest({ report, chosen, counted }: { report: Report; chosen: string[]
     words('cause', 'cause', causeOf, { width: narrow ? 148 : 226, cls: 'name' }),
     words('after', 'after', (g) => said(g.previous), { cls: 'name', from: 900, cell: (g) => what(g.previous) }),
     words('before', 'before', (g) => said(g.next), { cls: 'name', ...(narrow && { width: 128 }), cell: (g) => what(g.next) }),
-    { id: 'host', label: 'host meanwhile', title: 'what the host did in the gap; where nothing shows it, the call that launched what came next', cls: 'name', from: 500, ...(window.innerWidth >= 1280 && list.some((g) => untold(g) !== '') && { width: 380 }), raw: host, cell: (g) => <span data-testid="gap-host" title={[host(g), g.evidence !== '' && launcher(g)].filter(Boolean).join('; ')}>{host(g) || <span class="dim">not recorded</span>}</span> },
+    { id: 'host', label: 'host meanwhile', title: 'what the host did in the gap; where nothing shows it, the call that launched what came next', cls: 'name', from: 500, ...(window.innerWidth >= 1280 && list.some((g) => untold(g) !== '') && { width: 380 }), raw: host, cell: (g) => <span data-testid="gap-host" title={[host(g), g.evidence !== '' && launcher(g)].filter(Boolean).join('; ')}>{host(g) || <Dim>not recorded</Dim>}</span> },
     words('thread', 'thread', thread, { title: 'of the range, or of the call that launched what came next', width: Math.min(200, 22 + 6.8 * Math.max(...list.map((g) => thread(g).length))), from: 1100, cls: 'name', cell: (g, px) => <span title={thread(g)}>{midCut(thread(g), Math.floor((px - 14) / 6.6))}</span> }),
   ];
   const lines: Line<GapRow>[] = list.map((g, i) => ({ key: String(i), row: g, ns: g.end - g.start, testid: 'gap', entity: entityOf(g), timeline: toTimeline(g) }));
@@ -129,11 +129,11 @@ function Longest({ report, chosen, counted }: { report: Report; chosen: string[]
   const held = report.gaps.filter((g) => !report.meta.basis.steady || g.steady).length;
   return (
     <section>
-      <div class="bar-h">
+      <Bar>
         <h2>Longest gaps{chosen.length > 0 && `: ${chosen.map((c) => CAUSE_WORDS[c] ?? c).join(' or ')}`}</h2>
-        {chosen.length > 0 && <button type="button" class="sm" onClick={() => go({ args: { cause: undefined } })}>all causes</button>}
-        <span class="cap">{held < counted ? `of the longest ${thousands(held)}; the sums above hold all ${thousands(counted)} · ` : ''}a row opens it on the timeline · <CopyMenu table={table} /></span>
-      </div>
+        {chosen.length > 0 && <button class="sm" onClick={() => go({ args: { cause: undefined } })}>all causes</button>}
+        <Cap>{held < counted ? `of the longest ${thousands(held)}; the sums above hold all ${thousands(counted)} · ` : ''}a row opens it on the timeline · <CopyMenu table={table} /></Cap>
+      </Bar>
       {list.length > 0 ? <DataTable {...table} /> : <p class="dim">No single gap of it is in this file.</p>}
       {list.length > 0 && <p class="sm dim">The longest takes {duration(list[0]!.end - list[0]!.start)}.</p>}
     </section>

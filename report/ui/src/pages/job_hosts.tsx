@@ -6,6 +6,7 @@ import { median } from '../charts/rank_map';
 import { changes, type Column, DataTable, figures, type Line, words } from '../components/table';
 import { signed } from '../format';
 import { CLASS_WORDS } from '../phases';
+import { Dim } from '../components/bits';
 
 export interface HostRank { host: string; program: string; gemm: number; other: number; idle: number; wait: number; transfer: number }
 
@@ -47,7 +48,7 @@ export function JobHosts({ ranks }: { ranks: readonly HostRank[] }): VNode | nul
     figures('ranks', 'ranks', 64, (h) => h.ranks, { show: String }),
     ...KINDS.map(([kind, label, title]) => changes<Host>(kind, `${label} ms`, label.length * 7 + 46, (h) => h.more[kind], {
       title: `${title}: a step of its ranks against the median of their like`,
-      cell: (h) => (isNaN(h.more[kind]) ? <span class="dim">·</span>
+      cell: (h) => (isNaN(h.more[kind]) ? <Dim>·</Dim>
         : <span class="heat" style={{ '--w': `${Math.round((60 * Math.abs(h.more[kind])) / most)}%`, '--c': h.more[kind] >= 0 ? 'var(--ph-backward)' : 'var(--accent)' }}>{signed(h.more[kind] / 1e6)}</span>),
     })),
   ];

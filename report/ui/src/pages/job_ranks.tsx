@@ -4,7 +4,7 @@
 import type { VNode } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { median, RankMap } from '../charts/rank_map';
-import { CellBar, Handle, Link, Linked, Mid, useLoad } from '../components/bits';
+import { CellBar, Handle, Link, Linked, Mid, useLoad, Dim, Bar, Problem, Cap } from '../components/bits';
 import { changes, type Column, CopyMenu, DataTable, figures, type Line, type TableProps, times, words } from '../components/table';
 import { useCtx } from '../ctx';
 import { deviceNumber } from '../data/hardware';
@@ -120,7 +120,7 @@ export function JobRanks(): VNode {
   const columns: Column<JobRank>[] = [
     words('rank', 'rank', (r) => r.name, { width: 128, cls: 'name', sort: (r) => r.row }),
     ...(hosts ? [words<JobRank>('host', 'host', (r) => r.host, { width: 110, from: 1250, cls: 'name' })] : []),
-    changes('cost', 'costs ms/step', 120, (r) => r.excess, { cls: 'bar', title: 'what it needs by itself more than the median of its like, median over the steps', cell: (r) => (isNaN(r.excess) ? <span class="dim">·</span> : <CellBar value={Math.max(0, r.excess)} max={most} hue="backward" text={signed(r.excess / 1e6)} />) }),
+    changes('cost', 'costs ms/step', 120, (r) => r.excess, { cls: 'bar', title: 'what it needs by itself more than the median of its like, median over the steps', cell: (r) => (isNaN(r.excess) ? <Dim>·</Dim> : <CellBar value={Math.max(0, r.excess)} max={most} hue="backward" text={signed(r.excess / 1e6)} />) }),
     figures('whole', 'in all s', 78, (r) => (r.excess * r.steps) / 1e9, { from: 1100, title: 'the same, in all steady steps together', show: (v) => signed(v) }),
     time('wait', 'waits', 'in collectives, for other ranks, nothing beside it'),
     time('transfer', 'exchange', 'what those collectives took the last to arrive', { from: 1150 }),
@@ -128,11 +128,11 @@ export function JobRanks(): VNode {
     time('other', 'other kernels', 'all other computation and copies'),
     time('idle', 'idle', 'nothing runs'),
     time('step', 'step', 'mean step'),
-    ...(late.size > 0 ? [{ id: 'late', label: 'comes last by ms', num: true, width: 124, from: 1000, title: 'median arrival skew of the collectives in which nobody comes last more often; beside it in how many of their executions it does', sort: lateNs, raw: (r: JobRank) => (isNaN(lateNs(r)) ? null : lateNs(r) / 1e6), show: significant, cell: (r: JobRank) => { const l = late.get(r.row); return l ? <span title={`last in ${thousands(l.times)} of ${thousands(l.of)} executions`}><span class="dim">{percent(l.times, l.of)}% of them</span> {ms(l.skew)}</span> : <span class="dim">·</span>; } }] : []),
-    ...(slow && slow.size > 0 ? [{ id: 'op', label: 'slowest op', title: 'against the median of those here', cls: 'name', width: 190, from: 1100, raw: slowText, sort: (r: JobRank) => slow.get(r.device)?.ns ?? 0, cell: (r: JobRank) => { const s = slow.get(r.device); return s && s.ns >= 1e3 ? <span class="nmrow"><Handle entity={{ type: 'op', row: s.op }} />&nbsp;<span class="mono"><Mid text={report.ops.name[s.op]!} /></span>&nbsp;<span class="dim nb">{signed(s.ns / 1e6)} ms</span></span> : <span class="dim">{r.device < 0 ? 'launches elsewhere' : '·'}</span>; } }] : []),
+    ...(late.size > 0 ? [{ id: 'late', label: 'comes last by ms', num: true, width: 124, from: 1000, title: 'median arrival skew of the collectives in which nobody comes last more often; beside it in how many of their executions it does', sort: lateNs, raw: (r: JobRank) => (isNaN(lateNs(r)) ? null : lateNs(r) / 1e6), show: significant, cell: (r: JobRank) => { const l = late.get(r.row); return l ? <span title={`last in ${thousands(l.times)} of ${thousands(l.of)} executions`}><Dim>{percent(l.times, l.of)}% of them</Dim> {ms(l.skew)}</span> : <Dim>·</Dim>; } }] : []),
+    ...(slow && slow.size > 0 ? [{ id: 'op', label: 'slowest op', title: 'against the median of those here', cls: 'name', width: 190, from: 1100, raw: slowText, sort: (r: JobRank) => slow.get(r.device)?.ns ?? 0, cell: (r: JobRank) => { const s = slow.get(r.device); return s && s.ns >= 1e3 ? <span class="nmrow"><Handle entity={{ type: 'op', row: s.op }} />&nbsp;<span class="mono"><Mid text={report.ops.name[s.op]!} /></span>&nbsp;<span class="dim nb">{signed(s.ns / 1e6)} ms</span></span> : <Dim>{r.device < 0 ? 'launches elsewhere' : '·'}</Dim>; } }] : []),
     words('cause', 'so it', (r) => r.cause, { width: 200, from: 920, cls: 'name', title: 'the part that is longest over the median' }),
     ...(programs.length > 1 ? [figures<JobRank>('program', 'program', 80, (r) => programs.indexOf(r.program) + 1, { num: false, from: 1330, show: String })] : []),
-    { id: 'clock', label: 'clock', width: 92, from: 1300, title: 'how well its clock is known against the first rank’s', sort: (r) => r.clockError, raw: (r) => (isNaN(r.clockError) ? '' : duration(r.clockError)), cell: (r) => (r.clockSet > 0 ? <span class="dim">not aligned</span> : isNaN(r.clockError) ? '' : `± ${duration(r.clockError)}`) },
+    { id: 'clock', label: 'clock', width: 92, from: 1300, title: 'how well its clock is known against the first rank’s', sort: (r) => r.clockError, raw: (r) => (isNaN(r.clockError) ? '' : duration(r.clockError)), cell: (r) => (r.clockSet > 0 ? <Dim>not aligned</Dim> : isNaN(r.clockError) ? '' : `± ${duration(r.clockError)}`) },
     { id: 'source', label: 'recording', cls: 'name', from: 1200, raw: (r) => r.source, cell: (r) => (r.device >= 0 ? <Link to={{ page: 'timeline', f: setTerm(state.f, 'dev', String(deviceNumber(report, r.device))) }} title={r.source}>its launches</Link> : <span class="dim" title={r.source}>{baseName(r.source)}</span>) },
   ];
   const lines: Line<JobRank>[] = order.map((i) => ({ key: String(i), row: ranks[i]!, testid: `rank-${i}`, ...(!isNaN(ranks[i]!.excess) && { ns: ranks[i]!.excess }), ...(ranks[i]!.device >= 0 && { f: setTerm(state.f, 'dev', String(deviceNumber(report, ranks[i]!.device))) }) }));
@@ -144,15 +144,15 @@ export function JobRanks(): VNode {
   const here = ranks.filter((r) => r.device >= 0).length;
   return (
     <>
-      <div class="bar-h">
+      <Bar>
         <h2 data-testid="rank-sentence">{job?.heading ? <Linked text={job.heading} /> : plural(ranks.length, 'rank')}</h2>
-        <span class="cap">{plural(ranks.length, 'rank')}, mean per step · <CopyMenu table={table} /></span>
-      </div>
+        <Cap>{plural(ranks.length, 'rank')}, mean per step · <CopyMenu table={table} /></Cap>
+      </Bar>
       {job?.path && <p class="dim" data-testid="rank-path">{job.path}.</p>}
       {finding && <p class="lede" data-testid="rank-cost">
         {finding.evidence.map((e) => e.text).filter(Boolean).join('; ')}. {finding.action && <><b>Try:</b> <Linked text={finding.action} />. </>}<Link to={{ page: 'verdict', sel: finding.handle }} class="h">{finding.handle}</Link></p>}
       {apart && <p class="note warn" data-testid="clocks">Clocks of {plural(ranks.filter((r) => r.clockSet > 0).length, 'rank')} have no collective in common with the first rank’s: steps are put side by side by their number.</p>}
-      {error !== undefined && <p class="note bad" data-testid="error">{error}</p>}
+      {error !== undefined && <Problem text={error} />}
       {cells ? <RankMap cells={cells} measures={MEASURES} order={order} onOpen={(r, step) => open(ranks[r], step)}
                         tip={(r) => `${ranks[r]!.host && ` (${ranks[r]!.host})`}${ranks[r]!.device < 0 ? `; its launches are in ${baseName(ranks[r]!.source)}` : ''}`}>
         {here < ranks.length ? `launches of ${thousands(here)} are here: a click opens their step` : 'a click opens the step'}{left && `; of steps that follow each other the longest is shown, ${thousands(left.rows)} cells are not in this file`}</RankMap> : error === undefined && <p class="dim">reading steps…</p>}

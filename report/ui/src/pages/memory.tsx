@@ -2,7 +2,7 @@
 
 import type { VNode } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
-import { CellBar, Handle, Link, Mid, Missing, Scope, Seg, SourceChip, commonPath, LeftOut, useLoad, useWidth } from '../components/bits';
+import { CellBar, Handle, Link, Mid, Missing, Scope, Seg, SourceChip, commonPath, LeftOut, useLoad, useWidth, Dim, Bar, Problem, Cap } from '../components/bits';
 import { type Column, CopyMenu, DataTable, figures, type Line, shares, type TableProps, times, words } from '../components/table';
 import { useCtx } from '../ctx';
 import { hloOf, type Hlo } from '../data/hlo';
@@ -87,7 +87,7 @@ function Curve({ report, live, at }: { report: Report; live: Live; at: number })
         <line class="at" x1={x(at)} x2={x(at)} y1="2" y2={h} />
         <text class={`b halo ${x(at) > left + w / 2 ? 'e' : ''}`} x={x(at) + (x(at) > left + w / 2 ? -5 : 5)} y="14">{at === live.peakAt ? 'peak' : 'here'} {bytes(live.alive[at]!)}</text>
       </svg>
-      <p class="legend sm">{layers.map(({ hue }) => <span class="ph"><span class={`ltr p-${hue}`} aria-hidden="true" />{hue === 'other' ? 'arguments, constants, other' : `written by ${hue === 'collective' ? 'a collective' : hue === 'copy' ? 'a copy' : hue}`}</span>)}</p>
+      <p class="legend sm">{layers.map(({ hue }) => <span class="ph"><span class={`ltr p-${hue}`} aria-hidden />{hue === 'other' ? 'arguments, constants, other' : `written by ${hue === 'collective' ? 'a collective' : hue === 'copy' ? 'a copy' : hue}`}</span>)}</p>
       {tip && <div class="tip" style={{ left: `${Math.min(tip.x + 12, width - 250)}px`, top: '30px' }}>{words(tip.at)}</div>}
     </div>
   );
@@ -160,7 +160,7 @@ function Buffers({ report, live, at }: { report: Report; live: Live; at: number 
   const rest = rows.slice(MOST);
   rows = rows.slice(0, MOST);
   const most = rows[0]?.size ?? 1;
-  const inst = (i: number): VNode => (i < 0 ? <span class="dim">to the end</span>
+  const inst = (i: number): VNode => (i < 0 ? <Dim>to the end</Dim>
     : hlo.op[i]! >= 0 ? <span class="nmrow"><Handle entity={{ type: 'op', row: hlo.op[i]! }} /> <span class="mono"><Mid text={hlo.name[i]!} /></span></span>
     : <Link class="mono" to={{ sel: report.selOf({ type: 'instruction', row: i }) }}><Mid text={hlo.name[i]!} /></Link>);
   const life = (v: LiveValue): string => (fixed(v) ? 'always' : `${significant((100 * (v.last - v.first + 1)) / live.order.length)}%`);
@@ -174,7 +174,7 @@ function Buffers({ report, live, at }: { report: Report; live: Live; at: number 
     { id: 'layer', label: 'layer and op', from: 640, cls: 'name', raw: (r) => `${groupOf(report, hlo, w(r.v!))} ${opKind(hlo.opName[w(r.v!)]!)}`.trim(), cell: (r, px) => <Scope group={groupOf(report, hlo, w(r.v!))} opName={hlo.opName[w(r.v!)]!} common={common} px={px} /> },
     { id: 'source', label: 'source', width: 130, from: 820, cls: 'name', raw: (r) => sourceLine(hlo.file[w(r.v!)]!, hlo.line[w(r.v!)]!), cell: (r) => <SourceChip file={hlo.file[w(r.v!)]!} line={hlo.line[w(r.v!)]!} /> },
     { ...words<Row>('life', 'alive', (r) => life(r.v!), { title: 'share of the program, in instructions', width: 64, from: 760 }), num: true },
-    { id: 'reader', label: 'read last by', width: 190, from: 1180, cls: 'name', raw: (r) => (r.v!.reader >= 0 ? hlo.name[r.v!.reader]! : ''), cell: (r) => (fixed(r.v!) ? <span class="dim">·</span> : inst(r.v!.reader)) },
+    { id: 'reader', label: 'read last by', width: 190, from: 1180, cls: 'name', raw: (r) => (r.v!.reader >= 0 ? hlo.name[r.v!.reader]! : ''), cell: (r) => (fixed(r.v!) ? <Dim>·</Dim> : inst(r.v!.reader)) },
   ] : [
     { id: 'name', label: by, cls: 'name', raw: (r) => r.name, cell: (r) => <Mid text={r.name} tail={24} /> },
     size, share,
@@ -194,8 +194,8 @@ function Buffers({ report, live, at }: { report: Report; live: Live; at: number 
   };
   return (
     <section>
-      <div class="bar-h"><h3>Alive {at === live.peakAt ? 'at the peak' : 'here'}, largest first</h3><Seg label="Group" testid="memory-by" value={by} options={BY} onChange={(b) => go({ args: { by: b === 'value' ? undefined : b } })} />
-        <span class="cap"><CopyMenu table={table} /></span></div>
+      <Bar><h3>Alive {at === live.peakAt ? 'at the peak' : 'here'}, largest first</h3><Seg label="Group" testid="memory-by" value={by} options={BY} onChange={(b) => go({ args: { by: b === 'value' ? undefined : b } })} />
+        <Cap><CopyMenu table={table} /></Cap></Bar>
       <DataTable {...table} />
     </section>
   );
@@ -204,7 +204,7 @@ function Buffers({ report, live, at }: { report: Report; live: Live; at: number 
 export function MemoryPage(): VNode {
   const { report, state } = useCtx();
   const { value: lives, error } = useLoad(() => loadLive(report), [report]);
-  if (error !== undefined) return <p class="note bad" data-testid="error">{error}</p>;
+  if (error !== undefined) return <Problem text={error} />;
   if (!lives) return <p class="dim">reading what lives when…</p>;
   const live = lives.find((l) => report.modules[l.module]?.handle === state.args['m']) ?? lives[0];
   if (!live) return <Missing title="Memory is not known" why="No module of this run holds a schedule: without the order of its instructions nobody knows which values live together." command="xlatrace attach run.db --modules DUMP_DIR"><LeftOut what={['live_values']} /></Missing>;
@@ -221,12 +221,12 @@ export function MemoryPage(): VNode {
   return (
     <div class="secs">
       <section>
-        <div class="bar-h">
+        <Bar>
           <h2 data-testid="memory-sentence">{module.name} holds {bytes(live.peak)} at its peak{capacity > 0 ? `, ${percent(live.peak, capacity)}% of the device` : ''}</h2>
           {lives.length > 1 && <label class="pick sm">module <select value={module.handle} aria-label="module" onChange={(e) => go({ args: { m: e.currentTarget.value, at: undefined } })}>{lives.slice(0, 60).map((l) => <option value={report.modules[l.module]!.handle}>{report.modules[l.module]!.handle} {report.modules[l.module]!.name}, {bytes(l.peak)}</option>)}{lives.length > 60 && <option disabled>{thousands(lives.length - 60)} smaller ones, {bytes(lives[60]!.peak)} at most, are not listed</option>}</select></label>}
-          <span class="cap">{plural(live.order.length, 'instruction')} in program order, {plural(live.values.length, 'value')}</span>
-        </div>
-        <p class="ink2 sm" data-testid="memory-how">{at === live.peakAt ? 'It is reached' : `${bytes(live.alive[at]!)} are alive`} while {hlo.op[i]! >= 0 ? <Handle entity={{ type: 'op', row: hlo.op[i]! }} /> : null} <Link class="mono" to={{ sel: hlo.op[i]! >= 0 ? report.selOf({ type: 'op', row: hlo.op[i]! }) : report.selOf({ type: 'instruction', row: i }) }}>{hlo.name[i]}</Link> runs{groupOf(report, hlo, i) ? `, of ${groupOf(report, hlo, i)}` : ''}{phase}{hlo.file[i] ? <>, <SourceChip file={hlo.file[i]!} line={hlo.line[i]!} /></> : ''}: {['parameter', 'temporary', 'result', 'constant'].filter((k) => parts(k) > 0.0005 * live.peak).map((k) => `${bytes(parts(k))} ${k === 'parameter' ? 'arguments' : k === 'temporary' ? 'temporary' : `${k}s`}`).join(', ')}. {at !== live.peakAt && <button type="button" class="lk" onClick={() => go({ args: { at: undefined } })}>back to the peak</button>}</p>
+          <Cap>{plural(live.order.length, 'instruction')} in program order, {plural(live.values.length, 'value')}</Cap>
+        </Bar>
+        <p class="ink2 sm" data-testid="memory-how">{at === live.peakAt ? 'It is reached' : `${bytes(live.alive[at]!)} are alive`} while {hlo.op[i]! >= 0 ? <Handle entity={{ type: 'op', row: hlo.op[i]! }} /> : null} <Link class="mono" to={{ sel: hlo.op[i]! >= 0 ? report.selOf({ type: 'op', row: hlo.op[i]! }) : report.selOf({ type: 'instruction', row: i }) }}>{hlo.name[i]}</Link> runs{groupOf(report, hlo, i) ? `, of ${groupOf(report, hlo, i)}` : ''}{phase}{hlo.file[i] ? <>, <SourceChip file={hlo.file[i]!} line={hlo.line[i]!} /></> : ''}: {['parameter', 'temporary', 'result', 'constant'].filter((k) => parts(k) > 0.0005 * live.peak).map((k) => `${bytes(parts(k))} ${k === 'parameter' ? 'arguments' : k === 'temporary' ? 'temporary' : `${k}s`}`).join(', ')}. {at !== live.peakAt && <button class="lk" onClick={() => go({ args: { at: undefined } })}>back to the peak</button>}</p>
         <p class="note" data-testid="memory-basis">{xla > 0 ? `XLA’s buffer assignment reserves ${bytes(xla)}; this estimate from the live ranges of the schedule is ${Math.abs(off) < 0.0005 ? 'the same' : `${percent(Math.abs(off), 1)}% ${off > 0 ? 'above' : 'below'} it`}.` : 'An estimate from the live ranges of the schedule: XLA may share more, and loses some between its places. No buffer assignment was recorded for this module.'} What the framework holds outside of this program is not in it.</p>
         <LeftOut what={['live_values', 'memory']} />
         <Curve report={report} live={live} at={at} />

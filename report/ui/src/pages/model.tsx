@@ -4,7 +4,7 @@ import type { VNode } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
 import { Icicle } from '../charts/icicle';
 import { baseDivisor, Delta, matched, TotalsNote } from '../components/base';
-import { Letter, Link, PhaseStack, Seg, sourceFiles } from '../components/bits';
+import { Letter, Link, PhaseStack, Seg, sourceFiles, Dim, Bar, Cap } from '../components/bits';
 import { changes, type Column, CopyMenu, DataTable, figures, type Line, shares, type TableProps, times } from '../components/table';
 import { useCtx } from '../ctx';
 import type { Report } from '../data/report';
@@ -34,7 +34,7 @@ function Heat({ node, divisor }: { node: Node; divisor: number }): VNode {
         <span class={`heat ${names.length > 40 ? 'dense' : ''}`} role="img" aria-label={`${title} of each repeat: ${values.map((v) => ms(v)).join(', ')} ms`}>
           {values.map((v, i) => <i class={`p-${hue}`} style={{ width: names.length > 12 ? `${Math.max(0.7, Math.min(5, 220 / names.length))}px` : '', opacity: String(0.25 + (0.75 * v) / max) }} title={`${names[i]}: ${ms(v)} ms`} />)}
         </span>
-        <span class="dim">{min === max ? ms(max) : `${ms(min)}–${ms(max)}`} ms{phases.length > 1 ? ' with recompute' : ''}</span>
+        <Dim>{min === max ? ms(max) : `${ms(min)}–${ms(max)}`} ms{phases.length > 1 ? ' with recompute' : ''}</Dim>
       </span>
     );
   };
@@ -70,7 +70,7 @@ export function ModelPage(): VNode {
       lines.push({ key: cid, row: { node: c, depth, id: cid }, ns: Math.round(c.ns), f: by === 'source' ? setTerm(state.f, 'src', c.path.replace(/:\?$/, '')) : toOf(c).f });
       const open = c.children.length > 0 && (openByDefault(c, depth) !== toggled.has(cid));
       if (open && c.members && c.members.size > 1) {
-        lines.push({ key: `${cid}#`, kind: 'detail', lead: <span class="each" style={{ paddingLeft: `${depth * 14 + 30}px` }}><span class="dim">each, {[...c.members.keys()].length}</span> <Heat node={c} divisor={d} /></span> });
+        lines.push({ key: `${cid}#`, kind: 'detail', lead: <span class="each" style={{ paddingLeft: `${depth * 14 + 30}px` }}><Dim>each, {[...c.members.keys()].length}</Dim> <Heat node={c} divisor={d} /></span> });
       }
       if (open) walk(c, depth + 1, cid);
     }
@@ -109,7 +109,7 @@ export function ModelPage(): VNode {
     // In a small window the sum of the phases is what must be in sight.
     return times(p, p, 62, (r) => r.node.phases[i]! / d, {
       from: 560,      head: <><Letter hue={p} /> {SHORT_PHASES[p]}</>, as: `${p}, ${report.perStep}`, exact: [`${p}_ns`, (r) => Math.round(r.node.phases[i]!)],
-      cell: (r) => (r.node.phases[i]! > 0 ? ms(r.node.phases[i]! / d) : <span class="dim">·</span>),
+      cell: (r) => (r.node.phases[i]! > 0 ? ms(r.node.phases[i]! / d) : <Dim>·</Dim>),
     });
   };
   const columns: Column<Row>[] = [
@@ -121,7 +121,7 @@ export function ModelPage(): VNode {
         return (
           <span class="treerow" style={{ paddingLeft: `${r.depth * 14}px` }}>
             {n.children.length > 0
-              ? <button type="button" class="tri" aria-expanded={open} aria-label={`${open ? 'fold' : 'open'} ${n.name}`} onClick={() => flip(r.id)}>{open ? '▾' : '▸'}</button>
+              ? <button class="tri" aria-expanded={open} aria-label={`${open ? 'fold' : 'open'} ${n.name}`} onClick={() => flip(r.id)}>{open ? '▾' : '▸'}</button>
               : <span class="tri" />}
             <Link to={toOf(n)} class={`plain ${n.leaf ? 'leafname' : ''} ${r.depth === 0 ? 'b' : ''}`} title={n.path.replace('\u0000', ' ')}>{by === 'source' && r.depth === 0 ? baseName(n.name) : by === 'source' ? `line ${n.name}` : n.name}</Link>
             {n.members && n.members.size > 1 && <span class="tag">×{n.members.size}</span>}
@@ -136,7 +136,7 @@ export function ModelPage(): VNode {
     shares('pct', '%', 46, (r) => r.node.ns, root.ns, { as: `% ${wholeOf(view)}`, title: `% ${wholeOf(view)}` }),
     figures('ratio', 'bwd/fwd', 64, (r) => againOf(r.node) / r.node.phases[0]!, { title: RATIO, from: 760, cell: (r) => ratio(againOf(r.node), r.node.phases[0]!) }),
     figures('calls', 'calls', 52, (r) => (r.node.calls > 0 ? r.node.calls / d : NaN), { from: 900, as: report.perStep === 'ms' ? 'calls' : 'calls/step', show: count }),
-    times('waste', 'waste', 54, (r) => (r.node.wasteOf > 0 ? r.node.waste / d : NaN), { from: 560, as: `waste, ${report.perStep}`, cell: (r) => (r.node.wasteOf > 0 ? (r.node.waste > 0 ? ms(r.node.waste / d) : <span class="dim">·</span>) : '') }),
+    times('waste', 'waste', 54, (r) => (r.node.wasteOf > 0 ? r.node.waste / d : NaN), { from: 560, as: `waste, ${report.perStep}`, cell: (r) => (r.node.wasteOf > 0 ? (r.node.waste > 0 ? ms(r.node.waste / d) : <Dim>·</Dim>) : '') }),
     figures('peak', '% peak', 62, (r) => peak(r.node), { from: 740, show: peakPercent }),
   ];
   const table: TableProps<Row> = {
@@ -148,13 +148,13 @@ export function ModelPage(): VNode {
   const height = Math.max(420, Math.min(760, lines.length * 24));
   return (
     <>
-      <div class="bar-h">
+      <Bar>
         <h2>Time by model component</h2>
         <Seg label="Group by" testid="group-by" value={by} options={[['scope', 'scope'], ['source', 'source line'], ['stack', 'Python stack'], ['module', 'module']]}
              onChange={(g) => go({ args: { g: g === 'scope' ? undefined : g } })} />
         {by === 'scope' && folded && <span class="sm ink2">{folded.members!.size} layers folded into <code>{folded.name}</code></span>}
-        <span class="cap"><TotalsNote delta={then !== null} />device time, {report.perStep} · <CopyMenu table={table} /></span>
-      </div>
+        <Cap><TotalsNote delta={then !== null} />device time, {report.perStep} · <CopyMenu table={table} /></Cap>
+      </Bar>
       {root.ns === 0 ? <NothingMatches /> : (
         <div class="split modelsplit">
           <div><DataTable {...table} cls="tree" />{root.phases[0]! > 0 && againOf(root) > 0 && <p class="sm dim" data-testid="model-ratio">{RATIO}. Of all here: {ratio(againOf(root), root.phases[0]!)}.</p>}</div>

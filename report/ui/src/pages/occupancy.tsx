@@ -3,7 +3,7 @@
 import type { VNode } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
 import { baseDivisor, baseOps, Delta, matched } from '../components/base';
-import { Handle, Letter, Meter, Mid, Missing, useWidth } from '../components/bits';
+import { Handle, Letter, Meter, Mid, Missing, useWidth, Dim, Cols, Bar, Cap, Num } from '../components/bits';
 import { changes, type Column, CopyMenu, DataTable, figures, filled, type Line, opEntity, sorted, type TableProps, times, words } from '../components/table';
 import { useCtx } from '../ctx';
 import { gpuOf } from '../data/hardware';
@@ -132,7 +132,7 @@ function WhatIf({ row, device }: { row: Row; device: Device }): VNode {
       <p data-testid="whatif-result">{o
         ? <><b>{significant(o.pct)}%</b> occupancy, limited by {limiterWords(o.limiter)}; {o.blocksPerSm} {o.blocksPerSm === 1 ? 'block' : 'blocks'} per SM{waves > 0 && <>, {significant(waves)} waves, the last one {percent(lastWave(waves), 1)}% full</>}.</>
         : <span class="ink2">No block of this size fits.</span>}</p>
-      {Object.keys(change).length > 0 && <button type="button" class="mini" onClick={() => setChange({})}>as recorded</button>}
+      {Object.keys(change).length > 0 && <button class="mini" onClick={() => setChange({})}>as recorded</button>}
     </div>
   );
 }
@@ -201,7 +201,7 @@ export function OccupancyPage(): VNode {
     figures('block', 'block', 50, (r) => r.shape.threads, { show: thousands }),
     figures('grid', 'grid', 72, (r) => (r.shape.blocks > 0 ? r.shape.blocks : NaN), { show: thousands }),
     figures('occ', 'occupancy %', 104, (r) => r.pct, { cell: (r) => (isNaN(r.pct) ? '' : <><Meter pct={r.pct} />{significant(r.pct)}</>) }),
-    ...(then && gpu === '' ? [figures<Row>('deltaocc', 'Δ occ.', 56, (r) => r.pct - was(r).pct, { cell: (r) => (r.pct - was(r).pct ? <span title={`base ${significant(was(r).pct)}%`}>{signed(r.pct - was(r).pct)}</span> : isNaN(was(r).pct) ? '' : <span class="dim">·</span>), title: 'points of occupancy against the base' })] : []),
+    ...(then && gpu === '' ? [figures<Row>('deltaocc', 'Δ occ.', 56, (r) => r.pct - was(r).pct, { cell: (r) => (r.pct - was(r).pct ? <span title={`base ${significant(was(r).pct)}%`}>{signed(r.pct - was(r).pct)}</span> : isNaN(was(r).pct) ? '' : <Dim>·</Dim>), title: 'points of occupancy against the base' })] : []),
     words('limiter', 'limiter', (r) => r.limiter, { width: 132, from: 900, cell: (r) => limiterWords(r.limiter) }),
     figures('waves', 'waves', 56, (r) => r.waves),
     figures('reached', 'reached', 106, (r) => r.reached, { num: false, from: 1000, as: 'reached, % of bound', show: peakPercent, cell: (r) => (isNaN(r.reached) ? '' : `${r.bound || 'roof'}: ${peakPercent(r.reached)}%`) }),
@@ -217,7 +217,7 @@ export function OccupancyPage(): VNode {
   const named = (r: Row): boolean => r.ops[0] !== undefined && ops.name[r.ops[0]] !== '';
   const lines: Line<Row>[] = shown.map((r) => ({ key: r.key, row: r, ns: Math.round(r.ns), entity: named(r) ? opEntity(r.ops[0]!) : r.kernel >= 0 ? { type: 'kernel', row: r.kernel } : undefined }));
   if (rest.length > 0) {
-    lines.push({ key: 'others', kind: 'others', ns: Math.round(rest.reduce((a, r) => a + r.ns, 0)), lead: <>{plural(rest.length, 'other')} · <button type="button" class="lk" onClick={() => go({ args: { all: '1' } })}>show</button></>, cells: { ms: ms(rest.reduce((a, r) => a + r.ns, 0) / d) } });
+    lines.push({ key: 'others', kind: 'others', ns: Math.round(rest.reduce((a, r) => a + r.ns, 0)), lead: <>{plural(rest.length, 'other')} · <button class="lk" onClick={() => go({ args: { all: '1' } })}>show</button></>, cells: { ms: ms(rest.reduce((a, r) => a + r.ns, 0) / d) } });
   }
   const table: TableProps<Row> = {
     columns: filled(columns, rows), lines, label: 'Occupancy', sort, span: 'ms', primary: true, fileName: 'occupancy', selected: selected?.key ?? '',
@@ -229,11 +229,11 @@ export function OccupancyPage(): VNode {
     .sort((a, b) => b.lost - a.lost).slice(0, 6);
   return (
     <>
-      <div class="bar-h">
+      <Bar>
         <h2>Occupancy</h2><GpuPicker report={report} value={gpu} />
         <span class="sm ink2">theoretical, from launch records; recomputed without a new run</span>
-        <span class="cap">{plural(rows.length, 'launch configuration')}, {percent(total, view.total)}% {wholeOf(view)} · <CopyMenu table={{ ...table, lines: ordered.map((r) => ({ key: r.key, row: r })) }} /></span>
-      </div>
+        <Cap>{plural(rows.length, 'launch configuration')}, {percent(total, view.total)}% {wholeOf(view)} · <CopyMenu table={{ ...table, lines: ordered.map((r) => ({ key: r.key, row: r })) }} /></Cap>
+      </Bar>
       <p class={`note ${!rows.some((r) => r.pct >= 0) ? 'warn' : levers.length === 0 ? 'good' : ''}`}>{!rows.some((r) => r.pct >= 0) ? '' : levers.length === 0
         ? 'Occupancy is not what holds this run back: no kernel is limited by it while below half of its bound.'
         : <>{plural(levers.length, 'kernel')} {levers.length === 1 ? 'is' : 'are'} limited by occupancy while below half of the bound: {levers.slice(0, 4).map((r) => <>{r.ops[0] !== undefined && <Handle entity={{ type: 'op', row: r.ops[0] }} />} </>)}{ms(levers.reduce((a, r) => a + r.ns, 0) / d)} {report.perStep} together.</>}
@@ -245,10 +245,10 @@ export function OccupancyPage(): VNode {
           <div class="secs"><Limits row={selected} /><WhatIf row={selected} device={device} key={selected.key} /></div>
           <Steps row={selected} device={device} />
           {tails.length > 0 && <div>
-            <div class="bar-h"><h3>Waves and tail</h3><span class="cap"><CopyMenu /></span></div>
+            <Bar><h3>Waves and tail</h3><Cap><CopyMenu /></Cap></Bar>
             <p class="sm ink2">Blocks per wave = {device.sms > 0 ? device.sms : '?'} SMs × blocks per SM. Persistent kernels loop over work: no tail.</p>
-            <table class="fix" aria-label="Waves"><colgroup><col /><col style={{ width: '56px' }} /><col style={{ width: '106px' }} /><col style={{ width: '66px' }} /></colgroup><thead><tr><th>op</th><th class="num">waves</th><th class="num">last wave</th><th class="num">lost, ms</th></tr></thead><tbody>
-              {tails.map(({ r, fill, lost }) => <tr><td class="name"><span class="nmrow">{named(r) ? <Handle entity={{ type: 'op', row: r.ops[0]! }} /> : r.kernel >= 0 && <Handle entity={{ type: 'kernel', row: r.kernel }} />} <span class="mono"><Mid text={named(r) ? ops.name[r.ops[0]!]! : kernels.name[r.kernel] ?? ''} tail={14} /></span></span></td><td class="num">{significant(r.waves)}</td><td class="num"><Meter pct={100 * fill} />{percent(fill, 1)}%</td><td class="num">{ms(lost / d)}</td></tr>)}
+            <table class="fix" aria-label="Waves"><Cols of={[0, 56, 106, 66]} /><thead><tr><th>op</th><th class="num">waves</th><th class="num">last wave</th><th class="num">lost, ms</th></tr></thead><tbody>
+              {tails.map(({ r, fill, lost }) => <tr><td class="name"><span class="nmrow">{named(r) ? <Handle entity={{ type: 'op', row: r.ops[0]! }} /> : r.kernel >= 0 && <Handle entity={{ type: 'kernel', row: r.kernel }} />} <span class="mono"><Mid text={named(r) ? ops.name[r.ops[0]!]! : kernels.name[r.kernel] ?? ''} tail={14} /></span></span></td><Num>{significant(r.waves)}</Num><Num><Meter pct={100 * fill} />{percent(fill, 1)}%</Num><Num>{ms(lost / d)}</Num></tr>)}
             </tbody></table>
           </div>}
         </div>

@@ -3,7 +3,7 @@
 import type { VNode } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
 import { baseDivisor, baseOps, comparable, Delta, TotalsNote } from '../components/base';
-import { CellBar, Handle, Letter, Link, Mid, PartTag, Seg, SourceChip, commonPath, Scope, scopeText, useLoad } from '../components/bits';
+import { CellBar, Handle, Letter, Link, Mid, PartTag, Seg, SourceChip, commonPath, Scope, scopeText, useLoad, Dim, Bar, Problem, Cap } from '../components/bits';
 import { changes, type Column, CopyMenu, DataTable, figures, filled, type Line, MadeLines, opEntity, shares, sorted, type TableProps, times, words } from '../components/table';
 import { useCtx } from '../ctx';
 import { loadLaunches, type Launches } from '../data/launches';
@@ -37,7 +37,7 @@ function opColumns(report: Report, view: View, most: number, by: Grouping): (Col
     },
     words('kind', 'kind', (r) => ops.kind[r.op]!, { width: 124, from: 1060, cls: 'nb', cell: (r) => kindWords(ops.kind[r.op]!), title: 'kind of work' }),
     words('phase', '', (r) => ops.phase[r.op]!, { width: 28, cell: (r) => <Letter hue={rowHue(r)} word={ops.hue[r.op] === 'collective' || ops.hue[r.op] === 'copy' ? `${ops.hue[r.op]}, ${ops.phase[r.op]}` : ops.phase[r.op]!} />, title: 'phase' }),
-    { id: 'scope', label: 'scope', cls: 'name', from: 520, sort: (r) => scopeText(ops.group[r.op]!, ops.opName[r.op]!), raw: (r) => ops.opName[r.op] || ops.layer[r.op]!, cell: (r, px) => <Scope group={ops.group[r.op]!} opName={ops.opName[r.op]!} common={common} px={px} />, title: `framework op name${common && `; all of them below ${common}`}`, head: !common ? undefined : <>scope <span class="dim">in {common.slice(0, -1)}</span></> },
+    { id: 'scope', label: 'scope', cls: 'name', from: 520, sort: (r) => scopeText(ops.group[r.op]!, ops.opName[r.op]!), raw: (r) => ops.opName[r.op] || ops.layer[r.op]!, cell: (r, px) => <Scope group={ops.group[r.op]!} opName={ops.opName[r.op]!} common={common} px={px} />, title: `framework op name${common && `; all of them below ${common}`}`, head: !common ? undefined : <>scope <Dim>in {common.slice(0, -1)}</Dim></> },
     { id: 'source', label: 'source', cls: 'name', width: 150, from: 1250, sort: (r) => sourceLine(ops.file[r.op]!, ops.line[r.op]!), raw: (r) => (ops.file[r.op] ? `${ops.file[r.op]}:${ops.line[r.op]}` : ''), cell: (r) => <SourceChip file={ops.file[r.op]!} line={ops.line[r.op]!} />, title: 'source info' },
     times('ms', report.perStep, 96, (r) => r.ns / divisor, { cls: 'bar', exact: ['device_ns', (r) => Math.round(r.ns)], cell: (r) => <CellBar value={r.ns} max={most} hue={rowHue(r)} text={ms(r.ns / divisor)} base={base && r.ops.some((o) => base.has[o]) ? baseNs(r) * divisor : undefined} />, title: base ? 'total self time; the thin mark is the base run' : 'total self time' }),
     shares('pct', '%', 48, (r) => r.ns, total, { as: whole, title: whole }),
@@ -113,8 +113,8 @@ function Instructions(): VNode {
       if (by !== 'none') {
         out.push({
           key: `g/${g.name}`, kind: 'group', ns: Math.round(g.ns), text: `${g.name}, ${plural(g.rows.length, fold ? 'row' : 'instruction')}`,
-          lead: <button type="button" class="tree" aria-expanded={!shut} onClick={() => toggle(closed, setClosed, g.name)}>
-            <span class="tree-i" aria-hidden="true">{shut ? '▸' : '▾'}</span>{by === 'phase' && <Letter hue={g.name as Hue} />} <span class={by === 'op' ? 'mono' : ''}>{g.name}</span> <span class="dim">{plural(g.rows.length, fold ? 'row' : 'instruction')}</span></button>,
+          lead: <button class="tree" aria-expanded={!shut} onClick={() => toggle(closed, setClosed, g.name)}>
+            <span class="tree-i" aria-hidden>{shut ? '▸' : '▾'}</span>{by === 'phase' && <Letter hue={g.name as Hue} />} <span class={by === 'op' ? 'mono' : ''}>{g.name}</span> <Dim>{plural(g.rows.length, fold ? 'row' : 'instruction')}</Dim></button>,
           cells: { ms: ms(g.ns / d), pct: percent(g.ns, view.total), waste: g.waste > 0 ? ms(g.waste / d) : '', calls: g.calls > 0 ? count(g.calls / d) : '' },
         });
         if (shut) continue;
@@ -129,7 +129,7 @@ function Instructions(): VNode {
         const calls = rest.reduce((a, r) => a + r.calls, 0);
         out.push({
           key: `x/${g.name}`, kind: 'others', ns: Math.round(ns), text: plural(rest.length, 'other'),
-          lead: <>{plural(rest.length, 'other')}, none over {ms(top / d)} ms · <button type="button" class="lk" onClick={() => toggle(open, setOpen, g.name)}>show</button></>,
+          lead: <>{plural(rest.length, 'other')}, none over {ms(top / d)} ms · <button class="lk" onClick={() => toggle(open, setOpen, g.name)}>show</button></>,
           cells: { ms: ms(ns / d), pct: percent(ns, view.total), waste: waste > 0 ? ms(waste / d) : '', calls: calls > 0 ? count(calls / d) : '' },
         });
       }
@@ -168,7 +168,7 @@ function Instructions(): VNode {
   }
   return (
     <>
-      <div class="bar-h">
+      <Bar>
         <h2>Instructions</h2>
         <ViewSwitch />
         <label class="sm ink2 pick">group by{' '}
@@ -176,8 +176,8 @@ function Instructions(): VNode {
             {GROUPINGS.map(([id, text]) => <option value={id}>{text}</option>)}
           </select></label>
         {hasCopies && <label class="sm ink2 pick"><input type="checkbox" checked={fold} onChange={(e) => go({ args: { copies: e.currentTarget.checked ? undefined : 'all' } })} /> fold copies</label>}
-        <span class="cap"><TotalsNote delta />{plural(rowsOfAll, 'row')} · <ColumnChooser all={all} shown={columns} chosen={chosen} /> · <CopyMenu table={table} /></span>
-      </div>
+        <Cap><TotalsNote delta />{plural(rowsOfAll, 'row')} · <ColumnChooser all={all} shown={columns} chosen={chosen} /> · <CopyMenu table={table} /></Cap>
+      </Bar>
       {rowsOfAll === 0 ? <NothingMatches /> : <DataTable {...table} cls="ops" />}
     </>
   );
@@ -188,7 +188,7 @@ export function NothingMatches(): VNode {
   return (
     <div class="missing" data-testid="no-match">
       {state.f === '' ? <p>The run holds no device activity.</p> : <><p>No instruction matches <code>{state.f}</code>.</p>{view.notes.length > 0 && <p class="sm">Why: {view.notes.join('; ')}.</p>}
-      <button type="button" onClick={() => go({ f: '' })}>clear the filter</button></>}
+      <button onClick={() => go({ f: '' })}>clear the filter</button></>}
     </div>
   );
 }
@@ -201,7 +201,7 @@ function ColumnChooser({ all, shown, chosen }: { all: (Column<OpRow> & { more?: 
       <div class="pop">
         {more.map((c) => (
           <label><input type="checkbox" checked={chosen.includes(c.id)}
-                        onChange={(e) => go({ args: { cols: (e.currentTarget.checked ? [...chosen, c.id] : chosen.filter((x) => x !== c.id)).join(',') } })} /> {c.label} <span class="dim">{c.title}</span></label>
+                        onChange={(e) => go({ args: { cols: (e.currentTarget.checked ? [...chosen, c.id] : chosen.filter((x) => x !== c.id)).join(',') } })} /> {c.label} <Dim>{c.title}</Dim></label>
         ))}
       </div>
     </details>
@@ -254,7 +254,7 @@ function KernelTable(): VNode {
   };
   return (
     <>
-      <div class="bar-h"><h2>Kernels</h2><ViewSwitch /><span class="cap">{plural(rows.length, 'kernel')} · <CopyMenu table={table} /></span></div>
+      <Bar><h2>Kernels</h2><ViewSwitch /><Cap>{plural(rows.length, 'kernel')} · <CopyMenu table={table} /></Cap></Bar>
       {rows.length === 0 ? <NothingMatches /> : <DataTable {...table} cls="ops" />}
     </>
   );
@@ -332,7 +332,7 @@ function LaunchTable({ launches }: { launches: Launches }): VNode {
   const how = report.meta.launches;
   return (
     <>
-      <div class="bar-h"><h2>Launches</h2><ViewSwitch /><span class="cap">{plural(order.kept.length, 'launch', 'launches')}{how.how !== 'all' && ` of ${thousands(how.in_run)}: the rest is not in this file`} · <CopyMenu table={table} /></span></div>
+      <Bar><h2>Launches</h2><ViewSwitch /><Cap>{plural(order.kept.length, 'launch', 'launches')}{how.how !== 'all' && ` of ${thousands(how.in_run)}: the rest is not in this file`} · <CopyMenu table={table} /></Cap></Bar>
       {order.kept.length === 0 ? <NothingMatches /> : <DataTable {...table} cls="ops" />}
     </>
   );
@@ -344,12 +344,12 @@ function LaunchesView(): VNode {
   if (report.tables.rows('launches') === 0) {
     return (
       <>
-        <div class="bar-h"><h2>Launches</h2><ViewSwitch /></div>
+        <Bar><h2>Launches</h2><ViewSwitch /></Bar>
         <div class="missing"><p>This file holds no single launches; every table still sums all {thousands(report.meta.launches.in_run)} of them.</p></div>
       </>
     );
   }
-  if (error !== undefined) return <p class="note bad" data-testid="error">{error}</p>;
+  if (error !== undefined) return <Problem text={error} />;
   if (!value) return <p class="dim">reading {thousands(report.meta.launches.in_page)} launches…</p>;
   return <LaunchTable launches={value} />;
 }

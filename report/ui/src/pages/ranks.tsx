@@ -3,7 +3,7 @@
 import type { VNode } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { median, RankMap } from '../charts/rank_map';
-import { CellBar, Handle, Mid, Missing, useLoad } from '../components/bits';
+import { CellBar, Handle, Mid, Missing, useLoad, Dim, Bar, Cap } from '../components/bits';
 import { changes, type Column, CopyMenu, DataTable, type Line, type TableProps, times, words } from '../components/table';
 import { useCtx } from '../ctx';
 import { cellsOf, findCulprit, type Measure } from '../data/culprit';
@@ -119,7 +119,7 @@ function WholeRunDevices(): VNode {
   const table: TableProps<Whole> = { columns, lines, label: 'Ranks', fileName: 'ranks', primary: true, fill: rows.length > 40, onOpen: (l) => l.row && go({ f: `dev:${deviceNumber(report, l.row.device)}`, page: 'ops' }) };
   return (
     <>
-      <div class="bar-h"><h2 data-testid="rank-sentence">{sentence}</h2><span class="cap">{plural(rows.length, 'device')}, whole run · <CopyMenu table={table} /></span></div>
+      <Bar><h2 data-testid="rank-sentence">{sentence}</h2><Cap>{plural(rows.length, 'device')}, whole run · <CopyMenu table={table} /></Cap></Bar>
       <p class="sm ink2">No step is known: these are totals of the recording, and nothing is compared step by step.{clocksKnown(report) ? '' : ' Clocks of these processes are not known to agree.'}</p>
       <DataTable {...table} />
     </>
@@ -187,9 +187,9 @@ function DeviceRanks(): VNode {
     ...(together ? [time('waiting', 'waits, moves', (r: Rank) => r.waiting, 'exposed collectives: transfer, and waiting for the slowest rank')] : []),
     ...(copying ? [time('copies', 'exposed copies', (r) => r.copies, 'copies with nothing beside them')] : []),
     time('idle', 'idle', (r) => r.idle, 'nothing runs'),
-    time('late', together ? '≈ late' : 'late', (r) => r.late, together ? 'how much less it waits in collectives that nothing hides than the median device: all are taken to leave them together' : known ? 'end of the step against the median device, on a clock in common' : 'clocks are not known to agree, and no collective tells who is late', { show: (v) => signed(v), ...(ranks.some((r) => isNaN(r.late)) && { cell: () => <span class="dim">clock</span> }) }),
+    time('late', together ? '≈ late' : 'late', (r) => r.late, together ? 'how much less it waits in collectives that nothing hides than the median device: all are taken to leave them together' : known ? 'end of the step against the median device, on a clock in common' : 'clocks are not known to agree, and no collective tells who is late', { show: (v) => signed(v), ...(ranks.some((r) => isNaN(r.late)) && { cell: () => <Dim>clock</Dim> }) }),
     time('step', 'step', (r) => r.wall, 'mean step'),
-    { id: 'op', label: 'slowest op', title: 'against the median', cls: 'name', from: 1100, sort: (r) => r.more, raw: (r) => (r.op >= 0 && r.more > 0 ? `${ops.handle[r.op]} ${ops.name[r.op]} ${signed(r.more / 1e6)} ms` : ''), cell: (r) => (r.op >= 0 && r.more >= 1e3 ? <span class="nmrow"><Handle entity={{ type: 'op', row: r.op }} /> <span class="mono"><Mid text={ops.name[r.op] || 'no instruction'} /></span> <span class="dim">&nbsp;{signed(r.more / 1e6)} ms</span></span> : <span class="dim">·</span>) },
+    { id: 'op', label: 'slowest op', title: 'against the median', cls: 'name', from: 1100, sort: (r) => r.more, raw: (r) => (r.op >= 0 && r.more > 0 ? `${ops.handle[r.op]} ${ops.name[r.op]} ${signed(r.more / 1e6)} ms` : ''), cell: (r) => (r.op >= 0 && r.more >= 1e3 ? <span class="nmrow"><Handle entity={{ type: 'op', row: r.op }} /> <span class="mono"><Mid text={ops.name[r.op] || 'no instruction'} /></span> <Dim>&nbsp;{signed(r.more / 1e6)} ms</Dim></span> : <Dim>·</Dim>) },
     { id: 'cause', label: 'so it', width: 210, from: copying ? 1180 : 760, cls: 'name', raw: cause, cell: cause },
   ];
   const lines: Line<Rank>[] = order.map((i) => ({ key: String(ranks[i]!.device), row: ranks[i]!, testid: `rank-${ranks[i]!.device}`, ns: Math.round(ranks[i]!.compute), f: setTerm(state.f, 'dev', String(deviceNumber(report, ranks[i]!.device))) }));
@@ -197,12 +197,12 @@ function DeviceRanks(): VNode {
   const waitedFor = culprit && ranks[culprit.row]!;
   return (
     <>
-      <div class="bar-h">
+      <Bar>
         <h2 data-testid="rank-sentence">{gap > 0.01 * worst.wall
           ? `${worst.name} computes ${msText(gap)} longer than the median of ${thousands(ranks.length)} devices: ${percent(gap, worst.wall)}% of its step`
           : `No rank stands out: computation is ${range((r) => r.compute)} a step${copying ? `, exposed copies ${range((r) => r.copies)}` : ''}`}</h2>
-        <span class="cap">{plural(ranks.length, 'device')} × {plural(cells.steps.length, 'step')}, mean per step · <CopyMenu table={table} /></span>
-      </div>
+        <Cap>{plural(ranks.length, 'device')} × {plural(cells.steps.length, 'step')}, mean per step · <CopyMenu table={table} /></Cap>
+      </Bar>
       {culprit && waitedFor && <p class="lede" data-testid="rank-cost" title={`over the longest of the others it needs ${msText(culprit.cost)} more: by so much a step gets shorter without it`}>Everyone waits for {waitedFor.name}: by itself it needs {msText(culprit.excess)} more than the median device in a step of {msText(report.meta.basis.steady ? report.meta.basis.mean_ns : waitedFor.wall)}, since step {culprit.since}; it comes last in {culprit.last} of {plural(culprit.of, 'step')}.{waitedFor.op >= 0 && waitedFor.more >= 1e3 && <> Of all its work, <Handle entity={{ type: 'op', row: waitedFor.op }} /> <span class="mono">{ops.name[waitedFor.op]}</span> is longest over the median: {msText(waitedFor.more)}.</>}</p>}
       {!together && <p class="sm ink2" data-testid="rank-cost">No step has a collective that nothing hides: nothing tells whether these devices wait for each other.</p>}
       {!culprit && together && cells.steps.length > 2 && <p class="sm ink2" data-testid="rank-cost">No rank is waited for in step after step: none needs 2% of the step more than the median by itself.</p>}

@@ -2,7 +2,7 @@
 
 import type { VNode } from 'preact';
 import { useMemo } from 'preact/hooks';
-import { commonPath, Handle, Letter, Missing, Scope, scopeText, useWidth } from '../components/bits';
+import { commonPath, Handle, Letter, Missing, Scope, scopeText, useWidth, Bar, Cap } from '../components/bits';
 import { baseDivisor, baseOps, comparable, Delta, TotalsNote } from '../components/base';
 import { changes, type Column, CopyMenu, DataTable, figures, type Line, sorted, type TableProps, times, words } from '../components/table';
 import { useCtx } from '../ctx';
@@ -201,11 +201,11 @@ export function RooflinePage(): VNode {
   const height = Math.max(380, Math.min(640, window.innerHeight - 240));
   return (
     <>
-      <div class="bar-h">
+      <Bar>
         <h2>Distance to the hardware limit</h2><GpuPicker report={report} value={gpu} />
         <span class="sm ink2">area = {report.perStep} · colour = phase{found.dots.some(isAbove) && ' · hollow: above its roof, it does not move what its shapes say'}</span>
-        <span class="cap"><TotalsNote delta={base !== null} />{found.collectives + found.out > 0 && <>not drawn: {[found.collectives > 0 ? `${plural(found.collectives, 'collective')} (${ms(found.collectiveNs / d)} ms)` : '', found.out > 0 ? `${thousands(found.out)} without FLOP or bytes (${ms(found.outNs / d)} ms)` : ''].filter(Boolean).join(', ')} · </>}<CopyMenu table={table} /></span>
-      </div>
+        <Cap><TotalsNote delta={base !== null} />{found.collectives + found.out > 0 && <>not drawn: {[found.collectives > 0 ? `${plural(found.collectives, 'collective')} (${ms(found.collectiveNs / d)} ms)` : '', found.out > 0 ? `${thousands(found.out)} without FLOP or bytes (${ms(found.outNs / d)} ms)` : ''].filter(Boolean).join(', ')} · </>}<CopyMenu table={table} /></Cap>
+      </Bar>
       <p class="note">Instructions under half of their bound hold <b>{ms(underNs / d)} ms</b>{report.meta.basis.steady ? ' per step' : ''}{worst && <>; the largest is <Handle entity={{ type: 'op', row: worst.op }} /> with {ms(worst.waste / d)} ms above its bound</>}.{gpu !== '' && ` Peaks are ${device.name}’s; times are still this run’s.`}</p>
       <div class="split roofsplit">
         <figure ref={ref}><Plot dots={found.dots} device={device} width={width} height={height} selected={selected} peaks={peaks} divisor={d} /></figure>

@@ -2,7 +2,7 @@
 
 import type { VNode } from 'preact';
 import { useMemo } from 'preact/hooks';
-import { Handle, leftOutText, Linked } from '../components/bits';
+import { Handle, leftOutText, Linked, Cols, Bar, Cap, Num } from '../components/bits';
 import { HiddenPages } from '../components/hidden_pages';
 import { type Column, CopyMenu, DataTable, figures, type Line, type TableProps, times, words } from '../components/table';
 import { useCtx } from '../ctx';
@@ -41,14 +41,14 @@ function Evidence({ report }: { report: Report }): VNode {
   const whole = coverage.exact_ns + coverage.inferred_ns + coverage.none_ns;
   return (
     <section>
-      <div class="bar-h"><h3>Device time by evidence, {report.perStep}</h3><span class="cap">{ms(whole / d)} ms in all; exact is never guessed · <CopyMenu /></span></div>
+      <Bar><h3>Device time by evidence, {report.perStep}</h3><Cap>{ms(whole / d)} ms in all; exact is never guessed · <CopyMenu /></Cap></Bar>
       <div class="evbar" role="img" aria-label={`exact ${percent(coverage.exact_ns, whole)}%, inferred ${percent(coverage.inferred_ns, whole)}%, none ${percent(coverage.none_ns, whole)}%`}>
         {([['ex', 'exact', coverage.exact_ns], ['inf', 'inferred', coverage.inferred_ns], ['none', 'none', coverage.none_ns]] as const).filter(([, , ns]) => ns > 0)
           .map(([cls, word, ns]) => <i class={cls} style={{ flex: `${ns} 0 0` }}>{ns / whole > 0.12 ? `${word} ${percent(ns, whole)}%` : ''}</i>)}
       </div>
-      <table class="fix evt" aria-label="Evidence"><colgroup><col /><col style={{ width: '76px' }} /><col style={{ width: '60px' }} /><col style={{ width: '110px' }} /></colgroup>
+      <table class="fix evt" aria-label="Evidence"><Cols of={[0, 76, 60, 110]} />
         <tbody>
-          {rows.map((r) => <tr data-ns={r.ns} data-testid="row"><td class="name"><span class={`dot ${r.cls}`} aria-hidden="true" />{r.label}</td><td class="num">{ms(r.ns / d)}</td><td class="num">{percent(r.ns, whole)}%</td><td class="num dim">{thousands(r.n)} records</td></tr>)}
+          {rows.map((r) => <tr data-ns={r.ns} data-testid="row"><td class="name"><span class={`dot ${r.cls}`} aria-hidden />{r.label}</td><Num>{ms(r.ns / d)}</Num><Num>{percent(r.ns, whole)}%</Num><td class="num dim">{thousands(r.n)} records</td></tr>)}
         </tbody></table>
     </section>
   );
@@ -69,7 +69,7 @@ function Stats({ report }: { report: Report }): VNode {
   const table: TableProps<number> = { columns, lines, label: 'Run stats', fileName: 'run_stats' };
   return (
     <section>
-      <div class="bar-h"><h3>Run stats</h3><span class="cap"><CopyMenu table={table} /></span></div>
+      <Bar><h3>Run stats</h3><Cap><CopyMenu table={table} /></Cap></Bar>
       {t.rows > 0 ? <DataTable {...table} cls="wraps" /> : <p class="dim sm">No counter was kept.</p>}
     </section>
   );
@@ -98,7 +98,7 @@ function Modules({ report }: { report: Report }): VNode {
   const table: TableProps<ModuleRow> = { columns, lines, label: 'Modules', span: 'ms', primary: true, fileName: 'modules', selected: state.sel, onOpen: (l) => l.row && go({ sel: l.row.handle }) };
   return (
     <section>
-      <div class="bar-h"><h3>Modules</h3>{lines.length > 0 && <span class="cap"><CopyMenu table={table} /></span>}</div>
+      <Bar><h3>Modules</h3>{lines.length > 0 && <Cap><CopyMenu table={table} /></Cap>}</Bar>
       {lines.length > 0 ? <DataTable {...table} /> : <p class="dim sm">The run holds no module. <Linked text="Import with --modules DIR to attach HLO dumps." /></p>}
     </section>
   );
@@ -157,7 +157,7 @@ function Compile({ report }: { report: Report }): VNode | null {
   const lines: Line<(typeof rows)[number]>[] = top.map((r, i) => ({ key: String(i), row: r, ns: r.ns }));
   if (rows.length > 15) lines.push({ key: 'o', kind: 'others', lead: plural(rows.length - 15, 'other'), cells: { ms: ms(rows.slice(15).reduce((a, r) => a + r.ns, 0)) } });
   const table = { columns, lines, label: 'Compile time', span: 'ms', fileName: 'compile' };
-  return <section><div class="bar-h"><h3>Compile time and passes</h3><span class="cap">passes lie within compilations · <CopyMenu table={table} /></span></div><DataTable {...table} /></section>;
+  return <section><Bar><h3>Compile time and passes</h3><Cap>passes lie within compilations · <CopyMenu table={table} /></Cap></Bar><DataTable {...table} /></section>;
 }
 
 /** What the memory of the module that needs most is for, and what is alive when most is in use. */
@@ -172,15 +172,15 @@ function Memory({ report }: { report: Report }): VNode | null {
   const alive = mine.filter((r) => kind[r] === 'alive');
   const at = mine.find((r) => kind[r] === 'peak_at');
   const whole = mine.reduce((a, r) => a + (MEMORY_WORDS[kind[r]!] ? size[r]! : 0), 0);
-  const line = (r: number, name: VNode | string, more = ''): VNode => <tr><td class="name" title={what[r]}>{name}</td><td class="name mono dim" title={more}>{more}</td><td class="num">{bytes(size[r]!)}</td><td class="num dim" title="of all that the assignment holds">{percent(size[r]!, whole)}%</td></tr>;
+  const line = (r: number, name: VNode | string, more = ''): VNode => <tr><td class="name" title={what[r]}>{name}</td><td class="name mono dim" title={more}>{more}</td><Num>{bytes(size[r]!)}</Num><td class="num dim" title="of all that the assignment holds">{percent(size[r]!, whole)}%</td></tr>;
   const op = (name: string): VNode | string => {
     const e = report.resolve(`?~${name}`);
     return e ? <><Handle entity={e} /> <span class="mono">{name}</span></> : <span class="mono">{name}</span>;
   };
   return (
     <section data-testid="memory">
-      <div class="bar-h"><h3>Device memory of {report.modules[of]?.name}</h3><span class="cap">{bytes(whole)} by XLA’s buffer assignment · <CopyMenu /></span></div>
-      <table class="fix" aria-label="Memory"><colgroup><col /><col /><col style={{ width: '84px' }} /><col style={{ width: '60px' }} /></colgroup><tbody>
+      <Bar><h3>Device memory of {report.modules[of]?.name}</h3><Cap>{bytes(whole)} by XLA’s buffer assignment · <CopyMenu /></Cap></Bar>
+      <table class="fix" aria-label="Memory"><Cols of={[0, 0, 84, 60]} /><tbody>
         {mine.filter((r) => MEMORY_WORDS[kind[r]!]).map((r) => line(r, MEMORY_WORDS[kind[r]!]!))}
         {alive.length > 0 && <tr class="grp"><td colSpan={4}>largest values alive when most of it is in use{at !== undefined && <>: while {op(what[at]!)} runs</>}</td></tr>}
         {alive.map((r) => line(r, op(what[r]!), shape[r]))}
@@ -201,7 +201,7 @@ function Environment({ report }: { report: Report }): VNode {
   return (
     <>
       <section>
-        <div class="bar-h"><h3>Environment</h3><span class="cap"><CopyMenu /></span></div>
+        <Bar><h3>Environment</h3><Cap><CopyMenu /></Cap></Bar>
         <dl class="kv">
           {run.command && <><dt>command</dt><dd class="mono" title={run.command}>{shortPaths(run.command)}</dd></>}
           {run.date && <><dt>recorded</dt><dd>{run.date}, {duration(run.end_ns - run.start_ns)} of device work</dd></>}
@@ -260,7 +260,7 @@ export function RunPage(): VNode {
   const base = report.meta.base;
   return (
     <>
-      <div class="bar-h"><h2>Can I trust this?</h2><span class="ink2">{trust(report)}</span></div>
+      <Bar><h2>Can I trust this?</h2><span class="ink2">{trust(report)}</span></Bar>
       <div class="split runsplit">
         <div class="secs">
           <Evidence report={report} />

@@ -2,7 +2,7 @@
 
 import type { VNode } from 'preact';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
-import { Handle, Letter, Mid, Missing, PartTag, PhaseStack, Seg, useLoad } from '../components/bits';
+import { Handle, Letter, Mid, Missing, PartTag, PhaseStack, Seg, useLoad, Dim, Bar, Cols, Problem, Cap, Num } from '../components/bits';
 import { comparable, Delta, TotalsNote } from '../components/base';
 import { CopyMenu } from '../components/table';
 import { ownFirst, Stack } from '../components/inspector';
@@ -122,7 +122,7 @@ export function SourcePage(): VNode {
     );
   };
   const topOps = (s: Sum, most2 = 4): VNode => (
-    <span class="tops">{[...s.ops].sort((a, b) => b[1] - a[1]).slice(0, most2).map(([o, ns]) => <span><Letter hue={ops.hue[o]!} /><span class="nmrow">{ops.handle[o]} <Mid text={ops.name[o] || 'no instruction'} /></span><b>{ms(ns / d)}</b>{!narrow && <PartTag part={ns / view.opNs[o]!} />}</span>)}{s.ops.size > most2 && <span class="dim">{narrow ? `+${s.ops.size - most2}` : <>{s.ops.size - most2} more, {ms([...s.ops.values()].sort((a, b) => b - a).slice(most2).reduce((a, ns) => a + ns, 0) / d)}</>}</span>}</span>
+    <span class="tops">{[...s.ops].sort((a, b) => b[1] - a[1]).slice(0, most2).map(([o, ns]) => <span><Letter hue={ops.hue[o]!} /><span class="nmrow">{ops.handle[o]} <Mid text={ops.name[o] || 'no instruction'} /></span><b>{ms(ns / d)}</b>{!narrow && <PartTag part={ns / view.opNs[o]!} />}</span>)}{s.ops.size > most2 && <Dim>{narrow ? `+${s.ops.size - most2}` : <>{s.ops.size - most2} more, {ms([...s.ops.values()].sort((a, b) => b - a).slice(most2).reduce((a, ns) => a + ns, 0) / d)}</>}</Dim>}</span>
   );
   const body: VNode[] = [];
   if (parts) {
@@ -140,12 +140,12 @@ export function SourcePage(): VNode {
   const sourced = view.total - (none?.sum.ns ?? 0);
   return (
     <>
-      <div class="bar-h">
+      <Bar>
         <h2>Source</h2>
         <Seg label="Measure" value={measure} options={[['time', 'device time'], ['waste', 'waste'], ['calls', 'launches']]} onChange={(m) => go({ args: { m: m === 'time' ? undefined : m } })} />
         <span class="sm ink2">bars: square root, split by phase</span>
-        <span class="cap"><TotalsNote delta={!!then} />{then && 'Δ by number of the line: an edit above moves it · '}{percent(sourced, view.total)}% {wholeOf(view)} has a source line · <CopyMenu /></span>
-      </div>
+        <Cap><TotalsNote delta={!!then} />{then && 'Δ by number of the line: an edit above moves it · '}{percent(sourced, view.total)}% {wholeOf(view)} has a source line · <CopyMenu /></Cap>
+      </Bar>
       {frameworks && <p class="note" data-testid="frameworks-lines">{typeset(frameworks.text)}.</p>}
       <div class="split srcsplit">
         <table class="fix" aria-label="Files" data-testid="table">
@@ -156,17 +156,17 @@ export function SourcePage(): VNode {
               <tr class={`act-row ${f === path ? 'on' : ''}`} data-testid="row" data-key={f} data-ns={Math.round(v.sum.ns)} onClick={() => go({ args: { file: f, line: undefined } })}>
                 <td class="name" title={f}><a href={`#/source?file=${encodeURIComponent(f)}`} class="plain" onClick={(e) => { e.preventDefault(); e.stopPropagation(); go({ args: { file: f, line: undefined } }); }}>{baseName(f)}</a></td>
                 <td><PhaseStack max={max} width={48} base={then && measure === 'time' ? (then.get(f) ?? 0) * d : undefined} parts={PHASES.map((p, i) => ({ hue: p as Hue, ns: value(v.sum) * (v.sum.ns > 0 ? v.sum.phases[i]! / v.sum.ns : 0) }))} /></td>
-                <td class="num">{show(v.sum)}</td>{then && <td class="num"><Delta now={v.sum.ns / d} then={then.get(f) ?? 0} /></td>}
+                <Num>{show(v.sum)}</Num>{then && <Num><Delta now={v.sum.ns / d} then={then.get(f) ?? 0} /></Num>}
               </tr>
             ))}
-            {list.length > 40 && <tr class="oth" data-testid="others"><td>{plural(list.length - 40, 'other file')}</td><td /><td class="num">{sumOf(list.slice(40).map(([, v]) => value(v.sum)))}</td>{then && <td class="num"><Delta now={list.slice(40).reduce((a, [, v]) => a + v.sum.ns, 0) / d} then={list.slice(40).reduce((a, [f]) => a + (then.get(f) ?? 0), 0)} /></td>}</tr>}
-            {none && <tr class="oth"><td>(no source line)</td><td /><td class="num">{show(none.sum)}</td>{then && <td class="num"><Delta now={none.sum.ns / d} then={then.get('no source line') ?? 0} /></td>}</tr>}
-            {measure === 'time' && <tr class="tot" data-testid="total" data-ns={Math.round(view.total)}><td>all</td><td /><td class="num">{ms(view.total / d)}</td>{then && <td />}</tr>}
+            {list.length > 40 && <tr class="oth" data-testid="others"><td>{plural(list.length - 40, 'other file')}</td><td /><Num>{sumOf(list.slice(40).map(([, v]) => value(v.sum)))}</Num>{then && <Num><Delta now={list.slice(40).reduce((a, [, v]) => a + v.sum.ns, 0) / d} then={list.slice(40).reduce((a, [f]) => a + (then.get(f) ?? 0), 0)} /></Num>}</tr>}
+            {none && <tr class="oth"><td>(no source line)</td><td /><Num>{show(none.sum)}</Num>{then && <Num><Delta now={none.sum.ns / d} then={then.get('no source line') ?? 0} /></Num>}</tr>}
+            {measure === 'time' && <tr class="tot" data-testid="total" data-ns={Math.round(view.total)}><td>all</td><td /><Num>{ms(view.total / d)}</Num>{then && <td />}</tr>}
           </tbody>
         </table>
         <div>
-          <p class="srchead"><b class="mono">{path}</b> <span class="dim">{show(file.sum)} {measure === 'calls' ? 'calls' : report.perStep}, {percent(file.sum.ns, view.total)}% {wholeOf(view)} · </span><CopyMenu /></p>
-          {error !== undefined && <p class="note bad" data-testid="error">{error}</p>}
+          <p class="srchead"><b class="mono">{path}</b> <Dim>{show(file.sum)} {measure === 'calls' ? 'calls' : report.perStep}, {percent(file.sum.ns, view.total)}% {wholeOf(view)} · </Dim><CopyMenu /></p>
+          {error !== undefined && <Problem text={error} />}
           {text !== undefined && !parts && <p class="note">The text of this file is not in the page: lines are named by what they became. To see it: xlatrace report RUN.db --source DIR, where DIR holds the file.</p>}
           <div class={`code ${then ? 'wdl' : ''}`} role="group" aria-label={`Lines of ${path}`}>{body}</div>
         </div>
@@ -174,10 +174,10 @@ export function SourcePage(): VNode {
           {stackOf.length > 0 && <section><h3>Python stack of line {line}</h3>{otherStacks > 0 && <p class="sm ink2" data-testid="which-stack">Of <Handle entity={{ type: 'op', row: withStack[0]! }} />, its largest op; {plural(otherStacks, 'other stack')} lead here too.</p>}<Stack frames={ownFirst(stackOf)} /></section>}
           {at && (
             <section>
-              <div class="bar-h"><h3>Instructions from line {line || '?'}</h3><span class="cap"><CopyMenu /></span></div>
-              <table class="fix" aria-label="Instructions of the line"><colgroup><col style={{ width: '46px' }} /><col style={{ width: '28px' }} /><col /><col style={{ width: '58px' }} /></colgroup><tbody>
-                {[...at.ops].sort((a, b) => b[1] - a[1]).slice(0, 24).map(([o, ns]) => <tr data-testid={`op-${ops.handle[o]}`}><td><Handle entity={{ type: 'op', row: o }} /></td><td><Letter hue={ops.hue[o]!} /></td><td class="name mono"><Mid text={ops.name[o] || 'no instruction'} />{ns < 0.9995 * view.opNs[o]! && <div class="ui"><PartTag part={ns / view.opNs[o]!} /></div>}</td><td class="num">{ms(ns / d)}</td></tr>)}
-                {at.ops.size > 24 && <tr class="oth"><td /><td /><td>{plural(at.ops.size - 24, 'other')}</td><td class="num">{ms([...at.ops.values()].sort((a, b) => b - a).slice(24).reduce((a, ns) => a + ns, 0) / d)}</td></tr>}
+              <Bar><h3>Instructions from line {line || '?'}</h3><Cap><CopyMenu /></Cap></Bar>
+              <table class="fix" aria-label="Instructions of the line"><Cols of={[46, 28, 0, 58]} /><tbody>
+                {[...at.ops].sort((a, b) => b[1] - a[1]).slice(0, 24).map(([o, ns]) => <tr data-testid={`op-${ops.handle[o]}`}><td><Handle entity={{ type: 'op', row: o }} /></td><td><Letter hue={ops.hue[o]!} /></td><td class="name mono"><Mid text={ops.name[o] || 'no instruction'} />{ns < 0.9995 * view.opNs[o]! && <div class="ui"><PartTag part={ns / view.opNs[o]!} /></div>}</td><Num>{ms(ns / d)}</Num></tr>)}
+                {at.ops.size > 24 && <tr class="oth"><td /><td /><td>{plural(at.ops.size - 24, 'other')}</td><Num>{ms([...at.ops.values()].sort((a, b) => b - a).slice(24).reduce((a, ns) => a + ns, 0) / d)}</Num></tr>}
               </tbody></table>
               <p class="sm ink2">{[...new Set([...at.ops.keys()].map((o) => kindWords(ops.kind[o]!)))].slice(0, 6).join(', ')}: {plural(at.ops.size, 'instruction')} of this line.</p>
             </section>

@@ -3,7 +3,7 @@
 import type { VNode } from 'preact';
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { comparable } from '../components/base';
-import { Missing, useLoad, useWidth } from '../components/bits';
+import { Missing, useLoad, useWidth, Bar, Problem, listen } from '../components/bits';
 import { useCtx } from '../ctx';
 import { loadLaunches, lowerBound } from '../data/launches';
 import { midCut } from '../data/names';
@@ -219,13 +219,8 @@ function Canvas({ report, view, tl: whole, steps }: { report: Report; view: View
       look.current = null;
       setTheme((n) => n + 1);
     };
-    window.addEventListener('xlatrace-theme', f);
-    const media = matchMedia('(prefers-color-scheme: dark)');
-    media.addEventListener('change', f);
-    return () => {
-      window.removeEventListener('xlatrace-theme', f);
-      media.removeEventListener('change', f);
-    };
+    const stops = [listen(window, { 'xlatrace-theme': f }), listen(matchMedia('(prefers-color-scheme: dark)'), { change: f })];
+    return () => stops.forEach((stop) => stop());
   }, []);
 
   useLayoutEffect(() => {
@@ -312,9 +307,7 @@ function Canvas({ report, view, tl: whole, steps }: { report: Report; view: View
       }
     };
     const onUp = (): void => {
-      el.removeEventListener('pointermove', onMove);
-      el.removeEventListener('pointerup', onUp);
-      el.removeEventListener('pointercancel', onUp);
+      stop();
       if (last) go({ args: { a: `${last[0]},${last[1]}`, t: `${from[0]},${from[1]}` } });
       setDrag(null);
       if (moved) return;
@@ -323,9 +316,7 @@ function Canvas({ report, view, tl: whole, steps }: { report: Report; view: View
       else if (hit) go({ args: { a: `${Math.round(hit.start)},${Math.round(hit.end)}`, t: `${from[0]},${from[1]}` } });
       else if (state.args['a']) go({ args: { a: undefined } });
     };
-    el.addEventListener('pointermove', onMove);
-    el.addEventListener('pointerup', onUp);
-    el.addEventListener('pointercancel', onUp);
+    const stop = listen(el, { pointermove: onMove, pointerup: onUp, pointercancel: onUp });
   };
 
   // Next launch of the selected op or kernel after the middle of the view.
@@ -448,15 +439,7 @@ function Canvas({ report, view, tl: whole, steps }: { report: Report; view: View
       }
     };
     const up = (e: KeyboardEvent): void => void held.delete(e.key === 'ArrowLeft' ? 'a' : e.key === 'ArrowRight' ? 'd' : e.key.toLowerCase());
-    const blur = (): void => held.clear();
-    window.addEventListener('keydown', down);
-    window.addEventListener('keyup', up);
-    window.addEventListener('blur', blur);
-    return () => {
-      window.removeEventListener('keydown', down);
-      window.removeEventListener('keyup', up);
-      window.removeEventListener('blur', blur);
-    };
+    return listen(window, { keydown: down, keyup: up, blur: () => held.clear() });
   });
 
   useEffect(() => {
@@ -474,8 +457,7 @@ function Canvas({ report, view, tl: whole, steps }: { report: Report; view: View
       else return;
       e.preventDefault();
     };
-    el.addEventListener('wheel', wheel, { passive: false });
-    return () => el.removeEventListener('wheel', wheel);
+    return listen(el, { wheel });
   });
 
   // What moves away under the pointer is no longer what the tooltip speaks of.
@@ -524,20 +506,20 @@ function Canvas({ report, view, tl: whole, steps }: { report: Report; view: View
   const windows = windowsOf(report).filter((w) => processes.has(w.process));
   return (
     <>
-      <div class="bar-h">
+      <Bar>
         <h2>{pair ? `Steps ${pair[0]} and ${pair[1]}, from their begin` : inStep ? `${narrow ? `${duration(range[1] - range[0])} of step` : 'Step'} ${shown!.step}` : range[1] - range[0] >= 0.95 * (tl.t1 - tl.t0) ? 'Whole run' : duration(range[1] - range[0])}</h2>
         <span class="seg" role="group" aria-label="Range">
-          {median && <button type="button" class={is(median) ? 'on' : ''} onClick={() => zoomTo(median)}>median step</button>}
-          {slowest && <button type="button" class={is(slowest) ? 'on' : ''} onClick={() => zoomTo(slowest)}>slowest step</button>}
-          <button type="button" onClick={() => go({ args: { step: 'all', t: undefined, a: undefined, al: undefined, top: undefined } })}>whole run</button>
+          {median && <button class={is(median) ? 'on' : ''} onClick={() => zoomTo(median)}>median step</button>}
+          {slowest && <button class={is(slowest) ? 'on' : ''} onClick={() => zoomTo(slowest)}>slowest step</button>}
+          <button onClick={() => go({ args: { step: 'all', t: undefined, a: undefined, al: undefined, top: undefined } })}>whole run</button>
         </span>
-        {byTime.length > 1 && <button type="button" class={`sm ${pair ? 'on' : ''}`} aria-pressed={pair !== null} data-testid="align" onClick={() => (pair ? zoomTo(median) : align())}>align two steps <kbd>l</kbd></button>}
-        {report.gaps.length > 0 && !pair && <button type="button" class="sm" onClick={nextGap}>next gap over 5 µs <kbd>g</kbd></button>}
-        {report.tables.rows('ranges') + report.tables.rows('api_calls') + report.tables.rows('host_events') > 0 && !pair && <button type="button" class={`sm ${hostsOn ? 'on' : ''}`} aria-pressed={hostsOn} data-testid="hosts" title="ranges and calls, by thread" onClick={() => go({ args: { hosts: hostsOn ? undefined : '1' } })}>host threads</button>}
-        {hasPath && !pair && <button type="button" class={`sm ${onPath ? 'on' : ''}`} aria-pressed={onPath} data-testid="critical-path" title="what bound the step, from its end back to its begin" onClick={togglePath}>critical path <kbd>c</kbd></button>}
-        {selected && !pair && <button type="button" class="sm" data-testid="next-launch" onClick={() => jump(1)}>next {(selectedKernel >= 0 ? report.kernels.handle[selectedKernel] : ops.handle[selectedOp]) || 'launch'} <kbd>n</kbd></button>}
+        {byTime.length > 1 && <button class={`sm ${pair ? 'on' : ''}`} aria-pressed={pair !== null} data-testid="align" onClick={() => (pair ? zoomTo(median) : align())}>align two steps <kbd>l</kbd></button>}
+        {report.gaps.length > 0 && !pair && <button class="sm" onClick={nextGap}>next gap over 5 µs <kbd>g</kbd></button>}
+        {report.tables.rows('ranges') + report.tables.rows('api_calls') + report.tables.rows('host_events') > 0 && !pair && <button class={`sm ${hostsOn ? 'on' : ''}`} aria-pressed={hostsOn} data-testid="hosts" title="ranges and calls, by thread" onClick={() => go({ args: { hosts: hostsOn ? undefined : '1' } })}>host threads</button>}
+        {hasPath && !pair && <button class={`sm ${onPath ? 'on' : ''}`} aria-pressed={onPath} data-testid="critical-path" title="what bound the step, from its end back to its begin" onClick={togglePath}>critical path <kbd>c</kbd></button>}
+        {selected && !pair && <button class="sm" data-testid="next-launch" onClick={() => jump(1)}>next {(selectedKernel >= 0 ? report.kernels.handle[selectedKernel] : ops.handle[selectedOp]) || 'launch'} <kbd>n</kbd></button>}
         <span class="cap keysline"><kbd>W</kbd> <kbd>A</kbd> <kbd>S</kbd> <kbd>D</kbd> move · <kbd>F</kbd> zoom to the selection, <kbd>Z</kbd> all · drag to sum an area</span>
-      </div>
+      </Bar>
       <div class="tltop">
         {steps.length > 0 && <StepStrip steps={steps} current={pair ? [...pair] : inStep ? [shown!.step] : []} onPick={pair ? align : zoomTo}
                                        base={comparable(report) && report.meta.base!.basis.steady ? report.meta.base!.basis.mean_ns : 0} />}
@@ -604,14 +586,12 @@ export function TimelinePage(): VNode {
   const steps = useMemo(() => stepBoxes(report, tl?.devices[0] ?? -1), [report, tl?.devices[0]]);
   const [tall, setTall] = useState(window.innerHeight);
   useEffect(() => {
-    const f = (): void => setTall(window.innerHeight);
-    window.addEventListener('resize', f);
-    return () => window.removeEventListener('resize', f);
+    return listen(window, { resize: () => setTall(window.innerHeight) });
   }, []);
   // Below it stand the lens and the sums of as many phases as there are.
   const phases = useMemo(() => new Set(report.ops.hue.filter((_, r) => report.ops.ns[r]! > 0)).size, [report]);
   const fitted = useMemo(() => tl && stretched(tl, tall - 340 - 24 * Math.min(9, phases + 3)), [tl, tall, phases]);
-  if (error !== undefined || hostError !== undefined) return <p class="note bad" data-testid="error">{error ?? hostError}</p>;
+  if (error !== undefined || hostError !== undefined) return <Problem text={(error ?? hostError)!} />;
   if (report.meta.launches.in_run === 0) return <Missing title="No launch" why="The run holds no device activity." />;
   if (report.tables.rows('launches') === 0) {
     return <Missing title="No timeline" why={`This page was written without single launches; every table still sums all ${thousands(report.meta.launches.in_run)} of them.`}

@@ -3,7 +3,7 @@
 import type { VNode } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { baseDivisor, comparable, Delta } from '../components/base';
-import { CellBar, Handle, LeftOut, Letter, Mid, Seg } from '../components/bits';
+import { CellBar, Handle, LeftOut, Letter, Mid, Seg, Bar, Cap } from '../components/bits';
 import { changes, type Column, CopyMenu, DataTable, figures, type Line, opEntity, shares, type TableProps, times, words } from '../components/table';
 import { useCtx } from '../ctx';
 import type { Entity, Report } from '../data/report';
@@ -83,12 +83,12 @@ const nameColumn = (by: SumBy, label: string): Column<{ name: string; hue: Hue; 
 
 function Heading({ text, tl, device, by, table }: { text: string; tl: Timeline; device: number; by: SumBy; table: TableProps<never> }): VNode {
   return (
-    <div class="bar-h">
+    <Bar>
       <h3>{text}, {tl.names[device]}</h3>
       {tl.devices.length > 1 && <Seg label="Device" value={String(device)} options={tl.devices.map((d) => [String(d), tl.names[d]!] as const)} onChange={(d) => go({ args: { d } })} />}
       <Seg label="Sum by" value={by} testid="group-by" options={[['phase', 'phase'], ['op', 'instruction'], ['layer', 'layer'], ['kernel', 'kernel']]} onChange={(g) => go({ args: { g: g === 'phase' ? undefined : g } })} />
-      <span class="cap"><CopyMenu table={table} /></span>
-    </div>
+      <Cap><CopyMenu table={table} /></Cap>
+    </Bar>
   );
 }
 

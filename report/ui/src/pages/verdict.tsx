@@ -2,7 +2,7 @@
 
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
-import { CellBar, Command, Handle, Letter, Link, Linked, Mid, Phase, SourceChip, Words, scopeText, useWidth } from '../components/bits';
+import { CellBar, Command, Handle, Letter, Link, Linked, Mid, Phase, SourceChip, Words, scopeText, useWidth, Dim, Bar, Cap, Num } from '../components/bits';
 import { FindingEvidence } from '../components/inspector';
 import { baseDivisor, BaseVerdict, comparable } from '../components/base';
 import { CopyMenu } from '../components/table';
@@ -110,7 +110,7 @@ function StepBar({ report, bars }: { report: Report; bars: Bar[] }): VNode | nul
         </svg>
       </div>
       <div class="legend">
-        {bars.map((b) => <span class="ph sm" data-ns={b.ns}><span class={`ltr p-${PART_HUE[b.part]}`} aria-hidden="true">{LETTER[PART_HUE[b.part]]}</span>{PART_WORDS[b.part]} <span class="dim">{ms(b.ns / d)}</span></span>)}
+        {bars.map((b) => <span class="ph sm" data-ns={b.ns}><span class={`ltr p-${PART_HUE[b.part]}`} aria-hidden>{LETTER[PART_HUE[b.part]]}</span>{PART_WORDS[b.part]} <Dim>{ms(b.ns / d)}</Dim></span>)}
         <span class="dim sm">= {ms(total / d)} ms{bars.some((b) => b.part.startsWith('exposed')) && '; a phase here is what computes of it'}{before > 0 && '; below, thin: the base'}</span>
       </div>
     </figure>
@@ -130,7 +130,7 @@ function PhaseBar({ report }: { report: Report }): VNode {
       </div>
       <div class="legend">
         {parts.map((p) => {
-          const text = <>{p.words} <span class="dim">{ms(p.ns / report.divisor)}</span></>;
+          const text = <>{p.words} <Dim>{ms(p.ns / report.divisor)}</Dim></>;
           return kernels && p.part === 'unknown' ? <span>{text}</span> : <Phase hue={p.part}>{text}</Phase>;
         })}
       </div>
@@ -168,8 +168,8 @@ function Action({ f, n, step }: { f: Finding; n: number; step: number }): VNode 
             const e = report.entity(h);
             return e && <Handle entity={e} />;
           })}
-          {(more || f.basis) && <button type="button" class="lk" aria-expanded={open === 'evidence'} onClick={() => setOpen(open === 'evidence' ? '' : 'evidence')}>evidence{f.evidence.length > 2 ? ` ${f.evidence.length}` : ''}</button>}
-          {f.how_to_check && <button type="button" class="lk" aria-expanded={open === 'check'} onClick={() => setOpen(open === 'check' ? '' : 'check')}>how to check</button>}
+          {(more || f.basis) && <button class="lk" aria-expanded={open === 'evidence'} onClick={() => setOpen(open === 'evidence' ? '' : 'evidence')}>evidence{f.evidence.length > 2 ? ` ${f.evidence.length}` : ''}</button>}
+          {f.how_to_check && <button class="lk" aria-expanded={open === 'check'} onClick={() => setOpen(open === 'check' ? '' : 'check')}>how to check</button>}
           <Link to={{ sel: f.handle }} class="h">{f.handle}</Link>
           {causes.length > 0 && report.gaps.length > 0 && <Link to={{ page: 'idle', args: { cause: causes.join(',') } }} testid={`gaps-${f.handle}`}>its gaps</Link>}
           {/skew|uneven|exposed_coll/.test(f.id) && hasPage(report, 'ranks') && <Link to={{ page: 'ranks' }} testid={`ranks-${f.handle}`}>which rank</Link>}
@@ -179,7 +179,7 @@ function Action({ f, n, step }: { f: Finding; n: number; step: number }): VNode 
       </div>
       <span class="save">{f.saves_high_ns_per_step !== null ? <>{atMost(f)}{ms(f.saves_high_ns_per_step)}{!atMost(f) && f.saves_low_ns_per_step !== null && f.saves_low_ns_per_step < 0.9 * f.saves_high_ns_per_step && <small>at least {ms(f.saves_low_ns_per_step)}</small>}{step > 0 && <small>{percent(f.saves_high_ns_per_step, step)}% of the step</small>}</> : <small>not known</small>}</span>
       <span class="sure" title={`confidence: ${f.confidence ?? 'unknown'}`}>
-        {[1, 2, 3].map((i) => <i class={i <= (LEVEL[f.confidence ?? ''] ?? 0) ? 'y' : ''} aria-hidden="true" />)} {f.confidence ?? '?'}
+        {[1, 2, 3].map((i) => <i class={i <= (LEVEL[f.confidence ?? ''] ?? 0) ? 'y' : ''} aria-hidden />)} {f.confidence ?? '?'}
       </span>
     </li>
   );
@@ -218,18 +218,18 @@ function Largest({ report }: { report: Report }): VNode | null {
   const width = (w: number): VNode => <col style={{ width: `${w}px` }} />;
   return (
     <section class="largest">
-      <div class="bar-h"><h2>Largest {bare ? 'kernels' : 'instructions'}</h2><span class="cap">{report.perStep} and % of device time · <Link to={{ page: 'ops' }}>all {thousands(rows.length)}</Link> · <CopyMenu /></span></div>
+      <Bar><h2>Largest {bare ? 'kernels' : 'instructions'}</h2><Cap>{report.perStep} and % of device time · <Link to={{ page: 'ops' }}>all {thousands(rows.length)}</Link> · <CopyMenu /></Cap></Bar>
       <table class="fix" aria-label="Largest">
         <colgroup>{width(46)}<col />{width(28)}{!bare && <><col class="scope" /><col class="src" style={{ width: '120px' }} /></>}{width(130)}{width(56)}{more && <>{width(64)}{width(70)}</>}</colgroup>
         {bare && <thead><tr><th><span class="vh">handle</span></th><th>kernel</th><th><span class="vh">phase</span></th><th class="num">{report.perStep}</th><th class="num">%</th>{more && <><th class="num">calls</th><th class="num">avg µs</th></>}</tr></thead>}
         <tbody>
           {rows.slice(0, 8).map((r) => (
             <tr data-testid={r.key} data-ns={Math.round(r.ns)}>
-              {r.cells}<td class="num bar"><CellBar value={r.ns} max={most} hue={r.hue} text={ms(r.ns / d)} /></td><td class="num">{percent(r.ns, view.total)}</td>
-              {more && <><td class="num">{count(r.calls / d)}</td><td class="num">{us(r.ns / r.calls)}</td></>}
+              {r.cells}<td class="num bar"><CellBar value={r.ns} max={most} hue={r.hue} text={ms(r.ns / d)} /></td><Num>{percent(r.ns, view.total)}</Num>
+              {more && <><Num>{count(r.calls / d)}</Num><Num>{us(r.ns / r.calls)}</Num></>}
             </tr>
           ))}
-          {rest.length > 0 && <tr class="oth"><td /><td>{plural(rest.length, 'other')}</td><td />{!bare && <><td class="scope" /><td class="src" /></>}<td class="num">{ms(sum / d)}</td><td class="num">{percent(sum, view.total)}</td>{more && <><td /><td /></>}</tr>}
+          {rest.length > 0 && <tr class="oth"><td /><td>{plural(rest.length, 'other')}</td><td />{!bare && <><td class="scope" /><td class="src" /></>}<Num>{ms(sum / d)}</Num><Num>{percent(sum, view.total)}</Num>{more && <><td /><td /></>}</tr>}
         </tbody>
       </table>
     </section>
@@ -324,7 +324,7 @@ export function VerdictPage(): VNode {
         {reason.length > 0 && <p class="lede" data-testid="verdict-lede"><Words pieces={reason} /></p>}
         {report.meta.job && <p class="note job" data-testid="verdict-job">Job: <Linked text={(verdict.of_job && report.meta.job.path) || report.meta.job.sentence} />. <Link to={{ page: 'ranks' }}>Ranks</Link></p>}
         {report.meta.base && <BaseVerdict />}
-        {view.filtered && <p class="note" data-testid="verdict-filter"><code>{state.f}</code> leaves {msText(view.total / view.divisor)}{basis.steady ? ' a step' : ''}, {percent(view.total, view.full * (view.divisor / report.divisor))}% of device time, and {findings.length} of {plural(all.length, 'action')}. The facts and the bar are of the whole step. <button type="button" class="lk" onClick={() => go({ f: '' })}>clear the filter</button></p>}
+        {view.filtered && <p class="note" data-testid="verdict-filter"><code>{state.f}</code> leaves {msText(view.total / view.divisor)}{basis.steady ? ' a step' : ''}, {percent(view.total, view.full * (view.divisor / report.divisor))}% of device time, and {findings.length} of {plural(all.length, 'action')}. The facts and the bar are of the whole step. <button class="lk" onClick={() => go({ f: '' })}>clear the filter</button></p>}
         <Facts report={report} />
         {bars.length > 0 ? <StepBar report={report} bars={bars} /> : <PhaseBar report={report} />}
         {findings.length > 0 && <div class="acthead"><h2>Do this, in this order</h2><span>saves, {report.perStep}</span><span>sure</span></div>}

@@ -95,6 +95,9 @@ std::string Brief(std::string_view argument) {
   while (head > 13 && IsWord(text[head]) && IsWord(text[head - 1])) --head;
   size_t tail = text.size() - 13;
   while (tail < text.size() && IsWord(text[tail]) && IsWord(text[tail - 1])) ++tail;
+  // One word has no end to keep, and its beginning alone is that of others: it stays whole, and is
+  // cut where it is shown.
+  if (tail >= text.size()) return text;
   return text.substr(0, head) + "\u2026" + text.substr(tail);
 }
 

@@ -119,6 +119,15 @@ Result<Table> ScanRangeKinds(RunDb& db) {
       " LEFT JOIN x_string d ON d.string_id = k.domain_id");
 }
 
+Status ScanRangeTexts(RunDb& db, const std::function<bool(const ScannedRangeText&)>& row) {
+  return db.ForEach(
+      "SELECT k.range_kind, k.process_id, k.thread_id, t.text FROM x_range_kind k"
+      " JOIN x_string t ON t.string_id = k.text_id WHERE k.thread_id IS NOT NULL",
+      [&](const Statement& s) {
+        return row({s.Int64(0), s.Int64(1), s.Int64(2), s.Text(3)});
+      });
+}
+
 Result<int64_t> CountLaunches(RunDb& db) {
   // Numbered without holes.
   XLATRACE_ASSIGN(

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <string_view>
 
 #include "base/error.h"
 #include "store/activity_scan.h"
@@ -54,6 +55,15 @@ Status ScanRanges(RunDb& db, const std::function<bool(const ScannedRange&)>& row
 Result<Table> ScanCallKinds(RunDb& db);
 // range_kind, process_id, thread_id, domain, text.
 Result<Table> ScanRangeKinds(RunDb& db);
+// The same row by row: where texts hold the number of each call there is a kind per range. Only of
+// ranges on a thread; the callback returns false to stop.
+struct ScannedRangeText {
+  int64_t range_kind = 0;
+  int64_t process_id = 0;
+  int64_t thread_id = 0;
+  std::string_view text;
+};
+Status ScanRangeTexts(RunDb& db, const std::function<bool(const ScannedRangeText&)>& row);
 // Rows of the three, for progress.
 Result<int64_t> CountLaunches(RunDb& db);
 // The least start of any activity, call, range or execution; nullopt where there is none.

@@ -130,7 +130,7 @@ std::map<std::string, std::string> LaunchSites::KernelHandles() const {
   return report::KernelHandles(time);
 }
 
-void LaunchSites::Write() {
+void LaunchSites::Write(const LaunchedIn& launched_in) {
   struct Kernel {
     std::string name, symbol, kind;
     int64_t ns = 0, calls = 0, self_ns = 0, occurrences = 0;
@@ -223,6 +223,32 @@ void LaunchSites::Write() {
   }
   page_.blocks.Write(sites);
   WriteShares();
+  WriteLaunchedIn(launched_in, [&](int64_t config_id) {
+    const auto config = config_rows_.find(config_id);
+    const auto row =
+        config == config_rows_.end() ? row_of.end() : row_of.find(key_of(config->second));
+    return row == row_of.end() ? -1 : row->second;
+  });
+}
+
+void LaunchSites::WriteLaunchedIn(const LaunchedIn& launched_in,
+                                  const std::function<int64_t(int64_t)>& row_of) {
+  PageTable table("launched_in", page_.blocks.strings());
+  table.Declare("kernel>kernels how:word path:text paths ns calls self_ns occurrences");
+  for (const auto& [kernel, places] : launched_in.ByGroup(row_of)) {
+    for (const LaunchPlace& place : places) {
+      table.Set(0, kernel);
+      table.SetText(1, std::string(Text(place.kind)));
+      table.SetText(2, place.path);
+      if (place.kind == PlaceKind::kMore) table.Set(3, place.paths);
+      table.Set(4, place.ns);
+      table.Set(5, place.calls);
+      table.Set(6, place.self_ns);
+      table.Set(7, place.launches);
+      table.EndRow();
+    }
+  }
+  if (!table.empty()) page_.blocks.Write(table);
 }
 
 // Of graph-level rows, whose time is split over several instructions.

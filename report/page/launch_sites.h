@@ -1,5 +1,6 @@
 // The sites that launches of the page refer to: what was launched (op, kernel, configuration,
-// label), each with its sums; and the tables `sites`, `site_shares` and `kernels` made of them.
+// label), each with its sums; and the tables `sites`, `site_shares`, `kernels` and `launched_in`
+// made of them.
 //
 // Load, Add every launch, AddOpsWithoutInstruction, Write. Thread-safety: one thread per page.
 
@@ -9,12 +10,14 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "base/error.h"
+#include "report/launched_in.h"
 #include "report/page/page_context.h"
 #include "report/page/time_bins.h"
 #include "store/activity_scan.h"
@@ -54,7 +57,7 @@ class LaunchSites {
   // Adds to the page rows of ops for what has no instruction, one per reason, kind of work and
   // module; and calls to all ops.
   void AddOpsWithoutInstruction();
-  void Write();
+  void Write(const LaunchedIn& launched_in);
 
  private:
   struct Site {
@@ -73,6 +76,9 @@ class LaunchSites {
   bool IsCollective(int64_t config_id) const;
   std::map<std::string, std::string> KernelHandles() const;
   void WriteShares();
+  // `row_of`: the row of `kernels` by config_id; negative: none.
+  void WriteLaunchedIn(const LaunchedIn& launched_in,
+                       const std::function<int64_t(int64_t)>& row_of);
 
   PageContext& page_;
   store::Table configs_, labels_, label_shares_;

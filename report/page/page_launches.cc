@@ -12,6 +12,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "report/launched_in.h"
 #include "report/page/chosen_steps.h"
 #include "report/page/launch_sites.h"
 #include "report/page/page_context.h"
@@ -44,21 +45,29 @@ class LaunchPass {
     LoadWanted();
     XLATRACE_TRY(FindWhatFits());
     XLATRACE_TRY(page_.host.Open(page_));
-    XLATRACE_TRY(store::ScanLaunches(page_.db, [this](const store::ScannedLaunch& launch) {
+    XLATRACE_TRY(launched_in_.Open(page_.db));
+    Status status;
+    XLATRACE_TRY(store::ScanLaunches(page_.db, [&](const store::ScannedLaunch& launch) {
       page_.host.Add(launch);
-      Add(launch);
-      return true;
+      status = Add(launch);
+      return status.has_value();
     }));
+    XLATRACE_TRY(status);
     XLATRACE_TRY(page_.host.AddOthers(page_.db));
     WritePiece();
     WriteBins();
     sites_.AddOpsWithoutInstruction();
-    sites_.Write();
+    sites_.Write(launched_in_);
     FillMeta();
     return {};
   }
 
  private:
+  struct Lane {
+    int64_t device_id = 0;
+    int64_t stream = -1;
+  };
+
   Status LoadLanes() {
     XLATRACE_ASSIGN(const Table lanes, store::ScanLanes(page_.db));
     for (size_t i = 0; i < lanes.rows.size(); ++i) {
@@ -102,10 +111,16 @@ class LaunchPass {
     return {};
   }
 
-  void Add(const ScannedActivity& activity) {
-    if (!activity.timed) return;  // It has no place on a time axis and is in no sum.
+  Status Add(const store::ScannedLaunch& activity) {
+    if (!activity.timed) return {};  // It has no place on a time axis and is in no sum.
     const Lane& lane = lanes_[activity.lane_id];
-    const int64_t number = sites_.Add(activity, page_.InBasis(lane.device_id, activity.step));
+    const bool in_basis = page_.InBasis(lane.device_id, activity.step);
+    XLATRACE_TRY(launched_in_.Add(activity, in_basis));
+    AddTo(lane, activity, sites_.Add(activity, in_basis));
+    return {};
+  }
+
+  void AddTo(const Lane& lane, const ScannedActivity& activity, int64_t number) {
     while (next_wanted_ < wanted_.size() && wanted_[next_wanted_] < activity.activity_id) {
       ++next_wanted_;
     }
@@ -197,14 +212,10 @@ class LaunchPass {
     page_.meta["launches"] = std::move(json);
   }
 
-  struct Lane {
-    int64_t device_id = 0;
-    int64_t stream = -1;
-  };
-
   PageContext& page_;
   std::unordered_map<int64_t, Lane> lanes_;
   LaunchSites sites_;
+  LaunchedIn launched_in_;
   std::vector<int64_t> wanted_, on_path_;
   size_t next_wanted_ = 0, next_on_path_ = 0;
   bool all_ = true;

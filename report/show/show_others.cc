@@ -11,9 +11,11 @@
 #include "base/shell_word.h"
 #include "hlo/artefacts/module_memory.h"
 #include "report/launch_sums.h"
+#include "report/launched_in.h"
 #include "report/run_view.h"
 #include "report/share_times.h"
 #include "report/show/show_sheet.h"
+#include "store/launch_scan.h"
 
 namespace xlatrace::report {
 namespace {
@@ -132,6 +134,32 @@ Status AddMemory(RunDb& db, int64_t module_id, Json* sheet) {
   return {};
 }
 
+// From where the launches of these configurations came that no label leads back.
+Result<Json> LaunchPlaces(RunDb& db, const std::set<int64_t>& configs) {
+  LaunchedIn launched_in;
+  XLATRACE_TRY(launched_in.Open(db));
+  Json rows = Json::array();
+  if (!launched_in.is_open()) return rows;
+  Status status;
+  XLATRACE_TRY(store::ScanLaunches(db, [&](const store::ScannedLaunch& launch) {
+    if (configs.contains(launch.config_id)) status = launched_in.Add(launch, /*in_basis=*/false);
+    return status.has_value();
+  }));
+  XLATRACE_TRY(status);
+  const auto places = launched_in.ByGroup(
+      [&](int64_t config_id) { return configs.contains(config_id) ? int64_t{0} : int64_t{-1}; });
+  for (const auto& [group, of] : places) {
+    for (const LaunchPlace& place : of) {
+      rows.push_back({{"how", Text(place.kind)},
+                      {"path", place.path.empty() ? Json() : Json(place.path)},
+                      {"paths", place.kind == PlaceKind::kMore ? Json(place.paths) : Json()},
+                      {"launches", place.launches},
+                      {"self_ns", place.self_ns}});
+    }
+  }
+  return rows;
+}
+
 }  // namespace
 
 Result<Json> KernelSheet(RunDb& db, const std::string& what, const ShowOptions& options) {
@@ -200,6 +228,7 @@ Result<Json> KernelSheet(RunDb& db, const std::string& what, const ShowOptions& 
                     return configs.contains(config_id);
                   }));
   sheet["launches"] = std::move(rows);
+  XLATRACE_ASSIGN(sheet["launched_in"], LaunchPlaces(db, configs));
 
   XLATRACE_ASSIGN(const store::Table ops,
                   db.Select("SELECT module_id, instruction, handle, op_kind, phase, layer, bound_by"

@@ -7,11 +7,32 @@
 #include <fmt/format.h>
 
 #include "base/number_format.h"
+#include "report/launched_in.h"
 #include "report/shown_words.h"
 #include "report/text_table.h"
 
 namespace xlatrace::report {
 namespace {
+
+void WriteLaunchPlaces(const Json& places, SheetWriter& out) {
+  bool first = true;
+  for (const Json& row : places) {
+    const std::string how = JsonText(row, "how");
+    std::string where = JsonText(row, "path");
+    if (how == Text(PlaceKind::kMore)) {
+      where = "and " + CountCell(row, "paths") + " more";
+    } else if (how == Text(PlaceKind::kOutside)) {
+      where = "outside of every range";
+    } else if (how == Text(PlaceKind::kNoCall)) {
+      where = "call not known";
+    }
+    const auto launches = static_cast<int64_t>(JsonNumber(row, "launches"));
+    out.Fact(first ? "launched in" : "",
+             fmt::format("{}: {} {}, {}", where, Thousands(launches),
+                         launches == 1 ? "launch" : "launches", TimeCell(row, "self_ns")));
+    first = false;
+  }
+}
 
 void WriteKernel(const Json& sheet, SheetWriter& out) {
   const Json& kernel = ValueAt(sheet, "kernel");
@@ -27,6 +48,7 @@ void WriteKernel(const Json& sheet, SheetWriter& out) {
                          TimeCell(step, "ns"), Significant(JsonNumber(step, "launches")),
                          Percent(JsonNumber(step, "ns"), JsonNumber(step, "device_ns"))));
   }
+  WriteLaunchPlaces(ValueAt(sheet, "launched_in"), out);
   WriteHost(ValueAt(sheet, "host"), out);
   WriteLaunches(ValueAt(sheet, "launches"), /*with_names=*/false, out);
   WriteOps(ValueAt(sheet, "ops"), out);

@@ -33,6 +33,16 @@ TEST(KernelNames, LoseScopesAndWhatIsLong) {
             (Names{"e<CUDAFunctor_add<float>>", "e<MulFunctor<float>>"}));
 }
 
+// The page and the terminal cut names to the room they have; here the part that tells must be
+// whole.
+TEST(KernelNames, OfOneLongWordAreWhole) {
+  const std::string a = "cutlass_80_wmma_tensorop_bf16_s161616gemm_bf16_32x32_128x2_tn_align8";
+  const std::string b = "cutlass_80_wmma_tensorop_bf16_s161616gemm_bf16_64x64_128x2_tn_align8";
+  EXPECT_EQ(KernelNames({{"K", "void cutlass::K<" + a + ">(" + a + "::Params)"},
+                         {"K", "void cutlass::K<" + b + ">(" + b + "::Params)"}}),
+            (Names{"K<" + a + ">", "K<" + b + ">"}));
+}
+
 TEST(KernelNames, OfLambdasAreThoseOfTheKernelsTheyWereWrittenIn) {
   const auto symbol = [](const std::string& lambda) {
     return "void u<at::native::direct_copy_kernel_cuda(at::TensorIteratorBase&)::{lambda()#3}::"

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { cutLabel, midCut, tailLength, uncut } from '../src/data/names';
+import { cutLabel, midCut, tailLength } from '../src/data/names';
 import { ownFirst } from '../src/components/inspector';
 import { msText } from '../src/format';
 
@@ -46,17 +46,5 @@ describe('a name that does not fit', () => {
   });
   it('has no end in the middle of a word', () => {
     expect([tailLength('loop_dynamic_update_slice', 12), tailLength('abcdefghijklmnop', 12), tailLength('convolution12', 12)]).toEqual([6, 0, 2]);
-  });
-});
-
-describe('names that were cut inside', () => {
-  it('get what the symbol has there, up to the end of the argument', () => {
-    const symbol = 'void cutlass::Kernel2<cutlass_80_tensorop_64x64<int, 2>, float>(cutlass_80_tensorop_64x64::Params)';
-    expect(uncut('cutlass::Kernel2<cutlass_80_te…, float>', symbol)).toBe('cutlass::Kernel2<cutlass_80_tensorop_64x64<int, 2>, float>');
-    expect(uncut('cutlass::Kernel2<cutlass_80_te…>', 'void cutlass::Kernel2<cutlass_80_tensorop_a>(p)')).toBe('cutlass::Kernel2<cutlass_80_tensorop_a>');
-  });
-  it('stay as they are where the symbol does not say it', () => {
-    expect(uncut('reduce_kernel<ReduceOp<float, MeanOps<… float, 4, 4>>', '_ZN2at6native13reduce_kernel')).toBe('reduce_kernel<ReduceOp<float, MeanOps<… float, 4, 4>>');
-    expect(uncut('gemm', 'gemm')).toBe('gemm');
   });
 });

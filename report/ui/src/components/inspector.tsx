@@ -378,6 +378,7 @@ function OpBody({ op }: { op: number }): VNode {
 }
 
 const MOST_CONFIGURATIONS = 12;
+const launchText = (n: number): string => `${count(n)} ${n === 1 ? 'launch' : 'launches'}`;
 
 function KernelBody({ kernel }: { kernel: number }): VNode {
   const { report } = useCtx();
@@ -388,6 +389,7 @@ function KernelBody({ kernel }: { kernel: number }): VNode {
   const within = new Map<number, number>();
   for (const r of mine) if (s.op[r]! >= 0) within.set(s.op[r]!, (within.get(s.op[r]!) ?? 0) + s.ns[r]!);
   const ops = [...within.keys()].sort((a, b) => within.get(b)! - within.get(a)!);
+  const places = report.launchedIn.get(kernel);
   return (
     <>
       <div class="title"><h2 class="mono" data-testid="inspector-title">{k.name[kernel] || k.symbol[kernel]}</h2><span class="h">{k.handle[kernel]}</span></div>
@@ -404,6 +406,13 @@ function KernelBody({ kernel }: { kernel: number }): VNode {
         <div><b>{count(k.calls[kernel]! / report.divisor)}</b>{report.perStep === 'ms' ? 'calls' : 'calls per step'}</div>
         <div><b>{k.calls[kernel]! > 0 ? duration(k.ns[kernel]! / k.calls[kernel]!) : '–'}</b>average</div>
       </section>
+      {places && (
+        <Section title="Launched in" cap="host ranges around the calls">
+          <ul class="ios" data-testid="launched-in">
+            {places.map((p) => <li data-ns={p.ns}><span class={p.known ? 'mono wrapany' : 'dim'}>{p.text}</span><span>{launchText(p.calls / report.divisor)} · {ms(p.ns / report.divisor)} ms</span></li>)}
+          </ul>
+        </Section>
+      )}
       <Section title="Instructions that run it" cap={plural(ops.filter((o) => report.ops.name[o] !== '').length, 'op')}>
         <ul class="ios" data-testid="kernel-ops">
           {ops.slice(0, 20).map((o) => <li><span class="nmrow"><Letter hue={report.ops.hue[o]!} />&nbsp;<Handle entity={{ type: 'op', row: o }} />&nbsp;<span class="mono sm"><Mid text={report.ops.name[o] || 'no instruction'} /></span></span><span class="num">{ms(within.get(o)! / report.divisor)}</span></li>)}

@@ -3,15 +3,6 @@
 
 const BEGINS_WORD = /[._/\-\s:,<(]/;
 
-/** A name that the program cut inside (“Kernel2<cutlass_80_te…>”) with what the symbol has there: kernels differ in it. */
-export function uncut(name: string, symbol: string): string {
-  const cut = name.indexOf('…'), at = cut > 0 ? symbol.indexOf(name.slice(0, cut)) : -1;
-  if (at < 0 || /^[^,>)]/.test(name.slice(cut + 1))) return name;
-  let end = at + cut;
-  for (let depth = 0; end < symbol.length && (depth > 0 || !/[,>)]/.test(symbol[end]!)); ++end) depth += /[<(]/.test(symbol[end]!) ? 1 : /[>)]/.test(symbol[end]!) ? -1 : 0;
-  return name.slice(0, cut) + symbol.slice(at + cut, end) + name.slice(cut + 1);
-}
-
 /** How many characters the end that stays has: it begins where a word does, with what divides it from the one before. */
 export function tailLength(text: string, most: number): number {
   for (let n = Math.min(most, text.length - 1); n >= 2; --n) if (BEGINS_WORD.test(text[text.length - n]!)) return n;

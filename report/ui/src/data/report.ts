@@ -3,7 +3,6 @@
 
 import { type PageIndex, DataError } from './codec';
 import { type BlockText, type Chunk, Tables } from './table';
-import { uncut } from './names';
 import { hueOf, type Hue, PHASES } from '../phases';
 
 export interface Piece { text: string; code?: boolean }
@@ -167,9 +166,10 @@ export interface GapRow {
   /** What the host did meanwhile, in words; empty where nothing shows it. */
   evidence: string;
 }
+/** Where launches of a kernel came from: `known` by a path of host ranges, else what is known in words. */
+export interface Place { text: string; known: boolean; ns: number; calls: number }
 export interface Kernels {
-  /** `given`: the name in run.db, which may be cut. */
-  n: number; handle: string[]; name: string[]; given: string[]; symbol: string[]; kind: string[];
+  n: number; handle: string[]; name: string[]; symbol: string[]; kind: string[];
   ns: Float64Array; calls: Float64Array; occurrences: Float64Array;
 }
 
@@ -282,12 +282,31 @@ export class Report {
   get kernels(): Kernels {
     return this.once('kernels', () => {
       const t = this.tables.table('kernels');
-      const given = t.texts('name'), symbol = t.texts('symbol');
       return {
-        n: t.rows, handle: t.texts('handle'), name: given.map((n, r) => uncut(n, symbol[r]!)), given, symbol,
+        n: t.rows, handle: t.texts('handle'), name: t.texts('name'), symbol: t.texts('symbol'),
         kind: t.texts('kind'), ns: t.numbers('ns'), calls: t.numbers('calls'), occurrences: t.numbers('occurrences'),
       };
     });
+  }
+
+  /** By row of kernels: the host ranges that launches without a label were made in, the costliest first. */
+  get launchedIn(): Map<number, Place[]> {
+    return this.once('launchedIn', () => {
+      const t = this.tables.table('launched_in');
+      const how = t.texts('how'), path = t.texts('path'), paths = t.numbers('paths'), ns = t.numbers('ns'), calls = t.numbers('calls');
+      const of = new Map<number, Place[]>();
+      t.refs('kernel').forEach((k, r) => {
+        const known = how[r] === 'path';
+        const text = known ? path[r]! : how[r] === 'more' ? `and ${paths[r]} more` : how[r] === 'outside' ? 'outside of every range' : 'call not known';
+        of.set(k, [...(of.get(k) ?? []), { text, known, ns: ns[r]!, calls: calls[r]! }]);
+      });
+      return of;
+    });
+  }
+
+  /** The first of them, where it is a path. */
+  placeOf(kernel: number): string {
+    return this.launchedIn.get(kernel)?.find((p) => p.known)?.text ?? '';
   }
 
   get devices(): Device[] {
@@ -440,7 +459,7 @@ export class Report {
     if (name !== undefined) {
       const op = this.ops.name.indexOf(name);
       if (op >= 0) return { type: 'op', row: op };
-      const kernel = this.kernels.name.findIndex((k, r) => k === name || this.kernels.given[r] === name);
+      const kernel = this.kernels.name.indexOf(name);
       if (kernel >= 0) return { type: 'kernel', row: kernel };
     }
     return undefined;

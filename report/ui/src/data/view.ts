@@ -157,7 +157,7 @@ function siteSums(report: Report, terms: TextTerm[], view: View): void {
     if (term.key === 'kernel') {
       const k = report.kernels;
       const hit = Uint8Array.from({ length: k.n }, (_, r) =>
-        tests.some((t) => t(k.name[r]!) || t(k.given[r]!) || t(k.symbol[r]!)) || term.values.includes(k.handle[r]!) ? 1 : 0);
+        tests.some((t) => t(k.name[r]!) || t(k.symbol[r]!)) || term.values.includes(k.handle[r]!) ? 1 : 0);
       for (let s = 0; s < sites.n; ++s) {
         const has = sites.kernel[s]! >= 0 && hit[sites.kernel[s]!] === 1;
         if (has === term.negated) keep[s] = 0;

@@ -66,7 +66,7 @@ export function ComparePage(): VNode {
   const opOf = (r: Row): number => (r.at < 0 ? -1 : c.opOfRow[r.at]!);
   const entityOf = (r: Row): Entity | undefined => {
     if (by === 'op') return opEntity(opOf(r));
-    const row = by === 'kernel' ? report.kernels.given.indexOf(r.name) : by === 'module' ? report.modules.findIndex((m) => m.name === r.name) : -1;
+    const row = by === 'kernel' ? report.kernels.name.indexOf(r.name) : by === 'module' ? report.modules.findIndex((m) => m.name === r.name) : -1;
     return row < 0 ? undefined : { type: by as 'kernel' | 'module', row };
   };
   const KEY = { phase: 'phase', layer: 'layer', op_kind: 'kind', source: 'src', kernel: 'kernel' } as const;

@@ -205,8 +205,13 @@ function Largest({ report }: { report: Report }): VNode | null {
   });
   // What a small window has no room for.
   const more = bare && window.innerWidth >= 640;
+  // Of kernels that no instruction is known of: the host ranges that launched them.
+  const places = bare && report.launchedIn.size > 0;
   const rows = bare
-    ? kernelRows(report, view).map((k) => line({ type: 'kernel', row: k.row }, kernels.name[k.row] || kernels.kind[k.row]!, k.hue, k.ns, k.calls))
+    ? kernelRows(report, view).map((k) => {
+        const l = line({ type: 'kernel', row: k.row }, kernels.name[k.row] || kernels.kind[k.row]!, k.hue, k.ns, k.calls);
+        return places ? { ...l, cells: <>{l.cells}<td class="mono name scope"><Mid text={report.placeOf(k.row)} tail={30} /></td></> } : l;
+      })
     : (opGroups(report, view, 'none', true)[0]?.rows ?? []).map((r) => {
         const o = r.op;
         const l = line({ type: 'op', row: o }, ops.name[o] || `no instruction: ${reasonWords(ops.reason[o]!)}`, ops.hue[o]!, r.ns, r.calls, r.ops.length > 1 ? <span class="tag">×{r.ops.length}</span> : undefined);
@@ -220,8 +225,8 @@ function Largest({ report }: { report: Report }): VNode | null {
     <section class="largest">
       <Bar><h2>Largest {bare ? 'kernels' : 'instructions'}</h2><Cap>{report.perStep} and % of device time · <Link to={{ page: 'ops' }}>all {thousands(rows.length)}</Link> · <CopyMenu /></Cap></Bar>
       <table class="fix" aria-label="Largest">
-        <colgroup>{width(46)}<col />{width(28)}{!bare && <><col class="scope" /><col class="src" style={{ width: '120px' }} /></>}{width(130)}{width(56)}{more && <>{width(64)}{width(70)}</>}</colgroup>
-        {bare && <thead><tr><th><span class="vh">handle</span></th><th>kernel</th><th><span class="vh">phase</span></th><th class="num">{report.perStep}</th><th class="num">%</th>{more && <><th class="num">calls</th><th class="num">avg µs</th></>}</tr></thead>}
+        <colgroup>{width(46)}<col />{width(28)}{(!bare || places) && <col class="scope" />}{!bare && <col class="src" style={{ width: '120px' }} />}{width(130)}{width(56)}{more && <>{width(64)}{width(70)}</>}</colgroup>
+        {bare && <thead><tr><th><span class="vh">handle</span></th><th>kernel</th><th><span class="vh">phase</span></th>{places && <th class="scope">launched in</th>}<th class="num">{report.perStep}</th><th class="num">%</th>{more && <><th class="num">calls</th><th class="num">avg µs</th></>}</tr></thead>}
         <tbody>
           {rows.slice(0, 8).map((r) => (
             <tr data-testid={r.key} data-ns={Math.round(r.ns)}>
@@ -229,7 +234,7 @@ function Largest({ report }: { report: Report }): VNode | null {
               {more && <><Num>{count(r.calls / d)}</Num><Num>{us(r.ns / r.calls)}</Num></>}
             </tr>
           ))}
-          {rest.length > 0 && <tr class="oth"><td /><td>{plural(rest.length, 'other')}</td><td />{!bare && <><td class="scope" /><td class="src" /></>}<Num>{ms(sum / d)}</Num><Num>{percent(sum, view.total)}</Num>{more && <><td /><td /></>}</tr>}
+          {rest.length > 0 && <tr class="oth"><td /><td>{plural(rest.length, 'other')}</td><td />{(!bare || places) && <td class="scope" />}{!bare && <td class="src" />}<Num>{ms(sum / d)}</Num><Num>{percent(sum, view.total)}</Num>{more && <><td /><td /></>}</tr>}
         </tbody>
       </table>
     </section>

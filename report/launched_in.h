@@ -1,0 +1,97 @@
+// From where in the program the launches came that no label leads back to it: the ranges of the
+// host thread around the call that made them (analysis/range_paths.h), summed per kernel.
+//
+// Only shown: it is no label, and coverage, confidence and reasons know nothing of it. A launch of
+// a graph counts each of its kernels, at the place of the one call.
+//
+// Open, Add every launch (store::ScanLaunches), ByGroup. Where all is labelled, or the run has no
+// ranges, Open reads next to nothing and Add returns at once. Thread-safety: one thread.
+
+#ifndef XLATRACE_REPORT_LAUNCHED_IN_H_
+#define XLATRACE_REPORT_LAUNCHED_IN_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "analysis/range_paths.h"
+#include "base/error.h"
+#include "store/launch_scan.h"
+#include "store/run_db.h"
+
+namespace xlatrace::report {
+
+// What the rows of a kernel say, in the words of the page's table.
+enum class PlaceKind : uint8_t {
+  kPath,     // One path.
+  kMore,     // All paths but the first few.
+  kOutside,  // No range is around the call.
+  kNoCall,   // The source does not tell the call or its thread.
+};
+std::string_view Text(PlaceKind kind);
+
+struct LaunchPlace {
+  PlaceKind kind = PlaceKind::kPath;
+  std::string path;                   // "FSDP::forward > aten::linear > aten::addmm", of kPath.
+  int64_t paths = 0;                  // Of kMore.
+  int64_t launches = 0, self_ns = 0;  // Whole run.
+  int64_t calls = 0, ns = 0;          // Of the basis.
+};
+
+class LaunchedIn {
+ public:
+  Status Open(store::RunDb& db);
+  bool is_open() const { return open_; }  // False: there is nothing to tell.
+
+  Status Add(const store::ScannedLaunch& launch, bool in_basis) {
+    if (!open_ || !launch.timed || IsLabelled(launch.label_id)) return {};
+    return Count(launch, in_basis);
+  }
+
+  // Rows of each group of launch configurations that has a path: paths by time of the whole run,
+  // then the rest. `group_of`: by config_id; negative: of none.
+  std::map<int64_t, std::vector<LaunchPlace>> ByGroup(
+      const std::function<int64_t(int64_t config_id)>& group_of) const;
+
+ private:
+  struct Sum {
+    int64_t launches = 0, self_ns = 0, calls = 0, ns = 0;
+  };
+  static constexpr uint32_t kNoPath = UINT32_MAX;  // Beside 0: outside of all ranges.
+
+  bool IsLabelled(int64_t label_id) {
+    if (label_id != last_label_) {
+      last_label_ = label_id;
+      last_is_labelled_ = labelled_.contains(label_id);
+    }
+    return last_is_labelled_;
+  }
+  Status LoadRanges(store::RunDb& db);
+  uint32_t ThreadOf(int64_t process_id, int64_t thread_id);
+  Status Count(const store::ScannedLaunch& launch, bool in_basis);
+  Result<uint32_t> PathOf(const store::ScannedLaunch& launch);
+
+  bool open_ = false;
+  std::unordered_set<int64_t> labelled_;
+  int64_t last_label_ = -1;
+  bool last_is_labelled_ = false;
+  analysis::RangePaths paths_;
+  std::map<std::pair<int64_t, int64_t>, uint32_t> threads_;
+  std::unordered_map<int64_t, uint32_t> thread_of_call_kind_;
+  // Activities after the first of a call name it by number.
+  store::Statement shared_call_;
+  std::unordered_map<int64_t, uint32_t> path_of_call_;
+  std::map<std::pair<int64_t, uint32_t>, Sum> sums_;  // By configuration, path.
+  std::pair<int64_t, uint32_t> last_key_;
+  Sum* last_ = nullptr;
+};
+
+}  // namespace xlatrace::report
+
+#endif  // XLATRACE_REPORT_LAUNCHED_IN_H_

@@ -96,39 +96,44 @@ Result<uint32_t> LaunchedIn::PathOf(const store::ScannedLaunch& launch) {
 
 Status LaunchedIn::Count(const store::ScannedLaunch& launch, bool in_basis) {
   XLATRACE_ASSIGN(const uint32_t path, PathOf(launch));
-  const std::pair key(launch.config_id, path);
-  if (last_ == nullptr || key != last_key_) {
-    last_key_ = key;
-    last_ = &sums_[key];
-  }
-  ++last_->launches;
-  last_->self_ns += launch.self_ns;
-  last_->calls += in_basis ? 1 : 0;
-  last_->ns += in_basis ? launch.self_ns : 0;
+  Sum& sum = sums_[launch.config_id][path];
+  ++sum.launches;
+  sum.self_ns += launch.self_ns;
+  sum.calls += in_basis ? 1 : 0;
+  sum.ns += in_basis ? launch.self_ns : 0;
   return {};
 }
 
 std::map<int64_t, std::vector<LaunchPlace>> LaunchedIn::ByGroup(
     const std::function<int64_t(int64_t config_id)>& group_of) const {
-  const auto add = [](LaunchPlace& place, const auto& sum) {
+  const auto add = [](auto& place, const auto& sum) {
     place.launches += sum.launches;
     place.self_ns += sum.self_ns;
     place.calls += sum.calls;
     place.ns += sum.ns;
   };
+  // By number first: a text costs more, and kernels share paths with other configurations.
+  std::map<int64_t, std::unordered_map<uint32_t, Sum>> by_number;
+  for (const auto& [config_id, of_config] : sums_) {
+    const int64_t group = group_of(config_id);
+    if (group < 0) continue;
+    for (const auto& [path, sum] : of_config) add(by_number[group][path], sum);
+  }
   // Different paths may have the same names left, so they are put together by these.
   std::map<int64_t, std::map<std::pair<PlaceKind, std::string>, LaunchPlace>> groups;
-  for (const auto& [key, sum] : sums_) {
-    const int64_t group = group_of(key.first);
-    if (group < 0) continue;
-    const PlaceKind kind = key.second == kNoPath ? PlaceKind::kNoCall
-                           : key.second == 0     ? PlaceKind::kOutside
-                                                 : PlaceKind::kPath;
-    std::string path = kind == PlaceKind::kPath ? paths_.Text(key.second) : std::string();
-    LaunchPlace& place = groups[group][{kind, path}];
-    place.kind = kind;
-    place.path = std::move(path);
-    add(place, sum);
+  std::unordered_map<uint32_t, std::string> texts;
+  for (const auto& [group, of_group] : by_number) {
+    for (const auto& [number, sum] : of_group) {
+      const PlaceKind kind = number == kNoPath ? PlaceKind::kNoCall
+                             : number == 0     ? PlaceKind::kOutside
+                                               : PlaceKind::kPath;
+      std::string& path = texts[number];
+      if (kind == PlaceKind::kPath && path.empty()) path = paths_.Text(number);
+      LaunchPlace& place = groups[group][{kind, path}];
+      place.kind = kind;
+      place.path = path;
+      add(place, sum);
+    }
   }
   std::map<int64_t, std::vector<LaunchPlace>> result;
   for (auto& [group, of] : groups) {

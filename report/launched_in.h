@@ -87,9 +87,7 @@ class LaunchedIn {
   // Activities after the first of a call name it by number.
   store::Statement shared_call_;
   std::unordered_map<int64_t, uint32_t> path_of_call_;
-  std::map<std::pair<int64_t, uint32_t>, Sum> sums_;  // By configuration, path.
-  std::pair<int64_t, uint32_t> last_key_;
-  Sum* last_ = nullptr;
+  std::unordered_map<int64_t, std::unordered_map<uint32_t, Sum>> sums_;  // By configuration, path.
 };
 
 }  // namespace xlatrace::report

@@ -4,6 +4,7 @@ them (gzip, zlib, Zstandard, at any place and any depth)."""
 
 import ctypes
 import ctypes.util
+import functools
 import os
 import re
 import subprocess
@@ -18,6 +19,8 @@ SHORT = 6
 WORDS = re.compile(rb"[\w.*-]+").findall
 
 
+# To find a library takes a process of its own.
+@functools.cache
 def _zstd():
     name = ctypes.util.find_library("zstd")
     if not name:

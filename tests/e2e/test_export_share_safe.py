@@ -86,11 +86,17 @@ def strings_of(run):
         kept.update(v for (v,) in query(run, f"SELECT value FROM run_info WHERE key = '{key}'"))
     # A word that is part of one that stays ("record" of a column's name) shows nothing.
     kept_text = "\n".join(filter(None, [*kept, *FORMAT_WORDS]))
+    # Most begin or end as nothing in it does, which is told without a search.
+    fours = {kept_text[at : at + 4] for at in range(len(kept_text) - 3)}
+
+    def is_kept(text):
+        return (len(text) < 4 or (text[:4] in fours and text[-4:] in fours)) and text in kept_text
+
     return {
         text
         for text in found
         if re.search(r"\w{4}|[^\x00-\x7f]", text)
-        and text not in kept_text
+        and not is_kept(text)
         and not LIBRARY.match(text)
         and not re.fullmatch(r"[-+]?[\d.]+", text)
         and not re.fullmatch(r"[okmf]\d+", text)  # Handles.

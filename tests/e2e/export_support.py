@@ -24,6 +24,7 @@ import sys
 import tempfile
 import unittest
 
+import kept_runs
 import support
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -57,16 +58,20 @@ class ExportTest(support.TestCase):
 
     @classmethod
     def demo_run(cls, name="demo"):
-        """The demo, recorded with JAX on this machine; once per name."""
+        """The demo, recorded with JAX on this machine; once per name and build, of which each process has
+        a copy. Recordings themselves are tested by test_demo_truth.py."""
         if name not in cls.made:
-            path = cls.store / f"{name}.db"
-            result = support.run(
-                "record", "-o", path, "--duration", "0",
-                "--", support.require_jax(), DEMO, "--steps", "4", cwd=cls.store, timeout=900,
-            )  # fmt: skip
-            if result.code != 0:
-                raise AssertionError(str(result))
-            cls.made[name] = path
+            python = support.require_jax()
+
+            def record(path):
+                result = support.run(
+                    "record", "-o", path, "--duration", "0",
+                    "--", python, DEMO, "--steps", "4", cwd=path.parent, timeout=900,
+                )  # fmt: skip
+                if result.code != 0:
+                    raise AssertionError(str(result))
+
+            cls.made[name] = kept_runs.copy(f"{name}.db", [DEMO, __file__], python, record, cls.store)
         return cls.made[name]
 
     @classmethod

@@ -17,7 +17,6 @@ LD_LIBRARY_PATH.
 import argparse
 import os
 import pathlib
-import shutil
 import subprocess
 import sys
 import threading
@@ -49,10 +48,21 @@ def link(target, place):
     if place.is_symlink() and os.readlink(place) == str(target):
         return
     place.parent.mkdir(parents=True, exist_ok=True)
-    # Threads of a test make a rig each.
-    passing = place.with_name(f".{place.name}.{os.getpid()}.{threading.get_ident()}")
+    passing = passing_name(place)
     passing.symlink_to(target)
     passing.replace(place)
+
+
+def put(place, text):
+    """Writes a file in the same way."""
+    passing = passing_name(place)
+    passing.write_text(text)
+    passing.replace(place)
+
+
+def passing_name(place):
+    """Threads of a test make a rig each."""
+    return place.with_name(f".{place.name}.{os.getpid()}.{threading.get_ident()}")
 
 
 class Rig:
@@ -81,8 +91,9 @@ class Rig:
                 link(self.libraries / name, self.site / folder / name)
         hook = self.site / "xlatrace_pretend_gpu.py"
         if not hook.exists() or hook.read_bytes() != (HERE / "pretend_gpu.py").read_bytes():
-            shutil.copyfile(HERE / "pretend_gpu.py", hook)
-            (self.site / "xlatrace_pretend_gpu.pth").write_text("import xlatrace_pretend_gpu\n")
+            # Programs of other tests may start right now: they see each file whole or not at all.
+            put(hook, (HERE / "pretend_gpu.py").read_text())
+            put(self.site / "xlatrace_pretend_gpu.pth", "import xlatrace_pretend_gpu\n")
 
     def environment(
         self,

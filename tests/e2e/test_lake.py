@@ -19,13 +19,16 @@ QUERIES = support.REPOSITORY / "fleet" / "queries"
 PACKAGE = pathlib.Path(support.PROGRAM or "").resolve().parents[1] / "share/xlatrace/python"
 # scripts/long asks for more kills.
 TRIES = os.environ.get("XLATRACE_LAKE_KILLS", "15")
-# With `python -c`: SQL statements as JSON on stdin, rows of each as JSON on stdout.
+# With `python -c`: for each line of stdin, a lake and SQL statements as JSON, the rows of each on stdout.
 ASK = """
 import json, sys
-sys.path.insert(0, sys.argv[2])
+sys.path.insert(0, sys.argv[1])
 from xlatrace import fleet
-connection = fleet.connect(sys.argv[1])
-print(json.dumps([connection.execute(sql).fetchall() for sql in json.load(sys.stdin)], default=str))
+for line in sys.stdin:
+    lake, statements = json.loads(line)
+    connection = fleet.connect(lake)
+    print(json.dumps([connection.execute(sql).fetchall() for sql in statements], default=str), flush=True)
+    connection.close()
 """
 # Compacts, and ends without a word before call N of those that place or remove a file.
 STOPS = """
@@ -95,6 +98,26 @@ def duckdb_python() -> str:
 
 
 class LakeTest(export_support.ExportTest):
+    asked: subprocess.Popen[str] | None = None
+
+    @classmethod
+    def reader(cls) -> subprocess.Popen[str]:
+        """A process that asks lakes, each time with a connection of its own: to start one for each question
+        takes longer than to answer it."""
+        if cls.asked is None or cls.asked.poll() is not None:
+            cls.asked = subprocess.Popen(
+                [duckdb_python(), "-c", ASK, PACKAGE],
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+            )  # fmt: skip
+            cls.addClassCleanup(cls.end_reader)
+        return cls.asked
+
+    @classmethod
+    def end_reader(cls) -> None:
+        if cls.asked is not None:
+            cls.asked.communicate()
+            cls.asked = None
+
     def setUp(self) -> None:
         super().setUp()
         self.lake = self.folder / "lake"
@@ -107,12 +130,13 @@ class LakeTest(export_support.ExportTest):
         return result
 
     def ask(self, *statements: str) -> list[list[list[Any]]]:
-        done = subprocess.run(
-            [duckdb_python(), "-c", ASK, self.lake, PACKAGE],
-            input=json.dumps(statements), capture_output=True, text=True, check=False,
-        )  # fmt: skip
-        self.assertEqual(done.returncode, 0, done.stderr)
-        result: list[list[list[Any]]] = json.loads(done.stdout)
+        reader = self.reader()
+        assert reader.stdin is not None and reader.stdout is not None
+        reader.stdin.write(json.dumps([str(self.lake), statements]) + "\n")
+        reader.stdin.flush()
+        answer = reader.stdout.readline()
+        self.assertTrue(answer, "the reader ended; what it said is above")
+        result: list[list[list[Any]]] = json.loads(answer)
         return result
 
     def fleet(self, *arguments: object, code: int = 0) -> subprocess.CompletedProcess[str]:

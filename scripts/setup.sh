@@ -133,13 +133,15 @@ failed=()
 # run_tests PRESET [ARGUMENT of ctest...]: all of them; those that fail run once more, one at a time,
 # for whoever looks for the cause: what fails in company and passes alone hangs on the rhythm of the
 # machine, and is a failure. It goes on, so that one call tells of all presets; report_tests ends it.
+# One case more than there are cores: many wait (for a browser's next frame, for a program that is to be
+# killed after a while).
 run_tests() {
   local preset=$1
   shift
   say "test: $preset"
   local results=$root/build/$preset
   rm -f "$results"/tests.xml "$results"/tests_alone.xml
-  ctest --preset "$preset" --output-on-failure -j "$(nproc)" --output-junit "$results/tests.xml" \
+  ctest --preset "$preset" --output-on-failure -j "$(($(nproc) + 1))" --output-junit "$results/tests.xml" \
     --test-output-size-passed 4000000 --test-output-size-failed 4000000 "$@" && return 0
   say "test: $preset: once more, alone, what has failed"
   if ctest --preset "$preset" --rerun-failed --output-on-failure \

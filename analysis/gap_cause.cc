@@ -32,11 +32,6 @@ constexpr size_t kMostTold = 20'000;  // the longest of them.
 constexpr size_t kFewestAlike = 3;
 constexpr int64_t kLargestValueBytes = 64 << 10;
 
-bool HasAny(std::string_view text, std::initializer_list<std::string_view> parts) {
-  return std::any_of(parts.begin(), parts.end(),
-                     [&](std::string_view part) { return Has(text, part); });
-}
-
 bool Waits(const HostEvent& event) {
   return HasAny(event.name, {"Synchronize", "BlockUntilReady", "block_until_ready", "Await",
                              "BlockHostUntilDone", "_value", "ToLiteralSync"});

@@ -4,13 +4,10 @@
 #include <initializer_list>
 #include <string>
 
+#include "base/text.h"
+
 namespace xlatrace::analysis {
 namespace {
-
-bool HasAny(std::string_view text, std::initializer_list<std::string_view> parts) {
-  return std::any_of(parts.begin(), parts.end(),
-                     [&](std::string_view part) { return text.find(part) != text.npos; });
-}
 
 std::string Lower(std::string_view name) {
   std::string text(name);

@@ -23,14 +23,6 @@ std::string Join(const std::vector<std::string>& scopes, size_t count) {
   return path;
 }
 
-// `einsum_1` -> `einsum`.
-std::string_view WithoutNumber(std::string_view component) {
-  size_t end = component.size();
-  while (end > 0 && IsDigit(component[end - 1])) --end;
-  if (end == component.size() || end < 2 || component[end - 1] != '_') return component;
-  return component.substr(0, end - 1);
-}
-
 // Flax opens a scope `module.method` for every method but __call__: `attn/attn.kv_proj/key` is the
 // component attn/key.
 std::vector<std::string> WithoutMethods(const std::vector<std::string>& scopes) {

@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/text.h"
 #include "model/joined_names.h"
 
 namespace xlatrace::analysis {
@@ -322,6 +323,13 @@ std::vector<std::string> ArgumentKeys(std::string_view op_name) {
     i = end;
   }
   return keys;
+}
+
+std::string_view WithoutNumber(std::string_view component) {
+  size_t end = component.size();
+  while (end > 0 && IsDigit(component[end - 1])) --end;
+  if (end == component.size() || end < 2 || component[end - 1] != '_') return component;
+  return component.substr(0, end - 1);
 }
 
 }  // namespace xlatrace::analysis

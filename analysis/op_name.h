@@ -64,6 +64,9 @@ bool IsRelative(const OpName& name);
 // {"params", "block_0", "kernel"}. Empty when there are none.
 std::vector<std::string> ArgumentKeys(std::string_view op_name);
 
+// The component without the number that tells it from others of its name: `einsum_1` -> `einsum`.
+std::string_view WithoutNumber(std::string_view component);
+
 // Splits at `separator` where no bracket is open; brackets in quotes do not count.
 std::vector<std::string_view> SplitTopLevel(std::string_view text, char separator);
 

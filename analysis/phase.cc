@@ -20,14 +20,6 @@ std::string Lower(std::string_view text) {
   return lower;
 }
 
-// `adam_1` -> `adam`.
-std::string_view WithoutNumber(std::string_view component) {
-  size_t end = component.size();
-  while (end > 0 && component[end - 1] >= '0' && component[end - 1] <= '9') --end;
-  if (end == component.size() || end < 2 || component[end - 1] != '_') return component;
-  return component.substr(0, end - 1);
-}
-
 bool AnyScope(const OpName& name, bool (*test)(std::string_view)) {
   return std::any_of(name.scopes.begin(), name.scopes.end(),
                      [&](const std::string& scope) { return test(scope); });

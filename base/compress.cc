@@ -16,14 +16,10 @@
 namespace xlatrace {
 namespace {
 
-// Real dumps inflate 10 to 60 times; a bomb a thousand times and more.
-constexpr uint64_t kMaxRatio = 400;
-constexpr uint64_t kRatioFreeBytes = uint64_t{64} << 20;
-
 // What `bytes` may become when nothing is wrong.
 uint64_t InflatedLimit(std::string_view bytes, uint64_t max_bytes) {
-  return std::min<uint64_t>(max_bytes,
-                            std::max<uint64_t>(kRatioFreeBytes, bytes.size() * kMaxRatio));
+  return std::min<uint64_t>(
+      max_bytes, std::max<uint64_t>(kInflateRatioFreeBytes, bytes.size() * kMaxInflateRatio));
 }
 
 tl::unexpected<Error> TooLarge(std::string_view name, uint64_t limit) {
@@ -39,7 +35,8 @@ std::string ZstdCompress(std::string_view bytes, int level) {
   out.resize(ZSTD_isError(size) ? 0 : size);
   // Zeros of a large constant compress a thousand times: a frame that readers skip makes them
   // heavy enough not to look like a bomb.
-  const size_t least = bytes.size() > kRatioFreeBytes ? bytes.size() / kMaxRatio + 1 : 0;
+  const size_t least =
+      bytes.size() > kInflateRatioFreeBytes ? bytes.size() / kMaxInflateRatio + 1 : 0;
   if (!out.empty() && out.size() < least) {
     const auto filling = static_cast<uint32_t>(least - out.size());
     out.append("\x50\x2A\x4D\x18", 4);
@@ -56,7 +53,7 @@ Result<std::string> ZstdDecompress(std::string_view bytes, uint64_t max_bytes) {
   }
   if (size > InflatedLimit(bytes, max_bytes)) {
     return MakeError(fmt::format("{} stored bytes claim to inflate to {}, more than {} times",
-                                 bytes.size(), size, kMaxRatio),
+                                 bytes.size(), size, kMaxInflateRatio),
                      "this was not stored by xlatrace, or is damaged: import its trace again");
   }
   std::string out(static_cast<size_t>(size), '\0');

@@ -16,6 +16,10 @@
 namespace xlatrace {
 
 inline constexpr uint64_t kMaxInflatedBytes = uint64_t{8} << 30;
+// Real files inflate 10 to 60 times; a bomb a thousand times and more. Small ones may be what they
+// are.
+inline constexpr uint64_t kMaxInflateRatio = 400;
+inline constexpr uint64_t kInflateRatioFreeBytes = uint64_t{64} << 20;
 
 std::string ZstdCompress(std::string_view bytes, int level = 3);
 Result<std::string> ZstdDecompress(std::string_view bytes, uint64_t max_bytes = kMaxInflatedBytes);

@@ -17,9 +17,6 @@
 namespace xlatrace {
 namespace {
 
-// As in compress.cc: real files inflate 10 to 60 times, a bomb a thousand times and more.
-constexpr uint64_t kMaxRatio = 400;
-constexpr uint64_t kRatioFreeBytes = uint64_t{64} << 20;
 constexpr size_t kFileBlock = 1 << 17;
 
 }  // namespace
@@ -132,9 +129,10 @@ Result<size_t> InflateStream::Read(char* buffer, size_t size) {
   XLATRACE_ASSIGN(const size_t got, s.ReadSome(buffer, size));
   s.out += got;
   if (s.out > s.max_bytes ||
-      (s.out > kRatioFreeBytes && s.out / kMaxRatio > s.Consumed() + kFileBlock)) {
-    return MakeError(fmt::format("'{}' inflates to more than {} times its size", s.path, kMaxRatio),
-                     "if that is really meant, decompress it by hand first");
+      (s.out > kInflateRatioFreeBytes && s.out / kMaxInflateRatio > s.Consumed() + kFileBlock)) {
+    return MakeError(
+        fmt::format("'{}' inflates to more than {} times its size", s.path, kMaxInflateRatio),
+        "if that is really meant, decompress it by hand first");
   }
   return got;
 }

@@ -3,6 +3,7 @@
 #ifndef XLATRACE_BASE_TEXT_H_
 #define XLATRACE_BASE_TEXT_H_
 
+#include <initializer_list>
 #include <string_view>
 
 namespace xlatrace {
@@ -13,6 +14,13 @@ constexpr bool IsLower(char c) { return c >= 'a' && c <= 'z'; }
 
 constexpr bool Has(std::string_view text, std::string_view part) {
   return text.find(part) != text.npos;
+}
+
+constexpr bool HasAny(std::string_view text, std::initializer_list<std::string_view> parts) {
+  for (const std::string_view part : parts) {
+    if (Has(text, part)) return true;
+  }
+  return false;
 }
 
 // What follows the last '/': a path's file name, the innermost part of an op_name.

@@ -18,7 +18,7 @@ using model::Instruction;
 using model::kNoIndex;
 
 // Calls nest this deep at most; deeper ones stand for themselves.
-constexpr int kMostDepth = 200;
+constexpr int kMostGraphDepth = 200;
 
 bool IsAnyOf(std::string_view opcode, std::initializer_list<std::string_view> list) {
   return std::find(list.begin(), list.end(), opcode) != list.end();
@@ -170,7 +170,7 @@ class FlatGraphBuilder {
       return operands.size() == 1 || opcode != "opt-barrier" ? operands[0] : MakeTuple(operands);
     }
     const auto called = module_.CalledComputations(instruction);
-    const bool can_expand = depth < kMostDepth && graph_.nodes_.size() < most_nodes_;
+    const bool can_expand = depth < kMostGraphDepth && graph_.nodes_.size() < most_nodes_;
     if ((opcode == "fusion" || opcode == "call" || opcode == "async-start") && called.size() == 1 &&
         can_expand) {
       const bool is_unit = opcode != "call";

@@ -8,7 +8,7 @@ namespace {
 
 using model::kNoIndex;
 
-constexpr size_t kMostDepth = 100;  // Damaged modules call in circles.
+constexpr size_t kMostRegionDepth = 100;  // Damaged modules call in circles.
 
 // What runs each computation; kNoIndex: nothing, or several.
 std::vector<uint32_t> CallersOf(const model::HloModule& module) {
@@ -36,7 +36,7 @@ const std::vector<uint32_t>& Regions::From(uint32_t region) {
   const auto [at, is_new] = known_.try_emplace(region);
   std::vector<uint32_t>& regions = at->second;
   if (!is_new) return regions;
-  while (region != kNoIndex && regions.size() < kMostDepth) {
+  while (region != kNoIndex && regions.size() < kMostRegionDepth) {
     if (IsRegion(graph_, region)) regions.push_back(region);
     const uint32_t computation = graph_.module().instructions[region].computation;
     region = computation < callers_.size() ? callers_[computation] : kNoIndex;

@@ -25,7 +25,6 @@ namespace {
 
 using store::ScannedLaunch;
 
-constexpr int64_t kSecond = 1'000'000'000;
 constexpr size_t kPiece = size_t{1} << 20;
 // Thread ids of further lanes of a stream lie so far apart.
 constexpr int64_t kLaneTids = 100'000'000;
@@ -333,9 +332,7 @@ Result<ExportCount> WriteKineto(store::RunDb& db, const ExportRequest& request) 
       processes.push_back(device.process_id);
     }
   }
-  XLATRACE_ASSIGN(const auto first, store::FirstTime(db));
-  const int64_t shift_ns =
-      first && *first < 0 ? (-*first + kSecond - 1) / kSecond * kSecond : int64_t{0};
+  XLATRACE_ASSIGN(const int64_t shift_ns, WholeSecondsBeforeZero(db));
   const std::string& output = request.output;
   const bool plain = output.ends_with(".json");
   ExportCount count;

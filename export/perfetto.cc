@@ -24,7 +24,6 @@ namespace {
 
 using store::ScannedLaunch;
 
-constexpr int64_t kSecond = 1'000'000'000;
 constexpr int64_t kBusyBins = 2000;
 
 // One track, made when the first slice lands on it; more of them where slices overlap.
@@ -60,8 +59,7 @@ class PerfettoWriter {
       : run_(run), packets_([&file](std::string_view bytes) { return file.Append(bytes); }) {}
 
   Result<int64_t> Write() {
-    XLATRACE_ASSIGN(const auto first, store::FirstTime(run_.db()));
-    if (first && *first < 0) shift_ns_ = (-*first + kSecond - 1) / kSecond * kSecond;
+    XLATRACE_ASSIGN(shift_ns_, WholeSecondsBeforeZero(run_.db()));
     if (run_.start_unix_ns() > 0) {
       packets_.Clock(0,
                      static_cast<uint64_t>(std::max<int64_t>(0, run_.start_unix_ns() - shift_ns_)));

@@ -89,6 +89,11 @@ const Entry& At(const std::vector<Entry>& entries, int64_t id) {
   return known ? entries[static_cast<size_t>(id) - 1] : none;
 }
 
+// By how much a format of unsigned times begins earlier, where the run has times before 0: in whole
+// seconds, so that what is read beside another clock's times differs in its seconds only. 0 where
+// no time is negative.
+Result<int64_t> WholeSecondsBeforeZero(store::RunDb& db);
+
 class RunRows {
  public:
   // Fails where the run holds no launch, or none of the selection: there is nothing to hand on. Of

@@ -26,7 +26,6 @@ using protozero::pbf_reader;
 using protozero::pbf_writer;
 using store::ScannedLaunch;
 
-constexpr int64_t kSecond = 1'000'000'000;
 // Program ids of modules whose own are not unique.
 constexpr int64_t kOwnProgramIds = 1'000'000'000;
 
@@ -137,8 +136,7 @@ class XplaneWriter {
   int64_t modules_without_proto() const { return modules_without_proto_; }
 
   Result<int64_t> Write() {
-    XLATRACE_ASSIGN(const auto first, store::FirstTime(run_.db()));
-    if (first && *first < 0) shift_ns_ = (-*first + kSecond - 1) / kSecond * kSecond;
+    XLATRACE_ASSIGN(shift_ns_, WholeSecondsBeforeZero(run_.db()));
     NumberPrograms();
     NamePlanes();
     XLATRACE_TRY(run_.ForEachByStart([&](const ScannedLaunch& launch) { return Add(launch); }));

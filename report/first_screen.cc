@@ -32,9 +32,9 @@ bool IsMatrixWork(std::string_view kind) {
   return kind == "gemm" || kind == "convolution" || kind == "attention";
 }
 
-class Facts {
+class FactMaker {
  public:
-  explicit Facts(const RunView& view) : view_(view) {}
+  explicit FactMaker(const RunView& view) : view_(view) {}
 
   std::vector<Fact> Make() {
     if (view_.basis.steady) {
@@ -140,7 +140,7 @@ class Facts {
 
 }  // namespace
 
-std::vector<Fact> FirstFacts(const RunView& view) { return Facts(view).Make(); }
+std::vector<Fact> FirstFacts(const RunView& view) { return FactMaker(view).Make(); }
 
 std::optional<FlopRateFigure> FlopRateOf(const RunView& view) {
   if (!view.basis.steady || view.steps.wall_ns <= 0) return {};

@@ -49,12 +49,6 @@ Result<std::vector<Entry>> LoadDictionary(RunDb& db, const std::string& sql, Mak
   return entries;
 }
 
-template <typename Entry>
-const Entry* Find(const std::vector<Entry>& entries, int64_t id) {
-  const bool known = id >= 1 && static_cast<uint64_t>(id) <= entries.size();
-  return known ? &entries[static_cast<size_t>(id) - 1] : nullptr;
-}
-
 // When activity 1, 2... ended: 4 bytes each, as the time since the first of a block. The few that
 // lie too far from it have a place of their own.
 class EndTimes {
@@ -123,8 +117,8 @@ Status ScanActivities(RunDb& db, const std::function<bool(const ScannedActivity&
   while (true) {
     XLATRACE_ASSIGN(const bool more, rows.Next());
     if (!more) return {};
-    const Kind* kind = Find(kinds, rows.kind());
-    const Slot* slot = Find(slots, rows.slot());
+    const Kind* kind = EntryAt(kinds, rows.kind());
+    const Slot* slot = EntryAt(slots, rows.slot());
     if (kind == nullptr || slot == nullptr) continue;
     activity.activity_id = rows.id();
     activity.lane_id = kind->lane_id;
@@ -169,7 +163,7 @@ Status ScanCalls(RunDb& db, const std::function<bool(int64_t, int64_t)>& wanted,
   while (true) {
     XLATRACE_ASSIGN(const bool more, rows.Next());
     if (!more) return {};
-    const Kind* kind = Find(kinds, rows.kind());
+    const Kind* kind = EntryAt(kinds, rows.kind());
     if (kind == nullptr || !kind->wanted || !rows.placed() || !rows.has_call()) continue;
     ScannedCall call = kind->call;
     call.activity_id = rows.id();
@@ -216,7 +210,7 @@ Status ScanGaps(RunDb& db, const std::function<void(const ScannedGap&)>& row) {
     ends.Add(PackedScan::Plus(rows.start_ns(), rows.duration_ns()));
     const auto packed = rows.gap();
     if (!packed) continue;
-    const int64_t* device = Find(devices, rows.kind());
+    const int64_t* device = EntryAt(devices, rows.kind());
     if (device == nullptr) continue;
     ScannedGap gap;
     gap.device_id = *device;
@@ -280,7 +274,7 @@ Result<std::vector<ScannedGraphLaunch>> ScanGraphLaunches(RunDb& db) {
   while (true) {
     XLATRACE_ASSIGN(const bool more, rows.Next());
     if (!more) return launches;
-    const Kind* kind = Find(kinds, rows.kind());
+    const Kind* kind = EntryAt(kinds, rows.kind());
     if (kind == nullptr || kind->graph_id == 0 || !rows.timed()) continue;
     const int64_t correlation = rows.correlation_id().value_or(0);
     if (!rows.has_call() && correlation == 0) continue;

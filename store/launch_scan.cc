@@ -21,13 +21,6 @@ struct Slot {
   std::optional<int64_t> step;
 };
 
-// Entry `id` of a dictionary that counts from 1.
-template <typename Entry>
-const Entry* Find(const std::vector<Entry>& entries, int64_t id) {
-  const bool known = id >= 1 && static_cast<uint64_t>(id) <= entries.size();
-  return known ? &entries[static_cast<size_t>(id) - 1] : nullptr;
-}
-
 }  // namespace
 
 Status ScanLaunches(RunDb& db, const std::function<bool(const ScannedLaunch&)>& row) {
@@ -56,8 +49,8 @@ Status ScanLaunches(RunDb& db, const std::function<bool(const ScannedLaunch&)>& 
   while (true) {
     XLATRACE_ASSIGN(const bool more, rows.Next());
     if (!more) return {};
-    const Kind* kind = Find(kinds, rows.kind());
-    const Slot* slot = Find(slots, rows.slot());
+    const Kind* kind = EntryAt(kinds, rows.kind());
+    const Slot* slot = EntryAt(slots, rows.slot());
     if (kind == nullptr || slot == nullptr) continue;
     launch.activity_id = rows.id();
     launch.lane_id = kind->lane_id;

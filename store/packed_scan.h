@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
+#include <vector>
 
 #include "base/error.h"
 #include "store/full_scan.h"
@@ -17,6 +18,13 @@
 #include "store/run_db.h"
 
 namespace xlatrace::store {
+
+// Entry `id` of a dictionary that counts from 1.
+template <typename Entry>
+const Entry* EntryAt(const std::vector<Entry>& entries, int64_t id) {
+  const bool known = id >= 1 && static_cast<uint64_t>(id) <= entries.size();
+  return known ? &entries[static_cast<size_t>(id) - 1] : nullptr;
+}
 
 class PackedScan {
  public:

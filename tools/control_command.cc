@@ -53,7 +53,7 @@ struct Answers {
 };
 
 // `run.db` and `run.rec` both name the recording.
-std::string FolderOf(const std::string& path) {
+std::string AskedFolder(const std::string& path) {
   return IsDirectory(path) ? path : std::filesystem::path(path).replace_extension(".rec").string();
 }
 
@@ -194,7 +194,7 @@ Result<int> NotSteered(const ControlOptions& options, const std::string& folder)
 }
 
 Result<int> RunControl(const ControlOptions& options) {
-  const std::string folder = FolderOf(options.path);
+  const std::string folder = AskedFolder(options.path);
   if (!recording::LooksLikeRecordingFolder(folder)) return NotSteered(options, folder);
   XLATRACE_ASSIGN(Answers answers, ReadAnswers(folder));
   if (options.verb != "status") {

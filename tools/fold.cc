@@ -153,7 +153,7 @@ std::vector<recording::FolderEntry> EntriesOf(const recording::Folder& folder, s
   return entries;
 }
 
-std::string FolderOf(const std::string& database) {
+std::string RecordingFolderOf(const std::string& database) {
   return fs::path(database).replace_extension(".rec").string();
 }
 std::string DatabaseOf(const std::string& folder) {
@@ -362,9 +362,9 @@ Result<std::string> FoldedRun(const std::string& path) {
   if (recording::LooksLikeRecordingFolder(path)) {
     request.folder = path;
     request.database = DatabaseOf(path);
-  } else if (!IsDirectory(path) && recording::LooksLikeRecordingFolder(FolderOf(path)) &&
+  } else if (!IsDirectory(path) && recording::LooksLikeRecordingFolder(RecordingFolderOf(path)) &&
              !recording::LooksLikeRecording(path)) {
-    request.folder = FolderOf(path);
+    request.folder = RecordingFolderOf(path);
     request.database = path;
   } else if (Exists(path) && recording::LooksLikeRecording(path)) {
     return MakeError(fmt::format("'{}' is one process of a recording", path),

@@ -190,7 +190,7 @@ std::string_view WordOf(dumps::HistoryEvent::Kind kind) {
   return "";
 }
 
-Json Note(const dumps::InstructionNote& note) {
+Json NoteJson(const dumps::InstructionNote& note) {
   return {{"instruction", note.name},
           {"opcode", note.opcode},
           {"shape", note.shape},
@@ -204,16 +204,16 @@ Json HistoryJson(const PassesView& view) {
   Json events = Json::array();
   for (const dumps::HistoryEvent& event : view.history->events) {
     Json others = Json::array();
-    for (const dumps::InstructionNote& other : event.others) others.push_back(Note(other));
+    for (const dumps::InstructionNote& other : event.others) others.push_back(NoteJson(other));
     events.push_back({{"what", std::string(WordOf(event.kind))},
                       {"at", Step(view, event.step)},
-                      {"instruction", Note(event.instruction)},
+                      {"instruction", NoteJson(event.instruction)},
                       {"others", std::move(others)},
                       {"change", TextOrNull(event.text)}});
   }
   Json origins = Json::array();
   for (const dumps::InstructionNote& origin : view.history->origins)
-    origins.push_back(Note(origin));
+    origins.push_back(NoteJson(origin));
   return {{"instruction", view.instruction},
           {"events", std::move(events)},
           {"origins", std::move(origins)},

@@ -14,8 +14,6 @@
 namespace xlatrace::analysis::findings {
 namespace {
 
-constexpr int64_t kCalledAgain = 10;  // As in launching_rules.cc.
-
 using model::Id;
 using model::OpKind;
 

@@ -19,8 +19,6 @@ namespace {
 using model::GapCause;
 using model::Id;
 
-constexpr int64_t kLaunchGapNs = 50'000;  // A host that only launches leaves no longer gap.
-constexpr int64_t kLaunchCostNs = 1'500;  // From kernel to kernel of a full queue.
 constexpr double kLaunchShare = 0.03;
 constexpr int64_t kSmallKernelNs = 3'000;
 constexpr int64_t kShortKernelNs = 10'000;

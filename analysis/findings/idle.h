@@ -16,6 +16,10 @@
 
 namespace xlatrace::analysis::findings {
 
+inline constexpr int64_t kLaunchGapNs = 50'000;  // A host that only launches leaves no longer gap.
+inline constexpr int64_t kLaunchCostNs = 1'500;  // From kernel to kernel of a full queue.
+inline constexpr int64_t kCalledAgain = 10;      // Calls of one program that are no trial any more.
+
 struct Gap {
   const model::GapRow* row = nullptr;
   int64_t ns = 0;            // What of it lies in the basis: no advice can win more than is there.

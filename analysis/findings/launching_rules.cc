@@ -24,10 +24,7 @@ using model::Id;
 constexpr double kNoticeableGaps = 0.02;  // Of the step, or of the run's span.
 constexpr double kStall = 0.1;            // One gap of this much of it is told by itself.
 constexpr int64_t kLeastStallNs = 5'000'000;
-constexpr int64_t kLaunchCostNs = 1'500;
-constexpr int64_t kLongWaitNs = 200'000;       // More than launching takes, profiled or not.
-constexpr int64_t kCalledAgain = 10;           // Calls of one program that are no trial any more.
-constexpr int64_t kLongForALaunchNs = 50'000;  // A host that only launches leaves no longer gap.
+constexpr int64_t kLongWaitNs = 200'000;  // More than launching takes, profiled or not.
 
 // Idle time of one kind.
 struct Kind {
@@ -359,7 +356,7 @@ void JudgeLaunching(const Context& context, const std::vector<Gap>& gaps, Report
     } else if (cause == GapCause::kCopy) {
       copies.Add(context, gap);
     } else if (!context.attribution.executions.empty() &&
-               (!gap.within_execution || gap.ns >= kLongForALaunchNs)) {
+               (!gap.within_execution || gap.ns >= kLaunchGapNs)) {
       if (!gap.before_first_call) calls.Add(context, gap);
     } else if (CalledLate(context, gap)) {
       launched.Add(context, gap);

@@ -27,8 +27,8 @@ using parquet::SchemaElement;
 
 constexpr int64_t kMaxPageBytes = int64_t{1} << 30;
 // Real tables inflate up to ten times, and start times alone take more than a byte per row.
-constexpr uint64_t kMaxRatio = 100;
-constexpr uint64_t kRatioFreeBytes = uint64_t{64} << 20;
+constexpr uint64_t kMaxPageRatio = 100;
+constexpr uint64_t kPageRatioFreeBytes = uint64_t{64} << 20;
 constexpr uint64_t kRowsFree = 65536;
 
 tl::unexpected<Error> Damaged(std::string_view what) {
@@ -443,7 +443,7 @@ Status ParquetFile::ReadChunk(const Column& column, const ParquetChunk& chunk, P
       static_cast<uint64_t>(rows_)) {
     return Damaged("a column of too many values");
   }
-  const uint64_t most_bytes = std::max(kRatioFreeBytes, kMaxRatio * bytes_.size());
+  const uint64_t most_bytes = std::max(kPageRatioFreeBytes, kMaxPageRatio * bytes_.size());
   ChunkReader reader(column.type, column.optional, chunk, most_bytes, out, inflated_bytes);
   return reader.Read(
       bytes_.substr(static_cast<size_t>(chunk.offset), static_cast<size_t>(chunk.bytes)));

@@ -23,7 +23,7 @@ using std::string_view;
 
 constexpr uint32_t kNoComputation = UINT32_MAX;
 
-struct Line {
+struct RebuiltLine {
   string_view text;  // Without indentation.
   HloLine parsed;
   bool is_root = false;
@@ -31,7 +31,7 @@ struct Line {
 
 struct Computation {
   string_view name;
-  std::vector<Line> lines;
+  std::vector<RebuiltLine> lines;
   bool cut = false;  // Its text ended before its end.
 };
 
@@ -56,7 +56,7 @@ class Rebuild {
   // A registered instruction with its own line.
   struct Own {
     const RegisteredInstruction* from;
-    Line line;
+    RebuiltLine line;
     uint32_t computation = kNoComputation;  // Index of a called one; kNoComputation: the entry.
   };
 
@@ -90,7 +90,7 @@ class Rebuild {
   }
 
   static void AddLine(string_view text, Computation* to) {
-    Line line;
+    RebuiltLine line;
     const size_t start = text.find_first_not_of(' ');
     if (start == string_view::npos) return;
     line.text = text.substr(start);
@@ -119,7 +119,8 @@ class Rebuild {
 
   void ReadInstructions() {
     for (uint32_t i = 0; i < computations_.size(); ++i) {
-      for (const Line& line : computations_[i].lines) member_of_.try_emplace(line.parsed.name, i);
+      for (const RebuiltLine& line : computations_[i].lines)
+        member_of_.try_emplace(line.parsed.name, i);
     }
     for (const RegisteredInstruction& instruction : module_.instructions) {
       if (!own_by_name_.try_emplace(instruction.name, static_cast<uint32_t>(own_.size())).second) {
@@ -315,7 +316,7 @@ class Rebuild {
     }
   }
 
-  static string_view ParameterNumber(const Line& line) {
+  static string_view ParameterNumber(const RebuiltLine& line) {
     constexpr string_view kOpcode = " parameter(";
     const size_t at = line.text.find(kOpcode);
     if (at == string_view::npos) return {};
@@ -324,11 +325,11 @@ class Rebuild {
   }
 
   // What an instruction needs comes before it; else the order stays.
-  static void SortByNeed(std::vector<Line>* lines) {
+  static void SortByNeed(std::vector<RebuiltLine>* lines) {
     std::unordered_map<string_view, uint32_t> index;
     for (uint32_t i = 0; i < lines->size(); ++i) index.try_emplace((*lines)[i].parsed.name, i);
     std::vector<bool> visited(lines->size(), false);
-    std::vector<Line> sorted;
+    std::vector<RebuiltLine> sorted;
     sorted.reserve(lines->size());
     std::vector<std::pair<uint32_t, size_t>> stack;  // Line, and which need is next.
     for (uint32_t first = 0; first < lines->size(); ++first) {
@@ -351,18 +352,18 @@ class Rebuild {
 
   // Where no line is the root already: the last tuple that nobody uses, else the last unused line
   // that computes something.
-  static void MarkRoot(std::vector<Line>* lines) {
+  static void MarkRoot(std::vector<RebuiltLine>* lines) {
     std::unordered_map<string_view, bool> used;
-    for (const Line& line : *lines) {
+    for (const RebuiltLine& line : *lines) {
       if (line.is_root) return;
       for (const string_view need : line.parsed.needs) used[need] = true;
     }
-    const auto rank = [](const Line& line) {
+    const auto rank = [](const RebuiltLine& line) {
       const string_view opcode = line.parsed.opcode;
       return opcode == "tuple" ? 2 : opcode == "parameter" || opcode == "constant" ? 0 : 1;
     };
-    Line* root = nullptr;
-    for (Line& line : *lines) {
+    RebuiltLine* root = nullptr;
+    for (RebuiltLine& line : *lines) {
       if (used.contains(line.parsed.name)) continue;
       if (root == nullptr || rank(line) >= rank(*root)) root = &line;
     }
@@ -407,9 +408,9 @@ class Rebuild {
   }
 
   // Callees before callers.
-  void WriteCallees(const std::vector<Line>& lines) {
+  void WriteCallees(const std::vector<RebuiltLine>& lines) {
     struct Visit {
-      const std::vector<Line>* lines;
+      const std::vector<RebuiltLine>* lines;
       uint32_t computation;  // kNoComputation: the caller that was given.
       size_t line = 0;
       size_t callee = 0;
@@ -444,18 +445,19 @@ class Rebuild {
     }
   }
 
-  void WriteComputation(string_view prefix, string_view name, const std::vector<Line>& lines) {
+  void WriteComputation(string_view prefix, string_view name,
+                        const std::vector<RebuiltLine>& lines) {
     result_.text += fmt::format("{}{} {{\n", prefix, name);
     std::unordered_map<string_view, bool> defined;
-    for (const Line& line : lines) defined[line.parsed.name] = true;
-    for (const Line& line : lines) {
+    for (const RebuiltLine& line : lines) defined[line.parsed.name] = true;
+    for (const RebuiltLine& line : lines) {
       for (const string_view need : line.parsed.needs) {
         if (!defined.try_emplace(need, true).second) continue;
         ++result_.undefined;
         result_.text += fmt::format("  {} = token[] after-all()\n", need);
       }
     }
-    for (const Line& line : lines) {
+    for (const RebuiltLine& line : lines) {
       result_.text += line.is_root ? "  ROOT " : "  ";
       hlo::AppendWithFrames(
           line.text, [&](int64_t id) { return frames_.Number(id); }, &result_.text);
@@ -470,8 +472,8 @@ class Rebuild {
     result_.text += frames_.Tables();
     // Those first that nobody calls, as far as is known (the caller's line was cut).
     std::unordered_map<string_view, bool> called;
-    const auto note = [&](const std::vector<Line>& lines) {
-      for (const Line& line : lines) {
+    const auto note = [&](const std::vector<RebuiltLine>& lines) {
+      for (const RebuiltLine& line : lines) {
         for (const HloLine::Callee& callee : line.parsed.callees) called[callee.name] = true;
       }
     };
@@ -501,7 +503,7 @@ class Rebuild {
   std::deque<std::string> repaired_;  // Do not move.
   std::deque<std::string> names_;     // The same; made here.
   std::vector<uint32_t> group_;
-  std::vector<Line> entry_;
+  std::vector<RebuiltLine> entry_;
   std::unordered_map<string_view, bool> written_;
   bool is_scheduled_ = false;
   RebuiltModule result_;

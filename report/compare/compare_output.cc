@@ -70,12 +70,12 @@ std::string Per(const ComparisonView& view) {
   return view.base.steady && view.now.steady ? "per step of one device" : "of the whole run";
 }
 
-struct Fact {
+struct CompareFact {
   std::string name;
   std::optional<double> base, now;
 };
 
-std::vector<Fact> FactsOf(const ComparisonView& view) {
+std::vector<CompareFact> FactsOf(const ComparisonView& view) {
   const auto integer = [](const std::optional<int64_t>& value) {
     return value ? std::optional<double>(static_cast<double>(*value)) : std::nullopt;
   };
@@ -89,7 +89,7 @@ std::vector<Fact> FactsOf(const ComparisonView& view) {
           {"attributed", a.attributed, b.attributed}};
 }
 
-std::string FactText(const Fact& fact) {
+std::string FactText(const CompareFact& fact) {
   const auto text = [&](double value) {
     if (fact.name.ends_with("_bytes")) return Bytes(value);
     if (fact.name == "graph_share" || fact.name == "attributed") {
@@ -131,7 +131,7 @@ class WrappedLines {
 // "Facts: launches 12 -> 9, ..."; empty where none is known of both.
 std::string FactsSentence(const ComparisonView& view) {
   std::string facts;
-  for (const Fact& fact : FactsOf(view)) {
+  for (const CompareFact& fact : FactsOf(view)) {
     if (!fact.base || !fact.now) continue;
     std::string name = fact.name;
     std::replace(name.begin(), name.end(), '_', ' ');
@@ -307,7 +307,7 @@ nlohmann::ordered_json CompareJsonObject(const ComparisonView& view,
                  {"step_ns", comparison.now_step_ns},
                  {"device_ns", comparison.now_device_ns}};
   json["facts"] = Json::object();
-  for (const Fact& fact : FactsOf(view)) {
+  for (const CompareFact& fact : FactsOf(view)) {
     if (!fact.base && !fact.now) continue;
     json["facts"][fact.name] = {{"base", fact.base ? Json(*fact.base) : Json()},
                                 {"new", fact.now ? Json(*fact.now) : Json()}};

@@ -34,7 +34,7 @@ constexpr size_t kLongestInstruction = 8'192;
 constexpr size_t kMostFrames = 64;
 
 // What run.db says about an instruction, in the order of the module.
-struct Facts {
+struct InstructionFacts {
   std::string name, op_kind, phase, op_name, layer, source_file;
   std::optional<int64_t> source_line, flops, bytes;
 };
@@ -99,7 +99,7 @@ class HloTables {
   Status Run() {
     XLATRACE_TRY(Choose());
     int64_t module_id = 0;
-    std::vector<Facts> facts;
+    std::vector<InstructionFacts> facts;
     Status status;
     const auto finish = [&] {
       if (status && chosen_.contains(module_id)) status = Add(module_id, facts);
@@ -160,7 +160,7 @@ class HloTables {
     return {};
   }
 
-  Status Add(int64_t module_id, const std::vector<Facts>& facts) {
+  Status Add(int64_t module_id, const std::vector<InstructionFacts>& facts) {
     auto stored = page_.db.ReadModule(module_id);
     auto read = !stored
                     ? tl::unexpected<Error>(std::move(stored).error())
@@ -187,7 +187,7 @@ class HloTables {
     std::vector<std::pair<int64_t, uint32_t>> hot;  // Time and index of instructions with an op.
     for (uint32_t i = 0; i < module.instructions.size(); ++i) {
       const model::Instruction& instruction = module.instructions[i];
-      const Facts* fact =
+      const InstructionFacts* fact =
           i < facts.size() && facts[i].name == instruction.name ? &facts[i] : nullptr;
       if (fact == nullptr) {
         if (fact_of.empty()) {
@@ -226,7 +226,7 @@ class HloTables {
   }
 
   void AddInstruction(const HloModule& module, const model::Instruction& instruction,
-                      const Facts* fact, int64_t first_computation,
+                      const InstructionFacts* fact, int64_t first_computation,
                       const std::optional<int64_t>& op) {
     (void)module;
     instructions_.Set(0, first_computation + instruction.computation);

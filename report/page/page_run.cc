@@ -15,7 +15,7 @@ using store::Table;
 constexpr int64_t kMostExecutions = 200'000;
 constexpr int64_t kMostCompiles = 50'000;
 
-Status Facts(PageContext& page) {
+Status WriteFacts(PageContext& page) {
   PageTable info("run_info", page.blocks.strings());
   info.Declare("key:text value:text");
   XLATRACE_TRY(FillTable(page.db, "SELECT key, value FROM run_info ORDER BY key", info));
@@ -175,7 +175,7 @@ Status Limited(PageContext& page, PageTable& table, const std::string& columns,
 }  // namespace
 
 Status WriteRunTables(PageContext& page) {
-  XLATRACE_TRY(Facts(page));
+  XLATRACE_TRY(WriteFacts(page));
   XLATRACE_TRY(Devices(page));
   Gpus(page);
   XLATRACE_TRY(Modules(page));

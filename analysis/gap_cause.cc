@@ -21,7 +21,6 @@ using model::GapRow;
 using model::HostEvent;
 using model::Id;
 
-constexpr int64_t kLeastNs = 5'000;
 constexpr int64_t kLaunchGapNs = 50'000;
 constexpr int64_t kQueuedNs = 20'000;  // Work that stood ready so long: the queue is filled.
 // The queue is filled when a launch stood ready for as long as a host that only launches may take
@@ -350,8 +349,8 @@ void Harmonise(const model::AttributionTables& attribution, std::vector<GapRow>&
   for (size_t g = 0; g < gaps.size(); ++g) {
     const GapRow& gap = gaps[g];
     const int64_t length = gap.end_ns - gap.start_ns;
-    if (length < kLeastNs || gap.cause == GapCause::kCompile || gap.previous_activity_id <= 0 ||
-        gap.next_activity_id <= 0) {
+    if (length < kLeastJudgedGapNs || gap.cause == GapCause::kCompile ||
+        gap.previous_activity_id <= 0 || gap.next_activity_id <= 0) {
       continue;
     }
     const auto label_of = [&](Id activity) {
@@ -394,7 +393,7 @@ std::vector<model::GapEvidenceRow> FindGapCauses(const model::RunTables& run,
                                                  std::vector<GapRow>& gaps) {
   Intervals within;
   for (const GapRow& gap : gaps) {
-    if (gap.cause == GapCause::kUnknown && gap.end_ns - gap.start_ns >= kLeastNs) {
+    if (gap.cause == GapCause::kUnknown && gap.end_ns - gap.start_ns >= kLeastJudgedGapNs) {
       within.push_back({gap.start_ns, gap.end_ns});
     }
   }
@@ -425,7 +424,7 @@ std::vector<model::GapEvidenceRow> FindGapCauses(const model::RunTables& run,
   std::vector<uint32_t> told;
   for (size_t g = 0; g < gaps.size(); ++g) {
     GapRow& gap = gaps[g];
-    if (gap.cause != GapCause::kUnknown || gap.end_ns - gap.start_ns < kLeastNs) continue;
+    if (gap.cause != GapCause::kUnknown || gap.end_ns - gap.start_ns < kLeastJudgedGapNs) continue;
     judge.Decide(by_process[process_of(gap)], gap);
     if (gap.end_ns - gap.start_ns >= kToldNs) told.push_back(static_cast<uint32_t>(g));
   }

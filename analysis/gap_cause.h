@@ -46,6 +46,10 @@ namespace xlatrace::analysis {
 // sorted and do not overlap; in any order.
 using HostEventLoader = std::function<std::vector<model::HostEvent>(const Intervals& within)>;
 
+// Shorter gaps are too short to be judged: clocks of host and device agree no better, and a queue
+// that is never empty has such gaps between kernels.
+inline constexpr int64_t kLeastJudgedGapNs = 5'000;
+
 // Fills cause and host_range_id of gaps of 5 us or more whose cause is unknown. Both functions may
 // be empty. Gives what is known of the longest gaps in words, by position.
 std::vector<model::GapEvidenceRow> FindGapCauses(const model::RunTables& run,

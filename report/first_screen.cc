@@ -9,6 +9,7 @@
 #include "report/html/html_parts.h"
 #include "report/shown_words.h"
 #include "report/verdict.h"
+#include "report/verdict_figures.h"
 
 namespace xlatrace::report {
 namespace {
@@ -75,6 +76,7 @@ class FactMaker {
     if (idle > 0 && view_.gap_count > 0) {
       note += ", " + GapWords(view_.PerStep(view_.gap_count));
     }
+    if (const std::string waits = BusyWaitWords(view_); !waits.empty()) note = waits + "; " + note;
     Add("busy", OnGpu() ? "GPU busy" : "Device busy", PercentOf(steps.busy_ns, steps.wall_ns),
         std::move(note), steps.busy_ns);
     Ratio(Part(StepPart::kForward), Part(StepPart::kBackward), Part(StepPart::kRecompute));

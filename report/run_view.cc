@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "analysis/gap_cause.h"
 #include "base/number_format.h"
 #include "report/device_times.h"
 #include "report/evidence_sentence.h"
@@ -194,6 +195,10 @@ Status LoadGaps(RunDb& db, RunView& view) {
     gap.ns += length;
     ++gap.count;
     gap.longest_ns = std::max(gap.longest_ns, length);
+    if (scanned.cause == model::GapCause::kUnknown && length < analysis::kLeastJudgedGapNs) {
+      gap.short_ns += length;
+      ++gap.short_count;
+    }
     ++view.gap_count;
   }));
   for (auto& [cause, gap] : causes) {

@@ -2,12 +2,16 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "base/number_format.h"
 #include "report/shown_words.h"
 
 namespace xlatrace::report {
 namespace {
 
+constexpr double kNearlyAllShort = 80;
+constexpr double kWaitsWorthSaying = 5;
 constexpr double kWorthSaying = 10;  // Percent that the first finding saves of the whole.
 
 }  // namespace
@@ -66,6 +70,38 @@ int64_t IdleNs(const RunView& view) {
   for (const GapFigure& gap : view.gaps) idle += gap.ns;
   if (!view.basis.steady) return idle;
   return std::max(idle, view.step_parts[static_cast<size_t>(model::StepPart::kIdle)]);
+}
+
+std::string IdleCauseWords(const GapFigure& gap) {
+  std::string words(CauseWords(gap.cause));
+  if (PercentOf(gap.short_ns, gap.ns) >= kNearlyAllShort) {
+    words += " (gaps under 5 us, too short to judge)";
+  }
+  return words;
+}
+
+WaitFigure WaitsOf(const RunView& view) {
+  WaitFigure waits;
+  int64_t copies = 0;
+  int64_t collectives = 0;
+  for (const OpFigure& op : view.ops) {
+    if (!op.category.ends_with("-done")) continue;
+    waits.ns += op.ns;
+    if (op.op_kind == "copy") copies += op.ns;
+    if (op.op_kind == "collective") collectives += op.ns;
+  }
+  // Lines of a device wait side by side; what is busy is their union.
+  waits.ns = std::min(waits.ns, view.steps.busy_ns);
+  waits.what = 2 * copies > waits.ns        ? "copies"
+               : 2 * collectives > waits.ns ? "collectives"
+                                            : "async ops";
+  return waits;
+}
+
+std::string BusyWaitWords(const RunView& view) {
+  const WaitFigure waits = WaitsOf(view);
+  if (PercentOf(waits.ns, view.steps.busy_ns) < kWaitsWorthSaying) return {};
+  return fmt::format("{} of it waiting for {}", About(waits.ns, view.steps.busy_ns), waits.what);
 }
 
 const FindingFigure* FirstWithSentence(const RunView& view) {

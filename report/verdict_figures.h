@@ -36,6 +36,19 @@ bool NothingIsXla(const RunView& view);
 // Sum of the gaps of the basis; of steady steps all that is idle in them.
 int64_t IdleNs(const RunView& view);
 
+// "not known"; where nearly all of it is in gaps that are too short, this is said too.
+std::string IdleCauseWords(const GapFigure& gap);
+
+// Of busy time what ops only wait: a TPU's `copy-done` is on the device's line until the copy is
+// there.
+struct WaitFigure {
+  int64_t ns = 0;
+  std::string_view what = "copies";  // Most of it: "copies", "collectives", "async ops".
+};
+WaitFigure WaitsOf(const RunView& view);
+// "97.0% of it waiting for copies"; empty where it is little.
+std::string BusyWaitWords(const RunView& view);
+
 // The first thing to do, where its rule says in words what is so, and it saves a tenth of the
 // whole; else null.
 const FindingFigure* FirstWithSentence(const RunView& view);

@@ -92,12 +92,12 @@ std::optional<Said> VerdictSentences::AllIdle(const FindingFigure& finding) cons
       !view_.basis.steady && Workers(view_) > 1 ? "The devices together are" : "The device is",
       About(idle, whole), view_.basis.steady ? "the step" : "the run",
       InUnitOf(ns, view_.PerStep(whole)), Duration(view_.PerStep(whole)));
-  const std::string_view first = CauseWords(view_.gaps[0].cause);
+  const std::string first = IdleCauseWords(view_.gaps[0]);
   std::string causes = " " + Duration(view_.PerStep(view_.gaps[0].ns));
   int64_t told = view_.gaps[0].ns;
   for (size_t i = 1; i < std::min(kMostCauses, view_.gaps.size()); ++i) {
     const GapFigure& gap = view_.gaps[i];
-    causes += fmt::format(", {} {}", CauseWords(gap.cause), Duration(view_.PerStep(gap.ns)));
+    causes += fmt::format(", {} {}", IdleCauseWords(gap), Duration(view_.PerStep(gap.ns)));
     told += gap.ns;
   }
   const double rest = view_.PerStep(idle - told);

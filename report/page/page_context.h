@@ -67,6 +67,7 @@ struct PageOp {
 struct PageGapSums {
   struct Sum {
     int64_t ns = 0, count = 0, longest_ns = 0;
+    int64_t short_ns = 0;  // Of cause unknown: too short to be judged.
   };
   // By device, step (INT64_MIN: outside) and cause.
   std::map<std::tuple<int64_t, int64_t, std::string>, Sum> sums;

@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "analysis/gap_cause.h"
 #include "report/page/page_context.h"
 #include "store/activity_scan.h"
 
@@ -22,7 +23,7 @@ constexpr size_t kMostGaps = 20'000;
 
 void GapSums(PageContext& page) {
   PageTable table("gap_sums", page.blocks.strings());
-  table.Declare("device>devices step cause:word ns count longest_ns");
+  table.Declare("device>devices step cause:word ns count longest_ns short_ns");
   for (const auto& [key, sum] : page.gap_sums.sums) {
     const auto& [device, step, cause] = key;
     SetCell(table, 0, device, &page.devices);
@@ -31,6 +32,7 @@ void GapSums(PageContext& page) {
     table.Set(3, sum.ns);
     table.Set(4, sum.count);
     table.Set(5, sum.longest_ns);
+    table.Set(6, sum.short_ns);
     table.EndRow();
   }
   page.blocks.Write(table);
@@ -142,6 +144,9 @@ Status LoadPageGaps(PageContext& page) {
     sum.ns += ns;
     ++sum.count;
     sum.longest_ns = std::max(sum.longest_ns, ns);
+    if (gap.cause == model::GapCause::kUnknown && ns < analysis::kLeastJudgedGapNs) {
+      sum.short_ns += ns;
+    }
     page.gap_sums.ns += ns;
     ++page.gap_sums.count;
     longest.push_back(gap);

@@ -15,6 +15,7 @@
 #include "report/shown_words.h"
 #include "report/summary/summary.h"
 #include "report/verdict.h"
+#include "report/verdict_figures.h"
 
 namespace xlatrace::report {
 namespace {
@@ -122,13 +123,15 @@ std::string SummaryMarkdown(const RunView& view, const SummaryOptions& options) 
   out += MarkdownName(view.title);
   if (!view.devices.empty()) out += ", " + MarkdownText(view.DeviceText());
   if (view.basis.steady) {
+    const std::string waits = BusyWaitWords(view);
     out += fmt::format(
-        ", step {} ms ({} to {}, {} steady {}), busy {}%",
+        ", step {} ms ({} to {}, {} steady {}), busy {}%{}",
         Milliseconds(static_cast<double>(view.steps.mean_ns)),
         Milliseconds(static_cast<double>(view.steps.min_ns)),
         Milliseconds(static_cast<double>(view.steps.max_ns)), view.steps.steady_count,
         view.steps.steady_count == 1 ? "step" : "steps",
-        Percent(static_cast<double>(view.steps.busy_ns), static_cast<double>(view.steps.wall_ns)));
+        Percent(static_cast<double>(view.steps.busy_ns), static_cast<double>(view.steps.wall_ns)),
+        waits.empty() ? "" : " (" + waits + ")");
   }
   if (view.coverage.device_ns > 0) {
     out += fmt::format(", attributed {}%", AttributedPercent(view.coverage));

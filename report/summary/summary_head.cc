@@ -13,6 +13,7 @@
 #include "report/shown_words.h"
 #include "report/summary/summary_blocks.h"
 #include "report/text_table.h"
+#include "report/verdict_figures.h"
 
 namespace xlatrace::report {
 namespace {
@@ -107,10 +108,11 @@ SummaryLines HeaderBlock::Lines() const {
   SummaryLines second;
   if (view_.basis.steady) {
     const StepsFigure& steps = view_.steps;
+    const std::string waits = BusyWaitWords(view_);
     second.push_back(StepText());
     second.push_back(
         "busy " + Percent(static_cast<double>(steps.busy_ns), static_cast<double>(steps.wall_ns)) +
-        "%");
+        "%" + (waits.empty() ? "" : " (" + waits + ")"));
   } else {
     if (view_.span.longest_ns > 0) {
       second.push_back("whole run " + Duration(static_cast<double>(view_.span.longest_ns)));

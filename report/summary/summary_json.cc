@@ -12,6 +12,7 @@
 #include "report/shown_words.h"
 #include "report/summary/summary.h"
 #include "report/verdict.h"
+#include "report/verdict_figures.h"
 
 namespace xlatrace::report {
 namespace {
@@ -64,6 +65,7 @@ Json StepsJson(const RunView& view) {
   }
   json["wall_ns"] = steps.wall_ns;
   json["busy_ns"] = steps.busy_ns;
+  json["busy_waiting_ns"] = WaitsOf(view).ns;
   json["parts"] = Json::array();
   if (!view.has_step_parts) return json;
   for (const model::StepPart part : kPartOrder) {
@@ -272,7 +274,9 @@ std::string SummaryJson(const RunView& view, const SummaryOptions& options) {
     json["gaps"].push_back({{"cause", gap.cause},
                             {"ns", gap.ns},
                             {"count", gap.count},
-                            {"longest_ns", gap.longest_ns}});
+                            {"longest_ns", gap.longest_ns},
+                            {"too_short_to_judge_ns", gap.short_ns},
+                            {"too_short_to_judge_count", gap.short_count}});
   }
   for (const LaunchQueueFigure& queue : view.launch_queues) {
     json["launch_queues"].push_back({{"device_id", queue.device_id},

@@ -13,6 +13,7 @@
 #include "report/shown_words.h"
 #include "report/summary/summary_blocks.h"
 #include "report/text_table.h"
+#include "report/verdict_figures.h"
 
 namespace xlatrace::report {
 namespace {
@@ -109,11 +110,14 @@ SummaryLines PartsBlock::Idle() const {
                   view_.gap_count == 1 ? "" : "s", Duration(static_cast<double>(longest)));
   // As many causes as the line holds.
   for (size_t k = 0; k < view_.gaps.size() && k < 3; ++k) {
-    const std::string cause =
-        fmt::format("{}{} {}", k == 0 ? ": " : ", ", CauseWords(view_.gaps[k].cause),
-                    Duration(static_cast<double>(view_.gaps[k].ns)));
-    if (DisplayWidth(text + cause) > width_) break;
-    text += cause;
+    const auto cause = [&](std::string_view words) {
+      return fmt::format("{}{}{} {}", text, k == 0 ? ": " : ", ", words,
+                         Duration(static_cast<double>(view_.gaps[k].ns)));
+    };
+    std::string longer = cause(IdleCauseWords(view_.gaps[k]));
+    if (DisplayWidth(longer) > width_) longer = cause(CauseWords(view_.gaps[k].cause));
+    if (DisplayWidth(longer) > width_) break;
+    text = std::move(longer);
   }
   return {DisplayWidth(text) > width_ ? FitLeft(text, width_) : text};
 }

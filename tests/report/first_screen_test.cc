@@ -6,6 +6,8 @@
 
 #include <gtest/gtest.h>
 
+#include "report/verdict_figures.h"
+
 namespace xlatrace::report {
 namespace {
 
@@ -84,6 +86,38 @@ TEST(FirstScreen, TheFlopRateIsOfThePeakThatTheAnalysisUsed) {
   view.ops[0].compute_pct = 0;
   view.ops[0].peak_flop_per_s = 0;
   EXPECT_EQ(Said(view, "flop-rate"), "");
+}
+
+// A TPU's copy-done is on the device's line until the copy is there: busy, and yet waiting.
+TEST(FirstScreen, BusyTimeThatOnlyWaitsIsSaid) {
+  RunView view = TwoSteps();
+  OpFigure done;
+  done.category = "copy-done";
+  done.op_kind = "copy";
+  done.ns = 12'000'000;  // Of 18 ms.
+  OpFigure start = done;
+  start.category = "copy-start";
+  start.ns = 3'000'000;
+  view.ops = {done, start};
+  EXPECT_EQ(Said(view, "busy"),
+            "GPU busy: 90.0%, 66.7% of it waiting for copies; idle 1.00 ms a step, 1.50 gaps of "
+            "1 \u00b5s or more");
+  view.ops[0].ns = 800'000;  // 4.4 %: not worth a word.
+  EXPECT_EQ(BusyWaitWords(view), "");
+  view.ops[0].op_kind = "collective";
+  view.ops[0].category = "all-reduce-done";
+  view.ops[0].ns = 30'000'000;  // Two lines waited side by side: no more than all that was busy.
+  EXPECT_EQ(BusyWaitWords(view), "100% of it waiting for collectives");
+}
+
+TEST(IdleCauseWords, SayWhereNearlyAllIsTooShortToBeJudged) {
+  GapFigure gap;
+  gap.cause = "unknown";
+  gap.ns = 100'000;
+  gap.short_ns = 79'000;
+  const std::string plain = IdleCauseWords(gap);
+  gap.short_ns = 80'000;
+  EXPECT_EQ(IdleCauseWords(gap), plain + " (gaps under 5 us, too short to judge)");
 }
 
 TEST(FirstScreen, WithoutSteadyStepsTheFactsAreOfTheRun) {

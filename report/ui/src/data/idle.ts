@@ -3,7 +3,8 @@
 import { PARTS, type Part } from '../phases';
 import type { Finding, Report } from './report';
 
-export interface Cause { cause: string; ns: number; count: number; longest: number }
+/** `short`: of the unknown cause those that are too short to be judged. */
+export interface Cause { cause: string; ns: number; count: number; longest: number; short: number }
 export interface Idle { ns: number; shorter: number; inGaps: number; count: number; causes: Cause[] }
 
 type Of = Pick<Report, 'steps' | 'stepParts' | 'gapSums'> & { meta: { basis: { steady: boolean } } };
@@ -25,9 +26,10 @@ export function idleOf(report: Of): Idle {
   const map = new Map<string, Cause>();
   for (const g of report.gapSums) {
     if (report.meta.basis.steady && !steady.has(`${g.step}/${g.device}`)) continue;
-    const to = map.get(g.cause) ?? { cause: g.cause, ns: 0, count: 0, longest: 0 };
+    const to = map.get(g.cause) ?? { cause: g.cause, ns: 0, count: 0, longest: 0, short: 0 };
     to.ns += g.ns;
     to.count += g.count;
+    to.short += g.short;
     to.longest = Math.max(to.longest, g.longest);
     map.set(g.cause, to);
   }

@@ -159,7 +159,7 @@ export interface ModuleRow {
 export interface StepRow { step: number; device: number; start: number; end: number; deviceNs: number; busyNs: number; steady: boolean }
 export interface StepPartRow { step: number; device: number; part: string; ns: number }
 /** All gaps of a device, step and cause; the table of single gaps holds the longest only. */
-export interface GapSum { device: number; step: number; cause: string; ns: number; count: number; longest: number }
+export interface GapSum { device: number; step: number; cause: string; ns: number; count: number; longest: number; short: number }
 export interface GapRow {
   device: number; start: number; end: number; cause: string; step: number; steady: boolean;
   previous: number; next: number; api: number; range: number;
@@ -368,8 +368,8 @@ export class Report {
   get gapSums(): GapSum[] {
     return this.once('gap_sums', () => {
       const t = this.tables.table('gap_sums');
-      const step = t.numbers('step'), device = t.refs('device'), cause = t.texts('cause'), ns = t.numbers('ns'), count = t.numbers('count'), longest = t.numbers('longest_ns');
-      return Array.from({ length: t.rows }, (_, r) => ({ step: step[r]!, device: device[r]!, cause: cause[r]!, ns: ns[r]!, count: count[r]!, longest: longest[r]! }));
+      const step = t.numbers('step'), device = t.refs('device'), cause = t.texts('cause'), ns = t.numbers('ns'), count = t.numbers('count'), longest = t.numbers('longest_ns'), short = t.numbers('short_ns');
+      return Array.from({ length: t.rows }, (_, r) => ({ step: step[r]!, device: device[r]!, cause: cause[r]!, ns: ns[r]!, count: count[r]!, longest: longest[r]!, short: short[r]! }));
     });
   }
   get gaps(): GapRow[] {

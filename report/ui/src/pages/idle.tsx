@@ -30,7 +30,7 @@ export function IdlePage(): VNode {
   const about = (cause: string): Finding[] => [...findings].filter(([, of]) => of.includes(cause)).map(([f]) => f);
   const any = causes.some((c) => about(c.cause).length > 0);
   const columns: Column<Cause>[] = [
-    words('cause', 'cause', causeOf, { cls: 'name' }),
+    words<Cause>('cause', 'cause', causeOf, { cls: 'name', cell: (c) => <span title={shortText(c)}>{causeOf(c)}{c.short > 0 && <Dim> · {ms(c.short / d)} ms too short to judge</Dim>}</span> }),
     times('ms', report.perStep, 90, (c) => c.ns / d, { exact: ['idle_ns', (c) => c.ns] }),
     ...(wall > 0 ? [shares<Cause>('pct', '% of the step', 104, (c) => c.ns, wall, { from: 420 })] : []),
     figures('gaps', basis.steady ? 'gaps/step' : 'gaps', 90, (c) => c.count / d, { from: 470, show: gapCount }),
@@ -47,8 +47,8 @@ export function IdlePage(): VNode {
     onOpen: (l) => l.row && go({ args: { cause: chosen.length === 1 && l.row.cause === chosen[0] ? undefined : l.row.cause } }),
   } as TableProps<Cause>;
   const idleSentence = main && (main.cause !== 'unknown' || known.length === 0 || main.ns < 0.5 * total
-    ? `${main.ns < 0.5 * total ? `The largest part, ${percent(main.ns, total)}%` : main.ns === total ? 'All of it' : main.ns >= 0.995 * total ? `All but ${msText((total - main.ns) / d)} of it` : `Most of it, ${percent(main.ns, total)}%`}: ${main.cause === 'unknown' ? 'the cause is not known' : causeOf(main)}.`
-    : `The cause of ${percent(main.ns, total)}% is not known${gapsAreShort(main) ? `, in gaps of ${us(main.ns / main.count)} µs on average` : ''}; of the rest most is: ${causeOf(known[0]!)}.`);
+    ? `${main.ns < 0.5 * total ? `The largest part, ${percent(main.ns, total)}%` : main.ns === total ? 'All of it' : main.ns >= 0.995 * total ? `All but ${msText((total - main.ns) / d)} of it` : `Most of it, ${percent(main.ns, total)}%`}: ${main.cause === 'unknown' ? `the cause is not known${shortText(main)}` : causeOf(main)}.`
+    : `The cause of ${percent(main.ns, total)}% is not known${shortText(main)}; of the rest most is: ${causeOf(known[0]!)}.`);
   return (
     <div class="idlegrid">
       <section>
@@ -65,7 +65,8 @@ export function IdlePage(): VNode {
 }
 
 const causeOf = ({ cause }: { cause: string }): string => CAUSE_WORDS[cause] ?? cause;
-const gapsAreShort = (c: Cause): boolean => c.ns / c.count < 5e3;
+/** Of a cause that is not known: how much of it nothing could tell. */
+const shortText = ({ short, ns }: Cause): string => (short > 0 ? `, ${percent(short, ns)}% of that in gaps under 5 µs, which are too short to be judged` : '');
 
 /** The gaps one by one: where, how long, after and before what, and what the host was in. */
 function Longest({ report, chosen, counted }: { report: Report; chosen: string[]; counted: number }): VNode {

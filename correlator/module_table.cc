@@ -113,7 +113,7 @@ ModuleTable::ModuleTable(const model::RunTables& run, const ModuleLoader& load,
   if (unreadable > 0) {
     out->stats.push_back(
         {.name = "unreadable_modules",
-         .severity = model::Severity::kDataLoss,
+         .severity = model::Severity::kNotice,  // No record is missing: gaps are what they are.
          .source = "correlator",
          .value = unreadable,
          .advice = "their activities have no instruction; the first: " + first_error});

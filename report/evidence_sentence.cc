@@ -1,6 +1,7 @@
 #include "report/evidence_sentence.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <optional>
 #include <string_view>
@@ -92,6 +93,16 @@ std::string More(const RunView& view, double all, std::optional<int64_t> saves) 
                      view.device_count);
 }
 
+// " in 8 calls": of an op that runs several times a step, where the time is that of all of them.
+std::string InCalls(const RunView& view, const OpFigure& op, double ns) {
+  const double all = view.PerStep(op.ns);
+  const double calls = view.PerStep(op.calls);
+  const bool known =
+      calls > 1.5 && std::abs(all - ns) < 0.02 * ns && std::abs(calls - std::round(calls)) < 0.05;
+  if (!known) return {};
+  return fmt::format(" in {} calls", Thousands(std::llround(calls)));
+}
+
 }  // namespace
 
 std::string EvidenceSentence(const RunView& view, const json& evidence,
@@ -127,8 +138,9 @@ std::string EvidenceSentence(const RunView& view, const json& evidence,
   const OpFigure* op = OpOf(view, TextOf(evidence[1], "handle"));
   if (op == nullptr) return text;
   const std::string reached = Reached(*op);
-  return text + fmt::format("; the largest, `{}`, takes {}{}{}", op->instruction,
-                            Duration(evidence[1]["value"].get<double>()),
+  const auto largest = evidence[1]["value"].get<double>();
+  return text + fmt::format("; the largest, `{}`, takes {}{}{}{}", op->instruction,
+                            Duration(largest), InCalls(view, *op, largest),
                             reached.empty() ? "" : " and ", reached);
 }
 

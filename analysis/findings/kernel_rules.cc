@@ -293,8 +293,9 @@ void JudgeKernels(const Context& context, Report& report) {
     TailWaves(context, launches, report);
     Registers(context, launches, report);
   } else {
-    report.Withhold("register_pressure",
-                    "occupancy: the source does not record registers and blocks of launches");
+    report.Withhold(
+        "register_pressure",
+        "occupancy: registers and blocks of launches, or the limits of the device, are not known");
   }
   Clocks(context, report);
 }

@@ -42,6 +42,27 @@ TEST(EvidenceSentence, SaysHowManyHowLongAndHowFast) {
       "runs at 2% of the memory's speed");
 }
 
+// "1,934 launches below 10 us; the largest takes 14.8 us" would read as a contradiction.
+TEST(EvidenceSentence, OfAnOpThatRunsSeveralTimesAStepTheTimeIsThatOfItsCalls) {
+  RunView view = View();
+  view.basis = {true, 2};
+  view.ops[0].peak_pct.reset();
+  view.ops[0].ns = 29'600;
+  view.ops[0].calls = 16;
+  const auto said = [&](double ns) {
+    return EvidenceSentence(view, json::array({Sum(5.54e6, {"o1", "o2"}), Largest(ns)}));
+  };
+  EXPECT_EQ(said(14.8e3),
+            "2 scatter-adds take 5.54 ms of every step; the largest, `scatter.1`, takes 14.8 us in "
+            "8 calls");
+  EXPECT_EQ(said(7.4e3),
+            "2 scatter-adds take 5.54 ms of every step; the largest, `scatter.1`, takes 7.40 us")
+      << "a part of its time: of how many calls is not known";
+  view.ops[0].calls = 2;
+  EXPECT_EQ(said(14.8e3),
+            "2 scatter-adds take 5.54 ms of every step; the largest, `scatter.1`, takes 14.8 us");
+}
+
 TEST(EvidenceSentence, ASameInstructionOfSeveralProcessesCountsOnce) {
   json sum = Sum(49.3e6, {"o1", "o2"});
   sum["text"] = "time per step, in several processes";

@@ -336,7 +336,7 @@ function OpBody({ op }: { op: number }): VNode {
                   {sites.waves[occSite]! > 0 && <><dt>waves</dt><dd>{significant(sites.waves[occSite]!)}</dd></>}
                 </dl>
               </>
-            : <p class="sm dim">No launch configuration was recorded.</p>}
+            : <p class="sm dim">Its occupancy is not known: registers and blocks, or the limits of the device, were not recorded.</p>}
         </div>
       </section>
       <FindingsOf handle={handle} />

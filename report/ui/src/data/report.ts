@@ -3,6 +3,7 @@
 
 import { type PageIndex, DataError } from './codec';
 import { type BlockText, type Chunk, Tables } from './table';
+import { percent } from '../format';
 import { hueOf, type Hue, PHASES } from '../phases';
 
 export interface Piece { text: string; code?: boolean }
@@ -304,9 +305,12 @@ export class Report {
     });
   }
 
-  /** The first of them, where it is a path. */
+  /** The first of them that is a path, and its share where it is not all: "aten::linear > aten::addmm · 41%". */
   placeOf(kernel: number): string {
-    return this.launchedIn.get(kernel)?.find((p) => p.known)?.text ?? '';
+    const places = this.launchedIn.get(kernel) ?? [];
+    const first = places.find((p) => p.known);
+    const all = places.reduce((sum, p) => sum + p.ns, 0);
+    return !first ? '' : first.ns < 0.995 * all ? `${first.text} · ${percent(first.ns, all)}%` : first.text;
   }
 
   get devices(): Device[] {

@@ -143,7 +143,7 @@ export function Selection({ report, view, tl, range, whole, step }: { report: Re
   };
   return (
     <section data-testid="timeline-selection" data-ns={Math.round(total)}>
-      <Heading text={`${step ? 'Whole step' : whole ? 'In sight' : 'Selection'}: ${duration(span)}`} tl={tl} device={device} by={by} table={table as unknown as TableProps<never>} />
+      <Heading text={`${step ? (tl.devices.length > 1 ? 'Whole step of all devices' : 'Whole step') : whole ? 'In sight' : 'Selection'}: ${duration(span)}`} tl={tl} device={device} by={by} table={table as unknown as TableProps<never>} />
       <DataTable {...table} />
       <LeftOut what={['graph_launches', 'gaps']} />
     </section>

@@ -322,6 +322,8 @@ export function VerdictPage(): VNode {
   const bars = partSums(report);
   const db = baseName(run.path) || 'run.db';
   const step = basis.steady ? basis.mean_ns : 0;
+  // Totals of a run are sums over its devices, and may be more than its wall time.
+  const together = basis.steady ? 1 : new Set(report.gapSums.map((g) => g.device)).size;
   return (
     <div class="verdict">
       <div>
@@ -332,7 +334,7 @@ export function VerdictPage(): VNode {
         {view.filtered && <p class="note" data-testid="verdict-filter"><code>{state.f}</code> leaves {msText(view.total / view.divisor)}{basis.steady ? ' a step' : ''}, {percent(view.total, view.full * (view.divisor / report.divisor))}% of device time, and {findings.length} of {plural(all.length, 'action')}. The facts and the bar are of the whole step. <button class="lk" onClick={() => go({ f: '' })}>clear the filter</button></p>}
         <Facts report={report} />
         {bars.length > 0 ? <StepBar report={report} bars={bars} /> : <PhaseBar report={report} />}
-        {findings.length > 0 && <div class="acthead"><h2>Do this, in this order</h2><span>saves, {report.perStep}</span><span>sure</span></div>}
+        {findings.length > 0 && <div class="acthead"><h2>Do this, in this order</h2><span>saves, {report.perStep}{together > 1 && `, ${together} devices`}</span><span>sure</span></div>}
         <ol class="acts">
           {findings.map((f) => <Action f={f} n={all.indexOf(f) + 1} step={step} key={f.handle} />)}
         </ol>

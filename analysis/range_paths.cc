@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <tuple>
 
+#include "base/text.h"
+
 namespace xlatrace::analysis {
 namespace {
 
@@ -10,9 +12,6 @@ constexpr size_t kMostNames = 4;
 // Ranges that overlap without nesting and are open at once; what comes on top is left out.
 constexpr size_t kMostLoose = 64;
 
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
-bool IsLower(char c) { return c >= 'a' && c <= 'z'; }
-bool IsUpper(char c) { return c >= 'A' && c <= 'Z'; }
 bool IsHex(char c) { return IsDigit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
 
 // ", seq = 12": where the first of these begins.

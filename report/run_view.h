@@ -189,7 +189,10 @@ struct FindingFigure {
   bool of_run = false;
   std::vector<std::string> evidence;  // "per step: 4.10 ms".
   std::string evidence_sentence;      // evidence_sentence.h; empty: the evidence is none.
-  bool replayed() const { return basis == "replay"; }  // Else `saves_high_ns` is an upper bound.
+  bool replayed() const { return basis == "replay"; }
+  // What it saves is an upper bound: only summed, or of what is replayed nobody knows how much
+  // there is to gain.
+  bool bound() const { return !replayed() || saves_low_ns.value_or(0) == 0; }
 };
 
 struct ReplayFigure {  // A step as replayed, and with all findings that could be replayed at once.

@@ -120,7 +120,12 @@ class VerdictMaker {
       Say({Plain(fmt::format("Nothing to mend in {}: {}.", products->what, products->figure)),
            Plain(fmt::format("Nothing to mend in {}.", products->what)),
            Plain(Capitalised(products->figure) + ".")});
-      lede.Text(TotalsNote(view_, false)).Text("Run at least 20 steps.");
+      lede.Text(TotalsNote(view_, false));
+      if (view_.findings.empty()) {
+        lede.Text("Run at least 20 steps.");
+      } else {
+        lede.Append(Lede(view_, false));
+      }
     } else {
       SayNoSteadyStep(lede);
     }

@@ -24,7 +24,7 @@ std::string FirstAction(const FindingFigure& finding) {
     // Titles that name the time save it at most.
     const std::string saves = Duration(static_cast<double>(*finding.saves_high_ns));
     if (finding.title.find(saves) == std::string::npos) {
-      text += fmt::format(", which saves {}{}{}", finding.replayed() ? "" : "at most ", saves,
+      text += fmt::format(", which saves {}{}{}", finding.bound() ? "at most " : "", saves,
                           finding.of_run ? " of the run" : " per step");
     }
   }

@@ -19,8 +19,8 @@ using model::StepPart;
 
 constexpr size_t kTwoLines = 150;  // Characters, at 80 columns.
 // Rules whose sentence is of one cause of idle time.
-constexpr std::array<std::string_view, 4> kOfIdle = {"launch_bound", "host_gap", "copy_wait",
-                                                     "idle"};
+constexpr std::array<std::string_view, 5> kOfIdle = {"launch_bound", "host_gap", "copy_wait",
+                                                     "pauses", "idle"};
 
 bool IsOfIdle(const FindingFigure& finding) {
   return std::find(kOfIdle.begin(), kOfIdle.end(), finding.id) != kOfIdle.end();
@@ -203,7 +203,7 @@ Sentence VerdictSentences::LargestOf(StepPart part, const FoldedOp& op) const {
   const FindingFigure* first = view_.findings.empty() ? nullptr : &view_.findings[0];
   if (first == nullptr || first->saves_high_ns.value_or(0) <= 0 || first->of_run) return sentence;
   const std::string saves = fmt::format(
-      "; action 1 saves {}{}% of the step", first->replayed() ? "" : "at most ",
+      "; action 1 saves {}{}% of the step", first->bound() ? "at most " : "",
       Percent(static_cast<double>(*first->saves_high_ns), view_.PerStep(view_.steps.wall_ns)));
   const size_t length = PlainText(sentence).size() + (phase ? 0 : 1) + saves.size();
   if (length >= kOneLine) return sentence;

@@ -538,12 +538,16 @@ void Callbacks(const Context& context, const std::vector<Gap>& gaps, Report& rep
 
 void JudgeHost(const Context& context, Report& report) {
   std::vector<Gap> gaps = GapsOf(context);
-  // What is known to be a loop's is nothing else's.
-  std::set<uint32_t> of_loops;
-  for (const auto& [gap, ns] : LoopConditions(context, gaps, report)) of_loops.insert(gap);
-  std::erase_if(gaps, [&](const Gap& gap) {
-    return of_loops.contains(static_cast<uint32_t>(gap.row - context.analysis.gaps.data()));
-  });
+  // What is known to be a loop's is nothing else's, nor is a pause.
+  const auto leave_out = [&](const GapClaims& spoken_of) {
+    std::set<uint32_t> known;
+    for (const auto& [gap, ns] : spoken_of) known.insert(gap);
+    std::erase_if(gaps, [&](const Gap& gap) {
+      return known.contains(static_cast<uint32_t>(gap.row - context.analysis.gaps.data()));
+    });
+  };
+  leave_out(LoopConditions(context, gaps, report));
+  leave_out(JudgePauses(context, gaps, report));
   if (context.whole_run || context.attribution.executions.empty()) {
     JudgeLaunching(context, gaps, report);
   } else {

@@ -114,6 +114,20 @@ void Claim(const Context& context, const Gap& gap, GapClaims& claims) {
   claims.emplace_back(static_cast<uint32_t>(gap.row - context.analysis.gaps.data()), gap.ns);
 }
 
+std::string LongestOf(const Context& context, const GapClaims& claims) {
+  uint32_t longest = 0;
+  int64_t ns = 0;
+  for (const auto& [gap, of] : claims) {
+    if (of > ns) longest = gap;
+    ns = std::max(ns, of);
+  }
+  const auto& all = context.analysis.gap_evidence;
+  const auto at = std::lower_bound(
+      all.begin(), all.end(), longest,
+      [](const model::GapEvidenceRow& row, uint32_t gap) { return row.gap < gap; });
+  return at != all.end() && at->gap == longest ? at->text : std::string();
+}
+
 std::string IdleInGaps(const Context& context) {
   return context.words.PerStep("idle in these gaps,");
 }

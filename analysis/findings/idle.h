@@ -40,6 +40,8 @@ int64_t StartOfWork(const Context& context);
 // Gaps that a finding claims (Finding::gaps).
 using GapClaims = std::vector<std::pair<uint32_t, int64_t>>;
 void Claim(const Context& context, const Gap& gap, GapClaims& claims);
+// What the host did in the longest of them, where that is known: "save", "cudaStreamSynchronize".
+std::string LongestOf(const Context& context, const GapClaims& claims);
 // How rules call the time of the gaps that they claim, in their evidence.
 std::string IdleInGaps(const Context& context);
 // Names the causes of the gaps that findings claim, in the words of views, page and terminal:
@@ -51,6 +53,10 @@ void NameCauses(const Context& context, Report& report);
 // Why the device waits where there are no executions to tell (eager frameworks, whole runs):
 // `sync_each_step`, `launch_bound`, `host_gap`, `input_bound`, `long_stall`, `idle`.
 void JudgeLaunching(const Context& context, const std::vector<Gap>& gaps, Report& report);
+
+// `pauses`: of gaps that few steps have and that are much longer than the others'. Gives the gaps
+// that it speaks of.
+GapClaims JudgePauses(const Context& context, const std::vector<Gap>& gaps, Report& report);
 
 // `eager_ops`. Gives whether it found any.
 bool JudgeEagerOps(const Context& context, const std::vector<Gap>& gaps, Report& report);

@@ -70,21 +70,6 @@ Finding About(const Context& context, std::string_view id, const Kind& kind) {
   return finding;
 }
 
-// What is known of the longest of them.
-std::string WordsOf(const Context& context, const Kind& kind) {
-  uint32_t longest = 0;
-  int64_t ns = 0;
-  for (const auto& [gap, of] : kind.claims) {
-    if (of > ns) longest = gap;
-    ns = std::max(ns, of);
-  }
-  const auto& all = context.analysis.gap_evidence;
-  const auto at = std::lower_bound(
-      all.begin(), all.end(), longest,
-      [](const model::GapEvidenceRow& row, uint32_t gap) { return row.gap < gap; });
-  return at != all.end() && at->gap == longest ? at->text : std::string();
-}
-
 void Synchronised(const Context& context, const Kind& kind, Report& report) {
   Finding finding = About(context, "sync_each_step", kind);
   const std::string share = Percent(ShareOfSpan(context, kind.ns));
@@ -95,7 +80,7 @@ void Synchronised(const Context& context, const Kind& kind, Report& report) {
                                        Time(context.PerStep(kind.ns)));
   finding.sentence = {"The program waits for the device, which then has nothing to do",
                       "idle " + idle, "", "Idle " + idle};
-  if (const std::string what = WordsOf(context, kind); !what.empty()) {
+  if (const std::string what = LongestOf(context, kind.claims); !what.empty()) {
     finding.evidence.Add("the longest such gap: " + what, kind.longest_ns, "ns");
   }
   finding.action = context.Advice(
@@ -191,6 +176,7 @@ void BetweenCalls(const Context& context, const Kind& kind, Report& report) {
     finding.how_to_check = "steps are found, and their idle time with them";
     finding.saves_high_ns.reset();
     finding.saves_low_ns.reset();
+    finding.before_small = true;
     finding.sure = Sure::kHigh;
     report.Add(std::move(finding));
     return;
@@ -250,7 +236,7 @@ void CopiesHold(const Context& context, const Kind& kind, Report& report) {
 // Stalls that are much of the run, and come seldom: start-up, a checkpoint, a library that loads.
 void LongStalls(const Context& context, const Kind& kind, Report& report) {
   Finding finding = About(context, "long_stall", kind);
-  const std::string what = WordsOf(context, kind);
+  const std::string what = LongestOf(context, kind.claims);
   const std::string in = what.empty() ? "" : " in " + what;
   const std::string stalls =
       kind.count == 1 ? fmt::format("One stall of {} is", Time(kind.longest_ns))

@@ -174,6 +174,11 @@ std::string LookedAt::Text() const {
   return fmt::format("{}: {}{}{}", what, figure, more.empty() ? "" : "; ", more);
 }
 
+bool Report::Holds(std::string_view id) const {
+  return std::any_of(findings_.begin(), findings_.end(),
+                     [&](const Finding& finding) { return finding.id == id; });
+}
+
 void Report::Fine(std::string_view id, const LookedAt& looked_at, const Evidence& evidence,
                   std::string_view handle) {
   ruled_out_.push_back({.id = std::string(id),
@@ -228,14 +233,19 @@ std::vector<model::FindingRow> Report::Ranked(const Basis& basis) {
   // come before what is certain and pays.
   const double pays =
       kWellFounded * static_cast<double>(std::max(basis.whole_ns, basis.least_of_ns));
-  const auto founded = [&](const Finding& finding) {
-    return finding.sure != Sure::kLow &&
-           static_cast<double>(finding.saves_high_ns.value_or(0)) >= std::max(pays, 1.0);
+  const auto saves_little = [&](const Finding& finding) {
+    return static_cast<double>(finding.saves_high_ns.value_or(0)) < std::max(pays, 1.0);
+  };
+  const bool divided = std::any_of(findings_.begin(), findings_.end(),
+                                   [](const Finding& finding) { return finding.before_small; });
+  const auto tier = [&](const Finding& finding) {
+    if (finding.about_data) return 0;
+    if (finding.sure != Sure::kLow && !saves_little(finding)) return 1;
+    if (finding.before_small) return 3;
+    return divided && saves_little(finding) ? 4 : 2;
   };
   std::stable_sort(findings_.begin(), findings_.end(), [&](const Finding& a, const Finding& b) {
-    if (a.about_data != b.about_data) return a.about_data;
-    if (founded(a) != founded(b)) return founded(a);
-    return key(a) > key(b);
+    return tier(a) != tier(b) ? tier(a) < tier(b) : key(a) > key(b);
   });
   std::vector<int64_t> claimed_gaps;  // By position.
   std::vector<model::FindingRow> rows;

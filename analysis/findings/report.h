@@ -106,6 +106,9 @@ struct Finding {
   std::optional<int64_t> replay_error_milli_pct;
   // Limits what the others can know: comes first, and has no saving.
   bool about_data = false;
+  // Has no saving either, and is only worth saying before what saves little (report.cc): what the
+  // run can tell was not what is to be known.
+  bool before_small = false;
   // What it saves lies between the steady steps, so that it may be more than one of them.
   bool beyond_steps = false;
 };
@@ -121,6 +124,8 @@ struct LookedAt {
 class Report {
  public:
   void Add(Finding finding) { findings_.push_back(std::move(finding)); }
+  // Whether a finding of this id was added.
+  bool Holds(std::string_view id) const;
   // Looked at, and no cause. `handle`: the op that it is about; where a finding claims that op,
   // nothing about it is said to be fine.
   void Fine(std::string_view id, const LookedAt& looked_at, const Evidence& evidence = {},

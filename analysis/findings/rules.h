@@ -24,7 +24,7 @@ void JudgeFrameworkOps(const Context& context, Report& report);
 
 // The rest is of steady steps; of the whole run, with low confidence, where there are none.
 // Why the device waits: `launch_bound`, `small_kernels`, `sync_each_step`, `host_gap`,
-// `host_callback`, `eager_ops`, `idle`.
+// `host_callback`, `eager_ops`, `pauses`, `idle`.
 void JudgeHost(const Context& context, Report& report);
 // `copy_in_step`, `d2h_stall`, `donation_missing`, `device_copies`.
 void JudgeCopies(const Context& context, Report& report);

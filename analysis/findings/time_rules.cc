@@ -104,6 +104,7 @@ void Jitter(const Context& context, Report& report) {
   }
   const auto most = std::max_element(more.begin(), more.end());
   const auto part = static_cast<model::StepPart>(most - more.begin());
+  if (part == model::StepPart::kIdle && report.Holds("pauses")) return;
   Finding finding;
   finding.id = "step_jitter";
   finding.of_median_step = false;

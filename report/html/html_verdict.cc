@@ -191,7 +191,7 @@ class VerdictSection {
       html_.Raw("</div></div><div class=\"save\">");
       if (finding.saves_high_ns) {
         const auto saves = static_cast<double>(*finding.saves_high_ns);
-        if (!finding.replayed()) html_.Raw("<span class=\"dim\">\u2264</span> ");
+        if (finding.bound()) html_.Raw("<span class=\"dim\">\u2264</span> ");
         html_.Raw(Milliseconds(saves));
         if (view_.basis.steady) {
           html_.Raw(fmt::format("<small>{}% of step</small>",

@@ -32,16 +32,15 @@ SummaryLines FindingsBlock::Lines() const {
   }
   constexpr int kWidestSource = 28;
   const size_t count = std::min(kMostFindings, view_.findings.size());
-  // Where none of them was replayed, all are upper bounds.
   const bool any = std::any_of(view_.findings.begin(), view_.findings.end(),
-                               [](const FindingFigure& f) { return f.replayed(); });
+                               [](const FindingFigure& f) { return !f.bound(); });
   std::vector<SummaryLines> rows;  // saves, sure, source
   int beside[] = {7, 4, 6};
   for (size_t i = 0; i < count; ++i) {
     const FindingFigure& finding = view_.findings[i];
     const std::string_view source = finding.where_source;
     rows.push_back({finding.saves_high_ns
-                        ? (finding.replayed() || !any ? "" : "<=") +
+                        ? (finding.bound() && any ? "<=" : "") +
                               Duration(static_cast<double>(*finding.saves_high_ns))
                         : "",
                     finding.confidence, std::string(source.substr(source.find_last_of('/') + 1))});
@@ -79,9 +78,10 @@ SummaryLines FindingsBlock::Lines() const {
 // Savings overlap; of those that were replayed it is known what they save together.
 std::string FindingsBlock::AllTogether() const {
   if (!view_.replay.all_findings_step_ns) return "upper bounds that overlap: do not add them";
-  const auto bound = [](const FindingFigure& f) { return f.saves_high_ns && !f.replayed(); };
-  const bool bounds = std::any_of(view_.findings.begin(), view_.findings.end(), bound);
-  return fmt::format("all {}together: step {} -> {}", bounds ? "but <= " : "of these ",
+  const bool others =
+      std::any_of(view_.findings.begin(), view_.findings.end(),
+                  [](const FindingFigure& f) { return f.saves_high_ns && !f.replayed(); });
+  return fmt::format("all {} together: step {} -> {}", others ? "that are replayed," : "of these",
                      Duration(static_cast<double>(view_.replay.step_ns)),
                      Duration(static_cast<double>(*view_.replay.all_findings_step_ns)));
 }

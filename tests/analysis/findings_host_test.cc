@@ -449,5 +449,72 @@ TEST(HostRules, OnACpuTheScriptsOwnTimeIsToldFromDispatch) {
   EXPECT_THAT(dispatch.Find("host_gap")->title, HasSubstr("Do more in one call"));
 }
 
+// Steps of 4 ms; `pause_us` before each of which `pauses` says so. A step goes to the start of the
+// next one, so the pause before step k is idle time of step k - 1, counted from 0.
+const char* const kTrains = R"(HloModule jit_step
+ENTRY e {
+  x = f32[256,256] parameter(0)
+  a = f32[256,256] add(x, x), metadata={op_name="jit(step)/jvp(net)/add"}
+  ROOT b = f32[256,256] multiply(a, x), metadata={op_name="jit(step)/transpose(jvp(net))/mul"}
+}
+)";
+
+FindingCase WithPauses(int steps, int64_t pause_us, const std::function<bool(int)>& pauses,
+                       bool on_cpu = false) {
+  FindingCase made(kTrains);
+  if (on_cpu) made.RunOnCpu();
+  int64_t at = 10'000;
+  for (int step = 0; step < steps; ++step) {
+    at = made.Step(at, {{"a", 2000}, {"b", 2000}}) + 2;
+    if (pauses(step + 1)) at += pause_us;
+  }
+  made.Run();
+  return made;
+}
+
+TEST(HostRules, WhatFewStepsWaitForIsNoIdleTimeOfEachStep) {
+  const auto every_seventh = [](int step) { return step % 7 == 5; };
+  for (const bool on_cpu : {false, true}) {
+    const FindingCase with = WithPauses(30, 20'000, every_seventh, on_cpu);
+    const model::FindingRow* pauses = with.Find("pauses");
+    ASSERT_NE(pauses, nullptr) << with.Ids();
+    // Steps 4, 11, 18 and 25. The last one ends with its work.
+    EXPECT_EQ(pauses->title, "See what pauses 4 of 30 steps: 20.0 ms each, every 7th");
+    EXPECT_EQ(pauses->saves_high_ns_per_step, 4 * 20'002'000 / 30);
+    EXPECT_EQ(pauses->basis, "measured");  // The median step has no pause to replay.
+    EXPECT_THAT(pauses->evidence_json, HasSubstr("steps that pause (4, 11, 18, 25)"));
+    for (const std::string_view other : {"host_gap", "idle", "step_jitter", "long_stall"}) {
+      EXPECT_EQ(with.Find(std::string(other)), nullptr) << with.Ids();
+    }
+  }
+}
+
+TEST(HostRules, OnePauseAndSuchThatComeAsTheyLike) {
+  const FindingCase one = WithPauses(21, 20'000, [](int step) { return step == 9; });
+  ASSERT_NE(one.Find("pauses"), nullptr) << one.Ids();
+  EXPECT_EQ(one.Find("pauses")->title, "See what pauses 1 of 21 steps: 20.0 ms");
+  EXPECT_THAT(one.Find("pauses")->sentence, HasSubstr("1 of 21 steps pauses: 20.0 ms; "));
+  const FindingCase some =
+      WithPauses(21, 20'000, [](int step) { return step == 3 || step == 4 || step == 15; });
+  ASSERT_NE(some.Find("pauses"), nullptr) << some.Ids();
+  EXPECT_EQ(some.Find("pauses")->title, "See what pauses 3 of 21 steps: 20.0 ms each");
+}
+
+TEST(HostRules, WhatMostStepsHaveAndWhatIsHardlyLongerThanElsewhereIsNoPause) {
+  const auto every_other = [](int step) { return step % 2 == 0; };
+  EXPECT_EQ(WithPauses(30, 20'000, every_other).Find("pauses"), nullptr);
+  EXPECT_EQ(WithPauses(30, 350, [](int step) { return step % 7 == 5; }).Find("pauses"), nullptr);
+  // Too few steps to speak of the others.
+  EXPECT_EQ(WithPauses(9, 20'000, [](int step) { return step == 5; }).Find("pauses"), nullptr);
+  // The others wait half as long.
+  FindingCase made(kTrains);
+  int64_t at = 10'000;
+  for (int step = 0; step < 30; ++step) {
+    at = made.Step(at, {{"a", 2000}, {"b", 2000}}) + (step % 7 == 5 ? 2'000 : 1'000);
+  }
+  made.Run();
+  EXPECT_EQ(made.Find("pauses"), nullptr) << made.Ids();
+}
+
 }  // namespace
 }  // namespace xlatrace::analysis

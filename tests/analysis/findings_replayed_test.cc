@@ -55,6 +55,18 @@ TEST(ReplayedFindings, WhatRunsBesideSomethingLongerIsNoFinding) {
   EXPECT_THAT(said->text, HasSubstr("50.0 us of time"));
 }
 
+// The rule holds a part of the time for the least; replayed, what waited for it is saved with it.
+TEST(ReplayedFindings, TheLeastSavingIsReplayedLikeTheLargest) {
+  FindingCase with(kProgram);
+  with.Steps(8, {{"a", 500}, {"r", 100}, {"b", 500}});
+  for (const model::FindingRow& row : with.tables.findings) {
+    if (row.basis != "replay" || !row.saves_low_ns_per_step) continue;
+    EXPECT_LE(*row.saves_low_ns_per_step, *row.saves_high_ns_per_step) << row.id;
+    EXPECT_THAT(row.evidence_json, HasSubstr("by which the step gets shorter, by replay"));
+    EXPECT_THAT(row.evidence_json, HasSubstr(std::to_string(*row.saves_high_ns_per_step)));
+  }
+}
+
 // A thread that is free takes work of the others: replay, which leaves it where it ran, says
 // nothing.
 TEST(ReplayedFindings, OnThreadsOfACpuSideBySideTheRulesBoundIsKept) {

@@ -344,7 +344,7 @@ def eager_metrics():
         average.block_until_ready()
 
 
-@planted("step_jitter long_stall host_gap")
+@planted("pauses")
 def checkpoints_now_and_then():
     """Every fifth step waits until the weights have been written."""
     weights, x = square_weights(384, 3), draw(384, 384)

@@ -106,7 +106,7 @@ def hundred_tiny_layers():
     value.block_until_ready()
 
 
-@planted("step_jitter long_stall")
+@planted("pauses")
 def evaluation_pauses():
     """Every sixth step the host is away for a while."""
     weights, x = square_weights(256, 4), draw(256, 256)

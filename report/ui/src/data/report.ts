@@ -20,8 +20,8 @@ export interface Finding {
   where_op: string | null; where_layer: string | null; where_source: string | null;
   evidence: EvidenceItem[]; action: string | null; how_to_check: string | null;
 }
-/** In front of what a finding saves: replayed savings are no bounds. */
-export const atMost = (finding: Finding): string => (finding.basis === 'replay' ? '' : '≤ ');
+/** In front of what a finding saves: a bound, if it was not replayed, or where nobody knows the least. */
+export const atMost = (finding: Finding): string => (finding.basis === 'replay' && finding.saves_low_ns_per_step ? '' : '≤ ');
 export interface RunMeta {
   path: string; title: string; command: string | null; framework: string | null; source: string | null;
   granularity: string | null; date: string | null; device_text: string | null; main_module: number | null;

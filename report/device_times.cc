@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -237,6 +238,14 @@ Status LoadOps(RunDb& db, const CallCounts& calls, RunView& view) {
   for (size_t i = 0; i < modules.rows.size(); ++i) {
     fingerprints.emplace(modules.Int(i, "module_id"), modules.Text(i, "fingerprint"));
   }
+  std::set<std::pair<int64_t, std::string>> to_host;
+  XLATRACE_TRY(
+      db.ForEach("SELECT module_id, instruction FROM instruction WHERE op_kind = 'copy'"
+                 " AND instr(shape, 'S(5)')",  // hlo::kHostMemorySpace.
+                 [&](const Statement& row) {
+                   to_host.emplace(row.Int64(0), row.Text(1));
+                   return true;
+                 }));
   const std::string_view time = view.basis.steady ? "steady_ns" : "self_ns";
   for (size_t i = 0; i < rows.rows.size(); ++i) {
     OpFigure op;
@@ -258,7 +267,8 @@ Status LoadOps(RunDb& db, const CallCounts& calls, RunView& view) {
     if (!rows.IsNull(i, "source_line")) op.source_line = rows.Int(i, "source_line");
     op.run_self_ns = rows.Int(i, "self_ns");
     if (!rows.IsNull(i, "wasted_ns")) op.wasted_ns = rows.Int(i, "wasted_ns");
-    op.bound_by = rows.Text(i, "bound_by");
+    op.bound_by = BoundWords(rows.Text(i, "bound_by"), op.op_kind);
+    op.to_host = to_host.contains({op.module_id, op.instruction});
     for (const char* roof : {"compute_utilisation_pct", "memory_utilisation_pct"}) {
       if (rows.IsNull(i, roof)) continue;
       op.peak_pct = std::max(op.peak_pct.value_or(0), rows.Real(i, roof));

@@ -41,7 +41,8 @@ std::string Plural(std::string_view word) {
   return fmt::format("{}s", word);
 }
 
-// "scatter-adds", else "instructions". A copy or a collective is called that: its op_name is the
+// "scatter-adds", "instructions of scatter-adds" where what is around one has its name, too, else
+// "instructions". A copy or a collective is called that: its op_name is the
 // name of what needed it, and "4 adds" would be four things that did not take the time.
 std::string Called(const RunView& view, const std::vector<std::string>& handles) {
   std::map<std::string, size_t, std::less<>> count, kinds;
@@ -59,12 +60,15 @@ std::string Called(const RunView& view, const std::vector<std::string>& handles)
     const auto found = kinds.find(kind);
     if (found != kinds.end() && found->second == handles.size()) return Plural(kind);
   }
+  const bool one_kind = std::any_of(kinds.begin(), kinds.end(), [&](const auto& kind) {
+    return static_cast<double>(kind.second) >= kMost * static_cast<double>(handles.size());
+  });
   for (const auto& [word, n] : count) {
     const bool plain = !word.empty() && std::all_of(word.begin(), word.end(), [](char c) {
       return (c >= 'a' && c <= 'z') || c == '-';
     });
     if (plain && static_cast<double>(n) >= kMost * static_cast<double>(handles.size())) {
-      return Plural(word);
+      return one_kind ? Plural(word) : "instructions of " + Plural(word);
     }
   }
   return "instructions";

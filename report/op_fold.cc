@@ -30,8 +30,8 @@ std::string KeyOf(const OpFigure& op) {
       op.fingerprint.empty() ? fmt::format("m{}", op.module_id) : op.fingerprint;
   // '\n' is in no name that HLO text can carry.
   if (op.op_name.empty()) return fmt::format("{}\n{}", program, op.instruction);
-  return fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}", program, InstructionStem(op.instruction),
-                     op.op_kind, static_cast<int>(op.phase), op.layer_group,
+  return fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}", program, InstructionStem(op.instruction),
+                     op.op_kind, op.to_host, static_cast<int>(op.phase), op.layer_group,
                      WithoutNumbers(op.op_name), op.source_file, op.source_line.value_or(0));
 }
 

@@ -127,6 +127,7 @@ struct OpFigure {
   std::optional<int64_t> slack_ns;
   bool estimated = false;
   bool mixed = false;
+  bool to_host = false;  // A copy whose result is in the host's memory, or that begins one.
 };
 
 // One row of a breakdown: phases within it sum to `ns`.

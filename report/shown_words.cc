@@ -162,6 +162,10 @@ std::string_view CauseWords(std::string_view cause) {
   return cause;
 }
 
+std::string_view BoundWords(std::string_view bound_by, std::string_view op_kind) {
+  return bound_by == "network" && op_kind == "copy" ? "link" : bound_by;
+}
+
 std::string InUnitOf(double ns, double of_ns) {
   const std::string of = Duration(of_ns);
   if (of.ends_with(" us")) return Microseconds(ns);

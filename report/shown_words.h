@@ -53,6 +53,8 @@ std::string_view ReasonWords(std::string_view reason);
 std::string_view EvidenceWords(std::string_view evidence);
 // "the host launches too slowly" for a cause of a gap.
 std::string_view CauseWords(std::string_view cause);
+// What bounds an op, in words: a copy that crosses to the host is on no network.
+std::string_view BoundWords(std::string_view bound_by, std::string_view op_kind);
 // A duration in the unit that Duration gives `of_ns`, which is not repeated: "0.700" of "1.00 s".
 std::string InUnitOf(double ns, double of_ns);
 

@@ -226,7 +226,7 @@ void WriteOps(const Json& ops, SheetWriter& out) {
     table.Add(
         {JsonText(op, "handle"), TimeCell(op, "self_ns"),
          JsonHas(op, "occurrences") ? CountCell(op, "occurrences") : CountCell(op, "launches"),
-         JsonText(op, "bound_by"),
+         std::string(BoundWords(JsonText(op, "bound_by"), JsonText(op, "op_kind"))),
          JsonHas(op, "wasted_ns") ? Significant(JsonNumber(op, "utilisation_pct")) : "-",
          TimeCell(op, "wasted_ns"), JsonText(op, "phase"), JsonText(op, "instruction"),
          JsonText(op, "layer")});

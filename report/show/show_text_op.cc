@@ -24,6 +24,8 @@ void WriteRoofline(const Json& op, SheetWriter& out) {
   const double seconds = JsonNumber(op, "self_ns") / 1e9;
   const double flops = JsonNumber(op, "flops");
   const double bytes = JsonNumber(op, "bytes");
+  const std::string kind = JsonText(op, "op_kind"), bound_by = JsonText(op, "bound_by");
+  const std::string_view bound = BoundWords(bound_by, kind);
   const std::string moved = Bytes(JsonNumber(op, "bytes_per_run"));
   out.Fact("work", flops > 0 ? fmt::format("{} and {} per run; {} FLOP per byte",
                                            Flop(JsonNumber(op, "flops_per_run")), moved,
@@ -39,7 +41,7 @@ void WriteRoofline(const Json& op, SheetWriter& out) {
                                           : ""));
     out.Fact("memory",
              fmt::format("{}{}", ByteRate(bytes / seconds),
-                         JsonHas(op, "memory_utilisation_pct")
+                         JsonHas(op, "memory_utilisation_pct") && bound != "link"
                              ? " = " + PctCell(op, "memory_utilisation_pct") + " of the bandwidth"
                              : ""));
   }
@@ -49,7 +51,7 @@ void WriteRoofline(const Json& op, SheetWriter& out) {
     if (JsonHas(op, "slack_ns")) line += "; slack elsewhere " + TimeCell(op, "slack_ns");
     out.Fact("replay", line);
   }
-  out.Fact("bound by", JsonText(op, "bound_by"));
+  out.Fact("bound by", std::string(bound));
   if (JsonHas(op, "wasted_ns")) {
     out.Fact("wasted", fmt::format("{} of {} below the nearer roof; a well-made kernel would need "
                                    "about {}",

@@ -87,6 +87,15 @@ TEST(EvidenceSentence, ACopyIsNotCalledWhatNeededIt) {
             "2 copies take 2.00 ms of every step");
 }
 
+// XLA gives what it puts around a scatter (all-to-all, transpose) the scatter's op_name.
+TEST(EvidenceSentence, WhatIsAroundAnOpAndHasItsNameIsNotCalledThat) {
+  RunView view = View();
+  view.ops[0].op_kind = "scatter_fusion";
+  view.ops[1].op_kind = "transpose";
+  EXPECT_EQ(EvidenceSentence(view, json::array({Sum(2e6, {"o1", "o2"})})),
+            "2 instructions of scatter-adds take 2.00 ms of every step");
+}
+
 TEST(EvidenceSentence, ASavingBeyondTheTimeSaysWhy) {
   RunView view = View();
   const json evidence = json::array({Sum(50e6, {"o1", "o2"})});

@@ -251,6 +251,23 @@ TEST(OpFoldTest, WithoutAnOpNameNothingIsFolded) {
   EXPECT_EQ(FoldOps(ViewOf(run)).size(), 2u);
 }
 
+TEST(OpFoldTest, CopiesToTheHostAndFromItAreTwoRows) {
+  RunView view;
+  for (const bool to_host : {false, true, false}) {
+    OpFigure op;
+    op.instruction = "copy-done." + std::to_string(view.ops.size());
+    op.op_kind = "copy";
+    op.op_name = "jit(f)/add";
+    op.ns = 10;
+    op.to_host = to_host;
+    view.ops.push_back(op);
+  }
+  const std::vector<FoldedOp> folded = FoldOps(view);
+  ASSERT_EQ(folded.size(), 2u);
+  EXPECT_EQ(folded[0].copies, 2);
+  EXPECT_EQ(folded[1].op->instruction, "copy-done.1");
+}
+
 int64_t SumOfChildren(const ModelNode& node) {
   int64_t sum = 0;
   for (const ModelNode& child : node.children) {

@@ -19,6 +19,12 @@
 namespace xlatrace::report {
 namespace {
 
+TEST(Words, ACopyIsBoundByALinkAndACollectiveByANetwork) {
+  EXPECT_EQ(BoundWords("network", "copy"), "link");
+  EXPECT_EQ(BoundWords("network", "collective"), "network");
+  EXPECT_EQ(BoundWords("memory", "copy"), "memory");
+}
+
 // What is not in a table is shown as the bare word, which nobody asked for.
 TEST(Words, EveryEvidenceReasonAndCauseHasASentence) {
   for (const std::string_view word : model::Texts<model::Evidence>()) {

@@ -243,7 +243,7 @@ export class Report {
         file: t.texts('source_file'), line: t.numbers('source_line'), opcode: t.texts('opcode'),
         shape: t.texts('shape'), dtype: t.texts('dtype').map((d, r) => t.texts('compute_type')[r] || d), reason: t.texts('unattributed_reason'), ns, calls: t.numbers('calls'), selfNs,
         occurrences, min: t.numbers('min_ns'), max: t.numbers('max_ns'),
-        flops: perCall(t.numbers('flops')), bytes: perCall(t.numbers('bytes')), waste, peak, expected, bound: t.texts('bound_by').map((b) => (b === 'unknown' ? '' : b)),
+        flops: perCall(t.numbers('flops')), bytes: perCall(t.numbers('bytes')), waste, peak, expected, bound: t.texts('bound_by').map((b, i) => (b === 'unknown' ? '' : b === 'network' && kind[i] === 'copy' ? 'link' : b)),
         occupancy: t.numbers('theoretical_occupancy_pct'), confidence: t.texts('confidence'),
         estimated: t.numbers('estimated'), mixed: t.numbers('mixed'), copies: t.numbers('copies'),
         stack: t.texts('stack'), hue, critical: t.numbers('critical_pct'), slack: t.numbers('slack_ns'),

@@ -515,7 +515,9 @@ void Exposed(const Context& context, const std::map<const Op*, Collective>& coll
   finding.claims["collectives exposed"] = transfer;
   finding.change.emplace();
   finding.change->collectives_early = true;
-  evidence.Add("largest", context.PerStep(collectives.at(ops[0]).exposed_ns), "ns", ops[0]->handle);
+  const Collective& most = collectives.at(ops[0]);
+  evidence.Add("the rest is transfer, most of it in this one",
+               context.PerStep(most.exposed_ns - most.exposed_wait_ns), "ns", ops[0]->handle);
   if (collectives.at(ops[0]).bytes > 0) {
     evidence.Add("its bytes", collectives.at(ops[0]).bytes, "bytes", ops[0]->handle);
   }

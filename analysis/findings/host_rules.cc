@@ -371,7 +371,7 @@ Finding StepGapFinding(const Context& context, const CauseWords& words, CauseGap
       words.cause == GapCause::kUnknown ? 0 : std::max<int64_t>(0, ns - 20'000) / 2;
   finding.gaps = std::move(of.claims);
   finding.where_source = context.StepCallSource();
-  finding.evidence.Add(IdleInGaps(context), ns, "ns")
+  finding.evidence.AddIdle(IdleInGaps(context), ns)
       .Add("longest such gap", of.longest_ns, "ns")
       .AddReal("of the step", 100 * context.ShareOfStep(ns), "%")
       .AddReal("steady steps with one",

@@ -141,8 +141,7 @@ void NameCauses(const Context& context, Report& report) {
     const auto [first, first_ns] = *causes.begin();
     // Some gaps of a cause are not all that is idle for it.
     if (causes.size() == 1 && 200 * first_ns >= 199 * all[first] &&
-        finding.evidence.Rename(
-            IdleInGaps(context),
+        finding.evidence.NameIdle(
             fmt::format("idle, {}, {}", model::InWords(first), context.words.per_step), first)) {
       return;
     }

@@ -62,7 +62,7 @@ Finding About(const Context& context, std::string_view id, const Kind& kind) {
   finding.saves_low_ns = 0;
   finding.sure = context.Allowed(Sure::kMedium);
   finding.gaps = kind.claims;
-  finding.evidence.Add(IdleInGaps(context), ns, "ns")
+  finding.evidence.AddIdle(IdleInGaps(context), ns)
       .AddReal(fmt::format("of the {}", context.words.whole), 100 * ShareOfSpan(context, kind.ns),
                "%")
       .Add("gaps", kind.count, "count")

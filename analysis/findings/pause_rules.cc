@@ -169,7 +169,7 @@ Finding FindingOf(const Context& context, const Pauses& pauses, int64_t all_step
   finding.saves_low_ns = 0;
   finding.sure = context.Allowed(Sure::kMedium);
   finding.where_source = context.StepCallSource();
-  finding.evidence.Add(IdleInGaps(context), per_step, "ns")
+  finding.evidence.AddIdle(IdleInGaps(context), per_step)
       .AddReal("of the step", 100 * context.ShareOfStep(per_step), "%")
       .Add(fmt::format("steps that pause ({})", Numbers(pauses.steps)), count, "count")
       .Add("steady steps", all_steps, "count");

@@ -130,14 +130,16 @@ Evidence& Evidence::OfCause(model::GapCause cause) {
   return *this;
 }
 
-bool Evidence::Rename(std::string_view from, std::string_view to, model::GapCause cause) {
-  for (auto& item : items_) {
-    if (item["text"].get_ref<const std::string&>() != from) continue;
-    item["text"] = to;
-    item["cause"] = model::Text(cause);
-    return true;
-  }
-  return false;
+Evidence& Evidence::AddIdle(std::string_view text, int64_t ns) {
+  idle_ = items_.size();
+  return Add(text, ns, "ns");
+}
+
+bool Evidence::NameIdle(std::string_view text, model::GapCause cause) {
+  if (!idle_) return false;
+  items_[*idle_]["text"] = text;
+  items_[*idle_]["cause"] = model::Text(cause);
+  return true;
 }
 
 std::string_view Text(Basis basis) {

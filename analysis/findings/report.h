@@ -39,11 +39,14 @@ class Evidence {
   bool empty() const { return items_.empty(); }
   // The last item is idle time of this cause: pages lead from it to the gaps.
   Evidence& OfCause(model::GapCause cause);
-  // The item of this text becomes idle time of one cause. Gives whether there was one.
-  bool Rename(std::string_view from, std::string_view to, model::GapCause cause);
+  // Idle time of the gaps that the finding claims; which cause they have is said later (idle.h).
+  Evidence& AddIdle(std::string_view text, int64_t ns);
+  // The item of AddIdle becomes idle time of one cause. Gives whether there is one.
+  bool NameIdle(std::string_view text, model::GapCause cause);
 
  private:
   nlohmann::ordered_json items_ = nlohmann::ordered_json::array();
+  std::optional<size_t> idle_;  // Position of the item of AddIdle.
 };
 
 enum class Basis : uint8_t { kMeasured, kRoofline, kCostModel, kReplay };

@@ -71,6 +71,8 @@ struct ActivityRow {
   uint64_t bytes = 0;       // Copies and memsets.
 
   bool operator==(const ActivityRow&) const = default;
+  // CUPTI gives 0 where it has no time (cupti_activity.h: "the time could not be collected").
+  bool timed() const { return start_ns != 0 && end_ns >= start_ns; }
 };
 
 enum class ApiDomain : uint8_t { kDriver = 0, kRuntime = 1 };

@@ -33,6 +33,8 @@ constexpr ShownWord kLive[] = {{"parameter", "argument"},
                                {"constant", "constant"},
                                {"result", "result"},
                                {"temporary", "temporary"}};
+constexpr ShownWord kPlaces[] = {{"outside", "outside of every range"},
+                                 {"no_call", "call not known"}};
 constexpr ShownWord kShortPhases[] = {
     {"forward", "fwd"},   {"loss", "loss"},   {"recompute", "rec"}, {"backward", "bwd"},
     {"optimizer", "opt"}, {"other", "other"}, {"unknown", "?"}};
@@ -52,6 +54,7 @@ std::span<const ShownWord> DeviceTable() { return kDevices; }
 std::span<const ShownWord> PathTable() { return kPaths; }
 std::span<const ShownWord> MemoryTable() { return kMemory; }
 std::span<const ShownWord> LiveTable() { return kLive; }
+std::span<const ShownWord> PlaceTable() { return kPlaces; }
 std::span<const ShownWord> ShortPhaseTable() { return kShortPhases; }
 
 std::string LimiterWords(std::string_view limiter) {
@@ -69,5 +72,6 @@ std::string LimiterWords(std::string_view limiter) {
 std::string_view KindOfDevice(std::string_view kind) { return TextIn(kDevices, kind); }
 
 std::string_view BasisWords(std::string_view basis) { return TextIn(kBases, basis); }
+std::string_view PlaceWords(std::string_view place) { return TextIn(kPlaces, place); }
 
 }  // namespace xlatrace::report

@@ -32,6 +32,9 @@ std::span<const ShownWord> PathTable();
 // What the memory of a module is reserved for, and what a value in it is.
 std::span<const ShownWord> MemoryTable();
 std::span<const ShownWord> LiveTable();
+// Where a launch came from, if not from a range of the host (report/launched_in.h).
+std::span<const ShownWord> PlaceTable();
+std::string_view PlaceWords(std::string_view place);
 // Phases in columns too narrow for the word: "fwd".
 std::span<const ShownWord> ShortPhaseTable();
 

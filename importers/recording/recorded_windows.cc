@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <iterator>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -13,14 +14,9 @@ namespace xlatrace::importers {
 namespace {
 
 constexpr int64_t kClockJumpNs = 5'000'000;  // As recorded_stats.cc.
-constexpr int64_t kLaunchesToTell = 10;      // Of a graph, from which on a node is missed.
 
 using model::ProcessEnd;
 using model::WindowEnd;
-
-bool Timed(const recording::ActivityRow& row) {
-  return row.start_ns != 0 && row.end_ns >= row.start_ns;
-}
 
 }  // namespace
 
@@ -69,22 +65,8 @@ size_t RecordedWindows::BucketOf(uint32_t correlation) const {
 
 void RecordedWindows::OnActivity(const recording::ActivityRow& row, model::Id lane, uint32_t run) {
   if (!prepared_) Prepare();
-  FollowGraph(row, lane);
-  if (row.graph_node != 0) {
-    GraphLaunch& launch = graph_launches_[row.correlation];
-    launch.graph = row.graph;
-    ++launch.nodes;
-    if (process_.conditional_graphs) {
-      const auto body = static_cast<uint32_t>(row.graph_node >> 32);
-      ++launch.bodies[body];
-      nodes_of_graph_[body].insert(row.graph_node);
-    }
-    if (Timed(row)) {
-      if (launch.start_ns == 0 || row.start_ns < launch.start_ns) launch.start_ns = row.start_ns;
-      launch.end_ns = std::max(launch.end_ns, row.end_ns);
-    }
-  }
-  if (!Timed(row)) return;
+  graphs_.OnActivity(row, lane);
+  if (!row.timed()) return;
   const auto window =
       std::upper_bound(first_of_window_.begin(), first_of_window_.end(), row.correlation);
   windows_[static_cast<size_t>(window - first_of_window_.begin())].Add(row.start_ns, row.end_ns);
@@ -111,29 +93,6 @@ void RecordedWindows::OnActivity(const recording::ActivityRow& row, model::Id la
   }
 }
 
-// What comes next on a stream begins when all nodes of a graph are done, those without a record,
-// too.
-void RecordedWindows::FollowGraph(const recording::ActivityRow& row, model::Id lane) {
-  const bool in_graph = row.graph_node != 0;
-  if (!in_graph && open_graph_.empty()) return;
-  const auto open = open_graph_.find(lane);
-  if (open != open_graph_.end()) {
-    // Buffers of several threads may come in another order than that of the launches.
-    if (row.correlation <= open->second || !Timed(row)) return;
-    GraphLaunch& before = graph_launches_[open->second];
-    ++before.followed;
-    before.next_ns = std::max(before.next_ns, row.start_ns);
-    if (!in_graph) {
-      open_graph_.erase(open);
-      return;
-    }
-    open->second = row.correlation;
-  } else {
-    open_graph_.emplace(lane, row.correlation);
-  }
-  ++graph_launches_[row.correlation].lanes;
-}
-
 // When the work of a lost call was over: on the stream of the launch before it, and of the one
 // after it, the next began; and the run it was part of has ended. 0: not known.
 uint64_t RecordedWindows::EndOf(size_t lost) const {
@@ -157,62 +116,6 @@ uint64_t RecordedWindows::EndOf(size_t lost) const {
   const auto run = run_end_.find(lost_[lost].run);
   if (run != run_end_.end()) end = std::max(end, run->second);
   return lanes.empty() ? 0 : end;
-}
-
-// A body of a branch or loop runs as a whole or not at all, as often as it may: all of its nodes
-// have run equally often. So has what always runs, once.
-uint32_t RecordedWindows::MissingInBodies(const GraphLaunch& launch) const {
-  uint32_t missing = 0;
-  for (const auto& [body, records] : launch.bodies) {
-    const auto nodes = static_cast<uint32_t>(nodes_of_graph_.at(body).size());
-    const uint32_t rounds = (records + nodes - 1) / nodes;
-    missing += rounds * nodes - records;
-  }
-  return missing;
-}
-
-// Graphs that run without a node they otherwise always have; where branches and loops of the device
-// decide, without one that the others around it have.
-void RecordedWindows::FindLostNodes(bool finished, uint64_t end, std::vector<model::Loss>* losses,
-                                    Told* told, uint64_t* whole_until) {
-  struct Usual {
-    std::map<uint32_t, int64_t> launches;  // By nodes.
-    int64_t all = 0;
-    uint32_t last = 0;  // Correlation.
-  };
-  std::unordered_map<uint32_t, Usual> graphs;
-  for (const auto& [correlation, launch] : graph_launches_) {
-    Usual& usual = graphs[launch.graph];
-    ++usual.launches[launch.nodes];
-    ++usual.all;
-    usual.last = std::max(usual.last, correlation);
-  }
-  for (const auto& [correlation, launch] : graph_launches_) {
-    const Usual& usual = graphs.at(launch.graph);
-    const uint32_t most = usual.launches.rbegin()->first;
-    const uint32_t missing =
-        process_.conditional_graphs ? MissingInBodies(launch) : most - launch.nodes;
-    if (missing == 0) continue;
-    // Of a process that was killed the last launch of a graph may be there in part.
-    if (!finished && launch.start_ns != 0 && correlation == usual.last) {
-      *whole_until = std::min(*whole_until, launch.start_ns);
-      continue;
-    }
-    const bool always =
-        usual.all >= kLaunchesToTell && 10 * usual.launches.rbegin()->second >= 9 * usual.all;
-    const bool certain = always && !process_.conditional_graphs;
-    (certain ? told->graph_nodes_missing : told->graph_nodes_doubtful) += missing;
-    const auto called = process_.graph_launch_ns.find(correlation);
-    const uint64_t from = called != process_.graph_launch_ns.end() && called->second != 0
-                              ? std::min(called->second, launch.start_ns)
-                              : process_.first_ns;
-    const uint64_t to = launch.followed == launch.lanes ? launch.next_ns : end;
-    losses->push_back({.start_ns = static_cast<int64_t>(from),
-                       .end_ns = static_cast<int64_t>(std::max(to, launch.end_ns)),
-                       .at_least = certain ? missing : 0,
-                       .correlation = correlation,
-                       .cause = "graph_node"});
-  }
 }
 
 // The longest stretch of a window in which nothing ran that was left out. Never empty: a process
@@ -361,7 +264,11 @@ RecordedWindows::Told RecordedWindows::Tell(const recording::ReadOutcome& outcom
          .correlation = lost_[k].correlation,
          .cause = after != 0 ? "launch_without_activity" : "unfinished"});
   }
-  FindLostNodes(finished, end, &losses, &told, &whole_until);
+  GraphLosses::Missing nodes = graphs_.Find(finished, end);
+  told.graph_nodes_missing = nodes.certain;
+  told.graph_nodes_doubtful = nodes.doubtful;
+  whole_until = std::min(whole_until, nodes.whole_until_ns);
+  std::move(nodes.losses.begin(), nodes.losses.end(), std::back_inserter(losses));
   if (const uint64_t blocks = outcome.damaged_blocks + outcome.missing_blocks; blocks > 0) {
     // Whatever lay there.
     losses.push_back({.start_ns = static_cast<int64_t>(process_.first_ns),

@@ -6,8 +6,7 @@
 //   another stream meanwhile ("outside" marks), the window is the longest stretch without.
 // - A call that started device work and has no activity is a loss: its work ran after the call
 //   began and, on the stream of its neighbours, before the next one's. A CUDA graph that runs
-//   without one of the nodes it always has is a loss, too; with branches or loops on the device,
-//   one in whose bodies not all nodes ran equally often.
+//   without one of the nodes it always has is a loss, too (graph_losses.h).
 // - What CUPTI or the collector counted as lost, and cannot name, lies between the flushes around
 //   the count.
 // - A file without an end: everything that ended before the last flush whose clock is in the file,
@@ -24,9 +23,9 @@
 #include <map>
 #include <optional>
 #include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
+#include "importers/recording/graph_losses.h"
 #include "importers/recording/recorded_process.h"
 #include "model/event_sink.h"
 #include "recording/reader.h"
@@ -35,7 +34,7 @@ namespace xlatrace::importers {
 
 class RecordedWindows {
  public:
-  explicit RecordedWindows(const RecordedProcess& process) : process_(process) {}
+  explicit RecordedWindows(const RecordedProcess& process) : process_(process), graphs_(process) {}
 
   void OnCall(const recording::ApiCallRow& row);
   void OnLostCall(const recording::ApiCallRow& row);
@@ -66,15 +65,6 @@ class RecordedWindows {
     uint32_t first = UINT32_MAX, last = 0;  // Correlations.
     model::Id first_lane = 0, last_lane = 0;
   };
-  struct GraphLaunch {
-    uint32_t graph = 0;
-    uint32_t nodes = 0;
-    uint32_t lanes = 0;     // On which its nodes ran.
-    uint32_t followed = 0;  // Of these: those on which something was launched later.
-    uint64_t start_ns = 0, end_ns = 0;
-    std::map<uint32_t, uint32_t> bodies;  // Records by their nodes' graph; conditional graphs only.
-    uint64_t next_ns = 0;  // On all of them what came next had begun; whole if all are followed.
-  };
   struct Extent {
     uint64_t start_ns = 0, end_ns = 0;  // 0: nothing yet.
     void Add(uint64_t start, uint64_t end);
@@ -83,10 +73,6 @@ class RecordedWindows {
   void Prepare();
   size_t BucketOf(uint32_t correlation) const;
   uint64_t EndOf(size_t lost) const;
-  void FollowGraph(const recording::ActivityRow& row, model::Id lane);
-  uint32_t MissingInBodies(const GraphLaunch& launch) const;
-  void FindLostNodes(bool finished, uint64_t end, std::vector<model::Loss>* losses, Told* told,
-                     uint64_t* whole_until);
   Extent WithoutOutside(const Extent& window) const;
   uint64_t FlushPeriodNs() const;
   uint64_t StartOfRing(uint64_t first_ns) const;
@@ -96,17 +82,13 @@ class RecordedWindows {
                               const std::function<int64_t(uint64_t)>& time_of) const;
 
   const RecordedProcess& process_;
+  GraphLosses graphs_;
   bool prepared_ = false;
   std::vector<LostCall> lost_;             // By correlation, once prepared.
   std::vector<uint32_t> first_of_window_;  // Smallest correlation of each but the first window.
   std::vector<Bucket> buckets_;            // One more than lost calls.
   std::map<std::pair<model::Id, size_t>, uint64_t> first_start_;  // By lane and bucket.
   std::unordered_map<uint32_t, uint64_t> run_end_;                // Of runs with a lost call.
-  std::unordered_map<uint32_t, GraphLaunch> graph_launches_;      // By correlation.
-  // Nodes that have run, by their graph: the launched one, a child's, a body's. (The upper half of
-  // a node's number is its graph's: cupti_activity.h.) Conditional graphs only.
-  std::unordered_map<uint32_t, std::unordered_set<uint64_t>> nodes_of_graph_;
-  std::unordered_map<model::Id, uint32_t> open_graph_;  // By lane: last launch, by correlation.
   std::vector<Extent> windows_;
   std::map<model::Id, uint64_t> first_of_lane_;  // Start of the first activity; of a ring only.
 };

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/number_format.h"
+#include "base/text.h"
 #include "base/utf8.h"
 #include "report/safe_text.h"
 
@@ -41,8 +42,6 @@ size_t FromEnd(std::string_view text, size_t characters) {
   }
   return at;
 }
-
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
 // Where the end of a name begins that a narrow column keeps: where a word does, with what divides
 // it from the one before, as on the page (report/ui/src/data/names.ts); else its number alone, for

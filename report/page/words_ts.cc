@@ -91,7 +91,8 @@ std::string WordsTypeScript() {
          WordTable("LIMITER_WORDS", LimiterTable()) + WordTable("BASIS_WORDS", BasisTable()) +
          WordTable("SOURCE_WORDS", SourceTable()) + WordTable("DEVICE_WORDS", DeviceTable()) +
          WordTable("PATH_WORDS", PathTable()) + WordTable("MEMORY_WORDS", MemoryTable()) +
-         WordTable("LIVE_WORDS", LiveTable()) + ClassTable();
+         WordTable("LIVE_WORDS", LiveTable()) + WordTable("PLACE_WORDS", PlaceTable()) +
+         ClassTable();
 }
 
 }  // namespace xlatrace::report

@@ -10,6 +10,7 @@
 #include "report/launched_in.h"
 #include "report/shown_words.h"
 #include "report/text_table.h"
+#include "report/word_tables.h"
 
 namespace xlatrace::report {
 namespace {
@@ -21,10 +22,8 @@ void WriteLaunchPlaces(const Json& places, SheetWriter& out) {
     std::string where = JsonText(row, "path");
     if (how == Text(PlaceKind::kMore)) {
       where = "and " + CountCell(row, "paths") + " more";
-    } else if (how == Text(PlaceKind::kOutside)) {
-      where = "outside of every range";
-    } else if (how == Text(PlaceKind::kNoCall)) {
-      where = "call not known";
+    } else if (how != Text(PlaceKind::kPath)) {
+      where = PlaceWords(how);
     }
     const auto launches = static_cast<int64_t>(JsonNumber(row, "launches"));
     out.Fact(first ? "launched in" : "",

@@ -168,6 +168,10 @@ export const LIVE_WORDS: Record<string, string> = words({
   result: 'result',
   temporary: 'temporary',
 });
+export const PLACE_WORDS: Record<string, string> = words({
+  outside: 'outside of every range',
+  no_call: 'call not known',
+});
 export const CLASS_WORDS: Record<string, string> = words({
   gemm: 'matrix products',
   other: 'other kernels',

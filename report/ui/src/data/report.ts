@@ -4,6 +4,7 @@
 import { type PageIndex, DataError } from './codec';
 import { type BlockText, type Chunk, Tables } from './table';
 import { percent } from '../format';
+import { PLACE_WORDS } from '../words';
 import { hueOf, type Hue, PHASES } from '../phases';
 
 export interface Piece { text: string; code?: boolean }
@@ -298,7 +299,7 @@ export class Report {
       const of = new Map<number, Place[]>();
       t.refs('kernel').forEach((k, r) => {
         const known = how[r] === 'path';
-        const text = known ? path[r]! : how[r] === 'more' ? `and ${paths[r]} more` : how[r] === 'outside' ? 'outside of every range' : 'call not known';
+        const text = known ? path[r]! : how[r] === 'more' ? `and ${paths[r]} more` : PLACE_WORDS[how[r]!]!;
         of.set(k, [...(of.get(k) ?? []), { text, known, ns: ns[r]!, calls: calls[r]! }]);
       });
       return of;

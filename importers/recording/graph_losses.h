@@ -1,0 +1,68 @@
+// CUDA graphs of a recording that ran without a node they otherwise always have; where branches and
+// loops of the device decide, without one of a body whose other nodes ran.
+//
+// What comes next on a graph's streams begins when all of its nodes are done, those without a
+// record too: until then a missing node may have run.
+//
+// Use: OnActivity for all activities; then Find. Times are the recording's. Thread-safety: one
+// thread.
+
+#ifndef XLATRACE_IMPORTERS_RECORDING_GRAPH_LOSSES_H_
+#define XLATRACE_IMPORTERS_RECORDING_GRAPH_LOSSES_H_
+
+#include <cstdint>
+#include <map>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "importers/recording/recorded_process.h"
+#include "model/event_sink.h"
+#include "recording/reader.h"
+
+namespace xlatrace::importers {
+
+class GraphLosses {
+ public:
+  explicit GraphLosses(const RecordedProcess& process) : process_(process) {}
+
+  void OnActivity(const recording::ActivityRow& row, model::Id lane);
+
+  struct Missing {
+    std::vector<model::Loss> losses;
+    int64_t certain = 0;
+    // Of graphs that have run too seldom to know, or in bodies of branches and loops: they are
+    // missing, or the program had disabled them.
+    int64_t doubtful = 0;
+    // Of a process that was killed the last launch of a graph may be there in part: up to where
+    // everything is.
+    uint64_t whole_until_ns = UINT64_MAX;
+  };
+  // `end_ns`: of the last activity.
+  Missing Find(bool finished, uint64_t end_ns) const;
+
+ private:
+  struct Launch {
+    uint32_t graph = 0;
+    uint32_t nodes = 0;
+    uint32_t lanes = 0;     // On which its nodes ran.
+    uint32_t followed = 0;  // Of these: those on which something was launched later.
+    uint64_t start_ns = 0, end_ns = 0;
+    std::map<uint32_t, uint32_t> bodies;  // Records by their nodes' graph; conditional graphs only.
+    uint64_t next_ns = 0;  // On all of them what came next had begun; whole if all are followed.
+  };
+
+  void Follow(const recording::ActivityRow& row, model::Id lane);
+  uint32_t MissingInBodies(const Launch& launch) const;
+
+  const RecordedProcess& process_;
+  std::unordered_map<uint32_t, Launch> launches_;  // By correlation.
+  // Nodes that have run, by their graph: the launched one, a child's, a body's. (The upper half of
+  // a node's number is its graph's: cupti_activity.h.) Conditional graphs only.
+  std::unordered_map<uint32_t, std::unordered_set<uint64_t>> nodes_of_graph_;
+  std::unordered_map<model::Id, uint32_t> open_;  // By lane: last launch, by correlation.
+};
+
+}  // namespace xlatrace::importers
+
+#endif  // XLATRACE_IMPORTERS_RECORDING_GRAPH_LOSSES_H_

@@ -64,6 +64,15 @@ TEST(ReplayedFindings, TheLeastSavingIsReplayedLikeTheLargest) {
     EXPECT_LE(*row.saves_low_ns_per_step, *row.saves_high_ns_per_step) << row.id;
     EXPECT_THAT(row.evidence_json, HasSubstr("by which the step gets shorter, by replay"));
     EXPECT_THAT(row.evidence_json, HasSubstr(std::to_string(*row.saves_high_ns_per_step)));
+    // The range of the replay holds what it predicts.
+    std::vector<int64_t> range;
+    for (const auto& item : nlohmann::json::parse(row.evidence_json)) {
+      const auto text = item["text"].get<std::string>();
+      if (text == "to" || text.ends_with("from")) range.push_back(item["value"].get<int64_t>());
+    }
+    ASSERT_EQ(range.size(), 2u) << row.evidence_json;
+    EXPECT_LE(range[0], *row.saves_high_ns_per_step) << row.id;
+    EXPECT_GE(range[1], *row.saves_high_ns_per_step) << row.id;
   }
 }
 
@@ -150,6 +159,33 @@ TEST(RuledOut, TheTextSaysMoreThanWhatAndItsFigure) {
 }
 
 // A list in which two lines read alike leaves open which is which.
+// A run of which nothing can be said per step begins with that, unless something in it is large.
+TEST(RankedFindings, WhatLimitsAllComesBeforeWhatSavesLittle) {
+  const auto make = [](const char* id, int64_t saves, findings::Sure sure) {
+    findings::Finding finding;
+    finding.id = id;
+    finding.title = {id};
+    if (saves > 0) finding.saves_high_ns = saves;
+    finding.sure = sure;
+    finding.claims[id] = saves;
+    return finding;
+  };
+  findings::Report report;
+  report.Add(make("small", 250'000, findings::Sure::kMedium));
+  report.Add(make("guess", 150'000, findings::Sure::kLow));
+  report.Add(make("large", 400'000, findings::Sure::kLow));
+  findings::Finding limits = make("limits", 0, findings::Sure::kHigh);
+  limits.claims.clear();
+  limits.before_small = true;
+  report.Add(std::move(limits));
+  std::string order;
+  for (const model::FindingRow& row :
+       report.Ranked({.whole_ns = 10'000'000, .least_of_ns = 10'000'000, .whole_run = true})) {
+    order += row.id + " ";
+  }
+  EXPECT_EQ(order, "large limits small guess ");
+}
+
 TEST(RankedFindings, TwoOfOneTitleSayWhatEachIsAbout) {
   struct About {
     std::string op, layer, source;

@@ -231,6 +231,14 @@ TEST(VerdictTest, TheFirstFindingIsTheLede) {
   run.findings.push_back(finding);
   EXPECT_EQ(PlainText(MakeVerdict(ViewOf(run)).lede),
             "First: replace the embedding lookup, which saves at most 62.1 ms per step.");
+  // By replay; with what is known to be saved at least, it is no bound.
+  run.findings[0].basis = "replay";
+  run.findings[0].saves_low_ns_per_step = 0;
+  EXPECT_EQ(PlainText(MakeVerdict(ViewOf(run)).lede),
+            "First: replace the embedding lookup, which saves at most 62.1 ms per step.");
+  run.findings[0].saves_low_ns_per_step = 50'000'000;
+  EXPECT_EQ(PlainText(MakeVerdict(ViewOf(run)).lede),
+            "First: replace the embedding lookup, which saves 62.1 ms per step.");
 }
 
 TEST(VerdictTest, AttributionIsNeverRoundedUpToAll) {

@@ -260,7 +260,7 @@ function FilterBar({ report, view, f }: { report: Report; view: View; f: string 
             title={report.meta.basis.steady && view.full > report.meta.basis.mean_ns * view.divisor ? 'more than the step: what runs side by side on a device counts each' : undefined}>
         {view.waiting ? <Dim>reading launches…</Dim> : <>
           <b>{view.total / view.divisor < 99.95e9 ? `${ms(view.total / view.divisor)} ${unit}` : `${duration(view.total / view.divisor)}${report.meta.basis.steady ? ' a step' : ''}`}</b>{' '}
-          <Dim>{view.filtered ? `${percent(view.total, view.full * (view.divisor / report.divisor))}% of device time` : 'of device time, no filter'}</Dim>
+          <Dim>{view.filtered ? `${percent(view.total, view.full)}% ${view.of}` : 'of device time, no filter'}</Dim>
         </>}
       </span>
       {view.notes.length > 0 && <span class="warn-text notes" role="status" data-testid="filter-notes">{view.notes.join('; ')}</span>}

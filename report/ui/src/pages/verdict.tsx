@@ -331,7 +331,7 @@ export function VerdictPage(): VNode {
         {reason.length > 0 && <p class="lede" data-testid="verdict-lede"><Words pieces={reason} /></p>}
         {report.meta.job && <p class="note job" data-testid="verdict-job">Job: <Linked text={(verdict.of_job && report.meta.job.path) || report.meta.job.sentence} />. <Link to={{ page: 'ranks' }}>Ranks</Link></p>}
         {report.meta.base && <BaseVerdict />}
-        {view.filtered && <p class="note" data-testid="verdict-filter"><code>{state.f}</code> leaves {msText(view.total / view.divisor)}{basis.steady ? ' a step' : ''}, {percent(view.total, view.full * (view.divisor / report.divisor))}% of device time, and {findings.length} of {plural(all.length, 'action')}. The facts and the bar are of the whole step. <button class="lk" onClick={() => go({ f: '' })}>clear the filter</button></p>}
+        {view.filtered && <p class="note" data-testid="verdict-filter"><code>{state.f}</code> leaves {msText(view.total / view.divisor)}{basis.steady ? ' a step' : ''}, {percent(view.total, view.full)}% {view.of}, and {findings.length} of {plural(all.length, 'action')}. The facts and the bar are of the whole step. <button class="lk" onClick={() => go({ f: '' })}>clear the filter</button></p>}
         <Facts report={report} />
         {bars.length > 0 ? <StepBar report={report} bars={bars} /> : <PhaseBar report={report} />}
         {findings.length > 0 && <div class="acthead"><h2>Do this, in this order</h2><span>saves, {report.perStep}{together > 1 && `, ${together} devices`}</span><span>sure</span></div>}

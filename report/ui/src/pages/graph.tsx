@@ -3,7 +3,8 @@
 import type { VNode } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { baseDivisor, baseOps, comparable, matched, TotalsNote } from '../components/base';
-import { copiesText, Link, Mid, Missing, copyText, useWidth, Dim, Bar, Cap, listen } from '../components/bits';
+import { copiesText, Link, Mid, copyText, useWidth, Dim, Bar, Cap, listen } from '../components/bits';
+import { NoHlo } from '../components/no_hlo';
 import { useCtx } from '../ctx';
 import { hloOf, type Hlo } from '../data/hlo';
 import { gpuOf } from '../data/hardware';
@@ -221,7 +222,7 @@ export function GraphPage(): VNode {
     return listen(window, { keydown: onKey });
   });
   if (hlo.n === 0 || centre < 0 || !n) {
-    return <Missing title="No graph" why="The run holds no HLO module, so nothing says what feeds what." command="xlatrace import TRACE --modules DUMP_DIR -o run.db" />;
+    return <NoHlo title="No graph" lacks="nothing says what feeds what" />;
   }
   const op = hlo.op[centre]!;
   const ns = timeOf(report, hlo, centre);

@@ -187,10 +187,6 @@ function Buffers({ report, live, at }: { report: Report; live: Live; at: number 
   lines.push({ key: 'total', kind: 'total', lead: `all ${thousands(here.length)} values`, text: `all ${thousands(here.length)} values`, ns: whole, cells: { size: significant(whole / 1e6), pct: '100' } });
   const table: TableProps<Row> = {
     columns, lines, label: 'Values alive', fileName: 'memory', primary: true, span: 'size', cls: 'slim',
-    onOpen: (l) => {
-      const i = l.row?.v ? w(l.row.v) : -1;
-      if (i >= 0) go({ sel: report.selOf(entityOf(i)) });
-    },
   };
   return (
     <section>

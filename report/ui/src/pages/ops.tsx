@@ -156,7 +156,6 @@ function Instructions(): VNode {
   const table: TableProps<OpRow> = {
     columns, lines, label: 'Ops', sort, span: 'ms', fill: true, primary: true, fileName: 'ops', selected: selectedKey(),
     onSort: (s) => go({ args: { s } }),
-    onOpen: (l) => l.row && go({ sel: report.selOf({ type: 'op', row: l.row.op }) }),
   };
   function selectedKey(): string | undefined {
     const e = report.resolve(state.sel);
@@ -251,7 +250,7 @@ function KernelTable(): VNode {
   lines.push({ key: 'total', kind: 'total', ns: Math.round(total), lead: 'all of these', cells: { ms: ms(total / d), pct: '100' } });
   const table: TableProps<KernelRow> = {
     columns: filled(columns, rows), lines, label: 'Kernels', sort, span: 'ms', fill: true, primary: true, fileName: 'kernels', selected: state.sel.split('~')[0]!,
-    onSort: (s) => go({ args: { s } }), onOpen: (l) => l.row && go({ sel: report.selOf({ type: 'kernel', row: l.row.row }) }),
+    onSort: (s) => go({ args: { s } }),
   };
   return (
     <>
@@ -328,7 +327,7 @@ function LaunchTable({ launches }: { launches: Launches }): VNode {
   }), [order]);
   const table: TableProps<LaunchRow> = {
     columns, lines, label: 'Launches', sort, fill: true, primary: true, fileName: 'launches',
-    onSort: (s) => go({ args: { s } }), onOpen: (l) => l.row && op(l.row) >= 0 && go({ sel: report.selOf({ type: 'op', row: op(l.row) }) }),
+    onSort: (s) => go({ args: { s } }),
   };
   const how = report.meta.launches;
   return (

@@ -4,6 +4,7 @@ import type { VNode } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { commonPath, Handle, Letter, Missing, Scope, scopeText, useWidth, Bar, Cap } from '../components/bits';
 import { baseDivisor, baseOps, comparable, Delta, TotalsNote } from '../components/base';
+import { NoHlo } from '../components/no_hlo';
 import { changes, type Column, CopyMenu, DataTable, figures, type Line, sorted, type TableProps, times, words } from '../components/table';
 import { useCtx } from '../ctx';
 import { gpuOf, peakFor, type Point, pointOf } from '../data/hardware';
@@ -155,6 +156,7 @@ export function RooflinePage(): VNode {
   const entity = report.resolve(state.sel);
   const picked = entity?.type === 'op' ? entity.row : -1;
   const selected = found.dots.find((p) => p.ops.includes(picked))?.op ?? -1;
+  if (report.bare) return <NoHlo title="No roofline" lacks="nobody knows what FLOP and bytes a kernel should take" />;
   if (!device || !(device.bandwidth > 0)) {
     return (
       <Missing title="No roofline" command={`xlatrace query ${report.meta.run.path.split('/').pop()} "SELECT name, memory_bandwidth_bytes_per_s, peak_flops FROM device"`}
@@ -166,7 +168,7 @@ export function RooflinePage(): VNode {
     );
   }
   if (found.dots.length === 0) {
-    return <Missing title="No dot to draw" why="No instruction that the filter leaves has both FLOP and bytes: the run holds no HLO module to count them from, or its records name no instruction." command="xlatrace import TRACE --modules DUMP_DIR -o run.db" />;
+    return <Missing title="No dot to draw" why="No instruction that the filter leaves has both FLOP and bytes." />;
   }
   const used = new Map<string, number>();
   for (const p of found.dots) {
@@ -196,7 +198,7 @@ export function RooflinePage(): VNode {
   const lines: Line<Dot>[] = rows.map((p) => ({ key: ops.handle[p.op] || String(p.op), row: p, ns: Math.round(p.ns), testid: `op-${ops.handle[p.op]}`, entity: { type: 'op', row: p.op } }));
   const table: TableProps<Dot> = {
     columns, lines, label: 'Distance to the roof', sort, fill: true, ...(!base && window.innerWidth >= 1280 && { cls: 'slim' }), primary: true, fileName: 'roofline', selected: selected >= 0 ? ops.handle[selected]! : '',
-    onSort: (s) => go({ args: { s } }), onOpen: (l) => l.row && go({ sel: report.selOf({ type: 'op', row: l.row.op }) }),
+    onSort: (s) => go({ args: { s } }),
   };
   const height = Math.max(380, Math.min(640, window.innerHeight - 240));
   return (

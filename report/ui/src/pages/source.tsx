@@ -4,6 +4,7 @@ import type { VNode } from 'preact';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { Handle, Letter, Mid, Missing, PartTag, PhaseStack, Seg, useLoad, Dim, Bar, Cols, Problem, Cap, Num } from '../components/bits';
 import { comparable, Delta, TotalsNote } from '../components/base';
+import { NoHlo } from '../components/no_hlo';
 import { CopyMenu } from '../components/table';
 import { ownFirst, Stack } from '../components/inspector';
 import { useCtx } from '../ctx';
@@ -88,11 +89,9 @@ export function SourcePage(): VNode {
     const box = here.current?.parentElement;
     if (box) box.scrollTop = here.current!.offsetTop - box.offsetTop - box.clientHeight / 3;
   }, [opened?.[0], line, text]);
+  if (report.bare) return <NoHlo title="No source lines" lacks="no kernel has a line of a program" />;
   if (view.total === 0) return <NothingMatches />;
-  if (list.length === 0) {
-    const any = report.modules.some((m) => m.instructions > 0);
-    return <Missing title="No source lines" why={any ? 'The HLO of this run carries no source lines. JAX writes them by default; TensorFlow and stripped modules do not.' : 'No HLO is in this run, so nothing has a line.'} command={any ? undefined : `xlatrace attach ${baseName(report.meta.run.path)} --modules DUMP_DIR`} />;
-  }
+  if (list.length === 0) return <Missing title="No source lines" why="The HLO of this run carries no source lines. JAX writes them by default; TensorFlow and stripped modules do not." />;
   const [path, file] = opened!;
   const parts = text?.get(path);
   const most = Math.sqrt(Math.max(...[...file.lines.values()].map(value)));

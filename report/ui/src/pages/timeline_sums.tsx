@@ -139,7 +139,6 @@ export function Selection({ report, view, tl, range, whole, step }: { report: Re
   lines.push({ key: 'total', kind: 'total', lead: 'device time in the range', ns: Math.round(total), cells: { ms: time(total), pct: percent(total, span), launches: thousands(rows.reduce((a, r) => a + r.n, 0)), idle: idle > 0 ? us(idle) : '', ...(then && { base: ms(before), delta: signed((total - before) / 1e6) }) } });
   const table: TableProps<SumRow> = {
     columns, lines, label: 'Sums of the selection', fileName: 'selection', primary: true,
-    onOpen: (l) => l.entity && go({ sel: report.selOf(l.entity) }),
   };
   return (
     <section data-testid="timeline-selection" data-ns={Math.round(total)}>
@@ -195,7 +194,6 @@ export function Difference({ report, view, tl, pair, range }: { report: Report; 
   }
   const table: TableProps<PairRow> = {
     columns, lines, label: 'Difference of two steps', fileName: 'steps', primary: true,
-    onOpen: (l) => l.entity && go({ sel: report.selOf(l.entity) }),
   };
   return (
     <section data-testid="timeline-difference">

@@ -35,7 +35,7 @@ constexpr ShownWord kLive[] = {{"parameter", "argument"},
                                {"temporary", "temporary"}};
 constexpr ShownWord kShortPhases[] = {
     {"forward", "fwd"},   {"loss", "loss"},   {"recompute", "rec"}, {"backward", "bwd"},
-    {"optimizer", "opt"}, {"other", "other"}, {"unknown", "?"}};
+    {"optimizer", "opt"}, {"other", "other"}, {"unknown", "none"}};
 
 std::string_view TextIn(std::span<const ShownWord> table, std::string_view word) {
   const auto found =

@@ -63,8 +63,9 @@ void WritePhases(const Json& phases, double whole, SheetWriter& out) {
   if (!phases.is_array() || phases.empty()) return;
   out.Heading("Phases");
   for (const Json& row : phases) {
-    out.Fact(JsonText(row, "phase"), fmt::format("{}  {}%", TimeCell(row, "self_ns"),
-                                                 Percent(JsonNumber(row, "self_ns"), whole)));
+    out.Fact(PhaseWords(JsonText(row, "phase")),
+             fmt::format("{}  {}%", TimeCell(row, "self_ns"),
+                         Percent(JsonNumber(row, "self_ns"), whole)));
   }
 }
 
@@ -228,7 +229,7 @@ void WriteOps(const Json& ops, SheetWriter& out) {
          JsonHas(op, "occurrences") ? CountCell(op, "occurrences") : CountCell(op, "launches"),
          JsonText(op, "bound_by"),
          JsonHas(op, "wasted_ns") ? Significant(JsonNumber(op, "utilisation_pct")) : "-",
-         TimeCell(op, "wasted_ns"), JsonText(op, "phase"), JsonText(op, "instruction"),
+         TimeCell(op, "wasted_ns"), PhaseWords(JsonText(op, "phase")), JsonText(op, "instruction"),
          JsonText(op, "layer")});
   }
   out.Table(table);

@@ -9,7 +9,7 @@ import { useCtx } from '../ctx';
 import type { Entity } from '../data/report';
 import { setTerm } from '../filter';
 import { count, ms, percent, plural, signed, typeset } from '../format';
-import { hueOf } from '../phases';
+import { hueOf, phaseWords } from '../phases';
 import { go } from '../state';
 
 const BY = [['op', 'op'], ['phase', 'phase'], ['layer', 'layer'], ['op_kind', 'kind'], ['source', 'source'], ['kernel', 'kernel'], ['module', 'module']] as const;
@@ -89,12 +89,13 @@ export function ComparePage(): VNode {
   // Without HLO no phase is known, and no place in the source.
   const hasPhases = rows.some((r) => r.at >= 0 && !['unknown', ''].includes(c.rows.phase[r.at]!));
   const hasPlaces = c.changes.where.some((w) => w !== '');
+  const nameOf = (r: Row): string => (by === 'phase' ? phaseWords(r.name) : r.name);
   const columns: Column<Row>[] = [
     ...(by === 'op' ? [
       { id: 'handle', label: '', width: 54, from: 400, cell: (r: Row) => (opOf(r) >= 0 ? <Handle entity={{ type: 'op', row: opOf(r) }} /> : r.at >= 0 && r.now === 0 ? <span class="tag">gone</span> : ''), raw: (r: Row) => (opOf(r) >= 0 ? report.ops.handle[opOf(r)]! : '') },
       ...(hasPhases ? [{ id: 'phase', label: '', width: 28, from: 520, cell: (r: Row) => <Letter hue={hueOf(c.rows.phase[r.at]!, c.rows.kind[r.at]!)} />, raw: (r: Row) => c.rows.phase[r.at]! }] : []),
     ] : []),
-    words('name', by === 'op' ? 'op' : BY.find(([id]) => id === by)![1], (r) => r.name, { cls: 'name', cell: (r) => <Mid text={r.name} tail={18} /> }),
+    words('name', by === 'op' ? 'op' : BY.find(([id]) => id === by)![1], nameOf, { cls: 'name', cell: (r) => <Mid text={nameOf(r)} tail={18} /> }),
     times('base', 'base', 66, (r) => r.base, { from: 440, as: 'base ms', exact: ['base_ns', (r) => Math.round(r.base)], cell: (r) => (r.base === 0 ? <Dim>·</Dim> : ms(r.base)) }),
     times('now', 'new', 66, (r) => r.now, { from: 400, as: 'new ms', exact: ['new_ns', (r) => Math.round(r.now)], cell: (r) => (r.now === 0 ? <Dim>·</Dim> : ms(r.now)) }),
     changes('delta', 'Δ ms', 70, (r) => r.now - r.base, { sort: (r) => Math.abs(r.now - r.base), cell: (r) => (r.now === r.base ? <Dim>0</Dim> : <b>{signed((r.now - r.base) / 1e6)}</b>) }),

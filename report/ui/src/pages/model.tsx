@@ -13,7 +13,7 @@ import { buildTree, type Node, type TreeBy } from '../data/tree';
 import { wholeOf } from '../data/view';
 import { addTerm, setTerm } from '../filter';
 import { count, baseName, ms, opKind, peakPercent, percent, plural, ratio, signed } from '../format';
-import { type Hue, PHASES, SHORT_PHASES } from '../phases';
+import { type Hue, PHASES, phaseWords, SHORT_PHASES } from '../phases';
 import { go, linkTo } from '../state';
 import { NothingMatches } from './ops';
 
@@ -109,7 +109,7 @@ export function ModelPage(): VNode {
     const i = PHASES.indexOf(p);
     // In a small window the sum of the phases is what must be in sight.
     return times(p, p, 62, (r) => r.node.phases[i]! / d, {
-      from: 560,      head: <><Letter hue={p} /> {SHORT_PHASES[p]}</>, as: `${p}, ${report.perStep}`, exact: [`${p}_ns`, (r) => Math.round(r.node.phases[i]!)],
+      from: 560,      head: <><Letter hue={p} /> {SHORT_PHASES[p]}</>, as: `${phaseWords(p)}, ${report.perStep}`, exact: [`${p}_ns`, (r) => Math.round(r.node.phases[i]!)],
       cell: (r) => (r.node.phases[i]! > 0 ? ms(r.node.phases[i]! / d) : <Dim>·</Dim>),
     });
   };

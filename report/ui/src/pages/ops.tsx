@@ -12,7 +12,7 @@ import { deviceName } from '../data/hardware';
 import type { Report } from '../data/report';
 import { type View, wholeOf } from '../data/view';
 import { bytes, count, duration, flop, ms, peakPercent, percent, plural, sourceLine, thousands } from '../format';
-import { type Hue, hueOf, kindWords, reasonWords } from '../phases';
+import { type Hue, hueOf, kindWords, phaseWords, reasonWords } from '../phases';
 import { go } from '../state';
 
 function opColumns(report: Report, view: View, most: number, by: Grouping): (Column<OpRow> & { more?: boolean })[] {
@@ -112,9 +112,9 @@ function Instructions(): VNode {
       const shut = closed.has(g.name);
       if (by !== 'none') {
         out.push({
-          key: `g/${g.name}`, kind: 'group', ns: Math.round(g.ns), text: `${g.name}, ${plural(g.rows.length, fold ? 'row' : 'instruction')}`,
+          key: `g/${g.name}`, kind: 'group', ns: Math.round(g.ns), text: `${by === 'phase' ? phaseWords(g.name) : g.name}, ${plural(g.rows.length, fold ? 'row' : 'instruction')}`,
           lead: <button class="tree" aria-expanded={!shut} onClick={() => toggle(closed, setClosed, g.name)}>
-            <span class="tree-i" aria-hidden>{shut ? '▸' : '▾'}</span>{by === 'phase' && <Letter hue={g.name as Hue} />} <span class={by === 'op' ? 'mono' : ''}>{g.name}</span> <Dim>{plural(g.rows.length, fold ? 'row' : 'instruction')}</Dim></button>,
+            <span class="tree-i" aria-hidden>{shut ? '▸' : '▾'}</span>{by === 'phase' && <Letter hue={g.name as Hue} />} <span class={by === 'op' ? 'mono' : ''}>{by === 'phase' ? phaseWords(g.name) : g.name}</span> <Dim>{plural(g.rows.length, fold ? 'row' : 'instruction')}</Dim></button>,
           cells: { ms: ms(g.ns / d), pct: percent(g.ns, view.total), waste: g.waste > 0 ? ms(g.waste / d) : '', calls: g.calls > 0 ? count(g.calls / d) : '' },
         });
         if (shut) continue;

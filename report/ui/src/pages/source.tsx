@@ -2,7 +2,7 @@
 
 import type { VNode } from 'preact';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
-import { Handle, Letter, Mid, Missing, PartTag, PhaseStack, Seg, useLoad, Dim, Bar, Cols, Problem, Cap, Num } from '../components/bits';
+import { fullPath, Handle, Letter, Mid, Missing, PartTag, PhaseStack, Seg, useLoad, Dim, Bar, Cols, Problem, Cap, Num } from '../components/bits';
 import { comparable, Delta, TotalsNote } from '../components/base';
 import { NoHlo } from '../components/no_hlo';
 import { CopyMenu } from '../components/table';
@@ -43,6 +43,13 @@ function sourceText(report: Report): Promise<Map<string, FileText[]>> {
   return job;
 }
 
+/** Where the headline points: the model's own file, while most time may be in a helper that all of it calls. */
+function headlineFile(report: Report): string {
+  const { verdict, findings } = report.meta;
+  const op = verdict.op ? report.opOfHandle(verdict.op) : -1;
+  return op >= 0 ? report.ops.file[op]! : fullPath(report, findings[0]?.where_source?.replace(/:\d+$/, '') ?? '');
+}
+
 type Measure = 'time' | 'waste' | 'calls';
 
 export function SourcePage(): VNode {
@@ -81,7 +88,7 @@ export function SourcePage(): VNode {
   };
   const list = [...files].filter(([f]) => f !== '').sort((a, b) => value(b[1].sum) - value(a[1].sum));
   const none = files.get('');
-  const opened = list.find(([f]) => f === state.args['file']) ?? list.find(([f]) => state.args['file'] !== undefined && f.endsWith(state.args['file'])) ?? list[0];
+  const opened = list.find(([f]) => f === state.args['file']) ?? list.find(([f]) => state.args['file'] !== undefined && f.endsWith(state.args['file'])) ?? list.find(([f]) => f === headlineFile(report)) ?? list[0];
   const hot = opened ? [...opened[1].lines].sort((a, b) => value(b[1]) - value(a[1])) : [];
   const line = Number(state.args['line'] ?? '') || hot[0]?.[0] || 0;
   const here = useRef<HTMLDivElement>(null);

@@ -200,8 +200,8 @@ function Largest({ report }: { report: Report }): VNode | null {
   const { view } = useCtx();
   const { ops, kernels, bare } = report;
   const d = view.divisor;
-  const line = (entity: Entity, name: string, hue: Hue, ns: number, calls: number, more?: VNode): { ns: number; cells: VNode; calls: number; hue: Hue; key: string } => ({
-    ns, calls, hue, key: 'row', cells: <><td><Handle entity={entity} /></td><td class="mono name"><span class="nmrow"><Mid text={name} />{more}</span></td><td><Letter hue={hue} /></td></>,
+  const line = (entity: Entity, name: string, hue: Hue, ns: number, calls: number, more?: VNode): { ns: number; cells: VNode; calls: number; hue: Hue; key: string; entity: Entity } => ({
+    ns, calls, hue, entity, key: 'row', cells: <><td><Handle entity={entity} /></td><td class="mono name"><span class="nmrow"><Mid text={name} />{more}</span></td><td><Letter hue={hue} /></td></>,
   });
   // What a small window has no room for.
   const more = bare && window.innerWidth >= 640;
@@ -229,7 +229,7 @@ function Largest({ report }: { report: Report }): VNode | null {
         {bare && <thead><tr><th><span class="vh">handle</span></th><th>kernel</th><th><span class="vh">phase</span></th>{places && <th class="scope">launched in</th>}<th class="num">{report.perStep}</th><th class="num">%</th>{more && <><th class="num">calls</th><th class="num">avg µs</th></>}</tr></thead>}
         <tbody>
           {rows.slice(0, 8).map((r) => (
-            <tr data-testid={r.key} data-ns={Math.round(r.ns)}>
+            <tr class="act-row" data-testid={r.key} data-ns={Math.round(r.ns)} onClick={(e) => !(e.target as Element).closest('a') && go({ sel: report.selOf(r.entity) })}>
               {r.cells}<td class="num bar"><CellBar value={r.ns} max={most} hue={r.hue} text={ms(r.ns / d)} /></td><Num>{percent(r.ns, view.total)}</Num>
               {more && <><Num>{count(r.calls / d)}</Num><Num>{us(r.ns / r.calls)}</Num></>}
             </tr>

@@ -312,6 +312,7 @@ class Judge {
       after = nullptr;
     }
     if (2 * hole < gap.end_ns - gap.start_ns) {
+      if (4 * longest_ns < gap.end_ns - gap.start_ns) return {};
       return ", " + Duration(static_cast<double>(longest_ns)) + " of it in " + Short(longest->name);
     }
     const std::string text = ": " + Duration(static_cast<double>(hole));

@@ -79,6 +79,12 @@ TEST_F(GapCauseTest, ARangeOfTheWholeStepSaysWhereInItTheHostWas) {
                    {1, 7, "add", 150'000, 190'000, 5},
                    {1, 7, "sum", 192'000, 199'000, 6}}),
             "ProfilerStep#6, 40.0 us of it in add");
+  // Nor is there one that has a good part of it.
+  EXPECT_EQ(Words({step,
+                   {1, 7, "mul", 100'000, 120'000, 4},
+                   {1, 7, "add", 140'000, 164'000, 5},
+                   {1, 7, "sum", 180'000, 199'000, 6}}),
+            "ProfilerStep#6");
   // Another thread's say nothing of this one's, and a narrower range is named itself.
   EXPECT_EQ(Words({step, {1, 8, "linear", 180'000, 260'000, 5}}), "ProfilerStep#6");
   EXPECT_EQ(Words({step, {1, 7, "linear", 110'000, 260'000, 5}}), "linear");

@@ -32,7 +32,7 @@ export function NoHlo({ title, lacks }: { title: string; lacks: string }): VNode
   const d = report.divisor;
   const table: TableProps<Row> = {
     columns: [
-      words<Row>('place', 'launched in', (r) => r.text, { cls: 'name', cell: (r) => <span class={r.known ? 'mono' : 'dim'}><Mid text={r.text} tail={30} /></span> }),
+      words<Row>('place', 'launched in', (r) => r.text, { cls: 'name', cell: (r, px) => <span class={r.known ? 'mono' : 'dim'}><Mid text={r.text} tail={Math.min(30, px / 6.7 - 8)} /></span> }),
       times('ms', report.perStep, 90, (r) => r.ns / d, { exact: ['device_ns', (r) => Math.round(r.ns)] }),
       shares('pct', '%', 56, (r) => r.ns, basis.device_ns, { as: '% of device time', title: '% of device time' }),
       figures('calls', basis.steady ? 'launches/step' : 'launches', 110, (r) => r.calls / d, { from: 520, show: count }),

@@ -233,7 +233,7 @@ function KernelTable(): VNode {
     { id: 'kernel', label: '', width: 46, cell: (r) => <Handle entity={{ type: 'kernel', row: r.row }} />, raw: (r) => kernels.handle[r.row]! },
     { id: 'phase', label: '', width: 28, cell: (r) => <Letter hue={r.hue} /> },
     { id: 'name', label: 'kernel name', cls: 'name mono', sort: (r) => kernels.name[r.row]!, raw: (r) => kernels.name[r.row]!, cell: (r) => <span class="nmrow"><Mid text={kernels.name[r.row]! || kernels.symbol[r.row]!} tail={16} title={kernels.symbol[r.row]!} />{kernels.kind[r.row] !== 'kernel' && <span class="tag">{kernels.kind[r.row]}</span>}</span> },
-    words('place', 'launched in', (r) => report.placeOf(r.row), { from: 700, cls: 'name mono', cell: (r) => <Mid text={report.placeOf(r.row)} tail={30} />, title: 'host ranges around the launches without an instruction' }),
+    words('place', 'launched in', (r) => report.placeOf(r.row), { from: 700, cls: 'name mono', cell: (r, px) => <Mid text={report.placeOf(r.row)} tail={Math.min(30, px / 6.7 - 8)} />, title: 'host ranges around the launches without an instruction' }),
     figures('ops', 'ops', 50, (r) => r.ops || NaN, { from: 520, show: thousands, title: 'HLO instructions that run it' }),
     times('ms', report.perStep, 100, (r) => r.ns / d, { cls: 'bar', exact: ['device_ns', (r) => Math.round(r.ns)], cell: (r) => <CellBar value={r.ns} max={most} hue={r.hue} text={ms(r.ns / d)} /> }),
     shares('pct', '%', 50, (r) => r.ns, total, { as: `% ${wholeOf(view)}`, title: `% ${wholeOf(view)}` }),

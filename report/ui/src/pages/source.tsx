@@ -109,7 +109,8 @@ export function SourcePage(): VNode {
   const otherStacks = new Set(withStack.map((o) => ops.stack[o])).size - 1;
   const max = value(list[0]![1].sum);
   const findings = report.meta.findings.filter((f) => f.where_source?.includes(`${baseName(path)}:${line}`));
-  const narrow = window.innerWidth < 600;  // Room for one op of a line.
+  // Room for one op of a line: between 1280 and 1680 px the lines have a column on each side.
+  const narrow = window.innerWidth < 600, one = narrow || (window.innerWidth >= 1280 && window.innerWidth < 1680);
   const row = (n: number, source: string | null, key: string): VNode => {
     const s = file.lines.get(n);
     const on = n === line && s !== undefined;
@@ -121,14 +122,14 @@ export function SourcePage(): VNode {
              onClick={s ? () => go({ args: { file: path, line: String(n) } }) : undefined} onKeyDown={s ? (e) => e.key === 'Enter' && go({ args: { file: path, line: String(n) } }) : undefined}>
           <span class="t">{s && PHASES.map((p, i) => (s.phases[i]! > 0 ? <i class={`p-${p}`} style={{ width: `${Math.max(1, (w * s.phases[i]!) / s.ns)}px` }} /> : null))}</span>
           <span class="v">{s ? show(s) : ''}</span>{then && <span class="v">{s && <Delta now={s.ns / d} then={then.get(`${path}:${n || '?'}`) ?? 0} />}</span>}<span class="n">{n || '?'}</span>
-          <span class="src">{source ?? (s ? topOps(s, narrow ? 1 : 2) : '')}</span>
+          <span class="src">{source ?? (s ? topOps(s, one ? 1 : 2) : '')}</span>
         </div>
         {on && source !== null && s && <div class="l hot wide"><span /><span />{then && <span />}<span /><span class="src note2">{topOps(s)}{findings.map((f) => <> · <a href={`#/verdict?sel=${f.handle}`}>{f.title}{f.saves_high_ns_per_step !== null && `: saves ${atMost(f)}${ms(f.saves_high_ns_per_step)} ms`}</a></>)}</span></div>}
       </>
     );
   };
   const topOps = (s: Sum, most2 = 4): VNode => (
-    <span class="tops">{[...s.ops].sort((a, b) => b[1] - a[1]).slice(0, most2).map(([o, ns]) => <span><Letter hue={ops.hue[o]!} /><span class="nmrow">{ops.handle[o]} <Mid text={ops.name[o] || 'no instruction'} /></span><b>{ms(ns / d)}</b>{!narrow && <PartTag part={ns / view.opNs[o]!} />}</span>)}{s.ops.size > most2 && <Dim>{narrow ? `+${s.ops.size - most2}` : <>{s.ops.size - most2} more, {ms([...s.ops.values()].sort((a, b) => b - a).slice(most2).reduce((a, ns) => a + ns, 0) / d)}</>}</Dim>}</span>
+    <span class="tops">{[...s.ops].sort((a, b) => b[1] - a[1]).slice(0, most2).map(([o, ns]) => <span><Letter hue={ops.hue[o]!} /><span class="nmrow">{ops.handle[o]} <Mid text={ops.name[o] || 'no instruction'} /></span><b>{ms(ns / d)}</b>{most2 > 2 && <PartTag part={ns / view.opNs[o]!} />}</span>)}{s.ops.size > most2 && <Dim>{narrow ? `+${s.ops.size - most2}` : <>{s.ops.size - most2} more, {ms([...s.ops.values()].sort((a, b) => b - a).slice(most2).reduce((a, ns) => a + ns, 0) / d)}</>}</Dim>}</span>
   );
   const body: VNode[] = [];
   if (parts) {

@@ -9,7 +9,7 @@ import { useCtx } from '../ctx';
 import type { Entity, Report } from '../data/report';
 import type { View } from '../data/view';
 import { duration, ms, percent, plural, signed, thousands, us } from '../format';
-import { CAUSE_WORDS, type Hue, hueOf } from '../phases';
+import { CAUSE_WORDS, type Hue, hueOf, phaseWords } from '../phases';
 import { go } from '../state';
 import { HUES } from '../timeline/pyramid';
 import { firstVisible, type Timeline } from '../timeline/tracks';
@@ -25,7 +25,7 @@ function sumUp(report: Report, view: View, tl: Timeline, device: number, by: Sum
     const op = sites.op[site]!;
     const hue = HUES[tl.hueOfSite[site]!]! as Hue;
     let key: string, name: string;
-    if (by === 'phase') key = name = hue;
+    if (by === 'phase') name = phaseWords((key = hue));
     else if (by === 'layer') key = name = (op >= 0 && ops.layer[op]) || 'no layer known';
     else if (by === 'kernel') {
       key = String(sites.kernel[site]);

@@ -71,7 +71,7 @@ function Plot({ dots, device, width, height, selected, peaks, divisor }: {
     const head = `${ops.handle[p.op]} ${midCut(ops.name[p.op]!, 24)}, ${ms(p.ns / divisor)} ms${p.ops.length > 1 ? `, ×${p.ops.length}` : ''}`;
     const w = 8 + head.length * 6.9, over = Math.max(L, Math.min(cx - w / 2, width - w));
     // Beside the dot, else below or above it: where the words cover neither others nor a dot that can be seen.
-    const spots = ([[cx + r + 7, cy], [cx - r - 7 - w, cy], [over, cy + r + 16], [over, cy - r - 20]] as const).map(([x, y]): Box => [x, y - 12, x + w, y + 18]);
+    const spots = ([[cx + r + 7, cy], [cx - r - 7 - w, cy], ...[16, 40, 64].map((y) => [over, cy + r + y] as const), [over, cy - r - 20]] as const).map(([x, y]): Box => [x, y - 12, x + w, y + 18]);
     const free = (box: Box): boolean => box[0] >= L && box[2] <= width && ![...boxes, ...circles(p)].some((b) => b[0] < box[2] && b[2] > box[0] && b[1] < box[3] && b[3] > box[1]);
     const box = spots.find(free) ?? (p === far ? spots[2]! : undefined);
     if (!box) return null;

@@ -331,8 +331,17 @@ class Judge {
     return call_of_(static_cast<size_t>(gap.next_activity_id) - 1);
   }
 
-  // "aten::mul, seq = 47584, op_id = 999234" -> "aten::mul"; "cudaFree_v3020" -> "cudaFree".
+  // "aten::mul, seq = 47584, op_id = 999234" -> "aten::mul"; "cudaFree_v3020" -> "cudaFree";
+  // "XlaModule:#hlo_module=jit_f,program_id=3#" -> "module jit_f".
   static std::string Short(std::string_view name) {
+    constexpr std::pair<std::string_view, std::string_view> kOfXla[] = {{"hlo_op=", "thunk "},
+                                                                        {"hlo_module=", "module "}};
+    for (const auto& [key, word] : kOfXla) {
+      const size_t at = name.find(key);
+      if (name.find(":#") >= at || at == name.npos) continue;
+      const std::string_view value = name.substr(at + key.size());
+      return std::string(word) + std::string(value.substr(0, value.find_first_of(",#")));
+    }
     name = name.substr(0, name.find(", "));
     const size_t version = name.rfind("_v");
     if (version != name.npos && version + 2 < name.size() &&

@@ -90,6 +90,15 @@ TEST_F(GapCauseTest, ARangeOfTheWholeStepSaysWhereInItTheHostWas) {
   EXPECT_EQ(Words({step, {1, 7, "linear", 110'000, 260'000, 5}}), "linear");
 }
 
+TEST_F(GapCauseTest, RangesOfXlaAreNamedByWhatTheyRun) {
+  const std::string module =
+      "XlaModule:#hlo_module=jit_a_function_with_a_long_name_of_its_own,program_id=7#";
+  EXPECT_EQ(Words({{1, 7, module, 0, 400'000, 3}}),
+            "module jit_a_function_with_a_long_name_of_its_own");
+  EXPECT_EQ(Words({{1, 7, "Thunk:#hlo_op=fusion.3,hlo_module=jit_f#", 0, 400'000, 3}}),
+            "thunk fusion.3");
+}
+
 TEST_F(GapCauseTest, TheLongestGapsAreToldHoweverShortTheyAre) {
   gap.start_ns = 190'000;
   EXPECT_EQ(Words({{1, 7, "logging", 0, 400'000, 3}}), "logging");

@@ -16,7 +16,7 @@ import { type Change, go } from '../state';
 const MOST = 200;
 
 export function IdlePage(): VNode {
-  const { report, state } = useCtx();
+  const { report, state, view } = useCtx();
   const { basis } = report.meta;
   const d = report.divisor;
   const { ns: total, inGaps, shorter, count: n, causes } = idleOf(report);
@@ -59,7 +59,7 @@ export function IdlePage(): VNode {
       <section>
         <Bar>
           <h2 data-testid="idle-sentence" data-ns={Math.round(total)}>Idle {msText(total / d)}{basis.steady ? ' a step' : ' in the whole run'}{wall > 0 ? `, ${percent(total, wall)}% of the step` : ''}{shorter > 0 ? `; ${msText(inGaps / d)} of it in ${gapCount(n / d)} gaps of 1 µs or more` : `, in ${plural(Math.round(n / d), 'gap')} of 1 µs or more`}</h2>
-          <Cap>{devices < 2 ? '' : basis.steady ? `mean of ${devices} devices · ` : `${devices} devices together · `}<CopyMenu table={table} /></Cap>
+          <Cap>{view.filtered && 'of the whole run, whatever the filter · '}{devices < 2 ? '' : basis.steady ? `mean of ${devices} devices · ` : `${devices} devices together · `}<CopyMenu table={table} /></Cap>
         </Bar>
         <p class="ink2 sm" data-testid="idle-why">{idleSentence}{main?.cause === 'unknown' && about('unknown').map((f) => <> <Link class="h" to={{ sel: f.handle }} title={f.title}>{f.handle}</Link> is about {of(f, main).replace(' ', ' ms ')}: {f.title}.</>)}</p>
         <DataTable {...table} />

@@ -217,6 +217,7 @@ class Judge {
     const int64_t length = gap.end_ns - gap.start_ns;
     std::map<std::string_view, int64_t> calls;
     const HostEvent* range = nullptr;
+    const HostEvent* late = nullptr;
     const auto first = static_cast<size_t>(
         std::upper_bound(events.latest_end.begin(), events.latest_end.end(), gap.start_ns) -
         events.latest_end.begin());
@@ -226,6 +227,7 @@ class Judge {
       const int64_t covered =
           std::min(event.end_ns, gap.end_ns) - std::max(event.start_ns, gap.start_ns);
       if (covered <= 0 || !Concerns(event, gap)) continue;
+      if (event.range_id == gap.host_range_id && event.start_ns > gap.start_ns) late = &event;
       if (event.range_id == 0) {
         calls[event.name] += covered;
       } else if (2 * covered > length && (range == nullptr || event.start_ns >= range->start_ns)) {
@@ -248,6 +250,11 @@ class Judge {
     if (!of_calls.empty()) text += text.empty() ? of_calls : " (" + of_calls + ")";
     if (!text.empty()) return text;
     if (gap.cause == GapCause::kCopy) return "a copy from or to the host";
+    if (gap.host_range_id != 0 && late != nullptr) {
+      return "nothing recorded for " +
+             Duration(static_cast<double>(late->start_ns - gap.start_ns)) + ", then " +
+             Short(late->name);
+    }
     if (const auto call = CallOfNext(gap); call && call->start_ns > gap.start_ns) {
       return "launched " + Duration(static_cast<double>(call->start_ns - gap.start_ns)) +
              " after the queue ran empty";

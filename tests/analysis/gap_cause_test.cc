@@ -90,6 +90,11 @@ TEST_F(GapCauseTest, ARangeOfTheWholeStepSaysWhereInItTheHostWas) {
   EXPECT_EQ(Words({step, {1, 7, "linear", 110'000, 260'000, 5}}), "linear");
 }
 
+TEST_F(GapCauseTest, ARangeThatBeginsLateIsToldWithWhatItLeavesOpen) {
+  EXPECT_EQ(Words({{1, 7, "PjitFunction(f)", 180'000, 400'000, 3}}),
+            "nothing recorded for 80.0 us, then PjitFunction(f)");
+}
+
 TEST_F(GapCauseTest, RangesOfXlaAreNamedByWhatTheyRun) {
   const std::string module =
       "XlaModule:#hlo_module=jit_a_function_with_a_long_name_of_its_own,program_id=7#";

@@ -146,6 +146,14 @@ class Starts(Captures):
         handle = page.locator("#p-graph h2").inner_text().split()[1]
         self.assertIn(f'"{handle}"', handles)
 
+    def test_what_is_fine_holds_no_task(self):
+        page = self.page(self.job(), "#/verdict")
+        fine = page.locator(".side section").filter(has_text="Looked at and fine").locator("li").all_inner_texts()
+        little = [text.strip() for text in fine if "by replay the step gets only" in text]
+        self.assertTrue(little)
+        for text in little:
+            self.assertRegex(text, r'^"[A-Z].*" would gain little: ')
+
     def test_names_of_a_line_are_not_cut_to_nothing(self):
         page = self.page(self.imported("pax0", "captures/nsys-jax-pax-fsdp4-a100/proc0"), "#/source")
         for width in (400, 1024, 1280, 1440, 1920):

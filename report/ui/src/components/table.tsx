@@ -321,7 +321,8 @@ export function DataTable<T>(given: TableProps<T>): VNode {
       // What leads a sum spans several columns: counted from the right all rows are alike.
       for (let k = 1; k <= Math.min(cells.length, columns.length); ++k) {
         const c = columns[columns.length - k]!, td = cells[cells.length - k] as HTMLTableCellElement;
-        if (!c.num || td.colSpan > 1 || c.width === undefined || c.width > MOST_GROWN || td.scrollWidth <= td.clientWidth) continue;
+        // The words that lead a sum may stand in a column of numbers.
+        if (!c.num || td.colSpan > 1 || (k === cells.length && tr.matches('.oth,.tot,.grp')) || c.width === undefined || c.width > MOST_GROWN || td.scrollWidth <= td.clientWidth) continue;
         need[c.id] = Math.max(need[c.id] ?? 0, c.width + td.scrollWidth - td.clientWidth + 1);
       }
     }

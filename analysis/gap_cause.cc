@@ -27,7 +27,8 @@ constexpr int64_t kQueuedNs = 20'000;  // Work that stood ready so long: the que
 // for twenty; or, where launches are so short that none ever is, half as long as any.
 constexpr int64_t kFilledNs = 20 * kLaunchGapNs;
 constexpr int64_t kToldNs = 100'000;  // Gaps of this length are told in words,
-constexpr size_t kMostTold = 20'000;  // the longest of them.
+constexpr size_t kMostTold = 20'000;  // the longest of them,
+constexpr size_t kAlwaysTold = 200;   // and these many of a run whose gaps are shorter.
 constexpr size_t kFewestAlike = 3;
 constexpr int64_t kLargestValueBytes = 64 << 10;
 
@@ -216,6 +217,7 @@ class Judge {
     const int64_t length = gap.end_ns - gap.start_ns;
     std::map<std::string_view, int64_t> calls;
     const HostEvent* range = nullptr;
+    const HostEvent* late = nullptr;
     const auto first = static_cast<size_t>(
         std::upper_bound(events.latest_end.begin(), events.latest_end.end(), gap.start_ns) -
         events.latest_end.begin());
@@ -225,6 +227,7 @@ class Judge {
       const int64_t covered =
           std::min(event.end_ns, gap.end_ns) - std::max(event.start_ns, gap.start_ns);
       if (covered <= 0 || !Concerns(event, gap)) continue;
+      if (event.range_id == gap.host_range_id && event.start_ns > gap.start_ns) late = &event;
       if (event.range_id == 0) {
         calls[event.name] += covered;
       } else if (2 * covered > length && (range == nullptr || event.start_ns >= range->start_ns)) {
@@ -237,7 +240,8 @@ class Judge {
     }
     std::sort(by_time.rbegin(), by_time.rend());
     if (by_time.size() > 2) by_time.resize(2);
-    std::string text = range != nullptr ? Short(range->name) : std::string();
+    std::string text =
+        range != nullptr ? Short(range->name) + Between(events, first, gap, *range) : std::string();
     std::string of_calls;
     for (const auto& [ns, name] : by_time) {
       of_calls +=
@@ -246,6 +250,11 @@ class Judge {
     if (!of_calls.empty()) text += text.empty() ? of_calls : " (" + of_calls + ")";
     if (!text.empty()) return text;
     if (gap.cause == GapCause::kCopy) return "a copy from or to the host";
+    if (gap.host_range_id != 0 && late != nullptr) {
+      return "nothing recorded for " +
+             Duration(static_cast<double>(late->start_ns - gap.start_ns)) + ", then " +
+             Short(late->name);
+    }
     if (const auto call = CallOfNext(gap); call && call->start_ns > gap.start_ns) {
       return "launched " + Duration(static_cast<double>(call->start_ns - gap.start_ns)) +
              " after the queue ran empty";
@@ -272,13 +281,74 @@ class Judge {
     return held >= kToldNs && 2 * held > gap.end_ns - gap.start_ns;
   }
 
+  // Where in a range the gap lies that it covers; a range of a whole step covers every gap and says
+  // nothing else: ": 199 us between a and b", or ", 60 us of it in c".
+  std::string Between(const Events& events, size_t first, const GapRow& gap,
+                      const HostEvent& outer) const {
+    // The longest hole between the ranges within, and the outermost ones before and after it.
+    const HostEvent* before = nullptr;
+    const HostEvent* after = nullptr;
+    const HostEvent* last = nullptr;
+    const HostEvent* longest = nullptr;
+    int64_t hole = 0;
+    int64_t longest_ns = 0;
+    int64_t covered_until = gap.start_ns;
+    for (size_t k = first; k < events.by_start.size(); ++k) {
+      const HostEvent& event = *events.by_start[k];
+      if (event.start_ns >= gap.end_ns) break;
+      if (!IsWithin(event, outer) || event.end_ns <= gap.start_ns) continue;
+      if (event.start_ns - covered_until > hole) {
+        hole = event.start_ns - covered_until;
+        before = last;
+        after = &event;
+      }
+      const int64_t end_ns = std::min(event.end_ns, gap.end_ns);
+      if (const int64_t ns = end_ns - std::max(event.start_ns, gap.start_ns); ns > longest_ns) {
+        longest_ns = ns;
+        longest = &event;
+      }
+      if (end_ns > covered_until) {
+        covered_until = end_ns;
+        last = &event;
+      }
+    }
+    if (longest == nullptr) return {};
+    if (gap.end_ns - covered_until > hole) {
+      hole = gap.end_ns - covered_until;
+      before = last;
+      after = nullptr;
+    }
+    if (2 * hole < gap.end_ns - gap.start_ns) {
+      if (4 * longest_ns < gap.end_ns - gap.start_ns) return {};
+      return ", " + Duration(static_cast<double>(longest_ns)) + " of it in " + Short(longest->name);
+    }
+    const std::string text = ": " + Duration(static_cast<double>(hole));
+    if (before == nullptr) return text + " until " + Short(after->name);
+    if (after == nullptr) return text + " after " + Short(before->name);
+    return text + " between " + Short(before->name) + " and " + Short(after->name);
+  }
+
+  static bool IsWithin(const HostEvent& event, const HostEvent& outer) {
+    return event.range_id != 0 && &event != &outer && event.thread_id == outer.thread_id &&
+           event.start_ns >= outer.start_ns && event.end_ns <= outer.end_ns;
+  }
+
   std::optional<model::HostCall> CallOfNext(const GapRow& gap) const {
     if (!call_of_ || gap.next_activity_id <= 0) return std::nullopt;
     return call_of_(static_cast<size_t>(gap.next_activity_id) - 1);
   }
 
-  // "aten::mul, seq = 47584, op_id = 999234" -> "aten::mul"; "cudaFree_v3020" -> "cudaFree".
+  // "aten::mul, seq = 47584, op_id = 999234" -> "aten::mul"; "cudaFree_v3020" -> "cudaFree";
+  // "XlaModule:#hlo_module=jit_f,program_id=3#" -> "module jit_f".
   static std::string Short(std::string_view name) {
+    constexpr std::pair<std::string_view, std::string_view> kOfXla[] = {{"hlo_op=", "thunk "},
+                                                                        {"hlo_module=", "module "}};
+    for (const auto& [key, word] : kOfXla) {
+      const size_t at = name.find(key);
+      if (name.find(":#") >= at || at == name.npos) continue;
+      const std::string_view value = name.substr(at + key.size());
+      return std::string(word) + std::string(value.substr(0, value.find_first_of(",#")));
+    }
     name = name.substr(0, name.find(", "));
     const size_t version = name.rfind("_v");
     if (version != name.npos && version + 2 < name.size() &&
@@ -384,6 +454,23 @@ void Harmonise(const model::AttributionTables& attribution, std::vector<GapRow>&
   }
 }
 
+// Of gaps those that are told in words, in their order.
+void KeepLongest(const std::vector<GapRow>& gaps, std::vector<uint32_t>& told) {
+  const auto length = [&](uint32_t g) { return gaps[g].end_ns - gaps[g].start_ns; };
+  const auto longer = [&](uint32_t a, uint32_t b) { return length(a) > length(b); };
+  if (told.size() > kMostTold) {
+    std::nth_element(told.begin(), told.begin() + kMostTold, told.end(), longer);
+    told.resize(kMostTold);
+  }
+  if (told.size() > kAlwaysTold) {
+    std::nth_element(told.begin(), told.begin() + kAlwaysTold, told.end(), longer);
+    told.erase(std::remove_if(told.begin() + kAlwaysTold, told.end(),
+                              [&](uint32_t g) { return length(g) < kToldNs; }),
+               told.end());
+  }
+  std::sort(told.begin(), told.end());
+}
+
 }  // namespace
 
 std::vector<model::GapEvidenceRow> FindGapCauses(const model::RunTables& run,
@@ -426,17 +513,10 @@ std::vector<model::GapEvidenceRow> FindGapCauses(const model::RunTables& run,
     GapRow& gap = gaps[g];
     if (gap.cause != GapCause::kUnknown || gap.end_ns - gap.start_ns < kLeastJudgedGapNs) continue;
     judge.Decide(by_process[process_of(gap)], gap);
-    if (gap.end_ns - gap.start_ns >= kToldNs) told.push_back(static_cast<uint32_t>(g));
+    told.push_back(static_cast<uint32_t>(g));
   }
   Harmonise(attribution, gaps);
-  if (told.size() > kMostTold) {
-    std::nth_element(told.begin(), told.begin() + kMostTold, told.end(),
-                     [&](uint32_t a, uint32_t b) {
-                       return gaps[a].end_ns - gaps[a].start_ns > gaps[b].end_ns - gaps[b].start_ns;
-                     });
-    told.resize(kMostTold);
-  }
-  std::sort(told.begin(), told.end());
+  KeepLongest(gaps, told);
   std::vector<model::GapEvidenceRow> evidence;
   for (const uint32_t g : told) {
     std::string words = judge.Words(by_process[process_of(gaps[g])], gaps[g]);

@@ -51,7 +51,8 @@ using HostEventLoader = std::function<std::vector<model::HostEvent>(const Interv
 inline constexpr int64_t kLeastJudgedGapNs = 5'000;
 
 // Fills cause and host_range_id of gaps of 5 us or more whose cause is unknown. Both functions may
-// be empty. Gives what is known of the longest gaps in words, by position.
+// be empty. Gives what is known of the longest gaps in words, by position: the innermost range that
+// covers most of one, where between the ranges within it, and the calls that took long.
 std::vector<model::GapEvidenceRow> FindGapCauses(const model::RunTables& run,
                                                  const model::AttributionTables& attribution,
                                                  const HostEventLoader& load_events,

@@ -109,7 +109,11 @@ void TellPace(const Pace& pace, const std::string& times, const std::vector<Chan
   verdict->sentence = fmt::format("{}. Everything ran {}, per execution it {}{}.", verdict->outcome,
                                   pace.often, pace.each, why);
   verdict->changed = verdict->sentence;
-  verdict->noise = fmt::format("{}. {}: how much was done, not how fast.", kNoSteps, times);
+  verdict->noise = fmt::format(
+      "So much of these two recordings; without steady steps start-up is part of both, and other "
+      "runs"
+      " may differ. {}: how much was done, not how fast.",
+      times);
 }
 
 }  // namespace

@@ -72,7 +72,7 @@ std::vector<DevicePart> DeviceParts(const RunView& view) {
     add(StepPartFromText(Text(phase)).value_or(StepPart::kUnknown), Text(phase),
         view.phases[static_cast<size_t>(phase)]);
   }
-  add(StepPart::kUnknown, Text(model::Phase::kUnknown), unknown);
+  add(StepPart::kUnknown, PhaseWords(model::Phase::kUnknown), unknown);
   // Those that a phase is known of are in it.
   add(StepPart::kExposedCollective, "collectives, no phase", collectives);
   add(StepPart::kExposedCopy, "copies, no phase", copies);

@@ -76,8 +76,19 @@ std::optional<StepPart> StepPartFromText(std::string_view text) {
   return std::nullopt;
 }
 
+std::string_view PhaseWords(Phase phase) {
+  return phase == Phase::kUnknown ? "no phase" : Text(phase);
+}
+
+std::string PhaseWords(const std::string& word) {
+  const auto phase = model::PhaseFromText(word);
+  return phase ? std::string(PhaseWords(*phase)) : word;
+}
+
 std::string_view PartWords(StepPart part) {
   switch (part) {
+    case StepPart::kUnknown:
+      return PhaseWords(Phase::kUnknown);
     case StepPart::kExposedCollective:
       return "exposed collectives";
     case StepPart::kExposedCopy:

@@ -36,7 +36,11 @@ inline constexpr model::StepPart kPartOrder[] = {
     model::StepPart::kUnknown,     model::StepPart::kExposedCollective,
     model::StepPart::kExposedCopy, model::StepPart::kIdle};
 
-// "exposed collectives"; for phases the word itself.
+// The word itself; "no phase" of what none is known of, everywhere.
+std::string_view PhaseWords(model::Phase phase);
+// Of a word of run.db; one that is no phase stays.
+std::string PhaseWords(const std::string& word);
+// "exposed collectives"; for phases as above.
 std::string_view PartWords(model::StepPart part);
 // F L R B O C M; "-" other, "?" unknown, "\u00b7" idle.
 std::string PartLetter(model::StepPart part);

@@ -37,7 +37,7 @@ constexpr ShownWord kPlaces[] = {{"outside", "outside of every range"},
                                  {"no_call", "call not known"}};
 constexpr ShownWord kShortPhases[] = {
     {"forward", "fwd"},   {"loss", "loss"},   {"recompute", "rec"}, {"backward", "bwd"},
-    {"optimizer", "opt"}, {"other", "other"}, {"unknown", "?"}};
+    {"optimizer", "opt"}, {"other", "other"}, {"unknown", "none"}};
 
 std::string_view TextIn(std::span<const ShownWord> table, std::string_view word) {
   const auto found =

@@ -213,9 +213,11 @@ void Report::SayHidden(const Finding& finding) {
   Evidence evidence;
   evidence.Add("time of it, per step", *finding.at_most_ns, "ns")
       .Add("by which the step gets shorter, by replay", *finding.saves_high_ns, "ns");
+  // It stands among what is fine, and is no task there.
   Fine(finding.id,
-       {finding.title.advice, fmt::format("{} of time, but by replay the step gets only {} shorter",
-                                          Time(*finding.at_most_ns), Time(*finding.saves_high_ns))},
+       {fmt::format("\"{}\" would gain little", finding.title.advice),
+        fmt::format("{} of time, but by replay the step gets only {} shorter",
+                    Time(*finding.at_most_ns), Time(*finding.saves_high_ns))},
        evidence);
 }
 

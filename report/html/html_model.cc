@@ -191,7 +191,7 @@ class Section {
       html_.Raw(
           fmt::format("<tr><td><span class=\"ph\">{}{}</span></td><td class=\"num\">{}</td>"
                       "<td class=\"num\">{}</td><td>{}</td></tr>",
-                      PhaseChip(phase), Text(phase), figures_.Ms(ns), figures_.Pct(ns),
+                      PhaseChip(phase), PhaseWords(phase), figures_.Ms(ns), figures_.Pct(ns),
                       PhaseStack(only, ns, largest)));
     }
     html_.Raw(

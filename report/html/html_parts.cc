@@ -28,8 +28,8 @@ void WriteSentence(HtmlWriter& html, const Sentence& sentence) {
 }
 
 std::string PhaseChip(model::Phase phase) {
-  return fmt::format("<span class=\"ltr p-{0}\" title=\"{0}\">{1}</span>", Text(phase),
-                     PhaseLetter(phase));
+  return fmt::format("<span class=\"ltr p-{}\" title=\"{}\">{}</span>", Text(phase),
+                     PhaseWords(phase), PhaseLetter(phase));
 }
 
 std::string PartChip(model::StepPart part) {

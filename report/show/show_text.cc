@@ -62,8 +62,9 @@ void WritePhases(const Json& phases, double whole, SheetWriter& out) {
   if (!phases.is_array() || phases.empty()) return;
   out.Heading("Phases");
   for (const Json& row : phases) {
-    out.Fact(JsonText(row, "phase"), fmt::format("{}  {}%", TimeCell(row, "self_ns"),
-                                                 Percent(JsonNumber(row, "self_ns"), whole)));
+    out.Fact(PhaseWords(JsonText(row, "phase")),
+             fmt::format("{}  {}%", TimeCell(row, "self_ns"),
+                         Percent(JsonNumber(row, "self_ns"), whole)));
   }
 }
 
@@ -227,7 +228,7 @@ void WriteOps(const Json& ops, SheetWriter& out) {
          JsonHas(op, "occurrences") ? CountCell(op, "occurrences") : CountCell(op, "launches"),
          std::string(BoundWords(JsonText(op, "bound_by"), JsonText(op, "op_kind"))),
          JsonHas(op, "wasted_ns") ? Significant(JsonNumber(op, "utilisation_pct")) : "-",
-         TimeCell(op, "wasted_ns"), JsonText(op, "phase"), JsonText(op, "instruction"),
+         TimeCell(op, "wasted_ns"), PhaseWords(JsonText(op, "phase")), JsonText(op, "instruction"),
          JsonText(op, "layer")});
   }
   out.Table(table);

@@ -123,8 +123,8 @@ void WriteIdentity(const Json& sheet, const Json& op, SheetWriter& out) {
   out.Title(fmt::format("{}  {}  ({}, {})", JsonText(sheet, "handle"), JsonText(op, "instruction"),
                         KindWords(JsonText(op, "op_kind")), JsonText(op, "category")));
   out.Fact("module", fmt::format("{} {}", JsonText(op, "module_handle"), JsonText(op, "module")));
-  out.Fact("phase",
-           JsonText(op, "phase") + (JsonNumber(op, "mixed") > 0 ? " (largest share)" : ""));
+  out.Fact("phase", PhaseWords(JsonText(op, "phase")) +
+                        (JsonNumber(op, "mixed") > 0 ? " (largest share)" : ""));
   out.Fact("layer", JsonText(op, "layer"));
   out.Fact("source", SourceCell(op));
   out.Fact("op_name", JsonText(op, "op_name"));
@@ -210,8 +210,9 @@ void WriteInside(const Json& shares, SheetWriter& out) {
                    {"op_name", false, 200, true, true},
                    {"source", false, 30}});
   for (const Json& share : shares) {
-    table.Add({Significant(JsonNumber(share, "share") * 100) + "%", JsonText(share, "phase"),
-               JsonText(share, "op_name"), SourceCell(share)});
+    table.Add({Significant(JsonNumber(share, "share") * 100) + "%",
+               PhaseWords(JsonText(share, "phase")), JsonText(share, "op_name"),
+               SourceCell(share)});
   }
   out.Table(table);
 }
@@ -261,7 +262,7 @@ void WriteInstruction(const Json& sheet, SheetWriter& out) {
                         KindWords(JsonText(row, "op_kind")), JsonText(row, "opcode")));
   out.Fact("module", fmt::format("{} {}", JsonText(row, "module_handle"), JsonText(row, "module")));
   out.Fact("computation", JsonText(row, "computation"));
-  out.Fact("phase", JsonText(row, "phase"));
+  out.Fact("phase", PhaseWords(JsonText(row, "phase")));
   out.Fact("layer", JsonText(row, "layer"));
   out.Fact("source", SourceCell(row));
   out.Fact("op_name", JsonText(row, "op_name"));

@@ -267,7 +267,7 @@ class RowsMaker {
                      {.heading = "% of device time", .right = true}});
     for (const model::Phase phase : kPhaseOrder) {
       const int64_t ns = view_.phases[static_cast<size_t>(phase)];
-      if (ns > 0) table.Add({std::string(Text(phase)), Ms(ns), Pct(ns)});
+      if (ns > 0) table.Add({std::string(PhaseWords(phase)), Ms(ns), Pct(ns)});
     }
     table.Add({All(), Ms(view_.coverage.device_ns), "100"});
     return table;
@@ -282,7 +282,7 @@ class RowsMaker {
     for (const model::Phase phase : kPhaseOrder) {
       if (view_.phases[static_cast<size_t>(phase)] == 0) continue;
       phases.push_back(phase);
-      columns.push_back({.heading = std::string(Text(phase)), .right = true});
+      columns.push_back({.heading = std::string(PhaseWords(phase)), .right = true});
     }
     TextTable table(std::move(columns));
     const auto add = [&](std::string name, int64_t ns, const PhaseTimes& times) {

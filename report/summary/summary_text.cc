@@ -121,7 +121,7 @@ class Summary : SummaryBlock {
     SummaryLines letters;
     for (const model::Phase phase : kPhaseOrder) {
       if (view_.phases[static_cast<size_t>(phase)] == 0) continue;
-      letters.push_back(fmt::format("{} {}", PhaseLetter(phase), Text(phase)));
+      letters.push_back(fmt::format("{} {}", PhaseLetter(phase), PhaseWords(phase)));
     }
     letters.insert(letters.begin(), "P:");
     return Fields(letters);

@@ -1,5 +1,6 @@
 #include "analysis/gap_cause.h"
 
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -33,6 +34,13 @@ class GapCauseTest : public testing::Test {
     return gaps[0];
   }
 
+  std::string Words(std::vector<model::HostEvent> events) {
+    std::vector<model::GapRow> gaps{gap};
+    const auto evidence = FindGapCauses(
+        b.run, b.attribution, [&](const Intervals&) { return events; }, {}, gaps);
+    return evidence.empty() ? "" : evidence[0].text;
+  }
+
   RunBuilder b;
   model::GapRow gap;
 };
@@ -52,6 +60,53 @@ TEST_F(GapCauseTest, ARangeThatCoversMostOfItIsTheHosts) {
   EXPECT_EQ(row.cause, GapCause::kHost);
   EXPECT_EQ(row.host_range_id, 4);
   EXPECT_EQ(Judge({{1, 7, "logging", 120'000, 140'000, 4}}).cause, GapCause::kUnknown);
+}
+
+TEST_F(GapCauseTest, ARangeOfTheWholeStepSaysWhereInItTheHostWas) {
+  const model::HostEvent step{1, 7, "ProfilerStep#6", 0, 400'000, 3};
+  const model::HostEvent norm{1, 7, "layer_norm", 90'000, 102'000, 4};
+  const model::HostEvent linear{1, 7, "linear", 180'000, 260'000, 5};
+  // What an op within calls is no place of its own.
+  const model::HostEvent addmm{1, 7, "addmm", 185'000, 195'000, 6};
+  EXPECT_EQ(Words({step}), "ProfilerStep#6");
+  EXPECT_EQ(Words({step, norm, linear, addmm}),
+            "ProfilerStep#6: 78.0 us between layer_norm and linear");
+  EXPECT_EQ(Words({step, linear}), "ProfilerStep#6: 80.0 us until linear");
+  EXPECT_EQ(Words({step, norm}), "ProfilerStep#6: 98.0 us after layer_norm");
+  // Neither most of it in one op nor most of it in none: the op that has most.
+  EXPECT_EQ(Words({step,
+                   {1, 7, "mul", 100'000, 130'000, 4},
+                   {1, 7, "add", 150'000, 190'000, 5},
+                   {1, 7, "sum", 192'000, 199'000, 6}}),
+            "ProfilerStep#6, 40.0 us of it in add");
+  // Nor is there one that has a good part of it.
+  EXPECT_EQ(Words({step,
+                   {1, 7, "mul", 100'000, 120'000, 4},
+                   {1, 7, "add", 140'000, 164'000, 5},
+                   {1, 7, "sum", 180'000, 199'000, 6}}),
+            "ProfilerStep#6");
+  // Another thread's say nothing of this one's, and a narrower range is named itself.
+  EXPECT_EQ(Words({step, {1, 8, "linear", 180'000, 260'000, 5}}), "ProfilerStep#6");
+  EXPECT_EQ(Words({step, {1, 7, "linear", 110'000, 260'000, 5}}), "linear");
+}
+
+TEST_F(GapCauseTest, ARangeThatBeginsLateIsToldWithWhatItLeavesOpen) {
+  EXPECT_EQ(Words({{1, 7, "PjitFunction(f)", 180'000, 400'000, 3}}),
+            "nothing recorded for 80.0 us, then PjitFunction(f)");
+}
+
+TEST_F(GapCauseTest, RangesOfXlaAreNamedByWhatTheyRun) {
+  const std::string module =
+      "XlaModule:#hlo_module=jit_a_function_with_a_long_name_of_its_own,program_id=7#";
+  EXPECT_EQ(Words({{1, 7, module, 0, 400'000, 3}}),
+            "module jit_a_function_with_a_long_name_of_its_own");
+  EXPECT_EQ(Words({{1, 7, "Thunk:#hlo_op=fusion.3,hlo_module=jit_f#", 0, 400'000, 3}}),
+            "thunk fusion.3");
+}
+
+TEST_F(GapCauseTest, TheLongestGapsAreToldHoweverShortTheyAre) {
+  gap.start_ns = 190'000;
+  EXPECT_EQ(Words({{1, 7, "logging", 0, 400'000, 3}}), "logging");
 }
 
 TEST_F(GapCauseTest, ADataLoaderIsInput) {

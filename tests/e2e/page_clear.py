@@ -347,7 +347,7 @@ class Names(Captures):
     def test_a_run_without_hlo_says_so_where_source_lines_would_be(self):
         page = self.page(self.imported("bare", "nsys/mfu_2gpu_before.sqlite"), "#/source")
         text = page.get_by_test_id("page-source").inner_text()
-        self.assertIn("No HLO is in this run", text)
+        self.assertIn("holds no HLO", text)
         self.assertIn("xlatrace attach bare.db --modules", text)
 
     def test_a_difference_is_explained_only_where_one_is_shown(self):

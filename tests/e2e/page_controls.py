@@ -357,6 +357,7 @@ class Controls(Browser):
             at = re.search(r"[?&]a=(-?\d+)(?:,|%2C)(-?\d+)", row.locator("a").first.get_attribute("href")).groups()
             late = late_db.execute(
                 "SELECT r.start_ns > g.start_ns AND 2 * (min(g.end_ns, r.end_ns) - r.start_ns) < g.end_ns - g.start_ns"
+                " AND g.evidence IS NULL"  # Which was found before the range was moved here.
                 " FROM gap g LEFT JOIN range r ON r.range_id = g.host_range_id WHERE g.start_ns = ? AND g.end_ns = ?",
                 tuple(map(int, at)),
             ).fetchone()[0]

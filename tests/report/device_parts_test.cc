@@ -28,11 +28,11 @@ std::string Text(const RunView& view) {
 
 TEST(DeviceParts, CopiesWithoutAPhaseAreCopiesAndNotUnknown) {
   RunView view = View(70, 30);
-  EXPECT_EQ(Text(view), "forward 70;unknown 30;");
+  EXPECT_EQ(Text(view), "forward 70;no phase 30;");
   view.coverage.reasons = {{"not_xla", 6, 1}, {"transfer", 20, 2}};
   view.unphased_collectives_ns = 3;
   view.unphased_copies_ns = 1;
-  EXPECT_EQ(Text(view), "forward 70;unknown 6;collectives, no phase 3;copies, no phase 21;");
+  EXPECT_EQ(Text(view), "forward 70;no phase 6;collectives, no phase 3;copies, no phase 21;");
   EXPECT_EQ(DeviceParts(view).back().part, model::StepPart::kExposedCopy);
 }
 

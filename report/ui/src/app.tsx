@@ -28,7 +28,7 @@ import { RunPage } from './pages/run';
 import { SourcePage } from './pages/source';
 import { TimelinePage } from './pages/timeline';
 import { VerdictPage } from './pages/verdict';
-import { type Hue, LETTER, PHASES, SOURCE_WORDS } from './phases';
+import { type Hue, LETTER, PHASES, phaseWords, SOURCE_WORDS } from './phases';
 import { getState, go, hasPage, keyOf, move, type Page, PAGES, useAppState } from './state';
 import { useTheme } from './theme';
 
@@ -85,6 +85,15 @@ const pagesOf = (report: Report): (typeof PAGES)[number][] => PAGES.filter(([id]
 
 function Tabs({ page, report }: { page: Page; report: Report }): VNode {
   const pages = pagesOf(report);
+  const box = useRef<HTMLDivElement>(null);
+  const [more, setMore] = useState(false);
+  useEffect(() => {
+    // What more tabs there are to the right shows at the edge.
+    const el = box.current!, look = (): void => setMore(el.scrollWidth - el.clientWidth - el.scrollLeft > 8);
+    look();
+    const stops = [listen(el, { scroll: look }), listen(window, { resize: look })];
+    return () => stops.forEach((stop) => stop());
+  }, [page]);
   const onKey = (e: KeyboardEvent): void => {
     const at = pages.findIndex(([id]) => id === page);
     const by = e.key === 'ArrowRight' ? 1 : e.key === 'ArrowLeft' ? -1 : 0;
@@ -95,7 +104,7 @@ function Tabs({ page, report }: { page: Page; report: Report }): VNode {
     setTimeout(() => document.getElementById(`t-${next}`)?.focus(), 0);
   };
   return (
-    <div class="tablist" role="tablist" aria-label="Pages" onKeyDown={onKey}>
+    <div class={`tablist ${more ? 'more' : ''}`} ref={box} role="tablist" aria-label="Pages" onKeyDown={onKey}>
       {pages.map(([id, name]) => (
         <button role="tab" id={`t-${id}`} data-testid={`tab-${id}`} aria-controls={`p-${id}`} aria-selected={id === page} class={hasPage(report, id) ? '' : 'off'}
                 tabIndex={id === page ? 0 : -1} onClick={() => go({ page: id })}>
@@ -236,7 +245,7 @@ function FilterBar({ report, view, f }: { report: Report; view: View; f: string 
     <div class="filter" role="group" aria-label="Filter">
       <button class={`chip ${phases.length === 0 && kinds.length === 0 ? 'on' : ''}`} aria-pressed={phases.length === 0 && kinds.length === 0} data-testid="phase-all"
               onClick={() => go({ f: setTerm(setTerm(f, 'phase', undefined), 'kind', undefined) })}>all phases</button>
-      {PHASES.filter((p) => (present.get(p) ?? 0) > 0 || phases.includes(p)).map((p) => chip(p, p, phases.includes(p), p, toggleValue(f, 'phase', p)))}
+      {PHASES.filter((p) => (present.get(p) ?? 0) > 0 || phases.includes(p)).map((p) => chip(p, p, phases.includes(p), phaseWords(p), toggleValue(f, 'phase', p)))}
       {(present.has('kind:collective') || kinds.includes('collective')) &&
         chip('collective', 'collective', kinds.includes('collective'), 'collective', toggleValue(f, 'kind', 'collective'))}
       {(present.has('kind:copy') || kinds.includes('copy')) &&
@@ -260,7 +269,7 @@ function FilterBar({ report, view, f }: { report: Report; view: View; f: string 
             title={report.meta.basis.steady && view.full > report.meta.basis.mean_ns * view.divisor ? 'more than the step: what runs side by side on a device counts each' : undefined}>
         {view.waiting ? <Dim>reading launches…</Dim> : <>
           <b>{view.total / view.divisor < 99.95e9 ? `${ms(view.total / view.divisor)} ${unit}` : `${duration(view.total / view.divisor)}${report.meta.basis.steady ? ' a step' : ''}`}</b>{' '}
-          <Dim>{view.filtered ? `${percent(view.total, view.full * (view.divisor / report.divisor))}% of device time` : 'of device time, no filter'}</Dim>
+          <Dim>{view.filtered ? `${percent(view.total, view.full)}% ${view.of}` : 'of device time, no filter'}</Dim>
         </>}
       </span>
       {view.notes.length > 0 && <span class="warn-text notes" role="status" data-testid="filter-notes">{view.notes.join('; ')}</span>}

@@ -3,6 +3,7 @@
 
 import { render } from 'preact';
 import { App } from './app';
+import { nameAttributes } from './attributes';
 import { readReport } from './data/report';
 import { startState } from './state';
 import { darkCss } from './dark';
@@ -21,6 +22,7 @@ async function start(): Promise<void> {
     style.textContent = texts.css + darkCss + hues.join('');
     document.head.append(style);
     document.getElementById('xlatrace-static-css')?.remove();
+    nameAttributes();
     startState();
     still?.setAttribute('hidden', '');
     render(<App report={report} />, root);

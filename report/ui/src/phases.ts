@@ -1,6 +1,6 @@
 // Phases, parts of a step and what stands for them everywhere. The words themselves are C++'s (words.ts).
 
-import { BASIS_WORDS, type Hue, KIND_WORDS, LIMITER_WORDS, type Phase, PHASES, REASON_WORDS } from './words';
+import { BASIS_WORDS, type Hue, KIND_WORDS, LIMITER_WORDS, PART_WORDS, type Phase, PHASES, REASON_WORDS } from './words';
 
 export * from './words';
 
@@ -26,6 +26,8 @@ export function phaseFromWord(word: string): Phase | undefined {
   return found.length === 1 ? found[0] : undefined;
 }
 
+/** How a phase or a part of the step is called; what is neither keeps its name. */
+export const phaseWords = (phase: string): string => (PART_WORDS as Record<string, string>)[phase] ?? phase;
 export const kindWords = (kind: string): string => KIND_WORDS[kind] ?? kind;
 export const reasonWords = (reason: string): string => REASON_WORDS[reason] ?? reason;
 export const basisWords = (basis: string): string => BASIS_WORDS[basis] ?? basis;

@@ -59,7 +59,7 @@ export const PART_WORDS: Record<Part, string> = {
   backward: 'backward',
   optimizer: 'optimizer',
   other: 'other',
-  unknown: 'unknown',
+  unknown: 'no phase',
   exposed_collective: 'exposed collectives',
   exposed_copy: 'exposed copies',
   idle: 'idle',
@@ -71,7 +71,7 @@ export const SHORT_PHASES: Record<string, string> = words({
   backward: 'bwd',
   optimizer: 'opt',
   other: 'other',
-  unknown: '?',
+  unknown: 'none',
 });
 export const KIND_WORDS: Record<string, string> = words({
   other: 'other',

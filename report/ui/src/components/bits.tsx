@@ -6,7 +6,7 @@ import { useCtx } from '../ctx';
 import { midCut, tailLength } from '../data/names';
 import type { Entity, Report, Sentence } from '../data/report';
 import { baseName, duration, ms, plural, opKind, percent, shortPath, sourceLine, typeset } from '../format';
-import { dict, LETTER, type Hue } from '../phases';
+import { dict, LETTER, type Hue, phaseWords } from '../phases';
 import { type Change, go, linkTo } from '../state';
 
 /** A link within the page: a click navigates, the address can be copied or opened elsewhere. */
@@ -24,7 +24,7 @@ export function Link(props: { to: Change; children: ComponentChildren; class?: s
 
 /** The letter of a phase on its colour; the word is there for screen readers. */
 export const Letter = ({ hue, word }: { hue: Hue; word?: string }): VNode => (
-  <span class={`ltr p-${hue}`} role="img" aria-label={word ?? hue} title={word ?? hue}>{LETTER[hue]}</span>
+  <span class={`ltr p-${hue}`} role="img" aria-label={phaseWords(word ?? hue)} title={phaseWords(word ?? hue)}>{LETTER[hue]}</span>
 );
 
 export const Phase = ({ hue, children }: { hue: Hue; children: ComponentChildren }): VNode => (

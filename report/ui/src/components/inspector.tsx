@@ -14,7 +14,7 @@ import type { Entity, EvidenceItem, Finding, Report } from '../data/report';
 import { launchesOf, statsOf } from '../data/stats';
 import { addTerm, termText } from '../filter';
 import { count, bytes, duration, flop, inUnit, ms, msText, peakPercent, percent, plural, significant, thousands } from '../format';
-import { basisWords, EVIDENCE_WORDS, hueOf, kindWords, limiterWords, PHASES, REASON_WORDS } from '../phases';
+import { basisWords, EVIDENCE_WORDS, hueOf, kindWords, limiterWords, PHASES, phaseWords, REASON_WORDS } from '../phases';
 import { getState, go } from '../state';
 import { Passes } from './provenance';
 import { Command, copyText, Handle, Letter, Linked, Link, Meter, Mid, SourceChip, useLoad, Dim, Cols, Problem, Cap, Num } from './bits';
@@ -363,7 +363,7 @@ function OpBody({ op }: { op: number }): VNode {
           {ops.expected[op]! > 0 && <><dt>expected</dt><dd>{ms(ops.expected[op]! / report.divisor)} ms of a well-made kernel</dd></>}
           <BaseFact op={op} />
           <dt>whole run</dt><dd>{thousands(ops.occurrences[op]!)} occurrences, {duration(ops.selfNs[op]!)}</dd>
-          <dt>phase</dt><dd>{ops.phase[op]}{ops.mixed[op] ? ' most of it; several' : ''}</dd>
+          <dt>phase</dt><dd>{phaseWords(ops.phase[op]!)}{ops.mixed[op] ? ' most of it; several' : ''}</dd>
           {ops.estimated[op] === 1 && <><dt>note</dt><dd>part of this time is an estimate</dd></>}
         </dl>
       </Section>

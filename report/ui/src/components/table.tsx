@@ -8,7 +8,7 @@ import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/ho
 import { useCtx } from '../ctx';
 import type { Entity } from '../data/report';
 import { percent, signed, significant } from '../format';
-import type { Change } from '../state';
+import { type Change, go } from '../state';
 import { copyText, download, Dim, listen } from './bits';
 
 export interface Column<T> {
@@ -110,6 +110,7 @@ export interface TableProps<T> {
   sort?: string | undefined;
   onSort?: (sort: string) => void;
   selected?: string;
+  /** Absent: a row opens its entity, or what it filters for; one that has neither is no button. */
   onOpen?: (line: Line<T>) => void;
   /** Headings of groups span the columns before this one. */
   span?: string;
@@ -292,8 +293,10 @@ function useOwnSort<T>(given: TableProps<T>): TableProps<T> {
 
 export function DataTable<T>(given: TableProps<T>): VNode {
   const p = useOwnSort(given);
-  const { printing } = useCtx();
+  const { printing, report } = useCtx();
   const box = useRef<HTMLDivElement>(null);
+  const opener = (l: Line<T>): (() => void) | undefined =>
+    p.onOpen ? () => p.onOpen!(l) : l.entity ? () => go({ sel: report.selOf(l.entity!) }) : l.f !== undefined ? () => go({ page: 'ops', f: l.f! }) : undefined;
   const [top, setTop] = useState(0);
   const [size, setSize] = useState({ width: 1000, height: 600 });
   const [cursor, setCursor] = useState<string | undefined>(undefined);
@@ -318,7 +321,8 @@ export function DataTable<T>(given: TableProps<T>): VNode {
       // What leads a sum spans several columns: counted from the right all rows are alike.
       for (let k = 1; k <= Math.min(cells.length, columns.length); ++k) {
         const c = columns[columns.length - k]!, td = cells[cells.length - k] as HTMLTableCellElement;
-        if (!c.num || td.colSpan > 1 || c.width === undefined || c.width > MOST_GROWN || td.scrollWidth <= td.clientWidth) continue;
+        // The words that lead a sum may stand in a column of numbers.
+        if (!c.num || td.colSpan > 1 || (k === cells.length && tr.matches('.oth,.tot,.grp')) || c.width === undefined || c.width > MOST_GROWN || td.scrollWidth <= td.clientWidth) continue;
         need[c.id] = Math.max(need[c.id] ?? 0, c.width + td.scrollWidth - td.clientWidth + 1);
       }
     }
@@ -384,7 +388,7 @@ export function DataTable<T>(given: TableProps<T>): VNode {
     },
     open: () => {
       const line = at(place());
-      if (line) p.onOpen?.(line);
+      if (line) opener(line)?.();
     },
     csv: () => download(`${p.fileName ?? 'table'}.csv`, toCsv(p), 'text/csv'),
     line: () => at(place()),
@@ -426,16 +430,16 @@ export function DataTable<T>(given: TableProps<T>): VNode {
       );
     }
     const row = l.row as T;
-    const on = l.key === p.selected;
+    const on = l.key === p.selected, open = opener(l);
     return (
-      <tr key={l.key} class={`${on ? 'on' : ''} ${l.key === cursor ? 'cur' : ''} ${p.onOpen ? 'act-row' : ''} ${l.cls ?? ''}`} data-testid={l.testid ?? p.rowTestid?.(l) ?? 'row'}
-          data-key={l.key} aria-selected={p.onOpen ? on : undefined} {...common}
-          onClick={p.onOpen ? (e) => {
+      <tr key={l.key} class={`${on ? 'on' : ''} ${l.key === cursor ? 'cur' : ''} ${open ? 'act-row' : ''} ${l.cls ?? ''}`} data-testid={l.testid ?? p.rowTestid?.(l) ?? 'row'}
+          data-key={l.key} aria-selected={open && on} {...common}
+          onClick={open && ((e) => {
             if ((e.target as Element).closest('a,button,input')) return;
             if (getSelection()?.toString()) return;
             setCursor(l.key);
-            p.onOpen!(l);
-          } : undefined}>
+            open();
+          })}>
         {columns.map((c) => <td class={`${c.num ? 'num' : ''} ${c.cls ?? ''}`}>{cellOf(c, row, c.width ?? flex)}</td>)}
       </tr>
     );

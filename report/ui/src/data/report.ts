@@ -3,7 +3,7 @@
 
 import { type PageIndex, DataError } from './codec';
 import { type BlockText, type Chunk, Tables } from './table';
-import { percent } from '../format';
+import { percent, typeset } from '../format';
 import { PLACE_WORDS } from '../words';
 import { hueOf, type Hue, PHASES } from '../phases';
 
@@ -192,6 +192,7 @@ export class Report {
   constructor(index: PageIndex, textOf: BlockText) {
     this.meta = index.meta as Meta;
     for (const f of this.meta.findings) {
+      f.title = typeset(f.title);
       f.saves_low_ns_per_step ??= f.saves_low_ns_per_run ?? null;
       f.saves_high_ns_per_step ??= f.saves_high_ns_per_run ?? null;
     }

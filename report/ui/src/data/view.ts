@@ -29,8 +29,10 @@ export interface View {
   siteNs: Float64Array;
   siteCalls: Float64Array;
   total: number;
-  /** Of all, without the filter. */
+  /** What `total` is a share of: device time of the devices and steps that are asked for, else of all. */
   full: number;
+  /** Names that whole: "of device time of dev:1". */
+  of: string;
   /** Divides sums into figures per step of one device. */
   divisor: number;
   /** Ops with time left, by time. */
@@ -217,12 +219,18 @@ function siteSums(report: Report, terms: TextTerm[], view: View): void {
   const asked = terms.some((t) => t.key === 'step');
   const steady = new Set(report.steps.filter((s) => s.steady).map((s) => s.step));
   const basis = (n: number): boolean => (asked || !report.meta.basis.steady ? true : steady.has(n));
+  // One device, or one step, may take more than the mean: it is the whole of its own shares.
+  const of = terms.filter((t) => t.key === 'dev' || t.key === 'step').map((t) => t.raw).join(' ');
+  if (of) view.of += ` of ${of}`;
+  view.full = 0;
   for (const l of launches.streams) {
-    if (!deviceTest(l.device) || !streamTest(l.stream)) continue;
+    if (!deviceTest(l.device)) continue;
     for (let i = 0; i < l.n; ++i) {
       const site = l.site[i]!;
       const step = l.step[i]!;
-      if (!keep[site] || !basis(step) || !stepTest(step)) continue;
+      if (!basis(step) || !stepTest(step)) continue;
+      view.full += l.self[i]!;
+      if (!keep[site] || !streamTest(l.stream)) continue;
       view.siteNs[site]! += l.self[i]!;
       view.siteCalls[site]! += 1;
     }
@@ -247,7 +255,7 @@ export function computeView(report: Report, text: string): View {
   const view: View = {
     query, filtered: query.terms.length > 0, waiting: false, notes: [...query.errors.map(withMeant), ...query.valueless.map((key) => `“${key}:” wants a value: ${whatExists(report, key)}`)],
     shareNs: shares.ns, opNs: ops.ns, opCalls: ops.calls, opWaste: ops.waste, siteNs: sites.ns,
-    siteCalls: sites.calls, total: 0, full: report.meta.basis.device_ns, divisor: report.divisor, ops: [],
+    siteCalls: sites.calls, total: 0, full: report.meta.basis.device_ns, of: 'of device time', divisor: report.divisor, ops: [],
   };
   if (view.filtered) {
     const texts = query.terms.filter((t): t is TextTerm => t.type === 'text');

@@ -4,12 +4,12 @@ import type { VNode } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { compared, isRefused, sameCount, wholeDifference } from '../components/base';
 import { Handle, Letter, Mid, Missing, Seg, Dim, Bar, Cap, Num } from '../components/bits';
-import { changes, type Column, CopyMenu, DataTable, type Line, opEntity, sorted, type TableProps, times, words } from '../components/table';
+import { changes, type Column, CopyMenu, DataTable, figures, type Line, opEntity, sorted, type TableProps, times, words } from '../components/table';
 import { useCtx } from '../ctx';
 import type { Entity } from '../data/report';
 import { setTerm } from '../filter';
 import { count, ms, percent, plural, signed, typeset } from '../format';
-import { hueOf } from '../phases';
+import { hueOf, phaseWords } from '../phases';
 import { go } from '../state';
 
 const BY = [['op', 'op'], ['phase', 'phase'], ['layer', 'layer'], ['op_kind', 'kind'], ['source', 'source'], ['kernel', 'kernel'], ['module', 'module']] as const;
@@ -37,7 +37,6 @@ export function ComparePage(): VNode {
   const usual: By = c && isRefused(c) && report.resolve(state.sel)?.type !== 'op' ? 'phase' : 'op';
   const by = (BY.some(([id]) => id === state.args['by']) ? state.args['by'] : usual) as By;
   const chosen = state.args['c'] === undefined ? -1 : Number(state.args['c']);
-  const sort = state.args['s'] ?? '-delta';
   const rows = useMemo((): Row[] => {
     if (!c) return [];
     const { rows: t, groups: g } = c;
@@ -62,10 +61,22 @@ export function ComparePage(): VNode {
   if (meta.same_recording) return <p class="note good" data-testid="compare-verdict">{typeset(meta.verdict)}</p>;
   const unit = meta.per_step ? 'ms per step of one device' : 'ms of the whole run';
   const whole = wholeDifference(c);
+  // What one call takes longer, times the calls of this run: another number of calls is no part of it.
+  const each = (r: Row): number => r.now - (r.base * r.calls) / r.baseCalls;
+  const uneven = rows.some((r) => !sameCount(r.baseCalls, r.calls));
+  const sort = state.args['s'] ?? (uneven && !meta.per_step ? '-each' : '-delta');
+  const views = BY.filter(([id]) => id === 'op' || id === by || c.groups.by.filter((b) => b === id).length > 1);
   const max = rows.reduce((a, r) => Math.max(a, Math.abs(r.now - r.base)), 0);
   const opOf = (r: Row): number => (r.at < 0 ? -1 : c.opOfRow[r.at]!);
+  // A row of kernels without instructions has the name that they share: the largest of them.
+  const kernelOf = (name: string): Entity | undefined => {
+    const { kernels } = report;
+    const row = kernels.name.reduce((best, full, k) => (full.replace(/<.*/, '').split('::').pop() === name && !(kernels.ns[best]! >= kernels.ns[k]!) ? k : best), -1);
+    return row < 0 ? undefined : { type: 'kernel', row };
+  };
   const entityOf = (r: Row): Entity | undefined => {
-    if (by === 'op') return opEntity(opOf(r));
+    if (by === 'op' && opOf(r) >= 0 && report.ops.name[opOf(r)]) return opEntity(opOf(r));
+    if (by === 'op') return kernelOf(r.name);
     const row = by === 'kernel' ? report.kernels.name.indexOf(r.name) : by === 'module' ? report.modules.findIndex((m) => m.name === r.name) : -1;
     return row < 0 ? undefined : { type: by as 'kernel' | 'module', row };
   };
@@ -78,15 +89,17 @@ export function ComparePage(): VNode {
   // Without HLO no phase is known, and no place in the source.
   const hasPhases = rows.some((r) => r.at >= 0 && !['unknown', ''].includes(c.rows.phase[r.at]!));
   const hasPlaces = c.changes.where.some((w) => w !== '');
+  const nameOf = (r: Row): string => (by === 'phase' ? phaseWords(r.name) : r.name);
   const columns: Column<Row>[] = [
     ...(by === 'op' ? [
       { id: 'handle', label: '', width: 54, from: 400, cell: (r: Row) => (opOf(r) >= 0 ? <Handle entity={{ type: 'op', row: opOf(r) }} /> : r.at >= 0 && r.now === 0 ? <span class="tag">gone</span> : ''), raw: (r: Row) => (opOf(r) >= 0 ? report.ops.handle[opOf(r)]! : '') },
       ...(hasPhases ? [{ id: 'phase', label: '', width: 28, from: 520, cell: (r: Row) => <Letter hue={hueOf(c.rows.phase[r.at]!, c.rows.kind[r.at]!)} />, raw: (r: Row) => c.rows.phase[r.at]! }] : []),
     ] : []),
-    words('name', by === 'op' ? 'op' : BY.find(([id]) => id === by)![1], (r) => r.name, { cls: 'name', cell: (r) => <Mid text={r.name} tail={18} /> }),
+    words('name', by === 'op' ? 'op' : BY.find(([id]) => id === by)![1], nameOf, { cls: 'name', cell: (r) => <Mid text={nameOf(r)} tail={18} /> }),
     times('base', 'base', 66, (r) => r.base, { from: 440, as: 'base ms', exact: ['base_ns', (r) => Math.round(r.base)], cell: (r) => (r.base === 0 ? <Dim>·</Dim> : ms(r.base)) }),
     times('now', 'new', 66, (r) => r.now, { from: 400, as: 'new ms', exact: ['new_ns', (r) => Math.round(r.now)], cell: (r) => (r.now === 0 ? <Dim>·</Dim> : ms(r.now)) }),
     changes('delta', 'Δ ms', 70, (r) => r.now - r.base, { sort: (r) => Math.abs(r.now - r.base), cell: (r) => (r.now === r.base ? <Dim>0</Dim> : <b>{signed((r.now - r.base) / 1e6)}</b>) }),
+    ...(uneven ? [figures<Row>('each', 'Δ a call', 76, (r) => (100 * each(r)) / (r.now - each(r)), { from: 560, as: 'Δ a call, %', sort: (r) => Math.abs(each(r)), cell: (r) => (isFinite(each(r)) ? `${each(r) > 0 ? '+' : ''}${percent(each(r), r.now - each(r))}%`.replace('+<', '<') : ''), title: 'how much longer a call takes; sorted by what that makes for all calls of this run' })] : []),
     { id: 'bar', label: '', width: 92, from: 1100, cell: (r) => <DeltaBar ns={r.now - r.base} max={max} alike={sameCount(r.baseCalls, r.calls)} /> },
     ...(whole === 0 ? [] : [{ id: 'share', label: 'of Δ', num: true, width: 66, from: 1040, raw: (r: Row) => (whole ? (100 * (r.now - r.base)) / whole : null), cell: (r: Row) => (whole && r.now !== r.base ? `${percent(r.now - r.base, whole)}%` : ''), title: 'part of the whole difference of device time' }]),
     { id: 'calls', label: 'calls', num: true, width: 116, from: 700, sort: (r) => r.calls, raw: (r) => r.calls, cell: callsText },
@@ -100,7 +113,6 @@ export function ComparePage(): VNode {
   const table: TableProps<Row> = {
     columns, lines, label: 'What changed', sort, span: 'base', fill: true, primary: true, fileName: 'compare', selected: by === 'op' && picked >= 0 ? `r${picked}` : '',
     onSort: (s) => go({ args: { s } }),
-    onOpen: (l) => l.row && opOf(l.row) >= 0 && go({ sel: report.selOf({ type: 'op', row: opOf(l.row) }) }),
   };
   return (
     <>
@@ -114,7 +126,7 @@ export function ComparePage(): VNode {
       {c.changes.n > 0 && (
         <div class="tbox wraps">
           <table class="cmp" data-testid="compare-changes" aria-label="Changes">
-            <thead><tr><th class="num">Δ ms</th><th>what changed</th>{hasPlaces && <th>where</th>}<th>sure</th></tr></thead>
+            <thead><tr><th class="num">Δ ms</th><th>what changed</th>{hasPlaces && <th>where</th>}<th title="counted: numbers of calls, bytes, kernels, which do not scatter; measured: times, which do">known by</th></tr></thead>
             <tbody>
               {Array.from({ length: allChanges ? c.changes.n : Math.min(c.changes.n, MOST) }, (_, k) => (
                 <tr class={k === chosen ? 'on' : ''}>
@@ -126,7 +138,7 @@ export function ComparePage(): VNode {
                     {c.changes.because[k] && <span class="ink2"> Possible reason: {c.changes.because[k]}.</span>}
                   </td>
                   {hasPlaces && <td class="ink2">{c.changes.where[k]}</td>}
-                  <td class="ink2">{c.changes.certain[k] ? 'certain' : 'measured'}{c.changes.wall[k] ? ', wall' : ''}</td>
+                  <td class="ink2">{c.changes.certain[k] ? 'counted' : 'measured'}{c.changes.wall[k] ? ', wall' : ''}</td>
                 </tr>
               ))}
               {c.changes.n > MOST && !allChanges && (
@@ -139,8 +151,8 @@ export function ComparePage(): VNode {
       )}
       <Bar>
         <h2>Device time</h2>
-        <Seg options={BY} value={by} label="table by" testid="compare-by" onChange={(v) => go({ args: { by: v === usual ? undefined : v, c: undefined } })} />
-        <span class="sm ink2" data-testid="compare-unit">{unit}{rows.some((r) => !sameCount(r.baseCalls, r.calls)) && '; grey: it ran another number of times'}</span>
+        <Seg options={views} value={by} label="table by" testid="compare-by" onChange={(v) => go({ args: { by: v === usual ? undefined : v, c: undefined } })} />
+        <span class="sm ink2" data-testid="compare-unit">{unit}{uneven && '; grey: it ran another number of times'}</span>
         <Cap>{chosen >= 0 && by === 'op' && <button class="lk" onClick={() => go({ args: { c: undefined } })}>all rows</button>} {plural(rows.length, 'row')} · <CopyMenu table={table} /></Cap>
       </Bar>
       <DataTable {...table} />

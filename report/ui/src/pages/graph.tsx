@@ -3,12 +3,13 @@
 import type { VNode } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { baseDivisor, baseOps, comparable, matched, TotalsNote } from '../components/base';
-import { copiesText, Link, Mid, Missing, copyText, useWidth, Dim, Bar, Cap, listen } from '../components/bits';
+import { copiesText, Link, Mid, copyText, useWidth, Dim, Bar, Cap, listen } from '../components/bits';
+import { NoHlo } from '../components/no_hlo';
 import { useCtx } from '../ctx';
 import { hloOf, type Hlo } from '../data/hlo';
 import { gpuOf } from '../data/hardware';
 import { midCut } from '../data/names';
-import type { Report } from '../data/report';
+import { handlesOf, type Report } from '../data/report';
 import { byteRate, bytes, duration, ms, percent, plural, signed } from '../format';
 import { layout, type Layout, smooth } from '../graph/layout';
 import { movesToHost, neighbourhood, type Neighbourhood, realOperands, realUsers, timeOf, whyNotFused } from '../graph/select';
@@ -46,7 +47,9 @@ function Drawing({ hlo, n, centre, picked, open, divisor, step }: {
   const base = comparable(report) ? baseOps(report) : null;
   const body = useMemo(() => (open ? bodyOf(hlo, centre) : null), [hlo, centre, open]);
   const W = base ? 222 : 182;
-  const plan = useMemo(() => layout(n.nodes.map((i) => i === centre && body ? { id: i, w: Math.max(300, body.inner.width + 24), h: body.inner.height + 58 } : { id: i, w: W, h: H }), n.links), [n, body, centre, W]);
+  // Of a folded row a node is one; what the row says has a line of its own.
+  const foldOf = (i: number): string => (hlo.op[i]! >= 0 ? copiesText(report, hlo.op[i]!).slice(2) : '');
+  const plan = useMemo(() => layout(n.nodes.map((i) => i === centre && body ? { id: i, w: Math.max(300, body.inner.width + 24), h: body.inner.height + 58 } : { id: i, w: W, h: foldOf(i) ? H + 14 : H }), n.links), [n, body, centre, W]);
   const pad = 20;
   // A little smaller where that makes all of it visible; what scrolls anyway keeps its size.
   const tall = (window.innerHeight - 250) / (plan.height + 2 * pad + 18);
@@ -127,8 +130,8 @@ function Drawing({ hlo, n, centre, picked, open, divisor, step }: {
           const inner = big ? body : null;
           const users = n.more.has(i);
           const loop = hlo.opcode[i] === 'while';
-          // Of a folded row this is one; what the row says stands beside it.
-          const fold = op >= 0 ? copiesText(report, op).slice(2) : '';
+          const [count, sum] = foldOf(i).split(': ');
+          const fold = sum ? `${count} together ${sum}` : '';
           const shape = hlo.shape[i]!.replace(/\{[^}]*\}/g, '');
           return (
             <g class={`gnode ${big ? 'centre' : ''} ${i === picked ? 'picked' : ''} ${op < 0 && !loop ? 'pale' : ''} ${kept(i) || big ? '' : 'out'}`} transform={`translate(${b.x} ${b.y})`} tabIndex={0} role="button"
@@ -158,8 +161,8 @@ function Drawing({ hlo, n, centre, picked, open, divisor, step }: {
                     </g>
                   </>
                 : <>
-                    <text class="mono d" x="10" y="30">{midCut(shape, fold ? 24 - fold.length : 26)}</text>
-                    {fold && <text class="i2 e" x={b.w - 8} y="30" data-testid="graph-fold">{fold}</text>}
+                    <text class="mono d" x="10" y="30">{midCut(shape, 26)}</text>
+                    {fold && <><text class="i2" x="10" y="58">{count} together</text><text class="i2 e" x={b.w - 8} y="58" data-testid="graph-fold">{sum}</text></>}
                     <text class="i2" x="10" y="44">{loop ? 'loop, its body below' : op < 0 && hlo.opcode[i] === 'parameter' ? 'parameter' : kindWords(hlo.kind[i] || hlo.opcode[i]!)}</text>
                     <text class={ns > 0 ? 'b e' : 'd e'} x={b.w - 8} y="44">{ns > 0 ? duration(ns) + delta : 'no launch'}</text>
                   </>}
@@ -184,12 +187,15 @@ export function GraphPage(): VNode {
     const e = report.resolve(sel);
     return e?.type === 'op' ? report.ops.row[e.row]! : e?.type === 'instruction' ? e.row : -1;
   };
-  // It starts at what wastes most, never empty.
+  // It starts at what the headline is about, else at what wastes most, never empty.
   const worst = useMemo(() => {
     let best = -1, most = -1;
     const { ops } = report;
+    const { verdict, findings } = report.meta;
+    const first = report.opOfHandle(verdict.op ?? (findings[0] && handlesOf(report, findings[0])[0]) ?? '');
     for (let r = 0; r < ops.n; ++r) {
       if (ops.row[r]! < 0 || (view.filtered && !(view.opNs[r]! > 0))) continue;
+      if (r === first) return ops.row[r]!;
       const v = isNaN(ops.waste[r]!) ? ops.ns[r]! * 0.5 : ops.waste[r]!;
       if (v > most) {
         most = v;
@@ -221,7 +227,7 @@ export function GraphPage(): VNode {
     return listen(window, { keydown: onKey });
   });
   if (hlo.n === 0 || centre < 0 || !n) {
-    return <Missing title="No graph" why="The run holds no HLO module, so nothing says what feeds what." command="xlatrace import TRACE --modules DUMP_DIR -o run.db" />;
+    return <NoHlo title="No graph" lacks="nothing says what feeds what" />;
   }
   const op = hlo.op[centre]!;
   const ns = timeOf(report, hlo, centre);

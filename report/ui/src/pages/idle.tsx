@@ -16,7 +16,7 @@ import { type Change, go } from '../state';
 const MOST = 200;
 
 export function IdlePage(): VNode {
-  const { report, state } = useCtx();
+  const { report, state, view } = useCtx();
   const { basis } = report.meta;
   const d = report.divisor;
   const { ns: total, inGaps, shorter, count: n, causes } = idleOf(report);
@@ -29,6 +29,11 @@ export function IdlePage(): VNode {
   const findings = new Map(report.meta.findings.map((f) => [f, causesOfFinding(f)]));
   const about = (cause: string): Finding[] => [...findings].filter(([, of]) => of.includes(cause)).map(([f]) => f);
   const any = causes.some((c) => about(c.cause).length > 0);
+  // A finding may be about a part of what a cause holds.
+  const of = (f: Finding, c: Cause): string => {
+    const ns = f.evidence.reduce((a, e) => a + (e.cause === c.cause && e.unit === 'ns' ? Number(e.value) : 0), 0);
+    return ns > 0 && ns < (0.98 * c.ns) / d ? `${ms(ns)} of it` : 'it';
+  };
   const columns: Column<Cause>[] = [
     words<Cause>('cause', 'cause', causeOf, { cls: 'name', cell: (c) => <span title={shortText(c)}>{causeOf(c)}{c.short > 0 && <Dim> · {ms(c.short / d)} ms too short to judge</Dim>}</span> }),
     times('ms', report.perStep, 90, (c) => c.ns / d, { exact: ['idle_ns', (c) => c.ns] }),
@@ -36,7 +41,7 @@ export function IdlePage(): VNode {
     figures('gaps', basis.steady ? 'gaps/step' : 'gaps', 90, (c) => c.count / d, { from: 470, show: gapCount }),
     figures('mean', 'mean µs', 90, (c) => c.ns / c.count / 1e3, { from: 620 }),
     figures('longest', 'longest µs', 100, (c) => c.longest / 1e3, { from: 520 }),
-    ...(any ? [{ id: 'findings', label: 'what to do', width: 84, cls: 'name', raw: (c: Cause) => about(c.cause).map((f) => f.handle).join(' '), cell: (c: Cause) => <>{about(c.cause).map((f) => <><Link class="h" to={{ sel: f.handle }} title={f.title}>{f.handle}</Link> </>)}</> }] : []),
+    ...(any ? [{ id: 'findings', label: 'what to do', width: 126, cls: 'name', raw: (c: Cause) => about(c.cause).map((f) => f.handle).join(' '), cell: (c: Cause) => <>{about(c.cause).map((f) => <><Link class="h" to={{ sel: f.handle }} title={f.title}>{f.handle}</Link> {of(f, c) !== 'it' && <Dim>{of(f, c)} </Dim>}</>)}</> }] : []),
   ];
   const lines: Line<Cause>[] = causes.map((c) => ({ key: c.cause, row: c, ns: c.ns, testid: `cause-${c.cause}` }));
   const foot = (lead: string, key: string, kind: 'others' | 'total', ns: number, gaps: string): Line<Cause> => ({ key, kind, lead, text: lead, ns, testid: `cause-${key}`, cells: { ms: ms(ns / d), pct: wall > 0 ? percent(ns, wall) : '', gaps } });
@@ -54,9 +59,9 @@ export function IdlePage(): VNode {
       <section>
         <Bar>
           <h2 data-testid="idle-sentence" data-ns={Math.round(total)}>Idle {msText(total / d)}{basis.steady ? ' a step' : ' in the whole run'}{wall > 0 ? `, ${percent(total, wall)}% of the step` : ''}{shorter > 0 ? `; ${msText(inGaps / d)} of it in ${gapCount(n / d)} gaps of 1 µs or more` : `, in ${plural(Math.round(n / d), 'gap')} of 1 µs or more`}</h2>
-          <Cap>{devices < 2 ? '' : basis.steady ? `mean of ${devices} devices · ` : `${devices} devices together · `}<CopyMenu table={table} /></Cap>
+          <Cap>{view.filtered && 'of the whole run, whatever the filter · '}{devices < 2 ? '' : basis.steady ? `mean of ${devices} devices · ` : `${devices} devices together · `}<CopyMenu table={table} /></Cap>
         </Bar>
-        <p class="ink2 sm" data-testid="idle-why">{idleSentence}{main?.cause === 'unknown' && about('unknown').map((f) => <> <Link class="h" to={{ sel: f.handle }} title={f.title}>{f.handle}</Link> is about it: {typeset(f.title)}.</>)}</p>
+        <p class="ink2 sm" data-testid="idle-why">{idleSentence}{main?.cause === 'unknown' && about('unknown').map((f) => <> <Link class="h" to={{ sel: f.handle }} title={f.title}>{f.handle}</Link> is about {of(f, main).replace(' ', ' ms ')}: {f.title}.</>)}</p>
         <DataTable {...table} />
       </section>
       <Longest report={report} chosen={chosen} counted={n} />
@@ -89,7 +94,7 @@ function Longest({ report, chosen, counted }: { report: Report; chosen: string[]
   // A range may begin late in the gap, or end early: what it says nothing of is said.
   const untold = (g: GapRow): string => {
     const from = g.range >= 0 ? ranges.numbers('start_ns')[g.range]! : NaN, until = Math.min(g.end, ranges.numbers('end_ns')[g.range] ?? NaN);
-    return from > g.start && 2 * (until - from) < g.end - g.start && range(g).startsWith(g.evidence.split(' (')[0]!) ? `nothing recorded for ${duration(from - g.start)}, then ` : '';
+    return from > g.start && 2 * (until - from) < g.end - g.start && range(g).startsWith(g.evidence.split(/ \(|[:,] \d/)[0]!) ? `nothing recorded for ${duration(from - g.start)}, then ` : '';
   };
   // The call that made the next activity may have been made before the gap, or after it.
   const launcher = (g: GapRow): string => (g.api >= 0 ? `launched by ${calls.texts('name')[g.api]!}` : '');
@@ -118,7 +123,7 @@ function Longest({ report, chosen, counted }: { report: Report; chosen: string[]
     words('cause', 'cause', causeOf, { width: narrow ? 148 : 226, cls: 'name' }),
     words('after', 'after', (g) => said(g.previous), { cls: 'name', from: 900, cell: (g) => what(g.previous) }),
     words('before', 'before', (g) => said(g.next), { cls: 'name', ...(narrow && { width: 128 }), cell: (g) => what(g.next) }),
-    { id: 'host', label: 'host meanwhile', title: 'what the host did in the gap; where nothing shows it, the call that launched what came next', cls: 'name', from: 500, ...(window.innerWidth >= 1280 && list.some((g) => untold(g) !== '') && { width: 380 }), raw: host, cell: (g) => <span data-testid="gap-host" title={[host(g), g.evidence !== '' && launcher(g)].filter(Boolean).join('; ')}>{host(g) || <Dim>not recorded</Dim>}</span> },
+    { id: 'host', label: 'host meanwhile', title: 'what the host did in the gap; where nothing shows it, the call that launched what came next', cls: 'name', from: 500, ...(window.innerWidth >= 1400 && list.some((g) => untold(g) !== '' || /: \d/.test(g.evidence)) && { width: 400 }), raw: host, cell: (g) => <span data-testid="gap-host" title={[host(g), g.evidence !== '' && launcher(g)].filter(Boolean).join('; ')}>{host(g) || <Dim>not recorded</Dim>}</span> },
     words('thread', 'thread', thread, { title: 'of the range, or of the call that launched what came next', width: Math.min(200, 22 + 6.8 * Math.max(...list.map((g) => thread(g).length))), from: 1100, cls: 'name', cell: (g, px) => <span title={thread(g)}>{midCut(thread(g), Math.floor((px - 14) / 6.6))}</span> }),
   ];
   const lines: Line<GapRow>[] = list.map((g, i) => ({ key: String(i), row: g, ns: g.end - g.start, testid: 'gap', entity: entityOf(g), timeline: toTimeline(g) }));

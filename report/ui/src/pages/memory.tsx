@@ -9,7 +9,7 @@ import { hloOf, type Hlo } from '../data/hlo';
 import { groupOf, type Live, type LiveValue, loadLive, savedAt, writerOf } from '../data/memory';
 import type { Entity, Report } from '../data/report';
 import { bytes, msText, opKind, percent, plural, significant, sourceLine, thousands } from '../format';
-import { hueOf, LIVE_WORDS, PHASES, type Hue } from '../phases';
+import { hueOf, LIVE_WORDS, PHASES, phaseWords, type Hue } from '../phases';
 import { go } from '../state';
 
 const BY = [['value', 'value'], ['layer', 'layer'], ['op', 'op'], ['source', 'source']] as const;
@@ -87,7 +87,7 @@ function Curve({ report, live, at }: { report: Report; live: Live; at: number })
         <line class="at" x1={x(at)} x2={x(at)} y1="2" y2={h} />
         <text class={`b halo ${x(at) > left + w / 2 ? 'e' : ''}`} x={x(at) + (x(at) > left + w / 2 ? -5 : 5)} y="14">{at === live.peakAt ? 'peak' : 'here'} {bytes(live.alive[at]!)}</text>
       </svg>
-      <p class="legend sm">{layers.map(({ hue }) => <span class="ph"><span class={`ltr p-${hue}`} aria-hidden />{hue === 'other' ? 'arguments, constants, other' : `written by ${hue === 'collective' ? 'a collective' : hue === 'copy' ? 'a copy' : hue}`}</span>)}</p>
+      <p class="legend sm">{layers.map(({ hue }) => <span class="ph"><span class={`ltr p-${hue}`} aria-hidden />{hue === 'other' ? 'arguments, constants, other' : `written by ${hue === 'collective' ? 'a collective' : hue === 'copy' ? 'a copy' : phaseWords(hue)}`}</span>)}</p>
       {tip && <div class="tip" style={{ left: `${Math.min(tip.x + 12, width - 250)}px`, top: '30px' }}>{words(tip.at)}</div>}
     </div>
   );
@@ -115,6 +115,10 @@ function WhatFrees({ report, live, at }: { report: Report; live: Live; at: numbe
   const top = named[0];
   const arg = (v: LiveValue): string => hlo.opName[v.instruction] || `argument ${hlo.parameter[v.instruction]}`;
   const small = 0.01 * live.peak;
+  const capacity = report.devices[0]?.memory ?? 0;
+  // Computing again buys memory with time: no advice where there is memory enough.
+  const plenty = live.peak < 0.5 * capacity;
+  const less = report.meta.findings.find((f) => f.id.includes('recompute'));
   return (
     <section class="frees" data-testid="memory-frees">
       <h3>What would free some of it</h3>
@@ -122,7 +126,9 @@ function WhatFrees({ report, live, at }: { report: Report; live: Live; at: numbe
         <li>{sum(could) > small
           ? <><b>Donate {bytes(sum(could))}</b>: {plural(could.length, 'argument')} could give {could.length === 1 ? 'its' : 'their'} memory to {could.length === 1 ? 'a result' : 'results'} of the same shape, as far as the caller does not need {could.length === 1 ? 'it' : 'them'} again: <code>jax.jit(f, donate_argnums=…)</code>. Largest: {could.slice(0, 3).map((v, i) => <>{i > 0 && ', '}<Link class="mono" to={{ sel: report.selOf({ type: 'instruction', row: v.instruction }) }}>{arg(v)}</Link> {bytes(v.size)}</>)}.</>
           : donated.length > 0 ? `Donation: ${plural(donated.length, 'argument')} with ${bytes(sum(donated))} already give their memory to results; no other has a result of its shape${could.length > 0 ? ` above 1% of the peak` : ''}.` : 'Donation: no argument has the shape of a result above 1% of the peak.'}</li>
-        <li>{top && sum(saved) > small
+        <li>{plenty
+          ? <>Computing again: no need, {percent(live.peak, capacity)}% of the device is used. It would cost time for memory that is there{less && <>; the other way round gains: <Link class="h" to={{ sel: less.handle }}>{less.handle}</Link> {less.title}</>}.</>
+          : top && sum(saved) > small
           ? <><b>Compute again instead of keeping: up to {bytes(sum(saved))}</b> of the forward pass {at === live.peakAt ? 'wait at the peak' : 'wait here'} for the backward pass, {bytes(top.size)} of them of <Link class="mono" to={{ f: `scope:${top.group}`, page: 'ops' }}>{top.group}</Link>. <code>jax.checkpoint</code> (TensorFlow: <code>tf.recompute_grad</code>) around that layer can free it{top.known ? ` and costs up to ${msText(top.costNs)}${report.meta.basis.steady ? ' a step' : ''}, the forward time of it and of what is in it` : ''}.{named.length > 1 ? ` Next: ${named.slice(1, 3).map((s) => `${s.group} ${bytes(s.size)}`).join(', ')}.` : ''}</>
           : hlo.phase.includes('backward') ? `Computing again: less than 1% of the peak waits for the backward pass${at === live.peakAt ? '' : ' here'}.` : 'Computing again: this program has no backward pass that values wait for.'}</li>
       </ul>
@@ -187,10 +193,6 @@ function Buffers({ report, live, at }: { report: Report; live: Live; at: number 
   lines.push({ key: 'total', kind: 'total', lead: `all ${thousands(here.length)} values`, text: `all ${thousands(here.length)} values`, ns: whole, cells: { size: significant(whole / 1e6), pct: '100' } });
   const table: TableProps<Row> = {
     columns, lines, label: 'Values alive', fileName: 'memory', primary: true, span: 'size', cls: 'slim',
-    onOpen: (l) => {
-      const i = l.row?.v ? w(l.row.v) : -1;
-      if (i >= 0) go({ sel: report.selOf(entityOf(i)) });
-    },
   };
   return (
     <section>

@@ -5,6 +5,7 @@ import { useMemo, useState } from 'preact/hooks';
 import { Icicle } from '../charts/icicle';
 import { baseDivisor, Delta, matched, TotalsNote } from '../components/base';
 import { Letter, Link, PhaseStack, Seg, sourceFiles, Dim, Bar, Cap } from '../components/bits';
+import { NoHlo } from '../components/no_hlo';
 import { changes, type Column, CopyMenu, DataTable, figures, type Line, shares, type TableProps, times } from '../components/table';
 import { useCtx } from '../ctx';
 import type { Report } from '../data/report';
@@ -12,7 +13,7 @@ import { buildTree, type Node, type TreeBy } from '../data/tree';
 import { wholeOf } from '../data/view';
 import { addTerm, setTerm } from '../filter';
 import { count, baseName, ms, opKind, peakPercent, percent, plural, ratio, signed } from '../format';
-import { type Hue, PHASES, SHORT_PHASES } from '../phases';
+import { type Hue, PHASES, phaseWords, SHORT_PHASES } from '../phases';
 import { go, linkTo } from '../state';
 import { NothingMatches } from './ops';
 
@@ -108,7 +109,7 @@ export function ModelPage(): VNode {
     const i = PHASES.indexOf(p);
     // In a small window the sum of the phases is what must be in sight.
     return times(p, p, 62, (r) => r.node.phases[i]! / d, {
-      from: 560,      head: <><Letter hue={p} /> {SHORT_PHASES[p]}</>, as: `${p}, ${report.perStep}`, exact: [`${p}_ns`, (r) => Math.round(r.node.phases[i]!)],
+      from: 560,      head: <><Letter hue={p} /> {SHORT_PHASES[p]}</>, as: `${phaseWords(p)}, ${report.perStep}`, exact: [`${p}_ns`, (r) => Math.round(r.node.phases[i]!)],
       cell: (r) => (r.node.phases[i]! > 0 ? ms(r.node.phases[i]! / d) : <Dim>·</Dim>),
     });
   };
@@ -146,6 +147,7 @@ export function ModelPage(): VNode {
   };
   const folded = [...walkNodes(root)].find((n) => n.members && n.members.size > 1);
   const height = Math.max(420, Math.min(760, lines.length * 24));
+  if (report.bare) return <NoHlo title="No part of the model" lacks="no kernel belongs to a layer" />;
   return (
     <>
       <Bar>

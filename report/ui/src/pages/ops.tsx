@@ -12,7 +12,7 @@ import { deviceName } from '../data/hardware';
 import type { Report } from '../data/report';
 import { type View, wholeOf } from '../data/view';
 import { bytes, count, duration, flop, ms, peakPercent, percent, plural, sourceLine, thousands } from '../format';
-import { type Hue, hueOf, kindWords, reasonWords } from '../phases';
+import { type Hue, hueOf, kindWords, phaseWords, reasonWords } from '../phases';
 import { go } from '../state';
 
 function opColumns(report: Report, view: View, most: number, by: Grouping): (Column<OpRow> & { more?: boolean })[] {
@@ -112,9 +112,9 @@ function Instructions(): VNode {
       const shut = closed.has(g.name);
       if (by !== 'none') {
         out.push({
-          key: `g/${g.name}`, kind: 'group', ns: Math.round(g.ns), text: `${g.name}, ${plural(g.rows.length, fold ? 'row' : 'instruction')}`,
+          key: `g/${g.name}`, kind: 'group', ns: Math.round(g.ns), text: `${by === 'phase' ? phaseWords(g.name) : g.name}, ${plural(g.rows.length, fold ? 'row' : 'instruction')}`,
           lead: <button class="tree" aria-expanded={!shut} onClick={() => toggle(closed, setClosed, g.name)}>
-            <span class="tree-i" aria-hidden>{shut ? '▸' : '▾'}</span>{by === 'phase' && <Letter hue={g.name as Hue} />} <span class={by === 'op' ? 'mono' : ''}>{g.name}</span> <Dim>{plural(g.rows.length, fold ? 'row' : 'instruction')}</Dim></button>,
+            <span class="tree-i" aria-hidden>{shut ? '▸' : '▾'}</span>{by === 'phase' && <Letter hue={g.name as Hue} />} <span class={by === 'op' ? 'mono' : ''}>{by === 'phase' ? phaseWords(g.name) : g.name}</span> <Dim>{plural(g.rows.length, fold ? 'row' : 'instruction')}</Dim></button>,
           cells: { ms: ms(g.ns / d), pct: percent(g.ns, view.total), waste: g.waste > 0 ? ms(g.waste / d) : '', calls: g.calls > 0 ? count(g.calls / d) : '' },
         });
         if (shut) continue;
@@ -156,7 +156,6 @@ function Instructions(): VNode {
   const table: TableProps<OpRow> = {
     columns, lines, label: 'Ops', sort, span: 'ms', fill: true, primary: true, fileName: 'ops', selected: selectedKey(),
     onSort: (s) => go({ args: { s } }),
-    onOpen: (l) => l.row && go({ sel: report.selOf({ type: 'op', row: l.row.op }) }),
   };
   function selectedKey(): string | undefined {
     const e = report.resolve(state.sel);
@@ -234,7 +233,7 @@ function KernelTable(): VNode {
     { id: 'kernel', label: '', width: 46, cell: (r) => <Handle entity={{ type: 'kernel', row: r.row }} />, raw: (r) => kernels.handle[r.row]! },
     { id: 'phase', label: '', width: 28, cell: (r) => <Letter hue={r.hue} /> },
     { id: 'name', label: 'kernel name', cls: 'name mono', sort: (r) => kernels.name[r.row]!, raw: (r) => kernels.name[r.row]!, cell: (r) => <span class="nmrow"><Mid text={kernels.name[r.row]! || kernels.symbol[r.row]!} tail={16} title={kernels.symbol[r.row]!} />{kernels.kind[r.row] !== 'kernel' && <span class="tag">{kernels.kind[r.row]}</span>}</span> },
-    words('place', 'launched in', (r) => report.placeOf(r.row), { from: 700, cls: 'name mono', cell: (r) => <Mid text={report.placeOf(r.row)} tail={30} />, title: 'host ranges around the launches without an instruction' }),
+    words('place', 'launched in', (r) => report.placeOf(r.row), { from: 700, cls: 'name mono', cell: (r, px) => <Mid text={report.placeOf(r.row)} tail={Math.min(30, px / 6.7 - 8)} />, title: 'host ranges around the launches without an instruction' }),
     figures('ops', 'ops', 50, (r) => r.ops || NaN, { from: 520, show: thousands, title: 'HLO instructions that run it' }),
     times('ms', report.perStep, 100, (r) => r.ns / d, { cls: 'bar', exact: ['device_ns', (r) => Math.round(r.ns)], cell: (r) => <CellBar value={r.ns} max={most} hue={r.hue} text={ms(r.ns / d)} /> }),
     shares('pct', '%', 50, (r) => r.ns, total, { as: `% ${wholeOf(view)}`, title: `% ${wholeOf(view)}` }),
@@ -251,7 +250,7 @@ function KernelTable(): VNode {
   lines.push({ key: 'total', kind: 'total', ns: Math.round(total), lead: 'all of these', cells: { ms: ms(total / d), pct: '100' } });
   const table: TableProps<KernelRow> = {
     columns: filled(columns, rows), lines, label: 'Kernels', sort, span: 'ms', fill: true, primary: true, fileName: 'kernels', selected: state.sel.split('~')[0]!,
-    onSort: (s) => go({ args: { s } }), onOpen: (l) => l.row && go({ sel: report.selOf({ type: 'kernel', row: l.row.row }) }),
+    onSort: (s) => go({ args: { s } }),
   };
   return (
     <>
@@ -328,7 +327,7 @@ function LaunchTable({ launches }: { launches: Launches }): VNode {
   }), [order]);
   const table: TableProps<LaunchRow> = {
     columns, lines, label: 'Launches', sort, fill: true, primary: true, fileName: 'launches',
-    onSort: (s) => go({ args: { s } }), onOpen: (l) => l.row && op(l.row) >= 0 && go({ sel: report.selOf({ type: 'op', row: op(l.row) }) }),
+    onSort: (s) => go({ args: { s } }),
   };
   const how = report.meta.launches;
   return (

@@ -4,6 +4,7 @@ import type { VNode } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { commonPath, Handle, Letter, Missing, Scope, scopeText, useWidth, Bar, Cap } from '../components/bits';
 import { baseDivisor, baseOps, comparable, Delta, TotalsNote } from '../components/base';
+import { NoHlo } from '../components/no_hlo';
 import { changes, type Column, CopyMenu, DataTable, figures, type Line, sorted, type TableProps, times, words } from '../components/table';
 import { useCtx } from '../ctx';
 import { gpuOf, peakFor, type Point, pointOf } from '../data/hardware';
@@ -25,6 +26,7 @@ export function GpuPicker({ report, value }: { report: Report; value: string }):
   );
 }
 
+type Box = [number, number, number, number];
 interface Dot extends Point { ns: number; waste: number; pct: number; ops: number[]; expected: number }
 
 function Plot({ dots, device, width, height, selected, peaks, divisor }: {
@@ -59,21 +61,25 @@ function Plot({ dots, device, width, height, selected, peaks, divisor }: {
   const slope = (Math.atan2(Y(y1) - Y(y1 - 1), X(x1) - X(x1 - 1)) * 180) / Math.PI;
   const at = (x0 + Math.min(ridge, x1)) / 2 - 0.6;
   // The words at the roofs come first.
-  const boxes: [number, number, number, number][] = peaks.map(([, v], i) => [width - 150, Y(Math.log10(v)) - 16, width, Y(Math.log10(v)) + (i === 0 ? 24 : 4)]);
+  const boxes: Box[] = peaks.map(([, v], i) => [width - 150, Y(Math.log10(v)) - 16, width, Y(Math.log10(v)) + (i === 0 ? 24 : 4)]);
+  const circles = (p: Dot): Box[] => named.filter((q) => q !== p && R(q.ns) > 5).map((q) => {
+    const x = X(Math.log10(q.x)), y = Y(Math.log10(q.y)), r = R(q.ns);
+    return [x - r, y - r, x + r, y + r];
+  });
   const text = (p: Dot): VNode | null => {
     const r = R(p.ns), cx = X(Math.log10(p.x)), cy = Y(Math.log10(p.y));
     const head = `${ops.handle[p.op]} ${midCut(ops.name[p.op]!, 24)}, ${ms(p.ns / divisor)} ms${p.ops.length > 1 ? `, ×${p.ops.length}` : ''}`;
-    const w = 8 + head.length * 6.9, right = cx + r + w < width || cx - r - w < 0;
-    // Where neither side has room for the words they begin further left, over the dot.
-    const tx = right ? Math.min(cx + r + 7, width - w) : cx - r - 7;
-    const box: [number, number, number, number] = right ? [tx, cy - 12, tx + w, cy + 18] : [tx - w, cy - 12, tx, cy + 18];
-    if (p !== far && boxes.some((b) => b[0] < box[2] && b[2] > box[0] && b[1] < box[3] && b[3] > box[1])) return null;
+    const w = 8 + head.length * 6.9, over = Math.max(L, Math.min(cx - w / 2, width - w));
+    // Beside the dot, else below or above it: where the words cover neither others nor a dot that can be seen.
+    const spots = ([[cx + r + 7, cy], [cx - r - 7 - w, cy], ...[16, 40, 64].map((y) => [over, cy + r + y] as const), [over, cy - r - 20]] as const).map(([x, y]): Box => [x, y - 12, x + w, y + 18]);
+    const free = (box: Box): boolean => box[0] >= L && box[2] <= width && ![...boxes, ...circles(p)].some((b) => b[0] < box[2] && b[2] > box[0] && b[1] < box[3] && b[3] > box[1]);
+    const box = spots.find(free) ?? (p === far ? spots[2]! : undefined);
+    if (!box) return null;
     boxes.push(box);
-    const anchor = right ? 'start' : 'end';
     return (
       <g class="lab" data-testid={`dot-label-${ops.handle[p.op]}`}>
-        <text class="b halo" x={tx} y={cy} text-anchor={anchor}>{head}</text>
-        <text class="i2 halo" x={tx} y={cy + 13} text-anchor={anchor}>{p.roof / p.y >= 2 ? `${significant(p.roof / p.y)} times below the ${p.bound} roof` : `${peakPercent(p.pct)}% of the ${p.bound} roof`}</text>
+        <text class="b halo" x={box[0]} y={box[1] + 12}>{head}</text>
+        <text class="i2 halo" x={box[0]} y={box[1] + 25}>{p.roof / p.y >= 2 ? `${significant(p.roof / p.y)} times below the ${p.bound} roof` : `${peakPercent(p.pct)}% of the ${p.bound} roof`}</text>
       </g>
     );
   };
@@ -155,6 +161,7 @@ export function RooflinePage(): VNode {
   const entity = report.resolve(state.sel);
   const picked = entity?.type === 'op' ? entity.row : -1;
   const selected = found.dots.find((p) => p.ops.includes(picked))?.op ?? -1;
+  if (report.bare) return <NoHlo title="No roofline" lacks="nobody knows what FLOP and bytes a kernel should take" />;
   if (!device || !(device.bandwidth > 0)) {
     return (
       <Missing title="No roofline" command={`xlatrace query ${report.meta.run.path.split('/').pop()} "SELECT name, memory_bandwidth_bytes_per_s, peak_flops FROM device"`}
@@ -166,7 +173,7 @@ export function RooflinePage(): VNode {
     );
   }
   if (found.dots.length === 0) {
-    return <Missing title="No dot to draw" why="No instruction that the filter leaves has both FLOP and bytes: the run holds no HLO module to count them from, or its records name no instruction." command="xlatrace import TRACE --modules DUMP_DIR -o run.db" />;
+    return <Missing title="No dot to draw" why="No instruction that the filter leaves has both FLOP and bytes." />;
   }
   const used = new Map<string, number>();
   for (const p of found.dots) {
@@ -196,7 +203,7 @@ export function RooflinePage(): VNode {
   const lines: Line<Dot>[] = rows.map((p) => ({ key: ops.handle[p.op] || String(p.op), row: p, ns: Math.round(p.ns), testid: `op-${ops.handle[p.op]}`, entity: { type: 'op', row: p.op } }));
   const table: TableProps<Dot> = {
     columns, lines, label: 'Distance to the roof', sort, fill: true, ...(!base && window.innerWidth >= 1280 && { cls: 'slim' }), primary: true, fileName: 'roofline', selected: selected >= 0 ? ops.handle[selected]! : '',
-    onSort: (s) => go({ args: { s } }), onOpen: (l) => l.row && go({ sel: report.selOf({ type: 'op', row: l.row.op }) }),
+    onSort: (s) => go({ args: { s } }),
   };
   const height = Math.max(380, Math.min(640, window.innerHeight - 240));
   return (

@@ -2,8 +2,9 @@
 
 import type { VNode } from 'preact';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
-import { Handle, Letter, Mid, Missing, PartTag, PhaseStack, Seg, useLoad, Dim, Bar, Cols, Problem, Cap, Num } from '../components/bits';
+import { fullPath, Handle, Letter, Mid, Missing, PartTag, PhaseStack, Seg, useLoad, Dim, Bar, Cols, Problem, Cap, Num } from '../components/bits';
 import { comparable, Delta, TotalsNote } from '../components/base';
+import { NoHlo } from '../components/no_hlo';
 import { CopyMenu } from '../components/table';
 import { ownFirst, Stack } from '../components/inspector';
 import { useCtx } from '../ctx';
@@ -40,6 +41,13 @@ function sourceText(report: Report): Promise<Map<string, FileText[]>> {
     texts.set(report, job);
   }
   return job;
+}
+
+/** Where the headline points: the model's own file, while most time may be in a helper that all of it calls. */
+function headlineFile(report: Report): string {
+  const { verdict, findings } = report.meta;
+  const op = verdict.op ? report.opOfHandle(verdict.op) : -1;
+  return op >= 0 ? report.ops.file[op]! : fullPath(report, findings[0]?.where_source?.replace(/:\d+$/, '') ?? '');
 }
 
 type Measure = 'time' | 'waste' | 'calls';
@@ -80,7 +88,7 @@ export function SourcePage(): VNode {
   };
   const list = [...files].filter(([f]) => f !== '').sort((a, b) => value(b[1].sum) - value(a[1].sum));
   const none = files.get('');
-  const opened = list.find(([f]) => f === state.args['file']) ?? list.find(([f]) => state.args['file'] !== undefined && f.endsWith(state.args['file'])) ?? list[0];
+  const opened = list.find(([f]) => f === state.args['file']) ?? list.find(([f]) => state.args['file'] !== undefined && f.endsWith(state.args['file'])) ?? list.find(([f]) => f === headlineFile(report)) ?? list[0];
   const hot = opened ? [...opened[1].lines].sort((a, b) => value(b[1]) - value(a[1])) : [];
   const line = Number(state.args['line'] ?? '') || hot[0]?.[0] || 0;
   const here = useRef<HTMLDivElement>(null);
@@ -88,11 +96,9 @@ export function SourcePage(): VNode {
     const box = here.current?.parentElement;
     if (box) box.scrollTop = here.current!.offsetTop - box.offsetTop - box.clientHeight / 3;
   }, [opened?.[0], line, text]);
+  if (report.bare) return <NoHlo title="No source lines" lacks="no kernel has a line of a program" />;
   if (view.total === 0) return <NothingMatches />;
-  if (list.length === 0) {
-    const any = report.modules.some((m) => m.instructions > 0);
-    return <Missing title="No source lines" why={any ? 'The HLO of this run carries no source lines. JAX writes them by default; TensorFlow and stripped modules do not.' : 'No HLO is in this run, so nothing has a line.'} command={any ? undefined : `xlatrace attach ${baseName(report.meta.run.path)} --modules DUMP_DIR`} />;
-  }
+  if (list.length === 0) return <Missing title="No source lines" why="The HLO of this run carries no source lines. JAX writes them by default; TensorFlow and stripped modules do not." />;
   const [path, file] = opened!;
   const parts = text?.get(path);
   const most = Math.sqrt(Math.max(...[...file.lines.values()].map(value)));
@@ -103,7 +109,8 @@ export function SourcePage(): VNode {
   const otherStacks = new Set(withStack.map((o) => ops.stack[o])).size - 1;
   const max = value(list[0]![1].sum);
   const findings = report.meta.findings.filter((f) => f.where_source?.includes(`${baseName(path)}:${line}`));
-  const narrow = window.innerWidth < 600;  // Room for one op of a line.
+  // Room for one op of a line: between 1280 and 1680 px the lines have a column on each side.
+  const narrow = window.innerWidth < 600, one = narrow || (window.innerWidth >= 1280 && window.innerWidth < 1680);
   const row = (n: number, source: string | null, key: string): VNode => {
     const s = file.lines.get(n);
     const on = n === line && s !== undefined;
@@ -115,14 +122,14 @@ export function SourcePage(): VNode {
              onClick={s ? () => go({ args: { file: path, line: String(n) } }) : undefined} onKeyDown={s ? (e) => e.key === 'Enter' && go({ args: { file: path, line: String(n) } }) : undefined}>
           <span class="t">{s && PHASES.map((p, i) => (s.phases[i]! > 0 ? <i class={`p-${p}`} style={{ width: `${Math.max(1, (w * s.phases[i]!) / s.ns)}px` }} /> : null))}</span>
           <span class="v">{s ? show(s) : ''}</span>{then && <span class="v">{s && <Delta now={s.ns / d} then={then.get(`${path}:${n || '?'}`) ?? 0} />}</span>}<span class="n">{n || '?'}</span>
-          <span class="src">{source ?? (s ? topOps(s, narrow ? 1 : 2) : '')}</span>
+          <span class="src">{source ?? (s ? topOps(s, one ? 1 : 2) : '')}</span>
         </div>
         {on && source !== null && s && <div class="l hot wide"><span /><span />{then && <span />}<span /><span class="src note2">{topOps(s)}{findings.map((f) => <> · <a href={`#/verdict?sel=${f.handle}`}>{f.title}{f.saves_high_ns_per_step !== null && `: saves ${atMost(f)}${ms(f.saves_high_ns_per_step)} ms`}</a></>)}</span></div>}
       </>
     );
   };
   const topOps = (s: Sum, most2 = 4): VNode => (
-    <span class="tops">{[...s.ops].sort((a, b) => b[1] - a[1]).slice(0, most2).map(([o, ns]) => <span><Letter hue={ops.hue[o]!} /><span class="nmrow">{ops.handle[o]} <Mid text={ops.name[o] || 'no instruction'} /></span><b>{ms(ns / d)}</b>{!narrow && <PartTag part={ns / view.opNs[o]!} />}</span>)}{s.ops.size > most2 && <Dim>{narrow ? `+${s.ops.size - most2}` : <>{s.ops.size - most2} more, {ms([...s.ops.values()].sort((a, b) => b - a).slice(most2).reduce((a, ns) => a + ns, 0) / d)}</>}</Dim>}</span>
+    <span class="tops">{[...s.ops].sort((a, b) => b[1] - a[1]).slice(0, most2).map(([o, ns]) => <span><Letter hue={ops.hue[o]!} /><span class="nmrow">{ops.handle[o]} <Mid text={ops.name[o] || 'no instruction'} /></span><b>{ms(ns / d)}</b>{most2 > 2 && <PartTag part={ns / view.opNs[o]!} />}</span>)}{s.ops.size > most2 && <Dim>{narrow ? `+${s.ops.size - most2}` : <>{s.ops.size - most2} more, {ms([...s.ops.values()].sort((a, b) => b - a).slice(most2).reduce((a, ns) => a + ns, 0) / d)}</>}</Dim>}</span>
   );
   const body: VNode[] = [];
   if (parts) {

@@ -509,8 +509,8 @@ function Canvas({ report, view, tl: whole, steps }: { report: Report; view: View
       <Bar>
         <h2>{pair ? `Steps ${pair[0]} and ${pair[1]}, from their begin` : inStep ? `${narrow ? `${duration(range[1] - range[0])} of step` : 'Step'} ${shown!.step}` : range[1] - range[0] >= 0.95 * (tl.t1 - tl.t0) ? 'Whole run' : duration(range[1] - range[0])}</h2>
         <span class="seg" role="group" aria-label="Range">
-          {median && <button class={is(median) ? 'on' : ''} onClick={() => zoomTo(median)}>median step</button>}
-          {slowest && <button class={is(slowest) ? 'on' : ''} onClick={() => zoomTo(slowest)}>slowest step</button>}
+          {median && <button class={is(median) ? 'on' : ''} aria-pressed={is(median)} onClick={() => zoomTo(median)}>{median === slowest ? 'the step' : 'median step'}</button>}
+          {slowest !== median && <button class={is(slowest) ? 'on' : ''} aria-pressed={is(slowest)} onClick={() => zoomTo(slowest)}>slowest step</button>}
           <button onClick={() => go({ args: { step: 'all', t: undefined, a: undefined, al: undefined, top: undefined } })}>whole run</button>
         </span>
         {byTime.length > 1 && <button class={`sm ${pair ? 'on' : ''}`} aria-pressed={pair !== null} data-testid="align" onClick={() => (pair ? zoomTo(median) : align())}>align two steps <kbd>l</kbd></button>}

@@ -9,7 +9,7 @@ import { useCtx } from '../ctx';
 import type { Entity, Report } from '../data/report';
 import type { View } from '../data/view';
 import { duration, ms, percent, plural, signed, thousands, us } from '../format';
-import { CAUSE_WORDS, type Hue, hueOf } from '../phases';
+import { CAUSE_WORDS, type Hue, hueOf, phaseWords } from '../phases';
 import { go } from '../state';
 import { HUES } from '../timeline/pyramid';
 import { firstVisible, type Timeline } from '../timeline/tracks';
@@ -25,7 +25,7 @@ function sumUp(report: Report, view: View, tl: Timeline, device: number, by: Sum
     const op = sites.op[site]!;
     const hue = HUES[tl.hueOfSite[site]!]! as Hue;
     let key: string, name: string;
-    if (by === 'phase') key = name = hue;
+    if (by === 'phase') name = phaseWords((key = hue));
     else if (by === 'layer') key = name = (op >= 0 && ops.layer[op]) || 'no layer known';
     else if (by === 'kernel') {
       key = String(sites.kernel[site]);
@@ -139,7 +139,6 @@ export function Selection({ report, view, tl, range, whole, step }: { report: Re
   lines.push({ key: 'total', kind: 'total', lead: 'device time in the range', ns: Math.round(total), cells: { ms: time(total), pct: percent(total, span), launches: thousands(rows.reduce((a, r) => a + r.n, 0)), idle: idle > 0 ? us(idle) : '', ...(then && { base: ms(before), delta: signed((total - before) / 1e6) }) } });
   const table: TableProps<SumRow> = {
     columns, lines, label: 'Sums of the selection', fileName: 'selection', primary: true,
-    onOpen: (l) => l.entity && go({ sel: report.selOf(l.entity) }),
   };
   return (
     <section data-testid="timeline-selection" data-ns={Math.round(total)}>
@@ -195,7 +194,6 @@ export function Difference({ report, view, tl, pair, range }: { report: Report; 
   }
   const table: TableProps<PairRow> = {
     columns, lines, label: 'Difference of two steps', fileName: 'steps', primary: true,
-    onOpen: (l) => l.entity && go({ sel: report.selOf(l.entity) }),
   };
   return (
     <section data-testid="timeline-difference">

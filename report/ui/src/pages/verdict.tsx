@@ -200,8 +200,8 @@ function Largest({ report }: { report: Report }): VNode | null {
   const { view } = useCtx();
   const { ops, kernels, bare } = report;
   const d = view.divisor;
-  const line = (entity: Entity, name: string, hue: Hue, ns: number, calls: number, more?: VNode): { ns: number; cells: VNode; calls: number; hue: Hue; key: string } => ({
-    ns, calls, hue, key: 'row', cells: <><td><Handle entity={entity} /></td><td class="mono name"><span class="nmrow"><Mid text={name} />{more}</span></td><td><Letter hue={hue} /></td></>,
+  const line = (entity: Entity, name: string, hue: Hue, ns: number, calls: number, more?: VNode): { ns: number; cells: VNode; calls: number; hue: Hue; key: string; entity: Entity } => ({
+    ns, calls, hue, entity, key: 'row', cells: <><td><Handle entity={entity} /></td><td class="mono name"><span class="nmrow"><Mid text={name} />{more}</span></td><td><Letter hue={hue} /></td></>,
   });
   // What a small window has no room for.
   const more = bare && window.innerWidth >= 640;
@@ -229,7 +229,7 @@ function Largest({ report }: { report: Report }): VNode | null {
         {bare && <thead><tr><th><span class="vh">handle</span></th><th>kernel</th><th><span class="vh">phase</span></th>{places && <th class="scope">launched in</th>}<th class="num">{report.perStep}</th><th class="num">%</th>{more && <><th class="num">calls</th><th class="num">avg µs</th></>}</tr></thead>}
         <tbody>
           {rows.slice(0, 8).map((r) => (
-            <tr data-testid={r.key} data-ns={Math.round(r.ns)}>
+            <tr class="act-row" data-testid={r.key} data-ns={Math.round(r.ns)} onClick={(e) => !(e.target as Element).closest('a') && go({ sel: report.selOf(r.entity) })}>
               {r.cells}<td class="num bar"><CellBar value={r.ns} max={most} hue={r.hue} text={ms(r.ns / d)} /></td><Num>{percent(r.ns, view.total)}</Num>
               {more && <><Num>{count(r.calls / d)}</Num><Num>{us(r.ns / r.calls)}</Num></>}
             </tr>
@@ -331,7 +331,7 @@ export function VerdictPage(): VNode {
         {reason.length > 0 && <p class="lede" data-testid="verdict-lede"><Words pieces={reason} /></p>}
         {report.meta.job && <p class="note job" data-testid="verdict-job">Job: <Linked text={(verdict.of_job && report.meta.job.path) || report.meta.job.sentence} />. <Link to={{ page: 'ranks' }}>Ranks</Link></p>}
         {report.meta.base && <BaseVerdict />}
-        {view.filtered && <p class="note" data-testid="verdict-filter"><code>{state.f}</code> leaves {msText(view.total / view.divisor)}{basis.steady ? ' a step' : ''}, {percent(view.total, view.full * (view.divisor / report.divisor))}% of device time, and {findings.length} of {plural(all.length, 'action')}. The facts and the bar are of the whole step. <button class="lk" onClick={() => go({ f: '' })}>clear the filter</button></p>}
+        {view.filtered && <p class="note" data-testid="verdict-filter"><code>{state.f}</code> leaves {msText(view.total / view.divisor)}{basis.steady ? ' a step' : ''}, {percent(view.total, view.full)}% {view.of}, and {findings.length} of {plural(all.length, 'action')}. The facts and the bar are of the whole step. <button class="lk" onClick={() => go({ f: '' })}>clear the filter</button></p>}
         <Facts report={report} />
         {bars.length > 0 ? <StepBar report={report} bars={bars} /> : <PhaseBar report={report} />}
         {findings.length > 0 && <div class="acthead"><h2>Do this, in this order</h2><span>saves, {report.perStep}{together > 1 && `, ${together} devices`}</span><span>sure</span></div>}

@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where a page leads: what is there instead of what a run lacks, what tells most first, rows that open
+something, shares of what was asked for, advice where it is wanted. Run by test_page_leads.py."""
+
+import re
+import unittest
+
+from playwright.sync_api import expect
+
+import support
+from page_clear import Captures, figure
+
+KINETO = "kineto/h100_bert-small.json.gz"
+
+
+class Bare(Captures):
+    def test_pages_of_instructions_lead_to_the_ranges_that_launched_kernels(self):
+        run = self.imported("bert", KINETO)
+        page = self.page(run, "#/source")
+        (steps,) = self.ask(run, "SELECT count(*) FROM step WHERE steady")[0]
+        for name in ("source", "graph", "roofline", "model"):
+            self.visit(page, f"#/{name}")
+            shown = page.get_by_test_id(f"page-{name}")
+            expect(shown).to_contain_text("holds no HLO, so ")
+            first = shown.get_by_test_id("place").first
+            self.assertRegex(first.inner_text(), r"aten::")
+            # The ranges of steady steps hold at most the device time, and each row is of some of it.
+            sums = [float(ns) for ns in shown.get_by_test_id("place").evaluate_all("(all) => all.map((e) => e.dataset.ns)")]
+            (device,) = self.ask(run, "SELECT sum(self_ns) FROM activity JOIN step USING (device_id, step) WHERE steady")[0]
+            self.assertEqual(steps, 1)
+            self.assertAlmostEqual(sum(sums), device, delta=0.05 * device)
+            shown.get_by_test_id("instead").get_by_role("link").first.click()
+            expect(page.get_by_test_id("ops-view").locator("button.on")).to_have_text("kernel")
+        self.visit(page, "#/source")
+        page.get_by_test_id("place").first.click(position={"x": 4, "y": 8})
+        expect(page.get_by_test_id("inspector").get_by_test_id("launched-in")).to_contain_text("aten::")
+
+    def test_the_largest_kernels_of_the_verdict_open(self):
+        run = self.imported("inference", "nsys/h100_2gpu_1s.sqlite")
+        page = self.page(run, "#/verdict")
+        page.locator(".largest tbody tr").first.locator("td").last.click()
+        expect(page.get_by_test_id("inspector-title")).to_have_text("MemcpyH2D")
+
+    def test_one_step_is_one_button(self):
+        page = self.page(self.imported("bert", KINETO), "#/timeline")
+        buttons = page.get_by_role("group", name="Range").get_by_role("button")
+        expect(buttons).to_have_text(["the step", "whole run"])
+        expect(buttons.first).to_have_attribute("aria-pressed", "true")
+
+    def test_a_gap_says_where_in_the_step_the_host_was(self):
+        run = self.imported("bert", KINETO)
+        page = self.page(run, "#/idle")
+        # By hand, of the longest gap: the outermost ops that end last before it and begin first in it.
+        start, end = self.ask(run, "SELECT start_ns, end_ns FROM gap ORDER BY end_ns - start_ns DESC LIMIT 1")[0]
+        ops = f"SELECT text FROM range WHERE depth = 1 AND start_ns < {end}"
+        (before,) = self.ask(run, f"{ops} AND start_ns < {start} ORDER BY end_ns DESC LIMIT 1")[0]
+        (after,) = self.ask(run, f"{ops} AND start_ns > {start} ORDER BY start_ns LIMIT 1")[0]
+        host = page.get_by_test_id("gap-host")
+        self.assertRegex(host.first.inner_text(), rf"^ProfilerStep#6: \d+ µs between {before} and {after}$")
+        self.assertNotIn("ProfilerStep#6", [text.strip() for text in host.all_inner_texts()[:20]])
+
+
+class Compared(Captures):
+    def test_what_a_call_takes_longer_leads_and_is_said_once(self):
+        now, base = self.pair()
+        page = self.page(now, "#/compare", base)
+        rows = page.get_by_test_id("compare-row")
+        rows.first.wait_for()
+        # By hand: the calls of a kernel that takes longer than before, times its calls.
+        sql = "SELECT name, sum(self_ns), count(*) FROM activity WHERE name LIKE 'ncclDevKernel_SendRecv%'"
+        (name, ns, calls), (_, then, before) = (self.ask(db, sql)[0] for db in (now, base))
+        self.assertIn(name.split("(")[0], "".join(rows.first.inner_text().split()))
+        self.assertIn(f"+{100 * (ns / calls / (then / before) - 1):.1f}%", rows.first.inner_text())
+        said = page.get_by_test_id("page-compare").inner_text()
+        self.assertNotIn("Not established", said)
+        self.assertNotRegex(said, r"\bcertain\b")
+        # Nothing is known of phases, layers and lines: a view of one row tells nothing.
+        expect(page.get_by_test_id("compare-by").get_by_role("button")).to_have_text(["op", "kind", "kernel"])
+
+    def test_rows_that_look_like_buttons_open_something(self):
+        now, base = self.pair()
+        page = self.page(now, "#/compare", base)
+        rows = page.get_by_test_id("compare-row")
+        rows.first.wait_for()
+        for i in range(rows.count()):
+            if "act-row" not in rows.nth(i).get_attribute("class"):
+                continue
+            address = page.evaluate("() => location.hash")
+            rows.nth(i).locator("td").nth(1).click()
+            self.assertNotEqual(page.evaluate("() => location.hash"), address, rows.nth(i).inner_text())
+        self.assertIn("act-row", rows.first.get_attribute("class"))
+
+
+class Idle(Captures):
+    def test_a_cause_says_how_much_of_it_a_finding_is_about(self):
+        run = self.imported("gemm", "xplane/jax08_gemm.xplane.pb")
+        page = self.page(run, "#/idle")
+        (claimed,) = self.ask(
+            run, "SELECT json_extract(e.value, '$.value') FROM finding, json_each(finding.evidence) e WHERE json_extract(e.value, '$.cause') = 'host'"
+        )[0]
+        (idle,) = self.ask(run, "SELECT sum(end_ns - start_ns) FROM gap WHERE cause = 'host'")[0]
+        self.assertLess(claimed, idle / 2)
+        expect(page.get_by_test_id("cause-host").locator("td").last).to_contain_text(f"{figure(claimed)} of it")
+
+
+class Filtered(Captures):
+    def test_one_device_is_the_whole_of_its_own_shares(self):
+        page = self.page(self.maxtext(), "#/ops")
+        for device in range(4):
+            self.visit(page, f"#/ops?f=dev:{device}")
+            expect(page.get_by_test_id("filter-sum")).to_contain_text(f"100% of device time of dev:{device}")
+            self.visit(page, f"#/ops?f=dev:{device}+phase:backward")
+            expect(page.get_by_test_id("filter-sum")).to_contain_text(f"% of device time of dev:{device}")
+            ns = float(page.get_by_test_id("filter-sum").get_attribute("data-ns"))
+            said = float(re.search(r"([\d.]+)% of device time", page.get_by_test_id("filter-sum").inner_text())[1])
+            whole = "SELECT sum(self_ns) FROM activity JOIN step USING (device_id, step) JOIN device USING (device_id) WHERE steady"
+            (all_ns,) = self.ask("maxtext.db", f"{whole} AND ordinal = {device}")[0]
+            self.assertAlmostEqual(said, 100 * ns / all_ns, delta=0.06)
+        self.visit(page, "#/verdict?f=step:2")
+        expect(page.get_by_test_id("verdict-filter")).to_contain_text("100% of device time of step:2")
+
+    def test_what_has_no_phase_has_one_name(self):
+        run = self.imported("gemm", "xplane/jax08_gemm.xplane.pb")
+        page = self.page(run, "#/ops?g=phase")
+        expect(page.get_by_test_id("phase-unknown")).to_have_text(re.compile("no phase$"))
+        expect(page.get_by_test_id("group").last).to_contain_text("no phase")
+        self.visit(page, "#/timeline")
+        expect(page.get_by_test_id("page-timeline")).not_to_contain_text("unknown")
+        said = self.command("summary", "--by", "phase", run)
+        self.assertRegex(said, r"\nno phase +0\.060")
+        self.assertNotIn("unknown", said)
+
+
+class Starts(Captures):
+    def test_source_and_graph_start_at_the_headline(self):
+        run = self.imported("pax0", "captures/nsys-jax-pax-fsdp4-a100/proc0")
+        page = self.page(run, "#/verdict")
+        file = re.search(r"\((\w+\.py):\d+\)", page.get_by_test_id("verdict-lede").inner_text())[1]
+        self.visit(page, "#/source")
+        files = page.get_by_label("Files")
+        expect(files.locator("tr.on")).to_contain_text(file)
+        # Most time is in a helper that all of the model calls.
+        self.assertNotIn(file, files.locator("tbody tr").first.inner_text())
+        (handles,) = self.ask(run, "SELECT evidence FROM finding ORDER BY rowid LIMIT 1")[0]
+        self.visit(page, "#/graph")
+        handle = page.locator("#p-graph h2").inner_text().split()[1]
+        self.assertIn(f'"{handle}"', handles)
+
+    def test_what_is_fine_holds_no_task(self):
+        page = self.page(self.job(), "#/verdict")
+        fine = page.locator(".side section").filter(has_text="Looked at and fine").locator("li").all_inner_texts()
+        little = [text.strip() for text in fine if "by replay the step gets only" in text]
+        self.assertTrue(little)
+        for text in little:
+            self.assertRegex(text, r'^"[A-Z].*" would gain little: ')
+
+    def test_names_of_a_line_are_not_cut_to_nothing(self):
+        page = self.page(self.imported("pax0", "captures/nsys-jax-pax-fsdp4-a100/proc0"), "#/source")
+        for width in (400, 1024, 1280, 1440, 1920):
+            page.set_viewport_size({"width": width, "height": 900})
+            page.reload()
+            page.locator(".code .nm").first.wait_for()
+            for shown, whole in page.locator(".code .l:not(.wide) .nm").evaluate_all("(all) => all.slice(0, 20).map((e) => [e.clientWidth, e.title.length * 6.2])"):
+                self.assertGreater(shown, min(80, 0.9 * whole), width)
+
+    def test_a_node_of_a_folded_row_has_its_own_time_and_the_sum_beside_it(self):
+        run = self.imported("offload", "xplane/tpu_v6e_jit_f_4chips.xplane.pb")
+        page = self.page(run, "#/graph")
+        steady = "FROM activity JOIN step USING (device_id, step) WHERE steady AND name"
+        node = page.get_by_test_id("graph-node-copy-done.3")
+        (own,) = self.ask(run, f"SELECT avg(self_ns) {steady} = 'copy-done.3'")[0]
+        (together,) = self.ask(run, f"SELECT sum(self_ns) / count(DISTINCT device_id || '/' || step) {steady} LIKE 'copy-done%'")[0]
+        self.assertEqual(node.get_attribute("data-time"), f"{own:.0f} ns")
+        expect(node).to_contain_text("×6 together")
+        expect(node.get_by_test_id("graph-fold")).to_have_text(f"{figure(together)} ms")
+
+    def test_memory_that_is_there_is_not_bought_with_time(self):
+        page = self.page(self.maxtext(), "#/memory")
+        frees = page.get_by_test_id("memory-frees")
+        expect(frees).to_contain_text("Computing again: no need, 7.0% of the device is used")
+        frees.get_by_role("link", name=re.compile(r"^f\d+$")).click()
+        expect(page.get_by_test_id("inspector-title")).to_contain_text("Recompute less")
+
+    def test_tabs_show_that_more_follow(self):
+        page = self.page(self.maxtext(), "#/verdict")
+        tabs = page.get_by_role("tablist")
+        expect(tabs).not_to_have_class(re.compile("more"))
+        page.set_viewport_size({"width": 400, "height": 800})
+        expect(tabs).to_have_class(re.compile("more"))
+        # The last one is not under the fade, nor is any that was opened.
+        for name in ("source", "compare"):
+            self.visit(page, f"#/{name}")
+            edge = tabs.evaluate("(e) => e.getBoundingClientRect().right - e.querySelector('[aria-selected=true]').getBoundingClientRect().right")
+            self.assertGreaterEqual(edge, 50 if name == "source" else 0)
+        expect(tabs).not_to_have_class(re.compile("more"))
+
+    def test_labels_of_the_roofline_cover_no_dot_and_no_other_label(self):
+        page = self.page(self.imported("gemm", "xplane/jax08_gemm.xplane.pb"), "#/roofline")
+        page.locator("[data-testid^=dot-label-]").first.wait_for()
+        boxes = "(all) => all.map((e) => { const b = e.getBoundingClientRect(); return [b.left, b.top, b.right, b.bottom]; })"
+        labels = page.locator("[data-testid^=dot-label-] text").evaluate_all(boxes)
+        dots = [b for b in page.locator(".rdot").evaluate_all(boxes) if b[2] - b[0] > 16]
+        self.assertGreater(len(dots), 2)
+        for k, a in enumerate(labels):
+            for b in dots + labels[: k - k % 2]:
+                self.assertFalse(a[0] < b[2] - 3 and a[2] > b[0] + 3 and a[1] < b[3] - 3 and a[3] > b[1] + 3, (a, b))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -273,7 +273,7 @@ function FindingsOf({ handle }: { handle: string }): VNode | null {
     <Section title="Findings">
       {list.map((f) => (
         <p class="sm"><Link to={{ page: 'verdict', sel: f.handle }} class="h">{f.handle}</Link> {f.title}
-          {f.saves_high_ns_per_step !== null && <Dim> saves {atMost(f)}{ms(f.saves_high_ns_per_step)} {report.perStep}</Dim>}</p>
+          {f.saves_high_ns_per_step !== null && <Dim> saves {atMost(f)}{ms(f.saves_high_ns_per_step)} {report.savesUnit}</Dim>}</p>
       ))}
     </Section>
   );
@@ -521,7 +521,7 @@ function FindingBody({ row }: { row: number }): VNode {
       <div class="title"><h2 data-testid="inspector-title">{f.title}</h2><span class="h">{f.handle}</span></div>
       <Buttons report={report} entity={{ type: 'finding', row }} />
       <section class="stat">
-        <div><b>{f.saves_high_ns_per_step !== null ? `${atMost(f)}${ms(f.saves_high_ns_per_step)}` : '–'}</b>{report.perStep} saved</div>
+        <div><b>{f.saves_high_ns_per_step !== null ? `${atMost(f)}${ms(f.saves_high_ns_per_step)}` : '–'}</b>{report.savesUnit} saved</div>
         <div><b>{f.saves_low_ns_per_step !== null ? `≥ ${ms(f.saves_low_ns_per_step)}` : '–'}</b>at least</div>
         <div><b>{f.confidence ?? '–'}</b>sure</div>
         <div><b>{f.basis ? basisWords(f.basis) : '–'}</b>basis</div>

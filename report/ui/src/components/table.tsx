@@ -111,6 +111,8 @@ export interface TableProps<T> {
   onSort?: (sort: string) => void;
   selected?: string;
   onOpen?: (line: Line<T>) => void;
+  /** Where a click on the row leads nowhere but says why. */
+  opens?: (line: Line<T>) => boolean;
   /** Headings of groups span the columns before this one. */
   span?: string;
   rowTestid?: (line: Line<T>) => string | undefined;
@@ -428,7 +430,7 @@ export function DataTable<T>(given: TableProps<T>): VNode {
     const row = l.row as T;
     const on = l.key === p.selected;
     return (
-      <tr key={l.key} class={`${on ? 'on' : ''} ${l.key === cursor ? 'cur' : ''} ${p.onOpen ? 'act-row' : ''} ${l.cls ?? ''}`} data-testid={l.testid ?? p.rowTestid?.(l) ?? 'row'}
+      <tr key={l.key} class={`${on ? 'on' : ''} ${l.key === cursor ? 'cur' : ''} ${p.onOpen && p.opens?.(l) !== false ? 'act-row' : ''} ${l.cls ?? ''}`} data-testid={l.testid ?? p.rowTestid?.(l) ?? 'row'}
           data-key={l.key} aria-selected={p.onOpen ? on : undefined} {...common}
           onClick={p.onOpen ? (e) => {
             if ((e.target as Element).closest('a,button,input')) return;

@@ -177,7 +177,7 @@ function Action({ f, n, step }: { f: Finding; n: number; step: number }): VNode 
         {(open === 'evidence' || printing) && <div class="more"><FindingEvidence f={f} />{f.basis && <p class="dim">basis: {basisWords(f.basis)}{f.saves_low_ns_per_step !== null && `; saves at least ${ms(f.saves_low_ns_per_step)} ms`}</p>}</div>}
         {((open === 'check' || printing) && f.how_to_check) && <div class="more">{printing && <b>Check: </b>}<Linked text={f.how_to_check!} /></div>}
       </div>
-      <span class="save">{f.saves_high_ns_per_step !== null ? <>{atMost(f)}{ms(f.saves_high_ns_per_step)}{!atMost(f) && f.saves_low_ns_per_step !== null && f.saves_low_ns_per_step < 0.9 * f.saves_high_ns_per_step && <small>at least {ms(f.saves_low_ns_per_step)}</small>}{step > 0 && <small>{percent(f.saves_high_ns_per_step, step)}% of the step</small>}</> : <small>not known</small>}</span>
+      <span class="save">{f.saves_high_ns_per_step !== null ? <>{atMost(f)}{ms(f.saves_high_ns_per_step)}{!atMost(f) && f.saves_low_ns_per_step !== null && f.saves_low_ns_per_step < 0.9 * f.saves_high_ns_per_step && <small>at least {ms(f.saves_low_ns_per_step)}</small>}{step > 0 && <small>{percent(f.saves_high_ns_per_step, step)}% of the step</small>}{report.jobStep && f.saves_high_ns_per_run != null && <small>{ms(f.saves_high_ns_per_run)} in all</small>}</> : <small>not known</small>}</span>
       <span class="sure" title={`confidence: ${f.confidence ?? 'unknown'}`}>
         {[1, 2, 3].map((i) => <i class={i <= (LEVEL[f.confidence ?? ''] ?? 0) ? 'y' : ''} aria-hidden />)} {f.confidence ?? '?'}
       </span>
@@ -321,7 +321,8 @@ export function VerdictPage(): VNode {
   const { headline, reason } = verdict;
   const bars = partSums(report);
   const db = baseName(run.path) || 'run.db';
-  const step = basis.steady ? basis.mean_ns : 0;
+  const { jobStep } = report;
+  const step = basis.steady ? basis.mean_ns : jobStep?.ns ?? 0;
   // Totals of a run are sums over its devices, and may be more than its wall time.
   const together = basis.steady ? 1 : new Set(report.gapSums.map((g) => g.device)).size;
   return (
@@ -334,7 +335,7 @@ export function VerdictPage(): VNode {
         {view.filtered && <p class="note" data-testid="verdict-filter"><code>{state.f}</code> leaves {msText(view.total / view.divisor)}{basis.steady ? ' a step' : ''}, {percent(view.total, view.full * (view.divisor / report.divisor))}% of device time, and {findings.length} of {plural(all.length, 'action')}. The facts and the bar are of the whole step. <button class="lk" onClick={() => go({ f: '' })}>clear the filter</button></p>}
         <Facts report={report} />
         {bars.length > 0 ? <StepBar report={report} bars={bars} /> : <PhaseBar report={report} />}
-        {findings.length > 0 && <div class="acthead"><h2>Do this, in this order</h2><span>saves, {report.perStep}{together > 1 && `, ${together} devices`}</span><span>sure</span></div>}
+        {findings.length > 0 && <div class="acthead"><h2>Do this, in this order</h2><span>saves, {report.savesUnit}{jobStep ? ' of the job' : together > 1 && `, ${together} devices`}</span><span>sure</span></div>}
         <ol class="acts">
           {findings.map((f) => <Action f={f} n={all.indexOf(f) + 1} step={step} key={f.handle} />)}
         </ol>
@@ -351,7 +352,7 @@ export function VerdictPage(): VNode {
           <h2>Next</h2>
           <p class="sm ink2">{findings.length > 0 ? `Do action 1, record again, then compare:` : 'Change something, record again, then compare:'}</p>
           <Command text={`xlatrace report new.db --base ${db}`} />
-          {!basis.steady && <><p class="sm ink2">Record steady steps:</p><Command text="xlatrace record --steps 3:23 -- python train.py" /></>}
+          {!basis.steady && !jobStep && <><p class="sm ink2">Record steady steps:</p><Command text="xlatrace record --steps 3:23 -- python train.py" /></>}
         </section>
       </aside>
     </div>

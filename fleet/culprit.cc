@@ -151,6 +151,7 @@ class Finder {
     for (size_t s = first; s < job_.steps.size(); ++s) sum += CostIn(s, slow);
     answer_.ranks = ranks;
     answer_.since_step = job_.steps[first];
+    answer_.all_along = first == 0;
     answer_.cost_ns = sum / static_cast<double>(job_.steps.size() - first);
     answer_.without_ns = step_ns_ - answer_.cost_ns;
   }
@@ -227,10 +228,11 @@ class Finder {
     const double of_other = other.Of(worst, first);
     const double of_gap = gap.Of(worst, first);
     answer_.evidence.push_back(fmt::format(
-        "{} needs {} a step more than the median of its like: matrix products {}, other kernels "
-        "{}, gaps {}",
-        job_.ranks[worst].name, Duration(own), Duration(of_gemm), Duration(of_other),
-        Duration(of_gap)));
+        "{} needs {} a step more by itself than the median of its like (matrix products {}, other "
+        "kernels {}, gaps {}), and {} more than the longest of the others: so much shorter a step "
+        "would be without it",
+        job_.ranks[worst].name, MillisecondsText(own), MillisecondsText(of_gemm),
+        MillisecondsText(of_other), MillisecondsText(of_gap), MillisecondsText(answer_.cost_ns)));
     if (of_gap >= kDominates * own) {
       answer_.cause = Cause::kSlowHost;
       return true;

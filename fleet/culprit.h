@@ -79,6 +79,7 @@ struct CulpritAnswer {
   double cost_ns = 0;         // Per step, mean over the steps since `since_step`.
   double without_ns = 0;      // The step without it.
   int64_t since_step = 0;
+  bool all_along = true;              // It is the first of the steps that are judged.
   std::vector<int64_t> steps;         // Of kOneOff: which ones.
   std::vector<std::string> evidence;  // Sentences with numbers.
   // Per rank: what it has more than its like, per step (median over steps).

@@ -72,9 +72,9 @@ Said Answer(const Job& job, const FirstWords& first) {
       break;
   }
   return {
-      fmt::format("{} waits for {}{}: {} since step {}", first.everyone, job.ranks[a.ranks[0]].name,
+      fmt::format("{} waits for {}{}: {}{}", first.everyone, job.ranks[a.ranks[0]].name,
                   a.ranks.size() > 1 ? fmt::format(" and {} more", a.ranks.size() - 1) : "", cost,
-                  a.since_step),
+                  a.all_along ? std::string() : fmt::format(" since step {}", a.since_step)),
       fmt::format("{}. Without it a step takes {}", Why(a), Duration(a.without_ns))};
 }
 

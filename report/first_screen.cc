@@ -64,13 +64,18 @@ class FactMaker {
     const StepsFigure& steps = view_.steps;
     const auto mean = static_cast<double>(steps.mean_ns), least = static_cast<double>(steps.min_ns);
     const std::string longest = HtmlMilliseconds(static_cast<double>(steps.max_ns));
-    Add("step", "Step", HtmlMilliseconds(mean),
+    std::string of =
         steps.steady_count == 1
-            ? "one steady step"
+            ? std::string("one steady step")
             : fmt::format("mean of {} steps, {} to {}", Thousands(steps.steady_count),
                           longest.ends_with(" ms") ? Milliseconds(least) : HtmlMilliseconds(least),
-                          longest),
-        steps.mean_ns);
+                          longest);
+    // A merged job's sentence speaks of another step than the mean of those that are here.
+    if (view_.job.HasSteps()) {
+      of += fmt::format("; the slowest rank\u2019s, median: {}",
+                        HtmlMilliseconds(static_cast<double>(view_.job.step_ns)));
+    }
+    Add("step", "Step", HtmlMilliseconds(mean), std::move(of), steps.mean_ns);
     const int64_t idle = Part(StepPart::kIdle);
     std::string note = idle > 0 ? fmt::format("idle {} a step", PerStep(idle)) : "never idle";
     if (idle > 0 && view_.gap_count > 0) {
@@ -91,13 +96,31 @@ class FactMaker {
     }
   }
 
-  void OfRun() {
-    Add("step", "Device time", PerStep(view_.coverage.device_ns),
-        view_.span.longest_ns > 0
-            ? fmt::format("whole run of {}: no steady step",
-                          HtmlMilliseconds(static_cast<double>(view_.span.longest_ns)))
-            : "whole run: no steady step",
+  // Of a merged job whose launches here have no steps: the step is that of all ranks.
+  void OfJob() {
+    const JobFigure& job = view_.job;
+    Add("step", "Step of the job", HtmlMilliseconds(static_cast<double>(job.step_ns)),
+        job.steps == 1 ? fmt::format("one step of {}", RankWords(job))
+                       : fmt::format("median of {} steps of {}, {} to {}", Thousands(job.steps),
+                                     RankWords(job), Milliseconds(static_cast<double>(job.min_ns)),
+                                     HtmlMilliseconds(static_cast<double>(job.max_ns))),
+        job.step_ns);
+    Add("device", "Device time", PerStep(view_.coverage.device_ns),
+        fmt::format("in all, of the launches of {} in this file", KeptWords(job)),
         view_.coverage.device_ns);
+  }
+
+  void OfRun() {
+    if (view_.StepsAreJobs()) {
+      OfJob();
+    } else {
+      Add("step", "Device time", PerStep(view_.coverage.device_ns),
+          view_.span.longest_ns > 0
+              ? fmt::format("whole run of {}: no steady step",
+                            HtmlMilliseconds(static_cast<double>(view_.span.longest_ns)))
+              : "whole run: no steady step",
+          view_.coverage.device_ns);
+    }
     int64_t idle = 0;
     for (const GapFigure& gap : view_.gaps) idle += gap.ns;
     if (idle > 0) {

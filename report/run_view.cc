@@ -266,6 +266,14 @@ Status LoadModules(RunDb& db, const DeviceTimes& times, RunView& view) {
   return {};
 }
 
+// A saving of the launches of all ranks here, per step of one of them; what one device waits more
+// than another is of one rank already.
+std::optional<int64_t> PerJobStep(const RunView& view, const FindingFigure& finding) {
+  if (!view.StepsAreJobs()) return std::nullopt;
+  const bool of_one = finding.id == "arrival_skew";
+  return view.job.PerStep(*finding.saves_high_ns * (of_one ? view.job.kept : 1));
+}
+
 Status LoadFindings(RunDb& db, RunView& view) {
   XLATRACE_ASSIGN(const Table rows, db.Select("SELECT * FROM finding ORDER BY rank"));
   for (size_t i = 0; i < rows.rows.size(); ++i) {
@@ -289,6 +297,7 @@ Status LoadFindings(RunDb& db, RunView& view) {
       finding.of_run = true;
       finding.saves_low_ns = OptionalInt(rows, i, "saves_low_ns_per_run");
       finding.saves_high_ns = high;
+      finding.saves_high_ns_per_job_step = PerJobStep(view, finding);
     }
     const nlohmann::json evidence =
         nlohmann::json::parse(rows.Text(i, "evidence"), nullptr, /*allow_exceptions=*/false);
@@ -381,6 +390,7 @@ Result<RunView> LoadRunView(RunDb& db) {
   RunView view;
   XLATRACE_TRY(LoadRunFacts(db, view));
   XLATRACE_TRY(LoadStats(db, view));
+  XLATRACE_ASSIGN(view.job, LoadJob(db));
   XLATRACE_TRY(LoadSteps(db, view));
   XLATRACE_TRY(LoadStepDifferences(db, view));
   XLATRACE_ASSIGN(const DeviceTimes times, LoadDeviceTimes(db, view));

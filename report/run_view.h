@@ -25,6 +25,7 @@
 
 #include "base/error.h"
 #include "model/words.h"
+#include "report/job_figure.h"
 #include "report/losses.h"
 #include "store/run_db.h"
 
@@ -188,6 +189,9 @@ struct FindingFigure {
       where_layer, where_source, action, how_to_check;
   std::optional<int64_t> saves_low_ns, saves_high_ns;  // Per step; of the run, where it has none.
   bool of_run = false;
+  // Of a merged job whose launches have no steps of their own: `saves_high_ns`, of the whole run,
+  // per step of a rank.
+  std::optional<int64_t> saves_high_ns_per_job_step;
   std::vector<std::string> evidence;  // "per step: 4.10 ms".
   std::string evidence_sentence;      // evidence_sentence.h; empty: the evidence is none.
   bool replayed() const { return basis == "replay"; }
@@ -218,6 +222,7 @@ struct RunView {
   int64_t processes = 0;
   std::vector<DeviceFigure> devices;
   int64_t device_count = 0;
+  JobFigure job;  // Of a merged job: all ranks, kept here or not.
 
   SpanFigure span;
   Basis basis;
@@ -262,6 +267,8 @@ struct RunView {
   // A process was still recording when the run was folded: there is more by now.
   bool IsPartial() const;
   double PerStep(int64_t sum) const { return basis.PerStep(sum); }
+  // A merged job: its steps are known, and the launches of it that are kept here have none.
+  bool StepsAreJobs() const { return !basis.steady && job.HasSteps(); }
 };
 
 // Of the durations of steady steps, by nearest rank; 0 where there is none. Said from 10 steps on.

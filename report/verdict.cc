@@ -98,9 +98,12 @@ class VerdictMaker {
          why.empty() ? Sentence() : Plain(Capitalised(why) + ".")});
     verdict_.lede =
         SentenceBuilder()
-            .Text(
-                "The launches in this file have no steps of their own: other figures are totals "
-                "of the whole run. ")
+            .Text(view_.job.HasSteps()
+                      ? fmt::format("Launches of {} are in this file and have no steps of their "
+                                    "own: figures of kernels, ops and phases are totals of them. ",
+                                    KeptWords(view_.job))
+                      : std::string("The launches in this file have no steps of their own: other "
+                                    "figures are totals of the whole run. "))
             .Append(view_.findings.empty() ? Largest() : Lede(view_, false))
             .Take();
     return true;
@@ -139,6 +142,15 @@ class VerdictMaker {
 
   void SayNoSteadyStep(SentenceBuilder& lede) {
     const auto steps = static_cast<int64_t>(view_.steps.all.size());
+    if (view_.StepsAreJobs()) {
+      Say(
+          OneLine(Plain(fmt::format("No verdict: a step of the job takes {}; what it goes to "
+                                    "cannot be told from the launches in this file.",
+                                    Duration(static_cast<double>(view_.job.step_ns))))));
+      lede.Text(TotalsNote(view_, true));
+      lede.Append(view_.findings.empty() ? Largest() : Lede(view_, false));
+      return;
+    }
     Say(OneLine(Plain(steps == 0 ? "No verdict: no step was found, so nothing can be said per step."
                       : steps == 1 ? "No verdict: one step was recorded, and it is not steady."
                                    : fmt::format("No verdict: none of {} recorded steps is steady.",

@@ -32,7 +32,9 @@ std::string Capitalised(std::string_view word) {
 }
 
 std::string_view PerStepWords(const RunView& view) {
-  return view.basis.steady ? " per step" : " in the whole run";
+  return view.basis.steady     ? " per step"
+         : view.StepsAreJobs() ? " in the launches of this file"
+                               : " in the whole run";
 }
 
 model::StepPart LargestPart(const RunView& view) {

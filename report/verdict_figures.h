@@ -22,7 +22,7 @@ double PercentOf(int64_t part, int64_t whole);  // 0 of nothing.
 std::string About(int64_t part, int64_t whole);
 // "Of the host" of "of the host".
 std::string Capitalised(std::string_view word);
-// " per step", " in the whole run"
+// " per step", " in the whole run"; of a merged job " in the launches of this file"
 std::string_view PerStepWords(const RunView& view);
 
 // The part of steady steps that takes most of their wall time.

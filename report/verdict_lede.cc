@@ -22,10 +22,12 @@ std::string FirstAction(const FindingFigure& finding) {
   std::string text = "First: " + finding.title;
   if (finding.saves_high_ns) {
     // Titles that name the time save it at most.
-    const std::string saves = Duration(static_cast<double>(*finding.saves_high_ns));
+    const auto& of_job_step = finding.saves_high_ns_per_job_step;
+    const std::string saves =
+        Duration(static_cast<double>(of_job_step.value_or(*finding.saves_high_ns)));
     if (finding.title.find(saves) == std::string::npos) {
       text += fmt::format(", which saves {}{}{}", finding.bound() ? "at most " : "", saves,
-                          finding.of_run ? " of the run" : " per step");
+                          finding.of_run && !of_job_step ? " of the run" : " per step");
     }
   }
   return text + ".";
@@ -70,7 +72,13 @@ Sentence Lede(const RunView& view, bool of_idle) {
 }
 
 std::string TotalsNote(const RunView& view, bool idle_is_told) {
-  std::string text = "No steady step: figures are totals of the run";
+  std::string text =
+      view.StepsAreJobs()
+          ? fmt::format(
+                "Launches of {} are in this file and have no steps of their own: figures "
+                "are totals of them",
+                KeptWords(view.job))
+          : std::string("No steady step: figures are totals of the run");
   const int64_t idle = IdleNs(view);
   if (!idle_is_told && !OnCpuOnly(view) && PercentOf(idle, view.span.wall_ns) >= kIdleWorthSaying) {
     text += fmt::format(", in which {} idle for {} ({} of {})",

@@ -224,19 +224,23 @@ class Merger {
   std::map<std::pair<size_t, model::Id>, model::Id> processes_, devices_;
 };
 
-// The answer as the first finding, so that every view of the run has it.
-// Steps that the rank with the most of them has from this one on.
-int64_t StepsSince(const Job& job, int64_t first) {
-  int64_t most = 0;
-  for (const fleet::Rank& rank : job.ranks) {
-    const auto& steps = rank.times.steps;
-    most = std::max<int64_t>(most, std::count_if(steps.begin(), steps.end(), [&](const auto& step) {
-                               return step.first >= first;
-                             }));
+// The launches that were kept may have no steps, the ranks' own recordings have them: then more
+// steps would help nobody.
+void SayWhoseStepsAreKnown(const Job& job, model::AnalysisTables& analysis) {
+  const bool known = std::any_of(job.ranks.begin(), job.ranks.end(), [](const Rank& rank) {
+    return std::any_of(rank.times.steps.begin(), rank.times.steps.end(),
+                       [](const auto& step) { return step.second.steady; });
+  });
+  if (!known) return;
+  for (model::RuledOutRow& row : analysis.ruled_out) {
+    if (row.id != "steady_steps") continue;
+    row.text =
+        "parts of a step: the launches of this file have no steady step of their own; the job's "
+        "steps are those of the ranks' own recordings";
   }
-  return most;
 }
 
+// The answer as the first finding, so that every view of the run has it.
 void AddFinding(const Job& job, model::AnalysisTables& analysis) {
   using fleet::Cause;
   const fleet::CulpritAnswer& answer = job.answer;
@@ -269,19 +273,10 @@ void AddFinding(const Job& job, model::AnalysisTables& analysis) {
   model::FindingRow row;
   row.id = "job_" + std::string(fleet::Text(answer.cause));
   row.title = words->second.first;
-  // The sentence is run_info.job, which stands above everything else.
-  const bool has_steady_steps = std::any_of(analysis.steps.begin(), analysis.steps.end(),
-                                            [](const auto& step) { return step.steady; });
-  if (has_steady_steps) {
-    row.saves_low_ns_per_step = 0;
-    row.saves_high_ns_per_step = std::llround(answer.cost_ns);
-  } else {
-    // The launches that were kept have no steps, the ranks do: of the run, as all that stands
-    // beside.
-    row.saves_low_ns_per_run = 0;
-    row.saves_high_ns_per_run =
-        std::llround(answer.cost_ns * static_cast<double>(StepsSince(job, answer.since_step)));
-  }
+  // The sentence is run_info.job, which stands above everything else. The ranks have steps, whether
+  // the launches that were kept have any or not.
+  row.saves_low_ns_per_step = 0;
+  row.saves_high_ns_per_step = std::llround(answer.cost_ns);
   row.basis = "measured";
   row.confidence = answer.cause == Cause::kUnknown ? "low" : "high";
   nlohmann::json evidence = nlohmann::json::array();
@@ -290,7 +285,8 @@ void AddFinding(const Job& job, model::AnalysisTables& analysis) {
   }
   row.evidence_json = evidence.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   row.action = words->second.second;
-  row.how_to_check = "Merge a recording made after the change: excess_ns_per_step of view `rank`";
+  row.how_to_check =
+      "Merge recordings made after the change: the job's sentence names nobody, or another rank";
   analysis.findings.insert(analysis.findings.begin(), std::move(row));
 }
 
@@ -306,7 +302,12 @@ Result<MergeOutcome> MergeJob(const MergeRequest& request) {
   Merger merger(outcome.job, std::move(chosen), builder);
   XLATRACE_TRY(merger.PourRuns());
   XLATRACE_ASSIGN(Derived derived, Derive(builder));
+  // Who waits for whom is told of all ranks, or it is said why it cannot be told: of those that
+  // were kept it would be another answer.
+  std::erase_if(derived.analysis.findings,
+                [](const auto& row) { return row.id == "arrival_skew"; });
   AddFinding(outcome.job, derived.analysis);
+  SayWhoseStepsAreKnown(outcome.job, derived.analysis);
   outcome.activities = builder.tables().activities.size();
   const model::JobTables rows = merger.Rows();
   XLATRACE_TRY(saver.Save(builder, &derived.attribution, &derived.analysis, &rows));

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -9,6 +10,7 @@
 
 #include "analysis/collective_model.h"
 #include "analysis/device_facts.h"
+#include "analysis/findings/lag.h"
 #include "analysis/findings/rules.h"
 #include "base/number_format.h"
 
@@ -193,6 +195,37 @@ SkewCause CauseOfSkew(const Context& context, const SameOps& same, const Collect
   return {&context.ops[static_cast<size_t>(most - more.begin())], *most / steps};
 }
 
+// Where no device is waited for in step after step, or too few steps tell. Returns the op to blame,
+// if there is one.
+const Op* SayInTurn(const Context& context, const SameOps& same, const Collective& worst,
+                    Finding& finding) {
+  const SkewCause cause = CauseOfSkew(context, same, worst);
+  const auto [last, often] = LastDevice(worst);
+  if (cause.op != nullptr) {
+    finding.title = {"Even out the devices",
+                     fmt::format("they wait for {} on the slowest", cause.op->handle)};
+    finding.action = fmt::format(
+        "{} ({}) takes {} longer on the device that comes last in a step than on the median "
+        "device: "
+        "its data is uneven, or its time depends on the data; what makes it faster ends the wait "
+        "as "
+        "well",
+        cause.op->handle, cause.op->row->name, Time(cause.more_ns));
+    finding.evidence.Add(
+        context.words.PerStep("longer on the device that comes last in a step than on the median "
+                              "device,"),
+        cause.more_ns, "ns", cause.op->handle);
+  } else {
+    finding.title = {"Even out the devices", "they wait for the slowest"};
+    finding.action =
+        "look at what the device that comes last does longer (`summary --by device`): uneven "
+        "data, one slow kernel, clocks; the wait ends when the work in front of it is even";
+  }
+  finding.evidence.AddReal(fmt::format("comes last most often: {}, in", DeviceWords(context, last)),
+                           100 * often, "%");
+  return cause.op;
+}
+
 void Skew(const Context& context, const SameOps& same, std::map<const Op*, Collective>& collectives,
           int64_t exposed, Report& report) {
   if (context.run.devices.size() < 2) {
@@ -227,46 +260,30 @@ void Skew(const Context& context, const SameOps& same, std::map<const Op*, Colle
   }
   Finding finding;
   finding.id = "arrival_skew";
-  const auto [last, often] = LastDevice(*worst);
-  const SkewCause cause = CauseOfSkew(context, same, *worst);
-  if (cause.op != nullptr) {
-    finding.title = {"Even out the devices",
-                     fmt::format("they wait for {} on the slowest", cause.op->handle)};
-    finding.action = fmt::format(
-        "{} ({}) takes {} longer on the device that comes last than on the median device: its data "
-        "is uneven, or its time depends on the data; what makes it faster ends the wait as well",
-        cause.op->handle, cause.op->row->name, Time(cause.more_ns));
-  } else {
-    finding.title = {"Even out the devices", "they wait for the slowest"};
-    finding.action =
-        "look at what the device that comes last does longer (`summary --by device`): uneven "
-        "data, one slow kernel, clocks; the wait ends when the work in front of it is even";
-  }
+  const std::optional<DeviceLag> lag = LagOf(context);
+  const Op* blamed =
+      lag ? SayLag(
+                context, *lag, [&](size_t activity) { return same.OpOf(activity); }, finding)
+          : SayInTurn(context, same, *worst, finding);
   finding.sentence = {
       fmt::format("Devices wait for each other {}",
                   context.words.OfStep(Percent(context.ShareOfStep(ns)))),
       fmt::format("{} in collectives that nothing hides{}", Time(ns),
-                  cause.op != nullptr ? ", for " + cause.op->row->name : std::string())};
+                  blamed != nullptr ? ", for " + blamed->row->name : std::string())};
   finding.how_to_check = "the shortest and the longest device of this collective take alike";
   finding.saves_high_ns = ns;
   finding.saves_low_ns = ns / 2;
   finding.sure = context.Allowed(Sure::kHigh);
   finding.where_op = worst->op->row->name;
   finding.where_layer = worst->op->row->layer_group;
-  finding.where_source = context.SourceOf(cause.op != nullptr ? *cause.op : *worst->op);
+  finding.where_source = context.SourceOf(blamed != nullptr ? *blamed : *worst->op);
   finding.claims["collectives waiting"] = ns;
   finding.change.emplace();
   finding.change->devices_even = true;
-  if (cause.op != nullptr) {
-    finding.evidence.Add(
-        context.words.PerStep("longer on the device that comes last than on the median device,"),
-        cause.more_ns, "ns", cause.op->handle);
-  }
   finding.evidence
-      .Add(context.words.PerStep("waiting in collectives that nothing hides,"), ns, "ns")
-      .Add("of it in this one", context.PerStep(worst->exposed_wait_ns), "ns", worst->op->handle)
-      .AddReal(fmt::format("comes last most often: {}, in", DeviceWords(context, last)),
-               100 * often, "%");
+      .Add(context.words.PerStep("mean of all devices: waiting in collectives that nothing hides,"),
+           ns, "ns")
+      .Add("of it in this one", context.PerStep(worst->exposed_wait_ns), "ns", worst->op->handle);
   report.Add(std::move(finding));
 }
 

@@ -112,9 +112,13 @@ void WriteHeader(HtmlWriter& html, const RunView& view) {
       "<a href=\"#model\"><small>2</small>Model</a><a href=\"#ops\"><small>3</small>Ops</a>"
       "<a href=\"#source\"><small>4</small>Source</a>"
       "<a href=\"#run\"><small>5</small>Run</a><span class=\"basis\">");
-  html.Raw(view.basis.steady
-               ? "times are ms per step of one device, mean over steady steps and devices"
-               : "no steady step: times are totals of the whole run, all devices");
+  if (view.StepsAreJobs()) {
+    html.Text(fmt::format("times are totals of the launches of {}", KeptWords(view.job)));
+  } else {
+    html.Raw(view.basis.steady
+                 ? "times are ms per step of one device, mean over steady steps and devices"
+                 : "no steady step: times are totals of the whole run, all devices");
+  }
   html.Raw("</span></nav></header>\n");
 }
 

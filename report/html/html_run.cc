@@ -51,6 +51,11 @@ class RunSection {
     if (view_.basis.steady) {
       text += fmt::format(" Figures rest on {} steady {}.", Thousands(view_.steps.steady_count),
                           view_.steps.steady_count == 1 ? "step" : "steps");
+    } else if (view_.StepsAreJobs()) {
+      text += fmt::format(
+          " The job's step rests on {} steps of {}; figures of kernels and ops are totals of the "
+          "launches of {}.",
+          Thousands(view_.job.steps), RankWords(view_.job), KeptWords(view_.job));
     } else {
       text += " No step is steady, so figures hold warm-up and compilation.";
     }

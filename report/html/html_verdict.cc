@@ -172,7 +172,7 @@ class VerdictSection {
     html_.Raw(
         fmt::format("<div class=\"acthead\"><h2>Do this, in this order</h2>"
                     "<span>saves, {}</span><span>sure</span></div><ol>",
-                    figures_.Unit()));
+                    view_.StepsAreJobs() ? "ms/step" : figures_.Unit()));
     size_t number = 0;
     for (const FindingFigure& finding : view_.findings) {
       html_.Raw(fmt::format("<li class=\"act\" id=\"{}\"><span class=\"n\">{}</span><div><h3>",
@@ -190,12 +190,14 @@ class VerdictSection {
         html_.Raw("<span>").Text(BasisWords(finding.basis)).Raw("</span>");
       html_.Raw("</div></div><div class=\"save\">");
       if (finding.saves_high_ns) {
-        const auto saves = static_cast<double>(*finding.saves_high_ns);
+        const auto saves = static_cast<double>(
+            finding.saves_high_ns_per_job_step.value_or(*finding.saves_high_ns));
         if (finding.bound()) html_.Raw("<span class=\"dim\">\u2264</span> ");
         html_.Raw(Milliseconds(saves));
-        if (view_.basis.steady) {
-          html_.Raw(fmt::format("<small>{}% of step</small>",
-                                Percent(saves, static_cast<double>(view_.steps.mean_ns))));
+        if (view_.basis.steady || view_.StepsAreJobs()) {
+          const int64_t step = view_.basis.steady ? view_.steps.mean_ns : view_.job.step_ns;
+          html_.Raw(
+              fmt::format("<small>{}% of step</small>", Percent(saves, static_cast<double>(step))));
         }
       }
       html_.Raw("</div><div class=\"sure nb\">");
@@ -311,7 +313,7 @@ class VerdictSection {
     const std::string_view path = view_.path;
     const std::string file(path.substr(path.find_last_of('/') + 1));
     html_.Raw("<section><h2>Next</h2>");
-    if (!view_.basis.steady) {
+    if (!view_.basis.steady && !view_.job.HasSteps()) {
       html_.Raw(
           "<p class=\"sm ink2\">Run at least 20 steps, so that warm-up and compilation can be "
           "left out.</p>");

@@ -88,10 +88,12 @@ Status LoadFindingsMeta(PageContext& page) {
     for (const char* key : {"saves_low_ns_per_run", "saves_high_ns_per_run"}) {
       finding[key] = rows.IsNull(i, key) ? Json() : Json(rows.Int(i, key));
     }
+    const bool known = i < page.view.findings.size();
+    const auto per_job_step =
+        known ? page.view.findings[i].saves_high_ns_per_job_step : std::nullopt;
+    finding["saves_high_ns_per_job_step"] = per_job_step ? Json(*per_job_step) : Json();
     finding["evidence"] = EvidenceJson(rows.Text(i, "evidence"));
-    finding["sentence"] = i < page.view.findings.size()
-                              ? SafeOrNull(page.view.findings[i].evidence_sentence)
-                              : Json();
+    finding["sentence"] = known ? SafeOrNull(page.view.findings[i].evidence_sentence) : Json();
     findings.push_back(std::move(finding));
   }
   page.meta["findings"] = std::move(findings);

@@ -2,11 +2,13 @@
 // for the map. Runs that are no job have neither.
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "analysis/device_lag.h"
 #include "report/page/page_context.h"
 #include "report/safe_text.h"
 
@@ -120,19 +122,50 @@ Status JobCollectives(PageContext& page, const IdRows& ranks) {
   return {};
 }
 
+// Of a run of several devices: whom they wait for, as the finding has it (analysis/device_lag.h).
+Status DeviceLagMeta(PageContext& page) {
+  analysis::DeviceSteps steps;
+  XLATRACE_TRY(page.db.ForEach(
+      "SELECT device_id, step, end_ns - start_ns FROM step WHERE steady OR NOT EXISTS"
+      " (SELECT 1 FROM step WHERE steady)",
+      [&](const Statement& row) {
+        steps.Add(row.Int64(0), row.Int64(1), row.Int64(2));
+        return true;
+      }));
+  XLATRACE_TRY(page.db.ForEach(
+      "SELECT device_id, step, wall_ns FROM step_part WHERE part = 'exposed_collective'",
+      [&](const Statement& row) {
+        steps.AddExposed(row.Int64(0), row.Int64(1), row.Int64(2));
+        return true;
+      }));
+  const auto lag = analysis::FindDeviceLag(steps);
+  if (!lag) return {};
+  page.meta["device_lag"] = {{"device", page.devices.at(lag->device)},
+                             {"excess_ns", std::llround(lag->excess_ns)},
+                             {"cost_ns", std::llround(lag->cost_ns)},
+                             {"since", nullptr},
+                             {"last", lag->last},
+                             {"of", lag->of}};
+  if (!lag->all_along) page.meta["device_lag"]["since"] = lag->since;
+  return {};
+}
+
 }  // namespace
 
 Status WriteRankTables(PageContext& page) {
   IdRows rows;
   XLATRACE_TRY(Ranks(page, rows));
-  if (rows.empty()) return {};
+  if (rows.empty()) return DeviceLagMeta(page);
   XLATRACE_TRY(JobCollectives(page, rows));
   XLATRACE_ASSIGN(const ShownSteps shown, ChooseSteps(page.db));
   PageTable table("rank_steps");
-  table.Declare("step rank>ranks step_ns wait_ns transfer_ns gemm_ns other_ns idle_ns steady");
+  table.Declare(
+      "step rank>ranks step_ns wait_ns transfer_ns gemm_ns other_ns idle_ns steady start_ns");
   XLATRACE_TRY(page.db.ForEach(
-      "SELECT step, rank_id, step_ns, wait_ns, transfer_ns, gemm_ns, other_ns, idle_ns, steady FROM"
-      " rank_step ORDER BY step, rank_id",
+      // Where a step is on the timeline is of use for launches that are in the file.
+      "SELECT s.step, s.rank_id, s.step_ns, s.wait_ns, s.transfer_ns, s.gemm_ns, s.other_ns,"
+      " s.idle_ns, s.steady, iif(r.device_id IS NULL, NULL, s.start_ns) FROM rank_step s"
+      " JOIN rank r USING (rank_id) ORDER BY s.step, s.rank_id",
       [&](const Statement& row) {
         if (shown.steps.contains(row.Int64(0))) SetRow(table, row, {&rows});
         return true;
@@ -147,6 +180,15 @@ Status WriteRankTables(PageContext& page) {
                       {"heading", SafeName(heading.value_or(""), kLongestSaid)},
                       {"cause", SafeName(cause.value_or(""), kLongestSaid)},
                       {"path", SafeName(path.value_or(""), kLongestSaid)}};
+  const JobFigure& job = page.view.job;
+  auto& meta = page.meta["job"];
+  meta["ranks"] = RankWords(job);
+  meta["kept"] = KeptWords(job);
+  meta["all_kept"] = job.kept == job.ranks;
+  if (!job.HasSteps()) return {};
+  meta["step"] = {{"ns", job.step_ns},    {"min_ns", job.min_ns},     {"max_ns", job.max_ns},
+                  {"steps", job.steps},   {"recorded", job.recorded}, {"first", job.first_step},
+                  {"last", job.last_step}};
   return {};
 }
 

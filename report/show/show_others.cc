@@ -316,6 +316,17 @@ Result<Json> FindingSheet(RunDb& db, const std::string& handle) {
     Json evidence = Json::parse(finding["evidence"].get<std::string>(), nullptr, false);
     finding["evidence"] = evidence.is_array() ? std::move(evidence) : Json::array();
   }
+  if (const Json& of_run = finding["saves_high_ns_per_run"]; of_run.is_number()) {
+    // Of a merged job whose launches here have no steps the job's are known.
+    XLATRACE_ASSIGN(const JobFigure job, LoadJob(db));
+    if (job.HasSteps()) {
+      XLATRACE_ASSIGN(const RunView view, LoadRunView(db));
+      for (const FindingFigure& figure : view.findings) {
+        if (figure.handle != handle || !figure.saves_high_ns_per_job_step) continue;
+        finding["saves_high_ns_per_job_step"] = *figure.saves_high_ns_per_job_step;
+      }
+    }
+  }
   Json sheet{{"kind", "finding"}, {"handle", handle}, {"finding", std::move(finding)}};
   return sheet;
 }

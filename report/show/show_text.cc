@@ -127,7 +127,12 @@ void WriteFinding(const Json& sheet, SheetWriter& out) {
   const bool of_run = JsonHas(finding, "saves_high_ns_per_run");
   const std::string low = of_run ? "saves_low_ns_per_run" : "saves_low_ns_per_step";
   const std::string high = of_run ? "saves_high_ns_per_run" : "saves_high_ns_per_step";
-  if (JsonHas(finding, high)) {
+  if (const char* job = "saves_high_ns_per_job_step"; JsonHas(finding, job)) {
+    out.Fact("saves", fmt::format("0 to {} per step of the job, {} in all launches of this file "
+                                  "({}, confidence {})",
+                                  TimeCell(finding, job), TimeCell(finding, high),
+                                  JsonText(finding, "basis"), JsonText(finding, "confidence")));
+  } else if (JsonHas(finding, high)) {
     out.Fact("saves", fmt::format("{} to {} {} ({}, confidence {})",
                                   JsonHas(finding, low) ? TimeCell(finding, low) : "0",
                                   TimeCell(finding, high), of_run ? "of the run" : "per step",

@@ -45,6 +45,7 @@ class HeaderBlock : SummaryBlock {
  private:
   SummaryLines WhatRan() const;
   std::string StepText() const;
+  std::string JobStepText() const;
   std::string Launches() const;
 };
 

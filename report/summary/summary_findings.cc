@@ -32,25 +32,27 @@ SummaryLines FindingsBlock::Lines() const {
   }
   constexpr int kWidestSource = 28;
   const size_t count = std::min(kMostFindings, view_.findings.size());
+  const std::string per_step = view_.StepsAreJobs() ? "/step" : "";
   const bool any = std::any_of(view_.findings.begin(), view_.findings.end(),
                                [](const FindingFigure& f) { return !f.bound(); });
   std::vector<SummaryLines> rows;  // saves, sure, source
-  int beside[] = {7, 4, 6};
+  int beside[] = {7 + static_cast<int>(per_step.size()), 4, 6};
   for (size_t i = 0; i < count; ++i) {
     const FindingFigure& finding = view_.findings[i];
     const std::string_view source = finding.where_source;
-    rows.push_back({finding.saves_high_ns
-                        ? (finding.bound() && any ? "<=" : "") +
-                              Duration(static_cast<double>(*finding.saves_high_ns))
-                        : "",
-                    finding.confidence, std::string(source.substr(source.find_last_of('/') + 1))});
+    const auto& saves = finding.saves_high_ns_per_job_step ? finding.saves_high_ns_per_job_step
+                                                           : finding.saves_high_ns;
+    rows.push_back(
+        {saves ? (finding.bound() && any ? "<=" : "") + Duration(static_cast<double>(*saves))
+               : "",
+         finding.confidence, std::string(source.substr(source.find_last_of('/') + 1))});
     for (size_t c = 0; c < 3; ++c) beside[c] = std::max(beside[c], DisplayWidth(rows[i][c]));
   }
   beside[2] = std::min(beside[2], kWidestSource);
   // A title that is longer than the room beside these goes on in the next line.
   const int room = std::max(width_ - beside[0] - beside[1] - beside[2] - 3 - 2, 20);
   TextTable table({{.heading = "do this", .flexible = true},
-                   {.heading = any ? "saves" : "saves<=", .right = true},
+                   {.heading = (any ? "saves" : "saves<=") + per_step, .right = true},
                    {.heading = "sure"},
                    {.heading = "source", .at_most = kWidestSource}});
   for (size_t i = 0; i < count; ++i) {
@@ -77,7 +79,10 @@ SummaryLines FindingsBlock::Lines() const {
 
 // Savings overlap; of those that were replayed it is known what they save together.
 std::string FindingsBlock::AllTogether() const {
-  if (!view_.replay.all_findings_step_ns) return "upper bounds that overlap: do not add them";
+  if (!view_.replay.all_findings_step_ns) {
+    return fmt::format("upper bounds that overlap: do not add them{}",
+                       view_.StepsAreJobs() ? "; times in titles are totals" : "");
+  }
   const bool others =
       std::any_of(view_.findings.begin(), view_.findings.end(),
                   [](const FindingFigure& f) { return f.saves_high_ns && !f.replayed(); });

@@ -59,7 +59,10 @@ SummaryLines HeaderBlock::WhatRan() const {
   const std::string file = view_.path.substr(view_.path.find_last_of('/') + 1);
   SummaryLines first{"xlatrace " XLATRACE_VERSION, FitName(file, 30)};
   if (view_.title != file) first.push_back(FitName(view_.title, 30));
-  first.push_back(FitName(view_.DeviceText(), 40));
+  const JobFigure& job = view_.job;
+  if (job.ranks > 0) first.push_back(RankWords(job));
+  // Of a job of which not all launches are kept it is said whose devices these are.
+  first.push_back(FitName(view_.DeviceText(), 40) + (job.kept < job.ranks ? " kept" : ""));
   if (const ModuleFigure* main = view_.MainModule()) {
     // TensorFlow's names of modules are made of the function's and a number of 60 characters.
     const hlo::ModuleOrigin origin = hlo::OriginOfModule(main->name);
@@ -76,6 +79,16 @@ SummaryLines HeaderBlock::WhatRan() const {
     first.push_back(Thousands(coverage.activities) + " " + Launches());
   }
   return first;
+}
+
+// Of a job whose launches here have no steps: as its sentence has it, of all ranks.
+std::string HeaderBlock::JobStepText() const {
+  const JobFigure& job = view_.job;
+  const auto step = static_cast<double>(job.step_ns);
+  if (job.steps == 1) return fmt::format("step {} (1 step of the job)", Duration(step));
+  return fmt::format("step {} ({} to {}, {} steps of the job)", Duration(step),
+                     InUnitOf(static_cast<double>(job.min_ns), step),
+                     InUnitOf(static_cast<double>(job.max_ns), step), Thousands(job.steps));
 }
 
 std::string HeaderBlock::StepText() const {
@@ -114,7 +127,9 @@ SummaryLines HeaderBlock::Lines() const {
         "busy " + Percent(static_cast<double>(steps.busy_ns), static_cast<double>(steps.wall_ns)) +
         "%" + (waits.empty() ? "" : " (" + waits + ")"));
   } else {
-    if (view_.span.longest_ns > 0) {
+    if (view_.StepsAreJobs()) {
+      second.push_back(JobStepText());
+    } else if (view_.span.longest_ns > 0) {
       second.push_back("whole run " + Duration(static_cast<double>(view_.span.longest_ns)));
     }
     second.push_back("device time " + Duration(static_cast<double>(coverage.device_ns)));

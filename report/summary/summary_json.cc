@@ -121,6 +121,7 @@ Json FindingsJson(const RunView& view) {
                     {"saves_high_ns_per_step", f.of_run ? Json() : OptionalJson(f.saves_high_ns)},
                     {"saves_low_ns_per_run", f.of_run ? OptionalJson(f.saves_low_ns) : Json()},
                     {"saves_high_ns_per_run", f.of_run ? OptionalJson(f.saves_high_ns) : Json()},
+                    {"saves_high_ns_per_job_step", OptionalJson(f.saves_high_ns_per_job_step)},
                     {"basis", TextOrNull(f.basis)},
                     {"confidence", TextOrNull(f.confidence)},
                     {"where_op", TextOrNull(f.where_op)},

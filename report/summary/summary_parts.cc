@@ -61,7 +61,12 @@ SummaryLines PartsBlock::Lines() const {
   SummaryLines lines;
   lines.push_back(FitLeft(steps ? "part of step" : DevicePartsName(view_), 20) +
                   FitRight(heading, numbers) + FitRight("%", 6));
-  if (!steps) lines[0] += view_.basis.steady ? "  device time" : "  device time, whole run";
+  if (!steps) {
+    lines[0] += view_.basis.steady ? "  device time"
+                : view_.StepsAreJobs()
+                    ? fmt::format("  device time, launches of {}", KeptWords(view_.job))
+                    : std::string("  device time, whole run");
+  }
   const auto line = [&](StepPart part, std::string_view name, int64_t ns, const std::string& note) {
     std::string text = FitLeft(name, 20) + FitRight(Milliseconds(view_.PerStep(ns)), numbers) +
                        FitRight(Percent(static_cast<double>(ns), static_cast<double>(whole)), 6);

@@ -315,7 +315,13 @@ TEST(Findings, WaitingForTheSlowerDeviceIsNotTransfer) {
   EXPECT_EQ(with.Find("exposed_collective"), nullptr) << with.Ids();
   // What the last one does longer is named, with its line.
   EXPECT_THAT(with.Find("arrival_skew")->title, HasSubstr("they wait for o"));
-  EXPECT_THAT(with.Find("arrival_skew")->action, HasSubstr("(a) takes 300 us longer"));
+  EXPECT_THAT(with.Find("arrival_skew")->action, HasSubstr("(a) takes 300 us longer on GPU "));
+  // What the device needs by itself is what Ranks shows of it (device_lag.h), and it comes last
+  // each time.
+  EXPECT_THAT(
+      with.Find("arrival_skew")->evidence_json,
+      HasSubstr(R"(needs more by itself than the median device, per step","value":300000)"));
+  EXPECT_THAT(with.Find("arrival_skew")->evidence_json, HasSubstr("steps of 8 in which GPU "));
   EXPECT_EQ(with.Find("arrival_skew")->where_source, "a.py:3");
   // A device that comes last because its host is late: no op is to blame.
   FindingCase late(kPlain, 2);
@@ -326,7 +332,22 @@ TEST(Findings, WaitingForTheSlowerDeviceIsNotTransfer) {
   }
   late.Run();
   ASSERT_NE(late.Find("arrival_skew"), nullptr) << late.Ids();
-  EXPECT_THAT(late.Find("arrival_skew")->title, HasSubstr("wait for the slowest"));
+  EXPECT_THAT(late.Find("arrival_skew")->title, HasSubstr("they wait for GPU "));
+  // Another device comes last in every step: no device is to blame, the op is.
+  FindingCase turns(kPlain, 3);
+  at = 0;
+  for (int step = 0; step < 9; ++step) {
+    const int slow = 1 + step % 3;
+    for (const int other : {1 + (step + 1) % 3, 1 + (step + 2) % 3}) {
+      turns.Step(at, {{"a", 500}, {"g", 320}, {"b", 500}}, other);
+    }
+    at = turns.Step(at, {{"a", 800}, {"g", 20}, {"b", 500}}, slow);
+  }
+  turns.Run();
+  ASSERT_NE(turns.Find("arrival_skew"), nullptr) << turns.Ids();
+  EXPECT_THAT(turns.Find("arrival_skew")->title, HasSubstr("on the slowest"));
+  EXPECT_THAT(turns.Find("arrival_skew")->action,
+              HasSubstr("(a) takes 300 us longer on the device that comes last in a step"));
   FindingCase without(kPlain, 2);
   at = 0;
   for (int step = 0; step < 8; ++step) {

@@ -202,14 +202,14 @@ class Devices(Captures):
         page = self.page(run, "#/ranks")
         cost = page.get_by_test_id("rank-cost")
         cost.wait_for()
-        expect(cost).to_contain_text("than the median device")
+        expect(cost).to_contain_text("than on the median device")
         self.assertIn("over the longest of the others", cost.get_attribute("title"))  # A hint, no second reference.
         said = page.get_by_test_id("page-ranks").inner_text()
         self.visit(page, "#/verdict")
         said += page.get_by_test_id("page-verdict").inner_text()
         self.assertNotIn("mean of the others", said)
         self.assertNotIn("longest of the others", said)
-        self.assertIn("longer on the device that comes last than on the median device", said)
+        self.assertIn("needs more by itself than the median device", said)
 
     def test_collectives_of_the_ranks_are_in_sight_in_a_small_window(self):
         page = self.page(self.maxtext(), "#/ranks")

@@ -13,6 +13,7 @@ import unittest
 
 from playwright.sync_api import sync_playwright
 
+import page_ranks
 import support
 from page_browser import CHROMIUM, PATIENCE_MS, READY
 from page_figures import in_ms, same
@@ -242,7 +243,7 @@ class Questions(unittest.TestCase):
         return f"{said.split(':')[0]} (1)"
 
     def rank(self):
-        """Who computes longest, or that it cannot be told; no page where there is one device."""
+        """Who is waited for or computes longest, or that it cannot be told; no page where there is one device."""
         devices = self.one("SELECT count(DISTINCT device_id) FROM activity")
         self.assertEqual(self.tab("ranks"), devices > 1)
         if devices < 2:
@@ -252,7 +253,8 @@ class Questions(unittest.TestCase):
         if self.one("SELECT count(*) FROM rank"):
             return f"{said} (1)"  # A merged job's answer is run.db's (page_ranks.py).
         parts = "p.part NOT IN ('idle', 'exposed_collective', 'exposed_copy')"
-        wanted = self.db.execute(
+        coupled = self.one("SELECT count(*) FROM step_part WHERE part = 'exposed_collective' AND wall_ns > 0")
+        wanted = page_ranks.own_times(self.db) if self.steps and coupled else self.db.execute(
             "SELECT d.ordinal, sum(p.wall_ns) * 1.0 / count(DISTINCT s.step) AS ns FROM step_part p JOIN step s"
             f" USING (device_id, step) JOIN device d USING (device_id) WHERE s.steady AND {parts}"
             " GROUP BY d.device_id ORDER BY ns DESC" if self.steps else
@@ -263,7 +265,9 @@ class Questions(unittest.TestCase):
         for row, (ordinal, ns) in zip(rows, wanted):
             self.assertAlmostEqual(int(row.get_attribute("data-ns")), ns, delta=1)
             self.assertRegex(row.inner_text(), rf"\w+ {ordinal}\b")
-        if " longe" in said:  # "computes longest", "computes 11.5 ms longer", or waits longer.
+        if "Everyone waits" in said:
+            self.assertIn(f" {wanted[0][0]}: it needs ", said)
+        elif " longe" in said:  # "computes longest", "computes 11.5 ms longer", or waits longer.
             self.assertRegex(said, rf"^\w+ {wanted[0][0]} (computes|spends)")
         return f"{said} (1)"
 

@@ -5,6 +5,7 @@ clock, and of a merged job. Run by test_page_ranks.py; scripts/long runs it with
 
 import collections
 import contextlib
+import json
 import os
 import re
 import shutil
@@ -22,6 +23,23 @@ FLEET = os.environ.get("XLATRACE_FLEET_RANKS", "")
 SLOW = RANKS * 617 // 1000
 
 
+def own_times(db):
+    """Ordinal and mean ns per steady step that a device needs by itself: without what it has more of collectives
+    that nothing hides than the device with the least of them in that step. The slowest first."""
+    steps = db.execute(
+        "SELECT s.step, d.device_id, d.ordinal, s.end_ns - s.start_ns, coalesce((SELECT sum(wall_ns) FROM step_part p"
+        " WHERE p.device_id = s.device_id AND p.step = s.step AND part = 'exposed_collective'), 0)"
+        " FROM step s JOIN device d USING (device_id) WHERE s.steady"
+    ).fetchall()
+    least = {}
+    for step, _, _, _, waits in steps:
+        least[step] = min(waits, least.get(step, waits))
+    of = collections.defaultdict(list)
+    for step, device, ordinal, wall, waits in steps:
+        of[device, ordinal].append(wall - (waits - least[step]))
+    return sorted(((ordinal, sum(own) / len(own)) for (_, ordinal), own in of.items()), key=lambda row: -row[1])
+
+
 class OneRun(Browser):
     def test_each_rank_has_the_time_that_sql_gives_it(self):
         capture = support.require_data("captures/nsys-jax-maxtext-fsdp4-h100")
@@ -31,30 +49,18 @@ class OneRun(Browser):
         page = self.open("#/ranks", url=(self.work / "ranks.html").as_uri())
         db = support.open_database(self.work / "ranks.db")
         self.addCleanup(db.close)
-        wanted = db.execute(
-            "SELECT d.ordinal, sum(p.wall_ns) * 1.0 / count(DISTINCT s.step) AS ns FROM step_part p"
-            " JOIN step s USING (device_id, step) JOIN device d USING (device_id) WHERE s.steady"
-            " AND p.part NOT IN ('idle', 'exposed_collective', 'exposed_copy')"
-            " GROUP BY d.device_id ORDER BY ns DESC"
-        ).fetchall()
+        wanted = own_times(db)
         self.assertEqual(len(wanted), 4)
         rows = page.locator('[data-testid="page-ranks"] tr[data-ns]').all()
         self.assertEqual(len(rows), 4)
         for row, (ordinal, ns) in zip(rows, wanted):
             self.assertLessEqual(abs(self.ns(row) - ns), 1)
             self.assertIn(f"GPU {ordinal}", row.inner_text())
-        self.assertIn(f"GPU {wanted[0][0]} computes", page.get_by_test_id("rank-sentence").inner_text())
-        # All end a step together in a collective: who waits least in those that nothing hides comes late.
-        waits = dict(db.execute(
-            "SELECT d.ordinal, sum(p.wall_ns) * 1.0 / (SELECT count(*) FROM step WHERE steady AND device_id = d.device_id)"
-            " FROM step_part p JOIN step s USING (device_id, step) JOIN device d USING (device_id) WHERE s.steady"
-            " AND p.part = 'exposed_collective' GROUP BY d.device_id"
-        ))  # fmt: skip
-        middle = sorted(waits.values())[(len(waits) - 1) // 2]
-        self.assertGreater(middle - min(waits.values()), 1e6)
-        for row, (ordinal, _) in zip(rows, wanted):
-            late = (middle - waits[ordinal]) / 1e6
-            self.assertIn(f"\t{f'{late:+.3g}'.replace('-', '−') if late else 0}\t", row.inner_text())
+        middle = sorted(ns for _, ns in wanted)[(len(wanted) - 1) // 2]
+        for row, (_, ns) in zip(rows, wanted):
+            more = (ns - middle) / 1e6
+            self.assertIn(f"\t{f'{more:+.3g}'.replace('-', '−') if more else 0}\t", row.inner_text())
+        self.check_one_lag(page, db, *wanted[0], middle)
         self.check_who_comes_last(db)
         for width in (1024, 800, 400, 1440):
             page.set_viewport_size({"width": width, "height": 900})
@@ -68,6 +74,41 @@ class OneRun(Browser):
         # A run of one device has no such page.
         self.assertEqual(self.open().get_by_test_id("tab-ranks").count(), 0)
 
+
+    def check_one_lag(self, page, db, ordinal, own, middle):
+        """By how much a device holds the others up: one figure in one set of words, wherever it is said."""
+        lag, device = f"{(own - middle) / 1e6:#.3g} ms", f"GPU {ordinal}"
+        (title, evidence, action, handle), = db.execute(
+            "SELECT title, evidence, action, handle FROM finding WHERE id = 'arrival_skew'"
+        )
+        said = {e["text"].split(",")[0]: e for e in json.loads(evidence)}
+        first = said[f"{device} needs more by itself than the median device"]
+        self.assertAlmostEqual(first["value"], own - middle, delta=1)
+        op = next(e for text, e in said.items() if text.endswith("takes longer there than on the median device"))
+        times = next((int(m[1]), e["value"]) for text, e in said.items() if (m := re.match(rf"steps of (\d+) in which {device} comes last", text)))
+        self.assertRegex(title, rf"they wait for o\d+ on {device}$")
+        of_op = f"{op['value'] / 1e6:#.3g} ms"
+        self.assertIn(f"takes {of_op} longer on {device} than on the median device", action)
+        sentence = page.get_by_test_id("rank-sentence").inner_text()
+        self.assertIn(f"Everyone waits for {device}: it needs {lag} more by itself than the median of 4 devices", sentence)
+        cost = page.get_by_test_id("rank-cost")
+        cost.locator(".mono").wait_for()  # The op: known when the launches are read.
+        self.assertIn(f"It comes last in {times[1]} of {times[0]} steps.", cost.inner_text())
+        self.assertIn(f"takes most longer there than on the median device: {of_op}", cost.inner_text())
+        row = page.locator('[data-testid="page-ranks"] tr[data-ns]').first.inner_text()
+        self.assertIn(f"\t+{lag.removesuffix(' ms')}\t", row)
+        self.assertIn(f"+{of_op}", row)
+        # Nothing else of the page is a figure of the same kind: no other median, no other lateness.
+        for word in ("late ms", "median 1", "since step"):
+            self.assertNotIn(word, page.get_by_test_id("page-ranks").inner_text())
+        terminal = support.run("show", handle, "ranks.db", cwd=self.work).stdout
+        self.assertIn(f"{device} needs more by itself than the median device, per step: {lag}", " ".join(terminal.split()))
+        page.get_by_test_id("tab-verdict").click()
+        found = page.get_by_test_id(f"finding-{handle}").inner_text()
+        self.assertIn(f"{device} needs more by itself than the median device, per step: {lag}", found)
+        self.assertIn("they wait for", found)
+        page.get_by_test_id("tab-ranks").click()
+        page.get_by_test_id("rankmap").wait_for()
 
     def check_who_comes_last(self, db):
         """The Timeline's sentence: who comes last in the step in sight, and who does in most steps."""
@@ -161,10 +202,11 @@ class ManyRanks(Browser):
         self.assertLessEqual(self.many.stat().st_size, 6_000_000)
         page = self.open("#/ranks", url=self.many.as_uri())
         sentence = page.get_by_test_id("rank-sentence").inner_text()
-        self.assertIn(f"host{SLOW:04} computes", sentence)
+        self.assertRegex(sentence, rf"^Everyone waits for [^:]*host{SLOW:04}[^:]*: it needs ")
         self.assertIn(f"median of {RANKS:,}", sentence)
         first = page.locator('[data-testid="page-ranks"] tr[data-ns]').first
-        self.assertEqual(self.ns(first), 300_000 + 550_000 + (SLOW * 7919) % 5_000)
+        with contextlib.closing(support.open_database(self.work / "many.db")) as db:
+            self.assertAlmostEqual(self.ns(first), own_times(db)[0][1], delta=1)
         # A rank takes two pixels; what does not fit scrolls in its own box.
         box = page.get_by_test_id("rankmap")
         self.assertLessEqual(box.bounding_box()["height"], 600)
@@ -178,7 +220,7 @@ class ManyRanks(Browser):
         first = page.locator('[data-testid="page-ranks"] tr[data-ns]').first.inner_text()
         # 150 us more computation than a typical rank, up to 2.5 us of spread: so much less waiting.
         said = [float(n) for n in re.findall(r"\+(0\.1[45]\d)", first)]
-        self.assertGreaterEqual(len(said), 2, first)
+        self.assertGreaterEqual(len(said), 1, first)
         for value in said:
             self.assertAlmostEqual(value, 0.150, delta=0.004)
 
@@ -397,7 +439,8 @@ class Job(Browser):
         said = self.ask("SELECT value FROM run_info WHERE key = 'job'")[0][0]
         self.assertEqual(sentence.lower().replace("µs", "us"), said.split("; ", 1)[1].lower())
         self.assertIn(f"veryone waits for rank {self.slow} ", sentence)
-        self.assertRegex(sentence, r"[\d.]+ ms of each [\d.]+ ms step since step \d+")
+        # From the first step on that counts: the map shows the ones before, too.
+        self.assertRegex(sentence, r"[\d.]+ ms of each [\d.]+ ms step;")
         page.get_by_test_id("tab-verdict").click()
         # The launches that are kept have no steps: what the ranks say is the verdict, and said once.
         begin = page.get_by_test_id("verdict-sentence").inner_text()
@@ -411,6 +454,63 @@ class Job(Browser):
         why = page.get_by_test_id("rank-cost").inner_text()
         self.assertIn("Try:", why)
         self.assertIn("matrix products", why)
+
+    def test_the_jobs_step_and_what_it_costs_are_the_same_figures_everywhere(self):
+        steps = sorted(row[0] / 1e6 for row in self.ask(
+            "SELECT max(step_ns) FROM rank_step GROUP BY step HAVING min(steady)"))
+        step = f"{steps[(len(steps) - 1) // 2]:#.3g} ms"
+        page = self.open("#/verdict", url=self.job_url)
+        self.assertEqual(page.get_by_test_id("job-step").inner_text(), f"step {step} ({len(steps)} steps of the job)")
+        self.assertEqual(page.get_by_test_id("job-ranks").inner_text(), f"{self.COUNT:,} ranks on {self.COUNT // 2:,} hosts")
+        tile = page.get_by_test_id("fact-step").inner_text()
+        self.assertIn(step, tile)
+        self.assertIn(f"median of {len(steps)} steps of {self.COUNT:,} ranks", tile)
+        self.assertIn("ranks in this file", page.get_by_test_id("fact-device").inner_text())
+        self.assertIn(f"of each {step} step", page.get_by_test_id("verdict-sentence").inner_text())
+        verdict = page.get_by_test_id("page-verdict").inner_text()
+        self.assertNotIn("whole run of", verdict)
+        self.assertNotIn("20 steps", verdict)
+        # What it costs: the headline, the finding, the drawer, Ranks and the terminal.
+        (ns,), = self.ask("SELECT value FROM run_info WHERE key = 'job_cost_ns_per_step'")
+        cost = f"{int(ns) / 1e6:#.3g}"
+        (handle,), = self.ask("SELECT handle FROM finding WHERE id = 'job_slow_gpu'")
+        self.assertIn(f"{cost} ms of each {step} step", page.get_by_test_id("verdict-sentence").inner_text())
+        self.assertIn(f"≤ {cost}", page.get_by_test_id(f"finding-{handle}").locator(".save").inner_text())
+        self.assertIn("ms/step of the job", verdict)
+        page.get_by_test_id(f"finding-{handle}").get_by_role("link", name=handle).click()
+        drawer = page.get_by_test_id("inspector").inner_text()
+        self.assertIn(f"≤ {cost}", drawer)
+        self.assertIn("ms/step saved", drawer)
+        self.assertNotIn("_ns", drawer)
+        page = self.open("#/run", url=self.job_url)
+        self.assertIn(f"A step of the job takes {step}", page.get_by_test_id("job-steps").inner_text())
+        run = page.get_by_test_id("page-run").inner_text()
+        for word in ("No step was found", "no step was steady", "job cost", ns, "slow_gpu"):
+            self.assertNotIn(word, run)
+        self.assertIn(f"{cost} ms more than the longest of the others", self.open("#/ranks", url=self.job_url).get_by_test_id("rank-cost").inner_text())
+        terminal = support.run("summary", "job.db", cwd=self.work).stdout
+        self.assertIn(f"step {step} (", terminal)
+        self.assertRegex(terminal, rf"1 Everyone waits .* {cost} ms high")
+
+    def test_sentences_of_run_db_have_the_pages_glyphs(self):
+        # A finding that speaks of microseconds: run.db writes "us".
+        database = self.work / "glyphs.db"
+        shutil.copyfile(self.work / "job.db", database)
+        with contextlib.closing(sqlite3.connect(database)) as db, db:
+            columns = [row[1] for row in db.execute("PRAGMA table_info(x_finding)")]
+            evidence = next(c for c in columns if c.startswith("evidence"))
+            db.execute(f"UPDATE x_finding SET title = 'Waits 41.0 us', {evidence} = ?", ('[{"text": "gaps take 41.0 us"}]',))
+            db.execute("UPDATE x_run_info SET value = 'rank 3 comes 12.0 us later' WHERE key = 'job_path'")
+        result = support.run("report", database, cwd=self.work)
+        self.assertEqual(result.code, 0, result)
+        (handle,), = self.ask("SELECT handle FROM finding WHERE id = 'job_slow_gpu'")
+        for address in ("#/verdict", "#/ranks", f"#/ranks?sel={handle}", "#/run"):
+            page = self.open(address, url=(self.work / "glyphs.html").as_uri())
+            text = page.locator("body").inner_text()
+            self.assertNotRegex(text, r"\d us\b", address)
+            if address != "#/run":
+                self.assertIn("12.0 µs" if "ranks" in address else "41.0 µs", text)
+        self.assertIn("Waits 41.0 µs", self.open(f"#/ranks?sel={handle}", url=(self.work / "glyphs.html").as_uri()).get_by_test_id("inspector-title").inner_text())
 
     def test_ranks_stand_by_what_they_cost_with_the_figures_of_run_db(self):
         page = self.open("#/ranks", url=self.job_url)
@@ -493,8 +593,22 @@ class Job(Browser):
             elsewhere = next(i for i, rank in enumerate(order) if rank not in here)
             canvas.hover(position={"x": 400, "y": elsewhere * 18 + 9})
             self.assertIn("its launches are in", page.locator(".rankmap .tip").inner_text())
+            self.assertEqual(canvas.evaluate("(e) => getComputedStyle(e).cursor"), "default")
+            canvas.click(position={"x": 400, "y": elsewhere * 18 + 9})
+            name = f"rank {order[elsewhere]}"
+            self.assertRegex(page.get_by_test_id("rank-elsewhere").inner_text(), rf"Launches of {name} are not in this file")
+            row = page.locator('[data-testid="page-ranks"] tr[data-ns]').nth(elsewhere)
+            self.assertNotIn("act-row", row.get_attribute("class"))
+            row.locator("td").first.click()
+            self.assertIn("/ranks", browser_quiet.address(page))
+            self.assertIn("act-row", page.locator('[data-testid="page-ranks"] tr[data-ns]').first.get_attribute("class"))
         canvas.click(position={"x": 400, "y": 1 if self.COUNT > 64 else 9})
         page.wait_for_selector('[data-testid="page-timeline"]')
+        # Its launches have no steps: the job knows when the step was.
+        self.assertEqual(self.ask("SELECT count(*) FROM step")[0][0], 0)
+        at = re.search(r"t=(-?\d+)(?:,|%2C)(-?\d+)", browser_quiet.address(page))
+        steps = self.ask(f"SELECT start_ns, start_ns + step_ns FROM rank_step JOIN rank USING (rank_id) WHERE rank = {self.slow}")
+        self.assertIn((int(at[1]), int(at[2])), [tuple(row) for row in steps])
         self.assertRegex(browser_quiet.address(page), r"f=dev:\d")
 
     def test_narrow_windows_scroll_the_table_not_the_page(self):

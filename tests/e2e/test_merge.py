@@ -91,6 +91,61 @@ class MergeTest(unittest.TestCase):
                           " LIKE 'nccl%') GROUP BY k")
         self.assertLess(max(row[0] for row in apart), 30_000)
 
+    def test_the_jobs_step_stands_in_the_head_where_the_kept_launches_have_none(self) -> None:
+        self.write(8, slow=5)
+        self.assertEqual(xlatrace("merge", self.ranks, "-o", self.job).returncode, 0)
+        self.assertEqual(self.rows("SELECT count(*) FROM step"), [(0,)])
+        # Of the steady steps, each as long as its slowest rank's: the median, the least and the most.
+        steps = sorted(ns / 1e6 for ns, in self.rows(
+            "SELECT max(step_ns) FROM rank_step GROUP BY step HAVING min(steady)"))
+        step = f"{steps[(len(steps) - 1) // 2]:#.3g} ms"
+        summary = xlatrace("summary", self.job).stdout
+        head = summary.splitlines()[:2]
+        self.assertIn("8 ranks on 4 hosts", head[0])
+        self.assertIn(f"step {step} ({steps[0]:#.3g} to {steps[-1]:#.3g}, {len(steps)} steps of the job)", head[1])
+        self.assertIn(f"of each {step} step", " ".join(summary.split()))
+        self.assertIn("lost 0", head[1])
+        # It was slow from the first step on that is judged: no number that the map contradicts.
+        self.assertNotIn("since step", summary)
+        self.assertNotIn("20 steps", summary)
+        self.assertIn("launches of 3 of the 8 ranks", summary)
+        self.assertIn(("notice",), self.rows("SELECT severity FROM run_stat WHERE name = 'unreadable_modules'"))
+
+    def test_savings_are_per_step_of_the_job(self) -> None:
+        self.write(8, slow=5)
+        self.assertEqual(xlatrace("merge", self.ranks, "-o", self.job).returncode, 0)
+        findings = {row[0]: row[1:] for row in self.rows(
+            "SELECT id, handle, saves_high_ns_per_step, saves_high_ns_per_run FROM finding")}
+        cost = int(self.rows("SELECT value FROM run_info WHERE key = 'job_cost_ns_per_step'")[0][0])
+        self.assertEqual(findings["job_slow_gpu"][1:], (cost, None))
+        # Who waits for whom is told of all ranks, not of the kept ones once more.
+        self.assertNotIn("arrival_skew", findings)
+        handle, _, of_run = findings["exposed_collective"]
+        # The launches of three ranks in twelve steps each.
+        per_step = of_run / 36 / 1e6
+        summary = xlatrace("summary", self.job).stdout
+        self.assertIn("saves<=/step", summary)
+        self.assertRegex(summary, rf"3 Overlap .* {per_step:#.3g} ms low")
+        self.assertRegex(summary, rf"1 Everyone waits .* {cost / 1e6:#.3g} ms high")
+        self.assertIn(f"{per_step:#.3g} ms per step of the job", xlatrace("show", handle, self.job).stdout)
+        asked = json.loads(xlatrace("summary", self.job, "--format", "json").stdout)["findings"]
+        self.assertEqual([f["saves_high_ns_per_job_step"] for f in asked if f["id"] == "exposed_collective"], [of_run // 36])
+        withheld = self.rows("SELECT text FROM ruled_out WHERE id = 'steady_steps'")
+        self.assertEqual(len(withheld), 1)
+        self.assertIn("the ranks' own recordings", withheld[0][0])
+
+    def test_evidence_of_the_job_is_a_sentence_in_milliseconds(self) -> None:
+        self.write(8, slow=5)
+        self.assertEqual(xlatrace("merge", self.ranks, "-o", self.job).returncode, 0)
+        (text, check), = self.rows("SELECT evidence, how_to_check FROM finding WHERE id = 'job_slow_gpu'")
+        said = json.loads(text)[0]["text"]
+        excess, = self.rows("SELECT excess_ns_per_step FROM rank WHERE rank = 5")[0]
+        cost = int(self.rows("SELECT value FROM run_info WHERE key = 'job_cost_ns_per_step'")[0][0])
+        self.assertIn(f"rank 5 on host2 needs {excess / 1e6:#.3g} ms a step more by itself than the median of its like", said)
+        self.assertIn(f"and {cost / 1e6:#.3g} ms more than the longest of the others", said)
+        self.assertNotRegex(said, r"\d [un]s\b")
+        self.assertNotIn("_ns_", check)
+
     def test_a_small_job_is_kept_whole(self) -> None:
         self.write(2, slow=-1)
         self.assertEqual(xlatrace("merge", *sorted(self.ranks.glob("*.db")), "-o",
@@ -185,6 +240,25 @@ class RealRanksTest(unittest.TestCase):
         largest = [entry[1] for entry in (alone, both)]
         self.assertEqual([entry["text"] for entry in largest], 2 * ["the largest of them"])
         self.assertAlmostEqual(largest[1]["value"] / largest[0]["value"], 1, delta=0.02)
+        # The job's step is another figure than the mean of the launches' own steps, and is called so.
+        with sqlite3.connect(folder / "job.db") as connection:
+            steps = sorted(ns for ns, in connection.execute(
+                "SELECT max(step_ns) FROM rank_step GROUP BY step HAVING min(steady)"))
+        subprocess.run([BIN, "report", folder / "job.db", "-o", folder / "job.html"], check=True, capture_output=True)
+        self.assertIn(f"the slowest rank\u2019s, median: {steps[(len(steps) - 1) // 2] / 1e6:.3g} ms",
+                      (folder / "job.html").read_text(encoding="utf-8"))
+
+    def test_a_job_has_one_answer_to_who_is_waited_for(self) -> None:
+        folder = Path(tempfile.mkdtemp())
+        self.addCleanup(shutil.rmtree, folder)
+        capture = support.require_data("captures/nsys-jax-maxtext-fsdp4-h100")
+        subprocess.run([BIN, "import", capture, "-o", folder / "run.db"], check=True, capture_output=True)
+        merged = xlatrace("merge", folder / "run.db", "-o", folder / "job.db")
+        self.assertIn("who is waited for cannot be told", merged.stderr)
+        for name, told in ("run", 1), ("job", 0):
+            with sqlite3.connect(folder / f"{name}.db") as connection:
+                count, = connection.execute("SELECT count(*) FROM finding WHERE id = 'arrival_skew'").fetchone()
+                self.assertEqual(count, told, name)
 
 
 if __name__ == "__main__":

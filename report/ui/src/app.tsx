@@ -14,7 +14,7 @@ import type { Report } from './data/report';
 import { computeView, type View } from './data/view';
 import { completions, type Offer } from './data/filter_values';
 import { getTerm, parseQuery, removeTerm, setTerm, toggleValue } from './filter';
-import { duration, ms, percent, plural, thousands } from './format';
+import { duration, ms, msText, percent, plural, thousands } from './format';
 import { ComparePage } from './pages/compare';
 import { GraphPage } from './pages/graph';
 import { IdlePage } from './pages/idle';
@@ -51,7 +51,7 @@ class Guard extends Component<{ children: ComponentChildren; page: string }, { e
 
 function Facts({ report, onHelp }: { report: Report; onHelp: () => void }): VNode {
   const [theme, cycle] = useTheme();
-  const { run, basis, coverage } = report.meta;
+  const { run, basis, coverage, job } = report.meta, { jobStep } = report;
   const main = run.main_module !== null ? report.modules[run.main_module] : undefined;
   const whole = coverage.exact_ns + coverage.inferred_ns + coverage.none_ns;
   const attributed = percent(whole - coverage.none_ns, whole);
@@ -63,8 +63,10 @@ function Facts({ report, onHelp }: { report: Report; onHelp: () => void }): VNod
     <div class="facts">
       <span class="logo">xla<i>trace</i></span>
       <span class="trunc" title={run.command ?? run.path}><b>{run.title}</b></span>
-      {run.device_text && <><span class="sep" /><span class="trunc" title={run.device_text}>{run.device_text}</span></>}
+      {job?.ranks && <><span class="sep" /><span data-testid="job-ranks">{job.ranks}</span></>}
+      {run.device_text && <><span class="sep" /><span class="trunc" title={`${job?.kept ? `launches of ${job.kept}: ` : ''}${run.device_text}`}>{job?.all_kept === false && 'here '}{run.device_text}</span></>}
       {main && <><span class="sep" /><span class="mono trunc">{main.name}</span></>}
+      {jobStep && <><span class="sep" /><span data-testid="job-step">step {msText(jobStep.ns)} <Dim>({plural(jobStep.steps, 'step')} of the job)</Dim></span></>}
       {basis.steady && <><span class="sep" /><span>{from === to ? `step ${from}` : `steps ${from}–${to}`}{basis.steps_recorded > 1 && <Dim> of {basis.steps_recorded}</Dim>}</span></>}
       {(run.date || run.source) && <><span class="sep opt" /><span class="dim opt trunc">{[SOURCE_WORDS[run.source ?? ''] ?? run.source, run.date].filter(Boolean).join(', ')}</span></>}
       <span class="sp" />

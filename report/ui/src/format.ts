@@ -128,6 +128,9 @@ export const typeset = (text: string): string =>
   text.replace(/(\d) us\b/g, '$1 µs').replace(/(\d) x (?=\d)/g, '$1 × ').replace(/(\d)x\b/g, '$1×')
     .replace(/ -> /g, ' → ').replace(/(^|[ (])-(?=\d)/g, '$1−');
 
+/** A clause as a sentence of its own. */
+export const sentenceOf = (text: string): string => (text === '' ? '' : `${text[0]!.toUpperCase()}${text.slice(1)}.`);
+
 /** A change with its sign: "+0.860", "−49.9", "0". */
 export const signed = (value: number, text: (v: number) => string = significant): string =>
   value > 0 && text(value)[0] !== '<' ? `+${text(value)}` : text(value);

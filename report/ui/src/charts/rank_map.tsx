@@ -20,13 +20,15 @@ export const median = (v: ArrayLike<number>): number => {
   return s.length === 0 ? NaN : s[(s.length - 1) >> 1]!;
 };
 
-export function RankMap({ cells, measures, order, onOpen, tip: more, children }: {
+export function RankMap({ cells, measures, order, onOpen, opens, tip: more, children }: {
   cells: RankCells;
   /** The first that has a figure is shown until another is chosen. */
   measures: readonly (readonly [string, string])[];
   order: number[];
   onOpen: (row: number, step: number) => void;
-  tip?: (row: number) => string;
+  /** Whether there is anything to open; where not, `onOpen` says why. */
+  opens?: (row: number) => boolean;
+  tip?: (row: number, column: number) => string;
   children: ComponentChildren;
 }): VNode {
   const { state } = useCtx();
@@ -91,13 +93,14 @@ export function RankMap({ cells, measures, order, onOpen, tip: more, children }:
   return (
     <section>
       <Bar><h3>Rank by step</h3><Seg label="Measure" testid="rank-measure" value={measure} options={known} onChange={(m) => go({ args: { m: m === known[0]![0] ? undefined : m } })} />
-        <Cap>from {duration(least)} to {duration(most)}, median {duration(mid)}; more is orange, less is blue · {children}</Cap></Bar>
+        <Cap>from {duration(least)} to {duration(most)}; orange: longer than most cells, blue: shorter · {children}</Cap></Bar>
       <div ref={box} class="rankmap" data-testid="rankmap">
         <canvas ref={canvas} style={{ width: `${width}px`, height: `${nRanks * h + 22}px` }} role="img" aria-label={`${word} of ${plural(nRanks, 'rank')} in ${plural(nSteps, 'step')}: ${duration(least)} to ${duration(most)}; the table has the means`}
                 onMouseMove={(e) => {
                   const hit = at(e);
                   const r = canvas.current!.getBoundingClientRect();
-                  setTip(hit ? { x: e.clientX - r.left, y: e.clientY - r.top, text: `${cells.names[hit[0]]}, step ${cells.steps[hit[1]]}: ${duration(v[hit[0] * nSteps + hit[1]]!)}${more?.(hit[0]) ?? ''}` } : null);
+                  setTip(hit ? { x: e.clientX - r.left, y: e.clientY - r.top, text: `${cells.names[hit[0]]}, step ${cells.steps[hit[1]]}: ${duration(v[hit[0] * nSteps + hit[1]]!)}${more?.(...hit) ?? ''}` } : null);
+                  e.currentTarget.style.cursor = hit && opens?.(hit[0]) !== false ? '' : 'default';
                 }}
                 onMouseLeave={() => setTip(null)}
                 onClick={(e) => {

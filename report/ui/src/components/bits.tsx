@@ -67,7 +67,7 @@ export function Mid({ text, tail: most = 8, title }: { text: string; tail?: numb
 export function copiesText(report: Report, op: number): string {
   const copies = report.copiesOf(op);
   const sum = copies.reduce((a, r) => a + report.ops.ns[r]!, 0);
-  return copies.length > 1 && sum > 0 ? `, ×${copies.length}: ${ms(sum / report.divisor)} ms` : '';
+  return copies.length > 1 && sum > 0 ? `, ${report.timesOf(copies)}: ${ms(sum / report.divisor)} ms` : '';
 }
 
 const LEFT_OUT = dict({

@@ -1,9 +1,11 @@
 // The pages that this run has nothing for: the Run page and Ctrl K say why.
 
-import type { VNode } from 'preact';
+import type { ComponentChildren, VNode } from 'preact';
 import type { Report } from '../data/report';
 import { hasPage, type Page, PAGES } from '../state';
-import { Command, Link } from './bits';
+import { sentenceOf } from '../format';
+import { useCtx } from '../ctx';
+import { Command, Link, Missing } from './bits';
 
 const WHY: Partial<Record<Page, (report: Report, run: string) => { why: string; command?: string }>> = {
   compare: (_, run) => ({ why: 'no base run was given', command: `xlatrace report ${run} --base BASE.db` }),
@@ -18,6 +20,13 @@ const WHY: Partial<Record<Page, (report: Report, run: string) => { why: string; 
 export function hiddenPages(report: Report): { id: Page; name: string; why: string; command?: string }[] {
   const run = report.meta.run.path.split('/').pop()!;
   return PAGES.filter(([id]) => !hasPage(report, id)).map(([id, name]) => ({ id, name, ...(WHY[id]?.(report, run) ?? { why: 'nothing of it was recorded' }) }));
+}
+
+/** Instead of such a page. */
+export function NoPage({ id, title, children }: { id: Page; title: string; children?: ComponentChildren }): VNode {
+  const { report } = useCtx();
+  const { why, command } = WHY[id]!(report, report.meta.run.path.split('/').pop()!);
+  return <Missing title={title} why={sentenceOf(why)} command={command}>{children}</Missing>;
 }
 
 export function HiddenPages({ report }: { report: Report }): VNode | null {

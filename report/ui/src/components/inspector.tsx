@@ -273,7 +273,7 @@ function FindingsOf({ handle }: { handle: string }): VNode | null {
     <Section title="Findings">
       {list.map((f) => (
         <p class="sm"><Link to={{ page: 'verdict', sel: f.handle }} class="h">{f.handle}</Link> {f.title}
-          {f.saves_high_ns_per_step !== null && <Dim> saves {atMost(f)}{ms(f.saves_high_ns_per_step)} {report.perStep}</Dim>}</p>
+          {f.saves_high_ns_per_step !== null && <Dim> saves {atMost(f)}{ms(f.saves_high_ns_per_step)} {report.savesUnit}</Dim>}</p>
       ))}
     </Section>
   );
@@ -290,6 +290,8 @@ function OpBody({ op }: { op: number }): VNode {
   const entity: Entity = { type: 'op', row: op };
   const calls = ops.calls[op]!;
   const copies = report.copiesOf(op);
+  const times = report.timesOf(copies);
+  const allOf = times ? `all ${times} copies` : 'of all processes';
   const all = (of: (r: number) => number): number => copies.reduce((a, r) => a + of(r), 0);
   const occSite = mine.find((s) => sites.occupancy[s]! > 0);
   const reasons = [...new Set([ops.reason[op]!, ...mine.map((s) => sites.reason[s]!)].filter(Boolean))];
@@ -311,7 +313,7 @@ function OpBody({ op }: { op: number }): VNode {
         {ops.peak[op]! >= 0 && <button onClick={() => go({ page: 'roofline' })}>Roofline <kbd>r</kbd></button>}
         {ops.file[op] && <button onClick={() => go({ page: 'source', args: { file: ops.file[op]!, line: String(ops.line[op]! || '') } })}>Source</button>}
       </Buttons>
-      {copies.length > 1 && <Sums ns={all((r) => ops.ns[r]!)} calls={all((r) => ops.calls[r]!)} what={`all ×${copies.length} copies, per step`} whole={`all ×${copies.length} copies, whole run`} testid="copies-ms" />}
+      {copies.length > 1 && <Sums ns={all((r) => ops.ns[r]!)} calls={all((r) => ops.calls[r]!)} what={`${allOf}, per step`} whole={`${allOf}, whole run`} testid="copies-ms" />}
       {ops.ns[op]! > 0 || !steady
         ? <Sums ns={ops.ns[op]!} calls={calls} what={copies.length > 1 ? `this one of them, ${handle}` : 'per step, mean'} whole={copies.length > 1 ? `this one of them, ${handle}` : 'whole run'} testid="op-ms" />
         : <section class="stat"><div data-testid="op-ms"><b>{duration(ops.selfNs[op]!)}</b>whole run, not in steady steps</div><div><b>{thousands(ops.occurrences[op]!)}</b>calls, whole run</div></section>}
@@ -521,7 +523,7 @@ function FindingBody({ row }: { row: number }): VNode {
       <div class="title"><h2 data-testid="inspector-title">{f.title}</h2><span class="h">{f.handle}</span></div>
       <Buttons report={report} entity={{ type: 'finding', row }} />
       <section class="stat">
-        <div><b>{f.saves_high_ns_per_step !== null ? `${atMost(f)}${ms(f.saves_high_ns_per_step)}` : '–'}</b>{report.perStep} saved</div>
+        <div><b>{f.saves_high_ns_per_step !== null ? `${atMost(f)}${ms(f.saves_high_ns_per_step)}` : '–'}</b>{report.savesUnit} saved</div>
         <div><b>{f.saves_low_ns_per_step !== null ? `≥ ${ms(f.saves_low_ns_per_step)}` : '–'}</b>at least</div>
         <div><b>{f.confidence ?? '–'}</b>sure</div>
         <div><b>{f.basis ? basisWords(f.basis) : '–'}</b>basis</div>

@@ -112,6 +112,8 @@ export interface TableProps<T> {
   selected?: string;
   /** Absent: a row opens its entity, or what it filters for; one that has neither is no button. */
   onOpen?: (line: Line<T>) => void;
+  /** Where a click on the row leads nowhere but says why. */
+  opens?: (line: Line<T>) => boolean;
   /** Headings of groups span the columns before this one. */
   span?: string;
   rowTestid?: (line: Line<T>) => string | undefined;
@@ -432,7 +434,7 @@ export function DataTable<T>(given: TableProps<T>): VNode {
     const row = l.row as T;
     const on = l.key === p.selected, open = opener(l);
     return (
-      <tr key={l.key} class={`${on ? 'on' : ''} ${l.key === cursor ? 'cur' : ''} ${open ? 'act-row' : ''} ${l.cls ?? ''}`} data-testid={l.testid ?? p.rowTestid?.(l) ?? 'row'}
+      <tr key={l.key} class={`${on ? 'on' : ''} ${l.key === cursor ? 'cur' : ''} ${open && p.opens?.(l) !== false ? 'act-row' : ''} ${l.cls ?? ''}`} data-testid={l.testid ?? p.rowTestid?.(l) ?? 'row'}
           data-key={l.key} aria-selected={open && on} {...common}
           onClick={open && ((e) => {
             if ((e.target as Element).closest('a,button,input')) return;

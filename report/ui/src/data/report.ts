@@ -15,6 +15,8 @@ export interface Finding {
   saves_low_ns_per_step: number | null; saves_high_ns_per_step: number | null;
   /** Where the run has no steps; the reader puts them into the two above. */
   saves_low_ns_per_run?: number | null; saves_high_ns_per_run?: number | null;
+  /** Of a merged job whose launches have no steps: that of the run, per step of a rank. */
+  saves_high_ns_per_job_step?: number | null;
   /** The evidence as a sentence. */
   sentence?: string | null;
   basis: string | null; confidence: string | null;
@@ -57,7 +59,13 @@ export interface Meta {
   /** The dump that says which passes made the ops; absent in pages of an older program, null without one. */
   provenance?: { dump: string; ops: number; wanted: number; notes: string[] } | null;
   /** Of a merged job: who is waited for, in words. */
-  job?: { sentence: string; heading: string; cause: string; path?: string };
+  job?: {
+    sentence: string; heading: string; cause: string; path?: string;
+    /** "8 ranks on 4 hosts", "3 of the 8 ranks": who took part, of whom launches are here. Absent in pages of an older program. */
+    ranks?: string; kept?: string; all_kept?: boolean; step?: JobStep;
+  };
+  /** Of a run of several devices: whom they wait for; `since`: null: from the first step on. */
+  device_lag?: { device: number; excess_ns: number; cost_ns: number; since: number | null; last: number; of: number };
   lost: number; errors: number;
   /** What more may be missing, in words; empty where all is known. */
   lost_text?: string; may_lack?: boolean; ends?: string; missing?: string[];
@@ -73,6 +81,22 @@ export interface Meta {
     };
   };
   left_out: { what: string; rows: number; ns: number | null }[];
+}
+
+/** Median over the job's steps of its slowest rank's. */
+export interface JobStep { ns: number; min_ns: number; max_ns: number; steps: number; recorded: number; first: number; last: number }
+
+/** run.db is ASCII: its sentences get the page's glyphs here, whoever shows them. */
+function typesetMeta(meta: Meta): void {
+  const set = <T extends object>(of: T | undefined, ...keys: (keyof T)[]): void => {
+    for (const k of of ? keys : []) if (typeof of![k] === 'string') of![k] = typeset(of![k] as string) as T[keyof T];
+  };
+  for (const f of meta.findings) {
+    set(f, 'title', 'sentence', 'action', 'how_to_check');
+    for (const e of f.evidence) set(e, 'text');
+  }
+  set(meta.job, 'sentence', 'heading', 'path');
+  for (const r of meta.ruled_out ?? []) set(r, 'text');
 }
 
 export interface Ops {
@@ -192,10 +216,11 @@ export class Report {
   constructor(index: PageIndex, textOf: BlockText) {
     this.meta = index.meta as Meta;
     for (const f of this.meta.findings) {
-      f.title = typeset(f.title);
-      f.saves_low_ns_per_step ??= f.saves_low_ns_per_run ?? null;
-      f.saves_high_ns_per_step ??= f.saves_high_ns_per_run ?? null;
+      const ofJob = f.saves_high_ns_per_job_step ?? null;
+      f.saves_low_ns_per_step ??= ofJob === null ? f.saves_low_ns_per_run ?? null : 0;
+      f.saves_high_ns_per_step ??= ofJob ?? f.saves_high_ns_per_run ?? null;
     }
+    typesetMeta(this.meta);
     this.tables = new Tables(index, textOf);
   }
 
@@ -212,6 +237,14 @@ export class Report {
   }
   get perStep(): string {
     return this.meta.basis.steady ? 'ms/step' : 'ms';
+  }
+  /** The step of a merged job, over all its ranks, where the launches here have none of their own. */
+  get jobStep(): JobStep | undefined {
+    return this.meta.basis.steady ? undefined : this.meta.job?.step;
+  }
+  /** What savings of findings are in. */
+  get savesUnit(): string {
+    return this.jobStep ? 'ms/step' : this.perStep;
   }
 
   get ops(): Ops {
@@ -413,6 +446,12 @@ export class Report {
       return out;
     });
   }
+  /** "×8": the instructions that a folded row stands for; one that several processes run counts once, as in `summary`. Empty: one. */
+  timesOf(rows: number[]): string {
+    const n = new Set(rows.map((r) => this.ops.name[r])).size;
+    return n > 1 ? `×${n}` : '';
+  }
+
   /** All copies of the instruction that an op is, itself among them: what a folded row sums. */
   copiesOf(op: number): number[] {
     const of = this.once('copies', () => {

@@ -3,7 +3,8 @@
 import type { VNode } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { compared, isRefused, sameCount, wholeDifference } from '../components/base';
-import { Handle, Letter, Mid, Missing, Seg, Dim, Bar, Cap, Num } from '../components/bits';
+import { Handle, Letter, Mid, Seg, Dim, Bar, Cap, Num } from '../components/bits';
+import { NoPage } from '../components/hidden_pages';
 import { changes, type Column, CopyMenu, DataTable, figures, type Line, opEntity, sorted, type TableProps, times, words } from '../components/table';
 import { useCtx } from '../ctx';
 import type { Entity } from '../data/report';
@@ -51,7 +52,7 @@ export function ComparePage(): VNode {
     }));
   }, [report, by, chosen]);
   if (!c) {
-    return <Missing title="Nothing to compare with" why="This page was written without a base run." command={`xlatrace report ${report.meta.run.path.split('/').pop()} --base BASE.db`} />;
+    return <NoPage id="compare" title="Nothing to compare with" />;
   }
   const { meta } = c;
   // How much, and in a line of its own why.

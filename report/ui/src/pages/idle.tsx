@@ -1,7 +1,8 @@
 // Why the device is idle: time by cause, the longest gaps, what the host did meanwhile.
 
 import type { VNode } from 'preact';
-import { Handle, Link, Mid, Missing, Dim, Bar, Cap } from '../components/bits';
+import { Handle, Link, Mid, Dim, Bar, Cap } from '../components/bits';
+import { NoPage } from '../components/hidden_pages';
 import { type Column, CopyMenu, DataTable, figures, type Line, shares, type TableProps, times, words } from '../components/table';
 import { useCtx } from '../ctx';
 import { deviceName } from '../data/hardware';
@@ -20,7 +21,7 @@ export function IdlePage(): VNode {
   const { basis } = report.meta;
   const d = report.divisor;
   const { ns: total, inGaps, shorter, count: n, causes } = idleOf(report);
-  if (report.gapSums.length === 0) return <Missing title="No gap" why="The device is never idle for 1 µs or more, or the source does not tell." />;
+  if (report.gapSums.length === 0) return <NoPage id="idle" title="No gap" />;
   const wall = basis.wall_ns;
   const devices = new Set(report.gapSums.map((g) => g.device)).size;
   const chosen = (state.args['cause'] ?? '').split(',').filter((c) => causes.some((k) => k.cause === c));

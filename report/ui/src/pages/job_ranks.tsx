@@ -2,7 +2,7 @@
 // what each rank needs by itself, and a map of rank by step.
 
 import type { VNode } from 'preact';
-import { useMemo } from 'preact/hooks';
+import { useMemo, useState } from 'preact/hooks';
 import { median, RankMap } from '../charts/rank_map';
 import { CellBar, Handle, Link, Linked, Mid, useLoad, Dim, Bar, Problem, Cap } from '../components/bits';
 import { changes, type Column, CopyMenu, DataTable, figures, type Line, type TableProps, times, words } from '../components/table';
@@ -11,7 +11,7 @@ import { deviceNumber } from '../data/hardware';
 import { loadLaunches } from '../data/launches';
 import type { Report } from '../data/report';
 import { setTerm } from '../filter';
-import { baseName, duration, ms, percent, plural, signed, significant, thousands } from '../format';
+import { baseName, duration, ms, percent, plural, sentenceOf, signed, significant, thousands } from '../format';
 import { CLASS_WORDS } from '../phases';
 import { go } from '../state';
 import { JobCollectives } from './job_collectives';
@@ -76,18 +76,22 @@ async function cellsOf(report: Report, ranks: JobRank[]) {
   const column = new Map(steps.map((s, i) => [s, i]));
   const of: Record<string, Float64Array> = {};
   for (const [m] of MEASURES) of[m] = new Float64Array(ranks.length * steps.length).fill(NaN);
+  const start = new Float64Array(ranks.length * steps.length).fill(NaN), steady = new Uint8Array(start.length).fill(1);
   for (const t of chunks) {
+    const began = t.numbers('start_ns'), isSteady = t.numbers('steady');
     const step = t.numbers('step'), rank = t.refs('rank'), wall = t.numbers('step_ns'), wait = t.numbers('wait_ns');
     const parts = (['gemm', 'other', 'idle'] as const).map((p) => [of[p]!, t.numbers(`${p}_ns`)] as const);
     for (let r = 0; r < t.rows; ++r) {
       const i = rank[r]! * steps.length + column.get(step[r]!)!;
+      start[i] = began[r]!;
+      steady[i] = isSteady[r]!;
       of['step']![i] = wall[r]!;
       of['wait']![i] = wait[r]!;
       of['own']![i] = wall[r]! - wait[r]!;
       for (const [to, from] of parts) to[i] = from[r]!;
     }
   }
-  return { names: ranks.map((r) => r.name), steps, of };
+  return { names: ranks.map((r) => r.name), steps, of, start, steady };
 }
 
 export function JobRanks(): VNode {
@@ -120,7 +124,7 @@ export function JobRanks(): VNode {
   const columns: Column<JobRank>[] = [
     words('rank', 'rank', (r) => r.name, { width: 128, cls: 'name', sort: (r) => r.row }),
     ...(hosts ? [words<JobRank>('host', 'host', (r) => r.host, { width: 110, from: 1250, cls: 'name' })] : []),
-    changes('cost', 'costs ms/step', 120, (r) => r.excess, { cls: 'bar', title: 'what it needs by itself more than the median of its like, median over the steps', cell: (r) => (isNaN(r.excess) ? <Dim>·</Dim> : <CellBar value={Math.max(0, r.excess)} max={most} hue="backward" text={signed(r.excess / 1e6)} />) }),
+    changes('cost', 'Δ median ms', 120, (r) => r.excess, { cls: 'bar', title: 'what it needs by itself more than the median of its like, median over the steps', cell: (r) => (isNaN(r.excess) ? <Dim>·</Dim> : <CellBar value={Math.max(0, r.excess)} max={most} hue="backward" text={signed(r.excess / 1e6)} />) }),
     figures('whole', 'in all s', 78, (r) => (r.excess * r.steps) / 1e9, { from: 1100, title: 'the same, in all steady steps together', show: (v) => signed(v) }),
     time('wait', 'waits', 'in collectives, for other ranks, nothing beside it'),
     time('transfer', 'exchange', 'what those collectives took the last to arrive', { from: 1150 }),
@@ -136,10 +140,17 @@ export function JobRanks(): VNode {
     { id: 'source', label: 'recording', cls: 'name', from: 1200, raw: (r) => r.source, cell: (r) => (r.device >= 0 ? <Link to={{ page: 'timeline', f: setTerm(state.f, 'dev', String(deviceNumber(report, r.device))) }} title={r.source}>its launches</Link> : <span class="dim" title={r.source}>{baseName(r.source)}</span>) },
   ];
   const lines: Line<JobRank>[] = order.map((i) => ({ key: String(i), row: ranks[i]!, testid: `rank-${i}`, ...(!isNaN(ranks[i]!.excess) && { ns: ranks[i]!.excess }), ...(ranks[i]!.device >= 0 && { f: setTerm(state.f, 'dev', String(deviceNumber(report, ranks[i]!.device))) }) }));
-  const open = (r: JobRank | undefined, step?: number): void => {
-    if (r && r.device >= 0) go({ page: 'timeline', f: setTerm(state.f, 'dev', String(deviceNumber(report, r.device))), args: { step: step === undefined ? undefined : String(step) } });
+  const [said, setSaid] = useState<[place: 'map' | 'table', text: string] | null>(null);
+  const open = (place: 'map' | 'table', r: JobRank | undefined, step?: number): void => {
+    if (!r) return;
+    if (r.device < 0) return setSaid([place, `Launches of ${r.name} are not in this file: they are in ${baseName(r.source)}.`]);
+    // Where the launches have no steps of their own, the job knows when its step was.
+    const i = step === undefined ? -1 : r.row * cells!.steps.length + cells!.steps.indexOf(step), from = cells?.start[i] ?? NaN;
+    const own = report.steps.some((s) => s.device === r.device && s.step === step);
+    go({ page: 'timeline', f: setTerm(state.f, 'dev', String(deviceNumber(report, r.device))), args: own ? { step: String(step) } : isNaN(from) ? {} : { t: `${from},${from + cells!.of['step']![i]!}` } });
   };
-  const table: TableProps<JobRank> = { columns, lines, label: 'Ranks', fileName: 'ranks', primary: true, fill: ranks.length > 40, onOpen: (l) => open(l.row) };
+  const notice = (place: 'map' | 'table'): VNode | false => said?.[0] === place && <p class="note" role="status" data-testid="rank-elsewhere">{said[1]}</p>;
+  const table: TableProps<JobRank> = { columns, lines, label: 'Ranks', fileName: 'ranks', primary: true, fill: ranks.length > 40, onOpen: (l) => open('table', l.row), opens: (l) => l.row!.device >= 0 };
   const left = report.meta.left_out.find((l) => l.what === 'rank_steps' && l.rows > 0);
   const here = ranks.filter((r) => r.device >= 0).length;
   return (
@@ -150,14 +161,16 @@ export function JobRanks(): VNode {
       </Bar>
       {job?.path && <p class="dim" data-testid="rank-path">{job.path}.</p>}
       {finding && <p class="lede" data-testid="rank-cost">
-        {finding.evidence.map((e) => e.text).filter(Boolean).join('; ')}. {finding.action && <><b>Try:</b> <Linked text={finding.action} />. </>}<Link to={{ page: 'verdict', sel: finding.handle }} class="h">{finding.handle}</Link></p>}
+        {finding.evidence.map((e) => sentenceOf(e.text)).filter(Boolean).join(' ')} {finding.action && <><b>Try:</b> <Linked text={finding.action} />. </>}<Link to={{ page: 'verdict', sel: finding.handle }} class="h">{finding.handle}</Link></p>}
       {apart && <p class="note warn" data-testid="clocks">Clocks of {plural(ranks.filter((r) => r.clockSet > 0).length, 'rank')} have no collective in common with the first rank’s: steps are put side by side by their number.</p>}
       {error !== undefined && <Problem text={error} />}
-      {cells ? <RankMap cells={cells} measures={MEASURES} order={order} onOpen={(r, step) => open(ranks[r], step)}
-                        tip={(r) => `${ranks[r]!.host && ` (${ranks[r]!.host})`}${ranks[r]!.device < 0 ? `; its launches are in ${baseName(ranks[r]!.source)}` : ''}`}>
+      {cells ? <RankMap cells={cells} measures={MEASURES} order={order} onOpen={(r, step) => open('map', ranks[r], step)} opens={(r) => ranks[r]!.device >= 0}
+                        tip={(r, c) => `${cells.steady[r * cells.steps.length + c] ? '' : ', a step that is not steady'}${ranks[r]!.host && ` (${ranks[r]!.host})`}${ranks[r]!.device < 0 ? `; its launches are in ${baseName(ranks[r]!.source)}` : ''}`}>
         {here < ranks.length ? `launches of ${thousands(here)} are here: a click opens their step` : 'a click opens the step'}{left && `; of steps that follow each other the longest is shown, ${thousands(left.rows)} cells are not in this file`}</RankMap> : error === undefined && <p class="dim">reading steps…</p>}
+      {notice('map')}
       <JobHosts ranks={ranks} />
       <JobCollectives report={report} names={ranks.map((r) => r.name)} />
+      {notice('table')}
       <DataTable {...table} />
     </>
   );

@@ -2,7 +2,8 @@
 
 import type { VNode } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
-import { CellBar, Handle, Link, Mid, Missing, Scope, Seg, SourceChip, commonPath, LeftOut, useLoad, useWidth, Dim, Bar, Problem, Cap } from '../components/bits';
+import { CellBar, Handle, Link, Mid, Scope, Seg, SourceChip, commonPath, LeftOut, useLoad, useWidth, Dim, Bar, Problem, Cap } from '../components/bits';
+import { NoPage } from '../components/hidden_pages';
 import { type Column, CopyMenu, DataTable, figures, type Line, shares, type TableProps, times, words } from '../components/table';
 import { useCtx } from '../ctx';
 import { hloOf, type Hlo } from '../data/hlo';
@@ -209,7 +210,7 @@ export function MemoryPage(): VNode {
   if (error !== undefined) return <Problem text={error} />;
   if (!lives) return <p class="dim">reading what lives when…</p>;
   const live = lives.find((l) => report.modules[l.module]?.handle === state.args['m']) ?? lives[0];
-  if (!live) return <Missing title="Memory is not known" why="No module of this run holds a schedule: without the order of its instructions nobody knows which values live together." command="xlatrace attach run.db --modules DUMP_DIR"><LeftOut what={['live_values']} /></Missing>;
+  if (!live) return <NoPage id="memory" title="Memory is not known"><LeftOut what={['live_values']} /></NoPage>;
   const hlo = hloOf(report);
   const module = report.modules[live.module]!;
   const asked = Number(state.args['at']);

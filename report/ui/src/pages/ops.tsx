@@ -29,10 +29,10 @@ function opColumns(report: Report, view: View, most: number, by: Grouping): (Col
   const columns: (Column<OpRow> & { more?: boolean })[] = [
     { id: 'op', label: '', width: 46, cell: (r) => <Handle entity={{ type: 'op', row: r.op }} />, raw: (r) => ops.handle[r.op]!, title: 'handle: xlatrace show o17' },
     {
-      id: 'instruction', label: 'instruction', cls: 'name mono', sort: (r) => ops.name[r.op]!, raw: (r) => (ops.name[r.op] ? `${ops.name[r.op]}${r.ops.length > 1 ? ` ×${r.ops.length}` : ''}` : `no instruction: ${reasonWords(reason(r))}`), title: 'HLO op name',
+      id: 'instruction', label: 'instruction', cls: 'name mono', sort: (r) => ops.name[r.op]!, raw: (r) => (ops.name[r.op] ? `${ops.name[r.op]} ${report.timesOf(r.ops)}`.trim() : `no instruction: ${reasonWords(reason(r))}`), title: 'HLO op name',
       cell: (r) => ops.name[r.op] === ''
         ? <span class="dim ui">no instruction: {reasonWords(reason(r))}</span>
-        : <span class="nmrow"><Mid text={ops.name[r.op]!} />{r.ops.length > 1 && <span class="tag" title="unrolled copies of one instruction, folded">×{r.ops.length}</span>}
+        : <span class="nmrow"><Mid text={ops.name[r.op]!} />{report.timesOf(r.ops) && <span class="tag" title="unrolled copies of one instruction, folded">{report.timesOf(r.ops)}</span>}
             <PartTag part={r.part} /></span>,
     },
     words('kind', 'kind', (r) => ops.kind[r.op]!, { width: 124, from: 1060, cls: 'nb', cell: (r) => kindWords(ops.kind[r.op]!), title: 'kind of work' }),

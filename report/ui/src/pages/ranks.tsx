@@ -3,10 +3,11 @@
 import type { VNode } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { median, RankMap } from '../charts/rank_map';
-import { CellBar, Handle, Mid, Missing, useLoad, Dim, Bar, Cap } from '../components/bits';
+import { CellBar, Handle, Mid, useLoad, Dim, Bar, Cap } from '../components/bits';
+import { NoPage } from '../components/hidden_pages';
 import { changes, type Column, CopyMenu, DataTable, type Line, type TableProps, times, words } from '../components/table';
 import { useCtx } from '../ctx';
-import { cellsOf, findCulprit, type Measure } from '../data/culprit';
+import { cellsOf, type Measure } from '../data/culprit';
 import { clocksKnown, deviceName, deviceNumber } from '../data/hardware';
 import { type Launches, loadLaunches } from '../data/launches';
 import type { Report } from '../data/report';
@@ -16,9 +17,9 @@ import { CAUSE_WORDS, PART_WORDS } from '../phases';
 import { go } from '../state';
 import { JobRanks } from './job_ranks';
 
-interface Rank { device: number; name: string; steps: number; wall: number; compute: number; waiting: number; copies: number; idle: number; late: number; op: number; more: number }
+interface Rank { device: number; name: string; steps: number; own: number; wall: number; compute: number; waiting: number; copies: number; idle: number; late: number; op: number; more: number }
 
-const MEASURES: readonly (readonly [Measure, string])[] = [['compute', 'computation'], ['waiting', PART_WORDS.exposed_collective], ['copies', PART_WORDS.exposed_copy], ['idle', PART_WORDS.idle], ['wall', 'step']];
+const MEASURES: readonly (readonly [Measure, string])[] = [['own', 'by itself'], ['compute', 'computation'], ['waiting', PART_WORDS.exposed_collective], ['copies', PART_WORDS.exposed_copy], ['idle', PART_WORDS.idle], ['wall', 'step']];
 /** Copies of less than this part of the step are no column of their own. */
 const COPIES_SHARE = 0.01;
 
@@ -134,21 +135,15 @@ function DeviceRanks(): VNode {
   const ranks = useMemo(() => {
     const { devices, steps, of, end } = cells;
     const slow = launches ? slowestOps(report, launches, devices, steps.length) : null;
-    const mean = (of: Float64Array, r: number): number => steps.reduce((a, _, c) => a + (of[r * steps.length + c] || 0), 0) / Math.max(1, steps.length);
-    const waited = devices.map((_, r) => mean(of.waiting, r)), mid = median(waited);
-    // Everybody leaves a collective together: who waited less in it came later. Where none couples them, each
-    // step ends, on a clock in common, when the last device is through.
-    let late = waited.map((w) => mid - w);
-    if (!waited.some((w) => w > 0)) {
-      late = devices.map(() => (known ? 0 : NaN));
-      for (let c = 0; c < steps.length; ++c) {
-        const mid = median(devices.map((_, r) => end[r * steps.length + c]!));
-        devices.forEach((_, r) => { late[r]! += (end[r * steps.length + c]! - mid || 0) / steps.length; });
-      }
+    // Without collectives each step ends, on a clock in common, when the last device is through.
+    const late = devices.map(() => (known ? 0 : NaN));
+    for (let c = 0; c < steps.length; ++c) {
+      const mid = median(devices.map((_, r) => end[r * steps.length + c]!));
+      devices.forEach((_, r) => { late[r]! += (end[r * steps.length + c]! - mid || 0) / steps.length; });
     }
     return devices.map((device, r): Rank => {
       let n = 0;
-      const sum = { compute: 0, waiting: 0, copies: 0, idle: 0, wall: 0 };
+      const sum = { own: 0, compute: 0, waiting: 0, copies: 0, idle: 0, wall: 0 };
       for (let c = 0; c < steps.length; ++c) {
         const i = r * steps.length + c;
         if (isNaN(of.wall[i]!)) continue;
@@ -157,59 +152,65 @@ function DeviceRanks(): VNode {
       }
       const per = (x: number): number => (n > 0 ? x / n : NaN);
       const s = slow?.get(device);
-      return { device, name: deviceName(report, device), steps: n, wall: per(sum.wall), compute: per(sum.compute), waiting: per(sum.waiting), copies: per(sum.copies), idle: per(sum.idle), late: late[r]!, op: s?.op ?? -1, more: s?.ns ?? 0 };
+      return { device, name: deviceName(report, device), steps: n, own: per(sum.own), wall: per(sum.wall), compute: per(sum.compute), waiting: per(sum.waiting), copies: per(sum.copies), idle: per(sum.idle), late: late[r]!, op: s?.op ?? -1, more: s?.ns ?? 0 };
     });
   }, [report, cells, launches, known]);
-  const midCompute = median(ranks.map((r) => r.compute)), midWaiting = median(ranks.map((r) => r.waiting)), midIdle = median(ranks.map((r) => r.idle)), midCopies = median(ranks.map((r) => r.copies));
   const copying = ranks.some((r) => r.copies >= COPIES_SHARE * r.wall), together = ranks.some((r) => r.waiting > 0);
-  const order = useMemo(() => ranks.map((_, i) => i).sort((a, b) => ranks[b]!.compute - ranks[a]!.compute), [ranks]);
-  const culprit = useMemo(() => findCulprit({ devices: cells.devices.length, steps: cells.steps, wall: cells.of.wall, waiting: cells.of.waiting }), [cells]);
-  if (ranks.length < 2) return <Missing title="One device" why="Ranks are compared where a run has steps on several devices." />;
-  const worst = ranks[order[0]!]!;
-  const gap = worst.compute - midCompute;
+  // What one needs that others wait for: where no collective shows any waiting, what it computes.
+  const main: 'own' | 'compute' = together ? 'own' : 'compute';
+  const mid = (of: (r: Rank) => number): number => median(ranks.map(of));
+  const middle = mid((r) => r[main]), midCompute = mid((r) => r.compute), midWaiting = mid((r) => r.waiting), midIdle = mid((r) => r.idle), midCopies = mid((r) => r.copies);
+  const order = useMemo(() => ranks.map((_, i) => i).sort((a, b) => ranks[b]![main] - ranks[a]![main]), [ranks]);
+  if (ranks.length < 2) return <NoPage id="ranks" title="No ranks to compare" />;
+  const lag = report.meta.device_lag;
+  const worst = ranks[order[0]!]!, waitedFor = lag && ranks.find((r) => r.device === lag.device);
   const range = (of: (r: Rank) => number): string => {
     const low = ms(Math.min(...ranks.map(of))), high = Math.max(...ranks.map(of));
     return low === ms(high) ? msText(high) : `${low} to ${msText(high)}`;
   };
-  const most = worst.compute;
+  const most = worst[main], gap = worst[main] - middle;
+  const step = (r: Rank): number => (report.meta.basis.steady ? report.meta.basis.mean_ns : r.wall);
+  const overMedian = (r: Rank): string => `${msText(r[main] - middle)} more by itself than the median of ${thousands(ranks.length)} devices, ${percent(r[main] - middle, step(r))}% of a step of ${msText(step(r))}`;
+  const sentence = waitedFor ? `Everyone waits for ${waitedFor.name}: it needs ${overMedian(waitedFor)}`
+    : gap <= 0.01 * worst.wall ? `No rank stands out: ${together ? `by itself each needs ${range((r) => r.own)} of a step` : `computation is ${range((r) => r.compute)} a step`}${copying ? `, exposed copies ${range((r) => r.copies)}` : ''}`
+      : together ? `${worst.name} needs ${overMedian(worst)}, but not in step after step`
+        : `${worst.name} computes ${msText(gap)} longer than the median of ${thousands(ranks.length)} devices: ${percent(gap, worst.wall)}% of its step`;
+  // The figure of it is in the columns: which part it is says this one.
   const cause = (r: Rank): string => {
     const over = { 'computes longer': r.compute - midCompute, 'waits longer': r.waiting - midWaiting, 'copies longer': r.copies - midCopies, 'is idle longer': r.idle - midIdle };
     const [word, ns] = Object.entries(over).sort((a, b) => b[1] - a[1])[0]!;
-    return ns > 0.01 * r.wall ? `${word}: ${signed(ns / 1e6)} ms` : AS_OTHERS;
+    return ns > 0.01 * r.wall ? word : AS_OTHERS;
   };
   const { ops } = report;
   const time = (id: string, label: string, of: (r: Rank) => number, title: string, more?: Partial<Column<Rank>>): Column<Rank> =>
     times(id, `${label} ms`, label.length > 6 ? 132 : 92, of, { title, ...more });
   const columns: Column<Rank>[] = [
     words('device', 'rank', (r) => r.name, { width: rankWidth(ranks), cls: 'name', sort: (r) => r.device }),
-    times('compute', 'computes ms', 130, (r) => r.compute, { cls: 'bar', title: 'wall time of a step in which something computes', cell: (r) => <CellBar value={r.compute} max={most} hue="backward" text={ms(r.compute)} /> }),
-    changes('more', 'Δ median ms', 100, (r) => r.compute - midCompute, { from: 560, title: 'computation against the median device' }),
-    ...(together ? [time('waiting', 'waits, moves', (r: Rank) => r.waiting, 'exposed collectives: transfer, and waiting for the slowest rank')] : []),
+    times(main, together ? 'by itself ms' : 'computes ms', 130, (r) => r[main], { cls: 'bar', title: together ? 'the step without its waiting: without what it has more of collectives that nothing hides than the device with the least of them in that step' : 'wall time of a step in which something computes', cell: (r) => <CellBar value={r[main]} max={most} hue="backward" text={ms(r[main])} /> }),
+    changes('more', 'Δ median ms', 100, (r) => r[main] - middle, { from: 560, title: 'the same against the median device' }),
+    ...(together ? [time('compute', 'computes', (r: Rank) => r.compute, 'wall time of a step in which something computes', { from: 900 }), time('waiting', 'waits, moves', (r: Rank) => r.waiting, 'exposed collectives: transfer, and waiting for the slowest rank')] : []),
     ...(copying ? [time('copies', 'exposed copies', (r) => r.copies, 'copies with nothing beside them')] : []),
     time('idle', 'idle', (r) => r.idle, 'nothing runs'),
-    time('late', together ? '≈ late' : 'late', (r) => r.late, together ? 'how much less it waits in collectives that nothing hides than the median device: all are taken to leave them together' : known ? 'end of the step against the median device, on a clock in common' : 'clocks are not known to agree, and no collective tells who is late', { show: (v) => signed(v), ...(ranks.some((r) => isNaN(r.late)) && { cell: () => <Dim>clock</Dim> }) }),
+    ...(together ? [] : [time('late', 'late', (r) => r.late, known ? 'end of the step against the median device, on a clock in common' : 'clocks are not known to agree, and no collective tells who is late', { show: (v) => signed(v), ...(ranks.some((r) => isNaN(r.late)) && { cell: () => <Dim>clock</Dim> }) })]),
     time('step', 'step', (r) => r.wall, 'mean step'),
-    { id: 'op', label: 'slowest op', title: 'against the median', cls: 'name', from: 1100, sort: (r) => r.more, raw: (r) => (r.op >= 0 && r.more > 0 ? `${ops.handle[r.op]} ${ops.name[r.op]} ${signed(r.more / 1e6)} ms` : ''), cell: (r) => (r.op >= 0 && r.more >= 1e3 ? <span class="nmrow"><Handle entity={{ type: 'op', row: r.op }} /> <span class="mono"><Mid text={ops.name[r.op] || 'no instruction'} /></span> <Dim>&nbsp;{signed(r.more / 1e6)} ms</Dim></span> : <Dim>·</Dim>) },
-    { id: 'cause', label: 'so it', width: 210, from: copying ? 1180 : 760, cls: 'name', raw: cause, cell: cause },
+    { id: 'op', label: 'slowest op', title: 'the op that takes most longer than on the median device', cls: 'name', from: 1100, sort: (r) => r.more, raw: (r) => (r.op >= 0 && r.more > 0 ? `${ops.handle[r.op]} ${ops.name[r.op]} ${signed(r.more / 1e6)} ms` : ''), cell: (r) => (r.op >= 0 && r.more >= 1e3 ? <span class="nmrow"><Handle entity={{ type: 'op', row: r.op }} /> <span class="mono"><Mid text={ops.name[r.op] || 'no instruction'} /></span> <Dim>&nbsp;{signed(r.more / 1e6)} ms</Dim></span> : <Dim>·</Dim>) },
+    { id: 'cause', label: 'so it', width: 130, from: copying ? 1180 : 760, cls: 'name', raw: cause, cell: cause },
   ];
-  const lines: Line<Rank>[] = order.map((i) => ({ key: String(ranks[i]!.device), row: ranks[i]!, testid: `rank-${ranks[i]!.device}`, ns: Math.round(ranks[i]!.compute), f: setTerm(state.f, 'dev', String(deviceNumber(report, ranks[i]!.device))) }));
-  const table: TableProps<Rank> = { columns, lines, label: 'Ranks', fileName: 'ranks', primary: true, fill: ranks.length > 40, onOpen: (l) => l.row && go({ f: `dev:${deviceNumber(report, l.row.device)}`, page: 'ops' }) };
-  const waitedFor = culprit && ranks[culprit.row]!;
+  const lines: Line<Rank>[] = order.map((i) => ({ key: String(ranks[i]!.device), row: ranks[i]!, testid: `rank-${ranks[i]!.device}`, ns: Math.round(ranks[i]![main]), f: setTerm(state.f, 'dev', String(deviceNumber(report, ranks[i]!.device))) }));
+  const open = (device: number, step?: number): void => go({ page: 'timeline', f: setTerm(state.f, 'dev', String(deviceNumber(report, device))), args: { step: step === undefined ? undefined : String(step) } });
+  const table: TableProps<Rank> = { columns, lines, label: 'Ranks', fileName: 'ranks', primary: true, fill: ranks.length > 40, onOpen: (l) => l.row && open(l.row.device) };
   return (
     <>
       <Bar>
-        <h2 data-testid="rank-sentence">{gap > 0.01 * worst.wall
-          ? `${worst.name} computes ${msText(gap)} longer than the median of ${thousands(ranks.length)} devices: ${percent(gap, worst.wall)}% of its step`
-          : `No rank stands out: computation is ${range((r) => r.compute)} a step${copying ? `, exposed copies ${range((r) => r.copies)}` : ''}`}</h2>
+        <h2 data-testid="rank-sentence">{sentence}</h2>
         <Cap>{plural(ranks.length, 'device')} × {plural(cells.steps.length, 'step')}, mean per step · <CopyMenu table={table} /></Cap>
       </Bar>
-      {culprit && waitedFor && <p class="lede" data-testid="rank-cost" title={`over the longest of the others it needs ${msText(culprit.cost)} more: by so much a step gets shorter without it`}>Everyone waits for {waitedFor.name}: by itself it needs {msText(culprit.excess)} more than the median device in a step of {msText(report.meta.basis.steady ? report.meta.basis.mean_ns : waitedFor.wall)}, since step {culprit.since}; it comes last in {culprit.last} of {plural(culprit.of, 'step')}.{waitedFor.op >= 0 && waitedFor.more >= 1e3 && <> Of all its work, <Handle entity={{ type: 'op', row: waitedFor.op }} /> <span class="mono">{ops.name[waitedFor.op]}</span> is longest over the median: {msText(waitedFor.more)}.</>}</p>}
+      {lag && waitedFor && <p class="lede" data-testid="rank-cost" title={`over the longest of the others it needs ${msText(lag.cost_ns)} more: by so much a step gets shorter without it`}>It comes last in {lag.last} of {plural(lag.of, 'step')}{lag.since !== null && `, since step ${lag.since}`}.{waitedFor.op >= 0 && waitedFor.more >= 1e3 && <> Of all its work, <Handle entity={{ type: 'op', row: waitedFor.op }} /> <span class="mono">{ops.name[waitedFor.op]}</span> takes most longer there than on the median device: {msText(waitedFor.more)}.</>}</p>}
       {!together && <p class="sm ink2" data-testid="rank-cost">No step has a collective that nothing hides: nothing tells whether these devices wait for each other.</p>}
-      {!culprit && together && cells.steps.length > 2 && <p class="sm ink2" data-testid="rank-cost">No rank is waited for in step after step: none needs 2% of the step more than the median by itself.</p>}
-      {gap > 0.01 * worst.wall && midWaiting > 0 && <p class="sm ink2">In collectives that nothing hides the median device spends {msText(midWaiting)}, this one {msText(worst.waiting)}.{!culprit && worst.op >= 0 && worst.more > 0.3 * gap ? ` ${msText(Math.min(worst.more, gap))} of the difference is ${ops.handle[worst.op]} (${ops.name[worst.op]}).` : ''}</p>}
+      {!lag && together && cells.steps.length > 2 && <p class="sm ink2" data-testid="rank-cost">No rank is waited for in step after step: none needs 2% of the step more by itself than the median device in most steps.</p>}
       {!known && <p class="note warn" data-testid="clocks">Clocks of these processes are not known to agree: steps are put side by side by their number, not by when they ran.</p>}
-      <RankMap cells={{ names: cells.devices.map((d) => deviceName(report, d)), steps: cells.steps, of: cells.of }} measures={MEASURES.filter(([m]) => (m !== 'copies' || copying) && (m !== 'waiting' || together))} order={order}
-               onOpen={(r, step) => go({ page: 'timeline', f: setTerm(state.f, 'dev', String(deviceNumber(report, cells.devices[r]!))), args: { step: String(step) } })}>a click opens the step</RankMap>
+      <RankMap cells={{ names: cells.devices.map((d) => deviceName(report, d)), steps: cells.steps, of: cells.of }} measures={MEASURES.filter(([m]) => (m !== 'copies' || copying) && (together || (m !== 'waiting' && m !== 'own')))} order={order}
+               onOpen={(r, step) => open(cells.devices[r]!, step)}>a click opens the step</RankMap>
       <DataTable {...table} />
     </>
   );

@@ -68,7 +68,7 @@ function Plot({ dots, device, width, height, selected, peaks, divisor }: {
   });
   const text = (p: Dot): VNode | null => {
     const r = R(p.ns), cx = X(Math.log10(p.x)), cy = Y(Math.log10(p.y));
-    const head = `${ops.handle[p.op]} ${midCut(ops.name[p.op]!, 24)}, ${ms(p.ns / divisor)} ms${p.ops.length > 1 ? `, ×${p.ops.length}` : ''}`;
+    const head = `${ops.handle[p.op]} ${midCut(ops.name[p.op]!, 24)}, ${ms(p.ns / divisor)} ms${['', ...(report.timesOf(p.ops) ? [report.timesOf(p.ops)] : [])].join(', ')}`;
     const w = 8 + head.length * 6.9, over = Math.max(L, Math.min(cx - w / 2, width - w));
     // Beside the dot, else below or above it: where the words cover neither others nor a dot that can be seen.
     const spots = ([[cx + r + 7, cy], [cx - r - 7 - w, cy], ...[16, 40, 64].map((y) => [over, cy + r + y] as const), [over, cy - r - 20]] as const).map(([x, y]): Box => [x, y - 12, x + w, y + 18]);
@@ -190,7 +190,7 @@ export function RooflinePage(): VNode {
   const columns: Column<Dot>[] = [
     { id: 'op', label: '', width: 46, cell: (p) => <Handle entity={{ type: 'op', row: p.op }} />, raw: (p) => ops.handle[p.op]! },
     { id: 'phase', label: '', width: 28, cell: (p) => <Letter hue={ops.hue[p.op]!} />, raw: (p) => ops.phase[p.op]! },
-    { id: 'scope', label: 'scope', cls: 'name', sort: (p) => scopeText(ops.group[p.op]!, ops.opName[p.op]!), raw: (p) => ops.opName[p.op]!, cell: (p, px) => <span class="nmrow"><Scope group={ops.group[p.op]!} opName={ops.opName[p.op]! || ops.name[p.op]!} common={common} px={px - (p.ops.length > 1 ? 40 : 0)} />{p.ops.length > 1 && <span class="tag">×{p.ops.length}</span>}</span> },
+    { id: 'scope', label: 'scope', cls: 'name', sort: (p) => scopeText(ops.group[p.op]!, ops.opName[p.op]!), raw: (p) => ops.opName[p.op]!, cell: (p, px) => <span class="nmrow"><Scope group={ops.group[p.op]!} opName={ops.opName[p.op]! || ops.name[p.op]!} common={common} px={px - (p.ops.length > 1 ? 40 : 0)} />{report.timesOf(p.ops) && <span class="tag">{report.timesOf(p.ops)}</span>}</span> },
     times('ms', report.perStep, 66, (p) => p.ns / d, { exact: ['device_ns', (p) => Math.round(p.ns)] }),
     times('roof', 'at roof', 62, (p) => p.atRoof / d, { from: 460, as: `at roof, ${report.perStep}`, title: 'time at the bound' }),
     ...(gpu === '' ? [times<Dot>('expected', 'expected', 74, (p) => p.expected / d, { from: 680, as: `expected, ${report.perStep}` })] : []),

@@ -2,12 +2,12 @@
 
 import type { VNode } from 'preact';
 import { useMemo } from 'preact/hooks';
-import { Handle, leftOutText, Linked, Cols, Bar, Cap, Num } from '../components/bits';
+import { Handle, leftOutText, Link, Linked, Cols, Bar, Cap, Num } from '../components/bits';
 import { HiddenPages } from '../components/hidden_pages';
 import { type Column, CopyMenu, DataTable, figures, type Line, type TableProps, times, words } from '../components/table';
 import { useCtx } from '../ctx';
 import type { ModuleRow, Report } from '../data/report';
-import { baseName, byteRate, bytes, duration, flop, flopRate, ms, percent, plural, significant, thousands } from '../format';
+import { baseName, byteRate, bytes, duration, flop, flopRate, ms, msText, percent, plural, significant, thousands, typeset } from '../format';
 import { EVIDENCE_WORDS, MEMORY_WORDS, REASON_WORDS } from '../phases';
 import { glossary, texts } from '../texts';
 import { go } from '../state';
@@ -19,6 +19,7 @@ function trust(report: Report): string {
   if (run.fake_gpu) out.push('No: a fake GPU computes nothing, its times are meaningless.');
   else if (lost > 0) out.push(`With care: ${plural(lost, 'record')} ${lost === 1 ? 'was' : 'were'} lost, so idle time cannot be told from missing data.`);
   else if (lacks) out.push(`With care: lost ${report.meta.lost_text}.`);
+  else if (report.jobStep) out.push(`In part: steps are those of the job, ${report.meta.job!.ranks}; figures of kernels and ops are sums over the launches of ${report.meta.job!.kept}.`);
   else if (!basis.steady) out.push('In part: no step was steady, so figures are sums over the whole run.');
   else if (whole > 0 && coverage.none_ns / whole > 0.05) out.push(`In part: ${percent(coverage.none_ns, whole)}% of device time has no instruction.`);
   else out.push('Yes, for one run:');
@@ -105,7 +106,7 @@ function Modules({ report }: { report: Report }): VNode {
 }
 
 function Steps({ report }: { report: Report }): VNode {
-  const { basis } = report.meta;
+  const { basis } = report.meta, { jobStep } = report;
   const byStep = new Map<number, { ns: number; n: number; steady: boolean }>();
   for (const s of report.steps) {
     const to = byStep.get(s.step) ?? { ns: 0, n: 0, steady: s.steady };
@@ -120,7 +121,8 @@ function Steps({ report }: { report: Report }): VNode {
   return (
     <section>
       <h3>Steps</h3>
-      {all.length === 0
+      {jobStep && <p class="sm ink2" data-testid="job-steps">A step of the job takes {msText(jobStep.ns)}: the slowest rank’s, median of {plural(jobStep.steps, 'step')}, {jobStep.first} to {jobStep.last}, from {ms(jobStep.min_ns)} to {msText(jobStep.max_ns)}; {thousands(jobStep.recorded)} were recorded. They are told by the ranks’ own recordings: the launches of {report.meta.job!.kept} that are here have no steady step of their own. <Link to={{ page: 'ranks' }}>Ranks</Link></p>}
+      {jobStep ? null : all.length === 0
         ? <p class="sm ink2">No step was found: no module ran again and again, and none was marked. Record at least 20 steps, or mark them.</p>
         : <p class="sm ink2">
             {basis.marked ? 'Numbers are the framework’s own.' : 'Found from the executions that recur.'}{' '}
@@ -197,7 +199,7 @@ function Environment({ report }: { report: Report }): VNode {
   const keys = t.texts('key'), values = t.texts('value');
   const d = report.devices[0];
   const { run } = report.meta;
-  const skip = new Set(['command', 'start_unix_ns', 'end_unix_ns', 'job_heading', 'job_headline', 'job_reason']);
+  const skip = new Set(['command', 'start_unix_ns', 'end_unix_ns', 'job_heading', 'job_headline', 'job_reason', 'job_cause', 'job_cost_ns_per_step', 'job_waited_for']);
   return (
     <>
       <section>
@@ -205,18 +207,18 @@ function Environment({ report }: { report: Report }): VNode {
         <dl class="kv">
           {run.command && <><dt>command</dt><dd class="mono" title={run.command}>{shortPaths(run.command)}</dd></>}
           {run.date && <><dt>recorded</dt><dd>{run.date}, {duration(run.end_ns - run.start_ns)} of device work</dd></>}
-          {run.device_text && <><dt>devices</dt><dd>{run.device_text}{d && d.computeCapability && `, sm_${d.computeCapability.replace('.', '')}`}{d && d.sms > 0 && `, ${d.sms} SMs`}</dd></>}
+          {run.device_text && <><dt>devices</dt><dd>{run.device_text}{report.meta.job?.kept && `, launches of ${report.meta.job.kept}`}{d && d.computeCapability && `, sm_${d.computeCapability.replace('.', '')}`}{d && d.sms > 0 && `, ${d.sms} SMs`}</dd></>}
           {d && d.bandwidth > 0 && <><dt>memory</dt><dd>{d.memory > 0 && `${bytes(d.memory)} each, `}{byteRate(d.bandwidth)}</dd></>}
           {d && d.clockHz > 0 && <><dt>clock</dt><dd>{significant(d.clockHz / 1e6)} MHz at most; not sampled</dd></>}
           {d && Object.keys(d.peaks).length > 0 && <><dt>peaks</dt><dd>{Object.entries(d.peaks).map(([k, v]) => `${k} ${flopRate(v)}`).join(', ')}</dd></>}
           <dt>processes</dt><dd>{report.tables.rows('processes')}</dd>
-          {keys.map((k, i) => !skip.has(k) && values[i] && <><dt>{k.replace(/_/g, ' ')}</dt><dd title={values[i]}>{k.endsWith('_ns') && /^\d+$/.test(values[i]!) ? duration(Number(values[i])) : shortPaths(values[i]!)}</dd></>)}
+          {keys.map((k, i) => !skip.has(k) && values[i] && <><dt>{k.replace(/_/g, ' ')}</dt><dd title={values[i]}>{k.endsWith('_ns') && /^\d+$/.test(values[i]!) ? duration(Number(values[i])) : typeset(shortPaths(values[i]!))}</dd></>)}
         </dl>
       </section>
       <section>
         <h3>How numbers are made</h3>
         <dl class="kv">
-          <dt>{report.perStep}</dt><dd>{report.meta.basis.steady ? 'mean over steady steps and devices' : 'sum over the whole run'}</dd>
+          <dt>{report.perStep}</dt><dd>{report.meta.basis.steady ? 'mean over steady steps and devices' : `sum over ${report.jobStep ? `the launches of ${report.meta.job!.kept}` : 'the whole run'}`}</dd>
           {glossary().map(([word, meaning]) => <><dt>{word}</dt><dd>{meaning}</dd></>)}
         </dl>
       </section>

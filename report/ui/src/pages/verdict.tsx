@@ -32,7 +32,7 @@ function StepBar({ report, bars }: { report: Report; bars: Bar[] }): VNode | nul
   const { verdict, findings } = report.meta;
   const named = verdict.op ? report.opOfHandle(verdict.op) : -1;
   // The headline speaks of all copies of an unrolled instruction, and so does the bar.
-  const copies = named >= 0 ? report.copiesOf(named) : [];
+  const copies = named >= 0 ? report.copiesOf(named) : [], times = report.timesOf(copies);
   const namedNs = copies.reduce((a, o) => a + report.ops.ns[o]!, 0);
   // The base's step lies below, part by part, at the same scale.
   const { base } = report.meta;
@@ -69,7 +69,7 @@ function StepBar({ report, bars }: { report: Report; bars: Bar[] }): VNode | nul
             const nameIt = namedHue === b.hue && named >= 0;
             const ow = nameIt ? Math.min(b.w, namedNs * scale) : 0;
             const ox = b.x + b.w - ow;
-            const opText = nameIt ? `${verdict.op}${copies.length > 1 ? ` ×${copies.length}` : ''}  ${ms(namedNs / d)}` : '';
+            const opText = nameIt ? `${verdict.op}${times && ` ${times}`}  ${ms(namedNs / d)}` : '';
             // A part is divided only where the op is named in it; what is beside the op is no longer the part.
             const divided = ow > 3 && ow < b.w && label(ow, opText);
             const rest = divided ? `rest of ${LETTER[b.hue]}  ${ms((b.ns - namedNs) / d)}` : `${LETTER[b.hue]}  ${ms(b.ns / d)}`;
@@ -177,7 +177,7 @@ function Action({ f, n, step }: { f: Finding; n: number; step: number }): VNode 
         {(open === 'evidence' || printing) && <div class="more"><FindingEvidence f={f} />{f.basis && <p class="dim">basis: {basisWords(f.basis)}{f.saves_low_ns_per_step !== null && `; saves at least ${ms(f.saves_low_ns_per_step)} ms`}</p>}</div>}
         {((open === 'check' || printing) && f.how_to_check) && <div class="more">{printing && <b>Check: </b>}<Linked text={f.how_to_check!} /></div>}
       </div>
-      <span class="save">{f.saves_high_ns_per_step !== null ? <>{atMost(f)}{ms(f.saves_high_ns_per_step)}{!atMost(f) && f.saves_low_ns_per_step !== null && f.saves_low_ns_per_step < 0.9 * f.saves_high_ns_per_step && <small>at least {ms(f.saves_low_ns_per_step)}</small>}{step > 0 && <small>{percent(f.saves_high_ns_per_step, step)}% of the step</small>}</> : <small>not known</small>}</span>
+      <span class="save">{f.saves_high_ns_per_step !== null ? <>{atMost(f)}{ms(f.saves_high_ns_per_step)}{!atMost(f) && f.saves_low_ns_per_step !== null && f.saves_low_ns_per_step < 0.9 * f.saves_high_ns_per_step && <small>at least {ms(f.saves_low_ns_per_step)}</small>}{step > 0 && <small>{percent(f.saves_high_ns_per_step, step)}% of the step</small>}{report.jobStep && f.saves_high_ns_per_run != null && <small>{ms(f.saves_high_ns_per_run)} in all</small>}</> : <small>not known</small>}</span>
       <span class="sure" title={`confidence: ${f.confidence ?? 'unknown'}`}>
         {[1, 2, 3].map((i) => <i class={i <= (LEVEL[f.confidence ?? ''] ?? 0) ? 'y' : ''} aria-hidden />)} {f.confidence ?? '?'}
       </span>
@@ -200,8 +200,8 @@ function Largest({ report }: { report: Report }): VNode | null {
   const { view } = useCtx();
   const { ops, kernels, bare } = report;
   const d = view.divisor;
-  const line = (entity: Entity, name: string, hue: Hue, ns: number, calls: number, more?: VNode): { ns: number; cells: VNode; calls: number; hue: Hue; key: string; entity: Entity } => ({
-    ns, calls, hue, entity, key: 'row', cells: <><td><Handle entity={entity} /></td><td class="mono name"><span class="nmrow"><Mid text={name} />{more}</span></td><td><Letter hue={hue} /></td></>,
+  const line = (entity: Entity, name: string, hue: Hue, ns: number, calls: number, times?: string): { ns: number; cells: VNode; calls: number; hue: Hue; key: string; entity: Entity } => ({
+    ns, calls, hue, entity, key: 'row', cells: <><td><Handle entity={entity} /></td><td class="mono name"><span class="nmrow"><Mid text={name} />{times && <span class="tag">{times}</span>}</span></td><td><Letter hue={hue} /></td></>,
   });
   // What a small window has no room for.
   const more = bare && window.innerWidth >= 640;
@@ -214,7 +214,7 @@ function Largest({ report }: { report: Report }): VNode | null {
       })
     : (opGroups(report, view, 'none', true)[0]?.rows ?? []).map((r) => {
         const o = r.op;
-        const l = line({ type: 'op', row: o }, ops.name[o] || `no instruction: ${reasonWords(ops.reason[o]!)}`, ops.hue[o]!, r.ns, r.calls, r.ops.length > 1 ? <span class="tag">×{r.ops.length}</span> : undefined);
+        const l = line({ type: 'op', row: o }, ops.name[o] || `no instruction: ${reasonWords(ops.reason[o]!)}`, ops.hue[o]!, r.ns, r.calls, report.timesOf(r.ops));
         return { ...l, key: `op-${ops.handle[o]}`, cells: <>{l.cells}<td class="name scope" title={ops.opName[o]}>{scopeText(ops.group[o]!, ops.opName[o]!)}</td><td class="name src"><SourceChip file={ops.file[o]!} line={ops.line[o]!} /></td></> };
       });
   if (rows.length === 0) return null;
@@ -321,7 +321,8 @@ export function VerdictPage(): VNode {
   const { headline, reason } = verdict;
   const bars = partSums(report);
   const db = baseName(run.path) || 'run.db';
-  const step = basis.steady ? basis.mean_ns : 0;
+  const { jobStep } = report;
+  const step = basis.steady ? basis.mean_ns : jobStep?.ns ?? 0;
   // Totals of a run are sums over its devices, and may be more than its wall time.
   const together = basis.steady ? 1 : new Set(report.gapSums.map((g) => g.device)).size;
   return (
@@ -334,7 +335,7 @@ export function VerdictPage(): VNode {
         {view.filtered && <p class="note" data-testid="verdict-filter"><code>{state.f}</code> leaves {msText(view.total / view.divisor)}{basis.steady ? ' a step' : ''}, {percent(view.total, view.full)}% {view.of}, and {findings.length} of {plural(all.length, 'action')}. The facts and the bar are of the whole step. <button class="lk" onClick={() => go({ f: '' })}>clear the filter</button></p>}
         <Facts report={report} />
         {bars.length > 0 ? <StepBar report={report} bars={bars} /> : <PhaseBar report={report} />}
-        {findings.length > 0 && <div class="acthead"><h2>Do this, in this order</h2><span>saves, {report.perStep}{together > 1 && `, ${together} devices`}</span><span>sure</span></div>}
+        {findings.length > 0 && <div class="acthead"><h2>Do this, in this order</h2><span>saves, {report.savesUnit}{jobStep ? ' of the job' : together > 1 && `, ${together} devices`}</span><span>sure</span></div>}
         <ol class="acts">
           {findings.map((f) => <Action f={f} n={all.indexOf(f) + 1} step={step} key={f.handle} />)}
         </ol>
@@ -351,7 +352,7 @@ export function VerdictPage(): VNode {
           <h2>Next</h2>
           <p class="sm ink2">{findings.length > 0 ? `Do action 1, record again, then compare:` : 'Change something, record again, then compare:'}</p>
           <Command text={`xlatrace report new.db --base ${db}`} />
-          {!basis.steady && <><p class="sm ink2">Record steady steps:</p><Command text="xlatrace record --steps 3:23 -- python train.py" /></>}
+          {!basis.steady && !jobStep && <><p class="sm ink2">Record steady steps:</p><Command text="xlatrace record --steps 3:23 -- python train.py" /></>}
         </section>
       </aside>
     </div>

@@ -1,0 +1,169 @@
+#include "analysis/device_lag.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+
+namespace xlatrace::analysis {
+namespace {
+
+constexpr double kLeastShare = 0.02;
+constexpr size_t kFewestSteps = 3;
+constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+
+double LowerMedian(std::vector<double> values) {
+  std::erase_if(values, [](double value) { return std::isnan(value); });
+  if (values.empty()) return kNone;
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>((values.size() - 1) / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+double Mean(const std::vector<double>& values, size_t from, size_t to) {
+  double sum = 0;
+  size_t count = 0;
+  for (size_t i = from; i < to; ++i) {
+    if (std::isnan(values[i])) continue;
+    sum += values[i];
+    ++count;
+  }
+  return count == 0 ? 0 : sum / static_cast<double>(count);
+}
+
+// By device: what it needs by itself in each step, NaN where it has none.
+class OwnTimes {
+ public:
+  explicit OwnTimes(const DeviceSteps& given) {
+    std::map<model::Id, size_t> row;
+    std::map<int64_t, size_t> column;
+    for (const auto& time : given.times()) {
+      row.emplace(time.device, 0);
+      column.emplace(time.step, 0);
+    }
+    for (auto& [device, at] : row) {
+      at = devices.size();
+      devices.push_back(device);
+    }
+    for (auto& [step, at] : column) {
+      at = steps.size();
+      steps.push_back(step);
+    }
+    own.assign(devices.size(), std::vector<double>(steps.size(), kNone));
+    longest.assign(steps.size(), 0);
+    std::vector<int64_t> exchange(steps.size(), std::numeric_limits<int64_t>::max());
+    for (const auto& time : given.times()) {
+      int64_t& least = exchange[column[time.step]];
+      least = std::min(least, time.exposed_ns);
+      coupled = coupled || time.exposed_ns > 0;
+    }
+    for (const auto& time : given.times()) {
+      const size_t s = column[time.step];
+      own[row[time.device]][s] =
+          static_cast<double>(time.wall_ns - (time.exposed_ns - exchange[s]));
+      longest[s] = std::max(longest[s], static_cast<double>(time.wall_ns));
+    }
+  }
+
+  std::vector<model::Id> devices;
+  std::vector<int64_t> steps;
+  std::vector<std::vector<double>> own;
+  std::vector<double> longest;  // By step: of any device.
+  bool coupled = false;         // Some collective shows that devices wait for each other.
+};
+
+// What each has more than the median device, step by step.
+std::vector<std::vector<double>> ExcessOf(const OwnTimes& times) {
+  std::vector<std::vector<double>> excess = times.own;
+  for (size_t s = 0; s < times.steps.size(); ++s) {
+    std::vector<double> of_step;
+    for (const auto& own : times.own) of_step.push_back(own[s]);
+    const double middle = LowerMedian(std::move(of_step));
+    for (auto& of_device : excess) of_device[s] -= middle;
+  }
+  return excess;
+}
+
+// The device whose excess stays, in all steps or in the last third of them.
+std::optional<size_t> Slowest(const OwnTimes& times,
+                              const std::vector<std::vector<double>>& excess) {
+  const size_t n = times.steps.size();
+  const auto late = static_cast<std::ptrdiff_t>(n - std::max(kFewestSteps, n / 3));
+  double most = kLeastShare * LowerMedian(times.longest);
+  std::optional<size_t> slowest;
+  for (size_t d = 0; d < excess.size(); ++d) {
+    const double lasting =
+        std::fmax(LowerMedian(excess[d]), LowerMedian({excess[d].begin() + late, excess[d].end()}));
+    if (!(lasting > most)) continue;
+    most = lasting;
+    slowest = d;
+  }
+  return slowest;
+}
+
+// Where two levels explain its excess best; the first step where it was slow all along.
+size_t Since(const std::vector<double>& excess) {
+  size_t first = 0;
+  double gain = 0;
+  const size_t n = excess.size();
+  for (size_t s = 2; s + 2 < n; ++s) {
+    const double before = Mean(excess, 0, s);
+    const double after = Mean(excess, s, n);
+    const double apart = (after - before) * std::abs(after - before) * static_cast<double>(s) *
+                         static_cast<double>(n - s);
+    if (apart <= gain || before > 0.5 * after) continue;
+    first = s;
+    gain = apart;
+  }
+  return first;
+}
+
+}  // namespace
+
+void DeviceSteps::Add(model::Id device, int64_t step, int64_t wall_ns) {
+  times_.push_back({.device = device, .step = step, .wall_ns = wall_ns});
+  sorted_ = false;
+}
+
+void DeviceSteps::AddExposed(model::Id device, int64_t step, int64_t ns) {
+  const auto before = [](const Time& a, const Time& b) {
+    return a.device != b.device ? a.device < b.device : a.step < b.step;
+  };
+  if (!sorted_) std::sort(times_.begin(), times_.end(), before);
+  sorted_ = true;
+  const Time wanted{.device = device, .step = step};
+  const auto at = std::lower_bound(times_.begin(), times_.end(), wanted, before);
+  if (at == times_.end() || before(wanted, *at)) return;
+  at->exposed_ns += ns;
+}
+
+std::optional<DeviceLag> FindDeviceLag(const DeviceSteps& steps) {
+  const OwnTimes times(steps);
+  const size_t n = times.steps.size();
+  if (times.devices.size() < 2 || n < kFewestSteps || !times.coupled) return {};
+  const std::vector<std::vector<double>> excess = ExcessOf(times);
+  const std::optional<size_t> slowest = Slowest(times, excess);
+  if (!slowest) return {};
+  const size_t first = Since(excess[*slowest]);
+  std::vector<double> means;
+  for (const auto& own : times.own) means.push_back(Mean(own, 0, n));
+  DeviceLag lag{.device = times.devices[*slowest],
+                .excess_ns = means[*slowest] - LowerMedian(means),
+                .since = times.steps[first],
+                .all_along = first == 0,
+                .of = static_cast<int64_t>(n - first)};
+  for (size_t s = first; s < n; ++s) {
+    double others = 0;
+    for (size_t d = 0; d < times.devices.size(); ++d) {
+      if (d != *slowest) others = std::fmax(others, times.own[d][s]);
+    }
+    const double more = times.own[*slowest][s] - others;
+    if (!(more > 0)) continue;
+    lag.cost_ns += more;
+    ++lag.last;
+  }
+  lag.cost_ns /= static_cast<double>(n - first);
+  return lag;
+}
+
+}  // namespace xlatrace::analysis

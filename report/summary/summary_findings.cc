@@ -43,8 +43,7 @@ SummaryLines FindingsBlock::Lines() const {
     const auto& saves = finding.saves_high_ns_per_job_step ? finding.saves_high_ns_per_job_step
                                                            : finding.saves_high_ns;
     rows.push_back(
-        {saves ? (finding.bound() && any ? "<=" : "") + Duration(static_cast<double>(*saves))
-               : "",
+        {saves ? (finding.bound() && any ? "<=" : "") + Duration(static_cast<double>(*saves)) : "",
          finding.confidence, std::string(source.substr(source.find_last_of('/') + 1))});
     for (size_t c = 0; c < 3; ++c) beside[c] = std::max(beside[c], DisplayWidth(rows[i][c]));
   }

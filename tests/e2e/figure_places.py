@@ -276,6 +276,8 @@ class Places:
         if not self.has(page, "model"):
             return
         self.go(page, "#/model")
+        if page.get_by_test_id("instead").count():
+            return
         rows = self.rows(page, '[data-testid="page-model"] [data-testid="table"] tr[data-key]')
         markdown = self.markdown(page)
         terminal = self.terminal("summary", f"{name}.db", "--by", "layer", "--format", "csv", "--top", "100000")

@@ -269,8 +269,10 @@ Status LoadOps(RunDb& db, const CallCounts& calls, RunView& view) {
     if (!rows.IsNull(i, "wasted_ns")) op.wasted_ns = rows.Int(i, "wasted_ns");
     op.bound_by = BoundWords(rows.Text(i, "bound_by"), op.op_kind);
     op.to_host = to_host.contains({op.module_id, op.instruction});
+    // The device's rates are no measure of what goes over a link or a network.
+    const bool roofed = op.bound_by != "link" && op.bound_by != "network";
     for (const char* roof : {"compute_utilisation_pct", "memory_utilisation_pct"}) {
-      if (rows.IsNull(i, roof)) continue;
+      if (!roofed || rows.IsNull(i, roof)) continue;
       op.peak_pct = std::max(op.peak_pct.value_or(0), rows.Real(i, roof));
     }
     if (!rows.IsNull(i, "flops") && rows.Int(i, "occurrences") > 0) {

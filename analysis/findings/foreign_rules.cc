@@ -151,8 +151,8 @@ void ExposedByName(const Context& context, const ForeignWork& work, Report& repo
       fmt::format("{}, most of it in {}", Time(exposed), ShortName(name))};
   finding.action =
       "start the exchange earlier and compute beside it, exchange less (larger batch per device, "
-      "16 bits), or fewer and larger messages; how much of it is waiting for other devices only "
-      "their recordings tell";
+      "16 bits), or fewer and larger messages; part of it may be waiting for other devices, which "
+      "none of this shortens";
   finding.how_to_check = "the exposed part falls and the step with it";
   finding.saves_high_ns = exposed;
   finding.saves_low_ns = 0;

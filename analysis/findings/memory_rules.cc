@@ -228,7 +228,7 @@ void Layouts(const Context& context, Report& report) {
     report.Add(std::move(finding));
   }
   if (!found) {
-    report.Fine("layout_copy", {"transposes and layout changes",
+    report.Fine("layout_copy", {"kernels that only transpose or copy",
                                 context.words.OfStep(Percent(context.ShareOfStep(all)))});
   }
   for (const Site& site : SitesOf(context, converts)) {

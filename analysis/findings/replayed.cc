@@ -123,8 +123,8 @@ void Replayed::Price(int64_t least_ns, Finding& finding) const {
   finding.basis = Basis::kReplay;
   finding.replay_error_milli_pct = replay_.error()->milli_pct;
   finding.evidence.Add("by which the step gets shorter, by replay", *finding.saves_high_ns, "ns")
-      .Add("the same, as far as the replay's assumptions reach: from", saved(step->high_ns), "ns")
-      .Add("to", saved(step->low_ns), "ns");
+      .Add("give or take, by the replay's assumptions",
+           std::max(step->high_ns - step->predicted_ns, step->predicted_ns - step->low_ns), "ns");
 }
 
 std::optional<int64_t> Replayed::StepWith(const Change& change) const {

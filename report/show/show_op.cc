@@ -93,14 +93,17 @@ Result<Json> AlikeOps(RunDb& db, const std::string& handle) {
   if (self == view.ops.end()) return Json();
   const size_t row = rows[static_cast<size_t>(self - view.ops.begin())];
   Json handles = Json::array();
+  std::set<std::string_view> instructions;
   int64_t ns = 0;
   for (size_t i = 0; i < rows.size(); ++i) {
     if (rows[i] != row) continue;
+    instructions.insert(view.ops[i].instruction);
     handles.push_back(view.ops[i].handle);
     ns += view.ops[i].ns;
   }
   if (handles.size() < 2) return Json();
   return Json{{"handles", std::move(handles)},
+              {"instructions", instructions.size()},
               {view.basis.steady ? "steady_ns_per_step" : "self_ns",
                static_cast<int64_t>(view.PerStep(ns))}};
 }

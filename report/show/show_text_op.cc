@@ -39,11 +39,12 @@ void WriteRoofline(const Json& op, SheetWriter& out) {
                                                         PctCell(op, "compute_utilisation_pct"),
                                                         JsonText(op, "compute_type"))
                                           : ""));
-    out.Fact("memory",
-             fmt::format("{}{}", ByteRate(bytes / seconds),
-                         JsonHas(op, "memory_utilisation_pct") && bound != "link"
-                             ? " = " + PctCell(op, "memory_utilisation_pct") + " of the bandwidth"
-                             : ""));
+    out.Fact(
+        "memory",
+        fmt::format("{}{}", ByteRate(bytes / seconds),
+                    JsonHas(op, "memory_utilisation_pct") && bound != "link" && bound != "network"
+                        ? " = " + PctCell(op, "memory_utilisation_pct") + " of the bandwidth"
+                        : ""));
   }
   if (JsonHas(op, "critical_pct")) {
     std::string line = fmt::format("on the critical path for {}% of its time",
@@ -155,9 +156,11 @@ void WriteAlike(const Json& alike, SheetWriter& out) {
   }
   if (handles.size() > 8) names += fmt::format(" and {} more", handles.size() - 8);
   out.Fact("with alike",
-           fmt::format("{} {} for all {} that summary shows as one: {}",
+           fmt::format("{} {} for all {}{} that summary shows as one: {}",
                        TimeCell(alike, steady ? "steady_ns_per_step" : "self_ns"),
-                       steady ? "per step" : "in the whole run", handles.size(), names));
+                       steady ? "per step" : "in the whole run", CountCell(alike, "instructions"),
+                       ValueAt(alike, "instructions") == handles.size() ? "" : " of all processes",
+                       names));
 }
 
 // `devices`: in steady steps.

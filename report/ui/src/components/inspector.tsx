@@ -361,7 +361,7 @@ function OpBody({ op }: { op: number }): VNode {
           {ops.opcode[op] && <><dt>opcode</dt><dd class="mono">{ops.opcode[op]}{ops.category[op] && ops.category[op] !== ops.opcode[op] ? `, ${ops.category[op]}` : ''}</dd></>}
           {ops.flops[op]! > 0 && <><dt>work</dt><dd>{flop(ops.flops[op]!)}, {bytes(ops.bytes[op]!)} a call</dd></>}
           {!(ops.flops[op]! > 0) && ops.bytes[op]! > 0 && <><dt>traffic</dt><dd>{bytes(ops.bytes[op]!)} a call</dd></>}
-          {ops.peak[op]! >= 0 && <><dt>reached</dt><dd>{peakPercent(ops.peak[op]!)}% of the {ops.bound[op] || 'roof'} bound; {ms(ops.waste[op]! / report.divisor)} ms above it</dd></>}
+          {ops.peak[op]! >= 0 && !isNaN(ops.waste[op]!) && <><dt>reached</dt><dd>{peakPercent(ops.peak[op]!)}% of its roof; {ms(ops.waste[op]! / report.divisor)} ms above it</dd></>}
           {ops.expected[op]! > 0 && <><dt>expected</dt><dd>{ms(ops.expected[op]! / report.divisor)} ms of a well-made kernel</dd></>}
           <BaseFact op={op} />
           <dt>whole run</dt><dd>{thousands(ops.occurrences[op]!)} occurrences, {duration(ops.selfNs[op]!)}</dd>

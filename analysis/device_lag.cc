@@ -4,6 +4,9 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <utility>
+
+#include "base/robust.h"
 
 namespace xlatrace::analysis {
 namespace {
@@ -12,20 +15,18 @@ constexpr double kLeastShare = 0.02;
 constexpr size_t kFewestSteps = 3;
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
-double LowerMedian(std::vector<double> values) {
+// Of the values that are known.
+double Middle(std::vector<double> values) {
   std::erase_if(values, [](double value) { return std::isnan(value); });
-  if (values.empty()) return kNone;
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>((values.size() - 1) / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
+  return values.empty() ? kNone : LowerMedian(std::move(values));
 }
 
-double Mean(const std::vector<double>& values, size_t from, size_t to) {
+double Mean(const std::vector<double>& values) {
   double sum = 0;
   size_t count = 0;
-  for (size_t i = from; i < to; ++i) {
-    if (std::isnan(values[i])) continue;
-    sum += values[i];
+  for (const double value : values) {
+    if (std::isnan(value)) continue;
+    sum += value;
     ++count;
   }
   return count == 0 ? 0 : sum / static_cast<double>(count);
@@ -78,7 +79,7 @@ std::vector<std::vector<double>> ExcessOf(const OwnTimes& times) {
   for (size_t s = 0; s < times.steps.size(); ++s) {
     std::vector<double> of_step;
     for (const auto& own : times.own) of_step.push_back(own[s]);
-    const double middle = LowerMedian(std::move(of_step));
+    const double middle = Middle(std::move(of_step));
     for (auto& of_device : excess) of_device[s] -= middle;
   }
   return excess;
@@ -89,33 +90,16 @@ std::optional<size_t> Slowest(const OwnTimes& times,
                               const std::vector<std::vector<double>>& excess) {
   const size_t n = times.steps.size();
   const auto late = static_cast<std::ptrdiff_t>(n - std::max(kFewestSteps, n / 3));
-  double most = kLeastShare * LowerMedian(times.longest);
+  double most = kLeastShare * Middle(times.longest);
   std::optional<size_t> slowest;
   for (size_t d = 0; d < excess.size(); ++d) {
     const double lasting =
-        std::fmax(LowerMedian(excess[d]), LowerMedian({excess[d].begin() + late, excess[d].end()}));
+        std::fmax(Middle(excess[d]), Middle({excess[d].begin() + late, excess[d].end()}));
     if (!(lasting > most)) continue;
     most = lasting;
     slowest = d;
   }
   return slowest;
-}
-
-// Where two levels explain its excess best; the first step where it was slow all along.
-size_t Since(const std::vector<double>& excess) {
-  size_t first = 0;
-  double gain = 0;
-  const size_t n = excess.size();
-  for (size_t s = 2; s + 2 < n; ++s) {
-    const double before = Mean(excess, 0, s);
-    const double after = Mean(excess, s, n);
-    const double apart = (after - before) * std::abs(after - before) * static_cast<double>(s) *
-                         static_cast<double>(n - s);
-    if (apart <= gain || before > 0.5 * after) continue;
-    first = s;
-    gain = apart;
-  }
-  return first;
 }
 
 }  // namespace
@@ -144,11 +128,11 @@ std::optional<DeviceLag> FindDeviceLag(const DeviceSteps& steps) {
   const std::vector<std::vector<double>> excess = ExcessOf(times);
   const std::optional<size_t> slowest = Slowest(times, excess);
   if (!slowest) return {};
-  const size_t first = Since(excess[*slowest]);
+  const size_t first = RiseOf(excess[*slowest]);
   std::vector<double> means;
-  for (const auto& own : times.own) means.push_back(Mean(own, 0, n));
+  for (const auto& own : times.own) means.push_back(Mean(own));
   DeviceLag lag{.device = times.devices[*slowest],
-                .excess_ns = means[*slowest] - LowerMedian(means),
+                .excess_ns = means[*slowest] - Middle(means),
                 .since = times.steps[first],
                 .all_along = first == 0,
                 .of = static_cast<int64_t>(n - first)};

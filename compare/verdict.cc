@@ -111,8 +111,7 @@ void TellPace(const Pace& pace, const std::string& times, const std::vector<Chan
   verdict->changed = verdict->sentence;
   verdict->noise = fmt::format(
       "So much of these two recordings; without steady steps start-up is part of both, and other "
-      "runs"
-      " may differ. {}: how much was done, not how fast.",
+      "runs may differ. {}: how much was done, not how fast.",
       times);
 }
 

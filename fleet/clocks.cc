@@ -8,7 +8,7 @@
 #include <tuple>
 #include <utility>
 
-#include "fleet/robust.h"
+#include "base/robust.h"
 
 namespace xlatrace::fleet {
 namespace {

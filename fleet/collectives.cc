@@ -4,7 +4,7 @@
 #include <cmath>
 #include <tuple>
 
-#include "fleet/robust.h"
+#include "base/robust.h"
 
 namespace xlatrace::fleet {
 

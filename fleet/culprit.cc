@@ -12,7 +12,7 @@
 #include <fmt/format.h>
 
 #include "base/number_format.h"
-#include "fleet/robust.h"
+#include "base/robust.h"
 
 namespace xlatrace::fleet {
 namespace {
@@ -51,18 +51,18 @@ class Excess {
   }
 
   double At(size_t rank, size_t step) const { return of_[rank * steps_ + step]; }
+  // Those from `first` on.
+  std::vector<double> Steps(size_t rank, size_t first) const {
+    const auto begin = of_.begin() + static_cast<std::ptrdiff_t>(rank * steps_);
+    return {begin + static_cast<std::ptrdiff_t>(first),
+            begin + static_cast<std::ptrdiff_t>(steps_)};
+  }
   // Median over the steps from `first` on.
   double Of(size_t rank, size_t first) const { return LowerMedian(Steps(rank, first)); }
   // What three of four of those steps have at least.
   double Lasting(size_t rank, size_t first) const { return LowerQuartile(Steps(rank, first)); }
 
  private:
-  std::vector<double> Steps(size_t rank, size_t first) const {
-    const auto begin = of_.begin() + static_cast<std::ptrdiff_t>(rank * steps_);
-    return {begin + static_cast<std::ptrdiff_t>(first),
-            begin + static_cast<std::ptrdiff_t>(steps_)};
-  }
-
   size_t ranks_, steps_;
   std::vector<double> of_;
 };
@@ -156,27 +156,6 @@ class Finder {
     answer_.without_ns = step_ns_ - answer_.cost_ns;
   }
 
-  // The step from which on the rank is slow: where two levels explain its excess best. The first
-  // one where it was slow all along.
-  size_t Since(const Excess& excess, size_t rank) const {
-    const size_t n = job_.steps.size();
-    std::vector<double> sum(n + 1, 0);
-    for (size_t s = 0; s < n; ++s) sum[s + 1] = sum[s] + excess.At(rank, s);
-    size_t best = 0;
-    double gain = 0;
-    for (size_t s = 2; s + 3 <= n; ++s) {
-      const double before = sum[s] / static_cast<double>(s);
-      const double after = (sum[n] - sum[s]) / static_cast<double>(n - s);
-      const double apart = after - before;
-      const double of_split =
-          apart * std::abs(apart) * static_cast<double>(s) * static_cast<double>(n - s);
-      if (of_split <= gain || before > 0.5 * after) continue;
-      gain = of_split;
-      best = s;
-    }
-    return best;
-  }
-
   // Ranks whose excess stays, by the steps from each one's own beginning; the worst first.
   std::vector<std::pair<double, size_t>> Slow() const {
     std::vector<double> excess, late;
@@ -214,7 +193,7 @@ class Finder {
     const auto slow = Slow();
     if (slow.empty() || slow.size() * 2 > job_.ranks.size()) return false;
     const size_t worst = slow.front().second;
-    const size_t first = Since(own_, worst);
+    const size_t first = RiseOf(own_.Steps(worst, 0));
     std::vector<size_t> ranks;
     for (const auto& [excess, rank] : slow) ranks.push_back(rank);
     // Where the others do not wait, somebody is slow and costs nobody anything.

@@ -4,7 +4,7 @@
 #include <limits>
 #include <utility>
 
-#include "fleet/robust.h"
+#include "base/robust.h"
 
 namespace xlatrace::fleet {
 namespace {

@@ -13,8 +13,8 @@
 #include <fmt/format.h>
 
 #include "base/number_format.h"
+#include "base/robust.h"
 #include "fleet/culprit.h"
-#include "fleet/robust.h"
 
 namespace xlatrace::fleet {
 namespace {

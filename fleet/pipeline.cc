@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "fleet/robust.h"
+#include "base/robust.h"
 
 namespace xlatrace::fleet {
 namespace {

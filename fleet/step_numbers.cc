@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "fleet/robust.h"
+#include "base/robust.h"
 
 namespace xlatrace::fleet {
 namespace {

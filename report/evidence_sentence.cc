@@ -41,9 +41,9 @@ std::string Plural(std::string_view word) {
   return fmt::format("{}s", word);
 }
 
-// "scatter-adds", "instructions of scatter-adds" where what is around one has its name, too, else
-// "instructions". A copy or a collective is called that: its op_name is the
-// name of what needed it, and "4 adds" would be four things that did not take the time.
+// "scatter-adds", where all are of one kind: what XLA puts around a scatter-add has its op_name,
+// too; else "instructions". A copy or a collective is called that: its op_name is the name of what
+// needed it, and "4 adds" would be four things that did not take the time.
 std::string Called(const RunView& view, const std::vector<std::string>& handles) {
   std::map<std::string, size_t, std::less<>> count, kinds;
   std::map<std::string_view, const OpFigure*> ops;
@@ -68,7 +68,7 @@ std::string Called(const RunView& view, const std::vector<std::string>& handles)
       return (c >= 'a' && c <= 'z') || c == '-';
     });
     if (plain && static_cast<double>(n) >= kMost * static_cast<double>(handles.size())) {
-      return one_kind ? Plural(word) : "instructions of " + Plural(word);
+      return one_kind ? Plural(word) : "instructions";
     }
   }
   return "instructions";

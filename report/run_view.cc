@@ -266,12 +266,10 @@ Status LoadModules(RunDb& db, const DeviceTimes& times, RunView& view) {
   return {};
 }
 
-// A saving of the launches of all ranks here, per step of one of them; what one device waits more
-// than another is of one rank already.
+// A saving of the launches of all ranks here, per step of one of them.
 std::optional<int64_t> PerJobStep(const RunView& view, const FindingFigure& finding) {
   if (!view.StepsAreJobs()) return std::nullopt;
-  const bool of_one = finding.id == "arrival_skew";
-  return view.job.PerStep(*finding.saves_high_ns * (of_one ? view.job.kept : 1));
+  return view.job.PerStep(*finding.saves_high_ns);
 }
 
 Status LoadFindings(RunDb& db, RunView& view) {

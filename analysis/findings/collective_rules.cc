@@ -206,10 +206,8 @@ const Op* SayInTurn(const Context& context, const SameOps& same, const Collectiv
                      fmt::format("they wait for {} on the slowest", cause.op->handle)};
     finding.action = fmt::format(
         "{} ({}) takes {} longer on the device that comes last in a step than on the median "
-        "device: "
-        "its data is uneven, or its time depends on the data; what makes it faster ends the wait "
-        "as "
-        "well",
+        "device: its data is uneven, or its time depends on the data; what makes it faster ends "
+        "the wait as well",
         cause.op->handle, cause.op->row->name, Time(cause.more_ns));
     finding.evidence.Add(
         context.words.PerStep("longer on the device that comes last in a step than on the median "

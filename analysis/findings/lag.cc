@@ -79,8 +79,7 @@ const Op* SayLag(const Context& context, const DeviceLag& lag, const OpOfActivit
   } else {
     finding.action = fmt::format(
         "look at what {} does longer (`summary --by device`): uneven data, one slow kernel, "
-        "clocks; "
-        "the wait ends when the work in front of it is even",
+        "clocks; the wait ends when the work in front of it is even",
         device);
   }
   finding.evidence.Add(fmt::format("steps of {} in which {} comes last", Thousands(lag.of), device),

@@ -5,7 +5,7 @@
 #include <map>
 #include <string>
 
-#include "fleet/robust.h"
+#include "base/robust.h"
 #include "fleet/skew.h"
 
 namespace xlatrace::fleet {

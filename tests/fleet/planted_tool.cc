@@ -20,8 +20,8 @@
 
 #include <fmt/format.h>
 
+#include "base/robust.h"
 #include "fleet/culprit.h"
-#include "fleet/robust.h"
 #include "tests/fleet/job_maker.h"
 
 namespace xlatrace::fleet {

@@ -32,9 +32,9 @@
 
 #include <fmt/format.h>
 
+#include "base/robust.h"
 #include "fleet/clocks.h"
 #include "fleet/rank_reader.h"
-#include "fleet/robust.h"
 #include "fleet/skew.h"
 #include "store/run_db.h"
 

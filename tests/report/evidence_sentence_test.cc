@@ -93,7 +93,7 @@ TEST(EvidenceSentence, WhatIsAroundAnOpAndHasItsNameIsNotCalledThat) {
   view.ops[0].op_kind = "scatter_fusion";
   view.ops[1].op_kind = "transpose";
   EXPECT_EQ(EvidenceSentence(view, json::array({Sum(2e6, {"o1", "o2"})})),
-            "2 instructions of scatter-adds take 2.00 ms of every step");
+            "2 instructions take 2.00 ms of every step");
 }
 
 TEST(EvidenceSentence, ASavingBeyondTheTimeSaysWhy) {

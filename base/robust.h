@@ -2,12 +2,13 @@
 //
 // Thread-safety: pure functions.
 
-#ifndef XLATRACE_FLEET_ROBUST_H_
-#define XLATRACE_FLEET_ROBUST_H_
+#ifndef XLATRACE_BASE_ROBUST_H_
+#define XLATRACE_BASE_ROBUST_H_
 
+#include <cstddef>
 #include <vector>
 
-namespace xlatrace::fleet {
+namespace xlatrace {
 
 // The lower one of two middles, so that of two values the smaller one is the rule and the larger
 // one the exception. 0 without values.
@@ -20,6 +21,11 @@ double LowerQuartile(std::vector<double> values);
 // 1993). 0 with fewer than two values.
 double Spread(const std::vector<double>& values);
 
-}  // namespace xlatrace::fleet
+// The position from which on the values are higher: where two levels explain them best, with two
+// values before it and three behind. 0 where the first of two levels is more than half of the
+// second: they were high all along. NaN is a value that is not known.
+size_t RiseOf(const std::vector<double>& values);
 
-#endif  // XLATRACE_FLEET_ROBUST_H_
+}  // namespace xlatrace
+
+#endif  // XLATRACE_BASE_ROBUST_H_

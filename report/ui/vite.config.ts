@@ -7,7 +7,6 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'fflate';
-import { SHORT } from './src/attributes';
 import { defineConfig, transformWithEsbuild, type Plugin } from 'vite';
 
 const root = dirname(fileURLToPath(import.meta.url));
@@ -42,9 +41,7 @@ function pageScript(): Plugin {
       for (const file of Object.values(bundle)) {
         if (file.type !== 'chunk') continue;
         // Inside an HTML <script> these would end it or change how it is parsed.
-        let code = file.code.replace(/<\/script/gi, '<\\/script').replace(/<!--/g, '<\\!--');
-        // The two longest names of attributes, two hundred times: src/attributes.ts gives them back.
-        for (const [short, name] of SHORT) code = code.replaceAll(`"${name}":`, `${short}:`);
+        const code = file.code.replace(/<\/script/gi, '<\\/script').replace(/<!--/g, '<\\!--');
         file.code = `/* xlatrace page 1.0 src-sha256:${sourceHash()} */\n${code}`;
       }
     },

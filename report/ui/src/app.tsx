@@ -45,7 +45,7 @@ class Guard extends Component<{ children: ComponentChildren; page: string }, { e
   }
   override render(): ComponentChildren {
     if (this.state.error === undefined) return this.props.children;
-    return <p class="note bad" data-testid="error" role="alert">This page cannot be shown: {this.state.error}</p>;
+    return <p class="note bad" tid="error" role="alert">This page cannot be shown: {this.state.error}</p>;
   }
 }
 
@@ -63,10 +63,10 @@ function Facts({ report, onHelp }: { report: Report; onHelp: () => void }): VNod
     <div class="facts">
       <span class="logo">xla<i>trace</i></span>
       <span class="trunc" title={run.command ?? run.path}><b>{run.title}</b></span>
-      {job?.ranks && <><span class="sep" /><span data-testid="job-ranks">{job.ranks}</span></>}
+      {job?.ranks && <><span class="sep" /><span tid="job-ranks">{job.ranks}</span></>}
       {run.device_text && <><span class="sep" /><span class="trunc" title={`${job?.kept ? `launches of ${job.kept}: ` : ''}${run.device_text}`}>{job?.all_kept === false && 'here '}{run.device_text}</span></>}
       {main && <><span class="sep" /><span class="mono trunc">{main.name}</span></>}
-      {jobStep && <><span class="sep" /><span data-testid="job-step">step {msText(jobStep.ns)} <Dim>({plural(jobStep.steps, 'step')} of the job)</Dim></span></>}
+      {jobStep && <><span class="sep" /><span tid="job-step">step {msText(jobStep.ns)} <Dim>({plural(jobStep.steps, 'step')} of the job)</Dim></span></>}
       {basis.steady && <><span class="sep" /><span>{from === to ? `step ${from}` : `steps ${from}–${to}`}{basis.steps_recorded > 1 && <Dim> of {basis.steps_recorded}</Dim>}</span></>}
       {(run.date || run.source) && <><span class="sep opt" /><span class="dim opt trunc">{[SOURCE_WORDS[run.source ?? ''] ?? run.source, run.date].filter(Boolean).join(', ')}</span></>}
       <span class="sp" />
@@ -76,8 +76,8 @@ function Facts({ report, onHelp }: { report: Report; onHelp: () => void }): VNod
       <a class={`badge ${report.meta.may_lack || report.meta.lost > 0 ? 'bad' : 'plain'}`} href="#/run">lost {report.meta.lost_text ?? report.meta.lost}</a>
       {report.meta.errors > 0 && <a class="badge bad" href="#/run">{plural(report.meta.errors, 'error')}</a>}
       {notices > 0 && <a class="badge warn" href="#/run">{plural(notices, 'notice')}</a>}
-      <button aria-label="Help and keys" data-testid="help" onClick={onHelp}>?</button>
-      <button aria-label={`Theme: ${theme}`} data-testid="theme" onClick={cycle}>{theme}</button>
+      <button aria="Help and keys" tid="help" onClick={onHelp}>?</button>
+      <button aria={`Theme: ${theme}`} tid="theme" onClick={cycle}>{theme}</button>
     </div>
   );
 }
@@ -106,9 +106,9 @@ function Tabs({ page, report }: { page: Page; report: Report }): VNode {
     setTimeout(() => document.getElementById(`t-${next}`)?.focus(), 0);
   };
   return (
-    <div class={`tablist ${more ? 'more' : ''}`} ref={box} role="tablist" aria-label="Pages" onKeyDown={onKey}>
+    <div class={`tablist ${more ? 'more' : ''}`} ref={box} role="tablist" aria="Pages" onKeyDown={onKey}>
       {pages.map(([id, name]) => (
-        <button role="tab" id={`t-${id}`} data-testid={`tab-${id}`} aria-controls={`p-${id}`} aria-selected={id === page} class={hasPage(report, id) ? '' : 'off'}
+        <button role="tab" id={`t-${id}`} tid={`tab-${id}`} aria-controls={`p-${id}`} aria-selected={id === page} class={hasPage(report, id) ? '' : 'off'}
                 tabIndex={id === page ? 0 : -1} onClick={() => go({ page: id })}>
           {keyOf(id) && <small>{keyOf(id)}</small>}{name}
         </button>
@@ -151,9 +151,9 @@ function Search({ report, f }: { report: Report; f: string }): VNode {
   };
   return (
     <div class="search" role="search">
-      <input id="search" data-testid="search" type="search" autocomplete="off" spellcheck={false} value={text}
+      <input id="search" tid="search" type="search" autocomplete="off" spellcheck={false} value={text}
              role="combobox" aria-expanded={offers.length > 0} aria-controls="offers" aria-autocomplete="list" aria-activedescendant={at >= 0 ? `offer-${at}` : undefined}
-             aria-label="Filter: words, or key:value" placeholder="layer:7 phase:bwd dur>50us src:attention.py"
+             aria="Filter: words, or key:value" placeholder="layer:7 phase:bwd dur>50us src:attention.py"
              onFocus={() => setOpen(true)} onBlur={() => setTimeout(() => setOpen(false), 150)}
              onInput={(e) => {
                const value = e.currentTarget.value;
@@ -177,7 +177,7 @@ function Search({ report, f }: { report: Report; f: string }): VNode {
              }} />
       <kbd aria-hidden>/</kbd><kbd aria-hidden>Ctrl K</kbd>
       {offers.length > 0 && (
-        <ul id="offers" class="offers" role="listbox" aria-label="Completions" data-testid="completions">
+        <ul id="offers" class="offers" role="listbox" aria="Completions" tid="completions">
           {offers.map((o, i) => (
             <li id={`offer-${i}`} role="option" aria-selected={i === at} class={i === at ? 'on' : ''} onMouseDown={(e) => { e.preventDefault(); take(o); }}>
               <span class="mono">{o.text}</span><Dim>{o.what}</Dim>
@@ -233,8 +233,8 @@ function FilterBar({ report, view, f }: { report: Report; view: View; f: string 
     };
   }, [report]);
   const chip = (id: string, hue: Hue, on: boolean, text: string, next: string): VNode => (
-    <button class={`chip ${on ? 'on' : ''}`} aria-pressed={on} data-testid={`phase-${id}`} onClick={() => go({ f: next })}
-            aria-label={text}>
+    <button class={`chip ${on ? 'on' : ''}`} aria-pressed={on} tid={`phase-${id}`} onClick={() => go({ f: next })}
+            aria={text}>
       <span class={`ltr p-${hue}`} data-l={LETTER[hue]} aria-hidden />
       <span class="cl">{text}</span>
     </button>
@@ -244,8 +244,8 @@ function FilterBar({ report, view, f }: { report: Report; view: View; f: string 
   const rest = parseQuery(f).terms.filter((t) =>
     !(t.type === 'text' && !t.negated && (t.key === 'phase' || (t.key === 'kind' && t.values.every((v) => ['collective', 'copy', 'memset'].includes(v))))));
   return (
-    <div class="filter" role="group" aria-label="Filter">
-      <button class={`chip ${phases.length === 0 && kinds.length === 0 ? 'on' : ''}`} aria-pressed={phases.length === 0 && kinds.length === 0} data-testid="phase-all"
+    <div class="filter" role="group" aria="Filter">
+      <button class={`chip ${phases.length === 0 && kinds.length === 0 ? 'on' : ''}`} aria-pressed={phases.length === 0 && kinds.length === 0} tid="phase-all"
               onClick={() => go({ f: setTerm(setTerm(f, 'phase', undefined), 'kind', undefined) })}>all phases</button>
       {PHASES.filter((p) => (present.get(p) ?? 0) > 0 || phases.includes(p)).map((p) => chip(p, p, phases.includes(p), phaseWords(p), toggleValue(f, 'phase', p)))}
       {(present.has('kind:collective') || kinds.includes('collective')) &&
@@ -263,18 +263,18 @@ function FilterBar({ report, view, f }: { report: Report; view: View; f: string 
               options={report.devices.map((_, i) => [String(deviceNumber(report, i)), deviceName(report, i)])}
               onChange={(v) => go({ f: setTerm(f, 'dev', v) })} />}
       {rest.map((t) => (
-        <button class="chip on x" data-testid="filter-chip" aria-label={`remove ${t.raw}`} onClick={() => go({ f: removeTerm(f, t.raw) })}>
+        <button class="chip on x" tid="filter-chip" aria={`remove ${t.raw}`} onClick={() => go({ f: removeTerm(f, t.raw) })}>
           <span class="mono">{t.raw}</span><i aria-hidden>×</i>
         </button>
       ))}
-      <span class="sum" data-testid="filter-sum" data-ns={Math.round(view.total)} role="status"
+      <span class="sum" tid="filter-sum" data-ns={Math.round(view.total)} role="status"
             title={report.meta.basis.steady && view.full > report.meta.basis.mean_ns * view.divisor ? 'more than the step: what runs side by side on a device counts each' : undefined}>
         {view.waiting ? <Dim>reading launches…</Dim> : <>
           <b>{view.total / view.divisor < 99.95e9 ? `${ms(view.total / view.divisor)} ${unit}` : `${duration(view.total / view.divisor)}${report.meta.basis.steady ? ' a step' : ''}`}</b>{' '}
           <Dim>{view.filtered ? `${percent(view.total, view.full)}% ${view.of}` : 'of device time, no filter'}</Dim>
         </>}
       </span>
-      {view.notes.length > 0 && <span class="warn-text notes" role="status" data-testid="filter-notes">{view.notes.join('; ')}</span>}
+      {view.notes.length > 0 && <span class="warn-text notes" role="status" tid="filter-notes">{view.notes.join('; ')}</span>}
     </div>
   );
 }
@@ -373,7 +373,7 @@ export function App({ report }: { report: Report }): VNode {
   const Body = BODY[state.page];
   return (
     <Ctx.Provider value={context}>
-      <div class={`app page-${state.page}`} data-testid="app" data-ready="1">
+      <div class={`app page-${state.page}`} tid="app" data-ready="1">
         <Patterns />
         <header class="top" ref={top}>
           <Facts report={report} onHelp={() => setHelp(true)} />
@@ -384,7 +384,7 @@ export function App({ report }: { report: Report }): VNode {
         {state.f !== '' && <p class="print-only">Filter: {state.f}</p>}
         <div class={`body ${state.sel !== '' ? 'wdr' : ''}`}>
           <main>
-            <div id={`p-${state.page}`} role="tabpanel" aria-labelledby={`t-${state.page}`} data-testid={`page-${state.page}`}>
+            <div id={`p-${state.page}`} role="tabpanel" aria-labelledby={`t-${state.page}`} tid={`page-${state.page}`}>
               {state.page !== 'verdict' && <h1 class="vh">{PAGES.find(([id]) => id === state.page)?.[1]}</h1>}
               <Guard page={state.page} key={state.page}><Body /></Guard>
               {printing && state.page === 'verdict' && [ModelPage, OpsPage, RooflinePage, RunPage].map((P) => <div class="pp"><Guard page=""><P /></Guard></div>)}

@@ -1,14 +1,24 @@
-// Attributes that the build writes short (vite.config.ts), given their names when an element is made.
+// Two attributes that hundreds of elements have, under short names: `tid` is data-testid, `aria` is
+// aria-label. They get their own when an element is made.
 
 import { options } from 'preact';
 
-export const SHORT = [['$t', 'data-testid'], ['$l', 'aria-label']] as const;
+declare module 'preact' {
+  namespace JSX {
+    interface DOMAttributes<Target extends EventTarget> {
+      tid?: string | undefined;
+      aria?: string | undefined;
+    }
+  }
+}
+
+const NAMES = { tid: 'data-testid', aria: 'aria-label' };
 
 export function nameAttributes(): void {
   options.vnode = ({ type, props }) => {
     if (typeof type !== 'string') return;
     const of = props as Record<string, unknown>;
-    for (const [short, name] of SHORT) {
+    for (const [short, name] of Object.entries(NAMES)) {
       if (!(short in of)) continue;
       of[name] = of[short];
       delete of[short];

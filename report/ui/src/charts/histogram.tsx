@@ -28,7 +28,7 @@ export function Histogram({ durations, hue, height = 84 }: { durations: Float64A
   return (
     <div ref={ref}>
       <svg width={width} height={height} role="img"
-           aria-label={`${n} launches from ${significant(durations[0]! / unit.ns)} to ${significant(durations[n - 1]! / unit.ns)} ${unit.name}`}>
+           aria={`${n} launches from ${significant(durations[0]! / unit.ns)} to ${significant(durations[n - 1]! / unit.ns)} ${unit.name}`}>
         <path class="ax" d={`M0 ${base + 0.5}H${width}`} fill="none" />
         {counts.map((c, i) => {
           if (c === 0) return null;

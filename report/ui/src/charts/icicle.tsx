@@ -40,7 +40,7 @@ export function Icicle({ root, divisor, height, depth, onPick, selected, whole, 
   const x = (d: number): number => d * w;
   return (
     <div ref={ref}>
-      <svg width={width} height={Math.ceil(height) + 1} viewBox={`0 0 ${width} ${Math.ceil(height) + 1}`} role="img" class="icicle" aria-label={`${root.children.slice(0, 5).map((c) => `${c.name} ${ms(c.ns / divisor)} ms`).join(', ')}; the table beside it holds the same`}>
+      <svg width={width} height={Math.ceil(height) + 1} viewBox={`0 0 ${width} ${Math.ceil(height) + 1}`} role="img" class="icicle" aria={`${root.children.slice(0, 5).map((c) => `${c.name} ${ms(c.ns / divisor)} ms`).join(', ')}; the table beside it holds the same`}>
         {boxes.map((b) => {
           const n = b.node;
           const left = x(b.depth);

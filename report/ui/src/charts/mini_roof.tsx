@@ -28,7 +28,7 @@ export function MiniRoof({ op }: { op: number }): VNode {
   const factor = p.roof / p.y;
   return (
     <div ref={ref}>
-      <svg width={width} height={h} role="img" aria-label={`${significant(factor)} times below the ${p.bound} roof`}>
+      <svg width={width} height={h} role="img" aria={`${significant(factor)} times below the ${p.bound} roof`}>
         <path class="ax" fill="none" d={`M${left} 4V${bottom}H${width - 2}`} />
         <path d={`M${X(start)} ${Y(start * device.bandwidth)}L${X(Math.min(ridge, 10 ** lx[1]))} ${Y(Math.min(ridge, 10 ** lx[1]) * device.bandwidth)}${peak > 0 ? `H${width - 4}` : ''}`} fill="none" stroke="var(--ink)" stroke-width="1.4" />
         <path d={`M${X(p.x)} ${Y(p.roof)}V${Y(p.y)}`} stroke="var(--bad)" stroke-dasharray="3 2" />

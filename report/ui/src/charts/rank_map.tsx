@@ -89,13 +89,13 @@ export function RankMap({ cells, measures, order, onOpen, opens, tip: more, chil
     const c = Math.floor((e.clientX - r.left - gutter) / w), i = Math.floor((e.clientY - r.top) / h);
     return c >= 0 && c < nSteps && i >= 0 && i < nRanks ? [order[i]!, c] : null;
   };
-  if (known.length === 0) return <p class="note" data-testid="rankmap-none">No time of any step is known of these ranks: no map of rank by step.</p>;
+  if (known.length === 0) return <p class="note" tid="rankmap-none">No time of any step is known of these ranks: no map of rank by step.</p>;
   return (
     <section>
       <Bar><h3>Rank by step</h3><Seg label="Measure" testid="rank-measure" value={measure} options={known} onChange={(m) => go({ args: { m: m === known[0]![0] ? undefined : m } })} />
         <Cap>from {duration(least)} to {duration(most)}; orange: longer than most cells, blue: shorter · {children}</Cap></Bar>
-      <div ref={box} class="rankmap" data-testid="rankmap">
-        <canvas ref={canvas} style={{ width: `${width}px`, height: `${nRanks * h + 22}px` }} role="img" aria-label={`${word} of ${plural(nRanks, 'rank')} in ${plural(nSteps, 'step')}: ${duration(least)} to ${duration(most)}; the table has the means`}
+      <div ref={box} class="rankmap" tid="rankmap">
+        <canvas ref={canvas} style={{ width: `${width}px`, height: `${nRanks * h + 22}px` }} role="img" aria={`${word} of ${plural(nRanks, 'rank')} in ${plural(nSteps, 'step')}: ${duration(least)} to ${duration(most)}; the table has the means`}
                 onMouseMove={(e) => {
                   const hit = at(e);
                   const r = canvas.current!.getBoundingClientRect();

@@ -136,7 +136,7 @@ export function BaseVerdict(): VNode {
   // A pair that the comparison refuses has no noise to be beyond and no match to count on.
   if (refused) {
     return (
-      <p class="note delta" data-testid="base-verdict">
+      <p class="note delta" tid="base-verdict">
         <b>{typeset(refused.verdict)}</b> {typeset(refused.noise)} The base is {nameOfBase(report)}. <Link to={{ page: 'compare' }} testid="to-compare">both sides</Link>
       </p>
     );
@@ -147,7 +147,7 @@ export function BaseVerdict(): VNode {
   const outcome = base.compare?.outcome;
   if (outcome) {
     return (
-      <p class="note delta" data-testid="base-verdict">
+      <p class="note delta" tid="base-verdict">
         <b>{typeset(outcome)}.</b> Neither run has a steady step; per second it did {outcome[0] === 'S' ? 'less' : 'more'} of the same work. {matchedText} <Link to={{ page: 'compare' }} testid="to-compare">what changed</Link>
       </p>
     );
@@ -163,7 +163,7 @@ export function BaseVerdict(): VNode {
     : Math.abs(delta) <= noise ? `within the scatter of these steps (±${ms(noise)} ms)`
     : `beyond the scatter of these steps (±${ms(noise)} ms), but not established: one run a side`;
   return (
-    <p class="note delta" data-testid="base-verdict">
+    <p class="note delta" tid="base-verdict">
       <b>{steady ? 'Step' : 'Device time'} {ms(a)} → {ms(b)} ms, {signed(delta / 1e6)} ms ({delta > 0 ? '+' : ''}{percent(delta, a)}%){fewer}</b>, {sure}. {typeset(base.notes.join(' '))}{' '}
       {matchedText}{' '}
       {steady ? '' : `${now.steady ? 'The base' : then.steady ? 'This run' : 'Neither run'} has ${now.steady || then.steady ? 'no' : 'a'} steady step: these are totals of whole recordings. `}
@@ -192,7 +192,7 @@ export function BaseFact({ op }: { op: number }): VNode | null {
   return (
     <>
       <dt>base</dt>
-      <dd data-testid="op-base">
+      <dd tid="op-base">
         {figures}{figures && why ? ' · ' : ''}{why}{figures || why ? ' · ' : ''}
         {c && <Link to={{ page: 'compare', args: { c: undefined, by: undefined } }} testid="op-compare">{row < 0 ? 'compare: no time to compare' : 'compare'}</Link>}
       </dd>

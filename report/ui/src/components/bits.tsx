@@ -12,7 +12,7 @@ import { type Change, go, linkTo } from '../state';
 /** A link within the page: a click navigates, the address can be copied or opened elsewhere. */
 export function Link(props: { to: Change; children: ComponentChildren; class?: string; title?: string; testid?: string; label?: string }): VNode {
   return (
-    <a class={props.class} href={linkTo(props.to)} title={props.title} data-testid={props.testid} aria-label={props.label}
+    <a class={props.class} href={linkTo(props.to)} title={props.title} tid={props.testid} aria={props.label}
        onClick={(e) => {
          if (e.metaKey || e.ctrlKey || e.shiftKey || e.button !== 0) return;
          e.preventDefault();
@@ -24,7 +24,7 @@ export function Link(props: { to: Change; children: ComponentChildren; class?: s
 
 /** The letter of a phase on its colour; the word is there for screen readers. */
 export const Letter = ({ hue, word }: { hue: Hue; word?: string }): VNode => (
-  <span class={`ltr p-${hue}`} role="img" aria-label={phaseWords(word ?? hue)} title={phaseWords(word ?? hue)}>{LETTER[hue]}</span>
+  <span class={`ltr p-${hue}`} role="img" aria={phaseWords(word ?? hue)} title={phaseWords(word ?? hue)}>{LETTER[hue]}</span>
 );
 
 export const Phase = ({ hue, children }: { hue: Hue; children: ComponentChildren }): VNode => (
@@ -39,7 +39,7 @@ export const Num = ({ children }: { children?: ComponentChildren }): VNode => <t
 /** A heading and what belongs beside it. */
 export const Bar = ({ children }: { children?: ComponentChildren }): VNode => <div class="bar-h">{children}</div>;
 /** What went wrong while something was read. */
-export const Problem = ({ text }: { text: string }): VNode => <p class="note bad" data-testid="error">{text}</p>;
+export const Problem = ({ text }: { text: string }): VNode => <p class="note bad" tid="error">{text}</p>;
 /** Widths of a table's columns in pixels; 0 takes what is left. */
 export const Cols = ({ of }: { of: number[] }): VNode => <colgroup>{of.map((w) => <col style={w > 0 ? { width: `${w}px` } : {}} />)}</colgroup>;
 
@@ -82,7 +82,7 @@ export const leftOutText = (l: Report['meta']['left_out'][number]): string =>
 export function LeftOut({ what }: { what: string[] }): VNode | null {
   const { report } = useCtx();
   const list = report.meta.left_out.filter((l) => what.includes(l.what) && l.rows > 0);
-  return list.length > 0 ? <p class="sm dim" data-testid="left-out">Not in this file: {list.map((l) => leftOutText(l)).join('; ')}. All are in {baseName(report.meta.run.path) || 'the run’s database'}.</p> : null;
+  return list.length > 0 ? <p class="sm dim" tid="left-out">Not in this file: {list.map((l) => leftOutText(l)).join('; ')}. All are in {baseName(report.meta.run.path) || 'the run’s database'}.</p> : null;
 }
 
 /** Beside an op of which only a part is counted here: how much of it. */
@@ -159,7 +159,7 @@ export function Seg<T extends string>(props: {
   options: readonly (readonly [T, string])[]; value: T; onChange: (v: T) => void; label: string; testid?: string;
 }): VNode {
   return (
-    <span class="seg" role="group" aria-label={props.label} data-testid={props.testid}>
+    <span class="seg" role="group" aria={props.label} tid={props.testid}>
       {props.options.map(([id, text]) => (
         <button class={id === props.value ? 'on' : ''} aria-pressed={id === props.value}
                 data-value={id} onClick={() => props.onChange(id)}>{text}</button>
@@ -235,7 +235,7 @@ export function Words({ pieces }: { pieces: Sentence }): VNode {
 }
 
 export function Note({ kind, children, testid }: { kind?: 'warn' | 'good' | 'bad'; children: ComponentChildren; testid?: string }): VNode {
-  return <p class={`note ${kind ?? ''}`} data-testid={testid}>{children}</p>;
+  return <p class={`note ${kind ?? ''}`} tid={testid}>{children}</p>;
 }
 
 /** A panel for data that this run does not have: what is missing, and the command that brings it. */

@@ -21,7 +21,7 @@ export function Help({ onClose }: { onClose: () => void }): VNode {
     return () => back?.focus?.();
   }, []);
   return (
-    <dialog ref={box} class="dialog" aria-label="Help and keys" data-testid="help-dialog" onClose={onClose}
+    <dialog ref={box} class="dialog" aria="Help and keys" tid="help-dialog" onClose={onClose}
             onClick={(e) => e.target === box.current && onClose()}>
       <Bar><h2>Keys</h2><button class="cap" onClick={onClose}>close</button></Bar>
       <dl class="keys">{KEYS.map(([k, what]) => <div><dt><kbd>{k}</kbd></dt><dd>{what}</dd></div>)}</dl>
@@ -33,7 +33,7 @@ export function Help({ onClose }: { onClose: () => void }): VNode {
       <p class="sm"><Dim>numbers</Dim> <code>{NUMBER_KEYS.join(' ')}</code></p>
       <p class="sm ink2">Example: <code>phase:bwd layer:7 -kind:gemm src:attention.py dur&gt;50us</code></p>
       <h2>Words</h2>
-      <dl class="kv" data-testid="glossary">{glossary().map(([word, meaning]) => <><dt>{word}</dt><dd>{meaning}</dd></>)}</dl>
+      <dl class="kv" tid="glossary">{glossary().map(([word, meaning]) => <><dt>{word}</dt><dd>{meaning}</dd></>)}</dl>
     </dialog>
   );
 }

@@ -33,10 +33,10 @@ export function HiddenPages({ report }: { report: Report }): VNode | null {
   const hidden = hiddenPages(report);
   if (hidden.length === 0) return null;
   return (
-    <section data-testid="hidden-pages">
+    <section tid="hidden-pages">
       <h3>Pages without content</h3>
       <dl class="kv">
-        {hidden.map(({ id, name, why, command }) => <><dt><Link to={{ page: id }}>{name}</Link></dt><dd data-testid={`hidden-${id}`}>{why}{command && <>: <Command text={command} /></>}</dd></>)}
+        {hidden.map(({ id, name, why, command }) => <><dt><Link to={{ page: id }}>{name}</Link></dt><dd tid={`hidden-${id}`}>{why}{command && <>: <Command text={command} /></>}</dd></>)}
       </dl>
     </section>
   );

@@ -67,7 +67,7 @@ function Buttons({ report, entity, children }: { report: Report; entity: Entity;
   return (
     <div class="acts-b">
       {children}
-      <button data-testid="copy-link" onClick={() => void copyText(location.href.split('/').pop() ?? '')}>Copy link <kbd>y</kbd></button>
+      <button tid="copy-link" onClick={() => void copyText(location.href.split('/').pop() ?? '')}>Copy link <kbd>y</kbd></button>
       {/^[okmf]\d/.test(handle) && <button title={command} onClick={() => void copyText(command)}>Copy command</button>}
     </div>
   );
@@ -146,7 +146,7 @@ function OpOnPath({ op }: { op: number }): VNode | null {
   const command = `xlatrace what-if ${run.path.split('/').pop()} --op ${ops.handle[op]}=0.5x`;
   return (
     <Section title="Critical path" cap={replay.error_pct !== null ? `replay error ${significant(replay.error_pct)}%` : undefined}>
-      <p class="sm" data-testid="op-critical" data-pct={part}>{part > 0 ? <><b>{percent(part, 100)}%</b> of its time is on it{part < 99.95 && slack > 0 ? `; the rest may grow by ${duration(slack)} a launch before the step does` : ''}.</>
+      <p class="sm" tid="op-critical" data-pct={part}>{part > 0 ? <><b>{percent(part, 100)}%</b> of its time is on it{part < 99.95 && slack > 0 ? `; the rest may grow by ${duration(slack)} a launch before the step does` : ''}.</>
         : <>It is never on it{slack > 0 ? `: it may grow by ${duration(slack)} a launch before the step does` : ''}.</>}</p>
       {ops.handle[op] !== '' && <p class="sm dim">Twice as fast, replayed: <Command text={command} /></p>}
     </Section>
@@ -160,8 +160,8 @@ function Sums({ ns, calls, what, whole, testid }: { ns: number; calls: number; w
   const d = report.divisor;
   return (
     <section class="stat">
-      <div data-testid={testid} data-ns={Math.round(ns)}><b>{msText(ns / d)}</b>{basis.steady ? what : whole}</div>
-      <div data-testid={`${testid}-share`}><b>{percent(ns, basis.device_ns)}%</b>of device time</div>
+      <div tid={testid} data-ns={Math.round(ns)}><b>{msText(ns / d)}</b>{basis.steady ? what : whole}</div>
+      <div tid={`${testid}-share`}><b>{percent(ns, basis.device_ns)}%</b>of device time</div>
       {basis.steady && <div><b>{percent(ns / d, basis.mean_ns)}%</b>of the step</div>}
       <div><b>{calls > 0 ? count(calls / d) : ns > 0 ? '–' : '0'}</b>{calls === 0 && ns > 0 ? 'calls not known' : basis.steady ? 'calls per step' : 'calls'}</div>
       <div><b>{calls > 0 ? duration(ns / calls) : '–'}</b>average</div>
@@ -180,7 +180,7 @@ function OpShares({ op }: { op: number }): VNode | null {
   return (
     <Section title="What is inside" cap="shares by the cost model, an estimate">
       <div class="cap"><CopyMenu /></div>
-      <table class="fix mini-t" aria-label="Shares">
+      <table class="fix mini-t" aria="Shares">
         <Cols of={[20, 0, 110, 48]} />
         <tbody>
           {shown.map((r) => (
@@ -245,7 +245,7 @@ function HloSections({ row }: { row: number }): VNode | null {
       </section>
       <Section title="HLO" cap={<>{!complete && text && 'made from the graph, without attributes · '}<button class="mini" onClick={() => void copyText(all)}>copy</button></>}>
         {error !== undefined && <Problem text={error} />}
-        <pre class="hlo" tabIndex={0} aria-label="HLO text">{highlight(all)}</pre>
+        <pre class="hlo" tabIndex={0} aria="HLO text">{highlight(all)}</pre>
       </Section>
     </>
   );
@@ -298,7 +298,7 @@ function OpBody({ op }: { op: number }): VNode {
   const module = report.modules[ops.module[op]!];
   return (
     <>
-      <div class="title"><Letter hue={ops.hue[op]!} word={ops.phase[op]!} /><h2 class="mono" data-testid="inspector-title">{name}</h2>{handle && <span class="h">{handle}</span>}</div>
+      <div class="title"><Letter hue={ops.hue[op]!} word={ops.phase[op]!} /><h2 class="mono" tid="inspector-title">{name}</h2>{handle && <span class="h">{handle}</span>}</div>
       {ops.name[op] === '' && <p class="sm ink2">{reasons.map((r) => REASON_WORDS[r] ?? r).join('; ') || 'not attributed'}</p>}
       {ops.opName[op] && <p class="sm"><OpNamePath text={ops.opName[op]!} /></p>}
       <p class="sm chips">
@@ -309,14 +309,14 @@ function OpBody({ op }: { op: number }): VNode {
       </p>
       <Buttons report={report} entity={entity}>
         {ops.row[op]! >= 0 && <button onClick={() => go({ page: 'graph' })}>Graph <kbd>o</kbd></button>}
-        <button data-testid="to-timeline" onClick={() => go({ page: 'timeline', args: { z: 'op', t: undefined, a: undefined } })}>Timeline <kbd>t</kbd></button>
+        <button tid="to-timeline" onClick={() => go({ page: 'timeline', args: { z: 'op', t: undefined, a: undefined } })}>Timeline <kbd>t</kbd></button>
         {ops.peak[op]! >= 0 && <button onClick={() => go({ page: 'roofline' })}>Roofline <kbd>r</kbd></button>}
         {ops.file[op] && <button onClick={() => go({ page: 'source', args: { file: ops.file[op]!, line: String(ops.line[op]! || '') } })}>Source</button>}
       </Buttons>
       {copies.length > 1 && <Sums ns={all((r) => ops.ns[r]!)} calls={all((r) => ops.calls[r]!)} what={`${allOf}, per step`} whole={`${allOf}, whole run`} testid="copies-ms" />}
       {ops.ns[op]! > 0 || !steady
         ? <Sums ns={ops.ns[op]!} calls={calls} what={copies.length > 1 ? `this one of them, ${handle}` : 'per step, mean'} whole={copies.length > 1 ? `this one of them, ${handle}` : 'whole run'} testid="op-ms" />
-        : <section class="stat"><div data-testid="op-ms"><b>{duration(ops.selfNs[op]!)}</b>whole run, not in steady steps</div><div><b>{thousands(ops.occurrences[op]!)}</b>calls, whole run</div></section>}
+        : <section class="stat"><div tid="op-ms"><b>{duration(ops.selfNs[op]!)}</b>whole run, not in steady steps</div><div><b>{thousands(ops.occurrences[op]!)}</b>calls, whole run</div></section>}
       <OpLaunches op={op} />
       <OpOnPath op={op} />
       <section class="two">
@@ -394,36 +394,36 @@ function KernelBody({ kernel }: { kernel: number }): VNode {
   const places = report.launchedIn.get(kernel);
   return (
     <>
-      <div class="title"><h2 class="mono" data-testid="inspector-title">{k.name[kernel] || k.symbol[kernel]}</h2><span class="h">{k.handle[kernel]}</span></div>
+      <div class="title"><h2 class="mono" tid="inspector-title">{k.name[kernel] || k.symbol[kernel]}</h2><span class="h">{k.handle[kernel]}</span></div>
       {k.symbol[kernel] && k.symbol[kernel] !== k.name[kernel] && <p class="sm dim mono wrapany">{k.symbol[kernel]}</p>}
       <Buttons report={report} entity={{ type: 'kernel', row: kernel }}>
-        <button data-testid="to-timeline" onClick={() => go({ page: 'timeline', args: { z: 'op', t: undefined, a: undefined } })}>Timeline <kbd>t</kbd></button>
+        <button tid="to-timeline" onClick={() => go({ page: 'timeline', args: { z: 'op', t: undefined, a: undefined } })}>Timeline <kbd>t</kbd></button>
         <button onClick={() => go({ page: 'occupancy' })}>Occupancy</button>
         <button onClick={() => go({ page: 'ops', f: addTerm(getState().f, termText('kernel', k.handle[kernel]!)) })}>Its ops</button>
-        {compared(report) && <button data-testid="kernel-compare" onClick={() => go({ page: 'compare', args: { by: 'kernel', c: undefined } })}>Compare</button>}
+        {compared(report) && <button tid="kernel-compare" onClick={() => go({ page: 'compare', args: { by: 'kernel', c: undefined } })}>Compare</button>}
       </Buttons>
       <section class="stat">
-        <div data-testid="kernel-ms"><b>{msText(k.ns[kernel]! / report.divisor)}</b>{report.perStep === 'ms' ? 'whole run' : 'per step, mean'}</div>
+        <div tid="kernel-ms"><b>{msText(k.ns[kernel]! / report.divisor)}</b>{report.perStep === 'ms' ? 'whole run' : 'per step, mean'}</div>
         <div><b>{percent(k.ns[kernel]!, report.meta.basis.device_ns)}%</b>of device time</div>
         <div><b>{count(k.calls[kernel]! / report.divisor)}</b>{report.perStep === 'ms' ? 'calls' : 'calls per step'}</div>
         <div><b>{k.calls[kernel]! > 0 ? duration(k.ns[kernel]! / k.calls[kernel]!) : '–'}</b>average</div>
       </section>
       {places && (
         <Section title="Launched in" cap="host ranges around the calls">
-          <ul class="ios" data-testid="launched-in">
+          <ul class="ios" tid="launched-in">
             {places.map((p) => <li data-ns={p.ns}><span class={p.known ? 'mono wrapany' : 'dim'}>{p.text}</span><span>{launchText(p.calls / report.divisor)} · {ms(p.ns / report.divisor)} ms</span></li>)}
           </ul>
         </Section>
       )}
       <Section title="Instructions that run it" cap={plural(ops.filter((o) => report.ops.name[o] !== '').length, 'op')}>
-        <ul class="ios" data-testid="kernel-ops">
+        <ul class="ios" tid="kernel-ops">
           {ops.slice(0, 20).map((o) => <li><span class="nmrow"><Letter hue={report.ops.hue[o]!} />&nbsp;<Handle entity={{ type: 'op', row: o }} />&nbsp;<span class="mono sm"><Mid text={report.ops.name[o] || 'no instruction'} /></span></span><span class="num">{ms(within.get(o)! / report.divisor)}</span></li>)}
           {ops.length > 20 && <li class="dim"><span>{plural(ops.length - 20, 'other')}</span><span class="num">{ms(ops.slice(20).reduce((a, o) => a + within.get(o)!, 0) / report.divisor)}</span></li>}
         </ul>
       </Section>
       <Section title="Launch configurations" cap={plural(mine.length, 'configuration')}>
         <div class="cap"><CopyMenu /></div>
-        <table class="fix mini-t" aria-label="Launch configurations">
+        <table class="fix mini-t" aria="Launch configurations">
           <thead><tr><th>grid</th><th>block</th><th class="num">regs</th><th class="num">smem kB</th><th class="num">occ. %</th><th class="num">ms</th></tr></thead>
           <tbody>
             {mine.slice(0, MOST_CONFIGURATIONS).map((r) => (
@@ -447,7 +447,7 @@ function ModuleBody({ row }: { row: number }): VNode {
   const m = report.modules[row]!;
   return (
     <>
-      <div class="title"><h2 class="mono" data-testid="inspector-title">{m.name}</h2><span class="h">{m.handle}</span></div>
+      <div class="title"><h2 class="mono" tid="inspector-title">{m.name}</h2><span class="h">{m.handle}</span></div>
       <Buttons report={report} entity={{ type: 'module', row }}>
         <button onClick={() => go({ page: 'ops', f: addTerm(getState().f, termText('module', m.handle)) })}>Its ops</button>
       </Buttons>
@@ -477,7 +477,7 @@ function InstructionBody({ row }: { row: number }): VNode {
   const hue = hueOf(hlo.phase[row]!, hlo.kind[row]!);
   return (
     <>
-      <div class="title"><Letter hue={hue} word={hlo.phase[row]!} /><h2 class="mono" data-testid="inspector-title">{hlo.name[row]}</h2></div>
+      <div class="title"><Letter hue={hue} word={hlo.phase[row]!} /><h2 class="mono" tid="inspector-title">{hlo.name[row]}</h2></div>
       {hlo.opName[row] && <p class="sm"><OpNamePath text={hlo.opName[row]!} /></p>}
       <p class="sm chips"><SourceChip file={hlo.file[row]!} line={hlo.line[row]!} /><Dim>{hlo.opcode[row]}, no launch of its own</Dim></p>
       <Buttons report={report} entity={{ type: 'instruction', row }}>
@@ -520,7 +520,7 @@ function FindingBody({ row }: { row: number }): VNode {
   const f = report.meta.findings[row]!;
   return (
     <>
-      <div class="title"><h2 data-testid="inspector-title">{f.title}</h2><span class="h">{f.handle}</span></div>
+      <div class="title"><h2 tid="inspector-title">{f.title}</h2><span class="h">{f.handle}</span></div>
       <Buttons report={report} entity={{ type: 'finding', row }} />
       <section class="stat">
         <div><b>{f.saves_high_ns_per_step !== null ? `${atMost(f)}${ms(f.saves_high_ns_per_step)}` : '–'}</b>{report.savesUnit} saved</div>
@@ -559,10 +559,10 @@ export function Inspector({ entity, sel }: { entity: Entity | undefined; sel: st
   ];
   const here = crumbs.find(([, on]) => on)?.[0] ?? '';
   return (
-    <aside class="drawer" ref={box} aria-label={`Inspector: ${sel.split('~').pop()}`} data-testid="inspector">
+    <aside class="drawer" ref={box} aria={`Inspector: ${sel.split('~').pop()}`} tid="inspector">
       <div class="crumb">
         <span>{here}</span>
-        <button class="close" aria-label="Close the inspector" data-testid="inspector-close" onClick={() => go({ sel: '' })}>✕</button>
+        <button class="close" aria="Close the inspector" tid="inspector-close" onClick={() => go({ sel: '' })}>✕</button>
       </div>
       {!entity && <p class="note warn">“{sel.replace('~', ' ')}” is not in this run. It may have another name here: search for it with <kbd>/</kbd>.</p>}
       {entity?.type === 'op' && <OpBody op={entity.row} key={`o${entity.row}`} />}

@@ -44,7 +44,7 @@ export function NoHlo({ title, lacks }: { title: string; lacks: string }): VNode
   return (
     <>
       <Missing title={title} why={report.modules.some((m) => m.instructions > 0) ? `No launch of this run is matched with an instruction of its HLO, so ${lacks}.` : `This run${how ? `, ${how},` : ''} holds no HLO, so ${lacks}.`}>
-        <p data-testid="instead">Known instead: <Link to={{ page: 'ops', args: { v: 'kernel' } }}>its kernels</Link> by name{any && ', and the host ranges that launched them'}. If its programs are XLA’s, a dump of them brings the rest: <Command text={`xlatrace attach ${baseName(run.path)} --modules DUMP_DIR`} /></p>
+        <p tid="instead">Known instead: <Link to={{ page: 'ops', args: { v: 'kernel' } }}>its kernels</Link> by name{any && ', and the host ranges that launched them'}. If its programs are XLA’s, a dump of them brings the rest: <Command text={`xlatrace attach ${baseName(run.path)} --modules DUMP_DIR`} /></p>
       </Missing>
       {any && <><Bar><h2>What launched the kernels</h2><Cap>{plural(list.filter((r) => r.known).length, 'place')} · a row opens its largest kernel · <CopyMenu table={table} /></Cap></Bar><DataTable {...table} /></>}
     </>

@@ -68,9 +68,9 @@ export function Palette({ onClose }: { onClose: () => void }): VNode {
     go(e.to);
   };
   return (
-    <dialog ref={box} class="dialog palette" aria-label="Go to" data-testid="palette" onClose={onClose}
+    <dialog ref={box} class="dialog palette" aria="Go to" tid="palette" onClose={onClose}
             onClick={(e) => e.target === box.current && onClose()}>
-      <input type="text" autofocus value={text} placeholder="page, op, kernel, layer, source, module" aria-label="Go to"
+      <input type="text" autofocus value={text} placeholder="page, op, kernel, layer, source, module" aria="Go to"
              role="combobox" aria-expanded="true" aria-controls="palette-list" aria-activedescendant={`pal-${at}`}
              onInput={(e) => { setText(e.currentTarget.value); setAt(0); }}
              onKeyDown={(e) => {
@@ -78,13 +78,13 @@ export function Palette({ onClose }: { onClose: () => void }): VNode {
                if (e.key === 'ArrowUp') { setAt((i) => Math.max(0, i - 1)); e.preventDefault(); }
                if (e.key === 'Enter') { choose(found[at]); e.preventDefault(); }
              }} />
-      <ul id="palette-list" role="listbox" aria-label="Results">
+      <ul id="palette-list" role="listbox" aria="Results">
         {found.map((e, i) => (
           <li id={`pal-${i}`} role="option" aria-selected={i === at} class={i === at ? 'on' : ''} onClick={() => choose(e)}>
             <Dim>{e.kind}</Dim><span class="t" title={e.text}>{e.text}</span><span class={`dim x ${e.kind}`} title={e.extra}>{e.extra}</span>
           </li>
         ))}
-        {more.current > 0 && <li class="dim" role="presentation" data-testid="palette-more">{plural(more.current, 'other')}: type more to narrow down</li>}
+        {more.current > 0 && <li class="dim" role="presentation" tid="palette-more">{plural(more.current, 'other')}: type more to narrow down</li>}
         {found.length === 0 && <li class="dim">nothing matches “{text}”</li>}
       </ul>
     </dialog>

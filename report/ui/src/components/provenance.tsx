@@ -28,7 +28,7 @@ function Was({ rows, count }: { rows: Before[]; count: number }): VNode {
 function Event({ e }: { e: PassEvent }): VNode {
   if (e.event === 'operands') return <li class="sm dim">{e.sentence}</li>;
   return (
-    <li data-testid="pass-event" data-event={e.event}>
+    <li tid="pass-event" data-event={e.event}>
       {e.pass && <div class="sm"><b>{e.pass}</b> <Dim>{[e.dump >= 0 && `dump ${e.dump}`, e.pipeline].filter(Boolean).join(' · ')}</Dim></div>}
       <p class="sm wrapany">{e.sentence}</p>
       {e.before.length > 0 && (e.event !== 'renamed') && <Was rows={e.before} count={e.count} />}
@@ -46,13 +46,13 @@ export function Passes({ op }: { op: number }): VNode | null {
   const events = provenanceOf(report).get(op);
   if (!told) {
     return (
-      <div class="sm dim" data-testid="provenance">
+      <div class="sm dim" tid="provenance">
         Which passes of XLA made it is not in this file. Run it with <code>XLA_FLAGS="--xla_dump_to=dump --xla_dump_hlo_pass_re=.*"</code>, then: <Command text={`xlatrace report ${run} --modules dump`} />
       </div>
     );
   }
   return (
-    <div data-testid="provenance">
+    <div tid="provenance">
       <h4>Passes of XLA</h4>
       {events
         ? <ol class="passes">{events.map((e) => <Event e={e} />)}</ol>

@@ -240,12 +240,12 @@ export function CopyMenu<T>({ table: given }: { table?: TableProps<T> }): VNode 
   const name = given?.fileName ?? 'table';
   const as = (write: (p: TableProps<never>) => string): string => write((given ?? tableAfter(box.current!)) as unknown as TableProps<never>);
   return (
-    <span ref={box} class="copy" role="group" aria-label={`copy ${given?.label ?? 'what follows'}`}>
+    <span ref={box} class="copy" role="group" aria={`copy ${given?.label ?? 'what follows'}`}>
       <Dim>copy</Dim>
-      <button data-testid="copy-text" onClick={() => copy('text', as(toText))}>text</button>
-      <button data-testid="copy-csv" title={`all rows${state.f ? ` of: ${state.f}` : ''}; Shift: save as a file`}
+      <button tid="copy-text" onClick={() => copy('text', as(toText))}>text</button>
+      <button tid="copy-csv" title={`all rows${state.f ? ` of: ${state.f}` : ''}; Shift: save as a file`}
               onClick={(e) => (e.shiftKey ? download(`${name}.csv`, as(toCsv), 'text/csv') : copy('CSV', as(toCsv)))}>CSV</button>
-      <button data-testid="copy-md" onClick={() => copy('Markdown', as(toMarkdown))}>Markdown</button>
+      <button tid="copy-md" onClick={() => copy('Markdown', as(toMarkdown))}>Markdown</button>
       <span class="done" role="status">{done && `${done} copied`}</span>
     </span>
   );
@@ -425,7 +425,7 @@ export function DataTable<T>(given: TableProps<T>): VNode {
     if (l.kind) {
       const cls = l.kind === 'group' ? 'grp' : l.kind === 'others' ? 'oth' : 'tot';
       return (
-        <tr key={l.key} class={`${cls} ${l.cls ?? ''}`} data-testid={l.testid ?? (l.kind === 'group' ? 'group' : l.kind)} {...common}>
+        <tr key={l.key} class={`${cls} ${l.cls ?? ''}`} tid={l.testid ?? (l.kind === 'group' ? 'group' : l.kind)} {...common}>
           <td colSpan={Math.min(span, columns.length)}>{l.lead}</td>
           {columns.slice(span).map((c) => <td class={c.num ? 'num' : ''}>{l.cells?.[c.id]}</td>)}
         </tr>
@@ -434,7 +434,7 @@ export function DataTable<T>(given: TableProps<T>): VNode {
     const row = l.row as T;
     const on = l.key === p.selected, open = opener(l);
     return (
-      <tr key={l.key} class={`${on ? 'on' : ''} ${l.key === cursor ? 'cur' : ''} ${open && p.opens?.(l) !== false ? 'act-row' : ''} ${l.cls ?? ''}`} data-testid={l.testid ?? p.rowTestid?.(l) ?? 'row'}
+      <tr key={l.key} class={`${on ? 'on' : ''} ${l.key === cursor ? 'cur' : ''} ${open && p.opens?.(l) !== false ? 'act-row' : ''} ${l.cls ?? ''}`} tid={l.testid ?? p.rowTestid?.(l) ?? 'row'}
           data-key={l.key} aria-selected={open && on} {...common}
           onClick={open && ((e) => {
             if ((e.target as Element).closest('a,button,input')) return;
@@ -448,11 +448,11 @@ export function DataTable<T>(given: TableProps<T>): VNode {
   };
 
   return (
-    <div class={`tbox ${virtual ? 'scroll' : ''} ${p.cls ?? ''}`} ref={box} data-testid="table" tabIndex={virtual ? 0 : undefined}
-         role={virtual ? 'region' : undefined} aria-label={virtual ? p.label : undefined}
+    <div class={`tbox ${virtual ? 'scroll' : ''} ${p.cls ?? ''}`} ref={box} tid="table" tabIndex={virtual ? 0 : undefined}
+         role={virtual ? 'region' : undefined} aria={virtual ? p.label : undefined}
          style={virtual ? { height: `${Math.min(viewport, full + ROW + 4)}px` } : { height: '' }}
          onScroll={virtual ? (e) => setTop((e.currentTarget as HTMLElement).scrollTop) : undefined}>
-      <table class="fix" style={need > 0 ? { minWidth: `${need}px` } : undefined} aria-label={p.label} aria-rowcount={virtual ? n + 1 : undefined}>
+      <table class="fix" style={need > 0 ? { minWidth: `${need}px` } : undefined} aria={p.label} aria-rowcount={virtual ? n + 1 : undefined}>
         <colgroup>{columns.map((c) => <col style={c.width !== undefined ? { width: `${c.width}px` } : {}} />)}</colgroup>
         <thead>
           <tr>

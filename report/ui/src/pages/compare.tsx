@@ -59,7 +59,7 @@ export function ComparePage(): VNode {
   const split = meta.verdict.startsWith(meta.outcome) && meta.outcome !== '';
   const outcome = split ? `${meta.outcome}.` : meta.verdict;
   const reasons = split ? meta.verdict.slice(meta.outcome.length).replace(/^[.:;,\s]+(.)?/, (_, first: string | undefined) => first?.toUpperCase() ?? '') : '';
-  if (meta.same_recording) return <p class="note good" data-testid="compare-verdict">{typeset(meta.verdict)}</p>;
+  if (meta.same_recording) return <p class="note good" tid="compare-verdict">{typeset(meta.verdict)}</p>;
   const unit = meta.per_step ? 'ms per step of one device' : 'ms of the whole run';
   const whole = wholeDifference(c);
   // What one call takes longer, times the calls of this run: another number of calls is no part of it.
@@ -117,16 +117,16 @@ export function ComparePage(): VNode {
   };
   return (
     <>
-      <div data-testid="compare-verdict">
+      <div tid="compare-verdict">
         <h2 class="cmp-h">{typeset(outcome)}</h2>
         {reasons !== '' && <p class="ink2">{typeset(reasons)}</p>}
       </div>
-      <p class="note" data-testid="compare-noise">{typeset(meta.noise)}</p>
+      <p class="note" tid="compare-noise">{typeset(meta.noise)}</p>
       {meta.qualifications.map((q) => <p class="note warn">Mind: {q}.</p>)}
       {meta.differences.map((q) => <p class="note">Differs: {q}</p>)}
       {c.changes.n > 0 && (
         <div class="tbox wraps">
-          <table class="cmp" data-testid="compare-changes" aria-label="Changes">
+          <table class="cmp" tid="compare-changes" aria="Changes">
             <thead><tr><th class="num">Δ ms</th><th>what changed</th>{hasPlaces && <th>where</th>}<th title="counted: numbers of calls, bytes, kernels, which do not scatter; measured: times, which do">known by</th></tr></thead>
             <tbody>
               {Array.from({ length: allChanges ? c.changes.n : Math.min(c.changes.n, MOST) }, (_, k) => (
@@ -143,7 +143,7 @@ export function ComparePage(): VNode {
                 </tr>
               ))}
               {c.changes.n > MOST && !allChanges && (
-                <tr class="oth" data-testid="changes-cut"><Num>{signed(Array.from({ length: c.changes.n - MOST }, (_, k) => (c.changes.wall[MOST + k] ? 0 : c.changes.delta[MOST + k]!)).reduce((a, v) => a + v, 0) / 1e6)}</Num>
+                <tr class="oth" tid="changes-cut"><Num>{signed(Array.from({ length: c.changes.n - MOST }, (_, k) => (c.changes.wall[MOST + k] ? 0 : c.changes.delta[MOST + k]!)).reduce((a, v) => a + v, 0) / 1e6)}</Num>
                   <td colSpan={hasPlaces ? 3 : 2}>{plural(c.changes.n - MOST, 'other change')} · <button class="lk" onClick={() => go({ args: { all: '1' } })}>show</button></td></tr>
               )}
             </tbody>
@@ -153,7 +153,7 @@ export function ComparePage(): VNode {
       <Bar>
         <h2>Device time</h2>
         <Seg options={views} value={by} label="table by" testid="compare-by" onChange={(v) => go({ args: { by: v === usual ? undefined : v, c: undefined } })} />
-        <span class="sm ink2" data-testid="compare-unit">{unit}{uneven && '; grey: it ran another number of times'}</span>
+        <span class="sm ink2" tid="compare-unit">{unit}{uneven && '; grey: it ran another number of times'}</span>
         <Cap>{chosen >= 0 && by === 'op' && <button class="lk" onClick={() => go({ args: { c: undefined } })}>all rows</button>} {plural(rows.length, 'row')} · <CopyMenu table={table} /></Cap>
       </Bar>
       <DataTable {...table} />

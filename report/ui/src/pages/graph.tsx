@@ -109,9 +109,9 @@ function Drawing({ hlo, n, centre, picked, open, divisor, step }: {
   const heavy = (b: number): number => Math.max(0.8, Math.min(6, Math.log10(Math.max(10, b)) - 4.4));
   return (
     <div class="graphwrap">
-    <span class="seg gzoom" role="group" aria-label="Zoom"><button aria-label="zoom out" data-testid="graph-out" onClick={() => zoomBy(1 / 1.3)}>−</button><button data-testid="graph-fit" aria-pressed={zoom < 0} onClick={() => setZoom(zoom < 0 ? 1 : -1)}>{zoom < 0 ? 'read' : 'all'}</button><button aria-label="zoom in" data-testid="graph-in" onClick={() => zoomBy(1.3)}>+</button></span>
-    <div ref={box} class="graphbox" tabIndex={0} role="region" aria-label="Graph" onPointerDown={onDown}>
-      <svg width={(plan.width + 2 * pad) * scale} height={(plan.height + 2 * pad + 18) * scale} viewBox={`${-pad} ${-pad} ${plan.width + 2 * pad} ${plan.height + 2 * pad + 18}`} role="group" aria-label={`Graph around ${hlo.name[centre]}: ${n.nodes.length} instructions`}>
+    <span class="seg gzoom" role="group" aria="Zoom"><button aria="zoom out" tid="graph-out" onClick={() => zoomBy(1 / 1.3)}>−</button><button tid="graph-fit" aria-pressed={zoom < 0} onClick={() => setZoom(zoom < 0 ? 1 : -1)}>{zoom < 0 ? 'read' : 'all'}</button><button aria="zoom in" tid="graph-in" onClick={() => zoomBy(1.3)}>+</button></span>
+    <div ref={box} class="graphbox" tabIndex={0} role="region" aria="Graph" onPointerDown={onDown}>
+      <svg width={(plan.width + 2 * pad) * scale} height={(plan.height + 2 * pad + 18) * scale} viewBox={`${-pad} ${-pad} ${plan.width + 2 * pad} ${plan.height + 2 * pad + 18}`} role="group" aria={`Graph around ${hlo.name[centre]}: ${n.nodes.length} instructions`}>
         <defs>
           <marker id="arr" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="8" markerHeight="8" markerUnits="userSpaceOnUse" orient="auto"><path d="M0 0L8 4L0 8z" fill="var(--ink-3)" /></marker>
           <marker id="arb" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="8" markerHeight="8" markerUnits="userSpaceOnUse" orient="auto"><path d="M0 0L8 4L0 8z" fill="var(--bad)" /></marker>
@@ -135,7 +135,7 @@ function Drawing({ hlo, n, centre, picked, open, divisor, step }: {
           const shape = hlo.shape[i]!.replace(/\{[^}]*\}/g, '');
           return (
             <g class={`gnode ${big ? 'centre' : ''} ${i === picked ? 'picked' : ''} ${op < 0 && !loop ? 'pale' : ''} ${kept(i) || big ? '' : 'out'}`} transform={`translate(${b.x} ${b.y})`} tabIndex={0} role="button"
-               data-testid={`graph-node-${hlo.name[i]}`} data-time={ns > 0 ? duration(ns) : ''}
+               tid={`graph-node-${hlo.name[i]}`} data-time={ns > 0 ? duration(ns) : ''}
                onClick={() => go({ sel: selOf(report, hlo, i), args: { c: String(centre) } })} onDblClick={() => go({ sel: selOf(report, hlo, i), args: { c: undefined, x: undefined } })}
                onKeyDown={(e) => { if (e.key === 'Enter') { e.stopPropagation(); go({ sel: selOf(report, hlo, i), args: { c: undefined, x: undefined } }); } }}>
               <title>{`${hlo.name[i]}, ${hlo.opcode[i]}, ${ns > 0 ? duration(ns) : 'no launch'}${fold && `; ${fold}`}\n${hlo.shape[i]}\n${hlo.opName[i]}`}</title>
@@ -162,12 +162,12 @@ function Drawing({ hlo, n, centre, picked, open, divisor, step }: {
                   </>
                 : <>
                     <text class="mono d" x="10" y="30">{midCut(shape, 26)}</text>
-                    {fold && <><text class="i2" x="10" y="58">{count} together</text><text class="i2 e" x={b.w - 8} y="58" data-testid="graph-fold">{sum}</text></>}
+                    {fold && <><text class="i2" x="10" y="58">{count} together</text><text class="i2 e" x={b.w - 8} y="58" tid="graph-fold">{sum}</text></>}
                     <text class="i2" x="10" y="44">{loop ? 'loop, its body below' : op < 0 && hlo.opcode[i] === 'parameter' ? 'parameter' : kindWords(hlo.kind[i] || hlo.opcode[i]!)}</text>
                     <text class={ns > 0 ? 'b e' : 'd e'} x={b.w - 8} y="44">{ns > 0 ? duration(ns) + delta : 'no launch'}</text>
                   </>}
-              {n.ports.has(i) && <text class="d e halo" x={b.w} y={-5} data-testid="graph-ports">{portsText(i)}</text>}
-              {users && <text class="d halo" x="0" y={b.h + 12} data-testid="graph-users">{usersText(i)}</text>}
+              {n.ports.has(i) && <text class="d e halo" x={b.w} y={-5} tid="graph-ports">{portsText(i)}</text>}
+              {users && <text class="d halo" x="0" y={b.h + 12} tid="graph-users">{usersText(i)}</text>}
             </g>
           );
         })}
@@ -261,7 +261,7 @@ export function GraphPage(): VNode {
     <>
       <Bar>
         <h2>Around {op >= 0 ? `${report.ops.handle[op]} ` : ''}<code>{hlo.name[centre]}</code></h2>
-        <span class="sm ink2 pick">{n.nodes.length} nodes of {limit} allowed <button class="mini" aria-label="fewer nodes" onClick={() => move({ args: { n: String(Math.max(6, limit - 6)) } })}>−</button><button class="mini" aria-label="more nodes" onClick={() => move({ args: { n: String(Math.min(60, limit + 6)) } })}>+</button></span>
+        <span class="sm ink2 pick">{n.nodes.length} nodes of {limit} allowed <button class="mini" aria="fewer nodes" onClick={() => move({ args: { n: String(Math.max(6, limit - 6)) } })}>−</button><button class="mini" aria="more nodes" onClick={() => move({ args: { n: String(Math.min(60, limit + 6)) } })}>+</button></span>
         {hlo.opcode[centre] === 'fusion' && <button class="sm" onClick={() => move({ args: { x: open ? 'no' : undefined } })}>{open ? 'close' : 'open'} the fusion <kbd>x</kbd></button>}
         {callers[0] !== undefined && !hlo.computations.entry[within] && <Link class="sm" to={{ sel: selOf(report, hlo, callers[0]), args: { c: undefined } }}>in {hlo.computations.name[within]}, called by {hlo.name[callers[0]]}</Link>}
         <Cap><TotalsNote delta={matched(report)} />{matched(report) && '(Δ ms against the base) · '}bitcasts, tuples and constants are folded into edges · <button class="lk" onClick={() => void copyText(dot()).then(setDone)}>{done ? 'DOT copied' : 'copy DOT'}</button></Cap>

@@ -48,7 +48,7 @@ export function JobCollectives({ report, names }: { report: Report; names: reado
   const alone = all.filter((c) => c.paired === 0).length;
   const left = report.meta.left_out.find((l) => l.what === 'job_collectives' && l.rows > 0);
   return (
-    <details data-testid="job-collectives" open={all.length <= 12}>
+    <details tid="job-collectives" open={all.length <= 12}>
       <summary>Collectives of the job: {plural(all.length, 'instruction')}{left && ` of ${thousands(all.length + left.rows)}`}, the most exposed first</summary>
       {alone > 0 && <p class="dim">Of {alone === all.length ? 'all' : thousands(alone)} only the exposed time is known: they do not make ranks wait, or who takes part is not known.</p>}
       <DataTable columns={alone < all.length ? columns : columns.filter((c) => !ONLY_PAIRED.includes(c.id))} lines={lines} label="Collectives of the job" fileName="collectives" />

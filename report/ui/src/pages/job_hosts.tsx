@@ -54,7 +54,7 @@ export function JobHosts({ ranks }: { ranks: readonly HostRank[] }): VNode | nul
   ];
   const lines: Line<Host>[] = hosts.map((h) => ({ key: h.host, row: h, testid: `host-${h.host}` }));
   return (
-    <details data-testid="job-hosts" open={hosts.length <= 8}>
+    <details tid="job-hosts" open={hosts.length <= 8}>
       <summary>Hosts by kind of work, against the median of their like</summary>
       <DataTable columns={columns} lines={lines} label="Hosts by kind of work" fileName="hosts" />
     </details>

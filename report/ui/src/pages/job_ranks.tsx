@@ -149,20 +149,20 @@ export function JobRanks(): VNode {
     const own = report.steps.some((s) => s.device === r.device && s.step === step);
     go({ page: 'timeline', f: setTerm(state.f, 'dev', String(deviceNumber(report, r.device))), args: own ? { step: String(step) } : isNaN(from) ? {} : { t: `${from},${from + cells!.of['step']![i]!}` } });
   };
-  const notice = (place: 'map' | 'table'): VNode | false => said?.[0] === place && <p class="note" role="status" data-testid="rank-elsewhere">{said[1]}</p>;
+  const notice = (place: 'map' | 'table'): VNode | false => said?.[0] === place && <p class="note" role="status" tid="rank-elsewhere">{said[1]}</p>;
   const table: TableProps<JobRank> = { columns, lines, label: 'Ranks', fileName: 'ranks', primary: true, fill: ranks.length > 40, onOpen: (l) => open('table', l.row), opens: (l) => l.row!.device >= 0 };
   const left = report.meta.left_out.find((l) => l.what === 'rank_steps' && l.rows > 0);
   const here = ranks.filter((r) => r.device >= 0).length;
   return (
     <>
       <Bar>
-        <h2 data-testid="rank-sentence">{job?.heading ? <Linked text={job.heading} /> : plural(ranks.length, 'rank')}</h2>
+        <h2 tid="rank-sentence">{job?.heading ? <Linked text={job.heading} /> : plural(ranks.length, 'rank')}</h2>
         <Cap>{plural(ranks.length, 'rank')}, mean per step · <CopyMenu table={table} /></Cap>
       </Bar>
-      {job?.path && <p class="dim" data-testid="rank-path">{job.path}.</p>}
-      {finding && <p class="lede" data-testid="rank-cost">
+      {job?.path && <p class="dim" tid="rank-path">{job.path}.</p>}
+      {finding && <p class="lede" tid="rank-cost">
         {finding.evidence.map((e) => sentenceOf(e.text)).filter(Boolean).join(' ')} {finding.action && <><b>Try:</b> <Linked text={finding.action} />. </>}<Link to={{ page: 'verdict', sel: finding.handle }} class="h">{finding.handle}</Link></p>}
-      {apart && <p class="note warn" data-testid="clocks">Clocks of {plural(ranks.filter((r) => r.clockSet > 0).length, 'rank')} have no collective in common with the first rank’s: steps are put side by side by their number.</p>}
+      {apart && <p class="note warn" tid="clocks">Clocks of {plural(ranks.filter((r) => r.clockSet > 0).length, 'rank')} have no collective in common with the first rank’s: steps are put side by side by their number.</p>}
       {error !== undefined && <Problem text={error} />}
       {cells ? <RankMap cells={cells} measures={MEASURES} order={order} onOpen={(r, step) => open('map', ranks[r], step)} opens={(r) => ranks[r]!.device >= 0}
                         tip={(r, c) => `${cells.steady[r * cells.steps.length + c] ? '' : ', a step that is not steady'}${ranks[r]!.host && ` (${ranks[r]!.host})`}${ranks[r]!.device < 0 ? `; its launches are in ${baseName(ranks[r]!.source)}` : ''}`}>

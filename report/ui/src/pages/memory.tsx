@@ -78,8 +78,8 @@ function Curve({ report, live, at }: { report: Report; live: Live; at: number })
   const ticks = [0.25, 0.5, 0.75, 1];
   const words = (i: number): string => `${hlo.name[live.order[i]!] ?? ''}: ${bytes(live.alive[i]!)}`;
   return (
-    <div ref={box} class="memcurve" data-testid="memory-curve">
-      <svg width={width} height={h + 22} role="img" aria-label={`Memory over ${plural(n, 'instruction')} in the order they run: at most ${bytes(live.peak)} at ${hlo.name[live.order[live.peakAt]!]}; the table has what is alive then`}
+    <div ref={box} class="memcurve" tid="memory-curve">
+      <svg width={width} height={h + 22} role="img" aria={`Memory over ${plural(n, 'instruction')} in the order they run: at most ${bytes(live.peak)} at ${hlo.name[live.order[live.peakAt]!]}; the table has what is alive then`}
            onMouseMove={(e) => setTip({ x: e.offsetX, at: position(e) })} onMouseLeave={() => setTip(null)} onClick={(e) => go({ args: { at: String(position(e)) } })}>
         {ticks.map((t) => <><line class="g" x1={left} x2={left + w} y1={y(t * live.peak)} y2={y(t * live.peak)} /><text class="d e" x={left - 6} y={y(t * live.peak) + 4}>{bytes(t * live.peak)}</text></>)}
         {areas.map((a) => <path class={`f p-${a.hue}`} d={a.d} opacity={a.hue === 'other' ? 0.55 : 0.85} />)}
@@ -121,7 +121,7 @@ function WhatFrees({ report, live, at }: { report: Report; live: Live; at: numbe
   const plenty = live.peak < 0.5 * capacity;
   const less = report.meta.findings.find((f) => f.id.includes('recompute'));
   return (
-    <section class="frees" data-testid="memory-frees">
+    <section class="frees" tid="memory-frees">
       <h3>What would free some of it</h3>
       <ul class="evid">
         <li>{sum(could) > small
@@ -225,12 +225,12 @@ export function MemoryPage(): VNode {
     <div class="secs">
       <section>
         <Bar>
-          <h2 data-testid="memory-sentence">{module.name} holds {bytes(live.peak)} at its peak{capacity > 0 ? `, ${percent(live.peak, capacity)}% of the device` : ''}</h2>
-          {lives.length > 1 && <label class="pick sm">module <select value={module.handle} aria-label="module" onChange={(e) => go({ args: { m: e.currentTarget.value, at: undefined } })}>{lives.slice(0, 60).map((l) => <option value={report.modules[l.module]!.handle}>{report.modules[l.module]!.handle} {report.modules[l.module]!.name}, {bytes(l.peak)}</option>)}{lives.length > 60 && <option disabled>{thousands(lives.length - 60)} smaller ones, {bytes(lives[60]!.peak)} at most, are not listed</option>}</select></label>}
+          <h2 tid="memory-sentence">{module.name} holds {bytes(live.peak)} at its peak{capacity > 0 ? `, ${percent(live.peak, capacity)}% of the device` : ''}</h2>
+          {lives.length > 1 && <label class="pick sm">module <select value={module.handle} aria="module" onChange={(e) => go({ args: { m: e.currentTarget.value, at: undefined } })}>{lives.slice(0, 60).map((l) => <option value={report.modules[l.module]!.handle}>{report.modules[l.module]!.handle} {report.modules[l.module]!.name}, {bytes(l.peak)}</option>)}{lives.length > 60 && <option disabled>{thousands(lives.length - 60)} smaller ones, {bytes(lives[60]!.peak)} at most, are not listed</option>}</select></label>}
           <Cap>{plural(live.order.length, 'instruction')} in program order, {plural(live.values.length, 'value')}</Cap>
         </Bar>
-        <p class="ink2 sm" data-testid="memory-how">{at === live.peakAt ? 'It is reached' : `${bytes(live.alive[at]!)} are alive`} while {hlo.op[i]! >= 0 ? <Handle entity={{ type: 'op', row: hlo.op[i]! }} /> : null} <Link class="mono" to={{ sel: hlo.op[i]! >= 0 ? report.selOf({ type: 'op', row: hlo.op[i]! }) : report.selOf({ type: 'instruction', row: i }) }}>{hlo.name[i]}</Link> runs{groupOf(report, hlo, i) ? `, of ${groupOf(report, hlo, i)}` : ''}{phase}{hlo.file[i] ? <>, <SourceChip file={hlo.file[i]!} line={hlo.line[i]!} /></> : ''}: {['parameter', 'temporary', 'result', 'constant'].filter((k) => parts(k) > 0.0005 * live.peak).map((k) => `${bytes(parts(k))} ${k === 'parameter' ? 'arguments' : k === 'temporary' ? 'temporary' : `${k}s`}`).join(', ')}. {at !== live.peakAt && <button class="lk" onClick={() => go({ args: { at: undefined } })}>back to the peak</button>}</p>
-        <p class="note" data-testid="memory-basis">{xla > 0 ? `XLA’s buffer assignment reserves ${bytes(xla)}; this estimate from the live ranges of the schedule is ${Math.abs(off) < 0.0005 ? 'the same' : `${percent(Math.abs(off), 1)}% ${off > 0 ? 'above' : 'below'} it`}.` : 'An estimate from the live ranges of the schedule: XLA may share more, and loses some between its places. No buffer assignment was recorded for this module.'} What the framework holds outside of this program is not in it.</p>
+        <p class="ink2 sm" tid="memory-how">{at === live.peakAt ? 'It is reached' : `${bytes(live.alive[at]!)} are alive`} while {hlo.op[i]! >= 0 ? <Handle entity={{ type: 'op', row: hlo.op[i]! }} /> : null} <Link class="mono" to={{ sel: hlo.op[i]! >= 0 ? report.selOf({ type: 'op', row: hlo.op[i]! }) : report.selOf({ type: 'instruction', row: i }) }}>{hlo.name[i]}</Link> runs{groupOf(report, hlo, i) ? `, of ${groupOf(report, hlo, i)}` : ''}{phase}{hlo.file[i] ? <>, <SourceChip file={hlo.file[i]!} line={hlo.line[i]!} /></> : ''}: {['parameter', 'temporary', 'result', 'constant'].filter((k) => parts(k) > 0.0005 * live.peak).map((k) => `${bytes(parts(k))} ${k === 'parameter' ? 'arguments' : k === 'temporary' ? 'temporary' : `${k}s`}`).join(', ')}. {at !== live.peakAt && <button class="lk" onClick={() => go({ args: { at: undefined } })}>back to the peak</button>}</p>
+        <p class="note" tid="memory-basis">{xla > 0 ? `XLA’s buffer assignment reserves ${bytes(xla)}; this estimate from the live ranges of the schedule is ${Math.abs(off) < 0.0005 ? 'the same' : `${percent(Math.abs(off), 1)}% ${off > 0 ? 'above' : 'below'} it`}.` : 'An estimate from live ranges: no buffer assignment of this module was recorded. XLA may share more, and loses some between its places.'} What the framework holds outside of this program is not in it.</p>
         <LeftOut what={['live_values', 'memory']} />
         <Curve report={report} live={live} at={at} />
       </section>

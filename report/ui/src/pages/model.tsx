@@ -32,7 +32,7 @@ function Heat({ node, divisor }: { node: Node; divisor: number }): VNode {
     return (
       <span class="heatbox">
         <Letter hue={hue} word={title} />
-        <span class={`heat ${names.length > 40 ? 'dense' : ''}`} role="img" aria-label={`${title} of each repeat: ${values.map((v) => ms(v)).join(', ')} ms`}>
+        <span class={`heat ${names.length > 40 ? 'dense' : ''}`} role="img" aria={`${title} of each repeat: ${values.map((v) => ms(v)).join(', ')} ms`}>
           {values.map((v, i) => <i class={`p-${hue}`} style={{ width: names.length > 12 ? `${Math.max(0.7, Math.min(5, 220 / names.length))}px` : '', opacity: String(0.25 + (0.75 * v) / max) }} title={`${names[i]}: ${ms(v)} ms`} />)}
         </span>
         <Dim>{min === max ? ms(max) : `${ms(min)}–${ms(max)}`} ms{phases.length > 1 ? ' with recompute' : ''}</Dim>
@@ -122,7 +122,7 @@ export function ModelPage(): VNode {
         return (
           <span class="treerow" style={{ paddingLeft: `${r.depth * 14}px` }}>
             {n.children.length > 0
-              ? <button class="tri" aria-expanded={open} aria-label={`${open ? 'fold' : 'open'} ${n.name}`} onClick={() => flip(r.id)}>{open ? '▾' : '▸'}</button>
+              ? <button class="tri" aria-expanded={open} aria={`${open ? 'fold' : 'open'} ${n.name}`} onClick={() => flip(r.id)}>{open ? '▾' : '▸'}</button>
               : <span class="tri" />}
             <Link to={toOf(n)} class={`plain ${n.leaf ? 'leafname' : ''} ${r.depth === 0 ? 'b' : ''}`} title={n.path.replace('\u0000', ' ')}>{by === 'source' && r.depth === 0 ? baseName(n.name) : by === 'source' ? `line ${n.name}` : n.name}</Link>
             {n.members && n.members.size > 1 && <span class="tag">×{n.members.size}</span>}
@@ -159,7 +159,7 @@ export function ModelPage(): VNode {
       </Bar>
       {root.ns === 0 ? <NothingMatches /> : (
         <div class="split modelsplit">
-          <div><DataTable {...table} cls="tree" />{root.phases[0]! > 0 && againOf(root) > 0 && <p class="sm dim" data-testid="model-ratio">{RATIO}. Of all here: {ratio(againOf(root), root.phases[0]!)}.</p>}</div>
+          <div><DataTable {...table} cls="tree" />{root.phases[0]! > 0 && againOf(root) > 0 && <p class="sm dim" tid="model-ratio">{RATIO}. Of all here: {ratio(againOf(root), root.phases[0]!)}.</p>}</div>
           <figure>
             <div class="sm dim ichead">{by === 'scope' ? 'outermost component → operation' : by === 'stack' ? 'outermost frame → innermost' : 'whole → part'}{then ? ' · in brackets and at the left edge: the difference to the base' : ''}</div>
             <Icicle root={root} divisor={d} height={height} depth={by === 'stack' ? 8 : 5} selected={(state.f.match(/scope:(\S+)\*/) ?? [])[1] ?? ''} onPick={(n) => go(toOf(n))} whole={wholeOf(view)} totals={!report.meta.basis.steady} base={then ? (n) => then.get(baseKey(n)) ?? 0 : undefined} />

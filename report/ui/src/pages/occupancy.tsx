@@ -97,7 +97,7 @@ function Steps({ row, device }: { row: Row; device: Device }): VNode | null {
     <div ref={ref}>
       <h3>What would raise it</h3>
       <p class="sm ink2">{next ? `${row.shape.registers - next.limit} registers fewer give ${significant(next.pct)}%.` : 'Fewer registers do not raise it.'}</p>
-      <svg width={width} height={h} role="img" aria-label={`Occupancy by registers per thread; now ${row.shape.registers} registers, ${significant(row.pct)}%`}>
+      <svg width={width} height={h} role="img" aria={`Occupancy by registers per thread; now ${row.shape.registers} registers, ${significant(row.pct)}%`}>
         {[0, 25, 50, 75, 100].map((p) => <g><path class="g" d={`M${L} ${Y(p)}H${width - 8}`} /><text class="d e" x={L - 6} y={Y(p) + 4}>{p}{p === 100 ? '%' : ''}</text></g>)}
         {[16, 32, 64, 96, 128, 160, 192, 224, 255].filter((r) => r <= r1).map((r) => <text class={`d ${X(r) > width - 20 ? 'e' : 'm'}`} x={X(r)} y={h - B + 16}>{r}</text>)}
         <path d={path} fill="none" stroke="var(--ink)" stroke-width="1.8" />
@@ -117,7 +117,7 @@ function WhatIf({ row, device }: { row: Row; device: Device }): VNode {
   const o = occupancyOf(shape, device);
   const waves = o ? wavesOf(shape, o, device.sms) : NaN;
   const field = (key: keyof Shape, label: string, min: number, max: number, step = 1): VNode => (
-    <label><span>{label}</span><input type="number" data-testid={`whatif-${key}`} min={min} max={max} step={step} value={isNaN(shape[key]) ? '' : shape[key]}
+    <label><span>{label}</span><input type="number" tid={`whatif-${key}`} min={min} max={max} step={step} value={isNaN(shape[key]) ? '' : shape[key]}
       onInput={(e) => setChange({ ...change, [key]: Number(e.currentTarget.value) })} /></label>
   );
   return (
@@ -129,7 +129,7 @@ function WhatIf({ row, device }: { row: Row; device: Device }): VNode {
         {field('smem', 'shared memory per block, B', 0, 233472, 1024)}
         {field('blocks', 'blocks in the grid', 1, 2 ** 31)}
       </div>
-      <p data-testid="whatif-result">{o
+      <p tid="whatif-result">{o
         ? <><b>{significant(o.pct)}%</b> occupancy, limited by {limiterWords(o.limiter)}; {o.blocksPerSm} {o.blocksPerSm === 1 ? 'block' : 'blocks'} per SM{waves > 0 && <>, {significant(waves)} waves, the last one {percent(lastWave(waves), 1)}% full</>}.</>
         : <span class="ink2">No block of this size fits.</span>}</p>
       {Object.keys(change).length > 0 && <button class="mini" onClick={() => setChange({})}>as recorded</button>}
@@ -183,7 +183,7 @@ export function OccupancyPage(): VNode {
   if (rows.length === 0) {
     const onGpu = report.devices.some((x) => x.kind === 'gpu');
     return (
-      <Missing title="No occupancy" why={onGpu ? 'No launch in sight has a grid and block: the source of this run does not record them, or the filter leaves none.' : 'This run is not of a GPU: its ops have no grid and no registers.'}
+      <Missing title="No occupancy" why={onGpu ? 'No launch in sight has a grid and block: they were not recorded, or the filter leaves none.' : 'This run is not of a GPU: its ops have no grid and no registers.'}
                command={onGpu ? 'LD_PRELOAD=$(xlatrace lib) python train.py' : undefined} />
     );
   }
@@ -235,19 +235,19 @@ export function OccupancyPage(): VNode {
         <Cap>{plural(rows.length, 'launch configuration')}, {percent(total, view.total)}% {wholeOf(view)} · <CopyMenu table={{ ...table, lines: ordered.map((r) => ({ key: r.key, row: r })) }} /></Cap>
       </Bar>
       <p class={`note ${!rows.some((r) => r.pct >= 0) ? 'warn' : levers.length === 0 ? 'good' : ''}`}>{!rows.some((r) => r.pct >= 0) ? '' : levers.length === 0
-        ? 'Occupancy is not what holds this run back: no kernel is limited by it while below half of its bound.'
+        ? 'Occupancy does not hold this run back: no kernel below half of its bound is limited by it.'
         : <>{plural(levers.length, 'kernel')} {levers.length === 1 ? 'is' : 'are'} limited by occupancy while below half of the bound: {levers.slice(0, 4).map((r) => <>{r.ops[0] !== undefined && <Handle entity={{ type: 'op', row: r.ops[0] }} />} </>)}{ms(levers.reduce((a, r) => a + r.ns, 0) / d)} {report.perStep} together.</>}
         {then && ' Δ is against the same ops of the base, whose launch configurations this file does not hold.'}
         {!(device && device.maxThreadsPerSm > 0) && ' The limits of this device are not known: choose another GPU to compute with, where the list offers one.'}</p>
       <DataTable {...table} />
       {selected?.occ && device && (
-        <div class="split occsplit" data-testid="occupancy-detail">
+        <div class="split occsplit" tid="occupancy-detail">
           <div class="secs"><Limits row={selected} /><WhatIf row={selected} device={device} key={selected.key} /></div>
           <Steps row={selected} device={device} />
           {tails.length > 0 && <div>
             <Bar><h3>Waves and tail</h3><Cap><CopyMenu /></Cap></Bar>
             <p class="sm ink2">Blocks per wave = {device.sms > 0 ? device.sms : '?'} SMs × blocks per SM. Persistent kernels loop over work: no tail.</p>
-            <table class="fix" aria-label="Waves"><Cols of={[0, 56, 106, 66]} /><thead><tr><th>op</th><th class="num">waves</th><th class="num">last wave</th><th class="num">lost, ms</th></tr></thead><tbody>
+            <table class="fix" aria="Waves"><Cols of={[0, 56, 106, 66]} /><thead><tr><th>op</th><th class="num">waves</th><th class="num">last wave</th><th class="num">lost, ms</th></tr></thead><tbody>
               {tails.map(({ r, fill, lost }) => <tr><td class="name"><span class="nmrow">{named(r) ? <Handle entity={{ type: 'op', row: r.ops[0]! }} /> : r.kernel >= 0 && <Handle entity={{ type: 'kernel', row: r.kernel }} />} <span class="mono"><Mid text={named(r) ? ops.name[r.ops[0]!]! : kernels.name[r.kernel] ?? ''} tail={14} /></span></span></td><Num>{significant(r.waves)}</Num><Num><Meter pct={100 * fill} />{percent(fill, 1)}%</Num><Num>{ms(lost / d)}</Num></tr>)}
             </tbody></table>
           </div>}

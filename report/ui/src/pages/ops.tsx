@@ -32,7 +32,7 @@ function opColumns(report: Report, view: View, most: number, by: Grouping): (Col
       id: 'instruction', label: 'instruction', cls: 'name mono', sort: (r) => ops.name[r.op]!, raw: (r) => (ops.name[r.op] ? `${ops.name[r.op]} ${report.timesOf(r.ops)}`.trim() : `no instruction: ${reasonWords(reason(r))}`), title: 'HLO op name',
       cell: (r) => ops.name[r.op] === ''
         ? <span class="dim ui">no instruction: {reasonWords(reason(r))}</span>
-        : <span class="nmrow"><Mid text={ops.name[r.op]!} />{report.timesOf(r.ops) && <span class="tag" title="unrolled copies of one instruction, folded">{report.timesOf(r.ops)}</span>}
+        : <span class="nmrow"><Mid text={ops.name[r.op]!} />{report.timesOf(r.ops) && <span class="tag" title="copies of one instruction, folded">{report.timesOf(r.ops)}</span>}
             <PartTag part={r.part} /></span>,
     },
     words('kind', 'kind', (r) => ops.kind[r.op]!, { width: 124, from: 1060, cls: 'nb', cell: (r) => kindWords(ops.kind[r.op]!), title: 'kind of work' }),
@@ -171,7 +171,7 @@ function Instructions(): VNode {
         <h2>Instructions</h2>
         <ViewSwitch />
         <label class="sm ink2 pick">group by{' '}
-          <select data-testid="group-by" value={by} onChange={(e) => go({ args: { g: e.currentTarget.value === 'none' ? undefined : e.currentTarget.value } })}>
+          <select tid="group-by" value={by} onChange={(e) => go({ args: { g: e.currentTarget.value === 'none' ? undefined : e.currentTarget.value } })}>
             {GROUPINGS.map(([id, text]) => <option value={id}>{text}</option>)}
           </select></label>
         {hasCopies && <label class="sm ink2 pick"><input type="checkbox" checked={fold} onChange={(e) => go({ args: { copies: e.currentTarget.checked ? undefined : 'all' } })} /> fold copies</label>}
@@ -185,7 +185,7 @@ function Instructions(): VNode {
 export function NothingMatches(): VNode {
   const { state, view } = useCtx();
   return (
-    <div class="missing" data-testid="no-match">
+    <div class="missing" tid="no-match">
       {state.f === '' ? <p>The run holds no device activity.</p> : <><p>No instruction matches <code>{state.f}</code>.</p>{view.notes.length > 0 && <p class="sm">Why: {view.notes.join('; ')}.</p>}
       <button onClick={() => go({ f: '' })}>clear the filter</button></>}
     </div>

@@ -120,7 +120,7 @@ function WholeRunDevices(): VNode {
   const table: TableProps<Whole> = { columns, lines, label: 'Ranks', fileName: 'ranks', primary: true, fill: rows.length > 40, onOpen: (l) => l.row && go({ f: `dev:${deviceNumber(report, l.row.device)}`, page: 'ops' }) };
   return (
     <>
-      <Bar><h2 data-testid="rank-sentence">{sentence}</h2><Cap>{plural(rows.length, 'device')}, whole run · <CopyMenu table={table} /></Cap></Bar>
+      <Bar><h2 tid="rank-sentence">{sentence}</h2><Cap>{plural(rows.length, 'device')}, whole run · <CopyMenu table={table} /></Cap></Bar>
       <p class="sm ink2">No step is known: these are totals of the recording, and nothing is compared step by step.{clocksKnown(report) ? '' : ' Clocks of these processes are not known to agree.'}</p>
       <DataTable {...table} />
     </>
@@ -186,7 +186,7 @@ function DeviceRanks(): VNode {
     times(id, `${label} ms`, label.length > 6 ? 132 : 92, of, { title, ...more });
   const columns: Column<Rank>[] = [
     words('device', 'rank', (r) => r.name, { width: rankWidth(ranks), cls: 'name', sort: (r) => r.device }),
-    times(main, together ? 'by itself ms' : 'computes ms', 130, (r) => r[main], { cls: 'bar', title: together ? 'the step without its waiting: without what it has more of collectives that nothing hides than the device with the least of them in that step' : 'wall time of a step in which something computes', cell: (r) => <CellBar value={r[main]} max={most} hue="backward" text={ms(r[main])} /> }),
+    times(main, together ? 'by itself ms' : 'computes ms', 130, (r) => r[main], { cls: 'bar', title: together ? 'the step without what it has more of collectives that nothing hides than the device with the least of them' : 'wall time of a step in which something computes', cell: (r) => <CellBar value={r[main]} max={most} hue="backward" text={ms(r[main])} /> }),
     changes('more', 'Δ median ms', 100, (r) => r[main] - middle, { from: 560, title: 'the same against the median device' }),
     ...(together ? [time('compute', 'computes', (r: Rank) => r.compute, 'wall time of a step in which something computes', { from: 900 }), time('waiting', 'waits, moves', (r: Rank) => r.waiting, 'exposed collectives: transfer, and waiting for the slowest rank')] : []),
     ...(copying ? [time('copies', 'exposed copies', (r) => r.copies, 'copies with nothing beside them')] : []),
@@ -202,13 +202,13 @@ function DeviceRanks(): VNode {
   return (
     <>
       <Bar>
-        <h2 data-testid="rank-sentence">{sentence}</h2>
+        <h2 tid="rank-sentence">{sentence}</h2>
         <Cap>{plural(ranks.length, 'device')} × {plural(cells.steps.length, 'step')}, mean per step · <CopyMenu table={table} /></Cap>
       </Bar>
-      {lag && waitedFor && <p class="lede" data-testid="rank-cost" title={`over the longest of the others it needs ${msText(lag.cost_ns)} more: by so much a step gets shorter without it`}>It comes last in {lag.last} of {plural(lag.of, 'step')}{lag.since !== null && `, since step ${lag.since}`}.{waitedFor.op >= 0 && waitedFor.more >= 1e3 && <> Of all its work, <Handle entity={{ type: 'op', row: waitedFor.op }} /> <span class="mono">{ops.name[waitedFor.op]}</span> takes most longer there than on the median device: {msText(waitedFor.more)}.</>}</p>}
-      {!together && <p class="sm ink2" data-testid="rank-cost">No step has a collective that nothing hides: nothing tells whether these devices wait for each other.</p>}
-      {!lag && together && cells.steps.length > 2 && <p class="sm ink2" data-testid="rank-cost">No rank is waited for in step after step: none needs 2% of the step more by itself than the median device in most steps.</p>}
-      {!known && <p class="note warn" data-testid="clocks">Clocks of these processes are not known to agree: steps are put side by side by their number, not by when they ran.</p>}
+      {lag && waitedFor && <p class="lede" tid="rank-cost" title={`over the longest of the others it needs ${msText(lag.cost_ns)} more: by so much a step gets shorter without it`}>It comes last in {lag.last} of {plural(lag.of, 'step')}{lag.since !== null && `, since step ${lag.since}`}.{waitedFor.op >= 0 && waitedFor.more >= 1e3 && <> Of all its work, <Handle entity={{ type: 'op', row: waitedFor.op }} /> <span class="mono">{ops.name[waitedFor.op]}</span> takes most longer there than on the median device: {msText(waitedFor.more)}.</>}</p>}
+      {!together && <p class="sm ink2" tid="rank-cost">No step has a collective that nothing hides: nothing tells whether these devices wait for each other.</p>}
+      {!lag && together && cells.steps.length > 2 && <p class="sm ink2" tid="rank-cost">No rank is waited for: none needs 2% of the step more by itself than the median device in most steps.</p>}
+      {!known && <p class="note warn" tid="clocks">Clocks of these processes are not known to agree: steps are put side by side by their number.</p>}
       <RankMap cells={{ names: cells.devices.map((d) => deviceName(report, d)), steps: cells.steps, of: cells.of }} measures={MEASURES.filter(([m]) => (m !== 'copies' || copying) && (together || (m !== 'waiting' && m !== 'own')))} order={order}
                onOpen={(r, step) => open(cells.devices[r]!, step)}>a click opens the step</RankMap>
       <DataTable {...table} />

@@ -19,7 +19,7 @@ export function GpuPicker({ report, value }: { report: Report; value: string }):
   if (report.gpus.length === 0) return null;
   return (
     <label class="sm ink2 pick">on{' '}
-      <select data-testid="gpu" value={value} onChange={(e) => go({ args: { gpu: e.currentTarget.value } })}>
+      <select tid="gpu" value={value} onChange={(e) => go({ args: { gpu: e.currentTarget.value } })}>
         <option value="">{own?.name ? `this device: ${own.name}` : 'this device'}</option>
         {report.gpus.map((g) => <option value={g.name}>{g.name}</option>)}
       </select></label>
@@ -77,14 +77,14 @@ function Plot({ dots, device, width, height, selected, peaks, divisor }: {
     if (!box) return null;
     boxes.push(box);
     return (
-      <g class="lab" data-testid={`dot-label-${ops.handle[p.op]}`}>
+      <g class="lab" tid={`dot-label-${ops.handle[p.op]}`}>
         <text class="b halo" x={box[0]} y={box[1] + 12}>{head}</text>
         <text class="i2 halo" x={box[0]} y={box[1] + 25}>{p.roof / p.y >= 2 ? `${significant(p.roof / p.y)} times below the ${p.bound} roof` : `${peakPercent(p.pct)}% of the ${p.bound} roof`}</text>
       </g>
     );
   };
   return (
-    <svg width={width} height={height} viewBox={`0 0 ${width} ${height}`} role="img" aria-label={`Roofline of ${dots.length} instructions; the table beside it holds the same`}>
+    <svg width={width} height={height} viewBox={`0 0 ${width} ${height}`} role="img" aria={`Roofline of ${dots.length} instructions; the table beside it holds the same`}>
       {Array.from({ length: x1 - x0 + 1 }, (_, i) => x0 + i).map((v) => (
         <g><path class="g" d={`M${X(v)} ${T}V${height - B}`} /><text class={`d ${v === x1 ? 'e' : 'm'}`} x={X(v)} y={height - B + 14}>{v === x0 && xs.some((x) => x < x0) ? '≤ ' : ''}{v >= 0 ? (10 ** v).toLocaleString('en') : (10 ** v).toFixed(-v)}</text></g>
       ))}
@@ -106,7 +106,7 @@ function Plot({ dots, device, width, height, selected, peaks, divisor }: {
       {far && <path d={`M${X(Math.log10(far.x))} ${Y(Math.log10(far.roof))}V${Y(Math.log10(far.y))}`} stroke="var(--bad)" stroke-width="1.4" stroke-dasharray="4 3" />}
       {named.map((p) => (
         <circle class={`rdot p-${ops.hue[p.op]} ${p.op === selected ? 'sel' : ''} ${isAbove(p) ? 'off' : ''}`} cx={X(Math.log10(p.x))} cy={Y(Math.log10(p.y))} r={R(p.ns)}
-                data-testid={`dot-${ops.handle[p.op]}`} onClick={() => go({ sel: report.selOf({ type: 'op', row: p.op }) })}>
+                tid={`dot-${ops.handle[p.op]}`} onClick={() => go({ sel: report.selOf({ type: 'op', row: p.op }) })}>
           <title>{`${ops.handle[p.op]} ${ops.name[p.op]}: ${ms(p.ns / divisor)} ms, ${isAbove(p) ? `above the ${p.bound} roof: it does not move what its shapes say` : `${peakPercent((100 * p.y) / p.roof)}% of the ${p.bound} roof`}\n${scopeText(ops.group[p.op]!, ops.opName[p.op]!)}`}</title>
         </circle>
       ))}
@@ -167,7 +167,7 @@ export function RooflinePage(): VNode {
       <Missing title="No roofline" command={`xlatrace query ${report.meta.run.path.split('/').pop()} "SELECT name, memory_bandwidth_bytes_per_s, peak_flops FROM device"`}
                why={report.devices.some((x) => x.kind === 'cpu') && !report.devices.some((x) => x.kind === 'gpu')
                  ? 'This run is of a CPU: no peak rates are known for it. Choose a GPU to see where its ops would stand.'
-                 : 'The run does not say how fast this device’s memory is, and the device is not in the table of known GPUs.'}>
+                 : 'How fast this device’s memory is the run does not say, and no table does.'}>
         <GpuPicker report={report} value={gpu} />
       </Missing>
     );

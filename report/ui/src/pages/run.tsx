@@ -43,13 +43,13 @@ function Evidence({ report }: { report: Report }): VNode {
   return (
     <section>
       <Bar><h3>Device time by evidence, {report.perStep}</h3><Cap>{ms(whole / d)} ms in all; exact is never guessed · <CopyMenu /></Cap></Bar>
-      <div class="evbar" role="img" aria-label={`exact ${percent(coverage.exact_ns, whole)}%, inferred ${percent(coverage.inferred_ns, whole)}%, none ${percent(coverage.none_ns, whole)}%`}>
+      <div class="evbar" role="img" aria={`exact ${percent(coverage.exact_ns, whole)}%, inferred ${percent(coverage.inferred_ns, whole)}%, none ${percent(coverage.none_ns, whole)}%`}>
         {([['ex', 'exact', coverage.exact_ns], ['inf', 'inferred', coverage.inferred_ns], ['none', 'none', coverage.none_ns]] as const).filter(([, , ns]) => ns > 0)
           .map(([cls, word, ns]) => <i class={cls} style={{ flex: `${ns} 0 0` }}>{ns / whole > 0.12 ? `${word} ${percent(ns, whole)}%` : ''}</i>)}
       </div>
-      <table class="fix evt" aria-label="Evidence"><Cols of={[0, 76, 60, 110]} />
+      <table class="fix evt" aria="Evidence"><Cols of={[0, 76, 60, 110]} />
         <tbody>
-          {rows.map((r) => <tr data-ns={r.ns} data-testid="row"><td class="name"><span class={`dot ${r.cls}`} aria-hidden />{r.label}</td><Num>{ms(r.ns / d)}</Num><Num>{percent(r.ns, whole)}%</Num><td class="num dim">{thousands(r.n)} records</td></tr>)}
+          {rows.map((r) => <tr data-ns={r.ns} tid="row"><td class="name"><span class={`dot ${r.cls}`} aria-hidden />{r.label}</td><Num>{ms(r.ns / d)}</Num><Num>{percent(r.ns, whole)}%</Num><td class="num dim">{thousands(r.n)} records</td></tr>)}
         </tbody></table>
     </section>
   );
@@ -121,9 +121,9 @@ function Steps({ report }: { report: Report }): VNode {
   return (
     <section>
       <h3>Steps</h3>
-      {jobStep && <p class="sm ink2" data-testid="job-steps">A step of the job takes {msText(jobStep.ns)}: the slowest rank’s, median of {plural(jobStep.steps, 'step')}, {jobStep.first} to {jobStep.last}, from {ms(jobStep.min_ns)} to {msText(jobStep.max_ns)}; {thousands(jobStep.recorded)} were recorded. They are told by the ranks’ own recordings: the launches of {report.meta.job!.kept} that are here have no steady step of their own. <Link to={{ page: 'ranks' }}>Ranks</Link></p>}
+      {jobStep && <p class="sm ink2" tid="job-steps">A step of the job takes {msText(jobStep.ns)}: the slowest rank’s, median of {plural(jobStep.steps, 'step')}, {jobStep.first} to {jobStep.last}, from {ms(jobStep.min_ns)} to {msText(jobStep.max_ns)}; {thousands(jobStep.recorded)} were recorded. They are told by the ranks’ own recordings: the launches of {report.meta.job!.kept} that are here have no steady step of their own. <Link to={{ page: 'ranks' }}>Ranks</Link></p>}
       {jobStep ? null : all.length === 0
-        ? <p class="sm ink2">No step was found: no module ran again and again, and none was marked. Record at least 20 steps, or mark them.</p>
+        ? <p class="sm ink2">No step was found: no module recurs, and none was marked. Record at least 20 steps, or mark them.</p>
         : <p class="sm ink2">
             {basis.marked ? 'Numbers are the framework’s own.' : 'Found from the executions that recur.'}{' '}
             {out.length > 0 && `Left out as not steady: ${text(out)}. `}
@@ -180,9 +180,9 @@ function Memory({ report }: { report: Report }): VNode | null {
     return e ? <><Handle entity={e} /> <span class="mono">{name}</span></> : <span class="mono">{name}</span>;
   };
   return (
-    <section data-testid="memory">
+    <section tid="memory">
       <Bar><h3>Device memory of {report.modules[of]?.name}</h3><Cap>{bytes(whole)} by XLA’s buffer assignment · <CopyMenu /></Cap></Bar>
-      <table class="fix" aria-label="Memory"><Cols of={[0, 0, 84, 60]} /><tbody>
+      <table class="fix" aria="Memory"><Cols of={[0, 0, 84, 60]} /><tbody>
         {mine.filter((r) => MEMORY_WORDS[kind[r]!]).map((r) => line(r, MEMORY_WORDS[kind[r]!]!))}
         {alive.length > 0 && <tr class="grp"><td colSpan={4}>largest values alive when most of it is in use{at !== undefined && <>: while {op(what[at]!)} runs</>}</td></tr>}
         {alive.map((r) => line(r, op(what[r]!), shape[r]))}

@@ -117,7 +117,7 @@ export function SourcePage(): VNode {
     const w = s ? ((window.innerWidth < 1280 ? 78 : 136) * Math.sqrt(value(s))) / most : 0;
     return (
       <>
-        <div class={`l ${on ? 'hot' : ''} ${s ? 'has' : ''}`} key={key} ref={on ? here : undefined} data-testid={s ? 'row' : undefined} data-key={s ? n : undefined} data-ns={s ? Math.round(s.ns) : undefined}
+        <div class={`l ${on ? 'hot' : ''} ${s ? 'has' : ''}`} key={key} ref={on ? here : undefined} tid={s ? 'row' : undefined} data-key={s ? n : undefined} data-ns={s ? Math.round(s.ns) : undefined}
              role={s ? 'button' : undefined} tabIndex={s ? 0 : undefined}
              onClick={s ? () => go({ args: { file: path, line: String(n) } }) : undefined} onKeyDown={s ? (e) => e.key === 'Enter' && go({ args: { file: path, line: String(n) } }) : undefined}>
           <span class="t">{s && PHASES.map((p, i) => (s.phases[i]! > 0 ? <i class={`p-${p}`} style={{ width: `${Math.max(1, (w * s.phases[i]!) / s.ns)}px` }} /> : null))}</span>
@@ -153,37 +153,37 @@ export function SourcePage(): VNode {
         <span class="sm ink2">bars: square root, split by phase</span>
         <Cap><TotalsNote delta={!!then} />{then && 'Δ by number of the line: an edit above moves it · '}{percent(sourced, view.total)}% {wholeOf(view)} has a source line · <CopyMenu /></Cap>
       </Bar>
-      {frameworks && <p class="note" data-testid="frameworks-lines">{typeset(frameworks.text)}.</p>}
+      {frameworks && <p class="note" tid="frameworks-lines">{typeset(frameworks.text)}.</p>}
       <div class="split srcsplit">
-        <table class="fix" aria-label="Files" data-testid="table">
+        <table class="fix" aria="Files" tid="table">
           <colgroup><col /><col style={{ width: '64px' }} /><col style={{ width: '74px' }} />{then && <col style={{ width: '62px' }} />}</colgroup>
           <thead><tr><th>file</th><th><span class="vh">phases</span></th><th class="num">{measure === 'calls' ? 'calls' : report.perStep} ▼</th>{then && <th class="num">Δ ms</th>}</tr></thead>
           <tbody>
             {list.slice(0, 40).map(([f, v]) => (
-              <tr class={`act-row ${f === path ? 'on' : ''}`} data-testid="row" data-key={f} data-ns={Math.round(v.sum.ns)} onClick={() => go({ args: { file: f, line: undefined } })}>
+              <tr class={`act-row ${f === path ? 'on' : ''}`} tid="row" data-key={f} data-ns={Math.round(v.sum.ns)} onClick={() => go({ args: { file: f, line: undefined } })}>
                 <td class="name" title={f}><a href={`#/source?file=${encodeURIComponent(f)}`} class="plain" onClick={(e) => { e.preventDefault(); e.stopPropagation(); go({ args: { file: f, line: undefined } }); }}>{baseName(f)}</a></td>
                 <td><PhaseStack max={max} width={48} base={then && measure === 'time' ? (then.get(f) ?? 0) * d : undefined} parts={PHASES.map((p, i) => ({ hue: p as Hue, ns: value(v.sum) * (v.sum.ns > 0 ? v.sum.phases[i]! / v.sum.ns : 0) }))} /></td>
                 <Num>{show(v.sum)}</Num>{then && <Num><Delta now={v.sum.ns / d} then={then.get(f) ?? 0} /></Num>}
               </tr>
             ))}
-            {list.length > 40 && <tr class="oth" data-testid="others"><td>{plural(list.length - 40, 'other file')}</td><td /><Num>{sumOf(list.slice(40).map(([, v]) => value(v.sum)))}</Num>{then && <Num><Delta now={list.slice(40).reduce((a, [, v]) => a + v.sum.ns, 0) / d} then={list.slice(40).reduce((a, [f]) => a + (then.get(f) ?? 0), 0)} /></Num>}</tr>}
+            {list.length > 40 && <tr class="oth" tid="others"><td>{plural(list.length - 40, 'other file')}</td><td /><Num>{sumOf(list.slice(40).map(([, v]) => value(v.sum)))}</Num>{then && <Num><Delta now={list.slice(40).reduce((a, [, v]) => a + v.sum.ns, 0) / d} then={list.slice(40).reduce((a, [f]) => a + (then.get(f) ?? 0), 0)} /></Num>}</tr>}
             {none && <tr class="oth"><td>(no source line)</td><td /><Num>{show(none.sum)}</Num>{then && <Num><Delta now={none.sum.ns / d} then={then.get('no source line') ?? 0} /></Num>}</tr>}
-            {measure === 'time' && <tr class="tot" data-testid="total" data-ns={Math.round(view.total)}><td>all</td><td /><Num>{ms(view.total / d)}</Num>{then && <td />}</tr>}
+            {measure === 'time' && <tr class="tot" tid="total" data-ns={Math.round(view.total)}><td>all</td><td /><Num>{ms(view.total / d)}</Num>{then && <td />}</tr>}
           </tbody>
         </table>
         <div>
           <p class="srchead"><b class="mono">{path}</b> <Dim>{show(file.sum)} {measure === 'calls' ? 'calls' : report.perStep}, {percent(file.sum.ns, view.total)}% {wholeOf(view)} · </Dim><CopyMenu /></p>
           {error !== undefined && <Problem text={error} />}
-          {text !== undefined && !parts && <p class="note">The text of this file is not in the page: lines are named by what they became. To see it: xlatrace report RUN.db --source DIR, where DIR holds the file.</p>}
-          <div class={`code ${then ? 'wdl' : ''}`} role="group" aria-label={`Lines of ${path}`}>{body}</div>
+          {text !== undefined && !parts && <p class="note">The text of this file is not in the page. To see it: xlatrace report RUN.db --source DIR, where DIR holds the file.</p>}
+          <div class={`code ${then ? 'wdl' : ''}`} role="group" aria={`Lines of ${path}`}>{body}</div>
         </div>
         <div class="secs">
-          {stackOf.length > 0 && <section><h3>Python stack of line {line}</h3>{otherStacks > 0 && <p class="sm ink2" data-testid="which-stack">Of <Handle entity={{ type: 'op', row: withStack[0]! }} />, its largest op; {plural(otherStacks, 'other stack')} lead here too.</p>}<Stack frames={ownFirst(stackOf)} /></section>}
+          {stackOf.length > 0 && <section><h3>Python stack of line {line}</h3>{otherStacks > 0 && <p class="sm ink2" tid="which-stack">Of <Handle entity={{ type: 'op', row: withStack[0]! }} />, its largest op; {plural(otherStacks, 'other stack')} lead here too.</p>}<Stack frames={ownFirst(stackOf)} /></section>}
           {at && (
             <section>
               <Bar><h3>Instructions from line {line || '?'}</h3><Cap><CopyMenu /></Cap></Bar>
-              <table class="fix" aria-label="Instructions of the line"><Cols of={[46, 28, 0, 58]} /><tbody>
-                {[...at.ops].sort((a, b) => b[1] - a[1]).slice(0, 24).map(([o, ns]) => <tr data-testid={`op-${ops.handle[o]}`}><td><Handle entity={{ type: 'op', row: o }} /></td><td><Letter hue={ops.hue[o]!} /></td><td class="name mono"><Mid text={ops.name[o] || 'no instruction'} />{ns < 0.9995 * view.opNs[o]! && <div class="ui"><PartTag part={ns / view.opNs[o]!} /></div>}</td><Num>{ms(ns / d)}</Num></tr>)}
+              <table class="fix" aria="Instructions of the line"><Cols of={[46, 28, 0, 58]} /><tbody>
+                {[...at.ops].sort((a, b) => b[1] - a[1]).slice(0, 24).map(([o, ns]) => <tr tid={`op-${ops.handle[o]}`}><td><Handle entity={{ type: 'op', row: o }} /></td><td><Letter hue={ops.hue[o]!} /></td><td class="name mono"><Mid text={ops.name[o] || 'no instruction'} />{ns < 0.9995 * view.opNs[o]! && <div class="ui"><PartTag part={ns / view.opNs[o]!} /></div>}</td><Num>{ms(ns / d)}</Num></tr>)}
                 {at.ops.size > 24 && <tr class="oth"><td /><td /><td>{plural(at.ops.size - 24, 'other')}</td><Num>{ms([...at.ops.values()].sort((a, b) => b - a).slice(24).reduce((a, ns) => a + ns, 0) / d)}</Num></tr>}
               </tbody></table>
               <p class="sm ink2">{[...new Set([...at.ops.keys()].map((o) => kindWords(ops.kind[o]!)))].slice(0, 6).join(', ')}: {plural(at.ops.size, 'instruction')} of this line.</p>

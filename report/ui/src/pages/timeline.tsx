@@ -54,14 +54,14 @@ function StepStrip({ steps, current, base, onPick }: { steps: StepBox[]; current
   const others = steps.slice(shown.length);
   return (
     <div ref={ref} class="strip">
-      <svg width={Math.min(width, each * shown.length + 4)} height={wide ? 46 : 58} role="group" aria-label="Steps">
+      <svg width={Math.min(width, each * shown.length + 4)} height={wide ? 46 : 58} role="group" aria="Steps">
         {shown.map((s, i) => {
           const x = i * each;
           const on = current.includes(s.step);
           const part = Math.min(1, s.ns / max);
           return (
             <g class={`stepbox ${on ? 'on' : ''}`} role="button" tabIndex={0} aria-pressed={on}
-               data-testid={`step-${s.step}`} onClick={() => onPick(s)} onKeyDown={(e) => e.key === 'Enter' && onPick(s)}>
+               tid={`step-${s.step}`} onClick={() => onPick(s)} onKeyDown={(e) => e.key === 'Enter' && onPick(s)}>
               <title>{`step ${s.step}: ${duration(s.ns)}${s.steady ? '' : ', not steady'}`}</title>
               {wide
                 ? <>
@@ -78,7 +78,7 @@ function StepStrip({ steps, current, base, onPick }: { steps: StepBox[]; current
           : <path class="basemark" d={`M0 ${44 - 40 * (base / max)}H${each * shown.length}`}><title>{`base: ${duration(base)}`}</title></path>)}
         {!wide && [shown[0]!, shown[shown.length - 1]!].map((s, i) => <text class={`d ${i ? 'e' : ''}`} x={i ? each * shown.length : 0} y="56">{i ? '' : 'step '}{s.step}</text>)}
       </svg>
-      {others.length > 0 && <span class="sm dim" data-testid="steps-cut">{plural(others.length, 'other step')}, {others[0]!.step} to {others[others.length - 1]!.step}, {duration(others.reduce((a, s) => a + s.ns, 0))} in all: choose with <code>step</code> in the filter or <kbd>]</kbd></span>}
+      {others.length > 0 && <span class="sm dim" tid="steps-cut">{plural(others.length, 'other step')}, {others[0]!.step} to {others[others.length - 1]!.step}, {duration(others.reduce((a, s) => a + s.ns, 0))} in all: choose with <code>step</code> in the filter or <kbd>]</kbd></span>}
     </div>
   );
 }
@@ -140,7 +140,7 @@ function Lens({ report, tl, width, at, span, zero }: { report: Report; tl: Timel
     last = (a + b) / 2 + 52;
   }
   return (
-    <svg class="lens" width={width} height="52" role="img" aria-label={`Lens: ${duration(span)} of ${tl.names[tr.device]}`}>
+    <svg class="lens" width={width} height="52" role="img" aria={`Lens: ${duration(span)} of ${tl.names[tr.device]}`}>
       <text class="b" x="0" y="14">Lens</text><text class="d e" x={L - 8} y="14">{duration(span)}</text><text class="d e" x={L - 8} y="27">at {duration(at - zero)}</text>
       {boxes}{gaps}
     </svg>
@@ -151,7 +151,7 @@ function Lens({ report, tl, width, at, span, zero }: { report: Report; tl: Timel
 function PathNote({ path, name, range }: { path: Path | undefined; name: string; range: [number, number] }): VNode {
   const sums = path ? [...pathSums(path, range[0], range[1])].filter(([, ns]) => ns > 0).sort((a, b) => b[1] - a[1]) : [];
   const steps = path ? [path.step[0]!, path.step[path.n - 1]!] : [];
-  return <span data-testid="path-note" data-ns={Math.round(sums.reduce((a, [, ns]) => a + ns, 0))}> {sums.length > 0
+  return <span tid="path-note" data-ns={Math.round(sums.reduce((a, [, ns]) => a + ns, 0))}> {sums.length > 0
     ? `Critical path of ${name} here: ${sums.map(([kind, ns]) => `${PATH_WORDS[kind] ?? kind} ${duration(ns)}`).join(', ')}.`
     : path ? `No critical path here: ${steps[0] === steps[1] ? `step ${steps[0]} was` : `steps ${steps[0]} to ${steps[1]} were`} replayed.` : `No critical path of ${name}.`}</span>;
 }
@@ -508,25 +508,25 @@ function Canvas({ report, view, tl: whole, steps }: { report: Report; view: View
     <>
       <Bar>
         <h2>{pair ? `Steps ${pair[0]} and ${pair[1]}, from their begin` : inStep ? `${narrow ? `${duration(range[1] - range[0])} of step` : 'Step'} ${shown!.step}` : range[1] - range[0] >= 0.95 * (tl.t1 - tl.t0) ? 'Whole run' : duration(range[1] - range[0])}</h2>
-        <span class="seg" role="group" aria-label="Range">
+        <span class="seg" role="group" aria="Range">
           {median && <button class={is(median) ? 'on' : ''} aria-pressed={is(median)} onClick={() => zoomTo(median)}>{median === slowest ? 'the step' : 'median step'}</button>}
           {slowest !== median && <button class={is(slowest) ? 'on' : ''} aria-pressed={is(slowest)} onClick={() => zoomTo(slowest)}>slowest step</button>}
           <button onClick={() => go({ args: { step: 'all', t: undefined, a: undefined, al: undefined, top: undefined } })}>whole run</button>
         </span>
-        {byTime.length > 1 && <button class={`sm ${pair ? 'on' : ''}`} aria-pressed={pair !== null} data-testid="align" onClick={() => (pair ? zoomTo(median) : align())}>align two steps <kbd>l</kbd></button>}
+        {byTime.length > 1 && <button class={`sm ${pair ? 'on' : ''}`} aria-pressed={pair !== null} tid="align" onClick={() => (pair ? zoomTo(median) : align())}>align two steps <kbd>l</kbd></button>}
         {report.gaps.length > 0 && !pair && <button class="sm" onClick={nextGap}>next gap over 5 µs <kbd>g</kbd></button>}
-        {report.tables.rows('ranges') + report.tables.rows('api_calls') + report.tables.rows('host_events') > 0 && !pair && <button class={`sm ${hostsOn ? 'on' : ''}`} aria-pressed={hostsOn} data-testid="hosts" title="ranges and calls, by thread" onClick={() => go({ args: { hosts: hostsOn ? undefined : '1' } })}>host threads</button>}
-        {hasPath && !pair && <button class={`sm ${onPath ? 'on' : ''}`} aria-pressed={onPath} data-testid="critical-path" title="what bound the step, from its end back to its begin" onClick={togglePath}>critical path <kbd>c</kbd></button>}
-        {selected && !pair && <button class="sm" data-testid="next-launch" onClick={() => jump(1)}>next {(selectedKernel >= 0 ? report.kernels.handle[selectedKernel] : ops.handle[selectedOp]) || 'launch'} <kbd>n</kbd></button>}
+        {report.tables.rows('ranges') + report.tables.rows('api_calls') + report.tables.rows('host_events') > 0 && !pair && <button class={`sm ${hostsOn ? 'on' : ''}`} aria-pressed={hostsOn} tid="hosts" title="ranges and calls, by thread" onClick={() => go({ args: { hosts: hostsOn ? undefined : '1' } })}>host threads</button>}
+        {hasPath && !pair && <button class={`sm ${onPath ? 'on' : ''}`} aria-pressed={onPath} tid="critical-path" title="what bound the step, from its end back to its begin" onClick={togglePath}>critical path <kbd>c</kbd></button>}
+        {selected && !pair && <button class="sm" tid="next-launch" onClick={() => jump(1)}>next {(selectedKernel >= 0 ? report.kernels.handle[selectedKernel] : ops.handle[selectedOp]) || 'launch'} <kbd>n</kbd></button>}
         <span class="cap keysline"><kbd>W</kbd> <kbd>A</kbd> <kbd>S</kbd> <kbd>D</kbd> move · <kbd>F</kbd> zoom to the selection, <kbd>Z</kbd> all · drag to sum an area</span>
       </Bar>
       <div class="tltop">
         {steps.length > 0 && <StepStrip steps={steps} current={pair ? [...pair] : inStep ? [shown!.step] : []} onPick={pair ? align : zoomTo}
                                        base={comparable(report) && report.meta.base!.basis.steady ? report.meta.base!.basis.mean_ns : 0} />}
-        <p class="note sm" data-testid="timeline-note">
-          {skew && skew.at - skew.from > (sumRange[1] - sumRange[0]) / 500 && <span data-testid="timeline-skew">{tl.names[skew.first]} waits {duration(skew.at - skew.from)} in {ops.handle[skew.op] || 'a collective'} ({ops.name[skew.op]}) because {tl.names[skew.last]} comes last{inGeneral(report, tl.names, steps, skew)}. </span>}
-          {!clocksKnown(report, tl.devices) && <span class="warn-text" data-testid="timeline-clocks">Clocks of these processes are not known to agree: rows of one cannot be set against those of another. </span>}
-          {processes.size > 1 && steps.length > 0 && !pair && <span data-testid="timeline-whose">Steps are those of {mine.length > 1 ? `${mine.length} devices, the mean: ` : ''}{mine.slice(0, 4).map((d) => tl.names[d]).join('; ')}{mine.length > 4 && '…'}. </span>}
+        <p class="note sm" tid="timeline-note">
+          {skew && skew.at - skew.from > (sumRange[1] - sumRange[0]) / 500 && <span tid="timeline-skew">{tl.names[skew.first]} waits {duration(skew.at - skew.from)} in {ops.handle[skew.op] || 'a collective'} ({ops.name[skew.op]}) because {tl.names[skew.last]} comes last{inGeneral(report, tl.names, steps, skew)}. </span>}
+          {!clocksKnown(report, tl.devices) && <span class="warn-text" tid="timeline-clocks">Clocks of these processes are not known to agree: rows of one cannot be set against those of another. </span>}
+          {processes.size > 1 && steps.length > 0 && !pair && <span tid="timeline-whose">Steps are those of {mine.length > 1 ? `${mine.length} devices, the mean: ` : ''}{mine.slice(0, 4).map((d) => tl.names[d]).join('; ')}{mine.length > 4 && '…'}. </span>}
           {pair ? <>Each row counts from the begin of its step; rows that part show where the time went. Click another step to put it in the first place.</> : gapCount > 0
             ? <>{partly && 'Of the longest, which alone are in this file one by one: '}{plural(gapCount, 'gap')} over 1 µs {selection ? 'selected' : 'in sight'}{counted.length < tl.devices.length ? `, of ${counted.map((d) => tl.names[d]).join('; ')},` : counted.length > 1 && gapCount > 1 && `, of ${counted.length} devices together,`} {gapCount === 1 ? 'holds' : 'hold'} {duration([...cause.values()].reduce((a, b) => a + b, 0))}, {gapCount > 1 && <>the longest {duration(gapLongest)}; </>}{mainCause![0] === 'unknown' ? 'the cause of most is not known' : `most because ${CAUSE_WORDS[mainCause![0]] ?? mainCause![0]}`}.</>
             : <>No gap over 1 µs here.</>}
@@ -534,13 +534,13 @@ function Canvas({ report, view, tl: whole, steps }: { report: Report; view: View
           {info.how === 'steps' && <> All {thousands(info.in_run)} launches are in every table; the timeline holds {thousands(info.in_page)}: steps {info.steps.slice(0, 12).join(', ')}{info.steps.length > 12 && '…'}.</>}
           {report.meta.base?.basis.steady && ` Steps of the base take ${duration(report.meta.base.basis.mean_ns)} on average (dashed); its launches are not in this file, so whole steps are compared with its mean.`}
           {tl.hiddenDevices > 0 && <> {plural(tl.hiddenDevices, 'more device')} not drawn: choose with <code>dev:</code> in the filter.</>}
-          {tl.cuts.length > 0 && <span data-testid="timeline-cuts"> Not drawn: {tl.cuts.join('; ')}.</span>}
-          {hostsOn && !pair && heldWords(windows) !== '' && <span data-testid="timeline-hosts"> Host threads: {heldWords(windows)}.</span>}
+          {tl.cuts.length > 0 && <span tid="timeline-cuts"> Not drawn: {tl.cuts.join('; ')}.</span>}
+          {hostsOn && !pair && heldWords(windows) !== '' && <span tid="timeline-hosts"> Host threads: {heldWords(windows)}.</span>}
         </p>
       </div>
       <div ref={box} class="tlbox">
-        <canvas ref={canvas} data-testid="timeline-canvas" data-host-rows={tl.tracks.filter((k) => k.kind === 'host').length} style={{ width: `${width}px`, height: `${tl.height}px` }} tabIndex={0} role="img"
-                aria-label={`Timeline of ${plural(tl.devices.length, 'device')} from ${duration(range[0] - tl.t0)} to ${duration(range[1] - tl.t0)}; the table below sums it`}
+        <canvas ref={canvas} tid="timeline-canvas" data-host-rows={tl.tracks.filter((k) => k.kind === 'host').length} style={{ width: `${width}px`, height: `${tl.height}px` }} tabIndex={0} role="img"
+                aria={`Timeline of ${plural(tl.devices.length, 'device')} from ${duration(range[0] - tl.t0)} to ${duration(range[1] - tl.t0)}; the table below sums it`}
                 onPointerDown={onDown} onPointerLeave={() => setTip(null)}
                 onPointerMove={(e) => {
                   if (drag) return;

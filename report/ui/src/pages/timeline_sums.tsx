@@ -141,7 +141,7 @@ export function Selection({ report, view, tl, range, whole, step }: { report: Re
     columns, lines, label: 'Sums of the selection', fileName: 'selection', primary: true,
   };
   return (
-    <section data-testid="timeline-selection" data-ns={Math.round(total)}>
+    <section tid="timeline-selection" data-ns={Math.round(total)}>
       <Heading text={`${step ? (tl.devices.length > 1 ? 'Whole step of all devices' : 'Whole step') : whole ? 'In sight' : 'Selection'}: ${duration(span)}`} tl={tl} device={device} by={by} table={table as unknown as TableProps<never>} />
       <DataTable {...table} />
       <LeftOut what={['graph_launches', 'gaps']} />
@@ -196,7 +196,7 @@ export function Difference({ report, view, tl, pair, range }: { report: Report; 
     columns, lines, label: 'Difference of two steps', fileName: 'steps', primary: true,
   };
   return (
-    <section data-testid="timeline-difference">
+    <section tid="timeline-difference">
       <Heading text={`Step ${pair[0]} less step ${pair[1]}${range ? `, ${duration(range[1] - range[0])} of it` : ''}`} tl={tl} device={device} by={by} table={table as unknown as TableProps<never>} />
       <DataTable {...table} />
       <LeftOut what={['graph_launches', 'gaps']} />

@@ -21,7 +21,7 @@ interface Bar { part: Part; ns: number }
 
 /** The facts as the program states them. */
 function Facts({ report }: { report: Report }): VNode {
-  return <dl class="five">{report.meta.facts.map((f) => <div data-testid={`fact-${f.id}`} data-value={f.ns}><dt>{f.label}</dt><dd>{f.value}<small>{f.note}</small></dd></div>)}</dl>;
+  return <dl class="five">{report.meta.facts.map((f) => <div tid={`fact-${f.id}`} data-value={f.ns}><dt>{f.label}</dt><dd>{f.value}<small>{f.note}</small></dd></div>)}</dl>;
 }
 
 function StepBar({ report, bars }: { report: Report; bars: Bar[] }): VNode | null {
@@ -62,7 +62,7 @@ function StepBar({ report, bars }: { report: Report; bars: Bar[] }): VNode | nul
   return (
     <figure class="stepbar">
       <div ref={ref}>
-        <svg width={width} height={tall} viewBox={`0 0 ${width} ${tall}`} role="img" aria-label={text}>
+        <svg width={width} height={tall} viewBox={`0 0 ${width} ${tall}`} role="img" aria={text}>
           {boxesOf(bars).map((b) => {
             const show = b.w > 60 && b.x > labelEnd;
             if (show) labelEnd = b.x + PART_WORDS[b.part].length * 6.2 + 8;
@@ -75,7 +75,7 @@ function StepBar({ report, bars }: { report: Report; bars: Bar[] }): VNode | nul
             const rest = divided ? `rest of ${LETTER[b.hue]}  ${ms((b.ns - namedNs) / d)}` : `${LETTER[b.hue]}  ${ms(b.ns / d)}`;
             const restWidth = divided ? b.w - ow : ow >= b.w && label(ow, opText) ? 0 : b.w;
             return (
-              <g data-testid={`part-${b.part}`} data-ns={b.ns}>
+              <g tid={`part-${b.part}`} data-ns={b.ns}>
                 <title>{`${PART_WORDS[b.part]}: ${ms(b.ns / d)} ms, ${percent(b.ns, total)}%`}</title>
                 {b.part === 'idle'
                   ? <rect x={b.x + 0.5} y="18" width={Math.max(0.8, b.w - 1)} height="26" fill="url(#idl)" stroke="var(--ph-idle)" stroke-width=".6" />
@@ -87,7 +87,7 @@ function StepBar({ report, bars }: { report: Report; bars: Bar[] }): VNode | nul
               </g>
             );
           })}
-          {boxesOf(then).map((b) => <rect class={`f p-${b.hue}`} x={b.x} y="46" width={b.w} height="5" data-testid={`base-${b.part}`}><title>{`base, ${PART_WORDS[b.part]}: ${ms(b.ns / d)} ms`}</title></rect>)}
+          {boxesOf(then).map((b) => <rect class={`f p-${b.hue}`} x={b.x} y="46" width={b.w} height="5" tid={`base-${b.part}`}><title>{`base, ${PART_WORDS[b.part]}: ${ms(b.ns / d)} ms`}</title></rect>)}
           {best && (() => {
             const w = ((total / d - saved) * d) * scale;
             return (
@@ -125,8 +125,8 @@ function PhaseBar({ report }: { report: Report }): VNode {
   const total = parts.reduce((a, p) => a + p.ns, 0);
   return (
     <figure class="stepbar">
-      <div class="phasebar" role="img" aria-label={`Device time by ${report.meta.device_parts_by}: ${parts.map((p) => `${p.words} ${percent(p.ns, total)}%`).join(', ')}`}>
-        {parts.map((p) => <i class={`p-${p.part}`} style={{ flex: `${p.ns} 0 0` }} title={`${p.words} ${percent(p.ns, total)}%`} data-testid={`part-${p.words}`} data-ns={p.ns}>{p.ns > 0.12 * total && p.words}</i>)}
+      <div class="phasebar" role="img" aria={`Device time by ${report.meta.device_parts_by}: ${parts.map((p) => `${p.words} ${percent(p.ns, total)}%`).join(', ')}`}>
+        {parts.map((p) => <i class={`p-${p.part}`} style={{ flex: `${p.ns} 0 0` }} title={`${p.words} ${percent(p.ns, total)}%`} tid={`part-${p.words}`} data-ns={p.ns}>{p.ns > 0.12 * total && p.words}</i>)}
       </div>
       <div class="legend">
         {parts.map((p) => {
@@ -156,7 +156,7 @@ function Action({ f, n, step }: { f: Finding; n: number; step: number }): VNode 
   const causes = causesOfFinding(f);
   const picked = state.sel.split('~')[0] === f.handle;
   return (
-    <li class={`act ${picked ? 'on' : ''}`} data-testid={`finding-${f.handle}`} id={`act-${f.handle}`}>
+    <li class={`act ${picked ? 'on' : ''}`} tid={`finding-${f.handle}`} id={`act-${f.handle}`}>
       <span class="n">{n}</span>
       <div>
         <h3><Linked text={f.title} /></h3>
@@ -192,7 +192,7 @@ function Together({ report }: { report: Report }): VNode | null {
   const { step_ns: step, all_findings_step_ns: all, error_pct: error, withheld } = replay;
   if (withheld) return <> Together they are not predicted: {withheld}.</>;
   if (step === null || all === null || all >= step) return null;
-  return <span data-testid="together" data-ns={all}> All of them that can be replayed, together: {msText(all)} a step instead of {msText(step)}{error !== null && ` (replay error ${significant(error)}%)`}.</span>;
+  return <span tid="together" data-ns={all}> All of them that can be replayed, together: {msText(all)} a step instead of {msText(step)}{error !== null && ` (replay error ${significant(error)}%)`}.</span>;
 }
 
 /** Where actions are few, the ops that hold most time stand below them; without HLO, the kernels. */
@@ -224,12 +224,12 @@ function Largest({ report }: { report: Report }): VNode | null {
   return (
     <section class="largest">
       <Bar><h2>Largest {bare ? 'kernels' : 'instructions'}</h2><Cap>{report.perStep} and % of device time · <Link to={{ page: 'ops' }}>all {thousands(rows.length)}</Link> · <CopyMenu /></Cap></Bar>
-      <table class="fix" aria-label="Largest">
+      <table class="fix" aria="Largest">
         <colgroup>{width(46)}<col />{width(28)}{(!bare || places) && <col class="scope" />}{!bare && <col class="src" style={{ width: '120px' }} />}{width(130)}{width(56)}{more && <>{width(64)}{width(70)}</>}</colgroup>
         {bare && <thead><tr><th><span class="vh">handle</span></th><th>kernel</th><th><span class="vh">phase</span></th>{places && <th class="scope">launched in</th>}<th class="num">{report.perStep}</th><th class="num">%</th>{more && <><th class="num">calls</th><th class="num">avg µs</th></>}</tr></thead>}
         <tbody>
           {rows.slice(0, 8).map((r) => (
-            <tr class="act-row" data-testid={r.key} data-ns={Math.round(r.ns)} onClick={(e) => !(e.target as Element).closest('a') && go({ sel: report.selOf(r.entity) })}>
+            <tr class="act-row" tid={r.key} data-ns={Math.round(r.ns)} onClick={(e) => !(e.target as Element).closest('a') && go({ sel: report.selOf(r.entity) })}>
               {r.cells}<td class="num bar"><CellBar value={r.ns} max={most} hue={r.hue} text={ms(r.ns / d)} /></td><Num>{percent(r.ns, view.total)}</Num>
               {more && <><Num>{count(r.calls / d)}</Num><Num>{us(r.ns / r.calls)}</Num></>}
             </tr>
@@ -277,7 +277,7 @@ function WhyStepsDiffer({ report }: { report: Report }): VNode | null {
   return (
     <section>
       <h2>Why steps differ by {percent(slow.ns - fast.ns, report.meta.basis.mean_ns)}%</h2>
-      <div class="steps" role="group" aria-label={`Steps from ${ms(fast.ns)} to ${ms(slow.ns)} ms`}>
+      <div class="steps" role="group" aria={`Steps from ${ms(fast.ns)} to ${ms(slow.ns)} ms`}>
         {shown.map((s) => (
           <div>
             <Link to={{ page: 'timeline', args: { step: String(s.step) } }} class="n" title={`step ${s.step} on the timeline`}>{s.step}</Link>
@@ -328,11 +328,11 @@ export function VerdictPage(): VNode {
   return (
     <div class="verdict">
       <div>
-        <h1 data-testid="verdict-sentence"><Words pieces={headline} /></h1>
-        {reason.length > 0 && <p class="lede" data-testid="verdict-lede"><Words pieces={reason} /></p>}
-        {report.meta.job && <p class="note job" data-testid="verdict-job">Job: <Linked text={(verdict.of_job && report.meta.job.path) || report.meta.job.sentence} />. <Link to={{ page: 'ranks' }}>Ranks</Link></p>}
+        <h1 tid="verdict-sentence"><Words pieces={headline} /></h1>
+        {reason.length > 0 && <p class="lede" tid="verdict-lede"><Words pieces={reason} /></p>}
+        {report.meta.job && <p class="note job" tid="verdict-job">Job: <Linked text={(verdict.of_job && report.meta.job.path) || report.meta.job.sentence} />. <Link to={{ page: 'ranks' }}>Ranks</Link></p>}
         {report.meta.base && <BaseVerdict />}
-        {view.filtered && <p class="note" data-testid="verdict-filter"><code>{state.f}</code> leaves {msText(view.total / view.divisor)}{basis.steady ? ' a step' : ''}, {percent(view.total, view.full)}% {view.of}, and {findings.length} of {plural(all.length, 'action')}. The facts and the bar are of the whole step. <button class="lk" onClick={() => go({ f: '' })}>clear the filter</button></p>}
+        {view.filtered && <p class="note" tid="verdict-filter"><code>{state.f}</code> leaves {msText(view.total / view.divisor)}{basis.steady ? ' a step' : ''}, {percent(view.total, view.full)}% {view.of}, and {findings.length} of {plural(all.length, 'action')}. The facts and the bar are of the whole step. <button class="lk" onClick={() => go({ f: '' })}>clear the filter</button></p>}
         <Facts report={report} />
         {bars.length > 0 ? <StepBar report={report} bars={bars} /> : <PhaseBar report={report} />}
         {findings.length > 0 && <div class="acthead"><h2>Do this, in this order</h2><span>saves, {report.savesUnit}{jobStep ? ' of the job' : together > 1 && `, ${together} devices`}</span><span>sure</span></div>}
@@ -341,9 +341,9 @@ export function VerdictPage(): VNode {
         </ol>
         {findings.length > 1 && <p class="cap">Savings overlap: they do not add up{savingWords(findings)}.{!view.filtered && <Together report={report} />}</p>}
         {(findings.length < 4 || view.filtered) && <Largest report={report} />}
-        {findings.length === 0 && <p class="ink2 none">{all.length > 0 ? 'No action speaks of what the filter leaves.' : verdict.given ? 'No finding holds 1% of the step or more. The table of ops ranks what is left.' : 'No finding can be made from this run.'} <Link to={{ page: 'ops' }}>Ops</Link></p>}
+        {findings.length === 0 && <p class="ink2 none">{all.length > 0 ? 'No action speaks of what the filter leaves.' : verdict.given ? 'No finding holds 1% of the step or more. Ops ranks what is left.' : 'No finding can be made from this run.'} <Link to={{ page: 'ops' }}>Ops</Link></p>}
       </div>
-      <aside class="side" aria-label="Beside the verdict">
+      <aside class="side" aria="Beside the verdict">
         <WhyStepsDiffer report={report} />
         {fine.length > 0 && <section><h2>Looked at and fine</h2><ul>{fine.map((r) => <li><span><Linked text={r.text} /></span></li>)}</ul></section>}
         {verdict.not_known.length + withheld.length > 0 && <section class="q"><h2>Not known</h2><ul class="q">{verdict.not_known.map((s) => <li><span><Words pieces={s} /></span></li>)}{withheld.map((r) => <li><span><Linked text={r.text} /></span></li>)}</ul></section>}

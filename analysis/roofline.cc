@@ -15,9 +15,11 @@ namespace {
 constexpr double kTypical = 0.9;
 // Above this a utilisation is not noise of the clock but a wrong figure.
 constexpr double kSanity = 1.05;
-// What fits this much of the L2 cache is not read from memory again.
 // Vector units are easier to fill than matrix units.
 constexpr double kVectorAchievable = 0.8;
+// Operations per byte that any accelerator can do beside reading it from memory: the vector units
+// of those in gpu_table.cc do nine and more.
+constexpr int64_t kLeastRidge = 1;
 constexpr double kNsPerS = 1e9;
 // What no thread of a CPU exceeds: two 512-bit multiply-adds per clock at 6 GHz, and sixteen times
 // that where matrix units take 16-bit or 8-bit numbers (Intel's optimisation manual, AMX).
@@ -58,9 +60,10 @@ void AddStats(const Unjudged& time, std::vector<model::RunStat>& stats) {
                      "without HLO); they have no roofline"});
   }
   if (time.peaks_ns > 0) {
-    stats.push_back({"peaks_unknown_ns", model::Severity::kInfo, "analysis", time.peaks_ns,
-                     "device time on devices whose peaks are not known; a GPU that the recording "
-                     "does not name can be given: `xlatrace summary --gpu NAME`"});
+    stats.push_back(
+        {"peaks_unknown_ns", model::Severity::kInfo, "analysis", time.peaks_ns,
+         "device time of ops for which the device's peaks are not known; a GPU that the "
+         "recording does not name can be given: `xlatrace summary --gpu NAME`"});
   }
   if (time.hidden_ops > 0) {
     stats.push_back({"hidden_work_ops", model::Severity::kNotice, "analysis", time.hidden_ops,
@@ -190,16 +193,19 @@ Roofline ComputeRoofline(const OpLoad& load, const DeviceFacts& device) {
     roofline.compute = flops / roofline.peak.flops_per_s / time_s;
   }
   if (load.bytes && bandwidth > 0) roofline.memory = bytes / bandwidth / time_s;
-  // Both sides are needed: the roof that is not known might be the one that is met.
-  if (load.network || !roofline.compute || !roofline.memory) return roofline;
+  // Both sides are needed, as the roof that is not known might be the one that is met; with so few
+  // operations that is the memory's, whatever the other one.
+  const bool few = load.flops && load.bytes && *load.flops <= kLeastRidge * *load.bytes;
+  if (load.network || !roofline.memory || !(roofline.compute || few)) return roofline;
+  const double compute = roofline.compute.value_or(0);
 
   const auto launches = static_cast<double>(std::max<int64_t>(load.launches, 1));
-  roofline.above_peak = *roofline.compute > kSanity || *roofline.memory > kSanity;
-  const double best = std::min(1.0, std::max(*roofline.compute, *roofline.memory));
+  roofline.above_peak = compute > kSanity || *roofline.memory > kSanity;
+  const double best = std::min(1.0, std::max(compute, *roofline.memory));
   roofline.wasted_ns = static_cast<int64_t>(static_cast<double>(load.time_ns) * (1 - best));
 
   const double compute_ns =
-      flops == 0
+      compute == 0
           ? 0
           : flops / (kTypical * roofline.peak.achievable * roofline.peak.flops_per_s) * kNsPerS;
   const double memory_ns = bytes / (device.achievable_memory * bandwidth) * kNsPerS;
@@ -213,7 +219,7 @@ Roofline ComputeRoofline(const OpLoad& load, const DeviceFacts& device) {
   if (tiny || best < kLatencyUtilisation) {
     roofline.bound = BoundBy::kLatency;
   } else {
-    roofline.bound = *roofline.compute >= *roofline.memory ? BoundBy::kCompute : BoundBy::kMemory;
+    roofline.bound = compute >= *roofline.memory ? BoundBy::kCompute : BoundBy::kMemory;
   }
   return roofline;
 }

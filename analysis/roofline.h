@@ -33,7 +33,8 @@ namespace xlatrace::analysis {
 //   latency          too short, or too far below both roofs (10 %), for either to matter: launch
 //                    costs, dependent steps, contention, too little parallel work
 //   network          links to other devices or the host
-//   unknown          its cost or the GPU's peaks are not known
+//   unknown          its cost or the GPU's peaks are not known; with one operation per byte or
+//                    less the memory's peak is enough
 //   hidden           on a CPU: no CPU does its operations in the time recorded, which is that of
 //                    handing them to threads that the profile does not show
 enum class BoundBy : uint8_t { kUnknown, kCompute, kMemory, kLatency, kNetwork, kHidden };

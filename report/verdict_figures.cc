@@ -56,6 +56,11 @@ int64_t Workers(const RunView& view) {
   return std::max<int64_t>(worked, 1);
 }
 
+std::string OfRunWords(const RunView& view) {
+  const int64_t devices = Workers(view);
+  return devices > 1 ? fmt::format("of {} devices' time", Thousands(devices)) : "of the run";
+}
+
 bool NothingIsXla(const RunView& view) {
   const auto& reasons = view.run_coverage.reasons;
   const auto foreign = [](const ReasonFigure& r) {

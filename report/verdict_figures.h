@@ -31,6 +31,9 @@ model::StepPart LargestPart(const RunView& view);
 bool OnCpuOnly(const RunView& view);
 // Devices with work, at least 1; of what a node has, some may have had none.
 int64_t Workers(const RunView& view);
+// Whose time savings of a run without steps are: "of the run", "of 2 devices' time" where that is a
+// sum that may be longer than the run.
+std::string OfRunWords(const RunView& view);
 // Kernels of another framework and copies, as in a trace of PyTorch.
 bool NothingIsXla(const RunView& view);
 // Sum of the gaps of the basis; of steady steps all that is idle in them.

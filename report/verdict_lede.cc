@@ -18,7 +18,8 @@ constexpr size_t kMostReasons = 3;
 constexpr double kIdleWorthSaying = 10;  // Percent of the run.
 
 // "First: Launch less: the device waits 3.44 ms, which saves 2.44 ms per step."
-std::string FirstAction(const FindingFigure& finding) {
+std::string FirstAction(const RunView& view) {
+  const FindingFigure& finding = view.findings[0];
   std::string text = "First: " + finding.title;
   if (finding.saves_high_ns) {
     // Titles that name the time save it at most.
@@ -27,7 +28,7 @@ std::string FirstAction(const FindingFigure& finding) {
         Duration(static_cast<double>(of_job_step.value_or(*finding.saves_high_ns)));
     if (finding.title.find(saves) == std::string::npos) {
       text += fmt::format(", which saves {}{}{}", finding.bound() ? "at most " : "", saves,
-                          finding.of_run && !of_job_step ? " of the run" : " per step");
+                          finding.of_run && !of_job_step ? " " + OfRunWords(view) : " per step");
     }
   }
   return text + ".";
@@ -46,7 +47,7 @@ std::string Gaps(const RunView& view) {
 }  // namespace
 
 Sentence Lede(const RunView& view, bool of_idle) {
-  if (!view.findings.empty()) return Plain(FirstAction(view.findings[0]));
+  if (!view.findings.empty()) return Plain(FirstAction(view));
   SentenceBuilder lede;
   const int64_t whole = view.coverage.device_ns;
   if (!view.kinds.empty()) {

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "analysis/findings/named_waits.h"
 #include "analysis/findings/rules.h"
 #include "analysis/kernel_class.h"
 
@@ -26,7 +27,7 @@ struct Kernel {
 
 struct ForeignWork {
   std::array<Kernel, kKernelClassCount> classes;
-  std::map<std::string, Kernel> collectives, cuda_cores, attention;  // By name.
+  std::map<std::string, Kernel> cuda_cores, attention;  // By name.
   Kernel copies;
   int64_t ns = 0;
 };
@@ -69,7 +70,6 @@ ForeignWork ForeignWorkOf(const Context& context) {
       continue;
     }
     add(work.classes[static_cast<size_t>(facts[c].of)], sums[c]);
-    if (facts[c].of == KernelClass::kCollective) add(work.collectives[name], sums[c]);
     if (facts[c].of == KernelClass::kAttention) add(work.attention[name], sums[c]);
     if (facts[c].cuda_cores) add(work.cuda_cores[name], sums[c]);
   }
@@ -129,42 +129,69 @@ void SayWork(const Context& context, const ForeignWork& work, Report& report) {
   }
 }
 
-void ExposedByName(const Context& context, const ForeignWork& work, Report& report) {
-  const Kernel all = Sum(work.collectives);
+// Communication of which only the kernels' names are known. What is waiting for other devices is
+// taken apart where the launches on them have counterparts.
+struct NamedCommunication {
+  explicit NamedCommunication(const Context& context) : of(NamedCollectivesOf(context)) {
+    int64_t paired = 0, exposed = 0;
+    for (const NamedCollective& named : of) {
+      ns += named.ns;
+      exposed += named.exposed_ns;
+      wait_ns += named.exposed_wait_ns;
+      if (named.paired) paired += named.exposed_ns;
+    }
+    told_apart = paired > 0 && 2 * paired >= exposed;
+    if (!told_apart) wait_ns = 0;
+  }
+  std::vector<NamedCollective> of;
+  int64_t ns = 0, wait_ns = 0;  // Not per step; waiting that nothing hides.
+  bool told_apart = false;      // Waiting of most of it is known.
+};
+
+void ExposedByName(const Context& context, const NamedCommunication& all, Report& report) {
   const int64_t exposed = context.Part(model::StepPart::kExposedCollective);
   if (all.ns == 0) return;
-  if (static_cast<double>(exposed) < kExposed * static_cast<double>(context.span_ns)) {
+  const int64_t wait = std::min(context.PerStep(all.wait_ns), exposed);
+  const int64_t transfer = exposed - wait;
+  const std::string_view beyond = all.told_apart ? " beyond waiting" : "";
+  const std::string of_all = context.words.PerStep(Time(context.PerStep(all.ns)));
+  const double share = static_cast<double>(transfer) / static_cast<double>(context.span_ns);
+  if (share < kExposed) {
     report.Fine("exposed_collective",
-                {"collectives", fmt::format("{} of {} exposed", Time(exposed),
-                                            context.words.PerStep(Time(context.PerStep(all.ns))))});
+                {"collectives", fmt::format("{} of {} exposed{}", Time(transfer), of_all, beyond)});
     return;
   }
-  const auto [name, kernel] = Largest(work.collectives);
-  const double share = static_cast<double>(exposed) / static_cast<double>(context.span_ns);
+  const NamedCollective& most = all.of.front();
   Finding finding;
   finding.id = "exposed_collective";
   finding.title = {
       "Overlap communication with computation",
-      fmt::format("{} of {} is exposed", Time(exposed), Time(context.PerStep(all.ns)))};
+      fmt::format("{} of {} is exposed{}", Time(transfer), Time(context.PerStep(all.ns)), beyond)};
   finding.sentence = {
       fmt::format("Communication that nothing hides is {}", context.words.OfStep(Percent(share))),
-      fmt::format("{}, most of it in {}", Time(exposed), ShortName(name))};
-  finding.action =
+      fmt::format("{}{}, most of it in {}", Time(transfer), beyond, ShortName(most.name))};
+  finding.action = fmt::format(
       "start the exchange earlier and compute beside it, exchange less (larger batch per device, "
-      "16 bits), or fewer and larger messages; part of it may be waiting for other devices, which "
-      "none of this shortens";
+      "16 bits), or fewer and larger messages{}",
+      all.told_apart
+          ? ""
+          : "; part of it may be waiting for other devices, which none of this shortens");
   finding.how_to_check = "the exposed part falls and the step with it";
-  finding.saves_high_ns = exposed;
+  finding.saves_high_ns = transfer;
   finding.saves_low_ns = 0;
   finding.sure = context.Allowed(Sure::kMedium);
-  finding.claims["collectives exposed"] = exposed;
+  finding.claims["collectives exposed"] = transfer;
   finding.change.emplace();
   finding.change->collectives_early = true;
-  finding.evidence.Add(context.words.PerStep("with nothing beside them,"), exposed, "ns")
-      .Add(context.words.PerStep("collectives,"), context.PerStep(all.ns), "ns")
-      .Add(context.words.PerStep("of it " + ShortName(name) + ","), context.PerStep(kernel.ns),
+  finding.evidence.Add(context.words.PerStep("collectives,"), context.PerStep(all.ns), "ns")
+      .Add(context.words.PerStep("with nothing beside them,"), exposed, "ns");
+  if (all.told_apart) {
+    finding.evidence.Add(context.words.PerStep("of that, waiting for other devices,"), wait, "ns");
+  }
+  finding.evidence
+      .Add(context.words.PerStep(ShortName(most.name) + " among them,"), context.PerStep(most.ns),
            "ns")
-      .Add(context.words.PerStep("its launches,"), context.PerStep(kernel.count), "count");
+      .Add(context.words.PerStep("its launches,"), context.PerStep(most.count), "count");
   report.Add(std::move(finding));
   if (context.run.devices.size() < 2) {
     report.Withhold("arrival_skew",
@@ -172,60 +199,43 @@ void ExposedByName(const Context& context, const ForeignWork& work, Report& repo
   }
 }
 
-// The same kernel takes longer on one device of a process than on the others: it waits there.
-void WaitingByName(const Context& context, Report& report) {
-  if (context.run.devices.size() < 2) return;
-  std::map<std::string, std::map<model::Id, Kernel>> by_name;
-  std::vector<bool> collective(context.run.configs.size());
-  for (size_t c = 0; c < collective.size(); ++c) {
-    const model::LaunchConfig& config = context.run.configs[c];
-    collective[c] = config.kind == model::ActivityKind::kKernel &&
-                    KernelClassOf(config.name) == KernelClass::kCollective;
-  }
-  for (size_t i = 0; i < context.run.activities.size(); ++i) {
-    if (!collective[context.run.activities.config[i] - 1] || !context.InBasis(i)) continue;
-    const model::LaunchConfig& config = context.run.ConfigOf(i);
-    const model::Label& label = context.attribution.labels[context.attribution.label_of[i] - 1];
-    if (label.module_id != 0) continue;
-    Kernel& kernel = by_name[config.name][context.run.LaneOf(i).device_id];
-    kernel.ns += context.run.activities.self_ns[i];
-    ++kernel.count;
-  }
-  for (const auto& [name, devices] : by_name) {
-    if (devices.size() < 2) continue;
-    int64_t least = INT64_MAX, most = 0, count = 0;
-    model::Id late = 0, waits = 0;
-    bool alike = true;
-    for (const auto& [device, kernel] : devices) {
-      if (kernel.ns < least) late = device;
-      if (kernel.ns > most) waits = device;
-      least = std::min(least, kernel.ns);
-      most = std::max(most, kernel.ns);
-      if (count == 0) count = kernel.count;
-      alike = alike && kernel.count == count;
-    }
-    if (!alike || 4 * most < 5 * least || most - least < kLeastNs) continue;
+// Launches of one exchange take longer on devices that come early: these wait.
+void WaitingByName(const Context& context, const NamedCommunication& all, Report& report) {
+  for (const NamedCollective& named : all.of) {
+    const int64_t wait = named.exposed_wait_ns;
+    if (!named.paired || 5 * wait < named.ns || wait < kLeastNs) continue;
+    const auto by_wait = [](const auto& a, const auto& b) { return a.second < b.second; };
+    const auto [late, waits] =
+        std::minmax_element(named.wait_ns.begin(), named.wait_ns.end(), by_wait);
+    const std::string late_words = DeviceWords(context, late->first);
+    const std::string waits_words = DeviceWords(context, waits->first);
+    const int64_t ns = context.PerStep(wait);
     Finding finding;
     finding.id = "arrival_skew";
-    const std::string late_words = DeviceWords(context, late);
-    const std::string waits_words = DeviceWords(context, waits);
-    finding.title = {"Even out the devices", fmt::format("{} waits {} on {}", ShortName(name),
-                                                         Time(most - least), waits_words)};
-    finding.sentence = {fmt::format("{} takes {} on {} and {} on {}", ShortName(name), Time(most),
-                                    waits_words, Time(least), late_words),
-                        "the difference is waiting", "", "The difference is waiting"};
+    finding.title = {
+        "Even out the devices",
+        fmt::format("{} waits {}, most on {}", ShortName(named.name), Time(ns), waits_words)};
+    finding.sentence = {
+        fmt::format("{} waits {} of its {} for the device that comes last", ShortName(named.name),
+                    Time(ns), Time(context.PerStep(named.ns))),
+        fmt::format("{} on {} and {} on {}", Time(context.PerStep(waits->second)), waits_words,
+                    Time(context.PerStep(late->second)), late_words)};
     finding.action = fmt::format(
-        "the same transfers take longer where the device comes first and waits: look at what {} "
-        "does meanwhile (its idle time, its kernels)",
+        "the same exchange takes longer where a device comes first and waits: look at what {} does "
+        "meanwhile (its idle time, its kernels)",
         late_words);
-    finding.how_to_check = "the kernel takes alike on all devices";
-    finding.saves_high_ns = (most - least) / (context.whole_run ? 1 : context.divisor);
+    finding.how_to_check = "each launch takes alike on all devices";
+    finding.saves_high_ns = ns;
     finding.saves_low_ns = 0;
     finding.sure = Sure::kLow;
-    finding.claims["collectives waiting"] = *finding.saves_high_ns;
-    finding.evidence.Add(fmt::format("on {}, which waits", waits_words), most, "ns")
-        .Add(fmt::format("on {}, which comes late", late_words), least, "ns")
-        .Add("launches on each", count, "count");
+    finding.claims["collectives waiting"] = ns;
+    finding.evidence
+        .Add(context.words.PerStep(fmt::format("waiting on {}, which waits most,", waits_words)),
+             context.PerStep(waits->second), "ns")
+        .Add(context.words.PerStep(fmt::format("on {}, which comes last most,", late_words)),
+             context.PerStep(late->second), "ns")
+        .Add("exchanges that were compared",
+             named.count / static_cast<int64_t>(named.wait_ns.size()), "count");
     report.Add(std::move(finding));
   }
 }
@@ -266,8 +276,9 @@ void JudgeForeignKernels(const Context& context, Report& report) {
   const int64_t all = context.device_ns * context.divisor;
   if (work.ns == 0 || static_cast<double>(work.ns) < kForeign * static_cast<double>(all)) return;
   SayWork(context, work, report);
-  ExposedByName(context, work, report);
-  WaitingByName(context, report);
+  const NamedCommunication communication(context);
+  ExposedByName(context, communication, report);
+  WaitingByName(context, communication, report);
   CudaCoreProducts(context, work, report);
 }
 

@@ -133,10 +133,14 @@ void WriteFinding(const Json& sheet, SheetWriter& out) {
                                   TimeCell(finding, job), TimeCell(finding, high),
                                   JsonText(finding, "basis"), JsonText(finding, "confidence")));
   } else if (JsonHas(finding, high)) {
+    const int64_t devices = ValueAt(sheet, "devices").get<int64_t>();
+    const std::string of_what = !of_run       ? "per step"
+                                : devices > 1 ? fmt::format("of {} devices' time", devices)
+                                              : "of the run";
     out.Fact("saves", fmt::format("{} to {} {} ({}, confidence {})",
                                   JsonHas(finding, low) ? TimeCell(finding, low) : "0",
-                                  TimeCell(finding, high), of_run ? "of the run" : "per step",
-                                  JsonText(finding, "basis"), JsonText(finding, "confidence")));
+                                  TimeCell(finding, high), of_what, JsonText(finding, "basis"),
+                                  JsonText(finding, "confidence")));
   } else {
     out.Fact("confidence", JsonText(finding, "confidence"));
   }

@@ -66,6 +66,8 @@ void WriteRoofline(const Json& op, SheetWriter& out) {
   } else if (JsonText(op, "bound_by") == "unknown") {
     out.Paragraph(JsonText(op, "device_kind") == "gpu"
                       ? "the peaks of this GPU are not known; --gpu NAME compares with one that is"
+                  : JsonHas(op, "memory_utilisation_pct")
+                      ? "how fast this device computes is not known"
                       : "the peaks of this device are not known");
   }
 }

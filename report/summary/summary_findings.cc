@@ -14,6 +14,7 @@
 #include "report/shown_words.h"
 #include "report/summary/summary_blocks.h"
 #include "report/text_table.h"
+#include "report/verdict_figures.h"
 
 namespace xlatrace::report {
 namespace {
@@ -79,8 +80,11 @@ SummaryLines FindingsBlock::Lines() const {
 // Savings overlap; of those that were replayed it is known what they save together.
 std::string FindingsBlock::AllTogether() const {
   if (!view_.replay.all_findings_step_ns) {
+    const bool of_devices = !view_.basis.steady && Workers(view_) > 1;
     return fmt::format("upper bounds that overlap: do not add them{}",
-                       view_.StepsAreJobs() ? "; times in titles are totals" : "");
+                       view_.StepsAreJobs() ? "; times in titles are totals"
+                       : of_devices         ? "; they are " + OfRunWords(view_)
+                                            : "");
   }
   const bool others =
       std::any_of(view_.findings.begin(), view_.findings.end(),

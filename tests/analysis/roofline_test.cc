@@ -95,6 +95,22 @@ TEST(Roofline, WhatIsNotKnownStaysUnknown) {
   EXPECT_EQ(ComputeRoofline(Load(1, 1, 0), H100()).bound, BoundBy::kUnknown);
 }
 
+// As of a TPU whose profile tells its memory's bandwidth and nothing else.
+TEST(Roofline, OneOperationPerByteIsBoundByMemoryWhateverTheComputePeak) {
+  DeviceFacts device;
+  device.memory_bandwidth_bytes_per_s = 1'000'000'000;  // A byte per nanosecond.
+  device.achievable_memory = 0.9;
+  Roofline roofline = ComputeRoofline(Load(100'000, 100'000, 125'000), device);
+  EXPECT_EQ(roofline.bound, BoundBy::kMemory);
+  EXPECT_FALSE(roofline.compute);
+  EXPECT_DOUBLE_EQ(*roofline.memory, 0.8);
+  EXPECT_EQ(roofline.wasted_ns, 25'000);
+  EXPECT_EQ(roofline.expected_ns, 111'111);
+  roofline = ComputeRoofline(Load(100'001, 100'000, 125'000), device);
+  EXPECT_EQ(roofline.bound, BoundBy::kUnknown);
+  EXPECT_FALSE(roofline.wasted_ns);
+}
+
 TEST(Roofline, CommunicationHasNoRoofButTheNetwork) {
   OpLoad load = Load(1000, 1'000'000, 10'000);
   load.network = true;

@@ -148,6 +148,23 @@ void Block(Run& run, int64_t call_ns = 5'000, int device = 0) {
   }
 }
 
+// Two devices that exchange after each block, for 40 us at least: `late_of` names the device that
+// computes longer before the k-th exchange, and by how much; the other one waits so long for it.
+template <typename LateOf>
+Run ExchangingRun(const LateOf& late_of) {
+  Run run(2);
+  for (int k = 0; k < 20; ++k) {
+    const auto [waits, ns] = late_of(k);
+    for (int device = 0; device < 2; ++device) {
+      Block(run, 2'000, device);
+      const bool late = device != waits;
+      if (late) run.Launch("vectorized_elementwise_kernel", ns - 1'000, 2'000, device);
+      run.Launch("ncclDevKernel_SendRecv", late ? 40'000 : 40'000 + ns, 2'000, device);
+    }
+  }
+  return run;
+}
+
 struct Case {
   std::string finding;  // Rule; empty: clean.
   std::function<model::AnalysisTables()> make;
@@ -217,16 +234,7 @@ const std::vector<Case>& Cases() {
          return run.Analyse();
        }},
       {"arrival_skew",
-       [] {
-         Run run(2);
-         for (int k = 0; k < 20; ++k) {
-           for (int device = 0; device < 2; ++device) {
-             Block(run, 2'000, device);
-             run.Launch("ncclDevKernel_SendRecv", device == 0 ? 500'000 : 40'000, 2'000, device);
-           }
-         }
-         return run.Analyse();
-       }},
+       [] { return ExchangingRun([](int) { return std::pair(0, 460'000); }).Analyse(); }},
       {"gemm_split_k",
        [] {
          Run run;
@@ -335,6 +343,50 @@ TEST(PlantedForeign, StallsOfFewStepsAreToldTogether) {
 TEST(PlantedForeign, AFewStallsOfFewStepsAreEachToldByThemselves) {
   const model::AnalysisTables tables = SteppedRun(9, [](int k) { return k == 3 || k == 6; });
   EXPECT_EQ(CountOf(tables, "long_stall"), 2) << Listing(tables);
+}
+
+const model::FindingRow* Find(const model::AnalysisTables& tables, const std::string& id) {
+  const auto at = std::find_if(tables.findings.begin(), tables.findings.end(),
+                               [&](const model::FindingRow& row) { return row.id == id; });
+  return at == tables.findings.end() ? nullptr : &*at;
+}
+
+// Device 0 waits 460 us ten times, device 1 waits 200 us ten times; both exchange 20 x 40 us.
+TEST(PlantedForeign, OverlapSavesTheExchangeAndNotTheWaiting) {
+  const model::AnalysisTables tables =
+      ExchangingRun([](int k) {
+        return k % 2 == 0 ? std::pair(0, 460'000) : std::pair(1, 200'000);
+      }).Analyse();
+  const model::FindingRow* overlap = Find(tables, "exposed_collective");
+  ASSERT_NE(overlap, nullptr) << Listing(tables);
+  EXPECT_EQ(overlap->title,
+            "Overlap communication with computation: 1.60 ms of 8.20 ms is exposed beyond waiting");
+  EXPECT_EQ(overlap->saves_high_ns_per_run, 1'600'000);
+  const model::FindingRow* skew = Find(tables, "arrival_skew");
+  ASSERT_NE(skew, nullptr) << Listing(tables);
+  EXPECT_EQ(skew->title,
+            "Even out the devices: ncclDevKernel_SendRecv waits 6.60 ms, most on GPU 0");
+  EXPECT_EQ(skew->saves_high_ns_per_run, 6'600'000);
+}
+
+// Another number of launches, or launches at other times: not the same exchanges.
+TEST(PlantedForeign, WithoutCounterpartsNothingIsTakenForWaiting) {
+  for (const bool other_number : {true, false}) {
+    planted::Run run(2);
+    if (!other_number) run.Launch("prologue", 100'000'000, 2'000, 1);
+    for (int k = 0; k < 20; ++k) {
+      for (int device = 0; device < 2; ++device) {
+        Block(run, 2'000, device);
+        run.Launch("ncclDevKernel_SendRecv", device == 0 ? 500'000 : 40'000, 2'000, device);
+      }
+    }
+    if (other_number) run.Launch("ncclDevKernel_SendRecv", 40'000, 2'000, 1);
+    const model::AnalysisTables tables = run.Analyse();
+    EXPECT_EQ(CountOf(tables, "arrival_skew"), 0) << Listing(tables);
+    const model::FindingRow* overlap = Find(tables, "exposed_collective");
+    ASSERT_NE(overlap, nullptr) << Listing(tables);
+    EXPECT_EQ(overlap->saves_high_ns_per_run, other_number ? 10'840'000 : 10'800'000);
+  }
 }
 
 TEST(PlantedForeign, CleanRunsHaveNoFinding) {

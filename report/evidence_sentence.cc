@@ -89,10 +89,17 @@ std::string Reached(const OpFigure& op) {
 
 // Times are means over devices, and a step ends with the slowest: by replay it may get shorter by
 // more than the time that is named.
-std::string More(const RunView& view, double all, std::optional<int64_t> saves) {
+std::string More(const RunView& view, const json& evidence, double all,
+                 std::optional<int64_t> saves) {
   const bool more = saves && view.basis.steady && view.device_count > 1 &&
                     static_cast<double>(*saves) > 1.02 * all;
   if (!more) return {};
+  for (const json& item : evidence) {
+    const std::string device = TextOf(item, "device");
+    if (device.empty() || !IsTime(item)) continue;
+    return fmt::format(", {} on {}: a step ends with the slowest device",
+                       Duration(item["value"].get<double>()), device);
+  }
   return fmt::format(", the mean of {} devices: a step ends with the slowest of them",
                      view.device_count);
 }
@@ -130,11 +137,11 @@ std::string EvidenceSentence(const RunView& view, const json& evidence,
     if (op == nullptr || !TextOf(first, "text").starts_with("time ")) return {};
     std::string text = fmt::format("`{}` takes {} of {}", op->instruction, Duration(all), whole);
     const std::string reached = Reached(*op);
-    return (reached.empty() ? text : text + " and " + reached) + More(view, all, saves);
+    return (reached.empty() ? text : text + " and " + reached) + More(view, evidence, all, saves);
   }
   std::string text =
       fmt::format("{} {} take {} of {}{}", Thousands(static_cast<int64_t>(count)),
-                  Called(view, handles), Duration(all), whole, More(view, all, saves));
+                  Called(view, handles), Duration(all), whole, More(view, evidence, all, saves));
   if (evidence.size() < 2 || !IsTime(evidence[1]) ||
       TextOf(evidence[1], "text") != "the largest of them") {
     return text;

@@ -142,17 +142,19 @@ std::map<int64_t, std::vector<LaunchPlace>> LaunchedIn::ByGroup(
       (place.kind == PlaceKind::kPath ? rows : rest).push_back(std::move(place));
     }
     if (rows.empty()) continue;
-    std::stable_sort(rows.begin(), rows.end(), [](const LaunchPlace& a, const LaunchPlace& b) {
+    const auto longer = [](const LaunchPlace& a, const LaunchPlace& b) {
       return a.self_ns > b.self_ns;
-    });
+    };
+    std::stable_sort(rows.begin(), rows.end(), longer);
+    LaunchPlace more{.kind = PlaceKind::kMore};
     if (rows.size() > kMostPaths + 1) {
-      LaunchPlace more{.kind = PlaceKind::kMore};
       more.paths = static_cast<int64_t>(rows.size() - kMostPaths);
       for (size_t i = kMostPaths; i < rows.size(); ++i) add(more, rows[i]);
       rows.resize(kMostPaths);
-      rows.push_back(std::move(more));
     }
     for (LaunchPlace& place : rest) rows.push_back(std::move(place));
+    std::stable_sort(rows.begin(), rows.end(), longer);
+    if (more.paths > 0) rows.push_back(std::move(more));
     result.emplace(group, std::move(rows));
   }
   return result;

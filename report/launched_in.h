@@ -54,8 +54,8 @@ class LaunchedIn {
     return Count(launch, in_basis);
   }
 
-  // Rows of each group of launch configurations that has a path: paths by time of the whole run,
-  // then the rest. `group_of`: by config_id; negative: of none.
+  // Rows of each group of launch configurations that has a path, by time of the whole run; the
+  // paths after the first few are the last row. `group_of`: by config_id; negative: of none.
   std::map<int64_t, std::vector<LaunchPlace>> ByGroup(
       const std::function<int64_t(int64_t config_id)>& group_of) const;
 

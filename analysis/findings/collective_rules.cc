@@ -272,9 +272,10 @@ void Skew(const Context& context, const SameOps& same, std::map<const Op*, Colle
   finding.saves_high_ns = ns;
   finding.saves_low_ns = ns / 2;
   finding.sure = context.Allowed(Sure::kHigh);
-  finding.where_op = worst->op->row->name;
-  finding.where_layer = worst->op->row->layer_group;
-  finding.where_source = context.SourceOf(blamed != nullptr ? *blamed : *worst->op);
+  const Op& where = blamed != nullptr ? *blamed : *worst->op;
+  finding.where_op = where.row->name;
+  finding.where_layer = where.row->layer_group;
+  finding.where_source = context.SourceOf(where);
   finding.claims["collectives waiting"] = ns;
   finding.change.emplace();
   finding.change->devices_even = true;

@@ -1,6 +1,8 @@
 #include "analysis/findings/replayed.h"
 
 #include <algorithm>
+#include <map>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -17,6 +19,9 @@ constexpr int64_t kSideBySideOf = 20;
 
 // Of what is merged something is still launched: almost nothing is not nothing (Change).
 constexpr double kMerged = 1e-9;
+
+// What is more than rounding.
+constexpr double kNoticeablyMore = 1.02;
 
 // Claims of a part of an op's time: "recompute o17". Of the others the ops take less together.
 bool IsPart(std::string_view words) { return words == "recompute" || words == "chain"; }
@@ -122,9 +127,42 @@ void Replayed::Price(int64_t least_ns, Finding& finding) const {
   finding.saves_low_ns = std::min({least_saved, saved(step->high_ns), *finding.saves_high_ns});
   finding.basis = Basis::kReplay;
   finding.replay_error_milli_pct = replay_.error()->milli_pct;
+  AddLongestDevice(*change, finding);
   finding.evidence.Add("by which the step gets shorter, by replay", *finding.saves_high_ns, "ns")
       .Add("give or take, by the replay's assumptions",
            std::max(step->high_ns - step->predicted_ns, step->predicted_ns - step->low_ns), "ns");
+}
+
+void Replayed::AddLongestDevice(const Change& change, Finding& finding) const {
+  if (context_.run.devices.size() < 2 || !change.OnlyScales() ||
+      static_cast<double>(*finding.saves_high_ns) <=
+          kNoticeablyMore * static_cast<double>(*finding.at_most_ns)) {
+    return;
+  }
+  std::map<model::Id, int64_t> times;
+  int64_t all_ns = 0;
+  for (size_t i = 0; i < context_.run.activities.size(); ++i) {
+    const Op* op = context_.InBasis(i) ? context_.OpOf(i) : nullptr;
+    if (op == nullptr ||
+        !change.instructions.contains(static_cast<uint32_t>(op->time->instruction_id))) {
+      continue;
+    }
+    times[context_.run.LaneOf(i).device_id] += context_.run.activities.self_ns[i];
+    all_ns += context_.run.activities.self_ns[i];
+  }
+  const auto longest = std::max_element(
+      times.begin(), times.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  if (longest == times.end() || context_.step_count == 0) return;
+  const int64_t ns = longest->second / context_.step_count;
+  if (static_cast<double>(ns) <= kNoticeablyMore * static_cast<double>(context_.PerStep(all_ns))) {
+    return;
+  }
+  const std::string device = DeviceWords(context_, longest->first);
+  finding.evidence
+      .Add(
+          context_.words.PerStep(fmt::format("of the same on {}, where it takes longest,", device)),
+          ns, "ns")
+      .OfDevice(device);
 }
 
 std::optional<int64_t> Replayed::StepWith(const Change& change) const {

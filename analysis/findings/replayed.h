@@ -39,6 +39,9 @@ class Replayed {
 
  private:
   std::optional<replay::Change> ChangeOf(const Finding& finding) const;
+  // Times are means of all devices, and a step ends with the slowest: where the step gets shorter
+  // by more than the changed ops take on average, what they take on the device that needs most.
+  void AddLongestDevice(const replay::Change& change, Finding& finding) const;
 
   const Context& context_;
   bool pool_ = false;  // Threads of a CPU ran side by side.

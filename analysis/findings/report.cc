@@ -130,6 +130,11 @@ Evidence& Evidence::OfCause(model::GapCause cause) {
   return *this;
 }
 
+Evidence& Evidence::OfDevice(std::string_view device) {
+  items_.back()["device"] = device;
+  return *this;
+}
+
 Evidence& Evidence::AddIdle(std::string_view text, int64_t ns) {
   idle_ = items_.size();
   return Add(text, ns, "ns");

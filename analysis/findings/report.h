@@ -39,6 +39,8 @@ class Evidence {
   bool empty() const { return items_.empty(); }
   // The last item is idle time of this cause: pages lead from it to the gaps.
   Evidence& OfCause(model::GapCause cause);
+  // The last item is of this device ("GPU 1") and not the mean of all.
+  Evidence& OfDevice(std::string_view device);
   // Idle time of the gaps that the finding claims; which cause they have is said later (idle.h).
   Evidence& AddIdle(std::string_view text, int64_t ns);
   // The item of AddIdle becomes idle time of one cause. Gives whether there is one.

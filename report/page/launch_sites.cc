@@ -90,8 +90,10 @@ void LaunchSites::AddOpsWithoutInstruction() {
         module = labels_.Int(label->second, "module_id");
       }
       const std::string kind = KindOf(site.config_id);
-      const std::string op_kind = kind == "memcpy"               ? "copy"
-                                  : kind == "memset"             ? kind
+      // ROCm copies with kernels.
+      const bool copies = kind == "memcpy" || reason == Text(model::Reason::kTransfer);
+      const std::string op_kind = kind == "memset"               ? kind
+                                  : copies                       ? "copy"
                                   : IsCollective(site.config_id) ? "collective"
                                                                  : "other";
       const auto [found, added] =

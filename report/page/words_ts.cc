@@ -81,7 +81,7 @@ std::string WordsTypeScript() {
          WordList("PHASES", kPhaseOrder) + "export type Phase = (typeof PHASES)[number];\n" +
          WordList("PARTS", kPartOrder) + "export type Part = (typeof PARTS)[number];\n" +
          LetterTable() + "export type Hue = keyof typeof LETTER;\n" +
-         PartTable("PART_HUE", "Hue", PartColor) + PartTable("PART_WORDS", "string", PartWords) +
+         PartTable("PART_WORDS", "string", PartWords) +
          WordTable("SHORT_PHASES", ShortPhaseTable()) +
          WordTable<model::OpKind>("KIND_WORDS",
                                   [](std::string_view w) { return KindWords(w, false); }) +

@@ -107,6 +107,14 @@ TEST(EvidenceSentence, ASavingBeyondTheTimeSaysWhy) {
       EvidenceSentence(view, evidence, 63'900'000),
       "2 scatter-adds take 50.0 ms of every step, the mean of 4 devices: a step ends with the "
       "slowest of them");
+  json of_device = evidence;
+  of_device.push_back({{"text", "of the same on GPU 1, where it takes longest, per step"},
+                       {"value", 61.9e6},
+                       {"unit", "ns"},
+                       {"device", "GPU 1"}});
+  EXPECT_EQ(EvidenceSentence(view, of_device, 63'900'000),
+            "2 scatter-adds take 50.0 ms of every step, 61.9 ms on GPU 1: a step ends with the "
+            "slowest device");
   EXPECT_EQ(EvidenceSentence(view, evidence, 49'000'000),
             "2 scatter-adds take 50.0 ms of every step");
 }

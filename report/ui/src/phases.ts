@@ -1,6 +1,6 @@
 // Phases, parts of a step and what stands for them everywhere. The words themselves are C++'s (words.ts).
 
-import { BASIS_WORDS, type Hue, KIND_WORDS, LIMITER_WORDS, PART_WORDS, type Phase, PHASES, REASON_WORDS } from './words';
+import { BASIS_WORDS, type Hue, KIND_WORDS, LIMITER_WORDS, type Part, PART_WORDS, type Phase, PHASES, REASON_WORDS } from './words';
 
 export * from './words';
 
@@ -13,6 +13,9 @@ export function hueOf(phase: string, kind: string): Hue {
   if (kind === 'copy' || kind === 'memset') return 'copy';
   return (PHASES as readonly string[]).includes(phase) ? (phase as Phase) : 'unknown';
 }
+
+/** What is exposed has the colour of its kind, the rest of a step its own. */
+export const partHue = (part: Part): Hue => part.replace('exposed_', '') as Hue;
 
 const PHASE_ALIAS = dict<Phase>({
   f: 'forward', fwd: 'forward', b: 'backward', bwd: 'backward', r: 'recompute', rec: 'recompute',

@@ -40,18 +40,6 @@ export const LETTER = {
   idle: '·',
 };
 export type Hue = keyof typeof LETTER;
-export const PART_HUE: Record<Part, Hue> = {
-  forward: 'forward',
-  loss: 'loss',
-  recompute: 'recompute',
-  backward: 'backward',
-  optimizer: 'optimizer',
-  other: 'other',
-  unknown: 'unknown',
-  exposed_collective: 'collective',
-  exposed_copy: 'copy',
-  idle: 'idle',
-};
 export const PART_WORDS: Record<Part, string> = {
   forward: 'forward',
   loss: 'loss',

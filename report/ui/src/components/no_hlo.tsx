@@ -27,7 +27,7 @@ export function NoHlo({ title, lacks }: { title: string; lacks: string }): VNode
       rows.set(text, row);
     }
   }
-  const list = [...rows.values()].sort((a, b) => Number(b.known) - Number(a.known) || b.ns - a.ns);
+  const list = [...rows.values()].sort((a, b) => b.ns - a.ns);
   const any = list.some((r) => r.known);
   const d = report.divisor;
   const table: TableProps<Row> = {

@@ -340,12 +340,12 @@ export class Report {
     });
   }
 
-  /** The first of them that is a path, and its share where it is not all: "aten::linear > aten::addmm · 41%". */
+  /** The first of them that is a path, and its share where it is not all: "aten::linear > aten::addmm · 41% of it". */
   placeOf(kernel: number): string {
     const places = this.launchedIn.get(kernel) ?? [];
     const first = places.find((p) => p.known);
     const all = places.reduce((sum, p) => sum + p.ns, 0);
-    return !first ? '' : first.ns < 0.995 * all ? `${first.text} · ${percent(first.ns, all)}%` : first.text;
+    return !first ? '' : first.ns < 0.995 * all ? `${first.text} · ${percent(first.ns, all)}% of it` : first.text;
   }
 
   get devices(): Device[] {

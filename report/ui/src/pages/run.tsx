@@ -184,7 +184,7 @@ function Memory({ report }: { report: Report }): VNode | null {
       <Bar><h3>Device memory of {report.modules[of]?.name}</h3><Cap>{bytes(whole)} by XLA’s buffer assignment · <CopyMenu /></Cap></Bar>
       <table class="fix" aria="Memory"><Cols of={[0, 0, 84, 60]} /><tbody>
         {mine.filter((r) => MEMORY_WORDS[kind[r]!]).map((r) => line(r, MEMORY_WORDS[kind[r]!]!))}
-        {alive.length > 0 && <tr class="grp"><td colSpan={4}>largest values alive when most of it is in use{at !== undefined && <>: while {op(what[at]!)} runs</>}</td></tr>}
+        {alive.length > 0 && <tr class="grp"><td colSpan={4}>largest temporary values, when these are most{at !== undefined && <>: at {op(what[at]!)}</>}</td></tr>}
         {alive.map((r) => line(r, op(what[r]!), shape[r]))}
       </tbody></table>
     </section>

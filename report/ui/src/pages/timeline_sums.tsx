@@ -17,6 +17,10 @@ import { firstVisible, type Timeline } from '../timeline/tracks';
 type SumBy = 'phase' | 'op' | 'layer' | 'kernel';
 interface SumRow { key: string; name: string; hue: Hue; ns: number; n: number; idle: number; causes: Map<string, number>; op: number }
 
+/** A phase without its copies and collectives; these: “copies, no phase” is what Verdict calls so. */
+const partOf = (hue: Hue, phase = 'unknown'): string =>
+  hue === 'copy' || hue === 'collective' ? `${phaseWords(`exposed_${hue}`).slice(8)}, ${phaseWords(phase)}` : phaseWords(hue);
+
 /** Device time, launches and gaps of a device between two instants, by what the address asks for. */
 function sumUp(report: Report, view: View, tl: Timeline, device: number, by: SumBy, range: readonly [number, number]): SumRow[] {
   const { sites, ops, kernels } = report;
@@ -25,7 +29,7 @@ function sumUp(report: Report, view: View, tl: Timeline, device: number, by: Sum
     const op = sites.op[site]!;
     const hue = HUES[tl.hueOfSite[site]!]! as Hue;
     let key: string, name: string;
-    if (by === 'phase') name = phaseWords((key = hue));
+    if (by === 'phase') key = name = partOf(hue, ops.phase[op]);
     else if (by === 'layer') key = name = (op >= 0 && ops.layer[op]) || 'no layer known';
     else if (by === 'kernel') {
       key = String(sites.kernel[site]);
@@ -70,7 +74,7 @@ function baseSums(report: Report, by: SumBy): Map<string, number> | null {
   const out = new Map<string, number>();
   const d = baseDivisor(report);
   for (let r = 0; r < t.rows; ++r) {
-    const key = by === 'phase' ? hueOf(phase[r]!, kind[r]!) : by === 'layer' ? layer[r] || 'no layer known' : op[r]! >= 0 ? String(op[r]) : 'gone';
+    const key = by === 'phase' ? partOf(hueOf(phase[r]!, kind[r]!), phase[r]) : by === 'layer' ? layer[r] || 'no layer known' : op[r]! >= 0 ? String(op[r]) : 'gone';
     out.set(key, (out.get(key) ?? 0) + ns[r]! / d);
   }
   return out;

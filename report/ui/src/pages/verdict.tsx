@@ -15,7 +15,7 @@ import { niceStep } from '../data/stats';
 import type { View } from '../data/view';
 import { go, hasPage } from '../state';
 import { baseName, count, inUnit, ms, msText, percent, plural, significant, thousands, us } from '../format';
-import { basisWords, dict, type Hue, LETTER, PART_HUE, PART_WORDS, PARTS, type Part, reasonWords } from '../phases';
+import { basisWords, dict, type Hue, LETTER, partHue, PART_WORDS, PARTS, type Part, reasonWords } from '../phases';
 
 interface Bar { part: Part; ns: number }
 
@@ -51,7 +51,7 @@ function StepBar({ report, bars }: { report: Report; bars: Bar[] }): VNode | nul
     return list.map((b) => {
       const at = x;
       x += b.ns * scale;
-      return { ...b, x: at, w: Math.max(0.8, b.ns * scale - 1), hue: PART_HUE[b.part] };
+      return { ...b, x: at, w: Math.max(0.8, b.ns * scale - 1), hue: partHue(b.part) };
     });
   };
   const namedHue: Hue | undefined = named >= 0 ? report.ops.hue[named] : undefined;
@@ -110,7 +110,7 @@ function StepBar({ report, bars }: { report: Report; bars: Bar[] }): VNode | nul
         </svg>
       </div>
       <div class="legend">
-        {bars.map((b) => <span class="ph sm" data-ns={b.ns}><span class={`ltr p-${PART_HUE[b.part]}`} aria-hidden>{LETTER[PART_HUE[b.part]]}</span>{PART_WORDS[b.part]} <Dim>{ms(b.ns / d)}</Dim></span>)}
+        {bars.map((b) => <span class="ph sm" data-ns={b.ns}><span class={`ltr p-${partHue(b.part)}`} aria-hidden>{LETTER[partHue(b.part)]}</span>{PART_WORDS[b.part]} <Dim>{ms(b.ns / d)}</Dim></span>)}
         <span class="dim sm">= {ms(total / d)} ms{bars.some((b) => b.part.startsWith('exposed')) && '; a phase here is what computes of it'}{before > 0 && '; below, thin: the base'}</span>
       </div>
     </figure>
@@ -281,7 +281,7 @@ function WhyStepsDiffer({ report }: { report: Report }): VNode | null {
         {shown.map((s) => (
           <div>
             <Link to={{ page: 'timeline', args: { step: String(s.step) } }} class="n" title={`step ${s.step} on the timeline`}>{s.step}</Link>
-            <span class="track"><i class="all" style={{ width: `${(100 * s.ns) / max}%` }} />{most && <i class={`p-${PART_HUE[most]} hatch`} style={{ width: `${(100 * (parts.get(s.step) ?? 0)) / max}%` }} />}</span>
+            <span class="track"><i class="all" style={{ width: `${(100 * s.ns) / max}%` }} />{most && <i class={`p-${partHue(most)} hatch`} style={{ width: `${(100 * (parts.get(s.step) ?? 0)) / max}%` }} />}</span>
             <span class="v">{ms(s.ns)}</span>
           </div>
         ))}

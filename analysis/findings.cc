@@ -1,7 +1,10 @@
 #include "analysis/findings.h"
 
 #include <algorithm>
+#include <map>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -22,6 +25,19 @@ std::string WhyNoStep(const model::AnalysisTables& analysis) {
                                 : "no steady step was found";
 }
 
+// More of the same would not help where a program was called as often as steps are asked for.
+std::string_view HowToGetSteps(const findings::Context& context) {
+  constexpr int64_t kSteps = 20;
+  std::map<std::pair<model::Id, model::Id>, int64_t> calls;  // Of a module on a device.
+  for (const model::Execution& execution : context.attribution.executions) {
+    if (++calls[{execution.module_id, execution.device_id}] < kSteps) continue;
+    return context.Advice(
+        "mark what is a step (`jax.profiler.StepTraceAnnotation`, `xlatrace_mark_step`)",
+        "mark what is a step (`tf.profiler.experimental.Trace`, `xlatrace_mark_step`)");
+  }
+  return "run at least 20 steps";
+}
+
 }  // namespace
 
 void FindFindings(const model::RunTables& run, const model::AttributionTables& attribution,
@@ -34,8 +50,8 @@ void FindFindings(const model::RunTables& run, const model::AttributionTables& a
   JudgeCompilation(context, report);
   JudgeWholeRun(context, report);
   if (context.whole_run) {
-    report.Withhold("steady_steps",
-                    "everything per step: " + WhyNoStep(analysis) + "; run at least 20 steps");
+    report.Withhold("steady_steps", fmt::format("everything per step: {}; {}", WhyNoStep(analysis),
+                                                HowToGetSteps(context)));
   }
   JudgeForeignKernels(context, report);
   JudgeFrameworkOps(context, report);

@@ -13,6 +13,7 @@
 #include "analysis/apportion.h"
 #include "base/hash.h"
 #include "report/kernel_names.h"
+#include "report/op_columns.h"
 #include "report/shown_words.h"
 #include "store/activity_scan.h"
 
@@ -227,12 +228,11 @@ class ActivityPass {
 Status LoadOps(RunDb& db, const CallCounts& calls, RunView& view) {
   XLATRACE_ASSIGN(
       const Table rows,
-      db.Select("SELECT handle, module_id, module, program_id, op AS instruction, category,"
-                " op_kind, phase, layer, layer_group, op_name, source_file, source_line, self_ns,"
-                " steady_ns, wasted_ns, bound_by, confidence, estimated, mixed,"
-                " compute_utilisation_pct, memory_utilisation_pct, critical_pct, slack_ns, flops,"
-                " occurrences, compute_type FROM op_time"
-                " WHERE op IS NOT NULL"));
+      db.Select(fmt::format(
+          "SELECT {}, module, program_id, wasted_ns, bound_by, confidence, estimated, mixed,"
+          " compute_utilisation_pct, memory_utilisation_pct, critical_pct, slack_ns, flops,"
+          " compute_type FROM op_time WHERE op IS NOT NULL",
+          kOpColumns)));
   XLATRACE_ASSIGN(const Table modules, db.Select("SELECT module_id, fingerprint FROM module"));
   std::unordered_map<int64_t, std::string> fingerprints;
   for (size_t i = 0; i < modules.rows.size(); ++i) {
@@ -251,20 +251,12 @@ Status LoadOps(RunDb& db, const CallCounts& calls, RunView& view) {
     OpFigure op;
     op.ns = rows.Int(i, time);
     if (op.ns == 0) continue;
-    op.handle = rows.Text(i, "handle");
+    ReadOpColumns(rows, i, op);
     op.module_id = rows.Int(i, "module_id");
     op.module = rows.Text(i, "module");
     op.fingerprint = fingerprints[op.module_id];
     if (!rows.IsNull(i, "program_id")) op.program_id = rows.Int(i, "program_id");
     op.instruction = rows.Text(i, "instruction");
-    op.category = rows.Text(i, "category");
-    op.op_kind = rows.Text(i, "op_kind");
-    op.phase = PhaseOrUnknown(rows.Text(i, "phase"));
-    op.layer = rows.Text(i, "layer");
-    op.layer_group = rows.Text(i, "layer_group");
-    op.op_name = rows.Text(i, "op_name");
-    op.source_file = rows.Text(i, "source_file");
-    if (!rows.IsNull(i, "source_line")) op.source_line = rows.Int(i, "source_line");
     op.run_self_ns = rows.Int(i, "self_ns");
     if (!rows.IsNull(i, "wasted_ns")) op.wasted_ns = rows.Int(i, "wasted_ns");
     op.bound_by = BoundWords(rows.Text(i, "bound_by"), op.op_kind);

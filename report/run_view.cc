@@ -60,11 +60,11 @@ Status LoadRunFacts(RunDb& db, RunView& view) {
   view.title = TitleOf(view.command, view.path);
 
   XLATRACE_ASSIGN(const Table devices,
-                  db.Select("SELECT CASE WHEN gpu IS NULL OR name LIKE '%' || gpu || '%' "
-                            "OR name LIKE '%NVIDIA%' THEN name ELSE gpu END AS name, "
-                            "kind, count(*) AS count, count(b.device_id) AS worked FROM device d "
-                            "LEFT JOIN busy_time b USING (device_id) "
-                            "GROUP BY 1, 2 ORDER BY count(*) DESC, 1"));
+                  db.Select(fmt::format(
+                      "SELECT {} AS name, kind, count(*) AS count, count(b.device_id) AS worked"
+                      " FROM device d LEFT JOIN busy_time b USING (device_id)"
+                      " GROUP BY 1, 2 ORDER BY count(*) DESC, 1",
+                      kDeviceNameSql)));
   for (size_t i = 0; i < devices.rows.size(); ++i) {
     view.devices.push_back({devices.Text(i, "name"), devices.Text(i, "kind"),
                             devices.Int(i, "count"), devices.Int(i, "worked")});

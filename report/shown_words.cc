@@ -34,16 +34,30 @@ std::string_view Look(const Words& words, std::string_view key, std::string_view
 
 }  // namespace
 
+namespace {
+
+// "python", "/usr/bin/python3.10".
+bool IsPython(std::string_view program) {
+  constexpr std::string_view kName = "python";
+  program = BaseName(program);
+  return program.starts_with(kName) &&
+         program.find_first_not_of("0123456789.", kName.size()) == program.npos;
+}
+
+}  // namespace
+
 std::string TitleOf(std::string_view command, std::string_view path) {
-  std::string_view first;
+  std::string_view first, before;
   for (size_t at = 0; at < command.size();) {
     const size_t end = std::min(command.find(' ', at), command.size());
     const std::string_view word = command.substr(at, end - at);
     if (word.ends_with(".py")) return std::string(BaseName(word));
+    if (before == "-m" && IsPython(first)) return std::string(word);
     if (first.empty()) first = word;
+    before = word;
     at = end + 1;
   }
-  return std::string(BaseName(first.empty() ? path : first));
+  return std::string(BaseName(first.empty() || IsPython(first) ? path : first));
 }
 
 std::string DateOf(std::string_view unix_ns) {

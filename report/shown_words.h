@@ -14,7 +14,14 @@
 
 namespace xlatrace::report {
 
-// The script a command runs ("train.py"), else its program, else the name of run.db.
+// What a device of run.db is called: as the recording says, or by the table of GPUs where that
+// tells more ("MI300X" of "AMD GPU (304 compute units)"). SQL, of the view `device`.
+inline constexpr std::string_view kDeviceNameSql =
+    "CASE WHEN gpu IS NULL OR name LIKE '%' || gpu || '%' OR name LIKE '%NVIDIA%' THEN name"
+    " ELSE gpu END";
+
+// The script or module a command runs ("train.py", "serve.main"), else its program, else, as where
+// that is only Python, the name of run.db.
 std::string TitleOf(std::string_view command, std::string_view path);
 
 // "2026-05-24 12:30 UTC" from nanoseconds since 1970 as text; empty when that is no number.

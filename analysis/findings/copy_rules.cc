@@ -41,11 +41,12 @@ void RuntimeCopies(const Context& context, int64_t exposed, Report& report) {
     const bool kernel = config.symbol.starts_with("__amd_rocclr_");
     if (config.kind != model::ActivityKind::kMemcpy && !kernel) continue;
     if (context.OpOf(i) != nullptr) continue;
-    const std::string kind =
-        kernel || config.copy_kind == model::CopyKind::kDeviceToDevice ? "on the device"
-        : config.copy_kind == model::CopyKind::kHostToDevice           ? "from the host"
-        : config.copy_kind == model::CopyKind::kDeviceToHost           ? "to the host"
-                                                                       : "of other kinds";
+    const std::string kind = kernel || config.copy_kind == model::CopyKind::kDeviceToDevice
+                                 ? "on the device"
+                             : config.copy_kind == model::CopyKind::kHostToDevice ? "from the host"
+                             : config.copy_kind == model::CopyKind::kDeviceToHost ? "to the host"
+                             : config.copy_kind == model::CopyKind::kPeerToPeer ? "between devices"
+                                                                                : "of other kinds";
     Copies& copies = kinds[kind];
     copies.gone.foreign_configs[context.run.activities.config[i]] = 0;
     copies.ns += context.run.activities.self_ns[i];

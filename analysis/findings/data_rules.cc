@@ -61,7 +61,8 @@ void Unattributed(const Context& context, Report& report) {
   finding.title = {"Give xlatrace the HLO",
                    fmt::format("{} of device time has none", Percent(share))};
   finding.action =
-      "look at `unattributed_reason`: where modules are missing, add them with --modules";
+      "add what is missing of it: `xlatrace attach RUN.db --modules DUMP_DIR` takes a dump "
+      "(XLA_FLAGS=--xla_dump_to=DUMP_DIR); \"not known\" in `xlatrace summary` says why";
   finding.how_to_check = "coverage on the first screen rises";
   const std::string_view where = steady ? "steady steps" : "whole run";
   finding.evidence

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "analysis/apportion.h"
+#include "report/op_columns.h"
 #include "report/shown_words.h"
 #include "store/activity_scan.h"
 
@@ -46,9 +47,7 @@ size_t CompareOps::OpOf(int64_t module_id, const std::string& instruction) {
 Status CompareOps::Load() {
   XLATRACE_ASSIGN(
       const Table rows,
-      db_.Select("SELECT handle, module_id, op AS instruction, category, op_kind, phase,"
-                 " layer, layer_group, op_name, source_file, source_line, self_ns,"
-                 " occurrences, steady_ns FROM op_time WHERE op IS NOT NULL"));
+      db_.Select(fmt::format("SELECT {} FROM op_time WHERE op IS NOT NULL", kOpColumns)));
   std::unordered_map<std::string, int64_t> ran;
   const std::string_view time = run_.steady ? "steady_ns" : "self_ns";
   for (size_t i = 0; i < rows.rows.size(); ++i) {
@@ -61,15 +60,7 @@ Status CompareOps::Load() {
     Op& op = run_.ops[OpOf(rows.Int(i, "module_id"), rows.Text(i, "instruction"))];
     op.ns += ns;
     if (!op.handle.empty()) continue;  // Of another process: the same instruction.
-    op.handle = rows.Text(i, "handle");
-    op.category = rows.Text(i, "category");
-    op.op_kind = rows.Text(i, "op_kind");
-    op.phase = PhaseOrUnknown(rows.Text(i, "phase"));
-    op.layer = rows.Text(i, "layer");
-    op.layer_group = rows.Text(i, "layer_group");
-    op.op_name = rows.Text(i, "op_name");
-    op.source_file = rows.Text(i, "source_file");
-    if (!rows.IsNull(i, "source_line")) op.source_line = rows.Int(i, "source_line");
+    ReadOpColumns(rows, i, op);
   }
   XLATRACE_TRY(db_.ForEach(
       "SELECT module_id, instruction, opcode, shape, flops, bytes FROM instruction",

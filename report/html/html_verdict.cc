@@ -207,7 +207,7 @@ class VerdictSection {
     }
     html_.Raw("</ol><p class=\"note\">");
     if (view_.replay.all_findings_step_ns) {
-      html_.Raw(fmt::format("Savings overlap. Those without \u2264 together: step {} to {}.",
+      html_.Raw(fmt::format("Savings overlap. Those without \u2264 together: median step {} to {}.",
                             Duration(static_cast<double>(view_.replay.step_ns)),
                             Duration(static_cast<double>(*view_.replay.all_findings_step_ns))));
     } else {

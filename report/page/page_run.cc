@@ -6,6 +6,7 @@
 #include "analysis/device_facts.h"
 #include "analysis/gpu_table.h"
 #include "report/page/page_context.h"
+#include "report/shown_words.h"
 
 namespace xlatrace::report {
 namespace {
@@ -70,13 +71,14 @@ Status Devices(PageContext& page) {
       " peer_link_bytes_per_s");
   XLATRACE_TRY(FillTable(
       page.db,
-      "SELECT device_id, process_id, host, ordinal, uuid, name, kind, compute_capability, sm_count,"
-      " clock_hz, memory_bandwidth_bytes_per_s, memory_bytes, max_threads_per_sm,"
-      " max_blocks_per_sm, registers_per_sm, shared_memory_per_sm_bytes,"
-      " shared_memory_per_block_bytes, shared_memory_per_block_optin_bytes,"
-      " shared_memory_reserved_per_block_bytes, max_threads_per_block, registers_per_block,"
-      " warp_size, l2_bytes, peak_flops, gpu, peaks_source, host_link_bytes_per_s,"
-      " peer_link_bytes_per_s FROM device ORDER BY device_id",
+      "SELECT device_id, process_id, host, ordinal, uuid, " + std::string(kDeviceNameSql) +
+          " AS name, kind, compute_capability, sm_count,"
+          " clock_hz, memory_bandwidth_bytes_per_s, memory_bytes, max_threads_per_sm,"
+          " max_blocks_per_sm, registers_per_sm, shared_memory_per_sm_bytes,"
+          " shared_memory_per_block_bytes, shared_memory_per_block_optin_bytes,"
+          " shared_memory_reserved_per_block_bytes, max_threads_per_block, registers_per_block,"
+          " warp_size, l2_bytes, peak_flops, gpu, peaks_source, host_link_bytes_per_s,"
+          " peer_link_bytes_per_s FROM device ORDER BY device_id",
       devices, {&page.processes}));
   page.blocks.Write(devices);
 

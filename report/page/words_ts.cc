@@ -45,13 +45,24 @@ std::string WordList(std::string_view name, const Order& order) {
   return out += "\n] as const;\n";
 }
 
-// What is written and drawn for each part of a step.
-std::string PartTable(std::string_view name, std::string_view type, auto text) {
-  std::string out = fmt::format("export const {}: Record<Part, {}> = {{\n", name, type);
+// Phases are parts of a step, and the first of these.
+std::string PartList() {
+  std::string out = "export const PARTS = [\n  ...PHASES,";
   for (const model::StepPart part : kPartOrder) {
-    out += fmt::format("  {}: {},\n", Text(part), Quoted(text(part)));
+    if (model::PhaseFromText(Text(part))) continue;
+    out += fmt::format("\n  {},", Quoted(Text(part)));
   }
-  return out += "};\n";
+  return out += "\n] as const;\n";
+}
+
+// What is written for parts of a step that are not called as in run.db.
+std::string PartTable() {
+  std::string out = "export const PART_WORDS: Record<string, string> = words({\n";
+  for (const model::StepPart part : kPartOrder) {
+    if (PartWords(part) == Text(part)) continue;
+    out += fmt::format("  {}: {},\n", Text(part), Quoted(PartWords(part)));
+  }
+  return out += "});\n";
 }
 
 // Letters by the name of the colour: phases, and what is not computation.
@@ -79,9 +90,8 @@ std::string WordsTypeScript() {
          "const words = (entries: Record<string, string>): Record<string, string> =>\n"
          "  Object.assign(Object.create(null) as object, entries);\n\n" +
          WordList("PHASES", kPhaseOrder) + "export type Phase = (typeof PHASES)[number];\n" +
-         WordList("PARTS", kPartOrder) + "export type Part = (typeof PARTS)[number];\n" +
-         LetterTable() + "export type Hue = keyof typeof LETTER;\n" +
-         PartTable("PART_WORDS", "string", PartWords) +
+         PartList() + "export type Part = (typeof PARTS)[number];\n" + LetterTable() +
+         "export type Hue = keyof typeof LETTER;\n" + PartTable() +
          WordTable("SHORT_PHASES", ShortPhaseTable()) +
          WordTable<model::OpKind>("KIND_WORDS",
                                   [](std::string_view w) { return KindWords(w, false); }) +

@@ -89,7 +89,8 @@ std::string FindingsBlock::AllTogether() const {
   const bool others =
       std::any_of(view_.findings.begin(), view_.findings.end(),
                   [](const FindingFigure& f) { return f.saves_high_ns && !f.replayed(); });
-  return fmt::format("all {} together: step {} -> {}", others ? "that are replayed," : "of these",
+  return fmt::format("all {} together: median step {} -> {}",
+                     others ? "that are replayed," : "of these",
                      Duration(static_cast<double>(view_.replay.step_ns)),
                      Duration(static_cast<double>(*view_.replay.all_findings_step_ns)));
 }

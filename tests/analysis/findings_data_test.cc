@@ -227,23 +227,27 @@ ENTRY e {
 }
 
 TEST(DataRules, CopiesOfOneKindAreCountedWithoutThoseOfOthers) {
-  FindingCase made(TwoOps());
-  int64_t at = 0;
-  for (int step = 0; step < 8; ++step) {
-    at = made.Step(at, {{"a", 500}, {"b", 300}});
-    for (const auto& [kind, us] : {std::pair(model::CopyKind::kDeviceToDevice, 120),
-                                   std::pair(model::CopyKind::kHostToDevice, 80)}) {
-      made.b.AddActivity(
-          2, at * 1000, (at + us) * 1000,
-          {.kind = model::ActivityKind::kMemcpy, .reason = model::Reason::kTransfer, .copy = kind});
-      at += us;
+  for (const auto& [most, words] : {std::pair(model::CopyKind::kDeviceToDevice, "on the device"),
+                                    std::pair(model::CopyKind::kPeerToPeer, "between devices")}) {
+    FindingCase made(TwoOps());
+    int64_t at = 0;
+    for (int step = 0; step < 8; ++step) {
+      at = made.Step(at, {{"a", 500}, {"b", 300}});
+      for (const auto& [kind, us] :
+           {std::pair(most, 120), std::pair(model::CopyKind::kHostToDevice, 80)}) {
+        made.b.AddActivity(2, at * 1000, (at + us) * 1000,
+                           {.kind = model::ActivityKind::kMemcpy,
+                            .reason = model::Reason::kTransfer,
+                            .copy = kind});
+        at += us;
+      }
     }
+    made.Run();
+    const model::FindingRow* found = made.Find("runtime_copies");
+    ASSERT_NE(found, nullptr) << made.Ids();
+    EXPECT_THAT(found->title, HasSubstr(std::string("Copy less ") + words + ": 120 us per step"));
+    EXPECT_THAT(found->sentence, HasSubstr(std::string("Copying ") + words + " is 12.0%"));
   }
-  made.Run();
-  const model::FindingRow* found = made.Find("runtime_copies");
-  ASSERT_NE(found, nullptr) << made.Ids();
-  EXPECT_THAT(found->title, HasSubstr("Copy less on the device: 120 us per step"));
-  EXPECT_THAT(found->sentence, HasSubstr("Copying on the device is 12.0% of the step"));
 }
 
 }  // namespace

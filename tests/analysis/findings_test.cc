@@ -414,6 +414,17 @@ TEST(Findings, WithoutASteadyStepNothingIsSaidPerStep) {
   EXPECT_TRUE(with.FindRuledOut("steady_steps")->withheld);
   EXPECT_THAT(with.FindRuledOut("steady_steps")->text,
               testing::StartsWith("everything per step: "));
+  EXPECT_THAT(with.FindRuledOut("steady_steps")->text, testing::EndsWith("run at least 20 steps"));
+  // Called often enough, and no two calls alike: more calls would be no steps either.
+  FindingCase often(kPlain);
+  int64_t at = 0;
+  for (int call = 0; call < 30; ++call) {
+    at = often.Step(at, {{"a", 100 + 77 * (call % 7) + 40 * call}, {"t", 10 + 300 * (call % 4)}});
+  }
+  often.Run();
+  ASSERT_NE(often.FindRuledOut("steady_steps"), nullptr) << often.Ids();
+  EXPECT_THAT(often.FindRuledOut("steady_steps")->text,
+              HasSubstr("; mark what is a step (`jax.profiler.StepTraceAnnotation`"));
 }
 
 TEST(Findings, TimeWithoutAnInstructionComesFirst) {

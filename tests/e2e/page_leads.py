@@ -130,6 +130,31 @@ class Filtered(Captures):
         self.assertRegex(said, r"\nno phase +0\.060")
         self.assertNotIn("unknown", said)
 
+    def test_copies_of_the_runtime_are_the_same_on_every_page(self):
+        run = self.imported("gemm", "xplane/jax08_gemm.xplane.pb")
+        def copies(where):
+            return self.ask(run, f"SELECT sum(self_ns) / 1e6 FROM activity WHERE {where}")[0][0]
+        alone, others = copies("unattributed_reason = 'transfer'"), copies("op_kind = 'copy' AND phase = 'other'")
+        page = self.page(run, "#/timeline")
+        for phase, time in (("no phase", alone), ("other", others)):
+            row = page.get_by_test_id("timeline-selection").locator("tr").filter(has_text=f"copies, {phase}")
+            expect(row).to_contain_text(f"{time:.3f}")
+        self.visit(page, "#/ops?f=kind:copy")
+        ns = float(page.get_by_test_id("filter-sum").get_attribute("data-ns"))
+        self.assertAlmostEqual(ns / 1e6, alone + others, delta=1e-6)
+        self.assertRegex(self.command("summary", run), rf"copies, no phase +{alone:.3f}")
+
+    def test_a_call_moves_the_same_on_the_graph_and_in_the_terminal(self):
+        run = self.imported("gemm", "xplane/jax08_gemm.xplane.pb")
+        moved = re.search(r" and ([\d.]+ MB) per run", self.command("show", "o1", run))[1]
+        page = self.page(run, "#/graph?sel=o1")
+        expect(page.locator("#p-graph")).to_contain_text(f"A call moves {moved}: ")
+
+    def test_a_gpu_is_called_the_same_on_every_page(self):
+        page = self.page(self.imported("gemm", "xplane/jax08_gemm.xplane.pb"), "#/roofline")
+        expect(page.get_by_role("banner")).to_contain_text("MI300X")
+        expect(page.locator("#p-roofline")).to_contain_text("this device: MI300X")
+
 
 class Starts(Captures):
     def test_source_and_graph_start_at_the_headline(self):

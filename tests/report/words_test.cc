@@ -66,6 +66,21 @@ TEST(Words, EveryLimiterBasisAndPathHasWords) {
   EXPECT_EQ(LimiterWords(all.Limiter()), "warps, registers, shared memory, blocks");
 }
 
+TEST(Words, ARunIsCalledAsWhatItRanAndNotAsPython) {
+  EXPECT_EQ(TitleOf("python3 -u src/train.py --steps 3", "run.db"), "train.py");
+  EXPECT_EQ(TitleOf("/usr/bin/python3.10 -m serve.main --port 1", "run.db"), "serve.main");
+  EXPECT_EQ(TitleOf("python3", "out/serving.db"), "serving.db");
+  EXPECT_EQ(TitleOf("", "out/serving.db"), "serving.db");
+  EXPECT_EQ(TitleOf("/opt/bin/pythonia", "run.db"), "pythonia");
+  EXPECT_EQ(TitleOf("./trainer -m 3", "run.db"), "trainer");
+}
+
+TEST(Words, PhasesAreTheFirstPartsOfAStep) {  // As PARTS of words.ts has them.
+  for (size_t i = 0; i < std::size(kPhaseOrder); ++i) {
+    EXPECT_EQ(Text(kPhaseOrder[i]), Text(kPartOrder[i]));
+  }
+}
+
 TEST(Words, TheAppHasTheWordsOfTheProgram) {
   const std::string path = std::string(XLATRACE_SOURCE_DIR) + "/report/ui/src/words.ts";
   if (std::getenv("XLATRACE_UPDATE_WORDS") != nullptr) std::ofstream(path) << WordsTypeScript();

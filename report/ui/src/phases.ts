@@ -30,7 +30,7 @@ export function phaseFromWord(word: string): Phase | undefined {
 }
 
 /** How a phase or a part of the step is called; what is neither keeps its name. */
-export const phaseWords = (phase: string): string => (PART_WORDS as Record<string, string>)[phase] ?? phase;
+export const phaseWords = (phase: string): string => PART_WORDS[phase] ?? phase;
 export const kindWords = (kind: string): string => KIND_WORDS[kind] ?? kind;
 export const reasonWords = (reason: string): string => REASON_WORDS[reason] ?? reason;
 export const basisWords = (basis: string): string => BASIS_WORDS[basis] ?? basis;

@@ -15,13 +15,7 @@ export const PHASES = [
 ] as const;
 export type Phase = (typeof PHASES)[number];
 export const PARTS = [
-  'forward',
-  'loss',
-  'recompute',
-  'backward',
-  'optimizer',
-  'other',
-  'unknown',
+  ...PHASES,
   'exposed_collective',
   'exposed_copy',
   'idle',
@@ -40,18 +34,11 @@ export const LETTER = {
   idle: '·',
 };
 export type Hue = keyof typeof LETTER;
-export const PART_WORDS: Record<Part, string> = {
-  forward: 'forward',
-  loss: 'loss',
-  recompute: 'recompute',
-  backward: 'backward',
-  optimizer: 'optimizer',
-  other: 'other',
+export const PART_WORDS: Record<string, string> = words({
   unknown: 'no phase',
   exposed_collective: 'exposed collectives',
   exposed_copy: 'exposed copies',
-  idle: 'idle',
-};
+});
 export const SHORT_PHASES: Record<string, string> = words({
   forward: 'fwd',
   loss: 'loss',

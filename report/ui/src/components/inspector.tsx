@@ -163,7 +163,7 @@ function Sums({ ns, calls, what, whole, testid }: { ns: number; calls: number; w
       <div tid={testid} data-ns={Math.round(ns)}><b>{msText(ns / d)}</b>{basis.steady ? what : whole}</div>
       <div tid={`${testid}-share`}><b>{percent(ns, basis.device_ns)}%</b>of device time</div>
       {basis.steady && <div><b>{percent(ns / d, basis.mean_ns)}%</b>of the step</div>}
-      <div><b>{calls > 0 ? count(calls / d) : ns > 0 ? '–' : '0'}</b>{calls === 0 && ns > 0 ? 'calls not known' : basis.steady ? 'calls per step' : 'calls'}</div>
+      <div><b>{calls > 0 ? count(calls / d) : ns > 0 ? '–' : '0'}</b>{calls === 0 && ns > 0 ? 'calls not known' : basis.steady ? `calls per step${report.devices.length > 1 ? ', mean' : ''}` : 'calls'}</div>
       <div><b>{calls > 0 ? duration(ns / calls) : '–'}</b>average</div>
     </section>
   );

@@ -5,7 +5,7 @@ import { useMemo } from 'preact/hooks';
 import { compared, isRefused, sameCount, wholeDifference } from '../components/base';
 import { Handle, Letter, Mid, Seg, Dim, Bar, Cap, Num } from '../components/bits';
 import { NoPage } from '../components/hidden_pages';
-import { changes, type Column, CopyMenu, DataTable, figures, type Line, opEntity, sorted, type TableProps, times, words } from '../components/table';
+import { changes, type Column, CopyMenu, DataTable, type Line, opEntity, sorted, type TableProps, times, words } from '../components/table';
 import { useCtx } from '../ctx';
 import type { Entity } from '../data/report';
 import { setTerm } from '../filter';
@@ -100,7 +100,7 @@ export function ComparePage(): VNode {
     times('base', 'base', 66, (r) => r.base, { from: 440, as: 'base ms', exact: ['base_ns', (r) => Math.round(r.base)], cell: (r) => (r.base === 0 ? <Dim>·</Dim> : ms(r.base)) }),
     times('now', 'new', 66, (r) => r.now, { from: 400, as: 'new ms', exact: ['new_ns', (r) => Math.round(r.now)], cell: (r) => (r.now === 0 ? <Dim>·</Dim> : ms(r.now)) }),
     changes('delta', 'Δ ms', 70, (r) => r.now - r.base, { sort: (r) => Math.abs(r.now - r.base), cell: (r) => (r.now === r.base ? <Dim>0</Dim> : <b>{signed((r.now - r.base) / 1e6)}</b>) }),
-    ...(uneven ? [figures<Row>('each', 'Δ a call', 76, (r) => (100 * each(r)) / (r.now - each(r)), { from: 560, as: 'Δ a call, %', sort: (r) => Math.abs(each(r)), cell: (r) => (isFinite(each(r)) ? `${each(r) > 0 ? '+' : ''}${percent(each(r), r.now - each(r))}%`.replace('+<', '<') : ''), title: 'how much longer a call takes; sorted by what that makes for all calls of this run' })] : []),
+    ...(uneven ? [changes<Row>('each', 'Δ by call ms', 126, each, { from: 560, sort: (r) => Math.abs(each(r)), cell: (r) => (isFinite(each(r)) ? <>{signed(each(r) / 1e6)} <Dim>{`${each(r) > 0 ? '+' : ''}${percent(each(r), r.now - each(r))}%`.replace('+<', '<')}</Dim></> : ''), title: 'what calls take longer each, for all calls of this run' })] : []),
     { id: 'bar', label: '', width: 92, from: 1100, cell: (r) => <DeltaBar ns={r.now - r.base} max={max} alike={sameCount(r.baseCalls, r.calls)} /> },
     ...(whole === 0 ? [] : [{ id: 'share', label: 'of Δ', num: true, width: 66, from: 1040, raw: (r: Row) => (whole ? (100 * (r.now - r.base)) / whole : null), cell: (r: Row) => (whole && r.now !== r.base ? `${percent(r.now - r.base, whole)}%` : ''), title: 'part of the whole difference of device time' }]),
     { id: 'calls', label: 'calls', num: true, width: 116, from: 700, sort: (r) => r.calls, raw: (r) => r.calls, cell: callsText },

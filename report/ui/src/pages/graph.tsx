@@ -234,6 +234,8 @@ export function GraphPage(): VNode {
   const step = report.meta.basis.steady ? report.meta.basis.mean_ns : 0;
   const ins = [...realOperands(hlo, centre)], outs = [...realUsers(hlo, centre)];
   const read = ins.reduce((a, [, b]) => a + (b || 0), 0), written = hlo.outBytes[centre]! || 0;
+  // As Roofline counts: what a fusion reads in part, or gets back in place, is not moved whole.
+  const moved = (op >= 0 && report.ops.bytes[op]!) || read + written;
   const device = gpuOf(report, '');
   const calls = op >= 0 ? report.ops.calls[op]! : 0;
   const figures = (size: number, time: number): string => [size > 0 ? bytes(size) : '', time > 0 ? duration(time / d) : ''].filter(Boolean).join(' · ');
@@ -271,7 +273,7 @@ export function GraphPage(): VNode {
         <div class="secs">
           <section>
             <h3>What it moves</h3>
-            <p class="sm">Reads {bytes(read)}, writes {bytes(written)}{calls > 0 ? ' a call' : ''}{calls > 0 && <>{movesToHost(hlo, centre) ? ', from or to the host’s memory' : device && device.bandwidth > 0 && <>: <b>{duration(((read + written) / device.bandwidth) * 1e9)}</b> at {byteRate(device.bandwidth)}</>}. It took <b>{duration(ns / calls)}</b></>}.</p>
+            <p class="sm">Operands are {bytes(read)}, results {bytes(written)}.{calls > 0 && <>{' '}A call moves {bytes(moved)}{movesToHost(hlo, centre) ? ', from or to the host’s memory' : device && device.bandwidth > 0 && <>: <b>{duration((moved / device.bandwidth) * 1e9)}</b> at {byteRate(device.bandwidth)}</>}. It took <b>{duration(ns / calls)}</b>.</>}</p>
           </section>
           {bodies.length > 0 && <section><h3>Inside</h3>{bodies.map((c) => <p class="sm"><Link class="mono" to={{ sel: selOf(report, hlo, hottest(c)), args: { c: undefined } }}>enter {hlo.computations.name[c]} ▸</Link> <Dim>{plural(hlo.computations.count[c]!, 'instruction')}</Dim></p>)}</section>}
           <section><h3>Operands</h3>{io(ins)}</section>

@@ -13,13 +13,13 @@ import { type Launches, loadLaunches } from '../data/launches';
 import type { Report } from '../data/report';
 import { setTerm } from '../filter';
 import { ms, msText, percent, plural, signed, thousands } from '../format';
-import { CAUSE_WORDS, PART_WORDS } from '../phases';
+import { CAUSE_WORDS, phaseWords } from '../phases';
 import { go } from '../state';
 import { JobRanks } from './job_ranks';
 
 interface Rank { device: number; name: string; steps: number; own: number; wall: number; compute: number; waiting: number; copies: number; idle: number; late: number; op: number; more: number }
 
-const MEASURES: readonly (readonly [Measure, string])[] = [['own', 'by itself'], ['compute', 'computation'], ['waiting', PART_WORDS.exposed_collective], ['copies', PART_WORDS.exposed_copy], ['idle', PART_WORDS.idle], ['wall', 'step']];
+const MEASURES: readonly (readonly [Measure, string])[] = [['own', 'by itself'], ['compute', 'computation'], ['waiting', phaseWords('exposed_collective')], ['copies', phaseWords('exposed_copy')], ['idle', 'idle'], ['wall', 'step']];
 /** Copies of less than this part of the step are no column of their own. */
 const COPIES_SHARE = 0.01;
 
@@ -171,8 +171,9 @@ function DeviceRanks(): VNode {
   const most = worst[main], gap = worst[main] - middle;
   const step = (r: Rank): number => (report.meta.basis.steady ? report.meta.basis.mean_ns : r.wall);
   const overMedian = (r: Rank): string => `${msText(r[main] - middle)} more by itself than the median of ${thousands(ranks.length)} devices, ${percent(r[main] - middle, step(r))}% of a step of ${msText(step(r))}`;
+  const tardy = ranks.reduce((a, r) => (r.late > a.late ? r : a));
   const sentence = waitedFor ? `Everyone waits for ${waitedFor.name}: it needs ${overMedian(waitedFor)}`
-    : gap <= 0.01 * worst.wall ? `No rank stands out: ${together ? `by itself each needs ${range((r) => r.own)} of a step` : `computation is ${range((r) => r.compute)} a step`}${copying ? `, exposed copies ${range((r) => r.copies)}` : ''}`
+    : gap <= 0.01 * worst.wall ? `No rank stands out: ${together ? `by itself each needs ${range((r) => r.own)} of a step` : `computation is ${range((r) => r.compute)} a step`}${copying ? `, exposed copies ${range((r) => r.copies)}` : ''}${!together && tardy.late > 0.01 * tardy.wall ? `; ${tardy.name} ends ${msText(tardy.late)} after the median` : ''}`
       : together ? `${worst.name} needs ${overMedian(worst)}, but not in step after step`
         : `${worst.name} computes ${msText(gap)} longer than the median of ${thousands(ranks.length)} devices: ${percent(gap, worst.wall)}% of its step`;
   // The figure of it is in the columns: which part it is says this one.

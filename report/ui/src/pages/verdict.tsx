@@ -15,7 +15,7 @@ import { niceStep } from '../data/stats';
 import type { View } from '../data/view';
 import { go, hasPage } from '../state';
 import { baseName, count, inUnit, ms, msText, percent, plural, significant, thousands, us } from '../format';
-import { basisWords, dict, type Hue, LETTER, partHue, PART_WORDS, PARTS, type Part, reasonWords } from '../phases';
+import { basisWords, dict, type Hue, LETTER, partHue, PARTS, type Part, phaseWords, reasonWords } from '../phases';
 
 interface Bar { part: Part; ns: number }
 
@@ -56,7 +56,7 @@ function StepBar({ report, bars }: { report: Report; bars: Bar[] }): VNode | nul
   };
   const namedHue: Hue | undefined = named >= 0 ? report.ops.hue[named] : undefined;
   const label = (w: number, text: string): boolean => w > text.length * 6.3 + 12;
-  const text = `One step of ${ms(total / d)} ms: ${bars.map((b) => `${PART_WORDS[b.part]} ${ms(b.ns / d)}`).join(', ')} ms`;
+  const text = `One step of ${ms(total / d)} ms: ${bars.map((b) => `${phaseWords(b.part)} ${ms(b.ns / d)}`).join(', ')} ms`;
   let labelEnd = -1;
   const tall = best ? 101 : 71;
   return (
@@ -65,7 +65,7 @@ function StepBar({ report, bars }: { report: Report; bars: Bar[] }): VNode | nul
         <svg width={width} height={tall} viewBox={`0 0 ${width} ${tall}`} role="img" aria={text}>
           {boxesOf(bars).map((b) => {
             const show = b.w > 60 && b.x > labelEnd;
-            if (show) labelEnd = b.x + PART_WORDS[b.part].length * 6.2 + 8;
+            if (show) labelEnd = b.x + phaseWords(b.part).length * 6.2 + 8;
             const nameIt = namedHue === b.hue && named >= 0;
             const ow = nameIt ? Math.min(b.w, namedNs * scale) : 0;
             const ox = b.x + b.w - ow;
@@ -76,18 +76,18 @@ function StepBar({ report, bars }: { report: Report; bars: Bar[] }): VNode | nul
             const restWidth = divided ? b.w - ow : ow >= b.w && label(ow, opText) ? 0 : b.w;
             return (
               <g tid={`part-${b.part}`} data-ns={b.ns}>
-                <title>{`${PART_WORDS[b.part]}: ${ms(b.ns / d)} ms, ${percent(b.ns, total)}%`}</title>
+                <title>{`${phaseWords(b.part)}: ${ms(b.ns / d)} ms, ${percent(b.ns, total)}%`}</title>
                 {b.part === 'idle'
                   ? <rect x={b.x + 0.5} y="18" width={Math.max(0.8, b.w - 1)} height="26" fill="url(#idl)" stroke="var(--ph-idle)" stroke-width=".6" />
                   : <rect class={`f p-${b.hue}`} x={b.x} y="18" width={b.w} height="26" />}
                 {ow > 3 && <><rect x={ox} y="18" width={ow} height="26" fill="url(#hat)" /><rect x={ox + 0.75} y="18.75" width={Math.max(0, ow - 1.5)} height="24.5" fill="none" stroke="var(--ink)" stroke-width="1.5" /></>}
                 {(divided || (ow >= b.w && label(ow, opText))) && <text class={`on b p-${b.hue}`} x={ox + 8} y="35">{opText}</text>}
                 {b.part !== 'idle' && label(restWidth, rest) && <text class={`on b p-${b.hue}`} x={b.x + 7} y="35">{rest}</text>}
-                {show && <text class="i2" x={b.x} y="11">{PART_WORDS[b.part]}</text>}
+                {show && <text class="i2" x={b.x} y="11">{phaseWords(b.part)}</text>}
               </g>
             );
           })}
-          {boxesOf(then).map((b) => <rect class={`f p-${b.hue}`} x={b.x} y="46" width={b.w} height="5" tid={`base-${b.part}`}><title>{`base, ${PART_WORDS[b.part]}: ${ms(b.ns / d)} ms`}</title></rect>)}
+          {boxesOf(then).map((b) => <rect class={`f p-${b.hue}`} x={b.x} y="46" width={b.w} height="5" tid={`base-${b.part}`}><title>{`base, ${phaseWords(b.part)}: ${ms(b.ns / d)} ms`}</title></rect>)}
           {best && (() => {
             const w = ((total / d - saved) * d) * scale;
             return (
@@ -110,7 +110,7 @@ function StepBar({ report, bars }: { report: Report; bars: Bar[] }): VNode | nul
         </svg>
       </div>
       <div class="legend">
-        {bars.map((b) => <span class="ph sm" data-ns={b.ns}><span class={`ltr p-${partHue(b.part)}`} aria-hidden>{LETTER[partHue(b.part)]}</span>{PART_WORDS[b.part]} <Dim>{ms(b.ns / d)}</Dim></span>)}
+        {bars.map((b) => <span class="ph sm" data-ns={b.ns}><span class={`ltr p-${partHue(b.part)}`} aria-hidden>{LETTER[partHue(b.part)]}</span>{phaseWords(b.part)} <Dim>{ms(b.ns / d)}</Dim></span>)}
         <span class="dim sm">= {ms(total / d)} ms{bars.some((b) => b.part.startsWith('exposed')) && '; a phase here is what computes of it'}{before > 0 && '; below, thin: the base'}</span>
       </div>
     </figure>
@@ -192,7 +192,7 @@ function Together({ report }: { report: Report }): VNode | null {
   const { step_ns: step, all_findings_step_ns: all, error_pct: error, withheld } = replay;
   if (withheld) return <> Together they are not predicted: {withheld}.</>;
   if (step === null || all === null || all >= step) return null;
-  return <span tid="together" data-ns={all}> All of them that can be replayed, together: {msText(all)} a step instead of {msText(step)}{error !== null && ` (replay error ${significant(error)}%)`}.</span>;
+  return <span tid="together" data-ns={all}> All of them that can be replayed, together: {msText(all)} instead of the median step’s {msText(step)}{error !== null && ` (replay error ${significant(error)}%)`}.</span>;
 }
 
 /** Where actions are few, the ops that hold most time stand below them; without HLO, the kernels. */
@@ -288,7 +288,7 @@ function WhyStepsDiffer({ report }: { report: Report }): VNode | null {
       </div>
       <p class="sm ink2">
         {most && gain > 0.3 * (slow.ns - fast.ns)
-          ? `Of the ${ms(slow.ns - fast.ns)} ms between step ${fast.step} and step ${slow.step}, ${ms(Math.min(gain, slow.ns - fast.ns))} ms come from ${PART_WORDS[most]} (coloured).`
+          ? `Of the ${ms(slow.ns - fast.ns)} ms between step ${fast.step} and step ${slow.step}, ${ms(Math.min(gain, slow.ns - fast.ns))} ms come from ${phaseWords(most)} (coloured).`
           : `No single part explains the ${ms(slow.ns - fast.ns)} ms between step ${fast.step} and step ${slow.step}.`}
         {list.length > 10 && ` ${thousands(list.length)} steps: the slowest, the median and the fastest are shown.`}
         {spread < 0.02 && ' They hardly differ.'}

@@ -1,0 +1,38 @@
+// What an instruction of op_time is called and where it belongs: the columns that a run's view and
+// a comparison both have (docs/schema.md, `op_time`).
+//
+// Thread-safety: pure.
+
+#ifndef XLATRACE_REPORT_OP_COLUMNS_H_
+#define XLATRACE_REPORT_OP_COLUMNS_H_
+
+#include <cstddef>
+#include <string_view>
+
+#include "report/shown_words.h"
+#include "store/run_db.h"
+
+namespace xlatrace::report {
+
+// To be selected from op_time, with others behind it.
+inline constexpr std::string_view kOpColumns =
+    "handle, module_id, op AS instruction, category, op_kind, phase, layer, layer_group, op_name,"
+    " source_file, source_line, self_ns, steady_ns, occurrences";
+
+// `Figure`: OpFigure or compare::Op.
+template <typename Figure>
+void ReadOpColumns(const store::Table& rows, size_t row, Figure& op) {
+  op.handle = rows.Text(row, "handle");
+  op.category = rows.Text(row, "category");
+  op.op_kind = rows.Text(row, "op_kind");
+  op.phase = PhaseOrUnknown(rows.Text(row, "phase"));
+  op.layer = rows.Text(row, "layer");
+  op.layer_group = rows.Text(row, "layer_group");
+  op.op_name = rows.Text(row, "op_name");
+  op.source_file = rows.Text(row, "source_file");
+  if (!rows.IsNull(row, "source_line")) op.source_line = rows.Int(row, "source_line");
+}
+
+}  // namespace xlatrace::report
+
+#endif  // XLATRACE_REPORT_OP_COLUMNS_H_

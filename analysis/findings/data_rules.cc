@@ -8,6 +8,7 @@
 #include "analysis/findings/program_shapes.h"
 #include "analysis/findings/rules.h"
 #include "analysis/intervals.h"
+#include "base/number_format.h"
 
 namespace xlatrace::analysis::findings {
 namespace {
@@ -266,6 +267,34 @@ std::string_view RecompileAction() {
          "differs";
 }
 
+// What is fine of compilation, where nothing of it is a cause: how often the function of most
+// programs was compiled, since a program for each of a few shapes is compiled once and may be
+// called often.
+void FewPrograms(const Context& context, Report& report) {
+  struct Function {
+    std::set<Id> programs;
+    int64_t calls = 0;
+  };
+  std::map<std::string, Function> functions;
+  for (const model::Execution& execution : context.attribution.executions) {
+    Function& function =
+        functions[context.run.modules[static_cast<size_t>(execution.module_id) - 1].name];
+    function.programs.insert(execution.module_id);
+    ++function.calls;
+  }
+  const auto most =
+      std::max_element(functions.begin(), functions.end(), [](const auto& a, const auto& b) {
+        return a.second.programs.size() < b.second.programs.size();
+      });
+  if (most == functions.end() || most->second.programs.size() < 2) {
+    report.Fine("recompile", {"compilation", "no function is compiled twice"});
+    return;
+  }
+  report.Fine("recompile", {"compilation", fmt::format("{} programs of {} for {} calls",
+                                                       most->second.programs.size(), most->first,
+                                                       Thousands(most->second.calls))});
+}
+
 // Where no program runs twice there is no main one, and no step: one function, compiled for each of
 // its calls. What a benchmark of shapes calls, it calls several times.
 void CompiledForEachCall(const Context& context, Report& report) {
@@ -312,7 +341,7 @@ void CompiledForEachCall(const Context& context, Report& report) {
     of_ns = between.end_ns - between.start_ns;
   }
   if (count < 2 || 50 * ns < of_ns) {
-    report.Fine("recompile", {"compilation", "no function is compiled again and again"});
+    FewPrograms(context, report);
     return;
   }
   const Function& function = functions[*name];

@@ -119,6 +119,9 @@ TEST(DataRules, AFunctionCompiledForEachCallAndABenchmarkOfShapes) {
   EXPECT_EQ(with.Find("recompile")->saves_high_ns_per_run, 9'000'000);
   const FindingCase benchmark = make(3);
   EXPECT_EQ(benchmark.Find("recompile"), nullptr) << benchmark.Ids();
+  ASSERT_NE(benchmark.FindRuledOut("recompile"), nullptr);
+  EXPECT_EQ(benchmark.FindRuledOut("recompile")->text,
+            "compilation: 5 programs of jit_score for 15 calls");
 }
 
 // Two runs of the program (too few for steps) behind a copy of 3000 us each.

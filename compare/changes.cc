@@ -315,7 +315,7 @@ class ChangeFinder {
     changes_.push_back(std::move(change));
   }
 
-  // ": the host calls too late +34.9 ms, the host waits for the device +13.3 ms"; causes that are a
+  // ": the host is late +34.9 ms, the host had waited for the device +13.3 ms"; causes that are a
   // good part of `delta`, which is more than 0, or nothing.
   std::string GapsThatGrew(int64_t delta) const {
     if (delta <= 0) return {};

@@ -8,11 +8,13 @@ std::string_view InWords(GapCause cause) {
       return "not known";
     case GapCause::kLaunchBound:
       return "the host launches too slowly";
-    // Busy elsewhere, or simply not there yet (analysis/gap_cause.h, rule 7).
+    // Busy elsewhere, not there yet, or held in the call that launches (analysis/gap_cause.h, rules
+    // 3 and 7).
     case GapCause::kHost:
-      return "the host calls too late";
+      return "the host is late";
+    // Before the gap, so that nothing was queued any more: most of such a gap is spent otherwise.
     case GapCause::kSynchronisation:
-      return "the host waits for the device";
+      return "the host had waited for the device";
     case GapCause::kCopy:
       return "a copy is waited for";
     case GapCause::kCompile:

@@ -34,7 +34,7 @@ std::string FirstAction(const RunView& view) {
   return text + ".";
 }
 
-// "Idle time by cause: the host calls too late 1.44 ms, a copy is waited for 20 us."
+// "Idle time by cause: the host is late 1.44 ms, a copy is waited for 20 us."
 std::string Gaps(const RunView& view) {
   std::string text;
   for (const GapFigure& gap : view.gaps) {

@@ -71,7 +71,7 @@ Sentence VerdictSentences::NameOf(const FoldedOp& fold) const {
 }
 
 // All that is idle, before a sentence that speaks of one cause of it, or of less than it is: "The
-// device is idle for 55.2% of the step, 338 of 611 ms: the host calls too late 177 ms, not known
+// device is idle for 55.2% of the step, 338 of 611 ms: the host is late 177 ms, not known
 // 156 ms, other causes 4.17 ms". Nothing where one cause is nearly all of it, or something else is
 // more.
 std::optional<Said> VerdictSentences::AllIdle(const FindingFigure& finding) const {

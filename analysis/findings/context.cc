@@ -202,6 +202,12 @@ void Context::ReadOps(const ModuleLoader& load_module) {
     op.hidden = time.bound_by == "hidden";
     ops.push_back(std::move(op));
   }
+  // ATen's kernels, by the name or by the mangled one.
+  pytorch = run.modules.empty() &&
+            std::any_of(run.configs.begin(), run.configs.end(), [](const model::LaunchConfig& of) {
+              return of.symbol.find("at::native") != std::string::npos ||
+                     of.symbol.find("2at6native") != std::string::npos;
+            });
   attributed = all > 0 ? static_cast<double>(labelled) / static_cast<double>(all) : 1;
   std::stable_sort(ops.begin(), ops.end(), [](const Op& a, const Op& b) { return a.ns > b.ns; });
   for (size_t k = 0; k < ops.size(); ++k) {

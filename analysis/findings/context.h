@@ -75,6 +75,7 @@ class Context {
   double graph_share = 0;  // Share of device time in graphs whose nodes are not known.
   bool on_gpu = false;
   bool tensorflow = false;  // It called the programs, or ran ops itself: advice is in its words.
+  bool pytorch = false;     // Kernels are its own, none is XLA's: the same.
   bool on_cpu = false;      // The host is the device: nothing waits for launches or for the host.
   Limits limits;
   std::vector<Op> ops;  // By time.
@@ -86,8 +87,9 @@ class Context {
   // "3 gaps" of a step (or of the run); "2 gaps over 10 steps" where a step has less than one.
   std::string Counted(int64_t count, std::string_view one, std::string_view many) const;
   // Advice in the words of the framework whose program this is: JAX's, where it is not known.
-  std::string_view Advice(std::string_view jax, std::string_view in_tensorflow) const {
-    return tensorflow ? in_tensorflow : jax;
+  std::string_view Advice(std::string_view jax, std::string_view in_tensorflow,
+                          std::string_view in_pytorch = {}) const {
+    return tensorflow ? in_tensorflow : pytorch && !in_pytorch.empty() ? in_pytorch : jax;
   }
   // Nothing when the activity has no instruction, or that has no time in steady steps.
   const Op* OpOf(size_t activity) const;

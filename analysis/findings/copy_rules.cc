@@ -74,7 +74,10 @@ void RuntimeCopies(const Context& context, int64_t exposed, Report& report) {
       "what TensorFlow keeps on the host (int32, shapes, strings, conditions of `tf.while_loop` "
       "and "
       "`tf.cond`) copies what it reads: XLA (`jit_compile=True`) keeps it on the device; data is "
-      "copied once and ahead (`tf.data.experimental.prefetch_to_device`)");
+      "copied once and ahead (`tf.data.experimental.prefetch_to_device`)",
+      "create data where it is used, and copy what has to come from pinned memory beside the work "
+      "(`DataLoader(pin_memory=True)`, `.to(device, non_blocking=True)`); pass results on without "
+      "a round trip");
   finding.how_to_check = "exposed copies fall";
   finding.saves_high_ns = ns;
   finding.saves_low_ns = 0;

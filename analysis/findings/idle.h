@@ -45,9 +45,9 @@ std::string LongestOf(const Context& context, const GapClaims& claims);
 // How rules call the time of the gaps that they claim, in their evidence.
 std::string IdleInGaps(const Context& context);
 // Names the causes of the gaps that findings claim, in the words of views, page and terminal:
-// IdleInGaps becomes "idle, the host waits for the device, per step" where a finding claims all
-// gaps of one cause and no others; else each cause of its gaps becomes an item. So a sum of idle
-// time has one name, whichever rule speaks of it.
+// IdleInGaps becomes "idle, the host had waited for the device, per step" where a finding claims
+// all gaps of one cause and no others; else each cause of its gaps becomes an item. So a sum of
+// idle time has one name, whichever rule speaks of it.
 void NameCauses(const Context& context, Report& report);
 
 // Why the device waits where there are no executions to tell (eager frameworks, whole runs):

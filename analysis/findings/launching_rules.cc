@@ -112,10 +112,14 @@ void LaunchedOneByOne(const Context& context, const Kind& kind, Report& report) 
                                   Percent(ShareOfSpan(context, kind.ns)), context.words.whole),
                       fmt::format("{} launches of {} on average",
                                   Thousands(context.PerStep(kernels)), Time(mean_ns))};
-  finding.action =
-      "capture the work in CUDA graphs or compile it (`jax.jit`, `tf.function`, `torch.compile`), "
-      "give each launch more work (a larger batch), launch fewer and larger kernels. A profiler "
-      "that records stacks slows the host, so this is an upper bound";
+  const std::string_view compile = context.Advice(
+      context.run.modules.empty() ? "`jax.jit`, `tf.function`, `torch.compile`" : "`jax.jit`",
+      "`tf.function`", "`torch.compile(mode=\"reduce-overhead\")`");
+  finding.action = fmt::format(
+      "capture the work in CUDA graphs or compile it ({}), give each launch more work (a larger "
+      "batch), launch fewer and larger kernels. A profiler that records stacks slows the host, so "
+      "this is an upper bound",
+      compile);
   finding.how_to_check = "launches find earlier work still running; the idle time falls";
   if (2 * kind.long_ns >= kind.ns) {
     finding.id = "host_gap";
@@ -132,7 +136,9 @@ void LaunchedOneByOne(const Context& context, const Kind& kind, Report& report) 
         "prefetch",
         "see what the host does in the longest gaps: input, Python between steps, a thread "
         "that waits; then several steps in one call (a loop in the `tf.function`; Keras: "
-        "`compile(steps_per_execution=N)`), or `dataset.prefetch`");
+        "`compile(steps_per_execution=N)`), or `dataset.prefetch`",
+        "see what the host does in the longest gaps: input, Python between launches, a lock "
+        "or a thread that waits; then compile more of it (`torch.compile`) or prefetch");
   }
   if (const model::LaunchQueueRow* row = context.launch_queue) {
     finding.evidence

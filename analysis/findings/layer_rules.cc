@@ -255,7 +255,8 @@ void JudgeLayers(const Context& context, Report& report) {
       report.Add(std::move(finding));
     }
   }
-  if (judged && !found) report.Fine("odd_layer", {"repeated layers", "they take alike"});
+  if (judged && !found)
+    report.Fine("odd_layer", {"repeated layers", "they take alike, collectives aside"});
 }
 
 }  // namespace xlatrace::analysis::findings

@@ -84,10 +84,13 @@ void WriteHeader(HtmlWriter& html, const RunView& view) {
   }
   Separator(html);
   const auto recorded = static_cast<int64_t>(view.steps.all.size());
-  html.Raw(view.basis.steady ? fmt::format("<span>{} of {} steps</span>",
-                                           Thousands(view.steps.steady_count), Thousands(recorded))
-                             : fmt::format("<span>{} {}, none steady</span>", Thousands(recorded),
-                                           recorded == 1 ? "step" : "steps"));
+  html.Raw(view.StepsAreJobs()
+               ? fmt::format("<span>{} steps of the job</span>", Thousands(view.job.steps))
+           : view.basis.steady
+               ? fmt::format("<span>{} of {} steps</span>", Thousands(view.steps.steady_count),
+                             Thousands(recorded))
+               : fmt::format("<span>{} {}, none steady</span>", Thousands(recorded),
+                             recorded == 1 ? "step" : "steps"));
   if (!view.framework.empty() || !view.source.empty()) {
     Separator(html);
     html.Raw("<span class=\"dim trunc\">");

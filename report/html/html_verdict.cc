@@ -159,7 +159,7 @@ class VerdictSection {
   // What the page's app says of a finding: the sentence, else the first two facts.
   void Evidence(const FindingFigure& finding) {
     if (!finding.evidence_sentence.empty()) {
-      html_.Text(finding.evidence_sentence).Raw(". ");
+      html_.Prose(finding.evidence_sentence).Raw(". ");
       return;
     }
     for (size_t i = 0; i < std::min<size_t>(2, finding.evidence.size()); ++i) {
@@ -179,8 +179,8 @@ class VerdictSection {
                             EscapeHtml(finding.handle), ++number));
       html_.Text(finding.title).Raw("</h3><p>");
       Evidence(finding);
-      if (!finding.action.empty()) html_.Raw("Try: ").Text(finding.action).Raw(". ");
-      if (!finding.how_to_check.empty()) html_.Raw("Check: ").Text(finding.how_to_check).Raw(".");
+      if (!finding.action.empty()) html_.Raw("Try: ").Prose(finding.action).Raw(". ");
+      if (!finding.how_to_check.empty()) html_.Raw("Check: ").Prose(finding.how_to_check).Raw(".");
       html_.Raw("</p><div class=\"meta\">");
       for (const std::string* where :
            {&finding.where_layer, &finding.where_source, &finding.where_op}) {
@@ -207,9 +207,10 @@ class VerdictSection {
     }
     html_.Raw("</ol><p class=\"note\">");
     if (view_.replay.all_findings_step_ns) {
-      html_.Raw(fmt::format("Savings overlap. Those without \u2264 together: median step {} to {}.",
-                            Duration(static_cast<double>(view_.replay.step_ns)),
-                            Duration(static_cast<double>(*view_.replay.all_findings_step_ns))));
+      html_.Raw(
+          fmt::format("Savings overlap. Those without \u2264 together: replayed step {} to {}.",
+                      Duration(static_cast<double>(view_.replay.step_ns)),
+                      Duration(static_cast<double>(*view_.replay.all_findings_step_ns))));
     } else {
       html_.Raw("Savings are upper bounds and overlap; do not add them.");
     }

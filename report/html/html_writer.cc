@@ -85,6 +85,16 @@ HtmlWriter& HtmlWriter::Code(std::string_view text) {
   return Raw("<code>").Text(text).Raw("</code>");
 }
 
+HtmlWriter& HtmlWriter::Prose(std::string_view text) {
+  for (;;) {
+    const size_t open = text.find('`');
+    const size_t close = open == text.npos ? open : text.find('`', open + 1);
+    if (close == text.npos) return Text(text);  // One that nothing closes stays.
+    Text(text.substr(0, open)).Code(text.substr(open + 1, close - open - 1));
+    text.remove_prefix(close + 1);
+  }
+}
+
 HtmlWriter& HtmlWriter::Name(std::string_view text) {
   const size_t tail = TailOf(text);
   if (tail < kNameTail || tail == text.size()) {

@@ -30,6 +30,8 @@ class HtmlWriter {
   HtmlWriter& Text(std::string_view text);
   // Text in <code>.
   HtmlWriter& Code(std::string_view text);
+  // Sentences in which names stand in backticks, as actions of findings are.
+  HtmlWriter& Prose(std::string_view text);
   // A name that keeps both ends when its column is narrow.
   HtmlWriter& Name(std::string_view text);
 

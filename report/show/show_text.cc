@@ -72,8 +72,12 @@ void WriteModule(const Json& sheet, SheetWriter& out) {
   const Json& module = ValueAt(sheet, "module");
   const Json& time = ValueAt(sheet, "time");
   const Json& runs = ValueAt(sheet, "executions");
-  out.Title(fmt::format("{}  {}  (program {})", JsonText(sheet, "handle"), JsonText(module, "name"),
-                        CountCell(module, "program_id")));
+  // A number of 64 bits that is looked up, not read.
+  const std::string program =
+      JsonHas(module, "program_id")
+          ? fmt::format("  (program {})", ValueAt(module, "program_id").dump())
+          : "";
+  out.Title(fmt::format("{}  {}{}", JsonText(sheet, "handle"), JsonText(module, "name"), program));
   out.Fact("role",
            JsonText(module, "role") +
                (JsonHas(module, "role_reason") ? ": " + JsonText(module, "role_reason") : ""));

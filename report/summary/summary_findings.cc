@@ -20,7 +20,7 @@ namespace xlatrace::report {
 namespace {
 
 constexpr size_t kMostFindings = 5;
-constexpr size_t kMostNotKnown = 2;
+constexpr size_t kMostNotKnown = 3;
 constexpr size_t kMostRuledOutLines = 2;
 constexpr size_t kMostTitleLines = 3;
 
@@ -89,7 +89,7 @@ std::string FindingsBlock::AllTogether() const {
   const bool others =
       std::any_of(view_.findings.begin(), view_.findings.end(),
                   [](const FindingFigure& f) { return f.saves_high_ns && !f.replayed(); });
-  return fmt::format("all {} together: median step {} -> {}",
+  return fmt::format("all {} together: replayed step {} -> {}",
                      others ? "that are replayed," : "of these",
                      Duration(static_cast<double>(view_.replay.step_ns)),
                      Duration(static_cast<double>(*view_.replay.all_findings_step_ns)));

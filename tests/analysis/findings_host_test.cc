@@ -170,13 +170,13 @@ TEST(HostRules, IdleTimeIsCalledByTheCauseOfItsGaps) {
   // 400 us in front of each of seven steps of the eight, and Python all that while.
   const FindingCase all = WithGaps(Range("write_summaries", 90));
   ASSERT_NE(all.Find("host_gap"), nullptr) << all.Ids();
-  EXPECT_THAT(all.Find("host_gap")->evidence_json, HasSubstr("idle, the host calls too late, per"));
+  EXPECT_THAT(all.Find("host_gap")->evidence_json, HasSubstr("idle, the host is late, per"));
   EXPECT_THAT(all.Find("host_gap")->evidence_json, Not(HasSubstr("of these gaps")));
   // Seven gaps of 20 us a step, and each call 14 us after the device had nothing to do.
   const FindingCase launches = WithLaunches(6);
   ASSERT_NE(launches.Find("launch_bound"), nullptr) << launches.Ids();
   EXPECT_THAT(launches.Find("launch_bound")->evidence_json,
-              HasSubstr("of these gaps, the host calls too late, per"));
+              HasSubstr("of these gaps, the host is late, per"));
   // Whatever the rule makes of gaps that are too short to be looked into.
   FindingCase shorter(Module());
   FindingCase::Work work;

@@ -255,7 +255,7 @@ TEST(Changes, ALostGraphAndAStallAreNotOps) {
   ASSERT_FALSE(changes.empty());
   EXPECT_EQ(changes[0].id, "idle");
   EXPECT_EQ(changes[0].delta_ns, 500);
-  EXPECT_NE(changes[0].text.find("mostly because the host calls too late"), std::string::npos);
+  EXPECT_NE(changes[0].text.find("mostly because the host is late"), std::string::npos);
   base.graph_share = 0.9;
   now.graph_share = 0.0;
   changes = FindChanges(base, now, Compare(base, now));

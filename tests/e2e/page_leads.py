@@ -150,6 +150,33 @@ class Filtered(Captures):
         page = self.page(run, "#/graph?sel=o1")
         expect(page.locator("#p-graph")).to_contain_text(f"A call moves {moved}: ")
 
+    def test_an_instruction_that_programs_share_says_whose_it_is_as_in_the_terminal(self):
+        run = self.imported("gemm", "xplane/jax08_gemm.xplane.pb")
+        names = re.findall(r"(?m)^o\d+ +(jit_dot#\d+/custom-call\.1)", self.command("summary", run))
+        self.assertGreater(len(names), 3)
+        page = self.page(run, "#/verdict")
+        for where in ("#/verdict", "#/ops"):
+            self.visit(page, where)
+            for name in names:
+                self.assertEqual(page.get_by_title(name).or_(page.get_by_text(name, exact=True)).count() > 0, True, (where, name))
+
+    def test_sums_of_a_whole_step_are_those_of_the_device(self):
+        page = self.page(self.maxtext(), "#/timeline?step=1")
+        for device in range(4):
+            self.visit(page, f"#/timeline?step=1&d={device}")
+            (count, ns), = self.ask("maxtext.db", "SELECT count(*), sum(self_ns) FROM activity JOIN device USING (device_id)"
+                                                  f" WHERE step = 1 AND ordinal = {device}")
+            selection = page.get_by_test_id("timeline-selection")
+            expect(selection).to_contain_text(f"GPU {device}")
+            expect(selection.locator("tr").last).to_contain_text(f"{count:,}")
+            self.assertAlmostEqual(float(selection.get_attribute("data-ns")), ns, delta=2)
+
+    def test_memory_that_xla_reserves_beyond_what_is_alive_is_the_answer(self):
+        run = self.imported("tpu", "xplane/tpu_v6e_jit_f_4chips.xplane.pb")
+        page = self.page(run, "#/memory")
+        reserved = re.search(r"reserves ([\d.]+ GB)", page.get_by_test_id("memory-basis").inner_text())[1]
+        expect(page.get_by_test_id("memory-sentence")).to_contain_text(f"reserves {reserved}")
+
     def test_a_gpu_is_called_the_same_on_every_page(self):
         page = self.page(self.imported("gemm", "xplane/jax08_gemm.xplane.pb"), "#/roofline")
         expect(page.get_by_role("banner")).to_contain_text("MI300X")

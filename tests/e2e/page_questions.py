@@ -38,10 +38,10 @@ BASES = {"pax0-a100": f"{PAX}/proc0", "nsys-before": "nsys/mfu_2gpu_before.sqlit
 LAUNCHES = "activity a LEFT JOIN step s ON s.device_id = a.device_id AND s.step = a.step"
 CAUSES = {
     "unknown": "not known",
-    "host": "the host calls too late",
+    "host": "the host is late",
     "launch_bound": "the host launches too slowly",
     "copy": "a copy is waited for",
-    "synchronisation": "the host waits for the device",
+    "synchronisation": "the host had waited for the device",
 }
 
 

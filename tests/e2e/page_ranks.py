@@ -90,7 +90,7 @@ class OneRun(Browser):
         of_op = f"{op['value'] / 1e6:#.3g} ms"
         self.assertIn(f"takes {of_op} longer on {device} than on the median device", action)
         sentence = page.get_by_test_id("rank-sentence").inner_text()
-        self.assertIn(f"Everyone waits for {device}: it needs {lag} more by itself than the median of 4 devices", sentence)
+        self.assertIn(f"Everyone waits for {device}: it needs {lag} more by itself than the median device", sentence)
         cost = page.get_by_test_id("rank-cost")
         cost.locator(".mono").wait_for()  # The op: known when the launches are read.
         self.assertIn(f"It comes last in {times[1]} of {times[0]} steps.", cost.inner_text())
@@ -203,7 +203,7 @@ class ManyRanks(Browser):
         page = self.open("#/ranks", url=self.many.as_uri())
         sentence = page.get_by_test_id("rank-sentence").inner_text()
         self.assertRegex(sentence, rf"^Everyone waits for [^:]*host{SLOW:04}[^:]*: it needs ")
-        self.assertIn(f"median of {RANKS:,}", sentence)
+        self.assertIn("than the median device", sentence)
         first = page.locator('[data-testid="page-ranks"] tr[data-ns]').first
         with contextlib.closing(support.open_database(self.work / "many.db")) as db:
             self.assertAlmostEqual(self.ns(first), own_times(db)[0][1], delta=1)
@@ -366,7 +366,7 @@ class WholeRuns(Browser):
             sentence,
             f"{waits[0]} spends {(waits[2] - late[2]) / 1e6:.3g} ms longer in collectives that nothing hides"
             f" than {late[0]}: {late[0]} comes late, being idle {longer / 1e6:.3g} ms longer"
-            " (the host waits for the device)",
+            " (the host had waited for the device)",
         )
         self.assertTrue(title.endswith(f"on {waits[0]}"), title)
         self.check_colours(page)
@@ -449,7 +449,11 @@ class Job(Browser):
         context = self.new_context(java_script_enabled=False)
         plain = context.new_page()
         plain.goto(self.job_url)
-        self.assertIn(begin.replace("µs", "us").split(": ")[0], plain.inner_text("#xlatrace-static"))
+        static = plain.inner_text("#xlatrace-static")
+        self.assertIn(begin.replace("µs", "us").split(": ")[0], static)
+        self.assertIn(" steps of the job", static)
+        self.assertNotIn("none steady", static)
+        self.assertNotIn("`", static)
         page.get_by_test_id("tab-ranks").click()
         why = page.get_by_test_id("rank-cost").inner_text()
         self.assertIn("Try:", why)

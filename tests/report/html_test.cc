@@ -94,7 +94,10 @@ TEST(HtmlTest, TheHeadlineAndItsReasonAreTheFindingsOwn) {
   finding.reason = "scatter and 3 others take 5 ms";
   finding.confidence = "high";
   finding.saves_high_ns_per_step = 1'000'000'000'000;
+  finding.action = "use `jax.nn.one_hot(a < b)`, or a ` alone";
   run.findings = {finding};
+  EXPECT_THAT(Page(run),
+              HasSubstr("Try: use <code>jax.nn.one_hot(a &lt; b)</code>, or a ` alone."));
   EXPECT_THAT(Page(run), HasSubstr("<h1>The gradient of the embedding is 41% of the step.</h1>\n"
                                    "<p class=\"lede\">scatter and 3 others take 5 ms.</p>"));
 }

@@ -164,6 +164,17 @@ TEST_F(LaunchedInTest, KernelsOfAGraphAreAtThePlaceOfItsLaunch) {
   EXPECT_THAT(Places("norm"), testing::ElementsAre("replay *: 3, 3", "outside: 1, 2"));
 }
 
+TEST_F(LaunchedInTest, ThePlaceThatIsNotKnownIsInOrderOfTime) {
+  const Id gemm = Kernel("gemm");
+  Range(1, "forward", 100, 200);
+  Launch(gemm, Call(1, 120), 50);
+  Launch(gemm, 0, 70);
+  Launch(gemm, Call(1, 300), 10);
+  Save();
+  EXPECT_THAT(Places("gemm"),
+              testing::ElementsAre("no_call: 1, 70", "forward: 1, 50", "outside: 1, 10"));
+}
+
 TEST_F(LaunchedInTest, WhatHasALabelIsNotTold) {
   const Id gemm = Kernel("gemm");
   const Id fusion = Kernel("fusion_1");

@@ -109,7 +109,7 @@ TEST(VerdictTest, IdleTimeComesBeforeAnOpThatFillsTheRest) {
   const Verdict verdict = MakeVerdict(ViewOf(run));
   EXPECT_EQ(PlainText(verdict.sentence),
             "The device is idle for 80.0% of the step: 80.0 of 100 ms.");
-  EXPECT_THAT(PlainText(verdict.lede), HasSubstr("the host calls too late 80.0 ms"));
+  EXPECT_THAT(PlainText(verdict.lede), HasSubstr("the host is late 80.0 ms"));
 }
 
 TEST(VerdictTest, AllIdleTimeIsNamedBeforeOneCauseOfItAndBeforeWhatIsLess) {
@@ -130,14 +130,14 @@ TEST(VerdictTest, AllIdleTimeIsNamedBeforeOneCauseOfItAndBeforeWhatIsLess) {
   finding.saves_high_ns = 12'000'000;
   view.findings = {finding};
   const std::string all =
-      "The device is idle for 80.0% of the step, 80.0 of 100 ms: the host calls too late 40.0 ms, "
+      "The device is idle for 80.0% of the step, 80.0 of 100 ms: the host is late 40.0 ms, "
       "not known 20.0 ms, other causes 20.0 ms.";
   Verdict verdict = MakeVerdict(view);
   EXPECT_EQ(PlainText(verdict.sentence), all + " Communication is 12.0% of the step.");
   EXPECT_EQ(PlainText(verdict.headline),
             "The device is idle for 80.0% of the step, 80.0 of 100 ms.");
   EXPECT_EQ(PlainText(verdict.reason),
-            "The host calls too late 40.0 ms, not known 20.0 ms, other causes 20.0 ms. "
+            "The host is late 40.0 ms, not known 20.0 ms, other causes 20.0 ms. "
             "Communication is 12.0% of the step.");
   view.findings[0].id = "host_gap";
   view.findings[0].headline = "The device is idle for 40.0% of the step, waiting for the host";

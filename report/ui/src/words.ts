@@ -93,8 +93,8 @@ export const REASON_WORDS: Record<string, string> = words({
 export const CAUSE_WORDS: Record<string, string> = words({
   unknown: 'not known',
   launch_bound: 'the host launches too slowly',
-  host: 'the host calls too late',
-  synchronisation: 'the host waits for the device',
+  host: 'the host is late',
+  synchronisation: 'the host had waited for the device',
   copy: 'a copy is waited for',
   compile: 'compilation',
   input: 'input data',

@@ -13,7 +13,7 @@ const WHY: Partial<Record<Page, (report: Report, run: string) => { why: string; 
   ranks: (report, run) => report.devices.length > 1
     ? { why: 'no step was found on its devices' }
     : { why: 'the run is of one device; of several recordings of a job', command: `xlatrace merge ${run} OTHER.db -o job.db` },
-  memory: (_, run) => ({ why: 'no module of it holds a schedule: without the order of its instructions nobody knows which values live together', command: `xlatrace attach ${run} --modules DIR` }),
+  memory: (_, run) => ({ why: 'no module of it holds a schedule, the order that says which values live together', command: `xlatrace attach ${run} --modules DIR` }),
 };
 
 /** What they are called, why they are empty, and what to type. */

@@ -324,7 +324,7 @@ function OpBody({ op }: { op: number }): VNode {
           <h3>Roofline</h3>
           {ops.peak[op]! >= 0
             ? <MiniRoof op={op} />
-            : <p class="sm dim">{ops.kind[op] === 'collective' ? 'A collective: bound by links, not by this GPU.' : 'No cost model for it, or no peak known for this device.'}</p>}
+            : <p class="sm dim">{['link', 'network'].includes(ops.bound[op]!) ? 'Bound by links, not by this device.' : 'No cost model for it, or no peak known for this device.'}</p>}
         </div>
         <div>
           <h3>Occupancy</h3>
@@ -338,7 +338,7 @@ function OpBody({ op }: { op: number }): VNode {
                   {sites.waves[occSite]! > 0 && <><dt>waves</dt><dd>{significant(sites.waves[occSite]!)}</dd></>}
                 </dl>
               </>
-            : <p class="sm dim">Its occupancy is not known: registers and blocks, or the limits of the device, were not recorded.</p>}
+            : <p class="sm dim">Occupancy is not known: registers and blocks, or the device’s limits, were not recorded.</p>}
         </div>
       </section>
       <FindingsOf handle={handle} />

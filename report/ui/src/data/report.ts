@@ -260,14 +260,15 @@ export class Report {
       const peak = new Float64Array(t.rows);
       const expected = t.numbers('expected_ns').slice();
       const kind = t.texts('op_kind');
-      const phase = t.texts('phase');
+      const phase = t.texts('phase'), boundBy = t.texts('bound_by');
       const hue: Hue[] = new Array<Hue>(t.rows);
       for (let r = 0; r < t.rows; ++r) {
         const s = selfNs[r]!;
         waste[r] = s > 0 ? (wasted[r]! * ns[r]!) / s : NaN;
         // The same figure either way where both are there; NaN compares false.
         const used = compute[r]! >= memory[r]! || isNaN(memory[r]!) ? compute[r]! : memory[r]!;
-        peak[r] = used >= 0 ? used : s > 0 ? 100 * (1 - wasted[r]! / s) : NaN;
+        // What goes over a link has no share of the device's rates.
+        peak[r] = boundBy[r] === 'network' ? NaN : used >= 0 ? used : s > 0 ? 100 * (1 - wasted[r]! / s) : NaN;
         expected[r]! *= s > 0 ? ns[r]! / s : NaN;
         hue[r] = hueOf(phase[r]!, kind[r]!);
       }
@@ -278,7 +279,7 @@ export class Report {
         file: t.texts('source_file'), line: t.numbers('source_line'), opcode: t.texts('opcode'),
         shape: t.texts('shape'), dtype: t.texts('dtype').map((d, r) => t.texts('compute_type')[r] || d), reason: t.texts('unattributed_reason'), ns, calls: t.numbers('calls'), selfNs,
         occurrences, min: t.numbers('min_ns'), max: t.numbers('max_ns'),
-        flops: perCall(t.numbers('flops')), bytes: perCall(t.numbers('bytes')), waste, peak, expected, bound: t.texts('bound_by').map((b, i) => (b === 'unknown' ? '' : b === 'network' && kind[i] === 'copy' ? 'link' : b)),
+        flops: perCall(t.numbers('flops')), bytes: perCall(t.numbers('bytes')), waste, peak, expected, bound: boundBy.map((b, i) => (b === 'unknown' ? '' : b === 'network' && kind[i] === 'copy' ? 'link' : b)),
         occupancy: t.numbers('theoretical_occupancy_pct'), confidence: t.texts('confidence'),
         estimated: t.numbers('estimated'), mixed: t.numbers('mixed'), copies: t.numbers('copies'),
         stack: t.texts('stack'), hue, critical: t.numbers('critical_pct'), slack: t.numbers('slack_ns'),
@@ -450,6 +451,20 @@ export class Report {
   timesOf(rows: number[]): string {
     const n = new Set(rows.map((r) => this.ops.name[r])).size;
     return n > 1 ? `×${n}` : '';
+  }
+
+  /** Its name, with the module's where several have it, as in the terminal: “jit_dot#49/custom-call.1”. */
+  opName(op: number): string {
+    const { ops, modules } = this;
+    const keys = (o: number): [string, string] => [ops.name[o]!, `${modules[ops.module[o]!]?.name}/${ops.name[o]}`];
+    const having = this.once('opName', () => {
+      const map = new Map<string, Set<number>>();
+      ops.ns.forEach((ns, o) => ns > 0 && keys(o).forEach((k) => map.set(k, (map.get(k) ?? new Set()).add(ops.module[o]!))));
+      return map;
+    });
+    const [name, whole] = keys(op);
+    const several = (key: string): boolean => having.get(key)?.size! > 1;
+    return !several(name) || this.tables.rows('processes') > 1 ? name : several(whole) ? whole.replace('/', `#${modules[ops.module[op]!]!.programId}/`) : whole;
   }
 
   /** All copies of the instruction that an op is, itself among them: what a folded row sums. */

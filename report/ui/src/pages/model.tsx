@@ -154,7 +154,7 @@ export function ModelPage(): VNode {
         <h2>Time by model component</h2>
         <Seg label="Group by" testid="group-by" value={by} options={[['scope', 'scope'], ['source', 'source line'], ['stack', 'Python stack'], ['module', 'module']]}
              onChange={(g) => go({ args: { g: g === 'scope' ? undefined : g } })} />
-        {by === 'scope' && folded && <span class="sm ink2">{folded.members!.size} layers folded into <code>{folded.name}</code></span>}
+        {by === 'scope' && folded && <span class="sm ink2">{folded.members!.size} scopes folded into <code>{folded.name}</code></span>}
         <Cap><TotalsNote delta={then !== null} />device time, {report.perStep} · <CopyMenu table={table} /></Cap>
       </Bar>
       {root.ns === 0 ? <NothingMatches /> : (

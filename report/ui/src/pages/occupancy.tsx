@@ -238,7 +238,7 @@ export function OccupancyPage(): VNode {
         ? 'Occupancy does not hold this run back: no kernel below half of its bound is limited by it.'
         : <>{plural(levers.length, 'kernel')} {levers.length === 1 ? 'is' : 'are'} limited by occupancy while below half of the bound: {levers.slice(0, 4).map((r) => <>{r.ops[0] !== undefined && <Handle entity={{ type: 'op', row: r.ops[0] }} />} </>)}{ms(levers.reduce((a, r) => a + r.ns, 0) / d)} {report.perStep} together.</>}
         {then && ' Δ is against the same ops of the base, whose launch configurations this file does not hold.'}
-        {!(device && device.maxThreadsPerSm > 0) && ' The limits of this device are not known: choose another GPU to compute with, where the list offers one.'}</p>
+        {!(device && device.maxThreadsPerSm > 0) && ' The limits of this device are not known: choose another GPU to compute with.'}</p>
       <DataTable {...table} />
       {selected?.occ && device && (
         <div class="split occsplit" tid="occupancy-detail">

@@ -32,7 +32,7 @@ function opColumns(report: Report, view: View, most: number, by: Grouping): (Col
       id: 'instruction', label: 'instruction', cls: 'name mono', sort: (r) => ops.name[r.op]!, raw: (r) => (ops.name[r.op] ? `${ops.name[r.op]} ${report.timesOf(r.ops)}`.trim() : `no instruction: ${reasonWords(reason(r))}`), title: 'HLO op name',
       cell: (r) => ops.name[r.op] === ''
         ? <span class="dim ui">no instruction: {reasonWords(reason(r))}</span>
-        : <span class="nmrow"><Mid text={ops.name[r.op]!} />{report.timesOf(r.ops) && <span class="tag" title="copies of one instruction, folded">{report.timesOf(r.ops)}</span>}
+        : <span class="nmrow"><Mid text={report.opName(r.op)} />{report.timesOf(r.ops) && <span class="tag" title="copies of one instruction, folded">{report.timesOf(r.ops)}</span>}
             <PartTag part={r.part} /></span>,
     },
     words('kind', 'kind', (r) => ops.kind[r.op]!, { width: 124, from: 1060, cls: 'nb', cell: (r) => kindWords(ops.kind[r.op]!), title: 'kind of work' }),

@@ -12,7 +12,7 @@ import { clocksKnown, deviceName, deviceNumber } from '../data/hardware';
 import { type Launches, loadLaunches } from '../data/launches';
 import type { Report } from '../data/report';
 import { setTerm } from '../filter';
-import { ms, msText, percent, plural, signed, thousands } from '../format';
+import { ms, msText, percent, plural, signed } from '../format';
 import { CAUSE_WORDS, phaseWords } from '../phases';
 import { go } from '../state';
 import { JobRanks } from './job_ranks';
@@ -170,12 +170,11 @@ function DeviceRanks(): VNode {
   };
   const most = worst[main], gap = worst[main] - middle;
   const step = (r: Rank): number => (report.meta.basis.steady ? report.meta.basis.mean_ns : r.wall);
-  const overMedian = (r: Rank): string => `${msText(r[main] - middle)} more by itself than the median of ${thousands(ranks.length)} devices, ${percent(r[main] - middle, step(r))}% of a step of ${msText(step(r))}`;
-  const tardy = ranks.reduce((a, r) => (r.late > a.late ? r : a));
+  const overMedian = (r: Rank): string => `${msText(r[main] - middle)} more by itself than the median device, ${percent(r[main] - middle, step(r))}% of a step of ${msText(step(r))}`;
   const sentence = waitedFor ? `Everyone waits for ${waitedFor.name}: it needs ${overMedian(waitedFor)}`
-    : gap <= 0.01 * worst.wall ? `No rank stands out: ${together ? `by itself each needs ${range((r) => r.own)} of a step` : `computation is ${range((r) => r.compute)} a step`}${copying ? `, exposed copies ${range((r) => r.copies)}` : ''}${!together && tardy.late > 0.01 * tardy.wall ? `; ${tardy.name} ends ${msText(tardy.late)} after the median` : ''}`
+    : gap <= 0.01 * worst.wall ? `No rank stands out: ${together ? `by itself each needs ${range((r) => r.own)} of a step` : `computation is ${range((r) => r.compute)} a step`}${copying ? `, exposed copies ${range((r) => r.copies)}` : ''}`
       : together ? `${worst.name} needs ${overMedian(worst)}, but not in step after step`
-        : `${worst.name} computes ${msText(gap)} longer than the median of ${thousands(ranks.length)} devices: ${percent(gap, worst.wall)}% of its step`;
+        : `${worst.name} computes ${msText(gap)} longer than the median device: ${percent(gap, worst.wall)}% of its step`;
   // The figure of it is in the columns: which part it is says this one.
   const cause = (r: Rank): string => {
     const over = { 'computes longer': r.compute - midCompute, 'waits longer': r.waiting - midWaiting, 'copies longer': r.copies - midCopies, 'is idle longer': r.idle - midIdle };
@@ -187,8 +186,8 @@ function DeviceRanks(): VNode {
     times(id, `${label} ms`, label.length > 6 ? 132 : 92, of, { title, ...more });
   const columns: Column<Rank>[] = [
     words('device', 'rank', (r) => r.name, { width: rankWidth(ranks), cls: 'name', sort: (r) => r.device }),
-    times(main, together ? 'by itself ms' : 'computes ms', 130, (r) => r[main], { cls: 'bar', title: together ? 'the step without what it has more of collectives that nothing hides than the device with the least of them' : 'wall time of a step in which something computes', cell: (r) => <CellBar value={r[main]} max={most} hue="backward" text={ms(r[main])} /> }),
-    changes('more', 'Δ median ms', 100, (r) => r[main] - middle, { from: 560, title: 'the same against the median device' }),
+    times(main, together ? 'by itself ms' : 'computes ms', 130, (r) => r[main], { cls: 'bar', title: together ? 'the step without waiting: what it has more of exposed collectives than the device with least' : 'wall time of a step in which something computes', cell: (r) => <CellBar value={r[main]} max={most} hue="backward" text={ms(r[main])} /> }),
+    changes('more', 'Δ median ms', 100, (r) => r[main] - middle, { from: 560, title: 'the same against the median device: of two in the middle the faster' }),
     ...(together ? [time('compute', 'computes', (r: Rank) => r.compute, 'wall time of a step in which something computes', { from: 900 }), time('waiting', 'waits, moves', (r: Rank) => r.waiting, 'exposed collectives: transfer, and waiting for the slowest rank')] : []),
     ...(copying ? [time('copies', 'exposed copies', (r) => r.copies, 'copies with nothing beside them')] : []),
     time('idle', 'idle', (r) => r.idle, 'nothing runs'),

@@ -68,7 +68,7 @@ function Plot({ dots, device, width, height, selected, peaks, divisor }: {
   });
   const text = (p: Dot): VNode | null => {
     const r = R(p.ns), cx = X(Math.log10(p.x)), cy = Y(Math.log10(p.y));
-    const head = `${ops.handle[p.op]} ${midCut(ops.name[p.op]!, 24)}, ${ms(p.ns / divisor)} ms${['', ...(report.timesOf(p.ops) ? [report.timesOf(p.ops)] : [])].join(', ')}`;
+    const head = `${ops.handle[p.op]} ${midCut(report.opName(p.op), 24)}, ${ms(p.ns / divisor)} ms${['', ...(report.timesOf(p.ops) ? [report.timesOf(p.ops)] : [])].join(', ')}`;
     const w = 8 + head.length * 6.9, over = Math.max(L, Math.min(cx - w / 2, width - w));
     // Beside the dot, else below or above it: where the words cover neither others nor a dot that can be seen.
     const spots = ([[cx + r + 7, cy], [cx - r - 7 - w, cy], ...[16, 40, 64].map((y) => [over, cy + r + y] as const), [over, cy - r - 20]] as const).map(([x, y]): Box => [x, y - 12, x + w, y + 18]);

@@ -107,8 +107,11 @@ const entityOf = (by: SumBy, r: { key: string; op: number }): Entity | undefined
   by === 'op' ? opEntity(r.op) : by === 'kernel' && Number(r.key) >= 0 ? { type: 'kernel', row: Number(r.key) } : undefined;
 
 /** `step`: the range is one whole step, which figures per step of the base can stand beside. */
-export function Selection({ report, view, tl, range, whole, step }: { report: Report; view: View; tl: Timeline; range: [number, number]; whole: boolean; step: boolean }): VNode {
+export function Selection({ report, view, tl, range: all, whole, step }: { report: Report; view: View; tl: Timeline; range: [number, number]; whole: boolean; step: boolean }): VNode {
   const { by, label, device } = useChoice(tl);
+  // The range is that of all devices; a device's step has its own begin and end.
+  const own = step && report.steps.find((s) => s.device === device && s.start >= all[0] && s.end <= all[1]);
+  const range: [number, number] = own ? [own.start, own.end] : all;
   const rows = useMemo(() => sumUp(report, view, tl, device, by, range), [report, view, tl, range[0], range[1], by, device]);
   const then = useMemo(() => (step && !view.filtered ? baseSums(report, by) : null), [report, view, step, by]);
   const total = rows.reduce((a, r) => a + r.ns, 0);
@@ -146,7 +149,7 @@ export function Selection({ report, view, tl, range, whole, step }: { report: Re
   };
   return (
     <section tid="timeline-selection" data-ns={Math.round(total)}>
-      <Heading text={`${step ? (tl.devices.length > 1 ? 'Whole step of all devices' : 'Whole step') : whole ? 'In sight' : 'Selection'}: ${duration(span)}`} tl={tl} device={device} by={by} table={table as unknown as TableProps<never>} />
+      <Heading text={`${step ? 'Whole step' : whole ? 'In sight' : 'Selection'}: ${duration(span)}`} tl={tl} device={device} by={by} table={table as unknown as TableProps<never>} />
       <DataTable {...table} />
       <LeftOut what={['graph_launches', 'gaps']} />
     </section>

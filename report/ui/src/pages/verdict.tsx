@@ -192,7 +192,7 @@ function Together({ report }: { report: Report }): VNode | null {
   const { step_ns: step, all_findings_step_ns: all, error_pct: error, withheld } = replay;
   if (withheld) return <> Together they are not predicted: {withheld}.</>;
   if (step === null || all === null || all >= step) return null;
-  return <span tid="together" data-ns={all}> All of them that can be replayed, together: {msText(all)} instead of the median step’s {msText(step)}{error !== null && ` (replay error ${significant(error)}%)`}.</span>;
+  return <span tid="together" data-ns={all}> All of them that can be replayed, together: {msText(all)} instead of the replayed step’s {msText(step)}{error !== null && ` (replay error ${significant(error)}%)`}.</span>;
 }
 
 /** Where actions are few, the ops that hold most time stand below them; without HLO, the kernels. */
@@ -214,7 +214,7 @@ function Largest({ report }: { report: Report }): VNode | null {
       })
     : (opGroups(report, view, 'none', true)[0]?.rows ?? []).map((r) => {
         const o = r.op;
-        const l = line({ type: 'op', row: o }, ops.name[o] || `no instruction: ${reasonWords(ops.reason[o]!)}`, ops.hue[o]!, r.ns, r.calls, report.timesOf(r.ops));
+        const l = line({ type: 'op', row: o }, report.opName(o) || `no instruction: ${reasonWords(ops.reason[o]!)}`, ops.hue[o]!, r.ns, r.calls, report.timesOf(r.ops));
         return { ...l, key: `op-${ops.handle[o]}`, cells: <>{l.cells}<td class="name scope" title={ops.opName[o]}>{scopeText(ops.group[o]!, ops.opName[o]!)}</td><td class="name src"><SourceChip file={ops.file[o]!} line={ops.line[o]!} /></td></> };
       });
   if (rows.length === 0) return null;

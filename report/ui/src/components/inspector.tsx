@@ -338,7 +338,7 @@ function OpBody({ op }: { op: number }): VNode {
                   {sites.waves[occSite]! > 0 && <><dt>waves</dt><dd>{significant(sites.waves[occSite]!)}</dd></>}
                 </dl>
               </>
-            : <p class="sm dim">Occupancy is not known: registers and blocks, or the device’s limits, were not recorded.</p>}
+            : <p class="sm dim">Occupancy is not known: registers, blocks, or the device’s limits are missing.</p>}
         </div>
       </section>
       <FindingsOf handle={handle} />

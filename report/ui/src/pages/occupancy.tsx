@@ -48,15 +48,15 @@ function baseOf(report: Report, r: { ops: number[]; nsOf: Map<number, number> })
 /** Is occupancy what to change? Only after the roofline has been asked. */
 function lever(r: Omit<Row, 'lever' | 'yes'>, kind: string, device: Device): [string, boolean] {
   if (kind === 'collective') return ['no: it waits for links and other GPUs', false];
-  if (r.pct >= 99.5) return [r.reached >= 60 ? 'no' : 'no: all warps fit already', false];
+  if (r.pct >= 99.5) return [r.reached >= 60 ? 'no' : 'no: all warps fit', false];
   if (r.reached >= 60) return [`no: at ${peakPercent(r.reached)}% of its ${r.bound} bound`, false];
   const tail = lastWave(r.waves);
   if (r.waves >= 1 && r.waves < 4 && tail < 0.5 && r.occ) return [`tail: the last wave fills ${percent(tail, 1)}% of the GPU`, false];
   if (r.waves < 1) return [`no: the grid fills ${percent(Math.max(r.waves, 1e-9), 1)}% of the GPU`, false];
   const step = r.occ && r.limiter.includes('registers') ? registerSteps(r.shape, device)[0] : undefined;
   if (step) return [`${isNaN(r.reached) ? 'perhaps' : r.pct < 50 ? 'yes' : 'little'}: ${step.limit} registers give ${significant(step.pct)}%`, r.pct < 50 && r.reached < 50];
-  if (r.limiter.includes('shared_memory') && kind === 'gemm') return ['no: few large blocks by design', false];
-  return [r.limiter.includes('shared_memory') ? 'less shared memory per block' : r.limiter.includes('blocks') ? 'larger blocks' : '', false];
+  if (r.limiter.includes('shared_memory') && kind === 'gemm') return ['no: few large blocks', false];
+  return [r.limiter.includes('shared_memory') ? `less shared memory${r.limiter.includes('registers') ? ', fewer registers' : ''}` : r.limiter.includes('blocks') ? 'larger blocks' : '', false];
 }
 
 function Limits({ row }: { row: Row }): VNode | null {

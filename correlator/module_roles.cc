@@ -11,6 +11,8 @@
 
 #include <fmt/format.h>
 
+#include "base/number_format.h"
+
 namespace xlatrace::correlator {
 namespace {
 
@@ -186,7 +188,8 @@ void AssignRoles(const model::RunTables& run, model::AttributionTables* tables) 
       } else {
         facts.role = ModuleRole::kHelper;
         facts.role_reason =
-            fmt::format("{:.1f}% of the device time of this process's modules", share_pct());
+            fmt::format("{}% of the device time of this process's modules",
+                        Percent(static_cast<double>(use.device_ns), static_cast<double>(total_ns)));
       }
     }
   }

@@ -185,4 +185,12 @@ std::string_view TupleElement(std::string_view shape, int64_t index) {
   return {};
 }
 
+std::string_view ResultShape(std::string_view opcode, std::string_view shape) {
+  const int64_t index = opcode == "copy-start"                                                 ? 0
+                        : opcode == "all-gather-start" || opcode == "collective-permute-start" ? 1
+                                                                                               : -1;
+  const std::string_view element = index < 0 ? std::string_view() : TupleElement(shape, index);
+  return element.empty() ? shape : element;
+}
+
 }  // namespace xlatrace::hlo

@@ -46,6 +46,11 @@ int32_t BitsOf(std::string_view type);
 // The text of element `index` of a tuple shape; empty when it is none or too short.
 std::string_view TupleElement(std::string_view shape, int64_t index);
 
+// The shape of what an instruction computes. Tuples of a -start hold more: of copy-start the copy,
+// its source and a context; of all-gather-start and collective-permute-start operands and results
+// (XLA, shape_inference.cc). The whole shape of every other one.
+std::string_view ResultShape(std::string_view opcode, std::string_view shape);
+
 }  // namespace xlatrace::hlo
 
 #endif  // XLATRACE_HLO_SHAPE_H_

@@ -233,7 +233,7 @@ class HloTables {
     instructions_.SetText(1, instruction.name);
     instructions_.SetText(2, instruction.opcode);
     instructions_.SetText(3, instruction.shape);
-    instructions_.Set(4, hlo::ByteSize(instruction.shape));
+    instructions_.Set(4, hlo::ByteSize(hlo::ResultShape(instruction.opcode, instruction.shape)));
     instructions_.Set(5, instruction.is_root ? 1 : 0);
     if (instruction.parameter_number >= 0) {
       instructions_.Set(6, static_cast<int64_t>(instruction.parameter_number));

@@ -58,6 +58,15 @@ TEST(Shape, GivesTheTextOfATupleElement) {
   EXPECT_EQ(TupleElement("f32[2]", 0), "");
 }
 
+TEST(Shape, WhatAStartComputesIsAPartOfItsTuple) {
+  const char* copy = "(f32[4]{0}, f32[4]{0:S(5)}, u32[]{:S(2)})";
+  EXPECT_EQ(ResultShape("copy-start", copy), "f32[4]{0}");
+  EXPECT_EQ(ResultShape("all-gather-start", "(f32[4]{0}, f32[16]{0})"), "f32[16]{0}");
+  EXPECT_EQ(ResultShape("all-reduce-start", "(f32[4]{0}, f32[8]{0})"), "(f32[4]{0}, f32[8]{0})");
+  EXPECT_EQ(ResultShape("fusion", copy), copy);
+  EXPECT_EQ(ResultShape("copy-start", "f32[4]{0}"), "f32[4]{0}");
+}
+
 TEST(Shape, HugeShapesSaturate) {
   EXPECT_EQ(ByteSize("f64[4611686018427387904,9]"), std::numeric_limits<int64_t>::max());
   EXPECT_EQ(ByteSize("f32[99999999999999999999]"), std::numeric_limits<int64_t>::max());

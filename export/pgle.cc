@@ -63,10 +63,10 @@ Result<Means> SumKernels(const RunRows& run) {
 }
 
 // Names at scheduling time, by name; of an instruction that was not scheduled: empty.
-using Names = std::unordered_map<std::string, std::string>;
+using NamesByName = std::unordered_map<std::string, std::string>;
 
-Result<Names> SchedulingNames(std::string bytes) {
-  Names names;
+Result<NamesByName> SchedulingNames(std::string bytes) {
+  NamesByName names;
   XLATRACE_ASSIGN(const model::HloModule module,
                   hlo::ReadAny(std::make_shared<const std::string>(std::move(bytes))));
   for (const model::Instruction& instruction : module.instructions) {
@@ -125,7 +125,7 @@ Result<ExportCount> WritePgle(store::RunDb& db, const ExportRequest& request) {
         static_cast<double>(mean.ns) / static_cast<double>(mean.count) / 1000.0;
   }
   std::map<std::string, std::map<std::string, double>> files;
-  Names scheduling_names;
+  NamesByName scheduling_names;
   std::set<std::string> nameless;  // Files of modules without a fingerprint.
   int64_t module_id = 0;
   std::string file;

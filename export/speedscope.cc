@@ -38,7 +38,7 @@ class Frames {
   std::string json_;
 };
 
-struct Profile {
+struct ProcessProfile {
   std::string samples, weights;
   int64_t total_ns = 0;
 };
@@ -49,7 +49,7 @@ Result<ExportCount> WriteSpeedscope(store::RunDb& db, const ExportRequest& reque
   XLATRACE_ASSIGN(const RunRows run, RunRows::Load(db, request.progress, request.selection));
   XLATRACE_ASSIGN(const auto stacks, SumStacks(run));
   Frames frames;
-  std::map<int64_t, Profile> profiles;
+  std::map<int64_t, ProcessProfile> profiles;
   ExportCount count{0, 1};
   for (const StackTime& stack : stacks) {
     if (stack.self_ns == 0) continue;
@@ -61,7 +61,7 @@ Result<ExportCount> WriteSpeedscope(store::RunDb& db, const ExportRequest& reque
       sample += fmt::format(",{}", frames.NumberOf(names[i], leaf ? stack.source_file : "",
                                                    leaf ? stack.source_line.value_or(0) : 0));
     }
-    Profile& profile = profiles[stack.process_id];
+    ProcessProfile& profile = profiles[stack.process_id];
     profile.samples += (profile.samples.empty() ? "" : ",") + sample + "]";
     profile.weights += (profile.weights.empty() ? "" : ",") + std::to_string(stack.self_ns);
     profile.total_ns += stack.self_ns;

@@ -126,7 +126,7 @@ class ModuleHits {
   std::vector<Found> found_;
 };
 
-void Rank(FindResult& result) {
+void RankMatches(FindResult& result) {
   const auto last_stage = [&](const Found& found) {
     const bool is_last =
         static_cast<size_t>(found.stages.back()) + 1 == result.modules[found.module].stages.size();
@@ -217,7 +217,7 @@ Result<FindResult> InFolder(const std::vector<std::string>& paths,
     std::vector<Found> found = hits[m].Take(m);
     std::move(found.begin(), found.end(), std::back_inserter(result.found));
   }
-  Rank(result);
+  RankMatches(result);
   return result;
 }
 
@@ -276,7 +276,7 @@ Result<FindResult> InRun(const std::string& path, const dumps::FindPattern& patt
     return MakeError(fmt::format("no module '{}' in '{}'", options.module, path),
                      "xlatrace modules " + ShellWord(path));
   }
-  Rank(result);
+  RankMatches(result);
   return result;
 }
 

@@ -19,7 +19,7 @@ constexpr size_t kMostRows = 24;
 constexpr size_t kMostLinks = 6;
 constexpr size_t kMostValues = 10;
 constexpr size_t kMostValuesBrief = 3;
-constexpr size_t kMostOpcodes = 10;
+constexpr size_t kMostOpcodesListed = 10;
 
 std::string OptionalBytes(int64_t bytes) {
   return bytes > 0 ? Bytes(static_cast<double>(bytes)) : "-";
@@ -383,11 +383,12 @@ void AppendCard(const ModuleList& list, size_t index, bool brief, bool all, int 
                                                 : ""),
                 width, out);
     if (!summary.opcodes.empty()) {
-      AppendField("ops", hlo::OpcodeText(summary.opcodes, all ? SIZE_MAX : kMostOpcodes), width,
-                  out);
+      AppendField("ops", hlo::OpcodeText(summary.opcodes, all ? SIZE_MAX : kMostOpcodesListed),
+                  width, out);
     }
     if (!summary.fused_opcodes.empty()) {
-      AppendField("inside", hlo::OpcodeText(summary.fused_opcodes, all ? SIZE_MAX : kMostOpcodes),
+      AppendField("inside",
+                  hlo::OpcodeText(summary.fused_opcodes, all ? SIZE_MAX : kMostOpcodesListed),
                   width, out);
     }
     if (summary.flops) {

@@ -7,17 +7,6 @@
 #include "base/text.h"
 
 namespace xlatrace::analysis {
-namespace {
-
-std::string Lower(std::string_view name) {
-  std::string text(name);
-  for (char& c : text) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + 32);
-  }
-  return text;
-}
-
-}  // namespace
 
 std::string_view Text(KernelClass kernel_class) {
   switch (kernel_class) {

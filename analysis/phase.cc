@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cstddef>
 #include <map>
 #include <string>
@@ -13,12 +12,6 @@ namespace xlatrace::analysis {
 namespace {
 
 using model::Phase;
-
-std::string Lower(std::string_view text) {
-  std::string lower(text);
-  for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return lower;
-}
 
 bool AnyScope(const OpName& name, bool (*test)(std::string_view)) {
   return std::any_of(name.scopes.begin(), name.scopes.end(),

@@ -4,6 +4,7 @@
 #define XLATRACE_BASE_TEXT_H_
 
 #include <initializer_list>
+#include <string>
 #include <string_view>
 
 namespace xlatrace {
@@ -26,6 +27,14 @@ constexpr bool HasAny(std::string_view text, std::initializer_list<std::string_v
 // What follows the last '/': a path's file name, the innermost part of an op_name.
 constexpr std::string_view LastPart(std::string_view path) {
   return path.substr(path.rfind('/') + 1);
+}
+
+inline std::string Lower(std::string_view text) {
+  std::string lower(text);
+  for (char& c : lower) {
+    if (IsUpper(c)) c = static_cast<char>(c - 'A' + 'a');
+  }
+  return lower;
 }
 
 }  // namespace xlatrace

@@ -14,7 +14,7 @@ namespace {
 using model::Id;
 
 // Sentences about single modules; a folder of hundreds gets a sum instead.
-constexpr size_t kMostSentences = 20;
+constexpr size_t kMostOnCompletion = 20;
 
 bool IsEmbedded(model::ModuleSource source) {
   return source == model::ModuleSource::kXplane || source == model::ModuleSource::kNvtx;
@@ -250,11 +250,11 @@ void ModuleCompletion::Refuse(uint32_t said, Id module_id, const std::string& wh
   const model::ModuleInfo& info = run_.modules[static_cast<size_t>(module_id) - 1];
   const ModuleEntry& entry = modules_.entry(module_id);
   const size_t sentences = stats_.size();
-  if (sentences > kMostSentences) {
+  if (sentences > kMostOnCompletion) {
     ++stats_.back().value;
     return;
   }
-  if (sentences == kMostSentences) {
+  if (sentences == kMostOnCompletion) {
     stats_.push_back({.name = "modules_of_other_programs",
                       .severity = model::Severity::kNotice,
                       .source = "correlator",

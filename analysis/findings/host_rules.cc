@@ -23,8 +23,8 @@ constexpr double kLaunchShare = 0.03;
 constexpr int64_t kSmallKernelNs = 3'000;
 constexpr int64_t kShortKernelNs = 10'000;
 constexpr int64_t kManyLaunches = 100;  // Per step.
-constexpr double kHostShare = 0.02;
-constexpr double kFineShare = 0.01;
+constexpr double kHostGapShare = 0.02;
+constexpr double kFineGapShare = 0.01;
 constexpr int64_t kLoopFloorNs = 2'000;  // What an iteration costs without asking the host.
 constexpr int64_t kLeastIterations = 10;
 
@@ -128,7 +128,7 @@ void LaunchBound(const Context& context, const std::vector<Gap>& gaps, Report& r
   const int64_t saves = context.PerStep(sums.idle - sums.count * kLaunchCostNs);
   Evidence evidence = LaunchEvidence(context, sums);
   const double share = context.ShareOfStep(ns);
-  if (share < kLaunchShare || context.ShareOfStep(saves) < kFineShare) {
+  if (share < kLaunchShare || context.ShareOfStep(saves) < kFineGapShare) {
     const std::string queue = context.launch_queue == nullptr
                                   ? std::string()
                                   : fmt::format(", {} launches ahead in the median",
@@ -188,9 +188,9 @@ void SmallKernels(const Context& context, Report& report) {
   }
   const auto per_step = [&](const Small& of) { return context.PerStep(of.launches); };
   const int64_t ramp = per_step(tiny) * 1'200;
-  const bool by_ramp = context.ShareOfStep(ramp) >= kHostShare;
+  const bool by_ramp = context.ShareOfStep(ramp) >= kHostGapShare;
   const bool by_count = per_step(small) >= kManyLaunches && 5 * small.launches >= 2 * all &&
-                        context.ShareOfStep(small.ns) >= kHostShare;
+                        context.ShareOfStep(small.ns) >= kHostGapShare;
   if (!by_ramp && !by_count) {
     report.Fine("small_kernels",
                 {"small kernels",
@@ -388,13 +388,13 @@ Finding StepGapFinding(const Context& context, const CauseWords& words, CauseGap
 void BetweenSteps(const Context& context, const std::vector<Gap>& gaps, Report& report) {
   StepGaps sums = SumStepGaps(context, gaps);
   const double share = context.ShareOfStep(context.PerStep(sums.all));
-  if (share < kFineShare) {
+  if (share < kFineGapShare) {
     report.Fine("host_gap", {"gaps between steps", fmt::format("idle for {}", Percent(share))});
   }
   for (const CauseWords& words : kCauseWords) {
     CauseGaps& of = sums.by_cause[words.cause];
     const int64_t ns = context.PerStep(of.ns);
-    if (context.ShareOfStep(ns) < kHostShare) continue;
+    if (context.ShareOfStep(ns) < kHostGapShare) continue;
     if (context.options.lost_records > 0) {
       report.Withhold(words.id, "idle time: records were lost, so a gap may be missing work");
       return;

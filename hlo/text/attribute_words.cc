@@ -4,17 +4,10 @@
 #include <initializer_list>
 #include <string>
 
+#include "base/text.h"
+
 namespace xlatrace::hlo {
 namespace {
-
-// XLA looks some enumerations up in lower case.
-std::string Lower(std::string_view word) {
-  std::string lower(word);
-  for (char& c : lower) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return lower;
-}
 
 bool IsOneOf(std::string_view word, std::initializer_list<std::string_view> words) {
   return std::find(words.begin(), words.end(), word) != words.end();
@@ -34,6 +27,7 @@ bool IsFusionKind(std::string_view word) {
 
 bool TakesWord(std::string_view attribute, std::string_view word) {
   if (attribute == "kind") return IsFusionKind(word);
+  // XLA looks some enumerations up in lower case.
   if (attribute == "algorithm") return IsAlgorithm(Lower(word));
   if (attribute == "direction" || attribute == "comparison_direction") {
     return IsOneOf(word, {"EQ", "NE", "GE", "GT", "LE", "LT"});

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <span>
 #include <string>
 
+#include "base/text.h"
 #include "correlator/kernel_symbols.h"
 
 namespace xlatrace::correlator {
@@ -15,12 +15,6 @@ using model::ActivityKind;
 using model::CopyKind;
 
 // All lower case: libraries spell AllGather, all_gather and Broadcast as they like.
-std::string Lower(std::string_view text) {
-  std::string lower(text);
-  for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return lower;
-}
-
 bool HoldsAny(std::string_view text, std::span<const std::string_view> parts) {
   return std::any_of(parts.begin(), parts.end(), [&](std::string_view part) {
     return text.find(part) != std::string_view::npos;

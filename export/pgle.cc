@@ -63,10 +63,10 @@ Result<Means> SumKernels(const RunRows& run) {
 }
 
 // Names at scheduling time, by name; of an instruction that was not scheduled: empty.
-using NamesByName = std::unordered_map<std::string, std::string>;
+using NameMap = std::unordered_map<std::string, std::string>;
 
-Result<NamesByName> SchedulingNames(std::string bytes) {
-  NamesByName names;
+Result<NameMap> SchedulingNames(std::string bytes) {
+  NameMap names;
   XLATRACE_ASSIGN(const model::HloModule module,
                   hlo::ReadAny(std::make_shared<const std::string>(std::move(bytes))));
   for (const model::Instruction& instruction : module.instructions) {
@@ -125,7 +125,7 @@ Result<ExportCount> WritePgle(store::RunDb& db, const ExportRequest& request) {
         static_cast<double>(mean.ns) / static_cast<double>(mean.count) / 1000.0;
   }
   std::map<std::string, std::map<std::string, double>> files;
-  NamesByName scheduling_names;
+  NameMap scheduling_names;
   std::set<std::string> nameless;  // Files of modules without a fingerprint.
   int64_t module_id = 0;
   std::string file;

@@ -56,8 +56,7 @@ int64_t Workers(const RunView& view) {
   return std::max<int64_t>(worked, 1);
 }
 
-std::string OfRunWords(const RunView& view) {
-  const int64_t devices = Workers(view);
+std::string OfRunWords(int64_t devices) {
   return devices > 1 ? fmt::format("of {} devices' time", Thousands(devices)) : "of the run";
 }
 

@@ -33,7 +33,8 @@ bool OnCpuOnly(const RunView& view);
 int64_t Workers(const RunView& view);
 // Whose time savings of a run without steps are: "of the run", "of 2 devices' time" where that is a
 // sum that may be longer than the run.
-std::string OfRunWords(const RunView& view);
+std::string OfRunWords(int64_t devices);
+inline std::string OfRunWords(const RunView& view) { return OfRunWords(Workers(view)); }
 // Kernels of another framework and copies, as in a trace of PyTorch.
 bool NothingIsXla(const RunView& view);
 // Sum of the gaps of the basis; of steady steps all that is idle in them.

@@ -267,44 +267,16 @@ std::string_view RecompileAction() {
          "differs";
 }
 
-// What is fine of compilation, where nothing of it is a cause: how often the function of most
-// programs was compiled, since a program for each of a few shapes is compiled once and may be
-// called often.
-void FewPrograms(const Context& context, Report& report) {
-  struct Function {
-    std::set<Id> programs;
-    int64_t calls = 0;
-  };
-  std::map<std::string, Function> functions;
-  for (const model::Execution& execution : context.attribution.executions) {
-    Function& function =
-        functions[context.run.modules[static_cast<size_t>(execution.module_id) - 1].name];
-    function.programs.insert(execution.module_id);
-    ++function.calls;
-  }
-  const auto most =
-      std::max_element(functions.begin(), functions.end(), [](const auto& a, const auto& b) {
-        return a.second.programs.size() < b.second.programs.size();
-      });
-  if (most == functions.end() || most->second.programs.size() < 2) {
-    report.Fine("recompile", {"compilation", "no function is compiled twice"});
-    return;
-  }
-  report.Fine("recompile", {"compilation", fmt::format("{} programs of {} for {} calls",
-                                                       most->second.programs.size(), most->first,
-                                                       Thousands(most->second.calls))});
-}
+// A jitted function, of which each shape is a program.
+struct Function {
+  std::set<Id> programs;
+  std::vector<int64_t> starts;  // Of its calls.
+  int64_t end_ns = INT64_MIN;
+  int64_t ns = 0;  // Of its calls.
+  Id process_id = 0;
+};
 
-// Where no program runs twice there is no main one, and no step: one function, compiled for each of
-// its calls. What a benchmark of shapes calls, it calls several times.
-void CompiledForEachCall(const Context& context, Report& report) {
-  struct Function {
-    std::set<Id> programs;
-    std::vector<int64_t> starts;  // Of its calls.
-    int64_t end_ns = INT64_MIN;
-    int64_t ns = 0;  // Of its calls.
-    Id process_id = 0;
-  };
+std::map<std::string, Function> FunctionsOf(const Context& context) {
   std::map<std::string, Function> functions;
   for (const model::Execution& execution : context.attribution.executions) {
     Function& function =
@@ -316,6 +288,29 @@ void CompiledForEachCall(const Context& context, Report& report) {
     function.process_id =
         context.run.devices[static_cast<size_t>(execution.device_id) - 1].process_id;
   }
+  return functions;
+}
+
+// What is fine of compilation, where nothing of it is a cause: how often the function of most
+// programs was compiled, since a program for each of a few shapes is compiled once and may be
+// called often.
+LookedAt FewPrograms(const std::map<std::string, Function>& functions) {
+  const auto most =
+      std::max_element(functions.begin(), functions.end(), [](const auto& a, const auto& b) {
+        return a.second.programs.size() < b.second.programs.size();
+      });
+  if (most == functions.end() || most->second.programs.size() < 2) {
+    return {"compilation", "no function is compiled twice"};
+  }
+  return {"compilation",
+          fmt::format("{} programs of {} for {} calls", most->second.programs.size(), most->first,
+                      Thousands(static_cast<int64_t>(most->second.starts.size())))};
+}
+
+// Where no program runs twice there is no main one, and no step: one function, compiled for each of
+// its calls. What a benchmark of shapes calls, it calls several times.
+void CompiledForEachCall(const Context& context, Report& report) {
+  std::map<std::string, Function> functions = FunctionsOf(context);
   const std::string* name = nullptr;
   for (const auto& [of, function] : functions) {
     if (function.programs.size() < kFewestShapes ||
@@ -341,7 +336,7 @@ void CompiledForEachCall(const Context& context, Report& report) {
     of_ns = between.end_ns - between.start_ns;
   }
   if (count < 2 || 50 * ns < of_ns) {
-    FewPrograms(context, report);
+    report.Fine("recompile", FewPrograms(functions));
     return;
   }
   const Function& function = functions[*name];

@@ -10,6 +10,7 @@
 #include "report/launched_in.h"
 #include "report/shown_words.h"
 #include "report/text_table.h"
+#include "report/verdict_figures.h"
 #include "report/word_tables.h"
 
 namespace xlatrace::report {
@@ -137,10 +138,8 @@ void WriteFinding(const Json& sheet, SheetWriter& out) {
                                   TimeCell(finding, job), TimeCell(finding, high),
                                   JsonText(finding, "basis"), JsonText(finding, "confidence")));
   } else if (JsonHas(finding, high)) {
-    const int64_t devices = ValueAt(sheet, "devices").get<int64_t>();
-    const std::string of_what = !of_run       ? "per step"
-                                : devices > 1 ? fmt::format("of {} devices' time", devices)
-                                              : "of the run";
+    const std::string of_what =
+        of_run ? OfRunWords(ValueAt(sheet, "devices").get<int64_t>()) : "per step";
     out.Fact("saves", fmt::format("{} to {} {} ({}, confidence {})",
                                   JsonHas(finding, low) ? TimeCell(finding, low) : "0",
                                   TimeCell(finding, high), of_what, JsonText(finding, "basis"),

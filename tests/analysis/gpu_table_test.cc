@@ -57,6 +57,14 @@ TEST(GpuTable, DecidesBetweenVariantsByMemory) {
   EXPECT_EQ(NameOf(device), "GH200 144GB");
 }
 
+// Roofline takes one operation per byte for memory's business where the peak is not known.
+TEST(GpuTable, VectorUnitsDoMoreThanOneOperationPerByteOfMemory) {
+  for (const Gpu& gpu : AllGpus()) {
+    EXPECT_GT(gpu.peaks.f32, 2.0 * static_cast<double>(gpu.memory_bandwidth_bytes_per_s))
+        << gpu.name;
+  }
+}
+
 TEST(GpuTable, DoesNotKnowOthers) {
   EXPECT_EQ(NameOf(Named("")), "");
   EXPECT_EQ(NameOf(Named("NVIDIA GeForce RTX 3060")), "");

@@ -106,9 +106,12 @@ TEST(Roofline, OneOperationPerByteIsBoundByMemoryWhateverTheComputePeak) {
   EXPECT_DOUBLE_EQ(*roofline.memory, 0.8);
   EXPECT_NEAR(static_cast<double>(*roofline.wasted_ns), 25'000, 1);
   EXPECT_EQ(roofline.expected_ns, 111'111);
-  roofline = ComputeRoofline(Load(100'001, 100'000, 125'000), device);
-  EXPECT_EQ(roofline.bound, BoundBy::kUnknown);
-  EXPECT_FALSE(roofline.wasted_ns);
+  for (const OpLoad& load :
+       {Load(100'001, 100'000, 125'000), Load(100'000, 100'000, 125'000, NumberType::kF64)}) {
+    roofline = ComputeRoofline(load, device);
+    EXPECT_EQ(roofline.bound, BoundBy::kUnknown);
+    EXPECT_FALSE(roofline.wasted_ns);
+  }
 }
 
 TEST(Roofline, CommunicationHasNoRoofButTheNetwork) {

@@ -31,6 +31,7 @@ std::string_view HowToGetSteps(const findings::Context& context) {
   std::map<std::pair<model::Id, model::Id>, int64_t> calls;  // Of a module on a device.
   for (const model::Execution& execution : context.attribution.executions) {
     if (++calls[{execution.module_id, execution.device_id}] < kSteps) continue;
+    if (!context.analysis.steps.empty()) return "run it on a quiet machine";  // Found, not even.
     return context.Advice(
         "mark what is a step (`jax.profiler.StepTraceAnnotation`, `xlatrace_mark_step`)",
         "mark what is a step (`tf.profiler.experimental.Trace`, `xlatrace_mark_step`)");

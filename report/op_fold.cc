@@ -35,6 +35,10 @@ std::string KeyOf(const OpFigure& op) {
                      WithoutNumbers(op.op_name), op.source_file, op.source_line.value_or(0));
 }
 
+// What takes less than this of the largest copy is no copy of it in what people look for: the mean
+// of a row that mixes them is the time of none.
+constexpr double kLeastOfLargest = 0.1;
+
 void AddPath(const OpFigure& op, FoldedOp& fold) {
   if (!op.critical_pct) return;
   fold.critical_ns += *op.critical_pct / 100 * static_cast<double>(op.ns);
@@ -55,13 +59,28 @@ std::string_view InstructionStem(std::string_view instruction) {
 }
 
 std::vector<size_t> FoldRows(const RunView& view) {
+  // The rows of one key, the largest first, as ops come by time.
+  struct Row {
+    size_t number;
+    int64_t largest_ns;
+    std::set<std::string_view> instructions;
+  };
   std::vector<size_t> rows;
-  std::unordered_map<std::string, size_t> row_of;
+  std::unordered_map<std::string, std::vector<Row>> rows_of;
   size_t next = 0;
   for (const OpFigure& op : view.ops) {
-    const size_t row = row_of.emplace(KeyOf(op), next).first->second;
-    if (row == next) ++next;
-    rows.push_back(row);
+    std::vector<Row>& alike = rows_of[KeyOf(op)];
+    auto row = std::find_if(alike.begin(), alike.end(), [&](const Row& of) {
+      return of.instructions.count(op.instruction) != 0;
+    });
+    if (row == alike.end() && !alike.empty() &&
+        static_cast<double>(op.ns) >=
+            kLeastOfLargest * static_cast<double>(alike.back().largest_ns)) {
+      row = alike.end() - 1;
+    }
+    if (row == alike.end()) row = alike.insert(row, {next++, op.ns, {}});
+    row->instructions.insert(op.instruction);
+    rows.push_back(row->number);
   }
   return rows;
 }

@@ -118,7 +118,10 @@ void SayWork(const Context& context, const ForeignWork& work, Report& report) {
     evidence.Add(context.words.PerStep(parts[k].second + ","), context.PerStep(parts[k].first),
                  "ns");
   }
-  report.Fine("work", {"device time by kind of work", text}, evidence);
+  // Where nothing takes longer than copies, they are no work to call fine.
+  if (parts[0].second != "copies") {
+    report.Fine("work", {"device time by kind of work", text}, evidence);
+  }
   const Kernel attention = work.classes[static_cast<size_t>(KernelClass::kAttention)];
   const double share = static_cast<double>(attention.ns) / static_cast<double>(work.ns);
   if (share >= 0.05) {

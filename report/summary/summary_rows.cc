@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 
 #include "base/number_format.h"
+#include "report/device_parts.h"
 #include "report/op_fold.h"
 #include "report/shown_words.h"
 
@@ -268,6 +269,13 @@ class RowsMaker {
     for (const model::Phase phase : kPhaseOrder) {
       const int64_t ns = view_.phases[static_cast<size_t>(phase)];
       if (ns > 0) table.Add({std::string(PhaseWords(phase)), Ms(ns), Pct(ns)});
+      if (phase != model::Phase::kUnknown) continue;
+      // What the first screen and the page call "copies, no phase".
+      for (const DevicePart& part : DeviceParts(view_)) {
+        const bool copies = part.part == model::StepPart::kExposedCopy;
+        if (!copies && part.part != model::StepPart::kExposedCollective) continue;
+        table.Add({copies ? "  of it copies" : "  of it collectives", Ms(part.ns), Pct(part.ns)});
+      }
     }
     table.Add({All(), Ms(view_.coverage.device_ns), "100"});
     return table;

@@ -427,6 +427,24 @@ TEST(Findings, WithoutASteadyStepNothingIsSaidPerStep) {
               HasSubstr("; mark what is a step (`jax.profiler.StepTraceAnnotation`"));
 }
 
+// Steps of a training program on a CPU that others use: found, and none like another.
+TEST(Findings, WhereStepsWereFoundMoreMarksWouldNotMakeThemEven) {
+  FindingCase with(kPlain);
+  with.RunOnCpu();
+  for (model::InstructionRow& row : with.b.attribution.instructions) {
+    row.phase = model::Phase::kBackward;
+  }
+  int64_t at = 0;
+  for (int call = 0; call < 30; ++call) {
+    at = with.Step(at, {{"a", 100 + 77 * (call % 7) + 40 * call}, {"t", 10 + 300 * (call % 4)}});
+  }
+  with.Run();
+  ASSERT_EQ(with.tables.steps.size(), 30u);
+  ASSERT_NE(with.FindRuledOut("steady_steps"), nullptr) << with.Ids();
+  EXPECT_THAT(with.FindRuledOut("steady_steps")->text,
+              testing::EndsWith("; run it on a quiet machine"));
+}
+
 TEST(Findings, TimeWithoutAnInstructionComesFirst) {
   FindingCase with(kPlain);
   with.Steps(8, {{"a", 500}, {"none", 500}, {"t", 200}});

@@ -271,6 +271,34 @@ TEST(OpFoldTest, CopiesToTheHostAndFromItAreTwoRows) {
   EXPECT_EQ(folded[1].op->instruction, "copy-done.1");
 }
 
+// Two processes run three alike instructions; one of these takes next to nothing in both.
+TEST(OpFoldTest, WhatTakesLessThanATenthOfTheLargestIsARowOfItsOwn) {
+  RunView view;
+  const auto add = [&](const char* instruction, int64_t ns) {
+    OpFigure op;
+    op.instruction = instruction;
+    op.fingerprint = "f";
+    op.op_kind = "copy";
+    op.op_name = "jit(f)/add";
+    op.ns = ns;
+    view.ops.push_back(op);
+  };
+  add("copy-done.1", 1000);
+  add("copy-done.2", 100);
+  add("copy-done.3", 99);
+  // The other process was quick: still the same instruction.
+  add("copy-done.1", 50);
+  add("copy-done.3", 9);
+  const std::vector<FoldedOp> folded = FoldOps(view);
+  ASSERT_EQ(folded.size(), 2u);
+  EXPECT_EQ(folded[0].ns, 1150);
+  EXPECT_EQ(folded[0].copies, 2);
+  EXPECT_EQ(folded[0].ops, 3);
+  EXPECT_EQ(folded[1].ns, 108);
+  EXPECT_EQ(folded[1].copies, 1);
+  EXPECT_EQ(FoldRows(view), (std::vector<size_t>{0, 0, 1, 0, 1}));
+}
+
 int64_t SumOfChildren(const ModelNode& node) {
   int64_t sum = 0;
   for (const ModelNode& child : node.children) {

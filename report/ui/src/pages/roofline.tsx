@@ -96,19 +96,19 @@ function Plot({ dots, device, width, height, selected, peaks, divisor }: {
       <path d={roof(0)} fill="none" stroke="var(--ink)" stroke-width="1.8" />
       <path d={roof(Math.log10(0.5))} fill="none" stroke="var(--ink-3)" stroke-dasharray="4 3" />
       {width > 480 && <text class="d e halo" x={width - 8} y={peak !== undefined ? Y(Math.log10(peak / 2)) + 13 : -20}>half of the bound</text>}
-      <text class="b halo" transform={`translate(${X(at)} ${Y(at + Math.log10(bw)) - 6}) rotate(${slope})`}>memory: {byteRate(bw)}</text>
-      {peaks.map(([name, v], i) => (
-        <g>
-          {i > 0 && <path d={`M${X(Math.log10(v / bw))} ${Y(Math.log10(v))}H${X(x1)}`} stroke="var(--ink-3)" fill="none" />}
-          <text class={i === 0 ? 'b e halo' : 'd e halo'} x={width - 8} y={Y(Math.log10(v)) - 5}>{name}: {flopRate(v)}</text>
-        </g>
-      ))}
       {far && <path d={`M${X(Math.log10(far.x))} ${Y(Math.log10(far.roof))}V${Y(Math.log10(far.y))}`} stroke="var(--bad)" stroke-width="1.4" stroke-dasharray="4 3" />}
       {named.map((p) => (
         <circle class={`rdot p-${ops.hue[p.op]} ${p.op === selected ? 'sel' : ''} ${isAbove(p) ? 'off' : ''}`} cx={X(Math.log10(p.x))} cy={Y(Math.log10(p.y))} r={R(p.ns)}
                 tid={`dot-${ops.handle[p.op]}`} onClick={() => go({ sel: report.selOf({ type: 'op', row: p.op }) })}>
           <title>{`${ops.handle[p.op]} ${ops.name[p.op]}: ${ms(p.ns / divisor)} ms, ${isAbove(p) ? `above the ${p.bound} roof: it does not move what its shapes say` : `${peakPercent((100 * p.y) / p.roof)}% of the ${p.bound} roof`}\n${scopeText(ops.group[p.op]!, ops.opName[p.op]!)}`}</title>
         </circle>
+      ))}
+      <text class="b halo" transform={`translate(${X(at)} ${Y(at + Math.log10(bw)) - 6}) rotate(${slope})`}>memory: {byteRate(bw)}</text>
+      {peaks.map(([name, v], i) => (
+        <g>
+          {i > 0 && <path d={`M${X(Math.log10(v / bw))} ${Y(Math.log10(v))}H${X(x1)}`} stroke="var(--ink-3)" fill="none" />}
+          <text class={i === 0 ? 'b e halo' : 'd e halo'} x={width - 8} y={Y(Math.log10(v)) - 5}>{name}: {flopRate(v)}</text>
+        </g>
       ))}
       {[...labels].map(text)}
     </svg>

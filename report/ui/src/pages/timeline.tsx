@@ -135,9 +135,10 @@ function Lens({ report, tl, width, at, span, zero }: { report: Report; tl: Timel
     if (g.device !== tr.device || g.end <= from || g.start >= to) continue;
     const a = X(g.start), b = X(g.end);
     gaps.push(<path d={`M${a} 31v4H${b}v-4`} fill="none" stroke="var(--bad)" />);
-    if ((a + b) / 2 < last) continue;
-    gaps.push(<text class="m" x={Math.min(width - 22, (a + b) / 2)} y="47">{duration(g.end - g.start)}</text>);
-    last = (a + b) / 2 + 52;
+    const x = Math.min(width - 24, (a + b) / 2);
+    if (x < last) continue;
+    gaps.push(<text class="m" x={x} y="47">{duration(g.end - g.start)}</text>);
+    last = x + 56;
   }
   return (
     <svg class="lens" width={width} height="52" role="img" aria={`Lens: ${duration(span)} of ${tl.names[tr.device]}`}>

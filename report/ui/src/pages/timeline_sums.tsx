@@ -17,9 +17,10 @@ import { firstVisible, type Timeline } from '../timeline/tracks';
 type SumBy = 'phase' | 'op' | 'layer' | 'kernel';
 interface SumRow { key: string; name: string; hue: Hue; ns: number; n: number; idle: number; causes: Map<string, number>; op: number }
 
-/** A phase without its copies and collectives; these: “copies, no phase” is what Verdict calls so. */
-const partOf = (hue: Hue, phase = 'unknown'): string =>
-  hue === 'copy' || hue === 'collective' ? `${phaseWords(`exposed_${hue}`).slice(8)}, ${phaseWords(phase)}` : phaseWords(hue);
+/** As Verdict has it: copies and collectives are in the phase they serve; those of no phase stand apart. */
+const partHue = (hue: Hue, phase = 'unknown'): Hue => (phase === 'unknown' ? hue : (phase as Hue));
+const partOf = (hue: Hue): string =>
+  hue === 'copy' ? 'copies, no phase' : hue === 'collective' ? 'collectives, no phase' : phaseWords(hue);
 
 /** Device time, launches and gaps of a device between two instants, by what the address asks for. */
 function sumUp(report: Report, view: View, tl: Timeline, device: number, by: SumBy, range: readonly [number, number]): SumRow[] {
@@ -27,9 +28,9 @@ function sumUp(report: Report, view: View, tl: Timeline, device: number, by: Sum
   const map = new Map<string, SumRow>();
   const row = (site: number): SumRow => {
     const op = sites.op[site]!;
-    const hue = HUES[tl.hueOfSite[site]!]! as Hue;
+    let hue = HUES[tl.hueOfSite[site]!]! as Hue;
     let key: string, name: string;
-    if (by === 'phase') key = name = partOf(hue, ops.phase[op]);
+    if (by === 'phase') key = name = partOf((hue = partHue(hue, ops.phase[op])));
     else if (by === 'layer') key = name = (op >= 0 && ops.layer[op]) || 'no layer known';
     else if (by === 'kernel') {
       key = String(sites.kernel[site]);
@@ -74,7 +75,7 @@ function baseSums(report: Report, by: SumBy): Map<string, number> | null {
   const out = new Map<string, number>();
   const d = baseDivisor(report);
   for (let r = 0; r < t.rows; ++r) {
-    const key = by === 'phase' ? partOf(hueOf(phase[r]!, kind[r]!), phase[r]) : by === 'layer' ? layer[r] || 'no layer known' : op[r]! >= 0 ? String(op[r]) : 'gone';
+    const key = by === 'phase' ? partOf(partHue(hueOf(phase[r]!, kind[r]!), phase[r])) : by === 'layer' ? layer[r] || 'no layer known' : op[r]! >= 0 ? String(op[r]) : 'gone';
     out.set(key, (out.get(key) ?? 0) + ns[r]! / d);
   }
   return out;
@@ -127,12 +128,12 @@ export function Selection({ report, view, tl, range: all, whole, step }: { repor
     nameColumn(by, label),
     figures('ms', small ? 'µs' : 'ms', window.innerWidth < 640 ? 110 : 200, (r) => r.ns / (small ? 1e3 : 1e6), { cls: 'bar', exact: ['device_ns', (r) => Math.round(r.ns)], cell: (r) => <CellBar value={r.ns} max={most} hue={r.hue} text={time(r.ns)} /> }),
     ...(then ? [
-      times<SumRow>('base', 'base ms/step', 100, was, { from: 760, title: 'mean step of one device in the base run' }),
+      times<SumRow>('base', 'base ms/step', 100, was, { from: 760, title: 'mean step of a device in the base run' }),
       changes<SumRow>('delta', 'Δ ms', 70, (r) => r.ns - was(r), { cell: (r) => <Delta now={r.ns} then={was(r)} /> }),
     ] : []),
     shares('pct', '% of range', 90, (r) => r.ns, span),
     figures('launches', 'launches', 90, (r) => r.n, { show: thousands }),
-    figures('idle', cut ? 'idle before, longest, µs' : 'idle before, µs', cut ? 150 : 110, (r) => (r.idle > 0 ? r.idle / 1e3 : NaN), { from: 800, exact: ['idle_ns', (r) => Math.round(r.idle)], title: 'gaps of 1 µs or more that end at a launch of the row' }),
+    figures('idle', cut ? 'idle before, longest, µs' : 'idle before, µs', cut ? 150 : 110, (r) => (r.idle > 0 ? r.idle / 1e3 : NaN), { from: 800, exact: ['idle_ns', (r) => Math.round(r.idle)], title: 'gaps over 1 µs before its launches' }),
     words('cause', 'cause of the idle time', (r) => [...r.causes].sort((a, b) => b[1] - a[1]).slice(0, 2).map(([c]) => CAUSE_WORDS[c] ?? c).join('; '), { width: 330, from: 1000, cls: 'ink2 name' }),
   ];
   const lines: Line<SumRow>[] = rows.slice(0, MOST).map((r) => ({ key: r.key, row: r, ns: Math.round(r.ns), entity: entityOf(by, r) }));
@@ -197,7 +198,7 @@ export function Difference({ report, view, tl, pair, range }: { report: Report; 
   if (!range && first && second && !view.filtered) {
     const idle = (n: number): number => report.gapSums.reduce((t, g) => t + (g.device === device && g.step === n ? g.ns : 0), 0);
     lines.push({ key: 'idle', kind: 'total', lead: 'idle in gaps over 1 µs', cells: cells(idle(pair[0]), idle(pair[1])) });
-    lines.push({ key: 'wall', kind: 'total', lead: 'the step itself', cells: cells(first.end - first.start, second.end - second.start) });
+    lines.push({ key: 'wall', kind: 'total', lead: 'the step', cells: cells(first.end - first.start, second.end - second.start) });
   }
   const table: TableProps<PairRow> = {
     columns, lines, label: 'Difference of two steps', fileName: 'steps', primary: true,

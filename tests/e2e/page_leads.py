@@ -136,7 +136,7 @@ class Filtered(Captures):
             return self.ask(run, f"SELECT sum(self_ns) / 1e6 FROM activity WHERE {where}")[0][0]
         alone, others = copies("unattributed_reason = 'transfer'"), copies("op_kind = 'copy' AND phase = 'other'")
         page = self.page(run, "#/timeline")
-        # A phase has one sum: its copies are in it here, as they are on Verdict.
+        # Without steps a phase has one sum: its copies are in it here, as they are on Verdict.
         (other,) = self.ask(run, "SELECT sum(self_ns) / 1e6 FROM phase_time WHERE phase = 'other'")[0]
         self.assertGreater(other, others)
         rows = page.get_by_test_id("timeline-selection").locator("tbody tr")

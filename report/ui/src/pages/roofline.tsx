@@ -84,7 +84,7 @@ function Plot({ dots, device, width, height, selected, peaks, divisor }: {
     );
   };
   return (
-    <svg width={width} height={height} viewBox={`0 0 ${width} ${height}`} role="img" aria={`Roofline of ${dots.length} instructions; the table beside it holds the same`}>
+    <svg width={width} height={height} viewBox={`0 0 ${width} ${height}`} role="img" aria={`Roofline of ${dots.length} instructions, as in the table beside it`}>
       {Array.from({ length: x1 - x0 + 1 }, (_, i) => x0 + i).map((v) => (
         <g><path class="g" d={`M${X(v)} ${T}V${height - B}`} /><text class={`d ${v === x1 ? 'e' : 'm'}`} x={X(v)} y={height - B + 14}>{v === x0 && xs.some((x) => x < x0) ? '≤ ' : ''}{v >= 0 ? (10 ** v).toLocaleString('en') : (10 ** v).toFixed(-v)}</text></g>
       ))}

@@ -174,7 +174,7 @@ export function SourcePage(): VNode {
         <div>
           <p class="srchead"><b class="mono">{path}</b> <Dim>{show(file.sum)} {measure === 'calls' ? 'calls' : report.perStep}, {percent(file.sum.ns, view.total)}% {wholeOf(view)} · </Dim><CopyMenu /></p>
           {error !== undefined && <Problem text={error} />}
-          {text !== undefined && !parts && <p class="note">The text of this file is not in the page. To see it: xlatrace report RUN.db --source DIR, where DIR holds the file.</p>}
+          {text !== undefined && !parts && <p class="note">This page lacks the text of the file. To see it: xlatrace report RUN.db --source ITS_FOLDER</p>}
           <div class={`code ${then ? 'wdl' : ''}`} role="group" aria={`Lines of ${path}`}>{body}</div>
         </div>
         <div class="secs">

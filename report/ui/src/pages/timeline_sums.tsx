@@ -17,10 +17,9 @@ import { firstVisible, type Timeline } from '../timeline/tracks';
 type SumBy = 'phase' | 'op' | 'layer' | 'kernel';
 interface SumRow { key: string; name: string; hue: Hue; ns: number; n: number; idle: number; causes: Map<string, number>; op: number }
 
-/** As Verdict has it: copies and collectives are in the phase they serve; those of no phase stand apart. */
-const partHue = (hue: Hue, phase = 'unknown'): Hue => (phase === 'unknown' ? hue : (phase as Hue));
-const partOf = (hue: Hue): string =>
-  hue === 'copy' ? 'copies, no phase' : hue === 'collective' ? 'collectives, no phase' : phaseWords(hue);
+/** As Verdict has it: of steps, a phase without its copies and collectives; else with them, and those of no phase apart. */
+const partOf = (hue: Hue, phase = 'unknown', steady = true): [string, Hue] =>
+  (steady || phase === 'unknown') && (hue === 'copy' || hue === 'collective') ? [`${phaseWords(`exposed_${hue}`).slice(8)}, ${phaseWords(phase)}`, hue] : [phaseWords(phase), phase as Hue];
 
 /** Device time, launches and gaps of a device between two instants, by what the address asks for. */
 function sumUp(report: Report, view: View, tl: Timeline, device: number, by: SumBy, range: readonly [number, number]): SumRow[] {
@@ -30,7 +29,10 @@ function sumUp(report: Report, view: View, tl: Timeline, device: number, by: Sum
     const op = sites.op[site]!;
     let hue = HUES[tl.hueOfSite[site]!]! as Hue;
     let key: string, name: string;
-    if (by === 'phase') key = name = partOf((hue = partHue(hue, ops.phase[op])));
+    if (by === 'phase') {
+      [name, hue] = partOf(hue, ops.phase[op], report.meta.basis.steady);
+      key = name;
+    }
     else if (by === 'layer') key = name = (op >= 0 && ops.layer[op]) || 'no layer known';
     else if (by === 'kernel') {
       key = String(sites.kernel[site]);
@@ -75,7 +77,7 @@ function baseSums(report: Report, by: SumBy): Map<string, number> | null {
   const out = new Map<string, number>();
   const d = baseDivisor(report);
   for (let r = 0; r < t.rows; ++r) {
-    const key = by === 'phase' ? partOf(partHue(hueOf(phase[r]!, kind[r]!), phase[r])) : by === 'layer' ? layer[r] || 'no layer known' : op[r]! >= 0 ? String(op[r]) : 'gone';
+    const key = by === 'phase' ? partOf(hueOf(phase[r]!, kind[r]!), phase[r])[0] : by === 'layer' ? layer[r] || 'no layer known' : op[r]! >= 0 ? String(op[r]) : 'gone';
     out.set(key, (out.get(key) ?? 0) + ns[r]! / d);
   }
   return out;

@@ -1,0 +1,15 @@
+// The command line of `xlatrace`: which subcommand is meant, what runs it, and the word to whoever
+// meant none.
+
+#ifndef XLATRACE_TOOLS_COMMAND_LINE_H_
+#define XLATRACE_TOOLS_COMMAND_LINE_H_
+
+namespace xlatrace::tools {
+
+// Reads `argv`, runs the command and prints its error. Returns the exit status of the process. May
+// throw what the standard library throws.
+int RunCommandLine(int argc, char** argv);
+
+}  // namespace xlatrace::tools
+
+#endif  // XLATRACE_TOOLS_COMMAND_LINE_H_

@@ -48,6 +48,69 @@ bool InTurn(const std::vector<const std::string*>& names) {
   return 10 * most->second >= 9 * periods.size() && most->first.size() > 1;
 }
 
+// Of `modules` those that evaluate: they do not train, compute products (an update of summed
+// gradients has none), and their function is called at most half as often as the one that trains,
+// between its calls.
+std::set<Id> Evaluations(const model::RunTables& run, const AttributionTables& attribution,
+                         const std::set<Id>& modules, const std::set<Id>& training) {
+  std::map<std::string, std::vector<int64_t>> calls;  // By function: when.
+  for (const Execution& execution : attribution.executions) {
+    if (!modules.contains(execution.module_id)) continue;
+    calls[FunctionOf(run, attribution, execution.module_id)].push_back(execution.start_ns);
+  }
+  std::set<std::string> train;
+  size_t most = 0;
+  int64_t first_ns = INT64_MAX, last_ns = INT64_MIN;
+  for (const Id module_id : modules) {
+    const std::string& function = FunctionOf(run, attribution, module_id);
+    if (!training.contains(module_id) || !train.insert(function).second) continue;
+    most = std::max(most, calls[function].size());
+    for (const int64_t start_ns : calls[function]) {
+      first_ns = std::min(first_ns, start_ns);
+      last_ns = std::max(last_ns, start_ns);
+    }
+  }
+  std::set<Id> computing;
+  for (const model::InstructionRow& row : attribution.instructions) {
+    if (row.op_kind == model::OpKind::kGemm || row.op_kind == model::OpKind::kConvolution ||
+        row.op_kind == model::OpKind::kAttention) {
+      computing.insert(row.module_id);
+    }
+  }
+  std::set<Id> evaluations;
+  for (const Id module_id : modules) {
+    const std::string& function = FunctionOf(run, attribution, module_id);
+    if (train.contains(function) || !computing.contains(module_id)) continue;
+    const std::vector<int64_t>& starts = calls[function];
+    const auto between = std::count_if(starts.begin(), starts.end(), [&](int64_t start_ns) {
+      return first_ns < start_ns && start_ns < last_ns;
+    });
+    if (2 * starts.size() <= most && 2 * static_cast<size_t>(between) >= starts.size()) {
+      evaluations.insert(module_id);
+    }
+  }
+  return evaluations;
+}
+
+// Where the heaviest program of a process does not train: that and the programs that do, though
+// each is light beside it. Empty: one of the heaviest trains, or none at all does.
+std::map<Id, std::set<Id>> LightTraining(const model::RunTables& run,
+                                         const AttributionTables& attribution,
+                                         const std::set<Id>& training) {
+  std::map<Id, std::set<Id>> of_process;
+  std::set<Id> heavy_trains;
+  for (size_t m = 0; m < attribution.modules.size(); ++m) {
+    const Id id = static_cast<Id>(m + 1);
+    const model::ModuleFacts& facts = attribution.modules[m];
+    const bool main = facts.role == model::ModuleRole::kMain || facts.beside_others;
+    const bool trains = training.contains(id);
+    if (main && (trains || facts.beside_others)) heavy_trains.insert(run.modules[m].process_id);
+    if (main || trains) of_process[run.modules[m].process_id].insert(id);
+  }
+  for (const Id process_id : heavy_trains) of_process.erase(process_id);
+  return of_process;
+}
+
 }  // namespace
 
 void PromoteTurns(const model::RunTables& run, AttributionTables& attribution) {
@@ -63,7 +126,17 @@ void PromoteTurns(const model::RunTables& run, AttributionTables& attribution) {
       beside[run.modules[m].process_id].insert(static_cast<Id>(m + 1));
     }
   }
-  for (const auto& [process, modules] : beside) {
+  std::map<Id, std::set<Id>> light = LightTraining(run, attribution, training);
+  for (auto& [process, modules] : light) {
+    const std::set<Id> evaluations = Evaluations(run, attribution, modules, training);
+    const bool all = std::all_of(modules.begin(), modules.end(), [&](Id id) {
+      return training.contains(id) || evaluations.contains(id);
+    });
+    if (!evaluations.empty() && all) beside[process] = std::move(modules);
+  }
+  for (auto& [process, modules] : beside) {
+    const std::set<Id> evaluations = Evaluations(run, attribution, modules, training);
+    for (const Id module_id : evaluations) modules.erase(module_id);
     std::set<std::string> functions;
     bool trains = false;
     for (const Id module_id : modules) {
@@ -89,14 +162,21 @@ void PromoteTurns(const model::RunTables& run, AttributionTables& attribution) {
       for (const Execution* execution : executions) {
         names.push_back(&FunctionOf(run, attribution, execution->module_id));
       }
-      in_turn = InTurn(names);
+      in_turn = functions.size() == 1 || InTurn(names);
     }
     if (!in_turn) continue;
+    for (const Id module_id : evaluations) {
+      model::ModuleFacts& facts = attribution.modules[static_cast<size_t>(module_id) - 1];
+      facts.role = model::ModuleRole::kHelper;
+      facts.beside_others = false;
+      facts.role_reason = "evaluates now and then between steps";
+    }
     for (const Id module_id : modules) {
       model::ModuleFacts& facts = attribution.modules[static_cast<size_t>(module_id) - 1];
       facts.role = model::ModuleRole::kMain;
       facts.beside_others = false;
-      facts.role_reason = "one of the programs that make a step in turn";
+      facts.role_reason = functions.size() == 1 ? "the program that trains"
+                                                : "one of the programs that make a step in turn";
     }
   }
 }

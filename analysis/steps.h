@@ -53,8 +53,9 @@ struct Steps {
   std::vector<model::StepRow> OfDevice(model::Id device_id) const;
 };
 
-// Makes modules that are `beside_others` main where they train and run in turn. Instructions must
-// have their phases.
+// Makes modules that are `beside_others` main where they train and run in turn, and the one that
+// trains where another only evaluates now and then, however heavy it is. Instructions must have
+// their phases.
 void PromoteTurns(const model::RunTables& run, model::AttributionTables& attribution);
 
 // `compiles`: per process (element k is process_id k + 1), when it compiled; may be empty.

@@ -22,6 +22,7 @@ using model::GapCause;
 using model::Id;
 
 constexpr double kHostShare = 0.02;
+constexpr double kMoreThanAwaking = 0.1;            // Of the step: no late waking of a thread.
 constexpr double kMostlyOutside = 0.5;              // Of the time between programs.
 constexpr int64_t kLongForADispatchNs = 1'000'000;  // A host that only calls leaves no longer gaps.
 
@@ -198,9 +199,10 @@ void JudgeBetweenPrograms(const Context& context, const std::vector<Gap>& gaps,
   }
   const int64_t ns = context.PerStep(sum);
   if (context.ShareOfSpan(ns) < kHostShare) {
-    report.Fine("host_gap", {"time between programs",
-                             fmt::format("{} of the {}", Percent(context.ShareOfSpan(ns)),
-                                         context.words.whole)});
+    report.Fine(
+        "host_gap",
+        {small_are_judged ? "other time between programs" : "time between programs",
+         fmt::format("{} of the {}", Percent(context.ShareOfSpan(ns)), context.words.whole)});
     return;
   }
   if (context.options.lost_records > 0) {
@@ -211,7 +213,10 @@ void JudgeBetweenPrograms(const Context& context, const std::vector<Gap>& gaps,
   finding.id = "host_gap";
   finding.saves_high_ns = ns;
   finding.saves_low_ns = 0;
-  finding.sure = context.Allowed(Sure::kMedium);
+  // A caller that waits for the device is woken late on a CPU that others use, and the recording
+  // cannot tell that from what it does afterwards.
+  finding.sure =
+      context.Allowed(context.ShareOfSpan(ns) < kMoreThanAwaking ? Sure::kLow : Sure::kMedium);
   finding.gaps = std::move(claims);
   finding.where_source = context.StepCallSource();
   finding.evidence.Add(context.words.PerStep("between compiled programs,"), ns, "ns")

@@ -412,11 +412,20 @@ void JudgeCompilation(const Context& context, Report& report) {
   finding.id = "recompile";
   finding.beyond_steps = true;
   finding.sure = repeats && compiled >= 2 ? Sure::kHigh : repeats ? Sure::kLow : Sure::kMedium;
-  const int64_t later = std::max<int64_t>(steps - 1, 1);
+  // Without a steady step, of the run.
+  const int64_t later = context.whole_run ? 1 : std::max<int64_t>(steps - 1, 1);
   const int64_t shapes = most == nullptr ? 0 : DifferentShapes(context.attribution, *most);
   finding.title = repeats ? RecompileTitle(name, most->size(), shapes, steps)
                           : Title{"Stop compiling between steps",
                                   fmt::format("{} times after the first", compiled)};
+  if (4 * compile_ns >= compiled_later.of_ns && compile_ns > 0) {
+    finding.sentence = {
+        fmt::format(
+            "Compiling is {} of the time from the second step on",
+            Percent(static_cast<double>(compile_ns) / static_cast<double>(compiled_later.of_ns))),
+        repeats ? fmt::format("{} programs of {} for {} steps", most->size(), name, steps)
+                : fmt::format("{} compilations", compiled)};
+  }
   finding.action = RecompileAction();
   finding.how_to_check = "one program of that name, and no compilation after the first step";
   if (compile_ns > 0) {

@@ -43,6 +43,7 @@ void SameProcessSink::NextSession(model::WindowEnd why) {
 
 void SameProcessSink::FinishSessions(model::WindowEnd why) {
   GiveWindows(why);
+  if (without_activity_ && !any_activity_) sink_.AddRunStat(*without_activity_);
   for (const RunNumbers::Missing& missing : numbers_.Find()) {
     const auto name = names_.find(missing.program_id);
     const std::string program =

@@ -46,6 +46,7 @@ class SameProcessSink : public model::EventSink {
   void AddUnreferredCall(const model::ApiCall& call) override { sink_.AddUnreferredCall(call); }
   // Runs are numbered anew in every session: those of two are never one.
   model::Id AddActivity(const model::Activity& activity) override {
+    any_activity_ = true;
     if (activity.run_key == 0 || session_ == 0) return sink_.AddActivity(activity);
     model::Activity apart = activity;
     apart.run_key += session_ << 48;
@@ -70,7 +71,14 @@ class SameProcessSink : public model::EventSink {
   void AddWindow(const model::Window& window) override { windows_.push_back(window); }
   void AddLoss(const model::Loss& loss) override { sink_.AddLoss(loss); }
   void SetEnding(const model::ProcessEnding& ending) override { sink_.SetEnding(ending); }
-  void AddRunStat(const model::RunStat& stat) override { sink_.AddRunStat(stat); }
+  // A part in which nothing ran on a device is no loss where another holds device time.
+  void AddRunStat(const model::RunStat& stat) override {
+    if (stat.name == "no_device_activity") {
+      without_activity_ = stat;
+    } else {
+      sink_.AddRunStat(stat);
+    }
+  }
 
  private:
   void GiveWindows(model::WindowEnd why);
@@ -81,6 +89,8 @@ class SameProcessSink : public model::EventSink {
   std::map<int64_t, std::string> names_;  // Of modules, by program id.
   std::optional<model::Id> process_;
   int64_t session_ = 0;
+  bool any_activity_ = false;
+  std::optional<model::RunStat> without_activity_;  // Held back until the last part.
   std::map<std::tuple<model::DeviceKind, int64_t, std::string, std::string>, model::Id> devices_;
   std::map<std::tuple<std::string, std::optional<int64_t>, uint64_t>, model::Id> modules_;
 };

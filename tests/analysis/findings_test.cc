@@ -487,6 +487,33 @@ TEST(Findings, ManyProgramsOfOneNameAreRecompilation) {
   EXPECT_EQ(with.Find("recompile")->saves_high_ns_per_step, 6 * 5'000'000 / 7);
 }
 
+// Steps of which none is like another: nothing is per step, and all of the compiling could be
+// saved.
+TEST(Findings, WithoutASteadyStepCompilingIsToldOfTheRun) {
+  FindingCase with(kPlain);
+  with.RunOnCpu();
+  for (model::InstructionRow& row : with.b.attribution.instructions) {
+    row.phase = model::Phase::kBackward;
+  }
+  int64_t at = 0;
+  for (int step = 0; step < 12; ++step) {
+    if (step > 0) {
+      with.options.compiles.push_back({1, at * 1000, (at + 50'000) * 1000});
+      with.b.run.compiles.push_back({1, at * 1000, (at + 50'000) * 1000});
+      at += 50'000;
+    }
+    at = with.Step(at, {{"a", 100 + 777 * (step % 7) + 400 * step}});
+  }
+  with.Run();
+  const model::FindingRow* found = with.Find("recompile");
+  ASSERT_NE(found, nullptr) << with.Ids();
+  EXPECT_EQ(found->saves_high_ns_per_step, std::nullopt);
+  // The second step began after the first of eleven.
+  EXPECT_EQ(found->saves_high_ns_per_run, 10 * 50'000'000);
+  EXPECT_THAT(found->sentence, HasSubstr("Compiling is 9"));
+  EXPECT_THAT(found->sentence, HasSubstr("% of the time from the second step on"));
+}
+
 TEST(Findings, RecompilationCountsShapesNotPrograms) {
   model::AttributionTables tables;
   const auto add = [&](model::Id module, const std::string& opcode, const std::string& shape) {

@@ -285,6 +285,46 @@ TEST(Steps, ProgramsOfEqualWeightThatTrainInTurnAreOneStep) {
   EXPECT_EQ(promoted(true, Phase::kForward), 0u);     // and neither are solvers side by side.
 }
 
+// `every` calls of a program that trains for 10 us, then one that takes `evaluation_us`.
+std::string MainFunctions(int every, int64_t evaluation_us, ModuleRole heavy, model::OpKind kind) {
+  RunBuilder b;
+  const auto lane = b.AddLane(b.AddDevice());
+  model::Id modules[2], instructions[2];
+  for (int m = 0; m < 2; ++m) {
+    modules[m] = b.AddModule(m == 1 ? heavy : ModuleRole::kHelper);
+    b.attribution.modules.back().beside_others = heavy == ModuleRole::kHelper;
+    b.attribution.modules.back().framework_function = m == 0 ? "fit" : "accuracy";
+    instructions[m] =
+        b.AddInstruction(modules[m], m == 0 ? Phase::kBackward : Phase::kForward, kind);
+  }
+  int64_t at = 0;
+  for (int k = 0; k < 40; ++k) {
+    for (int m = 0; m < (k % every == every - 1 ? 2 : 1); ++m) {
+      const int64_t end = at + 1000 * (m == 0 ? 10 : evaluation_us);
+      const auto execution = b.AddExecution(modules[m], 1, at, end);
+      b.AddActivity(lane, at, end, {.instruction = instructions[m], .execution = execution});
+      at = end + 1;
+    }
+  }
+  PromoteTurns(b.run, b.attribution);
+  std::string mains;
+  for (const model::ModuleFacts& facts : b.attribution.modules) {
+    if (facts.role == ModuleRole::kMain) mains += facts.framework_function + " ";
+  }
+  return mains;
+}
+
+TEST(Steps, WhatEvaluatesNowAndThenIsNoPartOfAStepHoweverHeavy) {
+  using enum model::OpKind;
+  EXPECT_EQ(MainFunctions(5, 100, ModuleRole::kHelper, kGemm), "fit ");  // Three times as heavy.
+  EXPECT_EQ(MainFunctions(5, 900, ModuleRole::kMain, kGemm), "fit ");
+  // What is called as often as the other belongs to each step, and what has no products may be
+  // the update after several.
+  EXPECT_EQ(MainFunctions(1, 20, ModuleRole::kHelper, kGemm), "fit accuracy ");
+  EXPECT_EQ(MainFunctions(5, 100, ModuleRole::kHelper, kElementwiseFusion), "fit accuracy ");
+  EXPECT_EQ(MainFunctions(5, 900, ModuleRole::kMain, kElementwiseFusion), "accuracy ");
+}
+
 TEST(Steps, GradientAccumulationEndsWithTheUpdate) {
   RunBuilder b;
   b.AddLane(b.AddDevice());

@@ -69,5 +69,21 @@ TEST(SameProcessSink, RunsOfTwoSessionsAreNeverOne) {
   EXPECT_NE(memory.activities[0].run_key, memory.activities[2].run_key);
 }
 
+// A recording may end milliseconds after its last part began.
+TEST(SameProcessSink, APartInWhichNothingRanIsNoLossWhereAnotherHoldsActivity) {
+  for (const bool any : {true, false}) {
+    MemorySink memory;
+    SameProcessSink sink(memory);
+    Pour(sink);
+    if (any) sink.AddActivity(model::Activity());
+    sink.NextSession();
+    Pour(sink);
+    sink.AddRunStat({.name = "no_device_activity", .value = 1});
+    EXPECT_EQ(memory.Stat("no_device_activity"), 0);
+    sink.FinishSessions();
+    EXPECT_EQ(memory.Stat("no_device_activity"), any ? 0 : 1);
+  }
+}
+
 }  // namespace
 }  // namespace xlatrace::importers

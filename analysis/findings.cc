@@ -49,6 +49,7 @@ void FindFindings(const model::RunTables& run, const model::AttributionTables& a
   Report report;
   JudgeData(context, report);
   JudgeCompilation(context, report);
+  JudgeEvaluation(context, report);
   JudgeWholeRun(context, report);
   if (context.whole_run) {
     report.Withhold("steady_steps", fmt::format("everything per step: {}; {}", WhyNoStep(analysis),

@@ -14,6 +14,8 @@ namespace xlatrace::analysis::findings {
 void JudgeData(const Context& context, Report& report);
 // Compilation that goes on: `recompile`. Needs no steady step, as there is none then.
 void JudgeCompilation(const Context& context, Report& report);
+// What evaluates between steps: `evaluation`. Of all steps, steady or not.
+void JudgeEvaluation(const Context& context, Report& report);
 // What can be said where no step is known: `copy_bound`, `eager_programs`.
 void JudgeWholeRun(const Context& context, Report& report);
 // Kernels that no HLO names: `exposed_collective`, `no_tensor_core`, and what kind of work it is.

@@ -487,6 +487,34 @@ TEST(Findings, ManyProgramsOfOneNameAreRecompilation) {
   EXPECT_EQ(with.Find("recompile")->saves_high_ns_per_step, 6 * 5'000'000 / 7);
 }
 
+TEST(Findings, WhatEvaluatesBetweenStepsIsToldOfAllOfThem) {
+  const auto make = [](int64_t evaluation_us, model::OpKind kind) {
+    FindingCase made(kPlain);
+    for (model::InstructionRow& row : made.b.attribution.instructions) {
+      row.phase = model::Phase::kBackward;
+    }
+    const model::Id evaluation = made.AddHelper();
+    made.b.attribution.instructions.back().op_kind = kind;
+    made.b.run.modules.back().name = "jit_accuracy";
+    int64_t at = 0;
+    for (int step = 0; step < 40; ++step) {
+      at = made.Step(at, {{"a", 500}, {"b", 500}});
+      if (step % 8 == 3) at = made.RunHelper(at, evaluation, evaluation_us);
+    }
+    made.Run();
+    return made;
+  };
+  const FindingCase with = make(4'000, model::OpKind::kGemm);
+  const model::FindingRow* found = with.Find("evaluation");
+  ASSERT_NE(found, nullptr) << with.Ids();
+  EXPECT_EQ(found->title, "Evaluate less: jit_accuracy takes 4.00 ms in 5 of 40 steps");
+  // 20 of 40 + 20 ms.
+  EXPECT_THAT(found->sentence, HasSubstr("jit_accuracy, which does not train, is 33.3%"));
+  EXPECT_EQ(found->saves_high_ns_per_step, 20'000'000 / 40);
+  EXPECT_EQ(make(500, model::OpKind::kGemm).Find("evaluation"), nullptr);     // Too little,
+  EXPECT_EQ(make(4'000, model::OpKind::kOther).Find("evaluation"), nullptr);  // no products.
+}
+
 // Steps of which none is like another: nothing is per step, and all of the compiling could be
 // saved.
 TEST(Findings, WithoutASteadyStepCompilingIsToldOfTheRun) {

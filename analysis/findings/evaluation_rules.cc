@@ -1,0 +1,115 @@
+// What evaluates between the steps of a training run. It is no part of a step (PromoteTurns in
+// steps.h), so that no figure per step shows what it takes.
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "analysis/findings/rules.h"
+#include "base/number_format.h"
+
+namespace xlatrace::analysis::findings {
+namespace {
+
+using model::Id;
+
+constexpr double kNoticeable = 0.1;  // Of the time from the first step to the last.
+
+// A device's steps, whether steady or not, as one span.
+struct Span {
+  int64_t start_ns = INT64_MAX;
+  int64_t end_ns = INT64_MIN;
+  int64_t steps = 0;
+};
+
+struct Called {
+  int64_t ns = 0;
+  int64_t calls = 0;
+};
+
+struct Programs {
+  std::set<Id> train, compute;  // Gradients or an update; products.
+};
+
+Programs ProgramsOf(const model::AttributionTables& attribution) {
+  Programs programs;
+  for (const model::InstructionRow& row : attribution.instructions) {
+    if (row.phase == model::Phase::kBackward || row.phase == model::Phase::kOptimizer) {
+      programs.train.insert(row.module_id);
+    }
+    if (row.op_kind == model::OpKind::kGemm || row.op_kind == model::OpKind::kConvolution ||
+        row.op_kind == model::OpKind::kAttention) {
+      programs.compute.insert(row.module_id);
+    }
+  }
+  return programs;
+}
+
+}  // namespace
+
+void JudgeEvaluation(const Context& context, Report& report) {
+  if (context.whole_run) return;
+  const Programs programs = ProgramsOf(context.attribution);
+  if (programs.train.empty()) return;
+  std::map<Id, Span> spans;  // By device.
+  for (const model::StepRow& step : context.analysis.steps) {
+    Span& span = spans[step.device_id];
+    span.start_ns = std::min(span.start_ns, step.start_ns);
+    span.end_ns = std::max(span.end_ns, step.end_ns);
+    ++span.steps;
+  }
+  std::map<std::pair<std::string, Id>, Called> called;  // By function and device.
+  for (const model::Execution& execution : context.attribution.executions) {
+    const auto m = static_cast<size_t>(execution.module_id) - 1;
+    if (execution.module_id == 0 || programs.train.contains(execution.module_id) ||
+        !programs.compute.contains(execution.module_id) ||
+        context.attribution.modules[m].role == model::ModuleRole::kMain) {
+      continue;
+    }
+    const auto span = spans.find(execution.device_id);
+    if (span == spans.end() || execution.start_ns < span->second.start_ns ||
+        execution.end_ns > span->second.end_ns) {
+      continue;
+    }
+    Called& of = called[{context.run.modules[m].name, execution.device_id}];
+    of.ns += execution.end_ns - execution.start_ns;
+    ++of.calls;
+  }
+  const auto most =
+      std::max_element(called.begin(), called.end(),
+                       [](const auto& a, const auto& b) { return a.second.ns < b.second.ns; });
+  if (most == called.end() || most->second.calls < 2) return;
+  const auto& [name, device] = most->first;
+  const Span& span = spans[device];
+  const auto& [ns, calls] = most->second;
+  const double share = static_cast<double>(ns) / static_cast<double>(span.end_ns - span.start_ns);
+  if (share < kNoticeable) return;
+  Finding finding;
+  finding.id = "evaluation";
+  finding.beyond_steps = true;
+  finding.sure = context.Allowed(Sure::kMedium);
+  finding.title = {"Evaluate less", fmt::format("{} takes {} in {} of {} steps", name,
+                                                Time(ns / calls), calls, span.steps)};
+  finding.sentence = {
+      fmt::format("{}, which does not train, is {} of the time of all steps", name, Percent(share)),
+      fmt::format("{} calls of {}", calls, Time(ns / calls))};
+  finding.action =
+      "evaluate on fewer batches, or less often; a process of its own can do it from a checkpoint "
+      "while the training goes on";
+  finding.how_to_check = "more steps in the same time, each as long as before";
+  finding.saves_high_ns = ns / span.steps;
+  finding.saves_low_ns = 0;
+  finding.claims["evaluation"] = ns / span.steps;
+  finding.evidence.Add("calls between the first step and the last", calls, "count")
+      .Add("time in them", ns, "ns")
+      .Add("time from the first step to the last", span.end_ns - span.start_ns, "ns")
+      .Add("steps", span.steps, "count");
+  report.Add(std::move(finding));
+}
+
+}  // namespace xlatrace::analysis::findings

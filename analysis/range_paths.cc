@@ -105,10 +105,13 @@ class RangePaths::Sweep {
 
   void Run() {
     // Stable: of ranges with the same times the one that was recorded first is around the other.
-    std::stable_sort(thread_.ranges.begin(), thread_.ranges.end(),
-                     [](const Range& a, const Range& b) {
-                       return std::tie(a.start_ns, b.end_ns) < std::tie(b.start_ns, a.end_ns);
-                     });
+    const auto before = [](const Range& a, const Range& b) {
+      return std::tie(a.start_ns, b.end_ns) < std::tie(b.start_ns, a.end_ns);
+    };
+    // Most come in order, and sorting takes as much memory again as they do.
+    if (!std::is_sorted(thread_.ranges.begin(), thread_.ranges.end(), before)) {
+      std::stable_sort(thread_.ranges.begin(), thread_.ranges.end(), before);
+    }
     for (const Range& range : thread_.ranges) {
       CloseUntil(range.start_ns);
       const bool loose = !open_.empty() && range.end_ns > open_.back().end_ns;

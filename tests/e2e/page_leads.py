@@ -231,7 +231,8 @@ class Starts(Captures):
         (together,) = self.ask(run, f"SELECT sum(self_ns) / count(DISTINCT device_id || '/' || step) {steady} LIKE 'copy-done%' AND {to_host}")[0]
         self.assertEqual(node.get_attribute("data-time"), f"{own:.0f} ns")
         expect(node).to_contain_text("×2 together")
-        expect(node.get_by_test_id("graph-fold")).to_have_text(f"{figure(together)} ms")
+        self.assertLess(together, 500)
+        expect(node.get_by_test_id("graph-fold")).to_have_text("<0.001 ms")
 
     def test_memory_that_is_there_is_not_bought_with_time(self):
         page = self.page(self.maxtext(), "#/memory")

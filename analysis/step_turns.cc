@@ -1,4 +1,5 @@
-// Modules of equal weight that make a step together, in turn.
+// Which programs make a step where the heaviest alone does not: those of equal weight that come in
+// turn, without what only evaluates.
 
 #include <algorithm>
 #include <cstddef>
@@ -7,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/program_work.h"
 #include "analysis/steps.h"
 
 namespace xlatrace::analysis {
@@ -15,7 +17,6 @@ namespace {
 using model::AttributionTables;
 using model::Execution;
 using model::Id;
-using model::Phase;
 
 constexpr size_t kFewestPeriods = 3;
 constexpr size_t kMostPrograms = 4;
@@ -70,13 +71,7 @@ std::set<Id> Evaluations(const model::RunTables& run, const AttributionTables& a
       last_ns = std::max(last_ns, start_ns);
     }
   }
-  std::set<Id> computing;
-  for (const model::InstructionRow& row : attribution.instructions) {
-    if (row.op_kind == model::OpKind::kGemm || row.op_kind == model::OpKind::kConvolution ||
-        row.op_kind == model::OpKind::kAttention) {
-      computing.insert(row.module_id);
-    }
-  }
+  const std::set<Id> computing = ModulesWithProducts(attribution);
   std::set<Id> evaluations;
   for (const Id module_id : modules) {
     const std::string& function = FunctionOf(run, attribution, module_id);
@@ -114,12 +109,7 @@ std::map<Id, std::set<Id>> LightTraining(const model::RunTables& run,
 }  // namespace
 
 void PromoteTurns(const model::RunTables& run, AttributionTables& attribution) {
-  std::set<Id> training;
-  for (const model::InstructionRow& row : attribution.instructions) {
-    if (row.phase == Phase::kBackward || row.phase == Phase::kOptimizer) {
-      training.insert(row.module_id);
-    }
-  }
+  const std::set<Id> training = ModulesThatTrain(attribution);
   std::map<Id, std::set<Id>> beside;  // By process.
   for (size_t m = 0; m < attribution.modules.size(); ++m) {
     if (attribution.modules[m].beside_others) {
@@ -162,7 +152,7 @@ void PromoteTurns(const model::RunTables& run, AttributionTables& attribution) {
       for (const Execution* execution : executions) {
         names.push_back(&FunctionOf(run, attribution, execution->module_id));
       }
-      in_turn = functions.size() == 1 || InTurn(names);
+      in_turn = (functions.size() == 1 && !evaluations.empty()) || InTurn(names);
     }
     if (!in_turn) continue;
     for (const Id module_id : evaluations) {

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "analysis/op_steps.h"
+#include "analysis/program_work.h"
 #include "analysis/step_agreement.h"
 #include "analysis/step_marks.h"
 #include "base/number_format.h"
@@ -61,17 +62,6 @@ std::set<Id> ModulesWithOptimizer(const AttributionTables& attribution) {
   std::set<Id> modules;
   for (const model::InstructionRow& instruction : attribution.instructions) {
     if (instruction.phase == model::Phase::kOptimizer) modules.insert(instruction.module_id);
-  }
-  return modules;
-}
-
-std::set<Id> ModulesThatTrain(const AttributionTables& attribution) {
-  std::set<Id> modules;
-  for (const model::InstructionRow& instruction : attribution.instructions) {
-    if (instruction.phase == model::Phase::kOptimizer ||
-        instruction.phase == model::Phase::kBackward) {
-      modules.insert(instruction.module_id);
-    }
   }
   return modules;
 }

@@ -397,7 +397,12 @@ void JudgeCompilation(const Context& context, Report& report) {
   const Compiled compiled_later = CompiledBetweenSteps(context);
   const int64_t compiled = compiled_later.count;
   const int64_t compile_ns = compiled_later.ns;
-  const auto steps = static_cast<int64_t>(context.analysis.steps.size());
+  // A process compiles once for all of its devices.
+  std::set<std::pair<Id, int64_t>> of_processes;
+  for (const model::StepRow& row : context.analysis.steps) {
+    of_processes.emplace(row.process_id, row.step);
+  }
+  const auto steps = static_cast<int64_t>(of_processes.size());
   // Programs of one name may be meant to differ (a benchmark of shapes); where compilation was not
   // seen, only many of them say something.
   const bool repeats = most != nullptr && most->size() >= (compiled >= 2 ? 3U : 8U) &&

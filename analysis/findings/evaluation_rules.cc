@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <map>
 #include <set>
 #include <string>
@@ -11,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "analysis/findings/rules.h"
+#include "analysis/program_work.h"
 #include "base/number_format.h"
 
 namespace xlatrace::analysis::findings {
@@ -24,50 +26,34 @@ constexpr double kNoticeable = 0.1;  // Of the time from the first step to the l
 struct Span {
   int64_t start_ns = INT64_MAX;
   int64_t end_ns = INT64_MIN;
-  int64_t steps = 0;
+  std::set<int64_t> starts;
 };
 
 struct Called {
   int64_t ns = 0;
   int64_t calls = 0;
+  std::set<int64_t> steps;  // Starts of those it was called in.
 };
-
-struct Programs {
-  std::set<Id> train, compute;  // Gradients or an update; products.
-};
-
-Programs ProgramsOf(const model::AttributionTables& attribution) {
-  Programs programs;
-  for (const model::InstructionRow& row : attribution.instructions) {
-    if (row.phase == model::Phase::kBackward || row.phase == model::Phase::kOptimizer) {
-      programs.train.insert(row.module_id);
-    }
-    if (row.op_kind == model::OpKind::kGemm || row.op_kind == model::OpKind::kConvolution ||
-        row.op_kind == model::OpKind::kAttention) {
-      programs.compute.insert(row.module_id);
-    }
-  }
-  return programs;
-}
 
 }  // namespace
 
 void JudgeEvaluation(const Context& context, Report& report) {
   if (context.whole_run) return;
-  const Programs programs = ProgramsOf(context.attribution);
-  if (programs.train.empty()) return;
+  const std::set<Id> train = ModulesThatTrain(context.attribution);
+  if (train.empty()) return;
+  const std::set<Id> computing = ModulesWithProducts(context.attribution);
   std::map<Id, Span> spans;  // By device.
   for (const model::StepRow& step : context.analysis.steps) {
     Span& span = spans[step.device_id];
     span.start_ns = std::min(span.start_ns, step.start_ns);
     span.end_ns = std::max(span.end_ns, step.end_ns);
-    ++span.steps;
+    span.starts.insert(step.start_ns);
   }
   std::map<std::pair<std::string, Id>, Called> called;  // By function and device.
   for (const model::Execution& execution : context.attribution.executions) {
     const auto m = static_cast<size_t>(execution.module_id) - 1;
-    if (execution.module_id == 0 || programs.train.contains(execution.module_id) ||
-        !programs.compute.contains(execution.module_id) ||
+    if (execution.module_id == 0 || train.contains(execution.module_id) ||
+        !computing.contains(execution.module_id) ||
         context.attribution.modules[m].role == model::ModuleRole::kMain) {
       continue;
     }
@@ -79,6 +65,7 @@ void JudgeEvaluation(const Context& context, Report& report) {
     Called& of = called[{context.run.modules[m].name, execution.device_id}];
     of.ns += execution.end_ns - execution.start_ns;
     ++of.calls;
+    of.steps.insert(*std::prev(span->second.starts.upper_bound(execution.start_ns)));
   }
   const auto most =
       std::max_element(called.begin(), called.end(),
@@ -86,7 +73,9 @@ void JudgeEvaluation(const Context& context, Report& report) {
   if (most == called.end() || most->second.calls < 2) return;
   const auto& [name, device] = most->first;
   const Span& span = spans[device];
-  const auto& [ns, calls] = most->second;
+  const auto& [ns, calls, in_steps] = most->second;
+  const auto steps = static_cast<int64_t>(span.starts.size());
+  const auto times = static_cast<int64_t>(in_steps.size());
   const double share = static_cast<double>(ns) / static_cast<double>(span.end_ns - span.start_ns);
   if (share < kNoticeable) return;
   Finding finding;
@@ -94,7 +83,7 @@ void JudgeEvaluation(const Context& context, Report& report) {
   finding.beyond_steps = true;
   finding.sure = context.Allowed(Sure::kMedium);
   finding.title = {"Evaluate less", fmt::format("{} takes {} in {} of {} steps", name,
-                                                Time(ns / calls), calls, span.steps)};
+                                                Time(ns / times), times, steps)};
   finding.sentence = {
       fmt::format("{}, which does not train, is {} of the time of all steps", name, Percent(share)),
       fmt::format("{} calls of {}", calls, Time(ns / calls))};
@@ -102,13 +91,14 @@ void JudgeEvaluation(const Context& context, Report& report) {
       "evaluate on fewer batches, or less often; a process of its own can do it from a checkpoint "
       "while the training goes on";
   finding.how_to_check = "more steps in the same time, each as long as before";
-  finding.saves_high_ns = ns / span.steps;
+  finding.saves_high_ns = ns / steps;
   finding.saves_low_ns = 0;
-  finding.claims["evaluation"] = ns / span.steps;
+  finding.claims["evaluation"] = ns / steps;
   finding.evidence.Add("calls between the first step and the last", calls, "count")
       .Add("time in them", ns, "ns")
       .Add("time from the first step to the last", span.end_ns - span.start_ns, "ns")
-      .Add("steps", span.steps, "count");
+      .Add("steps with such calls", times, "count")
+      .Add("steps", steps, "count");
   report.Add(std::move(finding));
 }
 

@@ -119,7 +119,7 @@ void SayWork(const Context& context, const ForeignWork& work, Report& report) {
                  "ns");
   }
   // Where nothing takes longer than copies, they are no work to call fine.
-  if (parts[0].second != "copies") {
+  if (parts[0].first > work.copies.ns) {
     report.Fine("work", {"device time by kind of work", text}, evidence);
   }
   const Kernel attention = work.classes[static_cast<size_t>(KernelClass::kAttention)];

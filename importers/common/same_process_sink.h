@@ -1,7 +1,8 @@
 // Several profiles of one process, taken one after another, as one process of the run.
 //
 // A profile names its process, devices and modules anew. What the sessions of one process share is
-// passed on once here; everything else goes through as it is. Times need nothing: each profile has
+// passed on once here; windows, and that a part has no device activity, wait until it is known what
+// the other parts hold; everything else goes through as it is. Times need nothing: each profile has
 // its own wall clock start, which the importers shift to the run's.
 //
 // Thread-safety: one thread.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <iterator>
 #include <map>
 #include <set>
 #include <string>
@@ -50,8 +51,8 @@ bool InTurn(const std::vector<const std::string*>& names) {
 }
 
 // Of `modules` those that evaluate: they do not train, compute products (an update of summed
-// gradients has none), and their function is called at most half as often as the one that trains,
-// between its calls.
+// gradients has none), and run between calls of what trains, after half of these at most; an
+// evaluation may be many calls, one for each batch.
 std::set<Id> Evaluations(const model::RunTables& run, const AttributionTables& attribution,
                          const std::set<Id>& modules, const std::set<Id>& training) {
   std::map<std::string, std::vector<int64_t>> calls;  // By function: when.
@@ -60,27 +61,27 @@ std::set<Id> Evaluations(const model::RunTables& run, const AttributionTables& a
     calls[FunctionOf(run, attribution, execution.module_id)].push_back(execution.start_ns);
   }
   std::set<std::string> train;
-  size_t most = 0;
-  int64_t first_ns = INT64_MAX, last_ns = INT64_MIN;
+  std::set<int64_t> starts;  // Of training.
   for (const Id module_id : modules) {
     const std::string& function = FunctionOf(run, attribution, module_id);
     if (!training.contains(module_id) || !train.insert(function).second) continue;
-    most = std::max(most, calls[function].size());
-    for (const int64_t start_ns : calls[function]) {
-      first_ns = std::min(first_ns, start_ns);
-      last_ns = std::max(last_ns, start_ns);
-    }
+    starts.insert(calls[function].begin(), calls[function].end());
   }
   const std::set<Id> computing = ModulesWithProducts(attribution);
   std::set<Id> evaluations;
   for (const Id module_id : modules) {
     const std::string& function = FunctionOf(run, attribution, module_id);
     if (train.contains(function) || !computing.contains(module_id)) continue;
-    const std::vector<int64_t>& starts = calls[function];
-    const auto between = std::count_if(starts.begin(), starts.end(), [&](int64_t start_ns) {
-      return first_ns < start_ns && start_ns < last_ns;
-    });
-    if (2 * starts.size() <= most && 2 * static_cast<size_t>(between) >= starts.size()) {
+    std::set<int64_t> after;  // Calls of training that it follows.
+    size_t between = 0;
+    for (const int64_t start_ns : calls[function]) {
+      const auto next = starts.upper_bound(start_ns);
+      if (next == starts.begin() || next == starts.end()) continue;
+      after.insert(*std::prev(next));
+      ++between;
+    }
+    if (2 * after.size() <= starts.size() && 2 * between >= calls[function].size() &&
+        !after.empty()) {
       evaluations.insert(module_id);
     }
   }

@@ -286,7 +286,8 @@ TEST(Steps, ProgramsOfEqualWeightThatTrainInTurnAreOneStep) {
 }
 
 // `every` calls of a program that trains for 10 us, then one that takes `evaluation_us`.
-std::string MainFunctions(int every, int64_t evaluation_us, ModuleRole heavy, model::OpKind kind) {
+std::string MainFunctions(int every, int64_t evaluation_us, ModuleRole heavy, model::OpKind kind,
+                          int batches = 1) {
   RunBuilder b;
   const auto lane = b.AddLane(b.AddDevice());
   model::Id modules[2], instructions[2];
@@ -299,7 +300,8 @@ std::string MainFunctions(int every, int64_t evaluation_us, ModuleRole heavy, mo
   }
   int64_t at = 0;
   for (int k = 0; k < 40; ++k) {
-    for (int m = 0; m < (k % every == every - 1 ? 2 : 1); ++m) {
+    for (int call = 0; call < (k % every == every - 1 ? 1 + batches : 1); ++call) {
+      const int m = call == 0 ? 0 : 1;
       const int64_t end = at + 1000 * (m == 0 ? 10 : evaluation_us);
       const auto execution = b.AddExecution(modules[m], 1, at, end);
       b.AddActivity(lane, at, end, {.instruction = instructions[m], .execution = execution});
@@ -318,6 +320,7 @@ TEST(Steps, WhatEvaluatesNowAndThenIsNoPartOfAStepHoweverHeavy) {
   using enum model::OpKind;
   EXPECT_EQ(MainFunctions(5, 100, ModuleRole::kHelper, kGemm), "fit ");  // Three times as heavy.
   EXPECT_EQ(MainFunctions(5, 900, ModuleRole::kMain, kGemm), "fit ");
+  EXPECT_EQ(MainFunctions(5, 20, ModuleRole::kHelper, kGemm, 8), "fit ");  // More calls than fit.
   // What is called as often as the other belongs to each step, and what has no products may be
   // the update after several.
   EXPECT_EQ(MainFunctions(1, 20, ModuleRole::kHelper, kGemm), "fit accuracy ");

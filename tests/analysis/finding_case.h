@@ -79,6 +79,13 @@ class FindingCase {
     b.run.devices[0].kind = model::DeviceKind::kCpu;
   }
 
+  // The program trains: every instruction is of the backward pass.
+  void Train() {
+    for (model::InstructionRow& row : b.attribution.instructions) {
+      row.phase = model::Phase::kBackward;
+    }
+  }
+
   // What the launches of an instruction look like; after its steps, before Run.
   model::LaunchConfig& ConfigOf(const std::string& name) {
     for (model::LaunchConfig& config : b.run.configs) {

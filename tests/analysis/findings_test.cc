@@ -431,9 +431,7 @@ TEST(Findings, WithoutASteadyStepNothingIsSaidPerStep) {
 TEST(Findings, WhereStepsWereFoundMoreMarksWouldNotMakeThemEven) {
   FindingCase with(kPlain);
   with.RunOnCpu();
-  for (model::InstructionRow& row : with.b.attribution.instructions) {
-    row.phase = model::Phase::kBackward;
-  }
+  with.Train();
   int64_t at = 0;
   for (int call = 0; call < 30; ++call) {
     at = with.Step(at, {{"a", 100 + 77 * (call % 7) + 40 * call}, {"t", 10 + 300 * (call % 4)}});
@@ -490,9 +488,7 @@ TEST(Findings, ManyProgramsOfOneNameAreRecompilation) {
 TEST(Findings, WhatEvaluatesBetweenStepsIsToldOfAllOfThem) {
   const auto make = [](int64_t evaluation_us, model::OpKind kind) {
     FindingCase made(kPlain);
-    for (model::InstructionRow& row : made.b.attribution.instructions) {
-      row.phase = model::Phase::kBackward;
-    }
+    made.Train();
     const model::Id evaluation = made.AddHelper();
     made.b.attribution.instructions.back().op_kind = kind;
     made.b.run.modules.back().name = "jit_accuracy";
@@ -520,9 +516,7 @@ TEST(Findings, WhatEvaluatesBetweenStepsIsToldOfAllOfThem) {
 TEST(Findings, WithoutASteadyStepCompilingIsToldOfTheRun) {
   FindingCase with(kPlain);
   with.RunOnCpu();
-  for (model::InstructionRow& row : with.b.attribution.instructions) {
-    row.phase = model::Phase::kBackward;
-  }
+  with.Train();
   int64_t at = 0;
   for (int step = 0; step < 12; ++step) {
     if (step > 0) {

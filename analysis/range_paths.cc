@@ -98,77 +98,69 @@ std::vector<std::string_view> ShownNames(const std::vector<std::string_view>& na
   return shown;
 }
 
-// The ranges of one thread by start, and the path between any two starts and ends.
-class RangePaths::Sweep {
- public:
-  Sweep(RangePaths& paths, Thread& thread) : paths_(paths), thread_(thread) {}
+void RangePaths::Sweep::Restart() {
+  last_start_ns = INT64_MIN;
+  last_end_ns = INT64_MAX;
+  next_question_ = 0;
+  open_.clear();
+  loose_ = 0;
+}
 
-  void Run() {
-    // Stable: of ranges with the same times the one that was recorded first is around the other.
-    const auto before = [](const Range& a, const Range& b) {
-      return std::tie(a.start_ns, b.end_ns) < std::tie(b.start_ns, a.end_ns);
-    };
-    // Most come in order, and sorting takes as much memory again as they do.
-    if (!std::is_sorted(thread_.ranges.begin(), thread_.ranges.end(), before)) {
-      std::stable_sort(thread_.ranges.begin(), thread_.ranges.end(), before);
-    }
-    for (const Range& range : thread_.ranges) {
-      CloseUntil(range.start_ns);
-      const bool loose = !open_.empty() && range.end_ns > open_.back().end_ns;
-      if (loose && loose_ == kMostLoose) continue;
-      loose_ += loose ? 1 : 0;
-      open_.push_back({range.end_ns, range.text, paths_.PathOf(Top(), range.text)});
-      Emit(range.start_ns);
-    }
-    CloseUntil(INT64_MAX);
-    thread_.ranges = {};
-    thread_.segments.shrink_to_fit();
+void RangePaths::Sweep::Add(RangePaths& paths, const Range& range) {
+  AnswerBefore(paths, range.start_ns);
+  CloseUntil(range.start_ns);
+  const bool loose = !open_.empty() && range.end_ns > open_.back().end_ns;
+  if (loose && loose_ == kMostLoose) return;
+  loose_ += loose ? 1 : 0;
+  open_.push_back({range.end_ns, range.text, 0});
+}
+
+void RangePaths::Sweep::Finish(RangePaths& paths) {
+  // Stable: of ranges with the same times the one that was recorded first is around the other.
+  std::stable_sort(held.begin(), held.end(), [](const Range& a, const Range& b) {
+    return std::tie(a.start_ns, b.end_ns) < std::tie(b.start_ns, a.end_ns);
+  });
+  for (const Range& range : held) Add(paths, range);
+  held = {};
+  AnswerBefore(paths, INT64_MAX);
+}
+
+void RangePaths::Sweep::AnswerBefore(RangePaths& paths, int64_t time_ns) {
+  for (; next_question_ < questions.size(); ++next_question_) {
+    Question& question = questions[next_question_];
+    if (question.time_ns >= time_ns) return;
+    CloseUntil(question.time_ns);
+    question.path = Path(paths);
   }
+}
 
- private:
-  struct Open {
-    int64_t end_ns;
-    uint32_t text, path;
-  };
-
-  uint32_t Top() const { return open_.empty() ? 0 : open_.back().path; }
-
-  void CloseUntil(int64_t time_ns) {
-    while (!open_.empty()) {
-      size_t first = open_.size() - 1;
-      // Where all nest the innermost ends first.
-      for (size_t i = first; loose_ > 0 && i-- > 0;) {
-        if (open_[i].end_ns < open_[first].end_ns) first = i;
-      }
-      const int64_t end_ns = open_[first].end_ns;
-      if (end_ns > time_ns) return;
-      open_.erase(open_.begin() + static_cast<std::ptrdiff_t>(first));
-      if (loose_ > 0) Rebuild(first);
-      Emit(end_ns);
+void RangePaths::Sweep::CloseUntil(int64_t time_ns) {
+  while (!open_.empty()) {
+    size_t first = open_.size() - 1;
+    // Where all nest the innermost ends first.
+    for (size_t i = first; loose_ > 0 && i-- > 0;) {
+      if (open_[i].end_ns < open_[first].end_ns) first = i;
     }
+    if (open_[first].end_ns > time_ns) return;
+    open_.erase(open_.begin() + static_cast<std::ptrdiff_t>(first));
+    for (size_t i = first; i < open_.size(); ++i) open_[i].path = 0;
+    if (loose_ > 0) CountLoose();
   }
+}
 
-  // The paths above a range that has gone from below them.
-  void Rebuild(size_t from) {
-    for (size_t i = from; i < open_.size(); ++i) {
-      open_[i].path = paths_.PathOf(i == 0 ? 0 : open_[i - 1].path, open_[i].text);
-    }
-    loose_ = 0;
-    for (size_t i = 1; i < open_.size(); ++i) loose_ += open_[i].end_ns > open_[i - 1].end_ns;
+void RangePaths::Sweep::CountLoose() {
+  loose_ = 0;
+  for (size_t i = 1; i < open_.size(); ++i) loose_ += open_[i].end_ns > open_[i - 1].end_ns;
+}
+
+uint32_t RangePaths::Sweep::Path(RangePaths& paths) {
+  size_t known = open_.size();
+  while (known > 0 && open_[known - 1].path == 0) --known;
+  for (size_t i = known; i < open_.size(); ++i) {
+    open_[i].path = paths.PathOf(i == 0 ? 0 : open_[i - 1].path, open_[i].text);
   }
-
-  void Emit(int64_t start_ns) {
-    std::vector<Segment>& segments = thread_.segments;
-    if (!segments.empty() && segments.back().start_ns == start_ns) segments.pop_back();
-    const uint32_t before = segments.empty() ? 0 : segments.back().path;
-    if (Top() != before) segments.push_back({start_ns, Top()});
-  }
-
-  RangePaths& paths_;
-  Thread& thread_;
-  std::vector<Open> open_;  // Outermost first.
-  size_t loose_ = 0;        // Of them those that end after what is around them.
-};
+  return open_.empty() ? 0 : open_.back().path;
+}
 
 uint32_t RangePaths::AddText(std::string_view text) {
   if (IsRuntimeRange(text)) return 0;
@@ -180,14 +172,48 @@ uint32_t RangePaths::AddText(std::string_view text) {
   return at->second;
 }
 
-void RangePaths::AddRange(uint32_t thread, uint32_t text, int64_t start_ns, int64_t end_ns) {
-  if (text == 0 || end_ns <= start_ns) return;
+void RangePaths::Ask(uint32_t thread, const Question& question) {
   if (thread >= threads_.size()) threads_.resize(size_t{thread} + 1);
-  threads_[thread].ranges.push_back({start_ns, end_ns, text});
+  threads_[thread].questions.push_back(question);
 }
 
-void RangePaths::Finish() {
-  for (Thread& thread : threads_) Sweep(*this, thread).Run();
+bool RangePaths::AddRange(uint32_t thread, uint32_t text, int64_t start_ns, int64_t end_ns) {
+  if (text == kNoText || end_ns <= start_ns) return true;
+  if (thread >= threads_.size() || threads_[thread].questions.empty()) return true;
+  Sweep& sweep = threads_[thread];
+  if (any_order_) {
+    sweep.held.push_back({start_ns, end_ns, text});
+    return true;
+  }
+  disordered_ = std::tie(start_ns, sweep.last_end_ns) < std::tie(sweep.last_start_ns, end_ns);
+  if (disordered_) return false;
+  sweep.last_start_ns = start_ns;
+  sweep.last_end_ns = end_ns;
+  sweep.Add(*this, {start_ns, end_ns, text});
+  return true;
+}
+
+Status RangePaths::Answer(const std::function<Status()>& add_ranges) {
+  const auto before = [](const Question& a, const Question& b) { return a.time_ns < b.time_ns; };
+  for (Sweep& sweep : threads_) {
+    if (!std::is_sorted(sweep.questions.begin(), sweep.questions.end(), before)) {
+      std::sort(sweep.questions.begin(), sweep.questions.end(), before);
+    }
+  }
+  XLATRACE_TRY(add_ranges());
+  if (disordered_) {
+    any_order_ = true;
+    for (Sweep& sweep : threads_) sweep.Restart();
+    XLATRACE_TRY(add_ranges());
+  }
+  for (Sweep& sweep : threads_) sweep.Finish(*this);
+  return {};
+}
+
+void RangePaths::ForEachAnswer(const std::function<void(const Question&)>& row) const {
+  for (const Sweep& sweep : threads_) {
+    for (const Question& question : sweep.questions) row(question);
+  }
 }
 
 uint32_t RangePaths::PathOf(uint32_t parent, uint32_t text) {
@@ -195,15 +221,6 @@ uint32_t RangePaths::PathOf(uint32_t parent, uint32_t text) {
   const auto [at, fresh] = path_numbers_.try_emplace(key, static_cast<uint32_t>(paths_.size()));
   if (fresh) paths_.emplace_back(parent, text);
   return at->second;
-}
-
-uint32_t RangePaths::At(uint32_t thread, int64_t time_ns) const {
-  if (thread >= threads_.size()) return 0;
-  const std::vector<Segment>& segments = threads_[thread].segments;
-  const auto after =
-      std::upper_bound(segments.begin(), segments.end(), time_ns,
-                       [](int64_t time, const Segment& s) { return time < s.start_ns; });
-  return after == segments.begin() ? 0 : (after - 1)->path;
 }
 
 std::string RangePaths::Text(uint32_t path) const {

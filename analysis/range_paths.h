@@ -4,18 +4,22 @@
 // Of ranges that say no more than that something is launched (cudaLaunchKernel) nothing is told,
 // and texts lose what differs from call to call, so that the paths of a kernel can be counted.
 //
-// AddRange all, Finish, then ask. Cost: a sort of 24 bytes per range, 32 bytes per range after it,
-// a binary search per question. Thread-safety: const functions are re-entrant after Finish.
+// Ask all, Answer, then Answers. Cost: 24 bytes per question; ranges pass by and only those open at
+// once are held (a path is made where a question asks for it), unless a thread's do not come by
+// start: then they are read again, held (24 bytes each) and sorted. Thread-safety: one thread.
 
 #ifndef XLATRACE_ANALYSIS_RANGE_PATHS_H_
 #define XLATRACE_ANALYSIS_RANGE_PATHS_H_
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <vector>
+
+#include "base/error.h"
 
 namespace xlatrace::analysis {
 
@@ -34,39 +38,68 @@ std::vector<std::string_view> ShownNames(const std::vector<std::string_view>& na
 
 class RangePaths {
  public:
-  // Number of a text, for AddRange.
-  uint32_t AddText(std::string_view text);
-  // `thread`: any small number of a thread of a process. Ranges that hold nothing may be given.
-  void AddRange(uint32_t thread, uint32_t text, int64_t start_ns, int64_t end_ns);
-  void Finish();
+  static constexpr uint32_t kNoText = 0;
 
-  // Number of the path at this time; 0: no range is open. A range is open from its start until
-  // before its end.
-  uint32_t At(uint32_t thread, int64_t time_ns) const;
+  struct Question {
+    int64_t time_ns = 0;
+    int64_t value_ns = 0;  // This and `what` are the caller's, handed back as they are.
+    uint32_t what = 0;
+    uint32_t path = 0;  // The answer; 0: no range is open. A range is open until before its end.
+  };
+
+  // Number of a text, for AddRange; kNoText: it says nothing.
+  uint32_t AddText(std::string_view text);
+  bool has_texts() const { return texts_.size() > 1; }
+
+  // `thread`: any small number of a thread of a process.
+  void Ask(uint32_t thread, const Question& question);
+
+  // `add_ranges` calls AddRange for all ranges, of any thread and that hold nothing, too, until it
+  // returns false. It is called again where they did not come by start, outer before inner.
+  Status Answer(const std::function<Status()>& add_ranges);
+  bool AddRange(uint32_t thread, uint32_t text, int64_t start_ns, int64_t end_ns);
+
+  void ForEachAnswer(const std::function<void(const Question&)>& row) const;
   // "a > b > c"; empty of 0.
   std::string Text(uint32_t path) const;
-
-  bool empty() const { return threads_.empty(); }
 
  private:
   struct Range {
     int64_t start_ns, end_ns;
     uint32_t text;
   };
-  struct Segment {  // Until the next one.
-    int64_t start_ns;
-    uint32_t path;
+  // The ranges of one thread that are open while its questions pass.
+  class Sweep {
+   public:
+    void Add(RangePaths& paths, const Range& range);
+    void Finish(RangePaths& paths);
+    void Restart();
+
+    std::vector<Question> questions;
+    std::vector<Range> held;  // Where they come in any order.
+    int64_t last_start_ns = INT64_MIN, last_end_ns = INT64_MAX;
+
+   private:
+    struct Open {
+      int64_t end_ns;
+      uint32_t text, path;  // Path 0: nobody has asked yet.
+    };
+    void AnswerBefore(RangePaths& paths, int64_t time_ns);
+    void CloseUntil(int64_t time_ns);
+    void CountLoose();
+    uint32_t Path(RangePaths& paths);
+
+    size_t next_question_ = 0;
+    std::vector<Open> open_;  // Outermost first.
+    size_t loose_ = 0;        // Of them those that end after what is around them.
   };
-  struct Thread {
-    std::vector<Range> ranges;  // Empty after Finish.
-    std::vector<Segment> segments;
-  };
-  class Sweep;
 
   uint32_t PathOf(uint32_t parent, uint32_t text);
 
-  std::vector<Thread> threads_;
-  std::vector<std::string> texts_ = {""};  // 0: says nothing.
+  std::vector<Sweep> threads_;
+  bool any_order_ = false;
+  bool disordered_ = false;
+  std::vector<std::string> texts_ = {""};  // kNoText.
   std::unordered_map<std::string, uint32_t> text_numbers_;
   std::vector<std::pair<uint32_t, uint32_t>> paths_ = {{0, 0}};  // What is around it, text.
   std::unordered_map<uint64_t, uint32_t> path_numbers_;

@@ -32,8 +32,14 @@ Status LaunchedIn::Open(store::RunDb& db) {
     if (labels.Text(i, "confidence") != "none") labelled_.insert(labels.Int(i, "label_id"));
   }
   if (!labelled_.empty() && labelled_.size() == labels.rows.size()) return {};
-  XLATRACE_TRY(LoadRanges(db));
-  if (paths_.empty()) return {};
+  XLATRACE_TRY(store::ScanRangeTexts(db, [&](const store::ScannedRangeText& kind) {
+    const uint32_t text = paths_.AddText(kind.text);
+    if (text == analysis::RangePaths::kNoText) return true;
+    range_kinds_.emplace(kind.range_kind,
+                         RangeKind{ThreadOf(kind.process_id, kind.thread_id), text});
+    return true;
+  }));
+  if (!paths_.has_texts()) return {};
   XLATRACE_ASSIGN(const store::Table calls, store::ScanCallKinds(db));
   for (size_t i = 0; i < calls.rows.size(); ++i) {
     if (calls.IsNull(i, "thread_id")) continue;
@@ -42,28 +48,8 @@ Status LaunchedIn::Open(store::RunDb& db) {
   }
   XLATRACE_ASSIGN(shared_call_, db.Prepare("SELECT process_id, thread_id, start_ns FROM api_call"
                                            " WHERE api_call_id = ?1"));
+  db_ = &db;
   open_ = true;
-  return {};
-}
-
-Status LaunchedIn::LoadRanges(store::RunDb& db) {
-  std::unordered_map<int64_t, std::pair<uint32_t, uint32_t>> kinds;  // Thread, text.
-  XLATRACE_TRY(store::ScanRangeTexts(db, [&](const store::ScannedRangeText& kind) {
-    kinds.emplace(kind.range_kind,
-                  std::pair(ThreadOf(kind.process_id, kind.thread_id), paths_.AddText(kind.text)));
-    return true;
-  }));
-  XLATRACE_TRY(store::ScanRanges(db, [&](const store::ScannedRange& range) {
-    const auto kind = kinds.find(range.range_kind);
-    int64_t end_ns = 0;
-    if (range.is_mark || kind == kinds.end() ||
-        __builtin_add_overflow(range.start_ns, range.duration_ns, &end_ns)) {
-      return true;
-    }
-    paths_.AddRange(kind->second.first, kind->second.second, range.start_ns, end_ns);
-    return true;
-  }));
-  paths_.Finish();
   return {};
 }
 
@@ -72,36 +58,66 @@ uint32_t LaunchedIn::ThreadOf(int64_t process_id, int64_t thread_id) {
       .first->second;
 }
 
-Result<uint32_t> LaunchedIn::PathOf(const store::ScannedLaunch& launch) {
+Result<LaunchedIn::Call> LaunchedIn::CallOf(const store::ScannedLaunch& launch) {
   if (launch.call_kind != 0) {
     const auto thread = thread_of_call_kind_.find(launch.call_kind);
-    return thread == thread_of_call_kind_.end() ? kNoPath
-                                                : paths_.At(thread->second, launch.call_start_ns);
+    if (thread == thread_of_call_kind_.end()) return Call{.thread = kNoPath};
+    return Call{thread->second, launch.call_start_ns};
   }
-  if (launch.api_call_id == 0) return kNoPath;
-  const auto known = path_of_call_.find(launch.api_call_id);
-  if (known != path_of_call_.end()) return known->second;
+  if (launch.api_call_id == 0) return Call{.thread = kNoPath};
+  const auto known = shared_calls_.find(launch.api_call_id);
+  if (known != shared_calls_.end()) return known->second;
   shared_call_.Reset();
   shared_call_.BindInt64(0, launch.api_call_id);
   XLATRACE_ASSIGN(const bool found, shared_call_.Step());
-  uint32_t path = kNoPath;
+  Call call{.thread = kNoPath};
   if (found && !shared_call_.IsNull(1)) {
-    const auto thread = threads_.find({shared_call_.Int64(0), shared_call_.Int64(1)});
-    path = thread == threads_.end() ? 0 : paths_.At(thread->second, shared_call_.Int64(2));
+    call = {ThreadOf(shared_call_.Int64(0), shared_call_.Int64(1)), shared_call_.Int64(2)};
   }
-  if (path_of_call_.size() == kMostCalls) path_of_call_.clear();
-  path_of_call_.emplace(launch.api_call_id, path);
-  return path;
+  if (shared_calls_.size() == kMostCalls) shared_calls_.clear();
+  shared_calls_.emplace(launch.api_call_id, call);
+  return call;
 }
 
-Status LaunchedIn::Count(const store::ScannedLaunch& launch, bool in_basis) {
-  XLATRACE_ASSIGN(const uint32_t path, PathOf(launch));
-  Sum& sum = sums_[launch.config_id][path];
-  ++sum.launches;
-  sum.self_ns += launch.self_ns;
-  sum.calls += in_basis ? 1 : 0;
-  sum.ns += in_basis ? launch.self_ns : 0;
+Status LaunchedIn::Ask(const store::ScannedLaunch& launch, bool in_basis) {
+  XLATRACE_ASSIGN(const Call call, CallOf(launch));
+  const auto what = static_cast<uint32_t>(launch.config_id) << 1 | (in_basis ? 1U : 0U);
+  if (call.thread == kNoPath) {
+    Count(what, kNoPath, launch.self_ns);
+  } else {
+    paths_.Ask(call.thread, {.time_ns = call.start_ns, .value_ns = launch.self_ns, .what = what});
+  }
   return {};
+}
+
+void LaunchedIn::Count(uint32_t what, uint32_t path, int64_t self_ns) {
+  Sum& sum = sums_[what][path];
+  ++sum.launches;
+  sum.self_ns += self_ns;
+  if ((what & 1) == 0) return;
+  ++sum.calls;
+  sum.ns += self_ns;
+}
+
+Status LaunchedIn::Finish() {
+  if (!open_) return {};
+  XLATRACE_TRY(paths_.Answer([this] { return AddRanges(); }));
+  paths_.ForEachAnswer([this](const analysis::RangePaths::Question& question) {
+    Count(question.what, question.path, question.value_ns);
+  });
+  return {};
+}
+
+Status LaunchedIn::AddRanges() {
+  return store::ScanRanges(*db_, [this](const store::ScannedRange& range) {
+    const auto kind = range_kinds_.find(range.range_kind);
+    int64_t end_ns = 0;
+    if (range.is_mark || kind == range_kinds_.end() ||
+        __builtin_add_overflow(range.start_ns, range.duration_ns, &end_ns)) {
+      return true;
+    }
+    return paths_.AddRange(kind->second.thread, kind->second.text, range.start_ns, end_ns);
+  });
 }
 
 std::map<int64_t, std::vector<LaunchPlace>> LaunchedIn::ByGroup(
@@ -114,8 +130,8 @@ std::map<int64_t, std::vector<LaunchPlace>> LaunchedIn::ByGroup(
   };
   // By number first: a text costs more, and kernels share paths with other configurations.
   std::map<int64_t, std::unordered_map<uint32_t, Sum>> by_number;
-  for (const auto& [config_id, of_config] : sums_) {
-    const int64_t group = group_of(config_id);
+  for (const auto& [what, of_config] : sums_) {
+    const int64_t group = group_of(what >> 1);
     if (group < 0) continue;
     for (const auto& [path, sum] : of_config) add(by_number[group][path], sum);
   }

@@ -53,6 +53,7 @@ class LaunchPass {
       return status.has_value();
     }));
     XLATRACE_TRY(status);
+    XLATRACE_TRY(launched_in_.Finish());
     XLATRACE_TRY(page_.host.AddOthers(page_.db));
     WritePiece();
     WriteBins();

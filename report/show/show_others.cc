@@ -146,6 +146,7 @@ Result<Json> LaunchPlaces(RunDb& db, const std::set<int64_t>& configs) {
     return status.has_value();
   }));
   XLATRACE_TRY(status);
+  XLATRACE_TRY(launched_in.Finish());
   const auto places = launched_in.ByGroup(
       [&](int64_t config_id) { return configs.contains(config_id) ? int64_t{0} : int64_t{-1}; });
   for (const auto& [group, of] : places) {

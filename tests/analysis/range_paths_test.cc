@@ -57,13 +57,45 @@ TEST(ShownNames, LongPathsKeepModulesAndTheEndsOfTheOps) {
 
 class RangePathsTest : public testing::Test {
  protected:
+  struct Added {
+    uint32_t thread;
+    std::string text;
+    int64_t start_ns, end_ns;
+  };
   void Add(uint32_t thread, std::string_view text, int64_t start_ns, int64_t end_ns) {
-    paths_.AddRange(thread, paths_.AddText(text), start_ns, end_ns);
+    added_.push_back({thread, std::string(text), start_ns, end_ns});
   }
+  // One question of many: what else is asked on the way changes nothing.
   std::string At(uint32_t thread, int64_t time_ns) const {
-    return paths_.Text(paths_.At(thread, time_ns));
+    const std::string alone = Answers(thread, {time_ns})[0];
+    std::vector<int64_t> times;
+    for (int64_t time = 200; time >= -1; --time) times.push_back(time);
+    times.push_back(time_ns);
+    const std::vector<std::string> among = Answers(thread, times);
+    EXPECT_EQ(alone, among.back());
+    return alone;
   }
-  RangePaths paths_;
+  std::vector<std::string> Answers(uint32_t thread, const std::vector<int64_t>& times) const {
+    RangePaths paths;
+    for (size_t i = 0; i < times.size(); ++i) {
+      paths.Ask(thread, {.time_ns = times[i], .value_ns = -7, .what = static_cast<uint32_t>(i)});
+    }
+    const Status status = paths.Answer([&]() -> Status {
+      for (const Added& a : added_) {
+        if (!paths.AddRange(a.thread, paths.AddText(a.text), a.start_ns, a.end_ns)) break;
+      }
+      return {};
+    });
+    EXPECT_TRUE(status);
+    std::vector<std::string> answers(times.size(), "not answered");
+    paths.ForEachAnswer([&](const RangePaths::Question& question) {
+      EXPECT_EQ(question.value_ns, -7);
+      EXPECT_EQ(question.time_ns, times[question.what]);
+      answers[question.what] = paths.Text(question.path);
+    });
+    return answers;
+  }
+  std::vector<Added> added_;
 };
 
 TEST_F(RangePathsTest, RangesOfTheSameThreadThatAreOpen) {
@@ -73,7 +105,6 @@ TEST_F(RangePathsTest, RangesOfTheSameThreadThatAreOpen) {
   Add(0, "cudaLaunchKernel", 24, 26);
   Add(0, "FSDP::forward", 0, 100);
   Add(1, "other", 0, 100);
-  paths_.Finish();
   EXPECT_EQ(At(0, 25), "FSDP::forward > aten::linear > aten::addmm");
   EXPECT_EQ(At(0, 20), "FSDP::forward > aten::linear > aten::addmm");
   EXPECT_EQ(At(0, 30), "FSDP::forward > aten::linear");  // It has ended.
@@ -89,7 +120,6 @@ TEST_F(RangePathsTest, SameTimesNestInTheOrderTheyWereRecorded) {
   Add(0, "inner", 10, 20);
   Add(0, "empty", 15, 15);
   Add(0, "backwards", 18, 12);
-  paths_.Finish();
   EXPECT_EQ(At(0, 15), "outer > inner");
   EXPECT_EQ(At(0, 20), "");
 }
@@ -98,7 +128,6 @@ TEST_F(RangePathsTest, RangesThatOverlapWithoutNesting) {
   Add(0, "a", 0, 20);
   Add(0, "b", 10, 40);  // Outlives a.
   Add(0, "c", 15, 30);
-  paths_.Finish();
   EXPECT_EQ(At(0, 16), "a > b > c");
   EXPECT_EQ(At(0, 20), "b > c");
   EXPECT_EQ(At(0, 30), "b");
@@ -106,14 +135,34 @@ TEST_F(RangePathsTest, RangesThatOverlapWithoutNesting) {
 }
 
 TEST_F(RangePathsTest, RepeatedCallsAreOnePath) {
-  for (int i = 0; i < 100; ++i) {
-    Add(0, "step " + std::to_string(i), 100 * i, 100 * i + 90);
-    Add(0, "aten::mm, seq = " + std::to_string(i), 100 * i + 10, 100 * i + 20);
-  }
-  paths_.Finish();
-  EXPECT_EQ(paths_.At(0, 15), paths_.At(0, 9915));
-  EXPECT_EQ(At(0, 9915), "step * > aten::mm");
-  EXPECT_EQ(At(0, 9995), "");
+  RangePaths paths;
+  const auto ask = [&](int64_t time_ns) { paths.Ask(0, {.time_ns = time_ns}); };
+  for (const int64_t time_ns : {15, 9915, 9995}) ask(time_ns);
+  ASSERT_TRUE(paths.Answer([&]() -> Status {
+    for (int i = 0; i < 100; ++i) {
+      paths.AddRange(0, paths.AddText("step " + std::to_string(i)), 100 * i, 100 * i + 90);
+      paths.AddRange(0, paths.AddText("aten::mm, seq = " + std::to_string(i)), 100 * i + 10,
+                     100 * i + 20);
+    }
+    return {};
+  }));
+  std::vector<uint32_t> answers;
+  paths.ForEachAnswer([&](const RangePaths::Question& q) { answers.push_back(q.path); });
+  ASSERT_EQ(answers.size(), 3U);
+  EXPECT_EQ(answers[0], answers[1]);
+  EXPECT_EQ(paths.Text(answers[1]), "step * > aten::mm");
+  EXPECT_EQ(answers[2], 0U);
+}
+
+// The first of a thread out of order is noticed, whatever came before it was answered with.
+TEST_F(RangePathsTest, OneRangeThatComesLateIsInItsPlace) {
+  for (int i = 0; i < 10; ++i) Add(0, "step", 10 * i, 10 * i + 8);
+  Add(0, "whole", -5, 300);
+  Add(0, "tail", 250, 260);
+  EXPECT_EQ(At(0, 12), "whole > step");
+  EXPECT_EQ(At(0, 99), "whole");
+  EXPECT_EQ(At(0, 255), "whole > tail");
+  EXPECT_EQ(At(0, 300), "");
 }
 
 }  // namespace

@@ -66,6 +66,7 @@ void FindFindings(const model::RunTables& run, const model::AttributionTables& a
     JudgeCopies(context, report);
     JudgeCollectives(context, report);
     JudgeProducts(context, report);
+    JudgeFloat64(context, report);
     JudgeMemory(context, report);
     JudgeIrregular(context, report);
     JudgeStructure(context, report);

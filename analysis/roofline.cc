@@ -83,7 +83,10 @@ bool IsHidden(const model::OpTimeRow& row, NumberType type, int64_t threads) {
   if (!row.flops || row.total_ns <= 0) return false;
   const bool narrow = type == NumberType::kBf16 || type == NumberType::kF16 ||
                       type == NumberType::kF8 || type == NumberType::kI8;
-  const double most = (narrow ? kThreadMatrixFlops : kThreadFlops) * static_cast<double>(threads);
+  const double of_thread = narrow                     ? kThreadMatrixFlops
+                           : type == NumberType::kF64 ? kThreadFlops / 2
+                                                      : kThreadFlops;
+  const double most = of_thread * static_cast<double>(threads);
   return static_cast<double>(*row.flops) > most * static_cast<double>(row.total_ns) / kNsPerS;
 }
 

@@ -542,6 +542,15 @@ void Exposed(const Context& context, const std::map<const Op*, Collective>& coll
   report.Add(std::move(finding));
 }
 
+// Devices of one CPU run on the same cores: while one waits the others have its share, so that
+// evening their work out, or hiding the waiting, may win nothing at all.
+bool DevicesShareCores(const Context& context) {
+  std::map<Id, int> devices;  // Of a process.
+  for (const model::Device& device : context.run.devices) ++devices[device.process_id];
+  return context.on_cpu &&
+         std::any_of(devices.begin(), devices.end(), [](const auto& of) { return of.second > 1; });
+}
+
 }  // namespace
 
 void JudgeCollectives(const Context& context, Report& report) {
@@ -549,6 +558,12 @@ void JudgeCollectives(const Context& context, Report& report) {
   std::map<const Op*, Collective> collectives = CollectivesOf(context, same);
   int64_t exposed = 0;
   for (const auto& [op, of] : collectives) exposed += of.exposed_ns;
+  if (exposed > 0 && DevicesShareCores(context)) {
+    report.Withhold("arrival_skew",
+                    "waiting for other devices: they share the cores of one CPU, which a device "
+                    "that waits leaves to the others");
+    return;
+  }
   Skew(context, same, collectives, exposed, report);
   const int64_t lost_to_links = Bandwidth(context, same, collectives, report);
   Siblings(context, same, report);

@@ -77,6 +77,8 @@ class Context {
   bool tensorflow = false;  // It called the programs, or ran ops itself: advice is in its words.
   bool pytorch = false;     // Kernels are its own, none is XLA's: the same.
   bool on_cpu = false;      // The host is the device: nothing waits for launches or for the host.
+  // Ops of a step (of the run) so short that recording them is a large part of it; 0: it is not.
+  double recorded_ops = 0;
   Limits limits;
   std::vector<Op> ops;  // By time.
 
@@ -110,7 +112,7 @@ class Context {
   const model::LaunchQueueRow* launch_queue = nullptr;
 
   // Confidence that the data as a whole allows: one level lower for few steps, for ops that are
-  // missing, for a device that is not known.
+  // missing, for times that are mostly those of recording.
   Sure Allowed(Sure sure) const;
 
   // "model.py:88" (with its path) of the line of the user's program that an op comes from: the

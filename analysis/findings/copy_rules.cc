@@ -15,6 +15,7 @@ namespace {
 constexpr double kFineShare = 0.002;
 constexpr int64_t kLeastReadBack = 1 << 20;
 constexpr double kGoodLinkShare = 0.6;
+constexpr double kNewResultsShare = 0.05;
 
 bool IsCopy(const Op& op) {
   return op.row->op_kind == model::OpKind::kCopy || op.row->opcode.starts_with("copy") ||
@@ -205,6 +206,51 @@ void ReadBack(const Context& context, Report& report) {
   report.Add(std::move(finding));
 }
 
+// On a CPU a new array is memory that the system hands out page by page, as the program first
+// writes to it, and not always: the same op takes many times longer where it does than where freed
+// memory is at hand. Gives whether it is worth a finding.
+bool NewResults(const Context& context, Report& report) {
+  std::vector<const Op*> ops;
+  int64_t saves = 0;
+  double bytes = 0;
+  for (const Op& op : context.ops) {
+    if (op.facts->fresh_result_bytes == 0 || (context.whole_run && op.calls < 3)) continue;
+    const auto at_best = static_cast<int64_t>(static_cast<double>(op.time->min_ns) * op.calls);
+    bytes += static_cast<double>(op.facts->fresh_result_bytes) * op.calls;
+    if (op.ns < 2 * at_best) continue;
+    saves += op.ns - at_best;
+    ops.push_back(&op);
+  }
+  // Ops side by side have their pages in threads of their own.
+  saves = std::min(saves, context.step_ns / 2);
+  if (!context.on_cpu || ops.empty() || context.ShareOfStep(saves) < kNewResultsShare) return false;
+  Finding finding = FindingAbout(context, "donation_missing", AllOf(context, ops));
+  const Op& largest = *ops.front();
+  finding.title = {"Donate the state", "its results are written into new memory"};
+  finding.sentence = {
+      fmt::format("Results in new memory cost up to {}",
+                  context.words.OfStep(Percent(context.ShareOfStep(saves)))),
+      fmt::format("{} takes {} where memory is at hand, {} on average", largest.row->name,
+                  Time(largest.time->min_ns),
+                  Time(largest.time->total_ns / std::max<int64_t>(largest.time->occurrences, 1)))};
+  finding.action = context.Advice(
+      "`jax.jit(step, donate_argnums=0)`: the results are then written into the memory of the "
+      "parameters that they replace, and the system hands out no pages",
+      "hold the state in a `tf.Variable` and `assign` it inside the compiled function: its buffer "
+      "is then written again");
+  finding.how_to_check =
+      "input_output_alias in the HLO names the parameters; these ops take about as long each time";
+  finding.saves_high_ns = saves;
+  finding.saves_low_ns = 0;
+  finding.sure = context.Allowed(Sure::kMedium);
+  finding.evidence
+      .Add(context.words.PerStep("results in new memory,"), static_cast<int64_t>(bytes), "bytes")
+      .Add("shortest", largest.time->min_ns, "ns", largest.handle)
+      .Add("longest", largest.time->max_ns, "ns", largest.handle);
+  report.Add(std::move(finding));
+  return true;
+}
+
 void Donation(const Context& context, Report& report) {
   std::vector<const Op*> ops;
   bool judged = false;
@@ -229,6 +275,7 @@ void Donation(const Context& context, Report& report) {
   const Site site = AllOf(context, ops);
   const int64_t all = site.ns;
   if (ops.empty() || context.ShareOfStep(all) < kLeastShare) {
+    if (NewResults(context, report)) return;
     if (all_aliased) {
       report.Fine("donation_missing", {"donation", "no parameter is copied"});
     } else {

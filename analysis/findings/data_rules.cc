@@ -181,6 +181,33 @@ void WarmUp(const Context& context, Report& report) {
       evidence);
 }
 
+// A CPU records its ops itself, in the thread that runs them.
+void RecordingCost(const Context& context, Report& report) {
+  if (context.recorded_ops == 0) return;
+  const auto ops = static_cast<int64_t>(context.recorded_ops + 0.5);
+  const auto mean =
+      static_cast<int64_t>(static_cast<double>(context.device_ns) / context.recorded_ops);
+  Finding finding;
+  finding.id = "recording_cost";
+  finding.about_data = true;
+  finding.sure = Sure::kHigh;
+  finding.title = {
+      "Time this without a profile",
+      fmt::format("{}, {} each", context.words.PerStep(Thousands(ops) + " ops"), Time(mean))};
+  finding.sentence = {
+      "Recording is a large part of these times",
+      fmt::format("{}, {} on average", context.words.PerStep(Thousands(ops) + " ops"), Time(mean))};
+  finding.action =
+      "recording an op on a CPU takes 1 us and more, in the thread that runs it: compare with the "
+      "time of a step without a profile. Fewer, larger ops (a larger batch, more work per "
+      "iteration of a loop) are what makes such a program faster; which op is slow these times do "
+      "not tell";
+  finding.how_to_check = "a step takes as long with a profile as without";
+  finding.evidence.Add(context.words.PerStep("ops recorded,"), ops, "count")
+      .Add("their mean time", mean, "ns");
+  report.Add(std::move(finding));
+}
+
 // Products of which a CPU's profile shows the hand-over to other threads only.
 void HiddenWork(const Context& context, Report& report) {
   const auto count =
@@ -217,6 +244,7 @@ void JudgeData(const Context& context, Report& report) {
   Graphs(context, report);
   Autotuning(context, report);
   WarmUp(context, report);
+  RecordingCost(context, report);
   HiddenWork(context, report);
   SourceLines(context, report);
 }

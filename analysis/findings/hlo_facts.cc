@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <map>
 #include <span>
+#include <string_view>
 
 #include "base/text.h"
 #include "hlo/backend_config.h"
@@ -21,6 +23,7 @@ using model::kNoIndex;
 constexpr int64_t kHostMemorySpace = 5;
 constexpr int64_t kLeastScores = 512;
 constexpr int64_t kTensorCoreBytes = 16;
+constexpr int64_t kLeastFreshBytes = 1 << 20;  // Smaller ones come from memory that was freed.
 constexpr int kMostSteps = 16;  // Along a chain of instructions that only pass data on.
 
 bool IsShort(std::string_view type) { return type == "bf16" || type == "f16"; }
@@ -59,6 +62,7 @@ class Reader {
       facts.ops.push_back(node == kNoIndex ? OpFacts() : Of(node));
     }
     FindProducers(nodes, facts.ops);
+    FindFreshResults(nodes, facts.ops);
     return facts;
   }
 
@@ -87,6 +91,10 @@ class Reader {
     }
     for (size_t k = 0; k < nodes.size(); ++k) {
       if (nodes[k] == kNoIndex) continue;
+      for (const uint32_t operand : module_.Operands(At(nodes[k]))) {
+        const uint32_t product = position[MadeBy(operand)];
+        if (product != 0 && ops[product - 1].dot) ops[k].products_read.push_back(product);
+      }
       for (uint32_t operand : module_.Operands(At(nodes[k]))) {
         const auto inner = module_.Operands(At(operand));
         if (users[operand] == 1 && At(operand).opcode == "bitcast" && !inner.empty()) {
@@ -98,6 +106,50 @@ class Reader {
         ops[k].producer = position[operand];
         ops[k].passed_bytes = bytes;
       }
+    }
+  }
+
+  // What made a value, past instructions that only name it.
+  uint32_t MadeBy(uint32_t node) const {
+    for (int step = 0; step < kMostSteps; ++step) {
+      const std::string_view opcode = At(node).opcode;
+      const auto operands = module_.Operands(At(node));
+      if ((opcode != "bitcast" && opcode != "get-tuple-element") || operands.empty()) break;
+      node = operands[0];
+    }
+    return node;
+  }
+
+  static std::string_view WithoutLayout(std::string_view shape) {
+    return shape.substr(0, shape.find('{'));
+  }
+
+  void FindFreshResults(const std::vector<uint32_t>& nodes, std::vector<OpFacts>& ops) const {
+    if (module_.entry == kNoIndex || module_.computations[module_.entry].root == kNoIndex) return;
+    std::map<std::string_view, int> lenders;  // By shape: parameters whose memory is not shared.
+    std::map<std::string_view, int> shared;   // Results that share memory with a parameter.
+    for (const Instruction& i : module_.InstructionsOf(module_.computations[module_.entry])) {
+      if (i.opcode != "parameter") continue;
+      const bool aliased = std::binary_search(module_.aliased_parameters.begin(),
+                                              module_.aliased_parameters.end(), i.parameter_number);
+      ++(aliased ? shared : lenders)[WithoutLayout(i.shape)];
+    }
+    const Instruction& root = At(module_.computations[module_.entry].root);
+    std::vector<uint32_t> results = {IndexOf(root)};
+    if (root.opcode == "tuple") {
+      const auto operands = module_.Operands(root);
+      results.assign(operands.begin(), operands.end());
+    }
+    std::map<uint32_t, int64_t> fresh;  // By what makes it.
+    for (const uint32_t result : results) {
+      const std::string_view shape = WithoutLayout(At(result).shape);
+      if (At(MadeBy(result)).opcode == "parameter" || --shared[shape] >= 0) continue;
+      const int64_t bytes = hlo::ByteSize(At(result).shape);
+      if (bytes >= kLeastFreshBytes && --lenders[shape] >= 0) fresh[MadeBy(result)] += bytes;
+    }
+    for (size_t k = 0; k < nodes.size(); ++k) {
+      const auto found = fresh.find(nodes[k]);
+      if (found != fresh.end()) ops[k].fresh_result_bytes = found->second;
     }
   }
 

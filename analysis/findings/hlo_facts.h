@@ -73,6 +73,11 @@ struct OpFacts {
   // asked for (Context: among its ops), 0: none; and the bytes that pass between them.
   uint32_t producer = 0;
   int64_t passed_bytes = 0;
+  // Products (dots, convolutions) whose results this one reads, in the same way.
+  std::vector<uint32_t> products_read;
+  // Of its results those of 1 MiB and more that leave the program as new arrays, though a parameter
+  // of the same shape and type, which shares memory with no result, could have lent its own.
+  int64_t fresh_result_bytes = 0;
   // Of an op that is computed a second time: what would be kept instead, per call. Of a copied
   // parameter: what the copy holds at the peak (memory_facts.h).
   int64_t memory_bytes = 0;

@@ -548,6 +548,7 @@ void JudgeHost(const Context& context, Report& report) {
   };
   leave_out(LoopConditions(context, gaps, report));
   leave_out(JudgePauses(context, gaps, report));
+  leave_out(JudgeHiddenProducts(context, gaps, report));
   if (context.whole_run || context.attribution.executions.empty()) {
     JudgeLaunching(context, gaps, report);
   } else {

@@ -58,6 +58,9 @@ void JudgeLaunching(const Context& context, const std::vector<Gap>& gaps, Report
 // that it speaks of.
 GapClaims JudgePauses(const Context& context, const std::vector<Gap>& gaps, Report& report);
 
+// `hidden_products`. Gives the gaps that it speaks of.
+GapClaims JudgeHiddenProducts(const Context& context, const std::vector<Gap>& gaps, Report& report);
+
 // `eager_ops`. Gives whether it found any.
 bool JudgeEagerOps(const Context& context, const std::vector<Gap>& gaps, Report& report);
 // On a CPU: `host_gap`, `input_bound`. Gaps in front of small programs are left out where these

@@ -34,6 +34,8 @@ void JudgeCopies(const Context& context, Report& report);
 void JudgeCollectives(const Context& context, Report& report);
 // `f32_upcast`, `f32_highest`, `gemm_bad_dims`.
 void JudgeProducts(const Context& context, Report& report);
+// `float64`.
+void JudgeFloat64(const Context& context, Report& report);
 // `attention_unfused`, `layout_copy`, `convert_only`, `scan_stack`, `slow_memory_op`,
 // `elementwise_chain`.
 void JudgeMemory(const Context& context, Report& report);

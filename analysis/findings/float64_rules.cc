@@ -1,0 +1,91 @@
+// What computes in twice the width that most models need.
+
+#include <algorithm>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "analysis/findings/hidden_products.h"
+#include "analysis/findings/rules.h"
+#include "base/text.h"
+
+namespace xlatrace::analysis::findings {
+namespace {
+
+constexpr double kNoticeableFloat64 = 0.1;  // Of the step.
+
+bool IsDouble(const Op& op) {
+  return (op.facts->dot && op.facts->dot->lhs_type == "f64") || Has(op.row->shape, "f64[") ||
+         Has(op.row->shape, "c128[");
+}
+
+// What is saved in float32: half the bytes, and of products what the device's units do; of a CPU's,
+// for which XLA takes other code in float32 (YNNPACK and not Eigen), most of it.
+int64_t SavingOf(const Context& context, const Op& op, int64_t ns) {
+  if (op.facts->dot && context.limits.f32 && op.facts->flops) {
+    const auto at_f32 = static_cast<int64_t>(static_cast<double>(*op.facts->flops) * op.calls *
+                                             1e9 / *context.limits.f32);
+    return ns - std::min(ns, at_f32);
+  }
+  return op.facts->dot && context.on_cpu ? ns * 4 / 5 : ns / 2;
+}
+
+}  // namespace
+
+void JudgeFloat64(const Context& context, Report& report) {
+  std::vector<const Op*> ops;
+  for (const Op& op : context.ops) {
+    if (IsDouble(op)) ops.push_back(&op);
+  }
+  if (ops.empty()) return;
+  const HiddenTime hidden = context.on_cpu ? HiddenTimeOf(context, GapsOf(context)) : HiddenTime();
+  int64_t products_ns = 0;
+  int64_t hidden_ns = 0;
+  int64_t saves = 0;
+  Site site = AllOf(context, ops);
+  for (const Op* op : ops) {
+    const auto unseen = hidden.of_product.find(op);
+    const int64_t unseen_ns = unseen == hidden.of_product.end() ? 0 : unseen->second;
+    hidden_ns += unseen_ns;
+    if (op->facts->dot) products_ns += op->ns + unseen_ns;
+    saves += SavingOf(context, *op, op->ns + unseen_ns);
+  }
+  // Ops side by side (the threads of a CPU) take more time than the step has of it.
+  const int64_t ns = std::min(site.ns + hidden_ns, context.step_ns);
+  saves = std::min(saves, ns);
+  if (context.ShareOfStep(ns) < kNoticeableFloat64) return;
+  Finding finding = FindingAbout(context, "float64", site);
+  finding.title = {
+      "Compute in float32",
+      fmt::format("float64 is {}", context.words.OfStep(Percent(context.ShareOfStep(ns))))};
+  finding.sentence = {fmt::format("Computing in float64 is {}",
+                                  context.words.OfStep(Percent(context.ShareOfStep(ns)))),
+                      fmt::format("{} {}, the largest is {}", ops.size(),
+                                  ops.size() == 1 ? "op" : "ops", site.largest().row->name),
+                      InBrackets(site.source)};
+  finding.action = context.Advice(
+      "float32 has half the bytes and at least twice the rate: turn `jax_enable_x64` off, or give "
+      "arrays a dtype where they are made (numpy's default is float64); keep float64 for the sums "
+      "that need it. This changes numerics",
+      "float32 has half the bytes and at least twice the rate: `tf.cast` inputs where they are "
+      "made (numpy's default is float64), `keras.config.set_floatx(\"float32\")`; keep float64 for "
+      "the sums that need it. This changes numerics");
+  finding.how_to_check = "the shapes of these ops say f32, and the loss curve is as before";
+  finding.saves_high_ns = saves;
+  finding.saves_low_ns = saves / 4;
+  finding.basis = Basis::kCostModel;
+  finding.sure = context.Allowed(Sure::kMedium);
+  finding.claims["float64"] = saves;
+  finding.evidence.Add(context.words.PerStep("float64 ops,"), site.ns, "ns");
+  if (hidden_ns > 0) {
+    finding.evidence.Add(context.words.PerStep("idle before what reads their products,"), hidden_ns,
+                         "ns");
+  }
+  if (products_ns > 0) {
+    finding.evidence.Add(context.words.PerStep("of it products,"), products_ns, "ns");
+  }
+  report.Add(std::move(finding));
+}
+
+}  // namespace xlatrace::analysis::findings

@@ -1,0 +1,90 @@
+#include "analysis/findings/hidden_products.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "analysis/findings/rules.h"
+
+namespace xlatrace::analysis::findings {
+namespace {
+
+// What threads take to hand over is shorter.
+constexpr int64_t kLeastWaitNs = 50'000;
+constexpr double kNoticeableHidden = 0.05;  // Of the step.
+
+bool IsDoubleProduct(const Op& op) { return op.facts->dot && op.facts->dot->lhs_type == "f64"; }
+
+}  // namespace
+
+HiddenTime HiddenTimeOf(const Context& context, const std::vector<Gap>& gaps) {
+  HiddenTime hidden;
+  if (!context.on_cpu) return hidden;
+  std::map<const Op*, int64_t> sums;
+  for (const Gap& gap : gaps) {
+    if (!gap.within_execution || gap.ns < kLeastWaitNs || gap.next == nullptr) continue;
+    // Of several products nobody knows which came last: that with the most work.
+    const Op* product = nullptr;
+    for (const uint32_t position : gap.next->facts->products_read) {
+      const Op& op = context.ops[position - 1];
+      if (product == nullptr || op.facts->flops.value_or(0) > product->facts->flops.value_or(0)) {
+        product = &op;
+      }
+    }
+    if (product == nullptr) continue;
+    sums[product] += gap.ns;
+    hidden.sum_ns += gap.ns;
+    Claim(context, gap, hidden.gaps);
+  }
+  for (const auto& [op, ns] : sums) hidden.of_product[op] = context.PerStep(ns);
+  return hidden;
+}
+
+GapClaims JudgeHiddenProducts(const Context& context, const std::vector<Gap>& gaps,
+                              Report& report) {
+  HiddenTime hidden = HiddenTimeOf(context, gaps);
+  const int64_t ns = context.PerStep(hidden.sum_ns);
+  if (hidden.gaps.empty() || context.ShareOfSpan(ns) < kNoticeableHidden) return {};
+  std::vector<std::pair<int64_t, const Op*>> products;
+  for (const auto& [op, of] : hidden.of_product) products.emplace_back(of, op);
+  std::sort(products.begin(), products.end(), [](const auto& a, const auto& b) {
+    return std::pair(-a.first, a.second->handle) < std::pair(-b.first, b.second->handle);
+  });
+  const auto& [most_ns, largest] = products.front();
+  Finding finding;
+  finding.id = "hidden_products";
+  finding.title = {"Make these products cheaper", fmt::format("{} in threads that are not recorded",
+                                                              context.words.PerStep(Time(ns)))};
+  finding.sentence = {
+      fmt::format("Products that run in threads which are not recorded are {} of the {}",
+                  Percent(context.ShareOfSpan(ns)), context.words.whole),
+      fmt::format("{} alone {}", largest->row->name, Time(most_ns)),
+      InBrackets(context.SourceOf(*largest))};
+  finding.action =
+      "XLA:CPU computes them in a pool of threads, and its profile shows only how they are handed "
+      "over: what looks idle before their results are read is their time. A smaller or narrower "
+      "product saves it; `perf record` shows what the threads do";
+  if (std::any_of(products.begin(), products.end(),
+                  [](const auto& each) { return IsDoubleProduct(*each.second); })) {
+    finding.action += ". They are in float64: in float32 they take half as long or less";
+  }
+  finding.how_to_check = "the idle part of the step shrinks and the step with it";
+  finding.saves_high_ns = ns;
+  finding.saves_low_ns = 0;
+  finding.sure = context.Allowed(Sure::kMedium);
+  finding.gaps = hidden.gaps;
+  finding.where_op = largest->row->name;
+  finding.where_layer = largest->row->layer_group;
+  finding.where_source = context.SourceOf(*largest);
+  finding.evidence.Add(context.words.PerStep("idle before what reads their results,"), ns, "ns");
+  for (size_t i = 0; i < std::min<size_t>(products.size(), 3); ++i) {
+    const auto& [of, op] = products[i];
+    finding.evidence.Add("of it " + op->row->name, of, "ns", op->handle);
+  }
+  report.Add(std::move(finding));
+  return std::move(hidden.gaps);
+}
+
+}  // namespace xlatrace::analysis::findings

@@ -1,0 +1,32 @@
+// Products that a CPU computes in threads which its profile does not show.
+//
+// XLA:CPU hands large products (dot, convolution) to a pool of threads and goes on: what is
+// recorded of such an op is the hand-over. Nothing waits on a CPU but for data, so a gap inside an
+// execution before an op that reads a product's result is that product's time.
+// (xla/backends/cpu/runtime/dot_thunk.cc, convolution_thunk.cc: their events are asynchronous.)
+//
+// Thread-safety: pure functions of the context.
+
+#ifndef XLATRACE_ANALYSIS_FINDINGS_HIDDEN_PRODUCTS_H_
+#define XLATRACE_ANALYSIS_FINDINGS_HIDDEN_PRODUCTS_H_
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "analysis/findings/idle.h"
+
+namespace xlatrace::analysis::findings {
+
+struct HiddenTime {
+  int64_t sum_ns = 0;  // Of the basis, not per step.
+  GapClaims gaps;
+  std::map<const Op*, int64_t> of_product;  // Per step (or run).
+};
+
+// Nothing on other devices than CPUs.
+HiddenTime HiddenTimeOf(const Context& context, const std::vector<Gap>& gaps);
+
+}  // namespace xlatrace::analysis::findings
+
+#endif  // XLATRACE_ANALYSIS_FINDINGS_HIDDEN_PRODUCTS_H_

@@ -1,0 +1,127 @@
+// What a CPU's profile does not show, or shows only because it was taken, each with a near miss.
+
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/analysis/finding_case.h"
+
+namespace xlatrace::analysis {
+namespace {
+
+using testing::HasSubstr;
+
+// A product, what reads its result, and something that does not.
+FindingCase ProductOnCpu(const std::string& type, const FindingCase::Work& work) {
+  const std::string array = type + "[1024,1024]{1,0}";
+  FindingCase made(
+      "HloModule jit_step, is_scheduled=true\nENTRY e {\n  x = " + array +
+      " parameter(0)\n  dot = " + array +
+      " dot(x, x), lhs_contracting_dims={1}, rhs_contracting_dims={0}, "
+      "metadata={op_name=\"jit(step)/jvp(net)/dot_general\" source_file=\"a.py\" "
+      "source_line=4}\n  other = f32[256]{0} iota(), iota_dimension=0\n  view = " +
+      array + " bitcast(dot)\n  tanh = " + array +
+      " tanh(view), metadata={op_name=\"jit(step)/jvp(net)/tanh\" source_file=\"a.py\" "
+      "source_line=5}\n  ROOT out = (" +
+      array + ", f32[256]{0}) tuple(tanh, other)\n}");
+  made.RunOnCpu();
+  made.Steps(8, work);
+  return made;
+}
+
+TEST(CpuRules, IdleTimeBeforeWhatReadsAProductIsTheProducts) {
+  // The hand-over takes 1 ms, what reads it starts 9 ms later.
+  const FindingCase with =
+      ProductOnCpu("f32", {{"dot", 1'000}, {"~", 9'000}, {"tanh", 2'000}, {"other", 100}});
+  const model::FindingRow* finding = with.Find("hidden_products");
+  ASSERT_NE(finding, nullptr) << with.Ids();
+  EXPECT_EQ(finding->saves_high_ns_per_step, 9'000'000);
+  EXPECT_EQ(finding->where_op, "dot");
+  EXPECT_EQ(finding->where_source, "a.py:4");
+  EXPECT_THAT(finding->sentence, HasSubstr("74.4% of the step"));
+  EXPECT_EQ(with.Find("float64"), nullptr) << with.Ids();
+  // What does not read it waits for something else.
+  const FindingCase another =
+      ProductOnCpu("f32", {{"dot", 1'000}, {"~", 9'000}, {"other", 100}, {"tanh", 2'000}});
+  EXPECT_EQ(another.Find("hidden_products"), nullptr) << another.Ids();
+  // Threads hand over in less.
+  const FindingCase little =
+      ProductOnCpu("f32", {{"dot", 1'000}, {"~", 40}, {"tanh", 100}, {"other", 10}});
+  EXPECT_EQ(little.Find("hidden_products"), nullptr) << little.Ids();
+}
+
+TEST(CpuRules, Float64WithTheHiddenTimeOfItsProducts) {
+  const FindingCase with =
+      ProductOnCpu("f64", {{"dot", 1'000}, {"~", 9'000}, {"tanh", 2'000}, {"other", 100}});
+  const model::FindingRow* finding = with.Find("float64");
+  ASSERT_NE(finding, nullptr) << with.Ids();
+  // Four fifths of 10 ms of products and half of 2 ms.
+  EXPECT_EQ(finding->saves_high_ns_per_step, 9'000'000);
+  EXPECT_THAT(finding->title, HasSubstr("99.2% of the step"));  // 12 of 12.1 ms.
+  const FindingCase little = ProductOnCpu("f64", {{"dot", 100}, {"tanh", 100}, {"other", 10'000}});
+  EXPECT_EQ(little.Find("float64"), nullptr) << little.Ids();
+}
+
+std::string LongStep(int ops) {
+  std::string text =
+      "HloModule jit_step, is_scheduled=true\nENTRY e {\n  a0 = f32[8]{0} parameter(0)\n";
+  for (int i = 1; i <= ops; ++i) {
+    text += "  " + std::string(i == ops ? "ROOT " : "") + "a" + std::to_string(i) +
+            " = f32[8]{0} negate(a" + std::to_string(i - 1) + ")\n";
+  }
+  return text + "}";
+}
+
+TEST(CpuRules, OpsSoShortThatRecordingThemIsMuchOfTheStep) {
+  FindingCase::Work short_ones, long_ones;
+  for (int i = 1; i <= 200; ++i) {
+    short_ones.emplace_back("a" + std::to_string(i), 2);
+    long_ones.emplace_back("a" + std::to_string(i), 20);
+  }
+  FindingCase with(LongStep(200));
+  with.RunOnCpu();
+  with.Steps(8, short_ones);
+  ASSERT_NE(with.Find("recording_cost"), nullptr) << with.Ids();
+  EXPECT_EQ(&with.tables.findings.front(), with.Find("recording_cost"));
+  EXPECT_THAT(with.Find("recording_cost")->title, HasSubstr("200 ops per step, 2.00 us each"));
+  FindingCase without(LongStep(200));
+  without.RunOnCpu();
+  without.Steps(8, long_ones);
+  EXPECT_EQ(without.Find("recording_cost"), nullptr) << without.Ids();
+  FindingCase gpu(LongStep(200));
+  gpu.Steps(8, short_ones);
+  EXPECT_EQ(gpu.Find("recording_cost"), nullptr) << gpu.Ids();
+}
+
+// A step that returns its state; `alias` says whether in the memory that it came in.
+FindingCase StateOnCpu(const std::string& alias, int64_t often_us, int64_t seldom_us) {
+  FindingCase made("HloModule jit_step, is_scheduled=true" + alias +
+                   "\nENTRY e {\n  p = f32[1048576]{0} parameter(0)\n  x = f32[4096,4096]{1,0} "
+                   "parameter(1)\n  g = f32[4096,4096]{1,0} negate(x)\n  ROOT new = "
+                   "f32[1048576]{0} negate(p), metadata={op_name=\"jit(step)/sub\" "
+                   "source_file=\"a.py\" source_line=9}\n}");
+  made.RunOnCpu();
+  int64_t at = 0;
+  for (int k = 0; k < 8; ++k) {
+    at = made.Step(at, {{"g", 5'000}, {"new", k % 4 == 0 ? seldom_us : often_us}});
+  }
+  made.Run();
+  return made;
+}
+
+TEST(CpuRules, AResultInNewMemoryTakesLongerThanWhereMemoryIsAtHand) {
+  const FindingCase with = StateOnCpu("", 1'200, 200);
+  const model::FindingRow* finding = with.Find("donation_missing");
+  ASSERT_NE(finding, nullptr) << with.Ids();
+  EXPECT_EQ(finding->where_source, "a.py:9");
+  EXPECT_THAT(finding->sentence, HasSubstr("new takes 200 us where memory is at hand"));
+  const FindingCase shared =
+      StateOnCpu(", input_output_alias={ {}: (0, {}, may-alias) }", 1'200, 200);
+  EXPECT_EQ(shared.Find("donation_missing"), nullptr) << shared.Ids();
+  const FindingCase even = StateOnCpu("", 1'200, 1'000);
+  EXPECT_EQ(even.Find("donation_missing"), nullptr) << even.Ids();
+}
+
+}  // namespace
+}  // namespace xlatrace::analysis

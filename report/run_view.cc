@@ -366,6 +366,15 @@ bool RunView::OnFakeGpu() const {
   });
 }
 
+std::string RunView::HowToGetSteps() const {
+  for (const RuledOutFigure& row : ruled_out) {
+    // "everything per step: WHY; HOW"
+    const size_t how = row.id == "steady_steps" ? row.text.rfind("; ") : row.text.npos;
+    if (how != row.text.npos) return row.text.substr(how + 2);
+  }
+  return "run at least 20 steps";
+}
+
 bool RunView::IsPartial() const {
   // Lines of "file, bytes read, bytes there, state" (tools/pipeline.h, FoldedFiles).
   return std::any_of(info.begin(), info.end(), [](const auto& fact) {

@@ -267,6 +267,8 @@ struct RunView {
   // A process was still recording when the run was folded: there is more by now.
   bool IsPartial() const;
   double PerStep(int64_t sum) const { return basis.PerStep(sum); }
+  // "run at least 20 steps": what gives this run steady steps, in the words of its analysis.
+  std::string HowToGetSteps() const;
   // A merged job: its steps are known, and the launches of it that are kept here have none.
   bool StepsAreJobs() const { return !basis.steady && job.HasSteps(); }
 };

@@ -125,7 +125,7 @@ class VerdictMaker {
            Plain(Capitalised(products->figure) + ".")});
       lede.Text(TotalsNote(view_, false));
       if (view_.findings.empty()) {
-        lede.Text("Run at least 20 steps.");
+        lede.Text(Capitalised(view_.HowToGetSteps()) + ".");
       } else {
         lede.Append(Lede(view_, false));
       }
@@ -155,12 +155,12 @@ class VerdictMaker {
                       : steps == 1 ? "No verdict: one step was recorded, and it is not steady."
                                    : fmt::format("No verdict: none of {} recorded steps is steady.",
                                                  Thousands(steps)))));
-    const bool noisy = steps >= kStepsAsked &&
-                       std::any_of(view_.stats.begin(), view_.stats.end(), [](const auto& stat) {
-                         return stat.name == "steps_do_not_agree";
-                       });
-    lede.Text(noisy ? "Their times do not agree: run on a quiet machine. "
-                    : "Run at least 20 steps. ");
+    const bool disagree = steps >= kStepsAsked &&
+                          std::any_of(view_.stats.begin(), view_.stats.end(), [](const auto& stat) {
+                            return stat.name == "steps_do_not_agree";
+                          });
+    lede.Text(fmt::format("{}{}. ", disagree ? "Their times do not agree. " : "",
+                          Capitalised(view_.HowToGetSteps())));
     lede.Text("All figures are totals of the whole run. ");
     lede.Append(view_.findings.empty() ? Largest() : Lede(view_, false));
   }

@@ -52,7 +52,10 @@ void JudgeFloat64(const Context& context, Report& report) {
     saves += SavingOf(context, *op, op->ns + unseen_ns);
   }
   // Ops side by side (the threads of a CPU) take more time than the step has of it.
-  const int64_t ns = std::min(site.ns + hidden_ns, context.step_ns);
+  const int64_t other_idle_ns =
+      std::max<int64_t>(0, context.Part(model::StepPart::kIdle) - hidden_ns);
+  const int64_t ns =
+      std::min(site.ns + hidden_ns, context.step_ns - (context.whole_run ? 0 : other_idle_ns));
   saves = std::min(saves, ns);
   if (context.ShareOfStep(ns) < kNoticeableFloat64) return;
   Finding finding = FindingAbout(context, "float64", site);

@@ -16,6 +16,7 @@
 #include "report/html/html_parts.h"
 #include "report/op_fold.h"
 #include "report/shown_words.h"
+#include "report/verdict_figures.h"
 #include "report/word_tables.h"
 
 namespace xlatrace::report {
@@ -315,9 +316,9 @@ class VerdictSection {
     const std::string file(path.substr(path.find_last_of('/') + 1));
     html_.Raw("<section><h2>Next</h2>");
     if (!view_.basis.steady && !view_.job.HasSteps()) {
-      html_.Raw(
-          "<p class=\"sm ink2\">Run at least 20 steps, so that warm-up and compilation can be "
-          "left out.</p>");
+      html_.Raw("<p class=\"sm ink2\">")
+          .Text(Capitalised(view_.HowToGetSteps()))
+          .Raw(": then warm-up and compilation can be left out.</p>");
     }
     html_.Raw("<p class=\"sm ink2\">The same figures in a terminal, and every view with SQL:</p>");
     html_.Raw("<code class=\"cmd\">xlatrace summary --by layer ").Text(file).Raw("</code>");

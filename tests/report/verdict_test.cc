@@ -189,6 +189,13 @@ TEST(VerdictTest, WithoutSteadyStepsThereIsNone) {
   EXPECT_THAT(PlainText(verdict.lede), StartsWith("Run at least 20 steps."));
   run.steps = 2;
   EXPECT_EQ(Sentence(run), "No verdict: none of 2 recorded steps is steady.");
+  // What to do about it is what "not judged" says.
+  RunView view = ViewOf(run);
+  view.ruled_out.push_back(
+      {.id = "steady_steps",
+       .verdict = "withheld",
+       .text = "everything per step: these are calls, not steps; mark what is a step"});
+  EXPECT_THAT(PlainText(MakeVerdict(view).lede), StartsWith("Mark what is a step."));
 }
 
 TEST(VerdictTest, LostRecordsForbidAVerdict) {

@@ -123,7 +123,7 @@ function Steps({ report }: { report: Report }): VNode {
       <h3>Steps</h3>
       {jobStep && <p class="sm ink2" tid="job-steps">A step of the job takes {msText(jobStep.ns)}: the slowest rank’s, median of {plural(jobStep.steps, 'step')}, {jobStep.first} to {jobStep.last}, from {ms(jobStep.min_ns)} to {msText(jobStep.max_ns)}; {thousands(jobStep.recorded)} were recorded. They are told by the ranks’ own recordings: the launches of {report.meta.job!.kept} that are here have no steady step of their own. <Link to={{ page: 'ranks' }}>Ranks</Link></p>}
       {jobStep ? null : all.length === 0
-        ? <p class="sm ink2">No step was found: no module recurs, and none was marked. Record at least 20 steps, or mark them.</p>
+        ? <p class="sm ink2">No step was found. Not judged: {report.meta.ruled_out?.find((r) => r.id === 'steady_steps')?.text}.</p>
         : <p class="sm ink2">
             {basis.marked ? 'Numbers are the framework’s own.' : 'Found from the executions that recur.'}{' '}
             {out.length > 0 && `Left out as not steady: ${text(out)}. `}

@@ -108,9 +108,8 @@ std::vector<std::string> LossFigure::Sentences() const {
   }
   for (const auto& [program, runs] : between_parts) {
     sentences.push_back(fmt::format(
-        "{} ran {} time{} between parts of the recording: those are not in it; a longer --duration "
-        "makes it one part",
-        program, Thousands(runs), runs == 1 ? "" : "s"));
+        "{} ran {} time{} between parts of the recording: those are not in it{}{}", program,
+        Thousands(runs), runs == 1 ? "" : "s", one_part.empty() ? "" : "; ", one_part));
   }
   return sentences;
 }
@@ -137,10 +136,14 @@ Result<LossFigure> LoadLosses(store::RunDb& db, int64_t lost) {
   }
   XLATRACE_ASSIGN(
       const store::Table between,
-      db.Select("SELECT source, sum(value) AS runs FROM run_stat WHERE name = "
-                "'executions_between_parts' GROUP BY source ORDER BY runs DESC, source"));
+      db.Select(
+          "SELECT source, sum(value) AS runs, max(advice) AS advice FROM run_stat WHERE name = "
+          "'executions_between_parts' GROUP BY source ORDER BY runs DESC, source"));
   for (size_t i = 0; i < between.rows.size(); ++i) {
     figure.between_parts.emplace_back(between.Text(i, "source"), between.Int(i, "runs"));
+    const std::string advice = between.Text(i, "advice");
+    const size_t how = advice.rfind("; ");
+    if (how != advice.npos) figure.one_part = advice.substr(how + 2);
   }
   return figure;
 }

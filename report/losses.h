@@ -36,6 +36,7 @@ struct LossFigure {
   // Programs that ran while nothing was recorded, between two parts of the recording, and how
   // often.
   std::vector<std::pair<std::string, int64_t>> between_parts;
+  std::string one_part;  // "a longer --duration makes it one part"; empty: not known.
 
   // Records that are lost nobody knows where: idle time cannot be told from them.
   int64_t anywhere() const { return lost > located ? lost - located : 0; }

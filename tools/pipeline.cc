@@ -196,7 +196,7 @@ Result<BuildOutcome> BuildRun(const BuildRequest& request) {
       XLATRACE_TRY(import(profile.path, sink));
       const bool last = &profile == &process.profiles.back();
       const model::WindowEnd why = EndOfProfile(profile.reason);
-      last ? sink.FinishSessions(why) : sink.NextSession(why);
+      last ? sink.FinishSessions(why) : sink.NextSession(why, profile.reason == "memory");
     }
     if (sink.process()) SetHookEnding(process, *sink.process(), builder);
   }

@@ -35,7 +35,8 @@ void SameProcessSink::GiveWindows(model::WindowEnd why) {
   windows_.clear();
 }
 
-void SameProcessSink::NextSession(model::WindowEnd why) {
+void SameProcessSink::NextSession(model::WindowEnd why, bool full) {
+  was_full_ = was_full_ || full;
   GiveWindows(why);
   numbers_.NextSession();
   ++session_;
@@ -49,12 +50,16 @@ void SameProcessSink::FinishSessions(model::WindowEnd why) {
     const std::string program =
         name == names_.end() ? fmt::format("program {}", missing.program_id) : name->second;
     if (missing.between > 0) {
-      sink_.AddRunStat({.name = "executions_between_parts",
-                        .severity = model::Severity::kNotice,
-                        .source = program,
-                        .value = missing.between,
-                        .advice = "ran while nothing was recorded, between two parts of the "
-                                  "recording; for one part, record with a longer --duration"});
+      sink_.AddRunStat(
+          {.name = "executions_between_parts",
+           .severity = model::Severity::kNotice,
+           .source = program,
+           .value = missing.between,
+           .advice =
+               fmt::format("ran while nothing was recorded, between two parts of the recording; {}",
+                           was_full_ ? "more memory for a part (XLATRACE_HOOK_MEMORY_MB) makes it "
+                                       "one part"
+                                     : "a longer --duration makes it one part")});
     }
     if (missing.inside > 0) {
       sink_.AddRunStat({.name = "executions_missing",

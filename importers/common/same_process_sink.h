@@ -53,8 +53,8 @@ class SameProcessSink : public model::EventSink {
     apart.run_key += session_ << 48;
     return sink_.AddActivity(apart);
   }
-  // The next profile follows; `why`: what ended this one.
-  void NextSession(model::WindowEnd why = model::WindowEnd::kLimit);
+  // The next profile follows; `why`: what ended this one, `full`: its limit of memory.
+  void NextSession(model::WindowEnd why = model::WindowEnd::kLimit, bool full = false);
   // No profile follows. Says which runs of programs none of them holds.
   void FinishSessions(model::WindowEnd why = model::WindowEnd::kEnd);
   // A run that a profile numbers.
@@ -91,6 +91,7 @@ class SameProcessSink : public model::EventSink {
   std::optional<model::Id> process_;
   int64_t session_ = 0;
   bool any_activity_ = false;
+  bool was_full_ = false;                           // One of the parts.
   std::optional<model::RunStat> without_activity_;  // Held back until the last part.
   std::map<std::tuple<model::DeviceKind, int64_t, std::string, std::string>, model::Id> devices_;
   std::map<std::tuple<std::string, std::optional<int64_t>, uint64_t>, model::Id> modules_;

@@ -1,5 +1,7 @@
 #include "importers/common/same_process_sink.h"
 
+#include <string>
+
 #include <gtest/gtest.h>
 
 #include "tests/importers/memory_sink.h"
@@ -82,6 +84,24 @@ TEST(SameProcessSink, APartInWhichNothingRanIsNoLossWhereAnotherHoldsActivity) {
     EXPECT_EQ(memory.Stat("no_device_activity"), 0);
     sink.FinishSessions();
     EXPECT_EQ(memory.Stat("no_device_activity"), any ? 0 : 1);
+  }
+}
+
+// What ended a part decides what makes it one.
+TEST(SameProcessSink, RunsBetweenPartsAreToldWithWhatMakesThemOnePart) {
+  for (const bool full : {true, false}) {
+    MemorySink memory;
+    SameProcessSink sink(memory);
+    const Session ids = Pour(sink);
+    for (const int64_t run : {1, 2, 3}) sink.OnRun(ids.cpu, 3, run);
+    sink.NextSession(model::WindowEnd::kLimit, full);
+    Pour(sink);
+    for (const int64_t run : {7, 8, 9}) sink.OnRun(ids.cpu, 3, run);  // Three ran between.
+    sink.FinishSessions();
+    EXPECT_EQ(memory.Stat("executions_between_parts"), 3);
+    const std::string& advice = memory.stats["executions_between_parts"].advice;
+    EXPECT_EQ(advice.find("XLATRACE_HOOK_MEMORY_MB") != advice.npos, full) << advice;
+    EXPECT_EQ(advice.find("--duration") != advice.npos, !full) << advice;
   }
 }
 

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/number_format.h"
+#include "report/glyphs.h"
 #include "report/shown_words.h"
 
 namespace xlatrace::report {
@@ -15,15 +16,7 @@ void WriteSentence(HtmlWriter& html, const Sentence& sentence) {
       html.Code(piece.text);
       continue;
     }
-    // Terminals get "us", the page its letter.
-    std::string text = piece.text;
-    for (size_t at = text.find(" us"); at != std::string::npos; at = text.find(" us", at + 1)) {
-      const bool word_ends = at + 3 == text.size() || std::string_view(" .,:;)").find(
-                                                          text[at + 3]) != std::string_view::npos;
-      const bool number = at > 0 && text[at - 1] >= '0' && text[at - 1] <= '9';
-      if (word_ends && number) text.replace(at + 1, 2, "\u00b5s");
-    }
-    html.Text(text);
+    html.Text(WithGlyphs(piece.text));
   }
 }
 

@@ -14,6 +14,7 @@
 #include "compare/comparison.h"
 #include "compare/verdict.h"
 #include "report/compare/load_run.h"
+#include "report/glyphs.h"
 #include "report/page/page_compare.h"
 #include "report/page/page_context.h"
 
@@ -136,7 +137,7 @@ std::optional<int64_t> StepNoise(const RunView& a, const RunView& b) {
 
 Json Notes(const RunView& base, const RunView& view, const compare::Verdict& verdict) {
   Json notes = Json::array();
-  notes.push_back(verdict.changed);
+  notes.push_back(WithGlyphs(verdict.changed));
   const auto differ = [&](std::string_view what, const std::string& a, const std::string& b) {
     if (a != b) notes.push_back(fmt::format("{}: {} before, {} now", what, a, b));
   };

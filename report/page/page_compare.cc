@@ -3,7 +3,9 @@
 #include <string>
 
 #include "compare/breakdown.h"
+#include "report/glyphs.h"
 #include "report/page/page_table.h"
+#include "report/verdict_figures.h"
 
 namespace xlatrace::report {
 namespace {
@@ -32,7 +34,7 @@ void WriteRows(const PageComparison& compared, PageBlocks& blocks) {
     rows.Set(3, row.now_ns);
     rows.SetReal(4, row.base_calls);
     rows.SetReal(5, row.now_calls);
-    rows.SetText(6, Why(row));
+    rows.SetText(6, WithGlyphs(Why(row)));
     rows.Set(7, static_cast<int64_t>(!row.causes.empty() && row.causes.front().certain));
     const compare::Op* op = compare::LargestOf(compared.now, row.now);
     if (op == nullptr) op = compare::LargestOf(compared.base, row.base);
@@ -66,7 +68,7 @@ void WriteChanges(const PageComparison& compared, PageBlocks& blocks) {
   for (size_t c = 0; c < compared.changes.size(); ++c) {
     const compare::Change& change = compared.changes[c];
     changes.SetText(0, change.id);
-    changes.SetText(1, change.text);
+    changes.SetText(1, WithGlyphs(change.text));
     changes.SetText(2, change.where);
     changes.SetText(3, change.because);
     changes.Set(4, change.delta_ns);
@@ -102,6 +104,19 @@ void WriteGroups(const PageComparison& compared, PageBlocks& blocks) {
   blocks.Write(groups);
 }
 
+// How much, and why in sentences of their own, where the verdict says so first; else all of it.
+struct Parts {
+  std::string heading, reasons;
+};
+Parts PartsOf(const compare::Verdict& verdict) {
+  const std::string_view sentence = verdict.sentence;
+  if (verdict.outcome.empty() || !sentence.starts_with(verdict.outcome)) return {verdict.sentence};
+  const std::string_view rest = sentence.substr(verdict.outcome.size());
+  const size_t begin = rest.find_first_not_of(" .:;,");
+  return {verdict.outcome + ".",
+          begin == rest.npos ? std::string() : Capitalised(rest.substr(begin))};
+}
+
 }  // namespace
 
 nlohmann::ordered_json WriteCompareTables(const PageComparison& compared, PageBlocks& blocks) {
@@ -109,9 +124,12 @@ nlohmann::ordered_json WriteCompareTables(const PageComparison& compared, PageBl
   WriteChanges(compared, blocks);
   WriteGroups(compared, blocks);
   const compare::Comparison& comparison = compared.comparison;
-  return {{"verdict", compared.verdict.sentence},
-          {"outcome", compared.verdict.outcome},
-          {"noise", compared.verdict.noise},
+  const Parts said = PartsOf(compared.verdict);
+  return {{"verdict", WithGlyphs(compared.verdict.sentence)},
+          {"outcome", WithGlyphs(compared.verdict.outcome)},
+          {"heading", WithGlyphs(said.heading)},
+          {"reasons", WithGlyphs(said.reasons)},
+          {"noise", WithGlyphs(compared.verdict.noise)},
           {"same_recording", comparison.identity.same_recording},
           {"refusals", comparison.identity.refusals},
           {"qualifications", comparison.identity.qualifications},

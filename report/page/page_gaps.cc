@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "analysis/gap_cause.h"
+#include "report/glyphs.h"
 #include "report/page/page_context.h"
 #include "store/activity_scan.h"
 
@@ -110,7 +111,7 @@ Status WriteGapTables(PageContext& page) {
     SetCell(gaps, 7, call_ids[i], &call_rows);
     if (step != nullptr) gaps.Set(8, step->step);
     gaps.Set(9, step != nullptr && step->steady ? 1 : 0);
-    gaps.SetText(10, evidence[i]);
+    gaps.SetText(10, WithGlyphs(evidence[i]));
     shown_ns += gap.end_ns - gap.start_ns;
     gaps.EndRow();
   }

@@ -9,6 +9,7 @@
 #include "base/number_format.h"
 #include "report/device_parts.h"
 #include "report/first_screen.h"
+#include "report/glyphs.h"
 #include "report/headline.h"
 #include "report/page/page_context.h"
 #include "report/safe_text.h"
@@ -30,7 +31,8 @@ Json SafeOrNull(const std::string& text) {
 Json SentenceJson(const Sentence& sentence) {
   Json json = Json::array();
   for (const Piece& piece : sentence) {
-    json.push_back({{"text", SafeName(piece.text, kLongest)}, {"code", piece.code}});
+    const std::string text = piece.code ? piece.text : WithGlyphs(piece.text);
+    json.push_back({{"text", SafeName(text, kLongest)}, {"code", piece.code}});
   }
   return json;
 }
@@ -57,6 +59,7 @@ Json EvidenceJson(const std::string& text) {
     Json one;
     for (const char* key : {"text", "value", "unit", "handle", "cause"})
       one[key] = ScalarOrNull(entry, key);
+    one["text"] = SafeOrNull(WithGlyphs(one["text"].get<std::string>()));
     // The ops that a sum adds up: handles are ours, but the file may not be.
     if (entry.contains("handles") && entry["handles"].is_array()) {
       for (const Json& handle : entry["handles"]) {
@@ -75,14 +78,14 @@ Status LoadFindingsMeta(PageContext& page) {
   XLATRACE_ASSIGN(const store::Table rows, page.db.Select("SELECT * FROM finding ORDER BY rank"));
   for (size_t i = 0; i < rows.rows.size(); ++i) {
     Json finding;
-    for (const char* key : {"handle", "id", "title"}) {
-      finding[key] = SafeOrNull(rows.Text(i, key));
+    for (const char* key : {"handle", "id"}) finding[key] = SafeOrNull(rows.Text(i, key));
+    for (const char* key : {"title", "action", "how_to_check"}) {
+      finding[key] = SafeOrNull(WithGlyphs(rows.Text(i, key)));
     }
     for (const char* key : {"saves_low_ns_per_step", "saves_high_ns_per_step"}) {
       finding[key] = rows.IsNull(i, key) ? Json() : Json(rows.Int(i, key));
     }
-    for (const char* key : {"basis", "confidence", "where_op", "where_layer", "where_source",
-                            "action", "how_to_check"}) {
+    for (const char* key : {"basis", "confidence", "where_op", "where_layer", "where_source"}) {
       finding[key] = SafeOrNull(rows.Text(i, key));
     }
     for (const char* key : {"saves_low_ns_per_run", "saves_high_ns_per_run"}) {
@@ -93,7 +96,8 @@ Status LoadFindingsMeta(PageContext& page) {
         known ? page.view.findings[i].saves_high_ns_per_job_step : std::nullopt;
     finding["saves_high_ns_per_job_step"] = per_job_step ? Json(*per_job_step) : Json();
     finding["evidence"] = EvidenceJson(rows.Text(i, "evidence"));
-    finding["sentence"] = known ? SafeOrNull(page.view.findings[i].evidence_sentence) : Json();
+    finding["sentence"] =
+        known ? SafeOrNull(WithGlyphs(page.view.findings[i].evidence_sentence)) : Json();
     findings.push_back(std::move(finding));
   }
   page.meta["findings"] = std::move(findings);
@@ -109,7 +113,7 @@ Status LoadFindingsMeta(PageContext& page) {
     if (!shown(out.Text(i, "id"))) continue;
     ruled_out.push_back({{"id", SafeOrNull(out.Text(i, "id"))},
                          {"verdict", SafeOrNull(out.Text(i, "verdict"))},
-                         {"text", SafeOrNull(out.Text(i, "text"))},
+                         {"text", SafeOrNull(WithGlyphs(out.Text(i, "text")))},
                          {"evidence", EvidenceJson(out.Text(i, "evidence"))}});
   }
   page.meta["ruled_out"] = std::move(ruled_out);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "analysis/device_lag.h"
+#include "report/glyphs.h"
 #include "report/page/page_context.h"
 #include "report/safe_text.h"
 
@@ -176,10 +177,10 @@ Status WriteRankTables(PageContext& page) {
   XLATRACE_ASSIGN(const auto heading, page.db.Info("job_heading"));
   XLATRACE_ASSIGN(const auto cause, page.db.Info("job_cause"));
   XLATRACE_ASSIGN(const auto path, page.db.Info("job_path"));
-  page.meta["job"] = {{"sentence", SafeName(sentence.value_or(""), kLongestSaid)},
-                      {"heading", SafeName(heading.value_or(""), kLongestSaid)},
+  page.meta["job"] = {{"sentence", SafeName(WithGlyphs(sentence.value_or("")), kLongestSaid)},
+                      {"heading", SafeName(WithGlyphs(heading.value_or("")), kLongestSaid)},
                       {"cause", SafeName(cause.value_or(""), kLongestSaid)},
-                      {"path", SafeName(path.value_or(""), kLongestSaid)}};
+                      {"path", SafeName(WithGlyphs(path.value_or("")), kLongestSaid)}};
   const JobFigure& job = page.view.job;
   auto& meta = page.meta["job"];
   meta["ranks"] = RankWords(job);

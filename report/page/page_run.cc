@@ -5,6 +5,7 @@
 
 #include "analysis/device_facts.h"
 #include "analysis/gpu_table.h"
+#include "report/glyphs.h"
 #include "report/page/page_context.h"
 #include "report/shown_words.h"
 
@@ -29,7 +30,7 @@ Status WriteFacts(PageContext& page) {
     stats.SetText(1, Text(stat.severity));
     stats.SetText(2, stat.source);
     stats.Set(3, stat.value);
-    stats.SetText(4, stat.advice);
+    stats.SetText(4, WithGlyphs(stat.advice));
     stats.EndRow();
   }
   page.blocks.Write(stats);

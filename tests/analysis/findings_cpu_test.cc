@@ -45,9 +45,13 @@ TEST(CpuRules, IdleTimeBeforeWhatReadsAProductIsTheProducts) {
   const FindingCase another =
       ProductOnCpu("f32", {{"dot", 1'000}, {"~", 9'000}, {"other", 100}, {"tanh", 2'000}});
   EXPECT_EQ(another.Find("hidden_products"), nullptr) << another.Ids();
+  // Between two calls the script takes its time.
+  const FindingCase between =
+      ProductOnCpu("f32", {{"tanh", 2'000}, {"other", 100}, {"dot", 1'000}, {"~", 9'000}});
+  EXPECT_EQ(between.Find("hidden_products"), nullptr) << between.Ids();
   // Threads hand over in less.
   const FindingCase little =
-      ProductOnCpu("f32", {{"dot", 1'000}, {"~", 40}, {"tanh", 100}, {"other", 10}});
+      ProductOnCpu("f32", {{"dot", 300}, {"~", 40}, {"tanh", 100}, {"other", 10}});
   EXPECT_EQ(little.Find("hidden_products"), nullptr) << little.Ids();
 }
 
@@ -98,7 +102,8 @@ TEST(CpuRules, OpsSoShortThatRecordingThemIsMuchOfTheStep) {
 FindingCase StateOnCpu(const std::string& alias, int64_t often_us, int64_t seldom_us) {
   FindingCase made("HloModule jit_step, is_scheduled=true" + alias +
                    "\nENTRY e {\n  p = f32[1048576]{0} parameter(0)\n  x = f32[4096,4096]{1,0} "
-                   "parameter(1)\n  g = f32[4096,4096]{1,0} negate(x)\n  ROOT new = "
+                   "parameter(1)\n  q = f32[1048576]{0} parameter(2)\n  g = f32[4096,4096]{1,0} "
+                   "negate(x)\n  ROOT new = "
                    "f32[1048576]{0} negate(p), metadata={op_name=\"jit(step)/sub\" "
                    "source_file=\"a.py\" source_line=9}\n}");
   made.RunOnCpu();

@@ -151,13 +151,17 @@ TEST(DataRules, CopiesThatTheDeviceWaitsForAndCopiesBesideKernels) {
 }
 
 // A product of 2 * 4096^3 = 137 GFLOP on a CPU of which two threads were recorded.
-FindingCase CpuProduct(int64_t us) {
-  FindingCase made(R"(HloModule jit_step, is_scheduled=true
+FindingCase CpuProduct(int64_t us, const std::string& type = "f32") {
+  std::string text = R"(HloModule jit_step, is_scheduled=true
 ENTRY e {
   x = f32[4096,4096]{1,0} parameter(0)
   n = f32[4096,4096]{1,0} negate(x), metadata={op_name="jit(step)/jvp(net)/neg" source_file="a.py" source_line=3}
   ROOT dot = f32[4096,4096]{1,0} dot(n, x), lhs_contracting_dims={1}, rhs_contracting_dims={0}, metadata={op_name="jit(step)/jvp(net)/dot_general" source_file="a.py" source_line=4}
-})");
+})";
+  for (size_t at = text.find("f32"); at != text.npos; at = text.find("f32", at + 3)) {
+    text.replace(at, 3, type);
+  }
+  FindingCase made(text);
   made.RunOnCpu();
   made.Steps(8, {{"n", 20'000}, {"dot", us}});
   return made;
@@ -177,6 +181,9 @@ TEST(DataRules, AProductFasterThanAnyCpuAndOneThatIsNot) {
   // Half of what two threads can do is fast, and possible.
   const FindingCase possible = CpuProduct(360'000);
   EXPECT_EQ(possible.FindRuledOut("hidden_work"), nullptr);
+  // 550 GFLOP/s: in float64 two threads do 384 at most.
+  EXPECT_EQ(CpuProduct(250'000).FindRuledOut("hidden_work"), nullptr);
+  EXPECT_NE(CpuProduct(250'000, "f64").FindRuledOut("hidden_work"), nullptr);
   // The largest op is named where its time is known, not where it is hidden.
   EXPECT_EQ(possible.Find("dominant_op")->where_op, "dot");
   const FindingCase mostly_hidden = CpuProduct(30'000);

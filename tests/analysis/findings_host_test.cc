@@ -382,6 +382,15 @@ TEST(HostRules, OnACpuTimeBetweenProgramsIsToldFromThreadsThatHandOver) {
   with.Run();
   ASSERT_NE(with.Find("host_gap"), nullptr) << with.Ids();
   EXPECT_THAT(with.Find("host_gap")->title, HasSubstr("between programs"));
+  EXPECT_EQ(with.Find("host_gap")->confidence, "medium");
+  // A twentieth of the step may be a thread that woke late.
+  FindingCase little(Module());
+  little.RunOnCpu();
+  at = 0;
+  for (int step = 0; step < 20; ++step) at = little.Step(at, {{"a", 500}, {"b", 500}}) + 50;
+  little.Run();
+  ASSERT_NE(little.Find("host_gap"), nullptr) << little.Ids();
+  EXPECT_EQ(little.Find("host_gap")->confidence, "low");
   FindingCase inside(Module());
   inside.RunOnCpu();
   inside.Steps(8, {{"a", 500}, {"~", 400}, {"b", 500}});

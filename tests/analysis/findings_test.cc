@@ -485,6 +485,27 @@ TEST(Findings, ManyProgramsOfOneNameAreRecompilation) {
   EXPECT_EQ(with.Find("recompile")->saves_high_ns_per_step, 6 * 5'000'000 / 7);
 }
 
+// A process compiles once for all of its devices, whose steps begin at times of their own. What is
+// less than a quarter of the time is not the first thing to say.
+TEST(Findings, CompilingIsOfAProcessAndItsStepsAreThoseOfAllItsDevices) {
+  FindingCase with(kPlain, 2);
+  int64_t at = 0;
+  for (int step = 0; step < 8; ++step) {
+    if (step > 0) {
+      with.options.compiles.push_back({1, at * 1000, (at + 100) * 1000});
+      with.b.run.compiles.push_back({1, at * 1000, (at + 100) * 1000});
+      at += 100;
+    }
+    with.Step(at + 7, {{"a", 500}, {"b", 500}}, 2);
+    at = with.Step(at, {{"a", 500}, {"b", 500}});
+  }
+  with.Run();
+  const model::FindingRow* found = with.Find("recompile");
+  ASSERT_NE(found, nullptr) << with.Ids();
+  EXPECT_EQ(found->saves_high_ns_per_step, 6 * 100'000 / 7);
+  EXPECT_EQ(found->sentence.find("Compiling"), std::string::npos) << found->sentence;
+}
+
 TEST(Findings, WhatEvaluatesBetweenStepsIsToldOfAllOfThem) {
   const auto make = [](int64_t evaluation_us, model::OpKind kind) {
     FindingCase made(kPlain);
@@ -509,6 +530,34 @@ TEST(Findings, WhatEvaluatesBetweenStepsIsToldOfAllOfThem) {
   EXPECT_EQ(found->saves_high_ns_per_step, 20'000'000 / 40);
   EXPECT_EQ(make(500, model::OpKind::kGemm).Find("evaluation"), nullptr);     // Too little,
   EXPECT_EQ(make(4'000, model::OpKind::kOther).Find("evaluation"), nullptr);  // no products.
+}
+
+TEST(Findings, AnEvaluationOfBatchesIsOneAndNoneIsWhatTrainsOrComesAfterTheLastStep) {
+  const auto make = [](int every, int last, const std::string& op_name) {
+    FindingCase made(kPlain);
+    made.Train();
+    const model::Id evaluation = made.AddHelper();
+    made.b.attribution.instructions.back().op_kind = model::OpKind::kGemm;
+    made.b.attribution.instructions.back().op_name = op_name;
+    made.b.run.modules.back().name = "jit_accuracy";
+    int64_t at = 0;
+    for (int step = 0; step < 40; ++step) {
+      at = made.Step(at, {{"a", 500}, {"b", 500}});
+      for (int batch = 0; step % 8 == 3 && batch < every; ++batch) {
+        at = made.RunHelper(at, evaluation, 1'000);
+      }
+    }
+    for (int batch = 0; batch < last; ++batch) at = made.RunHelper(at, evaluation, 1'000);
+    made.Run();
+    return made;
+  };
+  const FindingCase batches = make(4, 0, "jit(f)/net/dot_general");
+  ASSERT_NE(batches.Find("evaluation"), nullptr) << batches.Ids();
+  EXPECT_EQ(batches.Find("evaluation")->title,
+            "Evaluate less: jit_accuracy takes 4.00 ms in 5 of 40 steps");
+  const FindingCase trains = make(4, 0, "jit(f)/transpose(jvp(net))/dot_general");
+  EXPECT_EQ(trains.Find("evaluation"), nullptr) << trains.Find("evaluation")->title;
+  EXPECT_EQ(make(0, 20, "jit(f)/net/dot_general").Find("evaluation"), nullptr);
 }
 
 // Steps of which none is like another: nothing is per step, and all of the compiling could be

@@ -1,6 +1,8 @@
 #include "analysis/steps.h"
 
 #include <optional>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -326,6 +328,46 @@ TEST(Steps, WhatEvaluatesNowAndThenIsNoPartOfAStepHoweverHeavy) {
   EXPECT_EQ(MainFunctions(1, 20, ModuleRole::kHelper, kGemm), "fit accuracy ");
   EXPECT_EQ(MainFunctions(5, 100, ModuleRole::kHelper, kElementwiseFusion), "fit accuracy ");
   EXPECT_EQ(MainFunctions(5, 900, ModuleRole::kMain, kElementwiseFusion), "accuracy ");
+}
+
+// Programs in the order of `order`, a letter each: `f` fits (10 us), `a` computes an accuracy and
+// `g` generates without products (100 us each), both of them main ones.
+std::string MainsOf(std::string_view order) {
+  RunBuilder b;
+  const auto lane = b.AddLane(b.AddDevice());
+  std::string letters;
+  std::vector<model::Id> instructions;
+  for (const char letter : std::string_view("fag")) {
+    if (order.find(letter) == order.npos) continue;
+    letters += letter;
+    const auto module = b.AddModule(letter == 'f' ? ModuleRole::kHelper : ModuleRole::kMain);
+    b.attribution.modules.back().framework_function = letter;
+    instructions.push_back(
+        b.AddInstruction(module, letter == 'f' ? Phase::kBackward : Phase::kForward,
+                         letter == 'g' ? model::OpKind::kElementwiseFusion : model::OpKind::kGemm));
+  }
+  int64_t at = 0;
+  for (const char letter : order) {
+    const size_t m = letters.find(letter);
+    const int64_t end = at + (letter == 'f' ? 10'000 : 100'000);
+    const auto execution = b.AddExecution(static_cast<model::Id>(m + 1), 1, at, end);
+    b.AddActivity(lane, at, end, {.instruction = instructions[m], .execution = execution});
+    at = end + 1;
+  }
+  PromoteTurns(b.run, b.attribution);
+  std::string mains;
+  for (const model::ModuleFacts& facts : b.attribution.modules) {
+    if (facts.role == ModuleRole::kMain) mains += facts.framework_function;
+  }
+  return mains;
+}
+
+TEST(Steps, OnlyWhatRunsBetweenCallsOfTrainingEvaluates) {
+  EXPECT_EQ(MainsOf("ffffaffffaffff"), "f");
+  // Most of it runs before and after: a program of its own phase.
+  EXPECT_EQ(MainsOf("aaaaaffffaffffaaaa"), "a");
+  // Where another heavy program runs too, and nobody knows what it is, nothing is left out.
+  EXPECT_EQ(MainsOf("gfgfgfgfagfgfgfgfagfgfgfgf"), "ag");
 }
 
 TEST(Steps, GradientAccumulationEndsWithTheUpdate) {

@@ -213,5 +213,30 @@ TEST_F(LaunchedInTest, WithoutRangesNothingIsSaid) {
   EXPECT_THAT(*text, Not(HasSubstr("launched in")));
 }
 
+TEST_F(LaunchedInTest, CallsAndTimeOfThePageAreThoseOfItsBasis) {
+  const Id gemm = Kernel("gemm");
+  Range(1, "forward", 100, 200);
+  Launch(gemm, Call(1, 120), 50);
+  Launch(gemm, Call(1, 130), 70);
+  Launch(gemm, 0, 9);
+  Save();
+  LaunchedIn launched_in;
+  ASSERT_TRUE(launched_in.Open(*db_));
+  ASSERT_TRUE(store::ScanLaunches(*db_, [&](const store::ScannedLaunch& launch) {
+    return launched_in.Add(launch, /*in_basis=*/launch.activity_id == 2).has_value();
+  }));
+  ASSERT_TRUE(launched_in.Finish());
+  const auto groups = launched_in.ByGroup([](int64_t) { return int64_t{0}; });
+  ASSERT_EQ(groups.size(), 1U);
+  const std::vector<LaunchPlace>& places = groups.at(0);
+  ASSERT_EQ(places.size(), 2U);
+  EXPECT_EQ(places[0].path, "forward");
+  EXPECT_EQ(places[0].launches, 2);
+  EXPECT_EQ(places[0].self_ns, 120);
+  EXPECT_EQ(places[0].calls, 1);
+  EXPECT_EQ(places[0].ns, 70);
+  EXPECT_EQ(places[1].calls, 0);
+}
+
 }  // namespace
 }  // namespace xlatrace::report

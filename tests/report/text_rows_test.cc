@@ -141,6 +141,17 @@ TEST(TextRows, PhasesAndLayersSumWhatBelongsToThem) {
   EXPECT_EQ(csv.find("loss,"), std::string::npos) << csv;
 }
 
+TEST(TextRows, OfWhatHasNoPhaseCopiesAndCollectivesAreToldApart) {
+  RunView view = ViewOf(FourOps());
+  view.unphased_collectives_ns = 600'000;
+  view.unphased_copies_ns = 300'000;
+  const std::string text = SummaryText(view, {.by = By::kPhase, .width = 100});
+  EXPECT_THAT(NumbersBehind(WordsOf(text, "of it collectives"), "collectives"),
+              ElementsAre(0.1, 1.6));
+  // What is transferred outside of any instruction is a copy, too: all that is left.
+  EXPECT_THAT(NumbersBehind(WordsOf(text, "of it copies"), "copies"), ElementsAre(0.15, 2.4));
+}
+
 TEST(TextRows, CsvHasAsManyRowsAsAskedForAndEndsThemAsRfc4180Does) {
   const RunView view = ViewOf(FourOps());
   for (const size_t rows : {1, 2, 3}) {

@@ -120,14 +120,6 @@ export function inUnit(value: number, unit: string): string {
 export const ratio = (a: number, b: number): string =>
   b > 0 && a > 0 ? `${significant(a / b)}×` : '';
 
-/**
- * A sentence of the analysis, which is ASCII so that every terminal shows it, with the page's glyphs:
- * µs, ×, → and −. Glyphs only: the numbers and their style are C++'s (base/number_format).
- */
-export const typeset = (text: string): string =>
-  text.replace(/(\d) us\b/g, '$1 µs').replace(/(\d) x (?=\d)/g, '$1 × ').replace(/(\d)x\b/g, '$1×')
-    .replace(/ -> /g, ' → ').replace(/(^|[ (])-(?=\d)/g, '$1−');
-
 /** A clause as a sentence of its own. */
 export const sentenceOf = (text: string): string => (text === '' ? '' : `${text[0]!.toUpperCase()}${text.slice(1)}.`);
 

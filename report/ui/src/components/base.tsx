@@ -3,7 +3,7 @@
 import type { VNode } from 'preact';
 import { useCtx } from '../ctx';
 import type { Report } from '../data/report';
-import { baseName, count, ms, percent, signed, typeset } from '../format';
+import { baseName, count, ms, percent, signed } from '../format';
 import { Link } from './bits';
 
 export interface BaseOps {
@@ -137,7 +137,7 @@ export function BaseVerdict(): VNode {
   if (refused) {
     return (
       <p class="note delta" tid="base-verdict">
-        <b>{typeset(refused.verdict)}</b> {typeset(refused.noise)} The base is {nameOfBase(report)}. <Link to={{ page: 'compare' }} testid="to-compare">both sides</Link>
+        <b>{refused.verdict}</b> {refused.noise} The base is {nameOfBase(report)}. <Link to={{ page: 'compare' }} testid="to-compare">both sides</Link>
       </p>
     );
   }
@@ -148,7 +148,7 @@ export function BaseVerdict(): VNode {
   if (outcome) {
     return (
       <p class="note delta" tid="base-verdict">
-        <b>{typeset(outcome)}.</b> Neither run has a steady step; per second it did {outcome[0] === 'S' ? 'less' : 'more'} of the same work. {matchedText} <Link to={{ page: 'compare' }} testid="to-compare">what changed</Link>
+        <b>{outcome}.</b> Neither run has a steady step; per second it did {outcome[0] === 'S' ? 'less' : 'more'} of the same work. {matchedText} <Link to={{ page: 'compare' }} testid="to-compare">what changed</Link>
       </p>
     );
   }
@@ -164,7 +164,7 @@ export function BaseVerdict(): VNode {
     : `beyond the scatter of these steps (±${ms(noise)} ms), but not established: one run a side`;
   return (
     <p class="note delta" tid="base-verdict">
-      <b>{steady ? 'Step' : 'Device time'} {ms(a)} → {ms(b)} ms, {signed(delta / 1e6)} ms ({delta > 0 ? '+' : ''}{percent(delta, a)}%){fewer}</b>, {sure}. {typeset(base.notes.join(' '))}{' '}
+      <b>{steady ? 'Step' : 'Device time'} {ms(a)} → {ms(b)} ms, {signed(delta / 1e6)} ms ({delta > 0 ? '+' : ''}{percent(delta, a)}%){fewer}</b>, {sure}. {base.notes.join(' ')}{' '}
       {matchedText}{' '}
       {steady ? '' : `${now.steady ? 'The base' : then.steady ? 'This run' : 'Neither run'} has ${now.steady || then.steady ? 'no' : 'a'} steady step: these are totals of whole recordings. `}
       <Link to={base.compare ? { page: 'compare' } : { page: 'ops', args: { s: '-delta' } }} testid="to-compare">what changed</Link>
@@ -187,7 +187,7 @@ export function BaseFact({ op }: { op: number }): VNode | null {
   const b = baseOps(report);
   const then = b.byOp[op]! / baseDivisor(report);
   const row = c ? c.rowOfOp[op]! : -1;
-  const why = row < 0 || !c || c.meta.same_recording ? '' : isRefused(c) ? 'not comparable' : typeset(c.rows.why[row]!) || 'nothing changed';
+  const why = row < 0 || !c || c.meta.same_recording ? '' : isRefused(c) ? 'not comparable' : c.rows.why[row]! || 'nothing changed';
   const figures = !comparable(report) ? '' : !b.has[op] ? (ns > 0 ? 'not in the base run' : '') : <>{ms(then)} ms, Δ <Delta now={ns / report.divisor} then={then} /></>;
   return (
     <>

@@ -5,7 +5,7 @@ import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { useCtx } from '../ctx';
 import { midCut, tailLength } from '../data/names';
 import type { Entity, Report, Sentence } from '../data/report';
-import { baseName, duration, ms, plural, opKind, percent, shortPath, sourceLine, typeset } from '../format';
+import { baseName, duration, ms, plural, opKind, percent, shortPath, sourceLine } from '../format';
 import { dict, LETTER, type Hue, phaseWords } from '../phases';
 import { type Change, go, linkTo } from '../state';
 
@@ -185,9 +185,8 @@ export function SourceChip({ file, line }: { file: string; line: number }): VNod
 const TOKEN = /\b([okmf]\d{1,6})\b|([\w./-]*\w\.py):(\d+)|`([^`]+)`/g;
 
 /** Text in which handles that exist and source lines become links, and what stands in backticks code. */
-export function Linked({ text: given }: { text: string }): VNode {
+export function Linked({ text }: { text: string }): VNode {
   const { report } = useCtx();
-  const text = typeset(given);
   const out: ComponentChildren[] = [];
   let at = 0;
   for (const m of text.matchAll(TOKEN)) {

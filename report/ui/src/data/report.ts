@@ -3,7 +3,7 @@
 
 import { type PageIndex, DataError } from './codec';
 import { type BlockText, type Chunk, Tables } from './table';
-import { percent, typeset } from '../format';
+import { percent } from '../format';
 import { PLACE_WORDS } from '../words';
 import { hueOf, type Hue, PHASES } from '../phases';
 
@@ -76,7 +76,7 @@ export interface Meta {
     matched_ns: number; notes: string[];
     /** Absent in pages of an older program. */
     compare?: {
-      verdict: string; outcome: string; noise: string; same_recording: boolean; refusals: string[]; qualifications: string[]; differences: string[];
+      verdict: string; outcome: string; heading: string; reasons: string; noise: string; same_recording: boolean; refusals: string[]; qualifications: string[]; differences: string[];
       per_step: boolean; base_device_ns: number; new_device_ns: number;
     };
   };
@@ -85,19 +85,6 @@ export interface Meta {
 
 /** Median over the job's steps of its slowest rank's. */
 export interface JobStep { ns: number; min_ns: number; max_ns: number; steps: number; recorded: number; first: number; last: number }
-
-/** run.db is ASCII: its sentences get the page's glyphs here, whoever shows them. */
-function typesetMeta(meta: Meta): void {
-  const set = <T extends object>(of: T | undefined, ...keys: (keyof T)[]): void => {
-    for (const k of of ? keys : []) if (typeof of![k] === 'string') of![k] = typeset(of![k] as string) as T[keyof T];
-  };
-  for (const f of meta.findings) {
-    set(f, 'title', 'sentence', 'action', 'how_to_check');
-    for (const e of f.evidence) set(e, 'text');
-  }
-  set(meta.job, 'sentence', 'heading', 'path');
-  for (const r of meta.ruled_out ?? []) set(r, 'text');
-}
 
 export interface Ops {
   n: number;
@@ -220,7 +207,6 @@ export class Report {
       f.saves_low_ns_per_step ??= ofJob === null ? f.saves_low_ns_per_run ?? null : 0;
       f.saves_high_ns_per_step ??= ofJob ?? f.saves_high_ns_per_run ?? null;
     }
-    typesetMeta(this.meta);
     this.tables = new Tables(index, textOf);
   }
 

@@ -9,7 +9,7 @@ import { changes, type Column, CopyMenu, DataTable, type Line, opEntity, sorted,
 import { useCtx } from '../ctx';
 import type { Entity } from '../data/report';
 import { setTerm } from '../filter';
-import { count, ms, percent, plural, signed, typeset } from '../format';
+import { count, ms, percent, plural, signed } from '../format';
 import { hueOf, phaseWords } from '../phases';
 import { go } from '../state';
 
@@ -55,11 +55,7 @@ export function ComparePage(): VNode {
     return <NoPage id="compare" title="Nothing to compare with" />;
   }
   const { meta } = c;
-  // How much, and in a line of its own why.
-  const split = meta.verdict.startsWith(meta.outcome) && meta.outcome !== '';
-  const outcome = split ? `${meta.outcome}.` : meta.verdict;
-  const reasons = split ? meta.verdict.slice(meta.outcome.length).replace(/^[.:;,\s]+(.)?/, (_, first: string | undefined) => first?.toUpperCase() ?? '') : '';
-  if (meta.same_recording) return <p class="note good" tid="compare-verdict">{typeset(meta.verdict)}</p>;
+  if (meta.same_recording) return <p class="note good" tid="compare-verdict">{meta.verdict}</p>;
   const unit = meta.per_step ? 'ms per step of one device' : 'ms of the whole run';
   const whole = wholeDifference(c);
   // What one call takes longer, times the calls of this run: another number of calls is no part of it.
@@ -104,7 +100,7 @@ export function ComparePage(): VNode {
     { id: 'bar', label: '', width: 92, from: 1100, cell: (r) => <DeltaBar ns={r.now - r.base} max={max} alike={sameCount(r.baseCalls, r.calls)} /> },
     ...(whole === 0 ? [] : [{ id: 'share', label: 'of Δ', num: true, width: 66, from: 1040, raw: (r: Row) => (whole ? (100 * (r.now - r.base)) / whole : null), cell: (r: Row) => (whole && r.now !== r.base ? `${percent(r.now - r.base, whole)}%` : ''), title: 'part of the whole difference of device time' }]),
     { id: 'calls', label: 'calls', num: true, width: 116, from: 700, sort: (r) => r.calls, raw: (r) => r.calls, cell: callsText },
-    ...(by === 'op' ? [words<Row>('why', 'why', (r) => typeset(r.why), { width: 330, from: 900, cls: 'name ink2' })] : []),
+    ...(by === 'op' ? [words<Row>('why', 'why', (r) => r.why, { width: 330, from: 900, cls: 'name ink2' })] : []),
   ];
   const base = rows.reduce((a, r) => a + r.base, 0), now = rows.reduce((a, r) => a + r.now, 0);
   const selected = report.resolve(state.sel);
@@ -118,10 +114,10 @@ export function ComparePage(): VNode {
   return (
     <>
       <div tid="compare-verdict">
-        <h2 class="cmp-h">{typeset(outcome)}</h2>
-        {reasons !== '' && <p class="ink2">{typeset(reasons)}</p>}
+        <h2 class="cmp-h">{meta.heading}</h2>
+        {meta.reasons && <p class="ink2">{meta.reasons}</p>}
       </div>
-      <p class="note" tid="compare-noise">{typeset(meta.noise)}</p>
+      <p class="note" tid="compare-noise">{meta.noise}</p>
       {meta.qualifications.map((q) => <p class="note warn">Mind: {q}.</p>)}
       {meta.differences.map((q) => <p class="note">Differs: {q}</p>)}
       {c.changes.n > 0 && (
@@ -134,8 +130,8 @@ export function ComparePage(): VNode {
                   <Num>{signed(c.changes.delta[k]! / 1e6)}</Num>
                   <td class="wrap">
                     {c.changeRows.has(k)
-                      ? <button class="lk" aria-pressed={k === chosen} title="show its rows" onClick={() => go({ args: { c: k === chosen ? undefined : String(k), by: usual === 'op' ? undefined : 'op' } })}>{typeset(c.changes.text[k]!)}</button>
-                      : typeset(c.changes.text[k]!)}
+                      ? <button class="lk" aria-pressed={k === chosen} title="show its rows" onClick={() => go({ args: { c: k === chosen ? undefined : String(k), by: usual === 'op' ? undefined : 'op' } })}>{c.changes.text[k]!}</button>
+                      : c.changes.text[k]!}
                     {c.changes.because[k] && <span class="ink2"> Possible reason: {c.changes.because[k]}.</span>}
                   </td>
                   {hasPlaces && <td class="ink2">{c.changes.where[k]}</td>}

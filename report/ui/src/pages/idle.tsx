@@ -10,7 +10,7 @@ import { midCut } from '../data/names';
 import { hostText, threadNames } from '../data/host_threads';
 import { type Cause, causesOfFinding, idleOf } from '../data/idle';
 import type { Entity, Finding, GapRow, Report } from '../data/report';
-import { duration, gapCount, ms, msText, percent, plural, thousands, typeset, us } from '../format';
+import { duration, gapCount, ms, msText, percent, plural, thousands, us } from '../format';
 import { CAUSE_WORDS } from '../phases';
 import { type Change, go } from '../state';
 
@@ -99,7 +99,7 @@ function Longest({ report, chosen, counted }: { report: Report; chosen: string[]
   };
   // The call that made the next activity may have been made before the gap, or after it.
   const launcher = (g: GapRow): string => (g.api >= 0 ? `launched by ${calls.texts('name')[g.api]!}` : '');
-  const host = (g: GapRow): string => untold(g) + (typeset(hostText(g.evidence)) || [hostText(range(g)), launcher(g)].filter(Boolean).join(' · '));
+  const host = (g: GapRow): string => untold(g) + (hostText(g.evidence) || [hostText(range(g)), launcher(g)].filter(Boolean).join(' · '));
   const named = threadNames(report);
   const thread = (g: GapRow): string => {
     const t = g.range >= 0 ? ranges.numbers('thread_id')[g.range]! : g.api >= 0 ? calls.numbers('thread_id')[g.api]! : NaN;

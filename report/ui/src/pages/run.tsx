@@ -7,7 +7,7 @@ import { HiddenPages } from '../components/hidden_pages';
 import { type Column, CopyMenu, DataTable, figures, type Line, type TableProps, times, words } from '../components/table';
 import { useCtx } from '../ctx';
 import type { ModuleRow, Report } from '../data/report';
-import { baseName, byteRate, bytes, duration, flop, flopRate, ms, msText, percent, plural, significant, thousands, typeset } from '../format';
+import { baseName, byteRate, bytes, duration, flop, flopRate, ms, msText, percent, plural, significant, thousands } from '../format';
 import { EVIDENCE_WORDS, MEMORY_WORDS, REASON_WORDS } from '../phases';
 import { glossary, texts } from '../texts';
 import { go } from '../state';
@@ -212,7 +212,7 @@ function Environment({ report }: { report: Report }): VNode {
           {d && d.clockHz > 0 && <><dt>clock</dt><dd>{significant(d.clockHz / 1e6)} MHz at most; not sampled</dd></>}
           {d && Object.keys(d.peaks).length > 0 && <><dt>peaks</dt><dd>{Object.entries(d.peaks).map(([k, v]) => `${k} ${flopRate(v)}`).join(', ')}</dd></>}
           <dt>processes</dt><dd>{report.tables.rows('processes')}</dd>
-          {keys.map((k, i) => !skip.has(k) && values[i] && <><dt>{k.replace(/_/g, ' ')}</dt><dd title={values[i]}>{k.endsWith('_ns') && /^\d+$/.test(values[i]!) ? duration(Number(values[i])) : typeset(shortPaths(values[i]!))}</dd></>)}
+          {keys.map((k, i) => !skip.has(k) && values[i] && <><dt>{k.replace(/_/g, ' ')}</dt><dd title={values[i]}>{k.endsWith('_ns') && /^\d+$/.test(values[i]!) ? duration(Number(values[i])) : shortPaths(values[i]!)}</dd></>)}
         </dl>
       </section>
       <section>

@@ -11,7 +11,7 @@ import { useCtx } from '../ctx';
 import { atMost } from '../data/report';
 import type { Report } from '../data/report';
 import { wholeOf } from '../data/view';
-import { count, baseName, ms, percent, plural, typeset } from '../format';
+import { count, baseName, ms, percent, plural } from '../format';
 import { kindWords, PHASES, type Hue } from '../phases';
 import { go } from '../state';
 import { baseTree } from './model';
@@ -153,7 +153,7 @@ export function SourcePage(): VNode {
         <span class="sm ink2">bars: square root, split by phase</span>
         <Cap><TotalsNote delta={!!then} />{then && 'Δ by number of the line: an edit above moves it · '}{percent(sourced, view.total)}% {wholeOf(view)} has a source line · <CopyMenu /></Cap>
       </Bar>
-      {frameworks && <p class="note" tid="frameworks-lines">{typeset(frameworks.text)}.</p>}
+      {frameworks && <p class="note" tid="frameworks-lines">{frameworks.text}.</p>}
       <div class="split srcsplit">
         <table class="fix" aria="Files" tid="table">
           <colgroup><col /><col style={{ width: '64px' }} /><col style={{ width: '74px' }} />{then && <col style={{ width: '62px' }} />}</colgroup>

@@ -30,6 +30,7 @@ constexpr int64_t kToldNs = 100'000;  // Gaps of this length are told in words,
 constexpr size_t kMostTold = 20'000;  // the longest of them,
 constexpr size_t kAlwaysTold = 200;   // and these many of a run whose gaps are shorter.
 constexpr size_t kFewestAlike = 3;
+constexpr size_t kMostLookedAhead = 4096;  // Activities.
 constexpr int64_t kLargestValueBytes = 64 << 10;
 
 bool Waits(const HostEvent& event) {
@@ -184,6 +185,9 @@ class Judge {
       // Ranges nest, so of those that cover it the last to begin is the innermost.
       if (innermost == nullptr || event.start_ns >= innermost->start_ns) innermost = &event;
     }
+    const bool ahead = innermost != nullptr && IsAhead(events, first, *innermost, gap);
+    if (ahead) innermost = nullptr;
+    if (late != nullptr && IsAhead(events, first, *late, gap)) late = nullptr;
     if (innermost != nullptr) gap.host_range_id = innermost->range_id;
     const bool same = SameExecution(attribution_, gap);
     if (WasLaunchedBefore(call_of_, gap)) {
@@ -200,7 +204,7 @@ class Judge {
     } else if (CopyHeldIt(gap)) {
       gap.cause = GapCause::kCopy;
     } else if (2 * launching > length ||
-               (same && length < kLaunchGapNs && !events.by_start.empty())) {
+               (same && !ahead && length < kLaunchGapNs && !events.by_start.empty())) {
       gap.cause = GapCause::kLaunchBound;
     } else if (innermost != nullptr) {
       gap.cause = GapCause::kHost;
@@ -240,6 +244,9 @@ class Judge {
     }
     std::sort(by_time.rbegin(), by_time.rend());
     if (by_time.size() > 2) by_time.resize(2);
+    if (range != nullptr && by_time.empty() && IsAhead(events, first, *range, gap)) {
+      return "the host is ahead, in " + Short(range->name);
+    }
     std::string text =
         range != nullptr ? Short(range->name) + Between(events, first, gap, *range) : std::string();
     std::string of_calls;
@@ -263,6 +270,71 @@ class Judge {
   }
 
  private:
+  // Where no call is known: does a range name work that runs only after what follows the gap? Then
+  // the host had launched that before, and was not late for it.
+  bool IsAhead(const Events& events, size_t first, const HostEvent& event,
+               const GapRow& gap) const {
+    if (gap.next_activity_id <= 0 || CallOfNext(gap)) return false;
+    const std::string_view module = ModuleAround(events, first, event);
+    const size_t next = static_cast<size_t>(gap.next_activity_id) - 1;
+    if (module.empty() || ModuleOf(next).empty()) return false;
+    const std::string_view op = ValueOf(event.name, "hlo_op=");
+    if (module != ModuleOf(next)) {
+      if (gap.previous_activity_id <= 0) return false;
+      const size_t previous = static_cast<size_t>(gap.previous_activity_id) - 1;
+      if (module != ModuleOf(previous)) return true;
+      // Of the program before the gap all has run, so what is being launched is the next call's.
+      const uint32_t of = attribution_.execution_of[previous];
+      return !op.empty() && op != InstructionOf(previous) && of != 0 &&
+             attribution_.executions[of - 1].end_ns <= gap.start_ns;
+    }
+    const uint32_t execution = attribution_.execution_of[next];
+    if (op.empty() || execution == 0) return false;
+    const size_t end = std::min(run_.activities.size(), next + kMostLookedAhead);
+    for (size_t i = next + 1; i < end; ++i) {
+      if (attribution_.execution_of[i] == execution && InstructionOf(i) == op) {
+        return InstructionOf(next) != op;
+      }
+    }
+    return false;
+  }
+
+  // "jit_f" of "XlaModule:#hlo_module=jit_f,program_id=3#".
+  static std::string_view ValueOf(std::string_view name, std::string_view key) {
+    const size_t at = name.find(key);
+    if (at == name.npos) return {};
+    const std::string_view value = name.substr(at + key.size());
+    return value.substr(0, value.find_first_of(",#"));
+  }
+
+  // A thunk's range does not always name its program: that of the one around it. `first`: the
+  // position of the first event that has not ended when the gap begins.
+  static std::string_view ModuleAround(const Events& events, size_t first, const HostEvent& event) {
+    std::string_view module = ValueOf(event.name, "hlo_module=");
+    for (size_t k = first; module.empty() && k < events.by_start.size(); ++k) {
+      const HostEvent& outer = *events.by_start[k];
+      if (outer.start_ns > event.start_ns) break;
+      if (outer.range_id != 0 && outer.thread_id == event.thread_id &&
+          outer.end_ns >= event.end_ns) {
+        module = ValueOf(outer.name, "hlo_module=");
+      }
+    }
+    return module;
+  }
+
+  std::string_view ModuleOf(size_t activity) const {
+    const Id module = attribution_.labels[attribution_.label_of[activity] - 1].module_id;
+    const bool known = module > 0 && static_cast<size_t>(module) <= run_.modules.size();
+    return known ? std::string_view(run_.modules[static_cast<size_t>(module) - 1].name)
+                 : std::string_view();
+  }
+
+  std::string_view InstructionOf(size_t activity) const {
+    const Id id = attribution_.labels[attribution_.label_of[activity] - 1].instruction_id;
+    return id > 0 ? std::string_view(attribution_.instructions[static_cast<size_t>(id) - 1].name)
+                  : std::string_view();
+  }
+
   bool Concerns(const HostEvent& event, const GapRow& gap) const {
     return threads_.WorksFor(event.process_id, event.thread_id, gap.device_id);
   }
@@ -346,8 +418,7 @@ class Judge {
     for (const auto& [key, word] : kOfXla) {
       const size_t at = name.find(key);
       if (name.find(":#") >= at || at == name.npos) continue;
-      const std::string_view value = name.substr(at + key.size());
-      return std::string(word) + std::string(value.substr(0, value.find_first_of(",#")));
+      return std::string(word) + std::string(ValueOf(name, key));
     }
     name = name.substr(0, name.find(", "));
     const size_t version = name.rfind("_v");

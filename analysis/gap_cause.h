@@ -21,6 +21,8 @@
 // 7. another host range covers most of it, or the host was late: the call that started what
 //    follows, or the range of its module, began after the device had gone idle: `host`; nothing is
 //    known: `unknown`.
+//    Where no calls are known, a range of a program or thunk that runs only after what follows says
+//    that the host is ahead: it had launched that before, and the cause is `unknown`.
 // Calls and ranges of a thread that works for another device (analysis/launch_threads.h) do not
 // count.
 // Gaps between the same two instructions, of a length, have one cause: that of most of them.

@@ -104,6 +104,74 @@ TEST_F(GapCauseTest, RangesOfXlaAreNamedByWhatTheyRun) {
             "thunk fusion.3");
 }
 
+// Runs without calls whose thunks are recorded on the host (nsys-jax): two programs on a device.
+class ThunkGapTest : public GapCauseTest {
+ protected:
+  ThunkGapTest() {
+    b = {};
+    lane_ = b.AddLane(b.AddDevice());
+    for (const char* name : {"jit_f", "jit_g", "jit_step"}) {
+      modules_.push_back(b.AddModule());
+      b.run.modules.back().name = name;
+    }
+  }
+  // The next activity: an instruction of a program, of a call of it that ends with `ends`.
+  void Run(int module, const std::string& instruction, int64_t start_ns, int64_t end_ns,
+           bool begins = true) {
+    if (begins)
+      execution_ = b.AddExecution(modules_[static_cast<size_t>(module)], 1, start_ns, end_ns);
+    b.attribution.executions.back().end_ns = end_ns;
+    const auto id = b.AddInstruction(modules_[static_cast<size_t>(module)], model::Phase::kUnknown);
+    b.attribution.instructions.back().name = instruction;
+    b.AddActivity(lane_, start_ns, end_ns, {.instruction = id, .execution = execution_});
+  }
+  GapCause CauseWith(const std::string& program, const std::string& thunk) {
+    return Judge(Ranges(program, thunk)).cause;
+  }
+  static std::vector<model::HostEvent> Ranges(const std::string& program,
+                                              const std::string& thunk) {
+    return {{1, 7, "XlaModule:#hlo_module=" + program + ",program_id=3#", 20'000, 900'000, 3},
+            {1, 7, "Thunk:#name=dot,hlo_op=" + thunk + "#", 90'000, 210'000, 4}};
+  }
+  model::Id lane_ = 0;
+  std::vector<model::Id> modules_;
+  model::Id execution_ = 0;
+};
+
+TEST_F(ThunkGapTest, AHostThatLaunchesWhatRunsLaterIsAheadAndNotLate) {
+  Run(0, "a", 0, 100'000);
+  Run(1, "b", 200'000, 300'000);
+  Run(2, "c", 300'000, 400'000);
+  // Between f and g it launches a thunk of the step that comes after both.
+  EXPECT_EQ(CauseWith("jit_step", "c"), GapCause::kUnknown);
+  EXPECT_EQ(Words(Ranges("jit_step", "c")), "the host is ahead, in thunk c");
+  // What the device waits for is what is being launched.
+  EXPECT_EQ(CauseWith("jit_g", "b"), GapCause::kHost);
+  // All of f has run: a thunk of f is one of its next call; not what ran last, which may wait.
+  EXPECT_EQ(CauseWith("jit_f", "another"), GapCause::kUnknown);
+  EXPECT_EQ(CauseWith("jit_f", "a"), GapCause::kHost);
+  // A call that is known decides.
+  EXPECT_EQ(Judge(Ranges("jit_step", "c"),
+                  [](size_t) {
+                    return model::HostCall{1, 190'000, 195'000};
+                  })
+                .cause,
+            GapCause::kHost);
+}
+
+TEST_F(ThunkGapTest, WithinAProgramTheOrderOfThunksTells) {
+  Run(0, "a", 0, 100'000);
+  Run(0, "b", 200'000, 300'000, false);
+  Run(0, "c", 300'000, 400'000, false);
+  EXPECT_EQ(CauseWith("jit_f", "c"), GapCause::kUnknown);
+  EXPECT_EQ(CauseWith("jit_f", "b"), GapCause::kHost);
+  EXPECT_EQ(CauseWith("jit_f", "a"), GapCause::kHost);
+  // So short a gap would be the host's launching where it is not ahead.
+  gap.start_ns = 170'000;
+  EXPECT_EQ(CauseWith("jit_f", "c"), GapCause::kUnknown);
+  EXPECT_EQ(CauseWith("jit_f", "b"), GapCause::kLaunchBound);
+}
+
 TEST_F(GapCauseTest, TheLongestGapsAreToldHoweverShortTheyAre) {
   gap.start_ns = 190'000;
   EXPECT_EQ(Words({{1, 7, "logging", 0, 400'000, 3}}), "logging");

@@ -39,6 +39,9 @@ KernelClass KernelClassOf(std::string_view kernel) {
                     "reduce_scatter", "reducescatter", "alltoall", "all_to_all"})) {
     return KernelClass::kCollective;
   }
+  // Beside attention, and none: turning queries and keys by their positions, writing them into a
+  // cache ("reshape_and_cache_flash_kernel" of vLLM).
+  if (HasAny(name, {"rotary", "and_cache"})) return KernelClass::kElementwise;
   if (HasAny(name, {"flash", "fmha", "attention", "attn"})) return KernelClass::kAttention;
   if (HasAny(name, {"embedding"})) return KernelClass::kEmbedding;
   if (HasAny(name, {"fprop", "dgrad", "wgrad", "conv2d", "conv3d", "convolve", "scudnn", "winograd",
@@ -55,7 +58,7 @@ KernelClass KernelClassOf(std::string_view kernel) {
   }
   if (HasAny(name, {"sort", "scan_by_key"})) return KernelClass::kSort;
   if (HasAny(name, {"elementwise", "catarray", "copy", "transpose", "fill", "convert", "dropout",
-                    "activation", "silu", "gelu", "rotary", "reduce_kernel", "quant"})) {
+                    "activation", "silu", "gelu", "reduce_kernel", "quant"})) {
     return KernelClass::kElementwise;
   }
   return KernelClass::kOther;

@@ -141,12 +141,16 @@ class FactMaker {
 
   // Backward is about two products for each of forward; with recomputation, three.
   void Ratio(int64_t forward, int64_t backward, int64_t recompute) {
+    const bool unseen =
+        std::any_of(view_.findings.begin(), view_.findings.end(),
+                    [](const FindingFigure& finding) { return finding.id == "hidden_products"; });
     if (forward > 0 && backward + recompute > 0) {
       Add("ratio", "Backward / forward",
           Significant(static_cast<double>(backward + recompute) / static_cast<double>(forward)) +
               "\u00d7",
-          recompute > 0 ? fmt::format("with {} recompute; about 3 is usual", PerStep(recompute))
-                        : "about 2 is usual");
+          unseen          ? "without products that run unrecorded"
+          : recompute > 0 ? fmt::format("with {} recompute; about 3 is usual", PerStep(recompute))
+                          : "about 2 is usual");
     } else if (!view_.kinds.empty()) {
       Add("kind", "Largest kind of work", KindWords(view_.kinds[0].name),
           PercentOf(view_.kinds[0].ns, view_.coverage.device_ns) + " of device time");

@@ -7,6 +7,7 @@
 
 #include "analysis/findings/memory_facts.h"
 #include "analysis/findings/rules.h"
+#include "analysis/program_work.h"
 #include "base/number_format.h"
 
 namespace xlatrace::analysis::findings {
@@ -122,9 +123,16 @@ void HostCopies(const Context& context, Report& report) {
   }
   Finding finding = FindingAbout(context, "copy_in_step", site);
   finding.title = {"Keep this data on the device, not in host memory"};
-  finding.action =
-      "leave out host memory for what every step needs (offload fewer residuals or moments), or "
-      "start the copy earlier so that computation hides it";
+  // What else the step does could run beside them.
+  const int64_t hides = std::max<int64_t>(
+      0, context.step_ns - exposed - context.Part(model::StepPart::kIdle) - kernels);
+  const bool little = 10 * hides < cost;
+  finding.action = fmt::format(
+      "where the device's memory holds it, keep there what every step needs{}{}",
+      ModulesThatTrain(context.attribution).empty() ? "" : " (offload fewer residuals or moments)",
+      little ? fmt::format("; an earlier start hides {} of it at most, all that else is computed",
+                           Time(hides))
+             : std::string("; or start the copy earlier, so that computation hides it"));
   finding.how_to_check = "no copy between memory spaces in the optimised HLO, exposed copies fall";
   finding.sentence = {fmt::format("Waiting for copies between host and device is {}",
                                   context.words.OfStep(Percent(context.ShareOfStep(cost)))),
@@ -138,7 +146,8 @@ void HostCopies(const Context& context, Report& report) {
   }
   finding.sure = context.Allowed(Sure::kMedium);
   finding.evidence.Add("of it kernels that read or write it themselves", kernels, "ns")
-      .Add(context.words.PerStep("copying that nothing hides,"), exposed, "ns");
+      .Add(context.words.PerStep("copying that nothing hides,"), exposed, "ns")
+      .Add(context.words.PerStep("other work, beside which it could run,"), hides, "ns");
   report.Add(std::move(finding));
 }
 

@@ -58,22 +58,34 @@ void JudgeFloat64(const Context& context, Report& report) {
       std::min(site.ns + hidden_ns, context.step_ns - (context.whole_run ? 0 : other_idle_ns));
   saves = std::min(saves, ns);
   if (context.ShareOfStep(ns) < kNoticeableFloat64) return;
+  const auto whole_ns = [&](const Op* op) {
+    const auto unseen = hidden.of_product.find(op);
+    return op->ns + (unseen == hidden.of_product.end() ? 0 : unseen->second);
+  };
+  const Op& largest = **std::max_element(
+      ops.begin(), ops.end(), [&](const Op* a, const Op* b) { return whole_ns(a) < whole_ns(b); });
   Finding finding = FindingAbout(context, "float64", site);
+  finding.where_op = largest.row->name;
+  finding.where_source = context.SourceOf(largest);
   finding.title = {
       "Compute in float32",
       fmt::format("float64 is {}", context.words.OfStep(Percent(context.ShareOfStep(ns))))};
+  const std::string instructions = fmt::format("{} {}", ops.size(), ops.size() == 1 ? "op" : "ops");
   finding.sentence = {fmt::format("Computing in float64 is {}",
                                   context.words.OfStep(Percent(context.ShareOfStep(ns)))),
-                      fmt::format("{} {}, the largest is {}", ops.size(),
-                                  ops.size() == 1 ? "op" : "ops", site.largest().row->name),
-                      InBrackets(site.source)};
-  finding.action = context.Advice(
-      "float32 has half the bytes and at least twice the rate: turn `jax_enable_x64` off, or give "
-      "arrays a dtype where they are made (numpy's default is float64); keep float64 for the sums "
-      "that need it. This changes numerics",
-      "float32 has half the bytes and at least twice the rate: `tf.cast` inputs where they are "
-      "made (numpy's default is float64), `keras.config.set_floatx(\"float32\")`; keep float64 for "
-      "the sums that need it. This changes numerics");
+                      hidden_ns > 0
+                          ? fmt::format("{} of {}, {} idle before their products are read",
+                                        Time(site.ns), instructions, Time(hidden_ns))
+                          : fmt::format("{}, the largest is {}", instructions, largest.row->name),
+                      InBrackets(finding.where_source)};
+  finding.action = fmt::format(
+      "float32 has half the bytes and {}: {}; keep float64 for the sums that need it. This changes "
+      "numerics",
+      context.on_cpu ? "XLA:CPU has faster code for its products" : "at least twice the rate",
+      context.Advice("turn `jax_enable_x64` off, or give arrays a dtype where they are made "
+                     "(numpy's default is float64)",
+                     "`tf.cast` inputs where they are made (numpy's default is float64), "
+                     "`keras.config.set_floatx(\"float32\")`"));
   finding.how_to_check = "the shapes of these ops say f32, and the loss curve is as before";
   finding.saves_high_ns = saves;
   finding.saves_low_ns = saves / 4;

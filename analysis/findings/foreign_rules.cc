@@ -95,10 +95,14 @@ Kernel Sum(const std::map<std::string, Kernel>& of) {
 
 // Without the namespace and template arguments, to 40 characters.
 std::string ShortName(std::string_view name) {
+  constexpr std::string_view kAnonymous = "(anonymous namespace)::";
+  if (const size_t at = name.find(kAnonymous); at != name.npos && at < name.find('<')) {
+    name.remove_prefix(at + kAnonymous.size());
+  }
   name = name.substr(0, name.find_first_of("<("));
   const size_t colon = name.rfind(':');
   if (colon != name.npos) name = name.substr(colon + 1);
-  return std::string(name.substr(0, 40));
+  return name.size() <= 40 ? std::string(name) : std::string(name.substr(0, 38)) + "..";
 }
 
 void SayWork(const Context& context, const ForeignWork& work, Report& report) {
@@ -125,10 +129,12 @@ void SayWork(const Context& context, const ForeignWork& work, Report& report) {
   const Kernel attention = work.classes[static_cast<size_t>(KernelClass::kAttention)];
   const double share = static_cast<double>(attention.ns) / static_cast<double>(work.ns);
   if (share >= 0.05) {
+    const std::string most = ShortName(Largest(work.attention).first);
     report.Fine("attention_unfused",
                 {"attention is fused",
-                 fmt::format("{} is {} of device time", ShortName(Largest(work.attention).first),
-                             Percent(share))});
+                 work.attention.size() == 1
+                     ? fmt::format("{} is {} of device time", most, Percent(share))
+                     : fmt::format("{} of device time, most of it in {}", Percent(share), most)});
   }
 }
 
@@ -213,20 +219,37 @@ void WaitingByName(const Context& context, const NamedCommunication& all, Report
     const std::string late_words = DeviceWords(context, late->first);
     const std::string waits_words = DeviceWords(context, waits->first);
     const int64_t ns = context.PerStep(wait);
+    const std::string name = ShortName(named.name);
+    // A device that is slower comes last again and again; stalls come now here, now there.
+    const auto times = named.last.find(late->first);
+    const int64_t late_times = times == named.last.end() ? 0 : times->second;
+    const double even = 1.0 / static_cast<double>(named.wait_ns.size());
+    const bool one_is_slower = static_cast<double>(late_times) >=
+                               (even + (1 - even) / 4) * static_cast<double>(named.exchanges);
     Finding finding;
     finding.id = "arrival_skew";
-    finding.title = {
-        "Even out the devices",
-        fmt::format("{} waits {}, most on {}", ShortName(named.name), Time(ns), waits_words)};
-    finding.sentence = {
-        fmt::format("{} waits {} of its {} for the device that comes last", ShortName(named.name),
-                    Time(ns), Time(context.PerStep(named.ns))),
-        fmt::format("{} on {} and {} on {}", Time(context.PerStep(waits->second)), waits_words,
-                    Time(context.PerStep(late->second)), late_words)};
-    finding.action = fmt::format(
-        "the same exchange takes longer where a device comes first and waits: look at what {} does "
-        "meanwhile (its idle time, its kernels)",
-        late_words);
+    finding.sentence = {fmt::format("{} waits {} of its {} for the device that comes last", name,
+                                    Time(ns), Time(context.PerStep(named.ns)))};
+    if (one_is_slower) {
+      finding.title = {"Even out the devices",
+                       fmt::format("{} waits {}, most on {}", name, Time(ns), waits_words)};
+      finding.sentence.why =
+          fmt::format("{} on {} and {} on {}", Time(context.PerStep(waits->second)), waits_words,
+                      Time(context.PerStep(late->second)), late_words);
+      finding.action = fmt::format(
+          "the same exchange takes longer where a device comes first and waits: look at what {} "
+          "does meanwhile (its idle time, its kernels)",
+          late_words);
+    } else {
+      finding.title = {"Mend the stalls that others wait for",
+                       fmt::format("{} waits {}, now on this device, now on that", name, Time(ns))};
+      finding.sentence.why =
+          fmt::format("no device is slower throughout; {} comes last in {} of {}", late_words,
+                      late_times, named.exchanges);
+      finding.action =
+          "a stall of one device (its idle time before an exchange) makes all others wait: mend "
+          "the longest gaps first, and the waiting goes with them";
+    }
     finding.how_to_check = "each launch takes alike on all devices";
     finding.saves_high_ns = ns;
     finding.saves_low_ns = 0;
@@ -235,10 +258,11 @@ void WaitingByName(const Context& context, const NamedCommunication& all, Report
     finding.evidence
         .Add(context.words.PerStep(fmt::format("waiting on {}, which waits most,", waits_words)),
              context.PerStep(waits->second), "ns")
-        .Add(context.words.PerStep(fmt::format("on {}, which comes last most,", late_words)),
+        .Add(context.words.PerStep(fmt::format("on {}, which waits least,", late_words)),
              context.PerStep(late->second), "ns")
-        .Add("exchanges that were compared",
-             named.count / static_cast<int64_t>(named.wait_ns.size()), "count");
+        .Add(fmt::format("exchanges in which {} comes last", late_words), late_times, "count")
+        .Add("exchanges that were compared", named.exchanges, "count")
+        .Add("longest wait in one of them", named.longest_wait_ns, "ns");
     report.Add(std::move(finding));
   }
 }

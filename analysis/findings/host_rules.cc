@@ -83,11 +83,12 @@ Evidence LaunchEvidence(const Context& context, const LaunchGaps& sums) {
                  context.PerStep(sums.launched), "ns");
   }
   if (const model::LaunchQueueRow* row = context.launch_queue) {
-    const double on_idle = static_cast<double>(row->calls_on_idle) /
-                           static_cast<double>(std::max<int64_t>(row->calls, 1));
-    evidence.AddReal("launches that found the device with nothing to do", 100 * on_idle, "%")
-        .Add("launches outstanding, median", row->outstanding_p50, "count")
-        .Add("from host call to start on the device, median", row->latency_p50_ns, "ns");
+    evidence.AddReal("launches that found the device with nothing to do", CallsOnIdlePct(context),
+                     "%");
+    evidence.Add("launches outstanding, median" + WhoseQueue(context), row->outstanding_p50,
+                 "count");
+    evidence.Add("from host call to start on the device, median" + WhoseQueue(context),
+                 row->latency_p50_ns, "ns");
   }
   return evidence;
 }
@@ -378,8 +379,8 @@ Finding StepGapFinding(const Context& context, const CauseWords& words, CauseGap
                100.0 * static_cast<double>(of.steps.size()) / static_cast<double>(context.divisor),
                "%");
   if (context.launch_queue != nullptr) {
-    finding.evidence.Add("launches outstanding, median", context.launch_queue->outstanding_p50,
-                         "count");
+    finding.evidence.Add("launches outstanding, median" + WhoseQueue(context),
+                         context.launch_queue->outstanding_p50, "count");
   }
   return finding;
 }

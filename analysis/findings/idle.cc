@@ -114,6 +114,21 @@ void Claim(const Context& context, const Gap& gap, GapClaims& claims) {
   claims.emplace_back(static_cast<uint32_t>(gap.row - context.analysis.gaps.data()), gap.ns);
 }
 
+double CallsOnIdlePct(const Context& context) {
+  int64_t calls = 0, on_idle = 0;
+  for (const model::LaunchQueueRow& row : context.analysis.launch_queues) {
+    if (context.launch_queue == nullptr || row.steady != context.launch_queue->steady) continue;
+    calls += row.calls;
+    on_idle += row.calls_on_idle;
+  }
+  return 100 * static_cast<double>(on_idle) / static_cast<double>(std::max<int64_t>(calls, 1));
+}
+
+std::string WhoseQueue(const Context& context) {
+  if (context.analysis.launch_queues.size() < 2) return {};
+  return ", on " + DeviceWords(context, context.launch_queue->device_id);
+}
+
 std::string LongestOf(const Context& context, const GapClaims& claims) {
   uint32_t longest = 0;
   int64_t ns = 0;

@@ -42,6 +42,10 @@ using GapClaims = std::vector<std::pair<uint32_t, int64_t>>;
 void Claim(const Context& context, const Gap& gap, GapClaims& claims);
 // What the host did in the longest of them, where that is known: "save", "cudaStreamSynchronize".
 std::string LongestOf(const Context& context, const GapClaims& claims);
+// Of the host's calls on all devices those that found their device with nothing to do, in percent.
+double CallsOnIdlePct(const Context& context);
+// ", on GPU 1": whose context.launch_queue is; empty where there is one device.
+std::string WhoseQueue(const Context& context);
 // How rules call the time of the gaps that they claim, in their evidence.
 std::string IdleInGaps(const Context& context);
 // Names the causes of the gaps that findings claim, in the words of views, page and terminal:

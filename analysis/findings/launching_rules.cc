@@ -142,11 +142,9 @@ void LaunchedOneByOne(const Context& context, const Kind& kind, Report& report) 
   }
   if (const model::LaunchQueueRow* row = context.launch_queue) {
     finding.evidence
-        .AddReal("launches that found the device with nothing to do",
-                 100 * static_cast<double>(row->calls_on_idle) /
-                     static_cast<double>(std::max<int64_t>(row->calls, 1)),
-                 "%")
-        .Add("work stood ready before it ran, median", row->queued_p50_ns, "ns");
+        .AddReal("launches that found the device with nothing to do", CallsOnIdlePct(context), "%")
+        .Add("work stood ready before it ran, median" + WhoseQueue(context), row->queued_p50_ns,
+             "ns");
   }
   finding.evidence.Add("launch on average", mean_ns, "ns");
   report.Add(std::move(finding));

@@ -33,12 +33,18 @@ void AddWaiting(const ByDevice& devices, NamedCollective& of) {
   const size_t count = devices.begin()->second.size();
   for (size_t k = 0; k < count; ++k) {
     int64_t least = INT64_MAX;
+    Id last = 0;
     for (const auto& [device, launches] : devices) {
-      least = std::min(least, launches[k].duration_ns);
+      if (launches[k].duration_ns >= least) continue;
+      least = launches[k].duration_ns;
+      last = device;
     }
+    ++of.last[last];
+    ++of.exchanges;
     for (const auto& [device, launches] : devices) {
       const int64_t wait = launches[k].duration_ns - least;
       of.wait_ns[device] += wait;
+      of.longest_wait_ns = std::max(of.longest_wait_ns, wait);
       of.exposed_wait_ns += std::min(wait, launches[k].exposed_ns);
     }
   }

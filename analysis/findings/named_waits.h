@@ -25,6 +25,9 @@ struct NamedCollective {
   bool paired = false;                   // Its launches have counterparts on the other devices.
   int64_t exposed_wait_ns = 0;           // Of the paired: waiting that nothing hides.
   std::map<model::Id, int64_t> wait_ns;  // Of the paired, by device, hidden or not.
+  std::map<model::Id, int64_t> last;     // Exchanges in which it was the shortest: came last.
+  int64_t exchanges = 0;
+  int64_t longest_wait_ns = 0;  // In one of them.
 };
 
 // By time, longest first. Launches are paired where two devices or more ran the name equally often

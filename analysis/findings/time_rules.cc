@@ -90,15 +90,26 @@ void Jitter(const Context& context, Report& report) {
   for (const model::StepPartRow& row : context.analysis.step_parts) {
     parts[{row.device_id, row.step}][static_cast<size_t>(row.part)] += row.wall_ns;
   }
+  // Of the device that the others wait for in a step: what they wait is its own work.
+  const auto parts_of = [&](const model::StepRow& step) {
+    constexpr auto kWaits = static_cast<size_t>(model::StepPart::kExposedCollective);
+    const std::array<int64_t, kStepPartCount>* last = &parts[{step.device_id, step.step}];
+    for (const auto& [device, of] : devices) {
+      const auto other = parts.find({device, step.step});
+      if (other != parts.end() && other->second[kWaits] < (*last)[kWaits]) last = &other->second;
+    }
+    return *last;
+  };
   const model::StepRow& median = *steps.rows[steps.rows.size() / 2];
+  const auto median_parts = parts_of(median);
   std::array<int64_t, kStepPartCount> more{};
   const size_t slow = std::max<size_t>(1, steps.rows.size() / 10);
   std::string numbers;
   for (size_t k = steps.rows.size() - slow; k < steps.rows.size(); ++k) {
     const model::StepRow& row = *steps.rows[k];
+    const auto row_parts = parts_of(row);
     for (size_t part = 0; part < kStepPartCount; ++part) {
-      more[part] +=
-          parts[{row.device_id, row.step}][part] - parts[{median.device_id, median.step}][part];
+      more[part] += row_parts[part] - median_parts[part];
     }
     if (numbers.size() < 30) numbers += (numbers.empty() ? "" : ", ") + std::to_string(row.step);
   }

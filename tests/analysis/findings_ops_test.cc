@@ -82,6 +82,12 @@ TEST(OpRules, ACopyToTheHostThatNothingHidesAndOneBesideComputation) {
   ASSERT_NE(with.Find("copy_in_step"), nullptr) << with.Ops();
   EXPECT_EQ(with.Find("copy_in_step")->where_source, "a.py:9");
   EXPECT_EQ(with.Find("copy_in_step")->saves_high_ns_per_step, 300'000);
+  EXPECT_THAT(with.Find("copy_in_step")->action, HasSubstr("; or start the copy earlier"));
+  FindingCase nothing_else(Entry(body));
+  nothing_else.Steps(8, {{"y", 20}, {"h", 3000}, {"b", 20}});
+  ASSERT_NE(nothing_else.Find("copy_in_step"), nullptr) << nothing_else.Ops();
+  EXPECT_THAT(nothing_else.Find("copy_in_step")->action,
+              HasSubstr("an earlier start hides 40.0 us of it at most"));
   FindingCase hidden(Entry(body));
   hidden.Steps(8, {{"y", 500}, {"+h", 300}, {"b", 500}});
   EXPECT_EQ(hidden.Find("copy_in_step"), nullptr) << hidden.Ids();

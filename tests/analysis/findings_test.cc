@@ -468,6 +468,20 @@ TEST(Findings, SlowStepsAndWhatTheyHaveMoreOf) {
   EXPECT_EQ(make(0).Find("step_jitter"), nullptr);
 }
 
+// One device computes longer in some steps; the other's time is waiting for it.
+TEST(Findings, SlowStepsOfSeveralDevicesAreToldByTheDeviceThatIsWaitedFor) {
+  FindingCase with(kPlain, 2);
+  int64_t at = 0;
+  for (int step = 0; step < 23; ++step) {
+    const int64_t more = step % 7 == 3 ? 400 : 0;
+    with.Step(at, {{"a", 500}, {"g", 10 + more}, {"b", 500}});
+    at = with.Step(at, {{"a", 500}, {"g", 10}, {"b", 500 + more}}, 2);
+  }
+  with.Run();
+  ASSERT_NE(with.Find("step_jitter"), nullptr) << with.Ids();
+  EXPECT_THAT(with.Find("step_jitter")->title, HasSubstr("mostly backward"));
+}
+
 TEST(Findings, ManyProgramsOfOneNameAreRecompilation) {
   FindingCase with(kPlain);
   int64_t at = 0;

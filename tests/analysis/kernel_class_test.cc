@@ -18,6 +18,12 @@ TEST(KernelClass, NamesOfLibraries) {
   EXPECT_EQ(KernelClassOf("sm80_xmma_fprop_implicit_gemm_indexed_tf32f32_tf32f32_f32_nhwckrsc"),
             KernelClass::kConvolution);
   EXPECT_EQ(KernelClassOf("at::native::vectorized_elementwise_kernel"), KernelClass::kElementwise);
+  // Beside attention, and none; of positions, and no table is looked up.
+  EXPECT_EQ(KernelClassOf("void vllm::reshape_and_cache_flash_kernel<__nv_bfloat16>"),
+            KernelClass::kElementwise);
+  EXPECT_EQ(KernelClassOf("void vllm::rotary_embedding_kernel<c10::BFloat16, true>"),
+            KernelClass::kElementwise);
+  EXPECT_EQ(KernelClassOf("embedding_backward_feature_kernel"), KernelClass::kEmbedding);
   EXPECT_EQ(KernelClassOf("my_own_kernel"), KernelClass::kOther);
 }
 

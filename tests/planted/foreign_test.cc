@@ -392,9 +392,36 @@ TEST(PlantedForeign, OverlapSavesTheExchangeAndNotTheWaiting) {
   EXPECT_EQ(overlap->saves_high_ns_per_run, 1'600'000);
   const model::FindingRow* skew = Find(tables, "arrival_skew");
   ASSERT_NE(skew, nullptr) << Listing(tables);
+  // Each comes last in half of them: no device is slower.
   EXPECT_EQ(skew->title,
-            "Even out the devices: ncclDevKernel_SendRecv waits 6.60 ms, most on GPU 0");
+            "Mend the stalls that others wait for: ncclDevKernel_SendRecv waits 6.60 ms, now on "
+            "this device, now on that");
   EXPECT_EQ(skew->saves_high_ns_per_run, 6'600'000);
+}
+
+TEST(PlantedForeign, ADeviceThatComesLastAgainAndAgainIsNamed) {
+  const model::AnalysisTables tables =
+      ExchangingRun([](int k) {
+        return k % 4 == 0 ? std::pair(1, 200'000) : std::pair(0, 460'000);
+      }).Analyse();
+  const model::FindingRow* skew = Find(tables, "arrival_skew");
+  ASSERT_NE(skew, nullptr) << Listing(tables);
+  EXPECT_EQ(skew->title,
+            "Even out the devices: ncclDevKernel_SendRecv waits 7.90 ms, most on GPU 0");
+  EXPECT_THAT(skew->evidence_json,
+              testing::HasSubstr("exchanges in which GPU 1 comes last\",\"value\":15"));
+}
+
+TEST(PlantedForeign, AKernelOfAnAnonymousNamespaceHasAName) {
+  planted::Run run;
+  for (int k = 0; k < 400; ++k) {
+    run.Launch("void (anonymous namespace)::multimem_all_reduce_kernel<float>(float*)", 50'000,
+               60'000);
+  }
+  const model::AnalysisTables tables = run.Analyse();
+  const model::FindingRow* found = Find(tables, "exposed_collective");
+  ASSERT_NE(found, nullptr) << Listing(tables);
+  EXPECT_THAT(found->evidence_json, testing::HasSubstr("\"multimem_all_reduce_kernel among them"));
 }
 
 // Another number of launches, or launches at other times: not the same exchanges.

@@ -470,6 +470,11 @@ class Judge {
     if (after == waits.begin()) return false;
     const HostEvent& wait = **(after - 1);
     if (wait.end_ns > call->start_ns || wait.end_ns - wait.start_ns < kQueuedNs) return false;
+    // A host that fills the queue launches; what keeps it from that for so long is no wait.
+    const auto before = call_of_(static_cast<size_t>(gap.previous_activity_id) - 1);
+    int64_t free_ns = wait.end_ns;
+    if (before && before->end_ns <= call->start_ns) free_ns = std::max(free_ns, before->end_ns);
+    if (call->start_ns - free_ns >= kFilledNs) return false;
     const auto filled = refills_.After(gap.device_id, wait.end_ns);
     if (!filled || gap.start_ns >= filled->start_ns) return false;
     return after == waits.end() || filled->called_ns < (*after)->start_ns;

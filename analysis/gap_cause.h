@@ -11,7 +11,8 @@
 //    the gap is the host getting on: `synchronisation`. So are the gaps that follow while the
 //    thread that waited fills the queue again: up to the first of many launches in a row that
 //    stand ready before they run, if that comes before the thread waits again. Where none does, the
-//    host is slower than the device, and waiting is not to blame. A wait needs no call that shows
+//    host is slower than the device, and waiting is not to blame; nor is it where the host launches
+//    nothing for a millisecond. A wait needs no call that shows
 //    it: a value (64 KiB at most) was copied to the host, and what follows was called after it;
 // 5. the activity before or after is a copy from or to the host, and may have held the host, then
 //    `copy`.

@@ -424,6 +424,30 @@ TEST(PlantedForeign, AKernelOfAnAnonymousNamespaceHasAName) {
   EXPECT_THAT(found->evidence_json, testing::HasSubstr("\"multimem_all_reduce_kernel among them"));
 }
 
+// After a wait the host launches one short kernel, does something else, and only then fills the
+// queue: the wait is to blame for what it takes to fill it, not for the rest.
+TEST(PlantedForeign, WhatKeepsTheHostFromFillingTheQueueIsNoWait) {
+  const auto synchronised_ns = [](int64_t elsewhere_ns) {
+    planted::Run run;
+    for (int k = 0; k < 10; ++k) {
+      for (int block = 0; block < 6; ++block) Block(run);
+      run.Synchronise(0);
+      run.Launch("vectorized_elementwise_kernel", 20'000);
+      run.HostDoes("aten::native_layer_norm", elsewhere_ns);
+      run.Launch("vectorized_elementwise_kernel", 20'000);
+    }
+    for (int block = 0; block < 6; ++block) Block(run);
+    int64_t ns = 0;
+    for (const model::GapRow& gap : run.Analyse().gaps) {
+      if (gap.cause == model::GapCause::kSynchronisation) ns += gap.end_ns - gap.start_ns;
+    }
+    return ns;
+  };
+  const int64_t filling = synchronised_ns(500'000);
+  EXPECT_GT(filling, 10 * 450'000);
+  EXPECT_LT(synchronised_ns(3'000'000), filling);
+}
+
 // Another number of launches, or launches at other times: not the same exchanges.
 TEST(PlantedForeign, WithoutCounterpartsNothingIsTakenForWaiting) {
   planted::Run more = ExchangingRun([](int) { return std::pair(0, 460'000); });

@@ -20,8 +20,8 @@ constexpr int64_t kEnoughSteps = 5;
 constexpr double kAttributedEnough = 0.95;
 // Ops below this share of device time are not looked at one by one.
 constexpr double kLeastOpShare = 0.0002;
-// What XLA:CPU's profile costs an op, at least (docs/measurements.md), and when that matters.
-constexpr double kRecordingNs = 1'000;
+// What XLA:CPU's profile costs an op (bench/cpu_recording_cost.py), and when that matters.
+constexpr double kRecordingNs = 700;
 constexpr double kMuchRecording = 0.2;
 constexpr double kMostOfIt = 0.7;
 

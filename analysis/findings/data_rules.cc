@@ -198,7 +198,7 @@ void RecordingCost(const Context& context, Report& report) {
       "Recording is a large part of these times",
       fmt::format("{}, {} on average", context.words.PerStep(Thousands(ops) + " ops"), Time(mean))};
   finding.action =
-      "recording an op on a CPU takes 1 us and more, in the thread that runs it: compare with the "
+      "recording an op on a CPU takes 0.7 us and more, in the thread that runs it: compare with the "
       "time of a step without a profile. Fewer, larger ops (a larger batch, more work per "
       "iteration of a loop) are what makes such a program faster; which op is slow these times do "
       "not tell";

@@ -234,6 +234,28 @@ std::optional<int64_t> FloorOf(const Context& context, const Op& op) {
   return floor;
 }
 
+// What an op that no rule knows is, as far as it is recorded: "a reduction of 2.10 GB a call, 410
+// GB/s".
+std::string WhatItIs(const Op& op) {
+  std::string kind(model::Text(op.row->op_kind));
+  std::replace(kind.begin(), kind.end(), '_', ' ');
+  if (op.row->op_kind == model::OpKind::kOther || op.row->op_kind == model::OpKind::kControl) {
+    kind = op.row->opcode.empty() ? "op" : op.row->opcode;
+  }
+  std::string text = fmt::format("{} {}", kind.find_first_of("aeiou") == 0 ? "an" : "a", kind);
+  const std::optional<int64_t> flops = op.row->flops ? op.row->flops : op.facts->flops;
+  const std::optional<int64_t> bytes = op.row->bytes ? op.row->bytes : op.facts->bytes;
+  const double calls_per_s = op.ns > 0 ? 1e9 * op.calls / static_cast<double>(op.ns) : 0;
+  if (op.facts->dot && flops && *flops > 0) {
+    const auto of_call = static_cast<double>(*flops);
+    text += fmt::format(" of {} a call, {}", Flop(of_call), FlopRate(of_call * calls_per_s));
+  } else if (bytes && *bytes > 0) {
+    const auto of_call = static_cast<double>(*bytes);
+    text += fmt::format(" of {} a call, {}", Bytes(of_call), ByteRate(of_call * calls_per_s));
+  }
+  return text;
+}
+
 // The same for the ops of one line together, none of which is much. Products are what a model is
 // made of: that they take most of it says nothing.
 void DominantLine(const Context& context, Report& report) {
@@ -257,8 +279,11 @@ void DominantLine(const Context& context, Report& report) {
   finding.title = {fmt::format("Start with {}", ShortSource(largest->source)),
                    fmt::format("its {} ops are {} of device time",
                                InstructionsOf(context, largest->ops).size(), Percent(share))};
-  finding.action = fmt::format("`xlatrace show {} run.db` lists what the largest of them computes",
-                               largest->largest().handle);
+  finding.action = fmt::format(
+      "no rule knows what would make them cheaper; the largest is {}, and `xlatrace show {} "
+      "run.db` "
+      "lists what it computes and reads",
+      WhatItIs(largest->largest()), largest->largest().handle);
   finding.how_to_check = "`xlatrace report NEW.db --base OLD.db`: their time per step falls";
   finding.sure = context.Allowed(Sure::kLow);
   report.Add(std::move(finding));
@@ -289,7 +314,11 @@ void Dominant(const Context& context, Report& report) {
   finding.title = {
       fmt::format("Start with {}", op.row->name.size() <= 40 ? op.row->name : "one instruction"),
       fmt::format("it is {} of device time", Percent(share))};
-  finding.action = fmt::format("`xlatrace show {} run.db` lists what it computes", op.handle);
+  finding.action = fmt::format(
+      "no rule knows what would make it cheaper; it is {}, and `xlatrace show {} run.db` lists "
+      "what "
+      "it computes and reads",
+      WhatItIs(op), op.handle);
   finding.how_to_check = "`xlatrace report NEW.db --base OLD.db`: its time per step falls";
   if (floor) {
     finding.saves_high_ns = op.ns - std::min(op.ns, *floor);

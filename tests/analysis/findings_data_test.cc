@@ -186,6 +186,9 @@ TEST(DataRules, AProductFasterThanAnyCpuAndOneThatIsNot) {
   EXPECT_NE(CpuProduct(250'000, "f64").FindRuledOut("hidden_work"), nullptr);
   // The largest op is named where its time is known, not where it is hidden.
   EXPECT_EQ(possible.Find("dominant_op")->where_op, "dot");
+  // 2 * 4096^3 in 360 ms.
+  EXPECT_THAT(possible.Find("dominant_op")->action,
+              HasSubstr("it is a gemm of 137 GFLOP a call, 382 GFLOP/s"));
   const FindingCase mostly_hidden = CpuProduct(30'000);
   ASSERT_NE(mostly_hidden.FindRuledOut("hidden_work"), nullptr);
   for (const model::FindingRow& row : mostly_hidden.tables.findings) {

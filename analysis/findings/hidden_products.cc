@@ -13,7 +13,8 @@ namespace {
 
 // What threads take to hand over is shorter.
 constexpr int64_t kLeastWaitNs = 50'000;
-constexpr double kNoticeableHidden = 0.05;  // Of the step.
+constexpr double kToldHidden = 0.02;        // Of the step: worth a note,
+constexpr double kNoticeableHidden = 0.25;  // and so much of it that it leads.
 
 bool IsDoubleProduct(const Op& op) { return op.facts->dot && op.facts->dot->lhs_type == "f64"; }
 
@@ -46,13 +47,21 @@ GapClaims JudgeHiddenProducts(const Context& context, const std::vector<Gap>& ga
                               Report& report) {
   HiddenTime hidden = HiddenTimeOf(context, gaps);
   const int64_t ns = context.PerStep(hidden.sum_ns);
-  if (hidden.gaps.empty() || context.ShareOfSpan(ns) < kNoticeableHidden) return {};
+  if (hidden.gaps.empty() || context.ShareOfSpan(ns) < kToldHidden) return {};
   std::vector<std::pair<int64_t, const Op*>> products;
   for (const auto& [op, of] : hidden.of_product) products.emplace_back(of, op);
   std::sort(products.begin(), products.end(), [](const auto& a, const auto& b) {
     return std::pair(-a.first, a.second->handle) < std::pair(-b.first, b.second->handle);
   });
   const auto& [most_ns, largest] = products.front();
+  if (context.ShareOfSpan(ns) < kNoticeableHidden) {
+    report.Withhold("hidden_products",
+                    fmt::format("{} before what reads the results of {}{}: their products run in "
+                                "threads that are not recorded",
+                                context.words.PerStep(Time(ns)), largest->row->name,
+                                products.size() > 1 ? " and others" : ""));
+    return std::move(hidden.gaps);
+  }
   Finding finding;
   finding.id = "hidden_products";
   finding.title = {"Make these products cheaper", fmt::format("{} in threads that are not recorded",

@@ -41,6 +41,12 @@ TEST(CpuRules, IdleTimeBeforeWhatReadsAProductIsTheProducts) {
   EXPECT_EQ(finding->where_source, "a.py:4");
   EXPECT_THAT(finding->sentence, HasSubstr("74.4% of the step"));
   EXPECT_EQ(with.Find("float64"), nullptr) << with.Ids();
+  // A tenth of the step is how such programs are.
+  const FindingCase tenth =
+      ProductOnCpu("f32", {{"dot", 10'000}, {"~", 1'300}, {"tanh", 2'000}, {"other", 100}});
+  EXPECT_EQ(tenth.Find("hidden_products"), nullptr) << tenth.Ids();
+  ASSERT_NE(tenth.FindRuledOut("hidden_products"), nullptr);
+  EXPECT_TRUE(tenth.FindRuledOut("hidden_products")->withheld);
   // What does not read it waits for something else.
   const FindingCase another =
       ProductOnCpu("f32", {{"dot", 1'000}, {"~", 9'000}, {"other", 100}, {"tanh", 2'000}});
@@ -51,7 +57,7 @@ TEST(CpuRules, IdleTimeBeforeWhatReadsAProductIsTheProducts) {
   EXPECT_EQ(between.Find("hidden_products"), nullptr) << between.Ids();
   // Threads hand over in less.
   const FindingCase little =
-      ProductOnCpu("f32", {{"dot", 300}, {"~", 40}, {"tanh", 100}, {"other", 10}});
+      ProductOnCpu("f32", {{"dot", 50}, {"~", 40}, {"tanh", 20}, {"other", 10}});
   EXPECT_EQ(little.Find("hidden_products"), nullptr) << little.Ids();
 }
 

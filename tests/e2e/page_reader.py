@@ -8,6 +8,13 @@ import json
 import struct
 
 
+def in_ascii(text):
+    """A sentence of the page, or None, in the glyphs of run.db and terminals (report/glyphs.h)."""
+    for glyph, plain in (("\u00b5s", "us"), ("\u00d7", "x"), ("\u2192", "->"), ("\u2212", "-")):
+        text = text and text.replace(glyph, plain)
+    return text
+
+
 class _Scripts(html.parser.HTMLParser):
     """All <script> elements: (attributes, text)."""
 

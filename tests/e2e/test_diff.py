@@ -8,6 +8,7 @@ import shutil
 import tempfile
 import unittest
 
+import page_reader
 import support
 import test_page_data
 
@@ -42,13 +43,6 @@ def diff(base, new, *options):
 
 def side_sum(comparison, key):
     return sum(row[key] for row in comparison["rows"])
-
-
-def in_ascii(text):
-    """A sentence of the page in the glyphs of run.db and terminals (report/glyphs.h)."""
-    for glyph, plain in (("\u00b5s", "us"), ("\u00d7", "x"), ("\u2192", "->"), ("\u2212", "-")):
-        text = text.replace(glyph, plain)
-    return text
 
 
 class Pairs(support.TestCase):
@@ -244,13 +238,13 @@ class AfterAChange(support.TestCase):
     def test_the_page_holds_the_same_comparison(self):
         page = test_page_data.report(self.after, "--base", self.before)
         meta = page.meta["base"]["compare"]
-        self.assertEqual(in_ascii(meta["verdict"]), self.comparison["verdict"])
-        self.assertEqual(in_ascii(meta["noise"]), self.comparison["noise"])
+        self.assertEqual(page_reader.in_ascii(meta["verdict"]), self.comparison["verdict"])
+        self.assertEqual(page_reader.in_ascii(meta["noise"]), self.comparison["noise"])
         self.assertEqual(
             [(row["name"], row["base_ns"], row["new_ns"]) for row in page.rows("compare_rows")],
             [(row["name"], row["base_ns"], row["new_ns"]) for row in self.comparison["rows"]])
         self.assertEqual(
-            [(in_ascii(change["text"]), change["change_ns"]) for change in page.rows("compare_changes")],
+            [(page_reader.in_ascii(change["text"]), change["change_ns"]) for change in page.rows("compare_changes")],
             [(change["text"], change["change_ns"]) for change in self.comparison["changes"]])
         # Every op of the page that took time is in one row.
         timed = {r for r, op in enumerate(page.rows("ops")) if op["ns"] and op["handle"]}

@@ -125,7 +125,7 @@ class PageOfARun(support.TestCase):
         self.assertEqual(
             [
                 {"start_ns": g["start_ns"], "end_ns": g["end_ns"], "cause": g["cause"],
-                 "evidence": g["evidence"], "before": name(g["previous_site"]), "after": name(g["next_site"])}
+                 "evidence": page_reader.in_ascii(g["evidence"]), "before": name(g["previous_site"]), "after": name(g["next_site"])}
                 for g in self.page.rows("gaps")
             ],
             wanted,

@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "report/page/page_context.h"
+#include "report/shown_words.h"
+#include "report/step_differences.h"
 #include "store/activity_scan.h"
 
 namespace xlatrace::report {
@@ -17,6 +19,43 @@ namespace {
 using store::Statement;
 
 constexpr size_t kMostGraphLaunches = 20'000;
+
+// What the first screen says of steps that take longer than others.
+Status DifferencesOfSteps(PageContext& page) {
+  std::map<std::pair<int64_t, int64_t>, StepOfDevice> steps;  // By number and device.
+  std::optional<int64_t> last;
+  XLATRACE_TRY(page.db.ForEach("SELECT step, device_id, end_ns - start_ns, steady, how FROM step",
+                               [&](const Statement& row) {
+                                 const int64_t step = row.Int64(0), device = row.Int64(1);
+                                 if (row.Text(4) == "execution")
+                                   last = std::max(last.value_or(step), step);
+                                 if (row.Int64(3) != 0)
+                                   steps[{step, device}] = {step, device, row.Int64(2)};
+                                 return true;
+                               }));
+  XLATRACE_TRY(page.db.ForEach("SELECT step, device_id, part, wall_ns FROM step_part",
+                               [&](const Statement& row) {
+                                 const auto step = steps.find({row.Int64(0), row.Int64(1)});
+                                 const auto part = StepPartFromText(row.Text(2));
+                                 if (step == steps.end() || !part) return true;
+                                 step->second.parts[static_cast<size_t>(*part)] += row.Int64(3);
+                                 return true;
+                               }));
+  std::vector<StepOfDevice> list;
+  for (const auto& [key, step] : steps) list.push_back(step);
+  const auto differ = WhyStepsDiffer(list, last, page.view.steps.mean_ns);
+  nlohmann::ordered_json& meta = page.meta["step_differences"] = nullptr;
+  if (!differ) return {};
+  meta = {{"heading", differ->heading},
+          {"range", differ->range},
+          {"text", differ->text},
+          {"part", differ->part ? std::string(PartColor(*differ->part)) : std::string()},
+          {"steps", nlohmann::ordered_json::array()}};
+  for (const StepDifferences::Bar& bar : differ->bars) {
+    meta["steps"].push_back({{"step", bar.step}, {"ns", bar.wall_ns}, {"part_ns", bar.part_ns}});
+  }
+  return {};
+}
 
 Status Steps(PageContext& page) {
   const std::vector<const IdRows*> devices = {&page.devices};
@@ -141,6 +180,7 @@ Status Collectives(PageContext& page) {
 
 Status WriteTimeTables(PageContext& page) {
   XLATRACE_TRY(Steps(page));
+  XLATRACE_TRY(DifferencesOfSteps(page));
   XLATRACE_TRY(WriteGapTables(page));
   page.host.Write(page);
   XLATRACE_TRY(GraphLaunches(page));

@@ -202,6 +202,33 @@ class Starts(Captures):
         handle = page.locator("#p-graph h2").inner_text().split()[1]
         self.assertIn(f'"{handle}"', handles)
 
+    def test_steps_differ_by_what_the_awaited_device_does(self):
+        run = self.maxtext()
+        page = self.page(run, "#/verdict")
+        # By hand: the fastest and the slowest step; in each the device with the least exposed collectives.
+        steps = self.ask(run, "SELECT step, avg(end_ns - start_ns) FROM step WHERE steady GROUP BY step ORDER BY 2")
+        (fast, least), (slow, most) = steps[0], steps[-1]
+        parts = {}
+        for step in (fast, slow):
+            awaited = f"SELECT device_id FROM step_part WHERE step = {step} AND part = 'exposed_collective' ORDER BY wall_ns LIMIT 1"
+            parts[step] = dict(self.ask(run, f"SELECT part, wall_ns FROM step_part WHERE step = {step} AND device_id = ({awaited})"))
+        more = {part: ns - parts[fast][part] for part, ns in parts[slow].items()}
+        part = max(more, key=more.get)
+        self.assertEqual(part, "backward")
+        expect(page.get_by_test_id("steps-differ")).to_have_text(
+            f"Step {slow} takes {(most - least) / 1e6:#.3g} ms longer than step {fast}: {more[part] / 1e6:#.3g} ms more {part}"
+            " (coloured), on the device that the others wait for."
+        )
+        expect(page.locator(".side .steps i.p-backward")).to_have_count(len(steps))
+
+    def test_the_last_step_is_not_faster_for_what_it_lacks(self):
+        run = self.imported("pax0", "captures/nsys-jax-pax-fsdp4-a100/proc0")
+        page = self.page(run, "#/verdict")
+        steps = self.ask(run, "SELECT step FROM step WHERE steady AND how = 'execution' GROUP BY step ORDER BY step")
+        (last,) = steps[-1]
+        expect(page.get_by_test_id("steps-differ")).to_contain_text(f"Step {last}, the last, is left out")
+        expect(page.locator(".side .steps .n")).to_have_text([str(step) for (step,) in steps[:-1]])
+
     def test_what_is_fine_holds_no_task(self):
         page = self.page(self.job(), "#/verdict")
         fine = page.locator(".side section").filter(has_text="Looked at and fine").locator("li").all_inner_texts()

@@ -15,7 +15,7 @@ import { niceStep } from '../data/stats';
 import type { View } from '../data/view';
 import { go, hasPage } from '../state';
 import { baseName, count, inUnit, ms, msText, percent, plural, significant, thousands, us } from '../format';
-import { basisWords, dict, type Hue, LETTER, partHue, PARTS, type Part, phaseWords, reasonWords } from '../phases';
+import { basisWords, dict, type Hue, LETTER, partHue, type Part, phaseWords, reasonWords } from '../phases';
 
 interface Bar { part: Part; ns: number }
 
@@ -243,56 +243,23 @@ function Largest({ report }: { report: Report }): VNode | null {
 
 /** The steps one below the other, and which part of the step differs most. */
 function WhyStepsDiffer({ report }: { report: Report }): VNode | null {
-  const steady = new Map<number, { ns: number; n: number }>();
-  for (const s of report.steps) {
-    if (!s.steady) continue;
-    const to = steady.get(s.step) ?? { ns: 0, n: 0 };
-    to.ns += s.end - s.start;
-    to.n += 1;
-    steady.set(s.step, to);
-  }
-  const list = [...steady].map(([step, v]) => ({ step, ns: v.ns / v.n, n: v.n })).sort((a, b) => a.step - b.step);
-  if (list.length < 2) return null;
-  const byTime = [...list].sort((a, b) => a.ns - b.ns);
-  const fast = byTime[0]!, slow = byTime[byTime.length - 1]!;
-  const spread = (slow.ns - fast.ns) / report.meta.basis.mean_ns;
-  const median = byTime[Math.floor((byTime.length - 1) / 2)]!;
-  const shown = list.length <= 10 ? list : [...byTime.slice(-4).reverse(), median, ...byTime.slice(0, 2).reverse()];
-  const partOf = (step: number, n: number): Map<string, number> => {
-    const out = new Map<string, number>();
-    for (const p of report.stepParts) if (p.step === step) out.set(p.part, (out.get(p.part) ?? 0) + p.ns / n);
-    return out;
-  };
-  const a = partOf(fast.step, fast.n), b = partOf(slow.step, slow.n);
-  let most: Part | undefined, gain = 0;
-  for (const part of PARTS) {
-    const delta = (b.get(part) ?? 0) - (a.get(part) ?? 0);
-    if (delta > gain) {
-      gain = delta;
-      most = part;
-    }
-  }
-  const max = slow.ns;
-  const parts = new Map(shown.map((s) => [s.step, most ? (partOf(s.step, s.n).get(most) ?? 0) : 0]));
+  const why = report.meta.step_differences;
+  if (!why) return null;
+  const max = Math.max(...why.steps.map((s) => s.ns));
+  const part = (ns: number, hue: string): VNode => <i class={hue} style={{ width: `${(100 * ns) / max}%` }} />;
   return (
     <section>
-      <h2>Why steps differ by {percent(slow.ns - fast.ns, report.meta.basis.mean_ns)}%</h2>
-      <div class="steps" role="group" aria={`Steps from ${ms(fast.ns)} to ${ms(slow.ns)} ms`}>
-        {shown.map((s) => (
+      <h2>{why.heading}</h2>
+      <div class="steps" role="group" aria={why.range}>
+        {why.steps.map((s) => (
           <div>
             <Link to={{ page: 'timeline', args: { step: String(s.step) } }} class="n" title={`step ${s.step} on the timeline`}>{s.step}</Link>
-            <span class="track"><i class="all" style={{ width: `${(100 * s.ns) / max}%` }} />{most && <i class={`p-${partHue(most)} hatch`} style={{ width: `${(100 * (parts.get(s.step) ?? 0)) / max}%` }} />}</span>
+            <span class="track">{part(s.ns, 'all')}{why.part && part(s.part_ns, `p-${why.part} hatch`)}</span>
             <span class="v">{ms(s.ns)}</span>
           </div>
         ))}
       </div>
-      <p class="sm ink2">
-        {most && gain > 0.3 * (slow.ns - fast.ns)
-          ? `Of the ${ms(slow.ns - fast.ns)} ms between step ${fast.step} and step ${slow.step}, ${ms(Math.min(gain, slow.ns - fast.ns))} ms come from ${phaseWords(most)} (coloured).`
-          : `No single part explains the ${ms(slow.ns - fast.ns)} ms between step ${fast.step} and step ${slow.step}.`}
-        {list.length > 10 && ` ${thousands(list.length)} steps: the slowest, the median and the fastest are shown.`}
-        {spread < 0.02 && ' They hardly differ.'}
-      </p>
+      <p class="sm ink2" tid="steps-differ">{why.text}</p>
     </section>
   );
 }

@@ -1,0 +1,113 @@
+#include "report/step_differences.h"
+
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace xlatrace::report {
+namespace {
+
+using model::StepPart;
+
+constexpr int64_t kMs = 1'000'000;
+
+StepOfDevice Step(int64_t number, int64_t device, double backward_ms, double exposed_ms,
+                  double idle_ms = 0) {
+  StepOfDevice step{.step = number, .device_id = device};
+  const auto part = [&](StepPart of, double ms) {
+    step.parts[static_cast<size_t>(of)] = static_cast<int64_t>(ms * kMs);
+    step.wall_ns += static_cast<int64_t>(ms * kMs);
+  };
+  part(StepPart::kBackward, backward_ms);
+  part(StepPart::kExposedCollective, exposed_ms);
+  part(StepPart::kIdle, idle_ms);
+  return step;
+}
+
+// Device 2 computes 10 ms longer in step 1, and the other waits that long: the mean would say that
+// collectives make half of the difference.
+TEST(StepDifferences, WaitingForADeviceIsNoReason) {
+  const std::vector<StepOfDevice> steps = {Step(0, 1, 80, 10), Step(0, 2, 88, 2),
+                                           Step(1, 1, 70, 30), Step(1, 2, 98.1, 1.9)};
+  const auto differ = WhyStepsDiffer(steps, std::nullopt, 95 * kMs);
+  ASSERT_TRUE(differ);
+  EXPECT_EQ(differ->heading, "Why steps differ by 10.5%");
+  EXPECT_EQ(differ->range, "Steps from 90.0 to 100 ms");
+  EXPECT_EQ(differ->text,
+            "Step 1 takes 10.0 ms longer than step 0: 10.1 ms more backward (coloured), on the "
+            "device that the others wait for.");
+  EXPECT_EQ(differ->part, StepPart::kBackward);
+  ASSERT_EQ(differ->bars.size(), 2u);
+  EXPECT_EQ(differ->bars[1].wall_ns, 100.0 * kMs);
+  EXPECT_EQ(differ->bars[1].part_ns, 98.1 * kMs);
+}
+
+TEST(StepDifferences, AnotherDeviceMayBeAwaitedInEachStep) {
+  const auto differ =
+      WhyStepsDiffer({Step(0, 1, 88, 2), Step(0, 2, 80, 10), Step(1, 1, 70, 30), Step(1, 2, 98, 2)},
+                     std::nullopt, 95 * kMs);
+  EXPECT_EQ(differ->text,
+            "Step 1 takes 10.0 ms longer than step 0: 10.0 ms more backward (coloured), on the "
+            "devices that the others wait for.");
+}
+
+TEST(StepDifferences, DevicesThatDoNotWaitAreTakenTogether) {
+  const auto differ = WhyStepsDiffer(
+      {Step(0, 1, 80, 10.1), Step(0, 2, 80.1, 10), Step(1, 1, 80, 20), Step(1, 2, 80, 20.1)},
+      std::nullopt, 95 * kMs);
+  EXPECT_EQ(differ->text,
+            "Step 1 takes 9.95 ms longer than step 0: 10.0 ms more exposed collectives "
+            "(coloured).");
+  EXPECT_EQ(differ->bars[0].part_ns, 10.05 * kMs);
+}
+
+TEST(StepDifferences, NoSinglePart) {
+  const auto differ =
+      WhyStepsDiffer({Step(0, 1, 90, 0), Step(1, 1, 90, 0)}, std::nullopt, 90 * kMs);
+  EXPECT_EQ(differ->text,
+            "No single part explains the 0 ms between step 0 and step 1. They hardly differ.");
+  // 3 ms more of one part, and 2.9 ms less of another.
+  EXPECT_EQ(
+      WhyStepsDiffer({Step(0, 1, 90, 0, 5), Step(1, 1, 93, 0, 2.1)}, std::nullopt, 95 * kMs)->text,
+      "No single part explains the 0.100 ms between step 0 and step 1. They hardly differ.");
+  EXPECT_FALSE(WhyStepsDiffer({Step(0, 1, 90, 0), Step(0, 2, 90, 0)}, std::nullopt, 90 * kMs));
+}
+
+// The last step ends with its work where others end as the next begins.
+TEST(StepDifferences, TheLastStepIsNotFasterForItsMissingEnd) {
+  std::vector<StepOfDevice> steps = {Step(2, 1, 120, 0, 10), Step(3, 1, 120.1, 0, 10),
+                                     Step(4, 1, 120, 0, 6)};
+  EXPECT_EQ(WhyStepsDiffer(steps, 4, 128 * kMs)->text,
+            "Step 3 takes 0.100 ms longer than step 2: 0.100 ms more backward (coloured). Step 4, "
+            "the last, is left out: it ends with its work, the others where the next begins. They "
+            "hardly differ.");
+  EXPECT_EQ(WhyStepsDiffer(steps, 4, 128 * kMs)->bars.size(), 2u);
+  // Steps that are marked end where they say, and a step that is not the last ends as all do.
+  for (const std::optional<int64_t> last : {std::optional<int64_t>(), std::optional<int64_t>(5)}) {
+    EXPECT_EQ(WhyStepsDiffer(steps, last, 128 * kMs)->text,
+              "Step 3 takes 4.10 ms longer than step 4: 4.00 ms more idle time (coloured).");
+  }
+  // It is faster for another reason than that.
+  steps[2] = Step(4, 1, 100, 0, 9.5);
+  EXPECT_EQ(WhyStepsDiffer(steps, 4, 120 * kMs)->text,
+            "Step 3 takes 20.6 ms longer than step 4: 20.1 ms more backward (coloured).");
+  // Two steps are all there are.
+  EXPECT_EQ(WhyStepsDiffer({Step(3, 1, 120, 0, 10), Step(4, 1, 120, 0, 6)}, 4, 128 * kMs)->text,
+            "Step 3 takes 4.00 ms longer than step 4: 4.00 ms more idle time (coloured).");
+}
+
+TEST(StepDifferences, OfManyStepsTheEndsAndTheMedian) {
+  std::vector<StepOfDevice> steps;
+  for (int64_t i = 0; i < 11; ++i) steps.push_back(Step(i, 1, 100 + static_cast<double>(i), 0));
+  const auto differ = WhyStepsDiffer(steps, std::nullopt, 105 * kMs);
+  std::vector<int64_t> shown;
+  for (const StepDifferences::Bar& bar : differ->bars) shown.push_back(bar.step);
+  EXPECT_EQ(shown, (std::vector<int64_t>{0, 1, 5, 7, 8, 9, 10}));
+  EXPECT_EQ(differ->text,
+            "Step 10 takes 10.0 ms longer than step 0: 10.0 ms more backward (coloured). 11 "
+            "steps: the slowest, the median and the fastest are shown.");
+}
+
+}  // namespace
+}  // namespace xlatrace::report

@@ -119,6 +119,48 @@ class Filtered(Captures):
         self.visit(page, "#/verdict?f=step:2")
         expect(page.get_by_test_id("verdict-filter")).to_contain_text("100% of device time of step:2")
 
+    def test_a_device_is_found_in_every_spelling(self):
+        page = self.page(self.maxtext(), "#/ops?f=dev:1")
+        shown = page.get_by_test_id("filter-sum")
+        expect(shown).to_contain_text("100% of device time of dev:1")
+        ns = shown.get_attribute("data-ns")
+        for value in ("GPU1", '"GPU 1"', "gpu1"):
+            self.visit(page, f"#/ops?f=dev:{value}")
+            expect(shown).to_contain_text(f"100% of device time of dev:{value}")
+            expect(shown).to_have_attribute("data-ns", ns)
+            expect(page.get_by_test_id("filter-notes")).to_have_count(0)
+        self.visit(page, "#/ops?f=dev:7")
+        expect(shown).to_have_text("0 ms/step 0% of device time of dev:7")
+        expect(page.get_by_test_id("filter-notes")).to_contain_text("nothing matches “dev:7”: dev is one of 0, 1, 2, 3")
+
+    def test_a_term_that_is_refused_is_no_chip(self):
+        page = self.page(self.maxtext(), "#/ops?f=step:two")
+        expect(page.get_by_test_id("filter-notes")).to_contain_text("“step:two” wants numbers")
+        expect(page.get_by_test_id("filter-chip")).to_have_count(0)
+        expect(page.get_by_test_id("filter-sum")).to_contain_text("no filter")
+
+    def test_what_a_chip_says_can_be_typed(self):
+        page = self.page(self.maxtext(), "#/ops?f=kind:collective")
+        ns = page.get_by_test_id("filter-sum").get_attribute("data-ns")
+        self.visit(page, "#/ops?f=phase:collective")
+        chip = page.get_by_test_id("phase-collective")
+        expect(chip).to_have_attribute("aria-pressed", "true")
+        expect(page.get_by_test_id("filter-sum")).to_have_attribute("data-ns", ns)
+        chip.click()
+        expect(page.get_by_test_id("filter-sum")).to_contain_text("no filter")
+
+    def test_slash_and_enter_keep_the_filter_that_is_there(self):
+        page = self.page(self.maxtext(), "#/ops")
+        search = page.get_by_test_id("search")
+        page.keyboard.press("/")
+        search.press_sequentially("token_embedder")
+        for keys in (("Enter",), ("/", "Enter"), ("/", "Enter")):
+            for key in keys:
+                page.keyboard.press(key)
+            expect(search).to_have_value("token_embedder")
+            expect(page).to_have_url(re.compile("f=token_embedder$"))
+            expect(search).not_to_be_focused()
+
     def test_what_has_no_phase_has_one_name(self):
         run = self.imported("gemm", "xplane/jax08_gemm.xplane.pb")
         page = self.page(run, "#/ops?g=phase")

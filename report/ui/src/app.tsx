@@ -173,6 +173,8 @@ function Search({ report, f }: { report: Report; f: string }): VNode {
                } else if (e.key === 'Enter') {
                  setOpen(false);
                  commit(e.currentTarget.value, true);
+                 // The next key is one of the page's: "/" comes back here and is no letter of the filter.
+                 e.currentTarget.blur();
                } else if (e.key === 'Escape') e.currentTarget.blur();
              }} />
       <kbd aria-hidden>/</kbd><kbd aria-hidden>Ctrl K</kbd>

@@ -114,15 +114,21 @@ export function parseQuery(text: string): Query {
     }
     if (key === 'phase') {
       const phases = values.map((v) => phaseFromWord(v));
+      // Chips of two kinds stand beside those of the phases.
+      if (values.every((v) => /^(collective|copy)$/i.test(v))) {
+        query.terms.push({ type: 'text', negated, key: 'kind', values: values.map((v) => v.toLowerCase()), raw });
+        continue;
+      }
       const bad = values.find((_, i) => phases[i] === undefined);
       if (bad !== undefined) {
-        query.errors.push(`“${bad}” is no phase; phases are forward, loss, recompute, backward, optimizer, other, unknown`);
+        query.errors.push(`“${bad}” is no phase; phases are forward, loss, recompute, backward, optimizer, other, unknown; kind:collective and kind:copy are kinds`);
         continue;
       }
       query.terms.push({ type: 'text', negated, key, values: phases as string[], raw });
       continue;
     }
-    query.terms.push({ type: 'text', negated, key: key as TextKey, values, raw });
+    if (key === 'step' && !rangeMatcher(values)) query.errors.push(`“${raw}” wants numbers, as in step:2-5`);
+    else query.terms.push({ type: 'text', negated, key: key as TextKey, values, raw });
   }
   return query;
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { deviceName, deviceNumber } from '../src/data/hardware';
+import { deviceMatcher, deviceName, deviceNumber } from '../src/data/hardware';
 import type { Report } from '../src/data/report';
 
 interface Process { rank?: number; host?: string; pid?: number }
@@ -17,6 +17,17 @@ const names = (r: Report): string[] => r.devices.map((_, d) => deviceName(r, d))
 const numbers = (r: Report): number[] => r.devices.map((_, d) => deviceNumber(r, d));
 
 describe('devices', () => {
+  it('are found by number and by name, in every spelling', () => {
+    const ask = (r: Report, ...values: string[]): number[] => r.devices.flatMap((_, d) => (deviceMatcher(r, values)(d) ? d : []));
+    const one = run(Array.from({ length: 12 }, (_, i): [number, number] => [i, 0]), [{}]);
+    for (const value of ['1', 'GPU1', 'gpu1', 'GPU 1', 'Gpu 1']) expect(ask(one, value)).toEqual([1]);
+    expect(ask(one, '0-1', 'GPU 11')).toEqual([0, 1, 11]);
+    expect(ask(one, '70', 'GPU', 'TPU 1', '')).toEqual([]);
+    const two = run([[0, 0], [1, 0], [0, 1], [1, 1]], [{ rank: 0 }, { rank: 1 }]);
+    expect(ask(two, 'GPU 1')).toEqual([1, 3]);
+    expect(ask(two, 'GPU 1, rank 1')).toEqual([3]);
+    expect(ask(two, '2')).toEqual([2]);
+  });
   it('are named by their ordinal where that is clear', () => {
     const r = run([[1, 0], [0, 0]], [{}]);
     expect(names(r)).toEqual(['GPU 1', 'GPU 0']);

@@ -21,6 +21,15 @@ describe('the grammar', () => {
     expect(parseQuery('peak<50%').terms[0]).toMatchObject({ key: 'peak', value: 50 });
     expect(compare('>=', 2, 2) && compare('<', 1, 2) && !compare('>', NaN, 1)).toBe(true);
   });
+  it('takes the chips beside the phases for what they are', () => {
+    expect(parseQuery('phase:collective').terms[0]).toMatchObject({ key: 'kind', values: ['collective'] });
+    expect(parseQuery('phase:collective,fwd').errors[0]).toContain('kind:collective');
+    expect(toggleValue('phase:collective', 'kind', 'collective')).toBe('');
+  });
+  it('refuses steps that are no numbers, and filters by nothing then', () => {
+    expect(parseQuery('step:two')).toMatchObject({ terms: [], errors: ['“step:two” wants numbers, as in step:2-5'] });
+    expect(parseQuery('step:2-5,8').terms).toHaveLength(1);
+  });
   it('says what it does not understand and keeps the rest', () => {
     const q = parseQuery('colour:red dur>fast phase:sideways layer:3');
     expect(q.errors).toHaveLength(3);

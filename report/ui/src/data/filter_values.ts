@@ -83,9 +83,10 @@ export function completions(report: Report, text: string): Offer[] {
     const given = body.slice(colon + 1);
     const cut = given.lastIndexOf(',') + 1;
     const low = given.slice(cut).replace(/"/g, '').toLowerCase();
-    const values = valuesOf(report, key as TextKey).filter((v) => v.toLowerCase().includes(low));
+    const names = new Map(key === 'dev' ? report.devices.map((_, d) => [String(deviceNumber(report, d)), deviceName(report, d)]) : []);
+    const what = (v: string): string => names.get(v) ?? '';
+    const values = valuesOf(report, key as TextKey).filter((v) => `${v} ${what(v)}`.toLowerCase().includes(low));
     if (values.length === 1 && values[0]!.toLowerCase() === low) return [];
-    const what = key === 'dev' ? (v: string) => deviceName(report, report.devices.findIndex((_, d) => String(deviceNumber(report, d)) === v)) : () => '';
     return values.slice(0, 9).map((v) => ({ text: `${sign}${key}:${given.slice(0, cut)}${/[\s,]/.test(v) ? `"${v}"` : v}`, what: what(v) }));
   }
   if (colon >= 0 || /[<>=]/.test(body)) return [];

@@ -1,5 +1,6 @@
 // Limits of the device at hand, or of another one, and where an op stands against them.
 
+import { rangeMatcher } from '../filter';
 import { DEVICE_WORDS, dict } from '../phases';
 import type { Device, Report } from './report';
 
@@ -53,6 +54,12 @@ export const deviceNumber = (report: Report, row: number): number => spoken(repo
 
 /** "GPU 0", and whose where several processes have one: "GPU 0, rank 3". */
 export const deviceName = (report: Report, row: number): string => spoken(report).names[row] ?? `device ${row}`;
+
+/** Devices by number or name, in every spelling: 1, 0-3, GPU1, "gpu 1"; of several processes "GPU 0" is that of each. */
+export function deviceMatcher(report: Report, values: string[]): (row: number) => boolean {
+  const plain = (text: string): string => `${text.toLowerCase().replace(/\s/g, '')},`;
+  return (row) => values.some((v) => rangeMatcher([v])?.(deviceNumber(report, row)) ?? plain(deviceName(report, row)).startsWith(plain(v)));
+}
 
 /** Do these devices, all of the run where none are given, share a clock? Those of one process do. */
 export function clocksKnown(report: Pick<Report, 'devices' | 'tables'>, devices?: number[]): boolean {

@@ -9,7 +9,7 @@ import {
 } from '../filter';
 import { duration, significant } from '../format';
 import { PHASES } from '../phases';
-import { deviceNumber } from './hardware';
+import { deviceMatcher } from './hardware';
 import { launchesNow } from './launches';
 import type { Report } from './report';
 import { nearestKey, whatExists } from './filter_values';
@@ -170,10 +170,6 @@ function siteSums(report: Report, terms: TextTerm[], view: View): void {
       answer(term, Array.from({ length: sites.n }, (_, s) => any(sites.evidence[s]! || sites.reason[s]!) !== term.negated), sites.ns);
     } else {
       const range = rangeMatcher(term.values);
-      if (!range && term.key !== 'stream') {
-        view.notes.push(`“${term.raw}” wants numbers, as in ${term.key}:2-5; ${whatExists(report, term.key!)}`);
-        continue;
-      }
       byLaunch = true;
       const negated = term.negated;
       if (term.key === 'step') {
@@ -181,8 +177,9 @@ function siteSums(report: Report, terms: TextTerm[], view: View): void {
         answer(term, report.steps.map((s) => range!(s.step)));
       }
       if (term.key === 'dev') {
-        answer(term, report.devices.map((_, d) => range!(deviceNumber(report, d))));
-        deviceTest = both(deviceTest, (d) => range!(deviceNumber(report, d)) !== negated);
+        const named = deviceMatcher(report, term.values);
+        answer(term, report.devices.map((_, d) => named(d)));
+        deviceTest = both(deviceTest, (d) => named(d) !== negated);
       }
       if (term.key === 'stream') {
         const named = (s: number): boolean => {
@@ -235,6 +232,8 @@ function siteSums(report: Report, terms: TextTerm[], view: View): void {
       view.siteCalls[site]! += 1;
     }
   }
+  // Nothing is a share of all, not of nothing.
+  if (view.full === 0) view.full = report.meta.basis.device_ns;
   let pairs = 0;
   for (const s of report.steps) {
     if (deviceTest(s.device) && stepTest(s.step) && basis(s.step)) ++pairs;

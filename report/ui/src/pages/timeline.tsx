@@ -8,12 +8,12 @@ import { useCtx } from '../ctx';
 import { loadLaunches, lowerBound } from '../data/launches';
 import { midCut } from '../data/names';
 import { cellsOf, mostlyLast } from '../data/culprit';
-import { clocksKnown, deviceNumber } from '../data/hardware';
+import { clocksKnown, deviceMatcher } from '../data/hardware';
 import { heldWords, loadHosts, windowsOf } from '../data/host_threads';
 import { loadPath, type Path, pathSums } from '../data/path';
 import type { Entity, GapRow, Report } from '../data/report';
 import type { View } from '../data/view';
-import { getTerm, rangeMatcher } from '../filter';
+import { getTerm } from '../filter';
 import { duration, plural, thousands } from '../format';
 import { CAUSE_WORDS, PATH_WORDS } from '../phases';
 import { go, move } from '../state';
@@ -580,8 +580,8 @@ export function TimelinePage(): VNode {
   const dev = getTerm(state.f, 'dev'), top = Number(state.args['top'] ?? -1);
   const tl = useMemo(() => {
     if (!launches || launches.total === 0) return null;
-    const test = dev ? rangeMatcher(dev.split(',')) : undefined;
-    const wanted = (d: number): boolean => !test || d === top || test(deviceNumber(report, d));
+    const test = dev ? deviceMatcher(report, dev.split(',')) : undefined;
+    const wanted = (d: number): boolean => !test || d === top || test(d);
     return buildTimeline(report, launches, wanted, hosts ?? null, top);
   }, [report, launches, dev, hosts, top]);
   const steps = useMemo(() => stepBoxes(report, tl?.devices[0] ?? -1), [report, tl?.devices[0]]);

@@ -161,6 +161,16 @@ class Filtered(Captures):
             expect(page).to_have_url(re.compile("f=token_embedder$"))
             expect(search).not_to_be_focused()
 
+    def test_the_timeline_opens_the_step_that_is_filtered_for(self):
+        page = self.page(self.maxtext(), "#/ops?f=step:2")
+        title = page.locator("#p-timeline h2").first
+        page.get_by_test_id("tab-timeline").click()
+        expect(title).to_have_text("Step 2")
+        self.visit(page, "#/timeline?f=step:3-4")
+        expect(title).to_have_text("Step 3")
+        page.get_by_test_id("step-1").click()
+        expect(title).to_have_text("Step 1")
+
     def test_what_has_no_phase_has_one_name(self):
         run = self.imported("gemm", "xplane/jax08_gemm.xplane.pb")
         page = self.page(run, "#/ops?g=phase")

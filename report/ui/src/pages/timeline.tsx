@@ -13,7 +13,7 @@ import { heldWords, loadHosts, windowsOf } from '../data/host_threads';
 import { loadPath, type Path, pathSums } from '../data/path';
 import type { Entity, GapRow, Report } from '../data/report';
 import type { View } from '../data/view';
-import { getTerm } from '../filter';
+import { getTerm, rangeMatcher } from '../filter';
 import { duration, plural, thousands } from '../format';
 import { CAUSE_WORDS, PATH_WORDS } from '../phases';
 import { go, move } from '../state';
@@ -186,7 +186,9 @@ function Canvas({ report, view, tl: whole, steps }: { report: Report; view: View
   const pair = two && two.every((n) => steps.some((s) => s.step === n)) ? ([two[0]!, two[1]!] as const) : null;
   const tl = useMemo(() => (pair ? alignSteps(report, whole, pair) : whole), [report, whole, pair?.[0], pair?.[1]]);
   const GUTTER = tl.gutter;
-  const named = steps.find((s) => String(s.step) === state.args['step']);
+  // A step that is filtered for is the one to open, until another is chosen.
+  const ofFilter = rangeMatcher((getTerm(state.f, 'step') ?? '').split(','));
+  const named = steps.find((s) => (state.args['step'] ? String(s.step) === state.args['step'] : ofFilter?.(s.step)));
   const all: [number, number] = [tl.t0, tl.t1];
   const home: [number, number] = pair ? all : named ? [named.start, named.end] : state.args['step'] === 'all' || !median ? all : [median.start, median.end];
   const pad = (r: [number, number]): [number, number] => [r[0] - (r[1] - r[0]) * 0.004, r[1] + (r[1] - r[0]) * 0.004];

@@ -25,4 +25,32 @@ std::string_view InWords(GapCause cause) {
   return "not known";
 }
 
+std::string_view Meaning(GapCause cause) {
+  switch (cause) {
+    case GapCause::kUnknown:
+      return "The gap is under 5 us, too short to be judged, or what follows had been launched in "
+             "time, or nothing recorded tells what the host did.";
+    case GapCause::kLaunchBound:
+      return "The host was launching for most of the gap, or the gap is short and within one run "
+             "of a program: it was not busy with anything else, and the device is faster than its "
+             "launches.";
+    case GapCause::kHost:
+      return "The host came to the launch of what follows only after the device had gone idle: it "
+             "was busy with something else, or the call that launches held it for long.";
+    case GapCause::kSynchronisation:
+      return "The host had waited until the device was done, so nothing was queued any more: the "
+             "gap is the time it takes to go on, and those after it until launches are ahead of "
+             "the device again.";
+    case GapCause::kCopy:
+      return "A copy from or to the host comes right before or after the gap, and the host, or "
+             "what follows, waited for it.";
+    case GapCause::kCompile:
+      return "A program was being compiled for more than half of the gap.";
+    case GapCause::kInput:
+      return "A range of the host that names a data loader covers most of the gap: the data of "
+             "what follows was not there yet.";
+  }
+  return "";
+}
+
 }  // namespace xlatrace::model

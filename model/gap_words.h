@@ -14,6 +14,9 @@ namespace xlatrace::model {
 
 // "the host launches too slowly". Plain words, lower case, as part of a sentence.
 std::string_view InWords(GapCause cause);
+// What that means, and what tells it from the other causes, as one sentence with its full stop: the
+// rules of analysis/gap_cause.h in plain words.
+std::string_view Meaning(GapCause cause);
 
 }  // namespace xlatrace::model
 

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "analysis/gap_cause.h"
+#include "model/gap_words.h"
 #include "report/glyphs.h"
 #include "report/page/page_context.h"
 #include "store/activity_scan.h"
@@ -156,6 +157,7 @@ Status LoadPageGaps(PageContext& page) {
   for (const auto& [key, sum] : sums) {
     const auto& [device, step, cause] = key;
     page.gap_sums.sums[{device, step, std::string(Text(cause))}] = sum;
+    page.meta["causes"][std::string(Text(cause))] = WithGlyphs(std::string(Meaning(cause)));
   }
   drop_short_ones();
   std::sort(longest.begin(), longest.end(), [](const auto& a, const auto& b) {

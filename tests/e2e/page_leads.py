@@ -103,6 +103,26 @@ class Idle(Captures):
         expect(page.get_by_test_id("cause-host").locator("td").last).to_contain_text(f"{figure(claimed)} of it")
 
 
+    def test_each_cause_says_what_it_means(self):
+        run = self.maxtext()
+        page = self.page(run, "#/idle")
+        inside = "g.start_ns BETWEEN s.start_ns AND s.end_ns - 1"
+        causes = {cause for (cause,) in self.ask(run, f"SELECT DISTINCT cause FROM gap g JOIN step s USING (device_id) WHERE s.steady AND {inside}")}
+        self.assertGreater(len(causes), 1)
+        meanings = set()
+        for cause in causes:
+            # "" is in a title that was forgotten; ", 99.9% of that" was one.
+            title = page.get_by_test_id(f"cause-{cause}").locator("td").first.locator("[title]").get_attribute("title")
+            self.assertRegex(title, r"^[A-Z][^.]+\.$")
+            meanings.add(title)
+        self.assertEqual(len(meanings), len(causes))
+        legend = page.get_by_test_id("causes")
+        legend.locator("summary").click()
+        for meaning in meanings:
+            expect(legend).to_contain_text(meaning)
+        self.assertIn(page.get_by_test_id("gap").first.locator("td").nth(3).locator("[title]").get_attribute("title"), meanings)
+
+
 class Filtered(Captures):
     def test_one_device_is_the_whole_of_its_own_shares(self):
         page = self.page(self.maxtext(), "#/ops")

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
+#include <set>
 #include <span>
 #include <sstream>
 #include <string>
@@ -11,6 +12,7 @@
 
 #include "analysis/findings/report.h"
 #include "analysis/occupancy.h"
+#include "model/gap_words.h"
 #include "model/replay_rows.h"
 #include "report/page/words_ts.h"
 #include "report/shown_words.h"
@@ -35,6 +37,17 @@ TEST(Words, EveryEvidenceReasonAndCauseHasASentence) {
   }
   for (const std::string_view word : model::Texts<model::GapCause>()) {
     EXPECT_TRUE(CauseWords(word).find(' ') != std::string_view::npos || word == "compile") << word;
+  }
+}
+
+// What each cause of a gap means is one sentence, and no two mean the same.
+TEST(Words, EveryCauseOfAGapIsExplained) {
+  std::set<std::string_view> meanings;
+  for (size_t i = 0; i < model::Texts<model::GapCause>().size(); ++i) {
+    const std::string_view meaning = model::Meaning(static_cast<model::GapCause>(i));
+    ASSERT_FALSE(meaning.empty()) << i;
+    EXPECT_EQ(meaning.find('.'), meaning.size() - 1) << meaning;
+    EXPECT_TRUE(meanings.insert(meaning).second) << meaning;
   }
 }
 

@@ -66,6 +66,8 @@ export interface Meta {
   };
   /** Of a run of several devices: whom they wait for; `since`: null: from the first step on. */
   device_lag?: { device: number; excess_ns: number; cost_ns: number; since: number | null; last: number; of: number };
+  /** What each cause of a gap means; absent without gaps. */
+  causes?: Record<string, string>;
   /** Steady steps of different length: which, and the part that makes most of it (its colour). */
   step_differences: null | { heading: string; range: string; text: string; part: Hue | ''; steps: { step: number; ns: number; part_ns: number }[] };
   lost: number; errors: number;

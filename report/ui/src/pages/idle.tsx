@@ -17,8 +17,9 @@ import { type Change, go } from '../state';
 const MOST = 200;
 
 export function IdlePage(): VNode {
-  const { report, state, view } = useCtx();
+  const { report, state, view, printing } = useCtx();
   const { basis } = report.meta;
+  const means = ({ cause }: { cause: string }): string => report.meta.causes?.[cause] ?? '';
   const d = report.divisor;
   const { ns: total, inGaps, shorter, count: n, causes } = idleOf(report);
   if (report.gapSums.length === 0) return <NoPage id="idle" title="No gap" />;
@@ -36,7 +37,7 @@ export function IdlePage(): VNode {
     return ns > 0 && ns < (0.98 * c.ns) / d ? `${ms(ns)} of it` : 'it';
   };
   const columns: Column<Cause>[] = [
-    words<Cause>('cause', 'cause', causeOf, { cls: 'name', cell: (c) => <span title={shortText(c)}>{causeOf(c)}{c.short > 0 && <Dim> · {ms(c.short / d)} ms too short to judge</Dim>}</span> }),
+    words<Cause>('cause', 'cause', causeOf, { cls: 'name', cell: (c) => <span title={means(c)}>{causeOf(c)}{c.short > 0 && <Dim> · {ms(c.short / d)} ms too short to judge</Dim>}</span> }),
     times('ms', report.perStep, 90, (c) => c.ns / d, { exact: ['idle_ns', (c) => c.ns] }),
     ...(wall > 0 ? [shares<Cause>('pct', '% of the step', 104, (c) => c.ns, wall, { from: 420 })] : []),
     figures('gaps', basis.steady ? 'gaps/step' : 'gaps', 90, (c) => c.count / d, { from: 470, show: gapCount }),
@@ -64,8 +65,12 @@ export function IdlePage(): VNode {
         </Bar>
         <p class="ink2 sm" tid="idle-why">{idleSentence}{main?.cause === 'unknown' && about('unknown').map((f) => <> <Link class="h" to={{ sel: f.handle }} title={f.title}>{f.handle}</Link> is about {of(f, main).replace(' ', ' ms ')}: {f.title}.</>)}</p>
         <DataTable {...table} />
+        <details class="sm ink2" tid="causes" open={printing}>
+          <summary>What the causes mean</summary>
+          {causes.map((c) => <p><b>{causeOf(c)}</b>: {means(c)}</p>)}
+        </details>
       </section>
-      <Longest report={report} chosen={chosen} counted={n} />
+      <Longest report={report} chosen={chosen} counted={n} means={means} />
     </div>
   );
 }
@@ -75,7 +80,7 @@ const causeOf = ({ cause }: { cause: string }): string => CAUSE_WORDS[cause] ?? 
 const shortText = ({ short, ns }: Cause): string => (short > 0 ? `, ${percent(short, ns)}% of that in gaps under 5 µs, which are too short to be judged` : '');
 
 /** The gaps one by one: where, how long, after and before what, and what the host was in. */
-function Longest({ report, chosen, counted }: { report: Report; chosen: string[]; counted: number }): VNode {
+function Longest({ report, chosen, counted, means }: { report: Report; chosen: string[]; counted: number; means: (g: GapRow) => string }): VNode {
   const { sites, ops, kernels } = report;
   const ranges = report.tables.table('ranges'), calls = report.tables.table('api_calls');
   const inBasis = report.gaps.filter((g) => (!report.meta.basis.steady || g.steady) && (chosen.length === 0 || chosen.includes(g.cause)));
@@ -121,7 +126,7 @@ function Longest({ report, chosen, counted }: { report: Report; chosen: string[]
     figures('us', 'µs', narrow ? 64 : 84, (g) => (g.end - g.start) / 1e3, { exact: ['gap_ns', (g) => g.end - g.start], cell: (g) => <Link to={toTimeline(g)} title="on the timeline">{us(g.end - g.start)}</Link> }),
     ...(report.steps.length === 0 ? [] : [figures<GapRow>('step', 'step', 58, (g) => (g.step >= 0 ? g.step : NaN), { from: 440, show: String })]),
     words('device', 'device', (g) => names[g.device] ?? '', { width: 110, from: 760, cls: 'name' }),
-    words('cause', 'cause', causeOf, { width: narrow ? 148 : 226, cls: 'name' }),
+    words<GapRow>('cause', 'cause', causeOf, { width: narrow ? 148 : 226, cls: 'name', cell: (g) => <span title={means(g)}>{causeOf(g)}</span> }),
     words('after', 'after', (g) => said(g.previous), { cls: 'name', from: 900, cell: (g) => what(g.previous) }),
     words('before', 'before', (g) => said(g.next), { cls: 'name', ...(narrow && { width: 128 }), cell: (g) => what(g.next) }),
     { id: 'host', label: 'host meanwhile', title: 'what the host did in the gap, else the call that launched what came next', cls: 'name', from: 500, ...(window.innerWidth >= 1400 && list.some((g) => untold(g) !== '' || /: \d/.test(g.evidence)) && { width: 400 }), raw: host, cell: (g) => <span tid="gap-host" title={[host(g), g.evidence !== '' && launcher(g)].filter(Boolean).join('; ')}>{host(g) || <Dim>not recorded</Dim>}</span> },

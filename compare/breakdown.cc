@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "analysis/apportion.h"
+#include "analysis/kernel_class.h"
 #include "base/text.h"
 #include "compare/op_identity.h"
 #include "compare/row_builder.h"
@@ -31,11 +32,26 @@ std::string ShareName(const OpShare& share, By by) {
   }
 }
 
-// Adds (name, ns, calls) of every part of an op.
+bool HasInstructions(const Run& run) {
+  return std::any_of(run.ops.begin(), run.ops.end(),
+                     [](const Op& op) { return !op.instruction.empty(); });
+}
+
+// What a kernel without an instruction does, by its name: as the verdict divides such runs.
+std::string ClassName(const Op& op) {
+  if (op.reason == "transfer") return "copies";
+  return std::string(
+      analysis::Text(analysis::KernelClassOf(op.kernels.empty() ? "" : op.kernels[0].name)));
+}
+
+// Adds (name, ns, calls) of every part of an op. `by_class`: neither run has instructions.
 template <typename Use>
-void EachPart(const Run& run, const Op& op, By by, const Use& use) {
+void EachPart(const Run& run, const Op& op, By by, bool by_class, const Use& use) {
   if (by == By::kOpKind) {
-    use(op.instruction.empty() ? "(" + op.reason + ")" : op.op_kind, op.ns, op.calls);
+    use(!op.instruction.empty() ? op.op_kind
+        : by_class              ? ClassName(op)
+                                : "(" + op.reason + ")",
+        op.ns, op.calls);
   } else if (by == By::kModule) {
     use(op.module < run.modules.size() ? run.modules[op.module].name : std::string(), op.ns,
         op.calls);
@@ -96,15 +112,16 @@ std::vector<BreakdownRow> Breakdown(const Run& base, const Run& now, const Compa
     }
     return rows;
   }
+  const bool by_class = !HasInstructions(base) && !HasInstructions(now);
   std::map<std::string, BreakdownRow> by_name;
   for (const Op& op : base.ops) {
-    EachPart(base, op, by, [&](const std::string& name, int64_t ns, int64_t calls) {
+    EachPart(base, op, by, by_class, [&](const std::string& name, int64_t ns, int64_t calls) {
       by_name[name].base_ns += ns;
       by_name[name].base_calls += base.PerStep(calls);
     });
   }
   for (const Op& op : now.ops) {
-    EachPart(now, op, by, [&](const std::string& name, int64_t ns, int64_t calls) {
+    EachPart(now, op, by, by_class, [&](const std::string& name, int64_t ns, int64_t calls) {
       by_name[name].now_ns += ns;
       by_name[name].now_calls += now.PerStep(calls);
     });

@@ -1,10 +1,14 @@
 #include "report/page/page_compare.h"
 
 #include <string>
+#include <string_view>
+
+#include <fmt/format.h>
 
 #include "compare/breakdown.h"
 #include "report/glyphs.h"
 #include "report/page/page_table.h"
+#include "report/shown_words.h"
 #include "report/verdict_figures.h"
 
 namespace xlatrace::report {
@@ -19,6 +23,14 @@ std::string Why(const Row& row) {
   return text;
 }
 
+// "(not_xla)" of what has no instruction, in words.
+std::string ShownName(const std::string& name) {
+  if (name.size() < 3 || name.front() != '(' || name.back() != ')') return name;
+  const std::string reason = name.substr(1, name.size() - 2);
+  const std::string_view words = ReasonWords(reason);
+  return words == reason ? name : fmt::format("no instruction: {}", words);
+}
+
 void WriteRows(const PageComparison& compared, PageBlocks& blocks) {
   PageTable rows("compare_rows", blocks.strings());
   rows.Declare(
@@ -28,7 +40,7 @@ void WriteRows(const PageComparison& compared, PageBlocks& blocks) {
   ops.Declare("row>compare_rows op>ops base_op>base_ops");
   for (size_t r = 0; r < compared.comparison.rows.size(); ++r) {
     const Row& row = compared.comparison.rows[r];
-    rows.SetText(0, compare::RowName(compared.base, compared.now, row));
+    rows.SetText(0, ShownName(compare::RowName(compared.base, compared.now, row)));
     rows.SetText(1, Text(row.level));
     rows.Set(2, row.base_ns);
     rows.Set(3, row.now_ns);
@@ -93,7 +105,7 @@ void WriteGroups(const PageComparison& compared, PageBlocks& blocks) {
     for (const compare::BreakdownRow& row : compare::Breakdown(
              compared.base, compared.now, compared.comparison, static_cast<compare::By>(by))) {
       groups.SetText(0, compare::ByTexts()[by]);
-      groups.SetText(1, row.name);
+      groups.SetText(1, ShownName(row.name));
       groups.Set(2, row.base_ns);
       groups.Set(3, row.now_ns);
       groups.SetReal(4, row.base_calls);

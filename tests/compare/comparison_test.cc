@@ -102,6 +102,34 @@ TEST(Compare, EveryGroupingSumsOnBothSidesAndTurnsItsSign) {
   }
 }
 
+// Without HLO the kinds of work are told by the names of kernels, as on the first screen.
+TEST(Compare, KindsOfKernelsWithoutInstructionsAreToldByTheirNames) {
+  const auto kernel = [](std::string name, int64_t ns, std::string reason = "not_xla") {
+    Op op;
+    op.reason = std::move(reason);
+    op.ns = ns;
+    op.calls = 1;
+    op.kernels.push_back({.name = std::move(name), .ns = ns, .calls = 1});
+    return op;
+  };
+  const auto names = [](const RunRows& base, const RunRows& now) {
+    std::set<std::string> found;
+    for (const BreakdownRow& row : Breakdown(base, now, Compare(base, now), By::kOpKind)) {
+      found.insert(row.name);
+    }
+    return found;
+  };
+  const std::vector<Op> ops = {kernel("flash_fwd_kernel", 5), kernel("sm90_xmma_gemm_f16", 7),
+                               kernel("mine", 3), kernel("Memcpy HtoD", 2, "transfer")};
+  const RunRows bare = MakeRun(ops, "x");
+  EXPECT_EQ(names(bare, bare), (std::set<std::string>{"fused attention", "matrix products",
+                                                      "other kernels", "copies"}));
+  std::vector<Op> with = ops;
+  with.push_back(MakeOp("dot.1", "jit(f)/a/dot_general", 100));
+  EXPECT_EQ(names(bare, MakeRun(with, "y")),
+            (std::set<std::string>{"(not_xla)", "(transfer)", "gemm"}));
+}
+
 const Row* RowOf(const Comparison& comparison, const Run& now, const std::string& instruction) {
   for (const Row& row : comparison.rows) {
     for (const size_t i : row.now) {

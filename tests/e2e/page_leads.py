@@ -77,6 +77,17 @@ class Compared(Captures):
         # Nothing is known of phases, layers and lines: a view of one row tells nothing.
         expect(page.get_by_test_id("compare-by").get_by_role("button")).to_have_text(["op", "kind", "kernel"])
 
+    def test_kinds_of_kernels_are_called_as_on_the_verdict(self):
+        now, base = self.pair()
+        page = self.page(now, "#/verdict", base)
+        parts = page.locator("[data-testid^=part-]")
+        named = {part.removeprefix("part-").replace(" ", "") for part in parts.evaluate_all("(all) => all.map((e) => e.dataset.testid)")}
+        self.assertLess({"fusedattention", "matrixproducts", "copies"}, named)
+        self.visit(page, "#/compare?by=op_kind")
+        rows = page.get_by_test_id("compare-row")
+        rows.first.wait_for()
+        self.assertLessEqual({"".join(row.locator("td").first.inner_text().split()) for row in rows.all()}, named)
+
     def test_rows_that_look_like_buttons_open_something(self):
         now, base = self.pair()
         page = self.page(now, "#/compare", base)

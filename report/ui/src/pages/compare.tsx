@@ -10,7 +10,7 @@ import { useCtx } from '../ctx';
 import type { Entity } from '../data/report';
 import { setTerm } from '../filter';
 import { count, ms, percent, plural, signed } from '../format';
-import { hueOf, phaseWords } from '../phases';
+import { hueOf, KIND_WORDS, kindWords, phaseWords } from '../phases';
 import { go } from '../state';
 
 const BY = [['op', 'op'], ['phase', 'phase'], ['layer', 'layer'], ['op_kind', 'kind'], ['source', 'source'], ['kernel', 'kernel'], ['module', 'module']] as const;
@@ -81,12 +81,12 @@ export function ComparePage(): VNode {
   // What this run no longer has filters for nothing.
   const opens = (r: Row): Pick<Line<Row>, 'entity' | 'f'> => {
     const entity = entityOf(r);
-    return entity || !(by in KEY) || r.now === 0 || r.name === '' ? { entity } : { f: setTerm(state.f, KEY[by as keyof typeof KEY], r.name) };
+    return entity || !(by in KEY) || r.now === 0 || r.name === '' || (by === 'op_kind' && !KIND_WORDS[r.name]) ? { entity } : { f: setTerm(state.f, KEY[by as keyof typeof KEY], r.name) };
   };
   // Without HLO no phase is known, and no place in the source.
   const hasPhases = rows.some((r) => r.at >= 0 && !['unknown', ''].includes(c.rows.phase[r.at]!));
   const hasPlaces = c.changes.where.some((w) => w !== '');
-  const nameOf = (r: Row): string => (by === 'phase' ? phaseWords(r.name) : r.name);
+  const nameOf = (r: Row): string => (by === 'phase' ? phaseWords(r.name) : by === 'op_kind' ? kindWords(r.name) : r.name);
   const columns: Column<Row>[] = [
     ...(by === 'op' ? [
       { id: 'handle', label: '', width: 54, from: 400, cell: (r: Row) => (opOf(r) >= 0 ? <Handle entity={{ type: 'op', row: opOf(r) }} /> : r.at >= 0 && r.now === 0 ? <span class="tag">gone</span> : ''), raw: (r: Row) => (opOf(r) >= 0 ? report.ops.handle[opOf(r)]! : '') },

@@ -148,6 +148,10 @@ bool JudgeEagerOps(const Context& context, const std::vector<Gap>& gaps, Report&
   finding.action =
       fmt::format("compute inside jit, or on the host with numpy; between steps run {}", names);
   finding.how_to_check = "only the main module runs in a step";
+  std::vector<const Op*> theirs;
+  for (const Op& op : context.ops) {
+    if (programs.contains(op.row->module_id)) theirs.push_back(&op);
+  }
   // Their work does not vanish where it is moved; at best it is fused.
   finding.saves_high_ns = ns + gap_ns;
   finding.saves_low_ns = gap_ns / 2;
@@ -156,7 +160,8 @@ bool JudgeEagerOps(const Context& context, const std::vector<Gap>& gaps, Report&
   finding.evidence.Add("idle in front of them, per step", gap_ns, "ns")
       .Add("their device time per step", ns, "ns")
       .Add("programs per step", context.PerStep(count), "count");
-  finding.where_source = context.StepCallSource();
+  finding.where_source = PlaceOf(context, theirs);
+  if (finding.where_source.empty()) finding.where_source = context.StepCallSource();
   report.Add(std::move(finding));
   return true;
 }
@@ -229,6 +234,23 @@ void JudgeBetweenPrograms(const Context& context, const std::vector<Gap>& gaps,
     finding.evidence.AddReal("of it outside any call of the framework", 100 * outside_share, "%");
   }
   finding.how_to_check = "the idle part of the step shrinks and the step with it";
+  // What the script computes takes cores from the ops beside it, too.
+  if (context.ShareOfSpan(ns) >= kMoreThanAwaking) {
+    double slowed_ns = 0;
+    for (const Op& op : context.ops) {
+      slowed_ns += std::max(
+          0.0, static_cast<double>(op.ns) - static_cast<double>(op.time->min_ns) * op.calls);
+    }
+    const int64_t slowed = std::min(static_cast<int64_t>(slowed_ns), ns);
+    finding.saves_high_ns = ns + slowed;
+    finding.evidence.Add(context.words.PerStep("ops beyond their shortest, at most as long,"),
+                         slowed, "ns");
+  }
+  if (!finding.where_source.empty()) {
+    finding.evidence.Add(
+        fmt::format("gaps, before the call at {} among them", ShortSource(finding.where_source)),
+        count, "count");
+  }
   if (2 * input > sum) {
     finding.id = "input_bound";
     finding.title = {

@@ -239,7 +239,7 @@ void Context::ReadOps(const ModuleLoader& load_module) {
     double calls = 0;
     for (const Op& op : ops) calls += op.calls;
     const double recording_ns = calls * kRecordingNs;
-    if (recording_ns >= kMuchRecording * static_cast<double>(step_ns)) recorded_ops = calls;
+    if (recording_ns >= kMuchRecording * static_cast<double>(span_ns)) recorded_ops = calls;
   }
   for (const auto& [module_id, indices] : of_module) {
     const auto module = load_module(module_id);

@@ -198,7 +198,8 @@ void RecordingCost(const Context& context, Report& report) {
       "Recording is a large part of these times",
       fmt::format("{}, {} on average", context.words.PerStep(Thousands(ops) + " ops"), Time(mean))};
   finding.action =
-      "recording an op on a CPU takes 0.7 us and more, in the thread that runs it: compare with the "
+      "recording an op on a CPU takes 0.7 us and more, in the thread that runs it: compare with "
+      "the "
       "time of a step without a profile. Fewer, larger ops (a larger batch, more work per "
       "iteration of a loop) are what makes such a program faster; which op is slow these times do "
       "not tell";
@@ -216,9 +217,9 @@ void HiddenWork(const Context& context, Report& report) {
   report.Withhold(
       "hidden_work",
       fmt::format(
-          "time of {} products: no CPU is as fast as recorded; threads that the profile does "
-          "not show do the work, so its time is in `idle` or under what waits for it",
-          count));
+          "time of {} product{}: no CPU is as fast as recorded; threads that the profile does not "
+          "show do the work, so its time is in `idle` or under what waits for it",
+          count, count == 1 ? "" : "s"));
 }
 
 // TensorFlow names one line of its own for every op.

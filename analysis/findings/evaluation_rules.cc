@@ -8,6 +8,7 @@
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -31,9 +32,58 @@ struct Span {
 
 struct Called {
   int64_t ns = 0;
+  int64_t idle_ns = 0;  // In front of and behind its calls: feeding them, reading their results.
+  std::set<Id> modules;
   int64_t calls = 0;
   std::set<int64_t> steps;  // Starts of those it was called in.
 };
+
+// What the device waits for before and after such a call, between calls of one evaluation too.
+void AddIdle(const Context& context, Id device, Called& of) {
+  const auto is_call = [&](Id activity_id) {
+    if (activity_id <= 0) return false;
+    const uint32_t e = context.attribution.execution_of[static_cast<size_t>(activity_id) - 1];
+    return e != 0 && of.modules.contains(context.attribution.executions[e - 1].module_id);
+  };
+  const auto same = [&](const model::GapRow& gap) {
+    const auto& execution_of = context.attribution.execution_of;
+    return execution_of[static_cast<size_t>(gap.previous_activity_id) - 1] ==
+           execution_of[static_cast<size_t>(gap.next_activity_id) - 1];
+  };
+  for (const model::GapRow& gap : context.analysis.gaps) {
+    if (gap.device_id != device || gap.previous_activity_id <= 0 || gap.next_activity_id <= 0 ||
+        gap.cause == model::GapCause::kCompile) {
+      continue;
+    }
+    const bool after = is_call(gap.previous_activity_id);
+    if ((after && same(gap)) || (!after && !is_call(gap.next_activity_id))) continue;
+    of.idle_ns += gap.end_ns - gap.start_ns;
+  }
+}
+
+// The line that most of its time comes from; empty where no frame tells.
+std::string LineOf(const Context& context, const std::set<Id>& modules) {
+  std::vector<const Op*> ops;
+  for (const Op& op : context.ops) {
+    if (modules.contains(op.row->module_id)) ops.push_back(&op);
+  }
+  if (!ops.empty()) return PlaceOf(context, ops);
+  // Of steady steps it may be no part.
+  const model::InstructionRow* most = nullptr;
+  int64_t ns = 0;
+  for (const model::OpTimeRow& time : context.analysis.op_times) {
+    if (time.instruction_id <= 0 || !modules.contains(time.module_id) || time.self_ns <= ns) {
+      continue;
+    }
+    const model::InstructionRow& row =
+        context.attribution.instructions[static_cast<size_t>(time.instruction_id) - 1];
+    if (row.source_file.empty() || !row.source_line) continue;
+    most = &row;
+    ns = time.self_ns;
+  }
+  return most == nullptr ? std::string()
+                         : fmt::format("{}:{}", most->source_file, *most->source_line);
+}
 
 }  // namespace
 
@@ -65,6 +115,7 @@ void JudgeEvaluation(const Context& context, Report& report) {
     Called& of = called[{context.run.modules[m].name, execution.device_id}];
     of.ns += execution.end_ns - execution.start_ns;
     ++of.calls;
+    of.modules.insert(execution.module_id);
     of.steps.insert(*std::prev(span->second.starts.upper_bound(execution.start_ns)));
   }
   const auto most =
@@ -73,7 +124,11 @@ void JudgeEvaluation(const Context& context, Report& report) {
   if (most == called.end() || most->second.calls < 2) return;
   const auto& [name, device] = most->first;
   const Span& span = spans[device];
-  const auto& [ns, calls, in_steps] = most->second;
+  AddIdle(context, device, most->second);
+  const Called& of = most->second;
+  const int64_t ns = of.ns + of.idle_ns;
+  const int64_t calls = of.calls;
+  const std::set<int64_t>& in_steps = of.steps;
   const auto steps = static_cast<int64_t>(span.starts.size());
   const auto times = static_cast<int64_t>(in_steps.size());
   const double share = static_cast<double>(ns) / static_cast<double>(span.end_ns - span.start_ns);
@@ -94,8 +149,10 @@ void JudgeEvaluation(const Context& context, Report& report) {
   finding.saves_high_ns = ns / steps;
   finding.saves_low_ns = 0;
   finding.claims["evaluation"] = ns / steps;
+  finding.where_source = LineOf(context, of.modules);
   finding.evidence.Add("calls between the first step and the last", calls, "count")
-      .Add("time in them", ns, "ns")
+      .Add("time in them", of.ns, "ns")
+      .Add("idle before and after them", of.idle_ns, "ns")
       .Add("time from the first step to the last", span.end_ns - span.start_ns, "ns")
       .Add("steps with such calls", times, "count")
       .Add("steps", steps, "count");

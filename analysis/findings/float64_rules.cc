@@ -1,7 +1,9 @@
 // What computes in twice the width that most models need.
 
 #include <algorithm>
+#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -66,7 +68,12 @@ void JudgeFloat64(const Context& context, Report& report) {
       ops.begin(), ops.end(), [&](const Op* a, const Op* b) { return whole_ns(a) < whole_ns(b); });
   Finding finding = FindingAbout(context, "float64", site);
   finding.where_op = largest.row->name;
-  finding.where_source = context.SourceOf(largest);
+  // Where it begins: the first of them in the order of the program.
+  const Op& first = **std::min_element(ops.begin(), ops.end(), [&](const Op* a, const Op* b) {
+    return std::pair(context.SourceOf(*a).empty(), a->time->instruction_id) <
+           std::pair(context.SourceOf(*b).empty(), b->time->instruction_id);
+  });
+  finding.where_source = context.SourceOf(first);
   finding.title = {
       "Compute in float32",
       fmt::format("float64 is {}", context.words.OfStep(Percent(context.ShareOfStep(ns))))};

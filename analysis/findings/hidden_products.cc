@@ -13,7 +13,8 @@ namespace {
 
 // What threads take to hand over is shorter.
 constexpr int64_t kLeastWaitNs = 50'000;
-constexpr double kToldHidden = 0.02;        // Of the step: worth a note,
+constexpr double kSlowestFlops = 2e9;  // Per second, of all threads; a core without vectors does.
+constexpr double kToldHidden = 0.02;   // Of the step: worth a note,
 constexpr double kNoticeableHidden = 0.25;  // and so much of it that it leads.
 
 bool IsDoubleProduct(const Op& op) { return op.facts->dot && op.facts->dot->lhs_type == "f64"; }
@@ -34,7 +35,13 @@ HiddenTime HiddenTimeOf(const Context& context, const std::vector<Gap>& gaps) {
         product = &op;
       }
     }
-    if (product == nullptr) continue;
+    // What it cannot need, however slow the CPU, something else takes: memory that the system hands
+    // out, other programs.
+    if (product == nullptr ||
+        static_cast<double>(product->facts->flops.value_or(0)) * 1e9 / kSlowestFlops <
+            static_cast<double>(gap.ns)) {
+      continue;
+    }
     sums[product] += gap.ns;
     hidden.sum_ns += gap.ns;
     Claim(context, gap, hidden.gaps);

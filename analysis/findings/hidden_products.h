@@ -2,8 +2,9 @@
 //
 // XLA:CPU hands large products (dot, convolution) to a pool of threads and goes on: what is
 // recorded of such an op is the hand-over. Nothing waits on a CPU but for data, so a gap inside an
-// execution before an op that reads a product's result is that product's time.
-// (xla/backends/cpu/runtime/dot_thunk.cc, convolution_thunk.cc: their events are asynchronous.)
+// execution before an op that reads a product's result is that product's time, as far as it can
+// need it. (xla/backends/cpu/runtime/dot_thunk.cc, convolution_thunk.cc: their events are
+// asynchronous.)
 //
 // Thread-safety: pure functions of the context.
 

@@ -223,11 +223,17 @@ void RandomNumbers(const Context& context, Report& report) {
   finding.title = {"Use cheaper random numbers",
                    fmt::format("they take {}", context.words.PerStep(Time(all)))};
   finding.action = context.Advice(
-      "`jax.config.update('jax_default_prng_impl', 'rbg')` (another stream of numbers), masks of 8 "
-      "or 16 bits, fewer dropouts; split keys once outside the loop",
+      context.on_cpu ? "draw fewer numbers, or several layers' at once; masks of 8 or 16 bits; "
+                       "what may be the "
+                       "same in every step outside of it"
+                     : "`jax.config.update('jax_default_prng_impl', 'rbg')` (another stream of "
+                       "numbers), masks of 8 "
+                       "or 16 bits, fewer dropouts; split keys once outside the loop",
       "fewer dropouts and layers of noise; numbers of several layers drawn by one "
       "`tf.random.stateless_uniform(..., alg='philox')`");
-  finding.how_to_check = context.Advice("threefry is gone from the op_names", "their part falls");
+  finding.how_to_check =
+      context.Advice(context.on_cpu ? "their part falls" : "threefry is gone from the op_names",
+                     "their part falls");
   finding.saves_high_ns = all * 7 / 10;
   finding.saves_low_ns = 0;
   finding.sure = context.Allowed(Sure::kMedium);

@@ -229,7 +229,7 @@ void Layouts(const Context& context, Report& report) {
     report.Add(std::move(finding));
   }
   if (!found) {
-    report.Fine("layout_copy", {"kernels that only transpose or copy",
+    report.Fine("layout_copy", {"kernels that only change the layout",
                                 context.words.OfStep(Percent(context.ShareOfStep(all)))});
   }
   for (const Site& site : SitesOf(context, converts)) {

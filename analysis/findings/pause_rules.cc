@@ -153,10 +153,12 @@ Finding FindingOf(const Context& context, const Pauses& pauses, int64_t all_step
   finding.of_median_step = false;
   for (const Gap* gap : pauses.gaps) Claim(context, *gap, finding.gaps);
   const std::string what = LongestOf(context, finding.gaps);
-  finding.title = {
-      fmt::format("See what pauses {} of {} steps", count, all_steps),
-      fmt::format("{}{}{}{}", Time(each), count == 1 ? "" : " each",
-                  every.empty() ? "" : ", " + every, what.empty() ? "" : ", the host in " + what)};
+  finding.title = {fmt::format("See what pauses {} of {} steps", count, all_steps),
+                   fmt::format("{}{}{}{}", Time(each), count == 1 ? "" : " each",
+                               every.empty() ? "" : ", " + every,
+                               what.empty()                           ? ""
+                               : what.starts_with("nothing recorded") ? ", " + what
+                                                                      : ", the host in " + what)};
   finding.sentence = {
       fmt::format("{} of {} steps pause{}: {}{}", count, all_steps, count == 1 ? "s" : "",
                   Time(each), count == 1 ? "" : " each"),
@@ -167,7 +169,9 @@ Finding FindingOf(const Context& context, const Pauses& pauses, int64_t all_step
   finding.how_to_check = "no step is longer than the median by as much";
   finding.saves_high_ns = per_step;
   finding.saves_low_ns = 0;
-  finding.sure = context.Allowed(Sure::kMedium);
+  // On a CPU another program may have had the cores; what comes as regularly as that is the
+  // script's.
+  finding.sure = context.Allowed(context.on_cpu && every.empty() ? Sure::kLow : Sure::kMedium);
   finding.where_source = context.StepCallSource();
   finding.evidence.AddIdle(IdleInGaps(context), per_step)
       .AddReal("of the step", 100 * context.ShareOfStep(per_step), "%")

@@ -101,6 +101,8 @@ std::optional<Change> Replayed::ChangeOf(const Finding& finding) const {
 void Replayed::Price(int64_t least_ns, Finding& finding) const {
   if (finding.about_data || finding.beyond_steps || !finding.of_median_step) return;
   if (!finding.saves_high_ns || pool_) return;
+  // Where the host is the device, what it does in a gap takes cores from what runs beside it.
+  if (context_.on_cpu && !finding.gaps.empty()) return;
   const std::optional<Change> change = ChangeOf(finding);
   if (!change) return;
   const std::optional<replay::Prediction> step = replay_.With(*change);

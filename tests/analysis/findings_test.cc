@@ -569,6 +569,21 @@ TEST(Findings, AnEvaluationOfBatchesIsOneAndNoneIsWhatTrainsOrComesAfterTheLastS
   ASSERT_NE(batches.Find("evaluation"), nullptr) << batches.Ids();
   EXPECT_EQ(batches.Find("evaluation")->title,
             "Evaluate less: jit_accuracy takes 4.00 ms in 5 of 40 steps");
+  EXPECT_EQ(batches.Find("evaluation")->saves_high_ns_per_step, 20'000'000 / 40);
+  // What the device waits for before and after such calls goes with them.
+  FindingCase fed(kPlain);
+  fed.Train();
+  const model::Id accuracy = fed.AddHelper();
+  fed.b.attribution.instructions.back().op_kind = model::OpKind::kGemm;
+  fed.b.run.modules.back().name = "jit_accuracy";
+  int64_t at = 0;
+  for (int step = 0; step < 40; ++step) {
+    at = fed.Step(at, {{"a", 500}, {"b", 500}});
+    if (step % 8 == 3) at = fed.RunHelper(at + 1'500, accuracy, 4'000) + 500;
+  }
+  fed.Run();
+  ASSERT_NE(fed.Find("evaluation"), nullptr) << fed.Ids();
+  EXPECT_EQ(fed.Find("evaluation")->saves_high_ns_per_step, 5 * 6'000'000 / 40);
   const FindingCase trains = make(4, 0, "jit(f)/transpose(jvp(net))/dot_general");
   EXPECT_EQ(trains.Find("evaluation"), nullptr) << trains.Find("evaluation")->title;
   EXPECT_EQ(make(0, 20, "jit(f)/net/dot_general").Find("evaluation"), nullptr);

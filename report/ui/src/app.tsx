@@ -57,7 +57,7 @@ function Facts({ report, onHelp }: { report: Report; onHelp: () => void }): VNod
   const attributed = percent(whole - coverage.none_ns, whole);
   const low = whole > 0 && (whole - coverage.none_ns) / whole < 0.95;
   const steady = report.steps.filter((s) => s.steady).map((s) => s.step);
-  const from = Math.min(...steady), to = Math.max(...steady);
+  const from = Math.min(...steady), to = Math.max(...steady), count = new Set(steady).size;
   const notices = report.tables.table('run_stats').texts('severity').filter((s) => s === 'notice').length;
   return (
     <div class="facts">
@@ -67,7 +67,7 @@ function Facts({ report, onHelp }: { report: Report; onHelp: () => void }): VNod
       {run.device_text && <><span class="sep" /><span class="trunc" title={`${job?.kept ? `launches of ${job.kept}: ` : ''}${run.device_text}`}>{job?.all_kept === false && 'here '}{run.device_text}</span></>}
       {main && <><span class="sep" /><span class="mono trunc">{main.name}</span></>}
       {jobStep && <><span class="sep" /><span tid="job-step">step {msText(jobStep.ns)} <Dim>({plural(jobStep.steps, 'step')} of the job)</Dim></span></>}
-      {basis.steady && <><span class="sep" /><span>{from === to ? `step ${from}` : `steps ${from}–${to}`}{basis.steps_recorded > 1 && <Dim> of {basis.steps_recorded}</Dim>}</span></>}
+      {basis.steady && <><span class="sep" /><span>{from === to ? `step ${from}` : `${count <= to - from ? `${count} steps, ` : 'steps '}${from}–${to}`}{basis.steps_recorded > 1 && <Dim> of {basis.steps_recorded}</Dim>}</span></>}
       {(run.date || run.source) && <><span class="sep opt" /><span class="dim opt trunc">{[SOURCE_WORDS[run.source ?? ''] ?? run.source, run.date].filter(Boolean).join(', ')}</span></>}
       <span class="sp" />
       {run.fake_gpu && <a class="badge bad" href="#/run">fake GPU: times mean nothing</a>}

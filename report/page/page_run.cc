@@ -20,7 +20,15 @@ constexpr int64_t kMostCompiles = 50'000;
 Status WriteFacts(PageContext& page) {
   PageTable info("run_info", page.blocks.strings());
   info.Declare("key:text value:text");
-  XLATRACE_TRY(FillTable(page.db, "SELECT key, value FROM run_info ORDER BY key", info));
+  XLATRACE_ASSIGN(const Table rows, page.db.Select("SELECT key, value FROM run_info ORDER BY key"));
+  for (size_t i = 0; i < rows.rows.size(); ++i) {
+    const std::string key = rows.Text(i, "key");
+    info.SetText(0, key);
+    // What is said of a job are sentences; paths and commands stay as they are.
+    const std::string value = rows.Text(i, "value");
+    info.SetText(1, key.starts_with("job") ? WithGlyphs(value) : value);
+    info.EndRow();
+  }
   page.blocks.Write(info);
 
   PageTable stats("run_stats", page.blocks.strings());

@@ -24,6 +24,12 @@ constexpr uint64_t Mix(uint64_t hash, uint64_t value) {
   return hash ^ hash >> 31;
 }
 
+// A third of the work, for rows by the million where what meets is compared anyhow.
+constexpr uint64_t MixQuickly(uint64_t hash, uint64_t value) {
+  hash = (hash ^ value) * 0x9E3779B97F4A7C15u;
+  return hash ^ hash >> 32;
+}
+
 // 16 lower-case hexadecimal digits.
 std::string HashText(uint64_t hash);
 

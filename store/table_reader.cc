@@ -49,7 +49,7 @@ size_t HeaderHash(const char* header, size_t bytes) {
     uint64_t word = 0;
     std::memcpy(&word, header + i, sizeof(word));
     if (bytes - i < 8) word &= (uint64_t{1} << (8 * (bytes - i))) - 1;
-    hash = Mix(hash, word);
+    hash = MixQuickly(hash, word);
   }
   return hash;
 }

@@ -42,16 +42,19 @@ void JudgeFloat64(const Context& context, Report& report) {
   }
   if (ops.empty()) return;
   const HiddenTime hidden = context.on_cpu ? HiddenTimeOf(context, GapsOf(context)) : HiddenTime();
+  const auto hidden_of = [&](const Op* op) {
+    const auto found = hidden.of_product.find(op);
+    return found == hidden.of_product.end() ? int64_t{0} : found->second;
+  };
   int64_t products_ns = 0;
   int64_t hidden_ns = 0;
   int64_t saves = 0;
   Site site = AllOf(context, ops);
   for (const Op* op : ops) {
-    const auto unseen = hidden.of_product.find(op);
-    const int64_t unseen_ns = unseen == hidden.of_product.end() ? 0 : unseen->second;
-    hidden_ns += unseen_ns;
-    if (op->facts->dot) products_ns += op->ns + unseen_ns;
-    saves += SavingOf(context, *op, op->ns + unseen_ns);
+    const int64_t ns = op->ns + hidden_of(op);
+    hidden_ns += hidden_of(op);
+    if (op->facts->dot) products_ns += ns;
+    saves += SavingOf(context, *op, ns);
   }
   // Ops side by side (the threads of a CPU) take more time than the step has of it.
   const int64_t other_idle_ns =
@@ -60,12 +63,9 @@ void JudgeFloat64(const Context& context, Report& report) {
       std::min(site.ns + hidden_ns, context.step_ns - (context.whole_run ? 0 : other_idle_ns));
   saves = std::min(saves, ns);
   if (context.ShareOfStep(ns) < kNoticeableFloat64) return;
-  const auto whole_ns = [&](const Op* op) {
-    const auto unseen = hidden.of_product.find(op);
-    return op->ns + (unseen == hidden.of_product.end() ? 0 : unseen->second);
-  };
-  const Op& largest = **std::max_element(
-      ops.begin(), ops.end(), [&](const Op* a, const Op* b) { return whole_ns(a) < whole_ns(b); });
+  const Op& largest = **std::max_element(ops.begin(), ops.end(), [&](const Op* a, const Op* b) {
+    return a->ns + hidden_of(a) < b->ns + hidden_of(b);
+  });
   Finding finding = FindingAbout(context, "float64", site);
   finding.where_op = largest.row->name;
   // Where it begins: the first of them in the order of the program.

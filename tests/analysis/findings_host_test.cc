@@ -383,6 +383,18 @@ TEST(HostRules, OnACpuTimeBetweenProgramsIsToldFromThreadsThatHandOver) {
   ASSERT_NE(with.Find("host_gap"), nullptr) << with.Ids();
   EXPECT_THAT(with.Find("host_gap")->title, HasSubstr("between programs"));
   EXPECT_EQ(with.Find("host_gap")->confidence, "medium");
+  // What the script does took 100 us from every second call of an op beside it, too.
+  FindingCase beside(Module());
+  beside.RunOnCpu();
+  at = 0;
+  for (int step = 0; step < 8; ++step) {
+    at = beside.Step(at, {{"a", step % 2 == 0 ? 500 : 600}, {"b", 500}}) + 400;
+  }
+  beside.Run();
+  ASSERT_NE(beside.Find("host_gap"), nullptr) << beside.Ids();
+  ASSERT_NE(with.Find("host_gap")->saves_high_ns_per_step, std::nullopt);
+  EXPECT_NEAR(static_cast<double>(*beside.Find("host_gap")->saves_high_ns_per_step),
+              static_cast<double>(*with.Find("host_gap")->saves_high_ns_per_step) + 50'000, 1'000);
   // A twentieth of the step may be a thread that woke late.
   FindingCase little(Module());
   little.RunOnCpu();
@@ -496,6 +508,18 @@ TEST(HostRules, WhatFewStepsWaitForIsNoIdleTimeOfEachStep) {
       EXPECT_EQ(with.Find(std::string(other)), nullptr) << with.Ids();
     }
   }
+}
+
+TEST(HostRules, OnACpuPausesThatComeAsTheyLikeMayBeAnotherProgram) {
+  const auto at_odds = [](int step) { return step == 5 || step == 9 || step == 20; };
+  const auto regular = [](int step) { return step % 7 == 5; };
+  const auto sure = [&](const auto& pauses, bool on_cpu) {
+    const FindingCase made = WithPauses(30, 20'000, pauses, on_cpu);
+    return made.Find("pauses") == nullptr ? made.Ids() : made.Find("pauses")->confidence;
+  };
+  EXPECT_EQ(sure(at_odds, true), "low");
+  EXPECT_EQ(sure(at_odds, false), "medium");
+  EXPECT_EQ(sure(regular, true), "medium");
 }
 
 TEST(HostRules, OnePauseAndSuchThatComeAsTheyLike) {

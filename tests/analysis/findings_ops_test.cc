@@ -252,6 +252,13 @@ TEST(OpRules, RandomNumbersThatCostAndOnesThatAreFree) {
   ASSERT_NE(with.Find("random_numbers"), nullptr) << with.Ops();
   EXPECT_EQ(with.Find("random_numbers")->where_source, "a.py:50");
   EXPECT_EQ(with.Find("random_numbers")->saves_high_ns_per_step, 70'000);
+  EXPECT_THAT(with.Find("random_numbers")->action, HasSubstr("'rbg'"));
+  // There it takes twice as long.
+  FindingCase on_cpu(Random(false));
+  on_cpu.RunOnCpu();
+  on_cpu.Steps(8, {{"y", 1000}, {"b", 100}});
+  ASSERT_NE(on_cpu.Find("random_numbers"), nullptr) << on_cpu.Ops();
+  EXPECT_EQ(on_cpu.Find("random_numbers")->action.find("rbg"), std::string::npos);
   FindingCase little(Random(false));
   little.Steps(8, {{"y", 10'000}, {"b", 100}});
   EXPECT_EQ(little.Find("random_numbers"), nullptr) << little.Ids();

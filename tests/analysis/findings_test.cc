@@ -173,6 +173,22 @@ TEST(Findings, ACopyOfAParameterThatIsNotDonatedAndOneThatIs) {
   EXPECT_EQ(without.Find("donation_missing"), nullptr) << without.Ids();
 }
 
+TEST(Findings, ACopiedParameterOnACpuHasTheIdleTimeOfItsMemoryAndAScalarIsNoState) {
+  // 128 MiB are 75 ms of new memory: all of the idle time may go with them.
+  FindingCase with(CopyModule(""));
+  with.RunOnCpu();
+  with.Steps(8, {{"copy", 100}, {"~", 1'000}, {"dus", 400}});
+  ASSERT_NE(with.Find("donation_missing"), nullptr) << with.Ids();
+  EXPECT_EQ(with.Find("donation_missing")->saves_high_ns_per_step, 1'100'000);
+  std::string text = CopyModule("");
+  for (size_t at = text.find("[65536,1024]"); at != text.npos; at = text.find("[65536,1024]")) {
+    text.replace(at, 12, "[16,16]");
+  }
+  FindingCase small(text);
+  small.Steps(8, {{"copy", 100}, {"dus", 400}});
+  EXPECT_EQ(small.Find("donation_missing"), nullptr) << small.Ids();
+}
+
 constexpr char kScoresModule[] = R"(HloModule jit_step, is_scheduled=true
 ENTRY e {
   q = bf16[4,16,LEN,128]{3,2,1,0} parameter(0)
@@ -294,6 +310,19 @@ TEST(Findings, CollectivesArePairedStepByStepAndWhatHasNoCounterpartIsNotFine) {
   // 300 us on one of two devices in a step that has a counterpart, as the median one: were work
   // even, both would take the mean of 1,020 and 1,320 us.
   EXPECT_EQ(with.Find("arrival_skew")->saves_high_ns_per_step, 300'000 / 2);
+  // Devices of one CPU leave each other the cores while they wait.
+  FindingCase shared(kPlain, 2);
+  for (model::Device& device : shared.b.run.devices) device.kind = model::DeviceKind::kCpu;
+  int64_t now = 0;
+  for (int step = 0; step < 8; ++step) {
+    shared.Step(now, {{"a", 500}, {"g", 320}, {"b", 500}}, 1);
+    now = shared.Step(now, {{"a", 800}, {"g", 20}, {"b", 500}}, 2);
+  }
+  shared.Run();
+  EXPECT_EQ(shared.Find("arrival_skew"), nullptr) << shared.Ids();
+  EXPECT_EQ(shared.Find("exposed_collective"), nullptr) << shared.Ids();
+  ASSERT_NE(shared.FindRuledOut("arrival_skew"), nullptr);
+  EXPECT_THAT(shared.FindRuledOut("arrival_skew")->text, HasSubstr("share the cores"));
   const FindingCase none = make(8);
   EXPECT_EQ(none.Find("arrival_skew"), nullptr) << none.Ids();
   ASSERT_NE(none.FindRuledOut("arrival_skew"), nullptr);

@@ -383,18 +383,20 @@ TEST(HostRules, OnACpuTimeBetweenProgramsIsToldFromThreadsThatHandOver) {
   ASSERT_NE(with.Find("host_gap"), nullptr) << with.Ids();
   EXPECT_THAT(with.Find("host_gap")->title, HasSubstr("between programs"));
   EXPECT_EQ(with.Find("host_gap")->confidence, "medium");
-  // What the script does took 100 us from every second call of an op beside it, too.
-  FindingCase beside(Module());
-  beside.RunOnCpu();
-  at = 0;
-  for (int step = 0; step < 8; ++step) {
-    at = beside.Step(at, {{"a", step % 2 == 0 ? 500 : 600}, {"b", 500}}) + 400;
-  }
-  beside.Run();
-  ASSERT_NE(beside.Find("host_gap"), nullptr) << beside.Ids();
-  ASSERT_NE(with.Find("host_gap")->saves_high_ns_per_step, std::nullopt);
-  EXPECT_NEAR(static_cast<double>(*beside.Find("host_gap")->saves_high_ns_per_step),
-              static_cast<double>(*with.Find("host_gap")->saves_high_ns_per_step) + 50'000, 1'000);
+  // What the script does may take cores from the ops beside it, where these vary by a third.
+  const auto beside = [](int64_t shortest_us, int64_t usual_us) {
+    FindingCase made(Module());
+    made.RunOnCpu();
+    int64_t now = 0;
+    for (int step = 0; step < 40; ++step) {
+      now = made.Step(now, {{"a", step == 3 ? shortest_us : usual_us}, {"b", 500}}) + 400;
+    }
+    made.Run();
+    return static_cast<double>(made.Find("host_gap")->saves_high_ns_per_step.value_or(0));
+  };
+  const auto alone = static_cast<double>(*with.Find("host_gap")->saves_high_ns_per_step);
+  EXPECT_NEAR(beside(500, 600), alone, 60'000);
+  EXPECT_NEAR(beside(200, 1'000), 2 * alone, 60'000);
   // A twentieth of the step may be a thread that woke late.
   FindingCase little(Module());
   little.RunOnCpu();

@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/launch_threads.h"
+#include "analysis/gap_host.h"
+#include "analysis/gap_words.h"
 #include "base/hash.h"
-#include "base/number_format.h"
 #include "base/text.h"
 
 namespace xlatrace::analysis {
@@ -30,13 +30,7 @@ constexpr int64_t kToldNs = 100'000;  // Gaps of this length are told in words,
 constexpr size_t kMostTold = 20'000;  // the longest of them,
 constexpr size_t kAlwaysTold = 200;   // and these many of a run whose gaps are shorter.
 constexpr size_t kFewestAlike = 3;
-constexpr size_t kMostLookedAhead = 4096;  // Activities.
 constexpr int64_t kLargestValueBytes = 64 << 10;
-
-bool Waits(const HostEvent& event) {
-  return HasAny(event.name, {"Synchronize", "BlockUntilReady", "block_until_ready", "Await",
-                             "BlockHostUntilDone", "_value", "ToLiteralSync"});
-}
 
 bool LoadsInput(const HostEvent& event) {
   return HasAny(event.name, {"Iterator", "DataLoader", "dataset", "Dataset", "data_loader", "grain",
@@ -76,24 +70,6 @@ bool SameExecution(const model::AttributionTables& attribution, const GapRow& ga
   return of != 0 &&
          of == attribution.execution_of[static_cast<size_t>(gap.previous_activity_id) - 1];
 }
-
-// Events of a process by start, and the latest end of any that begins no later.
-struct Events {
-  std::vector<const HostEvent*> by_start;
-  std::vector<int64_t> latest_end;
-  std::map<int64_t, std::vector<const HostEvent*>> waits;  // By thread, by start.
-
-  // The API call that began at this instant.
-  const HostEvent* CallAt(int64_t start_ns) const {
-    auto at = std::lower_bound(
-        by_start.begin(), by_start.end(), start_ns,
-        [](const HostEvent* event, int64_t time) { return event->start_ns < time; });
-    for (; at != by_start.end() && (*at)->start_ns == start_ns; ++at) {
-      if ((*at)->range_id == 0) return *at;
-    }
-    return nullptr;
-  }
-};
 
 bool NamesExecution(const HostEvent& event) {
   return event.range_id != 0 && HasAny(event.name, {"XlaModule", "Execute", "PjitFunction"});
@@ -154,30 +130,29 @@ class Refills {
 class Judge {
  public:
   Judge(const model::RunTables& run, const model::AttributionTables& attribution,
-        const HostCallOf& call_of, const std::vector<HostEvent>& events)
+        const HostCallOf& call_of, const GapHost& host)
       : run_(run),
         attribution_(attribution),
         call_of_(call_of),
-        threads_(run, call_of, events),
+        host_(host),
         refills_(run, call_of) {}
 
-  void Decide(const Events& events, GapRow& gap) {
+  void Decide(GapRow& gap) {
+    const HostTimeline& timeline = host_.TimelineOf(gap);
     const int64_t length = gap.end_ns - gap.start_ns;
     const HostEvent* innermost = nullptr;
     const HostEvent* input = nullptr;
     bool waited = false;
     int64_t launching = 0;
     const HostEvent* late = nullptr;  // The first range of an execution that begins in the gap.
-    const auto first = static_cast<size_t>(
-        std::upper_bound(events.latest_end.begin(), events.latest_end.end(), gap.start_ns) -
-        events.latest_end.begin());
-    for (size_t k = first; k < events.by_start.size(); ++k) {
-      const HostEvent& event = *events.by_start[k];
+    for (size_t k = timeline.FirstAfter(gap.start_ns); k < timeline.by_start.size(); ++k) {
+      const HostEvent& event = *timeline.by_start[k];
       if (event.start_ns >= gap.end_ns) break;
       const int64_t covered =
           std::min(event.end_ns, gap.end_ns) - std::max(event.start_ns, gap.start_ns);
-      if (covered < 0 || !Concerns(event, gap)) continue;
-      if (Waits(event) && event.start_ns < gap.start_ns && event.end_ns < gap.end_ns) waited = true;
+      if (covered < 0 || !host_.Concerns(event, gap)) continue;
+      if (WaitsForDevice(event) && event.start_ns < gap.start_ns && event.end_ns < gap.end_ns)
+        waited = true;
       if (Launches(event)) launching += covered;
       if (late == nullptr && NamesExecution(event) && event.start_ns > gap.start_ns) late = &event;
       if (event.range_id == 0 || 2 * covered <= length) continue;
@@ -185,9 +160,9 @@ class Judge {
       // Ranges nest, so of those that cover it the last to begin is the innermost.
       if (innermost == nullptr || event.start_ns >= innermost->start_ns) innermost = &event;
     }
-    const bool ahead = innermost != nullptr && IsAhead(events, first, *innermost, gap);
+    const bool ahead = innermost != nullptr && host_.IsAhead(*innermost, gap);
     if (ahead) innermost = nullptr;
-    if (late != nullptr && IsAhead(events, first, *late, gap)) late = nullptr;
+    if (late != nullptr && host_.IsAhead(*late, gap)) late = nullptr;
     if (innermost != nullptr) gap.host_range_id = innermost->range_id;
     const bool same = SameExecution(attribution_, gap);
     if (WasLaunchedBefore(call_of_, gap)) {
@@ -199,151 +174,29 @@ class Judge {
       gap.host_range_id = input->range_id;
     } else if (HeldInItsCall(gap)) {
       gap.cause = GapCause::kHost;
-    } else if (waited || Refilling(events, gap) || WaitedForValue(gap)) {
+    } else if (waited || Refilling(timeline, gap) || WaitedForValue(gap)) {
       gap.cause = GapCause::kSynchronisation;
     } else if (CopyHeldIt(gap)) {
       gap.cause = GapCause::kCopy;
     } else if (2 * launching > length ||
-               (same && !ahead && length < kLaunchGapNs && !events.by_start.empty())) {
+               (same && !ahead && length < kLaunchGapNs && !timeline.by_start.empty())) {
       gap.cause = GapCause::kLaunchBound;
     } else if (innermost != nullptr) {
       gap.cause = GapCause::kHost;
     } else if (late != nullptr && 2 * (late->start_ns - gap.start_ns) >= length) {
       gap.cause = GapCause::kHost;
       gap.host_range_id = late->range_id;
-    } else if (const auto call = CallOfNext(gap); call && call->start_ns > gap.start_ns) {
+    } else if (const auto call = host_.CallOfNext(gap); call && call->start_ns > gap.start_ns) {
       gap.cause = GapCause::kHost;
     }
   }
 
-  // What the host did in a gap, or what is known of it, in a few words.
-  std::string Words(const Events& events, const GapRow& gap) const {
-    const int64_t length = gap.end_ns - gap.start_ns;
-    std::map<std::string_view, int64_t> calls;
-    const HostEvent* range = nullptr;
-    const HostEvent* late = nullptr;
-    const auto first = static_cast<size_t>(
-        std::upper_bound(events.latest_end.begin(), events.latest_end.end(), gap.start_ns) -
-        events.latest_end.begin());
-    for (size_t k = first; k < events.by_start.size(); ++k) {
-      const HostEvent& event = *events.by_start[k];
-      if (event.start_ns >= gap.end_ns) break;
-      const int64_t covered =
-          std::min(event.end_ns, gap.end_ns) - std::max(event.start_ns, gap.start_ns);
-      if (covered <= 0 || !Concerns(event, gap)) continue;
-      if (event.range_id == gap.host_range_id && event.start_ns > gap.start_ns) late = &event;
-      if (event.range_id == 0) {
-        calls[event.name] += covered;
-      } else if (2 * covered > length && (range == nullptr || event.start_ns >= range->start_ns)) {
-        range = &event;
-      }
-    }
-    std::vector<std::pair<int64_t, std::string_view>> by_time;
-    for (const auto& [name, ns] : calls) {
-      if (10 * ns >= length) by_time.emplace_back(ns, name);
-    }
-    std::sort(by_time.rbegin(), by_time.rend());
-    if (by_time.size() > 2) by_time.resize(2);
-    if (range != nullptr && by_time.empty() && IsAhead(events, first, *range, gap)) {
-      return "the host is ahead, in " + Short(range->name);
-    }
-    std::string text =
-        range != nullptr ? Short(range->name) + Between(events, first, gap, *range) : std::string();
-    std::string of_calls;
-    for (const auto& [ns, name] : by_time) {
-      of_calls +=
-          (of_calls.empty() ? "" : ", ") + Short(name) + " " + Duration(static_cast<double>(ns));
-    }
-    if (!of_calls.empty()) text += text.empty() ? of_calls : " (" + of_calls + ")";
-    if (!text.empty()) return text;
-    if (gap.cause == GapCause::kCopy) return "a copy from or to the host";
-    if (gap.host_range_id != 0 && late != nullptr) {
-      return "nothing recorded for " +
-             Duration(static_cast<double>(late->start_ns - gap.start_ns)) + ", then " +
-             Short(late->name);
-    }
-    if (const auto call = CallOfNext(gap); call && call->start_ns > gap.start_ns) {
-      return "launched " + Duration(static_cast<double>(call->start_ns - gap.start_ns)) +
-             " after the queue ran empty";
-    }
-    return {};
-  }
-
  private:
-  // Where no call is known: does a range name work that runs only after what follows the gap? Then
-  // the host had launched that before, and was not late for it.
-  bool IsAhead(const Events& events, size_t first, const HostEvent& event,
-               const GapRow& gap) const {
-    if (gap.next_activity_id <= 0 || CallOfNext(gap)) return false;
-    const std::string_view module = ModuleAround(events, first, event);
-    const size_t next = static_cast<size_t>(gap.next_activity_id) - 1;
-    if (module.empty() || ModuleOf(next).empty()) return false;
-    const std::string_view op = ValueOf(event.name, "hlo_op=");
-    if (module != ModuleOf(next)) {
-      if (gap.previous_activity_id <= 0) return false;
-      const size_t previous = static_cast<size_t>(gap.previous_activity_id) - 1;
-      if (module != ModuleOf(previous)) return true;
-      // Of the program before the gap all has run, so what is being launched is the next call's.
-      const uint32_t of = attribution_.execution_of[previous];
-      return !op.empty() && op != InstructionOf(previous) && of != 0 &&
-             attribution_.executions[of - 1].end_ns <= gap.start_ns;
-    }
-    const uint32_t execution = attribution_.execution_of[next];
-    if (op.empty() || execution == 0) return false;
-    const size_t end = std::min(run_.activities.size(), next + kMostLookedAhead);
-    for (size_t i = next + 1; i < end; ++i) {
-      if (attribution_.execution_of[i] == execution && InstructionOf(i) == op) {
-        return InstructionOf(next) != op;
-      }
-    }
-    return false;
-  }
-
-  // "jit_f" of "XlaModule:#hlo_module=jit_f,program_id=3#".
-  static std::string_view ValueOf(std::string_view name, std::string_view key) {
-    const size_t at = name.find(key);
-    if (at == name.npos) return {};
-    const std::string_view value = name.substr(at + key.size());
-    return value.substr(0, value.find_first_of(",#"));
-  }
-
-  // A thunk's range does not always name its program: that of the one around it. `first`: the
-  // position of the first event that has not ended when the gap begins.
-  static std::string_view ModuleAround(const Events& events, size_t first, const HostEvent& event) {
-    std::string_view module = ValueOf(event.name, "hlo_module=");
-    for (size_t k = first; module.empty() && k < events.by_start.size(); ++k) {
-      const HostEvent& outer = *events.by_start[k];
-      if (outer.start_ns > event.start_ns) break;
-      if (outer.range_id != 0 && outer.thread_id == event.thread_id &&
-          outer.end_ns >= event.end_ns) {
-        module = ValueOf(outer.name, "hlo_module=");
-      }
-    }
-    return module;
-  }
-
-  std::string_view ModuleOf(size_t activity) const {
-    const Id module = attribution_.labels[attribution_.label_of[activity] - 1].module_id;
-    const bool known = module > 0 && static_cast<size_t>(module) <= run_.modules.size();
-    return known ? std::string_view(run_.modules[static_cast<size_t>(module) - 1].name)
-                 : std::string_view();
-  }
-
-  std::string_view InstructionOf(size_t activity) const {
-    const Id id = attribution_.labels[attribution_.label_of[activity] - 1].instruction_id;
-    return id > 0 ? std::string_view(attribution_.instructions[static_cast<size_t>(id) - 1].name)
-                  : std::string_view();
-  }
-
-  bool Concerns(const HostEvent& event, const GapRow& gap) const {
-    return threads_.WorksFor(event.process_id, event.thread_id, gap.device_id);
-  }
-
   // The host was in the very call that makes the next kernel for most of the gap: a launch takes a
   // few us, so the driver held it (a module that is loaded at first use, a lock), and nobody waited
   // for the device. What copies from the host take is staging: CopyHeldIt.
   bool HeldInItsCall(const GapRow& gap) const {
-    const auto call = CallOfNext(gap);
+    const auto call = host_.CallOfNext(gap);
     if (!call || run_.ConfigOf(static_cast<size_t>(gap.next_activity_id) - 1).kind ==
                      model::ActivityKind::kMemcpy) {
       return false;
@@ -353,94 +206,18 @@ class Judge {
     return held >= kToldNs && 2 * held > gap.end_ns - gap.start_ns;
   }
 
-  // Where in a range the gap lies that it covers; a range of a whole step covers every gap and says
-  // nothing else: ": 199 us between a and b", or ", 60 us of it in c".
-  std::string Between(const Events& events, size_t first, const GapRow& gap,
-                      const HostEvent& outer) const {
-    // The longest hole between the ranges within, and the outermost ones before and after it.
-    const HostEvent* before = nullptr;
-    const HostEvent* after = nullptr;
-    const HostEvent* last = nullptr;
-    const HostEvent* longest = nullptr;
-    int64_t hole = 0;
-    int64_t longest_ns = 0;
-    int64_t covered_until = gap.start_ns;
-    for (size_t k = first; k < events.by_start.size(); ++k) {
-      const HostEvent& event = *events.by_start[k];
-      if (event.start_ns >= gap.end_ns) break;
-      if (!IsWithin(event, outer) || event.end_ns <= gap.start_ns) continue;
-      if (event.start_ns - covered_until > hole) {
-        hole = event.start_ns - covered_until;
-        before = last;
-        after = &event;
-      }
-      const int64_t end_ns = std::min(event.end_ns, gap.end_ns);
-      if (const int64_t ns = end_ns - std::max(event.start_ns, gap.start_ns); ns > longest_ns) {
-        longest_ns = ns;
-        longest = &event;
-      }
-      if (end_ns > covered_until) {
-        covered_until = end_ns;
-        last = &event;
-      }
-    }
-    if (longest == nullptr) return {};
-    if (gap.end_ns - covered_until > hole) {
-      hole = gap.end_ns - covered_until;
-      before = last;
-      after = nullptr;
-    }
-    if (2 * hole < gap.end_ns - gap.start_ns) {
-      if (4 * longest_ns < gap.end_ns - gap.start_ns) return {};
-      return ", " + Duration(static_cast<double>(longest_ns)) + " of it in " + Short(longest->name);
-    }
-    const std::string text = ": " + Duration(static_cast<double>(hole));
-    if (before == nullptr) return text + " until " + Short(after->name);
-    if (after == nullptr) return text + " after " + Short(before->name);
-    return text + " between " + Short(before->name) + " and " + Short(after->name);
-  }
-
-  static bool IsWithin(const HostEvent& event, const HostEvent& outer) {
-    return event.range_id != 0 && &event != &outer && event.thread_id == outer.thread_id &&
-           event.start_ns >= outer.start_ns && event.end_ns <= outer.end_ns;
-  }
-
-  std::optional<model::HostCall> CallOfNext(const GapRow& gap) const {
-    if (!call_of_ || gap.next_activity_id <= 0) return std::nullopt;
-    return call_of_(static_cast<size_t>(gap.next_activity_id) - 1);
-  }
-
-  // "aten::mul, seq = 47584, op_id = 999234" -> "aten::mul"; "cudaFree_v3020" -> "cudaFree";
-  // "XlaModule:#hlo_module=jit_f,program_id=3#" -> "module jit_f".
-  static std::string Short(std::string_view name) {
-    constexpr std::pair<std::string_view, std::string_view> kOfXla[] = {{"hlo_op=", "thunk "},
-                                                                        {"hlo_module=", "module "}};
-    for (const auto& [key, word] : kOfXla) {
-      const size_t at = name.find(key);
-      if (name.find(":#") >= at || at == name.npos) continue;
-      return std::string(word) + std::string(ValueOf(name, key));
-    }
-    name = name.substr(0, name.find(", "));
-    const size_t version = name.rfind("_v");
-    if (version != name.npos && version + 2 < name.size() &&
-        name.find_first_not_of("0123456789", version + 2) == name.npos) {
-      name = name.substr(0, version);
-    }
-    return std::string(name.substr(0, 48));
-  }
-
   // Rule 5. A copy that the host came to late is what it did next, not what it was late for.
   bool CopyHeldIt(const GapRow& gap) const {
     if (IsHostCopy(run_, gap.previous_activity_id)) {
       const auto before = static_cast<size_t>(gap.previous_activity_id) - 1;
-      const auto call = call_of_ ? call_of_(before) : std::nullopt;
+      const auto call = host_.CallOf(before);
       const auto& activities = run_.activities;
       const bool returned_before =
           call && call->end_ns < activities.start_ns[before] + activities.duration_ns[before];
       if (ToHost(run_, gap.previous_activity_id) || !returned_before) return true;
     }
     if (!IsHostCopy(run_, gap.next_activity_id)) return false;
-    const auto call = CallOfNext(gap);
+    const auto call = host_.CallOfNext(gap);
     return !call || 2 * (call->start_ns - gap.start_ns) <= gap.end_ns - gap.start_ns;
   }
 
@@ -450,19 +227,19 @@ class Judge {
     if (!ReadsValue(run_, gap.previous_activity_id) || SameExecution(attribution_, gap)) {
       return false;
     }
-    const auto call = CallOfNext(gap);
+    const auto call = host_.CallOfNext(gap);
     return call && call->start_ns >= gap.start_ns;
   }
 
   // Second half of rule 4.
-  bool Refilling(const Events& events, const GapRow& gap) {
-    if (events.waits.empty()) return false;
-    const auto call = CallOfNext(gap);
+  bool Refilling(const HostTimeline& timeline, const GapRow& gap) {
+    if (timeline.waits.empty()) return false;
+    const auto call = host_.CallOfNext(gap);
     if (!call || call->start_ns + kLaunchArrivesNs < gap.start_ns) return false;
-    const HostEvent* launch = events.CallAt(call->start_ns);
+    const HostEvent* launch = timeline.CallAt(call->start_ns);
     if (launch == nullptr) return false;
-    const auto of_thread = events.waits.find(launch->thread_id);
-    if (of_thread == events.waits.end()) return false;
+    const auto of_thread = timeline.waits.find(launch->thread_id);
+    if (of_thread == timeline.waits.end()) return false;
     const std::vector<const HostEvent*>& waits = of_thread->second;
     const auto after = std::upper_bound(
         waits.begin(), waits.end(), call->start_ns,
@@ -471,7 +248,7 @@ class Judge {
     const HostEvent& wait = **(after - 1);
     if (wait.end_ns > call->start_ns || wait.end_ns - wait.start_ns < kQueuedNs) return false;
     // A host that fills the queue launches; what keeps it from that for so long is no wait.
-    const auto before = call_of_(static_cast<size_t>(gap.previous_activity_id) - 1);
+    const auto before = host_.CallOf(static_cast<size_t>(gap.previous_activity_id) - 1);
     int64_t free_ns = wait.end_ns;
     if (before && before->end_ns <= call->start_ns) free_ns = std::max(free_ns, before->end_ns);
     if (call->start_ns - free_ns >= kFilledNs) return false;
@@ -483,7 +260,7 @@ class Judge {
   const model::RunTables& run_;
   const model::AttributionTables& attribution_;
   const HostCallOf& call_of_;
-  const LaunchThreads threads_;
+  const GapHost& host_;
   Refills refills_;
 };
 
@@ -564,38 +341,20 @@ std::vector<model::GapEvidenceRow> FindGapCauses(const model::RunTables& run,
   if (within.empty()) return {};
   const std::vector<HostEvent> loaded =
       load_events ? load_events(within) : std::vector<HostEvent>();
-  std::map<Id, Events> by_process;
-  for (const HostEvent& event : loaded) by_process[event.process_id].by_start.push_back(&event);
-  for (auto& [process, events] : by_process) {
-    std::stable_sort(
-        events.by_start.begin(), events.by_start.end(),
-        [](const HostEvent* a, const HostEvent* b) { return a->start_ns < b->start_ns; });
-    int64_t latest = INT64_MIN;
-    for (const HostEvent* event : events.by_start) {
-      events.latest_end.push_back(latest = std::max(latest, event->end_ns));
-    }
-  }
-  for (auto& [process, events] : by_process) {
-    for (const HostEvent* event : events.by_start) {
-      if (event->range_id == 0 && Waits(*event)) events.waits[event->thread_id].push_back(event);
-    }
-  }
-  Judge judge(run, attribution, call_of, loaded);
-  const auto process_of = [&](const GapRow& gap) {
-    return run.devices[static_cast<size_t>(gap.device_id) - 1].process_id;
-  };
+  const GapHost host(run, attribution, call_of, loaded);
+  Judge judge(run, attribution, call_of, host);
   std::vector<uint32_t> told;
   for (size_t g = 0; g < gaps.size(); ++g) {
     GapRow& gap = gaps[g];
     if (gap.cause != GapCause::kUnknown || gap.end_ns - gap.start_ns < kLeastJudgedGapNs) continue;
-    judge.Decide(by_process[process_of(gap)], gap);
+    judge.Decide(gap);
     told.push_back(static_cast<uint32_t>(g));
   }
   Harmonise(attribution, gaps);
   KeepLongest(gaps, told);
   std::vector<model::GapEvidenceRow> evidence;
   for (const uint32_t g : told) {
-    std::string words = judge.Words(by_process[process_of(gaps[g])], gaps[g]);
+    std::string words = WordsOfGap(host, gaps[g]);
     if (!words.empty()) evidence.push_back({g, std::move(words)});
   }
   return evidence;

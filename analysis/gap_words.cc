@@ -1,0 +1,142 @@
+#include "analysis/gap_words.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/number_format.h"
+
+namespace xlatrace::analysis {
+namespace {
+
+using model::GapCause;
+using model::GapRow;
+using model::HostEvent;
+
+// "aten::mul, seq = 47584, op_id = 999234" -> "aten::mul"; "cudaFree_v3020" -> "cudaFree";
+// "XlaModule:#hlo_module=jit_f,program_id=3#" -> "module jit_f".
+std::string Short(std::string_view name) {
+  constexpr std::pair<std::string_view, std::string_view> kOfXla[] = {{"hlo_op=", "thunk "},
+                                                                      {"hlo_module=", "module "}};
+  for (const auto& [key, word] : kOfXla) {
+    const size_t at = name.find(key);
+    if (name.find(":#") >= at || at == name.npos) continue;
+    return std::string(word) + std::string(AnnotationValue(name, key));
+  }
+  name = name.substr(0, name.find(", "));
+  const size_t version = name.rfind("_v");
+  if (version != name.npos && version + 2 < name.size() &&
+      name.find_first_not_of("0123456789", version + 2) == name.npos) {
+    name = name.substr(0, version);
+  }
+  return std::string(name.substr(0, 48));
+}
+
+bool IsWithin(const HostEvent& event, const HostEvent& outer) {
+  return event.range_id != 0 && &event != &outer && event.thread_id == outer.thread_id &&
+         event.start_ns >= outer.start_ns && event.end_ns <= outer.end_ns;
+}
+
+// Where in a range the gap lies that it covers; a range of a whole step covers every gap and says
+// nothing else: ": 199 us between a and b", or ", 60 us of it in c".
+std::string Between(const HostTimeline& timeline, const GapRow& gap, const HostEvent& outer) {
+  // The longest hole between the ranges within, and the outermost ones before and after it.
+  const HostEvent* before = nullptr;
+  const HostEvent* after = nullptr;
+  const HostEvent* last = nullptr;
+  const HostEvent* longest = nullptr;
+  int64_t hole = 0;
+  int64_t longest_ns = 0;
+  int64_t covered_until = gap.start_ns;
+  for (size_t k = timeline.FirstAfter(gap.start_ns); k < timeline.by_start.size(); ++k) {
+    const HostEvent& event = *timeline.by_start[k];
+    if (event.start_ns >= gap.end_ns) break;
+    if (!IsWithin(event, outer) || event.end_ns <= gap.start_ns) continue;
+    if (event.start_ns - covered_until > hole) {
+      hole = event.start_ns - covered_until;
+      before = last;
+      after = &event;
+    }
+    const int64_t end_ns = std::min(event.end_ns, gap.end_ns);
+    if (const int64_t ns = end_ns - std::max(event.start_ns, gap.start_ns); ns > longest_ns) {
+      longest_ns = ns;
+      longest = &event;
+    }
+    if (end_ns > covered_until) {
+      covered_until = end_ns;
+      last = &event;
+    }
+  }
+  if (longest == nullptr) return {};
+  if (gap.end_ns - covered_until > hole) {
+    hole = gap.end_ns - covered_until;
+    before = last;
+    after = nullptr;
+  }
+  if (2 * hole < gap.end_ns - gap.start_ns) {
+    if (4 * longest_ns < gap.end_ns - gap.start_ns) return {};
+    return ", " + Duration(static_cast<double>(longest_ns)) + " of it in " + Short(longest->name);
+  }
+  const std::string text = ": " + Duration(static_cast<double>(hole));
+  if (before == nullptr) return text + " until " + Short(after->name);
+  if (after == nullptr) return text + " after " + Short(before->name);
+  return text + " between " + Short(before->name) + " and " + Short(after->name);
+}
+
+}  // namespace
+
+std::string WordsOfGap(const GapHost& host, const GapRow& gap) {
+  const HostTimeline& timeline = host.TimelineOf(gap);
+  const int64_t length = gap.end_ns - gap.start_ns;
+  std::map<std::string_view, int64_t> calls;
+  const HostEvent* range = nullptr;
+  const HostEvent* late = nullptr;
+  const size_t first = timeline.FirstAfter(gap.start_ns);
+  for (size_t k = first; k < timeline.by_start.size(); ++k) {
+    const HostEvent& event = *timeline.by_start[k];
+    if (event.start_ns >= gap.end_ns) break;
+    const int64_t covered =
+        std::min(event.end_ns, gap.end_ns) - std::max(event.start_ns, gap.start_ns);
+    if (covered <= 0 || !host.Concerns(event, gap)) continue;
+    if (event.range_id == gap.host_range_id && event.start_ns > gap.start_ns) late = &event;
+    if (event.range_id == 0) {
+      calls[event.name] += covered;
+    } else if (2 * covered > length && (range == nullptr || event.start_ns >= range->start_ns)) {
+      range = &event;
+    }
+  }
+  std::vector<std::pair<int64_t, std::string_view>> by_time;
+  for (const auto& [name, ns] : calls) {
+    if (10 * ns >= length) by_time.emplace_back(ns, name);
+  }
+  std::sort(by_time.rbegin(), by_time.rend());
+  if (by_time.size() > 2) by_time.resize(2);
+  if (range != nullptr && by_time.empty() && host.IsAhead(*range, gap)) {
+    return "the host is ahead, in " + Short(range->name);
+  }
+  std::string text =
+      range != nullptr ? Short(range->name) + Between(timeline, gap, *range) : std::string();
+  std::string of_calls;
+  for (const auto& [ns, name] : by_time) {
+    of_calls +=
+        (of_calls.empty() ? "" : ", ") + Short(name) + " " + Duration(static_cast<double>(ns));
+  }
+  if (!of_calls.empty()) text += text.empty() ? of_calls : " (" + of_calls + ")";
+  if (!text.empty()) return text;
+  if (gap.cause == GapCause::kCopy) return "a copy from or to the host";
+  if (gap.host_range_id != 0 && late != nullptr) {
+    return "nothing recorded for " + Duration(static_cast<double>(late->start_ns - gap.start_ns)) +
+           ", then " + Short(late->name);
+  }
+  if (const auto call = host.CallOfNext(gap); call && call->start_ns > gap.start_ns) {
+    return "launched " + Duration(static_cast<double>(call->start_ns - gap.start_ns)) +
+           " after the queue ran empty";
+  }
+  return {};
+}
+
+}  // namespace xlatrace::analysis

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "analysis/apportion.h"
+#include "analysis/nested_runs.h"
 
 namespace xlatrace::analysis {
 namespace {
@@ -109,13 +110,13 @@ class LabelShares {
 // and longest occurrence are sums of launches that follow each other on a device. Slots whose
 // launches do not divide evenly keep one occurrence per launch.
 void GroupOccurrences(const model::RunTables& run, const model::AttributionTables& attribution,
-                      const LabelShares& label_shares, const std::vector<int64_t>& occurrences,
-                      std::vector<Sums>& sums) {
+                      const LabelShares& label_shares, const NestedRuns& nested,
+                      const std::vector<int64_t>& occurrences, std::vector<Sums>& sums) {
   std::map<std::pair<size_t, model::Id>, std::vector<std::pair<int64_t, int64_t>>> launches;
   for (size_t i = 0; i < run.activities.size(); ++i) {
     const auto slot = static_cast<size_t>(
         std::max<model::Id>(attribution.labels[attribution.label_of[i] - 1].instruction_id, 0));
-    if (slot == 0 || !run.activities.timed(i) ||
+    if (slot == 0 || !run.activities.timed(i) || nested.IsPart(i) ||
         !label_shares.Of(attribution.label_of[i]).empty() ||
         sums[slot].row.occurrences % occurrences[slot] != 0 ||
         sums[slot].row.occurrences == occurrences[slot]) {
@@ -153,6 +154,7 @@ std::vector<OpTimeRow> BuildOpTimes(const model::RunTables& run,
   std::vector<Sums> sums(slots);
   std::vector<bool> shared(slots, false);
   const LabelShares label_shares(attribution);
+  const NestedRuns nested(run, attribution);
   std::vector<int64_t> weights;
   std::vector<int64_t> durations;
   std::vector<int64_t> selves;
@@ -178,9 +180,13 @@ std::vector<OpTimeRow> BuildOpTimes(const model::RunTables& run,
       }
       continue;
     }
+    if (steady[i]) sums[slot].row.steady_ns += run.activities.self_ns[i];
+    if (slot > 0 && nested.IsPart(i)) {
+      sums[slot].row.self_ns += run.activities.self_ns[i];
+      continue;
+    }
     AddActivity(sums[slot], occupancies, label, i, run.activities.duration_ns[i],
                 run.activities.self_ns[i]);
-    if (steady[i]) sums[slot].row.steady_ns += run.activities.self_ns[i];
     if (slot > 0) {
       CountLaunch(sums[slot], static_cast<uint32_t>(run.LaneOf(i).device_id),
                   run.activities.config[i]);
@@ -189,7 +195,7 @@ std::vector<OpTimeRow> BuildOpTimes(const model::RunTables& run,
   std::vector<int64_t> occurrences;
   occurrences.reserve(slots);
   for (const Sums& of_slot : sums) occurrences.push_back(CountOccurrences(of_slot));
-  GroupOccurrences(run, attribution, label_shares, occurrences, sums);
+  GroupOccurrences(run, attribution, label_shares, nested, occurrences, sums);
 
   for (const model::ShareRow& share : attribution.shares) {
     if (share.share_ppm < 1'000'000) shared[static_cast<size_t>(share.instruction_id)] = true;

@@ -17,9 +17,10 @@ namespace xlatrace::analysis {
 //
 // `occurrences`: how often the instruction ran. One that launches several kernels per run (a
 // library call) counts once: per device, the launches of its most frequent kernel; min_ns and
-// max_ns are then of whole runs. Where the launches do not divide evenly each counts as one. flops
-// and bytes: XLA's figure of one run times occurrences. `steady`: per activity, whether it lies in
-// a steady step.
+// max_ns are then of whole runs. Where the launches do not divide evenly each counts as one. What
+// lies within another activity of its instruction is part of that run (analysis/nested_runs.h).
+// flops and bytes: XLA's figure of one run times occurrences. `steady`: per activity, whether it
+// lies in a steady step.
 std::vector<model::OpTimeRow> BuildOpTimes(const model::RunTables& run,
                                            const model::AttributionTables& attribution,
                                            const std::vector<bool>& steady,

@@ -39,7 +39,11 @@ struct InstructionKeyHash {
   }
 };
 
-using CallCounts = std::unordered_map<InstructionKey, int64_t, InstructionKeyHash>;
+struct LaunchCount {
+  int64_t basis = 0;
+  int64_t run = 0;  // All.
+};
+using LaunchCounts = std::unordered_map<InstructionKey, LaunchCount, InstructionKeyHash>;
 
 template <typename Figure>
 void SortByTime(std::vector<Figure>& figures) {
@@ -105,7 +109,7 @@ class ActivityPass {
     return {};
   }
 
-  const CallCounts& calls() const { return calls_; }
+  const LaunchCounts& launches() const { return launches_; }
 
  private:
   struct Sum {
@@ -157,8 +161,11 @@ class ActivityPass {
         module.run_ns += sum.run.ns;
         module.basis_ns += sum.basis.ns;
       }
-      if (sum.basis.activities > 0 && !labels.IsNull(i, "instruction")) {
-        calls_[{labels.Int(i, "module_id"), labels.Text(i, "instruction")}] += sum.basis.activities;
+      if (!labels.IsNull(i, "instruction")) {
+        LaunchCount& count =
+            launches_[{labels.Int(i, "module_id"), labels.Text(i, "instruction")}];
+        count.basis += sum.basis.activities;
+        count.run += sum.run.activities;
       }
       label_sums_.erase(found);
     }
@@ -217,7 +224,7 @@ class ActivityPass {
   bool last_is_steady_ = false;
   CoverageSums coverage_[2];  // Whole run, basis.
   std::unordered_map<std::string, Kernel> kernels_;
-  CallCounts calls_;
+  LaunchCounts launches_;
   std::unordered_map<int64_t, int64_t> device_of_lane_;
   std::unordered_map<int64_t, LabelSum> label_sums_;
   std::unordered_map<int64_t, Sum> config_sums_;
@@ -225,7 +232,7 @@ class ActivityPass {
 
 // ---- Instructions and what their shares belong to ----------------------------------------------
 
-Status LoadOps(RunDb& db, const CallCounts& calls, RunView& view) {
+Status LoadOps(RunDb& db, const LaunchCounts& launches, RunView& view) {
   XLATRACE_ASSIGN(
       const Table rows,
       db.Select(fmt::format(
@@ -284,8 +291,11 @@ Status LoadOps(RunDb& db, const CallCounts& calls, RunView& view) {
     op.confidence = rows.Text(i, "confidence");
     op.estimated = rows.Int(i, "estimated") != 0;
     op.mixed = rows.Int(i, "mixed") != 0;
-    const auto found = calls.find({op.module_id, op.instruction});
-    op.calls = found == calls.end() ? 0 : found->second;
+    const auto found = launches.find({op.module_id, op.instruction});
+    if (found != launches.end()) {
+      const LaunchCount& count = found->second;
+      op.calls = CallsOfLaunches(count.basis, count.run, rows.Int(i, "occurrences"));
+    }
     view.ops.push_back(std::move(op));
   }
   SortByTime(view.ops);
@@ -393,7 +403,7 @@ Result<DeviceTimes> LoadDeviceTimes(RunDb& db, RunView& view) {
   DeviceTimes times;
   ActivityPass pass(view, times);
   XLATRACE_TRY(pass.Run(db));
-  XLATRACE_TRY(LoadOps(db, pass.calls(), view));
+  XLATRACE_TRY(LoadOps(db, pass.launches(), view));
   XLATRACE_TRY(LoadScopes(db, view));
   XLATRACE_TRY(LoadPhases(db, view));
   return times;

@@ -6,7 +6,10 @@
 #ifndef XLATRACE_REPORT_OP_COLUMNS_H_
 #define XLATRACE_REPORT_OP_COLUMNS_H_
 
+#include <algorithm>
+#include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <string_view>
 
 #include "report/shown_words.h"
@@ -31,6 +34,15 @@ void ReadOpColumns(const store::Table& rows, size_t row, Figure& op) {
   op.op_name = rows.Text(row, "op_name");
   op.source_file = rows.Text(row, "source_file");
   if (!rows.IsNull(row, "source_line")) op.source_line = rows.Int(row, "source_line");
+}
+
+// How often an op ran in the basis, of its launches there: as op_time counts, several kernels of one
+// run, and what a thunk runs under its own name, are one call. `launches_of_run`: of the whole run.
+inline int64_t CallsOfLaunches(int64_t launches, int64_t launches_of_run, int64_t occurrences) {
+  if (launches <= 0 || occurrences <= 0 || occurrences >= launches_of_run) return launches;
+  return std::max<int64_t>(1, std::llround(static_cast<double>(launches) *
+                                           static_cast<double>(occurrences) /
+                                           static_cast<double>(launches_of_run)));
 }
 
 }  // namespace xlatrace::report

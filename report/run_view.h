@@ -113,7 +113,7 @@ struct OpFigure {
   std::string source_file;
   std::optional<int64_t> source_line;
   int64_t ns = 0;     // Device time of the basis.
-  int64_t calls = 0;  // Activities of the basis; 0: not known (only estimated).
+  int64_t calls = 0;  // Runs in the basis (CallsOfLaunches); 0: not known (only estimated).
   int64_t run_self_ns = 0;
   std::string confidence;
   std::string bound_by;

@@ -7,6 +7,7 @@
 #include "analysis/kernel_class.h"
 #include "report/kernel_names.h"
 #include "report/launch_sums.h"
+#include "report/op_columns.h"
 
 namespace xlatrace::report {
 
@@ -113,7 +114,12 @@ void LaunchSites::AddOpsWithoutInstruction() {
       op.total_ns += site.total_ns;
       op.occurrences += site.occurrences;
     }
-    page_.ops[static_cast<size_t>(site.op)].calls += site.calls;
+    PageOp& op = page_.ops[static_cast<size_t>(site.op)];
+    op.calls += site.calls;
+    op.launches += site.occurrences;
+  }
+  for (PageOp& op : page_.ops) {
+    op.calls = CallsOfLaunches(op.calls, op.launches, op.occurrences);
   }
 }
 

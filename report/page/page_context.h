@@ -54,7 +54,8 @@ struct PageOp {
   int64_t module_id = 0;
   std::string instruction;
   int64_t ns = 0;     // Of the basis.
-  int64_t calls = 0;  // Of the basis; counted by the scan of launches.
+  int64_t calls = 0;  // Of the basis (CallsOfLaunches); counted by the scan of launches.
+  int64_t launches = 0;  // Of the whole run.
   int64_t self_ns = 0;
   int64_t row_in_sql = -1;             // Of op_time; -1: made of activities without instruction.
   std::string reason, op_kind, phase;  // Of those.

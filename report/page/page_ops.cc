@@ -53,6 +53,7 @@ Status LoadPageOps(PageContext& page) {
     op.instruction = rows.Text(i, "instruction");
     op.ns = rows.Int(i, time);
     op.self_ns = rows.Int(i, "self_ns");
+    op.occurrences = rows.Int(i, "occurrences");
     op.row_in_sql = static_cast<int64_t>(i);
     page.ops.push_back(std::move(op));
   }

@@ -161,6 +161,40 @@ TEST(Analyze, OpTimeCountsRunsNotKernelsAndHoldsUnattributedTime) {
   EXPECT_EQ(tables.op_times[1].confidence, model::Confidence::kNone);
 }
 
+TEST(Analyze, WhatRunsWithinItsOwnInstructionIsOneRun) {
+  // A thunk that slices and the product in it, under one name, twice; between the runs one that
+  // stands alone, and on another lane, at the time of the first, one that is not within it.
+  RunBuilder b;
+  const auto device = b.AddDevice();
+  const auto lane = b.AddLane(device);
+  const auto other_lane = b.AddLane(device);
+  const auto module = b.AddModule();
+  const auto gemm = b.AddInstruction(module, Phase::kForward, OpKind::kGemm);
+  const auto loop = b.AddInstruction(module, Phase::kForward, OpKind::kOther);
+  b.attribution.instructions[0].flops = 100;
+  for (const int64_t at : {0, 1000}) {
+    b.AddActivity(lane, at, at + 120, {.instruction = loop, .self_ns = 20});
+    // The inner one as long as the outer: none of the time is the outer's own.
+    b.AddActivity(lane, at + 10, at + 110, {.instruction = gemm, .self_ns = 0});
+    b.AddActivity(lane, at + 10, at + 110, {.instruction = gemm});
+  }
+  b.AddActivity(lane, 500, 590, {.instruction = gemm});
+  b.AddActivity(other_lane, 20, 60, {.instruction = gemm});
+  const auto tables = Analyze(b.run, b.attribution, kNoModules);
+  EXPECT_THAT(CheckAnalysis(b.run, b.attribution, tables), IsEmpty());
+  ASSERT_EQ(tables.op_times.size(), 2u);
+  const model::OpTimeRow& row = tables.op_times[0];
+  EXPECT_EQ(row.instruction_id, gemm);
+  EXPECT_EQ(row.occurrences, 4);
+  EXPECT_EQ(row.total_ns, 330);
+  EXPECT_EQ(row.self_ns, 330);
+  EXPECT_EQ(row.flops, 400);
+  EXPECT_EQ(row.min_ns, 40);
+  EXPECT_EQ(row.max_ns, 100);
+  EXPECT_EQ(tables.op_times[1].occurrences, 2);
+  EXPECT_EQ(tables.op_times[1].self_ns, 40);
+}
+
 TEST(Analyze, ActivitiesWithoutTimesChangeNoFigure) {
   const auto make = [](bool with_untimed) {
     RunBuilder b;

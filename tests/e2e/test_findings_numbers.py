@@ -5,8 +5,10 @@ On the recordings of data/: what a finding says of ops is added up here from the
 the step, and whatever `summary --by` shows sums to the device time, to the nanosecond.
 """
 
+import collections
 import json
 import pathlib
+import re
 import shutil
 import tempfile
 import unittest
@@ -98,6 +100,61 @@ class Runs(unittest.TestCase):
                             told = sheet["op"]["self_ns"]
                         self.assertEqual(told, item["value"], item)
         self.assertGreater(checked, 3)
+
+    def test_the_flop_rate_is_that_of_the_programs_that_ran(self):
+        """The first screen sums over instructions; a program has its own figure, of one execution."""
+        captures = dict(self.runs)
+        pax = "captures/nsys-jax-pax-fsdp4-a100"
+        captures[pax] = pathlib.Path(self.folder) / "pax.db"
+        ok("import", support.require_data(pax), "-o", captures[pax])
+        told = 0
+        for capture, run in captures.items():
+            page = run.with_suffix(".html")
+            ok("report", run, "-o", page)
+            shown = re.search(r"<dt>FLOP rate</dt><dd>[^<]*<small>([\d.]+) TFLOP/s of", page.read_text())
+            if shown is None:
+                continue
+            told += 1
+            steps = self.query(run, "SELECT sum(end_ns - start_ns) AS ns FROM step WHERE steady")[0]
+            flops = self.query(
+                run,
+                "SELECT sum(m.flops) AS n FROM execution e JOIN module m USING (module_id) JOIN step s"
+                " ON s.device_id = e.device_id AND s.steady AND e.start_ns >= s.start_ns"
+                " AND e.start_ns < s.end_ns")[0]["n"]  # fmt: skip
+            rate = flops / steps["ns"] / 1e3
+            self.assertAlmostEqual(float(shown[1]) / rate, 1, delta=0.004, msg=f"{capture}: {rate}")
+        self.assertEqual(told, 2)
+
+    def test_a_thunk_that_runs_another_of_its_name_is_one_call(self):
+        """In the tables of nsys-jax a product of a slice is two ranges, one in the other."""
+        run = self.runs["captures/nsys-jax-maxtext-fsdp4-h100"]
+        nested = collections.Counter()
+        around = {}  # Of each lane and instruction, when the last that holds others ends.
+        for row in self.query(
+                run,
+                "SELECT device_id, stream_id, module_id, instruction, end_ns, duration_ns, self_ns FROM"
+                " activity WHERE instruction IS NOT NULL ORDER BY start_ns, duration_ns DESC,"
+                " self_ns"):  # fmt: skip
+            op = (row["module_id"], row["instruction"])
+            lane = (row["device_id"], row["stream_id"], *op)
+            if row["end_ns"] <= around.get(lane, -1):
+                nested[op] += 1
+            elif row["self_ns"] < row["duration_ns"]:
+                around[lane] = row["end_ns"]
+        self.assertGreater(len(nested), 3)
+        rows = json.loads(ok("summary", run, "--top", "9999", "--format", "json"))
+        calls = {row["instruction"]: row for row in rows["table"]["rows"]}
+        for (module_id, instruction), n in nested.items():
+            facts = self.query(
+                run,
+                "SELECT occurrences, self_ns, steady_ns, average_ns, (SELECT count(*) FROM activity a"
+                " WHERE a.module_id = o.module_id AND a.instruction = o.instruction) AS n FROM op_time o"
+                f" WHERE module_id = {module_id} AND instruction = '{instruction}'")[0]
+            self.assertEqual(facts["occurrences"] + n, facts["n"])
+            self.assertEqual(facts["average_ns"], facts["self_ns"] // facts["occurrences"])
+            shown = calls[instruction]
+            self.assertAlmostEqual(
+                shown["ns"] / shown["calls"] / facts["average_ns"], 1, delta=0.05, msg=instruction)
 
     def test_shares_of_the_step_and_waits_are_those_of_the_views(self):
         for run in self.each():

@@ -264,7 +264,7 @@ export function computeView(report: Report, text: string): View {
     if (siteTerms.length > 0) {
       siteSums(report, siteTerms, view);
       const ns = new Float64Array(ops.n);
-      const calls = new Float64Array(ops.n);
+      const calls = new Float64Array(ops.n), launches = new Float64Array(ops.n);
       // A graph that was recorded as one row belongs to several ops.
       const t = report.tables.table('site_shares');
       const split = new Uint8Array(sites.n);
@@ -277,7 +277,10 @@ export function computeView(report: Report, text: string): View {
         if (sites.op[s]! < 0 || split[s]) continue;
         ns[sites.op[s]!]! += view.siteNs[s]!;
         calls[sites.op[s]!]! += view.siteCalls[s]!;
+        launches[sites.op[s]!]! += sites.calls[s]!;
       }
+      // Several launches of one run are one call.
+      for (let r = 0; r < ops.n; ++r) if (launches[r]! > ops.calls[r]!) calls[r]! *= ops.calls[r]! / launches[r]!;
       for (let r = 0; r < ops.n; ++r) opScale[r] = ops.ns[r]! > 0 ? ns[r]! / ops.ns[r]! : 0;
       view.opCalls = calls;
     }

@@ -50,7 +50,7 @@ function opColumns(report: Report, view: View, most: number, by: Grouping): (Col
   columns.push(
     times('waste', 'waste', 58, (r) => r.waste / divisor, { from: 900, as: `waste, ${report.perStep}`, exact: ['wasted_ns', (r) => Math.round(r.waste)], title: 'wasted: time × (1 − max(FLOP utilisation, bandwidth utilisation))' }),
     figures('calls', 'calls', 54, (r) => (r.calls > 0 ? r.calls / divisor : NaN), { from: 440, sort: (r) => r.calls, as: report.perStep === 'ms' ? 'calls' : 'calls/step', show: count, exact: ['occurrences', (r) => r.calls], title: `occurrences${report.perStep === 'ms' ? '' : ' per step'}` }),
-    figures('avg', 'avg µs', 62, (r) => (r.calls > 0 ? r.ns / r.calls / 1e3 : NaN), { from: 820, title: 'avg. time of a launch' }),
+    figures('avg', 'avg µs', 62, (r) => (r.calls > 0 ? r.ns / r.calls / 1e3 : NaN), { from: 820, title: 'avg. time of a call' }),
     figures('peak', '% peak', 58, peak, { from: 440, show: peakPercent, title: 'of its bound: the larger of FLOP and bandwidth utilisation' }),
     words('bound', 'bound', (r) => ops.bound[r.op]!, { width: 72, from: 960, cls: 'ink2', title: 'bound by' }),
     ...[

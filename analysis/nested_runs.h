@@ -1,0 +1,46 @@
+// Activities that are part of a run of the same instruction around them: a thunk that runs another
+// under its own name (DynamicSliceThunk and the product in it, in the tables of nsys-jax) is
+// recorded twice, and ran once.
+//
+// Thread-safety: const after construction.
+
+#ifndef XLATRACE_ANALYSIS_NESTED_RUNS_H_
+#define XLATRACE_ANALYSIS_NESTED_RUNS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "model/derived.h"
+#include "model/run_tables.h"
+
+namespace xlatrace::analysis {
+
+class NestedRuns {
+ public:
+  // Both must outlive this. Costs one pass over the launches, and memory only where some hold
+  // others.
+  NestedRuns(const model::RunTables& run, const model::AttributionTables& attribution);
+
+  // Does another activity of its instruction hold this one (a position), on the same lane?
+  bool IsPart(size_t activity) const;
+
+ private:
+  // An activity that has others inside.
+  struct Outer {
+    int64_t start_ns = 0;
+    int64_t latest_end_ns = 0;  // Of this and of those before it.
+    size_t activity = 0;
+  };
+
+  uint64_t KeyOf(size_t activity) const;  // Lane and instruction; 0: has none.
+
+  const model::RunTables& run_;
+  const model::AttributionTables& attribution_;
+  std::unordered_map<uint64_t, std::vector<Outer>> outers_;  // By start, then the longest first.
+};
+
+}  // namespace xlatrace::analysis
+
+#endif  // XLATRACE_ANALYSIS_NESTED_RUNS_H_

@@ -73,6 +73,15 @@ Result<std::string> OutputPath(const RecordOptions& options) {
     return MakeError(fmt::format("'{}' exists and is not a run.db", options.output),
                      "name another output: -o FILE", ErrorCode::kUsage);
   }
+  // The recording would take that place, and lie in its own output's way.
+  const std::filesystem::path named(options.output);
+  if (named.extension() == ".rec") {
+    return MakeError(fmt::format("'{}' names a recording: -o names the run.db that is made of it",
+                                 options.output),
+                     fmt::format("name a database: -o {}",
+                                 std::filesystem::path(named).replace_extension(".db").string()),
+                     ErrorCode::kUsage);
+  }
   XLATRACE_TRY(CheckOutputPath(output, true));
   return output;
 }

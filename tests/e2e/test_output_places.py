@@ -45,6 +45,13 @@ class OutputPlaces(support.TestCase):
             self.assertEqual(self.run_with(place, 2, "nonsense"), 2, place)
             self.assertEqual(self.run_with(place, 2, "import"), 2, place)
 
+    def test_record_takes_no_recording_for_its_output(self):
+        ran = self.run_program("record", "-o", "deep/run.rec", "--", "touch", "ran")
+        self.assertEqual(ran.code, 2, ran)
+        self.assertIn("'deep/run.rec' names a recording: -o names the run.db", ran.stderr)
+        self.assertIn("-o deep/run.db", ran.stderr)
+        self.assertEqual(list(self.folder.iterdir()), [])
+
     def test_of_imports_to_one_output_at_once_one_succeeds(self):
         trace = self.folder / "t.json"
         events = [{"ph": "X", "cat": "kernel", "name": f"k{i % 50}", "pid": 0, "tid": 7, "ts": i * 10.0,

@@ -32,15 +32,6 @@ constexpr size_t kAlwaysTold = 200;   // and these many of a run whose gaps are 
 constexpr size_t kFewestAlike = 3;
 constexpr int64_t kLargestValueBytes = 64 << 10;
 
-bool LoadsInput(const HostEvent& event) {
-  return HasAny(event.name, {"Iterator", "DataLoader", "dataset", "Dataset", "data_loader", "grain",
-                             "next_batch", "load_batch", "Prefetch", "input_pipeline"});
-}
-
-bool Launches(const HostEvent& event) {
-  return event.range_id == 0 && HasAny(event.name, {"Launch", "GraphExec"});
-}
-
 bool IsHostCopy(const model::RunTables& run, Id activity_id) {
   if (activity_id <= 0) return false;
   const model::LaunchConfig& config = run.ConfigOf(static_cast<size_t>(activity_id) - 1);
@@ -69,10 +60,6 @@ bool SameExecution(const model::AttributionTables& attribution, const GapRow& ga
   const uint32_t of = attribution.execution_of[static_cast<size_t>(gap.next_activity_id) - 1];
   return of != 0 &&
          of == attribution.execution_of[static_cast<size_t>(gap.previous_activity_id) - 1];
-}
-
-bool NamesExecution(const HostEvent& event) {
-  return event.range_id != 0 && HasAny(event.name, {"XlaModule", "Execute", "PjitFunction"});
 }
 
 // When the queue of a device was filled: work that had stood ready for long.
@@ -146,19 +133,23 @@ class Judge {
     int64_t launching = 0;
     const HostEvent* late = nullptr;  // The first range of an execution that begins in the gap.
     for (size_t k = timeline.FirstAfter(gap.start_ns); k < timeline.by_start.size(); ++k) {
-      const HostEvent& event = *timeline.by_start[k];
-      if (event.start_ns >= gap.end_ns) break;
+      const HostTimeline::Entry& entry = timeline.by_start[k];
+      if (entry.start_ns >= gap.end_ns) break;
       const int64_t covered =
-          std::min(event.end_ns, gap.end_ns) - std::max(event.start_ns, gap.start_ns);
-      if (covered < 0 || !host_.Concerns(event, gap)) continue;
-      if (WaitsForDevice(event) && event.start_ns < gap.start_ns && event.end_ns < gap.end_ns)
+          std::min(entry.end_ns, gap.end_ns) - std::max(entry.start_ns, gap.start_ns);
+      if (covered < 0 || !entry.Concerns(gap)) continue;
+      const HostEvent& event = *entry.event;
+      if (entry.Does(HostAct::kWaits) && entry.start_ns < gap.start_ns && entry.end_ns < gap.end_ns)
         waited = true;
-      if (Launches(event)) launching += covered;
-      if (late == nullptr && NamesExecution(event) && event.start_ns > gap.start_ns) late = &event;
+      if (entry.Does(HostAct::kLaunches)) launching += covered;
+      if (late == nullptr && entry.Does(HostAct::kNamesExecution) &&
+          entry.start_ns > gap.start_ns) {
+        late = &event;
+      }
       if (event.range_id == 0 || 2 * covered <= length) continue;
-      if (LoadsInput(event)) input = &event;
+      if (entry.Does(HostAct::kLoadsInput)) input = &event;
       // Ranges nest, so of those that cover it the last to begin is the innermost.
-      if (innermost == nullptr || event.start_ns >= innermost->start_ns) innermost = &event;
+      if (innermost == nullptr || entry.start_ns >= innermost->start_ns) innermost = &event;
     }
     const bool ahead = innermost != nullptr && host_.IsAhead(*innermost, gap);
     if (ahead) innermost = nullptr;

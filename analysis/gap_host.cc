@@ -1,6 +1,7 @@
 #include "analysis/gap_host.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/text.h"
 
@@ -9,6 +10,7 @@ namespace {
 
 using model::GapRow;
 using model::HostEvent;
+using model::Id;
 
 constexpr size_t kMostLookedAhead = 4096;  // Activities.
 
@@ -19,7 +21,7 @@ std::string_view ModuleAround(const HostTimeline& timeline, const HostEvent& eve
   std::string_view module = AnnotationValue(event.name, "hlo_module=");
   if (!module.empty()) return module;
   for (size_t k = timeline.FirstAfter(from_ns); k < timeline.by_start.size(); ++k) {
-    const HostEvent& outer = *timeline.by_start[k];
+    const HostEvent& outer = *timeline.by_start[k].event;
     if (outer.start_ns > event.start_ns) break;
     if (outer.range_id != 0 && outer.thread_id == event.thread_id && outer.end_ns >= event.end_ns) {
       module = AnnotationValue(outer.name, "hlo_module=");
@@ -39,16 +41,28 @@ size_t HostTimeline::FirstAfter(int64_t time_ns) const {
 const HostEvent* HostTimeline::CallAt(int64_t start_ns) const {
   auto at =
       std::lower_bound(by_start.begin(), by_start.end(), start_ns,
-                       [](const HostEvent* event, int64_t time) { return event->start_ns < time; });
-  for (; at != by_start.end() && (*at)->start_ns == start_ns; ++at) {
-    if ((*at)->range_id == 0) return *at;
+                       [](const Entry& entry, int64_t time) { return entry.start_ns < time; });
+  for (; at != by_start.end() && at->start_ns == start_ns; ++at) {
+    if (at->event->range_id == 0) return at->event;
   }
   return nullptr;
 }
 
-bool WaitsForDevice(const HostEvent& event) {
-  return HasAny(event.name, {"Synchronize", "BlockUntilReady", "block_until_ready", "Await",
-                             "BlockHostUntilDone", "_value", "ToLiteralSync"});
+uint8_t ActsOf(const HostEvent& event) {
+  const bool is_call = event.range_id == 0;
+  uint8_t acts = 0;
+  const auto add = [&](HostAct act, bool does) { acts |= does ? static_cast<uint8_t>(act) : 0; };
+  add(HostAct::kWaits,
+      HasAny(event.name, {"Synchronize", "BlockUntilReady", "block_until_ready", "Await",
+                          "BlockHostUntilDone", "_value", "ToLiteralSync"}));
+  add(HostAct::kLaunches, is_call && HasAny(event.name, {"Launch", "GraphExec"}));
+  add(HostAct::kLoadsInput,
+      !is_call &&
+          HasAny(event.name, {"Iterator", "DataLoader", "dataset", "Dataset", "data_loader",
+                              "grain", "next_batch", "load_batch", "Prefetch", "input_pipeline"}));
+  add(HostAct::kNamesExecution,
+      !is_call && HasAny(event.name, {"XlaModule", "Execute", "PjitFunction"}));
+  return acts;
 }
 
 std::string_view AnnotationValue(std::string_view name, std::string_view key) {
@@ -61,16 +75,31 @@ std::string_view AnnotationValue(std::string_view name, std::string_view key) {
 GapHost::GapHost(const model::RunTables& run, const model::AttributionTables& attribution,
                  const HostCallOf& call_of, const std::vector<HostEvent>& events)
     : run_(run), attribution_(attribution), call_of_(call_of), threads_(run, call_of, events) {
-  for (const HostEvent& event : events) timelines_[event.process_id].by_start.push_back(&event);
+  // Names come again and again, each as one text.
+  std::map<std::pair<const char*, size_t>, uint8_t> acts_of_calls, acts_of_ranges;
+  std::map<std::pair<Id, int64_t>, const std::set<Id>*> devices_of;
+  for (const HostEvent& event : events) {
+    auto& known = event.range_id == 0 ? acts_of_calls : acts_of_ranges;
+    const auto acts = known.try_emplace({event.name.data(), event.name.size()}, uint8_t{0});
+    if (acts.second) acts.first->second = ActsOf(event);
+    const auto devices = devices_of.try_emplace({event.process_id, event.thread_id}, nullptr);
+    if (devices.second) {
+      devices.first->second = threads_.DevicesOf(event.process_id, event.thread_id);
+    }
+    timelines_[event.process_id].by_start.push_back(
+        {event.start_ns, event.end_ns, &event, devices.first->second, acts.first->second});
+  }
   for (auto& [process, timeline] : timelines_) {
-    std::stable_sort(
-        timeline.by_start.begin(), timeline.by_start.end(),
-        [](const HostEvent* a, const HostEvent* b) { return a->start_ns < b->start_ns; });
+    std::stable_sort(timeline.by_start.begin(), timeline.by_start.end(),
+                     [](const HostTimeline::Entry& a, const HostTimeline::Entry& b) {
+                       return a.start_ns < b.start_ns;
+                     });
+    timeline.latest_end.reserve(timeline.by_start.size());
     int64_t latest = INT64_MIN;
-    for (const HostEvent* event : timeline.by_start) {
-      timeline.latest_end.push_back(latest = std::max(latest, event->end_ns));
-      if (event->range_id == 0 && WaitsForDevice(*event)) {
-        timeline.waits[event->thread_id].push_back(event);
+    for (const HostTimeline::Entry& entry : timeline.by_start) {
+      timeline.latest_end.push_back(latest = std::max(latest, entry.end_ns));
+      if (entry.event->range_id == 0 && entry.Does(HostAct::kWaits)) {
+        timeline.waits[entry.event->thread_id].push_back(entry.event);
       }
     }
   }

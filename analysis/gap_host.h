@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string_view>
 #include <vector>
 
@@ -21,9 +22,33 @@
 
 namespace xlatrace::analysis {
 
+// What a call or range does, by its name.
+enum class HostAct : uint8_t {
+  kNothing = 0,
+  kWaits = 1,           // For the device.
+  kLaunches = 2,        // A call that puts work into the device's queue.
+  kLoadsInput = 4,      // A range of a data loader.
+  kNamesExecution = 8,  // A range around the execution of a program.
+};
+// Any of them, as bits.
+uint8_t ActsOf(const model::HostEvent& event);
+
 // Events of a process by start, and the latest end of any that begins no later.
 struct HostTimeline {
-  std::vector<const model::HostEvent*> by_start;
+  struct Entry {
+    int64_t start_ns = 0;
+    int64_t end_ns = 0;
+    const model::HostEvent* event = nullptr;
+    const std::set<model::Id>* devices = nullptr;  // That its thread works for; null: any.
+    uint8_t acts = 0;
+
+    bool Does(HostAct act) const { return (acts & static_cast<uint8_t>(act)) != 0; }
+    // May what its thread does hold the gap's device up?
+    bool Concerns(const model::GapRow& gap) const {
+      return devices == nullptr || devices->contains(gap.device_id);
+    }
+  };
+  std::vector<Entry> by_start;
   std::vector<int64_t> latest_end;
   std::map<int64_t, std::vector<const model::HostEvent*>> waits;  // API calls; thread, by start.
 
@@ -32,9 +57,6 @@ struct HostTimeline {
   // The API call that began at this instant; null: none.
   const model::HostEvent* CallAt(int64_t start_ns) const;
 };
-
-// A call or range in which the host waits for the device.
-bool WaitsForDevice(const model::HostEvent& event);
 
 // "jit_f" of "XlaModule:#hlo_module=jit_f,program_id=3#" for "hlo_module="; empty: not there.
 std::string_view AnnotationValue(std::string_view name, std::string_view key);
@@ -47,11 +69,6 @@ class GapHost {
 
   // Events of the process of the gap's device.
   const HostTimeline& TimelineOf(const model::GapRow& gap) const;
-
-  // May what this event's thread does hold the gap's device up?
-  bool Concerns(const model::HostEvent& event, const model::GapRow& gap) const {
-    return threads_.WorksFor(event.process_id, event.thread_id, gap.device_id);
-  }
 
   // The host's call that made an activity (a position), or what follows the gap.
   std::optional<model::HostCall> CallOf(size_t activity) const;

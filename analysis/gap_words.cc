@@ -53,7 +53,7 @@ std::string Between(const HostTimeline& timeline, const GapRow& gap, const HostE
   int64_t longest_ns = 0;
   int64_t covered_until = gap.start_ns;
   for (size_t k = timeline.FirstAfter(gap.start_ns); k < timeline.by_start.size(); ++k) {
-    const HostEvent& event = *timeline.by_start[k];
+    const HostEvent& event = *timeline.by_start[k].event;
     if (event.start_ns >= gap.end_ns) break;
     if (!IsWithin(event, outer) || event.end_ns <= gap.start_ns) continue;
     if (event.start_ns - covered_until > hole) {
@@ -97,11 +97,11 @@ std::string WordsOfGap(const GapHost& host, const GapRow& gap) {
   const HostEvent* late = nullptr;
   const size_t first = timeline.FirstAfter(gap.start_ns);
   for (size_t k = first; k < timeline.by_start.size(); ++k) {
-    const HostEvent& event = *timeline.by_start[k];
+    const HostEvent& event = *timeline.by_start[k].event;
     if (event.start_ns >= gap.end_ns) break;
     const int64_t covered =
         std::min(event.end_ns, gap.end_ns) - std::max(event.start_ns, gap.start_ns);
-    if (covered <= 0 || !host.Concerns(event, gap)) continue;
+    if (covered <= 0 || !timeline.by_start[k].Concerns(gap)) continue;
     if (event.range_id == gap.host_range_id && event.start_ns > gap.start_ns) late = &event;
     if (event.range_id == 0) {
       calls[event.name] += covered;

@@ -29,7 +29,8 @@ class LaunchThreads {
   LaunchThreads(const model::RunTables& run, const HostCallOf& call_of,
                 const std::vector<model::HostEvent>& events);
 
-  // May what this thread does hold this device up?
+  // The devices that what this thread does may hold up; null: any. Lives as long as this.
+  const std::set<model::Id>* DevicesOf(model::Id process_id, int64_t thread_id) const;
   bool WorksFor(model::Id process_id, int64_t thread_id, model::Id device_id) const;
 
  private:

@@ -5,7 +5,7 @@
 #define XLATRACE_MODEL_HOST_EVENT_H_
 
 #include <cstdint>
-#include <string>
+#include <string_view>
 
 #include "model/events.h"
 
@@ -14,7 +14,7 @@ namespace xlatrace::model {
 struct HostEvent {
   Id process_id = 0;
   int64_t thread_id = 0;
-  std::string name;  // Of the function, or text of the range.
+  std::string_view name;  // Of the function, or text of the range; whoever gave the event owns it.
   int64_t start_ns = 0;
   int64_t end_ns = 0;
   Id range_id = 0;  // 0: an API call.

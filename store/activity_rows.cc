@@ -231,18 +231,20 @@ Status ActivityRows::WriteDictionaries(Database& db) const {
     row.BindInt64(4, call.duration_ns);
     XLATRACE_TRY(row.Run());
   }
-  XLATRACE_ASSIGN(row, db.Prepare("INSERT INTO x_other_gap VALUES(?,?,?,?,?,?,?)"));
-  for (const model::GapRow& gap : other_gaps_) {
-    row.BindInt64(0, gap.device_id);
-    row.BindInt64(1, gap.start_ns);
-    row.BindInt64(2, gap.end_ns);
-    row.BindInt64(3, static_cast<int64_t>(gap.cause));
-    nullable(4, gap.previous_activity_id, 0);
-    nullable(5, gap.next_activity_id, 0);
-    nullable(6, gap.host_range_id, 0);
-    XLATRACE_TRY(row.Run());
-  }
   return {};
+}
+
+void ActivityRows::WriteOtherGaps(TableBuilder& rows) const {
+  for (const model::GapRow& gap : other_gaps_) {
+    const int64_t values[] = {gap.device_id,
+                              gap.start_ns,
+                              gap.end_ns,
+                              static_cast<int64_t>(gap.cause),
+                              NullIfZero(gap.previous_activity_id),
+                              NullIfZero(gap.next_activity_id),
+                              NullIfZero(gap.host_range_id)};
+    rows.Append(rows.rows() + 1, values);
+  }
 }
 
 void ActivityRows::WriteRows(const model::RunTables& run, TableBuilder& rows) const {

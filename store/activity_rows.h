@@ -47,10 +47,11 @@ class ActivityRows {
               const model::AnalysisTables* analysis);
   bool settled() const { return settled_; }
 
-  // After Settle: dictionaries and odd rows, by SQL, inside the caller's transaction; then the
-  // packed rows themselves.
+  // After Settle: dictionaries and odd calls, by SQL, inside the caller's transaction; then the
+  // packed rows themselves, and gaps that do not fit one.
   Status WriteDictionaries(Database& database) const;
   void WriteRows(const model::RunTables& run, TableBuilder& rows) const;
+  void WriteOtherGaps(TableBuilder& rows) const;
 
  private:
   struct Call {

@@ -176,7 +176,7 @@ Status WriteAnalysis(Database& db, const model::AttributionTables& attribution,
   for (const char* table :
        {"x_step", "x_op_time", "x_scope_time", "x_phase_time", "x_step_part", "x_busy_time",
         "x_launch_queue", "x_collective", "x_finding", "x_gap_evidence", "x_ruled_out",
-        "x_device_facts", "x_occupancy", "x_critical_path", "x_replay"}) {
+        "x_device_facts", "x_occupancy", "x_replay"}) {
     XLATRACE_TRY(db.Execute(fmt::format("DELETE FROM {}", table)));
   }
   XLATRACE_TRY(WriteInstructions(db, attribution));
@@ -242,11 +242,6 @@ Status WriteAnalysis(Database& db, const model::AttributionTables& attribution,
                         f.where_source, f.evidence_json, f.action, f.how_to_check,
                         f.replay_error_milli_pct));
   }
-  XLATRACE_ASSIGN(row, PrepareInsert(db, "x_critical_path", 6));
-  for (const model::CriticalPathRow& p : analysis.critical_path) {
-    XLATRACE_TRY(
-        Insert(row, p.step, p.device_id, IdOrNull{p.activity_id}, p.start_ns, p.end_ns, p.kind));
-  }
   XLATRACE_ASSIGN(row, PrepareInsert(db, "x_replay", 7));
   for (const model::ReplayRow& r : analysis.replays) {
     XLATRACE_TRY(Insert(row, r.steps, r.step_ns, r.error_milli_pct, r.largest_error_milli_pct,
@@ -258,6 +253,15 @@ Status WriteAnalysis(Database& db, const model::AttributionTables& attribution,
     XLATRACE_TRY(Insert(row, ++id, r.id, r.withheld, r.text, r.what, r.figure, r.evidence_json));
   }
   return {};
+}
+
+void WriteCriticalPath(const model::AnalysisTables& analysis, TableBuilder& rows) {
+  for (const model::CriticalPathRow& p : analysis.critical_path) {
+    const int64_t values[] = {
+        p.step,     p.device_id, p.activity_id > 0 ? p.activity_id : kNullValue,
+        p.start_ns, p.end_ns,    static_cast<int64_t>(p.kind)};
+    rows.Append(rows.rows() + 1, values);
+  }
 }
 
 tl::unexpected<Error> NoHlo(Id module_id) {

@@ -8,6 +8,7 @@
 #include "model/derived.h"
 #include "store/run_db.h"
 #include "store/sqlite.h"
+#include "store/table_builder.h"
 
 namespace xlatrace::store {
 
@@ -17,6 +18,8 @@ namespace xlatrace::store {
 Status WriteAttribution(Database& database, const model::AttributionTables& attribution);
 Status WriteAnalysis(Database& database, const model::AttributionTables& attribution,
                      const model::AnalysisTables& analysis);
+// The rows of x_critical_path, which WriteAnalysis leaves out: there may be one per launch.
+void WriteCriticalPath(const model::AnalysisTables& analysis, TableBuilder& rows);
 
 // What is said where HLO is asked for that the run does not hold.
 tl::unexpected<Error> NoHlo(model::Id module_id);

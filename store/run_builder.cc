@@ -390,8 +390,11 @@ std::vector<model::HostEvent> RunBuilder::HostEvents(
     const std::vector<std::pair<int64_t, int64_t>>& within) const {
   State& s = *state_;
   s.SettleRanges();
-  std::vector<model::HostEvent> events;
   const HostEventList& ranges = s.content.ranges.host_events();
+  const std::vector<HostEventList::Event> of_ranges = ranges.Within(within);
+  const std::vector<HostEventList::Event> of_calls = s.host_calls.Within(within);
+  std::vector<model::HostEvent> events;
+  events.reserve(of_ranges.size() + of_calls.size());
   // Of both sorts none that is shorter than what one of them had to leave out.
   const int64_t shortest_ns = std::max(ranges.shortest_ns(), s.host_calls.shortest_ns());
   const auto add = [&](const HostEventList::Event& event, Id name) {
@@ -403,10 +406,10 @@ std::vector<model::HostEvent> RunBuilder::HostEvents(
                       .end_ns = event.end_ns,
                       .range_id = event.range_id});
   };
-  for (const HostEventList::Event& event : ranges.Within(within)) {
+  for (const HostEventList::Event& event : of_ranges) {
     add(event, s.content.range_texts[s.content.ranges.kinds()[event.name_id - 1].text - 1]);
   }
-  for (const HostEventList::Event& event : s.host_calls.Within(within)) add(event, event.name_id);
+  for (const HostEventList::Event& event : of_calls) add(event, event.name_id);
   return events;
 }
 

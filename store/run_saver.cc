@@ -301,6 +301,8 @@ struct PackedRoots {
   uint32_t activity = 0;
   uint32_t range = 0;
   uint32_t call = 0;
+  uint32_t gap = 0;
+  uint32_t path = 0;
 };
 
 // All but the packed rows; the database is closed again.
@@ -327,23 +329,42 @@ Result<PackedRoots> WriteTables(const std::string& path, RunContent& run,
   XLATRACE_ASSIGN(roots.activity, RootPage(database, kPackedActivity));
   XLATRACE_ASSIGN(roots.range, RootPage(database, "x_packed_range"));
   XLATRACE_ASSIGN(roots.call, RootPage(database, "x_packed_call"));
+  XLATRACE_ASSIGN(roots.gap, RootPage(database, "x_other_gap"));
+  XLATRACE_ASSIGN(roots.path, RootPage(database, "x_critical_path"));
   XLATRACE_TRY(database.Execute("COMMIT"));
   return roots;
 }
 
-// The rows that exist once per activity, range and call, behind what SQLite has written.
-Status AppendRows(const std::string& path, const PackedRoots& roots, RunContent& run) {
+// The rows that exist once per activity, range, call or gap, behind what SQLite has written.
+Status AppendRows(const std::string& path, const PackedRoots& roots, RunContent& run,
+                  const model::AnalysisTables* analysis) {
   XLATRACE_ASSIGN(BulkFile file, BulkFile::Open(path));
   const auto add_leaf = [&](std::string_view page, int64_t last) { file.AddLeaf(page, last); };
-  TableBuilder rows(add_leaf);
-  run.activity_rows.WriteRows(run.tables, rows);
-  rows.Finish();
-  XLATRACE_TRY(file.EndTable(roots.activity));
+  const auto append = [&](uint32_t root, const auto& write) {
+    TableBuilder rows(add_leaf);
+    write(rows);
+    rows.Finish();
+    return file.EndTable(root);
+  };
+  XLATRACE_TRY(append(roots.activity,
+                      [&](TableBuilder& rows) { run.activity_rows.WriteRows(run.tables, rows); }));
   XLATRACE_TRY(run.ranges.Drain(add_leaf));
   XLATRACE_TRY(file.EndTable(roots.range));
   XLATRACE_TRY(run.call_pages.Drain(add_leaf));
   XLATRACE_TRY(file.EndTable(roots.call));
+  XLATRACE_TRY(
+      append(roots.gap, [&](TableBuilder& rows) { run.activity_rows.WriteOtherGaps(rows); }));
+  if (analysis != nullptr) {
+    XLATRACE_TRY(
+        append(roots.path, [&](TableBuilder& rows) { WriteCriticalPath(*analysis, rows); }));
+  }
   return file.Close();
+}
+
+// Indices of tables that were appended page by page.
+Status FillIndices(const std::string& path) {
+  XLATRACE_ASSIGN(Database database, Database::OpenUnfinished(path));
+  return database.Execute("REINDEX x_critical_path_key");
 }
 
 }  // namespace
@@ -359,7 +380,10 @@ Status RunSaver::Save(RunBuilder& run, const model::AttributionTables* attributi
   RunContent& content = run.Settled();
   XLATRACE_ASSIGN(const PackedRoots roots,
                   WriteTables(file_.temporary(), content, attribution, analysis, job));
-  XLATRACE_TRY(AppendRows(file_.temporary(), roots, content));
+  XLATRACE_TRY(AppendRows(file_.temporary(), roots, content, analysis));
+  if (analysis != nullptr && !analysis->critical_path.empty()) {
+    XLATRACE_TRY(FillIndices(file_.temporary()));
+  }
   return file_.Place();
 }
 

@@ -304,6 +304,8 @@ Result<Database> Database::Create(const std::string& path) {
   return database;
 }
 
+Result<Database> Database::OpenUnfinished(const std::string& path) { return Create(path); }
+
 Result<Database> Database::OpenOurs(const std::string& path) {
   XLATRACE_ASSIGN(Database database, Open(path, FileUri(path, ""), SQLITE_OPEN_READWRITE));
   XLATRACE_TRY(database.Execute("PRAGMA cache_size=-65536; PRAGMA trusted_schema=OFF;"));

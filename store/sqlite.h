@@ -71,6 +71,8 @@ class Database {
   // A fresh database at `path` (which must not exist) tuned for one bulk load: no journal, no sync;
   // the caller renames it into place when complete.
   static Result<Database> Create(const std::string& path);
+  // What Create made and closed, opened again in the same way before it is in its place.
+  static Result<Database> OpenUnfinished(const std::string& path);
   // Our own file, for writing derived tables in a transaction.
   static Result<Database> OpenOurs(const std::string& path);
   static Result<Database> OpenForeign(const std::string& path);

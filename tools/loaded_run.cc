@@ -210,7 +210,7 @@ class Loader {
   Status Waits() {
     struct Kind {
       int64_t process_id = 0, thread_id = 0;
-      std::string name;
+      std::string_view name;
     };
     std::unordered_map<int64_t, Kind> kinds;
     std::string list;
@@ -218,7 +218,8 @@ class Loader {
         "SELECT k.call_kind, k.process_id, coalesce(k.thread_id, 0), s.text FROM x_call_kind k"
         " JOIN x_string s ON s.string_id = k.name_id WHERE s.text LIKE '%Synchronize%'",
         [&](const Statement& row) {
-          kinds.emplace(row.Int64(0), Kind{row.Int64(1), row.Int64(2), TextOf(row, 3)});
+          kinds.emplace(row.Int64(0),
+                        Kind{row.Int64(1), row.Int64(2), out_.names->emplace_back(TextOf(row, 3))});
           list += (list.empty() ? "" : ",") + std::to_string(row.Int64(0));
           return true;
         }));

@@ -11,7 +11,10 @@
 #define XLATRACE_TOOLS_LOADED_RUN_H_
 
 #include <cstdint>
+#include <deque>
+#include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "analysis/launch_queue.h"
@@ -30,6 +33,9 @@ struct LoadedRun {
   std::vector<std::optional<int32_t>> step_of;
   std::vector<model::GapRow> gaps;
   std::vector<model::HostEvent> waits;
+  // Of the waits. A list of its own, which keeps its place when the run is moved and forbids
+  // copies.
+  std::unique_ptr<std::deque<std::string>> names = std::make_unique<std::deque<std::string>>();
   std::vector<uint32_t> call_of;       // Per activity: position in `calls` + 1, 0: none.
   std::vector<model::HostCall> calls;  // Numbered by position + 1.
 

@@ -1,6 +1,8 @@
 #include "analysis/gap_cause.h"
 
+#include <deque>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -130,8 +132,12 @@ class ThunkGapTest : public GapCauseTest {
   }
   static std::vector<model::HostEvent> Ranges(const std::string& program,
                                               const std::string& thunk) {
-    return {{1, 7, "XlaModule:#hlo_module=" + program + ",program_id=3#", 20'000, 900'000, 3},
-            {1, 7, "Thunk:#name=dot,hlo_op=" + thunk + "#", 90'000, 210'000, 4}};
+    static std::deque<std::string> names;
+    const auto keep = [&](std::string name) -> std::string_view {
+      return names.emplace_back(std::move(name));
+    };
+    return {{1, 7, keep("XlaModule:#hlo_module=" + program + ",program_id=3#"), 20'000, 900'000, 3},
+            {1, 7, keep("Thunk:#name=dot,hlo_op=" + thunk + "#"), 90'000, 210'000, 4}};
   }
   model::Id lane_ = 0;
   std::vector<model::Id> modules_;

@@ -73,7 +73,8 @@ class Run {
   void EndMark() {
     if (!run_.step_marks.empty()) run_.step_marks.back().end_ns = host_;
   }
-  void HostDoes(const std::string& name, int64_t ns) {
+  // `name` is kept as it is: a literal.
+  void HostDoes(const char* name, int64_t ns) {
     events_.push_back({.process_id = 1,
                        .thread_id = 1,
                        .name = name,

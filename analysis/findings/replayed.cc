@@ -63,7 +63,7 @@ std::optional<Change> Replayed::ChangeOf(const Finding& finding) const {
   int64_t gaps_ns = 0;
   for (const auto& [gap, ns] : finding.gaps) {
     gaps_ns += ns;
-    change.single_gaps.insert(gap);
+    change.single_gaps.push_back(gap);
   }
   std::vector<const Op*> together;
   int64_t together_ns = 0;

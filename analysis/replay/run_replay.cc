@@ -41,11 +41,13 @@ RunReplay::RunReplay(const model::RunTables& run, const model::AttributionTables
   if (analysis.steps.empty()) return;
   graph_ = BuildGraph(input_, classes, {.most_activities = kMostAnalysed});
   error_ = MeasureError(graph_, input_);
+  recorded_ = Replay(graph_);
 }
 
 std::optional<Prediction> RunReplay::With(const Change& change) const {
   if (empty() || withheld()) return std::nullopt;
-  Prediction prediction = Predict(graph_, input_, change, error_);
+  Prediction prediction =
+      Predict(graph_, input_, change, error_, StepLength(graph_.spans, recorded_));
   if (prediction.applied.nodes == 0) return std::nullopt;
   return prediction;
 }
@@ -54,7 +56,7 @@ bool RunReplay::withheld() const { return !error_ || error_->milli_pct > kLarges
 
 void RunReplay::Fill(model::AnalysisTables& analysis) const {
   if (empty()) return;
-  const Times times = Replay(graph_);
+  const Times& times = recorded_;
   for (const Span& span : graph_.spans) {
     // A step that a pause cut short has no end to go back from.
     const auto step =

@@ -53,6 +53,7 @@ class RunReplay {
   Input input_;
   Graph graph_;
   std::optional<ReplayError> error_;
+  Times recorded_;  // Of the graph as it is.
 };
 
 }  // namespace xlatrace::analysis::replay

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <unordered_set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -258,14 +257,14 @@ class Applier {
   }
 
   void CloseSingleGaps() {
-    std::unordered_set<uint32_t> after_gap;
+    std::vector<bool> after_gap(input_.run.activities.size(), false);
     for (const uint32_t gap : change_.single_gaps) {
       if (gap >= input_.gaps.size() || input_.gaps[gap].next_activity_id <= 0) continue;
-      after_gap.insert(static_cast<uint32_t>(input_.gaps[gap].next_activity_id - 1));
+      after_gap[static_cast<size_t>(input_.gaps[gap].next_activity_id) - 1] = true;
     }
     for (uint32_t n = 0; n < graph_.nodes.size(); ++n) {
       if (graph_.nodes[n].kind != NodeKind::kActivity) continue;
-      if (!after_gap.contains(graph_.nodes[n].what)) continue;
+      if (!after_gap[graph_.nodes[n].what]) continue;
       ++out_.nodes;
       for (Edge* edge = begin(n); edge != end(n); ++edge) {
         if (edge->kind == EdgeKind::kLaunch) {
@@ -379,7 +378,7 @@ void Change::Add(const Change& other) {
   faster(foreign_configs, other.foreign_configs);
   own_time = own_time || other.own_time;
   gaps.insert(gaps.end(), other.gaps.begin(), other.gaps.end());
-  single_gaps.insert(other.single_gaps.begin(), other.single_gaps.end());
+  single_gaps.insert(single_gaps.end(), other.single_gaps.begin(), other.single_gaps.end());
   collective_bandwidth = std::max(collective_bandwidth, other.collective_bandwidth);
   copies = std::max(copies, other.copies);
   collectives_early = collectives_early || other.collectives_early;
@@ -392,10 +391,13 @@ Applied Apply(const Graph& graph, const Input& input, const Change& change) {
 }
 
 Prediction Predict(const Graph& graph, const Input& input, const Change& change,
-                   const std::optional<ReplayError>& error) {
+                   const std::optional<ReplayError>& error, std::optional<int64_t> recorded_ns) {
   Prediction prediction;
-  ReplayInto(graph, {}, graph.edges, prediction.times);
-  prediction.recorded_ns = StepLength(graph.spans, prediction.times);
+  if (!recorded_ns) {
+    ReplayInto(graph, {}, graph.edges, prediction.times);
+    recorded_ns = StepLength(graph.spans, prediction.times);
+  }
+  prediction.recorded_ns = *recorded_ns;
   prediction.applied = Apply(graph, input, change);
   const Setting& setting = prediction.applied.setting;
   ReplayInto(graph, setting, setting.edges, prediction.times);

@@ -14,7 +14,6 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -41,8 +40,8 @@ struct Change {
   std::vector<model::GapCause> gaps;
   // The same of single gaps, by position in Input::gaps; and the host, where it had waited for the
   // device before such a gap, had not.
-  std::set<uint32_t> single_gaps;
-  double collective_bandwidth = 1;  // Times as much.
+  std::vector<uint32_t> single_gaps;  // In any order; the same one twice is the same gap.
+  double collective_bandwidth = 1;    // Times as much.
   CopyChange copies = CopyChange::kAsTheyAre;
   bool collectives_early = false;  // Each starts when its operands are there, beside the others.
   // Of an execution (where none is known: of a step) only the first launch needs the host.
@@ -74,9 +73,11 @@ struct Prediction {
   Applied applied;
   Times times;
 };
-// `error`: of the replay; nothing where it is not known.
+// `error`: of the replay; nothing where it is not known. `recorded_ns`: the step's length as the
+// replay of the graph without a change gives it, where that has been worked out.
 Prediction Predict(const Graph& graph, const Input& input, const Change& change,
-                   const std::optional<ReplayError>& error);
+                   const std::optional<ReplayError>& error,
+                   std::optional<int64_t> recorded_ns = std::nullopt);
 
 // The step whose path is shown: of the first device the span of median length.
 const Span& TypicalSpan(const std::vector<Span>& spans, const Times& times);

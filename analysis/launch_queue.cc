@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/nearly_sorted.h"
+
 namespace xlatrace::analysis {
 namespace {
 
@@ -23,10 +25,6 @@ int64_t Percentile(std::vector<int64_t>& values, size_t percent) {
   const size_t at = (values.size() - 1) * percent / 100;
   std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(at), values.end());
   return values[at];
-}
-
-void Sort(std::vector<int64_t>& values) {
-  if (!std::is_sorted(values.begin(), values.end())) std::sort(values.begin(), values.end());
 }
 
 // Launches of each device, of activities whose times are known. Activities that one call started
@@ -101,8 +99,8 @@ model::LaunchQueueRow Measure(const std::vector<Launch>& launches) {
     calls.push_back(launch.call_ns);
     ends.push_back(launch.last_ns);
   }
-  Sort(calls);
-  Sort(ends);
+  SortNearlySorted(calls);
+  SortNearlySorted(ends);
   collect([&](const Launch& launch) {
     const auto called = std::lower_bound(calls.begin(), calls.end(), launch.call_ns);
     const auto ended = std::upper_bound(ends.begin(), ends.end(), launch.call_ns);

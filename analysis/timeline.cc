@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <string_view>
 
+#include "base/nearly_sorted.h"
+
 namespace xlatrace::analysis {
 namespace {
 
@@ -76,11 +78,7 @@ std::vector<std::vector<uint32_t>> ActivitiesByDevice(const model::RunTables& ru
     }
     return a < b;
   };
-  for (std::vector<uint32_t>& order : by_device) {
-    if (!std::is_sorted(order.begin(), order.end(), before)) {
-      std::sort(order.begin(), order.end(), before);
-    }
-  }
+  for (std::vector<uint32_t>& order : by_device) SortNearlySorted(order, before);
   return by_device;
 }
 

@@ -67,7 +67,10 @@ class FactMaker {
     std::string of =
         steps.steady_count == 1
             ? std::string("one steady step")
-            : fmt::format("mean of {} steps, {} to {}", Thousands(steps.steady_count),
+            : fmt::format("mean of {} steps{}, {} to {}", Thousands(steps.steady_count),
+                          view_.devices.size() > 1
+                              ? fmt::format(" of {} devices", view_.devices.size())
+                              : std::string(),
                           longest.ends_with(" ms") ? Milliseconds(least) : HtmlMilliseconds(least),
                           longest);
     // A merged job's sentence speaks of another step than the mean of those that are here.

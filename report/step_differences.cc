@@ -1,6 +1,8 @@
 #include "report/step_differences.h"
 
 #include <algorithm>
+#include <cmath>
+#include <cstddef>
 #include <map>
 #include <string_view>
 
@@ -129,16 +131,27 @@ std::optional<StepDifferences> WhyStepsDiffer(const std::vector<StepOfDevice>& s
 
   out.heading =
       fmt::format("Why steps differ by {}%", Percent(difference, static_cast<double>(mean_ns)));
+  size_t devices = 0;
+  for (const auto& [number, of_step] : by_number) devices = std::max(devices, of_step.size());
   out.range =
       fmt::format("Steps from {} to {} ms", Milliseconds(fast.wall_ns), Milliseconds(slow.wall_ns));
+  if (devices > 1) out.range += fmt::format(", mean of {} devices", devices);
   if (out.part && gain > kExplains * difference && gain < kOutweighed * difference) {
     const bool one = fast.awaited->device_id == slow.awaited->device_id;
-    out.text = fmt::format("Step {} takes {} ms longer than step {}: {} ms more {} (coloured){}.",
-                           slow.number, Milliseconds(difference), fast.number, Milliseconds(gain),
-                           MoreOf(*out.part),
-                           !of_awaited ? ""
-                           : one       ? ", on the device that the others wait for"
-                                       : ", on the devices that the others wait for");
+    out.text = fmt::format("Step {} takes {} ms longer than step {}", slow.number,
+                           Milliseconds(difference), fast.number);
+    const std::string_view awaited =
+        one ? "on the device that the others wait for" : "on the devices that the others wait for";
+    // A step's length is the mean of all devices, and its parts are of one.
+    const auto own = static_cast<double>(slow.awaited->wall_ns - fast.awaited->wall_ns);
+    const bool apart = of_awaited && std::abs(own - difference) > kTrifle * difference;
+    if (apart) {
+      out.text += fmt::format(", {} ms {}: {} ms more {} (coloured) there.", Milliseconds(own),
+                              awaited, Milliseconds(gain), MoreOf(*out.part));
+    } else {
+      out.text += fmt::format(": {} ms more {} (coloured){}{}.", Milliseconds(gain),
+                              MoreOf(*out.part), of_awaited ? ", " : "", of_awaited ? awaited : "");
+    }
   } else {
     out.text = fmt::format("No single part explains the {} ms between step {} and step {}.",
                            Milliseconds(difference), fast.number, slow.number);

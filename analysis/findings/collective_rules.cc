@@ -224,6 +224,16 @@ const Op* SayInTurn(const Context& context, const SameOps& same, const Collectiv
   return cause.op;
 }
 
+// Devices of the largest group that exchanges; 0: not told. One half of a job that was recorded
+// cannot tell whom all of it waits for.
+int64_t LargestGroup(const Context& context) {
+  int64_t largest = 0;
+  for (const model::CollectiveRow& row : context.analysis.collectives) {
+    largest = std::max(largest, row.group_size.value_or(0));
+  }
+  return largest;
+}
+
 void Skew(const Context& context, const SameOps& same, std::map<const Op*, Collective>& collectives,
           int64_t exposed, Report& report) {
   if (context.run.devices.size() < 2) {
@@ -249,8 +259,16 @@ void Skew(const Context& context, const SameOps& same, std::map<const Op*, Colle
     return;
   }
   const int64_t ns = context.PerStep(wait);
+  const auto here = static_cast<int64_t>(context.run.devices.size());
+  const int64_t members = LargestGroup(context);
   if (worst == nullptr || context.ShareOfStep(ns) < kSkewShare) {
-    if (exposed > 0) {
+    if (exposed > 0 && members > here) {
+      report.Withhold("arrival_skew",
+                      fmt::format("waiting for other devices: {} of the {} that exchange are in "
+                                  "this run, and the one that all wait for may be another (merge "
+                                  "the runs of all ranks)",
+                                  here, members));
+    } else if (exposed > 0) {
       report.Fine("arrival_skew", {"waiting for other devices",
                                    context.words.OfStep(Percent(context.ShareOfStep(ns)))});
     }
@@ -283,6 +301,10 @@ void Skew(const Context& context, const SameOps& same, std::map<const Op*, Colle
       .Add(context.words.PerStep("mean of all devices: waiting in collectives that nothing hides,"),
            ns, "ns")
       .Add("of it in this one", context.PerStep(worst->exposed_wait_ns), "ns", worst->op->handle);
+  if (members > here) {
+    finding.evidence.Add("devices that exchange, of which some are not in this run", members,
+                         "count");
+  }
   report.Add(std::move(finding));
 }
 

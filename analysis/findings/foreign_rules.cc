@@ -241,11 +241,26 @@ void WaitingByName(const Context& context, const NamedCommunication& all, Report
           "does meanwhile (its idle time, its kernels)",
           late_words);
     } else {
+      // One that comes last no more often than others may still be waited for the longest.
+      int64_t caused = 0;
+      for (const auto& [device, of_device] : named.caused_ns) caused += of_device;
+      const auto culprit =
+          std::max_element(named.caused_ns.begin(), named.caused_ns.end(), by_wait);
+      const double share = static_cast<double>(culprit->second) / static_cast<double>(caused);
+      const std::string culprit_words = DeviceWords(context, culprit->first);
+      const bool named_by_time = share >= even + (1 - even) / 4;
       finding.title = {"Mend the stalls that others wait for",
-                       fmt::format("{} waits {}, now on this device, now on that", name, Time(ns))};
+                       named_by_time ? fmt::format("{} waits {}, {} of it for {}", name, Time(ns),
+                                                   Percent(share), culprit_words)
+                                     : fmt::format("{} waits {}, now on this device, now on that",
+                                                   name, Time(ns))};
+      const auto culprit_last = named.last.find(culprit->first);
       finding.sentence.why =
-          fmt::format("no device is slower throughout; {} comes last in {} of {}", late_words,
-                      late_times, named.exchanges);
+          fmt::format("no device is slower throughout; {} comes last in {} of {}", culprit_words,
+                      culprit_last == named.last.end() ? 0 : culprit_last->second, named.exchanges);
+      finding.evidence.Add(
+          context.words.PerStep(fmt::format("waiting for {}, on all others,", culprit_words)),
+          context.PerStep(culprit->second), "ns");
       finding.action =
           "a stall of one device (its idle time before an exchange) makes all others wait: mend "
           "the longest gaps first, and the waiting goes with them";

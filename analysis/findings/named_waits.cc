@@ -44,6 +44,7 @@ void AddWaiting(const ByDevice& devices, NamedCollective& of) {
     for (const auto& [device, launches] : devices) {
       const int64_t wait = launches[k].duration_ns - least;
       of.wait_ns[device] += wait;
+      of.caused_ns[last] += wait;
       of.longest_wait_ns = std::max(of.longest_wait_ns, wait);
       of.exposed_wait_ns += std::min(wait, launches[k].exposed_ns);
     }

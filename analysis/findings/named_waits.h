@@ -21,11 +21,12 @@ namespace xlatrace::analysis::findings {
 struct NamedCollective {
   std::string name;
   int64_t ns = 0, exposed_ns = 0;
-  int64_t count = 0;                     // Launches on all devices.
-  bool paired = false;                   // Its launches have counterparts on the other devices.
-  int64_t exposed_wait_ns = 0;           // Of the paired: waiting that nothing hides.
-  std::map<model::Id, int64_t> wait_ns;  // Of the paired, by device, hidden or not.
-  std::map<model::Id, int64_t> last;     // Exchanges in which it was the shortest: came last.
+  int64_t count = 0;                       // Launches on all devices.
+  bool paired = false;                     // Its launches have counterparts on the other devices.
+  int64_t exposed_wait_ns = 0;             // Of the paired: waiting that nothing hides.
+  std::map<model::Id, int64_t> wait_ns;    // Of the paired, by device, hidden or not.
+  std::map<model::Id, int64_t> last;       // Exchanges in which it was the shortest: came last.
+  std::map<model::Id, int64_t> caused_ns;  // Waiting of the others in those.
   int64_t exchanges = 0;
   int64_t longest_wait_ns = 0;  // In one of them.
 };

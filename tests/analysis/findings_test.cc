@@ -329,6 +329,29 @@ TEST(Findings, CollectivesArePairedStepByStepAndWhatHasNoCounterpartIsNotFine) {
   EXPECT_TRUE(none.FindRuledOut("arrival_skew")->withheld);
 }
 
+TEST(Findings, OfAGroupThatIsHalfHereNobodyKnowsWhoIsWaitedFor) {
+  const auto make = [](const std::string& groups) {
+    std::string text = kPlain;
+    text.insert(text.find(", to_apply=sum, metadata"), groups);
+    FindingCase made(text, 2);
+    int64_t at = 0;
+    for (int step = 0; step < 8; ++step) {
+      made.Step(at, {{"a", 500}, {"g", 300}, {"b", 500}}, 1);
+      at = made.Step(at, {{"a", 500}, {"g", 300}, {"b", 500}}, 2);
+    }
+    made.Run();
+    return made;
+  };
+  const FindingCase whole = make(", replica_groups={{0,1}}");
+  ASSERT_NE(whole.FindRuledOut("arrival_skew"), nullptr) << whole.Ids();
+  EXPECT_FALSE(whole.FindRuledOut("arrival_skew")->withheld);
+  const FindingCase half = make(", replica_groups={{0,1,2,3}}");
+  ASSERT_NE(half.FindRuledOut("arrival_skew"), nullptr) << half.Ids();
+  EXPECT_TRUE(half.FindRuledOut("arrival_skew")->withheld);
+  EXPECT_THAT(half.FindRuledOut("arrival_skew")->text,
+              HasSubstr("2 of the 4 that exchange are in this run"));
+}
+
 TEST(Findings, WaitingForTheSlowerDeviceIsNotTransfer) {
   FindingCase with(kPlain, 2);
   // Device 2 computes 300 us longer, so device 1 waits for that long in the collective.

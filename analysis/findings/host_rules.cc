@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "analysis/findings/host_waits.h"
 #include "analysis/findings/idle.h"
 #include "analysis/findings/rules.h"
 #include "analysis/launch_queue.h"
@@ -382,6 +383,7 @@ Finding StepGapFinding(const Context& context, const CauseWords& words, CauseGap
     finding.evidence.Add("launches outstanding, median" + WhoseQueue(context),
                          context.launch_queue->outstanding_p50, "count");
   }
+  if (words.cause == GapCause::kSynchronisation) AddHostWaits(context, finding);
   return finding;
 }
 

@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "analysis/findings/host_waits.h"
 #include "analysis/findings/idle.h"
 #include "analysis/findings/rules.h"
 #include "analysis/launch_queue.h"
@@ -83,6 +84,7 @@ void Synchronised(const Context& context, const Kind& kind, Report& report) {
   if (const std::string what = LongestOf(context, kind.claims); !what.empty()) {
     finding.evidence.Add("the longest such gap: " + what, kind.longest_ns, "ns");
   }
+  AddHostWaits(context, finding);
   finding.action = context.Advice(
       "leave results on the device: no `.item()`, `float(x)`, print or copy of a few bytes "
       "from or to pageable memory inside the loop; read back every N steps, or the values of "

@@ -438,11 +438,17 @@ TEST(Findings, AWaitOfTheHostEachStepIsToldFromAnUnknownGap) {
     }
     made.options.host_events = [events](const Intervals&) { return events; };
     made.Run();
-    return made.Ids();
+    return made;
   };
-  EXPECT_THAT(make(true), testing::StartsWith("sync_each_step"));
+  const FindingCase with = make(true);
+  EXPECT_THAT(with.Ids(), testing::StartsWith("sync_each_step"));
+  // 98 us of work and 4 us beyond it, each step.
+  EXPECT_THAT(with.Find("sync_each_step")->evidence_json,
+              AllOf(HasSubstr("waits in cuStreamSynchronize, also while the device is busy, per "
+                              "step\",\"value\":102000"),
+                    HasSubstr("calls of it that take 1 us and more, per step\",\"value\":1,")));
   // A step that runs a fifth of the time, of a program that does not train: calls of a script.
-  EXPECT_THAT(make(false),
+  EXPECT_THAT(make(false).Ids(),
               testing::AnyOf(testing::StartsWith("idle"), testing::StartsWith("host_gap")));
 }
 

@@ -424,6 +424,24 @@ TEST(PlantedForeign, ADeviceThatComesLastAgainAndAgainIsNamed) {
               testing::HasSubstr("exchanges in which GPU 1 comes last\",\"value\":15"));
 }
 
+// Ten times the host waits for 40 kernels of 100 us, and needs 500 us to go on.
+TEST(PlantedForeign, WhereTheHostWaitsIsNamedWithItsTime) {
+  planted::Run run;
+  for (int k = 0; k < 10; ++k) {
+    for (int i = 0; i < 40; ++i) run.Launch("vectorized_elementwise_kernel", 100'000);
+    run.Synchronise(500'000);
+  }
+  run.Launch("vectorized_elementwise_kernel", 100'000);
+  const model::AnalysisTables tables = run.Analyse();
+  const model::FindingRow* found = Find(tables, "sync_each_step");
+  ASSERT_NE(found, nullptr) << Listing(tables);
+  EXPECT_THAT(found->evidence_json,
+              testing::HasSubstr("the host waits in cudaStreamSynchronize, also while the device is "
+                                 "busy, in the run\",\"value\":"));
+  EXPECT_THAT(found->evidence_json,
+              testing::HasSubstr("calls of it that take 1 us and more, in the run\",\"value\":10"));
+}
+
 TEST(PlantedForeign, AKernelOfAnAnonymousNamespaceHasAName) {
   planted::Run run;
   for (int k = 0; k < 400; ++k) {

@@ -110,7 +110,7 @@ void LaunchedOneByOne(const Context& context, const Kind& kind, Report& report) 
   finding.saves_high_ns = std::max<int64_t>(0, ns - context.PerStep(kind.count) * kLaunchCostNs);
   finding.title = {"Launch less", fmt::format("the device waits {} for {}", Time(ns),
                                               context.Counted(kind.count, "launch", "launches"))};
-  finding.sentence = {fmt::format("The device is idle for {} of the {}, waiting for the host",
+  finding.sentence = {fmt::format("The device waits for the host for {} of the {}",
                                   Percent(ShareOfSpan(context, kind.ns)), context.words.whole),
                       fmt::format("{} launches of {} on average",
                                   Thousands(context.PerStep(kernels)), Time(mean_ns))};
@@ -128,7 +128,7 @@ void LaunchedOneByOne(const Context& context, const Kind& kind, Report& report) 
     finding.title = {"Keep the device fed",
                      fmt::format("it waits {} for the host, in {}", Time(ns),
                                  context.Counted(kind.count, "gap", "gaps"))};
-    finding.sentence = {fmt::format("The device is idle for {} of the {}, waiting for the host",
+    finding.sentence = {fmt::format("The device waits for the host for {} of the {}",
                                     Percent(ShareOfSpan(context, kind.ns)), context.words.whole),
                         fmt::format("{}, {} on average", context.Counted(kind.count, "gap", "gaps"),
                                     Time(kind.ns / std::max<int64_t>(kind.count, 1)))};

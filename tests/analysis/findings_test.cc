@@ -428,11 +428,15 @@ TEST(Findings, AWaitOfTheHostEachStepIsToldFromAnUnknownGap) {
   const auto make = [](bool waits) {
     FindingCase made(kPlain);
     std::vector<model::HostEvent> events;
+    // What the host waited for before the first step is not of the steps.
+    if (waits) events.push_back({1, 1, "cuStreamSynchronize", -90'000'000, -1'000, 0});
     int64_t at = 0;
     for (int step = 0; step < 8; ++step) {
       const int64_t end = made.Step(at, {{"a", 50}, {"b", 40}, {"t", 8}});
       if (waits) {
         events.push_back({1, 1, "cuStreamSynchronize", at * 1000, end * 1000 + 4'000, 0});
+        // A range around it, which is no second wait.
+        events.push_back({1, 1, "block_until_ready", at * 1000, end * 1000 + 4'000, step + 1});
       }
       at = end + 400;
     }

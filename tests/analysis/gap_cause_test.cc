@@ -56,6 +56,11 @@ TEST_F(GapCauseTest, AWaitThatEndsInTheGapIsSynchronisation) {
   EXPECT_EQ(Judge({{2, 7, "cuStreamSynchronize", 50'000, 110'000, 0}}).cause, GapCause::kUnknown);
 }
 
+TEST_F(GapCauseTest, OnlyACallLaunchesWhateverARangeIsNamed) {
+  EXPECT_EQ(Judge({{1, 7, "cudaLaunchKernel", 95'000, 190'000, 0}}).cause, GapCause::kLaunchBound);
+  EXPECT_EQ(Judge({{1, 7, "LaunchKernels", 95'000, 190'000, 3}}).cause, GapCause::kHost);
+}
+
 TEST_F(GapCauseTest, ARangeThatCoversMostOfItIsTheHosts) {
   const model::GapRow row =
       Judge({{1, 7, "train_loop", 0, 400'000, 3}, {1, 7, "logging", 120'000, 190'000, 4}});

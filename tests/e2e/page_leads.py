@@ -2,11 +2,13 @@
 """Where a page leads: what is there instead of what a run lacks, what tells most first, rows that open
 something, shares of what was asked for, advice where it is wanted. Run by test_page_leads.py."""
 
+import collections
 import re
 import unittest
 
 from playwright.sync_api import expect
 
+import page_reader
 import support
 from page_clear import Captures, figure
 
@@ -34,6 +36,59 @@ class Bare(Captures):
         self.visit(page, "#/source")
         page.get_by_test_id("place").first.click(position={"x": 4, "y": 8})
         expect(page.get_by_test_id("inspector").get_by_test_id("launched-in")).to_contain_text("aten::")
+
+    # Launches and copies, each with what the page calls its kernel.
+    LAUNCHES = (
+        "(SELECT kernel_symbol AS kernel, kernel_name AS name, self_ns, step, device_id, registers_per_thread AS regs FROM launch"
+        " UNION ALL SELECT name, name, self_ns, step, device_id, NULL FROM activity WHERE kind NOT IN ('kernel', 'graph'))"
+    )
+
+    def filtered(self, run, page, term, having):
+        """Launches that the term leaves, after all views of them were looked at; `having`: the term in SQL."""
+        steady = "WHERE (step, device_id) IN (SELECT step, device_id FROM step WHERE steady)"
+        (steps,) = self.ask(run, "SELECT count(*) FROM step WHERE steady")[0]
+        basis, per = (steady, steps) if steps else ("", 1)
+        (whole,) = self.ask(run, f"SELECT sum(self_ns) FROM {self.LAUNCHES} {basis}")[0]
+        kernels = f"SELECT kernel, avg(self_ns) AS dur, sum(self_ns) / 1e6 / {per} AS ms, count(*) * 1.0 / {per} AS calls, 100.0 * sum(self_ns) / {whole} AS pct FROM {self.LAUNCHES} {basis} GROUP BY kernel"
+        rows = f"{self.LAUNCHES} JOIN ({kernels}) USING (kernel) {basis} {'AND' if basis else 'WHERE'} {having}"
+        ns, calls, left = self.ask(run, f"SELECT sum(self_ns), count(*), count(DISTINCT kernel) FROM {rows}")[0]
+        asked = term.replace(" ", "+")
+        self.visit(page, f"#/ops?f={asked}")
+        self.expect_ns(page.get_by_test_id("filter-sum"), ns)
+        table = page.get_by_test_id("page-ops")
+        expect(table.locator(".bar-h .cap").first).to_contain_text(re.compile(rf"^{left} kernels? "))
+        expect(table.locator("tr[data-testid^=kernel-]")).to_have_count(left)
+        shown = table.locator("tr[data-testid^=kernel-]").evaluate_all("(all) => all.map((e) => Number(e.dataset.ns))")
+        self.assertEqual(sum(shown), ns, term)
+        expect(page.get_by_test_id("filter-sum")).to_contain_text(f"{figure(ns / per)} ")
+        if not steps:
+            self.visit(page, f"#/ops?f={asked}&v=launch")
+            expect(table.locator(".bar-h .cap").first).to_contain_text(re.compile(rf"^{calls:,} launches "))
+        return calls
+
+    def test_a_filter_is_asked_of_kernels_where_a_run_has_no_hlo(self):
+        for run, cases in (
+            (self.imported("after", "nsys/mfu_2gpu_after.sqlite"), (
+                ("flash", "name LIKE '%flash%'"), ("-flash", "name NOT LIKE '%flash%'"), ("regs>200", "regs > 200"),
+                ("pct>10", "pct > 10"), ("ms>100", "ms > 100"), ("dur>100us", "dur > 1e5"), ("dur>1ms", "dur > 1e6"),
+                ("calls>500", "calls > 500"), ("elementwise dur<50us", "name LIKE '%elementwise%' AND dur < 5e4"),
+                ("flash dev:0", "name LIKE '%flash%' AND device_id = (SELECT device_id FROM device WHERE ordinal = 0)"),
+            )),
+            (self.imported("bert", KINETO), (
+                ("gemm", "kernel LIKE '%gemm%'"), ("-gemm", "kernel NOT LIKE '%gemm%'"), ("pct>5", "pct > 5"), ("ms>0.03", "ms > 0.03"),
+                ("dur>9us", "dur > 9e3"), ("calls>=10", "calls >= 10"), ("regs<=32", "regs <= 32"),
+            )),
+        ):
+            page = self.page(run, "#/ops")
+            for term, having in cases:
+                self.assertGreater(self.filtered(run, page, term, having), 0, (run, term))
+        self.visit(page, "#/ops?f=dur>1s")
+        (low,), (high,) = (self.ask(run, f"SELECT avg(self_ns) AS dur FROM {self.LAUNCHES} JOIN step USING (step, device_id) WHERE steady GROUP BY kernel ORDER BY dur {order} LIMIT 1")[0] for order in ("", "DESC"))
+        said = page.get_by_test_id("filter-notes").inner_text()
+        ends = re.search(r"dur goes from ([\d.]+) (ns|µs) to ([\d.]+) (µs|ms)", said).groups()
+        units = {"ns": 1, "µs": 1e3, "ms": 1e6}
+        self.assertAlmostEqual(float(ends[0]) * units[ends[1]], low, delta=0.005 * low)
+        self.assertAlmostEqual(float(ends[2]) * units[ends[3]], high, delta=0.005 * high)
 
     def test_the_largest_kernels_of_the_verdict_open(self):
         run = self.imported("inference", "nsys/h100_2gpu_1s.sqlite")
@@ -149,6 +204,31 @@ class Filtered(Captures):
             self.assertAlmostEqual(said, 100 * ns / all_ns, delta=0.06)
         self.visit(page, "#/verdict?f=step:2")
         expect(page.get_by_test_id("verdict-filter")).to_contain_text("100% of device time of step:2")
+
+    def test_what_a_folded_row_sums_is_asked_of_the_row(self):
+        run = self.maxtext()
+        page = self.page(run, "#/ops")
+        ops = [op for op in page_reader.Page.open(self.work / self.MADE["maxtext.html"]).rows("ops") if op["instruction"]]
+        ns = dict(self.ask(run, "SELECT handle, steady_ns FROM op_time WHERE handle IS NOT NULL"))
+        (steps,), (whole,) = self.ask(run, "SELECT count(*) FROM step WHERE steady UNION ALL SELECT sum(steady_ns) FROM op_time")
+        rows = collections.defaultdict(list)
+        for op in ops:
+            rows[op["handle"] if op["copies"] is None else op["copies"]].append(op)
+        for term, keeps in (
+            ("ms>2", lambda ns, calls: ns / steps > 2e6), ("-ms>2", lambda ns, calls: ns / steps <= 2e6),
+            ("pct>0.5", lambda ns, calls: ns > 0.005 * whole), ("calls>5", lambda ns, calls: calls / steps > 5),
+        ):
+            kept = {"fold": 0, "all": 0}
+            for row in rows.values():
+                sums = [(ns[op["handle"]], op["calls"]) for op in row]
+                kept["fold"] += sum(part for part, _ in sums) * keeps(*map(sum, zip(*sums)))
+                kept["all"] += sum(part for part, calls in sums if keeps(part, calls))
+            self.assertNotEqual(kept["fold"], kept["all"], term)
+            for how, sum_ns in kept.items():
+                self.visit(page, f"#/ops?f={term}&copies={how}")
+                self.expect_ns(page.get_by_test_id("filter-sum"), sum_ns)
+        self.visit(page, "#/ops?f=ms>2")
+        expect(page.get_by_test_id("op-o34")).to_contain_text("×8")
 
     def test_a_device_is_found_in_every_spelling(self):
         page = self.page(self.maxtext(), "#/ops?f=dev:1")

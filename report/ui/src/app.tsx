@@ -298,7 +298,8 @@ export function App({ report }: { report: Report }): VNode {
   const [palette, setPalette] = useState(false);
   const [loaded, setLoaded] = useState(0);
   const [printing, setPrinting] = useState(false);
-  const view = useMemo(() => computeView(report, state.f), [report, state.f, loaded]);
+  const fold = state.args['copies'] !== 'all';
+  const view = useMemo(() => computeView(report, state.f, fold), [report, state.f, fold, loaded]);
   const context = useMemo(() => ({ report, view, state, printing }), [report, view, state, printing]);
 
   useEffect(() => {

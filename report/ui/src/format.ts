@@ -166,3 +166,6 @@ export function shortPath(path: string, width = 34): string {
   }
   return `${head}/…/${last}`;
 }
+
+/** What all of them take together. */
+export const sumNs = (list: readonly { ns: number }[]): number => list.reduce((a, x) => a + x.ns, 0);

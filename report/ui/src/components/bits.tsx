@@ -5,7 +5,7 @@ import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { useCtx } from '../ctx';
 import { midCut, tailLength } from '../data/names';
 import type { Entity, Report, Sentence } from '../data/report';
-import { baseName, duration, ms, plural, opKind, percent, shortPath, sourceLine } from '../format';
+import { baseName, duration, ms, plural, opKind, percent, shortPath, sourceLine, sumNs } from '../format';
 import { dict, LETTER, type Hue, phaseWords } from '../phases';
 import { type Change, go, linkTo } from '../state';
 
@@ -36,6 +36,8 @@ export const Dim = ({ children }: { children?: ComponentChildren }): VNode => <s
 export const Cap = ({ children }: { children?: ComponentChildren }): VNode => <span class="cap">{children}</span>;
 /** A table's cell of a figure. */
 export const Num = ({ children }: { children?: ComponentChildren }): VNode => <td class="num">{children}</td>;
+/** A term of a list, and what it is here. */
+export const Def = ({ t, mono, children }: { t: ComponentChildren; mono?: boolean; children?: ComponentChildren }): VNode => <><dt>{t}</dt><dd class={mono ? 'mono' : ''}>{children}</dd></>;
 /** A heading and what belongs beside it. */
 export const Bar = ({ children }: { children?: ComponentChildren }): VNode => <div class="bar-h">{children}</div>;
 /** What went wrong while something was read. */
@@ -44,7 +46,7 @@ export const Problem = ({ text }: { text: string }): VNode => <p class="note bad
 export const Cols = ({ of }: { of: number[] }): VNode => <colgroup>{of.map((w) => <col style={w > 0 ? { width: `${w}px` } : {}} />)}</colgroup>;
 
 /** "o17" as a link that opens the inspector. */
-export function Handle({ entity }: { entity: Entity }): VNode | null {
+export function Handle({ op, kernel = -1, entity = op !== undefined ? { type: 'op', row: op } : { type: 'kernel', row: kernel } }: { entity?: Entity; op?: number; kernel?: number }): VNode | null {
   const { report } = useCtx();
   const sel = report.selOf(entity);
   const text = sel.split('~')[0]!;
@@ -137,7 +139,7 @@ export const CellBar = ({ value, max, hue, text, base }: { value: number; max: n
 
 /** Phases side by side; `max` is the largest bar of the table, `base` the whole bar of the base run: a thin mark. */
 export function PhaseStack({ parts, max, width = 56, base }: { parts: { hue: Hue; ns: number }[]; max: number; width?: number; base?: number | undefined }): VNode {
-  const total = parts.reduce((a, p) => a + p.ns, 0);
+  const total = sumNs(parts);
   if (base !== undefined) return <span class="wasbox" style={{ width: `${width}px`, '--b': `${within(base, max)}%` }}><PhaseStack parts={parts} max={max} width={width} /></span>;
   const px = max > 0 ? Math.max(1.5, (width * total) / max) : 0;
   // Gaps between parts would be all that is left of a short bar.

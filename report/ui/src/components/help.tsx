@@ -2,7 +2,7 @@ import type { VNode } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { NUMBER_KEYS, TEXT_KEYS } from '../filter';
 import { glossary } from '../texts';
-import { Bar, Dim } from './bits';
+import { Bar, Def, Dim } from './bits';
 
 const KEYS: [string, string][] = [
   ['1 – 9, 0', 'pages, as their tabs say'], ['/', 'filter'], ['Ctrl K', 'go to anything'], ['?', 'this help'], ['Esc', 'close, clear'],
@@ -33,7 +33,7 @@ export function Help({ onClose }: { onClose: () => void }): VNode {
       <p class="sm"><Dim>numbers</Dim> <code>{NUMBER_KEYS.join(' ')}</code></p>
       <p class="sm ink2">Example: <code>phase:bwd layer:7 -kind:gemm src:attention.py dur&gt;50us</code></p>
       <h2>Words</h2>
-      <dl class="kv" tid="glossary">{glossary().map(([word, meaning]) => <><dt>{word}</dt><dd>{meaning}</dd></>)}</dl>
+      <dl class="kv" tid="glossary">{glossary().map(([word, meaning]) => <Def t={word}>{meaning}</Def>)}</dl>
     </dialog>
   );
 }

@@ -17,7 +17,7 @@ import { count, bytes, duration, flop, inUnit, ms, msText, peakPercent, percent,
 import { basisWords, EVIDENCE_WORDS, hueOf, kindWords, limiterWords, PHASES, phaseWords, REASON_WORDS } from '../phases';
 import { getState, go } from '../state';
 import { Passes } from './provenance';
-import { Command, copyText, Handle, Letter, Linked, Link, Meter, Mid, SourceChip, useLoad, Dim, Cols, Problem, Cap, Num } from './bits';
+import { Command, copyText, Def, Handle, Letter, Linked, Link, Meter, Mid, SourceChip, useLoad, Dim, Cols, Problem, Cap, Num } from './bits';
 
 /** The model's own line first, then outwards; frames of libraries, which call it or are called by it, after.
  *  Praxis is no library here: of a Pax job its layers are the model, and all else is the trainer. */
@@ -332,10 +332,10 @@ function OpBody({ op }: { op: number }): VNode {
             ? <>
                 <p class="sm"><Meter pct={sites.occupancy[occSite]!} /> {significant(sites.occupancy[occSite]!)}%, limited by {limiterWords(sites.limiter[occSite]!) || 'nothing'}</p>
                 <dl class="kv">
-                  <dt>block</dt><dd>{thousands(sites.block.reduce((a, b) => a * (b[occSite]! || 1), 1))} threads</dd>
-                  <dt>registers</dt><dd>{sites.regs[occSite]! > 0 ? sites.regs[occSite] : '–'}</dd>
-                  <dt>smem</dt><dd>{bytes((sites.smemStatic[occSite]! || 0) + (sites.smemDynamic[occSite]! || 0))}</dd>
-                  {sites.waves[occSite]! > 0 && <><dt>waves</dt><dd>{significant(sites.waves[occSite]!)}</dd></>}
+                  <Def t="block">{thousands(sites.block.reduce((a, b) => a * (b[occSite]! || 1), 1))} threads</Def>
+                  <Def t="registers">{sites.regs[occSite]! > 0 ? sites.regs[occSite] : '–'}</Def>
+                  <Def t="smem">{bytes((sites.smemStatic[occSite]! || 0) + (sites.smemDynamic[occSite]! || 0))}</Def>
+                  {sites.waves[occSite]! > 0 && <Def t="waves">{significant(sites.waves[occSite]!)}</Def>}
                 </dl>
               </>
             : <p class="sm dim">Occupancy is not known: registers, blocks, or the device’s limits are missing.</p>}
@@ -349,7 +349,7 @@ function OpBody({ op }: { op: number }): VNode {
         <Section title={kernels.length === 1 ? 'Kernel' : 'Kernels'}>
           <ul class="ios">
             {kernels.slice(0, 6).map((k) => (
-              <li><span class="name mono sm"><Mid text={report.kernels.name[k]!} tail={16} title={report.kernels.symbol[k]!} /></span><Handle entity={{ type: 'kernel', row: k }} /></li>
+              <li><span class="name mono sm"><Mid text={report.kernels.name[k]!} tail={16} title={report.kernels.symbol[k]!} /></span><Handle kernel={k} /></li>
             ))}
             {kernels.length > 6 && <li class="dim"><span>{plural(kernels.length - 6, 'other')}</span><span>{ms(mine.filter((s) => kernels.indexOf(sites.kernel[s]!) >= 6).reduce((a, s) => a + sites.ns[s]!, 0) / report.divisor)} ms</span></li>}
           </ul>
@@ -357,16 +357,16 @@ function OpBody({ op }: { op: number }): VNode {
       )}
       <Section title="Facts">
         <dl class="kv">
-          {ops.shape[op] && <><dt>shape</dt><dd class="mono">{ops.shape[op]}</dd></>}
-          {ops.opcode[op] && <><dt>opcode</dt><dd class="mono">{ops.opcode[op]}{ops.category[op] && ops.category[op] !== ops.opcode[op] ? `, ${ops.category[op]}` : ''}</dd></>}
-          {ops.flops[op]! > 0 && <><dt>work</dt><dd>{flop(ops.flops[op]!)}, {bytes(ops.bytes[op]!)} a call</dd></>}
-          {!(ops.flops[op]! > 0) && ops.bytes[op]! > 0 && <><dt>traffic</dt><dd>{bytes(ops.bytes[op]!)} a call</dd></>}
-          {ops.peak[op]! >= 0 && !isNaN(ops.waste[op]!) && <><dt>reached</dt><dd>{peakPercent(ops.peak[op]!)}% of its roof; {ms(ops.waste[op]! / report.divisor)} ms above it</dd></>}
-          {ops.expected[op]! > 0 && <><dt>expected</dt><dd>{ms(ops.expected[op]! / report.divisor)} ms of a well-made kernel</dd></>}
+          {ops.shape[op] && <Def t="shape" mono>{ops.shape[op]}</Def>}
+          {ops.opcode[op] && <Def t="opcode" mono>{ops.opcode[op]}{ops.category[op] && ops.category[op] !== ops.opcode[op] ? `, ${ops.category[op]}` : ''}</Def>}
+          {ops.flops[op]! > 0 && <Def t="work">{flop(ops.flops[op]!)}, {bytes(ops.bytes[op]!)} a call</Def>}
+          {!(ops.flops[op]! > 0) && ops.bytes[op]! > 0 && <Def t="traffic">{bytes(ops.bytes[op]!)} a call</Def>}
+          {ops.peak[op]! >= 0 && !isNaN(ops.waste[op]!) && <Def t="reached">{peakPercent(ops.peak[op]!)}% of its roof; {ms(ops.waste[op]! / report.divisor)} ms above it</Def>}
+          {ops.expected[op]! > 0 && <Def t="expected">{ms(ops.expected[op]! / report.divisor)} ms of a well-made kernel</Def>}
           <BaseFact op={op} />
-          <dt>whole run</dt><dd>{thousands(ops.occurrences[op]!)} occurrences, {duration(ops.selfNs[op]!)}</dd>
-          <dt>phase</dt><dd>{phaseWords(ops.phase[op]!)}{ops.mixed[op] ? ' most of it; several' : ''}</dd>
-          {ops.estimated[op] === 1 && <><dt>note</dt><dd>part of this time is an estimate</dd></>}
+          <Def t="whole run">{thousands(ops.occurrences[op]!)} occurrences, {duration(ops.selfNs[op]!)}</Def>
+          <Def t="phase">{phaseWords(ops.phase[op]!)}{ops.mixed[op] ? ' most of it; several' : ''}</Def>
+          {ops.estimated[op] === 1 && <Def t="note">part of this time is an estimate</Def>}
         </dl>
       </Section>
       {(ops.stack[op] || module) && ops.name[op] !== '' && (
@@ -417,7 +417,7 @@ function KernelBody({ kernel }: { kernel: number }): VNode {
       )}
       <Section title="Instructions that run it" cap={plural(ops.filter((o) => report.ops.name[o] !== '').length, 'op')}>
         <ul class="ios" tid="kernel-ops">
-          {ops.slice(0, 20).map((o) => <li><span class="nmrow"><Letter hue={report.ops.hue[o]!} />&nbsp;<Handle entity={{ type: 'op', row: o }} />&nbsp;<span class="mono sm"><Mid text={report.ops.name[o] || 'no instruction'} /></span></span><span class="num">{ms(within.get(o)! / report.divisor)}</span></li>)}
+          {ops.slice(0, 20).map((o) => <li><span class="nmrow"><Letter hue={report.ops.hue[o]!} />&nbsp;<Handle op={o} />&nbsp;<span class="mono sm"><Mid text={report.ops.name[o] || 'no instruction'} /></span></span><span class="num">{ms(within.get(o)! / report.divisor)}</span></li>)}
           {ops.length > 20 && <li class="dim"><span>{plural(ops.length - 20, 'other')}</span><span class="num">{ms(ops.slice(20).reduce((a, o) => a + within.get(o)!, 0) / report.divisor)}</span></li>}
         </ul>
       </Section>
@@ -459,12 +459,12 @@ function ModuleBody({ row }: { row: number }): VNode {
       </section>
       <Section title="Facts">
         <dl class="kv">
-          <dt>role</dt><dd>{m.role || 'not known'}{m.roleReason && `: ${m.roleReason}`}</dd>
-          {m.programId >= 0 && <><dt>program id</dt><dd>{m.programId}</dd></>}
-          {m.framework && <><dt>function</dt><dd class="mono">{m.framework}</dd></>}
-          {m.flops > 0 && <><dt>work</dt><dd>{flop(m.flops)}, {bytes(m.bytes)} a run</dd></>}
-          {m.source && <><dt>read from</dt><dd>{m.source}{m.file && `, ${m.file}`}</dd></>}
-          {m.fingerprint && <><dt>fingerprint</dt><dd class="mono">{m.fingerprint}</dd></>}
+          <Def t="role">{m.role || 'not known'}{m.roleReason && `: ${m.roleReason}`}</Def>
+          {m.programId >= 0 && <Def t="program id">{m.programId}</Def>}
+          {m.framework && <Def t="function" mono>{m.framework}</Def>}
+          {m.flops > 0 && <Def t="work">{flop(m.flops)}, {bytes(m.bytes)} a run</Def>}
+          {m.source && <Def t="read from">{m.source}{m.file && `, ${m.file}`}</Def>}
+          {m.fingerprint && <Def t="fingerprint" mono>{m.fingerprint}</Def>}
         </dl>
       </Section>
     </>
@@ -485,10 +485,10 @@ function InstructionBody({ row }: { row: number }): VNode {
       </Buttons>
       <Section title="Facts">
         <dl class="kv">
-          <dt>shape</dt><dd class="mono">{hlo.shape[row]}</dd>
-          {hlo.outBytes[row]! > 0 && <><dt>result</dt><dd>{bytes(hlo.outBytes[row]!)}</dd></>}
-          {hlo.layer[row] && <><dt>layer</dt><dd>{hlo.layer[row]}</dd></>}
-          <dt>in</dt><dd class="mono">{hlo.computations.name[hlo.computation[row]!]}</dd>
+          <Def t="shape" mono>{hlo.shape[row]}</Def>
+          {hlo.outBytes[row]! > 0 && <Def t="result">{bytes(hlo.outBytes[row]!)}</Def>}
+          {hlo.layer[row] && <Def t="layer">{hlo.layer[row]}</Def>}
+          <Def t="in" mono>{hlo.computations.name[hlo.computation[row]!]}</Def>
         </dl>
       </Section>
       <HloSections row={row} />
@@ -533,10 +533,10 @@ function FindingBody({ row }: { row: number }): VNode {
       {f.how_to_check && <Section title="How to check"><p class="sm"><Linked text={f.how_to_check} /></p></Section>}
       <Section title="Where">
         <dl class="kv">
-          {f.where_layer && <><dt>layer</dt><dd>{f.where_layer}</dd></>}
-          {f.where_op && <><dt>op</dt><dd><Linked text={f.where_op} /></dd></>}
-          {f.where_source && <><dt>source</dt><dd><Linked text={f.where_source} /></dd></>}
-          <dt>rule</dt><dd class="mono">{f.id}</dd>
+          {f.where_layer && <Def t="layer">{f.where_layer}</Def>}
+          {f.where_op && <Def t="op"><Linked text={f.where_op} /></Def>}
+          {f.where_source && <Def t="source"><Linked text={f.where_source} /></Def>}
+          <Def t="rule" mono>{f.id}</Def>
         </dl>
       </Section>
     </>

@@ -1,5 +1,6 @@
 // Idle time as every page gives it: of the step's parts, and of gaps by their cause.
 
+import { sumNs } from '../format';
 import { PARTS, type Part } from '../phases';
 import type { Finding, Report } from './report';
 
@@ -34,7 +35,7 @@ export function idleOf(report: Of): Idle {
     map.set(g.cause, to);
   }
   const causes = [...map.values()].sort((a, b) => b.ns - a.ns);
-  const inGaps = causes.reduce((a, c) => a + c.ns, 0);
+  const inGaps = sumNs(causes);
   // Without steps only gaps are known.
   const ns = report.meta.basis.steady ? Math.max(inGaps, partSums(report).find((p) => p.part === 'idle')?.ns ?? 0) : inGaps;
   return { ns, inGaps, shorter: ns - inGaps, count: causes.reduce((a, c) => a + c.count, 0), causes };

@@ -37,6 +37,8 @@ export interface View {
   divisor: number;
   /** Ops with time left, by time. */
   ops: number[];
+  /** Does a launch lie in the devices, streams and steps that are asked for? */
+  keeps: (of: { device: number; stream: number }, step: number) => boolean;
 }
 
 type TextTerm = Extract<Term, { type: 'text' }>;
@@ -80,53 +82,66 @@ function shareTest(report: Report, term: TextTerm): ((share: number) => boolean)
     case 'dtype': return perOp((r) => any(ops.dtype[r]!) || any(ops.shape[r]!));
     case 'type': return perOp((r) => any(ops.opcode[r]!));
     case null: {
-      const inOp = new Uint8Array(ops.n);
-      const kernelHit = new Uint8Array(report.kernels.n);
-      for (let k = 0; k < report.kernels.n; ++k) {
-        kernelHit[k] = any(report.kernels.name[k]!) || any(report.kernels.symbol[k]!) ? 1 : 0;
-      }
-      for (let r = 0; r < ops.n; ++r) {
-        inOp[r] = any(ops.name[r]!) || exact(ops.handle[r]!) || any(ops.kind[r]!) || any(ops.category[r]!) ||
-          any(ops.shape[r]!) || report.sitesOfOp[r]!.some((s) => report.sites.kernel[s]! >= 0 && kernelHit[report.sites.kernel[s]!] === 1) ? 1 : 0;
-      }
-      return (s) => (shares.op[s]! >= 0 && inOp[shares.op[s]!] === 1) || any(shares.opName[s]!) ||
+      // Where nothing has an instruction, kernels are asked one by one: siteSums.
+      const kernel = report.bare ? null : kernelTest(report, term);
+      const inOp = perOp((r) => any(ops.name[r]!) || exact(ops.handle[r]!) || any(ops.kind[r]!) || any(ops.category[r]!) ||
+        any(ops.shape[r]!) || (kernel !== null && report.sitesOfOp[r]!.some(kernel)));
+      return (s) => inOp(s) || any(shares.opName[s]!) ||
         any(shares.layer[s]!) || (shares.file[s] !== '' && any(`${shares.file[s]}:${shares.line[s]}`));
     }
     default: return null;
   }
 }
 
+/** Does the kernel of a site have the name, or the handle? */
+function kernelTest(report: Report, term: TextTerm): (site: number) => boolean {
+  const k = report.kernels, tests = term.values.map(matcher);
+  const hit = k.name.map((name, r) => tests.some((t) => t(name) || t(k.symbol[r]!)) || term.values.includes(k.handle[r]!));
+  return (s) => hit[report.sites.kernel[s]!] === true;
+}
+
 type NumberTerm = Extract<Term, { type: 'number' }>;
-function numberOf(report: Report, term: NumberTerm): (op: number) => number {
-  const { ops, divisor } = report;
-  const total = report.meta.basis.device_ns;
-  return (r) => {
-    switch (term.key) {
-      case 'dur': return ops.calls[r]! > 0 ? ops.ns[r]! / ops.calls[r]! : NaN;
-      case 'ms': return ops.ns[r]! / divisor;
-      case 'pct': return (100 * ops.ns[r]!) / total;
-      case 'waste': return ops.waste[r]! / divisor;
-      case 'calls': return ops.calls[r]! / divisor;
-      case 'peak': return ops.peak[r]!;
-      case 'flops': return ops.flops[r]!;
-      case 'bytes': return ops.bytes[r]!;
-      case 'intensity': return ops.flops[r]! / ops.bytes[r]!;
-      case 'occ': return ops.occupancy[r]!;
-      case 'regs': {
-        const regs = report.sitesOfOp[r]!.map((s) => report.sites.regs[s]!).filter((v) => v > 0);
-        return regs.length > 0 ? Math.max(...regs) : NaN;
-      }
+/** What a number is asked of: the time and calls of a row as it is shown, else what an op or a launch place has. */
+interface Asked { ns: number; calls: number; waste: number; op: number; site?: number }
+function numberOf(report: Report, view: View, key: NumberTerm['key'], { ns, calls, waste, op, site }: Asked): number {
+  const { ops, sites } = report;
+  switch (key) {
+    case 'dur': return site === undefined ? ops.ns[op]! / ops.calls[op]! : ns / calls;
+    case 'ms': return ns / view.divisor;
+    case 'pct': return (100 * ns) / view.full;
+    case 'waste': return waste / view.divisor;
+    case 'calls': return calls / view.divisor;
+    case 'peak': return ops.peak[op]!;
+    case 'flops': return ops.flops[op]!;
+    case 'bytes': return ops.bytes[op]!;
+    case 'intensity': return ops.flops[op]! / ops.bytes[op]!;
+    case 'occ': return site === undefined ? ops.occupancy[op]! : sites.occupancy[site]!;
+    case 'regs': {
+      const regs = (site === undefined ? report.sitesOfOp[op]! : [site]).map((s) => sites.regs[s]!).filter((v) => v > 0);
+      return regs.length > 0 ? Math.max(...regs) : NaN;
     }
-  };
+  }
+}
+
+/** Drops what the number terms do not keep of what is there, and says which of the terms keeps none. */
+function askNumbers(report: Report, view: View, there: Float64Array, asked: (at: number) => Asked, drop: (at: number) => void): void {
+  const all = Array.from(there.keys()).filter((r) => there[r]! > 0).map((r) => [r, asked(r)] as const);
+  for (const term of view.query.terms) {
+    if (term.type !== 'number') continue;
+    const values = all.map(([, a]) => numberOf(report, view, term.key, a));
+    const out = values.map((v) => compare(term.op, v, term.value) === term.negated);
+    if (!out.includes(false) && out.length > 0) view.notes.push(keepsNothing(term, numbersThere(report, term, values)));
+    all.forEach(([r], i) => out[i] && drop(r));
+  }
 }
 
 /** What a share of `view.total` is one of, in the words of every page. */
 export const wholeOf = (view: View): string => (view.filtered ? 'of what the filter leaves' : 'of device time');
 
 /** "dur goes from 1.2 µs to 3.4 ms": what ops with time have, in the unit that the key is written in. */
-function numbersThere(term: NumberTerm, values: number[]): string {
+function numbersThere(report: Report, term: NumberTerm, values: number[]): string {
   const known = values.filter((v) => !isNaN(v));
-  if (known.length === 0) return `no op here has a value for ${term.key}`;
+  if (known.length === 0) return `no ${report.bare ? 'kernel' : 'op'} here has a value for ${term.key}`;
   const said = (v: number): string => {
     switch (term.key) {
       case 'dur': case 'ms': case 'waste': return duration(v);
@@ -140,6 +155,13 @@ function numbersThere(term: NumberTerm, values: number[]): string {
 /** What a term answers that keeps nothing by itself. A term that excludes what is not there keeps all, but was meant to exclude something. */
 const keepsNothing = (term: Term, exists: string): string => `${term.negated ? 'nothing is left of' : 'nothing matches'} “${term.raw}”${exists && `: ${exists}`}`;
 
+/** Ops with a share that a free word matches. */
+function opsHit(report: Report, term: TextTerm): boolean[] {
+  const test = shareTest(report, term)!, hit: boolean[] = [];
+  report.shares.op.forEach((op, s) => (hit[op] ||= test(s)));
+  return hit;
+}
+
 /** ns and calls of each site in the steps, devices and streams that the terms select. */
 function siteSums(report: Report, terms: TextTerm[], view: View): void {
   const { sites } = report;
@@ -151,20 +173,16 @@ function siteSums(report: Report, terms: TextTerm[], view: View): void {
   let deviceTest: (device: number) => boolean = () => true;
   const answer = (term: TextTerm, hits: boolean[], ns?: Float64Array): void => {
     const there = hits.filter((_, k) => !ns || ns[k]! > 0);
-    if (!there.includes(true) || (term.negated && !there.includes(false))) view.notes.push(keepsNothing(there.includes(true) ? term : { ...term, negated: false }, whatExists(report, term.key!)));
+    if (!there.includes(true) || (term.negated && !there.includes(false))) view.notes.push(keepsNothing(there.includes(true) ? term : { ...term, negated: false }, term.key === null ? '' : whatExists(report, term.key)));
   };
   for (const term of terms) {
     const tests = term.values.map(matcher);
     const any = (text: string): boolean => tests.some((t) => t(text)) !== term.negated;
-    if (term.key === 'kernel') {
-      const k = report.kernels;
-      const hit = Uint8Array.from({ length: k.n }, (_, r) =>
-        tests.some((t) => t(k.name[r]!) || t(k.symbol[r]!)) || term.values.includes(k.handle[r]!) ? 1 : 0);
-      for (let s = 0; s < sites.n; ++s) {
-        const has = sites.kernel[s]! >= 0 && hit[sites.kernel[s]!] === 1;
-        if (has === term.negated) keep[s] = 0;
-      }
-      answer(term, Array.from(sites.kernel, (k) => k >= 0 && hit[k] === 1), sites.ns);
+    if (term.key === 'kernel' || term.key === null) {
+      const kernel = kernelTest(report, term), own = term.key === null ? opsHit(report, term) : [];
+      const hits = Array.from(sites.op, (op, s) => kernel(s) || own[op] === true);
+      hits.forEach((hit, s) => hit === term.negated && (keep[s] = 0));
+      answer(term, hits, sites.ns);
     } else if (term.key === 'evidence') {
       for (let s = 0; s < sites.n; ++s) if (!any(sites.evidence[s]! || sites.reason[s]!)) keep[s] = 0;
       answer(term, Array.from({ length: sites.n }, (_, s) => any(sites.evidence[s]! || sites.reason[s]!) !== term.negated), sites.ns);
@@ -191,6 +209,7 @@ function siteSums(report: Report, terms: TextTerm[], view: View): void {
       }
     }
   }
+  view.keeps = (l, step) => deviceTest(l.device) && streamTest(l.stream) && stepTest(step);
   view.siteNs = new Float64Array(sites.n);
   view.siteCalls = new Float64Array(sites.n);
   if (!byLaunch) {
@@ -241,6 +260,39 @@ function siteSums(report: Report, terms: TextTerm[], view: View): void {
   if (pairs > 0) view.divisor = pairs;
 }
 
+/** Where nothing has an instruction, rows are kernels, and numbers are theirs; registers and occupancy those of a launch place. */
+function askKernels(report: Report, view: View): void {
+  const { sites, kernels } = report;
+  const ns = new Float64Array(kernels.n), calls = new Float64Array(kernels.n), there = view.siteNs.slice();
+  sites.kernel.forEach((k, s) => {
+    if (k < 0) return;
+    ns[k]! += there[s]!;
+    calls[k]! += view.siteCalls[s]!;
+  });
+  askNumbers(report, view, there, (site) => {
+    const k = sites.kernel[site]!, op = sites.op[site]!;
+    return k < 0 ? { ns: there[site]!, calls: view.siteCalls[site]!, waste: NaN, op, site } : { ns: ns[k]!, calls: calls[k]!, waste: NaN, op, site };
+  }, (site) => void (view.siteNs[site] = view.siteCalls[site] = 0));
+}
+
+/** Numbers that a folded row sums are asked of the row: of what the words leave of all its copies. */
+function askOps(report: Report, view: View, fold: boolean): void {
+  const { ops, shares } = report;
+  const waste = ops.waste.map((w, r) => (w * view.opNs[r]!) / ops.ns[r]!);
+  const sums = new Map<number, Asked>();
+  const rowOf = (op: number): number => (fold && ops.name[op] !== '' && ops.copies[op]! >= 0 ? ops.copies[op]! : -1 - op);
+  view.opNs.forEach((ns, op) => {
+    if (!(ns > 0)) return;
+    const sum = sums.get(rowOf(op)) ?? { ns: 0, calls: 0, waste: NaN, op };
+    sum.ns += ns;
+    sum.calls += view.opCalls[op]!;
+    if (!isNaN(waste[op]!)) sum.waste = (sum.waste || 0) + waste[op]!;
+    sums.set(rowOf(op), sum);
+  });
+  askNumbers(report, view, view.opNs.slice(), (op) => ({ ...sums.get(rowOf(op))!, op }), (op) => void (view.opNs[op] = 0));
+  shares.op.forEach((op, s) => op >= 0 && view.opNs[op] === 0 && (view.shareNs[s] = 0));
+}
+
 /** "colour is no key; is kind meant?" */
 function withMeant(error: string): string {
   const word = /^“(\w+)” is no key/.exec(error)?.[1];
@@ -248,21 +300,25 @@ function withMeant(error: string): string {
   return meant === undefined ? error : `“${word}” is no key; is “${meant}” meant?`;
 }
 
-export function computeView(report: Report, text: string): View {
+/** `fold`: copies of one instruction are one row. */
+export function computeView(report: Report, text: string, fold = true): View {
   const { ops, shares, sites } = report;
   const query = parseQuery(text);
   const view: View = {
     query, filtered: query.terms.length > 0, waiting: false, notes: [...query.errors.map(withMeant), ...query.valueless.map((key) => `“${key}:” wants a value: ${whatExists(report, key)}`)],
     shareNs: shares.ns, opNs: ops.ns, opCalls: ops.calls, opWaste: ops.waste, siteNs: sites.ns,
-    siteCalls: sites.calls, total: 0, full: report.meta.basis.device_ns, of: 'of device time', divisor: report.divisor, ops: [],
+    siteCalls: sites.calls, total: 0, full: report.meta.basis.device_ns, of: 'of device time', divisor: report.divisor, ops: [], keeps: () => true,
   };
   if (view.filtered) {
     const texts = query.terms.filter((t): t is TextTerm => t.type === 'text');
-    const siteTerms = texts.filter((t) => t.key !== null && SITE_KEYS.has(t.key));
+    const ofSites = (t: TextTerm): boolean => (t.key === null ? report.bare : SITE_KEYS.has(t.key));
+    const siteTerms = texts.filter(ofSites);
     const opScale = new Float64Array(ops.n).fill(1);
     view.opCalls = Float64Array.from(ops.calls);
-    if (siteTerms.length > 0) {
+    const bySite = siteTerms.length > 0 || report.bare;
+    if (bySite) {
       siteSums(report, siteTerms, view);
+      if (report.bare) askKernels(report, view);
       const ns = new Float64Array(ops.n);
       const calls = new Float64Array(ops.n), launches = new Float64Array(ops.n);
       // A graph that was recorded as one row belongs to several ops.
@@ -286,7 +342,7 @@ export function computeView(report: Report, text: string): View {
     }
     const kept = new Uint8Array(shares.n).fill(1);
     for (const term of texts) {
-      if (term.key !== null && SITE_KEYS.has(term.key)) continue;
+      if (ofSites(term)) continue;
       const test = shareTest(report, term);
       if (!test) continue;
       let any = false, other = false;
@@ -300,43 +356,27 @@ export function computeView(report: Report, text: string): View {
       }
       if (!any || (term.negated && !other)) view.notes.push(keepsNothing(any ? term : { ...term, negated: false }, term.key !== null ? whatExists(report, term.key) : ''));
     }
-    const opKept = new Uint8Array(ops.n).fill(1);
-    for (const term of query.terms) {
-      if (term.type !== 'number') continue;
-      const value = numberOf(report, term);
-      const there: number[] = [];
-      let any = false;
-      for (let r = 0; r < ops.n; ++r) {
-        const v = value(r), keeps = compare(term.op, v, term.value) !== term.negated;
-        if (!keeps) opKept[r] = 0;
-        if (!(ops.ns[r]! > 0)) continue;
-        any ||= keeps;
-        there.push(v);
-      }
-      if (!any) view.notes.push(keepsNothing(term, numbersThere(term, there)));
-    }
     view.shareNs = new Float64Array(shares.n);
     view.opNs = new Float64Array(ops.n);
     for (let s = 0; s < shares.n; ++s) {
       const op = shares.op[s]!;
-      if (!kept[s] || op < 0 || !opKept[op]) continue;
+      if (!kept[s] || op < 0) continue;
       const ns = shares.ns[s]! * opScale[op]!;
       view.shareNs[s] = ns;
       view.opNs[op]! += ns;
     }
+    if (!report.bare) askOps(report, view, fold);
     view.opWaste = new Float64Array(ops.n);
     for (let r = 0; r < ops.n; ++r) {
       const part = ops.ns[r]! > 0 ? view.opNs[r]! / ops.ns[r]! : 0;
       view.opWaste[r] = ops.waste[r]! * part;
       if (view.opNs[r] === 0) view.opCalls[r] = 0;
     }
-    if (siteTerms.length === 0) {
-      view.siteNs = Float64Array.from(sites.ns, (ns, s) => {
-        const op = sites.op[s]!;
-        return op >= 0 && ops.ns[op]! > 0 ? (ns * view.opNs[op]!) / ops.ns[op]! : 0;
-      });
-      view.siteCalls = Float64Array.from(sites.calls, (c, s) => (view.siteNs[s]! > 0 ? c : 0));
-    }
+    view.siteNs = view.siteNs.map((ns, s) => {
+      const op = sites.op[s]!;
+      return op < 0 ? (bySite ? ns : 0) : ops.ns[op]! * opScale[op]! > 0 ? (ns * view.opNs[op]!) / (ops.ns[op]! * opScale[op]!) : 0;
+    });
+    view.siteCalls = view.siteCalls.map((c, s) => (view.siteNs[s]! > 0 ? c : 0));
   }
   for (let s = 0; s < shares.n; ++s) view.total += view.shareNs[s]!;
   for (let r = 0; r < ops.n; ++r) if (view.opNs[r]! > 0) view.ops.push(r);

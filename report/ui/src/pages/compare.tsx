@@ -89,7 +89,7 @@ export function ComparePage(): VNode {
   const nameOf = (r: Row): string => (by === 'phase' ? phaseWords(r.name) : by === 'op_kind' ? kindWords(r.name) : r.name);
   const columns: Column<Row>[] = [
     ...(by === 'op' ? [
-      { id: 'handle', label: '', width: 54, from: 400, cell: (r: Row) => (opOf(r) >= 0 ? <Handle entity={{ type: 'op', row: opOf(r) }} /> : r.at >= 0 && r.now === 0 ? <span class="tag">gone</span> : ''), raw: (r: Row) => (opOf(r) >= 0 ? report.ops.handle[opOf(r)]! : '') },
+      { id: 'handle', label: '', width: 54, from: 400, cell: (r: Row) => (opOf(r) >= 0 ? <Handle op={opOf(r)} /> : r.at >= 0 && r.now === 0 ? <span class="tag">gone</span> : ''), raw: (r: Row) => (opOf(r) >= 0 ? report.ops.handle[opOf(r)]! : '') },
       ...(hasPhases ? [{ id: 'phase', label: '', width: 28, from: 520, cell: (r: Row) => <Letter hue={hueOf(c.rows.phase[r.at]!, c.rows.kind[r.at]!)} />, raw: (r: Row) => c.rows.phase[r.at]! }] : []),
     ] : []),
     words('name', by === 'op' ? 'op' : BY.find(([id]) => id === by)![1], nameOf, { cls: 'name', cell: (r) => <Mid text={nameOf(r)} tail={18} /> }),

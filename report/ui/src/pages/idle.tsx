@@ -94,7 +94,7 @@ function Longest({ report, chosen, counted, means }: { report: Report; chosen: s
   };
   const what = (site: number): VNode | string => {
     const op = opOf(site);
-    return site < 0 ? '' : <span class="nmrow">{op >= 0 && ops.name[op] !== '' && <><Handle entity={{ type: 'op', row: op }} /> </>}<span class="mono"><Mid text={said(site)} /></span></span>;
+    return site < 0 ? '' : <span class="nmrow">{op >= 0 && ops.name[op] !== '' && <><Handle op={op} /> </>}<span class="mono"><Mid text={said(site)} /></span></span>;
   };
   const range = (g: GapRow): string => (g.range >= 0 ? ranges.texts('text')[g.range]! : '');
   // A range may begin late in the gap, or end early: what it says nothing of is said.

@@ -9,7 +9,7 @@ import { useCtx } from '../ctx';
 import { gpuOf } from '../data/hardware';
 import type { Device, Report } from '../data/report';
 import { wholeOf } from '../data/view';
-import { ms, peakPercent, percent, plural, signed, significant, thousands } from '../format';
+import { ms, peakPercent, percent, plural, signed, significant, thousands, sumNs } from '../format';
 import { lastWave, type Occupancy, occupancyOf, registerSteps, type Shape, wavesOf } from '../occupancy';
 import { type Hue, limiterWords } from '../phases';
 import { go } from '../state';
@@ -66,7 +66,7 @@ function Limits({ row }: { row: Row }): VNode | null {
   const top = Math.max(...entries.map(([, v]) => (isFinite(v) ? v : 0)));
   return (
     <div>
-      <h3>{row.ops.length > 0 && <Handle entity={{ type: 'op', row: row.ops[0]! }} />} Blocks per SM that each limit allows</h3>
+      <h3>{row.ops.length > 0 && <Handle op={row.ops[0]!} />} Blocks per SM that each limit allows</h3>
       <p class="sm ink2">{plural(o.blocksPerSm, 'block')} of {plural(o.warpsPerBlock, 'warp')}: {significant(row.pct)}%, limited by {row.limiter.replace('_', ' ')}.</p>
       <div class="limits">
         {entries.map(([n, v]) => (
@@ -193,7 +193,7 @@ export function OccupancyPage(): VNode {
   const columns: Column<Row>[] = [
     { id: 'phase', label: '', width: 28, cell: (r) => <Letter hue={r.hue} /> },
     words('kernel', 'kernel', (r) => kernels.name[r.kernel] ?? '', { cls: 'name mono', cell: (r) => <Mid text={kernels.name[r.kernel] || kernels.symbol[r.kernel] || ''} tail={14} title={kernels.symbol[r.kernel] || kernels.name[r.kernel]!} /> }),
-    { id: 'ops', label: 'ops', width: 84, raw: (r) => r.ops.map((o) => ops.handle[o]).join(' '), cell: (r) => <>{r.ops[0] !== undefined && <Handle entity={{ type: 'op', row: r.ops[0] }} />}{r.ops.length > 1 && <span class="h"> +{r.ops.length - 1}</span>}</> },
+    { id: 'ops', label: 'ops', width: 84, raw: (r) => r.ops.map((o) => ops.handle[o]).join(' '), cell: (r) => <>{r.ops[0] !== undefined && <Handle op={r.ops[0]} />}{r.ops.length > 1 && <span class="h"> +{r.ops.length - 1}</span>}</> },
     times('ms', report.perStep, 80, (r) => r.ns / d, { exact: ['device_ns', (r) => Math.round(r.ns)] }),
     ...(then ? [changes<Row>('delta', 'Δ ms', 72, (r) => r.ns / d - was(r).ns, { cell: (r) => <Delta now={r.ns / d} then={was(r).ns} />, title: 'against the ops of the row in the base' })] : []),
     figures('regs', 'regs', 46, (r) => (r.shape.registers > 0 ? r.shape.registers : NaN), { show: String }),
@@ -217,14 +217,14 @@ export function OccupancyPage(): VNode {
   const named = (r: Row): boolean => r.ops[0] !== undefined && ops.name[r.ops[0]] !== '';
   const lines: Line<Row>[] = shown.map((r) => ({ key: r.key, row: r, ns: Math.round(r.ns), entity: named(r) ? opEntity(r.ops[0]!) : r.kernel >= 0 ? { type: 'kernel', row: r.kernel } : undefined }));
   if (rest.length > 0) {
-    lines.push({ key: 'others', kind: 'others', ns: Math.round(rest.reduce((a, r) => a + r.ns, 0)), lead: <>{plural(rest.length, 'other')} · <button class="lk" onClick={() => go({ args: { all: '1' } })}>show</button></>, cells: { ms: ms(rest.reduce((a, r) => a + r.ns, 0) / d) } });
+    lines.push({ key: 'others', kind: 'others', ns: Math.round(sumNs(rest)), lead: <>{plural(rest.length, 'other')} · <button class="lk" onClick={() => go({ args: { all: '1' } })}>show</button></>, cells: { ms: ms(sumNs(rest) / d) } });
   }
   const table: TableProps<Row> = {
     columns: filled(columns, rows), lines, label: 'Occupancy', sort, span: 'ms', primary: true, fileName: 'occupancy', selected: selected?.key ?? '',
     onSort: (s) => go({ args: { s } }), onOpen: (l) => l.row && go({ args: { k: l.row.key } }),
   };
   const levers = rows.filter((r) => r.yes);
-  const total = rows.reduce((a, r) => a + r.ns, 0);
+  const total = sumNs(rows);
   const tails = rows.filter((r) => r.waves >= 1 && r.occ && !isNaN(r.waves)).map((r) => ({ r, fill: lastWave(r.waves), lost: r.ns * (1 - r.waves / Math.ceil(r.waves)) }))
     .sort((a, b) => b.lost - a.lost).slice(0, 6);
   return (
@@ -236,7 +236,7 @@ export function OccupancyPage(): VNode {
       </Bar>
       <p class={`note ${!rows.some((r) => r.pct >= 0) ? 'warn' : levers.length === 0 ? 'good' : ''}`}>{!rows.some((r) => r.pct >= 0) ? '' : levers.length === 0
         ? 'Occupancy does not hold this run back: no kernel below half of its bound is limited by it.'
-        : <>{plural(levers.length, 'kernel')} {levers.length === 1 ? 'is' : 'are'} limited by occupancy while below half of the bound: {levers.slice(0, 4).map((r) => <>{r.ops[0] !== undefined && <Handle entity={{ type: 'op', row: r.ops[0] }} />} </>)}{ms(levers.reduce((a, r) => a + r.ns, 0) / d)} {report.perStep} together.</>}
+        : <>{plural(levers.length, 'kernel')} {levers.length === 1 ? 'is' : 'are'} limited by occupancy while below half of the bound: {levers.slice(0, 4).map((r) => <>{r.ops[0] !== undefined && <Handle op={r.ops[0]} />} </>)}{ms(sumNs(levers) / d)} {report.perStep} together.</>}
         {then && ' Δ is against the same ops of the base, whose launch configurations this file does not hold.'}
         {!(device && device.maxThreadsPerSm > 0) && ' The limits of this device are not known: choose another GPU to compute with.'}</p>
       <DataTable {...table} />
@@ -248,7 +248,7 @@ export function OccupancyPage(): VNode {
             <Bar><h3>Waves and tail</h3><Cap><CopyMenu /></Cap></Bar>
             <p class="sm ink2">Blocks per wave = {device.sms > 0 ? device.sms : '?'} SMs × blocks per SM. Persistent kernels loop over work: no tail.</p>
             <table class="fix" aria="Waves"><Cols of={[0, 56, 106, 66]} /><thead><tr><th>op</th><th class="num">waves</th><th class="num">last wave</th><th class="num">lost, ms</th></tr></thead><tbody>
-              {tails.map(({ r, fill, lost }) => <tr><td class="name"><span class="nmrow">{named(r) ? <Handle entity={{ type: 'op', row: r.ops[0]! }} /> : r.kernel >= 0 && <Handle entity={{ type: 'kernel', row: r.kernel }} />} <span class="mono"><Mid text={named(r) ? ops.name[r.ops[0]!]! : kernels.name[r.kernel] ?? ''} tail={14} /></span></span></td><Num>{significant(r.waves)}</Num><Num><Meter pct={100 * fill} />{percent(fill, 1)}%</Num><Num>{ms(lost / d)}</Num></tr>)}
+              {tails.map(({ r, fill, lost }) => <tr><td class="name"><span class="nmrow">{named(r) ? <Handle op={r.ops[0]!} /> : r.kernel >= 0 && <Handle kernel={r.kernel} />} <span class="mono"><Mid text={named(r) ? ops.name[r.ops[0]!]! : kernels.name[r.kernel] ?? ''} tail={14} /></span></span></td><Num>{significant(r.waves)}</Num><Num><Meter pct={100 * fill} />{percent(fill, 1)}%</Num><Num>{ms(lost / d)}</Num></tr>)}
             </tbody></table>
           </div>}
         </div>

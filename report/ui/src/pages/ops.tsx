@@ -11,7 +11,7 @@ import { GROUPINGS, type Grouping, kernelRows, type KernelRow, type OpRow, opGro
 import { deviceName } from '../data/hardware';
 import type { Report } from '../data/report';
 import { type View, wholeOf } from '../data/view';
-import { bytes, count, duration, flop, ms, peakPercent, percent, plural, sourceLine, thousands } from '../format';
+import { bytes, count, duration, flop, ms, peakPercent, percent, plural, sourceLine, thousands, sumNs } from '../format';
 import { type Hue, hueOf, kindWords, phaseWords, reasonWords } from '../phases';
 import { go } from '../state';
 
@@ -27,7 +27,7 @@ function opColumns(report: Report, view: View, most: number, by: Grouping): (Col
   const rowHue = (r: OpRow): Hue => (by === 'phase' && ops.hue[r.op] !== 'collective' && ops.hue[r.op] !== 'copy' ? (r.key.split('/').pop() as Hue) : ops.hue[r.op]!);
   const reason = (r: OpRow): string => ops.reason[r.op] || (report.sites.reason[report.sitesOfOp[r.op]![0] ?? -1] ?? '');
   const columns: (Column<OpRow> & { more?: boolean })[] = [
-    { id: 'op', label: '', width: 46, cell: (r) => <Handle entity={{ type: 'op', row: r.op }} />, raw: (r) => ops.handle[r.op]!, title: 'handle: xlatrace show o17' },
+    { id: 'op', label: '', width: 46, cell: (r) => <Handle op={r.op} />, raw: (r) => ops.handle[r.op]!, title: 'handle: xlatrace show o17' },
     {
       id: 'instruction', label: 'instruction', cls: 'name mono', sort: (r) => ops.name[r.op]!, raw: (r) => (ops.name[r.op] ? `${ops.name[r.op]} ${report.timesOf(r.ops)}`.trim() : `no instruction: ${reasonWords(reason(r))}`), title: 'HLO op name',
       cell: (r) => ops.name[r.op] === ''
@@ -123,7 +123,7 @@ function Instructions(): VNode {
       for (const r of rows.slice(0, limit)) out.push({ key: r.key, row: r, ns: Math.round(r.ns), testid: ops(r), entity: { type: 'op', row: r.op } });
       if (limit < rows.length) {
         const rest = rows.slice(limit);
-        const ns = rest.reduce((a, r) => a + r.ns, 0);
+        const ns = sumNs(rest);
         const top = rest.reduce((a, r) => Math.max(a, r.ns), 0);
         const waste = rest.reduce((a, r) => a + (r.waste || 0), 0);
         const calls = rest.reduce((a, r) => a + r.calls, 0);
@@ -224,13 +224,13 @@ function KernelTable(): VNode {
   const d = view.divisor;
   const rows = useMemo(() => kernelRows(report, view), [report, view]);
   const most = rows[0]?.ns ?? 0;
-  const total = rows.reduce((a, r) => a + r.ns, 0);
+  const total = sumNs(rows);
   const at = (r: KernelRow, v: Float64Array): number => v[r.sites[0]!]!;
   const smem = (r: KernelRow): number => (at(r, sites.smemStatic) + at(r, sites.smemDynamic)) / 1000;
   const threads = (r: KernelRow): number => sites.block.reduce((a, b) => a * (b[r.sites[0]!]! || 1), at(r, sites.block[0]) > 0 ? 1 : NaN);
   const blocks = (r: KernelRow): number => sites.grid.reduce((a, b) => a * (b[r.sites[0]!]! || 1), at(r, sites.grid[0]) > 0 ? 1 : NaN);
   const columns: Column<KernelRow>[] = [
-    { id: 'kernel', label: '', width: 46, cell: (r) => <Handle entity={{ type: 'kernel', row: r.row }} />, raw: (r) => kernels.handle[r.row]! },
+    { id: 'kernel', label: '', width: 46, cell: (r) => <Handle kernel={r.row} />, raw: (r) => kernels.handle[r.row]! },
     { id: 'phase', label: '', width: 28, cell: (r) => <Letter hue={r.hue} /> },
     { id: 'name', label: 'kernel name', cls: 'name mono', sort: (r) => kernels.name[r.row]!, raw: (r) => kernels.name[r.row]!, cell: (r) => <span class="nmrow"><Mid text={kernels.name[r.row]! || kernels.symbol[r.row]!} tail={16} title={kernels.symbol[r.row]!} />{kernels.kind[r.row] !== 'kernel' && <span class="tag">{kernels.kind[r.row]}</span>}</span> },
     words('place', 'launched in', (r) => report.placeOf(r.row), { from: 700, cls: 'name mono', cell: (r, px) => <Mid text={report.placeOf(r.row)} tail={Math.min(30, px / 6.7 - 8)} />, title: 'host ranges around the launches without an instruction' }),
@@ -289,7 +289,7 @@ function LaunchTable({ launches }: { launches: Launches }): VNode {
     const ranks = id === 'instruction' || id === 'kernel' || id === 'phase' ? ranksOf(Array.from({ length: sites.n }, (_, s) => { const o = sites.op[s]!; return id === 'kernel' ? kernels.name[sites.kernel[s]!] ?? sites.kind[s]! : o < 0 ? '' : id === 'phase' ? ops.phase[o]! : ops.name[o]!; })) : null;
     launches.streams.forEach((s, si) => {
       for (let i = 0; i < s.n; ++i) {
-        if (view.filtered && !(view.siteNs[s.site[i]!]! > 0)) continue;
+        if (view.filtered && !(view.siteNs[s.site[i]!]! > 0 && view.keeps(s, s.step[i]!))) continue;
         index[m] = starts[si]! + i;
         key[starts[si]! + i] = id === 'start' ? s.start[i]! : id === 'step' ? s.step[i]! : id === 'op' ? sites.op[s.site[i]!]! : id === 'device' ? s.device : id === 'stream' ? s.stream : ranks ? ranks[s.site[i]!]! : s.dur[i]!;
         ++m;
@@ -311,7 +311,7 @@ function LaunchTable({ launches }: { launches: Launches }): VNode {
   const t0 = report.meta.run.start_ns;
   const names = report.devices.map((_, i) => deviceName(report, i));
   const columns: Column<LaunchRow>[] = [
-    words('op', 'op', (r) => (op(r) >= 0 ? ops.handle[op(r)]! : ''), { width: 50, cell: (r) => (op(r) >= 0 ? <Handle entity={{ type: 'op', row: op(r) }} /> : '') }),
+    words('op', 'op', (r) => (op(r) >= 0 ? ops.handle[op(r)]! : ''), { width: 50, cell: (r) => (op(r) >= 0 ? <Handle op={op(r)} /> : '') }),
     words('instruction', 'instruction', (r) => (op(r) >= 0 ? ops.name[op(r)]! : ''), { cls: 'name mono', cell: (r) => (op(r) >= 0 && ops.name[op(r)] ? <Mid text={ops.name[op(r)]!} /> : <span class="dim ui">{reasonWords(sites.reason[site(r)]!)}</span>) }),
     { id: 'phase', label: '', width: 28, cell: (r) => <Letter hue={op(r) >= 0 ? ops.hue[op(r)]! : hueOf('unknown', sites.kind[site(r)]!)} />, raw: (r) => (op(r) >= 0 ? ops.phase[op(r)]! : '') },
     { id: 'kernel', label: 'kernel', cls: 'name mono', from: 800, sort: () => 0, cell: (r) => <Mid text={kernels.name[sites.kernel[site(r)]!] ?? sites.kind[site(r)]!} tail={16} title={kernels.symbol[sites.kernel[site(r)]!]} />, raw: (r) => kernels.name[sites.kernel[site(r)]!] ?? '' },

@@ -11,7 +11,7 @@ import { gpuOf, peakFor, type Point, pointOf } from '../data/hardware';
 import { midCut } from '../data/names';
 import { opGroups } from '../data/oprows';
 import type { Device, Report } from '../data/report';
-import { byteRate, flopRate, ms, peakPercent, plural, thousands, significant } from '../format';
+import { byteRate, flopRate, ms, peakPercent, plural, thousands, significant, sumNs } from '../format';
 import { go } from '../state';
 
 export function GpuPicker({ report, value }: { report: Report; value: string }): VNode | null {
@@ -182,13 +182,13 @@ export function RooflinePage(): VNode {
   }
   const peaks = [...used].sort((a, b) => b[1] - a[1]).slice(0, 4);
   const under = found.dots.filter((p) => p.pct < 50);
-  const underNs = under.reduce((a, p) => a + p.ns, 0);
+  const underNs = sumNs(under);
   const worst = [...under].sort((a, b) => b.waste - a.waste)[0];
   const base = comparable(report) && !view.filtered ? baseOps(report) : null;
   const then = (p: Dot): number => p.ops.reduce((a, o) => a + base!.byOp[o]!, 0) / baseDivisor(report);
   const common = commonPath(report);
   const columns: Column<Dot>[] = [
-    { id: 'op', label: '', width: 46, cell: (p) => <Handle entity={{ type: 'op', row: p.op }} />, raw: (p) => ops.handle[p.op]! },
+    { id: 'op', label: '', width: 46, cell: (p) => <Handle op={p.op} />, raw: (p) => ops.handle[p.op]! },
     { id: 'phase', label: '', width: 28, cell: (p) => <Letter hue={ops.hue[p.op]!} />, raw: (p) => ops.phase[p.op]! },
     { id: 'scope', label: 'scope', cls: 'name', sort: (p) => scopeText(ops.group[p.op]!, ops.opName[p.op]!), raw: (p) => ops.opName[p.op]!, cell: (p, px) => <span class="nmrow"><Scope group={ops.group[p.op]!} opName={ops.opName[p.op]! || ops.name[p.op]!} common={common} px={px - (p.ops.length > 1 ? 40 : 0)} />{report.timesOf(p.ops) && <span class="tag">{report.timesOf(p.ops)}</span>}</span> },
     times('ms', report.perStep, 66, (p) => p.ns / d, { exact: ['device_ns', (p) => Math.round(p.ns)] }),
@@ -213,7 +213,7 @@ export function RooflinePage(): VNode {
         <span class="sm ink2">area = {report.perStep} · colour = phase{found.dots.some(isAbove) && ' · hollow: above its roof, it does not move what its shapes say'}</span>
         <Cap><TotalsNote delta={base !== null} />{found.collectives + found.out > 0 && <>not drawn: {[found.collectives > 0 ? `${plural(found.collectives, 'collective')} (${ms(found.collectiveNs / d)} ms)` : '', found.out > 0 ? `${thousands(found.out)} without FLOP or bytes (${ms(found.outNs / d)} ms)` : ''].filter(Boolean).join(', ')} · </>}<CopyMenu table={table} /></Cap>
       </Bar>
-      <p class="note">Instructions under half of their bound hold <b>{ms(underNs / d)} ms</b>{report.meta.basis.steady ? ' per step' : ''}{worst && <>; the largest is <Handle entity={{ type: 'op', row: worst.op }} /> with {ms(worst.waste / d)} ms above its bound</>}.{gpu !== '' && ` Peaks are ${device.name}’s; times are still this run’s.`}</p>
+      <p class="note">Instructions under half of their bound hold <b>{ms(underNs / d)} ms</b>{report.meta.basis.steady ? ' per step' : ''}{worst && <>; the largest is <Handle op={worst.op} /> with {ms(worst.waste / d)} ms above its bound</>}.{gpu !== '' && ` Peaks are ${device.name}’s; times are still this run’s.`}</p>
       <div class="split roofsplit">
         <figure ref={ref}><Plot dots={found.dots} device={device} width={width} height={height} selected={selected} peaks={peaks} divisor={d} /></figure>
         <DataTable {...table} />

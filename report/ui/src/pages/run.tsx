@@ -2,7 +2,7 @@
 
 import type { VNode } from 'preact';
 import { useMemo } from 'preact/hooks';
-import { Handle, leftOutText, Link, Linked, Cols, Bar, Cap, Num } from '../components/bits';
+import { Def, Handle, leftOutText, Link, Linked, Cols, Bar, Cap, Num } from '../components/bits';
 import { HiddenPages } from '../components/hidden_pages';
 import { type Column, CopyMenu, DataTable, figures, type Line, type TableProps, times, words } from '../components/table';
 import { useCtx } from '../ctx';
@@ -206,12 +206,12 @@ function Environment({ report }: { report: Report }): VNode {
         <Bar><h3>Environment</h3><Cap><CopyMenu /></Cap></Bar>
         <dl class="kv">
           {run.command && <><dt>command</dt><dd class="mono" title={run.command}>{shortPaths(run.command)}</dd></>}
-          {run.date && <><dt>recorded</dt><dd>{run.date}, {duration(run.end_ns - run.start_ns)} of device work</dd></>}
-          {run.device_text && <><dt>devices</dt><dd>{run.device_text}{report.meta.job?.kept && `, launches of ${report.meta.job.kept}`}{d && d.computeCapability && `, sm_${d.computeCapability.replace('.', '')}`}{d && d.sms > 0 && `, ${d.sms} SMs`}</dd></>}
-          {d && d.bandwidth > 0 && <><dt>memory</dt><dd>{d.memory > 0 && `${bytes(d.memory)} each, `}{byteRate(d.bandwidth)}</dd></>}
-          {d && d.clockHz > 0 && <><dt>clock</dt><dd>{significant(d.clockHz / 1e6)} MHz at most; not sampled</dd></>}
-          {d && Object.keys(d.peaks).length > 0 && <><dt>peaks</dt><dd>{Object.entries(d.peaks).map(([k, v]) => `${k} ${flopRate(v)}`).join(', ')}</dd></>}
-          <dt>processes</dt><dd>{report.tables.rows('processes')}</dd>
+          {run.date && <Def t="recorded">{run.date}, {duration(run.end_ns - run.start_ns)} of device work</Def>}
+          {run.device_text && <Def t="devices">{run.device_text}{report.meta.job?.kept && `, launches of ${report.meta.job.kept}`}{d && d.computeCapability && `, sm_${d.computeCapability.replace('.', '')}`}{d && d.sms > 0 && `, ${d.sms} SMs`}</Def>}
+          {d && d.bandwidth > 0 && <Def t="memory">{d.memory > 0 && `${bytes(d.memory)} each, `}{byteRate(d.bandwidth)}</Def>}
+          {d && d.clockHz > 0 && <Def t="clock">{significant(d.clockHz / 1e6)} MHz at most; not sampled</Def>}
+          {d && Object.keys(d.peaks).length > 0 && <Def t="peaks">{Object.entries(d.peaks).map(([k, v]) => `${k} ${flopRate(v)}`).join(', ')}</Def>}
+          <Def t="processes">{report.tables.rows('processes')}</Def>
           {keys.map((k, i) => !skip.has(k) && values[i] && <><dt>{k.replace(/_/g, ' ')}</dt><dd title={values[i]}>{k.endsWith('_ns') && /^\d+$/.test(values[i]!) ? duration(Number(values[i])) : shortPaths(values[i]!)}</dd></>)}
         </dl>
       </section>
@@ -219,7 +219,7 @@ function Environment({ report }: { report: Report }): VNode {
         <h3>How numbers are made</h3>
         <dl class="kv">
           <dt>{report.perStep}</dt><dd>{report.meta.basis.steady ? 'mean over steady steps and devices' : `sum over ${report.jobStep ? `the launches of ${report.meta.job!.kept}` : 'the whole run'}`}</dd>
-          {glossary().map(([word, meaning]) => <><dt>{word}</dt><dd>{meaning}</dd></>)}
+          {glossary().map(([word, meaning]) => <Def t={word}>{meaning}</Def>)}
         </dl>
       </section>
     </>
@@ -244,13 +244,13 @@ function InFile({ report }: { report: Report }): VNode {
     <section>
       <h3>In this file</h3>
       <dl class="kv">
-        <dt>launches</dt><dd>{thousands(launches.in_page)} of {thousands(launches.in_run)}{launches.in_page > 0 && `, ${bytes(blocksOf('launches'))} unpacked`}</dd>
-        <dt>HLO text</dt><dd>{hlo.text}{report.tables.rows('hlo_text') > 0 && `, ${bytes(blocksOf('hlo_text'))} unpacked`}{hlo.instructions_left_out > 0 && `; ${thousands(hlo.instructions_left_out)} instructions left out`}</dd>
-        <dt>source</dt><dd>{source > 0 ? plural(source, 'file') : 'none: report --source DIR adds it'}</dd>
-        {left_out.map((l) => <><dt>left out</dt><dd>{leftOutText(l)}</dd></>)}
-        <dt>format</dt><dd>{index.format.major}.{index.format.minor}, written by xlatrace {report.meta.tool_version}</dd>
-        <dt>made from</dt><dd class="mono">{baseName(report.meta.run.path)}</dd>
-        <dt>network</dt><dd>never used: the page’s policy forbids it</dd>
+        <Def t="launches">{thousands(launches.in_page)} of {thousands(launches.in_run)}{launches.in_page > 0 && `, ${bytes(blocksOf('launches'))} unpacked`}</Def>
+        <Def t="HLO text">{hlo.text}{report.tables.rows('hlo_text') > 0 && `, ${bytes(blocksOf('hlo_text'))} unpacked`}{hlo.instructions_left_out > 0 && `; ${thousands(hlo.instructions_left_out)} instructions left out`}</Def>
+        <Def t="source">{source > 0 ? plural(source, 'file') : 'none: report --source DIR adds it'}</Def>
+        {left_out.map((l) => <Def t="left out">{leftOutText(l)}</Def>)}
+        <Def t="format">{index.format.major}.{index.format.minor}, written by xlatrace {report.meta.tool_version}</Def>
+        <Def t="made from" mono>{baseName(report.meta.run.path)}</Def>
+        <Def t="network">never used: the page’s policy forbids it</Def>
       </dl>
       <details class="lic"><summary>licences: Preact (MIT)</summary><pre>{texts.licences}</pre></details>
     </section>

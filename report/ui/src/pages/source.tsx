@@ -178,12 +178,12 @@ export function SourcePage(): VNode {
           <div class={`code ${then ? 'wdl' : ''}`} role="group" aria={`Lines of ${path}`}>{body}</div>
         </div>
         <div class="secs">
-          {stackOf.length > 0 && <section><h3>Python stack of line {line}</h3>{otherStacks > 0 && <p class="sm ink2" tid="which-stack">Of <Handle entity={{ type: 'op', row: withStack[0]! }} />, its largest op; {plural(otherStacks, 'other stack')} lead here too.</p>}<Stack frames={ownFirst(stackOf)} /></section>}
+          {stackOf.length > 0 && <section><h3>Python stack of line {line}</h3>{otherStacks > 0 && <p class="sm ink2" tid="which-stack">Of <Handle op={withStack[0]!} />, its largest op; {plural(otherStacks, 'other stack')} lead here too.</p>}<Stack frames={ownFirst(stackOf)} /></section>}
           {at && (
             <section>
               <Bar><h3>Instructions from line {line || '?'}</h3><Cap><CopyMenu /></Cap></Bar>
               <table class="fix" aria="Instructions of the line"><Cols of={[46, 28, 0, 58]} /><tbody>
-                {[...at.ops].sort((a, b) => b[1] - a[1]).slice(0, 24).map(([o, ns]) => <tr tid={`op-${ops.handle[o]}`}><td><Handle entity={{ type: 'op', row: o }} /></td><td><Letter hue={ops.hue[o]!} /></td><td class="name mono"><Mid text={ops.name[o] || 'no instruction'} />{ns < 0.9995 * view.opNs[o]! && <div class="ui"><PartTag part={ns / view.opNs[o]!} /></div>}</td><Num>{ms(ns / d)}</Num></tr>)}
+                {[...at.ops].sort((a, b) => b[1] - a[1]).slice(0, 24).map(([o, ns]) => <tr tid={`op-${ops.handle[o]}`}><td><Handle op={o} /></td><td><Letter hue={ops.hue[o]!} /></td><td class="name mono"><Mid text={ops.name[o] || 'no instruction'} />{ns < 0.9995 * view.opNs[o]! && <div class="ui"><PartTag part={ns / view.opNs[o]!} /></div>}</td><Num>{ms(ns / d)}</Num></tr>)}
                 {at.ops.size > 24 && <tr class="oth"><td /><td /><td>{plural(at.ops.size - 24, 'other')}</td><Num>{ms([...at.ops.values()].sort((a, b) => b - a).slice(24).reduce((a, ns) => a + ns, 0) / d)}</Num></tr>}
               </tbody></table>
               <p class="sm ink2">{[...new Set([...at.ops.keys()].map((o) => kindWords(ops.kind[o]!)))].slice(0, 6).join(', ')}: {plural(at.ops.size, 'instruction')} of this line.</p>

@@ -14,7 +14,7 @@ import { loadPath, type Path, pathSums } from '../data/path';
 import type { Entity, GapRow, Report } from '../data/report';
 import type { View } from '../data/view';
 import { getTerm, rangeMatcher } from '../filter';
-import { duration, plural, thousands } from '../format';
+import { duration, plural, thousands, sumNs } from '../format';
 import { CAUSE_WORDS, PATH_WORDS } from '../phases';
 import { go, move } from '../state';
 import { alignSteps } from '../timeline/align';
@@ -78,7 +78,7 @@ function StepStrip({ steps, current, base, onPick }: { steps: StepBox[]; current
           : <path class="basemark" d={`M0 ${44 - 40 * (base / max)}H${each * shown.length}`}><title>{`base: ${duration(base)}`}</title></path>)}
         {!wide && [shown[0]!, shown[shown.length - 1]!].map((s, i) => <text class={`d ${i ? 'e' : ''}`} x={i ? each * shown.length : 0} y="56">{i ? '' : 'step '}{s.step}</text>)}
       </svg>
-      {others.length > 0 && <span class="sm dim" tid="steps-cut">{plural(others.length, 'other step')}, {others[0]!.step} to {others[others.length - 1]!.step}, {duration(others.reduce((a, s) => a + s.ns, 0))} in all: choose with <code>step</code> in the filter or <kbd>]</kbd></span>}
+      {others.length > 0 && <span class="sm dim" tid="steps-cut">{plural(others.length, 'other step')}, {others[0]!.step} to {others[others.length - 1]!.step}, {duration(sumNs(others))} in all: choose with <code>step</code> in the filter or <kbd>]</kbd></span>}
     </div>
   );
 }

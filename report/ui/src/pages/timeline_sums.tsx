@@ -8,7 +8,7 @@ import { changes, type Column, CopyMenu, DataTable, figures, type Line, opEntity
 import { useCtx } from '../ctx';
 import type { Entity, Report } from '../data/report';
 import type { View } from '../data/view';
-import { duration, ms, percent, plural, signed, thousands, us } from '../format';
+import { duration, ms, percent, plural, signed, thousands, us, sumNs } from '../format';
 import { CAUSE_WORDS, type Hue, hueOf, phaseWords } from '../phases';
 import { go } from '../state';
 import { HUES } from '../timeline/pyramid';
@@ -85,7 +85,7 @@ function baseSums(report: Report, by: SumBy): Map<string, number> | null {
 
 const nameColumn = (by: SumBy, label: string): Column<{ name: string; hue: Hue; op: number }> => ({
   id: by, label, cls: 'name', raw: (r) => r.name,
-  cell: (r) => <span class="nmrow"><Letter hue={r.hue} /> {by === 'op' && r.op >= 0 && <><Handle entity={{ type: 'op', row: r.op }} /> </>}<span class={by === 'op' || by === 'kernel' ? 'mono' : ''}><Mid text={r.name} tail={16} /></span></span>,
+  cell: (r) => <span class="nmrow"><Letter hue={r.hue} /> {by === 'op' && r.op >= 0 && <><Handle op={r.op} /> </>}<span class={by === 'op' || by === 'kernel' ? 'mono' : ''}><Mid text={r.name} tail={16} /></span></span>,
 });
 
 function Heading({ text, tl, device, by, table }: { text: string; tl: Timeline; device: number; by: SumBy; table: TableProps<never> }): VNode {
@@ -117,7 +117,7 @@ export function Selection({ report, view, tl, range: all, whole, step }: { repor
   const range: [number, number] = own ? [own.start, own.end] : all;
   const rows = useMemo(() => sumUp(report, view, tl, device, by, range), [report, view, tl, range[0], range[1], by, device]);
   const then = useMemo(() => (step && !view.filtered ? baseSums(report, by) : null), [report, view, step, by]);
-  const total = rows.reduce((a, r) => a + r.ns, 0);
+  const total = sumNs(rows);
   const idle = rows.reduce((a, r) => a + r.idle, 0);
   // What is in sight beyond the first and the last activity is no part of the run.
   const span = whole && !step ? Math.max(1, Math.min(range[1], tl.t1) - Math.max(range[0], tl.t0)) : range[1] - range[0];

@@ -14,7 +14,7 @@ import type { Entity, EvidenceItem, Finding, Report } from '../data/report';
 import { niceStep } from '../data/stats';
 import type { View } from '../data/view';
 import { go, hasPage } from '../state';
-import { baseName, count, inUnit, ms, msText, percent, plural, significant, thousands, us } from '../format';
+import { baseName, count, inUnit, ms, msText, percent, plural, significant, thousands, us, sumNs } from '../format';
 import { basisWords, dict, type Hue, LETTER, partHue, type Part, phaseWords, reasonWords } from '../phases';
 
 interface Bar { part: Part; ns: number }
@@ -27,7 +27,7 @@ function Facts({ report }: { report: Report }): VNode {
 function StepBar({ report, bars }: { report: Report; bars: Bar[] }): VNode | null {
   const [ref, width] = useWidth<HTMLDivElement>(1000);
   const d = report.divisor;
-  const total = bars.reduce((a, b) => a + b.ns, 0);
+  const total = sumNs(bars);
   if (total === 0) return null;
   const { verdict, findings } = report.meta;
   const named = verdict.op ? report.opOfHandle(verdict.op) : -1;
@@ -39,7 +39,7 @@ function StepBar({ report, bars }: { report: Report; bars: Bar[] }): VNode | nul
   const then = base && comparable(report)
     ? partSums({ steps: report.baseSteps, stepParts: report.baseStepParts }).map((b) => ({ ...b, ns: (b.ns / baseDivisor(report)) * d }))
     : [];
-  const before = then.reduce((a, b) => a + b.ns, 0);
+  const before = sumNs(then);
   const scale = width / Math.max(total, before);
   const best = findings.find((f) => f.saves_high_ns_per_step !== null && f.saves_high_ns_per_step > 0);
   const saved = best ? Math.min(total / d, best.saves_high_ns_per_step!) : 0;
@@ -122,7 +122,7 @@ function PhaseBar({ report }: { report: Report }): VNode {
   const parts = report.meta.device_parts;
   // What kernels are by their names is known; only a phase is not.
   const kernels = report.meta.device_parts_by === 'kernels';
-  const total = parts.reduce((a, p) => a + p.ns, 0);
+  const total = sumNs(parts);
   return (
     <figure class="stepbar">
       <div class="phasebar" role="img" aria={`Device time by ${report.meta.device_parts_by}: ${parts.map((p) => `${p.words} ${percent(p.ns, total)}%`).join(', ')}`}>
@@ -219,7 +219,7 @@ function Largest({ report }: { report: Report }): VNode | null {
       });
   if (rows.length === 0) return null;
   const most = rows[0]!.ns, rest = rows.slice(8);
-  const sum = rest.reduce((a, r) => a + r.ns, 0);
+  const sum = sumNs(rest);
   const width = (w: number): VNode => <col style={{ width: `${w}px` }} />;
   return (
     <section class="largest">

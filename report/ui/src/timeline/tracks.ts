@@ -4,7 +4,7 @@ import { gapHosts, type HostEvent, hostText, threadNames, threadsOf } from '../d
 import { type Launches, lowerBound, type StreamLaunches } from '../data/launches';
 import { deviceName } from '../data/hardware';
 import type { Report } from '../data/report';
-import { duration, plural } from '../format';
+import { duration, plural, sumNs } from '../format';
 import { CAUSE_WORDS, hueOf, type Hue } from '../phases';
 import { HUES, Pyramid } from './pyramid';
 import { findWaits, type Waits } from './waits';
@@ -224,7 +224,7 @@ export function buildTimeline(report: Report, launches: Launches, wanted: (devic
         const threads = threadsOf(hosts, process, 6, threadNames(report));
         for (const t of threads.slice(0, MAX_THREADS)) for (const r of t.rows) row(r.label, r.events);
         const rest = threads.slice(MAX_THREADS);
-        if (rest.length > 0) cuts.push(`${plural(rest.length, 'other thread')} of the host with ${duration(rest.reduce((a, t) => a + t.ns, 0))} of calls and ranges`);
+        if (rest.length > 0) cuts.push(`${plural(rest.length, 'other thread')} of the host with ${duration(sumNs(rest))} of calls and ranges`);
       } else if (full) {
         const host = gapHosts(report).filter((e) => e.process === process || process < 0);
         if (host.length > 0) row(`host, ${plural(new Set(host.map((h) => h.thread)).size, 'thread')}`, host);

@@ -230,6 +230,48 @@ class Filtered(Captures):
         self.visit(page, "#/ops?f=ms>2")
         expect(page.get_by_test_id("op-o34")).to_contain_text("×8")
 
+    def test_pages_that_no_filter_narrows_say_so(self):
+        page = self.page(self.maxtext(), "#/idle")
+        for name in ("idle", "ranks", "memory"):
+            said = page.get_by_test_id(f"page-{name}").locator(".bar-h .cap").first
+            self.visit(page, f"#/{name}?f=phase:bwd")
+            expect(said).to_contain_text("of the whole run, whatever the filter")
+            self.visit(page, f"#/{name}")
+            expect(said).not_to_contain_text("whatever the filter")
+
+    def test_a_unit_may_stand_apart(self):
+        page = self.page(self.maxtext(), "#/ops?f=dur>50us")
+        ns = page.get_by_test_id("filter-sum").get_attribute("data-ns")
+        self.visit(page, "#/ops?f=dur>50+us")
+        expect(page.get_by_test_id("filter-chip")).to_have_text(["dur>50 us×"])
+        self.expect_ns(page.get_by_test_id("filter-sum"), ns)
+        page.get_by_test_id("filter-chip").click()
+        expect(page.get_by_test_id("filter-sum")).to_contain_text("no filter")
+
+    def test_terms_that_exclude_each_other_are_told_how_to_mean_either(self):
+        page = self.page(self.maxtext(), "#/ops?f=phase:bwd+phase:fwd")
+        notes = page.get_by_test_id("filter-notes")
+        expect(notes).to_have_text("nothing is both phase:bwd and phase:fwd: phase:bwd,fwd means either")
+        self.visit(page, "#/ops?f=phase:bwd,fwd")
+        expect(notes).to_have_count(0)
+        self.visit(page, "#/ops?f=src:%22my")
+        expect(notes).to_contain_text('a " is not closed')
+
+    def test_the_example_of_a_filter_leaves_something(self):
+        for run, term in ((self.maxtext(), "phase:bwd scope:"), (self.imported("bert", KINETO), "cutlass dur>"), (self.imported("after", "nsys/mfu_2gpu_after.sqlite"), "flash dur>50us")):
+            page = self.page(run, "#/ops")
+            search = page.get_by_test_id("search")
+            example = search.get_attribute("placeholder")
+            self.assertIn(term, example)
+            page.get_by_test_id("help").click()
+            expect(page.get_by_test_id("help-dialog")).to_contain_text(f"Example: {example}")
+            page.keyboard.press("Escape")
+            search.fill(example)
+            search.press("Enter")
+            expect(page.get_by_test_id("filter-sum")).to_contain_text("% of device time")
+            self.assertGreater(self.ns(page.get_by_test_id("filter-sum")), 0)
+            expect(page.get_by_test_id("filter-notes")).to_have_count(0)
+
     def test_a_device_is_found_in_every_spelling(self):
         page = self.page(self.maxtext(), "#/ops?f=dev:1")
         shown = page.get_by_test_id("filter-sum")

@@ -5,14 +5,14 @@ import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { Help } from './components/help';
 import { Inspector } from './components/inspector';
 import { Palette } from './components/palette';
-import { Patterns, copyText, Dim, listen } from './components/bits';
 import { primaryTable } from './components/table';
 import { Ctx } from './ctx';
 import { loadLaunches } from './data/launches';
 import { deviceName, deviceNumber } from './data/hardware';
 import type { Report } from './data/report';
+import { Mono, Patterns, copyText, Dim, listen } from './components/bits';
 import { computeView, type View } from './data/view';
-import { completions, type Offer } from './data/filter_values';
+import { completions, example, type Offer } from './data/filter_values';
 import { getTerm, parseQuery, removeTerm, setTerm, toggleValue } from './filter';
 import { duration, ms, msText, percent, plural, thousands } from './format';
 import { ComparePage } from './pages/compare';
@@ -121,6 +121,7 @@ function Search({ report, f }: { report: Report; f: string }): VNode {
   const [text, setText] = useState(f);
   const [at, setAt] = useState(-1);
   const [open, setOpen] = useState(false);
+  const hint = useMemo(() => example(report), [report]);
   const timer = useRef(0);
   // What was typed goes to the address a little later, and comes back as `f` later still: by then there
   // may be more letters, which it must not take away.
@@ -153,7 +154,7 @@ function Search({ report, f }: { report: Report; f: string }): VNode {
     <div class="search" role="search">
       <input id="search" tid="search" type="search" autocomplete="off" spellcheck={false} value={text}
              role="combobox" aria-expanded={offers.length > 0} aria-controls="offers" aria-autocomplete="list" aria-activedescendant={at >= 0 ? `offer-${at}` : undefined}
-             aria="Filter: words, or key:value" placeholder="layer:7 phase:bwd dur>50us src:attention.py"
+             aria="Filter: words, or key:value" placeholder={hint}
              onFocus={() => setOpen(true)} onBlur={() => setTimeout(() => setOpen(false), 150)}
              onInput={(e) => {
                const value = e.currentTarget.value;
@@ -182,7 +183,7 @@ function Search({ report, f }: { report: Report; f: string }): VNode {
         <ul id="offers" class="offers" role="listbox" aria="Completions" tid="completions">
           {offers.map((o, i) => (
             <li id={`offer-${i}`} role="option" aria-selected={i === at} class={i === at ? 'on' : ''} onMouseDown={(e) => { e.preventDefault(); take(o); }}>
-              <span class="mono">{o.text}</span><Dim>{o.what}</Dim>
+              <Mono>{o.text}</Mono><Dim>{o.what}</Dim>
             </li>
           ))}
         </ul>
@@ -266,7 +267,7 @@ function FilterBar({ report, view, f }: { report: Report; view: View; f: string 
               onChange={(v) => go({ f: setTerm(f, 'dev', v) })} />}
       {rest.map((t) => (
         <button class="chip on x" tid="filter-chip" aria={`remove ${t.raw}`} onClick={() => go({ f: removeTerm(f, t.raw) })}>
-          <span class="mono">{t.raw}</span><i aria-hidden>×</i>
+          <Mono>{t.raw}</Mono><i aria-hidden>×</i>
         </button>
       ))}
       <span class="sum" tid="filter-sum" data-ns={Math.round(view.total)} role="status"

@@ -48,10 +48,10 @@ const SCALE = dict<number>({
 });
 const TIME_KEYS = new Set<NumberKey>(['dur', 'ms', 'waste']);
 
-/** Words of a search text; quotes keep spaces together: src:"my file.py". */
+/** Words of a search text; quotes keep spaces together: src:"my file.py". A unit may stand apart: dur>50 us. */
 export function tokens(text: string): string[] {
   const out: string[] = [];
-  const pattern = /(?:"[^"]*"?|[^\s"])+/g;
+  const pattern = /-?[a-z_]+[<>=]+[\d.]+\s+(?:[nuµm]?s|[kmgt]?b|%)(?!\S)|(?:"[^"]*"?|[^\s"])+/gi;
   for (const m of text.matchAll(pattern)) out.push(m[0]);
   return out;
 }
@@ -69,7 +69,7 @@ function alternatives(text: string): string[] {
 }
 
 export function parseQuery(text: string): Query {
-  const query: Query = { terms: [], errors: [], valueless: [] };
+  const query: Query = { terms: [], errors: text.split('"').length % 2 ? [] : ['a " is not closed: what follows it is one word'], valueless: [] };
   for (const raw of tokens(text)) {
     const negated = raw.startsWith('-') && raw.length > 1;
     const body = negated ? raw.slice(1) : raw;

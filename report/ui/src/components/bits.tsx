@@ -1,6 +1,6 @@
 // Small things that look the same on every page.
 
-import type { ComponentChildren, RefObject, VNode } from 'preact';
+import { type ComponentChildren, h, type JSX, type RefObject, type VNode } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { useCtx } from '../ctx';
 import { midCut, tailLength } from '../data/names';
@@ -31,9 +31,15 @@ export const Phase = ({ hue, children }: { hue: Hue; children: ComponentChildren
   <span class="ph"><span class={`ltr p-${hue}`} aria-hidden>{LETTER[hue]}</span>{children}</span>
 );
 
+/** An element with a class: written often, named once. */
+const styled = (tag: string, cls: string) => (props: JSX.HTMLAttributes<HTMLElement>): VNode => h(tag, { class: cls, ...props }) as VNode;
+export const Sm = styled('p', 'sm ink2'), Small = styled('p', 'sm'), Faint = styled('p', 'sm dim'), Mono = styled('span', 'mono'), Row = styled('span', 'nmrow'), Tag = styled('span', 'tag');
+export const Kv = styled('dl', 'kv'), NumHead = styled('th', 'num'), Lk = styled('button', 'lk');
 export const Dim = ({ children }: { children?: ComponentChildren }): VNode => <span class="dim">{children}</span>;
 /** What stands at the end of a heading's line. */
 export const Cap = ({ children }: { children?: ComponentChildren }): VNode => <span class="cap">{children}</span>;
+/** On pages that no filter narrows, where one is set. */
+export const Unfiltered = (): VNode => <>{useCtx().view.filtered && 'of the whole run, whatever the filter · '}</>;
 /** A table's cell of a figure. */
 export const Num = ({ children }: { children?: ComponentChildren }): VNode => <td class="num">{children}</td>;
 /** A term of a list, and what it is here. */
@@ -84,12 +90,12 @@ export const leftOutText = (l: Report['meta']['left_out'][number]): string =>
 export function LeftOut({ what }: { what: string[] }): VNode | null {
   const { report } = useCtx();
   const list = report.meta.left_out.filter((l) => what.includes(l.what) && l.rows > 0);
-  return list.length > 0 ? <p class="sm dim" tid="left-out">Not in this file: {list.map((l) => leftOutText(l)).join('; ')}. All are in {baseName(report.meta.run.path) || 'the run’s database'}.</p> : null;
+  return list.length > 0 ? <Faint tid="left-out">Not in this file: {list.map((l) => leftOutText(l)).join('; ')}. All are in {baseName(report.meta.run.path) || 'the run’s database'}.</Faint> : null;
 }
 
 /** Beside an op of which only a part is counted here: how much of it. */
 export const PartTag = ({ part }: { part: number }): VNode | null =>
-  (part < 0.9995 ? <span class="tag" title="share of this op’s time that belongs here">{percent(part, 1)}% of it</span> : null);
+  (part < 0.9995 ? <Tag title="share of this op’s time that belongs here">{percent(part, 1)}% of it</Tag> : null);
 
 /** "layer_*⁄mlp dot_general": the layer group and the last component of the op_name. */
 export function scopeText(group: string, opName: string): string {

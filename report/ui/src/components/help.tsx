@@ -1,8 +1,10 @@
 import type { VNode } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { NUMBER_KEYS, TEXT_KEYS } from '../filter';
+import { useCtx } from '../ctx';
+import { example } from '../data/filter_values';
 import { glossary } from '../texts';
-import { Bar, Def, Dim } from './bits';
+import { Bar, Def, Dim, Kv, Sm, Small } from './bits';
 
 const KEYS: [string, string][] = [
   ['1 – 9, 0', 'pages, as their tabs say'], ['/', 'filter'], ['Ctrl K', 'go to anything'], ['?', 'this help'], ['Esc', 'close, clear'],
@@ -26,14 +28,14 @@ export function Help({ onClose }: { onClose: () => void }): VNode {
       <Bar><h2>Keys</h2><button class="cap" onClick={onClose}>close</button></Bar>
       <dl class="keys">{KEYS.map(([k, what]) => <div><dt><kbd>{k}</kbd></dt><dd>{what}</dd></div>)}</dl>
       <h2>Filter</h2>
-      <p class="ink2 sm">Words match names, scopes, kernels and source lines. <code>key:value</code> selects, <code>-key:value</code> leaves
+      <Sm>Words match names, scopes, kernels and source lines. <code>key:value</code> selects, <code>-key:value</code> leaves
         out, a comma means or, <code>*</code> stands for anything. Numbers compare: <code>dur&gt;50us</code>, <code>ms&gt;1</code>,{' '}
-        <code>peak&lt;50</code>. Terms combine; the sum stands at the right of the filter bar.</p>
-      <p class="sm"><Dim>text</Dim> <code>{TEXT_KEYS.join(' ')}</code></p>
-      <p class="sm"><Dim>numbers</Dim> <code>{NUMBER_KEYS.join(' ')}</code></p>
-      <p class="sm ink2">Example: <code>phase:bwd layer:7 -kind:gemm src:attention.py dur&gt;50us</code></p>
+        <code>peak&lt;50</code>. Terms combine; the sum stands at the right of the filter bar.</Sm>
+      <Small><Dim>text</Dim> <code>{TEXT_KEYS.join(' ')}</code></Small>
+      <Small><Dim>numbers</Dim> <code>{NUMBER_KEYS.join(' ')}</code></Small>
+      <Sm>Example: <code>{example(useCtx().report)}</code></Sm>
       <h2>Words</h2>
-      <dl class="kv" tid="glossary">{glossary().map(([word, meaning]) => <Def t={word}>{meaning}</Def>)}</dl>
+      <Kv tid="glossary">{glossary().map(([word, meaning]) => <Def t={word}>{meaning}</Def>)}</Kv>
     </dialog>
   );
 }

@@ -5,7 +5,7 @@ import type { Report } from '../data/report';
 import { hasPage, type Page, PAGES } from '../state';
 import { sentenceOf } from '../format';
 import { useCtx } from '../ctx';
-import { Command, Link, Missing } from './bits';
+import { Command, Link, Missing, Kv } from './bits';
 
 const WHY: Partial<Record<Page, (report: Report, run: string) => { why: string; command?: string }>> = {
   compare: (_, run) => ({ why: 'no base run was given', command: `xlatrace report ${run} --base BASE.db` }),
@@ -35,9 +35,9 @@ export function HiddenPages({ report }: { report: Report }): VNode | null {
   return (
     <section tid="hidden-pages">
       <h3>Pages without content</h3>
-      <dl class="kv">
+      <Kv>
         {hidden.map(({ id, name, why, command }) => <><dt><Link to={{ page: id }}>{name}</Link></dt><dd tid={`hidden-${id}`}>{why}{command && <>: <Command text={command} /></>}</dd></>)}
-      </dl>
+      </Kv>
     </section>
   );
 }

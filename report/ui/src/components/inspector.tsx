@@ -17,7 +17,7 @@ import { count, bytes, duration, flop, inUnit, ms, msText, peakPercent, percent,
 import { basisWords, EVIDENCE_WORDS, hueOf, kindWords, limiterWords, PHASES, phaseWords, REASON_WORDS } from '../phases';
 import { getState, go } from '../state';
 import { Passes } from './provenance';
-import { Command, copyText, Def, Handle, Letter, Linked, Link, Meter, Mid, SourceChip, useLoad, Dim, Cols, Problem, Cap, Num } from './bits';
+import { Command, copyText, Def, Handle, Letter, Linked, Link, Meter, Mid, SourceChip, useLoad, Dim, Cols, Problem, Cap, Num, Faint, Kv, NumHead, Row, Sm, Small } from './bits';
 
 /** The model's own line first, then outwards; frames of libraries, which call it or are called by it, after.
  *  Praxis is no library here: of a Pax job its layers are the model, and all else is the trainer. */
@@ -123,15 +123,15 @@ function OpLaunches({ op }: { op: number }): VNode {
       {s && s.n > 0
         ? <>
             <Histogram durations={s.durations} hue={ops.hue[op]!} />
-            {value.steps < 10 ? s.n > 1 && <p class="sm dim">{duration(s.min)} to {duration(s.max)}; {plural(value.steps, 'step')}: too few for percentiles</p> : <p class="sm dim">median {duration(s.p50)} · p90 {duration(s.p90)} · p99 {duration(s.p99)}</p>}
-            {report.meta.launches.how === 'steps' && <p class="sm dim">of the launches in this file, which are not all</p>}
+            {value.steps < 10 ? s.n > 1 && <Faint>{duration(s.min)} to {duration(s.max)}; {plural(value.steps, 'step')}: too few for percentiles</Faint> : <Faint>median {duration(s.p50)} · p90 {duration(s.p90)} · p99 {duration(s.p99)}</Faint>}
+            {report.meta.launches.how === 'steps' && <Faint>of the launches in this file, which are not all</Faint>}
           </>
         : value !== undefined && (
-          <p class="sm dim">
+          <Faint>
             {ops.calls[op] === 0 && ops.ns[op]! > 0 ? 'It ran inside a CUDA graph that was recorded as one row: its time is an estimate.'
               : isNaN(ops.min[op]!) ? 'No launch of it is in this file.' : `from ${duration(ops.min[op]!)} to ${duration(ops.max[op]!)} over the whole run`}
-          </p>)}
-      {value === undefined && error === undefined && <p class="sm dim">reading launches…</p>}
+          </Faint>)}
+      {value === undefined && error === undefined && <Faint>reading launches…</Faint>}
     </Section>
   );
 }
@@ -146,9 +146,9 @@ function OpOnPath({ op }: { op: number }): VNode | null {
   const command = `xlatrace what-if ${run.path.split('/').pop()} --op ${ops.handle[op]}=0.5x`;
   return (
     <Section title="Critical path" cap={replay.error_pct !== null ? `replay error ${significant(replay.error_pct)}%` : undefined}>
-      <p class="sm" tid="op-critical" data-pct={part}>{part > 0 ? <><b>{percent(part, 100)}%</b> of its time is on it{part < 99.95 && slack > 0 ? `; the rest may grow by ${duration(slack)} a launch before the step does` : ''}.</>
-        : <>It is never on it{slack > 0 ? `: it may grow by ${duration(slack)} a launch before the step does` : ''}.</>}</p>
-      {ops.handle[op] !== '' && <p class="sm dim">Twice as fast, replayed: <Command text={command} /></p>}
+      <Small tid="op-critical" data-pct={part}>{part > 0 ? <><b>{percent(part, 100)}%</b> of its time is on it{part < 99.95 && slack > 0 ? `; the rest may grow by ${duration(slack)} a launch before the step does` : ''}.</>
+        : <>It is never on it{slack > 0 ? `: it may grow by ${duration(slack)} a launch before the step does` : ''}.</>}</Small>
+      {ops.handle[op] !== '' && <Faint>Twice as fast, replayed: <Command text={command} /></Faint>}
     </Section>
   );
 }
@@ -272,8 +272,8 @@ function FindingsOf({ handle }: { handle: string }): VNode | null {
   return (
     <Section title="Findings">
       {list.map((f) => (
-        <p class="sm"><Link to={{ page: 'verdict', sel: f.handle }} class="h">{f.handle}</Link> {f.title}
-          {f.saves_high_ns_per_step !== null && <Dim> saves {atMost(f)}{ms(f.saves_high_ns_per_step)} {report.savesUnit}</Dim>}</p>
+        <Small><Link to={{ page: 'verdict', sel: f.handle }} class="h">{f.handle}</Link> {f.title}
+          {f.saves_high_ns_per_step !== null && <Dim> saves {atMost(f)}{ms(f.saves_high_ns_per_step)} {report.savesUnit}</Dim>}</Small>
       ))}
     </Section>
   );
@@ -299,8 +299,8 @@ function OpBody({ op }: { op: number }): VNode {
   return (
     <>
       <div class="title"><Letter hue={ops.hue[op]!} word={ops.phase[op]!} /><h2 class="mono" tid="inspector-title">{name}</h2>{handle && <span class="h">{handle}</span>}</div>
-      {ops.name[op] === '' && <p class="sm ink2">{reasons.map((r) => REASON_WORDS[r] ?? r).join('; ') || 'not attributed'}</p>}
-      {ops.opName[op] && <p class="sm"><OpNamePath text={ops.opName[op]!} /></p>}
+      {ops.name[op] === '' && <Sm>{reasons.map((r) => REASON_WORDS[r] ?? r).join('; ') || 'not attributed'}</Sm>}
+      {ops.opName[op] && <Small><OpNamePath text={ops.opName[op]!} /></Small>}
       <p class="sm chips">
         <SourceChip file={ops.file[op]!} line={ops.line[op]!} />
         {ops.group[op] && <Link to={{ f: addTerm(getState().f, termText('scope', ops.group[op]!)) }} title="show only this layer">{ops.group[op]}</Link>}
@@ -324,21 +324,21 @@ function OpBody({ op }: { op: number }): VNode {
           <h3>Roofline</h3>
           {ops.peak[op]! >= 0
             ? <MiniRoof op={op} />
-            : <p class="sm dim">{['link', 'network'].includes(ops.bound[op]!) ? 'Bound by links, not by this device.' : 'No cost model for it, or no peak known for this device.'}</p>}
+            : <Faint>{['link', 'network'].includes(ops.bound[op]!) ? 'Bound by links, not by this device.' : 'No cost model for it, or no peak known for this device.'}</Faint>}
         </div>
         <div>
           <h3>Occupancy</h3>
           {occSite !== undefined
             ? <>
-                <p class="sm"><Meter pct={sites.occupancy[occSite]!} /> {significant(sites.occupancy[occSite]!)}%, limited by {limiterWords(sites.limiter[occSite]!) || 'nothing'}</p>
-                <dl class="kv">
+                <Small><Meter pct={sites.occupancy[occSite]!} /> {significant(sites.occupancy[occSite]!)}%, limited by {limiterWords(sites.limiter[occSite]!) || 'nothing'}</Small>
+                <Kv>
                   <Def t="block">{thousands(sites.block.reduce((a, b) => a * (b[occSite]! || 1), 1))} threads</Def>
                   <Def t="registers">{sites.regs[occSite]! > 0 ? sites.regs[occSite] : '–'}</Def>
                   <Def t="smem">{bytes((sites.smemStatic[occSite]! || 0) + (sites.smemDynamic[occSite]! || 0))}</Def>
                   {sites.waves[occSite]! > 0 && <Def t="waves">{significant(sites.waves[occSite]!)}</Def>}
-                </dl>
+                </Kv>
               </>
-            : <p class="sm dim">Occupancy is not known: registers, blocks, or the device’s limits are missing.</p>}
+            : <Faint>Occupancy is not known: registers, blocks, or the device’s limits are missing.</Faint>}
         </div>
       </section>
       <FindingsOf handle={handle} />
@@ -356,7 +356,7 @@ function OpBody({ op }: { op: number }): VNode {
         </Section>
       )}
       <Section title="Facts">
-        <dl class="kv">
+        <Kv>
           {ops.shape[op] && <Def t="shape" mono>{ops.shape[op]}</Def>}
           {ops.opcode[op] && <Def t="opcode" mono>{ops.opcode[op]}{ops.category[op] && ops.category[op] !== ops.opcode[op] ? `, ${ops.category[op]}` : ''}</Def>}
           {ops.flops[op]! > 0 && <Def t="work">{flop(ops.flops[op]!)}, {bytes(ops.bytes[op]!)} a call</Def>}
@@ -367,7 +367,7 @@ function OpBody({ op }: { op: number }): VNode {
           <Def t="whole run">{thousands(ops.occurrences[op]!)} occurrences, {duration(ops.selfNs[op]!)}</Def>
           <Def t="phase">{phaseWords(ops.phase[op]!)}{ops.mixed[op] ? ' most of it; several' : ''}</Def>
           {ops.estimated[op] === 1 && <Def t="note">part of this time is an estimate</Def>}
-        </dl>
+        </Kv>
       </Section>
       {(ops.stack[op] || module) && ops.name[op] !== '' && (
         <Section title="Where it came from" cap={ops.stack[op] ? 'Python frames, the model’s own line first' : undefined}>
@@ -417,14 +417,14 @@ function KernelBody({ kernel }: { kernel: number }): VNode {
       )}
       <Section title="Instructions that run it" cap={plural(ops.filter((o) => report.ops.name[o] !== '').length, 'op')}>
         <ul class="ios" tid="kernel-ops">
-          {ops.slice(0, 20).map((o) => <li><span class="nmrow"><Letter hue={report.ops.hue[o]!} />&nbsp;<Handle op={o} />&nbsp;<span class="mono sm"><Mid text={report.ops.name[o] || 'no instruction'} /></span></span><span class="num">{ms(within.get(o)! / report.divisor)}</span></li>)}
+          {ops.slice(0, 20).map((o) => <li><Row><Letter hue={report.ops.hue[o]!} />&nbsp;<Handle op={o} />&nbsp;<span class="mono sm"><Mid text={report.ops.name[o] || 'no instruction'} /></span></Row><span class="num">{ms(within.get(o)! / report.divisor)}</span></li>)}
           {ops.length > 20 && <li class="dim"><span>{plural(ops.length - 20, 'other')}</span><span class="num">{ms(ops.slice(20).reduce((a, o) => a + within.get(o)!, 0) / report.divisor)}</span></li>}
         </ul>
       </Section>
       <Section title="Launch configurations" cap={plural(mine.length, 'configuration')}>
         <div class="cap"><CopyMenu /></div>
         <table class="fix mini-t" aria="Launch configurations">
-          <thead><tr><th>grid</th><th>block</th><th class="num">regs</th><th class="num">smem kB</th><th class="num">occ. %</th><th class="num">ms</th></tr></thead>
+          <thead><tr><th>grid</th><th>block</th><NumHead>regs</NumHead><NumHead>smem kB</NumHead><NumHead>occ. %</NumHead><NumHead>ms</NumHead></tr></thead>
           <tbody>
             {mine.slice(0, MOST_CONFIGURATIONS).map((r) => (
               <tr>
@@ -458,14 +458,14 @@ function ModuleBody({ row }: { row: number }): VNode {
         <div><b>{m.peakMemory > 0 ? bytes(m.peakMemory) : '–'}</b>peak memory</div>
       </section>
       <Section title="Facts">
-        <dl class="kv">
+        <Kv>
           <Def t="role">{m.role || 'not known'}{m.roleReason && `: ${m.roleReason}`}</Def>
           {m.programId >= 0 && <Def t="program id">{m.programId}</Def>}
           {m.framework && <Def t="function" mono>{m.framework}</Def>}
           {m.flops > 0 && <Def t="work">{flop(m.flops)}, {bytes(m.bytes)} a run</Def>}
           {m.source && <Def t="read from">{m.source}{m.file && `, ${m.file}`}</Def>}
           {m.fingerprint && <Def t="fingerprint" mono>{m.fingerprint}</Def>}
-        </dl>
+        </Kv>
       </Section>
     </>
   );
@@ -478,18 +478,18 @@ function InstructionBody({ row }: { row: number }): VNode {
   return (
     <>
       <div class="title"><Letter hue={hue} word={hlo.phase[row]!} /><h2 class="mono" tid="inspector-title">{hlo.name[row]}</h2></div>
-      {hlo.opName[row] && <p class="sm"><OpNamePath text={hlo.opName[row]!} /></p>}
+      {hlo.opName[row] && <Small><OpNamePath text={hlo.opName[row]!} /></Small>}
       <p class="sm chips"><SourceChip file={hlo.file[row]!} line={hlo.line[row]!} /><Dim>{hlo.opcode[row]}, no launch of its own</Dim></p>
       <Buttons report={report} entity={{ type: 'instruction', row }}>
         <button onClick={() => go({ page: 'graph' })}>Graph <kbd>o</kbd></button>
       </Buttons>
       <Section title="Facts">
-        <dl class="kv">
+        <Kv>
           <Def t="shape" mono>{hlo.shape[row]}</Def>
           {hlo.outBytes[row]! > 0 && <Def t="result">{bytes(hlo.outBytes[row]!)}</Def>}
           {hlo.layer[row] && <Def t="layer">{hlo.layer[row]}</Def>}
           <Def t="in" mono>{hlo.computations.name[hlo.computation[row]!]}</Def>
-        </dl>
+        </Kv>
       </Section>
       <HloSections row={row} />
     </>
@@ -529,15 +529,15 @@ function FindingBody({ row }: { row: number }): VNode {
         <div><b>{f.basis ? basisWords(f.basis) : '–'}</b>basis</div>
       </section>
       <Section title="Evidence"><FindingEvidence f={f} /></Section>
-      {f.action && <Section title="Do"><p class="sm"><Linked text={f.action} /></p></Section>}
-      {f.how_to_check && <Section title="How to check"><p class="sm"><Linked text={f.how_to_check} /></p></Section>}
+      {f.action && <Section title="Do"><Small><Linked text={f.action} /></Small></Section>}
+      {f.how_to_check && <Section title="How to check"><Small><Linked text={f.how_to_check} /></Small></Section>}
       <Section title="Where">
-        <dl class="kv">
+        <Kv>
           {f.where_layer && <Def t="layer">{f.where_layer}</Def>}
           {f.where_op && <Def t="op"><Linked text={f.where_op} /></Def>}
           {f.where_source && <Def t="source"><Linked text={f.where_source} /></Def>}
           <Def t="rule" mono>{f.id}</Def>
-        </dl>
+        </Kv>
       </Section>
     </>
   );

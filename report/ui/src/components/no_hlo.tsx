@@ -5,7 +5,7 @@ import { useCtx } from '../ctx';
 import type { Place } from '../data/report';
 import { baseName, count, plural } from '../format';
 import { SOURCE_WORDS } from '../phases';
-import { Bar, Cap, Command, Handle, Link, Mid, Missing } from './bits';
+import { Bar, Cap, Command, Handle, Link, Mid, Missing, Mono, Row, Tag } from './bits';
 import { CopyMenu, DataTable, figures, type Line, shares, type TableProps, times, words } from './table';
 
 interface Row extends Place { kernel: number; most: number; kernels: number }
@@ -36,7 +36,7 @@ export function NoHlo({ title, lacks }: { title: string; lacks: string }): VNode
       times('ms', report.perStep, 90, (r) => r.ns / d, { exact: ['device_ns', (r) => Math.round(r.ns)] }),
       shares('pct', '%', 56, (r) => r.ns, basis.device_ns, { as: '% of device time', title: '% of device time' }),
       figures('calls', basis.steady ? 'launches/step' : 'launches', 110, (r) => r.calls / d, { from: 520, show: count }),
-      words<Row>('kernel', 'its largest kernel', (r) => report.kernels.name[r.kernel]!, { from: 640, cls: 'name', cell: (r) => <span class="nmrow"><Handle kernel={r.kernel} /> <span class="mono"><Mid text={report.kernels.name[r.kernel]!} /></span>{r.kernels > 1 && <span class="tag">+{r.kernels - 1}</span>}</span> }),
+      words<Row>('kernel', 'its largest kernel', (r) => report.kernels.name[r.kernel]!, { from: 640, cls: 'name', cell: (r) => <Row><Handle kernel={r.kernel} /> <Mono><Mid text={report.kernels.name[r.kernel]!} /></Mono>{r.kernels > 1 && <Tag>+{r.kernels - 1}</Tag>}</Row> }),
     ],
     lines: list.map((r): Line<Row> => ({ key: r.text, row: r, ns: r.ns, testid: 'place', entity: { type: 'kernel', row: r.kernel } })),
     label: 'Launched in', fileName: 'launched-in', primary: true, fill: true,

@@ -4,14 +4,14 @@ import type { VNode } from 'preact';
 import { useCtx } from '../ctx';
 import { type Before, type PassEvent, provenanceOf } from '../data/provenance';
 import { plural } from '../format';
-import { Command, SourceChip, Dim } from './bits';
+import { Command, SourceChip, Dim, Faint, Mono } from './bits';
 
 const FEW = 6;
 
 function Was({ rows, count }: { rows: Before[]; count: number }): VNode {
   const line = (b: Before): VNode => (
     <li title={[b.opcode, b.shape, b.opName].filter(Boolean).join('  ')}>
-      <span><span class="mono">{b.name}</span> <Dim>{b.opcode} {b.shape}</Dim></span>
+      <span><Mono>{b.name}</Mono> <Dim>{b.opcode} {b.shape}</Dim></span>
       <span>{b.file && <SourceChip file={b.file} line={b.line} />}</span>
     </li>
   );
@@ -56,7 +56,7 @@ export function Passes({ op }: { op: number }): VNode | null {
       <h4>Passes of XLA</h4>
       {events
         ? <ol class="passes">{events.map((e) => <Event e={e} />)}</ol>
-        : <p class="sm dim">This file tells of {plural(told.ops, 'op')}, not of this one. <Command text={`xlatrace show ${ops.handle[op]} ${run} --modules ${told.dump}`} /></p>}
+        : <Faint>This file tells of {plural(told.ops, 'op')}, not of this one. <Command text={`xlatrace show ${ops.handle[op]} ${run} --modules ${told.dump}`} /></Faint>}
       {told.notes.map((n) => <p class="sm dim wrapany">Mind: {n}.</p>)}
       <p class="sm dim wrapany" title={told.dump}>read from {told.dump}</p>
     </div>

@@ -1,9 +1,9 @@
 // What can be filtered for: the values of each key that this run has, for completion and for the answer
 // to a word that matches nothing.
 
-import { NUMBER_KEYS, TEXT_KEYS, type TextKey, tokens } from '../filter';
+import { layerMatcher, NUMBER_KEYS, termText, TEXT_KEYS, type TextKey, tokens } from '../filter';
 import { baseName } from '../format';
-import { PHASES } from '../phases';
+import { PHASES, SHORT_PHASES } from '../phases';
 import { deviceName, deviceNumber } from './hardware';
 import type { Report } from './report';
 
@@ -62,6 +62,30 @@ export function whatExists(report: Report, key: TextKey): string {
   const said = key === 'layer' && all.length > 8 ? valuesOf(report, 'scope') : all;
   const shown = said.slice(0, 6).map((v) => (v.length > 44 ? `${v.slice(0, 20)}…${v.slice(-22)}` : v));
   return `${key} is one of ${shown.join(', ')}${said.length > 6 ? ` and ${said.length - 6} more` : ''}`;
+}
+
+/** A filter that leaves something of this run, in terms of as many kinds as its costliest work has. */
+export function example(report: Report): string {
+  const { ops, shares, kernels } = report;
+  const longer = (ns: number): string => `dur>${ns > 5e4 ? 50 : 10 ** Math.floor(Math.log10(ns / 1e3))}us`;
+  if (report.bare) {
+    const k = kernels.ns.indexOf(Math.max(...kernels.ns)), word = /[a-z]{4,}[a-z\d]*/i.exec(kernels.name[k] ?? '');
+    return word && kernels.calls[k]! > 0 ? `${word[0]} ${longer(kernels.ns[k]! / kernels.calls[k]!)}` : '';
+  }
+  const termsOf = (s: number): string[] => {
+    const op = shares.op[s]!, phase = SHORT_PHASES[PHASES[shares.phase[s]!]!]!, layer = shares.layer[s]!, part = /\d+/.exec(layer)?.[0] ?? '', scope = shares.group[s]!.split('/').filter((c) => /^[a-z_]{3,}$/i.test(c)).pop();
+    return [phase !== 'none' ? `phase:${phase}` : '', part && layerMatcher(part)(layer) ? `layer:${part}` : scope ? `scope:${scope}` : '',
+      shares.file[s] && termText('src', baseName(shares.file[s]!)), ops.calls[op]! > 0 ? longer(ops.ns[op]! / ops.calls[op]!) : ''].filter(Boolean);
+  };
+  let most: string[] = [], ns = 0;
+  for (let s = 0; s < shares.n; ++s) {
+    if (!(shares.ns[s]! > 0) || shares.op[s]! < 0) continue;
+    const terms = termsOf(s);
+    if (terms.length < most.length || (terms.length === most.length && shares.ns[s]! <= ns)) continue;
+    most = terms;
+    ns = shares.ns[s]!;
+  }
+  return most.join(' ');
 }
 
 export interface Offer { text: string; what: string }

@@ -380,6 +380,13 @@ export function computeView(report: Report, text: string, fold = true): View {
   }
   for (let s = 0; s < shares.n; ++s) view.total += view.shareNs[s]!;
   for (let r = 0; r < ops.n; ++r) if (view.opNs[r]! > 0) view.ops.push(r);
+  if (view.total === 0 && !view.waiting) {
+    const wanted = query.terms.filter((t) => t.type === 'text' && t.key !== null && !t.negated);
+    wanted.forEach((t, i) => {
+      const first = wanted.find((other) => other.key === t.key)!;
+      if (first !== wanted[i]) view.notes.push(`nothing is both ${first.raw} and ${t.raw}: ${first.raw},${t.raw.slice(t.raw.indexOf(':') + 1)} means either`);
+    });
+  }
   view.ops.sort((a, b) => view.opNs[b]! - view.opNs[a]! || a - b);
   return view;
 }

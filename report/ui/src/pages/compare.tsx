@@ -3,7 +3,7 @@
 import type { VNode } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { compared, isRefused, sameCount, wholeDifference } from '../components/base';
-import { Handle, Letter, Mid, Seg, Dim, Bar, Cap, Num } from '../components/bits';
+import { Handle, Letter, Mid, Seg, Dim, Bar, Cap, Num, Lk, NumHead, Tag } from '../components/bits';
 import { NoPage } from '../components/hidden_pages';
 import { changes, type Column, CopyMenu, DataTable, type Line, opEntity, sorted, type TableProps, times, words } from '../components/table';
 import { useCtx } from '../ctx';
@@ -89,7 +89,7 @@ export function ComparePage(): VNode {
   const nameOf = (r: Row): string => (by === 'phase' ? phaseWords(r.name) : by === 'op_kind' ? kindWords(r.name) : r.name);
   const columns: Column<Row>[] = [
     ...(by === 'op' ? [
-      { id: 'handle', label: '', width: 54, from: 400, cell: (r: Row) => (opOf(r) >= 0 ? <Handle op={opOf(r)} /> : r.at >= 0 && r.now === 0 ? <span class="tag">gone</span> : ''), raw: (r: Row) => (opOf(r) >= 0 ? report.ops.handle[opOf(r)]! : '') },
+      { id: 'handle', label: '', width: 54, from: 400, cell: (r: Row) => (opOf(r) >= 0 ? <Handle op={opOf(r)} /> : r.at >= 0 && r.now === 0 ? <Tag>gone</Tag> : ''), raw: (r: Row) => (opOf(r) >= 0 ? report.ops.handle[opOf(r)]! : '') },
       ...(hasPhases ? [{ id: 'phase', label: '', width: 28, from: 520, cell: (r: Row) => <Letter hue={hueOf(c.rows.phase[r.at]!, c.rows.kind[r.at]!)} />, raw: (r: Row) => c.rows.phase[r.at]! }] : []),
     ] : []),
     words('name', by === 'op' ? 'op' : BY.find(([id]) => id === by)![1], nameOf, { cls: 'name', cell: (r) => <Mid text={nameOf(r)} tail={18} /> }),
@@ -123,14 +123,14 @@ export function ComparePage(): VNode {
       {c.changes.n > 0 && (
         <div class="tbox wraps">
           <table class="cmp" tid="compare-changes" aria="Changes">
-            <thead><tr><th class="num">Δ ms</th><th>what changed</th>{hasPlaces && <th>where</th>}<th title="counted: numbers of calls, bytes, kernels, which do not scatter; measured: times, which do">known by</th></tr></thead>
+            <thead><tr><NumHead>Δ ms</NumHead><th>what changed</th>{hasPlaces && <th>where</th>}<th title="counted: numbers of calls, bytes, kernels, which do not scatter; measured: times, which do">known by</th></tr></thead>
             <tbody>
               {Array.from({ length: allChanges ? c.changes.n : Math.min(c.changes.n, MOST) }, (_, k) => (
                 <tr class={k === chosen ? 'on' : ''}>
                   <Num>{signed(c.changes.delta[k]! / 1e6)}</Num>
                   <td class="wrap">
                     {c.changeRows.has(k)
-                      ? <button class="lk" aria-pressed={k === chosen} title="show its rows" onClick={() => go({ args: { c: k === chosen ? undefined : String(k), by: usual === 'op' ? undefined : 'op' } })}>{c.changes.text[k]!}</button>
+                      ? <Lk aria-pressed={k === chosen} title="show its rows" onClick={() => go({ args: { c: k === chosen ? undefined : String(k), by: usual === 'op' ? undefined : 'op' } })}>{c.changes.text[k]!}</Lk>
                       : c.changes.text[k]!}
                     {c.changes.because[k] && <span class="ink2"> Possible reason: {c.changes.because[k]}.</span>}
                   </td>
@@ -140,7 +140,7 @@ export function ComparePage(): VNode {
               ))}
               {c.changes.n > MOST && !allChanges && (
                 <tr class="oth" tid="changes-cut"><Num>{signed(Array.from({ length: c.changes.n - MOST }, (_, k) => (c.changes.wall[MOST + k] ? 0 : c.changes.delta[MOST + k]!)).reduce((a, v) => a + v, 0) / 1e6)}</Num>
-                  <td colSpan={hasPlaces ? 3 : 2}>{plural(c.changes.n - MOST, 'other change')} · <button class="lk" onClick={() => go({ args: { all: '1' } })}>show</button></td></tr>
+                  <td colSpan={hasPlaces ? 3 : 2}>{plural(c.changes.n - MOST, 'other change')} · <Lk onClick={() => go({ args: { all: '1' } })}>show</Lk></td></tr>
               )}
             </tbody>
           </table>
@@ -150,7 +150,7 @@ export function ComparePage(): VNode {
         <h2>Device time</h2>
         <Seg options={views} value={by} label="table by" testid="compare-by" onChange={(v) => go({ args: { by: v === usual ? undefined : v, c: undefined } })} />
         <span class="sm ink2" tid="compare-unit">{unit}{uneven && '; grey: it ran another number of times'}</span>
-        <Cap>{chosen >= 0 && by === 'op' && <button class="lk" onClick={() => go({ args: { c: undefined } })}>all rows</button>} {plural(rows.length, 'row')} · <CopyMenu table={table} /></Cap>
+        <Cap>{chosen >= 0 && by === 'op' && <Lk onClick={() => go({ args: { c: undefined } })}>all rows</Lk>} {plural(rows.length, 'row')} · <CopyMenu table={table} /></Cap>
       </Bar>
       <DataTable {...table} />
     </>

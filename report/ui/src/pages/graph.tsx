@@ -3,7 +3,7 @@
 import type { VNode } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { baseDivisor, baseOps, comparable, matched, TotalsNote } from '../components/base';
-import { copiesText, Link, Mid, copyText, useWidth, Dim, Bar, Cap, listen } from '../components/bits';
+import { copiesText, Link, Mid, copyText, useWidth, Dim, Bar, Cap, listen, Lk, Sm, Small, Tag } from '../components/bits';
 import { NoHlo } from '../components/no_hlo';
 import { useCtx } from '../ctx';
 import { hloOf, type Hlo } from '../data/hlo';
@@ -266,20 +266,20 @@ export function GraphPage(): VNode {
         <span class="sm ink2 pick">{n.nodes.length} nodes of {limit} allowed <button class="mini" aria="fewer nodes" onClick={() => move({ args: { n: String(Math.max(6, limit - 6)) } })}>−</button><button class="mini" aria="more nodes" onClick={() => move({ args: { n: String(Math.min(60, limit + 6)) } })}>+</button></span>
         {hlo.opcode[centre] === 'fusion' && <button class="sm" onClick={() => move({ args: { x: open ? 'no' : undefined } })}>{open ? 'close' : 'open'} the fusion <kbd>x</kbd></button>}
         {callers[0] !== undefined && !hlo.computations.entry[within] && <Link class="sm" to={{ sel: selOf(report, hlo, callers[0]), args: { c: undefined } }}>in {hlo.computations.name[within]}, called by {hlo.name[callers[0]]}</Link>}
-        <Cap><TotalsNote delta={matched(report)} />{matched(report) && '(Δ ms against the base) · '}bitcasts, tuples and constants are folded into edges · <button class="lk" onClick={() => void copyText(dot()).then(setDone)}>{done ? 'DOT copied' : 'copy DOT'}</button></Cap>
+        <Cap><TotalsNote delta={matched(report)} />{matched(report) && '(Δ ms against the base) · '}bitcasts, tuples and constants are folded into edges · <Lk onClick={() => void copyText(dot()).then(setDone)}>{done ? 'DOT copied' : 'copy DOT'}</Lk></Cap>
       </Bar>
       <div class="split graphsplit">
         <Drawing hlo={hlo} n={n} centre={centre} picked={picked} open={open} divisor={d} step={step} />
         <div class="secs">
           <section>
             <h3>What it moves</h3>
-            <p class="sm">Operands are {bytes(read)}, results {bytes(written)}.{calls > 0 && <>{' '}A call moves {bytes(moved)}{movesToHost(hlo, centre) ? ', from or to the host’s memory' : device && device.bandwidth > 0 && <>: <b>{duration((moved / device.bandwidth) * 1e9)}</b> at {byteRate(device.bandwidth)}</>}. It took <b>{duration(ns / calls)}</b>.</>}</p>
+            <Small>Operands are {bytes(read)}, results {bytes(written)}.{calls > 0 && <>{' '}A call moves {bytes(moved)}{movesToHost(hlo, centre) ? ', from or to the host’s memory' : device && device.bandwidth > 0 && <>: <b>{duration((moved / device.bandwidth) * 1e9)}</b> at {byteRate(device.bandwidth)}</>}. It took <b>{duration(ns / calls)}</b>.</>}</Small>
           </section>
-          {bodies.length > 0 && <section><h3>Inside</h3>{bodies.map((c) => <p class="sm"><Link class="mono" to={{ sel: selOf(report, hlo, hottest(c)), args: { c: undefined } }}>enter {hlo.computations.name[c]} ▸</Link> <Dim>{plural(hlo.computations.count[c]!, 'instruction')}</Dim></p>)}</section>}
+          {bodies.length > 0 && <section><h3>Inside</h3>{bodies.map((c) => <Small><Link class="mono" to={{ sel: selOf(report, hlo, hottest(c)), args: { c: undefined } }}>enter {hlo.computations.name[c]} ▸</Link> <Dim>{plural(hlo.computations.count[c]!, 'instruction')}</Dim></Small>)}</section>}
           <section><h3>Operands</h3>{io(ins)}</section>
           <section><h3>Users</h3>{io(outs)}</section>
-          {reasons.length > 0 && <section><h3>Why not fused with {hlo.name[mainUser!]}? <span class="tag">likely</span></h3><ul class="evid">{reasons.map((r) => <li>{r}</li>)}</ul></section>}
-          <section><h3>Legend</h3><p class="sm ink2">left stripe: phase (collectives and copies have their own)<br />edge width: log of bytes{n.links.some((l) => l.layout) && <><br /><span class="badtext">red edge: bytes moved only to change a layout</span></>}<br />dashed: no launch of its own</p></section>
+          {reasons.length > 0 && <section><h3>Why not fused with {hlo.name[mainUser!]}? <Tag>likely</Tag></h3><ul class="evid">{reasons.map((r) => <li>{r}</li>)}</ul></section>}
+          <section><h3>Legend</h3><Sm>left stripe: phase (collectives and copies have their own)<br />edge width: log of bytes{n.links.some((l) => l.layout) && <><br /><span class="badtext">red edge: bytes moved only to change a layout</span></>}<br />dashed: no launch of its own</Sm></section>
         </div>
       </div>
     </>

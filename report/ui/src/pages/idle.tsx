@@ -1,7 +1,7 @@
 // Why the device is idle: time by cause, the longest gaps, what the host did meanwhile.
 
 import type { VNode } from 'preact';
-import { Handle, Link, Mid, Dim, Bar, Cap } from '../components/bits';
+import { Handle, Unfiltered, Link, Mid, Dim, Bar, Cap, Faint, Mono, Row, Sm } from '../components/bits';
 import { NoPage } from '../components/hidden_pages';
 import { type Column, CopyMenu, DataTable, figures, type Line, shares, type TableProps, times, words } from '../components/table';
 import { useCtx } from '../ctx';
@@ -17,7 +17,7 @@ import { type Change, go } from '../state';
 const MOST = 200;
 
 export function IdlePage(): VNode {
-  const { report, state, view, printing } = useCtx();
+  const { report, state, printing } = useCtx();
   const { basis } = report.meta;
   const means = ({ cause }: { cause: string }): string => report.meta.causes?.[cause] ?? '';
   const d = report.divisor;
@@ -61,9 +61,9 @@ export function IdlePage(): VNode {
       <section>
         <Bar>
           <h2 tid="idle-sentence" data-ns={Math.round(total)}>Idle {msText(total / d)}{basis.steady ? ' a step' : ' in the whole run'}{wall > 0 ? `, ${percent(total, wall)}% of the step` : ''}{shorter > 0 ? `; ${msText(inGaps / d)} of it in ${gapCount(n / d)} gaps of 1 µs or more` : `, in ${plural(Math.round(n / d), 'gap')} of 1 µs or more`}</h2>
-          <Cap>{view.filtered && 'of the whole run, whatever the filter · '}{devices < 2 ? '' : basis.steady ? `mean of ${devices} devices · ` : `${devices} devices together · `}<CopyMenu table={table} /></Cap>
+          <Cap><Unfiltered />{devices < 2 ? '' : basis.steady ? `mean of ${devices} devices · ` : `${devices} devices together · `}<CopyMenu table={table} /></Cap>
         </Bar>
-        <p class="ink2 sm" tid="idle-why">{idleSentence}{main?.cause === 'unknown' && about('unknown').map((f) => <> <Link class="h" to={{ sel: f.handle }} title={f.title}>{f.handle}</Link> is about {of(f, main).replace(' ', ' ms ')}: {f.title}.</>)}</p>
+        <Sm tid="idle-why">{idleSentence}{main?.cause === 'unknown' && about('unknown').map((f) => <> <Link class="h" to={{ sel: f.handle }} title={f.title}>{f.handle}</Link> is about {of(f, main).replace(' ', ' ms ')}: {f.title}.</>)}</Sm>
         <DataTable {...table} />
         <details class="sm ink2" tid="causes" open={printing}>
           <summary>What the causes mean</summary>
@@ -94,7 +94,7 @@ function Longest({ report, chosen, counted, means }: { report: Report; chosen: s
   };
   const what = (site: number): VNode | string => {
     const op = opOf(site);
-    return site < 0 ? '' : <span class="nmrow">{op >= 0 && ops.name[op] !== '' && <><Handle op={op} /> </>}<span class="mono"><Mid text={said(site)} /></span></span>;
+    return site < 0 ? '' : <Row>{op >= 0 && ops.name[op] !== '' && <><Handle op={op} /> </>}<Mono><Mid text={said(site)} /></Mono></Row>;
   };
   const range = (g: GapRow): string => (g.range >= 0 ? ranges.texts('text')[g.range]! : '');
   // A range may begin late in the gap, or end early: what it says nothing of is said.
@@ -147,7 +147,7 @@ function Longest({ report, chosen, counted, means }: { report: Report; chosen: s
         <Cap>{held < counted ? `of the longest ${thousands(held)}; the sums above hold all ${thousands(counted)} · ` : ''}a row opens it on the timeline · <CopyMenu table={table} /></Cap>
       </Bar>
       {list.length > 0 ? <DataTable {...table} /> : <p class="dim">No single gap of it is in this file.</p>}
-      {list.length > 0 && <p class="sm dim">The longest takes {duration(list[0]!.end - list[0]!.start)}.</p>}
+      {list.length > 0 && <Faint>The longest takes {duration(list[0]!.end - list[0]!.start)}.</Faint>}
     </section>
   );
 }

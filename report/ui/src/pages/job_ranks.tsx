@@ -4,7 +4,7 @@
 import type { VNode } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
 import { median, RankMap } from '../charts/rank_map';
-import { CellBar, Handle, Link, Linked, Mid, useLoad, Dim, Bar, Problem, Cap } from '../components/bits';
+import { Unfiltered, CellBar, Handle, Link, Linked, Mid, useLoad, Dim, Bar, Problem, Cap, Mono, Row } from '../components/bits';
 import { changes, type Column, CopyMenu, DataTable, figures, type Line, type TableProps, times, words } from '../components/table';
 import { useCtx } from '../ctx';
 import { deviceNumber } from '../data/hardware';
@@ -133,7 +133,7 @@ export function JobRanks(): VNode {
     time('idle', 'idle', 'nothing runs'),
     time('step', 'step', 'mean step'),
     ...(late.size > 0 ? [{ id: 'late', label: 'comes last by ms', num: true, width: 124, from: 1000, title: 'median arrival skew of collectives in which nobody comes last more often, and in how many executions', sort: lateNs, raw: (r: JobRank) => (isNaN(lateNs(r)) ? null : lateNs(r) / 1e6), show: significant, cell: (r: JobRank) => { const l = late.get(r.row); return l ? <span title={`last in ${thousands(l.times)} of ${thousands(l.of)} executions`}><Dim>{percent(l.times, l.of)}% of them</Dim> {ms(l.skew)}</span> : <Dim>·</Dim>; } }] : []),
-    ...(slow && slow.size > 0 ? [{ id: 'op', label: 'slowest op', title: 'against the median of those here', cls: 'name', width: 190, from: 1100, raw: slowText, sort: (r: JobRank) => slow.get(r.device)?.ns ?? 0, cell: (r: JobRank) => { const s = slow.get(r.device); return s && s.ns >= 1e3 ? <span class="nmrow"><Handle op={s.op} />&nbsp;<span class="mono"><Mid text={report.ops.name[s.op]!} /></span>&nbsp;<span class="dim nb">{signed(s.ns / 1e6)} ms</span></span> : <Dim>{r.device < 0 ? 'launches elsewhere' : '·'}</Dim>; } }] : []),
+    ...(slow && slow.size > 0 ? [{ id: 'op', label: 'slowest op', title: 'against the median of those here', cls: 'name', width: 190, from: 1100, raw: slowText, sort: (r: JobRank) => slow.get(r.device)?.ns ?? 0, cell: (r: JobRank) => { const s = slow.get(r.device); return s && s.ns >= 1e3 ? <Row><Handle op={s.op} />&nbsp;<Mono><Mid text={report.ops.name[s.op]!} /></Mono>&nbsp;<span class="dim nb">{signed(s.ns / 1e6)} ms</span></Row> : <Dim>{r.device < 0 ? 'launches elsewhere' : '·'}</Dim>; } }] : []),
     words('cause', 'so it', (r) => r.cause, { width: 200, from: 920, cls: 'name', title: 'the part that is longest over the median' }),
     ...(programs.length > 1 ? [figures<JobRank>('program', 'program', 80, (r) => programs.indexOf(r.program) + 1, { num: false, from: 1330, show: String })] : []),
     { id: 'clock', label: 'clock', width: 92, from: 1300, title: 'how well its clock is known against the first rank’s', sort: (r) => r.clockError, raw: (r) => (isNaN(r.clockError) ? '' : duration(r.clockError)), cell: (r) => (r.clockSet > 0 ? <Dim>not aligned</Dim> : isNaN(r.clockError) ? '' : `± ${duration(r.clockError)}`) },
@@ -157,7 +157,7 @@ export function JobRanks(): VNode {
     <>
       <Bar>
         <h2 tid="rank-sentence">{job?.heading ? <Linked text={job.heading} /> : plural(ranks.length, 'rank')}</h2>
-        <Cap>{plural(ranks.length, 'rank')}, mean per step · <CopyMenu table={table} /></Cap>
+        <Cap><Unfiltered />{plural(ranks.length, 'rank')}, mean per step · <CopyMenu table={table} /></Cap>
       </Bar>
       {job?.path && <p class="dim" tid="rank-path">{job.path}.</p>}
       {finding && <p class="lede" tid="rank-cost">

@@ -2,7 +2,7 @@
 
 import type { VNode } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
-import { CellBar, Handle, Link, Mid, Scope, Seg, SourceChip, commonPath, LeftOut, useLoad, useWidth, Dim, Bar, Problem, Cap } from '../components/bits';
+import { Unfiltered, CellBar, Handle, Link, Mid, Scope, Seg, SourceChip, commonPath, LeftOut, useLoad, useWidth, Dim, Bar, Problem, Cap, Lk, Mono, Row, Sm, Tag } from '../components/bits';
 import { NoPage } from '../components/hidden_pages';
 import { type Column, CopyMenu, DataTable, figures, type Line, shares, type TableProps, times, words } from '../components/table';
 import { useCtx } from '../ctx';
@@ -168,7 +168,7 @@ function Buffers({ report, live, at }: { report: Report; live: Live; at: number 
   rows = rows.slice(0, MOST);
   const most = rows[0]?.size ?? 1;
   const inst = (i: number): VNode => (i < 0 ? <Dim>to the end</Dim>
-    : hlo.op[i]! >= 0 ? <span class="nmrow"><Handle op={hlo.op[i]!} /> <span class="mono"><Mid text={hlo.name[i]!} /></span></span>
+    : hlo.op[i]! >= 0 ? <Row><Handle op={hlo.op[i]!} /> <Mono><Mid text={hlo.name[i]!} /></Mono></Row>
     : <Link class="mono" to={{ sel: report.selOf({ type: 'instruction', row: i }) }}><Mid text={hlo.name[i]!} /></Link>);
   const life = (v: LiveValue): string => (fixed(v) ? 'always' : `${significant((100 * (v.last - v.first + 1)) / live.order.length)}%`);
   const size = times<Row>('size', 'MB', 104, (r) => r.size, { title: 'bytes / 1,000,000', cls: 'bar', exact: ['bytes', (r) => r.size], cell: (r) => <CellBar value={r.size} max={most} hue={by === 'value' && r.v ? hueIn(hlo, r.v) : 'other'} text={significant(r.size / 1e6)} /> });
@@ -176,7 +176,7 @@ function Buffers({ report, live, at }: { report: Report; live: Live; at: number 
   const columns: Column<Row>[] = by === 'value' ? [
     { id: 'name', label: 'value', cls: 'name', raw: (r) => r.name, cell: (r) => inst(w(r.v!)) },
     size, share,
-    { id: 'kind', label: 'what', width: 148, from: 700, cls: 'name', raw: (r) => LIVE_WORDS[r.v!.kind]!, cell: (r) => <>{LIVE_WORDS[r.v!.kind]}{r.v!.donated && <span class="tag">donated</span>}{r.v!.donatable && <span class="tag">could be</span>}</> },
+    { id: 'kind', label: 'what', width: 148, from: 700, cls: 'name', raw: (r) => LIVE_WORDS[r.v!.kind]!, cell: (r) => <>{LIVE_WORDS[r.v!.kind]}{r.v!.donated && <Tag>donated</Tag>}{r.v!.donatable && <Tag>could be</Tag>}</> },
     { id: 'shape', label: 'shape', width: 210, from: 1000, cls: 'name mono', raw: (r) => hlo.shape[w(r.v!)]!, cell: (r) => <span title={hlo.shape[w(r.v!)]}>{hlo.shape[w(r.v!)]!.replace(/\{[^}]*\}/g, '')}</span> },
     { id: 'layer', label: 'layer and op', from: 640, cls: 'name', raw: (r) => `${groupOf(report, hlo, w(r.v!))} ${opKind(hlo.opName[w(r.v!)]!)}`.trim(), cell: (r, px) => <Scope group={groupOf(report, hlo, w(r.v!))} opName={hlo.opName[w(r.v!)]!} common={common} px={px} /> },
     { id: 'source', label: 'source', width: 130, from: 820, cls: 'name', raw: (r) => sourceLine(hlo.file[w(r.v!)]!, hlo.line[w(r.v!)]!), cell: (r) => <SourceChip file={hlo.file[w(r.v!)]!} line={hlo.line[w(r.v!)]!} /> },
@@ -229,9 +229,9 @@ export function MemoryPage(): VNode {
         <Bar>
           <h2 tid="memory-sentence">{module.name} {more ? 'reserves' : 'holds'} {bytes(most)}{more ? '' : ' at its peak'}{capacity > 0 ? `, ${percent(most, capacity)}% of the device` : ''}</h2>
           {lives.length > 1 && <label class="pick sm">module <select value={module.handle} aria="module" onChange={(e) => go({ args: { m: e.currentTarget.value, at: undefined } })}>{lives.slice(0, 60).map((l) => <option value={report.modules[l.module]!.handle}>{report.modules[l.module]!.handle} {report.modules[l.module]!.name}, {bytes(l.peak)}</option>)}{lives.length > 60 && <option disabled>{thousands(lives.length - 60)} smaller ones, {bytes(lives[60]!.peak)} at most, are not listed</option>}</select></label>}
-          <Cap>{plural(live.order.length, 'instruction')} in program order, {plural(live.values.length, 'value')}</Cap>
+          <Cap><Unfiltered />{plural(live.order.length, 'instruction')} in program order, {plural(live.values.length, 'value')}</Cap>
         </Bar>
-        <p class="ink2 sm" tid="memory-how">{at === live.peakAt && !more ? 'It is reached' : `${bytes(live.alive[at]!)} are alive`} while {hlo.op[i]! >= 0 ? <Handle op={hlo.op[i]!} /> : null} <Link class="mono" to={{ sel: hlo.op[i]! >= 0 ? report.selOf({ type: 'op', row: hlo.op[i]! }) : report.selOf({ type: 'instruction', row: i }) }}>{hlo.name[i]}</Link> runs{groupOf(report, hlo, i) ? `, of ${groupOf(report, hlo, i)}` : ''}{phase}{hlo.file[i] ? <>, <SourceChip file={hlo.file[i]!} line={hlo.line[i]!} /></> : ''}: {['parameter', 'temporary', 'result', 'constant'].filter((k) => parts(k) > 0.0005 * live.peak).map((k) => `${bytes(parts(k))} ${k === 'parameter' ? 'arguments' : k === 'temporary' ? 'temporary' : `${k}s`}`).join(', ')}. {at !== live.peakAt && <button class="lk" onClick={() => go({ args: { at: undefined } })}>back to the peak</button>}</p>
+        <Sm tid="memory-how">{at === live.peakAt && !more ? 'It is reached' : `${bytes(live.alive[at]!)} are alive`} while {hlo.op[i]! >= 0 ? <Handle op={hlo.op[i]!} /> : null} <Link class="mono" to={{ sel: hlo.op[i]! >= 0 ? report.selOf({ type: 'op', row: hlo.op[i]! }) : report.selOf({ type: 'instruction', row: i }) }}>{hlo.name[i]}</Link> runs{groupOf(report, hlo, i) ? `, of ${groupOf(report, hlo, i)}` : ''}{phase}{hlo.file[i] ? <>, <SourceChip file={hlo.file[i]!} line={hlo.line[i]!} /></> : ''}: {['parameter', 'temporary', 'result', 'constant'].filter((k) => parts(k) > 0.0005 * live.peak).map((k) => `${bytes(parts(k))} ${k === 'parameter' ? 'arguments' : k === 'temporary' ? 'temporary' : `${k}s`}`).join(', ')}. {at !== live.peakAt && <Lk onClick={() => go({ args: { at: undefined } })}>back to the peak</Lk>}</Sm>
         <p class="note" tid="memory-basis">{xla > 0 ? `XLA’s buffer assignment reserves ${bytes(xla)}; this estimate from the live ranges of the schedule is ${Math.abs(off) < 0.0005 ? 'the same' : `${percent(Math.abs(off), 1)}% ${off > 0 ? 'above' : 'below'} it`}.` : 'An estimate from live ranges: no buffer assignment of this module was recorded.'} What the framework holds outside of this program is not in it.</p>
         <LeftOut what={['live_values', 'memory']} />
         <Curve report={report} live={live} at={at} />

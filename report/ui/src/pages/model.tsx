@@ -4,7 +4,7 @@ import type { VNode } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
 import { Icicle } from '../charts/icicle';
 import { baseDivisor, Delta, matched, TotalsNote } from '../components/base';
-import { Letter, Link, PhaseStack, Seg, sourceFiles, Dim, Bar, Cap } from '../components/bits';
+import { Letter, Link, PhaseStack, Seg, sourceFiles, Dim, Bar, Cap, Faint, Small, Tag } from '../components/bits';
 import { NoHlo } from '../components/no_hlo';
 import { changes, type Column, CopyMenu, DataTable, figures, type Line, shares, type TableProps, times } from '../components/table';
 import { useCtx } from '../ctx';
@@ -125,7 +125,7 @@ export function ModelPage(): VNode {
               ? <button class="tri" aria-expanded={open} aria={`${open ? 'fold' : 'open'} ${n.name}`} onClick={() => flip(r.id)}>{open ? '▾' : '▸'}</button>
               : <span class="tri" />}
             <Link to={toOf(n)} class={`plain ${n.leaf ? 'leafname' : ''} ${r.depth === 0 ? 'b' : ''}`} title={n.path.replace('\u0000', ' ')}>{by === 'source' && r.depth === 0 ? baseName(n.name) : by === 'source' ? `line ${n.name}` : n.name}</Link>
-            {n.members && n.members.size > 1 && <span class="tag">×{n.members.size}</span>}
+            {n.members && n.members.size > 1 && <Tag>×{n.members.size}</Tag>}
           </span>
         );
       },
@@ -159,14 +159,14 @@ export function ModelPage(): VNode {
       </Bar>
       {root.ns === 0 ? <NothingMatches /> : (
         <div class="split modelsplit">
-          <div><DataTable {...table} cls="tree" />{root.phases[0]! > 0 && againOf(root) > 0 && <p class="sm dim" tid="model-ratio">{RATIO}. Of all here: {ratio(againOf(root), root.phases[0]!)}.</p>}</div>
+          <div><DataTable {...table} cls="tree" />{root.phases[0]! > 0 && againOf(root) > 0 && <Faint tid="model-ratio">{RATIO}. Of all here: {ratio(againOf(root), root.phases[0]!)}.</Faint>}</div>
           <figure>
             <div class="sm dim ichead">{by === 'scope' ? 'outermost component → operation' : by === 'stack' ? 'outermost frame → innermost' : 'whole → part'}{then ? ' · in brackets and at the left edge: the difference to the base' : ''}</div>
             <Icicle root={root} divisor={d} height={height} depth={by === 'stack' ? 8 : 5} selected={(state.f.match(/scope:(\S+)\*/) ?? [])[1] ?? ''} onPick={(n) => go(toOf(n))} whole={wholeOf(view)} totals={!report.meta.basis.steady} base={then ? (n) => then.get(baseKey(n)) ?? 0 : undefined} />
           </figure>
         </div>
       )}
-      {by === 'scope' && state.f.includes('scope:') && <p class="sm"><a href={linkTo({ f: setTerm(state.f, 'scope', undefined) })} onClick={(e) => { e.preventDefault(); go({ f: setTerm(state.f, 'scope', undefined) }); }}>all components</a></p>}
+      {by === 'scope' && state.f.includes('scope:') && <Small><a href={linkTo({ f: setTerm(state.f, 'scope', undefined) })} onClick={(e) => { e.preventDefault(); go({ f: setTerm(state.f, 'scope', undefined) }); }}>all components</a></Small>}
     </>
   );
 }

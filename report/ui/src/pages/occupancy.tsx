@@ -3,7 +3,7 @@
 import type { VNode } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
 import { baseDivisor, baseOps, Delta, matched } from '../components/base';
-import { Handle, Letter, Meter, Mid, Missing, useWidth, Dim, Cols, Bar, Cap, Num } from '../components/bits';
+import { Handle, Letter, Meter, Mid, Missing, useWidth, Dim, Cols, Bar, Cap, Num, Lk, Mono, NumHead, Row, Sm } from '../components/bits';
 import { changes, type Column, CopyMenu, DataTable, figures, filled, type Line, opEntity, sorted, type TableProps, times, words } from '../components/table';
 import { useCtx } from '../ctx';
 import { gpuOf } from '../data/hardware';
@@ -67,7 +67,7 @@ function Limits({ row }: { row: Row }): VNode | null {
   return (
     <div>
       <h3>{row.ops.length > 0 && <Handle op={row.ops[0]!} />} Blocks per SM that each limit allows</h3>
-      <p class="sm ink2">{plural(o.blocksPerSm, 'block')} of {plural(o.warpsPerBlock, 'warp')}: {significant(row.pct)}%, limited by {row.limiter.replace('_', ' ')}.</p>
+      <Sm>{plural(o.blocksPerSm, 'block')} of {plural(o.warpsPerBlock, 'warp')}: {significant(row.pct)}%, limited by {row.limiter.replace('_', ' ')}.</Sm>
       <div class="limits">
         {entries.map(([n, v]) => (
           <div class={v === o.blocksPerSm ? 'b' : ''}><span>{n.replace('_', ' ')}</span><span class="lbar"><i class={v === o.blocksPerSm ? `p-${row.hue}` : ''} style={{ width: `${isFinite(v) ? (100 * v) / top : 100}%` }} /></span><span class="num">{isFinite(v) ? v : '∞'}</span></div>
@@ -96,7 +96,7 @@ function Steps({ row, device }: { row: Row; device: Device }): VNode | null {
   return (
     <div ref={ref}>
       <h3>What would raise it</h3>
-      <p class="sm ink2">{next ? `${row.shape.registers - next.limit} registers fewer give ${significant(next.pct)}%.` : 'Fewer registers do not raise it.'}</p>
+      <Sm>{next ? `${row.shape.registers - next.limit} registers fewer give ${significant(next.pct)}%.` : 'Fewer registers do not raise it.'}</Sm>
       <svg width={width} height={h} role="img" aria={`Occupancy by registers per thread; now ${row.shape.registers} registers, ${significant(row.pct)}%`}>
         {[0, 25, 50, 75, 100].map((p) => <g><path class="g" d={`M${L} ${Y(p)}H${width - 8}`} /><text class="d e" x={L - 6} y={Y(p) + 4}>{p}{p === 100 ? '%' : ''}</text></g>)}
         {[16, 32, 64, 96, 128, 160, 192, 224, 255].filter((r) => r <= r1).map((r) => <text class={`d ${X(r) > width - 20 ? 'e' : 'm'}`} x={X(r)} y={h - B + 16}>{r}</text>)}
@@ -217,7 +217,7 @@ export function OccupancyPage(): VNode {
   const named = (r: Row): boolean => r.ops[0] !== undefined && ops.name[r.ops[0]] !== '';
   const lines: Line<Row>[] = shown.map((r) => ({ key: r.key, row: r, ns: Math.round(r.ns), entity: named(r) ? opEntity(r.ops[0]!) : r.kernel >= 0 ? { type: 'kernel', row: r.kernel } : undefined }));
   if (rest.length > 0) {
-    lines.push({ key: 'others', kind: 'others', ns: Math.round(sumNs(rest)), lead: <>{plural(rest.length, 'other')} · <button class="lk" onClick={() => go({ args: { all: '1' } })}>show</button></>, cells: { ms: ms(sumNs(rest) / d) } });
+    lines.push({ key: 'others', kind: 'others', ns: Math.round(sumNs(rest)), lead: <>{plural(rest.length, 'other')} · <Lk onClick={() => go({ args: { all: '1' } })}>show</Lk></>, cells: { ms: ms(sumNs(rest) / d) } });
   }
   const table: TableProps<Row> = {
     columns: filled(columns, rows), lines, label: 'Occupancy', sort, span: 'ms', primary: true, fileName: 'occupancy', selected: selected?.key ?? '',
@@ -246,9 +246,9 @@ export function OccupancyPage(): VNode {
           <Steps row={selected} device={device} />
           {tails.length > 0 && <div>
             <Bar><h3>Waves and tail</h3><Cap><CopyMenu /></Cap></Bar>
-            <p class="sm ink2">Blocks per wave = {device.sms > 0 ? device.sms : '?'} SMs × blocks per SM. Persistent kernels loop over work: no tail.</p>
-            <table class="fix" aria="Waves"><Cols of={[0, 56, 106, 66]} /><thead><tr><th>op</th><th class="num">waves</th><th class="num">last wave</th><th class="num">lost, ms</th></tr></thead><tbody>
-              {tails.map(({ r, fill, lost }) => <tr><td class="name"><span class="nmrow">{named(r) ? <Handle op={r.ops[0]!} /> : r.kernel >= 0 && <Handle kernel={r.kernel} />} <span class="mono"><Mid text={named(r) ? ops.name[r.ops[0]!]! : kernels.name[r.kernel] ?? ''} tail={14} /></span></span></td><Num>{significant(r.waves)}</Num><Num><Meter pct={100 * fill} />{percent(fill, 1)}%</Num><Num>{ms(lost / d)}</Num></tr>)}
+            <Sm>Blocks per wave = {device.sms > 0 ? device.sms : '?'} SMs × blocks per SM. Persistent kernels loop over work: no tail.</Sm>
+            <table class="fix" aria="Waves"><Cols of={[0, 56, 106, 66]} /><thead><tr><th>op</th><NumHead>waves</NumHead><NumHead>last wave</NumHead><NumHead>lost, ms</NumHead></tr></thead><tbody>
+              {tails.map(({ r, fill, lost }) => <tr><td class="name"><Row>{named(r) ? <Handle op={r.ops[0]!} /> : r.kernel >= 0 && <Handle kernel={r.kernel} />} <Mono><Mid text={named(r) ? ops.name[r.ops[0]!]! : kernels.name[r.kernel] ?? ''} tail={14} /></Mono></Row></td><Num>{significant(r.waves)}</Num><Num><Meter pct={100 * fill} />{percent(fill, 1)}%</Num><Num>{ms(lost / d)}</Num></tr>)}
             </tbody></table>
           </div>}
         </div>

@@ -3,7 +3,7 @@
 import type { VNode } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
 import { baseDivisor, baseOps, comparable, Delta, TotalsNote } from '../components/base';
-import { CellBar, Handle, Letter, Link, Mid, PartTag, Seg, SourceChip, commonPath, Scope, scopeText, useLoad, Dim, Bar, Problem, Cap } from '../components/bits';
+import { CellBar, Handle, Letter, Link, Mid, PartTag, Seg, SourceChip, commonPath, Scope, scopeText, useLoad, Dim, Bar, Problem, Cap, Lk, Mono, Row, Small, Tag } from '../components/bits';
 import { changes, type Column, CopyMenu, DataTable, figures, filled, type Line, MadeLines, opEntity, shares, sorted, type TableProps, times, words } from '../components/table';
 import { useCtx } from '../ctx';
 import { loadLaunches, type Launches } from '../data/launches';
@@ -32,8 +32,8 @@ function opColumns(report: Report, view: View, most: number, by: Grouping): (Col
       id: 'instruction', label: 'instruction', cls: 'name mono', sort: (r) => ops.name[r.op]!, raw: (r) => (ops.name[r.op] ? `${ops.name[r.op]} ${report.timesOf(r.ops)}`.trim() : `no instruction: ${reasonWords(reason(r))}`), title: 'HLO op name',
       cell: (r) => ops.name[r.op] === ''
         ? <span class="dim ui">no instruction: {reasonWords(reason(r))}</span>
-        : <span class="nmrow"><Mid text={report.opName(r.op)} />{report.timesOf(r.ops) && <span class="tag" title="copies of one instruction, folded">{report.timesOf(r.ops)}</span>}
-            <PartTag part={r.part} /></span>,
+        : <Row><Mid text={report.opName(r.op)} />{report.timesOf(r.ops) && <Tag title="copies of one instruction, folded">{report.timesOf(r.ops)}</Tag>}
+            <PartTag part={r.part} /></Row>,
     },
     words('kind', 'kind', (r) => ops.kind[r.op]!, { width: 124, from: 1060, cls: 'nb', cell: (r) => kindWords(ops.kind[r.op]!), title: 'kind of work' }),
     words('phase', '', (r) => ops.phase[r.op]!, { width: 28, cell: (r) => <Letter hue={rowHue(r)} word={ops.hue[r.op] === 'collective' || ops.hue[r.op] === 'copy' ? `${ops.hue[r.op]}, ${ops.phase[r.op]}` : ops.phase[r.op]!} />, title: 'phase' }),
@@ -44,7 +44,7 @@ function opColumns(report: Report, view: View, most: number, by: Grouping): (Col
   ];
   if (base) {
     columns.push(
-      times('base', 'base', 62, baseNs, { as: 'base ms', cell: (r) => (r.ops.some((o) => base.has[o]) ? ms(baseNs(r)) : <span class="tag">new</span>), title: 'the same op in the base run, ms' }),
+      times('base', 'base', 62, baseNs, { as: 'base ms', cell: (r) => (r.ops.some((o) => base.has[o]) ? ms(baseNs(r)) : <Tag>new</Tag>), title: 'the same op in the base run, ms' }),
       changes('delta', 'Δ ms', 72, (r) => r.ns / divisor - baseNs(r), { sort: (r) => Math.abs(r.ns / divisor - baseNs(r)), cell: (r) => <Delta now={r.ns / divisor} then={baseNs(r)} />, title: 'change against the base run' }));
   }
   columns.push(
@@ -129,7 +129,7 @@ function Instructions(): VNode {
         const calls = rest.reduce((a, r) => a + r.calls, 0);
         out.push({
           key: `x/${g.name}`, kind: 'others', ns: Math.round(ns), text: plural(rest.length, 'other'),
-          lead: <>{plural(rest.length, 'other')}, none over {ms(top / d)} ms · <button class="lk" onClick={() => toggle(open, setOpen, g.name)}>show</button></>,
+          lead: <>{plural(rest.length, 'other')}, none over {ms(top / d)} ms · <Lk onClick={() => toggle(open, setOpen, g.name)}>show</Lk></>,
           cells: { ms: ms(ns / d), pct: percent(ns, view.total), waste: waste > 0 ? ms(waste / d) : '', calls: calls > 0 ? count(calls / d) : '' },
         });
       }
@@ -138,7 +138,7 @@ function Instructions(): VNode {
       // What the base run had and this one has not.
       const b = baseOps(report), bd = baseDivisor(report);
       const gone = Array.from({ length: b.n }, (_, r) => r).filter((r) => b.op[r]! < 0 && b.ns[r]! > 0).sort((x, y) => b.ns[y]! - b.ns[x]!);
-      for (const r of gone.slice(0, 12)) out.push({ key: `b/${r}`, kind: 'others', lead: <>vanished: <span class="mono">{b.name[r] || 'no instruction'}</span> <Letter hue={hueOf(b.phase[r]!, b.kind[r]!)} /> {scopeText(b.group[r]!, b.opName[r]!)}</>, cells: { base: ms(b.ns[r]! / bd), delta: <Delta now={0} then={b.ns[r]! / bd} /> } });
+      for (const r of gone.slice(0, 12)) out.push({ key: `b/${r}`, kind: 'others', lead: <>vanished: <Mono>{b.name[r] || 'no instruction'}</Mono> <Letter hue={hueOf(b.phase[r]!, b.kind[r]!)} /> {scopeText(b.group[r]!, b.opName[r]!)}</>, cells: { base: ms(b.ns[r]! / bd), delta: <Delta now={0} then={b.ns[r]! / bd} /> } });
       if (gone.length > 12) out.push({ key: 'b/o', kind: 'others', lead: `${plural(gone.length - 12, 'other')} vanished`, cells: { base: ms(gone.slice(12).reduce((a, r) => a + b.ns[r]!, 0) / bd) } });
     }
     const calls = groups.reduce((a, g) => a + g.calls, 0);
@@ -186,7 +186,7 @@ export function NothingMatches(): VNode {
   const { state, view } = useCtx();
   return (
     <div class="missing" tid="no-match">
-      {state.f === '' ? <p>The run holds no device activity.</p> : <><p>No instruction matches <code>{state.f}</code>.</p>{view.notes.length > 0 && <p class="sm">Why: {view.notes.join('; ')}.</p>}
+      {state.f === '' ? <p>The run holds no device activity.</p> : <><p>No instruction matches <code>{state.f}</code>.</p>{view.notes.length > 0 && <Small>Why: {view.notes.join('; ')}.</Small>}
       <button onClick={() => go({ f: '' })}>clear the filter</button></>}
     </div>
   );
@@ -232,7 +232,7 @@ function KernelTable(): VNode {
   const columns: Column<KernelRow>[] = [
     { id: 'kernel', label: '', width: 46, cell: (r) => <Handle kernel={r.row} />, raw: (r) => kernels.handle[r.row]! },
     { id: 'phase', label: '', width: 28, cell: (r) => <Letter hue={r.hue} /> },
-    { id: 'name', label: 'kernel name', cls: 'name mono', sort: (r) => kernels.name[r.row]!, raw: (r) => kernels.name[r.row]!, cell: (r) => <span class="nmrow"><Mid text={kernels.name[r.row]! || kernels.symbol[r.row]!} tail={16} title={kernels.symbol[r.row]!} />{kernels.kind[r.row] !== 'kernel' && <span class="tag">{kernels.kind[r.row]}</span>}</span> },
+    { id: 'name', label: 'kernel name', cls: 'name mono', sort: (r) => kernels.name[r.row]!, raw: (r) => kernels.name[r.row]!, cell: (r) => <Row><Mid text={kernels.name[r.row]! || kernels.symbol[r.row]!} tail={16} title={kernels.symbol[r.row]!} />{kernels.kind[r.row] !== 'kernel' && <Tag>{kernels.kind[r.row]}</Tag>}</Row> },
     words('place', 'launched in', (r) => report.placeOf(r.row), { from: 700, cls: 'name mono', cell: (r, px) => <Mid text={report.placeOf(r.row)} tail={Math.min(30, px / 6.7 - 8)} />, title: 'host ranges around the launches without an instruction' }),
     figures('ops', 'ops', 50, (r) => r.ops || NaN, { from: 520, show: thousands, title: 'HLO instructions that run it' }),
     times('ms', report.perStep, 100, (r) => r.ns / d, { cls: 'bar', exact: ['device_ns', (r) => Math.round(r.ns)], cell: (r) => <CellBar value={r.ns} max={most} hue={r.hue} text={ms(r.ns / d)} /> }),

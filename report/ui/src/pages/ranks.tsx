@@ -3,7 +3,7 @@
 import type { VNode } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { median, RankMap } from '../charts/rank_map';
-import { CellBar, Handle, Mid, useLoad, Dim, Bar, Cap } from '../components/bits';
+import { Unfiltered, CellBar, Handle, Mid, useLoad, Dim, Bar, Cap, Mono, Row, Sm } from '../components/bits';
 import { NoPage } from '../components/hidden_pages';
 import { changes, type Column, CopyMenu, DataTable, type Line, type TableProps, times, words } from '../components/table';
 import { useCtx } from '../ctx';
@@ -120,8 +120,8 @@ function WholeRunDevices(): VNode {
   const table: TableProps<Whole> = { columns, lines, label: 'Ranks', fileName: 'ranks', primary: true, fill: rows.length > 40, onOpen: (l) => l.row && go({ f: `dev:${deviceNumber(report, l.row.device)}`, page: 'ops' }) };
   return (
     <>
-      <Bar><h2 tid="rank-sentence">{sentence}</h2><Cap>{plural(rows.length, 'device')}, whole run · <CopyMenu table={table} /></Cap></Bar>
-      <p class="sm ink2">No step is known: these are totals of the recording, and nothing is compared step by step.{clocksKnown(report) ? '' : ' Clocks of these processes are not known to agree.'}</p>
+      <Bar><h2 tid="rank-sentence">{sentence}</h2><Cap><Unfiltered />{plural(rows.length, 'device')}, whole run · <CopyMenu table={table} /></Cap></Bar>
+      <Sm>No step is known: these are totals of the recording, and nothing is compared step by step.{clocksKnown(report) ? '' : ' Clocks of these processes are not known to agree.'}</Sm>
       <DataTable {...table} />
     </>
   );
@@ -193,7 +193,7 @@ function DeviceRanks(): VNode {
     time('idle', 'idle', (r) => r.idle, '', { from: 440 }),
     ...(together ? [] : [time('late', 'late', (r) => r.late, known ? 'end of the step against the median device, on a clock in common' : 'clocks are not known to agree, and no collective tells who is late', { show: (v) => signed(v), ...(ranks.some((r) => isNaN(r.late)) && { cell: () => <Dim>clock</Dim> }) })]),
     time('step', 'step', (r) => r.wall, 'mean step'),
-    { id: 'op', label: 'slowest op', title: 'the op that takes most longer than on the median device', cls: 'name', from: 1100, sort: (r) => r.more, raw: (r) => (r.op >= 0 && r.more > 0 ? `${ops.handle[r.op]} ${ops.name[r.op]} ${signed(r.more / 1e6)} ms` : ''), cell: (r) => (r.op >= 0 && r.more >= 1e3 ? <span class="nmrow"><Handle op={r.op} /> <span class="mono"><Mid text={ops.name[r.op] || 'no instruction'} /></span> <Dim>&nbsp;{signed(r.more / 1e6)} ms</Dim></span> : <Dim>·</Dim>) },
+    { id: 'op', label: 'slowest op', title: 'the op that takes most longer than on the median device', cls: 'name', from: 1100, sort: (r) => r.more, raw: (r) => (r.op >= 0 && r.more > 0 ? `${ops.handle[r.op]} ${ops.name[r.op]} ${signed(r.more / 1e6)} ms` : ''), cell: (r) => (r.op >= 0 && r.more >= 1e3 ? <Row><Handle op={r.op} /> <Mono><Mid text={ops.name[r.op] || 'no instruction'} /></Mono> <Dim>&nbsp;{signed(r.more / 1e6)} ms</Dim></Row> : <Dim>·</Dim>) },
     { id: 'cause', label: 'so it', width: 130, from: copying ? 1180 : 760, cls: 'name', raw: cause, cell: cause },
   ];
   const lines: Line<Rank>[] = order.map((i) => ({ key: String(ranks[i]!.device), row: ranks[i]!, testid: `rank-${ranks[i]!.device}`, ns: Math.round(ranks[i]![main]), f: setTerm(state.f, 'dev', String(deviceNumber(report, ranks[i]!.device))) }));
@@ -203,11 +203,11 @@ function DeviceRanks(): VNode {
     <>
       <Bar>
         <h2 tid="rank-sentence">{sentence}</h2>
-        <Cap>{plural(ranks.length, 'device')} × {plural(cells.steps.length, 'step')}, mean per step · <CopyMenu table={table} /></Cap>
+        <Cap><Unfiltered />{plural(ranks.length, 'device')} × {plural(cells.steps.length, 'step')}, mean per step · <CopyMenu table={table} /></Cap>
       </Bar>
-      {lag && waitedFor && <p class="lede" tid="rank-cost" title={`over the longest of the others it needs ${msText(lag.cost_ns)} more: by so much a step gets shorter without it`}>It comes last in {lag.last} of {plural(lag.of, 'step')}{lag.since !== null && `, since step ${lag.since}`}.{waitedFor.op >= 0 && waitedFor.more >= 1e3 && <> Of all its work, <Handle op={waitedFor.op} /> <span class="mono">{ops.name[waitedFor.op]}</span> takes most longer there than on the median device: {msText(waitedFor.more)}.</>}</p>}
-      {!together && <p class="sm ink2" tid="rank-cost">No step has a collective that nothing hides: nothing tells whether these devices wait for each other.</p>}
-      {!lag && together && cells.steps.length > 2 && <p class="sm ink2" tid="rank-cost">No rank is waited for: none needs 2% of the step more by itself than the median device in most steps.</p>}
+      {lag && waitedFor && <p class="lede" tid="rank-cost" title={`over the longest of the others it needs ${msText(lag.cost_ns)} more: by so much a step gets shorter without it`}>It comes last in {lag.last} of {plural(lag.of, 'step')}{lag.since !== null && `, since step ${lag.since}`}.{waitedFor.op >= 0 && waitedFor.more >= 1e3 && <> Of all its work, <Handle op={waitedFor.op} /> <Mono>{ops.name[waitedFor.op]}</Mono> takes most longer there than on the median device: {msText(waitedFor.more)}.</>}</p>}
+      {!together && <Sm tid="rank-cost">No step has a collective that nothing hides: nothing tells whether these devices wait for each other.</Sm>}
+      {!lag && together && cells.steps.length > 2 && <Sm tid="rank-cost">No rank is waited for: none needs 2% of the step more by itself than the median device in most steps.</Sm>}
       {!known && <p class="note warn" tid="clocks">Clocks of these processes are not known to agree: steps are put side by side by their number.</p>}
       <RankMap cells={{ names: cells.devices.map((d) => deviceName(report, d)), steps: cells.steps, of: cells.of }} measures={MEASURES.filter(([m]) => (m !== 'copies' || copying) && (together || (m !== 'waiting' && m !== 'own')))} order={order}
                onOpen={(r, step) => open(cells.devices[r]!, step)}>a click opens the step</RankMap>

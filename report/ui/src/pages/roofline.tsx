@@ -2,7 +2,7 @@
 
 import type { VNode } from 'preact';
 import { useMemo } from 'preact/hooks';
-import { commonPath, Handle, Letter, Missing, Scope, scopeText, useWidth, Bar, Cap } from '../components/bits';
+import { commonPath, Handle, Letter, Missing, Scope, scopeText, useWidth, Bar, Cap, Row, Tag } from '../components/bits';
 import { baseDivisor, baseOps, comparable, Delta, TotalsNote } from '../components/base';
 import { NoHlo } from '../components/no_hlo';
 import { changes, type Column, CopyMenu, DataTable, figures, type Line, sorted, type TableProps, times, words } from '../components/table';
@@ -190,7 +190,7 @@ export function RooflinePage(): VNode {
   const columns: Column<Dot>[] = [
     { id: 'op', label: '', width: 46, cell: (p) => <Handle op={p.op} />, raw: (p) => ops.handle[p.op]! },
     { id: 'phase', label: '', width: 28, cell: (p) => <Letter hue={ops.hue[p.op]!} />, raw: (p) => ops.phase[p.op]! },
-    { id: 'scope', label: 'scope', cls: 'name', sort: (p) => scopeText(ops.group[p.op]!, ops.opName[p.op]!), raw: (p) => ops.opName[p.op]!, cell: (p, px) => <span class="nmrow"><Scope group={ops.group[p.op]!} opName={ops.opName[p.op]! || ops.name[p.op]!} common={common} px={px - (p.ops.length > 1 ? 40 : 0)} />{report.timesOf(p.ops) && <span class="tag">{report.timesOf(p.ops)}</span>}</span> },
+    { id: 'scope', label: 'scope', cls: 'name', sort: (p) => scopeText(ops.group[p.op]!, ops.opName[p.op]!), raw: (p) => ops.opName[p.op]!, cell: (p, px) => <Row><Scope group={ops.group[p.op]!} opName={ops.opName[p.op]! || ops.name[p.op]!} common={common} px={px - (p.ops.length > 1 ? 40 : 0)} />{report.timesOf(p.ops) && <Tag>{report.timesOf(p.ops)}</Tag>}</Row> },
     times('ms', report.perStep, 66, (p) => p.ns / d, { exact: ['device_ns', (p) => Math.round(p.ns)] }),
     times('roof', 'at roof', 62, (p) => p.atRoof / d, { from: 460, as: `at roof, ${report.perStep}`, title: 'time at the bound' }),
     ...(gpu === '' ? [times<Dot>('expected', 'expected', 74, (p) => p.expected / d, { from: 680, as: `expected, ${report.perStep}` })] : []),

@@ -2,7 +2,7 @@
 
 import type { VNode } from 'preact';
 import { useMemo } from 'preact/hooks';
-import { Def, Handle, leftOutText, Link, Linked, Cols, Bar, Cap, Num } from '../components/bits';
+import { Def, Handle, leftOutText, Link, Linked, Cols, Bar, Cap, Num, Kv, Mono, Sm } from '../components/bits';
 import { HiddenPages } from '../components/hidden_pages';
 import { type Column, CopyMenu, DataTable, figures, type Line, type TableProps, times, words } from '../components/table';
 import { useCtx } from '../ctx';
@@ -121,14 +121,14 @@ function Steps({ report }: { report: Report }): VNode {
   return (
     <section>
       <h3>Steps</h3>
-      {jobStep && <p class="sm ink2" tid="job-steps">A step of the job takes {msText(jobStep.ns)}: the slowest rank’s, median of {plural(jobStep.steps, 'step')}, {jobStep.first} to {jobStep.last}, from {ms(jobStep.min_ns)} to {msText(jobStep.max_ns)}; {thousands(jobStep.recorded)} were recorded. They are told by the ranks’ own recordings: the launches of {report.meta.job!.kept} that are here have no steady step of their own. <Link to={{ page: 'ranks' }}>Ranks</Link></p>}
+      {jobStep && <Sm tid="job-steps">A step of the job takes {msText(jobStep.ns)}: the slowest rank’s, median of {plural(jobStep.steps, 'step')}, {jobStep.first} to {jobStep.last}, from {ms(jobStep.min_ns)} to {msText(jobStep.max_ns)}; {thousands(jobStep.recorded)} were recorded. They are told by the ranks’ own recordings: the launches of {report.meta.job!.kept} that are here have no steady step of their own. <Link to={{ page: 'ranks' }}>Ranks</Link></Sm>}
       {jobStep ? null : all.length === 0
-        ? <p class="sm ink2">No step was found. Not judged: {report.meta.ruled_out?.find((r) => r.id === 'steady_steps')?.text}.</p>
-        : <p class="sm ink2">
+        ? <Sm>No step was found. Not judged: {report.meta.ruled_out?.find((r) => r.id === 'steady_steps')?.text}.</Sm>
+        : <Sm>
             {basis.marked ? 'Numbers are the framework’s own.' : 'Found from the executions that recur.'}{' '}
             {out.length > 0 && `Left out as not steady: ${text(out)}. `}
             {steady.length > 0 ? `Steady: ${text(steady)}.` : 'None was steady: each held compilation, warm-up or was cut.'}
-          </p>}
+          </Sm>}
     </section>
   );
 }
@@ -177,7 +177,7 @@ function Memory({ report }: { report: Report }): VNode | null {
   const line = (r: number, name: VNode | string, more = ''): VNode => <tr><td class="name" title={what[r]}>{name}</td><td class="name mono dim" title={more}>{more}</td><Num>{bytes(size[r]!)}</Num><td class="num dim" title="of all that the assignment holds">{percent(size[r]!, whole)}%</td></tr>;
   const op = (name: string): VNode | string => {
     const e = report.resolve(`?~${name}`);
-    return e ? <><Handle entity={e} /> <span class="mono">{name}</span></> : <span class="mono">{name}</span>;
+    return e ? <><Handle entity={e} /> <Mono>{name}</Mono></> : <Mono>{name}</Mono>;
   };
   return (
     <section tid="memory">
@@ -204,7 +204,7 @@ function Environment({ report }: { report: Report }): VNode {
     <>
       <section>
         <Bar><h3>Environment</h3><Cap><CopyMenu /></Cap></Bar>
-        <dl class="kv">
+        <Kv>
           {run.command && <><dt>command</dt><dd class="mono" title={run.command}>{shortPaths(run.command)}</dd></>}
           {run.date && <Def t="recorded">{run.date}, {duration(run.end_ns - run.start_ns)} of device work</Def>}
           {run.device_text && <Def t="devices">{run.device_text}{report.meta.job?.kept && `, launches of ${report.meta.job.kept}`}{d && d.computeCapability && `, sm_${d.computeCapability.replace('.', '')}`}{d && d.sms > 0 && `, ${d.sms} SMs`}</Def>}
@@ -213,14 +213,14 @@ function Environment({ report }: { report: Report }): VNode {
           {d && Object.keys(d.peaks).length > 0 && <Def t="peaks">{Object.entries(d.peaks).map(([k, v]) => `${k} ${flopRate(v)}`).join(', ')}</Def>}
           <Def t="processes">{report.tables.rows('processes')}</Def>
           {keys.map((k, i) => !skip.has(k) && values[i] && <><dt>{k.replace(/_/g, ' ')}</dt><dd title={values[i]}>{k.endsWith('_ns') && /^\d+$/.test(values[i]!) ? duration(Number(values[i])) : shortPaths(values[i]!)}</dd></>)}
-        </dl>
+        </Kv>
       </section>
       <section>
         <h3>How numbers are made</h3>
-        <dl class="kv">
+        <Kv>
           <dt>{report.perStep}</dt><dd>{report.meta.basis.steady ? 'mean over steady steps and devices' : `sum over ${report.jobStep ? `the launches of ${report.meta.job!.kept}` : 'the whole run'}`}</dd>
           {glossary().map(([word, meaning]) => <Def t={word}>{meaning}</Def>)}
-        </dl>
+        </Kv>
       </section>
     </>
   );
@@ -243,7 +243,7 @@ function InFile({ report }: { report: Report }): VNode {
   return (
     <section>
       <h3>In this file</h3>
-      <dl class="kv">
+      <Kv>
         <Def t="launches">{thousands(launches.in_page)} of {thousands(launches.in_run)}{launches.in_page > 0 && `, ${bytes(blocksOf('launches'))} unpacked`}</Def>
         <Def t="HLO text">{hlo.text}{report.tables.rows('hlo_text') > 0 && `, ${bytes(blocksOf('hlo_text'))} unpacked`}{hlo.instructions_left_out > 0 && `; ${thousands(hlo.instructions_left_out)} instructions left out`}</Def>
         <Def t="source">{source > 0 ? plural(source, 'file') : 'none: report --source DIR adds it'}</Def>
@@ -251,7 +251,7 @@ function InFile({ report }: { report: Report }): VNode {
         <Def t="format">{index.format.major}.{index.format.minor}, written by xlatrace {report.meta.tool_version}</Def>
         <Def t="made from" mono>{baseName(report.meta.run.path)}</Def>
         <Def t="network">never used: the page’s policy forbids it</Def>
-      </dl>
+      </Kv>
       <details class="lic"><summary>licences: Preact (MIT)</summary><pre>{texts.licences}</pre></details>
     </section>
   );
@@ -274,7 +274,7 @@ export function RunPage(): VNode {
         </div>
         <div class="secs">
           <Environment report={report} />
-          {base && <section><h3>Base run</h3><dl class="kv"><dt>run</dt><dd class="mono">{base.run.path}</dd><dt>command</dt><dd class="mono">{base.run.command}</dd><dt>recorded</dt><dd>{base.run.date}</dd><dt>devices</dt><dd>{base.run.device_text}</dd><dt>matched</dt><dd>{percent(base.matched_ns, base.basis.device_ns)}% of device time</dd>{base.notes.map((n) => <><dt>note</dt><dd>{n}</dd></>)}</dl></section>}
+          {base && <section><h3>Base run</h3><Kv><dt>run</dt><dd class="mono">{base.run.path}</dd><dt>command</dt><dd class="mono">{base.run.command}</dd><dt>recorded</dt><dd>{base.run.date}</dd><dt>devices</dt><dd>{base.run.device_text}</dd><dt>matched</dt><dd>{percent(base.matched_ns, base.basis.device_ns)}% of device time</dd>{base.notes.map((n) => <><dt>note</dt><dd>{n}</dd></>)}</Kv></section>}
           <HiddenPages report={report} />
           <InFile report={report} />
         </div>

@@ -2,7 +2,7 @@
 
 import type { VNode } from 'preact';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
-import { fullPath, Handle, Letter, Mid, Missing, PartTag, PhaseStack, Seg, useLoad, Dim, Bar, Cols, Problem, Cap, Num } from '../components/bits';
+import { fullPath, Handle, Letter, Mid, Missing, PartTag, PhaseStack, Seg, useLoad, Dim, Bar, Cols, Problem, Cap, Num, NumHead, Row, Sm } from '../components/bits';
 import { comparable, Delta, TotalsNote } from '../components/base';
 import { NoHlo } from '../components/no_hlo';
 import { CopyMenu } from '../components/table';
@@ -129,7 +129,7 @@ export function SourcePage(): VNode {
     );
   };
   const topOps = (s: Sum, most2 = 4): VNode => (
-    <span class="tops">{[...s.ops].sort((a, b) => b[1] - a[1]).slice(0, most2).map(([o, ns]) => <span><Letter hue={ops.hue[o]!} /><span class="nmrow">{ops.handle[o]} <Mid text={ops.name[o] || 'no instruction'} /></span><b>{ms(ns / d)}</b>{most2 > 2 && <PartTag part={ns / view.opNs[o]!} />}</span>)}{s.ops.size > most2 && <Dim>{narrow ? `+${s.ops.size - most2}` : <>{s.ops.size - most2} more, {ms([...s.ops.values()].sort((a, b) => b - a).slice(most2).reduce((a, ns) => a + ns, 0) / d)}</>}</Dim>}</span>
+    <span class="tops">{[...s.ops].sort((a, b) => b[1] - a[1]).slice(0, most2).map(([o, ns]) => <span><Letter hue={ops.hue[o]!} /><Row>{ops.handle[o]} <Mid text={ops.name[o] || 'no instruction'} /></Row><b>{ms(ns / d)}</b>{most2 > 2 && <PartTag part={ns / view.opNs[o]!} />}</span>)}{s.ops.size > most2 && <Dim>{narrow ? `+${s.ops.size - most2}` : <>{s.ops.size - most2} more, {ms([...s.ops.values()].sort((a, b) => b - a).slice(most2).reduce((a, ns) => a + ns, 0) / d)}</>}</Dim>}</span>
   );
   const body: VNode[] = [];
   if (parts) {
@@ -157,7 +157,7 @@ export function SourcePage(): VNode {
       <div class="split srcsplit">
         <table class="fix" aria="Files" tid="table">
           <colgroup><col /><col style={{ width: '64px' }} /><col style={{ width: '74px' }} />{then && <col style={{ width: '62px' }} />}</colgroup>
-          <thead><tr><th>file</th><th><span class="vh">phases</span></th><th class="num">{measure === 'calls' ? 'calls' : report.perStep} ▼</th>{then && <th class="num">Δ ms</th>}</tr></thead>
+          <thead><tr><th>file</th><th><span class="vh">phases</span></th><NumHead>{measure === 'calls' ? 'calls' : report.perStep} ▼</NumHead>{then && <NumHead>Δ ms</NumHead>}</tr></thead>
           <tbody>
             {list.slice(0, 40).map(([f, v]) => (
               <tr class={`act-row ${f === path ? 'on' : ''}`} tid="row" data-key={f} data-ns={Math.round(v.sum.ns)} onClick={() => go({ args: { file: f, line: undefined } })}>
@@ -178,7 +178,7 @@ export function SourcePage(): VNode {
           <div class={`code ${then ? 'wdl' : ''}`} role="group" aria={`Lines of ${path}`}>{body}</div>
         </div>
         <div class="secs">
-          {stackOf.length > 0 && <section><h3>Python stack of line {line}</h3>{otherStacks > 0 && <p class="sm ink2" tid="which-stack">Of <Handle op={withStack[0]!} />, its largest op; {plural(otherStacks, 'other stack')} lead here too.</p>}<Stack frames={ownFirst(stackOf)} /></section>}
+          {stackOf.length > 0 && <section><h3>Python stack of line {line}</h3>{otherStacks > 0 && <Sm tid="which-stack">Of <Handle op={withStack[0]!} />, its largest op; {plural(otherStacks, 'other stack')} lead here too.</Sm>}<Stack frames={ownFirst(stackOf)} /></section>}
           {at && (
             <section>
               <Bar><h3>Instructions from line {line || '?'}</h3><Cap><CopyMenu /></Cap></Bar>
@@ -186,7 +186,7 @@ export function SourcePage(): VNode {
                 {[...at.ops].sort((a, b) => b[1] - a[1]).slice(0, 24).map(([o, ns]) => <tr tid={`op-${ops.handle[o]}`}><td><Handle op={o} /></td><td><Letter hue={ops.hue[o]!} /></td><td class="name mono"><Mid text={ops.name[o] || 'no instruction'} />{ns < 0.9995 * view.opNs[o]! && <div class="ui"><PartTag part={ns / view.opNs[o]!} /></div>}</td><Num>{ms(ns / d)}</Num></tr>)}
                 {at.ops.size > 24 && <tr class="oth"><td /><td /><td>{plural(at.ops.size - 24, 'other')}</td><Num>{ms([...at.ops.values()].sort((a, b) => b - a).slice(24).reduce((a, ns) => a + ns, 0) / d)}</Num></tr>}
               </tbody></table>
-              <p class="sm ink2">{[...new Set([...at.ops.keys()].map((o) => kindWords(ops.kind[o]!)))].slice(0, 6).join(', ')}: {plural(at.ops.size, 'instruction')} of this line.</p>
+              <Sm>{[...new Set([...at.ops.keys()].map((o) => kindWords(ops.kind[o]!)))].slice(0, 6).join(', ')}: {plural(at.ops.size, 'instruction')} of this line.</Sm>
             </section>
           )}
         </div>

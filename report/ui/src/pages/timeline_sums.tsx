@@ -3,7 +3,7 @@
 import type { VNode } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { baseDivisor, comparable, Delta } from '../components/base';
-import { CellBar, Handle, LeftOut, Letter, Mid, Seg, Bar, Cap } from '../components/bits';
+import { CellBar, Handle, LeftOut, Letter, Mid, Seg, Bar, Cap, Row } from '../components/bits';
 import { changes, type Column, CopyMenu, DataTable, figures, type Line, opEntity, shares, type TableProps, times, words } from '../components/table';
 import { useCtx } from '../ctx';
 import type { Entity, Report } from '../data/report';
@@ -85,7 +85,7 @@ function baseSums(report: Report, by: SumBy): Map<string, number> | null {
 
 const nameColumn = (by: SumBy, label: string): Column<{ name: string; hue: Hue; op: number }> => ({
   id: by, label, cls: 'name', raw: (r) => r.name,
-  cell: (r) => <span class="nmrow"><Letter hue={r.hue} /> {by === 'op' && r.op >= 0 && <><Handle op={r.op} /> </>}<span class={by === 'op' || by === 'kernel' ? 'mono' : ''}><Mid text={r.name} tail={16} /></span></span>,
+  cell: (r) => <Row><Letter hue={r.hue} /> {by === 'op' && r.op >= 0 && <><Handle op={r.op} /> </>}<span class={by === 'op' || by === 'kernel' ? 'mono' : ''}><Mid text={r.name} tail={16} /></span></Row>,
 });
 
 function Heading({ text, tl, device, by, table }: { text: string; tl: Timeline; device: number; by: SumBy; table: TableProps<never> }): VNode {

@@ -2,7 +2,7 @@
 
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
-import { CellBar, Command, Handle, Letter, Link, Linked, Mid, Phase, SourceChip, Words, scopeText, useWidth, Dim, Bar, Cap, Num } from '../components/bits';
+import { CellBar, Command, Handle, Letter, Link, Linked, Mid, Phase, SourceChip, Words, scopeText, useWidth, Dim, Bar, Cap, Num, Lk, NumHead, Row, Sm, Tag } from '../components/bits';
 import { FindingEvidence } from '../components/inspector';
 import { baseDivisor, BaseVerdict, comparable } from '../components/base';
 import { CopyMenu } from '../components/table';
@@ -168,8 +168,8 @@ function Action({ f, n, step }: { f: Finding; n: number; step: number }): VNode 
             const e = report.entity(h);
             return e && <Handle entity={e} />;
           })}
-          {(more || f.basis) && <button class="lk" aria-expanded={open === 'evidence'} onClick={() => setOpen(open === 'evidence' ? '' : 'evidence')}>evidence{f.evidence.length > 2 ? ` ${f.evidence.length}` : ''}</button>}
-          {f.how_to_check && <button class="lk" aria-expanded={open === 'check'} onClick={() => setOpen(open === 'check' ? '' : 'check')}>how to check</button>}
+          {(more || f.basis) && <Lk aria-expanded={open === 'evidence'} onClick={() => setOpen(open === 'evidence' ? '' : 'evidence')}>evidence{f.evidence.length > 2 ? ` ${f.evidence.length}` : ''}</Lk>}
+          {f.how_to_check && <Lk aria-expanded={open === 'check'} onClick={() => setOpen(open === 'check' ? '' : 'check')}>how to check</Lk>}
           <Link to={{ sel: f.handle }} class="h">{f.handle}</Link>
           {causes.length > 0 && report.gaps.length > 0 && <Link to={{ page: 'idle', args: { cause: causes.join(',') } }} testid={`gaps-${f.handle}`}>its gaps</Link>}
           {/skew|uneven|exposed_coll/.test(f.id) && hasPage(report, 'ranks') && <Link to={{ page: 'ranks' }} testid={`ranks-${f.handle}`}>which rank</Link>}
@@ -201,7 +201,7 @@ function Largest({ report }: { report: Report }): VNode | null {
   const { ops, kernels, bare } = report;
   const d = view.divisor;
   const line = (entity: Entity, name: string, hue: Hue, ns: number, calls: number, times?: string): { ns: number; cells: VNode; calls: number; hue: Hue; key: string; entity: Entity } => ({
-    ns, calls, hue, entity, key: 'row', cells: <><td><Handle entity={entity} /></td><td class="mono name"><span class="nmrow"><Mid text={name} />{times && <span class="tag">{times}</span>}</span></td><td><Letter hue={hue} /></td></>,
+    ns, calls, hue, entity, key: 'row', cells: <><td><Handle entity={entity} /></td><td class="mono name"><Row><Mid text={name} />{times && <Tag>{times}</Tag>}</Row></td><td><Letter hue={hue} /></td></>,
   });
   // What a small window has no room for.
   const more = bare && window.innerWidth >= 640;
@@ -226,7 +226,7 @@ function Largest({ report }: { report: Report }): VNode | null {
       <Bar><h2>Largest {bare ? 'kernels' : 'instructions'}</h2><Cap>{report.perStep} and % of device time · <Link to={{ page: 'ops' }}>all {thousands(rows.length)}</Link> · <CopyMenu /></Cap></Bar>
       <table class="fix" aria="Largest">
         <colgroup>{width(46)}<col />{width(28)}{(!bare || places) && <col class="scope" />}{!bare && <col class="src" style={{ width: '120px' }} />}{width(130)}{width(56)}{more && <>{width(64)}{width(70)}</>}</colgroup>
-        {bare && <thead><tr><th><span class="vh">handle</span></th><th>kernel</th><th><span class="vh">phase</span></th>{places && <th class="scope">launched in</th>}<th class="num">{report.perStep}</th><th class="num">%</th>{more && <><th class="num">calls</th><th class="num">avg µs</th></>}</tr></thead>}
+        {bare && <thead><tr><th><span class="vh">handle</span></th><th>kernel</th><th><span class="vh">phase</span></th>{places && <th class="scope">launched in</th>}<NumHead>{report.perStep}</NumHead><NumHead>%</NumHead>{more && <><NumHead>calls</NumHead><NumHead>avg µs</NumHead></>}</tr></thead>}
         <tbody>
           {rows.slice(0, 8).map((r) => (
             <tr class="act-row" tid={r.key} data-ns={Math.round(r.ns)} onClick={(e) => !(e.target as Element).closest('a') && go({ sel: report.selOf(r.entity) })}>
@@ -259,7 +259,7 @@ function WhyStepsDiffer({ report }: { report: Report }): VNode | null {
           </div>
         ))}
       </div>
-      <p class="sm ink2" tid="steps-differ">{why.text}</p>
+      <Sm tid="steps-differ">{why.text}</Sm>
     </section>
   );
 }
@@ -299,7 +299,7 @@ export function VerdictPage(): VNode {
         {reason.length > 0 && <p class="lede" tid="verdict-lede"><Words pieces={reason} /></p>}
         {report.meta.job && <p class="note job" tid="verdict-job">Job: <Linked text={(verdict.of_job && report.meta.job.path) || report.meta.job.sentence} />. <Link to={{ page: 'ranks' }}>Ranks</Link></p>}
         {report.meta.base && <BaseVerdict />}
-        {view.filtered && <p class="note" tid="verdict-filter"><code>{state.f}</code> leaves {msText(view.total / view.divisor)}{basis.steady ? ' a step' : ''}, {percent(view.total, view.full)}% {view.of}, and {findings.length} of {plural(all.length, 'action')}. The facts and the bar are of the whole step. <button class="lk" onClick={() => go({ f: '' })}>clear the filter</button></p>}
+        {view.filtered && <p class="note" tid="verdict-filter"><code>{state.f}</code> leaves {msText(view.total / view.divisor)}{basis.steady ? ' a step' : ''}, {percent(view.total, view.full)}% {view.of}, and {findings.length} of {plural(all.length, 'action')}. The facts and the bar are of the whole step. <Lk onClick={() => go({ f: '' })}>clear the filter</Lk></p>}
         <Facts report={report} />
         {bars.length > 0 ? <StepBar report={report} bars={bars} /> : <PhaseBar report={report} />}
         {findings.length > 0 && <div class="acthead"><h2>Do this, in this order</h2><span>saves, {report.savesUnit}{jobStep ? ' of the job' : together > 1 && `, ${together} devices`}</span><span>sure</span></div>}
@@ -314,12 +314,12 @@ export function VerdictPage(): VNode {
         <WhyStepsDiffer report={report} />
         {fine.length > 0 && <section><h2>Looked at and fine</h2><ul>{fine.map((r) => <li><span><Linked text={r.text} /></span></li>)}</ul></section>}
         {verdict.not_known.length + withheld.length > 0 && <section class="q"><h2>Not known</h2><ul class="q">{verdict.not_known.map((s) => <li><span><Words pieces={s} /></span></li>)}{withheld.map((r) => <li><span><Linked text={r.text} /></span></li>)}</ul></section>}
-        {launches.how === 'steps' && <section><h2>Not in this file</h2><p class="sm ink2">All {thousands(launches.in_run)} launches are in every table; the timeline holds {thousands(launches.in_page)}.</p></section>}
+        {launches.how === 'steps' && <section><h2>Not in this file</h2><Sm>All {thousands(launches.in_run)} launches are in every table; the timeline holds {thousands(launches.in_page)}.</Sm></section>}
         <section>
           <h2>Next</h2>
-          <p class="sm ink2">{findings.length > 0 ? `Do action 1, record again, then compare:` : 'Change something, record again, then compare:'}</p>
+          <Sm>{findings.length > 0 ? `Do action 1, record again, then compare:` : 'Change something, record again, then compare:'}</Sm>
           <Command text={`xlatrace report new.db --base ${db}`} />
-          {!basis.steady && !jobStep && <><p class="sm ink2">Record steady steps:</p><Command text="xlatrace record --steps 3:23 -- python train.py" /></>}
+          {!basis.steady && !jobStep && <><Sm>Record steady steps:</Sm><Command text="xlatrace record --steps 3:23 -- python train.py" /></>}
         </section>
       </aside>
     </div>

@@ -157,6 +157,58 @@ class Compared(Captures):
         self.assertIn("act-row", rows.first.get_attribute("class"))
 
 
+    def test_a_narrow_window_keeps_both_runs_and_sorts_by_what_it_shows(self):
+        now, base = self.pair()
+        page = self.page(now, "#/compare", base)
+        page.set_viewport_size({"width": 400, "height": 900})
+        page.reload()
+        table = page.locator("table", has=page.get_by_test_id("compare-row").first)
+        expect(table.locator("thead th")).to_have_text(["op", "base", "new", re.compile("Δ ms")])
+        expect(table.locator("th[aria-sort]")).to_have_text(re.compile("Δ ms"))
+        self.assertLessEqual(table.evaluate("(t) => t.offsetWidth - t.parentElement.clientWidth"), 0)
+
+
+class Escape(Captures):
+    def test_escape_closes_the_menu_and_ends_what_the_timeline_singles_out(self):
+        page = self.page(self.maxtext(), "#/ops")
+        menu = page.locator(".menu")
+        for leave in (lambda: page.keyboard.press("Escape"), lambda: page.get_by_test_id("op-o34").click(position={"x": 200, "y": 8})):
+            menu.locator("summary").click()
+            expect(menu.locator(".pop")).to_be_visible()
+            leave()
+            expect(menu.locator(".pop")).to_be_hidden()
+            self.assertNotIn("sel=", page.evaluate("() => location.hash"))
+        page.get_by_test_id("op-o34").click(position={"x": 200, "y": 8})
+        expect(page.get_by_test_id("inspector")).to_be_visible()
+        page.keyboard.press("Escape")
+        self.visit(page, "#/timeline")
+        page.get_by_test_id("align").click()
+        expect(page.get_by_test_id("align")).to_have_attribute("aria-pressed", "true")
+        page.keyboard.press("Escape")
+        expect(page.get_by_test_id("align")).to_have_attribute("aria-pressed", "false")
+        (start, end) = self.ask("maxtext.db", "SELECT min(start_ns), min(end_ns) FROM step WHERE steady")[0]
+        self.visit(page, f"#/timeline?a={start},{end}")
+        page.keyboard.press("Escape")
+        page.wait_for_function("() => !/[?&]a=/.test(location.hash)")
+
+    def test_the_palette_lists_ops_before_kernels_by_time(self):
+        page = self.page(self.maxtext(), "#/ops")
+        for word, first in (("gemm", r"^op\s*o"), ("o1", r"^op\s*o1 "), ("verdict", "^page")):
+            page.keyboard.press("Control+k")
+            page.get_by_test_id("palette").locator("input").fill(word)
+            hits = page.locator("#palette-list [role=option]")
+            expect(hits.first).to_have_text(re.compile(first))
+            if word == "gemm":
+                handles = [int(re.search(r"\bo(\d+)", text)[1]) for text in hits.all_inner_texts()]
+                self.assertEqual(handles, sorted(handles))
+            page.keyboard.press("Escape")
+
+    def test_no_empty_note_is_drawn(self):
+        page = self.page(self.imported("mi300", "kineto/mi300_bert-small.json.gz"), "#/occupancy")
+        page.get_by_test_id("page-occupancy").locator("h2").first.wait_for()
+        self.assertNotIn("", page.locator("p.note").all_inner_texts())
+
+
 class Idle(Captures):
     def test_a_cause_says_how_much_of_it_a_finding_is_about(self):
         run = self.imported("gemm", "xplane/jax08_gemm.xplane.pb")

@@ -293,6 +293,13 @@ function Banner({ report }: { report: Report }): VNode | null {
   return null;
 }
 
+/** Was a menu open? */
+function closeMenus(): boolean {
+  const open = document.querySelectorAll('.menu[open]');
+  open.forEach((menu) => menu.removeAttribute('open'));
+  return open.length > 0;
+}
+
 export function App({ report }: { report: Report }): VNode {
   const state = useAppState();
   const [help, setHelp] = useState(false);
@@ -330,7 +337,9 @@ export function App({ report }: { report: Report }): VNode {
       if (e.key === 'Escape') {
         if (help) setHelp(false);
         else if (palette) setPalette(false);
+        else if (closeMenus()) return;
         else if (!typing && getState().sel !== '') go({ sel: '' });
+        else if (!typing && getState().page === 'timeline') go({ args: { [getState().args['al'] ? 'al' : 'a']: undefined } });
         return;
       }
       if (typing || help || palette || e.ctrlKey || e.metaKey || e.altKey) return;
@@ -362,7 +371,20 @@ export function App({ report }: { report: Report }): VNode {
         return done();
       }
     };
-    return listen(window, { keydown: onKey });
+    // A click beside an open menu closes it, and does nothing to the row that it covers.
+    const onClick = (e: MouseEvent): void => {
+      const on = e.target as HTMLElement, beside = !on.closest('.menu') && closeMenus();
+      if (beside && (on.closest('tr') || !on.closest('button,a,select,label,input'))) {
+        e.preventDefault();
+        e.stopPropagation();
+      }
+    };
+    document.addEventListener('click', onClick, true);
+    const stop = listen(window, { keydown: onKey });
+    return () => {
+      stop();
+      document.removeEventListener('click', onClick, true);
+    };
   }, [help, palette, report]);
 
   const top = useRef<HTMLElement>(null);

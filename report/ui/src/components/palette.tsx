@@ -11,11 +11,11 @@ import { copiesText, scopeText, sourceFiles, Dim } from './bits';
 
 interface Entry { kind: string; text: string; extra: string; to: Change; low: string }
 
-/** Letters of the query in order; runs and starts of words score. */
-function score(query: string, text: string): number {
+/** Letters of the query in order; runs and starts of words score. What matches alike stays in its order: ops before kernels, each by time. */
+function score(query: string, text: string, name: number): number {
   const direct = text.indexOf(query);
-  // A whole word counts more than the beginning of one: o1 before o1131.
-  if (direct >= 0) return 1000 - direct - text.length / 100 + (/\w/.test(text[direct + query.length] ?? '') ? 0 : 50);
+  // The name counts more than what is said of it, a whole word more than the beginning of one: o1 before o1131.
+  if (direct >= 0) return 1000 + (direct > 0 ? 0 : 16) + (direct < name ? 8 : 0) + (/\w/.test(text[direct - 1] ?? '') ? 0 : 4) + (/\w/.test(text[direct + query.length] ?? '') ? 0 : 2);
   let at = -1, points = 0;
   for (const c of query) {
     const next = text.indexOf(c, at + 1);
@@ -53,7 +53,7 @@ export function Palette({ onClose }: { onClose: () => void }): VNode {
   const more = useRef(0);
   const found = useMemo(() => {
     const q = text.trim().toLowerCase();
-    const all = q === '' ? entries : entries.map((e) => ({ e, s: score(q, e.low) + (e.kind === 'page' && e.low.startsWith(q) ? 60 : 0) })).filter((x) => x.s >= 0).sort((a, b) => b.s - a.s).map((x) => x.e);
+    const all = q === '' ? entries : entries.map((e) => ({ e, s: score(q, e.low, e.text.length) + (e.kind === 'page' && e.low.startsWith(q) ? 60 : 0) })).filter((x) => x.s >= 0).sort((a, b) => b.s - a.s).map((x) => x.e);
     more.current = Math.max(0, all.length - 12);
     return all.slice(0, 12);
   }, [text, entries]);

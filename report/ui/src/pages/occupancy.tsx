@@ -224,7 +224,7 @@ export function OccupancyPage(): VNode {
     onSort: (s) => go({ args: { s } }), onOpen: (l) => l.row && go({ args: { k: l.row.key } }),
   };
   const levers = rows.filter((r) => r.yes);
-  const total = sumNs(rows);
+  const total = sumNs(rows), known = rows.some((r) => r.pct >= 0), limits = device && device.maxThreadsPerSm > 0;
   const tails = rows.filter((r) => r.waves >= 1 && r.occ && !isNaN(r.waves)).map((r) => ({ r, fill: lastWave(r.waves), lost: r.ns * (1 - r.waves / Math.ceil(r.waves)) }))
     .sort((a, b) => b.lost - a.lost).slice(0, 6);
   return (
@@ -234,11 +234,11 @@ export function OccupancyPage(): VNode {
         <span class="sm ink2">theoretical, from launch records; recomputed without a new run</span>
         <Cap>{plural(rows.length, 'launch configuration')}, {percent(total, view.total)}% {wholeOf(view)} · <CopyMenu table={{ ...table, lines: ordered.map((r) => ({ key: r.key, row: r })) }} /></Cap>
       </Bar>
-      <p class={`note ${!rows.some((r) => r.pct >= 0) ? 'warn' : levers.length === 0 ? 'good' : ''}`}>{!rows.some((r) => r.pct >= 0) ? '' : levers.length === 0
+      {(known || then || !limits) && <p class={`note ${!known ? 'warn' : levers.length === 0 ? 'good' : ''}`}>{!known ? '' : levers.length === 0
         ? 'Occupancy does not hold this run back: no kernel below half of its bound is limited by it.'
         : <>{plural(levers.length, 'kernel')} {levers.length === 1 ? 'is' : 'are'} limited by occupancy while below half of the bound: {levers.slice(0, 4).map((r) => <>{r.ops[0] !== undefined && <Handle op={r.ops[0]} />} </>)}{ms(sumNs(levers) / d)} {report.perStep} together.</>}
         {then && ' Δ is against the same ops of the base, whose launch configurations this file does not hold.'}
-        {!(device && device.maxThreadsPerSm > 0) && ' The limits of this device are not known: choose another GPU to compute with.'}</p>
+        {!limits && ' The limits of this device are not known: choose another GPU to compute with.'}</p>}
       <DataTable {...table} />
       {selected?.occ && device && (
         <div class="split occsplit" tid="occupancy-detail">

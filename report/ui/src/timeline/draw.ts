@@ -123,19 +123,27 @@ export function draw(ctx: CanvasRenderingContext2D, tl: Timeline, d: Drawn, look
   }
 
   const em = ctx.measureText('abcdefghijklmnopqrstuvwxyz_0123456789').width / 37;
-  const clipText = (text: string, x: number, y: number, room: number): void => {
-    const max = Math.floor((room + 4) / em);
+  const clipText = (text: string, x: number, y: number, room: number, plain = false): void => {
+    let max = Math.floor((room + 4) / em);
     if (max < 1) return;
+    if (plain && ctx.measureText(text).width > room) {
+      // Names of calls differ at their begin, so the end goes, by as much as the box is too short.
+      for (max = Math.min(max, text.length); max > 2 && ctx.measureText(`${text.slice(0, max)}…`).width > room;) --max;
+      text = max > 2 ? `${text.slice(0, max++)}…` : '';
+    }
     ctx.fillText(text.length <= max ? text : max < 6 ? '' : cutLabel(text, max), x, y);
   };
 
+  let before: Track | undefined;
   for (const tr of tl.tracks) {
     ctx.textAlign = 'right';
     ctx.fillStyle = look.ink3;
     const mid = tr.y + tr.height / 2 + 0.5;
     const name = tr.first ? tl.names[tr.device]! : '';
     const most = Math.max(4, Math.floor((GUTTER - 10 - (name ? Math.min(GUTTER * 0.6, name.length * 6.7) + 6 : 0)) / em));
-    ctx.fillText(midCut(tr.label, most), GUTTER - 8, mid);
+    // Rows of one thread differ by depth alone: the first says whose they are.
+    if (tr.kind !== 'host' || before?.label !== tr.label || before.device !== tr.device) ctx.fillText(midCut(tr.label, most), GUTTER - 8, mid);
+    before = tr;
     if (tr.first) {
       ctx.textAlign = 'left';
       ctx.fillStyle = look.ink;
@@ -216,8 +224,8 @@ export function axisOrigin(tl: Timeline, v0: number, slack: number): number {
 }
 
 function drawSegments(ctx: CanvasRenderingContext2D, tr: Track, s: Segments, v0: number, v1: number, look: Look, X: (t: number) => number, GUTTER: number,
-                      text: (t: string, x: number, y: number, room: number) => void): void {
-  const n = s.start.length;
+                      text: (t: string, x: number, y: number, room: number, plain?: boolean) => void): void {
+  const n = s.start.length, host = tr.kind === 'host';
   const mid = tr.y + tr.height / 2 + 0.5;
   let lastX = -1;
   if (tr.kind === 'idle') {
@@ -245,7 +253,7 @@ function drawSegments(ctx: CanvasRenderingContext2D, tr: Track, s: Segments, v0:
       continue;
     }
     const hue = s.hue(i);
-    ctx.fillStyle = hue ? look.soft[hue]! : tr.kind === 'step' ? look.bg3 : look.bg2;
+    ctx.fillStyle = hue ? look.soft[hue]! : host ? look.line2 : tr.kind === 'step' ? look.bg3 : look.bg2;
     ctx.fillRect(a, tr.y, Math.max(0.6, bw - 0.6), tr.height);
     if (!hue && bw > 3) {
       ctx.strokeStyle = look.line;
@@ -254,7 +262,7 @@ function drawSegments(ctx: CanvasRenderingContext2D, tr: Track, s: Segments, v0:
     if (bw > 14) {
       ctx.fillStyle = look.ink;
       // What begins inside covers the rest of the name.
-      text(s.label(i), a + 5, mid, (i + 1 < n ? Math.min(e, X(s.start[i + 1]!)) : e) - a - 8);
+      text(host ? s.label(i).replace(/_v\d+$/, '') : s.label(i), a + 5, mid, (i + 1 < n ? Math.min(e, X(s.start[i + 1]!)) : e) - a - 8, host);
     }
   }
 }

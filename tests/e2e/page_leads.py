@@ -191,6 +191,56 @@ class Escape(Captures):
         page.keyboard.press("Escape")
         page.wait_for_function("() => !/[?&]a=/.test(location.hash)")
 
+    def drawn(self, page, fragment):
+        """What the canvas of the timeline says, with its ends, once all is drawn."""
+        page.add_init_script(
+            "window.drawn = []; const old = CanvasRenderingContext2D.prototype.fillText;"
+            " CanvasRenderingContext2D.prototype.fillText = function (text, x, ...more)"
+            " { window.drawn.push([text, this.textAlign, x, x + this.measureText(text).width]); old.call(this, text, x, ...more); };"
+        )
+        page.goto(page.url.split("#")[0] + fragment)
+        page.reload()
+        page.get_by_test_id("timeline-canvas").wait_for()
+        page.wait_for_function("() => window.drawn.length > 20 && (window.was === window.drawn.length || !(window.was = window.drawn.length))", polling=500)
+        return page.evaluate("() => window.drawn")
+
+    def test_host_threads_can_be_read(self):
+        run = self.imported("after", "nsys/mfu_2gpu_after.sqlite")
+        # By hand: the longest call, which the view begins with.
+        start, end, name = self.ask(run, "SELECT start_ns, end_ns, name FROM api_call ORDER BY end_ns - start_ns DESC LIMIT 1")[0]
+        self.assertRegex(name, r"_v\d+$")
+        plain = re.sub(r"_v\d+$", "", name)
+        page = self.page(run, "#/timeline?hosts=1")
+        page.emulate_media(color_scheme="light")
+        texts = self.drawn(page, f"#/timeline?hosts=1&t={start},{end}")
+        self.assertIn(plain, [text for text, *_ in texts])
+        texts = self.drawn(page, "#/timeline?hosts=1")
+        said = [text for text, *_ in texts]
+        self.assertFalse([text for text in said if re.search(r"_v\d+$|…\d+$", text)])
+        self.assertTrue([text for text in said if text.startswith(plain[:4]) and text.endswith("…")])
+        # A thread has one row of calls, and says once that those above are its ranges.
+        for thread in (148, 149):
+            times = said.count(f"python3 ({thread}), calls")
+            self.assertGreater(times, 0)
+            self.assertEqual(said.count(f"python3 ({thread}), ranges"), times)
+        page.goto(page.url.split("#")[0] + f"#/timeline?hosts=1&t={start},{end}")
+        box = page.get_by_test_id("timeline-canvas").bounding_box()
+        for y in range(int(box["height"]) - 4, 20, -3):
+            page.mouse.move(box["x"] + box["width"] * 0.6, box["y"] + y)
+            if page.locator(".tip", has_text=name).count():
+                break
+        expect(page.locator(".tip")).to_contain_text(re.compile(rf"{name}\s+{(end - start) / 1e6:.3g}0* ms"))
+        colour = page.get_by_test_id("timeline-canvas").evaluate(
+            "(c, y) => [...c.getContext('2d').getImageData(c.width * 0.6, (y - 6) * c.height / c.clientHeight, 1, 1).data]", y
+        )
+        self.assertLess(max(colour[:3]), 225)
+
+    def test_a_row_of_collectives_is_there_where_steps_have_some(self):
+        run = self.imported("tpu", "xplane/tpu_v6e_jit_f_4chips.xplane.pb")
+        self.assertEqual(tuple(self.ask(run, "SELECT count(*), count(step) FROM activity WHERE op_kind = 'collective'")[0]), (12, 0))
+        self.assertNotIn("collectives", [text for text, *_ in self.drawn(self.page(run, "#/timeline"), "#/timeline")])
+        self.assertIn("collectives", [text for text, *_ in self.drawn(self.page(self.maxtext(), "#/timeline"), "#/timeline")])
+
     def test_the_palette_lists_ops_before_kernels_by_time(self):
         page = self.page(self.maxtext(), "#/ops")
         for word, first in (("gemm", r"^op\s*o"), ("o1", r"^op\s*o1 "), ("verdict", "^page")):

@@ -184,7 +184,8 @@ export function buildTimeline(report: Report, launches: Launches, wanted: (devic
       let busy = 0, together = 0;
       for (let i = 0; i < s.n; ++i) {
         busy += s.dur[i]!;
-        if (hueOfSite[s.site[i]!] === COLLECTIVE) together += s.dur[i]!;
+        // What lies outside of the steps alone would leave its row empty in each of them.
+        if (hueOfSite[s.site[i]!] === COLLECTIVE && (steps.length === 0 || s.step[i]! >= 0)) together += s.dur[i]!;
       }
       return { s, busy, together, note: together > busy / 2 ? ', collectives' : '' };
     }).sort((a, b) => b.busy - a.busy);

@@ -253,6 +253,15 @@ class Escape(Captures):
                 self.assertEqual(handles, sorted(handles))
             page.keyboard.press("Escape")
 
+    def test_the_roofline_says_what_ops_says_binds_an_op(self):
+        run = self.maxtext()
+        bound = dict(self.ask(run, "SELECT handle, bound_by FROM op_time WHERE handle IN ('o1', 'o34', 'o31')"))
+        self.assertEqual(bound["o1"], "latency")
+        page = self.page(run, "#/roofline")
+        for handle, word in bound.items():
+            expect(page.get_by_test_id(f"op-{handle}").locator("td").last).to_have_text(word)
+        expect(page.get_by_test_id("page-roofline").locator("thead th").last).to_have_text("bound")
+
     def test_no_empty_note_is_drawn(self):
         page = self.page(self.imported("mi300", "kineto/mi300_bert-small.json.gz"), "#/occupancy")
         page.get_by_test_id("page-occupancy").locator("h2").first.wait_for()

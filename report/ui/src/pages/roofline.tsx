@@ -197,7 +197,8 @@ export function RooflinePage(): VNode {
     ...(base ? [changes<Dot>('delta', 'Δ ms', 72, (p) => p.ns / d - then(p), { from: 520, sort: (p) => Math.abs(p.ns / d - then(p)), cell: (p) => <Delta now={p.ns / d} then={then(p)} /> })] : []),
     times('waste', 'waste', 70, (p) => p.waste / d, { as: `waste, ${report.perStep}`, cls: 'b' }),
     figures('bound', 'of bound', 66, (p) => p.pct, { as: '% of bound', show: peakPercent, cell: (p) => `${peakPercent(p.pct)}%` }),
-    words('by', 'roof', (p) => p.bound, { title: 'the roof above it; Ops says what it is bound by', width: 74, from: 480, cls: 'ink2' }),
+    // On this device as Ops says it; on another the roof that a dot would be under.
+    words('by', gpu === '' ? 'bound' : 'roof', (p) => (gpu === '' && ops.bound[p.op]) || p.bound, { width: 74, from: 480, cls: 'ink2' }),
   ];
   const rows = sorted(found.dots, columns, sort);
   const lines: Line<Dot>[] = rows.map((p) => ({ key: ops.handle[p.op] || String(p.op), row: p, ns: Math.round(p.ns), testid: `op-${ops.handle[p.op]}`, entity: { type: 'op', row: p.op } }));

@@ -183,10 +183,10 @@ function Instructions(): VNode {
 }
 
 export function NothingMatches(): VNode {
-  const { state, view } = useCtx();
+  const { report, state, view } = useCtx();
   return (
     <div class="missing" tid="no-match">
-      {state.f === '' ? <p>The run holds no device activity.</p> : <><p>No instruction matches <code>{state.f}</code>.</p>{view.notes.length > 0 && <Small>Why: {view.notes.join('; ')}.</Small>}
+      {state.f === '' ? <p>The run holds no device activity.</p> : <><p>No {report.bare ? 'kernel' : 'instruction'} matches <code>{state.f}</code>.</p>{view.notes.length > 0 && <Small>Why: {view.notes.join('; ')}.</Small>}
       <button onClick={() => go({ f: '' })}>clear the filter</button></>}
     </div>
   );

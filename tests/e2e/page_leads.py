@@ -513,6 +513,13 @@ class Starts(Captures):
         expect(files.locator("tr.on")).to_contain_text(file)
         # Most time is in a helper that all of the model calls.
         self.assertNotIn(file, files.locator("tbody tr").first.inner_text())
+        # Which is said, with its largest line, and opens.
+        (path, line) = self.ask(run, "SELECT source_file, source_line FROM op_time WHERE source_line > 0 GROUP BY 1, 2 ORDER BY sum(steady_ns) DESC LIMIT 1")[0]
+        largest = page.get_by_test_id("largest-line")
+        expect(largest).to_contain_text(f"{path.rsplit('/', 1)[1]}:{line}, ")
+        largest.get_by_role("link").click()
+        expect(page.locator(".code .hot").first).to_have_attribute("data-key", str(line))
+        expect(largest).to_have_count(0)
         (handles,) = self.ask(run, "SELECT evidence FROM finding ORDER BY rowid LIMIT 1")[0]
         self.visit(page, "#/graph")
         handle = page.locator("#p-graph h2").inner_text().split()[1]
@@ -536,6 +543,12 @@ class Starts(Captures):
             " (coloured), on the device that the others wait for."
         )
         expect(page.locator(".side .steps i.p-backward")).to_have_count(len(steps))
+
+    def test_of_half_a_group_nobody_is_cleared(self):
+        page = self.page(self.imported("pax", "captures/nsys-jax-pax-fsdp4-a100"), "#/ranks")
+        expect(page.get_by_test_id("rank-cost")).to_contain_text("Of the 4 that exchange 2 are in this run")
+        whole = self.page(self.maxtext(), "#/ranks")
+        self.assertNotIn("are in this run", whole.get_by_test_id("page-ranks").inner_text())
 
     def test_the_last_step_is_not_faster_for_what_it_lacks(self):
         run = self.imported("pax0", "captures/nsys-jax-pax-fsdp4-a100/proc0")

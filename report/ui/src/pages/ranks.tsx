@@ -164,6 +164,8 @@ function DeviceRanks(): VNode {
   if (ranks.length < 2) return <NoPage id="ranks" title="No ranks to compare" />;
   const lag = report.meta.device_lag;
   const worst = ranks[order[0]!]!, waitedFor = lag && ranks.find((r) => r.device === lag.device);
+  // Of the largest group of a collective.
+  const members = report.tables.table('collectives').numbers('group_size').reduce((a, n) => (n > a ? n : a), 0);
   const range = (of: (r: Rank) => number): string => {
     const low = ms(Math.min(...ranks.map(of))), high = Math.max(...ranks.map(of));
     return low === ms(high) ? msText(high) : `${low} to ${msText(high)}`;
@@ -207,7 +209,7 @@ function DeviceRanks(): VNode {
       </Bar>
       {lag && waitedFor && <p class="lede" tid="rank-cost" title={`over the longest of the others it needs ${msText(lag.cost_ns)} more: by so much a step gets shorter without it`}>It comes last in {lag.last} of {plural(lag.of, 'step')}{lag.since !== null && `, since step ${lag.since}`}.{waitedFor.op >= 0 && waitedFor.more >= 1e3 && <> Of all its work, <Handle op={waitedFor.op} /> <Mono>{ops.name[waitedFor.op]}</Mono> takes most longer there than on the median device: {msText(waitedFor.more)}.</>}</p>}
       {!together && <Sm tid="rank-cost">No step has a collective that nothing hides: nothing tells whether these devices wait for each other.</Sm>}
-      {!lag && together && cells.steps.length > 2 && <Sm tid="rank-cost">No rank is waited for: none needs 2% of the step more by itself than the median device in most steps.</Sm>}
+      {!lag && together && cells.steps.length > 2 && <Sm tid="rank-cost">No rank is waited for: none needs 2% of the step more by itself than the median device in most steps.{members > ranks.length && ` Of the ${members} that exchange ${ranks.length} are in this run: the one that all wait for may be another.`}</Sm>}
       {!known && <p class="note warn" tid="clocks">Clocks of these processes are not known to agree: steps are put side by side by their number.</p>}
       <RankMap cells={{ names: cells.devices.map((d) => deviceName(report, d)), steps: cells.steps, of: cells.of }} measures={MEASURES.filter(([m]) => (m !== 'copies' || copying) && (together || (m !== 'waiting' && m !== 'own')))} order={order}
                onOpen={(r, step) => open(cells.devices[r]!, step)}>a click opens the step</RankMap>

@@ -108,6 +108,8 @@ export function SourcePage(): VNode {
   const stackOf = withStack.length > 0 ? ops.stack[withStack[0]!]!.split(' > ') : [];
   const otherStacks = new Set(withStack.map((o) => ops.stack[o])).size - 1;
   const max = value(list[0]![1].sum);
+  // The page opens on what the headline names, which may be a caller of the line that takes most.
+  const largest = list.flatMap(([f, v]) => [...v.lines].map(([n, s]) => ({ f, n, s }))).reduce((a, b) => (value(b.s) > value(a.s) ? b : a));
   const findings = report.meta.findings.filter((f) => f.where_source?.includes(`${baseName(path)}:${line}`));
   // Room for one op of a line: between 1280 and 1680 px the lines have a column on each side.
   const narrow = window.innerWidth < 600, one = narrow || (window.innerWidth >= 1280 && window.innerWidth < 1680);
@@ -173,6 +175,7 @@ export function SourcePage(): VNode {
         </table>
         <div>
           <p class="srchead"><b class="mono">{path}</b> <Dim>{show(file.sum)} {measure === 'calls' ? 'calls' : report.perStep}, {percent(file.sum.ns, view.total)}% {wholeOf(view)} · </Dim><CopyMenu /></p>
+          {(largest.f !== path || largest.n !== line) && <Sm tid="largest-line">Largest line of all: <a href={`#/source?file=${encodeURIComponent(largest.f)}&line=${largest.n}`}>{baseName(largest.f)}:{largest.n || '?'}</a>, {show(largest.s)} {measure === 'calls' ? 'calls' : report.perStep}</Sm>}
           {error !== undefined && <Problem text={error} />}
           {text !== undefined && !parts && <p class="note">This page lacks the text of the file. To see it: xlatrace report RUN.db --source ITS_FOLDER</p>}
           <div class={`code ${then ? 'wdl' : ''}`} role="group" aria={`Lines of ${path}`}>{body}</div>

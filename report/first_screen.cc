@@ -68,8 +68,8 @@ class FactMaker {
         steps.steady_count == 1
             ? std::string("one steady step")
             : fmt::format("mean of {} steps{}, {} to {}", Thousands(steps.steady_count),
-                          view_.devices.size() > 1
-                              ? fmt::format(" of {} devices", view_.devices.size())
+                          Workers(view_) > 1
+                              ? fmt::format(" of {} devices", Thousands(Workers(view_)))
                               : std::string(),
                           longest.ends_with(" ms") ? Milliseconds(least) : HtmlMilliseconds(least),
                           longest);

@@ -49,6 +49,9 @@ std::string Said(const RunView& view, std::string_view id) {
 TEST(FirstScreen, FactsOfAStep) {
   const RunView view = TwoSteps();
   EXPECT_EQ(Said(view, "step"), "Step: 10.0 ms, mean of 2 steps, 10.0 to 10.0 ms");
+  RunView several = view;
+  several.devices = {{"H100", "gpu", 4, 4}};
+  EXPECT_EQ(Said(several, "step"), "Step: 10.0 ms, mean of 2 steps of 4 devices, 10.0 to 10.0 ms");
   EXPECT_EQ(Said(view, "busy"),
             "GPU busy: 90.0%, idle 1.00 ms a step, 1.50 gaps of 1 \u00b5s or more");
   EXPECT_EQ(Said(view, "ratio"),

@@ -1,5 +1,6 @@
 #include "store/range_rows.h"
 
+#include <array>
 #include <condition_variable>
 #include <exception>
 #include <mutex>
@@ -83,6 +84,13 @@ class RangeRows::Maker {
     uint32_t kind = 0;  // From 1.
   };
 
+  struct Owner {
+    int64_t thread_id = 0;
+    model::Id process_id = 0;
+    int64_t domain_number = 0;
+    uint64_t mixed = 0;  // 0: none yet.
+  };
+
   Slot& SlotOf(uint64_t hash) {
     const size_t mask = slots_.size() - 1;  // A power of two.
     size_t at = hash & mask;
@@ -93,9 +101,7 @@ class RangeRows::Maker {
   uint32_t KindOf(const Batch::Range& range, std::string_view domain, std::string_view text) {
     // Not by the hash's seed: XXH3 of a few bytes lets a neighbouring seed undo a neighbouring
     // text.
-    uint64_t hash = Mix(Hash(text, seed_), static_cast<uint64_t>(range.thread_id));
-    hash = Mix(hash, static_cast<uint64_t>(range.process_id));
-    hash = Mix(hash, static_cast<uint64_t>(range.domain_number));
+    uint64_t hash = Mix(Hash(text, seed_), OwnerOf(range));
     if (!domain.empty()) hash = Mix(hash, Hash(domain, seed_));
     Slot& slot = SlotOf(hash);
     if (slot.kind != 0) return slot.kind;
@@ -113,6 +119,20 @@ class RangeRows::Maker {
     return kind;
   }
 
+  // Thread, process and domain of a range in one number: few of them take turns.
+  uint64_t OwnerOf(const Batch::Range& range) {
+    Owner& owner =
+        owners_[static_cast<size_t>(range.thread_id ^ range.domain_number) % owners_.size()];
+    if (owner.mixed == 0 || owner.thread_id != range.thread_id ||
+        owner.process_id != range.process_id || owner.domain_number != range.domain_number) {
+      uint64_t mixed = Mix(seed_, static_cast<uint64_t>(range.thread_id));
+      mixed = Mix(mixed, static_cast<uint64_t>(range.process_id));
+      mixed = Mix(mixed, static_cast<uint64_t>(range.domain_number));
+      owner = {range.thread_id, range.process_id, range.domain_number, mixed};
+    }
+    return owner.mixed;
+  }
+
   uint32_t TextNumber(std::string_view text) {
     const auto known = texts_.find(text);
     if (known != texts_.end()) return static_cast<uint32_t>(known->second);
@@ -126,6 +146,7 @@ class RangeRows::Maker {
   TextMap<model::Id> texts_;
   uint32_t last_text_ = 0;
   std::vector<Slot> slots_ = std::vector<Slot>(4096);
+  std::array<Owner, 16> owners_;
   PageSpool spool_;
   TableBuilder rows_;
   HostEventList host_events_;

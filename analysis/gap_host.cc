@@ -72,6 +72,13 @@ std::string_view AnnotationValue(std::string_view name, std::string_view key) {
   return value.substr(0, value.find_first_of(",#"));
 }
 
+std::string_view WithoutVersion(std::string_view name) {
+  const size_t version = name.rfind("_v");
+  const bool has_version = version != name.npos && version + 2 < name.size() &&
+                           name.find_first_not_of("0123456789", version + 2) == name.npos;
+  return has_version ? name.substr(0, version) : name;
+}
+
 GapHost::GapHost(const model::RunTables& run, const model::AttributionTables& attribution,
                  const HostCallOf& call_of, const std::vector<HostEvent>& events)
     : run_(run), attribution_(attribution), call_of_(call_of), threads_(run, call_of, events) {

@@ -61,6 +61,9 @@ struct HostTimeline {
 // "jit_f" of "XlaModule:#hlo_module=jit_f,program_id=3#" for "hlo_module="; empty: not there.
 std::string_view AnnotationValue(std::string_view name, std::string_view key);
 
+// "cudaStreamSynchronize" of "cudaStreamSynchronize_v3020", as CUPTI and Nsight Systems name calls.
+std::string_view WithoutVersion(std::string_view name);
+
 class GapHost {
  public:
   // All must outlive this; `call_of` may be empty.

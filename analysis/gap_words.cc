@@ -28,11 +28,7 @@ std::string Short(std::string_view name) {
     return std::string(word) + std::string(AnnotationValue(name, key));
   }
   name = name.substr(0, name.find(", "));
-  const size_t version = name.rfind("_v");
-  if (version != name.npos && version + 2 < name.size() &&
-      name.find_first_not_of("0123456789", version + 2) == name.npos) {
-    name = name.substr(0, version);
-  }
+  name = WithoutVersion(name);
   return std::string(name.substr(0, 48));
 }
 

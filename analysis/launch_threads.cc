@@ -58,9 +58,4 @@ const std::set<Id>* LaunchThreads::DevicesOf(Id process_id, int64_t thread_id) c
   return known == devices_of_.end() ? nullptr : &known->second;
 }
 
-bool LaunchThreads::WorksFor(Id process_id, int64_t thread_id, Id device_id) const {
-  const std::set<Id>* devices = DevicesOf(process_id, thread_id);
-  return devices == nullptr || devices->contains(device_id);
-}
-
 }  // namespace xlatrace::analysis

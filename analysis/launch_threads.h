@@ -31,7 +31,6 @@ class LaunchThreads {
 
   // The devices that what this thread does may hold up; null: any. Lives as long as this.
   const std::set<model::Id>* DevicesOf(model::Id process_id, int64_t thread_id) const;
-  bool WorksFor(model::Id process_id, int64_t thread_id, model::Id device_id) const;
 
  private:
   using Thread = std::pair<model::Id, int64_t>;  // Process, thread.

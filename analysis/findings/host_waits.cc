@@ -39,14 +39,6 @@ Intervals BasisOf(const Context& context) {
   return Normalise(std::move(basis));
 }
 
-// "cudaStreamSynchronize" of "cudaStreamSynchronize_v3020".
-std::string_view WithoutVersion(std::string_view name) {
-  const size_t version = name.rfind("_v");
-  const bool has_version = version != name.npos && version + 2 < name.size() &&
-                           name.find_first_not_of("0123456789", version + 2) == name.npos;
-  return has_version ? name.substr(0, version) : name;
-}
-
 }  // namespace
 
 void AddHostWaits(const Context& context, Finding& finding) {

@@ -1,6 +1,7 @@
 #include "analysis/launch_threads.h"
 
 #include <optional>
+#include <set>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -9,6 +10,11 @@
 
 namespace xlatrace::analysis {
 namespace {
+
+bool WorksFor(const LaunchThreads& threads, model::Id process, int64_t thread, model::Id device) {
+  const std::set<model::Id>* devices = threads.DevicesOf(process, thread);
+  return devices == nullptr || devices->contains(device);
+}
 
 // Two GPUs of one process with four launches each: thread 7 makes those of the first but one,
 // thread 8 all of the second, Python's thread 5 the one that is left (a copy at the beginning).
@@ -31,26 +37,26 @@ class LaunchThreadsTest : public testing::Test {
 
 TEST_F(LaunchThreadsTest, AThreadWorksForTheDeviceOfWhichItMakesHalfOfTheLaunches) {
   const LaunchThreads threads(b.run, CallOf, {});
-  EXPECT_TRUE(threads.WorksFor(1, 7, 1));
-  EXPECT_FALSE(threads.WorksFor(1, 7, 2));
-  EXPECT_FALSE(threads.WorksFor(1, 8, 1));
-  EXPECT_TRUE(threads.WorksFor(1, 8, 2));
+  EXPECT_TRUE(WorksFor(threads, 1, 7, 1));
+  EXPECT_FALSE(WorksFor(threads, 1, 7, 2));
+  EXPECT_FALSE(WorksFor(threads, 1, 8, 1));
+  EXPECT_TRUE(WorksFor(threads, 1, 8, 2));
 }
 
 TEST_F(LaunchThreadsTest, AThreadThatLaunchesLittleOrNothingMayHoldUpAll) {
   const LaunchThreads threads(b.run, CallOf, {});
   for (const int64_t thread : {5, 99}) {
-    EXPECT_TRUE(threads.WorksFor(1, thread, 1)) << thread;
-    EXPECT_TRUE(threads.WorksFor(1, thread, 2)) << thread;
+    EXPECT_TRUE(WorksFor(threads, 1, thread, 1)) << thread;
+    EXPECT_TRUE(WorksFor(threads, 1, thread, 2)) << thread;
   }
   // A thread of the same number in another process is another thread.
-  EXPECT_TRUE(threads.WorksFor(2, 8, 1));
+  EXPECT_TRUE(WorksFor(threads, 2, 8, 1));
 }
 
 TEST_F(LaunchThreadsTest, AThreadThatDrivesBothWorksForBoth) {
   const LaunchThreads threads(b.run, [](size_t) { return model::HostCall{1, 0, 10, 7}; }, {});
-  EXPECT_TRUE(threads.WorksFor(1, 7, 1));
-  EXPECT_TRUE(threads.WorksFor(1, 7, 2));
+  EXPECT_TRUE(WorksFor(threads, 1, 7, 1));
+  EXPECT_TRUE(WorksFor(threads, 1, 7, 2));
 }
 
 TEST_F(LaunchThreadsTest, WithoutCallsStreamsThatCarryTheNumberOfAThreadTell) {
@@ -58,9 +64,9 @@ TEST_F(LaunchThreadsTest, WithoutCallsStreamsThatCarryTheNumberOfAThreadTell) {
   b.run.lanes[1].stream_id = 8;
   const std::vector<model::HostEvent> events = {{1, 7, "range", 0, 1, 1}};
   const LaunchThreads threads(b.run, {}, events);
-  EXPECT_FALSE(threads.WorksFor(1, 7, 2));
+  EXPECT_FALSE(WorksFor(threads, 1, 7, 2));
   // Nothing is known of a thread 8: that stream is only a stream.
-  EXPECT_TRUE(threads.WorksFor(1, 8, 1));
+  EXPECT_TRUE(WorksFor(threads, 1, 8, 1));
   // Where calls are known, numbers of streams say nothing.
   const LaunchThreads by_calls(
       b.run,
@@ -68,7 +74,7 @@ TEST_F(LaunchThreadsTest, WithoutCallsStreamsThatCarryTheNumberOfAThreadTell) {
         return model::HostCall{1, 0, 10, 3};
       },
       events);
-  EXPECT_TRUE(by_calls.WorksFor(1, 7, 2));
+  EXPECT_TRUE(WorksFor(by_calls, 1, 7, 2));
 }
 
 }  // namespace

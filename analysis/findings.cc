@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "analysis/findings/context.h"
+#include "analysis/findings/hidden_products.h"
 #include "analysis/findings/idle.h"
 #include "analysis/findings/replayed.h"
 #include "analysis/findings/report.h"
@@ -90,6 +91,7 @@ void FindFindings(const model::RunTables& run, const model::AttributionTables& a
   }
   analysis.findings = report.Ranked(basis);
   analysis.ruled_out = report.RuledOut();
+  SayHiddenProducts(context, analysis.gap_evidence);
   for (model::ReplayRow& row : analysis.replays) {
     row.all_findings_step_ns = replayed.StepWith(report.Together());
   }

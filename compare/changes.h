@@ -41,21 +41,6 @@ struct Change {
 // the same (PutStructureSecond). None where the runs are refused: what differs is then no change.
 std::vector<Change> FindChanges(const Run& base, const Run& now, const Comparison& comparison);
 
-// What many rows follow from is told however it turned out: remat that is gone saves its time and
-// makes the memory traffic that outweighs it. Moves the heaviest such change that lies behind the
-// second place there, unless the first is structure or it moves less than a twentieth of `whole`.
-void PutStructureSecond(std::vector<Change>* changes, int64_t whole);
-
-// By how much the step became longer; without steps to compare, the device time.
-int64_t WholeOf(const Comparison& comparison);
-// It moved by so little (half a percent) that it is called the same.
-bool AboutEqual(const Comparison& comparison);
-bool AboutEqual(int64_t base_ns, int64_t now_ns);
-// How much a change counts: its time, more where it is certain or what others follow from.
-double WeightOf(const Change& change);
-// Other arguments, layers, recomputation, CUDA graphs: what many rows follow from.
-bool IsStructure(const Change& change);
-
 }  // namespace xlatrace::compare
 
 #endif  // XLATRACE_COMPARE_CHANGES_H_

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/number_format.h"
+#include "compare/change_order.h"
 #include "compare/run_record.h"
 
 namespace xlatrace::compare {

@@ -1,6 +1,7 @@
 #include "analysis/findings/hidden_products.h"
 
 #include <algorithm>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -45,9 +46,22 @@ HiddenTime HiddenTimeOf(const Context& context, const std::vector<Gap>& gaps) {
     sums[product] += gap.ns;
     hidden.sum_ns += gap.ns;
     Claim(context, gap, hidden.gaps);
+    hidden.product_of.emplace_back(hidden.gaps.back().first, product);
   }
   for (const auto& [op, ns] : sums) hidden.of_product[op] = context.PerStep(ns);
   return hidden;
+}
+
+void SayHiddenProducts(const Context& context, std::vector<model::GapEvidenceRow>& evidence) {
+  if (!context.on_cpu) return;
+  std::set<uint32_t> known;
+  for (const model::GapEvidenceRow& row : evidence) known.insert(row.gap);
+  for (const auto& [gap, product] : HiddenTimeOf(context, GapsOf(context)).product_of) {
+    if (known.contains(gap)) continue;
+    evidence.push_back({gap, product->row->name + " in threads that are not recorded"});
+  }
+  std::stable_sort(evidence.begin(), evidence.end(),
+                   [](const auto& a, const auto& b) { return a.gap < b.gap; });
 }
 
 GapClaims JudgeHiddenProducts(const Context& context, const std::vector<Gap>& gaps,

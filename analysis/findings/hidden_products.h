@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <map>
+#include <utility>
 #include <vector>
 
 #include "analysis/findings/idle.h"
@@ -23,10 +24,14 @@ struct HiddenTime {
   int64_t sum_ns = 0;  // Of the basis, not per step.
   GapClaims gaps;
   std::map<const Op*, int64_t> of_product;  // Per step (or run).
+  std::vector<std::pair<uint32_t, const Op*>> product_of;  // By gap: whose product it is.
 };
 
 // Nothing on other devices than CPUs.
 HiddenTime HiddenTimeOf(const Context& context, const std::vector<Gap>& gaps);
+
+// Says of these gaps what ran in them, where nothing is said yet. `evidence`: by position.
+void SayHiddenProducts(const Context& context, std::vector<model::GapEvidenceRow>& evidence);
 
 }  // namespace xlatrace::analysis::findings
 

@@ -34,6 +34,20 @@ inline std::string Entry(const std::string& body, const std::string& before = ""
          At("jvp(net)/exp", 3) + body + "\n}";
 }
 
+// Forward (`a`, `t`), recomputed (`r`), exchanged (`g`) and backward (`b`): 4 MiB each.
+inline constexpr char kPlain[] = R"(HloModule jit_step, is_scheduled=true
+sum { p = f32[] parameter(0)
+  q = f32[] parameter(1)
+  ROOT s = f32[] add(p, q) }
+ENTRY e {
+  x = f32[1024,1024]{1,0} parameter(0)
+  a = f32[1024,1024]{1,0} exponential(x), metadata={op_name="jit(step)/jvp(net)/exp" source_file="a.py" source_line=3}
+  t = f32[1024,1024]{1,0} transpose(a), dimensions={1,0}, metadata={op_name="jit(step)/jvp(net)/transpose" source_file="a.py" source_line=4}
+  r = f32[1024,1024]{1,0} negate(t), metadata={op_name="jit(step)/transpose(jvp(net))/checkpoint/rematted_computation/neg" source_file="a.py" source_line=5}
+  g = f32[1024,1024]{1,0} all-reduce(r), to_apply=sum, metadata={op_name="jit(step)/transpose(jvp(net))/psum" source_file="a.py" source_line=6}
+  ROOT b = f32[1024,1024]{1,0} sine(g), metadata={op_name="jit(step)/transpose(jvp(net))/sin" source_file="a.py" source_line=7}
+})";
+
 // `a`, then `b`: the least that a case needs. With a target, `c` between them calls it.
 inline std::string TwoOps(const std::string& target = "") {
   constexpr char kShape[] = " = f32[1024,1024]{1,0} ";

@@ -65,6 +65,20 @@ TEST(CpuRules, IdleTimeBeforeWhatReadsAProductIsTheProducts) {
   EXPECT_EQ(little.Find("hidden_products"), nullptr) << little.Ids();
 }
 
+// What is listed gap by gap says the same as the finding, and of no other gap.
+TEST(CpuRules, TheGapOfAHiddenProductSaysWhoseItIs) {
+  const FindingCase with =
+      ProductOnCpu("f32", {{"dot", 1'000}, {"~", 9'000}, {"tanh", 2'000}, {"~", 300}, {"other", 100}});
+  size_t products = 0;
+  for (const model::GapEvidenceRow& row : with.tables.gap_evidence) {
+    const model::GapRow& gap = with.tables.gaps[row.gap];
+    const bool is_product = row.text == "dot in threads that are not recorded";
+    EXPECT_EQ(is_product, gap.end_ns - gap.start_ns == 9'000'000) << row.text;
+    products += is_product;
+  }
+  EXPECT_EQ(products, 8u);
+}
+
 TEST(CpuRules, Float64WithTheHiddenTimeOfItsProducts) {
   const FindingCase with =
       ProductOnCpu("f64", {{"dot", 1'000}, {"~", 9'000}, {"tanh", 2'000}, {"other", 100}});

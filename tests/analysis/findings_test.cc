@@ -10,6 +10,7 @@
 
 #include "analysis/findings/program_shapes.h"
 #include "tests/analysis/finding_case.h"
+#include "tests/analysis/finding_programs.h"
 
 namespace xlatrace::analysis {
 namespace {
@@ -239,19 +240,6 @@ TEST(Findings, ALineThatAllProductsShareIsNoPlaceOfAttention) {
   EXPECT_EQ(own.Find("attention_unfused")->where_source, "a.py:42");
 }
 
-constexpr char kPlain[] = R"(HloModule jit_step, is_scheduled=true
-sum { p = f32[] parameter(0)
-  q = f32[] parameter(1)
-  ROOT s = f32[] add(p, q) }
-ENTRY e {
-  x = f32[1024,1024]{1,0} parameter(0)
-  a = f32[1024,1024]{1,0} exponential(x), metadata={op_name="jit(step)/jvp(net)/exp" source_file="a.py" source_line=3}
-  t = f32[1024,1024]{1,0} transpose(a), dimensions={1,0}, metadata={op_name="jit(step)/jvp(net)/transpose" source_file="a.py" source_line=4}
-  r = f32[1024,1024]{1,0} negate(t), metadata={op_name="jit(step)/transpose(jvp(net))/checkpoint/rematted_computation/neg" source_file="a.py" source_line=5}
-  g = f32[1024,1024]{1,0} all-reduce(r), to_apply=sum, metadata={op_name="jit(step)/transpose(jvp(net))/psum" source_file="a.py" source_line=6}
-  ROOT b = f32[1024,1024]{1,0} sine(g), metadata={op_name="jit(step)/transpose(jvp(net))/sin" source_file="a.py" source_line=7}
-})";
-
 TEST(Findings, ATransposeOfSomeAndOfNoWeight) {
   FindingCase with(kPlain);
   with.Steps(8, {{"a", 500}, {"t", 200}, {"b", 500}});
@@ -275,140 +263,6 @@ TEST(Findings, RecomputationFromThreePercent) {
   without.Steps(8, {{"a", 5000}, {"r", 100}, {"b", 5000}});
   EXPECT_EQ(without.Find("recompute"), nullptr) << without.Ids();
   ASSERT_NE(without.FindRuledOut("recompute"), nullptr);
-}
-
-TEST(Findings, ACollectiveAloneAndOneBesideComputation) {
-  FindingCase with(kPlain);
-  with.Steps(8, {{"a", 500}, {"g", 300}, {"b", 500}});
-  ASSERT_NE(with.Find("exposed_collective"), nullptr) << with.Ids();
-  EXPECT_EQ(with.Find("exposed_collective")->saves_high_ns_per_step, 300'000);
-  EXPECT_EQ(with.Find("exposed_collective")->where_source, "a.py:6");
-  // One device cannot tell waiting from transfer.
-  ASSERT_NE(with.FindRuledOut("arrival_skew"), nullptr);
-  EXPECT_TRUE(with.FindRuledOut("arrival_skew")->withheld);
-  FindingCase without(kPlain);
-  without.Steps(8, {{"a", 500}, {"+g", 300}, {"b", 500}});
-  EXPECT_EQ(without.Find("exposed_collective"), nullptr) << without.Ids();
-}
-
-TEST(Findings, CollectivesArePairedStepByStepAndWhatHasNoCounterpartIsNotFine) {
-  // The recording of device 2 lacks the collective of `missing` steps: the others have theirs.
-  const auto make = [](int missing) {
-    FindingCase made(kPlain, 2);
-    int64_t at = 0;
-    for (int step = 0; step < 8; ++step) {
-      made.Step(at, {{"a", 500}, {"g", 320}, {"b", 500}}, 1);
-      FindingCase::Work work = {{"a", 800}, {"g", 20}, {"b", 500}};
-      if (step < missing) work[1].first = "~";
-      at = made.Step(at, work, 2);
-    }
-    made.Run();
-    return made;
-  };
-  const FindingCase with = make(1);
-  ASSERT_NE(with.Find("arrival_skew"), nullptr) << with.Ids();
-  // 300 us on one of two devices in a step that has a counterpart, as the median one: were work
-  // even, both would take the mean of 1,020 and 1,320 us.
-  EXPECT_EQ(with.Find("arrival_skew")->saves_high_ns_per_step, 300'000 / 2);
-  // Devices of one CPU leave each other the cores while they wait.
-  FindingCase shared(kPlain, 2);
-  for (model::Device& device : shared.b.run.devices) device.kind = model::DeviceKind::kCpu;
-  int64_t now = 0;
-  for (int step = 0; step < 8; ++step) {
-    shared.Step(now, {{"a", 500}, {"g", 320}, {"b", 500}}, 1);
-    now = shared.Step(now, {{"a", 800}, {"g", 20}, {"b", 500}}, 2);
-  }
-  shared.Run();
-  EXPECT_EQ(shared.Find("arrival_skew"), nullptr) << shared.Ids();
-  EXPECT_EQ(shared.Find("exposed_collective"), nullptr) << shared.Ids();
-  ASSERT_NE(shared.FindRuledOut("arrival_skew"), nullptr);
-  EXPECT_THAT(shared.FindRuledOut("arrival_skew")->text, HasSubstr("share the cores"));
-  const FindingCase none = make(8);
-  EXPECT_EQ(none.Find("arrival_skew"), nullptr) << none.Ids();
-  ASSERT_NE(none.FindRuledOut("arrival_skew"), nullptr);
-  EXPECT_TRUE(none.FindRuledOut("arrival_skew")->withheld);
-}
-
-TEST(Findings, OfAGroupThatIsHalfHereNobodyKnowsWhoIsWaitedFor) {
-  const auto make = [](const std::string& groups) {
-    std::string text = kPlain;
-    text.insert(text.find(", to_apply=sum, metadata"), groups);
-    FindingCase made(text, 2);
-    int64_t at = 0;
-    for (int step = 0; step < 8; ++step) {
-      made.Step(at, {{"a", 500}, {"g", 300}, {"b", 500}}, 1);
-      at = made.Step(at, {{"a", 500}, {"g", 300}, {"b", 500}}, 2);
-    }
-    made.Run();
-    return made;
-  };
-  const FindingCase whole = make(", replica_groups={{0,1}}");
-  ASSERT_NE(whole.FindRuledOut("arrival_skew"), nullptr) << whole.Ids();
-  EXPECT_FALSE(whole.FindRuledOut("arrival_skew")->withheld);
-  const FindingCase half = make(", replica_groups={{0,1,2,3}}");
-  ASSERT_NE(half.FindRuledOut("arrival_skew"), nullptr) << half.Ids();
-  EXPECT_TRUE(half.FindRuledOut("arrival_skew")->withheld);
-  EXPECT_THAT(half.FindRuledOut("arrival_skew")->text,
-              HasSubstr("2 of the 4 that exchange are in this run"));
-}
-
-TEST(Findings, WaitingForTheSlowerDeviceIsNotTransfer) {
-  FindingCase with(kPlain, 2);
-  // Device 2 computes 300 us longer, so device 1 waits for that long in the collective.
-  int64_t at = 0;
-  for (int step = 0; step < 8; ++step) {
-    with.Step(at, {{"a", 500}, {"g", 320}, {"b", 500}}, 1);
-    at = with.Step(at, {{"a", 800}, {"g", 20}, {"b", 500}}, 2);
-  }
-  with.Run();
-  ASSERT_NE(with.Find("arrival_skew"), nullptr) << with.Ids();
-  // 300 us on one of two devices.
-  EXPECT_EQ(with.Find("arrival_skew")->saves_high_ns_per_step, 150'000);
-  EXPECT_EQ(with.Find("exposed_collective"), nullptr) << with.Ids();
-  // What the last one does longer is named, with its line.
-  EXPECT_THAT(with.Find("arrival_skew")->title, HasSubstr("they wait for o"));
-  EXPECT_THAT(with.Find("arrival_skew")->action, HasSubstr("(a) takes 300 us longer on GPU "));
-  // What the device needs by itself is what Ranks shows of it (device_lag.h), and it comes last
-  // each time.
-  EXPECT_THAT(
-      with.Find("arrival_skew")->evidence_json,
-      HasSubstr(R"(needs more by itself than the median device, per step","value":300000)"));
-  EXPECT_THAT(with.Find("arrival_skew")->evidence_json, HasSubstr("steps of 8 in which GPU "));
-  EXPECT_EQ(with.Find("arrival_skew")->where_source, "a.py:3");
-  // A device that comes last because its host is late: no op is to blame.
-  FindingCase late(kPlain, 2);
-  at = 0;
-  for (int step = 0; step < 8; ++step) {
-    late.Step(at, {{"a", 500}, {"g", 320}, {"b", 500}}, 1);
-    at = late.Step(at, {{"a", 500}, {"~", 300}, {"g", 20}, {"b", 500}}, 2);
-  }
-  late.Run();
-  ASSERT_NE(late.Find("arrival_skew"), nullptr) << late.Ids();
-  EXPECT_THAT(late.Find("arrival_skew")->title, HasSubstr("they wait for GPU "));
-  // Another device comes last in every step: no device is to blame, the op is.
-  FindingCase turns(kPlain, 3);
-  at = 0;
-  for (int step = 0; step < 9; ++step) {
-    const int slow = 1 + step % 3;
-    for (const int other : {1 + (step + 1) % 3, 1 + (step + 2) % 3}) {
-      turns.Step(at, {{"a", 500}, {"g", 320}, {"b", 500}}, other);
-    }
-    at = turns.Step(at, {{"a", 800}, {"g", 20}, {"b", 500}}, slow);
-  }
-  turns.Run();
-  ASSERT_NE(turns.Find("arrival_skew"), nullptr) << turns.Ids();
-  EXPECT_THAT(turns.Find("arrival_skew")->title, HasSubstr("on the slowest"));
-  EXPECT_THAT(turns.Find("arrival_skew")->action,
-              HasSubstr("(a) takes 300 us longer on the device that comes last in a step"));
-  FindingCase without(kPlain, 2);
-  at = 0;
-  for (int step = 0; step < 8; ++step) {
-    without.Step(at, {{"a", 500}, {"g", 320}, {"b", 500}}, 1);
-    at = without.Step(at, {{"a", 500}, {"g", 320}, {"b", 500}}, 2);
-  }
-  without.Run();
-  EXPECT_EQ(without.Find("arrival_skew"), nullptr) << without.Ids();
-  EXPECT_NE(without.Find("exposed_collective"), nullptr) << without.Ids();
 }
 
 TEST(Findings, SmallGapsBetweenLaunchesAreTheHosts) {

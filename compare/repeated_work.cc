@@ -1,0 +1,126 @@
+#include "compare/repeated_work.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/number_format.h"
+#include "compare/causes.h"
+#include "compare/change_order.h"
+#include "compare/common_ratio.h"
+
+namespace xlatrace::compare {
+namespace {
+
+// Repetitions a second of two runs that differ by less are the same: a span begins and ends
+// anywhere in a step.
+constexpr double kSameRate = 0.05;
+// Spans that differ by less are called equally long.
+constexpr double kSameSpan = 0.02;
+// What takes that much more or less in each execution (logarithm) is no mere repetition.
+constexpr double kSameEach = 0.2;
+// Executions of a longer recording differ by the steps at its borders.
+constexpr double kNearRepetition = 0.08;
+// Everything ran as often, but for that.
+constexpr double kNoRepetition = 0.01;
+
+// "12.0% fewer times", "3.05 times as often".
+std::string Often(double ratio) {
+  if (ratio >= 2) return fmt::format("{} times as often", Significant(ratio));
+  return ratio >= 1 ? fmt::format("{}% more often", Percent(ratio - 1, 1))
+                    : fmt::format("{}% fewer times", Percent(1 - ratio, 1));
+}
+
+// What the same work does per execution.
+std::string Long(double ratio) {
+  if (std::abs(ratio - 1) < kEqualShare) return "takes as long";
+  if (ratio >= 2) return fmt::format("takes {} times as long", Significant(ratio));
+  return ratio > 1 ? fmt::format("is {}% longer", Percent(ratio - 1, 1))
+                   : fmt::format("is {}% shorter", Percent(1 - ratio, 1));
+}
+
+double Spans(const Run& base, const Run& now) {
+  return static_cast<double>(now.span_ns) / static_cast<double>(base.span_ns);
+}
+
+// Fewer in as much time are no shorter recording, but fewer a second: the device time is less and
+// nothing got faster. Nothing where as many a second were done, or that is not known.
+std::optional<Pace> PaceOf(const Run& base, const Run& now, double repeated, std::string each) {
+  if (base.span_ns <= 0 || now.span_ns <= 0) return std::nullopt;
+  const double ratio = repeated / Spans(base, now);
+  if (std::abs(ratio - 1) < kSameRate) return std::nullopt;
+  const std::string span = Duration(static_cast<double>(now.span_ns));
+  return Pace{ratio,
+              SameSpan(base, now)
+                  ? fmt::format("about {} in the same {}", Often(repeated), span)
+                  : fmt::format("about {}: {} in a second, over {} instead of {}", Often(repeated),
+                                Often(ratio), span, Duration(static_cast<double>(base.span_ns))),
+              std::move(each)};
+}
+
+}  // namespace
+
+bool SameSpan(const Run& base, const Run& now) {
+  return base.span_ns > 0 && now.span_ns > 0 && std::abs(Spans(base, now) - 1) < kSameSpan;
+}
+
+bool IsRepetition(const Row& row, double ratio) {
+  return ratio > 0 && row.base_calls > 0 && row.now_calls > 0 && !row.causes.empty() &&
+         row.causes.front().kind == CauseKind::kExecutions &&
+         std::abs(row.now_calls / row.base_calls - ratio) <= kNearRepetition * ratio &&
+         std::abs(std::log(std::max(EachRatio(row), 1e-9))) < kSameEach;
+}
+
+double RepetitionRatio(const Run& base, const Run& now, const Comparison& comparison) {
+  if (base.steady && now.steady) return 0;
+  std::vector<WeighedRatio> ratios;
+  for (const Row& row : comparison.rows) {
+    if (row.base_calls <= 0 || row.now_calls <= 0) continue;
+    ratios.push_back({row.now_calls / row.base_calls, row.base_ns + row.now_ns});
+  }
+  const auto common = CommonRatio(std::move(ratios), kNearRepetition);
+  if (!common || std::abs(*common - 1) < kNoRepetition) return 0;
+  // Where it is most of both, it is one program for another number of steps.
+  int64_t covered = 0;
+  for (const Row& row : comparison.rows) {
+    if (IsRepetition(row, *common)) covered += row.base_ns + row.now_ns;
+  }
+  return covered * 2 < base.device_ns + now.device_ns ? 0 : *common;
+}
+
+std::optional<Change> RepetitionChange(const Run& base, const Run& now,
+                                       const Comparison& comparison, double ratio) {
+  if (ratio <= 0) return std::nullopt;
+  Change change;
+  change.id = "repetitions";
+  // By each row's own count: with the common one, what ran a little more or less often than the
+  // rest would look as if it took longer or shorter.
+  double expected = 0, after = 0;
+  for (size_t r = 0; r < comparison.rows.size(); ++r) {
+    const Row& row = comparison.rows[r];
+    if (!IsRepetition(row, ratio)) continue;
+    change.rows.push_back(r);
+    change.delta_ns += row.delta();
+    expected += static_cast<double>(row.base_ns) * row.now_calls / row.base_calls;
+    after += static_cast<double>(row.now_ns);
+  }
+  const double each = expected == 0 ? 1 : after / expected;
+  change.pace = PaceOf(base, now, ratio, Long(each));
+  change.text =
+      change.pace ? fmt::format("everything ran {}, which is {}; per execution the same work {}",
+                                change.pace->often, change.pace->ratio < 1 ? "slower" : "faster",
+                                change.pace->each)
+                  : fmt::format(
+                        "everything ran about {}: another number of steps was recorded; per "
+                        "execution the same work {}",
+                        Often(ratio), Long(each));
+  return change;
+}
+
+}  // namespace xlatrace::compare

@@ -1,0 +1,133 @@
+#include "compare/verdict.h"
+
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "compare/change_order.h"
+#include "tests/compare/run_case.h"
+
+namespace xlatrace::compare {
+namespace {
+
+using RunRows = Run;  // Test::Run hides it.
+
+TEST(Verdict, ASlowerStepIsLedByALossAndAFasterOneByAGain) {
+  // A certain gain of 400 (half as many executions) beside a measured loss of 600.
+  RunRows base = ThreeOps(1000, 1000, 1000, "x");
+  RunRows now = ThreeOps(600, 1600, 1000, "y");
+  now.ops[0].calls = 5;
+  const Comparison comparison = Compare(base, now);
+  const auto changes = FindChanges(base, now, comparison);
+  ASSERT_EQ(changes.size(), 2u);
+  EXPECT_EQ(changes[0].delta_ns, 600);
+  EXPECT_EQ(changes[1].delta_ns, -400);
+  const std::string slower = SentenceOf(base, now);
+  EXPECT_LT(slower.find("+600 ns"), slower.find("-400 ns")) << slower;
+  // The certain one is told all the same: it may be of interest.
+  EXPECT_NE(slower.find("executions a step instead of 1"), std::string::npos) << slower;
+  // The other way round everything turns.
+  const auto turned = FindChanges(now, base, Compare(now, base));
+  EXPECT_EQ(turned[0].delta_ns, -600);
+  EXPECT_EQ(turned[1].delta_ns, 400);
+}
+
+TEST(Verdict, WhatIsCertainButMovesNothingIsNoReason) {
+  const RunRows base = ThreeOps(1'000'000, 1'000'000, 1'000'000, "x");
+  RunRows now = ThreeOps(999'000, 1'600'000, 1'000'000, "y");
+  now.ops[0].calls = 5;  // Half as many executions: 1 us of 599.
+  const std::string sentence = SentenceOf(base, now);
+  EXPECT_NE(sentence.find("+600 us"), std::string::npos) << sentence;
+  EXPECT_EQ(sentence.find("executions a step"), std::string::npos) << sentence;
+}
+
+// Twice as long a recording of a program that takes a tenth more in every call.
+TEST(Verdict, RematThatIsGoneIsToldThoughTheStepIsSlower) {
+  RunRows base = ThreeOps(1'000'000, 1'000'000, 1'000'000, "x");
+  RunRows now = ThreeOps(1'000'000, 1'000'000, 1'000'000, "y");
+  // What was computed twice is read now, by a fusion and a sort that were not there.
+  Op again = MakeOp("dot.9", "jit(f)/transpose(jvp(a))/rematted_computation/dot_general", 300'000);
+  again.phase = model::Phase::kRecompute;
+  base.ops.push_back(again);
+  now.ops.push_back(MakeOp("sort.1", "jit(f)/d/sort", 900'000, "sort"));
+  now.ops.push_back(MakeOp("reduce.1", "jit(f)/e/reduce_sum", 500'000, "reduction"));
+  for (RunRows* run : {&base, &now}) {
+    run->device_ns = 0;
+    for (const Op& op : run->ops) run->device_ns += op.ns;
+    run->step_ns = run->device_ns;
+    run->steps.assign(10, run->step_ns);
+    run->modules[0].ns = run->device_ns;
+  }
+  const Comparison comparison = Compare(base, now);
+  const auto changes = FindChanges(base, now, comparison);
+  const std::string sentence = Judge(base, now, comparison, changes, {&base}, {&now}).sentence;
+  const size_t sort = sentence.find("sort that BASE does not do");
+  const size_t remat =
+      sentence.find("recomputation (remat) is gone: 1 operation no longer run twice");
+  ASSERT_NE(sort, std::string::npos) << sentence;
+  ASSERT_NE(remat, std::string::npos) << sentence;
+  EXPECT_LT(sort, remat);
+}
+
+TEST(Verdict, WithoutStepsCallsAreCompared) {
+  const auto run = [](int64_t calls, int64_t ns, std::string id) {
+    RunRows rows = MakeRun({MakeOp("dot.1", "jit(f)/a/dot_general", calls * ns),
+                            MakeOp("dot.2", "jit(f)/b/dot_general", calls * 500'000)},
+                           std::move(id));
+    rows.steady = false;
+    rows.steps.clear();
+    rows.step_ns = 0;
+    rows.step_devices = 1;
+    for (Op& op : rows.ops) op.calls = calls;
+    rows.modules[0].executions = calls;
+    rows.modules[0].run_ns = rows.device_ns;
+    return rows;
+  };
+  const RunRows base = run(100, 500'000, "a");
+  const RunRows now = run(200, 600'000, "b");
+  const Comparison comparison = Compare(base, now);
+  const Verdict verdict =
+      Judge(base, now, comparison, FindChanges(base, now, comparison), {&base}, {&now});
+  EXPECT_TRUE(verdict.sentence.starts_with(
+      "Device time of a call of the main program 1.00 ms -> 1.10 ms, +10.0%"))
+      << verdict.sentence;
+  EXPECT_EQ(verdict.sentence.find("as often"), std::string::npos) << verdict.sentence;
+  EXPECT_NE(verdict.noise.find("100 in BASE, 200 in NEW"), std::string::npos) << verdict.noise;
+  EXPECT_FALSE(verdict.established);
+}
+
+TEST(Verdict, AnEqualStepIsCalledThat) {
+  const RunRows base = ThreeOps(100'000, 100'000, 100'000, "x");
+  RunRows now = ThreeOps(90'000, 110'100, 100'000, "y");
+  now.ops[0].calls = 5;
+  const std::string sentence = SentenceOf(base, now);
+  EXPECT_NE(sentence.find("<0.1%, about the same: "), std::string::npos) << sentence;
+  // By weight alone: the certain one first.
+  EXPECT_LT(sentence.find("-10.0 us"), sentence.find("+10.1 us")) << sentence;
+}
+
+TEST(Verdict, WhatNothingExplainsIsSaid) {
+  // The step became longer, all that is known became shorter.
+  const RunRows base = ThreeOps(1000, 1000, 1000, "x");
+  RunRows now = ThreeOps(600, 1000, 1000, "y");
+  now.step_ns = 5000;
+  now.steps.assign(10, now.step_ns);
+  const std::string sentence = SentenceOf(base, now);
+  EXPECT_NE(sentence.find("nothing that was recorded explains it; what is different: "),
+            std::string::npos)
+      << sentence;
+}
+
+TEST(Verdict, OneRunASideNeverEstablishesATime) {
+  const RunRows base = MakeRun({MakeOp("dot.1", "jit(f)/a/dot_general", 1000000)}, "x");
+  const RunRows now = MakeRun({MakeOp("dot.1", "jit(f)/a/dot_general", 2000000)}, "y");
+  const Comparison comparison = Compare(base, now);
+  const Verdict verdict =
+      Judge(base, now, comparison, FindChanges(base, now, comparison), {&base}, {&now});
+  EXPECT_FALSE(verdict.established);
+  EXPECT_NE(verdict.noise.find("not established"), std::string::npos);
+  EXPECT_TRUE(verdict.sentence.starts_with("Step 1.00 ms -> 2.00 ms, +100%")) << verdict.sentence;
+}
+
+}  // namespace
+}  // namespace xlatrace::compare

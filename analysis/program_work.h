@@ -7,6 +7,7 @@
 
 #include <set>
 
+#include "model/derived.h"
 #include "model/run_tables.h"
 
 namespace xlatrace::analysis {

@@ -94,7 +94,7 @@ std::optional<Change> IdleOfWhole(const Run& base, const Run& now) {
   return change;
 }
 
-int64_t Part(const Run& run, StepPart part) {
+int64_t PartNs(const Run& run, StepPart part) {
   return run.parts[static_cast<size_t>(part)];
 }
 
@@ -114,7 +114,7 @@ std::optional<Change> Graphs(const Run& base, const Run& now) {
   change.id = "graphs";
   change.wall = true;
   // Graphs that are gone make the device wait; what goes the other way has another reason.
-  const int64_t idle = Part(now, StepPart::kIdle) - Part(base, StepPart::kIdle);
+  const int64_t idle = PartNs(now, StepPart::kIdle) - PartNs(base, StepPart::kIdle);
   if ((b < a) == (idle > 0)) change.delta_ns = idle;
   const std::string_view what = b == 0   ? "CUDA graphs are gone"
                                 : a == 0 ? "CUDA graphs appeared"
@@ -133,7 +133,7 @@ std::optional<Change> Graphs(const Run& base, const Run& now) {
 void Parts(const Run& base, const Run& now, bool idle_is_told, std::vector<Change>* changes) {
   if (!base.has_parts || !now.has_parts) return;
   const auto add = [&](StepPart part, std::string id, std::string text) {
-    const int64_t delta = Part(now, part) - Part(base, part);
+    const int64_t delta = PartNs(now, part) - PartNs(base, part);
     if (delta == 0) return;
     Change change;
     change.id = std::move(id);
@@ -144,11 +144,11 @@ void Parts(const Run& base, const Run& now, bool idle_is_told, std::vector<Chang
     changes->push_back(std::move(change));
   };
   const auto both = [&](StepPart part) {
-    return fmt::format("{} -> {} a step", Duration(static_cast<double>(Part(base, part))),
-                       Duration(static_cast<double>(Part(now, part))));
+    return fmt::format("{} -> {} a step", Duration(static_cast<double>(PartNs(base, part))),
+                       Duration(static_cast<double>(PartNs(now, part))));
   };
   if (!idle_is_told) {
-    const bool more = Part(now, StepPart::kIdle) > Part(base, StepPart::kIdle);
+    const bool more = PartNs(now, StepPart::kIdle) > PartNs(base, StepPart::kIdle);
     const std::string why = more ? CauseOfMoreGaps(base, now) : std::string();
     const std::string cause =
         why.empty() ? std::string() : fmt::format(", mostly because {}", CauseWords(why));
@@ -157,13 +157,13 @@ void Parts(const Run& base, const Run& now, bool idle_is_told, std::vector<Chang
                     both(StepPart::kIdle), cause));
   }
   const bool exposed =
-      Part(now, StepPart::kExposedCollective) > Part(base, StepPart::kExposedCollective);
+      PartNs(now, StepPart::kExposedCollective) > PartNs(base, StepPart::kExposedCollective);
   add(StepPart::kExposedCollective, "exposed_collective",
       fmt::format("{} ({})",
                   exposed ? "communication is less hidden behind computation"
                           : "communication is better hidden behind computation",
                   both(StepPart::kExposedCollective)));
-  const bool copies = Part(now, StepPart::kExposedCopy) > Part(base, StepPart::kExposedCopy);
+  const bool copies = PartNs(now, StepPart::kExposedCopy) > PartNs(base, StepPart::kExposedCopy);
   add(StepPart::kExposedCopy, "exposed_copy",
       fmt::format("{} ({})", copies ? "copies are less hidden" : "copies are better hidden",
                   both(StepPart::kExposedCopy)));

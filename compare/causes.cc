@@ -277,18 +277,29 @@ class Finder {
     const auto product = [](const std::array<int64_t, 3>& dims) {
       return dims[0] * dims[1] * dims[2];
     };
-    if (product(a.block) != product(b.block) && product(a.block) > 0 && product(b.block) > 0) {
+    // Instances of one template are one op where nothing tells them apart, and the largest of them
+    // may be another one now: what both sides have is no difference.
+    const auto other = [&](const auto& value_of) {
+      const auto has = [&](const Op& op, const auto& value) {
+        return std::any_of(op.kernels.begin(), op.kernels.end(), [&](const KernelUse& use) {
+          return value_of(use) == value;
+        });
+      };
+      return value_of(a) > 0 && value_of(b) > 0 && !has(*new_, value_of(a)) &&
+             !has(*old_, value_of(b));
+    };
+    if (other([&](const KernelUse& use) { return product(use.block); })) {
       Add(CauseKind::kLaunch,
           fmt::format("{} threads a block instead of {}", product(b.block), product(a.block)));
-    } else if (product(a.grid) != product(b.grid) && product(a.grid) > 0 && product(b.grid) > 0 &&
-               causes_.empty()) {
+    } else if (causes_.empty() && other([&](const KernelUse& use) { return product(use.grid); })) {
       Add(CauseKind::kLaunch, fmt::format("{} blocks instead of {}", Thousands(product(b.grid)),
                                           Thousands(product(a.grid))));
-    } else if (a.registers != b.registers && a.registers > 0 && b.registers > 0) {
+    } else if (other([](const KernelUse& use) { return use.registers; })) {
       Add(CauseKind::kLaunch,
           fmt::format("{} registers a thread instead of {}", b.registers, a.registers));
     }
-    if (a.occupancy_pct && b.occupancy_pct && std::abs(*a.occupancy_pct - *b.occupancy_pct) >= 1) {
+    if (std::abs(a.occupancy_pct.value_or(0) - b.occupancy_pct.value_or(0)) >= 1 &&
+        other([](const KernelUse& use) { return std::llround(use.occupancy_pct.value_or(0)); })) {
       Add(CauseKind::kLaunch,
           fmt::format("occupancy {}% instead of {}%", Percent(*b.occupancy_pct, 100),
                       Percent(*a.occupancy_pct, 100)));

@@ -1,9 +1,12 @@
 // Runs without steps: a device that is fed from the host, functions that run op by op.
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <map>
 #include <set>
 #include <string>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -21,8 +24,21 @@ constexpr double kCopyBound = 0.5;
 constexpr double kEager = 0.5;  // Of device time.
 constexpr int64_t kFewestPrograms = 3;
 
+// When each device ran its first kernel, by device id - 1.
+std::vector<int64_t> FirstKernels(const Context& context) {
+  std::vector<int64_t> first(context.run.devices.size(), INT64_MAX);
+  for (size_t i = 0; i < context.run.activities.size(); ++i) {
+    if (context.run.ConfigOf(i).kind != model::ActivityKind::kKernel) continue;
+    int64_t& of = first[static_cast<size_t>(context.run.LaneOf(i).device_id) - 1];
+    of = std::min(of, context.run.activities.start_ns[i]);
+  }
+  return first;
+}
+
 void CopyBound(const Context& context, Report& report) {
+  const std::vector<int64_t> first_kernel = FirstKernels(context);
   int64_t copies = 0;
+  int64_t uploads = 0;  // Before anything computes: weights, which are placed once.
   int64_t copied = 0;
   int64_t all = 0;
   int64_t kernels = 0;
@@ -37,6 +53,8 @@ void CopyBound(const Context& context, Report& report) {
     }
     copies += ns;
     copied += std::max<int64_t>(context.run.activities.bytes[i], 0);
+    const auto device = static_cast<size_t>(context.run.LaneOf(i).device_id) - 1;
+    if (context.run.activities.start_ns[i] < first_kernel[device]) uploads += ns;
   }
   int64_t exposed = 0;
   int64_t busy = 0;
@@ -47,6 +65,13 @@ void CopyBound(const Context& context, Report& report) {
   if (all == 0 || busy == 0 ||
       static_cast<double>(copies) < kCopyBound * static_cast<double>(all) ||
       static_cast<double>(exposed) < kCopyBound * static_cast<double>(busy)) {
+    return;
+  }
+  if (kernels > 0 && 2 * uploads > copies) {
+    report.Fine("copy_bound",
+                {"copies from the host",
+                 fmt::format("{} of {} lie before the first kernel: data that is placed once",
+                             Time(uploads), Time(copies))});
     return;
   }
   const std::string share = Percent(static_cast<double>(copies) / static_cast<double>(all));

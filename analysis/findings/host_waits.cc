@@ -39,7 +39,50 @@ Intervals BasisOf(const Context& context) {
   return Normalise(std::move(basis));
 }
 
+// By what the name begins with after cuda, cu or hip.
+bool SetsUp(std::string_view name) {
+  for (const std::string_view maker : {"cuda", "cu", "hip"}) {
+    if (!name.starts_with(maker)) continue;
+    name.remove_prefix(maker.size());
+    break;
+  }
+  for (const std::string_view word :
+       {"Malloc", "Free", "MemAlloc", "MemFree", "MemCreate", "MemMap", "MemSetAccess",
+        "MemAddressReserve", "HostAlloc", "HostRegister", "MemHostAlloc", "MemHostRegister",
+        "StreamCreate", "EventCreate", "CtxCreate", "DevicePrimaryCtx", "Module", "Library", "Init",
+        "SetDevice", "GraphInstantiate", "FuncGetAttributes", "DeviceEnablePeerAccess"}) {
+    if (name.starts_with(word)) return true;
+  }
+  return false;
+}
+
 }  // namespace
+
+SetUpCalls SetUpCallsIn(const Context& context, const GapClaims& claims) {
+  SetUpCalls calls;
+  if (!context.options.host_events) return calls;
+  Intervals gaps;
+  for (const auto& [gap, ns] : claims) {
+    const model::GapRow& row = context.analysis.gaps[gap];
+    gaps.push_back({row.start_ns, row.end_ns});
+  }
+  gaps = Normalise(std::move(gaps));
+  std::map<std::string_view, int64_t> by_name;
+  for (const model::HostEvent& event : context.options.host_events(gaps)) {
+    if (event.range_id != 0 || !SetsUp(event.name)) continue;
+    auto at = std::upper_bound(gaps.begin(), gaps.end(), event.start_ns,
+                               [](int64_t time, const Interval& of) { return time < of.end_ns; });
+    for (; at != gaps.end() && at->start_ns < event.end_ns; ++at) {
+      const int64_t ns =
+          std::min(event.end_ns, at->end_ns) - std::max(event.start_ns, at->start_ns);
+      by_name[WithoutVersion(event.name)] += ns;
+      calls.ns += ns;
+    }
+  }
+  for (const auto& [name, ns] : by_name) calls.by_time.emplace_back(ns, name);
+  std::sort(calls.by_time.rbegin(), calls.by_time.rend());
+  return calls;
+}
 
 void AddHostWaits(const Context& context, Finding& finding) {
   if (!context.options.host_events) return;

@@ -96,6 +96,30 @@ void Synchronised(const Context& context, const Kind& kind, Report& report) {
   report.Add(std::move(finding));
 }
 
+// Where most of the gaps goes to calls that a process needs few of, these are named, and the advice
+// is about them.
+void NameSetUp(const Context& context, const Kind& kind, Finding& finding) {
+  const SetUpCalls calls = SetUpCallsIn(context, kind.claims);
+  if (2 * calls.ns < kind.ns || calls.by_time.empty()) return;
+  constexpr size_t kNamed = 3;
+  std::string names;
+  for (size_t i = 0; i < std::min(kNamed, calls.by_time.size()); ++i) {
+    const auto& [ns, name] = calls.by_time[i];
+    if (20 * ns < calls.ns) break;
+    names += (i == 0 ? "" : ", ") + std::string(name);
+    finding.evidence.Add(context.words.PerStep(fmt::format("of that, the host is in {},", name)),
+                         context.PerStep(ns), "ns");
+  }
+  finding.title = {"Get memory, streams and kernels ready before the work",
+                   fmt::format("the host is in {} for {} of {}", names, Time(context.PerStep(calls.ns)),
+                               Time(context.PerStep(kind.ns)))};
+  finding.action =
+      "a process needs these calls few times: the first of each makes the context or loads code, "
+      "later ones get memory that could have been kept. Warm up before what is measured; keep "
+      "memory in a pool (the framework's caching allocator) and streams, modules and graphs from "
+      "call to call";
+}
+
 void LaunchedOneByOne(const Context& context, const Kind& kind, Report& report) {
   Finding finding = About(context, "launch_bound", kind);
   int64_t kernels = 0;
@@ -141,6 +165,7 @@ void LaunchedOneByOne(const Context& context, const Kind& kind, Report& report) 
         "`compile(steps_per_execution=N)`), or `dataset.prefetch`",
         "see what the host does in the longest gaps: input, Python between launches, a lock "
         "or a thread that waits; then compile more of it (`torch.compile`) or prefetch");
+    NameSetUp(context, kind, finding);
   }
   if (const model::LaunchQueueRow* row = context.launch_queue) {
     finding.evidence

@@ -126,10 +126,11 @@ void Replayed::Price(int64_t least_ns, Finding& finding) const {
   finding.change = change;
   finding.at_most_ns = finding.saves_high_ns;
   finding.saves_high_ns = saved(step->predicted_ns);
-  // A device alone saves what is taken away; the step that is replayed may hold more of it than the
-  // mean. Of several the slowest may.
+  // The step that is replayed may hold more of it than the mean of all.
   if (context_.run.devices.size() == 1) {
     finding.saves_high_ns = std::min(*finding.saves_high_ns, *finding.at_most_ns);
+  } else if (change->OnlyScales() && *finding.saves_high_ns > *finding.at_most_ns) {
+    finding.saves_high_ns = std::min(*finding.saves_high_ns, MostSaved(*change));
   }
   finding.saves_low_ns = std::min({least_saved, saved(step->high_ns), *finding.saves_high_ns});
   finding.basis = Basis::kReplay;
@@ -138,6 +139,26 @@ void Replayed::Price(int64_t least_ns, Finding& finding) const {
   finding.evidence.Add("by which the step gets shorter, by replay", *finding.saves_high_ns, "ns")
       .Add("give or take, by the replay's assumptions",
            std::max(step->high_ns - step->predicted_ns, step->predicted_ns - step->low_ns), "ns");
+}
+
+int64_t Replayed::MostSaved(const Change& change) const {
+  std::map<std::pair<int64_t, uint32_t>, std::map<model::Id, double>> saved;  // Step, instruction.
+  for (size_t i = 0; i < context_.run.activities.size(); ++i) {
+    const Op* op = context_.InBasis(i) ? context_.OpOf(i) : nullptr;
+    if (op == nullptr) continue;
+    const auto id = static_cast<uint32_t>(op->time->instruction_id);
+    const auto factor = change.instructions.find(id);
+    if (factor == change.instructions.end()) continue;
+    saved[{context_.StepOf(i), id}][context_.run.LaneOf(i).device_id] +=
+        (1 - factor->second) * static_cast<double>(context_.run.activities.duration_ns[i]);
+  }
+  double sum = 0;
+  for (const auto& [of, devices] : saved) {
+    sum += std::max_element(devices.begin(), devices.end(), [](const auto& a, const auto& b) {
+             return a.second < b.second;
+           })->second;
+  }
+  return static_cast<int64_t>(sum) / std::max<int64_t>(context_.step_count, 1);
 }
 
 void Replayed::AddLongestDevice(const Change& change, Finding& finding) const {

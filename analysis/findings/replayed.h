@@ -39,6 +39,9 @@ class Replayed {
 
  private:
   std::optional<replay::Change> ChangeOf(const Finding& finding) const;
+  // The most that a step of several devices can save by ops that take less, mean of all steps: it
+  // saves what the slowest does, so of each op what that takes less where this is most.
+  int64_t MostSaved(const replay::Change& change) const;
   // Times are means of all devices, and a step ends with the slowest: where the step gets shorter
   // by more than the changed ops take on average, what they take on the device that needs most.
   void AddLongestDevice(const replay::Change& change, Finding& finding) const;

@@ -132,7 +132,15 @@ void Recompute(const Context& context, Report& report) {
   finding.sure = context.Allowed(Sure::kHigh);
   finding.evidence.Add(context.words.PerStep("device time of recomputation"), all, "ns")
       .Add("of it matrix products", products, "ns")
-      .AddReal(context.words.of_step, 100 * share, "%");
+      .AddReal(context.words.of_step, 100 * context.ShareOfStep(*finding.saves_high_ns), "%");
+  if (*finding.saves_high_ns < all) {
+    finding.evidence.Add("of it beside other work, which the step does not have",
+                         all - *finding.saves_high_ns, "ns");
+  }
+  // With it the phase's time is whole.
+  if (once > 0) {
+    finding.evidence.Add("named so besides, but computed once, for forward too", once, "ns");
+  }
   if (once > 0) {
     finding.evidence.Add("named so, but computed once, for forward too", once, "ns");
   }

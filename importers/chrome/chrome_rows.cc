@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "importers/common/kept_calls.h"
 #include "importers/common/launch_table.h"
 #include "importers/common/self_time.h"
 
@@ -52,9 +53,7 @@ void ChromeRows::FlushCalls(model::Id process, int64_t shift_ns, model::EventSin
     Launch* const launch = row.correlation == 0 ? nullptr : launches.Find(0, row.correlation);
     const std::string& name = texts_[row.name];
     const bool referred = launch != nullptr && launch->call == 0;
-    const bool is_wait =
-        row.end_ns - row.start_ns >= 1000 && name.find("Synchronize") != std::string::npos;
-    if (!referred && !is_wait) {
+    if (!referred && !MayExplainGap(IsWait(name), row.end_ns - row.start_ns)) {
       ++not_kept[row.name];
       continue;
     }

@@ -5,12 +5,12 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "importers/common/kept_calls.h"
 #include "importers/nsys/nsys_devices.h"
 
 namespace xlatrace::importers {
 namespace {
 
-constexpr int64_t kShortestWaitNs = 1000;
 constexpr size_t kCallsPerPiece = 65'536;
 // CUDA has some hundred; more is a hostile file.
 constexpr size_t kMaxNames = 1000;
@@ -74,9 +74,12 @@ Status NsysCalls::ReadCalls(int64_t shift_ns) {
     Use use = Use::kNone;
     if (launch != nullptr && launch->call == 0) {
       use = Use::kLaunch;
+      if (const int64_t process = tid & ~kTidMask; process != last_launching_) {
+        launching_.insert(last_launching_ = process);
+      }
       launch->call = 1;  // Until the call has its id.
-    } else if (name.is_wait && end - start >= kShortestWaitNs) {
-      use = Use::kWait;
+    } else if (MayExplainGap(name.is_wait, end - start)) {
+      use = Use::kMayExplainGap;
     } else {
       ++name.not_kept;
     }
@@ -120,7 +123,7 @@ NsysCalls::Name& NsysCalls::NameOf(std::string_view text) {
 }
 
 NsysCalls::Name& NsysCalls::AddName(std::string_view text) {
-  const bool is_wait = text.find("Synchronize") != std::string_view::npos;
+  const bool is_wait = IsWait(text);
   // Too many to tell apart.
   if (name_index_.size() >= kMaxNames) text = is_wait ? "others (Synchronize)" : "others";
   const auto [entry, fresh] = name_index_.try_emplace(std::string(text));

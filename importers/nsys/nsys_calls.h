@@ -13,6 +13,7 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -22,6 +23,7 @@
 
 #include "importers/common/counters.h"
 #include "importers/common/launch_table.h"
+#include "importers/nsys/nsys_devices.h"
 #include "importers/nsys/nsys_tables.h"
 
 namespace xlatrace::importers {
@@ -45,7 +47,7 @@ class NsysCalls {
 
   enum class Use : uint8_t {
     kLaunch,  // Its Find is not null, and it is the first of that id.
-    kWait,
+    kMayExplainGap,  // importers/common/kept_calls.h
     kNone,
   };
   // What the export says of a call besides.
@@ -67,8 +69,15 @@ class NsysCalls {
   template <typename Take>
   void TakeCalls(Take take) {
     for (std::vector<Call>& calls : calls_) {
-      for (const Call& call : calls)
-        take(call, threads_[call.thread], names_[call.name]->text, outcomes_[call.outcome]);
+      for (Call& call : calls) {
+        const int64_t tid = threads_[call.thread];
+        // A process that launches nothing, a launcher's, has no gaps.
+        if (call.use == Use::kMayExplainGap && !launching_.contains(tid & ~kTidMask)) {
+          call.use = Use::kNone;
+          ++names_[call.name]->not_kept;
+        }
+        take(call, tid, names_[call.name]->text, outcomes_[call.outcome]);
+      }
       std::vector<Call>().swap(calls);
     }
     calls_.clear();
@@ -118,6 +127,8 @@ class NsysCalls {
   std::vector<Unmatched> unmatched_;
   std::unordered_map<int64_t, int64_t> last_launch_ns_;  // With a record, by process.
   std::unordered_set<int64_t> capturing_;                // Threads.
+  std::set<int64_t> launching_;                          // Processes, by the upper part of a tid.
+  int64_t last_launching_ = -1;
   std::vector<int64_t> threads_;
   std::unordered_map<int64_t, uint32_t> thread_index_;
   int64_t last_tid_ = 0;

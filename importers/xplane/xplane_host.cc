@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "importers/common/kept_calls.h"
 #include "importers/common/op_annotation.h"
 #include "importers/common/self_time.h"
 #include "importers/common/text_fields.h"
@@ -399,18 +400,17 @@ void Import::CountCall(std::string_view name) {
 }
 
 void FinishHostCalls(Import& import) {
-  constexpr int64_t kShortestGapNs = 1000;
-  std::vector<int64_t> waits;
+  std::vector<int64_t> kept;
   for (const auto& [correlation, call] : import.calls) {
     if (call.id != 0) continue;
-    if (call.end_ns - call.start_ns >= kShortestGapNs && Has(call.name, "Synchronize")) {
-      waits.push_back(correlation);
+    if (MayExplainGap(IsWait(call.name), call.end_ns - call.start_ns)) {
+      kept.push_back(correlation);
     } else {
       import.CountCall(call.name);
     }
   }
-  std::sort(waits.begin(), waits.end());  // The same order on every machine.
-  for (const int64_t correlation : waits) import.ApiCallOf(correlation);
+  std::sort(kept.begin(), kept.end());  // The same order on every machine.
+  for (const int64_t correlation : kept) import.ApiCallOf(correlation);
 }
 
 }  // namespace xlatrace::importers::xplane

@@ -57,9 +57,9 @@ TEST(Findings, AScatterAddThatTakesMuchLongerThanItsBytes) {
   EXPECT_EQ(row.where_source, "/home/u/model.py:84");
   EXPECT_EQ(row.where_op, "scatter");
   // 5000 us less the floor of 3 * 16,777,216 B / (0.85 * 3.35e12 B/s) = 17.7 us.
-  EXPECT_NEAR(static_cast<double>(*row.saves_high_ns_per_step), 4982e3, 1e3);
   // Lookup and gradient as products: 4 * 8192 * 32768 * 1024 operations, 1.1e12, at 0.9 * 0.75
-  // of the 989 TFLOP/s of 132 SMs take 1.65 ms.
+  // of the 989 TFLOP/s of 132 SMs take 1.65 ms; the gradient's half of it comes in any case.
+  EXPECT_NEAR(static_cast<double>(*row.saves_high_ns_per_step), 4982e3 - 823e3, 10e3);
   EXPECT_NEAR(static_cast<double>(*row.saves_low_ns_per_step), 4982e3 - 1647e3, 10e3);
   EXPECT_THAT(row.action, HasSubstr("one-hot"));
   const auto evidence = nlohmann::json::parse(row.evidence_json);

@@ -178,6 +178,34 @@ TEST(Compare, ARenumberedFusionKernelIsNoOtherKernel) {
   EXPECT_TRUE(comparison.rows[0].causes.empty());
 }
 
+// Instances of one template without an instruction are one op: which of them is largest changes.
+TEST(Compare, WhatBothSidesLaunchIsNoOtherLaunch) {
+  const auto kernels = [](int64_t ns16, int64_t ns18, std::string id) {
+    Op op;
+    op.reason = "not_xla";
+    op.calls = 10;
+    op.ns = ns16 + ns18;
+    op.kernels = {{.name = "cat", .ns = ns16, .calls = 5, .block = {128, 1, 1}, .registers = 16},
+                  {.name = "cat", .ns = ns18, .calls = 5, .block = {128, 1, 1}, .registers = 18}};
+    if (ns18 > ns16) std::swap(op.kernels[0], op.kernels[1]);
+    return MakeRun({op}, std::move(id));
+  };
+  const RunRows base = kernels(600, 500, "x");
+  const auto causes = [&](const RunRows& now) {
+    const Comparison comparison = Compare(base, now);
+    EXPECT_EQ(comparison.rows.size(), 1u);
+    return comparison.rows.front().causes;
+  };
+  for (const Cause& cause : causes(kernels(650, 700, "y"))) {
+    EXPECT_NE(cause.kind, CauseKind::kLaunch) << cause.text;
+  }
+  RunRows spilled = kernels(650, 700, "z");
+  for (KernelUse& use : spilled.ops[0].kernels) use.registers = 255;
+  const std::vector<Cause> other = causes(spilled);
+  ASSERT_FALSE(other.empty());
+  EXPECT_EQ(other[0].text, "255 registers a thread instead of 16");
+}
+
 TEST(Compare, OtherDevicesAreRefused) {
   const RunRows base = MakeRun({MakeOp("dot.1", "jit(f)/a/dot_general", 100)}, "x");
   RunRows now = MakeRun({MakeOp("dot.1", "jit(f)/a/dot_general", 90)}, "y");

@@ -292,7 +292,7 @@ def count_nsys(path):
             '''SELECT globalTid, correlationId, end - start, value FROM CUPTI_ACTIVITY_KIND_RUNTIME
                JOIN StringIds ON id = nameId'''):
         out.calls.add((gtid - gtid % 2**24, correlation))
-        if 'Synchronize' in name and took >= 1000:
+        if took >= (1000 if 'Synchronize' in name else 100_000):
             waits.add((gtid - gtid % 2**24, correlation))
     out.api_calls = len(out.calls & set(out.correlations) | waits)
     out.devices = len(devices)
@@ -331,7 +331,7 @@ def count_kineto(path):
         args = event.get('args', {})
         if is_call:
             out.calls.add(args.get('correlation'))
-            if 'Synchronize' in event['name'] and end - start >= 1000:
+            if end - start >= (1000 if 'Synchronize' in event['name'] else 100_000):
                 lengths[args.get('correlation')] = end - start
         elif is_range:
             out.ranges += 1

@@ -235,13 +235,17 @@ TEST_F(NsysTest, RangesKeepDomainTextAndDepth) {
 TEST_F(NsysTest, WaitsAreKeptAndOtherCallsCountedByName) {
   const MemorySink sink =
       ImportSql(kSchema + Kernel(1000, 1500, 11) + Call(100, 200, 11) + Call(300, 1300, 12, 6) +
-                Call(2000, 2999, 13, 6) + Call(3000, 9000, 14, 7));
-  ASSERT_EQ(sink.calls.size(), 2u);
+                Call(2000, 2999, 13, 6) + Call(3000, 9000, 14, 7) + Call(9000, 109'000, 15, 7) +
+                Call(200'000, 299'999, 16, 7));
+  ASSERT_EQ(sink.calls.size(), 3u);
   EXPECT_EQ(sink.calls[1].name, "cuStreamSynchronize");
   EXPECT_EQ(sink.Stat("api_call_not_kept: cuStreamSynchronize"), 1);
-  EXPECT_EQ(sink.Stat("api_call_not_kept: cuMemAlloc"), 1);
+  // What takes long keeps the host from launching; 99,999 ns are shorter than a gap that is told.
+  EXPECT_EQ(sink.calls[2].name, "cuMemAlloc");
+  EXPECT_EQ(sink.calls[2].start_ns, 9'000);
+  EXPECT_EQ(sink.Stat("api_call_not_kept: cuMemAlloc"), 2);
   // They are there for who asks for all rows of the table.
-  ASSERT_EQ(sink.unreferred_calls.size(), 2U);
+  ASSERT_EQ(sink.unreferred_calls.size(), 3U);
   const MemorySink::Call& wait = sink.unreferred_calls[0];
   EXPECT_EQ(std::tuple(wait.process_id, wait.thread_id, wait.name, wait.correlation_id,
                        wait.start_ns, wait.end_ns),
@@ -256,6 +260,16 @@ TEST_F(NsysTest, ACallThatNothingRefersToMakesNoProcess) {
   ASSERT_EQ(sink.processes.size(), 1U);
   ASSERT_EQ(sink.unreferred_calls.size(), 1U);
   EXPECT_EQ(sink.unreferred_calls[0].thread_id, helper);
+}
+
+// However long it takes: a launcher that asks how many devices there are makes a context.
+TEST_F(NsysTest, ALongCallThatNothingRefersToMakesNoProcess) {
+  const int64_t helper = (int64_t{99} << 24) + 1;
+  const MemorySink slow = ImportSql(kSchema + Call(0, 200'000'000, 1, 7, helper) +
+                                    Kernel(1000, 1500, 11) + Call(100, 200, 11));
+  EXPECT_EQ(slow.processes.size(), 1U);
+  EXPECT_EQ(slow.Stat("api_call_not_kept: cuMemAlloc"), 1);
+  EXPECT_EQ(slow.unreferred_calls.size(), 1U);
 }
 
 TEST_F(NsysTest, AHugeTextKeepsItsBeginning) {

@@ -1,6 +1,7 @@
 // Runs without HLO and without steps (a server, an eager framework, a benchmark): nine with one
 // planted cause each, three clean ones. The first or second finding has to be of the cause.
 
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <optional>
@@ -74,6 +75,14 @@ class Run {
     if (!run_.step_marks.empty()) run_.step_marks.back().end_ns = host_;
   }
   // `name` is kept as it is: a literal.
+  void HostCalls(const char* name, int64_t ns) {
+    events_.push_back({.process_id = 1,
+                       .thread_id = 1,
+                       .name = name,
+                       .start_ns = host_,
+                       .end_ns = host_ + ns});
+    host_ += ns;
+  }
   void HostDoes(const char* name, int64_t ns) {
     events_.push_back({.process_id = 1,
                        .thread_id = 1,
@@ -425,6 +434,40 @@ TEST(PlantedForeign, ADeviceThatComesLastAgainAndAgainIsNamed) {
 }
 
 // Ten times the host waits for 40 kernels of 100 us, and needs 500 us to go on.
+// Calls that make a context or get memory are no Python between launches.
+TEST(PlantedForeign, AHostThatGetsMemoryIsToldByItsCalls) {
+  const auto run_of = [](const char* call) {
+    planted::Run run;
+    for (int k = 0; k < 20; ++k) {
+      run.HostCalls(call, 2'000'000);
+      Block(run);
+    }
+    return run.Analyse();
+  };
+  const model::AnalysisTables memory = run_of("cudaMalloc_v3020");
+  const model::FindingRow* finding = Find(memory, "host_gap");
+  ASSERT_NE(finding, nullptr);
+  EXPECT_THAT(finding->title, testing::HasSubstr("the host is in cudaMalloc for "));
+  EXPECT_THAT(finding->action, testing::HasSubstr("pool"));
+  const model::AnalysisTables python = run_of("cudaGetLastError");
+  finding = Find(python, "host_gap");
+  ASSERT_NE(finding, nullptr);
+  EXPECT_THAT(finding->title, testing::HasSubstr("Keep the device fed"));
+}
+
+// Weights that are placed before the first kernel are copied once.
+TEST(PlantedForeign, WeightsThatAreUploadedOnceAreNotCopiedEveryTime) {
+  planted::Run run;
+  for (int k = 0; k < 30; ++k) run.Copy(true, 200'000'000, 7'000'000);
+  Block(run);
+  const model::AnalysisTables tables = run.Analyse();
+  EXPECT_EQ(Find(tables, "copy_bound"), nullptr);
+  const auto fine = std::find_if(tables.ruled_out.begin(), tables.ruled_out.end(),
+                                 [](const auto& row) { return row.id == "copy_bound"; });
+  ASSERT_NE(fine, tables.ruled_out.end());
+  EXPECT_THAT(fine->text, testing::HasSubstr("210 ms of 210 ms lie before the first kernel"));
+}
+
 TEST(PlantedForeign, WhereTheHostWaitsIsNamedWithItsTime) {
   planted::Run run;
   for (int k = 0; k < 10; ++k) {

@@ -142,7 +142,8 @@ class FactMaker {
     Add("activities", "Activities", Thousands(view_.coverage.activities), "launches, ops, copies");
   }
 
-  // Backward is about two products for each of forward; with recomputation, three.
+  // Backward is about two products for each of forward, and what it recomputes: three where that is
+  // all of forward.
   void Ratio(int64_t forward, int64_t backward, int64_t recompute) {
     const bool unseen =
         std::any_of(view_.findings.begin(), view_.findings.end(),
@@ -152,7 +153,10 @@ class FactMaker {
           Significant(static_cast<double>(backward + recompute) / static_cast<double>(forward)) +
               "\u00d7",
           unseen          ? "without products that run unrecorded"
-          : recompute > 0 ? fmt::format("with {} recompute; about 3 is usual", PerStep(recompute))
+          : recompute > 0
+              ? fmt::format("with {} recompute; about {:.1f} is usual", PerStep(recompute),
+                            2 + std::min(1.0, static_cast<double>(recompute) /
+                                                  static_cast<double>(forward)))
                           : "about 2 is usual");
     } else if (!view_.kinds.empty()) {
       Add("kind", "Largest kind of work", KindWords(view_.kinds[0].name),

@@ -55,7 +55,7 @@ TEST(FirstScreen, FactsOfAStep) {
   EXPECT_EQ(Said(view, "busy"),
             "GPU busy: 90.0%, idle 1.00 ms a step, 1.50 gaps of 1 \u00b5s or more");
   EXPECT_EQ(Said(view, "ratio"),
-            "Backward / forward: 2.00\u00d7, with 1.00 ms recompute; about 3 is usual");
+            "Backward / forward: 2.00\u00d7, with 1.00 ms recompute; about 2.3 is usual");
   EXPECT_EQ(Said(view, "attributed"), "Attributed: 95.0%, 50.0% by exact evidence");
   // Raw figures stand beside the words.
   EXPECT_EQ(FirstFacts(view)[0].ns, 10'000'000);

@@ -281,9 +281,8 @@ class Finder {
     // may be another one now: what both sides have is no difference.
     const auto other = [&](const auto& value_of) {
       const auto has = [&](const Op& op, const auto& value) {
-        return std::any_of(op.kernels.begin(), op.kernels.end(), [&](const KernelUse& use) {
-          return value_of(use) == value;
-        });
+        return std::any_of(op.kernels.begin(), op.kernels.end(),
+                           [&](const KernelUse& use) { return value_of(use) == value; });
       };
       return value_of(a) > 0 && value_of(b) > 0 && !has(*new_, value_of(a)) &&
              !has(*old_, value_of(b));

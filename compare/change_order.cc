@@ -18,7 +18,8 @@ bool AboutEqual(const Comparison& comparison) {
 }
 
 bool AboutEqual(int64_t base_ns, int64_t now_ns) {
-  return std::abs(static_cast<double>(now_ns - base_ns)) <= kEqualShare * static_cast<double>(base_ns);
+  return std::abs(static_cast<double>(now_ns - base_ns)) <=
+         kEqualShare * static_cast<double>(base_ns);
 }
 
 double WeightOf(const Change& change) {

@@ -56,7 +56,6 @@ class ChangeFinder {
   void Rows() {
     std::map<std::string, Change> groups;
     struct Seen {
-      int64_t largest = -1;
       const Op* op = nullptr;
       const Cause* cause = nullptr;
       std::set<std::string> layers;
@@ -97,8 +96,7 @@ class ChangeFinder {
       change.rows.push_back(r);
       Seen& told = seen[key];
       told.layers.insert(op->layer);
-      if (std::abs(row.delta()) > told.largest) {
-        told.largest = std::abs(row.delta());
+      if (told.op == nullptr) {  // Rows come with the largest change first.
         told.op = op;
         told.cause = &cause;
         change.where = WhereOf(*op);

@@ -112,14 +112,14 @@ std::optional<Change> RepetitionChange(const Run& base, const Run& now,
   }
   const double each = expected == 0 ? 1 : after / expected;
   change.pace = PaceOf(base, now, ratio, Long(each));
-  change.text =
-      change.pace ? fmt::format("everything ran {}, which is {}; per execution the same work {}",
-                                change.pace->often, change.pace->ratio < 1 ? "slower" : "faster",
-                                change.pace->each)
-                  : fmt::format(
-                        "everything ran about {}: another number of steps was recorded; per "
-                        "execution the same work {}",
-                        Often(ratio), Long(each));
+  change.text = change.pace
+                    ? fmt::format("everything ran {}, which is {}; per execution the same work {}",
+                                  change.pace->often, change.pace->ratio < 1 ? "slower" : "faster",
+                                  change.pace->each)
+                    : fmt::format(
+                          "everything ran about {}: another number of steps was recorded; per "
+                          "execution the same work {}",
+                          Often(ratio), Long(each));
   return change;
 }
 

@@ -94,9 +94,7 @@ std::optional<Change> IdleOfWhole(const Run& base, const Run& now) {
   return change;
 }
 
-int64_t PartNs(const Run& run, StepPart part) {
-  return run.parts[static_cast<size_t>(part)];
-}
+int64_t PartNs(const Run& run, StepPart part) { return run.parts[static_cast<size_t>(part)]; }
 
 // Launches that are in CUDA graphs no longer, or now.
 std::optional<Change> Graphs(const Run& base, const Run& now) {
@@ -123,8 +121,8 @@ std::optional<Change> Graphs(const Run& base, const Run& now) {
   change.text = fmt::format("{}: {}% of the launches were in one, now {}%", what,
                             a == 0 ? "0" : Percent(a, 1), b == 0 ? "0" : Percent(b, 1));
   if (base.host_calls && now.host_calls) {
-    change.text += fmt::format(", {} host calls a step instead of {}",
-                               Significant(*now.host_calls), Significant(*base.host_calls));
+    change.text += fmt::format(", {} host calls a step instead of {}", Significant(*now.host_calls),
+                               Significant(*base.host_calls));
   }
   return change;
 }

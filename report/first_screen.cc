@@ -152,12 +152,12 @@ class FactMaker {
       Add("ratio", "Backward / forward",
           Significant(static_cast<double>(backward + recompute) / static_cast<double>(forward)) +
               "\u00d7",
-          unseen          ? "without products that run unrecorded"
+          unseen ? "without products that run unrecorded"
           : recompute > 0
               ? fmt::format("with {} recompute; about {:.1f} is usual", PerStep(recompute),
                             2 + std::min(1.0, static_cast<double>(recompute) /
                                                   static_cast<double>(forward)))
-                          : "about 2 is usual");
+              : "about 2 is usual");
     } else if (!view_.kinds.empty()) {
       Add("kind", "Largest kind of work", KindWords(view_.kinds[0].name),
           PercentOf(view_.kinds[0].ns, view_.coverage.device_ns) + " of device time");

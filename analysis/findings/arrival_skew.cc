@@ -140,8 +140,8 @@ int64_t LargestGroup(const Context& context) {
 
 }  // namespace
 
-void JudgeSkew(const Context& context, const SameOps& same, std::map<const Op*, Collective>& collectives,
-          int64_t exposed, Report& report) {
+void JudgeSkew(const Context& context, const SameOps& same,
+               std::map<const Op*, Collective>& collectives, int64_t exposed, Report& report) {
   if (context.run.devices.size() < 2) {
     if (exposed > 0) {
       report.Withhold("arrival_skew",

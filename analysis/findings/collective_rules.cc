@@ -1,5 +1,7 @@
 // `exposed_collective`, and the order of all rules about collectives.
 
+#include "analysis/findings/collective_rules.h"
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -10,7 +12,6 @@
 
 #include <fmt/format.h>
 
-#include "analysis/findings/collective_rules.h"
 #include "analysis/findings/rules.h"
 #include "base/number_format.h"
 

@@ -23,7 +23,7 @@ namespace xlatrace::analysis::findings {
 struct HiddenTime {
   int64_t sum_ns = 0;  // Of the basis, not per step.
   GapClaims gaps;
-  std::map<const Op*, int64_t> of_product;  // Per step (or run).
+  std::map<const Op*, int64_t> of_product;                 // Per step (or run).
   std::vector<std::pair<uint32_t, const Op*>> product_of;  // By gap: whose product it is.
 };
 

@@ -46,11 +46,29 @@ bool SetsUp(std::string_view name) {
     name.remove_prefix(maker.size());
     break;
   }
-  for (const std::string_view word :
-       {"Malloc", "Free", "MemAlloc", "MemFree", "MemCreate", "MemMap", "MemSetAccess",
-        "MemAddressReserve", "HostAlloc", "HostRegister", "MemHostAlloc", "MemHostRegister",
-        "StreamCreate", "EventCreate", "CtxCreate", "DevicePrimaryCtx", "Module", "Library", "Init",
-        "SetDevice", "GraphInstantiate", "FuncGetAttributes", "DeviceEnablePeerAccess"}) {
+  for (const std::string_view word : {"Malloc",
+                                      "Free",
+                                      "MemAlloc",
+                                      "MemFree",
+                                      "MemCreate",
+                                      "MemMap",
+                                      "MemSetAccess",
+                                      "MemAddressReserve",
+                                      "HostAlloc",
+                                      "HostRegister",
+                                      "MemHostAlloc",
+                                      "MemHostRegister",
+                                      "StreamCreate",
+                                      "EventCreate",
+                                      "CtxCreate",
+                                      "DevicePrimaryCtx",
+                                      "Module",
+                                      "Library",
+                                      "Init",
+                                      "SetDevice",
+                                      "GraphInstantiate",
+                                      "FuncGetAttributes",
+                                      "DeviceEnablePeerAccess"}) {
     if (name.starts_with(word)) return true;
   }
   return false;

@@ -25,7 +25,7 @@ void AddHostWaits(const Context& context, Finding& finding);
 // Calls that get memory, load code or make contexts, streams and graphs, by name (cudaMalloc): a
 // process that is set up needs few of them.
 struct SetUpCalls {
-  int64_t ns = 0;                                              // Within the gaps.
+  int64_t ns = 0;                                             // Within the gaps.
   std::vector<std::pair<int64_t, std::string_view>> by_time;  // The longest first.
 };
 // Those of the gaps that are claimed.

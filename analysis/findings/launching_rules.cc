@@ -111,8 +111,8 @@ void NameSetUp(const Context& context, const Kind& kind, Finding& finding) {
                          context.PerStep(ns), "ns");
   }
   finding.title = {"Get memory, streams and kernels ready before the work",
-                   fmt::format("the host is in {} for {} of {}", names, Time(context.PerStep(calls.ns)),
-                               Time(context.PerStep(kind.ns)))};
+                   fmt::format("the host is in {} for {} of {}", names,
+                               Time(context.PerStep(calls.ns)), Time(context.PerStep(kind.ns)))};
   finding.action =
       "a process needs these calls few times: the first of each makes the context or loads code, "
       "later ones get memory that could have been kept. Warm up before what is measured; keep "

@@ -20,7 +20,7 @@ namespace xlatrace::analysis::findings {
 namespace {
 
 constexpr int64_t kLargeBytes = 4 << 20;  // Below that it is latency, not bandwidth.
-constexpr double kLowBandwidth = 0.6;         // Of what such links reach.
+constexpr double kLowBandwidth = 0.6;     // Of what such links reach.
 constexpr double kGoodBandwidth = 0.8;
 
 // Devices of one host: what a collective among them crosses are the host's own links.
@@ -36,7 +36,7 @@ int64_t DevicesOfHost(const Context& context, const model::Device& device) {
 }  // namespace
 
 int64_t JudgeBandwidth(const Context& context, const SameOps& same,
-                  const std::map<const Op*, Collective>& collectives, Report& report) {
+                       const std::map<const Op*, Collective>& collectives, Report& report) {
   struct Rate {
     double best = 0;      // Of its instances: the one that waited least.
     double expected = 0;  // Bytes per second of bus bandwidth.

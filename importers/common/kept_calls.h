@@ -1,5 +1,5 @@
-// Which host calls are kept that no activity refers to: those that a gap of a device may need. Others
-// are counted by name.
+// Which host calls are kept that no activity refers to: those that a gap of a device may need.
+// Others are counted by name.
 //
 // Thread-safety: pure.
 

@@ -46,7 +46,7 @@ class NsysCalls {
   Status Read(int64_t shift_ns);
 
   enum class Use : uint8_t {
-    kLaunch,  // Its Find is not null, and it is the first of that id.
+    kLaunch,         // Its Find is not null, and it is the first of that id.
     kMayExplainGap,  // importers/common/kept_calls.h
     kNone,
   };

@@ -67,8 +67,8 @@ TEST(CpuRules, IdleTimeBeforeWhatReadsAProductIsTheProducts) {
 
 // What is listed gap by gap says the same as the finding, and of no other gap.
 TEST(CpuRules, TheGapOfAHiddenProductSaysWhoseItIs) {
-  const FindingCase with =
-      ProductOnCpu("f32", {{"dot", 1'000}, {"~", 9'000}, {"tanh", 2'000}, {"~", 300}, {"other", 100}});
+  const FindingCase with = ProductOnCpu(
+      "f32", {{"dot", 1'000}, {"~", 9'000}, {"tanh", 2'000}, {"~", 300}, {"other", 100}});
   size_t products = 0;
   for (const model::GapEvidenceRow& row : with.tables.gap_evidence) {
     const model::GapRow& gap = with.tables.gaps[row.gap];

@@ -21,7 +21,8 @@ TEST(NaturalLess, NumbersInNamesCountAsNumbers) {
 
 // An order that calls two different names equal would lose one of them in a set.
 TEST(NaturalLess, TellsAllNamesApart) {
-  const std::vector<std::string> names = {"a1", "a01", "a001", "a1b", "a01b", "a0", "a00", "a", "b"};
+  const std::vector<std::string> names = {"a1", "a01", "a001", "a1b", "a01b",
+                                          "a0", "a00", "a",    "b"};
   for (const std::string& a : names) {
     for (const std::string& b : names) {
       EXPECT_EQ(NaturalLess(a, b) || NaturalLess(b, a), a != b) << a << " " << b;

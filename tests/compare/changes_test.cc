@@ -7,6 +7,9 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "compare/change_order.h"
+#include "compare/circumstances.h"
+#include "compare/repeated_work.h"
 #include "tests/compare/run_case.h"
 
 namespace xlatrace::compare {
@@ -30,9 +33,112 @@ TEST(Changes, OneMoreLayerIsToldAsThat) {
   const RunRows now = MakeRun(ops, "y");
   const Comparison comparison = Compare(base, now);
   const auto changes = FindChanges(base, now, comparison);
-  ASSERT_FALSE(changes.empty());
+  ASSERT_EQ(changes.size(), 1u);  // Its ops are not told again.
   EXPECT_EQ(changes[0].text, "1 layer more: layer_2");
   EXPECT_EQ(changes[0].delta_ns, 100);
+}
+
+// What is in no row of numbered siblings is new work, not a layer.
+TEST(Changes, ANewPathIsNoLayer) {
+  const auto op = [](const std::string& layer) {
+    Op made = MakeOp("dot." + layer, "jit(f)/" + layer + "/dot", 100);
+    made.layer = layer;
+    return made;
+  };
+  const RunRows base = MakeRun({op("layer_0"), op("layer_1")}, "x");
+  const RunRows now = MakeRun({op("layer_0"), op("layer_1"), op("head")}, "y");
+  const auto changes = FindChanges(base, now, Compare(base, now));
+  ASSERT_EQ(changes.size(), 1u);
+  EXPECT_EQ(changes[0].id, "new");
+}
+
+// Forward work, and so many ops of it again in backward.
+RunRows WithRemat(int ops, std::string id) {
+  std::vector<Op> all = {MakeOp("dot.f", "jit(f)/a/dot_general", 1000)};
+  for (int i = 0; i < ops; ++i) {
+    const std::string number = std::to_string(i);
+    all.push_back(MakeOp("dot." + number, "jit(f)/rematted/part_" + number + "/dot_general", 100));
+    all.back().phase = model::Phase::kRecompute;
+  }
+  return MakeRun(std::move(all), std::move(id));
+}
+
+TEST(Changes, RecomputationIsToldOnceAndALittleMoreIsNone) {
+  const RunRows none = WithRemat(0, "x"), some = WithRemat(10, "y"), more = WithRemat(11, "z");
+  const auto appeared = FindChanges(none, some, Compare(none, some));
+  ASSERT_EQ(appeared.size(), 1u);
+  EXPECT_EQ(appeared[0].id, "recompute");
+  EXPECT_EQ(appeared[0].delta_ns, 1000);
+  for (const Change& change : FindChanges(some, more, Compare(some, more))) {
+    EXPECT_NE(change.id, "recompute");
+  }
+}
+
+// Nine ops that take as much longer, on a device whose clock is lower.
+TEST(Changes, WhatSlowsEverythingIsToldOnceWithItsReason) {
+  const auto run = [](int64_t ns, size_t ops, std::string id) {
+    std::vector<Op> all;
+    for (size_t i = 0; i < ops; ++i) {
+      const std::string number = std::to_string(i);
+      all.push_back(MakeOp("dot." + number, "jit(f)/part_" + number + "/dot_general", ns));
+    }
+    return MakeRun(std::move(all), std::move(id));
+  };
+  RunRows base = run(1000, 9, "x"), now = run(1200, 9, "y");
+  base.clock_hz = 1'980'000'000;
+  now.clock_hz = 1'650'000'000;
+  const auto changes = FindChanges(base, now, Compare(base, now));
+  ASSERT_EQ(changes.size(), 1u);
+  EXPECT_EQ(changes[0].id, "uniform");
+  EXPECT_EQ(changes[0].delta_ns, 9 * 200);
+  EXPECT_EQ(changes[0].because, DeviceReason(base, now));
+  // One op alone may be slower for that reason, too.
+  RunRows one = run(1000, 1, "x"), slower = run(1200, 1, "y");
+  one.clock_hz = base.clock_hz;
+  slower.clock_hz = now.clock_hz;
+  const auto alone = FindChanges(one, slower, Compare(one, slower));
+  ASSERT_EQ(alone.size(), 1u);
+  EXPECT_EQ(alone[0].id, "time");
+  EXPECT_EQ(alone[0].because, DeviceReason(base, now));
+}
+
+TEST(Changes, StructureThatMovesNothingIsNotPutSecond) {
+  const auto change = [](std::string id, int64_t delta_ns) {
+    Change made;
+    made.id = std::move(id);
+    made.delta_ns = delta_ns;
+    return made;
+  };
+  const auto second = [&](int64_t layers_ns) {
+    std::vector<Change> changes = {change("time", 1000), change("new", 900),
+                                   change("layers", layers_ns)};
+    PutStructureSecond(&changes, 2000);
+    return changes[1].id;
+  };
+  EXPECT_EQ(second(99), "new");       // Less than a twentieth.
+  EXPECT_EQ(second(-100), "layers");  // Whatever way it goes.
+}
+
+TEST(Changes, ARepetitionTakesAsLongEachTimeAndIsMostOfTheWork) {
+  Row row;
+  row.base_calls = 10;
+  row.now_calls = 20;
+  row.base_ns = 1000;
+  row.now_ns = 2000;
+  row.causes = {{CauseKind::kExecutions, "20 executions instead of 10"}};
+  EXPECT_TRUE(IsRepetition(row, 2));
+  EXPECT_FALSE(IsRepetition(row, 3));
+  Row slower = row;
+  slower.now_ns = 3000;  // 1.5 times as long.
+  EXPECT_FALSE(IsRepetition(slower, 2));
+  Comparison comparison;
+  comparison.rows.assign(9, row);
+  RunRows base, now;
+  base.device_ns = 9 * 1000;
+  now.device_ns = 9 * 2000;
+  EXPECT_DOUBLE_EQ(RepetitionRatio(base, now, comparison), 2);
+  base.device_ns += 30'000;  // Other work, which both have most of.
+  EXPECT_DOUBLE_EQ(RepetitionRatio(base, now, comparison), 0);
 }
 
 TEST(Changes, LayersAreNamedInTheirOwnOrder) {
@@ -66,6 +172,12 @@ TEST(Changes, ALostGraphAndAStallAreNotOps) {
   EXPECT_EQ(changes[0].id, "idle");
   EXPECT_EQ(changes[0].delta_ns, 500);
   EXPECT_NE(changes[0].text.find("mostly because the host is late"), std::string::npos);
+  // A cause that nobody knows is no reason.
+  RunRows unknown = now;
+  unknown.gaps = {{"unknown", 500, 1}};
+  const auto untold = FindChanges(base, unknown, Compare(base, unknown));
+  ASSERT_FALSE(untold.empty());
+  EXPECT_EQ(untold[0].text.find("because"), std::string::npos) << untold[0].text;
   base.graph_share = 0.9;
   now.graph_share = 0.0;
   changes = FindChanges(base, now, Compare(base, now));

@@ -257,6 +257,8 @@ TEST(Compare, ATimeThatDiffersByLessThanItsDigitsShowIsSaidToBeAsBefore) {
 
 TEST(Circumstances, AreNamedOnlyWhereTheyDifferAndAreKnown) {
   EXPECT_EQ(FlagDifference("--xla_a=1 --xla_b=2", "--xla_b=2 --xla_a=1 --xla_dump_to=/x"), "");
+  // The last of equal ones is in force.
+  EXPECT_EQ(FlagDifference("--xla_a=1 --xla_a=2", "--xla_a=2"), "");
   EXPECT_EQ(FlagDifference("--xla_a=1", "--xla_a=0"), "--xla_a=1 before, 0 now");
   EXPECT_EQ(FlagDifference("", "--xla_a"), "--xla_a=true now, not set before");
   EXPECT_EQ(FlagDifference("--xla_a=3", ""), "--xla_a=3 before, not set now");
@@ -285,6 +287,22 @@ TEST(CommonRatio, IsWhatMostShare) {
   EXPECT_FALSE(CommonRatio(ratios, 0.03));  // 90 of 130.
   EXPECT_FALSE(CommonRatio(std::vector<WeighedRatio>(7, {1.2, 10}), 0.03));
   EXPECT_FALSE(CommonRatio({}, 0.03));
+}
+
+TEST(Identity, ProgramsWithLittleInCommonAreNotCompared) {
+  const RunRows base = ThreeOps(100, 100, 100, "x");
+  const RunRows now = ThreeOps(100, 100, 100, "y");
+  const auto refusals = [&](double in_common) {
+    return Identify(base, now, {.programs = in_common}).refusals;
+  };
+  EXPECT_EQ(refusals(0.29),
+            std::vector<std::string>{"other programs: 29.0% of their work has a counterpart"});
+  EXPECT_TRUE(refusals(0.31).empty());
+  EXPECT_TRUE(refusals(-1).empty());  // Not known.
+}
+
+TEST(Identity, RecordingsWithoutAnIdAreNotOne) {
+  EXPECT_FALSE(Identify(ThreeOps(1, 1, 1, ""), ThreeOps(1, 1, 1, ""), {}).same_recording);
 }
 
 // Copies and elementwise kernels, which every program of PyTorch has, make no two programs one.

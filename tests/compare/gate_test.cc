@@ -283,5 +283,73 @@ TEST(Gate, JudgesPhases) {
   EXPECT_EQ(result.checks[0].name, "phase backward");
 }
 
+const Check* CheckOf(const GateResult& result, std::string_view name) {
+  for (const Check& check : result.checks) {
+    if (check.name == name) return &check;
+  }
+  return nullptr;
+}
+
+// A fact that varies among the runs of the baseline does so without a change.
+TEST(Gate, FactsHaveTheRangeOfTheBaseline) {
+  std::vector<RunRecord> base = Records(5, 1e8, 0, 1);
+  base[2].facts["launches"] = 110;
+  const auto outcome = [&](double launches) {
+    std::vector<RunRecord> now = Records(1, 1e8, 0, 9);
+    now[0].facts["launches"] = launches;
+    return JudgeGate(base, now, {}).outcome;
+  };
+  EXPECT_EQ(outcome(110), Outcome::kPass);
+  EXPECT_EQ(outcome(112), Outcome::kRegression);  // 110 and a hundredth of 100.
+}
+
+GateOptions ByOp() {
+  GateOptions options;
+  options.by = GateBy::kOp;
+  return options;
+}
+
+// A thousandth of the step, here 100 us: what moves by less fails nobody.
+TEST(Gate, AnOpMovesByMoreThanTheFloor) {
+  std::vector<RunRecord> base = Records(5, 1e8, 0, 1), now = Records(1, 1e8, 0, 9);
+  for (RunRecord& run : base) run.ops = {{"tiny", 50'000}, {"large", 5'000'000}};
+  now[0].ops = {{"tiny", 140'000}, {"large", 5'300'000}};
+  const GateResult result = JudgeGate(base, now, ByOp());
+  ASSERT_NE(CheckOf(result, "op tiny"), nullptr);
+  EXPECT_EQ(CheckOf(result, "op tiny")->outcome, Outcome::kPass);
+  ASSERT_NE(CheckOf(result, "op large"), nullptr);
+  EXPECT_EQ(CheckOf(result, "op large")->outcome, Outcome::kRegression);
+}
+
+// Runs list their largest hundred ops; what some of them lack is compared with nothing.
+TEST(Gate, AnOpThatSomeRunsDoNotListIsNotJudged) {
+  std::vector<RunRecord> base = Records(5, 1e8, 0, 1), now = Records(1, 1e8, 0, 9);
+  for (RunRecord& run : base) run.ops = {{"common", 5'000'000}};
+  base[1].ops["rare"] = 5'000'000;
+  now[0].ops = {{"common", 5'000'000}, {"rare", 9'000'000}};
+  const GateResult result = JudgeGate(base, now, ByOp());
+  EXPECT_NE(CheckOf(result, "op common"), nullptr);
+  EXPECT_EQ(CheckOf(result, "op rare"), nullptr);
+  EXPECT_EQ(result.outcome, Outcome::kPass);
+}
+
+// Of a hundred ops one is this bad by chance: t = 9 / (2.55 sqrt(6/5)) = 3.2 of 4 degrees of
+// freedom, 1.6 % by itself.
+TEST(Gate, OneOfAHundredOpsIsNoisyByChance) {
+  std::vector<RunRecord> base = Records(5, 1e8, 0, 1), now = Records(1, 1e8, 0, 9);
+  const int64_t values[] = {9'700'000, 10'300'000, 10'000'000, 9'800'000, 10'200'000};
+  for (size_t i = 0; i < base.size(); ++i) {
+    for (int k = 0; k < 100; ++k)
+      base[i].ops["op" + std::to_string(k)] = 1'000'000 + k + 10 * static_cast<int64_t>(i);
+    base[i].ops["noisy"] = values[i];
+  }
+  now[0].ops = base[2].ops;
+  now[0].ops["noisy"] = 10'900'000;
+  const GateResult result = JudgeGate(base, now, ByOp());
+  ASSERT_NE(CheckOf(result, "op noisy"), nullptr);
+  EXPECT_EQ(CheckOf(result, "op noisy")->outcome, Outcome::kNotEstablished);
+  EXPECT_NE(result.outcome, Outcome::kRegression) << result.sentence;
+}
+
 }  // namespace
 }  // namespace xlatrace::compare

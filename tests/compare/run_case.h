@@ -14,7 +14,8 @@
 
 namespace xlatrace::compare {
 
-inline Op MakeOp(std::string instruction, std::string op_name, int64_t ns, std::string kind = "gemm") {
+inline Op MakeOp(std::string instruction, std::string op_name, int64_t ns,
+                 std::string kind = "gemm") {
   Op op;
   op.module = 0;
   op.handle = "o1";

@@ -1,6 +1,8 @@
 #include "compare/verdict.h"
 
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -94,6 +96,66 @@ TEST(Verdict, WithoutStepsCallsAreCompared) {
   EXPECT_EQ(verdict.sentence.find("as often"), std::string::npos) << verdict.sentence;
   EXPECT_NE(verdict.noise.find("100 in BASE, 200 in NEW"), std::string::npos) << verdict.noise;
   EXPECT_FALSE(verdict.established);
+}
+
+// Half as many calls take most of the device time away, and none of a call: what differs in the
+// calls is weighed against what differs there.
+TEST(Verdict, AnotherNumberOfCallsIsNotWeighed) {
+  const auto run = [](int64_t calls, const std::string& other, int64_t other_ns, std::string id) {
+    std::vector<Op> ops;
+    for (int i = 0; i < 9; ++i) {
+      const std::string number = std::to_string(i);
+      ops.push_back(
+          MakeOp("dot." + number, "jit(f)/part_" + number + "/dot_general", calls * 1'000'000));
+    }
+    ops.push_back(MakeOp(other, "jit(f)/" + other, calls * other_ns, other));
+    RunRows rows = MakeRun(std::move(ops), std::move(id));
+    rows.steady = false;
+    rows.step_ns = 0;
+    rows.steps.clear();
+    rows.step_devices = 1;
+    for (Op& op : rows.ops) op.calls = calls;
+    rows.modules[0].executions = calls;
+    rows.modules[0].run_ns = rows.device_ns;
+    return rows;
+  };
+  const std::string sentence =
+      SentenceOf(run(100, "sort", 200'000, "a"), run(50, "gather", 250'000, "b"));
+  EXPECT_NE(sentence.find("sort"), std::string::npos) << sentence;
+  EXPECT_NE(sentence.find("gather"), std::string::npos) << sentence;
+}
+
+// Five runs a side whose steps scatter by 1 %, around the same and around other times.
+TEST(Verdict, ADifferenceIsEstablishedWhereItsIntervalLeavesZeroOut) {
+  const auto runs = [](int64_t step_ns, int64_t first) {
+    std::vector<RunRows> made;
+    for (int64_t k = 0; k < 5; ++k) {
+      RunRows run =
+          MakeRun({MakeOp("dot.1", "jit(f)/a/dot_general", step_ns)}, std::to_string(first + k));
+      for (size_t i = 0; i < run.steps.size(); ++i) {
+        run.steps[i] = step_ns + (k - 2) * step_ns / 100 + static_cast<int64_t>(i);
+      }
+      made.push_back(std::move(run));
+    }
+    return made;
+  };
+  const auto judged = [](const std::vector<RunRows>& base, const std::vector<RunRows>& now) {
+    std::vector<const RunRows*> ours, theirs;
+    for (const RunRows& run : base) ours.push_back(&run);
+    for (const RunRows& run : now) theirs.push_back(&run);
+    const Comparison comparison = Compare(base[0], now[0]);
+    return Judge(base[0], now[0], comparison, FindChanges(base[0], now[0], comparison), ours,
+                 theirs);
+  };
+  const auto base = runs(1'000'000, 10);
+  const Verdict same = judged(base, runs(1'001'000, 20));
+  EXPECT_FALSE(same.established) << same.noise;
+  EXPECT_NE(same.noise.find("none is established"), std::string::npos) << same.noise;
+  const Verdict slower = judged(base, runs(1'200'000, 30));
+  EXPECT_TRUE(slower.established) << slower.noise;
+  ASSERT_TRUE(slower.interval);
+  EXPECT_GT(slower.interval->low, 100'000);
+  EXPECT_LT(slower.interval->high, 300'000);
 }
 
 TEST(Verdict, AnEqualStepIsCalledThat) {

@@ -76,11 +76,8 @@ class Run {
   }
   // `name` is kept as it is: a literal.
   void HostCalls(const char* name, int64_t ns) {
-    events_.push_back({.process_id = 1,
-                       .thread_id = 1,
-                       .name = name,
-                       .start_ns = host_,
-                       .end_ns = host_ + ns});
+    events_.push_back(
+        {.process_id = 1, .thread_id = 1, .name = name, .start_ns = host_, .end_ns = host_ + ns});
     host_ += ns;
   }
   void HostDoes(const char* name, int64_t ns) {
@@ -478,9 +475,10 @@ TEST(PlantedForeign, WhereTheHostWaitsIsNamedWithItsTime) {
   const model::AnalysisTables tables = run.Analyse();
   const model::FindingRow* found = Find(tables, "sync_each_step");
   ASSERT_NE(found, nullptr) << Listing(tables);
-  EXPECT_THAT(found->evidence_json,
-              testing::HasSubstr("the host waits in cudaStreamSynchronize, also while the device is "
-                                 "busy, in the run\",\"value\":"));
+  EXPECT_THAT(
+      found->evidence_json,
+      testing::HasSubstr("the host waits in cudaStreamSynchronize, also while the device is "
+                         "busy, in the run\",\"value\":"));
   EXPECT_THAT(found->evidence_json,
               testing::HasSubstr("calls of it that take 1 us and more, in the run\",\"value\":10"));
 }

@@ -3,7 +3,6 @@
 #ifndef XLATRACE_BASE_TEXT_H_
 #define XLATRACE_BASE_TEXT_H_
 
-#include <cstddef>
 #include <initializer_list>
 #include <string>
 #include <string_view>
@@ -28,30 +27,6 @@ constexpr bool HasAny(std::string_view text, std::initializer_list<std::string_v
 // What follows the last '/': a path's file name, the innermost part of an op_name.
 constexpr std::string_view LastPart(std::string_view path) {
   return path.substr(path.rfind('/') + 1);
-}
-
-// Order of names in which numbers count as such: "layer_9" is before "layer_10".
-constexpr bool NaturalLess(std::string_view a, std::string_view b) {
-  size_t i = 0, j = 0;
-  while (i < a.size() && j < b.size()) {
-    if (!IsDigit(a[i]) || !IsDigit(b[j])) {
-      if (a[i] != b[j]) return a[i] < b[j];
-      ++i;
-      ++j;
-      continue;
-    }
-    const auto digits = [](std::string_view text, size_t& at) {
-      while (at < text.size() && text[at] == '0') ++at;
-      const size_t from = at;
-      while (at < text.size() && IsDigit(text[at])) ++at;
-      return text.substr(from, at - from);
-    };
-    const std::string_view left = digits(a, i), right = digits(b, j);
-    if (left.size() != right.size()) return left.size() < right.size();
-    if (left != right) return left < right;
-  }
-  // Equal but for zeros in front: some order all the same.
-  return a.size() - i != b.size() - j ? a.size() - i < b.size() - j : a < b;
 }
 
 inline std::string Lower(std::string_view text) {

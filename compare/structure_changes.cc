@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-#include "base/text.h"
+#include "base/natural_order.h"
 
 namespace xlatrace::compare {
 namespace {

@@ -1,4 +1,4 @@
-#include "base/text.h"
+#include "base/natural_order.h"
 
 #include <algorithm>
 #include <string>

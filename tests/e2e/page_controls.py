@@ -29,6 +29,39 @@ class Controls(Browser):
             self.assertTrue(boxes.nth(i).is_checked(), i)
         self.assertEqual(page.locator(".menu summary").inner_text(), "all columns")
 
+    HEADINGS = "(all) => all.map((e) => e.innerText.replace(/ [▼▲]/, ''))"
+
+    def test_a_column_that_is_asked_for_hides_no_other(self):
+        page = self.open("#/ops")
+        heads = page.locator("#p-ops thead th")
+        before = heads.evaluate_all(self.HEADINGS)
+        self.assertIn("source", before)
+        page.locator(".menu summary").click()
+        boxes = page.locator(".menu .pop input")
+        for box in boxes.all():
+            box.click()
+        after = heads.evaluate_all(self.HEADINGS)
+        self.assertEqual(after[: len(before)], before)
+        self.assertEqual(len(after), len(before) + boxes.count())
+        # They scroll in their box; what names a row keeps a width to be read in.
+        widths = page.locator("#p-ops .tbox").evaluate("(e) => [e.scrollWidth, e.clientWidth, document.documentElement.scrollWidth]")
+        self.assertGreater(widths[0], widths[1])
+        self.assertLessEqual(widths[2], 1440)
+        self.assertGreater(heads.nth(1).bounding_box()["width"], 150)
+
+    def test_a_narrow_window_offers_what_it_has_no_room_for(self):
+        page = self.open("#/ops")
+        page.set_viewport_size({"width": 400, "height": 800})
+        heads = page.locator("#p-ops thead th")
+        self.assertNotIn("source", heads.evaluate_all(self.HEADINGS))
+        page.locator(".menu summary").click()
+        # Read in the window, not beside it.
+        source = page.locator(".menu label", has_text="source info")
+        self.assertGreaterEqual(source.bounding_box()["x"], 0)
+        source.click()
+        self.assertIn("source", heads.evaluate_all(self.HEADINGS))
+        self.assertTrue(source.locator("input").is_checked())
+
     def test_many_chips_stay_within_the_window(self):
         page = self.open("#/ops?f=src:model.py+dur>1us+ms>0.001+-kind:sort+calls>0+-opcode:fft+layer:0")
         self.assertGreaterEqual(page.get_by_test_id("filter-chip").count(), 6)
@@ -175,7 +208,7 @@ class Controls(Browser):
         )
         self.assertLess(end - begin, 6 * longest)
 
-    def test_f_zooms_to_the_selection_and_then_back(self):
+    def test_f_zooms_to_the_selection_and_z_back(self):
         begin, end = self.db.execute("SELECT start_ns, end_ns FROM step WHERE steady ORDER BY step LIMIT 1").fetchone()
         a, b = begin + (end - begin) // 4, begin + (end - begin) // 2
         page = self.open(f"#/timeline?a={a},{b}")
@@ -185,7 +218,10 @@ class Controls(Browser):
         left, right = self.visible(page)
         self.assertLess(abs(left - a), (b - a) / 10)
         self.assertLess(abs(right - b), (b - a) / 10)
+        zoomed = browser_quiet.address(page)
         page.keyboard.press("f")
+        self.assertEqual(browser_quiet.address(page), zoomed)
+        page.keyboard.press("z")
         page.wait_for_function("() => !/[?&]t=/.test(location.hash)")
 
     def test_a_tooltip_goes_when_what_it_speaks_of_moves(self):

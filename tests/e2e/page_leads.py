@@ -191,6 +191,20 @@ class Escape(Captures):
         page.keyboard.press("Escape")
         page.wait_for_function("() => !/[?&]a=/.test(location.hash)")
 
+    def test_escape_clears_the_filter_when_nothing_else_is_left(self):
+        page = self.page(self.maxtext(), "#/ops?f=gemm&sel=o34")
+        address = "() => location.hash"
+        page.keyboard.press("Escape")
+        self.assertEqual(page.evaluate(address), "#/ops?f=gemm")
+        page.keyboard.press("Escape")
+        self.assertEqual(page.evaluate(address), "#/ops")
+        (start, end) = self.ask("maxtext.db", "SELECT min(start_ns), min(end_ns) FROM step WHERE steady")[0]
+        self.visit(page, f"#/timeline?a={start},{end}&f=gemm")
+        page.keyboard.press("Escape")
+        page.wait_for_function("() => location.hash === '#/timeline?f=gemm'")
+        page.keyboard.press("Escape")
+        page.wait_for_function("() => location.hash === '#/timeline'")
+
     def drawn(self, page, fragment):
         """What the canvas of the timeline says, with its ends, once all is drawn."""
         page.add_init_script(
@@ -490,6 +504,24 @@ class Filtered(Captures):
             expect(selection).to_contain_text(f"GPU {device}")
             expect(selection.locator("tr").last).to_contain_text(f"{count:,}")
             self.assertAlmostEqual(float(selection.get_attribute("data-ns")), ns, delta=2)
+
+    def test_the_timeline_divides_time_over_phases_as_every_page(self):
+        page = self.page(self.maxtext(), "#/timeline?step=1")
+        of = "FROM phase_time JOIN device USING (device_id) WHERE step = 1 AND ordinal = 0"
+        phases = dict(self.ask("maxtext.db", f"SELECT phase, self_ns {of}"))
+        selection = page.get_by_test_id("timeline-selection")
+        selection.locator("tbody tr[data-key]").first.wait_for()
+        shown = collections.Counter()
+        # "collectives, forward" is a part of forward.
+        for name, ns in selection.locator("tbody tr[data-key]").evaluate_all("(all) => all.map((e) => [e.dataset.key, Number(e.dataset.ns)])"):
+            shown[name.split(", ")[-1]] += ns
+        self.assertEqual(shown.keys(), phases.keys())
+        for phase, ns in phases.items():
+            self.assertAlmostEqual(shown[phase], ns, delta=2e-5 * ns + 20)  # Shares are kept in millionths.
+        for phase in ("recompute", "backward"):
+            self.visit(page, f"#/timeline?step=1&f=phase:{phase}")
+            expect(selection.locator("tbody tr").first).to_contain_text(phase)
+            self.assertAlmostEqual(float(selection.get_attribute("data-ns")), phases[phase], delta=2e-5 * phases[phase] + 20)
 
     def test_memory_that_xla_reserves_beyond_what_is_alive_is_the_answer(self):
         run = self.imported("tpu", "xplane/tpu_v6e_jit_f_4chips.xplane.pb")

@@ -338,8 +338,11 @@ export function App({ report }: { report: Report }): VNode {
         if (help) setHelp(false);
         else if (palette) setPalette(false);
         else if (closeMenus()) return;
-        else if (!typing && getState().sel !== '') go({ sel: '' });
-        else if (!typing && getState().page === 'timeline') go({ args: { [getState().args['al'] ? 'al' : 'a']: undefined } });
+        else if (!typing) {
+          // The innermost first: what is open, what the timeline singles out, the filter.
+          const { sel, page, args } = getState(), part = page === 'timeline' && ['al', 'a'].find((key) => args[key]);
+          go(sel !== '' ? { sel: '' } : part ? { args: { [part]: undefined } } : { f: '' });
+        }
         return;
       }
       if (typing || help || palette || e.ctrlKey || e.metaKey || e.altKey) return;

@@ -2,7 +2,7 @@
 
 import type { VNode } from 'preact';
 import { useCtx } from '../ctx';
-import type { Report } from '../data/report';
+import { perReport, type Report } from '../data/report';
 import { baseName, count, ms, percent, signed } from '../format';
 import { Link } from './bits';
 
@@ -14,10 +14,7 @@ export interface BaseOps {
   has: Uint8Array;
   occupancy: Float64Array;
 }
-const cache = new WeakMap<Report, BaseOps>();
-export function baseOps(report: Report): BaseOps {
-  let b = cache.get(report);
-  if (b) return b;
+export const baseOps = perReport((report): BaseOps => {
   const t = report.tables.table('base_ops');
   const op = t.refs('op'), ns = t.numbers('ns');
   const byOp = new Float64Array(report.ops.n), has = new Uint8Array(report.ops.n);
@@ -26,15 +23,13 @@ export function baseOps(report: Report): BaseOps {
     byOp[op[r]!]! += ns[r]!;
     has[op[r]!] = 1;
   }
-  b = {
+  return {
     n: t.rows, op, how: t.texts('how'), handle: t.texts('handle'), name: t.texts('instruction'), kind: t.texts('op_kind'),
     phase: t.texts('phase'), group: t.texts('layer_group'), opName: t.texts('op_name'), file: t.texts('source_file'),
     line: t.numbers('source_line'), ns, calls: t.numbers('calls'), byOp, has,
     occupancy: t.numbers('theoretical_occupancy_pct'),
   };
-  cache.set(report, b);
-  return b;
-}
+});
 
 /** The comparison that the program made (tables compare_*). */
 export interface Compared {
@@ -49,14 +44,10 @@ export interface Compared {
   /** The row that an op is in; -1: no time. */
   rowOfOp: Int32Array;
 }
-const comparisons = new WeakMap<Report, Compared>();
-export function compared(report: Report): Compared | null {
+export const compared = perReport((report): Compared | null => {
   const meta = report.meta.base?.compare;
   if (!meta) return null;
-  const known = comparisons.get(report);
-  if (known) return known;
   const t = report.tables.table('compare_rows'), c = report.tables.table('compare_changes'), g = report.tables.table('compare_groups');
-  const flags = (v: Float64Array): boolean[] => Array.from(v, (x) => x > 0);
   const opOfRow = new Int32Array(t.rows).fill(-1), rowOfOp = new Int32Array(report.ops.n).fill(-1);
   const members = report.tables.table('compare_ops');
   const memberRow = members.refs('row'), memberOp = members.refs('op');
@@ -74,18 +65,16 @@ export function compared(report: Report): Compared | null {
     set.add(changed[k]!);
     changeRows.set(change[k]!, set);
   }
-  const made: Compared = {
+  return {
     meta, opOfRow, rowOfOp, changeRows,
     rows: {
       n: t.rows, name: t.texts('name'), base: t.numbers('base_ns'), now: t.numbers('new_ns'), baseCalls: t.numbers('base_calls'), calls: t.numbers('new_calls'),
-      why: t.texts('why'), certain: flags(t.numbers('certain')), kind: t.texts('op_kind'), phase: t.texts('phase'),
+      why: t.texts('why'), certain: t.flags('certain'), kind: t.texts('op_kind'), phase: t.texts('phase'),
     },
-    changes: { n: c.rows, text: c.texts('text'), where: c.texts('where'), because: c.texts('because'), delta: c.numbers('change_ns'), wall: flags(c.numbers('wall')), certain: flags(c.numbers('certain')) },
+    changes: { n: c.rows, text: c.texts('text'), where: c.texts('where'), because: c.texts('because'), delta: c.numbers('change_ns'), wall: c.flags('wall'), certain: c.flags('certain') },
     groups: { n: g.rows, by: g.texts('by'), name: g.texts('name'), base: g.numbers('base_ns'), now: g.numbers('new_ns'), baseCalls: g.numbers('base_calls'), calls: g.numbers('new_calls') },
   };
-  comparisons.set(report, made);
-  return made;
-}
+});
 
 /** Refused: the times stand side by side and say nothing of what the program does otherwise. */
 export const isRefused = (c: Compared): boolean => c.meta.refusals.length > 0;

@@ -4,7 +4,7 @@ import { type ComponentChildren, h, type JSX, type RefObject, type VNode } from 
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { useCtx } from '../ctx';
 import { midCut, tailLength } from '../data/names';
-import type { Entity, Report, Sentence } from '../data/report';
+import { type Entity, perReport, type Report, type Sentence } from '../data/report';
 import { baseName, duration, ms, plural, opKind, percent, shortPath, sourceLine, sumNs } from '../format';
 import { dict, LETTER, type Hue, phaseWords } from '../phases';
 import { type Change, go, linkTo } from '../state';
@@ -220,18 +220,12 @@ export function fullPath(report: Report, name: string): string {
   const files = sourceFiles(report);
   return files.find((f) => f === name || f.endsWith(`/${name}`)) ?? '';
 }
-const fileLists = new WeakMap<Report, string[]>();
-export function sourceFiles(report: Report): string[] {
-  let list = fileLists.get(report);
-  if (!list) {
-    const sums = new Map<string, number>();
-    const s = report.shares;
-    for (let i = 0; i < s.n; ++i) if (s.file[i] !== '') sums.set(s.file[i]!, (sums.get(s.file[i]!) ?? 0) + s.ns[i]!);
-    list = [...sums].sort((a, b) => b[1] - a[1]).map(([f]) => f);
-    fileLists.set(report, list);
-  }
-  return list;
-}
+export const sourceFiles = perReport((report): string[] => {
+  const sums = new Map<string, number>();
+  const s = report.shares;
+  for (let i = 0; i < s.n; ++i) if (s.file[i] !== '') sums.set(s.file[i]!, (sums.get(s.file[i]!) ?? 0) + s.ns[i]!);
+  return [...sums].sort((a, b) => b[1] - a[1]).map(([f]) => f);
+});
 
 export function Words({ pieces }: { pieces: Sentence }): VNode {
   const { report } = useCtx();

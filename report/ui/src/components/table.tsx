@@ -21,6 +21,8 @@ export interface Column<T> {
   width?: number;
   /** Hidden when the table is narrower than this. */
   from?: number;
+  /** Somebody chose it: it hides nothing, the table scrolls sideways in its box instead. */
+  asked?: boolean;
   /** `px`: what the column has. Absent: what is copied, as text. */
   cell?: (row: T, px: number) => ComponentChildren;
   /** What sorts; absent: does not sort. */
@@ -110,6 +112,8 @@ export interface TableProps<T> {
   sort?: string | undefined;
   onSort?: (sort: string) => void;
   selected?: string;
+  /** Hears which columns there is room for. */
+  onShown?: (ids: string[]) => void;
   /** Absent: a row opens its entity, or what it filters for; one that has neither is no button. */
   onOpen?: (line: Line<T>) => void;
   /** Where a click on the row leads nowhere but says why. */
@@ -309,11 +313,12 @@ export function DataTable<T>(given: TableProps<T>): VNode {
     const own = p.columns.filter((c) => c.from === undefined || wide >= c.from).map((c) => (grown[c.id]! > c.width! ? { ...c, width: grown[c.id]! } : c));
     // Names keep a width to be read in: what shows in wide tables only gives way first.
     for (;;) {
-      const fits = wide - own.reduce((a, c) => a + (c.width ?? 0), 0), since = own.map((c) => (c.width !== undefined && c.from) || 0), from = Math.max(...since);
+      const fits = wide - own.reduce((a, c) => a + ((!c.asked && c.width) || 0), 0), since = own.map((c) => (c.width !== undefined && c.from) || 0), from = Math.max(...since);
       if (from <= 600 || fits >= LEAST * own.filter((c) => c.width === undefined).length) return own;
       own.splice(since.lastIndexOf(from), 1);
     }
   }, [p.columns, wide, grown]);
+  useEffect(() => p.onShown?.(columns.map((c) => c.id)), [columns.length]);
   // A number is never cut: its column takes what the numbers in sight need, names give way.
   useLayoutEffect(() => {
     if (printing || !box.current) return;
@@ -415,8 +420,8 @@ export function DataTable<T>(given: TableProps<T>): VNode {
   // What columns without a width share.
   const set = columns.reduce((a, c) => a + (c.width ?? 0), 0), shared = columns.filter((c) => c.width === undefined).length;
   // In a narrow window names keep a width to be read in, and sentences one of a few lines; the table scrolls in its box.
-  const least = p.cls?.includes('wraps') ? 440 : shared > 1 ? 130 : 196;
-  const need = wide < 760 && !p.cls?.includes('slim') ? set + least * shared : 0;
+  const narrow = wide < 760, least = p.cls?.includes('wraps') ? 440 : shared < 2 ? 196 : narrow ? 130 : LEAST;
+  const need = columns.some((c) => c.asked) || narrow && !p.cls?.includes('slim') ? set + least * shared : 0;
   const flex = Math.max(40, (Math.max(wide, need) - set) / Math.max(1, shared));
   const span = Math.max(1, columns.findIndex((c) => c.id === p.span));
   const line = (l: Line<T>, index: number): VNode => {

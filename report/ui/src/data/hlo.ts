@@ -1,6 +1,6 @@
 // The HLO graph of the page: instructions, who reads whom, what calls what, and the text.
 
-import type { Report } from './report';
+import { perReport } from './report';
 
 export interface Hlo {
   n: number;
@@ -30,10 +30,7 @@ function csr(n: number, from: Int32Array, to: Int32Array): (i: number) => Int32A
   return (i) => list.subarray(begin[i]!, begin[i + 1]!);
 }
 
-const cache = new WeakMap<Report, Hlo>();
-export function hloOf(report: Report): Hlo {
-  let hlo = cache.get(report);
-  if (hlo) return hlo;
+export const hloOf = perReport((report): Hlo => {
   const t = report.tables.table('instructions');
   const e = report.tables.table('edges');
   const c = report.tables.table('computations');
@@ -42,7 +39,7 @@ export function hloOf(report: Report): Hlo {
   const callFrom = k.refs('instruction'), callTo = k.refs('computation');
   const called = csr(t.rows, callFrom, callTo);
   const callers = csr(c.rows, callTo, callFrom);
-  hlo = {
+  return {
     n: t.rows, name: t.texts('name'), opcode: t.texts('opcode'), shape: t.texts('shape'), outBytes: t.numbers('output_bytes'),
     root: t.numbers('root'), computation: t.refs('computation'), parameter: t.numbers('parameter_number'), op: t.refs('op'),
     kind: t.texts('op_kind'), phase: t.texts('phase'), opName: t.texts('op_name'), layer: t.texts('layer'),
@@ -55,33 +52,22 @@ export function hloOf(report: Report): Hlo {
       begin: c.numbers('instruction_begin'), count: c.numbers('instruction_count'), callers: (i) => [...callers(i)],
     },
   };
-  cache.set(report, hlo);
-  return hlo;
-}
+});
 
 /** Instructions that cost nothing and only name a buffer: drawn as part of an edge. */
 export function isFree(hlo: Hlo, i: number): boolean {
   return ['bitcast', 'get-tuple-element', 'tuple', 'opt-barrier', 'after-all', 'partition-id', 'replica-id'].includes(hlo.opcode[i]!);
 }
 
-const textJobs = new WeakMap<Report, Promise<Map<number, string>>>();
 /** HLO text by instruction row, as far as the page has it. */
-export function hloText(report: Report): Promise<Map<number, string>> {
-  let job = textJobs.get(report);
-  if (!job) {
-    job = report.tables.chunks('hlo_text').then((chunks) => {
-      const map = new Map<number, string>();
-      for (const c of chunks) {
-        const rows = c.refs('instruction');
-        const texts = c.texts('text');
-        for (let r = 0; r < c.rows; ++r) map.set(rows[r]!, texts[r]!);
-      }
-      return map;
-    });
-    textJobs.set(report, job);
+export const hloText = perReport(async (report): Promise<Map<number, string>> => {
+  const map = new Map<number, string>();
+  for (const c of await report.tables.chunks('hlo_text')) {
+    const texts = c.texts('text');
+    c.refs('instruction').forEach((row, r) => map.set(row, texts[r]!));
   }
-  return job;
-}
+  return map;
+});
 
 /** The line as HLO writes it; made from the tables where the page does not hold the text. */
 export function lineOf(hlo: Hlo, i: number, text: Map<number, string> | undefined): string {

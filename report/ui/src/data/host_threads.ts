@@ -2,7 +2,8 @@
 // and elsewhere those that gaps refer to.
 
 import { plural, thousands } from '../format';
-import type { Report } from './report';
+import { perReport, type Report } from './report';
+import { rowsOf } from './table';
 
 /** XLA's ranges carry the instruction as `Thunk:#name=...,hlo_op=...#`: what they are for reads better. */
 export const hostText = (text: string): string =>
@@ -17,15 +18,8 @@ export interface HostThread {
   rows: { label: string; events: HostEvent[] }[];
 }
 
-const loading = new WeakMap<Report, Promise<HostEvent[]>>();
 /** All of the file, by process, thread and start, outer before inner. */
-export function loadHosts(report: Report): Promise<HostEvent[]> {
-  let job = loading.get(report);
-  if (!job) loading.set(report, (job = readHosts(report)));
-  return job;
-}
-
-async function readHosts(report: Report): Promise<HostEvent[]> {
+export const loadHosts = perReport(async (report): Promise<HostEvent[]> => {
   const out: HostEvent[] = [];
   for (const t of await report.tables.chunks('host_events')) {
     const process = t.refs('process'), thread = t.numbers('thread_id'), start = t.numbers('start_ns'), dur = t.numbers('duration_ns'), call = t.numbers('call'), text = t.texts('text');
@@ -35,7 +29,7 @@ async function readHosts(report: Report): Promise<HostEvent[]> {
   const held = (e: HostEvent): boolean => windows.some((w) => w.process === e.process && e.end >= w.start && e.start <= w.end);
   out.push(...gapHosts(report).filter((e) => !held(e)));
   return out.sort((a, b) => a.process - b.process || a.thread - b.thread || a.start - b.start || b.end - a.end);
-}
+});
 
 /** The calls and ranges that gaps refer to: of every step, but few. */
 export function gapHosts(report: Report): HostEvent[] {
@@ -52,10 +46,8 @@ export interface HostWindow { process: number; step: number; start: number; end:
 /** Where all calls and ranges are in the file, but for the shortest; without steps all of the run. */
 export function windowsOf(report: Report): HostWindow[] {
   const t = report.tables.table('host_windows');
-  const process = t.refs('process'), step = t.numbers('step'), start = t.numbers('start_ns'), end = t.numbers('end_ns'), events = t.numbers('events'), kept = t.numbers('kept');
-  return Array.from({ length: t.rows }, (_, r) => ({
-    process: process[r]!, step: step[r]!, start: isNaN(start[r]!) ? -Infinity : start[r]!, end: isNaN(end[r]!) ? Infinity : end[r]!, events: events[r]!, kept: kept[r]!,
-  }));
+  const bound = (name: string, none: number): Float64Array => t.numbers(name).map((v) => (isNaN(v) ? none : v));
+  return rowsOf({ process: t.refs('process'), step: t.numbers('step'), start: bound('start_ns', -Infinity), end: bound('end_ns', Infinity), events: t.numbers('events'), kept: t.numbers('kept') });
 }
 
 /** "in steps 3 and 7; of 12,000 calls and ranges the longest 8,000". */

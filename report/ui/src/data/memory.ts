@@ -1,7 +1,8 @@
 // Which values of the modules live from when to when, and what that makes of their memory.
 
 import { hloOf, type Hlo } from './hlo';
-import type { Report } from './report';
+import { perReport, type Report } from './report';
+import { rowsOf } from './table';
 
 export interface LiveValue {
   /** Instructions: what writes it first, what updates it in place, what reads it last; −1: none. */
@@ -31,12 +32,9 @@ export function aliveOf(values: readonly LiveValue[], positions: number): Float6
   return out.subarray(0, positions);
 }
 
-const jobs = new WeakMap<Report, Promise<Live[]>>();
 /** By peak, largest first. */
-export function loadLive(report: Report): Promise<Live[]> {
-  let job = jobs.get(report);
-  if (job) return job;
-  job = Promise.all([report.tables.chunks('live_order'), report.tables.chunks('live_values')]).then(([orders, values]) => {
+export const loadLive = perReport((report): Promise<Live[]> =>
+  Promise.all([report.tables.chunks('live_order'), report.tables.chunks('live_values')]).then(([orders, values]) => {
     const of = new Map<number, Live>();
     const get = (module: number): Live => {
       let live = of.get(module);
@@ -48,13 +46,14 @@ export function loadLive(report: Report): Promise<Live[]> {
       for (let r = 0; r < c.rows; ++r) get(module[r]!).order.push(instruction[r]!);
     }
     for (const c of values) {
-      const module = c.refs('module'), instruction = c.refs('instruction'), update = c.refs('updated_by'), reader = c.refs('last_user');
-      const kind = c.texts('kind'), size = c.numbers('bytes'), first = c.numbers('first'), last = c.numbers('last'), donated = c.numbers('donated'), donatable = c.numbers('donatable');
-      for (let r = 0; r < c.rows; ++r) {
+      const module = c.refs('module');
+      rowsOf<LiveValue>({
+        instruction: c.refs('instruction'), update: c.refs('updated_by'), reader: c.refs('last_user'), kind: c.texts('kind'), size: c.numbers('bytes'),
+        first: c.numbers('first'), last: c.numbers('last'), donated: c.flags('donated'), donatable: c.flags('donatable'),
+      }).forEach((v, r) => {
         const live = get(module[r]!);
-        if (!(last[r]! < live.order.length)) continue;
-        live.values.push({ instruction: instruction[r]!, update: update[r]!, reader: reader[r]!, kind: kind[r]!, size: size[r]!, first: first[r]!, last: last[r]!, donated: donated[r] === 1, donatable: donatable[r] === 1 });
-      }
+        if (v.last < live.order.length) live.values.push(v);
+      });
     }
     for (const live of of.values()) {
       live.alive = aliveOf(live.values, live.order.length);
@@ -66,10 +65,7 @@ export function loadLive(report: Report): Promise<Live[]> {
       });
     }
     return [...of.values()].filter((l) => l.peak > 0).sort((a, b) => b.peak - a.peak);
-  });
-  jobs.set(report, job);
-  return job;
-}
+  }));
 
 /** The instruction that says most about a value: what fills it, rather than what clears it first. */
 export const writerOf = (v: LiveValue): number => (v.update >= 0 ? v.update : v.instruction);

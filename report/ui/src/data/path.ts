@@ -1,6 +1,6 @@
 // The critical path of the replayed steps, by device: parts that follow each other.
 
-import type { Report } from './report';
+import { perReport, type Report } from './report';
 
 export interface Path {
   n: number;
@@ -31,12 +31,7 @@ async function load(report: Report): Promise<Map<number, Path>> {
   return out;
 }
 
-const jobs = new WeakMap<Report, Promise<Map<number, Path>>>();
-export function loadPath(report: Report): Promise<Map<number, Path>> {
-  let job = jobs.get(report);
-  if (!job) jobs.set(report, (job = load(report)));
-  return job;
-}
+export const loadPath = perReport(load);
 
 /** First part that ends after t. */
 export function partAt(path: Path, t: number): number {

@@ -2,7 +2,7 @@
 // from them directly. Figures are integers as written; only pages divide them.
 
 import { type PageIndex, DataError } from './codec';
-import { type BlockText, type Chunk, Tables } from './table';
+import { type BlockText, type Chunk, rowsOf, Tables } from './table';
 import { percent } from '../format';
 import { PLACE_WORDS } from '../words';
 import { hueOf, type Hue, PHASES } from '../phases';
@@ -135,36 +135,25 @@ export interface Device {
   peaks: Record<string, number>; source: string; smemUnit: number; regUnit: number; parts: number;
 }
 
-const num = (v: number | undefined): number => (v === undefined ? NaN : v);
-
 function devicesOf(t: Chunk): Device[] {
-  const text = (name: string): string[] => t.texts(name);
-  const n = (name: string): Float64Array => t.numbers(name);
-  const process = t.refs('process');
-  return Array.from({ length: t.rows }, (_, r) => {
-    let peaks: Record<string, number> = {};
+  const text = (name: string): string[] => t.texts(name), n = (name: string): Float64Array => t.numbers(name);
+  const peaks = text('peak_flops').map((json) => {
     try {
-      const parsed: unknown = JSON.parse(text('peak_flops')[r] || '{}');
-      if (parsed && typeof parsed === 'object') {
-        for (const [k, v] of Object.entries(parsed)) if (typeof v === 'number' && v > 0) peaks[k] = v;
-      }
+      return Object.fromEntries(Object.entries(JSON.parse(json || '{}') as object).filter(([, v]) => typeof v === 'number' && v > 0)) as Record<string, number>;
     } catch {
-      peaks = {};
+      return {};
     }
-    return {
-      row: r, id: num(n('device_id')[r]), name: text('name')[r] ?? '', kind: text('kind')[r] ?? '',
-      ordinal: num(n('ordinal')[r]), host: text('host')[r] ?? '', process: process[r] ?? -1,
-      computeCapability: text('compute_capability')[r] ?? '', sms: num(n('sm_count')[r]),
-      clockHz: num(n('clock_hz')[r]), bandwidth: num(n('memory_bandwidth_bytes_per_s')[r]),
-      memory: num(n('memory_bytes')[r]), maxThreadsPerSm: num(n('max_threads_per_sm')[r]),
-      maxBlocksPerSm: num(n('max_blocks_per_sm')[r]), registersPerSm: num(n('registers_per_sm')[r]),
-      smemPerSm: num(n('shared_memory_per_sm_bytes')[r]), smemPerBlock: num(n('shared_memory_per_block_bytes')[r]),
-      smemOptin: num(n('shared_memory_per_block_optin_bytes')[r]),
-      smemReserved: num(n('shared_memory_reserved_per_block_bytes')[r]),
-      maxThreadsPerBlock: num(n('max_threads_per_block')[r]), registersPerBlock: num(n('registers_per_block')[r]),
-      warp: num(n('warp_size')[r]), l2: num(n('l2_bytes')[r]), peaks, source: text('source')[r] || (text('peaks_source')[r] ?? ''),
-      smemUnit: num(n('shared_memory_granularity_bytes')[r]), regUnit: num(n('register_granularity')[r]), parts: num(n('sub_partitions')[r]),
-    };
+  });
+  return rowsOf<Device>({
+    row: peaks.map((_, r) => r), id: n('device_id'), name: text('name'), kind: text('kind'), ordinal: n('ordinal'), host: text('host'),
+    process: t.refs('process'), computeCapability: text('compute_capability'), sms: n('sm_count'), clockHz: n('clock_hz'),
+    bandwidth: n('memory_bandwidth_bytes_per_s'), memory: n('memory_bytes'), maxThreadsPerSm: n('max_threads_per_sm'),
+    maxBlocksPerSm: n('max_blocks_per_sm'), registersPerSm: n('registers_per_sm'), smemPerSm: n('shared_memory_per_sm_bytes'),
+    smemPerBlock: n('shared_memory_per_block_bytes'), smemOptin: n('shared_memory_per_block_optin_bytes'),
+    smemReserved: n('shared_memory_reserved_per_block_bytes'), maxThreadsPerBlock: n('max_threads_per_block'),
+    registersPerBlock: n('registers_per_block'), warp: n('warp_size'), l2: n('l2_bytes'), peaks,
+    source: text('source').map((s, r) => s || text('peaks_source')[r]!), smemUnit: n('shared_memory_granularity_bytes'),
+    regUnit: n('register_granularity'), parts: n('sub_partitions'),
   });
 }
 
@@ -188,6 +177,23 @@ export interface Place { text: string; known: boolean; ns: number; calls: number
 export interface Kernels {
   n: number; handle: string[]; name: string[]; symbol: string[]; kind: string[];
   ns: Float64Array; calls: Float64Array; occurrences: Float64Array;
+}
+
+/** What is made of a report once, when it is first asked for. */
+export function perReport<T>(make: (report: Report) => T): (report: Report) => T {
+  const made = new WeakMap<Report, T>();
+  return (report) => {
+    if (!made.has(report)) made.set(report, make(report));
+    return made.get(report)!;
+  };
+}
+
+/** By row that `of` refers to: who does, the one with the most time first. */
+function byRow(rows: number, of: Int32Array, ns?: Float64Array): number[][] {
+  const out: number[][] = Array.from({ length: rows }, () => []);
+  of.forEach((to, r) => out[to]?.push(r));
+  if (ns) for (const list of out) list.sort((a, b) => ns[b]! - ns[a]!);
+  return out;
 }
 
 const phaseIndex = new Map<string, number>(PHASES.map((p, i) => [p, i]));
@@ -348,34 +354,27 @@ export class Report {
   }
   get streams(): { row: number; device: number; id: number; name: string }[] {
     return this.once('streams', () => {
-      const t = this.tables.table('streams');
-      return Array.from({ length: t.rows }, (_, r) => ({
-        row: r, device: t.refs('device')[r]!, id: t.numbers('stream_id')[r]!, name: t.texts('name')[r]!,
-      }));
+      const t = this.tables.table('streams'), id = t.numbers('stream_id');
+      return rowsOf({ row: Array.from(id, (_, r) => r), device: t.refs('device'), id, name: t.texts('name') });
     });
   }
   get modules(): ModuleRow[] {
     return this.once('modules', () => {
       const t = this.tables.table('modules');
-      const n = (name: string, r: number): number => t.numbers(name)[r]!;
-      const s = (name: string, r: number): string => t.texts(name)[r]!;
-      return Array.from({ length: t.rows }, (_, r) => ({
-        row: r, handle: s('handle', r), name: s('name', r), programId: n('program_id', r), role: s('role', r),
-        roleReason: s('role_reason', r), framework: s('framework_function', r), instructions: n('instruction_count', r),
-        flops: n('flops', r), bytes: n('bytes', r), peakMemory: n('peak_memory_bytes', r), source: s('source', r),
-        file: s('file', r), executions: n('executions', r), ns: n('ns', r), selfNs: n('self_ns', r),
-        fingerprint: s('fingerprint', r), process: t.refs('process')[r]!,
-      }));
+      const n = (name: string): Float64Array => t.numbers(name), s = (name: string): string[] => t.texts(name);
+      return rowsOf<ModuleRow>({
+        row: s('handle').map((_, r) => r), handle: s('handle'), name: s('name'), programId: n('program_id'), role: s('role'),
+        roleReason: s('role_reason'), framework: s('framework_function'), instructions: n('instruction_count'),
+        flops: n('flops'), bytes: n('bytes'), peakMemory: n('peak_memory_bytes'), source: s('source'),
+        file: s('file'), executions: n('executions'), ns: n('ns'), selfNs: n('self_ns'),
+        fingerprint: s('fingerprint'), process: t.refs('process'),
+      });
     });
   }
   private stepRows(name: string): StepRow[] {
     const t = this.tables.table(name);
     const n = (c: string): Float64Array => t.numbers(c);
-    const device = name === 'steps' ? t.refs('device') : n('device');
-    const step = n('step'), start = n('start_ns'), end = n('end_ns'), deviceNs = n('device_ns'), busyNs = n('busy_ns'), steady = n('steady');
-    return Array.from({ length: t.rows }, (_, r) => ({
-      step: step[r]!, device: device[r]!, start: start[r]!, end: end[r]!, deviceNs: deviceNs[r]!, busyNs: busyNs[r]!, steady: steady[r]! === 1,
-    }));
+    return rowsOf({ step: n('step'), device: name === 'steps' ? t.refs('device') : n('device'), start: n('start_ns'), end: n('end_ns'), deviceNs: n('device_ns'), busyNs: n('busy_ns'), steady: t.flags('steady') });
   }
   get steps(): StepRow[] {
     return this.once('steps', () => this.stepRows('steps'));
@@ -392,25 +391,21 @@ export class Report {
   }
   private partRows(name: string): StepPartRow[] {
     const t = this.tables.table(name);
-    const step = t.numbers('step'), device = name === 'step_parts' ? t.refs('device') : t.numbers('device'), part = t.texts('part'), ns = t.numbers('wall_ns');
-    return Array.from({ length: t.rows }, (_, r) => ({ step: step[r]!, device: device[r]!, part: part[r]!, ns: ns[r]! }));
+    return rowsOf({ step: t.numbers('step'), device: name === 'step_parts' ? t.refs('device') : t.numbers('device'), part: t.texts('part'), ns: t.numbers('wall_ns') });
   }
   get gapSums(): GapSum[] {
     return this.once('gap_sums', () => {
       const t = this.tables.table('gap_sums');
-      const step = t.numbers('step'), device = t.refs('device'), cause = t.texts('cause'), ns = t.numbers('ns'), count = t.numbers('count'), longest = t.numbers('longest_ns'), short = t.numbers('short_ns');
-      return Array.from({ length: t.rows }, (_, r) => ({ step: step[r]!, device: device[r]!, cause: cause[r]!, ns: ns[r]!, count: count[r]!, longest: longest[r]!, short: short[r]! }));
+      return rowsOf({ step: t.numbers('step'), device: t.refs('device'), cause: t.texts('cause'), ns: t.numbers('ns'), count: t.numbers('count'), longest: t.numbers('longest_ns'), short: t.numbers('short_ns') });
     });
   }
   get gaps(): GapRow[] {
     return this.once('gaps', () => {
       const t = this.tables.table('gaps');
-      const device = t.refs('device'), start = t.numbers('start_ns'), end = t.numbers('end_ns'), cause = t.texts('cause'), step = t.numbers('step'), steady = t.numbers('steady');
-      const previous = t.refs('previous_site'), next = t.refs('next_site'), api = t.refs('api_call'), range = t.refs('range'), evidence = t.texts('evidence');
-      return Array.from({ length: t.rows }, (_, r) => ({
-        device: device[r]!, start: start[r]!, end: end[r]!, cause: cause[r]!, step: step[r]!, steady: steady[r]! === 1,
-        previous: previous[r]!, next: next[r]!, api: api[r]!, range: range[r]!, evidence: evidence[r]!,
-      }));
+      return rowsOf({
+        device: t.refs('device'), start: t.numbers('start_ns'), end: t.numbers('end_ns'), cause: t.texts('cause'), step: t.numbers('step'), steady: t.flags('steady'),
+        previous: t.refs('previous_site'), next: t.refs('next_site'), api: t.refs('api_call'), range: t.refs('range'), evidence: t.texts('evidence'),
+      });
     });
   }
 
@@ -420,22 +415,18 @@ export class Report {
   }
   /** Sites by op: what an op's launches look like. */
   get sitesOfOp(): number[][] {
-    return this.once('sitesOfOp', () => {
-      const out: number[][] = Array.from({ length: this.ops.n }, () => []);
-      const s = this.sites;
-      for (let r = 0; r < s.n; ++r) if (s.op[r]! >= 0) out[s.op[r]!]!.push(r);
-      for (const list of out) list.sort((a, b) => s.ns[b]! - s.ns[a]!);
-      return out;
+    return this.once('sitesOfOp', () => byRow(this.ops.n, this.sites.op, this.sites.ns));
+  }
+  /** The ops of each launch place and their parts of its time: several of a graph that was recorded as one row; -1: none. */
+  get opsOfSite(): [number, number][][] {
+    return this.once('opsOfSite', () => {
+      const t = this.tables.table('site_shares'), op = t.refs('op'), ppm = t.numbers('share_ppm'), split: [number, number][][] = [];
+      t.refs('site').forEach((s, k) => (split[s] ??= []).push([op[k]!, ppm[k]! / 1e6]));
+      return Array.from(this.sites.op, (o, s) => split[s] ?? [[o, 1]]);
     });
   }
   get sitesOfKernel(): number[][] {
-    return this.once('sitesOfKernel', () => {
-      const out: number[][] = Array.from({ length: this.kernels.n }, () => []);
-      const s = this.sites;
-      for (let r = 0; r < s.n; ++r) if (s.kernel[r]! >= 0) out[s.kernel[r]!]!.push(r);
-      for (const list of out) list.sort((a, b) => s.ns[b]! - s.ns[a]!);
-      return out;
-    });
+    return this.once('sitesOfKernel', () => byRow(this.kernels.n, this.sites.kernel, this.sites.ns));
   }
   /** "×8": the instructions that a folded row stands for; one that several processes run counts once, as in `summary`. Empty: one. */
   timesOf(rows: number[]): string {
@@ -473,12 +464,7 @@ export class Report {
     return (this.ops.name[op] !== '' && of.get(this.ops.copies[op]!)) || [op];
   }
   get sharesOfOp(): number[][] {
-    return this.once('sharesOfOp', () => {
-      const out: number[][] = Array.from({ length: this.ops.n }, () => []);
-      const s = this.shares;
-      for (let r = 0; r < s.n; ++r) if (s.op[r]! >= 0) out[s.op[r]!]!.push(r);
-      return out;
-    });
+    return this.once('sharesOfOp', () => byRow(this.ops.n, this.shares.op));
   }
   private get handles(): Map<string, Entity> {
     return this.once('handles', () => {

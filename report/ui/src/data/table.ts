@@ -94,6 +94,7 @@ export class Chunk {
       return out;
     });
   }
+  flags = (name: string): boolean[] => Array.from(this.numbers(name), (v) => v > 0);
   /** Row numbers of a ref column, −1 for NULL. */
   refs(name: string): Int32Array {
     return this.cached(`@${name}`, () => {
@@ -126,6 +127,12 @@ export class Chunk {
       return out;
     });
   }
+}
+
+/** Rows as objects, of columns of one length. */
+export function rowsOf<T extends object>(columns: { [K in keyof T]: ArrayLike<T[K]> }): T[] {
+  const names = Object.keys(columns) as (keyof T)[];
+  return Array.from(columns[names[0]!], (_, r) => Object.fromEntries(names.map((k) => [k, columns[k][r]!])) as T);
 }
 
 const EMPTY: ChunkSpec = { rows: 0, block: -1, columns: [] };

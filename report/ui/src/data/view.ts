@@ -321,20 +321,14 @@ export function computeView(report: Report, text: string, fold = true): View {
       if (report.bare) askKernels(report, view);
       const ns = new Float64Array(ops.n);
       const calls = new Float64Array(ops.n), launches = new Float64Array(ops.n);
-      // A graph that was recorded as one row belongs to several ops.
-      const t = report.tables.table('site_shares');
-      const split = new Uint8Array(sites.n);
-      const site = t.refs('site'), of = t.refs('op'), ppm = t.numbers('share_ppm');
-      for (let k = 0; k < t.rows; ++k) {
-        split[site[k]!] = 1;
-        if (of[k]! >= 0) ns[of[k]!]! += (view.siteNs[site[k]!]! * ppm[k]!) / 1e6;
-      }
-      for (let s = 0; s < sites.n; ++s) {
-        if (sites.op[s]! < 0 || split[s]) continue;
-        ns[sites.op[s]!]! += view.siteNs[s]!;
-        calls[sites.op[s]!]! += view.siteCalls[s]!;
-        launches[sites.op[s]!]! += sites.calls[s]!;
-      }
+      report.opsOfSite.forEach((of, s) => of.forEach(([op, part]) => {
+        if (op < 0) return;
+        ns[op]! += view.siteNs[s]! * part;
+        // A graph that was recorded as one row belongs to several ops: it is no call of one.
+        if (part < 1) return;
+        calls[op]! += view.siteCalls[s]!;
+        launches[op]! += sites.calls[s]!;
+      }));
       // Several launches of one run are one call.
       for (let r = 0; r < ops.n; ++r) if (launches[r]! > ops.calls[r]!) calls[r]! *= ops.calls[r]! / launches[r]!;
       for (let r = 0; r < ops.n; ++r) opScale[r] = ops.ns[r]! > 0 ? ns[r]! / ops.ns[r]! : 0;
@@ -372,10 +366,10 @@ export function computeView(report: Report, text: string, fold = true): View {
       view.opWaste[r] = ops.waste[r]! * part;
       if (view.opNs[r] === 0) view.opCalls[r] = 0;
     }
-    view.siteNs = view.siteNs.map((ns, s) => {
-      const op = sites.op[s]!;
-      return op < 0 ? (bySite ? ns : 0) : ops.ns[op]! * opScale[op]! > 0 ? (ns * view.opNs[op]!) / (ops.ns[op]! * opScale[op]!) : 0;
-    });
+    view.siteNs = view.siteNs.map((ns, s) => report.opsOfSite[s]!.reduce((a, [op, part]) => {
+      const whole = op < 0 ? 0 : ops.ns[op]! * opScale[op]!;
+      return a + (op < 0 ? (bySite ? ns : 0) : whole > 0 ? (ns * part * view.opNs[op]!) / whole : 0);
+    }, 0));
     view.siteCalls = view.siteCalls.map((c, s) => (view.siteNs[s]! > 0 ? c : 0));
   }
   for (let s = 0; s < shares.n; ++s) view.total += view.shareNs[s]!;

@@ -6,6 +6,7 @@ import { useMemo } from 'preact/hooks';
 import { CellBar, Dim } from '../components/bits';
 import { type Column, DataTable, figures, type Line, times, words } from '../components/table';
 import type { Report } from '../data/report';
+import { rowsOf } from '../data/table';
 import { byteRate, bytes, percent, plural, significant, thousands } from '../format';
 
 interface JobCollective {
@@ -16,12 +17,11 @@ interface JobCollective {
 function collectivesOf(report: Report): JobCollective[] {
   const t = report.tables.table('job_collectives');
   const n = (name: string): Float64Array => t.numbers(name);
-  const last = t.refs('last');
-  return Array.from({ length: t.rows }, (_, r): JobCollective => ({
-    instruction: t.texts('instruction')[r]!, op: t.texts('op')[r]!, bytes: n('bytes')[r]!, ranks: n('ranks')[r]!, paired: n('paired')[r]!,
-    exposed: n('exposed_ns')[r]!, wait: n('wait_ns')[r]!, transfer: n('transfer_ns')[r]!, skew: n('arrival_skew_ns')[r]!, most: n('most_skew_ns')[r]!,
-    rate: n('bus_bandwidth')[r]!, last: last[r]!, lastTimes: n('last_times')[r]!,
-  }));
+  return rowsOf({
+    instruction: t.texts('instruction'), op: t.texts('op'), bytes: n('bytes'), ranks: n('ranks'), paired: n('paired'),
+    exposed: n('exposed_ns'), wait: n('wait_ns'), transfer: n('transfer_ns'), skew: n('arrival_skew_ns'), most: n('most_skew_ns'),
+    rate: n('bus_bandwidth'), last: t.refs('last'), lastTimes: n('last_times'),
+  });
 }
 
 const ONLY_PAIRED = ['wait', 'transfer', 'skew', 'most', 'rate', 'last'];

@@ -10,6 +10,7 @@ import { useCtx } from '../ctx';
 import { deviceNumber } from '../data/hardware';
 import { loadLaunches } from '../data/launches';
 import type { Report } from '../data/report';
+import { rowsOf } from '../data/table';
 import { setTerm } from '../filter';
 import { baseName, duration, ms, percent, plural, sentenceOf, signed, significant, thousands } from '../format';
 import { CLASS_WORDS } from '../phases';
@@ -48,15 +49,15 @@ const MEASURES = [['own', 'by itself'], ['wait', 'waiting'], ['gemm', CLASS_WORD
 function ranksOf(report: Report): JobRank[] {
   const t = report.tables.table('ranks');
   const n = (name: string): Float64Array => t.numbers(name);
-  const rank = n('rank'), ordinal = n('ordinal'), host = t.texts('host'), program = t.texts('program');
+  const rank = n('rank'), ordinal = n('ordinal');
   const each = new Map<number, number>();
   for (const r of rank) each.set(r, (each.get(r) ?? 0) + 1);
-  const all = Array.from({ length: t.rows }, (_, r): JobRank => ({
-    row: r, name: `rank ${rank[r]}${each.get(rank[r]!)! > 1 ? ` device ${ordinal[r]}` : ''}`, host: host[r]!, source: t.texts('source')[r]!,
-    device: t.refs('device')[r]!, program: program[r]!, clockSet: n('clock_set')[r]!, clockError: n('clock_error_ns')[r]!,
-    excess: n('excess_ns_per_step')[r]!, steps: n('steps')[r]!, step: n('step_ns')[r]!, wait: n('wait_ns')[r]!, transfer: n('transfer_ns')[r]!,
-    gemm: n('gemm_ns')[r]!, other: n('other_ns')[r]!, idle: n('idle_ns')[r]!, cause: '',
-  }));
+  const all = rowsOf<JobRank>({
+    row: Array.from(rank, (_, r) => r), name: Array.from(rank, (of, r) => `rank ${of}${each.get(of)! > 1 ? ` device ${ordinal[r]}` : ''}`),
+    host: t.texts('host'), source: t.texts('source'), device: t.refs('device'), program: t.texts('program'), clockSet: n('clock_set'),
+    clockError: n('clock_error_ns'), excess: n('excess_ns_per_step'), steps: n('steps'), step: n('step_ns'), wait: n('wait_ns'),
+    transfer: n('transfer_ns'), gemm: n('gemm_ns'), other: n('other_ns'), idle: n('idle_ns'), cause: t.texts('?'),
+  });
   // Against the ranks that run the same program.
   const like = new Map<string, JobRank[]>();
   for (const r of all) like.set(r.program, [...(like.get(r.program) ?? []), r]);

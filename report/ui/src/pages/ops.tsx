@@ -95,8 +95,12 @@ function Instructions(): VNode {
   const filled = useMemo(() => ({
     waste: view.ops.some((r) => !isNaN(report.ops.waste[r]!)), bound: view.ops.some((r) => report.ops.bound[r] !== ''),
   }), [report, view]);
-  const columns = all.filter((c) => (!c.more || chosen.includes(c.id) || c.id === sort.replace(/^-/, '')) &&
-    ((c.id !== 'waste' && c.id !== 'peak') || filled.waste) && (c.id !== 'bound' || filled.bound));
+  const there = all.filter((c) => ((c.id !== 'waste' && c.id !== 'peak') || filled.waste) && (c.id !== 'bound' || filled.bound));
+  const wanted = [...chosen, sort.replace(/^-/, '')];
+  const columns = there.filter((c) => !c.more || wanted.includes(c.id)).map((c) => (c.more || chosen.includes(c.id) ? { ...c, from: 0, asked: true } : c));
+  // What the menu can bring: what is shown on demand only, and what the window has no room for.
+  const [shown, setShown] = useState(all.map((c) => c.id));
+  const offered = there.filter((c) => c.more || chosen.includes(c.id) || !shown.includes(c.id));
   const d = view.divisor;
   const toggle = (set: ReadonlySet<string>, put: (s: ReadonlySet<string>) => void, name: string): void => {
     const next = new Set(set);
@@ -155,7 +159,7 @@ function Instructions(): VNode {
   const hasCopies = groups.some((g) => g.rows.some((r) => r.ops.length > 1)) || !fold;
   const table: TableProps<OpRow> = {
     columns, lines, label: 'Ops', sort, span: 'ms', fill: true, primary: true, fileName: 'ops', selected: selectedKey(),
-    onSort: (s) => go({ args: { s } }),
+    onSort: (s) => go({ args: { s } }), onShown: setShown,
   };
   function selectedKey(): string | undefined {
     const e = report.resolve(state.sel);
@@ -175,7 +179,7 @@ function Instructions(): VNode {
             {GROUPINGS.map(([id, text]) => <option value={id}>{text}</option>)}
           </select></label>
         {hasCopies && <label class="sm ink2 pick"><input type="checkbox" checked={fold} onChange={(e) => go({ args: { copies: e.currentTarget.checked ? undefined : 'all' } })} /> fold copies</label>}
-        <Cap><TotalsNote delta />{plural(rowsOfAll, 'row')} · <ColumnChooser all={all} shown={columns} chosen={chosen} /> · <CopyMenu table={table} /></Cap>
+        <Cap><TotalsNote delta />{plural(rowsOfAll, 'row')} · <ColumnChooser offered={offered} chosen={chosen} left={offered.filter((c) => !columns.some((k) => k.asked && k.id === c.id)).length} /> · <CopyMenu table={table} /></Cap>
       </Bar>
       {rowsOfAll === 0 ? <NothingMatches /> : <DataTable {...table} cls="ops" />}
     </>
@@ -192,13 +196,12 @@ export function NothingMatches(): VNode {
   );
 }
 
-function ColumnChooser({ all, shown, chosen }: { all: (Column<OpRow> & { more?: boolean })[]; shown: Column<OpRow>[]; chosen: string[] }): VNode {
-  const more = all.filter((c) => c.more);
+function ColumnChooser({ offered, chosen, left }: { offered: Column<OpRow>[]; chosen: string[]; left: number }): VNode {
   return (
     <details class="menu">
-      <summary>{all.length > shown.length ? `${all.length - shown.length} more columns` : 'all columns'}</summary>
+      <summary>{left > 0 ? plural(left, 'more column') : 'all columns'}</summary>
       <div class="pop">
-        {more.map((c) => (
+        {offered.map((c) => (
           <label><input type="checkbox" checked={chosen.includes(c.id)}
                         onChange={(e) => go({ args: { cols: (e.currentTarget.checked ? [...chosen, c.id] : chosen.filter((x) => x !== c.id)).join(',') } })} /> {c.label} <Dim>{c.title}</Dim></label>
         ))}

@@ -11,6 +11,7 @@ import { cellsOf, type Measure } from '../data/culprit';
 import { clocksKnown, deviceName, deviceNumber } from '../data/hardware';
 import { type Launches, loadLaunches } from '../data/launches';
 import type { Report } from '../data/report';
+import { rowsOf } from '../data/table';
 import { setTerm } from '../filter';
 import { ms, msText, percent, plural, signed } from '../format';
 import { CAUSE_WORDS, phaseWords } from '../phases';
@@ -91,12 +92,13 @@ function WholeRunDevices(): VNode {
   const { report, state } = useCtx();
   const rows = useMemo(() => {
     const t = report.tables.table('busy_times');
-    const device = t.refs('device'), busy = t.numbers('busy_ns'), compute = t.numbers('compute_ns'), exchange = t.numbers('collective_ns'), waiting = t.numbers('exposed_collective_ns'), copies = t.numbers('exposed_copy_ns');
+    const device = t.refs('device');
     const idle = new Map<number, number>();
     for (const g of report.gapSums) idle.set(g.device, (idle.get(g.device) ?? 0) + g.ns);
-    return Array.from({ length: t.rows }, (_, r): Whole => ({
-      device: device[r]!, name: deviceName(report, device[r]!), busy: busy[r]!, compute: compute[r]!, exchange: exchange[r]!, waiting: waiting[r]!, copies: copies[r]!, idle: idle.get(device[r]!) ?? 0,
-    })).sort((a, b) => b.compute - a.compute);
+    return rowsOf<Whole>({
+      device, name: Array.from(device, (d) => deviceName(report, d)), busy: t.numbers('busy_ns'), compute: t.numbers('compute_ns'), exchange: t.numbers('collective_ns'),
+      waiting: t.numbers('exposed_collective_ns'), copies: t.numbers('exposed_copy_ns'), idle: Array.from(device, (d) => idle.get(d) ?? 0),
+    }).sort((a, b) => b.compute - a.compute);
   }, [report]);
   const end = (of: (r: Whole) => number, most: boolean): Whole => rows.reduce((a, r) => ((of(r) > of(a)) === most && of(r) !== of(a) ? r : a));
   const least = end((r) => r.waiting, false), waits = end((r) => r.waiting, true);

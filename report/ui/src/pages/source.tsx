@@ -8,8 +8,7 @@ import { NoHlo } from '../components/no_hlo';
 import { CopyMenu } from '../components/table';
 import { ownFirst, Stack } from '../components/inspector';
 import { useCtx } from '../ctx';
-import { atMost } from '../data/report';
-import type { Report } from '../data/report';
+import { atMost, perReport, type Report } from '../data/report';
 import { wholeOf } from '../data/view';
 import { count, baseName, ms, percent, plural } from '../format';
 import { kindWords, PHASES, type Hue } from '../phases';
@@ -21,27 +20,19 @@ interface Sum { ns: number; phases: Float64Array; waste: number; calls: number; 
 const empty = (): Sum => ({ ns: 0, phases: new Float64Array(PHASES.length), waste: 0, calls: 0, ops: new Map() });
 
 interface FileText { first: number; lines: string[] }
-const texts = new WeakMap<Report, Promise<Map<string, FileText[]>>>();
-function sourceText(report: Report): Promise<Map<string, FileText[]>> {
-  let job = texts.get(report);
-  if (!job) {
-    job = report.tables.chunks('source_files').then((chunks) => {
-      const map = new Map<string, FileText[]>();
-      for (const c of chunks) {
-        const path = c.texts('path'), first = c.numbers('first_line'), text = c.texts('text');
-        for (let r = 0; r < c.rows; ++r) {
-          const list = map.get(path[r]!) ?? [];
-          list.push({ first: first[r]! || 1, lines: text[r]!.replace(/\n$/, '').split('\n') });
-          map.set(path[r]!, list);
-        }
-      }
-      for (const list of map.values()) list.sort((a, b) => a.first - b.first);
-      return map;
-    });
-    texts.set(report, job);
+const sourceText = perReport(async (report): Promise<Map<string, FileText[]>> => {
+  const map = new Map<string, FileText[]>();
+  for (const c of await report.tables.chunks('source_files')) {
+    const path = c.texts('path'), first = c.numbers('first_line'), text = c.texts('text');
+    for (let r = 0; r < c.rows; ++r) {
+      const list = map.get(path[r]!) ?? [];
+      list.push({ first: first[r]! || 1, lines: text[r]!.replace(/\n$/, '').split('\n') });
+      map.set(path[r]!, list);
+    }
   }
-  return job;
-}
+  for (const list of map.values()) list.sort((a, b) => a.first - b.first);
+  return map;
+});
 
 /** Where the headline points: the model's own file, while most time may be in a helper that all of it calls. */
 function headlineFile(report: Report): string {

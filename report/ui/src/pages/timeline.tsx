@@ -369,12 +369,11 @@ function Canvas({ report, view, tl: whole, steps }: { report: Report; view: View
     const at = launchOf();
     move({ args: { z: undefined, ...(at && { t: around(at, 1.5), step: undefined }) } });
   }, [asked, state.sel]);
-  // F: the selection, or the op; once more, all of the step.
+  // F: the selection, or the op; without one, all of the step.
   const fit = (): void => {
     const area = parseRange(state.args['a']);
     const at = area ?? launchOf();
-    const t = at && around(at, area ? 0.04 : 1.5);
-    go({ args: t && t !== state.args['t'] ? { t } : { t: undefined, a: undefined } });
+    go({ args: { t: at ? around(at, area ? 0.04 : 1.5) : undefined } });
   };
   const nextGap = (): void => {
     if (pair) return;

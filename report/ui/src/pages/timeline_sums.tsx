@@ -2,16 +2,16 @@
 
 import type { VNode } from 'preact';
 import { useMemo } from 'preact/hooks';
-import { baseDivisor, comparable, Delta } from '../components/base';
+import { baseDivisor, baseOps, comparable, Delta } from '../components/base';
 import { CellBar, Handle, LeftOut, Letter, Mid, Seg, Bar, Cap, Row } from '../components/bits';
 import { changes, type Column, CopyMenu, DataTable, figures, type Line, opEntity, shares, type TableProps, times, words } from '../components/table';
 import { useCtx } from '../ctx';
+import { launchesNow } from '../data/launches';
 import type { Entity, Report } from '../data/report';
 import type { View } from '../data/view';
 import { duration, ms, percent, plural, signed, thousands, us, sumNs } from '../format';
-import { CAUSE_WORDS, type Hue, hueOf, phaseWords } from '../phases';
+import { CAUSE_WORDS, type Hue, hueOf, PHASES, phaseWords } from '../phases';
 import { go } from '../state';
-import { HUES } from '../timeline/pyramid';
 import { firstVisible, type Timeline } from '../timeline/tracks';
 
 type SumBy = 'phase' | 'op' | 'layer' | 'kernel';
@@ -21,65 +21,83 @@ interface SumRow { key: string; name: string; hue: Hue; ns: number; n: number; i
 const partOf = (hue: Hue, phase = 'unknown', steady = true): [string, Hue] =>
   (steady || phase === 'unknown') && (hue === 'copy' || hue === 'collective') ? [`${phaseWords(`exposed_${hue}`).slice(8)}, ${phaseWords(phase)}`, hue] : [phaseWords(phase), phase as Hue];
 
-/** Device time, launches and gaps of a device between two instants, by what the address asks for. */
-function sumUp(report: Report, view: View, tl: Timeline, device: number, by: SumBy, range: readonly [number, number]): SumRow[] {
-  const { sites, ops, kernels } = report;
+/** Device time, launches and gaps of a device between two instants, by what the address asks for; and how many launches in all: one that is of two phases counts in both. */
+function sumUp(report: Report, view: View, device: number, by: SumBy, range: readonly [number, number]): [SumRow[], number] {
+  const { sites, ops, kernels, shares } = report;
   const map = new Map<string, SumRow>();
-  const row = (site: number): SumRow => {
-    const op = sites.op[site]!;
-    let hue = HUES[tl.hueOfSite[site]!]! as Hue;
+  const row = (site: number, op: number, share: number): SumRow => {
+    const phase = PHASES[shares.phase[share]!] ?? 'unknown';
+    let hue = op < 0 ? hueOf(phase, sites.kind[site]!.startsWith('mem') ? 'copy' : '') : by === 'phase' ? hueOf(phase, ops.kind[op]!) : ops.hue[op]!;
     let key: string, name: string;
     if (by === 'phase') {
-      [name, hue] = partOf(hue, ops.phase[op], report.meta.basis.steady);
+      [name, hue] = partOf(hue, phase, report.meta.basis.steady);
       key = name;
     }
-    else if (by === 'layer') key = name = (op >= 0 && ops.layer[op]) || 'no layer known';
+    else if (by === 'layer') key = name = shares.layer[share] || 'no layer known';
     else if (by === 'kernel') {
       key = String(sites.kernel[site]);
       name = kernels.name[sites.kernel[site]!] ?? sites.kind[site]!;
     } else {
       key = String(op);
-      name = (op >= 0 && ops.name[op]) || 'no instruction';
+      name = ops.name[op] || 'no instruction';
     }
     let r = map.get(key);
     if (!r) map.set(key, (r = { key, name, hue, ns: 0, n: 0, idle: 0, causes: new Map(), op }));
     return r;
   };
-  for (const s of tl.launches.streams) {
+  // As everywhere: time is of the phases and layers of its op by their shares, of which a filter may leave some.
+  const made = new Map<number, Map<SumRow, number>>();
+  const partsOf = (site: number): Map<SumRow, number> => {
+    let parts = made.get(site);
+    if (parts) return parts;
+    made.set(site, (parts = new Map<SumRow, number>()));
+    if (view.filtered && !(view.siteNs[site]! > 0)) return parts;
+    for (const [op, part] of report.opsOfSite[site]!) {
+      for (const s of report.sharesOfOp[op] ?? [-1]) {
+        if (s >= 0 && view.filtered && !(view.shareNs[s]! > 0)) continue;
+        const r = row(site, op, s);
+        parts.set(r, (parts.get(r) ?? 0) + part * (s < 0 ? 1 : shares.ppm[s]! / 1e6));
+      }
+    }
+    return parts;
+  };
+  let n = 0;
+  for (const s of launchesNow(report)!.streams) {
     if (s.device !== device) continue;
     for (let i = firstVisible(s.start, (k) => s.start[k]! + s.dur[k]!, range[0]); i < s.n && s.start[i]! < range[1]; ++i) {
-      const site = s.site[i]!;
-      if (view.filtered && !(view.siteNs[site]! > 0)) continue;
       // Parts of launches that lie in the range count; what is nested inside does not count twice.
       const e = s.start[i]! + s.dur[i]!;
       const inside = Math.min(e, range[1]) - Math.max(s.start[i]!, range[0]);
-      if (inside <= 0) continue;
-      const r = row(site);
-      r.ns += inside * (s.dur[i]! > 0 ? s.self[i]! / s.dur[i]! : 1);
-      r.n += 1;
+      if (inside <= 0 || !view.keeps(s, s.step[i]!)) continue;
+      const parts = partsOf(s.site[i]!);
+      if (parts.size > 0) ++n;
+      for (const [r, part] of parts) {
+        r.ns += part * inside * (s.dur[i]! > 0 ? s.self[i]! / s.dur[i]! : 1);
+        r.n += 1;
+      }
     }
   }
   for (const g of report.gaps) {
     if (g.device !== device || g.next < 0 || g.start < range[0] || g.start >= range[1]) continue;
-    if (view.filtered && !(view.siteNs[g.next]! > 0)) continue;
-    const r = row(g.next);
-    r.idle += g.end - g.start;
-    r.causes.set(g.cause, (r.causes.get(g.cause) ?? 0) + g.end - g.start);
+    for (const [r, part] of partsOf(g.next)) {
+      const ns = part * (g.end - g.start);
+      r.idle += ns;
+      r.causes.set(g.cause, (r.causes.get(g.cause) ?? 0) + ns);
+    }
   }
-  return [...map.values()].sort((a, b) => b.ns - a.ns);
+  return [[...map.values()].sort((a, b) => b.ns - a.ns), n];
 }
 
 /** ns per step of one device in the base run, by the keys of sumUp; kernels of the base are not in the file. */
 function baseSums(report: Report, by: SumBy): Map<string, number> | null {
   if (!report.meta.basis.steady || !comparable(report) || by === 'kernel') return null;
-  const t = report.tables.table('base_ops');
-  const op = t.refs('op'), kind = t.texts('op_kind'), phase = t.texts('phase'), layer = t.texts('layer'), ns = t.numbers('ns');
+  const { op, kind } = baseOps(report), t = report.tables.table('base_op_shares');
+  const phase = t.texts('phase'), layer = t.texts('layer'), ns = t.numbers('ns'), d = baseDivisor(report);
   const out = new Map<string, number>();
-  const d = baseDivisor(report);
-  for (let r = 0; r < t.rows; ++r) {
-    const key = by === 'phase' ? partOf(hueOf(phase[r]!, kind[r]!), phase[r])[0] : by === 'layer' ? layer[r] || 'no layer known' : op[r]! >= 0 ? String(op[r]) : 'gone';
+  t.refs('op').forEach((b, r) => {
+    const key = by === 'phase' ? partOf(hueOf(phase[r]!, kind[b]!), phase[r])[0] : by === 'layer' ? layer[r] || 'no layer known' : op[b]! >= 0 ? String(op[b]) : 'gone';
     out.set(key, (out.get(key) ?? 0) + ns[r]! / d);
-  }
+  });
   return out;
 }
 
@@ -115,7 +133,7 @@ export function Selection({ report, view, tl, range: all, whole, step }: { repor
   // The range is that of all devices; a device's step has its own begin and end.
   const own = step && report.steps.find((s) => s.device === device && s.start >= all[0] && s.end <= all[1]);
   const range: [number, number] = own ? [own.start, own.end] : all;
-  const rows = useMemo(() => sumUp(report, view, tl, device, by, range), [report, view, tl, range[0], range[1], by, device]);
+  const [rows, launches] = useMemo(() => sumUp(report, view, device, by, range), [report, view, tl, range[0], range[1], by, device]);
   const then = useMemo(() => (step && !view.filtered ? baseSums(report, by) : null), [report, view, step, by]);
   const total = sumNs(rows);
   const idle = rows.reduce((a, r) => a + r.idle, 0);
@@ -146,7 +164,7 @@ export function Selection({ report, view, tl, range: all, whole, step }: { repor
   const gone = then ? [...then].reduce((a, [key, v]) => a + (here.has(key) ? 0 : v), 0) : 0;
   if (gone >= 500) lines.push({ key: 'gone', kind: 'others', lead: 'only in the base', cells: { base: ms(gone), delta: signed(-gone / 1e6) } });
   const before = then ? [...then.values()].reduce((a, v) => a + v, 0) : 0;
-  lines.push({ key: 'total', kind: 'total', lead: 'device time in the range', ns: Math.round(total), cells: { ms: time(total), pct: percent(total, span), launches: thousands(rows.reduce((a, r) => a + r.n, 0)), idle: idle > 0 ? us(idle) : '', ...(then && { base: ms(before), delta: signed((total - before) / 1e6) }) } });
+  lines.push({ key: 'total', kind: 'total', lead: 'device time in the range', ns: Math.round(total), cells: { ms: time(total), pct: percent(total, span), launches: thousands(launches), idle: idle > 0 ? us(idle) : '', ...(then && { base: ms(before), delta: signed((total - before) / 1e6) }) } });
   const table: TableProps<SumRow> = {
     columns, lines, label: 'Sums of the selection', fileName: 'selection', primary: true,
   };
@@ -170,7 +188,7 @@ export function Difference({ report, view, tl, pair, range }: { report: Report; 
     [first, second].forEach((s, side) => {
       if (!s) return;
       const part: [number, number] = range ? [s.start + range[0], Math.min(s.end, s.start + range[1])] : [s.start, s.end];
-      for (const r of sumUp(report, view, tl, device, by, part)) {
+      for (const r of sumUp(report, view, device, by, part)[0]) {
         let p = map.get(r.key);
         if (!p) map.set(r.key, (p = { key: r.key, name: r.name, hue: r.hue, op: r.op, a: 0, b: 0, na: 0, nb: 0 }));
         if (side) {

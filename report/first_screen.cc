@@ -45,8 +45,11 @@ class FactMaker {
     }
     const Coverage& coverage = view_.coverage;
     const int64_t labelled = coverage.device_ns - coverage.none_ns;
-    Add("attributed", "Attributed", AttributedPercent(coverage) + "%",
-        PercentOf(coverage.exact_ns, coverage.device_ns) + " by exact evidence", labelled);
+    std::string exact = PercentOf(coverage.exact_ns, coverage.device_ns) + " by exact evidence";
+    if (const std::string recording = AttributedOfRecording(view_); !recording.empty()) {
+      exact += "; " + recording + "% of the whole recording";
+    }
+    Add("attributed", "Attributed", AttributedPercent(coverage) + "%", std::move(exact), labelled);
     return std::move(facts_);
   }
 
@@ -62,17 +65,19 @@ class FactMaker {
 
   void OfStep() {
     const StepsFigure& steps = view_.steps;
-    const auto mean = static_cast<double>(steps.mean_ns), least = static_cast<double>(steps.min_ns);
-    const std::string longest = HtmlMilliseconds(static_cast<double>(steps.max_ns));
+    const StepRange range = StepRangeOf(steps);
+    const auto mean = static_cast<double>(steps.mean_ns), low = static_cast<double>(range.low_ns);
+    const std::string high = HtmlMilliseconds(static_cast<double>(range.high_ns));
     std::string of =
         steps.steady_count == 1
             ? std::string("one steady step")
-            : fmt::format("mean of {} steps{}, {} to {}", Thousands(steps.steady_count),
+            : fmt::format("mean of {} steps{}, {}{} to {}{}", Thousands(steps.steady_count),
                           Workers(view_) > 1
                               ? fmt::format(" of {} devices", Thousands(Workers(view_)))
                               : std::string(),
-                          longest.ends_with(" ms") ? Milliseconds(least) : HtmlMilliseconds(least),
-                          longest);
+                          range.percentiles ? "p10 " : "",
+                          high.ends_with(" ms") ? Milliseconds(low) : HtmlMilliseconds(low),
+                          range.percentiles ? "p90 " : "", high);
     // A merged job's sentence speaks of another step than the mean of those that are here.
     if (view_.job.HasSteps()) {
       of += fmt::format("; the slowest rank\u2019s, median: {}",

@@ -393,6 +393,11 @@ int64_t StepPercentile(const StepsFigure& steps, int percent) {
   return times[rank == 0 ? 0 : rank - 1];
 }
 
+StepRange StepRangeOf(const StepsFigure& steps) {
+  if (steps.steady_count < kStepsForPercentiles) return {steps.min_ns, steps.max_ns, false};
+  return {StepPercentile(steps, 10), StepPercentile(steps, 90), true};
+}
+
 Result<RunView> LoadRunView(RunDb& db) {
   RunView view;
   XLATRACE_TRY(LoadRunFacts(db, view));

@@ -45,12 +45,15 @@ void Separator(HtmlWriter& html) { html.Raw("<span class=\"sep\"></span>"); }
 void WriteBadges(HtmlWriter& html, const RunView& view) {
   const Coverage& coverage = view.coverage;
   if (coverage.device_ns > 0) {
+    const std::string recording = AttributedOfRecording(view);
     const bool enough =
         static_cast<double>(coverage.none_ns) <= 0.05 * static_cast<double>(coverage.device_ns);
     html.Raw(
         fmt::format("<a class=\"badge{}\" href=\"#run\" title=\"device time that has an "
-                    "instruction\">attributed {}%</a>",
-                    enough ? "" : " warn", AttributedPercent(coverage)));
+                    "instruction\">attributed {}%{}{}</a>",
+                    enough ? "" : " warn", AttributedPercent(coverage),
+                    view.basis.steady ? " of the steps" : "",
+                    recording.empty() ? "" : ", " + recording + "% of the recording"));
   }
   html.Raw(
       fmt::format("<a class=\"badge {}\" href=\"#stats\" title=\"records that the run has "

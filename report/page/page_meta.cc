@@ -207,10 +207,12 @@ Json PageMeta(const PageContext& page) {
   run["main_module"] = main == nullptr ? Json() : Json(page.modules.at(main->module_id));
   run["start_ns"] = page.start_ns;
   run["end_ns"] = page.end_ns;
+  Json coverage = CoverageMeta(view.coverage);
+  coverage["recording_pct"] = AttributedOfRecording(view);
   Json meta{{"tool_version", XLATRACE_VERSION},
             {"run", std::move(run)},
             {"basis", BasisMeta(view)},
-            {"coverage", CoverageMeta(view.coverage)},
+            {"coverage", std::move(coverage)},
             {"phases", Json::array()},
             {"facts", FactsMeta(view)},
             {"verdict",

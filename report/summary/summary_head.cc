@@ -95,20 +95,14 @@ std::string HeaderBlock::StepText() const {
   const StepsFigure& steps = view_.steps;
   const auto mean = static_cast<double>(steps.mean_ns);
   std::string text = "step " + Duration(mean);
-  if (steps.steady_count >= kStepsForPercentiles) {
-    text += fmt::format(" (p10 {}, p90 {}, {} steps)",
-                        InUnitOf(static_cast<double>(StepPercentile(steps, 10)), mean),
-                        InUnitOf(static_cast<double>(StepPercentile(steps, 90)), mean),
-                        Thousands(steps.steady_count));
-  } else if (steps.steady_count > 1) {
-    text += fmt::format(" ({} to {}, {} steps)", InUnitOf(static_cast<double>(steps.min_ns), mean),
-                        InUnitOf(static_cast<double>(steps.max_ns), mean),
-                        Thousands(steps.steady_count),
-                        Thousands(static_cast<int64_t>(steps.all.size())));
-  } else {
-    text += " (1 step)";
-  }
-  return text;
+  if (steps.steady_count <= 1) return text + " (1 step)";
+  const StepRange range = StepRangeOf(steps);
+  const std::string low = InUnitOf(static_cast<double>(range.low_ns), mean);
+  const std::string high = InUnitOf(static_cast<double>(range.high_ns), mean);
+  return text + fmt::format(" ({}, {} steps)",
+                            range.percentiles ? fmt::format("p10 {}, p90 {}", low, high)
+                                              : fmt::format("{} to {}", low, high),
+                            Thousands(steps.steady_count));
 }
 
 std::string HeaderBlock::Launches() const {

@@ -52,6 +52,17 @@ TEST(FirstScreen, FactsOfAStep) {
   RunView several = view;
   several.devices = {{"H100", "gpu", 4, 4}};
   EXPECT_EQ(Said(several, "step"), "Step: 10.0 ms, mean of 2 steps of 4 devices, 10.0 to 10.0 ms");
+  // From ten steps on it is p10 to p90, as `summary` says it.
+  RunView many = view;
+  many.steps.steady_count = 20;
+  for (int i = 0; i < 20; ++i) many.steps.all.push_back({.wall_ns = 9'000'000 + i * 100'000, .steady = true});
+  EXPECT_EQ(Said(many, "step"), "Step: 10.0 ms, mean of 20 steps, p10 9.10 to p90 10.7 ms");
+  // What is attributed is of the steps; where the recording is otherwise, that stands beside it.
+  RunView start = view;
+  start.run_coverage.device_ns = 40'000'000;
+  start.run_coverage.none_ns = 20'000'000;
+  EXPECT_EQ(Said(start, "attributed"),
+            "Attributed: 95.0%, 50.0% by exact evidence; 50.0% of the whole recording");
   EXPECT_EQ(Said(view, "busy"),
             "GPU busy: 90.0%, idle 1.00 ms a step, 1.50 gaps of 1 \u00b5s or more");
   EXPECT_EQ(Said(view, "ratio"),

@@ -331,9 +331,9 @@ export function useLoad<T>(load: () => Promise<T>, keys: unknown[]): { value?: T
 export const Patterns = (): VNode => (
   <svg width="0" height="0" class="defs" aria-hidden>
     <defs>
-      <pattern id="hat" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><rect width="1.6" height="6" fill="var(--bg)" opacity=".2" /></pattern>
-      <pattern id="sav" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><rect width="1.4" height="6" fill="var(--ink-3)" opacity=".55" /></pattern>
-      <pattern id="idl" width="4" height="4" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><rect width="1.3" height="4" fill="var(--ph-idle)" /></pattern>
+      {([['hat', 6, 1.6, 'bg', .2], ['sav', 6, 1.4, 'ink-3', .55], ['idl', 4, 1.3, 'ph-idle', 1]] as const).map(([id, size, width, colour, opacity]) => (
+        <pattern id={id} width={size} height={size} patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><rect width={width} height={size} fill={`var(--${colour})`} opacity={opacity} /></pattern>
+      ))}
     </defs>
   </svg>
 );

@@ -136,6 +136,8 @@ function OpLaunches({ op }: { op: number }): VNode {
   );
 }
 
+const ToTimeline = (): VNode => <button tid="to-timeline" onClick={() => go({ page: 'timeline', args: { z: 'op', t: undefined, a: undefined } })}>Timeline <kbd>t</kbd></button>;
+
 /** How much of it the step waits for, and the command that replays the step with a change. */
 function OpOnPath({ op }: { op: number }): VNode | null {
   const { report } = useCtx();
@@ -146,7 +148,7 @@ function OpOnPath({ op }: { op: number }): VNode | null {
   const command = `xlatrace what-if ${run.path.split('/').pop()} --op ${ops.handle[op]}=0.5x`;
   return (
     <Section title="Critical path" cap={replay.error_pct !== null ? `replay error ${significant(replay.error_pct)}%` : undefined}>
-      <Small tid="op-critical" data-pct={part}>{part > 0 ? <><b>{percent(part, 100)}%</b> of its time is on it{part < 99.95 && slack > 0 ? `; the rest may grow by ${duration(slack)} a launch before the step does` : ''}.</>
+      <Small tid="op-critical" data-pct={part}>{part > 0 ? <><b>{percent(part, 100)}%</b> of its time is on that of its device{part < 99.95 && slack > 0 ? `; the rest may grow by ${duration(slack)} a launch before the step does` : ''}.</>
         : <>It is never on it{slack > 0 ? `: it may grow by ${duration(slack)} a launch before the step does` : ''}.</>}</Small>
       {ops.handle[op] !== '' && <Faint>Twice as fast, replayed: <Command text={command} /></Faint>}
     </Section>
@@ -309,7 +311,7 @@ function OpBody({ op }: { op: number }): VNode {
       </p>
       <Buttons report={report} entity={entity}>
         {ops.row[op]! >= 0 && <button onClick={() => go({ page: 'graph' })}>Graph <kbd>o</kbd></button>}
-        <button tid="to-timeline" onClick={() => go({ page: 'timeline', args: { z: 'op', t: undefined, a: undefined } })}>Timeline <kbd>t</kbd></button>
+        <ToTimeline />
         {ops.peak[op]! >= 0 && <button onClick={() => go({ page: 'roofline' })}>Roofline <kbd>r</kbd></button>}
         {ops.file[op] && <button onClick={() => go({ page: 'source', args: { file: ops.file[op]!, line: String(ops.line[op]! || '') } })}>Source</button>}
       </Buttons>
@@ -397,7 +399,7 @@ function KernelBody({ kernel }: { kernel: number }): VNode {
       <div class="title"><h2 class="mono" tid="inspector-title">{k.name[kernel] || k.symbol[kernel]}</h2><span class="h">{k.handle[kernel]}</span></div>
       {k.symbol[kernel] && k.symbol[kernel] !== k.name[kernel] && <p class="sm dim mono wrapany">{k.symbol[kernel]}</p>}
       <Buttons report={report} entity={{ type: 'kernel', row: kernel }}>
-        <button tid="to-timeline" onClick={() => go({ page: 'timeline', args: { z: 'op', t: undefined, a: undefined } })}>Timeline <kbd>t</kbd></button>
+        <ToTimeline />
         <button onClick={() => go({ page: 'occupancy' })}>Occupancy</button>
         <button onClick={() => go({ page: 'ops', f: addTerm(getState().f, termText('kernel', k.handle[kernel]!)) })}>Its ops</button>
         {compared(report) && <button tid="kernel-compare" onClick={() => go({ page: 'compare', args: { by: 'kernel', c: undefined } })}>Compare</button>}

@@ -129,6 +129,8 @@ export interface TableProps<T> {
   /** Extra line for copies: what is filtered. */
   note?: string;
   cls?: string;
+  /** Rows have room for two lines of what is long. */
+  twoLines?: boolean;
 }
 
 const ROW = 24;
@@ -298,7 +300,7 @@ function useOwnSort<T>(given: TableProps<T>): TableProps<T> {
 }
 
 export function DataTable<T>(given: TableProps<T>): VNode {
-  const p = useOwnSort(given);
+  const p = useOwnSort(given), high = p.twoLines ? 40 : ROW;
   const { printing, report } = useCtx();
   const box = useRef<HTMLDivElement>(null);
   const opener = (l: Line<T>): (() => void) | undefined =>
@@ -356,18 +358,18 @@ export function DataTable<T>(given: TableProps<T>): VNode {
   const n = p.lines.length;
   const virtual = !printing && (p.fill === true || n > 400);
   const viewport = p.fill ? size.height : 560;
-  const full = n * ROW;
+  const full = n * high;
   const height = Math.min(full, MAX_HEIGHT);
   const scale = full > MAX_HEIGHT ? (full - viewport) / (MAX_HEIGHT - viewport) : 1;
   let first = 0, last = n;
   if (virtual) {
-    first = Math.max(0, Math.floor((top * scale) / ROW) - 8);
-    last = Math.min(n, first + Math.ceil(viewport / ROW) + 18);
+    first = Math.max(0, Math.floor((top * scale) / high) - 8);
+    last = Math.min(n, first + Math.ceil(viewport / high) + 18);
   } else if (printing && n > 27) {
     last = 25;
   }
   // Without scaling rows lie where they are; with scaling they follow the position.
-  const pad = virtual ? (scale === 1 ? first * ROW : Math.max(0, Math.min(height - (last - first) * ROW, top - 8 * ROW))) : 0;
+  const pad = virtual ? (scale === 1 ? first * high : Math.max(0, Math.min(height - (last - first) * high, top - 8 * high))) : 0;
 
   const reveal = (index: number): void => {
     const el = box.current;
@@ -375,9 +377,9 @@ export function DataTable<T>(given: TableProps<T>): VNode {
       box.current?.querySelectorAll('tbody tr[data-key]')[index]?.scrollIntoView({ block: 'nearest' });
       return;
     }
-    const y = (index * ROW) / scale;
-    if (y < el.scrollTop + ROW) el.scrollTop = Math.max(0, y - ROW);
-    else if (y > el.scrollTop + viewport - 3 * ROW) el.scrollTop = y - viewport + 4 * ROW;
+    const y = (index * high) / scale;
+    if (y < el.scrollTop + high) el.scrollTop = Math.max(0, y - high);
+    else if (y > el.scrollTop + viewport - 3 * high) el.scrollTop = y - viewport + 4 * high;
   };
   const place = (): number => {
     const key = cursor ?? p.selected;
@@ -453,9 +455,9 @@ export function DataTable<T>(given: TableProps<T>): VNode {
   };
 
   return (
-    <div class={`tbox ${virtual ? 'scroll' : ''} ${p.cls ?? ''}`} ref={box} tid="table" tabIndex={virtual ? 0 : undefined}
+    <div class={`tbox ${virtual ? 'scroll' : ''} ${p.twoLines ? 'tall' : ''} ${p.cls ?? ''}`} ref={box} tid="table" tabIndex={virtual ? 0 : undefined}
          role={virtual ? 'region' : undefined} aria={virtual ? p.label : undefined}
-         style={virtual ? { height: `${Math.min(viewport, full + ROW + 4)}px` } : { height: '' }}
+         style={virtual ? { height: `${Math.min(viewport, full + high + 4)}px` } : { height: '' }}
          onScroll={virtual ? (e) => setTop((e.currentTarget as HTMLElement).scrollTop) : undefined}>
       <table class="fix" style={need > 0 ? { minWidth: `${need}px` } : undefined} aria={p.label} aria-rowcount={virtual ? n + 1 : undefined}>
         <colgroup>{columns.map((c) => <col style={c.width !== undefined ? { width: `${c.width}px` } : {}} />)}</colgroup>
@@ -479,8 +481,8 @@ export function DataTable<T>(given: TableProps<T>): VNode {
         <tbody>
           {virtual && pad > 0 && <tr class="pad" aria-hidden><td colSpan={columns.length} style={{ height: `${pad}px` }} /></tr>}
           {p.lines.slice(first, last).map((l, i) => line(l, first + i))}
-          {virtual && height - pad - (last - first) * ROW > 0 &&
-            <tr class="pad" aria-hidden><td colSpan={columns.length} style={{ height: `${height - pad - (last - first) * ROW}px` }} /></tr>}
+          {virtual && height - pad - (last - first) * high > 0 &&
+            <tr class="pad" aria-hidden><td colSpan={columns.length} style={{ height: `${height - pad - (last - first) * high}px` }} /></tr>}
           {printing && n > 27 && <tr class="oth"><td colSpan={columns.length}>{n - last} more rows are in the page, not on paper</td></tr>}
         </tbody>
       </table>

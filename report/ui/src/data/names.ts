@@ -33,6 +33,16 @@ export function midCut(text: string, most: number): string {
   return `${text.slice(0, head)}…${tail > 0 ? text.slice(-tail) : ''}`;
 }
 
+/** Of the template arguments of a name as many as tell it from the others: what follows is much the same. */
+export function toldApart(names: string[], at: number): string {
+  const name = names[at]!;
+  for (let n = name.indexOf(', '); n > 0; n = name.indexOf(', ', n + 1)) {
+    const head = name.slice(0, n);
+    if (!names.some((other) => other !== name && other.startsWith(head))) return `${head}…`;
+  }
+  return name;
+}
+
 /** Of "o1 fusion.3  22.0 ms" the name, cut as names are; of words their beginning. */
 export function cutLabel(text: string, most: number): string {
   const name = text.split('  ')[0]!;

@@ -37,6 +37,8 @@ export interface BasisMeta {
 }
 export interface CoverageMeta {
   exact_ns: number; inferred_ns: number; none_ns: number;
+  /** How much of the whole recording has an instruction, where the steps differ from it; else empty. */
+  recording_pct?: string;
   evidence: { confidence: string; evidence: string; words?: string; ns: number; activities: number }[];
   reasons: { reason: string; words?: string; ns: number; activities: number }[];
 }

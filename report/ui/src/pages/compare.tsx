@@ -61,8 +61,11 @@ export function ComparePage(): VNode {
   // What one call takes longer, times the calls of this run: another number of calls is no part of it.
   const each = (r: Row): number => r.now - (r.base * r.calls) / r.baseCalls;
   const uneven = rows.some((r) => !sameCount(r.baseCalls, r.calls));
-  const sort = state.args['s'] ?? (uneven && !meta.per_step && window.innerWidth > 600 ? '-each' : '-delta');
+  const sort = state.args['s'] ?? (uneven && !meta.per_step ? '-each' : '-delta');
+  // A small window keeps what leads and why: the rest scrolls sideways.
+  const narrow = window.innerWidth <= 600, from = (px: number): Partial<Column<Row>> => (narrow ? { asked: true } : { from: px });
   const views = BY.filter(([id]) => id === 'op' || id === by || c.groups.by.filter((b) => b === id).length > 1);
+  const two = window.innerWidth < 1400 && rows.some((r) => r.why.length > 48);
   const max = rows.reduce((a, r) => Math.max(a, Math.abs(r.now - r.base)), 0);
   const opOf = (r: Row): number => (r.at < 0 ? -1 : c.opOfRow[r.at]!);
   // A row of kernels without instructions has the name that they share: the largest of them.
@@ -89,26 +92,27 @@ export function ComparePage(): VNode {
   const nameOf = (r: Row): string => (by === 'phase' ? phaseWords(r.name) : by === 'op_kind' ? kindWords(r.name) : r.name);
   const columns: Column<Row>[] = [
     ...(by === 'op' ? [
-      { id: 'handle', label: '', width: 54, from: 400, cell: (r: Row) => (opOf(r) >= 0 ? <Handle op={opOf(r)} /> : r.at >= 0 && r.now === 0 ? <Tag>gone</Tag> : ''), raw: (r: Row) => (opOf(r) >= 0 ? report.ops.handle[opOf(r)]! : '') },
+      ...(rows.some((r) => report.ops.handle[opOf(r)] || r.now === 0) ? [{ id: 'handle', label: '', width: 54, from: 400, cell: (r: Row) => (opOf(r) >= 0 ? <Handle op={opOf(r)} /> : r.at >= 0 && r.now === 0 ? <Tag>gone</Tag> : ''), raw: (r: Row) => (opOf(r) >= 0 ? report.ops.handle[opOf(r)]! : '') }] : []),
       ...(hasPhases ? [{ id: 'phase', label: '', width: 28, from: 520, cell: (r: Row) => <Letter hue={hueOf(c.rows.phase[r.at]!, c.rows.kind[r.at]!)} />, raw: (r: Row) => c.rows.phase[r.at]! }] : []),
     ] : []),
     words('name', by === 'op' ? 'op' : BY.find(([id]) => id === by)![1], nameOf, { cls: 'name', cell: (r) => <Mid text={nameOf(r)} tail={18} /> }),
     times('base', 'base', 56, (r) => r.base, { from: 340, as: 'base ms', exact: ['base_ns', (r) => Math.round(r.base)], cell: (r) => (r.base === 0 ? <Dim>·</Dim> : ms(r.base)) }),
     times('now', 'new', 56, (r) => r.now, { from: 340, as: 'new ms', exact: ['new_ns', (r) => Math.round(r.now)], cell: (r) => (r.now === 0 ? <Dim>·</Dim> : ms(r.now)) }),
     changes('delta', 'Δ ms', 64, (r) => r.now - r.base, { sort: (r) => Math.abs(r.now - r.base), cell: (r) => (r.now === r.base ? <Dim>0</Dim> : <b>{signed((r.now - r.base) / 1e6)}</b>) }),
-    ...(uneven ? [changes<Row>('each', 'Δ by call ms', 126, each, { from: 560, sort: (r) => Math.abs(each(r)), cell: (r) => (isFinite(each(r)) ? <>{signed(each(r) / 1e6)} <Dim>{`${each(r) > 0 ? '+' : ''}${percent(each(r), r.now - each(r))}%`.replace('+<', '<')}</Dim></> : ''), title: 'what calls take longer each, for all calls of this run' })] : []),
+    ...(uneven ? [changes<Row>('each', 'Δ by call ms', 126, each, { ...from(560), sort: (r) => Math.abs(each(r)), cell: (r) => (isFinite(each(r)) ? <>{signed(each(r) / 1e6)} <Dim>{`${each(r) > 0 ? '+' : ''}${percent(each(r), r.now - each(r))}%`.replace('+<', '<')}</Dim></> : ''), title: 'what calls take longer each, for all calls of this run' })] : []),
     { id: 'bar', label: '', width: 92, from: 1100, cell: (r) => <DeltaBar ns={r.now - r.base} max={max} alike={sameCount(r.baseCalls, r.calls)} /> },
     ...(whole === 0 ? [] : [{ id: 'share', label: 'of Δ', num: true, width: 66, from: 1040, raw: (r: Row) => (whole ? (100 * (r.now - r.base)) / whole : null), cell: (r: Row) => (whole && r.now !== r.base ? `${percent(r.now - r.base, whole)}%` : ''), title: 'part of the whole difference of device time' }]),
-    { id: 'calls', label: 'calls', num: true, width: 116, from: 700, sort: (r) => r.calls, raw: (r) => r.calls, cell: callsText },
-    ...(by === 'op' ? [words<Row>('why', 'why', (r) => r.why, { width: 330, from: 900, cls: 'name ink2' })] : []),
+    { id: 'calls', label: 'calls', num: true, width: 116, ...from(700), sort: (r) => r.calls, raw: (r) => r.calls, cell: callsText },
+    ...(by === 'op' ? [words<Row>('why', 'why', (r) => r.why, { width: 330, ...from(900), cls: 'name ink2', cell: (r) => <span class={two ? 'clamp' : ''} title={r.why}>{r.why}</span> })] : []),
   ];
+  if (narrow && uneven) columns.splice(columns.findIndex((k) => k.id === 'base'), 0, ...columns.splice(columns.findIndex((k) => k.id === 'each'), 1));
   const base = rows.reduce((a, r) => a + r.base, 0), now = rows.reduce((a, r) => a + r.now, 0);
   const selected = report.resolve(state.sel);
   const picked = selected?.type === 'op' ? c.rowOfOp[selected.row]! : -1;
   const lines: Line<Row>[] = sorted(rows, columns, sort).map((r, i) => ({ key: r.at >= 0 ? `r${r.at}` : `g${i}/${r.name}`, row: r, testid: 'compare-row', ...opens(r) }));
   lines.push({ key: 'total', kind: 'total', lead: chosen >= 0 && by === 'op' ? 'rows of this change' : 'all device time', cells: { base: ms(base), now: ms(now), delta: signed((now - base) / 1e6) } });
   const table: TableProps<Row> = {
-    columns, lines, label: 'What changed', sort, span: 'base', fill: true, primary: true, fileName: 'compare', selected: by === 'op' && picked >= 0 ? `r${picked}` : '',
+    columns, lines, label: 'What changed', sort, span: 'base', fill: true, primary: true, twoLines: two, fileName: 'compare', selected: by === 'op' && picked >= 0 ? `r${picked}` : '',
     onSort: (s) => go({ args: { s } }),
   };
   return (

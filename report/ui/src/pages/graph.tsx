@@ -49,7 +49,14 @@ function Drawing({ hlo, n, centre, picked, open, divisor, step }: {
   const W = base ? 222 : 182;
   // Of a folded row a node is one; what the row says has a line of its own.
   const foldOf = (i: number): string => (hlo.op[i]! >= 0 ? copiesText(report, hlo.op[i]!).slice(2) : '');
-  const plan = useMemo(() => layout(n.nodes.map((i) => i === centre && body ? { id: i, w: Math.max(300, body.inner.width + 24), h: body.inner.height + 58 } : { id: i, w: W, h: foldOf(i) ? H + 14 : H }), n.links), [n, body, centre, W]);
+  // What is not drawn of its neighbours stands in the node, where no edge comes.
+  const notesOf = (i: number): [string, string][] => {
+    const u = n.more.get(i), out: [string, string][] = [];
+    if (n.ports.has(i)) out.push(['graph-ports', `+${plural(n.ports.get(i)!, 'parameter')}`]);
+    if (u) out.push(['graph-users', `+${plural(u.n, 'user')}${u.ns > 0 ? `, ${ms(u.ns / divisor)} ms` : ''}`]);
+    return out;
+  };
+  const plan = useMemo(() => layout(n.nodes.map((i) => i === centre && body ? { id: i, w: Math.max(300, body.inner.width + 24), h: body.inner.height + 58 + 14 * notesOf(i).length } : { id: i, w: W, h: H + 14 * ((foldOf(i) ? 1 : 0) + notesOf(i).length) }), n.links), [n, body, centre, W]);
   const pad = 20;
   // A little smaller where that makes all of it visible; what scrolls anyway keeps its size.
   const tall = (window.innerHeight - 250) / (plan.height + 2 * pad + 18);
@@ -81,23 +88,13 @@ function Drawing({ hlo, n, centre, picked, open, divisor, step }: {
   const rank = (e: (typeof plan.edges)[number]): number => (e.from === centre || e.to === centre ? 1e18 : 0) + (byEnds.get(`${e.from}>${e.to}`)?.bytes ?? 0);
   const byEnds = new Map(n.links.map((l) => [`${l.from}>${l.to}`, l]));
   let said = false;
-  const portsText = (i: number): string => (n.ports.has(i) ? `+${plural(n.ports.get(i)!, 'parameter')}` : '');
-  const usersText = (i: number): string => {
-    const u = n.more.get(i);
-    return u ? `+${plural(u.n, 'user')}${u.ns > 0 ? `, ${ms(u.ns / divisor)} ms` : ''}` : '';
-  };
-  // What stands above and below a node keeps its place: an edge's label gives way to it.
-  const taken = n.nodes.flatMap((i) => {
-    const b = plan.boxes.get(i)!, above = portsText(i), below = usersText(i);
-    return [{ x: b.x + b.w - above.length * 3.1, y: b.y - 5, text: above }, { x: b.x + below.length * 3.1, y: b.y + b.h + 12, text: below }];
-  }).filter((t) => t.text !== '');
   for (const e of [...plan.edges].sort((a, b) => rank(b) - rank(a))) {
     const l = byEnds.get(`${e.from}>${e.to}`);
     if (!l || !(l.bytes >= 1e3)) continue;
     const why = l.layout && !said && (e.from === centre || e.to === centre);
     const text = bytes(l.bytes) + (why ? ', only to change the layout' : '');
     const [x, y] = [e.label[0], e.label[1] + 4];
-    if ([...labels, ...taken].some((k) => Math.abs(k.x - x) < (k.text.length + text.length) * 3.1 + 4 && Math.abs(k.y - y) < 13)) continue;
+    if (labels.some((k) => Math.abs(k.x - x) < (k.text.length + text.length) * 3.1 + 4 && Math.abs(k.y - y) < 13)) continue;
     if (why) said = true;
     labels.push({ x, y, text, bad: l.layout });
   }
@@ -113,8 +110,7 @@ function Drawing({ hlo, n, centre, picked, open, divisor, step }: {
     <div ref={box} class="graphbox" tabIndex={0} role="region" aria="Graph" onPointerDown={onDown}>
       <svg width={(plan.width + 2 * pad) * scale} height={(plan.height + 2 * pad + 18) * scale} viewBox={`${-pad} ${-pad} ${plan.width + 2 * pad} ${plan.height + 2 * pad + 18}`} role="group" aria={`Graph around ${hlo.name[centre]}: ${n.nodes.length} instructions`}>
         <defs>
-          <marker id="arr" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="8" markerHeight="8" markerUnits="userSpaceOnUse" orient="auto"><path d="M0 0L8 4L0 8z" fill="var(--ink-3)" /></marker>
-          <marker id="arb" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="8" markerHeight="8" markerUnits="userSpaceOnUse" orient="auto"><path d="M0 0L8 4L0 8z" fill="var(--bad)" /></marker>
+          {[['arr', 'ink-3'], ['arb', 'bad']].map(([id, colour]) => <marker id={id!} viewBox="0 0 8 8" refX="7" refY="4" markerWidth="8" markerHeight="8" markerUnits="userSpaceOnUse" orient="auto"><path d="M0 0L8 4L0 8z" fill={`var(--${colour})`} /></marker>)}
         </defs>
         {plan.edges.map((e) => {
           const l = n.links.find((k) => k.from === e.from && k.to === e.to);
@@ -128,7 +124,6 @@ function Drawing({ hlo, n, centre, picked, open, divisor, step }: {
           const big = i === centre;
           const delta = base && op >= 0 && base.has[op] ? ` (${signed((ns - base.byOp[op]! / baseDivisor(report)) / 1e6)})` : base && op >= 0 && ns > 0 ? ' (new)' : '';
           const inner = big ? body : null;
-          const users = n.more.has(i);
           const loop = hlo.opcode[i] === 'while';
           const [count, sum] = foldOf(i).split(': ');
           const fold = sum ? `${count} together ${sum}` : '';
@@ -166,8 +161,7 @@ function Drawing({ hlo, n, centre, picked, open, divisor, step }: {
                     <text class="i2" x="10" y="44">{loop ? 'loop, its body below' : op < 0 && hlo.opcode[i] === 'parameter' ? 'parameter' : kindWords(hlo.kind[i] || hlo.opcode[i]!)}</text>
                     <text class={ns > 0 ? 'b e' : 'd e'} x={b.w - 8} y="44">{ns > 0 ? duration(ns) + delta : 'no launch'}</text>
                   </>}
-              {n.ports.has(i) && <text class="d e halo" x={b.w} y={-5} tid="graph-ports">{portsText(i)}</text>}
-              {users && <text class="d halo" x="0" y={b.h + 12} tid="graph-users">{usersText(i)}</text>}
+              {notesOf(i).reverse().map(([id, text], k) => <text class="d" x="10" y={b.h - 8 - 14 * k} tid={id}>{text}</text>)}
             </g>
           );
         })}

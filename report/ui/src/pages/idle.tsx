@@ -56,6 +56,9 @@ export function IdlePage(): VNode {
   const idleSentence = main && (main.cause !== 'unknown' || known.length === 0 || main.ns < 0.5 * total
     ? `${main.ns < 0.5 * total ? `The largest part, ${percent(main.ns, total)}%` : main.ns === total ? 'All of it' : main.ns >= 0.995 * total ? `All but ${msText((total - main.ns) / d)} of it` : `Most of it, ${percent(main.ns, total)}%`}: ${main.cause === 'unknown' ? `the cause is not known${shortText(main)}` : causeOf(main)}.`
     : `The cause of ${percent(main.ns, total)}% is not known${shortText(main)}; of the rest most is: ${causeOf(known[0]!)}.`);
+  // On a CPU some of it is work that no recorded thread does: a note, or where it is much a finding.
+  const ofProducts = <T extends { id: string }>(list: T[] = []): T | undefined => list.find((f) => f.id === 'hidden_products');
+  const hidden = ofProducts(report.meta.ruled_out), hiding = ofProducts(report.meta.findings);
   return (
     <div class="idlegrid">
       <section>
@@ -63,7 +66,7 @@ export function IdlePage(): VNode {
           <h2 tid="idle-sentence" data-ns={Math.round(total)}>Idle {msText(total / d)}{basis.steady ? ' a step' : ' in the whole run'}{wall > 0 ? `, ${percent(total, wall)}% of the step` : ''}{shorter > 0 ? `; ${msText(inGaps / d)} of it in ${gapCount(n / d)} gaps of 1 µs or more` : `, in ${plural(Math.round(n / d), 'gap')} of 1 µs or more`}</h2>
           <Cap><Unfiltered />{devices < 2 ? '' : basis.steady ? `mean of ${devices} devices · ` : `${devices} devices together · `}<CopyMenu table={table} /></Cap>
         </Bar>
-        <Sm tid="idle-why">{idleSentence}{main?.cause === 'unknown' && about('unknown').map((f) => <> <Link class="h" to={{ sel: f.handle }} title={f.title}>{f.handle}</Link> is about {of(f, main).replace(' ', ' ms ')}: {f.title}.</>)}</Sm>
+        <Sm tid="idle-why">{idleSentence}{hidden && <> Some of it is work: {hidden.text}.</>}{hiding && <> <Link class="h" to={{ sel: hiding.handle }}>{hiding.handle}</Link> is about some of it: {hiding.title}.</>}{main?.cause === 'unknown' && about('unknown').map((f) => <> <Link class="h" to={{ sel: f.handle }} title={f.title}>{f.handle}</Link> is about {of(f, main).replace(' ', ' ms ')}: {f.title}.</>)}</Sm>
         <DataTable {...table} />
         <details class="sm ink2" tid="causes" open={printing}>
           <summary>What the causes mean</summary>
@@ -126,10 +129,10 @@ function Longest({ report, chosen, counted, means }: { report: Report; chosen: s
     figures('us', 'µs', narrow ? 64 : 84, (g) => (g.end - g.start) / 1e3, { exact: ['gap_ns', (g) => g.end - g.start], cell: (g) => <Link to={toTimeline(g)} title="on the timeline">{us(g.end - g.start)}</Link> }),
     ...(report.steps.length === 0 ? [] : [figures<GapRow>('step', 'step', 58, (g) => (g.step >= 0 ? g.step : NaN), { from: 440, show: String })]),
     words('device', 'device', (g) => names[g.device] ?? '', { width: 110, from: 760, cls: 'name' }),
-    words<GapRow>('cause', 'cause', causeOf, { width: narrow ? 148 : 226, cls: 'name', cell: (g) => <span title={means(g)}>{causeOf(g)}</span> }),
+    words<GapRow>('cause', 'cause', causeOf, { width: narrow ? 168 : window.innerWidth < 1200 ? 176 : 226, cls: 'name', cell: (g) => <><span class={narrow ? '' : 'clamp'} title={means(g)}>{causeOf(g)}</span>{narrow && <span class="dim clamp">{g.step >= 0 && `step ${g.step}: `}{host(g) || 'not recorded'}</span>}</> }),
     words('after', 'after', (g) => said(g.previous), { cls: 'name', from: 900, cell: (g) => what(g.previous) }),
     words('before', 'before', (g) => said(g.next), { cls: 'name', ...(narrow && { width: 128 }), cell: (g) => what(g.next) }),
-    { id: 'host', label: 'host meanwhile', title: 'what the host did in the gap, else the call that launched what came next', cls: 'name', from: 500, ...(window.innerWidth >= 1400 && list.some((g) => untold(g) !== '' || /: \d/.test(g.evidence)) && { width: 400 }), raw: host, cell: (g) => <span tid="gap-host" title={[host(g), g.evidence !== '' && launcher(g)].filter(Boolean).join('; ')}>{host(g) || <Dim>not recorded</Dim>}</span> },
+    { id: 'host', label: 'host meanwhile', title: 'what the host did in the gap, else the call that launched what came next', cls: 'name', from: 500, ...(window.innerWidth >= 1400 && list.some((g) => untold(g) !== '' || /: \d/.test(g.evidence)) && { width: 400 }), raw: host, cell: (g) => <span tid="gap-host" class="clamp" title={[host(g), g.evidence !== '' && launcher(g)].filter(Boolean).join('; ')}>{host(g) || <Dim>not recorded</Dim>}</span> },
     words('thread', 'thread', thread, { title: 'of the range, or of the call that launched what came next', width: Math.min(200, 22 + 6.8 * Math.max(...list.map((g) => thread(g).length))), from: 1100, cls: 'name', cell: (g, px) => <span title={thread(g)}>{midCut(thread(g), Math.floor((px - 14) / 6.6))}</span> }),
   ];
   const lines: Line<GapRow>[] = list.map((g, i) => ({ key: String(i), row: g, ns: g.end - g.start, testid: 'gap', entity: entityOf(g), timeline: toTimeline(g) }));

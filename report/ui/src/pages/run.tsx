@@ -24,7 +24,7 @@ function trust(report: Report): string {
   else if (whole > 0 && coverage.none_ns / whole > 0.05) out.push(`In part: ${percent(coverage.none_ns, whole)}% of device time has no instruction.`);
   else out.push('Yes, for one run:');
   if (lost === 0 && !lacks) out.push(out[0]!.endsWith('.') ? 'Nothing was lost,' : 'nothing was lost,');
-  out.push(`${percent(coverage.exact_ns, whole)}% of device time is attributed by exact evidence, and sums equal the device time to the nanosecond.`);
+  out.push(`${percent(coverage.exact_ns, whole)}% of device time${basis.steady ? ' in the steps' : ''} is attributed by exact evidence${coverage.recording_pct ? ` (of the whole recording ${coverage.recording_pct}% by any)` : ''}, and sums equal the device time to the nanosecond.`);
   if (basis.steady) out.push(basis.steps_steady < 10 ? `Ranges rest on ${plural(basis.steps_steady, 'step')}.` : `${thousands(basis.steps_steady)} steady steps.`);
   if (errors > 0) out.push(`${plural(errors, 'error')} below.`);
   const missing = report.meta.missing ?? [];

@@ -13,6 +13,7 @@ import support
 from page_clear import Captures, figure
 
 KINETO = "kineto/h100_bert-small.json.gz"
+CPU = "own/jax-cpu/train-20steps-notracer-py.xplane.pb.xz"
 
 
 class Bare(Captures):
@@ -181,7 +182,7 @@ class Compared(Captures):
         self.assertLess(why.evaluate_all(cut), 0.2)
         # Rows of one height: which of them are drawn is told from where the table was scrolled to.
         heights = page.get_by_test_id("compare-row").evaluate_all("(all) => all.map((e) => Math.round(e.getBoundingClientRect().height))")
-        self.assertEqual(set(heights), {40})
+        self.assertEqual(set(heights), {36})
         self.assertGreater(page.get_by_test_id("compare-row").first.locator(".nm").bounding_box()["width"], 60)
         self.visit(page, "#/idle")
         host = page.get_by_test_id("gap-host")
@@ -328,6 +329,13 @@ class Idle(Captures):
         self.assertLess(claimed, idle / 2)
         expect(page.get_by_test_id("cause-host").locator("td").last).to_contain_text(f"{figure(claimed)} of it")
 
+    def test_idle_time_that_is_work_of_other_threads_is_called_so(self):
+        run = self.imported("cpu", CPU)
+        ((text,),) = self.ask(run, "SELECT text FROM ruled_out WHERE id = 'hidden_products' AND verdict = 'withheld'")
+        page = self.page(run, "#/idle")
+        expect(page.get_by_test_id("idle-why")).to_contain_text(text)
+        self.visit(page, "#/verdict")
+        expect(page.get_by_test_id("page-verdict")).to_contain_text(text)
 
     def test_each_cause_says_what_it_means(self):
         run = self.maxtext()
@@ -641,6 +649,58 @@ class Starts(Captures):
             page.locator(".code .nm").first.wait_for()
             for shown, whole in page.locator(".code .l:not(.wide) .nm").evaluate_all("(all) => all.slice(0, 20).map((e) => [e.clientWidth, e.title.length * 6.2])"):
                 self.assertGreater(shown, min(80, 0.9 * whole), width)
+
+    def test_a_range_of_steps_is_the_same_in_the_terminal_and_on_the_page(self):
+        run = self.imported("cpu", CPU)
+        times = sorted(ns for (ns,) in self.ask(run, "SELECT avg(end_ns - start_ns) FROM step WHERE steady GROUP BY step"))
+        # By nearest rank.
+        low, high = (f"{times[-(-len(times) * p // 100) - 1] / 1e6:.3g}" for p in (10, 90))
+        page = self.page(run, "#/verdict")
+        expect(page.get_by_test_id("fact-step")).to_contain_text(f"mean of {len(times)} steps, p10 {low} to p90 {high} ms")
+        self.assertIn(f"(p10 {low}, p90 {high}, {len(times)} steps)", self.command("summary", run))
+        # Of few steps it is the shortest and the longest, and the page says that.
+        few = sorted(ns / 1e6 for (ns,) in self.ask(self.maxtext(), "SELECT avg(end_ns - start_ns) FROM step WHERE steady GROUP BY step"))
+        page = self.page(self.maxtext(), "#/verdict")
+        expect(page.get_by_test_id("fact-step")).to_contain_text(f"{few[0]:.0f} to {few[-1]:.0f} ms")
+        expect(page.get_by_test_id("page-verdict")).to_contain_text("the range is min to max, not percentiles")
+
+    def test_what_is_attributed_says_of_what(self):
+        run = self.maxtext()
+        ((of_all,),) = self.ask(run, "SELECT 100.0 * sum(self_ns * (confidence <> 'none')) / sum(self_ns) FROM activity")
+        self.assertLess(of_all, 99)
+        page = self.page(run, "#/run")
+        expect(page.get_by_test_id("app").locator(".facts")).to_contain_text(f"attributed 100% of the steps, {of_all:.1f}% of the recording")
+        expect(page.get_by_test_id("page-run")).to_contain_text(f"(of the whole recording {of_all:.1f}% by any)")
+        self.visit(page, "#/verdict")
+        expect(page.get_by_test_id("fact-attributed")).to_contain_text(f"{of_all:.1f}% of the whole recording")
+        # Where both are the same, one is enough.
+        page = self.page(self.imported("cpu", CPU), "#/run")
+        expect(page.get_by_test_id("app").locator(".facts .badge").first).to_have_text("attributed 100% of the steps")
+
+    def test_the_critical_path_is_that_of_the_device(self):
+        page = self.page(self.maxtext(), "#/ops?sel=o1")
+        expect(page.get_by_test_id("op-critical")).to_contain_text("of its time is on that of its device")
+
+    def test_what_a_node_says_of_its_neighbours_stands_in_it(self):
+        page = self.page(self.maxtext(), "#/graph?sel=o1")
+        notes = page.locator("[data-testid=graph-users], [data-testid=graph-ports]")
+        notes.first.wait_for()
+        self.assertGreater(notes.count(), 5)
+        for name in ("graph-users", "graph-ports"):
+            self.assertGreater(page.get_by_test_id(name).count(), 0)
+        # Within the card, and over no other line of it.
+        outside = "(all) => all.filter((e) => { const a = e.getBoundingClientRect(), b = e.parentNode.querySelector('rect').getBoundingClientRect(); return a.left < b.left || a.right > b.right || a.top < b.top || a.bottom > b.bottom; }).length"
+        self.assertEqual(notes.evaluate_all(outside), 0)
+        over = "(all) => all.filter((e) => { const a = e.getBoundingClientRect(); return [...e.parentNode.querySelectorAll(':scope > text')].some((o) => { const b = o.getBoundingClientRect(); return o !== e && a.left < b.right && b.left < a.right && a.top + 2 < b.bottom && b.top + 2 < a.bottom; }); }).length"
+        self.assertEqual(notes.evaluate_all(over), 0)
+
+    def test_an_action_keeps_how_sure_it_is_in_a_narrow_window(self):
+        page = self.page(self.maxtext(), "#/verdict")
+        page.set_viewport_size({"width": 400, "height": 900})
+        for action in page.get_by_test_id("page-verdict").locator(".act").all():
+            saves, sure = (action.locator(c).first.bounding_box() for c in (".save", ".sure"))
+            # Right below what it saves.
+            self.assertLess(abs(sure["y"] - saves["y"] - saves["height"]), 24)
 
     def test_a_node_of_a_folded_row_has_its_own_time_and_the_sum_beside_it(self):
         run = self.imported("offload", "xplane/tpu_v6e_jit_f_4chips.xplane.pb")

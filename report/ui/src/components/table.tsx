@@ -300,7 +300,7 @@ function useOwnSort<T>(given: TableProps<T>): TableProps<T> {
 }
 
 export function DataTable<T>(given: TableProps<T>): VNode {
-  const p = useOwnSort(given), high = p.twoLines ? 40 : ROW;
+  const p = useOwnSort(given), high = p.twoLines ? 36 : ROW;
   const { printing, report } = useCtx();
   const box = useRef<HTMLDivElement>(null);
   const opener = (l: Line<T>): (() => void) | undefined =>

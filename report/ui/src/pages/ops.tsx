@@ -236,7 +236,7 @@ function KernelTable(): VNode {
   const columns: Column<KernelRow>[] = [
     { id: 'kernel', label: '', width: 46, cell: (r) => <Handle kernel={r.row} />, raw: (r) => kernels.handle[r.row]! },
     { id: 'phase', label: '', width: 28, cell: (r) => <Letter hue={r.hue} /> },
-    { id: 'name', label: 'kernel name', cls: 'name mono', sort: (r) => kernels.name[r.row]!, raw: (r) => kernels.name[r.row]!, cell: (r, px) => <Row><Mid text={(kernels.name[r.row]!.length * 6.7 > px ? toldApart(kernels.name, r.row) : kernels.name[r.row]!) || kernels.symbol[r.row]!} tail={16} title={kernels.symbol[r.row]!} />{kernels.kind[r.row] !== 'kernel' && <Tag>{kernels.kind[r.row]}</Tag>}</Row> },
+    { id: 'name', label: 'kernel name', cls: 'name mono', sort: (r) => kernels.name[r.row]!, raw: (r) => kernels.name[r.row]!, cell: (r, px) => <Row><Mid text={(kernels.name[r.row]!.length * 6.7 > px ? toldApart(kernels.name, r.row) : kernels.name[r.row]!) || kernels.symbol[r.row]!} tail={px < 240 ? 24 : 16} title={kernels.symbol[r.row]!} />{kernels.kind[r.row] !== 'kernel' && <Tag>{kernels.kind[r.row]}</Tag>}</Row> },
     words('place', 'launched in', (r) => report.placeOf(r.row), { from: 700, cls: 'name mono', cell: (r, px) => <Mid text={report.placeOf(r.row)} tail={Math.min(30, px / 6.7 - 8)} />, title: 'host ranges around the launches without an instruction' }),
     figures('ops', 'ops', 50, (r) => r.ops || NaN, { from: 520, show: thousands, title: 'HLO instructions that run it' }),
     times('ms', report.perStep, 100, (r) => r.ns / d, { cls: 'bar', exact: ['device_ns', (r) => Math.round(r.ns)], cell: (r) => <CellBar value={r.ns} max={most} hue={r.hue} text={ms(r.ns / d)} /> }),

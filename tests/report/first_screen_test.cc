@@ -55,7 +55,9 @@ TEST(FirstScreen, FactsOfAStep) {
   // From ten steps on it is p10 to p90, as `summary` says it.
   RunView many = view;
   many.steps.steady_count = 20;
-  for (int i = 0; i < 20; ++i) many.steps.all.push_back({.wall_ns = 9'000'000 + i * 100'000, .steady = true});
+  for (int i = 0; i < 20; ++i) {
+    many.steps.all.push_back({.wall_ns = 9'000'000 + i * 100'000, .steady = true});
+  }
   EXPECT_EQ(Said(many, "step"), "Step: 10.0 ms, mean of 20 steps, p10 9.10 to p90 10.7 ms");
   // What is attributed is of the steps; where the recording is otherwise, that stands beside it.
   RunView start = view;

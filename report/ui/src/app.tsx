@@ -72,7 +72,7 @@ function Facts({ report, onHelp }: { report: Report; onHelp: () => void }): VNod
       <span class="sp" />
       {run.fake_gpu && <a class="badge bad" href="#/run">fake GPU: times mean nothing</a>}
       {run.partial && <a class="badge warn" href="#/run">still recording</a>}
-      {attributed !== '' && <a class={`badge ${low ? 'warn' : ''}`} href="#/run">attributed {attributed}%{basis.steady && ' of the steps'}{coverage.recording_pct && `, ${coverage.recording_pct}% of the recording`}</a>}
+      {attributed !== '' && <a class={`badge ${low ? 'warn' : ''}`} href="#/run">attributed {attributed}%{basis.steady && <span class="of"> of the steps{coverage.recording_pct && `, ${coverage.recording_pct}% of the recording`}</span>}</a>}
       <a class={`badge ${report.meta.may_lack || report.meta.lost > 0 ? 'bad' : 'plain'}`} href="#/run">lost {report.meta.lost_text ?? report.meta.lost}</a>
       {report.meta.errors > 0 && <a class="badge bad" href="#/run">{plural(report.meta.errors, 'error')}</a>}
       {notices > 0 && <a class="badge warn" href="#/run">{plural(notices, 'notice')}</a>}

@@ -73,7 +73,7 @@ class CriticalPath(Browser):
             said = page.get_by_test_id("op-critical")
             said.wait_for()
             self.assertEqual(float(said.get_attribute("data-pct")), part)
-            self.assertIn("on it", said.inner_text())
+            self.assertIn("on that of its device" if part else "never on it", said.inner_text())
             self.assertIn(f"--op {handle}=0.5x", page.get_by_test_id("inspector").inner_text())
 
     def test_what_all_findings_together_would_leave_is_that_of_run_db(self):

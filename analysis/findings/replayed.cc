@@ -126,9 +126,8 @@ void Replayed::Price(int64_t least_ns, Finding& finding) const {
   finding.change = change;
   finding.at_most_ns = finding.saves_high_ns;
   finding.saves_high_ns = saved(step->predicted_ns);
-  // The step that is replayed may hold more of it than the mean of all. Where devices are even, all
-  // of them win what they waited on average; closing gaps of one may spare the others more.
-  if (context_.run.devices.size() == 1 || change->devices_even) {
+  // The step that is replayed may hold more of it than the mean of all.
+  if (context_.run.devices.size() == 1) {
     finding.saves_high_ns = std::min(*finding.saves_high_ns, *finding.at_most_ns);
   } else if (change->OnlyScales() && *finding.saves_high_ns > *finding.at_most_ns) {
     finding.saves_high_ns = std::min(*finding.saves_high_ns, MostSaved(*change));

@@ -107,6 +107,22 @@ class Firefox:
         if not found:
             raise AssertionError(f"no {selector} after {patience} ms")
 
+    def wait_for_text(self, selector, characters):
+        """Until an element holds more than so many: what it says while it reads its data is short."""
+        length = self.call(
+            "WebDriver:ExecuteAsyncScript",
+            {
+                "script": "const [selector, least, patience, done] = arguments; const begin = Date.now();"
+                " const look = () => { const length = document.querySelector(selector)?.innerText.length ?? 0;"
+                " length > least || Date.now() - begin > patience ? done(length) : setTimeout(look, 20); };"
+                " look();",
+                "args": [selector, characters, 180_000],
+                "scriptTimeout": 210_000,
+            },
+        )
+        if length <= characters:
+            raise AssertionError(f"{selector} holds {length} characters")
+
     def console(self, part_of_source):
         """Errors and warnings about scripts, styles and policies of a document since the last call."""
         self.call("Marionette:SetContext", {"value": "chrome"})

@@ -55,15 +55,7 @@ class PageInFirefox(unittest.TestCase):
             self.assertEqual(
                 browser.run("return document.querySelectorAll('[data-testid=error]').length"), 0, page
             )
-            self.assertGreater(
-                browser.run(
-                    "return document.querySelector(`[data-testid=page-${arguments[0]}]`)"
-                    ".innerText.length",
-                    page,
-                ),
-                80,
-                page,
-            )
+            browser.wait_for_text(f'[data-testid="page-{page}"]', 80)
         self.assertEqual(browser.console(url.rpartition("/")[2]), [])
 
     def test_figures_are_those_of_run_db(self):

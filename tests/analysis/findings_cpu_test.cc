@@ -1,6 +1,8 @@
 // What a CPU's profile does not show, or shows only because it was taken, each with a near miss.
 
+#include <map>
 #include <string>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -77,6 +79,17 @@ TEST(CpuRules, TheGapOfAHiddenProductSaysWhoseItIs) {
     products += is_product;
   }
   EXPECT_EQ(products, 8u);
+  // What the host did is said first, and once.
+  FindingCase known = ProductOnCpu(
+      "f32", {{"dot", 1'000}, {"~", 9'000}, {"tanh", 2'000}, {"~", 300}, {"other", 100}});
+  known.options.host_events = [](const Intervals&) {
+    return std::vector<model::HostEvent>{{1, 1, "load_batch_of_mine", 0, 1'000'000'000, 1}};
+  };
+  known.Run();
+  std::map<uint32_t, int> said;
+  for (const model::GapEvidenceRow& row : known.tables.gap_evidence) ++said[row.gap];
+  EXPECT_FALSE(said.empty());
+  for (const auto& [gap, times] : said) EXPECT_EQ(times, 1) << gap;
 }
 
 TEST(CpuRules, Float64WithTheHiddenTimeOfItsProducts) {

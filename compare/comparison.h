@@ -5,11 +5,12 @@
 // A with the signs turned.
 //
 // Matching, level by level; what a level leaves over goes to the next:
-//   fingerprint   the same module: instructions by name
-//   program       modules of one function: by content (instruction_match.h), one for one or in
-//   groups name          the same op_name and kind of work scope         the same kind of work,
-//   layer group and phase: all of one side with all of other kernel        work without an
-//   instruction: the same kernel or family of kernels none          a row of its own: lost or new
+// - fingerprint: the same module, instructions by name;
+// - program: modules of one function, by content (instruction_match.h), one for one or in groups;
+// - name: the same op_name and kind of work;
+// - scope: the same kind of work, layer group and phase, all of one side with all of the other;
+// - kernel: work without an instruction, by the same kernel or family of kernels;
+// - none: a row of its own, lost or new.
 //
 // Thread-safety: pure.
 

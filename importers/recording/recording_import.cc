@@ -10,6 +10,7 @@
 #include "base/number_format.h"
 #include "importers/common/annotation.h"
 #include "importers/common/counters.h"
+#include "importers/common/kept_calls.h"
 #include "importers/common/text_fields.h"
 #include "importers/recording/recorded_names.h"
 #include "importers/recording/recorded_process.h"
@@ -112,11 +113,6 @@ class RecordingImporter {
 
   int64_t TimeOf(uint64_t ns) const { return static_cast<int64_t>(ns) - start_ns_; }
 
-  // The host waits for the device there; nothing is started.
-  static bool IsWait(std::string_view function) {
-    return function.find("Synchronize") != std::string_view::npos;
-  }
-
   uint32_t AddApiCall(const recording::ApiCallRow& row) {
     uint64_t start = row.start_ns;
     uint64_t end = row.end_ns;
@@ -137,7 +133,7 @@ class RecordingImporter {
       return;
     }
     windows_.OnCall(row);
-    if (launch == nullptr) {
+    if (launch == nullptr) {  // Where the host waits for the device, nothing is started.
       if (IsWait(names_.FunctionName(row))) {
         AddApiCall(row);
       } else if (row.result == 0 && !row.starts_nothing && !LetGo(row)) {  // A failed one neither.

@@ -7,6 +7,7 @@
 
 #include "importers/chrome/chrome_import.h"
 #include "importers/common/kernel_details.h"
+#include "importers/common/name_list.h"
 #include "importers/common/text_fields.h"
 #include "importers/xplane/xplane.h"
 
@@ -310,9 +311,7 @@ class Kineto final : public Dialect {
         facts = &properties[0];
       }
       if (facts != nullptr) SetFacts(*facts, device);
-      if (!device.name.empty() && import_.gpu_names.find(device.name) == std::string::npos) {
-        import_.gpu_names += (import_.gpu_names.empty() ? "" : ", ") + device.name;
-      }
+      AddName(device.name, import_.gpu_names);
       devices_[ordinal] = import_.sink.AddDevice(device);
     }
   }

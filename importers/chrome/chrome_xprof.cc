@@ -295,15 +295,12 @@ class Xprof final : public Dialect {
     row.graph_id = graph > 0 && graph <= UINT32_MAX ? static_cast<uint32_t>(graph) : 0;
     row.nests = kind == ActivityKind::kOp;
     if (const auto run = ParseInt(event.run_id); run && *run != -1) {
+      // Lanes of one CPU device are threads of one run, those of a GPU its streams. As in XPlanes,
+      // a run of a GPU has a number of its own, whatever the program.
+      const Kind device = planes_[lane.pid].kind;
+      const int64_t program = device == Kind::kGpu ? 0 : ParseInt(event.program_id).value_or(0);
       int64_t& number =
-          runs_[{row.lane, shape.hint == 0 ? 0 : ParseInt(event.program_id).value_or(0), *run}];
-      // Lanes of one CPU device are threads of one run.
-      if (planes_[lane.pid].kind == Kind::kHost) {
-        int64_t& shared =
-            host_runs_[{lane.cpu_ordinal, ParseInt(event.program_id).value_or(0), *run}];
-        if (shared == 0) shared = ++last_run_;
-        number = shared;
-      }
+          runs_[{device == Kind::kHost ? -1 : lane.pid, lane.cpu_ordinal, program, *run}];
       if (number == 0) number = ++last_run_;
       row.run_key = number;
     }
@@ -403,8 +400,8 @@ class Xprof final : public Dialect {
   std::map<uint32_t, std::string> names_;  // Of modules, by text.
   std::vector<Unnamed> unnamed_;
   std::vector<model::Hint> sayings_;
-  std::map<std::tuple<uint32_t, int64_t, int64_t>, int64_t> runs_;      // lane, program, run
-  std::map<std::tuple<int64_t, int64_t, int64_t>, int64_t> host_runs_;  // ordinal, program, run
+  // By plane (-1: the host's, whose devices are ordinals), ordinal, program, run.
+  std::map<std::tuple<int64_t, int64_t, int64_t, int64_t>, int64_t> runs_;
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "importers/common/name_list.h"
 #include "importers/nsys/nsys_tables.h"
 
 namespace xlatrace::importers {
@@ -139,9 +140,7 @@ model::Id NsysDevices::DeviceOf(int64_t pid_part, int64_t ordinal) {
   device.process_id = ProcessOf(pid_part);
   device.kind = model::DeviceKind::kGpu;
   device.ordinal = ordinal;
-  if (!device.name.empty() && gpu_names_.find(device.name) == std::string::npos) {
-    gpu_names_ += (gpu_names_.empty() ? "" : ", ") + device.name;
-  }
+  AddName(device.name, gpu_names_);
   id = sink_.AddDevice(device);
   return id;
 }

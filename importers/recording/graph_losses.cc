@@ -92,9 +92,11 @@ GraphLosses::Missing GraphLosses::Find(bool finished, uint64_t end_ns) const {
     const bool certain = always && !process_.conditional_graphs;
     (certain ? found.certain : found.doubtful) += missing;
     const auto called = process_.graph_launch_ns.find(correlation);
-    const uint64_t from = called != process_.graph_launch_ns.end() && called->second != 0
-                              ? std::min(called->second, launch.start_ns)
-                              : process_.first_ns;
+    uint64_t from = process_.first_ns;
+    if (called != process_.graph_launch_ns.end() && called->second != 0) {
+      // Without a row that has its times the call alone tells when.
+      from = launch.start_ns == 0 ? called->second : std::min(called->second, launch.start_ns);
+    }
     const uint64_t to = launch.followed == launch.lanes ? launch.next_ns : end_ns;
     found.losses.push_back({.start_ns = static_cast<int64_t>(from),
                             .end_ns = static_cast<int64_t>(std::max(to, launch.end_ns)),

@@ -9,6 +9,7 @@
 
 #include "importers/common/annotation.h"
 #include "importers/common/copies.h"
+#include "importers/common/name_list.h"
 #include "importers/common/op_annotation.h"
 #include "importers/common/text_fields.h"
 #include "importers/recording/hlo_rebuild.h"
@@ -92,9 +93,7 @@ void RecordedNames::AddDevices() {
     device.max_threads_per_block = Positive(row.max_threads_per_block);
     device.registers_per_block = Positive(row.registers_per_block);
     device.l2_bytes = Positive(row.l2_bytes);
-    if (!device.name.empty() && gpu_names_.find(device.name) == std::string::npos) {
-      gpu_names_ += (gpu_names_.empty() ? "" : ", ") + device.name;
-    }
+    AddName(device.name, gpu_names_);
     devices_[id] = sink_.AddDevice(device);
   }
 }

@@ -65,23 +65,22 @@ void RecordedProcess::OnStat(const recording::StatRow& row) {
   constexpr size_t kMost = 1000;  // More are one.
   if (counted_losses.size() < kMost) {
     counted_losses.push_back({from, 0, 0, std::string(row.name)});
-    ++losses_to_close_;
-  } else if (losses_to_close_ == 0) {
-    losses_to_close_ = 1;
   }
+  // The clock may stand in the file before or behind the counters of its flush: the one after next
+  // is certainly later.
   CountedLoss& loss = counted_losses.back();
+  loss.open_at_clock = clocks.size();
   loss.records += static_cast<int64_t>(std::min<uint64_t>(grown, 1 << 30));
   loss.to_ns = 0;
 }
 
 void RecordedProcess::OnClock(const recording::ClockRow& row) {
   clocks.push_back(row);
-  // The clock may stand in the file before or behind the counters of its flush: the one after next
-  // is certainly later.
-  for (; losses_to_close_ > 0 && closing_; --losses_to_close_) {
-    counted_losses[counted_losses.size() - losses_to_close_].to_ns = row.realtime_ns;
+  for (size_t i = counted_losses.size(); i > 0; --i) {
+    CountedLoss& loss = counted_losses[i - 1];
+    if (loss.to_ns != 0) break;  // Those before it are closed as well.
+    if (loss.open_at_clock + 2 <= clocks.size()) loss.to_ns = row.realtime_ns;
   }
-  closing_ = losses_to_close_ > 0;
 }
 
 // token.host.pid.start: who it was, where the block that says it in words was lost.
@@ -111,7 +110,8 @@ void RecordedProcess::Finish() {
     if (text.starts_with("outside ") && strings.Text(mark.domain) == "xlatrace") {
       const bool starts = text == "outside from";
       if (starts && outside++ == 0) outside_ns.emplace_back(mark.time_ns, mark.time_ns);
-      if (!outside_ns.empty()) outside_ns.back().second = mark.time_ns;
+      // The end of one whose begin was lost says nothing of the time since the one before.
+      if (outside > 0) outside_ns.back().second = mark.time_ns;
       if (!starts && outside > 0) --outside;
     }
     if (text.starts_with("window ") && strings.Text(mark.domain) == "xlatrace") {

@@ -118,6 +118,7 @@ class RecordedProcess final : public recording::RowSink {
     uint64_t to_ns = 0;
     int64_t records = 0;
     std::string cause;
+    size_t open_at_clock = 0;  // Clocks seen when it grew last: the one after next ends it.
   };
   std::vector<CountedLoss> counted_losses;
   uint64_t overhead_ns = 0;
@@ -142,9 +143,7 @@ class RecordedProcess final : public recording::RowSink {
 
   std::string identity_;  // Of the file.
   std::unordered_map<uint64_t, uint32_t> run_index_;
-  size_t losses_to_close_ = 0;  // The last ones: a clock tells when they were over.
-  bool closing_ = false;        // One clock has come since.
-  std::vector<Mark> marks_;     // Ranges without a duration; what they say is known at the end.
+  std::vector<Mark> marks_;  // Ranges without a duration; what they say is known at the end.
 };
 
 }  // namespace xlatrace::importers

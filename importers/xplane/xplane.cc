@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "importers/common/dropped_count.h"
+#include "importers/common/name_list.h"
 #include "importers/common/text_fields.h"
 #include "importers/xplane/xplane_import.h"
 
@@ -162,9 +163,7 @@ void FinishRunInfo(Import& import) {
                         "and TensorFlow 2.20 on; on a GPU another profiler may have held CUPTI");
   }
   std::string names;
-  for (const std::string& name : import.device_names) {
-    if (names.find(name) == std::string::npos) names += (names.empty() ? "" : ", ") + name;
-  }
+  for (const std::string& name : import.device_names) AddName(name, names);
   if (!names.empty()) import.sink.SetRunInfo("gpu", names);
 }
 

@@ -172,7 +172,7 @@ class HostPlaneImport {
     if (!event.stats.empty()) facts = ReadFacts(event);
     if (facts.has_correlation) {
       AddCall(event, facts, base, NameOf(index));
-    } else if (facts.has_op) {
+    } else if (facts.has_op && name_class != NameClass::kEndMarker) {
       AddOp(event, facts, base, NameOf(index));
     } else if (facts.step) {
       AddStep(event, facts, base, NameOf(index));

@@ -154,8 +154,9 @@ class TpuPlaneImport {
     model::Id config = 0;
     std::optional<int64_t> program_id;
     model::Hint hint;
-    // Hints by module name: one, unless an op's metadata serves two modules.
+    // Hints by module, which may share a name: one, unless an op's metadata serves two modules.
     std::string_view hint_module;
+    std::optional<int64_t> hint_program;
     model::Id hint_id = 0;
   };
 
@@ -207,10 +208,13 @@ class TpuPlaneImport {
 
   model::Id HintOf(Facts& facts, const ModuleRun* run) {
     const std::string_view module = run == nullptr ? std::string_view() : run->name.name;
-    if (facts.hint_id == 0 || facts.hint_module != module) {
+    const std::optional<int64_t> program =
+        facts.program_id || run == nullptr ? facts.program_id : run->name.id;
+    if (facts.hint_id == 0 || facts.hint_module != module || facts.hint_program != program) {
       facts.hint_module = module;
+      facts.hint_program = program;
       facts.hint.module_name = std::string(module);
-      facts.hint.program_id = facts.program_id || run == nullptr ? facts.program_id : run->name.id;
+      facts.hint.program_id = program;
       facts.hint_id = import_.sink.AddHint(facts.hint);
     }
     return facts.hint_id;

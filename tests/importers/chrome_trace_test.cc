@@ -147,6 +147,21 @@ TEST(Kineto, DevicesHaveTheirOwnFacts) {
   EXPECT_EQ(sink.devices[2].sm_count, std::nullopt);
 }
 
+// The name of the second is a part of the first one's.
+TEST(Kineto, EveryGpuIsNamedOnce) {
+  const auto kernel = [](int device) {
+    return fmt::format(R"({{"ph": "X", "cat": "kernel", "name": "k", "pid": {0}, "tid": 7,
+        "ts": {1}, "dur": 1, "args": {{"device": {0}, "stream": 7, "correlation": {1}}}}})",
+                       device, 1000 + device);
+  };
+  const MemorySink sink = ImportText(fmt::format(
+      R"({{"schemaVersion": 1, "deviceProperties": [{{"id": 0, "name": "NVIDIA L40S"}},
+      {{"id": 1, "name": "NVIDIA L4"}}, {{"id": 2, "name": "NVIDIA L4"}}],
+      "traceEvents": [{}, {}, {}]}})",
+      kernel(0), kernel(1), kernel(2)));
+  EXPECT_EQ(sink.info.at("gpu"), "NVIDIA L40S, NVIDIA L4");
+}
+
 TEST(Kineto, OnePropertyIsNotLentToAnotherDevice) {
   const auto import = [](const std::string& pids) {
     std::string events;
@@ -338,6 +353,31 @@ TEST(XprofJson, RowsAreThoseOfTheXSpace) {
   EXPECT_EQ(sink.steps[0].number, 4);
   EXPECT_EQ(sink.Stat("derived_line"), 1);
   EXPECT_EQ(sink.info.at("source"), "xprof_json");
+}
+
+// A run of a program on two streams, and the next one; copies may not say of which program.
+TEST(XprofJson, ARunOnTwoStreamsIsOneRun) {
+  std::string trace = R"json({"displayTimeUnit": "ns", "traceEvents": [
+    {"ph": "M", "pid": 1, "name": "process_name", "args": {"name": "/device:GPU:0"}},
+    {"ph": "M", "pid": 1, "tid": 1, "name": "thread_name", "args": {"name": "Stream #1(Compute)"}},
+    {"ph": "M", "pid": 1, "tid": 2, "name": "thread_name", "args": {"name": "Stream #2(Compute)"}}
+    )json";
+  const auto kernel = [&](int stream, int ts, int run, const std::string& says) {
+    trace += fmt::format(R"(, {{"ph": "X", "pid": 1, "tid": {}, "ts": {}, "dur": 1, "name": "k",
+      "args": {{"kernel_details": "regs:32 grid:8,1,1 block:256,1,1", "run_id": "{}"{}}}}})",
+                         stream, ts, run, says);
+  };
+  const std::string program = R"(, "hlo_op": "a", "hlo_module": "jit_f", "program_id": "9")";
+  kernel(1, 100, 5, program);
+  kernel(2, 110, 5, program);
+  kernel(2, 120, 5, "");
+  kernel(1, 200, 6, program);
+  const MemorySink sink = ImportText(trace + "]}");
+  ASSERT_EQ(sink.activities.size(), 4u);
+  EXPECT_NE(sink.activities[0].run_key, 0);
+  EXPECT_EQ(sink.activities[0].run_key, sink.activities[1].run_key);
+  EXPECT_EQ(sink.activities[0].run_key, sink.activities[2].run_key);
+  EXPECT_NE(sink.activities[0].run_key, sink.activities[3].run_key);
 }
 
 // Two launches in a thunk each, one between them, and one whose record says itself what it is.

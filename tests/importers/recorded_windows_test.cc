@@ -139,6 +139,22 @@ TEST_F(RecordedWindowsTest, AWindowIsWhereNothingRunsThatWasLeftOut) {
   for (const auto& range : sink_.ranges) EXPECT_EQ(range.text.find("outside"), std::string::npos);
 }
 
+// The begin of the second was lost with a block: how long it lasted nobody knows, and the time
+// since the first is no part of it.
+TEST_F(RecordedWindowsTest, AnEndWithoutItsBeginReachesNotBackToTheOneBefore) {
+  Mark("window closed", 0);
+  Mark("window opened", 1000);
+  Mark("outside from", 900);
+  Mark("outside until", 1100);
+  builder_.Kernel("a", Launch(1200), 1300, 1400);
+  Mark("outside until", 1500);
+  builder_.Fact("ended", "exit");
+  builder_.Finish();
+  Import();
+  ASSERT_FALSE(sink_.windows.empty());
+  EXPECT_EQ(sink_.windows[0].start_ns, 1300);  // Where its first work is.
+}
+
 TEST_F(RecordedWindowsTest, ALostLaunchLiesBetweenItsCallAndTheNextOnItsStream) {
   builder_.Kernel("a", Launch(10), 100, 200);
   Launch(20);
@@ -205,6 +221,25 @@ TEST_F(RecordedWindowsTest, RecordsThatAreOnlyCountedLieBetweenFlushes) {
   EXPECT_EQ(sink_.Stat("records_dropped"), 3);
 }
 
+// A loss that is counted while the one before it waits for its end has an end of its own: the clock
+// after next.
+TEST_F(RecordedWindowsTest, ALossAfterALossIsNotOverBeforeItsFlush) {
+  for (uint64_t flush = 1; flush <= 8; ++flush) {
+    const uint64_t at = flush * 1'000'000;
+    builder_.Kernel("k", Launch(at - 500), at - 400, at - 300);
+    Clock(at);
+    const uint64_t lost = flush < 4 ? 0 : flush == 4 ? 3 : 5;
+    builder_.writer->Add(recording::StatRow{"records_dropped", lost});
+    builder_.writer->Flush();
+  }
+  builder_.Finish();
+  Import();
+  ASSERT_EQ(sink_.losses.size(), 2u);
+  EXPECT_EQ(sink_.losses[0].end_ns, 6'000'000);
+  EXPECT_EQ(sink_.losses[1].at_least, 2);
+  EXPECT_EQ(sink_.losses[1].end_ns, 7'000'000);
+}
+
 // Of those, what a call tells of is not counted twice.
 TEST_F(RecordedWindowsTest, ADroppedRecordWhoseCallIsKnownIsOne) {
   builder_.Kernel("a", Launch(10), 100, 200);
@@ -228,6 +263,25 @@ TEST_F(RecordedWindowsTest, ANodeThatAGraphOtherwiseAlwaysRunsIsMissed) {
   ASSERT_EQ(sink_.losses.size(), 1u);
   EXPECT_EQ(sink_.losses[0].correlation, 108u);
   EXPECT_EQ(sink_.Stat("launch_without_activity"), 1);
+}
+
+// Rows without times tell that nodes ran, not when: the call does.
+TEST_F(RecordedWindowsTest, ALossInAGraphWithoutTimesBeginsWithItsCall) {
+  for (uint64_t k = 0; k < 20; ++k) {
+    const uint32_t launch = builder_.Call(514, 1000 * k + 10, 1000 * k + 20, 0, 0);
+    if (k == 7) {
+      const recording::ConfigRow config{.name = "a"};
+      builder_.writer->AddActivity({.correlation = launch, .graph = 5, .graph_node = 71}, config,
+                                   {0, 1, 13});
+      continue;
+    }
+    builder_.Kernel("a", launch, 1000 * k + 100, 1000 * k + 200, 71, 5);
+    builder_.Kernel("b", launch, 1000 * k + 300, 1000 * k + 400, 72, 5);
+  }
+  builder_.Finish();
+  Import();
+  ASSERT_EQ(sink_.losses.size(), 1u);
+  EXPECT_EQ(sink_.losses[0].start_ns, 7'010);
 }
 
 class ConditionalGraphTest : public RecordedWindowsTest,

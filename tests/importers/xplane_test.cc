@@ -320,6 +320,7 @@ TEST(XplaneCpu, EndMarkersAreSkipped) {
   PlaneBuilder host("/host:CPU");
   host.Line("t", 1, 0);
   host.Event("add.2", 0, 2'000, Op("add.2")).Event("end: add.2", 2'000, 300, {{"_c", int64_t{8}}});
+  host.Event("end: mul.3", 3'000, 300, Op("mul.3"));  // Whatever it says of the op.
   const MemorySink sink = ImportPlane(host);
   EXPECT_EQ(sink.activities.size(), 1u);
   EXPECT_EQ(sink.Stat("host_event_not_kept"), 0);
@@ -434,6 +435,21 @@ TEST(XplaneTpu, OpsNestAndTakeRunModuleAndFactsFromTheirMetadata) {
   EXPECT_EQ(hint.flops, 64);
   EXPECT_EQ(hint.bytes_accessed, 96);
   EXPECT_EQ(sink.Stat("async_op_not_counted"), 1);
+}
+
+// One metadata of an op, without a program of its own, in two programs of one name.
+TEST(XplaneTpu, AnOpThatTwoProgramsOfOneNameShareIsOfTheOneItRunsIn) {
+  const std::string add = "%add.2 = f32[8] add(f32[8] %x, f32[8] %y)";
+  PlaneBuilder tpu("/device:TPU:0");
+  tpu.Line("XLA Modules", 2, 0);
+  tpu.Event("jit_f(1)", 100'000, 60'000).Event("jit_f(2)", 200'000, 60'000);
+  tpu.Line("XLA Ops", 3, 0);
+  tpu.Event(add, 110'000, 10'000).Event(add, 210'000, 10'000).Event(add, 230'000, 10'000);
+  const MemorySink sink = ImportPlane(tpu);
+  ASSERT_EQ(sink.activities.size(), 3u);
+  EXPECT_EQ(sink.HintOf(sink.activities[0]).program_id, 1);
+  EXPECT_EQ(sink.HintOf(sink.activities[1]).program_id, 2);
+  EXPECT_EQ(sink.activities[1].hint_id, sink.activities[2].hint_id);
 }
 
 TEST(XplaneTpu, StepsLineMarksStepsWhenTheHostDoesNot) {

@@ -1,0 +1,27 @@
+// "NVIDIA L40S, NVIDIA L4": the names of a run's GPUs, each once.
+
+#ifndef XLATRACE_IMPORTERS_COMMON_NAME_LIST_H_
+#define XLATRACE_IMPORTERS_COMMON_NAME_LIST_H_
+
+#include <string>
+#include <string_view>
+
+namespace xlatrace::importers {
+
+// Adds `name` to `list` unless it is empty or there as a whole: an L4 is no L40S.
+inline void AddName(std::string_view name, std::string& list) {
+  constexpr std::string_view kBetween = ", ";
+  if (name.empty()) return;
+  std::string_view rest = list;
+  while (!rest.empty()) {
+    const size_t end = rest.find(kBetween);
+    if (rest.substr(0, end) == name) return;
+    rest = end == rest.npos ? std::string_view() : rest.substr(end + kBetween.size());
+  }
+  if (!list.empty()) list += kBetween;
+  list += name;
+}
+
+}  // namespace xlatrace::importers
+
+#endif  // XLATRACE_IMPORTERS_COMMON_NAME_LIST_H_

@@ -34,6 +34,7 @@ class Dumps {
       std::error_code error;
       const uintmax_t size = std::filesystem::file_size(step.file, error);
       if (!error) bytes += size;
+      sizes_known_ = sizes_known_ && !error;
     }
     keep_all_ = bytes <= kKeepBytes;
   }
@@ -51,6 +52,12 @@ class Dumps {
       return nullptr;
     }
     auto shared = std::make_shared<const HloModule>(std::move(*module));
+    if (!sizes_known_) {
+      // Members of an archive: by what their text takes, about.
+      constexpr uint64_t kBytesOfInstruction = 200;
+      read_bytes_ += kBytesOfInstruction * shared->instructions.size();
+      keep_all_ = keep_all_ && read_bytes_ <= kKeepBytes;
+    }
     if (!keep_all_) {
       for (size_t i = 0; i < modules_.size(); ++i) {
         if (i + 1 != step && i != step + 1) modules_[i] = nullptr;
@@ -77,6 +84,8 @@ class Dumps {
   std::vector<std::shared_ptr<const HloModule>> modules_;
   std::vector<bool> failed_;
   bool keep_all_ = true;
+  bool sizes_known_ = true;
+  uint64_t read_bytes_ = 0;
 };
 
 uint32_t FindByName(const HloModule& module, std::string_view name) {

@@ -48,12 +48,18 @@ std::string CopyName(std::string_view copy_kind) {
 }
 
 // The events of one process.
+struct Rank {
+  int64_t rank = 0;
+  size_t of = 1;
+};
+
 class KinetoWriter {
  public:
-  KinetoWriter(const RunRows& run, int64_t process_id, int64_t shift_ns, bool gzip,
+  KinetoWriter(const RunRows& run, int64_t process_id, Rank rank, int64_t shift_ns, bool gzip,
                AtomicFile& file)
       : run_(run),
         process_(At(run.processes(), process_id)),
+        rank_(rank),
         shift_ns_(shift_ns),
         gzip_(gzip),
         file_(file) {
@@ -81,12 +87,11 @@ class KinetoWriter {
       buffer_ += '}';
       first = false;
     }
-    const int64_t rank = process_.rank.value_or(process_.process_id - 1);
     // HTA looks for "rank" with a blank behind the colon.
     buffer_ += fmt::format(
         "],\"distributedInfo\":{{\"backend\":\"nccl\",\"rank\": {},\"world_size\":{}}},"
         "\"displayTimeUnit\":\"ns\",\"xlatrace\":{},\"traceEvents\":[\n",
-        rank, run_.processes().size(), JsonText(XLATRACE_VERSION));
+        rank_.rank, rank_.of, JsonText(XLATRACE_VERSION));
     buffer_ += fmt::format(
         "{{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":{},\"tid\":0,\"args\":{{\"name\":{}}}}}",
         pid_, JsonText(run_.ProcessTitle(process_)));
@@ -265,6 +270,7 @@ class KinetoWriter {
 
   const RunRows& run_;
   const ProcessFacts& process_;
+  const Rank rank_;
   int64_t shift_ns_;
   bool gzip_;
   AtomicFile& file_;
@@ -276,9 +282,9 @@ class KinetoWriter {
 };
 
 // Everything of one process, in one pass over the run.
-Result<int64_t> WriteProcess(const RunRows& run, int64_t process_id, int64_t shift_ns, bool gzip,
-                             AtomicFile& file) {
-  KinetoWriter writer(run, process_id, shift_ns, gzip, file);
+Result<int64_t> WriteProcess(const RunRows& run, int64_t process_id, Rank rank, int64_t shift_ns,
+                             bool gzip, AtomicFile& file) {
+  KinetoWriter writer(run, process_id, rank, shift_ns, gzip, file);
   XLATRACE_ASSIGN(const auto calls, run.LoadCallKinds());
   XLATRACE_TRY(writer.Begin());
   XLATRACE_TRY(writer.AddSteps());
@@ -344,7 +350,8 @@ Result<ExportCount> WriteKineto(store::RunDb& db, const ExportRequest& request) 
     }
     XLATRACE_TRY(CheckOutputPath(output, request.force));
     XLATRACE_ASSIGN(AtomicFile file, AtomicFile::Create(output));
-    XLATRACE_ASSIGN(count.rows, WriteProcess(run, processes[0], shift_ns, !plain, file));
+    const Rank rank{.rank = At(run.processes(), processes[0]).rank.value_or(0)};
+    XLATRACE_ASSIGN(count.rows, WriteProcess(run, processes[0], rank, shift_ns, !plain, file));
     XLATRACE_TRY(file.Commit());
     count.files = 1;
     return count;
@@ -356,11 +363,13 @@ Result<ExportCount> WriteKineto(store::RunDb& db, const ExportRequest& request) 
   }
   const bool have_ranks = ranks.size() == processes.size() && !ranks.contains(-1);
   XLATRACE_ASSIGN(OutputFolder folder, OutputFolder::Create(output, request.force));
-  for (const int64_t process_id : processes) {
-    const int64_t rank =
-        have_ranks ? *At(run.processes(), process_id).rank : process_id - processes.front();
-    XLATRACE_ASSIGN(AtomicFile file, folder.Open(fmt::format("rank_{}.json.gz", rank)));
-    XLATRACE_ASSIGN(const int64_t rows, WriteProcess(run, process_id, shift_ns, true, file));
+  for (size_t i = 0; i < processes.size(); ++i) {
+    const int64_t process_id = processes[i];
+    const Rank rank{
+        .rank = have_ranks ? *At(run.processes(), process_id).rank : static_cast<int64_t>(i),
+        .of = processes.size()};
+    XLATRACE_ASSIGN(AtomicFile file, folder.Open(fmt::format("rank_{}.json.gz", rank.rank)));
+    XLATRACE_ASSIGN(const int64_t rows, WriteProcess(run, process_id, rank, shift_ns, true, file));
     XLATRACE_TRY(folder.Close(std::move(file)));
     count.rows += rows;
   }

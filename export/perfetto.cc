@@ -190,6 +190,8 @@ class PerfettoWriter {
   }
 
   void WriteExecutions() {
+    // Programs may run beside each other; each has its own memory.
+    std::map<int64_t, std::vector<std::pair<int64_t, int64_t>>> memory;
     std::vector<const model::Execution*> order;
     for (const model::Execution& e : run_.attribution().executions) order.push_back(&e);
     std::stable_sort(order.begin(), order.end(),
@@ -203,9 +205,18 @@ class PerfettoWriter {
                     .end_ns = Time(e->end_ns),
                     .name = packets_.Name(module.name.empty() ? "(module)" : module.name)});
       if (!module.peak_memory_bytes) continue;
-      packets_.Counter(device->second.memory, Time(e->start_ns),
-                       static_cast<double>(*module.peak_memory_bytes));
-      packets_.Counter(device->second.memory, Time(e->end_ns), 0);
+      std::vector<std::pair<int64_t, int64_t>>& changes = memory[e->device_id];
+      changes.emplace_back(e->start_ns, *module.peak_memory_bytes);
+      changes.emplace_back(e->end_ns, -*module.peak_memory_bytes);
+    }
+    for (auto& [device_id, changes] : memory) {
+      // What ends makes room before what begins.
+      std::sort(changes.begin(), changes.end());
+      int64_t bytes = 0;
+      for (const auto& [at_ns, change] : changes) {
+        bytes += change;
+        packets_.Counter(devices_.at(device_id).memory, Time(at_ns), static_cast<double>(bytes));
+      }
     }
   }
 

@@ -221,6 +221,24 @@ Result<FindResult> InFolder(const std::vector<std::string>& paths,
   return result;
 }
 
+// By handle, name or number where one has it, else by a part of the name; all where nothing is
+// asked.
+std::vector<bool> WantedModules(const store::Table& modules, const std::string& asked) {
+  std::vector<bool> wanted(modules.rows.size(), asked.empty());
+  if (asked.empty()) return wanted;
+  bool any = false;
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    wanted[i] =
+        asked == modules.Text(i, "handle") || asked == modules.Text(i, "name") ||
+        (!modules.IsNull(i, "program_id") && asked == std::to_string(modules.Int(i, "program_id")));
+    any = any || wanted[i];
+  }
+  for (size_t i = 0; !any && i < wanted.size(); ++i) {
+    wanted[i] = modules.Text(i, "name").find(asked) != std::string::npos;
+  }
+  return wanted;
+}
+
 Result<FindResult> InRun(const std::string& path, const dumps::FindPattern& pattern,
                          const FindOptions& options) {
   XLATRACE_ASSIGN(store::RunDb db, store::RunDb::Open(path));
@@ -228,15 +246,12 @@ Result<FindResult> InRun(const std::string& path, const dumps::FindPattern& patt
                   db.Select("SELECT module_id, handle, name, program_id FROM module"
                             " ORDER BY CAST(substr(handle, 2) AS INT)"));
   FindResult result{.path = path, .of_run = true};
+  const std::vector<bool> wanted = WantedModules(table, options.module);
   for (size_t i = 0; i < table.rows.size(); ++i) {
+    if (!wanted[i]) continue;
     SearchedModule searched{
         .name = table.Text(i, "name"), .handle = table.Text(i, "handle"), .stages = {"run"}};
     if (!table.IsNull(i, "program_id")) searched.program_id = table.Int(i, "program_id");
-    if (!options.module.empty() && options.module != searched.handle &&
-        options.module != searched.name &&
-        (!searched.program_id || options.module != std::to_string(*searched.program_id))) {
-      continue;
-    }
     const int64_t module_id = table.Int(i, "module_id");
     const auto fail = [&](const Error& error) {
       result.warnings.push_back(fmt::format("module {}: {}", searched.name, error.message));

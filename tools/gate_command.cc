@@ -146,8 +146,9 @@ Result<int> RunGate(GateOptions options) {
   const bool keep = result.outcome == compare::Outcome::kPass ||
                     result.outcome == compare::Outcome::kNotEstablished || accepted;
   if (!options.baseline.empty() && !options.read_only && keep) {
-    for (compare::RunRecord& record : now) {
-      if (accepted) record.accepted = options.accept;
+    // What is expected from now on begins with the first of them: see Current.
+    if (accepted) now.front().accepted = options.accept;
+    for (const compare::RunRecord& record : now) {
       XLATRACE_TRY(AppendToBaseline(options.baseline, record));
     }
   }

@@ -102,7 +102,7 @@ Status AddModuleFiles(const std::string& path, model::EventSink& sink, model::Id
       if (loose) {
         ++added;
       } else {
-        last = std::move(loose);
+        skip(file.path, std::move(loose));
       }
       continue;
     }

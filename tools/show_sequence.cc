@@ -1,6 +1,8 @@
 #include "tools/show_sequence.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <map>
 #include <memory>
 #include <tuple>
 #include <utility>
@@ -157,6 +159,7 @@ class Sequence {
         if (again) {
           lines_.push_back({' ', "", Described(launch), launch.why, launch.doubt});
         } else if (earlier != kNowhere) {
+          Recorded(earlier);
           const bool loops = next > 0 && program_.Skipped(static_cast<uint32_t>(next - 1),
                                                           static_cast<uint32_t>(earlier)) >= 0;
           lines_.push_back(
@@ -189,7 +192,7 @@ class Sequence {
     return text;
   }
 
-  int missing() const { return missing_; }
+  size_t missing() const { return missing_at_.size(); }
   int foreign() const { return foreign_; }
 
  private:
@@ -217,14 +220,22 @@ class Sequence {
       // What may leave nothing is not missed.
       if (program_.tokens()[t].optional) continue;
       lines_.push_back({'-', Thunk(t), "", "no record"});
-      ++missing_;
+      missing_at_[t] = lines_.size() - 1;
     }
+  }
+  // Launched after one that the schedule has behind it: it was not missing.
+  void Recorded(size_t token) {
+    const auto at = missing_at_.find(token);
+    if (at == missing_at_.end()) return;
+    lines_.erase(lines_.begin() + static_cast<std::ptrdiff_t>(at->second));
+    for (auto& [other, line] : missing_at_) line -= line > at->second;
+    missing_at_.erase(at);
   }
 
   const model::HloModule& hlo_;
   const correlator::ThunkProgram& program_;
   std::vector<Line> lines_;
-  int missing_ = 0;
+  std::map<size_t, size_t> missing_at_;  // Lines of what has no record, by token.
   int foreign_ = 0;
 };
 

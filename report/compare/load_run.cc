@@ -121,7 +121,10 @@ class Loader {
     if (counts.launches > 0) run_.launches = run_.PerStep(counts.launches);
     if (!view_.launch_queues.empty()) {
       int64_t calls = 0;
-      for (const LaunchQueueFigure& queue : view_.launch_queues) calls += queue.calls;
+      // A device without a steady launch has the queue of the whole run.
+      for (const LaunchQueueFigure& queue : view_.launch_queues) {
+        if (queue.steady) calls += queue.calls;
+      }
       if (run_.steady) run_.host_calls = run_.PerStep(calls);
     }
     if (counts.has_kernels && sums_.activities > 0) {

@@ -124,15 +124,25 @@ Status GraphLaunches(PageContext& page) {
   return {};
 }
 
+// Of the calls that have the figure.
+struct Mean {
+  int64_t sum = 0, count = 0;
+  void Add(std::optional<int64_t> value) {
+    sum += value.value_or(0);
+    count += value.has_value();
+  }
+  std::optional<int64_t> Value() const {
+    return count == 0 ? std::nullopt : std::optional(sum / count);
+  }
+};
+
 Status Collectives(PageContext& page) {
   struct Sum {
     int64_t calls = 0, ns = 0;
-    std::optional<int64_t> bytes, group_size, exposed_ns, algorithm, bus, skew;
+    std::optional<int64_t> bytes, group_size, exposed_ns;
+    Mean algorithm, bus, skew;
   };
   std::map<std::pair<int64_t, std::string>, Sum> sums;  // By row of ops.
-  const auto add = [](std::optional<int64_t>& to, const std::optional<int64_t>& value) {
-    if (value) to = to.value_or(0) + *value;
-  };
   XLATRACE_TRY(page.db.ForEach(
       "SELECT a.module_id, a.instruction, a.device_id, a.step, a.self_ns, c.op, c.bytes,"
       " c.group_size, c.exposed_ns, c.algorithm_bandwidth, c.bus_bandwidth, c.arrival_skew_ns"
@@ -146,10 +156,10 @@ Status Collectives(PageContext& page) {
         sum.ns += row.Int64(4);
         if (!row.IsNull(6)) sum.bytes = row.Int64(6);
         if (!row.IsNull(7)) sum.group_size = row.Int64(7);
-        add(sum.exposed_ns, row.OptionalInt64(8));
-        add(sum.algorithm, row.OptionalInt64(9));
-        add(sum.bus, row.OptionalInt64(10));
-        add(sum.skew, row.OptionalInt64(11));
+        if (!row.IsNull(8)) sum.exposed_ns = sum.exposed_ns.value_or(0) + row.Int64(8);
+        sum.algorithm.Add(row.OptionalInt64(9));
+        sum.bus.Add(row.OptionalInt64(10));
+        sum.skew.Add(row.OptionalInt64(11));
         return true;
       }));
   PageTable table("collectives", page.blocks.strings());
@@ -164,12 +174,9 @@ Status Collectives(PageContext& page) {
     table.Set(4, sum.group_size);
     table.Set(5, sum.ns);
     table.Set(6, sum.exposed_ns);
-    const auto mean = [&table, calls = sum.calls](size_t column, const auto& value) {
-      if (value) table.Set(column, *value / calls);
-    };
-    mean(7, sum.algorithm);
-    mean(8, sum.bus);
-    mean(9, sum.skew);
+    table.Set(7, sum.algorithm.Value());
+    table.Set(8, sum.bus.Value());
+    table.Set(9, sum.skew.Value());
     table.EndRow();
   }
   page.blocks.Write(table);

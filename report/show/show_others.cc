@@ -1,6 +1,7 @@
 // Sheets of kernels, modules, findings, layers and source lines.
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <map>
 #include <set>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "base/shell_word.h"
+#include "compare/statistics.h"
 #include "hlo/artefacts/module_memory.h"
 #include "report/launch_sums.h"
 #include "report/launched_in.h"
@@ -100,14 +102,14 @@ Status AddStepTimes(RunDb& db, const std::function<bool(const ShareTime&)>& here
   const auto per_step = [&](int64_t of) { return of / view.basis.step_devices; };
   (*sheet)["per_step"] = {{"ns", per_step(ns)}, {"device_ns", per_step(view.coverage.device_ns)}};
   if (siblings.size() < 2) return {};
-  std::vector<int64_t> times;
-  for (const auto& [name, of] : siblings) times.push_back(per_step(of));
-  std::sort(times.begin(), times.end());
+  std::vector<double> times;
+  for (const auto& [name, of] : siblings) times.push_back(static_cast<double>(per_step(of)));
   Json rows = Json::array();
   for (const auto& [name, of] : siblings) rows.push_back({{"layer", name}, {"ns", per_step(of)}});
   std::stable_sort(rows.begin(), rows.end(),
                    [](const Json& a, const Json& b) { return a["ns"] > b["ns"]; });
-  (*sheet)["siblings"] = {{"median_ns", times[times.size() / 2]}, {"layers", std::move(rows)}};
+  (*sheet)["siblings"] = {{"median_ns", std::llround(compare::Median(times))},
+                          {"layers", std::move(rows)}};
   return {};
 }
 
@@ -394,8 +396,8 @@ Result<Json> SourceSheet(RunDb& db, const std::string& file, int64_t line) {
           {file, line}));
   XLATRACE_ASSIGN(sheet["findings"],
                   Rows(db,
-                       "SELECT handle, title FROM finding WHERE where_source IS NOT NULL AND"
-                       " substr(where_source, -length(?1)) = ?1 ORDER BY rank",
+                       "SELECT handle, title FROM finding WHERE where_source = ?1 OR"
+                       " substr(where_source, -length(?1) - 1) = '/' || ?1 ORDER BY rank",
                        {file + ":" + std::to_string(line)}));
   return sheet;
 }

@@ -262,10 +262,7 @@ std::string SheetText(const Json& sheet, const ShowOptions& options) {
   if (kind == "finding") WriteFinding(sheet, out);
   if (kind == "layer") WriteScope(sheet, "layer  " + JsonText(sheet, "layer"), out);
   if (kind == "source") {
-    WriteScope(sheet,
-               fmt::format("source  {}:{}", JsonText(sheet, "source_file"),
-                           CountCell(sheet, "source_line")),
-               out);
+    WriteScope(sheet, "source  " + SourceCell(sheet), out);
   }
   return out.Take();
 }

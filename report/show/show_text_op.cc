@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/number_format.h"
+#include "compare/statistics.h"
 #include "report/show/shape_words.h"
 #include "report/show/show_text.h"
 #include "report/shown_words.h"
@@ -39,12 +40,12 @@ void WriteRoofline(const Json& op, SheetWriter& out) {
                                                         PctCell(op, "compute_utilisation_pct"),
                                                         JsonText(op, "compute_type"))
                                           : ""));
-    out.Fact(
-        "memory",
-        fmt::format("{}{}", ByteRate(bytes / seconds),
-                    JsonHas(op, "memory_utilisation_pct") && bound != "link" && bound != "network"
-                        ? " = " + PctCell(op, "memory_utilisation_pct") + " of the bandwidth"
-                        : ""));
+    out.Fact("memory",
+             fmt::format("{}{}", ByteRate(bytes / seconds),
+                         JsonHas(op, "memory_utilisation_pct") && bound != "link" &&
+                                 bound != "network" && bound != "waiting"
+                             ? " = " + PctCell(op, "memory_utilisation_pct") + " of the bandwidth"
+                             : ""));
   }
   if (JsonHas(op, "critical_pct")) {
     std::string line = fmt::format("on the critical path for {}% of its time",
@@ -94,7 +95,7 @@ void WriteSteps(const Json& steps, int64_t devices, SheetWriter& out) {
   std::sort(sorted.begin(), sorted.end());
   out.Fact("by step", line);
   out.Fact("", fmt::format("median {}, least {}, most {} over {} steps{}",
-                           Duration(sorted[sorted.size() / 2]), Duration(sorted.front()),
+                           Duration(compare::Median(sorted)), Duration(sorted.front()),
                            Duration(sorted.back()), sorted.size(),
                            devices > 1 ? fmt::format(", mean of {} devices", devices) : ""));
 }

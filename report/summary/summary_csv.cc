@@ -187,12 +187,14 @@ std::string SummaryMarkdown(const RunView& view, const SummaryOptions& options) 
                                                            : text(0);
       out += fmt::format("| {} ", name.empty() ? "not known" : MarkdownName(name));
     }
-    out += fmt::format("| {} | {} |\n", ms(time), Percent(static_cast<double>(time), whole));
+    // A step's wall time is no share of device time.
+    out += fmt::format("| {} | {} |\n", ms(time),
+                       steps ? "" : Percent(static_cast<double>(time), whole));
   }
   const std::string_view blank = ops ? "|  |  |  |  " : "";
   if (table.rows.size() > rows) {
     out += fmt::format("| {}{} others {}| {} | {} |\n", ops ? "| " : "", table.rows.size() - rows,
-                       blank, ms(others), Percent(static_cast<double>(others), whole));
+                       blank, ms(others), steps ? "" : Percent(static_cast<double>(others), whole));
   }
   if (steps) return out;
   out += fmt::format("| {}all device time {}| {} | 100 |\n", ops ? "| " : "", blank,

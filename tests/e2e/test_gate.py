@@ -51,7 +51,7 @@ class Gate(support.TestCase):
         cls.addClassCleanup(shutil.rmtree, cls.place, ignore_errors=True)
         (cls.place / "train.py").write_text(PROGRAM)
         cls.runs = [cls.record(python, f"{i}.db", 0) for i in range(2)]
-        cls.heavier = cls.record(python, "heavier.db", 3)
+        cls.heavier, cls.as_heavy = cls.record(python, "heavier.db", 3), cls.record(python, "as_heavy.db", 3)
         cls.steady = cls.record(python, "steady.db", 0, size=768)
         cls.without_steps = cls.record(python, "short.db", 0, calls=2, size=768)
 
@@ -96,6 +96,13 @@ class Gate(support.TestCase):
         # From there on it is the base.
         text = ok("gate", self.heavier, "--baseline", "perf", cwd=self.folder)
         self.assertTrue(text.startswith("Not established"), text)
+
+    def test_all_runs_that_are_accepted_at_once_are_the_base(self):
+        ok("gate", self.runs[0], "--baseline", "perf", cwd=self.folder)
+        ok("gate", self.heavier, self.as_heavy, "--baseline", "perf", "--accept", "twice the context", cwd=self.folder)
+        lines = [json.loads(line) for line in (self.folder / "perf/baseline.jsonl").read_text().splitlines()]
+        # What counts begins with the last line that is accepted.
+        self.assertEqual([line.get("accepted", "") for line in lines], ["", "twice the context", ""])
 
     def test_few_runs_without_a_baseline_never_fail_for_time(self):
         facts = [part for name in ("launches", "fusions", "bytes", "flops", "compilations", "peak_memory_bytes", "attributed") for part in ("--ignore", name)]

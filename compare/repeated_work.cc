@@ -101,17 +101,21 @@ std::optional<Change> RepetitionChange(const Run& base, const Run& now,
   change.id = "repetitions";
   // By each row's own count: with the common one, what ran a little more or less often than the
   // rest would look as if it took longer or shorter.
-  double expected = 0, after = 0;
+  double before = 0, expected = 0, after = 0;
   for (size_t r = 0; r < comparison.rows.size(); ++r) {
     const Row& row = comparison.rows[r];
     if (!IsRepetition(row, ratio)) continue;
     change.rows.push_back(r);
     change.delta_ns += row.delta();
+    before += static_cast<double>(row.base_ns);
     expected += static_cast<double>(row.base_ns) * row.now_calls / row.base_calls;
     after += static_cast<double>(row.now_ns);
   }
   const double each = expected == 0 ? 1 : after / expected;
-  change.pace = PaceOf(base, now, ratio, Long(each));
+  // The median would be the count of one large kernel, which may have a run more or less at the
+  // borders of the recordings: all of the work together tells better how often it was done.
+  const double repeated = before == 0 ? ratio : expected / before;
+  change.pace = PaceOf(base, now, repeated, Long(each));
   change.text = change.pace
                     ? fmt::format("everything ran {}, which is {}; per execution the same work {}",
                                   change.pace->often, change.pace->ratio < 1 ? "slower" : "faster",
@@ -119,7 +123,7 @@ std::optional<Change> RepetitionChange(const Run& base, const Run& now,
                     : fmt::format(
                           "everything ran about {}: another number of steps was recorded; per "
                           "execution the same work {}",
-                          Often(ratio), Long(each));
+                          Often(repeated), Long(each));
   return change;
 }
 

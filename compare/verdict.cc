@@ -91,9 +91,11 @@ constexpr std::string_view kNoSteps =
 void TellPace(const Pace& pace, const std::string& times, const std::vector<Change>& changes,
               Verdict* verdict) {
   const bool slower = pace.ratio < 1;
+  // No digit behind the point: where recordings begin and end is worth more than that.
+  const double longer = 100 * std::abs(1 / pace.ratio - 1);
   verdict->outcome =
-      fmt::format("{}: the same work takes {}% {}", slower ? "Slower" : "Faster",
-                  Percent(std::abs(1 / pace.ratio - 1), 1), slower ? "longer" : "less time");
+      fmt::format("{}: the same work takes about {:.{}f}% {}", slower ? "Slower" : "Faster", longer,
+                  longer < 10 ? 1 : 0, slower ? "longer" : "less time");
   // What goes that way is why; wall time and device time both count.
   std::vector<Change> told = changes;
   std::erase_if(told, [&](const Change& change) {

@@ -22,8 +22,8 @@ namespace xlatrace::compare {
 
 struct Verdict {
   std::string sentence;
-  // What the first clause says, where it is more than the times: "Slower: the same work takes 13.4%
-  // longer". Empty where times of steps or calls answer.
+  // What the first clause says, where it is more than the times: "Slower: the same work takes about
+  // 13% longer". Empty where times of steps or calls answer.
   std::string outcome;
   // The same without the times, for a place that has them already: "What changed: ...". Where the
   // sentence's times are of something else, the whole sentence.

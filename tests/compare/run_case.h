@@ -50,6 +50,16 @@ inline Run MakeRun(std::vector<Op> ops, std::string id) {
   return run;
 }
 
+// The same without any step: sums of the whole recording, every op called `calls` times.
+inline Run WithoutSteps(Run run, int64_t calls) {
+  run.steady = false;
+  run.steps.clear();
+  run.step_ns = 0;
+  run.step_devices = 1;
+  for (Op& op : run.ops) op.calls = calls;
+  return run;
+}
+
 // Three ops with names of their own, which take these times.
 inline Run ThreeOps(int64_t a, int64_t b, int64_t c, std::string id) {
   return MakeRun(

@@ -73,14 +73,10 @@ TEST(Verdict, RematThatIsGoneIsToldThoughTheStepIsSlower) {
 
 TEST(Verdict, WithoutStepsCallsAreCompared) {
   const auto run = [](int64_t calls, int64_t ns, std::string id) {
-    RunRows rows = MakeRun({MakeOp("dot.1", "jit(f)/a/dot_general", calls * ns),
-                            MakeOp("dot.2", "jit(f)/b/dot_general", calls * 500'000)},
-                           std::move(id));
-    rows.steady = false;
-    rows.steps.clear();
-    rows.step_ns = 0;
-    rows.step_devices = 1;
-    for (Op& op : rows.ops) op.calls = calls;
+    RunRows rows = WithoutSteps(MakeRun({MakeOp("dot.1", "jit(f)/a/dot_general", calls * ns),
+                                         MakeOp("dot.2", "jit(f)/b/dot_general", calls * 500'000)},
+                                        std::move(id)),
+                                calls);
     rows.modules[0].executions = calls;
     rows.modules[0].run_ns = rows.device_ns;
     return rows;
@@ -109,12 +105,7 @@ TEST(Verdict, AnotherNumberOfCallsIsNotWeighed) {
           MakeOp("dot." + number, "jit(f)/part_" + number + "/dot_general", calls * 1'000'000));
     }
     ops.push_back(MakeOp(other, "jit(f)/" + other, calls * other_ns, other));
-    RunRows rows = MakeRun(std::move(ops), std::move(id));
-    rows.steady = false;
-    rows.step_ns = 0;
-    rows.steps.clear();
-    rows.step_devices = 1;
-    for (Op& op : rows.ops) op.calls = calls;
+    RunRows rows = WithoutSteps(MakeRun(std::move(ops), std::move(id)), calls);
     rows.modules[0].executions = calls;
     rows.modules[0].run_ns = rows.device_ns;
     return rows;

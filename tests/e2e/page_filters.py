@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a filter leaves, and of what its shares are: sums, units, devices, steps, folded rows. Run by
+test_page_filters.py."""
+
+import collections
+import re
+import unittest
+
+from playwright.sync_api import expect
+
+import page_reader
+from page_clear import Captures
+from page_leads import KINETO
+
+
+class Filtered(Captures):
+    def test_one_device_is_the_whole_of_its_own_shares(self):
+        page = self.page(self.maxtext(), "#/ops")
+        for device in range(4):
+            self.visit(page, f"#/ops?f=dev:{device}")
+            expect(page.get_by_test_id("filter-sum")).to_contain_text(f"100% of device time of dev:{device}")
+            self.visit(page, f"#/ops?f=dev:{device}+phase:backward")
+            expect(page.get_by_test_id("filter-sum")).to_contain_text(f"% of device time of dev:{device}")
+            ns = float(page.get_by_test_id("filter-sum").get_attribute("data-ns"))
+            said = float(re.search(r"([\d.]+)% of device time", page.get_by_test_id("filter-sum").inner_text())[1])
+            whole = "SELECT sum(self_ns) FROM activity JOIN step USING (device_id, step) JOIN device USING (device_id) WHERE steady"
+            (all_ns,) = self.ask("maxtext.db", f"{whole} AND ordinal = {device}")[0]
+            self.assertAlmostEqual(said, 100 * ns / all_ns, delta=0.06)
+        self.visit(page, "#/verdict?f=step:2")
+        expect(page.get_by_test_id("verdict-filter")).to_contain_text("100% of device time of step:2")
+
+    def test_what_a_folded_row_sums_is_asked_of_the_row(self):
+        run = self.maxtext()
+        page = self.page(run, "#/ops")
+        ops = [op for op in page_reader.Page.open(self.work / self.MADE["maxtext.html"]).rows("ops") if op["instruction"]]
+        ns = dict(self.ask(run, "SELECT handle, steady_ns FROM op_time WHERE handle IS NOT NULL"))
+        (steps,), (whole,) = self.ask(run, "SELECT count(*) FROM step WHERE steady UNION ALL SELECT sum(steady_ns) FROM op_time")
+        rows = collections.defaultdict(list)
+        for op in ops:
+            rows[op["handle"] if op["copies"] is None else op["copies"]].append(op)
+        for term, keeps in (
+            ("ms>2", lambda ns, calls: ns / steps > 2e6), ("-ms>2", lambda ns, calls: ns / steps <= 2e6),
+            ("pct>0.5", lambda ns, calls: ns > 0.005 * whole), ("calls>5", lambda ns, calls: calls / steps > 5),
+        ):
+            kept = {"fold": 0, "all": 0}
+            for row in rows.values():
+                sums = [(ns[op["handle"]], op["calls"]) for op in row]
+                kept["fold"] += sum(part for part, _ in sums) * keeps(*map(sum, zip(*sums)))
+                kept["all"] += sum(part for part, calls in sums if keeps(part, calls))
+            self.assertNotEqual(kept["fold"], kept["all"], term)
+            for how, sum_ns in kept.items():
+                self.visit(page, f"#/ops?f={term}&copies={how}")
+                self.expect_ns(page.get_by_test_id("filter-sum"), sum_ns)
+        self.visit(page, "#/ops?f=ms>2")
+        expect(page.get_by_test_id("op-o34")).to_contain_text("×8")
+
+    def test_pages_that_no_filter_narrows_say_so(self):
+        page = self.page(self.maxtext(), "#/idle")
+        for name in ("idle", "ranks", "memory"):
+            said = page.get_by_test_id(f"page-{name}").locator(".bar-h .cap").first
+            self.visit(page, f"#/{name}?f=phase:bwd")
+            expect(said).to_contain_text("of the whole run, whatever the filter")
+            self.visit(page, f"#/{name}")
+            expect(said).not_to_contain_text("whatever the filter")
+
+    def test_a_unit_may_stand_apart(self):
+        page = self.page(self.maxtext(), "#/ops?f=dur>50us")
+        ns = page.get_by_test_id("filter-sum").get_attribute("data-ns")
+        self.visit(page, "#/ops?f=dur>50+us")
+        expect(page.get_by_test_id("filter-chip")).to_have_text(["dur>50 us×"])
+        self.expect_ns(page.get_by_test_id("filter-sum"), ns)
+        page.get_by_test_id("filter-chip").click()
+        expect(page.get_by_test_id("filter-sum")).to_contain_text("no filter")
+
+    def test_terms_that_exclude_each_other_are_told_how_to_mean_either(self):
+        page = self.page(self.maxtext(), "#/ops?f=phase:bwd+phase:fwd")
+        notes = page.get_by_test_id("filter-notes")
+        expect(notes).to_have_text("nothing is both phase:bwd and phase:fwd: phase:bwd,fwd means either")
+        self.visit(page, "#/ops?f=phase:bwd,fwd")
+        expect(notes).to_have_count(0)
+        self.visit(page, "#/ops?f=src:%22my")
+        expect(notes).to_contain_text('a " is not closed')
+
+    def test_the_example_of_a_filter_leaves_something(self):
+        for run, term in ((self.maxtext(), "phase:bwd scope:"), (self.imported("bert", KINETO), "cutlass dur>"), (self.imported("after", "nsys/mfu_2gpu_after.sqlite"), "flash dur>50us")):
+            page = self.page(run, "#/ops")
+            search = page.get_by_test_id("search")
+            example = search.get_attribute("placeholder")
+            self.assertIn(term, example)
+            page.get_by_test_id("help").click()
+            expect(page.get_by_test_id("help-dialog")).to_contain_text(f"Example: {example}")
+            page.keyboard.press("Escape")
+            search.fill(example)
+            search.press("Enter")
+            expect(page.get_by_test_id("filter-sum")).to_contain_text("% of device time")
+            self.assertGreater(self.ns(page.get_by_test_id("filter-sum")), 0)
+            expect(page.get_by_test_id("filter-notes")).to_have_count(0)
+
+    def test_a_device_is_found_in_every_spelling(self):
+        page = self.page(self.maxtext(), "#/ops?f=dev:1")
+        shown = page.get_by_test_id("filter-sum")
+        expect(shown).to_contain_text("100% of device time of dev:1")
+        ns = shown.get_attribute("data-ns")
+        for value in ("GPU1", '"GPU 1"', "gpu1"):
+            self.visit(page, f"#/ops?f=dev:{value}")
+            expect(shown).to_contain_text(f"100% of device time of dev:{value}")
+            expect(shown).to_have_attribute("data-ns", ns)
+            expect(page.get_by_test_id("filter-notes")).to_have_count(0)
+        self.visit(page, "#/ops?f=dev:7")
+        expect(shown).to_have_text("0 ms/step 0% of device time of dev:7")
+        expect(page.get_by_test_id("filter-notes")).to_contain_text("nothing matches “dev:7”: dev is one of 0, 1, 2, 3")
+
+    def test_a_term_that_is_refused_is_no_chip(self):
+        page = self.page(self.maxtext(), "#/ops?f=step:two")
+        expect(page.get_by_test_id("filter-notes")).to_contain_text("“step:two” wants numbers")
+        expect(page.get_by_test_id("filter-chip")).to_have_count(0)
+        expect(page.get_by_test_id("filter-sum")).to_contain_text("no filter")
+
+    def test_what_a_chip_says_can_be_typed(self):
+        page = self.page(self.maxtext(), "#/ops?f=kind:collective")
+        ns = page.get_by_test_id("filter-sum").get_attribute("data-ns")
+        self.visit(page, "#/ops?f=phase:collective")
+        chip = page.get_by_test_id("phase-collective")
+        expect(chip).to_have_attribute("aria-pressed", "true")
+        expect(page.get_by_test_id("filter-sum")).to_have_attribute("data-ns", ns)
+        chip.click()
+        expect(page.get_by_test_id("filter-sum")).to_contain_text("no filter")
+
+    def test_slash_and_enter_keep_the_filter_that_is_there(self):
+        page = self.page(self.maxtext(), "#/ops")
+        search = page.get_by_test_id("search")
+        page.keyboard.press("/")
+        search.press_sequentially("token_embedder")
+        for keys in (("Enter",), ("/", "Enter"), ("/", "Enter")):
+            for key in keys:
+                page.keyboard.press(key)
+            expect(search).to_have_value("token_embedder")
+            expect(page).to_have_url(re.compile("f=token_embedder$"))
+            expect(search).not_to_be_focused()
+
+    def test_the_timeline_opens_the_step_that_is_filtered_for(self):
+        page = self.page(self.maxtext(), "#/ops?f=step:2")
+        title = page.locator("#p-timeline h2").first
+        page.get_by_test_id("tab-timeline").click()
+        expect(title).to_have_text("Step 2")
+        self.visit(page, "#/timeline?f=step:3-4")
+        expect(title).to_have_text("Step 3")
+        page.get_by_test_id("step-1").click()
+        expect(title).to_have_text("Step 1")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -156,7 +156,7 @@ class Judge {
     if (late != nullptr && host_.IsAhead(*late, gap)) late = nullptr;
     if (innermost != nullptr) gap.host_range_id = innermost->range_id;
     const bool same = SameExecution(attribution_, gap);
-    if (WasLaunchedBefore(call_of_, gap)) {
+    if (WasLaunchedInTime(call_of_, gap)) {
       if (IsHostCopy(run_, gap.previous_activity_id) || IsHostCopy(run_, gap.next_activity_id)) {
         gap.cause = GapCause::kCopy;
       }

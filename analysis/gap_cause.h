@@ -2,8 +2,9 @@
 //
 // Rules, first match wins; names are those of CUDA's API, of XLA's and JAX's host ranges:
 // 1. more than half of the gap was compilation: `compile` (found by GapFinder);
-// 2. the activity after it had been launched well before the gap began (analysis/launch_queue.h):
-//    the host held nobody up, whatever it did. `copy` where rule 5 says so, else `unknown`;
+// 2. the activity after it had been launched well before the gap began, or long before it ended
+//    (analysis/launch_queue.h): the host held nobody up, whatever it did. `copy` where rule 5 says
+//    so, else `unknown`;
 // 3. a range that names a data loader covers most of it: `input`; or most of it, and 100 us or
 //    more, lies in the very call that makes what follows (no copy): the driver held the host,
 //    `host`;

@@ -4,10 +4,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "analysis/launch_queue.h"
 #include "base/number_format.h"
 
 namespace xlatrace::analysis {
@@ -29,7 +31,11 @@ std::string Short(std::string_view name) {
   }
   name = name.substr(0, name.find(", "));
   name = WithoutVersion(name);
-  return std::string(name.substr(0, 48));
+  constexpr size_t kMost = 48;
+  if (name.size() <= kMost) return std::string(name);
+  size_t end = kMost - 1;
+  while (end > 0 && (name[end] & 0xC0) == 0x80) --end;  // Not within a character.
+  return std::string(name.substr(0, end)) + "\u2026";
 }
 
 bool IsWithin(const HostEvent& event, const HostEvent& outer) {
@@ -83,6 +89,22 @@ std::string Between(const HostTimeline& timeline, const GapRow& gap, const HostE
   return text + " between " + Short(before->name) + " and " + Short(after->name);
 }
 
+// Of a gap that is long and not the host's: when what follows was launched; what the host did
+// meanwhile kept nobody waiting. Empty otherwise.
+std::string WordsOfHeld(const GapHost& host, const GapRow& gap) {
+  const auto call = host.CallOfNext(gap);
+  const int64_t length = gap.end_ns - gap.start_ns;
+  if (gap.cause != GapCause::kUnknown || !call || length < kLongestStartNs) return {};
+  const auto call_of_next = [&](size_t) { return std::optional(*call); };
+  if (!WasLaunchedInTime(call_of_next, gap)) return {};
+  const auto words = [](int64_t ns) { return Duration(static_cast<double>(ns)); };
+  if (call->end_ns <= gap.start_ns) {
+    return "what follows was launched " + words(gap.start_ns - call->end_ns) +
+           " before the queue ran empty";
+  }
+  return "what follows began " + words(gap.end_ns - call->end_ns) + " after it was launched";
+}
+
 }  // namespace
 
 std::string WordsOfGap(const GapHost& host, const GapRow& gap) {
@@ -114,6 +136,7 @@ std::string WordsOfGap(const GapHost& host, const GapRow& gap) {
   if (range != nullptr && by_time.empty() && host.IsAhead(*range, gap)) {
     return "the host is ahead, in " + Short(range->name);
   }
+  if (std::string held = WordsOfHeld(host, gap); !held.empty()) return held;
   std::string text =
       range != nullptr ? Short(range->name) + Between(timeline, gap, *range) : std::string();
   std::string of_calls;

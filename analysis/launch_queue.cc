@@ -117,10 +117,13 @@ model::LaunchQueueRow Measure(const std::vector<Launch>& launches) {
 
 }  // namespace
 
-bool WasLaunchedBefore(const HostCallOf& call_of, const model::GapRow& gap) {
+bool WasLaunchedInTime(const HostCallOf& call_of, const model::GapRow& gap) {
   if (!call_of || gap.next_activity_id <= 0) return false;
   const auto call = call_of(static_cast<size_t>(gap.next_activity_id) - 1);
-  return call && call->end_ns < gap.start_ns - kLaunchArrivesNs;
+  if (!call) return false;
+  if (call->end_ns < gap.start_ns - kLaunchArrivesNs) return true;
+  const int64_t after_ns = gap.end_ns - call->end_ns;
+  return after_ns > kLongestStartNs && 2 * after_ns > gap.end_ns - gap.start_ns;
 }
 
 std::vector<model::LaunchQueueRow> MeasureLaunchQueues(const model::RunTables& run,

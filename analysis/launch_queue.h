@@ -34,8 +34,12 @@ using HostCallOf = std::function<std::optional<model::HostCall>(size_t activity)
 // From the return of a call to the start of its work on a device that is free.
 inline constexpr int64_t kLaunchArrivesNs = 10'000;
 
-// Did the call that started what follows a gap return so early that the gap is not the host's?
-bool WasLaunchedBefore(const HostCallOf& call_of, const model::GapRow& gap);
+// No start of work that a free device could begin takes longer.
+inline constexpr int64_t kLongestStartNs = 200'000;
+
+// Did the call that started what follows a gap return so early that the gap is not the host's? Well
+// before the gap; or in it, and more than half of the gap, longer than any start takes, came after.
+bool WasLaunchedInTime(const HostCallOf& call_of, const model::GapRow& gap);
 
 // One row per device that has launches, over steady steps where there are any. `steady`: per
 // activity. Says in `stats` where the clocks do not fit.

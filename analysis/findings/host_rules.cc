@@ -55,7 +55,7 @@ LaunchGaps SumLaunchGaps(const Context& context, const std::vector<Gap>& gaps) {
       continue;
     }
     const HostCallOf& call_of = context.options.call_of;
-    if (WasLaunchedBefore(call_of, *gap.row)) {
+    if (WasLaunchedInTime(call_of, *gap.row)) {
       sums.launched += gap.ns;
       continue;
     }
@@ -270,7 +270,7 @@ StepGaps SumStepGaps(const Context& context, const std::vector<Gap>& gaps) {
     sums.all += gap.ns;
     Claim(context, gap, of.claims);
     if (gap.row->cause == GapCause::kUnknown &&
-        WasLaunchedBefore(context.options.call_of, *gap.row)) {
+        WasLaunchedInTime(context.options.call_of, *gap.row)) {
       sums.launched += gap.ns;
     }
     of.longest_ns = std::max(of.longest_ns, gap.ns);
@@ -346,14 +346,7 @@ Finding StepGapFinding(const Context& context, const CauseWords& words, CauseGap
   finding.sure = context.Allowed(words.sure);
   finding.how_to_check = words.check;
   if (launched) {
-    finding.title = {"Find what the device waits for",
-                     fmt::format("{} per step, its work launched", Time(ns))};
-    finding.sentence = {fmt::format("The device is idle for {} of the step, with its work launched",
-                                    Percent(context.ShareOfStep(ns))),
-                        fmt::format("{} of {}", Time(ns), Time(context.step_ns))};
-    finding.action =
-        "the next kernels stood ready, so the host is not the cause: they wait for an event of "
-        "another stream, a transfer or another device; see the timeline around the longest gaps";
+    SayLaunched(context, ns, finding);
   } else {
     finding.title = {std::string(words.advice), fmt::format(fmt::runtime(words.figures),
                                                             fmt::format("{} per step", Time(ns)))};

@@ -124,6 +124,18 @@ double CallsOnIdlePct(const Context& context) {
   return 100 * static_cast<double>(on_idle) / static_cast<double>(std::max<int64_t>(calls, 1));
 }
 
+void SayLaunched(const Context& context, int64_t ns, Finding& finding) {
+  finding.title = {"Find what the device waits for",
+                   context.words.PerStep(fmt::format("{} idle", Time(ns))) + ", its work launched"};
+  finding.sentence = {fmt::format("The device is idle for {} of the {}, with its work launched",
+                                  Percent(context.ShareOfSpan(ns)), context.words.whole),
+                      fmt::format("{} of {}", Time(ns), Time(context.span_ns))};
+  finding.action =
+      "the next kernels stood ready, so the host is not the cause: they wait for an event of "
+      "another stream, a transfer or another device, or what they follow is missing from the "
+      "recording (a trace that was sampled or filtered); see the timeline around the longest gaps";
+}
+
 std::string WhoseQueue(const Context& context) {
   if (context.analysis.launch_queues.size() < 2) return {};
   return ", on " + DeviceWords(context, context.launch_queue->device_id);

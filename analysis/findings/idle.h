@@ -44,6 +44,8 @@ void Claim(const Context& context, const Gap& gap, GapClaims& claims);
 std::string LongestOf(const Context& context, const GapClaims& claims);
 // Of the host's calls on all devices those that found their device with nothing to do, in percent.
 double CallsOnIdlePct(const Context& context);
+// Says of idle time that what follows it had been launched, so that the host is not the cause.
+void SayLaunched(const Context& context, int64_t ns, Finding& finding);
 // ", on GPU 1": whose context.launch_queue is; empty where there is one device.
 std::string WhoseQueue(const Context& context);
 // How rules call the time of the gaps that they claim, in their evidence.

@@ -47,10 +47,13 @@ double ShareOfSpan(const Context& context, int64_t sum) {
   return context.ShareOfSpan(context.PerStep(sum));
 }
 
-// The call that started what follows was made when the device had nothing to do.
+// The call that started what follows was made when the device had nothing to do, and not long
+// before it began.
 bool CalledLate(const Context& context, const Gap& gap) {
   if (gap.row->cause == GapCause::kLaunchBound || gap.row->cause == GapCause::kHost) return true;
-  if (!context.options.call_of) return false;
+  if (!context.options.call_of || WasLaunchedInTime(context.options.call_of, *gap.row)) {
+    return false;
+  }
   const auto call = context.options.call_of(static_cast<size_t>(gap.row->next_activity_id) - 1);
   return call && call->start_ns + kLaunchArrivesNs >= gap.row->start_ns;
 }
@@ -59,6 +62,7 @@ Finding About(const Context& context, std::string_view id, const Kind& kind) {
   Finding finding;
   finding.id = id;
   const int64_t ns = context.PerStep(kind.ns);
+  const int64_t each = context.PerStep(kind.count);
   finding.saves_high_ns = ns;
   finding.saves_low_ns = 0;
   finding.sure = context.Allowed(Sure::kMedium);
@@ -66,7 +70,8 @@ Finding About(const Context& context, std::string_view id, const Kind& kind) {
   finding.evidence.AddIdle(IdleInGaps(context), ns)
       .AddReal(fmt::format("of the {}", context.words.whole), 100 * ShareOfSpan(context, kind.ns),
                "%")
-      .Add("gaps", kind.count, "count")
+      .Add(each > 0 ? context.words.PerStep("gaps,") : "gaps", each > 0 ? each : kind.count,
+           "count")
       .Add("longest such gap", kind.longest_ns, "ns");
   return finding;
 }
@@ -327,6 +332,18 @@ class Stalls {
   std::set<const model::GapRow*> rows_;
 };
 
+// What follows had been launched, and nothing tells what it waited for.
+void Held(const Context& context, const Kind& kind, Report& report) {
+  Finding finding = About(context, "idle", kind);
+  SayLaunched(context, context.PerStep(kind.ns), finding);
+  if (const std::string what = LongestOf(context, kind.claims); !what.empty()) {
+    finding.evidence.Add("the longest such gap: " + what, kind.longest_ns, "ns");
+  }
+  finding.how_to_check = "the idle time falls";
+  finding.sure = Sure::kLow;
+  report.Add(std::move(finding));
+}
+
 void Unexplained(const Context& context, const Kind& kind, Report& report) {
   Finding finding = About(context, "idle", kind);
   finding.title = {"Find what the host does",
@@ -354,7 +371,7 @@ void JudgeLaunching(const Context& context, const std::vector<Gap>& gaps, Report
     report.Withhold("idle", "idle time: records were lost, so a gap may be missing work");
     return;
   }
-  Kind synchronised, launched, calls, input, copies, unknown;
+  Kind synchronised, launched, calls, input, copies, held, unknown;
   const int64_t begun_ns = StartOfWork(context);
   std::vector<Gap> judged;
   judged.reserve(gaps.size());
@@ -377,6 +394,8 @@ void JudgeLaunching(const Context& context, const std::vector<Gap>& gaps, Report
       if (!gap.before_first_call) calls.Add(context, gap);
     } else if (CalledLate(context, gap)) {
       launched.Add(context, gap);
+    } else if (WasLaunchedInTime(context.options.call_of, *gap.row)) {
+      held.Add(context, gap);
     } else {
       unknown.Add(context, gap);
     }
@@ -389,6 +408,7 @@ void JudgeLaunching(const Context& context, const std::vector<Gap>& gaps, Report
   if (matters(calls)) BetweenCalls(context, calls, report);
   if (matters(input)) WaitsForInput(context, input, report);
   if (matters(copies)) CopiesHold(context, copies, report);
+  if (matters(held)) Held(context, held, report);
   if (matters(unknown)) Unexplained(context, unknown, report);
   Evidence evidence;
   evidence.Add(context.words.PerStep("idle time,"), context.Part(model::StepPart::kIdle), "ns");

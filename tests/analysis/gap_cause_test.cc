@@ -213,6 +213,41 @@ TEST_F(GapCauseTest, WhatWasLaunchedLongBeforeDidNotWaitForTheHost) {
   EXPECT_EQ(Judge(wait, [](size_t) { return std::nullopt; }).cause, GapCause::kSynchronisation);
 }
 
+TEST_F(GapCauseTest, WhatBeganLongAfterItsLaunchDidNotWaitForTheHost) {
+  gap.end_ns = 700'000;
+  b.run.activities.start_ns[1] = 700'000;
+  const std::vector<model::HostEvent> busy = {{1, 7, "logging", 90'000, 650'000, 4}};
+  const auto launched_until = [](int64_t end_ns) {
+    return [=](size_t) { return model::HostCall{1, end_ns - 5'000, end_ns}; };
+  };
+  EXPECT_EQ(Judge(busy, launched_until(115'000)).cause, GapCause::kUnknown);
+  // More than half of the gap had gone by when it was launched.
+  EXPECT_EQ(Judge(busy, launched_until(401'000)).cause, GapCause::kHost);
+  std::vector<model::GapRow> gaps{gap};
+  const auto words = [&](int64_t end_ns) {
+    const auto evidence = FindGapCauses(
+        b.run, b.attribution, [&](const Intervals&) { return busy; }, launched_until(end_ns), gaps);
+    return evidence.empty() ? std::string() : evidence[0].text;
+  };
+  EXPECT_EQ(words(115'000), "what follows began 585 us after it was launched");
+  EXPECT_EQ(words(40'000), "what follows was launched 60.0 us before the queue ran empty");
+  // A start takes up to 200 us where the device is slow to begin.
+  gap.end_ns = 200'000;
+  b.run.activities.start_ns[1] = 200'000;
+  EXPECT_EQ(Judge({{1, 7, "logging", 90'000, 190'000, 4}}, launched_until(115'000)).cause,
+            GapCause::kHost);
+}
+
+// A name that is cut says so, and no character is cut in two.
+TEST_F(GapCauseTest, ALongNameIsCutWithAnEllipsis) {
+  EXPECT_EQ(
+      Words({{1, 7, "FSDP::pre_forward (blocks.16._checkpoint_wrapped_module)", 0, 400'000, 3}}),
+      "FSDP::pre_forward (blocks.16._checkpoint_wrappe\u2026");
+  const std::string greek = std::string(46, 'a') + "\u03b1\u03b2";
+  EXPECT_EQ(Words({{1, 7, greek, 0, 400'000, 3}}), std::string(46, 'a') + "\u2026");
+  EXPECT_EQ(Words({{1, 7, std::string(48, 'a'), 0, 400'000, 3}}), std::string(48, 'a'));
+}
+
 TEST_F(GapCauseTest, AHostThatTheDriverHeldInALaunchDidNotWaitForTheDevice) {
   gap.end_ns = 300'000;
   const std::vector<model::HostEvent> wait = {{1, 7, "cuStreamSynchronize", 50'000, 110'000, 0}};

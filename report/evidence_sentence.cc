@@ -106,8 +106,15 @@ std::string More(const RunView& view, const json& evidence, double all,
 
 // " in 8 calls": of an op that runs several times a step, where the time is that of all of them.
 std::string InCalls(const RunView& view, const OpFigure& op, double ns) {
-  const double all = view.PerStep(op.ns);
-  const double calls = view.PerStep(op.calls);
+  double all = 0, calls = 0;
+  // Of an instruction that several processes run, each has its op.
+  for (const OpFigure& other : view.ops) {
+    const bool same = &other == &op ||
+                      (!op.fingerprint.empty() && op.module_id != other.module_id &&
+                       op.instruction == other.instruction && op.fingerprint == other.fingerprint);
+    all += same ? view.PerStep(other.ns) : 0;
+    calls += same ? view.PerStep(other.calls) : 0;
+  }
   const bool known =
       calls > 1.5 && std::abs(all - ns) < 0.02 * ns && std::abs(calls - std::round(calls)) < 0.05;
   if (!known) return {};

@@ -63,6 +63,23 @@ TEST(EvidenceSentence, OfAnOpThatRunsSeveralTimesAStepTheTimeIsThatOfItsCalls) {
             "2 scatter-adds take 5.54 ms of every step; the largest, `scatter.1`, takes 14.8 us");
 }
 
+// Half of the largest is in either process, as its calls are.
+TEST(EvidenceSentence, CallsOfAnInstructionOfSeveralProcessesAreThoseOfAll) {
+  RunView view = View();
+  view.basis = {true, 2};
+  view.ops[0].peak_pct.reset();
+  view.ops[0].fingerprint = "f";
+  view.ops[0].module_id = 1;
+  view.ops[0].ns = 14'800;
+  view.ops[0].calls = 8;
+  view.ops.push_back(view.ops[0]);
+  view.ops.back().module_id = 2;
+  const json evidence = json::array({Sum(5.54e6, {"o1", "o2"}), Largest(14.8e3)});
+  EXPECT_EQ(EvidenceSentence(view, evidence),
+            "2 scatter-adds take 5.54 ms of every step; the largest, `scatter.1`, takes 14.8 us in "
+            "8 calls");
+}
+
 TEST(EvidenceSentence, ASameInstructionOfSeveralProcessesCountsOnce) {
   json sum = Sum(49.3e6, {"o1", "o2"});
   sum["text"] = "time per step, in several processes";

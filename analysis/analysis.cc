@@ -179,6 +179,7 @@ void JudgeOpTimes(const RunTables& run, const AttributionTables& attribution, co
                             "shared memory are recorded wrongly"});
   }
   tables.op_times = BuildOpTimes(run, attribution, steady, occupancies);
+  CountRunsWithoutLength(run, attribution, tables.op_times, tables.stats);
   JudgeOps(run, attribution, facts, devices, occupancies, tables.op_times, tables.stats);
 }
 
@@ -214,8 +215,9 @@ AnalysisTables Analyze(const RunTables& run, AttributionTables& attribution,
   tables.gap_evidence =
       FindGapCauses(run, attribution, trusted.host_events, trusted.call_of, tables.gaps);
 
-  tables.collectives = collectives.Rows();
+  tables.collectives = collectives.Rows(steps.step_of);
   JudgeOpTimes(run, attribution, facts, steady, tables);
+  SayWaiting(run, attribution, tables);
   SplitTimes times = BuildSplitTimes(run, attribution, split, steps.step_of);
   tables.scope_times = std::move(times.scopes);
   tables.phase_times = std::move(times.phases);

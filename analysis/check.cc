@@ -55,8 +55,9 @@ class Checker {
       Within(row.theoretical_milli_pct, kWhole, "occupancy of a launch");
     }
     for (const model::CollectiveRow& row : analysis_.collectives) {
-      Within(row.arrival_skew_ns,
-             run_.activities.duration_ns[static_cast<size_t>(row.activity_id) - 1], "arrival skew");
+      const int64_t ns = run_.activities.duration_ns[static_cast<size_t>(row.activity_id) - 1];
+      Within(row.arrival_skew_ns, ns, "arrival skew");
+      Within(row.wait_ns, ns, "waiting in a collective");
     }
     Equal(static_cast<int64_t>(analysis_.devices.size()), static_cast<int64_t>(run_.devices.size()),
           "device facts");

@@ -20,6 +20,14 @@ namespace xlatrace::analysis {
 // The collective behind an HLO opcode ("all-gather-start" -> "all-gather"), empty for others.
 std::string_view CollectiveOf(std::string_view opcode);
 
+// True for all-reduce, all-gather, reduce-scatter, all-to-all and what is made of them (also
+// ragged-all-to-all): nobody leaves before all have arrived. A broadcast, a permute and a send or
+// receive let a device go earlier. `op` as CollectiveOf gives it.
+inline bool Synchronises(std::string_view op) {
+  return op == "all-reduce" || op == "all-gather" || op == "reduce-scatter" || op == "all-to-all" ||
+         op == "ragged-all-to-all";
+}
+
 // S from the bytes of the result on one device.
 int64_t FullBytes(std::string_view op, int64_t result_bytes, int64_t ranks);
 

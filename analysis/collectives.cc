@@ -3,17 +3,20 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 
 #include "analysis/collective_model.h"
+#include "analysis/roofline.h"
 #include "hlo/shape.h"
 
 namespace xlatrace::analysis {
 namespace {
+
+using model::Id;
 
 std::string_view BaseOpcode(std::string_view opcode) {
   for (const std::string_view suffix : {"-start", "-done"}) {
@@ -77,66 +80,24 @@ void Collectives::Add(const Segment& segment) {
   }
 }
 
-std::unordered_map<size_t, Collectives::Arrival> Collectives::FindArrivals() const {
-  // Per instruction and device its runs by start; labels of one instruction share its module, and
-  // so its process.
-  std::map<model::Id, std::map<model::Id, std::vector<size_t>>> runs;
-  for (size_t i = 0; i < exposed_ns_.size(); ++i) {
-    if (classes_[i] != ActivityClass::kCollective || !run_.activities.timed(i)) continue;
-    const model::Label& label = attribution_.labels[attribution_.label_of[i] - 1];
-    if (label.instruction_id > 0) {
-      runs[label.instruction_id][run_.LaneOf(i).device_id].push_back(i);
-    }
-  }
-  std::unordered_map<size_t, Arrival> arrivals;
-  for (auto& [instruction, by_device] : runs) {
-    const auto devices = static_cast<int64_t>(by_device.size());
-    size_t count = by_device.begin()->second.size();
-    model::Id process = run_.DeviceOf(by_device.begin()->second[0]).process_id;
-    for (auto& [device, activities] : by_device) {
-      if (activities.size() != count) count = 0;
-      if (run_.DeviceOf(activities[0]).process_id != process) count = 0;
-      std::sort(activities.begin(), activities.end(), [&](size_t a, size_t b) {
-        return std::pair(run_.activities.start_ns[a], a) <
-               std::pair(run_.activities.start_ns[b], b);
-      });
-      for (const size_t i : activities) arrivals[i].devices = devices;
-    }
-    const InstructionFacts* facts = facts_.Of(instruction);
-    const bool one_group =
-        facts != nullptr && (facts->group_size == devices || facts->group_size == 0);
-    if (!one_group || devices < 2) continue;
-    for (size_t k = 0; k < count; ++k) {
-      int64_t last = INT64_MIN;
-      for (const auto& [device, activities] : by_device) {
-        last = std::max(last, run_.activities.start_ns[activities[k]]);
-      }
-      for (const auto& [device, activities] : by_device) {
-        const size_t i = activities[k];
-        // Not the same collective where they do not overlap.
-        const int64_t waited = last - run_.activities.start_ns[i];
-        if (waited <= run_.activities.duration_ns[i]) arrivals[i].skew_ns = waited;
-      }
-    }
-  }
-  return arrivals;
-}
-
-void Collectives::FillBandwidth(size_t activity, const Arrival& arrival,
-                                model::CollectiveRow& row) const {
+void Collectives::FillExchange(size_t activity, const Exchange& exchange,
+                               model::CollectiveRow& row) const {
   const model::Label& label = attribution_.labels[attribution_.label_of[activity] - 1];
   const InstructionFacts* facts = facts_.Of(label.instruction_id);
   if (facts == nullptr || facts->collective.empty()) return;
   row.op = facts->collective;
   if (facts->group_size > 0) {
     row.group_size = facts->group_size;
-  } else if (arrival.devices > 1) {
-    row.group_size = arrival.devices;
+  } else if (exchange.devices > 1) {
+    row.group_size = exchange.devices;
   }
-  row.arrival_skew_ns = arrival.skew_ns;
+  if (exchange.group_id > 0) row.group_id = exchange.group_id;
+  row.wait_ns = exchange.wait_ns;
+  row.arrival_skew_ns = exchange.arrival_skew_ns;
   if (facts->collective_bytes > 0) row.bytes = facts->collective_bytes;
   if (!row.group_size || facts->collective_bytes <= 0) return;
-  const int64_t time_ns = run_.activities.duration_ns[activity] - row.arrival_skew_ns.value_or(0);
+  const int64_t waited_ns = row.arrival_skew_ns.value_or(row.wait_ns.value_or(0));
+  const int64_t time_ns = run_.activities.duration_ns[activity] - waited_ns;
   if (time_ns <= 0) return;
   const double rate =
       static_cast<double>(FullBytes(row.op, facts->collective_bytes, *row.group_size)) * 1e9 /
@@ -147,9 +108,12 @@ void Collectives::FillBandwidth(size_t activity, const Arrival& arrival,
   row.bus_bandwidth_bytes_per_s = static_cast<int64_t>(std::min(bus, kMost));
 }
 
-std::vector<model::CollectiveRow> Collectives::Rows() const {
+std::vector<model::CollectiveRow> Collectives::Rows(
+    const std::vector<std::optional<int32_t>>& step_of) const {
   std::vector<model::CollectiveRow> rows;
-  const std::unordered_map<size_t, Arrival> arrivals = FindArrivals();
+  if (exposed_ns_.empty()) return rows;
+  const std::unordered_map<size_t, Exchange> exchanges =
+      FindExchanges(run_, attribution_, classes_, facts_, step_of);
   for (size_t i = 0; i < exposed_ns_.size(); ++i) {
     if (classes_[i] != ActivityClass::kCollective || !run_.activities.timed(i)) continue;
     model::CollectiveRow row;
@@ -161,14 +125,31 @@ std::vector<model::CollectiveRow> Collectives::Rows() const {
           attribution_.instructions[static_cast<size_t>(label.instruction_id) - 1];
       row.op = BaseOpcode(instruction.opcode);
       row.bytes = ResultBytes(instruction);
-      const auto arrival = arrivals.find(i);
-      FillBandwidth(i, arrival == arrivals.end() ? Arrival() : arrival->second, row);
+      FillExchange(i, exchanges.at(i), row);
     } else {
       row.op = OpOfKernel(run_.ConfigOf(i).symbol);
     }
     rows.push_back(std::move(row));
   }
   return rows;
+}
+
+void SayWaiting(const model::RunTables& run, const model::AttributionTables& attribution,
+                model::AnalysisTables& tables) {
+  std::unordered_map<Id, int64_t> waited;  // By instruction.
+  for (const model::CollectiveRow& row : tables.collectives) {
+    const auto i = static_cast<size_t>(row.activity_id) - 1;
+    const Id id = attribution.labels[attribution.label_of[i] - 1].instruction_id;
+    // What it waited beside other work on its lane is in its time as well.
+    waited[id] += std::min(row.wait_ns.value_or(0), run.activities.self_ns[i]);
+  }
+  for (model::OpTimeRow& row : tables.op_times) {
+    if (row.instruction_id <= 0 || row.bound_by != Text(BoundBy::kNetwork)) continue;
+    const auto found = waited.find(row.instruction_id);
+    if (found != waited.end() && 2 * found->second > row.self_ns) {
+      row.bound_by = Text(BoundBy::kWaiting);
+    }
+  }
 }
 
 }  // namespace xlatrace::analysis

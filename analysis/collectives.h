@@ -6,9 +6,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <unordered_map>
 #include <vector>
 
+#include "analysis/exchanges.h"
 #include "analysis/instruction_facts.h"
 #include "analysis/timeline.h"
 #include "model/derived.h"
@@ -21,11 +21,7 @@ namespace xlatrace::analysis {
 // `op` is the HLO opcode without -start and -done; of a kernel without an instruction, what its
 // name says (ncclDevKernel_AllReduce...: all-reduce). `bytes` is the size of the result in memory
 // of one device (of a -start: the result part of its tuple). exposed_ns: time during which it runs
-// and no computation does.
-//
-// arrival_skew_ns: how long it ran before the last device of its group arrived, that is, waited.
-// Known where all devices that run the instruction are one group of one process (one clock) and
-// ran it equally often; the k-th run on each is then the same collective.
+// and no computation does. group_id, wait_ns, arrival_skew_ns: analysis/exchanges.h.
 // Bandwidths (analysis/collective_model.h) are over the time that is left without the waiting;
 // NULL where bytes or group are not known, and of -done, which only waits.
 class Collectives {
@@ -36,16 +32,11 @@ class Collectives {
 
   void Add(const Segment& segment);
 
-  std::vector<model::CollectiveRow> Rows() const;
+  // `step_of`: per activity.
+  std::vector<model::CollectiveRow> Rows(const std::vector<std::optional<int32_t>>& step_of) const;
 
  private:
-  // Of each row: how many devices run its instruction, and how long it waited.
-  struct Arrival {
-    int64_t devices = 0;
-    std::optional<int64_t> skew_ns;
-  };
-  std::unordered_map<size_t, Arrival> FindArrivals() const;
-  void FillBandwidth(size_t activity, const Arrival& arrival, model::CollectiveRow& row) const;
+  void FillExchange(size_t activity, const Exchange& exchange, model::CollectiveRow& row) const;
 
   const model::RunTables& run_;
   const model::AttributionTables& attribution_;
@@ -53,6 +44,10 @@ class Collectives {
   const RunFacts& facts_;
   std::vector<int64_t> exposed_ns_;  // Per activity; empty when the run has no collective.
 };
+
+// Of a network's op most of whose time is waiting says so: bound_by becomes `waiting`.
+void SayWaiting(const model::RunTables& run, const model::AttributionTables& attribution,
+                model::AnalysisTables& tables);
 
 }  // namespace xlatrace::analysis
 

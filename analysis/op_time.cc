@@ -229,4 +229,27 @@ std::vector<OpTimeRow> BuildOpTimes(const model::RunTables& run,
   return rows;
 }
 
+void CountRunsWithoutLength(const model::RunTables& run,
+                            const model::AttributionTables& attribution,
+                            const std::vector<OpTimeRow>& rows,
+                            std::vector<model::RunStat>& stats) {
+  std::vector<bool> is_long(attribution.instructions.size() + 1, false);
+  for (const OpTimeRow& row : rows) {
+    if (row.instruction_id > 0 && row.occurrences > 0) {
+      is_long[static_cast<size_t>(row.instruction_id)] =
+          row.total_ns / row.occurrences >= kLeastOfLengthNs;
+    }
+  }
+  int64_t count = 0;
+  for (size_t i = 0; i < run.activities.size(); ++i) {
+    if (!run.activities.timed(i) || run.activities.duration_ns[i] != 0) continue;
+    const model::Id id = attribution.labels[attribution.label_of[i] - 1].instruction_id;
+    if (id > 0 && is_long[static_cast<size_t>(id)]) ++count;
+  }
+  if (count == 0) return;
+  stats.push_back({"runs_without_length", model::Severity::kNotice, "analysis", count,
+                   "runs of 0 ns of ops that take 10 us and more on average: the profiler lost "
+                   "their ends, and what was recorded next may hold their time"});
+}
+
 }  // namespace xlatrace::analysis

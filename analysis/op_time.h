@@ -26,6 +26,16 @@ std::vector<model::OpTimeRow> BuildOpTimes(const model::RunTables& run,
                                            const std::vector<bool>& steady,
                                            const LaunchOccupancies& occupancies);
 
+// An op that takes so long on average has no run of no length: the profiler lost its end.
+inline constexpr int64_t kLeastOfLengthNs = 10'000;
+
+// Says in `stats` how many recorded runs of such ops have none (some TPU profiles): sums of these
+// ops are too small, and what comes next is too long. `rows`: of BuildOpTimes.
+void CountRunsWithoutLength(const model::RunTables& run,
+                            const model::AttributionTables& attribution,
+                            const std::vector<model::OpTimeRow>& rows,
+                            std::vector<model::RunStat>& stats);
+
 }  // namespace xlatrace::analysis
 
 #endif  // XLATRACE_ANALYSIS_OP_TIME_H_

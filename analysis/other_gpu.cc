@@ -21,7 +21,7 @@ OpLoad LoadOf(const StoredOp& op) {
   load.bytes = op.bytes;
   load.time_ns = op.time_ns;
   load.launches = op.launches;
-  load.network = op.bound_by == Text(BoundBy::kNetwork);
+  load.network = op.bound_by == Text(BoundBy::kNetwork) || op.bound_by == Text(BoundBy::kWaiting);
   load.type = op.compute_type == "f64" ? NumberType::kF64 : NumberType::kF32;
   for (const auto& [name, type] : kMatrixTypes) {
     if (op.compute_type != name) continue;

@@ -132,8 +132,8 @@ std::unordered_map<model::Id, Place> FindPlaces(const model::RunTables& run,
 }  // namespace
 
 std::string_view Text(BoundBy bound) {
-  static constexpr std::array<std::string_view, 6> kTexts = {"unknown", "compute", "memory",
-                                                             "latency", "network", "hidden"};
+  static constexpr std::array<std::string_view, 7> kTexts = {
+      "unknown", "compute", "memory", "latency", "network", "hidden", "waiting"};
   return kTexts[static_cast<size_t>(bound)];
 }
 

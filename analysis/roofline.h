@@ -33,11 +33,13 @@ namespace xlatrace::analysis {
 //   latency          too short, or too far below both roofs (10 %), for either to matter: launch
 //                    costs, dependent steps, contention, too little parallel work
 //   network          links to other devices or the host
+//   waiting          a collective that is waiting for other devices for more than half of its time
+//                    (SayWaiting of analysis/collectives.h; never by ComputeRoofline)
 //   unknown          its cost or the GPU's peaks are not known; with one operation per byte or
 //                    less the memory's peak is enough
 //   hidden           on a CPU: no CPU does its operations in the time recorded, which is that of
 //                    handing them to threads that the profile does not show
-enum class BoundBy : uint8_t { kUnknown, kCompute, kMemory, kLatency, kNetwork, kHidden };
+enum class BoundBy : uint8_t { kUnknown, kCompute, kMemory, kLatency, kNetwork, kHidden, kWaiting };
 std::string_view Text(BoundBy bound);
 
 // Below both of these an op is bound by latency.

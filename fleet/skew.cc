@@ -6,11 +6,6 @@
 
 namespace xlatrace::fleet {
 
-bool Synchronises(std::string_view op) {
-  return op == "all-reduce" || op == "all-gather" || op == "reduce-scatter" || op == "all-to-all" ||
-         op == "ragged-all-to-all";
-}
-
 // Which collectives of a large job its clocks are fitted to depends on this value (Job::ReadEnds),
 // and the fit is stored: not Mix, so that a job merged again gives the same numbers.
 size_t CollectiveKeyHash::operator()(const CollectiveKey& key) const {

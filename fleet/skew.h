@@ -22,11 +22,11 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "analysis/collective_model.h"
+
 namespace xlatrace::fleet {
 
-// True for all-reduce, all-gather, reduce-scatter, all-to-all and what is made of them (also
-// ragged-all-to-all); `op` is the HLO opcode without -start and -done (view collective).
-bool Synchronises(std::string_view op);
+using analysis::Synchronises;
 
 // Which collective of the job it is: like is paired with like by the content of the program, never
 // by times. `number` counts runs of the instruction inside the step on one device.

@@ -234,9 +234,11 @@ struct CollectiveRow {
   std::string op;
   std::optional<int64_t> bytes;
   std::optional<int64_t> group_size;
+  std::optional<Id> group_id;  // The first activity of the same exchange.
   std::optional<int64_t> algorithm_bandwidth_bytes_per_s;
   std::optional<int64_t> bus_bandwidth_bytes_per_s;
   std::optional<int64_t> exposed_ns;
+  std::optional<int64_t> wait_ns;
   std::optional<int64_t> arrival_skew_ns;
 };
 

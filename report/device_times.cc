@@ -162,8 +162,7 @@ class ActivityPass {
         module.basis_ns += sum.basis.ns;
       }
       if (!labels.IsNull(i, "instruction")) {
-        LaunchCount& count =
-            launches_[{labels.Int(i, "module_id"), labels.Text(i, "instruction")}];
+        LaunchCount& count = launches_[{labels.Int(i, "module_id"), labels.Text(i, "instruction")}];
         count.basis += sum.basis.activities;
         count.run += sum.run.activities;
       }
@@ -269,7 +268,8 @@ Status LoadOps(RunDb& db, const LaunchCounts& launches, RunView& view) {
     op.bound_by = BoundWords(rows.Text(i, "bound_by"), op.op_kind);
     op.to_host = to_host.contains({op.module_id, op.instruction});
     // The device's rates are no measure of what goes over a link or a network.
-    const bool roofed = op.bound_by != "link" && op.bound_by != "network";
+    const bool roofed =
+        op.bound_by != "link" && op.bound_by != "network" && op.bound_by != "waiting";
     for (const char* roof : {"compute_utilisation_pct", "memory_utilisation_pct"}) {
       if (!roofed || rows.IsNull(i, roof)) continue;
       op.peak_pct = std::max(op.peak_pct.value_or(0), rows.Real(i, roof));

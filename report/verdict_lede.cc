@@ -110,15 +110,22 @@ std::vector<Sentence> NotKnown(const RunView& view) {
         Percent(static_cast<double>(reason.ns), static_cast<double>(coverage.device_ns)),
         ReasonWords(reason.reason)));
   }
-  int64_t outside = 0;
-  for (const StatFigure& stat : view.stats) {
-    if (stat.name == "projected_operations_outside_ranges") outside += stat.value;
-  }
+  const auto sum_of = [&view](std::string_view name) {
+    int64_t sum = 0;
+    for (const StatFigure& stat : view.stats) sum += stat.name == name ? stat.value : 0;
+    return sum;
+  };
+  const int64_t outside = sum_of("projected_operations_outside_ranges");
   if (outside > 0) {
     add(fmt::format("{} outside all ranges, times unknown: some idle time may be {}",
                     outside == 1 ? std::string("1 GPU operation ran")
                                  : fmt::format("{} GPU operations ran", Thousands(outside)),
                     outside == 1 ? "its" : "theirs"));
+  }
+  if (const int64_t count = sum_of("runs_without_length"); count > 0) {
+    add(count == 1 ? std::string("1 run of a long op has 0 ns: its time may be in what follows")
+                   : fmt::format("{} runs of long ops have 0 ns: their time may be in what follows",
+                                 Thousands(count)));
   }
   constexpr auto kUnknown = static_cast<size_t>(model::Phase::kUnknown);
   const int64_t unknown = view.phases[kUnknown] - view.none_phases[kUnknown];

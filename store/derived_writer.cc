@@ -222,11 +222,11 @@ Status WriteAnalysis(Database& db, const model::AttributionTables& attribution,
                         q.latency_p50_ns, q.latency_p90_ns, q.queued_p50_ns, q.queued_p90_ns,
                         q.outstanding_p50, q.outstanding_p90, q.outstanding_max));
   }
-  XLATRACE_ASSIGN(row, PrepareInsert(db, "x_collective", 8));
+  XLATRACE_ASSIGN(row, PrepareInsert(db, "x_collective", 10));
   for (const model::CollectiveRow& c : analysis.collectives) {
-    XLATRACE_TRY(Insert(row, c.activity_id, c.op, c.bytes, c.group_size,
+    XLATRACE_TRY(Insert(row, c.activity_id, c.op, c.bytes, c.group_size, c.group_id,
                         c.algorithm_bandwidth_bytes_per_s, c.bus_bandwidth_bytes_per_s,
-                        c.exposed_ns, c.arrival_skew_ns));
+                        c.exposed_ns, c.wait_ns, c.arrival_skew_ns));
   }
   XLATRACE_TRY(WriteDeviceFacts(db, analysis));
   XLATRACE_ASSIGN(row, PrepareInsert(db, "x_gap_evidence", 2));

@@ -83,7 +83,7 @@ constexpr Promise kPromises[] = {
      "SELECT handle FROM op_time WHERE wasted_ns IS NOT NULL AND (flops IS NULL OR bytes IS NULL)"},
     {"what bounds an op is a word of the list",
      "SELECT handle FROM op_time WHERE bound_by IS NULL OR "
-     "bound_by NOT IN ('compute', 'memory', 'latency', 'network', 'hidden', "
+     "bound_by NOT IN ('compute', 'memory', 'latency', 'network', 'hidden', 'waiting', "
      "'unknown')"},
     {"occupancy is more than 0 and at most 100 %",
      "SELECT launch_id FROM launch WHERE theoretical_occupancy_pct <= 0 OR "
@@ -102,7 +102,11 @@ constexpr Promise kPromises[] = {
      "(duration_ns IS NULL) <> (self_ns IS NULL) OR (start_ns IS NULL AND end_ns IS NOT NULL)"},
     {"a collective waits at most as long as it runs",
      "SELECT activity_id FROM collective JOIN activity USING (activity_id) "
-     "WHERE arrival_skew_ns NOT BETWEEN 0 AND duration_ns OR bus_bandwidth < 0"},
+     "WHERE arrival_skew_ns NOT BETWEEN 0 AND duration_ns OR wait_ns NOT BETWEEN 0 AND duration_ns "
+     "OR bus_bandwidth < 0"},
+    {"the last of an exchange waits for nobody",
+     "SELECT group_id FROM collective WHERE wait_ns IS NOT NULL GROUP BY group_id "
+     "HAVING min(wait_ns) <> 0 OR count(*) <> max(group_size) OR group_id <> min(activity_id)"},
     {"the critical path of a step sums to it",
      "SELECT s.step FROM step s JOIN (SELECT step, device_id, sum(end_ns - start_ns) ns, "
      "min(start_ns) first, max(end_ns) last FROM critical_path GROUP BY 1, 2) p "

@@ -118,7 +118,8 @@ CREATE TABLE x_launch_queue(device_id INTEGER PRIMARY KEY, steady INT NOT NULL,
   queued_p90_ns INT NOT NULL, outstanding_p50 INT NOT NULL, outstanding_p90 INT NOT NULL,
   outstanding_max INT NOT NULL);
 CREATE TABLE x_collective(activity_id INTEGER PRIMARY KEY, op TEXT, bytes INT, group_size INT,
-  algorithm_bandwidth INT, bus_bandwidth INT, exposed_ns INT, arrival_skew_ns INT);
+  group_id INT, algorithm_bandwidth INT, bus_bandwidth INT, exposed_ns INT, wait_ns INT,
+  arrival_skew_ns INT);
 CREATE TABLE x_critical_path(step INT NOT NULL, device_id INT NOT NULL, activity_id INT,
   start_ns INT NOT NULL, end_ns INT NOT NULL, kind INT NOT NULL);
 CREATE TABLE x_replay(steps INT NOT NULL, step_ns INT NOT NULL, error_milli_pct INT,

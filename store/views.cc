@@ -292,8 +292,8 @@ CREATE VIEW launch_queue AS SELECT device_id, steady, calls, calls_on_idle, call
 CREATE VIEW gap AS SELECT device_id, start_ns, end_ns, {cause} AS cause, previous_activity_id,
   next_activity_id, host_range_id, evidence FROM x_gap LEFT JOIN x_gap_evidence USING
   (next_activity_id);
-CREATE VIEW collective AS SELECT activity_id, op, bytes, group_size, algorithm_bandwidth,
-  bus_bandwidth, exposed_ns, arrival_skew_ns FROM x_collective;
+CREATE VIEW collective AS SELECT activity_id, op, bytes, group_size, group_id, algorithm_bandwidth,
+  bus_bandwidth, exposed_ns, wait_ns, arrival_skew_ns FROM x_collective;
 CREATE VIEW critical_path AS SELECT step, device_id, activity_id, start_ns, end_ns,
   {path_kind} AS kind FROM x_critical_path;
 CREATE VIEW replay AS SELECT steps, step_ns, error_milli_pct / 1000.0 AS error_pct,

@@ -115,6 +115,16 @@ TEST_F(PhysicsTest, TimeThatCannotBeJudgedIsCounted) {
   EXPECT_EQ(Stat(tables, "peaks_unknown_ns"), 0);
 }
 
+// The end of a long op that the profiler lost; a short one may well take no time that is seen.
+TEST_F(PhysicsTest, RunsWithoutLengthAreCountedWhereTheOpHasOne) {
+  const model::Id dot = Add("dot", model::OpKind::kGemm), own = Add("own");
+  b_.AddActivity(lanes_[0], 0, 30'000, {.instruction = dot});
+  b_.AddActivity(lanes_[0], 30'000, 30'000, {.instruction = dot});
+  b_.AddActivity(lanes_[0], 40'000, 41'000, {.instruction = own});
+  b_.AddActivity(lanes_[0], 42'000, 42'000, {.instruction = own});
+  EXPECT_EQ(Stat(Run(), "runs_without_length"), 1);
+}
+
 TEST_F(PhysicsTest, ADeviceWithoutPeaksHasNoRoofline) {
   b_.run.devices[0].name = "xlatrace fake GPU";
   const model::Id dot = Add("dot", model::OpKind::kGemm);
@@ -144,6 +154,9 @@ TEST_F(PhysicsTest, CollectivesWaitForTheLastToArrive) {
   ASSERT_EQ(tables.collectives.size(), 2U);
   EXPECT_EQ(tables.collectives[0].arrival_skew_ns, 4'000);
   EXPECT_EQ(tables.collectives[1].arrival_skew_ns, 0);
+  EXPECT_EQ(tables.collectives[0].wait_ns, 4'000);
+  EXPECT_EQ(tables.collectives[1].wait_ns, 0);
+  EXPECT_EQ(tables.collectives[1].group_id, tables.collectives[0].activity_id);
   for (const model::CollectiveRow& row : tables.collectives) {
     EXPECT_EQ(row.op, "all-reduce");
     EXPECT_EQ(row.bytes, 2 * 1024 * 1024);
@@ -162,8 +175,28 @@ TEST_F(PhysicsTest, WithoutAllOfTheGroupWaitingIsNotKnown) {
   const model::AnalysisTables tables = Run();
   ASSERT_EQ(tables.collectives.size(), 1U);
   EXPECT_EQ(tables.collectives[0].arrival_skew_ns, std::nullopt);
+  EXPECT_EQ(tables.collectives[0].wait_ns, std::nullopt);
+  EXPECT_EQ(tables.collectives[0].group_id, std::nullopt);
   EXPECT_EQ(tables.collectives[0].group_size, 2);
   EXPECT_EQ(tables.collectives[0].bus_bandwidth_bytes_per_s, 209'715'200'000);  // Over all 10 us.
+}
+
+TEST_F(PhysicsTest, ACollectiveThatMostlyWaitsIsBoundByWaiting) {
+  const model::Id sum = Add("sum", model::OpKind::kCollective);
+  b_.AddActivity(lanes_[0], 0, 10'000, {.instruction = sum});
+  b_.AddActivity(lanes_[1], 9'500, 10'200, {.instruction = sum});  // 700 of 10,700 exchange.
+  const model::AnalysisTables tables = Run();
+  EXPECT_EQ(tables.collectives[0].wait_ns, 9'300);
+  EXPECT_EQ(tables.collectives[0].arrival_skew_ns, 9'500);
+  EXPECT_EQ(Of(tables, sum).bound_by, "waiting");
+}
+
+// Of 20,000 ns together exactly half is waiting: no more than that makes it the reason.
+TEST_F(PhysicsTest, HalfOfTheTimeIsNotMostOfIt) {
+  const model::Id sum = Add("sum", model::OpKind::kCollective);
+  b_.AddActivity(lanes_[0], 0, 15'000, {.instruction = sum});
+  b_.AddActivity(lanes_[1], 10'000, 15'000, {.instruction = sum});
+  EXPECT_EQ(Of(Run(), sum).bound_by, "network");
 }
 
 TEST_F(PhysicsTest, LaunchesHaveTheOccupancyOfTheirConfiguration) {

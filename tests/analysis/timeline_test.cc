@@ -283,7 +283,7 @@ TEST(Collectives, BytesAndExposedTime) {
   Collectives collectives(scene.b.run, scene.b.attribution, classes, facts);
   ForEachSegment(scene.b.run, ActivitiesByDevice(scene.b.run)[0],
                  [&](const Segment& segment) { collectives.Add(segment); });
-  const auto rows = collectives.Rows();
+  const auto rows = collectives.Rows({});
   ASSERT_EQ(rows.size(), 1u);
   EXPECT_EQ(rows[0].activity_id, 2);
   EXPECT_EQ(rows[0].op, "all-reduce");

@@ -34,8 +34,8 @@ COLUMNS = {
     "launch_queue": "device_id steady calls calls_on_idle call_p50_ns latency_p50_ns latency_p90_ns "
     "queued_p50_ns queued_p90_ns outstanding_p50 outstanding_p90 outstanding_max",
     "gap": "device_id start_ns end_ns cause previous_activity_id next_activity_id host_range_id",
-    "collective": "activity_id op bytes group_size algorithm_bandwidth bus_bandwidth exposed_ns "
-    "arrival_skew_ns",
+    "collective": "activity_id op bytes group_size group_id algorithm_bandwidth bus_bandwidth exposed_ns "
+    "wait_ns arrival_skew_ns",
     "critical_path": "step device_id activity_id start_ns end_ns kind",
     "replay": "steps step_ns error_pct largest_error_pct withheld all_findings_step_ns assumptions",
     "compile": "process_id module_id name start_ns end_ns",

@@ -326,7 +326,7 @@ function OpBody({ op }: { op: number }): VNode {
           <h3>Roofline</h3>
           {ops.peak[op]! >= 0
             ? <MiniRoof op={op} />
-            : <Faint>{['link', 'network'].includes(ops.bound[op]!) ? 'Bound by links, not by this device.' : 'No cost model for it, or no peak known for this device.'}</Faint>}
+            : <Faint>{ops.bound[op] === 'waiting' ? 'Most of it waits for other devices.' : ['link', 'network'].includes(ops.bound[op]!) ? 'Bound by links, not by this device.' : 'No cost model for it, or no peak known for this device.'}</Faint>}
         </div>
         <div>
           <h3>Occupancy</h3>

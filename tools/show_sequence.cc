@@ -164,7 +164,7 @@ class Sequence {
                                                           static_cast<uint32_t>(earlier)) >= 0;
           lines_.push_back(
               {loops ? '^' : '<', Thunk(earlier), Described(launch), launch.why, launch.doubt});
-          next = earlier + 1;
+          if (loops) next = earlier + 1;
         } else {
           lines_.push_back({'+', "", Described(launch), launch.why, launch.doubt});
           ++foreign_;

@@ -59,7 +59,7 @@ class SmallTraces(support.TestCase):
 
     def jit_f(self, *launches):
         run = self.folder / "run.db"
-        self.ok("import", self.write("t.trace.json", xprof(launches)), "--modules", self.write("jit_f.hlo.txt", HLO), "-o", run)
+        self.ok("import", self.write("t.trace.json", xprof(launches)), "--modules", self.write("jit_f.hlo.txt", HLO), "-o", run, "--force")
         return run
 
     def test_what_is_launched_late_has_its_record(self):
@@ -67,7 +67,7 @@ class SmallTraces(support.TestCase):
         self.assertIn(" 0 thunks without a record", said)
         self.assertNotIn("no record", said.split("\n\n", 1)[1])
         self.assertRegex(said, r"(?m)^< second")
-        said = self.ok("show", "jit_f", self.jit_f("first", "third"), "--sequence", )
+        said = self.ok("show", "jit_f", self.jit_f("first", "third"), "--sequence")
         self.assertIn(" 1 thunks without a record", said)
         self.assertRegex(said, r"(?m)^- second.* no record")
 
@@ -92,18 +92,20 @@ class SmallTraces(support.TestCase):
         trace = self.write("tpu.trace.json", json.dumps({"displayTimeUnit": "ns", "traceEvents": [
             {"ph": "M", "pid": 1, "name": "process_name", "args": {"name": "/device:TPU:0"}},
             {"ph": "M", "pid": 1, "tid": 1, "name": "thread_name", "args": {"name": "XLA Ops"}},
+            {"ph": "M", "pid": 1, "tid": 2, "name": "thread_name", "args": {"name": "XLA Modules"}},
+            {"ph": "X", "pid": 1, "tid": 2, "ts": 4, "dur": 5, "name": "jit_f(9)"},
             {"ph": "X", "pid": 1, "tid": 1, "ts": 5, "dur": 3, "name": "%add.1 = f32[8] add(%x, %y)",
              "args": {"source": "/src/model.py:1234", "tf_op": "jit(f)/add:", "hlo_category": "loop fusion"}},
         ]}))
         self.ok("import", trace, "-o", self.folder / "run.db")
-        self.assertRegex(self.ok("show", "model.py:1234", self.folder / "run.db"), r"^source  model\.py:1234\n")
+        self.assertRegex(self.ok("show", "model.py:1234", self.folder / "run.db"), r"^source +model\.py:1234\n")
 
     def test_a_step_has_no_share_of_device_time(self):
         run = self.folder / "run.db"
         (self.folder / "t.xplane.pb").write_bytes(support.xspace("jit_step", support.OPS, executions=12))
         self.ok("import", self.folder / "t.xplane.pb", "-o", run)
         said = self.ok("summary", run, "--by", "step", "--format", "md")
-        rows = re.findall(r"(?m)^\| (\d+) \| ([\d.]+) \| ?([\d.]*) ?\|$", said)
+        rows = re.findall(r"(?m)^\| `(\d+)` \| ([\d.]+) \| ?([\d.]*) ?\|$", said)
         self.assertGreater(len(rows), 3, said)
         self.assertEqual({share for _, _, share in rows}, {""}, said)
 

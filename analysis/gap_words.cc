@@ -11,6 +11,7 @@
 
 #include "analysis/launch_queue.h"
 #include "base/number_format.h"
+#include "model/gap_words.h"
 
 namespace xlatrace::analysis {
 namespace {
@@ -99,10 +100,11 @@ std::string WordsOfHeld(const GapHost& host, const GapRow& gap) {
   if (!WasLaunchedInTime(call_of_next, gap)) return {};
   const auto words = [](int64_t ns) { return Duration(static_cast<double>(ns)); };
   if (call->end_ns <= gap.start_ns) {
-    return "what follows was launched " + words(gap.start_ns - call->end_ns) +
-           " before the queue ran empty";
+    return std::string(model::kLaunchedInTime) + "was launched " +
+           words(gap.start_ns - call->end_ns) + " before the queue ran empty";
   }
-  return "what follows began " + words(gap.end_ns - call->end_ns) + " after it was launched";
+  return std::string(model::kLaunchedInTime) + "began " + words(gap.end_ns - call->end_ns) +
+         " after it was launched";
 }
 
 }  // namespace

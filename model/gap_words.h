@@ -14,6 +14,9 @@ namespace xlatrace::model {
 
 // "the host launches too slowly". Plain words, lower case, as part of a sentence.
 std::string_view InWords(GapCause cause);
+// How the evidence of a gap begins before whose end, or begin, the host had launched what follows
+// (analysis/gap_cause.h, rule 2): the host is not why the device was idle.
+inline constexpr std::string_view kLaunchedInTime = "what follows ";
 // What that means, and what tells it from the other causes, as one sentence with its full stop: the
 // rules of analysis/gap_cause.h in plain words.
 std::string_view Meaning(GapCause cause);

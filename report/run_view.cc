@@ -13,6 +13,7 @@
 
 #include "analysis/gap_cause.h"
 #include "base/number_format.h"
+#include "model/gap_words.h"
 #include "report/device_times.h"
 #include "report/evidence_sentence.h"
 #include "report/shown_words.h"
@@ -201,6 +202,15 @@ Status LoadGaps(RunDb& db, RunView& view) {
     }
     ++view.gap_count;
   }));
+  XLATRACE_ASSIGN(const Table launched,
+                  db.Select("SELECT device_id, start_ns, end_ns FROM gap WHERE cause = 'unknown'"
+                            " AND substr(evidence, 1, length(?1)) = ?1",
+                            {std::string(model::kLaunchedInTime)}));
+  for (size_t i = 0; i < launched.rows.size(); ++i) {
+    if (!in_basis(launched.Int(i, "device_id"), launched.Int(i, "start_ns"))) continue;
+    causes[Text(model::GapCause::kUnknown)].launched_ns +=
+        launched.Int(i, "end_ns") - launched.Int(i, "start_ns");
+  }
   for (auto& [cause, gap] : causes) {
     gap.cause = cause;
     view.gaps.push_back(std::move(gap));

@@ -163,6 +163,7 @@ struct GapFigure {
   int64_t longest_ns = 0;
   // Of cause unknown: those too short to be judged (analysis/gap_cause.h).
   int64_t short_ns = 0, short_count = 0;
+  int64_t launched_ns = 0;  // Of cause unknown: long, and what follows had been launched in time.
 };
 
 // How far the host was ahead of a device (view `launch_queue`).

@@ -11,6 +11,7 @@ namespace xlatrace::report {
 namespace {
 
 constexpr double kNearlyAllShort = 80;
+constexpr double kNearlyAllLaunched = 75;  // Shorter ones of these gaps are not told.
 constexpr double kWaitsWorthSaying = 5;
 constexpr double kWorthSaying = 10;  // Percent that the first finding saves of the whole.
 
@@ -82,6 +83,8 @@ std::string IdleCauseWords(const GapFigure& gap) {
   std::string words(CauseWords(gap.cause));
   if (PercentOf(gap.short_ns, gap.ns) >= kNearlyAllShort) {
     words += " (gaps under 5 us, too short to judge)";
+  } else if (PercentOf(gap.launched_ns, gap.ns) >= kNearlyAllLaunched) {
+    words += " (what follows was launched in time)";
   }
   return words;
 }

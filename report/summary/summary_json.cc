@@ -277,7 +277,8 @@ std::string SummaryJson(const RunView& view, const SummaryOptions& options) {
                             {"count", gap.count},
                             {"longest_ns", gap.longest_ns},
                             {"too_short_to_judge_ns", gap.short_ns},
-                            {"too_short_to_judge_count", gap.short_count}});
+                            {"too_short_to_judge_count", gap.short_count},
+                            {"launched_in_time_ns", gap.launched_ns}});
   }
   for (const LaunchQueueFigure& queue : view.launch_queues) {
     json["launch_queues"].push_back({{"device_id", queue.device_id},

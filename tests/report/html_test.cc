@@ -23,15 +23,16 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-std::string Page(const SampleRun& run) {
+std::string PageOf(const RunView& view) {
   std::string page;
-  const Status written = WriteStaticHtml(ViewOf(run), [&page](std::string_view piece) -> Status {
+  const Status written = WriteStaticHtml(view, [&page](std::string_view piece) -> Status {
     page += piece;
     return {};
   });
   EXPECT_TRUE(written);
   return page;
 }
+std::string Page(const SampleRun& run) { return PageOf(ViewOf(run)); }
 
 // Names of all tags, and a failure for markup that is not well-formed: tags that do not match,
 // attributes without quotes, a stray '<'. A few dozen lines, so that the page is judged from
@@ -139,6 +140,17 @@ TEST(HtmlTest, ShowsTheFiguresOfTheRun) {
   EXPECT_THAT(page, HasSubstr("\u00d78</span>"));
   EXPECT_THAT(page, HasSubstr("copy or memset issued by the runtime"));
   EXPECT_THAT(page, HasSubstr("clock_samples"));
+}
+
+// Modules beyond those that have a row: the step's time and the whole run's.
+TEST(HtmlTest, OtherModulesHaveTheirTimeOfTheRun) {
+  RunView view = ViewOf(TransformerRun());
+  ModuleFigure module;
+  module.ns = 20'000'000;  // 1 ms of a step: 10 steps on 2 devices.
+  module.run_ns = 33'000'000;
+  view.modules.assign(35, module);
+  EXPECT_THAT(PageOf(view), HasSubstr("10 others</td><td class=\"num\">10.0</td>"
+                                      "<td class=\"num\">330</td>"));
 }
 
 TEST(HtmlTest, NamesNeverBecomeMarkup) {

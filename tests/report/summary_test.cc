@@ -166,6 +166,49 @@ TEST(SummaryTextTest, WhatToDoIsReadWholeInANarrowTerminal) {
   }
 }
 
+// A saving of which the least is not known is at most what it says, beside one that is.
+TEST(SummaryTextTest, ABoundIsToldFromAnEstimate) {
+  SampleRun run = TransformerRun();
+  for (const int64_t low : {int64_t{800'000}, int64_t{0}}) {
+    model::FindingRow finding;
+    finding.id = low > 0 ? "sure" : "unsure";
+    finding.title = finding.id + " thing";
+    finding.saves_low_ns_per_step = low;
+    finding.saves_high_ns_per_step = 1'000'000;
+    finding.basis = "replay";
+    finding.confidence = "medium";
+    run.findings.push_back(finding);
+  }
+  const std::string text = SummaryText(ViewOf(run), {});
+  EXPECT_THAT(text, testing::ContainsRegex("1 sure thing +1\\.00 ms"));
+  EXPECT_THAT(text, testing::ContainsRegex("2 unsure thing +<=1\\.00 ms"));
+}
+
+TEST(SummaryTextTest, TheLongestGapIsThatOfAnyCause) {
+  RunView view = ViewOf(TransformerRun());
+  view.basis.steady = false;
+  view.gaps = {{.cause = "host", .ns = 900'000'000, .count = 2, .longest_ns = 600'000'000},
+               {.cause = "unknown", .ns = 3'000'000, .count = 3, .longest_ns = 1'000'000}};
+  view.gap_count = 5;
+  EXPECT_THAT(SummaryText(view, {}), HasSubstr("in 5 gaps, longest 600 ms"));
+}
+
+// A cause that nobody knows is half an answer where the host is known not to be it.
+TEST(SummaryTextTest, IdleTimeThatIsNotTheHostsSaysSo) {
+  RunView view = ViewOf(TransformerRun());
+  view.basis.steady = false;
+  view.gaps = {{.cause = "unknown",
+                .ns = 400'000'000,
+                .count = 4,
+                .longest_ns = 200'000'000,
+                .launched_ns = 320'000'000}};
+  view.gap_count = 4;
+  const SummaryOptions wide{.width = 120};
+  EXPECT_THAT(SummaryText(view, wide), HasSubstr("not known (what follows was launched in time)"));
+  view.gaps[0].launched_ns = 200'000'000;
+  EXPECT_THAT(SummaryText(view, wide), Not(HasSubstr("launched in time")));
+}
+
 TEST(SummaryTextTest, ListsThatDoNotFitSayHowManyAreLeftOut) {
   RunView view = ViewOf(TransformerRun());
   view.ruled_out.clear();
@@ -289,6 +332,19 @@ TEST(SummaryJsonTest, NumbersAreThoseOfTheViewAndSumUp) {
   int64_t phases = 0;
   for (const json& phase : parsed["phases"]) phases += phase["ns"].get<int64_t>();
   EXPECT_EQ(phases, parsed["attribution"]["device_ns"]);
+}
+
+TEST(SummaryJsonTest, WhatARunSavesHasALeastAndAMost) {
+  RunView view = ViewOf(TransformerRun());
+  FindingFigure finding;
+  finding.of_run = true;
+  finding.saves_low_ns = 1'000;
+  finding.saves_high_ns = 10'000;
+  view.findings = {finding};
+  const json parsed = json::parse(SummaryJson(view, {}))["findings"][0];
+  EXPECT_EQ(parsed["saves_low_ns_per_run"], 1'000);
+  EXPECT_EQ(parsed["saves_high_ns_per_run"], 10'000);
+  EXPECT_TRUE(parsed["saves_low_ns_per_step"].is_null());
 }
 
 TEST(SummaryJsonTest, EveryBreakdownSumsToDeviceTimeWithOthers) {

@@ -122,7 +122,12 @@ class Finder {
     const Op& op = new_ != nullptr ? *new_ : *old_;
     std::string work = op.op_kind.empty() ? "work" : op.op_kind;
     std::replace(work.begin(), work.end(), '_', ' ');
-    if (new_ == nullptr) {
+    if (op.instruction.empty() && !op.kernels.empty()) {
+      // Another kernel may do the same work there: only its name is known.
+      Add(new_ == nullptr ? CauseKind::kLost : CauseKind::kNew,
+          fmt::format("{} that {} does not {}", op.reason == "transfer" ? "a copy" : "a kernel",
+                      new_ == nullptr ? "NEW" : "BASE", op.reason == "transfer" ? "make" : "run"));
+    } else if (new_ == nullptr) {
       Add(CauseKind::kLost, fmt::format("{} that NEW does not do", work));
     } else if (op.phase == model::Phase::kRecompute) {
       Add(CauseKind::kRecomputed, "recomputed in the backward pass, which BASE does not do");

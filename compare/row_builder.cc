@@ -189,7 +189,11 @@ class Builder {
 
 std::string KernelFamily(std::string_view name) {
   // Template arguments and parameters say which instance it is, not which kernel.
-  const size_t end = name.find_first_of("<(");
+  size_t end = name.find_first_of("<(");
+  // "at::native::(anonymous namespace)::layer_norm_kernel<...": the name of a scope, not the end.
+  while (end != std::string_view::npos && name.substr(end).starts_with("(anonymous ")) {
+    end = name.find_first_of("<(", end + 1);
+  }
   if (end != std::string_view::npos && end > 0) name = name.substr(0, end);
   while (!name.empty()) {
     size_t digits = name.size();

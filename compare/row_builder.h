@@ -15,7 +15,8 @@ namespace xlatrace::compare {
 // Rows without causes; every op of both sides is in exactly one.
 std::vector<Row> BuildRows(const Run& base, const Run& now, const std::vector<ModulePair>& pairs);
 
-// A kernel's name without what numbers it: "gemm_bf16_128x64_nn" stays, "fusion_12" is "fusion".
+// A kernel's name without what numbers it: "gemm_bf16_128x64_nn" stays, "fusion_12" is "fusion";
+// of a C++ name no template arguments and no parameters.
 std::string KernelFamily(std::string_view name);
 
 }  // namespace xlatrace::compare

@@ -147,6 +147,9 @@ TEST(Rows, InstancesAndNumbersAreOneFamilyOfKernels) {
   EXPECT_EQ(KernelFamily("loop_add_fusion_12"), "loop_add_fusion");
   EXPECT_EQ(KernelFamily("gemm_128x64"), "gemm_128x64");
   EXPECT_EQ(KernelFamily("<lambda>"), "<lambda>");
+  EXPECT_EQ(KernelFamily("void at::(anonymous namespace)::norm<float, 4>(int*)"),
+            "void at::(anonymous namespace)::norm");
+  EXPECT_EQ(KernelFamily("(anonymous namespace)::index_12(long)"), "(anonymous namespace)::index");
 }
 
 }  // namespace

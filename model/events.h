@@ -233,7 +233,7 @@ struct RunStat {
   Severity severity = Severity::kInfo;
   std::string source;  // File or room that counted it.
   int64_t value = 0;
-  std::string advice;  // What to do about it; empty for kInfo.
+  std::string advice;  // What to do about it; of kInfo at most what it means.
 };
 
 }  // namespace xlatrace::model

@@ -75,7 +75,10 @@ class Kineto final : public Dialect {
     if (event.category.empty() && event.phase == 'X') return OnAutogradEvent(event);
     switch (CategoryOfEvent(event.category)) {
       case Category::kPython:
-        return import_.Count("python_function_not_kept");
+        return import_.counters.Add("python_function_not_kept", model::Severity::kInfo, 1,
+                                    "calls of Python functions and modules in this recording: "
+                                    "these are not read, so layers "
+                                    "and source lines that they would tell are not known here");
       case Category::kSynchronization:
         return import_.Count("synchronization_row");
       case Category::kProjectedRange:

@@ -226,6 +226,7 @@ TEST(Kineto, HostRowsAreLinkedKeptOrCounted) {
   EXPECT_EQ(sink.steps[0].number, 7);
   EXPECT_EQ(sink.steps[0].end_ns, 500500);
   EXPECT_EQ(sink.Stat("python_function_not_kept"), 1);
+  EXPECT_THAT(sink.stats.at("python_function_not_kept").advice, testing::HasSubstr("not read"));
   EXPECT_EQ(sink.Stat("flow_not_kept"), 2);
   EXPECT_EQ(sink.Stat("synchronization_row"), 1);
   EXPECT_EQ(sink.Stat("projected_range_not_kept"), 1);

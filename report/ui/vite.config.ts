@@ -65,6 +65,14 @@ function packedTexts(): Plugin {
   };
 }
 
+const OWN_NAMES = `class tid aria
+  shouldComponentUpdate getDerivedStateFromProps componentWillUnmount componentWillUpdate getDerivedStateFromError getSnapshotBeforeUpdate
+  componentWillReceiveProps componentDidMount componentWillMount componentDidUpdate componentDidCatch getChildContext
+  computeCapability maxThreadsPerSm maxBlocksPerSm registersPerSm smemPerSm smemPerBlock smemOptin smemReserved maxThreadsPerBlock
+  registersPerBlock blocksPerSm warpsPerBlock siteCalls opCalls opWaste shareNs siteNs opNs sitesOfOp sitesOfKernel sharesOfOp opsOfSite
+  launchedIn launchPaths placesIn placeOf copiesOf timesOf gapSums stepParts baseSteps baseStepParts jobStep savesUnit perStep opOfHandle
+  wasteOf peakMemory programId roleReason twoLines changeRows baseCalls testid`.split(/\s+/);
+
 export default defineConfig({
   root,
   plugins: [packedTexts(), pageScript()],
@@ -81,8 +89,10 @@ export default defineConfig({
     sourcemap: false,
     minify: 'terser',
     terserOptions: {
-      // No name of a property is mangled: data come under names, too.
-      ecma: 2020, compress: { passes: 4, ecma: 2020, unsafe_arrows: true, pure_getters: true, keep_fargs: false, toplevel: true, unsafe_methods: true }, format: { comments: false, ecma: 2020 } },
+      // Only these names of properties are mangled: ours and Preact's, none of which data or the browser know. `unsafe`: nothing
+      // here replaces String, Array or another global.
+      mangle: { properties: { regex: new RegExp(`^(${OWN_NAMES.join('|')})$`), keep_quoted: true, builtins: true } },
+      ecma: 2020, compress: { passes: 4, ecma: 2020, unsafe_arrows: true, pure_getters: true, keep_fargs: false, toplevel: true, unsafe_methods: true, unsafe: true, hoist_props: true, hoist_funs: true }, format: { comments: false, ecma: 2020 } },
     lib: { entry: 'src/main.tsx', formats: ['iife'], name: 'xlatracePage', fileName: () => 'app.js' },
   },
 });

@@ -223,12 +223,12 @@ uint32_t RangePaths::PathOf(uint32_t parent, uint32_t text) {
   return at->second;
 }
 
-std::string RangePaths::Text(uint32_t path) const {
+std::string RangePaths::Text(uint32_t path, bool whole) const {
   std::vector<std::string_view> names;
   for (; path != 0; path = paths_[path].first) names.emplace_back(texts_[paths_[path].second]);
   std::reverse(names.begin(), names.end());
   std::string text;
-  for (const std::string_view name : ShownNames(names)) {
+  for (const std::string_view name : whole ? names : ShownNames(names)) {
     if (!text.empty()) text += " > ";
     text += name;
   }

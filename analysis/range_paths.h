@@ -60,8 +60,8 @@ class RangePaths {
   bool AddRange(uint32_t thread, uint32_t text, int64_t start_ns, int64_t end_ns);
 
   void ForEachAnswer(const std::function<void(const Question&)>& row) const;
-  // "a > b > c"; empty of 0.
-  std::string Text(uint32_t path) const;
+  // "a > b > c", of ShownNames or of all; empty of 0.
+  std::string Text(uint32_t path, bool whole = false) const;
 
  private:
   struct Range {

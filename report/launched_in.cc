@@ -7,7 +7,8 @@
 namespace xlatrace::report {
 namespace {
 
-constexpr size_t kMostPaths = 4;                // Of a kernel.
+constexpr size_t kMostPaths = 4;  // Of a kernel.
+constexpr size_t kMostWholePaths = 500;
 constexpr size_t kMostCalls = size_t{1} << 16;  // Remembered; what comes in again is looked up.
 
 }  // namespace
@@ -20,6 +21,8 @@ std::string_view Text(PlaceKind kind) {
       return "more";
     case PlaceKind::kOutside:
       return "outside";
+    case PlaceKind::kEarlier:
+      return "earlier";
     case PlaceKind::kNoCall:
       break;
   }
@@ -82,7 +85,9 @@ Result<LaunchedIn::Call> LaunchedIn::CallOf(const store::ScannedLaunch& launch) 
 Status LaunchedIn::Ask(const store::ScannedLaunch& launch, bool in_basis) {
   XLATRACE_ASSIGN(const Call call, CallOf(launch));
   const auto what = static_cast<uint32_t>(launch.config_id) << 1 | (in_basis ? 1U : 0U);
-  if (call.thread == kNoPath) {
+  if (launch.call_kind == 0 && launch.api_call_id == 0) {
+    without_call_.push_back({launch.lane_id, launch.start_ns, launch.self_ns, what});
+  } else if (call.thread == kNoPath) {
     Count(what, kNoPath, launch.self_ns);
   } else {
     paths_.Ask(call.thread, {.time_ns = call.start_ns, .value_ns = launch.self_ns, .what = what});
@@ -105,6 +110,12 @@ Status LaunchedIn::Finish() {
   paths_.ForEachAnswer([this](const analysis::RangePaths::Question& question) {
     Count(question.what, question.path, question.value_ns);
   });
+  // A stream runs in the order of the calls.
+  for (const NoCall& launch : without_call_) {
+    const auto first = first_called_ns_.find(launch.lane_id);
+    const bool earlier = first != first_called_ns_.end() && launch.start_ns < first->second;
+    Count(launch.what, earlier ? kEarlierPath : kNoPath, launch.self_ns);
+  }
   return {};
 }
 
@@ -121,7 +132,7 @@ Status LaunchedIn::AddRanges() {
 }
 
 std::map<int64_t, std::vector<LaunchPlace>> LaunchedIn::ByGroup(
-    const std::function<int64_t(int64_t config_id)>& group_of) const {
+    const std::function<int64_t(int64_t config_id)>& group_of, bool whole) const {
   const auto add = [](auto& place, const auto& sum) {
     place.launches += sum.launches;
     place.self_ns += sum.self_ns;
@@ -140,11 +151,12 @@ std::map<int64_t, std::vector<LaunchPlace>> LaunchedIn::ByGroup(
   std::unordered_map<uint32_t, std::string> texts;
   for (const auto& [group, of_group] : by_number) {
     for (const auto& [number, sum] : of_group) {
-      const PlaceKind kind = number == kNoPath ? PlaceKind::kNoCall
-                             : number == 0     ? PlaceKind::kOutside
-                                               : PlaceKind::kPath;
+      const PlaceKind kind = number == kNoPath        ? PlaceKind::kNoCall
+                             : number == kEarlierPath ? PlaceKind::kEarlier
+                             : number == 0            ? PlaceKind::kOutside
+                                                      : PlaceKind::kPath;
       std::string& path = texts[number];
-      if (kind == PlaceKind::kPath && path.empty()) path = paths_.Text(number);
+      if (kind == PlaceKind::kPath && path.empty()) path = paths_.Text(number, whole);
       LaunchPlace& place = groups[group][{kind, path}];
       place.kind = kind;
       place.path = path;
@@ -163,10 +175,11 @@ std::map<int64_t, std::vector<LaunchPlace>> LaunchedIn::ByGroup(
     };
     std::stable_sort(rows.begin(), rows.end(), longer);
     LaunchPlace more{.kind = PlaceKind::kMore};
-    if (rows.size() > kMostPaths + 1) {
-      more.paths = static_cast<int64_t>(rows.size() - kMostPaths);
-      for (size_t i = kMostPaths; i < rows.size(); ++i) add(more, rows[i]);
-      rows.resize(kMostPaths);
+    const size_t most = whole ? kMostWholePaths : kMostPaths;
+    if (rows.size() > most + 1) {
+      more.paths = static_cast<int64_t>(rows.size() - most);
+      for (size_t i = most; i < rows.size(); ++i) add(more, rows[i]);
+      rows.resize(most);
     }
     for (LaunchPlace& place : rest) rows.push_back(std::move(place));
     std::stable_sort(rows.begin(), rows.end(), longer);

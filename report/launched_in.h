@@ -6,11 +6,12 @@
 //
 // Open, Add every launch (store::ScanLaunches), Finish, ByGroup. Where all is labelled, or the run
 // has no ranges, Open reads next to nothing and Add returns at once. Held: 24 bytes per launch
-// without label; ranges pass by. Thread-safety: one thread.
+// without label, 32 per launch without call; ranges pass by. Thread-safety: one thread.
 
 #ifndef XLATRACE_REPORT_LAUNCHED_IN_H_
 #define XLATRACE_REPORT_LAUNCHED_IN_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -33,6 +34,8 @@ enum class PlaceKind : uint8_t {
   kPath,     // One path.
   kMore,     // All paths but the first few.
   kOutside,  // No range is around the call.
+  kEarlier,  // No call, and before all activities of its stream that have one: the call was made
+             // before the recording began.
   kNoCall,   // The source does not tell the call or its thread.
 };
 std::string_view Text(PlaceKind kind);
@@ -51,25 +54,32 @@ class LaunchedIn {
   bool is_open() const { return open_; }  // False: there is nothing to tell.
 
   Status Add(const store::ScannedLaunch& launch, bool in_basis) {
-    if (!open_ || !launch.timed || IsLabelled(launch.label_id)) return {};
-    return Ask(launch, in_basis);
+    if (!open_ || !launch.timed) return {};
+    if (launch.call_kind != 0 || launch.api_call_id != 0) NoteCall(launch);
+    return IsLabelled(launch.label_id) ? Status() : Ask(launch, in_basis);
   }
   // Reads the ranges.
   Status Finish();
 
   // Rows of each group of launch configurations that has a path, by time of the whole run; the
   // paths after the first few are the last row. `group_of`: by config_id; negative: of none.
+  // `whole`: paths with all of their names, and hundreds of them: to search in.
   std::map<int64_t, std::vector<LaunchPlace>> ByGroup(
-      const std::function<int64_t(int64_t config_id)>& group_of) const;
+      const std::function<int64_t(int64_t config_id)>& group_of, bool whole = false) const;
 
  private:
   struct Sum {
     int64_t launches = 0, self_ns = 0, calls = 0, ns = 0;
   };
   static constexpr uint32_t kNoPath = UINT32_MAX;  // Beside 0: outside of all ranges.
+  static constexpr uint32_t kEarlierPath = UINT32_MAX - 1;
   struct Call {
     uint32_t thread = 0;  // kNoPath: not known.
     int64_t start_ns = 0;
+  };
+  struct NoCall {  // A launch without call.
+    int64_t lane_id = 0, start_ns = 0, self_ns = 0;
+    uint32_t what = 0;
   };
   struct RangeKind {
     uint32_t thread = 0, text = analysis::RangePaths::kNoText;
@@ -81,6 +91,10 @@ class LaunchedIn {
       last_is_labelled_ = labelled_.contains(label_id);
     }
     return last_is_labelled_;
+  }
+  void NoteCall(const store::ScannedLaunch& launch) {
+    const auto [at, is_new] = first_called_ns_.try_emplace(launch.lane_id, launch.start_ns);
+    at->second = std::min(at->second, launch.start_ns);
   }
   uint32_t ThreadOf(int64_t process_id, int64_t thread_id);
   Status Ask(const store::ScannedLaunch& launch, bool in_basis);
@@ -100,6 +114,8 @@ class LaunchedIn {
   // Activities after the first of a call name it by number.
   store::Statement shared_call_;
   std::unordered_map<int64_t, Call> shared_calls_;
+  std::vector<NoCall> without_call_;
+  std::unordered_map<int64_t, int64_t> first_called_ns_;  // By lane.
   // By configuration and whether it is in the basis ("what"), path.
   std::unordered_map<uint32_t, std::unordered_map<uint32_t, Sum>> sums_;
 };

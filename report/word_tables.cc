@@ -34,6 +34,7 @@ constexpr ShownWord kLive[] = {{"parameter", "argument"},
                                {"result", "result"},
                                {"temporary", "temporary"}};
 constexpr ShownWord kPlaces[] = {{"outside", "outside of every range"},
+                                 {"earlier", "launched before the recording began"},
                                  {"no_call", "call not known"}};
 constexpr ShownWord kShortPhases[] = {
     {"forward", "fwd"},   {"loss", "loss"},   {"recompute", "rec"}, {"backward", "bwd"},

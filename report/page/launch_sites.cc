@@ -1,6 +1,7 @@
 #include "report/page/launch_sites.h"
 
 #include <map>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -231,19 +232,22 @@ void LaunchSites::Write(const LaunchedIn& launched_in) {
   }
   page_.blocks.Write(sites);
   WriteShares();
-  WriteLaunchedIn(launched_in, [&](int64_t config_id) {
+  WriteOpDevices();
+  const auto kernel_of = [&](int64_t config_id) {
     const auto config = config_rows_.find(config_id);
     const auto row =
         config == config_rows_.end() ? row_of.end() : row_of.find(key_of(config->second));
     return row == row_of.end() ? -1 : row->second;
-  });
+  };
+  WriteLaunchedIn("launched_in", launched_in.ByGroup(kernel_of));
+  WriteLaunchedIn("launch_paths", launched_in.ByGroup(kernel_of, /*whole=*/true));
 }
 
-void LaunchSites::WriteLaunchedIn(const LaunchedIn& launched_in,
-                                  const std::function<int64_t(int64_t)>& row_of) {
-  PageTable table("launched_in", page_.blocks.strings());
+void LaunchSites::WriteLaunchedIn(const std::string& name,
+                                  const std::map<int64_t, std::vector<LaunchPlace>>& places_of) {
+  PageTable table(name, page_.blocks.strings());
   table.Declare("kernel>kernels how:word path:text paths ns calls self_ns occurrences");
-  for (const auto& [kernel, places] : launched_in.ByGroup(row_of)) {
+  for (const auto& [kernel, places] : places_of) {
     for (const LaunchPlace& place : places) {
       table.Set(0, kernel);
       table.SetText(1, std::string(Text(place.kind)));
@@ -259,12 +263,52 @@ void LaunchSites::WriteLaunchedIn(const LaunchedIn& launched_in,
   if (!table.empty()) page_.blocks.Write(table);
 }
 
-// Of graph-level rows, whose time is split over several instructions.
-void LaunchSites::WriteShares() {
-  std::unordered_map<int64_t, std::vector<size_t>> shares_of;  // Rows by label.
+std::unordered_map<int64_t, std::vector<size_t>> LaunchSites::LabelShares() const {
+  std::unordered_map<int64_t, std::vector<size_t>> shares_of;
   for (size_t i = 0; i < label_shares_.rows.size(); ++i) {
     shares_of[label_shares_.Int(i, "label_id")].push_back(i);
   }
+  return shares_of;
+}
+
+// As `xlatrace show` says it: of the devices with steady steps.
+void LaunchSites::WriteOpDevices() const {
+  std::set<int64_t> steady;
+  for (const auto& [device, spans] : page_.steps.devices()) {
+    if (std::any_of(spans.begin(), spans.end(), [](const auto& span) { return span.steady; })) {
+      steady.insert(device);
+    }
+  }
+  if (steady.size() < 2) return;
+  const auto shares_of = LabelShares();
+  std::map<int64_t, std::set<int64_t>> devices_of;  // By row of ops.
+  for (const Site& site : sites_) {
+    devices_of[site.op].insert(site.devices.begin(), site.devices.end());
+    const auto shares = shares_of.find(site.label_id);
+    if (shares == shares_of.end()) continue;
+    for (const size_t i : shares->second) {
+      const auto op = page_.op_rows.find(
+          OpKey(label_shares_.Int(i, "module_id"), label_shares_.Text(i, "instruction")));
+      if (op == page_.op_rows.end()) continue;
+      devices_of[op->second].insert(site.devices.begin(), site.devices.end());
+    }
+  }
+  PageTable table("op_devices");
+  table.Declare("op>ops device>devices");
+  for (const auto& [op, devices] : devices_of) {
+    if (op < 0 || devices.size() == steady.size()) continue;
+    for (const int64_t device : devices) {
+      table.Set(0, op);
+      SetCell(table, 1, device, &page_.devices);
+      table.EndRow();
+    }
+  }
+  if (!table.empty()) page_.blocks.Write(table);
+}
+
+// Of graph-level rows, whose time is split over several instructions.
+void LaunchSites::WriteShares() {
+  const auto shares_of = LabelShares();
   PageTable table("site_shares");
   table.Declare("site>sites op>ops share_ppm");
   for (size_t s = 0; s < sites_.size(); ++s) {

@@ -1,6 +1,6 @@
 // The sites that launches of the page refer to: what was launched (op, kernel, configuration,
-// label), each with its sums; and the tables `sites`, `site_shares`, `kernels` and `launched_in`
-// made of them.
+// label), each with its sums; and the tables `sites`, `site_shares`, `kernels`, `launched_in`
+// and `launch_paths` made of them.
 //
 // Load, Add every launch, AddOpsWithoutInstruction, Write. Thread-safety: one thread per page.
 
@@ -32,7 +32,7 @@ class LaunchSites {
   Status Load();
 
   // Its site's number. `in_basis`: the launch is in the figures of the basis.
-  int64_t Add(const store::ScannedActivity& activity, bool in_basis) {
+  int64_t Add(const store::ScannedActivity& activity, int64_t device_id, bool in_basis) {
     const uint64_t key = static_cast<uint64_t>(activity.label_id) << 32 |
                          static_cast<uint64_t>(activity.config_id & 0xFFFFFFFF);
     if (key != last_key_) {
@@ -48,6 +48,7 @@ class LaunchSites {
     if (in_basis) {
       site.ns += activity.self_ns;
       ++site.calls;
+      if (site.devices.empty() || site.devices.back() != device_id) site.AddDevice(device_id);
     }
     return last_site_;
   }
@@ -68,6 +69,16 @@ class LaunchSites {
     int64_t ns = 0, calls = 0;
     int64_t self_ns = 0, occurrences = 0, total_ns = 0;
     int64_t min_ns = INT64_MAX, max_ns = 0;
+    std::vector<int64_t> devices;  // Of the basis, the last one asked for at the end.
+
+    void AddDevice(int64_t device_id) {
+      const auto at = std::find(devices.begin(), devices.end(), device_id);
+      if (at == devices.end()) {
+        devices.push_back(device_id);
+      } else {
+        std::iter_swap(at, devices.end() - 1);
+      }
+    }
   };
 
   int64_t Find(uint64_t key, const store::ScannedActivity& activity);
@@ -75,10 +86,14 @@ class LaunchSites {
   // By its name, for a kernel that no instruction is known of.
   bool IsCollective(int64_t config_id) const;
   std::map<std::string, std::string> KernelHandles() const;
+  // Of ops that some devices with steady steps run and others do not: which.
+  void WriteOpDevices() const;
+  // Rows of label_shares_ by label.
+  std::unordered_map<int64_t, std::vector<size_t>> LabelShares() const;
   void WriteShares();
-  // `row_of`: the row of `kernels` by config_id; negative: none.
-  void WriteLaunchedIn(const LaunchedIn& launched_in,
-                       const std::function<int64_t(int64_t)>& row_of);
+  // `places_of`: by row of `kernels`.
+  void WriteLaunchedIn(const std::string& name,
+                       const std::map<int64_t, std::vector<LaunchPlace>>& places_of);
 
   PageContext& page_;
   store::Table configs_, labels_, label_shares_;

@@ -117,7 +117,7 @@ class LaunchPass {
     const Lane& lane = lanes_[activity.lane_id];
     const bool in_basis = page_.InBasis(lane.device_id, activity.step);
     XLATRACE_TRY(launched_in_.Add(activity, in_basis));
-    AddTo(lane, activity, sites_.Add(activity, in_basis));
+    AddTo(lane, activity, sites_.Add(activity, lane.device_id, in_basis));
     return {};
   }
 

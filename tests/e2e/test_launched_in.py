@@ -15,7 +15,7 @@ import support
 from page_reader import Page
 
 CALLS = """
-SELECT l.kind, l.kernel_name, l.kernel_symbol, l.self_ns, c.process_id, c.thread_id, c.start_ns
+SELECT l.device_id, l.stream_id, l.start_ns, l.kernel_name, l.kernel_symbol, l.self_ns, l.api_call_id, c.process_id, c.thread_id, c.start_ns
 FROM launch l LEFT JOIN api_call c USING (api_call_id) WHERE l.confidence = 'none'
 AND l.self_ns IS NOT NULL
 """
@@ -47,9 +47,11 @@ class LaunchedIn(support.TestCase):
         database = sqlite3.connect(f"file:{self.folder}/run.db?mode=ro", uri=True)
         self.addCleanup(database.close)
         sums = collections.defaultdict(lambda: collections.defaultdict(lambda: [0, 0]))
-        for _, name, symbol, ns, process, thread, start in database.execute(CALLS):
+        called = "SELECT device_id, stream_id, min(start_ns) FROM activity WHERE api_call_id IS NOT NULL GROUP BY 1, 2"
+        first = {(device, stream): at for device, stream, at in database.execute(called)}
+        for device, stream, at, name, symbol, ns, call, process, thread, start in database.execute(CALLS):
             if thread is None:
-                key = "no_call"
+                key = "earlier" if call is None and at < first.get((device, stream), at) else "no_call"
             else:
                 around = database.execute(AROUND, (process, thread, start, start))
                 names = names_around(text for (text,) in around)
@@ -66,7 +68,7 @@ class LaunchedIn(support.TestCase):
             self.assertEqual(rows, [], kernel)
             return 0
         shown_paths = [r for r in rows if r[0] == "path"]
-        for how in ("outside", "no_call"):
+        for how in ("outside", "earlier", "no_call"):
             self.assertEqual(
                 [list(r[2:]) for r in rows if r[0] == how],
                 [truth[how]] if how in truth else [],

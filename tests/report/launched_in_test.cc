@@ -175,6 +175,18 @@ TEST_F(LaunchedInTest, ThePlaceThatIsNotKnownIsInOrderOfTime) {
               testing::ElementsAre("no_call: 1, 70", "forward: 1, 50", "outside: 1, 10"));
 }
 
+TEST_F(LaunchedInTest, WhatRunsBeforeTheFirstCallOfItsStreamWasLaunchedEarlier) {
+  const Id gemm = Kernel("gemm");
+  Range(1, "forward", 100, 200);
+  Launch(gemm, 0, 70);
+  Launch(gemm, 0, 8);
+  Launch(gemm, Call(1, 120), 50);
+  Launch(gemm, 0, 20);
+  Save();
+  EXPECT_THAT(Places("gemm"),
+              testing::ElementsAre("earlier: 2, 78", "forward: 1, 50", "no_call: 1, 20"));
+}
+
 TEST_F(LaunchedInTest, WhatHasALabelIsNotTold) {
   const Id gemm = Kernel("gemm");
   const Id fusion = Kernel("fusion_1");

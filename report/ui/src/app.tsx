@@ -13,7 +13,7 @@ import type { Report } from './data/report';
 import { Mono, Patterns, copyText, Dim, listen } from './components/bits';
 import { computeView, type View } from './data/view';
 import { completions, example, type Offer } from './data/filter_values';
-import { getTerm, parseQuery, removeTerm, setTerm, toggleValue } from './filter';
+import { getTerm, removeTerm, setTerm, toggleValue } from './filter';
 import { duration, ms, msText, percent, plural, thousands } from './format';
 import { ComparePage } from './pages/compare';
 import { GraphPage } from './pages/graph';
@@ -244,7 +244,7 @@ function FilterBar({ report, view, f }: { report: Report; view: View; f: string 
   );
   const unit = report.perStep;
   // Chips of terms that no control of this bar shows.
-  const rest = parseQuery(f).terms.filter((t) =>
+  const rest = view.query.terms.filter((t) =>
     !(t.type === 'text' && !t.negated && (t.key === 'phase' || (t.key === 'kind' && t.values.every((v) => ['collective', 'copy', 'memset'].includes(v))))));
   return (
     <div class="filter" role="group" aria="Filter">

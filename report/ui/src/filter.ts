@@ -68,7 +68,8 @@ function alternatives(text: string): string[] {
   return out;
 }
 
-export function parseQuery(text: string): Query {
+/** `isName`: a word that looks like key:value and is a name of this run, “nccl:all_reduce”. */
+export function parseQuery(text: string, isName?: (word: string) => boolean): Query {
   const query: Query = { terms: [], errors: text.split('"').length % 2 ? [] : ['a " is not closed: what follows it is one word'], valueless: [] };
   for (const raw of tokens(text)) {
     const negated = raw.startsWith('-') && raw.length > 1;
@@ -100,7 +101,7 @@ export function parseQuery(text: string): Query {
     const key = TEXT_ALIAS[word] ?? (TEXT_KEYS as readonly string[]).find((k) => k === word);
     if (key === undefined) {
       // A colon in free text ("foo.py:88", "jit::x") is no key unless it looks like one.
-      if (sign === ':' && /[.:/]/.test(body.replace(/:[^:]*$/, ''))) {
+      if (sign === ':' && (/[.:/]/.test(body.replace(/:[^:]*$/, '')) || isName?.(unquote(body)))) {
         query.terms.push({ type: 'text', negated, key: null, values: [unquote(body)], raw });
       } else {
         query.errors.push(`“${word}” is no key; keys are ${TEXT_KEYS.join(', ')}, ${NUMBER_KEYS.join(', ')}`);

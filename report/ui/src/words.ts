@@ -145,6 +145,7 @@ export const LIVE_WORDS: Record<string, string> = words({
 });
 export const PLACE_WORDS: Record<string, string> = words({
   outside: 'outside of every range',
+  earlier: 'launched before the recording began',
   no_call: 'call not known',
 });
 export const CLASS_WORDS: Record<string, string> = words({

@@ -18,8 +18,8 @@ export function NoHlo({ title, lacks }: { title: string; lacks: string }): VNode
   const rows = new Map<string, Row>();
   for (const [kernel, places] of report.launchedIn) {
     for (const p of places) {
-      const text = p.text.startsWith('and ') ? 'other places' : p.text;
-      const row = rows.get(text) ?? { text, known: p.known, ns: 0, calls: 0, kernel, most: 0, kernels: 0 };
+      const text = p.more ? 'other places' : p.text;
+      const row = rows.get(text) ?? { text, known: p.known, more: p.more, ns: 0, calls: 0, kernel, most: 0, kernels: 0 };
       row.ns += p.ns;
       row.calls += p.calls;
       ++row.kernels;

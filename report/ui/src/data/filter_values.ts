@@ -26,6 +26,8 @@ export function valuesOf(report: Report, key: TextKey): string[] {
   const perShare = (text: (s: number) => string | undefined): void => {
     for (let s = 0; s < shares.n; ++s) if (shares.ns[s]! > 0) add(text(s), shares.ns[s]!);
   };
+  // Without instructions the host's ranges tell what a kernel is for.
+  if (report.bare && (key === 'op' || key === 'scope')) report.launchPaths.forEach((places) => places.forEach((p) => p.known && p.text.split(' > ').forEach((name) => add(name, p.ns))));
   switch (key) {
     case 'phase': perShare((s) => PHASES[shares.phase[s]!]); break;
     case 'layer': perShare((s) => shares.layer[s]); break;

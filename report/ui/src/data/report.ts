@@ -174,8 +174,8 @@ export interface GapRow {
   /** What the host did meanwhile, in words; empty where nothing shows it. */
   evidence: string;
 }
-/** Where launches of a kernel came from: `known` by a path of host ranges, else what is known in words. */
-export interface Place { text: string; known: boolean; ns: number; calls: number }
+/** Where launches of a kernel came from: `known` by a path of host ranges, else what is known in words; `more`: paths that are not named. */
+export interface Place { text: string; known: boolean; more: boolean; ns: number; calls: number }
 export interface Kernels {
   n: number; handle: string[]; name: string[]; symbol: string[]; kind: string[];
   ns: Float64Array; calls: Float64Array; occurrences: Float64Array;
@@ -326,14 +326,21 @@ export class Report {
 
   /** By row of kernels: the host ranges that launches without a label were made in, the costliest first. */
   get launchedIn(): Map<number, Place[]> {
-    return this.once('launchedIn', () => {
-      const t = this.tables.table('launched_in');
+    return this.placesIn('launched_in');
+  }
+  /** The same with all names of their paths: what words are asked of. */
+  get launchPaths(): Map<number, Place[]> {
+    return this.placesIn('launch_paths');
+  }
+  private placesIn(table: string): Map<number, Place[]> {
+    return this.once(table, () => {
+      const t = this.tables.table(table);
       const how = t.texts('how'), path = t.texts('path'), paths = t.numbers('paths'), ns = t.numbers('ns'), calls = t.numbers('calls');
       const of = new Map<number, Place[]>();
       t.refs('kernel').forEach((k, r) => {
-        const known = how[r] === 'path';
-        const text = known ? path[r]! : how[r] === 'more' ? `and ${paths[r]} more` : PLACE_WORDS[how[r]!]!;
-        of.set(k, [...(of.get(k) ?? []), { text, known, ns: ns[r]!, calls: calls[r]! }]);
+        const known = how[r] === 'path', more = how[r] === 'more';
+        const text = known ? path[r]! : more ? `and ${paths[r]} more` : PLACE_WORDS[how[r]!]!;
+        of.set(k, [...(of.get(k) ?? []), { text, known, more, ns: ns[r]!, calls: calls[r]! }]);
       });
       return of;
     });

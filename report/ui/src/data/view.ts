@@ -7,12 +7,12 @@
 import {
   compare, layerMatcher, matcher, parseQuery, rangeMatcher, type Query, type Term,
 } from '../filter';
-import { duration, significant } from '../format';
+import { duration, plural, significant } from '../format';
 import { PHASES } from '../phases';
 import { deviceMatcher } from './hardware';
 import { launchesNow } from './launches';
-import type { Report } from './report';
-import { nearestKey, whatExists } from './filter_values';
+import type { Place, Report } from './report';
+import { nearestKey, valuesOf, whatExists } from './filter_values';
 
 export interface View {
   query: Query;
@@ -165,7 +165,10 @@ function opsHit(report: Report, term: TextTerm): boolean[] {
 /** ns and calls of each site in the steps, devices and streams that the terms select. */
 function siteSums(report: Report, terms: TextTerm[], view: View): void {
   const { sites } = report;
-  const keep = new Uint8Array(sites.n).fill(1);
+  // Of a kernel that was launched in several places words may keep some: then a part of its launches.
+  const keep = new Float64Array(sites.n).fill(1), keepCalls = keep.slice();
+  const ofPlaces: ((site: number, place: Place) => boolean)[] = [], unnamed: ((site: number) => boolean)[] = [];
+  const placesOf = (s: number): Place[] => report.launchPaths.get(sites.kernel[s]!) ?? [NOWHERE];
   let byLaunch = false;
   let stepTest: (n: number) => boolean = () => true;
   let streamTest: (stream: number) => boolean = () => true;
@@ -178,11 +181,12 @@ function siteSums(report: Report, terms: TextTerm[], view: View): void {
   for (const term of terms) {
     const tests = term.values.map(matcher);
     const any = (text: string): boolean => tests.some((t) => t(text)) !== term.negated;
-    if (term.key === 'kernel' || term.key === null) {
-      const kernel = kernelTest(report, term), own = term.key === null ? opsHit(report, term) : [];
-      const hits = Array.from(sites.op, (op, s) => kernel(s) || own[op] === true);
-      hits.forEach((hit, s) => hit === term.negated && (keep[s] = 0));
-      answer(term, hits, sites.ns);
+    if (term.key === 'kernel' || asksPlaces(report, term.key)) {
+      const named = term.key === 'kernel' || term.key === null ? kernelTest(report, term) : () => false, own = term.key === null ? opsHit(report, term) : [];
+      const hit = (s: number, place: Place): boolean => named(s) || own[sites.op[s]!] === true || (term.key !== 'kernel' && place.known && tests.some((t) => t(place.text)));
+      ofPlaces.push((s, place) => hit(s, place) !== term.negated);
+      answer(term, Array.from(sites.ns, (ns, s) => (ns > 0 ? placesOf(s).map((p) => hit(s, p)) : [])).flat());
+      unnamed.push((s) => hit(s, NOWHERE));
     } else if (term.key === 'evidence') {
       for (let s = 0; s < sites.n; ++s) if (!any(sites.evidence[s]! || sites.reason[s]!)) keep[s] = 0;
       answer(term, Array.from({ length: sites.n }, (_, s) => any(sites.evidence[s]! || sites.reason[s]!) !== term.negated), sites.ns);
@@ -209,14 +213,15 @@ function siteSums(report: Report, terms: TextTerm[], view: View): void {
       }
     }
   }
+  if (ofPlaces.length > 0) keepPlaces();
   view.keeps = (l, step) => deviceTest(l.device) && streamTest(l.stream) && stepTest(step);
   view.siteNs = new Float64Array(sites.n);
   view.siteCalls = new Float64Array(sites.n);
   if (!byLaunch) {
     for (let s = 0; s < sites.n; ++s) {
       if (!keep[s]) continue;
-      view.siteNs[s] = sites.ns[s]!;
-      view.siteCalls[s] = sites.calls[s]!;
+      view.siteNs[s] = sites.ns[s]! * keep[s]!;
+      view.siteCalls[s] = sites.calls[s]! * keepCalls[s]!;
     }
     return;
   }
@@ -247,8 +252,8 @@ function siteSums(report: Report, terms: TextTerm[], view: View): void {
       if (!basis(step) || !stepTest(step)) continue;
       view.full += l.self[i]!;
       if (!keep[site] || !streamTest(l.stream)) continue;
-      view.siteNs[site]! += l.self[i]!;
-      view.siteCalls[site]! += 1;
+      view.siteNs[site]! += l.self[i]! * keep[site]!;
+      view.siteCalls[site]! += keepCalls[site]!;
     }
   }
   // Nothing is a share of all, not of nothing.
@@ -258,7 +263,29 @@ function siteSums(report: Report, terms: TextTerm[], view: View): void {
     if (deviceTest(s.device) && stepTest(s.step) && basis(s.step)) ++pairs;
   }
   if (pairs > 0) view.divisor = pairs;
+
+  function keepPlaces(): void {
+    const parts = new Map<number, number>();
+    let hidden = 0;
+    sites.kernel.forEach((k, s) => {
+      const places = placesOf(s), left = places.filter((p) => ofPlaces.every((kept) => kept(s, p)));
+      const of = (what: 'ns' | 'calls'): number => (left.length === places.length ? 1 : sumOf(left, what) / sumOf(places, what) || 0);
+      const part = of('ns');
+      if (keep[s]! > 0 && part > 0 && part < 1) parts.set(k, report.kernels.ns[k]!);
+      if (!unnamed.every((hit) => hit(s))) hidden += (sites.ns[s]! / (report.kernels.ns[k]! || 1)) * sumOf(places.filter((p) => p.more), 'ns');
+      keep[s]! *= part;
+      keepCalls[s]! *= of('calls');
+    });
+    const [first] = [...parts].sort((a, b) => b[1] - a[1]);
+    if (first) view.notes.push(`${report.kernels.handle[first[0]] || report.kernels.name[first[0]]}${parts.size > 1 ? ` and ${plural(parts.size - 1, 'other')} were` : ' was'} launched elsewhere, too: sums have the part that was launched there${byLaunch ? ', as it is in the whole run' : ''}; Timeline and launches have all of it`);
+    if (hidden > 0.5) view.notes.push(`${duration(hidden)} were launched in places that this file does not name`);
+  }
 }
+const NOWHERE: Place = { text: '', known: false, more: false, ns: 1, calls: 1 };
+const sumOf = (places: Place[], what: 'ns' | 'calls'): number => places.reduce((a, p) => a + p[what], 0);
+
+/** Where nothing has an instruction, words and names of framework ops are asked of the host ranges around the launches, too. */
+const asksPlaces = (report: Report, key: TextTerm['key']): boolean => report.bare && (key === null || key === 'op' || key === 'scope');
 
 /** Where nothing has an instruction, rows are kernels, and numbers are theirs; registers and occupancy those of a launch place. */
 function askKernels(report: Report, view: View): void {
@@ -303,7 +330,7 @@ function withMeant(error: string): string {
 /** `fold`: copies of one instruction are one row. */
 export function computeView(report: Report, text: string, fold = true): View {
   const { ops, shares, sites } = report;
-  const query = parseQuery(text);
+  const query = parseQuery(text, (word) => report.bare && valuesOf(report, 'op').some((name) => name.includes(word)));
   const view: View = {
     query, filtered: query.terms.length > 0, waiting: false, notes: [...query.errors.map(withMeant), ...query.valueless.map((key) => `“${key}:” wants a value: ${whatExists(report, key)}`)],
     shareNs: shares.ns, opNs: ops.ns, opCalls: ops.calls, opWaste: ops.waste, siteNs: sites.ns,
@@ -311,7 +338,7 @@ export function computeView(report: Report, text: string, fold = true): View {
   };
   if (view.filtered) {
     const texts = query.terms.filter((t): t is TextTerm => t.type === 'text');
-    const ofSites = (t: TextTerm): boolean => (t.key === null ? report.bare : SITE_KEYS.has(t.key));
+    const ofSites = (t: TextTerm): boolean => asksPlaces(report, t.key) || (t.key !== null && SITE_KEYS.has(t.key));
     const siteTerms = texts.filter(ofSites);
     const opScale = new Float64Array(ops.n).fill(1);
     view.opCalls = Float64Array.from(ops.calls);

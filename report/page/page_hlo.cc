@@ -75,6 +75,27 @@ std::string StackText(const HloModule& module, uint32_t frame) {
   return text;
 }
 
+// The frames of the instruction that an op is named after: of a fusion it may be one of the body,
+// which stands for another line than the fusion's own metadata.
+uint32_t FrameOf(const HloModule& module, const model::Instruction& instruction,
+                 const InstructionFacts* fact) {
+  const model::OpMetadata& own = instruction.metadata;
+  const auto says = [&](const model::OpMetadata& metadata) {
+    return metadata.op_name == fact->op_name && metadata.source_file == fact->source_file &&
+           metadata.source_line == fact->source_line.value_or(0);
+  };
+  if (fact == nullptr || !fact->source_line || says(own)) return own.stack_frame;
+  for (const uint32_t called : module.CalledComputations(instruction)) {
+    if (called >= module.computations.size() || !module.computations[called].is_fusion) continue;
+    const model::Computation& body = module.computations[called];
+    for (uint32_t i = 0; i < body.instruction_count; ++i) {
+      const model::OpMetadata& metadata = module.instructions[body.first_instruction + i].metadata;
+      if (metadata.stack_frame != 0 && says(metadata)) return metadata.stack_frame;
+    }
+  }
+  return own.stack_frame;
+}
+
 class HloTables {
  public:
   explicit HloTables(PageContext& page)
@@ -204,7 +225,7 @@ class HloTables {
       if (launched) {
         PageOp& page_op = page_.ops[static_cast<size_t>(op->second)];
         page_op.instruction_row = first_instruction + i;
-        page_op.stack = StackText(module, instruction.metadata.stack_frame);
+        page_op.stack = StackText(module, FrameOf(module, instruction, fact));
         hot.emplace_back(page_op.self_ns, i);
       }
       AddInstruction(module, instruction, fact, first_computation,

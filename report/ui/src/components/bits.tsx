@@ -97,6 +97,9 @@ export function LeftOut({ what }: { what: string[] }): VNode | null {
 export const PartTag = ({ part }: { part: number }): VNode | null =>
   (part < 0.9995 ? <Tag title="share of this op’s time that belongs here">{percent(part, 1)}% of it</Tag> : null);
 
+/** "on the one that runs it" */
+export const ranOnWords = ({ n }: { n: number }): string => (n === 1 ? 'on the one that runs it' : `on the ${n} that run it`);
+
 /** "layer_*⁄mlp dot_general": the layer group and the last component of the op_name. */
 export function scopeText(group: string, opName: string): string {
   const tail = opKind(opName);

@@ -17,9 +17,9 @@ import { count, bytes, duration, flop, inUnit, ms, msText, peakPercent, percent,
 import { basisWords, EVIDENCE_WORDS, hueOf, kindWords, limiterWords, PHASES, phaseWords, REASON_WORDS } from '../phases';
 import { getState, go } from '../state';
 import { Passes } from './provenance';
-import { Command, copyText, Def, Handle, Letter, Linked, Link, Meter, Mid, SourceChip, useLoad, Dim, Cols, Problem, Cap, Num, Faint, Kv, NumHead, Row, Sm, Small } from './bits';
+import { Command, copyText, Def, Handle, Letter, Linked, Link, Meter, Mid, SourceChip, useLoad, Dim, Cols, Problem, Cap, Num, Faint, Kv, NumHead, ranOnWords, Row, Sm, Small } from './bits';
 
-/** The model's own line first, then outwards; frames of libraries, which call it or are called by it, after.
+/** From the innermost line of the model, or of what it is written with, outwards; frames of libraries, which call it or are called by it, after.
  *  Praxis is no library here: of a Pax job its layers are the model, and all else is the trainer. */
 export function ownFirst(frames: string[]): string[] {
   const inner = [...frames].reverse();
@@ -156,16 +156,17 @@ function OpOnPath({ op }: { op: number }): VNode | null {
 }
 
 /** What every place says of an op, in one row: time, share of device time and of the step, calls, average. */
-function Sums({ ns, calls, what, whole, testid }: { ns: number; calls: number; what: string; whole: string; testid: string }): VNode {
+function Sums({ ns, calls, what, whole, testid, ops }: { ns: number; calls: number; what: string; whole: string; testid: string; ops: number[] }): VNode {
   const { report } = useCtx();
   const { basis } = report.meta;
-  const d = report.divisor;
+  const d = report.divisor, there = report.ranOn(ops);
   return (
     <section class="stat">
-      <div tid={testid} data-ns={Math.round(ns)}><b>{msText(ns / d)}</b>{basis.steady ? what : whole}</div>
+      <div tid={testid} data-ns={Math.round(ns)}><b>{msText(ns / d)}</b>{!basis.steady ? whole : there ? `${what.replace(', mean', '')}, mean of ${there.of} devices` : what}</div>
+      {there && <div tid={`${testid}-there`}><b>{msText(ns / there.steps)}</b>{ranOnWords(there)}</div>}
       <div tid={`${testid}-share`}><b>{percent(ns, basis.device_ns)}%</b>of device time</div>
-      {basis.steady && <div><b>{percent(ns / d, basis.mean_ns)}%</b>of the step</div>}
-      <div><b>{calls > 0 ? count(calls / d) : ns > 0 ? '–' : '0'}</b>{calls === 0 && ns > 0 ? 'calls not known' : basis.steady ? `calls per step${report.devices.length > 1 ? ', mean' : ''}` : 'calls'}</div>
+      {basis.steady && !there && <div><b>{percent(ns / d, basis.mean_ns)}%</b>of the step</div>}
+      <div><b>{calls > 0 ? count(calls / (there?.steps ?? d)) : ns > 0 ? '–' : '0'}</b>{calls === 0 && ns > 0 ? 'calls not known' : basis.steady ? `calls per step${there ? ' there' : report.devices.length > 1 ? ', mean' : ''}` : 'calls'}</div>
       <div><b>{calls > 0 ? duration(ns / calls) : '–'}</b>average</div>
     </section>
   );
@@ -315,9 +316,9 @@ function OpBody({ op }: { op: number }): VNode {
         {ops.peak[op]! >= 0 && <button onClick={() => go({ page: 'roofline' })}>Roofline <kbd>r</kbd></button>}
         {ops.file[op] && <button onClick={() => go({ page: 'source', args: { file: ops.file[op]!, line: String(ops.line[op]! || '') } })}>Source</button>}
       </Buttons>
-      {copies.length > 1 && <Sums ns={all((r) => ops.ns[r]!)} calls={all((r) => ops.calls[r]!)} what={`${allOf}, per step`} whole={`${allOf}, whole run`} testid="copies-ms" />}
+      {copies.length > 1 && <Sums ns={all((r) => ops.ns[r]!)} calls={all((r) => ops.calls[r]!)} what={`${allOf}, per step`} whole={`${allOf}, whole run`} testid="copies-ms" ops={copies} />}
       {ops.ns[op]! > 0 || !steady
-        ? <Sums ns={ops.ns[op]!} calls={calls} what={copies.length > 1 ? `this one of them, ${handle}` : 'per step, mean'} whole={copies.length > 1 ? `this one of them, ${handle}` : 'whole run'} testid="op-ms" />
+        ? <Sums ns={ops.ns[op]!} calls={calls} what={copies.length > 1 ? `this one of them, ${handle}` : 'per step, mean'} whole={copies.length > 1 ? `this one of them, ${handle}` : 'whole run'} testid="op-ms" ops={[op]} />
         : <section class="stat"><div tid="op-ms"><b>{duration(ops.selfNs[op]!)}</b>whole run, not in steady steps</div><div><b>{thousands(ops.occurrences[op]!)}</b>calls, whole run</div></section>}
       <OpLaunches op={op} />
       <OpOnPath op={op} />
@@ -372,7 +373,7 @@ function OpBody({ op }: { op: number }): VNode {
         </Kv>
       </Section>
       {(ops.stack[op] || module) && ops.name[op] !== '' && (
-        <Section title="Where it came from" cap={ops.stack[op] ? 'Python frames, the model’s own line first' : undefined}>
+        <Section title="Where it came from" cap={ops.stack[op] ? 'Python frames, innermost first; of libraries last' : undefined}>
           {ops.stack[op] && <Stack frames={ownFirst(ops.stack[op]!.split(' > '))} />}
           <Passes op={op} />
         </Section>
@@ -404,12 +405,7 @@ function KernelBody({ kernel }: { kernel: number }): VNode {
         <button onClick={() => go({ page: 'ops', f: addTerm(getState().f, termText('kernel', k.handle[kernel]!)) })}>Its ops</button>
         {compared(report) && <button tid="kernel-compare" onClick={() => go({ page: 'compare', args: { by: 'kernel', c: undefined } })}>Compare</button>}
       </Buttons>
-      <section class="stat">
-        <div tid="kernel-ms"><b>{msText(k.ns[kernel]! / report.divisor)}</b>{report.perStep === 'ms' ? 'whole run' : 'per step, mean'}</div>
-        <div><b>{percent(k.ns[kernel]!, report.meta.basis.device_ns)}%</b>of device time</div>
-        <div><b>{count(k.calls[kernel]! / report.divisor)}</b>{report.perStep === 'ms' ? 'calls' : 'calls per step'}</div>
-        <div><b>{k.calls[kernel]! > 0 ? duration(k.ns[kernel]! / k.calls[kernel]!) : '–'}</b>average</div>
-      </section>
+      <Sums ns={k.ns[kernel]!} calls={k.calls[kernel]!} what="per step, mean" whole="whole run" testid="kernel-ms" ops={ops} />
       {places && (
         <Section title="Launched in" cap="host ranges around the calls">
           <ul class="ios" tid="launched-in">

@@ -423,6 +423,21 @@ export class Report {
     return this.once('bare', () => !this.ops.name.some((n, r) => n !== '' && this.ops.selfNs[r]! > 0));
   }
   /** Sites by op: what an op's launches look like. */
+  /** Where not all devices run the ops: how many do, of how many, and how many steady steps they have. */
+  ranOn(ops: number[]): { n: number; of: number; steps: number } | undefined {
+    const [steps, map] = this.once('ranOn', () => {
+      const t = this.tables.table('op_devices'), device = t.refs('device'), map = new Map<number, number[]>(), steps = new Map<number, number>();
+      t.refs('op').forEach((op, r) => map.set(op, [...(map.get(op) ?? []), device[r]!]));
+      for (const s of this.steps) if (s.steady) steps.set(s.device, (steps.get(s.device) ?? 0) + 1);
+      return [steps, map] as const;
+    });
+    const on = new Set<number>();
+    for (const op of ops) {
+      if (!map.has(op)) return undefined;
+      map.get(op)!.forEach((d) => on.add(d));
+    }
+    return on.size > 0 && on.size < steps.size ? { n: on.size, of: steps.size, steps: [...on].reduce((a, d) => a + steps.get(d)!, 0) } : undefined;
+  }
   get sitesOfOp(): number[][] {
     return this.once('sitesOfOp', () => byRow(this.ops.n, this.sites.op, this.sites.ns));
   }

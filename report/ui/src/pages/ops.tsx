@@ -3,7 +3,7 @@
 import type { VNode } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
 import { baseDivisor, baseOps, comparable, Delta, TotalsNote } from '../components/base';
-import { CellBar, Handle, Letter, Link, Mid, PartTag, Seg, SourceChip, commonPath, Scope, scopeText, useLoad, Dim, Bar, Problem, Cap, Lk, Mono, Row, Small, Tag } from '../components/bits';
+import { CellBar, Handle, Letter, Link, Mid, PartTag, Seg, SourceChip, commonPath, Scope, scopeText, useLoad, Dim, Bar, Problem, Cap, Lk, Mono, ranOnWords, Row, Small, Tag } from '../components/bits';
 import { changes, type Column, CopyMenu, DataTable, figures, filled, type Line, MadeLines, opEntity, shares, sorted, type TableProps, times, words } from '../components/table';
 import { useCtx } from '../ctx';
 import { loadLaunches, type Launches } from '../data/launches';
@@ -26,6 +26,8 @@ function opColumns(report: Report, view: View, most: number, by: Grouping): (Col
   const baseNs = (r: OpRow): number => (base ? r.ops.reduce((a, o) => a + base.byOp[o]!, 0) / bd : 0);
   const peak = (r: OpRow): number => (isNaN(r.waste) || r.wasteOf <= 0 ? NaN : 100 * (1 - r.waste / r.wasteOf));
   const rowHue = (r: OpRow): Hue => (by === 'phase' && ops.hue[r.op] !== 'collective' && ops.hue[r.op] !== 'copy' ? (r.key.split('/').pop() as Hue) : ops.hue[r.op]!);
+  // Under a filter of devices or steps figures are no longer means of all.
+  const on = (r: OpRow): ReturnType<Report['ranOn']> => (divisor === report.divisor ? report.ranOn(r.ops) : undefined);
   const reason = (r: OpRow): string => ops.reason[r.op] || (report.sites.reason[report.sitesOfOp[r.op]![0] ?? -1] ?? '');
   const columns: (Column<OpRow> & { more?: boolean })[] = [
     { id: 'op', label: '', width: 46, cell: (r) => <Handle op={r.op} />, raw: (r) => ops.handle[r.op]!, title: 'handle: xlatrace show o17' },
@@ -34,7 +36,7 @@ function opColumns(report: Report, view: View, most: number, by: Grouping): (Col
       cell: (r) => ops.name[r.op] === ''
         ? <span class="dim ui">no instruction: {reasonWords(reason(r))}</span>
         : <Row><Mid text={report.opName(r.op)} />{report.timesOf(r.ops) && <Tag title="copies of one instruction, folded">{report.timesOf(r.ops)}</Tag>}
-            <PartTag part={r.part} /></Row>,
+            <PartTag part={r.part} />{on(r) && <Tag title={`mean of ${on(r)!.of} devices; ${ms(r.ns / on(r)!.steps)} ms ${ranOnWords(on(r)!)}`}>{on(r)!.n} of {on(r)!.of} devices</Tag>}</Row>,
     },
     words('kind', 'kind', (r) => ops.kind[r.op]!, { width: 124, from: 1060, cls: 'nb', cell: (r) => kindWords(ops.kind[r.op]!), title: 'kind of work' }),
     words('phase', '', (r) => ops.phase[r.op]!, { width: 28, cell: (r) => <Letter hue={rowHue(r)} word={ops.hue[r.op] === 'collective' || ops.hue[r.op] === 'copy' ? `${ops.hue[r.op]}, ${ops.phase[r.op]}` : ops.phase[r.op]!} />, title: 'phase' }),

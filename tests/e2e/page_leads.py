@@ -5,6 +5,7 @@ something, shares of what was asked for, advice where it is wanted. Run by test_
 import collections
 import re
 import unittest
+import urllib.parse
 
 from playwright.sync_api import expect
 
@@ -12,6 +13,8 @@ import support
 from page_clear import Captures, figure
 
 KINETO = "kineto/h100_bert-small.json.gz"
+B200 = "kineto/b200_eager_trace.json.gz"
+MI300 = "kineto/mi300_bert-small.json.gz"
 CPU = "own/jax-cpu/train-20steps-notracer-py.xplane.pb.xz"
 
 
@@ -90,6 +93,114 @@ class Bare(Captures):
         self.assertAlmostEqual(float(ends[0]) * units[ends[1]], low, delta=0.005 * low)
         self.assertAlmostEqual(float(ends[2]) * units[ends[3]], high, delta=0.005 * high)
 
+    def launched_under(self, run, word):
+        """ns and number of the launches (of steady steps, where there are any) whose call lies in a range of its thread with the word."""
+        steps = {tuple(row) for row in self.ask(run, "SELECT step, device_id FROM step WHERE steady")}
+        ranges = collections.defaultdict(list)
+        for process, thread, *span in self.ask(run, f"SELECT process_id, thread_id, start_ns, end_ns FROM range WHERE text LIKE '%{word}%'"):
+            ranges[process, thread].append(span)
+        calls = "SELECT c.process_id, c.thread_id, c.start_ns, self_ns, step, device_id FROM activity JOIN api_call c USING (api_call_id)"
+        found = [
+            ns for process, thread, at, ns, step, device in self.ask(run, calls)
+            if (not steps or (step, device) in steps) and any(start <= at < end for start, end in ranges[process, thread])
+        ]
+        return sum(found), len(found)
+
+    def test_words_find_the_ranges_that_kernels_were_launched_in(self):
+        for run, words, elsewhere in (
+            (self.imported("b200", B200), ("moe_forward", "aten::addmm", "all_reduce", "aten::copy_"), False),
+            (self.imported("inference", "nsys/h100_2gpu_1s.sqlite"), ("aten::linear", "FSDP::pre_forward"), True),
+            # One whose colon looks like that of a key, and one that is left out of the paths that are shown.
+            (self.imported("rank0", "kineto/hta_sampled_rank0.json.gz"), ("nccl:all_reduce", "## forward"), True),
+        ):
+            page = self.page(run, "#/ops")
+            for word in words:
+                ns, _ = self.launched_under(run, word)
+                self.assertGreater(ns, 0, word)
+                for term in (f'"{word}"', f'op:"{word}"', f'scope:"{word}"'):
+                    self.visit(page, f"#/ops?f={urllib.parse.quote(term)}")
+                    self.expect_ns(page.get_by_test_id("filter-sum"), ns)
+                notes = page.get_by_test_id("filter-notes")
+                if elsewhere:
+                    expect(notes).to_contain_text("launched elsewhere, too: sums have the part that was launched there")
+                else:
+                    expect(notes).to_have_count(0)
+                self.visit(page, "#/ops?f=" + urllib.parse.quote(f'-"{word}"'))
+                whole = self.ask(run, "SELECT sum(self_ns) FROM activity" + (" JOIN step USING (step, device_id) WHERE steady" if self.ask(run, "SELECT 1 FROM step WHERE steady") else ""))[0][0]
+                self.expect_ns(page.get_by_test_id("filter-sum"), whole - ns)
+        # As it is written: the word needs no quotes.
+        self.visit(page, "#/ops?f=nccl:all_reduce")
+        self.expect_ns(page.get_by_test_id("filter-sum"), self.launched_under(run, "nccl:all_reduce")[0])
+        expect(page.get_by_test_id("filter-chip")).to_contain_text("nccl:all_reduce")
+
+    def test_occupancy_says_nothing_of_bounds_that_are_not_known(self):
+        run = self.imported("b200", B200)
+        page = self.page(run, "#/occupancy")
+        shown = page.get_by_test_id("page-occupancy")
+        expect(shown.locator("p.note")).to_have_text(re.compile("^Whether occupancy holds this run back is not known"))
+        expect(shown.locator("p.note.good")).to_have_count(0)
+        # Registers and shared memory hold it together: neither alone does.
+        (limiter,) = self.ask(run, "SELECT occupancy_limiter FROM launch WHERE kernel_name LIKE 'bmm_MxE4m3%' LIMIT 1")[0]
+        self.assertEqual(limiter, "registers, shared_memory")
+        expect(shown.locator("tr", has_text="bmm_MxE4m3").first).to_contain_text("less shared memory and fewer registers, both")
+        expect(page.get_by_test_id("occupancy-detail")).to_contain_text("Fewer registers alone do not raise it: it is limited by shared memory, too.")
+        # A grid of four blocks on 148 multiprocessors of 16 each.
+        small = shown.locator("tr", has_text="routingIndicesHistogramKernel")
+        expect(small).to_contain_text("the grid fills 0.1% of the GPU")
+        # Of its shared memory one kind is recorded; the drawer and the table of kernels have it, too.
+        (dynamic,) = self.ask(run, "SELECT shared_memory_dynamic_bytes FROM launch WHERE kernel_name LIKE 'bmm_MxE4m3%' LIMIT 1")[0]
+        self.visit(page, "#/ops?sel=k1")
+        kb = f"{dynamic / 1000:.0f}"
+        expect(page.get_by_test_id("inspector").get_by_role("table", name="Launch configurations").locator("tbody td").nth(3)).to_have_text(kb)
+        expect(page.get_by_test_id("kernel-k1")).to_contain_text(kb)
+
+    def test_an_amd_gpu_has_no_sm_and_its_occupancy_is_not_known_for_a_reason(self):
+        page = self.page(self.imported("mi300", MI300), "#/occupancy")
+        expect(page.get_by_test_id("page-occupancy").locator("p.note")).to_have_text("Occupancy is not known: the recording does not hold the registers of its kernels.")
+        expect(page.get_by_test_id("page-occupancy").locator("thead")).not_to_contain_text("smem")
+        self.visit(page, "#/run")
+        run = page.get_by_test_id("page-run")
+        expect(run).to_contain_text("gfx942, 304 CUs")
+        expect(run).to_contain_text("from the first device work to the last")
+        expect(run).to_contain_text("none: this run has no HLO")
+
+    def test_actions_without_ops_are_kept_by_what_they_are_about(self):
+        page = self.page(self.imported("b200", B200), "#/verdict?f=kind:collective")
+        expect(page.get_by_test_id("verdict-filter")).to_contain_text("1 of 2 actions (f1 is about idle time, which no filter narrows)")
+        expect(page.get_by_test_id("page-verdict").locator("li.act")).to_have_count(1)
+        expect(page.get_by_test_id("finding-f2")).to_contain_text("Overlap communication")
+        self.visit(page, "#/verdict?f=kind:copy")
+        expect(page.get_by_test_id("verdict-filter")).to_contain_text("0 of 2 actions")
+
+    def test_python_stacks_that_are_not_read_are_told(self):
+        run = self.imported("b200", B200)
+        (frames,) = self.ask(run, "SELECT value FROM run_stat WHERE name = 'python_function_not_kept'")[0]
+        page = self.page(run, "#/source")
+        for name in ("source", "model"):
+            self.visit(page, f"#/{name}")
+            expect(page.get_by_test_id(f"page-{name}")).to_contain_text(f"Its Python stacks ({frames:,} frames) may tell; xlatrace does not read them.")
+        self.visit(page, "#/run")
+        expect(page.get_by_role("row").filter(has_text="python_function_not_kept")).to_contain_text("these are not read")
+
+    def test_keys_of_pages_that_have_nothing_stay_and_say_so(self):
+        page = self.page(self.imported("b200", B200), "#/ops")
+        for key, name in (("o", "graph"), ("r", "roofline")):
+            page.keyboard.press("j")
+            expect(page.get_by_test_id("key-note")).to_have_count(0)
+            page.keyboard.press(key)
+            expect(page.get_by_test_id("key-note")).to_have_text(f"No {name} here: it is made of HLO, which this run does not hold.")
+            self.assertRegex(page.evaluate("() => location.hash"), "^#/ops")
+
+    def test_what_was_launched_before_the_recording_says_so(self):
+        run = self.imported("inference", "nsys/h100_2gpu_1s.sqlite")
+        page = self.page(run, "#/ops?sel=k1")
+        first = "SELECT device_id, stream_id, min(start_ns) AS first FROM activity WHERE api_call_id IS NOT NULL GROUP BY 1, 2"
+        symbol = "SELECT kernel_symbol FROM launch WHERE kind = 'kernel' GROUP BY 1 ORDER BY sum(self_ns) DESC LIMIT 1"
+        ((ns,),) = self.ask(run, f"SELECT sum(self_ns) FROM launch JOIN ({first}) USING (device_id, stream_id) WHERE api_call_id IS NULL AND start_ns < first AND kernel_symbol = ({symbol})")
+        row = page.get_by_test_id("launched-in").locator("li", has_text="launched before the recording began")
+        expect(row).to_have_attribute("data-ns", str(ns))
+        expect(page.get_by_test_id("launched-in")).not_to_contain_text("call not known")
+
     def test_the_largest_kernels_of_the_verdict_open(self):
         run = self.imported("inference", "nsys/h100_2gpu_1s.sqlite")
         page = self.page(run, "#/verdict")
@@ -131,6 +242,40 @@ class Compared(Captures):
         self.assertNotRegex(said, r"\bcertain\b")
         # Nothing is known of phases, layers and lines: a view of one row tells nothing.
         expect(page.get_by_test_id("compare-by").get_by_role("button")).to_have_text(["op", "kind", "kernel"])
+
+    def test_runs_of_other_devices_open_on_a_view_that_tells_something(self):
+        now, base = self.imported("mi300", MI300), self.imported("bert", KINETO)
+        page = self.page(now, "#/compare", base)
+        buttons = page.get_by_test_id("compare-by").get_by_role("button")
+        expect(buttons).to_have_text(["op", "kind", "kernel"])
+        expect(page.get_by_test_id("compare-by").locator("button.on")).to_have_text("kind")
+        self.assertGreater(page.get_by_test_id("compare-row").count(), 3)
+        # Another is pressed, and none vanishes.
+        buttons.last.click()
+        expect(buttons).to_have_text(["op", "kind", "kernel"])
+        names = page.get_by_test_id("compare-row").locator("td").first
+        names.wait_for()
+        said = [" ".join(row.inner_text().split()) for row in page.get_by_test_id("compare-row").all()]
+        self.assertTrue(any("layer_norm" in text for text in said) and any("indexSelectLargeIndex" in text for text in said), said)
+        self.assertFalse([text for text in said if re.search(r"native: ?: [\d.·]", text)])
+        buttons.first.click()
+        rows = page.get_by_test_id("compare-row")
+        attention = rows.filter(has_text="attn_fwd")
+        expect(attention).to_contain_text("a kernel that BASE does not run")
+        gone = rows.filter(has_text="gone")
+        self.assertGreater(gone.count(), 0)
+        for row in gone.all():
+            self.assertNotRegex(row.inner_text(), r"\b0%")
+        # Base, new and the difference are in sight on a phone.
+        page.set_viewport_size({"width": 400, "height": 800})
+        for by in ("op_kind", "op"):
+            self.visit(page, f"#/compare?by={by}")
+            page.reload()
+            rows.first.wait_for()
+            heads = page.locator("table", has=rows.first).locator("thead th").all()
+            for head in [h for h in heads if h.inner_text().split()[0:1] in (["base"], ["new"], ["Δ"]) and "call" not in h.inner_text()]:
+                box = head.bounding_box()
+                self.assertLessEqual(box["x"] + box["width"], 400, (by, head.inner_text()))
 
     def test_kinds_of_kernels_are_called_as_on_the_verdict(self):
         now, base = self.pair()
@@ -505,6 +650,32 @@ class Starts(Captures):
         self.assertTrue(little)
         for text in little:
             self.assertRegex(text, r'^"[A-Z].*" would gain little: ')
+
+    def test_an_op_that_one_device_runs_says_what_it_takes_there(self):
+        run = self.job()
+        page = self.page(run, "#/ops")
+        (handle, name, module), = self.ask(run, "SELECT handle, op, module_id FROM op_time WHERE op LIKE 'loop_convert_fusion%' ORDER BY steady_ns DESC LIMIT 1")
+        of_it = f"FROM activity JOIN step USING (step, device_id) WHERE steady AND instruction = '{name}' AND module_id = {module}"
+        (ns, calls, devices), = self.ask(run, f"SELECT sum(self_ns), count(*), count(DISTINCT device_id) {of_it}")
+        (there,), = self.ask(run, f"SELECT count(*) FROM step WHERE steady AND device_id IN (SELECT device_id {of_it})")
+        (steps,), = self.ask(run, "SELECT count(*) FROM step WHERE steady")
+        self.assertEqual((devices, there * 2), (1, steps))
+        self.visit(page, f"#/ops?sel={handle}")
+        expect(page.get_by_test_id("op-ms")).to_contain_text(re.compile(f"^{figure(ns / steps)} ms.*mean of 2 devices", re.S))
+        expect(page.get_by_test_id("op-ms-there")).to_have_text(f"{figure(ns / there)} mson the one that runs it")
+        expect(page.get_by_test_id("inspector")).to_contain_text(f"{calls // there}calls per step there")
+        # The frames lead to the line of the row, which is that of the largest part of the fusion.
+        (file, line), = self.ask(run, f"SELECT source_file, source_line FROM op_time WHERE handle = '{handle}'")
+        frames = page.get_by_test_id("inspector").locator(".stack li")
+        expect(frames.first).to_have_text(re.compile(rf"^{re.escape(file.split('/')[-1])}:{line} "))
+        expect(page.get_by_test_id("inspector")).to_contain_text("Python frames, innermost first; of libraries last")
+        self.visit(page, f"#/ops?copies=all&f=handle:{handle}")
+        tag = page.get_by_test_id(f"op-{handle}").get_by_text("1 of 2 devices")
+        expect(tag).to_have_attribute("title", f"mean of 2 devices; {figure(ns / there)} ms on the one that runs it")
+        # The run's name has its place in a window of 1,024 pixels.
+        page.set_viewport_size({"width": 1024, "height": 800})
+        title = page.locator(".facts .trunc").first
+        self.assertLessEqual(*title.evaluate("(e) => [e.scrollWidth, e.clientWidth]"))
 
     def test_names_of_a_line_are_not_cut_to_nothing(self):
         page = self.page(self.imported("pax0", "captures/nsys-jax-pax-fsdp4-a100/proc0"), "#/source")

@@ -235,8 +235,8 @@ function FilterBar({ report, view, f }: { report: Report; view: View; f: string 
       steps,
     };
   }, [report]);
-  const chip = (id: string, hue: Hue, on: boolean, text: string, next: string): VNode => (
-    <button class={`chip ${on ? 'on' : ''}`} aria-pressed={on} tid={`phase-${id}`} onClick={() => go({ f: next })}
+  const chip = (id: string, hue: Hue, on: boolean, text: string, next: string, title?: string): VNode => (
+    <button class={`chip ${on ? 'on' : ''}`} aria-pressed={on} tid={`phase-${id}`} onClick={() => go({ f: next })} title={title}
             aria={text}>
       <span class={`ltr p-${hue}`} data-l={LETTER[hue]} aria-hidden />
       <span class="cl">{text}</span>
@@ -250,7 +250,7 @@ function FilterBar({ report, view, f }: { report: Report; view: View; f: string 
     <div class="filter" role="group" aria="Filter">
       <button class={`chip ${phases.length === 0 && kinds.length === 0 ? 'on' : ''}`} aria-pressed={phases.length === 0 && kinds.length === 0} tid="phase-all"
               onClick={() => go({ f: setTerm(setTerm(f, 'phase', undefined), 'kind', undefined) })}>all phases</button>
-      {PHASES.filter((p) => (present.get(p) ?? 0) > 0 || phases.includes(p)).map((p) => chip(p, p, phases.includes(p), phaseWords(p), toggleValue(f, 'phase', p)))}
+      {PHASES.filter((p) => (present.get(p) ?? 0) > 0 || phases.includes(p)).map((p) => chip(p, p, phases.includes(p), phaseWords(p), toggleValue(f, 'phase', p), 'with its collectives and copies'))}
       {(present.has('kind:collective') || kinds.includes('collective')) &&
         chip('collective', 'collective', kinds.includes('collective'), 'collective', toggleValue(f, 'kind', 'collective'))}
       {(present.has('kind:copy') || kinds.includes('copy')) &&
@@ -306,6 +306,7 @@ export function App({ report }: { report: Report }): VNode {
   const [palette, setPalette] = useState(false);
   const [loaded, setLoaded] = useState(0);
   const [printing, setPrinting] = useState(false);
+  const [note, setNote] = useState('');
   const fold = state.args['copies'] !== 'all';
   const view = useMemo(() => computeView(report, state.f, fold), [report, state.f, fold, loaded]);
   const context = useMemo(() => ({ report, view, state, printing }), [report, view, state, printing]);
@@ -346,6 +347,7 @@ export function App({ report }: { report: Report }): VNode {
         return;
       }
       if (typing || help || palette || e.ctrlKey || e.metaKey || e.altKey) return;
+      setNote('');
       const now = getState();
       const table = primaryTable();
       const done = (): void => e.preventDefault();
@@ -364,6 +366,10 @@ export function App({ report }: { report: Report }): VNode {
         case 'y': void copyText(location.href.replace(/^[^#]*\//, '')); return done();
       }
       const to = ({ o: 'graph', t: 'timeline', r: 'roofline' } as Record<string, Page>)[e.key];
+      if (to && to !== 'timeline' && report.bare) {
+        setNote(`No ${to} here: it is made of HLO, which this run does not hold.`);
+        return done();
+      }
       if (to) {
         // Of the selection, else of the row that j and k have reached.
         const line = now.sel === '' ? table?.line() : undefined;
@@ -376,6 +382,7 @@ export function App({ report }: { report: Report }): VNode {
     };
     // A click beside an open menu closes it, and does nothing to the row that it covers.
     const onClick = (e: MouseEvent): void => {
+      setNote('');
       const on = e.target as HTMLElement, beside = !on.closest('.menu') && closeMenus();
       if (beside && (on.closest('tr') || !on.closest('button,a,select,label,input'))) {
         e.preventDefault();
@@ -410,6 +417,7 @@ export function App({ report }: { report: Report }): VNode {
           <FilterBar report={report} view={view} f={state.f} />
         </header>
         <Banner report={report} />
+        {note !== '' && <p class="banner warn" role="status" tid="key-note">{note}</p>}
         {state.f !== '' && <p class="print-only">Filter: {state.f}</p>}
         <div class={`body ${state.sel !== '' ? 'wdr' : ''}`}>
           <main>

@@ -27,7 +27,7 @@ function limitsOf(d: Device) {
 
 /** Undefined when no block fits, or when the device is none that has these limits. */
 export function occupancyOf(k: Shape, device: Device): Occupancy | undefined {
-  if (!(device.maxThreadsPerSm > 0)) return undefined;
+  if (!(device.maxThreadsPerSm > 0) || /^gfx/.test(device.computeCapability)) return undefined;
   const l = limitsOf(device);
   if (!(k.threads > 0) || k.threads > l.threadsPerBlock || !(k.registers > 0)) return undefined;
   const warps = Math.ceil(k.threads / l.warp);

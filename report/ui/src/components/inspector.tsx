@@ -337,7 +337,7 @@ function OpBody({ op }: { op: number }): VNode {
                 <Kv>
                   <Def t="block">{thousands(sites.block.reduce((a, b) => a * (b[occSite]! || 1), 1))} threads</Def>
                   <Def t="registers">{sites.regs[occSite]! > 0 ? sites.regs[occSite] : '–'}</Def>
-                  <Def t="smem">{bytes((sites.smemStatic[occSite]! || 0) + (sites.smemDynamic[occSite]! || 0))}</Def>
+                  <Def t="smem">{bytes(sites.smem[occSite]! || 0)}</Def>
                   {sites.waves[occSite]! > 0 && <Def t="waves">{significant(sites.waves[occSite]!)}</Def>}
                 </Kv>
               </>
@@ -428,7 +428,7 @@ function KernelBody({ kernel }: { kernel: number }): VNode {
               <tr>
                 <td>{s.grid[0][r]! > 0 ? s.grid.map((g) => g[r]).join('×') : ''}</td><td>{s.block[0][r]! > 0 ? s.block.map((g) => g[r]).join('×') : ''}</td>
                 <Num>{s.regs[r]! > 0 ? s.regs[r] : ''}</Num>
-                <Num>{isNaN(s.smemStatic[r]! + s.smemDynamic[r]!) ? '' : significant((s.smemStatic[r]! + s.smemDynamic[r]!) / 1000)}</Num>
+                <Num>{isNaN(s.smem[r]!) ? '' : significant(s.smem[r]! / 1000)}</Num>
                 <Num>{s.occupancy[r]! >= 0 ? significant(s.occupancy[r]!) : ''}</Num><Num>{ms(s.ns[r]! / report.divisor)}</Num>
               </tr>
             ))}

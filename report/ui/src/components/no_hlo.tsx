@@ -10,10 +10,11 @@ import { CopyMenu, DataTable, figures, type Line, shares, type TableProps, times
 
 interface Row extends Place { kernel: number; most: number; kernels: number }
 
-/** `lacks`: what the page would say, and cannot. */
-export function NoHlo({ title, lacks }: { title: string; lacks: string }): VNode {
+/** `lacks`: what the page would say, and cannot; `stacks`: Python's would tell it. */
+export function NoHlo({ title, lacks, stacks }: { title: string; lacks: string; stacks?: boolean }): VNode {
   const { report } = useCtx();
   const { run, basis } = report.meta;
+  const stats = report.tables.table('run_stats'), frames = stacks ? stats.numbers('value')[stats.texts('name').indexOf('python_function_not_kept')] ?? 0 : 0;
   const how = SOURCE_WORDS[run.source ?? ''];
   const rows = new Map<string, Row>();
   for (const [kernel, places] of report.launchedIn) {
@@ -43,7 +44,7 @@ export function NoHlo({ title, lacks }: { title: string; lacks: string }): VNode
   };
   return (
     <>
-      <Missing title={title} why={report.modules.some((m) => m.instructions > 0) ? `No launch of this run is matched with an instruction of its HLO, so ${lacks}.` : `This run${how ? `, ${how},` : ''} holds no HLO, so ${lacks}.`}>
+      <Missing title={title} why={report.modules.some((m) => m.instructions > 0) ? `No launch of this run is matched with an instruction of its HLO, so ${lacks}.` : `This run${how ? `, ${how},` : ''} holds no HLO, so ${lacks}.${frames > 0 ? ` Its Python stacks (${plural(frames, 'frame')}) may tell; xlatrace does not read them.` : ''}`}>
         <p tid="instead">Known instead: <Link to={{ page: 'ops', args: { v: 'kernel' } }}>its kernels</Link> by name{any && ', and the host ranges that launched them'}. If its programs are XLA’s, a dump of them brings the rest: <Command text={`xlatrace attach ${baseName(run.path)} --modules DUMP_DIR`} /></p>
       </Missing>
       {any && <><Bar><h2>What launched the kernels</h2><Cap>{plural(list.filter((r) => r.known).length, 'place')} · a row opens its largest kernel · <CopyMenu table={table} /></Cap></Bar><DataTable {...table} /></>}

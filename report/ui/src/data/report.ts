@@ -122,7 +122,9 @@ export interface Sites {
   n: number;
   op: Int32Array; kernel: Int32Array; kind: string[]; confidence: string[]; evidence: string[];
   reason: string[]; ns: Float64Array; calls: Float64Array; occurrences: Float64Array;
-  min: Float64Array; max: Float64Array; regs: Float64Array; smemStatic: Float64Array; smemDynamic: Float64Array;
+  min: Float64Array; max: Float64Array; regs: Float64Array;
+  /** Shared memory of a block, what is recorded of it; NaN: nothing is. */
+  smem: Float64Array;
   occupancy: Float64Array; limiter: string[]; waves: Float64Array;
   grid: [Float64Array, Float64Array, Float64Array]; block: [Float64Array, Float64Array, Float64Array];
   cluster: [Float64Array, Float64Array, Float64Array];
@@ -305,8 +307,7 @@ export class Report {
         n: t.rows, op: t.refs('op'), kernel: t.refs('kernel'), kind: t.texts('kind'),
         confidence: t.texts('confidence'), evidence: t.texts('evidence'), reason: t.texts('unattributed_reason'),
         ns: n('ns'), calls: n('calls'), occurrences: n('occurrences'), min: n('min_ns'), max: n('max_ns'),
-        regs: n('registers_per_thread'), smemStatic: n('shared_memory_static_bytes'),
-        smemDynamic: n('shared_memory_dynamic_bytes'), occupancy: n('theoretical_occupancy_pct'),
+        regs: n('registers_per_thread'), smem: n('shared_memory_static_bytes').map((v, r) => (isNaN(v) ? 0 : v) + (n('shared_memory_dynamic_bytes')[r]! || (isNaN(v) ? NaN : 0))), occupancy: n('theoretical_occupancy_pct'),
         limiter: t.texts('occupancy_limiter'), waves: n('waves'),
         grid: [n('grid_x'), n('grid_y'), n('grid_z')], block: [n('block_x'), n('block_y'), n('block_z')],
         cluster: [n('cluster_x'), n('cluster_y'), n('cluster_z')],
@@ -422,7 +423,6 @@ export class Report {
   get bare(): boolean {
     return this.once('bare', () => !this.ops.name.some((n, r) => n !== '' && this.ops.selfNs[r]! > 0));
   }
-  /** Sites by op: what an op's launches look like. */
   /** Where not all devices run the ops: how many do, of how many, and how many steady steps they have. */
   ranOn(ops: number[]): { n: number; of: number; steps: number } | undefined {
     const [steps, map] = this.once('ranOn', () => {
@@ -438,6 +438,7 @@ export class Report {
     }
     return on.size > 0 && on.size < steps.size ? { n: on.size, of: steps.size, steps: [...on].reduce((a, d) => a + steps.get(d)!, 0) } : undefined;
   }
+  /** Sites by op: what an op's launches look like. */
   get sitesOfOp(): number[][] {
     return this.once('sitesOfOp', () => byRow(this.ops.n, this.sites.op, this.sites.ns));
   }

@@ -34,9 +34,11 @@ export function ComparePage(): VNode {
   const { report, state } = useCtx();
   const allChanges = state.args['all'] === '1';
   const c = compared(report);
-  // Ops of programs that are no counterparts do not go in pairs; phases can be laid side by side.
-  const usual: By = c && isRefused(c) && report.resolve(state.sel)?.type !== 'op' ? 'phase' : 'op';
-  const by = (BY.some(([id]) => id === state.args['by']) ? state.args['by'] : usual) as By;
+  // A view of one row tells nothing.
+  const views = BY.filter(([id]) => id === 'op' || (c && c.groups.by.filter((b) => b === id).length > 1));
+  // Ops of programs that are no counterparts do not go in pairs; phases can be laid side by side, or kinds of work.
+  const usual: By = (c && isRefused(c) && report.resolve(state.sel)?.type !== 'op' && views[1]?.[0]) || 'op';
+  const by = views.find(([id]) => id === state.args['by'])?.[0] ?? usual;
   const chosen = state.args['c'] === undefined ? -1 : Number(state.args['c']);
   const rows = useMemo((): Row[] => {
     if (!c) return [];
@@ -64,7 +66,6 @@ export function ComparePage(): VNode {
   const sort = state.args['s'] ?? (uneven && !meta.per_step ? '-each' : '-delta');
   // A small window keeps what leads and why: the rest scrolls sideways.
   const narrow = window.innerWidth <= 600, from = (px: number): Partial<Column<Row>> => (narrow ? { asked: true } : { from: px });
-  const views = BY.filter(([id]) => id === 'op' || id === by || c.groups.by.filter((b) => b === id).length > 1);
   const two = window.innerWidth < 1400 && rows.some((r) => r.why.length > 48);
   const max = rows.reduce((a, r) => Math.max(a, Math.abs(r.now - r.base)), 0);
   const opOf = (r: Row): number => (r.at < 0 ? -1 : c.opOfRow[r.at]!);
@@ -99,13 +100,13 @@ export function ComparePage(): VNode {
     times('base', 'base', 56, (r) => r.base, { from: 340, as: 'base ms', exact: ['base_ns', (r) => Math.round(r.base)], cell: (r) => (r.base === 0 ? <Dim>·</Dim> : ms(r.base)) }),
     times('now', 'new', 56, (r) => r.now, { from: 340, as: 'new ms', exact: ['new_ns', (r) => Math.round(r.now)], cell: (r) => (r.now === 0 ? <Dim>·</Dim> : ms(r.now)) }),
     changes('delta', 'Δ ms', 64, (r) => r.now - r.base, { sort: (r) => Math.abs(r.now - r.base), cell: (r) => (r.now === r.base ? <Dim>0</Dim> : <b>{signed((r.now - r.base) / 1e6)}</b>) }),
-    ...(uneven ? [changes<Row>('each', 'Δ by call ms', 126, each, { ...from(560), sort: (r) => Math.abs(each(r)), cell: (r) => (isFinite(each(r)) ? <>{signed(each(r) / 1e6)} <Dim>{`${each(r) > 0 ? '+' : ''}${percent(each(r), r.now - each(r))}%`.replace('+<', '<')}</Dim></> : ''), title: 'what calls take longer each, for all calls of this run' })] : []),
+    ...(uneven ? [changes<Row>('each', 'Δ by call ms', 126, each, { ...from(560), sort: (r) => Math.abs(each(r)), cell: (r) => (r.calls > 0 && isFinite(each(r)) ? <>{signed(each(r) / 1e6)} <Dim>{`${each(r) > 0 ? '+' : ''}${percent(each(r), r.now - each(r))}%`.replace('+<', '<')}</Dim></> : ''), title: 'what calls take longer each, for all calls of this run' })] : []),
     { id: 'bar', label: '', width: 92, from: 1100, cell: (r) => <DeltaBar ns={r.now - r.base} max={max} alike={sameCount(r.baseCalls, r.calls)} /> },
     ...(whole === 0 ? [] : [{ id: 'share', label: 'of Δ', num: true, width: 66, from: 1040, raw: (r: Row) => (whole ? (100 * (r.now - r.base)) / whole : null), cell: (r: Row) => (whole && r.now !== r.base ? `${percent(r.now - r.base, whole)}%` : ''), title: 'part of the whole difference of device time' }]),
     { id: 'calls', label: 'calls', num: true, width: 116, ...from(700), sort: (r) => r.calls, raw: (r) => r.calls, cell: callsText },
     ...(by === 'op' ? [words<Row>('why', 'why', (r) => r.why, { width: 330, ...from(900), cls: 'name ink2', cell: (r) => <span class={two ? 'clamp' : ''} title={r.why}>{r.why}</span> })] : []),
   ];
-  if (narrow && uneven) columns.splice(columns.findIndex((k) => k.id === 'base'), 0, ...columns.splice(columns.findIndex((k) => k.id === 'each'), 1));
+  if (narrow && uneven && sort.endsWith('each')) columns.splice(columns.findIndex((k) => k.id === 'base'), 0, ...columns.splice(columns.findIndex((k) => k.id === 'each'), 1));
   const base = rows.reduce((a, r) => a + r.base, 0), now = rows.reduce((a, r) => a + r.now, 0);
   const selected = report.resolve(state.sel);
   const picked = selected?.type === 'op' ? c.rowOfOp[selected.row]! : -1;

@@ -147,7 +147,7 @@ export function ModelPage(): VNode {
   };
   const folded = [...walkNodes(root)].find((n) => n.members && n.members.size > 1);
   const height = Math.max(420, Math.min(760, lines.length * 24));
-  if (report.bare) return <NoHlo title="No part of the model" lacks="no kernel belongs to a layer" />;
+  if (report.bare) return <NoHlo title="No part of the model" lacks="no kernel belongs to a layer" stacks />;
   return (
     <>
       <Bar>

@@ -25,7 +25,7 @@ function shapeOf(report: Report, s: number): Shape {
   const product = (v: Float64Array[]): number => (v[0]![s]! > 0 ? v.reduce((a, c) => a * (c[s]! > 0 ? c[s]! : 1), 1) : NaN);
   return {
     blocks: product(sites.grid), threads: product(sites.block), registers: sites.regs[s]!,
-    smem: (sites.smemStatic[s]! || 0) + (sites.smemDynamic[s]! || 0), cluster: product(sites.cluster) || 1,
+    smem: sites.smem[s]! || 0, cluster: product(sites.cluster) || 1,
   };
 }
 
@@ -48,15 +48,15 @@ function baseOf(report: Report, r: { ops: number[]; nsOf: Map<number, number> })
 /** Is occupancy what to change? Only after the roofline has been asked. */
 function lever(r: Omit<Row, 'lever' | 'yes'>, kind: string, device: Device): [string, boolean] {
   if (kind === 'collective') return ['no: it waits for links and other GPUs', false];
-  if (r.pct >= 99.5) return [r.reached >= 60 ? 'no' : 'no: all warps fit', false];
   if (r.reached >= 60) return [`no: at ${peakPercent(r.reached)}% of its ${r.bound} bound`, false];
+  if (r.waves < 1) return [`no: the grid fills ${percent(Math.max(r.waves, 1e-9), 1)}% of the GPU`, false];
+  if (r.pct >= 99.5) return ['no: all warps fit', false];
   const tail = lastWave(r.waves);
   if (r.waves >= 1 && r.waves < 4 && tail < 0.5 && r.occ) return [`tail: the last wave fills ${percent(tail, 1)}% of the GPU`, false];
-  if (r.waves < 1) return [`no: the grid fills ${percent(Math.max(r.waves, 1e-9), 1)}% of the GPU`, false];
   const step = r.occ && r.limiter.includes('registers') ? registerSteps(r.shape, device)[0] : undefined;
   if (step) return [`${isNaN(r.reached) ? 'perhaps' : r.pct < 50 ? 'yes' : 'little'}: ${step.limit} registers give ${significant(step.pct)}%`, r.pct < 50 && r.reached < 50];
   if (r.limiter.includes('shared_memory') && kind === 'gemm') return ['no: few large blocks', false];
-  return [r.limiter.includes('shared_memory') ? `less shared memory${r.limiter.includes('registers') ? ', fewer registers' : ''}` : r.limiter.includes('blocks') ? 'larger blocks' : '', false];
+  return [r.limiter.includes('shared_memory') ? `${isNaN(r.reached) ? 'perhaps: ' : ''}less shared memory${r.limiter.includes('registers') ? ' and fewer registers, both' : ''}` : r.limiter.includes('blocks') ? 'larger blocks' : '', false];
 }
 
 function Limits({ row }: { row: Row }): VNode | null {
@@ -96,7 +96,7 @@ function Steps({ row, device }: { row: Row; device: Device }): VNode | null {
   return (
     <div ref={ref}>
       <h3>What would raise it</h3>
-      <Sm>{next ? `${row.shape.registers - next.limit} registers fewer give ${significant(next.pct)}%.` : 'Fewer registers do not raise it.'}</Sm>
+      <Sm>{next ? `${row.shape.registers - next.limit} registers fewer give ${significant(next.pct)}%.` : `Fewer registers ${/registers, |, registers/.test(row.limiter) ? `alone do not raise it: it is limited by ${limiterWords(row.limiter.replace(/registers, |, registers/, ''))}, too.` : 'do not raise it.'}`}</Sm>
       <svg width={width} height={h} role="img" aria={`Occupancy by registers per thread; now ${row.shape.registers} registers, ${significant(row.pct)}%`}>
         {[0, 25, 50, 75, 100].map((p) => <g><path class="g" d={`M${L} ${Y(p)}H${width - 8}`} /><text class="d e" x={L - 6} y={Y(p) + 4}>{p}{p === 100 ? '%' : ''}</text></g>)}
         {[16, 32, 64, 96, 128, 160, 192, 224, 255].filter((r) => r <= r1).map((r) => <text class={`d ${X(r) > width - 20 ? 'e' : 'm'}`} x={X(r)} y={h - B + 16}>{r}</text>)}
@@ -197,7 +197,7 @@ export function OccupancyPage(): VNode {
     times('ms', report.perStep, 80, (r) => r.ns / d, { exact: ['device_ns', (r) => Math.round(r.ns)] }),
     ...(then ? [changes<Row>('delta', 'Δ ms', 72, (r) => r.ns / d - was(r).ns, { cell: (r) => <Delta now={r.ns / d} then={was(r).ns} />, title: 'against the ops of the row in the base' })] : []),
     figures('regs', 'regs', 46, (r) => (r.shape.registers > 0 ? r.shape.registers : NaN), { show: String }),
-    figures('smem', 'smem kB', 74, (r) => r.shape.smem / 1000),
+    figures('smem', 'smem kB', 74, (r) => sites.smem[r.site]! / 1000),
     figures('block', 'block', 50, (r) => r.shape.threads, { show: thousands }),
     figures('grid', 'grid', 72, (r) => (r.shape.blocks > 0 ? r.shape.blocks : NaN), { show: thousands }),
     figures('occ', 'occupancy %', 104, (r) => r.pct, { cell: (r) => (isNaN(r.pct) ? '' : <><Meter pct={r.pct} />{significant(r.pct)}</>) }),
@@ -225,6 +225,8 @@ export function OccupancyPage(): VNode {
   };
   const levers = rows.filter((r) => r.yes);
   const total = sumNs(rows), known = rows.some((r) => r.pct >= 0), limits = device && device.maxThreadsPerSm > 0;
+  // What cannot be compared with its bound may be held back or not.
+  const judged = sumNs(rows.filter((r) => !isNaN(r.reached)));
   const tails = rows.filter((r) => r.waves >= 1 && r.occ && !isNaN(r.waves)).map((r) => ({ r, fill: lastWave(r.waves), lost: r.ns * (1 - r.waves / Math.ceil(r.waves)) }))
     .sort((a, b) => b.lost - a.lost).slice(0, 6);
   return (
@@ -234,11 +236,12 @@ export function OccupancyPage(): VNode {
         <span class="sm ink2">theoretical, from launch records; recomputed without a new run</span>
         <Cap>{plural(rows.length, 'launch configuration')}, {percent(total, view.total)}% {wholeOf(view)} · <CopyMenu table={{ ...table, lines: ordered.map((r) => ({ key: r.key, row: r })) }} /></Cap>
       </Bar>
-      {(known || then || !limits) && <p class={`note ${!known ? 'warn' : levers.length === 0 ? 'good' : ''}`}>{!known ? '' : levers.length === 0
-        ? 'Occupancy does not hold this run back: no kernel below half of its bound is limited by it.'
+      <p class={`note ${!known ? 'warn' : levers.length === 0 && judged > 0 ? 'good' : ''}`}>{!known ? limits && `Occupancy is not known: ${rows.some((r) => r.shape.registers > 0) ? 'its rules are known of NVIDIA GPUs only' : 'the recording does not hold the registers of its kernels'}.` : levers.length === 0
+        ? judged > 0 ? 'Occupancy does not hold this run back: no kernel below half of its bound is limited by it.' : 'Whether occupancy holds this run back is not known: of no kernel is its bound known. The table says what would raise it.'
         : <>{plural(levers.length, 'kernel')} {levers.length === 1 ? 'is' : 'are'} limited by occupancy while below half of the bound: {levers.slice(0, 4).map((r) => <>{r.ops[0] !== undefined && <Handle op={r.ops[0]} />} </>)}{ms(sumNs(levers) / d)} {report.perStep} together.</>}
+        {known && judged > 0 && judged < 0.9 * total && ` The bound is known of ${percent(judged, total)}% of this time.`}
         {then && ' Δ is against the same ops of the base, whose launch configurations this file does not hold.'}
-        {!limits && ' The limits of this device are not known: choose another GPU to compute with.'}</p>}
+        {!limits && ' The limits of this device are not known: choose another GPU to compute with.'}</p>
       <DataTable {...table} />
       {selected?.occ && device && (
         <div class="split occsplit" tid="occupancy-detail">

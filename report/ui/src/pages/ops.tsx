@@ -232,7 +232,6 @@ function KernelTable(): VNode {
   const most = rows[0]?.ns ?? 0;
   const total = sumNs(rows);
   const at = (r: KernelRow, v: Float64Array): number => v[r.sites[0]!]!;
-  const smem = (r: KernelRow): number => (at(r, sites.smemStatic) + at(r, sites.smemDynamic)) / 1000;
   const threads = (r: KernelRow): number => sites.block.reduce((a, b) => a * (b[r.sites[0]!]! || 1), at(r, sites.block[0]) > 0 ? 1 : NaN);
   const blocks = (r: KernelRow): number => sites.grid.reduce((a, b) => a * (b[r.sites[0]!]! || 1), at(r, sites.grid[0]) > 0 ? 1 : NaN);
   const columns: Column<KernelRow>[] = [
@@ -246,7 +245,7 @@ function KernelTable(): VNode {
     figures('calls', 'calls', 60, (r) => r.calls / d, { from: 440, as: report.perStep === 'ms' ? 'calls' : 'calls/step', show: count, exact: ['occurrences', (r) => r.calls], title: 'occurrences' }),
     figures('avg', 'avg µs', 66, (r) => r.ns / r.calls / 1e3),
     figures('regs', 'regs', 48, (r) => at(r, sites.regs), { from: 800, show: String, title: 'registers per thread' }),
-    figures('smem', 'smem kB', 68, smem, { from: 860, title: 'shared memory of a block' }),
+    figures('smem', 'smem kB', 68, (r) => at(r, sites.smem) / 1000, { from: 860, title: 'shared memory of a block' }),
     figures('block', 'block', 56, threads, { from: 900, show: thousands, title: 'threads of a block' }),
     figures('grid', 'grid', 76, blocks, { from: 940, show: thousands, title: 'blocks of the grid' }),
     figures('occ', 'occ. %', 58, (r) => at(r, sites.occupancy), { from: 760, title: 'theoretical occupancy' }),

@@ -197,7 +197,7 @@ const shortPaths = (text: string): string => text.replace(/(?<![\w.])(?:\/[^/\s,
 function Environment({ report }: { report: Report }): VNode {
   const t = report.tables.table('run_info');
   const keys = t.texts('key'), values = t.texts('value');
-  const d = report.devices[0];
+  const d = report.devices[0], amd = d?.computeCapability.startsWith('gfx');
   const { run } = report.meta;
   const skip = new Set(['command', 'start_unix_ns', 'end_unix_ns', 'job_heading', 'job_headline', 'job_reason', 'job_cause', 'job_cost_ns_per_step', 'job_waited_for']);
   return (
@@ -206,8 +206,8 @@ function Environment({ report }: { report: Report }): VNode {
         <Bar><h3>Environment</h3><Cap><CopyMenu /></Cap></Bar>
         <Kv>
           {run.command && <><dt>command</dt><dd class="mono" title={run.command}>{shortPaths(run.command)}</dd></>}
-          {run.date && <Def t="recorded">{run.date}, {duration(run.end_ns - run.start_ns)} of device work</Def>}
-          {run.device_text && <Def t="devices">{run.device_text}{report.meta.job?.kept && `, launches of ${report.meta.job.kept}`}{d && d.computeCapability && `, sm_${d.computeCapability.replace('.', '')}`}{d && d.sms > 0 && `, ${d.sms} SMs`}</Def>}
+          {run.date && <Def t="recorded">{run.date}, {duration(run.end_ns - run.start_ns)} from the first device work to the last</Def>}
+          {run.device_text && <Def t="devices">{run.device_text}{report.meta.job?.kept && `, launches of ${report.meta.job.kept}`}{d && d.computeCapability && `, ${amd ? d.computeCapability : `sm_${d.computeCapability.replace('.', '')}`}`}{d && d.sms > 0 && `, ${d.sms} ${amd ? 'CUs' : 'SMs'}`}</Def>}
           {d && d.bandwidth > 0 && <Def t="memory">{d.memory > 0 && `${bytes(d.memory)} each, `}{byteRate(d.bandwidth)}</Def>}
           {d && d.clockHz > 0 && <Def t="clock">{significant(d.clockHz / 1e6)} MHz at most; not sampled</Def>}
           {d && Object.keys(d.peaks).length > 0 && <Def t="peaks">{Object.entries(d.peaks).map(([k, v]) => `${k} ${flopRate(v)}`).join(', ')}</Def>}
@@ -245,7 +245,7 @@ function InFile({ report }: { report: Report }): VNode {
       <h3>In this file</h3>
       <Kv>
         <Def t="launches">{thousands(launches.in_page)} of {thousands(launches.in_run)}{launches.in_page > 0 && `, ${bytes(blocksOf('launches'))} unpacked`}</Def>
-        <Def t="HLO text">{hlo.text}{report.tables.rows('hlo_text') > 0 && `, ${bytes(blocksOf('hlo_text'))} unpacked`}{hlo.instructions_left_out > 0 && `; ${thousands(hlo.instructions_left_out)} instructions left out`}</Def>
+        <Def t="HLO text">{report.tables.rows('instructions') === 0 ? 'none: this run has no HLO' : hlo.text === 'hot' ? 'of the ops that take most' : hlo.text}{report.tables.rows('hlo_text') > 0 && `, ${bytes(blocksOf('hlo_text'))} unpacked`}{hlo.instructions_left_out > 0 && `; ${thousands(hlo.instructions_left_out)} instructions left out`}</Def>
         <Def t="source">{source > 0 ? plural(source, 'file') : 'none: report --source DIR adds it'}</Def>
         {left_out.map((l) => <Def t="left out">{leftOutText(l)}</Def>)}
         <Def t="format">{index.format.major}.{index.format.minor}, written by xlatrace {report.meta.tool_version}</Def>

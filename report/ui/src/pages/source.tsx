@@ -87,7 +87,7 @@ export function SourcePage(): VNode {
     const box = here.current?.parentElement;
     if (box) box.scrollTop = here.current!.offsetTop - box.offsetTop - box.clientHeight / 3;
   }, [opened?.[0], line, text]);
-  if (report.bare) return <NoHlo title="No source lines" lacks="no kernel has a line of a program" />;
+  if (report.bare) return <NoHlo title="No source lines" lacks="no kernel has a line of a program" stacks />;
   if (view.total === 0) return <NothingMatches />;
   if (list.length === 0) return <Missing title="No source lines" why="The HLO of this run carries no source lines. JAX writes them by default; TensorFlow and stripped modules do not." />;
   const [path, file] = opened!;

@@ -226,7 +226,7 @@ function Largest({ report }: { report: Report }): VNode | null {
       <Bar><h2>Largest {bare ? 'kernels' : 'instructions'}</h2><Cap>{report.perStep} and % of device time · <Link to={{ page: 'ops' }}>all {thousands(rows.length)}</Link> · <CopyMenu /></Cap></Bar>
       <table class="fix" aria="Largest">
         <colgroup>{width(46)}<col />{width(28)}{(!bare || places) && <col class="scope" />}{!bare && <col class="src" style={{ width: '120px' }} />}{width(130)}{width(56)}{more && <>{width(64)}{width(70)}</>}</colgroup>
-        {bare && <thead><tr><th><span class="vh">handle</span></th><th>kernel</th><th><span class="vh">phase</span></th>{places && <th class="scope">launched in</th>}<NumHead>{report.perStep}</NumHead><NumHead>%</NumHead>{more && <><NumHead>calls</NumHead><NumHead>avg µs</NumHead></>}</tr></thead>}
+        <thead><tr><th><span class="vh">handle</span></th><th>{bare ? 'kernel' : 'instruction'}</th><th><span class="vh">phase</span></th>{(!bare || places) && <th class="scope">{bare ? 'launched in' : 'scope'}</th>}{!bare && <th class="src">source</th>}<NumHead>{report.perStep}</NumHead><NumHead>%</NumHead>{more && <><NumHead>calls</NumHead><NumHead>avg µs</NumHead></>}</tr></thead>
         <tbody>
           {rows.slice(0, 8).map((r) => (
             <tr class="act-row" tid={r.key} data-ns={Math.round(r.ns)} onClick={(e) => !(e.target as Element).closest('a') && go({ sel: report.selOf(r.entity) })}>
@@ -271,12 +271,16 @@ function savingWords(findings: Finding[]): string {
   return known.length === 0 ? '' : bounds === 0 ? '; they are from replay' : bounds === known.length ? '; ≤ is an upper bound' : '; ≤ is an upper bound, the others are from replay';
 }
 
-/** Does any op that the finding speaks of have time left under the filter? */
+/** Speaks of idle time, and of no op: no filter narrows it. */
+const isIdle = (report: Report, f: Finding): boolean => handlesOf(report, f).length === 0 && causesOfFinding(f).length > 0;
+
+/** Does any op that the finding speaks of have time left under the filter? Of one that names none, work of its kind. */
 function touches(report: Report, view: View, f: Finding): boolean {
-  return handlesOf(report, f).some((h) => {
-    const op = report.opOfHandle(h);
-    return op >= 0 && view.opNs[op]! > 0;
-  });
+  const handles = handlesOf(report, f), kind = /coll|skew|busbw/.test(f.id) ? 'collective' : /cop(y|ies)|d2h/.test(f.id) ? 'copy' : '';
+  if (isIdle(report, f)) return false;
+  return handles.length === 0
+    ? view.ops.some((op) => (kind ? report.ops.kind[op] === kind : !['collective', 'copy'].includes(report.ops.hue[op]!)))
+    : handles.some((h) => view.opNs[report.opOfHandle(h)]! > 0);
 }
 
 export function VerdictPage(): VNode {
@@ -285,6 +289,7 @@ export function VerdictPage(): VNode {
   const fine = (report.meta.ruled_out ?? []).filter((r) => r.verdict !== 'withheld');
   const withheld = (report.meta.ruled_out ?? []).filter((r) => r.verdict === 'withheld');
   const findings = view.filtered ? all.filter((f) => touches(report, view, f)) : all;
+  const idle = all.filter((f) => isIdle(report, f));
   const { headline, reason } = verdict;
   const bars = partSums(report);
   const db = baseName(run.path) || 'run.db';
@@ -299,7 +304,7 @@ export function VerdictPage(): VNode {
         {reason.length > 0 && <p class="lede" tid="verdict-lede"><Words pieces={reason} /></p>}
         {report.meta.job && <p class="note job" tid="verdict-job">Job: <Linked text={(verdict.of_job && report.meta.job.path) || report.meta.job.sentence} />. <Link to={{ page: 'ranks' }}>Ranks</Link></p>}
         {report.meta.base && <BaseVerdict />}
-        {view.filtered && <p class="note" tid="verdict-filter"><code>{state.f}</code> leaves {msText(view.total / view.divisor)}{basis.steady ? ' a step' : ''}, {percent(view.total, view.full)}% {view.of}, and {findings.length} of {plural(all.length, 'action')}. The facts and the bar are of the whole step. <Lk onClick={() => go({ f: '' })}>clear the filter</Lk></p>}
+        {view.filtered && <p class="note" tid="verdict-filter"><code>{state.f}</code> leaves {msText(view.total / view.divisor)}{basis.steady ? ' a step' : ''}, {percent(view.total, view.full)}% {view.of}, and {findings.length} of {plural(all.length, 'action')}{idle.length > 0 && ` (${idle.map((f) => f.handle).join(', ')} ${idle.length === 1 ? 'is' : 'are'} about idle time, which no filter narrows)`}. The facts and the bar are of the whole step. <Lk onClick={() => go({ f: '' })}>clear the filter</Lk></p>}
         <Facts report={report} />
         {bars.length > 0 ? <StepBar report={report} bars={bars} /> : <PhaseBar report={report} />}
         {findings.length > 0 && <div class="acthead"><h2>Do this, in this order</h2><span>saves, {report.savesUnit}{jobStep ? ' of the job' : together > 1 && `, ${together} devices`}</span><span>sure</span></div>}

@@ -110,6 +110,11 @@ export function draw(ctx: CanvasRenderingContext2D, tl: Timeline, d: Drawn, look
   ctx.fillStyle = look.ink3;
   ctx.lineWidth = 1;
   let firstLabel = true;
+  // How long the selection is stands on the axis: a number that it would cut is left out.
+  const chosen = d.selection && [Math.max(GUTTER, X(d.selection[0])), Math.min(d.width, X(d.selection[1]))] as const;
+  ctx.font = `600 11px ${look.font}`;
+  const said = d.selection ? duration(d.selection[1] - d.selection[0]) : '', saidWidth = ctx.measureText(said).width + 10, saidAt = chosen ? (chosen[0] + chosen[1]) / 2 : NaN;
+  ctx.font = `11px ${look.font}`;
   for (let t = Math.ceil((v0 - origin) / tick) * tick; t <= v1 - origin; t += tick) {
     const x = Math.round(X(t + origin)) + 0.5;
     ctx.beginPath();
@@ -118,20 +123,19 @@ export function draw(ctx: CanvasRenderingContext2D, tl: Timeline, d: Drawn, look
     ctx.stroke();
     const text = `${Number((t / unit[0]).toPrecision(9))}${firstLabel ? ` ${unit[1]}` : ''}`;
     ctx.textAlign = x < GUTTER + 12 ? 'left' : 'center';
-    if (x < d.width - 14) ctx.fillText(text, x, 8);
+    if (x < d.width - 14 && !(Math.abs(x - saidAt) < (saidWidth + ctx.measureText(text).width) / 2 + 3)) ctx.fillText(text, x, 8);
     firstLabel = false;
   }
 
   const em = ctx.measureText('abcdefghijklmnopqrstuvwxyz_0123456789').width / 37;
   const clipText = (text: string, x: number, y: number, room: number, plain = false): void => {
-    let max = Math.floor((room + 4) / em);
-    if (max < 1) return;
-    if (plain && ctx.measureText(text).width > room) {
-      // Names of calls differ at their begin, so the end goes, by as much as the box is too short.
-      for (max = Math.min(max, text.length); max > 2 && ctx.measureText(`${text.slice(0, max)}…`).width > room;) --max;
-      text = max > 2 ? `${text.slice(0, max++)}…` : '';
+    let max = Math.min(Math.floor((room + 4) / em), text.length), shown = text;
+    // Names of calls differ at their begin, so the end goes; either is cut by as much as the box is too short.
+    while (max > 0 && shown !== '' && ctx.measureText(shown).width > room) {
+      shown = plain ? (max > 2 ? `${text.slice(0, max)}…` : '') : max < 6 ? '' : cutLabel(text, max);
+      --max;
     }
-    ctx.fillText(text.length <= max ? text : max < 6 ? '' : cutLabel(text, max), x, y);
+    if (max > 0) ctx.fillText(shown, x, y);
   };
 
   let before: Track | undefined;
@@ -193,22 +197,20 @@ export function draw(ctx: CanvasRenderingContext2D, tl: Timeline, d: Drawn, look
     ctx.font = `11px ${look.font}`;
   }
 
-  if (d.selection) {
-    const a = Math.max(GUTTER, X(d.selection[0])), b = Math.min(d.width, X(d.selection[1]));
+  if (chosen) {
+    const [a, b] = chosen;
     ctx.fillStyle = look.accent;
     ctx.globalAlpha = 0.13;
     ctx.fillRect(a, 16, b - a, tl.height - 20);
     ctx.globalAlpha = 1;
     ctx.fillRect(a, 16, 1, tl.height - 20);
     ctx.fillRect(b - 1, 16, 1, tl.height - 20);
-    const text = duration(d.selection[1] - d.selection[0]);
     ctx.textAlign = 'center';
     ctx.font = `600 11px ${look.font}`;
-    const tw = ctx.measureText(text).width + 10;
     ctx.fillStyle = look.bg;
-    ctx.fillRect((a + b) / 2 - tw / 2, 1, tw, 14);
+    ctx.fillRect(saidAt - saidWidth / 2, 1, saidWidth, 14);
     ctx.fillStyle = look.accent;
-    ctx.fillText(text, (a + b) / 2, 8);
+    ctx.fillText(said, saidAt, 8);
   }
 }
 

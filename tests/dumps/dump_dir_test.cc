@@ -109,6 +109,31 @@ TEST_F(DumpDirTest, FilesOfKernelsBelongToTheirModule) {
   }
 }
 
+// jit_step wrote HLO, jit_step_fn of the same number something else only.
+TEST_F(DumpDirTest, AModuleGetsNoFilesOfOneWhoseNameBeginsAlike) {
+  Write("module_0003.jit_step.before_optimizations.txt", kModule);
+  Write("module_0003.jit_step.ptx", "x");
+  Write("module_0003.jit_step_fn.ptx", "x");
+  const DumpDir dir = List();
+  ASSERT_EQ(dir.modules.size(), 2u);
+  EXPECT_EQ(dir.modules[0].name, "jit_step");
+  EXPECT_EQ(dir.modules[0].files.size(), 2u);
+  EXPECT_EQ(dir.modules[1].name, "jit_step_fn");
+  EXPECT_EQ(dir.modules[1].files.size(), 1u);
+}
+
+// Compiled for two targets: "gpu" stands before "sm". Compiled twice: by the time in the name.
+TEST_F(DumpDirTest, OfSeveralFilesTheNewestIsReadElseTheFirst) {
+  Write("module_0001.jit_f.sm_9.0_gpu_after_optimizations.txt", kModule);
+  Write("module_0001.jit_f.gpu_after_optimizations.txt", kModule);
+  Write("1700000000000002.module_0002.jit_g.gpu_after_optimizations.txt", kModule);
+  Write("1700000000000001.module_0002.jit_g.sm_9.0_gpu_after_optimizations.txt", kModule);
+  const DumpDir dir = List();
+  ASSERT_EQ(dir.modules.size(), 2u);
+  EXPECT_THAT(dir.modules[0].after_text, EndsWith("jit_f.gpu_after_optimizations.txt"));
+  EXPECT_THAT(dir.modules[1].after_text, EndsWith("jit_g.gpu_after_optimizations.txt"));
+}
+
 TEST_F(DumpDirTest, ADamagedProtoIsReplacedByItsText) {
   Write("module_0001.jit_f.cpu_after_optimizations.hlo.pb", "\x0a\xff\xff\xff");
   Write("module_0001.jit_f.cpu_after_optimizations.txt", kModule);

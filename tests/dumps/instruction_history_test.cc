@@ -127,6 +127,37 @@ TEST_F(InstructionHistoryTest, AnOperationOfTheFrameworkIsFollowedIntoItsFusion)
                                             "after_optimizations loop_exponential_fusion last"));
 }
 
+TEST_F(InstructionHistoryTest, AParameterIsNoOriginOfItself) {
+  auto history = HistoryOf(steps_, "p");
+  ASSERT_TRUE(history) << history.error().message;
+  EXPECT_THAT(Events(*history),
+              ElementsAre("before_optimizations p first", "after_optimizations p last"));
+  EXPECT_TRUE(history->origins.empty());
+}
+
+// The fused multiply has the fusion's name and stands before it; what runs is the fusion.
+TEST_F(InstructionHistoryTest, OfOneNameTheInstructionOutsideOfFusionsIsMeant) {
+  Write("module_0002.jit_g.gpu_after_optimizations.txt", R"(HloModule jit_g
+fused {
+  a = f32[8] parameter(0)
+  ROOT mul.1 = f32[8] multiply(a, a)
+}
+ENTRY e {
+  p = f32[8] parameter(0)
+  ROOT mul.1 = f32[8] fusion(p), kind=kLoop, calls=fused
+}
+)");
+  auto dir = ListDumpDir(root_.string());
+  ASSERT_TRUE(dir);
+  auto history = HistoryOf(StepsOf(dir->modules.at(1)), "mul.1");
+  ASSERT_TRUE(history) << history.error().message;
+  ASSERT_EQ(history->events.size(), 2u);
+  for (const HistoryEvent& event : history->events) {
+    EXPECT_EQ(event.instruction.opcode, "fusion");
+    EXPECT_EQ(event.instruction.inside, "");
+  }
+}
+
 TEST_F(InstructionHistoryTest, AnUnknownNameIsAnErrorWithSimilarOnes) {
   auto history = HistoryOf(steps_, "loop_exponential_fusion.77");
   ASSERT_FALSE(history);

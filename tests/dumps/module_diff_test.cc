@@ -156,6 +156,62 @@ ENTRY e {
   EXPECT_THAT(From("fusion.2"), UnorderedElementsAre("mul.1", "neg.3"));
 }
 
+// A pass that puts instructions into a fusion as they are, names and all.
+TEST_F(ModuleDiffTest, WhatKeepsItsNameInAFusionIsFused) {
+  Compare(R"(HloModule m
+ENTRY e {
+  p = f32[8] parameter(0)
+  mul.1 = f32[8] multiply(p, p)
+  exp.2 = f32[8] exponential(mul.1)
+  ROOT neg.3 = f32[8] negate(exp.2)
+}
+)",
+          R"(HloModule m
+fused {
+  a = f32[8] parameter(0)
+  mul.1 = f32[8] multiply(a, a)
+  ROOT exp.2 = f32[8] exponential(mul.1)
+}
+ENTRY e {
+  p = f32[8] parameter(0)
+  fusion.4 = f32[8] fusion(p), kind=kLoop, calls=fused
+  ROOT neg.3 = f32[8] negate(fusion.4)
+}
+)");
+  for (const char* name : {"mul.1", "exp.2"}) {
+    EXPECT_EQ(FateOf(name), Fate::kFused) << name;
+    EXPECT_THAT(Into(name), ElementsAre("fusion.4")) << name;
+  }
+  EXPECT_EQ(FateOf("neg.3"), Fate::kChanged);  // It reads the fusion now.
+}
+
+// Each user gets a multiply of its own; the first one is still there.
+TEST_F(ModuleDiffTest, ASecondOfWhatStaysIsACopy) {
+  Compare(R"(HloModule m
+ENTRY e {
+  p = f32[8] parameter(0)
+  mul.1 = f32[8] multiply(p, p)
+  exp.2 = f32[8] exponential(mul.1)
+  neg.3 = f32[8] negate(mul.1)
+  ROOT t = (f32[8], f32[8]) tuple(exp.2, neg.3)
+}
+)",
+          R"(HloModule m
+ENTRY e {
+  p = f32[8] parameter(0)
+  mul.1 = f32[8] multiply(p, p)
+  mul.1.clone = f32[8] multiply(p, p)
+  exp.2 = f32[8] exponential(mul.1)
+  neg.3 = f32[8] negate(mul.1.clone)
+  ROOT t = (f32[8], f32[8]) tuple(exp.2, neg.3)
+}
+)");
+  EXPECT_EQ(FateOf("mul.1"), Fate::kKept);
+  EXPECT_EQ(BirthOf("mul.1"), Birth::kKept);
+  EXPECT_EQ(BirthOf("mul.1.clone"), Birth::kCopied);
+  EXPECT_THAT(From("mul.1.clone"), ElementsAre("mul.1"));
+}
+
 TEST_F(ModuleDiffTest, RenamedReplacedAddedAndRemoved) {
   Compare(kBefore, R"(HloModule m
 add_f32 {

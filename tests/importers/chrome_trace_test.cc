@@ -234,6 +234,29 @@ TEST(Kineto, HostRowsAreLinkedKeptOrCounted) {
   EXPECT_EQ(sink.Stat("event_damaged"), 0);
 }
 
+// A data loader calls CUDA once; its number is the smaller one.
+TEST(Kineto, TheProcessIsTheOneOfMostCalls) {
+  std::string text = KinetoTrace();
+  const std::string call = "\"name\": \"cudaGetDevice\", \"pid\": ";
+  text.replace(text.find(call), call.size() + 2, call + "9");
+  const MemorySink sink = ImportText(text);
+  ASSERT_EQ(sink.processes.size(), 1u);
+  EXPECT_EQ(sink.processes[0].pid, 10);
+  EXPECT_EQ(sink.processes[0].command, "python3");
+}
+
+// 1030.0645 and 3.1365 us end at 1033201.0 ns, 1030.0644 and 3.1365 at 1033200.9.
+TEST(Kineto, AnEndIsWhereItsPicosecondsAre) {
+  const std::string time = "\"ts\": 1030.064, \"dur\": 3.136,";
+  for (const auto& [start, duration_ns] : {std::pair("1030.0645", 3137), {"1030.0644", 3136}}) {
+    std::string text = KinetoTrace();
+    text.replace(text.find(time), time.size(), fmt::format("\"ts\": {}, \"dur\": 3.1365,", start));
+    const MemorySink sink = ImportText(text);
+    ASSERT_EQ(sink.activities.size(), 4u);
+    EXPECT_EQ(sink.activities[0].end_ns - sink.activities[0].start_ns, duration_ns);
+  }
+}
+
 TEST(Kineto, TheListFormIsReadToo) {
   std::string text = KinetoTrace();
   const size_t open = text.find("\"traceEvents\": [") + 15;

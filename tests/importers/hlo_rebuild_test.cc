@@ -307,6 +307,22 @@ TEST_F(RebuildTest, EntryFollowsTheOrderInWhichItRan) {
   EXPECT_FALSE(hlo_->is_scheduled);
 }
 
+// Of what nobody uses the result is what comes last.
+TEST_F(RebuildTest, OfUnusedInstructionsTheLastIsTheRoot) {
+  RegisteredModule module;
+  module.name = "m";
+  const char* const lines[] = {"a = f32[] parameter(0)", "b = f32[] negate(a)",
+                               "c = f32[] cosine(a)", "d = f32[] constant(1)"};
+  for (const std::string_view line : lines) {
+    module.instructions.push_back({.title = static_cast<uint32_t>(module.instructions.size() + 1),
+                                   .name = line.substr(0, 1),
+                                   .line = line});
+  }
+  Read(module);
+  EXPECT_TRUE(At("c").is_root);
+  EXPECT_FALSE(At("b").is_root);
+}
+
 TEST_F(RebuildTest, NothingInTheTextsMakesItFail) {
   RegisteredModule module = Loop();
   module.name = "";

@@ -12,6 +12,7 @@
 
 #include "importers/common/range_sorter.h"
 #include "importers/importer.h"
+#include "importers/nsys_jax/capture_machine.h"
 #include "importers/nsys_jax/parquet.h"
 #include "importers/nsys_jax/projected_trace.h"
 #include "importers/nsys_jax/snappy.h"
@@ -151,6 +152,30 @@ TEST_F(NsysJaxTest, ATableWithoutARangeIsRefused) {
     table.Number(name, {}, false, false);
   }
   EXPECT_FALSE(ReadProjectedTrace(table.Build()));
+}
+
+TEST(ProjectedTrace, ALastLineNeedsNoEnd) {
+  const auto trace = ReadProjectedTrace(
+      "Name,Projected Start,Projected Duration,Orig Start,Orig Duration,PID,TID,NumGPUOps,RangeId,"
+      "ParentId\nfirst,10,20,,,7,8,1,,\nlast,40,5,,,7,8,1,3,2");
+  ASSERT_TRUE(trace) << trace.error().message;
+  ASSERT_EQ((*trace)->ranges.size(), 2u);
+  EXPECT_EQ((*trace)->ranges[1].name, "last");
+  EXPECT_EQ((*trace)->ranges[1].start_ns, 40);
+  EXPECT_EQ((*trace)->ranges[1].parent_id, 2);
+}
+
+// With CUDA_VISIBLE_DEVICES=1,0 the machine's first GPU is the program's second.
+TEST(CaptureMachine, DevicesAreKnownByTheNumberTheProgramGivesThem) {
+  ParquetBuilder table;
+  table.Text("('TARGET_INFO_GPU', 'name')", {"first GPU", "second GPU"}, false, false);
+  table.Number("cuDevice", {1, 0}, false, false);
+  CaptureFiles files;
+  files.device_metadata = table.Build();
+  const CaptureMachine machine = ReadCaptureMachine(files);
+  ASSERT_EQ(machine.devices.size(), 2u);
+  EXPECT_EQ(machine.DeviceOf(0).name, "second GPU");
+  EXPECT_EQ(machine.DeviceOf(1).name, "first GPU");
 }
 
 TEST_F(NsysJaxTest, AFolderWithoutATableIsNotOne) {

@@ -46,14 +46,13 @@ class NsysTest : public testing::Test {
   }
   void TearDown() override { std::filesystem::remove(path_); }
 
-  MemorySink ImportSql(const std::string& sql) {
+  MemorySink ImportSql(const std::string& sql, MemorySink sink = {}) {
     {
       auto db = store::Database::Create(path_);
       EXPECT_TRUE(db);
       const Status made = db->Execute(sql);
       EXPECT_TRUE(made) << (made ? "" : made.error().message);
     }
-    MemorySink sink;
     const Status status = ImportNsysSqlite(path_, sink);
     EXPECT_TRUE(status) << (status ? "" : status.error().message);
     return sink;
@@ -104,6 +103,19 @@ TEST_F(NsysTest, KernelsHaveNamesGeometryProcessAndClock) {
   EXPECT_EQ(sink.activities[0].api_call_id, 1);
   EXPECT_EQ(sink.activities[0].hint_id, 0);
   EXPECT_EQ(sink.info.at("granularity"), "kernel");
+}
+
+TEST_F(NsysTest, ASecondReportLiesBehindTheFirstByTheirClocks) {
+  MemorySink first;
+  first.SetStart(1'699'999'999'999'000'000);  // 1 ms before this session.
+  const MemorySink sink =
+      ImportSql(kSchema + Kernel(1000, 1500, 11) + Call(100, 200, 11), std::move(first));
+  EXPECT_EQ(sink.start_unix_ns(), 1'699'999'999'999'000'000);
+  ASSERT_EQ(sink.activities.size(), 1u);
+  EXPECT_EQ(sink.activities[0].start_ns, 1'001'000);
+  EXPECT_EQ(sink.activities[0].end_ns, 1'001'500);
+  ASSERT_EQ(sink.calls.size(), 1u);
+  EXPECT_EQ(sink.calls[0].start_ns, 1'000'100);
 }
 
 TEST_F(NsysTest, IdsOfStringsThatDoubleTakeNoMoreThanTheirRows) {
@@ -184,6 +196,20 @@ TEST_F(NsysTest, EachModuleRangeIsARun) {
                                     Kernel(5000, 5100, 1) + Kernel(5200, 5300, 2));
   EXPECT_NE(sink.activities.at(0).run_key, sink.activities.at(1).run_key);
   EXPECT_EQ(sink.hints.size(), 1u);
+}
+
+TEST_F(NsysTest, ARangeThatLaunchesOnTwoDevicesIsARunOnEach) {
+  const MemorySink sink =
+      ImportSql(kSchema + Domain() + Push(100, 200, "XlaModule:#hlo_module=jit_f,program_id=52#") +
+                Call(110, 120, 1) + Call(130, 140, 2) + Call(150, 160, 3) + Kernel(5000, 5100, 1) +
+                Kernel(5000, 5200, 2) + Kernel(5300, 5400, 3) +
+                "UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET deviceId = 1 WHERE correlationId = 2;");
+  ASSERT_EQ(sink.activities.size(), 3u);
+  EXPECT_EQ(sink.DeviceOf(sink.activities[1]).ordinal, 1);
+  EXPECT_NE(sink.activities[0].run_key, 0);
+  EXPECT_NE(sink.activities[1].run_key, 0);
+  EXPECT_NE(sink.activities[0].run_key, sink.activities[1].run_key);
+  EXPECT_EQ(sink.activities[0].run_key, sink.activities[2].run_key);
 }
 
 TEST_F(NsysTest, AGraphsKernelIsWhatItsNodeWasMadeUnder) {

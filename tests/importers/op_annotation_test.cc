@@ -58,6 +58,28 @@ TEST_F(OpRangesTest, TheInnermostOpCountsAndAModuleBeforeIt) {
   EXPECT_EQ(At(70).op_name, "");
 }
 
+TEST_F(OpRangesTest, ThunksAroundAThunkAreNamedFromTheOutermostIn) {
+  ranges_.Add(1, 0, 100, "XlaModule:#hlo_module=jit_f,program_id=7#");
+  ranges_.Add(1, 10, 90, "Thunk:#hlo_op=while.1#");
+  ranges_.Add(1, 20, 80, "Thunk:#hlo_op=conditional.2#");
+  ranges_.Add(1, 30, 70, "Thunk:#hlo_op=add.3#");
+  ranges_.Finish();
+  EXPECT_EQ(At(50).instruction, "add.3");
+  EXPECT_EQ(At(50).enclosing, "while.1/conditional.2");
+  EXPECT_EQ(At(25).enclosing, "while.1");
+  EXPECT_EQ(At(15).enclosing, "");
+}
+
+// XLA since August 2026 gives op_names whole; before, what follows the module's prefix.
+TEST_F(OpRangesTest, OnlyTheRestOfAnOpNameGetsTheModulesPrefix) {
+  ranges_.Add(1, 0, 100, "XlaModule:#prefix=jit(f),hlo_module=jit_f,program_id=7#");
+  ranges_.Add(1, 10, 20, "Thunk:#name=mul,hlo_op=mul.1#");
+  ranges_.Add(1, 30, 40, "Thunk:#hlo_op=add.2,op_name=jit(f)/add,op_type=add#");
+  ranges_.Finish();
+  EXPECT_EQ(At(15).op_name, "jit(f)/mul");
+  EXPECT_EQ(At(35).op_name, "jit(f)/add");
+}
+
 TEST_F(OpRangesTest, PeoplesOwnRangesAreNoOps) {
   ranges_.Add(1, 0, 100, "phase:Forward");
   ranges_.Finish();

@@ -116,6 +116,19 @@ TEST_F(RecordedWindowsTest, ARingIsWholeFromWhereEachStreamHasSomething) {
                                                        {1, 350, 350, WindowEnd::kEnd}}));
 }
 
+// The activity of the first call was written over; that of the third is missing among others.
+TEST_F(RecordedWindowsTest, WhatARingLetGoIsNotLost) {
+  builder_.Fact("last_ms", "300");
+  Launch(10);
+  builder_.Kernel("a", Launch(20), 100, 200);
+  Launch(150);
+  builder_.Kernel("a", Launch(160), 300, 400);
+  builder_.Fact("ended", "exit");
+  builder_.Finish();
+  EXPECT_EQ(Import().missing_at_least, 1);
+  EXPECT_EQ(sink_.losses.size(), 1u);
+}
+
 // A stream that lags behind runs what was launched before the window opened while another one
 // already runs what belongs to it; likewise when it closes.
 TEST_F(RecordedWindowsTest, AWindowIsWhereNothingRunsThatWasLeftOut) {
@@ -345,6 +358,22 @@ TEST_F(RecordedWindowsTest, WhatWasTakenForTheStepsIsLeftOut) {
   ASSERT_EQ(sink_.activities.size(), 1u);
   EXPECT_EQ(sink_.windows, (std::vector<model::Window>{{1, 1100, 1200, WindowEnd::kEnd}}));
   EXPECT_EQ(sink_.Stat("activities_before_steps"), 1);
+}
+
+TEST_F(RecordedWindowsTest, AStepLastsUntilTheNextAndTheLastOneToTheEnd) {
+  Mark("step 3", 50);
+  builder_.Kernel("a", Launch(60), 100, 200);
+  Mark("step 4", 250);
+  builder_.Kernel("a", Launch(260), 300, 400);
+  builder_.Finish();
+  Import();
+  ASSERT_EQ(sink_.steps.size(), 2u);
+  EXPECT_EQ(sink_.steps[0].number, 3);
+  EXPECT_EQ(sink_.steps[0].start_ns, 50);
+  EXPECT_EQ(sink_.steps[0].end_ns, 250);
+  EXPECT_EQ(sink_.steps[1].number, 4);
+  EXPECT_EQ(sink_.steps[1].start_ns, 250);
+  EXPECT_EQ(sink_.steps[1].end_ns, 400);
 }
 
 TEST_F(RecordedWindowsTest, NothingSpansAJumpOfTheClock) {

@@ -297,6 +297,31 @@ TEST_F(RecordingTest, ModuleIsRebuiltFromItsStrings) {
   EXPECT_TRUE(mul.is_root);
 }
 
+TEST_F(RecordingTest, EachInstructionHasTheStackThatFollowsIt) {
+  RecordingBuilder builder(folder_ / "a.rec");
+  const auto titles = builder.RegisterModule(
+      "jit_f", 7,
+      {{.name = "p.1", .line = "p.1 = f32[8]{0} parameter(0)"},
+       {.name = "neg.2",
+        .line = "neg.2 = f32[8]{0} negate(p.1), metadata={op_name=\"jit(f)/neg\" "
+                "stack_frame_id=4}",
+        .stack = "\n- /train.py:20:3[f]\n"},
+       {.name = "exp.3",
+        .line = "exp.3 = f32[8]{0} exponential(neg.2), metadata={op_name=\"jit(f)/exp\" "
+                "stack_frame_id=5}",
+        .stack = "\n- /train.py:30:3[g]\n"}});
+  const uint64_t run = builder.Run(titles[0], 10, 90);
+  builder.Kernel("a", builder.Call(307, 20, 25, titles[2], run), 1000, 1500);
+  builder.Finish();
+  Import(builder);
+  ASSERT_EQ(sink_.modules.size(), 1u);
+  auto module = hlo::ReadText(std::make_shared<const std::string>(sink_.modules[0].bytes));
+  ASSERT_TRUE(module) << module.error().message << "\n" << sink_.modules[0].bytes;
+  const auto names = model::IndexByName(*module);
+  EXPECT_EQ(module->instructions[names.at("neg.2")].metadata.source_line, 20);
+  EXPECT_EQ(module->instructions[names.at("exp.3")].metadata.source_line, 30);
+}
+
 TEST_F(RecordingTest, WhatWasNotToldDoesNotCostTheModule) {
   RecordingBuilder builder(folder_ / "a.rec");
   const auto titles = builder.RegisterModule(

@@ -84,6 +84,8 @@ TEST(TextFields, NamesWithNumbersAndPlaces) {
   EXPECT_EQ(SplitTrailingId("f(x)").name, "f(x)");
   EXPECT_EQ(SplitFileLine("a/b.py:37").line, 37);
   EXPECT_EQ(SplitFileLine("C:/b.py").file, "C:/b.py");
+  EXPECT_EQ(SplitFileLine("a/b.py:0").file, "a/b.py");
+  EXPECT_EQ(SplitFileLine("a/b.py:0").line, std::nullopt);  // Lines count from 1: not known.
 }
 
 TEST(ShortKernelName, CppNamesLoseTypesArgumentsAndParameters) {
@@ -121,6 +123,10 @@ TEST(SelfTime, ALeafOwnsItsWholeDuration) {
 TEST(SelfTime, WhatIsNestedIsTakenAway) {
   EXPECT_THAT(SelfTimes({Span(20, 30), Span(0, 100), Span(40, 80), Span(50, 60)}),
               testing::ElementsAre(50, -1, 30, -1));
+}
+
+TEST(SelfTime, OfTwoThatStartTogetherTheLongerIsAround) {
+  EXPECT_THAT(SelfTimes({Span(0, 4), Span(0, 10)}), testing::ElementsAre(6, -1));
 }
 
 TEST(SelfTime, OverlapWithoutNestingSumsToTheUnion) {

@@ -390,6 +390,20 @@ TEST(XplaneCpu, ACompilationIsNamedByTheModuleCompiledInIt) {
   EXPECT_EQ(sink.compiles[2].name, "PjRtCpuClient::Compile");
 }
 
+// A client that wraps another one: the time to compile counts once.
+TEST(XplaneCpu, ACompilationInsideAnotherIsPartOfIt) {
+  PlaneBuilder host("/host:CPU");
+  host.Line("tf_PjRtCompilerThreadPool/1", 1, 0);
+  host.Event("OuterClient::Compile", 0, 50'000);
+  host.Event("PjRtCpuClient::Compile", 10'000, 30'000);
+  host.Event("PjRtCpuClient::Compile", 60'000, 5'000);
+  const MemorySink sink = ImportPlane(host);
+  ASSERT_EQ(sink.compiles.size(), 2u);
+  EXPECT_EQ(sink.compiles[0].name, "OuterClient::Compile");
+  EXPECT_EQ(sink.compiles[0].end_ns - sink.compiles[0].start_ns, 50);
+  EXPECT_EQ(sink.compiles[1].end_ns - sink.compiles[1].start_ns, 5);
+}
+
 TEST(XplaneTpu, OpsNestAndTakeRunModuleAndFactsFromTheirMetadata) {
   const std::string loop = "%while.1 = f32[] while(f32[] %p), body=%b";
   const std::string add = "%add.2 = f32[8] add(f32[8] %x, f32[8] %y)";
@@ -450,6 +464,21 @@ TEST(XplaneTpu, AnOpThatTwoProgramsOfOneNameShareIsOfTheOneItRunsIn) {
   EXPECT_EQ(sink.HintOf(sink.activities[0]).program_id, 1);
   EXPECT_EQ(sink.HintOf(sink.activities[1]).program_id, 2);
   EXPECT_EQ(sink.activities[1].hint_id, sink.activities[2].hint_id);
+}
+
+TEST(XplaneTpu, WhatRunsBetweenTwoProgramsIsOfNeither) {
+  const std::string add = "%add.2 = f32[8] add(f32[8] %x, f32[8] %y)";
+  PlaneBuilder tpu("/device:TPU:0");
+  tpu.Line("XLA Modules", 2, 0);
+  tpu.Event("jit_f(1)", 100'000, 60'000).Event("jit_g(2)", 200'000, 60'000);
+  tpu.Line("XLA Ops", 3, 0);
+  tpu.Event(add, 150'000, 10'000).Event(add, 170'000, 10'000).Event(add, 210'000, 10'000);
+  const MemorySink sink = ImportPlane(tpu);
+  ASSERT_EQ(sink.activities.size(), 3u);
+  EXPECT_EQ(sink.HintOf(sink.activities[0]).module_name, "jit_f");
+  EXPECT_EQ(sink.activities[1].run_key, 0);
+  EXPECT_EQ(sink.HintOf(sink.activities[1]).module_name, "");
+  EXPECT_EQ(sink.HintOf(sink.activities[2]).module_name, "jit_g");
 }
 
 TEST(XplaneTpu, StepsLineMarksStepsWhenTheHostDoesNot) {

@@ -106,7 +106,8 @@ def environment(**changes):
         name: value
         for name, value in os.environ.items()
         if name not in ("NO_COLOR", "COLUMNS", "LINES", "CLICOLOR_FORCE", "FORCE_COLOR")
-        and not (name.startswith("XLATRACE_"))
+        # A planted fault (scripts/mutate) stays on in what tests start.
+        and (not name.startswith("XLATRACE_") or name == "XLATRACE_MUTANT")
     }
     for name, value in changes.items():
         result.pop(name, None)

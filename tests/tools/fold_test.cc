@@ -164,6 +164,27 @@ TEST_F(FoldTest, EndOfALiveProcessIsToldEvenWithoutNewBytes) {
   EXPECT_EQ(Count("SELECT count(*) FROM run_stat WHERE name = 'process_killed'"), 1);
 }
 
+// Its lock is not seen: it is on another host.
+TEST_F(FoldTest, RecordingThatHasGrownIsFoldedAgain) {
+  auto builder = Process("a.h.1.10.rec", 2);
+  builder->writer->Flush();
+  MustFold(Request());
+  EXPECT_EQ(Activities(), 2);
+  for (int i = 2; i < 7; ++i) Kernel(*builder, i);
+  builder->writer->Flush();
+  EXPECT_TRUE(MustFold(Request()).folded);
+  EXPECT_EQ(Activities(), 7);
+}
+
+TEST_F(FoldTest, LaunchesOfAProcessWithoutAFileAreAllThatItNoted) {
+  Process("a.h.1.10.rec")->Finish();
+  // Process 77 noted its end twice: it went on in another program.
+  std::ofstream(File("job")) << "a\nended 77 3\nended 1 100\nended 77 4\n";
+  MustFold(Request());
+  EXPECT_EQ(Count("SELECT count(*) FROM run_stat WHERE name = 'recording_missing'"), 1);
+  EXPECT_EQ(Count("SELECT value FROM run_stat WHERE name = 'recording_missing'"), 7);
+}
+
 TEST_F(FoldTest, ProcessesOfAJobAreOneRun) {
   for (int rank = 0; rank < 8; ++rank) {
     const std::string host = rank < 4 ? "h1" : "h2.cluster.local";

@@ -7,6 +7,7 @@
 
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -97,6 +98,21 @@ TEST_F(LoadedRunTest, GraphNodesStayWithTheirActivitiesBesideUnknownTimes) {
   EXPECT_TRUE(activities.timed(0));
   EXPECT_FALSE(activities.timed(1));
   EXPECT_TRUE(activities.timed(3));
+}
+
+TEST_F(LoadedRunTest, ASizeThatIsNotKnownIsNotZero) {
+  const Id copy = run_->AddLaunchConfig({.kind = model::ActivityKind::kMemcpy, .name = "copy"});
+  int64_t at_ns = 0;
+  for (const int64_t bytes : {4096, -1, 0}) {
+    run_->AddActivity(
+        {.lane_id = 1, .config_id = copy, .start_ns = at_ns, .end_ns = at_ns + 10, .bytes = bytes});
+    at_ns += 20;
+  }
+  store::RunDb db = Saved();
+  const auto loaded = LoadRun(db);
+  ASSERT_TRUE(loaded) << (loaded ? "" : loaded.error().message);
+  const auto& bytes = loaded->run.activities.bytes;
+  EXPECT_EQ(std::vector<int64_t>(bytes.begin(), bytes.end()), (std::vector<int64_t>{4096, -1, 0}));
 }
 
 TEST_F(LoadedRunTest, ActivitiesOfOneCallHaveThatCall) {

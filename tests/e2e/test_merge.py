@@ -91,6 +91,14 @@ class MergeTest(unittest.TestCase):
                           " LIKE 'nccl%') GROUP BY k")
         self.assertLess(max(row[0] for row in apart), 30_000)
 
+    def test_kept_whole_are_who_is_waited_for_who_waits_most_and_one_between(self) -> None:
+        self.write(8, slow=5)
+        self.assertEqual(xlatrace("merge", self.ranks, "-o", self.job).returncode, 0)
+        by_cost = [rank for rank, in self.rows("SELECT rank FROM rank ORDER BY excess_ns_per_step DESC, rank")]
+        self.assertEqual(by_cost[0], 5)
+        kept = {rank for rank, in self.rows("SELECT rank FROM rank WHERE process_id IS NOT NULL")}
+        self.assertEqual(kept, {by_cost[0], by_cost[4], by_cost[7]})
+
     def test_the_jobs_step_stands_in_the_head_where_the_kept_launches_have_none(self) -> None:
         self.write(8, slow=5)
         self.assertEqual(xlatrace("merge", self.ranks, "-o", self.job).returncode, 0)

@@ -97,7 +97,8 @@ class SmallTools(support.TestCase):
 
     def test_show_the_sequence_is_that_of_a_whole_execution(self):
         whole = [("first", 3), ("second", 3), ("third", 3)]
-        run = self.run_of(xprof(("jit_f", whole[:1]), ("jit_f", whole), ("jit_f", whole)), [("jit_f", hlo("jit_f", *CHAIN))])
+        trace = xprof(("jit_f", whole[:1]), ("jit_f", whole), ("jit_f", whole))
+        run = self.run_of(trace, [("jit_f", hlo("jit_f", *CHAIN))])
         said = self.ok("show", "jit_f", run, "--sequence")
         self.assertIn("2 of 3: 3 thunks", said)
         self.assertIn(" 0 thunks without a record", said)
@@ -124,7 +125,8 @@ class SmallTools(support.TestCase):
     # import
 
     def test_import_of_a_log_folder_takes_its_newest_session(self):
-        for session, module in (("2026_01_31_10_00_00", "jit_old"), ("2026_02_01_09_00_00", "jit_new"), ("2026_01_02_11_00_00", "jit_oldest")):
+        sessions = {"2026_01_31_10_00_00": "jit_old", "2026_02_01_09_00_00": "jit_new", "2026_01_02_11_00_00": "jit_oldest"}
+        for session, module in sessions.items():
             self.write(f"log/plugins/profile/{session}/host.xplane.pb", support.xspace(module, support.OPS))
         result = self.call("import", self.folder / "log", "-o", self.folder / "run.db")
         self.assertIn("2 older sessions", result.stderr)
@@ -166,7 +168,8 @@ class SmallTools(support.TestCase):
             self.write(f"late/module_0001.jit_f.{rest}.txt", text)
         # As a recording would have it, of the environment of the process.
         with contextlib.closing(sqlite3.connect(run)) as database, database:
-            database.execute("INSERT INTO x_run_info VALUES ('xla_flags', '--xla_dump_to=early --xla_dump_to=late --xla_dump_hlo_pass_re=.*')")
+            flags = "--xla_dump_to=early --xla_dump_to=late --xla_dump_hlo_pass_re=.*"
+            database.execute("INSERT INTO x_run_info VALUES ('xla_flags', ?)", (flags,))
         result = self.call("report", run, "-o", self.folder / "run.html")
         self.assertRegex(result.stderr, r"is told by the dump in '[^']*/late'")
 

@@ -178,8 +178,8 @@ TEST_F(FoldTest, RecordingThatHasGrownIsFoldedAgain) {
 
 TEST_F(FoldTest, LaunchesOfAProcessWithoutAFileAreAllThatItNoted) {
   Process("a.h.1.10.rec")->Finish();
-  // Process 77 noted its end twice: it went on in another program.
-  std::ofstream(File("job")) << "a\nended 77 3\nended 1 100\nended 77 4\n";
+  // Process 77 wanted to become another program, said so, and came back.
+  std::ofstream(File("job")) << "a\nended 77 3 1\nended 1 100 1\nended 77 4 0\n";
   MustFold(Request());
   EXPECT_EQ(Count("SELECT count(*) FROM run_stat WHERE name = 'recording_missing'"), 1);
   EXPECT_EQ(Count("SELECT value FROM run_stat WHERE name = 'recording_missing'"), 7);

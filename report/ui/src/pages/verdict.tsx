@@ -204,7 +204,7 @@ function Largest({ report }: { report: Report }): VNode | null {
     ns, calls, hue, entity, key: 'row', cells: <><td><Handle entity={entity} /></td><td class="mono name"><Row><Mid text={name} />{times && <Tag>{times}</Tag>}</Row></td><td><Letter hue={hue} /></td></>,
   });
   // What a small window has no room for.
-  const more = bare && window.innerWidth >= 640;
+  const wide = window.innerWidth >= 640, more = bare && wide;
   // Of kernels that no instruction is known of: the host ranges that launched them.
   const places = bare && report.launchedIn.size > 0;
   const rows = bare
@@ -225,7 +225,7 @@ function Largest({ report }: { report: Report }): VNode | null {
     <section class="largest">
       <Bar><h2>Largest {bare ? 'kernels' : 'instructions'}</h2><Cap>{report.perStep} and % of device time · <Link to={{ page: 'ops' }}>all {thousands(rows.length)}</Link> · <CopyMenu /></Cap></Bar>
       <table class="fix" aria="Largest">
-        <colgroup>{width(46)}<col />{width(28)}{(!bare || places) && <col class="scope" />}{!bare && <col class="src" style={{ width: '120px' }} />}{width(130)}{width(56)}{more && <>{width(64)}{width(70)}</>}</colgroup>
+        <colgroup>{width(46)}<col />{width(28)}{(!bare || places) && <col class="scope" />}{!bare && <col class="src" style={{ width: '120px' }} />}{width(wide ? 130 : 84)}{width(56)}{more && <>{width(64)}{width(70)}</>}</colgroup>
         <thead><tr><th><span class="vh">handle</span></th><th>{bare ? 'kernel' : 'instruction'}</th><th><span class="vh">phase</span></th>{(!bare || places) && <th class="scope">{bare ? 'launched in' : 'scope'}</th>}{!bare && <th class="src">source</th>}<NumHead>{report.perStep}</NumHead><NumHead>%</NumHead>{more && <><NumHead>calls</NumHead><NumHead>avg µs</NumHead></>}</tr></thead>
         <tbody>
           {rows.slice(0, 8).map((r) => (

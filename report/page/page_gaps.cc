@@ -157,7 +157,14 @@ Status LoadPageGaps(PageContext& page) {
   for (const auto& [key, sum] : sums) {
     const auto& [device, step, cause] = key;
     page.gap_sums.sums[{device, step, std::string(Text(cause))}] = sum;
-    page.meta["causes"][std::string(Text(cause))] = WithGlyphs(std::string(Meaning(cause)));
+    std::string meaning(Meaning(cause));
+    const auto figure =
+        std::find_if(page.view.gaps.begin(), page.view.gaps.end(),
+                     [name = Text(cause)](const GapFigure& gap) { return gap.cause == name; });
+    if (figure != page.view.gaps.end() && 2 * figure->launched_ns > figure->ns) {
+      meaning += " Here most of it: what follows had been launched in time.";
+    }
+    page.meta["causes"][std::string(Text(cause))] = WithGlyphs(meaning);
   }
   drop_short_ones();
   std::sort(longest.begin(), longest.end(), [](const auto& a, const auto& b) {

@@ -48,7 +48,24 @@ function pageScript(): Plugin {
   };
 }
 
-/** `virtual:packed`: the style sheet, the licences and the glossary, gzip in base64 (by a library, so that every node gives the same bytes). */
+/** Four bytes as five characters from ( on, without the backslash; see src/texts.ts. Zeros fill the last four. */
+function base85(bytes: Uint8Array): string {
+  let out = '';
+  for (let i = 0; i < bytes.length; i += 4) {
+    let word = 0;
+    for (let k = 0; k < 4; ++k) word = word * 256 + (bytes[i + k] ?? 0);
+    let five = '';
+    for (let k = 0; k < 5; ++k) {
+      const digit = word % 85;
+      five = String.fromCharCode(digit + (digit < 52 ? 40 : 41)) + five;
+      word = Math.floor(word / 85);
+    }
+    out += five;
+  }
+  return out;
+}
+
+/** `virtual:packed`: the texts of src/texts.ts, gzip in base85 (by a library, so that every node gives the same bytes). */
 function packedTexts(): Plugin {
   const id = '\0virtual:packed';
   return {
@@ -58,20 +75,12 @@ function packedTexts(): Plugin {
       if (name !== id) return null;
       const read = (file: string): string => readFileSync(join(root, 'src', file), 'utf8');
       const css = await transformWithEsbuild(read('style.css'), 'style.css', { loader: 'css', minify: true, charset: 'utf8' });
-      const bytes = new TextEncoder().encode([css.code, read('licences.txt'), read('glossary.txt')].map((text) => text.trim()).join('\0'));
-      const packed = Buffer.from(gzipSync(bytes, { level: 9, mtime: 0 })).toString('base64');
-      return `export const LENGTH = ${bytes.length};\nexport const PACKED = "${packed}";`;
+      const bytes = new TextEncoder().encode([css.code, read('licences.txt'), read('glossary.txt'), read('keys.txt'), read('dark.txt')].map((text) => text.trim()).join('\0'));
+      const packed = gzipSync(bytes, { level: 9, mtime: 0 });
+      return `export const LENGTH = ${bytes.length};\nexport const BYTES = ${packed.length};\nexport const PACKED = "${base85(packed)}";`;
     },
   };
 }
-
-const OWN_NAMES = `class tid aria
-  shouldComponentUpdate getDerivedStateFromProps componentWillUnmount componentWillUpdate getDerivedStateFromError getSnapshotBeforeUpdate
-  componentWillReceiveProps componentDidMount componentWillMount componentDidUpdate componentDidCatch getChildContext
-  computeCapability maxThreadsPerSm maxBlocksPerSm registersPerSm smemPerSm smemPerBlock smemOptin smemReserved maxThreadsPerBlock
-  registersPerBlock blocksPerSm warpsPerBlock siteCalls opCalls opWaste shareNs siteNs opNs sitesOfOp sitesOfKernel sharesOfOp opsOfSite
-  launchedIn launchPaths placesIn placeOf copiesOf timesOf gapSums stepParts baseSteps baseStepParts jobStep savesUnit perStep opOfHandle
-  wasteOf peakMemory programId roleReason twoLines changeRows baseCalls testid`.split(/\s+/);
 
 export default defineConfig({
   root,
@@ -89,10 +98,9 @@ export default defineConfig({
     sourcemap: false,
     minify: 'terser',
     terserOptions: {
-      // Only these names of properties are mangled: ours and Preact's, none of which data or the browser know. `unsafe`: nothing
-      // here replaces String, Array or another global.
-      mangle: { properties: { regex: new RegExp(`^(${OWN_NAMES.join('|')})$`), keep_quoted: true, builtins: true } },
-      ecma: 2020, compress: { passes: 4, ecma: 2020, unsafe_arrows: true, pure_getters: true, keep_fargs: false, toplevel: true, unsafe_methods: true, unsafe: true, hoist_props: true, hoist_funs: true }, format: { comments: false, ecma: 2020 } },
+      // No name of a property is mangled: data come under names, too. `unsafe`: nothing here replaces
+      // String, Array or another global.
+      ecma: 2020, compress: { passes: 4, ecma: 2020, unsafe_arrows: true, pure_getters: true, keep_fargs: false, toplevel: true, unsafe_methods: true, unsafe: true, unsafe_comps: true, hoist_props: true, hoist_funs: true }, format: { comments: false, ecma: 2020 } },
     lib: { entry: 'src/main.tsx', formats: ['iife'], name: 'xlatracePage', fileName: () => 'app.js' },
   },
 });

@@ -178,7 +178,7 @@ function Search({ report, f }: { report: Report; f: string }): VNode {
                  e.currentTarget.blur();
                } else if (e.key === 'Escape') e.currentTarget.blur();
              }} />
-      <kbd aria-hidden>/</kbd><kbd aria-hidden>Ctrl K</kbd>
+      <kbd mute>/</kbd><kbd mute>Ctrl K</kbd>
       {offers.length > 0 && (
         <ul id="offers" class="offers" role="listbox" aria="Completions" tid="completions">
           {offers.map((o, i) => (
@@ -238,7 +238,7 @@ function FilterBar({ report, view, f }: { report: Report; view: View; f: string 
   const chip = (id: string, hue: Hue, on: boolean, text: string, next: string, title?: string): VNode => (
     <button class={`chip ${on ? 'on' : ''}`} aria-pressed={on} tid={`phase-${id}`} onClick={() => go({ f: next })} title={title}
             aria={text}>
-      <span class={`ltr p-${hue}`} data-l={LETTER[hue]} aria-hidden />
+      <span class={`ltr p-${hue}`} data-l={LETTER[hue]} mute />
       <span class="cl">{text}</span>
     </button>
   );
@@ -267,10 +267,10 @@ function FilterBar({ report, view, f }: { report: Report; view: View; f: string 
               onChange={(v) => go({ f: setTerm(f, 'dev', v) })} />}
       {rest.map((t) => (
         <button class="chip on x" tid="filter-chip" aria={`remove ${t.raw}`} onClick={() => go({ f: removeTerm(f, t.raw) })}>
-          <Mono>{t.raw}</Mono><i aria-hidden>×</i>
+          <Mono>{t.raw}</Mono><i mute>×</i>
         </button>
       ))}
-      <span class="sum" tid="filter-sum" data-ns={Math.round(view.total)} role="status"
+      <span class="sum" tid="filter-sum" ns={Math.round(view.total)} role="status"
             title={report.meta.basis.steady && view.full > report.meta.basis.mean_ns * view.divisor ? 'more than the step: what runs side by side on a device counts each' : undefined}>
         {view.waiting ? <Dim>reading launches…</Dim> : <>
           <b>{view.total / view.divisor < 99.95e9 ? `${ms(view.total / view.divisor)} ${unit}` : `${duration(view.total / view.divisor)}${report.meta.basis.steady ? ' a step' : ''}`}</b>{' '}

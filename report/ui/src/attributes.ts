@@ -1,5 +1,5 @@
-// Attributes that hundreds of elements have, under short names: `tid` is data-testid, `aria` is
-// aria-label, and the build makes all three shorter. They get their own when an element is made.
+// Attributes that many elements have, under short names: `tid` is data-testid, `ns` is data-ns, `aria`
+// is aria-label, `mute` is aria-hidden. They get their own when an element is made.
 
 import { options } from 'preact';
 
@@ -7,19 +7,21 @@ declare module 'preact' {
   namespace JSX {
     interface DOMAttributes<Target extends EventTarget> {
       tid?: string | undefined;
+      ns?: number | undefined;
       aria?: string | undefined;
+      mute?: boolean | undefined;
     }
   }
 }
 
-const NAMES = { tid: 'data-testid', aria: 'aria-label', class: 'class' };
+const NAMES = { tid: 'data-testid', ns: 'data-ns', aria: 'aria-label', mute: 'aria-hidden' };
 
 export function nameAttributes(): void {
   options.vnode = ({ type, props }) => {
     if (typeof type !== 'string') return;
     const of = props as Record<string, unknown>;
     for (const [short, name] of Object.entries(NAMES)) {
-      if (!(short in of) || short === name) continue;
+      if (!(short in of)) continue;
       of[name] = of[short];
       delete of[short];
     }

@@ -19,7 +19,7 @@ async function start(): Promise<void> {
     const style = document.createElement('style');
     // One colour for a phase, one for what is written on it, wherever its class stands.
     const hues = Object.keys(LETTER).map((h) => `.p-${h}{--c:var(--ph-${h});--on:var(--on-${h})}`);
-    style.textContent = texts.css + darkCss + hues.join('');
+    style.textContent = texts.css + darkCss(texts.dark) + hues.join('');
     document.head.append(style);
     document.getElementById('xlatrace-static-css')?.remove();
     nameAttributes();

@@ -1,4 +1,5 @@
 declare module 'virtual:packed' {
   export const LENGTH: number;
+  export const BYTES: number;
   export const PACKED: string;
 }

@@ -1,14 +1,28 @@
 // Long texts that the build compresses (vite.config.ts): a tenth of the bundle.
 
-import { LENGTH, PACKED } from 'virtual:packed';
-import { fromBase64, gunzip } from './data/codec';
+import { BYTES, LENGTH, PACKED } from 'virtual:packed';
+import { gunzip } from './data/codec';
 
-/** The style sheet, the licences of what is bundled, and the words that the pages use. */
-export const texts = { css: '', licences: '', glossary: '' };
+/** The style sheet, the licences of what is bundled, the words that the pages use, the keys, the colours of the dark theme. */
+export const texts = { css: '', licences: '', glossary: '', keys: '', dark: '' };
+const pairs = (text: string): string[][] => text.split('\n').map((line) => line.split(': '));
 /** A word and what it means, for the help and the Run page. */
-export const glossary = (): string[][] => texts.glossary.split('\n').map((line) => line.split(': '));
+export const glossary = (): string[][] => pairs(texts.glossary);
+/** A key and what it does. */
+export const keys = (): string[][] => pairs(texts.keys);
+
+/** Five characters from ( on, without the backslash, are four bytes: a tenth less than base64. */
+function fromBase85(text: string): Uint8Array<ArrayBuffer> {
+  const words = new DataView(new ArrayBuffer((text.length / 5) * 4));
+  for (let i = 0; i < text.length; i += 5) {
+    let word = 0;
+    for (const c of text.slice(i, i + 5)) word = word * 85 + c.charCodeAt(0) - (c > '\\' ? 41 : 40);
+    words.setUint32((i / 5) * 4, word);
+  }
+  return new Uint8Array(words.buffer, 0, BYTES);
+}
 
 export async function unpackTexts(): Promise<void> {
-  const [css = '', licences = '', words = ''] = new TextDecoder().decode(await gunzip(fromBase64(PACKED), LENGTH)).split('\0');
-  Object.assign(texts, { css, licences, glossary: words });
+  const all = new TextDecoder().decode(await gunzip(fromBase85(PACKED), LENGTH)).split('\0');
+  Object.keys(texts).forEach((key, i) => (texts[key as keyof typeof texts] = all[i] ?? ''));
 }

@@ -28,7 +28,7 @@ export const Letter = ({ hue, word }: { hue: Hue; word?: string }): VNode => (
 );
 
 export const Phase = ({ hue, children }: { hue: Hue; children: ComponentChildren }): VNode => (
-  <span class="ph"><span class={`ltr p-${hue}`} aria-hidden>{LETTER[hue]}</span>{children}</span>
+  <span class="ph"><span class={`ltr p-${hue}`} mute>{LETTER[hue]}</span>{children}</span>
 );
 
 /** An element with a class: written often, named once. */
@@ -153,7 +153,7 @@ export function PhaseStack({ parts, max, width = 56, base }: { parts: { hue: Hue
   const px = max > 0 ? Math.max(1.5, (width * total) / max) : 0;
   // Gaps between parts would be all that is left of a short bar.
   return (
-    <span class="stk" aria-hidden style={{ width: `${px}px`, ...(px < 14 && { gap: '0' }) }}>
+    <span class="stk" mute style={{ width: `${px}px`, ...(px < 14 && { gap: '0' }) }}>
       {parts.filter((p) => p.ns > 0).map((p) => (
         <i class={`p-${p.hue}`} style={{ flex: `${p.ns} 0 0` }} />
       ))}
@@ -162,7 +162,7 @@ export function PhaseStack({ parts, max, width = 56, base }: { parts: { hue: Hue
 }
 
 export function Meter({ pct }: { pct: number }): VNode {
-  return <span class="meter" aria-hidden><i style={{ '--w': `${Math.max(0, Math.min(100, pct))}%` }} /></span>;
+  return <span class="meter" mute><i style={{ '--w': `${Math.max(0, Math.min(100, pct))}%` }} /></span>;
 }
 
 /** A switch between a few choices. */
@@ -332,7 +332,7 @@ export function useLoad<T>(load: () => Promise<T>, keys: unknown[]): { value?: T
 }
 
 export const Patterns = (): VNode => (
-  <svg width="0" height="0" class="defs" aria-hidden>
+  <svg width="0" height="0" class="defs" mute>
     <defs>
       {([['hat', 6, 1.6, 'bg', .2], ['sav', 6, 1.4, 'ink-3', .55], ['idl', 4, 1.3, 'ph-idle', 1]] as const).map(([id, size, width, colour, opacity]) => (
         <pattern id={id} width={size} height={size} patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><rect width={width} height={size} fill={`var(--${colour})`} opacity={opacity} /></pattern>

@@ -3,17 +3,8 @@ import { useEffect, useRef } from 'preact/hooks';
 import { NUMBER_KEYS, TEXT_KEYS } from '../filter';
 import { useCtx } from '../ctx';
 import { example } from '../data/filter_values';
-import { glossary } from '../texts';
+import { glossary, keys } from '../texts';
 import { Bar, Def, Dim, Kv, Sm, Small } from './bits';
-
-const KEYS: [string, string][] = [
-  ['1 – 9, 0', 'pages, as their tabs say'], ['/', 'filter'], ['Ctrl K', 'go to anything'], ['?', 'this help'], ['Esc', 'close, clear'],
-  ['j  k', 'next, previous row'], ['Enter', 'inspect the row'], ['o', 'graph of the selection'], ['t', 'its timeline'],
-  ['r', 'its roofline'], ['y', 'copy link'], ['e', 'save the table as CSV'],
-  ['W A S D', 'timeline: zoom and move'], ['F  Z', 'timeline: zoom to the selection; out to all'], ['n  p', 'timeline: next, previous launch of the op'],
-  ['g', 'timeline: next gap'], ['c', 'timeline: critical path on, off'], ['[  ]', 'timeline: previous, next step'], ['l', 'timeline: align two steps'],
-  ['+  −', 'graph: more, fewer nodes'], ['x', 'graph: open, close the fusion'],
-];
 
 export function Help({ onClose }: { onClose: () => void }): VNode {
   const box = useRef<HTMLDialogElement>(null);
@@ -26,7 +17,7 @@ export function Help({ onClose }: { onClose: () => void }): VNode {
     <dialog ref={box} class="dialog" aria="Help and keys" tid="help-dialog" onClose={onClose}
             onClick={(e) => e.target === box.current && onClose()}>
       <Bar><h2>Keys</h2><button class="cap" onClick={onClose}>close</button></Bar>
-      <dl class="keys">{KEYS.map(([k, what]) => <div><dt><kbd>{k}</kbd></dt><dd>{what}</dd></div>)}</dl>
+      <dl class="keys">{keys().map(([k, what]) => <div><dt><kbd>{k}</kbd></dt><dd>{what}</dd></div>)}</dl>
       <h2>Filter</h2>
       <Sm>Words match names, scopes, kernels and source lines. <code>key:value</code> selects, <code>-key:value</code> leaves
         out, a comma means or, <code>*</code> stands for anything. Numbers compare: <code>dur&gt;50us</code>, <code>ms&gt;1</code>,{' '}

@@ -94,7 +94,7 @@ function OpEvidence({ op }: { op: number }): VNode {
       <ul class="chain">
         {list.map((e) => (
           <li class={e.confidence === 'exact' ? '' : e.confidence === 'inferred' ? 'guess' : 'lose'}>
-            <i aria-hidden /><span>{e.words}</span><Dim>{e.confidence}, {plural(e.calls, 'launch', 'launches')}</Dim>
+            <i mute /><span>{e.words}</span><Dim>{e.confidence}, {plural(e.calls, 'launch', 'launches')}</Dim>
           </li>
         ))}
       </ul>
@@ -162,7 +162,7 @@ function Sums({ ns, calls, what, whole, testid, ops }: { ns: number; calls: numb
   const d = report.divisor, there = report.ranOn(ops);
   return (
     <section class="stat">
-      <div tid={testid} data-ns={Math.round(ns)}><b>{msText(ns / d)}</b>{!basis.steady ? whole : there ? `${what.replace(', mean', '')}, mean of ${there.of} devices` : what}</div>
+      <div tid={testid} ns={Math.round(ns)}><b>{msText(ns / d)}</b>{!basis.steady ? whole : there ? `${what.replace(', mean', '')}, mean of ${there.of} devices` : what}</div>
       {there && <div tid={`${testid}-there`}><b>{msText(ns / there.steps)}</b>{ranOnWords(there)}</div>}
       <div tid={`${testid}-share`}><b>{percent(ns, basis.device_ns)}%</b>of device time</div>
       {basis.steady && !there && <div><b>{percent(ns / d, basis.mean_ns)}%</b>of the step</div>}
@@ -409,7 +409,7 @@ function KernelBody({ kernel }: { kernel: number }): VNode {
       {places && (
         <Section title="Launched in" cap="host ranges around the calls">
           <ul class="ios" tid="launched-in">
-            {places.map((p) => <li data-ns={p.ns}><span class={p.known ? 'mono wrapany' : 'dim'}>{p.text}</span><span>{launchText(p.calls / report.divisor)} · {ms(p.ns / report.divisor)} ms</span></li>)}
+            {places.map((p) => <li ns={p.ns}><span class={p.known ? 'mono wrapany' : 'dim'}>{p.text}</span><span>{launchText(p.calls / report.divisor)} · {ms(p.ns / report.divisor)} ms</span></li>)}
           </ul>
         </Section>
       )}

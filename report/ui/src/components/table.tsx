@@ -427,7 +427,7 @@ export function DataTable<T>(given: TableProps<T>): VNode {
   const flex = Math.max(40, (Math.max(wide, need) - set) / Math.max(1, shared));
   const span = Math.max(1, columns.findIndex((c) => c.id === p.span));
   const line = (l: Line<T>, index: number): VNode => {
-    const common = { 'data-ns': l.ns, 'aria-rowindex': virtual ? index + 2 : undefined };
+    const common = { ns: l.ns, 'aria-rowindex': virtual ? index + 2 : undefined };
     if (l.kind === 'detail') return <tr key={l.key} class={`lay ${l.cls ?? ''}`}><td colSpan={columns.length}>{l.lead}</td></tr>;
     if (l.kind) {
       const cls = l.kind === 'group' ? 'grp' : l.kind === 'others' ? 'oth' : 'tot';
@@ -479,10 +479,10 @@ export function DataTable<T>(given: TableProps<T>): VNode {
           </tr>
         </thead>
         <tbody>
-          {virtual && pad > 0 && <tr class="pad" aria-hidden><td colSpan={columns.length} style={{ height: `${pad}px` }} /></tr>}
+          {virtual && pad > 0 && <tr class="pad" mute><td colSpan={columns.length} style={{ height: `${pad}px` }} /></tr>}
           {p.lines.slice(first, last).map((l, i) => line(l, first + i))}
           {virtual && height - pad - (last - first) * high > 0 &&
-            <tr class="pad" aria-hidden><td colSpan={columns.length} style={{ height: `${height - pad - (last - first) * high}px` }} /></tr>}
+            <tr class="pad" mute><td colSpan={columns.length} style={{ height: `${height - pad - (last - first) * high}px` }} /></tr>}
           {printing && n > 27 && <tr class="oth"><td colSpan={columns.length}>{n - last} more rows are in the page, not on paper</td></tr>}
         </tbody>
       </table>

@@ -25,7 +25,7 @@ const callsText = (r: Row): string => {
 /** A bar to the right for what became slower, to the left for what became faster; what ran another number of times became neither. */
 function DeltaBar({ ns, max, alike }: { ns: number; max: number; alike: boolean }): VNode {
   const part = max > 0 ? Math.min(1, Math.abs(ns) / max) * 50 : 0;
-  return <span class={`dbar ${!alike ? 'other' : ns > 0 ? 'up' : 'down'}`} aria-hidden><i style={ns > 0 ? { left: '50%', width: `${part}%` } : { right: '50%', width: `${part}%` }} /></span>;
+  return <span class={`dbar ${!alike ? 'other' : ns > 0 ? 'up' : 'down'}`} mute><i style={ns > 0 ? { left: '50%', width: `${part}%` } : { right: '50%', width: `${part}%` }} /></span>;
 }
 
 const MOST = 12;

@@ -88,7 +88,7 @@ function Curve({ report, live, at }: { report: Report; live: Live; at: number })
         <line class="at" x1={x(at)} x2={x(at)} y1="2" y2={h} />
         <text class={`b halo ${x(at) > left + w / 2 ? 'e' : ''}`} x={x(at) + (x(at) > left + w / 2 ? -5 : 5)} y="14">{at === live.peakAt ? 'peak' : 'here'} {bytes(live.alive[at]!)}</text>
       </svg>
-      <p class="legend sm">{layers.map(({ hue }) => <span class="ph"><span class={`ltr p-${hue}`} aria-hidden />{hue === 'other' ? 'arguments, constants, other' : `written by ${hue === 'collective' ? 'a collective' : hue === 'copy' ? 'a copy' : phaseWords(hue)}`}</span>)}</p>
+      <p class="legend sm">{layers.map(({ hue }) => <span class="ph"><span class={`ltr p-${hue}`} mute />{hue === 'other' ? 'arguments, constants, other' : `written by ${hue === 'collective' ? 'a collective' : hue === 'copy' ? 'a copy' : phaseWords(hue)}`}</span>)}</p>
       {tip && <div class="tip" style={{ left: `${Math.min(tip.x + 12, width - 250)}px`, top: '30px' }}>{words(tip.at)}</div>}
     </div>
   );

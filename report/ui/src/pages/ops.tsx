@@ -121,7 +121,7 @@ function Instructions(): VNode {
         out.push({
           key: `g/${g.name}`, kind: 'group', ns: Math.round(g.ns), text: `${by === 'phase' ? phaseWords(g.name) : g.name}, ${plural(g.rows.length, fold ? 'row' : 'instruction')}`,
           lead: <button class="tree" aria-expanded={!shut} onClick={() => toggle(closed, setClosed, g.name)}>
-            <span class="tree-i" aria-hidden>{shut ? '▸' : '▾'}</span>{by === 'phase' && <Letter hue={g.name as Hue} />} <span class={by === 'op' ? 'mono' : ''}>{by === 'phase' ? phaseWords(g.name) : g.name}</span> <Dim>{plural(g.rows.length, fold ? 'row' : 'instruction')}</Dim></button>,
+            <span class="tree-i" mute>{shut ? '▸' : '▾'}</span>{by === 'phase' && <Letter hue={g.name as Hue} />} <span class={by === 'op' ? 'mono' : ''}>{by === 'phase' ? phaseWords(g.name) : g.name}</span> <Dim>{plural(g.rows.length, fold ? 'row' : 'instruction')}</Dim></button>,
           cells: { ms: ms(g.ns / d), pct: percent(g.ns, view.total), waste: g.waste > 0 ? ms(g.waste / d) : '', calls: g.calls > 0 ? count(g.calls / d) : '' },
         });
         if (shut) continue;

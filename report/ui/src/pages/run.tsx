@@ -49,7 +49,7 @@ function Evidence({ report }: { report: Report }): VNode {
       </div>
       <table class="fix evt" aria="Evidence"><Cols of={[0, 76, 60, 110]} />
         <tbody>
-          {rows.map((r) => <tr data-ns={r.ns} tid="row"><td class="name"><span class={`dot ${r.cls}`} aria-hidden />{r.label}</td><Num>{ms(r.ns / d)}</Num><Num>{percent(r.ns, whole)}%</Num><td class="num dim">{thousands(r.n)} records</td></tr>)}
+          {rows.map((r) => <tr ns={r.ns} tid="row"><td class="name"><span class={`dot ${r.cls}`} mute />{r.label}</td><Num>{ms(r.ns / d)}</Num><Num>{percent(r.ns, whole)}%</Num><td class="num dim">{thousands(r.n)} records</td></tr>)}
         </tbody></table>
     </section>
   );

@@ -110,7 +110,7 @@ export function SourcePage(): VNode {
     const w = s ? ((window.innerWidth < 1280 ? 78 : 136) * Math.sqrt(value(s))) / most : 0;
     return (
       <>
-        <div class={`l ${on ? 'hot' : ''} ${s ? 'has' : ''}`} key={key} ref={on ? here : undefined} tid={s ? 'row' : undefined} data-key={s ? n : undefined} data-ns={s ? Math.round(s.ns) : undefined}
+        <div class={`l ${on ? 'hot' : ''} ${s ? 'has' : ''}`} key={key} ref={on ? here : undefined} tid={s ? 'row' : undefined} data-key={s ? n : undefined} ns={s ? Math.round(s.ns) : undefined}
              role={s ? 'button' : undefined} tabIndex={s ? 0 : undefined}
              onClick={s ? () => go({ args: { file: path, line: String(n) } }) : undefined} onKeyDown={s ? (e) => e.key === 'Enter' && go({ args: { file: path, line: String(n) } }) : undefined}>
           <span class="t">{s && PHASES.map((p, i) => (s.phases[i]! > 0 ? <i class={`p-${p}`} style={{ width: `${Math.max(1, (w * s.phases[i]!) / s.ns)}px` }} /> : null))}</span>
@@ -153,7 +153,7 @@ export function SourcePage(): VNode {
           <thead><tr><th>file</th><th><span class="vh">phases</span></th><NumHead>{measure === 'calls' ? 'calls' : report.perStep} ▼</NumHead>{then && <NumHead>Δ ms</NumHead>}</tr></thead>
           <tbody>
             {list.slice(0, 40).map(([f, v]) => (
-              <tr class={`act-row ${f === path ? 'on' : ''}`} tid="row" data-key={f} data-ns={Math.round(v.sum.ns)} onClick={() => go({ args: { file: f, line: undefined } })}>
+              <tr class={`act-row ${f === path ? 'on' : ''}`} tid="row" data-key={f} ns={Math.round(v.sum.ns)} onClick={() => go({ args: { file: f, line: undefined } })}>
                 <td class="name" title={f}><a href={`#/source?file=${encodeURIComponent(f)}`} class="plain" onClick={(e) => { e.preventDefault(); e.stopPropagation(); go({ args: { file: f, line: undefined } }); }}>{baseName(f)}</a></td>
                 <td><PhaseStack max={max} width={48} base={then && measure === 'time' ? (then.get(f) ?? 0) * d : undefined} parts={PHASES.map((p, i) => ({ hue: p as Hue, ns: value(v.sum) * (v.sum.ns > 0 ? v.sum.phases[i]! / v.sum.ns : 0) }))} /></td>
                 <Num>{show(v.sum)}</Num>{then && <Num><Delta now={v.sum.ns / d} then={then.get(f) ?? 0} /></Num>}
@@ -161,7 +161,7 @@ export function SourcePage(): VNode {
             ))}
             {list.length > 40 && <tr class="oth" tid="others"><td>{plural(list.length - 40, 'other file')}</td><td /><Num>{sumOf(list.slice(40).map(([, v]) => value(v.sum)))}</Num>{then && <Num><Delta now={list.slice(40).reduce((a, [, v]) => a + v.sum.ns, 0) / d} then={list.slice(40).reduce((a, [f]) => a + (then.get(f) ?? 0), 0)} /></Num>}</tr>}
             {none && <tr class="oth"><td>(no source line)</td><td /><Num>{show(none.sum)}</Num>{then && <Num><Delta now={none.sum.ns / d} then={then.get('no source line') ?? 0} /></Num>}</tr>}
-            {measure === 'time' && <tr class="tot" tid="total" data-ns={Math.round(view.total)}><td>all</td><td /><Num>{ms(view.total / d)}</Num>{then && <td />}</tr>}
+            {measure === 'time' && <tr class="tot" tid="total" ns={Math.round(view.total)}><td>all</td><td /><Num>{ms(view.total / d)}</Num>{then && <td />}</tr>}
           </tbody>
         </table>
         <div>

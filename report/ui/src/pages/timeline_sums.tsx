@@ -169,7 +169,7 @@ export function Selection({ report, view, tl, range: all, whole, step }: { repor
     columns, lines, label: 'Sums of the selection', fileName: 'selection', primary: true,
   };
   return (
-    <section tid="timeline-selection" data-ns={Math.round(total)}>
+    <section tid="timeline-selection" ns={Math.round(total)}>
       <Heading text={`${step ? 'Whole step' : whole ? 'In sight' : 'Selection'}: ${duration(span)}`} tl={tl} device={device} by={by} table={table as unknown as TableProps<never>} />
       <DataTable {...table} />
       <LeftOut what={['graph_launches', 'gaps']} />

@@ -75,7 +75,7 @@ function StepBar({ report, bars }: { report: Report; bars: Bar[] }): VNode | nul
             const rest = divided ? `rest of ${LETTER[b.hue]}  ${ms((b.ns - namedNs) / d)}` : `${LETTER[b.hue]}  ${ms(b.ns / d)}`;
             const restWidth = divided ? b.w - ow : ow >= b.w && label(ow, opText) ? 0 : b.w;
             return (
-              <g tid={`part-${b.part}`} data-ns={b.ns}>
+              <g tid={`part-${b.part}`} ns={b.ns}>
                 <title>{`${phaseWords(b.part)}: ${ms(b.ns / d)} ms, ${percent(b.ns, total)}%`}</title>
                 {b.part === 'idle'
                   ? <rect x={b.x + 0.5} y="18" width={Math.max(0.8, b.w - 1)} height="26" fill="url(#idl)" stroke="var(--ph-idle)" stroke-width=".6" />
@@ -110,7 +110,7 @@ function StepBar({ report, bars }: { report: Report; bars: Bar[] }): VNode | nul
         </svg>
       </div>
       <div class="legend">
-        {bars.map((b) => <span class="ph sm" data-ns={b.ns}><span class={`ltr p-${partHue(b.part)}`} aria-hidden>{LETTER[partHue(b.part)]}</span>{phaseWords(b.part)} <Dim>{ms(b.ns / d)}</Dim></span>)}
+        {bars.map((b) => <span class="ph sm" ns={b.ns}><span class={`ltr p-${partHue(b.part)}`} mute>{LETTER[partHue(b.part)]}</span>{phaseWords(b.part)} <Dim>{ms(b.ns / d)}</Dim></span>)}
         <span class="dim sm">= {ms(total / d)} ms{bars.some((b) => b.part.startsWith('exposed')) && '; a phase here is what computes of it'}{before > 0 && '; below, thin: the base'}</span>
       </div>
     </figure>
@@ -126,7 +126,7 @@ function PhaseBar({ report }: { report: Report }): VNode {
   return (
     <figure class="stepbar">
       <div class="phasebar" role="img" aria={`Device time by ${report.meta.device_parts_by}: ${parts.map((p) => `${p.words} ${percent(p.ns, total)}%`).join(', ')}`}>
-        {parts.map((p) => <i class={`p-${p.part}`} style={{ flex: `${p.ns} 0 0` }} title={`${p.words} ${percent(p.ns, total)}%`} tid={`part-${p.words}`} data-ns={p.ns}>{p.ns > 0.12 * total && p.words}</i>)}
+        {parts.map((p) => <i class={`p-${p.part}`} style={{ flex: `${p.ns} 0 0` }} title={`${p.words} ${percent(p.ns, total)}%`} tid={`part-${p.words}`} ns={p.ns}>{p.ns > 0.12 * total && p.words}</i>)}
       </div>
       <div class="legend">
         {parts.map((p) => {
@@ -179,7 +179,7 @@ function Action({ f, n, step }: { f: Finding; n: number; step: number }): VNode 
       </div>
       <span class="save">{f.saves_high_ns_per_step !== null ? <>{atMost(f)}{ms(f.saves_high_ns_per_step)}{!atMost(f) && f.saves_low_ns_per_step !== null && f.saves_low_ns_per_step < 0.9 * f.saves_high_ns_per_step && <small>at least {ms(f.saves_low_ns_per_step)}</small>}{step > 0 && <small>{percent(f.saves_high_ns_per_step, step)}% of the step</small>}{report.jobStep && f.saves_high_ns_per_run != null && <small>{ms(f.saves_high_ns_per_run)} in all</small>}</> : <small>not known</small>}</span>
       <span class="sure" title={`confidence: ${f.confidence ?? 'unknown'}`}>
-        {[1, 2, 3].map((i) => <i class={i <= (LEVEL[f.confidence ?? ''] ?? 0) ? 'y' : ''} aria-hidden />)} {f.confidence ?? '?'}
+        {[1, 2, 3].map((i) => <i class={i <= (LEVEL[f.confidence ?? ''] ?? 0) ? 'y' : ''} mute />)} {f.confidence ?? '?'}
       </span>
     </li>
   );
@@ -192,7 +192,7 @@ function Together({ report }: { report: Report }): VNode | null {
   const { step_ns: step, all_findings_step_ns: all, error_pct: error, withheld } = replay;
   if (withheld) return <> Together they are not predicted: {withheld}.</>;
   if (step === null || all === null || all >= step) return null;
-  return <span tid="together" data-ns={all}> All of them that can be replayed, together: {msText(all)} instead of the replayed step’s {msText(step)}{error !== null && ` (replay error ${significant(error)}%)`}.</span>;
+  return <span tid="together" ns={all}> All of them that can be replayed, together: {msText(all)} instead of the replayed step’s {msText(step)}{error !== null && ` (replay error ${significant(error)}%)`}.</span>;
 }
 
 /** Where actions are few, the ops that hold most time stand below them; without HLO, the kernels. */
@@ -229,7 +229,7 @@ function Largest({ report }: { report: Report }): VNode | null {
         <thead><tr><th><span class="vh">handle</span></th><th>{bare ? 'kernel' : 'instruction'}</th><th><span class="vh">phase</span></th>{(!bare || places) && <th class="scope">{bare ? 'launched in' : 'scope'}</th>}{!bare && <th class="src">source</th>}<NumHead>{report.perStep}</NumHead><NumHead>%</NumHead>{more && <><NumHead>calls</NumHead><NumHead>avg µs</NumHead></>}</tr></thead>
         <tbody>
           {rows.slice(0, 8).map((r) => (
-            <tr class="act-row" tid={r.key} data-ns={Math.round(r.ns)} onClick={(e) => !(e.target as Element).closest('a') && go({ sel: report.selOf(r.entity) })}>
+            <tr class="act-row" tid={r.key} ns={Math.round(r.ns)} onClick={(e) => !(e.target as Element).closest('a') && go({ sel: report.selOf(r.entity) })}>
               {r.cells}<td class="num bar"><CellBar value={r.ns} max={most} hue={r.hue} text={ms(r.ns / d)} /></td><Num>{percent(r.ns, view.total)}</Num>
               {more && <><Num>{count(r.calls / d)}</Num><Num>{us(r.ns / r.calls)}</Num></>}
             </tr>

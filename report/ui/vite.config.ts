@@ -75,7 +75,7 @@ function packedTexts(): Plugin {
       if (name !== id) return null;
       const read = (file: string): string => readFileSync(join(root, 'src', file), 'utf8');
       const css = await transformWithEsbuild(read('style.css'), 'style.css', { loader: 'css', minify: true, charset: 'utf8' });
-      const bytes = new TextEncoder().encode([css.code, read('licences.txt'), read('glossary.txt'), read('keys.txt'), read('dark.txt')].map((text) => text.trim()).join('\0'));
+      const bytes = new TextEncoder().encode([css.code, read('licences.txt'), read('glossary.txt'), read('keys.txt'), read('filter.txt'), read('dark.txt')].map((text) => text.trim()).join('\0'));
       const packed = gzipSync(bytes, { level: 9, mtime: 0 });
       return `export const LENGTH = ${bytes.length};\nexport const BYTES = ${packed.length};\nexport const PACKED = "${base85(packed)}";`;
     },
@@ -99,8 +99,8 @@ export default defineConfig({
     minify: 'terser',
     terserOptions: {
       // No name of a property is mangled: data come under names, too. `unsafe`: nothing here replaces
-      // String, Array or another global.
-      ecma: 2020, compress: { passes: 4, ecma: 2020, unsafe_arrows: true, pure_getters: true, keep_fargs: false, toplevel: true, unsafe_methods: true, unsafe: true, unsafe_comps: true, hoist_props: true, hoist_funs: true }, format: { comments: false, ecma: 2020 } },
+      // String, Array or another global. Not unsafe_comps: !(NaN >= 0) is not NaN < 0.
+      ecma: 2020, compress: { passes: 4, ecma: 2020, unsafe_arrows: true, pure_getters: true, keep_fargs: false, toplevel: true, unsafe_methods: true, unsafe: true, hoist_props: true, hoist_funs: true }, format: { comments: false, ecma: 2020 } },
     lib: { entry: 'src/main.tsx', formats: ['iife'], name: 'xlatracePage', fileName: () => 'app.js' },
   },
 });

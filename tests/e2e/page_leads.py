@@ -588,6 +588,16 @@ class Same(Captures):
         expect(page.locator("#p-roofline")).to_contain_text("this device: MI300X")
 
 
+    def test_an_exchange_that_mostly_waits_has_no_roof(self):
+        run = self.maxtext()
+        (handle,) = self.ask(run, "SELECT handle FROM op_time WHERE bound_by = 'waiting' ORDER BY self_ns DESC LIMIT 1")[0]
+        page = self.page(run, f"#/ops?sel={handle}&f=bound:waiting")
+        drawer = page.get_by_test_id("inspector")
+        expect(drawer).to_contain_text("It mostly waits for others.")
+        expect(drawer).not_to_contain_text("NaN")
+        self.expect_ns(page.get_by_test_id("filter-sum"), self.ask(run, "SELECT sum(steady_ns) FROM op_time WHERE bound_by = 'waiting'")[0][0])
+
+
 class Starts(Captures):
     def test_source_and_graph_start_at_the_headline(self):
         run = self.imported("pax0", "captures/nsys-jax-pax-fsdp4-a100/proc0")

@@ -3,8 +3,9 @@
 import { BYTES, LENGTH, PACKED } from 'virtual:packed';
 import { gunzip } from './data/codec';
 
-/** The style sheet, the licences of what is bundled, the words that the pages use, the keys, the colours of the dark theme. */
-export const texts = { css: '', licences: '', glossary: '', keys: '', dark: '' };
+/** The style sheet, the licences of what is bundled, the words that the pages use, the keys,
+ * what a filter is, the colours of the dark theme. */
+export const texts = { css: '', licences: '', glossary: '', keys: '', filter: '', dark: '' };
 const pairs = (text: string): string[][] => text.split('\n').map((line) => line.split(': '));
 /** A word and what it means, for the help and the Run page. */
 export const glossary = (): string[][] => pairs(texts.glossary);

@@ -3,7 +3,7 @@ import { useEffect, useRef } from 'preact/hooks';
 import { NUMBER_KEYS, TEXT_KEYS } from '../filter';
 import { useCtx } from '../ctx';
 import { example } from '../data/filter_values';
-import { glossary, keys } from '../texts';
+import { glossary, keys, texts } from '../texts';
 import { Bar, Def, Dim, Kv, Sm, Small } from './bits';
 
 export function Help({ onClose }: { onClose: () => void }): VNode {
@@ -19,9 +19,7 @@ export function Help({ onClose }: { onClose: () => void }): VNode {
       <Bar><h2>Keys</h2><button class="cap" onClick={onClose}>close</button></Bar>
       <dl class="keys">{keys().map(([k, what]) => <div><dt><kbd>{k}</kbd></dt><dd>{what}</dd></div>)}</dl>
       <h2>Filter</h2>
-      <Sm>Words match names, scopes, kernels and source lines. <code>key:value</code> selects, <code>-key:value</code> leaves
-        out, a comma means or, <code>*</code> stands for anything. Numbers compare: <code>dur&gt;50us</code>, <code>ms&gt;1</code>,{' '}
-        <code>peak&lt;50</code>. Terms combine; the sum stands at the right of the filter bar.</Sm>
+      <Sm>{texts.filter.split('`').map((t, i) => (i % 2 ? <code>{t}</code> : t))}</Sm>
       <Small><Dim>text</Dim> <code>{TEXT_KEYS.join(' ')}</code></Small>
       <Small><Dim>numbers</Dim> <code>{NUMBER_KEYS.join(' ')}</code></Small>
       <Sm>Example: <code>{example(useCtx().report)}</code></Sm>

@@ -268,7 +268,7 @@ export class Report {
         // The same figure either way where both are there; NaN compares false.
         const used = compute[r]! >= memory[r]! || isNaN(memory[r]!) ? compute[r]! : memory[r]!;
         // What goes over a link has no share of the device's rates.
-        peak[r] = ['network', 'waiting'].includes(boundBy[r]!) ? NaN : used >= 0 ? used : s > 0 ? 100 * (1 - wasted[r]! / s) : NaN;
+        peak[r] = /network|waiting/.test(boundBy[r]!) ? NaN : used >= 0 ? used : s > 0 ? 100 * (1 - wasted[r]! / s) : NaN;
         expected[r]! *= s > 0 ? ns[r]! / s : NaN;
         hue[r] = hueOf(phase[r]!, kind[r]!);
       }

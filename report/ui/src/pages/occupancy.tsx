@@ -237,7 +237,7 @@ export function OccupancyPage(): VNode {
         <Cap>{plural(rows.length, 'launch configuration')}, {percent(total, view.total)}% {wholeOf(view)} · <CopyMenu table={{ ...table, lines: ordered.map((r) => ({ key: r.key, row: r })) }} /></Cap>
       </Bar>
       <p class={`note ${!known ? 'warn' : levers.length === 0 && judged > 0 ? 'good' : ''}`}>{!known ? limits && `Occupancy is not known: ${rows.some((r) => r.shape.registers > 0) ? 'its rules are known of NVIDIA GPUs only' : 'the recording does not hold the registers of its kernels'}.` : levers.length === 0
-        ? judged > 0 ? 'Occupancy does not hold this run back: no kernel below half of its bound is limited by it.' : 'Whether occupancy holds this run back is not known: of no kernel is its bound known. The table says what would raise it.'
+        ? judged > 0 ? 'Occupancy does not hold this run back: no kernel below half of its bound is limited by it.' : 'Whether occupancy holds this run back is not known: of no kernel is its bound known.'
         : <>{plural(levers.length, 'kernel')} {levers.length === 1 ? 'is' : 'are'} limited by occupancy while below half of the bound: {levers.slice(0, 4).map((r) => <>{r.ops[0] !== undefined && <Handle op={r.ops[0]} />} </>)}{ms(sumNs(levers) / d)} {report.perStep} together.</>}
         {known && judged > 0 && judged < 0.9 * total && ` The bound is known of ${percent(judged, total)}% of this time.`}
         {then && ' Δ is against the same ops of the base, whose launch configurations this file does not hold.'}

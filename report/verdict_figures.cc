@@ -84,7 +84,7 @@ std::string IdleCauseWords(const GapFigure& gap) {
   if (PercentOf(gap.short_ns, gap.ns) >= kNearlyAllShort) {
     words += " (gaps under 5 us, too short to judge)";
   } else if (PercentOf(gap.launched_ns, gap.ns) >= kNearlyAllLaunched) {
-    words += " (what follows was launched in time)";
+    words += " (launched in time)";
   }
   return words;
 }

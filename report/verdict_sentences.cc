@@ -71,9 +71,9 @@ Sentence VerdictSentences::NameOf(const FoldedOp& fold) const {
 }
 
 // All that is idle, before a sentence that speaks of one cause of it, or of less than it is: "The
-// device is idle for 55.2% of the step, 338 of 611 ms: the host is late 177 ms, not known
-// 156 ms, other causes 4.17 ms". Nothing where one cause is nearly all of it, or something else is
-// more.
+// device is idle for 55.2% of the step, 338 of 611 ms: the host is late 177 ms, not known 156 ms,
+// other causes 14.7 ms"; these from a fiftieth on. Nothing where one cause is nearly all of it, or
+// something else is more.
 std::optional<Said> VerdictSentences::AllIdle(const FindingFigure& finding) const {
   constexpr double kNearlyAll = 90;
   constexpr size_t kMostCauses = 2;
@@ -101,7 +101,7 @@ std::optional<Said> VerdictSentences::AllIdle(const FindingFigure& finding) cons
     told += gap.ns;
   }
   const double rest = view_.PerStep(idle - told);
-  if (rest >= 0.005 * ns) causes += fmt::format(", other causes {}", Duration(rest));
+  if (rest >= 0.02 * ns) causes += fmt::format(", other causes {}", Duration(rest));
   return Said{Plain(fmt::format("{}: {}{}.", what, first, causes)), Plain(what + "."),
               Plain(Capitalised(first) + causes + ".")};
 }

@@ -250,7 +250,7 @@ function FilterBar({ report, view, f }: { report: Report; view: View; f: string 
     <div class="filter" role="group" aria="Filter">
       <button class={`chip ${phases.length === 0 && kinds.length === 0 ? 'on' : ''}`} aria-pressed={phases.length === 0 && kinds.length === 0} tid="phase-all"
               onClick={() => go({ f: setTerm(setTerm(f, 'phase', undefined), 'kind', undefined) })}>all phases</button>
-      {PHASES.filter((p) => (present.get(p) ?? 0) > 0 || phases.includes(p)).map((p) => chip(p, p, phases.includes(p), phaseWords(p), toggleValue(f, 'phase', p), 'with its collectives and copies'))}
+      {PHASES.filter((p) => (present.get(p) ?? 0) > 0 || phases.includes(p)).map((p) => chip(p, p, phases.includes(p), phaseWords(p), toggleValue(f, 'phase', p), 'with collectives, copies'))}
       {(present.has('kind:collective') || kinds.includes('collective')) &&
         chip('collective', 'collective', kinds.includes('collective'), 'collective', toggleValue(f, 'kind', 'collective'))}
       {(present.has('kind:copy') || kinds.includes('copy')) &&

@@ -327,7 +327,7 @@ function OpBody({ op }: { op: number }): VNode {
           <h3>Roofline</h3>
           {ops.peak[op]! >= 0
             ? <MiniRoof op={op} />
-            : <Faint>{ops.bound[op] === 'waiting' ? 'It mostly waits for others.' : /link|network/.test(ops.bound[op]!) ? 'Bound by links, not by this device.' : 'No cost model for it, or no peak of this device.'}</Faint>}
+            : <Faint>{ops.bound[op] === 'waiting' ? 'It mostly waits for others.' : /link|network/.test(ops.bound[op]!) ? 'Bound by links, not by this device.' : 'No cost model, or no peak of this device.'}</Faint>}
         </div>
         <div>
           <h3>Occupancy</h3>

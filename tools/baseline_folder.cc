@@ -75,6 +75,14 @@ Result<Baseline> ReadBaseline(const std::string& folder) {
   return baseline;
 }
 
+std::vector<compare::RunRecord> Baseline::Current() const {
+  size_t first = 0;
+  for (size_t i = 0; i < records.size(); ++i) {
+    if (!records[i].accepted.empty()) first = i;
+  }
+  return {records.begin() + static_cast<ptrdiff_t>(first), records.end()};
+}
+
 Status AppendToBaseline(const std::string& folder, const compare::RunRecord& record) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
@@ -86,10 +94,10 @@ Status AppendToBaseline(const std::string& folder, const compare::RunRecord& rec
     if (errno != EINTR) return SystemError("locking", lock_path);
   }
   XLATRACE_ASSIGN(const Baseline known, ReadBaseline(folder));
-  const bool there =
-      std::any_of(known.records.begin(), known.records.end(), [&](const auto& other) {
-        return !record.content_id.empty() && other.content_id == record.content_id;
-      });
+  const std::vector<compare::RunRecord> current = known.Current();
+  const bool there = std::any_of(current.begin(), current.end(), [&](const auto& other) {
+    return !record.content_id.empty() && other.content_id == record.content_id;
+  });
   if (there && record.accepted.empty()) return {};
   const std::string path = FileOf(folder);
   const Descriptor file(open(path.c_str(), O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0666));

@@ -20,13 +20,16 @@ namespace xlatrace::tools {
 struct Baseline {
   std::vector<compare::RunRecord> records;  // Oldest first.
   size_t skipped_lines = 0;
+
+  // From the last accepted change on: what came before says nothing about what is to be expected.
+  std::vector<compare::RunRecord> Current() const;
 };
 
 // A folder that is not there is an empty baseline.
 Result<Baseline> ReadBaseline(const std::string& folder);
 
-// Makes the folder where it is not there. A run that is in it already (by content) is not added
-// again, unless it is accepted now.
+// Makes the folder where it is not there. A run that is in its current part already (by content) is
+// not added again, unless it is accepted now.
 Status AppendToBaseline(const std::string& folder, const compare::RunRecord& record);
 
 }  // namespace xlatrace::tools

@@ -69,15 +69,6 @@ Result<std::vector<compare::RunRecord>> Load(const std::vector<std::string>& pat
   return records;
 }
 
-// From the last accepted change on, what came before says nothing about what is to be expected.
-std::vector<compare::RunRecord> Current(const std::vector<compare::RunRecord>& records) {
-  size_t first = 0;
-  for (size_t i = 0; i < records.size(); ++i) {
-    if (!records[i].accepted.empty()) first = i;
-  }
-  return {records.begin() + static_cast<ptrdiff_t>(first), records.end()};
-}
-
 Result<int> RunGate(GateOptions options) {
   const Terminal terminal = DetectTerminal();
   const bool ascii = options.ascii || !terminal.utf8;
@@ -116,7 +107,7 @@ Result<int> RunGate(GateOptions options) {
     if (baseline.skipped_lines > 0) {
       Warn(fmt::format("{} lines of the baseline cannot be read", baseline.skipped_lines));
     }
-    for (compare::RunRecord& record : Current(baseline.records)) {
+    for (compare::RunRecord& record : baseline.Current()) {
       const bool same = std::any_of(now.begin(), now.end(), [&](const auto& run) {
         return !run.content_id.empty() && run.content_id == record.content_id;
       });
@@ -146,7 +137,7 @@ Result<int> RunGate(GateOptions options) {
   const bool keep = result.outcome == compare::Outcome::kPass ||
                     result.outcome == compare::Outcome::kNotEstablished || accepted;
   if (!options.baseline.empty() && !options.read_only && keep) {
-    // What is expected from now on begins with the first of them: see Current.
+    // What is expected from now on begins with the first of them: see Baseline::Current.
     if (accepted) now.front().accepted = options.accept;
     for (const compare::RunRecord& record : now) {
       XLATRACE_TRY(AppendToBaseline(options.baseline, record));

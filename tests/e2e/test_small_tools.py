@@ -93,6 +93,20 @@ class SmallTools(support.TestCase):
         said = self.ok("gate", self.steps("next", 1_002_000, more), "--baseline", perf)
         self.assertIn("2 against 1 runs", said)
 
+    def test_gate_what_is_accepted_counts_though_it_was_there_before(self):
+        perf = self.folder / "perf"
+        more = (*support.OPS, ("neg.3", "negate", "jit(step)/neg", "/a/model.py", 14))
+        new = [self.steps(f"new{i}", 1_000_000 + 1000 * i, more) for i in range(2)]
+        self.ok("gate", new[1], "--baseline", perf)
+        self.ok("gate", self.steps("base", 1_000_000), "--baseline", perf, "--accept", "less", code=0)
+        # A launch more than in what was accepted last; one of them was in the file before.
+        (perf / "baseline.jsonl").write_text("".join(
+            json.dumps(json.loads(line) | ({"accepted": "less"} if i else {})) + "\n"
+            for i, line in enumerate((perf / "baseline.jsonl").read_text().splitlines())))
+        self.ok("gate", *new, "--baseline", perf, "--accept", "worth it")
+        said = self.ok("gate", self.steps("next", 1_002_000, more), "--baseline", perf)
+        self.assertIn("2 against 1 runs", said)
+
     # show --sequence
 
     def test_show_the_sequence_is_that_of_a_whole_execution(self):

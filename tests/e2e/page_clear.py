@@ -17,6 +17,10 @@ from page_browser import Browser
 
 FLEET = os.environ.get("XLATRACE_FLEET_RANKS", "")
 PAX = "captures/nsys-jax-pax-fsdp4-a100"
+# PyTorch's, without any HLO.
+KINETO = "kineto/h100_bert-small.json.gz"
+B200 = "kineto/b200_eager_trace.json.gz"
+MI300 = "kineto/mi300_bert-small.json.gz"
 
 
 def figure(ns):

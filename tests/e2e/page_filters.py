@@ -9,8 +9,7 @@ import unittest
 from playwright.sync_api import expect
 
 import page_reader
-from page_clear import Captures
-from page_leads import KINETO
+from page_clear import KINETO, Captures
 
 
 class Filtered(Captures):

@@ -1,0 +1,223 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pages of runs without HLO: what is there instead of instructions, layers and lines, what is not known
+and why, words that find host ranges. Run by test_page_bare.py."""
+
+import collections
+import re
+import unittest
+import urllib.parse
+
+from playwright.sync_api import expect
+
+from page_clear import B200, KINETO, MI300, Captures, figure
+
+class Bare(Captures):
+    def test_pages_of_instructions_lead_to_the_ranges_that_launched_kernels(self):
+        run = self.imported("bert", KINETO)
+        page = self.page(run, "#/source")
+        (steps,) = self.ask(run, "SELECT count(*) FROM step WHERE steady")[0]
+        for name in ("source", "graph", "roofline", "model"):
+            self.visit(page, f"#/{name}")
+            shown = page.get_by_test_id(f"page-{name}")
+            expect(shown).to_contain_text("holds no HLO, so ")
+            first = shown.get_by_test_id("place").first
+            self.assertRegex(first.inner_text(), r"aten::")
+            # The ranges of steady steps hold at most the device time, and each row is of some of it.
+            sums = [float(ns) for ns in shown.get_by_test_id("place").evaluate_all("(all) => all.map((e) => e.dataset.ns)")]
+            (device,) = self.ask(run, "SELECT sum(self_ns) FROM activity JOIN step USING (device_id, step) WHERE steady")[0]
+            self.assertEqual(steps, 1)
+            self.assertAlmostEqual(sum(sums), device, delta=0.05 * device)
+            shown.get_by_test_id("instead").get_by_role("link").first.click()
+            expect(page.get_by_test_id("ops-view").locator("button.on")).to_have_text("kernel")
+        self.visit(page, "#/source")
+        page.get_by_test_id("place").first.click(position={"x": 4, "y": 8})
+        expect(page.get_by_test_id("inspector").get_by_test_id("launched-in")).to_contain_text("aten::")
+
+    # Launches and copies, each with what the page calls its kernel.
+    LAUNCHES = (
+        "(SELECT kernel_symbol AS kernel, kernel_name AS name, self_ns, step, device_id, registers_per_thread AS regs FROM launch"
+        " UNION ALL SELECT name, name, self_ns, step, device_id, NULL FROM activity WHERE kind NOT IN ('kernel', 'graph'))"
+    )
+
+    def filtered(self, run, page, term, having):
+        """Launches that the term leaves, after all views of them were looked at; `having`: the term in SQL."""
+        steady = "WHERE (step, device_id) IN (SELECT step, device_id FROM step WHERE steady)"
+        (steps,) = self.ask(run, "SELECT count(*) FROM step WHERE steady")[0]
+        basis, per = (steady, steps) if steps else ("", 1)
+        (whole,) = self.ask(run, f"SELECT sum(self_ns) FROM {self.LAUNCHES} {basis}")[0]
+        kernels = f"SELECT kernel, avg(self_ns) AS dur, sum(self_ns) / 1e6 / {per} AS ms, count(*) * 1.0 / {per} AS calls, 100.0 * sum(self_ns) / {whole} AS pct FROM {self.LAUNCHES} {basis} GROUP BY kernel"
+        rows = f"{self.LAUNCHES} JOIN ({kernels}) USING (kernel) {basis} {'AND' if basis else 'WHERE'} {having}"
+        ns, calls, left = self.ask(run, f"SELECT sum(self_ns), count(*), count(DISTINCT kernel) FROM {rows}")[0]
+        asked = term.replace(" ", "+")
+        self.visit(page, f"#/ops?f={asked}")
+        self.expect_ns(page.get_by_test_id("filter-sum"), ns)
+        table = page.get_by_test_id("page-ops")
+        expect(table.locator(".bar-h .cap").first).to_contain_text(re.compile(rf"^{left} kernels? "))
+        expect(table.locator("tr[data-testid^=kernel-]")).to_have_count(left)
+        shown = table.locator("tr[data-testid^=kernel-]").evaluate_all("(all) => all.map((e) => Number(e.dataset.ns))")
+        self.assertEqual(sum(shown), ns, term)
+        expect(page.get_by_test_id("filter-sum")).to_contain_text(f"{figure(ns / per)} ")
+        if not steps:
+            self.visit(page, f"#/ops?f={asked}&v=launch")
+            expect(table.locator(".bar-h .cap").first).to_contain_text(re.compile(rf"^{calls:,} launches "))
+        return calls
+
+    def test_a_filter_is_asked_of_kernels_where_a_run_has_no_hlo(self):
+        for run, cases in (
+            (self.imported("after", "nsys/mfu_2gpu_after.sqlite"), (
+                ("flash", "name LIKE '%flash%'"), ("-flash", "name NOT LIKE '%flash%'"), ("regs>200", "regs > 200"),
+                ("pct>10", "pct > 10"), ("ms>100", "ms > 100"), ("dur>100us", "dur > 1e5"), ("dur>1ms", "dur > 1e6"),
+                ("calls>500", "calls > 500"), ("elementwise dur<50us", "name LIKE '%elementwise%' AND dur < 5e4"),
+                ("flash dev:0", "name LIKE '%flash%' AND device_id = (SELECT device_id FROM device WHERE ordinal = 0)"),
+            )),
+            (self.imported("bert", KINETO), (
+                ("gemm", "kernel LIKE '%gemm%'"), ("-gemm", "kernel NOT LIKE '%gemm%'"), ("pct>5", "pct > 5"), ("ms>0.03", "ms > 0.03"),
+                ("dur>9us", "dur > 9e3"), ("calls>=10", "calls >= 10"), ("regs<=32", "regs <= 32"),
+            )),
+        ):
+            page = self.page(run, "#/ops")
+            for term, having in cases:
+                self.assertGreater(self.filtered(run, page, term, having), 0, (run, term))
+        self.visit(page, "#/ops?f=dur>1s")
+        (low,), (high,) = (self.ask(run, f"SELECT avg(self_ns) AS dur FROM {self.LAUNCHES} JOIN step USING (step, device_id) WHERE steady GROUP BY kernel ORDER BY dur {order} LIMIT 1")[0] for order in ("", "DESC"))
+        said = page.get_by_test_id("filter-notes").inner_text()
+        ends = re.search(r"dur goes from ([\d.]+) (ns|µs) to ([\d.]+) (µs|ms)", said).groups()
+        units = {"ns": 1, "µs": 1e3, "ms": 1e6}
+        self.assertAlmostEqual(float(ends[0]) * units[ends[1]], low, delta=0.005 * low)
+        self.assertAlmostEqual(float(ends[2]) * units[ends[3]], high, delta=0.005 * high)
+
+    def launched_under(self, run, word):
+        """ns and number of the launches (of steady steps, where there are any) whose call lies in a range of its thread with the word."""
+        steps = {tuple(row) for row in self.ask(run, "SELECT step, device_id FROM step WHERE steady")}
+        ranges = collections.defaultdict(list)
+        for process, thread, *span in self.ask(run, f"SELECT process_id, thread_id, start_ns, end_ns FROM range WHERE text LIKE '%{word}%'"):
+            ranges[process, thread].append(span)
+        calls = "SELECT c.process_id, c.thread_id, c.start_ns, self_ns, step, device_id FROM activity JOIN api_call c USING (api_call_id)"
+        found = [
+            ns for process, thread, at, ns, step, device in self.ask(run, calls)
+            if (not steps or (step, device) in steps) and any(start <= at < end for start, end in ranges[process, thread])
+        ]
+        return sum(found), len(found)
+
+    def test_words_find_the_ranges_that_kernels_were_launched_in(self):
+        for run, words, elsewhere in (
+            (self.imported("b200", B200), ("moe_forward", "aten::addmm", "all_reduce", "aten::copy_"), False),
+            (self.imported("inference", "nsys/h100_2gpu_1s.sqlite"), ("aten::linear", "FSDP::pre_forward"), True),
+            # One whose colon looks like that of a key, and one that is left out of the paths that are shown.
+            (self.imported("rank0", "kineto/hta_sampled_rank0.json.gz"), ("nccl:all_reduce", "## forward"), True),
+        ):
+            page = self.page(run, "#/ops")
+            for word in words:
+                ns, _ = self.launched_under(run, word)
+                self.assertGreater(ns, 0, word)
+                for term in (f'"{word}"', f'op:"{word}"', f'scope:"{word}"'):
+                    self.visit(page, f"#/ops?f={urllib.parse.quote(term)}")
+                    self.expect_ns(page.get_by_test_id("filter-sum"), ns)
+                notes = page.get_by_test_id("filter-notes")
+                if elsewhere:
+                    expect(notes).to_contain_text("launched elsewhere, too: sums have the part that was launched there")
+                else:
+                    expect(notes).to_have_count(0)
+                self.visit(page, "#/ops?f=" + urllib.parse.quote(f'-"{word}"'))
+                whole = self.ask(run, "SELECT sum(self_ns) FROM activity" + (" JOIN step USING (step, device_id) WHERE steady" if self.ask(run, "SELECT 1 FROM step WHERE steady") else ""))[0][0]
+                self.expect_ns(page.get_by_test_id("filter-sum"), whole - ns)
+        # As it is written: the word needs no quotes.
+        self.visit(page, "#/ops?f=nccl:all_reduce")
+        self.expect_ns(page.get_by_test_id("filter-sum"), self.launched_under(run, "nccl:all_reduce")[0])
+        expect(page.get_by_test_id("filter-chip")).to_contain_text("nccl:all_reduce")
+
+    def test_occupancy_says_nothing_of_bounds_that_are_not_known(self):
+        run = self.imported("b200", B200)
+        page = self.page(run, "#/occupancy")
+        shown = page.get_by_test_id("page-occupancy")
+        expect(shown.locator("p.note")).to_have_text(re.compile("^Whether occupancy holds this run back is not known"))
+        expect(shown.locator("p.note.good")).to_have_count(0)
+        # Registers and shared memory hold it together: neither alone does.
+        (limiter,) = self.ask(run, "SELECT occupancy_limiter FROM launch WHERE kernel_name LIKE 'bmm_MxE4m3%' LIMIT 1")[0]
+        self.assertEqual(limiter, "registers, shared_memory")
+        expect(shown.locator("tr", has_text="bmm_MxE4m3").first).to_contain_text("less shared memory and fewer registers, both")
+        expect(page.get_by_test_id("occupancy-detail")).to_contain_text("Fewer registers alone do not raise it: it is limited by shared memory, too.")
+        # A grid of four blocks on 148 multiprocessors of 16 each.
+        small = shown.locator("tr", has_text="routingIndicesHistogramKernel")
+        expect(small).to_contain_text("the grid fills 0.1% of the GPU")
+        # Of its shared memory one kind is recorded; the drawer and the table of kernels have it, too.
+        (dynamic,) = self.ask(run, "SELECT shared_memory_dynamic_bytes FROM launch WHERE kernel_name LIKE 'bmm_MxE4m3%' LIMIT 1")[0]
+        self.visit(page, "#/ops?sel=k1")
+        kb = f"{dynamic / 1000:.0f}"
+        expect(page.get_by_test_id("inspector").get_by_role("table", name="Launch configurations").locator("tbody td").nth(3)).to_have_text(kb)
+        expect(page.get_by_test_id("kernel-k1")).to_contain_text(kb)
+
+    def test_an_amd_gpu_has_no_sm_and_its_occupancy_is_not_known_for_a_reason(self):
+        page = self.page(self.imported("mi300", MI300), "#/occupancy")
+        expect(page.get_by_test_id("page-occupancy").locator("p.note")).to_have_text("Occupancy is not known: the recording does not hold the registers of its kernels.")
+        expect(page.get_by_test_id("page-occupancy").locator("thead")).not_to_contain_text("smem")
+        self.visit(page, "#/run")
+        run = page.get_by_test_id("page-run")
+        expect(run).to_contain_text("gfx942, 304 CUs")
+        expect(run).to_contain_text("from the first device work to the last")
+        expect(run).to_contain_text("none: this run has no HLO")
+
+    def test_actions_without_ops_are_kept_by_what_they_are_about(self):
+        page = self.page(self.imported("b200", B200), "#/verdict?f=kind:collective")
+        expect(page.get_by_test_id("verdict-filter")).to_contain_text("1 of 2 actions (f1 is about idle time, which no filter narrows)")
+        expect(page.get_by_test_id("page-verdict").locator("li.act")).to_have_count(1)
+        expect(page.get_by_test_id("finding-f2")).to_contain_text("Overlap communication")
+        self.visit(page, "#/verdict?f=kind:copy")
+        expect(page.get_by_test_id("verdict-filter")).to_contain_text("0 of 2 actions")
+
+    def test_python_stacks_that_are_not_read_are_told(self):
+        run = self.imported("b200", B200)
+        (frames,) = self.ask(run, "SELECT value FROM run_stat WHERE name = 'python_function_not_kept'")[0]
+        page = self.page(run, "#/source")
+        for name in ("source", "model"):
+            self.visit(page, f"#/{name}")
+            expect(page.get_by_test_id(f"page-{name}")).to_contain_text(f"Its Python stacks ({frames:,} frames) may tell; xlatrace does not read them.")
+        self.visit(page, "#/run")
+        expect(page.get_by_role("row").filter(has_text="python_function_not_kept")).to_contain_text("these are not read")
+
+    def test_keys_of_pages_that_have_nothing_stay_and_say_so(self):
+        page = self.page(self.imported("b200", B200), "#/ops")
+        for key, name in (("o", "graph"), ("r", "roofline")):
+            page.keyboard.press("j")
+            expect(page.get_by_test_id("key-note")).to_have_count(0)
+            page.keyboard.press(key)
+            expect(page.get_by_test_id("key-note")).to_have_text(f"No {name} here: it is made of HLO, which this run does not hold.")
+            self.assertRegex(page.evaluate("() => location.hash"), "^#/ops")
+
+    def test_what_was_launched_before_the_recording_says_so(self):
+        run = self.imported("inference", "nsys/h100_2gpu_1s.sqlite")
+        page = self.page(run, "#/ops?sel=k1")
+        first = "SELECT device_id, stream_id, min(start_ns) AS first FROM activity WHERE api_call_id IS NOT NULL GROUP BY 1, 2"
+        symbol = "SELECT kernel_symbol FROM launch WHERE kind = 'kernel' GROUP BY 1 ORDER BY sum(self_ns) DESC LIMIT 1"
+        ((ns,),) = self.ask(run, f"SELECT sum(self_ns) FROM launch JOIN ({first}) USING (device_id, stream_id) WHERE api_call_id IS NULL AND start_ns < first AND kernel_symbol = ({symbol})")
+        row = page.get_by_test_id("launched-in").locator("li", has_text="launched before the recording began")
+        expect(row).to_have_attribute("data-ns", str(ns))
+        expect(page.get_by_test_id("launched-in")).not_to_contain_text("call not known")
+
+    def test_the_largest_kernels_of_the_verdict_open(self):
+        run = self.imported("inference", "nsys/h100_2gpu_1s.sqlite")
+        page = self.page(run, "#/verdict")
+        page.locator(".largest tbody tr").first.locator("td").last.click()
+        expect(page.get_by_test_id("inspector-title")).to_have_text("MemcpyH2D")
+
+    def test_one_step_is_one_button(self):
+        page = self.page(self.imported("bert", KINETO), "#/timeline")
+        buttons = page.get_by_role("group", name="Range").get_by_role("button")
+        expect(buttons).to_have_text(["the step", "whole run"])
+        expect(buttons.first).to_have_attribute("aria-pressed", "true")
+
+    def test_a_gap_says_where_in_the_step_the_host_was(self):
+        run = self.imported("bert", KINETO)
+        page = self.page(run, "#/idle")
+        # By hand, of the longest gap: the outermost ops that end last before it and begin first in it.
+        start, end = self.ask(run, "SELECT start_ns, end_ns FROM gap ORDER BY end_ns - start_ns DESC LIMIT 1")[0]
+        ops = f"SELECT text FROM range WHERE depth = 1 AND start_ns < {end}"
+        (before,) = self.ask(run, f"{ops} AND start_ns < {start} ORDER BY end_ns DESC LIMIT 1")[0]
+        (after,) = self.ask(run, f"{ops} AND start_ns > {start} ORDER BY start_ns LIMIT 1")[0]
+        host = page.get_by_test_id("gap-host")
+        self.assertRegex(host.first.inner_text(), rf"^ProfilerStep#6: \d+ µs between {before} and {after}$")
+        self.assertNotIn("ProfilerStep#6", [text.strip() for text in host.all_inner_texts()[:20]])
+
+
+if __name__ == "__main__":
+    unittest.main()

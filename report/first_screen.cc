@@ -8,7 +8,7 @@
 #include "base/number_format.h"
 #include "report/html/html_parts.h"
 #include "report/shown_words.h"
-#include "report/verdict.h"
+#include "report/trust.h"
 #include "report/verdict_figures.h"
 
 namespace xlatrace::report {
@@ -43,13 +43,7 @@ class FactMaker {
     } else {
       OfRun();
     }
-    const Coverage& coverage = view_.coverage;
-    const int64_t labelled = coverage.device_ns - coverage.none_ns;
-    std::string exact = PercentOf(coverage.exact_ns, coverage.device_ns) + " by exact evidence";
-    if (const std::string recording = AttributedOfRecording(view_); !recording.empty()) {
-      exact += "; " + recording + "% of the whole recording";
-    }
-    Add("attributed", "Attributed", AttributedPercent(coverage) + "%", std::move(exact), labelled);
+    OfAttribution();
     return std::move(facts_);
   }
 
@@ -62,6 +56,18 @@ class FactMaker {
   int64_t Part(StepPart part) const { return view_.step_parts[static_cast<size_t>(part)]; }
   // As columns of ms have it, so that one sum has the same digits everywhere.
   std::string PerStep(int64_t ns) const { return HtmlMilliseconds(view_.PerStep(ns)); }
+
+  void OfAttribution() {
+    const Coverage& coverage = view_.coverage;
+    const Attributed words = AttributedWords(view_);
+    if (words.foreign) return Add("attributed", "Attributed", "none", words.text, 0);
+    std::string exact = PercentOf(coverage.exact_ns, coverage.device_ns) + " by exact evidence";
+    if (const std::string recording = AttributedOfRecording(view_); !recording.empty()) {
+      exact += "; " + recording + "% of the whole recording";
+    }
+    Add("attributed", "Attributed", AttributedPercent(coverage) + "%", std::move(exact),
+        coverage.device_ns - coverage.none_ns);
+  }
 
   void OfStep() {
     const StepsFigure& steps = view_.steps;

@@ -246,20 +246,4 @@ class VerdictMaker {
 
 Verdict MakeVerdict(const RunView& view) { return VerdictMaker(view).Make(); }
 
-std::string AttributedPercent(const Coverage& coverage) {
-  const int64_t attributed = coverage.device_ns - coverage.none_ns;
-  // Never rounded up to 100: what is missing, however little, shows.
-  if (coverage.none_ns > 0 && PercentOf(attributed, coverage.device_ns) >= 99.95) return "99.9";
-  return Percent(static_cast<double>(attributed), static_cast<double>(coverage.device_ns));
-}
-
-std::string AttributedOfRecording(const RunView& view) {
-  const auto share = [](const Coverage& c) {
-    return PercentOf(c.device_ns - c.none_ns, c.device_ns);
-  };
-  const bool alike = std::abs(share(view.coverage) - share(view.run_coverage)) < 1;
-  if (!view.basis.steady || view.run_coverage.device_ns <= 0 || alike) return {};
-  return AttributedPercent(view.run_coverage);
-}
-
 }  // namespace xlatrace::report

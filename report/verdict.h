@@ -42,11 +42,6 @@ struct Verdict {
 
 Verdict MakeVerdict(const RunView& view);
 
-// Share of device time that has an instruction, in percent with one decimal ("98.7").
-std::string AttributedPercent(const Coverage& coverage);
-// The same of the whole recording; empty where that of the steps differs by less than a per cent.
-std::string AttributedOfRecording(const RunView& view);
-
 }  // namespace xlatrace::report
 
 #endif  // XLATRACE_REPORT_VERDICT_H_

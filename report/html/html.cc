@@ -11,6 +11,7 @@
 #include "report/page/page_css.h"
 #include "report/page/page_script.h"
 #include "report/shown_words.h"
+#include "report/trust.h"
 #include "report/verdict.h"
 
 namespace xlatrace::report {
@@ -43,17 +44,13 @@ void WriteHead(HtmlWriter& html, const RunView& view, const Verdict& verdict, bo
 void Separator(HtmlWriter& html) { html.Raw("<span class=\"sep\"></span>"); }
 
 void WriteBadges(HtmlWriter& html, const RunView& view) {
-  const Coverage& coverage = view.coverage;
-  if (coverage.device_ns > 0) {
-    const std::string recording = AttributedOfRecording(view);
-    const bool enough =
-        static_cast<double>(coverage.none_ns) <= 0.05 * static_cast<double>(coverage.device_ns);
-    html.Raw(
-        fmt::format("<a class=\"badge{}\" href=\"#run\" title=\"device time that has an "
-                    "instruction\">attributed {}%{}{}</a>",
-                    enough ? "" : " warn", AttributedPercent(coverage),
-                    view.basis.steady ? " of the steps" : "",
-                    recording.empty() ? "" : ", " + recording + "% of the recording"));
+  if (const Attributed words = AttributedWords(view); !words.text.empty()) {
+    html.Raw(words.low ? "<a class=\"badge warn" : "<a class=\"badge")
+        .Raw("\" href=\"#run\" title=\"")
+        .Text(words.why)
+        .Raw("\">")
+        .Text(words.text + words.of)
+        .Raw("</a>");
   }
   html.Raw(
       fmt::format("<a class=\"badge {}\" href=\"#stats\" title=\"records that the run has "

@@ -10,6 +10,7 @@
 #include "base/number_format.h"
 #include "report/html/html_parts.h"
 #include "report/shown_words.h"
+#include "report/trust.h"
 
 namespace xlatrace::report {
 namespace {
@@ -25,7 +26,7 @@ class RunSection {
     html_.Raw(
         "<section id=\"run\" class=\"run\"><div class=\"bar-h\"><h2>Can I trust this?</h2>"
         "<span class=\"ink2\">");
-    html_.Text(Answer()).Raw("</span></div><div class=\"split run\"><div>");
+    html_.Text(TrustText(view_)).Raw("</span></div><div class=\"split run\"><div>");
     Evidence();
     Stats();
     Modules();
@@ -37,31 +38,6 @@ class RunSection {
   }
 
  private:
-  std::string Answer() const {
-    const Coverage& coverage = view_.coverage;
-    if (view_.run_coverage.activities == 0) return "There is nothing to trust: no device activity.";
-    std::string text = view_.losses.may_lack()
-                           ? fmt::format("Partly: lost {}.", view_.losses.Text())
-                           : std::string("Nothing was lost.");
-    text += fmt::format(
-        " {}% of device time is labelled by exact evidence, {}% by inference.",
-        Percent(static_cast<double>(coverage.exact_ns), static_cast<double>(coverage.device_ns)),
-        Percent(static_cast<double>(coverage.inferred_ns),
-                static_cast<double>(coverage.device_ns)));
-    if (view_.basis.steady) {
-      text += fmt::format(" Figures rest on {} steady {}.", Thousands(view_.steps.steady_count),
-                          view_.steps.steady_count == 1 ? "step" : "steps");
-    } else if (view_.StepsAreJobs()) {
-      text += fmt::format(
-          " The job's step rests on {} steps of {}; figures of kernels and ops are totals of the "
-          "launches of {}.",
-          Thousands(view_.job.steps), RankWords(view_.job), KeptWords(view_.job));
-    } else {
-      text += " No step is steady, so figures hold warm-up and compilation.";
-    }
-    return text;
-  }
-
   void EvidenceRow(std::string_view kind, const std::string& words, int64_t ns, int64_t count) {
     html_.Raw(fmt::format("<tr><td><span class=\"sw e-{}\"></span>", kind)).Text(words);
     html_.Raw(

@@ -14,6 +14,7 @@
 #include "report/page/page_context.h"
 #include "report/safe_text.h"
 #include "report/shown_words.h"
+#include "report/trust.h"
 #include "report/verdict.h"
 #include "report/word_tables.h"
 
@@ -208,7 +209,10 @@ Json PageMeta(const PageContext& page) {
   run["start_ns"] = page.start_ns;
   run["end_ns"] = page.end_ns;
   Json coverage = CoverageMeta(view.coverage);
-  coverage["recording_pct"] = AttributedOfRecording(view);
+  const Attributed attributed = AttributedWords(view);
+  coverage["text"] = attributed.text;
+  coverage["of"] = attributed.of;
+  coverage["low"] = attributed.low;
   Json meta{{"tool_version", XLATRACE_VERSION},
             {"run", std::move(run)},
             {"basis", BasisMeta(view)},
@@ -228,7 +232,7 @@ Json PageMeta(const PageContext& page) {
             {"lost_text", view.losses.Text()},
             {"may_lack", view.losses.may_lack()},
             {"ends", view.losses.EndsText()},
-            {"missing", view.losses.Sentences()},
+            {"trust", TrustText(view)},
             {"errors", view.errors},
             {"base", nullptr}};
   for (const model::Phase phase : kPhaseOrder) {

@@ -14,6 +14,7 @@
 #include "report/device_parts.h"
 #include "report/shown_words.h"
 #include "report/summary/summary.h"
+#include "report/trust.h"
 #include "report/verdict.h"
 #include "report/verdict_figures.h"
 
@@ -133,9 +134,7 @@ std::string SummaryMarkdown(const RunView& view, const SummaryOptions& options) 
         Percent(static_cast<double>(view.steps.busy_ns), static_cast<double>(view.steps.wall_ns)),
         waits.empty() ? "" : " (" + waits + ")");
   }
-  if (view.coverage.device_ns > 0) {
-    out += fmt::format(", attributed {}%", AttributedPercent(view.coverage));
-  }
+  if (view.coverage.device_ns > 0) out += ", " + AttributedWords(view).text;
   out += fmt::format(", lost {}\n\n", view.losses.Text());
   MarkdownParts(view, out);
 

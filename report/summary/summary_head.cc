@@ -13,6 +13,7 @@
 #include "report/shown_words.h"
 #include "report/summary/summary_blocks.h"
 #include "report/text_table.h"
+#include "report/trust.h"
 #include "report/verdict_figures.h"
 
 namespace xlatrace::report {
@@ -128,7 +129,7 @@ SummaryLines HeaderBlock::Lines() const {
     }
     second.push_back("device time " + Duration(static_cast<double>(coverage.device_ns)));
   }
-  if (coverage.device_ns > 0) second.push_back("attributed " + AttributedPercent(coverage) + "%");
+  if (coverage.device_ns > 0) second.push_back(AttributedWords(view_).text);
   // What may be missing has a line of its own: it is never the field that does not fit.
   const bool lacks = view_.losses.more_possible();
   if (!lacks) {

@@ -248,15 +248,5 @@ TEST(VerdictTest, TheFirstFindingIsTheLede) {
             "First: replace the embedding lookup, which saves 62.1 ms per step.");
 }
 
-TEST(VerdictTest, AttributionIsNeverRoundedUpToAll) {
-  Coverage coverage;
-  coverage.device_ns = 1'000'000'000;
-  EXPECT_EQ(AttributedPercent(coverage), "100");
-  coverage.none_ns = 1;
-  EXPECT_EQ(AttributedPercent(coverage), "99.9");
-  coverage.none_ns = 200'000'000;
-  EXPECT_EQ(AttributedPercent(coverage), "80.0");
-}
-
 }  // namespace
 }  // namespace xlatrace::report

@@ -53,9 +53,6 @@ function Facts({ report, onHelp }: { report: Report; onHelp: () => void }): VNod
   const [theme, cycle] = useTheme();
   const { run, basis, coverage, job } = report.meta, { jobStep } = report;
   const main = run.main_module !== null ? report.modules[run.main_module] : undefined;
-  const whole = coverage.exact_ns + coverage.inferred_ns + coverage.none_ns;
-  const attributed = percent(whole - coverage.none_ns, whole);
-  const low = whole > 0 && (whole - coverage.none_ns) / whole < 0.95;
   const steady = report.steps.filter((s) => s.steady).map((s) => s.step);
   const from = Math.min(...steady), to = Math.max(...steady), count = new Set(steady).size;
   const notices = report.tables.table('run_stats').texts('severity').filter((s) => s === 'notice').length;
@@ -72,7 +69,7 @@ function Facts({ report, onHelp }: { report: Report; onHelp: () => void }): VNod
       <span class="sp" />
       {run.fake_gpu && <a class="badge bad" href="#/run">fake GPU: times mean nothing</a>}
       {run.partial && <a class="badge warn" href="#/run">still recording</a>}
-      {attributed !== '' && <a class={`badge ${low ? 'warn' : ''}`} href="#/run">attributed {attributed}%{basis.steady && <span class="of"> of the steps{coverage.recording_pct && `, ${coverage.recording_pct}% of the recording`}</span>}</a>}
+      {coverage.text && <a class={`badge ${coverage.low ? 'warn' : ''}`} href="#/run">{coverage.text}<span class="of">{coverage.of}</span></a>}
       <a class={`badge ${report.meta.may_lack || report.meta.lost > 0 ? 'bad' : 'plain'}`} href="#/run">lost {report.meta.lost_text ?? report.meta.lost}</a>
       {report.meta.errors > 0 && <a class="badge bad" href="#/run">{plural(report.meta.errors, 'error')}</a>}
       {notices > 0 && <a class="badge warn" href="#/run">{plural(notices, 'notice')}</a>}

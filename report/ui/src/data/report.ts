@@ -37,8 +37,8 @@ export interface BasisMeta {
 }
 export interface CoverageMeta {
   exact_ns: number; inferred_ns: number; none_ns: number;
-  /** How much of the whole recording has an instruction, where the steps differ from it; else empty. */
-  recording_pct?: string;
+  /** "attributed 98%", and of what; whether that is little. */
+  text: string; of: string; low: boolean;
   evidence: { confidence: string; evidence: string; words?: string; ns: number; activities: number }[];
   reasons: { reason: string; words?: string; ns: number; activities: number }[];
 }
@@ -74,7 +74,7 @@ export interface Meta {
   step_differences: null | { heading: string; range: string; text: string; part: Hue | ''; steps: { step: number; ns: number; part_ns: number }[] };
   lost: number; errors: number;
   /** What more may be missing, in words; empty where all is known. */
-  lost_text?: string; may_lack?: boolean; ends?: string; missing?: string[];
+  lost_text?: string; may_lack?: boolean; ends?: string; trust: string;
   launches: { in_run: number; in_page: number; how: string; steps: number[]; bin_ns: number | null };
   hlo: { text: string; modules_left_out: number; instructions_left_out: number; text_left_out_bytes: number };
   base: null | {

@@ -12,26 +12,6 @@ import { EVIDENCE_WORDS, MEMORY_WORDS, REASON_WORDS } from '../phases';
 import { glossary, texts } from '../texts';
 import { go } from '../state';
 
-function trust(report: Report): string {
-  const { basis, coverage, lost, may_lack: lacks, errors, run } = report.meta;
-  const whole = coverage.exact_ns + coverage.inferred_ns + coverage.none_ns;
-  const out: string[] = [];
-  if (run.fake_gpu) out.push('No: a fake GPU computes nothing, its times are meaningless.');
-  else if (lost > 0) out.push(`With care: ${plural(lost, 'record')} ${lost === 1 ? 'was' : 'were'} lost, so idle time cannot be told from missing data.`);
-  else if (lacks) out.push(`With care: lost ${report.meta.lost_text}.`);
-  else if (report.jobStep) out.push(`In part: steps are those of the job, ${report.meta.job!.ranks}; figures of kernels and ops are sums over the launches of ${report.meta.job!.kept}.`);
-  else if (!basis.steady) out.push('In part: no step was steady, so figures are sums over the whole run.');
-  else if (whole > 0 && coverage.none_ns / whole > 0.05) out.push(`In part: ${percent(coverage.none_ns, whole)}% of device time has no instruction.`);
-  else out.push('Yes, for one run:');
-  if (lost === 0 && !lacks) out.push(out[0]!.endsWith('.') ? 'Nothing was lost,' : 'nothing was lost,');
-  out.push(`${percent(coverage.exact_ns, whole)}% of device time${basis.steady ? ' in the steps' : ''} is attributed by exact evidence${coverage.recording_pct ? ` (of the whole recording ${coverage.recording_pct}% by any)` : ''}, and sums equal the device time to the nanosecond.`);
-  if (basis.steady) out.push(basis.steps_steady < 10 ? `Ranges rest on ${plural(basis.steps_steady, 'step')}.` : `${thousands(basis.steps_steady)} steady steps.`);
-  if (errors > 0) out.push(`${plural(errors, 'error')} below.`);
-  const missing = report.meta.missing ?? [];
-  if (missing.length > 0) out.push(`Missing: ${missing.join('; ')}.`);
-  return out.join(' ');
-}
-
 function Evidence({ report }: { report: Report }): VNode {
   const { coverage } = report.meta;
   const d = report.divisor;
@@ -262,7 +242,7 @@ export function RunPage(): VNode {
   const base = report.meta.base;
   return (
     <>
-      <Bar><h2>Can I trust this?</h2><span class="ink2">{trust(report)}</span></Bar>
+      <Bar><h2>Can I trust this?</h2><span class="ink2">{report.meta.trust}</span></Bar>
       <div class="split runsplit">
         <div class="secs">
           <Evidence report={report} />

@@ -187,7 +187,27 @@ class Builder {
 
 }  // namespace
 
+namespace {
+
+// CUTLASS starts every kernel through one of these, whose argument is the kernel (CUTLASS,
+// include/cutlass/device_kernel.h): "cutlass::Kernel2<cutlass_80_tensorop_bf16_..._align8>".
+// 0: it is none; else where the argument's own name ends.
+size_t EndOfWrapped(std::string_view name) {
+  const std::string_view wrappers[] = {"cutlass::Kernel<", "cutlass::Kernel2<",
+                                       "cutlass::device_kernel<"};
+  for (const std::string_view wrapper : wrappers) {
+    if (!name.starts_with(wrapper)) continue;
+    const size_t end = name.find_first_of("<,>", wrapper.size());
+    return end == std::string_view::npos ? name.size() : end;
+  }
+  return 0;
+}
+
+}  // namespace
+
 std::string KernelFamily(std::string_view name) {
+  if (name.starts_with("void ")) name.remove_prefix(5);
+  if (const size_t end = EndOfWrapped(name); end > 0) return std::string(name.substr(0, end)) + ">";
   // Template arguments and parameters say which instance it is, not which kernel.
   size_t end = name.find_first_of("<(");
   // "at::native::(anonymous namespace)::layer_norm_kernel<...": the name of a scope, not the end.

@@ -16,7 +16,8 @@ namespace xlatrace::compare {
 std::vector<Row> BuildRows(const Run& base, const Run& now, const std::vector<ModulePair>& pairs);
 
 // A kernel's name without what numbers it: "gemm_bf16_128x64_nn" stays, "fusion_12" is "fusion";
-// of a C++ name no template arguments and no parameters.
+// of a C++ name no template arguments and no parameters, but for CUTLASS's "Kernel2<NAME>", whose
+// argument is the kernel.
 std::string KernelFamily(std::string_view name);
 
 }  // namespace xlatrace::compare

@@ -234,6 +234,7 @@ void JudgeBetweenPrograms(const Context& context, const std::vector<Gap>& gaps,
     finding.evidence.AddReal("of it outside any call of the framework", 100 * outside_share, "%");
   }
   finding.how_to_check = "the idle part of the step shrinks and the step with it";
+  std::string_view beside;  // Why it may save more than passes.
   // What the script computes takes cores from the ops beside it, too.
   if (context.ShareOfSpan(ns) >= kMoreThanAwaking) {
     double slowed_ns = 0;
@@ -245,8 +246,10 @@ void JudgeBetweenPrograms(const Context& context, const std::vector<Gap>& gaps,
     if (3 * slowed_ns >= static_cast<double>(context.device_ns)) {
       const int64_t slowed = std::min(static_cast<int64_t>(slowed_ns), ns);
       finding.saves_high_ns = ns + slowed;
-      finding.evidence.Add(context.words.PerStep("ops beyond their shortest, at most as long,"),
-                           slowed, "ns");
+      beside = ", and may slow the ops beside them";
+      finding.evidence.Add(
+          context.words.PerStep("by which ops exceed their shortest, counted up to the same,"),
+          slowed, "ns");
     }
   }
   if (!finding.where_source.empty()) {
@@ -269,7 +272,8 @@ void JudgeBetweenPrograms(const Context& context, const std::vector<Gap>& gaps,
   } else if (outside_share >= kMostlyOutside && 2 * before_small <= sum &&
              sum >= kLongForADispatchNs * count) {
     finding.title = {"Shorten what the script does between calls",
-                     fmt::format("{} outside the framework", context.words.PerStep(Time(ns)))};
+                     fmt::format("{} outside the framework{}", context.words.PerStep(Time(ns)),
+                                 beside.empty() ? "" : ", and may slow the ops beside it")};
     finding.sentence = {fmt::format("The script's own code between calls is {} of the {}",
                                     Percent(context.ShareOfSpan(ns)), context.words.whole),
                         fmt::format("{}, and no op of XLA runs meanwhile", Time(ns))};
@@ -278,8 +282,8 @@ void JudgeBetweenPrograms(const Context& context, const std::vector<Gap>& gaps,
         "(`jax.profiler.TraceAnnotation` around its parts names them). Prepare the next batch in "
         "another thread or process (grain, `tf.data` with prefetch), write checkpoints aside";
   } else {
-    finding.title = {"Do more in one call",
-                     fmt::format("{} pass between programs", context.words.PerStep(Time(ns)))};
+    finding.title = {"Do more in one call", fmt::format("{} pass between programs{}",
+                                                        context.words.PerStep(Time(ns)), beside)};
     finding.action =
         "one compiled function for the whole step (`jax.jit`, `tf.function`), several steps in one "
         "call (`lax.scan` over batches, Keras `steps_per_execution`), a larger batch; prepare "

@@ -133,6 +133,9 @@ std::string FactsSentence(const ComparisonView& view) {
   std::string facts;
   for (const CompareFact& fact : FactsOf(view)) {
     if (!fact.base || !fact.now) continue;
+    // Of runs without HLO nothing could be.
+    if (fact.name == "attributed" && view.base.modules.empty() && view.now.modules.empty())
+      continue;
     std::string name = fact.name;
     std::replace(name.begin(), name.end(), '_', ' ');
     facts += fmt::format("{}{} {}", facts.empty() ? "" : ", ", name, FactText(fact));

@@ -148,7 +148,13 @@ TEST(Rows, InstancesAndNumbersAreOneFamilyOfKernels) {
   EXPECT_EQ(KernelFamily("gemm_128x64"), "gemm_128x64");
   EXPECT_EQ(KernelFamily("<lambda>"), "<lambda>");
   EXPECT_EQ(KernelFamily("void at::(anonymous namespace)::norm<float, 4>(int*)"),
-            "void at::(anonymous namespace)::norm");
+            "at::(anonymous namespace)::norm");
+  // What CUTLASS wraps is the kernel, and its arguments are of the instance again.
+  EXPECT_EQ(KernelFamily("void cutlass::Kernel2<cutlass_80_wmma_gemm_32x32_128x1_align8>(Params)"),
+            "cutlass::Kernel2<cutlass_80_wmma_gemm_32x32_128x1_align8>");
+  EXPECT_EQ(KernelFamily("void cutlass::device_kernel<enable_sm90<Gemm<int>>>(P)"),
+            "cutlass::device_kernel<enable_sm90>");
+  EXPECT_EQ(KernelFamily("cutlass::Kernel<cut"), "cutlass::Kernel<cut>");
   EXPECT_EQ(KernelFamily("(anonymous namespace)::index_12(long)"), "(anonymous namespace)::index");
 }
 

@@ -364,6 +364,11 @@ std::string RunView::DeviceText() const {
   return text;
 }
 
+std::string RunView::RankText() const {
+  const std::string rank = job.ranks > 0 ? std::string() : Info("rank_of_job");
+  return rank.empty() ? rank : "rank " + rank;
+}
+
 std::string RunView::Info(std::string_view key) const {
   const auto fact =
       std::find_if(info.begin(), info.end(), [&](const auto& each) { return each.first == key; });

@@ -261,6 +261,8 @@ struct RunView {
   const ModuleFigure* MainModule() const;  // Null: none.
   // "4 x NVIDIA H100 80GB HBM3"; empty: none.
   std::string DeviceText() const;
+  // "rank 0 of 128": one rank alone of a job that its trace knows the size of; else empty.
+  std::string RankText() const;
   // Of run_info; empty: it is not there.
   std::string Info(std::string_view key) const;
   // A device of the tests, which computes nothing: no figure may be quoted as a GPU's.

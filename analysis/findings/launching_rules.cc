@@ -178,7 +178,7 @@ void LaunchedOneByOne(const Context& context, const Kind& kind, Report& report) 
         .Add("work stood ready before it ran, median" + WhoseQueue(context), row->queued_p50_ns,
              "ns");
   }
-  finding.evidence.Add("launch on average", mean_ns, "ns");
+  finding.evidence.Add("a launch keeps the device busy for, on average", mean_ns, "ns");
   report.Add(std::move(finding));
 }
 

@@ -141,6 +141,11 @@ void ReadMember(const Piece& piece, chrome::TraceFacts& facts) {
     const nlohmann::json info = nlohmann::json::parse(piece.bytes, nullptr, false);
     if (info.is_object() && info.contains("rank") && info["rank"].is_number_integer()) {
       facts.rank = info["rank"].get<int64_t>();
+      const auto world = info.find("world_size");
+      if (world != info.end() && world->is_number_integer() && world->get<int64_t>() > 1) {
+        facts.run_info.emplace_back(
+            "rank_of_job", fmt::format("{} of {}", *facts.rank, world->get<int64_t>()));
+      }
     }
   } else if (piece.key == "cuda_driver_version" || piece.key == "cuda_runtime_version") {
     const auto number = NumberOf(piece.bytes);  // 12040 -> 12.4

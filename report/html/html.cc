@@ -77,6 +77,10 @@ void WriteHeader(HtmlWriter& html, const RunView& view) {
   if (!view.devices.empty()) {
     Separator(html);
     html.Raw("<span class=\"trunc\">").Text(view.DeviceText()).Raw("</span>");
+    if (const std::string rank = view.RankText(); !rank.empty()) {
+      Separator(html);
+      html.Raw("<span>").Text(rank).Raw("</span>");
+    }
   }
   if (const ModuleFigure* main = view.MainModule()) {
     Separator(html);

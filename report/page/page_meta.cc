@@ -137,6 +137,7 @@ std::string DeviceWords(const RunView& view) {
                                : device.name;
     }
   }
+  if (const std::string rank = view.RankText(); !rank.empty()) text += ", " + rank;
   return text;
 }
 

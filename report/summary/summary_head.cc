@@ -64,6 +64,7 @@ SummaryLines HeaderBlock::WhatRan() const {
   if (job.ranks > 0) first.push_back(RankWords(job));
   // Of a job of which not all launches are kept it is said whose devices these are.
   first.push_back(FitName(view_.DeviceText(), 40) + (job.kept < job.ranks ? " kept" : ""));
+  if (const std::string rank = view_.RankText(); !rank.empty()) first.push_back(rank);
   if (const ModuleFigure* main = view_.MainModule()) {
     // TensorFlow's names of modules are made of the function's and a number of 60 characters.
     const hlo::ModuleOrigin origin = hlo::OriginOfModule(main->name);

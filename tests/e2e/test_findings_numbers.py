@@ -200,6 +200,9 @@ class Runs(unittest.TestCase):
                 self.assertLessEqual(high, step, row["title"])
                 self.assertGreaterEqual(high, 0.01 * step * 0.999, row["title"])
                 self.assertLessEqual(low or 0, high, row["title"])
+                if row["id"] == "arrival_skew":  # Who evens devices out ends their waiting, no more.
+                    waits = [e["value"] for e in json.loads(row["evidence"]) if "waiting in collectives" in e["text"]]
+                    self.assertLessEqual(high, max(waits, default=high), row["title"])
                 self.assertIn(row["basis"], ("replay", "measured", "roofline", "cost_model"))
                 self.assertEqual(row["basis"] == "replay", row["replay_error_pct"] is not None)
                 weights.append(high * {"high": 1, "medium": 0.8, "low": 0.5}[row["confidence"]])

@@ -211,6 +211,7 @@ TEST(Kineto, HostRowsAreLinkedKeptOrCounted) {
   ASSERT_EQ(sink.processes.size(), 1u);
   EXPECT_EQ(sink.processes[0].pid, 10);
   EXPECT_EQ(sink.processes[0].rank, 3);
+  EXPECT_EQ(sink.info.at("rank_of_job"), "3 of 8");
   EXPECT_EQ(sink.processes[0].command, "python3");
   ASSERT_EQ(sink.calls.size(), 3u);  // Two launches and the wait.
   EXPECT_EQ(sink.calls[0].name, "cudaLaunchKernel");

@@ -5,7 +5,10 @@
 #include "report/page/page.h"
 
 #include <cstdint>
+#include <fstream>
+#include <stdexcept>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -13,6 +16,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "base/compress.h"
 #include "report/html/html.h"
 #include "sample_run.h"
 #include "store/run_db.h"
@@ -38,8 +42,11 @@ class PageTest : public testing::Test {
   static std::string Write(store::RunDb& db, const PageOptions& options = {}) {
     const auto view = LoadRunView(db);
     EXPECT_TRUE(view);
+    return Write(db, *view, options);
+  }
+  static std::string Write(store::RunDb& db, const RunView& view, const PageOptions& options) {
     std::string page;
-    const Status written = WriteHtml(db, *view, options, [&page](std::string_view piece) -> Status {
+    const Status written = WriteHtml(db, view, options, [&page](std::string_view piece) -> Status {
       page += piece;
       return {};
     });
@@ -56,6 +63,78 @@ class PageTest : public testing::Test {
   }
 
   TemporaryFolder folder_;
+};
+
+// A table of a page in one piece, read as docs/page-data.md says and as far as the cases need it.
+class ReadTable {
+ public:
+  ReadTable(const std::string& page, const Json& table)
+      : piece_(table.contains("chunks") ? table["chunks"][0] : table),
+        block_(Block(page, piece_["block"].get<int>())) {}
+
+  // A column of integers or references without NULL.
+  std::vector<int64_t> Numbers(const std::string& name) const {
+    const Json& column = Column(name);
+    EXPECT_FALSE(column.value("nulls", false)) << name;
+    const size_t rows = piece_["rows"];
+    std::vector<int64_t> numbers(rows);
+    int64_t before = 0;
+    for (size_t row = 0; row < rows; ++row) {
+      int64_t value = 0;
+      for (size_t plane = column["width"]; plane-- > 0;) {
+        const char byte = block_.at(column["at"].get<size_t>() + plane * rows + row);
+        value = value * 256 + static_cast<unsigned char>(byte);
+      }
+      value = value * column["step"].get<int64_t>() + column["min"].get<int64_t>();
+      numbers[row] = before + value;
+      if (column.value("delta", false)) before = numbers[row];
+    }
+    return numbers;
+  }
+
+  // A column of long texts.
+  std::vector<std::string> Texts(const std::string& name) const {
+    const Json& column = Column(name);
+    std::vector<std::string> texts;
+    size_t at = column["at"];
+    for (const int64_t bytes : Numbers(column["lengths"])) {
+      texts.push_back(block_.substr(at, static_cast<size_t>(bytes)));
+      at += static_cast<size_t>(bytes);
+    }
+    return texts;
+  }
+
+ private:
+  const Json& Column(const std::string& name) const {
+    for (const Json& column : piece_["columns"]) {
+      if (column["name"] == name) return column;
+    }
+    throw std::out_of_range("no column " + name);
+  }
+
+  static std::string Block(const std::string& page, int number) {
+    const std::string begin = "id=\"xlatrace-block-" + std::to_string(number) + "\">";
+    std::string bytes;
+    uint32_t bits = 0;
+    int known = 0;
+    for (size_t at = page.find(begin) + begin.size(); page.at(at) != '<'; ++at) {
+      const size_t digit =
+          std::string_view("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
+              .find(page[at]);
+      if (digit == std::string_view::npos) continue;  // Padding.
+      bits = bits << 6 | static_cast<uint32_t>(digit);
+      known += 6;
+      if (known < 8) continue;
+      known -= 8;
+      bytes += static_cast<char>(bits >> known & 0xff);
+    }
+    const auto inflated = Inflate(std::move(bytes), "block");
+    EXPECT_TRUE(inflated);
+    return inflated ? *inflated : std::string();
+  }
+
+  const Json piece_;
+  const std::string block_;
 };
 
 TEST_F(PageTest, HoldsTheRunsFigures) {
@@ -130,6 +209,82 @@ TEST_F(PageTest, ComparesWithABaseRun) {
   EXPECT_EQ(meta["matched_ns"], base_view->coverage.device_ns - base_view->coverage.none_ns);
   EXPECT_TRUE(index["tables"].contains("base_ops"));
   EXPECT_TRUE(index["tables"].contains("base_op_shares"));
+}
+
+// Sets the steady steps, four of them, to 1 ms + 3 `spread`, and three times 1 ms - `spread`: their
+// mean is 1 ms, and its variance (9 + 1 + 1 + 1) / 3 / 4 = 1 `spread` squared.
+void SpreadSteps(RunView& view, int64_t spread) {
+  int64_t deviation = 3 * spread;
+  for (StepFigure& step : view.steps.all) {
+    step.wall_ns = step.steady ? 1'000'000 + std::exchange(deviation, -spread) : 99'000'000;
+  }
+}
+
+TEST_F(PageTest, WhatTwoRunsDifferByChanceIsTwiceTheErrorOfTheirMeans) {
+  SampleRun run;
+  run.steps = 6;  // The first and the last are not steady.
+  run.ops = {{.instruction = "fusion.1", .ns = 1'000'000}};
+  store::RunDb db = Open(run, "run.db");
+  store::RunDb base = Open(run, "base.db");
+  auto view = LoadRunView(db);
+  auto base_view = LoadRunView(base);
+  SpreadSteps(*base_view, 3'000);
+  SpreadSteps(*view, 4'000);
+  PageOptions options;
+  options.base = &base;
+  options.base_view = &*base_view;
+  const Json meta = Index(Write(db, *view, options))["meta"]["base"];
+  EXPECT_EQ(meta["step_noise_ns"], 10'000);  // Twice the root of 3^2 + 4^2 us^2.
+}
+
+TEST_F(PageTest, ExcerptsOfSourcesBeginWithTheLineTheySay) {
+  const auto lines = [](int first, int last) {
+    std::string text;
+    for (int line = first; line <= last; ++line) text += "line " + std::to_string(line) + "\n";
+    return text;
+  };
+  std::ofstream(folder_.File("model.py")) << lines(1, 70);
+  SampleRun run;
+  for (const int64_t line : {20, 60}) {
+    run.ops.push_back({.instruction = "fusion." + std::to_string(line),
+                       .source_file = "/home/user/project/model.py",
+                       .source_line = line,
+                       .ns = 10'000});
+  }
+  store::RunDb db = Open(run, "run.db");
+  PageOptions options;
+  options.source_folders = {folder_.File("")};
+  const std::string page = Write(db, options);
+  const ReadTable table(page, Index(page)["tables"]["source_files"]);
+  // 12 lines before and after, as far as there are any.
+  EXPECT_THAT(table.Texts("text"), testing::ElementsAre(lines(8, 32), lines(48, 70)));
+  EXPECT_THAT(table.Numbers("first_line"), testing::ElementsAre(8, 48));
+}
+
+TEST_F(PageTest, AValueInMemoryLivesUntilItsLastReader) {
+  SampleRun run;
+  run.hlo = R"(HloModule jit_train_step, is_scheduled=true
+ENTRY e {
+  p = f32[256]{0} parameter(0)
+  a = f32[512]{0} concatenate(p, p), dimensions={0}
+  b = f32[512]{0} reverse(a), dimensions={0}
+  c = f32[256]{0} slice(a), slice={[0:256]}
+  d = f32[256]{0} slice(b), slice={[0:256]}
+  ROOT r = f32[256]{0} custom-call(c, d), custom_call_target="x"
+})";
+  for (const char* name : {"a", "b", "c", "d", "r"}) {
+    run.ops.push_back({.instruction = name, .ns = 10'000});
+  }
+  store::RunDb db = Open(run, "run.db");
+  const std::string page = Write(db);
+  const Json tables = Index(page)["tables"];
+  EXPECT_THAT(ReadTable(page, tables["live_order"]).Numbers("instruction"),
+              testing::ElementsAre(0, 1, 2, 3, 4, 5));
+  const ReadTable values(page, tables["live_values"]);
+  // A parameter lives to the end, a until c, b until d; c, d and the result until r.
+  EXPECT_THAT(values.Numbers("instruction"), testing::ElementsAre(0, 1, 2, 3, 4, 5));
+  EXPECT_THAT(values.Numbers("first"), testing::ElementsAre(0, 1, 2, 3, 4, 5));
+  EXPECT_THAT(values.Numbers("last"), testing::ElementsAre(5, 3, 4, 5, 5, 5));
 }
 
 TEST_F(PageTest, NamesStayInsideTheirStrings) {

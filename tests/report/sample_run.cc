@@ -26,8 +26,13 @@ class SampleWriter {
     for (const auto& [key, value] : run_.info) builder_.SetRunInfo(key, value);
     const Id process = builder_.AddProcess({.host = "node1", .pid = 42, .command = run_.command});
     if (run_.module) {
-      module_ = builder_.AddModule(
-          {.process_id = process, .name = run_.module_name, .program_id = 16, .bytes = "HLO"});
+      module_ =
+          builder_.AddModule({.process_id = process,
+                              .name = run_.module_name,
+                              .program_id = 16,
+                              .format = run_.hlo.empty() ? model::ModuleBlob::Format::kHloProto
+                                                         : model::ModuleBlob::Format::kHloText,
+                              .bytes = run_.hlo.empty() ? "HLO" : run_.hlo});
       attribution_.modules.push_back({.fingerprint = "f00d",
                                       .role = model::ModuleRole::kMain,
                                       .role_reason = "most device time",
@@ -107,13 +112,24 @@ class SampleWriter {
     std::map<Phase, int64_t> phases;
     std::map<Phase, int64_t> estimated;
     int64_t now = start;
+    const auto execution =
+        static_cast<uint32_t>(run_.executions ? attribution_.executions.size() + 1 : 0);
     for (size_t i = 0; i < run_.ops.size(); ++i) {
       const SampleOp& op = run_.ops[i];
       for (int64_t call = 0; call < op.calls; ++call) {
-        builder_.AddActivity(
-            {.lane_id = lane_, .config_id = configs_[i], .start_ns = now, .end_ns = now + op.ns});
+        const Id activity = builder_.AddActivity({.lane_id = lane_,
+                                                  .config_id = configs_[i],
+                                                  .api_call_id = AddCall(process, op, now),
+                                                  .start_ns = now,
+                                                  .end_ns = now + op.ns});
+        if (op.exchanged_bytes > 0) {
+          analysis_.collectives.push_back({.activity_id = activity,
+                                           .op = op.instruction,
+                                           .bytes = op.exchanged_bytes,
+                                           .exposed_ns = op.exposed_ns});
+        }
         attribution_.label_of.push_back(static_cast<uint32_t>(i + 1));
-        attribution_.execution_of.push_back(0);
+        attribution_.execution_of.push_back(execution);
         analysis_.step_of.push_back(static_cast<int32_t>(step));
         now += op.ns;
       }
@@ -127,6 +143,7 @@ class SampleWriter {
       }
     }
     const int64_t busy = now - start;
+    if (run_.executions) attribution_.executions.push_back({module_, device, start, now, 0, true});
     if (run_.idle_ns > 0) {
       analysis_.gaps.push_back({.device_id = device,
                                 .start_ns = now,
@@ -142,6 +159,17 @@ class SampleWriter {
     }
     analysis_.step_parts.push_back({device, step, model::StepPart::kIdle, run_.idle_ns});
     return end;
+  }
+
+  // Of one launch that starts at `start`; 0: none.
+  Id AddCall(Id process, const SampleOp& op, int64_t start) {
+    if (op.called_ahead_ns == 0) return 0;
+    const int64_t called = start - op.called_ahead_ns;
+    return builder_.AddApiCall({.process_id = process,
+                                .thread_id = 42,
+                                .name = "cudaLaunchKernel",
+                                .start_ns = called,
+                                .end_ns = called + op.call_ns});
   }
 
   static model::StepPart PartOf(Phase phase) {
@@ -172,6 +200,7 @@ class SampleWriter {
     Id instruction = 0;
     for (const SampleOp& op : run_.ops) {
       const int64_t calls = op.calls * run_.devices;
+      AddScopeTimes(op, calls * run_.steps * op.ns);
       if (!Attributed(op)) {
         none.occurrences += calls * run_.steps;
         none.self_ns += calls * run_.steps * op.ns;
@@ -194,6 +223,26 @@ class SampleWriter {
     if (none.occurrences > 0) analysis_.op_times.push_back(none);
     std::stable_sort(analysis_.op_times.begin(), analysis_.op_times.end(),
                      [](const auto& a, const auto& b) { return a.self_ns > b.self_ns; });
+  }
+
+  void AddScopeTimes(const SampleOp& op, int64_t ns) {
+    model::ScopeTimeRow row;
+    if (Attributed(op)) {
+      row.op_name = op.op_name;
+      row.layer = op.layer;
+      row.layer_group = Folded(op.layer);
+      row.phase = op.phase;
+      row.source_file = op.source_file;
+      if (op.source_line > 0) row.source_line = op.source_line;
+    }
+    const int64_t other = ns * op.other_ppm / kWholePpm;
+    row.self_ns = ns - other;
+    row.estimated_ns = other > 0 ? row.self_ns : 0;
+    analysis_.scope_times.push_back(row);
+    if (other == 0) return;
+    row.phase = op.other_phase;
+    row.self_ns = row.estimated_ns = other;
+    analysis_.scope_times.push_back(row);
   }
 
   const SampleRun& run_;

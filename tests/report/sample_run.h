@@ -30,6 +30,12 @@ struct SampleOp {
   // Part of it, in millionths, that belongs to `other_phase` in the same layer; 0: all is `phase`.
   int64_t other_ppm = 0;
   model::Phase other_phase = model::Phase::kUnknown;
+  // The host call of each launch: how long before the launch it begins, and how long it takes.
+  int64_t called_ahead_ns = 0;  // 0: no call is known.
+  int64_t call_ns = 0;
+  // Of a collective: what each call exchanges, and for how long nothing computes beside it.
+  int64_t exchanged_bytes = 0;  // 0: it is none.
+  int64_t exposed_ns = 0;
 };
 
 struct SampleRun {
@@ -39,6 +45,8 @@ struct SampleRun {
   int64_t idle_ns = 0;  // After each step, on each device.
   bool module = true;   // False: no HLO module at all, nothing is attributed.
   std::string module_name = "jit_train_step";
+  std::string hlo;          // Text of the module; empty: it holds what nobody can read.
+  bool executions = false;  // Each step of each device is an execution of the module.
   std::string command = "python3 train.py --layers 8";
   std::string device_name = "NVIDIA H100 80GB HBM3";
   model::DeviceKind device_kind = model::DeviceKind::kGpu;

@@ -22,10 +22,9 @@ using model::HostEvent;
 using model::Id;
 
 constexpr int64_t kLaunchGapNs = 50'000;
-constexpr int64_t kQueuedNs = 20'000;  // Work that stood ready so long: the queue is filled.
-// The queue is filled when a launch stood ready for as long as a host that only launches may take
-// for twenty; or, where launches are so short that none ever is, half as long as any.
-constexpr int64_t kFilledNs = 20 * kLaunchGapNs;
+constexpr int64_t kWaitNs = 20'000;  // A host that waits for less is hardly held up.
+constexpr int64_t kLaunchesOnNs = 20 * kLaunchGapNs;  // A host that fills the queue calls sooner.
+constexpr int64_t kPollNs = 2'000;    // No launch fits between waits so close: the host polls.
 constexpr int64_t kToldNs = 100'000;  // Gaps of this length are told in words,
 constexpr size_t kMostTold = 20'000;  // the longest of them,
 constexpr size_t kAlwaysTold = 200;   // and these many of a run whose gaps are shorter.
@@ -62,74 +61,18 @@ bool SameExecution(const model::AttributionTables& attribution, const GapRow& ga
          of == attribution.execution_of[static_cast<size_t>(gap.previous_activity_id) - 1];
 }
 
-// When the queue of a device was filled: work that had stood ready for long.
-class Refills {
- public:
-  struct Refill {
-    int64_t start_ns = 0;   // On the device.
-    int64_t called_ns = 0;  // On the host, earlier.
-  };
-
-  Refills(const model::RunTables& run, const HostCallOf& call_of) : run_(run), call_of_(call_of) {}
-
-  // The first that was called after an instant; nothing: none. What was called before it and
-  // waited for something else says nothing of the host.
-  std::optional<Refill> After(Id device_id, int64_t time_ns) {
-    if (refills_.empty()) Read();
-    const std::vector<Refill>& of = refills_[static_cast<size_t>(device_id) - 1];
-    auto at =
-        std::upper_bound(of.begin(), of.end(), time_ns,
-                         [](int64_t time, const Refill& refill) { return time < refill.start_ns; });
-    while (at != of.end() && at->called_ns < time_ns) ++at;
-    return at == of.end() ? std::nullopt : std::optional(*at);
-  }
-
- private:
-  void Read() {
-    refills_.resize(run_.devices.size());
-    std::vector<int64_t> longest(run_.devices.size());
-    const auto each = [&](auto visit) {
-      for (size_t i = 0; i < run_.activities.size(); ++i) {
-        if (const auto call = call_of_(i)) {
-          visit(static_cast<size_t>(run_.LaneOf(i).device_id) - 1,
-                Refill{run_.activities.start_ns[i], call->end_ns});
-        }
-      }
-    };
-    each([&](size_t d, const Refill& launch) {
-      longest[d] = std::max(longest[d], launch.start_ns - launch.called_ns);
-    });
-    for (int64_t& ready : longest) ready = std::clamp(ready / 2, kQueuedNs, kFilledNs);
-    each([&](size_t d, const Refill& launch) {
-      if (launch.start_ns - launch.called_ns >= longest[d]) refills_[d].push_back(launch);
-    });
-    for (std::vector<Refill>& of : refills_) {
-      std::sort(of.begin(), of.end(),
-                [](const Refill& a, const Refill& b) { return a.start_ns < b.start_ns; });
-    }
-  }
-
-  const model::RunTables& run_;
-  const HostCallOf& call_of_;
-  std::vector<std::vector<Refill>> refills_;
-};
-
 class Judge {
  public:
   Judge(const model::RunTables& run, const model::AttributionTables& attribution,
         const HostCallOf& call_of, const GapHost& host)
-      : run_(run),
-        attribution_(attribution),
-        call_of_(call_of),
-        host_(host),
-        refills_(run, call_of) {}
+      : run_(run), attribution_(attribution), call_of_(call_of), host_(host) {}
 
   void Decide(GapRow& gap) {
     const HostTimeline& timeline = host_.TimelineOf(gap);
     const int64_t length = gap.end_ns - gap.start_ns;
     const HostEvent* innermost = nullptr;
     const HostEvent* input = nullptr;
-    bool waited = false;
+    const HostEvent* wait = nullptr;  // Until within the gap; a call rather than a range.
     int64_t launching = 0;
     const HostEvent* late = nullptr;  // The first range of an execution that begins in the gap.
     for (size_t k = timeline.FirstAfter(gap.start_ns); k < timeline.by_start.size(); ++k) {
@@ -139,8 +82,10 @@ class Judge {
           std::min(entry.end_ns, gap.end_ns) - std::max(entry.start_ns, gap.start_ns);
       if (covered < 0 || !entry.Concerns(gap)) continue;
       const HostEvent& event = *entry.event;
-      if (entry.Does(HostAct::kWaits) && entry.start_ns < gap.start_ns && entry.end_ns < gap.end_ns)
-        waited = true;
+      if (entry.Does(HostAct::kWaits) && entry.start_ns < gap.start_ns &&
+          entry.end_ns < gap.end_ns && (wait == nullptr || LongerWait(*entry.event, *wait))) {
+        wait = entry.event;
+      }
       if (entry.Does(HostAct::kLaunches)) launching += covered;
       if (late == nullptr && entry.Does(HostAct::kNamesExecution) &&
           entry.start_ns > gap.start_ns) {
@@ -165,9 +110,10 @@ class Judge {
       gap.host_range_id = input->range_id;
     } else if (HeldInItsCall(gap)) {
       gap.cause = GapCause::kHost;
-    } else if (waited || Refilling(timeline, gap) || WaitedForValue(gap)) {
+    } else if ((wait != nullptr && Explains(timeline, *wait, gap)) || Refilling(timeline, gap) ||
+               (wait == nullptr && WaitedForValue(gap))) {
       gap.cause = GapCause::kSynchronisation;
-    } else if (CopyHeldIt(gap)) {
+    } else if (CopyHeldIt(gap, wait != nullptr)) {
       gap.cause = GapCause::kCopy;
     } else if (2 * launching > length ||
                (same && !ahead && length < kLaunchGapNs && !timeline.by_start.empty())) {
@@ -197,9 +143,10 @@ class Judge {
     return held >= kToldNs && 2 * held > gap.end_ns - gap.start_ns;
   }
 
-  // Rule 5. A copy that the host came to late is what it did next, not what it was late for.
-  bool CopyHeldIt(const GapRow& gap) const {
-    if (IsHostCopy(run_, gap.previous_activity_id)) {
+  // Rule 5. A copy that the host came to late is what it did next, not what it was late for. Where
+  // it is `seen` to have waited it is known for how long the copy before the gap held it.
+  bool CopyHeldIt(const GapRow& gap, bool seen) const {
+    if (!seen && IsHostCopy(run_, gap.previous_activity_id)) {
       const auto before = static_cast<size_t>(gap.previous_activity_id) - 1;
       const auto call = host_.CallOf(before);
       const auto& activities = run_.activities;
@@ -222,7 +169,35 @@ class Judge {
     return call && call->start_ns >= gap.start_ns;
   }
 
-  // Second half of rule 4.
+  // Calls say how long the thread waits; ranges around them hold more than that.
+  static bool LongerWait(const HostEvent& event, const HostEvent& than) {
+    const bool call = event.range_id == 0, than_call = than.range_id == 0;
+    if (call != than_call) return call;
+    return event.end_ns - event.start_ns > than.end_ns - than.start_ns;
+  }
+
+  // Rule 4: without the wait, all that its thread does after it would be earlier by what it took.
+  bool Explains(const HostTimeline& timeline, const HostEvent& wait, const GapRow& gap) {
+    int64_t start_ns = wait.start_ns;
+    if (const auto of_thread = timeline.waits.find(wait.thread_id);
+        of_thread != timeline.waits.end()) {
+      // A host that polls waits in many calls.
+      const std::vector<const HostEvent*>& waits = of_thread->second;
+      auto at = std::lower_bound(
+          waits.begin(), waits.end(), start_ns,
+          [](const HostEvent* event, int64_t time) { return event->start_ns < time; });
+      while (at != waits.begin() && start_ns - (*std::prev(at))->end_ns < kPollNs) {
+        start_ns = std::min(start_ns, (*--at)->start_ns);
+      }
+    }
+    const int64_t length = gap.end_ns - gap.start_ns;
+    int64_t& explained_ns = explained_ns_[{&wait, gap.device_id}];
+    if (2 * (wait.end_ns - start_ns - explained_ns) < length) return false;
+    explained_ns += length;
+    return true;
+  }
+
+  // The gap is one of those that follow a wait while the thread that waited gets on.
   bool Refilling(const HostTimeline& timeline, const GapRow& gap) {
     if (timeline.waits.empty()) return false;
     const auto call = host_.CallOfNext(gap);
@@ -237,22 +212,20 @@ class Judge {
         [](int64_t time, const HostEvent* event) { return time < event->start_ns; });
     if (after == waits.begin()) return false;
     const HostEvent& wait = **(after - 1);
-    if (wait.end_ns > call->start_ns || wait.end_ns - wait.start_ns < kQueuedNs) return false;
+    if (wait.end_ns > call->start_ns || wait.end_ns - wait.start_ns < kWaitNs) return false;
     // A host that fills the queue launches; what keeps it from that for so long is no wait.
     const auto before = host_.CallOf(static_cast<size_t>(gap.previous_activity_id) - 1);
     int64_t free_ns = wait.end_ns;
     if (before && before->end_ns <= call->start_ns) free_ns = std::max(free_ns, before->end_ns);
-    if (call->start_ns - free_ns >= kFilledNs) return false;
-    const auto filled = refills_.After(gap.device_id, wait.end_ns);
-    if (!filled || gap.start_ns >= filled->start_ns) return false;
-    return after == waits.end() || filled->called_ns < (*after)->start_ns;
+    return call->start_ns - free_ns < kLaunchesOnNs && Explains(timeline, wait, gap);
   }
 
   const model::RunTables& run_;
   const model::AttributionTables& attribution_;
   const HostCallOf& call_of_;
   const GapHost& host_;
-  Refills refills_;
+  // Idle time that a wait is to blame for so far, of a device.
+  std::map<std::pair<const HostEvent*, Id>, int64_t> explained_ns_;
 };
 
 // Gaps between the same two instructions that last alike are of one kind: what most of them are

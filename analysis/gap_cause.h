@@ -10,15 +10,17 @@
 //    `host`;
 // 4. a host call waited for the device when the gap began and returned within it: what is left of
 //    the gap is the host getting on: `synchronisation`. So are the gaps that follow while the
-//    thread that waited fills the queue again: up to the first of many launches in a row that
-//    stand ready before they run, if that comes before the thread waits again. Where none does, the
-//    host is slower than the device, and waiting is not to blame; nor is it where the host launches
-//    nothing for a millisecond. A wait needs no call that shows
-//    it: a value (64 KiB at most) was copied to the host, and what follows was called after it;
+//    thread that waited launches again, until it waits again or launches nothing for a
+//    millisecond. Without the wait all that the thread does after it would be earlier by as long as
+//    it waited, and no more: in their order gaps are its until they sum to that (the last by more
+//    than half). So a host that is slower than the device, and hardly waits, does not blame the
+//    waiting. A wait needs no call that shows it: a value (64 KiB at most) was copied to the host,
+//    and what follows was called after it;
 // 5. the activity before or after is a copy from or to the host, and may have held the host, then
 //    `copy`.
 //    Not one that the host came to in the second half of the gap (it is late itself), nor one to
-//    the device whose call had returned before the copy ended;
+//    the device whose call had returned before the copy ended, nor one that it was seen to wait
+//    for, by rule 4 too shortly;
 // 6. launch calls cover most of it, or it is short and inside one execution: `launch_bound`;
 // 7. another host range covers most of it, or the host was late: the call that started what
 //    follows, or the range of its module, began after the device had gone idle: `host`; nothing is

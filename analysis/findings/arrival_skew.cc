@@ -195,6 +195,8 @@ void JudgeSkew(const Context& context, const SameOps& same,
   finding.how_to_check = "the shortest and the longest device of this collective take alike";
   finding.saves_high_ns = ns;
   finding.saves_low_ns = ns / 2;
+  // Nobody waits less than not at all; what has no counterpart may wait as well, though.
+  finding.bounded = paired_ns >= exposed;
   finding.sure = context.Allowed(Sure::kHigh);
   const Op& where = blamed != nullptr ? *blamed : *worst->op;
   finding.where_op = where.row->name;

@@ -127,8 +127,7 @@ void Replayed::Price(int64_t least_ns, Finding& finding) const {
   finding.at_most_ns = finding.saves_high_ns;
   finding.saves_high_ns = saved(step->predicted_ns);
   // The step that is replayed may hold more of it than the mean of all.
-  // Nor does anybody wait less than not at all.
-  if (context_.run.devices.size() == 1 || change->devices_even) {
+  if (context_.run.devices.size() == 1 || finding.bounded) {
     finding.saves_high_ns = std::min(*finding.saves_high_ns, *finding.at_most_ns);
   } else if (change->OnlyScales() && *finding.saves_high_ns > *finding.at_most_ns) {
     finding.saves_high_ns = std::min(*finding.saves_high_ns, MostSaved(*change));

@@ -106,6 +106,8 @@ struct Finding {
   std::optional<replay::Change> change;
   // False: it is about slow steps, of which the median step, which is replayed, tells nothing.
   bool of_median_step = true;
+  // No replay of it may promise more than `saves_high_ns`: that is all there is.
+  bool bounded = false;
   // Of what was replayed: what the rule had said, and the error of the replay.
   std::optional<int64_t> at_most_ns;
   std::optional<int64_t> replay_error_milli_pct;

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "tests/analysis/run_builder.h"
@@ -54,6 +55,62 @@ TEST_F(GapCauseTest, AWaitThatEndsInTheGapIsSynchronisation) {
   EXPECT_EQ(Judge({{1, 7, "cuStreamSynchronize", 50'000, 250'000, 0}}).cause, GapCause::kUnknown);
   // Nor did one of another process.
   EXPECT_EQ(Judge({{2, 7, "cuStreamSynchronize", 50'000, 110'000, 0}}).cause, GapCause::kUnknown);
+}
+
+TEST_F(GapCauseTest, AWaitThatIsMuchShorterThanTheGapHardlyMakesIt) {
+  gap.end_ns = 200'000;
+  EXPECT_EQ(Judge({{1, 7, "cuStreamSynchronize", 62'000, 110'000, 0}}).cause, GapCause::kUnknown);
+  EXPECT_EQ(Judge({{1, 7, "cuStreamSynchronize", 60'000, 110'000, 0}}).cause,
+            GapCause::kSynchronisation);
+  // A host that asks again and again waits all the while.
+  EXPECT_EQ(Judge({{1, 7, "cuEventSynchronize", 30'000, 62'000, 0},
+                   {1, 7, "cuStreamSynchronize", 62'000, 110'000, 0}})
+                .cause,
+            GapCause::kSynchronisation);
+}
+
+// Five kernels of 100 us, 100 us apart, each called 5 us before it begins. Before the first the
+// thread had waited for so long. Gives the causes of the gaps between them.
+std::vector<GapCause> AfterAWaitOf(int64_t waited_ns, int64_t thread = 7) {
+  RunBuilder b;
+  const auto lane = b.AddLane(b.AddDevice());
+  std::vector<model::GapRow> gaps;
+  std::vector<model::HostEvent> events{
+      {1, 7, "cudaStreamSynchronize", -waited_ns - 6'000, -6'000, 0}};
+  constexpr int64_t kKernels = 5, kEvery = 200'000;
+  for (int64_t k = 0; k < kKernels; ++k) {
+    b.AddActivity(lane, k * kEvery, k * kEvery + 100'000, {});
+    events.push_back({1, thread, "cudaLaunchKernel", k * kEvery - 5'000, k * kEvery - 1'000, 0});
+    if (k == 0) continue;
+    model::GapRow& gap = gaps.emplace_back();
+    gap.device_id = 1;
+    gap.start_ns = k * kEvery - 100'000;
+    gap.end_ns = k * kEvery;
+    gap.previous_activity_id = k;
+    gap.next_activity_id = k + 1;
+  }
+  const auto call_of = [](size_t activity) {
+    const int64_t begin = static_cast<int64_t>(activity) * kEvery;
+    return model::HostCall{1, begin - 5'000, begin - 1'000};
+  };
+  FindGapCauses(
+      b.run, b.attribution, [&](const Intervals&) { return events; }, call_of, gaps);
+  std::vector<GapCause> causes;
+  for (const model::GapRow& gap : gaps) causes.push_back(gap.cause);
+  return causes;
+}
+
+// Without the wait the thread would be earlier by as much as it waited, and no more.
+TEST(GapsAfterAWait, AreTheWaitsUntilTheySumToIt) {
+  using testing::Each;
+  using testing::ElementsAre;
+  constexpr GapCause kWait = GapCause::kSynchronisation, kLate = GapCause::kHost;
+  EXPECT_THAT(AfterAWaitOf(40'000), Each(kLate));
+  EXPECT_THAT(AfterAWaitOf(120'000), ElementsAre(kWait, kLate, kLate, kLate));
+  EXPECT_THAT(AfterAWaitOf(260'000), ElementsAre(kWait, kWait, kWait, kLate));
+  EXPECT_THAT(AfterAWaitOf(9'000'000), Each(kWait));
+  // What another thread waited for does not hold this one up.
+  EXPECT_THAT(AfterAWaitOf(9'000'000, 8), Each(kLate));
 }
 
 TEST_F(GapCauseTest, OnlyACallLaunchesWhateverARangeIsNamed) {
@@ -250,7 +307,7 @@ TEST_F(GapCauseTest, ALongNameIsCutWithAnEllipsis) {
 
 TEST_F(GapCauseTest, AHostThatTheDriverHeldInALaunchDidNotWaitForTheDevice) {
   gap.end_ns = 300'000;
-  const std::vector<model::HostEvent> wait = {{1, 7, "cuStreamSynchronize", 50'000, 110'000, 0}};
+  const std::vector<model::HostEvent> wait = {{1, 7, "cuStreamSynchronize", 1'000, 110'000, 0}};
   const auto called = [](int64_t start_ns, int64_t end_ns) {
     return [=](size_t) { return model::HostCall{1, start_ns, end_ns}; };
   };
@@ -260,6 +317,22 @@ TEST_F(GapCauseTest, AHostThatTheDriverHeldInALaunchDidNotWaitForTheDevice) {
   EXPECT_EQ(Judge(wait, called(205'000, 299'000)).cause, GapCause::kSynchronisation);
   gap.end_ns = 200'000;
   EXPECT_EQ(Judge(wait, called(115'000, 195'000)).cause, GapCause::kSynchronisation);
+}
+
+TEST_F(GapCauseTest, AWaitThatIsSeenSaysHowLongACopyHeldTheHost) {
+  b = RunBuilder();
+  const auto lane = b.AddLane(b.AddDevice());
+  b.AddActivity(lane, 0, 100'000,
+                {.kind = model::ActivityKind::kMemcpy, .copy = model::CopyKind::kDeviceToHost});
+  b.AddActivity(lane, 200'000, 300'000, {});
+  gap.end_ns = 200'000;
+  const auto called = [](size_t activity) {
+    return activity == 1 ? model::HostCall{1, 190'000, 195'000} : model::HostCall{1, 0, 5'000};
+  };
+  b.run.activities.bytes[0] = 1 << 20;  // No value, whose reading would be a wait.
+  EXPECT_EQ(Judge({}, called).cause, GapCause::kCopy);
+  EXPECT_EQ(Judge({{1, 7, "cudaStreamSynchronize", 97'000, 104'000, 0}}, called).cause,
+            GapCause::kHost);
 }
 
 TEST_F(GapCauseTest, AValueThatWasReadBackIsAWaitWithoutACallAndALargeArrayIsACopy) {

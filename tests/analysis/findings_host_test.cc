@@ -454,13 +454,19 @@ TEST(HostRules, OnACpuWhatComesBeforeAProgramsFirstCallIsTheStartOfTheRun) {
 }
 
 TEST(HostRules, OnACpuTheScriptsOwnTimeIsToldFromDispatch) {
-  // Eight steps of 4 ms with 2 ms between them; the call itself takes `call_us` of these.
-  const auto make = [](int64_t call_us) {
+  // Eight steps of 4 ms with 2 ms between them; the call itself takes `call_us` of these. With
+  // `staged`, a small program runs right before each.
+  const auto make = [](int64_t call_us, bool staged = false) {
     FindingCase made(Module());
     made.RunOnCpu();
+    const model::Id helper = staged ? made.AddHelper() : 0;
     std::vector<model::HostEvent> events;
     int64_t at = 10'000;
     for (int step = 0; step < 8; ++step) {
+      if (staged) {
+        events.push_back({1, 7, "PjitFunction(stage)", (at - 100) * 1000, at * 1000, step + 100});
+        at = made.RunHelper(at, helper, 10) + 10;
+      }
       events.push_back({1, 7, "PjitFunction(step)", (at - call_us) * 1000, at * 1000, step + 1});
       at = made.Step(at, {{"a", 2000}, {"b", 2000}}) + 2000;
     }
@@ -472,6 +478,10 @@ TEST(HostRules, OnACpuTheScriptsOwnTimeIsToldFromDispatch) {
   ASSERT_NE(outside.Find("host_gap"), nullptr) << outside.Ids();
   EXPECT_THAT(outside.Find("host_gap")->title, HasSubstr("what the script does between calls"));
   EXPECT_THAT(outside.Find("host_gap")->evidence_json, HasSubstr("\"value\":95.0"));
+  // What the script does is no dispatch of the first program that it calls afterwards.
+  const FindingCase staged = make(5, true);
+  ASSERT_NE(staged.Find("host_gap"), nullptr) << staged.Ids();
+  EXPECT_THAT(staged.Find("host_gap")->title, HasSubstr("what the script does between calls"));
   const FindingCase dispatch = make(1500);
   ASSERT_NE(dispatch.Find("host_gap"), nullptr) << dispatch.Ids();
   EXPECT_THAT(dispatch.Find("host_gap")->title, HasSubstr("Do more in one call"));

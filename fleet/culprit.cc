@@ -229,7 +229,8 @@ class Finder {
     answer_.gpu = stretch_other < kStretched * stretch_gemm ? GpuReason::kClocks
                                                             : GpuReason::kMemoryOrNeighbour;
     answer_.evidence.push_back(
-        fmt::format("matrix products take {} times, other kernels {} times as long as there",
+        fmt::format("its matrix products take {} times as long as those of the median of its "
+                    "like, its other kernels {} times",
                     Significant(1 + stretch_gemm), Significant(1 + stretch_other)));
     return true;
   }

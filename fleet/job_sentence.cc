@@ -16,7 +16,8 @@ std::string_view Why(const CulpritAnswer& answer) {
   switch (answer.cause) {
     case Cause::kSlowGpu:
       return answer.gpu == GpuReason::kClocks
-                 ? "its matrix products are stretched and nothing else is: clocks of the GPU"
+                 ? "its matrix products are stretched and nothing else is, as by low clocks of the "
+                   "GPU"
                  : "all its kernels are stretched: memory of the GPU, or a neighbour on it";
     case Cause::kSlowHost:
       return "its kernels take as long as everywhere, the gaps between them are longer: the host";

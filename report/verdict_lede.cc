@@ -122,6 +122,13 @@ std::vector<Sentence> NotKnown(const RunView& view) {
                                  : fmt::format("{} GPU operations ran", Thousands(outside)),
                     outside == 1 ? "its" : "theirs"));
   }
+  if (const int64_t ns = sum_of("loop_time_without_operations_ns");
+      ns > 0 && 1000 * ns >= view.run_coverage.device_ns) {
+    add(
+        fmt::format("{} of the recording lies between the ops of loops: idle, and counted as "
+                    "theirs (`while`)",
+                    Duration(static_cast<double>(ns))));
+  }
   if (const int64_t count = sum_of("runs_without_length"); count > 0) {
     add(count == 1 ? std::string("1 run of a long op has 0 ns: its time may be in what follows")
                    : fmt::format("{} runs of long ops have 0 ns: their time may be in what follows",

@@ -359,10 +359,16 @@ void DeviceCopies(const Context& context, Report& report) {
     if (context.ShareOfStep(site.ns) < kLeastShare) break;
     Finding finding = FindingAbout(context, "device_copies", site);
     finding.title = {"Avoid this copy on the device"};
+    const bool in_loop = std::any_of(site.ops.begin(), site.ops.end(),
+                                     [](const Op* op) { return op->facts->in_loop; });
     finding.action =
-        "such copies come from values that a loop carries unchanged, from outputs that are inputs, "
-        "and from buffers read after being overwritten: pass them around the loop, do not return "
-        "them";
+        in_loop
+            ? "such copies come from values that a loop carries unchanged, from outputs that are "
+              "inputs, and from buffers read after being overwritten: pass them around the loop, "
+              "do not return them"
+            : "such copies come from outputs that are inputs, and from arrays (constants too) that "
+              "are read again after an op that works in place, as scatter and "
+              "dynamic-update-slice do, has got them: do not return them, read before writing";
     finding.how_to_check = "the copy is gone from the optimised HLO";
     finding.saves_high_ns = site.ns;
     finding.saves_low_ns = 0;

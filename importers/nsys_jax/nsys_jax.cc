@@ -112,6 +112,7 @@ class CaptureImport {
 
   void AddActivities() {
     const std::vector<int64_t> nested = tree_->NestedTimes();
+    const std::vector<int64_t> own_operations = tree_->OwnOperations();
     // In the order of launch: what happened on the host decides.
     std::vector<size_t> order;
     for (size_t i = 0; i < ranges_->size(); ++i) {
@@ -142,6 +143,11 @@ class CaptureImport {
       activity.lane_id = LaneOf(range);
       if (nested[i] > 0) {
         activity.self_ns = std::max<int64_t>(0, *range.duration_ns - nested[i]);
+        if (own_operations[i] <= 0) {
+          counters_.Add("loop_time_without_operations_ns", Severity::kInfo, activity.self_ns,
+                        "between the ops of these loops no GPU operation of their own ran: it is "
+                        "idle time, which their ranges cover");
+        }
       }
       const size_t module = tree_->Around(i, RangeKind::kModule);
       activity.config_id = ConfigOf(i);

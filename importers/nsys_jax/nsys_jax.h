@@ -17,8 +17,12 @@
 // Time: nanoseconds since the session's start; captures know no wall clock.
 // A folder of captures (one per process) is imported capture by capture.
 //
-// Run stats: projected_operations_outside_ranges, projected_range_not_kept, event_time_invalid,
-// host_range_not_kept, csv_row_damaged, clock_not_known, no_device_activity, input_skipped.
+// A range around others (`while`) covers what lies between them too, as its self time. Where it has
+// no GPU operation of its own that is idle time, and loop_time_without_operations_ns says how much.
+//
+// Run stats: projected_operations_outside_ranges, loop_time_without_operations_ns,
+// projected_range_not_kept, event_time_invalid, host_range_not_kept, csv_row_damaged,
+// clock_not_known, no_device_activity, input_skipped.
 
 #ifndef XLATRACE_IMPORTERS_NSYS_JAX_NSYS_JAX_H_
 #define XLATRACE_IMPORTERS_NSYS_JAX_NSYS_JAX_H_

@@ -76,4 +76,15 @@ std::vector<int64_t> RangeTree::NestedTimes() const {
   return nested;
 }
 
+std::vector<int64_t> RangeTree::OwnOperations() const {
+  std::vector<int64_t> own(ranges_.size(), 0);
+  for (size_t i = 0; i < ranges_.size(); ++i) own[i] += ranges_[i].gpu_ops;
+  for (size_t i = 0; i < ranges_.size(); ++i) {
+    if (kinds_[i] != RangeKind::kThunk) continue;
+    const size_t outer = Around(i, RangeKind::kThunk);
+    if (outer != kNoRow) own[outer] -= ranges_[i].gpu_ops;
+  }
+  return own;
+}
+
 }  // namespace xlatrace::importers

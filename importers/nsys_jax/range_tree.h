@@ -36,6 +36,8 @@ class RangeTree {
   size_t Around(size_t row, RangeKind kind) const;
   // Time of each thunk that thunks inside it take: the union of their intervals, cut to its own.
   std::vector<int64_t> NestedTimes() const;
+  // GPU operations of each thunk that no thunk inside it launched: a loop often has none.
+  std::vector<int64_t> OwnOperations() const;
 
  private:
   const std::vector<ProjectedRange>& ranges_;

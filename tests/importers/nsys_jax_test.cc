@@ -64,6 +64,8 @@ void ExpectTheTwoThunks(const MemorySink& sink) {
   EXPECT_EQ(fusion.run_key, loop.run_key);
   EXPECT_NE(fusion.run_key, 0);
   EXPECT_EQ(sink.Stat("projected_operations_outside_ranges"), 3);
+  // The one operation of the loop is that of the thunk inside: what is left of it is idle.
+  EXPECT_EQ(sink.Stat("loop_time_without_operations_ns"), 200);
 }
 
 TEST_F(NsysJaxTest, ThunkRangesBecomeActivities) {

@@ -60,7 +60,7 @@ std::set<std::string> KernelsOf(const Run& run, const std::vector<size_t>& ops) 
     int64_t all = 0;
     for (const KernelUse& kernel : op.kernels) all += kernel.ns;
     for (const KernelUse& kernel : op.kernels) {
-      if (kernel.name.empty() ||
+      if (kernel.name.empty() || kernel.graph ||
           static_cast<double>(kernel.ns) < kLeastKernelPart * static_cast<double>(all)) {
         continue;
       }
@@ -77,6 +77,20 @@ std::set<std::string> KernelsOf(const Run& run, const std::vector<size_t>& ops) 
     }
   }
   return names;
+}
+
+// Whether so much of it ran in CUDA graphs recorded as a whole that its kernels are not known.
+bool InWholeGraphs(const Run& run, const std::vector<size_t>& ops) {
+  return std::any_of(ops.begin(), ops.end(), [&](size_t i) {
+    int64_t all = 0;
+    int64_t in_graphs = 0;
+    for (const KernelUse& kernel : run.ops[i].kernels) {
+      all += kernel.ns;
+      if (kernel.graph) in_graphs += kernel.ns;
+    }
+    return in_graphs > 0 &&
+           static_cast<double>(in_graphs) >= kLeastKernelPart * static_cast<double>(all);
+  });
 }
 
 std::string Shortened(const std::string& name) {
@@ -240,6 +254,7 @@ class Finder {
   }
 
   void Kernels() {
+    if (InWholeGraphs(base_, row_.base) || InWholeGraphs(now_, row_.now)) return;
     const std::set<std::string> ours = KernelsOf(base_, row_.base);
     const std::set<std::string> theirs = KernelsOf(now_, row_.now);
     if (ours == theirs || (ours.empty() && theirs.empty())) return;
@@ -322,7 +337,8 @@ class Finder {
                                        : fmt::format("{} by {}x", slower ? "slower" : "faster",
                                                      Significant(times));
     const bool kernels = base_.granularity == "kernel" && now_.granularity == "kernel" &&
-                         !old_->kernels.empty() && !new_->kernels.empty();
+                         !old_->kernels.empty() && !new_->kernels.empty() &&
+                         !InWholeGraphs(base_, row_.base) && !InWholeGraphs(now_, row_.now);
     const bool known = old_->bytes && new_->bytes;
     const std::string_view what = kernels && known ? "the same kernel with the same work"
                                   : kernels        ? "the same kernel"

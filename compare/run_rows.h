@@ -29,11 +29,13 @@ namespace xlatrace::compare {
 inline constexpr size_t kPhases = 7;      // Index: model::Phase.
 inline constexpr size_t kStepParts = 10;  // Index: model::StepPart.
 
-// How one op, or work without an op, was launched.
+// How one op, or work without an op, was launched. Of a launch that several ops share (a graph of
+// which no kernels are known) each op has its part of the time, and the largest one the call.
 struct KernelUse {
   std::string name;
-  int64_t ns = 0;     // Of the basis, not divided by steps.
-  int64_t calls = 0;  // Likewise.
+  int64_t ns = 0;      // Of the basis, not divided by steps.
+  int64_t calls = 0;   // Likewise.
+  bool graph = false;  // A whole CUDA graph: which kernels ran is not known.
   std::array<int64_t, 3> grid{}, block{};
   int64_t registers = 0;
   int64_t shared_memory_bytes = 0;
@@ -57,7 +59,7 @@ struct Op {
   std::optional<int64_t> source_line;
   model::Phase phase = model::Phase::kUnknown;
   int64_t ns = 0;
-  int64_t calls = 0;                    // Of the basis, not divided; 0: not known.
+  int64_t calls = 0;                    // Runs of the basis, not divided; 0: not known.
   std::optional<int64_t> flops, bytes;  // Of one execution.
   std::vector<KernelUse> kernels;       // By time.
   std::vector<OpShare> shares;          // Sum to `ns`; empty: one share of its own columns.

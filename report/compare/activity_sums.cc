@@ -10,7 +10,7 @@ namespace xlatrace::report {
 using store::RunDb;
 using store::Table;
 
-Result<ActivitySums> SumActivities(RunDb& db, bool only_steady) {
+Result<ActivitySums> SumActivities(RunDb& db, bool only_steady, LabelShares& shares) {
   ActivitySums sums;
   std::map<std::pair<int64_t, int64_t>, bool> steady;
   if (only_steady) {
@@ -33,6 +33,7 @@ Result<ActivitySums> SumActivities(RunDb& db, bool only_steady) {
     // Stored in baselines (report/compare/load_run.cc), so this stays as it is.
     sums.checksum += static_cast<uint64_t>(activity.duration_ns) * 0x9e3779b97f4a7c15u ^
                      static_cast<uint64_t>(activity.start_ns);
+    ++sums.calls_of_run[activity.label_id];
     if (only_steady) {
       if (!activity.step) return true;
       if (activity.lane_id != last_lane) {
@@ -46,11 +47,17 @@ Result<ActivitySums> SumActivities(RunDb& db, bool only_steady) {
       }
       if (!last_is_steady) return true;
     }
-    ActivitySums::Sum& sum =
-        sums.by_label_and_config[static_cast<uint64_t>(activity.label_id) << 32 |
-                                 static_cast<uint64_t>(activity.config_id)];
+    const uint64_t sum_key =
+        static_cast<uint64_t>(activity.label_id) << 32 | static_cast<uint64_t>(activity.config_id);
+    ActivitySums::Sum& sum = sums.by_label_and_config[sum_key];
     sum.ns += activity.self_ns;
     ++sum.calls;
+    if (!shares.empty() && !shares.OwnersOf(activity.label_id).empty()) {
+      const auto parts = shares.Split(activity.label_id, activity.self_ns);
+      std::vector<int64_t>& of = sums.shares_ns[sum_key];
+      of.resize(parts.size());
+      for (size_t k = 0; k < parts.size(); ++k) of[k] += parts[k];
+    }
     if (activity.execution_id > 0) {
       const auto execution = static_cast<size_t>(activity.execution_id);
       if (execution >= sums.execution_ns.size()) sums.execution_ns.resize(execution + 1);

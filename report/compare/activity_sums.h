@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "report/label_shares.h"
 #include "store/run_db.h"
 
 namespace xlatrace::report {
@@ -21,14 +22,17 @@ struct ActivitySums {
     int64_t calls = 0;
   };
   std::unordered_map<uint64_t, Sum> by_label_and_config;  // Label in the high half.
-  std::vector<int64_t> execution_ns;                      // By execution_id.
+  // Of labels with several owners what each has of the time, in the order of the owners.
+  std::unordered_map<uint64_t, std::vector<int64_t>> shares_ns;
+  std::unordered_map<int64_t, int64_t> calls_of_run;  // By label, whatever is summed.
+  std::vector<int64_t> execution_ns;                  // By execution_id.
   // Of all activities, whatever is summed.
   int64_t activities = 0;
   uint64_t checksum = 0;  // Of when they began and how long they took.
 };
 
 // `only_steady`: those in steady steps.
-Result<ActivitySums> SumActivities(store::RunDb& db, bool only_steady);
+Result<ActivitySums> SumActivities(store::RunDb& db, bool only_steady, LabelShares& shares);
 
 }  // namespace xlatrace::report
 

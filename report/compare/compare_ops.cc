@@ -51,10 +51,10 @@ Status CompareOps::Load() {
   std::unordered_map<std::string, int64_t> ran;
   const std::string_view time = run_.steady ? "steady_ns" : "self_ns";
   for (size_t i = 0; i < rows.rows.size(); ++i) {
-    if (rows.Int(i, "self_ns") > 0) {
-      ran[fmt::format("{}\n{}", module_of_.at(rows.Int(i, "module_id")),
-                      rows.Text(i, "instruction"))] += rows.Int(i, "occurrences");
-    }
+    const std::string key =
+        fmt::format("{}\n{}", module_of_.at(rows.Int(i, "module_id")), rows.Text(i, "instruction"));
+    occurrences_[key] += rows.Int(i, "occurrences");
+    if (rows.Int(i, "self_ns") > 0) ran[key] += rows.Int(i, "occurrences");
     const int64_t ns = rows.Int(i, time);
     if (ns == 0) continue;
     Op& op = run_.ops[OpOf(rows.Int(i, "module_id"), rows.Text(i, "instruction"))];
@@ -91,6 +91,49 @@ Status CompareOps::Load() {
   return LoadKernels();
 }
 
+Op* CompareOps::Find(int64_t module_id, const std::string& instruction) {
+  const auto module = module_of_.find(module_id);
+  if (module == module_of_.end()) return nullptr;
+  const auto at = by_name_.find(fmt::format("{}\n{}", module->second, instruction));
+  return at == by_name_.end() ? nullptr : &run_.ops[at->second];
+}
+
+void CompareOps::AddUse(KernelUse use, int64_t calls, Op& op) {
+  op.calls += calls;
+  const auto same = std::find_if(op.kernels.begin(), op.kernels.end(), [&](const auto& other) {
+    return other.name == use.name && other.grid == use.grid && other.block == use.block;
+  });
+  if (same == op.kernels.end()) {
+    op.kernels.push_back(std::move(use));
+    return;
+  }
+  same->ns += use.ns;
+  same->calls += use.calls;
+}
+
+// An op that is several kernels runs as often as before where it becomes one kernel, and moves as
+// many bytes.
+void CompareOps::CountRuns(const Table& labels) {
+  std::unordered_map<const Op*, int64_t> launches;  // In the whole run.
+  for (size_t i = 0; i < labels.rows.size(); ++i) {
+    const auto count = sums_.calls_of_run.find(labels.Int(i, "label_id"));
+    if (count == sums_.calls_of_run.end() || labels.IsNull(i, "instruction")) continue;
+    const auto owners = label_shares_.OwnersOf(count->first);
+    if (owners.empty()) {
+      const Op* op = Find(labels.Int(i, "module_id"), labels.Text(i, "instruction"));
+      if (op != nullptr) launches[op] += count->second;
+    }
+    for (const LabelShares::Owner& owner : owners) {
+      const Op* op = Find(owner.module_id, owner.instruction);
+      if (op != nullptr) launches[op] += count->second;
+    }
+  }
+  for (const auto& [key, at] : by_name_) {
+    Op& op = run_.ops[at];
+    op.calls = CallsOfLaunches(op.calls, launches[&op], occurrences_[key]);
+  }
+}
+
 Status CompareOps::LoadKernels() {
   XLATRACE_ASSIGN(const Table configs, store::ScanConfigs(db_));
   std::unordered_map<int64_t, size_t> config_row;
@@ -123,27 +166,31 @@ Status CompareOps::LoadKernels() {
       if (!configs.IsNull(row, "theoretical_occupancy_pct")) {
         use.occupancy_pct = configs.Real(row, "theoretical_occupancy_pct");
       }
-      if (configs.Text(row, "kind") == "kernel") counts_.has_kernels = true;
+      const std::string kind = configs.Text(row, "kind");
+      if (kind == "kernel") counts_.has_kernels = true;
+      use.graph = kind == "graph";
     }
     counts_.launches += sum.calls;
     const auto label = label_row.find(static_cast<int64_t>(key >> 32));
     if (label != label_row.end() && !labels.IsNull(label->second, "instruction")) {
       const size_t row = label->second;
-      const auto module = module_of_.find(labels.Int(row, "module_id"));
-      if (module == module_of_.end()) continue;
-      const auto at =
-          by_name_.find(fmt::format("{}\n{}", module->second, labels.Text(row, "instruction")));
-      if (at == by_name_.end()) continue;
-      Op& op = run_.ops[at->second];
-      op.calls += sum.calls;
-      const auto same = std::find_if(op.kernels.begin(), op.kernels.end(), [&](const auto& other) {
-        return other.name == use.name && other.grid == use.grid && other.block == use.block;
-      });
-      if (same != op.kernels.end()) {
-        same->ns += use.ns;
-        same->calls += use.calls;
-      } else {
-        op.kernels.push_back(std::move(use));
+      const int64_t module_id = labels.Int(row, "module_id");
+      const std::string instruction = labels.Text(row, "instruction");
+      const auto owners = label_shares_.OwnersOf(label->first);
+      if (owners.empty()) {
+        if (Op* op = Find(module_id, instruction)) AddUse(std::move(use), sum.calls, *op);
+        continue;
+      }
+      const std::vector<int64_t>& parts = sums_.shares_ns.at(key);
+      for (size_t k = 0; k < owners.size(); ++k) {
+        Op* op = Find(owners[k].module_id, owners[k].instruction);
+        if (op == nullptr) continue;
+        KernelUse part = use;
+        part.ns = parts[k];
+        // Launched once for all of them: for the one that the row itself names.
+        const bool named = owners[k].module_id == module_id && owners[k].instruction == instruction;
+        part.calls = named ? use.calls : 0;
+        AddUse(std::move(part), sum.calls, *op);
       }
       continue;
     }
@@ -170,6 +217,7 @@ Status CompareOps::LoadKernels() {
     op.calls += use.calls;
     op.kernels.push_back(std::move(use));
   }
+  CountRuns(labels);
   for (Op& op : run_.ops) {
     std::stable_sort(op.kernels.begin(), op.kernels.end(), [](const auto& a, const auto& b) {
       return a.ns != b.ns ? a.ns > b.ns : a.name < b.name;

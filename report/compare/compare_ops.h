@@ -16,6 +16,7 @@
 #include "report/compare/activity_sums.h"
 #include "report/compare/compare_modules.h"
 #include "report/compare/main_programs.h"
+#include "report/label_shares.h"
 #include "store/run_db.h"
 
 namespace xlatrace::report {
@@ -31,9 +32,9 @@ struct OpCounts {
 class CompareOps {
  public:
   // All must outlive this; `run` has its modules.
-  CompareOps(store::RunDb& db, const ModuleIndex& module_of, const ActivitySums& sums,
-             compare::Run& run)
-      : db_(db), module_of_(module_of), sums_(sums), run_(run) {}
+  CompareOps(store::RunDb& db, const ModuleIndex& module_of, const LabelShares& label_shares,
+             const ActivitySums& sums, compare::Run& run)
+      : db_(db), module_of_(module_of), label_shares_(label_shares), sums_(sums), run_(run) {}
 
   // Fills the ops of the run, in no order, with the time of the whole basis.
   Status Load();
@@ -46,13 +47,22 @@ class CompareOps {
   size_t OpOf(int64_t module_id, const std::string& instruction);
   // How ops were launched; and what has no instruction, as ops of their own by reason and kernel.
   Status LoadKernels();
+  // Null: it has no time in the basis.
+  compare::Op* Find(int64_t module_id, const std::string& instruction);
+  // Of launches that are `use`, and `calls` of them the op's.
+  static void AddUse(compare::KernelUse use, int64_t calls, compare::Op& op);
+  // Launches of ops become runs.
+  void CountRuns(const store::Table& labels);
 
   store::RunDb& db_;
   const ModuleIndex& module_of_;
+  const LabelShares& label_shares_;
   const ActivitySums& sums_;
   compare::Run& run_;
   OpCounts counts_;
-  std::unordered_map<std::string, size_t> by_name_;  // By module and instruction.
+  // By module and instruction.
+  std::unordered_map<std::string, size_t> by_name_;
+  std::unordered_map<std::string, int64_t> occurrences_;  // In the whole run.
 };
 
 }  // namespace xlatrace::report

@@ -31,9 +31,10 @@ class Loader {
 
   Result<compare::Run> Load() {
     Facts();
-    XLATRACE_ASSIGN(sums_, SumActivities(db_, run_.steady));
+    XLATRACE_ASSIGN(LabelShares shares, LabelShares::Load(db_));
+    XLATRACE_ASSIGN(sums_, SumActivities(db_, run_.steady, shares));
     XLATRACE_ASSIGN(module_of_, LoadCompareModules(db_, view_, run_));
-    CompareOps ops(db_, module_of_, sums_, run_);
+    CompareOps ops(db_, module_of_, shares, sums_, run_);
     XLATRACE_TRY(ops.Load());
     Scale(ops.counts());
     XLATRACE_TRY(ops.LoadShares());

@@ -66,6 +66,18 @@ std::vector<std::string_view> LinesOf(std::string_view text) {
   return lines;
 }
 
+// At most `most` bytes of it, cut between characters. Bytes that are no UTF-8 are cut anywhere.
+std::string_view Beginning(std::string_view line, size_t most) {
+  if (line.size() <= most) return line;
+  constexpr size_t kLongestCharacter = 4;
+  size_t cut = most;
+  while (cut > 0 && most - cut < kLongestCharacter &&
+         (static_cast<unsigned char>(line[cut]) & 0xC0) == 0x80) {
+    --cut;
+  }
+  return line.substr(0, most - cut < kLongestCharacter ? cut : most);
+}
+
 }  // namespace
 
 Status WriteSourceTables(PageContext& page) {
@@ -101,7 +113,7 @@ Status WriteSourceTables(PageContext& page) {
       std::string excerpt;
       for (int64_t line = first; line <= last; ++line) {
         std::string_view code = lines[static_cast<size_t>(line - 1)];
-        AppendSafeText(excerpt, code.substr(0, kLongestLine), Lines::kKeep);
+        AppendSafeText(excerpt, Beginning(code, kLongestLine), Lines::kKeep);
         if (code.size() > kLongestLine) excerpt += "\u2026";
         excerpt += '\n';
       }

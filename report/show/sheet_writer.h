@@ -4,6 +4,7 @@
 #ifndef XLATRACE_REPORT_SHOW_SHEET_WRITER_H_
 #define XLATRACE_REPORT_SHOW_SHEET_WRITER_H_
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -19,6 +20,10 @@ const Json& ValueAt(const Json& json, std::string_view key);
 // "12.3 us", "1,203", "4.5%" of a value; "-" where there is none.
 std::string TimeCell(const Json& json, std::string_view key);
 std::string CountCell(const Json& json, std::string_view key);
+// "1 launch", "1,203 launches".
+std::string Counted(int64_t count, std::string_view one, std::string_view many);
+std::string CountedCell(const Json& json, std::string_view key, std::string_view one,
+                        std::string_view many);
 std::string PctCell(const Json& json, std::string_view key);
 // "layers.py:88" of a row with source_file and source_line.
 std::string SourceCell(const Json& row);

@@ -106,10 +106,11 @@ Result<Json> ByName(RunDb& db, const std::string& what, const ShowOptions& optio
   };
   return MakeError(
       fmt::format("nothing in '{}' is called '{}'", db.path(), what),
-      fmt::format("this run has {}, {}, {} findings, kernels k1..., layers and source lines "
+      fmt::format("this run has {}, {}, {} finding{}, kernels k1..., layers and source lines "
                   "(FILE:LINE): xlatrace summary {}",
                   handles("o", "ops", "no ops"), handles("m", "modules", "no modules"),
-                  counts.Int(0, "findings"), ShellWord(db.path())));
+                  counts.Int(0, "findings"), counts.Int(0, "findings") == 1 ? "" : "s",
+                  ShellWord(db.path())));
 }
 
 }  // namespace

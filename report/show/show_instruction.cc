@@ -168,7 +168,8 @@ Json HloLines(const model::HloModule& module, uint32_t index, bool whole) {
     lines.push_back("}");
   }
   if (left_out > 0) {
-    lines.push_back("... " + std::to_string(left_out) + " more lines: --hlo");
+    lines.push_back("... " + std::to_string(left_out) + " more line" + (left_out == 1 ? "" : "s") +
+                    ": --hlo");
   }
   return lines;
 }

@@ -15,6 +15,7 @@
 #include "analysis/occupancy.h"
 #include "analysis/other_gpu.h"
 #include "base/shell_word.h"
+#include "report/label_shares.h"
 #include "report/launch_sums.h"
 #include "report/op_fold.h"
 #include "report/run_view.h"
@@ -137,8 +138,9 @@ Json OccupancyOn(const analysis::Gpu& gpu, const analysis::KernelShape& shape) {
   return json;
 }
 
-Status AddOtherGpu(RunDb& db, const Json& op, const Json& launches, const ShowOptions& options,
-                   Json* sheet) {
+// `count`: of all its launches, more than the configurations that are shown may have.
+Status AddOtherGpu(RunDb& db, const Json& op, const Json& launches, int64_t count,
+                   const ShowOptions& options, Json* sheet) {
   if (options.gpu == nullptr) return {};
   const int64_t device_id = launches.empty() ? 1 : IntOf(launches[0], "device_id");
   XLATRACE_ASSIGN(const analysis::DeviceFacts here, FactsOfStoredDevice(db, device_id));
@@ -148,7 +150,7 @@ Status AddOtherGpu(RunDb& db, const Json& op, const Json& launches, const ShowOp
   stored.flops = OptionalOf(op, "flops");
   stored.bytes = OptionalOf(op, "bytes");
   stored.time_ns = IntOf(op, "self_ns");
-  for (const Json& launch : launches) stored.launches += IntOf(launch, "launches");
+  stored.launches = count;
   stored.compute_type = type;
   stored.bound_by = bound;
   const analysis::OtherGpuEstimate estimate =
@@ -260,61 +262,101 @@ Result<Json> OpRow(RunDb& db, const std::string& handle, std::string* name) {
   return op;
 }
 
-// The activities of one op, those whose label names its instruction, summed in several ways.
+// The activities of one op, those whose label names its instruction or gives it a share, summed in
+// several ways. Of a share all times are the part that is the op's.
 struct OpLaunches {
-  std::unordered_set<int64_t> labels;
-  LaunchSums all;  // Of all ops.
+  std::unordered_set<int64_t> labels;                // That are all its own.
+  std::unordered_map<int64_t, size_t> share_labels;  // Where among the owners it is.
+  LaunchSums all;                                    // Of all ops.
   std::vector<LaunchSum> sums;
   std::map<int64_t, LaunchSum> by_step;
   std::map<int64_t, std::set<int64_t>> ran_in;  // Steps by device.
+
+  int64_t Count() const {
+    int64_t count = 0;
+    for (const LaunchSum& sum : sums) count += sum.launches;
+    return count;
+  }
 };
 
-Result<std::unordered_set<int64_t>> LabelsOf(RunDb& db, int64_t module_id,
-                                             const std::string& name) {
+Status FindLabels(RunDb& db, const LabelShares& shares, int64_t module_id, const std::string& name,
+                  OpLaunches& of) {
   XLATRACE_ASSIGN(const store::Table labels, store::ScanLabels(db));
-  std::unordered_set<int64_t> ids;
   for (size_t i = 0; i < labels.rows.size(); ++i) {
-    if (labels.Int(i, "module_id") == module_id && labels.Text(i, "instruction") == name) {
-      ids.insert(labels.Int(i, "label_id"));
+    const int64_t id = labels.Int(i, "label_id");
+    const auto owners = shares.OwnersOf(id);
+    if (owners.empty()) {
+      if (labels.Int(i, "module_id") == module_id && labels.Text(i, "instruction") == name) {
+        of.labels.insert(id);
+      }
+      continue;
+    }
+    for (size_t k = 0; k < owners.size(); ++k) {
+      if (owners[k].module_id == module_id && owners[k].instruction == name) {
+        of.share_labels.emplace(id, k);
+      }
     }
   }
-  return ids;
+  return {};
+}
+
+// One activity, of which `self_ns` of `duration_ns` are in the sum.
+void AddLaunch(LaunchSum& sum, bool timed, int64_t self_ns, int64_t duration_ns) {
+  ++sum.launches;
+  if (!timed) return;
+  ++sum.timed;
+  sum.self_ns += self_ns;
+  sum.total_ns += duration_ns;
+  sum.min_ns = std::min(sum.min_ns, duration_ns);
+  sum.max_ns = std::max(sum.max_ns, duration_ns);
 }
 
 Result<OpLaunches> LaunchesOf(RunDb& db, int64_t module_id, const std::string& name) {
   OpLaunches of;
-  XLATRACE_ASSIGN(of.labels, LabelsOf(db, module_id, name));
-  XLATRACE_ASSIGN(const store::Table lanes, store::ScanLanes(db));
-  std::unordered_map<int64_t, int64_t> device_of;
-  for (size_t i = 0; i < lanes.rows.size(); ++i) {
-    device_of[lanes.Int(i, "lane_id")] = lanes.Int(i, "device_id");
-  }
-  XLATRACE_ASSIGN(of.all, LaunchSums::Load(db, [&](const LaunchSum& sum,
-                                                   const store::ScannedActivity& activity) {
-                    if (!activity.step || !of.labels.contains(sum.label_id)) return true;
-                    LaunchSum& step = of.by_step[*activity.step];
-                    ++step.launches;
-                    step.timed += activity.timed ? 1 : 0;
-                    step.self_ns += activity.self_ns;
-                    const auto device = device_of.find(activity.lane_id);
-                    if (device != device_of.end()) of.ran_in[device->second].insert(*activity.step);
-                    return true;
-                  }));
+  XLATRACE_ASSIGN(LabelShares shares, LabelShares::Load(db));
+  XLATRACE_TRY(FindLabels(db, shares, module_id, name, of));
+  std::map<std::tuple<int64_t, int64_t, int64_t>, LaunchSum> shared;
+  XLATRACE_ASSIGN(
+      of.all,
+      LaunchSums::Load(db, [&](const LaunchSum& sum, const store::ScannedActivity& activity) {
+        const auto share = of.share_labels.find(sum.label_id);
+        const bool is_share = share != of.share_labels.end();
+        if (!is_share && !of.labels.contains(sum.label_id)) return true;
+        int64_t self_ns = activity.self_ns;
+        if (is_share) {
+          self_ns = shares.Split(sum.label_id, activity.self_ns)[share->second];
+          const int64_t duration_ns =
+              activity.duration_ns == activity.self_ns
+                  ? self_ns
+                  : shares.Split(sum.label_id, activity.duration_ns)[share->second];
+          LaunchSum& part = shared[{sum.label_id, sum.config_id, sum.device_id}];
+          part.label_id = sum.label_id;
+          part.config_id = sum.config_id;
+          part.device_id = sum.device_id;
+          AddLaunch(part, activity.timed, self_ns, duration_ns);
+        }
+        if (!activity.step) return true;
+        AddLaunch(of.by_step[*activity.step], activity.timed, self_ns, /*duration_ns=*/self_ns);
+        of.ran_in[sum.device_id].insert(*activity.step);
+        return true;
+      }));
   for (const LaunchSum& sum : of.all.sums()) {
     if (of.labels.contains(sum.label_id)) of.sums.push_back(sum);
   }
+  for (const auto& [key, part] : shared) of.sums.push_back(part);
   return of;
 }
 
-// Its time in each step, for the first of them.
-Result<Json> StepRows(RunDb& db, const OpLaunches& of) {
+// Its time in each step that it ran in, for the first of them. `count`: how many there are.
+Result<Json> StepRows(RunDb& db, const OpLaunches& of, size_t* count) {
   XLATRACE_ASSIGN(const store::Table of_run,
                   db.Select("SELECT step, count(*) AS devices, min(steady) AS steady FROM step"
                             " GROUP BY step ORDER BY step"));
   Json rows = Json::array();
-  for (size_t i = 0; i < of_run.rows.size() && rows.size() < kMostSteps; ++i) {
+  *count = 0;
+  for (size_t i = 0; i < of_run.rows.size(); ++i) {
     const auto at = of.by_step.find(of_run.Int(i, "step"));
-    if (at == of.by_step.end()) continue;
+    if (at == of.by_step.end() || ++*count > kMostSteps) continue;
     const LaunchSum& sum = at->second;
     const bool timed = sum.timed > 0;
     rows.push_back(
@@ -328,17 +370,20 @@ Result<Json> StepRows(RunDb& db, const OpLaunches& of) {
 }
 
 // Its launches by configuration, with the handle of the kernel.
-Json LaunchRows(const OpLaunches& of) {
+Json LaunchRows(const OpLaunches& of, size_t* configurations) {
   std::unordered_map<std::string, std::string> kernel_handles;
   for (const LaunchSums::Kernel& kernel : of.all.Kernels()) {
     if (!kernel.symbol.empty()) kernel_handles.emplace(kernel.symbol, kernel.handle);
   }
   Json rows = Json::array();
-  for (const LaunchSum& sum : GroupSums(of.sums, [](const LaunchSum& s) { return s.config_id; })) {
+  const auto groups = GroupSums(of.sums, [](const LaunchSum& s) { return s.config_id; });
+  *configurations = groups.size();
+  for (const LaunchSum& sum : groups) {
     if (rows.size() == kMostSheetRows) break;
     const auto handle = kernel_handles.find(of.all.ConfigText(sum, "kernel_symbol"));
     Json row{{"handle", handle == kernel_handles.end() ? Json() : Json(handle->second)}};
     row.update(of.all.LaunchJson(sum));
+    row["estimated"] = of.share_labels.contains(sum.label_id);
     rows.push_back(std::move(row));
   }
   return rows;
@@ -377,18 +422,22 @@ Result<Json> OpSheet(RunDb& db, const std::string& handle, const ShowOptions& op
   XLATRACE_ASSIGN(const OpLaunches of, LaunchesOf(db, module_id, name));
   XLATRACE_TRY(AddDevices(db, of.ran_in, op));
   Json sheet{{"kind", "op"}, {"handle", handle}, {"op", op}};
-  XLATRACE_ASSIGN(sheet["steps"], StepRows(db, of));
-  Json launches = LaunchRows(of);
+  size_t ran_in_steps = 0;
+  XLATRACE_ASSIGN(sheet["steps"], StepRows(db, of, &ran_in_steps));
+  sheet["ran_in_steps"] = ran_in_steps;
+  size_t configurations = 0;
+  Json launches = LaunchRows(of, &configurations);
   XLATRACE_TRY(AddOccupancyAdvice(db, options, &launches));
   XLATRACE_ASSIGN(sheet["host"], LaunchLatency(db, [&](int64_t label_id, int64_t /*config_id*/) {
-                    return of.labels.contains(label_id);
+                    return of.labels.contains(label_id);  // A graph's call is not its nodes'.
                   }));
-  XLATRACE_TRY(AddOtherGpu(db, op, launches, options, &sheet));
+  XLATRACE_TRY(AddOtherGpu(db, op, launches, of.Count(), options, &sheet));
   XLATRACE_ASSIGN(const Json device,
                   Row(db, "SELECT kind FROM device WHERE device_id = ?1",
                       {launches.empty() ? int64_t{1} : IntOf(launches[0], "device_id")}));
   sheet["op"]["device_kind"] = device.is_null() ? Json() : device["kind"];
   sheet["launches"] = std::move(launches);
+  sheet["launch_configurations"] = configurations;
   XLATRACE_ASSIGN(sheet["shares"],
                   Rows(db,
                        "SELECT op_name, phase, layer, source_file, source_line, share"

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/apportion.h"
 #include "base/shell_word.h"
 #include "compare/statistics.h"
 #include "hlo/artefacts/module_memory.h"
@@ -38,6 +39,94 @@ Result<Json> Ops(RunDb& db, std::string_view where, std::initializer_list<store:
   sql += where;
   sql += " AND handle IS NOT NULL ORDER BY self_ns DESC";
   return Rows(db, sql, parameters, kMostRows);
+}
+
+// Ops with a part in what matches, and that part of their time: `here_ns`.
+Result<Json> OpsWithin(RunDb& db, std::string_view where,
+                       std::initializer_list<store::Cell> parameters) {
+  const std::string condition(where);
+  XLATRACE_ASSIGN(
+      const store::Table shares,
+      db.Select("SELECT o.handle, o.self_ns, s.share_ppm, s.here FROM op_time o JOIN (SELECT"
+                " module_id, instruction, share_ppm, (" +
+                    condition +
+                    ") AS here FROM instruction_share) s ON s.module_id = o.module_id AND"
+                    " s.instruction = o.instruction WHERE o.handle IS NOT NULL",
+                parameters));
+  struct Parts {
+    int64_t ns = 0;
+    std::vector<int64_t> ppm;
+    std::vector<bool> here;
+  };
+  std::map<std::string, Parts> parts_of;
+  for (size_t i = 0; i < shares.rows.size(); ++i) {
+    Parts& of = parts_of[shares.Text(i, "handle")];
+    of.ns = shares.Int(i, "self_ns");
+    of.ppm.push_back(shares.Int(i, "share_ppm"));
+    of.here.push_back(shares.Int(i, "here") != 0);
+  }
+  XLATRACE_ASSIGN(
+      Json ops,
+      Rows(db,
+           std::string(kOpColumns) +
+               "WHERE handle IS NOT NULL AND ((module_id, instruction) IN"
+               " (SELECT module_id, instruction FROM instruction_share WHERE " +
+               condition + ") OR (module_id IS NULL AND " + condition + ")) ORDER BY self_ns DESC",
+           parameters));
+  std::vector<int64_t> parts;
+  for (Json& op : ops) {
+    op["here_ns"] = op["self_ns"];
+    const auto of = parts_of.find(JsonText(op, "handle"));
+    if (of == parts_of.end()) continue;  // Outside of modules: it is whole.
+    parts.resize(of->second.ppm.size());
+    analysis::Apportion(of->second.ns, of->second.ppm, parts);
+    int64_t here = 0;
+    for (size_t k = 0; k < parts.size(); ++k) here += of->second.here[k] ? parts[k] : 0;
+    op["here_ns"] = here;
+  }
+  std::stable_sort(ops.begin(), ops.end(), [](const Json& a, const Json& b) {
+    return JsonInt(a, "here_ns").value_or(0) > JsonInt(b, "here_ns").value_or(0);
+  });
+  if (ops.size() > kMostRows) {
+    ops.erase(ops.begin() + static_cast<std::ptrdiff_t>(kMostRows), ops.end());
+  }
+  return ops;
+}
+
+// Time of the ops of a module by phase, by their shares.
+Result<Json> ModulePhases(RunDb& db, int64_t module_id) {
+  XLATRACE_ASSIGN(const store::Table shares,
+                  db.Select("SELECT o.handle, o.self_ns, s.phase, s.share_ppm FROM op_time o JOIN"
+                            " instruction_share s ON s.module_id = o.module_id AND s.instruction ="
+                            " o.instruction WHERE o.module_id = ?1",
+                            {module_id}));
+  struct Parts {
+    int64_t ns = 0;
+    std::vector<int64_t> ppm;
+    std::vector<std::string> phases;
+  };
+  std::map<std::string, Parts> parts_of;
+  for (size_t i = 0; i < shares.rows.size(); ++i) {
+    Parts& of = parts_of[shares.Text(i, "handle")];
+    of.ns = shares.Int(i, "self_ns");
+    of.ppm.push_back(shares.Int(i, "share_ppm"));
+    of.phases.push_back(shares.Text(i, "phase"));
+  }
+  std::map<std::string, int64_t> ns_of;
+  std::vector<int64_t> parts;
+  for (const auto& [handle, of] : parts_of) {
+    parts.resize(of.ppm.size());
+    analysis::Apportion(of.ns, of.ppm, parts);
+    for (size_t k = 0; k < parts.size(); ++k) {
+      if (parts[k] > 0) ns_of[of.phases[k]] += parts[k];
+    }
+  }
+  Json rows = Json::array();
+  for (const auto& [phase, ns] : ns_of) rows.push_back({{"phase", phase}, {"self_ns", ns}});
+  std::stable_sort(rows.begin(), rows.end(), [](const Json& a, const Json& b) {
+    return JsonInt(a, "self_ns").value_or(0) > JsonInt(b, "self_ns").value_or(0);
+  });
+  return rows;
 }
 
 // Time of what matches, by phase; the time of split instructions is in it by their shares.
@@ -216,7 +305,8 @@ Result<Json> KernelSheet(RunDb& db, const std::string& what, const ShowOptions& 
     return shape;
   };
   Json rows = Json::array();
-  for (const LaunchSum& sum : GroupSums(of_symbol, shape_of)) {
+  const std::vector<LaunchSum> shapes = GroupSums(of_symbol, shape_of);
+  for (const LaunchSum& sum : shapes) {
     if (rows.size() == kMostRows) break;
     Json row = launches.LaunchJson(sum);
     row.erase("kernel_symbol");
@@ -231,6 +321,7 @@ Result<Json> KernelSheet(RunDb& db, const std::string& what, const ShowOptions& 
                     return configs.contains(config_id);
                   }));
   sheet["launches"] = std::move(rows);
+  sheet["launch_configurations"] = shapes.size();
   XLATRACE_ASSIGN(sheet["launched_in"], LaunchPlaces(db, configs));
 
   XLATRACE_ASSIGN(const store::Table ops,
@@ -299,11 +390,7 @@ Result<Json> ModuleSheet(RunDb& db, const std::string& handle) {
                        "SELECT name, start_ns, end_ns - start_ns AS duration_ns FROM compile"
                        " WHERE module_id = ?1 ORDER BY start_ns",
                        {module_id}, kMostRows));
-  XLATRACE_ASSIGN(sheet["phases"],
-                  Rows(db,
-                       "SELECT phase, sum(self_ns) AS self_ns FROM op_time WHERE module_id = ?1"
-                       " GROUP BY phase ORDER BY self_ns DESC",
-                       {module_id}));
+  XLATRACE_ASSIGN(sheet["phases"], ModulePhases(db, module_id));
   XLATRACE_ASSIGN(sheet["ops"], Ops(db, "WHERE module_id = ?1", {module_id}));
   XLATRACE_TRY(AddMemory(db, module_id, &sheet));
   return sheet;
@@ -356,7 +443,7 @@ Result<Json> LayerSheet(RunDb& db, const std::string& layer) {
                        "SELECT layer, sum(self_ns) AS self_ns FROM scope_time WHERE " +
                            std::string(kInside) + " GROUP BY layer ORDER BY self_ns DESC",
                        {layer}, kMostRows));
-  XLATRACE_ASSIGN(sheet["ops"], Ops(db, "WHERE " + std::string(kInside), {layer}));
+  XLATRACE_ASSIGN(sheet["ops"], OpsWithin(db, kInside, {layer}));
   XLATRACE_ASSIGN(
       sheet["findings"],
       Rows(db, "SELECT handle, title FROM finding WHERE where_layer = ?1 ORDER BY rank", {layer}));
@@ -387,13 +474,7 @@ Result<Json> SourceSheet(RunDb& db, const std::string& file, int64_t line) {
                        "SELECT layer, sum(self_ns) AS self_ns FROM scope_time WHERE " +
                            std::string(kHere) + " GROUP BY layer ORDER BY self_ns DESC",
                        {file, line}, kMostRows));
-  XLATRACE_ASSIGN(
-      sheet["ops"],
-      Ops(db,
-          "WHERE (module_id, instruction) IN (SELECT module_id, instruction FROM instruction_share"
-          " WHERE " +
-              std::string(kHere) + ")",
-          {file, line}));
+  XLATRACE_ASSIGN(sheet["ops"], OpsWithin(db, kHere, {file, line}));
   XLATRACE_ASSIGN(sheet["findings"],
                   Rows(db,
                        "SELECT handle, title FROM finding WHERE where_source = ?1 OR"

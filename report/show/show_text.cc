@@ -2,7 +2,10 @@
 
 #include "report/show/show_text.h"
 
+#include <algorithm>
+#include <cmath>
 #include <string>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -26,10 +29,9 @@ void WriteLaunchPlaces(const Json& places, SheetWriter& out) {
     } else if (how != Text(PlaceKind::kPath)) {
       where = PlaceWords(how);
     }
-    const auto launches = static_cast<int64_t>(JsonNumber(row, "launches"));
     out.Fact(first ? "launched in" : "",
-             fmt::format("{}: {} {}, {}", where, Thousands(launches),
-                         launches == 1 ? "launch" : "launches", TimeCell(row, "self_ns")));
+             fmt::format("{}: {}, {}", where, CountedCell(row, "launches", "launch", "launches"),
+                         TimeCell(row, "self_ns")));
     first = false;
   }
 }
@@ -40,20 +42,24 @@ void WriteKernel(const Json& sheet, SheetWriter& out) {
   if (JsonText(kernel, "kernel_symbol") != JsonText(kernel, "kernel_name")) {
     out.Fact("symbol", JsonText(kernel, "kernel_symbol"));
   }
-  out.Fact("whole run", fmt::format("{} in {} launches", TimeCell(kernel, "self_ns"),
-                                    CountCell(kernel, "launches")));
+  out.Fact("whole run", fmt::format("{} in {}", TimeCell(kernel, "self_ns"),
+                                    CountedCell(kernel, "launches", "launch", "launches")));
   if (const Json& step = ValueAt(sheet, "per_step"); step.is_object()) {
+    const double launches = JsonNumber(step, "launches");
+    const std::string count = launches == std::floor(launches)
+                                  ? CountedCell(step, "launches", "launch", "launches")
+                                  : Significant(launches) + " launches";
     out.Fact("per step",
-             fmt::format("{} in {} launches, {}% of device time (mean of devices, steady steps)",
-                         TimeCell(step, "ns"), Significant(JsonNumber(step, "launches")),
+             fmt::format("{} in {}, {}% of device time (mean of devices, steady steps)",
+                         TimeCell(step, "ns"), count,
                          Percent(JsonNumber(step, "ns"), JsonNumber(step, "device_ns"))));
   }
   WriteLaunchPlaces(ValueAt(sheet, "launched_in"), out);
   WriteHost(ValueAt(sheet, "host"), out);
-  WriteLaunches(ValueAt(sheet, "launches"), /*with_names=*/false, out);
+  WriteLaunches(sheet, /*with_names=*/false, out);
   WriteOps(ValueAt(sheet, "ops"), out);
   for (const Json& row : ValueAt(sheet, "unattributed")) {
-    out.Fact("no op", fmt::format("{} launches, {}: {}", CountCell(row, "launches"),
+    out.Fact("no op", fmt::format("{}, {}: {}", CountedCell(row, "launches", "launch", "launches"),
                                   TimeCell(row, "self_ns"),
                                   ReasonWords(JsonText(row, "unattributed_reason"))));
   }
@@ -225,23 +231,33 @@ void WriteScope(const Json& sheet, const std::string& title, SheetWriter& out) {
 void WriteOps(const Json& ops, SheetWriter& out) {
   if (!ops.is_array() || ops.empty()) return;
   out.Heading("Ops");
-  TextTable table({{"op"},
-                   {"time", true},
-                   {"runs", true},
-                   {"bound", false, 8},
-                   {"% of roof", true},
-                   {"wasted", true},
-                   {"phase", false, 9},
-                   {"instruction", false, 40, false, true},
-                   {"layer", false, 30, true}});
+  // Of those of which only a part belongs here.
+  const bool parts = std::any_of(ops.begin(), ops.end(), [](const Json& op) {
+    return JsonHas(op, "here_ns") && ValueAt(op, "here_ns") != ValueAt(op, "self_ns");
+  });
+  constexpr size_t kHere = 1;
+  const auto shown = [&](auto cells) {
+    if (!parts) cells.erase(cells.begin() + kHere);
+    return cells;
+  };
+  TextTable table(shown(std::vector<TextColumn>{{"op"},
+                                                {"here", true},
+                                                {"time", true},
+                                                {"runs", true},
+                                                {"bound", false, 8},
+                                                {"% of roof", true},
+                                                {"wasted", true},
+                                                {"phase", false, 9},
+                                                {"instruction", false, 40, false, true},
+                                                {"layer", false, 30, true}}));
   for (const Json& op : ops) {
-    table.Add(
-        {JsonText(op, "handle"), TimeCell(op, "self_ns"),
-         JsonHas(op, "occurrences") ? CountCell(op, "occurrences") : CountCell(op, "launches"),
-         std::string(BoundWords(JsonText(op, "bound_by"), JsonText(op, "op_kind"))),
-         JsonHas(op, "wasted_ns") ? Significant(JsonNumber(op, "utilisation_pct")) : "-",
-         TimeCell(op, "wasted_ns"), PhaseWords(JsonText(op, "phase")), JsonText(op, "instruction"),
-         JsonText(op, "layer")});
+    table.Add(shown(std::vector<std::string>{
+        JsonText(op, "handle"), TimeCell(op, "here_ns"), TimeCell(op, "self_ns"),
+        JsonHas(op, "occurrences") ? CountCell(op, "occurrences") : CountCell(op, "launches"),
+        std::string(BoundWords(JsonText(op, "bound_by"), JsonText(op, "op_kind"))),
+        JsonHas(op, "wasted_ns") ? Significant(JsonNumber(op, "utilisation_pct")) : "-",
+        TimeCell(op, "wasted_ns"), PhaseWords(JsonText(op, "phase")), JsonText(op, "instruction"),
+        JsonText(op, "layer")}));
   }
   out.Table(table);
 }

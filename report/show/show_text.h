@@ -21,8 +21,9 @@ void WriteFindings(const Json& findings, SheetWriter& out);
 void WriteHost(const Json& host, SheetWriter& out);
 // What the passes of the compiler did to it.
 void WriteProvenance(const Json& provenance, SheetWriter& out);
-// Launch configurations: grid, registers, occupancy. `with_names`: of more than one kernel.
-void WriteLaunches(const Json& launches, bool with_names, SheetWriter& out);
+// Launch configurations of a sheet: grid, registers, occupancy. `with_names`: of more than one
+// kernel.
+void WriteLaunches(const Json& sheet, bool with_names, SheetWriter& out);
 
 }  // namespace xlatrace::report
 

@@ -31,7 +31,8 @@ std::string StepsText(const Json& steps, std::string_view what, bool bytes) {
 
 }  // namespace
 
-void WriteLaunches(const Json& launches, bool with_names, SheetWriter& out) {
+void WriteLaunches(const Json& sheet, bool with_names, SheetWriter& out) {
+  const Json& launches = ValueAt(sheet, "launches");
   if (!launches.is_array() || launches.empty()) return;
   out.Heading("Launches");
   constexpr size_t kMost = 6;
@@ -39,8 +40,10 @@ void WriteLaunches(const Json& launches, bool with_names, SheetWriter& out) {
     const Json& row = launches[i];
     const std::string handle = JsonText(row, "handle");
     const std::string name = with_names ? JsonText(row, "kernel_name") + ": " : std::string();
-    out.Paragraph(fmt::format("{}{}{} launches, {}", handle.empty() ? "" : handle + "  ", name,
-                              CountCell(row, "launches"), TimeCell(row, "self_ns")));
+    out.Paragraph(fmt::format("{}{}{}, {}{}", handle.empty() ? "" : handle + "  ", name,
+                              CountedCell(row, "launches", "launch", "launches"),
+                              TimeCell(row, "self_ns"),
+                              ValueAt(row, "estimated") == true ? " of them, by estimate" : ""));
     if (JsonHas(row, "block_x")) {
       out.Fact(
           "grid",
@@ -64,9 +67,9 @@ void WriteLaunches(const Json& launches, bool with_names, SheetWriter& out) {
     if (JsonHas(row, "theoretical_occupancy_pct")) {
       std::string text = PctCell(row, "theoretical_occupancy_pct");
       if (JsonHas(row, "occupancy_limiter")) {
-        text += fmt::format(", limited by {}; {} blocks per SM",
+        text += fmt::format(", limited by {}; {} per SM",
                             LimiterWords(JsonText(row, "occupancy_limiter")),
-                            CountCell(row, "blocks_per_sm"));
+                            CountedCell(row, "blocks_per_sm", "block", "blocks"));
       }
       if (JsonHas(row, "waves"))
         text += fmt::format("; {} waves", Significant(JsonNumber(row, "waves")));
@@ -93,9 +96,11 @@ void WriteLaunches(const Json& launches, bool with_names, SheetWriter& out) {
       !JsonHas(first, "other_gpu")) {
     out.Paragraph("occupancy is not known: no NVIDIA GPU is named; --gpu NAME takes one");
   }
-  if (launches.size() > kMost) {
-    out.Paragraph(
-        fmt::format("... {} more configurations: --format json", launches.size() - kMost));
+  const auto all = static_cast<size_t>(JsonNumber(sheet, "launch_configurations"));
+  if (all > kMost) {
+    out.Paragraph(fmt::format(
+        "... {}: --format json",
+        Counted(static_cast<int64_t>(all - kMost), "more configuration", "more configurations")));
   }
 }
 
@@ -106,8 +111,8 @@ void WriteHost(const Json& host, SheetWriter& out) {
       TimeCell(host, "latency_p50_ns"), TimeCell(host, "latency_p90_ns"),
       TimeCell(host, "queued_p50_ns"));
   if (JsonHas(host, "outstanding_p50")) {
-    text += fmt::format("; the host is {} launches ahead of its device",
-                        CountCell(host, "outstanding_p50"));
+    text += fmt::format("; the host is {} ahead of its device",
+                        CountedCell(host, "outstanding_p50", "launch", "launches"));
   }
   out.Fact("launched", text);
 }

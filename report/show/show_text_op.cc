@@ -73,7 +73,8 @@ void WriteRoofline(const Json& op, SheetWriter& out) {
   }
 }
 
-void WriteSteps(const Json& steps, int64_t devices, SheetWriter& out) {
+void WriteSteps(const Json& sheet, int64_t devices, SheetWriter& out) {
+  const Json& steps = ValueAt(sheet, "steps");
   if (!steps.is_array() || steps.size() < 2) return;
   std::vector<double> times;
   for (const Json& step : steps) times.push_back(JsonNumber(step, "ns_per_device"));
@@ -94,9 +95,13 @@ void WriteSteps(const Json& steps, int64_t devices, SheetWriter& out) {
   std::vector<double> sorted = times;
   std::sort(sorted.begin(), sorted.end());
   out.Fact("by step", line);
+  const auto all = static_cast<size_t>(JsonNumber(sheet, "ran_in_steps"));
+  const std::string over = all > sorted.size() ? fmt::format("the first {} of {}", sorted.size(),
+                                                             Thousands(static_cast<int64_t>(all)))
+                                               : fmt::format("{}", sorted.size());
   out.Fact("", fmt::format("median {}, least {}, most {} over {} steps{}",
                            Duration(compare::Median(sorted)), Duration(sorted.front()),
-                           Duration(sorted.back()), sorted.size(),
+                           Duration(sorted.back()), over,
                            devices > 1 ? fmt::format(", mean of {} devices", devices) : ""));
 }
 
@@ -171,16 +176,15 @@ void WriteOpTime(const Json& op, int64_t devices, SheetWriter& out) {
   out.Heading("Time");
   // Percentages as summary and the page write them.
   out.Fact("whole run",
-           fmt::format("{} = {}% of its device time; {} runs, {} each ({} to {})",
+           fmt::format("{} = {}% of its device time; {}, {} each ({} to {})",
                        TimeCell(op, "self_ns"), Percent(JsonNumber(op, "self_pct"), 100),
-                       CountCell(op, "occurrences"), TimeCell(op, "average_ns"),
+                       CountedCell(op, "occurrences", "run", "runs"), TimeCell(op, "average_ns"),
                        TimeCell(op, "min_ns"), TimeCell(op, "max_ns")));
   if (JsonHas(op, "steady_ns_per_step")) {
     // The divisor of steps that devices are in: what is summed over ops is the step of one device.
-    const std::string over = devices > 1
-                                 ? fmt::format("{} devices, {} steady steps in all",
-                                               Thousands(devices), CountCell(op, "steady_steps"))
-                                 : fmt::format("{} steady steps", CountCell(op, "steady_steps"));
+    const std::string steps = CountedCell(op, "steady_steps", "steady step", "steady steps");
+    const std::string over =
+        devices > 1 ? fmt::format("{} devices, {} in all", Thousands(devices), steps) : steps;
     out.Fact("per step",
              fmt::format("{} = {}% of device time (mean of {})", TimeCell(op, "steady_ns_per_step"),
                          Percent(JsonNumber(op, "steady_ns"), JsonNumber(op, "steady_device_ns")),
@@ -228,10 +232,10 @@ void WriteEvidence(const Json& evidence, SheetWriter& out) {
   out.Heading("Why its launches belong to it");
   for (const Json& row : evidence) {
     const std::string losers = JsonText(row, "losing_evidence");
-    out.Paragraph(fmt::format("{}: {}, {} activities, {}{}", JsonText(row, "confidence"),
-                              EvidenceWords(JsonText(row, "evidence")),
-                              CountCell(row, "activities"), TimeCell(row, "self_ns"),
-                              losers.empty() ? "" : "; against: " + losers));
+    out.Paragraph(fmt::format(
+        "{}: {}, {}, {}{}", JsonText(row, "confidence"), EvidenceWords(JsonText(row, "evidence")),
+        CountedCell(row, "activities", "activity", "activities"), TimeCell(row, "self_ns"),
+        losers.empty() ? "" : "; against: " + losers));
   }
 }
 
@@ -248,11 +252,11 @@ void WriteOp(const Json& sheet, SheetWriter& out) {
   const auto devices = static_cast<int64_t>(JsonNumber(op, "steady_devices"));
   WriteIdentity(sheet, op, out);
   WriteOpTime(op, devices, out);
-  WriteSteps(ValueAt(sheet, "steps"), devices, out);
+  WriteSteps(sheet, devices, out);
   WriteHost(ValueAt(sheet, "host"), out);
   WriteRoofline(op, out);
   WriteOtherGpu(op, ValueAt(sheet, "other_gpu"), out);
-  WriteLaunches(ValueAt(sheet, "launches"), /*with_names=*/true, out);
+  WriteLaunches(sheet, /*with_names=*/true, out);
   WriteInside(ValueAt(sheet, "shares"), out);
   WriteNeighbours(ValueAt(sheet, "operands"), "Operands", out);
   WriteNeighbours(ValueAt(sheet, "users"), "Users", out);

@@ -61,6 +61,23 @@ TEST(Causes, AKernelNamedAfterItsInstructionIsNoOtherKernel) {
   EXPECT_TRUE(Causes({reduce("7")}, {reduce("9")}).empty());
 }
 
+TEST(Causes, WhatRanInAWholeGraphHasNoKernelToCompare) {
+  Op in_graph = Dot(100);
+  in_graph.kernels = {{.name = "CudaGraph", .ns = 1000, .calls = 10, .graph = true}};
+  Op by_itself = Dot(200);
+  by_itself.kernels = {{.name = "sm90_xmma_gemm", .ns = 2000, .calls = 10}};
+  for (const Op& before : {in_graph, by_itself}) {
+    Op after = in_graph;
+    after.ns = 150;
+    const std::vector<Cause> causes = Causes({before}, {after});
+    EXPECT_FALSE(Has(causes, CauseKind::kKernel));
+    ASSERT_EQ(causes.size(), 1u);
+    EXPECT_THAT(causes[0].text, Not(HasSubstr("the same kernel")));
+  }
+  const std::vector<Cause> graph_first = Causes({in_graph}, {by_itself});
+  EXPECT_FALSE(Has(graph_first, CauseKind::kKernel));
+}
+
 TEST(Causes, AHelperOfALibraryKernelIsNoOtherKernel) {
   const auto with_helper = [](const std::string& helper) {
     Op op = Dot(100);

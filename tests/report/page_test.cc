@@ -261,6 +261,30 @@ TEST_F(PageTest, ExcerptsOfSourcesBeginWithTheLineTheySay) {
   EXPECT_THAT(table.Numbers("first_line"), testing::ElementsAre(8, 48));
 }
 
+TEST_F(PageTest, ALongLineOfASourceIsCutBetweenCharacters) {
+  const std::string most(399, 'x');
+  const std::string all = most + "y";
+  std::ofstream(folder_.File("model.py")) << most << "\u00e9 and on\n"      // Bytes 399 and 400.
+                                          << all << "\u00e9\n"              // Behind the last.
+                                          << most.substr(1) << "\u00e9z\n"  // The last two.
+                                          << std::string(401, '\x80') << "\n";
+  SampleRun run;
+  run.ops = {{.instruction = "fusion.1",
+              .source_file = "/home/user/project/model.py",
+              .source_line = 1,
+              .ns = 10'000}};
+  store::RunDb db = Open(run, "run.db");
+  PageOptions options;
+  options.source_folders = {folder_.File("")};
+  const std::string page = Write(db, options);
+  const ReadTable table(page, Index(page)["tables"]["source_files"]);
+  std::string no_text;
+  for (int i = 0; i < 400; ++i) no_text += "\uFFFD";
+  EXPECT_THAT(table.Texts("text"),
+              testing::ElementsAre(most + "\u2026\n" + all + "\u2026\n" + most.substr(1) +
+                                   "\u00e9\u2026\n" + no_text + "\u2026\n"));
+}
+
 TEST_F(PageTest, AValueInMemoryLivesUntilItsLastReader) {
   SampleRun run;
   run.hlo = R"(HloModule jit_train_step, is_scheduled=true

@@ -67,7 +67,15 @@ class SampleWriter {
                     : run_.device_kind == model::DeviceKind::kGpu ? model::ActivityKind::kKernel
                                                                   : model::ActivityKind::kOp;
       config.name = config.symbol = op.instruction.empty() ? "memcpy" : op.instruction;
-      configs_.push_back(builder_.AddLaunchConfig(config));
+      for (int64_t grid = 1; grid <= op.grids; ++grid) {
+        if (op.grids > 1) config.grid[0] = grid;
+        const Id id = builder_.AddLaunchConfig(config);
+        if (grid == 1) configs_.push_back(id);  // The others follow it.
+      }
+      if (op.second_kernel_ns > 0) {
+        config.name = config.symbol = op.instruction + "_second";
+        second_configs_[configs_.size() - 1] = builder_.AddLaunchConfig(config);
+      }
       model::Label label;
       if (Attributed(op)) {
         model::InstructionRow row;
@@ -81,6 +89,10 @@ class SampleWriter {
         row.source_file = op.source_file;
         if (op.source_line > 0) row.source_line = op.source_line;
         row.mixed = op.other_ppm > 0;
+        if (op.bytes > 0) {
+          row.bytes = op.bytes;
+          row.flops = 0;
+        }
         attribution_.instructions.push_back(row);
         const auto id = static_cast<Id>(attribution_.instructions.size());
         for (const bool other : {false, true}) {
@@ -92,8 +104,9 @@ class SampleWriter {
                .source_file = op.source_file,
                .source_line = row.source_line,
                .phase = other ? op.other_phase : op.phase,
-               .layer = op.layer,
-               .layer_group = row.layer_group});
+               .layer = other && !op.other_layer.empty() ? op.other_layer : op.layer,
+               .layer_group =
+                   other && !op.other_layer.empty() ? Folded(op.other_layer) : row.layer_group});
         }
         label = {.module_id = module_,
                  .instruction_id = id,
@@ -106,6 +119,38 @@ class SampleWriter {
       }
       attribution_.labels.push_back(label);
     }
+    AddGraphs();
+  }
+
+  void AddGraphs() {
+    for (const SampleGraph& graph : run_.graphs) {
+      model::LaunchConfig config;
+      config.kind = model::ActivityKind::kGraph;
+      config.name = "CudaGraph";
+      graph_config_ = builder_.AddLaunchConfig(config);
+      attribution_.labels.push_back({.module_id = module_,
+                                     .instruction_id = static_cast<Id>(graph.parts.front().op + 1),
+                                     .evidence = model::Evidence::kRange,
+                                     .confidence = model::Confidence::kInferred,
+                                     .origin = model::Origin::kXla});
+      for (const SampleGraph::Part& part : graph.parts) {
+        attribution_.label_shares.push_back(
+            {static_cast<Id>(attribution_.labels.size()), static_cast<Id>(part.op + 1), part.ppm});
+      }
+    }
+  }
+
+  // An activity of `label`, the number of an op or behind these of a graph.
+  Id AddActivity(size_t label, Id config, Id call, int64_t step, uint32_t execution, int64_t start,
+                 int64_t ns) {
+    attribution_.label_of.push_back(static_cast<uint32_t>(label));
+    attribution_.execution_of.push_back(execution);
+    analysis_.step_of.push_back(static_cast<int32_t>(step));
+    return builder_.AddActivity({.lane_id = lane_,
+                                 .config_id = config,
+                                 .api_call_id = call,
+                                 .start_ns = start,
+                                 .end_ns = start + ns});
   }
 
   int64_t AddStep(Id process, Id device, int64_t step, int64_t start) {
@@ -117,29 +162,36 @@ class SampleWriter {
     for (size_t i = 0; i < run_.ops.size(); ++i) {
       const SampleOp& op = run_.ops[i];
       for (int64_t call = 0; call < op.calls; ++call) {
-        const Id activity = builder_.AddActivity({.lane_id = lane_,
-                                                  .config_id = configs_[i],
-                                                  .api_call_id = AddCall(process, op, now),
-                                                  .start_ns = now,
-                                                  .end_ns = now + op.ns});
+        const Id activity = AddActivity(i + 1, configs_[i] + call % op.grids,
+                                        AddCall(process, op, now), step, execution, now, op.ns);
         if (op.exchanged_bytes > 0) {
           analysis_.collectives.push_back({.activity_id = activity,
                                            .op = op.instruction,
                                            .bytes = op.exchanged_bytes,
                                            .exposed_ns = op.exposed_ns});
         }
-        attribution_.label_of.push_back(static_cast<uint32_t>(i + 1));
-        attribution_.execution_of.push_back(execution);
-        analysis_.step_of.push_back(static_cast<int32_t>(step));
         now += op.ns;
+        if (op.second_kernel_ns == 0) continue;
+        AddActivity(i + 1, second_configs_.at(i), 0, step, execution, now, op.second_kernel_ns);
+        now += op.second_kernel_ns;
       }
-      const int64_t ns = op.ns * op.calls;
+      const int64_t ns = (op.ns + op.second_kernel_ns) * op.calls;
       const int64_t other = ns * op.other_ppm / kWholePpm;
       phases[Attributed(op) ? op.phase : Phase::kUnknown] += ns - other;
       if (other > 0) {
         phases[op.other_phase] += other;
         estimated[op.phase] += ns - other;
         estimated[op.other_phase] += other;
+      }
+    }
+    for (size_t g = 0; g < run_.graphs.size(); ++g) {
+      const SampleGraph& graph = run_.graphs[g];
+      if (graph.on_device >= 0 && graph.on_device != static_cast<int64_t>(device) - 1) continue;
+      AddActivity(run_.ops.size() + g + 1, graph_config_, 0, step, execution, now, graph.Ns());
+      now += graph.Ns();
+      for (const SampleGraph::Part& part : graph.parts) {
+        phases[run_.ops[part.op].phase] += part.ns;
+        estimated[run_.ops[part.op].phase] += part.ns;
       }
     }
     const int64_t busy = now - start;
@@ -200,7 +252,10 @@ class SampleWriter {
     Id instruction = 0;
     for (const SampleOp& op : run_.ops) {
       const int64_t calls = op.calls * run_.devices;
-      AddScopeTimes(op, calls * run_.steps * op.ns);
+      const int64_t call_ns = op.ns + op.second_kernel_ns;
+      const auto [graph_runs, graph_ns] =
+          InGraphs(static_cast<size_t>(&op - run_.ops.data()));  // Of one step of all devices.
+      AddScopeTimes(op, calls * run_.steps * call_ns + graph_ns * run_.steps);
       if (!Attributed(op)) {
         none.occurrences += calls * run_.steps;
         none.self_ns += calls * run_.steps * op.ns;
@@ -210,12 +265,17 @@ class SampleWriter {
       model::OpTimeRow row;
       row.module_id = module_;
       row.instruction_id = ++instruction;
-      row.occurrences = calls * run_.steps;
-      row.total_ns = row.self_ns = calls * run_.steps * op.ns;
-      row.steady_ns = calls * steady_steps * op.ns;
+      row.occurrences = (calls + graph_runs) * run_.steps;
+      if (row.occurrences == 0) continue;
+      row.total_ns = row.self_ns = (calls * call_ns + graph_ns) * run_.steps;
+      row.steady_ns = (calls * call_ns + graph_ns) * steady_steps;
       row.min_ns = row.max_ns = op.ns;
       row.confidence = op.confidence;
-      row.estimated = op.other_ppm > 0;
+      row.estimated = op.other_ppm > 0 || graph_runs > 0;
+      if (op.bytes > 0) {
+        row.bytes = op.bytes * row.occurrences;
+        row.flops = 0;
+      }
       analysis_.op_times.push_back(row);
     }
     none.total_ns = none.self_ns;
@@ -223,6 +283,20 @@ class SampleWriter {
     if (none.occurrences > 0) analysis_.op_times.push_back(none);
     std::stable_sort(analysis_.op_times.begin(), analysis_.op_times.end(),
                      [](const auto& a, const auto& b) { return a.self_ns > b.self_ns; });
+  }
+
+  // How often it runs in graphs in a step of all devices, and for how long.
+  std::pair<int64_t, int64_t> InGraphs(size_t op) const {
+    int64_t runs = 0, ns = 0;
+    for (const SampleGraph& graph : run_.graphs) {
+      const int64_t devices = graph.on_device < 0 ? run_.devices : 1;
+      for (const SampleGraph::Part& part : graph.parts) {
+        if (part.op != op) continue;
+        runs += devices;
+        ns += devices * part.ns;
+      }
+    }
+    return {runs, ns};
   }
 
   void AddScopeTimes(const SampleOp& op, int64_t ns) {
@@ -241,6 +315,10 @@ class SampleWriter {
     analysis_.scope_times.push_back(row);
     if (other == 0) return;
     row.phase = op.other_phase;
+    if (!op.other_layer.empty()) {
+      row.layer = op.other_layer;
+      row.layer_group = Folded(op.other_layer);
+    }
     row.self_ns = row.estimated_ns = other;
     analysis_.scope_times.push_back(row);
   }
@@ -250,11 +328,19 @@ class SampleWriter {
   Id module_ = 0;
   Id lane_ = 0;
   std::vector<Id> configs_;
+  std::map<size_t, Id> second_configs_;
+  Id graph_config_ = 0;
   model::AttributionTables attribution_;
   model::AnalysisTables analysis_;
 };
 
 }  // namespace
+
+int64_t SampleGraph::Ns() const {
+  int64_t ns = 0;
+  for (const Part& part : parts) ns += part.ns;
+  return ns;
+}
 
 std::string Folded(const std::string& layer) {
   const size_t at = layer.find("layer_");

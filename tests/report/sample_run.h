@@ -27,7 +27,8 @@ struct SampleOp {
   int64_t ns = 0;           // Of one call.
   int64_t calls = 1;        // Per step.
   model::Confidence confidence = model::Confidence::kExact;
-  // Part of it, in millionths, that belongs to `other_phase` in the same layer; 0: all is `phase`.
+  // Part of it, in millionths, that belongs to `other_phase`, and `other_layer` where that is not
+  // empty; 0: all is `phase`.
   int64_t other_ppm = 0;
   model::Phase other_phase = model::Phase::kUnknown;
   // The host call of each launch: how long before the launch it begins, and how long it takes.
@@ -36,10 +37,28 @@ struct SampleOp {
   // Of a collective: what each call exchanges, and for how long nothing computes beside it.
   int64_t exchanged_bytes = 0;  // 0: it is none.
   int64_t exposed_ns = 0;
+  std::string other_layer;
+  int64_t bytes = 0;             // That one run moves, without arithmetic; 0: not known.
+  int64_t second_kernel_ns = 0;  // Every call is followed by another kernel; 0: by none.
+  int64_t grids = 1;             // Calls take turns with so many launch configurations.
+};
+
+// A graph of which nothing was recorded but that it ran, once per step behind the ops.
+struct SampleGraph {
+  struct Part {
+    size_t op = 0;  // Into the ops of the run, all of which have instructions.
+    int64_t ppm = 0;
+    int64_t ns = 0;  // What `ppm` of the graph's time is.
+  };
+  std::vector<Part> parts;  // The first one is the largest.
+  int64_t on_device = -1;   // Of which device; below 0: of all.
+
+  int64_t Ns() const;
 };
 
 struct SampleRun {
   std::vector<SampleOp> ops;
+  std::vector<SampleGraph> graphs;
   int64_t devices = 1;
   int64_t steps = 5;    // The first and the last one are not steady.
   int64_t idle_ns = 0;  // After each step, on each device.

@@ -3,6 +3,7 @@
 #include "report/show/show.h"
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,6 +12,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "analysis/gpu_table.h"
 #include "sample_run.h"
 #include "store/run_db.h"
 #include "temporary_folder.h"
@@ -18,16 +20,44 @@
 namespace xlatrace::report {
 namespace {
 
-nlohmann::json ShownSheet(const SampleRun& run, const std::string& what) {
+using testing::HasSubstr;
+
+std::string Shown(const SampleRun& run, const std::string& what, const ShowOptions& options) {
   const TemporaryFolder folder;
   const std::string path = folder.File("run.db");
   const Status written = WriteSampleRun(run, path);
   EXPECT_TRUE(written) << written.error().message;
   auto db = store::RunDb::Open(path);
   EXPECT_TRUE(db);
-  const auto text = Show(*db, what, {.json = true});
+  const auto text = Show(*db, what, options);
   EXPECT_TRUE(text) << text.error().message;
-  return text ? nlohmann::json::parse(*text) : nlohmann::json();
+  return text.value_or("");
+}
+
+nlohmann::json ShownSheet(const SampleRun& run, const std::string& what,
+                          const analysis::Gpu* gpu = nullptr) {
+  return nlohmann::json::parse(Shown(run, what, {.json = true, .gpu = gpu}), nullptr, false);
+}
+
+int64_t Sum(const nlohmann::json& rows, const char* key) {
+  int64_t sum = 0;
+  for (const nlohmann::json& row : rows) sum += row[key].get<int64_t>();
+  return sum;
+}
+
+// Three ops that run by themselves or in graphs of which only the whole was recorded, on 2 devices
+// in 5 steps; the last one in graphs of the second device alone.
+SampleRun GraphRun() {
+  SampleRun run;
+  run.devices = 2;
+  run.ops = {{.instruction = "fusion.1", .ns = 3'000},
+             {.instruction = "fusion.2", .ns = 1'000},
+             {.instruction = "fusion.3", .ns = 0, .calls = 0}};
+  // Of 1,001 ns 500.5 and 500.5: the first of equal remainders gets what is left over.
+  run.graphs = {{.parts = {{0, 500'000, 501}, {1, 500'000, 500}}},
+                // Of 7 ns 4.2 and 2.8.
+                {.parts = {{1, 600'000, 4}, {2, 400'000, 3}}, .on_device = 1}};
+  return run;
 }
 
 TEST(ShowTest, ALaunchWaitsInTheQueueFromTheEndOfItsCall) {
@@ -77,6 +107,116 @@ TEST(ShowTest, ALayerHoldsWhatIsInsideItAndNotThoseWhoseNamesBeginAlike) {
   EXPECT_EQ(sheet["per_step"]["device_ns"], 5'430'000);
   EXPECT_EQ(sheet["self_ns"], 150'000);  // In 5 steps.
   EXPECT_EQ(sheet["layers"].size(), 2u);
+}
+
+TEST(ShowTest, EveryPartOfTheSheetOfAnOpTakesItsSharesOfGraphs) {
+  const SampleRun run = GraphRun();
+  // By hand, of all devices in one step: launches and time.
+  const std::map<std::string, std::pair<int64_t, int64_t>> truth = {
+      {"fusion.1", {2 + 2, 2 * 3'000 + 2 * 501}},
+      {"fusion.2", {2 + 2 + 1, 2 * 1'000 + 2 * 500 + 4}},
+      {"fusion.3", {1, 3}}};
+  for (const auto& [name, of_step] : truth) {
+    SCOPED_TRACE(name);
+    const auto [launches, ns] = of_step;
+    const nlohmann::json sheet = ShownSheet(run, name);
+    EXPECT_EQ(sheet["op"]["self_ns"], 5 * ns);
+    EXPECT_EQ(sheet["op"]["occurrences"], 5 * launches);
+    ASSERT_EQ(sheet["steps"].size(), 5u);
+    for (const nlohmann::json& step : sheet["steps"]) {
+      EXPECT_EQ(step["launches"], launches);
+      EXPECT_EQ(step["self_ns"], ns);
+    }
+    EXPECT_EQ(Sum(sheet["launches"], "launches"), 5 * launches);
+    EXPECT_EQ(Sum(sheet["launches"], "self_ns"), 5 * ns);
+    EXPECT_EQ(Sum(sheet["evidence"], "activities"), 5 * launches);
+    EXPECT_EQ(Sum(sheet["evidence"], "self_ns"), 5 * ns);
+  }
+}
+
+TEST(ShowTest, AnOpThatHasTheLesserShareOfGraphsRanWhereTheyRan) {
+  const nlohmann::json sheet = ShownSheet(GraphRun(), "fusion.3");
+  EXPECT_EQ(sheet["op"]["steady_devices"], 2);
+  EXPECT_EQ(sheet["op"]["ran_on_devices"], 1);
+  EXPECT_EQ(sheet["op"]["ran_on"], nlohmann::json({"device 1"}));
+  EXPECT_EQ(sheet["op"]["steady_ns_per_step_there"], 3);
+  ASSERT_EQ(sheet["launches"].size(), 1u);
+  EXPECT_EQ(sheet["launches"][0]["kind"], "graph");
+  EXPECT_EQ(sheet["launches"][0]["device_id"], 2);
+  EXPECT_EQ(sheet["launches"][0]["estimated"], true);
+  ASSERT_EQ(sheet["evidence"].size(), 1u);
+  EXPECT_EQ(sheet["evidence"][0]["confidence"], "inferred");
+}
+
+TEST(ShowTest, AllLaunchesCountOnAnotherGpuNotThoseOfTheConfigurationsThatAreListed) {
+  SampleRun run;
+  // 90 launches with 45 configurations in each of 5 steps. Each moves 8 MB in 4.4 us, which a GPU
+  // of 7.672 TB/s instead of 3.352 would do in 1.92 us, was not the shortest kernel 2 us.
+  run.ops = {
+      {.instruction = "fusion.1", .ns = 4'400, .calls = 90, .bytes = 8'000'000, .grids = 45}};
+  const nlohmann::json sheet = ShownSheet(run, "fusion.1", analysis::FindGpuByName("B200"));
+  EXPECT_EQ(sheet["other_gpu"]["estimated_ns"], 5 * 90 * 2'000);
+  EXPECT_EQ(sheet["launches"].size(), 40u);
+  EXPECT_EQ(sheet["launch_configurations"], 45);
+  // Six are told, 39 are not.
+  EXPECT_THAT(Shown(run, "fusion.1", {}), HasSubstr("... 39 more configurations"));
+}
+
+TEST(ShowTest, OneOfAKindIsNotToldAsSeveral) {
+  SampleRun run;
+  run.steps = 3;  // One of them is steady.
+  run.ops = {{.instruction = "fusion.1", .ns = 3'000}};
+  const std::string kernel = Shown(run, "k1", {});
+  EXPECT_THAT(kernel, HasSubstr(" in 3 launches"));
+  EXPECT_THAT(kernel, HasSubstr("3.00 us in 1 launch, 100% of device time"));
+  EXPECT_THAT(Shown(run, "fusion.1", {}), HasSubstr("(mean of 1 steady step)"));
+  run.steps = 1;
+  const std::string op = Shown(run, "fusion.1", {});
+  EXPECT_THAT(op, HasSubstr("; 1 run, 3.00 us each"));
+  EXPECT_THAT(op, HasSubstr("fusion.1: 1 launch, 3.00 us"));
+  EXPECT_THAT(op, HasSubstr(", 1 activity, 3.00 us"));
+  EXPECT_THAT(Shown(run, "k1", {}), HasSubstr("3.00 us in 1 launch\n"));
+}
+
+TEST(ShowTest, AStatisticOverTheFirstStepsSaysSo) {
+  SampleRun run;
+  run.steps = 203;
+  run.ops = {{.instruction = "fusion.1", .ns = 3'000}};
+  EXPECT_THAT(Shown(run, "fusion.1", {}), HasSubstr("over the first 200 of 203 steps"));
+  run.steps = 200;
+  EXPECT_THAT(Shown(run, "fusion.1", {}), HasSubstr("over 200 steps"));
+}
+
+TEST(ShowTest, ThePhasesOfAModuleAreSharesOfItsOps) {
+  SampleRun run;
+  run.ops = {{.instruction = "fusion.1",
+              .phase = model::Phase::kLoss,
+              .ns = 1'000,
+              .other_ppm = 250'000,
+              .other_phase = model::Phase::kBackward},
+             {.instruction = "fusion.2", .phase = model::Phase::kBackward, .ns = 100}};
+  const nlohmann::json phases = ShownSheet(run, "m1")["phases"];
+  ASSERT_EQ(phases.size(), 2u);
+  EXPECT_EQ(phases[0], nlohmann::json({{"phase", "loss"}, {"self_ns", 5 * 750}}));
+  EXPECT_EQ(phases[1], nlohmann::json({{"phase", "backward"}, {"self_ns", 5 * (250 + 100)}}));
+}
+
+TEST(ShowTest, AnOpIsListedInEveryLayerThatItHasAPartIn) {
+  SampleRun run;
+  run.ops = {{.instruction = "fusion.1",
+              .layer = "decoder/layer_1",
+              .ns = 1'000,
+              .other_ppm = 250'000,
+              .other_layer = "decoder/layer_2"},
+             {.instruction = "fusion.2", .layer = "decoder/layer_2", .ns = 600}};
+  const nlohmann::json sheet = ShownSheet(run, "decoder/layer_2");
+  EXPECT_EQ(sheet["self_ns"], 5 * (250 + 600));
+  ASSERT_EQ(sheet["ops"].size(), 2u);
+  EXPECT_EQ(sheet["ops"][0]["instruction"], "fusion.2");
+  EXPECT_EQ(sheet["ops"][0]["here_ns"], 5 * 600);
+  EXPECT_EQ(sheet["ops"][1]["instruction"], "fusion.1");
+  EXPECT_EQ(sheet["ops"][1]["here_ns"], 5 * 250);
+  EXPECT_EQ(sheet["ops"][1]["self_ns"], 5 * 1'000);
 }
 
 // "maker via what passes it on, and on" of each operand.

@@ -91,6 +91,22 @@ std::string TotalsNote(const RunView& view, bool idle_is_told) {
   return text + ". ";
 }
 
+namespace {
+
+// A counted step lasts until the next one, and the last one to the end of its work: of a few, its
+// lack of idle time moves the mean.
+std::string UnseenEnd(const StepsFigure& steps) {
+  if (steps.marked || steps.steady_count < 2 || steps.all.empty()) return {};
+  const StepFigure& last = steps.all.back();
+  const bool less_idle = last.steady && last.differs_in == model::StepPart::kIdle &&
+                         -100 * last.differs_ns >= last.wall_ns;
+  if (!less_idle) return {};
+  return fmt::format("; the last ends with its work, {} less idle than the mean",
+                     Duration(-static_cast<double>(last.differs_ns)));
+}
+
+}  // namespace
+
 std::vector<Sentence> NotKnown(const RunView& view) {
   std::vector<Sentence> not_known;
   const auto add = [&](std::string_view text) { not_known.push_back(Plain(text)); };
@@ -145,8 +161,9 @@ std::vector<Sentence> NotKnown(const RunView& view) {
                     Duration(view.PerStep(view.phases_estimated_ns)), per_step));
   }
   if (view.basis.steady && view.steps.steady_count < kStepsForPercentiles) {
-    add(fmt::format("Only {} steady {}: the range is min to max, not percentiles",
-                    view.steps.steady_count, view.steps.steady_count == 1 ? "step" : "steps"));
+    add(fmt::format("Only {} steady {}: the range is min to max, not percentiles{}",
+                    view.steps.steady_count, view.steps.steady_count == 1 ? "step" : "steps",
+                    UnseenEnd(view.steps)));
   }
   return not_known;
 }

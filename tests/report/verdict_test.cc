@@ -15,6 +15,7 @@ namespace xlatrace::report {
 namespace {
 
 using model::Phase;
+using testing::EndsWith;
 using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
@@ -227,6 +228,20 @@ TEST(VerdictTest, WhatIsNotKnownCarriesItsTime) {
   EXPECT_THAT(PlainText(verdict.not_known[0]), StartsWith("1.00 ms per step (0.1%) has no"));
   EXPECT_THAT(PlainText(verdict.not_known[1]), StartsWith("200 ms per step is split"));
   EXPECT_THAT(PlainText(verdict.not_known[2]), StartsWith("Only 3 steady steps"));
+  // Of the last step nobody sees what follows its work.
+  RunView view = ViewOf(run);
+  ASSERT_GE(view.steps.all.size(), 3u);
+  StepFigure& last = view.steps.all.back();
+  last.steady = true;
+  last.differs_in = model::StepPart::kIdle;
+  last.differs_ns = -last.wall_ns / 50;
+  EXPECT_THAT(PlainText(MakeVerdict(view).not_known[2]),
+              HasSubstr("not percentiles; the last ends with its work, "));
+  for (const bool marked : {false, true}) {
+    view.steps.marked = marked;
+    if (!marked) last.differs_ns = -last.wall_ns / 101;  // Less than a per cent.
+    EXPECT_THAT(PlainText(MakeVerdict(view).not_known[2]), EndsWith("not percentiles"));
+  }
 }
 
 TEST(VerdictTest, TheFirstFindingIsTheLede) {

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <map>
+#include <string>
 #include <tuple>
+#include <utility>
 #include <variant>
 
 #include "report/page/page_context.h"
@@ -12,6 +14,8 @@ namespace {
 
 constexpr size_t kMostEvents = 20'000;  // Over all windows,
 constexpr size_t kFewestOfWindow = 200;
+// What operating systems number threads with has fewer digits; XProf's are hashes.
+constexpr int64_t kLargestReadableThread = 9'999'999;
 
 }  // namespace
 
@@ -146,6 +150,40 @@ Status HostThreads::AddOthers(store::RunDb& db) {
   });
 }
 
+// Names, and a number in the run for those whose id nobody can read.
+void HostThreads::WriteThreads(PageContext& page) const {
+  std::map<std::pair<int64_t, int64_t>, std::string> threads;  // Process, thread: name.
+  for (size_t i = 0; i < names_.rows.size(); ++i) {
+    const int64_t process = names_.Int(i, "process_id");
+    if (std::any_of(windows_.begin(), windows_.end(),
+                    [&](const Window& w) { return w.process_id == process; })) {
+      threads[{process, names_.Int(i, "thread_id")}] = names_.Text(i, "name");
+    }
+  }
+  const auto is_readable = [](int64_t id) { return id >= 0 && id <= kLargestReadableThread; };
+  for (const Kinds* kinds : {&call_kinds_, &range_kinds_}) {
+    for (const auto& [id, kind] : *kinds) {
+      if (is_readable(kind.thread_id)) continue;
+      threads.try_emplace({windows_[kind.first_window].process_id, kind.thread_id});
+    }
+  }
+  PageTable table("host_threads", page.blocks.strings());
+  table.Declare("process>processes thread_id name:text number id:text");
+  int64_t number = 0;
+  for (const auto& [key, name] : threads) {
+    const auto& [process, thread] = key;
+    SetCell(table, 0, process, &page.processes);
+    table.Set(1, thread);
+    if (!name.empty()) table.SetText(2, name);
+    if (!is_readable(thread)) {
+      table.Set(3, ++number);
+      table.SetText(4, std::to_string(thread));
+    }
+    table.EndRow();
+  }
+  if (!table.empty()) page.blocks.Write(table);
+}
+
 void HostThreads::Write(PageContext& page) {
   if (windows_.empty()) return;
   struct Row {
@@ -179,20 +217,7 @@ void HostThreads::Write(PageContext& page) {
     table.EndRow();
   }
   if (!table.empty()) page.blocks.WriteChunk(table);
-  PageTable names("host_threads", page.blocks.strings());
-  names.Declare("process>processes thread_id name:text");
-  for (size_t i = 0; i < names_.rows.size(); ++i) {
-    const int64_t process = names_.Int(i, "process_id");
-    if (std::none_of(windows_.begin(), windows_.end(),
-                     [&](const Window& w) { return w.process_id == process; })) {
-      continue;
-    }
-    SetCell(names, 0, process, &page.processes);
-    names.Set(1, names_.Int(i, "thread_id"));
-    names.SetText(2, names_.Text(i, "name"));
-    names.EndRow();
-  }
-  if (!names.empty()) page.blocks.Write(names);
+  WriteThreads(page);
   PageTable held("host_windows", page.blocks.strings());
   held.Declare("process>processes step start_ns end_ns events kept");
   for (const Window& window : windows_) {

@@ -83,6 +83,7 @@ class HostThreads {
   }
   void Keep(const Kinds& kinds, Event event, int64_t kind_id);
   void DropShortOnes(std::vector<Event>& events) const;
+  void WriteThreads(PageContext& page) const;
 
   std::vector<Window> windows_;
   std::vector<std::pair<int64_t, int64_t>> spans_;  // Times in any window: apart, ascending.

@@ -235,8 +235,8 @@ class Places:
                 base = file["key"].rsplit("/", 1)[-1]
                 time, words = self.filter_sum(page, f"src:{base}:{line}")
                 self.compare("Source: line", f"{base}:{line} ({words})", shown, time)
-                # Of an op that several lines made, Ops under that filter has the line's part, too.
-                self.go(page, f"#/ops?v=hlo&copies=all&f=src:{base}:{line}")
+                # Of an op that several lines made, Ops under that filter has the line's part, too; both fold copies.
+                self.go(page, f"#/ops?v=hlo&f=src:{base}:{line}")
                 parts = {r["testid"].removeprefix("op-"): r["cells"] for r in
                          self.rows(page, '[data-testid="page-ops"] [data-testid^="op-o"]')}
                 for op in ops:

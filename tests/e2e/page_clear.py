@@ -2,6 +2,7 @@
 """What the page says once and in one way: idle time before its causes, one reference for slow devices, one
 name for a thread, words that are explained, labels that cover nothing. Run by test_page_clear.py."""
 
+import collections
 import contextlib
 import gzip
 import lzma
@@ -12,12 +13,15 @@ import unittest
 
 from playwright.sync_api import expect
 
+import page_reader
 import support
 from page_browser import Browser
 
 FLEET = os.environ.get("XLATRACE_FLEET_RANKS", "")
 PAX = "captures/nsys-jax-pax-fsdp4-a100"
 # PyTorch's, without any HLO.
+CPU = "own/jax-cpu/train-20steps-notracer-py.xplane.pb.xz"
+TPU = "xplane/tpu_v6e_jit_f_4chips.xplane.pb"
 KINETO = "kineto/h100_bert-small.json.gz"
 B200 = "kineto/b200_eager_trace.json.gz"
 MI300 = "kineto/mi300_bert-small.json.gz"
@@ -134,6 +138,138 @@ class Idle(Captures):
         for name in names:
             self.assertRegex(name, r"^thread \d+$")
 
+    def test_a_thread_whose_id_is_a_hash_has_a_number_in_the_run(self):
+        run = self.imported("cpu", CPU)
+        ids = {id for id, in self.ask(run, "SELECT DISTINCT thread_id FROM range")}
+        self.assertGreater(max(map(abs, ids)), 2**53)  # No double holds them exactly.
+        page = self.page(run, "#/idle")
+        threads = page.get_by_test_id("gap-thread")
+        threads.first.wait_for()
+        told = dict(threads.evaluate_all("(all) => all.map((e) => [e.title, e.innerText])"))
+        for title, text in told.items():
+            if title:
+                said, id = re.fullmatch(r"(.*?\b\d{1,4}\)?), id (-?\d+)", title).groups()
+                self.assertEqual(text, said)
+                self.assertIn(int(id), ids)
+        self.assertEqual(len(told), len(set(told.values())))
+
+    def test_no_column_of_gaps_is_empty_and_no_heading_cut(self):
+        fits = "(all) => all.map((e) => [e.innerText, e.scrollWidth <= e.clientWidth])"
+        for run in (self.imported("tpu", TPU), self.imported("elementwise", "xplane/jax08_elementwise.xplane.pb"), self.maxtext()):
+            page = self.page(run, "#/idle")
+            page.get_by_test_id("gap").first.wait_for()
+            table = page.locator("table", has=page.get_by_test_id("gap").first)
+            heads = table.locator("th").evaluate_all(fits)
+            self.assertEqual([text for text, whole in heads if not whole], [], run)
+            cells = [row.locator("td").all_inner_texts() for row in page.get_by_test_id("gap").all()[:200]]
+            for (head, _), column in zip(heads, zip(*cells)):
+                self.assertNotEqual(set(column), {""}, (run, head))
+
+    def test_a_finding_is_named_only_where_it_has_a_share_of_the_cause(self):
+        crumbs = 0
+        for run in (self.imported("rank0", "kineto/hta_sampled_rank0.json.gz"), self.imported("cpu", CPU)):
+            page = self.page(run, "#/idle")
+            page.get_by_test_id("cause-total").wait_for()
+            causes = dict(self.ask(run, "SELECT cause, sum(g.end_ns - g.start_ns) FROM gap g JOIN step s ON s.device_id = g.device_id AND s.steady"
+                                        " AND g.start_ns >= s.start_ns AND g.start_ns < s.end_ns GROUP BY 1"))
+            (steps,), = self.ask(run, "SELECT count(*) FROM step WHERE steady")
+            for cause, ns in causes.items():
+                row = page.get_by_test_id(f"cause-{cause}")
+                for f in page_reader.Page.open(self.work / self.MADE[run.replace(".db", ".html")]).meta["findings"]:
+                    part = sum(e["value"] for e in f["evidence"] if e.get("cause") == cause and e["unit"] == "ns") * steps
+                    if not part:
+                        continue
+                    named = row.locator("a.h", has_text=re.compile(f"^{f['handle']}$")).count()
+                    self.assertEqual(named, int(part >= 0.05 * ns), (run, cause, f["handle"]))
+                    crumbs += not named
+                    if not named and cause == "unknown":
+                        self.assertNotIn(f["title"], page.get_by_test_id("idle-why").inner_text())
+        self.assertGreater(crumbs, 0)
+
+
+class Actions(Captures):
+    def test_a_bound_may_be_nothing_and_what_is_none_has_a_least(self):
+        for run in (self.maxtext(), self.imported("pax", PAX), self.imported("cpu", CPU)):
+            page = self.page(run, "#/verdict")
+            bounds = set()
+            for handle, basis, low, high in self.ask(run, "SELECT handle, basis, saves_low_ns_per_step, saves_high_ns_per_step FROM finding"):
+                action = page.get_by_test_id(f"finding-{handle}")
+                if high is None or action.count() == 0:
+                    continue
+                bound = "≤" in action.locator(".save").inner_text()
+                bounds.add(bound)
+                self.assertEqual(not bound, basis == "replay" and bool(low), (run, handle))
+                action.get_by_role("button", name=re.compile("^evidence")).click()
+                self.assertEqual("at least" in action.locator(".more").inner_text(), bool(low), (run, handle))
+                self.visit(page, f"#/verdict?sel={handle}")
+                least = page.get_by_test_id("inspector").locator(".stat div", has_text="at least")
+                expect(least.locator("b")).to_have_text(f"≥ {figure(low)}" if low else "–")
+                self.visit(page, "#/verdict")
+            text = page.get_by_test_id("page-verdict").inner_text()
+            self.assertEqual("and may be nothing; without it, by replay, there is a least, too" in text, bounds == {True, False}, run)
+
+    def test_what_is_hatched_in_the_step_is_named(self):
+        for run in (self.imported("pax", PAX), self.maxtext(), self.imported("cpu", CPU)):
+            page = self.page(run, "#/verdict")
+            for width in (1440, 900, 400):
+                page.set_viewport_size({"width": width, "height": 900})
+                self.wait_for_width(page, width)
+                if page.locator('.stepbar rect[fill="url(#hat)"]').count() == 0:
+                    continue
+                inside = page.locator(".stepbar svg text").filter(has_text=re.compile(r"^o\d+ ")).all_text_contents()
+                beside = page.get_by_test_id("hatched").all_inner_texts()
+                self.assertEqual(len(inside) + len(beside), 1, (run, width, inside, beside))
+                handle, said = re.search(r"(o\d+).*?([\d.]+)$", (inside + beside)[0]).groups()
+            self.visit(page, "#/ops")
+            page.set_viewport_size({"width": 1440, "height": 900})
+            expect(page.get_by_test_id(f"op-{handle}").locator("td.bar")).to_have_text(said)
+
+
+class Places(Captures):
+    """What Source says of ops that stand for copies, and in which colours."""
+
+    def rows(self, run):
+        page = page_reader.Page.open(self.work / self.MADE[run.replace(".db", ".html")])
+        return page.rows("ops"), page.rows("op_shares")
+
+    def test_copies_are_one_row_of_a_line_as_they_are_of_ops(self):
+        run = self.imported("pax", PAX)
+        page = self.page(run, "#/ops")
+        ops, shares = self.rows(run)
+        folded = page.locator('#p-ops tr[data-testid^="op-"]').filter(has=page.locator(".tag", has_text="×12")).first.get_attribute("data-testid")
+        first = next(op for op in ops if op["handle"] == folded.removeprefix("op-"))
+        file, line = first["source_file"], first["source_line"]
+        mine = [s for s in shares if (s["source_file"], s["source_line"]) == (file, line) and s["op"] is not None]
+        ns = sum(s["ns"] for s in mine if ops[s["op"]]["copies"] == first["copies"])
+        self.visit(page, f"#/source?file={file}&line={line}")
+        row = page.locator("#p-source").get_by_test_id(folded)
+        expect(row.locator(".tag").first).to_have_text("×12")
+        self.assertAlmostEqual(self.ns(row), ns, delta=1e-6 * ns)
+        expect(page.locator("#p-source .l.hot .tops")).to_contain_text(first["handle"])
+        # No two rows are copies of one instruction, and together they are the line.
+        names = [e.removeprefix("op-") for e in page.locator('#p-source table tr[data-testid^="op-"]').evaluate_all("(all) => all.map((e) => e.dataset.testid)")]
+        of = [op["copies"] for op in ops if op["handle"] in names and op["copies"] is not None]
+        self.assertEqual(len(of), len(set(of)))
+        self.visit(page, f"#/source?file={file}&line={line}&copies=all")
+        expect(page.locator("#p-source").get_by_test_id(folded).locator(".tag", has_text="×12")).to_have_count(0)
+
+    def test_bars_and_letters_are_of_one_colour(self):
+        run = self.maxtext()
+        page = self.page(run, "#/source")
+        ops, shares = self.rows(run)
+        page.locator("#p-source .l.has").first.wait_for()
+        path = page.locator("#p-source .srchead b").inner_text()
+        wanted = {}
+        for s in shares:
+            op = ops[s["op"]] if s["op"] is not None else None
+            if op and s["ns"] and s["source_file"] == path:
+                kind = {"memset": "copy"}.get(op["op_kind"], op["op_kind"])
+                wanted.setdefault(str(s["source_line"] or 0), set()).add(kind if kind in ("copy", "collective") else s["phase"])
+        shown = dict(page.locator("#p-source .l.has").evaluate_all(
+            "(all) => all.map((e) => [e.dataset.key, [...e.querySelectorAll('.t i')].map((i) => i.className.slice(2))])"))
+        self.assertEqual({line: set(hues) for line, hues in shown.items()}, wanted)
+        self.assertTrue(any("collective" in hues for hues in shown.values()))
+
 
 class Compared(Captures):
     def test_a_thread_has_the_name_that_the_run_has(self):
@@ -158,6 +294,13 @@ class Compared(Captures):
         for mark, text in zip(marks, calls):
             self.assertEqual("other" in mark.split(), "→" in text, (mark, text))
         self.assertIn("another number of times", page.get_by_test_id("compare-unit").inner_text())
+        # Two differences of a row, and of what each is.
+        self.assertIn("“calls alike”: less the base at as many calls as this run", page.get_by_test_id("compare-unit").inner_text())
+        told = rows.filter(has_text="ncclDevKernel").first.locator("td").all_inner_texts()
+        (was, n), (is_now, m) = (self.ask(db, "SELECT sum(self_ns), count(*) FROM activity WHERE name LIKE 'ncclDevKernel_SendRecv%'")[0] for db in (base, now))
+        heads = page.locator("table", has=rows.first).locator("th").all_inner_texts()
+        self.assertEqual(told[heads.index("Δ ms")], f"+{figure(is_now - was)}")
+        self.assertEqual(told[[h.startswith("Δ, calls alike") for h in heads].index(True)].split()[0], f"+{figure(is_now - was * m / n)}")
         # By hand: each kernel weighed by what its runs took before. (Blocks with one flash kernel on each
         # device are 17 and 15, which would be 13 %; one more or less lies at the borders.)
         before = after = 0
@@ -325,8 +468,69 @@ class Graph(Captures):
         self.assertIn("not of a GPU", page.get_by_test_id("page-occupancy").inner_text())
         self.assertEqual(page.get_by_test_id("page-occupancy").locator("code").count(), 0)
 
+    def test_a_copy_from_the_host_has_its_rate_and_direction(self):
+        run = self.imported("tpu", TPU)
+        page = self.page(run, "#/ops?sel=o1")
+        steady = "FROM activity JOIN step USING (device_id, step) WHERE steady AND name LIKE '%copy-done.2'"
+        (ns, calls), = self.ask(run, f"SELECT sum(self_ns), count(*) {steady}")
+        size = 5 * 1024 * 1024 * 256 * 4  # f32[5,1024,1024,256]
+        fact = page.get_by_test_id("inspector").locator("dt", has_text=re.compile("^traffic$")).locator("xpath=following-sibling::dd[1]")
+        expect(fact).to_have_text(f"{size / 1e9:.3g} GB a call from the host’s memory, at most {size * calls / ns:.3g} GB/s")
+        expect(page.get_by_test_id("inspector")).to_contain_text(f"Bound by links, not by this device: {fact.inner_text()}.")
+
+    def test_a_node_says_of_which_devices_its_time_is_as_the_drawer_does(self):
+        run = self.imported("pax", PAX)
+        page = self.page(run, "#/graph")
+        data = page_reader.Page.open(self.work / self.MADE["pax.html"])
+        devices = collections.Counter(row["op"] for row in data.rows("op_devices"))
+        op = max((op for i, op in enumerate(data.rows("ops")) if devices[i] == 1), key=lambda op: op["ns"])
+        handle, name = op["handle"], op["instruction"]
+        self.visit(page, f"#/graph?sel={handle}")
+        drawer = page.get_by_test_id("inspector")
+        expect(drawer.get_by_test_id("op-ms")).to_contain_text("mean of 2 devices")
+        mean, there = (float(drawer.get_by_test_id(id).locator("b").inner_text().removesuffix(" ms")) for id in ("op-ms", "op-ms-there"))
+        mean, there = (f"{1e3 * ms:.3g} µs" if ms < 0.9995 else f"{ms:.3g} ms" for ms in (mean, there))
+        node = page.get_by_test_id(f"graph-node-{name}")
+        expect(node).to_contain_text("mean of 2 devices")
+        self.assertEqual(node.get_attribute("data-time"), mean)
+        expect(page.get_by_test_id("page-graph")).to_contain_text(
+            f"It took {there} on the one that runs it: {mean} a step, mean of 2 devices.")
+
+
+class Sums(Captures):
+    def test_idle_time_before_the_launches_of_a_step_is_a_sum_and_called_so(self):
+        run = self.maxtext()
+        page = self.page(run, "#/timeline?step=2")
+        table = page.get_by_test_id("timeline-selection")
+        head = table.locator("th").filter(has_text="idle before, µs")
+        expect(head).to_have_attribute("title", "sum of the gaps over 1 µs before its launches")
+        (ns, longest), = self.ask(run, "SELECT sum(g.end_ns - g.start_ns), max(g.end_ns - g.start_ns) FROM gap g JOIN step s USING (device_id) JOIN device d USING (device_id)"
+                                       " WHERE s.step = 2 AND d.ordinal = 0 AND g.start_ns >= s.start_ns AND g.start_ns < s.end_ns")
+        at = table.locator("th").all_inner_texts().index("idle before, µs")
+        said = float(table.get_by_test_id("total").locator("td").nth(at).inner_text().replace(",", ""))
+        self.assertAlmostEqual(said, ns / 1e3, delta=0.005 * ns / 1e3)
+        self.assertGreater(ns, 2 * longest)
+
 
 class Names(Captures):
+    def test_the_head_drops_the_date_before_it_cuts_anything_else(self):
+        cut = """() => { const date = document.querySelector('[data-testid="run-date"]'), box = date && date.parentElement.getBoundingClientRect();
+          return { seen: date !== null && date.getBoundingClientRect().top < box.bottom && date.offsetWidth > 0,
+            whole: date !== null && date.scrollWidth <= date.clientWidth + 1 && date.getBoundingClientRect().right <= box.right + 1,
+            cut: [...document.querySelectorAll('.facts .trunc')].filter((e) => e.scrollWidth > e.clientWidth + 1).map((e) => e.innerText) }; }"""
+        seen = set()
+        for run in (self.maxtext(), self.imported("pax", PAX), self.pair()[0]):
+            page = self.page(run, "#/ops")
+            for width in (1800, 1440, 1360, 1290):
+                page.set_viewport_size({"width": width, "height": 900})
+                self.wait_for_width(page, width)
+                head = page.evaluate(cut)
+                seen.add(head["seen"])
+                if head["seen"]:
+                    self.assertTrue(head["whole"], (run, width))
+                    self.assertEqual(head["cut"], [], (run, width))
+        self.assertIn(True, seen)
+
     def test_names_of_the_model_have_room_at_every_width(self):
         page = self.page(self.imported("pax", PAX), "#/model")
         for width in (1440, 1380, 1320, 1290, 1280, 1200, 1100, 1024):
@@ -401,6 +605,13 @@ class JobColumns(Captures):
         page.set_viewport_size({"width": 1600, "height": 900})
         row = page.locator('#p-ranks tr[data-testid^="rank-"]').filter(has_text=f"rank {slow}").first
         cell = row.locator("td").filter(has_text="% of them")
+        # An action that only finds out promises nothing, and how sure it is is said of what it found.
+        self.visit(page, "#/verdict")
+        for handle, in self.ask("fleet.db", "SELECT handle FROM finding WHERE coalesce(saves_high_ns_per_step, saves_high_ns_per_run) IS NULL"):
+            action = page.get_by_test_id(f"finding-{handle}")
+            expect(action.locator(".save")).to_have_text("no figure")
+            expect(action.locator(".sure")).to_contain_text("that it is so")
+        self.visit(page, "#/ranks")
         expect(cell).to_have_text(re.compile(rf"^{100 * times / sum(n for _, _, n in rows):.3g}% of them {re.escape(figure(late))}$"))
 
     def test_of_ranks_whose_launches_are_here_the_op_that_is_longest_over_the_others_is_named(self):

@@ -135,7 +135,36 @@ class Filtered(Captures):
                 page.keyboard.press(key)
             expect(search).to_have_value("token_embedder")
             expect(page).to_have_url(re.compile("f=token_embedder$"))
-            expect(search).not_to_be_focused()
+            expect(search).to_be_focused()
+
+    def test_after_enter_the_filter_is_mended_in_its_box(self):
+        page = self.page(self.maxtext(), "#/ops")
+        search = page.get_by_test_id("search")
+        page.keyboard.press("/")
+        search.press_sequentially("phase:bw")
+        page.keyboard.press("Enter")
+        # Letters that are keys of the page elsewhere.
+        page.keyboard.press("Backspace")
+        page.keyboard.press("Backspace")
+        page.keyboard.type("forward -gemm")
+        page.keyboard.press("Enter")
+        expect(search).to_have_value("phase:forward -gemm")
+        expect(page).to_have_url(re.compile(r"#/ops\?f=phase(?::|%3A)forward(?:\+|%20)-gemm$"))
+        # Further on "/" is a letter; Escape leaves, and keys are those of the page again.
+        page.keyboard.type(" mlp/dot")
+        expect(search).to_have_value("phase:forward -gemm mlp/dot")
+        page.keyboard.press("Escape")
+        expect(search).not_to_be_focused()
+        page.keyboard.press("2")
+        page.get_by_test_id("page-model").wait_for()
+        # What is offered is still taken by arrow and Enter, and the focus stays.
+        page.keyboard.press("/")
+        search.fill("phase:forw")
+        page.get_by_test_id("completions").wait_for()
+        page.keyboard.press("ArrowDown")
+        page.keyboard.press("Enter")
+        expect(search).to_have_value("phase:forward")
+        expect(search).to_be_focused()
 
     def test_the_timeline_opens_the_step_that_is_filtered_for(self):
         page = self.page(self.maxtext(), "#/ops?f=step:2")

@@ -96,8 +96,8 @@ class Compared(Captures):
         page.reload()
         table = page.locator("table", has=page.get_by_test_id("compare-row").first)
         # What leads is in sight, the rest scrolls sideways: how often it ran, and why it changed.
-        expect(table.locator("thead th")).to_have_text(["op", re.compile("Δ by call ms"), "base", "new", "Δ ms", "calls", "why"])
-        expect(table.locator("th[aria-sort]")).to_have_text(re.compile("Δ by call"))
+        expect(table.locator("thead th")).to_have_text(["op", re.compile("Δ, calls alike"), "base", "new", "Δ ms", "calls", "why"])
+        expect(table.locator("th[aria-sort]")).to_have_text(re.compile("Δ, calls alike"))
         head = table.locator("th[aria-sort]").bounding_box()
         self.assertLessEqual(head["x"] + head["width"], 400)
         expect(page.get_by_test_id("compare-row").first).to_contain_text("each execution takes")

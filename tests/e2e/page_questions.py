@@ -157,7 +157,7 @@ class Questions(unittest.TestCase):
         self.assertIn(title.replace(" us", " µs"), first)
         saves = per_step if per_step is not None else per_run
         if saves is None:
-            self.assertIn("\nnot known\n", first)
+            self.assertIn("\nno figure\n", first)
             return f"{self.page.get_by_test_id('verdict-sentence').inner_text()} → {title} (0)"
         self.assertRegex(first, r"\n(≤ )?[\d.,]+")
         shown = [line.removeprefix("≤ ") for line in first.splitlines()]

@@ -65,8 +65,7 @@ function Facts({ report, onHelp }: { report: Report; onHelp: () => void }): VNod
       {main && <><span class="sep" /><span class="mono trunc">{main.name}</span></>}
       {jobStep && <><span class="sep" /><span tid="job-step">step {msText(jobStep.ns)} <Dim>({plural(jobStep.steps, 'step')} of the job)</Dim></span></>}
       {basis.steady && <><span class="sep" /><span>{from === to ? `step ${from}` : `${count <= to - from ? `${count} steps, ` : 'steps '}${from}–${to}`}{basis.steps_recorded > 1 && <Dim> of {basis.steps_recorded}</Dim>}</span></>}
-      {(run.date || run.source) && <><span class="sep opt" /><span class="dim opt trunc">{[SOURCE_WORDS[run.source ?? ''] ?? run.source, run.date].filter(Boolean).join(', ')}</span></>}
-      <span class="sp" />
+      <span class="sp">{(run.date || run.source) && <span class="dim opt" tid="run-date">{[SOURCE_WORDS[run.source ?? ''] ?? run.source, run.date].filter(Boolean).join(', ')}</span>}</span>
       {run.fake_gpu && <a class="badge bad" href="#/run">fake GPU: times mean nothing</a>}
       {run.partial && <a class="badge warn" href="#/run">still recording</a>}
       {coverage.text && <a class={`badge ${coverage.low ? 'warn' : ''}`} href="#/run">{coverage.text}<span class="of">{coverage.of}</span></a>}
@@ -119,7 +118,7 @@ function Search({ report, f }: { report: Report; f: string }): VNode {
   const [at, setAt] = useState(-1);
   const [open, setOpen] = useState(false);
   const hint = useMemo(() => example(report), [report]);
-  const timer = useRef(0);
+  const timer = useRef(0), entered = useRef(false);
   // What was typed goes to the address a little later, and comes back as `f` later still: by then there
   // may be more letters, which it must not take away.
   const sent = useRef(f);
@@ -171,9 +170,12 @@ function Search({ report, f }: { report: Report; f: string }): VNode {
                } else if (e.key === 'Enter') {
                  setOpen(false);
                  commit(e.currentTarget.value, true);
-                 // The next key is one of the page's: "/" comes back here and is no letter of the filter.
-                 e.currentTarget.blur();
+                 entered.current = true;
+                 return;
                } else if (e.key === 'Escape') e.currentTarget.blur();
+               // Right after Enter "/" goes where the keys already are, as it does elsewhere: it is no letter of the filter.
+               else if (e.key === '/' && entered.current) e.preventDefault();
+               entered.current = false;
              }} />
       <kbd mute>/</kbd><kbd mute>Ctrl K</kbd>
       {offers.length > 0 && (

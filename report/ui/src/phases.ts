@@ -1,11 +1,13 @@
 // Phases, parts of a step and what stands for them everywhere. The words themselves are C++'s (words.ts).
 
-import { BASIS_WORDS, type Hue, KIND_WORDS, LIMITER_WORDS, type Part, PART_WORDS, type Phase, PHASES, REASON_WORDS } from './words';
+import { BASIS_WORDS, type Hue, LETTER, KIND_WORDS, LIMITER_WORDS, type Part, PART_WORDS, type Phase, PHASES, REASON_WORDS } from './words';
 
 export * from './words';
 
 /** A table without the names that every object has: data may hold the word “constructor”. */
 export const dict = <T>(entries: Record<string, T>): Record<string, T> => Object.assign(Object.create(null) as object, entries);
+
+export const HUES = Object.keys(LETTER) as Hue[];
 
 /** What an op is drawn as: collectives and copies have their own colour, the rest its phase's. */
 export function hueOf(phase: string, kind: string): Hue {

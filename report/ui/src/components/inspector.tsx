@@ -13,8 +13,9 @@ import { atMost, handlesOf } from '../data/report';
 import type { Entity, EvidenceItem, Finding, Report } from '../data/report';
 import { launchesOf, statsOf } from '../data/stats';
 import { addTerm, termText } from '../filter';
-import { count, bytes, duration, flop, inUnit, ms, msText, peakPercent, percent, plural, significant, thousands } from '../format';
+import { byteRate, count, bytes, duration, flop, inUnit, ms, msText, peakPercent, percent, plural, significant, thousands } from '../format';
 import { basisWords, EVIDENCE_WORDS, hueOf, kindWords, limiterWords, PHASES, phaseWords, REASON_WORDS } from '../phases';
+import { movesToHost } from '../graph/select';
 import { getState, go } from '../state';
 import { Passes } from './provenance';
 import { Command, copyText, Def, Handle, Letter, Linked, Link, Meter, Mid, SourceChip, useLoad, Dim, Cols, Problem, Cap, Num, Faint, Kv, NumHead, ranOnWords, Row, Sm, Small } from './bits';
@@ -153,6 +154,14 @@ function OpOnPath({ op }: { op: number }): VNode | null {
       {ops.handle[op] !== '' && <Faint>Twice as fast, replayed: <Command text={command} /></Faint>}
     </Section>
   );
+}
+
+/** Bytes of a call; of a copy where to, as far as its shapes tell, and how fast. What copy-done waits for may have begun earlier. */
+function traffic(report: Report, op: number): string {
+  const { ops } = report, hlo = hloOf(report), row = ops.row[op]!, done = ops.opcode[op] === 'copy-done', each = `${bytes(ops.bytes[op]!)} a call`;
+  if (ops.kind[op] !== 'copy' || !(ops.calls[op]! > 0) || ops.opcode[op] === 'copy-start') return each;
+  const host = row < 0 || !movesToHost(hlo, row) ? '' : hlo.shape[row]!.includes('S(5)') ? ' to the host’s memory' : ' from the host’s memory';
+  return `${each}${host}, ${done ? 'at most ' : ''}${byteRate((ops.bytes[op]! * ops.calls[op]!) / ops.ns[op]! * 1e9)}`;
 }
 
 /** What every place says of an op, in one row: time, share of device time and of the step, calls, average. */
@@ -327,7 +336,7 @@ function OpBody({ op }: { op: number }): VNode {
           <h3>Roofline</h3>
           {ops.peak[op]! >= 0
             ? <MiniRoof op={op} />
-            : <Faint>{ops.bound[op] === 'waiting' ? 'It mostly waits for others.' : /link|network/.test(ops.bound[op]!) ? 'Bound by links, not by this device.' : 'No cost model, or no peak of this device.'}</Faint>}
+            : <Faint>{ops.bound[op] === 'waiting' ? 'It mostly waits for others.' : /link|network/.test(ops.bound[op]!) ? `Bound by links, not by this device${ops.bytes[op]! > 0 ? `: ${traffic(report, op)}` : ''}.` : 'No cost model, or no peak of this device.'}</Faint>}
         </div>
         <div>
           <h3>Occupancy</h3>
@@ -363,7 +372,7 @@ function OpBody({ op }: { op: number }): VNode {
           {ops.shape[op] && <Def t="shape" mono>{ops.shape[op]}</Def>}
           {ops.opcode[op] && <Def t="opcode" mono>{ops.opcode[op]}{ops.category[op] && ops.category[op] !== ops.opcode[op] ? `, ${ops.category[op]}` : ''}</Def>}
           {ops.flops[op]! > 0 && <Def t="work">{flop(ops.flops[op]!)}, {bytes(ops.bytes[op]!)} a call</Def>}
-          {!(ops.flops[op]! > 0) && ops.bytes[op]! > 0 && <Def t="traffic">{bytes(ops.bytes[op]!)} a call</Def>}
+          {!(ops.flops[op]! > 0) && ops.bytes[op]! > 0 && <Def t="traffic">{traffic(report, op)}</Def>}
           {ops.peak[op]! >= 0 && !isNaN(ops.waste[op]!) && <Def t="reached">{peakPercent(ops.peak[op]!)}% of its roof; {ms(ops.waste[op]! / report.divisor)} ms above it</Def>}
           {ops.expected[op]! > 0 && <Def t="expected">{ms(ops.expected[op]! / report.divisor)} ms of a well-made kernel</Def>}
           <BaseFact op={op} />
@@ -522,7 +531,7 @@ function FindingBody({ row }: { row: number }): VNode {
       <Buttons report={report} entity={{ type: 'finding', row }} />
       <section class="stat">
         <div><b>{f.saves_high_ns_per_step !== null ? `${atMost(f)}${ms(f.saves_high_ns_per_step)}` : '–'}</b>{report.savesUnit} saved</div>
-        <div><b>{f.saves_low_ns_per_step !== null ? `≥ ${ms(f.saves_low_ns_per_step)}` : '–'}</b>at least</div>
+        <div><b>{f.saves_low_ns_per_step ? `≥ ${ms(f.saves_low_ns_per_step)}` : '–'}</b>at least</div>
         <div><b>{f.confidence ?? '–'}</b>sure</div>
         <div><b>{f.basis ? basisWords(f.basis) : '–'}</b>basis</div>
       </section>

@@ -58,14 +58,15 @@ export function heldWords(windows: HostWindow[]): string {
   return [where, kept < events ? `of ${plural(events, 'call or range', 'calls and ranges')} the longest ${thousands(kept)} are in this file` : ''].filter(Boolean).join('; ');
 }
 
-/** What every page calls a thread: its name and number; its number alone where the run has no name. */
-export function threadNames(report: Report): (process: number, thread: number) => string {
+/** What every page calls a thread: its name and number; its number alone where the run has no name. An id of
+ * 64 bits has a number in the run instead, and is told where the `whole` of it is asked for. */
+export function threadNames(report: Report): (process: number, thread: number, whole?: boolean) => string {
   const t = report.tables.table('host_threads');
-  const process = t.refs('process'), thread = t.numbers('thread_id'), name = t.texts('name');
-  const names = new Map(Array.from({ length: t.rows }, (_, r) => [`${process[r]} ${thread[r]}`, name[r]!]));
-  return (p, n) => {
-    const known = names.get(`${p} ${n}`);
-    return known ? `${known} (${n})` : numbered(p, n);
+  const process = t.refs('process'), thread = t.numbers('thread_id'), name = t.texts('name'), number = t.numbers('number'), id = t.texts('id');
+  const rows = new Map(Array.from(thread, (n, r) => [`${process[r]} ${n}`, r]));
+  return (p, n, whole) => {
+    const r = rows.get(`${p} ${n}`) ?? -1, known = name[r], short = number[r] || n;
+    return (known ? `${known} (${short})` : numbered(p, short)) + (whole && id[r] ? `, id ${id[r]}` : '');
   };
 }
 const numbered = (_: number, thread: number): string => (isNaN(thread) ? 'a thread' : `thread ${thread}`);

@@ -69,52 +69,58 @@ export function groupOf(report: Report, by: Grouping): (share: number) => string
   }
 }
 
+/** Rows of the ops that have so much time here, by time: copies of one instruction are one. */
+export function rowsOfOps(report: Report, view: View, ns: Map<number, number>, fold: boolean, name: string): OpRow[] {
+  const { ops } = report;
+  const folds = new Map<number, [number, number][]>();
+  for (const one of ns) {
+    const [op] = one, copies = ops.copies[op]!;
+    const f = fold && copies >= 0 && ops.name[op] !== '' ? copies : -1 - op;
+    const list = folds.get(f);
+    if (list) list.push(one);
+    else folds.set(f, [one]);
+  }
+  return [...folds.values()].map((list) => {
+    list.sort((a, b) => b[1] - a[1] || a[0] - b[0]);
+    // The handle of the copy with the most time of all stands for the row, in every grouping.
+    const op = list.reduce((a, [r]) => (ops.ns[r]! > ops.ns[a]! ? r : a), list[0]![0]);
+    const row: OpRow = { key: `${ops.handle[op] || `r${op}`}${name}`, op, ops: list.map(([r]) => r), ns: 0, calls: 0, waste: NaN, wasteOf: 0, part: 1 };
+    let whole = 0;
+    for (const [r, ns] of list) {
+      row.ns += ns;
+      row.calls += view.opCalls[r]!;
+      whole += view.opNs[r]!;
+      const share = view.opNs[r]! > 0 ? ns / view.opNs[r]! : 0;
+      if (!isNaN(view.opWaste[r]!)) {
+        row.waste = (row.waste || 0) + view.opWaste[r]! * share;
+        row.wasteOf += ns;
+      }
+    }
+    row.part = whole > 0 ? row.ns / whole : 1;
+    return row;
+  }).sort((a, b) => b.ns - a.ns || a.op - b.op);
+}
+
 export function opGroups(report: Report, view: View, by: Grouping, fold: boolean): OpGroup[] {
-  const { ops, shares } = report;
+  const { shares } = report;
   const group = groupOf(report, by);
-  const groups = new Map<string, Map<number, Map<number, number>>>();  // group -> fold -> op -> ns
+  const groups = new Map<string, Map<number, number>>();  // group -> op -> ns
   for (let s = 0; s < shares.n; ++s) {
     const ns = view.shareNs[s]!;
     const op = shares.op[s]!;
     if (!(ns > 0) || op < 0) continue;
     const g = group(s);
-    let folds = groups.get(g);
-    if (!folds) groups.set(g, (folds = new Map()));
-    const copies = ops.copies[op]!;
-    const f = fold && copies >= 0 && ops.name[op] !== '' ? copies : -1 - op;
-    let inner = folds.get(f);
-    if (!inner) folds.set(f, (inner = new Map()));
+    let inner = groups.get(g);
+    if (!inner) groups.set(g, (inner = new Map()));
     inner.set(op, (inner.get(op) ?? 0) + ns);
   }
-  const out: OpGroup[] = [];
-  for (const [name, folds] of groups) {
-    const g: OpGroup = { name, ns: 0, calls: 0, waste: 0, rows: [] };
-    for (const inner of folds.values()) {
-      const list = [...inner].sort((a, b) => b[1] - a[1] || a[0] - b[0]);
-      // The handle of the copy with the most time of all stands for the row, in every grouping.
-      const op = list.reduce((a, [r]) => (ops.ns[r]! > ops.ns[a]! ? r : a), list[0]![0]);
-      const row: OpRow = { key: `${ops.handle[op] || `r${op}`}${by === 'none' ? '' : `/${name}`}`, op, ops: list.map(([r]) => r), ns: 0, calls: 0, waste: 0, wasteOf: 0, part: 1 };
-      let whole = 0, known = false;
-      for (const [r, ns] of list) {
-        row.ns += ns;
-        row.calls += view.opCalls[r]!;
-        whole += view.opNs[r]!;
-        const share = view.opNs[r]! > 0 ? ns / view.opNs[r]! : 0;
-        if (!isNaN(view.opWaste[r]!)) {
-          row.waste += view.opWaste[r]! * share;
-          row.wasteOf += ns;
-          known = true;
-        }
-      }
-      if (!known) row.waste = NaN;
-      row.part = whole > 0 ? row.ns / whole : 1;
+  return [...groups].map(([name, inner]) => {
+    const g: OpGroup = { name, ns: 0, calls: 0, waste: 0, rows: rowsOfOps(report, view, inner, fold, by === 'none' ? '' : `/${name}`) };
+    for (const row of g.rows) {
       g.ns += row.ns;
       g.calls += row.calls;
-      if (known) g.waste += row.waste;
-      g.rows.push(row);
+      g.waste += row.waste || 0;
     }
-    g.rows.sort((a, b) => b.ns - a.ns || a.op - b.op);
-    out.push(g);
-  }
-  return out.sort((a, b) => b.ns - a.ns || (a.name < b.name ? -1 : 1));
+    return g;
+  }).sort((a, b) => b.ns - a.ns || (a.name < b.name ? -1 : 1));
 }

@@ -100,7 +100,7 @@ export function ComparePage(): VNode {
     times('base', 'base', 56, (r) => r.base, { from: 340, as: 'base ms', exact: ['base_ns', (r) => Math.round(r.base)], cell: (r) => (r.base === 0 ? <Dim>·</Dim> : ms(r.base)) }),
     times('now', 'new', 56, (r) => r.now, { from: 340, as: 'new ms', exact: ['new_ns', (r) => Math.round(r.now)], cell: (r) => (r.now === 0 ? <Dim>·</Dim> : ms(r.now)) }),
     changes('delta', 'Δ ms', 64, (r) => r.now - r.base, { sort: (r) => Math.abs(r.now - r.base), cell: (r) => (r.now === r.base ? <Dim>0</Dim> : <b>{signed((r.now - r.base) / 1e6)}</b>) }),
-    ...(uneven ? [changes<Row>('each', 'Δ by call ms', 126, each, { ...from(560), sort: (r) => Math.abs(each(r)), cell: (r) => (r.calls > 0 && isFinite(each(r)) ? <>{signed(each(r) / 1e6)} <Dim>{`${each(r) > 0 ? '+' : ''}${percent(each(r), r.now - each(r))}%`.replace('+<', '<')}</Dim></> : ''), title: 'what calls take longer each, for all calls of this run' })] : []),
+    ...(uneven ? [changes<Row>('each', 'Δ, calls alike', 126, each, { ...from(560), sort: (r) => Math.abs(each(r)), cell: (r) => (r.calls > 0 && isFinite(each(r)) ? <>{signed(each(r) / 1e6)} <Dim>{`${each(r) > 0 ? '+' : ''}${percent(each(r), r.now - each(r))}%`.replace('+<', '<')}</Dim></> : ''), as: 'Δ, calls alike, ms', title: 'less the base at as many calls as this run made: what calls take longer each' })] : []),
     { id: 'bar', label: '', width: 92, from: 1100, cell: (r) => <DeltaBar ns={r.now - r.base} max={max} alike={sameCount(r.baseCalls, r.calls)} /> },
     ...(whole === 0 ? [] : [{ id: 'share', label: 'of Δ', num: true, width: 66, from: 1040, raw: (r: Row) => (whole ? (100 * (r.now - r.base)) / whole : null), cell: (r: Row) => (whole && r.now !== r.base ? `${percent(r.now - r.base, whole)}%` : ''), title: 'part of the whole difference of device time' }]),
     { id: 'calls', label: 'calls', num: true, width: 116, ...from(700), sort: (r) => r.calls, raw: (r) => r.calls, cell: callsText },
@@ -154,7 +154,7 @@ export function ComparePage(): VNode {
       <Bar>
         <h2>Device time</h2>
         <Seg options={views} value={by} label="table by" testid="compare-by" onChange={(v) => go({ args: { by: v === usual ? undefined : v, c: undefined } })} />
-        <span class="sm ink2" tid="compare-unit">{unit}{uneven && '; grey: it ran another number of times'}</span>
+        <span class="sm ink2" tid="compare-unit">{unit}{uneven && '; “calls alike”: less the base at as many calls as this run; grey: it ran another number of times'}</span>
         <Cap>{chosen >= 0 && by === 'op' && <Lk onClick={() => go({ args: { c: undefined } })}>all rows</Lk>} {plural(rows.length, 'row')} · <CopyMenu table={table} /></Cap>
       </Bar>
       <DataTable {...table} />

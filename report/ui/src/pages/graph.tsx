@@ -3,7 +3,7 @@
 import type { VNode } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { baseDivisor, baseOps, comparable, matched, TotalsNote } from '../components/base';
-import { copiesText, Link, Mid, copyText, useWidth, Dim, Bar, Cap, listen, Lk, Sm, Small, Tag } from '../components/bits';
+import { copiesText, Link, ranOnWords, Mid, copyText, useWidth, Dim, Bar, Cap, listen, Lk, Sm, Small, Tag } from '../components/bits';
 import { NoHlo } from '../components/no_hlo';
 import { useCtx } from '../ctx';
 import { hloOf, type Hlo } from '../data/hlo';
@@ -124,7 +124,7 @@ function Drawing({ hlo, n, centre, picked, open, divisor, step }: {
           const big = i === centre;
           const delta = base && op >= 0 && base.has[op] ? ` (${signed((ns - base.byOp[op]! / baseDivisor(report)) / 1e6)})` : base && op >= 0 && ns > 0 ? ' (new)' : '';
           const inner = big ? body : null;
-          const loop = hlo.opcode[i] === 'while';
+          const loop = hlo.opcode[i] === 'while', of = op >= 0 && report.ranOn([op])?.of, mean = of ? `, mean of ${of} devices` : '';
           const [count, sum] = foldOf(i).split(': ');
           const fold = sum ? `${count} together ${sum}` : '';
           const shape = hlo.shape[i]!.replace(/\{[^}]*\}/g, '');
@@ -133,14 +133,14 @@ function Drawing({ hlo, n, centre, picked, open, divisor, step }: {
                tid={`graph-node-${hlo.name[i]}`} data-time={ns > 0 ? duration(ns) : ''}
                onClick={() => go({ sel: selOf(report, hlo, i), args: { c: String(centre) } })} onDblClick={() => go({ sel: selOf(report, hlo, i), args: { c: undefined, x: undefined } })}
                onKeyDown={(e) => { if (e.key === 'Enter') { e.stopPropagation(); go({ sel: selOf(report, hlo, i), args: { c: undefined, x: undefined } }); } }}>
-              <title>{`${hlo.name[i]}, ${hlo.opcode[i]}, ${ns > 0 ? duration(ns) : 'no launch'}${fold && `; ${fold}`}\n${hlo.shape[i]}\n${hlo.opName[i]}`}</title>
+              <title>{`${hlo.name[i]}, ${hlo.opcode[i]}, ${ns > 0 ? duration(ns) + mean : 'no launch'}${fold && `; ${fold}`}\n${hlo.shape[i]}\n${hlo.opName[i]}`}</title>
               <rect class={`card p-${hue}`} width={b.w} height={b.h} rx="3" />
               <rect class={`f p-${hue}`} width="4" height={b.h} rx="1.5" />
               <text class="mono b" x="10" y="16">{big && op >= 0 ? `${report.ops.handle[op]} ` : ''}{midCut(hlo.name[i]!, inner ? 40 : 25)}</text>
               {inner
                 ? <>
                     <text class="b e" x={b.w - 9} y="16">{duration(ns)}{delta}</text>
-                    <text class="i2" x="10" y="31">{hlo.fusionKind[i] || 'fusion'}, opened{step > 0 && ns > 0 && ` · ${percent(ns, step)}% of the step`}{fold && ` · ${fold}`}{inner.hidden > 0 && ` · ${inner.hidden} more inside`}</text>
+                    <text class="i2" x="10" y="31">{hlo.fusionKind[i] || 'fusion'}, opened{mean}{step > 0 && ns > 0 && ` · ${percent(ns, step)}% of the step`}{fold && ` · ${fold}`}{inner.hidden > 0 && ` · ${inner.hidden} more inside`}</text>
                     <rect x="10" y="37" width={b.w - 20} height="3" fill="var(--bg-3)" />
                     {step > 0 && <rect class={`f p-${hue}`} x="10" y="37" width={(b.w - 20) * Math.min(1, ns / step)} height="3" />}
                     <g transform={`translate(${(b.w - inner.inner.width) / 2} 48)`}>
@@ -232,6 +232,7 @@ export function GraphPage(): VNode {
   const moved = (op >= 0 && report.ops.bytes[op]!) || read + written;
   const device = gpuOf(report, '');
   const calls = op >= 0 ? report.ops.calls[op]! : 0;
+  const there = op >= 0 ? report.ranOn([op]) : undefined;
   const figures = (size: number, time: number): string => [size > 0 ? bytes(size) : '', time > 0 ? duration(time / d) : ''].filter(Boolean).join(' · ');
   const io = (list: [number, number][]): VNode => (
     <ul class="io2">
@@ -260,14 +261,14 @@ export function GraphPage(): VNode {
         <span class="sm ink2 pick">{n.nodes.length} nodes of {limit} allowed <button class="mini" aria="fewer nodes" onClick={() => move({ args: { n: String(Math.max(6, limit - 6)) } })}>−</button><button class="mini" aria="more nodes" onClick={() => move({ args: { n: String(Math.min(60, limit + 6)) } })}>+</button></span>
         {hlo.opcode[centre] === 'fusion' && <button class="sm" onClick={() => move({ args: { x: open ? 'no' : undefined } })}>{open ? 'close' : 'open'} the fusion <kbd>x</kbd></button>}
         {callers[0] !== undefined && !hlo.computations.entry[within] && <Link class="sm" to={{ sel: selOf(report, hlo, callers[0]), args: { c: undefined } }}>in {hlo.computations.name[within]}, called by {hlo.name[callers[0]]}</Link>}
-        <Cap><TotalsNote delta={matched(report)} />{matched(report) && '(Δ ms against the base) · '}bitcasts, tuples and constants are folded into edges · <Lk onClick={() => void copyText(dot()).then(setDone)}>{done ? 'DOT copied' : 'copy DOT'}</Lk></Cap>
+        <Cap>{there && `times of nodes: mean of ${there.of} devices · `}<TotalsNote delta={matched(report)} />{matched(report) && '(Δ ms against the base) · '}bitcasts, tuples and constants are folded into edges · <Lk onClick={() => void copyText(dot()).then(setDone)}>{done ? 'DOT copied' : 'copy DOT'}</Lk></Cap>
       </Bar>
       <div class="split graphsplit">
         <Drawing hlo={hlo} n={n} centre={centre} picked={picked} open={open} divisor={d} step={step} />
         <div class="secs">
           <section>
             <h3>What it moves</h3>
-            <Small>Operands are {bytes(read)}, results {bytes(written)}.{calls > 0 && <>{' '}A call moves {bytes(moved)}{movesToHost(hlo, centre) ? ', from or to the host’s memory' : device && device.bandwidth > 0 && <>: <b>{duration((moved / device.bandwidth) * 1e9)}</b> at {byteRate(device.bandwidth)}</>}. It took <b>{duration(ns / calls)}</b>.</>}</Small>
+            <Small>Operands are {bytes(read)}, results {bytes(written)}.{calls > 0 && <>{' '}A call moves {bytes(moved)}{movesToHost(hlo, centre) ? ', from or to the host’s memory' : device && device.bandwidth > 0 && <>: <b>{duration((moved / device.bandwidth) * 1e9)}</b> at {byteRate(device.bandwidth)}</>}. It took <b>{duration(ns / calls)}</b>{there && <> {ranOnWords(there)}: <b>{duration(ns / d)}</b> a step, mean of {there.of} devices</>}.</>}</Small>
           </section>
           {bodies.length > 0 && <section><h3>Inside</h3>{bodies.map((c) => <Small><Link class="mono" to={{ sel: selOf(report, hlo, hottest(c)), args: { c: undefined } }}>enter {hlo.computations.name[c]} ▸</Link> <Dim>{plural(hlo.computations.count[c]!, 'instruction')}</Dim></Small>)}</section>}
           <section><h3>Operands</h3>{io(ins)}</section>

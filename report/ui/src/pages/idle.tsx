@@ -3,7 +3,7 @@
 import type { VNode } from 'preact';
 import { Handle, Unfiltered, Link, Mid, Dim, Bar, Cap, Faint, Mono, Row, Sm } from '../components/bits';
 import { NoPage } from '../components/hidden_pages';
-import { type Column, CopyMenu, DataTable, figures, type Line, shares, type TableProps, times, words } from '../components/table';
+import { type Column, CopyMenu, DataTable, figures, filled, type Line, shares, type TableProps, times, words } from '../components/table';
 import { useCtx } from '../ctx';
 import { deviceName } from '../data/hardware';
 import { midCut } from '../data/names';
@@ -29,13 +29,14 @@ export function IdlePage(): VNode {
   const main = causes[0];
   const known = causes.filter((c) => c.cause !== 'unknown');
   const findings = new Map(report.meta.findings.map((f) => [f, causesOfFinding(f)]));
-  const about = (cause: string): Finding[] => [...findings].filter(([, of]) => of.includes(cause)).map(([f]) => f);
-  const any = causes.some((c) => about(c.cause).length > 0);
-  // A finding may be about a part of what a cause holds.
-  const of = (f: Finding, c: Cause): string => {
-    const ns = f.evidence.reduce((a, e) => a + (e.cause === c.cause && e.unit === 'ns' ? Number(e.value) : 0), 0);
-    return ns > 0 && ns < (0.98 * c.ns) / d ? `${ms(ns)} of it` : 'it';
+  // A finding may be about a part of what a cause holds; a crumb of it is no reason to name it there.
+  const partOf = (f: Finding, { cause, ns }: Cause): number => {
+    const part = f.evidence.reduce((a, e) => a + (e.cause === cause && e.unit === 'ns' ? Number(e.value) : 0), 0);
+    return part > 0 ? (part * d) / ns : 1;
   };
+  const about = (c: Cause): Finding[] => [...findings].filter(([f, of]) => of.includes(c.cause) && partOf(f, c) >= 0.05).map(([f]) => f);
+  const of = (f: Finding, c: Cause): string => (partOf(f, c) < 0.98 ? `${ms((partOf(f, c) * c.ns) / d)} of it` : 'it');
+  const any = causes.some((c) => about(c).length > 0);
   const columns: Column<Cause>[] = [
     words<Cause>('cause', 'cause', causeOf, { cls: 'name', cell: (c) => <span title={means(c)}>{causeOf(c)}{c.short > 0 && <Dim> · {ms(c.short / d)} ms too short to judge</Dim>}</span> }),
     times('ms', report.perStep, 90, (c) => c.ns / d, { exact: ['idle_ns', (c) => c.ns] }),
@@ -43,7 +44,7 @@ export function IdlePage(): VNode {
     figures('gaps', basis.steady ? 'gaps/step' : 'gaps', 90, (c) => c.count / d, { from: 470, show: gapCount }),
     figures('mean', 'mean µs', 90, (c) => c.ns / c.count / 1e3, { from: 620 }),
     figures('longest', 'longest µs', 100, (c) => c.longest / 1e3, { from: 520 }),
-    ...(any ? [{ id: 'findings', label: 'what to do', width: 126, cls: 'name', raw: (c: Cause) => about(c.cause).map((f) => f.handle).join(' '), cell: (c: Cause) => <>{about(c.cause).map((f) => <><Link class="h" to={{ sel: f.handle }} title={f.title}>{f.handle}</Link> {of(f, c) !== 'it' && <Dim>{of(f, c)} </Dim>}</>)}</> }] : []),
+    ...(any ? [{ id: 'findings', label: 'what to do', width: 126, cls: 'name', raw: (c: Cause) => about(c).map((f) => f.handle).join(' '), cell: (c: Cause) => <>{about(c).map((f) => <><Link class="h" to={{ sel: f.handle }} title={f.title}>{f.handle}</Link> {of(f, c) !== 'it' && <Dim>{of(f, c)} </Dim>}</>)}</> }] : []),
   ];
   const lines: Line<Cause>[] = causes.map((c) => ({ key: c.cause, row: c, ns: c.ns, testid: `cause-${c.cause}` }));
   const foot = (lead: string, key: string, kind: 'others' | 'total', ns: number, gaps: string): Line<Cause> => ({ key, kind, lead, text: lead, ns, testid: `cause-${key}`, cells: { ms: ms(ns / d), pct: wall > 0 ? percent(ns, wall) : '', gaps } });
@@ -66,7 +67,7 @@ export function IdlePage(): VNode {
           <h2 tid="idle-sentence" ns={Math.round(total)}>Idle {msText(total / d)}{basis.steady ? ' a step' : ' in the whole run'}{wall > 0 ? `, ${percent(total, wall)}% of the step` : ''}{shorter > 0 ? `; ${msText(inGaps / d)} of it in ${gapCount(n / d)} gaps of 1 µs or more` : `, in ${plural(Math.round(n / d), 'gap')} of 1 µs or more`}</h2>
           <Cap><Unfiltered />{devices < 2 ? '' : basis.steady ? `mean of ${devices} devices · ` : `${devices} devices together · `}<CopyMenu table={table} /></Cap>
         </Bar>
-        <Sm tid="idle-why">{idleSentence}{hidden && <> Some of it is work: {hidden.text}.</>}{hiding && <> <Link class="h" to={{ sel: hiding.handle }}>{hiding.handle}</Link> is about some of it: {hiding.title}.</>}{main?.cause === 'unknown' && about('unknown').map((f) => <> <Link class="h" to={{ sel: f.handle }} title={f.title}>{f.handle}</Link> is about {of(f, main).replace(' ', ' ms ')}: {f.title}.</>)}</Sm>
+        <Sm tid="idle-why">{idleSentence}{hidden && <> Some of it is work: {hidden.text}.</>}{hiding && <> <Link class="h" to={{ sel: hiding.handle }}>{hiding.handle}</Link> is about some of it: {hiding.title}.</>}{main?.cause === 'unknown' && about(main).map((f) => <> <Link class="h" to={{ sel: f.handle }} title={f.title}>{f.handle}</Link> is about {of(f, main).replace(' ', ' ms ')}: {f.title}.</>)}</Sm>
         <DataTable {...table} />
         <details class="sm ink2" tid="causes" open={printing}>
           <summary>What the causes mean</summary>
@@ -109,9 +110,9 @@ function Longest({ report, chosen, counted, means }: { report: Report; chosen: s
   const launcher = (g: GapRow): string => (g.api >= 0 ? `launched by ${calls.texts('name')[g.api]!}` : '');
   const host = (g: GapRow): string => untold(g) + (hostText(g.evidence) || [hostText(range(g)), launcher(g)].filter(Boolean).join(' · '));
   const named = threadNames(report);
-  const thread = (g: GapRow): string => {
+  const thread = (g: GapRow, whole = false): string => {
     const t = g.range >= 0 ? ranges.numbers('thread_id')[g.range]! : g.api >= 0 ? calls.numbers('thread_id')[g.api]! : NaN;
-    return isNaN(t) ? '' : named(report.devices[g.device]?.process ?? -1, t);
+    return isNaN(t) ? '' : named(report.devices[g.device]?.process ?? -1, t, whole);
   };
   const at = (g: GapRow): string => {
     const span = Math.max(200, g.end - g.start);
@@ -125,16 +126,16 @@ function Longest({ report, chosen, counted, means }: { report: Report; chosen: s
   }).find(Boolean);
   // What ran after a gap is in sight in a small window, too.
   const narrow = window.innerWidth < 560;
-  const columns: Column<GapRow>[] = [
+  const columns: Column<GapRow>[] = filled([
     figures('us', 'µs', narrow ? 64 : 84, (g) => (g.end - g.start) / 1e3, { exact: ['gap_ns', (g) => g.end - g.start], cell: (g) => <Link to={toTimeline(g)} title="on the timeline">{us(g.end - g.start)}</Link> }),
     ...(report.steps.length === 0 ? [] : [figures<GapRow>('step', 'step', 58, (g) => (g.step >= 0 ? g.step : NaN), { from: 440, show: String })]),
     words('device', 'device', (g) => names[g.device] ?? '', { width: 110, from: 760, cls: 'name' }),
     words<GapRow>('cause', 'cause', causeOf, { width: narrow ? 168 : window.innerWidth < 1200 ? 176 : 226, cls: 'name', cell: (g) => <><span class={narrow ? '' : 'clamp'} title={means(g)}>{causeOf(g)}</span>{narrow && <span class="dim clamp">{g.step >= 0 && `step ${g.step}: `}{host(g) || 'not recorded'}</span>}</> }),
     words('after', 'after', (g) => said(g.previous), { cls: 'name', from: 900, cell: (g) => what(g.previous) }),
     words('before', 'before', (g) => said(g.next), { cls: 'name', ...(narrow && { width: 128 }), cell: (g) => what(g.next) }),
-    { id: 'host', label: 'host meanwhile', title: 'what the host did in the gap, else the call that launched what came next', cls: 'name', from: 500, ...(window.innerWidth >= 1400 && list.some((g) => untold(g) !== '' || /: \d/.test(g.evidence)) && { width: 400 }), raw: host, cell: (g) => <span tid="gap-host" class="clamp" title={[host(g), g.evidence !== '' && launcher(g)].filter(Boolean).join('; ')}>{host(g) || <Dim>not recorded</Dim>}</span> },
-    words('thread', 'thread', thread, { title: 'of the range, or of the call that launched what came next', width: Math.min(200, 22 + 6.8 * Math.max(...list.map((g) => thread(g).length))), from: 1100, cls: 'name', cell: (g, px) => <span title={thread(g)}>{midCut(thread(g), Math.floor((px - 14) / 6.6))}</span> }),
-  ];
+    { id: 'host', label: 'host meanwhile', title: 'what the host did in the gap, else the call that launched what came next', cls: 'name', from: 500, ...(window.innerWidth >= 1400 && list.some((g) => untold(g) !== '' || /: \d/.test(g.evidence)) && { width: 400 }), raw: (g: GapRow) => host(g) || 'not recorded', cell: (g) => <span tid="gap-host" class="clamp" title={[host(g), g.evidence !== '' && launcher(g)].filter(Boolean).join('; ')}>{host(g) || <Dim>not recorded</Dim>}</span> },
+    words('thread', 'thread', thread, { title: 'of the range, or of the call that launched what came next', width: Math.min(200, 22 + 6.8 * Math.max(...list.map((g) => thread(g).length))), from: 1100, cls: 'name', cell: (g, px) => <span tid="gap-thread" title={thread(g, true)}>{midCut(thread(g), Math.floor((px - 14) / 6.6))}</span> }),
+  ], list);
   const lines: Line<GapRow>[] = list.map((g, i) => ({ key: String(i), row: g, ns: g.end - g.start, testid: 'gap', entity: entityOf(g), timeline: toTimeline(g) }));
   if (inBasis.length > MOST) lines.push({ key: 'rest', kind: 'others', lead: `${plural(inBasis.length - MOST, 'shorter gap')}, ${duration(rest)}`, text: `${plural(inBasis.length - MOST, 'shorter gap')}, ${duration(rest)}` });
   const table: TableProps<GapRow> = {

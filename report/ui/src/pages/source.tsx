@@ -2,7 +2,7 @@
 
 import type { VNode } from 'preact';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
-import { fullPath, Handle, Letter, Mid, Missing, PartTag, PhaseStack, Seg, useLoad, Dim, Bar, Cols, Problem, Cap, Num, NumHead, Row, Sm } from '../components/bits';
+import { fullPath, Handle, Letter, Mid, Missing, PartTag, PhaseStack, Seg, useLoad, Dim, Bar, Cols, Problem, Cap, Num, NumHead, Row, Sm, Tag } from '../components/bits';
 import { comparable, Delta, TotalsNote } from '../components/base';
 import { NoHlo } from '../components/no_hlo';
 import { CopyMenu } from '../components/table';
@@ -10,14 +10,16 @@ import { ownFirst, Stack } from '../components/inspector';
 import { useCtx } from '../ctx';
 import { atMost, perReport, type Report } from '../data/report';
 import { wholeOf } from '../data/view';
-import { count, baseName, ms, percent, plural } from '../format';
-import { kindWords, PHASES, type Hue } from '../phases';
+import { count, baseName, ms, percent, plural, sumNs } from '../format';
+import { type OpRow, rowsOfOps } from '../data/oprows';
+import { HUES, hueOf, kindWords, PHASES } from '../phases';
 import { go } from '../state';
 import { baseTree } from './model';
 import { NothingMatches } from './ops';
 
-interface Sum { ns: number; phases: Float64Array; waste: number; calls: number; ops: Map<number, number> }
-const empty = (): Sum => ({ ns: 0, phases: new Float64Array(PHASES.length), waste: 0, calls: 0, ops: new Map() });
+/** `hues`: ns by colour, as letters have it: collectives and copies apart from their phases. */
+interface Sum { ns: number; hues: Float64Array; waste: number; calls: number; ops: Map<number, number> }
+const empty = (): Sum => ({ ns: 0, hues: new Float64Array(HUES.length), waste: 0, calls: 0, ops: new Map() });
 
 interface FileText { first: number; lines: string[] }
 const sourceText = perReport(async (report): Promise<Map<string, FileText[]>> => {
@@ -62,7 +64,7 @@ export function SourcePage(): VNode {
       const part = view.opNs[op]! > 0 ? ns / view.opNs[op]! : 0;
       for (const to of [f.sum, l]) {
         to.ns += ns;
-        to.phases[shares.phase[s]!]! += ns;
+        to.hues[HUES.indexOf(hueOf(PHASES[shares.phase[s]!]!, ops.kind[op]!))]! += ns;
         to.waste += (view.opWaste[op]! || 0) * part;
         if (!to.ops.has(op)) to.calls += view.opCalls[op]!;
         to.ops.set(op, (to.ops.get(op) ?? 0) + ns);
@@ -113,7 +115,7 @@ export function SourcePage(): VNode {
         <div class={`l ${on ? 'hot' : ''} ${s ? 'has' : ''}`} key={key} ref={on ? here : undefined} tid={s ? 'row' : undefined} data-key={s ? n : undefined} ns={s ? Math.round(s.ns) : undefined}
              role={s ? 'button' : undefined} tabIndex={s ? 0 : undefined}
              onClick={s ? () => go({ args: { file: path, line: String(n) } }) : undefined} onKeyDown={s ? (e) => e.key === 'Enter' && go({ args: { file: path, line: String(n) } }) : undefined}>
-          <span class="t">{s && PHASES.map((p, i) => (s.phases[i]! > 0 ? <i class={`p-${p}`} style={{ width: `${Math.max(1, (w * s.phases[i]!) / s.ns)}px` }} /> : null))}</span>
+          <span class="t">{s && HUES.map((p, i) => (s.hues[i]! > 0 ? <i class={`p-${p}`} style={{ width: `${Math.max(1, (w * s.hues[i]!) / s.ns)}px` }} /> : null))}</span>
           <span class="v">{s ? show(s) : ''}</span>{then && <span class="v">{s && <Delta now={s.ns / d} then={then.get(`${path}:${n || '?'}`) ?? 0} />}</span>}<span class="n">{n || '?'}</span>
           <span class="src">{source ?? (s ? topOps(s, one ? 1 : 2) : '')}</span>
         </div>
@@ -121,9 +123,12 @@ export function SourcePage(): VNode {
       </>
     );
   };
-  const topOps = (s: Sum, most2 = 4): VNode => (
-    <span class="tops">{[...s.ops].sort((a, b) => b[1] - a[1]).slice(0, most2).map(([o, ns]) => <span><Letter hue={ops.hue[o]!} /><Row>{ops.handle[o]} <Mid text={ops.name[o] || 'no instruction'} /></Row><b>{ms(ns / d)}</b>{most2 > 2 && <PartTag part={ns / view.opNs[o]!} />}</span>)}{s.ops.size > most2 && <Dim>{narrow ? `+${s.ops.size - most2}` : <>{s.ops.size - most2} more, {ms([...s.ops.values()].sort((a, b) => b - a).slice(most2).reduce((a, ns) => a + ns, 0) / d)}</>}</Dim>}</span>
-  );
+  const rowsOf = (s: Sum): OpRow[] => rowsOfOps(report, view, s.ops, state.args['copies'] !== 'all', '');
+  const times = (r: OpRow): VNode | null => (report.timesOf(r.ops) ? <Tag>{report.timesOf(r.ops)}</Tag> : null);
+  const topOps = (s: Sum, most2 = 4): VNode => {
+    const rows = rowsOf(s), rest = rows.slice(most2);
+    return <span class="tops">{rows.slice(0, most2).map((r) => <span><Letter hue={ops.hue[r.op]!} /><Row>{ops.handle[r.op]} <Mid text={ops.name[r.op] || 'no instruction'} />{times(r)}</Row><b>{ms(r.ns / d)}</b>{most2 > 2 && <PartTag part={r.part} />}</span>)}{rest.length > 0 && <Dim>{narrow ? `+${rest.length}` : <>{rest.length} more, {ms(sumNs(rest) / d)}</>}</Dim>}</span>;
+  };
   const body: VNode[] = [];
   if (parts) {
     let last = 0;
@@ -143,7 +148,7 @@ export function SourcePage(): VNode {
       <Bar>
         <h2>Source</h2>
         <Seg label="Measure" value={measure} options={[['time', 'device time'], ['waste', 'waste'], ['calls', 'launches']]} onChange={(m) => go({ args: { m: m === 'time' ? undefined : m } })} />
-        <span class="sm ink2">bars: square root, split by phase</span>
+        <span class="sm ink2">bars: square root, split by phase; collectives and copies apart</span>
         <Cap><TotalsNote delta={!!then} />{then && 'Δ by number of the line: an edit above moves it · '}{percent(sourced, view.total)}% {wholeOf(view)} has a source line · <CopyMenu /></Cap>
       </Bar>
       {frameworks && <p class="note" tid="frameworks-lines">{frameworks.text}.</p>}
@@ -155,7 +160,7 @@ export function SourcePage(): VNode {
             {list.slice(0, 40).map(([f, v]) => (
               <tr class={`act-row ${f === path ? 'on' : ''}`} tid="row" data-key={f} ns={Math.round(v.sum.ns)} onClick={() => go({ args: { file: f, line: undefined } })}>
                 <td class="name" title={f}><a href={`#/source?file=${encodeURIComponent(f)}`} class="plain" onClick={(e) => { e.preventDefault(); e.stopPropagation(); go({ args: { file: f, line: undefined } }); }}>{baseName(f)}</a></td>
-                <td><PhaseStack max={max} width={48} base={then && measure === 'time' ? (then.get(f) ?? 0) * d : undefined} parts={PHASES.map((p, i) => ({ hue: p as Hue, ns: value(v.sum) * (v.sum.ns > 0 ? v.sum.phases[i]! / v.sum.ns : 0) }))} /></td>
+                <td><PhaseStack max={max} width={48} base={then && measure === 'time' ? (then.get(f) ?? 0) * d : undefined} parts={HUES.map((hue, i) => ({ hue, ns: value(v.sum) * (v.sum.ns > 0 ? v.sum.hues[i]! / v.sum.ns : 0) }))} /></td>
                 <Num>{show(v.sum)}</Num>{then && <Num><Delta now={v.sum.ns / d} then={then.get(f) ?? 0} /></Num>}
               </tr>
             ))}
@@ -177,8 +182,8 @@ export function SourcePage(): VNode {
             <section>
               <Bar><h3>Instructions from line {line || '?'}</h3><Cap><CopyMenu /></Cap></Bar>
               <table class="fix" aria="Instructions of the line"><Cols of={[46, 28, 0, 58]} /><tbody>
-                {[...at.ops].sort((a, b) => b[1] - a[1]).slice(0, 24).map(([o, ns]) => <tr tid={`op-${ops.handle[o]}`}><td><Handle op={o} /></td><td><Letter hue={ops.hue[o]!} /></td><td class="name mono"><Mid text={ops.name[o] || 'no instruction'} />{ns < 0.9995 * view.opNs[o]! && <div class="ui"><PartTag part={ns / view.opNs[o]!} /></div>}</td><Num>{ms(ns / d)}</Num></tr>)}
-                {at.ops.size > 24 && <tr class="oth"><td /><td /><td>{plural(at.ops.size - 24, 'other')}</td><Num>{ms([...at.ops.values()].sort((a, b) => b - a).slice(24).reduce((a, ns) => a + ns, 0) / d)}</Num></tr>}
+                {rowsOf(at).slice(0, 24).map((r) => <tr tid={`op-${ops.handle[r.op]}`} ns={Math.round(r.ns)}><td><Handle op={r.op} /></td><td><Letter hue={ops.hue[r.op]!} /></td><td class="name mono"><Row><Mid text={ops.name[r.op] || 'no instruction'} />{times(r)}</Row>{r.part < 0.9995 && <div class="ui"><PartTag part={r.part} /></div>}</td><Num>{ms(r.ns / d)}</Num></tr>)}
+                {rowsOf(at).length > 24 && <tr class="oth"><td /><td /><td>{plural(rowsOf(at).length - 24, 'other')}</td><Num>{ms(sumNs(rowsOf(at).slice(24)) / d)}</Num></tr>}
               </tbody></table>
               <Sm>{[...new Set([...at.ops.keys()].map((o) => kindWords(ops.kind[o]!)))].slice(0, 6).join(', ')}: {plural(at.ops.size, 'instruction')} of this line.</Sm>
             </section>

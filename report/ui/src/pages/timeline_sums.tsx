@@ -153,7 +153,7 @@ export function Selection({ report, view, tl, range: all, whole, step }: { repor
     ] : []),
     shares('pct', '% of range', 90, (r) => r.ns, span),
     figures('launches', 'launches', 90, (r) => r.n, { show: thousands }),
-    figures('idle', cut ? 'idle before, longest, µs' : 'idle before, µs', cut ? 150 : 110, (r) => (r.idle > 0 ? r.idle / 1e3 : NaN), { from: 800, exact: ['idle_ns', (r) => Math.round(r.idle)], title: 'gaps over 1 µs before its launches' }),
+    figures('idle', 'idle before, µs', 110, (r) => (r.idle > 0 ? r.idle / 1e3 : NaN), { from: 800, exact: ['idle_ns', (r) => Math.round(r.idle)], title: `sum of the gaps over 1 µs before its launches${cut ? ', of the longest that this file holds' : ''}` }),
     words('cause', 'cause of the idle time', (r) => [...r.causes].sort((a, b) => b[1] - a[1]).slice(0, 2).map(([c]) => CAUSE_WORDS[c] ?? c).join('; '), { width: 330, from: 1000, cls: 'ink2 name' }),
   ];
   const lines: Line<SumRow>[] = rows.slice(0, MOST).map((r) => ({ key: r.key, row: r, ns: Math.round(r.ns), entity: entityOf(by, r) }));

@@ -56,6 +56,9 @@ function StepBar({ report, bars }: { report: Report; bars: Bar[] }): VNode | nul
   };
   const namedHue: Hue | undefined = named >= 0 ? report.ops.hue[named] : undefined;
   const label = (w: number, text: string): boolean => w > text.length * 6.3 + 12;
+  const opText = `${verdict.op}${times && ` ${times}`}  ${ms(namedNs / d)}`;
+  // The part that the headline's op is hatched in; where its name has no room there, the legend has it.
+  const hatched = bars.find((b) => named >= 0 && partHue(b.part) === namedHue), ofHatched = Math.min(hatched?.ns ?? 0, namedNs) * scale;
   const text = `One step of ${ms(total / d)} ms: ${bars.map((b) => `${phaseWords(b.part)} ${ms(b.ns / d)}`).join(', ')} ms`;
   let labelEnd = -1;
   const tall = best ? 101 : 71;
@@ -69,7 +72,6 @@ function StepBar({ report, bars }: { report: Report; bars: Bar[] }): VNode | nul
             const nameIt = namedHue === b.hue && named >= 0;
             const ow = nameIt ? Math.min(b.w, namedNs * scale) : 0;
             const ox = b.x + b.w - ow;
-            const opText = nameIt ? `${verdict.op}${times && ` ${times}`}  ${ms(namedNs / d)}` : '';
             // A part is divided only where the op is named in it; what is beside the op is no longer the part.
             const divided = ow > 3 && ow < b.w && label(ow, opText);
             const rest = divided ? `rest of ${LETTER[b.hue]}  ${ms((b.ns - namedNs) / d)}` : `${LETTER[b.hue]}  ${ms(b.ns / d)}`;
@@ -111,6 +113,7 @@ function StepBar({ report, bars }: { report: Report; bars: Bar[] }): VNode | nul
       </div>
       <div class="legend">
         {bars.map((b) => <span class="ph sm" ns={b.ns}><span class={`ltr p-${partHue(b.part)}`} mute>{LETTER[partHue(b.part)]}</span>{phaseWords(b.part)} <Dim>{ms(b.ns / d)}</Dim></span>)}
+        {ofHatched > 3 && !label(ofHatched, opText) && <span class="sm" tid="hatched">hatched: <Handle op={named} /> {times} <Dim>{ms(namedNs / d)}</Dim></span>}
         <span class="dim sm">= {ms(total / d)} ms{bars.some((b) => b.part.startsWith('exposed')) && '; a phase here is what computes of it'}{before > 0 && '; below, thin: the base'}</span>
       </div>
     </figure>
@@ -174,12 +177,12 @@ function Action({ f, n, step }: { f: Finding; n: number; step: number }): VNode 
           {causes.length > 0 && report.gaps.length > 0 && <Link to={{ page: 'idle', args: { cause: causes.join(',') } }} testid={`gaps-${f.handle}`}>its gaps</Link>}
           {/skew|uneven|exposed_coll/.test(f.id) && hasPage(report, 'ranks') && <Link to={{ page: 'ranks' }} testid={`ranks-${f.handle}`}>which rank</Link>}
         </div>
-        {(open === 'evidence' || printing) && <div class="more"><FindingEvidence f={f} />{f.basis && <p class="dim">basis: {basisWords(f.basis)}{f.saves_low_ns_per_step !== null && `; saves at least ${ms(f.saves_low_ns_per_step)} ms`}</p>}</div>}
+        {(open === 'evidence' || printing) && <div class="more"><FindingEvidence f={f} />{f.basis && <p class="dim">basis: {basisWords(f.basis)}{f.saves_low_ns_per_step ? `; saves at least ${ms(f.saves_low_ns_per_step)} ms` : ''}</p>}</div>}
         {((open === 'check' || printing) && f.how_to_check) && <div class="more">{printing && <b>Check: </b>}<Linked text={f.how_to_check!} /></div>}
       </div>
-      <span class="save">{f.saves_high_ns_per_step !== null ? <>{atMost(f)}{ms(f.saves_high_ns_per_step)}{!atMost(f) && f.saves_low_ns_per_step !== null && f.saves_low_ns_per_step < 0.9 * f.saves_high_ns_per_step && <small>at least {ms(f.saves_low_ns_per_step)}</small>}{step > 0 && <small>{percent(f.saves_high_ns_per_step, step)}% of the step</small>}{report.jobStep && f.saves_high_ns_per_run != null && <small>{ms(f.saves_high_ns_per_run)} in all</small>}</> : <small>not known</small>}</span>
+      <span class="save">{f.saves_high_ns_per_step !== null ? <>{atMost(f)}{ms(f.saves_high_ns_per_step)}{!atMost(f) && f.saves_low_ns_per_step !== null && f.saves_low_ns_per_step < 0.9 * f.saves_high_ns_per_step && <small>at least {ms(f.saves_low_ns_per_step)}</small>}{step > 0 && <small>{percent(f.saves_high_ns_per_step, step)}% of the step</small>}{report.jobStep && f.saves_high_ns_per_run != null && <small>{ms(f.saves_high_ns_per_run)} in all</small>}</> : <small>no figure</small>}</span>
       <span class="sure" title={`confidence: ${f.confidence ?? 'unknown'}`}>
-        {[1, 2, 3].map((i) => <i class={i <= (LEVEL[f.confidence ?? ''] ?? 0) ? 'y' : ''} mute />)} {f.confidence ?? '?'}
+        {[1, 2, 3].map((i) => <i class={i <= (LEVEL[f.confidence ?? ''] ?? 0) ? 'y' : ''} mute />)} {f.confidence ?? '?'}{f.saves_high_ns_per_step === null && <small><br />that it is so</small>}
       </span>
     </li>
   );
@@ -268,7 +271,7 @@ function WhyStepsDiffer({ report }: { report: Report }): VNode | null {
 function savingWords(findings: Finding[]): string {
   const known = findings.filter((f) => f.saves_high_ns_per_step !== null);
   const bounds = known.filter((f) => atMost(f) !== '').length;
-  return known.length === 0 ? '' : bounds === 0 ? '; they are from replay' : bounds === known.length ? '; ≤ is an upper bound' : '; ≤ is an upper bound, the others are from replay';
+  return known.length === 0 ? '' : bounds === 0 ? '; they are from replay' : bounds === known.length ? '; ≤ is an upper bound' : '; ≤ is an upper bound, and may be nothing; without it, by replay, there is a least, too';
 }
 
 /** Speaks of idle time, and of no op: no filter narrows it. */

@@ -143,8 +143,8 @@ void ReadMember(const Piece& piece, chrome::TraceFacts& facts) {
       facts.rank = info["rank"].get<int64_t>();
       const auto world = info.find("world_size");
       if (world != info.end() && world->is_number_integer() && world->get<int64_t>() > 1) {
-        facts.run_info.emplace_back(
-            "rank_of_job", fmt::format("{} of {}", *facts.rank, world->get<int64_t>()));
+        facts.run_info.emplace_back("rank_of_job",
+                                    fmt::format("{} of {}", *facts.rank, world->get<int64_t>()));
       }
     }
   } else if (piece.key == "cuda_driver_version" || piece.key == "cuda_runtime_version") {

@@ -65,7 +65,8 @@ TEST(OpRules, ACopyOnTheDeviceAndOneThatIsSmallOrChangesTheLayout) {
   with.Steps(8, {{"y", 1000}, {"c", 50}});
   ASSERT_NE(with.Find("device_copies"), nullptr) << with.Ops();
   EXPECT_EQ(with.Find("device_copies")->saves_high_ns_per_step, 50'000);
-  EXPECT_THAT(with.Find("device_copies")->action, testing::Not(HasSubstr("loop")));  // There is none.
+  EXPECT_THAT(with.Find("device_copies")->action,
+              testing::Not(HasSubstr("loop")));  // There is none.
   FindingCase little(Entry("  ROOT c = f32[4096,4096]{1,0} copy(y)" + At("jvp(net)/while", 9)));
   little.Steps(8, {{"y", 10'000}, {"c", 50}});
   EXPECT_EQ(little.Find("device_copies"), nullptr) << little.Ids();

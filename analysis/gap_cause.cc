@@ -24,6 +24,7 @@ using model::Id;
 constexpr int64_t kLaunchGapNs = 50'000;
 constexpr int64_t kWaitNs = 20'000;  // A host that waits for less is hardly held up.
 constexpr int64_t kLaunchesOnNs = 20 * kLaunchGapNs;  // A host that fills the queue calls sooner.
+constexpr size_t kMostPolls = 1'000;
 constexpr int64_t kPollNs = 2'000;    // No launch fits between waits so close: the host polls.
 constexpr int64_t kToldNs = 100'000;  // Gaps of this length are told in words,
 constexpr size_t kMostTold = 20'000;  // the longest of them,
@@ -178,21 +179,24 @@ class Judge {
 
   // Rule 4: without the wait, all that its thread does after it would be earlier by what it took.
   bool Explains(const HostTimeline& timeline, const HostEvent& wait, const GapRow& gap) {
+    const int64_t length = gap.end_ns - gap.start_ns;
+    int64_t& explained_ns = explained_ns_[{&wait, gap.device_id}];
     int64_t start_ns = wait.start_ns;
-    if (const auto of_thread = timeline.waits.find(wait.thread_id);
-        of_thread != timeline.waits.end()) {
+    const auto is_enough = [&] { return 2 * (wait.end_ns - start_ns - explained_ns) >= length; };
+    const auto of_thread = timeline.waits.find(wait.thread_id);
+    if (!is_enough() && of_thread != timeline.waits.end()) {
       // A host that polls waits in many calls.
       const std::vector<const HostEvent*>& waits = of_thread->second;
       auto at = std::lower_bound(
           waits.begin(), waits.end(), start_ns,
           [](const HostEvent* event, int64_t time) { return event->start_ns < time; });
-      while (at != waits.begin() && start_ns - (*std::prev(at))->end_ns < kPollNs) {
+      for (size_t polls = 0; polls < kMostPolls && at != waits.begin() && !is_enough() &&
+                             start_ns - (*std::prev(at))->end_ns < kPollNs;
+           ++polls) {
         start_ns = std::min(start_ns, (*--at)->start_ns);
       }
     }
-    const int64_t length = gap.end_ns - gap.start_ns;
-    int64_t& explained_ns = explained_ns_[{&wait, gap.device_id}];
-    if (2 * (wait.end_ns - start_ns - explained_ns) < length) return false;
+    if (!is_enough()) return false;
     explained_ns += length;
     return true;
   }

@@ -69,28 +69,29 @@ TEST_F(GapCauseTest, AWaitThatIsMuchShorterThanTheGapHardlyMakesIt) {
             GapCause::kSynchronisation);
 }
 
-// Five kernels of 100 us, 100 us apart, each called 5 us before it begins. Before the first the
+// Five kernels of 100 us, `idle_ns` apart, each called 5 us before it begins. Before the first the
 // thread had waited for so long. Gives the causes of the gaps between them.
-std::vector<GapCause> AfterAWaitOf(int64_t waited_ns, int64_t thread = 7) {
+std::vector<GapCause> AfterAWaitOf(int64_t waited_ns, int64_t thread = 7,
+                                   int64_t idle_ns = 100'000) {
   RunBuilder b;
   const auto lane = b.AddLane(b.AddDevice());
   std::vector<model::GapRow> gaps;
   std::vector<model::HostEvent> events{
       {1, 7, "cudaStreamSynchronize", -waited_ns - 6'000, -6'000, 0}};
-  constexpr int64_t kKernels = 5, kEvery = 200'000;
-  for (int64_t k = 0; k < kKernels; ++k) {
-    b.AddActivity(lane, k * kEvery, k * kEvery + 100'000, {});
-    events.push_back({1, thread, "cudaLaunchKernel", k * kEvery - 5'000, k * kEvery - 1'000, 0});
+  const int64_t every = 100'000 + idle_ns;
+  for (int64_t k = 0; k < 5; ++k) {
+    b.AddActivity(lane, k * every, k * every + 100'000, {});
+    events.push_back({1, thread, "cudaLaunchKernel", k * every - 5'000, k * every - 1'000, 0});
     if (k == 0) continue;
     model::GapRow& gap = gaps.emplace_back();
     gap.device_id = 1;
-    gap.start_ns = k * kEvery - 100'000;
-    gap.end_ns = k * kEvery;
+    gap.start_ns = k * every - idle_ns;
+    gap.end_ns = k * every;
     gap.previous_activity_id = k;
     gap.next_activity_id = k + 1;
   }
-  const auto call_of = [](size_t activity) {
-    const int64_t begin = static_cast<int64_t>(activity) * kEvery;
+  const auto call_of = [every](size_t activity) {
+    const int64_t begin = static_cast<int64_t>(activity) * every;
     return model::HostCall{1, begin - 5'000, begin - 1'000};
   };
   FindGapCauses(
@@ -111,6 +112,9 @@ TEST(GapsAfterAWait, AreTheWaitsUntilTheySumToIt) {
   EXPECT_THAT(AfterAWaitOf(9'000'000), Each(kWait));
   // What another thread waited for does not hold this one up.
   EXPECT_THAT(AfterAWaitOf(9'000'000, 8), Each(kLate));
+  // Nor does it hold up a host that launches nothing for longer than launching takes.
+  EXPECT_THAT(AfterAWaitOf(90'000'000, 7, 900'000), Each(kWait));
+  EXPECT_THAT(AfterAWaitOf(90'000'000, 7, 1'200'000), Each(kLate));
 }
 
 TEST_F(GapCauseTest, OnlyACallLaunchesWhateverARangeIsNamed) {

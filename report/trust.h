@@ -4,6 +4,7 @@
 #define XLATRACE_REPORT_TRUST_H_
 
 #include <string>
+#include <string_view>
 
 #include "report/run_view.h"
 
@@ -22,6 +23,7 @@ struct Attributed {
   std::string why;   // For who asks: "device time that has an instruction".
   bool foreign = false;  // No kernel is XLA's: there is no share.
   bool low = false;      // So little that figures of ops speak of a part only.
+  std::string_view tone() const { return low ? "warn" : foreign ? "plain" : ""; }  // Of its badge.
 };
 Attributed AttributedWords(const RunView& view);
 

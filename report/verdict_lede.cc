@@ -9,6 +9,7 @@
 
 #include "base/number_format.h"
 #include "report/shown_words.h"
+#include "report/trust.h"
 #include "report/verdict_figures.h"
 
 namespace xlatrace::report {
@@ -118,7 +119,9 @@ std::vector<Sentence> NotKnown(const RunView& view) {
   }
   const Coverage& coverage = view.coverage;
   const std::string_view per_step = PerStepWords(view);
-  for (size_t i = 0; i < std::min(kMostReasons, coverage.reasons.size()); ++i) {
+  // Of what is not XLA's an instruction is not to be had, which one line says below.
+  const size_t reasons = AttributedWords(view).foreign ? 0 : coverage.reasons.size();
+  for (size_t i = 0; i < std::min(kMostReasons, reasons); ++i) {
     const ReasonFigure& reason = coverage.reasons[i];
     if (reason.ns == 0) continue;
     add(fmt::format(

@@ -45,7 +45,8 @@ void Separator(HtmlWriter& html) { html.Raw("<span class=\"sep\"></span>"); }
 
 void WriteBadges(HtmlWriter& html, const RunView& view) {
   if (const Attributed words = AttributedWords(view); !words.text.empty()) {
-    html.Raw(words.low ? "<a class=\"badge warn" : "<a class=\"badge")
+    html.Raw("<a class=\"badge ")
+        .Raw(words.tone())
         .Raw("\" href=\"#run\" title=\"")
         .Text(words.why)
         .Raw("\">")

@@ -213,7 +213,7 @@ Json PageMeta(const PageContext& page) {
   const Attributed attributed = AttributedWords(view);
   coverage["text"] = attributed.text;
   coverage["of"] = attributed.of;
-  coverage["low"] = attributed.low;
+  coverage["tone"] = attributed.tone();
   Json meta{{"tool_version", XLATRACE_VERSION},
             {"run", std::move(run)},
             {"basis", BasisMeta(view)},

@@ -65,7 +65,7 @@ TEST(TrustTest, WhereNoKernelIsXlasNoShareIsMissing) {
   const Attributed words = AttributedWords(foreign);
   EXPECT_TRUE(words.foreign);
   EXPECT_EQ(words.text + words.of, "no kernel is XLA's");
-  EXPECT_FALSE(words.low);
+  EXPECT_EQ(words.tone(), "plain");
   EXPECT_EQ(TrustText(foreign),
             "Yes, for one run: nothing was lost, sums equal the device time to the nanosecond. No "
             "kernel is XLA's: names are those of kernels and of what launched them. 12 steady "
@@ -73,7 +73,7 @@ TEST(TrustTest, WhereNoKernelIsXlasNoShareIsMissing) {
   // A dump would mend this one.
   const RunView mendable = Without({{"not_xla", 50, 6}, {"no_module", 50, 6}});
   EXPECT_EQ(AttributedWords(mendable).text, "attributed 0%");
-  EXPECT_TRUE(AttributedWords(mendable).low);
+  EXPECT_EQ(AttributedWords(mendable).tone(), "warn");
   EXPECT_THAT(TrustText(mendable), StartsWith("In part: 100% of device time has no instruction. "));
 }
 

@@ -68,7 +68,7 @@ function Facts({ report, onHelp }: { report: Report; onHelp: () => void }): VNod
       <span class="sp">{(run.date || run.source) && <span class="dim opt" tid="run-date">{[SOURCE_WORDS[run.source ?? ''] ?? run.source, run.date].filter(Boolean).join(', ')}</span>}</span>
       {run.fake_gpu && <a class="badge bad" href="#/run">fake GPU: times mean nothing</a>}
       {run.partial && <a class="badge warn" href="#/run">still recording</a>}
-      {coverage.text && <a class={`badge ${coverage.low ? 'warn' : ''}`} href="#/run">{coverage.text}<span class="of">{coverage.of}</span></a>}
+      {coverage.text && <a class={`badge ${coverage.tone}`} href="#/run">{coverage.text}<span class="of">{coverage.of}</span></a>}
       <a class={`badge ${report.meta.may_lack || report.meta.lost > 0 ? 'bad' : 'plain'}`} href="#/run">lost {report.meta.lost_text ?? report.meta.lost}</a>
       {report.meta.errors > 0 && <a class="badge bad" href="#/run">{plural(report.meta.errors, 'error')}</a>}
       {notices > 0 && <a class="badge warn" href="#/run">{plural(notices, 'notice')}</a>}

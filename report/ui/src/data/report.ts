@@ -37,8 +37,8 @@ export interface BasisMeta {
 }
 export interface CoverageMeta {
   exact_ns: number; inferred_ns: number; none_ns: number;
-  /** "attributed 98%", and of what; whether that is little. */
-  text: string; of: string; low: boolean;
+  /** "attributed 98%", and of what; "warn" where that is little. */
+  text: string; of: string; tone: string;
   evidence: { confidence: string; evidence: string; words?: string; ns: number; activities: number }[];
   reasons: { reason: string; words?: string; ns: number; activities: number }[];
 }

@@ -39,8 +39,8 @@ std::string_view Meaning(GapCause cause) {
              "was busy with something else, or the call that launches held it for long.";
     case GapCause::kSynchronisation:
       return "The host had waited until the device was done, so nothing was queued any more: the "
-             "gap is the time it takes to go on, and those after it until launches are ahead of "
-             "the device again.";
+             "gap, and those after it up to the length of the wait, by which all launches came "
+             "later.";
     case GapCause::kCopy:
       return "A copy from or to the host comes right before or after the gap, and the host, or "
              "what follows, waited for it.";

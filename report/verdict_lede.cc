@@ -102,7 +102,7 @@ std::string UnseenEnd(const StepsFigure& steps) {
   const bool less_idle = last.steady && last.differs_in == model::StepPart::kIdle &&
                          -100 * last.differs_ns >= last.wall_ns;
   if (!less_idle) return {};
-  return fmt::format("; the last ends with its work, {} less idle than the mean",
+  return fmt::format(", min to max; the last lacks {} of idle time, which is not seen",
                      Duration(-static_cast<double>(last.differs_ns)));
 }
 
@@ -143,9 +143,7 @@ std::vector<Sentence> NotKnown(const RunView& view) {
   }
   if (const int64_t ns = sum_of("loop_time_without_operations_ns");
       ns > 0 && 1000 * ns >= view.run_coverage.device_ns) {
-    add(
-        fmt::format("{} of the recording lies between the ops of loops: idle, and counted as "
-                    "theirs (`while`)",
+    add(fmt::format("{} of the recording is idle time between the ops of loops, counted as theirs",
                     Duration(static_cast<double>(ns))));
   }
   if (const int64_t count = sum_of("runs_without_length"); count > 0) {
@@ -164,9 +162,11 @@ std::vector<Sentence> NotKnown(const RunView& view) {
                     Duration(view.PerStep(view.phases_estimated_ns)), per_step));
   }
   if (view.basis.steady && view.steps.steady_count < kStepsForPercentiles) {
-    add(fmt::format("Only {} steady {}: the range is min to max, not percentiles{}",
-                    view.steps.steady_count, view.steps.steady_count == 1 ? "step" : "steps",
-                    UnseenEnd(view.steps)));
+    // A line of a terminal, so that nothing below it has to go.
+    const std::string unseen = UnseenEnd(view.steps);
+    add(fmt::format("Only {} steady {}{}", view.steps.steady_count,
+                    view.steps.steady_count == 1 ? "step" : "steps",
+                    unseen.empty() ? ": the range is min to max, not percentiles" : unseen));
   }
   return not_known;
 }

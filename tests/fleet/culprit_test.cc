@@ -61,6 +61,43 @@ TEST(FindCulprit, TheStepWithoutItIsTheStepOfTheCleanJob) {
   }
 }
 
+// Twelve ranks, two to a host, gather among four neighbours and reduce across: both take 10 ms
+// where host 2 takes part, else 2. Ranks of its hosts are in two slow exchanges, most others in
+// one, so that what sets the slowest apart is half of what is won without the link.
+TEST(FindCulprit, WithoutASlowLinkAllItsExchangesAreShorter) {
+  constexpr size_t kRanks = 12, kSteps = 12;
+  constexpr double kWork = 46e6, kFast = 2e6, kSlow = 10e6;
+  const auto on_host = [](size_t r) { return r / 2 == 2; };
+  JobTimes job;
+  std::vector<double> own(kRanks, kWork);
+  for (size_t r = 0; r < kRanks; ++r) {
+    job.ranks.push_back({"rank " + std::to_string(r), "host" + std::to_string(r / 2), "program"});
+  }
+  const auto exchange = [&](const std::string& instruction, const std::vector<size_t>& ranks) {
+    const bool slow = std::any_of(ranks.begin(), ranks.end(), on_host);
+    job.transfers.push_back({instruction, ranks, slow ? kSlow : kFast});
+    for (const size_t r : ranks) own[r] += slow ? kSlow : kFast;
+  };
+  for (size_t k = 0; k < 3; ++k) exchange("gather", {4 * k, 4 * k + 1, 4 * k + 2, 4 * k + 3});
+  for (size_t k = 0; k < 4; ++k) exchange("reduce", {k, k + 4, k + 8});
+  constexpr double kStep = kWork + 2 * kSlow;
+  for (size_t s = 0; s < kSteps; ++s) job.steps.push_back(static_cast<int64_t>(s));
+  for (const double of_rank : own) {
+    for (size_t s = 0; s < kSteps; ++s) {
+      job.times.push_back({.known = true,
+                           .step_ns = kStep,
+                           .wait_ns = kStep - of_rank,
+                           .gemm_ns = 20e6,
+                           .other_ns = kWork - 20e6});
+    }
+  }
+  const CulpritAnswer answer = FindCulprit(job);
+  EXPECT_EQ(answer.cause, Cause::kLink);
+  EXPECT_EQ(answer.ranks, (std::vector<size_t>{4, 5}));
+  EXPECT_NEAR(answer.cost_ns, 2 * (kSlow - kFast), 1);
+  EXPECT_NEAR(answer.without_ns, kWork + 2 * kFast, 1);
+}
+
 TEST(FindCulprit, SaysSinceWhen) {
   for (const size_t step : {0u, 5u, 11u}) {
     const MadeJob made = MakeJob(8, 24,

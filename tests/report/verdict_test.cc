@@ -236,7 +236,7 @@ TEST(VerdictTest, WhatIsNotKnownCarriesItsTime) {
   last.differs_in = model::StepPart::kIdle;
   last.differs_ns = -last.wall_ns / 50;
   EXPECT_THAT(PlainText(MakeVerdict(view).not_known[2]),
-              HasSubstr("not percentiles; the last ends with its work, "));
+              HasSubstr("steady steps, min to max; the last lacks "));
   for (const bool marked : {false, true}) {
     view.steps.marked = marked;
     if (!marked) last.differs_ns = -last.wall_ns / 101;  // Less than a per cent.

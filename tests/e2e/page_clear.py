@@ -624,6 +624,24 @@ class JobColumns(Captures):
         expect(row.locator("td.name a.h")).to_have_text(re.compile(r"^o\d+$"))
         expect(row).to_contain_text(re.compile(r"\+[\d.]+ ms"))
 
+    def test_where_exchanges_are_longer_is_said_in_each_rank_s_row(self):
+        if not FLEET:
+            self.skipTest("XLATRACE_FLEET_RANKS is not set")
+        folder = self.work / "link"
+        folder.mkdir()
+        # Twelve ranks, two to a host, in groups of four; what host 2 takes part in takes five times as long.
+        subprocess.run([FLEET, folder, "12", "14", "25", "-1", "4", "2"], check=True, timeout=support.HANG_S)
+        self.command("merge", folder, "-o", "link.db")
+        page = self.page("link.db", "#/ranks")
+        slow = [rank for rank, in self.ask("link.db", "SELECT rank FROM rank WHERE host = 'host2'")]
+        self.assertEqual(len(slow), 2)
+        for width in (1600, 1024):
+            page.set_viewport_size({"width": width, "height": 900})
+            expect(page.locator('#p-ranks th[title^="what those collectives took"]')).to_have_count(1)
+            for rank in slow:
+                row = page.locator('#p-ranks tr[data-testid^="rank-"]').filter(has_text=re.compile(rf"^rank {rank}(?!\d)")).first
+                expect(row).to_contain_text(re.compile(r"exchange: \+[\d.]+ ms"))
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -14,7 +14,8 @@ where the program has none), and N spread over the others:
   off path  an op that the critical path of the step as it is does not have, at half its time: no change
   together  two ops at half are no slower than the better one alone, and two that are gone than that
   range     low <= predicted <= high
-  sum       kinds and rows of the new critical path sum to its length, and that is the step's within 5 %
+  sum       kinds and rows of the new critical path sum to its length, and that is the step's within 6 %
+             (of two steps that a change tells apart it is one, the step their mean)
 
 Where there is no prediction, a reason must be said. Exit status: 0 all hold, 1 not, 77 nothing to ask.
 """
@@ -76,7 +77,7 @@ class Properties:
         whole = len(path["rows"]) < MOST_ROWS
         self.hold(not whole or abs(rows - length) <= 1, said, f"path {length}, rows {rows}")
         # The path is that of one step of one device, the step a mean or a median of all.
-        self.hold(abs(length - predicted) <= 2 + predicted // 20, said, f"path {length}, step {predicted}")
+        self.hold(abs(length - predicted) <= 2 + 6 * predicted // 100, said, f"path {length}, step {predicted}")
         return answer
 
     def hold(self, right: bool, said: str, why: str) -> None:

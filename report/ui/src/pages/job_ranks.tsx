@@ -43,7 +43,7 @@ interface JobRank {
   step: number; wait: number; transfer: number; gemm: number; other: number; idle: number; cause: string;
 }
 
-const PARTS = [['gemm', CLASS_WORDS.gemm!], ['other', CLASS_WORDS.other!], ['idle', 'gaps']] as const;
+const PARTS = [['gemm', CLASS_WORDS.gemm!], ['other', CLASS_WORDS.other!], ['idle', 'gaps'], ['transfer', 'exchange']] as const;
 const MEASURES = [['own', 'by itself'], ['wait', 'waiting'], ['gemm', CLASS_WORDS.gemm!], ['other', CLASS_WORDS.other!], ['idle', 'idle'], ['step', 'step']] as const;
 
 function ranksOf(report: Report): JobRank[] {
@@ -64,7 +64,7 @@ function ranksOf(report: Report): JobRank[] {
   for (const list of like.values()) {
     const mid = PARTS.map(([part]) => median(list.map((r) => r[part])));
     for (const r of list) {
-      const [word, ns] = PARTS.map(([part, name], i) => [name, r[part] - mid[i]!] as const).sort((a, b) => b[1] - a[1])[0]!;
+      const [word, ns] = PARTS.map(([part, name], i) => [name, r[part] - mid[i]! || 0] as const).sort((a, b) => b[1] - a[1])[0]!;
       r.cause = ns > 0.01 * r.step ? `${word}: ${signed(ns / 1e6)} ms` : list.length > 1 ? 'as the median' : 'a program of its own';
     }
   }
@@ -128,9 +128,9 @@ export function JobRanks(): VNode {
     changes('cost', 'Δ median ms', 120, (r) => r.excess, { cls: 'bar', title: 'what it needs by itself more than the median of its like, median over the steps', cell: (r) => (isNaN(r.excess) ? <Dim>·</Dim> : <CellBar value={Math.max(0, r.excess)} max={most} hue="backward" text={signed(r.excess / 1e6)} />) }),
     figures('whole', 'in all s', 78, (r) => (r.excess * r.steps) / 1e9, { from: 1100, title: 'the same, in all steady steps together', show: (v) => signed(v) }),
     time('wait', 'waits', 'in collectives, for other ranks, nothing beside it'),
-    time('transfer', 'exchange', 'what those collectives took the last to arrive', { from: 1150 }),
+    time('transfer', 'exchange', 'what those collectives took the last to arrive'),
     time('gemm', 'products', 'matrix products and convolutions'),
-    time('other', 'other kernels', 'all other computation and copies'),
+    time('other', 'other kernels', 'all other computation and copies', { from: 1150 }),
     time('idle', 'idle', 'nothing runs'),
     time('step', 'step', 'mean step'),
     ...(late.size > 0 ? [{ id: 'late', label: 'comes last by ms', num: true, width: 124, from: 1000, title: 'median arrival skew of collectives in which nobody comes last more often, and in how many executions', sort: lateNs, raw: (r: JobRank) => (isNaN(lateNs(r)) ? null : lateNs(r) / 1e6), show: significant, cell: (r: JobRank) => { const l = late.get(r.row); return l ? <span title={`last in ${thousands(l.times)} of ${thousands(l.of)} executions`}><Dim>{percent(l.times, l.of)}% of them</Dim> {ms(l.skew)}</span> : <Dim>·</Dim>; } }] : []),

@@ -76,8 +76,10 @@ struct CulpritAnswer {
   GpuReason gpu = GpuReason::kNone;
   std::vector<size_t> ranks;  // Who is waited for, the worst first. Of kData and kNone: empty.
   double step_ns = 0;         // Median over steps, of the slowest rank's step.
-  double cost_ns = 0;         // Per step, mean over the steps since `since_step`.
-  double without_ns = 0;      // The step without it.
+  // Per step, mean over the steps since `since_step`: against the longest of the others; of kLink
+  // against all ranks with exchanges as short as those of other groups.
+  double cost_ns = 0;
+  double without_ns = 0;  // The step without it.
   int64_t since_step = 0;
   bool all_along = true;              // It is the first of the steps that are judged.
   std::vector<int64_t> steps;         // Of kOneOff: which ones.

@@ -8,15 +8,11 @@
 #include "base/utf8.h"
 
 namespace xlatrace::report {
-namespace {
 
-// Moves `at` back to the beginning of the character it is in.
 size_t CharacterStart(std::string_view text, size_t at) {
   for (int i = 0; i < 3 && at > 0 && (static_cast<uint8_t>(text[at]) & 0xC0) == 0x80; ++i) --at;
   return at;
 }
-
-}  // namespace
 
 void AppendSafeText(std::string& out, std::string_view text, Lines lines) {
   for (size_t at = 0; at < text.size();) {

@@ -15,6 +15,9 @@
 
 namespace xlatrace::report {
 
+// `at` moved back to the beginning of the character it is in, by three bytes at most.
+size_t CharacterStart(std::string_view text, size_t at);
+
 enum class Lines { kBlank, kKeep };  // What becomes of newline and tab.
 
 void AppendSafeText(std::string& out, std::string_view text, Lines lines = Lines::kBlank);

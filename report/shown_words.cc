@@ -60,6 +60,10 @@ std::string TitleOf(std::string_view command, std::string_view path) {
   return std::string(BaseName(first.empty() || IsPython(first) ? path : first));
 }
 
+std::string Counted(int64_t count, std::string_view one, std::string_view many) {
+  return fmt::format("{} {}", Thousands(count), count == 1 ? one : many);
+}
+
 std::string DateOf(std::string_view unix_ns) {
   int64_t ns = 0;
   const auto parsed = std::from_chars(unix_ns.data(), unix_ns.data() + unix_ns.size(), ns);

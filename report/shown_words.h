@@ -27,6 +27,9 @@ std::string TitleOf(std::string_view command, std::string_view path);
 // "2026-05-24 12:30 UTC" from nanoseconds since 1970 as text; empty when that is no number.
 std::string DateOf(std::string_view unix_ns);
 
+// "1 launch", "1,203 launches".
+std::string Counted(int64_t count, std::string_view one, std::string_view many);
+
 model::Phase PhaseOrUnknown(std::string_view text);
 model::Severity SeverityFromText(std::string_view text);  // Unknown words: notice.
 std::optional<model::StepPart> StepPartFromText(std::string_view text);

@@ -6,20 +6,16 @@
 #include <fmt/format.h>
 
 #include "base/number_format.h"
+#include "report/shown_words.h"
 #include "report/verdict_figures.h"
 
 namespace xlatrace::report {
 namespace {
 
 constexpr double kEnoughPct = 95;  // Of device time: with less, figures of ops are of a part.
-constexpr int64_t kStepsForRange = 10;
 
 double AttributedShare(const Coverage& coverage) {
   return PercentOf(coverage.device_ns - coverage.none_ns, coverage.device_ns);
-}
-
-std::string Counted(int64_t count, std::string_view word) {
-  return fmt::format("{} {}{}", Thousands(count), word, count == 1 ? "" : "s");
 }
 
 bool IsForeign(const RunView& view) {
@@ -31,7 +27,7 @@ std::string FirstDoubt(const RunView& view, bool foreign) {
   if (view.OnFakeGpu()) return "No: a fake GPU computes nothing, its times are meaningless.";
   if (view.lost > 0) {
     return fmt::format("With care: {} lost, so idle time cannot be told from missing data.",
-                       Counted(view.lost, "record") + (view.lost == 1 ? " was" : " were"));
+                       Counted(view.lost, "record was", "records were"));
   }
   if (view.losses.may_lack()) return fmt::format("With care: lost {}.", view.losses.Text());
   if (view.StepsAreJobs()) {
@@ -44,8 +40,7 @@ std::string FirstDoubt(const RunView& view, bool foreign) {
     return "In part: no step was steady, so figures are sums over the whole run.";
   }
   if (foreign) return {};
-  const double share = AttributedShare(view.coverage);
-  if (share >= kEnoughPct) return {};
+  if (AttributedShare(view.coverage) >= kEnoughPct) return {};
   return fmt::format("In part: {}% of device time has no instruction.",
                      Percent(static_cast<double>(view.coverage.none_ns),
                              static_cast<double>(view.coverage.device_ns)));
@@ -109,10 +104,11 @@ std::string TrustText(const RunView& view) {
   }
   if (view.basis.steady) {
     const int64_t steps = view.steps.steady_count;
-    text += steps < kStepsForRange ? fmt::format(" Ranges rest on {}.", Counted(steps, "step"))
-                                   : fmt::format(" {} steady steps.", Thousands(steps));
+    text += steps < kStepsForPercentiles
+                ? fmt::format(" Ranges rest on {}.", Counted(steps, "step", "steps"))
+                : fmt::format(" {} steady steps.", Thousands(steps));
   }
-  if (view.errors > 0) text += fmt::format(" {} below.", Counted(view.errors, "error"));
+  if (view.errors > 0) text += fmt::format(" {} below.", Counted(view.errors, "error", "errors"));
   std::string missing;
   for (const std::string& sentence : view.losses.Sentences()) {
     missing += (missing.empty() ? " Missing: " : "; ") + sentence;

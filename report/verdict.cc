@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/number_format.h"
+#include "report/trust.h"
 #include "report/verdict_figures.h"
 #include "report/verdict_lede.h"
 #include "report/verdict_sentences.h"
@@ -17,10 +18,9 @@ namespace {
 
 using model::StepPart;
 
-constexpr double kAttributedEnough = 95;  // Percent; below it the sentence says so first.
-constexpr double kOneOp = 25;             // From here on one instruction is the answer.
-constexpr double kMostOfAll = 50;         // And from here on whatever else can be done.
-constexpr double kFarMore = 3;            // Where it is so many times what the action saves.
+constexpr double kOneOp = 25;      // From here on one instruction is the answer.
+constexpr double kMostOfAll = 50;  // And from here on whatever else can be done.
+constexpr double kFarMore = 3;     // Where it is so many times what the action saves.
 constexpr int64_t kStepsAsked = 20;
 
 class VerdictMaker {
@@ -197,8 +197,7 @@ class VerdictMaker {
     verdict_.given = true;
     const Coverage& coverage = view_.coverage;
     const int64_t attributed = coverage.device_ns - coverage.none_ns;
-    const bool partly =
-        attributed > 0 && PercentOf(attributed, coverage.device_ns) < kAttributedEnough;
+    const bool partly = attributed > 0 && AttributedWords(view_).low;
     Said said = OfSteps(partly ? attributed : coverage.device_ns, partly);
     verdict_.lede = Lede(view_, said.of_idle);
     if (partly) {

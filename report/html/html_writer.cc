@@ -36,8 +36,7 @@ size_t FromStart(std::string_view text, size_t characters) {
 size_t FromEnd(std::string_view text, size_t characters) {
   size_t at = text.size();
   while (at > 0 && characters > 0) {
-    --at;
-    for (int i = 0; i < 3 && at > 0 && (static_cast<uint8_t>(text[at]) & 0xC0) == 0x80; ++i) --at;
+    at = CharacterStart(text, at - 1);
     --characters;
   }
   return at;

@@ -69,13 +69,9 @@ std::vector<std::string_view> LinesOf(std::string_view text) {
 // At most `most` bytes of it, cut between characters. Bytes that are no UTF-8 are cut anywhere.
 std::string_view Beginning(std::string_view line, size_t most) {
   if (line.size() <= most) return line;
-  constexpr size_t kLongestCharacter = 4;
-  size_t cut = most;
-  while (cut > 0 && most - cut < kLongestCharacter &&
-         (static_cast<unsigned char>(line[cut]) & 0xC0) == 0x80) {
-    --cut;
-  }
-  return line.substr(0, most - cut < kLongestCharacter ? cut : most);
+  const size_t cut = CharacterStart(line, most);
+  const bool is_start = (static_cast<unsigned char>(line[cut]) & 0xC0) != 0x80;
+  return line.substr(0, is_start ? cut : most);
 }
 
 }  // namespace

@@ -27,9 +27,6 @@ std::string TimeCell(const Json& json, std::string_view key) {
 std::string CountCell(const Json& json, std::string_view key) {
   return JsonHas(json, key) ? Thousands(static_cast<int64_t>(JsonNumber(json, key))) : "-";
 }
-std::string Counted(int64_t count, std::string_view one, std::string_view many) {
-  return fmt::format("{} {}", Thousands(count), count == 1 ? one : many);
-}
 std::string CountedCell(const Json& json, std::string_view key, std::string_view one,
                         std::string_view many) {
   if (!JsonHas(json, key)) return fmt::format("- {}", many);

@@ -21,7 +21,6 @@ const Json& ValueAt(const Json& json, std::string_view key);
 std::string TimeCell(const Json& json, std::string_view key);
 std::string CountCell(const Json& json, std::string_view key);
 // "1 launch", "1,203 launches".
-std::string Counted(int64_t count, std::string_view one, std::string_view many);
 std::string CountedCell(const Json& json, std::string_view key, std::string_view one,
                         std::string_view many);
 std::string PctCell(const Json& json, std::string_view key);

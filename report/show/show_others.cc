@@ -41,6 +41,21 @@ Result<Json> Ops(RunDb& db, std::string_view where, std::initializer_list<store:
   return Rows(db, sql, parameters, kMostRows);
 }
 
+// Rows of an op's handle and self_ns, and the share_ppm of a part of it: the time of each.
+std::vector<int64_t> PartsOf(const store::Table& shares) {
+  std::map<std::string, std::vector<size_t>> rows_of;  // By handle.
+  for (size_t i = 0; i < shares.rows.size(); ++i) rows_of[shares.Text(i, "handle")].push_back(i);
+  std::vector<int64_t> ns(shares.rows.size()), ppm, parts;
+  for (const auto& [handle, rows] : rows_of) {
+    ppm.clear();
+    for (const size_t row : rows) ppm.push_back(shares.Int(row, "share_ppm"));
+    parts.resize(ppm.size());
+    analysis::Apportion(shares.Int(rows[0], "self_ns"), ppm, parts);
+    for (size_t k = 0; k < rows.size(); ++k) ns[rows[k]] = parts[k];
+  }
+  return ns;
+}
+
 // Ops with a part in what matches, and that part of their time: `here_ns`.
 Result<Json> OpsWithin(RunDb& db, std::string_view where,
                        std::initializer_list<store::Cell> parameters) {
@@ -53,17 +68,10 @@ Result<Json> OpsWithin(RunDb& db, std::string_view where,
                     ") AS here FROM instruction_share) s ON s.module_id = o.module_id AND"
                     " s.instruction = o.instruction WHERE o.handle IS NOT NULL",
                 parameters));
-  struct Parts {
-    int64_t ns = 0;
-    std::vector<int64_t> ppm;
-    std::vector<bool> here;
-  };
-  std::map<std::string, Parts> parts_of;
-  for (size_t i = 0; i < shares.rows.size(); ++i) {
-    Parts& of = parts_of[shares.Text(i, "handle")];
-    of.ns = shares.Int(i, "self_ns");
-    of.ppm.push_back(shares.Int(i, "share_ppm"));
-    of.here.push_back(shares.Int(i, "here") != 0);
+  const std::vector<int64_t> parts = PartsOf(shares);
+  std::map<std::string, int64_t> here_ns;
+  for (size_t i = 0; i < parts.size(); ++i) {
+    here_ns[shares.Text(i, "handle")] += shares.Int(i, "here") != 0 ? parts[i] : 0;
   }
   XLATRACE_ASSIGN(
       Json ops,
@@ -73,16 +81,10 @@ Result<Json> OpsWithin(RunDb& db, std::string_view where,
                " (SELECT module_id, instruction FROM instruction_share WHERE " +
                condition + ") OR (module_id IS NULL AND " + condition + ")) ORDER BY self_ns DESC",
            parameters));
-  std::vector<int64_t> parts;
   for (Json& op : ops) {
-    op["here_ns"] = op["self_ns"];
-    const auto of = parts_of.find(JsonText(op, "handle"));
-    if (of == parts_of.end()) continue;  // Outside of modules: it is whole.
-    parts.resize(of->second.ppm.size());
-    analysis::Apportion(of->second.ns, of->second.ppm, parts);
-    int64_t here = 0;
-    for (size_t k = 0; k < parts.size(); ++k) here += of->second.here[k] ? parts[k] : 0;
-    op["here_ns"] = here;
+    const auto here = here_ns.find(JsonText(op, "handle"));
+    // Outside of modules it is whole.
+    op["here_ns"] = here == here_ns.end() ? op["self_ns"] : Json(here->second);
   }
   std::stable_sort(ops.begin(), ops.end(), [](const Json& a, const Json& b) {
     return JsonInt(a, "here_ns").value_or(0) > JsonInt(b, "here_ns").value_or(0);
@@ -100,26 +102,10 @@ Result<Json> ModulePhases(RunDb& db, int64_t module_id) {
                             " instruction_share s ON s.module_id = o.module_id AND s.instruction ="
                             " o.instruction WHERE o.module_id = ?1",
                             {module_id}));
-  struct Parts {
-    int64_t ns = 0;
-    std::vector<int64_t> ppm;
-    std::vector<std::string> phases;
-  };
-  std::map<std::string, Parts> parts_of;
-  for (size_t i = 0; i < shares.rows.size(); ++i) {
-    Parts& of = parts_of[shares.Text(i, "handle")];
-    of.ns = shares.Int(i, "self_ns");
-    of.ppm.push_back(shares.Int(i, "share_ppm"));
-    of.phases.push_back(shares.Text(i, "phase"));
-  }
+  const std::vector<int64_t> parts = PartsOf(shares);
   std::map<std::string, int64_t> ns_of;
-  std::vector<int64_t> parts;
-  for (const auto& [handle, of] : parts_of) {
-    parts.resize(of.ppm.size());
-    analysis::Apportion(of.ns, of.ppm, parts);
-    for (size_t k = 0; k < parts.size(); ++k) {
-      if (parts[k] > 0) ns_of[of.phases[k]] += parts[k];
-    }
+  for (size_t i = 0; i < parts.size(); ++i) {
+    if (parts[i] > 0) ns_of[shares.Text(i, "phase")] += parts[i];
   }
   Json rows = Json::array();
   for (const auto& [phase, ns] : ns_of) rows.push_back({{"phase", phase}, {"self_ns", ns}});

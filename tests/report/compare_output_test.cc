@@ -50,21 +50,6 @@ TEST(GateOutput, ChecksThatPassedAndAreLeftOutAreCounted) {
   EXPECT_THAT(GateMarkdown(ResultOf({kPass, kPass})), Not(HasSubstr("more")));
 }
 
-TEST(LoadCompareRun, IdleTimeIsThatOfAStepOfOneDevice) {
-  SampleRun sample = TransformerRun();
-  const TemporaryFolder folder;
-  ASSERT_TRUE(WriteSampleRun(sample, folder.File("run.db")));
-  auto db = store::RunDb::Open(folder.File("run.db"));
-  ASSERT_TRUE(db);
-  const auto view = LoadRunView(*db);
-  ASSERT_TRUE(view);
-  const auto run = LoadCompareRun(*db, *view);
-  ASSERT_TRUE(run);
-  int64_t idle = 0;
-  for (const auto& gap : run->gaps) idle += gap.ns;
-  EXPECT_EQ(idle, sample.idle_ns);  // Every step of every device ends with it.
-}
-
 compare::Run Loaded(const SampleRun& sample) {
   const TemporaryFolder folder;
   EXPECT_TRUE(WriteSampleRun(sample, folder.File("run.db")));
@@ -75,6 +60,14 @@ compare::Run Loaded(const SampleRun& sample) {
   const auto run = LoadCompareRun(*db, *view);
   EXPECT_TRUE(run);
   return run ? *run : compare::Run();
+}
+
+TEST(LoadCompareRun, IdleTimeIsThatOfAStepOfOneDevice) {
+  const SampleRun sample = TransformerRun();
+  const compare::Run run = Loaded(sample);
+  int64_t idle = 0;
+  for (const auto& gap : run.gaps) idle += gap.ns;
+  EXPECT_EQ(idle, sample.idle_ns);  // Every step of every device ends with it.
 }
 
 const compare::Op& Named(const compare::Run& run, const std::string& instruction) {

@@ -28,6 +28,20 @@ TEST(CollectiveRules, ACollectiveAloneAndOneBesideComputation) {
   EXPECT_EQ(without.Find("exposed_collective"), nullptr) << without.Ids();
 }
 
+// The median step, which is replayed, waits for 300 us on one of two devices; one of eight is even.
+TEST(CollectiveRules, EveningDevicesOutSavesNoMoreThanAllStepsWait) {
+  FindingCase with(kPlain, 2);
+  int64_t at = 0;
+  for (int step = 0; step < 8; ++step) {
+    const int64_t late_us = step == 3 ? 0 : 300;
+    with.Step(at, {{"a", 500}, {"g", 20 + late_us}, {"b", 500}}, 1);
+    at = with.Step(at, {{"a", 500 + late_us}, {"g", 20}, {"b", 500}}, 2);
+  }
+  with.Run();
+  ASSERT_NE(with.Find("arrival_skew"), nullptr) << with.Ids();
+  EXPECT_EQ(with.Find("arrival_skew")->saves_high_ns_per_step, 7 * 300'000 / 8 / 2);
+}
+
 TEST(CollectiveRules, CollectivesArePairedStepByStepAndWhatHasNoCounterpartIsNotFine) {
   // The recording of device 2 lacks the collective of `missing` steps: the others have theirs.
   const auto make = [](int missing) {

@@ -26,6 +26,8 @@ using model::StepMark;
 using model::StepRow;
 
 constexpr size_t kFewestCounted = 3;
+// Calls in a row of a program on a CPU that are a loop, and no calls of a script now and then.
+constexpr size_t kLoopOfCalls = 20;
 
 // A step of one device while it is being found.
 struct Found {
@@ -244,10 +246,10 @@ bool IsIncomplete(const AttributionTables& attribution, const Found& step) {
 // much between them. `lengths` are those of the first of these steps: of the last one it is not
 // known.
 bool IsRhythm(const AttributionTables& attribution, const std::vector<Found>& steps,
-              std::span<const size_t> which, std::span<const int64_t> lengths) {
+              std::span<const size_t> which, std::span<const int64_t> lengths, Clock clock) {
   const size_t known = std::min(lengths.size(), which.size());
   if (known == 0) return true;
-  if (!Agree(lengths.first(known))) return false;
+  if (!Agree(lengths.first(known), clock)) return false;
   int64_t length = 0;
   int64_t running = 0;
   for (size_t k = 0; k < known; ++k) {
@@ -313,12 +315,14 @@ Judged JudgeSteps(const AttributionTables& attribution, const DeviceSteps& devic
   if (of_device.empty()) return judged;
   judged.least_ns = *std::min_element(of_device.begin(), of_device.end());
   judged.most_ns = *std::max_element(of_device.begin(), of_device.end());
+  const Clock clock =
+      on_cpu && (trains || of_device.size() >= kLoopOfCalls) ? Clock::kPreempted : Clock::kDevice;
   judged.agree =
-      (judged.most_ns == 0 ||
-       Agree(of_device, on_cpu && trains ? Clock::kPreempted : Clock::kDevice)) &&
+      (judged.most_ns == 0 || Agree(of_device, clock)) &&
       (trains || device.marked || device.by_ops ||
        IsRhythm(attribution, steps, std::span(whole).subspan(warm_up),
-                std::span(lengths).subspan(warm_up, std::max(lengths_known, warm_up) - warm_up)));
+                std::span(lengths).subspan(warm_up, std::max(lengths_known, warm_up) - warm_up),
+                clock));
   if (!judged.agree) return judged;
 
   std::vector<int64_t> all_ns;

@@ -19,10 +19,11 @@
 // last one to the end of its last activity.
 //
 // Steps agree (analysis/step_agreement.h) in the device time of their main executions (on a CPU,
-// where training is preempted by other programs, the middle half of them does), and where no module
-// trains in their length, too, of which they run at least two fifths: calls of a function
-// that a script makes now and then are no steps. Counted steps that do not agree are none; marked
-// ones stay, and those of a training on a CPU, whose time other programs take, and none is steady.
+// where other programs take its time, the middle half of them does where one trains or there are
+// twenty and more), and where no module trains in their length, too, of which they run at least two
+// fifths: calls of a function that a script makes now and then are no steps. Counted steps that do
+// not agree are none; marked ones stay, and those of a training on a CPU, whose time other programs
+// take, and none is steady.
 //
 // Steady, for a whole step on all devices of the process: no compilation during it, its main
 // executions complete, all of it recorded (model/windows.h), not warm-up by device time or length,

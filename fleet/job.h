@@ -83,7 +83,7 @@ std::string Heading(const Job& job);
 // The two parts of it: who, how much and since when; and why, which may be empty.
 std::string Headline(const Job& job);
 std::string Reason(const Job& job);
-// "The path over ranks is on rank 5 for 71% of the step ..."; empty for a job of one rank.
+// "Of the critical path over ranks 71% is on rank 5 ..."; empty for a job of one rank.
 std::string PathSentence(const Job& job);
 
 }  // namespace xlatrace::fleet

@@ -129,8 +129,8 @@ struct PathAnswer {
 
 PathAnswer FindPath(const JobPath& path, const std::function<size_t(int64_t step)>& ends_last);
 
-// "The path over ranks is on rank 5 for 71% of the step: it comes 10.00 ms later than the next to
-// last; 12% is exchange". `names`: of ranks.
+// "Of the critical path over ranks 71% is on rank 5, which comes to exchanges 10.0 ms after the
+// last but one; 12% is exchange". `names`: of ranks.
 std::string PathSentence(const PathAnswer& answer, const std::vector<std::string>& names);
 
 }  // namespace xlatrace::fleet

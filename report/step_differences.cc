@@ -141,7 +141,7 @@ std::optional<StepDifferences> WhyStepsDiffer(const std::vector<StepOfDevice>& s
     out.text = fmt::format("Step {} takes {} ms longer than step {}", slow.number,
                            Milliseconds(difference), fast.number);
     const std::string_view awaited =
-        one ? "on the device that the others wait for" : "on the devices that the others wait for";
+        one ? "on the device that waits least" : "on the devices that wait least";
     // A step's length is the mean of all devices, and its parts are of one.
     const auto own = static_cast<double>(slow.awaited->wall_ns - fast.awaited->wall_ns);
     const bool apart = of_awaited && std::abs(own - difference) > kTrifle * difference;

@@ -278,10 +278,13 @@ void JudgeBetweenPrograms(const Context& context, const std::vector<Gap>& gaps,
     finding.sentence = {fmt::format("The script's own code between calls is {} of the {}",
                                     Percent(context.ShareOfSpan(ns)), context.words.whole),
                         fmt::format("{}, and no op of XLA runs meanwhile", Time(ns))};
-    finding.action =
-        "input made in Python, logging, files, sleeping: what it is the recording does not say "
+    finding.action = fmt::format(
+        "{}input made in Python, logging, files, sleeping: what it is the recording does not say "
         "(`jax.profiler.TraceAnnotation` around its parts names them). Prepare the next batch in "
-        "another thread or process (grain, `tf.data` with prefetch), write checkpoints aside";
+        "another thread or process (grain, `tf.data` with prefetch), write checkpoints aside",
+        finding.where_source.empty() ? ""
+                                     : fmt::format("look at what runs before {} is called again: ",
+                                                   ShortSource(finding.where_source)));
   } else {
     finding.title = {"Do more in one call", fmt::format("{} pass between programs{}",
                                                         context.words.PerStep(Time(ns)), beside)};

@@ -16,6 +16,8 @@ namespace {
 using model::Id;
 using model::kNoIndex;
 
+// A twentieth of the time is side by side: more than two calls that overlap at their ends.
+constexpr int64_t kSideBySideOf = 20;
 constexpr int64_t kEnoughSteps = 5;
 constexpr double kAttributedEnough = 0.95;
 // Ops below this share of device time are not looked at one by one.
@@ -65,6 +67,7 @@ Context::Context(const model::RunTables& run_tables,
       options(analysis_options) {
   SumSteps();
   FindLimits();
+  FindSideBySide();
   ReadOps(load_module);
   FindMemoryRate();
   for (const model::LaunchQueueRow& row : analysis.launch_queues) {
@@ -85,6 +88,15 @@ std::string Context::Counted(int64_t count, std::string_view one, std::string_vi
   std::string text = fmt::format("{} {}", Thousands(said), said == 1 ? one : many);
   if (seldom) text += fmt::format(" over {} steps", step_count);
   return text;
+}
+
+double Context::ShareOfWork(int64_t ns) const {
+  if (!side_by_side) return ShareOfStep(ns);
+  return device_ns > 0 ? static_cast<double>(ns) / static_cast<double>(device_ns) : 0;
+}
+
+std::string Context::WorkShare(int64_t ns) const {
+  return fmt::format("{} {}", Percent(ShareOfWork(ns)), words.of_work);
 }
 
 double Context::ShareOfSpan(int64_t ns) const {
@@ -140,6 +152,17 @@ void Context::SumSteps() {
     }
   }
   if (all > 0) graph_share = static_cast<double>(graphs) / static_cast<double>(all);
+}
+
+void Context::FindSideBySide() {
+  int64_t busy_ns = 0;
+  int64_t overlap_ns = 0;
+  for (const model::BusyTimeRow& row : analysis.busy_times) {
+    busy_ns += row.busy_ns;
+    overlap_ns += row.overlap_ns;
+  }
+  side_by_side = on_cpu && kSideBySideOf * overlap_ns > busy_ns;
+  if (side_by_side) words.of_work = "of device time";
 }
 
 void Context::SumWholeRun() {
@@ -548,7 +571,7 @@ Finding FindingAbout(const Context& context, std::string_view id, const Site& si
     const OneInstruction& most = instructions.front();
     finding.evidence.Add("the largest of them", most.ns, "ns", most.op->handle);
   }
-  finding.evidence.AddReal(context.words.of_step, 100 * context.ShareOfStep(site.ns), "%");
+  finding.evidence.AddReal(context.words.of_work, 100 * context.ShareOfWork(site.ns), "%");
   return finding;
 }
 

@@ -77,6 +77,9 @@ class Context {
   bool tensorflow = false;  // It called the programs, or ran ops itself: advice is in its words.
   bool pytorch = false;     // Kernels are its own, none is XLA's: the same.
   bool on_cpu = false;      // The host is the device: nothing waits for launches or for the host.
+  // Threads of a CPU run ops side by side: their times add up to more than a step has, and what a
+  // step has of one of them nobody knows.
+  bool side_by_side = false;
   // Ops of a step (of the run) so short that recording them is a large part of it; 0: it is not.
   double recorded_ops = 0;
   Limits limits;
@@ -85,6 +88,9 @@ class Context {
   int64_t Part(model::StepPart part) const { return parts_[static_cast<size_t>(part)]; }
   double ShareOfStep(int64_t ns) const;
   double ShareOfSpan(int64_t ns) const;  // For idle time, `ns` per step.
+  // For the time of ops: as ShareOfStep; of all device time where ops run side by side.
+  double ShareOfWork(int64_t ns) const;
+  std::string WorkShare(int64_t ns) const;  // "3.4% of the step", "3.1% of device time".
   int64_t PerStep(int64_t sum) const { return sum / divisor; }
   // "3 gaps" of a step (or of the run); "2 gaps over 10 steps" where a step has less than one.
   std::string Counted(int64_t count, std::string_view one, std::string_view many) const;
@@ -130,6 +136,7 @@ class Context {
  private:
   void SumSteps();
   void SumWholeRun();
+  void FindSideBySide();
   void FindLimits();
   void ReadOps(const ModuleLoader& load_module);
   // `first_row`: of the module's instructions in `attribution`.

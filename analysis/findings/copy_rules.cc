@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <fmt/format.h>
@@ -20,6 +21,8 @@ constexpr double kNewResultsShare = 0.05;
 constexpr int64_t kLeastStateBytes = 64 << 10;  // Read and written.
 // What a system hands out of new memory, page by page (bench/new_memory.py).
 constexpr double kNewBytesPerSecond = 1.8e9;
+constexpr std::string_view kOfArgs = "args[";
+constexpr size_t kMostArguments = 3;  // That a sentence names.
 
 bool IsCopy(const Op& op) {
   return op.row->op_kind == model::OpKind::kCopy || op.row->opcode.starts_with("copy") ||
@@ -218,6 +221,35 @@ void ReadBack(const Context& context, Report& report) {
   report.Add(std::move(finding));
 }
 
+// "`jax.jit(decode_step, donate_argnames="cache")`", where the HLO says of all of these ops which
+// argument they copy or could write into; largest first.
+std::string HowToDonate(const Context& context, const std::vector<const Op*>& ops) {
+  std::vector<std::string> names, numbers;  // Of `*args` there are numbers only.
+  bool all_known = true;
+  for (const Op* op : ops) {
+    const std::string& argument = op->facts->argument;
+    all_known &= !argument.empty();
+    const bool is_number = argument.starts_with(kOfArgs);
+    const std::string shown =
+        is_number ? argument.substr(kOfArgs.size(), argument.size() - kOfArgs.size() - 1)
+                  : fmt::format("\"{}\"", argument);
+    std::vector<std::string>& list = is_number ? numbers : names;
+    if (std::find(list.begin(), list.end(), shown) == list.end()) list.push_back(shown);
+  }
+  const std::vector<std::string>& list = names.empty() ? numbers : names;
+  if (!all_known || (!names.empty() && !numbers.empty()) || list.size() > kMostArguments) {
+    return "`jax.jit(step, donate_argnums=0)`";
+  }
+  const std::string& function =
+      context.attribution.modules[static_cast<size_t>(ops.front()->row->module_id) - 1]
+          .framework_function;
+  const std::string which = list.size() == 1 ? list[0] : fmt::format("({})", fmt::join(list, ", "));
+  return fmt::format("`jax.jit({}, donate_{}={})`{}",
+                     function.empty() || function[0] == '<' ? "step" : function,
+                     names.empty() ? "argnums" : "argnames", which,
+                     names.empty() ? "" : " (by number: `donate_argnums`)");
+}
+
 // On a CPU a new array is memory that the system hands out page by page, as the program first
 // writes to it, and not always: the same op takes many times longer where it does than where freed
 // memory is at hand. Gives whether it is worth a finding.
@@ -248,8 +280,9 @@ bool NewResults(const Context& context, Report& report) {
                   Time(largest.time->min_ns),
                   Time(largest.time->total_ns / std::max<int64_t>(largest.time->occurrences, 1)))};
   finding.action = context.Advice(
-      "`jax.jit(step, donate_argnums=0)`: the results are then written into the memory of the "
-      "parameters that they replace, and the system hands out no pages",
+      HowToDonate(context, ops) +
+          ": the results are then written into the memory of the parameters that they replace, and "
+          "the system hands out no pages",
       "hold the state in a `tf.Variable` and `assign` it inside the compiled function: its buffer "
       "is then written again");
   finding.how_to_check =
@@ -303,8 +336,9 @@ void Donation(const Context& context, Report& report) {
   Finding finding = FindingAbout(context, "donation_missing", site);
   finding.title = {"Donate the state", "XLA copies parameters"};
   finding.action = context.Advice(
-      "`jax.jit(step, donate_argnums=0)`; the output must have the parameter's shape and type. Now "
-      "XLA must copy what it writes into",
+      HowToDonate(context, ops) +
+          "; the output must have the parameter's shape and type. Now XLA must copy what it writes "
+          "into",
       "hold the state in a `tf.Variable` and `assign` it inside the compiled function: its buffer "
       "is then shared. Now XLA must copy what it writes into");
   finding.how_to_check = "input_output_alias in the HLO names the parameter, the copy is gone";

@@ -115,16 +115,20 @@ void SayWork(const Context& context, const ForeignWork& work, Report& report) {
                    [](const auto& a, const auto& b) { return a.first > b.first; });
   Evidence evidence;
   std::string text;
+  const std::string exchange(Text(KernelClass::kCollective));
   for (size_t k = 0; k < parts.size() && k < 4; ++k) {
     const double share = static_cast<double>(parts[k].first) / static_cast<double>(work.ns);
     if (share < 0.01) break;
-    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", parts[k].second, Percent(share));
+    // What is exchanged and copied has rules of its own, and may be no fine thing.
+    if (parts[k].second != exchange && parts[k].second != "copies") {
+      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", parts[k].second, Percent(share));
+    }
     evidence.Add(context.words.PerStep(parts[k].second + ","), context.PerStep(parts[k].first),
                  "ns");
   }
   // Where nothing takes longer than copies, they are no work to call fine.
-  if (parts[0].first > work.copies.ns) {
-    report.Fine("work", {"device time by kind of work", text}, evidence);
+  if (parts[0].first > work.copies.ns && !text.empty()) {
+    report.Fine("work", {"device time that computes, by kind", text}, evidence);
   }
   const Kernel attention = work.classes[static_cast<size_t>(KernelClass::kAttention)];
   const double share = static_cast<double>(attention.ns) / static_cast<double>(work.ns);

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cstddef>
 #include <map>
+#include <set>
 #include <span>
 #include <string_view>
 
@@ -124,15 +126,37 @@ class Reader {
     return shape.substr(0, shape.find('{'));
   }
 
+  // JAX names parameters after the argument and the path to the leaf in it (op_name of their
+  // metadata, jax/_src/interpreters/partial_eval.py: DebugInfo.arg_names).
+  static std::string ArgumentOf(const Instruction& parameter) {
+    const std::string_view path = parameter.metadata.op_name;
+    size_t end = 0;
+    while (end < path.size() &&
+           (std::isalnum(static_cast<unsigned char>(path[end])) != 0 || path[end] == '_')) {
+      ++end;
+    }
+    if (end == 0 || (end < path.size() && path[end] != '[' && path[end] != '.')) return {};
+    // Of `*args` only the number says which.
+    if (path.substr(0, end) == "args") {
+      const size_t close = path.find(']');
+      return path.substr(end, 1) == "[" && close != path.npos
+                 ? std::string(path.substr(0, close + 1))
+                 : std::string();
+    }
+    return std::string(path.substr(0, end));
+  }
+
   void FindFreshResults(const std::vector<uint32_t>& nodes, std::vector<OpFacts>& ops) const {
     if (module_.entry == kNoIndex || module_.computations[module_.entry].root == kNoIndex) return;
     std::map<std::string_view, int> lenders;  // By shape: parameters whose memory is not shared.
     std::map<std::string_view, int> shared;   // Results that share memory with a parameter.
+    std::map<std::string_view, std::set<std::string>> arguments;  // Of the lenders.
     for (const Instruction& i : module_.InstructionsOf(module_.computations[module_.entry])) {
       if (i.opcode != "parameter") continue;
       const bool aliased = std::binary_search(module_.aliased_parameters.begin(),
                                               module_.aliased_parameters.end(), i.parameter_number);
       ++(aliased ? shared : lenders)[WithoutLayout(i.shape)];
+      if (!aliased) arguments[WithoutLayout(i.shape)].insert(ArgumentOf(i));
     }
     const Instruction& root = At(module_.computations[module_.entry].root);
     std::vector<uint32_t> results = {IndexOf(root)};
@@ -140,16 +164,21 @@ class Reader {
       const auto operands = module_.Operands(root);
       results.assign(operands.begin(), operands.end());
     }
-    std::map<uint32_t, int64_t> fresh;  // By what makes it.
+    std::map<uint32_t, int64_t> fresh;     // By what makes it.
+    std::map<uint32_t, std::string> lent;  // Which argument could, where only one could.
     for (const uint32_t result : results) {
       const std::string_view shape = WithoutLayout(At(result).shape);
       if (At(MadeBy(result)).opcode == "parameter" || --shared[shape] >= 0) continue;
       const int64_t bytes = hlo::ByteSize(At(result).shape);
-      if (bytes >= kLeastFreshBytes && --lenders[shape] >= 0) fresh[MadeBy(result)] += bytes;
+      if (bytes < kLeastFreshBytes || --lenders[shape] < 0) continue;
+      fresh[MadeBy(result)] += bytes;
+      if (arguments[shape].size() == 1) lent[MadeBy(result)] = *arguments[shape].begin();
     }
     for (size_t k = 0; k < nodes.size(); ++k) {
       const auto found = fresh.find(nodes[k]);
-      if (found != fresh.end()) ops[k].fresh_result_bytes = found->second;
+      if (found == fresh.end()) continue;
+      ops[k].fresh_result_bytes = found->second;
+      if (ops[k].argument.empty()) ops[k].argument = lent[nodes[k]];
     }
   }
 
@@ -530,6 +559,7 @@ class Reader {
       if (source.opcode != "parameter" || source.computation != module_.entry) return;
       if (hlo::ByteSize(source.shape) != hlo::ByteSize(whole.shape)) return;
       facts.copied_parameter = source.parameter_number;
+      facts.argument = ArgumentOf(source);
       facts.parameter_is_donated =
           std::binary_search(module_.aliased_parameters.begin(), module_.aliased_parameters.end(),
                              source.parameter_number);

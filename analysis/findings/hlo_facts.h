@@ -55,6 +55,10 @@ struct OpFacts {
   Movement movement = Movement::kNone;      // It does nothing else.
   std::optional<int64_t> copied_parameter;  // Entry parameter that a copy copies whole.
   bool parameter_is_donated = false;
+  // Of the traced function: which argument the copied parameter, or the one that could lend a
+  // result its memory, is a part of. "cache" of JAX's `cache[3]`, "args[1]" of `args[1]['w']`;
+  // empty: the HLO does not say.
+  std::string argument;
   bool host_memory = false;    // Reads or writes memory of the host.
   bool host_callback = false;  // Calls Python.
   std::string target;          // Of a custom call, in a fusion or alone.

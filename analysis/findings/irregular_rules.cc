@@ -116,7 +116,7 @@ void Scatters(const Context& context, Report& report) {
                     gradient && embedding ? "The gradient of the embedding (a scatter-add)"
                     : gradient            ? "The gradient of a lookup (a scatter-add)"
                                           : "A scatter-add",
-                    context.words.OfStep(Percent(context.ShareOfStep(site.ns)))),
+                    context.WorkShare(site.ns)),
         Takes(context, site), InBrackets(site.source)};
     finding.how_to_check = "the scatter fusion is gone; the step falls by about its time";
     // One of the two products is the gradient's; the lookup's may be what the lookup takes now.
@@ -128,8 +128,7 @@ void Scatters(const Context& context, Report& report) {
     report.Add(std::move(finding));
   }
   if (!found && !ops.empty()) {
-    report.Fine("scatter_add",
-                {"scatter-adds", context.words.OfStep(Percent(context.ShareOfStep(all)))});
+    report.Fine("scatter_add", {"scatter-adds", context.WorkShare(all)});
   }
 }
 
@@ -155,9 +154,8 @@ void Sorts(const Context& context, Report& report) {
     // Much of the step is no pattern any more: whatever the keys are, the sort is what costs.
     const bool much = context.ShareOfStep(site.ns) > 0.2;
     finding.sure = context.Allowed(wide || much ? Sure::kMedium : Sure::kLow);
-    finding.sentence = {
-        fmt::format("Sorting is {}", context.words.OfStep(Percent(context.ShareOfStep(site.ns)))),
-        Takes(context, site), InBrackets(site.source)};
+    finding.sentence = {fmt::format("Sorting is {}", context.WorkShare(site.ns)),
+                        Takes(context, site), InBrackets(site.source)};
     if (facts.sorted_elements > 0) {
       finding.evidence.Add("elements of type " + facts.sorted_type, facts.sorted_elements, "count");
     }
@@ -213,8 +211,7 @@ void RandomNumbers(const Context& context, Report& report) {
   }
   if (ops.empty()) return;
   if (context.ShareOfStep(all) < 0.02) {
-    report.Fine("random_numbers",
-                {"random numbers", context.words.OfStep(Percent(context.ShareOfStep(all)))});
+    report.Fine("random_numbers", {"random numbers", context.WorkShare(all)});
     return;
   }
   Finding finding = FindingAbout(context, "random_numbers", AllOf(context, ops));

@@ -80,8 +80,7 @@ void JudgeLoops(const Context& context, Report& report) {
   finding.title = {"Do more per iteration", fmt::format("the loop's own work is {}",
                                                         context.words.PerStep(Time(ns + ramp)))};
   finding.sentence = {
-      fmt::format("Loops spend {} on themselves",
-                  context.words.OfStep(Percent(context.ShareOfStep(ns + ramp)))),
+      fmt::format("Loops spend {} on themselves", context.WorkShare(ns + ramp)),
       fmt::format("{} launches for trip counters, slices and copies, {} iterations",
                   static_cast<int64_t>(launches + 0.5), static_cast<int64_t>(iterations + 0.5)),
       InBrackets(site.source)};

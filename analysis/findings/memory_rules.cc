@@ -124,9 +124,8 @@ void Attention(const Context& context, Report& report) {
   const std::string go = fmt::format(
       "of {} go through memory{}", scores.empty() ? fmt::format("{0} x {0}", size) : scores,
       passes > 1 ? fmt::format(", {} kernels per layer", passes) : "");
-  finding.sentence = {
-      fmt::format("Attention is {}", context.words.OfStep(Percent(context.ShareOfStep(all)))),
-      "scores " + go, fmt::format(" ({})", ShortSource(site.source)), "Scores " + go};
+  finding.sentence = {fmt::format("Attention is {}", context.WorkShare(all)), "scores " + go,
+                      fmt::format(" ({})", ShortSource(site.source)), "Scores " + go};
   if (passes > 0) finding.evidence.Add("kernels that touch them, per layer", passes, "count");
   finding.action = context.Advice(
       "`jax.nn.dot_product_attention(q, k, v, is_causal=..., implementation='cudnn')` (bf16 or "
@@ -169,8 +168,7 @@ void ScanStacks(const Context& context, const std::vector<const Op*>& ops, Repor
     finding.saves_high_ns = site.ns;
     finding.saves_low_ns = 0;
     finding.sure = context.Allowed(Sure::kMedium);
-    finding.sentence = {fmt::format("Stacking what a scan saves is {}",
-                                    context.words.OfStep(Percent(context.ShareOfStep(site.ns)))),
+    finding.sentence = {fmt::format("Stacking what a scan saves is {}", context.WorkShare(site.ns)),
                         Time(site.ns), InBrackets(site.source)};
     if (bytes > 0) {
       finding.evidence.Add(context.words.PerStep("bytes written into stacks,"), bytes, "bytes");
@@ -222,15 +220,13 @@ void Layouts(const Context& context, Report& report) {
       finding.evidence.AddReal("its rate", *rate / 1e9, "GB/s", site.largest().handle);
     }
     finding.sentence = {
-        fmt::format("A change of layout is {}",
-                    context.words.OfStep(Percent(context.ShareOfStep(site.ns)))),
+        fmt::format("A change of layout is {}", context.WorkShare(site.ns)),
         fmt::format("{} takes {} only to move data", site.largest().row->name, Time(site.ns)),
         InBrackets(site.source)};
     report.Add(std::move(finding));
   }
   if (!found) {
-    report.Fine("layout_copy", {"kernels that only change the layout",
-                                context.words.OfStep(Percent(context.ShareOfStep(all)))});
+    report.Fine("layout_copy", {"kernels that only change the layout", context.WorkShare(all)});
   }
   for (const Site& site : SitesOf(context, converts)) {
     if (context.ShareOfStep(site.ns) < kSlowMemoryOp) break;

@@ -67,8 +67,7 @@ void Upcast(const Context& context, Report& report) {
     finding.basis = context.limits.half ? Basis::kRoofline : Basis::kMeasured;
     finding.sure = context.Allowed(Sure::kHigh);
     finding.sentence = {fmt::format("A product of {} operands runs in f32", dot.upcast_from),
-                        fmt::format("{}, at most half its speed",
-                                    context.words.OfStep(Percent(context.ShareOfStep(site.ns)))),
+                        fmt::format("{}, at most half its speed", context.WorkShare(site.ns)),
                         InBrackets(site.source)};
     finding.evidence.AddReal("its rate", RateOf(site.largest()) / 1e12, "TFLOP/s",
                              site.largest().handle);
@@ -175,8 +174,7 @@ void OddSizes(const Context& context, Report& report) {
     finding.basis = Basis::kRoofline;
     finding.sure = context.Allowed(own ? Sure::kHigh : Sure::kMedium);
     finding.sentence = {fmt::format("A product with a dimension of {} is {} and runs at {}", odd,
-                                    context.words.OfStep(Percent(context.ShareOfStep(whole.ns))),
-                                    FlopRate(RateOf(largest))),
+                                    context.WorkShare(whole.ns), FlopRate(RateOf(largest))),
                         "", InBrackets(whole.source)};
     finding.evidence.Add("dimension", odd, "count", largest.handle)
         .Add("next multiple of 128", next, "count")
@@ -189,8 +187,33 @@ void OddSizes(const Context& context, Report& report) {
     report.Fine("gemm_bad_dims", {"sizes of products", "none is slow for want of padding"});
 }
 
+// Where no rate is known that products could have, nothing is said about what may be most of a
+// step.
+void Unjudged(const Context& context, Report& report) {
+  std::vector<const Op*> products;
+  int64_t ns = 0;
+  for (const Op& op : context.ops) {
+    if (op.hidden || !op.facts->dot) continue;
+    products.push_back(&op);
+    ns += op.ns;
+  }
+  if (4 * ns < context.device_ns || products.empty()) return;
+  const std::string place = PlaceOf(context, products);
+  report.Withhold(
+      "products",
+      fmt::format(
+          "matrix products, {}, {} of device time{}: how fast this {} could be is not known",
+          context.words.PerStep(Time(ns)),
+          Percent(static_cast<double>(ns) / static_cast<double>(context.device_ns)),
+          place.empty() ? "" : fmt::format(", most at {}", ShortSource(place)),
+          context.on_cpu ? "CPU" : "device"));
+}
+
 void Rates(const Context& context, Report& report) {
-  if (!context.limits.half) return;
+  if (!context.limits.half) {
+    Unjudged(context, report);
+    return;
+  }
   int64_t ns = 0;
   double work = 0;
   for (const Op& op : context.ops) {
@@ -215,9 +238,8 @@ void Rates(const Context& context, Report& report) {
   const std::string percent =
       PeakPercent(100 * rate / context.limits.half_peak.value_or(*context.limits.half));
   report.Fine("products",
-              {"matrix products",
-               fmt::format("{} in 16 bits, {}% of the device's peak, {}", FlopRate(rate), percent,
-                           context.words.OfStep(Percent(context.ShareOfStep(ns))))},
+              {"matrix products", fmt::format("{} in 16 bits, {}% of the device's peak, {}",
+                                              FlopRate(rate), percent, context.WorkShare(ns))},
               evidence);
 }
 

@@ -14,9 +14,6 @@ namespace {
 
 using replay::Change;
 
-// A twentieth of the time is side by side: more than two calls that overlap at their ends.
-constexpr int64_t kSideBySideOf = 20;
-
 // Of what is merged something is still launched: almost nothing is not nothing (Change).
 constexpr double kMerged = 1e-9;
 
@@ -48,12 +45,6 @@ std::optional<Change> PartOf(const Change& change, int64_t low, int64_t high) {
 Replayed::Replayed(const Context& context, const replay::RunReplay& replay)
     : context_(context), replay_(replay) {
   for (const Op& op : context.ops) ops_[op.handle] = &op;
-  int64_t busy_ns = 0, overlap_ns = 0;
-  for (const model::BusyTimeRow& row : context.analysis.busy_times) {
-    busy_ns += row.busy_ns;
-    overlap_ns += row.overlap_ns;
-  }
-  pool_ = context.on_cpu && kSideBySideOf * overlap_ns > busy_ns;
 }
 
 std::optional<Change> Replayed::ChangeOf(const Finding& finding) const {
@@ -100,7 +91,7 @@ std::optional<Change> Replayed::ChangeOf(const Finding& finding) const {
 
 void Replayed::Price(int64_t least_ns, Finding& finding) const {
   if (finding.about_data || finding.beyond_steps || !finding.of_median_step) return;
-  if (!finding.saves_high_ns || pool_) return;
+  if (!finding.saves_high_ns || context_.side_by_side) return;
   // Where the host is the device, what it does in a gap takes cores from what runs beside it.
   if (context_.on_cpu && !finding.gaps.empty()) return;
   const std::optional<Change> change = ChangeOf(finding);
@@ -194,7 +185,7 @@ void Replayed::AddLongestDevice(const Change& change, Finding& finding) const {
 }
 
 std::optional<int64_t> Replayed::StepWith(const Change& change) const {
-  if (change.empty() || pool_) return std::nullopt;
+  if (change.empty() || context_.side_by_side) return std::nullopt;
   const std::optional<replay::Prediction> step = replay_.With(change);
   if (!step) return std::nullopt;
   return step->predicted_ns;

@@ -47,7 +47,6 @@ class Replayed {
   void AddLongestDevice(const replay::Change& change, Finding& finding) const;
 
   const Context& context_;
-  bool pool_ = false;  // Threads of a CPU ran side by side.
   const replay::RunReplay& replay_;
   std::map<std::string, const Op*, std::less<>> ops_;  // By handle.
 };

@@ -91,7 +91,7 @@ void Recompute(const Context& context, Report& report) {
   }
   const double share = context.ShareOfStep(all);
   if (share < kRecompute) {
-    LookedAt recomputation = {"recomputation", context.words.OfStep(Percent(share))};
+    LookedAt recomputation = {"recomputation", context.WorkShare(all)};
     if (once > 0) {
       recomputation.more =
           fmt::format("{} more is named so, but XLA computes it once, for forward too",
@@ -198,9 +198,7 @@ void Optimizer(const Context& context, Report& report) {
         "update only the rows of a table that a batch touches (sparse or lazy updates), keep less "
         "state per parameter (Adafactor, moments in bf16, SGD for tables), give each update more "
         "work: larger batches, gradients summed over several";
-    finding.sentence = {
-        fmt::format("The optimizer is {}", context.words.OfStep(Percent(context.ShareOfStep(all)))),
-        Time(all)};
+    finding.sentence = {fmt::format("The optimizer is {}", context.WorkShare(all)), Time(all)};
     finding.how_to_check = "time of phase optimizer";
     finding.sure = context.Allowed(Sure::kMedium);
     report.Add(std::move(finding));
@@ -212,9 +210,8 @@ void Optimizer(const Context& context, Report& report) {
   finding.action =
       "stack parameters of repeated layers (scan over layers) or flatten them (`optax.flatten`), "
       "shard the optimizer's state, keep moments in bf16";
-  finding.sentence = {
-      fmt::format("The optimizer is {}", context.words.OfStep(Percent(context.ShareOfStep(all)))),
-      fmt::format("{} in {} kernels", Time(all), CountText(calls))};
+  finding.sentence = {fmt::format("The optimizer is {}", context.WorkShare(all)),
+                      fmt::format("{} in {} kernels", Time(all), CountText(calls))};
   finding.how_to_check = "optimizer time and its number of kernels";
   finding.saves_high_ns = all - floor;
   finding.saves_low_ns = 0;

@@ -19,6 +19,8 @@ struct TimeWords {
   // Behind a share. Of a run it is one of the time in which its devices are busy
   // (Context::ShareOfStep); shares that have idle time in their whole are of `whole`.
   std::string_view of_step;
+  // Behind a share that the time of ops has (Context::ShareOfWork).
+  std::string_view of_work;
 
   // "12.3 ms per step"; what a number of the evidence is called: "such copies, per step".
   std::string PerStep(std::string_view what) const {
@@ -30,8 +32,8 @@ struct TimeWords {
   }
 };
 
-inline constexpr TimeWords kStepWords = {"step", "per step", "of the step"};
-inline constexpr TimeWords kRunWords = {"run", "in the run", "of busy time"};
+inline constexpr TimeWords kStepWords = {"step", "per step", "of the step", "of the step"};
+inline constexpr TimeWords kRunWords = {"run", "in the run", "of busy time", "of busy time"};
 
 }  // namespace xlatrace::analysis::findings
 

@@ -67,6 +67,21 @@ TEST(CpuRules, IdleTimeBeforeWhatReadsAProductIsTheProducts) {
   EXPECT_EQ(little.Find("hidden_products"), nullptr) << little.Ids();
 }
 
+// Products that are most of the time and of which nobody knows what the CPU could do are no
+// finding, and not passed over either.
+TEST(CpuRules, ProductsThatNoRoofIsKnownForAreToldAsNotJudged) {
+  const FindingCase most = ProductOnCpu("f32", {{"dot", 3'000}, {"tanh", 1'000}});
+  const model::RuledOutRow* row = most.FindRuledOut("products");
+  ASSERT_NE(row, nullptr);
+  EXPECT_TRUE(row->withheld);
+  EXPECT_EQ(
+      row->text,
+      "matrix products, 3.00 ms per step, 75.0% of device time, most at a.py:4: how fast this "
+      "CPU could be is not known");
+  EXPECT_EQ(ProductOnCpu("f32", {{"dot", 1'000}, {"tanh", 4'000}}).FindRuledOut("products"),
+            nullptr);
+}
+
 // What is listed gap by gap says the same as the finding, and of no other gap.
 TEST(CpuRules, TheGapOfAHiddenProductSaysWhoseItIs) {
   const FindingCase with = ProductOnCpu(
@@ -138,8 +153,10 @@ TEST(CpuRules, OpsSoShortThatRecordingThemIsMuchOfTheStep) {
 // A step that returns its state; `alias` says whether in the memory that it came in.
 FindingCase StateOnCpu(const std::string& alias, int64_t often_us, int64_t seldom_us) {
   FindingCase made("HloModule jit_step, is_scheduled=true" + alias +
-                   "\nENTRY e {\n  p = f32[1048576]{0} parameter(0)\n  x = f32[4096,4096]{1,0} "
-                   "parameter(1)\n  q = f32[1048576]{0} parameter(2)\n  g = f32[4096,4096]{1,0} "
+                   "\nENTRY e {\n  p = f32[1048576]{0} parameter(0), "
+                   "metadata={op_name=\"state.w\"}\n  x = f32[4096,4096]{1,0} "
+                   "parameter(1)\n  q = f32[1048576]{0} parameter(2), "
+                   "metadata={op_name=\"state.m\"}\n  g = f32[4096,4096]{1,0} "
                    "negate(x)\n  ROOT new = "
                    "f32[1048576]{0} negate(p), metadata={op_name=\"jit(step)/sub\" "
                    "source_file=\"a.py\" source_line=9}\n}");
@@ -158,6 +175,7 @@ TEST(CpuRules, AResultInNewMemoryTakesLongerThanWhereMemoryIsAtHand) {
   ASSERT_NE(finding, nullptr) << with.Ids();
   EXPECT_EQ(finding->where_source, "a.py:9");
   EXPECT_THAT(finding->sentence, HasSubstr("new takes 200 us where memory is at hand"));
+  EXPECT_THAT(finding->action, HasSubstr("donate_argnames=\"state\""));
   const FindingCase shared =
       StateOnCpu(", input_output_alias={ {}: (0, {}, may-alias) }", 1'200, 200);
   EXPECT_EQ(shared.Find("donation_missing"), nullptr) << shared.Ids();

@@ -140,6 +140,24 @@ TEST(OpRules, AStackThatALoopWritesAndAWriteOutsideOfOne) {
   EXPECT_EQ(little.Find("scan_stack"), nullptr) << little.Ids();
 }
 
+// Beside another op for half of its 100 us, 40 us of writes are no share of a step: of 540 us that
+// ops take, 40, however long the step is.
+TEST(OpRules, OpsSideBySideOnACpuHaveAShareOfDeviceTimeAndNoneOfTheStep) {
+  for (const bool aside : {false, true}) {
+    FindingCase with(Stack(true));
+    with.RunOnCpu();
+    with.Steps(8, {{aside ? "+dus" : "dus", 40}, {"y", 500}});
+    const model::FindingRow* stack = with.Find("scan_stack");
+    ASSERT_NE(stack, nullptr) << with.Ops();
+    EXPECT_THAT(stack->sentence, testing::HasSubstr(aside ? "Stacking what a scan saves is 7.4% of "
+                                                            "device time"
+                                                          : "7.4% of the step"));
+    EXPECT_THAT(stack->evidence_json,
+                testing::HasSubstr(aside ? R"("text":"of device time","value":7.40741)"
+                                         : R"("text":"of the step","value":7.40741)"));
+  }
+}
+
 // A loop whose stack begins as a copy of `made`.
 std::string StackBegins(const std::string& made) {
   std::string text = Stack(true);

@@ -174,6 +174,32 @@ TEST(Findings, ACopyOfAParameterThatIsNotDonatedAndOneThatIs) {
   EXPECT_EQ(without.Find("donation_missing"), nullptr) << without.Ids();
 }
 
+// JAX names parameters after the argument that they are a leaf of. A name that is a scope, or none,
+// is no argument.
+TEST(Findings, TheArgumentToDonateIsNamedWhereTheHloNamesIt) {
+  const auto action = [](const std::string& name, const std::string& function) {
+    std::string text = CopyModule("");
+    const std::string plain = "parameter(0)";
+    if (!name.empty()) {
+      text.replace(text.find(plain), plain.size(), plain + ", metadata={op_name=\"" + name + "\"}");
+    }
+    FindingCase with(text);
+    with.b.attribution.modules[0].framework_function = function;
+    with.Steps(8, {{"copy", 100}, {"dus", 400}});
+    const model::FindingRow* finding = with.Find("donation_missing");
+    return finding == nullptr ? std::string()
+                              : finding->action.substr(0, finding->action.find(';'));
+  };
+  EXPECT_EQ(action("cache[3]", "decode"),
+            "`jax.jit(decode, donate_argnames=\"cache\")` (by number: `donate_argnums`)");
+  EXPECT_EQ(action("state.params['w']", ""),
+            "`jax.jit(step, donate_argnames=\"state\")` (by number: `donate_argnums`)");
+  EXPECT_EQ(action("args[12]['w']", "decode"), "`jax.jit(decode, donate_argnums=12)`");
+  for (const char* unnamed : {"", "jit(step)/p", "args", "[0]"}) {
+    EXPECT_EQ(action(unnamed, "decode"), "`jax.jit(step, donate_argnums=0)`") << unnamed;
+  }
+}
+
 TEST(Findings, ACopiedParameterOnACpuHasTheIdleTimeOfItsMemoryAndAScalarIsNoState) {
   // 128 MiB are 75 ms of new memory: all of the idle time may go with them.
   FindingCase with(CopyModule(""));

@@ -174,6 +174,31 @@ TEST(Steps, CallsFarApartOfAProgramThatDoesNotTrainAreNoSteps) {
   EXPECT_EQ(spaced(Phase::kBackward), 4u);  // A training step waits for its host as it may.
 }
 
+// On a CPU other programs take time from single calls: of 24 decode steps a quarter takes longer,
+// by up to twice; six of one function are no loop, and neither is what agrees in nothing.
+TEST(Steps, ALoopOfCallsOnACpuHasStepsThoughSomeArePreempted) {
+  const auto found = [](int calls, model::DeviceKind kind, int64_t more) {
+    RunBuilder b;
+    const auto lane = b.AddLane(b.AddDevice());
+    b.run.devices[0].kind = kind;
+    const auto main = b.AddModule();
+    const auto instruction = b.AddInstruction(main, Phase::kForward);
+    int64_t start = 0;
+    for (int k = 0; k < calls; ++k) {
+      const int64_t takes = 100 + (k % 4 == 2 ? more * (1 + k % 3) : k % 4);
+      const auto execution = b.AddExecution(main, 1, start, start + takes);
+      b.AddActivity(lane, start, start + takes,
+                    {.instruction = instruction, .execution = execution});
+      start += takes + 40;
+    }
+    return FindSteps(b.run, b.attribution, {}).rows.size();
+  };
+  EXPECT_EQ(found(24, model::DeviceKind::kCpu, 33), 24u);
+  EXPECT_EQ(found(6, model::DeviceKind::kCpu, 60), 0u);
+  EXPECT_EQ(found(24, model::DeviceKind::kGpu, 33), 0u);
+  EXPECT_EQ(found(24, model::DeviceKind::kGpu, 0), 24u);
+}
+
 TEST(Steps, AnEvaluationBetweenStepsLeavesTheRest) {
   RunBuilder b;
   const auto lane = b.AddLane(b.AddDevice());

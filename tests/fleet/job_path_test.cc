@@ -230,8 +230,8 @@ TEST(FindPath, SharesAreOfSteadySteps) {
   EXPECT_EQ(answer.shares[1].lead_ns, 60'000'000);
   EXPECT_EQ(
       PathSentence(answer, {"rank 0", "rank 1 on b"}),
-      "The path over ranks is on rank 1 on b for 85.0% of the step: it comes 30.0 ms later than "
-      "the next to last; 10.0% is exchange");
+      "Of the critical path over ranks 85.0% is on rank 1 on b, which comes to exchanges 30.0 ms "
+      "after the last but one; 10.0% is exchange");
 }
 
 // 2 of 100 of each rank: who is waited for in that could be anybody.

@@ -210,7 +210,7 @@ TEST_F(ReadJobTest, InAnEvenJobThePathIsNobodys) {
     for (const auto& [rank, ns] : path.own_ns) EXPECT_LT(ns, 10 * 58'000'000) << "rank " << rank;
     std::vector<std::string> names;
     for (const Rank& rank : job->ranks) names.push_back(rank.name);
-    EXPECT_THAT(PathSentence(job->path, names), testing::HasSubstr("so that ranks are even"));
+    EXPECT_THAT(PathSentence(job->path, names), testing::HasSubstr("(ranks are even)"));
   }
 }
 

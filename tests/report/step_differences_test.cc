@@ -36,21 +36,21 @@ TEST(StepDifferences, WaitingForADeviceIsNoReason) {
   EXPECT_EQ(differ->range, "Steps from 90.0 to 100 ms, mean of 2 devices");
   EXPECT_EQ(differ->text,
             "Step 1 takes 10.0 ms longer than step 0: 10.1 ms more backward (coloured), on the "
-            "device that the others wait for.");
+            "device that waits least.");
   EXPECT_EQ(differ->part, StepPart::kBackward);
   ASSERT_EQ(differ->bars.size(), 2u);
   EXPECT_EQ(differ->bars[1].wall_ns, 100.0 * kMs);
   EXPECT_EQ(differ->bars[1].part_ns, 98.1 * kMs);
 }
 
-// The device that the others wait for takes 4 ms longer, the mean of both 2 ms.
+// The device that waits least takes 4 ms longer, the mean of both 2 ms.
 TEST(StepDifferences, APartOfOneDeviceIsSetBesideThatDevicesStep) {
   const auto differ = WhyStepsDiffer(
       {Step(0, 1, 80, 10), Step(0, 2, 84, 2, 4), Step(1, 1, 80, 10), Step(1, 2, 84.5, 2, 7.5)},
       std::nullopt, 95 * kMs);
   EXPECT_EQ(differ->text,
-            "Step 1 takes 2.00 ms longer than step 0, 4.00 ms on the device that the others wait "
-            "for: 3.50 ms more idle time (coloured) there.");
+            "Step 1 takes 2.00 ms longer than step 0, 4.00 ms on the device that waits "
+            "least: 3.50 ms more idle time (coloured) there.");
 }
 
 TEST(StepDifferences, AnotherDeviceMayBeAwaitedInEachStep) {
@@ -59,7 +59,7 @@ TEST(StepDifferences, AnotherDeviceMayBeAwaitedInEachStep) {
                      std::nullopt, 95 * kMs);
   EXPECT_EQ(differ->text,
             "Step 1 takes 10.0 ms longer than step 0: 10.0 ms more backward (coloured), on the "
-            "devices that the others wait for.");
+            "devices that wait least.");
 }
 
 TEST(StepDifferences, DevicesThatDoNotWaitAreTakenTogether) {

@@ -46,8 +46,6 @@ CUresult FillWith(const Fill& fill, CUstream handle, bool asynchronous) {
   return CUDA_SUCCESS;
 }
 
-void* At(CUdeviceptr pointer) { return reinterpret_cast<void*>(pointer); }
-
 // The caller said which side is the device, so memory this driver did not hand out counts as that.
 Copy ToDevice(CUdeviceptr target, const void* source, size_t bytes) {
   Copy copy = FlatCopy(At(target), source, bytes);

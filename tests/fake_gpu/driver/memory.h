@@ -22,6 +22,8 @@ enum CopyKind {
   kPeer = 10
 };
 
+inline void* At(CUdeviceptr pointer) { return reinterpret_cast<void*>(pointer); }
+
 struct Allocation {
   uintptr_t base = 0;
   size_t size = 0;

@@ -46,8 +46,6 @@ CUresult MakeStream(CUstream* out, unsigned flags, int priority) {
   return CUDA_SUCCESS;
 }
 
-void* At(CUdeviceptr pointer) { return reinterpret_cast<void*>(pointer); }
-
 CUresult Sync(CUstream stream, int type, CUevent event) {
   FakeGpuSync sync{};
   sync.type = type;

@@ -41,7 +41,7 @@ export function JobCollectives({ report, names }: { report: Report; names: reado
     us('most', 'most', 'the largest such skew', 1150),
     figures('bytes', 'size', 82, (c) => c.bytes, { show: bytes }),
     figures('rate', 'bus', 88, (c) => c.rate, { title: 'bus bandwidth of the median exchange', show: byteRate, none: '·' }),
-    { id: 'last', label: 'comes last', cls: 'name', width: 150, from: 1000, title: 'who comes last most often, and how often', sort: (c) => c.last, raw: (c) => (c.last < 0 ? '' : `${names[c.last]}, ${c.lastTimes} of ${c.paired}`), cell: (c) => (c.last < 0 ? <Dim>not known</Dim> : `${names[c.last]}, ${percent(c.lastTimes, c.paired)}%`) },
+    { id: 'last', label: 'comes last', cls: 'name', width: 150, from: 1000, title: 'who comes last most often, and how often', sort: (c) => c.last, raw: (c) => (c.last < 0 ? '' : `${names[c.last]}, ${c.lastTimes} of ${c.paired}`), cell: (c) => (c.last < 0 ? <Dim>not known</Dim> : 3 * c.lastTimes < c.paired ? <Dim>by turns</Dim> : `${names[c.last]}, ${percent(c.lastTimes, c.paired)}%`) },
     figures('ranks', 'ranks', 64, (c) => c.ranks, { from: 1250, show: thousands }),
   ];
   const lines: Line<JobCollective>[] = all.map((c, i) => ({ key: String(i), row: c, testid: `collective-${i}` }));

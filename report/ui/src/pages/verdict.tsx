@@ -198,7 +198,7 @@ function Together({ report }: { report: Report }): VNode | null {
   return <span tid="together" ns={all}> All of them that can be replayed, together: {msText(all)} instead of the replayed step’s {msText(step)}{error !== null && ` (replay error ${significant(error)}%)`}.</span>;
 }
 
-/** Where actions are few, the ops that hold most time stand below them; without HLO, the kernels. */
+/** The ops that hold most time stand below the actions; without HLO, the kernels. */
 function Largest({ report }: { report: Report }): VNode | null {
   const { view } = useCtx();
   const { ops, kernels, bare } = report;
@@ -271,7 +271,7 @@ function WhyStepsDiffer({ report }: { report: Report }): VNode | null {
 function savingWords(findings: Finding[]): string {
   const known = findings.filter((f) => f.saves_high_ns_per_step !== null);
   const bounds = known.filter((f) => atMost(f) !== '').length;
-  return known.length === 0 ? '' : bounds === 0 ? '; they are from replay' : bounds === known.length ? '; ≤ is an upper bound' : '; ≤ is an upper bound, and may be nothing; without it, by replay, there is a least, too';
+  return known.length === 0 ? '' : bounds === 0 ? '; they are from replay' : bounds === known.length ? '; ≤ is an upper bound' : '; ≤ is an upper bound and may be nothing; the others have a least, too';
 }
 
 /** Speaks of idle time, and of no op: no filter narrows it. */
@@ -307,7 +307,7 @@ export function VerdictPage(): VNode {
         {reason.length > 0 && <p class="lede" tid="verdict-lede"><Words pieces={reason} /></p>}
         {report.meta.job && <p class="note job" tid="verdict-job">Job: <Linked text={(verdict.of_job && report.meta.job.path) || report.meta.job.sentence} />. <Link to={{ page: 'ranks' }}>Ranks</Link></p>}
         {report.meta.base && <BaseVerdict />}
-        {view.filtered && <p class="note" tid="verdict-filter"><code>{state.f}</code> leaves {msText(view.total / view.divisor)}{basis.steady ? ' a step' : ''}, {percent(view.total, view.full)}% {view.of}, and {findings.length} of {plural(all.length, 'action')}{idle.length > 0 && ` (${idle.map((f) => f.handle).join(', ')} ${idle.length === 1 ? 'is' : 'are'} about idle time, which no filter narrows)`}. The facts and the bar are of the whole step. <Lk onClick={() => go({ f: '' })}>clear the filter</Lk></p>}
+        {view.filtered && <p class="note" tid="verdict-filter"><code>{state.f}</code> leaves {msText(view.total / view.divisor)}{basis.steady ? ' a step' : ''}, {percent(view.total, view.full)}% {view.of}, and {findings.length} of {plural(all.length, 'action')}{idle.length > 0 && ` (${idle.map((f) => f.handle).join(', ')} ${idle.length === 1 ? 'is' : 'are'} about idle time, which no filter narrows)`}. The facts and the bar have no filter. <Lk onClick={() => go({ f: '' })}>clear the filter</Lk></p>}
         <Facts report={report} />
         {bars.length > 0 ? <StepBar report={report} bars={bars} /> : <PhaseBar report={report} />}
         {findings.length > 0 && <div class="acthead"><h2>Do this, in this order</h2><span>saves, {report.savesUnit}{jobStep ? ' of the job' : together > 1 && `, ${together} devices`}</span><span>sure</span></div>}
@@ -315,7 +315,7 @@ export function VerdictPage(): VNode {
           {findings.map((f) => <Action f={f} n={all.indexOf(f) + 1} step={step} key={f.handle} />)}
         </ol>
         {findings.length > 1 && <p class="cap">Savings overlap: they do not add up{savingWords(findings)}.{!view.filtered && <Together report={report} />}</p>}
-        {(findings.length < 4 || view.filtered) && <Largest report={report} />}
+        <Largest report={report} />
         {findings.length === 0 && <p class="ink2 none">{all.length > 0 ? 'No action speaks of what the filter leaves.' : verdict.given ? 'No finding holds 1% of the step or more. Ops ranks what is left.' : 'No finding can be made from this run.'} <Link to={{ page: 'ops' }}>Ops</Link></p>}
       </div>
       <aside class="side" aria="Beside the verdict">

@@ -45,6 +45,11 @@ endif()
 if(XLATRACE_SANITIZE)
   target_compile_options(xlatrace_options INTERFACE
     -fsanitize=${XLATRACE_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  # What AddressSanitizer finds anyway (null), or what is checked at every call of a virtual function and
+  # says little where nobody casts: a third of the code, and of the compiler's time.
+  if(XLATRACE_SANITIZE MATCHES "undefined")
+    target_compile_options(xlatrace_options INTERFACE -fno-sanitize=null,vptr,object-size)
+  endif()
   target_link_options(xlatrace_options INTERFACE -fsanitize=${XLATRACE_SANITIZE})
 endif()
 if(XLATRACE_FUZZERS)

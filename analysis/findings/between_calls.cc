@@ -262,7 +262,8 @@ void JudgeBetweenPrograms(const Context& context, const std::vector<Gap>& gaps,
     finding.id = "input_bound";
     finding.title = {
         "Prepare the next batch earlier",
-        fmt::format("{} waiting for input", context.words.PerStep(Time(context.PerStep(input))))};
+        fmt::format("{} waiting for input{}", context.words.PerStep(Time(context.PerStep(input))),
+                    beside.empty() ? "" : ", and making it may slow the ops beside it")};
     finding.sentence = {
         fmt::format("The program waits for its input for {} of the {}",
                     Percent(context.ShareOfSpan(context.PerStep(input))), context.words.whole),

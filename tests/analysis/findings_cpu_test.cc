@@ -151,12 +151,15 @@ TEST(CpuRules, OpsSoShortThatRecordingThemIsMuchOfTheStep) {
 }
 
 // A step that returns its state; `alias` says whether in the memory that it came in.
-FindingCase StateOnCpu(const std::string& alias, int64_t often_us, int64_t seldom_us) {
+FindingCase StateOnCpu(const std::string& alias, int64_t often_us, int64_t seldom_us,
+                       const std::string& other = "state.m") {
   FindingCase made("HloModule jit_step, is_scheduled=true" + alias +
                    "\nENTRY e {\n  p = f32[1048576]{0} parameter(0), "
                    "metadata={op_name=\"state.w\"}\n  x = f32[4096,4096]{1,0} "
                    "parameter(1)\n  q = f32[1048576]{0} parameter(2), "
-                   "metadata={op_name=\"state.m\"}\n  g = f32[4096,4096]{1,0} "
+                   "metadata={op_name=\"" +
+                   other +
+                   "\"}\n  g = f32[4096,4096]{1,0} "
                    "negate(x)\n  ROOT new = "
                    "f32[1048576]{0} negate(p), metadata={op_name=\"jit(step)/sub\" "
                    "source_file=\"a.py\" source_line=9}\n}");
@@ -176,6 +179,11 @@ TEST(CpuRules, AResultInNewMemoryTakesLongerThanWhereMemoryIsAtHand) {
   EXPECT_EQ(finding->where_source, "a.py:9");
   EXPECT_THAT(finding->sentence, HasSubstr("new takes 200 us where memory is at hand"));
   EXPECT_THAT(finding->action, HasSubstr("donate_argnames=\"state\""));
+  // Two arguments could lend their memory: which one, nobody knows.
+  const FindingCase either = StateOnCpu("", 1'200, 200, "batch");
+  ASSERT_NE(either.Find("donation_missing"), nullptr) << either.Ids();
+  EXPECT_THAT(either.Find("donation_missing")->action,
+              HasSubstr("jax.jit(step, donate_argnums=0)"));
   const FindingCase shared =
       StateOnCpu(", input_output_alias={ {}: (0, {}, may-alias) }", 1'200, 200);
   EXPECT_EQ(shared.Find("donation_missing"), nullptr) << shared.Ids();

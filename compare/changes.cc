@@ -26,6 +26,8 @@ using model::Phase;
 
 // Times of equal work differ by so much.
 constexpr double kNearFactor = 0.03;
+// Ops that other programs on a CPU hold up are not all held up alike.
+constexpr double kNearFactorOfCpu = 0.2;
 
 class ChangeFinder {
  public:
@@ -41,6 +43,7 @@ class ChangeFinder {
     }
     Rows();
     Add(WaitingChanges(base_, now_));
+    CopiesOnce();
     Because();
     Uniform();
     SortChanges(comparison_, &changes_);
@@ -151,8 +154,9 @@ class ChangeFinder {
       delta += row.delta();
       rows.push_back(r);
     }
-    const auto common = CommonRatio(std::move(ratios), kNearFactor);
-    if (!common || std::abs(*common - 1) < 0.02) return;
+    const bool on_cpu = base_.cpu && now_.cpu;
+    const auto common = CommonRatio(std::move(ratios), on_cpu ? kNearFactorOfCpu : kNearFactor);
+    if (!common || std::abs(*common - 1) < (on_cpu ? 0.1 : 0.02)) return;
     const bool slower = *common > 1;
     Change change;
     change.id = "uniform";
@@ -166,6 +170,23 @@ class ChangeFinder {
         change.because.empty() ? ": clocks, power or other load, none of which was recorded" : "");
     std::erase_if(changes_, [](const Change& other) { return other.id == "time"; });
     changes_.push_back(std::move(change));
+  }
+
+  // Where copies are gone (or new), the step waits for as much less (or more).
+  void CopiesOnce() {
+    int64_t delta = 0;
+    for (const Change& change : changes_) {
+      if (change.wall) continue;
+      for (const size_t r : change.rows) {
+        const Row& row = comparison_.rows[r];
+        const Op* op = row.base.empty() ? LargestOf(now_, row.now) : LargestOf(base_, row.base);
+        if ((row.base.empty() || row.now.empty()) && op->op_kind == "copy") delta += row.delta();
+      }
+    }
+    std::erase_if(changes_, [&](const Change& change) {
+      return change.id == "exposed_copy" && (change.delta_ns > 0) == (delta > 0) &&
+             2 * std::abs(delta) >= std::abs(change.delta_ns);
+    });
   }
 
   // What another compiler or other flags can have done, and what they cannot.

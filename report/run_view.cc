@@ -409,8 +409,13 @@ int64_t StepPercentile(const StepsFigure& steps, int percent) {
 }
 
 StepRange StepRangeOf(const StepsFigure& steps) {
-  if (steps.steady_count < kStepsForPercentiles) return {steps.min_ns, steps.max_ns, false};
-  return {StepPercentile(steps, 10), StepPercentile(steps, 90), true};
+  const StepRange range = {StepPercentile(steps, 10), StepPercentile(steps, 90), true};
+  // A few steps that pause for long draw the mean out of what most of them take.
+  const bool holds_mean = range.low_ns <= steps.mean_ns && steps.mean_ns <= range.high_ns;
+  if (steps.steady_count < kStepsForPercentiles || !holds_mean) {
+    return {steps.min_ns, steps.max_ns, false};
+  }
+  return range;
 }
 
 Result<RunView> LoadRunView(RunDb& db) {

@@ -281,7 +281,8 @@ inline constexpr int64_t kStepsForPercentiles = 10;
 int64_t StepPercentile(const StepsFigure& steps, int percent);
 
 // From where to where steady steps are said to take, in every place that says it: p10 to p90 where
-// there are enough of them, else the shortest and the longest.
+// there are enough of them and the mean, beside which it stands, lies between; else the shortest
+// and the longest.
 struct StepRange {
   int64_t low_ns = 0, high_ns = 0;
   bool percentiles = false;

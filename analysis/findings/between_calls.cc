@@ -235,7 +235,7 @@ void JudgeBetweenPrograms(const Context& context, const std::vector<Gap>& gaps,
     finding.evidence.AddReal("of it outside any call of the framework", 100 * outside_share, "%");
   }
   finding.how_to_check = "the idle part of the step shrinks and the step with it";
-  std::string_view beside;  // Why it may save more than passes.
+  std::string beside;  // Why it may save more than passes.
   // What the script computes takes cores from the ops beside it, too.
   if (context.ShareOfSpan(ns) >= kMoreThanAwaking) {
     double slowed_ns = 0;
@@ -247,7 +247,7 @@ void JudgeBetweenPrograms(const Context& context, const std::vector<Gap>& gaps,
     if (3 * slowed_ns >= static_cast<double>(context.device_ns)) {
       const int64_t slowed = std::min(static_cast<int64_t>(slowed_ns), ns);
       finding.saves_high_ns = ns + slowed;
-      beside = ", and may slow the ops beside them";
+      beside = fmt::format(", and up to {} by which it may slow the ops around", Time(slowed));
       finding.evidence.Add(
           context.words.PerStep("by which ops exceed their shortest, counted up to the same,"),
           slowed, "ns");
@@ -259,23 +259,23 @@ void JudgeBetweenPrograms(const Context& context, const std::vector<Gap>& gaps,
         count, "count");
   }
   if (2 * input > sum) {
+    // What the rest of these gaps waits for is not recorded.
+    const std::string_view mostly = 10 * input >= 9 * sum ? "" : " mostly";
     finding.id = "input_bound";
     finding.title = {
         "Prepare the next batch earlier",
-        fmt::format("{} waiting for input{}", context.words.PerStep(Time(context.PerStep(input))),
-                    beside.empty() ? "" : ", and making it may slow the ops beside it")};
-    finding.sentence = {
-        fmt::format("The program waits for its input for {} of the {}",
-                    Percent(context.ShareOfSpan(context.PerStep(input))), context.words.whole),
-        fmt::format("{} of {}", Time(context.PerStep(input)), Time(context.span_ns))};
+        fmt::format("{}{} waiting for input{}", context.words.PerStep(Time(ns)), mostly, beside)};
+    finding.sentence = {fmt::format("The program{} waits for its input for {} of the {}", mostly,
+                                    Percent(context.ShareOfSpan(ns)), context.words.whole),
+                        fmt::format("{} of {}", Time(ns), Time(context.span_ns))};
     finding.action =
         "load and prepare the next batch in another thread or process while the present one "
         "computes (grain, `tf.data` with prefetch)";
   } else if (outside_share >= kMostlyOutside && 2 * before_small <= sum &&
              sum >= kLongForADispatchNs * count) {
-    finding.title = {"Shorten what the script does between calls",
-                     fmt::format("{} outside the framework{}", context.words.PerStep(Time(ns)),
-                                 beside.empty() ? "" : ", and may slow the ops beside it")};
+    finding.title = {
+        "Shorten what the script does between calls",
+        fmt::format("{} outside the framework{}", context.words.PerStep(Time(ns)), beside)};
     finding.sentence = {fmt::format("The script's own code between calls is {} of the {}",
                                     Percent(context.ShareOfSpan(ns)), context.words.whole),
                         fmt::format("{}, and no op of XLA runs meanwhile", Time(ns))};
@@ -284,7 +284,7 @@ void JudgeBetweenPrograms(const Context& context, const std::vector<Gap>& gaps,
         "(`jax.profiler.TraceAnnotation` around its parts names them). Prepare the next batch in "
         "another thread or process (grain, `tf.data` with prefetch), write checkpoints aside",
         finding.where_source.empty() ? ""
-                                     : fmt::format("look at what runs before {} is called again: ",
+                                     : fmt::format("look at what runs between two calls at {}: ",
                                                    ShortSource(finding.where_source)));
   } else {
     finding.title = {"Do more in one call", fmt::format("{} pass between programs{}",

@@ -160,10 +160,21 @@ void WarmUp(const Context& context, Report& report) {
   if (context.step_count < 2) return;  // One step is the mean of all.
   int64_t wall = 0;
   int64_t count = 0;
+  // Steps that are not steady among those that are: of each device after the first that is.
+  std::map<Id, bool> begun;
+  std::map<int64_t, int64_t> between;  // By number: how long.
+  int64_t last = 0;
   for (const model::StepRow& row : context.analysis.steps) {
     wall += row.end_ns - row.start_ns;
     ++count;
+    bool& steady = begun[row.device_id];
+    steady |= row.steady;
+    last = std::max(last, row.step);
+    if (!steady || row.steady) continue;
+    int64_t& longest = between[row.step];
+    longest = std::max(longest, row.end_ns - row.start_ns);
   }
+  between.erase(last);  // What follows it is not seen.
   const int64_t mean = wall / count;
   if (static_cast<double>(mean) < (1 + kWarmUp) * static_cast<double>(context.step_ns)) {
     report.Fine("warmup_in_average",
@@ -174,6 +185,20 @@ void WarmUp(const Context& context, Report& report) {
   evidence.Add("mean of all steps", mean, "ns")
       .Add("mean of steady steps", context.step_ns, "ns")
       .Add("steps that are not steady, over all devices", count - context.steady_steps, "count");
+  if (const auto slowest =
+          std::max_element(between.begin(), between.end(),
+                           [](const auto& a, const auto& b) { return a.second < b.second; });
+      slowest != between.end() && 20 * std::ssize(between) > context.step_count) {
+    report.Withhold(
+        "warmup_in_average",
+        fmt::format(
+            "{} of {} steps amid the others are not steady (a compilation, or 1.5 times the "
+            "usual device time) and set apart: step {} takes {}; all steps average {}, "
+            "steady ones {}",
+            between.size(), context.step_count + std::ssize(between), slowest->first,
+            Time(slowest->second), Time(mean), Time(context.step_ns)));
+    return;
+  }
   report.Fine(
       "warmup_in_average",
       {"warm-up", "set apart",

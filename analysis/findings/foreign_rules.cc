@@ -303,8 +303,8 @@ void CudaCoreProducts(const Context& context, const ForeignWork& work, Report& r
       "allow TF32 where the accuracy allows "
       "(`tf.config.experimental.enable_tensor_float_32_execution(True)`), or compute in bf16; this "
       "changes numerics",
-      "allow TF32 where the accuracy allows (`torch.set_float32_matmul_precision('high')`), or "
-      "compute in bf16; this changes numerics");
+      "allow TF32 where the accuracy allows (`torch.set_float32_matmul_precision('high')`; of "
+      "convolutions `torch.backends.cudnn.allow_tf32`), or compute in bf16; this changes numerics");
   finding.how_to_check = "names of the kernels: no sgemm or ffma";
   finding.saves_high_ns = ns * 3 / 4;
   finding.change.emplace();

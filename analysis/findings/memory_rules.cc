@@ -158,8 +158,9 @@ void ScanStacks(const Context& context, const std::vector<const Op*>& ops, Repor
     Finding finding = FindingAbout(context, "scan_stack", site);
     finding.title = {"Save less in the scan", "its results are stacked"};
     finding.action = context.Advice(
-        "`jax.checkpoint` around the scanned block, or a policy that saves fewer residuals of it; "
-        "or unroll the loop: what backward needs is then no part of a stack",
+        "`jax.checkpoint` around the scanned block (backward then computes the block again, which "
+        "takes off what this saves), or a policy that saves fewer residuals of it; or unroll the "
+        "loop: what backward needs is then no part of a stack",
         "`tf.recompute_grad` around the body of the loop, or unroll it (Keras: `unroll=True` of "
         "recurrent layers): what backward needs is then no part of a stack");
     finding.how_to_check = filling == site.ns

@@ -72,6 +72,8 @@ void Recompute(const Context& context, Report& report) {
   int64_t all = 0;
   int64_t hidden = 0;
   int64_t once = 0;
+  bool heavy = false;  // A product is computed again.
+  bool named = false;  // Somebody asked for it.
   Finding finding;
   const std::vector<bool> merged = FindMergedRecompute(context.attribution.instructions);
   for (const Op& op : context.ops) {
@@ -86,6 +88,9 @@ void Recompute(const Context& context, Report& report) {
     if (op.hidden) ++hidden;
     if (compiler) by_compiler += ns;
     if (op.facts->dot || op.row->op_kind == model::OpKind::kGemm) products += ns;
+    heavy |= op.facts->dot || op.row->op_kind == model::OpKind::kGemm ||
+             op.row->op_kind == model::OpKind::kConvolution;
+    named |= compiler || op.row->op_name.find("remat") != op.row->op_name.npos;
     finding.claims["recompute " + op.handle] = ns;
     if (2 * ns >= op.ns) ops.push_back(&op);
   }
@@ -98,6 +103,14 @@ void Recompute(const Context& context, Report& report) {
                       Percent(context.ShareOfStep(once)));
     }
     if (all + once > 0) report.Fine("recompute", recomputation);
+    return;
+  }
+  // TensorFlow's names do not tell what is asked for; nobody does without a product in it.
+  if (!named && !heavy && hidden == 0) {
+    report.Fine("recompute", {"recomputation",
+                              fmt::format("XLA copied {} of forward work into backward kernels, "
+                                          "which is cheaper than to read it",
+                                          context.words.PerStep(Time(all)))});
     return;
   }
   finding.id = "recompute";

@@ -59,6 +59,12 @@ TEST(FirstScreen, FactsOfAStep) {
     many.steps.all.push_back({.wall_ns = 9'000'000 + i * 100'000, .steady = true});
   }
   EXPECT_EQ(Said(many, "step"), "Step: 10.0 ms, mean of 20 steps, p10 9.10 to p90 10.7 ms");
+  // A mean beyond nine tenths of its steps (a checkpoint every so often) stands in no such range.
+  RunView pausing = many;
+  pausing.steps.mean_ns = 12'000'000;
+  pausing.steps.min_ns = 9'000'000;
+  pausing.steps.max_ns = 60'000'000;
+  EXPECT_EQ(Said(pausing, "step"), "Step: 12.0 ms, mean of 20 steps, 9.00 to 60.0 ms");
   // What is attributed is of the steps; where the recording is otherwise, that stands beside it.
   RunView start = view;
   start.run_coverage.device_ns = 40'000'000;

@@ -209,7 +209,7 @@ export function MemoryPage(): VNode {
   const { value: lives, error } = useLoad(() => loadLive(report), [report]);
   if (error !== undefined) return <Problem text={error} />;
   if (!lives) return <p class="dim">reading what lives when…</p>;
-  const live = lives.find((l) => report.modules[l.module]?.handle === state.args['m']) ?? lives[0];
+  const live = lives.find((l) => report.modules[l.module]?.handle === state.args['m']) ?? lives.find((l) => report.modules[l.module]?.role === 'main') ?? lives[0];
   if (!live) return <NoPage id="memory" title="Memory is not known"><LeftOut what={['live_values']} /></NoPage>;
   const hlo = hloOf(report);
   const module = report.modules[live.module]!;

@@ -325,7 +325,7 @@ export function VerdictPage(): VNode {
         {launches.how === 'steps' && <section><h2>Not in this file</h2><Sm>All {thousands(launches.in_run)} launches are in every table; the timeline holds {thousands(launches.in_page)}.</Sm></section>}
         <section>
           <h2>Next</h2>
-          <Sm>{findings.length > 0 ? `Do action 1, record again, then compare:` : 'Change something, record again, then compare:'}</Sm>
+          <Sm>After a change record again and compare:</Sm>
           <Command text={`xlatrace report new.db --base ${db}`} />
           {!basis.steady && !jobStep && <><Sm>Record steady steps:</Sm><Command text="xlatrace record --steps 3:23 -- python train.py" /></>}
         </section>

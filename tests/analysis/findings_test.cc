@@ -291,6 +291,43 @@ TEST(Findings, RecomputationFromThreePercent) {
   ASSERT_NE(without.FindRuledOut("recompute"), nullptr);
 }
 
+// TensorFlow has no word for it: without a product XLA copied what is cheap to compute.
+TEST(Findings, ForwardWorkThatXlaCopiedIsNoRecomputationToActOn) {
+  constexpr char kModule[] = R"(HloModule a_inference_one_step, is_scheduled=true
+ENTRY main {
+  p = f32[4096,4096]{1,0} parameter(0)
+  a = f32[4096,4096]{1,0} exponential(p), metadata={op_name="sequential/dense/Exp"}
+  g = f32[4096,4096]{1,0} cosine(a), metadata={op_name="gradient_tape/sequential/dense/mul"}
+  r = f32[4096,4096]{1,0} exponential(g), metadata={op_name="sequential/dense/Exp"}
+  ROOT b = f32[4096,4096]{1,0} sine(r), metadata={op_name="gradient_tape/sequential/dense/AddN"}
+})";
+  FindingCase copied(kModule);
+  copied.Steps(8, {{"a", 500}, {"r", 200}, {"b", 500}});
+  EXPECT_EQ(copied.Find("recompute"), nullptr) << copied.Ops();
+  ASSERT_NE(copied.FindRuledOut("recompute"), nullptr) << copied.Ops();
+  EXPECT_THAT(copied.FindRuledOut("recompute")->text, HasSubstr("XLA copied 200 us per step"));
+}
+
+// A slow step amid the others is no warm-up.
+TEST(Findings, StepsAmidTheOthersThatAreNotSteadyAreSaidToBeThat) {
+  const auto said = [](int slow_step) {
+    FindingCase with(kPlain);
+    with.RunOnCpu();
+    int64_t at = 0;
+    for (int step = 0; step < 12; ++step) {
+      at = with.Step(at, {{"a", step == slow_step ? 4000 : 500}, {"b", 500}});
+    }
+    with.Train();
+    with.Run();
+    const model::RuledOutRow* row = with.FindRuledOut("warmup_in_average");
+    return row == nullptr ? std::string() : row->text;
+  };
+  EXPECT_THAT(said(6), HasSubstr("1 of 12 steps amid the others are not steady"));
+  EXPECT_THAT(said(6),
+              HasSubstr("step 6 takes 4.50 ms; all steps average 1.29 ms, steady ones 1.00 ms"));
+  EXPECT_THAT(said(0), HasSubstr("warm-up: set apart"));
+}
+
 TEST(Findings, SmallGapsBetweenLaunchesAreTheHosts) {
   FindingCase with(kPlain);
   with.Steps(8, {{"a", 30}, {"~", 20}, {"b", 30}, {"~", 20}, {"a", 30}, {"~", 20}, {"b", 430}});

@@ -102,6 +102,50 @@ TEST(Changes, WhatSlowsEverythingIsToldOnceWithItsReason) {
   EXPECT_EQ(alone[0].because, DeviceReason(base, now));
 }
 
+// Other programs hold up the ops of a CPU by a quarter to a half; a copy that is gone is the
+// program's.
+TEST(Changes, WhatABusyCpuSlowsIsOneChangeAndNotTheProgram) {
+  const auto run = [](bool busy, bool copies, bool cpu, std::string id) {
+    std::vector<Op> all;
+    for (int64_t i = 0; i < 9; ++i) {
+      const std::string number = std::to_string(i);
+      all.push_back(MakeOp("dot." + number, "jit(f)/part_" + number + "/dot_general",
+                           busy ? 1250 + 30 * i : 1000));
+    }
+    if (copies) {
+      all.push_back(MakeOp("copy.1", "jit(f)/scatter", 500, "copy"));
+      all.back().opcode = "copy";
+    }
+    RunRows made = MakeRun(std::move(all), std::move(id));
+    made.cpu = cpu;
+    made.has_parts = true;
+    const int64_t exposed = copies ? 450 : 20;
+    made.parts[static_cast<size_t>(model::StepPart::kExposedCopy)] = exposed;
+    made.parts[static_cast<size_t>(model::StepPart::kForward)] = made.step_ns - exposed;
+    return made;
+  };
+  const auto ids = [](const RunRows& base, const RunRows& now) {
+    std::vector<std::string> found;
+    for (const Change& change : FindChanges(base, now, Compare(base, now))) {
+      found.push_back(change.id);
+    }
+    return found;
+  };
+  const RunRows before = run(false, true, true, "x");
+  EXPECT_EQ(ids(before, run(true, false, true, "y")),
+            (std::vector<std::string>{"uniform", "lost"}));
+  // A GPU has no other programs: by how much its kernels differ is each one's own.
+  const auto gpu = ids(run(false, true, false, "x"), run(true, false, false, "y"));
+  EXPECT_EQ(std::count(gpu.begin(), gpu.end(), "uniform"), 0);
+  // Copies of the runtime are no instruction: that they are hidden is told.
+  RunRows hidden = before;
+  hidden.content_id = "z";
+  hidden.parts[static_cast<size_t>(model::StepPart::kExposedCopy)] = 20;
+  hidden.step_ns -= 430;
+  const auto waits = ids(before, hidden);
+  EXPECT_EQ(std::count(waits.begin(), waits.end(), "exposed_copy"), 1);
+}
+
 TEST(Changes, StructureThatMovesNothingIsNotPutSecond) {
   const auto change = [](std::string id, int64_t delta_ns) {
     Change made;

@@ -195,7 +195,7 @@ function DeviceRanks(): VNode {
     ...(together ? [time('compute', 'computes', (r: Rank) => r.compute, 'wall time of a step in which something computes', { from: 900 }), time('waiting', 'waits, moves', (r: Rank) => r.waiting, 'exposed collectives: transfer, and waiting for the slowest rank')] : []),
     ...(copying ? [time('copies', 'exposed copies', (r) => r.copies, 'copies with nothing beside them')] : []),
     time('idle', 'idle', (r) => r.idle, '', { from: 440 }),
-    ...(together ? [] : [time('late', 'late', (r) => r.late, known ? 'end of the step against the median device, on a clock in common' : 'clocks are not known to agree, and no collective tells who is late', { show: (v) => signed(v), ...(ranks.some((r) => isNaN(r.late)) && { cell: () => <Dim>clock</Dim> }) })]),
+    ...(together ? [] : [time('late', 'late', (r) => r.late, known ? 'how much later than the lower median device a step ends, on average' : 'clocks are not known to agree, and no collective tells who is late', { show: (v) => signed(v), ...(ranks.some((r) => isNaN(r.late)) && { cell: () => <Dim>clock</Dim> }) })]),
     time('step', 'step', (r) => r.wall, 'mean step'),
     { id: 'op', label: 'slowest op', title: 'the op that takes most longer than on the median device', cls: 'name', from: 1100, sort: (r) => r.more, raw: (r) => (r.op >= 0 && r.more > 0 ? `${ops.handle[r.op]} ${ops.name[r.op]} ${signed(r.more / 1e6)} ms` : ''), cell: (r) => (r.op >= 0 && r.more >= 1e3 ? <Row><Handle op={r.op} /> <Mono><Mid text={ops.name[r.op] || 'no instruction'} /></Mono> <Dim>&nbsp;{signed(r.more / 1e6)} ms</Dim></Row> : <Dim>·</Dim>) },
     { id: 'cause', label: 'so it', width: 130, from: copying ? 1180 : 760, cls: 'name', raw: cause, cell: cause },

@@ -139,13 +139,13 @@ Json Notes(const RunView& base, const RunView& view, const compare::Verdict& ver
   Json notes = Json::array();
   notes.push_back(WithGlyphs(verdict.changed));
   const auto differ = [&](std::string_view what, const std::string& a, const std::string& b) {
-    if (a != b) notes.push_back(fmt::format("{}: {} before, {} now", what, a, b));
+    if (a != b) notes.push_back(fmt::format("{}: {} before, {} now.", what, a, b));
   };
-  differ("devices", base.DeviceText(), view.DeviceText());
-  differ("framework", base.framework, view.framework);
-  differ("command", base.command, view.command);
+  differ("Devices", base.DeviceText(), view.DeviceText());
+  differ("Framework", base.framework, view.framework);
+  differ("Command", base.command, view.command);
   if (base.basis.steady != view.basis.steady) {
-    notes.push_back("only one of the runs has steady steps: their times cannot be compared");
+    notes.push_back("Only one of the runs has steady steps: their times cannot be compared.");
   }
   return notes;
 }

@@ -78,7 +78,7 @@ TEST(CpuRules, ProductsThatNoRoofIsKnownForAreToldAsNotJudged) {
       row->text,
       "matrix products, 3.00 ms per step, 75.0% of device time, most at a.py:4: how fast this "
       "CPU could be is not known");
-  EXPECT_EQ(ProductOnCpu("f32", {{"dot", 1'000}, {"tanh", 4'000}}).FindRuledOut("products"),
+  EXPECT_EQ(ProductOnCpu("f32", {{"dot", 10'000}, {"tanh", 40'000}}).FindRuledOut("products"),
             nullptr);
 }
 

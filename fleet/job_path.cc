@@ -210,9 +210,8 @@ std::string PathSentence(const PathAnswer& answer, const std::vector<std::string
       fmt::format("{}% is exchange", Percent(percent(answer.exchange_ns), 100));
   const bool even = percent(most->lead_ns) < 100 * kWorthALead;
   return fmt::format(
-      "Of the critical path over ranks {}% is on {}, which comes to exchanges {} after the last "
-      "but "
-      "one{}; {}",
+      "Of the critical path over ranks {}% is on {}, which comes to exchanges {} after the "
+      "last but one{}; {}",
       Percent(percent(most->own_ns), 100), name, Duration(lead_ns), even ? " (ranks are even)" : "",
       exchange);
 }

@@ -24,9 +24,12 @@ constexpr double kMostlyUpdates = 0.4;  // Then it is the story, even at the mem
 
 // JAX names what it computes again. Without that name it is XLA that copied forward work into a
 // backward kernel: cheaper than to write and read it, and nothing to act on.
+bool IsJax(std::string_view op_name) {
+  return op_name.starts_with("jit(") || op_name.starts_with("pjit(");
+}
+
 bool IsAskedFor(std::string_view op_name) {
-  const bool jax = op_name.starts_with("jit(") || op_name.starts_with("pjit(");
-  return !jax || op_name.find("remat") != op_name.npos;
+  return !IsJax(op_name) || op_name.find("remat") != op_name.npos;
 }
 
 // Time of an op's parts that the framework computes a second time.
@@ -73,7 +76,7 @@ void Recompute(const Context& context, Report& report) {
   int64_t hidden = 0;
   int64_t once = 0;
   bool heavy = false;  // A product is computed again.
-  bool named = false;  // Somebody asked for it.
+  bool named = false;  // Somebody asked for it: of JAX nothing else counts.
   Finding finding;
   const std::vector<bool> merged = FindMergedRecompute(context.attribution.instructions);
   for (const Op& op : context.ops) {
@@ -90,7 +93,7 @@ void Recompute(const Context& context, Report& report) {
     if (op.facts->dot || op.row->op_kind == model::OpKind::kGemm) products += ns;
     heavy |= op.facts->dot || op.row->op_kind == model::OpKind::kGemm ||
              op.row->op_kind == model::OpKind::kConvolution;
-    named |= compiler || op.row->op_name.find("remat") != op.row->op_name.npos;
+    named |= compiler || op.row->op_name.empty() || IsJax(op.row->op_name);
     finding.claims["recompute " + op.handle] = ns;
     if (2 * ns >= op.ns) ops.push_back(&op);
   }

@@ -22,11 +22,12 @@ std::string Quoted(std::string_view text) {
   return quoted += '\'';
 }
 
+// What is written for words that are not called as in run.db.
 template <typename Enum, typename Words>
 std::string WordTable(std::string_view name, Words words) {
   std::string out = fmt::format("export const {}: Record<string, string> = words({{\n", name);
   for (const std::string_view word : model::Texts<Enum>()) {
-    out += fmt::format("  {}: {},\n", word, Quoted(words(word)));
+    if (words(word) != word) out += fmt::format("  {}: {},\n", word, Quoted(words(word)));
   }
   return out += "});\n";
 }

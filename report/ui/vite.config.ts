@@ -41,7 +41,9 @@ function pageScript(): Plugin {
       for (const file of Object.values(bundle)) {
         if (file.type !== 'chunk') continue;
         // Inside an HTML <script> these would end it or change how it is parsed.
-        const code = file.code.replace(/<\/script/gi, '<\\/script').replace(/<!--/g, '<\\!--');
+        // One character above Latin-1 makes the browser keep the data behind the script as UTF-16.
+        const code = file.code.replace(/<\/script/gi, '<\\/script').replace(/<!--/g, '<\\!--')
+          .replace(/[^\0-\xff]/g, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`);
         file.code = `/* xlatrace page 1.0 src-sha256:${sourceHash()} */\n${code}`;
       }
     },

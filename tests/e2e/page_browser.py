@@ -159,6 +159,19 @@ class Offline(Browser):
         page.goto(self.url)
         expect(page.locator("#xlatrace-static h1")).to_contain_text("of the step")
         self.assertEqual(page.inner_text("#xlatrace-app"), "")
+        expect(page.locator("#ops table").first).to_be_visible()
+
+    def test_below_the_verdict_the_static_part_waits_for_the_app_and_comes_where_there_is_none(self):
+        text = (self.work / "run.html").read_text(encoding="utf-8")
+        path = self.work / "no_app.html"
+        path.write_text(text.replace("/* xlatrace page ", "not a script /* ", 1), encoding="utf-8")
+        page = self.new_context().new_page()
+        page.clock.install()
+        page.goto(path.as_uri())
+        expect(page.locator("#xlatrace-static h1")).to_be_visible()
+        expect(page.locator("#ops table").first).to_be_hidden()
+        page.clock.run_for(2000)
+        expect(page.locator("#ops table").first).to_be_visible()
 
     def test_hostile_names_are_text_in_every_page(self):
         ops = [
@@ -572,6 +585,7 @@ class Sizes(Browser):
         page.wait_for_selector('[data-testid="error"]')
         expect(page.get_by_test_id("error")).to_contain_text("2")
         expect(page.locator("#xlatrace-static h1")).to_be_visible()
+        expect(page.locator("#ops table").first).to_be_visible()
 
 
 if __name__ == "__main__":

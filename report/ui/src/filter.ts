@@ -74,10 +74,11 @@ export function parseQuery(text: string, isName?: (word: string) => boolean): Qu
   for (const raw of tokens(text)) {
     const negated = raw.startsWith('-') && raw.length > 1;
     const body = negated ? raw.slice(1) : raw;
+    const text = (key: TextKey | null, values: string[]): unknown => query.terms.push({ type: 'text', negated, key, values, raw });
     const m = /^([A-Za-z_]+)(:|>=|<=|>|<|=)(.*)$/s.exec(body);
     if (!m) {
       const value = unquote(body);
-      if (value !== '') query.terms.push({ type: 'text', negated, key: null, values: [value], raw });
+      if (value !== '') text(null, [value]);
       continue;
     }
     const word = m[1]!.toLowerCase();
@@ -102,7 +103,7 @@ export function parseQuery(text: string, isName?: (word: string) => boolean): Qu
     if (key === undefined) {
       // A colon in free text ("foo.py:88", "jit::x") is no key unless it looks like one.
       if (sign === ':' && (/[.:/]/.test(body.replace(/:[^:]*$/, '')) || isName?.(unquote(body)))) {
-        query.terms.push({ type: 'text', negated, key: null, values: [unquote(body)], raw });
+        text(null, [unquote(body)]);
       } else {
         query.errors.push(`“${word}” is no key; keys are ${TEXT_KEYS.join(', ')}, ${NUMBER_KEYS.join(', ')}`);
       }
@@ -117,7 +118,7 @@ export function parseQuery(text: string, isName?: (word: string) => boolean): Qu
       const phases = values.map((v) => phaseFromWord(v));
       // Chips of two kinds stand beside those of the phases.
       if (values.every((v) => /^(collective|copy)$/i.test(v))) {
-        query.terms.push({ type: 'text', negated, key: 'kind', values: values.map((v) => v.toLowerCase()), raw });
+        text('kind', values.map((v) => v.toLowerCase()));
         continue;
       }
       const bad = values.find((_, i) => phases[i] === undefined);
@@ -125,11 +126,11 @@ export function parseQuery(text: string, isName?: (word: string) => boolean): Qu
         query.errors.push(`“${bad}” is no phase; phases are forward, loss, recompute, backward, optimizer, other, unknown; kind:collective and kind:copy are kinds`);
         continue;
       }
-      query.terms.push({ type: 'text', negated, key, values: phases as string[], raw });
+      text(key, phases as string[]);
       continue;
     }
     if (key === 'step' && !rangeMatcher(values)) query.errors.push(`“${raw}” wants numbers, as in step:2-5`);
-    else query.terms.push({ type: 'text', negated, key: key as TextKey, values, raw });
+    else text(key as TextKey, values);
   }
   return query;
 }

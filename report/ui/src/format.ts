@@ -167,5 +167,6 @@ export function shortPath(path: string, width = 34): string {
   return `${head}/…/${last}`;
 }
 
+export const sumBy = <T>(list: readonly T[], of: (item: T) => number): number => list.reduce((a, x) => a + of(x), 0);
 /** What all of them take together. */
-export const sumNs = (list: readonly { ns: number }[]): number => list.reduce((a, x) => a + x.ns, 0);
+export const sumNs = (list: readonly { ns: number }[]): number => sumBy(list, (x) => x.ns);

@@ -27,6 +27,7 @@ async function start(): Promise<void> {
     still?.setAttribute('hidden', '');
     render(<App report={report} />, root);
   } catch (error) {
+    delete document.documentElement.dataset.starting;
     const line = document.createElement('p');
     line.setAttribute('data-testid', 'error');
     line.setAttribute('role', 'alert');

@@ -49,25 +49,11 @@ export const SHORT_PHASES: Record<string, string> = words({
   unknown: 'none',
 });
 export const KIND_WORDS: Record<string, string> = words({
-  other: 'other',
-  gemm: 'gemm',
-  convolution: 'convolution',
-  attention: 'attention',
-  reduction: 'reduction',
   elementwise_fusion: 'elementwise fusion',
-  transpose: 'transpose',
-  copy: 'copy',
-  memset: 'memset',
   scatter_gather: 'scatter, gather',
-  sort: 'sort',
-  random: 'random',
-  fft: 'fft',
-  collective: 'collective',
   custom_call: 'custom call',
-  control: 'control',
 });
 export const EVIDENCE_WORDS: Record<string, string> = words({
-  none: 'none',
   annotation: 'the profiler\'s annotation on the record',
   range: 'NVTX range around the launch',
   graph_node: 'CUDA graph node made under a range',

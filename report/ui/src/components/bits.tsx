@@ -5,7 +5,7 @@ import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { useCtx } from '../ctx';
 import { midCut, tailLength } from '../data/names';
 import { type Entity, perReport, type Report, type Sentence } from '../data/report';
-import { baseName, duration, ms, plural, opKind, percent, shortPath, sourceLine, sumNs } from '../format';
+import { baseName, duration, ms, plural, opKind, percent, shortPath, sourceLine, sumNs, sumBy } from '../format';
 import { dict, LETTER, type Hue, phaseWords } from '../phases';
 import { type Change, go, linkTo } from '../state';
 
@@ -74,7 +74,7 @@ export function Mid({ text, tail: most = 8, title }: { text: string; tail?: numb
 /** After the time of one op: what all copies of it take together, as the folded row says it: ", ×8: 2.32 ms". */
 export function copiesText(report: Report, op: number): string {
   const copies = report.copiesOf(op);
-  const sum = copies.reduce((a, r) => a + report.ops.ns[r]!, 0);
+  const sum = sumBy(copies, (r) => report.ops.ns[r]!);
   return copies.length > 1 && sum > 0 ? `, ${report.timesOf(copies)}: ${ms(sum / report.divisor)} ms` : '';
 }
 

@@ -13,7 +13,7 @@ import { atMost, handlesOf } from '../data/report';
 import type { Entity, EvidenceItem, Finding, Report } from '../data/report';
 import { launchesOf, statsOf } from '../data/stats';
 import { addTerm, termText } from '../filter';
-import { byteRate, count, bytes, duration, flop, inUnit, ms, msText, peakPercent, percent, plural, significant, thousands } from '../format';
+import { byteRate, count, bytes, duration, flop, inUnit, ms, msText, peakPercent, percent, plural, significant, thousands, sumBy } from '../format';
 import { basisWords, EVIDENCE_WORDS, hueOf, kindWords, limiterWords, PHASES, phaseWords, REASON_WORDS } from '../phases';
 import { movesToHost } from '../graph/select';
 import { getState, go } from '../state';
@@ -87,8 +87,8 @@ function OpEvidence({ op }: { op: number }): VNode {
     sums.set(key, to);
   }
   const list = [...sums.values()].sort((a, b) => b.ns - a.ns);
-  const exact = list.filter((e) => e.confidence === 'exact').reduce((a, e) => a + e.calls, 0);
-  const all = list.reduce((a, e) => a + e.calls, 0);
+  const exact = sumBy(list.filter((e) => e.confidence === 'exact'), (e) => e.calls);
+  const all = sumBy(list, (e) => e.calls);
   if (list.length === 0) return <></>;
   return (
     <Section title="Evidence" cap={`${report.ops.confidence[op]}, ${thousands(exact)} of ${plural(all, 'launch', 'launches')} exact`}>
@@ -203,7 +203,7 @@ function OpShares({ op }: { op: number }): VNode | null {
               <Num>{significant(s.ppm[r]! / 1e4)}%</Num>
             </tr>
           ))}
-          {others.length > 0 && <tr class="oth"><td /><td>{plural(others.length, 'other')}</td><td /><Num>{significant(others.reduce((a, r) => a + s.ppm[r]!, 0) / 1e4)}%</Num></tr>}
+          {others.length > 0 && <tr class="oth"><td /><td>{plural(others.length, 'other')}</td><td /><Num>{significant(sumBy(others, (r) => s.ppm[r]!) / 1e4)}%</Num></tr>}
         </tbody>
       </table>
     </Section>
@@ -215,7 +215,7 @@ function InstructionList({ rows, edge }: { rows: number[]; edge: (i: number) => 
   const hlo = hloOf(report);
   const shown = rows.slice(0, 8);
   const timeOf = (i: number): number => (hlo.op[i]! >= 0 ? report.ops.ns[hlo.op[i]!]! / report.divisor : 0);
-  const rest = (of: (i: number) => number): number => rows.slice(8).reduce((a, i) => a + of(i), 0);
+  const rest = (of: (i: number) => number): number => sumBy(rows.slice(8), of);
   const figures = (size: number, time: number): string => [size > 0 ? bytes(size) : '', time > 0 ? `${ms(time)} ms` : ''].filter(Boolean).join(' · ');
   return (
     <ul class="ios">
@@ -304,7 +304,7 @@ function OpBody({ op }: { op: number }): VNode {
   const copies = report.copiesOf(op);
   const times = report.timesOf(copies);
   const allOf = times ? `all ${times} copies` : 'of all processes';
-  const all = (of: (r: number) => number): number => copies.reduce((a, r) => a + of(r), 0);
+  const all = (of: (r: number) => number): number => sumBy(copies, of);
   const occSite = mine.find((s) => sites.occupancy[s]! > 0);
   const reasons = [...new Set([ops.reason[op]!, ...mine.map((s) => sites.reason[s]!)].filter(Boolean))];
   const module = report.modules[ops.module[op]!];
@@ -363,7 +363,7 @@ function OpBody({ op }: { op: number }): VNode {
             {kernels.slice(0, 6).map((k) => (
               <li><span class="name mono sm"><Mid text={report.kernels.name[k]!} tail={16} title={report.kernels.symbol[k]!} /></span><Handle kernel={k} /></li>
             ))}
-            {kernels.length > 6 && <li class="dim"><span>{plural(kernels.length - 6, 'other')}</span><span>{ms(mine.filter((s) => kernels.indexOf(sites.kernel[s]!) >= 6).reduce((a, s) => a + sites.ns[s]!, 0) / report.divisor)} ms</span></li>}
+            {kernels.length > 6 && <li class="dim"><span>{plural(kernels.length - 6, 'other')}</span><span>{ms(sumBy(mine.filter((s) => kernels.indexOf(sites.kernel[s]!) >= 6), (s) => sites.ns[s]!) / report.divisor)} ms</span></li>}
           </ul>
         </Section>
       )}
@@ -425,7 +425,7 @@ function KernelBody({ kernel }: { kernel: number }): VNode {
       <Section title="Instructions that run it" cap={plural(ops.filter((o) => report.ops.name[o] !== '').length, 'op')}>
         <ul class="ios" tid="kernel-ops">
           {ops.slice(0, 20).map((o) => <li><Row><Letter hue={report.ops.hue[o]!} />&nbsp;<Handle op={o} />&nbsp;<span class="mono sm"><Mid text={report.ops.name[o] || 'no instruction'} /></span></Row><span class="num">{ms(within.get(o)! / report.divisor)}</span></li>)}
-          {ops.length > 20 && <li class="dim"><span>{plural(ops.length - 20, 'other')}</span><span class="num">{ms(ops.slice(20).reduce((a, o) => a + within.get(o)!, 0) / report.divisor)}</span></li>}
+          {ops.length > 20 && <li class="dim"><span>{plural(ops.length - 20, 'other')}</span><span class="num">{ms(sumBy(ops.slice(20), (o) => within.get(o)!) / report.divisor)}</span></li>}
         </ul>
       </Section>
       <Section title="Launch configurations" cap={plural(mine.length, 'configuration')}>
@@ -441,7 +441,7 @@ function KernelBody({ kernel }: { kernel: number }): VNode {
                 <Num>{s.occupancy[r]! >= 0 ? significant(s.occupancy[r]!) : ''}</Num><Num>{ms(s.ns[r]! / report.divisor)}</Num>
               </tr>
             ))}
-            {mine.length > MOST_CONFIGURATIONS && <tr class="oth"><td colSpan={5}>{plural(mine.length - MOST_CONFIGURATIONS, 'other')}</td><Num>{ms(mine.slice(MOST_CONFIGURATIONS).reduce((a, r) => a + s.ns[r]!, 0) / report.divisor)}</Num></tr>}
+            {mine.length > MOST_CONFIGURATIONS && <tr class="oth"><td colSpan={5}>{plural(mine.length - MOST_CONFIGURATIONS, 'other')}</td><Num>{ms(sumBy(mine.slice(MOST_CONFIGURATIONS), (r) => s.ns[r]!) / report.divisor)}</Num></tr>}
           </tbody>
         </table>
       </Section>

@@ -7,7 +7,7 @@ import type { ComponentChildren, VNode } from 'preact';
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { useCtx } from '../ctx';
 import type { Entity } from '../data/report';
-import { percent, signed, significant } from '../format';
+import { percent, signed, significant, sumBy } from '../format';
 import { type Change, go } from '../state';
 import { copyText, download, Dim, listen } from './bits';
 
@@ -315,7 +315,7 @@ export function DataTable<T>(given: TableProps<T>): VNode {
     const own = p.columns.filter((c) => c.from === undefined || wide >= c.from).map((c) => (grown[c.id]! > c.width! ? { ...c, width: grown[c.id]! } : c));
     // Names keep a width to be read in: what shows in wide tables only gives way first.
     for (;;) {
-      const fits = wide - own.reduce((a, c) => a + ((!c.asked && c.width) || 0), 0), since = own.map((c) => (c.width !== undefined && c.from) || 0), from = Math.max(...since);
+      const fits = wide - sumBy(own, (c) => (!c.asked && c.width) || 0), since = own.map((c) => (c.width !== undefined && c.from) || 0), from = Math.max(...since);
       if (from <= 600 || fits >= LEAST * own.filter((c) => c.width === undefined).length) return own;
       own.splice(since.lastIndexOf(from), 1);
     }
@@ -420,7 +420,7 @@ export function DataTable<T>(given: TableProps<T>): VNode {
   const sortId = p.sort?.replace(/^-/, '');
   const down = p.sort?.startsWith('-') ?? false;
   // What columns without a width share.
-  const set = columns.reduce((a, c) => a + (c.width ?? 0), 0), shared = columns.filter((c) => c.width === undefined).length;
+  const set = sumBy(columns, (c) => c.width ?? 0), shared = columns.filter((c) => c.width === undefined).length;
   // In a narrow window names keep a width to be read in, and sentences one of a few lines; the table scrolls in its box.
   const narrow = wide < 760, least = p.cls?.includes('wraps') ? 440 : shared < 2 ? 196 : narrow ? 130 : LEAST;
   const need = columns.some((c) => c.asked) || narrow && !p.cls?.includes('slim') ? set + least * shared : 0;

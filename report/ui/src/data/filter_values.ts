@@ -81,7 +81,8 @@ export function example(report: Report): string {
   };
   let most: string[] = [], ns = 0;
   for (let s = 0; s < shares.n; ++s) {
-    if (!(shares.ns[s]! > 0) || shares.op[s]! < 0) continue;
+    // Four terms are as many as there are: only costlier work is of interest then.
+    if (!(shares.ns[s]! > (most.length > 3 ? ns : 0)) || shares.op[s]! < 0) continue;
     const terms = termsOf(s);
     if (terms.length < most.length || (terms.length === most.length && shares.ns[s]! <= ns)) continue;
     most = terms;

@@ -1,7 +1,7 @@
 // What threads of the host did: calls of the API and ranges, in the steps that the file holds them of,
 // and elsewhere those that gaps refer to.
 
-import { plural, thousands } from '../format';
+import { plural, thousands, sumBy } from '../format';
 import { perReport, type Report } from './report';
 import { rowsOf } from './table';
 
@@ -53,7 +53,7 @@ export function windowsOf(report: Report): HostWindow[] {
 /** "in steps 3 and 7; of 12,000 calls and ranges the longest 8,000". */
 export function heldWords(windows: HostWindow[]): string {
   const steps = [...new Set(windows.filter((w) => !isNaN(w.step)).map((w) => w.step))].sort((a, b) => a - b);
-  const events = windows.reduce((a, w) => a + w.events, 0), kept = windows.reduce((a, w) => a + w.kept, 0);
+  const events = sumBy(windows, (w) => w.events), kept = sumBy(windows, (w) => w.kept);
   const where = steps.length === 0 ? '' : `of ${steps.length === 1 ? 'step' : 'steps'} ${steps.join(' and ')}, elsewhere only what gaps refer to`;
   return [where, kept < events ? `of ${plural(events, 'call or range', 'calls and ranges')} the longest ${thousands(kept)} are in this file` : ''].filter(Boolean).join('; ');
 }

@@ -1,6 +1,6 @@
 // Idle time as every page gives it: of the step's parts, and of gaps by their cause.
 
-import { sumNs } from '../format';
+import { sumNs, sumBy } from '../format';
 import { PARTS, type Part } from '../phases';
 import type { Finding, Report } from './report';
 
@@ -38,7 +38,7 @@ export function idleOf(report: Of): Idle {
   const inGaps = sumNs(causes);
   // Without steps only gaps are known.
   const ns = report.meta.basis.steady ? Math.max(inGaps, partSums(report).find((p) => p.part === 'idle')?.ns ?? 0) : inGaps;
-  return { ns, inGaps, shorter: ns - inGaps, count: causes.reduce((a, c) => a + c.count, 0), causes };
+  return { ns, inGaps, shorter: ns - inGaps, count: sumBy(causes, (c) => c.count), causes };
 }
 
 /** The causes whose gaps a finding claims. */

@@ -1,7 +1,7 @@
 // Ops as rows: unrolled copies folded, grouped by anything. One pass over the share rows, so the
 // rows of any grouping sum to what the filter leaves.
 
-import { sourceLine } from '../format';
+import { sourceLine, sumBy } from '../format';
 import { type Hue, kindWords, PHASES } from '../phases';
 import type { Report } from './report';
 import type { View } from './view';
@@ -28,11 +28,11 @@ export function kernelRows(report: Report, view: View): KernelRow[] {
   const out: KernelRow[] = [];
   for (let k = 0; k < kernels.n; ++k) {
     const mine = report.sitesOfKernel[k]!.filter((s) => view.siteNs[s]! > 0);
-    const ns = mine.reduce((a, s) => a + view.siteNs[s]!, 0);
+    const ns = sumBy(mine, (s) => view.siteNs[s]!);
     if (!(ns > 0)) continue;
     const first = sites.op[mine[0]!]!;
     out.push({
-      row: k, ns, calls: mine.reduce((a, s) => a + view.siteCalls[s]!, 0), sites: mine,
+      row: k, ns, calls: sumBy(mine, (s) => view.siteCalls[s]!), sites: mine,
       ops: new Set(mine.map((s) => sites.op[s]!).filter((o) => o >= 0 && ops.name[o] !== '')).size, hue: first >= 0 ? ops.hue[first]! : 'unknown',
     });
   }

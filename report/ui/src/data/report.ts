@@ -3,7 +3,7 @@
 
 import { type PageIndex, DataError } from './codec';
 import { type BlockText, type Chunk, rowsOf, Tables } from './table';
-import { percent } from '../format';
+import { percent, sumNs } from '../format';
 import { PLACE_WORDS } from '../words';
 import { hueOf, type Hue, PHASES } from '../phases';
 
@@ -351,7 +351,7 @@ export class Report {
   placeOf(kernel: number): string {
     const places = this.launchedIn.get(kernel) ?? [];
     const first = places.find((p) => p.known);
-    const all = places.reduce((sum, p) => sum + p.ns, 0);
+    const all = sumNs(places);
     return !first ? '' : first.ns < 0.995 * all ? `${first.text} · ${percent(first.ns, all)}% of it` : first.text;
   }
 

@@ -7,7 +7,7 @@
 import {
   compare, layerMatcher, matcher, parseQuery, rangeMatcher, type Query, type Term,
 } from '../filter';
-import { duration, plural, significant } from '../format';
+import { duration, plural, significant, sumBy } from '../format';
 import { PHASES } from '../phases';
 import { deviceMatcher } from './hardware';
 import { launchesNow } from './launches';
@@ -282,7 +282,7 @@ function siteSums(report: Report, terms: TextTerm[], view: View): void {
   }
 }
 const NOWHERE: Place = { text: '', known: false, more: false, ns: 1, calls: 1 };
-const sumOf = (places: Place[], what: 'ns' | 'calls'): number => places.reduce((a, p) => a + p[what], 0);
+const sumOf = (places: Place[], what: 'ns' | 'calls'): number => sumBy(places, (p) => p[what]);
 
 /** Where nothing has an instruction, words and names of framework ops are asked of the host ranges around the launches, too. */
 const asksPlaces = (report: Report, key: TextTerm['key']): boolean => report.bare && (key === null || key === 'op' || key === 'scope');

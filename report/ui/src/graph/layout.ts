@@ -4,6 +4,8 @@
 // Directed Graphs", 1993). Written here because the usual library is a fifth of the page's size
 // budget for the same answer at this size.
 
+import { sumBy } from '../format';
+
 export interface Box { id: number; w: number; h: number; x: number; y: number }
 export interface Edge { from: number; to: number; points: [number, number][]; label: [number, number] }
 export interface Layout { boxes: Map<number, Box>; edges: Edge[]; width: number; height: number }
@@ -128,7 +130,7 @@ export function layout(sizes: { id: number; w: number; h: number }[], links: { f
     for (const p of pools) for (let k = 0; k < p.n; ++k, ++i) l[i]!.x = p.sum / p.weight + offset[i]!;
   };
   for (const l of layers) project(l, l.map((_, i) => i), l.map(() => 1));
-  const mean = (vs2: V[]): number => vs2.reduce((a, v) => a + v.x, 0) / vs2.length;
+  const mean = (vs2: V[]): number => sumBy(vs2, (v) => v.x) / vs2.length;
   for (let pass = 0; pass < 24; ++pass) {
     const down = pass % 2 === 0;
     for (let k = 0; k < layers.length; ++k) {

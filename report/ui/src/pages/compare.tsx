@@ -9,8 +9,8 @@ import { changes, type Column, CopyMenu, DataTable, type Line, opEntity, sorted,
 import { useCtx } from '../ctx';
 import type { Entity } from '../data/report';
 import { setTerm } from '../filter';
-import { count, ms, percent, plural, signed } from '../format';
-import { hueOf, KIND_WORDS, kindWords, phaseWords } from '../phases';
+import { count, ms, percent, plural, signed, sumBy } from '../format';
+import { hueOf, kindWords, phaseWords } from '../phases';
 import { go } from '../state';
 
 const BY = [['op', 'op'], ['phase', 'phase'], ['layer', 'layer'], ['op_kind', 'kind'], ['source', 'source'], ['kernel', 'kernel'], ['module', 'module']] as const;
@@ -85,7 +85,7 @@ export function ComparePage(): VNode {
   // What this run no longer has filters for nothing.
   const opens = (r: Row): Pick<Line<Row>, 'entity' | 'f'> => {
     const entity = entityOf(r);
-    return entity || !(by in KEY) || r.now === 0 || r.name === '' || (by === 'op_kind' && !KIND_WORDS[r.name]) ? { entity } : { f: setTerm(state.f, KEY[by as keyof typeof KEY], r.name) };
+    return entity || !(by in KEY) || r.now === 0 || r.name === '' || (by === 'op_kind' && !report.ops.kind.includes(r.name)) ? { entity } : { f: setTerm(state.f, KEY[by as keyof typeof KEY], r.name) };
   };
   // Without HLO no phase is known, and no place in the source.
   const hasPhases = rows.some((r) => r.at >= 0 && !['unknown', ''].includes(c.rows.phase[r.at]!));
@@ -107,7 +107,7 @@ export function ComparePage(): VNode {
     ...(by === 'op' ? [words<Row>('why', 'why', (r) => r.why, { width: 330, ...from(900), cls: 'name ink2', cell: (r) => <span class={two ? 'clamp' : ''} title={r.why}>{r.why}</span> })] : []),
   ];
   if (narrow && uneven && sort.endsWith('each')) columns.splice(columns.findIndex((k) => k.id === 'base'), 0, ...columns.splice(columns.findIndex((k) => k.id === 'each'), 1));
-  const base = rows.reduce((a, r) => a + r.base, 0), now = rows.reduce((a, r) => a + r.now, 0);
+  const base = sumBy(rows, (r) => r.base), now = sumBy(rows, (r) => r.now);
   const selected = report.resolve(state.sel);
   const picked = selected?.type === 'op' ? c.rowOfOp[selected.row]! : -1;
   const lines: Line<Row>[] = sorted(rows, columns, sort).map((r, i) => ({ key: r.at >= 0 ? `r${r.at}` : `g${i}/${r.name}`, row: r, testid: 'compare-row', ...opens(r) }));

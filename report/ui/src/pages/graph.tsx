@@ -10,7 +10,7 @@ import { hloOf, type Hlo } from '../data/hlo';
 import { gpuOf } from '../data/hardware';
 import { midCut } from '../data/names';
 import { handlesOf, type Report } from '../data/report';
-import { byteRate, bytes, duration, ms, percent, plural, signed } from '../format';
+import { byteRate, bytes, duration, ms, percent, plural, signed, sumBy } from '../format';
 import { layout, type Layout, smooth } from '../graph/layout';
 import { movesToHost, neighbourhood, type Neighbourhood, realOperands, realUsers, timeOf, whyNotFused } from '../graph/select';
 import { hueOf, kindWords } from '../phases';
@@ -227,7 +227,7 @@ export function GraphPage(): VNode {
   const ns = timeOf(report, hlo, centre);
   const step = report.meta.basis.steady ? report.meta.basis.mean_ns : 0;
   const ins = [...realOperands(hlo, centre)], outs = [...realUsers(hlo, centre)];
-  const read = ins.reduce((a, [, b]) => a + (b || 0), 0), written = hlo.outBytes[centre]! || 0;
+  const read = sumBy(ins, ([, b]) => b || 0), written = hlo.outBytes[centre]! || 0;
   // As Roofline counts: what a fusion reads in part, or gets back in place, is not moved whole.
   const moved = (op >= 0 && report.ops.bytes[op]!) || read + written;
   const device = gpuOf(report, '');
@@ -237,7 +237,7 @@ export function GraphPage(): VNode {
   const io = (list: [number, number][]): VNode => (
     <ul class="io2">
       {list.slice(0, 10).map(([i, b]) => <li><Link class="mono plain" to={{ sel: selOf(report, hlo, i), args: { c: undefined, x: undefined, n: state.args['n'] } }}><Mid text={hlo.name[i]!} /></Link><Dim>{figures(b, timeOf(report, hlo, i))}</Dim></li>)}
-      {list.length > 10 && <li class="dim">{plural(list.length - 10, 'other')}<span>{figures(list.slice(10).reduce((a, [, b]) => a + (b || 0), 0), list.slice(10).reduce((a, [i]) => a + timeOf(report, hlo, i), 0))}</span></li>}
+      {list.length > 10 && <li class="dim">{plural(list.length - 10, 'other')}<span>{figures(sumBy(list.slice(10), ([, b]) => b || 0), sumBy(list.slice(10), ([i]) => timeOf(report, hlo, i)))}</span></li>}
       {list.length === 0 && <li class="dim">none</li>}
     </ul>
   );

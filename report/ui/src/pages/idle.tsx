@@ -10,7 +10,7 @@ import { midCut } from '../data/names';
 import { hostText, threadNames } from '../data/host_threads';
 import { type Cause, causesOfFinding, idleOf } from '../data/idle';
 import type { Entity, Finding, GapRow, Report } from '../data/report';
-import { duration, gapCount, ms, msText, percent, plural, thousands, us } from '../format';
+import { duration, gapCount, ms, msText, percent, plural, thousands, us, sumBy } from '../format';
 import { CAUSE_WORDS } from '../phases';
 import { type Change, go } from '../state';
 
@@ -31,7 +31,7 @@ export function IdlePage(): VNode {
   const findings = new Map(report.meta.findings.map((f) => [f, causesOfFinding(f)]));
   // A finding may be about a part of what a cause holds; a crumb of it is no reason to name it there.
   const partOf = (f: Finding, { cause, ns }: Cause): number => {
-    const part = f.evidence.reduce((a, e) => a + (e.cause === cause && e.unit === 'ns' ? Number(e.value) : 0), 0);
+    const part = sumBy(f.evidence, (e) => e.cause === cause && e.unit === 'ns' ? Number(e.value) : 0);
     return part > 0 ? (part * d) / ns : 1;
   };
   const about = (c: Cause): Finding[] => [...findings].filter(([f, of]) => of.includes(c.cause) && partOf(f, c) >= 0.05).map(([f]) => f);

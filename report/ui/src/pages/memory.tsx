@@ -9,7 +9,7 @@ import { useCtx } from '../ctx';
 import { hloOf, type Hlo } from '../data/hlo';
 import { groupOf, type Live, type LiveValue, loadLive, savedAt, writerOf } from '../data/memory';
 import type { Entity, Report } from '../data/report';
-import { bytes, msText, opKind, percent, plural, significant, sourceLine, thousands } from '../format';
+import { bytes, msText, opKind, percent, plural, significant, sourceLine, thousands, sumBy } from '../format';
 import { hueOf, LIVE_WORDS, PHASES, phaseWords, type Hue } from '../phases';
 import { go } from '../state';
 
@@ -110,7 +110,7 @@ function WhatFrees({ report, live, at }: { report: Report; live: Live; at: numbe
   const hlo = hloOf(report);
   const could = live.values.filter((v) => v.donatable).sort((a, b) => b.size - a.size);
   const donated = live.values.filter((v) => v.donated);
-  const sum = (list: { size: number }[]): number => list.reduce((a, v) => a + v.size, 0);
+  const sum = (list: { size: number }[]): number => sumBy(list, (v) => v.size);
   const saved = savedAt(report, live, at);
   const named = saved.filter((s) => s.group !== '');
   const top = named[0];
@@ -190,7 +190,7 @@ function Buffers({ report, live, at }: { report: Report; live: Live; at: number 
   ];
   const entityOf = (i: number): Entity => (hlo.op[i]! >= 0 ? { type: 'op', row: hlo.op[i]! } : { type: 'instruction', row: i });
   const lines: Line<Row>[] = rows.map((r) => ({ key: r.key, row: r, ns: r.size, testid: 'buffer', entity: r.v && entityOf(w(r.v)) }));
-  if (rest.length > 0) lines.push({ key: 'rest', kind: 'others', lead: plural(rest.length, 'smaller one'), text: plural(rest.length, 'smaller one'), cells: { size: significant(rest.reduce((a, r) => a + r.size, 0) / 1e6), pct: percent(rest.reduce((a, r) => a + r.size, 0), whole) } });
+  if (rest.length > 0) lines.push({ key: 'rest', kind: 'others', lead: plural(rest.length, 'smaller one'), text: plural(rest.length, 'smaller one'), cells: { size: significant(sumBy(rest, (r) => r.size) / 1e6), pct: percent(sumBy(rest, (r) => r.size), whole) } });
   lines.push({ key: 'total', kind: 'total', lead: `all ${thousands(here.length)} values`, text: `all ${thousands(here.length)} values`, ns: whole, cells: { size: significant(whole / 1e6), pct: '100' } });
   const table: TableProps<Row> = {
     columns, lines, label: 'Values alive', fileName: 'memory', primary: true, span: 'size', cls: 'slim',
@@ -220,7 +220,7 @@ export function MemoryPage(): VNode {
   const off = xla > 0 ? (live.peak - xla) / xla : NaN;
   // What the schedule has alive is an estimate: not the answer where XLA reserves much more.
   const more = off < -0.05, most = more ? xla : live.peak;
-  const parts = (kind: string): number => live.values.filter((v) => v.kind === kind && v.first <= at && v.last >= at).reduce((a, v) => a + v.size, 0);
+  const parts = (kind: string): number => sumBy(live.values.filter((v) => v.kind === kind && v.first <= at && v.last >= at), (v) => v.size);
   const capacity = report.devices[0]?.memory ?? 0;
   const phase = hlo.phase[i] && (PHASES as readonly string[]).slice(0, 5).includes(hlo.phase[i]!) ? `, ${hlo.phase[i]}` : '';
   return (

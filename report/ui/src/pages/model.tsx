@@ -12,7 +12,7 @@ import type { Report } from '../data/report';
 import { buildTree, type Node, type TreeBy } from '../data/tree';
 import { wholeOf } from '../data/view';
 import { addTerm, setTerm } from '../filter';
-import { count, baseName, ms, opKind, peakPercent, percent, plural, ratio, signed } from '../format';
+import { count, baseName, ms, opKind, peakPercent, percent, plural, ratio, signed, sumBy } from '../format';
 import { type Hue, PHASES, phaseWords, SHORT_PHASES } from '../phases';
 import { go, linkTo } from '../state';
 import { NothingMatches } from './ops';
@@ -26,7 +26,7 @@ const RATIO = 'bwd/fwd: backward with recompute over forward, of device time; th
 function Heat({ node, divisor }: { node: Node; divisor: number }): VNode {
   const names = [...node.members!.keys()].sort((a, b) => a.localeCompare(b, 'en', { numeric: true }));
   const strip = (title: string, hue: Hue, phases: string[]): VNode | null => {
-    const values = names.map((n) => phases.reduce((a, p) => a + node.members!.get(n)![(PHASES as readonly string[]).indexOf(p)]!, 0) / divisor);
+    const values = names.map((n) => sumBy(phases, (p) => node.members!.get(n)![(PHASES as readonly string[]).indexOf(p)]!) / divisor);
     const max = Math.max(...values), min = Math.min(...values);
     if (!(max > 0)) return null;
     return (
@@ -78,12 +78,12 @@ export function ModelPage(): VNode {
     const rest = list.length - shown.length;
     if (rest > 0) {
       const small = list.filter((c) => !shown.includes(c));
-      const sum = (of: (c: Node) => number): number => small.reduce((a, c) => a + (of(c) || 0), 0);
+      const sum = (of: (c: Node) => number): number => sumBy(small, (c) => of(c) || 0);
       const ns = sum((c) => c.ns), calls = sum((c) => c.calls), wasteOf = sum((c) => c.wasteOf), waste = sum((c) => c.waste);
       const phases = Object.fromEntries(PHASES.map((p, i) => [p, sum((c) => c.phases[i]!)]).filter(([, v]) => (v as number) > 0).map(([p, v]) => [p, ms((v as number) / d)]));
       lines.push({ key: `${id}/…`, kind: 'others', ns: Math.round(ns), text: `${'  '.repeat(depth)}${plural(rest, 'other')}`, lead: <span style={{ paddingLeft: `${depth * 14 + 16}px` }}>{plural(rest, 'other')}</span>, cells: {
         ...phases, total: ms(ns / d), pct: percent(ns, root.ns), calls: calls > 0 ? count(calls / d) : '', waste: wasteOf > 0 ? ms(waste / d) : '',
-        ...(then && { delta: signed((ns / d - small.reduce((a, c) => a + (then.get(baseKey(c)) ?? 0), 0)) / 1e6) }),
+        ...(then && { delta: signed((ns / d - sumBy(small, (c) => then.get(baseKey(c)) ?? 0)) / 1e6) }),
       } });
     }
   };

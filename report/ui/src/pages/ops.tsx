@@ -12,7 +12,7 @@ import { deviceName } from '../data/hardware';
 import type { Report } from '../data/report';
 import { type View, wholeOf } from '../data/view';
 import { toldApart } from '../data/names';
-import { bytes, count, duration, flop, ms, peakPercent, percent, plural, sourceLine, thousands, sumNs } from '../format';
+import { bytes, count, duration, flop, ms, peakPercent, percent, plural, sourceLine, thousands, sumNs, sumBy } from '../format';
 import { type Hue, hueOf, kindWords, phaseWords, reasonWords } from '../phases';
 import { go } from '../state';
 
@@ -23,7 +23,7 @@ function opColumns(report: Report, view: View, most: number, by: Grouping): (Col
   const whole = `% ${wholeOf(view)}`;
   const base = comparable(report) ? baseOps(report) : null;
   const bd = baseDivisor(report);
-  const baseNs = (r: OpRow): number => (base ? r.ops.reduce((a, o) => a + base.byOp[o]!, 0) / bd : 0);
+  const baseNs = (r: OpRow): number => (base ? sumBy(r.ops, (o) => base.byOp[o]!) / bd : 0);
   const peak = (r: OpRow): number => (isNaN(r.waste) || r.wasteOf <= 0 ? NaN : 100 * (1 - r.waste / r.wasteOf));
   const rowHue = (r: OpRow): Hue => (by === 'phase' && ops.hue[r.op] !== 'collective' && ops.hue[r.op] !== 'copy' ? (r.key.split('/').pop() as Hue) : ops.hue[r.op]!);
   // Under a filter of devices or steps figures are no longer means of all.
@@ -80,7 +80,7 @@ function opColumns(report: Report, view: View, most: number, by: Grouping): (Col
   return columns;
 }
 /** Of what the filter leaves of the row. */
-const sumOf = (r: OpRow, v: Float64Array): number => r.ops.reduce((a, o) => a + v[o]!, 0) * r.part;
+const sumOf = (r: OpRow, v: Float64Array): number => sumBy(r.ops, (o) => v[o]!) * r.part;
 
 const GROUP_ROWS = 18;
 
@@ -111,7 +111,7 @@ function Instructions(): VNode {
     else next.add(name);
     put(next);
   };
-  const rowsOfAll = groups.reduce((a, g) => a + g.rows.length, 0);
+  const rowsOfAll = sumBy(groups, (g) => g.rows.length);
   const lines = useMemo(() => {
     const out: Line<OpRow>[] = [];
     for (const g of groups) {
@@ -132,8 +132,8 @@ function Instructions(): VNode {
         const rest = rows.slice(limit);
         const ns = sumNs(rest);
         const top = rest.reduce((a, r) => Math.max(a, r.ns), 0);
-        const waste = rest.reduce((a, r) => a + (r.waste || 0), 0);
-        const calls = rest.reduce((a, r) => a + r.calls, 0);
+        const waste = sumBy(rest, (r) => r.waste || 0);
+        const calls = sumBy(rest, (r) => r.calls);
         out.push({
           key: `x/${g.name}`, kind: 'others', ns: Math.round(ns), text: plural(rest.length, 'other'),
           lead: <>{plural(rest.length, 'other')}, none over {ms(top / d)} ms · <Lk onClick={() => toggle(open, setOpen, g.name)}>show</Lk></>,
@@ -146,9 +146,9 @@ function Instructions(): VNode {
       const b = baseOps(report), bd = baseDivisor(report);
       const gone = Array.from({ length: b.n }, (_, r) => r).filter((r) => b.op[r]! < 0 && b.ns[r]! > 0).sort((x, y) => b.ns[y]! - b.ns[x]!);
       for (const r of gone.slice(0, 12)) out.push({ key: `b/${r}`, kind: 'others', lead: <>vanished: <Mono>{b.name[r] || 'no instruction'}</Mono> <Letter hue={hueOf(b.phase[r]!, b.kind[r]!)} /> {scopeText(b.group[r]!, b.opName[r]!)}</>, cells: { base: ms(b.ns[r]! / bd), delta: <Delta now={0} then={b.ns[r]! / bd} /> } });
-      if (gone.length > 12) out.push({ key: 'b/o', kind: 'others', lead: `${plural(gone.length - 12, 'other')} vanished`, cells: { base: ms(gone.slice(12).reduce((a, r) => a + b.ns[r]!, 0) / bd) } });
+      if (gone.length > 12) out.push({ key: 'b/o', kind: 'others', lead: `${plural(gone.length - 12, 'other')} vanished`, cells: { base: ms(sumBy(gone.slice(12), (r) => b.ns[r]!) / bd) } });
     }
-    const calls = groups.reduce((a, g) => a + g.calls, 0);
+    const calls = sumBy(groups, (g) => g.calls);
     out.push({
       key: 'total', kind: 'total', ns: Math.round(view.total), lead: view.filtered ? 'what the filter leaves' : 'all device time',
       cells: { ms: ms(view.total / d), pct: view.total > 0 ? '100' : '', calls: by === 'none' && calls > 0 ? count(calls / d) : '' },

@@ -11,7 +11,7 @@ import { gpuOf, peakFor, type Point, pointOf } from '../data/hardware';
 import { midCut } from '../data/names';
 import { opGroups } from '../data/oprows';
 import type { Device, Report } from '../data/report';
-import { byteRate, flopRate, ms, peakPercent, plural, thousands, significant, sumNs } from '../format';
+import { byteRate, flopRate, ms, peakPercent, plural, thousands, significant, sumNs, sumBy } from '../format';
 import { go } from '../state';
 
 export function GpuPicker({ report, value }: { report: Report; value: string }): VNode | null {
@@ -185,7 +185,7 @@ export function RooflinePage(): VNode {
   const underNs = sumNs(under);
   const worst = [...under].sort((a, b) => b.waste - a.waste)[0];
   const base = comparable(report) && !view.filtered ? baseOps(report) : null;
-  const then = (p: Dot): number => p.ops.reduce((a, o) => a + base!.byOp[o]!, 0) / baseDivisor(report);
+  const then = (p: Dot): number => sumBy(p.ops, (o) => base!.byOp[o]!) / baseDivisor(report);
   const common = commonPath(report);
   const columns: Column<Dot>[] = [
     { id: 'op', label: '', width: 46, cell: (p) => <Handle op={p.op} />, raw: (p) => ops.handle[p.op]! },

@@ -7,7 +7,7 @@ import { HiddenPages } from '../components/hidden_pages';
 import { type Column, CopyMenu, DataTable, figures, type Line, type TableProps, times, words } from '../components/table';
 import { useCtx } from '../ctx';
 import type { ModuleRow, Report } from '../data/report';
-import { baseName, byteRate, bytes, duration, flop, flopRate, ms, msText, percent, plural, significant, thousands } from '../format';
+import { baseName, byteRate, bytes, duration, flop, flopRate, ms, msText, percent, plural, significant, thousands, sumBy, sumNs } from '../format';
 import { EVIDENCE_WORDS, MEMORY_WORDS, REASON_WORDS } from '../phases';
 import { glossary, texts } from '../texts';
 import { go } from '../state';
@@ -73,7 +73,7 @@ function Modules({ report }: { report: Report }): VNode {
   const busy = report.modules.filter((m) => m.selfNs > 0 || m.executions > 0);
   const idle = report.modules.length - busy.length;
   const lines: Line<ModuleRow>[] = busy.slice(0, 60).map((m) => ({ key: m.handle || String(m.row), row: m, ns: m.ns, testid: `module-${m.handle}`, entity: { type: 'module', row: m.row } }));
-  if (busy.length > 60) lines.push({ key: 'others', kind: 'others', lead: plural(busy.length - 60, 'other'), cells: { ms: ms(busy.slice(60).reduce((a, m) => a + m.ns, 0) / d) } });
+  if (busy.length > 60) lines.push({ key: 'others', kind: 'others', lead: plural(busy.length - 60, 'other'), cells: { ms: ms(sumNs(busy.slice(60)) / d) } });
   if (idle > 0) lines.push({ key: 'idle', kind: 'others', lead: `${plural(idle, 'module')} without device time` });
   const { state } = useCtx();
   const table: TableProps<ModuleRow> = { columns, lines, label: 'Modules', span: 'ms', primary: true, fileName: 'modules', selected: state.sel, onOpen: (l) => l.row && go({ sel: l.row.handle }) };
@@ -137,7 +137,7 @@ function Compile({ report }: { report: Report }): VNode | null {
   ];
   const top = rows.slice(0, 15);
   const lines: Line<(typeof rows)[number]>[] = top.map((r, i) => ({ key: String(i), row: r, ns: r.ns }));
-  if (rows.length > 15) lines.push({ key: 'o', kind: 'others', lead: plural(rows.length - 15, 'other'), cells: { ms: ms(rows.slice(15).reduce((a, r) => a + r.ns, 0)) } });
+  if (rows.length > 15) lines.push({ key: 'o', kind: 'others', lead: plural(rows.length - 15, 'other'), cells: { ms: ms(sumNs(rows.slice(15))) } });
   const table = { columns, lines, label: 'Compile time', span: 'ms', fileName: 'compile' };
   return <section><Bar><h3>Compile time and passes</h3><Cap>passes lie within compilations · <CopyMenu table={table} /></Cap></Bar><DataTable {...table} /></section>;
 }
@@ -153,7 +153,7 @@ function Memory({ report }: { report: Report }): VNode | null {
   const mine = all.filter((r) => module[r] === of && size[r] !== 0);
   const alive = mine.filter((r) => kind[r] === 'alive');
   const at = mine.find((r) => kind[r] === 'peak_at');
-  const whole = mine.reduce((a, r) => a + (MEMORY_WORDS[kind[r]!] ? size[r]! : 0), 0);
+  const whole = sumBy(mine, (r) => MEMORY_WORDS[kind[r]!] ? size[r]! : 0);
   const line = (r: number, name: VNode | string, more = ''): VNode => <tr><td class="name" title={what[r]}>{name}</td><td class="name mono dim" title={more}>{more}</td><Num>{bytes(size[r]!)}</Num><td class="num dim" title="of all that the assignment holds">{percent(size[r]!, whole)}%</td></tr>;
   const op = (name: string): VNode | string => {
     const e = report.resolve(`?~${name}`);

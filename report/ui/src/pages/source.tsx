@@ -10,7 +10,7 @@ import { ownFirst, Stack } from '../components/inspector';
 import { useCtx } from '../ctx';
 import { atMost, perReport, type Report } from '../data/report';
 import { wholeOf } from '../data/view';
-import { count, baseName, ms, percent, plural, sumNs } from '../format';
+import { count, baseName, ms, percent, plural, sumNs, sumBy } from '../format';
 import { type OpRow, rowsOfOps } from '../data/oprows';
 import { HUES, hueOf, kindWords, PHASES } from '../phases';
 import { go } from '../state';
@@ -164,7 +164,7 @@ export function SourcePage(): VNode {
                 <Num>{show(v.sum)}</Num>{then && <Num><Delta now={v.sum.ns / d} then={then.get(f) ?? 0} /></Num>}
               </tr>
             ))}
-            {list.length > 40 && <tr class="oth" tid="others"><td>{plural(list.length - 40, 'other file')}</td><td /><Num>{sumOf(list.slice(40).map(([, v]) => value(v.sum)))}</Num>{then && <Num><Delta now={list.slice(40).reduce((a, [, v]) => a + v.sum.ns, 0) / d} then={list.slice(40).reduce((a, [f]) => a + (then.get(f) ?? 0), 0)} /></Num>}</tr>}
+            {list.length > 40 && <tr class="oth" tid="others"><td>{plural(list.length - 40, 'other file')}</td><td /><Num>{sumOf(list.slice(40).map(([, v]) => value(v.sum)))}</Num>{then && <Num><Delta now={sumBy(list.slice(40), ([, v]) => v.sum.ns) / d} then={sumBy(list.slice(40), ([f]) => then.get(f) ?? 0)} /></Num>}</tr>}
             {none && <tr class="oth"><td>(no source line)</td><td /><Num>{show(none.sum)}</Num>{then && <Num><Delta now={none.sum.ns / d} then={then.get('no source line') ?? 0} /></Num>}</tr>}
             {measure === 'time' && <tr class="tot" tid="total" ns={Math.round(view.total)}><td>all</td><td /><Num>{ms(view.total / d)}</Num>{then && <td />}</tr>}
           </tbody>

@@ -14,7 +14,7 @@ import { loadPath, type Path, pathSums } from '../data/path';
 import type { Entity, GapRow, Report } from '../data/report';
 import type { View } from '../data/view';
 import { getTerm, rangeMatcher } from '../filter';
-import { duration, plural, thousands, sumNs } from '../format';
+import { duration, plural, thousands, sumNs, sumBy } from '../format';
 import { CAUSE_WORDS, PATH_WORDS } from '../phases';
 import { go, move } from '../state';
 import { alignSteps } from '../timeline/align';
@@ -152,7 +152,7 @@ function Lens({ report, tl, width, at, span, zero }: { report: Report; tl: Timel
 function PathNote({ path, name, range }: { path: Path | undefined; name: string; range: [number, number] }): VNode {
   const sums = path ? [...pathSums(path, range[0], range[1])].filter(([, ns]) => ns > 0).sort((a, b) => b[1] - a[1]) : [];
   const steps = path ? [path.step[0]!, path.step[path.n - 1]!] : [];
-  return <span tid="path-note" ns={Math.round(sums.reduce((a, [, ns]) => a + ns, 0))}> {sums.length > 0
+  return <span tid="path-note" ns={Math.round(sumBy(sums, ([, ns]) => ns))}> {sums.length > 0
     ? `Critical path of ${name} here: ${sums.map(([kind, ns]) => `${PATH_WORDS[kind] ?? kind} ${duration(ns)}`).join(', ')}.`
     : path ? `No critical path here: ${steps[0] === steps[1] ? `step ${steps[0]} was` : `steps ${steps[0]} to ${steps[1]} were`} replayed.` : `No critical path of ${name}.`}</span>;
 }

@@ -9,7 +9,7 @@ import { useCtx } from '../ctx';
 import { launchesNow } from '../data/launches';
 import type { Entity, Report } from '../data/report';
 import type { View } from '../data/view';
-import { duration, ms, percent, plural, signed, thousands, us, sumNs } from '../format';
+import { duration, ms, percent, plural, signed, thousands, us, sumNs, sumBy } from '../format';
 import { CAUSE_WORDS, type Hue, hueOf, PHASES, phaseWords } from '../phases';
 import { go } from '../state';
 import { firstVisible, type Timeline } from '../timeline/tracks';
@@ -136,7 +136,7 @@ export function Selection({ report, view, tl, range: all, whole, step }: { repor
   const [rows, launches] = useMemo(() => sumUp(report, view, device, by, range), [report, view, tl, range[0], range[1], by, device]);
   const then = useMemo(() => (step && !view.filtered ? baseSums(report, by) : null), [report, view, step, by]);
   const total = sumNs(rows);
-  const idle = rows.reduce((a, r) => a + r.idle, 0);
+  const idle = sumBy(rows, (r) => r.idle);
   // What is in sight beyond the first and the last activity is no part of the run.
   const span = whole && !step ? Math.max(1, Math.min(range[1], tl.t1) - Math.max(range[0], tl.t0)) : range[1] - range[0];
   const most = rows[0]?.ns ?? 0;
@@ -157,9 +157,8 @@ export function Selection({ report, view, tl, range: all, whole, step }: { repor
     words('cause', 'cause of the idle time', (r) => [...r.causes].sort((a, b) => b[1] - a[1]).slice(0, 2).map(([c]) => CAUSE_WORDS[c] ?? c).join('; '), { width: 330, from: 1000, cls: 'ink2 name' }),
   ];
   const lines: Line<SumRow>[] = rows.slice(0, MOST).map((r) => ({ key: r.key, row: r, ns: Math.round(r.ns), entity: entityOf(by, r) }));
-  const sumOf = (list: SumRow[], of: (r: SumRow) => number): number => list.reduce((a, r) => a + of(r), 0);
-  const less = rows.slice(MOST), rest = sumOf(less, (r) => r.ns), restIdle = sumOf(less, (r) => r.idle);
-  if (rows.length > MOST) lines.push({ key: 'others', kind: 'others', lead: plural(rows.length - MOST, 'other'), ns: Math.round(rest), cells: { ms: time(rest), pct: percent(rest, span), launches: thousands(sumOf(less, (r) => r.n)), idle: restIdle > 0 ? us(restIdle) : '', ...(then && { base: ms(sumOf(less, was)), delta: signed((rest - sumOf(less, was)) / 1e6) }) } });
+  const less = rows.slice(MOST), rest = sumBy(less, (r) => r.ns), restIdle = sumBy(less, (r) => r.idle);
+  if (rows.length > MOST) lines.push({ key: 'others', kind: 'others', lead: plural(rows.length - MOST, 'other'), ns: Math.round(rest), cells: { ms: time(rest), pct: percent(rest, span), launches: thousands(sumBy(less, (r) => r.n)), idle: restIdle > 0 ? us(restIdle) : '', ...(then && { base: ms(sumBy(less, was)), delta: signed((rest - sumBy(less, was)) / 1e6) }) } });
   const here = new Set(rows.map((r) => r.key));
   const gone = then ? [...then].reduce((a, [key, v]) => a + (here.has(key) ? 0 : v), 0) : 0;
   if (gone >= 500) lines.push({ key: 'gone', kind: 'others', lead: 'only in the base', cells: { base: ms(gone), delta: signed(-gone / 1e6) } });
@@ -211,12 +210,12 @@ export function Difference({ report, view, tl, pair, range }: { report: Report; 
     { ...words<PairRow>('launches', 'launches', (r) => (r.na === r.nb ? thousands(r.na) : `${thousands(r.na)}, ${thousands(r.nb)}`), { width: 130, from: 640 }), num: true },
   ];
   const lines: Line<PairRow>[] = rows.slice(0, MOST).map((r) => ({ key: r.key, row: r, ns: Math.round(r.a - r.b), entity: entityOf(by, r) }));
-  const sum = (f: (r: PairRow) => number, from = 0): number => rows.slice(from).reduce((t, r) => t + f(r), 0);
+  const sum = (f: (r: PairRow) => number, from = 0): number => sumBy(rows.slice(from), f);
   const cells = (a: number, b: number): Record<string, string> => ({ a: ms(a), b: ms(b), delta: signed((a - b) / 1e6) });
   if (rows.length > MOST) lines.push({ key: 'others', kind: 'others', lead: plural(rows.length - MOST, 'other'), cells: { ...cells(sum((r) => r.a, MOST), sum((r) => r.b, MOST)), launches: `${thousands(sum((r) => r.na, MOST))}, ${thousands(sum((r) => r.nb, MOST))}` } });
   lines.push({ key: 'total', kind: 'total', lead: 'device time', ns: Math.round(sum((r) => r.a - r.b)), cells: cells(sum((r) => r.a), sum((r) => r.b)) });
   if (!range && first && second && !view.filtered) {
-    const idle = (n: number): number => report.gapSums.reduce((t, g) => t + (g.device === device && g.step === n ? g.ns : 0), 0);
+    const idle = (n: number): number => sumBy(report.gapSums, (g) => g.device === device && g.step === n ? g.ns : 0);
     lines.push({ key: 'idle', kind: 'total', lead: 'idle in gaps over 1 µs', cells: cells(idle(pair[0]), idle(pair[1])) });
     lines.push({ key: 'wall', kind: 'total', lead: 'the step', cells: cells(first.end - first.start, second.end - second.start) });
   }

@@ -14,7 +14,7 @@ import type { Entity, EvidenceItem, Finding, Report } from '../data/report';
 import { niceStep } from '../data/stats';
 import type { View } from '../data/view';
 import { go, hasPage } from '../state';
-import { baseName, count, inUnit, ms, msText, percent, plural, significant, thousands, us, sumNs } from '../format';
+import { baseName, count, inUnit, ms, msText, percent, plural, significant, thousands, us, sumBy, sumNs } from '../format';
 import { basisWords, dict, type Hue, LETTER, partHue, type Part, phaseWords, reasonWords } from '../phases';
 
 interface Bar { part: Part; ns: number }
@@ -33,7 +33,7 @@ function StepBar({ report, bars }: { report: Report; bars: Bar[] }): VNode | nul
   const named = verdict.op ? report.opOfHandle(verdict.op) : -1;
   // The headline speaks of all copies of an unrolled instruction, and so does the bar.
   const copies = named >= 0 ? report.copiesOf(named) : [], times = report.timesOf(copies);
-  const namedNs = copies.reduce((a, o) => a + report.ops.ns[o]!, 0);
+  const namedNs = sumBy(copies, (o) => report.ops.ns[o]!);
   // The base's step lies below, part by part, at the same scale.
   const { base } = report.meta;
   const then = base && comparable(report)
@@ -210,28 +210,32 @@ function Largest({ report }: { report: Report }): VNode | null {
   const wide = window.innerWidth >= 640, more = bare && wide;
   // Of kernels that no instruction is known of: the host ranges that launched them.
   const places = bare && report.launchedIn.size > 0;
-  const rows = bare
-    ? kernelRows(report, view).map((k) => {
-        const l = line({ type: 'kernel', row: k.row }, kernels.name[k.row] || kernels.kind[k.row]!, k.hue, k.ns, k.calls);
-        return places ? { ...l, cells: <>{l.cells}<td class="mono name scope"><Mid text={report.placeOf(k.row)} tail={30} /></td></> } : l;
-      })
-    : (opGroups(report, view, 'none', true)[0]?.rows ?? []).map((r) => {
-        const o = r.op;
-        const l = line({ type: 'op', row: o }, report.opName(o) || `no instruction: ${reasonWords(ops.reason[o]!)}`, ops.hue[o]!, r.ns, r.calls, report.timesOf(r.ops));
-        return { ...l, key: `op-${ops.handle[o]}`, cells: <>{l.cells}<td class="name scope" title={ops.opName[o]}>{scopeText(ops.group[o]!, ops.opName[o]!)}</td><td class="name src"><SourceChip file={ops.file[o]!} line={ops.line[o]!} /></td></> };
-      });
-  if (rows.length === 0) return null;
-  const most = rows[0]!.ns, rest = rows.slice(8);
+  // Either kernels or instructions.
+  const ofKernels = bare ? kernelRows(report, view) : [], ofOps = (!bare && opGroups(report, view, 'none', true)[0]?.rows) || [];
+  const all = [...ofKernels, ...ofOps], rest = all.slice(8);
+  if (all.length === 0) return null;
+  const rows = [
+    ...ofKernels.slice(0, 8).map((k) => {
+      const l = line({ type: 'kernel', row: k.row }, kernels.name[k.row] || kernels.kind[k.row]!, k.hue, k.ns, k.calls);
+      return places ? { ...l, cells: <>{l.cells}<td class="mono name scope"><Mid text={report.placeOf(k.row)} tail={30} /></td></> } : l;
+    }),
+    ...ofOps.slice(0, 8).map((r) => {
+      const o = r.op;
+      const l = line({ type: 'op', row: o }, report.opName(o) || `no instruction: ${reasonWords(ops.reason[o]!)}`, ops.hue[o]!, r.ns, r.calls, report.timesOf(r.ops));
+      return { ...l, key: `op-${ops.handle[o]}`, cells: <>{l.cells}<td class="name scope" title={ops.opName[o]}>{scopeText(ops.group[o]!, ops.opName[o]!)}</td><td class="name src"><SourceChip file={ops.file[o]!} line={ops.line[o]!} /></td></> };
+    }),
+  ];
+  const most = rows[0]!.ns;
   const sum = sumNs(rest);
   const width = (w: number): VNode => <col style={{ width: `${w}px` }} />;
   return (
     <section class="largest">
-      <Bar><h2>Largest {bare ? 'kernels' : 'instructions'}</h2><Cap>{report.perStep} and % of device time · <Link to={{ page: 'ops' }}>all {thousands(rows.length)}</Link> · <CopyMenu /></Cap></Bar>
+      <Bar><h2>Largest {bare ? 'kernels' : 'instructions'}</h2><Cap>{report.perStep} and % of device time · <Link to={{ page: 'ops' }}>all {thousands(all.length)}</Link> · <CopyMenu /></Cap></Bar>
       <table class="fix" aria="Largest">
         <colgroup>{width(46)}<col />{width(28)}{(!bare || places) && <col class="scope" />}{!bare && <col class="src" style={{ width: '120px' }} />}{width(wide ? 130 : 84)}{width(56)}{more && <>{width(64)}{width(70)}</>}</colgroup>
         <thead><tr><th><span class="vh">handle</span></th><th>{bare ? 'kernel' : 'instruction'}</th><th><span class="vh">phase</span></th>{(!bare || places) && <th class="scope">{bare ? 'launched in' : 'scope'}</th>}{!bare && <th class="src">source</th>}<NumHead>{report.perStep}</NumHead><NumHead>%</NumHead>{more && <><NumHead>calls</NumHead><NumHead>avg µs</NumHead></>}</tr></thead>
         <tbody>
-          {rows.slice(0, 8).map((r) => (
+          {rows.map((r) => (
             <tr class="act-row" tid={r.key} ns={Math.round(r.ns)} onClick={(e) => !(e.target as Element).closest('a') && go({ sel: report.selOf(r.entity) })}>
               {r.cells}<td class="num bar"><CellBar value={r.ns} max={most} hue={r.hue} text={ms(r.ns / d)} /></td><Num>{percent(r.ns, view.total)}</Num>
               {more && <><Num>{count(r.calls / d)}</Num><Num>{us(r.ns / r.calls)}</Num></>}

@@ -4,7 +4,7 @@ import { gapHosts, type HostEvent, hostText, threadNames, threadsOf } from '../d
 import { type Launches, lowerBound, type StreamLaunches } from '../data/launches';
 import { deviceName } from '../data/hardware';
 import type { Report } from '../data/report';
-import { duration, plural, sumNs } from '../format';
+import { duration, plural, sumNs, sumBy } from '../format';
 import { CAUSE_WORDS, hueOf, type Hue } from '../phases';
 import { HUES, Pyramid } from './pyramid';
 import { findWaits, type Waits } from './waits';
@@ -194,7 +194,7 @@ export function buildTimeline(report: Report, launches: Launches, wanted: (devic
       if (segments) add({ label: 'layer', kind: 'layer', height: 16, segments });
     }
     const most = full ? MAX_STREAMS : 3, fewer = streams.slice(most);
-    if (fewer.length > 0) cuts.push(`${plural(fewer.length, 'other stream')} of ${deviceName(report, device)} with ${duration(fewer.reduce((a, k) => a + k.busy, 0))} of work in the run`);
+    if (fewer.length > 0) cuts.push(`${plural(fewer.length, 'other stream')} of ${deviceName(report, device)} with ${duration(sumBy(fewer, (k) => k.busy))} of work in the run`);
     for (const { s, note, busy, together } of streams.slice(0, most)) {
       const info = report.streams[s.stream];
       t0 = Math.min(t0, s.start[0] ?? Infinity);
@@ -242,7 +242,7 @@ export function buildTimeline(report: Report, launches: Launches, wanted: (devic
 /** The same rows, higher where the window has room for more: launches above all. */
 export function stretched(tl: Timeline, room: number): Timeline {
   const grows = (t: Track): number => (t.kind === 'stream' ? t.height : t.kind === 'idle' || t.kind === 'layer' ? t.height / 3 : 0);
-  const each = tl.tracks.reduce((a, t) => a + grows(t), 0);
+  const each = sumBy(tl.tracks, grows);
   const by = Math.min(4, (room - tl.height) / each);
   if (!(by > 0.05)) return tl;
   let more = 0;

@@ -43,12 +43,10 @@ struct Census {
   uint32_t exponentials = 0;
   uint32_t arithmetic = 0;  // Elementwise that computes, converts apart.
   uint32_t converts = 0;
-  uint32_t parameters = 0;
   uint32_t scatters = 0;  // Writes to computed places.
   uint32_t gathers = 0;
   uint32_t dynamic_slices = 0;
   uint32_t movements = 0;  // Slices, pads, copies.
-  uint32_t fills = 0;      // Broadcasts, iotas.
 
   bool Any(OpKind kind) const { return kinds[static_cast<size_t>(kind)] > 0; }
 
@@ -62,12 +60,10 @@ struct Census {
     add(exponentials, other.exponentials);
     add(arithmetic, other.arithmetic);
     add(converts, other.converts);
-    add(parameters, other.parameters);
     add(scatters, other.scatters);
     add(gathers, other.gathers);
     add(dynamic_slices, other.dynamic_slices);
     add(movements, other.movements);
-    add(fills, other.fills);
   }
 };
 
@@ -125,7 +121,7 @@ void OpKinds::Reader::Count(const model::Computation& computation, int depth, Ce
         ++(instruction.opcode == "convert" ? census.converts : census.arithmetic);
         break;
       case OpWork::kMovement:
-        ++(info.kind == OpKind::kCopy ? census.movements : census.fills);
+        if (info.kind == OpKind::kCopy) ++census.movements;
         break;
       case OpWork::kScatterGather:
         if (instruction.opcode == "gather") {
@@ -135,9 +131,6 @@ void OpKinds::Reader::Count(const model::Computation& computation, int depth, Ce
         } else {
           ++census.scatters;
         }
-        break;
-      case OpWork::kNone:
-        if (instruction.opcode == "parameter") ++census.parameters;
         break;
       case OpWork::kCall: {
         if (instruction.opcode == "custom-call") {
@@ -176,8 +169,8 @@ OpKind HeroOf(const Census& census) {
   if (census.converts > 0) return OpKind::kElementwiseFusion;
   if (census.Any(OpKind::kCustomCall)) return OpKind::kCustomCall;
   if (census.movements > 0) return OpKind::kCopy;
-  // Nothing but a constant that is repeated.
-  if (census.fills > 0 && census.parameters == 0) return OpKind::kMemset;
+  // Nothing but a constant or a count that is repeated is computed, too: XLA writes a kernel for it.
+  // Its memsets are activities of their own, before the kernels of reductions and scatters.
   return OpKind::kElementwiseFusion;
 }
 

@@ -93,11 +93,15 @@ TEST(OpCategory, FusionsAreJudgedByTheirHero) {
             "convolution fusion");
 }
 
-TEST(OpCategory, AFillHasNoInput) {
-  EXPECT_EQ(Sort(" ROOT f = f32[8,8]{1,0} fusion(), kind=kLoop, calls=fill",
-                 "fill { z = f32[] constant(0)\n ROOT b = f32[8,8] broadcast(z), dimensions={} }\n")
-                .kind,
-            OpKind::kMemset);
+TEST(OpCategory, WhatIsFilledByAKernelIsComputed) {
+  for (const char* filled : {"ROOT b = f32[8,8] broadcast(z), dimensions={}",
+                             "ROOT b = s32[8,8] iota(), iota_dimension=0"}) {
+    EXPECT_EQ(Sort(" ROOT f = f32[8,8]{1,0} fusion(), kind=kLoop, calls=fill",
+                   std::string("fill { z = f32[] constant(0)\n ") + filled + " }\n")
+                  .kind,
+              OpKind::kElementwiseFusion)
+        << filled;
+  }
 }
 
 TEST(OpCategory, TwoProductsAroundASoftmaxAreAttention) {

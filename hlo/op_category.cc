@@ -169,8 +169,8 @@ OpKind HeroOf(const Census& census) {
   if (census.converts > 0) return OpKind::kElementwiseFusion;
   if (census.Any(OpKind::kCustomCall)) return OpKind::kCustomCall;
   if (census.movements > 0) return OpKind::kCopy;
-  // Nothing but a constant or a count that is repeated is computed, too: XLA writes a kernel for it.
-  // Its memsets are activities of their own, before the kernels of reductions and scatters.
+  // Nothing but a constant or a count that is repeated is computed, too: XLA writes a kernel for
+  // it. Its memsets are activities of their own, before the kernels of reductions and scatters.
   return OpKind::kElementwiseFusion;
 }
 

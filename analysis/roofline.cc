@@ -190,12 +190,13 @@ Roofline ComputeRoofline(const OpLoad& load, const DeviceFacts& device) {
   const auto flops = static_cast<double>(load.flops.value_or(0));
   const auto bytes = static_cast<double>(load.bytes.value_or(0));
   const auto bandwidth = static_cast<double>(device.memory_bandwidth_bytes_per_s);
+  if (load.bytes && bandwidth > 0) roofline.memory = bytes / bandwidth / time_s;
   if (load.flops && *load.flops == 0) {
-    roofline.compute = 0;  // Whatever the peak.
+    // Whatever the peak; alone it says nothing of how well the device is used.
+    if (roofline.memory) roofline.compute = 0;
   } else if (load.flops && roofline.peak.flops_per_s > 0) {
     roofline.compute = flops / roofline.peak.flops_per_s / time_s;
   }
-  if (load.bytes && bandwidth > 0) roofline.memory = bytes / bandwidth / time_s;
   // Both sides are needed, as the roof that is not known might be the one that is met; with so few
   // operations that is the memory's, whatever the other one.
   const bool few = load.flops && load.bytes && load.type != NumberType::kF64 &&

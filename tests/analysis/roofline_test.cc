@@ -95,6 +95,11 @@ TEST(Roofline, WhatIsNotKnownStaysUnknown) {
   EXPECT_EQ(ComputeRoofline(Load(1, 1, 0), H100()).bound, BoundBy::kUnknown);
 }
 
+TEST(Roofline, NoArithmeticIsNoShareOfAPeakWhereTheMemorysRateIsNotKnown) {
+  EXPECT_FALSE(ComputeRoofline(Load(0, 1000, 1000), DeviceFacts()).compute);
+  EXPECT_EQ(ComputeRoofline(Load(0, 1000, 1000), H100()).compute, 0);
+}
+
 // As of a TPU whose profile tells its memory's bandwidth and nothing else.
 TEST(Roofline, OneOperationPerByteIsBoundByMemoryWhateverTheComputePeak) {
   DeviceFacts device;

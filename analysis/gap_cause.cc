@@ -116,8 +116,8 @@ class Judge {
       gap.cause = GapCause::kSynchronisation;
     } else if (CopyHeldIt(gap, wait != nullptr)) {
       gap.cause = GapCause::kCopy;
-    } else if (2 * launching > length ||
-               (same && !ahead && length < kLaunchGapNs && !timeline.by_start.empty())) {
+    } else if (2 * launching > length || (same && !ahead && length < kLaunchGapNs &&
+                                          !timeline.by_start.empty() && !OnCpu(gap))) {
       gap.cause = GapCause::kLaunchBound;
     } else if (innermost != nullptr) {
       gap.cause = GapCause::kHost;
@@ -130,6 +130,11 @@ class Judge {
   }
 
  private:
+  // Inside a program of a CPU the host is the device: nobody launches, threads hand over.
+  bool OnCpu(const GapRow& gap) const {
+    return run_.devices[static_cast<size_t>(gap.device_id) - 1].kind == model::DeviceKind::kCpu;
+  }
+
   // The host was in the very call that makes the next kernel for most of the gap: a launch takes a
   // few us, so the driver held it (a module that is loaded at first use, a lock), and nobody waited
   // for the device. What copies from the host take is staging: CopyHeldIt.

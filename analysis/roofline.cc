@@ -25,6 +25,7 @@ constexpr double kNsPerS = 1e9;
 // that where matrix units take 16-bit or 8-bit numbers (Intel's optimisation manual, AMX).
 constexpr double kThreadFlops = 64 * 6e9;
 constexpr double kThreadMatrixFlops = 16 * kThreadFlops;
+constexpr double kFarTooShort = 2;  // Of what every thread together could do in the shortest call.
 
 int64_t MilliPct(double share) {
   return static_cast<int64_t>(std::lround(std::clamp(share, 0.0, 1.0) * 100'000));
@@ -87,7 +88,12 @@ bool IsHidden(const model::OpTimeRow& row, NumberType type, int64_t threads) {
                            : type == NumberType::kF64 ? kThreadFlops / 2
                                                       : kThreadFlops;
   const double most = of_thread * static_cast<double>(threads);
-  return static_cast<double>(*row.flops) > most * static_cast<double>(row.total_ns) / kNsPerS;
+  const auto flops = static_cast<double>(*row.flops);
+  if (flops > most * static_cast<double>(row.total_ns) / kNsPerS) return true;
+  // One call that is far too short shows it as well: the others had to wait for the same threads.
+  return row.occurrences > 0 && row.min_ns > 0 &&
+         flops / static_cast<double>(row.occurrences) >
+             kFarTooShort * most * static_cast<double>(row.min_ns) / kNsPerS;
 }
 
 // Where each instruction ran first, and with which configuration it spent most time.

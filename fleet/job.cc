@@ -49,12 +49,16 @@ class JobReader {
     path_.emplace(job_.ranks.size());
     for (size_t s = 0; s < job_.sources.size(); ++s) XLATRACE_TRY(ReadWaiting(s));
     job_.collectives = collectives_.Rows(skew_, *pairing_, SteadySteps());
-    AnswerJob(skew_, *pairing_, unpaired_ns_, job_);
+    AnswerJob(skew_, *pairing_, unpaired_ns_, Unpaired(), job_);
     path_->Tell(skew_, job_);
     return std::move(job_);
   }
 
  private:
+  std::string Unpaired() const {
+    return UnpairedWords(group_sizes_.empty() ? 0 : *group_sizes_.rbegin(), job_.ranks.size());
+  }
+
   Status ReadSource(const std::string& path) {
     XLATRACE_ASSIGN(store::RunDb db, store::RunDb::Open(path));
     XLATRACE_ASSIGN(RunRanks run, ReadRanks(db));
@@ -157,9 +161,7 @@ class JobReader {
               .severity = model::Severity::kNotice,
               .source = job_.sources[source].path,
               .value = unpaired,
-              .advice =
-                  "collectives of which it is not known who takes part, or not all ranks are here: "
-                  "their waiting is not known"};
+              .advice = Unpaired() + ": their waiting is not known"};
     }
     // The same ones of every rank, whatever each of them holds.
     const size_t most = kEndsPerRank * of_device.size();

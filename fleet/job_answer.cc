@@ -91,7 +91,7 @@ JobTimes TimesOf(const Job& job, const Skew& skew, const Pairing& pairing) {
 }
 
 // Waiting that is not known would look like a rank's own time.
-void HoldBack(int64_t unpaired_ns, Job& job) {
+void HoldBack(int64_t unpaired_ns, std::string_view unpaired, Job& job) {
   CulpritAnswer& answer = job.answer;
   int64_t steps_ns = 0;
   for (const Rank& rank : job.ranks) {
@@ -102,10 +102,7 @@ void HoldBack(int64_t unpaired_ns, Job& job) {
   const double share =
       steps_ns > 0 ? static_cast<double>(unpaired_ns) / static_cast<double>(steps_ns) : 0;
   if (share < kLeastShare || job.ranks.size() < 2) return;
-  std::string why = fmt::format(
-      "collectives of which it is not known who takes part, or not all ranks are "
-      "here, take {}% of the steps",
-      Percent(share, 1));
+  std::string why = fmt::format("{}, take {}% of the steps", unpaired, Percent(share, 1));
   if (answer.cause == Cause::kNoData) {
     answer.evidence.insert(answer.evidence.begin(), std::move(why));
     return;
@@ -118,10 +115,19 @@ void HoldBack(int64_t unpaired_ns, Job& job) {
 
 }  // namespace
 
-void AnswerJob(const Skew& skew, const Pairing& pairing, int64_t unpaired_ns, Job& job) {
+std::string UnpairedWords(int64_t largest_group, size_t ranks) {
+  if (largest_group > static_cast<int64_t>(ranks)) {
+    return fmt::format("collectives of {} ranks, of which {} {} here (merge the others, too)",
+                       largest_group, ranks, ranks == 1 ? "is" : "are");
+  }
+  return "collectives of which it is not known who takes part, or not all ranks are here";
+}
+
+void AnswerJob(const Skew& skew, const Pairing& pairing, int64_t unpaired_ns,
+               std::string_view unpaired, Job& job) {
   const JobTimes times = TimesOf(job, skew, pairing);
   job.answer = FindCulprit(times);
-  HoldBack(unpaired_ns, job);
+  HoldBack(unpaired_ns, unpaired, job);
   // Without an answer the length of the steps still says who is slow and who is fast.
   std::vector<double> cost = job.answer.excess_ns;
   if (cost.size() != job.ranks.size()) {

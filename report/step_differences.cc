@@ -21,6 +21,7 @@ constexpr size_t kMostBars = 10;
 constexpr size_t kSlowest = 4, kFastest = 2;  // Of more than that.
 // What is less of the difference between two steps than this changes nothing about its reason.
 constexpr double kTrifle = 0.1;
+constexpr double kNotAlone = 0.2;  // Of the difference: a second part is told beside the first.
 // A part that makes less of it does not explain it, nor does one that others outweigh.
 constexpr double kExplains = 0.3, kOutweighed = 2;
 
@@ -109,12 +110,20 @@ std::optional<StepDifferences> WhyStepsDiffer(const std::vector<StepOfDevice>& s
 
   StepDifferences out;
   double gain = 0;
+  double next_gain = 0;
+  StepPart next = StepPart::kUnknown;
   const Parts before = PartsOf(fast, of_awaited), after = PartsOf(slow, of_awaited);
   for (const StepPart part : kPartOrder) {
     const double more = Of(after, part) - Of(before, part);
-    if (more <= gain) continue;
-    gain = more;
-    out.part = part;
+    if (more > gain) {
+      next = out.part.value_or(StepPart::kUnknown);
+      next_gain = gain;
+      gain = more;
+      out.part = part;
+    } else if (more > next_gain) {
+      next = part;
+      next_gain = more;
+    }
   }
   std::vector<Step> shown = by_time;
   if (shown.size() > kMostBars) {
@@ -145,12 +154,15 @@ std::optional<StepDifferences> WhyStepsDiffer(const std::vector<StepOfDevice>& s
     // A step's length is the mean of all devices, and its parts are of one.
     const auto own = static_cast<double>(slow.awaited->wall_ns - fast.awaited->wall_ns);
     const bool apart = of_awaited && std::abs(own - difference) > kTrifle * difference;
+    std::string more =
+        fmt::format("{} ms more {} (hatched)", Milliseconds(gain), MoreOf(*out.part));
+    if (next_gain > kNotAlone * (apart ? own : difference)) {
+      more += fmt::format(", {} ms more {}", Milliseconds(next_gain), MoreOf(next));
+    }
     if (apart) {
-      out.text += fmt::format(", {} ms {}: {} ms more {} (coloured) there.", Milliseconds(own),
-                              awaited, Milliseconds(gain), MoreOf(*out.part));
+      out.text += fmt::format(", {} ms {}: {} there.", Milliseconds(own), awaited, more);
     } else {
-      out.text += fmt::format(": {} ms more {} (coloured){}{}.", Milliseconds(gain),
-                              MoreOf(*out.part), of_awaited ? ", " : "", of_awaited ? awaited : "");
+      out.text += fmt::format(": {}{}{}.", more, of_awaited ? ", " : "", of_awaited ? awaited : "");
     }
   } else {
     out.text = fmt::format("No single part explains the {} ms between step {} and step {}.",
@@ -162,8 +174,8 @@ std::optional<StepDifferences> WhyStepsDiffer(const std::vector<StepOfDevice>& s
         *last);
   }
   if (by_time.size() > kMostBars) {
-    out.text += fmt::format(" {} steps: the slowest, the median and the fastest are shown.",
-                            Thousands(static_cast<int64_t>(by_time.size())));
+    out.text += fmt::format(" Of {} steps the {} slowest, the median and the {} fastest are shown.",
+                            Thousands(static_cast<int64_t>(by_time.size())), kSlowest, kFastest);
   }
   if (difference < 0.02 * static_cast<double>(mean_ns)) out.text += " They hardly differ.";
   return out;

@@ -205,10 +205,11 @@ void JudgeBetweenPrograms(const Context& context, const std::vector<Gap>& gaps,
   }
   const int64_t ns = context.PerStep(sum);
   if (context.ShareOfSpan(ns) < kHostShare) {
-    report.Fine(
-        "host_gap",
-        {small_are_judged ? "other time between programs" : "time between programs",
-         fmt::format("{} of the {}", Percent(context.ShareOfSpan(ns)), context.words.whole)});
+    report.Fine("host_gap", {small_are_judged ? "other time between programs"
+                             : calls.known()  ? "the script's time between programs"
+                                              : "time between programs",
+                             fmt::format("{} of the {}", Percent(context.ShareOfSpan(ns)),
+                                         context.words.whole)});
     return;
   }
   if (context.options.lost_records > 0) {

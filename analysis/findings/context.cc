@@ -462,15 +462,17 @@ std::string Context::StepCallSource() const {
 }
 
 std::vector<Site> SitesOf(const Context& context, const std::vector<const Op*>& ops) {
-  std::map<std::string, Site> by_source;
+  // Of what names no line of the program the layer tells what belongs together.
+  std::map<std::pair<std::string, std::string>, Site> by_place;
   for (const Op* op : ops) {
-    Site& site = by_source[context.SourceOf(*op)];
+    const std::string source = context.SourceOf(*op);
+    Site& site = by_place[{source, source.empty() ? op->row->layer_group : ""}];
     site.ops.push_back(op);
     site.ns += op->ns;
   }
   std::vector<Site> sites;
-  for (auto& [source, site] : by_source) {
-    site.source = source;
+  for (auto& [place, site] : by_place) {
+    site.source = place.first;
     std::stable_sort(site.ops.begin(), site.ops.end(),
                      [](const Op* a, const Op* b) { return a->ns > b->ns; });
     sites.push_back(std::move(site));

@@ -198,6 +198,7 @@ std::string ActionFor(const Cause& cause) {
 void JudgeLayers(const Context& context, Report& report) {
   bool judged = false;
   bool found = false;
+  std::string apart;  // Siblings of which one takes much longer, and none that all others agree on.
   std::optional<LongestLaunches> launches;
   for (const auto& [group, layers] : GroupsOf(context)) {
     if (layers.size() < kSiblings) continue;
@@ -214,9 +215,15 @@ void JudgeLayers(const Context& context, Report& report) {
                          0.005 * static_cast<double>(median));
     for (const auto& [name, layer] : layers) {
       const int64_t more = layer.ns - median;
-      if (static_cast<double>(more) < 5 * spread ||
-          static_cast<double>(more) < kOddLayer * static_cast<double>(median) ||
+      if (static_cast<double>(more) < kOddLayer * static_cast<double>(median) ||
           context.ShareOfStep(more) < kLeastShare) {
+        continue;
+      }
+      if (static_cast<double>(more) < 5 * spread) {
+        if (apart.empty()) {
+          apart = fmt::format("{} take {} to {} {}, too far apart to call one odd", group,
+                              Time(times.front()), Time(times.back()), context.words.per_step);
+        }
         continue;
       }
       found = true;
@@ -255,8 +262,11 @@ void JudgeLayers(const Context& context, Report& report) {
       report.Add(std::move(finding));
     }
   }
-  if (judged && !found)
+  if (judged && !found && apart.empty()) {
     report.Fine("odd_layer", {"repeated layers", "they take alike, collectives aside"});
+  } else if (!found && !apart.empty()) {
+    report.Withhold("odd_layer", "repeated layers: " + apart);
+  }
 }
 
 }  // namespace xlatrace::analysis::findings

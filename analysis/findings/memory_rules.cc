@@ -294,12 +294,20 @@ void SlowKernels(const Context& context, Report& report) {
     if (context.ShareOfStep(saves) < kDominantSlow) continue;
     found = true;
     const double rate = *site.largest().BytesPerSecond();
-    const bool reduction = site.largest().row->op_kind == OpKind::kReduction;
+    // Of several instructions the advice is for what takes most of their time.
+    int64_t reductions = 0;
+    for (const Op* op : site.ops) {
+      if (op->row->op_kind == OpKind::kReduction) reductions += op->ns;
+    }
+    const bool reduction = 2 * reductions > site.ns;
     const bool transposes =
         Has(site.largest().row->name, "copy_") || site.largest().row->op_kind == OpKind::kTranspose;
     Finding finding = FindingAbout(context, "slow_memory_op", site);
     const std::string percent = PeakPercent(100 * rate / *limit);
-    finding.title = {fmt::format("Speed up this {}", reduction ? "reduction" : "fusion"),
+    const std::string_view work = reduction ? "reduction" : "fusion";
+    finding.title = {site.ops.size() == 1
+                         ? fmt::format("Speed up this {}", work)
+                         : fmt::format("Speed up these {} {}s", site.ops.size(), work),
                      own ? fmt::format("{}% of the rate of this run's best", percent)
                          : fmt::format("it runs at {}% of the memory's rate", percent)};
     finding.action =

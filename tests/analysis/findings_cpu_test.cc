@@ -82,6 +82,17 @@ TEST(CpuRules, ProductsThatNoRoofIsKnownForAreToldAsNotJudged) {
             nullptr);
 }
 
+// On the whole 2 GFLOP in 100 ms are what a CPU does; in one call that took 1 us they are not, so
+// others do the work and the calls' times are those of waiting for them.
+TEST(CpuRules, OneCallThatIsFarTooShortShowsThatOthersDoTheWork) {
+  FindingCase with = ProductOnCpu("f32", {{"dot", 100'000}, {"tanh", 2'000}});
+  EXPECT_EQ(with.FindRuledOut("hidden_work"), nullptr);
+  with.b.run.activities.duration_ns[0] = with.b.run.activities.self_ns[0] = 1'000;
+  with.Run();
+  ASSERT_NE(with.FindRuledOut("hidden_work"), nullptr);
+  EXPECT_THAT(with.FindRuledOut("hidden_work")->text, HasSubstr("time of 1 product:"));
+}
+
 // What is listed gap by gap says the same as the finding, and of no other gap.
 TEST(CpuRules, TheGapOfAHiddenProductSaysWhoseItIs) {
   const FindingCase with = ProductOnCpu(

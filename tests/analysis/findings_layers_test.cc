@@ -47,11 +47,15 @@ TEST(LayerRules, ALayerThatIsSlowerThanItsSiblings) {
   FindingCase near(Layers(6));
   near.Steps(8, LayerTimes({100, 101, 100, 109, 99, 100}));
   EXPECT_EQ(near.Find("odd_layer"), nullptr) << near.Ids();
-  EXPECT_NE(near.FindRuledOut("odd_layer"), nullptr);
+  ASSERT_NE(near.FindRuledOut("odd_layer"), nullptr);
+  EXPECT_FALSE(near.FindRuledOut("odd_layer")->withheld);
   // Where all differ, none is odd.
   FindingCase noisy(Layers(6));
   noisy.Steps(8, LayerTimes({60, 80, 100, 130, 150, 110}));
   EXPECT_EQ(noisy.Find("odd_layer"), nullptr) << noisy.Ids();
+  ASSERT_NE(noisy.FindRuledOut("odd_layer"), nullptr);
+  EXPECT_TRUE(noisy.FindRuledOut("odd_layer")->withheld);
+  EXPECT_THAT(noisy.FindRuledOut("odd_layer")->text, HasSubstr("layers_* take 60.0 us to 150 us "));
   // Three siblings do not make a rule.
   FindingCase three(Layers(3));
   three.Steps(8, LayerTimes({100, 150, 100}));

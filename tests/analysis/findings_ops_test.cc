@@ -374,6 +374,7 @@ TEST(OpRules, OnACpuAFusionFarBehindTheBestOfItsRun) {
   with.Steps(8, {{"y", 10'000}, {"z", 60'000}});
   ASSERT_NE(with.Find("slow_memory_op"), nullptr) << with.Ops();
   EXPECT_EQ(with.Find("slow_memory_op")->where_source, "a.py:95");
+  EXPECT_THAT(with.Find("slow_memory_op")->title, HasSubstr("Speed up this fusion"));
   EXPECT_EQ(with.Find("slow_memory_op")->saves_high_ns_per_step, 50'000'000);
   FindingCase near(Chain(false));
   near.RunOnCpu();

@@ -481,6 +481,10 @@ TEST_F(GapCauseTest, AShortGapBetweenLaunchesOfOneExecutionIsTheLaunching) {
   b.attribution.execution_of = {execution, execution};
   EXPECT_EQ(Judge(elsewhere).cause, GapCause::kLaunchBound);
   EXPECT_EQ(Judge({}).cause, GapCause::kUnknown);  // Nothing is known of the host.
+  // Of a CPU the host is the device: its threads hand over.
+  b.run.devices[0].kind = model::DeviceKind::kCpu;
+  EXPECT_EQ(Judge(elsewhere).cause, GapCause::kUnknown);
+  b.run.devices[0].kind = model::DeviceKind::kGpu;
   b.attribution.execution_of = {execution, execution + 1};
   EXPECT_EQ(Judge(elsewhere).cause, GapCause::kUnknown);
 }

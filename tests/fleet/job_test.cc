@@ -11,6 +11,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "fleet/job_answer.h"
 #include "tests/fleet/rank_files.h"
 
 namespace xlatrace::fleet {
@@ -103,6 +104,16 @@ TEST_F(ReadJobTest, ProgramsWithNothingInCommonStayUnaligned) {
   EXPECT_TRUE(SameTime(*job, 0, 2));
   EXPECT_FALSE(SameTime(*job, 0, 1));
   EXPECT_THAT(Said(*job), testing::IsSupersetOf({"clocks_not_aligned", "other_program"}));
+}
+
+TEST(UnpairedWords, SayHowManyRanksAreMissingWhereThatIsKnown) {
+  EXPECT_EQ(UnpairedWords(4, 2),
+            "collectives of 4 ranks, of which 2 are here (merge the others, too)");
+  EXPECT_EQ(UnpairedWords(4, 1),
+            "collectives of 4 ranks, of which 1 is here (merge the others, too)");
+  for (const int64_t known : {0, 4}) {
+    EXPECT_THAT(UnpairedWords(known, 8), testing::HasSubstr("not known who takes part"));
+  }
 }
 
 TEST_F(ReadJobTest, OfGroupsThatArePartsOfTheJobNoWaitingIsSaid) {

@@ -35,7 +35,7 @@ TEST(StepDifferences, WaitingForADeviceIsNoReason) {
   EXPECT_EQ(differ->heading, "Why steps differ by 10.5%");
   EXPECT_EQ(differ->range, "Steps from 90.0 to 100 ms, mean of 2 devices");
   EXPECT_EQ(differ->text,
-            "Step 1 takes 10.0 ms longer than step 0: 10.1 ms more backward (coloured), on the "
+            "Step 1 takes 10.0 ms longer than step 0: 10.1 ms more backward (hatched), on the "
             "device that waits least.");
   EXPECT_EQ(differ->part, StepPart::kBackward);
   ASSERT_EQ(differ->bars.size(), 2u);
@@ -50,7 +50,7 @@ TEST(StepDifferences, APartOfOneDeviceIsSetBesideThatDevicesStep) {
       std::nullopt, 95 * kMs);
   EXPECT_EQ(differ->text,
             "Step 1 takes 2.00 ms longer than step 0, 4.00 ms on the device that waits "
-            "least: 3.50 ms more idle time (coloured) there.");
+            "least: 3.50 ms more idle time (hatched) there.");
 }
 
 TEST(StepDifferences, AnotherDeviceMayBeAwaitedInEachStep) {
@@ -58,7 +58,7 @@ TEST(StepDifferences, AnotherDeviceMayBeAwaitedInEachStep) {
       WhyStepsDiffer({Step(0, 1, 88, 2), Step(0, 2, 80, 10), Step(1, 1, 70, 30), Step(1, 2, 98, 2)},
                      std::nullopt, 95 * kMs);
   EXPECT_EQ(differ->text,
-            "Step 1 takes 10.0 ms longer than step 0: 10.0 ms more backward (coloured), on the "
+            "Step 1 takes 10.0 ms longer than step 0: 10.0 ms more backward (hatched), on the "
             "devices that wait least.");
 }
 
@@ -68,7 +68,7 @@ TEST(StepDifferences, DevicesThatDoNotWaitAreTakenTogether) {
       std::nullopt, 95 * kMs);
   EXPECT_EQ(differ->text,
             "Step 1 takes 9.95 ms longer than step 0: 10.0 ms more exposed collectives "
-            "(coloured).");
+            "(hatched).");
   EXPECT_EQ(differ->bars[0].part_ns, 10.05 * kMs);
 }
 
@@ -89,22 +89,22 @@ TEST(StepDifferences, TheLastStepIsNotFasterForItsMissingEnd) {
   std::vector<StepOfDevice> steps = {Step(2, 1, 120, 0, 10), Step(3, 1, 120.1, 0, 10),
                                      Step(4, 1, 120, 0, 6)};
   EXPECT_EQ(WhyStepsDiffer(steps, 4, 128 * kMs)->text,
-            "Step 3 takes 0.100 ms longer than step 2: 0.100 ms more backward (coloured). Step 4, "
+            "Step 3 takes 0.100 ms longer than step 2: 0.100 ms more backward (hatched). Step 4, "
             "the last, is left out: it ends with its work, the others where the next begins. They "
             "hardly differ.");
   EXPECT_EQ(WhyStepsDiffer(steps, 4, 128 * kMs)->bars.size(), 2u);
   // Steps that are marked end where they say, and a step that is not the last ends as all do.
   for (const std::optional<int64_t> last : {std::optional<int64_t>(), std::optional<int64_t>(5)}) {
     EXPECT_EQ(WhyStepsDiffer(steps, last, 128 * kMs)->text,
-              "Step 3 takes 4.10 ms longer than step 4: 4.00 ms more idle time (coloured).");
+              "Step 3 takes 4.10 ms longer than step 4: 4.00 ms more idle time (hatched).");
   }
   // It is faster for another reason than that.
   steps[2] = Step(4, 1, 100, 0, 9.5);
   EXPECT_EQ(WhyStepsDiffer(steps, 4, 120 * kMs)->text,
-            "Step 3 takes 20.6 ms longer than step 4: 20.1 ms more backward (coloured).");
+            "Step 3 takes 20.6 ms longer than step 4: 20.1 ms more backward (hatched).");
   // Two steps are all there are.
   EXPECT_EQ(WhyStepsDiffer({Step(3, 1, 120, 0, 10), Step(4, 1, 120, 0, 6)}, 4, 128 * kMs)->text,
-            "Step 3 takes 4.00 ms longer than step 4: 4.00 ms more idle time (coloured).");
+            "Step 3 takes 4.00 ms longer than step 4: 4.00 ms more idle time (hatched).");
 }
 
 TEST(StepDifferences, OfManyStepsTheEndsAndTheMedian) {
@@ -115,8 +115,24 @@ TEST(StepDifferences, OfManyStepsTheEndsAndTheMedian) {
   for (const StepDifferences::Bar& bar : differ->bars) shown.push_back(bar.step);
   EXPECT_EQ(shown, (std::vector<int64_t>{0, 1, 5, 7, 8, 9, 10}));
   EXPECT_EQ(differ->text,
-            "Step 10 takes 10.0 ms longer than step 0: 10.0 ms more backward (coloured). 11 "
-            "steps: the slowest, the median and the fastest are shown.");
+            "Step 10 takes 10.0 ms longer than step 0: 10.0 ms more backward (hatched). Of 11 "
+            "steps the 4 slowest, the median and the 2 fastest are shown.");
+}
+
+TEST(StepDifferences, ASecondPartOfSomeWeightIsToldBesideTheFirst) {
+  const auto text = [](double backward_ms, double idle_ms) {
+    return WhyStepsDiffer({Step(0, 1, 80, 0, 10), Step(1, 1, backward_ms, 0, idle_ms)},
+                          std::nullopt, 95 * kMs)
+        ->text;
+  };
+  EXPECT_EQ(text(86, 14),
+            "Step 1 takes 10.0 ms longer than step 0: 6.00 ms more backward (hatched), 4.00 ms "
+            "more idle time.");
+  EXPECT_EQ(text(84, 16),
+            "Step 1 takes 10.0 ms longer than step 0: 6.00 ms more idle time (hatched), 4.00 ms "
+            "more backward.");
+  EXPECT_EQ(text(88.5, 11.5),
+            "Step 1 takes 10.0 ms longer than step 0: 8.50 ms more backward (hatched).");
 }
 
 }  // namespace

@@ -45,6 +45,9 @@ export function RankMap({ cells, measures, order, onOpen, opens, tip: more, chil
   const h = nRanks <= 64 ? 18 : nRanks <= 256 ? 5 : 2;
   const w = Math.max(1, (width - gutter - 4) / nSteps);
   const mid = median(v), most = v.reduce((a, x) => (x > a ? x : a), 0), least = v.reduce((a, x) => (x < a ? x : a), Infinity);
+  // One scale for both colours, which a first step of seconds does not take from all others.
+  const far = Array.from(v, (x) => Math.abs(x - mid)).filter((x) => x >= 0).sort((a, b) => a - b);
+  const full = Math.max(1, far[Math.floor(0.95 * (far.length - 1))]!);
   useEffect(() => {
     return listen(window, { 'xlatrace-theme': () => setTheme((n) => n + 1) });
   }, []);
@@ -64,8 +67,7 @@ export function RankMap({ cells, measures, order, onOpen, opens, tip: more, chil
         const x = v[r * nSteps + c]!;
         if (isNaN(x)) continue;
         // Above the median towards one colour, below it towards another; what is equal is pale.
-        const part = x >= mid ? (x - mid) / Math.max(1, most - mid) : (mid - x) / Math.max(1, mid - least);
-        ctx.globalAlpha = 0.06 + 0.94 * Math.min(1, part);
+        ctx.globalAlpha = 0.06 + 0.94 * Math.min(1, Math.abs(x - mid) / full);
         ctx.fillStyle = x >= mid ? above : below;
         ctx.fillRect(gutter + c * w, i * h, Math.max(1, w - (w > 4 ? 1 : 0)), h - (h > 4 ? 1 : 0));
       }
@@ -107,7 +109,7 @@ export function RankMap({ cells, measures, order, onOpen, opens, tip: more, chil
                   const hit = at(e);
                   if (hit) onOpen(hit[0], cells.steps[hit[1]]!);
                 }} />
-        {tip && <div class="tip" style={{ left: `${Math.min(tip.x + 14, width - 260)}px`, top: `${tip.y + 14}px` }}>{tip.text}</div>}
+        {tip && <div class="tip" style={{ left: `${Math.min(tip.x + 14, width - 260)}px`, top: `${Math.min(tip.y + 14, nRanks * h - 24)}px` }}>{tip.text}</div>}
       </div>
     </section>
   );

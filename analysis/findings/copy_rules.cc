@@ -301,7 +301,7 @@ bool NewResults(const Context& context, Report& report) {
 void Donation(const Context& context, Report& report) {
   std::vector<const Op*> ops;
   bool judged = false;
-  bool all_aliased = true;
+  int64_t copied_ns = 0;  // Of parameters, whether anything could be done about it or not.
   for (const Op& op : context.ops) {
     if (op.module == nullptr) continue;
     const auto source = context.run.modules[static_cast<size_t>(op.row->module_id) - 1].source;
@@ -309,12 +309,12 @@ void Donation(const Context& context, Report& report) {
     if (source == model::ModuleSource::kNvtx) continue;
     judged = true;
     if (!op.facts->copied_parameter) continue;
+    copied_ns += op.ns;
     if (op.facts->parameter_is_donated) continue;
     // A scalar is no state.
     if (op.facts->bytes.value_or(kLeastStateBytes) < kLeastStateBytes) continue;
     // What runs once or twice has no state that it could be given back.
     if (context.whole_run && op.calls < 3) continue;
-    all_aliased = false;
     ops.push_back(&op);
   }
   if (!judged) {
@@ -325,12 +325,11 @@ void Donation(const Context& context, Report& report) {
   const int64_t all = site.ns;
   if (ops.empty() || context.ShareOfStep(all) < kLeastShare) {
     if (NewResults(context, report)) return;
-    if (all_aliased) {
-      report.Fine("donation_missing", {"donation", "no parameter is copied"});
-    } else {
-      report.Fine("donation_missing", {"donation", fmt::format("copies of parameters take {}",
-                                                               Percent(context.ShareOfStep(all)))});
-    }
+    report.Fine(
+        "donation_missing",
+        {"donation", copied_ns == 0 ? "no parameter is copied"
+                                    : fmt::format("copies of parameters take {}",
+                                                  Percent(context.ShareOfStep(copied_ns)))});
     return;
   }
   Finding finding = FindingAbout(context, "donation_missing", site);

@@ -186,11 +186,16 @@ void Layouts(const Context& context, Report& report) {
   std::vector<const Op*> ops;
   std::vector<const Op*> converts;
   std::vector<const Op*> stacks;
+  int64_t by_xla_ns = 0;
   for (const Op& op : context.ops) {
     const Movement movement = op.facts->movement;
     if (movement == Movement::kTranspose || movement == Movement::kLayout) {
       // XLA:CPU transposes operands of products by itself.
-      if (!context.on_cpu || Has(LastPart(op.row->op_name), "transpose")) ops.push_back(&op);
+      if (!context.on_cpu || Has(LastPart(op.row->op_name), "transpose")) {
+        ops.push_back(&op);
+      } else {
+        by_xla_ns += op.ns;
+      }
     } else if (movement == Movement::kConvert && op.row->phase != model::Phase::kOptimizer &&
                !context.on_cpu) {  // It computes 16-bit types in f32.
       converts.push_back(&op);
@@ -227,7 +232,8 @@ void Layouts(const Context& context, Report& report) {
     report.Add(std::move(finding));
   }
   if (!found) {
-    report.Fine("layout_copy", {"kernels that only change the layout", context.WorkShare(all)});
+    report.Fine("layout_copy",
+                {"kernels that only change the layout", context.WorkShare(all + by_xla_ns)});
   }
   for (const Site& site : SitesOf(context, converts)) {
     if (context.ShareOfStep(site.ns) < kSlowMemoryOp) break;

@@ -115,6 +115,9 @@ struct Run {
   // Facts without noise; unset: not known.
   std::optional<double> launches, host_calls;  // Per step.
   std::optional<double> graph_share;           // Part of the launches that CUDA graphs made.
+  // What a launch takes the host: the function that launches most kernels, and its median, ns.
+  std::string launch_call;  // Empty: not known.
+  int64_t launch_call_ns = 0;
   std::optional<int64_t> compilations, peak_memory_bytes;
   std::optional<double> bytes, flops;        // Per step, by the cost model.
   std::optional<int64_t> fusions, main_ops;  // Of the main program, that ran at all.

@@ -21,6 +21,7 @@ using model::StepPart;
 
 // Of device time and idle time: what moved by less is not told.
 constexpr double kNotableIdle = 0.02;
+constexpr double kOtherHost = 1.2;  // Of a launch call's median.
 
 // As findings, terminal and page say it.
 std::string_view CauseWords(std::string_view cause) {
@@ -69,6 +70,19 @@ std::string CauseOfMoreGaps(const Run& base, const Run& now) {
   return most == nullptr || most->cause == "unknown" ? std::string() : std::string(most->cause);
 }
 
+// "; each launch takes the host 1.49x as long (cudaLaunchKernel: 5.65 us -> 8.41 us)": where it
+// goes with more idle time, or less of it; whoever waits for whom, what follows a wait comes later.
+std::string SlowerHost(const Run& base, const Run& now, bool more_idle) {
+  if (base.launch_call.empty() || base.launch_call != now.launch_call) return {};
+  if (base.launch_call_ns <= 0 || now.launch_call_ns <= 0) return {};
+  const double ratio =
+      static_cast<double>(now.launch_call_ns) / static_cast<double>(base.launch_call_ns);
+  if (more_idle ? ratio < kOtherHost : ratio > 1 / kOtherHost) return {};
+  return fmt::format("; each launch takes the host {}x as long ({}: {} -> {})", Significant(ratio),
+                     base.launch_call, Duration(static_cast<double>(base.launch_call_ns)),
+                     Duration(static_cast<double>(now.launch_call_ns)));
+}
+
 // Without steps the idle time of whole recordings can be compared where these are equally long.
 std::optional<Change> IdleOfWhole(const Run& base, const Run& now) {
   if (!SameSpan(base, now)) return std::nullopt;
@@ -88,9 +102,10 @@ std::optional<Change> IdleOfWhole(const Run& base, const Run& now) {
   change.wall = true;
   change.certain = false;
   change.delta_ns = delta;
-  change.text = fmt::format("the devices together are idle for {} instead of {}{}",
-                            Duration(static_cast<double>(after)),
-                            Duration(static_cast<double>(before)), GapsThatGrew(base, now, delta));
+  change.text =
+      fmt::format("the devices together are idle for {} instead of {}{}{}",
+                  Duration(static_cast<double>(after)), Duration(static_cast<double>(before)),
+                  GapsThatGrew(base, now, delta), SlowerHost(base, now, delta > 0));
   return change;
 }
 
@@ -151,8 +166,8 @@ void Parts(const Run& base, const Run& now, bool idle_is_told, std::vector<Chang
     const std::string cause =
         why.empty() ? std::string() : fmt::format(", mostly because {}", CauseWords(why));
     add(StepPart::kIdle, "idle",
-        fmt::format("the device {} ({}{})", more ? "waits longer" : "waits less",
-                    both(StepPart::kIdle), cause));
+        fmt::format("the device {} ({}{}{})", more ? "waits longer" : "waits less",
+                    both(StepPart::kIdle), cause, SlowerHost(base, now, more)));
   }
   const bool exposed =
       PartNs(now, StepPart::kExposedCollective) > PartNs(base, StepPart::kExposedCollective);

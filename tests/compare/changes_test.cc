@@ -5,6 +5,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "compare/change_order.h"
@@ -342,6 +343,20 @@ TEST(Changes, FewerRepetitionsInAsMuchTimeAreNoShorterRecording) {
       "same 2.00 ms, per execution it takes as long; the devices together are idle for 600 us "
       "instead of 400 us: host_late +180 us, host_waits +20.0 us.");
   EXPECT_NE(verdict.noise.find("how much was done, not how fast"), std::string::npos);
+  // A host that got slower is said beside the causes; one that did not, or the other way, is not.
+  before.launch_call = after.launch_call = "cudaLaunchKernel";
+  before.launch_call_ns = 5'650;
+  after.launch_call_ns = 8'410;
+  EXPECT_EQ(idle(before, after).text,
+            "the devices together are idle for 600 us instead of 400 us: host_late +180 us, "
+            "host_waits +20.0 us; each launch takes the host 1.49x as long (cudaLaunchKernel: "
+            "5.65 us -> 8.41 us)");
+  EXPECT_THAT(idle(after, before).text, testing::HasSubstr("takes the host 0.672x as long"));
+  for (const int64_t ns : {4'000, 6'000}) {
+    after.launch_call_ns = ns;
+    EXPECT_EQ(idle(before, after).text.find("each launch"), std::string::npos) << ns;
+  }
+  after.launch_call_ns = 0;
   // Where less is idle no cause is blamed, and recordings of another length say nothing.
   EXPECT_EQ(idle(after, before).text, "the devices together are idle for 400 us instead of 600 us");
   after.span_ns = 3'000'000;

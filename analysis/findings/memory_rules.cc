@@ -314,7 +314,7 @@ void SlowKernels(const Context& context, Report& report) {
     finding.title = {site.ops.size() == 1
                          ? fmt::format("Speed up this {}", work)
                          : fmt::format("Speed up these {} {}s", site.ops.size(), work),
-                     own ? fmt::format("{}% of the rate of this run's best", percent)
+                     own ? fmt::format("{}% of the bytes/s of this run's best", percent)
                          : fmt::format("it runs at {}% of the memory's rate", percent)};
     finding.action =
         own && transposes

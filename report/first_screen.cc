@@ -74,9 +74,12 @@ class FactMaker {
     const StepRange range = StepRangeOf(steps);
     const auto mean = static_cast<double>(steps.mean_ns), low = static_cast<double>(range.low_ns);
     const std::string high = HtmlMilliseconds(static_cast<double>(range.high_ns));
+    // The last step has no next one whose begin would end it.
+    const bool ends_with_work = !steps.all.empty() && steps.all.back().steady;
     std::string of =
         steps.steady_count == 1
-            ? std::string("one steady step")
+            ? fmt::format("one steady step{}",
+                          ends_with_work ? ", from its first work to its last" : "")
             : fmt::format("mean of {} steps{}, {}{} to {}{}", Thousands(steps.steady_count),
                           Workers(view_) > 1
                               ? fmt::format(" of {} devices", Thousands(Workers(view_)))

@@ -52,6 +52,13 @@ TEST(FirstScreen, FactsOfAStep) {
   RunView several = view;
   several.devices = {{"H100", "gpu", 4, 4}};
   EXPECT_EQ(Said(several, "step"), "Step: 10.0 ms, mean of 2 steps of 4 devices, 10.0 to 10.0 ms");
+  // What comes before and after the work of the last step nobody counts.
+  RunView one = view;
+  one.steps.steady_count = 1;
+  one.steps.all = {{.step = 0}, {.step = 1, .steady = true}};
+  EXPECT_EQ(Said(one, "step"), "Step: 10.0 ms, one steady step, from its first work to its last");
+  one.steps.all = {{.step = 0, .steady = true}, {.step = 1}};
+  EXPECT_EQ(Said(one, "step"), "Step: 10.0 ms, one steady step");
   // From ten steps on it is p10 to p90, as `summary` says it.
   RunView many = view;
   many.steps.steady_count = 20;

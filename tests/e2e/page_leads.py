@@ -422,7 +422,7 @@ class Starts(Captures):
         self.assertEqual(part, "backward")
         expect(page.get_by_test_id("steps-differ")).to_have_text(
             f"Step {slow} takes {(most - least) / 1e6:#.3g} ms longer than step {fast}: {more[part] / 1e6:#.3g} ms more {part}"
-            " (coloured), on the device that waits least."
+            " (hatched), on the device that waits least."
         )
         expect(page.locator(".side .steps i.p-backward")).to_have_count(len(steps))
 

@@ -237,7 +237,7 @@ class RealRanksTest(unittest.TestCase):
         merged = xlatrace("merge", folder / "p0.db", folder / "p1.db", "-o", folder / "job.db")
         self.assertEqual(merged.returncode, 0, merged.stderr)
         # Two of the four ranks: nobody is blamed, and the reason is the true one.
-        self.assertIn("or not all ranks are here", merged.stderr)
+        self.assertIn("collectives of 4 ranks, of which 2 are here", merged.stderr)
         self.assertIn("2 ranks -> ", merged.stderr)
         found = {}
         for name in "p0", "job":

@@ -134,6 +134,18 @@ Status ScanActivities(RunDb& db, const std::function<bool(const ScannedActivity&
   }
 }
 
+Result<int64_t> LastCallId(RunDb& db) {
+  int64_t last = 0;
+  XLATRACE_TRY(
+      db.ForEach("SELECT max(rowid) FROM x_packed_activity"
+                 " UNION ALL SELECT max(api_call_id) FROM x_other_call",
+                 [&](const Statement& row) {
+                   last = std::max(last, row.OptionalInt64(0).value_or(0));
+                   return true;
+                 }));
+  return last;
+}
+
 Status ScanCalls(RunDb& db, const std::function<bool(int64_t, int64_t)>& wanted,
                  const std::function<void(const ScannedCall&)>& row) {
   struct Kind {

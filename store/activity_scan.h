@@ -54,6 +54,9 @@ struct ScannedCall {
 Status ScanCalls(RunDb& db, const std::function<bool(int64_t, int64_t)>& wanted,
                  const std::function<void(const ScannedCall&)>& row);
 
+// No api_call_id is larger; 0 without any. max() over the view would go through all of them.
+Result<int64_t> LastCallId(RunDb& db);
+
 // A row of the view `gap`; ids are 0 where there is none.
 struct ScannedGap {
   int64_t device_id = 0;

@@ -314,8 +314,10 @@ void SlowKernels(const Context& context, Report& report) {
     finding.title = {site.ops.size() == 1
                          ? fmt::format("Speed up this {}", work)
                          : fmt::format("Speed up these {} {}s", site.ops.size(), work),
-                     own ? fmt::format("{}% of the bytes/s of this run's best", percent)
-                         : fmt::format("it runs at {}% of the memory's rate", percent)};
+                     own ? fmt::format("{}{}% of the bytes/s of this run's best",
+                                       site.ops.size() == 1 ? "" : "the largest at ", percent)
+                         : fmt::format("{} runs at {}% of the memory's rate",
+                                       site.ops.size() == 1 ? "it" : "the largest", percent)};
     finding.action =
         own && transposes
             ? "it computes and transposes at once, which a CPU does element by element: compute in "

@@ -1,5 +1,7 @@
 // The page's two scripts, put into the program when it is built: the app (report/ui/dist/app.js,
-// the build of report/ui/src) and the line that sets the theme before the first paint (theme.js).
+// the build of report/ui/src) and what runs before the first paint: it
+// sets the theme and marks the page as starting, so that the tables below the verdict wait for the
+// app (theme.js).
 //
 // The page's content security policy names their SHA-256, so no other script runs in it.
 

@@ -220,6 +220,28 @@ TEST(DataRules, AFramesOfTheFrameworkIsNoPlaceAndTheUsersIs) {
   EXPECT_EQ(user.FindRuledOut("source_lines"), nullptr);
 }
 
+// Every op of TensorFlow may name the same line of its own.
+TEST(DataRules, WhatNamesNoLineOfTheProgramGoesByItsLayer) {
+  const std::string metadata =
+      ", metadata={op_name=\"model/{}/transpose\" source_file="
+      "\"/usr/lib/python3/site-packages/tensorflow/python/framework/ops.py\" source_line=1221}\n";
+  const auto in = [&](const std::string& layer) {
+    return std::string(metadata).replace(metadata.find("{}"), 2, layer);
+  };
+  FindingCase made(
+      "HloModule a_inference_train_step_1__.7, is_scheduled=true\nENTRY e {\n"
+      "  x = f32[4096,4096]{1,0} parameter(0)\n"
+      "  s = f32[4096,4096]{1,0} transpose(x), dimensions={1,0}" +
+      in("dense") + "  ROOT t = f32[4096,4096]{1,0} transpose(s), dimensions={1,0}" + in("output") +
+      "}");
+  made.Steps(8, {{"s", 500}, {"t", 300}});
+  std::vector<int64_t> saves;
+  for (const model::FindingRow& row : made.tables.findings) {
+    if (row.id == "layout_copy") saves.push_back(row.saves_high_ns_per_step.value_or(0));
+  }
+  EXPECT_THAT(saves, testing::UnorderedElementsAre(500'000, 300'000)) << made.Ids();
+}
+
 TEST(DataRules, WithoutStepsSharesAreOfBusyTimeAndIdleTimeIsOfTheRun) {
   FindingCase made(R"(HloModule jit_f, is_scheduled=true
 ENTRY e {

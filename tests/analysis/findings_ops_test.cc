@@ -382,6 +382,30 @@ TEST(OpRules, OnACpuAFusionFarBehindTheBestOfItsRun) {
   EXPECT_EQ(near.Find("slow_memory_op"), nullptr) << near.Ids();
 }
 
+TEST(OpRules, SeveralOfOneLineAreCalledSoAndTheRateIsTheLargests) {
+  // 134 MB each: in 10 ms, and in 60 and 50.
+  FindingCase with(Entry("  z = f32[4096,4096]{1,0} negate(y)" + At("jvp(net)/neg", 95) +
+                         "  w = f32[4096,4096]{1,0} sine(z)" + At("jvp(net)/neg", 95) +
+                         "  ROOT v = f32[4096,4096]{1,0} exponential(w)" + At("jvp(net)/exp", 96)));
+  with.RunOnCpu();
+  with.Steps(8, {{"y", 10'000}, {"z", 60'000}, {"w", 50'000}, {"v", 10'000}});
+  ASSERT_NE(with.Find("slow_memory_op"), nullptr) << with.Ops();
+  EXPECT_THAT(with.Find("slow_memory_op")->title,
+              HasSubstr("Speed up these 2 fusions: the largest at "));
+}
+
+// XLA:CPU transposes operands of products by itself: nothing to do, and not nothing.
+TEST(OpRules, WhatXlaTransposesOnACpuCountsWhereItIsCalledFine) {
+  FindingCase made(Entry("  t = f32[4096,4096]{1,0} transpose(y), dimensions={1,0}" +
+                         At("jvp(net)/dot_general", 95) +
+                         "  ROOT v = f32[4096,4096]{1,0} exponential(t)" + At("jvp(net)/exp", 96)));
+  made.RunOnCpu();
+  made.Steps(8, {{"y", 10'000}, {"t", 20'000}, {"v", 70'000}});
+  EXPECT_EQ(made.Find("layout_copy"), nullptr) << made.Ids();
+  ASSERT_NE(made.FindRuledOut("layout_copy"), nullptr);
+  EXPECT_THAT(made.FindRuledOut("layout_copy")->text, HasSubstr("20.0%"));
+}
+
 // A loop whose body counts, writes a row and computes.
 std::string CountingLoop() {
   std::string text = Stack(true);

@@ -172,6 +172,10 @@ TEST(Findings, ACopyOfAParameterThatIsNotDonatedAndOneThatIs) {
   FindingCase without(CopyModule(", input_output_alias={ {}: (0, {}, may-alias) }"));
   without.Steps(8, {{"copy", 100}, {"dus", 400}});
   EXPECT_EQ(without.Find("donation_missing"), nullptr) << without.Ids();
+  // It is copied all the same, which is not passed over.
+  ASSERT_NE(without.FindRuledOut("donation_missing"), nullptr);
+  EXPECT_THAT(without.FindRuledOut("donation_missing")->text,
+              HasSubstr("copies of parameters take 20.0%"));
 }
 
 // JAX names parameters after the argument that they are a leaf of. A name that is a scope, or none,

@@ -1,10 +1,13 @@
 """`diff` and `gate` on recordings of other people, and on runs of JAX that differ as planned."""
 
 import collections
+import contextlib
 import itertools
 import json
 import pathlib
+import re
 import shutil
+import statistics
 import tempfile
 import unittest
 
@@ -64,6 +67,24 @@ class Pairs(support.TestCase):
             result = support.run("import", source, "-o", path)
             if result.code == 0:
                 cls.runs.append(path)
+
+    def test_what_a_launch_takes_the_host_is_the_median_of_the_recordings_own_rows(self):
+        name, medians = "cudaLaunchKernel_v7000", []
+        for relative in ("nsys/mfu_2gpu_before.sqlite", "nsys/mfu_2gpu_after.sqlite"):
+            with contextlib.closing(support.open_database(support.require_data(relative))) as raw:
+                rows = raw.execute(
+                    "SELECT r.end - r.start FROM CUPTI_ACTIVITY_KIND_RUNTIME r JOIN StringIds s ON s.id = r.nameId"
+                    " WHERE s.value = ?", (name,)).fetchall()
+            medians.append(statistics.median_high(ns for ns, in rows))
+        before, now = (self.runs[[c.startswith(f"nsys/mfu_2gpu_{w}") for c in CAPTURES].index(True)] for w in ("before", "after"))
+        said = " ".join(ok("diff", before, now).split())
+        found = re.search(r"takes the host ([\d.]+)x as long \(" + name + r": ([\d.]+) us -> ([\d.]+) us\)", said)
+        self.assertIsNotNone(found, said[:800])
+        self.assertAlmostEqual(float(found[1]), medians[1] / medians[0], delta=0.006)
+        for text, ns in zip(found.groups()[1:], medians):
+            self.assertAlmostEqual(float(text), ns / 1e3, delta=0.006)
+        # The other way the host got faster, and the devices wait less.
+        self.assertRegex(" ".join(ok("diff", now, before).split()), r"takes the host 0\.\d+x as long")
 
     def test_a_run_against_itself_is_the_same_recording(self):
         for run in self.runs:

@@ -506,6 +506,15 @@ std::string PlaceOf(const Context& context, const std::vector<const Op*>& ops) {
   return best == lines.end() ? std::string() : best->first;
 }
 
+std::string Takes(const Context& context, const Site& site) {
+  const size_t others = InstructionsOf(context, site.ops).size() - 1;
+  return fmt::format("{} {} {}", site.largest().row->name,
+                     others == 0   ? "takes"
+                     : others == 1 ? "and another one take"
+                                   : fmt::format("and {} others take", others),
+                     Time(site.ns));
+}
+
 Site AllOf(const Context& context, std::vector<const Op*> ops) {
   Site site;
   site.source = PlaceOf(context, ops);

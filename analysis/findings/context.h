@@ -177,6 +177,10 @@ struct OneInstruction {
 std::vector<OneInstruction> InstructionsOf(const Context& context,
                                            const std::vector<const Op*>& ops);
 
+// "sort.3 and 2 others take 12.1 ms". What is summed is what is named: the time of one of several
+// would be another figure elsewhere.
+std::string Takes(const Context& context, const Site& site);
+
 // A finding about ops: place, claims, and the figures every such finding has.
 Finding FindingAbout(const Context& context, std::string_view id, const Site& site);
 

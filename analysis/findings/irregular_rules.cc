@@ -11,15 +11,9 @@
 namespace xlatrace::analysis::findings {
 namespace {
 
-// "sort.3 and 2 others take 12.1 ms of 40.2 ms". What is summed is what is named: the time of one
-// of several would be another figure elsewhere.
-std::string Takes(const Context& context, const Site& site) {
-  const size_t others = InstructionsOf(context, site.ops).size() - 1;
-  return fmt::format("{} {} {} of {}", site.largest().row->name,
-                     others == 0   ? "takes"
-                     : others == 1 ? "and another one take"
-                                   : fmt::format("and {} others take", others),
-                     Time(site.ns), Time(context.step_ns));
+// "sort.3 and 2 others take 12.1 ms of 40.2 ms".
+std::string TakesOfStep(const Context& context, const Site& site) {
+  return fmt::format("{} of {}", Takes(context, site), Time(context.step_ns));
 }
 
 using model::OpKind;
@@ -117,7 +111,7 @@ void Scatters(const Context& context, Report& report) {
                     : gradient            ? "The gradient of a lookup (a scatter-add)"
                                           : "A scatter-add",
                     context.WorkShare(site.ns)),
-        Takes(context, site), InBrackets(site.source)};
+        TakesOfStep(context, site), InBrackets(site.source)};
     finding.how_to_check = "the scatter fusion is gone; the step falls by about its time";
     // One of the two products is the gradient's; the lookup's may be what the lookup takes now.
     finding.saves_high_ns = product_wins ? saves - product_ns / 2 : saves;
@@ -155,7 +149,7 @@ void Sorts(const Context& context, Report& report) {
     const bool much = context.ShareOfStep(site.ns) > 0.2;
     finding.sure = context.Allowed(wide || much ? Sure::kMedium : Sure::kLow);
     finding.sentence = {fmt::format("Sorting is {}", context.WorkShare(site.ns)),
-                        Takes(context, site), InBrackets(site.source)};
+                        TakesOfStep(context, site), InBrackets(site.source)};
     if (facts.sorted_elements > 0) {
       finding.evidence.Add("elements of type " + facts.sorted_type, facts.sorted_elements, "count");
     }

@@ -225,10 +225,8 @@ void Layouts(const Context& context, Report& report) {
     if (const auto rate = site.largest().BytesPerSecond()) {
       finding.evidence.AddReal("its rate", *rate / 1e9, "GB/s", site.largest().handle);
     }
-    finding.sentence = {
-        fmt::format("A change of layout is {}", context.WorkShare(site.ns)),
-        fmt::format("{} takes {} only to move data", site.largest().row->name, Time(site.ns)),
-        InBrackets(site.source)};
+    finding.sentence = {fmt::format("A change of layout is {}", context.WorkShare(site.ns)),
+                        Takes(context, site) + " only to move data", InBrackets(site.source)};
     report.Add(std::move(finding));
   }
   if (!found) {

@@ -228,18 +228,26 @@ TEST(DataRules, WhatNamesNoLineOfTheProgramGoesByItsLayer) {
   const auto in = [&](const std::string& layer) {
     return std::string(metadata).replace(metadata.find("{}"), 2, layer);
   };
-  FindingCase made(
-      "HloModule a_inference_train_step_1__.7, is_scheduled=true\nENTRY e {\n"
-      "  x = f32[4096,4096]{1,0} parameter(0)\n"
-      "  s = f32[4096,4096]{1,0} transpose(x), dimensions={1,0}" +
-      in("dense") + "  ROOT t = f32[4096,4096]{1,0} transpose(s), dimensions={1,0}" + in("output") +
-      "}");
-  made.Steps(8, {{"s", 500}, {"t", 300}});
+  const auto with_layers = [&](const std::string& of_first, const std::string& of_second) {
+    FindingCase made(
+        "HloModule a_inference_train_step_1__.7, is_scheduled=true\nENTRY e {\n"
+        "  x = f32[4096,4096]{1,0} parameter(0)\n"
+        "  s = f32[4096,4096]{1,0} transpose(x), dimensions={1,0}" +
+        in(of_first) + "  ROOT t = f32[4096,4096]{1,0} transpose(s), dimensions={1,0}" +
+        in(of_second) + "}");
+    made.Steps(8, {{"s", 500}, {"t", 300}});
+    return made;
+  };
+  const FindingCase two = with_layers("dense", "output");
   std::vector<int64_t> saves;
-  for (const model::FindingRow& row : made.tables.findings) {
+  for (const model::FindingRow& row : two.tables.findings) {
     if (row.id == "layout_copy") saves.push_back(row.saves_high_ns_per_step.value_or(0));
   }
-  EXPECT_THAT(saves, testing::UnorderedElementsAre(500'000, 300'000)) << made.Ids();
+  EXPECT_THAT(saves, testing::UnorderedElementsAre(500'000, 300'000)) << two.Ids();
+  // What is summed is what is named.
+  EXPECT_THAT(two.Find("layout_copy")->sentence, HasSubstr("s takes 500 us only to move data"));
+  EXPECT_THAT(with_layers("dense", "dense").Find("layout_copy")->sentence,
+              HasSubstr("s and another one take 800 us only to move data"));
 }
 
 TEST(DataRules, WithoutStepsSharesAreOfBusyTimeAndIdleTimeIsOfTheRun) {

@@ -30,6 +30,7 @@
 // Calls and ranges of a thread that works for another device (analysis/launch_threads.h) do not
 // count.
 // Gaps between the same two instructions, of a length, have one cause: that of most of them.
+// A Python function or module (PyTorch's with_stack) is a place, and decides nothing.
 // `host_range_id` is the innermost range that covers most of the gap, else the late one.
 //
 // Thread-safety: pure functions.

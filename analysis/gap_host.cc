@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "analysis/range_paths.h"
 #include "base/text.h"
 
 namespace xlatrace::analysis {
@@ -50,6 +51,8 @@ const HostEvent* HostTimeline::CallAt(int64_t start_ns) const {
 
 uint8_t ActsOf(const HostEvent& event) {
   const bool is_call = event.range_id == 0;
+  // Names of files and functions are the user's: dataset.py may hold anything.
+  if (!is_call && IsPythonFrame(event.name)) return static_cast<uint8_t>(HostAct::kOnlyPlace);
   uint8_t acts = 0;
   const auto add = [&](HostAct act, bool does) { acts |= does ? static_cast<uint8_t>(act) : 0; };
   add(HostAct::kWaits,

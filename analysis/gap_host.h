@@ -29,6 +29,7 @@ enum class HostAct : uint8_t {
   kLaunches = 2,        // A call that puts work into the device's queue.
   kLoadsInput = 4,      // A range of a data loader.
   kNamesExecution = 8,  // A range around the execution of a program.
+  kOnlyPlace = 16,      // A Python function or module: says where, not what was done.
 };
 // Any of them, as bits.
 uint8_t ActsOf(const model::HostEvent& event);

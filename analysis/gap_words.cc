@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "analysis/launch_queue.h"
+#include "analysis/range_paths.h"
 #include "base/number_format.h"
 #include "model/gap_words.h"
 
@@ -30,7 +31,7 @@ std::string Short(std::string_view name) {
     if (name.find(":#") >= at || at == name.npos) continue;
     return std::string(word) + std::string(AnnotationValue(name, key));
   }
-  name = name.substr(0, name.find(", "));
+  name = ShortFrame(name.substr(0, name.find(", ")));
   name = WithoutVersion(name);
   constexpr size_t kMost = 48;
   if (name.size() <= kMost) return std::string(name);

@@ -9,6 +9,8 @@ namespace xlatrace::analysis {
 namespace {
 
 constexpr size_t kMostNames = 4;
+constexpr size_t kMostNamesWithFrames = 5;  // The function's line stands between its modules.
+constexpr std::string_view kModule = "nn.Module: ";
 // Ranges that overlap without nesting and are open at once; what comes on top is left out.
 constexpr size_t kMostLoose = 64;
 
@@ -69,6 +71,22 @@ bool IsRuntimeRange(std::string_view text) {
   return false;
 }
 
+bool IsPythonFrame(std::string_view text) {
+  if (text.starts_with(kModule)) return true;
+  const size_t line = text.find(".py(");
+  if (line == text.npos) return false;
+  size_t end = line + 4;
+  while (end < text.size() && IsDigit(text[end])) ++end;
+  return end > line + 4 && text.substr(end).starts_with("): ");
+}
+
+std::string_view ShortFrame(std::string_view text) {
+  if (!IsPythonFrame(text)) return text;
+  if (text.starts_with(kModule)) return text.substr(kModule.size());
+  const size_t slash = text.rfind('/', text.find(".py("));
+  return slash == text.npos ? text : text.substr(slash + 1);
+}
+
 std::vector<std::string_view> ShownNames(const std::vector<std::string_view>& names) {
   std::vector<std::string_view> kept;
   for (const std::string_view name : names) {
@@ -76,9 +94,11 @@ std::vector<std::string_view> ShownNames(const std::vector<std::string_view>& na
     if ((kept.empty() || kept.back() != name) && !step_mark) kept.push_back(name);
   }
   if (kept.empty() && !names.empty()) return {names.back()};
-  if (kept.size() <= kMostNames) return kept;
+  const bool has_frames = std::any_of(kept.begin(), kept.end(), IsPythonFrame);
+  for (std::string_view& name : kept) name = ShortFrame(name);
+  size_t left = has_frames ? kMostNamesWithFrames : kMostNames;
+  if (kept.size() <= left) return kept;
   std::vector<bool> chosen(kept.size(), false);
-  size_t left = kMostNames;
   const auto choose = [&](size_t i) {
     if (left == 0 || chosen[i]) return;
     chosen[i] = true;

@@ -31,7 +31,14 @@ std::string RangeWords(std::string_view text);
 // "cudaLaunchKernel", "hipModuleLaunchKernel", "cuLaunchKernelEx": a call of the runtime or driver.
 bool IsRuntimeRange(std::string_view text);
 
-// Names of a path that are kept, of all of them: whole up to four. Of more, the framework's ops
+// "nn.Module: BertLayer_3", "train.py(12): main": a module or function of PyTorch's with_stack.
+bool IsPythonFrame(std::string_view text);
+
+// It in few words: "BertLayer_3", "train.py(12): main" without folders; other texts as they are.
+std::string_view ShortFrame(std::string_view text);
+
+// Names of a path that are kept, of all of them: whole up to four (five where Python's are among
+// them, whose modules go without `nn.Module: `). Of more, the framework's ops
 // (`aten::linear`) keep the outermost and the innermost, and what is around them (modules, ranges
 // of the model) its innermost names. A profiler's step mark is kept only where it is all there is.
 std::vector<std::string_view> ShownNames(const std::vector<std::string_view>& names);

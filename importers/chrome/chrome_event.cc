@@ -157,11 +157,10 @@ bool Assign(const Key& key, json::value value, ChromeEvent& event) {
   return true;
 }
 
-// Python frames, flow arrows and counters are most of a trace and nothing of a run: their other
-// fields are not looked at. Of what begins ('B') the category says whether a loss is to be told.
+// Flow arrows and counters are nothing of a run: their other fields are not looked at. Of what
+// begins ('B') the category says whether a loss is to be told.
 bool IsSkipped(const ChromeEvent& event) {
-  return (event.phase != 'X' && event.phase != 'M' && event.phase != 'B' && event.phase != 0) ||
-         event.category == "python_function";
+  return event.phase != 'X' && event.phase != 'M' && event.phase != 'B' && event.phase != 0;
 }
 
 bool ParseArguments(json::value value, ChromeEvent& event) {
@@ -189,10 +188,10 @@ bool ParseEvent(json::object object, ChromeEvent& event) {
       event.phase = token.empty() ? '\0' : token.front();
       if (IsSkipped(event)) return true;
     } else if (name == "args") {
+      if (event.category == "python_function") continue;  // Most of a trace, and names no launch.
       if (!ParseArguments(field.value(), event)) return false;
     } else if (const Key* key = EventKeys().Find(name)) {
       if (!Assign(*key, field.value(), event)) return false;
-      if (key->field == &E::category && IsSkipped(event)) return true;
     }
   }
   if (event.phase == 'M') event.label = event.op_name_end;

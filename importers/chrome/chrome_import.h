@@ -46,6 +46,8 @@ struct Import {
   };
   std::optional<Interval> Time(const ChromeEvent& event);
   void AddRange(int64_t pid, int64_t tid, const Interval& time, std::string_view text);
+  // A call of a Python function, of which only threads that do something else, too, keep any.
+  void AddFrame(int64_t pid, int64_t tid, const Interval& time, std::string_view text);
   void Count(std::string_view stat) { counters.Add(stat, model::Severity::kInfo); }
 
   // What a dialect found out.

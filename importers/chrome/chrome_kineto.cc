@@ -30,6 +30,13 @@ enum class Category : uint8_t {
   kOther,
 };
 
+// A frame that tells where in the user's program the host was. PyTorch's own frames only lead from
+// the modules to the ops, which are there themselves; built-in functions have neither file nor
+// line.
+bool TellsPlace(std::string_view frame) {
+  return !frame.empty() && frame[0] != '<' && !frame.starts_with("torch/");
+}
+
 bool EndsWith(std::string_view text, std::string_view end) { return text.ends_with(end); }
 
 Category CategoryOf(std::string_view text) {
@@ -75,10 +82,7 @@ class Kineto final : public Dialect {
     if (event.category.empty() && event.phase == 'X') return OnAutogradEvent(event);
     switch (CategoryOfEvent(event.category)) {
       case Category::kPython:
-        return import_.counters.Add("python_function_not_kept", model::Severity::kInfo, 1,
-                                    "calls of Python functions and modules in this recording: "
-                                    "these are not read, so layers "
-                                    "and source lines that they would tell are not known here");
+        return OnPythonFrame(event);
       case Category::kSynchronization:
         return import_.Count("synchronization_row");
       case Category::kProjectedRange:
@@ -193,6 +197,19 @@ class Kineto final : public Dialect {
       }
     }
     import_.AddRange(pid, ParseInt(event.tid).value_or(0), time, event.name);
+  }
+
+  // with_stack=True: "nn.Module: BertLayer_3", "train.py(12): main" (the line where it begins).
+  void OnPythonFrame(const ChromeEvent& event) {
+    if (event.phase != 'X' || !TellsPlace(event.name)) {
+      return import_.counters.Add("python_function_not_kept", Severity::kInfo, 1,
+                                  "calls within PyTorch's own Python code and of built-in "
+                                  "functions: modules, ops and the frames around them are kept");
+    }
+    if (const std::optional<Import::Interval> time = import_.Time(event)) {
+      import_.AddFrame(ParseInt(event.pid).value_or(-1), ParseInt(event.tid).value_or(0), *time,
+                       event.name);
+    }
   }
 
   void AddActivity(const ChromeEvent& event, const Import::Interval& time) {

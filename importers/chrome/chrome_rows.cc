@@ -27,7 +27,12 @@ uint32_t ChromeRows::Thread(int64_t pid, int64_t tid) {
 
 void ChromeRows::Flush(model::Id process, const std::vector<model::Id>& lanes, int64_t shift_ns,
                        model::EventSink& sink, Counters& counters) {
+  std::set<int64_t> calling;
+  if (!frames_.empty()) {
+    for (const ChromeCall& call : calls_) calling.insert(call.tid);
+  }
   FlushCalls(process, shift_ns, sink, counters);
+  KeepFrames(calling, counters);
   FlushRanges(process, shift_ns, sink);
   FlushActivities(lanes, shift_ns, sink);
 }
@@ -126,6 +131,24 @@ void ChromeRows::FlushActivities(const std::vector<model::Id>& lanes, int64_t sh
   }
 }
 
+void ChromeRows::KeepFrames(const std::set<int64_t>& calling, Counters& counters) {
+  if (frames_.empty()) return;
+  std::vector<bool> works(threads_.size(), false);
+  for (const ChromeRange& range : ranges_) works[range.thread] = true;
+  for (size_t i = 0; i < threads_.size(); ++i) {
+    works[i] = works[i] || calling.contains(threads_[i].second);
+  }
+  for (const ChromeRange& frame : frames_) {
+    if (works[frame.thread]) {
+      ranges_.push_back(frame);
+    } else {
+      counters.Add("python_frame_of_idle_thread", model::Severity::kInfo, 1,
+                   "calls of Python functions on threads that ran no op and made no API call");
+    }
+  }
+  frames_ = {};
+}
+
 void ChromeRows::FlushRanges(model::Id process, int64_t shift_ns, model::EventSink& sink) {
   std::stable_sort(ranges_.begin(), ranges_.end(), [](const ChromeRange& a, const ChromeRange& b) {
     if (a.thread != b.thread) return a.thread < b.thread;
@@ -139,7 +162,7 @@ void ChromeRows::FlushRanges(model::Id process, int64_t shift_ns, model::EventSi
     while (!open_ends.empty() && open_ends.back() <= range.start_ns) open_ends.pop_back();
     sink.AddRange({.process_id = process,
                    .thread_id = threads_[range.thread].second,
-                   .domain = {},
+                   .domain = range.is_frame ? "python" : std::string_view(),
                    .text = texts_[range.text],
                    .start_ns = range.start_ns + shift_ns,
                    .end_ns = range.end_ns + shift_ns,

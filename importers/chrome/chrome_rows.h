@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -49,6 +50,7 @@ struct ChromeRange {
   int64_t end_ns = 0;
   uint32_t thread = 0;  // Index of a thread.
   uint32_t text = 0;
+  bool is_frame = false;  // A call of a Python function.
 };
 
 class ChromeRows {
@@ -58,12 +60,13 @@ class ChromeRows {
 
   void Add(const ChromeActivity& row) { activities_.push_back(row); }
   void Add(const ChromeCall& row) { calls_.push_back(row); }
-  void Add(const ChromeRange& row) { ranges_.push_back(row); }
+  void Add(const ChromeRange& row) { (row.is_frame ? frames_ : ranges_).push_back(row); }
 
   ChromeActivity& activity(size_t index) { return activities_[index]; }
   size_t activities() const { return activities_.size(); }
   size_t calls() const { return calls_.size(); }
   size_t ranges() const { return ranges_.size(); }
+  size_t frames() const { return frames_.size(); }
 
   // `process`: whose the calls and ranges are; `lanes`: ids by lane index. Empties the rows.
   void Flush(model::Id process, const std::vector<model::Id>& lanes, int64_t shift_ns,
@@ -79,11 +82,14 @@ class ChromeRows {
   void FlushCalls(model::Id process, int64_t shift_ns, model::EventSink& sink, Counters& counters);
   void FlushActivities(const std::vector<model::Id>& lanes, int64_t shift_ns,
                        model::EventSink& sink);
+  // Of threads that do something for a device; others (a progress bar's) only wait.
+  void KeepFrames(const std::set<int64_t>& calling, Counters& counters);
   void FlushRanges(model::Id process, int64_t shift_ns, model::EventSink& sink);
 
   std::vector<ChromeActivity> activities_;
   std::vector<ChromeCall> calls_;
   std::vector<ChromeRange> ranges_;
+  std::vector<ChromeRange> frames_;
   std::vector<std::string> texts_;
   std::unordered_map<std::string, uint32_t> text_index_;
   std::vector<std::pair<int64_t, int64_t>> threads_;

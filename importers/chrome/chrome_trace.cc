@@ -299,6 +299,21 @@ void Import::AddRange(int64_t pid, int64_t tid, const Interval& time, std::strin
   rows.Add(ChromeRange{time.start_ns, time.end_ns, rows.Thread(pid, tid), rows.Text(text)});
 }
 
+void Import::AddFrame(int64_t pid, int64_t tid, const Interval& time, std::string_view text) {
+  constexpr size_t kMaxFrames = 2'000'000;  // Ranges of ops must find room behind them.
+  if (rows.frames() >= kMaxFrames) {
+    counters.Add("python_frame_over_limit", Severity::kNotice, 1,
+                 "calls of Python functions beyond the limit were left out; places late in the run "
+                 "may lack their line");
+    return;
+  }
+  rows.Add(ChromeRange{.start_ns = time.start_ns,
+                       .end_ns = time.end_ns,
+                       .thread = rows.Thread(pid, tid),
+                       .text = rows.Text(text),
+                       .is_frame = true});
+}
+
 bool LooksLikeChromeTrace(std::string_view head) {
   if (head.starts_with("\xEF\xBB\xBF")) head.remove_prefix(3);
   const size_t first = head.find_first_not_of(" \t\r\n");

@@ -18,7 +18,10 @@
 //   gpu_user_annotation               projected ranges: no work, counted
 //   cuda_profiler_range               times made up from the pass count of a counter replay:
 //                                     counted
-//   python_function, ac2g, overhead   counted
+//   python_function (with_stack)      ranges of domain `python` on threads that do something else:
+//                                     nn.Modules, and functions that are not PyTorch's own, at the
+//                                     line where they begin; others are counted
+//   ac2g, overhead                    counted
 // "shared memory" is static and dynamic together and is kept as dynamic. "est. achieved occupancy"
 // is an estimate of something else and is not kept. One file is one process: the one whose calls
 // launched; its rank is distributedInfo.rank. Such runs are no XLA programs: their activities stay
@@ -28,7 +31,8 @@
 // makes, with hlo_op and the rest from "args"; HLO modules are not in the JSON (--modules). XProf
 // cuts its JSON at a million events without a word: a run stat says so.
 //
-// Run stats: python_function_not_kept, flow_not_kept, host_event_not_kept, device_event_not_kept,
+// Run stats: python_function_not_kept, python_frame_of_idle_thread, python_frame_over_limit,
+// flow_not_kept, host_event_not_kept, device_event_not_kept,
 // api_call_not_kept: NAME, synchronization_row, event_time_invalid, event_damaged, event_oversized,
 // trace_truncated, host_range_over_limit, clock_not_known, derived_line, event_limit_reached,
 // replay_range_not_timed, device_event_not_complete, kernels_not_timed,

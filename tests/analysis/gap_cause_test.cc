@@ -255,6 +255,17 @@ TEST_F(GapCauseTest, ADataLoaderIsInput) {
   EXPECT_EQ(row.host_range_id, 9);
 }
 
+// PyTorch's with_stack: a function says where the host was, whatever its file is called.
+TEST_F(GapCauseTest, APythonFunctionIsAPlaceAndNoCause) {
+  model::GapRow row = Judge({{1, 7, "my/dataset.py(3): load_batch", 0, 400'000, 9}});
+  EXPECT_EQ(row.cause, GapCause::kUnknown);
+  EXPECT_EQ(row.host_range_id, 9);
+  row = Judge({{1, 7, "aten::linear", 0, 400'000, 8}, {1, 7, "a.py(3): f", 50'000, 400'000, 9}});
+  EXPECT_EQ(row.cause, GapCause::kHost);
+  EXPECT_EQ(row.host_range_id, 9);
+  EXPECT_EQ(Words({{1, 7, "nn.Module: Iterator_0", 0, 400'000, 3}}), "Iterator_0");
+}
+
 TEST_F(GapCauseTest, CallsThatLaunchMakeItLaunchBound) {
   EXPECT_EQ(Judge({{1, 7, "cuLaunchKernel", 110'000, 180'000, 0}}).cause, GapCause::kLaunchBound);
   EXPECT_EQ(Judge({{1, 7, "cuLaunchKernel", 110'000, 120'000, 0}}).cause, GapCause::kUnknown);

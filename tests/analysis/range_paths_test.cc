@@ -55,6 +55,24 @@ TEST(ShownNames, LongPathsKeepModulesAndTheEndsOfTheOps) {
   EXPECT_EQ(ShownNames({}), Kept());
 }
 
+TEST(ShownNames, PythonsFunctionsStandBetweenTheirModules) {
+  using Kept = std::vector<std::string_view>;
+  EXPECT_EQ(
+      ShownNames({"train.py(9): main", "nn.Module: Bert_0", "bert.py(100): forward",
+                  "nn.Module: Attention_*", "hf/models/bert.py(364): forward",
+                  "nn.Module: Linear_*", "aten::linear", "aten::addmm"}),
+      (Kept{"Attention_*", "bert.py(364): forward", "Linear_*", "aten::linear", "aten::addmm"}));
+}
+
+TEST(IsPythonFrame, IsAFileWithALineOrAModule) {
+  EXPECT_TRUE(IsPythonFrame("a/train.py(12): main"));
+  EXPECT_TRUE(IsPythonFrame("nn.Module: Linear_0"));
+  for (const std::string_view text : {"train.py", "train.py(): f", "train.py(12)",
+                                      "module.py(x): f", "aten::linear", "Module: Linear_0"}) {
+    EXPECT_FALSE(IsPythonFrame(text)) << text;
+  }
+}
+
 class RangePathsTest : public testing::Test {
  protected:
   struct Added {

@@ -19,16 +19,18 @@ class Bare(Captures):
         for name in ("source", "graph", "roofline", "model"):
             self.visit(page, f"#/{name}")
             shown = page.get_by_test_id(f"page-{name}")
-            expect(shown).to_contain_text("holds no HLO, so ")
+            by_python = {"source": r"\.py\(\d+\): \w+", "model": r"^BertAttention_\* > "}.get(name)
+            expect(shown).to_contain_text("no HLO: the innermost " if by_python else "holds no HLO, so ")
             first = shown.get_by_test_id("place").first
-            self.assertRegex(first.inner_text(), r"aten::")
+            self.assertRegex(first.inner_text(), by_python or r"aten::")
             # The ranges of steady steps hold at most the device time, and each row is of some of it.
             sums = [float(ns) for ns in shown.get_by_test_id("place").evaluate_all("(all) => all.map((e) => e.dataset.ns)")]
             (device,) = self.ask(run, "SELECT sum(self_ns) FROM activity JOIN step USING (device_id, step) WHERE steady")[0]
             self.assertEqual(steps, 1)
             self.assertAlmostEqual(sum(sums), device, delta=0.05 * device)
-            shown.get_by_test_id("instead").get_by_role("link").first.click()
-            expect(page.get_by_test_id("ops-view").locator("button.on")).to_have_text("kernel")
+            if not by_python:
+                shown.get_by_test_id("instead").get_by_role("link").first.click()
+                expect(page.get_by_test_id("ops-view").locator("button.on")).to_have_text("kernel")
         self.visit(page, "#/source")
         page.get_by_test_id("place").first.click(position={"x": 4, "y": 8})
         expect(page.get_by_test_id("inspector").get_by_test_id("launched-in")).to_contain_text("aten::")
@@ -165,15 +167,14 @@ class Bare(Captures):
         self.visit(page, "#/verdict?f=kind:copy")
         expect(page.get_by_test_id("verdict-filter")).to_contain_text("0 of 2 actions")
 
-    def test_python_stacks_that_are_not_read_are_told(self):
-        run = self.imported("b200", B200)
-        (frames,) = self.ask(run, "SELECT value FROM run_stat WHERE name = 'python_function_not_kept'")[0]
-        page = self.page(run, "#/source")
-        for name in ("source", "model"):
-            self.visit(page, f"#/{name}")
-            expect(page.get_by_test_id(f"page-{name}")).to_contain_text(f"Its Python stacks ({frames:,} frames) may tell; xlatrace does not read them.")
-        self.visit(page, "#/run")
-        expect(page.get_by_role("row").filter(has_text="python_function_not_kept")).to_contain_text("these are not read")
+    def test_python_stacks_tell_lines_and_modules(self):
+        page = self.page(self.imported("bert", KINETO), "#/source")
+        source = page.get_by_test_id("page-source")
+        expect(source).to_contain_text("By Python function")
+        # By the trace: the vocabulary's projection is one launch of 41.28 us.
+        expect(source.get_by_role("row").filter(has_text="modeling_bert.py(786): forward")).to_contain_text("0.041")
+        self.visit(page, "#/model")
+        expect(page.get_by_test_id("page-model")).to_contain_text("BertSdpaSelfAttention_* > Linear_*")
 
     def test_keys_of_pages_that_have_nothing_stay_and_say_so(self):
         page = self.page(self.imported("b200", B200), "#/ops")
@@ -209,13 +210,12 @@ class Bare(Captures):
     def test_a_gap_says_where_in_the_step_the_host_was(self):
         run = self.imported("bert", KINETO)
         page = self.page(run, "#/idle")
-        # By hand, of the longest gap: the outermost ops that end last before it and begin first in it.
+        # By hand, of the longest gap: of what covers most of it the last that began.
         start, end = self.ask(run, "SELECT start_ns, end_ns FROM gap ORDER BY end_ns - start_ns DESC LIMIT 1")[0]
-        ops = f"SELECT text FROM range WHERE depth = 1 AND start_ns < {end}"
-        (before,) = self.ask(run, f"{ops} AND start_ns < {start} ORDER BY end_ns DESC LIMIT 1")[0]
-        (after,) = self.ask(run, f"{ops} AND start_ns > {start} ORDER BY start_ns LIMIT 1")[0]
+        covered = f"min(end_ns, {end}) - max(start_ns, {start})"
+        (text,) = self.ask(run, f"SELECT text FROM range WHERE 2 * ({covered}) > {end - start} ORDER BY start_ns DESC LIMIT 1")[0]
         host = page.get_by_test_id("gap-host")
-        self.assertRegex(host.first.inner_text(), rf"^ProfilerStep#6: \d+ µs between {before} and {after}$")
+        self.assertTrue(host.first.inner_text().startswith(text.rsplit("/")[-1]), (host.first.inner_text(), text))
         self.assertNotIn("ProfilerStep#6", [text.strip() for text in host.all_inner_texts()[:20]])
 
 

@@ -220,19 +220,45 @@ TEST(Kineto, HostRowsAreLinkedKeptOrCounted) {
   EXPECT_EQ(sink.activities[1].api_call_id, 2);
   EXPECT_EQ(sink.activities[2].api_call_id, 0);
   EXPECT_EQ(sink.Stat("api_call_not_kept: cudaGetDevice"), 1);
-  ASSERT_EQ(sink.ranges.size(), 2u);
+  ASSERT_EQ(sink.ranges.size(), 3u);
   EXPECT_EQ(sink.ranges[0].text, "ProfilerStep#7");
-  EXPECT_EQ(sink.ranges[1].depth, 1);
+  EXPECT_EQ(sink.ranges[0].domain, "");
+  EXPECT_EQ(sink.ranges[1].text, "a.py(1): f");
+  EXPECT_EQ(sink.ranges[1].domain, "python");
+  EXPECT_EQ(sink.ranges[2].depth, 2);
   ASSERT_EQ(sink.steps.size(), 1u);
   EXPECT_EQ(sink.steps[0].number, 7);
   EXPECT_EQ(sink.steps[0].end_ns, 500500);
-  EXPECT_EQ(sink.Stat("python_function_not_kept"), 1);
-  EXPECT_THAT(sink.stats.at("python_function_not_kept").advice, testing::HasSubstr("not read"));
+  EXPECT_EQ(sink.Stat("python_function_not_kept"), 0);
   EXPECT_EQ(sink.Stat("flow_not_kept"), 2);
   EXPECT_EQ(sink.Stat("synchronization_row"), 1);
   EXPECT_EQ(sink.Stat("projected_range_not_kept"), 1);
   EXPECT_EQ(sink.Stat("trace_truncated"), 0);
   EXPECT_EQ(sink.Stat("event_damaged"), 0);
+}
+
+// with_stack=True: what is neither PyTorch's own nor a built-in function says where the host was.
+TEST(Kineto, PythonFramesOfWorkingThreadsAreRanges) {
+  std::string text = KinetoTrace();
+  const auto frame = [](std::string_view name, int tid) {
+    return fmt::format(R"({{"ph": "X", "cat": "python_function", "name": "{}", "pid": 10,
+                           "tid": {}, "ts": 1010, "dur": 1, "args": {{"Python id": 2}}}},)",
+                       name, tid);
+  };
+  std::string frames = frame("nn.Module: Linear_3", 11) + frame("train.py(7): main", 11) +
+                       frame("torch/nn/modules/module.py(1501): _call_impl", 11) +
+                       frame("<built-in function linear>", 11) +
+                       frame("<string>(1): <module>", 11) + frame("tqdm/_monitor.py(60): run", 12);
+  text.insert(text.find('{', text.find("\"traceEvents\"")), frames);
+  const MemorySink sink = ImportText(text);
+  std::vector<std::string> kept;
+  for (const auto& range : sink.ranges) {
+    if (range.domain == "python") kept.push_back(range.text);
+  }
+  EXPECT_THAT(kept, testing::UnorderedElementsAre("a.py(1): f", "nn.Module: Linear_3",
+                                                  "train.py(7): main"));
+  EXPECT_EQ(sink.Stat("python_function_not_kept"), 3);
+  EXPECT_EQ(sink.Stat("python_frame_of_idle_thread"), 1);
 }
 
 // A data loader calls CUDA once; its number is the smaller one.

@@ -10,16 +10,21 @@ import { CopyMenu, DataTable, figures, type Line, shares, type TableProps, times
 
 interface Row extends Place { kernel: number; most: number; kernels: number }
 
-/** `lacks`: what the page would say, and cannot; `stacks`: Python's would tell it. */
-export function NoHlo({ title, lacks, stacks }: { title: string; lacks: string; stacks?: boolean }): VNode {
+/** Names of a path that PyTorch's profiler has of Python (with_stack), and how many of them a row is of. */
+export const BY_FRAME = { is: /\.py\(\d+\): /, keep: 1, title: 'By Python function', what: 'function, at the line where it begins,' };
+export const BY_MODULE = { is: /^nn\.Module: /, keep: 3, title: 'By nn.Module', what: 'module' };
+
+/** `lacks`: what the page would say, and cannot; `by`: Python tells it instead, where it was recorded. */
+export function NoHlo({ title, lacks, by }: { title: string; lacks: string; by?: typeof BY_FRAME }): VNode {
   const { report } = useCtx();
   const { run, basis } = report.meta;
-  const stats = report.tables.table('run_stats'), frames = stacks ? stats.numbers('value')[stats.texts('name').indexOf('python_function_not_kept')] ?? 0 : 0;
+  const innermost = (text: string): string => text.split(' > ').filter((name) => by?.is.test(name)).slice(-by!.keep).map((name) => name.replace(BY_MODULE.is, '')).join(' > ');
+  const told = by && [...report.launchPaths.values()].some((places) => places.some((p) => p.known && innermost(p.text)));
   const how = SOURCE_WORDS[run.source ?? ''];
   const rows = new Map<string, Row>();
-  for (const [kernel, places] of report.launchedIn) {
+  for (const [kernel, places] of told ? report.launchPaths : report.launchedIn) {
     for (const p of places) {
-      const text = p.more ? 'other places' : p.text;
+      const text = p.more ? 'other places' : told && p.known ? innermost(p.text) || 'no Python around it' : p.text;
       const row = rows.get(text) ?? { text, known: p.known, more: p.more, ns: 0, calls: 0, kernel, most: 0, kernels: 0 };
       row.ns += p.ns;
       row.calls += p.calls;
@@ -44,10 +49,10 @@ export function NoHlo({ title, lacks, stacks }: { title: string; lacks: string; 
   };
   return (
     <>
-      <Missing title={title} why={report.modules.some((m) => m.instructions > 0) ? `No launch of this run is matched with an instruction of its HLO, so ${lacks}.` : `This run${how ? `, ${how},` : ''} holds no HLO, so ${lacks}.${frames > 0 ? ` Its Python stacks (${plural(frames, 'frame')}) may tell; xlatrace does not read them.` : ''}`}>
+      {!told && <Missing title={title} why={report.modules.some((m) => m.instructions > 0) ? `No launch of this run is matched with an instruction of its HLO, so ${lacks}.` : `This run${how ? `, ${how},` : ''} holds no HLO, so ${lacks}.`}>
         <p tid="instead">Known instead: <Link to={{ page: 'ops', args: { v: 'kernel' } }}>its kernels</Link> by name{any && ', and the host ranges that launched them'}. If its programs are XLA’s, a dump of them brings the rest: <Command text={`xlatrace attach ${baseName(run.path)} --modules DUMP_DIR`} /></p>
-      </Missing>
-      {any && <><Bar><h2>What launched the kernels</h2><Cap>{plural(list.filter((r) => r.known).length, 'place')} · a row opens its largest kernel · <CopyMenu table={table} /></Cap></Bar><DataTable {...table} /></>}
+      </Missing>}
+      {any && <><Bar><h2>{told ? by.title : 'What launched the kernels'}</h2><Cap>{told && `no HLO: the innermost ${by.what} around each launch · `}{plural(list.filter((r) => r.known).length, 'place')} · a row opens its largest kernel · <CopyMenu table={table} /></Cap></Bar><DataTable {...table} /></>}
     </>
   );
 }

@@ -5,7 +5,7 @@ import { useMemo, useState } from 'preact/hooks';
 import { Icicle } from '../charts/icicle';
 import { baseDivisor, Delta, matched, TotalsNote } from '../components/base';
 import { Letter, Link, PhaseStack, Seg, sourceFiles, Dim, Bar, Cap, Faint, Small, Tag } from '../components/bits';
-import { NoHlo } from '../components/no_hlo';
+import { BY_MODULE, NoHlo } from '../components/no_hlo';
 import { changes, type Column, CopyMenu, DataTable, figures, type Line, shares, type TableProps, times } from '../components/table';
 import { useCtx } from '../ctx';
 import type { Report } from '../data/report';
@@ -147,7 +147,7 @@ export function ModelPage(): VNode {
   };
   const folded = [...walkNodes(root)].find((n) => n.members && n.members.size > 1);
   const height = Math.max(420, Math.min(760, lines.length * 24));
-  if (report.bare) return <NoHlo title="No part of the model" lacks="no kernel belongs to a layer" stacks />;
+  if (report.bare) return <NoHlo title="No part of the model" lacks="no kernel belongs to a layer" by={BY_MODULE} />;
   return (
     <>
       <Bar>

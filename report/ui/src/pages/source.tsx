@@ -4,7 +4,7 @@ import type { VNode } from 'preact';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { fullPath, Handle, Letter, Mid, Missing, PartTag, PhaseStack, Seg, useLoad, Dim, Bar, Cols, Problem, Cap, Num, NumHead, Row, Sm, Tag } from '../components/bits';
 import { comparable, Delta, TotalsNote } from '../components/base';
-import { NoHlo } from '../components/no_hlo';
+import { BY_FRAME, NoHlo } from '../components/no_hlo';
 import { CopyMenu } from '../components/table';
 import { ownFirst, Stack } from '../components/inspector';
 import { useCtx } from '../ctx';
@@ -89,7 +89,7 @@ export function SourcePage(): VNode {
     const box = here.current?.parentElement;
     if (box) box.scrollTop = here.current!.offsetTop - box.offsetTop - box.clientHeight / 3;
   }, [opened?.[0], line, text]);
-  if (report.bare) return <NoHlo title="No source lines" lacks="no kernel has a line of a program" stacks />;
+  if (report.bare) return <NoHlo title="No source lines" lacks="no kernel has a line of a program" by={BY_FRAME} />;
   if (view.total === 0) return <NothingMatches />;
   if (list.length === 0) return <Missing title="No source lines" why="The HLO of this run carries no source lines. JAX writes them by default; TensorFlow and stripped modules do not." />;
   const [path, file] = opened!;

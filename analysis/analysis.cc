@@ -8,6 +8,7 @@
 
 #include "analysis/busy.h"
 #include "analysis/collectives.h"
+#include "analysis/compile_times.h"
 #include "analysis/device_facts.h"
 #include "analysis/findings.h"
 #include "analysis/gaps.h"
@@ -38,12 +39,10 @@ using model::RunTables;
 
 std::vector<Intervals> CompilesByProcess(const RunTables& run,
                                          const std::vector<model::CompileSpan>& spans) {
-  std::vector<Intervals> compiles(run.processes.size());
-  for (const model::CompileSpan& span : spans) {
-    if (span.process_id <= 0 || static_cast<size_t>(span.process_id) > compiles.size()) continue;
-    compiles[static_cast<size_t>(span.process_id) - 1].push_back({span.start_ns, span.end_ns});
+  std::vector<Intervals> compiles;
+  for (size_t i = 0; i < run.processes.size(); ++i) {
+    compiles.push_back(CompileTimes(spans, static_cast<Id>(i + 1)));
   }
-  for (Intervals& of_process : compiles) of_process = Normalise(std::move(of_process));
   return compiles;
 }
 

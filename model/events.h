@@ -220,6 +220,9 @@ struct ModuleBlob {
   std::string_view thunk_metadata;
 };
 
+// Name of a Compile in which TensorFlow traces a tf.function; XLA compiles it afterwards.
+inline constexpr std::string_view kTracing = "tf.function-graph_building";
+
 struct Compile {
   Id process_id = 0;
   Id module_id = 0;  // 0: unknown.

@@ -63,6 +63,7 @@ struct CompileSpan {
   Id process_id = 0;
   int64_t start_ns = 0;
   int64_t end_ns = 0;
+  bool tracing = false;  // The framework traced what is then compiled (kTracing).
 };
 
 struct RunTables {

@@ -299,7 +299,8 @@ void RunBuilder::AddStepMark(const model::StepMark& mark) {
 
 void RunBuilder::AddCompile(const model::Compile& compile) {
   RunContent& content = state_->content;
-  content.tables.compiles.push_back({compile.process_id, compile.start_ns, compile.end_ns});
+  content.tables.compiles.push_back(
+      {compile.process_id, compile.start_ns, compile.end_ns, compile.name == model::kTracing});
   content.compiles.push_back({compile.process_id, compile.module_id, Masked(compile.name),
                               compile.start_ns, compile.end_ns});
 }

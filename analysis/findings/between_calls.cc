@@ -236,8 +236,8 @@ void JudgeBetweenPrograms(const Context& context, const std::vector<Gap>& gaps,
     finding.evidence.AddReal("of it outside any call of the framework", 100 * outside_share, "%");
   }
   finding.how_to_check = "the idle part of the step shrinks and the step with it";
-  std::string beside;  // Why it may save more than passes.
-  // What the script computes takes cores from the ops beside it, too.
+  // What the script computes may take cores from the ops beside it, too: how much is not known, so
+  // it is told and not counted.
   if (context.ShareOfSpan(ns) >= kMoreThanAwaking) {
     double slowed_ns = 0;
     for (const Op& op : context.ops) {
@@ -246,12 +246,9 @@ void JudgeBetweenPrograms(const Context& context, const std::vector<Gap>& gaps,
     }
     // Less is how times differ on any CPU.
     if (3 * slowed_ns >= static_cast<double>(context.device_ns)) {
-      const int64_t slowed = std::min(static_cast<int64_t>(slowed_ns), ns);
-      finding.saves_high_ns = ns + slowed;
-      beside = fmt::format(", and up to {} by which it may slow the ops around", Time(slowed));
       finding.evidence.Add(
-          context.words.PerStep("by which ops exceed their shortest, counted up to the same,"),
-          slowed, "ns");
+          context.words.PerStep("by which ops exceed their shortest, beside the script perhaps,"),
+          static_cast<int64_t>(slowed_ns), "ns");
     }
   }
   if (!finding.where_source.empty()) {
@@ -265,7 +262,7 @@ void JudgeBetweenPrograms(const Context& context, const std::vector<Gap>& gaps,
     finding.id = "input_bound";
     finding.title = {
         "Prepare the next batch earlier",
-        fmt::format("{}{} waiting for input{}", context.words.PerStep(Time(ns)), mostly, beside)};
+        fmt::format("{}{} waiting for input", context.words.PerStep(Time(ns)), mostly)};
     finding.sentence = {fmt::format("The program{} waits for its input for {} of the {}", mostly,
                                     Percent(context.ShareOfSpan(ns)), context.words.whole),
                         fmt::format("{} of {}", Time(ns), Time(context.span_ns))};
@@ -274,9 +271,8 @@ void JudgeBetweenPrograms(const Context& context, const std::vector<Gap>& gaps,
         "computes (grain, `tf.data` with prefetch)";
   } else if (outside_share >= kMostlyOutside && 2 * before_small <= sum &&
              sum >= kLongForADispatchNs * count) {
-    finding.title = {
-        "Shorten what the script does between calls",
-        fmt::format("{} outside the framework{}", context.words.PerStep(Time(ns)), beside)};
+    finding.title = {"Shorten what the script does between calls",
+                     fmt::format("{} outside the framework", context.words.PerStep(Time(ns)))};
     finding.sentence = {fmt::format("The script's own code between calls is {} of the {}",
                                     Percent(context.ShareOfSpan(ns)), context.words.whole),
                         fmt::format("{}, and no op of XLA runs meanwhile", Time(ns))};
@@ -288,8 +284,8 @@ void JudgeBetweenPrograms(const Context& context, const std::vector<Gap>& gaps,
                                      : fmt::format("look at what runs between two calls at {}: ",
                                                    ShortSource(finding.where_source)));
   } else {
-    finding.title = {"Do more in one call", fmt::format("{} pass between programs{}",
-                                                        context.words.PerStep(Time(ns)), beside)};
+    finding.title = {"Do more in one call",
+                     fmt::format("{} pass between programs", context.words.PerStep(Time(ns)))};
     finding.action =
         "one compiled function for the whole step (`jax.jit`, `tf.function`), several steps in one "
         "call (`lax.scan` over batches, Keras `steps_per_execution`), a larger batch; prepare "

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "analysis/compile_times.h"
 #include "analysis/findings/program_shapes.h"
 #include "analysis/findings/rules.h"
 #include "analysis/intervals.h"
@@ -283,8 +284,8 @@ struct Compiled {
   int64_t of_ns = 0;  // From the second step to the end of the last one, all processes.
 };
 
-// Compilations of processes that make steps, between their second step and their last. A source may
-// give every pass of a compilation: what lies within another span is part of it, and counts once.
+// Compilations of processes that make steps, between their second step and their last. Their time
+// is that of the gaps, too, that they make.
 Compiled CompiledBetweenSteps(const Context& context) {
   struct Time {
     std::vector<int64_t> starts;  // Of steps, on one device.
@@ -303,22 +304,32 @@ Compiled CompiledBetweenSteps(const Context& context) {
     if (time.starts.size() < 2) continue;
     const Interval between{time.starts[1], time.last_ns};
     Intervals spans;
-    for (const model::CompileSpan& span : context.run.compiles) {
-      if (span.process_id != process || span.start_ns < between.start_ns) continue;
-      if (span.start_ns < between.end_ns) spans.push_back({span.start_ns, span.end_ns});
+    for (const Interval& span : CompileTimes(context.run.compiles, process)) {
+      if (span.start_ns >= between.start_ns && span.start_ns < between.end_ns) {
+        spans.push_back(span);
+      }
+    }
+    compiled.count += static_cast<int64_t>(spans.size());
+    for (const model::GapRow& gap : context.analysis.gaps) {
+      if (gap.cause == model::GapCause::kCompile && gap.device_id == devices.begin()->first) {
+        spans.push_back({gap.start_ns, gap.end_ns});
+      }
     }
     spans = Normalise(std::move(spans));
-    compiled.count += static_cast<int64_t>(spans.size());
     compiled.ns += Length(Intersect(spans, {between}));
     compiled.of_ns += between.end_ns - between.start_ns;
   }
   return compiled;
 }
 
-std::string_view RecompileAction() {
-  return "give every step the same shapes and types: pad or drop the last batch, bucket lengths, "
-         "keep Python numbers out of arguments; JAX_EXPLAIN_CACHE_MISSES=1 says which argument "
-         "differs";
+std::string_view RecompileAction(const Context& context) {
+  return context.Advice(
+      "give every step the same shapes and types: pad or drop the last batch, bucket lengths, "
+      "keep Python numbers out of arguments; JAX_EXPLAIN_CACHE_MISSES=1 says which argument "
+      "differs",
+      "call the `tf.function` with the same shapes and types in every step: pad or crop to one "
+      "length or to a few, drop the last batch, pass tensors instead of Python numbers "
+      "(`input_signature=` refuses what differs); each new shape is traced and compiled once");
 }
 
 // A jitted function, of which each shape is a program.
@@ -330,11 +341,18 @@ struct Function {
   Id process_id = 0;
 };
 
+// Programs of one tf.function have names that differ: a_inference_train_step_4052__XlaMust...
+std::string FunctionName(const Context& context, Id module_id) {
+  const size_t module = static_cast<size_t>(module_id) - 1;
+  const std::string& name = context.run.modules[module].name;
+  const std::string& function = context.attribution.modules[module].framework_function;
+  return function.empty() || name.ends_with("_" + function) ? name : function;
+}
+
 std::map<std::string, Function> FunctionsOf(const Context& context) {
   std::map<std::string, Function> functions;
   for (const model::Execution& execution : context.attribution.executions) {
-    Function& function =
-        functions[context.run.modules[static_cast<size_t>(execution.module_id) - 1].name];
+    Function& function = functions[FunctionName(context, execution.module_id)];
     function.programs.insert(execution.module_id);
     function.starts.push_back(execution.start_ns);
     function.end_ns = std::max(function.end_ns, execution.end_ns);
@@ -380,11 +398,11 @@ void CompiledForEachCall(const Context& context, Report& report) {
     std::sort(function.starts.begin(), function.starts.end());
     const Interval between{function.starts[1], function.end_ns};
     Intervals spans;
-    for (const model::CompileSpan& span : context.run.compiles) {
-      if (span.process_id != function.process_id || span.start_ns < between.start_ns) continue;
-      if (span.start_ns < between.end_ns) spans.push_back({span.start_ns, span.end_ns});
+    for (const Interval& span : CompileTimes(context.run.compiles, function.process_id)) {
+      if (span.start_ns >= between.start_ns && span.start_ns < between.end_ns) {
+        spans.push_back(span);
+      }
     }
-    spans = Normalise(std::move(spans));
     count = static_cast<int64_t>(spans.size());
     ns = Length(Intersect(spans, {between}));
     of_ns = between.end_ns - between.start_ns;
@@ -406,7 +424,7 @@ void CompiledForEachCall(const Context& context, Report& report) {
       fmt::format("Compiling is {} of the time from the second call of {} on",
                   Percent(static_cast<double>(ns) / static_cast<double>(of_ns)), *name),
       fmt::format("{} programs for {} calls", function.programs.size(), calls)};
-  finding.action = RecompileAction();
+  finding.action = RecompileAction(context);
   finding.how_to_check = "one program of that name, and no compilation after the first call";
   finding.saves_high_ns = ns;
   finding.saves_low_ns = ns / 2;
@@ -427,8 +445,7 @@ void JudgeCompilation(const Context& context, Report& report) {
   for (const model::Execution& execution : context.attribution.executions) {
     const auto& facts = context.attribution.modules[static_cast<size_t>(execution.module_id) - 1];
     if (facts.role != model::ModuleRole::kMain) continue;
-    programs[context.run.modules[static_cast<size_t>(execution.module_id) - 1].name].insert(
-        execution.module_id);
+    programs[FunctionName(context, execution.module_id)].insert(execution.module_id);
   }
   const std::set<Id>* most = nullptr;
   std::string name;
@@ -474,18 +491,20 @@ void JudgeCompilation(const Context& context, Report& report) {
   // Without a steady step, of the run.
   const int64_t later = context.whole_run ? 1 : std::max<int64_t>(steps - 1, 1);
   const int64_t shapes = most == nullptr ? 0 : DifferentShapes(context.attribution, *most);
-  finding.title = repeats ? RecompileTitle(name, most->size(), shapes, steps)
-                          : Title{"Stop compiling between steps",
-                                  fmt::format("{} times after the first", compiled)};
+  const bool names = repeats || (most != nullptr && most->size() >= 2);
+  finding.title = names ? RecompileTitle(name, most->size(), shapes, steps)
+                        : Title{"Stop compiling between steps",
+                                fmt::format("{} times after the first", compiled)};
+  if (compile_ns > 0) finding.title.figures += fmt::format(": {}", Time(compile_ns));
   if (4 * compile_ns >= compiled_later.of_ns && compile_ns > 0) {
     finding.sentence = {
         fmt::format(
             "Compiling is {} of the time from the second step on",
             Percent(static_cast<double>(compile_ns) / static_cast<double>(compiled_later.of_ns))),
-        repeats ? fmt::format("{} programs of {} for {} steps", most->size(), name, steps)
-                : fmt::format("{} compilations", compiled)};
+        names ? fmt::format("{} programs of {} for {} steps", most->size(), name, steps)
+              : fmt::format("{} compilations", compiled)};
   }
-  finding.action = RecompileAction();
+  finding.action = RecompileAction(context);
   finding.how_to_check = "one program of that name, and no compilation after the first step";
   if (compile_ns > 0) {
     finding.saves_high_ns = compile_ns / later;

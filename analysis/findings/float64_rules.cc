@@ -74,9 +74,11 @@ void JudgeFloat64(const Context& context, Report& report) {
            std::pair(context.SourceOf(*b).empty(), b->time->instruction_id);
   });
   finding.where_source = context.SourceOf(first);
-  finding.title = {"Compute in float32", fmt::format("float64 is {}", context.WorkShare(ns))};
+  // Ops that run side by side are counted as often in the device time.
+  const std::string share = context.WorkShare(hidden_ns > 0 ? ns : site.ns);
+  finding.title = {"Compute in float32", fmt::format("float64 is {}", share)};
   const std::string instructions = fmt::format("{} {}", ops.size(), ops.size() == 1 ? "op" : "ops");
-  finding.sentence = {fmt::format("Computing in float64 is {}", context.WorkShare(ns)),
+  finding.sentence = {fmt::format("Computing in float64 is {}", share),
                       hidden_ns > 0
                           ? fmt::format("{} of {}, {} idle before their products are read",
                                         Time(site.ns), instructions, Time(hidden_ns))

@@ -19,7 +19,9 @@ enum class NameClass : uint8_t { kNotSeen, kPlain, kEndMarker, kRange, kCompile,
 
 NameClass ClassOfName(std::string_view name) {
   if (name.starts_with("end: ")) return NameClass::kEndMarker;
-  if (Has(name, "Client::Compile") || name.starts_with("XlaCompile:")) {
+  // A tf.function is traced where it is called with another shape or type: what follows compiles
+  // it.
+  if (Has(name, "Client::Compile") || name.starts_with("XlaCompile:") || name == model::kTracing) {
     return NameClass::kCompile;
   }
   if (Has(name, "Compiler::RunBackend") || Has(name, "Compiler::RunHloPasses")) {
@@ -331,7 +333,14 @@ class HostPlaneImport {
     ranges_.clear();
   }
 
+  model::Id ModuleOfName(std::string_view name) const {
+    const auto known = import_.modules.find(name);
+    return known != import_.modules.end() && known->second.second == 1 ? known->second.first : 0;
+  }
+
   // A compilation is the outermost compile event; its module is told by a compiler event inside.
+  // TensorFlow calls XLA's compiler without a client around it: what of one module is in no compile
+  // event (its passes, its backend) is a compilation, too.
   void FlushCompiles() {
     const auto by_start = [](const NamedInterval& a, const NamedInterval& b) {
       if (a.time.start_ns != b.time.start_ns) return a.time.start_ns < b.time.start_ns;
@@ -339,6 +348,7 @@ class HostPlaneImport {
     };
     std::stable_sort(compiles_.begin(), compiles_.end(), by_start);
     std::stable_sort(compiler_parts_.begin(), compiler_parts_.end(), by_start);
+    AddBareParts(by_start);
     int64_t covered_until = INT64_MIN;
     size_t part = 0;
     for (const NamedInterval& compile : compiles_) {
@@ -354,10 +364,7 @@ class HostPlaneImport {
           compiler_parts_[part].time.end_ns <= compile.time.end_ns &&
           !compiler_parts_[part].name.empty()) {
         name = compiler_parts_[part].name;
-        const auto known = import_.modules.find(name);
-        if (known != import_.modules.end() && known->second.second == 1) {
-          module = known->second.first;
-        }
+        module = ModuleOfName(name);
       }
       import_.sink.AddCompile({.process_id = import_.process,
                                .module_id = module,
@@ -367,6 +374,26 @@ class HostPlaneImport {
     }
     compiles_.clear();
     compiler_parts_.clear();
+  }
+
+  template <typename ByStart>
+  void AddBareParts(const ByStart& by_start) {
+    int64_t covered_until = INT64_MIN;
+    size_t compile = 0;
+    std::vector<NamedInterval> bare;
+    for (const NamedInterval& part : compiler_parts_) {
+      while (compile < compiles_.size() && compiles_[compile].time.start_ns <= part.time.start_ns) {
+        covered_until = std::max(covered_until, compiles_[compile++].time.end_ns);
+      }
+      if (part.time.start_ns < covered_until) continue;
+      if (!bare.empty() && bare.back().name == part.name) {
+        bare.back().time.end_ns = std::max(bare.back().time.end_ns, part.time.end_ns);
+      } else {
+        bare.push_back(part);
+      }
+    }
+    compiles_.insert(compiles_.end(), bare.begin(), bare.end());
+    std::stable_sort(compiles_.begin(), compiles_.end(), by_start);
   }
 
   Import& import_;

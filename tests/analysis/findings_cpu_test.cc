@@ -126,6 +126,11 @@ TEST(CpuRules, Float64WithTheHiddenTimeOfItsProducts) {
   // Four fifths of 10 ms of products and half of 2 ms.
   EXPECT_EQ(finding->saves_high_ns_per_step, 9'000'000);
   EXPECT_THAT(finding->title, HasSubstr("99.2% of the step"));  // 12 of 12.1 ms.
+  // Side by side the parts and the whole are device time.
+  const FindingCase beside =
+      ProductOnCpu("f64", {{"+tanh", 6'000}, {"dot", 6'000}, {"other", 100}});
+  ASSERT_NE(beside.Find("float64"), nullptr) << beside.Ids();
+  EXPECT_THAT(beside.Find("float64")->title, HasSubstr("99.2% of device time"));
   const FindingCase little = ProductOnCpu("f64", {{"dot", 100}, {"tanh", 100}, {"other", 10'000}});
   EXPECT_EQ(little.Find("float64"), nullptr) << little.Ids();
 }

@@ -96,14 +96,42 @@ TEST(DataRules, CompilationThatGoesOnAndCompilationBeforeTheSteps) {
   EXPECT_FALSE(before.FindRuledOut("recompile")->withheld);
 }
 
+// TensorFlow: the device waits while a function is traced, lowered (which no event shows) and
+// compiled.
+TEST(DataRules, TracingAndCompilingAreOneCompilationOfTheWholeGap) {
+  FindingCase made(TwoOps());
+  made.b.attribution.modules[0].framework_function = "train_step";
+  made.b.run.modules[0].name = "a_inference_train_step_1__XlaMustCompile_true";
+  int64_t at = 0;
+  for (int step = 0; step < 12; ++step) {
+    if (step == 5 || step == 8) {
+      for (auto* spans : {&made.options.compiles, &made.b.run.compiles}) {
+        spans->push_back({1, at * 1000, (at + 3000) * 1000, true});
+        spans->push_back({1, (at + 4000) * 1000, (at + 8000) * 1000});
+      }
+      at += 8100;
+    }
+    at = made.Step(at, {{"a", 500}, {"b", 500}});
+  }
+  made.Run();
+  const model::FindingRow* found = made.Find("recompile");
+  ASSERT_NE(found, nullptr) << made.Ids();
+  EXPECT_EQ(found->title, "Stop compiling between steps: 2 times after the first: 16.2 ms");
+  EXPECT_NEAR(static_cast<double>(*found->saves_high_ns_per_step), 16.2e6 / 11, 1e3);
+}
+
 TEST(DataRules, AFunctionCompiledForEachCallAndABenchmarkOfShapes) {
   // Five programs of one name, each compiled for 3 ms and called `calls` times for 1 ms.
-  const auto make = [](int calls) {
+  const auto make = [](int calls, bool tensorflow = false) {
     FindingCase made(TwoOps());
     int64_t at = 0;
     for (int k = 0; k < 5; ++k) {
       const model::Id instruction = made.AddHelper();
       made.b.run.modules.back().name = "jit_score";
+      if (tensorflow) {
+        made.b.run.modules.back().name = "a_inference_score_" + std::to_string(k) + "__Xla";
+        made.b.attribution.modules.back().framework_function = "score";
+      }
       made.options.compiles.push_back({1, at * 1000, (at + 3000) * 1000});
       made.b.run.compiles.push_back({1, at * 1000, (at + 3000) * 1000});
       at += 3000;
@@ -117,6 +145,10 @@ TEST(DataRules, AFunctionCompiledForEachCallAndABenchmarkOfShapes) {
   EXPECT_THAT(with.Find("recompile")->title, HasSubstr("jit_score: compiled 5 times"));
   // Those after the second call began: the third to the fifth.
   EXPECT_EQ(with.Find("recompile")->saves_high_ns_per_run, 9'000'000);
+  // Each program of a tf.function has a name of its own.
+  const FindingCase traced = make(1, true);
+  ASSERT_NE(traced.Find("recompile"), nullptr) << traced.Ids();
+  EXPECT_THAT(traced.Find("recompile")->title, HasSubstr("Stop recompiling score: compiled 5"));
   const FindingCase benchmark = make(3);
   EXPECT_EQ(benchmark.Find("recompile"), nullptr) << benchmark.Ids();
   ASSERT_NE(benchmark.FindRuledOut("recompile"), nullptr);

@@ -383,7 +383,8 @@ TEST(HostRules, OnACpuTimeBetweenProgramsIsToldFromThreadsThatHandOver) {
   ASSERT_NE(with.Find("host_gap"), nullptr) << with.Ids();
   EXPECT_THAT(with.Find("host_gap")->title, HasSubstr("between programs"));
   EXPECT_EQ(with.Find("host_gap")->confidence, "medium");
-  // What the script does may take cores from the ops beside it, where these vary by a third.
+  // What the script does may take cores from the ops beside it, where these vary by a third: that
+  // is told, and no saving.
   const auto beside = [](int64_t shortest_us, int64_t usual_us) {
     FindingCase made(Module());
     made.RunOnCpu();
@@ -393,15 +394,12 @@ TEST(HostRules, OnACpuTimeBetweenProgramsIsToldFromThreadsThatHandOver) {
     }
     made.Run();
     const model::FindingRow& finding = *made.Find("host_gap");
-    const auto saves = static_cast<double>(finding.saves_high_ns_per_step.value_or(0));
-    // Where more is saved than the title's time, it says why.
+    EXPECT_NEAR(static_cast<double>(finding.saves_high_ns_per_step.value_or(0)), 400'000, 60'000);
     EXPECT_THAT(finding.title, HasSubstr("400 us per step pass between programs"));
-    EXPECT_EQ(testing::Value(finding.title, HasSubstr("may slow the ops")), saves > 600'000);
-    return saves;
+    return testing::Value(finding.evidence_json, HasSubstr("exceed their shortest"));
   };
-  const auto alone = static_cast<double>(*with.Find("host_gap")->saves_high_ns_per_step);
-  EXPECT_NEAR(beside(500, 600), alone, 60'000);
-  EXPECT_NEAR(beside(200, 1'000), 2 * alone, 60'000);
+  EXPECT_FALSE(beside(500, 600));
+  EXPECT_TRUE(beside(200, 1'000));
   // A twentieth of the step may be a thread that woke late.
   FindingCase little(Module());
   little.RunOnCpu();

@@ -390,6 +390,29 @@ TEST(XplaneCpu, ACompilationIsNamedByTheModuleCompiledInIt) {
   EXPECT_EQ(sink.compiles[2].name, "PjRtCpuClient::Compile");
 }
 
+// TensorFlow: no client around the compiler, and a function is traced before.
+TEST(XplaneCpu, WhatTensorFlowTracesAndCompilesIsACompilation) {
+  PlaneBuilder metadata("/host:metadata");
+  metadata.Metadata("a_f_1(2)", {{"Hlo Proto", Bytes{"x"}}});
+  PlaneBuilder host("/host:CPU");
+  host.Line("python", 1, 0);
+  host.Event("tf.function-graph_building", 0, 20'000);
+  host.Event("CpuCompiler::RunHloPasses", 30'000, 10'000, {{"name", Ref{"a_f_1"}}});
+  host.Event("CpuCompiler::RunBackend", 45'000, 40'000, {{"name", Ref{"a_f_1"}}});
+  host.Event("PjRtCpuClient::Compile", 100'000, 50'000);
+  host.Event("CpuCompiler::RunBackend", 105'000, 40'000, {{"name", Ref{"jit_g"}}});
+  host.Event("CpuCompiler::RunBackend", 200'000, 5'000, {{"name", Ref{"jit_h"}}});
+  const MemorySink sink =
+      ImportSpace(SpaceBuilder().Plane(metadata).Plane(host).Plane(TaskEnvironment(1)));
+  std::vector<std::string> found;
+  for (const auto& compile : sink.compiles) {
+    found.push_back(fmt::format("{} {}-{}", compile.name, compile.start_ns, compile.end_ns));
+  }
+  EXPECT_THAT(found, testing::ElementsAre("tf.function-graph_building 0-20", "a_f_1 30-85",
+                                          "jit_g 100-150", "jit_h 200-205"));
+  EXPECT_EQ(sink.compiles[1].module_id, 1);
+}
+
 // A client that wraps another one: the time to compile counts once.
 TEST(XplaneCpu, ACompilationInsideAnotherIsPartOfIt) {
   PlaneBuilder host("/host:CPU");

@@ -100,6 +100,9 @@ struct Run {
   int64_t step_devices = 1;    // What `calls` are divided by.
   std::vector<int64_t> steps;  // Wall time of each steady step, in order.
   int64_t step_ns = 0;         // Their mean.
+  // Mean of all steps from the first steady one to the last, and how many of them are not steady: a
+  // compilation, a pause, an evaluation between them. 0: not known.
+  int64_t amid_ns = 0, unsteady_amid = 0;
   // Device time of each complete execution of the main program, of the basis, in order; empty where
   // other programs take more than a tenth of the device time.
   std::vector<int64_t> main_calls;

@@ -83,6 +83,41 @@ std::string Reasons(const std::vector<Change>& changes, int64_t whole, bool equa
   return text;
 }
 
+// Of the step: what less of it passes between steady steps than before, or more, is not told.
+constexpr double kNotableStops = 0.05;
+
+std::string NoneOr(int64_t count) { return count == 0 ? "none" : Thousands(count); }
+
+// "All steps average 68.4 ms -> 522 ms, +663%: train_step was compiled 3 times instead of once, 4
+// not steady, none before": where that moved more than the steady steps did.
+std::string Stops(const Run& base, const Run& now) {
+  if (base.amid_ns <= 0 || now.amid_ns <= 0) return {};
+  const int64_t delta = (now.amid_ns - now.step_ns) - (base.amid_ns - base.step_ns);
+  if (static_cast<double>(std::abs(delta)) < kNotableStops * static_cast<double>(base.step_ns) ||
+      std::abs(delta) < std::abs(now.step_ns - base.step_ns)) {
+    return {};
+  }
+  std::string why;
+  const auto times = [](int64_t count) {
+    return count == 1 ? std::string("once") : fmt::format("{} times", count);
+  };
+  if (base.compilations && now.compilations && *base.compilations != *now.compilations &&
+      (*now.compilations > *base.compilations) == (delta > 0)) {
+    const auto main = std::find_if(
+        now.modules.begin(), now.modules.end(),
+        [](const Module& module) { return module.role == "main" && !module.function.empty(); });
+    why = fmt::format("{} was compiled {} instead of {}, ",
+                      main == now.modules.end() ? "the main program" : main->function,
+                      times(*now.compilations), times(*base.compilations));
+  }
+  return fmt::format("All steps average {} -> {}, {}: {}{} not steady, {} before",
+                     Duration(static_cast<double>(base.amid_ns)),
+                     Duration(static_cast<double>(now.amid_ns)),
+                     SignedPercent(static_cast<double>(now.amid_ns - base.amid_ns),
+                                   static_cast<double>(base.amid_ns)),
+                     why, NoneOr(now.unsteady_amid), NoneOr(base.unsteady_amid));
+}
+
 constexpr std::string_view kNoSteps =
     "Not established: without steady steps, all that the recordings hold is part of both times";
 
@@ -183,8 +218,14 @@ Verdict Judge(const Run& base, const Run& now, const Comparison& comparison,
   }
   const std::string reasons = Reasons(told, whole, equal);
   const std::string what = reasons.empty() ? "the runs do the same work in the same way" : reasons;
-  verdict.sentence = fmt::format("{}: {}.", times, what);
-  verdict.changed = calls ? verdict.sentence : fmt::format("What changed: {}.", what);
+  const std::string stops = steps ? Stops(base, now) : std::string();
+  verdict.sentence = stops.empty()
+                         ? fmt::format("{}: {}.", times, what)
+                         : fmt::format("{}. Steady s{}: {}.", stops, times.substr(1), what);
+  verdict.changed = calls ? verdict.sentence
+                    : stops.empty()
+                        ? fmt::format("What changed: {}.", what)
+                        : fmt::format("{}. What changed in steady steps: {}.", stops, what);
   if (!steps) {
     verdict.noise = std::string(kNoSteps) + ".";
     if (calls) {

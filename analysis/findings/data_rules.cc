@@ -162,16 +162,26 @@ void WarmUp(const Context& context, Report& report) {
   int64_t wall = 0;
   int64_t count = 0;
   // Steps that are not steady among those that are: of each device after the first that is.
-  std::map<Id, bool> begun;
+  struct Amid {
+    int64_t ns = 0, count = 0;        // From the first steady step to the last.
+    int64_t later_ns = 0, later = 0;  // After the last steady one so far.
+  };
+  std::map<Id, Amid> amid;
   std::map<int64_t, int64_t> between;  // By number: how long.
   int64_t last = 0;
   for (const model::StepRow& row : context.analysis.steps) {
     wall += row.end_ns - row.start_ns;
     ++count;
-    bool& steady = begun[row.device_id];
-    steady |= row.steady;
+    Amid& of = amid[row.device_id];
     last = std::max(last, row.step);
-    if (!steady || row.steady) continue;
+    if (of.count == 0 && !row.steady) continue;
+    of.later_ns += row.end_ns - row.start_ns;
+    ++of.later;
+    if (row.steady) {
+      of.ns += std::exchange(of.later_ns, 0);
+      of.count += std::exchange(of.later, 0);
+      continue;
+    }
     int64_t& longest = between[row.step];
     longest = std::max(longest, row.end_ns - row.start_ns);
   }
@@ -190,20 +200,26 @@ void WarmUp(const Context& context, Report& report) {
           std::max_element(between.begin(), between.end(),
                            [](const auto& a, const auto& b) { return a.second < b.second; });
       slowest != between.end() && 20 * std::ssize(between) > context.step_count) {
+    int64_t amid_ns = 0, amid_count = 0;
+    for (const auto& [device, of] : amid) {
+      amid_ns += of.ns;
+      amid_count += of.count;
+    }
     report.Withhold(
         "warmup_in_average",
         fmt::format(
             "{} of {} steps amid the others are not steady (a compilation, or 1.5 times the "
-            "usual device time) and set apart: step {} takes {}; all steps average {}, "
+            "usual device time) and set apart: step {} takes {}; with them steps average {}, "
             "steady ones {}",
             between.size(), context.step_count + std::ssize(between), slowest->first,
-            Time(slowest->second), Time(mean), Time(context.step_ns)));
+            Time(slowest->second), Time(amid_ns / std::max<int64_t>(amid_count, 1)),
+            Time(context.step_ns)));
     return;
   }
   report.Fine(
       "warmup_in_average",
       {"warm-up", "set apart",
-       fmt::format("all steps average {}, steady ones {}", Time(mean), Time(context.step_ns))},
+       fmt::format("with it steps average {}, steady ones {}", Time(mean), Time(context.step_ns))},
       evidence);
 }
 

@@ -85,6 +85,7 @@ class Loader {
         if (step.steady) run_.steps.push_back(step.wall_ns);
       }
       run_.step_ns = view_.steps.mean_ns;
+      Amid();
       run_.has_parts = view_.has_step_parts;
       if (run_.has_parts) {
         std::vector<int64_t> weights(view_.step_parts.begin(), view_.step_parts.end());
@@ -96,6 +97,20 @@ class Loader {
     for (const GapFigure& gap : view_.gaps) {
       run_.gaps.push_back({gap.cause, gap.ns / run_.step_devices, gap.count});
     }
+  }
+
+  void Amid() {
+    const auto& all = view_.steps.all;
+    const auto steady = [](const StepFigure& step) { return step.steady; };
+    const auto first = std::find_if(all.begin(), all.end(), steady);
+    const auto last = std::find_if(all.rbegin(), all.rend(), steady).base();
+    if (first >= last) return;
+    int64_t sum = 0;
+    for (auto step = first; step != last; ++step) {
+      sum += step->wall_ns;
+      run_.unsteady_amid += step->steady ? 0 : 1;
+    }
+    run_.amid_ns = sum / (last - first);
   }
 
   // Whole nanoseconds per step that sum to the whole.

@@ -34,6 +34,32 @@ TEST(Verdict, ASlowerStepIsLedByALossAndAFasterOneByAGain) {
   EXPECT_EQ(turned[1].delta_ns, 400);
 }
 
+// Two stops of 8 s are no part of the steady steps, and all that changed.
+TEST(Verdict, WhatPassesBetweenSteadyStepsComesFirst) {
+  RunRows base = ThreeOps(1'000'000, 1'000'000, 1'000'000, "x");
+  RunRows now = ThreeOps(1'000'000, 1'100'000, 1'000'000, "y");
+  base.amid_ns = base.step_ns;
+  now.amid_ns = now.step_ns + 3'000'000;
+  now.unsteady_amid = 2;
+  base.compilations = 1;
+  now.compilations = 3;
+  Module module;
+  module.role = "main";
+  module.function = "train_step";
+  now.modules.push_back(module);
+  const std::string sentence = SentenceOf(base, now);
+  EXPECT_TRUE(
+      sentence.starts_with("All steps average 3.00 ms -> 6.10 ms, +103.3%: train_step was "
+                           "compiled 3 times instead of once, 2 not steady, none before. "
+                           "Steady step 3.00 ms -> 3.10 ms, +3.3%"))
+      << sentence;
+  // Less than the steady steps moved, or next to nothing.
+  now.amid_ns = now.step_ns + 90'000;
+  EXPECT_TRUE(SentenceOf(base, now).starts_with("Step 3.00 ms")) << SentenceOf(base, now);
+  now.amid_ns = 0;
+  EXPECT_TRUE(SentenceOf(base, now).starts_with("Step 3.00 ms")) << SentenceOf(base, now);
+}
+
 TEST(Verdict, WhatIsCertainButMovesNothingIsNoReason) {
   const RunRows base = ThreeOps(1'000'000, 1'000'000, 1'000'000, "x");
   RunRows now = ThreeOps(999'000, 1'600'000, 1'000'000, "y");

@@ -175,6 +175,8 @@ void Context::SumWholeRun() {
     collective += row.exposed_collective_ns;
     copy += row.exposed_copy_ns;
   }
+  const auto devices = std::ssize(analysis.busy_times);
+  if (devices > 1) words.whole = fmt::format("time of {} devices", Thousands(devices));
   step_ns = PerStep(busy);
   span_ns = PerStep(busy + idle);
   device_ns = PerStep(device);

@@ -376,7 +376,11 @@ Finding StepGapFinding(const Context& context, const CauseWords& words, CauseGap
     finding.evidence.Add("launches outstanding, median" + WhoseQueue(context),
                          context.launch_queue->outstanding_p50, "count");
   }
-  if (words.cause == GapCause::kSynchronisation) AddHostWaits(context, finding);
+  if (words.cause == GapCause::kSynchronisation) {
+    if (const std::string place = AddHostWaits(context, finding); !place.empty()) {
+      finding.action = fmt::format("the waits are in {}; {}", place, finding.action);
+    }
+  }
   return finding;
 }
 

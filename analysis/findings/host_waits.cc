@@ -5,12 +5,14 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "analysis/gap_host.h"
 #include "analysis/intervals.h"
+#include "analysis/range_paths.h"
 #include "model/host_event.h"
 
 namespace xlatrace::analysis::findings {
@@ -18,8 +20,49 @@ namespace {
 
 struct Waits {
   int64_t ns = 0;
-  int64_t calls = 0;
+  std::vector<const model::HostEvent*> calls;
 };
+
+constexpr double kMostOfThem = 0.75;
+
+// The ranges of their threads that most of the calls were made in ("aten::to > aten::copy_"), and
+// how many of these; nothing where no place has most of them.
+std::pair<std::string, int64_t> PlaceOf(const std::vector<const model::HostEvent*>& calls,
+                                        const std::vector<model::HostEvent>& events) {
+  RangePaths paths;
+  std::map<std::pair<model::Id, int64_t>, uint32_t> threads;
+  const auto thread_of = [&](const model::HostEvent& event) {
+    return threads
+        .try_emplace({event.process_id, event.thread_id}, static_cast<uint32_t>(threads.size()))
+        .first->second;
+  };
+  for (const model::HostEvent* call : calls) {
+    paths.Ask(thread_of(*call), {.time_ns = call->start_ns});
+  }
+  std::map<std::string_view, uint32_t> texts;
+  const auto add_ranges = [&]() -> Status {
+    for (const model::HostEvent& event : events) {
+      if (event.range_id == 0) continue;
+      const auto at = texts.try_emplace(event.name, RangePaths::kNoText);
+      if (at.second) at.first->second = paths.AddText(event.name);
+      if (!paths.AddRange(thread_of(event), at.first->second, event.start_ns, event.end_ns)) break;
+    }
+    return {};
+  };
+  if (!paths.Answer(add_ranges)) return {};
+  std::map<std::string, int64_t> of_path;
+  paths.ForEachAnswer([&](const RangePaths::Question& question) {
+    if (question.path != 0) ++of_path[paths.Text(question.path)];
+  });
+  const auto most = std::max_element(of_path.begin(), of_path.end(), [](const auto& a, const auto& b) {
+    return a.second < b.second;
+  });
+  if (most == of_path.end() ||
+      static_cast<double>(most->second) < kMostOfThem * static_cast<double>(calls.size())) {
+    return {};
+  }
+  return *most;
+}
 
 // Where the basis is in time.
 Intervals BasisOf(const Context& context) {
@@ -102,12 +145,13 @@ SetUpCalls SetUpCallsIn(const Context& context, const GapClaims& claims) {
   return calls;
 }
 
-void AddHostWaits(const Context& context, Finding& finding) {
-  if (!context.options.host_events) return;
+std::string AddHostWaits(const Context& context, Finding& finding) {
+  if (!context.options.host_events) return {};
   const Intervals basis = BasisOf(context);
-  if (basis.empty()) return;
+  if (basis.empty()) return {};
   std::map<std::string_view, Waits> by_name;
-  for (const model::HostEvent& event : context.options.host_events(basis)) {
+  const std::vector<model::HostEvent> events = context.options.host_events(basis);
+  for (const model::HostEvent& event : events) {
     if (event.range_id != 0 || (ActsOf(event) & static_cast<uint8_t>(HostAct::kWaits)) == 0) {
       continue;
     }
@@ -118,19 +162,25 @@ void AddHostWaits(const Context& context, Finding& finding) {
     if (at == basis.end() || event.start_ns < at->start_ns) continue;
     Waits& waits = by_name[WithoutVersion(event.name)];
     waits.ns += event.end_ns - event.start_ns;
-    ++waits.calls;
+    waits.calls.push_back(&event);
   }
   const auto most =
       std::max_element(by_name.begin(), by_name.end(),
                        [](const auto& a, const auto& b) { return a.second.ns < b.second.ns; });
-  if (most == by_name.end()) return;
+  if (most == by_name.end()) return {};
   finding.evidence
       .Add(context.words.PerStep(fmt::format("the host waits in {}, also while the device is "
                                              "busy,",
                                              most->first)),
            context.PerStep(most->second.ns), "ns")
       .Add(context.words.PerStep("calls of it that take 1 us and more,"),
-           context.PerStep(most->second.calls), "count");
+           context.PerStep(static_cast<int64_t>(most->second.calls.size())), "count");
+  const auto [place, calls] = PlaceOf(most->second.calls, events);
+  if (!place.empty()) {
+    finding.evidence.Add(context.words.PerStep(fmt::format("of these calls in {},", place)),
+                         context.PerStep(calls), "count");
+  }
+  return place;
 }
 
 }  // namespace xlatrace::analysis::findings

@@ -7,6 +7,7 @@
 #define XLATRACE_ANALYSIS_FINDINGS_HOST_WAITS_H_
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -19,8 +20,9 @@ namespace xlatrace::analysis::findings {
 
 // Adds the call in which the host waits longest (cudaStreamSynchronize, with its version's suffix
 // off), the time in it and how often it was called, in the basis. Nothing where calls are not
-// recorded. The device may be busy meanwhile: it is no idle time.
-void AddHostWaits(const Context& context, Finding& finding);
+// recorded. The device may be busy meanwhile: it is no idle time. Gives, and adds, the ranges that
+// most of these calls were made in ("aten::to > aten::copy_"); empty where no place has most.
+std::string AddHostWaits(const Context& context, Finding& finding);
 
 // Calls that get memory, load code or make contexts, streams and graphs, by name (cudaMalloc): a
 // process that is set up needs few of them.

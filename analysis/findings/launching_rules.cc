@@ -89,7 +89,7 @@ void Synchronised(const Context& context, const Kind& kind, Report& report) {
   if (const std::string what = LongestOf(context, kind.claims); !what.empty()) {
     finding.evidence.Add("the longest such gap: " + what, kind.longest_ns, "ns");
   }
-  AddHostWaits(context, finding);
+  const std::string place = AddHostWaits(context, finding);
   finding.action = context.Advice(
       "leave results on the device: no `.item()`, `float(x)`, print or copy of a few bytes "
       "from or to pageable memory inside the loop; read back every N steps, or the values of "
@@ -97,6 +97,9 @@ void Synchronised(const Context& context, const Kind& kind, Report& report) {
       "leave results on the device: no `float(loss)`, `.numpy()` or print inside the loop; "
       "read back every N steps (Keras: `compile(steps_per_execution=N)`; callbacks that look "
       "at batches may read each one back)");
+  if (!place.empty()) {
+    finding.action = fmt::format("the waits are in {}: see what calls it; {}", place, finding.action);
+  }
   finding.how_to_check = "work is queued on the device all the time; the gaps are gone";
   report.Add(std::move(finding));
 }

@@ -13,7 +13,7 @@
 namespace xlatrace::analysis::findings {
 
 struct TimeWords {
-  std::string_view whole;  // "of the {}": what idle time is a share of, itself in it.
+  std::string whole;  // "of the {}": what idle time is a share of, itself in it.
   // Behind a time or a number: the mean of a steady step, or the sum over the run.
   std::string_view per_step;
   // Behind a share. Of a run it is one of the time in which its devices are busy
@@ -32,8 +32,8 @@ struct TimeWords {
   }
 };
 
-inline constexpr TimeWords kStepWords = {"step", "per step", "of the step", "of the step"};
-inline constexpr TimeWords kRunWords = {"run", "in the run", "of busy time", "of busy time"};
+inline const TimeWords kStepWords = {"step", "per step", "of the step", "of the step"};
+inline const TimeWords kRunWords = {"run", "in the run", "of busy time", "of busy time"};
 
 }  // namespace xlatrace::analysis::findings
 

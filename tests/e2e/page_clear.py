@@ -125,7 +125,7 @@ class Idle(Captures):
         (wall,), = self.ask(run, "SELECT sum(end_ns - start_ns) FROM busy_time")
         page = self.page(run, "#/verdict")
         self.assertIn(
-            f"Idle for {100 * after_waits / wall:.1f}% of the run ({figure(after_waits)} ms).",
+            f"Idle for {100 * after_waits / wall:.1f}% of the time of 2 devices ({figure(after_waits)} ms).",
             page.get_by_test_id("page-verdict").inner_text(),
         )
         self.assertIn(f"{100 * idle / wall:.1f}%", page.get_by_test_id("fact-idle").inner_text())

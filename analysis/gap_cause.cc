@@ -75,6 +75,11 @@ class Judge {
     bool covered_by_work = false;  // By a range that is more than a place.
     const HostEvent* input = nullptr;
     const HostEvent* wait = nullptr;  // Until within the gap; a call rather than a range.
+    // Of what covers it the launching thread's own goes first: others wait, for it or for what it
+    // does.
+    const HostEvent* of_caller = nullptr;
+    const auto next_call = host_.CallOfNext(gap);
+    const int64_t caller = next_call ? next_call->thread_id : 0;
     int64_t launching = 0;
     const HostEvent* late = nullptr;  // The first range of an execution that begins in the gap.
     for (size_t k = timeline.FirstAfter(gap.start_ns); k < timeline.by_start.size(); ++k) {
@@ -98,7 +103,12 @@ class Judge {
       covered_by_work = covered_by_work || !entry.Does(HostAct::kOnlyPlace);
       // Ranges nest, so of those that cover it the last to begin is the innermost.
       if (innermost == nullptr || entry.start_ns >= innermost->start_ns) innermost = &event;
+      if (caller != 0 && event.thread_id == caller &&
+          (of_caller == nullptr || entry.start_ns >= of_caller->start_ns)) {
+        of_caller = &event;
+      }
     }
+    if (of_caller != nullptr) innermost = of_caller;
     const bool ahead = innermost != nullptr && host_.IsAhead(*innermost, gap);
     if (ahead) innermost = nullptr;
     if (late != nullptr && host_.IsAhead(*late, gap)) late = nullptr;

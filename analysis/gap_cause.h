@@ -31,7 +31,8 @@
 // count.
 // Gaps between the same two instructions, of a length, have one cause: that of most of them.
 // A Python function or module (PyTorch's with_stack) is a place, and decides nothing.
-// `host_range_id` is the innermost range that covers most of the gap, else the late one.
+// `host_range_id` is the innermost range that covers most of the gap, of the thread that launches
+// what follows where it has one, else the late one.
 //
 // Thread-safety: pure functions.
 

@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "analysis/launch_queue.h"
 #include "analysis/range_paths.h"
 #include "base/number_format.h"
@@ -115,6 +117,7 @@ std::string WordsOfGap(const GapHost& host, const GapRow& gap) {
   const int64_t length = gap.end_ns - gap.start_ns;
   std::map<std::string_view, int64_t> calls;
   const HostEvent* range = nullptr;
+  const HostEvent* named = nullptr;  // By the gap, of what covers it.
   const HostEvent* late = nullptr;
   const size_t first = timeline.FirstAfter(gap.start_ns);
   for (size_t k = first; k < timeline.by_start.size(); ++k) {
@@ -126,10 +129,12 @@ std::string WordsOfGap(const GapHost& host, const GapRow& gap) {
     if (event.range_id == gap.host_range_id && event.start_ns > gap.start_ns) late = &event;
     if (event.range_id == 0) {
       calls[event.name] += covered;
-    } else if (2 * covered > length && (range == nullptr || event.start_ns >= range->start_ns)) {
-      range = &event;
+    } else if (2 * covered > length) {
+      if (event.range_id == gap.host_range_id) named = &event;
+      if (range == nullptr || event.start_ns >= range->start_ns) range = &event;
     }
   }
+  if (named != nullptr) range = named;
   std::vector<std::pair<int64_t, std::string_view>> by_time;
   for (const auto& [name, ns] : calls) {
     if (10 * ns >= length) by_time.emplace_back(ns, name);
@@ -148,7 +153,13 @@ std::string WordsOfGap(const GapHost& host, const GapRow& gap) {
         (of_calls.empty() ? "" : ", ") + Short(name) + " " + Duration(static_cast<double>(ns));
   }
   if (!of_calls.empty()) text += text.empty() ? of_calls : " (" + of_calls + ")";
-  if (!text.empty()) return text;
+  if (!text.empty()) {
+    const auto call = host.CallOfNext(gap);
+    if (range != nullptr && call && call->thread_id != 0 && call->thread_id != range->thread_id) {
+      text += fmt::format("; thread {} launched what follows", call->thread_id);
+    }
+    return text;
+  }
   if (gap.cause == GapCause::kCopy) return "a copy from or to the host";
   if (gap.host_range_id != 0 && late != nullptr) {
     return "nothing recorded for " + Duration(static_cast<double>(late->start_ns - gap.start_ns)) +

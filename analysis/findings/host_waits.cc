@@ -54,9 +54,9 @@ std::pair<std::string, int64_t> PlaceOf(const std::vector<const model::HostEvent
   paths.ForEachAnswer([&](const RangePaths::Question& question) {
     if (question.path != 0) ++of_path[paths.Text(question.path)];
   });
-  const auto most = std::max_element(of_path.begin(), of_path.end(), [](const auto& a, const auto& b) {
-    return a.second < b.second;
-  });
+  const auto most =
+      std::max_element(of_path.begin(), of_path.end(),
+                       [](const auto& a, const auto& b) { return a.second < b.second; });
   if (most == of_path.end() ||
       static_cast<double>(most->second) < kMostOfThem * static_cast<double>(calls.size())) {
     return {};

@@ -98,7 +98,8 @@ void Synchronised(const Context& context, const Kind& kind, Report& report) {
       "read back every N steps (Keras: `compile(steps_per_execution=N)`; callbacks that look "
       "at batches may read each one back)");
   if (!place.empty()) {
-    finding.action = fmt::format("the waits are in {}: see what calls it; {}", place, finding.action);
+    finding.action =
+        fmt::format("the waits are in {}: see what calls it; {}", place, finding.action);
   }
   finding.how_to_check = "work is queued on the device all the time; the gaps are gone";
   report.Add(std::move(finding));

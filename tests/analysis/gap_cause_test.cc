@@ -255,6 +255,31 @@ TEST_F(GapCauseTest, ADataLoaderIsInput) {
   EXPECT_EQ(row.host_range_id, 9);
 }
 
+// PyTorch's main thread waits in backward() for the thread of autograd, which launches.
+TEST_F(GapCauseTest, TheRangeOfTheLaunchingThreadIsNamed) {
+  const std::vector<model::HostEvent> events = {{1, 7, "forward and backward", 0, 400'000, 3},
+                                                {1, 8, "autograd::engine", 10'000, 350'000, 4},
+                                                {1, 7, "backward", 90'000, 400'000, 5}};
+  const auto called_by = [](int64_t thread) {
+    return [=](size_t) { return model::HostCall{1, 180'000, 185'000, thread}; };
+  };
+  const auto words = [&](int64_t thread) {
+    std::vector<model::GapRow> gaps{gap};
+    const auto evidence = FindGapCauses(
+        b.run, b.attribution, [&](const Intervals&) { return events; }, called_by(thread), gaps);
+    return evidence.empty() ? "" : evidence[0].text;
+  };
+  EXPECT_EQ(words(8), "autograd::engine");
+  EXPECT_EQ(words(7), "backward");
+  EXPECT_EQ(words(9), "backward; thread 9 launched what follows");
+  EXPECT_EQ(words(0), "backward");
+  EXPECT_EQ(Judge(events, called_by(8)).host_range_id, 4);
+  EXPECT_EQ(Judge(events, called_by(7)).host_range_id, 5);
+  // A thread of which nothing is known then.
+  EXPECT_EQ(Judge(events, called_by(9)).host_range_id, 5);
+  EXPECT_EQ(Judge(events, called_by(0)).host_range_id, 5);
+}
+
 // PyTorch's with_stack: a function says where the host was, whatever its file is called.
 TEST_F(GapCauseTest, APythonFunctionIsAPlaceAndNoCause) {
   model::GapRow row = Judge({{1, 7, "my/dataset.py(3): load_batch", 0, 400'000, 9}});

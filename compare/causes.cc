@@ -51,6 +51,15 @@ Work WorkOf(const Run& run, const std::vector<size_t>& ops) {
   return work;
 }
 
+// How many instructions of one program a side of a row is: programs of one function (for other
+// shapes) do the same with their own.
+size_t Launched(const Run& run, const std::vector<size_t>& ops) {
+  std::map<size_t, size_t> of_module;
+  size_t most = 0;
+  for (const size_t i : ops) most = std::max(most, ++of_module[run.ops[i].module]);
+  return most;
+}
+
 // Kernels that an XLA fusion is compiled to are named after the instruction: another name is no
 // other kernel. Those of libraries are what the name says.
 std::set<std::string> KernelsOf(const Run& run, const std::vector<size_t>& ops) {
@@ -153,9 +162,10 @@ class Finder {
   }
 
   void Groups() {
-    const size_t a = row_.base.size();
-    const size_t b = row_.now.size();
-    if (row_.level == Level::kScope || row_.level == Level::kKernel) {
+    const bool any = row_.level == Level::kScope || row_.level == Level::kKernel;
+    const size_t a = any ? row_.base.size() : Launched(base_, row_.base);
+    const size_t b = any ? row_.now.size() : Launched(now_, row_.now);
+    if (any) {
       if (a != b) {
         Add(CauseKind::kRegrouped,
             fmt::format("{} instruction{} became {}", a, a == 1 ? "" : "s", b));
@@ -198,7 +208,7 @@ class Finder {
   void Executions() {
     if (row_.base_calls == 0 || row_.now_calls == 0 ||
         !Differ(row_.base_calls, row_.now_calls, kSameCount) ||
-        row_.base.size() != row_.now.size()) {
+        Launched(base_, row_.base) != Launched(now_, row_.now)) {
       return;
     }
     // Fewer that take longer in all: how often it ran does not explain it.
@@ -216,6 +226,13 @@ class Finder {
   }
 
   void Shapes() {
+    const size_t ours_n = row_.base.size(), theirs_n = row_.now.size();
+    if (row_.level <= Level::kProgram && ours_n != theirs_n && Launched(base_, row_.base) == 1 &&
+        Launched(now_, row_.now) == 1) {
+      Add(CauseKind::kShapes, fmt::format("in {} program{} of this function instead of {}",
+                                          theirs_n, theirs_n == 1 ? "" : "s", ours_n));
+      return;
+    }
     if (row_.base.size() != 1 || row_.now.size() != 1 || old_->shape.empty() ||
         new_->shape.empty() || old_->shape == new_->shape)
       return;
@@ -280,7 +297,7 @@ class Finder {
   }
 
   void Collective() {
-    if (row_.base.size() == row_.now.size()) return;
+    if (Launched(base_, row_.base) == Launched(now_, row_.now)) return;
     for (Cause& cause : causes_) {
       if (cause.kind == CauseKind::kSplit || cause.kind == CauseKind::kMerged ||
           cause.kind == CauseKind::kRegrouped)

@@ -19,7 +19,7 @@ double SimilarityOf(const Run& base, const Run& now, const std::vector<ModulePai
   double all = 0;
   double same = 0;
   for (const ModulePair& pair : pairs) {
-    if (pair.similarity < 0) continue;
+    if (pair.similarity < 0 || pair.more_of_side >= 0) continue;
     const auto ns = static_cast<double>(base.modules[pair.base].ns + now.modules[pair.now].ns);
     all += ns;
     same += ns * pair.similarity;
@@ -98,14 +98,19 @@ Comparison Compare(const Run& base, const Run& now) {
   std::vector<ModulePair> pairs = PairModules(first, second);
   result.rows = BuildRows(first, second, pairs);
   if (turned) {
-    for (ModulePair& pair : pairs) std::swap(pair.base, pair.now);
+    for (ModulePair& pair : pairs) {
+      std::swap(pair.base, pair.now);
+      if (pair.more_of_side >= 0) pair.more_of_side = 1 - pair.more_of_side;
+    }
     for (Row& row : result.rows) {
       std::swap(row.base, row.now);
       std::swap(row.base_ns, row.now_ns);
       std::swap(row.base_calls, row.now_calls);
     }
   }
-  for (const ModulePair& pair : pairs) result.modules.emplace_back(pair.base, pair.now);
+  for (const ModulePair& pair : pairs) {
+    if (pair.more_of_side < 0) result.modules.emplace_back(pair.base, pair.now);
+  }
   const bool programs = !base.modules.empty() || !now.modules.empty();
   result.identity = Identify(base, now,
                              {.programs = SimilarityOf(base, now, pairs),
@@ -114,7 +119,7 @@ Comparison Compare(const Run& base, const Run& now) {
     const Module& ours = base.modules[pair.base];
     const Module& theirs = now.modules[pair.now];
     if (ours.role != "main" || ours.hlo == nullptr || theirs.hlo == nullptr ||
-        pair.same_fingerprint) {
+        pair.same_fingerprint || pair.more_of_side >= 0) {
       continue;
     }
     if (const std::string inputs = OtherInputs(*ours.hlo, *theirs.hlo); !inputs.empty()) {

@@ -27,6 +27,40 @@ std::vector<NamedGroup> Names(const ProgramMatch& match, const model::HloModule&
   return groups;
 }
 
+// Modules are by time.
+void AddMorePrograms(const Run& base, const Run& now, const std::vector<bool>& old_taken,
+                     const std::vector<bool>& new_taken, std::vector<ModulePair>* pairs) {
+  std::map<std::string, ModulePair> first;  // By function.
+  for (const ModulePair& pair : *pairs) {
+    const std::string& function = base.modules[pair.base].function;
+    if (function.empty() || function != now.modules[pair.now].function) continue;
+    first.try_emplace(function, pair);
+  }
+  const auto add = [&](const Run& run, const std::vector<bool>& taken, int side) {
+    std::map<std::string, size_t> tried;
+    for (size_t m = 0; m < run.modules.size(); ++m) {
+      const Module& module = run.modules[m];
+      const auto of = first.find(module.function);
+      if (taken[m] || module.hlo == nullptr || of == first.end()) continue;
+      if (++tried[module.function] > kMostTried) continue;
+      ModulePair more;
+      more.base = side == 0 ? m : of->second.base;
+      more.now = side == 1 ? m : of->second.now;
+      const auto& ours = base.modules[more.base].hlo;
+      const auto& theirs = now.modules[more.now].hlo;
+      if (ours == nullptr || theirs == nullptr) continue;
+      more.more_of_side = side;
+      more.by_content = true;
+      const ProgramMatch match = MatchPrograms(*ours, *theirs);
+      more.similarity = match.similarity;
+      more.groups = Names(match, *ours, *theirs);
+      pairs->push_back(std::move(more));
+    }
+  };
+  add(base, old_taken, 0);
+  add(now, new_taken, 1);
+}
+
 }  // namespace
 
 std::vector<ModulePair> PairModules(const Run& base, const Run& now) {
@@ -107,6 +141,7 @@ std::vector<ModulePair> PairModules(const Run& base, const Run& now) {
   try_pairs([](const Module& module) {
     return module.role == "main" ? std::string("main") : std::string();
   });
+  AddMorePrograms(base, now, old_taken, new_taken, &pairs);
   return pairs;
 }
 

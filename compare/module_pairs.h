@@ -1,5 +1,6 @@
 // Which module of one run is which of the other: by fingerprint, then by name, then by the function
 // it was compiled from, those with most work in common first; then which op of a pair is which.
+// Other programs of a pair's function (compiled again for other shapes) do its work as well.
 //
 // Thread-safety: pure.
 
@@ -24,8 +25,12 @@ struct ModulePair {
   bool by_content = false;        // `groups` holds what goes together.
   double similarity = -1;         // Part of the work with a partner; below 0: not known.
   std::vector<NamedGroup> groups;
+  // The module of side 0 (base) or 1 (now) is one more program of a function whose pair holds the
+  // other module; -1: it is that pair.
+  int more_of_side = -1;
 };
 
+// Each module is in one pair, but those that others are `more_of_side` with.
 std::vector<ModulePair> PairModules(const Run& base, const Run& now);
 
 // Entry parameters, as many as before, of which some have other dimensions: another batch, another

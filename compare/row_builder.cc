@@ -32,9 +32,11 @@ class Builder {
   std::vector<Row> Build(const std::vector<ModulePair>& pairs) {
     for (const ModulePair& pair : pairs) {
       if (pair.same_fingerprint) ByFingerprint(pair);
-      if (pair.by_content) ByProgram(pair);
+      if (pair.by_content && pair.more_of_side < 0) ByProgram(pair);
     }
+    MorePrograms(pairs);
     for (size_t p = 0; p < pairs.size(); ++p) {
+      if (pairs[p].more_of_side >= 0) continue;
       module_of_[pairs[p].base] = p;
       module_of_now_[pairs[p].now] = p;
     }
@@ -131,6 +133,41 @@ class Builder {
         if (const size_t i = Find(1, pair.now, name); i != SIZE_MAX) row.now.push_back(i);
       }
       if (!row.base.empty() && !row.now.empty()) Add(Level::kProgram, std::move(row));
+    }
+  }
+
+  // What another program of the function does goes to the row of what it stands for.
+  void MorePrograms(const std::vector<ModulePair>& pairs) {
+    std::unordered_map<size_t, size_t> row_of[2];
+    for (size_t r = 0; r < rows_.size(); ++r) {
+      for (const size_t i : rows_[r].base) row_of[0].emplace(i, r);
+      for (const size_t i : rows_[r].now) row_of[1].emplace(i, r);
+    }
+    for (const ModulePair& pair : pairs) {
+      if (pair.more_of_side < 0) continue;
+      const size_t more = pair.more_of_side == 0 ? 0 : 1;
+      for (const NamedGroup& group : pair.groups) {
+        const auto& names = more == 0 ? group.now : group.base;
+        size_t row = SIZE_MAX;
+        for (const std::string& name : names) {
+          const auto& known = by_instruction_[1 - more];
+          const auto op = known.find(Key(more == 0 ? pair.now : pair.base, name));
+          if (op == known.end() || row != SIZE_MAX) continue;
+          const auto at = row_of[1 - more].find(op->second);
+          if (at != row_of[1 - more].end()) row = at->second;
+        }
+        if (row == SIZE_MAX) continue;
+        for (const std::string& name : more == 0 ? group.base : group.now) {
+          const size_t i = Find(more, more == 0 ? pair.base : pair.now, name);
+          if (i == SIZE_MAX) continue;
+          taken_[more][i] = true;
+          const Op& op = runs_[more]->ops[i];
+          (more == 0 ? rows_[row].base : rows_[row].now).push_back(i);
+          (more == 0 ? rows_[row].base_ns : rows_[row].now_ns) += op.ns;
+          (more == 0 ? rows_[row].base_calls : rows_[row].now_calls) +=
+              runs_[more]->PerStep(op.calls);
+        }
+      }
     }
   }
 

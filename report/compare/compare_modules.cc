@@ -68,6 +68,17 @@ Result<ModuleIndex> LoadCompareModules(RunDb& db, const RunView& view, compare::
 void LoadOtherModules(RunDb& db, const compare::Run& other, compare::Run& run) {
   std::set<std::string> known;
   for (const compare::Module& module : other.modules) known.insert(module.fingerprint);
+  // Of a function compiled several times each program is looked into: one of them may be known.
+  std::map<std::string, int> programs;
+  for (const compare::Run* side : {static_cast<const compare::Run*>(&run), &other}) {
+    std::map<std::string, int> of_side;
+    for (const compare::Module& module : side->modules) {
+      if (module.ns > 0 && !module.function.empty()) ++of_side[module.function];
+    }
+    for (const auto& [function, n] : of_side) {
+      programs[function] = std::max(programs[function], n);
+    }
+  }
   const auto ids = db.Select("SELECT module_id, handle FROM module");
   if (!ids) return;
   std::map<std::string, int64_t> id_of;
@@ -75,7 +86,10 @@ void LoadOtherModules(RunDb& db, const compare::Run& other, compare::Run& run) {
     id_of.emplace(ids->Text(i, "handle"), ids->Int(i, "module_id"));
   }
   for (compare::Module& module : run.modules) {
-    if (module.ns == 0 || module.fingerprint.empty() || known.contains(module.fingerprint)) {
+    const auto of_function = programs.find(module.function);
+    const bool several = of_function != programs.end() && of_function->second > 1;
+    if (module.ns == 0 || module.fingerprint.empty() ||
+        (known.contains(module.fingerprint) && !several)) {
       continue;
     }
     const auto id = id_of.find(module.handle);

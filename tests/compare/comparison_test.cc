@@ -1,9 +1,11 @@
 #include "compare/comparison.h"
 
 #include <algorithm>
+#include <memory>
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -13,6 +15,7 @@
 #include "compare/circumstances.h"
 #include "compare/common_ratio.h"
 #include "compare/op_identity.h"
+#include "hlo/text/text_reader.h"
 #include "tests/compare/run_case.h"
 
 namespace xlatrace::compare {
@@ -29,6 +32,52 @@ TEST(Compare, TheSameRecordingIsSaidToBeIt) {
   const auto changes = FindChanges(run, run, comparison);
   EXPECT_EQ(Judge(run, run, comparison, changes, {&run}, {&run}).sentence,
             "The same recording: no difference.");
+}
+
+std::shared_ptr<const model::HloModule> Program(int rows) {
+  const std::string shape = "f32[" + std::to_string(rows) + ",64]{1,0}";
+  auto read = hlo::ReadText(std::make_shared<const std::string>(
+      "HloModule m, is_scheduled=true\nENTRY e {\n  x = " + shape +
+      " parameter(0)\n  w = f32[64,64]{1,0} parameter(1)\n  dot.1 = " + shape +
+      " dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}, "
+      "metadata={op_name=\"jit(f)/a/dot_general\"}\n  ROOT tanh.1 = " +
+      shape + " tanh(dot.1), metadata={op_name=\"jit(f)/a/tanh\"}\n}\n"));
+  EXPECT_TRUE(read.has_value());
+  return std::make_shared<const model::HloModule>(std::move(*read));
+}
+
+// A function compiled for other shapes too: all of its programs do what the one did.
+TEST(Compare, ProgramsOfOneFunctionDoItsWorkTogether) {
+  RunRows base = MakeRun({MakeOp("dot.1", "jit(f)/a/dot_general", 1000),
+                          MakeOp("tanh.1", "jit(f)/a/tanh", 500, "elementwise_fusion")},
+                         "x");
+  RunRows now = base;
+  now.content_id = "y";
+  now.ops = {MakeOp("dot.1", "jit(f)/a/dot_general", 600),
+             MakeOp("tanh.1", "jit(f)/a/tanh", 300, "elementwise_fusion"),
+             MakeOp("dot.1", "jit(f)/a/dot_general", 410),
+             MakeOp("tanh.1", "jit(f)/a/tanh", 190, "elementwise_fusion")};
+  now.modules.push_back(now.modules[0]);
+  now.modules[1].name = "train_step.2";
+  base.modules[0].hlo = now.modules[0].hlo = Program(64);
+  base.modules[0].fingerprint = now.modules[0].fingerprint = "one";
+  now.modules[1].hlo = Program(96);
+  now.modules[1].fingerprint = "two";
+  for (size_t i = 0; i < 4; ++i) now.ops[i].calls = i < 2 ? 6 : 4;
+  now.ops[2].module = now.ops[3].module = 1;
+  for (const bool turned : {false, true}) {
+    const Comparison comparison = turned ? Compare(now, base) : Compare(base, now);
+    ASSERT_EQ(comparison.rows.size(), 2u);
+    const Row& row = comparison.rows[0];  // dot.1 by 10; tanh.1 by -10 has less time.
+    EXPECT_EQ(row.base.size() + row.now.size(), 3u);
+    EXPECT_EQ(row.delta(), turned ? -10 : 10);
+    EXPECT_DOUBLE_EQ(row.base_calls, 1);
+    EXPECT_DOUBLE_EQ(row.now_calls, 1);
+    ASSERT_FALSE(row.causes.empty());
+    EXPECT_EQ(row.causes[0].text, turned ? "in 1 program of this function instead of 2"
+                                         : "in 2 programs of this function instead of 1");
+    EXPECT_EQ(comparison.modules.size(), 1u);
+  }
 }
 
 TEST(Compare, EveryGroupingSumsOnBothSidesAndTurnsItsSign) {

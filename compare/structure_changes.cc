@@ -16,12 +16,26 @@ namespace {
 
 using model::Phase;
 
+// Of programs of one function (for other shapes) the one that has most.
 size_t CountOf(const Run& run, Phase phase) {
-  return static_cast<size_t>(std::count_if(run.ops.begin(), run.ops.end(), [&](const Op& op) {
-    return op.phase == phase ||
-           std::any_of(op.shares.begin(), op.shares.end(),
-                       [&](const OpShare& share) { return share.phase == phase; });
-  }));
+  std::map<size_t, size_t> of_module;
+  for (const Op& op : run.ops) {
+    of_module[op.module] +=
+        op.phase == phase || std::any_of(op.shares.begin(), op.shares.end(),
+                                         [&](const auto& share) { return share.phase == phase; });
+  }
+  std::map<std::string, size_t> of_function;
+  size_t count = 0;
+  for (const auto& [module, n] : of_module) {
+    if (module >= run.modules.size() || run.modules[module].function.empty()) {
+      count += n;
+    } else {
+      size_t& most = of_function[run.modules[module].function];
+      most = std::max(most, n);
+    }
+  }
+  for (const auto& [function, n] : of_function) count += n;
+  return count;
 }
 
 int64_t PhaseNs(const Run& run, Phase phase) {

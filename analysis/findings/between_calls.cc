@@ -80,8 +80,10 @@ class Calls {
       if (event.range_id != 0 && (event.name.find("PjitFunction") != std::string::npos ||
                                   event.name.find("Execute") != std::string::npos)) {
         threads.insert(event.thread_id);
+        programs_.push_back({event.start_ns, event.end_ns});
       }
     }
+    programs_ = Normalise(std::move(programs_));
     for (const model::HostEvent& event : events) {
       if (threads.contains(event.thread_id)) covered_.push_back({event.start_ns, event.end_ns});
     }
@@ -93,9 +95,20 @@ class Calls {
   int64_t Inside(const model::GapRow& gap) const {
     return Overlap(covered_, {gap.start_ns, gap.end_ns});
   }
+  // What passes after the last call of a program in it has returned: the script has done its part,
+  // and the runtime makes the program ready (memory, threads, inputs).
+  int64_t AfterReturn(const model::GapRow& gap) const {
+    const auto next = std::lower_bound(
+        programs_.begin(), programs_.end(), gap.end_ns,
+        [](const Interval& call, int64_t time_ns) { return call.start_ns < time_ns; });
+    if (next == programs_.begin() || std::prev(next)->end_ns <= gap.start_ns) return 0;
+    const int64_t returned_ns = std::prev(next)->end_ns;
+    if (returned_ns >= gap.end_ns) return 0;
+    return gap.end_ns - returned_ns - Overlap(covered_, {returned_ns, gap.end_ns});
+  }
 
  private:
-  Intervals covered_;
+  Intervals covered_, programs_;
 };
 
 }  // namespace
@@ -187,6 +200,7 @@ void JudgeBetweenPrograms(const Context& context, const std::vector<Gap>& gaps,
   int64_t sum = 0;
   int64_t input = 0;
   int64_t outside = 0;
+  int64_t starting = 0;  // After the call: the runtime's.
   int64_t longest = 0;
   int64_t before_small = 0;
   int64_t count = 0;
@@ -195,7 +209,9 @@ void JudgeBetweenPrograms(const Context& context, const std::vector<Gap>& gaps,
     const int64_t inside = calls.Inside(*gap->row);
     if (calls.known() && inside == 0) continue;
     sum += gap->ns;
-    outside += std::max<int64_t>(gap->ns - inside, 0);
+    const int64_t after = std::min(calls.AfterReturn(*gap->row), gap->ns);
+    starting += after;
+    outside += std::max<int64_t>(gap->ns - inside - after, 0);
     ++count;
     Claim(context, *gap, claims);
     if (gap->row->cause == GapCause::kInput) input += gap->ns;
@@ -233,7 +249,9 @@ void JudgeBetweenPrograms(const Context& context, const std::vector<Gap>& gaps,
   const double outside_share =
       calls.known() ? static_cast<double>(outside) / static_cast<double>(sum) : 0;
   if (calls.known()) {
-    finding.evidence.AddReal("of it outside any call of the framework", 100 * outside_share, "%");
+    finding.evidence.AddReal("of it outside any call of the framework", 100 * outside_share, "%")
+        .Add(context.words.PerStep("of it after the call that starts the next program returned,"),
+             context.PerStep(starting), "ns");
   }
   finding.how_to_check = "the idle part of the step shrinks and the step with it";
   // What the script computes may take cores from the ops beside it, too: how much is not known, so
@@ -283,6 +301,21 @@ void JudgeBetweenPrograms(const Context& context, const std::vector<Gap>& gaps,
         finding.where_source.empty() ? ""
                                      : fmt::format("look at what runs between two calls at {}: ",
                                                    ShortSource(finding.where_source)));
+  } else if (2 * starting >= sum) {
+    finding.title = {"Let a program start sooner after its call",
+                     fmt::format("{} until the first op after the call returned",
+                                 context.words.PerStep(Time(context.PerStep(starting))))};
+    finding.sentence = {
+        fmt::format("Making a called program ready takes {} of the {}",
+                    Percent(context.ShareOfSpan(context.PerStep(starting))), context.words.whole),
+        fmt::format("{}, in which the script has called and no op of XLA runs",
+                    Time(context.PerStep(starting)))};
+    finding.sure = Sure::kLow;
+    finding.action =
+        "the script is not what takes it: the runtime gets the program's memory from the system "
+        "and "
+        "wakes its threads. A program that needs less memory at its peak (smaller temporaries, "
+        "donated arguments, a smaller batch) starts sooner; so does one call of several steps";
   } else {
     finding.title = {"Do more in one call",
                      fmt::format("{} pass between programs", context.words.PerStep(Time(ns)))};

@@ -451,6 +451,34 @@ TEST(HostRules, OnACpuWhatComesBeforeAProgramsFirstCallIsTheStartOfTheRun) {
   EXPECT_EQ(made.Find("host_gap")->saves_high_ns_per_run, 300'000);
 }
 
+// The call returns at once and the runtime gets memory for what was called: no script to shorten.
+TEST(HostRules, OnACpuWhatPassesAfterTheCallIsNotTheScripts) {
+  const auto make = [](int64_t before_us, int64_t after_us) {
+    FindingCase made(Module());
+    made.RunOnCpu();
+    std::vector<model::HostEvent> events;
+    int64_t at = 10'000;
+    for (int step = 0; step < 8; ++step) {
+      const int64_t called = at + before_us;
+      events.push_back(
+          {1, 7, "PjitFunction(step)", called * 1000, (called + 100) * 1000, step + 1});
+      at = made.Step(called + 100 + after_us, {{"a", 2000}, {"b", 2000}});
+    }
+    made.options.host_events = [=](const Intervals&) { return events; };
+    made.Run();
+    return made;
+  };
+  const FindingCase runtimes = make(100, 1'800);
+  ASSERT_NE(runtimes.Find("host_gap"), nullptr) << runtimes.Ids();
+  EXPECT_EQ(runtimes.Find("host_gap")->title,
+            "Let a program start sooner after its call: 1.80 ms per step until the first op after "
+            "the call returned");
+  EXPECT_EQ(runtimes.Find("host_gap")->confidence, "low");
+  const FindingCase scripts = make(1'800, 100);
+  ASSERT_NE(scripts.Find("host_gap"), nullptr) << scripts.Ids();
+  EXPECT_THAT(scripts.Find("host_gap")->title, HasSubstr("Shorten what the script does"));
+}
+
 TEST(HostRules, OnACpuTheScriptsOwnTimeIsToldFromDispatch) {
   // Eight steps of 4 ms with 2 ms between them; the call itself takes `call_us` of these. With
   // `staged`, a small program runs right before each.

@@ -249,7 +249,7 @@ function KernelTable(): VNode {
     figures('block', 'block', 56, threads, { from: 900, show: thousands, title: 'threads of a block' }),
     figures('grid', 'grid', 76, blocks, { from: 940, show: thousands, title: 'blocks of the grid' }),
     figures('occ', 'occ. %', 58, (r) => at(r, sites.occupancy), { from: 760, title: 'theoretical occupancy' }),
-    words('limiter', 'limiter', (r) => sites.limiter[r.sites[0]!]!, { width: 80, from: 980 }),
+    words('limiter', 'limiter', (r) => sites.limiter[r.sites[0]!]!, { width: 120, from: 980 }),
   ];
   const lines: Line<KernelRow>[] = sorted(rows, columns, sort).map((r) => ({ key: kernels.handle[r.row]! || String(r.row), row: r, ns: Math.round(r.ns), testid: `kernel-${kernels.handle[r.row]}`, entity: { type: 'kernel', row: r.row } }));
   lines.push({ key: 'total', kind: 'total', ns: Math.round(total), lead: 'all of these', cells: { ms: ms(total / d), pct: '100' } });

@@ -63,7 +63,7 @@ function Modules({ report }: { report: Report }): VNode {
     { id: 'module', label: 'module', cls: 'mono name', cell: (m) => <span title={m.name} class={m.role === 'main' ? 'b' : ''}>{m.name}</span>, raw: (m) => m.name },
     figures('program', 'program', 64, (m) => (m.programId >= 0 ? m.programId : NaN), { show: String }),
     words('role', 'role', (m) => m.role, { width: 66 }),
-    words('why', 'why', (m) => m.roleReason, { cls: 'ink2 name', cell: (m) => <span title={m.roleReason}>{m.roleReason}</span> }),
+    words('why', 'why', (m) => m.roleReason, { cls: 'ink2 name', cell: (m) => <span class="clamp" title={m.roleReason}>{m.roleReason}</span> }),
     figures('instructions', 'instructions', 88, (m) => (m.instructions >= 0 ? m.instructions : NaN), { show: thousands }),
     ...(report.modules.some((m) => m.flops > 0) ? [figures<ModuleRow>('work', 'work per run', 92, (m) => (m.flops > 0 ? m.flops : NaN), { from: 760, show: flop })] : []),
     figures('memory', 'peak memory', 104, (m) => (m.peakMemory > 0 ? m.peakMemory : NaN), { from: 820, show: bytes }),

@@ -68,7 +68,8 @@ std::string Between(const HostTimeline& timeline, const GapRow& gap, const HostE
       after = &event;
     }
     const int64_t end_ns = std::min(event.end_ns, gap.end_ns);
-    if (const int64_t ns = end_ns - std::max(event.start_ns, gap.start_ns); ns > longest_ns) {
+    if (const int64_t ns = end_ns - std::max(event.start_ns, gap.start_ns);
+        ns > longest_ns && event.name != outer.name) {
       longest_ns = ns;
       longest = &event;
     }

@@ -43,6 +43,18 @@ void PutStructureSecond(std::vector<Change>* changes, int64_t whole) {
   if (heaviest != changes->end()) std::rotate(second, heaviest, heaviest + 1);
 }
 
+void ShowHeaviest(std::vector<Change>* changes, size_t shown) {
+  for (size_t k = 2; k > 0 && shown > 3 && changes->size() > shown; --k) {
+    const auto last = changes->begin() + static_cast<std::ptrdiff_t>(shown - k);
+    const auto heavier = [](const Change& a, const Change& b) {
+      return std::abs(a.delta_ns) < std::abs(b.delta_ns);
+    };
+    const auto heaviest = std::max_element(changes->begin() + static_cast<std::ptrdiff_t>(shown),
+                                           changes->end(), heavier);
+    if (heavier(*last, *heaviest)) std::rotate(last, heaviest, heaviest + 1);
+  }
+}
+
 bool IsStructure(const Change& change) {
   return change.id == "inputs" || change.id == "layers" || change.id == "recompute" ||
          change.id == "graphs";

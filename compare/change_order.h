@@ -6,6 +6,7 @@
 #ifndef XLATRACE_COMPARE_CHANGE_ORDER_H_
 #define XLATRACE_COMPARE_CHANGE_ORDER_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -30,6 +31,10 @@ bool IsStructure(const Change& change);
 // never led by a gain. Among those, what explains most; certain changes weigh more: measured
 // times move by themselves, a program does not.
 void SortChanges(const Comparison& comparison, std::vector<Change>* changes);
+
+// Of those behind the first `shown`, up to two that moved more than the last ones of these go to
+// their end: what goes against the whole may be more than all that is shown of what goes its way.
+void ShowHeaviest(std::vector<Change>* changes, size_t shown);
 
 // What many rows follow from is told however it turned out: remat that is gone saves its time and
 // makes the memory traffic that outweighs it. Moves the heaviest such change that lies behind the

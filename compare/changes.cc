@@ -47,6 +47,7 @@ class ChangeFinder {
     Because();
     Uniform();
     SortChanges(comparison_, &changes_);
+    ShowHeaviest(&changes_, kShownChanges);
     return std::move(changes_);
   }
 

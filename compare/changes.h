@@ -6,6 +6,7 @@
 #ifndef XLATRACE_COMPARE_CHANGES_H_
 #define XLATRACE_COMPARE_CHANGES_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -34,6 +35,9 @@ struct Change {
   std::optional<Pace>
       pace;  // Of "repetitions", where the recordings' lengths are known and it changed.
 };
+
+// As many are shown before the others are only counted.
+inline constexpr size_t kShownChanges = 8;
 
 // What goes the way of the whole first (a slower step is led by a loss, a faster one by a gain), of
 // those certain ones that matter and those that explain most. Where the whole is about equal, by

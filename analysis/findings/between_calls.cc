@@ -297,7 +297,8 @@ void JudgeBetweenPrograms(const Context& context, const std::vector<Gap>& gaps,
     finding.action = fmt::format(
         "{}input made in Python, logging, files, sleeping: what it is the recording does not say "
         "(`jax.profiler.TraceAnnotation` around its parts names them). Prepare the next batch in "
-        "another thread or process (grain, `tf.data` with prefetch), write checkpoints aside",
+        "another thread or process (grain, `tf.data` with prefetch), write checkpoints aside; what "
+        "does not wait for a step's result (read the loss of the step before) runs beside the step",
         finding.where_source.empty() ? ""
                                      : fmt::format("look at what runs between two calls at {}: ",
                                                    ShortSource(finding.where_source)));

@@ -151,8 +151,8 @@ class Context {
   std::optional<double> memory_rate_;
 };
 
-// Ops that share a line of source, or a folded layer where no line of the program is known, by time:
-// the finding's place.
+// Ops that share a line of source, or a folded layer where no line of the program is known, by
+// time: the finding's place.
 struct Site {
   std::string source;
   std::vector<const Op*> ops;

@@ -145,6 +145,27 @@ SetUpCalls SetUpCallsIn(const Context& context, const GapClaims& claims) {
   return calls;
 }
 
+int64_t RefillingNs(const Context& context, const GapClaims& claims) {
+  if (!context.options.host_events) return 0;
+  Intervals gaps;
+  for (const auto& [gap, ns] : claims) {
+    const model::GapRow& row = context.analysis.gaps[gap];
+    gaps.push_back({row.start_ns, row.end_ns});
+  }
+  std::vector<int64_t> ends;
+  for (const model::HostEvent& event : context.options.host_events(Normalise(gaps))) {
+    if ((ActsOf(event) & static_cast<uint8_t>(HostAct::kWaits)) != 0) ends.push_back(event.end_ns);
+  }
+  std::sort(ends.begin(), ends.end());
+  int64_t sum = 0;
+  for (const auto& [gap, ns] : claims) {
+    const model::GapRow& row = context.analysis.gaps[gap];
+    const auto end = std::lower_bound(ends.begin(), ends.end(), row.start_ns);
+    if (end == ends.end() || *end > row.end_ns) sum += ns;
+  }
+  return sum;
+}
+
 std::string AddHostWaits(const Context& context, Finding& finding) {
   if (!context.options.host_events) return {};
   const Intervals basis = BasisOf(context);

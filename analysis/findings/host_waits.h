@@ -24,6 +24,10 @@ namespace xlatrace::analysis::findings {
 // most of these calls were made in ("aten::to > aten::copy_"); empty where no place has most.
 std::string AddHostWaits(const Context& context, Finding& finding);
 
+// Of the claimed gaps those in which no wait of the host ended: they lie between the launches that
+// follow a wait, while the queue fills again.
+int64_t RefillingNs(const Context& context, const GapClaims& claims);
+
 // Calls that get memory, load code or make contexts, streams and graphs, by name (cudaMalloc): a
 // process that is set up needs few of them.
 struct SetUpCalls {

@@ -69,9 +69,17 @@ const Op* SayLag(const Context& context, const DeviceLag& lag, const OpOfActivit
       std::llround(lag.excess_ns), "ns");
   if (cause.op != nullptr) {
     finding.action = fmt::format(
-        "{} ({}) takes {} longer on {} than on the median device: its data is uneven, or its time "
-        "depends on the data; what makes it faster ends the wait as well",
-        cause.op->handle, cause.op->row->name, Time(cause.more_ns), device);
+        "{} ({}) takes {} longer on {} than on the median device: {}; what makes it faster ends "
+        "the "
+        "wait as well",
+        cause.op->handle, cause.op->row->name, Time(cause.more_ns), device,
+        cause.op->row->op_kind == model::OpKind::kScatterGather
+            ? "of the same shape there, but adds to one place wait for each other, and how many "
+              "meet "
+              "is the data's and the device's"
+            : "of the same shape there, so its data or that device is another; which, the "
+              "recording "
+              "does not say");
     finding.evidence.Add(
         context.words.PerStep(
             fmt::format("{} takes longer there than on the median device,", cause.op->row->name)),

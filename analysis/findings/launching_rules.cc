@@ -101,6 +101,17 @@ void Synchronised(const Context& context, const Kind& kind, Report& report) {
     finding.action =
         fmt::format("the waits are in {}: see what calls it; {}", place, finding.action);
   }
+  // Without the wait the queue would not be empty; with it, faster launching fills it sooner.
+  if (const int64_t refilling = RefillingNs(context, kind.claims); 3 * refilling >= kind.ns) {
+    finding.evidence.Add(
+        context.words.PerStep("of the idle time between the launches after a wait, while the queue fills,"),
+        context.PerStep(refilling), "ns");
+    finding.action += fmt::format(
+        ". {} of it lie between the launches that follow: launching less ({}) shortens these too",
+        Time(context.PerStep(refilling)),
+        context.Advice("CUDA graphs, one jitted function", "`tf.function`",
+                       "CUDA graphs, `torch.compile`"));
+  }
   finding.how_to_check = "work is queued on the device all the time; the gaps are gone";
   report.Add(std::move(finding));
 }

@@ -190,6 +190,31 @@ TEST(HostRules, IdleTimeIsCalledByTheCauseOfItsGaps) {
               HasSubstr("of these gaps, not known, per"));
 }
 
+// One wait of 505 us empties the queue; three launches follow, each later than the device.
+TEST(HostRules, AWaitSaysWhereItIsMadeAndWhatOfItIsLaunching) {
+  FindingCase made(Module());
+  made.Step(0, {{"a", 500}, {"~", 100}, {"b", 30}, {"~", 100}, {"a", 30}, {"~", 100}, {"b", 430}});
+  std::vector<model::HostEvent> events = {{1, 7, "aten::to, seq = 1", -2'000, 506'000, 1},
+                                          {1, 7, "aten::copy_, seq = 2", -1'000, 506'000, 2},
+                                          {1, 7, "cuStreamSynchronize", 0, 505'000, 0}};
+  const std::vector<int64_t> starts = made.b.run.activities.start_ns;
+  for (const int64_t start : starts) {
+    events.push_back({1, 7, "cuLaunchKernel", start - 5'000, start - 1'000, 0});
+  }
+  made.options.host_events = [events](const Intervals&) { return events; };
+  made.options.call_of = [starts](size_t i) {
+    return model::HostCall{static_cast<model::Id>(i + 1), starts[i] - 5'000, starts[i] - 1'000, 7};
+  };
+  made.Run();
+  const model::FindingRow* found = made.Find("sync_each_step");
+  ASSERT_NE(found, nullptr) << made.Ids();
+  EXPECT_THAT(found->evidence_json,
+              AllOf(HasSubstr("of these calls in aten::to > aten::copy_, in the run\",\"value\":1,"),
+                    HasSubstr("while the queue fills, in the run\",\"value\":200000")));
+  EXPECT_THAT(found->action, AllOf(HasSubstr("the waits are in aten::to > aten::copy_"),
+                                   HasSubstr("200 us of it lie between the launches that follow")));
+}
+
 TEST(HostRules, AWaitBeforeTheGapAndOneThatGoesOnBeyondIt) {
   const FindingCase with = WithGaps([](int64_t from, int64_t) {
     return std::vector<model::HostEvent>{

@@ -320,6 +320,7 @@ export function App({ report }: { report: Report }): VNode {
   }, []);
 
   useEffect(() => {
+    scrollTo(0, 0);
     document.getElementById(`t-${state.page}`)?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
     const name = PAGES.find(([id]) => id === state.page)?.[1] ?? '';
     document.title = `${name} · ${report.meta.run.title} · xlatrace`;

@@ -11,8 +11,8 @@ import { CopyMenu, DataTable, figures, type Line, shares, type TableProps, times
 interface Row extends Place { kernel: number; most: number; kernels: number }
 
 /** Names of a path that PyTorch's profiler has of Python (with_stack), and how many of them a row is of. */
-export const BY_FRAME = { is: /\.py\(\d+\): /, keep: 1, title: 'By Python function', what: 'function, at the line where it begins,' };
-export const BY_MODULE = { is: /^nn\.Module: /, keep: 3, title: 'By nn.Module', what: 'module' };
+export const BY_FRAME = { is: /\.py\(\d+\): /, keep: 1, what: 'Python function' };
+export const BY_MODULE = { is: /^nn\.Module: /, keep: 3, what: 'nn.Module' };
 
 /** `lacks`: what the page would say, and cannot; `by`: Python tells it instead, where it was recorded. */
 export function NoHlo({ title, lacks, by }: { title: string; lacks: string; by?: typeof BY_FRAME }): VNode {
@@ -52,7 +52,7 @@ export function NoHlo({ title, lacks, by }: { title: string; lacks: string; by?:
       {!told && <Missing title={title} why={report.modules.some((m) => m.instructions > 0) ? `No launch of this run is matched with an instruction of its HLO, so ${lacks}.` : `This run${how ? `, ${how},` : ''} holds no HLO, so ${lacks}.`}>
         <p tid="instead">Known instead: <Link to={{ page: 'ops', args: { v: 'kernel' } }}>its kernels</Link> by name{any && ', and the host ranges that launched them'}. If its programs are XLA’s, a dump of them brings the rest: <Command text={`xlatrace attach ${baseName(run.path)} --modules DUMP_DIR`} /></p>
       </Missing>}
-      {any && <><Bar><h2>{told ? by.title : 'What launched the kernels'}</h2><Cap>{told && `no HLO: the innermost ${by.what} around each launch · `}{plural(list.filter((r) => r.known).length, 'place')} · a row opens its largest kernel · <CopyMenu table={table} /></Cap></Bar><DataTable {...table} /></>}
+      {any && <><Bar><h2>{told ? `By ${by.what}` : 'What launched the kernels'}</h2><Cap>{told && 'no HLO: the innermost around each launch · '}{plural(list.filter((r) => r.known).length, 'place')} · a row opens its largest kernel · <CopyMenu table={table} /></Cap></Bar><DataTable {...table} /></>}
     </>
   );
 }

@@ -56,7 +56,10 @@ export function IdlePage(): VNode {
   } as TableProps<Cause>;
   const idleSentence = main && (main.cause !== 'unknown' || known.length === 0 || main.ns < 0.5 * total
     ? `${main.ns < 0.5 * total ? `The largest part, ${percent(main.ns, total)}%` : main.ns === total ? 'All of it' : main.ns >= 0.995 * total ? `All but ${msText((total - main.ns) / d)} of it` : `Most of it, ${percent(main.ns, total)}%`}: ${main.cause === 'unknown' ? `the cause is not known${shortText(main)}` : causeOf(main)}.`
-    : `The cause of ${percent(main.ns, total)}% is not known${shortText(main)}; of the rest most is: ${causeOf(known[0]!)}.`);
+    : `The cause of ${percent(main.ns, total)}% is not known${shortText(main)}${main.ns < 0.98 * total ? `; of the rest most is: ${causeOf(known[0]!)}` : ''}.`);
+  // What is no idle time of these steps, and may be asked for here.
+  const apart = basis.steady && report.gaps.filter((g) => !g.steady).reduce((a, g) => (g.end - g.start > a.end - a.start ? g : a), { start: 0, end: 0, cause: '' });
+  const loops = report.meta.verdict.not_known.map((s) => s.map((p) => p.text).join('')).find((s) => s.includes('ops of loops'));
   // On a CPU some of it is work that no recorded thread does: a note, or where it is much a finding.
   const ofProducts = <T extends { id: string }>(list: T[] = []): T | undefined => list.find((f) => f.id === 'hidden_products');
   const hidden = ofProducts(report.meta.ruled_out), hiding = ofProducts(report.meta.findings);
@@ -67,7 +70,7 @@ export function IdlePage(): VNode {
           <h2 tid="idle-sentence" ns={Math.round(total)}>Idle {msText(total / d)}{basis.steady ? ' a step' : ' in the whole run'}{wall > 0 ? `, ${percent(total, wall)}% of the step` : ''}{shorter > 0 ? `; ${msText(inGaps / d)} of it in ${gapCount(n / d)} gaps of 1 µs or more` : `, in ${plural(Math.round(n / d), 'gap')} of 1 µs or more`}</h2>
           <Cap><Unfiltered />{devices < 2 ? '' : basis.steady ? `mean of ${devices} devices · ` : `${devices} devices together · `}<CopyMenu table={table} /></Cap>
         </Bar>
-        <Sm tid="idle-why">{idleSentence}{hidden && <> Some of it is work: {hidden.text}.</>}{hiding && <> <Link class="h" to={{ sel: hiding.handle }}>{hiding.handle}</Link> is about some of it: {hiding.title}.</>}{main?.cause === 'unknown' && about(main).map((f) => <> <Link class="h" to={{ sel: f.handle }} title={f.title}>{f.handle}</Link> is about {of(f, main).replace(' ', ' ms ')}: {f.title}.</>)}</Sm>
+        <Sm tid="idle-why">{idleSentence}{hidden && <> Some of it is work: {hidden.text}.</>}{hiding && <> <Link class="h" to={{ sel: hiding.handle }}>{hiding.handle}</Link> is about some of it: {hiding.title}.</>}{main?.cause === 'unknown' && about(main).map((f) => <> <Link class="h" to={{ sel: f.handle }} title={f.title}>{f.handle}</Link> is about {of(f, main).replace(' ', ' ms ')}: {f.title}.</>)}{apart && apart.end - apart.start > basis.mean_ns! && <> Outside of steady steps: up to {duration(apart.end - apart.start)} at once ({causeOf(apart)}).</>}{loops && ` Besides: ${loops}.`}</Sm>
         <DataTable {...table} />
         <details class="sm ink2" tid="causes" open={printing}>
           <summary>What the causes mean</summary>
@@ -87,9 +90,9 @@ const shortText = ({ short, ns }: Cause): string => (short > 0 ? `, ${percent(sh
 function Longest({ report, chosen, counted, means }: { report: Report; chosen: string[]; counted: number; means: (g: GapRow) => string }): VNode {
   const { sites, ops, kernels } = report;
   const ranges = report.tables.table('ranges'), calls = report.tables.table('api_calls');
-  const inBasis = report.gaps.filter((g) => (!report.meta.basis.steady || g.steady) && (chosen.length === 0 || chosen.includes(g.cause)));
-  const list = [...inBasis].sort((a, b) => b.end - b.start - (a.end - a.start)).slice(0, MOST);
-  const rest = inBasis.slice().sort((a, b) => b.end - b.start - (a.end - a.start)).slice(MOST).reduce((a, g) => a + g.end - g.start, 0);
+  const all = report.gaps.filter((g) => !report.meta.basis.steady || g.steady), inBasis = all.filter((g) => chosen.length === 0 || chosen.includes(g.cause));
+  const sorted = inBasis.sort((a, b) => b.end - b.start - a.end + a.start), list = sorted.slice(0, MOST);
+  const rest = sumBy(sorted.slice(MOST), (g) => g.end - g.start);
   const names = report.devices.map((_, i) => deviceName(report, i));
   const opOf = (site: number): number => (site >= 0 ? sites.op[site]! : -1);
   const said = (site: number): string => {
@@ -133,16 +136,17 @@ function Longest({ report, chosen, counted, means }: { report: Report; chosen: s
     words<GapRow>('cause', 'cause', causeOf, { width: narrow ? 168 : window.innerWidth < 1200 ? 176 : 226, cls: 'name', cell: (g) => <><span class={narrow ? '' : 'clamp'} title={means(g)}>{causeOf(g)}</span>{narrow && <span class="dim clamp">{g.step >= 0 && `step ${g.step}: `}{host(g) || 'not recorded'}</span>}</> }),
     words('after', 'after', (g) => said(g.previous), { cls: 'name', from: 900, cell: (g) => what(g.previous) }),
     words('before', 'before', (g) => said(g.next), { cls: 'name', ...(narrow && { width: 128 }), cell: (g) => what(g.next) }),
-    { id: 'host', label: 'host meanwhile', title: 'what the host did in the gap, else the call that launched what came next', cls: 'name', from: 500, ...(window.innerWidth >= 1400 && list.some((g) => untold(g) !== '' || /: \d/.test(g.evidence)) && { width: 400 }), raw: (g: GapRow) => host(g) || 'not recorded', cell: (g) => <span tid="gap-host" class="clamp" title={[host(g), g.evidence !== '' && launcher(g)].filter(Boolean).join('; ')}>{host(g) || <Dim>not recorded</Dim>}</span> },
-    words('thread', 'thread', thread, { title: 'of the range, or of the call that launched what came next', width: Math.min(200, 22 + 6.8 * Math.max(...list.map((g) => thread(g).length))), from: 1100, cls: 'name', cell: (g, px) => <span tid="gap-thread" title={thread(g, true)}>{midCut(thread(g), Math.floor((px - 14) / 6.6))}</span> }),
+    { id: 'host', label: 'host meanwhile', title: 'else the call that launched what came next', cls: 'name', from: 500, ...(window.innerWidth >= 1400 && list.some((g) => untold(g) !== '' || /: \d/.test(g.evidence)) && { width: 400 }), raw: (g: GapRow) => host(g) || 'not recorded', cell: (g) => <span tid="gap-host" class="clamp" title={[host(g), g.evidence !== '' && launcher(g)].filter(Boolean).join('; ')}>{host(g) || <Dim>not recorded</Dim>}</span> },
+    words('thread', 'thread', thread, { title: 'of the range or call', width: Math.min(200, 22 + 6.8 * Math.max(...list.map((g) => thread(g).length))), from: 1100, cls: 'name', cell: (g, px) => <span tid="gap-thread" title={thread(g, true)}>{midCut(thread(g), Math.floor((px - 14) / 6.6))}</span> }),
   ], list);
   const lines: Line<GapRow>[] = list.map((g, i) => ({ key: String(i), row: g, ns: g.end - g.start, testid: 'gap', entity: entityOf(g), timeline: toTimeline(g) }));
-  if (inBasis.length > MOST) lines.push({ key: 'rest', kind: 'others', lead: `${plural(inBasis.length - MOST, 'shorter gap')}, ${duration(rest)}`, text: `${plural(inBasis.length - MOST, 'shorter gap')}, ${duration(rest)}` });
+  const shorter = `${plural(inBasis.length - MOST, 'shorter gap')}, ${duration(rest)}`;
+  if (inBasis.length > MOST) lines.push({ key: 'rest', kind: 'others', lead: shorter, text: shorter });
   const table: TableProps<GapRow> = {
     columns, lines, label: 'Longest gaps', fileName: 'gaps', primary: true, span: narrow ? 'before' : 'cause',
     onOpen: (l) => l.row && go(toTimeline(l.row)),
   };
-  const held = report.gaps.filter((g) => !report.meta.basis.steady || g.steady).length;
+  const held = all.length;
   return (
     <section>
       <Bar>

@@ -116,7 +116,7 @@ export function SourcePage(): VNode {
              role={s ? 'button' : undefined} tabIndex={s ? 0 : undefined}
              onClick={s ? () => go({ args: { file: path, line: String(n) } }) : undefined} onKeyDown={s ? (e) => e.key === 'Enter' && go({ args: { file: path, line: String(n) } }) : undefined}>
           <span class="t">{s && HUES.map((p, i) => (s.hues[i]! > 0 ? <i class={`p-${p}`} style={{ width: `${Math.max(1, (w * s.hues[i]!) / s.ns)}px` }} /> : null))}</span>
-          <span class="v">{s ? show(s) : ''}</span>{then && <span class="v">{s && <Delta now={s.ns / d} then={then.get(`${path}:${n || '?'}`) ?? 0} />}</span>}<span class="n">{n || '?'}</span>
+          <span class="v">{s ? show(s) : ''}</span>{then && <span class="v">{s && then.has(path) && <Delta now={s.ns / d} then={then.get(`${path}:${n || '?'}`) ?? 0} />}</span>}<span class="n">{n || '?'}</span>
           <span class="src">{source ?? (s ? topOps(s, one ? 1 : 2) : '')}</span>
         </div>
         {on && source !== null && s && <div class="l hot wide"><span /><span />{then && <span />}<span /><span class="src note2">{topOps(s)}{findings.map((f) => <> · <a href={`#/verdict?sel=${f.handle}`}>{f.title}{f.saves_high_ns_per_step !== null && `: saves ${atMost(f)}${ms(f.saves_high_ns_per_step)} ms`}</a></>)}</span></div>}
@@ -161,7 +161,7 @@ export function SourcePage(): VNode {
               <tr class={`act-row ${f === path ? 'on' : ''}`} tid="row" data-key={f} ns={Math.round(v.sum.ns)} onClick={() => go({ args: { file: f, line: undefined } })}>
                 <td class="name" title={f}><a href={`#/source?file=${encodeURIComponent(f)}`} class="plain" onClick={(e) => { e.preventDefault(); e.stopPropagation(); go({ args: { file: f, line: undefined } }); }}>{baseName(f)}</a></td>
                 <td><PhaseStack max={max} width={48} base={then && measure === 'time' ? (then.get(f) ?? 0) * d : undefined} parts={HUES.map((hue, i) => ({ hue, ns: value(v.sum) * (v.sum.ns > 0 ? v.sum.hues[i]! / v.sum.ns : 0) }))} /></td>
-                <Num>{show(v.sum)}</Num>{then && <Num><Delta now={v.sum.ns / d} then={then.get(f) ?? 0} /></Num>}
+                <Num>{show(v.sum)}</Num>{then && <Num>{then.has(f) && <Delta now={v.sum.ns / d} then={then.get(f)!} />}</Num>}
               </tr>
             ))}
             {list.length > 40 && <tr class="oth" tid="others"><td>{plural(list.length - 40, 'other file')}</td><td /><Num>{sumOf(list.slice(40).map(([, v]) => value(v.sum)))}</Num>{then && <Num><Delta now={sumBy(list.slice(40), ([, v]) => v.sum.ns) / d} then={sumBy(list.slice(40), ([f]) => then.get(f) ?? 0)} /></Num>}</tr>}

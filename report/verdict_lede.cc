@@ -143,7 +143,9 @@ std::vector<Sentence> NotKnown(const RunView& view) {
   }
   if (const int64_t ns = sum_of("loop_time_without_operations_ns");
       ns > 0 && 1000 * ns >= view.run_coverage.device_ns) {
-    add(fmt::format("{} of the recording is idle time between the ops of loops, counted as theirs",
+    add(
+        fmt::format("{} of the recording, all devices, is idle time between the ops of loops, "
+                    "counted as theirs",
                     Duration(static_cast<double>(ns))));
   }
   if (const int64_t count = sum_of("runs_without_length"); count > 0) {

@@ -62,7 +62,7 @@ function Facts({ report, onHelp }: { report: Report; onHelp: () => void }): VNod
       <span class="trunc" title={run.command ?? run.path}><b>{run.title}</b></span>
       {job?.ranks && <><span class="sep" /><span tid="job-ranks">{job.ranks}</span></>}
       {run.device_text && <><span class="sep" /><span class="trunc" title={`${job?.kept ? `launches of ${job.kept}: ` : ''}${run.device_text}`}>{job?.all_kept === false && 'here '}{run.device_text}</span></>}
-      {main && <><span class="sep" /><span class="mono trunc">{main.name}</span></>}
+      {main && <><span class="sep" /><span class="mono trunc">{main.name[40] ? main.framework : main.name}</span></>}
       {jobStep && <><span class="sep" /><span tid="job-step">step {msText(jobStep.ns)} <Dim>({plural(jobStep.steps, 'step')} of the job)</Dim></span></>}
       {basis.steady && <><span class="sep" /><span>{from === to ? `step ${from}` : `${count <= to - from ? `${count} steps, ` : 'steps '}${from}–${to}`}{basis.steps_recorded > 1 && <Dim> of {basis.steps_recorded}</Dim>}</span></>}
       <span class="sp">{(run.date || run.source) && <span class="dim opt" tid="run-date">{[SOURCE_WORDS[run.source ?? ''] ?? run.source, run.date].filter(Boolean).join(', ')}</span>}</span>

@@ -99,10 +99,11 @@ function Longest({ report, chosen, counted, means }: { report: Report; chosen: s
     const op = opOf(site);
     return (op >= 0 && ops.name[op]) || (site >= 0 ? kernels.name[sites.kernel[site]!] || sites.kind[site] || '' : '');
   };
-  const what = (site: number): VNode | string => {
-    const op = opOf(site);
-    return site < 0 ? '' : <Row>{op >= 0 && ops.name[op] !== '' && <><Handle op={op} /> </>}<Mono><Mid text={said(site)} /></Mono></Row>;
+  const entity = (site: number): Entity | undefined => {
+    const op = opOf(site), kernel = site >= 0 ? sites.kernel[site]! : -1;
+    return op >= 0 && ops.name[op] !== '' ? { type: 'op', row: op } : kernel >= 0 ? { type: 'kernel', row: kernel } : undefined;
   };
+  const what = (site: number): VNode | string => (site < 0 ? '' : <Row><Handle entity={entity(site)} /> <Mono><Mid text={said(site)} /></Mono></Row>);
   const range = (g: GapRow): string => (g.range >= 0 ? ranges.texts('text')[g.range]! : '');
   // A range may begin late in the gap, or end early: what it says nothing of is said.
   const untold = (g: GapRow): string => {
@@ -123,10 +124,7 @@ function Longest({ report, chosen, counted, means }: { report: Report; chosen: s
   };
   const toTimeline = (g: GapRow): Change => ({ page: 'timeline', args: { t: at(g), a: `${Math.round(g.start)},${Math.round(g.end)}`, hosts: '1', d: String(g.device), ...(report.devices.length > 1 && { top: String(g.device) }) } });
   // What ran late; where nothing is known of it, what ran before.
-  const entityOf = (g: GapRow): Entity | undefined => [g.next, g.previous].map((site): Entity | undefined => {
-    const op = opOf(site), kernel = site >= 0 ? sites.kernel[site]! : -1;
-    return op >= 0 && ops.name[op] !== '' ? { type: 'op', row: op } : kernel >= 0 ? { type: 'kernel', row: kernel } : undefined;
-  }).find(Boolean);
+  const entityOf = (g: GapRow): Entity | undefined => entity(g.next) ?? entity(g.previous);
   // What ran after a gap is in sight in a small window, too.
   const narrow = window.innerWidth < 560;
   const columns: Column<GapRow>[] = filled([

@@ -72,7 +72,6 @@ class Judge {
     const HostTimeline& timeline = host_.TimelineOf(gap);
     const int64_t length = gap.end_ns - gap.start_ns;
     const HostEvent* innermost = nullptr;
-    bool covered_by_work = false;  // By a range that is more than a place.
     const HostEvent* input = nullptr;
     const HostEvent* wait = nullptr;  // Until within the gap; a call rather than a range.
     // Of what covers it the launching thread's own goes first: others wait, for it or for what it
@@ -99,8 +98,8 @@ class Judge {
         late = &event;
       }
       if (event.range_id == 0 || 2 * covered <= length) continue;
+      if (entry.Does(HostAct::kOnlyPlace)) continue;
       if (entry.Does(HostAct::kLoadsInput)) input = &event;
-      covered_by_work = covered_by_work || !entry.Does(HostAct::kOnlyPlace);
       // Ranges nest, so of those that cover it the last to begin is the innermost.
       if (innermost == nullptr || entry.start_ns >= innermost->start_ns) innermost = &event;
       if (caller != 0 && event.thread_id == caller &&
@@ -131,7 +130,7 @@ class Judge {
     } else if (2 * launching > length || (same && !ahead && length < kLaunchGapNs &&
                                           !timeline.by_start.empty() && !OnCpu(gap))) {
       gap.cause = GapCause::kLaunchBound;
-    } else if (innermost != nullptr && covered_by_work) {
+    } else if (innermost != nullptr) {
       gap.cause = GapCause::kHost;
     } else if (late != nullptr && 2 * (late->start_ns - gap.start_ns) >= length) {
       gap.cause = GapCause::kHost;

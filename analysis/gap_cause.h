@@ -30,7 +30,8 @@
 // Calls and ranges of a thread that works for another device (analysis/launch_threads.h) do not
 // count.
 // Gaps between the same two instructions, of a length, have one cause: that of most of them.
-// A Python function or module (PyTorch's with_stack) is a place, and decides nothing.
+// A Python function or module (PyTorch's with_stack) is a place: it decides nothing, and only the
+// words of a gap name it.
 // `host_range_id` is the innermost range that covers most of the gap, of the thread that launches
 // what follows where it has one, else the late one.
 //

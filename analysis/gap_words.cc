@@ -118,7 +118,8 @@ std::string WordsOfGap(const GapHost& host, const GapRow& gap) {
   const int64_t length = gap.end_ns - gap.start_ns;
   std::map<std::string_view, int64_t> calls;
   const HostEvent* range = nullptr;
-  const HostEvent* named = nullptr;  // By the gap, of what covers it.
+  const HostEvent* of_caller = nullptr;  // Likewise, of the thread that launches what follows.
+  const auto next = host.CallOfNext(gap);
   const HostEvent* late = nullptr;
   const size_t first = timeline.FirstAfter(gap.start_ns);
   for (size_t k = first; k < timeline.by_start.size(); ++k) {
@@ -131,11 +132,14 @@ std::string WordsOfGap(const GapHost& host, const GapRow& gap) {
     if (event.range_id == 0) {
       calls[event.name] += covered;
     } else if (2 * covered > length) {
-      if (event.range_id == gap.host_range_id) named = &event;
+      if (next && next->thread_id != 0 && event.thread_id == next->thread_id &&
+          (of_caller == nullptr || event.start_ns >= of_caller->start_ns)) {
+        of_caller = &event;
+      }
       if (range == nullptr || event.start_ns >= range->start_ns) range = &event;
     }
   }
-  if (named != nullptr) range = named;
+  if (of_caller != nullptr) range = of_caller;
   std::vector<std::pair<int64_t, std::string_view>> by_time;
   for (const auto& [name, ns] : calls) {
     if (10 * ns >= length) by_time.emplace_back(ns, name);
@@ -155,9 +159,8 @@ std::string WordsOfGap(const GapHost& host, const GapRow& gap) {
   }
   if (!of_calls.empty()) text += text.empty() ? of_calls : " (" + of_calls + ")";
   if (!text.empty()) {
-    const auto call = host.CallOfNext(gap);
-    if (range != nullptr && call && call->thread_id != 0 && call->thread_id != range->thread_id) {
-      text += fmt::format("; thread {} launched what follows", call->thread_id);
+    if (range != nullptr && next && next->thread_id != 0 && next->thread_id != range->thread_id) {
+      text += fmt::format("; thread {} launched what follows", next->thread_id);
     }
     return text;
   }

@@ -177,6 +177,10 @@ struct ApiCall {
   std::optional<int32_t> return_value;
 };
 
+// Domain of a Range that is a call of a Python function or nn.Module (PyTorch's with_stack): a place,
+// and no range of the contract (view `python_call`).
+inline constexpr std::string_view kPythonDomain = "torch.python_function";
+
 struct Range {
   Id process_id = 0;
   int64_t thread_id = 0;

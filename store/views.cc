@@ -106,7 +106,12 @@ CREATE VIEW api_call AS SELECT c.api_call_id, c.process_id, c.thread_id, s.text 
 CREATE VIEW range AS SELECT r.range_id, r.process_id, r.thread_id, d.text AS domain, t.text,
   r.start_ns, r.start_ns + r.duration_ns AS end_ns, r.depth
   FROM x_range r JOIN x_string t ON t.string_id = r.text_id
-  LEFT JOIN x_string d ON d.string_id = r.domain_id;
+  LEFT JOIN x_string d ON d.string_id = r.domain_id
+  WHERE d.text IS NOT 'torch.python_function';
+CREATE VIEW python_call AS SELECT r.range_id, r.process_id, r.thread_id, t.text,
+  r.start_ns, r.start_ns + r.duration_ns AS end_ns, r.depth
+  FROM x_range r JOIN x_string t ON t.string_id = r.text_id
+  JOIN x_string d ON d.string_id = r.domain_id WHERE d.text = 'torch.python_function';
 CREATE VIEW compile AS SELECT process_id, module_id, name, start_ns, end_ns FROM x_compile;
 CREATE VIEW run_stat AS SELECT name, {severity} AS severity, source, value, advice FROM x_run_stat;
 )sql",
@@ -395,7 +400,8 @@ CREATE VIEW NVTX_EVENTS AS SELECT r.start_ns AS start, r.end_ns AS "end", r.even
   CAST(NULL AS BLOB) AS binaryData
   FROM (SELECT CAST(NULL AS INT) AS global_tid, process_id, thread_id, CASE WHEN depth IS NULL THEN 60 ELSE 59 END AS event_type,
   start_ns, start_ns + duration_ns AS end_ns, text_id, coalesce(domain_number, domain_id)
-  AS domain_number FROM x_range
+  AS domain_number FROM x_range WHERE domain_id IS NULL OR domain_id NOT IN
+  (SELECT string_id FROM x_string WHERE text = 'torch.python_function')
   UNION ALL SELECT global_tid, 0, 0, event_type, start_ns, end_ns, text_id, domain_number
   FROM x_nvtx_row) r
   LEFT JOIN x_process p USING (process_id) JOIN x_string t ON t.string_id = r.text_id;

@@ -45,8 +45,11 @@ struct Import {
     int64_t end_ns = 0;
   };
   std::optional<Interval> Time(const ChromeEvent& event);
+  // The same as the trace has it: what is not the run's own sets no zero.
+  std::optional<Interval> TraceTime(const ChromeEvent& event);
   void AddRange(int64_t pid, int64_t tid, const Interval& time, std::string_view text);
-  // A call of a Python function, of which only threads that do something else, too, keep any.
+  // A call of a Python function, of which only threads that do something else, too, keep any;
+  // `time` is the trace's.
   void AddFrame(int64_t pid, int64_t tid, const Interval& time, std::string_view text);
   void Count(std::string_view stat) { counters.Add(stat, model::Severity::kInfo); }
 

@@ -206,7 +206,7 @@ class Kineto final : public Dialect {
                                   "calls within PyTorch's own Python code and of built-in "
                                   "functions: modules, ops and the frames around them are kept");
     }
-    if (const std::optional<Import::Interval> time = import_.Time(event)) {
+    if (const std::optional<Import::Interval> time = import_.TraceTime(event)) {
       import_.AddFrame(ParseInt(event.pid).value_or(-1), ParseInt(event.tid).value_or(0), *time,
                        event.name);
     }

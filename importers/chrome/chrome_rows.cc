@@ -1,6 +1,7 @@
 #include "importers/chrome/chrome_rows.h"
 
 #include <algorithm>
+#include <array>
 
 #include "importers/common/kept_calls.h"
 #include "importers/common/launch_table.h"
@@ -25,16 +26,16 @@ uint32_t ChromeRows::Thread(int64_t pid, int64_t tid) {
   return it->second;
 }
 
-void ChromeRows::Flush(model::Id process, const std::vector<model::Id>& lanes, int64_t shift_ns,
-                       model::EventSink& sink, Counters& counters) {
+void ChromeRows::Flush(model::Id process, const std::vector<model::Id>& lanes,
+                       const ChromeClock& clock, model::EventSink& sink, Counters& counters) {
   std::set<int64_t> calling;
   if (!frames_.empty()) {
     for (const ChromeCall& call : calls_) calling.insert(call.tid);
   }
-  FlushCalls(process, shift_ns, sink, counters);
-  KeepFrames(calling, counters);
-  FlushRanges(process, shift_ns, sink);
-  FlushActivities(lanes, shift_ns, sink);
+  FlushCalls(process, clock.shift_ns, sink, counters);
+  KeepFrames(calling, clock.epoch_ns, counters);
+  FlushRanges(process, clock.shift_ns, sink);
+  FlushActivities(lanes, clock.shift_ns, sink);
 }
 
 void ChromeRows::FlushCalls(model::Id process, int64_t shift_ns, model::EventSink& sink,
@@ -131,15 +132,18 @@ void ChromeRows::FlushActivities(const std::vector<model::Id>& lanes, int64_t sh
   }
 }
 
-void ChromeRows::KeepFrames(const std::set<int64_t>& calling, Counters& counters) {
+void ChromeRows::KeepFrames(const std::set<int64_t>& calling, int64_t epoch_ns,
+                            Counters& counters) {
   if (frames_.empty()) return;
   std::vector<bool> works(threads_.size(), false);
   for (const ChromeRange& range : ranges_) works[range.thread] = true;
   for (size_t i = 0; i < threads_.size(); ++i) {
     works[i] = works[i] || calling.contains(threads_[i].second);
   }
-  for (const ChromeRange& frame : frames_) {
+  for (ChromeRange& frame : frames_) {
     if (works[frame.thread]) {
+      frame.start_ns -= epoch_ns;
+      frame.end_ns -= epoch_ns;
       ranges_.push_back(frame);
     } else {
       counters.Add("python_frame_of_idle_thread", model::Severity::kInfo, 1,
@@ -155,14 +159,15 @@ void ChromeRows::FlushRanges(model::Id process, int64_t shift_ns, model::EventSi
     if (a.start_ns != b.start_ns) return a.start_ns < b.start_ns;
     return a.end_ns > b.end_ns;
   });
-  std::vector<int64_t> open_ends;
+  std::array<std::vector<int64_t>, 2> open;  // Of ranges, of frames: each nests by itself.
   for (size_t i = 0; i < ranges_.size(); ++i) {
     const ChromeRange& range = ranges_[i];
-    if (i > 0 && ranges_[i - 1].thread != range.thread) open_ends.clear();
+    if (i > 0 && ranges_[i - 1].thread != range.thread) open = {};
+    std::vector<int64_t>& open_ends = open[range.is_frame ? 1 : 0];
     while (!open_ends.empty() && open_ends.back() <= range.start_ns) open_ends.pop_back();
     sink.AddRange({.process_id = process,
                    .thread_id = threads_[range.thread].second,
-                   .domain = range.is_frame ? "python" : std::string_view(),
+                   .domain = range.is_frame ? model::kPythonDomain : std::string_view(),
                    .text = texts_[range.text],
                    .start_ns = range.start_ns + shift_ns,
                    .end_ns = range.end_ns + shift_ns,

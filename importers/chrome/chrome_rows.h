@@ -50,7 +50,14 @@ struct ChromeRange {
   int64_t end_ns = 0;
   uint32_t thread = 0;  // Index of a thread.
   uint32_t text = 0;
-  bool is_frame = false;  // A call of a Python function.
+  bool is_frame = false;  // A call of a Python function; until Flush in the trace's own time.
+};
+
+// What turns times into those of the sink: rows' are moved by `shift_ns`, frames' are moved to the
+// rows' zero first.
+struct ChromeClock {
+  int64_t shift_ns = 0;
+  int64_t epoch_ns = 0;
 };
 
 class ChromeRows {
@@ -69,7 +76,7 @@ class ChromeRows {
   size_t frames() const { return frames_.size(); }
 
   // `process`: whose the calls and ranges are; `lanes`: ids by lane index. Empties the rows.
-  void Flush(model::Id process, const std::vector<model::Id>& lanes, int64_t shift_ns,
+  void Flush(model::Id process, const std::vector<model::Id>& lanes, const ChromeClock& clock,
              model::EventSink& sink, Counters& counters);
 
  private:
@@ -83,7 +90,7 @@ class ChromeRows {
   void FlushActivities(const std::vector<model::Id>& lanes, int64_t shift_ns,
                        model::EventSink& sink);
   // Of threads that do something for a device; others (a progress bar's) only wait.
-  void KeepFrames(const std::set<int64_t>& calling, Counters& counters);
+  void KeepFrames(const std::set<int64_t>& calling, int64_t epoch_ns, Counters& counters);
   void FlushRanges(model::Id process, int64_t shift_ns, model::EventSink& sink);
 
   std::vector<ChromeActivity> activities_;

@@ -203,7 +203,8 @@ class TraceImport {
       import_.sink.AddStepMark(step);
     }
     SetRunInfo();
-    import_.rows.Flush(placement.process, placement.lanes, shift, import_.sink, import_.counters);
+    import_.rows.Flush(placement.process, placement.lanes, {shift, import_.epoch_ns}, import_.sink,
+                       import_.counters);
     import_.counters.Flush(import_.sink);
   }
 
@@ -267,7 +268,7 @@ class TraceImport {
 
 }  // namespace
 
-std::optional<Import::Interval> Import::Time(const ChromeEvent& event) {
+std::optional<Import::Interval> Import::TraceTime(const ChromeEvent& event) {
   const std::optional<Moment> start = ParseMicroseconds(event.start);
   const std::optional<Moment> duration =
       event.duration.empty() ? Moment{} : ParseMicroseconds(event.duration);
@@ -279,12 +280,20 @@ std::optional<Import::Interval> Import::Time(const ChromeEvent& event) {
                  "events with impossible times were left out; the file may be damaged");
     return std::nullopt;
   }
+  time.start_ns = start->ns;
+  time.end_ns = time.start_ns + duration->ns + (start->ps + duration->ps >= 1000 ? 1 : 0);
+  return time;
+}
+
+std::optional<Import::Interval> Import::Time(const ChromeEvent& event) {
+  std::optional<Interval> time = TraceTime(event);
+  if (!time) return std::nullopt;
   if (!has_epoch) {
     has_epoch = true;
-    epoch_ns = start->ns;
+    epoch_ns = time->start_ns;
   }
-  time.start_ns = start->ns - epoch_ns;
-  time.end_ns = time.start_ns + duration->ns + (start->ps + duration->ps >= 1000 ? 1 : 0);
+  time->start_ns -= epoch_ns;
+  time->end_ns -= epoch_ns;
   return time;
 }
 

@@ -18,7 +18,7 @@
 //   gpu_user_annotation               projected ranges: no work, counted
 //   cuda_profiler_range               times made up from the pass count of a counter replay:
 //                                     counted
-//   python_function (with_stack)      ranges of domain `python` on threads that do something else:
+//   python_function (with_stack)      Python calls (view python_call) of threads that do more:
 //                                     nn.Modules, and functions that are not PyTorch's own, at the
 //                                     line where they begin; others are counted
 //   ac2g, overhead                    counted

@@ -284,10 +284,13 @@ TEST_F(GapCauseTest, TheRangeOfTheLaunchingThreadIsNamed) {
 TEST_F(GapCauseTest, APythonFunctionIsAPlaceAndNoCause) {
   model::GapRow row = Judge({{1, 7, "my/dataset.py(3): load_batch", 0, 400'000, 9}});
   EXPECT_EQ(row.cause, GapCause::kUnknown);
-  EXPECT_EQ(row.host_range_id, 9);
-  row = Judge({{1, 7, "aten::linear", 0, 400'000, 8}, {1, 7, "a.py(3): f", 50'000, 400'000, 9}});
+  EXPECT_EQ(row.host_range_id, 0);
+  const std::vector<model::HostEvent> events = {{1, 7, "aten::linear", 0, 400'000, 8},
+                                                {1, 7, "a.py(3): f", 50'000, 400'000, 9}};
+  row = Judge(events);
   EXPECT_EQ(row.cause, GapCause::kHost);
-  EXPECT_EQ(row.host_range_id, 9);
+  EXPECT_EQ(row.host_range_id, 8);
+  EXPECT_EQ(Words(events), "a.py(3): f");
   EXPECT_EQ(Words({{1, 7, "nn.Module: Iterator_0", 0, 400'000, 3}}), "Iterator_0");
 }
 

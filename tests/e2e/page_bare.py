@@ -88,11 +88,17 @@ class Bare(Captures):
         self.assertAlmostEqual(float(ends[0]) * units[ends[1]], low, delta=0.005 * low)
         self.assertAlmostEqual(float(ends[2]) * units[ends[3]], high, delta=0.005 * high)
 
+    # What was open on a thread of the host: ranges, and where Python was recorded its calls.
+    HOST = (
+        "(SELECT process_id, thread_id, text, start_ns, end_ns FROM range"
+        " UNION ALL SELECT process_id, thread_id, text, start_ns, end_ns FROM python_call)"
+    )
+
     def launched_under(self, run, word):
         """ns and number of the launches (of steady steps, where there are any) whose call lies in a range of its thread with the word."""
         steps = {tuple(row) for row in self.ask(run, "SELECT step, device_id FROM step WHERE steady")}
         ranges = collections.defaultdict(list)
-        for process, thread, *span in self.ask(run, f"SELECT process_id, thread_id, start_ns, end_ns FROM range WHERE text LIKE '%{word}%'"):
+        for process, thread, *span in self.ask(run, f"SELECT process_id, thread_id, start_ns, end_ns FROM {self.HOST} WHERE text LIKE '%{word}%'"):
             ranges[process, thread].append(span)
         calls = "SELECT c.process_id, c.thread_id, c.start_ns, self_ns, step, device_id FROM activity JOIN api_call c USING (api_call_id)"
         found = [
@@ -213,7 +219,7 @@ class Bare(Captures):
         # By hand, of the longest gap: of what covers most of it the last that began.
         start, end = self.ask(run, "SELECT start_ns, end_ns FROM gap ORDER BY end_ns - start_ns DESC LIMIT 1")[0]
         covered = f"min(end_ns, {end}) - max(start_ns, {start})"
-        (text,) = self.ask(run, f"SELECT text FROM range WHERE 2 * ({covered}) > {end - start} ORDER BY start_ns DESC LIMIT 1")[0]
+        (text,) = self.ask(run, f"SELECT text FROM {self.HOST} WHERE 2 * ({covered}) > {end - start} ORDER BY start_ns DESC LIMIT 1")[0]
         host = page.get_by_test_id("gap-host")
         self.assertTrue(host.first.inner_text().startswith(text.rsplit("/")[-1]), (host.first.inner_text(), text))
         self.assertNotIn("ProfilerStep#6", [text.strip() for text in host.all_inner_texts()[:20]])

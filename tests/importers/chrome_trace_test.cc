@@ -224,8 +224,9 @@ TEST(Kineto, HostRowsAreLinkedKeptOrCounted) {
   EXPECT_EQ(sink.ranges[0].text, "ProfilerStep#7");
   EXPECT_EQ(sink.ranges[0].domain, "");
   EXPECT_EQ(sink.ranges[1].text, "a.py(1): f");
-  EXPECT_EQ(sink.ranges[1].domain, "python");
-  EXPECT_EQ(sink.ranges[2].depth, 2);
+  EXPECT_EQ(sink.ranges[1].domain, model::kPythonDomain);
+  EXPECT_EQ(sink.ranges[1].depth, 0);
+  EXPECT_EQ(sink.ranges[2].depth, 1);  // Among ranges; Python's calls nest by themselves.
   ASSERT_EQ(sink.steps.size(), 1u);
   EXPECT_EQ(sink.steps[0].number, 7);
   EXPECT_EQ(sink.steps[0].end_ns, 500500);
@@ -253,10 +254,13 @@ TEST(Kineto, PythonFramesOfWorkingThreadsAreRanges) {
   const MemorySink sink = ImportText(text);
   std::vector<std::string> kept;
   for (const auto& range : sink.ranges) {
-    if (range.domain == "python") kept.push_back(range.text);
+    if (range.domain == model::kPythonDomain) kept.push_back(range.text);
   }
   EXPECT_THAT(kept, testing::UnorderedElementsAre("a.py(1): f", "nn.Module: Linear_3",
                                                   "train.py(7): main"));
+  // They come first in the file and begin before all else, and set no zero.
+  EXPECT_EQ(sink.start_unix_ns(), ImportText(KinetoTrace()).start_unix_ns());
+  EXPECT_EQ(sink.calls[0].start_ns, ImportText(KinetoTrace()).calls[0].start_ns);
   EXPECT_EQ(sink.Stat("python_function_not_kept"), 3);
   EXPECT_EQ(sink.Stat("python_frame_of_idle_thread"), 1);
 }

@@ -2,8 +2,10 @@
 // computes on its own. With --time: bytes and CPU seconds instead, into a sink that drops
 // everything.
 
+#include <algorithm>
 #include <cstdio>
 #include <ctime>
+#include <iterator>
 #include <map>
 #include <string>
 #include <vector>
@@ -130,8 +132,12 @@ int main(int argc, char** argv) {
     out["modules"].push_back(
         {module.name, module.program_id ? json(*module.program_id) : json(), module.bytes.size()});
   }
-  out["ranges"] = sink.ranges.size();
+  const auto is_python = [](const auto& range) { return range.domain == model::kPythonDomain; };
+  const auto python = std::count_if(sink.ranges.begin(), sink.ranges.end(), is_python);
+  out["python_calls"] = python;
+  out["ranges"] = std::ssize(sink.ranges) - python;
   for (const auto& range : sink.ranges) {
+    if (is_python(range)) continue;
     auto& count = out["range_domains"][range.domain];
     count = count.is_null() ? 1 : count.get<int64_t>() + 1;
   }

@@ -318,8 +318,17 @@ def count_kineto(path):
     out.ranges = 0
     devices = set()
     first = None
+    # Python's calls, but PyTorch's own and built-in ones, of threads that run ops or call the driver.
+    of_thread = collections.Counter()
+    working = set()
     for event in events:
         category = str(event.get('cat'))
+        thread = event.get('pid'), event.get('tid')
+        if event.get('ph') == 'X' and category == 'python_function':
+            of_thread[thread] += not event['name'].startswith(('<', 'torch/'))
+        elif event.get('ph') == 'X' and (category in ('user_annotation', 'cpu_op')
+                                         or category.endswith(('_runtime', '_driver'))):
+            working.add(thread)
         is_call = category.endswith(('_runtime', '_driver'))
         is_range = category in ('user_annotation', 'cpu_op')
         if event.get('ph') != 'X' or not (is_call or is_range or category in KINETO_KINDS):
@@ -348,6 +357,7 @@ def count_kineto(path):
     out.start = base + first
     out.devices = len(devices)
     out.api_calls = len(launching & out.calls | set(lengths))
+    out.python_calls = sum(n for thread, n in of_thread.items() if thread in working)
     return out
 
 
@@ -487,6 +497,7 @@ class CountsTest(unittest.TestCase):
                 want = count_kineto(path)
                 got = self.check(path, want)
                 self.assertEqual(got['ranges'], want.ranges)
+                self.assertEqual(got['python_calls'], want.python_calls)
                 self.assertEqual(got['api_calls'], want.api_calls)
                 for stat in ('event_damaged', 'trace_truncated', 'event_oversized'):
                     self.assertNotIn(stat, got['stats'])

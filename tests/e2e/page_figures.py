@@ -334,8 +334,9 @@ class Figures(figure_places.Places, unittest.TestCase):
     def layers(self, page, name, unit):
         self.go(page, "#/model")
         # A run without instructions has what launched its kernels there.
-        tree = page.get_by_test_id("copy-md").count() and not page.get_by_test_id("instead").count()
-        model = {row["scope"].strip(): row for row in self.markdown(page)} if tree else {}
+        rows = self.markdown(page) if page.get_by_test_id("copy-md").count() else []
+        tree = bool(rows) and "scope" in rows[0]
+        model = {row["scope"].strip(): row for row in rows} if tree else {}
         self.go(page, "#/ops?v=hlo&g=scope")
         groups = page.evaluate(
             """() => [...document.querySelectorAll('[data-testid="page-ops"] [data-testid="group"]')].slice(0, 3).map((r) => {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where launches without a label came from, by SQL over the views `launch`, `api_call` and `range`.
+"""Where launches without a label came from, by SQL over the views `launch`, `api_call`, `range` and `python_call`.
 
 The page's table `launched_in` and `show` against sums that are made here one launch at a time: of
 each call the ranges of its thread around its start, outermost first.
@@ -20,9 +20,18 @@ FROM launch l LEFT JOIN api_call c USING (api_call_id) WHERE l.confidence = 'non
 AND l.self_ns IS NOT NULL
 """
 AROUND = """
-SELECT text FROM range WHERE process_id = ? AND thread_id = ? AND start_ns <= ? AND end_ns > ?
-AND depth IS NOT NULL ORDER BY start_ns, end_ns DESC, range_id
+SELECT text FROM (SELECT * FROM range WHERE depth IS NOT NULL UNION ALL
+SELECT range_id, process_id, thread_id, NULL, text, start_ns, end_ns, depth FROM python_call)
+WHERE process_id = ? AND thread_id = ? AND start_ns <= ? AND end_ns > ? ORDER BY start_ns, end_ns DESC, range_id
 """
+FRAME = r"nn\.Module: |.*\.py\(\d+\): "
+
+
+def short(name):
+    """A module without what it is, a Python function without its folders."""
+    if name.startswith("nn.Module: "):
+        return name[len("nn.Module: "):]
+    return name.rsplit("/", 1)[-1] if re.match(FRAME, name) else name
 
 
 def words(text):
@@ -83,13 +92,14 @@ class LaunchedIn(support.TestCase):
         self.assertEqual([r[3] for r in shown_paths], sorted((r[3] for r in shown_paths))[::-1])
         for _, path, launches, ns in shown_paths:
             shown = path.split(" > ")
-            # Four names stand for all paths that have them left.
-            of = [
-                v
-                for k, v in paths.items()
-                if (list(k) == shown if len(k) <= 4 else len(shown) == 4 and k[-1] == shown[-1]
-                    and [n for n in k if n in shown] == shown)
-            ]
+            # Four names, five with Python's among them, stand for all paths that have them left.
+            of = []
+            for names, v in paths.items():
+                most = 5 if any(re.match(FRAME, n) for n in names) else 4
+                k = [short(n) for n in names]
+                if k == shown if len(k) <= most else (len(shown) == most and k[-1] == shown[-1]
+                                                      and [n for n in k if n in shown] == shown):
+                    of.append(v)
             self.assertEqual([sum(x) for x in zip(*of)], [launches, ns], (kernel, path))
         return len(shown_paths)
 
@@ -127,7 +137,8 @@ class LaunchedIn(support.TestCase):
         return truth
 
     def test_kineto(self):
-        self.check("kineto/h100_bert-small.json.gz", 12, "aten::linear > aten::addmm")
+        self.check("kineto/h100_bert-small.json.gz", 12,
+                   "BertSdpaSelfAttention_* > modeling_bert.py(364): forward > Linear_* > aten::linear > aten::addmm")
 
     def test_nsight_systems(self):
         self.check(

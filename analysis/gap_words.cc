@@ -121,12 +121,15 @@ std::string WordsOfGap(const GapHost& host, const GapRow& gap) {
   const HostEvent* of_caller = nullptr;  // Likewise, of the thread that launches what follows.
   const auto next = host.CallOfNext(gap);
   const HostEvent* late = nullptr;
+  bool waited = false;  // A wait ended in it.
   const size_t first = timeline.FirstAfter(gap.start_ns);
   for (size_t k = first; k < timeline.by_start.size(); ++k) {
     const HostEvent& event = *timeline.by_start[k].event;
     if (event.start_ns >= gap.end_ns) break;
     const int64_t covered =
         std::min(event.end_ns, gap.end_ns) - std::max(event.start_ns, gap.start_ns);
+    waited = waited || (timeline.by_start[k].Does(HostAct::kWaits) && event.end_ns > gap.start_ns &&
+                        event.end_ns <= gap.end_ns);
     if (covered <= 0 || !timeline.by_start[k].Concerns(gap)) continue;
     if (event.range_id == gap.host_range_id && event.start_ns > gap.start_ns) late = &event;
     if (event.range_id == 0) {
@@ -159,6 +162,7 @@ std::string WordsOfGap(const GapHost& host, const GapRow& gap) {
   }
   if (!of_calls.empty()) text += text.empty() ? of_calls : " (" + of_calls + ")";
   if (!text.empty()) {
+    if (gap.cause == GapCause::kSynchronisation && !waited) text = "launching again: " + text;
     if (range != nullptr && next && next->thread_id != 0 && next->thread_id != range->thread_id) {
       text += fmt::format("; thread {} launched what follows", next->thread_id);
     }

@@ -229,8 +229,10 @@ class Finder {
     const size_t ours_n = row_.base.size(), theirs_n = row_.now.size();
     if (row_.level <= Level::kProgram && ours_n != theirs_n && Launched(base_, row_.base) == 1 &&
         Launched(now_, row_.now) == 1) {
-      Add(CauseKind::kShapes, fmt::format("in {} program{} of this function instead of {}",
-                                          theirs_n, theirs_n == 1 ? "" : "s", ours_n));
+      Add(CauseKind::kShapes,
+          fmt::format("in {} program{} of this function instead of {}", theirs_n,
+                      theirs_n == 1 ? "" : "s", ours_n),
+          false);
       return;
     }
     if (row_.base.size() != 1 || row_.now.size() != 1 || old_->shape.empty() ||

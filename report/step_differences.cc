@@ -111,10 +111,16 @@ std::optional<StepDifferences> WhyStepsDiffer(const std::vector<StepOfDevice>& s
   StepDifferences out;
   double gain = 0;
   double next_gain = 0;
+  double loss = 0;  // What another part takes less there.
+  StepPart lost = StepPart::kUnknown;
   StepPart next = StepPart::kUnknown;
   const Parts before = PartsOf(fast, of_awaited), after = PartsOf(slow, of_awaited);
   for (const StepPart part : kPartOrder) {
     const double more = Of(after, part) - Of(before, part);
+    if (more < -loss) {
+      loss = -more;
+      lost = part;
+    }
     if (more > gain) {
       next = out.part.value_or(StepPart::kUnknown);
       next_gain = gain;
@@ -165,8 +171,14 @@ std::optional<StepDifferences> WhyStepsDiffer(const std::vector<StepOfDevice>& s
       out.text += fmt::format(": {}{}{}.", more, of_awaited ? ", " : "", of_awaited ? awaited : "");
     }
   } else {
-    out.text = fmt::format("No single part explains the {} ms between step {} and step {}.",
+    out.text = fmt::format("No single part explains the {} ms between step {} and step {}",
                            Milliseconds(difference), fast.number, slow.number);
+    // Parts that move against each other by more than the whole does.
+    if (out.part && loss > 0 && gain >= kOutweighed * difference && !of_awaited) {
+      out.text += fmt::format(": {} ms more {}, {} ms less {}", Milliseconds(gain),
+                              MoreOf(*out.part), Milliseconds(loss), MoreOf(lost));
+    }
+    out.text += ".";
   }
   if (without_last) {
     out.text += fmt::format(

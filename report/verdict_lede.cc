@@ -143,10 +143,14 @@ std::vector<Sentence> NotKnown(const RunView& view) {
   }
   if (const int64_t ns = sum_of("loop_time_without_operations_ns");
       ns > 0 && 1000 * ns >= view.run_coverage.device_ns) {
-    add(
-        fmt::format("{} of the recording, all devices, is idle time between the ops of loops, "
-                    "counted as theirs",
-                    Duration(static_cast<double>(ns))));
+    const auto runs = static_cast<int64_t>(view.steps.all.size()) * Workers(view);
+    add(fmt::format(
+        "{} of the recording, all devices, is idle time between the ops of loops, "
+        "counted as theirs{}",
+        Duration(static_cast<double>(ns)),
+        runs == 0 ? ""
+                  : fmt::format(": {} a step",
+                                Duration(static_cast<double>(ns) / static_cast<double>(runs)))));
   }
   if (const int64_t count = sum_of("runs_without_length"); count > 0) {
     add(count == 1 ? std::string("1 run of a long op has 0 ns: its time may be in what follows")

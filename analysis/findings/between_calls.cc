@@ -320,10 +320,11 @@ void JudgeBetweenPrograms(const Context& context, const std::vector<Gap>& gaps,
   } else {
     finding.title = {"Do more in one call",
                      fmt::format("{} pass between programs", context.words.PerStep(Time(ns)))};
-    finding.action =
-        "one compiled function for the whole step (`jax.jit`, `tf.function`), several steps in one "
-        "call (`lax.scan` over batches, Keras `steps_per_execution`), a larger batch; prepare "
-        "input in another thread";
+    finding.action = context.Advice(
+        "one compiled function for the whole step (`jax.jit`), several steps in one call "
+        "(`lax.scan` over batches), a larger batch; prepare input in another thread",
+        "one `tf.function` for the whole step, several steps in one call (Keras: "
+        "`compile(steps_per_execution=N)`), a larger batch; `dataset.prefetch`");
     finding.sentence = {fmt::format("No op of XLA runs for {} of the {}",
                                     Percent(context.ShareOfSpan(ns)), context.words.whole),
                         fmt::format("{} pass between programs", Time(ns))};

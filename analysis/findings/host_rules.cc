@@ -307,9 +307,9 @@ constexpr std::array<CauseWords, 5> kCauseWords = {{
      "`interleave`, `tf.data.experimental.prefetch_to_device`"},
     {GapCause::kHost, "host_gap", "Dispatch faster", "the device waits {} for the host",
      "The device waits for the host to dispatch for {0} of the step", "{1} of {2}",
-     "one jitted function for the whole step, fewer and flatter arguments, no Python work "
-     "between "
-     "steps; `lax.scan` over several steps",
+     "the host begins the next step only when the device has finished this one: wait for no result "
+     "of it (read metrics of the step before); one jitted function for the whole step, fewer and "
+     "flatter arguments, no Python work between steps; `lax.scan` over several steps",
      "the gap before each step shrinks", Sure::kMedium,
      "one `tf.function` for the whole step and several steps in one call (Keras: "
      "`compile(steps_per_execution=N)`), no Python work between steps"},

@@ -166,7 +166,31 @@ int64_t RefillingNs(const Context& context, const GapClaims& claims) {
   return sum;
 }
 
-std::string AddHostWaits(const Context& context, Finding& finding) {
+std::string CopiesOfWaits(const Context& context, int64_t waits) {
+  constexpr int64_t kSmallBytes = int64_t{64} << 10;
+  std::map<std::pair<model::CopyKind, int64_t>, int64_t> copies;
+  const model::ActivityColumns& all = context.run.activities;
+  for (size_t i = 0; i < all.size(); ++i) {
+    const model::LaunchConfig& config = context.run.ConfigOf(i);
+    const bool is_host = config.kind == model::ActivityKind::kMemcpy &&
+                         (config.copy_kind == model::CopyKind::kHostToDevice ||
+                          config.copy_kind == model::CopyKind::kDeviceToHost);
+    if (!is_host || !context.InBasis(i)) continue;
+    if (all.bytes[i] >= 0 && all.bytes[i] <= kSmallBytes) {
+      ++copies[{config.copy_kind, all.bytes[i]}];
+    }
+  }
+  const std::pair<const std::pair<model::CopyKind, int64_t>, int64_t>* nearest = nullptr;
+  for (const auto& entry : copies) {
+    if (4 * entry.second < 3 * waits || 2 * entry.second > 3 * waits) continue;
+    if (nearest == nullptr || entry.second > nearest->second) nearest = &entry;
+  }
+  if (nearest == nullptr) return {};
+  return fmt::format("copies of {} {} the host", Bytes(static_cast<double>(nearest->first.second)),
+                     nearest->first.first == model::CopyKind::kHostToDevice ? "from" : "to");
+}
+
+std::string AddHostWaits(const Context& context, Finding& finding, int64_t* waits) {
   if (!context.options.host_events) return {};
   const Intervals basis = BasisOf(context);
   if (basis.empty()) return {};
@@ -181,9 +205,9 @@ std::string AddHostWaits(const Context& context, Finding& finding) {
         std::upper_bound(basis.begin(), basis.end(), event.start_ns,
                          [](int64_t time, const Interval& of) { return time < of.end_ns; });
     if (at == basis.end() || event.start_ns < at->start_ns) continue;
-    Waits& waits = by_name[WithoutVersion(event.name)];
-    waits.ns += event.end_ns - event.start_ns;
-    waits.calls.push_back(&event);
+    Waits& of_name = by_name[WithoutVersion(event.name)];
+    of_name.ns += event.end_ns - event.start_ns;
+    of_name.calls.push_back(&event);
   }
   const auto most =
       std::max_element(by_name.begin(), by_name.end(),
@@ -196,6 +220,7 @@ std::string AddHostWaits(const Context& context, Finding& finding) {
            context.PerStep(most->second.ns), "ns")
       .Add(context.words.PerStep("calls of it that take 1 us and more,"),
            context.PerStep(static_cast<int64_t>(most->second.calls.size())), "count");
+  if (waits != nullptr) *waits = static_cast<int64_t>(most->second.calls.size());
   const auto [place, calls] = PlaceOf(most->second.calls, events);
   if (!place.empty()) {
     finding.evidence.Add(context.words.PerStep(fmt::format("of these calls in {},", place)),

@@ -22,11 +22,16 @@ namespace xlatrace::analysis::findings {
 // off), the time in it and how often it was called, in the basis. Nothing where calls are not
 // recorded. The device may be busy meanwhile: it is no idle time. Gives, and adds, the ranges that
 // most of these calls were made in ("aten::to > aten::copy_"); empty where no place has most.
-std::string AddHostWaits(const Context& context, Finding& finding);
+// `waits`: how many there were in the basis.
+std::string AddHostWaits(const Context& context, Finding& finding, int64_t* waits = nullptr);
 
 // Of the claimed gaps those in which no wait of the host ended: they lie between the launches that
 // follow a wait, while the queue fills again.
 int64_t RefillingNs(const Context& context, const GapClaims& claims);
+
+// "copies of 8 B from the host": of small ones those of a size of which the basis has about as many
+// as `waits`; empty: none.
+std::string CopiesOfWaits(const Context& context, int64_t waits);
 
 // Calls that get memory, load code or make contexts, streams and graphs, by name (cudaMalloc): a
 // process that is set up needs few of them.

@@ -74,9 +74,9 @@ const Op* SayLag(const Context& context, const DeviceLag& lag, const OpOfActivit
         "wait as well",
         cause.op->handle, cause.op->row->name, Time(cause.more_ns), device,
         cause.op->row->op_kind == model::OpKind::kScatterGather
-            ? "of the same shape there, but adds to one place wait for each other, and how many "
+            ? "of the same shape there; adds to one place wait for each other, and how often they "
               "meet "
-              "is the data's and the device's"
+              "the recording does not say"
             : "of the same shape there, so its data or that device is another; which, the "
               "recording "
               "does not say");

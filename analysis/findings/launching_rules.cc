@@ -89,7 +89,8 @@ void Synchronised(const Context& context, const Kind& kind, Report& report) {
   if (const std::string what = LongestOf(context, kind.claims); !what.empty()) {
     finding.evidence.Add("the longest such gap: " + what, kind.longest_ns, "ns");
   }
-  const std::string place = AddHostWaits(context, finding);
+  int64_t waits = 0;
+  const std::string place = AddHostWaits(context, finding, &waits);
   finding.action = context.Advice(
       "leave results on the device: no `.item()`, `float(x)`, print or copy of a few bytes "
       "from or to pageable memory inside the loop; read back every N steps, or the values of "
@@ -98,13 +99,16 @@ void Synchronised(const Context& context, const Kind& kind, Report& report) {
       "read back every N steps (Keras: `compile(steps_per_execution=N)`; callbacks that look "
       "at batches may read each one back)");
   if (!place.empty()) {
+    const std::string copies = CopiesOfWaits(context, waits);
     finding.action =
-        fmt::format("the waits are in {}: see what calls it; {}", place, finding.action);
+        fmt::format("the waits are in {}{}: see what calls it; {}", place,
+                    copies.empty() ? copies : ", about as many as " + copies, finding.action);
   }
   // Without the wait the queue would not be empty; with it, faster launching fills it sooner.
   if (const int64_t refilling = RefillingNs(context, kind.claims); 3 * refilling >= kind.ns) {
     finding.evidence.Add(
-        context.words.PerStep("of the idle time between the launches after a wait, while the queue fills,"),
+        context.words.PerStep(
+            "of the idle time between the launches after a wait, while the queue fills,"),
         context.PerStep(refilling), "ns");
     finding.action += fmt::format(
         ". {} of it lie between the launches that follow: launching less ({}) shortens these too",

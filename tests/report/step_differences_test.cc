@@ -80,7 +80,8 @@ TEST(StepDifferences, NoSinglePart) {
   // 3 ms more of one part, and 2.9 ms less of another.
   EXPECT_EQ(
       WhyStepsDiffer({Step(0, 1, 90, 0, 5), Step(1, 1, 93, 0, 2.1)}, std::nullopt, 95 * kMs)->text,
-      "No single part explains the 0.100 ms between step 0 and step 1. They hardly differ.");
+      "No single part explains the 0.100 ms between step 0 and step 1: 3.00 ms more backward, "
+      "2.90 ms less idle time. They hardly differ.");
   EXPECT_FALSE(WhyStepsDiffer({Step(0, 1, 90, 0), Step(0, 2, 90, 0)}, std::nullopt, 90 * kMs));
 }
 

@@ -277,7 +277,8 @@ class Places:
         if not self.has(page, "model"):
             return
         self.go(page, "#/model")
-        if page.get_by_test_id("instead").count():
+        # Without instructions it has what launched the kernels, or the modules of Python's stacks.
+        if page.get_by_test_id("instead").count() or page.get_by_test_id("place").count():
             return
         rows = self.rows(page, '[data-testid="page-model"] [data-testid="table"] tr[data-key]')
         markdown = self.markdown(page)

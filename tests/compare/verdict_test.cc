@@ -54,6 +54,9 @@ TEST(Verdict, WhatPassesBetweenSteadyStepsComesFirst) {
                            "Steady step 3.00 ms -> 3.10 ms, +3.3%"))
       << sentence;
   // Less than the steady steps moved, or next to nothing.
+  RunRows slower = ThreeOps(1'000'000, 1'400'000, 1'000'000, "z");
+  slower.amid_ns = slower.step_ns + 200'000;
+  EXPECT_TRUE(SentenceOf(base, slower).starts_with("Step 3.00 ms")) << SentenceOf(base, slower);
   now.amid_ns = now.step_ns + 90'000;
   EXPECT_TRUE(SentenceOf(base, now).starts_with("Step 3.00 ms")) << SentenceOf(base, now);
   now.amid_ns = 0;

@@ -386,7 +386,10 @@ class HostPlaneImport {
         covered_until = std::max(covered_until, compiles_[compile++].time.end_ns);
       }
       if (part.time.start_ns < covered_until) continue;
-      if (!bare.empty() && bare.back().name == part.name) {
+      // Passes and backend follow each other; the same name much later is compiled again.
+      const auto length = [](const NamedInterval& of) { return of.time.end_ns - of.time.start_ns; };
+      if (!bare.empty() && bare.back().name == part.name &&
+          part.time.start_ns - bare.back().time.end_ns <= length(bare.back()) + length(part)) {
         bare.back().time.end_ns = std::max(bare.back().time.end_ns, part.time.end_ns);
       } else {
         bare.push_back(part);

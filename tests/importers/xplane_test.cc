@@ -401,15 +401,19 @@ TEST(XplaneCpu, WhatTensorFlowTracesAndCompilesIsACompilation) {
   host.Event("CpuCompiler::RunBackend", 45'000, 40'000, {{"name", Ref{"a_f_1"}}});
   host.Event("PjRtCpuClient::Compile", 100'000, 50'000);
   host.Event("CpuCompiler::RunBackend", 105'000, 40'000, {{"name", Ref{"jit_g"}}});
+  host.Event("PjRtCpuClient::Compile", 160'000, 20'000);
+  host.Event("CpuCompiler::RunBackend", 165'000, 10'000, {{"name", Ref{"jit_g"}}});
   host.Event("CpuCompiler::RunBackend", 200'000, 5'000, {{"name", Ref{"jit_h"}}});
+  host.Event("CpuCompiler::RunBackend", 300'000, 5'000, {{"name", Ref{"jit_h"}}});
   const MemorySink sink =
       ImportSpace(SpaceBuilder().Plane(metadata).Plane(host).Plane(TaskEnvironment(1)));
   std::vector<std::string> found;
   for (const auto& compile : sink.compiles) {
     found.push_back(fmt::format("{} {}-{}", compile.name, compile.start_ns, compile.end_ns));
   }
-  EXPECT_THAT(found, testing::ElementsAre("tf.function-graph_building 0-20", "a_f_1 30-85",
-                                          "jit_g 100-150", "jit_h 200-205"));
+  EXPECT_THAT(
+      found, testing::ElementsAre("tf.function-graph_building 0-20", "a_f_1 30-85", "jit_g 100-150",
+                                  "jit_g 160-180", "jit_h 200-205", "jit_h 300-305"));
   EXPECT_EQ(sink.compiles[1].module_id, 1);
 }
 

@@ -161,11 +161,16 @@ class Finder {
     }
   }
 
+  // All of a kind with all of it, or by kernel: nothing says which op goes with which.
+  bool Unmatched() const { return row_.level == Level::kScope || row_.level == Level::kKernel; }
+  size_t Count(const Run& run, const std::vector<size_t>& ops) const {
+    return Unmatched() ? ops.size() : Launched(run, ops);
+  }
+
   void Groups() {
-    const bool any = row_.level == Level::kScope || row_.level == Level::kKernel;
-    const size_t a = any ? row_.base.size() : Launched(base_, row_.base);
-    const size_t b = any ? row_.now.size() : Launched(now_, row_.now);
-    if (any) {
+    const size_t a = Count(base_, row_.base);
+    const size_t b = Count(now_, row_.now);
+    if (Unmatched()) {
       if (a != b) {
         Add(CauseKind::kRegrouped,
             fmt::format("{} instruction{} became {}", a, a == 1 ? "" : "s", b));
@@ -208,7 +213,7 @@ class Finder {
   void Executions() {
     if (row_.base_calls == 0 || row_.now_calls == 0 ||
         !Differ(row_.base_calls, row_.now_calls, kSameCount) ||
-        Launched(base_, row_.base) != Launched(now_, row_.now)) {
+        Count(base_, row_.base) != Count(now_, row_.now)) {
       return;
     }
     // Fewer that take longer in all: how often it ran does not explain it.
@@ -299,7 +304,7 @@ class Finder {
   }
 
   void Collective() {
-    if (Launched(base_, row_.base) == Launched(now_, row_.now)) return;
+    if (Count(base_, row_.base) == Count(now_, row_.now)) return;
     for (Cause& cause : causes_) {
       if (cause.kind == CauseKind::kSplit || cause.kind == CauseKind::kMerged ||
           cause.kind == CauseKind::kRegrouped)

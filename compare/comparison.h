@@ -7,6 +7,7 @@
 // Matching, level by level; what a level leaves over goes to the next:
 // - fingerprint: the same module, instructions by name;
 // - program: modules of one function, by content (instruction_match.h), one for one or in groups;
+//   of a function that one side compiled several times each program goes with the other side's;
 // - name: the same op_name and kind of work;
 // - scope: the same kind of work, layer group and phase, all of one side with all of the other;
 // - kernel: work without an instruction, by the same kernel or family of kernels;

@@ -314,8 +314,7 @@ void JudgeBetweenPrograms(const Context& context, const std::vector<Gap>& gaps,
     finding.sure = Sure::kLow;
     finding.action =
         "the script is not what takes it: the runtime gets the program's memory from the system "
-        "and "
-        "wakes its threads. A program that needs less memory at its peak (smaller temporaries, "
+        "and wakes its threads. A program that needs less memory at its peak (smaller temporaries, "
         "donated arguments, a smaller batch) starts sooner; so does one call of several steps";
   } else {
     finding.title = {"Do more in one call",

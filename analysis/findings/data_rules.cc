@@ -477,6 +477,29 @@ void CompiledForEachCall(const Context& context, Report& report) {
   report.Add(std::move(finding));
 }
 
+// How many of the programs ran for the first time after their device had begun its second step:
+// what runs in that had been compiled before.
+int64_t CalledFirstAmidSteps(const Context& context, const std::set<Id>& programs) {
+  std::map<Id, std::vector<int64_t>> starts;  // Of steps, by device.
+  for (const model::StepRow& row : context.analysis.steps) {
+    starts[row.device_id].push_back(row.start_ns);
+  }
+  for (auto& [device, of_device] : starts) std::sort(of_device.begin(), of_device.end());
+  std::map<Id, const model::Execution*> first;
+  for (const model::Execution& execution : context.attribution.executions) {
+    if (!programs.contains(execution.module_id)) continue;
+    const auto at = first.try_emplace(execution.module_id, &execution).first;
+    if (execution.start_ns < at->second->start_ns) at->second = &execution;
+  }
+  int64_t count = 0;
+  for (const auto& [module, execution] : first) {
+    const auto of_device = starts.find(execution->device_id);
+    count += of_device != starts.end() && of_device->second.size() > 1 &&
+             execution->start_ns > of_device->second[1];
+  }
+  return count;
+}
+
 }  // namespace
 
 void JudgeCompilation(const Context& context, Report& report) {
@@ -531,7 +554,10 @@ void JudgeCompilation(const Context& context, Report& report) {
   // Without a steady step, of the run.
   const int64_t later = context.whole_run ? 1 : std::max<int64_t>(steps - 1, 1);
   const int64_t shapes = most == nullptr ? 0 : DifferentShapes(context.attribution, *most);
-  const bool names = repeats || (most != nullptr && most->size() >= 2);
+  // What was compiled is that function only where programs of it are new then.
+  const bool names =
+      repeats || (most != nullptr && most->size() >= 2 &&
+                  2 * CalledFirstAmidSteps(context, *most) >= std::max<int64_t>(compiled, 1));
   finding.title = names ? RecompileTitle(name, most->size(), shapes, steps)
                         : Title{"Stop compiling between steps",
                                 fmt::format("{} times after the first", compiled)};

@@ -120,6 +120,29 @@ TEST(DataRules, TracingAndCompilingAreOneCompilationOfTheWholeGap) {
   EXPECT_NEAR(static_cast<double>(*found->saves_high_ns_per_step), 16.2e6 / 11, 1e3);
 }
 
+// The main function had been compiled twice before the steps; what is compiled among them is not
+// it.
+TEST(DataRules, CompilationsOfOtherFunctionsDoNotNameTheMainOne) {
+  FindingCase made(TwoOps());
+  const model::Id other = made.AddHelper();
+  made.b.attribution.modules.back().role = model::ModuleRole::kMain;
+  made.b.run.modules[0].name = made.b.run.modules.back().name = "jit_step";
+  int64_t at = made.RunHelper(0, other, 1000);
+  for (int step = 0; step < 12; ++step) {
+    if (step == 5 || step == 8) {
+      for (auto* spans : {&made.options.compiles, &made.b.run.compiles}) {
+        spans->push_back({1, at * 1000, (at + 3000) * 1000});
+      }
+      at += 3000;
+    }
+    at = made.Step(at, {{"a", 500}, {"b", 500}});
+  }
+  made.Run();
+  const model::FindingRow* found = made.Find("recompile");
+  ASSERT_NE(found, nullptr) << made.Ids();
+  EXPECT_THAT(found->title, HasSubstr("Stop compiling between steps: 2 times"));
+}
+
 TEST(DataRules, AFunctionCompiledForEachCallAndABenchmarkOfShapes) {
   // Five programs of one name, each compiled for 3 ms and called `calls` times for 1 ms.
   const auto make = [](int calls, bool tensorflow = false) {

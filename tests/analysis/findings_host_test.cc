@@ -201,18 +201,30 @@ TEST(HostRules, AWaitSaysWhereItIsMadeAndWhatOfItIsLaunching) {
   for (const int64_t start : starts) {
     events.push_back({1, 7, "cuLaunchKernel", start - 5'000, start - 1'000, 0});
   }
+  // Beside the work: a value that is fetched once, and a large copy.
+  for (const int64_t bytes : {int64_t{8}, int64_t{1} << 20}) {
+    const size_t copy = made.b.AddActivity(1, 500'000, 501'000,
+                                           {.kind = model::ActivityKind::kMemcpy,
+                                            .reason = model::Reason::kTransfer,
+                                            .copy = model::CopyKind::kDeviceToHost});
+    made.b.run.activities.bytes[copy] = bytes;
+  }
   made.options.host_events = [events](const Intervals&) { return events; };
-  made.options.call_of = [starts](size_t i) {
+  made.options.call_of = [starts](size_t i) -> std::optional<model::HostCall> {
+    if (i >= starts.size()) return std::nullopt;
     return model::HostCall{static_cast<model::Id>(i + 1), starts[i] - 5'000, starts[i] - 1'000, 7};
   };
   made.Run();
   const model::FindingRow* found = made.Find("sync_each_step");
   ASSERT_NE(found, nullptr) << made.Ids();
-  EXPECT_THAT(found->evidence_json,
-              AllOf(HasSubstr("of these calls in aten::to > aten::copy_, in the run\",\"value\":1,"),
-                    HasSubstr("while the queue fills, in the run\",\"value\":200000")));
-  EXPECT_THAT(found->action, AllOf(HasSubstr("the waits are in aten::to > aten::copy_"),
-                                   HasSubstr("200 us of it lie between the launches that follow")));
+  EXPECT_THAT(
+      found->evidence_json,
+      AllOf(HasSubstr("of these calls in aten::to > aten::copy_, in the run\",\"value\":1,"),
+            HasSubstr("while the queue fills, in the run\",\"value\":200000")));
+  EXPECT_THAT(found->action,
+              AllOf(HasSubstr("the waits are in aten::to > aten::copy_, about as many as "
+                              "copies of 8 B to the host"),
+                    HasSubstr("200 us of it lie between the launches that follow")));
 }
 
 TEST(HostRules, AWaitBeforeTheGapAndOneThatGoesOnBeyondIt) {

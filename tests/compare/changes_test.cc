@@ -18,6 +18,52 @@ namespace {
 
 using RunRows = Run;  // Test::Run hides it.
 
+// Which of twelve takes most says nothing of the others: their layer and lines do, of four fifths
+// of the time.
+TEST(Changes, ManyOpsOfOneCauseAreToldByTheirLayerAndLines) {
+  const auto run = [](const std::string& type, int64_t ns, const std::string& id) {
+    std::vector<Op> ops;
+    for (int i = 0; i < 13; ++i) {
+      const std::string layer = i == 12 ? "head" : i % 2 == 0 ? "block_*/scan" : "block_*/scanned";
+      Op op = MakeOp("dot." + std::to_string(i), "jit(f)/" + std::to_string(i) + "/dot",
+                     i == 12 ? 10 : ns);
+      op.layer = op.layer_group = layer;
+      op.source_file = "/home/u/train.py";
+      op.source_line = i == 12 ? 900 : 60 + i;
+      op.shape = type + "[8,8]{1,0}";
+      ops.push_back(op);
+    }
+    return MakeRun(ops, id);
+  };
+  const RunRows base = run("f32", 1000, "x"), now = run("f64", 2000, "y");
+  const auto changes = FindChanges(base, now, Compare(base, now));
+  ASSERT_EQ(changes.size(), 1u);
+  EXPECT_EQ(changes[0].text, "13 ops of block_*: f64 where it was f32");
+  EXPECT_EQ(changes[0].where, "train.py:60 to 69");  // Ten of 1,000 hold four fifths.
+  EXPECT_EQ(changes[0].rows.size(), 13u);
+}
+
+TEST(Changes, WhatMovedMoreThanTheLastOnesShownIsShown) {
+  std::vector<Change> changes;
+  for (int i = 0; i < 10; ++i) {
+    Change& change = changes.emplace_back();
+    change.id = std::to_string(i);
+    change.delta_ns = i == 8 ? -300 : i == 9 ? -70 : 100 - 10 * i;
+  }
+  const auto order = [&](size_t shown) {
+    std::vector<Change> ordered = changes;
+    ShowHeaviest(&ordered, shown);
+    std::string text;
+    for (const Change& change : ordered) text += change.id;
+    return text;
+  };
+  EXPECT_EQ(order(8), "0123458967");
+  EXPECT_EQ(order(10), "0123456789");
+  // Lighter than what is shown.
+  changes[8].delta_ns = changes[9].delta_ns = -5;
+  EXPECT_EQ(order(8), "0123456789");
+}
+
 TEST(Changes, OneMoreLayerIsToldAsThat) {
   std::vector<Op> ops;
   for (int i = 0; i < 2; ++i) {

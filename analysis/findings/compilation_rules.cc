@@ -1,0 +1,299 @@
+// What is compiled while a run makes its steps: again for other shapes, or for each call.
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "analysis/compile_times.h"
+#include "analysis/findings/program_shapes.h"
+#include "analysis/findings/rules.h"
+#include "analysis/intervals.h"
+#include "base/number_format.h"
+
+namespace xlatrace::analysis::findings {
+namespace {
+
+using model::Id;
+
+constexpr size_t kFewestShapes = 4;  // Programs of one function that is never called alike.
+
+struct Compiled {
+  int64_t count = 0;
+  int64_t ns = 0;
+  int64_t of_ns = 0;  // From the second step to the end of the last one, all processes.
+};
+
+// Compilations of processes that make steps, between their second step and their last. Their time
+// is that of the gaps, too, that they make.
+Compiled CompiledBetweenSteps(const Context& context) {
+  struct Time {
+    std::vector<int64_t> starts;  // Of steps, on one device.
+    int64_t last_ns = INT64_MIN;
+  };
+  std::map<Id, std::map<Id, Time>> processes;  // By process and device.
+  for (const model::StepRow& row : context.analysis.steps) {
+    Time& time = processes[row.process_id][row.device_id];
+    time.starts.push_back(row.start_ns);
+    time.last_ns = std::max(time.last_ns, row.end_ns);
+  }
+  Compiled compiled;
+  for (auto& [process, devices] : processes) {
+    Time& time = devices.begin()->second;
+    std::sort(time.starts.begin(), time.starts.end());
+    if (time.starts.size() < 2) continue;
+    const Interval between{time.starts[1], time.last_ns};
+    Intervals spans;
+    for (const Interval& span : CompileTimes(context.run.compiles, process)) {
+      if (span.start_ns >= between.start_ns && span.start_ns < between.end_ns) {
+        spans.push_back(span);
+      }
+    }
+    compiled.count += static_cast<int64_t>(spans.size());
+    for (const model::GapRow& gap : context.analysis.gaps) {
+      if (gap.cause == model::GapCause::kCompile && gap.device_id == devices.begin()->first) {
+        spans.push_back({gap.start_ns, gap.end_ns});
+      }
+    }
+    spans = Normalise(std::move(spans));
+    compiled.ns += Length(Intersect(spans, {between}));
+    compiled.of_ns += between.end_ns - between.start_ns;
+  }
+  return compiled;
+}
+
+std::string_view RecompileAction(const Context& context) {
+  return context.Advice(
+      "give every step the same shapes and types: pad or drop the last batch, bucket lengths, "
+      "keep Python numbers out of arguments; JAX_EXPLAIN_CACHE_MISSES=1 says which argument "
+      "differs",
+      "call the `tf.function` with the same shapes and types in every step: pad or crop to one "
+      "length or to a few, drop the last batch, pass tensors instead of Python numbers "
+      "(`input_signature=` refuses what differs); each new shape is traced and compiled once");
+}
+
+// A jitted function, of which each shape is a program.
+struct Function {
+  std::set<Id> programs;
+  std::vector<int64_t> starts;  // Of its calls.
+  int64_t end_ns = INT64_MIN;
+  int64_t ns = 0;  // Of its calls.
+  Id process_id = 0;
+};
+
+// Programs of one tf.function have names that differ: a_inference_train_step_4052__XlaMust...
+std::string FunctionName(const Context& context, Id module_id) {
+  const size_t module = static_cast<size_t>(module_id) - 1;
+  const std::string& name = context.run.modules[module].name;
+  const std::string& function = context.attribution.modules[module].framework_function;
+  return function.empty() || name.ends_with("_" + function) ? name : function;
+}
+
+std::map<std::string, Function> FunctionsOf(const Context& context) {
+  std::map<std::string, Function> functions;
+  for (const model::Execution& execution : context.attribution.executions) {
+    Function& function = functions[FunctionName(context, execution.module_id)];
+    function.programs.insert(execution.module_id);
+    function.starts.push_back(execution.start_ns);
+    function.end_ns = std::max(function.end_ns, execution.end_ns);
+    function.ns += execution.end_ns - execution.start_ns;
+    function.process_id =
+        context.run.devices[static_cast<size_t>(execution.device_id) - 1].process_id;
+  }
+  return functions;
+}
+
+// What is fine of compilation, where nothing of it is a cause: how often the function of most
+// programs was compiled, since a program for each of a few shapes is compiled once and may be
+// called often.
+LookedAt FewPrograms(const std::map<std::string, Function>& functions) {
+  const auto most =
+      std::max_element(functions.begin(), functions.end(), [](const auto& a, const auto& b) {
+        return a.second.programs.size() < b.second.programs.size();
+      });
+  if (most == functions.end() || most->second.programs.size() < 2) {
+    return {"compilation", "no function is compiled twice"};
+  }
+  return {"compilation",
+          fmt::format("{} programs of {} for {} calls", most->second.programs.size(), most->first,
+                      Thousands(static_cast<int64_t>(most->second.starts.size())))};
+}
+
+// Where no program runs twice there is no main one, and no step: one function, compiled for each of
+// its calls. What a benchmark of shapes calls, it calls several times.
+void CompiledForEachCall(const Context& context, Report& report) {
+  std::map<std::string, Function> functions = FunctionsOf(context);
+  const std::string* name = nullptr;
+  for (const auto& [of, function] : functions) {
+    if (function.programs.size() < kFewestShapes ||
+        2 * function.starts.size() > 3 * function.programs.size() ||
+        (name != nullptr && function.ns <= functions[*name].ns)) {
+      continue;
+    }
+    name = &of;
+  }
+  int64_t count = 0, ns = 0, of_ns = 0;
+  if (name != nullptr) {
+    Function& function = functions[*name];
+    std::sort(function.starts.begin(), function.starts.end());
+    const Interval between{function.starts[1], function.end_ns};
+    Intervals spans;
+    for (const Interval& span : CompileTimes(context.run.compiles, function.process_id)) {
+      if (span.start_ns >= between.start_ns && span.start_ns < between.end_ns) {
+        spans.push_back(span);
+      }
+    }
+    count = static_cast<int64_t>(spans.size());
+    ns = Length(Intersect(spans, {between}));
+    of_ns = between.end_ns - between.start_ns;
+  }
+  if (count < 2 || 50 * ns < of_ns) {
+    report.Fine("recompile", FewPrograms(functions));
+    return;
+  }
+  const Function& function = functions[*name];
+  const auto calls = static_cast<int64_t>(function.starts.size());
+  Finding finding;
+  finding.id = "recompile";
+  finding.beyond_steps = true;
+  finding.sure = Sure::kHigh;
+  finding.title =
+      RecompileTitle(*name, function.programs.size(),
+                     DifferentShapes(context.attribution, function.programs), calls, "calls");
+  finding.sentence = {
+      fmt::format("Compiling is {} of the time from the second call of {} on",
+                  Percent(static_cast<double>(ns) / static_cast<double>(of_ns)), *name),
+      fmt::format("{} programs for {} calls", function.programs.size(), calls)};
+  finding.action = RecompileAction(context);
+  finding.how_to_check = "one program of that name, and no compilation after the first call";
+  finding.saves_high_ns = ns;
+  finding.saves_low_ns = ns / 2;
+  finding.claims["compile"] = ns;
+  finding.evidence.Add("compilations after its second call began", count, "count")
+      .Add("time in them", ns, "ns")
+      .Add("programs of this name that ran", static_cast<int64_t>(function.programs.size()),
+           "count");
+  finding.where_source = context.StepCallSource();
+  report.Add(std::move(finding));
+}
+
+// How many of the programs ran for the first time after their device had begun its second step:
+// what runs in that had been compiled before.
+int64_t CalledFirstAmidSteps(const Context& context, const std::set<Id>& programs) {
+  std::map<Id, std::vector<int64_t>> starts;  // Of steps, by device.
+  for (const model::StepRow& row : context.analysis.steps) {
+    starts[row.device_id].push_back(row.start_ns);
+  }
+  for (auto& [device, of_device] : starts) std::sort(of_device.begin(), of_device.end());
+  std::map<Id, const model::Execution*> first;
+  for (const model::Execution& execution : context.attribution.executions) {
+    if (!programs.contains(execution.module_id)) continue;
+    const auto at = first.try_emplace(execution.module_id, &execution).first;
+    if (execution.start_ns < at->second->start_ns) at->second = &execution;
+  }
+  int64_t count = 0;
+  for (const auto& [module, execution] : first) {
+    const auto of_device = starts.find(execution->device_id);
+    count += of_device != starts.end() && of_device->second.size() > 1 &&
+             execution->start_ns > of_device->second[1];
+  }
+  return count;
+}
+
+}  // namespace
+
+void JudgeCompilation(const Context& context, Report& report) {
+  // Programs of one function that ran: the main one compiled again and again.
+  std::map<std::string, std::set<Id>> programs;
+  for (const model::Execution& execution : context.attribution.executions) {
+    const auto& facts = context.attribution.modules[static_cast<size_t>(execution.module_id) - 1];
+    if (facts.role != model::ModuleRole::kMain) continue;
+    programs[FunctionName(context, execution.module_id)].insert(execution.module_id);
+  }
+  const std::set<Id>* most = nullptr;
+  std::string name;
+  for (const auto& [of, ids] : programs) {
+    if (most == nullptr || ids.size() > most->size()) {
+      most = &ids;
+      name = of;
+    }
+  }
+  if (most == nullptr && !context.run.compiles.empty()) {
+    CompiledForEachCall(context, report);
+    return;
+  }
+  if (context.run.compiles.empty()) {
+    if (most == nullptr || most->size() < 8) {
+      report.Withhold("recompile", "compilation: the recording does not show when XLA compiles");
+      return;
+    }
+  }
+  const Compiled compiled_later = CompiledBetweenSteps(context);
+  const int64_t compiled = compiled_later.count;
+  const int64_t compile_ns = compiled_later.ns;
+  // A process compiles once for all of its devices.
+  std::set<std::pair<Id, int64_t>> of_processes;
+  for (const model::StepRow& row : context.analysis.steps) {
+    of_processes.emplace(row.process_id, row.step);
+  }
+  const auto steps = static_cast<int64_t>(of_processes.size());
+  // Programs of one name may be meant to differ (a benchmark of shapes); where compilation was not
+  // seen, only many of them say something.
+  const bool repeats = most != nullptr && most->size() >= (compiled >= 2 ? 3U : 8U) &&
+                       5 * static_cast<int64_t>(most->size()) >= steps;
+  const bool costs = compiled >= 2 && 50 * compile_ns >= compiled_later.of_ns;
+  if (!repeats && !costs) {
+    report.Fine("recompile",
+                {"compilation after warm-up", compiled == 0 ? "none" : Time(compile_ns)});
+    return;
+  }
+  Finding finding;
+  finding.id = "recompile";
+  finding.beyond_steps = true;
+  finding.sure = repeats && compiled >= 2 ? Sure::kHigh : repeats ? Sure::kLow : Sure::kMedium;
+  // Without a steady step, of the run.
+  const int64_t later = context.whole_run ? 1 : std::max<int64_t>(steps - 1, 1);
+  const int64_t shapes = most == nullptr ? 0 : DifferentShapes(context.attribution, *most);
+  // What was compiled is that function only where programs of it are new then.
+  const bool names =
+      repeats || (most != nullptr && most->size() >= 2 &&
+                  2 * CalledFirstAmidSteps(context, *most) >= std::max<int64_t>(compiled, 1));
+  finding.title = names ? RecompileTitle(name, most->size(), shapes, steps)
+                        : Title{"Stop compiling between steps",
+                                fmt::format("{} times after the first", compiled)};
+  if (compile_ns > 0) finding.title.figures += fmt::format(": {}", Time(compile_ns));
+  if (4 * compile_ns >= compiled_later.of_ns && compile_ns > 0) {
+    finding.sentence = {
+        fmt::format(
+            "Compiling is {} of the time from the second step on",
+            Percent(static_cast<double>(compile_ns) / static_cast<double>(compiled_later.of_ns))),
+        names ? fmt::format("{} programs of {} for {} steps", most->size(), name, steps)
+              : fmt::format("{} compilations", compiled)};
+  }
+  finding.action = RecompileAction(context);
+  finding.how_to_check = "one program of that name, and no compilation after the first step";
+  if (compile_ns > 0) {
+    finding.saves_high_ns = compile_ns / later;
+    finding.saves_low_ns = *finding.saves_high_ns / 2;
+  }
+  finding.claims["compile"] = compile_ns / later;
+  finding.evidence.Add("compilations after the second step began", compiled, "count")
+      .Add("time in them", compile_ns, "ns");
+  if (most != nullptr) {
+    finding.evidence.Add("programs of this name that ran", static_cast<int64_t>(most->size()),
+                         "count");
+    if (shapes > 0) {
+      finding.evidence.Add("different shapes of their parameters", shapes, "count");
+    }
+  }
+  finding.where_source = context.StepCallSource();
+  report.Add(std::move(finding));
+}
+
+}  // namespace xlatrace::analysis::findings

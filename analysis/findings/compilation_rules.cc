@@ -81,7 +81,8 @@ std::string_view RecompileAction(const Context& context) {
 // A jitted function, of which each shape is a program.
 struct Function {
   std::set<Id> programs;
-  std::vector<int64_t> starts;  // Of its calls.
+  std::vector<int64_t> starts;                       // Of its calls.
+  std::map<Id, std::pair<int64_t, int64_t>> called;  // By program: its first call, its last.
   int64_t end_ns = INT64_MIN;
   int64_t ns = 0;  // Of its calls.
   Id process_id = 0;
@@ -101,6 +102,11 @@ std::map<std::string, Function> FunctionsOf(const Context& context) {
     Function& function = functions[FunctionName(context, execution.module_id)];
     function.programs.insert(execution.module_id);
     function.starts.push_back(execution.start_ns);
+    auto& [first, last] =
+        function.called.try_emplace(execution.module_id, execution.start_ns, execution.start_ns)
+            .first->second;
+    first = std::min(first, execution.start_ns);
+    last = std::max(last, execution.start_ns);
     function.end_ns = std::max(function.end_ns, execution.end_ns);
     function.ns += execution.end_ns - execution.start_ns;
     function.process_id =
@@ -125,14 +131,26 @@ LookedAt FewPrograms(const std::map<std::string, Function>& functions) {
                       Thousands(static_cast<int64_t>(most->second.starts.size())))};
 }
 
+// Is a program called again after another one was compiled? Shapes that come and go do that; a
+// benchmark is done with one before it turns to the next.
+bool ComesBack(const Function& function) {
+  for (const auto& [program, calls] : function.called) {
+    for (const auto& [other, of_other] : function.called) {
+      if (calls.first < of_other.first && of_other.first < calls.second) return true;
+    }
+  }
+  return false;
+}
+
 // Where no program runs twice there is no main one, and no step: one function, compiled for each of
 // its calls. What a benchmark of shapes calls, it calls several times.
 void CompiledForEachCall(const Context& context, Report& report) {
   std::map<std::string, Function> functions = FunctionsOf(context);
   const std::string* name = nullptr;
   for (const auto& [of, function] : functions) {
-    if (function.programs.size() < kFewestShapes ||
-        2 * function.starts.size() > 3 * function.programs.size() ||
+    const bool each_call = function.programs.size() >= kFewestShapes &&
+                           2 * function.starts.size() <= 3 * function.programs.size();
+    if (!(each_call || ComesBack(function)) ||
         (name != nullptr && function.ns <= functions[*name].ns)) {
       continue;
     }

@@ -172,6 +172,26 @@ TEST(DataRules, AFunctionCompiledForEachCallAndABenchmarkOfShapes) {
   const FindingCase traced = make(1, true);
   ASSERT_NE(traced.Find("recompile"), nullptr) << traced.Ids();
   EXPECT_THAT(traced.Find("recompile")->title, HasSubstr("Stop recompiling score: compiled 5"));
+  // Shapes that come and go: each of five programs is called in every round.
+  FindingCase rounds(TwoOps());
+  std::vector<model::Id> programs;
+  int64_t at = 0;
+  for (int round = 0; round < 3; ++round) {
+    for (size_t k = 0; k < 5; ++k) {
+      if (round == 0) {
+        programs.push_back(rounds.AddHelper());
+        rounds.b.run.modules.back().name = "jit_score";
+        for (auto* spans : {&rounds.options.compiles, &rounds.b.run.compiles}) {
+          spans->push_back({1, at * 1000, (at + 3000) * 1000});
+        }
+        at += 3000;
+      }
+      at = rounds.RunHelper(at, programs[k], 1000);
+    }
+  }
+  rounds.Run();
+  ASSERT_NE(rounds.Find("recompile"), nullptr) << rounds.Ids();
+  EXPECT_THAT(rounds.Find("recompile")->title, HasSubstr("compiled 5 times"));
   const FindingCase benchmark = make(3);
   EXPECT_EQ(benchmark.Find("recompile"), nullptr) << benchmark.Ids();
   ASSERT_NE(benchmark.FindRuledOut("recompile"), nullptr);

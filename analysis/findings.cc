@@ -49,6 +49,7 @@ void FindFindings(const model::RunTables& run, const model::AttributionTables& a
   const Context context(run, attribution, analysis, load_module, options);
   Report report;
   JudgeData(context, report);
+  JudgeWarmUp(context, report);
   JudgeCompilation(context, report);
   JudgeEvaluation(context, report);
   JudgeWholeRun(context, report);

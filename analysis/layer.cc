@@ -216,4 +216,14 @@ std::string LayerFolder::Fold(std::string_view layer) const {
   return folded;
 }
 
+std::string CommonLayer(std::string_view a, std::string_view b) {
+  size_t common = 0;
+  for (size_t i = 0; i <= std::min(a.size(), b.size()); ++i) {
+    const bool ends = (i == a.size() || a[i] == '/') && (i == b.size() || b[i] == '/');
+    if (ends) common = i;
+    if (i == a.size() || i == b.size() || a[i] != b[i]) break;
+  }
+  return std::string(a.substr(0, common));
+}
+
 }  // namespace xlatrace::analysis

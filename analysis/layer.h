@@ -60,6 +60,9 @@ class LayerFolder {
   Node root_;
 };
 
+// The components that both paths begin with; empty: none.
+std::string CommonLayer(std::string_view a, std::string_view b);
+
 }  // namespace xlatrace::analysis
 
 #endif  // XLATRACE_ANALYSIS_LAYER_H_

@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "analysis/layer.h"
 #include "base/number_format.h"
 #include "base/text.h"
 #include "compare/causes.h"
@@ -150,7 +151,7 @@ class ChangeFinder {
       if (5 * told >= 4 * all) break;
       told += part.ns;
       const std::string& group = part.op->layer_group;
-      layer = layer ? CommonLayer(*layer, group) : group;
+      layer = layer ? analysis::CommonLayer(*layer, group) : group;
       if (part.op->source_file.empty() || !part.op->source_line) continue;
       const std::string_view name = LastPart(part.op->source_file);
       if (file.empty()) file = name;
@@ -164,17 +165,6 @@ class ChangeFinder {
     change.where = file.empty()    ? std::string()
                    : first == last ? fmt::format("{}:{}", file, first)
                                    : fmt::format("{}:{} to {}", file, first, last);
-  }
-
-  // The components that both begin with.
-  static std::string CommonLayer(std::string_view a, std::string_view b) {
-    size_t common = 0;
-    for (size_t i = 0; i <= std::min(a.size(), b.size()); ++i) {
-      const bool ends = (i == a.size() || a[i] == '/') && (i == b.size() || b[i] == '/');
-      if (ends) common = i;
-      if (i == a.size() || i == b.size() || a[i] != b[i]) break;
-    }
-    return std::string(a.substr(0, common));
   }
 
   // `folded`: alike in several layers, so that the layer's group is named.

@@ -159,6 +159,12 @@ class FactMaker {
   // Backward is about two products for each of forward, and what it recomputes: three where that is
   // all of forward.
   void Ratio(int64_t forward, int64_t backward, int64_t recompute) {
+    int64_t products_ns = 0;
+    for (const NamedFigure& kind : view_.kinds) {
+      if (kind.name == "gemm" || kind.name == "convolution") products_ns += kind.ns;
+    }
+    // Elsewhere nothing is usual: a scan, a sort or a gather has another gradient.
+    const bool usual = 2 * products_ns >= view_.coverage.device_ns;
     const bool unseen =
         std::any_of(view_.findings.begin(), view_.findings.end(),
                     [](const FindingFigure& finding) { return finding.id == "hidden_products"; });
@@ -166,12 +172,15 @@ class FactMaker {
       Add("ratio", "Backward / forward",
           Significant(static_cast<double>(backward + recompute) / static_cast<double>(forward)) +
               "\u00d7",
-          unseen ? "without products that run unrecorded"
+          unseen ? std::string("without products that run unrecorded")
           : recompute > 0
-              ? fmt::format("with {} recompute; about {:.1f} is usual", PerStep(recompute),
-                            2 + std::min(1.0, static_cast<double>(recompute) /
-                                                  static_cast<double>(forward)))
-              : "about 2 is usual");
+              ? fmt::format("with {} recompute", PerStep(recompute)) +
+                    (usual ? fmt::format("; about {:.1f} is usual",
+                                         2 + std::min(1.0, static_cast<double>(recompute) /
+                                                               static_cast<double>(forward)))
+                           : std::string())
+          : usual ? std::string("about 2 is usual")
+                  : PerStep(backward) + " and " + PerStep(forward));
     } else if (!view_.kinds.empty()) {
       Add("kind", "Largest kind of work", KindWords(view_.kinds[0].name),
           PercentOf(view_.kinds[0].ns, view_.coverage.device_ns) + " of device time");

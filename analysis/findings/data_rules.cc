@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <map>
 #include <vector>
 
 #include <fmt/format.h>
@@ -15,7 +14,6 @@ using model::Id;
 constexpr double kUnattributed = 0.05;
 constexpr double kGraphs = 0.02;
 constexpr double kAutotune = 0.01;
-constexpr double kWarmUp = 0.05;
 
 // Reasons that more HLO could mend. Work outside XLA, transfers and autotuning stay without one.
 bool IsMended(model::Reason reason) {
@@ -152,96 +150,6 @@ void Autotuning(const Context& context, Report& report) {
   report.Add(std::move(finding));
 }
 
-// "steps 0 and 1 take 148 ms (up to 3.77 s) and 143 ms, steady ones 130 ms": of the quickest device
-// and, where that is another figure, of the slowest.
-std::string WarmUpSteps(const std::map<int64_t, std::pair<int64_t, int64_t>>& before,
-                        int64_t step_ns) {
-  constexpr size_t kMostTold = 3;
-  std::string numbers, times;
-  size_t told = 0;
-  for (const auto& [step, ns] : before) {
-    if (++told > kMostTold) break;
-    const std::string_view link = told == 1 ? "" : told == before.size() ? " and " : ", ";
-    numbers += fmt::format("{}{}", link, step);
-    times += fmt::format("{}{}", link, Time(ns.first));
-    if (2 * ns.second > 3 * ns.first) times += fmt::format(" (up to {})", Time(ns.second));
-  }
-  if (before.empty()) return fmt::format("steady steps take {}", Time(step_ns));
-  const std::string_view more = before.size() > kMostTold ? " and so on" : "";
-  return fmt::format("step{} {}{} take{} {}, steady ones {}", before.size() == 1 ? "" : "s",
-                     numbers, more, before.size() == 1 ? "s" : "", times, Time(step_ns));
-}
-
-void WarmUp(const Context& context, Report& report) {
-  if (context.step_count < 2) return;  // One step is the mean of all.
-  int64_t wall = 0;
-  int64_t count = 0;
-  // Steps that are not steady among those that are: of each device after the first that is.
-  struct Amid {
-    int64_t ns = 0, count = 0;        // From the first steady step to the last.
-    int64_t later_ns = 0, later = 0;  // After the last steady one so far.
-  };
-  std::map<Id, Amid> amid;
-  std::map<int64_t, int64_t> between;                     // By number: how long.
-  std::map<int64_t, std::pair<int64_t, int64_t>> before;  // Before the first: least, most.
-  int64_t last = 0;
-  for (const model::StepRow& row : context.analysis.steps) {
-    wall += row.end_ns - row.start_ns;
-    ++count;
-    Amid& of = amid[row.device_id];
-    last = std::max(last, row.step);
-    if (of.count == 0 && !row.steady) {
-      const int64_t ns = row.end_ns - row.start_ns;
-      auto& [least, most] = before.try_emplace(row.step, ns, ns).first->second;
-      least = std::min(least, ns);
-      most = std::max(most, ns);
-      continue;
-    }
-    of.later_ns += row.end_ns - row.start_ns;
-    ++of.later;
-    if (row.steady) {
-      of.ns += std::exchange(of.later_ns, 0);
-      of.count += std::exchange(of.later, 0);
-      continue;
-    }
-    int64_t& longest = between[row.step];
-    longest = std::max(longest, row.end_ns - row.start_ns);
-  }
-  between.erase(last);  // What follows it is not seen.
-  const int64_t mean = wall / count;
-  if (static_cast<double>(mean) < (1 + kWarmUp) * static_cast<double>(context.step_ns)) {
-    report.Fine("warmup_in_average",
-                {"warm-up", fmt::format("it changes the mean by less than {}", Percent(kWarmUp))});
-    return;
-  }
-  Evidence evidence;
-  evidence.Add("mean of all steps", mean, "ns")
-      .Add("mean of steady steps", context.step_ns, "ns")
-      .Add("steps that are not steady, over all devices", count - context.steady_steps, "count");
-  if (const auto slowest =
-          std::max_element(between.begin(), between.end(),
-                           [](const auto& a, const auto& b) { return a.second < b.second; });
-      slowest != between.end() && 20 * std::ssize(between) > context.step_count) {
-    int64_t amid_ns = 0, amid_count = 0;
-    for (const auto& [device, of] : amid) {
-      amid_ns += of.ns;
-      amid_count += of.count;
-    }
-    report.Withhold(
-        "warmup_in_average",
-        fmt::format(
-            "{} of {} steps amid the others are not steady (a compilation, or 1.5 times the "
-            "usual device time) and set apart: step {} takes {}; with them steps average {}, "
-            "steady ones {}",
-            between.size(), context.step_count + std::ssize(between), slowest->first,
-            Time(slowest->second), Time(amid_ns / std::max<int64_t>(amid_count, 1)),
-            Time(context.step_ns)));
-    return;
-  }
-  report.Fine("warmup_in_average", {"warm-up", "set apart", WarmUpSteps(before, context.step_ns)},
-              evidence);
-}
-
 // A CPU records its ops itself, in the thread that runs them.
 void RecordingCost(const Context& context, Report& report) {
   if (context.recorded_ops == 0) return;
@@ -305,7 +213,6 @@ void JudgeData(const Context& context, Report& report) {
   WithoutHlo(context, report);
   Graphs(context, report);
   Autotuning(context, report);
-  WarmUp(context, report);
   RecordingCost(context, report);
   HiddenWork(context, report);
   SourceLines(context, report);

@@ -148,9 +148,11 @@ void Registers(const Context& context, const LongestLaunches& launches, Report& 
         fmt::format("{} registers leave {} of the warps",
                     *launches.ConfigOf(largest)->registers_per_thread,
                     Percent(static_cast<double>(*occupancy.theoretical_milli_pct) / 1e5))};
-    finding.action =
+    finding.action = context.Advice(
         "cut it in two with lax.optimization_barrier, vmap over fewer at once, put a checkpoint "
-        "boundary inside, or take f32 instead of f64";
+        "boundary inside, or take f32 instead of f64",
+        "compute less at once in it (`tf.map_fn` over parts), put a recompute boundary "
+        "(`tf.recompute_grad`) inside, or take float32 instead of float64");
     finding.how_to_check = "registers per thread and occupancy of its kernel; its time";
     finding.saves_high_ns = saves;
     finding.saves_low_ns = 0;

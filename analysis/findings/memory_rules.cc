@@ -319,13 +319,16 @@ void SlowKernels(const Context& context, Report& report) {
     finding.action =
         own && transposes
             ? "it computes and transposes at once, which a CPU does element by element: compute in "
-              "the order of the input and transpose after it (lax.optimization_barrier between "
-              "them), or write the gradient so that no transpose is needed"
+              "the order of the input and transpose after it" +
+                  std::string(context.Advice(" (lax.optimization_barrier between them)", "")) +
+                  ", or write the gradient so that no transpose is needed"
         : reduction
             ? "sum over the minor dimension, in two steps, or as a product with ones; keep the "
               "input in 16 bits"
             : "see what is inside (`show`): a transpose, a broadcast of a column or many "
-              "operands keep it from streaming; split it with lax.optimization_barrier";
+              "operands keep it from streaming" +
+                  std::string(context.Advice("; split it with lax.optimization_barrier",
+                                             "; compute what it repeats once, before it"));
     finding.how_to_check = "bytes per second of this op";
     finding.saves_high_ns = saves;
     finding.saves_low_ns = 0;

@@ -12,6 +12,7 @@ namespace xlatrace::analysis::findings {
 // Can the data be trusted? `unattributed`, `graphs_not_expanded`, `autotune_in_trace`,
 // `warmup_in_average`, `hidden_work`, `source_lines`. Need no steady step.
 void JudgeData(const Context& context, Report& report);
+void JudgeWarmUp(const Context& context, Report& report);
 // Compilation that goes on: `recompile`. Needs no steady step, as there is none then.
 void JudgeCompilation(const Context& context, Report& report);
 // What evaluates between steps: `evaluation`. Of all steps, steady or not.

@@ -333,6 +333,26 @@ TEST(Findings, StepsAmidTheOthersThatAreNotSteadyAreSaidToBeThat) {
   EXPECT_EQ(said(0), "warm-up: set apart; step 0 takes 4.50 ms, steady ones 1.00 ms");
 }
 
+// What slows all ops alike is the clock; one op alone is not.
+TEST(Findings, FirstStepsThatComputeSlowerAreToldAsAClockThatRises) {
+  const auto said = [](int other) {
+    FindingCase with(kPlain);
+    int64_t at = 0;
+    for (int step = 0; step < 10; ++step) {
+      const int tenths = step == 0 ? 20 : step == 1 ? 15 : 10;
+      at = with.Step(at, {{"a", 50 * tenths}, {"b", 60 * (other == 0 ? tenths : other)}});
+    }
+    with.Train();
+    with.Run();
+    const model::RuledOutRow* row = with.FindRuledOut("warmup_in_average");
+    return row == nullptr ? std::string() : row->text;
+  };
+  EXPECT_THAT(said(0), HasSubstr("; GPU 0 computes for 2.00x and 1.50x as long in them, most "
+                                 "ops alike: as while its clock rises"));
+  EXPECT_THAT(said(10), HasSubstr("warm-up: "));
+  EXPECT_THAT(said(10), Not(HasSubstr("clock")));
+}
+
 TEST(Findings, SmallGapsBetweenLaunchesAreTheHosts) {
   FindingCase with(kPlain);
   with.Steps(8, {{"a", 30}, {"~", 20}, {"b", 30}, {"~", 20}, {"a", 30}, {"~", 20}, {"b", 430}});

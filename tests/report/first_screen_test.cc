@@ -80,7 +80,11 @@ TEST(FirstScreen, FactsOfAStep) {
             "Attributed: 95.0%, 50.0% by exact evidence; 50.0% of the whole recording");
   EXPECT_EQ(Said(view, "busy"),
             "GPU busy: 90.0%, idle 1.00 ms a step, 1.50 gaps of 1 \u00b5s or more");
-  EXPECT_EQ(Said(view, "ratio"),
+  // Nothing is usual of a scan or a sort.
+  EXPECT_EQ(Said(view, "ratio"), "Backward / forward: 2.00\u00d7, with 1.00 ms recompute");
+  RunView products = view;
+  products.kinds = {{"gemm", products.coverage.device_ns / 2, 10}};
+  EXPECT_EQ(Said(products, "ratio"),
             "Backward / forward: 2.00\u00d7, with 1.00 ms recompute; about 2.3 is usual");
   EXPECT_EQ(Said(view, "attributed"), "Attributed: 95.0%, 50.0% by exact evidence");
   // Raw figures stand beside the words.

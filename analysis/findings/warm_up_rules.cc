@@ -1,0 +1,198 @@
+// Steps that are not steady: those before the first that is, and those amid the others.
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "analysis/findings/rules.h"
+#include "base/number_format.h"
+
+namespace xlatrace::analysis::findings {
+namespace {
+
+using model::Id;
+
+constexpr double kWarmUp = 0.05;
+constexpr size_t kMostTold = 3;  // Steps.
+
+// "steps 0 and 1 take 148 ms (up to 3.77 s) and 143 ms, steady ones 130 ms": of the quickest device
+// and, where that is another figure, of the slowest.
+std::string WarmUpSteps(const std::map<int64_t, std::pair<int64_t, int64_t>>& before,
+                        int64_t step_ns) {
+  std::string numbers, times;
+  size_t told = 0;
+  for (const auto& [step, ns] : before) {
+    if (++told > kMostTold) break;
+    const std::string_view link = told == 1 ? "" : told == before.size() ? " and " : ", ";
+    numbers += fmt::format("{}{}", link, step);
+    times += fmt::format("{}{}", link, Time(ns.first));
+    if (2 * ns.second > 3 * ns.first) times += fmt::format(" (up to {})", Time(ns.second));
+  }
+  if (before.empty()) return fmt::format("steady steps take {}", Time(step_ns));
+  const std::string_view more = before.size() > kMostTold ? " and so on" : "";
+  return fmt::format("step{} {}{} take{} {}, steady ones {}", before.size() == 1 ? "" : "s",
+                     numbers, more, before.size() == 1 ? "s" : "", times, Time(step_ns));
+}
+
+// Computing that takes longer in the first steps than later, most ops of a GPU alike: nothing else
+// does that than its clock, which an idle GPU lowers. "; GPU 0 computes for 1.16x and 1.12x as long
+// in them, most ops alike: as while its clock rises". Empty: no device does.
+std::string SlowerAtFirst(const Context& context,
+                          const std::map<int64_t, std::pair<int64_t, int64_t>>& before) {
+  constexpr double kSlower = 1.03;
+  // Of the time of ops, each slower by at least half as much: of the first step, and of a later
+  // one, in the middle of which the clock may have come up.
+  constexpr double kAlike = 0.66, kAlikeLater = 0.5;
+  if (!context.on_gpu || context.whole_run || before.empty()) return {};
+  struct Sum {
+    int64_t ns = 0, count = 0;
+  };
+  using OfOps = std::unordered_map<const Op*, Sum>;
+  std::map<Id, OfOps> steady;
+  std::map<Id, std::map<int64_t, OfOps>> first;
+  std::map<Id, int64_t> steps;
+  for (const model::StepRow& row : context.analysis.steps) steps[row.device_id] += row.steady;
+  for (size_t i = 0; i < context.run.activities.size(); ++i) {
+    if (!context.analysis.step_of[i]) continue;
+    const int64_t step = context.StepOf(i);
+    const bool is_first = before.contains(step) && !context.InBasis(i);
+    if (!is_first && !context.InBasis(i)) continue;
+    const Op* op = context.OpOf(i);
+    if (op == nullptr || op->row->op_kind == model::OpKind::kCollective ||
+        op->row->op_kind == model::OpKind::kCopy || op->row->op_kind == model::OpKind::kControl) {
+      continue;
+    }
+    const Id device = context.run.LaneOf(i).device_id;
+    Sum& sum = is_first ? first[device][step][op] : steady[device][op];
+    sum.ns += context.run.activities.self_ns[i];
+    ++sum.count;
+  }
+  Id slowest = 0;
+  std::vector<double> slower;  // Of that device, by step.
+  for (const auto& [device, of_steps] : first) {
+    const auto count = steps[device];
+    std::vector<double> ratios;
+    for (const auto& [step, ops] : of_steps) {
+      double took = 0, usual = 0;
+      std::vector<std::pair<double, double>> each;  // Ratio and the usual time.
+      for (const auto& [op, sum] : ops) {
+        const auto found = steady[device].find(op);
+        // As often as later, or it did something else.
+        if (count == 0 || found == steady[device].end() || found->second.ns == 0 ||
+            found->second.count != sum.count * count) {
+          continue;
+        }
+        const double later = static_cast<double>(found->second.ns) / static_cast<double>(count);
+        took += static_cast<double>(sum.ns);
+        usual += later;
+        each.emplace_back(static_cast<double>(sum.ns) / later, later);
+      }
+      if (2 * usual < static_cast<double>(context.device_ns)) break;
+      const double ratio = took / usual;
+      double alike = 0;
+      for (const auto& [of, later] : each) alike += of > 1 + (ratio - 1) / 2 ? later : 0;
+      if (ratio < kSlower || alike < (ratios.empty() ? kAlike : kAlikeLater) * usual) break;
+      if (ratios.size() == kMostTold || (!ratios.empty() && ratio > ratios.back())) break;
+      ratios.push_back(ratio);
+    }
+    if (!ratios.empty() && (slower.empty() || ratios[0] > slower[0])) {
+      slowest = device;
+      slower = std::move(ratios);
+    }
+  }
+  if (slower.empty()) return {};
+  std::string times;
+  for (size_t i = 0; i < slower.size(); ++i) {
+    times += fmt::format("{}{}x",
+                         i == 0                   ? ""
+                         : i + 1 == slower.size() ? " and "
+                                                  : ", ",
+                         Significant(slower[i]));
+  }
+  return fmt::format(
+      "; {} computes for {} as long in {}, most ops alike: as while its clock "
+      "rises",
+      DeviceWords(context, slowest), times,
+      slower.size() == before.size() ? before.size() == 1 ? "it" : "them" : "the first");
+}
+
+}  // namespace
+
+void JudgeWarmUp(const Context& context, Report& report) {
+  if (context.step_count < 2) return;  // One step is the mean of all.
+  int64_t wall = 0;
+  int64_t count = 0;
+  // Steps that are not steady among those that are: of each device after the first that is.
+  struct Amid {
+    int64_t ns = 0, count = 0;        // From the first steady step to the last.
+    int64_t later_ns = 0, later = 0;  // After the last steady one so far.
+  };
+  std::map<Id, Amid> amid;
+  std::map<int64_t, int64_t> between;                     // By number: how long.
+  std::map<int64_t, std::pair<int64_t, int64_t>> before;  // Before the first: least, most.
+  int64_t last = 0;
+  for (const model::StepRow& row : context.analysis.steps) {
+    wall += row.end_ns - row.start_ns;
+    ++count;
+    Amid& of = amid[row.device_id];
+    last = std::max(last, row.step);
+    if (of.count == 0 && !row.steady) {
+      const int64_t ns = row.end_ns - row.start_ns;
+      auto& [least, most] = before.try_emplace(row.step, ns, ns).first->second;
+      least = std::min(least, ns);
+      most = std::max(most, ns);
+      continue;
+    }
+    of.later_ns += row.end_ns - row.start_ns;
+    ++of.later;
+    if (row.steady) {
+      of.ns += std::exchange(of.later_ns, 0);
+      of.count += std::exchange(of.later, 0);
+      continue;
+    }
+    int64_t& longest = between[row.step];
+    longest = std::max(longest, row.end_ns - row.start_ns);
+  }
+  between.erase(last);  // What follows it is not seen.
+  const int64_t mean = wall / count;
+  if (static_cast<double>(mean) < (1 + kWarmUp) * static_cast<double>(context.step_ns)) {
+    report.Fine("warmup_in_average",
+                {"warm-up", fmt::format("it changes the mean by less than {}", Percent(kWarmUp))});
+    return;
+  }
+  Evidence evidence;
+  evidence.Add("mean of all steps", mean, "ns")
+      .Add("mean of steady steps", context.step_ns, "ns")
+      .Add("steps that are not steady, over all devices", count - context.steady_steps, "count");
+  if (const auto slowest =
+          std::max_element(between.begin(), between.end(),
+                           [](const auto& a, const auto& b) { return a.second < b.second; });
+      slowest != between.end() && 20 * std::ssize(between) > context.step_count) {
+    int64_t amid_ns = 0, amid_count = 0;
+    for (const auto& [device, of] : amid) {
+      amid_ns += of.ns;
+      amid_count += of.count;
+    }
+    report.Withhold(
+        "warmup_in_average",
+        fmt::format(
+            "{} of {} steps amid the others are not steady (a compilation, or 1.5 times the "
+            "usual device time) and set apart: step {} takes {}; with them steps average {}, "
+            "steady ones {}",
+            between.size(), context.step_count + std::ssize(between), slowest->first,
+            Time(slowest->second), Time(amid_ns / std::max<int64_t>(amid_count, 1)),
+            Time(context.step_ns)));
+    return;
+  }
+  report.Fine("warmup_in_average",
+              {"warm-up", "set apart",
+               WarmUpSteps(before, context.step_ns) + SlowerAtFirst(context, before)},
+              evidence);
+}
+
+}  // namespace xlatrace::analysis::findings

@@ -66,7 +66,8 @@ std::string Reasons(const std::vector<Change>& changes, int64_t whole, bool equa
     }
     // What is certain but moves nothing is no reason for what does, unless much follows from it.
     const bool moves = IsStructure(change) || std::abs(change.delta_ns) * 100 >= std::abs(whole);
-    const bool candidate = (change.certain && moves) || (changes[0].wall && !change.wall);
+    const bool candidate =
+        (change.certain && moves) || (changes[0].wall && !change.wall && matters(change));
     if (candidate && (second == nullptr || WeightOf(change) > WeightOf(*second))) second = &change;
   }
   if (second == nullptr && changes.size() > 1 && matters(changes[1])) second = &changes[1];

@@ -188,6 +188,26 @@ TEST(Verdict, AnEqualStepIsCalledThat) {
   EXPECT_LT(sentence.find("-10.0 us"), sentence.find("+10.1 us")) << sentence;
 }
 
+// A wait of 400 us is the reason; 10 us of an op is noise, 100 us may be what made it wait.
+TEST(Verdict, BesideAWaitOnlyWhatMattersIsTold) {
+  const auto sentence = [](int64_t op) {
+    RunRows base = ThreeOps(100'000, 100'000, 100'000, "x");
+    RunRows now = ThreeOps(100'000, op, 100'000, "y");
+    constexpr auto kIdle = static_cast<size_t>(model::StepPart::kIdle);
+    base.has_parts = now.has_parts = true;
+    base.parts[kIdle] = 100'000;
+    now.parts[kIdle] = 500'000;
+    for (RunRows* run : {&base, &now}) {
+      run->step_ns += run->parts[kIdle];
+      run->steps.assign(10, run->step_ns);
+    }
+    return SentenceOf(base, now);
+  };
+  EXPECT_NE(sentence(110'000).find("the device waits longer"), std::string::npos);
+  EXPECT_EQ(sentence(110'000).find("+10.0 us"), std::string::npos) << sentence(110'000);
+  EXPECT_NE(sentence(200'000).find("+100 us"), std::string::npos) << sentence(200'000);
+}
+
 TEST(Verdict, WhatNothingExplainsIsSaid) {
   // The step became longer, all that is known became shorter.
   const RunRows base = ThreeOps(1000, 1000, 1000, "x");

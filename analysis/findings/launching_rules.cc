@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "analysis/findings/host_parts.h"
 #include "analysis/findings/host_waits.h"
 #include "analysis/findings/idle.h"
 #include "analysis/findings/rules.h"
@@ -73,6 +74,7 @@ Finding About(const Context& context, std::string_view id, const Kind& kind) {
       .Add(each > 0 ? context.words.PerStep("gaps,") : "gaps", each > 0 ? each : kind.count,
            "count")
       .Add("longest such gap", kind.longest_ns, "ns");
+  AddHostParts(context, kind.claims, finding);
   return finding;
 }
 

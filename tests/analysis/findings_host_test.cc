@@ -227,6 +227,37 @@ TEST(HostRules, AWaitSaysWhereItIsMadeAndWhatOfItIsLaunching) {
                     HasSubstr("200 us of it lie between the launches that follow")));
 }
 
+// Gaps of 100 us after 500, 630 and 760 us: the first in forward, the others in backward.
+TEST(HostRules, IdleTimeIsToldByThePartOfTheProgramThatTheHostIsIn) {
+  FindingCase made(Module());
+  made.Step(0, {{"a", 500}, {"~", 100}, {"b", 30}, {"~", 100}, {"a", 30}, {"~", 100}, {"b", 430}});
+  const std::vector<int64_t> starts = made.b.run.activities.start_ns;
+  std::vector<model::HostEvent> events = {
+      {1, 7, "ProfilerStep#5", -100'000, 1'300'000, 1},  // Of all of the step.
+      {1, 7, "## forward ##", 0, 615'000, 2},
+      {1, 7, "aten::mm", 510'000, 520'000, 3},
+      {1, 7, "## backward ##", 620'000, 900'000, 4},
+      {1, 8, "autograd::engine::evaluate_function", 640'000, 850'000, 5},
+      {1, 7, "cudaLaunchKernel", 616'000, 619'000, 6}};
+  for (const int64_t start : starts) {
+    events.push_back({1, 7, "cuLaunchKernel", start - 5'000, start - 1'000, 0});
+  }
+  made.options.host_events = [events](const Intervals&) { return events; };
+  made.options.call_of = [starts](size_t i) -> std::optional<model::HostCall> {
+    if (i >= starts.size()) return std::nullopt;
+    return model::HostCall{static_cast<model::Id>(i + 1), starts[i] - 5'000, starts[i] - 1'000, 7};
+  };
+  made.Run();
+  const model::FindingRow* found = made.Find("too_few_calls");
+  ASSERT_NE(found, nullptr) << made.Ids();
+  EXPECT_THAT(
+      found->evidence_json,
+      AllOf(HasSubstr("while the host was in ## backward ##, in the run\",\"value\":200000,"),
+            HasSubstr("while the host was in ## forward ##, in the run\",\"value\":100000,"),
+            Not(HasSubstr("aten::mm")), Not(HasSubstr("autograd")), Not(HasSubstr("Profiler"))))
+      << found->evidence_json;
+}
+
 TEST(HostRules, AWaitBeforeTheGapAndOneThatGoesOnBeyondIt) {
   const FindingCase with = WithGaps([](int64_t from, int64_t) {
     return std::vector<model::HostEvent>{

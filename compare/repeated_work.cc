@@ -49,11 +49,38 @@ double Spans(const Run& base, const Run& now) {
   return static_cast<double>(now.span_ns) / static_cast<double>(base.span_ns);
 }
 
+// By how much sooner the next launch follows in NEW, of most of the repeated work: a recording that
+// begins and ends within a repetition counts one more or one less, of 17 that is 6 %. 0: not known.
+double SoonerBy(const Run& base, const Run& now, const Comparison& comparison,
+                const std::vector<size_t>& rows) {
+  std::vector<WeighedRatio> ratios;
+  int64_t all = 0, known = 0;
+  for (const size_t r : rows) {
+    const Row& row = comparison.rows[r];
+    const int64_t weight = row.base_ns + row.now_ns;
+    all += weight;
+    if (row.base.size() != 1 || row.now.size() != 1) continue;
+    const int64_t before = base.ops[row.base[0]].recurs_ns, after = now.ops[row.now[0]].recurs_ns;
+    if (before <= 0 || after <= 0) continue;
+    ratios.push_back({static_cast<double>(before) / static_cast<double>(after), weight});
+    known += weight;
+  }
+  if (2 * known < all) return 0;
+  return CommonRatio(std::move(ratios), kNearRepetition).value_or(0);
+}
+
 // Fewer in as much time are no shorter recording, but fewer a second: the device time is less and
 // nothing got faster. Nothing where as many a second were done, or that is not known.
-std::optional<Pace> PaceOf(const Run& base, const Run& now, double repeated, std::string each) {
+// `sooner`: SoonerBy.
+std::optional<Pace> PaceOf(const Run& base, const Run& now, double repeated, double sooner,
+                           std::string each) {
   if (base.span_ns <= 0 || now.span_ns <= 0) return std::nullopt;
-  const double ratio = repeated / Spans(base, now);
+  // Both ways of counting agree, or the shorter way is not trusted.
+  double ratio = repeated / Spans(base, now);
+  if (sooner > 0 && std::abs(sooner / ratio - 1) < kNearRepetition) {
+    ratio = sooner;
+    repeated = sooner * Spans(base, now);
+  }
   if (std::abs(ratio - 1) < kSameRate) return std::nullopt;
   const std::string span = Duration(static_cast<double>(now.span_ns));
   return Pace{ratio,
@@ -115,7 +142,8 @@ std::optional<Change> RepetitionChange(const Run& base, const Run& now,
   // The median would be the count of one large kernel, which may have a run more or less at the
   // borders of the recordings: all of the work together tells better how often it was done.
   const double repeated = before == 0 ? ratio : expected / before;
-  change.pace = PaceOf(base, now, repeated, Long(each));
+  change.pace =
+      PaceOf(base, now, repeated, SoonerBy(base, now, comparison, change.rows), Long(each));
   change.text = change.pace
                     ? fmt::format("everything ran {}, which is {}; per execution the same work {}",
                                   change.pace->often, change.pace->ratio < 1 ? "slower" : "faster",

@@ -61,8 +61,12 @@ struct Op {
   int64_t ns = 0;
   int64_t calls = 0;                    // Runs of the basis, not divided; 0: not known.
   std::optional<int64_t> flops, bytes;  // Of one execution.
-  std::vector<KernelUse> kernels;       // By time.
-  std::vector<OpShare> shares;          // Sum to `ns`; empty: one share of its own columns.
+  // From the beginning of a launch of it to that of the next one of the same configuration on its
+  // device, the mean, of the configuration with most time. 0: not known, or the basis is steady
+  // steps.
+  int64_t recurs_ns = 0;
+  std::vector<KernelUse> kernels;  // By time.
+  std::vector<OpShare> shares;     // Sum to `ns`; empty: one share of its own columns.
 };
 
 struct Module {

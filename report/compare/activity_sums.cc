@@ -1,5 +1,6 @@
 #include "report/compare/activity_sums.h"
 
+#include <algorithm>
 #include <map>
 #include <utility>
 
@@ -9,6 +10,13 @@ namespace xlatrace::report {
 
 using store::RunDb;
 using store::Table;
+
+void ActivitySums::Recurrence::Add(const Recurrence& other) {
+  if (other.count == 0) return;
+  first_ns = count == 0 ? other.first_ns : std::min(first_ns, other.first_ns);
+  last_ns = count == 0 ? other.last_ns : std::max(last_ns, other.last_ns);
+  count += other.count;
+}
 
 Result<ActivitySums> SumActivities(RunDb& db, bool only_steady, LabelShares& shares) {
   ActivitySums sums;
@@ -34,12 +42,12 @@ Result<ActivitySums> SumActivities(RunDb& db, bool only_steady, LabelShares& sha
     sums.checksum += static_cast<uint64_t>(activity.duration_ns) * 0x9e3779b97f4a7c15u ^
                      static_cast<uint64_t>(activity.start_ns);
     ++sums.calls_of_run[activity.label_id];
+    if (activity.lane_id != last_lane) {
+      last_lane = activity.lane_id;
+      device = device_of_lane[last_lane];
+    }
     if (only_steady) {
       if (!activity.step) return true;
-      if (activity.lane_id != last_lane) {
-        last_lane = activity.lane_id;
-        device = device_of_lane[last_lane];
-      }
       const std::pair<int64_t, int64_t> key{device, *activity.step};
       if (key != last) {
         last = key;
@@ -52,6 +60,9 @@ Result<ActivitySums> SumActivities(RunDb& db, bool only_steady, LabelShares& sha
     ActivitySums::Sum& sum = sums.by_label_and_config[sum_key];
     sum.ns += activity.self_ns;
     ++sum.calls;
+    if (!only_steady) {
+      sums.recurrences[sum_key][device].Add({activity.start_ns, activity.start_ns, 1});
+    }
     if (!shares.empty() && !shares.OwnersOf(activity.label_id).empty()) {
       const auto parts = shares.Split(activity.label_id, activity.self_ns);
       std::vector<int64_t>& of = sums.shares_ns[sum_key];

@@ -7,6 +7,7 @@
 #define XLATRACE_REPORT_COMPARE_ACTIVITY_SUMS_H_
 
 #include <cstdint>
+#include <map>
 #include <unordered_map>
 #include <vector>
 
@@ -21,7 +22,14 @@ struct ActivitySums {
     int64_t ns = 0;
     int64_t calls = 0;
   };
+  // When launches of one device began.
+  struct Recurrence {
+    int64_t first_ns = 0, last_ns = 0, count = 0;
+    void Add(const Recurrence& other);
+  };
   std::unordered_map<uint64_t, Sum> by_label_and_config;  // Label in the high half.
+  // The same key; of each device. Only where all is summed, whatever the steps.
+  std::unordered_map<uint64_t, std::map<int64_t, Recurrence>> recurrences;
   // Of labels with several owners what each has of the time, in the order of the owners.
   std::unordered_map<uint64_t, std::vector<int64_t>> shares_ns;
   std::unordered_map<int64_t, int64_t> calls_of_run;  // By label, whatever is summed.

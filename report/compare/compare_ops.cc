@@ -22,6 +22,9 @@ using compare::OpShare;
 using store::Statement;
 using store::Table;
 
+// Fewer than these tell no rate.
+constexpr int64_t kLeastRecurrences = 8;
+
 // How often an op runs in a call of its module. A recording may begin or end within one.
 double CallsOf(int64_t occurrences, int64_t executions) {
   if (executions <= 0) return 0;
@@ -111,6 +114,27 @@ void CompareOps::AddUse(KernelUse use, int64_t calls, Op& op) {
   same->calls += use.calls;
 }
 
+void CompareOps::AddRecurrence(uint64_t key, int64_t ns, const Op& op) {
+  const auto found = sums_.recurrences.find(key);
+  if (found == sums_.recurrences.end()) return;
+  HeaviestUse& use = heaviest_[static_cast<size_t>(&op - run_.ops.data())];
+  if (ns <= use.ns) return;
+  use = {ns, &found->second};
+}
+
+// Of the launches of one configuration: where an op has two in each repetition (attention on itself
+// and on another text) the mean of all is that of neither.
+void CompareOps::FindRecurrences() {
+  for (const auto& [at, use] : heaviest_) {
+    int64_t ns = 0, times = 0;
+    for (const auto& [device, of] : *use.recurrences) {
+      ns += of.last_ns - of.first_ns;
+      times += of.count - 1;
+    }
+    if (times >= kLeastRecurrences) run_.ops[at].recurs_ns = ns / times;
+  }
+}
+
 // An op that is several kernels runs as often as before where it becomes one kernel, and moves as
 // many bytes.
 void CompareOps::CountRuns(const Table& labels) {
@@ -178,7 +202,10 @@ Status CompareOps::LoadKernels() {
       const std::string instruction = labels.Text(row, "instruction");
       const auto owners = label_shares_.OwnersOf(label->first);
       if (owners.empty()) {
-        if (Op* op = Find(module_id, instruction)) AddUse(std::move(use), sum.calls, *op);
+        if (Op* op = Find(module_id, instruction)) {
+          AddUse(std::move(use), sum.calls, *op);
+          AddRecurrence(key, sum.ns, *op);
+        }
         continue;
       }
       const std::vector<int64_t>& parts = sums_.shares_ns.at(key);
@@ -216,7 +243,9 @@ Status CompareOps::LoadKernels() {
     op.ns += use.ns;
     op.calls += use.calls;
     op.kernels.push_back(std::move(use));
+    AddRecurrence(key, sum.ns, op);
   }
+  FindRecurrences();
   CountRuns(labels);
   for (Op& op : run_.ops) {
     std::stable_sort(op.kernels.begin(), op.kernels.end(), [](const auto& a, const auto& b) {

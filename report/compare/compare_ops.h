@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <unordered_map>
 
@@ -51,6 +52,9 @@ class CompareOps {
   compare::Op* Find(int64_t module_id, const std::string& instruction);
   // Of launches that are `use`, and `calls` of them the op's.
   static void AddUse(compare::KernelUse use, int64_t calls, compare::Op& op);
+  // `op` is launched by what has this key in the sums.
+  void AddRecurrence(uint64_t key, int64_t ns, const compare::Op& op);
+  void FindRecurrences();
   // Launches of ops become runs.
   void CountRuns(const store::Table& labels);
 
@@ -63,6 +67,11 @@ class CompareOps {
   // By module and instruction.
   std::unordered_map<std::string, size_t> by_name_;
   std::unordered_map<std::string, int64_t> occurrences_;  // In the whole run.
+  struct HeaviestUse {
+    int64_t ns = 0;
+    const std::map<int64_t, ActivitySums::Recurrence>* recurrences = nullptr;
+  };
+  std::unordered_map<size_t, HeaviestUse> heaviest_;  // By op.
 };
 
 }  // namespace xlatrace::report

@@ -363,6 +363,17 @@ TEST(Changes, FewerRepetitionsInAsMuchTimeAreNoShorterRecording) {
       << even[0].text;
   // How often is what all of the work says: 80 of 100 eight times, and 84 once.
   EXPECT_NE(even[0].text.find("about 19.6% fewer times"), std::string::npos) << even[0].text;
+  // How long after the one the next began says it better than counts of what the recordings cut.
+  RunRows begun = base, later = run(80, 2'000'000, "j");
+  for (RunRows* of : {&begun, &later}) {
+    for (Op& op : of->ops) op.recurs_ns = of == &begun ? 19'400 : 25'000;
+  }
+  EXPECT_NE(text(begun, later).find("about 22.4% fewer times in the same 2.00 ms"),
+            std::string::npos)
+      << text(begun, later);
+  // Not where the counts say something else: it came in bursts.
+  for (Op& op : later.ops) op.recurs_ns = 50'000;
+  EXPECT_NE(text(begun, later).find("about 20.0% fewer times"), std::string::npos);
 
   // What the device did not do meanwhile: it waited.
   RunRows before = run(100, 2'000'000, "g"), after = run(80, 2'000'000, "h");

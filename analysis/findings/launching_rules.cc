@@ -87,7 +87,7 @@ void Synchronised(const Context& context, const Kind& kind, Report& report) {
   const std::string idle = fmt::format("for {} of the {} ({})", share, context.words.whole,
                                        Time(context.PerStep(kind.ns)));
   finding.sentence = {"The program waits for the device, which then has nothing to do",
-                      "idle " + idle, "", "Idle " + idle};
+                      "idle " + idle, "", "After such waits it is idle " + idle};
   if (const std::string what = LongestOf(context, kind.claims); !what.empty()) {
     finding.evidence.Add("the longest such gap: " + what, kind.longest_ns, "ns");
   }

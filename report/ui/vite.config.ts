@@ -77,7 +77,7 @@ function packedTexts(): Plugin {
       if (name !== id) return null;
       const read = (file: string): string => readFileSync(join(root, 'src', file), 'utf8');
       const css = await transformWithEsbuild(read('style.css'), 'style.css', { loader: 'css', minify: true, charset: 'utf8' });
-      const bytes = new TextEncoder().encode([css.code, read('licences.txt'), read('glossary.txt'), read('keys.txt'), read('filter.txt'), read('dark.txt')].map((text) => text.trim()).join('\0'));
+      const bytes = new TextEncoder().encode([css.code, read('licences.txt'), read('glossary.txt'), read('keys.txt'), read('filter.txt'), read('dark.txt'), read('sentences.txt')].map((text) => text.trim()).join('\0'));
       const packed = gzipSync(bytes, { level: 9, mtime: 0 });
       return `export const LENGTH = ${bytes.length};\nexport const BYTES = ${packed.length};\nexport const PACKED = "${base85(packed)}";`;
     },

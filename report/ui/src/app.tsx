@@ -31,6 +31,7 @@ import { VerdictPage } from './pages/verdict';
 import { type Hue, LETTER, PHASES, phaseWords, SOURCE_WORDS } from './phases';
 import { getState, go, hasPage, keyOf, move, type Page, PAGES, useAppState } from './state';
 import { useTheme } from './theme';
+import { say } from './texts';
 
 const BODY: Record<Page, () => VNode> = {
   verdict: VerdictPage, model: ModelPage, ops: OpsPage, timeline: TimelinePage, roofline: RooflinePage,
@@ -287,7 +288,7 @@ function Banner({ report }: { report: Report }): VNode | null {
     return <p class="banner bad" role="note">Recorded on the fake GPU of the tests, which computes nothing: its times are no GPU’s times.</p>;
   }
   if (run.partial) {
-    return <p class="banner warn" role="note">The recording was still growing when this page was written: write the report again for the rest.</p>;
+    return <p class="banner warn" role="note">{say('growing')}</p>;
   }
   return null;
 }

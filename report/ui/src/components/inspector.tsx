@@ -19,6 +19,7 @@ import { movesToHost } from '../graph/select';
 import { getState, go } from '../state';
 import { Passes } from './provenance';
 import { Command, copyText, Def, Handle, Letter, Linked, Link, Meter, Mid, SourceChip, useLoad, Dim, Cols, Problem, Cap, Num, Faint, Kv, NumHead, ranOnWords, Row, Sm, Small } from './bits';
+import { say } from '../texts';
 
 /** From the innermost line of the model, or of what it is written with, outwards; frames of libraries, which call it or are called by it, after.
  *  Praxis is no library here: of a Pax job its layers are the model, and all else is the trainer. */
@@ -129,7 +130,7 @@ function OpLaunches({ op }: { op: number }): VNode {
           </>
         : value !== undefined && (
           <Faint>
-            {ops.calls[op] === 0 && ops.ns[op]! > 0 ? 'It ran inside a CUDA graph that was recorded as one row: its time is an estimate.'
+            {ops.calls[op] === 0 && ops.ns[op]! > 0 ? say('closed_graph')
               : isNaN(ops.min[op]!) ? 'No launch of it is in this file.' : `from ${duration(ops.min[op]!)} to ${duration(ops.max[op]!)} over the whole run`}
           </Faint>)}
       {value === undefined && error === undefined && <Faint>reading launches…</Faint>}

@@ -43,8 +43,9 @@ export function toldApart(names: string[], at: number): string {
   return name;
 }
 
-/** Of "o1 fusion.3  22.0 ms" the name, cut as names are; of words their beginning. */
+/** Of "o1 fusion.3  22.0 ms" the name, cut as names are; of words their beginning. In a few characters the handle alone. */
 export function cutLabel(text: string, most: number): string {
   const name = text.split('  ')[0]!;
+  if (most < 10 && name.length > most) return midCut(/^[okm]\d+(?= )/.exec(name)?.[0] ?? '', most);
   return name.replace(/^[okm]\d+ /, '').includes(' ') ? `${text.slice(0, most - 1)}…` : midCut(name, most);
 }

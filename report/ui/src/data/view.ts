@@ -13,6 +13,7 @@ import { deviceMatcher } from './hardware';
 import { launchesNow } from './launches';
 import type { Place, Report } from './report';
 import { nearestKey, valuesOf, whatExists } from './filter_values';
+import { say } from '../texts';
 
 export interface View {
   query: Query;
@@ -228,13 +229,13 @@ function siteSums(report: Report, terms: TextTerm[], view: View): void {
   const launches = launchesNow(report);
   if (!launches) {
     view.waiting = report.tables.rows('launches') > 0;
-    if (!view.waiting) view.notes.push('steps, devices and streams cannot be told apart: this file holds no launches');
+    if (!view.waiting) view.notes.push(say('no_launches'));
     view.siteNs.set(sites.ns);
     view.siteCalls.set(sites.calls);
     return;
   }
   if (report.meta.launches.how !== 'all') {
-    view.notes.push('not all launches are in this file: figures by step, device or stream hold only those that are');
+    view.notes.push(say('some_launches'));
   }
   // The basis stays: steady steps, if there are any and no step is asked for by name.
   const asked = terms.some((t) => t.key === 'step');

@@ -12,6 +12,7 @@ import { setTerm } from '../filter';
 import { count, ms, percent, plural, signed, sumBy } from '../format';
 import { hueOf, kindWords, phaseWords } from '../phases';
 import { go } from '../state';
+import { say } from '../texts';
 
 const BY = [['op', 'op'], ['phase', 'phase'], ['layer', 'layer'], ['op_kind', 'kind'], ['source', 'source'], ['kernel', 'kernel'], ['module', 'module']] as const;
 type By = (typeof BY)[number][0];
@@ -100,7 +101,7 @@ export function ComparePage(): VNode {
     times('base', 'base', 56, (r) => r.base, { from: 340, as: 'base ms', exact: ['base_ns', (r) => Math.round(r.base)], cell: (r) => (r.base === 0 ? <Dim>·</Dim> : ms(r.base)) }),
     times('now', 'new', 56, (r) => r.now, { from: 340, as: 'new ms', exact: ['new_ns', (r) => Math.round(r.now)], cell: (r) => (r.now === 0 ? <Dim>·</Dim> : ms(r.now)) }),
     changes('delta', 'Δ ms', 64, (r) => r.now - r.base, { sort: (r) => Math.abs(r.now - r.base), cell: (r) => (r.now === r.base ? <Dim>0</Dim> : <b>{signed((r.now - r.base) / 1e6)}</b>) }),
-    ...(uneven ? [changes<Row>('each', 'Δ, calls alike', 126, each, { ...from(560), sort: (r) => Math.abs(each(r)), cell: (r) => (r.calls > 0 && isFinite(each(r)) ? <>{signed(each(r) / 1e6)} <Dim>{`${each(r) > 0 ? '+' : ''}${percent(each(r), r.now - each(r))}%`.replace('+<', '<')}</Dim></> : ''), as: 'Δ, calls alike, ms', title: 'less the base at as many calls as this run made: what calls take longer each' })] : []),
+    ...(uneven ? [changes<Row>('each', 'Δ, calls alike', 126, each, { ...from(560), sort: (r) => Math.abs(each(r)), cell: (r) => (r.calls > 0 && isFinite(each(r)) ? <>{signed(each(r) / 1e6)} <Dim>{`${each(r) > 0 ? '+' : ''}${percent(each(r), r.now - each(r))}%`.replace('+<', '<')}</Dim></> : ''), as: 'Δ, calls alike, ms', title: say('alike') })] : []),
     { id: 'bar', label: '', width: 92, from: 1100, cell: (r) => <DeltaBar ns={r.now - r.base} max={max} alike={sameCount(r.baseCalls, r.calls)} /> },
     ...(whole === 0 ? [] : [{ id: 'share', label: 'of Δ', num: true, width: 66, from: 1040, raw: (r: Row) => (whole ? (100 * (r.now - r.base)) / whole : null), cell: (r: Row) => (whole && r.now !== r.base ? `${percent(r.now - r.base, whole)}%` : ''), title: 'part of the whole difference of device time' }]),
     { id: 'calls', label: 'calls', num: true, width: 116, ...from(700), sort: (r) => r.calls, raw: (r) => r.calls, cell: callsText },
@@ -128,7 +129,7 @@ export function ComparePage(): VNode {
       {c.changes.n > 0 && (
         <div class="tbox wraps">
           <table class="cmp" tid="compare-changes" aria="Changes">
-            <thead><tr><NumHead>Δ ms</NumHead><th>what changed</th>{hasPlaces && <th>where</th>}<th title="counted: numbers of calls, bytes, kernels, which do not scatter; measured: times, which do">known by</th></tr></thead>
+            <thead><tr><NumHead>Δ ms</NumHead><th>what changed</th>{hasPlaces && <th>where</th>}<th title={say('counted')}>known by</th></tr></thead>
             <tbody>
               {Array.from({ length: allChanges ? c.changes.n : Math.min(c.changes.n, MOST) }, (_, k) => (
                 <tr class={k === chosen ? 'on' : ''}>

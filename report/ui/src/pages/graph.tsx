@@ -46,7 +46,7 @@ function Drawing({ hlo, n, centre, picked, open, divisor, step }: {
   const [zoom, setZoom] = useState(1);
   const base = comparable(report) ? baseOps(report) : null;
   const body = useMemo(() => (open ? bodyOf(hlo, centre) : null), [hlo, centre, open]);
-  const W = base ? 222 : 182;
+  const W = base ? 250 : 182;
   // Of a folded row a node is one; what the row says has a line of its own.
   const foldOf = (i: number): string => (hlo.op[i]! >= 0 ? copiesText(report, hlo.op[i]!).slice(2) : '');
   // What is not drawn of its neighbours stands in the node, where no edge comes.
@@ -56,7 +56,7 @@ function Drawing({ hlo, n, centre, picked, open, divisor, step }: {
     if (u) out.push(['graph-users', `+${plural(u.n, 'user')}${u.ns > 0 ? `, ${ms(u.ns / divisor)} ms` : ''}`]);
     return out;
   };
-  const plan = useMemo(() => layout(n.nodes.map((i) => i === centre && body ? { id: i, w: Math.max(300, body.inner.width + 24), h: body.inner.height + 58 + 14 * notesOf(i).length } : { id: i, w: W, h: H + 14 * ((foldOf(i) ? 1 : 0) + notesOf(i).length) }), n.links), [n, body, centre, W]);
+  const plan = useMemo(() => layout(n.nodes.map((i) => i === centre && body ? { id: i, w: Math.max(base ? 460 : 400, body.inner.width + 24), h: body.inner.height + 58 + 14 * notesOf(i).length } : { id: i, w: W, h: H + 14 * ((foldOf(i) ? 1 : 0) + notesOf(i).length) }), n.links), [n, body, centre, W]);
   const pad = 20;
   // A little smaller where that makes all of it visible; what scrolls anyway keeps its size.
   const tall = (window.innerHeight - 250) / (plan.height + 2 * pad + 18);
@@ -136,7 +136,7 @@ function Drawing({ hlo, n, centre, picked, open, divisor, step }: {
               <title>{`${hlo.name[i]}, ${hlo.opcode[i]}, ${ns > 0 ? duration(ns) + mean : 'no launch'}${fold && `; ${fold}`}\n${hlo.shape[i]}\n${hlo.opName[i]}`}</title>
               <rect class={`card p-${hue}`} width={b.w} height={b.h} rx="3" />
               <rect class={`f p-${hue}`} width="4" height={b.h} rx="1.5" />
-              <text class="mono b" x="10" y="16">{big && op >= 0 ? `${report.ops.handle[op]} ` : ''}{midCut(hlo.name[i]!, inner ? 40 : 25)}</text>
+              <text class="mono b" x="10" y="16">{big && op >= 0 ? `${report.ops.handle[op]} ` : ''}{midCut(hlo.name[i]!, inner ? 33 : 25)}</text>
               {inner
                 ? <>
                     <text class="b e" x={b.w - 9} y="16">{duration(ns)}{delta}</text>

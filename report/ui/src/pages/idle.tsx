@@ -130,7 +130,7 @@ function Longest({ report, chosen, counted, means }: { report: Report; chosen: s
   const columns: Column<GapRow>[] = filled([
     figures('us', 'µs', narrow ? 64 : 84, (g) => (g.end - g.start) / 1e3, { exact: ['gap_ns', (g) => g.end - g.start], cell: (g) => <Link to={toTimeline(g)} title="on the timeline">{us(g.end - g.start)}</Link> }),
     ...(report.steps.length === 0 ? [] : [figures<GapRow>('step', 'step', 58, (g) => (g.step >= 0 ? g.step : NaN), { from: 440, show: String })]),
-    words('device', 'device', (g) => names[g.device] ?? '', { width: 110, from: 760, cls: 'name' }),
+    words('device', 'device', (g) => names[g.device] ?? '', { width: 110, from: 520, cls: 'name' }),
     words<GapRow>('cause', 'cause', causeOf, { width: narrow ? 168 : window.innerWidth < 1200 ? 176 : 226, cls: 'name', cell: (g) => <><span class={narrow ? '' : 'clamp'} title={means(g)}>{causeOf(g)}</span>{narrow && <span class="dim clamp">{g.step >= 0 && `step ${g.step}: `}{host(g) || 'not recorded'}</span>}</> }),
     words('after', 'after', (g) => said(g.previous), { cls: 'name', from: 900, cell: (g) => what(g.previous) }),
     words('before', 'before', (g) => said(g.next), { cls: 'name', ...(narrow && { width: 128 }), cell: (g) => what(g.next) }),

@@ -18,6 +18,7 @@ import { go } from '../state';
 import { JobCollectives } from './job_collectives';
 import { JobHosts } from './job_hosts';
 import { slowestOps } from './ranks';
+import { say } from '../texts';
 
 /** How often a rank is the last to come, of the collectives in which nobody is it more often, and how far apart the group comes then. */
 export function latenessOf(report: Pick<Report, 'tables'>): Map<number, { times: number; of: number; skew: number }> {
@@ -128,7 +129,7 @@ export function JobRanks(): VNode {
     words('rank', 'rank', (r) => r.name, { width: 128, cls: 'name', sort: (r) => r.row }),
     ...(hosts ? [words<JobRank>('host', 'host', (r) => r.host, { width: 110, from: 1250, cls: 'name' })] : []),
     ...ifKnown('excess',
-      changes('cost', 'Δ median ms', 120, (r) => r.excess, { cls: 'bar', title: 'what it needs by itself more than the median of its like, median over the steps', cell: (r) => (isNaN(r.excess) ? <Dim>·</Dim> : <CellBar value={Math.max(0, r.excess)} max={most} hue="backward" text={signed(r.excess / 1e6)} />) }),
+      changes('cost', 'Δ median ms', 120, (r) => r.excess, { cls: 'bar', title: say('excess'), cell: (r) => (isNaN(r.excess) ? <Dim>·</Dim> : <CellBar value={Math.max(0, r.excess)} max={most} hue="backward" text={signed(r.excess / 1e6)} />) }),
       figures('whole', 'in all s', 78, (r) => (r.excess * r.steps) / 1e9, { from: 1100, title: 'the same, in all steady steps together', show: (v) => signed(v) })),
     ...ifKnown('wait', time('wait', 'waits', 'in collectives, for other ranks, nothing beside it')),
     ...ifKnown('transfer', time('transfer', 'exchange', 'what those collectives took the last to arrive')),
@@ -136,7 +137,7 @@ export function JobRanks(): VNode {
     time('other', 'other kernels', 'all other computation and copies', { from: 1150 }),
     time('idle', 'idle', 'nothing runs'),
     time('step', 'step', 'mean step'),
-    ...(late.size > 0 ? [{ id: 'late', label: 'comes last by ms', num: true, width: 124, from: 1000, title: 'median arrival skew of collectives in which nobody comes last more often; executions', sort: lateNs, raw: (r: JobRank) => (isNaN(lateNs(r)) ? null : lateNs(r) / 1e6), show: significant, cell: (r: JobRank) => { const l = late.get(r.row); return l ? <span title={`last in ${thousands(l.times)} of ${thousands(l.of)} executions`}><Dim>{percent(l.times, l.of)}% of them</Dim> {ms(l.skew)}</span> : <Dim>·</Dim>; } }] : []),
+    ...(late.size > 0 ? [{ id: 'late', label: 'comes last by ms', num: true, width: 124, from: 1000, title: say('late'), sort: lateNs, raw: (r: JobRank) => (isNaN(lateNs(r)) ? null : lateNs(r) / 1e6), show: significant, cell: (r: JobRank) => { const l = late.get(r.row); return l ? <span title={`last in ${thousands(l.times)} of ${thousands(l.of)} executions`}><Dim>{percent(l.times, l.of)}% of them</Dim> {ms(l.skew)}</span> : <Dim>·</Dim>; } }] : []),
     ...(slow && slow.size > 0 ? [{ id: 'op', label: 'slowest op', title: 'against the median of those here', cls: 'name', width: ranks.some((r) => !isNaN(r.excess)) ? 190 : 260, from: 1100, raw: slowText, sort: (r: JobRank) => slow.get(r.device)?.ns ?? 0, cell: (r: JobRank) => { const s = slow.get(r.device); return s && s.ns >= 1e3 ? <Row><Handle op={s.op} />&nbsp;<Mono><Mid text={report.ops.name[s.op]!} /></Mono>&nbsp;<span class="dim nb">{signed(s.ns / 1e6)} ms</span></Row> : <Dim>{r.device < 0 ? 'launches elsewhere' : '·'}</Dim>; } }] : []),
     words('cause', 'so it', (r) => r.cause, { width: 200, from: 920, cls: 'name', title: 'the part that is longest over the median' }),
     ...(programs.length > 1 ? [figures<JobRank>('program', 'program', 80, (r) => programs.indexOf(r.program) + 1, { num: false, from: 1330, show: String })] : []),

@@ -12,6 +12,7 @@ import type { Entity, Report } from '../data/report';
 import { bytes, msText, opKind, percent, plural, significant, sourceLine, thousands, sumBy } from '../format';
 import { hueOf, LIVE_WORDS, PHASES, phaseWords, type Hue } from '../phases';
 import { go } from '../state';
+import { say } from '../texts';
 
 const BY = [['value', 'value'], ['layer', 'layer'], ['op', 'op'], ['source', 'source']] as const;
 const MOST = 100;
@@ -131,7 +132,7 @@ function WhatFrees({ report, live, at }: { report: Report; live: Live; at: numbe
           ? <>Computing again: no need, {percent(live.peak, capacity)}% of the device is used. It would cost time for memory that is there{less && <>; the other way round gains: <Link class="h" to={{ sel: less.handle }}>{less.handle}</Link> {less.title}</>}.</>
           : top && sum(saved) > small
           ? <><b>Compute again instead of keeping: up to {bytes(sum(saved))}</b> of the forward pass {at === live.peakAt ? 'wait at the peak' : 'wait here'} for the backward pass, {bytes(top.size)} of them of <Link class="mono" to={{ f: `scope:${top.group}`, page: 'ops' }}>{top.group}</Link>. <code>jax.checkpoint</code> (TensorFlow: <code>tf.recompute_grad</code>) around that layer can free it{top.known ? ` and costs up to ${msText(top.costNs)}${report.meta.basis.steady ? ' a step' : ''}, the forward time of it and of what is in it` : ''}.{named.length > 1 ? ` Next: ${named.slice(1, 3).map((s) => `${s.group} ${bytes(s.size)}`).join(', ')}.` : ''}</>
-          : hlo.phase.includes('backward') ? `Computing again: less than 1% of the peak waits for the backward pass${at === live.peakAt ? '' : ' here'}.` : 'Computing again: this program has no backward pass that values wait for.'}</li>
+          : hlo.phase.includes('backward') ? `Computing again: less than 1% of the peak waits for the backward pass${at === live.peakAt ? '' : ' here'}.` : say('no_backward')}</li>
       </ul>
     </section>
   );
@@ -232,7 +233,7 @@ export function MemoryPage(): VNode {
           <Cap><Unfiltered />{plural(live.order.length, 'instruction')} in program order, {plural(live.values.length, 'value')}</Cap>
         </Bar>
         <Sm tid="memory-how">{at === live.peakAt && !more ? 'It is reached' : `${bytes(live.alive[at]!)} are alive`} while {hlo.op[i]! >= 0 ? <Handle op={hlo.op[i]!} /> : null} <Link class="mono" to={{ sel: hlo.op[i]! >= 0 ? report.selOf({ type: 'op', row: hlo.op[i]! }) : report.selOf({ type: 'instruction', row: i }) }}>{hlo.name[i]}</Link> runs{groupOf(report, hlo, i) ? `, of ${groupOf(report, hlo, i)}` : ''}{phase}{hlo.file[i] ? <>, <SourceChip file={hlo.file[i]!} line={hlo.line[i]!} /></> : ''}: {['parameter', 'temporary', 'result', 'constant'].filter((k) => parts(k) > 0.0005 * live.peak).map((k) => `${bytes(parts(k))} ${k === 'parameter' ? 'arguments' : k === 'temporary' ? 'temporary' : `${k}s`}`).join(', ')}. {at !== live.peakAt && <Lk onClick={() => go({ args: { at: undefined } })}>back to the peak</Lk>}</Sm>
-        <p class="note" tid="memory-basis">{xla > 0 ? `XLA’s buffer assignment reserves ${bytes(xla)}; this estimate from the live ranges of the schedule is ${Math.abs(off) < 0.0005 ? 'the same' : `${percent(Math.abs(off), 1)}% ${off > 0 ? 'above' : 'below'} it`}.` : 'An estimate from live ranges: no buffer assignment of this module was recorded.'} What the framework holds outside of this program is not in it.</p>
+        <p class="note" tid="memory-basis">{xla > 0 ? `XLA’s buffer assignment reserves ${bytes(xla)}; this estimate from the live ranges of the schedule is ${Math.abs(off) < 0.0005 ? 'the same' : `${percent(Math.abs(off), 1)}% ${off > 0 ? 'above' : 'below'} it`}.` : say('live_ranges')} What the framework holds outside of this program is not in it.</p>
         <LeftOut what={['live_values', 'memory']} />
         <Curve report={report} live={live} at={at} />
       </section>

@@ -14,6 +14,7 @@ import { lastWave, type Occupancy, occupancyOf, registerSteps, type Shape, waves
 import { type Hue, limiterWords } from '../phases';
 import { go } from '../state';
 import { GpuPicker } from './roofline';
+import { say } from '../texts';
 
 interface Row {
   key: string; kernel: number; site: number; ns: number; hue: Hue; ops: number[]; nsOf: Map<number, number>; shape: Shape;
@@ -183,7 +184,7 @@ export function OccupancyPage(): VNode {
   if (rows.length === 0) {
     const onGpu = report.devices.some((x) => x.kind === 'gpu');
     return (
-      <Missing title="No occupancy" why={onGpu ? 'No launch in sight has a grid and block: they were not recorded, or the filter leaves none.' : 'This run is not of a GPU: its ops have no grid and no registers.'}
+      <Missing title="No occupancy" why={onGpu ? say('no_grid') : 'This run is not of a GPU: its ops have no grid and no registers.'}
                command={onGpu ? 'LD_PRELOAD=$(xlatrace lib) python train.py' : undefined} />
     );
   }
@@ -237,11 +238,11 @@ export function OccupancyPage(): VNode {
         <Cap>{plural(rows.length, 'launch configuration')}, {percent(total, view.total)}% {wholeOf(view)} · <CopyMenu table={{ ...table, lines: ordered.map((r) => ({ key: r.key, row: r })) }} /></Cap>
       </Bar>
       <p class={`note ${!known ? 'warn' : levers.length === 0 && judged > 0 ? 'good' : ''}`}>{!known ? limits && `Occupancy is not known: ${rows.some((r) => r.shape.registers > 0) ? 'its rules are known of NVIDIA GPUs only' : 'the recording does not hold the registers of its kernels'}.` : levers.length === 0
-        ? judged > 0 ? 'Occupancy does not hold this run back: no kernel below half of its bound is limited by it.' : 'Whether occupancy holds this run back is not known: of no kernel is its bound known.'
+        ? judged > 0 ? say('occupancy_fine') : say('occupancy_open')
         : <>{plural(levers.length, 'kernel')} {levers.length === 1 ? 'is' : 'are'} limited by occupancy while below half of the bound: {levers.slice(0, 4).map((r) => <>{r.ops[0] !== undefined && <Handle op={r.ops[0]} />} </>)}{ms(sumNs(levers) / d)} {report.perStep} together.</>}
         {known && judged > 0 && judged < 0.9 * total && ` The bound is known of ${percent(judged, total)}% of this time.`}
         {then && ' Δ is against the same ops of the base, whose launch configurations this file does not hold.'}
-        {!limits && ' The limits of this device are not known: choose another GPU to compute with.'}</p>
+        {!limits && ` ${say('no_limits')}`}</p>
       <DataTable {...table} />
       {selected?.occ && device && (
         <div class="split occsplit" tid="occupancy-detail">

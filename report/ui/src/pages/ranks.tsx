@@ -17,6 +17,7 @@ import { ms, msText, percent, plural, signed } from '../format';
 import { CAUSE_WORDS, phaseWords } from '../phases';
 import { go } from '../state';
 import { JobRanks } from './job_ranks';
+import { say } from '../texts';
 
 interface Rank { device: number; name: string; steps: number; own: number; wall: number; compute: number; waiting: number; copies: number; idle: number; late: number; op: number; more: number }
 
@@ -108,22 +109,24 @@ function WholeRunDevices(): VNode {
     : first.compute - last.compute > 0.02 * first.compute
       ? `${first.name} computes longest: ${msText(first.compute)}; ${last.name} ${last.compute > 0 ? msText(last.compute) : 'nothing'}`
       : `No device stands out: each computes ${ms(last.compute) === ms(first.compute) ? '' : `${ms(last.compute)} to `}${msText(first.compute)}`;
+  // Two columns of the same figures, or one of zeros, would be one too many.
+  const differ = (a: (r: Whole) => number, b = (_: Whole) => 0): boolean => rows.some((r) => a(r) !== b(r));
   const time = (id: string, label: string, of: (r: Whole) => number, title: string): Column<Whole> => times(id, `${label} ms`, 136, of, { title, ...(id !== 'waiting' && { from: 560 }) });
   const columns: Column<Whole>[] = [
     words('device', 'rank', (r) => r.name, { cls: 'name', sort: (r) => r.device, width: rankWidth(rows) }),
     times('compute', 'computes ms', 160, (r) => r.compute, { cls: 'bar', title: 'wall time in which something computes', cell: (r) => <CellBar value={r.compute} max={first.compute} hue="backward" text={ms(r.compute)} /> }),
-    time('collectives', 'collectives', (r) => r.exchange, 'collectives, hidden or not'),
-    time('waiting', 'waits, moves', (r) => r.waiting, 'collectives that nothing hides: transfer, and waiting for others'),
-    time('copies', 'exposed copies', (r) => r.copies, 'copies with nothing beside them'),
+    ...(differ((r) => r.exchange, (r) => r.waiting) ? [time('collectives', 'collectives', (r) => r.exchange, 'collectives, hidden or not')] : []),
+    ...(differ((r) => r.waiting) ? [time('waiting', 'waits, moves', (r) => r.waiting, 'collectives that nothing hides: transfer, and waiting for others')] : []),
+    ...(differ((r) => r.copies) ? [time('copies', 'exposed copies', (r) => r.copies, 'copies with nothing beside them')] : []),
     time('idle', 'idle', (r) => r.idle, 'nothing runs, in gaps of 1 µs or more'),
-    time('busy', 'busy', (r) => r.busy, 'anything runs'),
+    ...(differ((r) => r.busy, (r) => r.compute) ? [time('busy', 'busy', (r) => r.busy, 'anything runs')] : []),
   ];
   const lines: Line<Whole>[] = rows.map((r) => ({ key: String(r.device), row: r, testid: `rank-${r.device}`, ns: r.compute, f: setTerm(state.f, 'dev', String(deviceNumber(report, r.device))) }));
   const table: TableProps<Whole> = { columns, lines, label: 'Ranks', fileName: 'ranks', primary: true, fill: rows.length > 40, onOpen: (l) => l.row && go({ f: `dev:${deviceNumber(report, l.row.device)}`, page: 'ops' }) };
   return (
     <>
       <Bar><h2 tid="rank-sentence">{sentence}</h2><Cap><Unfiltered />{plural(rows.length, 'device')}, whole run · <CopyMenu table={table} /></Cap></Bar>
-      <Sm>No step is known: these are totals of the recording, and nothing is compared step by step.{clocksKnown(report) ? '' : ' Clocks of these processes are not known to agree.'}</Sm>
+      <Sm>{say('no_step')}{clocksKnown(report) ? '' : ' Clocks of these processes are not known to agree.'}</Sm>
       <DataTable {...table} />
     </>
   );
@@ -190,14 +193,14 @@ function DeviceRanks(): VNode {
     times(id, `${label} ms`, label.length > 6 ? 132 : 92, of, { title, ...more });
   const columns: Column<Rank>[] = [
     words('device', 'rank', (r) => r.name, { width: rankWidth(ranks), cls: 'name', sort: (r) => r.device }),
-    times(main, together ? 'by itself ms' : 'computes ms', 130, (r) => r[main], { cls: 'bar', title: together ? 'the step without waiting: what it has more of exposed collectives than the device with least' : 'wall time of a step in which something computes', cell: (r) => <CellBar value={r[main]} max={most} hue="backward" text={ms(r[main])} /> }),
+    times(main, together ? 'by itself ms' : 'computes ms', 130, (r) => r[main], { cls: 'bar', title: together ? say('by_itself') : 'wall time of a step in which something computes', cell: (r) => <CellBar value={r[main]} max={most} hue="backward" text={ms(r[main])} /> }),
     changes('more', 'Δ median ms', 100, (r) => r[main] - middle, { from: 560, title: 'the same against the median device: of two in the middle the faster' }),
-    ...(together ? [time('compute', 'computes', (r: Rank) => r.compute, 'wall time of a step in which something computes', { from: 900 }), time('waiting', 'waits, moves', (r: Rank) => r.waiting, 'exposed collectives: transfer, and waiting for the slowest rank')] : []),
+    ...(together ? [time('compute', 'computes', (r: Rank) => r.compute, 'wall time of a step in which something computes', { from: 1200 }), time('waiting', 'waits, moves', (r: Rank) => r.waiting, 'exposed collectives: transfer, and waiting for the slowest rank')] : []),
     ...(copying ? [time('copies', 'exposed copies', (r) => r.copies, 'copies with nothing beside them')] : []),
     time('idle', 'idle', (r) => r.idle, '', { from: 440 }),
     ...(together ? [] : [time('late', 'late', (r) => r.late, known ? 'how much later than the lower median device a step ends, on average' : 'clocks are not known to agree, and no collective tells who is late', { show: (v) => signed(v), ...(ranks.some((r) => isNaN(r.late)) && { cell: () => <Dim>clock</Dim> }) })]),
     time('step', 'step', (r) => r.wall, 'mean step'),
-    { id: 'op', label: 'slowest op', title: 'the op that takes most longer than on the median device', cls: 'name', from: 1100, sort: (r) => r.more, raw: (r) => (r.op >= 0 && r.more > 0 ? `${ops.handle[r.op]} ${ops.name[r.op]} ${signed(r.more / 1e6)} ms` : ''), cell: (r) => (r.op >= 0 && r.more >= 1e3 ? <Row><Handle op={r.op} /> <Mono><Mid text={ops.name[r.op] || 'no instruction'} /></Mono> <Dim>&nbsp;{signed(r.more / 1e6)} ms</Dim></Row> : <Dim>·</Dim>) },
+    { id: 'op', label: 'slowest op', title: 'the op that takes most longer than on the median device', cls: 'name', from: 960, sort: (r) => r.more, raw: (r) => (r.op >= 0 && r.more > 0 ? `${ops.handle[r.op]} ${ops.name[r.op]} ${signed(r.more / 1e6)} ms` : ''), cell: (r) => (r.op >= 0 && r.more >= 1e3 ? <Row><Handle op={r.op} /> <Mono><Mid text={ops.name[r.op] || 'no instruction'} /></Mono> <Dim>&nbsp;{signed(r.more / 1e6)} ms</Dim></Row> : <Dim>·</Dim>) },
     { id: 'cause', label: 'so it', width: 130, from: copying ? 1180 : 760, cls: 'name', raw: cause, cell: cause },
   ];
   const lines: Line<Rank>[] = order.map((i) => ({ key: String(ranks[i]!.device), row: ranks[i]!, testid: `rank-${ranks[i]!.device}`, ns: Math.round(ranks[i]![main]), f: setTerm(state.f, 'dev', String(deviceNumber(report, ranks[i]!.device))) }));
@@ -210,9 +213,9 @@ function DeviceRanks(): VNode {
         <Cap><Unfiltered />{plural(ranks.length, 'device')} × {plural(cells.steps.length, 'step')}, mean per step · <CopyMenu table={table} /></Cap>
       </Bar>
       {lag && waitedFor && <p class="lede" tid="rank-cost" title={`over the longest of the others it needs ${msText(lag.cost_ns)} more: by so much a step gets shorter without it`}>It comes last in {lag.last} of {plural(lag.of, 'step')}{lag.since !== null && `, since step ${lag.since}`}.{waitedFor.op >= 0 && waitedFor.more >= 1e3 && <> Of all its work, <Handle op={waitedFor.op} /> <Mono>{ops.name[waitedFor.op]}</Mono> takes most longer there than on the median device: {msText(waitedFor.more)}.</>}</p>}
-      {!together && <Sm tid="rank-cost">No step has a collective that nothing hides: nothing tells whether these devices wait for each other.</Sm>}
-      {!lag && together && cells.steps.length > 2 && <Sm tid="rank-cost">No rank is waited for: none needs 2% of the step more by itself than the median device in most steps.{members > ranks.length && ` Of the ${members} that exchange ${ranks.length} are in this run: the one that all wait for may be another.`}</Sm>}
-      {!known && <p class="note warn" tid="clocks">Clocks of these processes are not known to agree: steps are put side by side by their number.</p>}
+      {!together && <Sm tid="rank-cost">{say('no_waits')}</Sm>}
+      {!lag && together && cells.steps.length > 2 && <Sm tid="rank-cost">{say('nobody_late')}{members > ranks.length && ` Of the ${members} that exchange ${ranks.length} are in this run: the one that all wait for may be another.`}</Sm>}
+      {!known && <p class="note warn" tid="clocks">{say('clocks_steps')}</p>}
       <RankMap cells={{ names: cells.devices.map((d) => deviceName(report, d)), steps: cells.steps, of: cells.of }} measures={MEASURES.filter(([m]) => (m !== 'copies' || copying) && (together || (m !== 'waiting' && m !== 'own')))} order={order}
                onOpen={(r, step) => open(cells.devices[r]!, step)}>a click opens the step</RankMap>
       <DataTable {...table} />

@@ -13,6 +13,7 @@ import { opGroups } from '../data/oprows';
 import type { Device, Report } from '../data/report';
 import { byteRate, flopRate, ms, peakPercent, plural, thousands, significant, sumNs, sumBy } from '../format';
 import { go } from '../state';
+import { say } from '../texts';
 
 export function GpuPicker({ report, value }: { report: Report; value: string }): VNode | null {
   const own = gpuOf(report, '');
@@ -86,7 +87,7 @@ function Plot({ dots, device, width, height, selected, peaks, divisor }: {
   return (
     <svg width={width} height={height} viewBox={`0 0 ${width} ${height}`} role="img" aria={`Roofline of ${dots.length} instructions, as in the table beside it`}>
       {Array.from({ length: x1 - x0 + 1 }, (_, i) => x0 + i).map((v) => (
-        <g><path class="g" d={`M${X(v)} ${T}V${height - B}`} /><text class={`d ${v === x1 ? 'e' : 'm'}`} x={X(v)} y={height - B + 14}>{v === x0 && xs.some((x) => x < x0) ? '≤ ' : ''}{v >= 0 ? (10 ** v).toLocaleString('en') : (10 ** v).toFixed(-v)}</text></g>
+        <g><path class="g" d={`M${X(v)} ${T}V${height - B}`} /><text class={`d ${v === x1 ? 'e' : 'm'}`} x={X(v)} y={height - B + 14}>{v === x0 && xs.some((x) => x < x0) && '≤ '}{(x1 - v) % Math.ceil(44 / (X(1) - X(0))) ? '' : v >= 0 ? (10 ** v).toLocaleString('en') : (10 ** v).toFixed(-v)}</text></g>
       ))}
       {Array.from({ length: Math.floor(y1) - y0 + 1 }, (_, i) => y0 + i).map((v) => (
         <g><path class="g" d={`M${L} ${Y(v)}H${width - 4}`} /><text class="d e" x={L - 6} y={Y(v) + 4}>{flopRate(10 ** v).replace('FLOP/s', '').replace('.00', '').replace(/\.0$/, '')}</text></g>
@@ -166,7 +167,7 @@ export function RooflinePage(): VNode {
     return (
       <Missing title="No roofline" command={`xlatrace query ${report.meta.run.path.split('/').pop()} "SELECT name, memory_bandwidth_bytes_per_s, peak_flops FROM device"`}
                why={report.devices.some((x) => x.kind === 'cpu') && !report.devices.some((x) => x.kind === 'gpu')
-                 ? 'This run is of a CPU: no peak rates are known for it. Choose a GPU to see where its ops would stand.'
+                 ? say('cpu_roof')
                  : 'How fast this device’s memory is the run does not say, and no table does.'}>
         <GpuPicker report={report} value={gpu} />
       </Missing>

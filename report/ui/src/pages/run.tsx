@@ -131,7 +131,7 @@ function Compile({ report }: { report: Report }): VNode | null {
   if (rows.length === 0) return null;
   const columns: Column<(typeof rows)[number]>[] = [
     words('name', 'compilation or pass', (r) => r.name, { cls: 'mono name' }),
-    words('module', 'module', (r) => r.module, { cls: 'mono name' }),
+    ...(rows.some((r) => r.module) ? [words<(typeof rows)[number]>('module', 'module', (r) => r.module, { cls: 'mono name' })] : []),
     figures('runs', 'runs', 60, (r) => r.n, { show: thousands }),
     times('ms', 'ms in all', 80, (r) => r.ns),
   ];

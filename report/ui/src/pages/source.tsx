@@ -16,6 +16,7 @@ import { HUES, hueOf, kindWords, PHASES } from '../phases';
 import { go } from '../state';
 import { baseTree } from './model';
 import { NothingMatches } from './ops';
+import { say } from '../texts';
 
 /** `hues`: ns by colour, as letters have it: collectives and copies apart from their phases. */
 interface Sum { ns: number; hues: Float64Array; waste: number; calls: number; ops: Map<number, number> }
@@ -91,7 +92,7 @@ export function SourcePage(): VNode {
   }, [opened?.[0], line, text]);
   if (report.bare) return <NoHlo title="No source lines" lacks="no kernel has a line of a program" by={BY_FRAME} />;
   if (view.total === 0) return <NothingMatches />;
-  if (list.length === 0) return <Missing title="No source lines" why="The HLO of this run carries no source lines. JAX writes them by default; TensorFlow and stripped modules do not." />;
+  if (list.length === 0) return <Missing title="No source lines" why={say('no_lines')} />;
   const [path, file] = opened!;
   const parts = text?.get(path);
   const most = Math.sqrt(Math.max(...[...file.lines.values()].map(value)));
@@ -149,7 +150,7 @@ export function SourcePage(): VNode {
         <h2>Source</h2>
         <Seg label="Measure" value={measure} options={[['time', 'device time'], ['waste', 'waste'], ['calls', 'launches']]} onChange={(m) => go({ args: { m: m === 'time' ? undefined : m } })} />
         <span class="sm ink2">bars: square root, split by phase; collectives and copies apart</span>
-        <Cap><TotalsNote delta={!!then} />{then && 'Δ by number of the line: an edit above moves it · '}{percent(sourced, view.total)}% {wholeOf(view)} has a source line · <CopyMenu /></Cap>
+        <Cap><TotalsNote delta={!!then} />{then && 'Δ by path and number of the line: an edit above moves it · '}{percent(sourced, view.total)}% {wholeOf(view)} has a source line · <CopyMenu /></Cap>
       </Bar>
       {frameworks && <p class="note" tid="frameworks-lines">{frameworks.text}.</p>}
       <div class="split srcsplit">
@@ -173,7 +174,7 @@ export function SourcePage(): VNode {
           <p class="srchead"><b class="mono">{path}</b> <Dim>{show(file.sum)} {measure === 'calls' ? 'calls' : report.perStep}, {percent(file.sum.ns, view.total)}% {wholeOf(view)} · </Dim><CopyMenu /></p>
           {(largest.f !== path || largest.n !== line) && <Sm tid="largest-line">Largest line of all: <a href={`#/source?file=${encodeURIComponent(largest.f)}&line=${largest.n}`}>{baseName(largest.f)}:{largest.n || '?'}</a>, {show(largest.s)} {measure === 'calls' ? 'calls' : report.perStep}</Sm>}
           {error !== undefined && <Problem text={error} />}
-          {text !== undefined && !parts && <p class="note">This page lacks the text of the file. To see it: xlatrace report RUN.db --source ITS_FOLDER</p>}
+          {text !== undefined && !parts && <p class="note">{say('no_text')}</p>}
           <div class={`code ${then ? 'wdl' : ''}`} role="group" aria={`Lines of ${path}`}>{body}</div>
         </div>
         <div class="secs">

@@ -23,6 +23,7 @@ import { HUES } from '../timeline/pyramid';
 import type { Skew } from '../timeline/waits';
 import { buildTimeline, firstVisible, stretched, type Timeline } from '../timeline/tracks';
 import { Difference, Selection } from './timeline_sums';
+import { say } from '../texts';
 
 interface StepBox { step: number; ns: number; start: number; end: number; steady: boolean }
 
@@ -527,9 +528,9 @@ function Canvas({ report, view, tl: whole, steps }: { report: Report; view: View
                                        base={comparable(report) && report.meta.base!.basis.steady ? report.meta.base!.basis.mean_ns : 0} />}
         <p class="note sm" tid="timeline-note">
           {skew && skew.at - skew.from > (sumRange[1] - sumRange[0]) / 500 && <span tid="timeline-skew">{tl.names[skew.first]} waits {duration(skew.at - skew.from)} in {ops.handle[skew.op] || 'a collective'} ({ops.name[skew.op]}) because {tl.names[skew.last]} comes last{inGeneral(report, tl.names, steps, skew)}. </span>}
-          {!clocksKnown(report, tl.devices) && <span class="warn-text" tid="timeline-clocks">Clocks of these processes are not known to agree: rows of one cannot be set against those of another. </span>}
+          {!clocksKnown(report, tl.devices) && <span class="warn-text" tid="timeline-clocks">{say('clocks_rows')} </span>}
           {processes.size > 1 && steps.length > 0 && !pair && <span tid="timeline-whose">Steps are those of {mine.length > 1 ? `${mine.length} devices, the mean: ` : ''}{mine.slice(0, 4).map((d) => tl.names[d]).join('; ')}{mine.length > 4 && '…'}. </span>}
-          {pair ? <>Each row counts from the begin of its step. Click another step to put it first.</> : gapCount > 0
+          {pair ? <>{say('step_rows')}</> : gapCount > 0
             ? <>{partly && 'Of the longest, which alone are in this file one by one: '}{plural(gapCount, 'gap')} over 1 µs {selection ? 'selected' : 'in sight'}{counted.length < tl.devices.length ? `, of ${counted.map((d) => tl.names[d]).join('; ')},` : counted.length > 1 && gapCount > 1 && `, of ${counted.length} devices together,`} {gapCount === 1 ? 'holds' : 'hold'} {duration([...cause.values()].reduce((a, b) => a + b, 0))}, {gapCount > 1 && <>the longest {duration(gapLongest)}; </>}{mainCause![0] === 'unknown' ? 'the cause of most is not known' : `most because ${CAUSE_WORDS[mainCause![0]] ?? mainCause![0]}`}.</>
             : <>No gap over 1 µs here.</>}
           {path && <PathNote path={path.get(tl.devices[0]!)} name={tl.names[tl.devices[0]!]!} range={sumRange} />}

@@ -128,7 +128,11 @@ std::string EvidenceSentence(const RunView& view, const json& evidence,
   if (!evidence.is_array() || evidence.empty() || !IsTime(evidence[0])) return {};
   const json& first = evidence[0];
   const double all = first["value"].get<double>();
-  const std::string_view whole = view.basis.steady ? "every step" : "the run";
+  // Streams or threads side by side add up to more than a step has.
+  const bool beside = 50 * view.coverage.device_ns > 51 * view.steps.busy_ns;
+  const std::string_view whole = !view.basis.steady ? "the run"
+                                 : beside           ? "device time in every step"
+                                                    : "every step";
   std::vector<std::string> handles;
   if (first.contains("handles") && first["handles"].is_array()) {
     for (const json& handle : first["handles"]) {

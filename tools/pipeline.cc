@@ -15,6 +15,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/number_format.h"
+#include "base/utf8.h"
 #include "importers/common/modules_only_sink.h"
 #include "importers/common/same_process_sink.h"
 #include "importers/importer.h"
@@ -64,9 +65,34 @@ void CountLabels(const model::RunTables& run, const model::AttributionTables& at
   }
 }
 
-void Skip(const std::string& input, Error error, store::RunBuilder* run, BuildOutcome* outcome) {
+// A README beside recordings, which `import FOLDER/*` names, too: nothing is lost without it. JSON
+// and pages that were downloaded instead of a file might have been recordings.
+bool IsProse(const std::string& path) {
+  constexpr size_t kHead = 4096;
+  const auto head = ReadFileHead(path, kHead);
+  if (!head || head->empty()) return false;
+  const size_t first = head->find_first_not_of(" \t\r\n");
+  if (first == std::string::npos ||
+      std::string_view("{[<").find((*head)[first]) != std::string::npos) {
+    return false;
+  }
+  for (size_t at = 0; at < head->size();) {
+    size_t length = 1;
+    const int32_t code = DecodeUtf8(*head, at, &length);
+    const bool cut = at + 4 > kHead;  // A character at the end of what was read.
+    if ((code < 0 && !cut) ||
+        (code >= 0 && code < ' ' && code != '\t' && code != '\n' && code != '\r')) {
+      return false;
+    }
+    at += std::max<size_t>(length, 1);
+  }
+  return true;
+}
+
+void Skip(const std::string& input, Error error, store::RunBuilder* run, BuildOutcome* outcome,
+          model::Severity severity = model::Severity::kDataLoss) {
   run->AddRunStat({.name = "input_skipped",
-                   .severity = model::Severity::kDataLoss,
+                   .severity = severity,
                    .source = input,
                    .value = 1,
                    .advice = error.message});
@@ -185,7 +211,8 @@ Result<BuildOutcome> BuildRun(const BuildRequest& request) {
     if (imported) {
       ++outcome.inputs_read;
     } else {
-      Skip(input, std::move(imported).error(), &builder, &outcome);
+      Skip(input, std::move(imported).error(), &builder, &outcome,
+           IsProse(input) ? model::Severity::kNotice : model::Severity::kDataLoss);
     }
     return {};
   };

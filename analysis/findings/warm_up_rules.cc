@@ -20,18 +20,25 @@ using model::Id;
 constexpr double kWarmUp = 0.05;
 constexpr size_t kMostTold = 3;  // Steps.
 
-// "steps 0 and 1 take 148 ms (up to 3.77 s) and 143 ms, steady ones 130 ms": of the quickest device
-// and, where that is another figure, of the slowest.
-std::string WarmUpSteps(const std::map<int64_t, std::pair<int64_t, int64_t>>& before,
-                        int64_t step_ns) {
+// How long a step took, over the devices.
+struct Took {
+  int64_t least_ns = INT64_MAX, most_ns = 0, sum_ns = 0, devices = 0;
+};
+using TookByStep = std::map<int64_t, Took>;
+
+// "steps 0 and 1 take 1.97 s (157 ms to 3.78 s) and 145 ms, steady ones 130 ms": the mean of the
+// devices, as the page's list of steps has it, and their range where that says something else.
+std::string WarmUpSteps(const TookByStep& before, int64_t step_ns) {
   std::string numbers, times;
   size_t told = 0;
-  for (const auto& [step, ns] : before) {
+  for (const auto& [step, took] : before) {
     if (++told > kMostTold) break;
     const std::string_view link = told == 1 ? "" : told == before.size() ? " and " : ", ";
     numbers += fmt::format("{}{}", link, step);
-    times += fmt::format("{}{}", link, Time(ns.first));
-    if (2 * ns.second > 3 * ns.first) times += fmt::format(" (up to {})", Time(ns.second));
+    times += fmt::format("{}{}", link, Time(took.sum_ns / took.devices));
+    if (2 * took.most_ns > 3 * took.least_ns) {
+      times += fmt::format(" ({} to {})", Time(took.least_ns), Time(took.most_ns));
+    }
   }
   if (before.empty()) return fmt::format("steady steps take {}", Time(step_ns));
   const std::string_view more = before.size() > kMostTold ? " and so on" : "";
@@ -42,8 +49,7 @@ std::string WarmUpSteps(const std::map<int64_t, std::pair<int64_t, int64_t>>& be
 // Computing that takes longer in the first steps than later, most ops of a GPU alike: nothing else
 // does that than its clock, which an idle GPU lowers. "; GPU 0 computes for 1.16x and 1.12x as long
 // in them, most ops alike: as while its clock rises". Empty: no device does.
-std::string SlowerAtFirst(const Context& context,
-                          const std::map<int64_t, std::pair<int64_t, int64_t>>& before) {
+std::string SlowerAtFirst(const Context& context, const TookByStep& before) {
   constexpr double kSlower = 1.03;
   // Of the time of ops, each slower by at least half as much: of the first step, and of a later
   // one, in the middle of which the clock may have come up.
@@ -133,8 +139,8 @@ void JudgeWarmUp(const Context& context, Report& report) {
     int64_t later_ns = 0, later = 0;  // After the last steady one so far.
   };
   std::map<Id, Amid> amid;
-  std::map<int64_t, int64_t> between;                     // By number: how long.
-  std::map<int64_t, std::pair<int64_t, int64_t>> before;  // Before the first: least, most.
+  std::map<int64_t, int64_t> between;  // By number: how long.
+  TookByStep before;                   // Before the first.
   int64_t last = 0;
   for (const model::StepRow& row : context.analysis.steps) {
     wall += row.end_ns - row.start_ns;
@@ -143,9 +149,11 @@ void JudgeWarmUp(const Context& context, Report& report) {
     last = std::max(last, row.step);
     if (of.count == 0 && !row.steady) {
       const int64_t ns = row.end_ns - row.start_ns;
-      auto& [least, most] = before.try_emplace(row.step, ns, ns).first->second;
-      least = std::min(least, ns);
-      most = std::max(most, ns);
+      Took& took = before[row.step];
+      took.least_ns = std::min(took.least_ns, ns);
+      took.most_ns = std::max(took.most_ns, ns);
+      took.sum_ns += ns;
+      ++took.devices;
       continue;
     }
     of.later_ns += row.end_ns - row.start_ns;

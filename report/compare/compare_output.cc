@@ -75,12 +75,10 @@ struct CompareFact {
   std::optional<double> base, now;
 };
 
-std::vector<CompareFact> FactsOf(const ComparisonView& view) {
+std::vector<CompareFact> FactsOf(const compare::Run& a, const compare::Run& b) {
   const auto integer = [](const std::optional<int64_t>& value) {
     return value ? std::optional<double>(static_cast<double>(*value)) : std::nullopt;
   };
-  const compare::Run& a = view.base;
-  const compare::Run& b = view.now;
   return {{"launches", a.launches, b.launches},
           {"host_calls", a.host_calls, b.host_calls},
           {"graph_share", a.graph_share, b.graph_share},
@@ -127,21 +125,6 @@ class WrappedLines {
   const CompareOptions& options_;
   std::vector<std::string> lines_;
 };
-
-// "Facts: launches 12 -> 9, ..."; empty where none is known of both.
-std::string FactsSentence(const ComparisonView& view) {
-  std::string facts;
-  for (const CompareFact& fact : FactsOf(view)) {
-    if (!fact.base || !fact.now) continue;
-    // Of runs without HLO nothing could be.
-    if (fact.name == "attributed" && view.base.modules.empty() && view.now.modules.empty())
-      continue;
-    std::string name = fact.name;
-    std::replace(name.begin(), name.end(), '_', ' ');
-    facts += fmt::format("{}{} {}", facts.empty() ? "" : ", ", name, FactText(fact));
-  }
-  return facts.empty() ? facts : "Facts: " + facts + ".";
-}
 
 // What changed, where and why; two lines a change: 45 have to do for all.
 void AddChange(const Change& change, const CompareOptions& options, WrappedLines& lines) {
@@ -220,6 +203,19 @@ TextTable BreakdownTable(const ComparisonView& view, const CompareOptions& optio
 
 }  // namespace
 
+std::string FactsSentence(const compare::Run& base, const compare::Run& now) {
+  std::string facts;
+  for (const CompareFact& fact : FactsOf(base, now)) {
+    if (!fact.base || !fact.now) continue;
+    // Of runs without HLO nothing could be.
+    if (fact.name == "attributed" && base.modules.empty() && now.modules.empty()) continue;
+    std::string name = fact.name;
+    std::replace(name.begin(), name.end(), '_', ' ');
+    facts += fmt::format("{}{} {}", facts.empty() ? "" : ", ", name, FactText(fact));
+  }
+  return facts.empty() ? facts : "Facts: " + facts + ".";
+}
+
 std::string CompareText(const ComparisonView& view, const CompareOptions& options) {
   WrappedLines lines(options);
   lines.Wrapped(view.verdict.sentence);
@@ -228,7 +224,8 @@ std::string CompareText(const ComparisonView& view, const CompareOptions& option
   for (const std::string& text : identity.qualifications) lines.Wrapped("Mind: " + text + ".");
   if (identity.same_recording) return lines.Text();
   for (const std::string& text : identity.differences) lines.Wrapped("Differs: " + text);
-  if (const std::string facts = FactsSentence(view); !facts.empty()) lines.Wrapped(facts);
+  if (const std::string facts = FactsSentence(view.base, view.now); !facts.empty())
+    lines.Wrapped(facts);
   lines.Add("");
   AddChanges(view, options, lines);
   const size_t left = lines.size() + 5 < kMostLines ? kMostLines - lines.size() - 5 : 3;
@@ -310,7 +307,7 @@ nlohmann::ordered_json CompareJsonObject(const ComparisonView& view,
                  {"step_ns", comparison.now_step_ns},
                  {"device_ns", comparison.now_device_ns}};
   json["facts"] = Json::object();
-  for (const CompareFact& fact : FactsOf(view)) {
+  for (const CompareFact& fact : FactsOf(view.base, view.now)) {
     if (!fact.base && !fact.now) continue;
     json["facts"][fact.name] = {{"base", fact.base ? Json(*fact.base) : Json()},
                                 {"new", fact.now ? Json(*fact.now) : Json()}};

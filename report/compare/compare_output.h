@@ -35,6 +35,9 @@ struct CompareOptions {
   size_t rows = 0;  // Of the table; 0: what fits.
 };
 
+// "Facts: launches 12 -> 9, compilations 1."; empty where none is known of both.
+std::string FactsSentence(const compare::Run& base, const compare::Run& now);
+
 std::string CompareText(const ComparisonView& view, const CompareOptions& options);
 std::string CompareMarkdown(const ComparisonView& view, const CompareOptions& options);
 std::string CompareCsv(const ComparisonView& view, const CompareOptions& options);

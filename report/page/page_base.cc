@@ -13,6 +13,7 @@
 #include "compare/changes.h"
 #include "compare/comparison.h"
 #include "compare/verdict.h"
+#include "report/compare/compare_output.h"
 #include "report/compare/load_run.h"
 #include "report/glyphs.h"
 #include "report/page/page_compare.h"
@@ -135,9 +136,13 @@ std::optional<int64_t> StepNoise(const RunView& a, const RunView& b) {
   return static_cast<int64_t>(std::llround(2 * std::sqrt(sum)));
 }
 
-Json Notes(const RunView& base, const RunView& view, const compare::Verdict& verdict) {
+Json Notes(const RunView& base, const RunView& view, const RunPair& pair,
+           const compare::Verdict& verdict) {
   Json notes = Json::array();
   notes.push_back(WithGlyphs(verdict.changed));
+  if (std::string facts = FactsSentence(pair.base, pair.now); !facts.empty()) {
+    notes.push_back(WithGlyphs(facts));
+  }
   const auto differ = [&](std::string_view what, const std::string& a, const std::string& b) {
     if (a != b) notes.push_back(fmt::format("{}: {} before, {} now.", what, a, b));
   };
@@ -259,7 +264,7 @@ Status WriteBaseTables(PageContext& page) {
                        {"coverage", CoverageMeta(view.coverage)},
                        {"step_noise_ns", noise ? Json(*noise) : Json()},
                        {"matched_ns", matched_ns},
-                       {"notes", Notes(view, page.view, verdict)},
+                       {"notes", Notes(view, page.view, pair, verdict)},
                        {"compare", std::move(compared)}};
   return {};
 }

@@ -42,6 +42,18 @@ TEST(EvidenceSentence, SaysHowManyHowLongAndHowFast) {
       "runs at 2% of the memory's speed");
 }
 
+// Two threads, or streams, have 60 ms of 50 ms.
+TEST(EvidenceSentence, WhatRunsSideBySideIsMoreThanAStepHas) {
+  RunView view = View();
+  view.coverage.device_ns = 60'000'000;
+  view.steps.busy_ns = 50'000'000;
+  EXPECT_EQ(EvidenceSentence(view, json::array({Sum(55e6, {"o1", "o2"})})),
+            "2 scatter-adds take 55.0 ms of device time in every step");
+  view.steps.busy_ns = 60'000'000;
+  EXPECT_EQ(EvidenceSentence(view, json::array({Sum(55e6, {"o1", "o2"})})),
+            "2 scatter-adds take 55.0 ms of every step");
+}
+
 // "1,934 launches below 10 us; the largest takes 14.8 us" would read as a contradiction.
 TEST(EvidenceSentence, OfAnOpThatRunsSeveralTimesAStepTheTimeIsThatOfItsCalls) {
   RunView view = View();

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -96,6 +97,30 @@ TEST_F(PipelineTest, ABadFileAmongGoodOnesIsNamedAndTheRestUsed) {
   const auto stats = db->Select("SELECT * FROM run_stat WHERE name = 'input_skipped'");
   ASSERT_TRUE(stats);
   EXPECT_EQ(stats->rows.size(), 1u);
+}
+
+TEST_F(PipelineTest, ATextBesideRecordingsIsNoLoss) {
+  XLATRACE_SHARED_OR_SKIP(gemm, "xplane/jax08_gemm.xplane.pb");
+  const auto severity_of = [&](const std::string& content) -> std::string {
+    const fs::path file = folder_ / "beside";
+    std::ofstream(file, std::ios::binary) << content;
+    const auto outcome =
+        BuildRun({.inputs = {file.string(), gemm.string()}, .output = Output(), .replace = true});
+    if (!outcome || outcome->skipped.size() != 1) return "not skipped";
+    auto db = store::RunDb::Open(Output());
+    const auto stats = db->Select("SELECT * FROM run_stat WHERE name = 'input_skipped'");
+    return stats && stats->rows.size() == 1 ? stats->Text(0, "severity") : std::string();
+  };
+  EXPECT_EQ(severity_of("# Where these come from\n\nA run of 4 H100s, \xC2\xB5s and all.\n"),
+            "notice");
+  EXPECT_EQ(severity_of(std::string(4095, 'a') + "\xC2\xB5 of a character that the head cuts"),
+            "notice");
+  // What may have been a recording.
+  EXPECT_EQ(severity_of(std::string("\x0A\x05 cut\x00 off", 12)), "data_loss");
+  EXPECT_EQ(severity_of("{\"steps\": [1, 2]}"), "data_loss");
+  EXPECT_EQ(severity_of("<html>504 Gateway Timeout</html>"), "data_loss");
+  EXPECT_EQ(severity_of("caf\xE9, and not UTF-8"), "data_loss");
+  EXPECT_EQ(severity_of(""), "data_loss");
 }
 
 TEST_F(PipelineTest, NothingIsLeftBehindWhenNoInputCanBeRead) {

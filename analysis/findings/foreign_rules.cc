@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -161,6 +162,21 @@ struct NamedCommunication {
   bool told_apart = false;      // Waiting of most of it is known.
 };
 
+// The longest launch of a kernel, where it was: the mean of ten says nothing of it.
+void SayLongest(const Context& context, std::string_view kernel, Finding& finding) {
+  std::optional<size_t> longest;
+  const model::ActivityColumns& all = context.run.activities;
+  for (size_t i = 0; i < all.size(); ++i) {
+    if (!context.InBasis(i) || (longest && all.duration_ns[i] <= all.duration_ns[*longest]))
+      continue;
+    if (context.run.ConfigOf(i).name == kernel) longest = i;
+  }
+  if (!longest) return;
+  const std::string where =
+      context.whole_run ? std::string() : fmt::format(", in step {}", context.StepOf(*longest));
+  finding.evidence.Add("its longest launch" + where, all.duration_ns[*longest], "ns");
+}
+
 void ExposedByName(const Context& context, const NamedCommunication& all, Report& report) {
   const int64_t exposed = context.Part(model::StepPart::kExposedCollective);
   if (all.ns == 0) return;
@@ -205,6 +221,7 @@ void ExposedByName(const Context& context, const NamedCommunication& all, Report
       .Add(context.words.PerStep(ShortName(most.name) + " among them,"), context.PerStep(most.ns),
            "ns")
       .Add(context.words.PerStep("its launches,"), context.PerStep(most.count), "count");
+  SayLongest(context, most.name, finding);
   report.Add(std::move(finding));
   if (context.run.devices.size() < 2) {
     report.Withhold("arrival_skew",

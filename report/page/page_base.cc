@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -58,7 +59,34 @@ std::string KeyOf(const std::string& fingerprint, const std::string& module,
 struct PageMatch {
   std::vector<std::optional<size_t>> op;
   std::vector<std::string_view> how;
+  // Of what goes with `of` this millionth part is of `op`: a function that was one program and is
+  // several now. Each program's op has a part, `of` itself, too.
+  struct Part {
+    size_t op, of;
+    int64_t ppm;
+  };
+  std::vector<Part> parts;
 };
+
+// Several ops of a row, each of another program.
+bool OfSeveralPrograms(const compare::Run& run, const std::vector<size_t>& ops) {
+  std::set<size_t> modules;
+  for (const size_t op : ops) modules.insert(run.ops[op].module);
+  return ops.size() > 1 && modules.size() == ops.size();
+}
+
+void AddParts(const compare::Run& now, const std::vector<size_t>& ops,
+              const std::vector<size_t>& targets, const PageRowsOf& rows_of, PageMatch& match) {
+  int64_t all = 0;
+  for (const size_t op : ops) all += now.ops[op].ns;
+  if (all <= 0) return;
+  for (const size_t op : ops) {
+    const std::vector<size_t> rows = rows_of(now.ops[op]);
+    for (size_t k = 0; k < std::min(rows.size(), targets.size()); ++k) {
+      match.parts.push_back({rows[k], targets[k], now.ops[op].ns * 1'000'000 / all});
+    }
+  }
+}
 
 // Rows of the page's ops for ops of room compare/.
 PageRowsOf RowsOf(const compare::Run& run, const std::vector<PageOpFacts>& ops) {
@@ -85,6 +113,9 @@ PageMatch MatchPageOps(const RunPair& pair, const compare::Comparison& compariso
     if (target == nullptr) continue;
     const std::vector<size_t> to = theirs(*target);
     if (to.empty()) continue;
+    if (!row.base.empty() && OfSeveralPrograms(pair.now, row.now)) {
+      AddParts(pair.now, row.now, to, theirs, match);
+    }
     for (const size_t b : row.base) {
       const std::vector<size_t> from = ours(pair.base.ops[b]);
       for (size_t k = 0; k < from.size(); ++k) {
@@ -254,6 +285,15 @@ Status WriteBaseTables(PageContext& page) {
     base.ops.push_back(std::move(op));
   }
   page.blocks.Write(table);
+  PageTable parts("base_parts", page.blocks.strings());
+  parts.Declare("op>ops of>ops ppm");
+  for (const PageMatch::Part& part : matches.parts) {
+    parts.Set(0, static_cast<int64_t>(part.op));
+    parts.Set(1, static_cast<int64_t>(part.of));
+    parts.Set(2, part.ppm);
+    parts.EndRow();
+  }
+  page.blocks.Write(parts);
   XLATRACE_TRY(WriteShareTable(base, "base_op_shares", "base_ops"));
   XLATRACE_TRY(WriteSteps(base));
   const std::optional<int64_t> noise = StepNoise(view, page.view);

@@ -285,7 +285,7 @@ function FilterBar({ report, view, f }: { report: Report; view: View; f: string 
 function Banner({ report }: { report: Report }): VNode | null {
   const { run } = report.meta;
   if (run.fake_gpu) {
-    return <p class="banner bad" role="note">Recorded on the fake GPU of the tests, which computes nothing: its times are no GPU’s times.</p>;
+    return <p class="banner bad" role="note">{say('fake_gpu')}</p>;
   }
   if (run.partial) {
     return <p class="banner warn" role="note">{say('growing')}</p>;

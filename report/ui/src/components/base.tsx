@@ -23,6 +23,12 @@ export const baseOps = perReport((report): BaseOps => {
     byOp[op[r]!]! += ns[r]!;
     has[op[r]!] = 1;
   }
+  // Programs of one function share what its one program took before.
+  const p = report.tables.table('base_parts'), of = p.refs('of'), ppm = p.numbers('ppm'), all = byOp.slice();
+  p.refs('op').forEach((o, r) => {
+    byOp[o] = (all[of[r]!]! * ppm[r]!) / 1e6;
+    has[o] = 1;
+  });
   return {
     n: t.rows, op, how: t.texts('how'), handle: t.texts('handle'), name: t.texts('instruction'), kind: t.texts('op_kind'),
     phase: t.texts('phase'), group: t.texts('layer_group'), opName: t.texts('op_name'), file: t.texts('source_file'),

@@ -351,7 +351,7 @@ function OpBody({ op }: { op: number }): VNode {
                   {sites.waves[occSite]! > 0 && <Def t="waves">{significant(sites.waves[occSite]!)}</Def>}
                 </Kv>
               </>
-            : <Faint>Occupancy is not known: registers, blocks, or the device’s limits are missing.</Faint>}
+            : <Faint>{say('no_occupancy')}</Faint>}
         </div>
       </section>
       <FindingsOf handle={handle} />

@@ -127,7 +127,7 @@ function WhatFrees({ report, live, at }: { report: Report; live: Live; at: numbe
       <ul class="evid">
         <li>{sum(could) > small
           ? <><b>Donate {bytes(sum(could))}</b>: {plural(could.length, 'argument')} could give {could.length === 1 ? 'its' : 'their'} memory to {could.length === 1 ? 'a result' : 'results'} of the same shape, as far as the caller does not need {could.length === 1 ? 'it' : 'them'} again: <code>jax.jit(f, donate_argnums=…)</code>. Largest: {could.slice(0, 3).map((v, i) => <>{i > 0 && ', '}<Link class="mono" to={{ sel: report.selOf({ type: 'instruction', row: v.instruction }) }}>{arg(v)}</Link> {bytes(v.size)}</>)}.</>
-          : donated.length > 0 ? `Donation: ${plural(donated.length, 'argument')} with ${bytes(sum(donated))} already give their memory to results; no other has a result of its shape${could.length > 0 ? ` above 1% of the peak` : ''}.` : 'Donation: no argument has the shape of a result above 1% of the peak.'}</li>
+          : donated.length > 0 ? `Donation: ${plural(donated.length, 'argument')} with ${bytes(sum(donated))} already give their memory to results; no other has a result of its shape${could.length > 0 ? ` above 1% of the peak` : ''}.` : say('no_donation')}</li>
         <li>{plenty
           ? <>Computing again: no need, {percent(live.peak, capacity)}% of the device is used. It would cost time for memory that is there{less && <>; the other way round gains: <Link class="h" to={{ sel: less.handle }}>{less.handle}</Link> {less.title}</>}.</>
           : top && sum(saved) > small

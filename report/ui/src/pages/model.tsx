@@ -16,12 +16,12 @@ import { count, baseName, ms, opKind, peakPercent, percent, plural, ratio, signe
 import { type Hue, PHASES, phaseWords, SHORT_PHASES } from '../phases';
 import { go, linkTo } from '../state';
 import { NothingMatches } from './ops';
+import { say } from '../texts';
 
 interface Row { node: Node; depth: number; id: string }
 
 /** Backward and what it computes again, as the Verdict's tile has it. */
 const againOf = (n: Node): number => n.phases[3]! + n.phases[2]!;
-const RATIO = 'bwd/fwd: backward with recompute over forward, of device time; the Verdict’s tile is of wall time';
 
 function Heat({ node, divisor }: { node: Node; divisor: number }): VNode {
   const names = [...node.members!.keys()].sort((a, b) => a.localeCompare(b, 'en', { numeric: true }));
@@ -135,7 +135,7 @@ export function ModelPage(): VNode {
     ...(then ? [changes<Row>('delta', 'Δ ms', 72, (r) => r.node.ns / d - (then.get(baseKey(r.node)) ?? 0), { cell: (r) => <Delta now={r.node.ns / d} then={then.get(baseKey(r.node)) ?? 0} /> })] : []),
     { id: 'bar', label: '', width: 68, from: 760, cell: (r) => <PhaseStack max={max} base={then ? (then.get(baseKey(r.node)) ?? 0) * d : undefined} parts={PHASES.map((p, i) => ({ hue: p, ns: r.node.phases[i]! }))} /> },
     shares('pct', '%', 46, (r) => r.node.ns, root.ns, { as: `% ${wholeOf(view)}`, title: `% ${wholeOf(view)}` }),
-    figures('ratio', 'bwd/fwd', 64, (r) => againOf(r.node) / r.node.phases[0]!, { title: RATIO, from: 760, cell: (r) => ratio(againOf(r.node), r.node.phases[0]!) }),
+    figures('ratio', 'bwd/fwd', 64, (r) => againOf(r.node) / r.node.phases[0]!, { title: say('ratio'), from: 760, cell: (r) => ratio(againOf(r.node), r.node.phases[0]!) }),
     figures('calls', 'calls', 52, (r) => (r.node.calls > 0 ? r.node.calls / d : NaN), { from: 900, as: report.perStep === 'ms' ? 'calls' : 'calls/step', show: count }),
     times('waste', 'waste', 54, (r) => (r.node.wasteOf > 0 ? r.node.waste / d : NaN), { from: 560, as: `waste, ${report.perStep}`, cell: (r) => (r.node.wasteOf > 0 ? (r.node.waste > 0 ? ms(r.node.waste / d) : <Dim>·</Dim>) : '') }),
     figures('peak', '% peak', 62, (r) => peak(r.node), { from: 740, show: peakPercent }),
@@ -159,7 +159,7 @@ export function ModelPage(): VNode {
       </Bar>
       {root.ns === 0 ? <NothingMatches /> : (
         <div class="split modelsplit">
-          <div><DataTable {...table} cls="tree" />{root.phases[0]! > 0 && againOf(root) > 0 && <Faint tid="model-ratio">{RATIO}. Of all here: {ratio(againOf(root), root.phases[0]!)}.</Faint>}</div>
+          <div><DataTable {...table} cls="tree" />{root.phases[0]! > 0 && againOf(root) > 0 && <Faint tid="model-ratio">{say('ratio')}. Of all here: {ratio(againOf(root), root.phases[0]!)}.</Faint>}</div>
           <figure>
             <div class="sm dim ichead">{by === 'scope' ? 'outermost component → operation' : by === 'stack' ? 'outermost frame → innermost' : 'whole → part'}{then ? ' · in brackets and at the left edge: the difference to the base' : ''}</div>
             <Icicle root={root} divisor={d} height={height} depth={by === 'stack' ? 8 : 5} selected={(state.f.match(/scope:(\S+)\*/) ?? [])[1] ?? ''} onPick={(n) => go(toOf(n))} whole={wholeOf(view)} totals={!report.meta.basis.steady} base={then ? (n) => then.get(baseKey(n)) ?? 0 : undefined} />

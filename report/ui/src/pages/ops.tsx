@@ -15,6 +15,7 @@ import { toldApart } from '../data/names';
 import { bytes, count, duration, flop, ms, peakPercent, percent, plural, sourceLine, thousands, sumNs, sumBy } from '../format';
 import { type Hue, hueOf, kindWords, phaseWords, reasonWords } from '../phases';
 import { go } from '../state';
+import { say } from '../texts';
 
 function opColumns(report: Report, view: View, most: number, by: Grouping): (Column<OpRow> & { more?: boolean })[] {
   const { ops } = report;
@@ -68,7 +69,7 @@ function opColumns(report: Report, view: View, most: number, by: Grouping): (Col
       figures<OpRow>('occ', 'occ. %', 58, (r) => ops.occupancy[r.op]!, { title: 'theoretical occupancy' }),
       ...(report.meta.replay ? [
         shares<OpRow>('critical', 'crit. %', 58, (r) => ops.critical[r.op]!, 100, { title: 'of its time in the replayed steps, on the critical path', as: '% of it on the critical path' }),
-        figures<OpRow>('slack', 'slack µs', 70, (r) => ops.slack[r.op]! / 1e3, { title: 'how much launches off the critical path may grow before the step does' }),
+        figures<OpRow>('slack', 'slack µs', 70, (r) => ops.slack[r.op]! / 1e3, { title: say('slack') }),
       ] : []),
       words<OpRow>('dtype', 'dtype', (r) => ops.dtype[r.op]!, { width: 56, cls: 'mono' }),
       words<OpRow>('shape', 'shape', (r) => ops.shape[r.op]!, { width: 170, cls: 'name mono' }),

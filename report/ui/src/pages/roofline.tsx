@@ -168,7 +168,7 @@ export function RooflinePage(): VNode {
       <Missing title="No roofline" command={`xlatrace query ${report.meta.run.path.split('/').pop()} "SELECT name, memory_bandwidth_bytes_per_s, peak_flops FROM device"`}
                why={report.devices.some((x) => x.kind === 'cpu') && !report.devices.some((x) => x.kind === 'gpu')
                  ? say('cpu_roof')
-                 : 'How fast this device’s memory is the run does not say, and no table does.'}>
+                 : say('no_bandwidth')}>
         <GpuPicker report={report} value={gpu} />
       </Missing>
     );

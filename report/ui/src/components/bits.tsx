@@ -66,7 +66,7 @@ export function Mid({ text, tail: most = 8, title }: { text: string; tail?: numb
   if (tail === 0 || text.length <= tail + 4) return <span class="nm" title={title || text}><span>{text}</span></span>;
   return (
     <span class="nm" title={title || text}>
-      <span>{text.slice(0, -tail)}</span><span class="tl">{text.slice(-tail)}</span>
+      <span class="hd">{text.slice(0, -tail)}</span><span class="tl">{text.slice(-tail)}</span>
     </span>
   );
 }

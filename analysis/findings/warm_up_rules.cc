@@ -46,9 +46,10 @@ std::string WarmUpSteps(const TookByStep& before, int64_t step_ns) {
                      numbers, more, before.size() == 1 ? "s" : "", times, Time(step_ns));
 }
 
-// Computing that takes longer in the first steps than later, most ops of a GPU alike: nothing else
-// does that than its clock, which an idle GPU lowers. "; GPU 0 computes for 1.16x and 1.12x as long
-// in them, most ops alike: as while its clock rises". Empty: no device does.
+// Computing that takes longer in the first steps than later, most ops of a GPU alike, as it does
+// while the clock rises that an idle GPU has lowered; clocks themselves are not recorded. "; GPU 0
+// computes for 1.16x and 1.12x as long in them, most ops alike: as while its clock rises". Empty:
+// no device does.
 std::string SlowerAtFirst(const Context& context, const TookByStep& before) {
   constexpr double kSlower = 1.03;
   // Of the time of ops, each slower by at least half as much: of the first step, and of a later
@@ -98,7 +99,7 @@ std::string SlowerAtFirst(const Context& context, const TookByStep& before) {
         usual += later;
         each.emplace_back(static_cast<double>(sum.ns) / later, later);
       }
-      if (2 * usual < static_cast<double>(context.device_ns)) break;
+      if (usual <= 0 || 2 * usual < static_cast<double>(context.device_ns)) break;
       const double ratio = took / usual;
       double alike = 0;
       for (const auto& [of, later] : each) alike += of > 1 + (ratio - 1) / 2 ? later : 0;
@@ -121,8 +122,7 @@ std::string SlowerAtFirst(const Context& context, const TookByStep& before) {
                          Significant(slower[i]));
   }
   return fmt::format(
-      "; {} computes for {} as long in {}, most ops alike: as while its clock "
-      "rises",
+      "; {} computes for {} as long in {}, most ops alike: as while its clock rises",
       DeviceWords(context, slowest), times,
       slower.size() == before.size() ? before.size() == 1 ? "it" : "them" : "the first");
 }

@@ -11,11 +11,10 @@ namespace xlatrace::report {
 using store::RunDb;
 using store::Table;
 
-void ActivitySums::Recurrence::Add(const Recurrence& other) {
-  if (other.count == 0) return;
-  first_ns = count == 0 ? other.first_ns : std::min(first_ns, other.first_ns);
-  last_ns = count == 0 ? other.last_ns : std::max(last_ns, other.last_ns);
-  count += other.count;
+void ActivitySums::Recurrence::Add(int64_t start_ns) {
+  first_ns = std::min(first_ns, start_ns);
+  last_ns = std::max(last_ns, start_ns);
+  ++count;
 }
 
 Result<ActivitySums> SumActivities(RunDb& db, bool only_steady, LabelShares& shares) {
@@ -61,7 +60,7 @@ Result<ActivitySums> SumActivities(RunDb& db, bool only_steady, LabelShares& sha
     sum.ns += activity.self_ns;
     ++sum.calls;
     if (!only_steady) {
-      sums.recurrences[sum_key][device].Add({activity.start_ns, activity.start_ns, 1});
+      sums.recurrences[sum_key][device].Add(activity.start_ns);
     }
     if (!shares.empty() && !shares.OwnersOf(activity.label_id).empty()) {
       const auto parts = shares.Split(activity.label_id, activity.self_ns);

@@ -24,8 +24,8 @@ struct ActivitySums {
   };
   // When launches of one device began.
   struct Recurrence {
-    int64_t first_ns = 0, last_ns = 0, count = 0;
-    void Add(const Recurrence& other);
+    int64_t first_ns = INT64_MAX, last_ns = INT64_MIN, count = 0;
+    void Add(int64_t start_ns);
   };
   std::unordered_map<uint64_t, Sum> by_label_and_config;  // Label in the high half.
   // The same key; of each device. Only where all is summed, whatever the steps.

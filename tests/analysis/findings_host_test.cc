@@ -190,6 +190,19 @@ TEST(HostRules, IdleTimeIsCalledByTheCauseOfItsGaps) {
               HasSubstr("of these gaps, not known, per"));
 }
 
+// Thread 7 launches each activity that is there 5 us before it begins; `events` are beside that.
+void CallLaunches(std::vector<model::HostEvent> events, FindingCase& made) {
+  const std::vector<int64_t> starts = made.b.run.activities.start_ns;
+  for (const int64_t start : starts) {
+    events.push_back({1, 7, "cuLaunchKernel", start - 5'000, start - 1'000, 0});
+  }
+  made.options.host_events = [events](const Intervals&) { return events; };
+  made.options.call_of = [starts](size_t i) -> std::optional<model::HostCall> {
+    if (i >= starts.size()) return std::nullopt;
+    return model::HostCall{static_cast<model::Id>(i + 1), starts[i] - 5'000, starts[i] - 1'000, 7};
+  };
+}
+
 // One wait of 505 us empties the queue; three launches follow, each later than the device.
 TEST(HostRules, AWaitSaysWhereItIsMadeAndWhatOfItIsLaunching) {
   FindingCase made(Module());
@@ -197,10 +210,7 @@ TEST(HostRules, AWaitSaysWhereItIsMadeAndWhatOfItIsLaunching) {
   std::vector<model::HostEvent> events = {{1, 7, "aten::to, seq = 1", -2'000, 506'000, 1},
                                           {1, 7, "aten::copy_, seq = 2", -1'000, 506'000, 2},
                                           {1, 7, "cuStreamSynchronize", 0, 505'000, 0}};
-  const std::vector<int64_t> starts = made.b.run.activities.start_ns;
-  for (const int64_t start : starts) {
-    events.push_back({1, 7, "cuLaunchKernel", start - 5'000, start - 1'000, 0});
-  }
+  CallLaunches(std::move(events), made);
   // Beside the work: a value that is fetched once, and a large copy.
   for (const int64_t bytes : {int64_t{8}, int64_t{1} << 20}) {
     const size_t copy = made.b.AddActivity(1, 500'000, 501'000,
@@ -209,11 +219,6 @@ TEST(HostRules, AWaitSaysWhereItIsMadeAndWhatOfItIsLaunching) {
                                             .copy = model::CopyKind::kDeviceToHost});
     made.b.run.activities.bytes[copy] = bytes;
   }
-  made.options.host_events = [events](const Intervals&) { return events; };
-  made.options.call_of = [starts](size_t i) -> std::optional<model::HostCall> {
-    if (i >= starts.size()) return std::nullopt;
-    return model::HostCall{static_cast<model::Id>(i + 1), starts[i] - 5'000, starts[i] - 1'000, 7};
-  };
   made.Run();
   const model::FindingRow* found = made.Find("sync_each_step");
   ASSERT_NE(found, nullptr) << made.Ids();
@@ -231,7 +236,6 @@ TEST(HostRules, AWaitSaysWhereItIsMadeAndWhatOfItIsLaunching) {
 TEST(HostRules, IdleTimeIsToldByThePartOfTheProgramThatTheHostIsIn) {
   FindingCase made(Module());
   made.Step(0, {{"a", 500}, {"~", 100}, {"b", 30}, {"~", 100}, {"a", 30}, {"~", 100}, {"b", 430}});
-  const std::vector<int64_t> starts = made.b.run.activities.start_ns;
   std::vector<model::HostEvent> events = {
       {1, 7, "ProfilerStep#5", -100'000, 1'300'000, 1},  // Of all of the step.
       {1, 7, "## forward ##", 0, 615'000, 2},
@@ -239,14 +243,7 @@ TEST(HostRules, IdleTimeIsToldByThePartOfTheProgramThatTheHostIsIn) {
       {1, 7, "## backward ##", 620'000, 900'000, 4},
       {1, 8, "autograd::engine::evaluate_function", 640'000, 850'000, 5},
       {1, 7, "cudaLaunchKernel", 616'000, 619'000, 6}};
-  for (const int64_t start : starts) {
-    events.push_back({1, 7, "cuLaunchKernel", start - 5'000, start - 1'000, 0});
-  }
-  made.options.host_events = [events](const Intervals&) { return events; };
-  made.options.call_of = [starts](size_t i) -> std::optional<model::HostCall> {
-    if (i >= starts.size()) return std::nullopt;
-    return model::HostCall{static_cast<model::Id>(i + 1), starts[i] - 5'000, starts[i] - 1'000, 7};
-  };
+  CallLaunches(std::move(events), made);
   made.Run();
   const model::FindingRow* found = made.Find("too_few_calls");
   ASSERT_NE(found, nullptr) << made.Ids();

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The analysis: what the attributed time of a run means.
 //
 // Does: gives every instruction its phase (forward, loss, backward, recompute, optimizer, other)

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Splits a whole number over weights so that nothing is lost: largest-remainder rounding.
 
 #ifndef XLATRACE_ANALYSIS_APPORTION_H_

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What cuDNN's fused attention computes and moves; XLA's cost model does not know these calls.
 //
 // Forward is two products over the scores (batch x heads x queries x keys, in the backend_config as

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Busy, idle and exposed time of a device: figures of unions of intervals (docs/schema.md,
 // busy_time).
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What must hold of every analysed run; used by tests, golden cases and `--strict` builds alike.
 
 #ifndef XLATRACE_ANALYSIS_CHECK_H_

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What collectives cost: the bytes that count, bus bandwidth, and what links are known to reach.
 //
 // Definitions of NVIDIA nccl-tests (doc/PERFORMANCE.md): S is the full data (all-gather: the

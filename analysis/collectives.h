@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Communication between devices, one row per collective activity (docs/schema.md, collective).
 
 #ifndef XLATRACE_ANALYSIS_COLLECTIVES_H_

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // When a process compiled, as intervals of which each is one compilation.
 //
 // TensorFlow traces a function, lowers it (which no event shows) and has XLA compile it: where the

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Forward operations that XLA copied into backward kernels: recomputation, by the compiler.
 //
 // Fusion duplicates a cheap producer (the exponential of a softmax) into every kernel that reads

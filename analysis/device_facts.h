@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What the devices of a run can do: their own record, completed from the table of known GPUs.
 //
 // The record wins for limits (a driver knows its device); the table wins for memory bandwidth,

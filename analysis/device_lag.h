@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Whom the devices of one run wait for in step after step, and by how much: one definition for the
 // finding `arrival_skew` and for the page's Ranks (docs/report.md).
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Which runs of a collective, on which devices, are one exchange, and how long each waited in it.
 //
 // Like is paired with like by content: the program (its fingerprint; devices of several processes

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What is worth doing about a run, with the evidence (docs/schema.md, finding), and what is fine.
 //
 // One engine for every skin: terminal, page and JSON show its rows. The rules are in

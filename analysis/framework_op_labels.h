@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Phases and layers of the ops that TensorFlow ran itself, outside any XLA module.
 //
 // There is no program around them to look at, so their names decide (analysis/phase.h), less what

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Why a device was idle: what its host did meanwhile (docs/schema.md, gap).
 //
 // Rules, first match wins; names are those of CUDA's API, of XLA's and JAX's host ranges:

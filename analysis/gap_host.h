@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What the host of a device did around a gap: the calls and ranges of its process in time, the call
 // that makes what follows, and whether a range belongs to work that comes only later.
 //

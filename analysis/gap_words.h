@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What the host did in a gap, or what is known of it, in a few words: the innermost range that
 // covers most of it, where between the ranges within, and the calls that took long.
 //

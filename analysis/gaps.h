@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Idle intervals of a device (docs/schema.md, gap).
 
 #ifndef XLATRACE_ANALYSIS_GAPS_H_

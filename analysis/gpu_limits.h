@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What limits the blocks of a kernel on one multiprocessor (SM), per CUDA compute capability.
 //
 // Sources: block, granularity and sub-partition rules as in NVIDIA's cuda_occupancy.h of CUDA 13.0

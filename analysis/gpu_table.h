@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // GPUs that are known by name: what their data sheets promise, and what programs reach of it.
 //
 // Peaks are dense (no sparsity), multiply-adds count two, at boost clock, with f32 accumulation,

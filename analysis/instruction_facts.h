@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What the HLO says about the work of the instructions that ran: cost, arithmetic types, shape of
 // the matrix product inside. The physical side of an instruction, without any time.
 //

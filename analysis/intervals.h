@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Sets of instants as sorted, disjoint, half-open intervals of integer nanoseconds.
 //
 // Every function takes and gives normalised sets: ascending, non-empty, neither overlapping nor

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What kind of work a kernel does, by its name alone: for kernels that no HLO names.
 //
 // Names of libraries are those that recordings of 2021-2026 hold (NVIDIA's and AMD's libraries,

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Which units a library kernel computes with, as far as its name says.
 //
 // Names of cuBLAS, CUTLASS, cuDNN and hipBLASLt tell; "xmma" alone does not: kernels of that family

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Occupancy of every launch configuration of a run on every device that ran it.
 
 #ifndef XLATRACE_ANALYSIS_LAUNCH_OCCUPANCY_H_

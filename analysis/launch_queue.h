@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // How far the host is ahead of a device: launch latency and queue depth.
 //
 // A launch is a host call that started work on a device (a kernel, a copy, a memset, a whole graph

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Which devices a host thread works for. A process that drives several GPUs has a thread for each
 // (XLA's do); what the thread of another GPU did says nothing of why this one was idle.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Layer of an operation: the component path of its op_name (`decoder/layer_7/attention`), and
 // layer group: the same with repeated siblings folded (`decoder/layer_*/attention`).
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Which values of a scheduled program hold device memory, and from when to when.
 //
 // An estimate from the program alone: positions are those of the flattened schedule, values that

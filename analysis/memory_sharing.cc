@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "analysis/memory_sharing.h"
 
 #include <string_view>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // May a result of an instruction be written into the memory of one of its operands?
 //
 // Only what the instruction does to the data is looked at; that nobody reads the operand later is

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Of the instructions that are named as recomputation: which are computed only once.
 //
 // jax.checkpoint has forward work computed again for backward. Where XLA finds the two alike (the

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Which instruction of a module depends on which, through fusions, calls, loops and tuples.
 //
 // A node is an instruction index of the module. The graph looks into called computations: a fusion

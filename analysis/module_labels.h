@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Phase and layer of every instruction of one HLO module.
 //
 // Gets a module and its part in the run; gives a label per instruction, those inside fusions

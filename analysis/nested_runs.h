@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Activities that are part of a run of the same instruction around them: a thunk that runs another
 // under its own name (DynamicSliceThunk and the product in it, in the tables of nsys-jax) is
 // recorded twice, and ran once.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // How many blocks of a kernel fit on a multiprocessor at once: CUDA's occupancy calculator.
 //
 // Semantics of cudaOccMaxActiveBlocksPerMultiprocessor (cuda_occupancy.h, CUDA 13.0) for a kernel

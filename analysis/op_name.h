@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Reads an op_name: what the framework called an operation, in the grammar of any era.
 //
 // JAX prints a name stack, a transform around the scope that follows it, and the primitive last:

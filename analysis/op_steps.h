@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Steps of a device that runs a framework's ops outside of XLA: the graph of a step runs again and
 // again, so that its ops recur.
 //

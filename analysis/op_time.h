@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Time of every instruction over all devices and the whole run (docs/schema.md, op_time).
 
 #ifndef XLATRACE_ANALYSIS_OP_TIME_H_

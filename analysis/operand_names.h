@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The names in InstructionRow::operands ("a, %b, c").
 
 #ifndef XLATRACE_ANALYSIS_OPERAND_NAMES_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "analysis/optimizer_layer.h"
 
 #include <algorithm>

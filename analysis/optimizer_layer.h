@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Which layer's parameter an optimizer operation updates, from dataflow.
 //
 // Optimizers run outside of any layer scope. But an update reads the parameter, which the forward

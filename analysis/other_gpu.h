@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What the launches of a run would meet on another GPU: from what run.db stores, no trace needed.
 //
 // Thread-safety: pure functions.

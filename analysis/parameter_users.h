@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Who computes with an input of the program.
 
 #ifndef XLATRACE_ANALYSIS_PARAMETER_USERS_H_

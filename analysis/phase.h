@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What an op_name, its op_type and its source line say about the phase of an operation.
 //
 // A name alone cannot decide everything: before JAX 0.7 unscoped ops look the same in every phase,

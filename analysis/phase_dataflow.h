@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Decides the phases that names leave open, from what an operation depends on and what uses it.
 // The stages are the files of analysis/phases/.
 //

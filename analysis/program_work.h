@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What the programs of a run do, by the instructions of their modules.
 //
 // Thread-safety: pure.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // From which place of the program a host call was made: the ranges of its thread that were open
 // then, outermost first ("FSDP::forward > aten::linear > aten::addmm").
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The layer that TensorFlow's recomputation repeats.
 //
 // tf.recompute_grad runs a function again under a fresh name scope (`blk_3/matmul` for what was

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // How close each op comes to what the hardware can do, and what holds it back.
 //
 // Definitions (docs/roofline.md). With time = self_ns of the op over the whole run, flops and bytes

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Puts phases and layers into the instruction rows and shares of an attribution.
 
 #ifndef XLATRACE_ANALYSIS_RUN_LABELS_H_

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Device time by scope and by phase (docs/schema.md, scope_time and phase_time).
 
 #ifndef XLATRACE_ANALYSIS_SCOPE_TIME_H_

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Do the durations of what recurs agree, so that it may be called a step?
 //
 // Values are of one device, in the order in which they ran: device time of a step, collectives

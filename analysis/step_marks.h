@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The framework's marks of steps, as numbers that tell the steps of a process apart.
 
 #ifndef XLATRACE_ANALYSIS_STEP_MARKS_H_

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The verdict's bar: every instant of a step belongs to exactly one part (docs/schema.md,
 // step_part).
 

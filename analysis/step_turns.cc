@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Which programs make a step where the heaviest alone does not: those of equal weight that come in
 // turn, without what only evaluates.
 

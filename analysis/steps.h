@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Finds the steps of a run (docs/schema.md, "Steps").
 //
 // What makes a step, per process:

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // How the time of an instruction divides over phases, layers and op_names.
 //
 // Every figure per phase, layer or op_name is an activity's self_ns times a share. The rounding is

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What runs on a device at every instant.
 //
 // A lane (stream, thread, TPU line) does one thing at a time: where activities nest or overlap on

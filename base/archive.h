@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Entries of a zip or tar archive as streams, never as paths: nothing is unpacked to disk.
 //
 // zip, tar, and tar inside of gzip, xz, zstd or bzip2.

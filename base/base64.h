@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Base64 (RFC 4648, section 4: '+', '/' and padding).
 //
 // Thread-safety: re-entrant.

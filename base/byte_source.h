@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // A file that is read at any place: for formats too large to hold that cannot be read front to
 // back.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Compression of bytes in memory: zstd for what run.db stores, gzip for what pages and exports
 // hold, gz/xz/zstd/bzip2 for what users hand us.
 //

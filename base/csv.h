@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Text as one cell of a CSV file (RFC 4180) that neither a spreadsheet nor a terminal would obey.
 //
 // Thread-safety: re-entrant.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Errors as values. Every fallible function of the project returns Result<T>; only main() prints.
 //
 // An Error reads like a sentence a person can act on: `message` names the file, the place in it

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Reading and writing whole files.
 //
 // Reading follows nothing but regular files (a FIFO or device given by mistake is refused, never
@@ -33,8 +35,8 @@ bool IsRegularFile(const std::string& path);
 // Two names of one existing file (links included)?
 bool IsSameFile(const std::string& a, const std::string& b);
 
-// Refuses an existing `path` unless `force`, a directory, a device or pipe, and a place that cannot be written:
-// called before long work so that it is not lost at the end.
+// Refuses an existing `path` unless `force`, a directory, a device or pipe, and a place that cannot
+// be written: called before long work so that it is not lost at the end.
 Status CheckOutputPath(const std::string& path, bool force);
 
 class AtomicFile {

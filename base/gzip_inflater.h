@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Inflates gzip from a source that gives its bytes in pieces, and checks what it says of itself.
 //
 // zlib itself rather than libarchive's filter: that one looks at no checksum, so a file of which

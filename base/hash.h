@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // 64-bit content hashes (XXH3). Stable over versions and machines of one byte order.
 //
 // Thread-safety: re-entrant.

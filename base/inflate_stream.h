@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Reads a file from front to back, inflating gz, xz, zstd and bzip2 on the way: what is too large
 // to hold is read in blocks. Files that are none of these are read as they are.
 //

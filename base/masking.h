@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Command lines as they may be stored: secrets are masked.
 
 #ifndef XLATRACE_BASE_MASKING_H_

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Order of names in which numbers count as such.
 //
 // Thread-safety: pure.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Sorting what is in order but for neighbours: launches of several streams, ends of what began in
 // order. Linear there, where std::sort takes n log n whatever the order; what turns out to be
 // further from order is left to std::sort.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Numbers as people read them: the same digits in a finding, its evidence, terminal, page and
 // exports (3 significant digits, at most 3 decimals, thousands with commas). Text is ASCII ("us",
 // "-"); report/ui/src/format.ts has the same rules with the page's glyphs, and

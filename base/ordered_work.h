@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Does independent pieces of work on all cores and hands the results over in order.
 //
 // Results that are ready too early wait, at most a few per core, so memory stays bounded whatever

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Numbers of the Parquet format, as much of it as is read or written here: the values of its enums,
 // and the ids of the fields of its Thrift structs, under the names that the format gives them.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Middle and spread that a few wild values do not move.
 //
 // Thread-safety: pure functions.

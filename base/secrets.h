@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What looks like a secret in a text of somebody else: a command line, an environment, a name, a
 // document of metadata.
 //

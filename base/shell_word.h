@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // A word of a command that people are told to type.
 //
 // Thread-safety: re-entrant.

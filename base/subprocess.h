@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Running a child that keeps the terminal: its standard streams are ours, its exit is reported.
 //
 // Thread-safety: one child at a time per process (signals are forwarded to it).

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // A piece of work on a thread of its own, which throws where it is waited for.
 //
 // An exception that leaves a std::thread ends the program, and so does a std::thread that nobody

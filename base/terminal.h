@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What the program knows of the terminal, and text made safe for it.
 //
 // Thread-safety: re-entrant.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What <string_view> and <cctype> lack: questions about ASCII text, the same in every locale.
 
 #ifndef XLATRACE_BASE_TEXT_H_

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // UTF-8, one code point at a time, and which characters cannot be seen.
 //
 // Thread-safety: re-entrant.

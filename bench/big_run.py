@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Makes a trace of a transformer's training with as many launches as wanted, for measuring.
 
     bench/big_run.py LAUNCHES FOLDER [--after]

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What the collector costs per launch: on the launching thread (callback pair, range push and pop)
 // and on the writer thread (decoding CUPTI's record, draining the API call, writing both). All
 // figures are CPU time of the thread that does it, beyond CUPTI's own cost.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """What comparing two large runs costs beyond opening them.
 
 usage: bench/compare_bench.py PROGRAM FOLDER [--launches 1000000]

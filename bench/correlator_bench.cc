@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Launches attributed per second, on one core:
 //
 //   cmake --preset release -DXLATRACE_BENCHMARKS=ON &&

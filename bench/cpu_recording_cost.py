@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """What XLA:CPU's own profile costs an op: a loop of tiny ops, timed with and without it.
 
     bench/cpu_recording_cost.py [--steps 40]

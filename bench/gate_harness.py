@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """How often `xlatrace gate` is wrong on runs of one program, and how often it finds a planted change.
 
 usage: bench/gate_harness.py fake PROGRAM FAKE_GPU [--comparisons 300] [--noise 0.2] [--jobs 2]

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """A training step in JAX for `bench/gate_harness.py command`: the same program in every process.
 
 usage: bench/gate_step.py [--slower PART]

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Speed and memory of the HLO readers on one core:
 //   cmake --preset release -DXLATRACE_BENCHMARKS=ON && cmake --build --preset release --target
 //   hlo_bench XLATRACE_SHARED_DATA=... build/release/bench/hlo_bench

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Makes a large Kineto trace out of a small one: its events N times, one after the other.
 
 usage: make_kineto.py SMALL.json[.gz] LARGE.json.gz --events 1300000

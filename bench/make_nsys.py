@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Makes a large Nsight Systems export out of a small one: its rows N times, one after the other.
 
 usage: make_nsys.py SMALL.sqlite LARGE.sqlite --kernels 1000000

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Time and memory of `xlatrace merge` for 10, 100 and 1,000 ranks: both per rank should be flat.
 
   bench/merge_bench.py BUILD [--ranks 10,100,1000] [--steps 20] [--kernels 400] [--shard 8] [--runs 5]

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """How fast the system hands out new memory, beside memory that the process has already.
 
     bench/new_memory.py

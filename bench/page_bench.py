@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Size of a page, how long it takes to be usable, and how smoothly its timeline pans, in Chromium from file://.
 
     bench/page_bench.py PAGE.html... [--runs 5]

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What a launch costs in a recording: CPU time of the writer (kernel row and API call together),
 // bytes in the file, and how fast the reader gives it back.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What a replay costs: of each run.db the times of the parts of `xlatrace what-if`, the median of
 // seven rounds, and the most memory that any of them needed.
 //

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # CUDA, CUPTI and NVTX headers for the collector and the fake GPU of the tests: from
 # XLATRACE_CUDA_INCLUDE_DIR, else from .cuda/ (scripts/cuda_headers), else from an installed
 # toolkit. Without them everything else builds, and XLATRACE_HAVE_CUDA_HEADERS is off.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Third parties, all from Debian: packages (scripts/packages.txt), and the source of one package that
 # has no archive (scripts/simdjson). Nothing is vendored.
 # Imported targets are SYSTEM: their headers raise no warnings.

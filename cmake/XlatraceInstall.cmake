@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # xlatrace.h for programs in C and C++: the header alone, nothing to link (it finds the library that
 # is preloaded, if any). For CMake: find_package(xlatrace), target xlatrace::xlatrace; for the rest:
 # pkg-config xlatrace. Both find themselves from their own place, so that a prefix can be moved.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Language level, warnings, sanitizers and the helpers every room's CMakeLists.txt uses.
 
 option(XLATRACE_TESTS "Build the tests" ON)

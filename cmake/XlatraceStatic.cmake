@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Third parties and the C++ runtime inside the program, so that one build runs on every Linux that
 # has its glibc (GLIBC_2.34) and needs no package: what the wheel carries is what the tests ran.
 # XLATRACE_STATIC=OFF links Debian's shared libraries instead, as a distribution wants it. Sanitized

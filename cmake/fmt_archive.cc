@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Debian's libfmt-dev has no archive, but the definitions are among its headers: this makes one.
 // The instantiations are those that the headers declare and leave to the library.
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // CUPTI's activity buffers: handed out empty to the traced program's threads, taken back full by
 // the writer thread.
 //

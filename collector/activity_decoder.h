@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // CUPTI's records -> rows of the recording. One decoder for CUDA 11 to 13: the size of a record is
 // the distance to the next one, as CUPTI's own iterator gives it, and a field that lies behind the
 // end of a record reads as zero (collector/record_layout.h).

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // CUPTI's callbacks on the traced program's threads: launches and copies with the ranges that are
 // open around them, graph nodes as they come into being, contexts and modules.
 

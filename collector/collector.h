@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The collector inside a traced process: what it is made of, and its life.
 //
 //   cuInit -> InitializeInjection -> Start: CUPTI is subscribed, kinds are enabled.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The end of a process: what is complete goes to the file, within a limit of time; then the line.
 
 #include <unistd.h>

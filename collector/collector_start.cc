@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What a recording takes of CUPTI: the settings of `xlatrace record`, the subscription, the kinds
 // of records and the buffers that they come in.
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The writer thread: everything that goes to the file goes through it.
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The CUPTI functions that the collector uses, found at run time: the collector links no CUDA
 // library. What an older or newer libcupti lacks is nullptr; required() says whether enough is
 // there.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // CUPTI's second interface, which serves several subscribers at a time: functions with the
 // subscriber as first argument (beta in CUDA 13.2, for all from 13.3 on; the driver has to be of
 // that release, too). Used from 13.3 Update 1 on, whose release notes mend a crash of several

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Rows that are rare and of any length (strings, graph nodes, contexts...), on their way from the
 // traced program's threads to the writer thread.
 //

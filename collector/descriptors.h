@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // A table of descriptors for one thread.
 
 #ifndef XLATRACE_COLLECTOR_DESCRIPTORS_H_

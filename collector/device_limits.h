@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What the driver tells when asked. Limits of a device that CUPTI's record does not have (opt-in
 // and reserved shared memory), and all the rest again where no record came, from the driver's
 // attributes.

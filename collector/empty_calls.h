@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Calls that ask the device for nothing: copies and sets of no bytes.
 //
 // XLA makes them for parameters of shape [0]. No work starts, so CUPTI has no record of any, and

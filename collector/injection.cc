@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The doors through which the collector is loaded; the only symbols it exports.
 
 #include <cstdlib>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Locks of the collector: plain pthread objects, because a static object with a destructor that
 // runs while threads wait on it hangs the traced program in exit() (std::condition_variable does).
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // NVTX: the traced program's ranges, registered strings and payload schemas.
 //
 // NVTX v3 is header-only: every shared object that uses it loads us by itself and calls the

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The static parts of GCC's runtime, built on a new glibc, ask for functions that older ones lack.
 // They are here, inside the collector and the program only, so that these load with glibc 2.34 and
 // later.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* libxlatrace.so: what users preload. It makes the CUDA driver and NVTX load the collector, by
  * setting their injection variables, and lends the collector a last moment where a process ends
  * without running exit handlers. It starts nothing, opens nothing, prints nothing: a preloaded `ls`
@@ -177,8 +178,7 @@ static void before_signal(int signal_number) {
     return;
   }
   /* A blocked signal may never come. */
-  before_end(sigismember(&blocked, signal_number) == 0 ? 128 + signal_number
-                                                        : XLATRACE_END_MAYBE);
+  before_end(sigismember(&blocked, signal_number) == 0 ? 128 + signal_number : XLATRACE_END_MAYBE);
 }
 
 /* XLA's own profiler, refused by CUPTI because we have it, writes a profile without a GPU and tells
@@ -225,8 +225,7 @@ EXPORT int pthread_kill(pthread_t thread, int signal_number) {
 /* A handler of the program's may not come back, or not end it: then it is no end. */
 static void before_abort(void) {
   struct sigaction action;
-  const int plain = sigaction(SIGABRT, NULL, &action) == 0 &&
-                    (action.sa_flags & SA_SIGINFO) == 0 &&
+  const int plain = sigaction(SIGABRT, NULL, &action) == 0 && (action.sa_flags & SA_SIGINFO) == 0 &&
                     (action.sa_handler == SIG_DFL || action.sa_handler == SIG_IGN);
   before_end(plain ? XLATRACE_END_ABORT : XLATRACE_END_MAYBE);
 }
@@ -439,10 +438,10 @@ static void set_place(void) {
   setenv(XLATRACE_ENV_PLACE, place, 1);
 }
 
-/* `record --dump`, XLATRACE_DUMP: XLA is asked to dump into a folder of this process's own. The user's flags are
- * kept; a folder that a parent process has set is replaced, one that the user gave is left. As
- * text, too: only then is it readable which instruction each thunk of the list runs. The flags are
- * as old as XLA_FLAGS itself (2019). */
+/* `record --dump`, XLATRACE_DUMP: XLA is asked to dump into a folder of this process's own. The
+ * user's flags are kept; a folder that a parent process has set is replaced, one that the user gave
+ * is left. As text, too: only then is it readable which instruction each thunk of the list runs.
+ * The flags are as old as XLA_FLAGS itself (2019). */
 static void set_dump(int light) {
   const char* dump = getenv(XLATRACE_ENV_DUMP);
   const char* place = getenv(XLATRACE_ENV_PLACE);
@@ -451,7 +450,8 @@ static void set_dump(int light) {
   const int on = dump == NULL || *dump == '\0' ? light : strcmp(dump, "on") == 0;
   if (on && place != NULL && *place == '/') {
     const size_t length = strlen(place);
-    const int stem = (int)(length > 4 && strcmp(place + length - 4, ".rec") == 0 ? length - 4 : length);
+    const int stem =
+        (int)(length > 4 && strcmp(place + length - 4, ".rec") == 0 ? length - 4 : length);
     if (snprintf(beside, sizeof beside, "%.*s.dump", stem, place) >= (int)sizeof beside) return;
     setenv(XLATRACE_ENV_DUMP, beside, 1);
     dump = beside;

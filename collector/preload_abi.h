@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* What the preload library and the collector tell each other, in one process. C on both sides.
  *
  * libxlatrace.so exports xlatrace_preload_connect; the collector finds it with dlsym(RTLD_DEFAULT)

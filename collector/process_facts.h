@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What a recording says about its process: who it is and how it was started. No environment; values
 // of options that look like secrets are masked.
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Where the fields of CUPTI's activity records are. Every record version is a prefix of the next:
 // a field keeps its offset from the version that introduced it, so one table reads CUDA 11 to 13;
 // a field counts only when the record is large enough for it. Checked against the headers of CUDA

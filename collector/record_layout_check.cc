@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The offsets in record_layout.h against NVIDIA's headers. Nothing of this is in the library.
 
 #include <cuda.h>

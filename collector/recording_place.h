@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Where this process writes: the folder of its job, claimed together with the other processes of
 // the job, and its own file in it.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The correlation ids of calls that were not recorded, so that their activities are not either.
 //
 // Ids are dense and, while nothing is recorded, all skipped: runs of whole pages take no memory.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Which launches are recorded: all, or those inside a window that steps, times, the program itself
 // (xlatrace.h) or `xlatrace control` open and close.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Ids for the strings of the traced program: NVTX registered strings (the id is the handle that the
 // program holds), messages and names.
 //

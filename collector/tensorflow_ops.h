@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // TensorFlow's annotations of its ops: `dense_0/MatMul:MatMul` as NVTX ranges of domain TSL.
 //
 // XLA announces its thunks to NVTX always; TensorFlow its ops only while TSL's annotations are on,

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What every thread of the traced program remembers: the NVTX ranges that are open, and rows on
 // their way to the writer thread. The path of a launch takes no lock.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The same times grouped by what people ask for. Every grouping sums to the device time of its
 // side, to the nanosecond.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Why a row changed, each cause with the evidence that is in the rows.
 //
 // Thread-safety: pure.

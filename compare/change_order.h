@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Which change is told first: what goes the way of the whole, what is certain, what others follow
 // from.
 //

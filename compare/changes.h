@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What changed between two runs, told once: rows that changed for one reason in one place are one
 // change, and what no single row shows (idle time, CUDA graphs, layers, recomputation) is one too.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What else is different between two runs than the program: compiler, XLA flags, driver, clock.
 // Each is named as the possible reason of those changes that it can cause, with what the runs say
 // of it; where a run does not know it, nothing is said.

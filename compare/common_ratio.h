@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The factor that most of many things share: everything ran twice as often, or takes 1.2x as long.
 //
 // Thread-safety: pure.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Two runs side by side: which op is which, what changed, and why.
 //
 // Gets two runs as rows; gives rows that hold every op of both sides exactly once, so that each

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // A module as one graph of operations: fusions, calls and loops are looked through.
 //
 // Two compilers, or two releases of one, draw the borders of fusions differently around the same

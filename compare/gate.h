@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // May a change be merged? Facts that do not depend on time are compared as they are; times are
 // judged by runs: the same program run twice differs by more than the steps of one run let expect.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // May two runs be compared, and how far? Looked at before anything else.
 //
 // Thread-safety: pure.

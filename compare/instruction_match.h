@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Which launched instructions of two modules do the same work: one for one, or, where the compiler
 // split, merged or regrouped fusions, several for several.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Which module of one run is which of the other: by fingerprint, then by name, then by the function
 // it was compiled from, those with most work in common first; then which op of a pair is which.
 // Other programs of a pair's function (compiled again for other shapes) do its work as well.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "compare/one_for_several.h"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What the operations of two programs cannot say because there is nothing to compare: an op that
 // the one compiler does in one unit, and the other in several that look like something else.
 //

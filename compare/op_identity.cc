@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "compare/op_identity.h"
 
 #include <unordered_map>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What an operation is, whatever it is called in its module: the features two compilations of one
 // program agree on.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Which operation of one program is which of another.
 //
 // Arguments and results first, by their names or their order (sequence_align.h), so that twins such

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The loops, branches and calls of a program: units that run other units.
 //
 // Thread-safety: one thread per object. The graph must outlive it.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Whole runs without steps: one of them did everything so many times as often, because it is longer
 // or because it did more in a second.
 //

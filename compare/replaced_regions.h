@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Parts of two programs that have nothing in common but what goes in and what comes out: four
 // fusions in the place of a library call, another algorithm for the same function.
 //

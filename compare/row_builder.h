@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The levels of matching (comparison.h) one after the other.
 //
 // Thread-safety: pure.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What a baseline keeps of a run: a few kB of aggregates, one JSON object on one line.
 //
 // Thread-safety: plain data.

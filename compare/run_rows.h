@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // One side of a comparison: what the views of a run.db say of a run, per step of one device.
 //
 // Whoever opens the run fills this (report/compare/load_run.h); nothing here knows a database.

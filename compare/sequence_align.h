@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What of two lists is certainly the same place: the arguments of a program and of another release
 // of it, which keep their order while some come, go, or move as a block.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The few statistics that comparing runs takes. The unit of evidence is the run: steps of one run
 // are not independent, and runs of one program differ by more than their steps.
 //

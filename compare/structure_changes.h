@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Changes that many rows follow from: other arguments, more or fewer layers, recomputation.
 //
 // Thread-safety: pure.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The answer to "what changed?" in one sentence, and how sure it is.
 //
 // Steps of one run say how much steps differ, not how much runs do: two runs of one program differ

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Changes that no single row shows: the device waits for another time, for collectives or copies
 // that nothing hides, or because CUDA graphs are gone. Of wall time. Of runs with steady steps per
 // step; of recordings without steps the idle time, where they are equally long.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Graph-level rows of a module whose schedule is not known: shared over what ran one by one where
 // the source marked the same thunk, or the same module, in other executions.
 //

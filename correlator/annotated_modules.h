@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What a source says of modules on its own, without any HLO: of each module the instructions that
 // were seen, what was said of them, and under which kernels they ran.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The instruction rows of a module of which there is no HLO, from what its source said.
 //
 // What nobody said stays unknown: shapes, operands, cost. The kind of work is told by the source's

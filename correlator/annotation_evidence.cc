@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "correlator/annotation_evidence.h"
 
 #include "correlator/hint_resolution.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // An annotation on the record itself names the instruction (XProf's stats hlo_op, program_id).
 // Exact: the profiler wrote it at the launch, from XLA's own ScopedAnnotation.
 

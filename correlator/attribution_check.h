@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The invariants of an attribution, as one function that every golden case and capture is run
 // through.
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Which op of the framework a collective's kernel is of, where threads of NCCL's launch it.
 //
 // TensorFlow's ops queue their collectives; threads of its own launch the kernels, outside of the

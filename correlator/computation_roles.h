@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What a computation is for: its instructions run as units of their own, inside a fusion's kernel,
 // or as the scalar function of a reduction or sort.
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The correlator: says for every activity of a run which HLO instruction it belongs to, or why that
 // cannot be known.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The interface of everything that knows which instruction an activity runs.
 //
 // A source judges one kind of activity (process, hint, launch configuration, execution's module)

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Groups activities into executions: one run of one module on one device.
 //
 // Where the source groups activities itself (run_key) an execution is what the source says; where

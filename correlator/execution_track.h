@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // One module on one device, while its activities are walked in time order: decides where an
 // execution ends and the next begins, where the source does not say.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The ops that a framework ran itself, outside any XLA module, as rows behind the instructions.
 //
 // TensorFlow names each op of a graph while it runs (`dense_0/MatMul:MatMul`); kernels launched

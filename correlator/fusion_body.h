@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Which fusions of a module XLA may compile once and launch several times (kernel reuse, since
 // March 2023: xla/service/gpu/kernel_reuse_cache.cc).
 

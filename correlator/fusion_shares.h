@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Splits the time of one instruction over the op_names it serves.
 //
 // A fusion's kernel does the work of many framework ops. Its time is divided in proportion to what

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What speaks for and against the CUDA graphs that a graph-level row may be of: the number and the
 // time of its graph (graph_choice), and the arguments that its program was called with.
 //

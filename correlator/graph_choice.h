@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Which CUDA graph of which module a graph-level row may be, where neither a source nor the
 // launches around it tell: by the number of the graph and by the time that it takes.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // A CUDA-graph node was made or updated under a range that names the instruction: XLA pushes a
 // thunk's range while it records the thunk's nodes, and only the command buffer's around the
 // launch. Exact: the range is innermost on the recording thread, and a node belongs to one

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // How the time of a graph-level row is divided over the thunks that it covers.
 //
 // In proportion to what they should cost (ThunkToken::cost_ns). Where rows of several graphs are

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // From what a source says (module name, program id, instruction) to a module and an instruction of
 // the run. Shared by the evidences that are such sayings: annotations and ranges.
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What a kernel's symbol says: how XLA derives symbols from instruction names, and which symbols
 // come from libraries, from frameworks, or from XLA's own helpers.
 //

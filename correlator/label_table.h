@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Which evidence wins for a kind of activity, and what becomes of the rest: the first instruction
 // that a source proposes, strongest source first, with what the others proposed instead as losers;
 // where none proposes one, the module and the reason of the source that knows best why.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "correlator/loss_parts.h"
 
 #include <algorithm>
@@ -67,8 +68,8 @@ bool LossParts::Lacks(size_t activity) const {
   const OfProcess* process = Of(activity);
   if (process == nullptr) return false;
   const uint32_t correlation = run_.activities.correlation_of(activity);
-  if (correlation != 0 && std::binary_search(process->correlations.begin(),
-                                             process->correlations.end(), correlation)) {
+  if (correlation != 0 &&
+      std::binary_search(process->correlations.begin(), process->correlations.end(), correlation)) {
     return true;
   }
   const int64_t start = run_.activities.start_ns[activity];

@@ -1,9 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Where something is missing between launches, so that their order proves nothing across it: at the
 // end of a window (a pause), and where a record was lost (model/windows.h).
 //
 // A process's launches fall into parts: neighbours of one part have everything between them. A loss
-// whose call is known lies between two correlation numbers; any other is a stretch of time, in which
-// what is there lacks something (Lacks). Thread-safety: const calls.
+// whose call is known lies between two correlation numbers; any other is a stretch of time, in
+// which what is there lacks something (Lacks). Thread-safety: const calls.
 
 #ifndef XLATRACE_CORRELATOR_LOSS_PARTS_H_
 #define XLATRACE_CORRELATOR_LOSS_PARTS_H_

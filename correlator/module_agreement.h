@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Whether HLO can be that of a module that a source only names: it holds the instructions that ran,
 // under the op_names that they had, and launches the kernels that they launched.
 

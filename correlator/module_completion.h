@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Which module of the run a source means where it names one, as far as that takes more than names
 // and numbers: HLO that lies beside a run may be that of another process, run or program.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Which module of the run a source means when it names one.
 //
 // Module names are not unique, nor are program ids over processes; several processes run copies of

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What a module's name says about the function that a person wrote.
 
 #ifndef XLATRACE_CORRELATOR_MODULE_NAMES_H_

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Which module of a process is the training step, and what the others are for.
 
 #ifndef XLATRACE_CORRELATOR_MODULE_ROLES_H_

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The run's modules after reading: their instruction rows, and the ways to find an instruction.
 //
 // Row ids: instructions of a module are consecutive in AttributionTables::instructions, in module

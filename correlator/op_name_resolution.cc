@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "correlator/op_name_resolution.h"
 
 #include <algorithm>

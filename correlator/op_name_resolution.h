@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Finds an op_name for every instruction, also for those that XLA made itself and gave none
 // (copies, transposes, fusions of a later pass), and remembers how.
 //

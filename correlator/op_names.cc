@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "correlator/op_names.h"
 
 #include <cstddef>
@@ -21,9 +22,7 @@ size_t FindOutside(std::string_view text, char separator) {
 
 }  // namespace
 
-std::string_view FirstOpName(std::string_view op_name) {
-  return model::FirstOfJoined(op_name);
-}
+std::string_view FirstOpName(std::string_view op_name) { return model::FirstOfJoined(op_name); }
 
 std::vector<std::string> CombinedOpNames(std::string_view op_name) {
   if (!op_name.ends_with(')')) return {};

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The op_name texts themselves: what XLA does to them when it merges instructions.
 
 #ifndef XLATRACE_CORRELATOR_OP_NAMES_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "correlator/op_range_evidence.h"
 
 #include "correlator/origin.h"

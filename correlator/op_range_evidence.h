@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The framework's annotation of its op around the launch (TensorFlow's `name:Type`) names the op,
 // for kernels that no XLA module explains. Exact: an op computes on the thread that announced it.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Where an activity comes from, and why it has no instruction when no evidence speaks of it.
 
 #ifndef XLATRACE_CORRELATOR_ORIGIN_H_

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // An NVTX range around the launch names the instruction (XLA's `Thunk:#hlo_op=...#` in domain TSL).
 // Exact: all API calls of a thunk happen inside its innermost range on the launching thread.
 

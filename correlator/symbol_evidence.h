@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The kernel's symbol names the instruction, directly or through the module's thunk list.
 //
 // In a module that is known to have run: exact when the thunk list shows a single user of the

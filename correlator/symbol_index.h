@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Which instructions of one module run under which kernel symbol.
 //
 // With a thunk list: exactly what the list says, reuse of kernels included. Without: the

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Lists XLA dumps and reads the modules in them.
 //
 // Gets what people have: a folder that `--xla_dump_to` filled, maybe by several processes (a

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What a file of an XLA dump is, what it is good for and what to look at next, from its name alone.
 //
 // Knows the dump folders of XLA since 2019 (dumps/dump_name.h), the files that TensorFlow 1.x wrote

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The files below a folder, or inside of an archive, that may belong to XLA dumps.
 //
 // Folders of any depth. Links are not followed out of the folder (nor to folders at all, which may

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What the modules of a dump folder are for: which is the main program and why, what the others do,
 // which files belong together, and which module may feed which.
 //

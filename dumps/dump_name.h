@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Decodes the file names of an XLA dump directory (xla/service/dump.cc, 2019 to 2026):
 //
 //   [TIMESTAMP_US "."] [PREFIX "."] "module_" %04d [".cl_" N] ["." MODULE_NAME] "." SUFFIX

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // How much device memory a dumped module needs: from its proto, else from the reports dumped beside
 // it.
 //

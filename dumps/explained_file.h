@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Reads one file of a dump, whatever it is, and says what is in it.
 //
 // What its name says comes from dumps/dump_file_note.h; what cannot be told from a name (HLO under

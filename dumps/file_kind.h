@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What a file is, by its content: names lie, and people rename.
 //
 // Thread-safety: pure.

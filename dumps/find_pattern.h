@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Finds instructions of a module by a regular expression over what people know of them: name,
 // op_name, source file and line, shape, opcode, custom-call target.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The life of one instruction through a compilation: where it was made and of what, how it changed,
 // what became of it.
 //

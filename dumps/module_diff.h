@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What one step of the compiler did to a module: which instructions it kept, changed, renamed,
 // fused, replaced, removed or added.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "dumps/pass_changes.h"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What each pass of a compilation changed: reads the dumps one after the other.
 //
 // Thread-safety: re-entrant. Memory: as many modules as there are cores.

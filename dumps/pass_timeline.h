@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The pipeline of a compilation, from the names of its pass dumps.
 //
 // A dump is written when a pipeline starts and after each pass (XLA since about 2020: after each

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Puts rows that come in about the order of time into that order, with memory for so many at once.
 //
 // Thread-safety: one thread.

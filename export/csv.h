@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // `--to csv`: a folder with one CSV file per view (RFC 4180, a line of names first).
 //
 // NULL is an empty cell. Texts that a spreadsheet takes for formulas get a leading ', as `query

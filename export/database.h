@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // `--to db`: a copy of the run.db, packed tight.
 
 #ifndef XLATRACE_EXPORT_DATABASE_H_

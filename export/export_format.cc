@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "export/export_format.h"
 
 #include "export/csv.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // A run in the formats of other tools: which there are, and the one door to all of them.
 //
 // Gets: an open run.db. Gives: a file or a folder that another program opens. docs/export.md says

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Which views of run.db go into exports of tables (csv, parquet): all of the contract, but for
 // those under Nsight's names, which the format nsys carries.
 //

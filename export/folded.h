@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // `--to folded`: one line per stack, "forward;jit_f;jit(f);mul;fusion.3 1234", nanoseconds of
 // device time, as flamegraph.pl, speedscope and inferno read it. With several ranks each line
 // begins with its rank. A ; or a line break in a name becomes a blank.

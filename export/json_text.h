@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Text as a JSON string, for formats that are written piece by piece.
 //
 // Thread-safety: re-entrant.

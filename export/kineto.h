@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // `--to kineto`: PyTorch-profiler JSON, as HolisticTraceAnalysis and Perfetto read it: a folder
 // with rank_N.json.gz per process (HTA's trace_dir). Where the output is named *.json or *.json.gz
 // and the run has one process, that file.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // `--to parquet --layout lake`: runs beside each other in one folder, for DuckDB on one machine or
 // Spark on many.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Places intervals on as few lanes as keep them from overlapping: timelines (Perfetto, Kineto) show
 // slices that overlap on one track wrongly and without a word.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Host calls that may still have launched more: one call can start a whole CUDA graph, and the rows
 // of its activities come one by one.
 //

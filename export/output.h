@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Where an export goes: one file, or a folder of files. Both are written beside their place and
 // renamed when they are whole, so that an error, a full disk or Ctrl-C leaves nothing there.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // `--to parquet`: a folder with one Parquet file per view, NAME.parquet.
 //
 // Integers are signed 64-bit (times in ns), shares and percentages doubles, everything else texts

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Writes one Parquet file: flat tables of signed 64-bit integers, doubles and texts, all of them
 // optional. Texts are dictionary-encoded, pages compressed with Zstandard, a row group every
 // 122,880 rows (DuckDB's own size), so memory is that of one row group.

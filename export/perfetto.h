@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // `--to perfetto`: a trace of TracePacket messages for ui.perfetto.dev and trace_processor.
 //
 // A process per rank; in it, per device, tracks of steps, modules (executions), phases and layers,

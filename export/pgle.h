@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // `--to pgle`: XLA's profile for its latency-hiding scheduler (tensorflow.profiler.
 // ProfiledInstructionsProto, costs only), a folder with FINGERPRINT.pbtxt and FINGERPRINT.pb per
 // module: what --xla_gpu_pgle_profile_file_or_directory_path takes. CUDA graphs may be on while

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // `--to pprof`: a gzipped profile.proto for `pprof` and `go tool pprof`.
 //
 // Sample types: launches (count) and device_time (nanoseconds, the default). A stack is the op_name

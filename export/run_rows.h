@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // A run as exports read it: launches one by one, and the small dictionaries that say what their
 // numbers mean.
 //

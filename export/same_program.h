@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // A dump of a program that a run holds beside the module that its recording brought.
 //
 // The HLO that XLA tells a profiler is text, and leaves attributes of the module out. After

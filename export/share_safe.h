@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // `--share-safe`: names that tell nothing, but that still tell things apart.
 //
 // A component of a name becomes 12 hexadecimal digits of HMAC-SHA-256 under a salt: equal ones stay

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // `--to speedscope`: a profile per rank for https://www.speedscope.app, device time in nanoseconds.
 //
 // Format: https://www.speedscope.app/file-format-schema.json ("sampled" profiles).

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Bytes whose number must be known before they are written elsewhere, as messages inside messages
 // need it: a megabyte in memory, the rest in a file that has no name.
 //

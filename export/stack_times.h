@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Device time by stack, for flame graphs: the scopes of the program from the outside in, with the
 // instruction at the end.
 //

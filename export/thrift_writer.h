@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Thrift's compact protocol, as much of it as Parquet's footers need.
 //
 // Format: github.com/apache/thrift doc/specs/thrift-compact-protocol.md. Thread-safety: one thread.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Perfetto's TracePacket messages, written one by one: tracks, slices, counters, interned texts.
 //
 // Field numbers: google/perfetto protos/perfetto/trace (v58): trace_packet.proto,

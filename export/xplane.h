@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // `--to xplane`: an XSpace for XProf and TensorBoard: a plane per GPU with a line per stream, and
 // the HloProtos of the run's modules.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // One clock for recordings that were made by several.
 //
 // All ranks of a synchronising collective leave it at the same moment but for some microseconds, so

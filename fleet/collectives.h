@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Collectives of the whole job, one row per instruction: how far apart ranks arrive in it, what the
 // exchange itself takes, how fast that is, and how much of it nothing computes beside.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Which rank everyone waits for, what that costs, since when, and why.
 //
 // Gets times per rank and step that need no common clock (fleet/skew.h), gives one answer. What a

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Which ranks exchange with each other in a collective whose groups are parts of the job, as in a
 // mesh of data, tensor and sharded parallelism.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // A job of many recordings: whose they are, one clock, who is waited for.
 //
 // Two passes over the recordings, one at a time: the first reads figures per step and what each

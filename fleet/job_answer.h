@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The answer of a job: who is waited for, by what its ranks did and waited in each step.
 //
 // Thread-safety: pure but for the job that is given.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Through which ranks a step's time runs: the critical path over the ranks of a job.
 //
 // Ranks leave a collective in which they synchronise together, its exchange (fleet/skew.h) after

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Which runs of a collective, on which ranks, are one and the same collective of the job.
 //
 // By content: step, module, instruction and number in the step. Where the group of an instruction

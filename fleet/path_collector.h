@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Gathers what the critical path over ranks (fleet/job_path.h) is made of, a rank after another,
 // and puts the path into the job.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // How long a pipeline of stages takes for a step, and what it would take if its stages had the same
 // to do: the bubble that a longer stage makes.
 //

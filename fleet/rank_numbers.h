@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Who is who in a job: numbers and names of its ranks, and one count of steps for all of them.
 //
 // Thread-safety: pure but for the job that is given.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What a run.db says of its ranks: a rank is one device of one process.
 //
 // Gets: an open run.db. Gives: figures per step, and collectives one after another, so that no more

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // One recording of a job on its way into the job's run: chosen processes only, times on the common
 // clock, ids as the job numbers them. Numbers are translated while rows go through; memory is a few
 // bytes per dictionary entry.

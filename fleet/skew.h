@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Waiting in collectives without any common clock.
 //
 // The kernel of a collective runs from the arrival of its rank to the end of the exchange, which is

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Which of a rank's steps are which of the job's: recordings count from their own first step, which
 // need not be the job's.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Single facts out of an instruction's backend_config, without reading all of its JSON.
 //
 // XLA:GPU writes one JSON object per instruction (xla/service/gpu/backend_configs.proto); 64-bit

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What both readers do once all instructions are known: marks bodies of fusions, checks that
 // nothing is cyclic, computes the content hash.
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // One instruction on one line, short, for people: what HLO text shows without layouts, attributes
 // and metadata.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Which module may have made what another one takes: results of one that have the shapes of
 // parameters of the other. Always inferred: XLA's dumps do not say which buffer went where.
 //

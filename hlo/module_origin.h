@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Which function of the user's program a module was compiled from, by its name.
 //
 //   jit_train_step                                   JAX: jit of train_step (pmap_, pjit_ likewise)

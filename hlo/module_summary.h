@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What an HLO module holds, in numbers small enough to keep for every module of a folder.
 //
 // Thread-safety: pure functions; a summary owns its strings and outlives the module.

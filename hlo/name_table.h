@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Name -> index, for the names of a text that is being read: a flat hash table that holds no names,
 // only where they are, and is emptied in no time.
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What kind of work an instruction does, in our closed vocabulary and in XProf's.
 //
 // Fusions are judged by their hero: the heaviest kind of work inside (dot before convolution before

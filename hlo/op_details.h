@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Attribute values of HLO text that the cost model needs, as numbers (model::OpDetails).
 //
 // Never fails: a value that makes no sense leaves the defaults, and the cost of that instruction is

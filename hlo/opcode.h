@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Facts about opcodes, of all eras (xla/hlo/ir/hlo_opcode.h 2017 to 2026).
 
 #ifndef XLATRACE_HLO_OPCODE_H_

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Functions that were compiled more than once, and in what their programs differ: an argument's
 // shape, a constant that was baked in, or nothing at all.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What a printed shape says: element type, dimensions, bytes, leaves of a tuple.
 //
 // Gets shape text as HloModule holds it ("f32[8,16]{1,0}", "(bf16[4], token[])"); never fails:

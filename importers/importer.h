@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // importers/: files that other tools wrote -> one stream of model events.
 //
 // Does:  tells by content what a file is (Detect) and pours it into an EventSink (Import).

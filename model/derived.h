@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What xlatrace works out about a run: attribution (correlator) and analysis. These rows are
 // derived: the store drops and rewrites them as a whole when a run is attributed again.
 //

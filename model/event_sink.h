@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Where importers pour a run into. The store implements it; tests implement it in memory.
 //
 // Order of calls: SetStart first (or not at all when the source knows no wall clock), then rows in
@@ -38,8 +40,9 @@ class EventSink {
   virtual Id AddHint(const Hint& hint) = 0;                    // Deduplicates.
   virtual Id AddModule(const ModuleBlob& module) = 0;
   virtual Id AddApiCall(const ApiCall& call) = 0;
-  // A call that nothing refers to (process_id 0, thread_id the export's global id), for those who ask for all calls of an Nsight Systems export in
-  // its own words (the view CUPTI_ACTIVITY_KIND_RUNTIME). It explains nothing and is in no sum.
+  // A call that nothing refers to (process_id 0, thread_id the export's global id), for those who
+  // ask for all calls of an Nsight Systems export in its own words (the view
+  // CUPTI_ACTIVITY_KIND_RUNTIME). It explains nothing and is in no sum.
   virtual void AddUnreferredCall(const ApiCall&) {}
   virtual Id AddActivity(const Activity& activity) = 0;
   virtual Id AddRange(const Range& range) = 0;

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What a source of a run tells: the rows an importer hands to the store, before attribution.
 //
 // Ids: a sink numbers processes, devices, lanes, launch configurations, hints, modules and API
@@ -177,8 +179,8 @@ struct ApiCall {
   std::optional<int32_t> return_value;
 };
 
-// Domain of a Range that is a call of a Python function or nn.Module (PyTorch's with_stack): a place,
-// and no range of the contract (view `python_call`).
+// Domain of a Range that is a call of a Python function or nn.Module (PyTorch's with_stack): a
+// place, and no range of the contract (view `python_call`).
 inline constexpr std::string_view kPythonDomain = "torch.python_function";
 
 struct Range {

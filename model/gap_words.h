@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What people read for the cause of a gap: one wording for findings, terminal, page and exports, so
 // that one sum of idle time has one name wherever it stands.
 //

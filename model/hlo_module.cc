@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "model/hlo_module.h"
 
 namespace xlatrace::model {

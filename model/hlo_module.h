@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // An HLO program as plain data: modules, computations, instructions and the thunks XLA:GPU runs.
 //
 // Shapes of the containers: instructions of all computations lie in one vector, grouped by

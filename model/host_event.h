@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What a host thread was doing: an API call or a range, for what a device waited for; and the call
 // that started an activity.
 

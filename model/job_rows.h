@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The ranks of a job that was merged of many recordings (`xlatrace merge`), as run.db keeps them:
 // figures of every rank, and where its launches are.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Op_names that XLA joined with ';' where it merged instructions: where the first one ends.
 //
 // "jit(f)/a/mul;jit(f)/b/add" are two. Later ones may be relative to a jit inside of the first

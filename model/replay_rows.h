@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What replay says of a run (analysis/replay/): critical paths, and how well replay gives the run
 // back. Rows of the views `critical_path` and `replay`.
 

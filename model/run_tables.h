@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // A run in memory: what the correlator and the analysis work on. The store fills it from run.db in
 // one pass; tests fill it by hand.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What of a run was recorded, what is known to be missing, and how its processes ended.
 //
 // What was not recorded is never time (docs/schema.md): no gap, step, rate, cause or certainty may

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The field's closed vocabularies: the words that appear in run.db columns, on the command line and
 // in the report. Each enum has one text per value; the texts are the contract of docs/schema.md.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Steering a live recording through its folder: what `xlatrace control` writes and the processes of
 // the job answer. No signals, no sockets; works over a network file system.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What lies in a recording folder `run.rec/` (recording/format.md): recordings, notes, the job.
 //
 // Only plain files directly in the folder count; links are not followed. Thread-safety: re-entrant.

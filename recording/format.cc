@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "recording/format.h"
 
 #define XXH_INLINE_ALL  // No library to load into the traced process.

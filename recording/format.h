@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The recording: append-only files that a traced process writes, one per process, in a folder
 // `run.rec/`. This header is the layout on disk; format.md says it in words.
 //

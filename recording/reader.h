@@ -1,9 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Reads one recording file: whole, growing, killed at any byte, or damaged.
 //
 // Nothing in a file makes it crash, hang or take more memory than one block (8 MB). What cannot be
-// read is skipped to the next good block and counted. Rows that refer to a dictionary block that was
-// lost are left out, not guessed.
-// Thread-safety: one thread per object.
+// read is skipped to the next good block and counted. Rows that refer to a dictionary block that
+// was lost are left out, not guessed. Thread-safety: one thread per object.
 
 #ifndef XLATRACE_RECORDING_READER_H_
 #define XLATRACE_RECORDING_READER_H_

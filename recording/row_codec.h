@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // How rows become bytes: one Put and one Get per kind of row, side by side, so that they cannot
 // drift apart. Activities, API calls, ranges and nodes are coded as differences from the row before
 // them in the same block (BlockContext); every block starts from zero and can be read alone.

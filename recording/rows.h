@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What one row of a recording says. The collector fills them, the importer reads them.
 //
 // Times: nanoseconds of CLOCK_REALTIME (what cuptiGetTimestamp gives on Linux), 0 = not known.

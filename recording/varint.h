@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // LEB128 varints and zig-zag, as protobuf has them: the coding of every number in a recording.
 //
 // Thread-safety: one thread per object.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Writes one recording file. Rows are collected per kind and appended as checksummed blocks; what
 // has been flushed survives any end of the process.
 //

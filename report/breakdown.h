@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The table of `summary --by`: all rows and raw values, for JSON, CSV and Markdown.
 //
 // Thread-safety: re-entrant.

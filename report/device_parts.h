@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Device time by what it is, for runs without steady steps: the bar of the first screen and its
 // table in the terminal.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The part of a RunView that is device time: coverage, phases, instructions, layers, source lines,
 // kernels. One pass over `activity`, then the small views.
 //

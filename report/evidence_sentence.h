@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What the instructions of a finding cost, as a sentence: "4 scatter-adds take 50.9 ms of every
 // step; the largest, `input_scatter_fusion`, takes 50.8 ms and runs at 0.06% of the memory's
 // speed". Names of instructions stand in backticks.

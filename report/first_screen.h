@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The facts of the first screen, made once: the static part and the app only show them.
 //
 // Thread-safety: pure.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The glyphs of a page in sentences that are ASCII in run.db and in terminals.
 //
 // Glyphs only: numbers and their style are base/number_format's. What stands in backticks is code,

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The verdict as two lines: what is slow, and why.
 //
 // Thread-safety: pure.

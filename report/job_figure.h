@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What a merged job says of its steps, over all of its ranks, whatever launches are in the file.
 //
 // Gets: views `rank` and `rank_step` (docs/fleet.md). The length of a step is that of the slowest

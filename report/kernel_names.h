@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // One name per kernel, in the terminal, in reports and on the page: kernels of one name are told
 // apart by the template arguments in which they differ.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Labels that belong to several instructions (graph-level rows), and what each has of a time: the
 // view `activity_share` by label, so that a pass over the activities needs no row of it.
 //

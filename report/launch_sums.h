@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Sums over all activities of a run, by label, launch configuration and device, from one fast pass.
 // With ten million launches a GROUP BY over the view `launch` sorts them all, which takes half a
 // minute; here the names, handles and groups are made of the few sums.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // From where in the program the launches came that no label leads back to it: the ranges of the
 // host thread around the call that made them (analysis/range_paths.h), summed per kernel.
 //

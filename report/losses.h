@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What is missing from a run, and how its processes ended: figures of run.db's views `process` and
 // `loss`, and the words in which the first screen says them.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "report/model_tree.h"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Layers as a tree of components with their time by phase: decoder > layer_* > mlp > wo.
 //
 // Thread-safety: plain data.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What an instruction of op_time is called and where it belongs: the columns that a run's view and
 // a comparison both have (docs/schema.md, `op_time`).
 //
@@ -36,13 +38,14 @@ void ReadOpColumns(const store::Table& rows, size_t row, Figure& op) {
   if (!rows.IsNull(row, "source_line")) op.source_line = rows.Int(row, "source_line");
 }
 
-// How often an op ran in the basis, of its launches there: as op_time counts, several kernels of one
-// run, and what a thunk runs under its own name, are one call. `launches_of_run`: of the whole run.
+// How often an op ran in the basis, of its launches there: as op_time counts, several kernels of
+// one run, and what a thunk runs under its own name, are one call. `launches_of_run`: of the whole
+// run.
 inline int64_t CallsOfLaunches(int64_t launches, int64_t launches_of_run, int64_t occurrences) {
   if (launches <= 0 || occurrences <= 0 || occurrences >= launches_of_run) return launches;
-  return std::max<int64_t>(1, std::llround(static_cast<double>(launches) *
-                                           static_cast<double>(occurrences) /
-                                           static_cast<double>(launches_of_run)));
+  return std::max<int64_t>(
+      1, std::llround(static_cast<double>(launches) * static_cast<double>(occurrences) /
+                      static_cast<double>(launches_of_run)));
 }
 
 }  // namespace xlatrace::report

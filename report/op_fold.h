@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Unrolled copies of one instruction as one row: "custom-call.75.0 x8"; and one instruction of one
 // program that several processes run as one row.
 //

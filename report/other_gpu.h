@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // `summary --gpu NAME`: what the launches of a run would meet on another GPU.
 //
 // From what run.db stores: the occupancy of every kernel on the other GPU, what would bound each op

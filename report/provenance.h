@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Where an instruction came from: what the passes of the compiler did to it, from a dump.
 //
 // The rooms that show a run do not read dumps; whoever reads them (tools/run_provenance.h) hands

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Everything that `summary` and the HTML page show of a run, in one struct.
 //
 // Gets: an open run.db. Gives: figures as integers (nanoseconds, counts), those of the public views

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Names from a run made fit to be shown: what would be invisible or turn the text around becomes
 // its code ("[U+202E]"), bytes that are no UTF-8 become U+FFFD, newline and tab a blank.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Text in which names that a machine made are marked, so that each place shows them in its own way.
 //
 // Thread-safety: plain data; a builder is one thread's.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The time of ops split over what is inside them: op_names, layers, phases, source lines.
 //
 // Thread-safety: one thread per RunDb.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "report/shown_words.h"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Words, letters and short forms: how a value of run.db is shown to a person.
 //
 // Thread-safety: re-entrant.

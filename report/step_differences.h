@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Why the steps of a run do not take the same time: the slowest beside the fastest, and the part of
 // a step that makes most of the difference.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // A table of a terminal: columns as wide as their content, one that takes what is left.
 //
 // Cells are made safe for a terminal here (base/terminal.h). Thread-safety: plain data.

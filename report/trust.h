@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // How far a run can be trusted, in words that terminal, static page and app share.
 
 #ifndef XLATRACE_REPORT_TRUST_H_

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The one sentence at the top: what, where, how much of what; and the one below it.
 //
 // It says only what the run's data carries, and is the first of these that fits:

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Figures that the verdict is chosen by, and their words.
 //
 // Thread-safety: pure functions.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What stands below the verdict: the first thing to do, or where the time goes; and what the data
 // cannot say.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What the verdict can say of a run: each statement as one sentence, and as two, with figures of
 // the run. Which of them it is, verdict.cc decides.
 //

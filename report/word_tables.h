@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Words of run.db that are no enum of the model, and what each is shown as: closed lists, so that
 // terminal, static page and app (report/page/words_ts.h) show the same.
 //

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Sourced by demo and test: says each step in a line, installs what is missing, builds.
 # shellcheck shell=bash
 

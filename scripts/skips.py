@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """What failed, and what was skipped and why: a table over the results of several ctest runs.
 
 skips.py [--allow FILE] [--enforce] [--notes FILE] RESULT.xml...   (ctest --output-junit RESULT.xml)

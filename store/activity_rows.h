@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The rows of a run that exist once per launch, held as columns until everything about them is
 // known and then written as one packed row each: activity, attribution, API call and gap together
 // take some 40 bytes instead of four rows of 90.

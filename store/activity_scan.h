@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // All activities or gaps of a run in one fast pass, with numbers instead of names.
 //
 // The view `activity` joins eight tables for every row; a page of ten million launches needs the

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What attribution and analysis say of a finished run, back in the structs that they filled: the
 // counterpart of derived_writer, for readers that go on with analysis/ (time_split) or that look up
 // a label, an instruction and its facts once for millions of activities.

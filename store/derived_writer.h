@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Stores what the correlator and the analysis worked out. Old derived rows are dropped first, so
 // that a run can be attributed again.
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Which rows of a dictionary (launch configurations, hints, lanes) are known already, without a
 // copy of them: a hash of each, and the rows themselves for what is behind it.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Keys of dictionary rows: their fields, length-prefixed, so that no two different rows share one.
 // (What they are hashed to may be shared: dictionary_index.h.)
 //

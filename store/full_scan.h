@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // One pass over a table: from its pages where that can be done (table_reader.h), else with SQL.
 //
 // Thread-safety: one thread.

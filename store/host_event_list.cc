@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "store/host_event_list.h"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The host calls and ranges of a run that are long enough to explain a gap, kept while it is
 // written: their rows are packed away at once, and the analysis asks for them before the end.
 //

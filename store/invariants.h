@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The promises of run.db's views that hold for every run, as one check: NULL rules, sums to the
 // nanosecond, shares, ids. Tests run it on every golden case and every recording.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Stores the ranks of a merged job.
 
 #ifndef XLATRACE_STORE_JOB_WRITER_H_

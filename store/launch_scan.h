@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Everything that a run has once per launch, in one fast pass each: activities with what they were
 // started by, and ranges of host threads. The counterpart of activity_scan for readers that hand
 // launches on one by one (export/); joined with the dictionaries of activity_scan and those below,

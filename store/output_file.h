@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // A file that grows under a temporary name beside its final place and replaces it when it is whole,
 // so that whoever finds the file finds a whole one. A signal that ends the program takes it away.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // One row of x_packed_activity: a launch, the API call that made it and the gap before it, in some
 // 40 bytes. Its columns and how they are folded are told here only: to the writer, the table, the
 // views and the scans.

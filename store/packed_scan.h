@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // One pass over the packed rows, unpacked (packed_row.h). A file may hold anything: sums that do
 // not fit wrap, and mean nothing.
 //

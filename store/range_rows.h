@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The packed rows of ranges, made on a thread of its own: exports hold them by the million, and
 // hashing their texts and filling pages costs as much as reading them.
 //

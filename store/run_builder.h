@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // A run in memory while it is read: the sink of all importers. RunSaver (run_saver.h) makes a
 // run.db of it.
 //

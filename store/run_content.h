@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // A run as RunBuilder has gathered it and RunSaver writes it: everything that run.db will hold, but
 // for what correlator and analysis work out.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // A copy of a run.db, packed tight; on request with every text of it replaced, for files that leave
 // the house.
 //

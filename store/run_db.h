@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // run.db for readers: opens a finished run and answers from its public views (docs/schema.md).
 //
 // A file that is not ours, of a newer version, or whose schema text is not ours is refused with a

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Tells a run.db from other files without opening it.
 //
 // Thread-safety: re-entrant.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // A run.db as a source: what importers once poured into it, poured into another sink.
 //
 // Everything that was recorded comes again, in the same order and with the same ids, so that a run

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Writes a run (RunBuilder) as run.db, and what was worked out of it.
 //
 // The database grows beside its final place and replaces it at the end (OutputFile). Rows that

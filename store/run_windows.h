@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Composes what the sources said of windows, losses and endings (model/windows.h) into a run's.
 //
 // Thread-safety: pure function.

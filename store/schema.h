@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The schema of run.db: private tables, public views (docs/schema.md).
 //
 // The text is code: opening a file compares its schema with this one to the letter, so a view that

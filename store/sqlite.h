@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // A thin, typed layer over SQLite: the only door to sqlite3.h in the project.
 //
 // Three ways to open: our own databases (Create, OpenOurs); run.db files from elsewhere

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Builds SQLite tables page by page, for tables of integers with a row per launch or range: a row
 // costs some 30 ns instead of the 400 of an INSERT. The format is SQLite's own and stable
 // (https://www.sqlite.org/fileformat2.html, sections 1.6 and 2.1); PRAGMA integrity_check runs over

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Reads every row of a table straight from the pages of its database, for exports with millions of
 // rows: SQLite's virtual machine costs 300 ns a row and column reads besides, this some 40. The
 // counterpart of TableBuilder; the format is SQLite's own and stable

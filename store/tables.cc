@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The private tables. Rows that exist once per launch are kept small: everything that repeats is a
 // number into a dictionary, and what few launches have lies in a table of its own.
 // x_packed_activity (packed_row.h) and x_packed_range are read through the private views

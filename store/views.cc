@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The public views: the contract of docs/schema.md, in SQL over the private tables.
 
 #include <string>

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Rooms include only the rooms that ARCHITECTURE.md allows, and third parties only where they
 belong. Reads the #include lines of every source file; needs nothing built."""
 

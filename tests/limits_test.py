@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """The limits that docs/security.md tells are those of the code. Needs nothing built."""
 
 import re

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """scripts/same_results finds what two programs do differently. Programs here are scripts that stand for xlatrace."""
 
 import subprocess

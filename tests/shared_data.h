@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Where the recordings of real programs lie, for tests in C++; tests/shared_data.py is the same for
 // Python. A target that includes this defines XLATRACE_SOURCE_DIR.
 

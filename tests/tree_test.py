@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """What is in the tree is there on purpose: no file above 512 kB, no binary where none belongs, no
 core file. Reads the list of tracked files; needs git and nothing built."""
 

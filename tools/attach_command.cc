@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // `xlatrace attach run.db --modules PATH...`: HLO that came later. The run is attributed and
 // analysed again from what it holds; the trace or recording it came from is not read.
 

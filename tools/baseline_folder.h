@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // A folder with the aggregates of earlier runs, which several CI jobs may use at once.
 //
 // One file, baseline.jsonl, a run per line (compare/run_record.h), only ever appended to, under an

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The command line of `xlatrace`: which subcommand is meant, what runs it, and the word to whoever
 // meant none.
 

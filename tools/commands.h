@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The subcommands of `xlatrace`, a `*_command.cc` each. Every Add function declares its options on
 // the command line and sets `selected` to what runs when the user chose it.
 //

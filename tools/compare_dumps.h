@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // `diff DUMP DUMP`: what another compiler, flag or release made of the same model, by structure and
 // cost model. No time was measured, and the text says so.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Where the program talks to people: results on standard output, everything else on standard
 // error. The only file besides main.cc that prints.
 //

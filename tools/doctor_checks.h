@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The checks of `xlatrace doctor`, one function each: what was found, and what to type when it
 // stands in the way of a recording.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Finds the module of a dump folder that somebody means.
 //
 // Thread-safety: pure.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Words and layout that the commands for dumps share.
 //
 // Thread-safety: pure.

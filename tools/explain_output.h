@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // How `xlatrace explain` shows a file: a card, a line of a table, JSON lines.
 //
 // Thread-safety: re-entrant.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Searches all modules of a run.db, or all dumps of a folder, for instructions.
 //
 // Thread-safety: re-entrant. Memory: as many modules as there are cores, and what was found.

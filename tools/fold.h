@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // From a recording folder to its run.db: when a command is given `run.db` (or `run.rec`), what the
 // folder holds and run.db does not is folded first.
 //

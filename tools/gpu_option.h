@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The option --gpu NAME of `show` and `summary`.
 
 #ifndef XLATRACE_TOOLS_GPU_OPTION_H_

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What a program of this machine and environment finds of CUDA: the driver and CUPTI, asked in a
 // child process that is thrown away (CUPTI 13.2 ends the process without a driver; a stub may too).
 //

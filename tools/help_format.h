@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // How `--help` looks: what CLI11 knows of a command, in lines of the terminal's width, without the
 // names of C++ types. Thread-safety: one thread.
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What the Python hook left in a recording folder (python/xlatrace_hook): one folder per process
 // with status.json and the profiles.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Large arrays on huge pages, where the system lends them on request.
 //
 // Columns of millions of rows are written once from front to back; with pages of 4 KB an import of

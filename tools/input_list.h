@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Which files a call of `import` means: the ones named, those inside the folders named, none twice.
 //
 // A folder stands for the recordings inside it, told by content; of a log folder of JAX's or

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // One JSON object on one line, written as fast as it is made: explain prints hundreds of thousands.
 //
 // Text that is not UTF-8 gets U+FFFD for each byte that is wrong. Thread-safety: plain value.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Commands whose children cannot be recorded from here: what they start lives where our environment
 // does not reach.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // A finished run.db in memory, as analysis/ works on it: what a replay needs of it, and no more.
 //
 // Of the run: devices, lanes, configurations (kind, copy kind, symbol, name), names of modules,

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The `xlatrace` program: what holds for its process, whatever it was asked for.
 
 #include <fcntl.h>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // `xlatrace merge RUN... -o job.db`: the recordings of many ranks as one job.
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Many recordings into one job.db: figures of every rank, launches of chosen ones.
 //
 // Memory: one recording at a time while ranks are read; the chosen ranks' launches while job.db is

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // `--modules PATH`: HLO that a trace does not carry itself, from dump folders, HLO files and other
 // profiles.
 

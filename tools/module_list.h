@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The modules of a run.db or a dump folder as `xlatrace modules` shows them.
 //
 // Of a run: roles, device time and executions as recorded, the rest from the HLO inside. Of a

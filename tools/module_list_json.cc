@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The list of modules as JSON; module_list_output.cc has the text.
 
 #include <optional>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // How `xlatrace modules` shows a list of modules: table, card of one module, JSON.
 //
 // Thread-safety: re-entrant.

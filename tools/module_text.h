@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The HLO of a module as text: `xlatrace modules PATH MODULE --format text`.
 //
 // Thread-safety: re-entrant.

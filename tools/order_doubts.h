@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Why the order of launches says no more of them than it does: a finished run is attributed once
 // more to hear it, since run.db keeps answers and their evidence, not what stood against them.
 //

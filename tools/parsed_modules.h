@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The modules of a run, each parsed once for all who read them: the correlator, the labels, the
 // costs and the findings.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The comparison of two dumps of a module, as text and JSON; the JSON of all of `xlatrace passes`.
 //
 // Thread-safety: re-entrant.

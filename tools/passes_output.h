@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // How `xlatrace passes` shows a compilation: timeline, comparison of two dumps, life of an
 // instruction.
 //

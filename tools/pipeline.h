@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // From files to an attributed run.db: importers -> store -> correlator -> analysis -> store. What
 // `import` and `record` share.
 //

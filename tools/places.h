@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Where the parts of an installation lie, found from the program's own place so that a prefix can
 // be moved.
 

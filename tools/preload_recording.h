@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // `xlatrace record` on a machine with an NVIDIA driver: the command runs with libxlatrace.so
 // preloaded, and its recording is folded when it ends.
 //
@@ -36,7 +38,8 @@ Result<PreloadPlaces> PreparePreload(const std::string& database);
 std::vector<std::pair<std::string, std::string>> PreloadEnvironment(const PreloadPlaces& places,
                                                                     const std::string& library);
 
-// Recording -> run.db, told on standard error. `command` is masked already; `child` is how it ended.
+// Recording -> run.db, told on standard error. `command` is masked already; `child` is how it
+// ended.
 Status FoldPreload(const PreloadPlaces& places, const std::string& command,
                    const std::string& shown_database, const ChildExit& child);
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Rows of a query as text, one after the other: as an aligned table, CSV (RFC 4180) or JSON.
 //
 // Memory does not grow with the number of rows. A table's columns are as wide as the first thousand

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // A part of a finished run as a run of its own: `export --to db` and `--to nsys` with --steps or
 // --device.
 //

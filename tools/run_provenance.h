@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Where the instructions of a run came from, read from a dump of the passes.
 //
 // Modules of the run and of the dump belong together when they are the same by content (names,

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Several runs of the two sides of a comparison, opened, loaded and compared.
 //
 // Thread-safety: one thread.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What looks like a secret in a run.db: for `doctor --secrets`, before a run is given away.
 
 #ifndef XLATRACE_TOOLS_SECRET_SCAN_H_

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // `show HANDLE NEW.db --base BASE.db`: an op of the new run beside what it was in the base: times,
 // causes, and both HLO texts side by side.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // `show MODULE run.db --sequence`: the thunks of a module in the order of their schedule, beside
 // what one of its executions launched.
 //

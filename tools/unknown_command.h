@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What to say of a command line that is not understood: the command or option that was meant, if
 // that can be guessed, else one that would work. Thread-safety: re-entrant.
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What `what-if` is asked, as words of the command line and as a change of the graph.
 
 #ifndef XLATRACE_TOOLS_WHAT_IF_CHANGE_H_

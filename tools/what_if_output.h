@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What `what-if` prints.
 
 #ifndef XLATRACE_TOOLS_WHAT_IF_OUTPUT_H_

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The analysis of a run while it is written: its tables, and what the store knows beside them.
 //
 // Thread-safety: one thread.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // `arrival_skew`: devices that wait for each other in collectives.
 
 #include <algorithm>

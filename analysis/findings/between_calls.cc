@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Time between calls of compiled programs: small ones that run between the steps, and what a script
 // does on a CPU while none runs.
 

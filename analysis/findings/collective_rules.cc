@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // `exposed_collective`, and the order of all rules about collectives.
 
 #include "analysis/findings/collective_rules.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The parts of JudgeCollectives (rules.h), in the order in which they are asked: what devices wait
 // for and what slow links lose is not told again as communication that nothing hides.
 //

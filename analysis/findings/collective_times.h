@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Collectives of a run by instruction: their times on each device, step by step, and how much of
 // them was waiting for the device that comes last.
 //

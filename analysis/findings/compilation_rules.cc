@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What is compiled while a run makes its steps: again for other shapes, or for each call.
 
 #include <algorithm>

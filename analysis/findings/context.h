@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What every rule sees: the run per steady step of one device, its ops with their HLO facts, what
 // the device could do, and what the data cannot carry.
 //

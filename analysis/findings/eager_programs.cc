@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Runs without steps: a device that is fed from the host, functions that run op by op.
 
 #include <algorithm>

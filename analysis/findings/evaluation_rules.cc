@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What evaluates between the steps of a training run. It is no part of a step (PromoteTurns in
 // steps.h), so that no figure per step shows what it takes.
 

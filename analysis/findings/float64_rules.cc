@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What computes in twice the width that most models need.
 
 #include <algorithm>

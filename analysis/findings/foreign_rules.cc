@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Kernels that no HLO names (PyTorch, a library called by hand): what kind of work they are, what
 // of their communication nothing hides, products that keep off the tensor cores.
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What a framework runs itself, outside of XLA: ops that are launched one by one from Python, and
 // ops of graphs that XLA could compile.
 

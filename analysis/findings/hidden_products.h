@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Products that a CPU computes in threads which its profile does not show.
 //
 // XLA:CPU hands large products (dot, convolution) to a pool of threads and goes on: what is

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What the HLO of an instruction with device time says that rules ask about.
 //
 // Modules are borrowed one at a time, so facts are copies. A fusion is judged by what is inside.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Which part of the program the host was in while the device was idle, by the outermost ranges of
 // the thread that leads it: "## backward ##", "## optimizer ##".
 //

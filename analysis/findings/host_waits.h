@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // In which calls the host waits for the device, or makes ready what it works with: what findings
 // about waiting and about a late host name.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Idle time of the basis (steady steps, or the whole run), gap by gap, for rules to judge and
 // claim.
 //

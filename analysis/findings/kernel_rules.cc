@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Rules about how kernels fill the device: the last wave of a product, registers that leave room
 // for few warps, the whole device running slower.
 

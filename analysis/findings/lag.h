@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The device that is waited for in step after step (analysis/device_lag.h), in the words and with
 // the figures of the page's Ranks.
 //

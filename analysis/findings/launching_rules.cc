@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Why the device waits where no executions of programs tell (eager frameworks), or where calls are
 // made as a script comes to them (whole runs).
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // A repeated layer that takes longer than its siblings, and what in it does.
 
 #include <algorithm>

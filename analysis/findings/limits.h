@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What a device reaches, as far as rules need it.
 
 #ifndef XLATRACE_ANALYSIS_FINDINGS_LIMITS_H_

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // `low_busbw`, `uneven_busbw`: collectives that stay behind what their links reach.
 
 #include <algorithm>

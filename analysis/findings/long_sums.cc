@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Products of few output tiles and a long sum: most of the device has nothing to do, whatever the
 // rate of those multiprocessors that work. They want their sum split, or company.
 

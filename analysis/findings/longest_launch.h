@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The longest launch of each op in steady steps: what stands for its kernel, launch dimensions and
 // occupancy.
 //

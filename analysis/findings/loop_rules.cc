@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What a loop costs besides what it computes: its counter, the slices that it reads and the stacks
 // that it writes, copies of what it carries. One execution is enough to see it.
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What a change to a program does to its memory: what would have to be kept if nothing were
 // computed a second time, and what copies of parameters hold at the peak.
 //

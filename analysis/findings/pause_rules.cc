@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Pauses: much idle time in few of the steps (a checkpoint, an evaluation, the log of every tenth
 // step). A mean over all steps would tell it as if each of them waited a little.
 

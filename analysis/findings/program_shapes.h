@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // For how many shapes programs of one name were compiled, as far as their HLO is known.
 //
 // Thread-safety: pure.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What findings save, by replay: each finding's change alone, and all of them together.
 //
 // A rule may say what its advice changes (Finding::change). Of the others it follows from what they

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What rules write: findings with their evidence, and what they looked at and found fine.
 //
 // Times are per steady step of one device, in nanoseconds, unless a text says otherwise.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The words in which rules say what a time is a time of. Where a run has no step, the same is said
 // of the whole run, so a rule takes these from its context (Context::words) when it writes. Rules
 // that only judge steady steps say "per step" themselves.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Steps that are not steady: those before the first that is, and those amid the others.
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The phases of one module while they are being decided: what each instruction says of itself, what
 // is decided so far, and the questions that all stages ask about an instruction.
 //

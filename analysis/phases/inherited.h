@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Phases of what no name of its own decides: containers, elements of tuples, collectives, and all
 // else, from what is inside of it, what it carries, its users and its operands.
 

@@ -1,8 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What JAX's names leave open in a module with gradients.
 //
 // - Since 0.7 every differentiated op is marked, so what is unmarked lies outside of the
 //   differentiation: optimizer, metrics, or work hoisted out of a loop.
-// - Until 0.6 transforms mark ops inside of a scope only: what leads to marked work is forward, loss
+// - Until 0.6 transforms mark ops inside of a scope only: what leads to marked work is forward,
+// loss
 //   or backward by what it depends on, and what is left is the optimizer's.
 // - Until 0.4.2x a `remat/` component stands for recomputation and backward work alike.
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Which forward work of a JAX module is its loss, where no scope says so.
 //
 // The model is every forward layer and matrix product. Behind it comes its head, made of ops that

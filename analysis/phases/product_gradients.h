@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Finds gradients by the products that make them, where no name marks them.
 //
 // In JAX until 0.6 nothing marks the gradient of code outside of all scopes, but products give it

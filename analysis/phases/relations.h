@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Which instructions the decided forward and backward work depends on, and which depend on it.
 //
 // "Depends" is module_graph.h's: within one pass through the program.

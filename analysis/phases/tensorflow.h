@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What TensorFlow's names leave open in a module with gradients.
 //
 // tf.recompute_grad has no mark: scoped forward ops that depend on a gradient are recomputation.

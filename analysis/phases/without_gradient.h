@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Modules in which nothing is marked as a gradient: inference, helpers, updates by themselves, and
 // old JAX training steps without any scope, which only look like it.
 

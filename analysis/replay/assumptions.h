@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What the graph of a replay takes for granted, in sentences.
 //
 // Thread-safety: pure but for the graph that is given.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The critical path of a step on a device: what it waited for, and that for, back to its start. Its
 // parts follow each other without a hole, so they sum to the step, to the nanosecond.
 //

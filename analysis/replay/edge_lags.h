@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // How long after its causes a node of the graph began, once all edges are there.
 //
 // Thread-safety: pure but for the graph that is given.

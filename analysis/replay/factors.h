@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // By what factor a change scales each activity, with all that nests in it.
 
 #ifndef XLATRACE_ANALYSIS_REPLAY_FACTORS_H_

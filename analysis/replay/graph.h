@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What of a run had to wait for what: the graph that replay walks.
 //
 // Nodes are pieces of device activities (an activity that others nest in is cut where they lie) and

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // A graph while it is made, node after node: the edges of the node that is being added, and what
 // ran last on each lane.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What host calls waited for: the call before them on their thread, and the device, where they say
 // so or where nothing else explains how late they come (analysis/replay/graph.h).
 //

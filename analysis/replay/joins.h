@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Where streams were joined, as far as order tells: events are not recorded, and not all HLO is.
 //
 // A launch whose operands are not known waits for what was last given to another stream before it,

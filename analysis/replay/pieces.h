@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The pieces of a device's activities and the calls of its host, in order of time, before anything
 // is known of what waited for what.
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Which instructions computed the operands of an instruction, where only those count that ran as
 // activities of their own: tuples, bitcasts, the -done half of an asynchronous pair and the like
 // are looked through.

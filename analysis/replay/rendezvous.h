@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Kernels on several devices that are one collective.
 
 #ifndef XLATRACE_ANALYSIS_REPLAY_RENDEZVOUS_H_

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Replay: when every node of a graph begins, each as soon as what it waits for is over and the lag
 // has passed. One pass, max and plus only: so nothing that takes less time makes a step longer, and
 // a step gets no shorter where nothing on its critical path does.

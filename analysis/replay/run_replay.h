@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What the analysis says of a run by replay: the error, critical paths, and of every op how much of
 // it is on them.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The steps of each device as stretches of the graph.
 //
 // Thread-safety: pure but for the graph that is given.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What a step would take after a change: the graph replayed with it.
 //
 // A change is applied to every step; the answer is the median step. Its range comes from what the

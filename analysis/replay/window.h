@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Which part of a run is replayed: the longest row of steady steps of every process.
 
 #ifndef XLATRACE_ANALYSIS_REPLAY_WINDOW_H_

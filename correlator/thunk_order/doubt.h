@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // How sure thunk order is of what it says of a launch, and why not surer.
 //
 // An answer is exact where nothing speaks against it (Doubt::kNone). Else one doubt is kept, the

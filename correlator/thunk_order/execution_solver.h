@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // One stretch of launches in, what each of them is out: anchors by sequence_alignment, what lies
 // between by window_assignment, and how sure that is.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What thunk order weighs and where it draws lines, in one place with how they hang together.
 //
 // Costs have no unit: only sums of them are compared. They were chosen so that the orders below

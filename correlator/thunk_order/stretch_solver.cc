@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "correlator/thunk_order/stretch_solver.h"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The launches of a device, cut into stretches that are solved one by one: executions that the
 // source groups, and for the rest as much at a time as one can look at.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Thunk order: an execution's activities aligned with its module's thunk program.
 //
 // A second pass, because the place of an activity among others is what counts. On each device

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Reads autotune_results.pbtxt or .pb: which algorithm XLA:GPU chose for which instruction, and how
 // long it took on the device.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "hlo/artefacts/buffer_assignment.h"
 
 #include <algorithm>

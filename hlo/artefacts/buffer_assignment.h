@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Which memory XLA gave to which value: allocations, the values in them, and what is alive when
 // most is in use.
 //

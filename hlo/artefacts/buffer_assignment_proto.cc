@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // BufferAssignmentProto, and the peaks of its heap simulator traces.
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Reads the flags that XLA compiled with: `debug_options` (those that differ from the defaults),
 // `config.pbtxt` (all, inside of the module's whole configuration), and what people write into
 // XLA_FLAGS or into the file it names.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Small tools of the readers of XLA's line-by-line reports.
 
 #ifndef XLATRACE_HLO_ARTEFACTS_LINE_READER_H_

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Reads the live ranges that XLA dumps: the schedule, from when to when each value lives, and what
 // is alive at the peak (-live-range.txt since 2025, before at the end of -buffer-assignment.txt).
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Reads -memory-usage-report.txt: memory per space and allocation, slot by slot.
 //
 // A slot is a place that values share over time: its size is that of the largest, so shapes must

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // How much device memory a module needs, and for what, in a few numbers.
 //
 // Thread-safety: re-entrant.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Reads gpu_target_config.pbtxt: the GPU that XLA compiled for.
 //
 // Gets stream_executor.GpuTargetConfigProto in text format, as XLA dumps it or people give it to

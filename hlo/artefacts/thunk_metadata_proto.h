@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The binary form of thunk metadata: `thunk_metadata.pb`, which XLA writes instead of the text
 // where a dump asks for protos alone (--xla_dump_hlo_as_proto; xla/service/dump.cc).
 //

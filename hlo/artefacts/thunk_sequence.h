@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Reads the lists of thunks that XLA:GPU dumps, the exact order of kernels of one module.
 //
 // Three formats (xla/backends/gpu/runtime/thunk.cc, sequential_thunk.cc, older thunk_schedule.cc):

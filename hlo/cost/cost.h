@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // XLA's cost model: floating point operations and bytes of instructions, computations and modules.
 //
 // Two models, both as XLA counts, quirks included:

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The work behind CostModel: visits every instruction, called computations before their callers.
 // Used by cost*.cc only; one source file per idea (operations, fusions, utilisation, GPU, library
 // calls).

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Floating point operations of a convolution, windows and their sizes.
 //
 // A multiply-add counts two. Only pairs of kernel and output positions that meet an element of the

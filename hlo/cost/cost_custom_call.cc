@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Library calls that XLA:GPU makes, by target: cuBLAS matrix products, cuDNN convolutions, and
 // kernels whose authors say what they cost. The cuBLAS forms of AMD have the same names.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Fusions: intermediate data stays in registers, so only parameters, constants and results count.
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Where GpuHloCostAnalysis differs from HloCostAnalysis outside of fusions: clock cycles for
 // elementwise operations, initial values of reductions, collectives by the ring algorithm.
 

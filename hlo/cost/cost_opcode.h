@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // How the cost models treat each opcode, of all eras.
 
 #ifndef XLATRACE_HLO_COST_COST_OPCODE_H_

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // HloCostAnalysis, one opcode at a time. The comments of upstream's handlers say why each counts
 // what it does; here are only the formulas.
 

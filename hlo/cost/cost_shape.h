@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Sizes of shapes as XLA's cost models count them (ShapeUtil::ByteSizeOf with 8-byte pointers,
 // ShapeUtil::ElementsIn): dense, tiles and padding ignored. Damaged text counts 0; sums saturate.
 

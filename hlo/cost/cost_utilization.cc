@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // How much of each instruction inside a fusion XLA:GPU computes, per element of its result: 0.1
 // when only a tenth is used, 40 when each element is computed again for 40 users.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Relative cost of an instruction: what it would take if it ran alone.
 //
 // Splits the time of a fusion over what is inside it: a share answers "had XLA run these ops one by

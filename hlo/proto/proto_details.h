@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Fields of an HloInstructionProto that only the cost model needs: window, convolution and group
 // numbers (model::OpDetails). Used by proto_instructions.cc only; field numbers from
 // xla/service/hlo.proto and xla/xla_data.proto.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Second half of the proto reader: computations and instructions, once the tables they refer to are
 // known. Used by proto_reader.cc only.
 

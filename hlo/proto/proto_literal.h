@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Renders xla.LiteralProto as XLA prints constants in one line (xla/literal.cc,
 // LiteralBase::ToStringWithoutShapeOneline; xla/util.cc RoundTripFpToString).
 

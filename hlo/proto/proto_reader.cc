@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "hlo/proto/proto_reader.h"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Reads an HLO program from serialised protobuf: HloProto (`.hlo.pb` dumps, XSpace "Hlo Proto"
 // stats), a bare HloModuleProto, HloSnapshot or HloUnoptimizedSnapshot, told apart by content.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Renders xla.ShapeProto as XLA prints shapes with their layout (xla/shape_util.cc,
 // xla/layout.cc Layout::Print), less the /*index=5*/ comments of long tuples.
 

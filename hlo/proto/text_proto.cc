@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "hlo/proto/text_proto.h"
 
 #include <algorithm>

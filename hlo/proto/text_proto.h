@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Reads protobuf text format (.pbtxt, .textproto) without its schema: a tree of fields.
 //
 // Gets what XLA dumps beside its HLO (gpu_target_config, autotune_results, config, debug_options,

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // HLO programs in protobuf text format: `hlo_module { name: "..." computations { ... } }`, as
 // DebugString() prints an HloProto, HloModuleProto or HloSnapshot.
 //

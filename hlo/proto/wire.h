@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // One protobuf message as a stream of fields: protozero's reader, plus the place of the field that
 // is being read, for error messages.
 //

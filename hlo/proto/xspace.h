@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The XSpace message of XLA's profiler (.xplane.pb), field by field: the one table of its numbers,
 // and readers of the messages that are small enough to be held.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The HLO programs inside of a profile of XLA's profiler (XSpace, .xplane.pb): in the plane
 // "/host:metadata" every program that ran is an event's metadata with a stat "Hlo Proto".
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The form of attribute values: what may stand behind "dimensions=", "window=", "sharding=", ...
 //
 // A value of a known attribute that is not of its form is damage, and named with its place; what an

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The words that attributes take whose value is one of a few: direction=LT, kind=kLoop.
 //
 // Thread-safety: pure. Sources: the enumerations behind the AttrTy of xla/hlo/parser/hlo_parser.cc

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Looks into one line of HLO text: what it defines, reads, waits for and calls.
 //
 // For lines that stand alone: strings that a process registers, names of ops in profiles. Only as

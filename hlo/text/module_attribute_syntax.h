@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The form of values that say what belongs to what: aliases and donors of buffers, the value of the
 // program before optimisation that an instruction stands for ("origin"), and what is to be logged.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The form of printed shardings and replica groups; used by attribute_syntax.cc only.
 
 #ifndef XLATRACE_HLO_TEXT_SHARDING_SYNTAX_H_

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Pieces of text that were looked at once: shapes and opcodes repeat on nearly every line, so what
 // the first look found is kept under their exact characters.
 

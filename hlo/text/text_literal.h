@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The form of a printed constant: numbers that fit its element type, nested as deep and as many as
 // its shape says. Values are not kept.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Recursive-descent parser of HLO text; used by text_reader.cc only.
 //
 // Three files: text_parser.cc (module, header, tables, computations), text_instruction.cc

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Prints an HLO program as text, in XLA's long form: the way back from the model.
 //
 // Gets a module from either reader; gives everything the model holds: header and its attributes,

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Reads an HLO program from text, as `--xla_dump_hlo_as_text` writes it and people paste it.
 //
 // All forms that XLA printed since 2017: long and short form, with or without '%', operand shapes,

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The lexical level of HLO text: blanks, comments, identifiers, strings, balanced values. The
 // parser asks for what the grammar allows next, because many tokens of HLO text only make sense in
 // their place ("b01f_01io->b01f", "0_1x1_2", "{mesh = #sdy.mesh<[...]>}").

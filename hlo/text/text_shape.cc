@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "hlo/text/text_shape.h"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Reads one printed shape and gives it in XLA's own spelling.
 //
 // Source: ParseShape in xla/hlo/parser/hlo_parser.cc; layouts of all eras, "dense"/"sparse" of

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The form of values that say what an operation does in each dimension: windows, padding, slices,
 // and which dimension of a convolution is what.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // One event of a JSON trace as text fields, and the parser that finds them. Of the importers only
 // chrome_event.cc knows simdjson.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // State that the readers of the dialects of JSON traces share. Internal to chrome_*.cc.
 //
 // Thread-safety: one thread.

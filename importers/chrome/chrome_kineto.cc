@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // PyTorch's Kineto (libkineto/src/output_json.cpp) of all ages and vendors.
 
 #include <algorithm>

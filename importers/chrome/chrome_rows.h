@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What a JSON trace holds, collected in any order and given to the sink when its end is reached:
 // only then is known which API calls are referred to, what the clock counts from and how ranges
 // nest.

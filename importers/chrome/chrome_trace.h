@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // JSON traces -> model events: PyTorch's Kineto, Chrome's trace event format as GPU profilers use
 // it, and the trace.json.gz that XProf (JAX, TensorFlow) writes beside its XSpace.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The trace.json.gz that XProf writes beside its XSpace: rows as xplane.h describes them, with a
 // process per plane and a thread per line.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Cuts a JSON trace that streams by into slices of whole events, so that a parser that needs whole
 // documents (simdjson) can read a file of any size in bounded memory.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The text of XLA's NVTX ranges and profiler annotations: `Thunk:#name=jit(f)/add,hlo_op=add.3#`.
 //
 // Grammar (tsl/profiler/utils/parse_annotation.cc): title, '#', key=value pairs separated by

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Names of copies, as CUPTI numbers their kinds (CUpti_ActivityMemcpyKind, which nsys exports too).
 
 #ifndef XLATRACE_IMPORTERS_COMMON_COPIES_H_

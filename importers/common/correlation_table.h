@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What is known of each correlation id that an activity of one process carries.
 //
 // First the ids (Mark), then Freeze, then one value per marked id. Ids that CUPTI gives are dense

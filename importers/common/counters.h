@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Counters of one import, given to the sink as run stats at its end.
 //
 // Thread-safety: one thread.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // How many events a profiler says it dropped, in words of its own: "... 1,204 events dropped
 // because of buffer is full. 3 events dropped ..." (XLA), "CUDA: 512 events were lost" (Nsight
 // Systems).

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The fields of a protobuf message that is not held in memory: a window slides over its bytes.
 //
 // Reading throws protozero::exception as protozero::pbf_reader does, for the same bytes; a source

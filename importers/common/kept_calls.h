@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Which host calls are kept that no activity refers to: those that a gap of a device may need.
 // Others are counted by name.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "importers/common/kernel_details.h"
 
 #include "base/text.h"

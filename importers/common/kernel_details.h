@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What XProf's texts say of a device event: "regs:32 grid:8,1,1 ...", "size:4096 dest:0 ...".
 // Shared by the readers of its two formats, XSpace and JSON.
 //

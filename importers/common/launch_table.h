@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What the host's side says of each launch, by (process, correlation id): a million of them.
 //
 // Ids are told first (Add), then Finish builds the index, then Find gives the entries. Correlation

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Of a profile only the HLO modules it carries, for a trace that lacks its own.
 //
 // Thread-safety: one thread.

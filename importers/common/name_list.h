@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // "NVIDIA L40S, NVIDIA L4": the names of a run's GPUs, each once.
 
 #ifndef XLATRACE_IMPORTERS_COMMON_NAME_LIST_H_

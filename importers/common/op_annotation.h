@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What TensorFlow calls an op that it runs: `dense_0/MatMul:MatMul`, in NVTX ranges of domain TSL,
 // in the profiler's statistic `tf_op`, in its annotations.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Depth of host ranges that come by the million: a range is as deep as ranges of its thread are
 // open when it starts.
 //

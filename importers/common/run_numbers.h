@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What the numbers of a program's runs tell of runs that no profile holds.
 //
 // XLA numbers the runs of each executable one by one (TFRT's CPU client: from a base of its own, a

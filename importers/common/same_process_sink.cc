@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "importers/common/same_process_sink.h"
 
 #include <fmt/format.h>

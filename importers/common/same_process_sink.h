@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Several profiles of one process, taken one after another, as one process of the run.
 //
 // A profile names its process, devices and modules anew. What the sessions of one process share is

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Self time of activities that lie on one line and nest: every instant belongs to the activity that
 // started last and still runs, so the self times of a line sum to the union of its intervals, also
 // where a damaged or unsorted line has activities that overlap without nesting.

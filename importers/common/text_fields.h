@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Small readers of the texts inside profiles: "regs:32 grid:8,1,1", "jit_f(52)", "model.py:37".
 //
 // Nothing here fails loudly: what does not parse is nullopt. Thread-safety: re-entrant.

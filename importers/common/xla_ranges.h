@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // XLA's and TensorFlow's ranges per thread, to be asked "what was open on this thread at this
 // time?".
 //

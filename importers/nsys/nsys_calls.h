@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The CUDA calls of an export. Of use are the first that a device activity refers to by its
 // correlation id, and waits of a microsecond and more. The others are counted by name, and kept for
 // those only who ask for them in Nsight's words.

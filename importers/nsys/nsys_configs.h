@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Launch configurations of kernel rows: a thousand different ones among millions of rows.
 //
 // Thread-safety: one thread.

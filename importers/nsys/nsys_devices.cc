@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "importers/nsys/nsys_devices.h"
 
 #include <fmt/format.h>

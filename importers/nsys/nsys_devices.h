@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Processes, devices and lanes of an Nsight Systems export: made when the first row refers to them,
 // with the facts that PROCESSES and the TARGET_INFO tables have.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Nsight Systems exports (`nsys export --type sqlite`) -> model events.
 //
 // Schemas 2.9 to 3.25 and trimmed files: tables and columns are looked for, never assumed; names

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "importers/nsys/nsys_tables.h"
 
 #include <algorithm>
@@ -79,9 +80,8 @@ Result<TableScan> TableScan::Open(store::Database& db, const std::string& name,
   }
   // SQL does not tell upper case from lower in names.
   const auto find = [&](std::string_view column) {
-    return std::find_if(present.begin(), present.end(), [&](std::string_view there) {
-      return EqualsIgnoreCase(there, column);
-    });
+    return std::find_if(present.begin(), present.end(),
+                        [&](std::string_view there) { return EqualsIgnoreCase(there, column); });
   };
   const auto has = [&](std::string_view column) { return find(column) != present.end(); };
   if (present.empty() || !std::all_of(required.begin(), required.end(), has)) return scan;

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Reading tables of which neither the existence nor the columns are certain.
 //
 // Thread-safety: one thread.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The files of an nsys-jax capture that concern a run, from a folder or out of its zip.
 //
 // Thread-safety: re-entrant.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What an nsys-jax capture says of the machine: its devices, which thread launches for which of
 // them, and the process's rank.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The modules of a capture: what XLA dumped of each, one file per form, as one module of the run.
 //
 // Thread-safety: re-entrant.

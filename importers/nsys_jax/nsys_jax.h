@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Captures of nsys-jax (NVIDIA JAX-Toolbox), zip or folder -> model events.
 //
 // A capture holds no kernels but NVTX ranges with the GPU time of what was launched inside them

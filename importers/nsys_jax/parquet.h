@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Apache Parquet, as much of it as pandas and pyarrow write for flat tables of numbers and text:
 // what nsys-jax and nsys recipes leave (https://parquet.apache.org/docs/file-format/).
 //

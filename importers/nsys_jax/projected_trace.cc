@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "importers/nsys_jax/projected_trace.h"
 
 #include <utility>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The table of nsys' recipe nvtx_gpu_proj_trace: every NVTX range with the GPU time of what was
 // launched inside it. As Parquet (nsys-jax) or CSV (nsys recipe, unpacked captures).
 //

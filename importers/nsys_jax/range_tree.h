@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The projected ranges of a capture as they nest: what each is, and what is around it.
 //
 // Thread-safety: const after construction.

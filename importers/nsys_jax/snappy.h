@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Snappy's block format (https://github.com/google/snappy/blob/main/format_description.txt) by
 // Google's library, with a bound on what a page may claim. Parquet files of pandas are compressed
 // with it.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "importers/nsys_jax/thrift_compact.h"
 
 #include <utility>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Thrift's compact protocol, read into a tree: the metadata of Parquet files.
 // (https://github.com/apache/thrift/blob/master/doc/specs/thrift-compact-protocol.md)
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // CUDA graphs of a recording that ran without a node they otherwise always have; where branches and
 // loops of the device decide, without one of a body whose other nodes ran.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Under which range each node of a CUDA graph was made: that, not the range around the launch, says
 // which instruction a kernel of a command buffer runs.
 //

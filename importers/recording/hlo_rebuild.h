@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // HLO text of a module from the strings that XLA registered for it.
 //
 // The text of called computations gives all computations but the entry; the entry is the

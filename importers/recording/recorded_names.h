@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What the rows of one recording refer to by number, as rows of the run: its process, devices,
 // modules, launch configurations, lanes (a stream of a context), and the hint at the instruction
 // that a launch belongs to; and the names of API functions. Configurations, lanes and hints are

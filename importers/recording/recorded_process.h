@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What one recording says about its process, gathered in the first reading: everything but API
 // calls and activities.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "importers/recording/recorded_stats.h"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The collector's counters as run stats: how bad each is, and what to do about it.
 
 #ifndef XLATRACE_IMPORTERS_RECORDING_RECORDED_STATS_H_

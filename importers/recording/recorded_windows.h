@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What of a process its recording holds, and what is missing from it (model/windows.h).
 //
 // - A window per stretch between "window opened" marks of the collector (recorded_process.h): from

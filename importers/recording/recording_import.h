@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Recordings of xlatrace's own collector -> model events.
 //
 // A recording names everything (recording/rows.h); here the rows are put together:
@@ -34,8 +36,8 @@ struct RecordingImport {
   int64_t activities = 0;
   model::ProcessEnding ending;
   int64_t missing_at_least = 0;  // Activities that must have been, and are not there.
-  int64_t own_cost_ns = 0;  // What the collector's threads took, as it says.
-  std::string command;      // Of the process.
+  int64_t own_cost_ns = 0;       // What the collector's threads took, as it says.
+  std::string command;           // Of the process.
   model::Id process_id = 0;
   bool has_modules = false;         // XLA registered their text.
   std::string dump_folder;          // Where this process's XLA dumped, when we asked it to.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The modules that XLA told by registering strings with NVTX, without any dump.
 //
 // When an executable is made, XLA registers in domain TSL, on one thread and in this order: the

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Python stacks as XLA prints them for NVTX, back into the frame tables of HLO text.
 //
 // One line per frame, `--- /path/train.py:59:13[layer_norm] op_name`: a dash per level below the

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // XSpace ("*.xplane.pb"), the profile that jax.profiler and tf.profiler write -> model events.
 //
 // The message (tsl/profiler/protobuf/xplane.proto) is a list of planes; a plane is a list of lines;

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // GPU planes: one lane per stream; kernels, copies, memsets and graph-level rows.
 
 #include <cmath>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Host planes: ops of XLA:CPU, API calls of GPU runtimes, step marks, compilations, useful ranges.
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // State that the readers of the different planes share during one import of an XSpace. Internal.
 //
 // Thread-safety: one thread.

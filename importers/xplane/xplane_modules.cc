@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // HLO modules embedded in a profile.
 
 #include "importers/common/text_fields.h"

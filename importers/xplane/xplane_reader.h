@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // A profile as a file: hlo/proto/xspace.h reads its messages; here, in memory only what is not
 // events.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // TPU planes: ops of the line "XLA Ops", runs of the line "XLA Modules".
 
 #include <algorithm>

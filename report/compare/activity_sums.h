@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Device time of a run in one pass over its activities: by label and launch configuration, and by
 // execution.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The modules of a run.db as room compare/ works on them.
 //
 // Thread-safety: one thread per RunDb.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The ops of a run.db as room compare/ works on them: instructions with the kernels that they were
 // launched as, what has no instruction by reason and kernel, and the shares of fusions.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // A comparison as text, JSON, Markdown and CSV: all from the same rows (compare/comparison.h).
 //
 // JSON has "schema_version": 1 and keys that only get more; times are whole nanoseconds per step of

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What `gate` found, for a terminal, a pull request, a CI system and other programs.
 //
 // Thread-safety: pure.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // A run.db as the rows that room compare/ works on (compare/run_rows.h).
 //
 // Thread-safety: one thread per RunDb.

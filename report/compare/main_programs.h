@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What a run is compared by beyond its times: of its main programs (the training step, whatever
 // compilation of it ran most) the ops, the bytes and FLOPs of a call, the time of each call, and
 // the bytes of collectives beside which nothing computes.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The report: one HTML file that needs no network and no other file.
 //
 // First comes a static part, which is all there is without scripts: verdict, what the step is made

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The model: phases, kinds of work, and the tree of layers with its icicle.
 
 #include <algorithm>

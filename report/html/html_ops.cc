@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Instructions, source lines and kernels, each as a table by time that closes with its total.
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The sections of the page, and what they have in common. Private to the page.
 
 #ifndef XLATRACE_REPORT_HTML_HTML_PARTS_H_

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Can this be trusted: how every label came about, what was lost, and what the run was.
 
 #include <algorithm>

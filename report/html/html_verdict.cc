@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // First screen: the sentence, the five facts, the step bar, and what it consists of.
 
 #include <algorithm>

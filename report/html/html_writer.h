@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Writes HTML in pieces; the only way by which text of a run gets into the page.
 //
 // Text() escapes: no byte of a name becomes markup. What would be invisible or turn the text around

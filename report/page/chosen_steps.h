@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Which steps go into the page launch by launch, where a run has more launches than it takes.
 //
 // Thread-safety: one thread per page.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What host threads did, and their names: the tables `host_events`, `host_windows` and
 // `host_threads` of the page.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What tells apart kernels of one name: the template arguments in their symbols.
 //
 // Thread-safety: re-entrant.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The sites that launches of the page refer to: what was launched (op, kernel, configuration,
 // label), each with its sums; and the tables `sites`, `site_shares`, `kernels`, `launched_in`
 // and `launch_paths` made of them.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The data inside the page (docs/page-data.md): everything the app shows of a run, as tables.
 //
 // Gets: a run.db, its RunView. Gives: <script> blocks through an HtmlWriter. One file per group of

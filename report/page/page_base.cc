@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The base run of `report --base`: its ops, matched by content, and what they belong to.
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Writes the page's data: tables into gzip blocks, then the index (docs/page-data.md).
 //
 // Blocks go out as soon as they are full, so the memory beyond the tables themselves is one block.

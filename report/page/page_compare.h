@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The comparison of `report --base` as tables of the page: the same rows, changes, sums and
 // sentences as `xlatrace diff` prints (compare/comparison.h); the app only shows them.
 //

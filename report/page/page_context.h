@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What the files that write the page's tables share. Private to report/page/.
 
 #ifndef XLATRACE_REPORT_PAGE_PAGE_CONTEXT_H_
@@ -53,8 +55,8 @@ struct PageOp {
   std::string handle;
   int64_t module_id = 0;
   std::string instruction;
-  int64_t ns = 0;     // Of the basis.
-  int64_t calls = 0;  // Of the basis (CallsOfLaunches); counted by the scan of launches.
+  int64_t ns = 0;        // Of the basis.
+  int64_t calls = 0;     // Of the basis (CallsOfLaunches); counted by the scan of launches.
   int64_t launches = 0;  // Of the whole run.
   int64_t self_ns = 0;
   int64_t row_in_sql = -1;             // Of op_time; -1: made of activities without instruction.

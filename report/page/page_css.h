@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The style sheet of the page (page.css), put into the program when it is built.
 
 #ifndef XLATRACE_REPORT_PAGE_PAGE_CSS_H_

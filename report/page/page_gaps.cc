@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Gaps: the longest one by one with what the host did meanwhile, and sums of all.
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The HLO of modules that ran: instructions, edges, called computations, and text of the hot ones.
 
 #include <algorithm>

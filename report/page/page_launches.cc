@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Every launch, for the timeline: one pass over the activities, in pieces that go out as they fill.
 // The same pass gives the sites that launches refer to (launch_sites.h) and the calls of host
 // threads (host_threads.h).

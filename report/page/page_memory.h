@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What the memory of the modules that ran is made of: XLA's buffer assignment where the module
 // holds one, and which values live from when to when. Private to report/page.
 

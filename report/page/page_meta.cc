@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The part of the page's data that is not tables: verdict, findings, figures of the first screen.
 
 #include <algorithm>

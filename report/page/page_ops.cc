@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The tables `ops` and `op_shares`: every instruction with time, and what it belongs to.
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The critical path of the steps that were replayed (docs/replay.md): the line on the timeline.
 
 #include <cstdint>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The tables `provenance` and `provenance_before`: what the passes of the compiler did to the ops.
 
 #include <string>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Ranks of a merged job (docs/fleet.md): one row each with its means, and a row per rank and step
 // for the map. Runs that are no job have neither.
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Tables of the run itself: environment, devices, modules, executions, compilations.
 
 #include <string>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The page's two scripts, put into the program when it is built: the app (report/ui/dist/app.js,
 // the build of report/ui/src) and what runs before the first paint: it
 // sets the theme and marks the page as starting, so that the tables below the verdict wait for the

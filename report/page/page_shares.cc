@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The table `op_shares`, of which every figure by phase, layer, op_name or source line is made.
 
 #include <optional>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Source text around lines with time, from folders that the user named.
 //
 // A recorded path is looked for by its end: of /home/me/train/model.py, the folder's

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // A table of the page's data: columns of one length, ready to be encoded (docs/page-data.md).
 //
 // Columns are declared first; then rows are filled cell by cell and ended with EndRow. A cell that

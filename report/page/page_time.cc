@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Tables of wall time: steps and their parts, busy time, launches of graphs, collectives.
 
 #include <algorithm>

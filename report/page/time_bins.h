@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Sums of time by equal intervals of the time axis, for a run with more launches than the page
 // takes.
 //

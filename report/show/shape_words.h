@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Shapes as HLO text writes them, made short enough to read.
 //
 // Thread-safety: pure.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The text of a `show` sheet while it is being written, and the cells of its JSON as text. Internal
 // to the room.
 

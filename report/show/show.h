@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // `show`: everything about one thing of a run.
 //
 // Gets an open run.db and what to show: a handle (o17, k3, m2, f1), a layer, a source line

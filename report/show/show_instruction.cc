@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The HLO of a sheet: the instruction as XLA prints it, who made what it reads, who reads what it
 // makes; and the sheet of an instruction without time of its own.
 

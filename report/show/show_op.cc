@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The sheet of one op: what it is, its time, roofline, launches, evidence.
 
 #include <algorithm>

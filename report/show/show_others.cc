@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Sheets of kernels, modules, findings, layers and source lines.
 
 #include <algorithm>

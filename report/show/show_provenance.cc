@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Where an op came from, as JSON and as text.
 
 #include <string>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The parts of `show`: one JSON object per kind of thing, and its text. Internal to the room.
 
 #ifndef XLATRACE_REPORT_SHOW_SHOW_SHEET_H_

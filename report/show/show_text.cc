@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Sheets of `show` as text for a terminal: kernels, modules, findings, layers and source lines.
 
 #include "report/show/show_text.h"

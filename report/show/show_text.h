@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The text of what several sheets have, and of the op's, which is the longest. Internal to the
 // room.
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The answer in a terminal, and the same figures for programs: text, JSON, CSV, Markdown.
 //
 // Thread-safety: re-entrant; no I/O.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The blocks of a summary in a terminal, each a few lines: one class per block. Internal to the
 // room.
 

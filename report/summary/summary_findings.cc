@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What a summary in a terminal says of findings, and of what could not be found.
 
 #include <algorithm>

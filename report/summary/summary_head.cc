@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The head of a summary in a terminal, and what its blocks have in common.
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Summary as JSON: the RunView with stable keys.
 
 #include <algorithm>

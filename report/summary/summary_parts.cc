@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Where the time goes, as a bar, in a summary in a terminal.
 
 #include <algorithm>

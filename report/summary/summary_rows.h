@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The table at the end of a summary in a terminal.
 
 #ifndef XLATRACE_REPORT_SUMMARY_SUMMARY_ROWS_H_

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Cuts of a run that `summary` makes only when asked: other groupings, and a part of it alone.
 //
 // Thread-safety: one thread per RunDb.

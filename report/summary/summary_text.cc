@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Summary for a terminal: what the program prints when somebody wants the answer now.
 
 #include <algorithm>

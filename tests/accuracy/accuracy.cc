@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // How right the attribution is where the truth is known:
 //
 //   attribution_accuracy [--json] [--show-wrong N] [--simulate] [--grade TEXT] [--damage SEEDS]

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // A capture with ground truth, in memory: a run, its modules, and what its source said about each
 // activity (profiler annotation, NVTX range, graph node). The saying is the truth; nothing of the
 // correlator takes part in it.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Launches as XLA would have made them, from ranges that say which instruction ran when. Written
 // from XLA's rules (xla/service/llvm_ir/llvm_util.cc, kernel_reuse_cache.cc, thunk kinds of
 // ir_emitter_unnested.cc), without the correlator's code.

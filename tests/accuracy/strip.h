@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Takes the truth away from a capture, in grades: what is left is what a poorer recording of the
 // same run would hold.
 

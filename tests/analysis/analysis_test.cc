@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The whole analysis on runs made at random: whatever the run, the promises hold.
 
 #include "analysis/analysis.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Which runs of a collective are one exchange, and who waited in it.
 
 #include "analysis/exchanges.h"

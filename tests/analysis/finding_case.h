@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // A small program with times, to put a rule to the test: HLO text, how long each instruction takes
 // in a step, and what lies between.
 

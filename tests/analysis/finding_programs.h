@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Programs and questions that the tests of several rules share.
 
 #ifndef XLATRACE_TESTS_ANALYSIS_FINDING_PROGRAMS_H_

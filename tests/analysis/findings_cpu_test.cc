@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What a CPU's profile does not show, or shows only because it was taken, each with a near miss.
 
 #include <map>

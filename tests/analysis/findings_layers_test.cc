@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Rules about layers, each from both sides: a case that has the problem, and a
 // near case that has not.
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Savings of findings by replay: what the step waits for counts, what it does not wait for does
 // not.
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Phases, layers and steps of ops that TensorFlow ran itself.
 
 #include <map>

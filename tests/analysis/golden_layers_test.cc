@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Layer trees of two public captures, written by hand from the models' configurations.
 //
 // MaxText, default model of 2024-05 (MaxText/configs/base.yml, layers/llama2.py): token embedding,

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Costs and types read from small modules; expected numbers are worked out in the comments.
 
 #include "analysis/instruction_facts.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // A module with its phases and layers, to ask by instruction.
 
 #ifndef XLATRACE_TESTS_ANALYSIS_LABELLED_MODULE_H_

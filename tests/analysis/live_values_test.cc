@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Which values live together: worked by hand, and against XLA's own buffer assignment.
 
 #include "analysis/live_values.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What not computing a second time costs in memory, and what copies hold at the peak.
 
 #include "analysis/findings/memory_facts.h"

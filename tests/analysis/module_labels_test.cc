@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Phases by dataflow, on small modules as text: what a name alone cannot decide.
 
 #include "analysis/module_labels.h"

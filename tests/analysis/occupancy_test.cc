@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Occupancy: known kernels, and, where CUDA's headers are installed, NVIDIA's own calculator.
 
 #include "analysis/occupancy.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Hand-labelled op_names of real programs (shared data, `opnames`), judged twice: with the dumps
 // they come from, and by the names alone.
 //

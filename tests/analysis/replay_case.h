@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // A run for replay, made by hand: devices with streams, launches with host calls, one module.
 
 #ifndef XLATRACE_TESTS_ANALYSIS_REPLAY_CASE_H_

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // A run put together by hand: devices, lanes, instructions with phases, activities.
 
 #ifndef XLATRACE_TESTS_ANALYSIS_RUN_BUILDER_H_

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The physical side of a whole run, put together by hand: bandwidth and waiting of collectives,
 // occupancy of launches, rooflines of ops, and what cannot be judged.
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Segments, busy time, gaps, step parts and collectives of small devices, worked out by hand.
 
 #include "analysis/timeline.h"

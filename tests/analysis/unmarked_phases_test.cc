@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Programs whose names do not tell: JAX until 0.6 marks nothing outside of scopes, and no release
 // says where the model ends and the loss begins. Phases by hand, from the Python in the comments.
 

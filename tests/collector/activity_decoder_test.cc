@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // CUPTI's records -> rows, for the record sizes of several CUDA releases. The buffers are made of
 // NVIDIA's own structs; where the real libcupti is at hand, its iterator walks them.
 

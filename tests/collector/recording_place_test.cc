@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Where a process records: one folder per job, whoever comes first, however many at once.
 
 #include "collector/recording_place.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Which calls a window takes, and that activities follow their calls.
 
 #include "collector/steering.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Ids of strings: what the traced program holds as NVTX handles.
 
 #include "collector/string_table.h"

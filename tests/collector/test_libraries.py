@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the two libraries bring into a traced process: symbols, dependencies, code that runs at
 exit. Each of these has hung or crashed a traced program in some tool."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """libxlatrace.so in programs that have nothing to do with CUDA: they notice nothing."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The collector under programs that launch from many threads, make graphs, fork and leave by every
 door, without the preload: what the sanitizer builds run. A sanitizer's report ends the program with
 a status of its own, so the exit status tells; what the collector says it recorded is held against the

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The stack of open ranges and the calls on a thread: which instruction a launch belongs to.
 
 #include "collector/thread_log.h"

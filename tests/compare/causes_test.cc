@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Why a row changed: each cause from both sides, what shows it and what only looks like it.
 
 #include "compare/causes.h"

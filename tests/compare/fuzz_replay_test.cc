@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The corpus of the fuzz target as an ordinary test, with every file cut and changed.
 
 #include <cstdint>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The matcher against labels that people made by reading both texts (labels/README.md).
 
 #include <archive.h>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Runs of a few ops, as the tests of what is concluded from two of them need.
 
 #ifndef XLATRACE_TESTS_COMPARE_RUN_CASE_H_

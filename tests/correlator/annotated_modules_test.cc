@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Modules that a source names and no HLO is known of, or only that of another run or program.
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The correlator on recorded data: importers -> store -> correlator, and launches replayed from
 // dumps, whose thunk lists tell the truth.
 

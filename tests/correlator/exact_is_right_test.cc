@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What is called exact is right: programs and launches made up by chance, records lost, ends cut
 // off, strangers in between, with and without a word from the source. The truth is what the program
 // says that it launches (golden_program.h), so nothing here comes from the correlator's own

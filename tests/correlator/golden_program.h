@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Programs of a few words for the correlator's tests, one instruction a line:
 //
 //   before  cosine          a fusion; those with one opcode (and size) have one body, and so one

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Launches and programs in, labels out: the cases of golden/*.txt, each a text to read.
 //
 //   # What the case shows.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Graph-level rows whose graphs are known from the list of thunks after XLA's thunk passes.
 
 #include <map>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Copies of predicates where one loop of unknown length ends and the next one does not run.
 
 #include <memory>

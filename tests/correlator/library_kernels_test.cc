@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Kernels of the libraries that XLA calls, under names that their profilers show.
 
 #include <gtest/gtest.h>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Thunk order over modules read from text: loops, sorts, collectives, one program for several
 // sizes.
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What a framework runs outside of XLA, led back to its op.
 
 #include <gtest/gtest.h>

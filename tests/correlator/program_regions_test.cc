@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What of a program must have run between two launches where branches and loops are in it.
 
 #include "correlator/thunk_order/program/program_regions.h"

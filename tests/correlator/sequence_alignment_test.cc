@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Where executions begin and end, asked of the alignment itself.
 
 #include "correlator/thunk_order/align/sequence_alignment.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Hand-made modules and runs for the correlator's tests.
 
 #ifndef XLATRACE_TESTS_CORRELATOR_TEST_BUILDERS_H_

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Thunk order: alignment, windows, reuse of kernels, lost records, graphs.
 
 #include <map>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What lies between two known thunks, and what a launch looks like from outside.
 
 #include "correlator/thunk_order/fill/window_assignment.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What people hand over: folders of all layouts, archives, files of any name, several at once; and
 // what would hurt. Each arrangement is a line of a table with what is found in it.
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What explain says of file names of all eras. The names are of real dumps, or put together from
 // XLA's own format strings (xla/service/dump.cc, 2018's hlo_pass_pipeline.cc and llvm_util.cc).
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // A temporary folder to write dumps into.
 
 #ifndef XLATRACE_TESTS_DUMPS_DUMP_FOLDER_H_

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What the detective concludes from folders made up so that the answer is known, and from recorded
 // ones.
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What one pass did, on small programs whose answer is plain to see.
 
 #include "dumps/module_diff.h"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A small training program with one change at a time, for test_diff_planted.py.
 
 usage: planted_train.py CHANGE       (or: base)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`diff` and `gate` on recordings of other people, and on runs of JAX that differ as planned."""
 
 import collections

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`diff` on changes that were planted: the first sentence says what was done.
 
 Each program is trained and recorded in a process of its own (JAX on the CPU). Times of such runs

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`gate` as a CI job uses it: the commands of docs/ci.md, on runs of JAX on the CPU."""
 
 import concurrent.futures

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """An installation into a prefix that then moves: the program finds its library, and the literal
 `LD_PRELOAD=libxlatrace.so` works where the loader looks for libraries."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`xlatrace merge`: recordings of many ranks as one job, who everyone waits for, launches of chosen
 ranks only. The ranks are written by tests/fleet/ranks_tool.cc, each with a clock of its own."""
 

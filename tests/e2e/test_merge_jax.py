@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Real JAX in two processes of two devices each (jax.distributed) on the fake GPU: recorded apart,
 merged, shown. The stand-in's NCCL exchanges nothing, so no rank waits for another; what is checked is
 who is who, what is kept, and that like is paired with like.

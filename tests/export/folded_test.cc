@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Folded stacks (Brendan Gregg's format): one line a stack, frames joined by ';', then a number.
 
 #include <unistd.h>

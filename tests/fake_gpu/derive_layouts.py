@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Derives layouts.json, where the fields of CUPTI's records are, from NVIDIA's own headers, and shows
 that cupti/layout.cc agrees, release by release.
 

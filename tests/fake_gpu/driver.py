@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The fake GPU from Python: drive it through ctypes, run programs on it, read its truth log.
 
     import driver

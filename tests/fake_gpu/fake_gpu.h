@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* The fake driver's private table: how the other fakes (CUPTI, the CUDA runtime, cuBLAS and their
  * like) couple to the fake libcuda.so.1. The collector under test never sees it.
  *
@@ -9,8 +10,8 @@
  * said otherwise. Times are nanoseconds of CLOCK_REALTIME.
  *
  * A stand-in for a runtime library marks its calls, so that tools see one RUNTIME call and none of
- * the driver calls it makes, all activities of it carrying the runtime call's correlation id. (A tool
- * that has not asked for this runtime call is told of the driver calls in it instead.)
+ * the driver calls it makes, all activities of it carrying the runtime call's correlation id. (A
+ * tool that has not asked for this runtime call is told of the driver calls in it instead.)
  *
  *   FakeGpuCall call = {FAKE_GPU_RUNTIME, CBID, "cudaLaunchKernel", &params, "kernel_name"};
  *   gpu->enter(&call);                              // nests: only the outermost call counts
@@ -20,36 +21,40 @@
 #ifndef FAKE_GPU_FAKE_GPU_H_
 #define FAKE_GPU_FAKE_GPU_H_
 
+#include <cuda.h>
 #include <stddef.h>
 #include <stdint.h>
-
-#include <cuda.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-#define FAKE_GPU_TABLE_ID                                                                       \
-  {{(char)0x78, (char)0x6c, (char)0x61, (char)0x74, (char)0x72, (char)0x61, (char)0x63, (char)0x65, \
-    (char)0x2d, (char)0x66, (char)0x61, (char)0x6b, (char)0x65, (char)0x67, (char)0x70, (char)0x75}}
+#define FAKE_GPU_TABLE_ID                                                                     \
+  {                                                                                           \
+    {                                                                                         \
+      (char)0x78, (char)0x6c, (char)0x61, (char)0x74, (char)0x72, (char)0x61, (char)0x63,     \
+          (char)0x65, (char)0x2d, (char)0x66, (char)0x61, (char)0x6b, (char)0x65, (char)0x67, \
+          (char)0x70, (char)0x75                                                              \
+    }                                                                                         \
+  }
 
 enum { FAKE_GPU_DRIVER = 1, FAKE_GPU_RUNTIME = 2 };
 
 /* One API call; lives on the caller's stack from enter to exit. */
 typedef struct FakeGpuCall {
-  int domain;             /* FAKE_GPU_DRIVER or FAKE_GPU_RUNTIME */
-  uint32_t cbid;          /* of cupti_driver_cbid.h or cupti_runtime_cbid.h */
-  const char* name;       /* "cuLaunchKernel", "cudaLaunchKernel" */
-  const void* params;     /* the NAME_params struct of NVIDIA's generated headers, or null */
-  const char* symbol;     /* kernel name for launches, else null */
+  int domain;         /* FAKE_GPU_DRIVER or FAKE_GPU_RUNTIME */
+  uint32_t cbid;      /* of cupti_driver_cbid.h or cupti_runtime_cbid.h */
+  const char* name;   /* "cuLaunchKernel", "cudaLaunchKernel" */
+  const void* params; /* the NAME_params struct of NVIDIA's generated headers, or null */
+  const char* symbol; /* kernel name for launches, else null */
   /* Filled by the driver: */
-  int counted;            /* 0: nested in another call, or no tool is told */
-  int result;             /* CUresult or cudaError_t, valid at exit */
+  int counted; /* 0: nested in another call, or no tool is told */
+  int result;  /* CUresult or cudaError_t, valid at exit */
   uint32_t correlation;
-  uint32_t context_id;    /* 0: none current */
+  uint32_t context_id; /* 0: none current */
   CUcontext context;
   uint64_t start, end;
-  uint64_t user_data;     /* kept for the tool between enter and exit */
+  uint64_t user_data; /* kept for the tool between enter and exit */
 } FakeGpuCall;
 
 enum { FAKE_GPU_KERNEL = 1, FAKE_GPU_MEMCPY = 2, FAKE_GPU_MEMSET = 3 };
@@ -59,24 +64,24 @@ typedef struct FakeGpuActivity {
   int what;
   uint32_t device, context_id, stream_id, correlation;
   uint64_t start, end, queued;
-  uint64_t node;             /* 0 unless from a graph; upper half: id of the graph that holds it */
-  uint64_t original_node;    /* the node it was cloned from at instantiation */
-  uint64_t created_node;     /* the first node of that chain: the one created by the program */
-  uint32_t graph;            /* id of the launched executable graph */
+  uint64_t node;          /* 0 unless from a graph; upper half: id of the graph that holds it */
+  uint64_t original_node; /* the node it was cloned from at instantiation */
+  uint64_t created_node;  /* the first node of that chain: the one created by the program */
+  uint32_t graph;         /* id of the launched executable graph */
   uint32_t original_graph;
   /* kernels */
   const char* name;
   uint32_t grid[3], block[3], cluster[3];
   uint32_t dynamic_smem, static_smem, registers, local_per_thread;
   uint64_t grid_id;
-  int launch_type;           /* 0 regular, 1 cooperative */
+  int launch_type; /* 0 regular, 1 cooperative */
   /* copies and sets */
   uint64_t bytes;
-  int copy_kind;             /* CUpti_ActivityMemcpyKind */
-  int source_kind, target_kind;  /* CUpti_ActivityMemoryKind */
+  int copy_kind;                /* CUpti_ActivityMemcpyKind */
+  int source_kind, target_kind; /* CUpti_ActivityMemoryKind */
   int asynchronous;
-  uint32_t value;            /* memset */
-  int peer;                  /* MEMCPY2: between two devices */
+  uint32_t value; /* memset */
+  int peer;       /* MEMCPY2: between two devices */
   uint32_t source_device, source_context_id, target_device, target_context_id;
 } FakeGpuActivity;
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Writes the fake driver's API surface from NVIDIA's own headers, so that every cu* function of
 cuda.h exists, with its signature, callback id and parameter struct, and none is typed by hand.
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Writes the fake CUPTI's API surface from NVIDIA's headers, as generate_api.py does for the driver.
 
 usage: generate_cupti.py COMPILER INCLUDE_DIR OUT_H OUT_CC

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The fake CUPTI, seen by a client of its own: records equal the driver's truth, NVIDIA's iterator
 walks every buffer to its last byte, and every fault of the scenario language does what it says."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The fake driver by itself: its API, memory, modules, graphs, timeline and truth log."""
 
 import ctypes

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Preloaded by failing_calls.py: the N-th call that writes to a file or changes a folder fails.
 //   FAIL_AT     which one, from 1; 0: none
 //   FAIL_ERRNO  with which error
@@ -14,10 +16,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
-#include <unistd.h>
 
 static atomic_long calls;
 static long fail_at;

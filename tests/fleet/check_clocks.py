@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Clocks of real ranks, shifted, drifting and in another order, are found again within the error that
 is stated, and groups that share no collective are refused (real_clocks.cc says how that is judged).
 

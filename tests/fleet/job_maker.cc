@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tests/fleet/job_maker.h"
 
 #include <algorithm>

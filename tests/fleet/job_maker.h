@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Jobs of many ranks that never ran, with one thing planted in them.
 //
 // Each rank computes, exchanges with a neighbour host, computes, exchanges with the other one, and

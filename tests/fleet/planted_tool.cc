@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Jobs with one thing planted in them (job_maker.h), and what the program says of them:
 // CASES SEED RANKS...
 //

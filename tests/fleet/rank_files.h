@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Ranks of a job as run.db files, one per rank, as `import` would leave them: steps of one matrix
 // product, one other kernel, a gap, and an all-reduce over all ranks.
 //

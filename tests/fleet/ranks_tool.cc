@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Ranks of a job for those who have none: FOLDER RANKS STEPS KERNELS SLOW [SHARD [SLOW_HOST
 // [SEED]]] (see rank_files.h).
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Clocks of real ranks, moved by known amounts: CASES SEED RUN_DB...
 //
 // A rank is a device of a RUN_DB. In every case each rank gets a clock of its own (shifted by up to

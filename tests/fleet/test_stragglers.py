@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Two real pipeline jobs whose causes and slowdowns were published (ByteDance-Seed/StragglerAnalysis,
 arXiv 2505.05713): the program's own analysis of them, through balance_tool.
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Text-format protos, target configs, autotuning results, flags, profiles, and kinds by content.
 
 #include <filesystem>

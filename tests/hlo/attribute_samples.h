@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The samples of attribute_samples.txt, whose head says how it is written.
 
 #ifndef XLATRACE_TESTS_HLO_ATTRIBUTE_SAMPLES_H_

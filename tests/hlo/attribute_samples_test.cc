@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Every type of attribute that XLA's parser knows, and the numbers of every element type at their
 // ends.
 

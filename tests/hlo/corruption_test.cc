@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Damaged inputs: cut at many places, bits flipped, pieces repeated. Readers answer with an error
 // or a sound module, in time and memory that follow the size of the input.
 

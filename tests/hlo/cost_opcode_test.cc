@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // One case for each row of what the cost models say of an opcode, worked out by hand; asynchronous
 // forms, library calls, loops; text against proto.
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Numbers that the cost of an instruction depends on, from proto fields: windows, convolution
 // dimensions, replica groups, device assignments. Expected values are those of the same operations
 // as text, worked out by hand.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The cost models against XLA's own tests: every file of data/hlo/cost, exactly. Numbers there are
 // what upstream asserts (or what follows from it, see each file's note), not what we print.
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The fuzz targets' corpora as ordinary tests.
 
 #include <filesystem>

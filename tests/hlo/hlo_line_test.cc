@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // One line of HLO text that stands alone: its pieces, whom it needs, what is left of a cut one.
 
 #include "hlo/text/hlo_line.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Buffer assignments, live ranges and memory usage reports.
 
 #include <filesystem>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "hlo/module_origin.h"
 
 #include <gtest/gtest.h>

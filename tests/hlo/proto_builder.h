@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Writes HloProto bytes by hand, so that tests state what is in a file field by field.
 
 #ifndef XLATRACE_TESTS_HLO_PROTO_BUILDER_H_

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Shapes of protos in XLA's spelling: what xla::Layout::Print and ShapeUtil print for these
 // messages.
 

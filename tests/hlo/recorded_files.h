@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Every HLO file of the recorded dumps, those in archives too.
 
 #ifndef XLATRACE_TESTS_HLO_RECORDED_FILES_H_

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Field by field comparison of two modules.
 
 #ifndef XLATRACE_TESTS_HLO_SAME_MODEL_H_

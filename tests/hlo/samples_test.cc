@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The feature samples of all eras: what XLA accepts is read, what it refuses for its syntax or its
 // references is refused with a place.
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Small helpers to build inputs and to look into what was read.
 
 #ifndef XLATRACE_TESTS_HLO_TEST_DATA_H_

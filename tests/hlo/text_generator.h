@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Makes HLO texts over the grammar of XLA's parser: every attribute of attribute_samples.txt, every
 // element type, literals, shapes and layouts of all years, long and short form, computations by
 // name and inline, nested instructions, tables of stack frames, comments and blanks wherever they

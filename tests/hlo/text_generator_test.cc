@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Made texts, both ways: read, printed, read again; and broken in one place.
 
 #include "tests/hlo/text_generator.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Text and proto that XLA wrote of one module must read to the same model. Two independent printers
 // and two independent readers: the strongest check there is of both.
 

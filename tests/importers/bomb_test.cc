@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Compression bombs: small files that hold or claim gigabytes are refused with a sentence, before
 // much of it is in memory.
 

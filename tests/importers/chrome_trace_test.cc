@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // JSON traces: what becomes of each kind of event, exact times, cuts at every byte, damage.
 
 #include "importers/chrome/chrome_trace.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Truncation at many places and flipped bits: errors or run stats, never a crash or a hang.
 
 #include <cstdlib>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What must come out of an importer, counted without it, and what its tool says came out.
 
 The scripts of this folder count a recording, or a workload that they write themselves, into Figures,

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Cuts and bit flips of recorded inputs: each import ends with success or a sentence, never with a
 crash, a hang or memory without bound.
 

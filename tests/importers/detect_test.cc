@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What a file is, by its content; and sentences for what it is not.
 
 #include <filesystem>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "importers/common/dropped_count.h"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Replays the fuzzer's corpus as an ordinary test.
 
 #include <filesystem>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Putting registered strings together again: lines, stacks, cut and missing texts.
 
 #include "importers/recording/hlo_rebuild.h"

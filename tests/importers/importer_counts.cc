@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // importer_counts FILE: imports FILE and prints, as JSON, the figures that independent_counts.py
 // computes on its own. With --time: bytes and CPU seconds instead, into a sink that drops
 // everything.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Counts recorded profiles a second time, with no code in common with the importers.
 
 A protobuf walker of thirty lines and Python's sqlite3 module count launches, sum time, take unions

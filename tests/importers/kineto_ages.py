@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """One little workload as PyTorch's profilers have written it since 2019, counted twice.
 
 The writers follow torch/autograd/profiler.py (until 1.8: the list form without categories) and

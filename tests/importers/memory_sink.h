@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // An EventSink that keeps every row in memory, for tests. Rows refer to rows by Id = position + 1.
 
 #ifndef XLATRACE_TESTS_IMPORTERS_MEMORY_SINK_H_

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """People's SQL for Nsight Systems exports gives the same rows on an export and on our import of it.
 
 Twenty statements of the kinds that NVIDIA's documentation of the SQLite export and `nsys stats` show

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Exports that were made or changed by hand: what is in them is read or refused, never run.
 
 #include <unistd.h>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Captures of nsys-jax: what becomes of projected ranges, Parquet of all shapes, damage.
 
 #include "importers/nsys_jax/nsys_jax.h"

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """One little workload in the schemas that Nsight Systems' exports have had, counted twice.
 
 Two processes on two GPUs run kernels, copies and memsets under XLA's NVTX ranges. The workload is a

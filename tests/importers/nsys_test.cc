@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Rules of importers/nsys/nsys_sqlite.h, on small databases made for them.
 
 #include <unistd.h>

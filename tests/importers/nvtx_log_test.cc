@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Modules from registered strings against the dump of the same compilation: what JAX's CUDA plugin
 // registered while it compiled a training step for sm_90 (a log of all NVTX calls), and what
 // --xla_dump_to wrote of the same step. Data: own/jax-sm90, skipped where it is absent.

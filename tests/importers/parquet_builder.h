@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Writes small Parquet files for tests: one row group, data pages v1, PLAIN or dictionary encoding,
 // optional columns, uncompressed or snappy (literals only).
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What a recording does not hold: windows, losses and endings, against what the builder left out.
 
 #include <gtest/gtest.h>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Writes recordings for tests, in the words of a traced process: strings are texts, ids are made.
 
 #ifndef XLATRACE_TESTS_IMPORTERS_RECORDING_BUILDER_H_

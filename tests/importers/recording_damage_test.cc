@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Recordings of which everything may be wrong but the checksums: the importer gives rows that keep
 // the sink's rules, or an error.
 

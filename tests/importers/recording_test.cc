@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Recordings of our own collector: truth is what the builder was told.
 
 #include <filesystem>

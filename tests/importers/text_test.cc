@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The small readers of texts: details, annotations, kernel names; and self time.
 
 #include <gmock/gmock.h>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Small JSON traces for tests, and a temporary file to read them from.
 
 #ifndef XLATRACE_TESTS_IMPORTERS_TRACE_JSON_H_

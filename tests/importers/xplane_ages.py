@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """One little GPU workload as XSpace files of TensorFlow and JAX have held it since 2020, counted twice.
 
 The recordings that tests have are of AMD GPUs, CPUs and a TPU; these are NVIDIA's, by a writer per age:

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Rules of importers/xplane/xplane.h, each on a profile made for it.
 
 #include "importers/xplane/xplane.h"

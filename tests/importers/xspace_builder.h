@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Makes small XSpace files for tests, field by field (xplane.proto).
 
 #ifndef XLATRACE_TESTS_IMPORTERS_XSPACE_BUILDER_H_

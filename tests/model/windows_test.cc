@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "model/windows.h"
 
 #include <gtest/gtest.h>
@@ -13,9 +14,9 @@ Loss At(int64_t process, int64_t start, int64_t end) {
 }
 
 TEST(CutByLosses, ALossEndsAWindowAndTheNextBeginsBehindIt) {
-  EXPECT_EQ(CutByLosses({Of(1, 0, 100, WindowEnd::kAsked)}, {At(1, 40, 50)}),
-            (std::vector<Window>{Of(1, 0, 40, WindowEnd::kLoss),
-                                 Of(1, 50, 100, WindowEnd::kAsked)}));
+  EXPECT_EQ(
+      CutByLosses({Of(1, 0, 100, WindowEnd::kAsked)}, {At(1, 40, 50)}),
+      (std::vector<Window>{Of(1, 0, 40, WindowEnd::kLoss), Of(1, 50, 100, WindowEnd::kAsked)}));
 }
 
 TEST(CutByLosses, AnInstantCutsToo) {

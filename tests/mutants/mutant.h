@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The switch of a planted fault, in the copy of the tree that scripts/mutate builds; no product
 // file includes it. XLATRACE_MUTANT is the number of the one that is on. XLATRACE_MUTANTS_REACHED
 // names a file that gets the number of every one that was asked for, so that those which no test

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Faults made by rule, for a sweep over a room: what a slip of the hand leaves behind.
 
 Each is (begin, end, title, text in front, text behind): by place in the text of a file, what stands

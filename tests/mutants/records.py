@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The planted faults of ROOM.txt: what one looks like, and where it goes in a source file.
 
     correlator/fusion_shares.cc: ties go to the later part

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A copy of the source tree with every mutant in it, each behind its switch; one build for all."""
 
 import os

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Runs without HLO and without steps (a server, an eager framework, a benchmark): nine with one
 // planted cause each, three clean ones. The first or second finding has to be of the cause.
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Training programs: twenty-two with one planted problem each, nine clean ones. The first or second
 // finding has to name a line marked "# planted" in the program, where the problem is in the
 // program, and else the cause: what the host, a device or the links do. foreign_test.cc has runs

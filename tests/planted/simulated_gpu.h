@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Launches that an H100 and its host would make of a compiled program: a device model, plain enough
 // to be reckoned with by hand.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What was planted and what was said of it, printed when all tests have run.
 
 #ifndef XLATRACE_TESTS_PLANTED_TABLE_H_

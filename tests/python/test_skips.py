@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The table of skips sees what was skipped, and fails when a reason is not allowed."""
 
 import os

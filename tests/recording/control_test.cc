@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Orders to a running recording, and the processes' answers.
 
 #include "recording/control.h"

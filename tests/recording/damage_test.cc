@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Recordings that were killed, damaged, are growing, or come from elsewhere. The reader gives what
 // is whole, in order, never anything else, and says what is missing.
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The corpus of the fuzz target as an ordinary test, and the files a corpus is made of.
 
 #include <cstdint>

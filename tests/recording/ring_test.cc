@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // A recording that keeps only the end of what came.
 
 #include <cstring>

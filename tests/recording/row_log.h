@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Rows as values that can be kept and compared: what was written against what is read.
 
 #ifndef XLATRACE_TESTS_RECORDING_ROW_LOG_H_

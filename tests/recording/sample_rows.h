@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Rows of every kind: zero, extremes, and random ones in which neighbours share what they share in
 // life (threads, correlation ids, graphs).
 

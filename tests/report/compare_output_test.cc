@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What two runs, or many, say of each other: gate's outputs, and a run as compare sees it.
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Device time of a run without steps, by what it is.
 
 #include "report/device_parts.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What a finding's instructions cost, in words.
 
 #include "report/evidence_sentence.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The page: complete, offline, and made of nothing but our own markup.
 
 #include "report/html/html.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // A run made by hand: two threads that launch at the same times, nested ranges, and calls outside
 // of them.
 

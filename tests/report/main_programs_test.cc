@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What a comparison takes from the main program of a run, from a run.db whose collectives are
 // known.
 

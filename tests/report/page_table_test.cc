@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Columns of the page's data: what is written is what docs/page-data.md says, byte by byte, and
 // what the page's app reads (report/ui/tests/golden.test.ts decodes the same file).
 

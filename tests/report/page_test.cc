@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The whole page with its data, from run.db files whose figures are known. What the data says is
 // checked from outside by tests/e2e/test_page_data.py; here: that it is complete, sums up, and that
 // nothing in it depends on what a name holds.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The figures of a run: equal to what SQL over the public views gives, and to what was written.
 
 #include "report/run_view.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Writes small run.db files whose every figure is known by construction: ops run one after the
 // other, the same in every step, then the device is idle. What the analysis would derive is summed
 // up here in the plainest way, apart from the code under test.

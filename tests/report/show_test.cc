@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Sheets of one thing of a run, as JSON, from run.db files whose figures are known.
 
 #include "report/show/show.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The summary in its four forms.
 
 #include "report/summary/summary.h"

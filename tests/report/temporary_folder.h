@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // A folder of one test, removed at its end.
 
 #ifndef XLATRACE_TESTS_REPORT_TEMPORARY_FOLDER_H_

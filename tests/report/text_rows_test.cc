@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Every figure of a row of the summary's tables, in its forms, against sums done by hand. The ops
 // differ in all that has a column, so that two columns that change places are seen.
 

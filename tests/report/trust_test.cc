@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What head and Run page say of attribution and of how far a run can be trusted.
 
 #include "report/trust.h"

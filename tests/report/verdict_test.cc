@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What the one sentence says, and when it refuses to say anything.
 
 #include "report/verdict.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Packed rows read back through the views as the rows that were given, whatever their shape.
 
 #include <unistd.h>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Writes a run.db without a single row: what schema_doc_test.py compares the documentation with.
 
 #include <cstdio>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Gaps in 31 bits: what comes back, and what does not fit.
 
 #include "store/packed_row.h"

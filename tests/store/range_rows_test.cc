@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // store/range_rows.h: rows come out as they went in, whether or not a thread made them.
 
 #include "store/range_rows.h"

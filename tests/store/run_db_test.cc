@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // A run written through the sink comes back through the public views.
 
 #include "store/run_db.h"

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """docs/schema.md names every public view of a run.db and every column of it.
 
 usage: schema_doc_test.py RUN_DB

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What a statement over a stranger's file may do.
 
 #include "store/sqlite.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Tables built page by page are what SQLite would have made: it reads every value back, finds every
 // rowid, and its own integrity check has nothing to say.
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // store/table_reader.h: what it gives equals the same SELECT, and what it does not read it leaves.
 
 #include "store/table_reader.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Folding recordings: what is folded when, what is kept, what is removed.
 
 #include "tools/fold.h"

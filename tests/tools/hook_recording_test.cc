@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What is read from, said of and removed of a folder that the Python hook wrote.
 
 #include "tools/hook_recording.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // A run.db comes back into memory as it was written: graph nodes, calls and waits with the
 // activities that they belong to, and kernels under the handles of the view.
 

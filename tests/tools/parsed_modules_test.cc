@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Each module of a run is parsed once, whoever reads it, within the memory that is allowed.
 
 #include "tools/parsed_modules.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The whole path on real recordings: import, attribute, analyse, store; then every promise of the
 // views is checked.
 

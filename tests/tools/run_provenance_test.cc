@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // A dump of the passes is matched with a run by what the modules hold, and read no longer than it
 // may be.
 

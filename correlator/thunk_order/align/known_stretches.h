@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Stretches of launches that thunk order has solved already: a sequence that comes again has the
 // answer of the first time, which makes the cost linear.
 //

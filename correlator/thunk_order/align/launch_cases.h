@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What thunk order works on: the thunk program of every module, and for each kind of activity the
 // tokens of those programs that it can be.
 //

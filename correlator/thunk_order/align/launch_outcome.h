@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // A kind of launch, as order evidence looks at it, and what order says of one launch.
 //
 // Thread-safety: plain data.

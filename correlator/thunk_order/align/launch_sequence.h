@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The activities of one device in the order in which the host launched them, as far as that is
 // known.
 

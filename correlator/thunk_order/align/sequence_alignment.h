@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Aligns the kernels that a device ran, in launch order, with the thunk programs of the modules
 // that may have launched them: which module ran from where to where, and which token of its program
 // each kernel is.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Equal kernels of several loops in a row, or of one loop and what follows it, told apart by how
 // often XLA knows that the loops run: beyond doubt where just as many are there, else where a few
 // are lost.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Which instruction each thunk of a list executes, where the list does not say (jaxlib before 0.8.0
 // dumps no thunk_metadata): the list and the module's schedule are both in the order of emission,
 // so one is aligned with the other.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Between two kernels whose thunks are known: which of the thunks in between launched which of the
 // activities in between. For what carries no name of an instruction: library kernels, copies,
 // memsets, collectives, and graph-level rows.

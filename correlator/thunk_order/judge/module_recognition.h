@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Of which module an execution is, and whether that is beyond doubt: because the source says so, or
 // because enough of the module ran to recognise it.
 //

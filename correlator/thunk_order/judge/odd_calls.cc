@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "correlator/thunk_order/judge/odd_calls.h"
 
 #include <set>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // A library call launches the same kernels every time: where several calls shared a window, what
 // one of them got must be what it got in most executions; else a lost record shifted the others.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Labels of what order found: one per launch case and answer, and for graph-level rows one whose
 // time is shared by the instructions that the row covers.
 //

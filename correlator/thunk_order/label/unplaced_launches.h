@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What order itself has no place for: graph-level rows with nothing around them, and kernels of
 // libraries of which nobody says whose they are.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What one instruction of a schedule launches: as the thunk list says, where there is one, else as
 // XLA's emitter does with such an opcode.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What an activity can be of, as far as its launch configuration tells.
 
 #ifndef XLATRACE_CORRELATOR_THUNK_ORDER_PROGRAM_LAUNCH_KIND_H_

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Which tokens of a thunk program run together or not at all: a branch, of which a conditional runs
 // exactly one, and the body of a loop that may run no time. How many kernels must have been
 // launched between two tokens follows from that: what is entered runs as a whole.

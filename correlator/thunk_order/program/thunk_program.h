@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What one execution of a module launches, in order: the pattern that thunk order is matched with.
 //
 // XLA:GPU emits one thunk per scheduled instruction and runs them in the order of the schedule, on

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The walk over a module's schedule that makes its thunk program: order, loops and branches.
 // launch_emitter says what each instruction on the way launches.
 

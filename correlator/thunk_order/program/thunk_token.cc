@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "correlator/thunk_order/program/thunk_token.h"
 
 namespace xlatrace::correlator {

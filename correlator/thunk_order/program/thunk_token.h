@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // One thunk as the order of launches looks at it: what it may launch, and what tells it from
 // others; and what the names of thunks and of custom calls mean.
 //

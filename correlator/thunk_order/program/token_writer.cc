@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "correlator/thunk_order/program/token_writer.h"
 
 #include "hlo/cost/weights.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The tokens of a program while it is made: each gets what it costs and the CUDA graph that it is
 // recorded into, where the run has graph-level rows, and the symbols that it may run under.
 //

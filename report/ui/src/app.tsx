@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The frame: facts, tabs, filter bar, page, inspector; keys.
 
 import { Component, type ComponentChildren, type VNode } from 'preact';

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What every component may ask for: the report, what the filter leaves of it, the address.
 
 import { createContext } from 'preact';

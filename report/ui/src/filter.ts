@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The search grammar, one for the whole page: free text, key:value, -key:value, key>number.
 //
 //   phase:bwd layer:7 -kind:gemm src:attention.py:88 dur>50us "free text"

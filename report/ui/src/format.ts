@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Numbers as people read them, equal to base/number_format.cc digit by digit (both are held to
 // tests/base/golden/numbers.txt): what the page shows is what the terminal shows. Only the unit of
 // microseconds differs (µs here, us there) and the minus sign (− here).

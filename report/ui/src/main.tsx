@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Starts when the document is parsed: reads the data, mounts the app, hides the static part.
 // Whatever fails leaves the static part, with one sentence above it.
 

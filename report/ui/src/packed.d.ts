@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 declare module 'virtual:packed' {
   export const LENGTH: number;
   export const BYTES: number;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Phases, parts of a step and what stands for them everywhere. The words themselves are C++'s (words.ts).
 
 import { BASIS_WORDS, type Hue, LETTER, KIND_WORDS, LIMITER_WORDS, type Part, PART_WORDS, type Phase, PHASES, REASON_WORDS } from './words';

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Everything that can be seen is in the URL's hash: #/ops?f=phase:backward&s=-waste&sel=o17.
 //
 // Navigation (a page, a filter, a selection) makes a history entry, so Back undoes it; moving

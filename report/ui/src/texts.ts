@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Long texts that the build compresses (vite.config.ts): a tenth of the bundle.
 
 import { BYTES, LENGTH, PACKED } from 'virtual:packed';

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Light, dark or the system's; set before the first paint by the page's own few lines.
 
 import { useState } from 'preact/hooks';

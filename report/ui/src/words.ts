@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Made by report/page/words_ts.cc; not to be changed by hand.
 
 // A table without the names that every object has: data may hold the word constructor.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 import { describe, expect, it } from 'vitest';
 import { type ColumnSpec, type PageIndex, decodeBlob, decodeInts, decodeReals, fromBase64, gunzip, nullBits } from '../src/data/codec';
 import { Tables } from '../src/data/table';

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 import { describe, expect, it } from 'vitest';
 import { deviceMatcher, deviceName, deviceNumber } from '../src/data/hardware';
 import type { Report } from '../src/data/report';

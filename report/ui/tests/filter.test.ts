@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 import { describe, expect, it } from 'vitest';
 import { addTerm, compare, getTerm, layerMatcher, matcher, parseQuery, rangeMatcher, removeTerm, setTerm, termText, toggleValue, tokens } from '../src/filter';
 

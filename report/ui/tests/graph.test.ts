@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 import { expect, test } from 'vitest';
 import type { Hlo } from '../src/data/hlo';
 import { changesLayout, movesToHost } from '../src/graph/select';

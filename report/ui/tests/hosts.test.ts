@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 import { expect, test } from 'vitest';
 import { hostsOf, type HostRank } from '../src/pages/job_hosts';
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 import { describe, expect, it } from 'vitest';
 import { cutLabel, midCut, tailLength } from '../src/data/names';
 import { ownFirst } from '../src/components/inspector';

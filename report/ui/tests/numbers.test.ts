@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The page prints the digits that the program prints: both read tests/base/golden/numbers.txt.
 
 import { describe, expect, it } from 'vitest';

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 import { describe, expect, it } from 'vitest';
 
 const sources = Object.values(import.meta.glob('../src/**/*.{ts,tsx}', { eager: true, query: '?raw', import: 'default' })) as string[];

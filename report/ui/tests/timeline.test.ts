@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 import { describe, expect, it } from 'vitest';
 import { type HostEvent, heldWords, threadsOf } from '../src/data/host_threads';
 import type { Report } from '../src/data/report';

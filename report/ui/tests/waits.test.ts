@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 import { describe, expect, it } from 'vitest';
 import type { Launches, StreamLaunches } from '../src/data/launches';
 import type { Report } from '../src/data/report';

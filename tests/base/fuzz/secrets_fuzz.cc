@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Any text: what is found lies in it, in order and apart, and once masked it is not found again.
 
 #include <cstddef>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Any text as a baseline: every line that is a record is one again when it is written and read, and
 // can be judged by.
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Checks the labels of this folder against the texts they speak of, and prints the counts.
 
 usage: check_labels.py [FILE...]        (default: every *.txt beside this script)

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // A CUPTI client of its own, as small as one can be: the fake's first customer, so that the fake is
 // tested without the collector. Loaded by CUDA_INJECTION64_PATH. Writes every record as a line of
 // CLIENT_LOG.PID.tsv, with the columns of the driver's truth log where there are any, every

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The scenario file of the fakes: what shall go wrong, one instruction per line (README.md has the
 // language). Read once, from the file that FAKE_GPU_SCENARIO names; both fakes read the same file
 // and take the lines that concern them.

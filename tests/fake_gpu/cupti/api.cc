@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The functions of CUPTI that are simulated, but for those that tell or keep records.
 #include <dlfcn.h>
 #include <pthread.h>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Records on their way: a line per thread, the tool's buffers, the worker that hands full ones
 // back.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The scenario's lines for CUPTI ("cupti ..."), as figures. README.md has the language.
 #ifndef FAKE_GPU_CUPTI_FAULTS_H_
 #define FAKE_GPU_CUPTI_FAULTS_H_

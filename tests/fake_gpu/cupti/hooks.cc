@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What the driver tells: calls, activities, objects; turned into callbacks and records.
 #include <cstring>
 #include <map>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Record sizes of the CUPTI release that is simulated (FAKE_CUPTI_API, a value of cuptiGetVersion:
 // 18, 22, 26, 28, 130001, 130101, 130301, 130401; default 130001).
 //

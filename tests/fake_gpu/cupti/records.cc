@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Records in the layout of the simulated release: filled as CUDA 13.0 has them, or newer by hand,
 // and cut to the release's size.
 #include <pthread.h>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // CUPTI's second interface: the functions of the first with the subscriber in front, for several
 // subscribers at a time. From 13.3 on (13.2: beta). Headers that have them declare them themselves.
 #include <cupti_version.h>

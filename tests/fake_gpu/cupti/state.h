@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What the fake CUPTI keeps: who subscribed, what is enabled, what waits to be delivered.
 #ifndef FAKE_GPU_CUPTI_STATE_H_
 #define FAKE_GPU_CUPTI_STATE_H_

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The frame around every exported driver function: refuses calls before cuInit and after fork,
 // injects faults, numbers calls (correlation ids) and tells the tool.
 #ifndef FAKE_GPU_DRIVER_CALL_H_

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Stream capture: work issued to streams becomes nodes of a graph.
 #include "driver/call.h"
 #include "driver/graph_parts.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Devices and contexts.
 #include <algorithm>
 #include <cstdio>

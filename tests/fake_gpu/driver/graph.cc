@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Graphs and their nodes: making, cloning, connecting, listing.
 #include "driver/graph.h"
 

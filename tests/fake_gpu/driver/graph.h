@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Graphs, their nodes and executable graphs; also what stream capture builds.
 #ifndef FAKE_GPU_DRIVER_GRAPH_H_
 #define FAKE_GPU_DRIVER_GRAPH_H_

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Executable graphs: instantiating and updating.
 #include <algorithm>
 #include <functional>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Running an executable graph on the timeline, and the condition variables of its loops and
 // branches.
 #include <algorithm>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What nodes do: CUDA's parameter structs read, given back and changed.
 #include <algorithm>
 #include <cstring>

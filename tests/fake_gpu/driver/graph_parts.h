@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What the files of the graph implementation share (graph.cc, graph_params.cc, graph_exec.cc,
 // graph_launch.cc, capture.cc); nobody else includes it.
 #ifndef FAKE_GPU_DRIVER_GRAPH_PARTS_H_

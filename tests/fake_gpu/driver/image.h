@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What a program loads as a module: cubin (ELF), fat binary, or PTX text. Only names and figures
 // are read; no instruction is ever executed.
 #ifndef FAKE_GPU_DRIVER_IMAGE_H_

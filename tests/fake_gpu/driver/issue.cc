@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Launches, copies and sets, on a stream or into its capture.
 #include <algorithm>
 #include <cstring>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Beginning and end of the driver's life in a process: cuInit, the injected tool, fork.
 #ifndef FAKE_GPU_DRIVER_LIFE_H_
 #define FAKE_GPU_DRIVER_LIFE_H_

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Device memory is host memory: allocations, and copies that really move data.
 #ifndef FAKE_GPU_DRIVER_MEMORY_H_
 #define FAKE_GPU_DRIVER_MEMORY_H_

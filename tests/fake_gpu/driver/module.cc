@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Modules, libraries, functions and kernels.
 #include <algorithm>
 #include <cstring>

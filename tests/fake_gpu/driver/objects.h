@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What stands behind the driver's opaque handles. Each begins with a mark, so that a wrong handle
 // is an error code and not a crash.
 #ifndef FAKE_GPU_DRIVER_OBJECTS_H_

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What the program's data would have decided: kernels compute nothing, so every predicate is false
 // and every index 0. FAKE_GPU_PREDICATES=SEED makes them vary, the same way in every run of one
 // thread: loops run a few times, branches take either side.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Streams, events and host functions.
 #include <algorithm>
 #include <cstring>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The private table (fake_gpu.h) and the texts of error codes.
 #include <cstring>
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The simulated device: every stream is a line on which work gets a start and an end the moment it
 // is issued. Nothing is computed; durations depend on the kernel's name, or the number of bytes,
 // alone, so that two runs of a program agree launch by launch.

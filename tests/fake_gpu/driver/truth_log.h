@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What really happened on the simulated device, for tests to compare with: one tab-separated line
 // per kernel, memcpy and memset in order of issue, in FAKE_GPU_LOG.PID.tsv.
 //

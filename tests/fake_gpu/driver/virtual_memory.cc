@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Virtual memory management, memory pools and stream-ordered allocation.
 #include <fcntl.h>
 #include <unistd.h>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Makes the smallest ELF that passes for a cubin: names, register counts and static shared memory
 // of kernels, no code. A host of NVIDIA's tools would not run it; the fake driver reads it.
 #ifndef FAKE_GPU_WORKLOAD_CUBIN_H_

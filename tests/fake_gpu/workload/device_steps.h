@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Instructions that make a device work: launches, copies, sets, events, graphs.
 #ifndef FAKE_GPU_WORKLOAD_DEVICE_STEPS_H_
 #define FAKE_GPU_WORKLOAD_DEVICE_STEPS_H_

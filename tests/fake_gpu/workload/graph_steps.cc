@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Graphs: made node by node or by capture, launched, changed.
 #include <mutex>
 

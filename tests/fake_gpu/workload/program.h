@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What the workload's threads share, and how it reaches the driver: by dlsym on a handle, as
 // frameworks do.
 #ifndef FAKE_GPU_WORKLOAD_PROGRAM_H_

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Instructions about NVTX: ranges around a block, what an executable registers, names.
 #ifndef FAKE_GPU_WORKLOAD_RANGE_STEPS_H_
 #define FAKE_GPU_WORKLOAD_RANGE_STEPS_H_

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // NVTX ranges as XLA makes them: domain TSL, registered strings, payloads with registered schemas
 // (facts seen with jaxlib 0.10.2: XlaModule and XlaKernel, strings at the offsets of a C++ object).
 #ifndef FAKE_GPU_WORKLOAD_RANGES_H_

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The workload's language: instructions of words, some with a block. README.md lists them.
 #ifndef FAKE_GPU_WORKLOAD_SCRIPT_H_
 #define FAKE_GPU_WORKLOAD_SCRIPT_H_

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // A second shared object with an NVTX of its own: NVTX is initialised once per object, so a tool is
 // called twice, and sees domain TSL twice. The workload's "other" uses it.
 #include "workload/ranges.h"

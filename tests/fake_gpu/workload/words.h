@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The words of an instruction, as the thread that comes to it reads them.
 #ifndef FAKE_GPU_WORKLOAD_WORDS_H_
 #define FAKE_GPU_WORKLOAD_WORDS_H_

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // A program that uses a GPU as a script says, through the driver API that it opens at run time as
 // frameworks do; the traced program of the collector's tests. README.md has the language.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // libFuzzer target; XLATRACE_FUZZ_INPUT says which reader. Run with a corpus folder:
 //   hlo_text_fuzz tests/hlo/fuzz/corpus/text
 

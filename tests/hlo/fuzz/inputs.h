@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What each fuzz target does with its bytes; the replay test runs the same functions over the
 // corpus.
 

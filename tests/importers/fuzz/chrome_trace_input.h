@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Any bytes as a JSON trace; aborts when a promise of the importer is broken.
 
 #ifndef XLATRACE_TESTS_IMPORTERS_FUZZ_CHROME_TRACE_INPUT_H_

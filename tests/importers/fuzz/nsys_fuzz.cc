@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // libFuzzer target: any bytes as an Nsight Systems export.
 
 #include "tests/importers/fuzz/nsys_input.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Any bytes as an Nsight Systems export.
 
 #ifndef XLATRACE_TESTS_IMPORTERS_FUZZ_NSYS_INPUT_H_

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // libFuzzer target: any bytes as the table of a capture.
 
 #include "tests/importers/fuzz/parquet_input.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tests/importers/fuzz/parquet_input.h"
 
 #include <cstdlib>

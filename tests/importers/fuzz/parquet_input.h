@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Any bytes as the table of projected ranges of a capture, Parquet or CSV.
 
 #ifndef XLATRACE_TESTS_IMPORTERS_FUZZ_PARQUET_INPUT_H_

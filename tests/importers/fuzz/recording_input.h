@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // One input of the recording importer's fuzz target: any bytes as a recording file.
 
 #ifndef XLATRACE_TESTS_IMPORTERS_FUZZ_RECORDING_INPUT_H_

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // libFuzzer target: any bytes as an XSpace.
 
 #include <cstddef>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Any bytes as a recording file. Every second input gets the checksums it should have, so that what
 // is behind them is reached.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Durations of an op's launches: bars with counts, axis in the unit that suits.
 
 import type { VNode } from 'preact';

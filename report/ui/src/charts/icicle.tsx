@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The tree of the model: depth to the right, height = time, colour = phase.
 
 import type { VNode } from 'preact';

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The roofline of one op, small: how far below its bound it runs.
 
 import type { VNode } from 'preact';

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rank by step: a row per rank, a column per step, the colour how far the figure is from the median.
 
 import type { ComponentChildren, VNode } from 'preact';

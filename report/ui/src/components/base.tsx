@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What --base adds: the same figures of the run that this one is compared with.
 
 import type { VNode } from 'preact';

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Small things that look the same on every page.
 
 import { type ComponentChildren, h, type JSX, type RefObject, type VNode } from 'preact';

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 import type { VNode } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { NUMBER_KEYS, TEXT_KEYS } from '../filter';

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The pages that this run has nothing for: the Run page and Ctrl K say why.
 
 import type { ComponentChildren, VNode } from 'preact';

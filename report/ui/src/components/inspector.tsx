@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The drawer: everything about one op, kernel, module, instruction or finding, from any page.
 
 import type { ComponentChildren, VNode } from 'preact';

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a page of instructions shows of a run that has none: which host ranges launched its kernels.
 
 import type { VNode } from 'preact';

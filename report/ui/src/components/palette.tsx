@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ctrl K: pages, ops, kernels, layers, source files and findings by a few letters.
 
 import type { VNode } from 'preact';

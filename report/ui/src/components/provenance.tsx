@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which passes of XLA made an op, and of what; without a dump, the command that puts it there.
 
 import type { VNode } from 'preact';

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The table of every page: sorts, shows only the rows in sight, copies all of them.
 //
 // A million rows cost what forty do: rows have one height, and beyond the height that browsers can

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the devices of one run need by themselves, out of the parts of their steps: of the exposed
 // collectives of a step the least of all devices is taken for the exchange, the rest for waiting
 // (analysis/device_lag.h, which says whom they wait for).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What can be filtered for: the values of each key that this run has, for completion and for the answer
 // to a word that matches nothing.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Limits of the device at hand, or of another one, and where an op stands against them.
 
 import { rangeMatcher } from '../filter';

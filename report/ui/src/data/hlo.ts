@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The HLO graph of the page: instructions, who reads whom, what calls what, and the text.
 
 import { perReport } from './report';

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What threads of the host did: calls of the API and ranges, in the steps that the file holds them of,
 // and elsewhere those that gaps refer to.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Idle time as every page gives it: of the step's parts, and of gaps by their cause.
 
 import { sumNs, sumBy } from '../format';

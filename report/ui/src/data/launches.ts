@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // All launches that are in the page, by stream, as plain columns; loaded when first needed.
 
 import { isNull } from './table';

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which values of the modules live from when to when, and what that makes of their memory.
 
 import { hloOf, type Hlo } from './hlo';

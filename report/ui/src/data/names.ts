@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How names are cut where they do not fit: at the ends of words, both ends kept, and never without the
 // number at the end, which tells instructions apart.
 

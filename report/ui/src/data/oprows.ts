@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ops as rows: unrolled copies folded, grouped by anything. One pass over the share rows, so the
 // rows of any grouping sum to what the filter leaves.
 

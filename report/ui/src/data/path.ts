@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The critical path of the replayed steps, by device: parts that follow each other.
 
 import { perReport, type Report } from './report';

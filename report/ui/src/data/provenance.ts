@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where ops came from: what the passes of XLA did to them, where the page was made with a dump.
 
 import { perReport } from './report';

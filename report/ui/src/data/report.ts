@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The run as the pages see it: tables of docs/page-data.md under short names, and what follows
 // from them directly. Figures are integers as written; only pages divide them.
 

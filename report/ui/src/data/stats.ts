@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Statistics of launches of one op, from the launches in the page.
 
 import type { Launches } from './launches';

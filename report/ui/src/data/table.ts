@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Typed access to the tables of the page, column by column, decoded when first asked for.
 
 import {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Time as a tree: by model component, source line, Python stack or module. Nodes sum the share rows
 // below them, by phase.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What is left of the run under the filter. One rule for all pages: the fact table is op_shares;
 // every figure is a sum of its rows that the filter keeps, so figures of all pages agree.
 //

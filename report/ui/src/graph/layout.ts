@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A layered layout for graphs of up to about a hundred nodes: ranks by longest path, dummy nodes on
 // long edges, order by medians with the fewest crossings kept, coordinates by exact isotonic
 // projection so that edges run straight (Sugiyama's scheme; Gansner et al., "A Technique for Drawing

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which instructions to draw around one: those that cost most come first, not those that are near.
 
 import { isFree, type Hlo } from '../data/hlo';

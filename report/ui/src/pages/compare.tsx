@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What changed against the base run, and why: the matching of `xlatrace diff`, only shown here.
 
 import type { VNode } from 'preact';

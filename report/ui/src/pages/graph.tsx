@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What feeds an instruction and who uses it, drawn by cost; a fusion opens in place.
 
 import type { VNode } from 'preact';

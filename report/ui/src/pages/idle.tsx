@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Why the device is idle: time by cause, the longest gaps, what the host did meanwhile.
 
 import type { VNode } from 'preact';

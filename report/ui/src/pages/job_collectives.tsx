@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Collectives of a merged job, an instruction a row: what the exchange takes once all have come, how far
 // apart they come, who comes last, and what of it nothing computes beside.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Hosts of a merged job by kind of work: what their ranks have more of than ranks of the same program,
 // so that a host whose kernels, gaps or exchanges are longer stands out.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ranks of a merged job: whom everyone waits for, what it costs, since when and why, as run.db says;
 // what each rank needs by itself, and a map of rank by step.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What device memory is used for when most of it is in use, and what would free some.
 
 import type { VNode } from 'preact';

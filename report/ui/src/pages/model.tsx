@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which part of the model costs what, forward against backward.
 
 import type { VNode } from 'preact';

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How full each kernel keeps the multiprocessors, what limits it, and whether that matters.
 
 import type { VNode } from 'preact';

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which instructions and kernels, ranked; every launch. Columns in the words of XProf's tables.
 
 import type { VNode } from 'preact';

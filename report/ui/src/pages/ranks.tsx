@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which rank holds the others up: computation, waiting and idle time of each, and a map of rank by step.
 
 import type { VNode } from 'preact';

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How far from the hardware limit, and is it memory or computation?
 
 import type { VNode } from 'preact';

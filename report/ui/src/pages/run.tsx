@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Can this be trusted: evidence, what was lost, modules, steps, environment, what the file holds.
 
 import type { VNode } from 'preact';

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The lines of the program with their time beside them.
 
 import type { VNode } from 'preact';

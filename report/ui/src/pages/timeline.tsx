@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // When, and what surrounds it: steps, modules, layers, streams, idle time with causes, host.
 
 import type { VNode } from 'preact';

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The tables under the timeline: what the range in sight holds, and how two steps differ.
 
 import type { VNode } from 'preact';

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What is slow, why, and what to do first.
 
 import type { VNode } from 'preact';

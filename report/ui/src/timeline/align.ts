@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Two steps one above the other, each from its own begin: where they part is where the time went.
 
 import { lowerBound, type StreamLaunches } from '../data/launches';

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Draws the tracks into a canvas at device pixels.
 
 import { cutLabel, midCut } from '../data/names';

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Busy time per bucket and colour, in levels of half the resolution: any zoom of a million launches
 // costs a few sums per pixel.
 

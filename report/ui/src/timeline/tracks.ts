@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rows of the timeline: steps, modules, layers, streams, idle time, host, per device.
 
 import { gapHosts, type HostEvent, hostText, threadNames, threadsOf } from '../data/host_threads';

@@ -24,7 +24,8 @@ import time
 import unittest
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
-import shared_data  # noqa: E402, beside the rooms
+import shared_data  # noqa: E402
+from golden_text.golden_text import GoldenText  # noqa: E402
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 PROGRAM = os.environ.get("XLATRACE_BIN")
@@ -35,7 +36,7 @@ PYTHON_TF = os.environ.get("XLATRACE_TEST_PYTHON_TF")
 HANG_S = 300
 
 
-class TestCase(unittest.TestCase):
+class TestCase(GoldenText, unittest.TestCase):
     """Has a folder of its own, `self.folder`, and is skipped without the program."""
 
     maxDiff = 4000
@@ -47,6 +48,11 @@ class TestCase(unittest.TestCase):
     def setUp(self):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="xlatrace-e2e-"))
         self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+
+    def golden_masks(self):
+        """Places that differ between machines."""
+        places = [(self.folder, "<folder>"), (shared_data.FOLDER, "<data>"), (REPOSITORY, "<repository>")]
+        return [(re.escape(str(place)), name) for place, name in places if place is not None]
 
     def run_program(self, *arguments, **options):
         return run(*arguments, **{"cwd": self.folder, **options})

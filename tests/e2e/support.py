@@ -189,35 +189,6 @@ def read_plain(path):
     return lzma.decompress(data) if str(path).endswith(".xz") else data
 
 
-class ImportedRuns:
-    """Imports each recording once for a whole test file."""
-
-    def __init__(self):
-        self.folder = None
-        self.runs = {}
-
-    def get(self, relative):
-        """(path of the recording, path of its run.db)"""
-        source = require_data(relative)
-        if relative not in self.runs:
-            if self.folder is None:
-                self.folder = pathlib.Path(tempfile.mkdtemp(prefix="xlatrace-e2e-"))
-            database = self.folder / (source.name.split(".")[0] + ".db")
-            given = source
-            if source.name.endswith(".xz"):  # a reader of .xz is not promised
-                given = self.folder / source.name[:-3]
-                given.write_bytes(read_plain(source))
-            result = run("import", given, "-o", database, cwd=self.folder)
-            if result.code != 0:
-                raise AssertionError(f"import of {relative}: {result}")
-            self.runs[relative] = database
-        return source, self.runs[relative]
-
-    def close(self):
-        if self.folder:
-            shutil.rmtree(self.folder, ignore_errors=True)
-
-
 class OneRecording:
     """Mixed into one test class per recording; `recording` is its path below the data."""
 
@@ -225,10 +196,9 @@ class OneRecording:
 
     @classmethod
     def setUpClass(cls):
-        require_program()
-        runs = ImportedRuns()
-        cls.addClassCleanup(runs.close)
-        cls.source, cls.path = runs.get(cls.recording)
+        import kept_runs  # It imports this module.
+
+        cls.source, cls.path = require_data(cls.recording), kept_runs.imported_run(cls.recording)
         cls.database = open_database(cls.path)
         cls.addClassCleanup(cls.database.close)
 

@@ -7,6 +7,7 @@ Picoseconds: start and end are each floored to a nanosecond; the duration is the
 import collections
 import unittest
 
+import kept_runs
 import support
 
 
@@ -86,12 +87,6 @@ def device_events(data):
 
 
 class Counts(support.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        support.require_program()
-        cls.runs = support.ImportedRuns()
-        cls.addClassCleanup(cls.runs.close)
-
     def ours(self, path):
         database = support.open_database(path)
         self.addCleanup(database.close)
@@ -105,7 +100,7 @@ class Counts(support.TestCase):
     def test_xplane(self):
         for recording in support.XPLANES:
             with self.subTest(recording=recording):
-                source, path = self.runs.get(recording)
+                source, path = support.require_data(recording), kept_runs.imported_run(recording)
                 database, rows, busy = self.ours(path)
                 spans = collections.defaultdict(list)
                 per_op = collections.Counter()
@@ -145,7 +140,7 @@ class Counts(support.TestCase):
     def test_nsys(self):
         for recording in support.NSYS:
             with self.subTest(recording=recording):
-                source, path = self.runs.get(recording)
+                source, path = support.require_data(recording), kept_runs.imported_run(recording)
                 database, rows, busy = self.ours(path)
                 original = support.open_database(source)
                 self.addCleanup(original.close)

@@ -9,10 +9,11 @@ import json
 import os
 import pathlib
 import re
-import subprocess
-import sys
+import shutil
+import tempfile
 import unittest
 
+import kept_runs
 import page_reader
 import support
 
@@ -31,14 +32,11 @@ HOSTILE = [
 
 
 def big_run(folder, launches, *options):
-    """A synthetic trace of a transformer with its module, imported; `--after`: after a change."""
-    script = support.REPOSITORY / "bench" / "big_run.py"
-    subprocess.run([sys.executable, script, str(launches), folder, *options], check=True, timeout=support.HANG_S)
-    result = support.run(
-        "import", folder / "trace.sqlite", "--modules", folder, "-o", folder / "run.db", cwd=folder
-    )
-    assert result.code == 0, result
-    return folder / "run.db"
+    """A copy, in `folder`, of a synthetic run of a transformer with its trace and module; `--after`: after
+    a change of the program."""
+    kept = kept_runs.synthetic_run(launches, *options)
+    shutil.copytree(kept.parent, folder, dirs_exist_ok=True)
+    return pathlib.Path(folder) / kept.name
 
 
 def report(database, *options):
@@ -49,14 +47,11 @@ def report(database, *options):
 
 
 class PageOfARun(support.TestCase):
-    """One synthetic run of 10,000 launches; what is checked holds for every run (see below)."""
+    """One synthetic run of 15,000 launches; the checks hold for every run (see below)."""
 
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        import shutil
-        import tempfile
-
         cls.work = pathlib.Path(tempfile.mkdtemp(prefix="xlatrace-e2e-"))
         cls.addClassCleanup(shutil.rmtree, cls.work, ignore_errors=True)
         cls.database = big_run(cls.work, 15_000)
@@ -389,15 +384,9 @@ def check_memory(test, page, db):
 class PagesOfRealRecordings(unittest.TestCase):
     """The same invariants on every recording at hand."""
 
-    @classmethod
-    def setUpClass(cls):
-        support.require_program()
-        cls.runs = support.ImportedRuns()
-        cls.addClassCleanup(cls.runs.close)
-
     def check(self, relative):
-        _, database = self.runs.get(relative)
-        page = report(database)
+        database = kept_runs.imported_run(relative)
+        page = page_reader.Page.open(kept_runs.page_of(database))
         db = support.open_database(database)
         self.addCleanup(db.close)
         check_sums(self, page, db)

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Section `program`: a module as HLO text, with two abbreviations.
+
+- Without a line `ENTRY` all lines are the entry computation. The line `HloModule` may be left out, too.
+- `@OP_NAME FILE:LINE` at the end of an instruction stands for its metadata.
+"""
+
+import dataclasses
+import re
+
+INSTRUCTION = re.compile(r"^(?:ROOT\s+)?%?([\w.\-]+)\s*=\s*(.*)$")
+OPCODE = re.compile(r"(?:^|\s)([a-z][a-z0-9\-]*)\(")
+METADATA = re.compile(r"\s+@(\S+)(?:\s+(\S+):(\d+))?\s*$")
+# Instructions that no device executes.
+NO_WORK = {"parameter", "constant", "tuple", "get-tuple-element", "bitcast", "after-all", "partition-id",
+           "replica-id"}
+HEAD = re.compile(r"^([\w.\-]+)(?: id (\d+))?$")
+
+
+@dataclasses.dataclass
+class Program:
+    name: str
+    id: int
+    text: str
+    opcodes: dict  # Of all computations, by instruction.
+    work: list  # Instructions of the entry computation that a device executes, in order.
+
+
+def read_program(section, default_id):
+    head = HEAD.match(section.rest)
+    if not head:
+        raise section.head.error("expected `program NAME` or `program NAME id NUMBER`")
+    if not section.body:
+        raise section.head.error("a program needs its HLO text, indented below this line")
+    name, program_id = head[1], int(head[2] or default_id)
+    lines = [with_metadata(line.text) for line in section.body]
+    is_bare = not any(line.startswith("ENTRY") for line in lines)
+    if is_bare:
+        lines = ["ENTRY main {", *("  " + line for line in lines), "}"]
+    if not lines[0].startswith("HloModule"):
+        lines.insert(0, f"HloModule {name}, is_scheduled=true")
+    opcodes, work, in_entry = {}, [], False
+    for line in lines:
+        if line.startswith("ENTRY"):
+            in_entry = True
+        for part in re.split(r"[{}]\s+", line) if line.startswith("ENTRY") else [line]:
+            found = INSTRUCTION.match(part.strip())
+            opcode = found and OPCODE.search(found[2])
+            if not opcode:
+                continue
+            opcodes[found[1]] = opcode[1]
+            if in_entry and opcode[1] not in NO_WORK:
+                work.append(found[1])
+        if line.startswith("}"):
+            in_entry = False
+    return Program(name, program_id, "\n".join(lines) + "\n", opcodes, work)
+
+
+def with_metadata(line):
+    found = METADATA.search(line)
+    if not found:
+        return line
+    op_name, file, number = found.groups()
+    place = f' source_file="{file}" source_line={number}' if file else ""
+    return f'{line[: found.start()]}, metadata={{op_name="{op_name}"{place}}}'

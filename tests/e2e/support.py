@@ -25,6 +25,7 @@ import unittest
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
 import shared_data  # noqa: E402
+import tiers  # noqa: E402, F401
 from golden_text.golden_text import GoldenText  # noqa: E402
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]

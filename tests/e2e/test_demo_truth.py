@@ -14,6 +14,7 @@ import tempfile
 import unittest
 
 import support
+import tiers
 
 SCRIPT = support.REPOSITORY / "examples" / "demo" / "train.py"
 SCRIPT_TF = support.REPOSITORY / "examples" / "demo" / "train_tf.py"
@@ -275,6 +276,7 @@ class JaxDemo(Demo, unittest.TestCase):
         self.assertEqual([tuple(row) for row in main], [("jit_train_step", "train_step")])
 
 
+@tiers.long_tier
 class TensorFlowDemo(Demo, unittest.TestCase):
     script = SCRIPT_TF
     arguments = ("--epochs", "3")

@@ -11,6 +11,7 @@ import unittest
 import export_support
 from export_support import query
 import support
+import tiers
 
 
 def raw_samples(text):
@@ -159,6 +160,7 @@ class StackTest(export_support.ExportTest):
         )
         self.assertEqual(problems, [])
 
+    @tiers.long_tier
     def test_speedscopes_page_shows_the_times_of_the_run(self):
         page = speedscope_page()
         if not (shutil.which("chromium") or shutil.which("chromium-browser")):

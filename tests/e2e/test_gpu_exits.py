@@ -9,6 +9,7 @@ import unittest
 
 import gpu_support
 import support
+import tiers
 
 PYTHON = "# python\nimport os, signal, subprocess, sys, threading, time\nfrom tiny_gpu import *\n"
 DONE = "launch('k', 50); sync(); print('worked', flush=True)\n"
@@ -228,7 +229,7 @@ class Exits(gpu_support.GpuTestCase):
         `scripts/collector_soak kill`'s to measure: no test may depend on it.
         """
         chance = random.Random(4)
-        for attempt in range(20):
+        for attempt in range(20 if tiers.IS_LONG else 4):
             place = self.folder / f"kill{attempt}"
             place.mkdir()
             self.truth_folder = self.folder / f"truth{attempt}"

@@ -17,6 +17,7 @@ import unittest
 
 import export_support
 import support
+import tiers
 from export_support import query, run_python
 from test_export_xla import OP_PROFILE
 
@@ -118,6 +119,7 @@ class PgleTest(JaxExportTest):
         self.check_taken(*self.compile_with(profile), next(profile.glob("*.pbtxt")))
 
 
+@tiers.long_tier
 class PgleOfCollectivesTest(PgleTest):
     """Asynchronous pairs: the start of a collective has its cost."""
 
@@ -125,6 +127,7 @@ class PgleOfCollectivesTest(PgleTest):
     devices = 2
 
 
+@tiers.long_tier
 class XprofTest(JaxExportTest):
     def test_op_profile_shows_the_kernels_of_graphs_that_it_loses_on_jaxs_own_profile(self):
         exported = self.folder / "exported.xplane.pb"

@@ -21,6 +21,7 @@ import tempfile
 import unittest
 
 import support
+import tiers
 
 RIG_FOLDER = support.REPOSITORY / "tests" / "fake_gpu" / "jax"
 sys.path.insert(0, str(RIG_FOLDER))
@@ -129,6 +130,7 @@ class Case(unittest.TestCase):
         return run.result()
 
 
+@tiers.long_tier
 class TheRig(Case):
     """The stand-ins themselves, with no collector."""
 
@@ -207,6 +209,7 @@ class TheRig(Case):
                 self.assertEqual(compared.returncode, 0, compared.stdout)
                 self.assertIn(f"compared: {len(run.truth)}\n", compared.stdout)
 
+    @tiers.long_tier
     def test_two_runs_are_the_same(self):
         for program in PROGRAMS:
             start(program, True, "again")
@@ -288,6 +291,7 @@ class Recorded(Case):
         self.check(compare.compare_with_run(truth, compare.read_run(place / "run.db")))
 
 
+@tiers.long_tier
 class FourDevices(Case):
     """Four devices in one process, a thread for each: the recording against the truth of its run."""
 
@@ -312,6 +316,7 @@ class FourDevices(Case):
         self.assertEqual(differences.figures["right, exact"], named)
 
 
+@tiers.long_tier
 class Light(Case):
     """Without ranges: instructions by names, order and the dumps that `record` asks for."""
 
@@ -417,6 +422,7 @@ FAULTS = {
 }
 
 
+@tiers.long_tier
 class PlantedFaults(Case):
     """The comparison is worth something: it finds what is wrong."""
 

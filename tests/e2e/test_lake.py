@@ -13,6 +13,7 @@ from typing import Any
 
 import export_support
 import support
+import tiers
 
 RANKS = os.environ.get("XLATRACE_FLEET_RANKS", "")
 QUERIES = support.REPOSITORY / "fleet" / "queries"
@@ -245,6 +246,7 @@ class OnceTest(LakeTest):
         self.assertEqual(len(list(self.lake.glob("op_time/*/*/*.parquet"))), 1)
         self.assertFalse((self.lake / "_writing").exists())
 
+    @tiers.long_tier
     def test_compact_changes_no_answer_and_runs_may_be_written_again_after_it(self) -> None:
         paths = self.ranks(3, -1)
         for path in paths:
@@ -364,6 +366,7 @@ class QueriesTest(LakeTest):
         exposed = self.question("exposed_communication")
         self.assertEqual(sum(row["exposed_ns"] for row in exposed), exposed_ns or 0)
 
+    @tiers.long_tier
     def test_the_planted_rank_is_the_slowest_and_its_gpu_slow_in_both_jobs(self) -> None:
         ranks = self.ranks(8, 5)
         self.put(ranks[0], "--job", "first")
@@ -389,6 +392,7 @@ class QueriesTest(LakeTest):
         (finding,) = [row for row in self.question("top_findings") if row["id"] == "job_slow_gpu"]
         self.assertEqual((finding["runs"], finding["jobs"]), (2, 2))
 
+    @tiers.long_tier
     def test_ranks_that_share_no_collective_are_clock_trouble(self) -> None:
         first, second = self.ranks(2, -1)
         lone = self.folder / "lone"
@@ -404,6 +408,7 @@ class QueriesTest(LakeTest):
         self.assertTrue(wanted)
         self.assertEqual({host: n for host, n in rows.items() if n}, wanted)
 
+    @tiers.long_tier
     def test_a_version_that_made_steps_longer_is_first(self) -> None:
         # The same program under two releases: steps of the second are half as long again.
         self.put(self.versioned("0.4.9", 1_000_000, 2), "--job", "a")

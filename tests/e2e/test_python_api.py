@@ -16,6 +16,7 @@ import textwrap
 import unittest
 
 import support
+import tiers
 
 PYTHON_TABLES = os.environ.get("XLATRACE_TEST_PYTHON_TABLES")
 OPS = [  # name, opcode, op_name, file, line; each runs 10 us per execution, three executions
@@ -152,6 +153,7 @@ class PythonApiTest(unittest.TestCase):
             [None, None, None, False],
         )
 
+    @tiers.long_tier
     def test_works_in_every_python_from_3_9(self):
         for version, interpreter in sorted(interpreters().items()):
             with self.subTest(python=version):

@@ -9,6 +9,7 @@ import time
 import unittest
 
 import support
+import tiers
 
 WORK = """
 import jax, jax.numpy as jnp
@@ -261,8 +262,11 @@ def add(name):
     setattr(RecordExits, "test_" + name, test)
 
 
+# Ends that differ in who ends the process: itself, a signal, the interpreter, another profiler.
+FIRST_TIER = {"normal", "exception", "os_exit", "sigterm", "abort", "own_profiler", "fork_after_import", "no_jax"}
 for exit_name in EXITS:
-    add(exit_name)
+    if tiers.IS_LONG or exit_name in FIRST_TIER:
+        add(exit_name)
 
 if __name__ == "__main__":
     unittest.main()

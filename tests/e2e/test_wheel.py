@@ -19,6 +19,7 @@ import zipfile
 
 import gpu_support
 import support
+import tiers
 from test_python_api import interpreters
 
 SCRIPT = support.REPOSITORY / "scripts" / "wheel"
@@ -172,6 +173,7 @@ class WheelTest(unittest.TestCase):
         program.chmod(0o755)  # as pip does it; zipfile does not
         return program
 
+    @tiers.long_tier
     def test_runs_under_every_python_of_this_machine(self):
         """Nothing is compiled for a version: what pip unpacks is what each of them imports."""
         self.unpacked_program()
@@ -183,6 +185,7 @@ class WheelTest(unittest.TestCase):
                 self.assertEqual(done.code, 0, done)
                 self.assertIn(done.stdout.split()[1], self.wheel.name)
 
+    @tiers.long_tier
     def test_libraries_of_an_environment_do_not_matter(self):
         """conda has its own libstdc++ and more in the library path, of whatever version."""
         libraries = self.folder / "conda-lib"
@@ -280,6 +283,7 @@ class WheelTest(unittest.TestCase):
             self.skipTest(f"this interpreter cannot be moved: {asked}")
         return prefix
 
+    @tiers.long_tier
     def test_conda_environment(self):
         prefix = self.conda_environment()
         done = support.run_command(

@@ -37,13 +37,13 @@ const ascii = (text: string): string => text.replace('µs', 'us').replace('−',
 
 describe('numbers', () => {
   const found = Object.values(
-    import.meta.glob('../../../tests/base/golden/numbers.txt', {
+    import.meta.glob<string>('../../../tests/base/golden/numbers.txt', {
       eager: true,
       query: '?raw',
       import: 'default',
     }),
   );
-  const lines = String(found[0] ?? '')
+  const lines = (found[0] ?? '')
     .split('\n')
     .filter((l) => l !== '' && !l.startsWith('#'))
     .map((l) => l.split('|').map((part) => part.trim()));

@@ -2,13 +2,17 @@
 import { describe, expect, it } from 'vitest';
 
 const sources = Object.values(
-  import.meta.glob('../src/**/*.{ts,tsx}', { eager: true, query: '?raw', import: 'default' }),
-) as string[];
-const texts = import.meta.glob('../src/*.txt', {
+  import.meta.glob<string>('../src/**/*.{ts,tsx}', {
+    eager: true,
+    query: '?raw',
+    import: 'default',
+  }),
+);
+const texts = import.meta.glob<string>('../src/*.txt', {
   eager: true,
   query: '?raw',
   import: 'default',
-}) as Record<string, string>;
+});
 const lines = (file: string): string[] => texts[`../src/${file}`]!.trim().split('\n');
 
 describe('packed texts', () => {

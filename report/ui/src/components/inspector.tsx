@@ -431,7 +431,7 @@ function OpShares({ op }: { op: number }): VNode | null {
               </td>
               <td class="name" title={s.opName[r]}>
                 {s.opName[r]
-                  ? s.opName[r]!.split('/').slice(-3).join('/')
+                  ? s.opName[r].split('/').slice(-3).join('/')
                   : s.layer[r] || 'no op_name'}
               </td>
               <td class="name">
@@ -613,7 +613,7 @@ function OpBody({ op }: { op: number }): VNode {
   return (
     <>
       <div class="title">
-        <Letter hue={ops.hue[op]!} word={ops.phase[op]!} />
+        <Letter hue={ops.hue[op]!} word={ops.phase[op]} />
         <h2 class="mono" tid="inspector-title">
           {name}
         </h2>
@@ -624,14 +624,14 @@ function OpBody({ op }: { op: number }): VNode {
       )}
       {ops.opName[op] && (
         <Small>
-          <OpNamePath text={ops.opName[op]!} />
+          <OpNamePath text={ops.opName[op]} />
         </Small>
       )}
       <p class="sm chips">
         <SourceChip file={ops.file[op]!} line={ops.line[op]!} />
         {ops.group[op] && (
           <Link
-            to={{ f: addTerm(getState().f, termText('scope', ops.group[op]!)) }}
+            to={{ f: addTerm(getState().f, termText('scope', ops.group[op])) }}
             title="show only this layer"
           >
             {ops.group[op]}
@@ -745,7 +745,7 @@ function OpBody({ op }: { op: number }): VNode {
             {kernels.slice(0, 6).map((k) => (
               <li>
                 <span class="name mono sm">
-                  <Mid text={report.kernels.name[k]!} tail={16} title={report.kernels.symbol[k]!} />
+                  <Mid text={report.kernels.name[k]!} tail={16} title={report.kernels.symbol[k]} />
                 </span>
                 <Handle kernel={k} />
               </li>
@@ -817,7 +817,7 @@ function OpBody({ op }: { op: number }): VNode {
           title="Where it came from"
           cap={ops.stack[op] ? 'Python frames, innermost first; of libraries last' : undefined}
         >
-          {ops.stack[op] && <Stack frames={ownFirst(ops.stack[op]!.split(' > '))} />}
+          {ops.stack[op] && <Stack frames={ownFirst(ops.stack[op].split(' > '))} />}
           <Passes op={op} />
         </Section>
       )}
@@ -1037,14 +1037,14 @@ function InstructionBody({ row }: { row: number }): VNode {
   return (
     <>
       <div class="title">
-        <Letter hue={hue} word={hlo.phase[row]!} />
+        <Letter hue={hue} word={hlo.phase[row]} />
         <h2 class="mono" tid="inspector-title">
           {hlo.name[row]}
         </h2>
       </div>
       {hlo.opName[row] && (
         <Small>
-          <OpNamePath text={hlo.opName[row]!} />
+          <OpNamePath text={hlo.opName[row]} />
         </Small>
       )}
       <p class="sm chips">

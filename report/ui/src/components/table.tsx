@@ -382,7 +382,7 @@ export function sorted<T>(rows: T[], columns: Column<T>[], sort: string): T[] {
   const sign = down ? -1 : 1;
   if (keys.every((k) => typeof k === 'number')) {
     // NaN (not known) goes last in either direction.
-    const n = keys as number[];
+    const n = keys;
     order.sort((a, b) => {
       const x = n[a]!,
         y = n[b]!;
@@ -410,7 +410,7 @@ function useOwnSort<T>(given: TableProps<T>): TableProps<T> {
   const flat =
     given.onSort === undefined &&
     given.lines instanceof Array &&
-    !given.lines.some((l) => l.kind === 'group' || l.kind === 'detail');
+    !(given.lines as Line<T>[]).some((l) => l.kind === 'group' || l.kind === 'detail');
   return useMemo(() => {
     if (!flat) return given;
     const columns = given.columns.map((c) => ({
@@ -545,9 +545,8 @@ export function DataTable<T>(given: TableProps<T>): VNode {
   const reveal = (index: number): void => {
     const el = box.current;
     if (!el || !virtual) {
-      box.current
-        ?.querySelectorAll('tbody tr[data-key]')
-        [index]?.scrollIntoView({ block: 'nearest' });
+      const rows = box.current?.querySelectorAll('tbody tr[data-key]');
+      rows?.[index]?.scrollIntoView({ block: 'nearest' });
       return;
     }
     const y = (index * high) / scale;

@@ -13,7 +13,7 @@ const cache = new WeakMap<Report, Map<TextKey, string[]>>();
 /** Values of a key by device time, the largest first; what is counted (steps, devices) in order. */
 export function valuesOf(report: Report, key: TextKey): string[] {
   let of = cache.get(report);
-  if (!of) cache.set(report, (of = new Map()));
+  if (!of) cache.set(report, (of = new Map<TextKey, string[]>()));
   const known = of.get(key);
   if (known) return known;
   const { ops, shares, sites, kernels } = report;
@@ -49,7 +49,7 @@ export function valuesOf(report: Report, key: TextKey): string[] {
       perShare(
         (s) =>
           shares.file[s] &&
-          `${baseName(shares.file[s]!)}${shares.line[s]! > 0 ? `:${shares.line[s]}` : ''}`,
+          `${baseName(shares.file[s])}${shares.line[s]! > 0 ? `:${shares.line[s]}` : ''}`,
       );
       break;
     case 'kind':
@@ -140,7 +140,7 @@ export function example(report: Report): string {
     return [
       phase !== 'none' ? `phase:${phase}` : '',
       part && layerMatcher(part)(layer) ? `layer:${part}` : scope ? `scope:${scope}` : '',
-      shares.file[s] && termText('src', baseName(shares.file[s]!)),
+      shares.file[s]! && termText('src', baseName(shares.file[s])),
       ops.calls[op]! > 0 ? longer(ops.ns[op]! / ops.calls[op]!) : '',
     ].filter(Boolean);
   };

@@ -46,7 +46,7 @@ function csr(n: number, from: Int32Array, to: Int32Array): (i: number) => Int32A
   const at = begin.slice();
   const list = new Int32Array(from.length);
   for (let e = 0; e < from.length; ++e) if (from[e]! >= 0) list[at[from[e]!]!++] = to[e]!;
-  return (i) => list.subarray(begin[i]!, begin[i + 1]!);
+  return (i) => list.subarray(begin[i], begin[i + 1]);
 }
 
 export const hloOf = perReport((report): Hlo => {

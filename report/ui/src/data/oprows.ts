@@ -172,7 +172,7 @@ export function opGroups(report: Report, view: View, by: Grouping, fold: boolean
     if (!(ns > 0) || op < 0) continue;
     const g = group(s);
     let inner = groups.get(g);
-    if (!inner) groups.set(g, (inner = new Map()));
+    if (!inner) groups.set(g, (inner = new Map<number, number>()));
     inner.set(op, (inner.get(op) ?? 0) + ns);
   }
   return [...groups]

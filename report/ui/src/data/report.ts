@@ -883,7 +883,7 @@ export class Report {
       return map;
     });
     const [name, whole] = keys(op);
-    const several = (key: string): boolean => having.get(key)?.size! > 1;
+    const several = (key: string): boolean => (having.get(key)?.size ?? 0) > 1;
     return !several(name) || this.tables.rows('processes') > 1
       ? name
       : several(whole)

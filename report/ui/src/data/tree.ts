@@ -41,7 +41,7 @@ export function buildTree(report: Report, view: View, by: TreeBy): Node {
   const index = new Map<Node, Map<string, Node>>();
   const child = (parent: Node, name: string, join: string): Node => {
     let map = index.get(parent);
-    if (!map) index.set(parent, (map = new Map()));
+    if (!map) index.set(parent, (map = new Map<string, Node>()));
     let node = map.get(name);
     if (!node) {
       node = make(name, parent.path === '' ? name : parent.path + join + name);
@@ -59,12 +59,12 @@ export function buildTree(report: Report, view: View, by: TreeBy): Node {
           : [[file, String(shares.line[s]! > 0 ? shares.line[s] : '?')], ':'];
       }
       case 'stack':
-        return [ops.stack[op] ? ops.stack[op]!.split(' > ') : ['no Python stack'], ' > '];
+        return [ops.stack[op] ? ops.stack[op].split(' > ') : ['no Python stack'], ' > '];
       case 'module':
         return [[report.modules[ops.module[op]!]?.name || 'no module'], '/'];
       default: {
         if (ops.name[op] === '') return [['no instruction'], '/'];
-        return [shares.group[s] ? shares.group[s]!.split('/') : ['no layer known'], '/'];
+        return [shares.group[s] ? shares.group[s].split('/') : ['no layer known'], '/'];
       }
     }
   };

@@ -374,7 +374,7 @@ function siteSums(report: Report, terms: TextTerm[], view: View): void {
       if (!basis(step) || !stepTest(step)) continue;
       view.full += l.self[i]!;
       if (!keep[site] || !streamTest(l.stream)) continue;
-      view.siteNs[site]! += l.self[i]! * keep[site]!;
+      view.siteNs[site]! += l.self[i]! * keep[site];
       view.siteCalls[site]! += keepCalls[site]!;
     }
   }

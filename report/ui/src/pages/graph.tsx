@@ -230,7 +230,7 @@ function Drawing({
               ['arb', 'bad'],
             ].map(([id, colour]) => (
               <marker
-                id={id!}
+                id={id}
                 viewBox="0 0 8 8"
                 refX="7"
                 refY="4"

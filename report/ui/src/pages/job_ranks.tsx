@@ -236,7 +236,7 @@ export function JobRanks(): VNode {
   };
   const apart = new Set(ranks.map((r) => r.clockSet)).size > 1;
   const time = (
-    id: keyof JobRank & string,
+    id: keyof JobRank,
     label: string,
     title: string,
     more?: Partial<Column<JobRank>>,

@@ -360,7 +360,7 @@ function Buffers({ report, live, at }: { report: Report; live: Live; at: number 
       <Dim>to the end</Dim>
     ) : hlo.op[i]! >= 0 ? (
       <Row>
-        <Handle op={hlo.op[i]!} />{' '}
+        <Handle op={hlo.op[i]} />{' '}
         <Mono>
           <Mid text={hlo.name[i]!} />
         </Mono>
@@ -585,7 +585,7 @@ export function MemoryPage(): VNode {
     );
   const capacity = report.devices[0]?.memory ?? 0;
   const phase =
-    hlo.phase[i] && (PHASES as readonly string[]).slice(0, 5).includes(hlo.phase[i]!)
+    hlo.phase[i] && (PHASES as readonly string[]).slice(0, 5).includes(hlo.phase[i])
       ? `, ${hlo.phase[i]}`
       : '';
   return (
@@ -628,7 +628,7 @@ export function MemoryPage(): VNode {
         </Bar>
         <Sm tid="memory-how">
           {at === live.peakAt && !more ? 'It is reached' : `${bytes(live.alive[at]!)} are alive`}{' '}
-          while {hlo.op[i]! >= 0 ? <Handle op={hlo.op[i]!} /> : null}{' '}
+          while {hlo.op[i]! >= 0 ? <Handle op={hlo.op[i]} /> : null}{' '}
           <Link
             class="mono"
             to={{
@@ -644,7 +644,7 @@ export function MemoryPage(): VNode {
           {phase}
           {hlo.file[i] ? (
             <>
-              , <SourceChip file={hlo.file[i]!} line={hlo.line[i]!} />
+              , <SourceChip file={hlo.file[i]} line={hlo.line[i]!} />
             </>
           ) : (
             ''

@@ -204,9 +204,9 @@ export function ModelPage(): VNode {
         wasteOf = sum((c) => c.wasteOf),
         waste = sum((c) => c.waste);
       const phases = Object.fromEntries(
-        PHASES.map((p, i) => [p, sum((c) => c.phases[i]!)])
-          .filter(([, v]) => (v as number) > 0)
-          .map(([p, v]) => [p, ms((v as number) / d)]),
+        PHASES.map((p, i) => [p, sum((c) => c.phases[i]!)] as const)
+          .filter(([, v]) => v > 0)
+          .map(([p, v]) => [p, ms(v / d)] as const),
       );
       lines.push({
         key: `${id}/…`,

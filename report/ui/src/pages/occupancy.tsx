@@ -148,7 +148,7 @@ function Limits({ row }: { row: Row }): VNode | null {
   return (
     <div>
       <h3>
-        {row.ops.length > 0 && <Handle op={row.ops[0]!} />} Blocks per SM that each limit allows
+        {row.ops.length > 0 && <Handle op={row.ops[0]} />} Blocks per SM that each limit allows
       </h3>
       <Sm>
         {plural(o.blocksPerSm, 'block')} of {plural(o.warpsPerBlock, 'warp')}:{' '}
@@ -635,7 +635,7 @@ export function OccupancyPage(): VNode {
                       <td class="name">
                         <Row>
                           {named(r) ? (
-                            <Handle op={r.ops[0]!} />
+                            <Handle op={r.ops[0]} />
                           ) : (
                             r.kernel >= 0 && <Handle kernel={r.kernel} />
                           )}{' '}

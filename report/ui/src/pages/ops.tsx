@@ -657,7 +657,7 @@ function KernelTable(): VNode {
                 : kernels.name[r.row]!) || kernels.symbol[r.row]!
             }
             tail={px < 240 ? 24 : 16}
-            title={kernels.symbol[r.row]!}
+            title={kernels.symbol[r.row]}
           />
           {kernels.kind[r.row] !== 'kernel' && <Tag>{kernels.kind[r.row]}</Tag>}
         </Row>
@@ -764,7 +764,9 @@ interface LaunchRow {
 /** The place of each text in their order. */
 function ranksOf(texts: string[]): Float64Array {
   const collator = new Intl.Collator('en', { numeric: true });
-  const place = new Map([...new Set(texts)].sort(collator.compare).map((t, i) => [t, i]));
+  const place = new Map(
+    [...new Set(texts)].sort((a, b) => collator.compare(a, b)).map((t, i) => [t, i]),
+  );
   return Float64Array.from(texts, (t) => place.get(t)!);
 }
 

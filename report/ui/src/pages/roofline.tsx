@@ -319,7 +319,7 @@ export function RooflinePage(): VNode {
         const part = view.opNs[o]! / ops.ns[o]!;
         work += ops.flops[o]! * ops.calls[o]! * part;
         whole += view.opNs[o]!;
-        atRoof += (pointOf(report, device!, o)?.atRoof ?? NaN) * part;
+        atRoof += (pointOf(report, device, o)?.atRoof ?? NaN) * part;
         expected += ops.expected[o]! * part;
       }
       // On the run's own device utilisations are those of run.db.

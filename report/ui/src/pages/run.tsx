@@ -537,9 +537,9 @@ function Environment({ report }: { report: Report }): VNode {
                 <>
                   <dt>{k.replace(/_/g, ' ')}</dt>
                   <dd title={values[i]}>
-                    {k.endsWith('_ns') && /^\d+$/.test(values[i]!)
+                    {k.endsWith('_ns') && /^\d+$/.test(values[i])
                       ? duration(Number(values[i]))
-                      : shortPaths(values[i]!)}
+                      : shortPaths(values[i])}
                   </dd>
                 </>
               ),

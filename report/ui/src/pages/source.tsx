@@ -454,7 +454,7 @@ export function SourcePage(): VNode {
               <h3>Python stack of line {line}</h3>
               {otherStacks > 0 && (
                 <Sm tid="which-stack">
-                  Of <Handle op={withStack[0]!} />, its largest op;{' '}
+                  Of <Handle op={withStack[0]} />, its largest op;{' '}
                   {plural(otherStacks, 'other stack')} lead here too.
                 </Sm>
               )}

@@ -739,8 +739,10 @@ function Canvas({
       else if (k === 'p') jump(-1);
       else if (k === 'g') nextGap();
       else if (k === 'c' && hasPath && !pair) togglePath();
-      else if (k === 'l') pair ? zoomTo(median) : align();
-      else if (k === '[') stepBy(-1);
+      else if (k === 'l') {
+        if (pair) zoomTo(median);
+        else align();
+      } else if (k === '[') stepBy(-1);
       else if (k === ']') stepBy(1);
       else if (k === '+' || k === '=' || k === '-') {
         const [v0, v1] = current.current;
@@ -787,9 +789,9 @@ function Canvas({
     const t = setTimeout(() => setSumRange(wanted), 90);
     return () => clearTimeout(t);
   }, [wanted[0], wanted[1]]);
-  const narrow = inStep === true && range[1] - range[0] < 0.9 * (shown!.end - shown!.start);
+  const narrow = inStep === true && range[1] - range[0] < 0.9 * (shown.end - shown.start);
   const is = (s: StepBox | undefined): boolean =>
-    s !== undefined && inStep === true && !narrow && shown!.step === s.step;
+    s !== undefined && inStep === true && !narrow && shown.step === s.step;
   // A part of the run is the same part on devices of one clock only.
   const everywhere = sumRange[0] <= tl.t0 && sumRange[1] >= tl.t1;
   const counted = useMemo(
@@ -857,7 +859,7 @@ function Canvas({
           {pair
             ? `Steps ${pair[0]} and ${pair[1]}, from their begin`
             : inStep
-              ? `${narrow ? `${duration(range[1] - range[0])} of step` : 'Step'} ${shown!.step}`
+              ? `${narrow ? `${duration(range[1] - range[0])} of step` : 'Step'} ${shown.step}`
               : range[1] - range[0] >= 0.95 * (tl.t1 - tl.t0)
                 ? 'Whole run'
                 : duration(range[1] - range[0])}
@@ -950,7 +952,7 @@ function Canvas({
         {steps.length > 0 && (
           <StepStrip
             steps={steps}
-            current={pair ? [...pair] : inStep ? [shown!.step] : []}
+            current={pair ? [...pair] : inStep ? [shown.step] : []}
             onPick={pair ? align : zoomTo}
             base={
               comparable(report) && report.meta.base!.basis.steady

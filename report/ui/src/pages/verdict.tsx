@@ -440,7 +440,7 @@ function Action({ f, n, step }: { f: Finding; n: number; step: number }): VNode 
         {(open === 'check' || printing) && f.how_to_check && (
           <div class="more">
             {printing && <b>Check: </b>}
-            <Linked text={f.how_to_check!} />
+            <Linked text={f.how_to_check} />
           </div>
         )}
       </div>

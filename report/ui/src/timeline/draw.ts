@@ -44,7 +44,7 @@ export function readLook(el: Element): Look {
   for (const h of [...HUES, 'idle']) {
     fill[h] = v(`--ph-${h}`);
     on[h] = v(`--on-${h}`);
-    soft[h] = `rgb(${rgb(fill[h]!)
+    soft[h] = `rgb(${rgb(fill[h])
       .map((c, i) => Math.round(c * tint + b[i]! * (1 - tint)))
       .join(' ')})`;
   }

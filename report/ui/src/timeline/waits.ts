@@ -40,7 +40,7 @@ export function findWaits(report: Report, launches: Launches): Waits {
       if (o < 0) continue;
       const key = `${o}/${s.step[i]}`;
       let by = groups.get(key);
-      if (!by) groups.set(key, (by = new Map()));
+      if (!by) groups.set(key, (by = new Map<number, Hit[]>()));
       const list = by.get(s.device);
       if (list) list.push({ s, i });
       else by.set(s.device, [{ s, i }]);
@@ -74,7 +74,7 @@ export function findWaits(report: Report, launches: Launches): Waits {
         if (waited > s.dur[i]!) overlap = false;
         else if (waited > 0) {
           let of = out.of.get(s);
-          if (!of) out.of.set(s, (of = new Map()));
+          if (!of) out.of.set(s, (of = new Map<number, number>()));
           of.set(i, waited);
         }
       }

@@ -124,25 +124,6 @@ export default defineConfig({
     outDir: 'dist',
     emptyOutDir: true,
     sourcemap: false,
-    minify: 'terser',
-    terserOptions: {
-      // No name of a property is mangled: data come under names, too. `unsafe`: nothing here replaces
-      // String, Array or another global. Not unsafe_comps: !(NaN >= 0) is not NaN < 0.
-      ecma: 2020,
-      compress: {
-        passes: 4,
-        ecma: 2020,
-        unsafe_arrows: true,
-        pure_getters: true,
-        keep_fargs: false,
-        toplevel: true,
-        unsafe_methods: true,
-        unsafe: true,
-        hoist_props: true,
-        hoist_funs: true,
-      },
-      format: { comments: false, ecma: 2020 },
-    },
     lib: {
       entry: 'src/main.tsx',
       formats: ['iife'],

@@ -43,7 +43,9 @@ function pageScript(): Plugin {
         if (file.type !== 'chunk') continue;
         // Inside an HTML <script> these would end it or change how it is parsed.
         // One character above Latin-1 makes the browser keep the data behind the script as UTF-16.
-        const code = file.code.replace(/<\/script/gi, '<\\/script').replace(/<!--/g, '<\\!--')
+        const code = file.code
+          .replace(/<\/script/gi, '<\\/script')
+          .replace(/<!--/g, '<\\!--')
           .replace(/[^\0-\xff]/g, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`);
         file.code = `/* xlatrace page 1.0 src-sha256:${sourceHash()} */\n${code}`;
       }
@@ -77,8 +79,24 @@ function packedTexts(): Plugin {
     async load(name) {
       if (name !== id) return null;
       const read = (file: string): string => readFileSync(join(root, 'src', file), 'utf8');
-      const css = await transformWithEsbuild(read('style.css'), 'style.css', { loader: 'css', minify: true, charset: 'utf8' });
-      const bytes = new TextEncoder().encode([css.code, read('licences.txt'), read('glossary.txt'), read('keys.txt'), read('filter.txt'), read('dark.txt'), read('sentences.txt')].map((text) => text.trim()).join('\0'));
+      const css = await transformWithEsbuild(read('style.css'), 'style.css', {
+        loader: 'css',
+        minify: true,
+        charset: 'utf8',
+      });
+      const bytes = new TextEncoder().encode(
+        [
+          css.code,
+          read('licences.txt'),
+          read('glossary.txt'),
+          read('keys.txt'),
+          read('filter.txt'),
+          read('dark.txt'),
+          read('sentences.txt'),
+        ]
+          .map((text) => text.trim())
+          .join('\0'),
+      );
       const packed = gzipSync(bytes, { level: 9, mtime: 0 });
       return `export const LENGTH = ${bytes.length};\nexport const BYTES = ${packed.length};\nexport const PACKED = "${base85(packed)}";`;
     },
@@ -90,7 +108,14 @@ export default defineConfig({
   plugins: [packedTexts(), pageScript()],
   // The classic call is a tenth shorter in the bundle than the automatic one. Names with a $ so that
   // no variable of a component hides them.
-  esbuild: { jsx: 'transform', jsxFactory: '$h', jsxFragment: '$F', jsxInject: "import { h as $h, Fragment as $F } from 'preact'", legalComments: 'none', charset: 'utf8' },
+  esbuild: {
+    jsx: 'transform',
+    jsxFactory: '$h',
+    jsxFragment: '$F',
+    jsxInject: "import { h as $h, Fragment as $F } from 'preact'",
+    legalComments: 'none',
+    charset: 'utf8',
+  },
   // Tests read golden files that C++ reads, too.
   server: { fs: { allow: [join(root, '../..')] } },
   define: { 'process.env.NODE_ENV': '"production"' },
@@ -99,11 +124,11 @@ export default defineConfig({
     outDir: 'dist',
     emptyOutDir: true,
     sourcemap: false,
-    minify: 'terser',
-    terserOptions: {
-      // No name of a property is mangled: data come under names, too. `unsafe`: nothing here replaces
-      // String, Array or another global. Not unsafe_comps: !(NaN >= 0) is not NaN < 0.
-      ecma: 2020, compress: { passes: 4, ecma: 2020, unsafe_arrows: true, pure_getters: true, keep_fargs: false, toplevel: true, unsafe_methods: true, unsafe: true, hoist_props: true, hoist_funs: true }, format: { comments: false, ecma: 2020 } },
-    lib: { entry: 'src/main.tsx', formats: ['iife'], name: 'xlatracePage', fileName: () => 'app.js' },
+    lib: {
+      entry: 'src/main.tsx',
+      formats: ['iife'],
+      name: 'xlatracePage',
+      fileName: () => 'app.js',
+    },
   },
 });

@@ -18,7 +18,8 @@ function varint(value) {
   } while (rest);
   return Buffer.from(bytes);
 }
-const bytesField = (field, bytes) => Buffer.concat([varint((field << 3) | 2), varint(bytes.length), bytes]);
+const bytesField = (field, bytes) =>
+  Buffer.concat([varint((field << 3) | 2), varint(bytes.length), bytes]);
 const intField = (field, value) => Buffer.concat([varint(field << 3), varint(value)]);
 
 function* fields(bytes) {
@@ -35,9 +36,13 @@ function* fields(bytes) {
     const key = Number(readVarint());
     const field = key >> 3;
     if ((key & 7) === 0) yield [field, readVarint()];
-    else if ((key & 7) === 1) { yield [field, bytes.subarray(at, at + 8)]; at += 8; }
-    else if ((key & 7) === 5) { yield [field, bytes.subarray(at, at + 4)]; at += 4; }
-    else {
+    else if ((key & 7) === 1) {
+      yield [field, bytes.subarray(at, at + 8)];
+      at += 8;
+    } else if ((key & 7) === 5) {
+      yield [field, bytes.subarray(at, at + 4)];
+      at += 4;
+    } else {
       const size = Number(readVarint());
       yield [field, bytes.subarray(at, at + size)];
       at += size;
@@ -66,11 +71,19 @@ class Processor {
     const self = { location: { href: 'https://trace.invalid/' } };
     // What a worker of a browser has; `process` would tell the bundle that this is node.
     const worker = {
-      self, location: self.location, process: undefined, importScripts() {},
-      WorkerGlobalScope: function () {}, console: { log() {}, warn() {}, error() {} },
+      self,
+      location: self.location,
+      process: undefined,
+      importScripts() {},
+      WorkerGlobalScope: function () {},
+      console: { log() {}, warn() {}, error() {} },
       XMLHttpRequest: class {
-        open(_, url) { this.file = path.join(folder, path.basename(String(url))); }
-        send() { this.response = new Uint8Array(fs.readFileSync(this.file)); }
+        open(_, url) {
+          this.file = path.join(folder, path.basename(String(url)));
+        }
+        send() {
+          this.response = new Uint8Array(fs.readFileSync(this.file));
+        }
       },
     };
     const code = fs.readFileSync(path.join(folder, 'engine_bundle.js'), 'utf8');
@@ -81,11 +94,16 @@ class Processor {
     this.input = this.input.length ? Buffer.concat([this.input, bytes]) : bytes;
     for (;;) {
       // TraceProcessorRpcStream: field 1, length, message.
-      let size = 0n, at = 1, whole = false;
+      let size = 0n,
+        at = 1,
+        whole = false;
       for (let shift = 0n; at < this.input.length; shift += 7n) {
         const byte = this.input[at++];
         size |= BigInt(byte & 0x7f) << shift;
-        if (!(byte & 0x80)) { whole = true; break; }
+        if (!(byte & 0x80)) {
+          whole = true;
+          break;
+        }
       }
       if (!whole || this.input.length < at + Number(size)) return;
       const message = this.input.subarray(at, at + Number(size));
@@ -130,20 +148,31 @@ class Processor {
         for (const [part, bytes] of fields(value)) {
           if (part === 1) batch.kinds = [...packed(bytes)].map(Number);
           if (part === 2) batch.ints = packed(bytes);
-          if (part === 3) for (let i = 0; i < bytes.length; i += 8) batch.floats.push(bytes.readDoubleLE(i));
+          if (part === 3)
+            for (let i = 0; i < bytes.length; i += 8) batch.floats.push(bytes.readDoubleLE(i));
           if (part === 5) batch.texts = bytes.toString().split('\0');
           if (part === 6) last = bytes !== 0n;
         }
-        let int = 0, float = 0, text = 0;
+        let int = 0,
+          float = 0,
+          text = 0;
         for (const kind of batch.kinds) {
-          cells.push(kind === 2 ? batch.ints[int++] : kind === 3 ? batch.floats[float++]
-                     : kind === 4 ? batch.texts[text++] : null);
+          cells.push(
+            kind === 2
+              ? batch.ints[int++]
+              : kind === 3
+                ? batch.floats[float++]
+                : kind === 4
+                  ? batch.texts[text++]
+                  : null,
+          );
         }
       }
       return last || result.error !== undefined;
     });
     const width = result.columns.length;
-    for (let i = 0; width && i < cells.length; i += width) result.rows.push(cells.slice(i, i + width));
+    for (let i = 0; width && i < cells.length; i += width)
+      result.rows.push(cells.slice(i, i + width));
     return result;
   }
 }
@@ -166,7 +195,12 @@ async function main() {
   const results = [];
   for (const sql of statements) results.push(await processor.query(sql));
   const text = JSON.stringify(results, (_, value) =>
-    typeof value === 'bigint' ? (Number.isSafeInteger(Number(value)) ? Number(value) : String(value)) : value);
+    typeof value === 'bigint'
+      ? Number.isSafeInteger(Number(value))
+        ? Number(value)
+        : String(value)
+      : value,
+  );
   process.stdout.write(text, () => process.exit(0));
 }
 // Node shows the source line of an error, here a bundle of 150 kB.

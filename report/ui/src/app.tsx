@@ -35,8 +35,19 @@ import { useTheme } from './theme';
 import { say } from './texts';
 
 const BODY: Record<Page, () => VNode> = {
-  verdict: VerdictPage, model: ModelPage, ops: OpsPage, timeline: TimelinePage, roofline: RooflinePage,
-  graph: GraphPage, occupancy: OccupancyPage, source: SourcePage, run: RunPage, compare: ComparePage, idle: IdlePage, ranks: RanksPage, memory: MemoryPage,
+  verdict: VerdictPage,
+  model: ModelPage,
+  ops: OpsPage,
+  timeline: TimelinePage,
+  roofline: RooflinePage,
+  graph: GraphPage,
+  occupancy: OccupancyPage,
+  source: SourcePage,
+  run: RunPage,
+  compare: ComparePage,
+  idle: IdlePage,
+  ranks: RanksPage,
+  memory: MemoryPage,
 };
 
 /** A page that fails says so; the others stay. */
@@ -47,41 +58,130 @@ class Guard extends Component<{ children: ComponentChildren; page: string }, { e
   }
   override render(): ComponentChildren {
     if (this.state.error === undefined) return this.props.children;
-    return <p class="note bad" tid="error" role="alert">This page cannot be shown: {this.state.error}</p>;
+    return (
+      <p class="note bad" tid="error" role="alert">
+        This page cannot be shown: {this.state.error}
+      </p>
+    );
   }
 }
 
 function Facts({ report, onHelp }: { report: Report; onHelp: () => void }): VNode {
   const [theme, cycle] = useTheme();
-  const { run, basis, coverage, job } = report.meta, { jobStep } = report;
+  const { run, basis, coverage, job } = report.meta,
+    { jobStep } = report;
   const main = run.main_module !== null ? report.modules[run.main_module] : undefined;
   const steady = report.steps.filter((s) => s.steady).map((s) => s.step);
-  const from = Math.min(...steady), to = Math.max(...steady), count = new Set(steady).size;
-  const notices = report.tables.table('run_stats').texts('severity').filter((s) => s === 'notice').length;
+  const from = Math.min(...steady),
+    to = Math.max(...steady),
+    count = new Set(steady).size;
+  const notices = report.tables
+    .table('run_stats')
+    .texts('severity')
+    .filter((s) => s === 'notice').length;
   return (
     <div class="facts">
-      <span class="logo">xla<i>trace</i></span>
-      <span class="trunc" title={run.command ?? run.path}><b>{run.title}</b></span>
-      {job?.ranks && <><span class="sep" /><span tid="job-ranks">{job.ranks}</span></>}
-      {run.device_text && <><span class="sep" /><span class="trunc" title={`${job?.kept ? `launches of ${job.kept}: ` : ''}${run.device_text}`}>{job?.all_kept === false && 'here '}{run.device_text}</span></>}
-      {main && <><span class="sep" /><span class="mono trunc">{main.name[40] ? main.framework : main.name}</span></>}
-      {jobStep && <><span class="sep" /><span tid="job-step">step {msText(jobStep.ns)} <Dim>({plural(jobStep.steps, 'step')} of the job)</Dim></span></>}
-      {basis.steady && <><span class="sep" /><span>{from === to ? `step ${from}` : `${count <= to - from ? `${count} steps, ` : 'steps '}${from}–${to}`}{basis.steps_recorded > 1 && <Dim> of {basis.steps_recorded}</Dim>}</span></>}
-      <span class="sp">{(run.date || run.source) && <span class="dim opt" tid="run-date">{[SOURCE_WORDS[run.source ?? ''] ?? run.source, run.date].filter(Boolean).join(', ')}</span>}</span>
-      {run.fake_gpu && <a class="badge bad" href="#/run">fake GPU: times mean nothing</a>}
-      {run.partial && <a class="badge warn" href="#/run">still recording</a>}
-      {coverage.text && <a class={`badge ${coverage.tone}`} href="#/run">{coverage.text}<span class="of">{coverage.of}</span></a>}
-      <a class={`badge ${report.meta.may_lack || report.meta.lost > 0 ? 'bad' : 'plain'}`} href="#/run">lost {report.meta.lost_text ?? report.meta.lost}</a>
-      {report.meta.errors > 0 && <a class="badge bad" href="#/run">{plural(report.meta.errors, 'error')}</a>}
-      {notices > 0 && <a class="badge warn" href="#/run">{plural(notices, 'notice')}</a>}
-      <button aria="Help and keys" tid="help" onClick={onHelp}>?</button>
-      <button aria={`Theme: ${theme}`} tid="theme" onClick={cycle}>{theme}</button>
+      <span class="logo">
+        xla<i>trace</i>
+      </span>
+      <span class="trunc" title={run.command ?? run.path}>
+        <b>{run.title}</b>
+      </span>
+      {job?.ranks && (
+        <>
+          <span class="sep" />
+          <span tid="job-ranks">{job.ranks}</span>
+        </>
+      )}
+      {run.device_text && (
+        <>
+          <span class="sep" />
+          <span
+            class="trunc"
+            title={`${job?.kept ? `launches of ${job.kept}: ` : ''}${run.device_text}`}
+          >
+            {job?.all_kept === false && 'here '}
+            {run.device_text}
+          </span>
+        </>
+      )}
+      {main && (
+        <>
+          <span class="sep" />
+          <span class="mono trunc">{main.name[40] ? main.framework : main.name}</span>
+        </>
+      )}
+      {jobStep && (
+        <>
+          <span class="sep" />
+          <span tid="job-step">
+            step {msText(jobStep.ns)} <Dim>({plural(jobStep.steps, 'step')} of the job)</Dim>
+          </span>
+        </>
+      )}
+      {basis.steady && (
+        <>
+          <span class="sep" />
+          <span>
+            {from === to
+              ? `step ${from}`
+              : `${count <= to - from ? `${count} steps, ` : 'steps '}${from}–${to}`}
+            {basis.steps_recorded > 1 && <Dim> of {basis.steps_recorded}</Dim>}
+          </span>
+        </>
+      )}
+      <span class="sp">
+        {(run.date || run.source) && (
+          <span class="dim opt" tid="run-date">
+            {[SOURCE_WORDS[run.source ?? ''] ?? run.source, run.date].filter(Boolean).join(', ')}
+          </span>
+        )}
+      </span>
+      {run.fake_gpu && (
+        <a class="badge bad" href="#/run">
+          fake GPU: times mean nothing
+        </a>
+      )}
+      {run.partial && (
+        <a class="badge warn" href="#/run">
+          still recording
+        </a>
+      )}
+      {coverage.text && (
+        <a class={`badge ${coverage.tone}`} href="#/run">
+          {coverage.text}
+          <span class="of">{coverage.of}</span>
+        </a>
+      )}
+      <a
+        class={`badge ${report.meta.may_lack || report.meta.lost > 0 ? 'bad' : 'plain'}`}
+        href="#/run"
+      >
+        lost {report.meta.lost_text ?? report.meta.lost}
+      </a>
+      {report.meta.errors > 0 && (
+        <a class="badge bad" href="#/run">
+          {plural(report.meta.errors, 'error')}
+        </a>
+      )}
+      {notices > 0 && (
+        <a class="badge warn" href="#/run">
+          {plural(notices, 'notice')}
+        </a>
+      )}
+      <button aria="Help and keys" tid="help" onClick={onHelp}>
+        ?
+      </button>
+      <button aria={`Theme: ${theme}`} tid="theme" onClick={cycle}>
+        {theme}
+      </button>
     </div>
   );
 }
 
 /** Idle is there where there are gaps, Ranks where there are several; Compare, which a base brings, says how. */
-const pagesOf = (report: Report): (typeof PAGES)[number][] => PAGES.filter(([id]) => id === 'compare' || hasPage(report, id));
+const pagesOf = (report: Report): (typeof PAGES)[number][] =>
+  PAGES.filter(([id]) => id === 'compare' || hasPage(report, id));
 
 function Tabs({ page, report }: { page: Page; report: Report }): VNode {
   const pages = pagesOf(report);
@@ -89,7 +189,8 @@ function Tabs({ page, report }: { page: Page; report: Report }): VNode {
   const [more, setMore] = useState(false);
   useEffect(() => {
     // What more tabs there are to the right shows at the edge.
-    const el = box.current!, look = (): void => setMore(el.scrollWidth - el.clientWidth - el.scrollLeft > 8);
+    const el = box.current!,
+      look = (): void => setMore(el.scrollWidth - el.clientWidth - el.scrollLeft > 8);
     look();
     const stops = [listen(el, { scroll: look }), listen(window, { resize: look })];
     return () => stops.forEach((stop) => stop());
@@ -104,11 +205,26 @@ function Tabs({ page, report }: { page: Page; report: Report }): VNode {
     setTimeout(() => document.getElementById(`t-${next}`)?.focus(), 0);
   };
   return (
-    <div class={`tablist ${more ? 'more' : ''}`} ref={box} role="tablist" aria="Pages" onKeyDown={onKey}>
+    <div
+      class={`tablist ${more ? 'more' : ''}`}
+      ref={box}
+      role="tablist"
+      aria="Pages"
+      onKeyDown={onKey}
+    >
       {pages.map(([id, name]) => (
-        <button role="tab" id={`t-${id}`} tid={`tab-${id}`} aria-controls={`p-${id}`} aria-selected={id === page} class={hasPage(report, id) ? '' : 'off'}
-                tabIndex={id === page ? 0 : -1} onClick={() => go({ page: id })}>
-          {keyOf(id) && <small>{keyOf(id)}</small>}{name}
+        <button
+          role="tab"
+          id={`t-${id}`}
+          tid={`tab-${id}`}
+          aria-controls={`p-${id}`}
+          aria-selected={id === page}
+          class={hasPage(report, id) ? '' : 'off'}
+          tabIndex={id === page ? 0 : -1}
+          onClick={() => go({ page: id })}
+        >
+          {keyOf(id) && <small>{keyOf(id)}</small>}
+          {name}
         </button>
       ))}
     </div>
@@ -120,7 +236,8 @@ function Search({ report, f }: { report: Report; f: string }): VNode {
   const [at, setAt] = useState(-1);
   const [open, setOpen] = useState(false);
   const hint = useMemo(() => example(report), [report]);
-  const timer = useRef(0), entered = useRef(false);
+  const timer = useRef(0),
+    entered = useRef(false);
   // What was typed goes to the address a little later, and comes back as `f` later still: by then there
   // may be more letters, which it must not take away.
   const sent = useRef(f);
@@ -150,41 +267,72 @@ function Search({ report, f }: { report: Report; f: string }): VNode {
   };
   return (
     <div class="search" role="search">
-      <input id="search" tid="search" type="search" autocomplete="off" spellcheck={false} value={text}
-             role="combobox" aria-expanded={offers.length > 0} aria-controls="offers" aria-autocomplete="list" aria-activedescendant={at >= 0 ? `offer-${at}` : undefined}
-             aria="Filter: words, or key:value" placeholder={hint}
-             onFocus={() => setOpen(true)} onBlur={() => setTimeout(() => setOpen(false), 150)}
-             onInput={(e) => {
-               const value = e.currentTarget.value;
-               setText(value);
-               setAt(-1);
-               setOpen(true);
-               commit(value, false);
-             }}
-             onKeyDown={(e) => {
-               const by = e.key === 'ArrowDown' ? 1 : e.key === 'ArrowUp' ? -1 : 0;
-               if (by !== 0 && offers.length > 0) {
-                 setAt((i) => Math.max(-1, Math.min(offers.length - 1, i + by)));
-                 e.preventDefault();
-               } else if ((e.key === 'Enter' && offers[at]) || (e.key === 'Tab' && !e.shiftKey && offers.length > 0 && text !== '' && !text.endsWith(' '))) {
-                 take(offers[Math.max(0, at)]!);
-                 e.preventDefault();
-               } else if (e.key === 'Enter') {
-                 setOpen(false);
-                 commit(e.currentTarget.value, true);
-                 entered.current = true;
-                 return;
-               } else if (e.key === 'Escape') e.currentTarget.blur();
-               // Right after Enter "/" goes where the keys already are, as it does elsewhere: it is no letter of the filter.
-               else if (e.key === '/' && entered.current) e.preventDefault();
-               entered.current = false;
-             }} />
-      <kbd mute>/</kbd><kbd mute>Ctrl K</kbd>
+      <input
+        id="search"
+        tid="search"
+        type="search"
+        autocomplete="off"
+        spellcheck={false}
+        value={text}
+        role="combobox"
+        aria-expanded={offers.length > 0}
+        aria-controls="offers"
+        aria-autocomplete="list"
+        aria-activedescendant={at >= 0 ? `offer-${at}` : undefined}
+        aria="Filter: words, or key:value"
+        placeholder={hint}
+        onFocus={() => setOpen(true)}
+        onBlur={() => setTimeout(() => setOpen(false), 150)}
+        onInput={(e) => {
+          const value = e.currentTarget.value;
+          setText(value);
+          setAt(-1);
+          setOpen(true);
+          commit(value, false);
+        }}
+        onKeyDown={(e) => {
+          const by = e.key === 'ArrowDown' ? 1 : e.key === 'ArrowUp' ? -1 : 0;
+          if (by !== 0 && offers.length > 0) {
+            setAt((i) => Math.max(-1, Math.min(offers.length - 1, i + by)));
+            e.preventDefault();
+          } else if (
+            (e.key === 'Enter' && offers[at]) ||
+            (e.key === 'Tab' &&
+              !e.shiftKey &&
+              offers.length > 0 &&
+              text !== '' &&
+              !text.endsWith(' '))
+          ) {
+            take(offers[Math.max(0, at)]!);
+            e.preventDefault();
+          } else if (e.key === 'Enter') {
+            setOpen(false);
+            commit(e.currentTarget.value, true);
+            entered.current = true;
+            return;
+          } else if (e.key === 'Escape') e.currentTarget.blur();
+          // Right after Enter "/" goes where the keys already are, as it does elsewhere: it is no letter of the filter.
+          else if (e.key === '/' && entered.current) e.preventDefault();
+          entered.current = false;
+        }}
+      />
+      <kbd mute>/</kbd>
+      <kbd mute>Ctrl K</kbd>
       {offers.length > 0 && (
         <ul id="offers" class="offers" role="listbox" aria="Completions" tid="completions">
           {offers.map((o, i) => (
-            <li id={`offer-${i}`} role="option" aria-selected={i === at} class={i === at ? 'on' : ''} onMouseDown={(e) => { e.preventDefault(); take(o); }}>
-              <Mono>{o.text}</Mono><Dim>{o.what}</Dim>
+            <li
+              id={`offer-${i}`}
+              role="option"
+              aria-selected={i === at}
+              class={i === at ? 'on' : ''}
+              onMouseDown={(e) => {
+                e.preventDefault();
+                take(o);
+              }}
+            >
+              <Mono>{o.text}</Mono>
+              <Dim>{o.what}</Dim>
             </li>
           ))}
         </ul>
@@ -195,18 +343,40 @@ function Search({ report, f }: { report: Report; f: string }): VNode {
 
 const MOST_OPTIONS = 400;
 
-function Select({ label, value, options, onChange }: {
-  label: string; value: string; options: [string, string][]; onChange: (v: string) => void;
+function Select({
+  label,
+  value,
+  options,
+  onChange,
+}: {
+  label: string;
+  value: string;
+  options: [string, string][];
+  onChange: (v: string) => void;
 }): VNode {
   const known = value === '' || options.some(([v]) => v === value);
   return (
     <label class="sel">
       <span class="vh">{label}</span>
-      <select value={value} onChange={(e) => onChange(e.currentTarget.value)} class={value === '' ? '' : 'on'}>
+      <select
+        value={value}
+        onChange={(e) => onChange(e.currentTarget.value)}
+        class={value === '' ? '' : 'on'}
+      >
         <option value="">{label}</option>
-        {!known && <option value={value}>{label} {value}</option>}
-        {options.slice(0, MOST_OPTIONS).map(([v, text]) => <option value={v}>{text}</option>)}
-        {options.length > MOST_OPTIONS && <option disabled>{thousands(options.length - MOST_OPTIONS)} more: type {label}:…</option>}
+        {!known && (
+          <option value={value}>
+            {label} {value}
+          </option>
+        )}
+        {options.slice(0, MOST_OPTIONS).map(([v, text]) => (
+          <option value={v}>{text}</option>
+        ))}
+        {options.length > MOST_OPTIONS && (
+          <option disabled>
+            {thousands(options.length - MOST_OPTIONS)} more: type {label}:…
+          </option>
+        )}
       </select>
     </label>
   );
@@ -228,7 +398,9 @@ function FilterBar({ report, view, f }: { report: Report; view: View; f: string 
   const lists = useMemo(() => {
     const groups = new Map<string, number>();
     const { shares } = report;
-    for (let s = 0; s < shares.n; ++s) if (shares.group[s] !== '') groups.set(shares.group[s]!, (groups.get(shares.group[s]!) ?? 0) + shares.ns[s]!);
+    for (let s = 0; s < shares.n; ++s)
+      if (shares.group[s] !== '')
+        groups.set(shares.group[s]!, (groups.get(shares.group[s]!) ?? 0) + shares.ns[s]!);
     const steps = [...new Set(report.steps.map((s) => s.step))].sort((a, b) => a - b);
     return {
       modules: report.modules.filter((m) => m.ns > 0 || m.selfNs > 0),
@@ -236,49 +408,147 @@ function FilterBar({ report, view, f }: { report: Report; view: View; f: string 
       steps,
     };
   }, [report]);
-  const chip = (id: string, hue: Hue, on: boolean, text: string, next: string, title?: string): VNode => (
-    <button class={`chip ${on ? 'on' : ''}`} aria-pressed={on} tid={`phase-${id}`} onClick={() => go({ f: next })} title={title}
-            aria={text}>
+  const chip = (
+    id: string,
+    hue: Hue,
+    on: boolean,
+    text: string,
+    next: string,
+    title?: string,
+  ): VNode => (
+    <button
+      class={`chip ${on ? 'on' : ''}`}
+      aria-pressed={on}
+      tid={`phase-${id}`}
+      onClick={() => go({ f: next })}
+      title={title}
+      aria={text}
+    >
       <span class={`ltr p-${hue}`} data-l={LETTER[hue]} mute />
       <span class="cl">{text}</span>
     </button>
   );
   const unit = report.perStep;
   // Chips of terms that no control of this bar shows.
-  const rest = view.query.terms.filter((t) =>
-    !(t.type === 'text' && !t.negated && (t.key === 'phase' || (t.key === 'kind' && t.values.every((v) => ['collective', 'copy', 'memset'].includes(v))))));
+  const rest = view.query.terms.filter(
+    (t) =>
+      !(
+        t.type === 'text' &&
+        !t.negated &&
+        (t.key === 'phase' ||
+          (t.key === 'kind' && t.values.every((v) => ['collective', 'copy', 'memset'].includes(v))))
+      ),
+  );
   return (
     <div class="filter" role="group" aria="Filter">
-      <button class={`chip ${phases.length === 0 && kinds.length === 0 ? 'on' : ''}`} aria-pressed={phases.length === 0 && kinds.length === 0} tid="phase-all"
-              onClick={() => go({ f: setTerm(setTerm(f, 'phase', undefined), 'kind', undefined) })}>all phases</button>
-      {PHASES.filter((p) => (present.get(p) ?? 0) > 0 || phases.includes(p)).map((p) => chip(p, p, phases.includes(p), phaseWords(p), toggleValue(f, 'phase', p), 'with collectives, copies'))}
+      <button
+        class={`chip ${phases.length === 0 && kinds.length === 0 ? 'on' : ''}`}
+        aria-pressed={phases.length === 0 && kinds.length === 0}
+        tid="phase-all"
+        onClick={() => go({ f: setTerm(setTerm(f, 'phase', undefined), 'kind', undefined) })}
+      >
+        all phases
+      </button>
+      {PHASES.filter((p) => (present.get(p) ?? 0) > 0 || phases.includes(p)).map((p) =>
+        chip(
+          p,
+          p,
+          phases.includes(p),
+          phaseWords(p),
+          toggleValue(f, 'phase', p),
+          'with collectives, copies',
+        ),
+      )}
       {(present.has('kind:collective') || kinds.includes('collective')) &&
-        chip('collective', 'collective', kinds.includes('collective'), 'collective', toggleValue(f, 'kind', 'collective'))}
+        chip(
+          'collective',
+          'collective',
+          kinds.includes('collective'),
+          'collective',
+          toggleValue(f, 'kind', 'collective'),
+        )}
       {(present.has('kind:copy') || kinds.includes('copy')) &&
         chip('copy', 'copy', kinds.includes('copy'), 'copy', toggleValue(f, 'kind', 'copy'))}
       <span class="vsep" />
-      {lists.modules.length > 1 && <Select label="module" value={getTerm(f, 'module') ?? ''} options={lists.modules.map((m) => [m.handle, `${m.handle} ${m.name}`])}
-              onChange={(v) => go({ f: setTerm(f, 'module', v) })} />}
-      {lists.groups.length > 1 && <Select label="layer" value={getTerm(f, 'scope') ?? ''} options={lists.groups.map((g) => [g, g])}
-              onChange={(v) => go({ f: setTerm(f, 'scope', v) })} />}
-      {lists.steps.length > 1 && <Select label="step" value={getTerm(f, 'step') ?? ''} options={lists.steps.map((s) => [String(s), `step ${s}`])}
-              onChange={(v) => go({ f: setTerm(f, 'step', v) })} />}
-      {report.devices.length > 1 && <Select label="device" value={getTerm(f, 'dev') ?? ''}
-              options={report.devices.map((_, i) => [String(deviceNumber(report, i)), deviceName(report, i)])}
-              onChange={(v) => go({ f: setTerm(f, 'dev', v) })} />}
+      {lists.modules.length > 1 && (
+        <Select
+          label="module"
+          value={getTerm(f, 'module') ?? ''}
+          options={lists.modules.map((m) => [m.handle, `${m.handle} ${m.name}`])}
+          onChange={(v) => go({ f: setTerm(f, 'module', v) })}
+        />
+      )}
+      {lists.groups.length > 1 && (
+        <Select
+          label="layer"
+          value={getTerm(f, 'scope') ?? ''}
+          options={lists.groups.map((g) => [g, g])}
+          onChange={(v) => go({ f: setTerm(f, 'scope', v) })}
+        />
+      )}
+      {lists.steps.length > 1 && (
+        <Select
+          label="step"
+          value={getTerm(f, 'step') ?? ''}
+          options={lists.steps.map((s) => [String(s), `step ${s}`])}
+          onChange={(v) => go({ f: setTerm(f, 'step', v) })}
+        />
+      )}
+      {report.devices.length > 1 && (
+        <Select
+          label="device"
+          value={getTerm(f, 'dev') ?? ''}
+          options={report.devices.map((_, i) => [
+            String(deviceNumber(report, i)),
+            deviceName(report, i),
+          ])}
+          onChange={(v) => go({ f: setTerm(f, 'dev', v) })}
+        />
+      )}
       {rest.map((t) => (
-        <button class="chip on x" tid="filter-chip" aria={`remove ${t.raw}`} onClick={() => go({ f: removeTerm(f, t.raw) })}>
-          <Mono>{t.raw}</Mono><i mute>×</i>
+        <button
+          class="chip on x"
+          tid="filter-chip"
+          aria={`remove ${t.raw}`}
+          onClick={() => go({ f: removeTerm(f, t.raw) })}
+        >
+          <Mono>{t.raw}</Mono>
+          <i mute>×</i>
         </button>
       ))}
-      <span class="sum" tid="filter-sum" ns={Math.round(view.total)} role="status"
-            title={report.meta.basis.steady && view.full > report.meta.basis.mean_ns * view.divisor ? 'more than the step: what runs side by side on a device counts each' : undefined}>
-        {view.waiting ? <Dim>reading launches…</Dim> : <>
-          <b>{view.total / view.divisor < 99.95e9 ? `${ms(view.total / view.divisor)} ${unit}` : `${duration(view.total / view.divisor)}${report.meta.basis.steady ? ' a step' : ''}`}</b>{' '}
-          <Dim>{view.filtered ? `${percent(view.total, view.full)}% ${view.of}` : 'of device time, no filter'}</Dim>
-        </>}
+      <span
+        class="sum"
+        tid="filter-sum"
+        ns={Math.round(view.total)}
+        role="status"
+        title={
+          report.meta.basis.steady && view.full > report.meta.basis.mean_ns * view.divisor
+            ? 'more than the step: what runs side by side on a device counts each'
+            : undefined
+        }
+      >
+        {view.waiting ? (
+          <Dim>reading launches…</Dim>
+        ) : (
+          <>
+            <b>
+              {view.total / view.divisor < 99.95e9
+                ? `${ms(view.total / view.divisor)} ${unit}`
+                : `${duration(view.total / view.divisor)}${report.meta.basis.steady ? ' a step' : ''}`}
+            </b>{' '}
+            <Dim>
+              {view.filtered
+                ? `${percent(view.total, view.full)}% ${view.of}`
+                : 'of device time, no filter'}
+            </Dim>
+          </>
+        )}
       </span>
-      {view.notes.length > 0 && <span class="warn-text notes" role="status" tid="filter-notes">{view.notes.join('; ')}</span>}
+      {view.notes.length > 0 && (
+        <span class="warn-text notes" role="status" tid="filter-notes">
+          {view.notes.join('; ')}
+        </span>
+      )}
     </div>
   );
 }
@@ -286,10 +556,18 @@ function FilterBar({ report, view, f }: { report: Report; view: View; f: string 
 function Banner({ report }: { report: Report }): VNode | null {
   const { run } = report.meta;
   if (run.fake_gpu) {
-    return <p class="banner bad" role="note">{say('fake_gpu')}</p>;
+    return (
+      <p class="banner bad" role="note">
+        {say('fake_gpu')}
+      </p>
+    );
   }
   if (run.partial) {
-    return <p class="banner warn" role="note">{say('growing')}</p>;
+    return (
+      <p class="banner warn" role="note">
+        {say('growing')}
+      </p>
+    );
   }
   return null;
 }
@@ -310,7 +588,10 @@ export function App({ report }: { report: Report }): VNode {
   const [note, setNote] = useState('');
   const fold = state.args['copies'] !== 'all';
   const view = useMemo(() => computeView(report, state.f, fold), [report, state.f, fold, loaded]);
-  const context = useMemo(() => ({ report, view, state, printing }), [report, view, state, printing]);
+  const context = useMemo(
+    () => ({ report, view, state, printing }),
+    [report, view, state, printing],
+  );
 
   useEffect(() => {
     if (!view.waiting) return;
@@ -318,12 +599,17 @@ export function App({ report }: { report: Report }): VNode {
   }, [view]);
 
   useEffect(() => {
-    return listen(window, { beforeprint: () => setPrinting(true), afterprint: () => setPrinting(false) });
+    return listen(window, {
+      beforeprint: () => setPrinting(true),
+      afterprint: () => setPrinting(false),
+    });
   }, []);
 
   useEffect(() => {
     scrollTo(0, 0);
-    document.getElementById(`t-${state.page}`)?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
+    document
+      .getElementById(`t-${state.page}`)
+      ?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
     const name = PAGES.find(([id]) => id === state.page)?.[1] ?? '';
     document.title = `${name} · ${report.meta.run.title} · xlatrace`;
   }, [state.page]);
@@ -343,7 +629,8 @@ export function App({ report }: { report: Report }): VNode {
         else if (closeMenus()) return;
         else if (!typing) {
           // The innermost first: what is open, what the timeline singles out, the filter.
-          const { sel, page, args } = getState(), part = page === 'timeline' && ['al', 'a'].find((key) => args[key]);
+          const { sel, page, args } = getState(),
+            part = page === 'timeline' && ['al', 'a'].find((key) => args[key]);
           go(sel !== '' ? { sel: '' } : part ? { args: { [part]: undefined } } : { f: '' });
         }
         return;
@@ -359,13 +646,30 @@ export function App({ report }: { report: Report }): VNode {
         return done();
       }
       switch (e.key) {
-        case '/': document.getElementById('search')?.focus(); return done();
-        case '?': setHelp(true); return done();
-        case 'j': table?.move(1); return done();
-        case 'k': table?.move(-1); return done();
-        case 'Enter': if (target === document.body || target.getAttribute('data-testid') === 'table') { table?.open(); done(); } return;
-        case 'e': table?.csv(); return done();
-        case 'y': void copyText(location.href.replace(/^[^#]*\//, '')); return done();
+        case '/':
+          document.getElementById('search')?.focus();
+          return done();
+        case '?':
+          setHelp(true);
+          return done();
+        case 'j':
+          table?.move(1);
+          return done();
+        case 'k':
+          table?.move(-1);
+          return done();
+        case 'Enter':
+          if (target === document.body || target.getAttribute('data-testid') === 'table') {
+            table?.open();
+            done();
+          }
+          return;
+        case 'e':
+          table?.csv();
+          return done();
+        case 'y':
+          void copyText(location.href.replace(/^[^#]*\//, ''));
+          return done();
       }
       const to = ({ o: 'graph', t: 'timeline', r: 'roofline' } as Record<string, Page>)[e.key];
       if (to && to !== 'timeline' && report.bare) {
@@ -377,7 +681,13 @@ export function App({ report }: { report: Report }): VNode {
         const line = now.sel === '' ? table?.line() : undefined;
         const row = line?.entity;
         if (to === 'timeline' && line?.timeline) go({ page: to, ...line.timeline });
-        else if (to !== now.page || row) go({ page: to, ...(line?.f !== undefined && { f: line.f }), ...(row && { sel: report.selOf(row) }), args: to === 'timeline' && (row ?? report.resolve(now.sel)) ? { z: 'op' } : {} });
+        else if (to !== now.page || row)
+          go({
+            page: to,
+            ...(line?.f !== undefined && { f: line.f }),
+            ...(row && { sel: report.selOf(row) }),
+            args: to === 'timeline' && (row ?? report.resolve(now.sel)) ? { z: 'op' } : {},
+          });
         else if (to === 'timeline') go({ args: { z: 'op', t: undefined } });
         return done();
       }
@@ -385,7 +695,8 @@ export function App({ report }: { report: Report }): VNode {
     // A click beside an open menu closes it, and does nothing to the row that it covers.
     const onClick = (e: MouseEvent): void => {
       setNote('');
-      const on = e.target as HTMLElement, beside = !on.closest('.menu') && closeMenus();
+      const on = e.target as HTMLElement,
+        beside = !on.closest('.menu') && closeMenus();
       if (beside && (on.closest('tr') || !on.closest('button,a,select,label,input'))) {
         e.preventDefault();
         e.stopPropagation();
@@ -403,7 +714,9 @@ export function App({ report }: { report: Report }): VNode {
   useEffect(() => {
     const el = top.current;
     if (!el) return undefined;
-    const observer = new ResizeObserver(() => document.documentElement.style.setProperty('--top', `${el.offsetHeight}px`));
+    const observer = new ResizeObserver(() =>
+      document.documentElement.style.setProperty('--top', `${el.offsetHeight}px`),
+    );
     observer.observe(el);
     return () => observer.disconnect();
   }, []);
@@ -415,18 +728,42 @@ export function App({ report }: { report: Report }): VNode {
         <Patterns />
         <header class="top" ref={top}>
           <Facts report={report} onHelp={() => setHelp(true)} />
-          <nav class="tabs"><Tabs page={state.page} report={report} /><Search report={report} f={state.f} /></nav>
+          <nav class="tabs">
+            <Tabs page={state.page} report={report} />
+            <Search report={report} f={state.f} />
+          </nav>
           <FilterBar report={report} view={view} f={state.f} />
         </header>
         <Banner report={report} />
-        {note !== '' && <p class="banner warn" role="status" tid="key-note">{note}</p>}
+        {note !== '' && (
+          <p class="banner warn" role="status" tid="key-note">
+            {note}
+          </p>
+        )}
         {state.f !== '' && <p class="print-only">Filter: {state.f}</p>}
         <div class={`body ${state.sel !== '' ? 'wdr' : ''}`}>
           <main>
-            <div id={`p-${state.page}`} role="tabpanel" aria-labelledby={`t-${state.page}`} tid={`page-${state.page}`}>
-              {state.page !== 'verdict' && <h1 class="vh">{PAGES.find(([id]) => id === state.page)?.[1]}</h1>}
-              <Guard page={state.page} key={state.page}><Body /></Guard>
-              {printing && state.page === 'verdict' && [ModelPage, OpsPage, RooflinePage, RunPage].map((P) => <div class="pp"><Guard page=""><P /></Guard></div>)}
+            <div
+              id={`p-${state.page}`}
+              role="tabpanel"
+              aria-labelledby={`t-${state.page}`}
+              tid={`page-${state.page}`}
+            >
+              {state.page !== 'verdict' && (
+                <h1 class="vh">{PAGES.find(([id]) => id === state.page)?.[1]}</h1>
+              )}
+              <Guard page={state.page} key={state.page}>
+                <Body />
+              </Guard>
+              {printing &&
+                state.page === 'verdict' &&
+                [ModelPage, OpsPage, RooflinePage, RunPage].map((P) => (
+                  <div class="pp">
+                    <Guard page="">
+                      <P />
+                    </Guard>
+                  </div>
+                ))}
             </div>
           </main>
           {state.sel !== '' && <Inspector entity={entity} sel={state.sel} />}

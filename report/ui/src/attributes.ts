@@ -5,7 +5,9 @@
 import { options } from 'preact';
 
 declare module 'preact' {
+  // eslint-disable-next-line @typescript-eslint/no-namespace -- Preact declares JSX as a namespace
   namespace JSX {
+    // eslint-disable-next-line @typescript-eslint/no-unused-vars -- merged interfaces have the same type parameters
     interface DOMAttributes<Target extends EventTarget> {
       tid?: string | undefined;
       ns?: number | undefined;

@@ -10,29 +10,81 @@
 import { dict, phaseFromWord } from './phases';
 
 export const TEXT_KEYS = [
-  'phase', 'kind', 'module', 'layer', 'scope', 'op', 'hlo', 'kernel', 'src', 'bound', 'conf',
-  'evidence', 'step', 'dev', 'stream', 'opcode', 'category', 'type', 'dtype', 'handle',
+  'phase',
+  'kind',
+  'module',
+  'layer',
+  'scope',
+  'op',
+  'hlo',
+  'kernel',
+  'src',
+  'bound',
+  'conf',
+  'evidence',
+  'step',
+  'dev',
+  'stream',
+  'opcode',
+  'category',
+  'type',
+  'dtype',
+  'handle',
 ] as const;
 export type TextKey = (typeof TEXT_KEYS)[number];
 export const NUMBER_KEYS = [
-  'dur', 'ms', 'pct', 'waste', 'calls', 'peak', 'flops', 'bytes', 'intensity', 'occ', 'regs',
+  'dur',
+  'ms',
+  'pct',
+  'waste',
+  'calls',
+  'peak',
+  'flops',
+  'bytes',
+  'intensity',
+  'occ',
+  'regs',
 ] as const;
 export type NumberKey = (typeof NUMBER_KEYS)[number];
 
 const TEXT_ALIAS = dict<TextKey>({
-  op_kind: 'kind', source: 'src', file: 'src', line: 'src', op_name: 'op', instruction: 'hlo',
-  layer_group: 'scope', device: 'dev', gpu: 'dev', confidence: 'conf', bound_by: 'bound',
+  op_kind: 'kind',
+  source: 'src',
+  file: 'src',
+  line: 'src',
+  op_name: 'op',
+  instruction: 'hlo',
+  layer_group: 'scope',
+  device: 'dev',
+  gpu: 'dev',
+  confidence: 'conf',
+  bound_by: 'bound',
   op_type: 'type',
 });
 const NUMBER_ALIAS = dict<NumberKey>({
-  duration: 'dur', avg: 'dur', total: 'ms', self: 'ms', wasted: 'waste', occurrences: 'calls',
-  occupancy: 'occ', registers: 'regs', flop: 'flops', share: 'pct',
+  duration: 'dur',
+  avg: 'dur',
+  total: 'ms',
+  self: 'ms',
+  wasted: 'waste',
+  occurrences: 'calls',
+  occupancy: 'occ',
+  registers: 'regs',
+  flop: 'flops',
+  share: 'pct',
 });
 
 export type Comparison = '>' | '>=' | '<' | '<=' | '=';
 export type Term =
   | { type: 'text'; negated: boolean; key: TextKey | null; values: string[]; raw: string }
-  | { type: 'number'; negated: boolean; key: NumberKey; op: Comparison; value: number; raw: string };
+  | {
+      type: 'number';
+      negated: boolean;
+      key: NumberKey;
+      op: Comparison;
+      value: number;
+      raw: string;
+    };
 
 export interface Query {
   terms: Term[];
@@ -44,8 +96,22 @@ export interface Query {
 
 // Times in ns; the rest plain. `dur>50us`, `bytes>1MB`, `flops>2G`.
 const SCALE = dict<number>({
-  ns: 1, us: 1e3, 'µs': 1e3, ms: 1e6, s: 1e9,
-  b: 1, kb: 1e3, mb: 1e6, gb: 1e9, tb: 1e12, k: 1e3, m: 1e6, g: 1e9, t: 1e12, '%': 1, '': 1,
+  ns: 1,
+  us: 1e3,
+  µs: 1e3,
+  ms: 1e6,
+  s: 1e9,
+  b: 1,
+  kb: 1e3,
+  mb: 1e6,
+  gb: 1e9,
+  tb: 1e12,
+  k: 1e3,
+  m: 1e6,
+  g: 1e9,
+  t: 1e12,
+  '%': 1,
+  '': 1,
 });
 const TIME_KEYS = new Set<NumberKey>(['dur', 'ms', 'waste']);
 
@@ -71,11 +137,16 @@ function alternatives(text: string): string[] {
 
 /** `isName`: a word that looks like key:value and is a name of this run, “nccl:all_reduce”. */
 export function parseQuery(text: string, isName?: (word: string) => boolean): Query {
-  const query: Query = { terms: [], errors: text.split('"').length % 2 ? [] : ['a " is not closed: what follows it is one word'], valueless: [] };
+  const query: Query = {
+    terms: [],
+    errors: text.split('"').length % 2 ? [] : ['a " is not closed: what follows it is one word'],
+    valueless: [],
+  };
   for (const raw of tokens(text)) {
     const negated = raw.startsWith('-') && raw.length > 1;
     const body = negated ? raw.slice(1) : raw;
-    const text = (key: TextKey | null, values: string[]): unknown => query.terms.push({ type: 'text', negated, key, values, raw });
+    const text = (key: TextKey | null, values: string[]): unknown =>
+      query.terms.push({ type: 'text', negated, key, values, raw });
     const m = /^([A-Za-z_]+)(:|>=|<=|>|<|=)(.*)$/s.exec(body);
     if (!m) {
       const value = unquote(body);
@@ -93,7 +164,9 @@ export function parseQuery(text: string, isName?: (word: string) => boolean): Qu
       const unit = n?.[2]?.toLowerCase() ?? '';
       const scale = unit === '' && TIME_KEYS.has(key) ? (key === 'dur' ? 1e3 : 1e6) : SCALE[unit];
       if (!n || scale === undefined || !isFinite(Number(n[1]))) {
-        query.errors.push(`“${raw}”: ${word} wants a number, as in ${key}>50${key === 'dur' ? 'us' : ''}`);
+        query.errors.push(
+          `“${raw}”: ${word} wants a number, as in ${key}>50${key === 'dur' ? 'us' : ''}`,
+        );
         continue;
       }
       const op = (sign === ':' ? '=' : sign) as Comparison;
@@ -106,7 +179,9 @@ export function parseQuery(text: string, isName?: (word: string) => boolean): Qu
       if (sign === ':' && (/[.:/]/.test(body.replace(/:[^:]*$/, '')) || isName?.(unquote(body)))) {
         text(null, [unquote(body)]);
       } else {
-        query.errors.push(`“${word}” is no key; keys are ${TEXT_KEYS.join(', ')}, ${NUMBER_KEYS.join(', ')}`);
+        query.errors.push(
+          `“${word}” is no key; keys are ${TEXT_KEYS.join(', ')}, ${NUMBER_KEYS.join(', ')}`,
+        );
       }
       continue;
     }
@@ -119,18 +194,24 @@ export function parseQuery(text: string, isName?: (word: string) => boolean): Qu
       const phases = values.map((v) => phaseFromWord(v));
       // Chips of two kinds stand beside those of the phases.
       if (values.every((v) => /^(collective|copy)$/i.test(v))) {
-        text('kind', values.map((v) => v.toLowerCase()));
+        text(
+          'kind',
+          values.map((v) => v.toLowerCase()),
+        );
         continue;
       }
       const bad = values.find((_, i) => phases[i] === undefined);
       if (bad !== undefined) {
-        query.errors.push(`“${bad}” is no phase; phases are forward, loss, recompute, backward, optimizer, other, unknown; kind:collective and kind:copy are kinds`);
+        query.errors.push(
+          `“${bad}” is no phase; phases are forward, loss, recompute, backward, optimizer, other, unknown; kind:collective and kind:copy are kinds`,
+        );
         continue;
       }
       text(key, phases as string[]);
       continue;
     }
-    if (key === 'step' && !rangeMatcher(values)) query.errors.push(`“${raw}” wants numbers, as in step:2-5`);
+    if (key === 'step' && !rangeMatcher(values))
+      query.errors.push(`“${raw}” wants numbers, as in step:2-5`);
     else text(key as TextKey, values);
   }
   return query;
@@ -176,15 +257,21 @@ export function rangeMatcher(values: string[]): ((n: number) => boolean) | undef
 
 export function compare(op: Comparison, a: number, b: number): boolean {
   switch (op) {
-    case '>': return a > b;
-    case '>=': return a >= b;
-    case '<': return a < b;
-    case '<=': return a <= b;
-    default: return a === b;
+    case '>':
+      return a > b;
+    case '>=':
+      return a >= b;
+    case '<':
+      return a < b;
+    case '<=':
+      return a <= b;
+    default:
+      return a === b;
   }
 }
 
-const quoteIfNeeded = (value: string): string => (/[\s,"]/.test(value) ? `"${value.replace(/"/g, '')}"` : value);
+const quoteIfNeeded = (value: string): string =>
+  /[\s,"]/.test(value) ? `"${value.replace(/"/g, '')}"` : value;
 
 /** The term that says key = value; for links and chips. */
 export const termText = (key: TextKey, value: string, negated = false): string =>

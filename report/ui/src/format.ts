@@ -43,7 +43,8 @@ export const ms = (ns: number): string => significant(ns / 1e6);
 export const us = (ns: number): string => significant(ns / 1e3);
 
 /** A figure in ms as every column has it, in words; from 100 s on as people say it: "9 min 20 s". */
-export const msText = (ns: number): string => (Math.abs(ns) < 99.95e9 ? `${ms(ns)} ms` : duration(ns));
+export const msText = (ns: number): string =>
+  Math.abs(ns) < 99.95e9 ? `${ms(ns)} ms` : duration(ns);
 
 /** With the unit that suits it: "63.0 ms", "410 µs", "2 min 05 s". */
 export function duration(ns: number): string {
@@ -99,21 +100,35 @@ export const count = (value: number): string =>
   Math.abs(value - Math.round(value)) < 1e-6 ? thousands(Math.round(value)) : significant(value);
 
 /** How many gaps, as the terminal has it: whole from ten on. */
-export const gapCount = (value: number): string => (value < 10 && Math.abs(value - Math.round(value)) > 1e-6 ? significant(value) : thousands(Math.round(value)));
+export const gapCount = (value: number): string =>
+  value < 10 && Math.abs(value - Math.round(value)) > 1e-6
+    ? significant(value)
+    : thousands(Math.round(value));
 
 /** A figure of a finding in the unit it was given. */
 export function inUnit(value: number, unit: string): string {
   switch (unit) {
-    case 'ns': return duration(value);
-    case 'bytes': return bytes(value);
-    case 'flops': return flop(value);
-    case 'bytes/s': return byteRate(value);
-    case 'flops/s': return flopRate(value);
-    case 'GB/s': return byteRate(1e9 * value);
-    case 'TFLOP/s': return flopRate(1e12 * value);
-    case '%': return `${percent(value, 100)}%`;
-    case 'count': case '': return count(value);
-    default: return `${significant(value)} ${unit}`;
+    case 'ns':
+      return duration(value);
+    case 'bytes':
+      return bytes(value);
+    case 'flops':
+      return flop(value);
+    case 'bytes/s':
+      return byteRate(value);
+    case 'flops/s':
+      return flopRate(value);
+    case 'GB/s':
+      return byteRate(1e9 * value);
+    case 'TFLOP/s':
+      return flopRate(1e12 * value);
+    case '%':
+      return `${percent(value, 100)}%`;
+    case 'count':
+    case '':
+      return count(value);
+    default:
+      return `${significant(value)} ${unit}`;
   }
 }
 
@@ -122,7 +137,8 @@ export const ratio = (a: number, b: number): string =>
   b > 0 && a > 0 ? `${significant(a / b)}×` : '';
 
 /** A clause as a sentence of its own. */
-export const sentenceOf = (text: string): string => (text === '' ? '' : `${text[0]!.toUpperCase()}${text.slice(1)}.`);
+export const sentenceOf = (text: string): string =>
+  text === '' ? '' : `${text[0]!.toUpperCase()}${text.slice(1)}.`;
 
 /** A change with its sign: "+0.860", "−49.9", "0". */
 export const signed = (value: number, text: (v: number) => string = significant): string =>
@@ -168,6 +184,7 @@ export function shortPath(path: string, width = 34): string {
   return `${head}/…/${last}`;
 }
 
-export const sumBy = <T>(list: readonly T[], of: (item: T) => number): number => list.reduce((a, x) => a + of(x), 0);
+export const sumBy = <T>(list: readonly T[], of: (item: T) => number): number =>
+  list.reduce((a, x) => a + of(x), 0);
 /** What all of them take together. */
 export const sumNs = (list: readonly { ns: number }[]): number => sumBy(list, (x) => x.ns);

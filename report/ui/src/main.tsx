@@ -38,5 +38,6 @@ async function start(): Promise<void> {
   }
 }
 
-if (document.readyState === 'loading') document.addEventListener('DOMContentLoaded', () => void start());
+if (document.readyState === 'loading')
+  document.addEventListener('DOMContentLoaded', () => void start());
 else void start();

@@ -4,9 +4,17 @@
 
 import type { Device } from './data/report';
 
-export interface Shape { blocks: number; threads: number; registers: number; smem: number; cluster: number }
+export interface Shape {
+  blocks: number;
+  threads: number;
+  registers: number;
+  smem: number;
+  cluster: number;
+}
 export interface Occupancy {
-  blocksPerSm: number; warpsPerBlock: number; pct: number;
+  blocksPerSm: number;
+  warpsPerBlock: number;
+  pct: number;
   limits: Record<'registers' | 'warps' | 'shared_memory' | 'blocks', number>;
   limiter: string;
 }
@@ -18,11 +26,19 @@ function limitsOf(d: Device) {
   const or = (v: number, fallback: number): number => (v > 0 ? v : fallback);
   const major = parseFloat(d.computeCapability) || 8;
   return {
-    warp: or(d.warp, 32), threads: or(d.maxThreadsPerSm, 2048), blocks: or(d.maxBlocksPerSm, 32),
-    regs: or(d.registersPerSm, 65536), regsPerBlock: or(d.registersPerBlock, 65536),
-    smem: or(d.smemPerSm, 102400), optin: or(d.smemOptin, or(d.smemPerBlock, 49152)),
+    warp: or(d.warp, 32),
+    threads: or(d.maxThreadsPerSm, 2048),
+    blocks: or(d.maxBlocksPerSm, 32),
+    regs: or(d.registersPerSm, 65536),
+    regsPerBlock: or(d.registersPerBlock, 65536),
+    smem: or(d.smemPerSm, 102400),
+    optin: or(d.smemOptin, or(d.smemPerBlock, 49152)),
     reserved: d.smemReserved >= 0 ? d.smemReserved : major >= 8 ? 1024 : 0,
-    granularity: or(d.smemUnit, major >= 8 ? 128 : 256), threadsPerBlock: or(d.maxThreadsPerBlock, 1024), parts: or(d.parts, 4), unit: or(d.regUnit, 256), perThread: 255,
+    granularity: or(d.smemUnit, major >= 8 ? 128 : 256),
+    threadsPerBlock: or(d.maxThreadsPerBlock, 1024),
+    parts: or(d.parts, 4),
+    unit: or(d.regUnit, 256),
+    perThread: 255,
   };
 }
 
@@ -33,18 +49,29 @@ export function occupancyOf(k: Shape, device: Device): Occupancy | undefined {
   if (!(k.threads > 0) || k.threads > l.threadsPerBlock || !(k.registers > 0)) return undefined;
   const warps = Math.ceil(k.threads / l.warp);
   const perWarp = up(k.registers * l.warp, l.unit);
-  const registers = k.registers > l.perThread || perWarp * up(warps, l.parts) > l.regsPerBlock ? 0
-    : Math.floor((Math.floor(Math.floor(l.regs / l.parts) / perWarp) * l.parts) / warps);
+  const registers =
+    k.registers > l.perThread || perWarp * up(warps, l.parts) > l.regsPerBlock
+      ? 0
+      : Math.floor((Math.floor(Math.floor(l.regs / l.parts) / perWarp) * l.parts) / warps);
   const used = up(k.smem + l.reserved, l.granularity);
   const limits = {
-    warps: Math.floor(Math.floor(l.threads / l.warp) / warps), registers,
+    warps: Math.floor(Math.floor(l.threads / l.warp) / warps),
+    registers,
     shared_memory: used === 0 ? Infinity : k.smem > l.optin ? 0 : Math.floor(l.smem / used),
     blocks: l.blocks,
   };
   const blocksPerSm = Math.min(...Object.values(limits));
   if (blocksPerSm <= 0) return undefined;
-  const limiter = (['warps', 'registers', 'shared_memory', 'blocks'] as const).filter((n) => limits[n] === blocksPerSm).join(', ');
-  return { blocksPerSm, warpsPerBlock: warps, pct: (100 * blocksPerSm * warps) / Math.floor(l.threads / l.warp), limits, limiter };
+  const limiter = (['warps', 'registers', 'shared_memory', 'blocks'] as const)
+    .filter((n) => limits[n] === blocksPerSm)
+    .join(', ');
+  return {
+    blocksPerSm,
+    warpsPerBlock: warps,
+    pct: (100 * blocksPerSm * warps) / Math.floor(l.threads / l.warp),
+    limits,
+    limiter,
+  };
 }
 
 /** Rounds of full GPUs that the grid needs; NaN: not known. */

@@ -1,12 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 // Phases, parts of a step and what stands for them everywhere. The words themselves are C++'s (words.ts).
 
-import { BASIS_WORDS, type Hue, LETTER, KIND_WORDS, LIMITER_WORDS, type Part, PART_WORDS, type Phase, PHASES, REASON_WORDS } from './words';
+import {
+  BASIS_WORDS,
+  type Hue,
+  LETTER,
+  KIND_WORDS,
+  LIMITER_WORDS,
+  type Part,
+  PART_WORDS,
+  type Phase,
+  PHASES,
+  REASON_WORDS,
+} from './words';
 
 export * from './words';
 
 /** A table without the names that every object has: data may hold the word “constructor”. */
-export const dict = <T>(entries: Record<string, T>): Record<string, T> => Object.assign(Object.create(null) as object, entries);
+export const dict = <T>(entries: Record<string, T>): Record<string, T> =>
+  Object.assign(Object.create(null) as object, entries);
 
 export const HUES = Object.keys(LETTER) as Hue[];
 
@@ -21,8 +33,16 @@ export function hueOf(phase: string, kind: string): Hue {
 export const partHue = (part: Part): Hue => part.replace('exposed_', '') as Hue;
 
 const PHASE_ALIAS = dict<Phase>({
-  f: 'forward', fwd: 'forward', b: 'backward', bwd: 'backward', r: 'recompute', rec: 'recompute',
-  remat: 'recompute', o: 'optimizer', opt: 'optimizer', l: 'loss',
+  f: 'forward',
+  fwd: 'forward',
+  b: 'backward',
+  bwd: 'backward',
+  r: 'recompute',
+  rec: 'recompute',
+  remat: 'recompute',
+  o: 'optimizer',
+  opt: 'optimizer',
+  l: 'loss',
 });
 export function phaseFromWord(word: string): Phase | undefined {
   const low = word.toLowerCase();
@@ -38,4 +58,8 @@ export const kindWords = (kind: string): string => KIND_WORDS[kind] ?? kind;
 export const reasonWords = (reason: string): string => REASON_WORDS[reason] ?? reason;
 export const basisWords = (basis: string): string => BASIS_WORDS[basis] ?? basis;
 /** "registers, shared memory": what limits a kernel's occupancy may be several things. */
-export const limiterWords = (limiter: string): string => limiter.split(', ').map((l) => LIMITER_WORDS[l] ?? l).join(', ');
+export const limiterWords = (limiter: string): string =>
+  limiter
+    .split(', ')
+    .map((l) => LIMITER_WORDS[l] ?? l)
+    .join(', ');

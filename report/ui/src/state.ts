@@ -7,9 +7,19 @@
 import { useEffect, useState } from 'preact/hooks';
 
 export const PAGES = [
-  ['verdict', 'Verdict'], ['model', 'Model'], ['ops', 'Ops'], ['timeline', 'Timeline'],
-  ['roofline', 'Roofline'], ['graph', 'Graph'], ['occupancy', 'Occupancy'], ['source', 'Source'],
-  ['run', 'Run'], ['idle', 'Idle'], ['ranks', 'Ranks'], ['memory', 'Memory'], ['compare', 'Compare'],
+  ['verdict', 'Verdict'],
+  ['model', 'Model'],
+  ['ops', 'Ops'],
+  ['timeline', 'Timeline'],
+  ['roofline', 'Roofline'],
+  ['graph', 'Graph'],
+  ['occupancy', 'Occupancy'],
+  ['source', 'Source'],
+  ['run', 'Run'],
+  ['idle', 'Idle'],
+  ['ranks', 'Ranks'],
+  ['memory', 'Memory'],
+  ['compare', 'Compare'],
 ] as const;
 export type Page = (typeof PAGES)[number][0];
 
@@ -20,8 +30,27 @@ export const keyOf = (id: Page): string => {
 };
 
 /** Does the run have what the page shows? */
-export const hasPage = (report: { meta: { base: { compare?: unknown } | null }; gapSums: unknown[]; devices: unknown[]; steps: unknown[]; tables: { rows: (name: string) => number } }, id: Page): boolean =>
-  id === 'compare' ? report.meta.base?.compare !== undefined : id === 'idle' ? report.gapSums.length > 0 : id === 'ranks' ? report.tables.rows('ranks') > 1 || (report.devices.length > 1 && (report.steps.length > 0 || report.tables.rows('busy_times') > 1)) : id === 'memory' ? report.tables.rows('live_values') > 0 : true;
+export const hasPage = (
+  report: {
+    meta: { base: { compare?: unknown } | null };
+    gapSums: unknown[];
+    devices: unknown[];
+    steps: unknown[];
+    tables: { rows: (name: string) => number };
+  },
+  id: Page,
+): boolean =>
+  id === 'compare'
+    ? report.meta.base?.compare !== undefined
+    : id === 'idle'
+      ? report.gapSums.length > 0
+      : id === 'ranks'
+        ? report.tables.rows('ranks') > 1 ||
+          (report.devices.length > 1 &&
+            (report.steps.length > 0 || report.tables.rows('busy_times') > 1))
+        : id === 'memory'
+          ? report.tables.rows('live_values') > 0
+          : true;
 
 export interface State {
   page: Page;
@@ -67,7 +96,16 @@ export function parseHash(hash: string): State {
 }
 
 const encode = (value: string): string =>
-  encodeURIComponent(value).replace(/%20/g, '+').replace(/%3A/g, ':').replace(/%2F/g, '/').replace(/%2C/g, ',').replace(/%3E/g, '>').replace(/%3C/g, '<').replace(/%7E/g, '~').replace(/%24/g, '$').replace(/%40/g, '@');
+  encodeURIComponent(value)
+    .replace(/%20/g, '+')
+    .replace(/%3A/g, ':')
+    .replace(/%2F/g, '/')
+    .replace(/%2C/g, ',')
+    .replace(/%3E/g, '>')
+    .replace(/%3C/g, '<')
+    .replace(/%7E/g, '~')
+    .replace(/%24/g, '$')
+    .replace(/%40/g, '@');
 
 export function formatHash(state: State): string {
   const parts: string[] = [];

@@ -6,7 +6,15 @@ import { gunzip } from './data/codec';
 
 /** The style sheet, the licences of what is bundled, the words that the pages use, the keys,
  * what a filter is, the colours of the dark theme, long sentences by key. */
-export const texts = { css: '', licences: '', glossary: '', keys: '', filter: '', dark: '', sentences: '' };
+export const texts = {
+  css: '',
+  licences: '',
+  glossary: '',
+  keys: '',
+  filter: '',
+  dark: '',
+  sentences: '',
+};
 const pairs = (text: string): string[][] => text.split('\n').map((line) => line.split(': '));
 /** A word and what it means, for the help and the Run page. */
 export const glossary = (): string[][] => pairs(texts.glossary);
@@ -14,7 +22,11 @@ export const glossary = (): string[][] => pairs(texts.glossary);
 export const keys = (): string[][] => pairs(texts.keys);
 
 /** A long sentence of sentences.txt: once the texts are unpacked, so not while modules load. */
-export const say = (key: string): string => pairs(texts.sentences).find((p) => p[0] === key)!.slice(1).join(': ');
+export const say = (key: string): string =>
+  pairs(texts.sentences)
+    .find((p) => p[0] === key)!
+    .slice(1)
+    .join(': ');
 
 /** Five characters from ( on, without the backslash, are four bytes: a tenth less than base64. */
 function fromBase85(text: string): Uint8Array<ArrayBuffer> {

@@ -1,10 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 import { describe, expect, it } from 'vitest';
-import { type ColumnSpec, type PageIndex, decodeBlob, decodeInts, decodeReals, fromBase64, gunzip, nullBits } from '../src/data/codec';
+import {
+  type ColumnSpec,
+  type PageIndex,
+  decodeBlob,
+  decodeInts,
+  decodeReals,
+  fromBase64,
+  gunzip,
+  nullBits,
+} from '../src/data/codec';
 import { Tables } from '../src/data/table';
 
 const bytes = (...v: number[]): Uint8Array => Uint8Array.from(v);
-const column = (c: Partial<ColumnSpec>): ColumnSpec => ({ name: 'c', type: 'int', at: 0, min: 0, step: 1, width: 1, ...c });
+const column = (c: Partial<ColumnSpec>): ColumnSpec => ({
+  name: 'c',
+  type: 'int',
+  at: 0,
+  min: 0,
+  step: 1,
+  width: 1,
+  ...c,
+});
 
 describe('columns', () => {
   it('put byte planes together, least significant first', () => {
@@ -14,7 +31,9 @@ describe('columns', () => {
     expect([...decodeInts(bytes(1, 0, 2), 1, column({ width: 3 }))]).toEqual([1 + 2 * 65536]);
     expect([...decodeInts(bytes(0, 0, 0, 255), 1, column({ width: 4 }))]).toEqual([4278190080]);
     // 7 planes: beyond 2^32, still exact.
-    expect([...decodeInts(bytes(1, 0, 0, 0, 0, 0, 31), 1, column({ width: 7 }))]).toEqual([31 * 2 ** 48 + 1]);
+    expect([...decodeInts(bytes(1, 0, 0, 0, 0, 0, 31), 1, column({ width: 7 }))]).toEqual([
+      31 * 2 ** 48 + 1,
+    ]);
   });
   it('apply min and step', () => {
     expect([...decodeInts(bytes(0, 2), 2, column({ min: -5, step: 32 }))]).toEqual([-5, 59]);
@@ -38,15 +57,27 @@ describe('columns', () => {
   });
   it('cut texts by their lengths in bytes', () => {
     const text = new TextEncoder().encode('aµ</script>');
-    expect(decodeBlob(text, 2, column({ type: 'blob', bytes: text.length }), Uint8Array.of(3, 9), null)).toEqual(['aµ', '</script>']);
+    expect(
+      decodeBlob(text, 2, column({ type: 'blob', bytes: text.length }), Uint8Array.of(3, 9), null),
+    ).toEqual(['aµ', '</script>']);
     // Nothing but ASCII, behind other bytes, with a NULL row: the same rules.
     const plain = new TextEncoder().encode('??abcd');
-    expect(decodeBlob(plain, 3, column({ type: 'blob', at: 2, bytes: 4 }), Uint8Array.of(1, 9, 3), bytes(0b10))).toEqual(['a', null, 'bcd']);
+    expect(
+      decodeBlob(
+        plain,
+        3,
+        column({ type: 'blob', at: 2, bytes: 4 }),
+        Uint8Array.of(1, 9, 3),
+        bytes(0b10),
+      ),
+    ).toEqual(['a', null, 'bcd']);
   });
   it('refuse what ends too early', () => {
     expect(() => decodeInts(bytes(1), 2, column({}))).toThrow(/column c ends at byte 2 of 1/);
     expect(() => decodeReals(bytes(1), 1, column({}))).toThrow();
-    expect(() => decodeBlob(bytes(65), 1, column({ bytes: 1 }), Uint8Array.of(2), null)).toThrow(/text 0/);
+    expect(() => decodeBlob(bytes(65), 1, column({ bytes: 1 }), Uint8Array.of(2), null)).toThrow(
+      /text 0/,
+    );
   });
 });
 
@@ -57,20 +88,47 @@ describe('blocks', () => {
   };
   it('are base64 of one gzip member', async () => {
     expect([...(await gunzip(fromBase64(await pack(bytes(1, 2, 3))), 3))]).toEqual([1, 2, 3]);
-    await expect(gunzip(fromBase64(await pack(bytes(1, 2, 3))), 4)).rejects.toThrow(/3 bytes instead of 4/);
+    await expect(gunzip(fromBase64(await pack(bytes(1, 2, 3))), 4)).rejects.toThrow(
+      /3 bytes instead of 4/,
+    );
     await expect(gunzip(fromBase64(await pack(bytes(1, 2, 3))), 2)).rejects.toThrow(/longer/);
   });
-  const index = (tables: PageIndex['tables'], ...sizes: number[]): PageIndex =>
-    ({ format: { major: 1, minor: 0 }, meta: null, blocks: sizes.map((n, block) => ({ block, bytes: n })), tables });
+  const index = (tables: PageIndex['tables'], ...sizes: number[]): PageIndex => ({
+    format: { major: 1, minor: 0 },
+    meta: null,
+    blocks: sizes.map((n, block) => ({ block, bytes: n })),
+    tables,
+  });
   it('give tables with texts, words, references and absent columns', async () => {
     const strings = new TextEncoder().encode('xyz');
-    const b0 = bytes(1, 2, ...strings);  // lengths 1 and 2, then "x", "yz"
+    const b0 = bytes(1, 2, ...strings); // lengths 1 and 2, then "x", "yz"
     const b1 = bytes(0b10, 1, 0, 1, 1);
     const texts = [await pack(b0), await pack(b1)];
-    const t = new Tables(index({
-      strings: { rows: 2, block: 0, columns: [column({ name: 'bytes' }), column({ name: 'text', type: 'blob', at: 2, bytes: 3, lengths: 'bytes' })] },
-      t: { rows: 2, block: 1, columns: [column({ name: 'a', type: 'text', nulls: true }), column({ name: 'w', type: 'word', at: 3, words: ['no', 'yes'] })] },
-    }, 5, 5), (b) => texts[b]!);
+    const t = new Tables(
+      index(
+        {
+          strings: {
+            rows: 2,
+            block: 0,
+            columns: [
+              column({ name: 'bytes' }),
+              column({ name: 'text', type: 'blob', at: 2, bytes: 3, lengths: 'bytes' }),
+            ],
+          },
+          t: {
+            rows: 2,
+            block: 1,
+            columns: [
+              column({ name: 'a', type: 'text', nulls: true }),
+              column({ name: 'w', type: 'word', at: 3, words: ['no', 'yes'] }),
+            ],
+          },
+        },
+        5,
+        5,
+      ),
+      (b) => texts[b]!,
+    );
     await t.loadEager();
     const c = t.table('t');
     expect(c.texts('a')).toEqual(['yz', '']);

@@ -4,7 +4,8 @@ import { cellsOf, mostlyLast } from '../src/data/culprit';
 
 /** Ranks that compute 1000 and exchange for 50; `extra` is what a rank needs more in a step, and all others wait for. */
 function job(devices: number, steps: number, extra: (rank: number, step: number) => number) {
-  const wall = new Float64Array(devices * steps), waiting = new Float64Array(devices * steps);
+  const wall = new Float64Array(devices * steps),
+    waiting = new Float64Array(devices * steps);
   for (let c = 0; c < steps; ++c) {
     const longest = Math.max(...Array.from({ length: devices }, (_, r) => extra(r, c)));
     for (let r = 0; r < devices; ++r) {
@@ -17,8 +18,21 @@ function job(devices: number, steps: number, extra: (rank: number, step: number)
 
 describe('what each needs by itself', () => {
   it('is the step without what it waits more than the one that waits least', () => {
-    const steps = [0, 1, 2].map((d) => ({ step: 4, device: d, start: 0, end: 1000, deviceNs: 0, busyNs: 0, steady: true }));
-    const stepParts = [300, 50, 120].map((ns, d) => ({ step: 4, device: d, part: 'exposed_collective', ns }));
+    const steps = [0, 1, 2].map((d) => ({
+      step: 4,
+      device: d,
+      start: 0,
+      end: 1000,
+      deviceNs: 0,
+      busyNs: 0,
+      steady: true,
+    }));
+    const stepParts = [300, 50, 120].map((ns, d) => ({
+      step: 4,
+      device: d,
+      part: 'exposed_collective',
+      ns,
+    }));
     const { of } = cellsOf({ steps, stepParts, meta: { basis: { steady: true } } });
     expect([...of.own]).toEqual([750, 1000, 930]);
   });
@@ -26,7 +40,11 @@ describe('what each needs by itself', () => {
 
 describe('who comes last in most steps', () => {
   it('is the rank that is it most often, however little it needs more, and in how many of the steps', () => {
-    expect(mostlyLast(job(4, 8, (r, c) => (r === 2 ? 3 : r === 1 && c > 4 ? 90 : 0)))).toEqual({ row: 2, last: 5, of: 8 });
+    expect(mostlyLast(job(4, 8, (r, c) => (r === 2 ? 3 : r === 1 && c > 4 ? 90 : 0)))).toEqual({
+      row: 2,
+      last: 5,
+      of: 8,
+    });
     expect(mostlyLast(job(3, 2, (r) => r))).toEqual({ row: 2, last: 2, of: 2 });
   });
   it('is nobody where one step, one rank or no collective is', () => {

@@ -1,18 +1,46 @@
 // SPDX-License-Identifier: Apache-2.0
 import { describe, expect, it } from 'vitest';
-import { addTerm, compare, getTerm, layerMatcher, matcher, parseQuery, rangeMatcher, removeTerm, setTerm, termText, toggleValue, tokens } from '../src/filter';
+import {
+  addTerm,
+  compare,
+  getTerm,
+  layerMatcher,
+  matcher,
+  parseQuery,
+  rangeMatcher,
+  removeTerm,
+  setTerm,
+  termText,
+  toggleValue,
+  tokens,
+} from '../src/filter';
 
 describe('the grammar', () => {
   it('splits at spaces outside quotes', () => {
-    expect(tokens('a src:"my file.py:3"  -kind:gemm')).toEqual(['a', 'src:"my file.py:3"', '-kind:gemm']);
+    expect(tokens('a src:"my file.py:3"  -kind:gemm')).toEqual([
+      'a',
+      'src:"my file.py:3"',
+      '-kind:gemm',
+    ]);
     expect(tokens('un"closed quote')).toEqual(['un"closed quote']);
     expect(tokens('   ')).toEqual([]);
   });
   it('knows words of run.db and their short forms', () => {
-    expect(parseQuery('phase:bwd,fwd').terms[0]).toMatchObject({ key: 'phase', values: ['backward', 'forward'], negated: false });
-    expect(parseQuery('-op_kind:gemm').terms[0]).toMatchObject({ key: 'kind', values: ['gemm'], negated: true });
+    expect(parseQuery('phase:bwd,fwd').terms[0]).toMatchObject({
+      key: 'phase',
+      values: ['backward', 'forward'],
+      negated: false,
+    });
+    expect(parseQuery('-op_kind:gemm').terms[0]).toMatchObject({
+      key: 'kind',
+      values: ['gemm'],
+      negated: true,
+    });
     expect(parseQuery('source_file:x').errors).toHaveLength(1);
-    expect(parseQuery('src:attention.py:88').terms[0]).toMatchObject({ key: 'src', values: ['attention.py:88'] });
+    expect(parseQuery('src:attention.py:88').terms[0]).toMatchObject({
+      key: 'src',
+      values: ['attention.py:88'],
+    });
   });
   it('compares numbers with units', () => {
     expect(parseQuery('dur>50us').terms[0]).toMatchObject({ key: 'dur', op: '>', value: 50_000 });
@@ -23,12 +51,18 @@ describe('the grammar', () => {
     expect(compare('>=', 2, 2) && compare('<', 1, 2) && !compare('>', NaN, 1)).toBe(true);
   });
   it('takes the chips beside the phases for what they are', () => {
-    expect(parseQuery('phase:collective').terms[0]).toMatchObject({ key: 'kind', values: ['collective'] });
+    expect(parseQuery('phase:collective').terms[0]).toMatchObject({
+      key: 'kind',
+      values: ['collective'],
+    });
     expect(parseQuery('phase:collective,fwd').errors[0]).toContain('kind:collective');
     expect(toggleValue('phase:collective', 'kind', 'collective')).toBe('');
   });
   it('refuses steps that are no numbers, and filters by nothing then', () => {
-    expect(parseQuery('step:two')).toMatchObject({ terms: [], errors: ['“step:two” wants numbers, as in step:2-5'] });
+    expect(parseQuery('step:two')).toMatchObject({
+      terms: [],
+      errors: ['“step:two” wants numbers, as in step:2-5'],
+    });
     expect(parseQuery('step:2-5,8').terms).toHaveLength(1);
   });
   it('says what it does not understand and keeps the rest', () => {

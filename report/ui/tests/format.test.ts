@@ -15,7 +15,9 @@ describe('names', () => {
   it('keep what tells them apart', () => {
     expect(opNameTail('jit(f)/transpose(jvp(a/b))/dot_general')).toBe('dot_general');
     expect(opNameTail('a/mul[x=(1/2)]')).toBe('mul[x=(1/2)]');
-    expect(shortPath('decoder/layer_7/self_attention/attention_op/qk', 24)).toBe('decoder/layer_7/…/qk');
+    expect(shortPath('decoder/layer_7/self_attention/attention_op/qk', 24)).toBe(
+      'decoder/layer_7/…/qk',
+    );
     expect(shortPath('mlp/wo')).toBe('mlp/wo');
   });
 });

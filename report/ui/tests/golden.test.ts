@@ -6,9 +6,15 @@ import { expect, test } from 'vitest';
 
 import { type ColumnSpec, decodeBlob, decodeInts, decodeReals, nullBits } from '../src/data/codec';
 
-const found = Object.values(import.meta.glob('../../../tests/report/golden/columns.json', { eager: true, import: 'default' }));
-const golden = (found[0] ?? { rows: 0, columns: [], bytes: '', strings: [] }) as
-  { rows: number; columns: ColumnSpec[]; bytes: string; strings: string[] };
+const found = Object.values(
+  import.meta.glob('../../../tests/report/golden/columns.json', { eager: true, import: 'default' }),
+);
+const golden = (found[0] ?? { rows: 0, columns: [], bytes: '', strings: [] }) as {
+  rows: number;
+  columns: ColumnSpec[];
+  bytes: string;
+  strings: string[];
+};
 const block = Uint8Array.from(golden.bytes.match(/../g) ?? [], (hex) => parseInt(hex, 16));
 
 function values(name: string): unknown[] {
@@ -17,12 +23,18 @@ function values(name: string): unknown[] {
   const isNull = (r: number): boolean => nulls !== null && (nulls[r >> 3]! & (1 << (r & 7))) !== 0;
   if (column.type === 'blob') {
     const lengths = golden.columns.find((c) => c.name === column.lengths)!;
-    return decodeBlob(block, golden.rows, column, decodeInts(block, golden.rows, lengths),
-                      nullBits(block, golden.rows, lengths));
+    return decodeBlob(
+      block,
+      golden.rows,
+      column,
+      decodeInts(block, golden.rows, lengths),
+      nullBits(block, golden.rows, lengths),
+    );
   }
-  const numbers = column.type === 'real'
-    ? decodeReals(block, golden.rows, column)
-    : decodeInts(block, golden.rows, column);
+  const numbers =
+    column.type === 'real'
+      ? decodeReals(block, golden.rows, column)
+      : decodeInts(block, golden.rows, column);
   return Array.from(numbers, (v, r) => {
     if (isNull(r)) return null;
     if (column.type === 'word') return column.words![v];
@@ -49,7 +61,17 @@ test.skipIf(found.length === 0).each<[string, unknown[]]>([
 
 test.skipIf(found.length === 0)('every column is looked at', () => {
   expect(golden.columns.map((c) => c.name).sort()).toEqual([
-    'all_null', 'bytes', 'constant', 'negative', 'other', 'real', 'small', 'step', 'text', 'text2',
-    'wide', 'word',
+    'all_null',
+    'bytes',
+    'constant',
+    'negative',
+    'other',
+    'real',
+    'small',
+    'step',
+    'text',
+    'text2',
+    'wide',
+    'word',
   ]);
 });

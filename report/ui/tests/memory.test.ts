@@ -2,12 +2,29 @@
 import { describe, expect, it } from 'vitest';
 import { aliveOf, type LiveValue, writerOf } from '../src/data/memory';
 
-const value = (size: number, first: number, last: number, more: Partial<LiveValue> = {}): LiveValue =>
-  ({ instruction: first, update: -1, reader: last, kind: 'temporary', size, first, last, donated: false, donatable: false, ...more });
+const value = (
+  size: number,
+  first: number,
+  last: number,
+  more: Partial<LiveValue> = {},
+): LiveValue => ({
+  instruction: first,
+  update: -1,
+  reader: last,
+  kind: 'temporary',
+  size,
+  first,
+  last,
+  donated: false,
+  donatable: false,
+  ...more,
+});
 
 describe('memory over program order', () => {
   it('counts a value from its first to its last position, both included', () => {
-    expect([...aliveOf([value(5, 0, 3), value(2, 1, 1), value(7, 2, 3)], 4)]).toEqual([5, 7, 12, 12]);
+    expect([...aliveOf([value(5, 0, 3), value(2, 1, 1), value(7, 2, 3)], 4)]).toEqual([
+      5, 7, 12, 12,
+    ]);
   });
   it('has nothing where nothing lives', () => {
     expect([...aliveOf([value(4, 2, 2)], 4)]).toEqual([0, 0, 4, 0]);

@@ -6,9 +6,19 @@ import { msText } from '../src/format';
 
 describe('a stack', () => {
   it('begins with the model’s own line', () => {
-    const frames = ['/home/me/train.py:9 main', '/usr/lib/python3/site-packages/flax/linen/module.py:3 call', '/home/me/model.py:40 attend', '/x/site-packages/jax/numpy.py:1 dot'];
+    const frames = [
+      '/home/me/train.py:9 main',
+      '/usr/lib/python3/site-packages/flax/linen/module.py:3 call',
+      '/home/me/model.py:40 attend',
+      '/x/site-packages/jax/numpy.py:1 dot',
+    ];
     expect(ownFirst(frames).map((f) => f.split(' ')[1])).toEqual(['attend', 'main', 'dot', 'call']);
-    const pax = ['/opt/paxml/paxml/main.py:1 main', '/opt/paxml/paxml/trainer_lib.py:7 loss', '/x/site-packages/flax/core/scope.py:2 wrapper', '/opt/praxis/praxis/layers/attentions.py:5 fprop'];
+    const pax = [
+      '/opt/paxml/paxml/main.py:1 main',
+      '/opt/paxml/paxml/trainer_lib.py:7 loss',
+      '/x/site-packages/flax/core/scope.py:2 wrapper',
+      '/opt/praxis/praxis/layers/attentions.py:5 fprop',
+    ];
     expect(ownFirst(pax).map((f) => f.split(' ')[1])).toEqual(['fprop', 'loss', 'main', 'wrapper']);
   });
 });
@@ -27,8 +37,14 @@ describe('a name that does not fit', () => {
     expect(midCut('input_multiply_reduce_fusion', 22)).toBe('input_multiply…_fusion');
     expect(midCut('dynamic_update_slice', 14)).toBe('dynamic…_slice');
     expect(midCut('broadcast_multiply.8286', 10)).toBe('broa….8286');
-    expect(midCut('reduce.1234567', 6)).toBe('');  // Another number would be a lie.
-    for (const name of ['loop_add_fusion.37', 'wrapped_transpose.30', 'layers/attention/self_attention.2', 'f<a::b, 128>', 'cutlass_80_tensorop_bf16_s16816gemm']) {
+    expect(midCut('reduce.1234567', 6)).toBe(''); // Another number would be a lie.
+    for (const name of [
+      'loop_add_fusion.37',
+      'wrapped_transpose.30',
+      'layers/attention/self_attention.2',
+      'f<a::b, 128>',
+      'cutlass_80_tensorop_bf16_s16816gemm',
+    ]) {
       for (let n = 4; n < name.length; ++n) {
         const cut = midCut(name, n);
         expect(cut.length).toBeLessThanOrEqual(n);
@@ -50,6 +66,10 @@ describe('a name that does not fit', () => {
     expect(cutLabel('waits 39.4 ms, o2', 12)).toBe('waits 39.4 …');
   });
   it('has no end in the middle of a word', () => {
-    expect([tailLength('loop_dynamic_update_slice', 12), tailLength('abcdefghijklmnop', 12), tailLength('convolution12', 12)]).toEqual([6, 0, 2]);
+    expect([
+      tailLength('loop_dynamic_update_slice', 12),
+      tailLength('abcdefghijklmnop', 12),
+      tailLength('convolution12', 12),
+    ]).toEqual([6, 0, 2]);
   });
 });

@@ -9,15 +9,44 @@ function run(ranks: number, slow: number, processes: boolean) {
   const streams = Array.from({ length: ranks }, (_, device) => {
     const of = processes ? device : 0;
     const self = Float64Array.of(100, 50, 100, device === slow ? 90 : 50);
-    return { stream: device, device, n: 4, start: self, dur: self, self, site: Uint32Array.of(2 * of, 2 * of + 1, 2 * of, 2 * of + 1), step: Int32Array.of(1, 1, 2, 2) };
+    return {
+      stream: device,
+      device,
+      n: 4,
+      start: self,
+      dur: self,
+      self,
+      site: Uint32Array.of(2 * of, 2 * of + 1, 2 * of, 2 * of + 1),
+      step: Int32Array.of(1, 1, 2, 2),
+    };
   });
   const report = {
-    steps: [1, 2].map((step) => ({ step, device: 0, start: 0, end: 1, deviceNs: 0, busyNs: 0, steady: true })), meta: { basis: { steady: true } },
+    steps: [1, 2].map((step) => ({
+      step,
+      device: 0,
+      start: 0,
+      end: 1,
+      deviceNs: 0,
+      busyNs: 0,
+      steady: true,
+    })),
+    meta: { basis: { steady: true } },
     modules: Array.from({ length: programs }, () => ({ fingerprint: 'same', name: 'jit_step' })),
-    ops: { n, name: Array.from({ length: n }, (_, r) => (r % 2 ? 'fusion.2' : 'gemm.1')), kind: new Array(n).fill('gemm'), module: Int32Array.from({ length: n }, (_, r) => r >> 1), ns: new Float64Array(n).fill(1) },
+    ops: {
+      n,
+      name: Array.from({ length: n }, (_, r) => (r % 2 ? 'fusion.2' : 'gemm.1')),
+      kind: new Array(n).fill('gemm'),
+      module: Int32Array.from({ length: n }, (_, r) => r >> 1),
+      ns: new Float64Array(n).fill(1),
+    },
     sites: { op: Int32Array.from({ length: n }, (_, r) => r) },
   } as unknown as Parameters<typeof slowestOps>[0];
-  return slowestOps(report, { streams }, streams.map((s) => s.device), 2);
+  return slowestOps(
+    report,
+    { streams },
+    streams.map((s) => s.device),
+    2,
+  );
 }
 
 describe('the op that makes a rank slow', () => {

@@ -4,7 +4,12 @@ import { applied, formatHash, parseHash, type State } from '../src/state';
 
 describe('the address', () => {
   it('round-trips any text', () => {
-    const state: State = { page: 'ops', f: 'phase:bwd "a&b=c?#%" +x ü <script>', sel: 'o17~fusion.4/7', args: { s: '-waste', g: 'kind' } };
+    const state: State = {
+      page: 'ops',
+      f: 'phase:bwd "a&b=c?#%" +x ü <script>',
+      sel: 'o17~fusion.4/7',
+      args: { s: '-waste', g: 'kind' },
+    };
     expect(parseHash(formatHash(state))).toEqual(state);
   });
   it('opens the inspector from a short link', () => {

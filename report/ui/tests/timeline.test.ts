@@ -4,33 +4,67 @@ import { type HostEvent, heldWords, threadsOf } from '../src/data/host_threads';
 import type { Report } from '../src/data/report';
 import { stepBoxes } from '../src/pages/timeline';
 
-const step = (device: number, number: number, start: number, end: number): unknown => ({ step: number, device, start, end, steady: true });
+const step = (device: number, number: number, start: number, end: number): unknown => ({
+  step: number,
+  device,
+  start,
+  end,
+  steady: true,
+});
 
 describe('steps of the strip', () => {
   // Two processes whose clocks are 10 s apart; the second has two devices.
   const report = {
     devices: [{ process: 0 }, { process: 1 }, { process: 1 }],
-    steps: [step(0, 1, 0, 100), step(0, 2, 100, 300), step(1, 1, 1e10, 1e10 + 140), step(2, 1, 1e10 - 5, 1e10 + 95), step(1, 2, 1e10 + 200, 1e10 + 300)],
+    steps: [
+      step(0, 1, 0, 100),
+      step(0, 2, 100, 300),
+      step(1, 1, 1e10, 1e10 + 140),
+      step(2, 1, 1e10 - 5, 1e10 + 95),
+      step(1, 2, 1e10 + 200, 1e10 + 300),
+    ],
   } as unknown as Report;
   it('are those of the process that is drawn first', () => {
-    expect(stepBoxes(report, 0).map((s) => [s.step, s.start, s.end])).toEqual([[1, 0, 100], [2, 100, 300]]);
-    expect(stepBoxes(report, 2).map((s) => [s.step, s.start, s.end, s.ns])).toEqual([[1, 1e10 - 5, 1e10 + 140, 120], [2, 1e10 + 200, 1e10 + 300, 100]]);
+    expect(stepBoxes(report, 0).map((s) => [s.step, s.start, s.end])).toEqual([
+      [1, 0, 100],
+      [2, 100, 300],
+    ]);
+    expect(stepBoxes(report, 2).map((s) => [s.step, s.start, s.end, s.ns])).toEqual([
+      [1, 1e10 - 5, 1e10 + 140, 120],
+      [2, 1e10 + 200, 1e10 + 300, 100],
+    ]);
   });
   it('are none where nothing is drawn', () => expect(stepBoxes(report, -1)).toEqual([]));
 });
 
 describe('threads of the host', () => {
-  const event = (process: number, thread: number, start: number, end: number, text: string, call = false): HostEvent => ({ process, thread, start, end, text, call });
+  const event = (
+    process: number,
+    thread: number,
+    start: number,
+    end: number,
+    text: string,
+    call = false,
+  ): HostEvent => ({ process, thread, start, end, text, call });
   const all = [
     event(0, 7, 0, 10, 'of another process'),
-    event(1, 3, 0, 100, 'outer'), event(1, 3, 10, 40, 'inner'), event(1, 3, 12, 20, 'call', true), event(1, 3, 40, 60, 'next inner'), event(1, 3, 200, 250, 'alone'),
+    event(1, 3, 0, 100, 'outer'),
+    event(1, 3, 10, 40, 'inner'),
+    event(1, 3, 12, 20, 'call', true),
+    event(1, 3, 40, 60, 'next inner'),
+    event(1, 3, 200, 250, 'alone'),
     event(1, 5, 0, 500, 'longer'),
   ];
   it('go by their time, ranges by how they nest, calls below', () => {
     const threads = threadsOf(all, 1);
-    expect(threads.map((t) => [t.thread, t.ns])).toEqual([[5, 500], [3, 150]]);
+    expect(threads.map((t) => [t.thread, t.ns])).toEqual([
+      [5, 500],
+      [3, 150],
+    ]);
     expect(threads[1]!.rows.map((r) => [r.label, r.events.map((e) => e.text)])).toEqual([
-      ['thread 3, ranges', ['outer', 'alone']], ['thread 3, ranges', ['inner', 'next inner']], ['thread 3, calls', ['call']],
+      ['thread 3, ranges', ['outer', 'alone']],
+      ['thread 3, ranges', ['inner', 'next inner']],
+      ['thread 3, calls', ['call']],
     ]);
   });
   it('have the names that the run has', () => {
@@ -42,8 +76,19 @@ describe('threads of the host', () => {
     expect(threadsOf(deep, 0, 6)[0]!.rows.map((r) => r.events.length)).toEqual([1, 1, 1, 1, 1, 4]);
   });
   it('say what the file holds of them', () => {
-    const window = (n: number, events: number, kept: number) => ({ process: 0, step: n, start: 0, end: 1, events, kept });
-    expect(heldWords([window(7, 10, 10), window(3, 5, 5)])).toBe('of steps 3 and 7, elsewhere only what gaps refer to');
-    expect(heldWords([window(NaN, 12_000, 8000)])).toBe('of 12,000 calls and ranges the longest 8,000 are in this file');
+    const window = (n: number, events: number, kept: number) => ({
+      process: 0,
+      step: n,
+      start: 0,
+      end: 1,
+      events,
+      kept,
+    });
+    expect(heldWords([window(7, 10, 10), window(3, 5, 5)])).toBe(
+      'of steps 3 and 7, elsewhere only what gaps refer to',
+    );
+    expect(heldWords([window(NaN, 12_000, 8000)])).toBe(
+      'of 12,000 calls and ranges the longest 8,000 are in this file',
+    );
   });
 });

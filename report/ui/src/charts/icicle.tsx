@@ -8,10 +8,30 @@ import type { Node } from '../data/tree';
 import { ms, percent, signed } from '../format';
 import { PHASES } from '../phases';
 
-interface Box { node: Node; depth: number; y: number; h: number }
+interface Box {
+  node: Node;
+  depth: number;
+  y: number;
+  h: number;
+}
 
-export function Icicle({ root, divisor, height, depth, onPick, selected, whole, totals, base }: {
-  root: Node; divisor: number; height: number; depth: number; onPick: (n: Node) => void; selected: string;
+export function Icicle({
+  root,
+  divisor,
+  height,
+  depth,
+  onPick,
+  selected,
+  whole,
+  totals,
+  base,
+}: {
+  root: Node;
+  divisor: number;
+  height: number;
+  depth: number;
+  onPick: (n: Node) => void;
+  selected: string;
   /** What a share of all is one of, in words. */
   whole: string;
   /** Totals of recordings: less time of less work is no gain, and has no colour. */
@@ -27,7 +47,7 @@ export function Icicle({ root, divisor, height, depth, onPick, selected, whole, 
     let at = y;
     for (const c of n.children) {
       const h = c.ns * scale;
-      if (h < 0.7) break;  // The rest is too thin to see; the table has it.
+      if (h < 0.7) break; // The rest is too thin to see; the table has it.
       boxes.push({ node: c, depth: level, y: at, h });
       deepest = Math.max(deepest, level);
       if (level + 1 < depth) place(c, level + 1, at);
@@ -41,7 +61,17 @@ export function Icicle({ root, divisor, height, depth, onPick, selected, whole, 
   const x = (d: number): number => d * w;
   return (
     <div ref={ref}>
-      <svg width={width} height={Math.ceil(height) + 1} viewBox={`0 0 ${width} ${Math.ceil(height) + 1}`} role="img" class="icicle" aria={`${root.children.slice(0, 5).map((c) => `${c.name} ${ms(c.ns / divisor)} ms`).join(', ')}; the table beside it holds the same`}>
+      <svg
+        width={width}
+        height={Math.ceil(height) + 1}
+        viewBox={`0 0 ${width} ${Math.ceil(height) + 1}`}
+        role="img"
+        class="icicle"
+        aria={`${root.children
+          .slice(0, 5)
+          .map((c) => `${c.name} ${ms(c.ns / divisor)} ms`)
+          .join(', ')}; the table beside it holds the same`}
+      >
         {boxes.map((b) => {
           const n = b.node;
           const left = x(b.depth);
@@ -54,25 +84,74 @@ export function Icicle({ root, divisor, height, depth, onPick, selected, whole, 
           const chars = Math.floor((bw - 8) / (h > 34 ? 7.6 : 6.9));
           const delta = base ? n.ns / divisor - base(n) : 0;
           // Said from a twentieth on: below it the eye has nothing to learn.
-          const told = base !== undefined && Math.abs(delta) > 0.05 * (n.ns / divisor) && Math.abs(delta) >= 5e3;
+          const told =
+            base !== undefined &&
+            Math.abs(delta) > 0.05 * (n.ns / divisor) &&
+            Math.abs(delta) >= 5e3;
           const way = totals ? 'i2' : delta > 0 ? 'worse' : 'better';
           const plain = ms(n.ns / divisor);
           // Names come first: the difference is told where both have room.
-          const num = told && bw > (n.name.length + plain.length + 12) * 6.9 ? `${plain} (${signed(delta / 1e6)})` : plain;
+          const num =
+            told && bw > (n.name.length + plain.length + 12) * 6.9
+              ? `${plain} (${signed(delta / 1e6)})`
+              : plain;
           const room = h > 34 ? chars : chars - num.length - 2;
           const name = room > 5 || n.name.length <= room ? midCut(n.name, room) : '';
           return (
-            <g class={`box ${selected === n.path && !n.leaf ? 'sel' : ''}`} onClick={() => onPick(n)}>
+            <g
+              class={`box ${selected === n.path && !n.leaf ? 'sel' : ''}`}
+              onClick={() => onPick(n)}
+            >
               <title>{`${n.path.replace('\u0000', ' ')}${n.leaf ? ` ${n.name}` : ''}: ${ms(n.ns / divisor)} ms, ${percent(n.ns, root.ns)}% ${whole}${base ? `, base ${ms(base(n))} ms, ${signed(delta / 1e6)}` : ''}\n${parts.map((q) => `${q.p} ${ms(q.ns / divisor)}`).join(', ')}`}</title>
               {parts.map((q) => {
                 const pw = (bw * q.ns) / n.ns;
                 const at = px;
                 px += pw;
-                return <><rect class={`soft p-${q.p}`} x={at} y={b.y} width={pw} height={h} />{h > 6 && <rect class={`f p-${q.p}`} x={at} y={b.y + h - 2.4} width={Math.max(0, pw - 0.5)} height="2.4" />}</>;
+                return (
+                  <>
+                    <rect class={`soft p-${q.p}`} x={at} y={b.y} width={pw} height={h} />
+                    {h > 6 && (
+                      <rect
+                        class={`f p-${q.p}`}
+                        x={at}
+                        y={b.y + h - 2.4}
+                        width={Math.max(0, pw - 0.5)}
+                        height="2.4"
+                      />
+                    )}
+                  </>
+                );
               })}
-              {h > 34 && name && <><text class="b" x={left + 5} y={b.y + 13}>{name}</text><text class="i2" x={left + 5} y={b.y + 26}>{ms(n.ns / divisor)} ms{told && <tspan class={way}> {signed(delta / 1e6)}</tspan>}</text></>}
-              {h <= 34 && h > 14 && name && <><text x={left + 5} y={b.y + h / 2 + 3}>{name}</text><text class="i2 e" x={left + bw - 5} y={b.y + h / 2 + 3}>{num}</text></>}
-              {told && h > 3 && <rect class={way} x={left} y={b.y} width="3" height={Math.max(2, h * Math.min(1, Math.abs(delta) / (n.ns / divisor)))} />}
+              {h > 34 && name && (
+                <>
+                  <text class="b" x={left + 5} y={b.y + 13}>
+                    {name}
+                  </text>
+                  <text class="i2" x={left + 5} y={b.y + 26}>
+                    {ms(n.ns / divisor)} ms
+                    {told && <tspan class={way}> {signed(delta / 1e6)}</tspan>}
+                  </text>
+                </>
+              )}
+              {h <= 34 && h > 14 && name && (
+                <>
+                  <text x={left + 5} y={b.y + h / 2 + 3}>
+                    {name}
+                  </text>
+                  <text class="i2 e" x={left + bw - 5} y={b.y + h / 2 + 3}>
+                    {num}
+                  </text>
+                </>
+              )}
+              {told && h > 3 && (
+                <rect
+                  class={way}
+                  x={left}
+                  y={b.y}
+                  width="3"
+                  height={Math.max(2, h * Math.min(1, Math.abs(delta) / (n.ns / divisor)))}
+                />
+              )}
               <rect class="edge" x={left} y={b.y} width={bw} height={h} />
             </g>
           );

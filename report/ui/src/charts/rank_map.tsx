@@ -17,11 +17,21 @@ export interface RankCells {
 }
 
 export const median = (v: ArrayLike<number>): number => {
-  const s = Array.from(v).filter((x) => !isNaN(x)).sort((a, b) => a - b);
+  const s = Array.from(v)
+    .filter((x) => !isNaN(x))
+    .sort((a, b) => a - b);
   return s.length === 0 ? NaN : s[(s.length - 1) >> 1]!;
 };
 
-export function RankMap({ cells, measures, order, onOpen, opens, tip: more, children }: {
+export function RankMap({
+  cells,
+  measures,
+  order,
+  onOpen,
+  opens,
+  tip: more,
+  children,
+}: {
   cells: RankCells;
   /** The first that has a figure is shown until another is chosen. */
   measures: readonly (readonly [string, string])[];
@@ -41,19 +51,28 @@ export function RankMap({ cells, measures, order, onOpen, opens, tip: more, chil
   const known = measures.filter(([m]) => cells.of[m]!.some((x) => !isNaN(x)));
   const [measure, word] = known.find(([m]) => m === state.args['m']) ?? known[0] ?? measures[0]!;
   const v = cells.of[measure]!;
-  const nSteps = cells.steps.length, nRanks = cells.names.length;
-  const gutter = nRanks <= 64 ? Math.min(190, width * 0.4, 16 + Math.max(...cells.names.map((n) => n.length)) * 6.6) : 70;
+  const nSteps = cells.steps.length,
+    nRanks = cells.names.length;
+  const gutter =
+    nRanks <= 64
+      ? Math.min(190, width * 0.4, 16 + Math.max(...cells.names.map((n) => n.length)) * 6.6)
+      : 70;
   const h = nRanks <= 64 ? 18 : nRanks <= 256 ? 5 : 2;
   const w = Math.max(1, (width - gutter - 4) / nSteps);
-  const mid = median(v), most = v.reduce((a, x) => (x > a ? x : a), 0), least = v.reduce((a, x) => (x < a ? x : a), Infinity);
+  const mid = median(v),
+    most = v.reduce((a, x) => (x > a ? x : a), 0),
+    least = v.reduce((a, x) => (x < a ? x : a), Infinity);
   // One scale for both colours, which a first step of seconds does not take from all others.
-  const far = Array.from(v, (x) => Math.abs(x - mid)).filter((x) => x >= 0).sort((a, b) => a - b);
+  const far = Array.from(v, (x) => Math.abs(x - mid))
+    .filter((x) => x >= 0)
+    .sort((a, b) => a - b);
   const full = Math.max(1, far[Math.floor(0.95 * (far.length - 1))]!);
   useEffect(() => {
     return listen(window, { 'xlatrace-theme': () => setTheme((n) => n + 1) });
   }, []);
   useLayoutEffect(() => {
-    const el = canvas.current, ctx = el?.getContext('2d');
+    const el = canvas.current,
+      ctx = el?.getContext('2d');
     if (!el || !ctx) return;
     const ratio = window.devicePixelRatio || 1;
     el.width = Math.round(width * ratio);
@@ -62,7 +81,8 @@ export function RankMap({ cells, measures, order, onOpen, opens, tip: more, chil
     const css = getComputedStyle(el);
     ctx.font = `11px ${css.getPropertyValue('--font')}`;
     ctx.textBaseline = 'middle';
-    const above = css.getPropertyValue('--ph-backward'), below = css.getPropertyValue('--accent');
+    const above = css.getPropertyValue('--ph-backward'),
+      below = css.getPropertyValue('--accent');
     order.forEach((r, i) => {
       for (let c = 0; c < nSteps; ++c) {
         const x = v[r * nSteps + c]!;
@@ -85,32 +105,74 @@ export function RankMap({ cells, measures, order, onOpen, opens, tip: more, chil
     });
     ctx.fillStyle = css.getPropertyValue('--ink-3');
     const every = Math.max(1, Math.ceil(60 / w));
-    for (let c = 0; c < nSteps; c += every) ctx.fillText(`${c === 0 ? 'step ' : ''}${cells.steps[c]}`, gutter + c * w, nRanks * h + 12);
+    for (let c = 0; c < nSteps; c += every)
+      ctx.fillText(`${c === 0 ? 'step ' : ''}${cells.steps[c]}`, gutter + c * w, nRanks * h + 12);
   }, [v, width, order, theme, cells]);
   const at = (e: MouseEvent): [number, number] | null => {
     const r = canvas.current!.getBoundingClientRect();
-    const c = Math.floor((e.clientX - r.left - gutter) / w), i = Math.floor((e.clientY - r.top) / h);
+    const c = Math.floor((e.clientX - r.left - gutter) / w),
+      i = Math.floor((e.clientY - r.top) / h);
     return c >= 0 && c < nSteps && i >= 0 && i < nRanks ? [order[i]!, c] : null;
   };
-  if (known.length === 0) return <p class="note" tid="rankmap-none">No time of any step is known of these ranks: no map of rank by step.</p>;
+  if (known.length === 0)
+    return (
+      <p class="note" tid="rankmap-none">
+        No time of any step is known of these ranks: no map of rank by step.
+      </p>
+    );
   return (
     <section>
-      <Bar><h3>Rank by step</h3><Seg label="Measure" testid="rank-measure" value={measure} options={known} onChange={(m) => go({ args: { m: m === known[0]![0] ? undefined : m } })} />
-        <Cap>from {duration(least)} to {duration(most)}; orange: longer than most cells, blue: shorter · {children}</Cap></Bar>
+      <Bar>
+        <h3>Rank by step</h3>
+        <Seg
+          label="Measure"
+          testid="rank-measure"
+          value={measure}
+          options={known}
+          onChange={(m) => go({ args: { m: m === known[0]![0] ? undefined : m } })}
+        />
+        <Cap>
+          from {duration(least)} to {duration(most)}; orange: longer than most cells, blue: shorter
+          · {children}
+        </Cap>
+      </Bar>
       <div ref={box} class="rankmap" tid="rankmap">
-        <canvas ref={canvas} style={{ width: `${width}px`, height: `${nRanks * h + 22}px` }} role="img" aria={`${word} of ${plural(nRanks, 'rank')} in ${plural(nSteps, 'step')}: ${duration(least)} to ${duration(most)}; the table has the means`}
-                onMouseMove={(e) => {
-                  const hit = at(e);
-                  const r = canvas.current!.getBoundingClientRect();
-                  setTip(hit ? { x: e.clientX - r.left, y: e.clientY - r.top, text: `${cells.names[hit[0]]}, step ${cells.steps[hit[1]]}: ${duration(v[hit[0] * nSteps + hit[1]]!)}${more?.(...hit) ?? ''}` } : null);
-                  e.currentTarget.style.cursor = hit && opens?.(hit[0]) !== false ? '' : 'default';
-                }}
-                onMouseLeave={() => setTip(null)}
-                onClick={(e) => {
-                  const hit = at(e);
-                  if (hit) onOpen(hit[0], cells.steps[hit[1]]!);
-                }} />
-        {tip && <div class="tip" style={{ left: `${Math.min(tip.x + 14, width - 260)}px`, top: `${Math.min(tip.y + 14, nRanks * h - 24)}px` }}>{tip.text}</div>}
+        <canvas
+          ref={canvas}
+          style={{ width: `${width}px`, height: `${nRanks * h + 22}px` }}
+          role="img"
+          aria={`${word} of ${plural(nRanks, 'rank')} in ${plural(nSteps, 'step')}: ${duration(least)} to ${duration(most)}; the table has the means`}
+          onMouseMove={(e) => {
+            const hit = at(e);
+            const r = canvas.current!.getBoundingClientRect();
+            setTip(
+              hit
+                ? {
+                    x: e.clientX - r.left,
+                    y: e.clientY - r.top,
+                    text: `${cells.names[hit[0]]}, step ${cells.steps[hit[1]]}: ${duration(v[hit[0] * nSteps + hit[1]]!)}${more?.(...hit) ?? ''}`,
+                  }
+                : null,
+            );
+            e.currentTarget.style.cursor = hit && opens?.(hit[0]) !== false ? '' : 'default';
+          }}
+          onMouseLeave={() => setTip(null)}
+          onClick={(e) => {
+            const hit = at(e);
+            if (hit) onOpen(hit[0], cells.steps[hit[1]]!);
+          }}
+        />
+        {tip && (
+          <div
+            class="tip"
+            style={{
+              left: `${Math.min(tip.x + 14, width - 260)}px`,
+              top: `${Math.min(tip.y + 14, nRanks * h - 24)}px`,
+            }}
+          >
+            {tip.text}
+          </div>
+        )}
       </div>
     </section>
   );

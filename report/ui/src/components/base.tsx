@@ -8,8 +8,19 @@ import { baseName, count, ms, percent, signed } from '../format';
 import { Link } from './bits';
 
 export interface BaseOps {
-  n: number; op: Int32Array; how: string[]; handle: string[]; name: string[]; kind: string[]; phase: string[];
-  group: string[]; opName: string[]; file: string[]; line: Float64Array; ns: Float64Array; calls: Float64Array;
+  n: number;
+  op: Int32Array;
+  how: string[];
+  handle: string[];
+  name: string[];
+  kind: string[];
+  phase: string[];
+  group: string[];
+  opName: string[];
+  file: string[];
+  line: Float64Array;
+  ns: Float64Array;
+  calls: Float64Array;
   /** Sum of base ns by op of this run. */
   byOp: Float64Array;
   has: Uint8Array;
@@ -17,23 +28,40 @@ export interface BaseOps {
 }
 export const baseOps = perReport((report): BaseOps => {
   const t = report.tables.table('base_ops');
-  const op = t.refs('op'), ns = t.numbers('ns');
-  const byOp = new Float64Array(report.ops.n), has = new Uint8Array(report.ops.n);
+  const op = t.refs('op'),
+    ns = t.numbers('ns');
+  const byOp = new Float64Array(report.ops.n),
+    has = new Uint8Array(report.ops.n);
   for (let r = 0; r < t.rows; ++r) {
     if (op[r]! < 0) continue;
     byOp[op[r]!]! += ns[r]!;
     has[op[r]!] = 1;
   }
   // Programs of one function share what its one program took before.
-  const p = report.tables.table('base_parts'), of = p.refs('of'), ppm = p.numbers('ppm'), all = byOp.slice();
+  const p = report.tables.table('base_parts'),
+    of = p.refs('of'),
+    ppm = p.numbers('ppm'),
+    all = byOp.slice();
   p.refs('op').forEach((o, r) => {
     byOp[o] = (all[of[r]!]! * ppm[r]!) / 1e6;
     has[o] = 1;
   });
   return {
-    n: t.rows, op, how: t.texts('how'), handle: t.texts('handle'), name: t.texts('instruction'), kind: t.texts('op_kind'),
-    phase: t.texts('phase'), group: t.texts('layer_group'), opName: t.texts('op_name'), file: t.texts('source_file'),
-    line: t.numbers('source_line'), ns, calls: t.numbers('calls'), byOp, has,
+    n: t.rows,
+    op,
+    how: t.texts('how'),
+    handle: t.texts('handle'),
+    name: t.texts('instruction'),
+    kind: t.texts('op_kind'),
+    phase: t.texts('phase'),
+    group: t.texts('layer_group'),
+    opName: t.texts('op_name'),
+    file: t.texts('source_file'),
+    line: t.numbers('source_line'),
+    ns,
+    calls: t.numbers('calls'),
+    byOp,
+    has,
     occupancy: t.numbers('theoretical_occupancy_pct'),
   };
 });
@@ -41,11 +69,38 @@ export const baseOps = perReport((report): BaseOps => {
 /** The comparison that the program made (tables compare_*). */
 export interface Compared {
   meta: NonNullable<NonNullable<Report['meta']['base']>['compare']>;
-  rows: { n: number; name: string[]; base: Float64Array; now: Float64Array; baseCalls: Float64Array; calls: Float64Array; why: string[]; certain: boolean[]; kind: string[]; phase: string[] };
-  changes: { n: number; text: string[]; where: string[]; because: string[]; delta: Float64Array; wall: boolean[]; certain: boolean[] };
+  rows: {
+    n: number;
+    name: string[];
+    base: Float64Array;
+    now: Float64Array;
+    baseCalls: Float64Array;
+    calls: Float64Array;
+    why: string[];
+    certain: boolean[];
+    kind: string[];
+    phase: string[];
+  };
+  changes: {
+    n: number;
+    text: string[];
+    where: string[];
+    because: string[];
+    delta: Float64Array;
+    wall: boolean[];
+    certain: boolean[];
+  };
   /** Rows of a change. */
   changeRows: Map<number, Set<number>>;
-  groups: { n: number; by: string[]; name: string[]; base: Float64Array; now: Float64Array; baseCalls: Float64Array; calls: Float64Array };
+  groups: {
+    n: number;
+    by: string[];
+    name: string[];
+    base: Float64Array;
+    now: Float64Array;
+    baseCalls: Float64Array;
+    calls: Float64Array;
+  };
   /** The largest op of this run in a row; -1: none. */
   opOfRow: Int32Array;
   /** The row that an op is in; -1: no time. */
@@ -54,32 +109,65 @@ export interface Compared {
 export const compared = perReport((report): Compared | null => {
   const meta = report.meta.base?.compare;
   if (!meta) return null;
-  const t = report.tables.table('compare_rows'), c = report.tables.table('compare_changes'), g = report.tables.table('compare_groups');
-  const opOfRow = new Int32Array(t.rows).fill(-1), rowOfOp = new Int32Array(report.ops.n).fill(-1);
+  const t = report.tables.table('compare_rows'),
+    c = report.tables.table('compare_changes'),
+    g = report.tables.table('compare_groups');
+  const opOfRow = new Int32Array(t.rows).fill(-1),
+    rowOfOp = new Int32Array(report.ops.n).fill(-1);
   const members = report.tables.table('compare_ops');
-  const memberRow = members.refs('row'), memberOp = members.refs('op');
+  const memberRow = members.refs('row'),
+    memberOp = members.refs('op');
   for (let k = 0; k < members.rows; ++k) {
-    const op = memberOp[k]!, row = memberRow[k]!;
+    const op = memberOp[k]!,
+      row = memberRow[k]!;
     if (op < 0 || row < 0) continue;
     rowOfOp[op] = row;
     if (opOfRow[row]! < 0 || report.ops.ns[op]! > report.ops.ns[opOfRow[row]!]!) opOfRow[row] = op;
   }
   const changeRows = new Map<number, Set<number>>();
   const links = report.tables.table('compare_change_rows');
-  const change = links.refs('change'), changed = links.refs('row');
+  const change = links.refs('change'),
+    changed = links.refs('row');
   for (let k = 0; k < links.rows; ++k) {
     const set = changeRows.get(change[k]!) ?? new Set<number>();
     set.add(changed[k]!);
     changeRows.set(change[k]!, set);
   }
   return {
-    meta, opOfRow, rowOfOp, changeRows,
+    meta,
+    opOfRow,
+    rowOfOp,
+    changeRows,
     rows: {
-      n: t.rows, name: t.texts('name'), base: t.numbers('base_ns'), now: t.numbers('new_ns'), baseCalls: t.numbers('base_calls'), calls: t.numbers('new_calls'),
-      why: t.texts('why'), certain: t.flags('certain'), kind: t.texts('op_kind'), phase: t.texts('phase'),
+      n: t.rows,
+      name: t.texts('name'),
+      base: t.numbers('base_ns'),
+      now: t.numbers('new_ns'),
+      baseCalls: t.numbers('base_calls'),
+      calls: t.numbers('new_calls'),
+      why: t.texts('why'),
+      certain: t.flags('certain'),
+      kind: t.texts('op_kind'),
+      phase: t.texts('phase'),
     },
-    changes: { n: c.rows, text: c.texts('text'), where: c.texts('where'), because: c.texts('because'), delta: c.numbers('change_ns'), wall: c.flags('wall'), certain: c.flags('certain') },
-    groups: { n: g.rows, by: g.texts('by'), name: g.texts('name'), base: g.numbers('base_ns'), now: g.numbers('new_ns'), baseCalls: g.numbers('base_calls'), calls: g.numbers('new_calls') },
+    changes: {
+      n: c.rows,
+      text: c.texts('text'),
+      where: c.texts('where'),
+      because: c.texts('because'),
+      delta: c.numbers('change_ns'),
+      wall: c.flags('wall'),
+      certain: c.flags('certain'),
+    },
+    groups: {
+      n: g.rows,
+      by: g.texts('by'),
+      name: g.texts('name'),
+      base: g.numbers('base_ns'),
+      now: g.numbers('new_ns'),
+      baseCalls: g.numbers('base_calls'),
+      calls: g.numbers('new_calls'),
+    },
   };
 });
 
@@ -104,26 +192,40 @@ export const baseDivisor = (report: Report): number => {
 };
 
 /** Differences of ops and their sums: where any op of the base is one of these. */
-export const matched = (report: Report): boolean => comparable(report) && baseOps(report).has.includes(1);
+export const matched = (report: Report): boolean =>
+  comparable(report) && baseOps(report).has.includes(1);
 
 /** Figures per step and totals of a recording are not to be subtracted. */
-export const comparable = (report: Report): boolean => report.meta.base !== null && report.meta.base.basis.steady === report.meta.basis.steady;
+export const comparable = (report: Report): boolean =>
+  report.meta.base !== null && report.meta.base.basis.steady === report.meta.basis.steady;
 
 /** What a difference of this page is one of, where that is not a step; `delta`: whether it shows any. */
 export function TotalsNote({ delta }: { delta: boolean }): VNode | null {
   const { report } = useCtx();
   const b = report.meta.base;
-  if (!b || (b.basis.steady && report.meta.basis.steady) || (comparable(report) && !delta)) return null;
-  return <span class="warn-text">{comparable(report) ? 'Δ compares totals of whole recordings · ' : `no Δ: ${b.basis.steady ? 'this run' : 'the base'} has no steady step · `}</span>;
+  if (!b || (b.basis.steady && report.meta.basis.steady) || (comparable(report) && !delta))
+    return null;
+  return (
+    <span class="warn-text">
+      {comparable(report)
+        ? 'Δ compares totals of whole recordings · '
+        : `no Δ: ${b.basis.steady ? 'this run' : 'the base'} has no steady step · `}
+    </span>
+  );
 }
 
 export function Delta({ now, then }: { now: number; then: number }): VNode {
   const d = now - then;
-  return <span class={d === 0 ? 'dim' : ''} title={`base ${ms(then)}`}>{signed(d / 1e6)}</span>;
+  return (
+    <span class={d === 0 ? 'dim' : ''} title={`base ${ms(then)}`}>
+      {signed(d / 1e6)}
+    </span>
+  );
 }
 
 /** As many executions, as far as a figure shows. */
-export const sameCount = (a: number, b: number): boolean => Math.abs(a - b) < 0.005 * Math.max(a, b);
+export const sameCount = (a: number, b: number): boolean =>
+  Math.abs(a - b) < 0.005 * Math.max(a, b);
 
 export function BaseVerdict(): VNode {
   const { report } = useCtx();
@@ -133,37 +235,65 @@ export function BaseVerdict(): VNode {
   if (refused) {
     return (
       <p class="note delta" tid="base-verdict">
-        <b>{refused.verdict}</b> {refused.noise} The base is {nameOfBase(report)}. <Link to={{ page: 'compare' }} testid="to-compare">both sides</Link>
+        <b>{refused.verdict}</b> {refused.noise} The base is {nameOfBase(report)}.{' '}
+        <Link to={{ page: 'compare' }} testid="to-compare">
+          both sides
+        </Link>
       </p>
     );
   }
-  const now = report.meta.basis, then = base.basis;
-  const matchedText = base.matched_ns > 0 ? `${percent(base.matched_ns, base.basis.device_ns)}% of device time is matched with ${nameOfBase(report)}.` : `The base is ${nameOfBase(report)}.`;
+  const now = report.meta.basis,
+    then = base.basis;
+  const matchedText =
+    base.matched_ns > 0
+      ? `${percent(base.matched_ns, base.basis.device_ns)}% of device time is matched with ${nameOfBase(report)}.`
+      : `The base is ${nameOfBase(report)}.`;
   // Where less device time is not faster, the first word is what it is; why stands on Compare.
   const outcome = base.compare?.outcome;
   if (outcome) {
     return (
       <p class="note delta" tid="base-verdict">
-        <b>{outcome}.</b> Neither run has a steady step; per second it did {outcome[0] === 'S' ? 'less' : 'more'} of the same work. {matchedText} <Link to={{ page: 'compare' }} testid="to-compare">what changed</Link>
+        <b>{outcome}.</b> Neither run has a steady step; per second it did{' '}
+        {outcome[0] === 'S' ? 'less' : 'more'} of the same work. {matchedText}{' '}
+        <Link to={{ page: 'compare' }} testid="to-compare">
+          what changed
+        </Link>
       </p>
     );
   }
   const steady = now.steady && then.steady;
-  const a = steady ? then.mean_ns : then.device_ns, b = steady ? now.mean_ns : now.device_ns;
+  const a = steady ? then.mean_ns : then.device_ns,
+    b = steady ? now.mean_ns : now.device_ns;
   const delta = b - a;
   const noise = base.step_noise_ns;
   const launched = (of: typeof now): number => of.activities / (steady ? of.step_devices : 1);
-  const fewer = sameCount(launched(then), launched(now)) ? '' : `, in ${count(launched(now))} launches instead of ${count(launched(then))}`;
+  const fewer = sameCount(launched(then), launched(now))
+    ? ''
+    : `, in ${count(launched(now))} launches instead of ${count(launched(then))}`;
   // Runs of one program differ by more than the steps of one run: one run a side establishes nothing.
-  const sure = noise === null ? 'too few steps to tell noise from change'
-    : Math.abs(delta) <= noise ? `within the scatter of these steps (±${ms(noise)} ms)`
-    : `beyond the scatter of these steps (±${ms(noise)} ms), but not established: one run a side`;
+  const sure =
+    noise === null
+      ? 'too few steps to tell noise from change'
+      : Math.abs(delta) <= noise
+        ? `within the scatter of these steps (±${ms(noise)} ms)`
+        : `beyond the scatter of these steps (±${ms(noise)} ms), but not established: one run a side`;
   return (
     <p class="note delta" tid="base-verdict">
-      <b>{steady ? 'Step' : 'Device time'} {ms(a)} → {ms(b)} ms, {signed(delta / 1e6)} ms ({delta > 0 ? '+' : ''}{percent(delta, a)}%){fewer}</b>, {sure}. {base.notes.join(' ')}{' '}
-      {matchedText}{' '}
-      {steady ? '' : `${now.steady ? 'The base' : then.steady ? 'This run' : 'Neither run'} has ${now.steady || then.steady ? 'no' : 'a'} steady step: these are totals of whole recordings. `}
-      <Link to={base.compare ? { page: 'compare' } : { page: 'ops', args: { s: '-delta' } }} testid="to-compare">what changed</Link>
+      <b>
+        {steady ? 'Step' : 'Device time'} {ms(a)} → {ms(b)} ms, {signed(delta / 1e6)} ms (
+        {delta > 0 ? '+' : ''}
+        {percent(delta, a)}%){fewer}
+      </b>
+      , {sure}. {base.notes.join(' ')} {matchedText}{' '}
+      {steady
+        ? ''
+        : `${now.steady ? 'The base' : then.steady ? 'This run' : 'Neither run'} has ${now.steady || then.steady ? 'no' : 'a'} steady step: these are totals of whole recordings. `}
+      <Link
+        to={base.compare ? { page: 'compare' } : { page: 'ops', args: { s: '-delta' } }}
+        testid="to-compare"
+      >
+        what changed
+      </Link>
     </p>
   );
 }
@@ -183,14 +313,38 @@ export function BaseFact({ op }: { op: number }): VNode | null {
   const b = baseOps(report);
   const then = b.byOp[op]! / baseDivisor(report);
   const row = c ? c.rowOfOp[op]! : -1;
-  const why = row < 0 || !c || c.meta.same_recording ? '' : isRefused(c) ? 'not comparable' : c.rows.why[row]! || 'nothing changed';
-  const figures = !comparable(report) ? '' : !b.has[op] ? (ns > 0 ? 'not in the base run' : '') : <>{ms(then)} ms, Δ <Delta now={ns / report.divisor} then={then} /></>;
+  const why =
+    row < 0 || !c || c.meta.same_recording
+      ? ''
+      : isRefused(c)
+        ? 'not comparable'
+        : c.rows.why[row]! || 'nothing changed';
+  const figures = !comparable(report) ? (
+    ''
+  ) : !b.has[op] ? (
+    ns > 0 ? (
+      'not in the base run'
+    ) : (
+      ''
+    )
+  ) : (
+    <>
+      {ms(then)} ms, Δ <Delta now={ns / report.divisor} then={then} />
+    </>
+  );
   return (
     <>
       <dt>base</dt>
       <dd tid="op-base">
-        {figures}{figures && why ? ' · ' : ''}{why}{figures || why ? ' · ' : ''}
-        {c && <Link to={{ page: 'compare', args: { c: undefined, by: undefined } }} testid="op-compare">{row < 0 ? 'compare: no time to compare' : 'compare'}</Link>}
+        {figures}
+        {figures && why ? ' · ' : ''}
+        {why}
+        {figures || why ? ' · ' : ''}
+        {c && (
+          <Link to={{ page: 'compare', args: { c: undefined, by: undefined } }} testid="op-compare">
+            {row < 0 ? 'compare: no time to compare' : 'compare'}
+          </Link>
+        )}
       </dd>
     </>
   );

@@ -15,17 +15,47 @@ export function Help({ onClose }: { onClose: () => void }): VNode {
     return () => back?.focus?.();
   }, []);
   return (
-    <dialog ref={box} class="dialog" aria="Help and keys" tid="help-dialog" onClose={onClose}
-            onClick={(e) => e.target === box.current && onClose()}>
-      <Bar><h2>Keys</h2><button class="cap" onClick={onClose}>close</button></Bar>
-      <dl class="keys">{keys().map(([k, what]) => <div><dt><kbd>{k}</kbd></dt><dd>{what}</dd></div>)}</dl>
+    <dialog
+      ref={box}
+      class="dialog"
+      aria="Help and keys"
+      tid="help-dialog"
+      onClose={onClose}
+      onClick={(e) => e.target === box.current && onClose()}
+    >
+      <Bar>
+        <h2>Keys</h2>
+        <button class="cap" onClick={onClose}>
+          close
+        </button>
+      </Bar>
+      <dl class="keys">
+        {keys().map(([k, what]) => (
+          <div>
+            <dt>
+              <kbd>{k}</kbd>
+            </dt>
+            <dd>{what}</dd>
+          </div>
+        ))}
+      </dl>
       <h2>Filter</h2>
       <Sm>{texts.filter.split('`').map((t, i) => (i % 2 ? <code>{t}</code> : t))}</Sm>
-      <Small><Dim>text</Dim> <code>{TEXT_KEYS.join(' ')}</code></Small>
-      <Small><Dim>numbers</Dim> <code>{NUMBER_KEYS.join(' ')}</code></Small>
-      <Sm>Example: <code>{example(useCtx().report)}</code></Sm>
+      <Small>
+        <Dim>text</Dim> <code>{TEXT_KEYS.join(' ')}</code>
+      </Small>
+      <Small>
+        <Dim>numbers</Dim> <code>{NUMBER_KEYS.join(' ')}</code>
+      </Small>
+      <Sm>
+        Example: <code>{example(useCtx().report)}</code>
+      </Sm>
       <h2>Words</h2>
-      <Kv tid="glossary">{glossary().map(([word, meaning]) => <Def t={word}>{meaning}</Def>)}</Kv>
+      <Kv tid="glossary">
+        {glossary().map(([word, meaning]) => (
+          <Def t={word}>{meaning}</Def>
+        ))}
+      </Kv>
     </dialog>
   );
 }

@@ -8,26 +8,56 @@ import { sentenceOf } from '../format';
 import { useCtx } from '../ctx';
 import { Command, Link, Missing, Kv } from './bits';
 
-const WHY: Partial<Record<Page, (report: Report, run: string) => { why: string; command?: string }>> = {
-  compare: (_, run) => ({ why: 'no base run was given', command: `xlatrace report ${run} --base BASE.db` }),
+const WHY: Partial<
+  Record<Page, (report: Report, run: string) => { why: string; command?: string }>
+> = {
+  compare: (_, run) => ({
+    why: 'no base run was given',
+    command: `xlatrace report ${run} --base BASE.db`,
+  }),
   idle: () => ({ why: 'the device is never idle for 1 µs or more, or the source does not tell' }),
-  ranks: (report, run) => report.devices.length > 1
-    ? { why: 'no step was found on its devices' }
-    : { why: 'the run is of one device; of several recordings of a job', command: `xlatrace merge ${run} OTHER.db -o job.db` },
-  memory: (_, run) => ({ why: 'no module of it holds a schedule, the order that says which values live together', command: `xlatrace attach ${run} --modules DIR` }),
+  ranks: (report, run) =>
+    report.devices.length > 1
+      ? { why: 'no step was found on its devices' }
+      : {
+          why: 'the run is of one device; of several recordings of a job',
+          command: `xlatrace merge ${run} OTHER.db -o job.db`,
+        },
+  memory: (_, run) => ({
+    why: 'no module of it holds a schedule, the order that says which values live together',
+    command: `xlatrace attach ${run} --modules DIR`,
+  }),
 };
 
 /** What they are called, why they are empty, and what to type. */
-export function hiddenPages(report: Report): { id: Page; name: string; why: string; command?: string }[] {
+export function hiddenPages(
+  report: Report,
+): { id: Page; name: string; why: string; command?: string }[] {
   const run = report.meta.run.path.split('/').pop()!;
-  return PAGES.filter(([id]) => !hasPage(report, id)).map(([id, name]) => ({ id, name, ...(WHY[id]?.(report, run) ?? { why: 'nothing of it was recorded' }) }));
+  return PAGES.filter(([id]) => !hasPage(report, id)).map(([id, name]) => ({
+    id,
+    name,
+    ...(WHY[id]?.(report, run) ?? { why: 'nothing of it was recorded' }),
+  }));
 }
 
 /** Instead of such a page. */
-export function NoPage({ id, title, children }: { id: Page; title: string; children?: ComponentChildren }): VNode {
+export function NoPage({
+  id,
+  title,
+  children,
+}: {
+  id: Page;
+  title: string;
+  children?: ComponentChildren;
+}): VNode {
   const { report } = useCtx();
   const { why, command } = WHY[id]!(report, report.meta.run.path.split('/').pop()!);
-  return <Missing title={title} why={sentenceOf(why)} command={command}>{children}</Missing>;
+  return (
+    <Missing title={title} why={sentenceOf(why)} command={command}>
+      {children}
+    </Missing>
+  );
 }
 
 export function HiddenPages({ report }: { report: Report }): VNode | null {
@@ -37,7 +67,21 @@ export function HiddenPages({ report }: { report: Report }): VNode | null {
     <section tid="hidden-pages">
       <h3>Pages without content</h3>
       <Kv>
-        {hidden.map(({ id, name, why, command }) => <><dt><Link to={{ page: id }}>{name}</Link></dt><dd tid={`hidden-${id}`}>{why}{command && <>: <Command text={command} /></>}</dd></>)}
+        {hidden.map(({ id, name, why, command }) => (
+          <>
+            <dt>
+              <Link to={{ page: id }}>{name}</Link>
+            </dt>
+            <dd tid={`hidden-${id}`}>
+              {why}
+              {command && (
+                <>
+                  : <Command text={command} />
+                </>
+              )}
+            </dd>
+          </>
+        ))}
       </Kv>
     </section>
   );

@@ -14,36 +14,110 @@ import { atMost, handlesOf } from '../data/report';
 import type { Entity, EvidenceItem, Finding, Report } from '../data/report';
 import { launchesOf, statsOf } from '../data/stats';
 import { addTerm, termText } from '../filter';
-import { byteRate, count, bytes, duration, flop, inUnit, ms, msText, peakPercent, percent, plural, significant, thousands, sumBy } from '../format';
-import { basisWords, EVIDENCE_WORDS, hueOf, kindWords, limiterWords, PHASES, phaseWords, REASON_WORDS } from '../phases';
+import {
+  byteRate,
+  count,
+  bytes,
+  duration,
+  flop,
+  inUnit,
+  ms,
+  msText,
+  peakPercent,
+  percent,
+  plural,
+  significant,
+  thousands,
+  sumBy,
+} from '../format';
+import {
+  basisWords,
+  EVIDENCE_WORDS,
+  hueOf,
+  kindWords,
+  limiterWords,
+  PHASES,
+  phaseWords,
+  REASON_WORDS,
+} from '../phases';
 import { movesToHost } from '../graph/select';
 import { getState, go } from '../state';
 import { Passes } from './provenance';
-import { Command, copyText, Def, Handle, Letter, Linked, Link, Meter, Mid, SourceChip, useLoad, Dim, Cols, Problem, Cap, Num, Faint, Kv, NumHead, ranOnWords, Row, Sm, Small } from './bits';
+import {
+  Command,
+  copyText,
+  Def,
+  Handle,
+  Letter,
+  Linked,
+  Link,
+  Meter,
+  Mid,
+  SourceChip,
+  useLoad,
+  Dim,
+  Cols,
+  Problem,
+  Cap,
+  Num,
+  Faint,
+  Kv,
+  NumHead,
+  ranOnWords,
+  Row,
+  Sm,
+  Small,
+} from './bits';
 import { say } from '../texts';
 
 /** From the innermost line of the model, or of what it is written with, outwards; frames of libraries, which call it or are called by it, after.
  *  Praxis is no library here: of a Pax job its layers are the model, and all else is the trainer. */
 export function ownFirst(frames: string[]): string[] {
   const inner = [...frames].reverse();
-  const library = /(?:site-packages|dist-packages|\/jax\/|\/jaxlib\/|\/flax\/|\/haiku\/|\/optax\/|\/tensorflow\/|\/keras\/|\/runpy|\/lib\/python)/;
+  const library =
+    /(?:site-packages|dist-packages|\/jax\/|\/jaxlib\/|\/flax\/|\/haiku\/|\/optax\/|\/tensorflow\/|\/keras\/|\/runpy|\/lib\/python)/;
   const own = inner.filter((f) => !library.test(f));
   return own.length > 0 ? [...own, ...inner.filter((f) => library.test(f))] : inner;
 }
 
 /** Frames with the file's last name only; the full path on hover. */
 export function Stack({ frames }: { frames: string[] }): VNode {
-  return <ol class="stack mono">{frames.map((f) => <li title={f}><Linked text={f.replace(/^\S*\//, '')} /></li>)}</ol>;
+  return (
+    <ol class="stack mono">
+      {frames.map((f) => (
+        <li title={f}>
+          <Linked text={f.replace(/^\S*\//, '')} />
+        </li>
+      ))}
+    </ol>
+  );
 }
 
-function Section({ title, cap, children }: { title: string; cap?: ComponentChildren; children: ComponentChildren }): VNode {
-  return <section><h3>{title}{cap !== undefined && <Cap>{cap}</Cap>}</h3>{children}</section>;
+function Section({
+  title,
+  cap,
+  children,
+}: {
+  title: string;
+  cap?: ComponentChildren;
+  children: ComponentChildren;
+}): VNode {
+  return (
+    <section>
+      <h3>
+        {title}
+        {cap !== undefined && <Cap>{cap}</Cap>}
+      </h3>
+      {children}
+    </section>
+  );
 }
 
 /** op_name with its wrappers pale and its last component bold; breaks only after a slash. */
 export function OpNamePath({ text }: { text: string }): VNode {
   const parts: string[] = [];
-  let depth = 0, from = 0;
+  let depth = 0,
+    from = 0;
   for (let i = 0; i < text.length; ++i) {
     if (text[i] === '(') ++depth;
     else if (text[i] === ')') --depth;
@@ -55,23 +129,56 @@ export function OpNamePath({ text }: { text: string }): VNode {
   parts.push(text.slice(from));
   return (
     <span class="opname">
-      {parts.flatMap((p, i) => {
-        // Parameters of the primitive are no part of its name.
-        const at = i === parts.length - 1 ? p.search(/.\[/) + 1 : 0;
-        return at > 0 ? [p.slice(0, at), p.slice(at)] : [p];
-      }).map((p, i) => <>{i > 0 && <wbr />}<span class={i === parts.length - 1 ? 'last' : /^(p?jit|jvp|transpose|checkpoint|rematted_computation|vmap|while|body)\b.*[(/]/.test(p) ? 'wrap' : ''}>{p}</span></>)}
+      {parts
+        .flatMap((p, i) => {
+          // Parameters of the primitive are no part of its name.
+          const at = i === parts.length - 1 ? p.search(/.\[/) + 1 : 0;
+          return at > 0 ? [p.slice(0, at), p.slice(at)] : [p];
+        })
+        .map((p, i) => (
+          <>
+            {i > 0 && <wbr />}
+            <span
+              class={
+                i === parts.length - 1
+                  ? 'last'
+                  : /^(p?jit|jvp|transpose|checkpoint|rematted_computation|vmap|while|body)\b.*[(/]/.test(
+                        p,
+                      )
+                    ? 'wrap'
+                    : ''
+              }
+            >
+              {p}
+            </span>
+          </>
+        ))}
     </span>
   );
 }
 
-function Buttons({ report, entity, children }: { report: Report; entity: Entity; children?: ComponentChildren }): VNode {
+function Buttons({
+  report,
+  entity,
+  children,
+}: {
+  report: Report;
+  entity: Entity;
+  children?: ComponentChildren;
+}): VNode {
   const handle = report.selOf(entity).split('~')[0]!;
   const command = `xlatrace show ${handle} ${report.meta.run.path.split('/').pop()}`;
   return (
     <div class="acts-b">
       {children}
-      <button tid="copy-link" onClick={() => void copyText(location.href.split('/').pop() ?? '')}>Copy link <kbd>y</kbd></button>
-      {/^[okmf]\d/.test(handle) && <button title={command} onClick={() => void copyText(command)}>Copy command</button>}
+      <button tid="copy-link" onClick={() => void copyText(location.href.split('/').pop() ?? '')}>
+        Copy link <kbd>y</kbd>
+      </button>
+      {/^[okmf]\d/.test(handle) && (
+        <button title={command} onClick={() => void copyText(command)}>
+          Copy command
+        </button>
+      )}
     </div>
   );
 }
@@ -83,21 +190,38 @@ function OpEvidence({ op }: { op: number }): VNode {
   for (const r of report.sitesOfOp[op]!) {
     const word = s.evidence[r] || s.reason[r]!;
     const key = `${s.confidence[r]}/${word}`;
-    const to = sums.get(key) ?? { confidence: s.confidence[r]!, words: EVIDENCE_WORDS[word] ?? REASON_WORDS[word] ?? word, ns: 0, calls: 0 };
+    const to = sums.get(key) ?? {
+      confidence: s.confidence[r]!,
+      words: EVIDENCE_WORDS[word] ?? REASON_WORDS[word] ?? word,
+      ns: 0,
+      calls: 0,
+    };
     to.ns += s.ns[r]!;
     to.calls += s.occurrences[r]!;
     sums.set(key, to);
   }
   const list = [...sums.values()].sort((a, b) => b.ns - a.ns);
-  const exact = sumBy(list.filter((e) => e.confidence === 'exact'), (e) => e.calls);
+  const exact = sumBy(
+    list.filter((e) => e.confidence === 'exact'),
+    (e) => e.calls,
+  );
   const all = sumBy(list, (e) => e.calls);
   if (list.length === 0) return <></>;
   return (
-    <Section title="Evidence" cap={`${report.ops.confidence[op]}, ${thousands(exact)} of ${plural(all, 'launch', 'launches')} exact`}>
+    <Section
+      title="Evidence"
+      cap={`${report.ops.confidence[op]}, ${thousands(exact)} of ${plural(all, 'launch', 'launches')} exact`}
+    >
       <ul class="chain">
         {list.map((e) => (
-          <li class={e.confidence === 'exact' ? '' : e.confidence === 'inferred' ? 'guess' : 'lose'}>
-            <i mute /><span>{e.words}</span><Dim>{e.confidence}, {plural(e.calls, 'launch', 'launches')}</Dim>
+          <li
+            class={e.confidence === 'exact' ? '' : e.confidence === 'inferred' ? 'guess' : 'lose'}
+          >
+            <i mute />
+            <span>{e.words}</span>
+            <Dim>
+              {e.confidence}, {plural(e.calls, 'launch', 'launches')}
+            </Dim>
           </li>
         ))}
       </ul>
@@ -117,68 +241,169 @@ function OpLaunches({ op }: { op: number }): VNode {
     return { stats: statsOf(found.durations), ...found };
   }, [op]);
   const s = value?.stats;
-  const cap = s && s.n > 0
-    ? `${thousands(s.n)}: ${plural(value.steps, 'step')} × ${plural(value.devices, 'device')}${s.n > 1 ? ` · CoV ${significant(s.cov)}` : ''}`
-    : undefined;
+  const cap =
+    s && s.n > 0
+      ? `${thousands(s.n)}: ${plural(value.steps, 'step')} × ${plural(value.devices, 'device')}${s.n > 1 ? ` · CoV ${significant(s.cov)}` : ''}`
+      : undefined;
   return (
     <Section title="Launches" cap={cap}>
       {error !== undefined && <Problem text={error} />}
-      {s && s.n > 0
-        ? <>
-            <Histogram durations={s.durations} hue={ops.hue[op]!} />
-            {value.steps < 10 ? s.n > 1 && <Faint>{duration(s.min)} to {duration(s.max)}; {plural(value.steps, 'step')}: too few for percentiles</Faint> : <Faint>median {duration(s.p50)} · p90 {duration(s.p90)} · p99 {duration(s.p99)}</Faint>}
-            {report.meta.launches.how === 'steps' && <Faint>of the launches in this file, which are not all</Faint>}
-          </>
-        : value !== undefined && (
+      {s && s.n > 0 ? (
+        <>
+          <Histogram durations={s.durations} hue={ops.hue[op]!} />
+          {value.steps < 10 ? (
+            s.n > 1 && (
+              <Faint>
+                {duration(s.min)} to {duration(s.max)}; {plural(value.steps, 'step')}: too few for
+                percentiles
+              </Faint>
+            )
+          ) : (
+            <Faint>
+              median {duration(s.p50)} · p90 {duration(s.p90)} · p99 {duration(s.p99)}
+            </Faint>
+          )}
+          {report.meta.launches.how === 'steps' && (
+            <Faint>of the launches in this file, which are not all</Faint>
+          )}
+        </>
+      ) : (
+        value !== undefined && (
           <Faint>
-            {ops.calls[op] === 0 && ops.ns[op]! > 0 ? say('closed_graph')
-              : isNaN(ops.min[op]!) ? 'No launch of it is in this file.' : `from ${duration(ops.min[op]!)} to ${duration(ops.max[op]!)} over the whole run`}
-          </Faint>)}
+            {ops.calls[op] === 0 && ops.ns[op]! > 0
+              ? say('closed_graph')
+              : isNaN(ops.min[op]!)
+                ? 'No launch of it is in this file.'
+                : `from ${duration(ops.min[op]!)} to ${duration(ops.max[op]!)} over the whole run`}
+          </Faint>
+        )
+      )}
       {value === undefined && error === undefined && <Faint>reading launches…</Faint>}
     </Section>
   );
 }
 
-const ToTimeline = (): VNode => <button tid="to-timeline" onClick={() => go({ page: 'timeline', args: { z: 'op', t: undefined, a: undefined } })}>Timeline <kbd>t</kbd></button>;
+const ToTimeline = (): VNode => (
+  <button
+    tid="to-timeline"
+    onClick={() => go({ page: 'timeline', args: { z: 'op', t: undefined, a: undefined } })}
+  >
+    Timeline <kbd>t</kbd>
+  </button>
+);
 
 /** How much of it the step waits for, and the command that replays the step with a change. */
 function OpOnPath({ op }: { op: number }): VNode | null {
   const { report } = useCtx();
   const { ops } = report;
   const { replay, run } = report.meta;
-  const part = ops.critical[op]!, slack = ops.slack[op]!;
+  const part = ops.critical[op]!,
+    slack = ops.slack[op]!;
   if (!replay || isNaN(part)) return null;
   const command = `xlatrace what-if ${run.path.split('/').pop()} --op ${ops.handle[op]}=0.5x`;
   return (
-    <Section title="Critical path" cap={replay.error_pct !== null ? `replay error ${significant(replay.error_pct)}%` : undefined}>
-      <Small tid="op-critical" data-pct={part}>{part > 0 ? <><b>{percent(part, 100)}%</b> of its time is on that of its device{part < 99.95 && slack > 0 ? `; the rest may grow by ${duration(slack)} a launch before the step does` : ''}.</>
-        : <>It is never on it{slack > 0 ? `: it may grow by ${duration(slack)} a launch before the step does` : ''}.</>}</Small>
-      {ops.handle[op] !== '' && <Faint>Twice as fast, replayed: <Command text={command} /></Faint>}
+    <Section
+      title="Critical path"
+      cap={replay.error_pct !== null ? `replay error ${significant(replay.error_pct)}%` : undefined}
+    >
+      <Small tid="op-critical" data-pct={part}>
+        {part > 0 ? (
+          <>
+            <b>{percent(part, 100)}%</b> of its time is on that of its device
+            {part < 99.95 && slack > 0
+              ? `; the rest may grow by ${duration(slack)} a launch before the step does`
+              : ''}
+            .
+          </>
+        ) : (
+          <>
+            It is never on it
+            {slack > 0 ? `: it may grow by ${duration(slack)} a launch before the step does` : ''}.
+          </>
+        )}
+      </Small>
+      {ops.handle[op] !== '' && (
+        <Faint>
+          Twice as fast, replayed: <Command text={command} />
+        </Faint>
+      )}
     </Section>
   );
 }
 
 /** Bytes of a call; of a copy where to, as far as its shapes tell, and how fast. What copy-done waits for may have begun earlier. */
 function traffic(report: Report, op: number): string {
-  const { ops } = report, hlo = hloOf(report), row = ops.row[op]!, done = ops.opcode[op] === 'copy-done', each = `${bytes(ops.bytes[op]!)} a call`;
-  if (ops.kind[op] !== 'copy' || !(ops.calls[op]! > 0) || ops.opcode[op] === 'copy-start') return each;
-  const host = row < 0 || !movesToHost(hlo, row) ? '' : hlo.shape[row]!.includes('S(5)') ? ' to the host’s memory' : ' from the host’s memory';
-  return `${each}${host}, ${done ? 'at most ' : ''}${byteRate((ops.bytes[op]! * ops.calls[op]!) / ops.ns[op]! * 1e9)}`;
+  const { ops } = report,
+    hlo = hloOf(report),
+    row = ops.row[op]!,
+    done = ops.opcode[op] === 'copy-done',
+    each = `${bytes(ops.bytes[op]!)} a call`;
+  if (ops.kind[op] !== 'copy' || !(ops.calls[op]! > 0) || ops.opcode[op] === 'copy-start')
+    return each;
+  const host =
+    row < 0 || !movesToHost(hlo, row)
+      ? ''
+      : hlo.shape[row]!.includes('S(5)')
+        ? ' to the host’s memory'
+        : ' from the host’s memory';
+  return `${each}${host}, ${done ? 'at most ' : ''}${byteRate(((ops.bytes[op]! * ops.calls[op]!) / ops.ns[op]!) * 1e9)}`;
 }
 
 /** What every place says of an op, in one row: time, share of device time and of the step, calls, average. */
-function Sums({ ns, calls, what, whole, testid, ops }: { ns: number; calls: number; what: string; whole: string; testid: string; ops: number[] }): VNode {
+function Sums({
+  ns,
+  calls,
+  what,
+  whole,
+  testid,
+  ops,
+}: {
+  ns: number;
+  calls: number;
+  what: string;
+  whole: string;
+  testid: string;
+  ops: number[];
+}): VNode {
   const { report } = useCtx();
   const { basis } = report.meta;
-  const d = report.divisor, there = report.ranOn(ops);
+  const d = report.divisor,
+    there = report.ranOn(ops);
   return (
     <section class="stat">
-      <div tid={testid} ns={Math.round(ns)}><b>{msText(ns / d)}</b>{!basis.steady ? whole : there ? `${what.replace(', mean', '')}, mean of ${there.of} devices` : what}</div>
-      {there && <div tid={`${testid}-there`}><b>{msText(ns / there.steps)}</b>{ranOnWords(there)}</div>}
-      <div tid={`${testid}-share`}><b>{percent(ns, basis.device_ns)}%</b>of device time</div>
-      {basis.steady && !there && <div><b>{percent(ns / d, basis.mean_ns)}%</b>of the step</div>}
-      <div><b>{calls > 0 ? count(calls / (there?.steps ?? d)) : ns > 0 ? '–' : '0'}</b>{calls === 0 && ns > 0 ? 'calls not known' : basis.steady ? `calls per step${there ? ' there' : report.devices.length > 1 ? ', mean' : ''}` : 'calls'}</div>
-      <div><b>{calls > 0 ? duration(ns / calls) : '–'}</b>average</div>
+      <div tid={testid} ns={Math.round(ns)}>
+        <b>{msText(ns / d)}</b>
+        {!basis.steady
+          ? whole
+          : there
+            ? `${what.replace(', mean', '')}, mean of ${there.of} devices`
+            : what}
+      </div>
+      {there && (
+        <div tid={`${testid}-there`}>
+          <b>{msText(ns / there.steps)}</b>
+          {ranOnWords(there)}
+        </div>
+      )}
+      <div tid={`${testid}-share`}>
+        <b>{percent(ns, basis.device_ns)}%</b>of device time
+      </div>
+      {basis.steady && !there && (
+        <div>
+          <b>{percent(ns / d, basis.mean_ns)}%</b>of the step
+        </div>
+      )}
+      <div>
+        <b>{calls > 0 ? count(calls / (there?.steps ?? d)) : ns > 0 ? '–' : '0'}</b>
+        {calls === 0 && ns > 0
+          ? 'calls not known'
+          : basis.steady
+            ? `calls per step${there ? ' there' : report.devices.length > 1 ? ', mean' : ''}`
+            : 'calls'}
+      </div>
+      <div>
+        <b>{calls > 0 ? duration(ns / calls) : '–'}</b>average
+      </div>
     </section>
   );
 }
@@ -193,19 +418,36 @@ function OpShares({ op }: { op: number }): VNode | null {
   const others = list.slice(8);
   return (
     <Section title="What is inside" cap="shares by the cost model, an estimate">
-      <div class="cap"><CopyMenu /></div>
+      <div class="cap">
+        <CopyMenu />
+      </div>
       <table class="fix mini-t" aria="Shares">
         <Cols of={[20, 0, 110, 48]} />
         <tbody>
           {shown.map((r) => (
             <tr>
-              <td><Letter hue={hueOf(PHASES[s.phase[r]!]!, '')} /></td>
-              <td class="name" title={s.opName[r]}>{s.opName[r] ? s.opName[r]!.split('/').slice(-3).join('/') : s.layer[r] || 'no op_name'}</td>
-              <td class="name"><SourceChip file={s.file[r]!} line={s.line[r]!} /></td>
+              <td>
+                <Letter hue={hueOf(PHASES[s.phase[r]!]!, '')} />
+              </td>
+              <td class="name" title={s.opName[r]}>
+                {s.opName[r]
+                  ? s.opName[r].split('/').slice(-3).join('/')
+                  : s.layer[r] || 'no op_name'}
+              </td>
+              <td class="name">
+                <SourceChip file={s.file[r]!} line={s.line[r]!} />
+              </td>
               <Num>{significant(s.ppm[r]! / 1e4)}%</Num>
             </tr>
           ))}
-          {others.length > 0 && <tr class="oth"><td /><td>{plural(others.length, 'other')}</td><td /><Num>{significant(sumBy(others, (r) => s.ppm[r]!) / 1e4)}%</Num></tr>}
+          {others.length > 0 && (
+            <tr class="oth">
+              <td />
+              <td>{plural(others.length, 'other')}</td>
+              <td />
+              <Num>{significant(sumBy(others, (r) => s.ppm[r]!) / 1e4)}%</Num>
+            </tr>
+          )}
         </tbody>
       </table>
     </Section>
@@ -216,21 +458,44 @@ function InstructionList({ rows, edge }: { rows: number[]; edge: (i: number) => 
   const { report } = useCtx();
   const hlo = hloOf(report);
   const shown = rows.slice(0, 8);
-  const timeOf = (i: number): number => (hlo.op[i]! >= 0 ? report.ops.ns[hlo.op[i]!]! / report.divisor : 0);
+  const timeOf = (i: number): number =>
+    hlo.op[i]! >= 0 ? report.ops.ns[hlo.op[i]!]! / report.divisor : 0;
   const rest = (of: (i: number) => number): number => sumBy(rows.slice(8), of);
-  const figures = (size: number, time: number): string => [size > 0 ? bytes(size) : '', time > 0 ? `${ms(time)} ms` : ''].filter(Boolean).join(' · ');
+  const figures = (size: number, time: number): string =>
+    [size > 0 ? bytes(size) : '', time > 0 ? `${ms(time)} ms` : ''].filter(Boolean).join(' · ');
   return (
     <ul class="ios">
       {shown.map((i) => {
         const op = hlo.op[i]!;
         return (
           <li>
-            <Link class="mono" to={{ sel: op >= 0 ? report.selOf({ type: 'op', row: op }) : report.selOf({ type: 'instruction', row: i }) }} title={`${hlo.name[i]} ${hlo.shape[i]}`}><Mid text={hlo.name[i]!} /></Link>
+            <Link
+              class="mono"
+              to={{
+                sel:
+                  op >= 0
+                    ? report.selOf({ type: 'op', row: op })
+                    : report.selOf({ type: 'instruction', row: i }),
+              }}
+              title={`${hlo.name[i]} ${hlo.shape[i]}`}
+            >
+              <Mid text={hlo.name[i]!} />
+            </Link>
             <Dim>{figures(edge(i), timeOf(i))}</Dim>
           </li>
         );
       })}
-      {rows.length > 8 && <li class="dim"><span>{plural(rows.length - 8, 'other')}</span><span>{figures(rest((i) => edge(i) || 0), rest(timeOf))}</span></li>}
+      {rows.length > 8 && (
+        <li class="dim">
+          <span>{plural(rows.length - 8, 'other')}</span>
+          <span>
+            {figures(
+              rest((i) => edge(i) || 0),
+              rest(timeOf),
+            )}
+          </span>
+        </li>
+      )}
       {rows.length === 0 && <li class="dim">none</li>}
     </ul>
   );
@@ -245,7 +510,8 @@ function HloSections({ row }: { row: number }): VNode | null {
   const lines: string[] = [lineOf(hlo, row, text)];
   for (const c of body) {
     lines.push('', `// ${hlo.computations.name[c]}`);
-    const begin = hlo.computations.begin[c]!, count = hlo.computations.count[c]!;
+    const begin = hlo.computations.begin[c]!,
+      count = hlo.computations.count[c]!;
     for (let i = begin; i < begin + Math.min(count, 400); ++i) lines.push(lineOf(hlo, i, text));
     if (count > 400) lines.push(`// ${count - 400} more instructions`);
   }
@@ -254,12 +520,30 @@ function HloSections({ row }: { row: number }): VNode | null {
   return (
     <>
       <section class="two">
-        <div><h3>Operands</h3><InstructionList rows={[...hlo.operands(row)]} edge={(i) => hlo.outBytes[i]!} /></div>
-        <div><h3>Users</h3><InstructionList rows={[...hlo.users(row)]} edge={() => hlo.outBytes[row]!} /></div>
+        <div>
+          <h3>Operands</h3>
+          <InstructionList rows={[...hlo.operands(row)]} edge={(i) => hlo.outBytes[i]!} />
+        </div>
+        <div>
+          <h3>Users</h3>
+          <InstructionList rows={[...hlo.users(row)]} edge={() => hlo.outBytes[row]!} />
+        </div>
       </section>
-      <Section title="HLO" cap={<>{!complete && text && 'made from the graph, without attributes · '}<button class="mini" onClick={() => void copyText(all)}>copy</button></>}>
+      <Section
+        title="HLO"
+        cap={
+          <>
+            {!complete && text && 'made from the graph, without attributes · '}
+            <button class="mini" onClick={() => void copyText(all)}>
+              copy
+            </button>
+          </>
+        }
+      >
         {error !== undefined && <Problem text={error} />}
-        <pre class="hlo" tabIndex={0} aria="HLO text">{highlight(all)}</pre>
+        <pre class="hlo" tabIndex={0} aria="HLO text">
+          {highlight(all)}
+        </pre>
       </Section>
     </>
   );
@@ -269,7 +553,9 @@ function HloSections({ row }: { row: number }): VNode | null {
 function highlight(text: string): ComponentChildren[] {
   const out: ComponentChildren[] = [];
   let at = 0;
-  for (const m of text.matchAll(/(\/\/[^\n]*)|(%[\w.-]+)|(\b(?:ROOT|calls|kind|dimensions|custom_call_target|to_apply|body|condition)\b=?)/g)) {
+  for (const m of text.matchAll(
+    /(\/\/[^\n]*)|(%[\w.-]+)|(\b(?:ROOT|calls|kind|dimensions|custom_call_target|to_apply|body|condition)\b=?)/g,
+  )) {
     out.push(text.slice(at, m.index));
     out.push(<span class={m[1] ? 'c' : m[2] ? 'k' : 's'}>{m[0]}</span>);
     at = m.index + m[0].length;
@@ -281,13 +567,25 @@ function highlight(text: string): ComponentChildren[] {
 
 function FindingsOf({ handle }: { handle: string }): VNode | null {
   const { report } = useCtx();
-  const list = handle === '' ? [] : report.meta.findings.filter((f) => handlesOf(report, f).includes(handle));
+  const list =
+    handle === '' ? [] : report.meta.findings.filter((f) => handlesOf(report, f).includes(handle));
   if (list.length === 0) return null;
   return (
     <Section title="Findings">
       {list.map((f) => (
-        <Small><Link to={{ page: 'verdict', sel: f.handle }} class="h">{f.handle}</Link> {f.title}
-          {f.saves_high_ns_per_step !== null && <Dim> saves {atMost(f)}{ms(f.saves_high_ns_per_step)} {report.savesUnit}</Dim>}</Small>
+        <Small>
+          <Link to={{ page: 'verdict', sel: f.handle }} class="h">
+            {f.handle}
+          </Link>{' '}
+          {f.title}
+          {f.saves_high_ns_per_step !== null && (
+            <Dim>
+              {' '}
+              saves {atMost(f)}
+              {ms(f.saves_high_ns_per_step)} {report.savesUnit}
+            </Dim>
+          )}
+        </Small>
       ))}
     </Section>
   );
@@ -308,51 +606,133 @@ function OpBody({ op }: { op: number }): VNode {
   const allOf = times ? `all ${times} copies` : 'of all processes';
   const all = (of: (r: number) => number): number => sumBy(copies, of);
   const occSite = mine.find((s) => sites.occupancy[s]! > 0);
-  const reasons = [...new Set([ops.reason[op]!, ...mine.map((s) => sites.reason[s]!)].filter(Boolean))];
+  const reasons = [
+    ...new Set([ops.reason[op]!, ...mine.map((s) => sites.reason[s]!)].filter(Boolean)),
+  ];
   const module = report.modules[ops.module[op]!];
   return (
     <>
-      <div class="title"><Letter hue={ops.hue[op]!} word={ops.phase[op]!} /><h2 class="mono" tid="inspector-title">{name}</h2>{handle && <span class="h">{handle}</span>}</div>
-      {ops.name[op] === '' && <Sm>{reasons.map((r) => REASON_WORDS[r] ?? r).join('; ') || 'not attributed'}</Sm>}
-      {ops.opName[op] && <Small><OpNamePath text={ops.opName[op]!} /></Small>}
+      <div class="title">
+        <Letter hue={ops.hue[op]!} word={ops.phase[op]} />
+        <h2 class="mono" tid="inspector-title">
+          {name}
+        </h2>
+        {handle && <span class="h">{handle}</span>}
+      </div>
+      {ops.name[op] === '' && (
+        <Sm>{reasons.map((r) => REASON_WORDS[r] ?? r).join('; ') || 'not attributed'}</Sm>
+      )}
+      {ops.opName[op] && (
+        <Small>
+          <OpNamePath text={ops.opName[op]} />
+        </Small>
+      )}
       <p class="sm chips">
         <SourceChip file={ops.file[op]!} line={ops.line[op]!} />
-        {ops.group[op] && <Link to={{ f: addTerm(getState().f, termText('scope', ops.group[op]!)) }} title="show only this layer">{ops.group[op]}</Link>}
+        {ops.group[op] && (
+          <Link
+            to={{ f: addTerm(getState().f, termText('scope', ops.group[op])) }}
+            title="show only this layer"
+          >
+            {ops.group[op]}
+          </Link>
+        )}
         {module && <Link to={{ sel: module.handle }}>{module.name}</Link>}
         <Dim>{kindWords(ops.kind[op]!)}</Dim>
       </p>
       <Buttons report={report} entity={entity}>
-        {ops.row[op]! >= 0 && <button onClick={() => go({ page: 'graph' })}>Graph <kbd>o</kbd></button>}
+        {ops.row[op]! >= 0 && (
+          <button onClick={() => go({ page: 'graph' })}>
+            Graph <kbd>o</kbd>
+          </button>
+        )}
         <ToTimeline />
-        {ops.peak[op]! >= 0 && <button onClick={() => go({ page: 'roofline' })}>Roofline <kbd>r</kbd></button>}
-        {ops.file[op] && <button onClick={() => go({ page: 'source', args: { file: ops.file[op]!, line: String(ops.line[op]! || '') } })}>Source</button>}
+        {ops.peak[op]! >= 0 && (
+          <button onClick={() => go({ page: 'roofline' })}>
+            Roofline <kbd>r</kbd>
+          </button>
+        )}
+        {ops.file[op] && (
+          <button
+            onClick={() =>
+              go({
+                page: 'source',
+                args: { file: ops.file[op]!, line: String(ops.line[op]! || '') },
+              })
+            }
+          >
+            Source
+          </button>
+        )}
       </Buttons>
-      {copies.length > 1 && <Sums ns={all((r) => ops.ns[r]!)} calls={all((r) => ops.calls[r]!)} what={`${allOf}, per step`} whole={`${allOf}, whole run`} testid="copies-ms" ops={copies} />}
-      {ops.ns[op]! > 0 || !steady
-        ? <Sums ns={ops.ns[op]!} calls={calls} what={copies.length > 1 ? `this one of them, ${handle}` : 'per step, mean'} whole={copies.length > 1 ? `this one of them, ${handle}` : 'whole run'} testid="op-ms" ops={[op]} />
-        : <section class="stat"><div tid="op-ms"><b>{duration(ops.selfNs[op]!)}</b>whole run, not in steady steps</div><div><b>{thousands(ops.occurrences[op]!)}</b>calls, whole run</div></section>}
+      {copies.length > 1 && (
+        <Sums
+          ns={all((r) => ops.ns[r]!)}
+          calls={all((r) => ops.calls[r]!)}
+          what={`${allOf}, per step`}
+          whole={`${allOf}, whole run`}
+          testid="copies-ms"
+          ops={copies}
+        />
+      )}
+      {ops.ns[op]! > 0 || !steady ? (
+        <Sums
+          ns={ops.ns[op]!}
+          calls={calls}
+          what={copies.length > 1 ? `this one of them, ${handle}` : 'per step, mean'}
+          whole={copies.length > 1 ? `this one of them, ${handle}` : 'whole run'}
+          testid="op-ms"
+          ops={[op]}
+        />
+      ) : (
+        <section class="stat">
+          <div tid="op-ms">
+            <b>{duration(ops.selfNs[op]!)}</b>whole run, not in steady steps
+          </div>
+          <div>
+            <b>{thousands(ops.occurrences[op]!)}</b>calls, whole run
+          </div>
+        </section>
+      )}
       <OpLaunches op={op} />
       <OpOnPath op={op} />
       <section class="two">
         <div>
           <h3>Roofline</h3>
-          {ops.peak[op]! >= 0
-            ? <MiniRoof op={op} />
-            : <Faint>{ops.bound[op] === 'waiting' ? 'It mostly waits for others.' : /link|network/.test(ops.bound[op]!) ? `Bound by links, not by this device${ops.bytes[op]! > 0 ? `: ${traffic(report, op)}` : ''}.` : 'No cost model, or no peak of this device.'}</Faint>}
+          {ops.peak[op]! >= 0 ? (
+            <MiniRoof op={op} />
+          ) : (
+            <Faint>
+              {ops.bound[op] === 'waiting'
+                ? 'It mostly waits for others.'
+                : /link|network/.test(ops.bound[op]!)
+                  ? `Bound by links, not by this device${ops.bytes[op]! > 0 ? `: ${traffic(report, op)}` : ''}.`
+                  : 'No cost model, or no peak of this device.'}
+            </Faint>
+          )}
         </div>
         <div>
           <h3>Occupancy</h3>
-          {occSite !== undefined
-            ? <>
-                <Small><Meter pct={sites.occupancy[occSite]!} /> {significant(sites.occupancy[occSite]!)}%, limited by {limiterWords(sites.limiter[occSite]!) || 'nothing'}</Small>
-                <Kv>
-                  <Def t="block">{thousands(sites.block.reduce((a, b) => a * (b[occSite]! || 1), 1))} threads</Def>
-                  <Def t="registers">{sites.regs[occSite]! > 0 ? sites.regs[occSite] : '–'}</Def>
-                  <Def t="smem">{bytes(sites.smem[occSite]! || 0)}</Def>
-                  {sites.waves[occSite]! > 0 && <Def t="waves">{significant(sites.waves[occSite]!)}</Def>}
-                </Kv>
-              </>
-            : <Faint>{say('no_occupancy')}</Faint>}
+          {occSite !== undefined ? (
+            <>
+              <Small>
+                <Meter pct={sites.occupancy[occSite]!} /> {significant(sites.occupancy[occSite]!)}%,
+                limited by {limiterWords(sites.limiter[occSite]!) || 'nothing'}
+              </Small>
+              <Kv>
+                <Def t="block">
+                  {thousands(sites.block.reduce((a, b) => a * (b[occSite]! || 1), 1))} threads
+                </Def>
+                <Def t="registers">{sites.regs[occSite]! > 0 ? sites.regs[occSite] : '–'}</Def>
+                <Def t="smem">{bytes(sites.smem[occSite]! || 0)}</Def>
+                {sites.waves[occSite]! > 0 && (
+                  <Def t="waves">{significant(sites.waves[occSite]!)}</Def>
+                )}
+              </Kv>
+            </>
+          ) : (
+            <Faint>{say('no_occupancy')}</Faint>
+          )}
         </div>
       </section>
       <FindingsOf handle={handle} />
@@ -363,29 +743,81 @@ function OpBody({ op }: { op: number }): VNode {
         <Section title={kernels.length === 1 ? 'Kernel' : 'Kernels'}>
           <ul class="ios">
             {kernels.slice(0, 6).map((k) => (
-              <li><span class="name mono sm"><Mid text={report.kernels.name[k]!} tail={16} title={report.kernels.symbol[k]!} /></span><Handle kernel={k} /></li>
+              <li>
+                <span class="name mono sm">
+                  <Mid text={report.kernels.name[k]!} tail={16} title={report.kernels.symbol[k]} />
+                </span>
+                <Handle kernel={k} />
+              </li>
             ))}
-            {kernels.length > 6 && <li class="dim"><span>{plural(kernels.length - 6, 'other')}</span><span>{ms(sumBy(mine.filter((s) => kernels.indexOf(sites.kernel[s]!) >= 6), (s) => sites.ns[s]!) / report.divisor)} ms</span></li>}
+            {kernels.length > 6 && (
+              <li class="dim">
+                <span>{plural(kernels.length - 6, 'other')}</span>
+                <span>
+                  {ms(
+                    sumBy(
+                      mine.filter((s) => kernels.indexOf(sites.kernel[s]!) >= 6),
+                      (s) => sites.ns[s]!,
+                    ) / report.divisor,
+                  )}{' '}
+                  ms
+                </span>
+              </li>
+            )}
           </ul>
         </Section>
       )}
       <Section title="Facts">
         <Kv>
-          {ops.shape[op] && <Def t="shape" mono>{ops.shape[op]}</Def>}
-          {ops.opcode[op] && <Def t="opcode" mono>{ops.opcode[op]}{ops.category[op] && ops.category[op] !== ops.opcode[op] ? `, ${ops.category[op]}` : ''}</Def>}
-          {ops.flops[op]! > 0 && <Def t="work">{flop(ops.flops[op]!)}, {bytes(ops.bytes[op]!)} a call</Def>}
-          {!(ops.flops[op]! > 0) && ops.bytes[op]! > 0 && <Def t="traffic">{traffic(report, op)}</Def>}
-          {ops.peak[op]! >= 0 && !isNaN(ops.waste[op]!) && <Def t="reached">{peakPercent(ops.peak[op]!)}% of its roof; {ms(ops.waste[op]! / report.divisor)} ms above it</Def>}
-          {ops.expected[op]! > 0 && <Def t="expected">{ms(ops.expected[op]! / report.divisor)} ms of a well-made kernel</Def>}
+          {ops.shape[op] && (
+            <Def t="shape" mono>
+              {ops.shape[op]}
+            </Def>
+          )}
+          {ops.opcode[op] && (
+            <Def t="opcode" mono>
+              {ops.opcode[op]}
+              {ops.category[op] && ops.category[op] !== ops.opcode[op]
+                ? `, ${ops.category[op]}`
+                : ''}
+            </Def>
+          )}
+          {ops.flops[op]! > 0 && (
+            <Def t="work">
+              {flop(ops.flops[op]!)}, {bytes(ops.bytes[op]!)} a call
+            </Def>
+          )}
+          {!(ops.flops[op]! > 0) && ops.bytes[op]! > 0 && (
+            <Def t="traffic">{traffic(report, op)}</Def>
+          )}
+          {ops.peak[op]! >= 0 && !isNaN(ops.waste[op]!) && (
+            <Def t="reached">
+              {peakPercent(ops.peak[op]!)}% of its roof; {ms(ops.waste[op]! / report.divisor)} ms
+              above it
+            </Def>
+          )}
+          {ops.expected[op]! > 0 && (
+            <Def t="expected">
+              {ms(ops.expected[op]! / report.divisor)} ms of a well-made kernel
+            </Def>
+          )}
           <BaseFact op={op} />
-          <Def t="whole run">{thousands(ops.occurrences[op]!)} occurrences, {duration(ops.selfNs[op]!)}</Def>
-          <Def t="phase">{phaseWords(ops.phase[op]!)}{ops.mixed[op] ? ' most of it; several' : ''}</Def>
+          <Def t="whole run">
+            {thousands(ops.occurrences[op]!)} occurrences, {duration(ops.selfNs[op]!)}
+          </Def>
+          <Def t="phase">
+            {phaseWords(ops.phase[op]!)}
+            {ops.mixed[op] ? ' most of it; several' : ''}
+          </Def>
           {ops.estimated[op] === 1 && <Def t="note">part of this time is an estimate</Def>}
         </Kv>
       </Section>
       {(ops.stack[op] || module) && ops.name[op] !== '' && (
-        <Section title="Where it came from" cap={ops.stack[op] ? 'Python frames, innermost first; of libraries last' : undefined}>
-          {ops.stack[op] && <Stack frames={ownFirst(ops.stack[op]!.split(' > '))} />}
+        <Section
+          title="Where it came from"
+          cap={ops.stack[op] ? 'Python frames, innermost first; of libraries last' : undefined}
+        >
+          {ops.stack[op] && <Stack frames={ownFirst(ops.stack[op].split(' > '))} />}
           <Passes op={op} />
         </Section>
       )}
@@ -403,47 +835,125 @@ function KernelBody({ kernel }: { kernel: number }): VNode {
   const mine = report.sitesOfKernel[kernel]!;
   // What each instruction spends in this kernel: it may run others too.
   const within = new Map<number, number>();
-  for (const r of mine) if (s.op[r]! >= 0) within.set(s.op[r]!, (within.get(s.op[r]!) ?? 0) + s.ns[r]!);
+  for (const r of mine)
+    if (s.op[r]! >= 0) within.set(s.op[r]!, (within.get(s.op[r]!) ?? 0) + s.ns[r]!);
   const ops = [...within.keys()].sort((a, b) => within.get(b)! - within.get(a)!);
   const places = report.launchedIn.get(kernel);
   return (
     <>
-      <div class="title"><h2 class="mono" tid="inspector-title">{k.name[kernel] || k.symbol[kernel]}</h2><span class="h">{k.handle[kernel]}</span></div>
-      {k.symbol[kernel] && k.symbol[kernel] !== k.name[kernel] && <p class="sm dim mono wrapany">{k.symbol[kernel]}</p>}
+      <div class="title">
+        <h2 class="mono" tid="inspector-title">
+          {k.name[kernel] || k.symbol[kernel]}
+        </h2>
+        <span class="h">{k.handle[kernel]}</span>
+      </div>
+      {k.symbol[kernel] && k.symbol[kernel] !== k.name[kernel] && (
+        <p class="sm dim mono wrapany">{k.symbol[kernel]}</p>
+      )}
       <Buttons report={report} entity={{ type: 'kernel', row: kernel }}>
         <ToTimeline />
         <button onClick={() => go({ page: 'occupancy' })}>Occupancy</button>
-        <button onClick={() => go({ page: 'ops', f: addTerm(getState().f, termText('kernel', k.handle[kernel]!)) })}>Its ops</button>
-        {compared(report) && <button tid="kernel-compare" onClick={() => go({ page: 'compare', args: { by: 'kernel', c: undefined } })}>Compare</button>}
+        <button
+          onClick={() =>
+            go({ page: 'ops', f: addTerm(getState().f, termText('kernel', k.handle[kernel]!)) })
+          }
+        >
+          Its ops
+        </button>
+        {compared(report) && (
+          <button
+            tid="kernel-compare"
+            onClick={() => go({ page: 'compare', args: { by: 'kernel', c: undefined } })}
+          >
+            Compare
+          </button>
+        )}
       </Buttons>
-      <Sums ns={k.ns[kernel]!} calls={k.calls[kernel]!} what="per step, mean" whole="whole run" testid="kernel-ms" ops={ops} />
+      <Sums
+        ns={k.ns[kernel]!}
+        calls={k.calls[kernel]!}
+        what="per step, mean"
+        whole="whole run"
+        testid="kernel-ms"
+        ops={ops}
+      />
       {places && (
         <Section title="Launched in" cap="host ranges around the calls">
           <ul class="ios" tid="launched-in">
-            {places.map((p) => <li ns={p.ns}><span class={p.known ? 'mono wrapany' : 'dim'}>{p.text}</span><span>{launchText(p.calls / report.divisor)} · {ms(p.ns / report.divisor)} ms</span></li>)}
+            {places.map((p) => (
+              <li ns={p.ns}>
+                <span class={p.known ? 'mono wrapany' : 'dim'}>{p.text}</span>
+                <span>
+                  {launchText(p.calls / report.divisor)} · {ms(p.ns / report.divisor)} ms
+                </span>
+              </li>
+            ))}
           </ul>
         </Section>
       )}
-      <Section title="Instructions that run it" cap={plural(ops.filter((o) => report.ops.name[o] !== '').length, 'op')}>
+      <Section
+        title="Instructions that run it"
+        cap={plural(ops.filter((o) => report.ops.name[o] !== '').length, 'op')}
+      >
         <ul class="ios" tid="kernel-ops">
-          {ops.slice(0, 20).map((o) => <li><Row><Letter hue={report.ops.hue[o]!} />&nbsp;<Handle op={o} />&nbsp;<span class="mono sm"><Mid text={report.ops.name[o] || 'no instruction'} /></span></Row><span class="num">{ms(within.get(o)! / report.divisor)}</span></li>)}
-          {ops.length > 20 && <li class="dim"><span>{plural(ops.length - 20, 'other')}</span><span class="num">{ms(sumBy(ops.slice(20), (o) => within.get(o)!) / report.divisor)}</span></li>}
+          {ops.slice(0, 20).map((o) => (
+            <li>
+              <Row>
+                <Letter hue={report.ops.hue[o]!} />
+                &nbsp;
+                <Handle op={o} />
+                &nbsp;
+                <span class="mono sm">
+                  <Mid text={report.ops.name[o] || 'no instruction'} />
+                </span>
+              </Row>
+              <span class="num">{ms(within.get(o)! / report.divisor)}</span>
+            </li>
+          ))}
+          {ops.length > 20 && (
+            <li class="dim">
+              <span>{plural(ops.length - 20, 'other')}</span>
+              <span class="num">
+                {ms(sumBy(ops.slice(20), (o) => within.get(o)!) / report.divisor)}
+              </span>
+            </li>
+          )}
         </ul>
       </Section>
       <Section title="Launch configurations" cap={plural(mine.length, 'configuration')}>
-        <div class="cap"><CopyMenu /></div>
+        <div class="cap">
+          <CopyMenu />
+        </div>
         <table class="fix mini-t" aria="Launch configurations">
-          <thead><tr><th>grid</th><th>block</th><NumHead>regs</NumHead><NumHead>smem kB</NumHead><NumHead>occ. %</NumHead><NumHead>ms</NumHead></tr></thead>
+          <thead>
+            <tr>
+              <th>grid</th>
+              <th>block</th>
+              <NumHead>regs</NumHead>
+              <NumHead>smem kB</NumHead>
+              <NumHead>occ. %</NumHead>
+              <NumHead>ms</NumHead>
+            </tr>
+          </thead>
           <tbody>
             {mine.slice(0, MOST_CONFIGURATIONS).map((r) => (
               <tr>
-                <td>{s.grid[0][r]! > 0 ? s.grid.map((g) => g[r]).join('×') : ''}</td><td>{s.block[0][r]! > 0 ? s.block.map((g) => g[r]).join('×') : ''}</td>
+                <td>{s.grid[0][r]! > 0 ? s.grid.map((g) => g[r]).join('×') : ''}</td>
+                <td>{s.block[0][r]! > 0 ? s.block.map((g) => g[r]).join('×') : ''}</td>
                 <Num>{s.regs[r]! > 0 ? s.regs[r] : ''}</Num>
                 <Num>{isNaN(s.smem[r]!) ? '' : significant(s.smem[r]! / 1000)}</Num>
-                <Num>{s.occupancy[r]! >= 0 ? significant(s.occupancy[r]!) : ''}</Num><Num>{ms(s.ns[r]! / report.divisor)}</Num>
+                <Num>{s.occupancy[r]! >= 0 ? significant(s.occupancy[r]!) : ''}</Num>
+                <Num>{ms(s.ns[r]! / report.divisor)}</Num>
               </tr>
             ))}
-            {mine.length > MOST_CONFIGURATIONS && <tr class="oth"><td colSpan={5}>{plural(mine.length - MOST_CONFIGURATIONS, 'other')}</td><Num>{ms(sumBy(mine.slice(MOST_CONFIGURATIONS), (r) => s.ns[r]!) / report.divisor)}</Num></tr>}
+            {mine.length > MOST_CONFIGURATIONS && (
+              <tr class="oth">
+                <td colSpan={5}>{plural(mine.length - MOST_CONFIGURATIONS, 'other')}</td>
+                <Num>
+                  {ms(sumBy(mine.slice(MOST_CONFIGURATIONS), (r) => s.ns[r]!) / report.divisor)}
+                </Num>
+              </tr>
+            )}
           </tbody>
         </table>
       </Section>
@@ -456,24 +966,64 @@ function ModuleBody({ row }: { row: number }): VNode {
   const m = report.modules[row]!;
   return (
     <>
-      <div class="title"><h2 class="mono" tid="inspector-title">{m.name}</h2><span class="h">{m.handle}</span></div>
+      <div class="title">
+        <h2 class="mono" tid="inspector-title">
+          {m.name}
+        </h2>
+        <span class="h">{m.handle}</span>
+      </div>
       <Buttons report={report} entity={{ type: 'module', row }}>
-        <button onClick={() => go({ page: 'ops', f: addTerm(getState().f, termText('module', m.handle)) })}>Its ops</button>
+        <button
+          onClick={() =>
+            go({ page: 'ops', f: addTerm(getState().f, termText('module', m.handle)) })
+          }
+        >
+          Its ops
+        </button>
       </Buttons>
       <section class="stat">
-        <div><b>{msText(m.ns / report.divisor)}</b>{report.perStep === 'ms' ? 'whole run' : 'per step'}</div>
-        <div><b>{m.executions}</b>executions</div>
-        <div><b>{m.instructions > 0 ? thousands(m.instructions) : '–'}</b>instructions</div>
-        <div><b>{m.peakMemory > 0 ? bytes(m.peakMemory) : '–'}</b>peak memory</div>
+        <div>
+          <b>{msText(m.ns / report.divisor)}</b>
+          {report.perStep === 'ms' ? 'whole run' : 'per step'}
+        </div>
+        <div>
+          <b>{m.executions}</b>executions
+        </div>
+        <div>
+          <b>{m.instructions > 0 ? thousands(m.instructions) : '–'}</b>instructions
+        </div>
+        <div>
+          <b>{m.peakMemory > 0 ? bytes(m.peakMemory) : '–'}</b>peak memory
+        </div>
       </section>
       <Section title="Facts">
         <Kv>
-          <Def t="role">{m.role || 'not known'}{m.roleReason && `: ${m.roleReason}`}</Def>
+          <Def t="role">
+            {m.role || 'not known'}
+            {m.roleReason && `: ${m.roleReason}`}
+          </Def>
           {m.programId >= 0 && <Def t="program id">{m.programId}</Def>}
-          {m.framework && <Def t="function" mono>{m.framework}</Def>}
-          {m.flops > 0 && <Def t="work">{flop(m.flops)}, {bytes(m.bytes)} a run</Def>}
-          {m.source && <Def t="read from">{m.source}{m.file && `, ${m.file}`}</Def>}
-          {m.fingerprint && <Def t="fingerprint" mono>{m.fingerprint}</Def>}
+          {m.framework && (
+            <Def t="function" mono>
+              {m.framework}
+            </Def>
+          )}
+          {m.flops > 0 && (
+            <Def t="work">
+              {flop(m.flops)}, {bytes(m.bytes)} a run
+            </Def>
+          )}
+          {m.source && (
+            <Def t="read from">
+              {m.source}
+              {m.file && `, ${m.file}`}
+            </Def>
+          )}
+          {m.fingerprint && (
+            <Def t="fingerprint" mono>
+              {m.fingerprint}
+            </Def>
+          )}
         </Kv>
       </Section>
     </>
@@ -486,18 +1036,36 @@ function InstructionBody({ row }: { row: number }): VNode {
   const hue = hueOf(hlo.phase[row]!, hlo.kind[row]!);
   return (
     <>
-      <div class="title"><Letter hue={hue} word={hlo.phase[row]!} /><h2 class="mono" tid="inspector-title">{hlo.name[row]}</h2></div>
-      {hlo.opName[row] && <Small><OpNamePath text={hlo.opName[row]!} /></Small>}
-      <p class="sm chips"><SourceChip file={hlo.file[row]!} line={hlo.line[row]!} /><Dim>{hlo.opcode[row]}, no launch of its own</Dim></p>
+      <div class="title">
+        <Letter hue={hue} word={hlo.phase[row]} />
+        <h2 class="mono" tid="inspector-title">
+          {hlo.name[row]}
+        </h2>
+      </div>
+      {hlo.opName[row] && (
+        <Small>
+          <OpNamePath text={hlo.opName[row]} />
+        </Small>
+      )}
+      <p class="sm chips">
+        <SourceChip file={hlo.file[row]!} line={hlo.line[row]!} />
+        <Dim>{hlo.opcode[row]}, no launch of its own</Dim>
+      </p>
       <Buttons report={report} entity={{ type: 'instruction', row }}>
-        <button onClick={() => go({ page: 'graph' })}>Graph <kbd>o</kbd></button>
+        <button onClick={() => go({ page: 'graph' })}>
+          Graph <kbd>o</kbd>
+        </button>
       </Buttons>
       <Section title="Facts">
         <Kv>
-          <Def t="shape" mono>{hlo.shape[row]}</Def>
+          <Def t="shape" mono>
+            {hlo.shape[row]}
+          </Def>
           {hlo.outBytes[row]! > 0 && <Def t="result">{bytes(hlo.outBytes[row]!)}</Def>}
           {hlo.layer[row] && <Def t="layer">{hlo.layer[row]}</Def>}
-          <Def t="in" mono>{hlo.computations.name[hlo.computation[row]!]}</Def>
+          <Def t="in" mono>
+            {hlo.computations.name[hlo.computation[row]!]}
+          </Def>
         </Kv>
       </Section>
       <HloSections row={row} />
@@ -507,18 +1075,35 @@ function InstructionBody({ row }: { row: number }): VNode {
 
 /** "device time of the step: 63.0 ms": text and figure of one piece of evidence. */
 export const evidenceText = (e: EvidenceItem): string =>
-  typeof e.value !== 'number' ? e.text + (e.value ? `: ${e.value}` : '') : `${e.text}: ${inUnit(e.value, e.unit ?? '')}`;
+  typeof e.value !== 'number'
+    ? e.text + (e.value ? `: ${e.value}` : '')
+    : `${e.text}: ${inUnit(e.value, e.unit ?? '')}`;
 
 export function FindingEvidence({ f }: { f: Finding }): VNode {
   const { report } = useCtx();
   return (
     <ul class="evid">
       {f.evidence.map((e) => {
-        const handles = [...new Set([e.handle ?? '', ...(e.handles ?? [])])].filter((h) => h !== '' && !e.text.includes(h));
-        return <li><Linked text={evidenceText(e)} />{handles.slice(0, 12).map((h) => {
-          const entity = report.entity(h);
-          return entity && <> <Handle entity={entity} /></>;
-        })}{handles.length > 12 && <Dim> {handles.length - 12} more</Dim>}</li>;
+        const handles = [...new Set([e.handle ?? '', ...(e.handles ?? [])])].filter(
+          (h) => h !== '' && !e.text.includes(h),
+        );
+        return (
+          <li>
+            <Linked text={evidenceText(e)} />
+            {handles.slice(0, 12).map((h) => {
+              const entity = report.entity(h);
+              return (
+                entity && (
+                  <>
+                    {' '}
+                    <Handle entity={entity} />
+                  </>
+                )
+              );
+            })}
+            {handles.length > 12 && <Dim> {handles.length - 12} more</Dim>}
+          </li>
+        );
       })}
     </ul>
   );
@@ -529,23 +1114,63 @@ function FindingBody({ row }: { row: number }): VNode {
   const f = report.meta.findings[row]!;
   return (
     <>
-      <div class="title"><h2 tid="inspector-title">{f.title}</h2><span class="h">{f.handle}</span></div>
+      <div class="title">
+        <h2 tid="inspector-title">{f.title}</h2>
+        <span class="h">{f.handle}</span>
+      </div>
       <Buttons report={report} entity={{ type: 'finding', row }} />
       <section class="stat">
-        <div><b>{f.saves_high_ns_per_step !== null ? `${atMost(f)}${ms(f.saves_high_ns_per_step)}` : '–'}</b>{report.savesUnit} saved</div>
-        <div><b>{f.saves_low_ns_per_step ? `≥ ${ms(f.saves_low_ns_per_step)}` : '–'}</b>at least</div>
-        <div><b>{f.confidence ?? '–'}</b>sure</div>
-        <div><b>{f.basis ? basisWords(f.basis) : '–'}</b>basis</div>
+        <div>
+          <b>
+            {f.saves_high_ns_per_step !== null
+              ? `${atMost(f)}${ms(f.saves_high_ns_per_step)}`
+              : '–'}
+          </b>
+          {report.savesUnit} saved
+        </div>
+        <div>
+          <b>{f.saves_low_ns_per_step ? `≥ ${ms(f.saves_low_ns_per_step)}` : '–'}</b>at least
+        </div>
+        <div>
+          <b>{f.confidence ?? '–'}</b>sure
+        </div>
+        <div>
+          <b>{f.basis ? basisWords(f.basis) : '–'}</b>basis
+        </div>
       </section>
-      <Section title="Evidence"><FindingEvidence f={f} /></Section>
-      {f.action && <Section title="Do"><Small><Linked text={f.action} /></Small></Section>}
-      {f.how_to_check && <Section title="How to check"><Small><Linked text={f.how_to_check} /></Small></Section>}
+      <Section title="Evidence">
+        <FindingEvidence f={f} />
+      </Section>
+      {f.action && (
+        <Section title="Do">
+          <Small>
+            <Linked text={f.action} />
+          </Small>
+        </Section>
+      )}
+      {f.how_to_check && (
+        <Section title="How to check">
+          <Small>
+            <Linked text={f.how_to_check} />
+          </Small>
+        </Section>
+      )}
       <Section title="Where">
         <Kv>
           {f.where_layer && <Def t="layer">{f.where_layer}</Def>}
-          {f.where_op && <Def t="op"><Linked text={f.where_op} /></Def>}
-          {f.where_source && <Def t="source"><Linked text={f.where_source} /></Def>}
-          <Def t="rule" mono>{f.id}</Def>
+          {f.where_op && (
+            <Def t="op">
+              <Linked text={f.where_op} />
+            </Def>
+          )}
+          {f.where_source && (
+            <Def t="source">
+              <Linked text={f.where_source} />
+            </Def>
+          )}
+          <Def t="rule" mono>
+            {f.id}
+          </Def>
         </Kv>
       </Section>
     </>
@@ -563,21 +1188,37 @@ export function Inspector({ entity, sel }: { entity: Entity | undefined; sel: st
     if (box.current) box.current.scrollTop = 0;
   }, [sel]);
   const crumbs: [string, boolean][] = [
-    ['kernel', entity?.type === 'kernel'], ['HLO instruction', entity?.type === 'op' || entity?.type === 'instruction'],
-    ['module', entity?.type === 'module'], ['finding', entity?.type === 'finding'],
+    ['kernel', entity?.type === 'kernel'],
+    ['HLO instruction', entity?.type === 'op' || entity?.type === 'instruction'],
+    ['module', entity?.type === 'module'],
+    ['finding', entity?.type === 'finding'],
   ];
   const here = crumbs.find(([, on]) => on)?.[0] ?? '';
   return (
     <aside class="drawer" ref={box} aria={`Inspector: ${sel.split('~').pop()}`} tid="inspector">
       <div class="crumb">
         <span>{here}</span>
-        <button class="close" aria="Close the inspector" tid="inspector-close" onClick={() => go({ sel: '' })}>✕</button>
+        <button
+          class="close"
+          aria="Close the inspector"
+          tid="inspector-close"
+          onClick={() => go({ sel: '' })}
+        >
+          ✕
+        </button>
       </div>
-      {!entity && <p class="note warn">“{sel.replace('~', ' ')}” is not in this run. It may have another name here: search for it with <kbd>/</kbd>.</p>}
+      {!entity && (
+        <p class="note warn">
+          “{sel.replace('~', ' ')}” is not in this run. It may have another name here: search for it
+          with <kbd>/</kbd>.
+        </p>
+      )}
       {entity?.type === 'op' && <OpBody op={entity.row} key={`o${entity.row}`} />}
       {entity?.type === 'kernel' && <KernelBody kernel={entity.row} />}
       {entity?.type === 'module' && <ModuleBody row={entity.row} />}
-      {entity?.type === 'instruction' && <InstructionBody row={entity.row} key={`i${entity.row}`} />}
+      {entity?.type === 'instruction' && (
+        <InstructionBody row={entity.row} key={`i${entity.row}`} />
+      )}
       {entity?.type === 'finding' && <FindingBody row={entity.row} />}
     </aside>
   );

@@ -7,26 +7,70 @@ import type { Place } from '../data/report';
 import { baseName, count, plural } from '../format';
 import { SOURCE_WORDS } from '../phases';
 import { Bar, Cap, Command, Handle, Link, Mid, Missing, Mono, Row, Tag } from './bits';
-import { CopyMenu, DataTable, figures, type Line, shares, type TableProps, times, words } from './table';
+import {
+  CopyMenu,
+  DataTable,
+  figures,
+  type Line,
+  shares,
+  type TableProps,
+  times,
+  words,
+} from './table';
 
-interface Row extends Place { kernel: number; most: number; kernels: number }
+interface Row extends Place {
+  kernel: number;
+  most: number;
+  kernels: number;
+}
 
 /** Names of a path that PyTorch's profiler has of Python (with_stack), and how many of them a row is of. */
 export const BY_FRAME = { is: /\.py\(\d+\): /, keep: 1, what: 'Python function' };
 export const BY_MODULE = { is: /^nn\.Module: /, keep: 3, what: 'nn.Module' };
 
 /** `lacks`: what the page would say, and cannot; `by`: Python tells it instead, where it was recorded. */
-export function NoHlo({ title, lacks, by }: { title: string; lacks: string; by?: typeof BY_FRAME }): VNode {
+export function NoHlo({
+  title,
+  lacks,
+  by,
+}: {
+  title: string;
+  lacks: string;
+  by?: typeof BY_FRAME;
+}): VNode {
   const { report } = useCtx();
   const { run, basis } = report.meta;
-  const innermost = (text: string): string => text.split(' > ').filter((name) => by?.is.test(name)).slice(-by!.keep).map((name) => name.replace(BY_MODULE.is, '')).join(' > ');
-  const told = by && [...report.launchPaths.values()].some((places) => places.some((p) => p.known && innermost(p.text)));
+  const innermost = (text: string): string =>
+    text
+      .split(' > ')
+      .filter((name) => by?.is.test(name))
+      .slice(-by!.keep)
+      .map((name) => name.replace(BY_MODULE.is, ''))
+      .join(' > ');
+  const told =
+    by &&
+    [...report.launchPaths.values()].some((places) =>
+      places.some((p) => p.known && innermost(p.text)),
+    );
   const how = SOURCE_WORDS[run.source ?? ''];
   const rows = new Map<string, Row>();
   for (const [kernel, places] of told ? report.launchPaths : report.launchedIn) {
     for (const p of places) {
-      const text = p.more ? 'other places' : told && p.known ? innermost(p.text) || 'no Python around it' : p.text;
-      const row = rows.get(text) ?? { text, known: p.known, more: p.more, ns: 0, calls: 0, kernel, most: 0, kernels: 0 };
+      const text = p.more
+        ? 'other places'
+        : told && p.known
+          ? innermost(p.text) || 'no Python around it'
+          : p.text;
+      const row = rows.get(text) ?? {
+        text,
+        known: p.known,
+        more: p.more,
+        ns: 0,
+        calls: 0,
+        kernel,
+        most: 0,
+        kernels: 0,
+      };
       row.ns += p.ns;
       row.calls += p.calls;
       ++row.kernels;
@@ -39,21 +83,83 @@ export function NoHlo({ title, lacks, by }: { title: string; lacks: string; by?:
   const d = report.divisor;
   const table: TableProps<Row> = {
     columns: [
-      words<Row>('place', 'launched in', (r) => r.text, { cls: 'name', cell: (r, px) => <span class={r.known ? 'mono' : 'dim'}><Mid text={r.text} tail={Math.min(30, px / 6.7 - 8)} /></span> }),
-      times('ms', report.perStep, 90, (r) => r.ns / d, { exact: ['device_ns', (r) => Math.round(r.ns)] }),
-      shares('pct', '%', 56, (r) => r.ns, basis.device_ns, { as: '% of device time', title: '% of device time' }),
-      figures('calls', basis.steady ? 'launches/step' : 'launches', 110, (r) => r.calls / d, { from: 520, show: count }),
-      words<Row>('kernel', 'its largest kernel', (r) => report.kernels.name[r.kernel]!, { from: 640, cls: 'name', cell: (r) => <Row><Handle kernel={r.kernel} /> <Mono><Mid text={report.kernels.name[r.kernel]!} /></Mono>{r.kernels > 1 && <Tag>+{r.kernels - 1}</Tag>}</Row> }),
+      words<Row>('place', 'launched in', (r) => r.text, {
+        cls: 'name',
+        cell: (r, px) => (
+          <span class={r.known ? 'mono' : 'dim'}>
+            <Mid text={r.text} tail={Math.min(30, px / 6.7 - 8)} />
+          </span>
+        ),
+      }),
+      times('ms', report.perStep, 90, (r) => r.ns / d, {
+        exact: ['device_ns', (r) => Math.round(r.ns)],
+      }),
+      shares('pct', '%', 56, (r) => r.ns, basis.device_ns, {
+        as: '% of device time',
+        title: '% of device time',
+      }),
+      figures('calls', basis.steady ? 'launches/step' : 'launches', 110, (r) => r.calls / d, {
+        from: 520,
+        show: count,
+      }),
+      words<Row>('kernel', 'its largest kernel', (r) => report.kernels.name[r.kernel]!, {
+        from: 640,
+        cls: 'name',
+        cell: (r) => (
+          <Row>
+            <Handle kernel={r.kernel} />{' '}
+            <Mono>
+              <Mid text={report.kernels.name[r.kernel]!} />
+            </Mono>
+            {r.kernels > 1 && <Tag>+{r.kernels - 1}</Tag>}
+          </Row>
+        ),
+      }),
     ],
-    lines: list.map((r): Line<Row> => ({ key: r.text, row: r, ns: r.ns, testid: 'place', entity: { type: 'kernel', row: r.kernel } })),
-    label: 'Launched in', fileName: 'launched-in', primary: true, fill: true,
+    lines: list.map((r): Line<Row> => ({
+      key: r.text,
+      row: r,
+      ns: r.ns,
+      testid: 'place',
+      entity: { type: 'kernel', row: r.kernel },
+    })),
+    label: 'Launched in',
+    fileName: 'launched-in',
+    primary: true,
+    fill: true,
   };
   return (
     <>
-      {!told && <Missing title={title} why={report.modules.some((m) => m.instructions > 0) ? `No launch of this run is matched with an instruction of its HLO, so ${lacks}.` : `This run${how ? `, ${how},` : ''} holds no HLO, so ${lacks}.`}>
-        <p tid="instead">Known instead: <Link to={{ page: 'ops', args: { v: 'kernel' } }}>its kernels</Link> by name{any && ', and the host ranges that launched them'}. If its programs are XLA’s, a dump of them brings the rest: <Command text={`xlatrace attach ${baseName(run.path)} --modules DUMP_DIR`} /></p>
-      </Missing>}
-      {any && <><Bar><h2>{told ? `By ${by.what}` : 'What launched the kernels'}</h2><Cap>{told && 'no HLO: the innermost around each launch · '}{plural(list.filter((r) => r.known).length, 'place')} · a row opens its largest kernel · <CopyMenu table={table} /></Cap></Bar><DataTable {...table} /></>}
+      {!told && (
+        <Missing
+          title={title}
+          why={
+            report.modules.some((m) => m.instructions > 0)
+              ? `No launch of this run is matched with an instruction of its HLO, so ${lacks}.`
+              : `This run${how ? `, ${how},` : ''} holds no HLO, so ${lacks}.`
+          }
+        >
+          <p tid="instead">
+            Known instead: <Link to={{ page: 'ops', args: { v: 'kernel' } }}>its kernels</Link> by
+            name{any && ', and the host ranges that launched them'}. If its programs are XLA’s, a
+            dump of them brings the rest:{' '}
+            <Command text={`xlatrace attach ${baseName(run.path)} --modules DUMP_DIR`} />
+          </p>
+        </Missing>
+      )}
+      {any && (
+        <>
+          <Bar>
+            <h2>{told ? `By ${by.what}` : 'What launched the kernels'}</h2>
+            <Cap>
+              {told && 'no HLO: the innermost around each launch · '}
+              {plural(list.filter((r) => r.known).length, 'place')} · a row opens its largest kernel
+              · <CopyMenu table={table} />
+            </Cap>
+          </Bar>
+          <DataTable {...table} />
+        </>
+      )}
     </>
   );
 }

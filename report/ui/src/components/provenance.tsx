@@ -12,16 +12,33 @@ const FEW = 6;
 function Was({ rows, count }: { rows: Before[]; count: number }): VNode {
   const line = (b: Before): VNode => (
     <li title={[b.opcode, b.shape, b.opName].filter(Boolean).join('  ')}>
-      <span><Mono>{b.name}</Mono> <Dim>{b.opcode} {b.shape}</Dim></span>
+      <span>
+        <Mono>{b.name}</Mono>{' '}
+        <Dim>
+          {b.opcode} {b.shape}
+        </Dim>
+      </span>
       <span>{b.file && <SourceChip file={b.file} line={b.line} />}</span>
     </li>
   );
   const more = count - rows.length;
-  const rest = <>{rows.slice(FEW).map(line)}{more > 0 && <li class="dim">{plural(more, 'other')} in the dump</li>}</>;
+  const rest = (
+    <>
+      {rows.slice(FEW).map(line)}
+      {more > 0 && <li class="dim">{plural(more, 'other')} in the dump</li>}
+    </>
+  );
   return (
     <>
       <ul class="ios">{rows.slice(0, FEW).map(line)}</ul>
-      {rows.length > FEW ? <details><summary class="sm dim">{count - FEW} more</summary><ul class="ios">{rest}</ul></details> : more > 0 && <ul class="ios">{rest}</ul>}
+      {rows.length > FEW ? (
+        <details>
+          <summary class="sm dim">{count - FEW} more</summary>
+          <ul class="ios">{rest}</ul>
+        </details>
+      ) : (
+        more > 0 && <ul class="ios">{rest}</ul>
+      )}
     </>
   );
 }
@@ -30,9 +47,14 @@ function Event({ e }: { e: PassEvent }): VNode {
   if (e.event === 'operands') return <li class="sm dim">{e.sentence}</li>;
   return (
     <li tid="pass-event" data-event={e.event}>
-      {e.pass && <div class="sm"><b>{e.pass}</b> <Dim>{[e.dump >= 0 && `dump ${e.dump}`, e.pipeline].filter(Boolean).join(' · ')}</Dim></div>}
+      {e.pass && (
+        <div class="sm">
+          <b>{e.pass}</b>{' '}
+          <Dim>{[e.dump >= 0 && `dump ${e.dump}`, e.pipeline].filter(Boolean).join(' · ')}</Dim>
+        </div>
+      )}
       <p class="sm wrapany">{e.sentence}</p>
-      {e.before.length > 0 && (e.event !== 'renamed') && <Was rows={e.before} count={e.count} />}
+      {e.before.length > 0 && e.event !== 'renamed' && <Was rows={e.before} count={e.count} />}
     </li>
   );
 }
@@ -48,18 +70,33 @@ export function Passes({ op }: { op: number }): VNode | null {
   if (!told) {
     return (
       <div class="sm dim" tid="provenance">
-        Which passes of XLA made it is not in this file. Run it with <code>XLA_FLAGS="--xla_dump_to=dump --xla_dump_hlo_pass_re=.*"</code>, then: <Command text={`xlatrace report ${run} --modules dump`} />
+        Which passes of XLA made it is not in this file. Run it with{' '}
+        <code>XLA_FLAGS="--xla_dump_to=dump --xla_dump_hlo_pass_re=.*"</code>, then:{' '}
+        <Command text={`xlatrace report ${run} --modules dump`} />
       </div>
     );
   }
   return (
     <div tid="provenance">
       <h4>Passes of XLA</h4>
-      {events
-        ? <ol class="passes">{events.map((e) => <Event e={e} />)}</ol>
-        : <Faint>This file tells of {plural(told.ops, 'op')}, not of this one. <Command text={`xlatrace show ${ops.handle[op]} ${run} --modules ${told.dump}`} /></Faint>}
-      {told.notes.map((n) => <p class="sm dim wrapany">Mind: {n}.</p>)}
-      <p class="sm dim wrapany" title={told.dump}>read from {told.dump}</p>
+      {events ? (
+        <ol class="passes">
+          {events.map((e) => (
+            <Event e={e} />
+          ))}
+        </ol>
+      ) : (
+        <Faint>
+          This file tells of {plural(told.ops, 'op')}, not of this one.{' '}
+          <Command text={`xlatrace show ${ops.handle[op]} ${run} --modules ${told.dump}`} />
+        </Faint>
+      )}
+      {told.notes.map((n) => (
+        <p class="sm dim wrapany">Mind: {n}.</p>
+      ))}
+      <p class="sm dim wrapany" title={told.dump}>
+        read from {told.dump}
+      </p>
     </div>
   );
 }

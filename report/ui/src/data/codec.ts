@@ -45,7 +45,8 @@ export class DataError extends Error {}
 
 /** Bytes of base64 text, which may hold line breaks. */
 export function fromBase64(text: string): Uint8Array<ArrayBuffer> {
-  const native = (Uint8Array as unknown as { fromBase64?: (t: string) => Uint8Array<ArrayBuffer> }).fromBase64;
+  const native = (Uint8Array as unknown as { fromBase64?: (t: string) => Uint8Array<ArrayBuffer> })
+    .fromBase64;
   if (native) return native.call(Uint8Array, text);
   const raw = atob(text.replace(/\s+/g, ''));
   const out = new Uint8Array(raw.length);
@@ -57,11 +58,15 @@ export function fromBase64(text: string): Uint8Array<ArrayBuffer> {
 export async function gunzip(bytes: Uint8Array<ArrayBuffer>, length: number): Promise<Uint8Array> {
   const out = new Uint8Array(length);
   let at = 0;
-  const reader = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('gzip')).getReader();
+  const reader = new Blob([bytes])
+    .stream()
+    .pipeThrough(new DecompressionStream('gzip'))
+    .getReader();
   for (;;) {
     const { done, value } = await reader.read();
     if (done) break;
-    if (at + value.length > length) throw new DataError(`is longer than the ${length} bytes it should have`);
+    if (at + value.length > length)
+      throw new DataError(`is longer than the ${length} bytes it should have`);
     out.set(value, at);
     at += value.length;
   }
@@ -69,11 +74,14 @@ export async function gunzip(bytes: Uint8Array<ArrayBuffer>, length: number): Pr
   return out;
 }
 
-const nullBytes = (rows: number, column: ColumnSpec): number => (column.nulls ? (rows + 7) >> 3 : 0);
+const nullBytes = (rows: number, column: ColumnSpec): number =>
+  column.nulls ? (rows + 7) >> 3 : 0;
 
 function need(block: Uint8Array, column: ColumnSpec, length: number): void {
   if (column.at < 0 || column.at + length > block.length) {
-    throw new DataError(`column ${column.name} ends at byte ${column.at + length} of ${block.length}`);
+    throw new DataError(
+      `column ${column.name} ends at byte ${column.at + length} of ${block.length}`,
+    );
   }
 }
 
@@ -109,7 +117,9 @@ export function decodeInts(block: Uint8Array, rows: number, column: ColumnSpec):
   const small = !column.delta && Math.abs(min) < 2 ** 31 && Math.abs(top) < 2 ** 31;
   const out = small ? new Int32Array(rows) : new Float64Array(rows);
   if (width <= 4) {
-    const p1 = at + rows, p2 = p1 + rows, p3 = p2 + rows;
+    const p1 = at + rows,
+      p2 = p1 + rows,
+      p3 = p2 + rows;
     for (let r = 0; r < rows; ++r) {
       let u = width > 0 ? block[at + r]! : 0;
       if (width > 1) u |= block[p1 + r]! << 8;
@@ -148,8 +158,13 @@ export function decodeReals(block: Uint8Array, rows: number, column: ColumnSpec)
 }
 
 /** Texts that lie one after the other; `lengths` in bytes, NULL rows have none. */
-export function decodeBlob(block: Uint8Array, rows: number, column: ColumnSpec, lengths: Integers,
-                           nulls: Uint8Array | null): (string | null)[] {
+export function decodeBlob(
+  block: Uint8Array,
+  rows: number,
+  column: ColumnSpec,
+  lengths: Integers,
+  nulls: Uint8Array | null,
+): (string | null)[] {
   need(block, column, column.bytes ?? 0);
   const decoder = new TextDecoder();
   const out: (string | null)[] = new Array<string | null>(rows).fill(null);
@@ -162,7 +177,9 @@ export function decodeBlob(block: Uint8Array, rows: number, column: ColumnSpec, 
     if (nulls && nulls[r >> 3]! & (1 << (r & 7))) continue;
     const next = at + lengths[r]!;
     if (next > end) throw new DataError(`text ${r} of column ${column.name} ends behind its bytes`);
-    out[r] = plain ? whole.slice(at - column.at, next - column.at) : decoder.decode(block.subarray(at, next));
+    out[r] = plain
+      ? whole.slice(at - column.at, next - column.at)
+      : decoder.decode(block.subarray(at, next));
     at = next;
   }
   return out;

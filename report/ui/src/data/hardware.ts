@@ -14,7 +14,10 @@ export function gpuOf(report: Report, name: string): Device | undefined {
   return report.devices.find((d) => d.kind === 'gpu') ?? report.devices[0];
 }
 
-interface Spoken { names: string[]; numbers: number[] }
+interface Spoken {
+  names: string[];
+  numbers: number[];
+}
 const spokenOf = new WeakMap<object, Spoken>();
 /** What all devices are called: made once, since a run may have thousands. */
 function spoken(report: Report): Spoken {
@@ -30,12 +33,25 @@ function spoken(report: Report): Spoken {
     else twins.set(key(d), [d]);
   }
   const t = report.tables.table('processes');
-  const rank = t.numbers('rank'), host = t.texts('host'), pid = t.numbers('pid');
+  const rank = t.numbers('rank'),
+    host = t.texts('host'),
+    pid = t.numbers('pid');
   const whose = [
-    (p: number) => (rank[p]! >= 0 ? `rank ${rank[p]}` : ''), (p: number) => host[p]!, (p: number) => `pid ${pid[p]}`, (p: number) => `${host[p]} pid ${pid[p]}`,
+    (p: number) => (rank[p]! >= 0 ? `rank ${rank[p]}` : ''),
+    (p: number) => host[p]!,
+    (p: number) => `pid ${pid[p]}`,
+    (p: number) => `${host[p]} pid ${pid[p]}`,
   ];
   const telling = new Map<string, ((p: number) => string) | undefined>();
-  for (const [k, list] of twins) telling.set(k, whose.find((f) => new Set(list.map((o) => f(o.process))).size === list.length && list.every((o) => f(o.process) !== '')));
+  for (const [k, list] of twins)
+    telling.set(
+      k,
+      whose.find(
+        (f) =>
+          new Set(list.map((o) => f(o.process))).size === list.length &&
+          list.every((o) => f(o.process) !== ''),
+      ),
+    );
   const clear = [...twins.values()].every((list) => list.length < 2);
   known = {
     names: devices.map((d, row) => {
@@ -51,25 +67,42 @@ function spoken(report: Report): Spoken {
 }
 
 /** The number that `dev:` in the filter knows a device by: its ordinal where that is clear. */
-export const deviceNumber = (report: Report, row: number): number => spoken(report).numbers[row] ?? row;
+export const deviceNumber = (report: Report, row: number): number =>
+  spoken(report).numbers[row] ?? row;
 
 /** "GPU 0", and whose where several processes have one: "GPU 0, rank 3". */
-export const deviceName = (report: Report, row: number): string => spoken(report).names[row] ?? `device ${row}`;
+export const deviceName = (report: Report, row: number): string =>
+  spoken(report).names[row] ?? `device ${row}`;
 
 /** Devices by number or name, in every spelling: 1, 0-3, GPU1, "gpu 1"; of several processes "GPU 0" is that of each. */
 export function deviceMatcher(report: Report, values: string[]): (row: number) => boolean {
   const plain = (text: string): string => `${text.toLowerCase().replace(/\s/g, '')},`;
-  return (row) => values.some((v) => rangeMatcher([v])?.(deviceNumber(report, row)) ?? plain(deviceName(report, row)).startsWith(plain(v)));
+  return (row) =>
+    values.some(
+      (v) =>
+        rangeMatcher([v])?.(deviceNumber(report, row)) ??
+        plain(deviceName(report, row)).startsWith(plain(v)),
+    );
 }
 
 /** Do these devices, all of the run where none are given, share a clock? Those of one process do. */
-export function clocksKnown(report: Pick<Report, 'devices' | 'tables'>, devices?: number[]): boolean {
-  const used = new Set((devices ? devices.map((d) => report.devices[d]) : report.devices).map((d) => d?.process ?? -1));
+export function clocksKnown(
+  report: Pick<Report, 'devices' | 'tables'>,
+  devices?: number[],
+): boolean {
+  const used = new Set(
+    (devices ? devices.map((d) => report.devices[d]) : report.devices).map((d) => d?.process ?? -1),
+  );
   if (used.size < 2) return true;
   // Recorders write the clock of the host, which its processes have in common.
-  const t = report.tables.table('processes'), error = t.numbers('clock_error_ns'), host = t.texts('host');
+  const t = report.tables.table('processes'),
+    error = t.numbers('clock_error_ns'),
+    host = t.texts('host');
   const one = new Set([...used].map((p) => host[p] || p));
-  return [...used].every((p) => p >= 0 && error[p]! >= 0) || (one.size === 1 && typeof [...one][0] === 'string');
+  return (
+    [...used].every((p) => p >= 0 && error[p]! >= 0) ||
+    (one.size === 1 && typeof [...one][0] === 'string')
+  );
 }
 
 /** The peak an op of this dtype can reach; the matrix units' where there are several words. */
@@ -79,12 +112,24 @@ export function peakFor(device: Device, dtype: string, kind: string): [string, n
   const low = dtype.toLowerCase().split(/[[\s]/)[0]!;
   const matrix = kind === 'gemm' || kind === 'convolution' || kind === 'attention';
   const families = dict<string[]>({
-    tf32: ['tf32', 'f32'], i8: ['i8'], f4: ['f4', 'f8'],
-    bf16: ['bf16', 'f16'], f16: ['f16', 'bf16'], f32: matrix ? ['tf32', 'f32'] : ['f32'], f64: matrix ? ['f64_matrix', 'f64'] : ['f64'], s8: ['i8'], u8: ['i8'], s4: ['i8'],
+    tf32: ['tf32', 'f32'],
+    i8: ['i8'],
+    f4: ['f4', 'f8'],
+    bf16: ['bf16', 'f16'],
+    f16: ['f16', 'bf16'],
+    f32: matrix ? ['tf32', 'f32'] : ['f32'],
+    f64: matrix ? ['f64_matrix', 'f64'] : ['f64'],
+    s8: ['i8'],
+    u8: ['i8'],
+    s4: ['i8'],
   });
-  const names = low.startsWith('f8') ? ['f8'] : (families[low] ?? (matrix ? ['bf16', 'f16', 'f32'] : ['f32']));
+  const names = low.startsWith('f8')
+    ? ['f8']
+    : (families[low] ?? (matrix ? ['bf16', 'f16', 'f32'] : ['f32']));
   for (const n of names) {
-    const found = entries.find(([k]) => k.toLowerCase() === n) ?? entries.find(([k]) => k.toLowerCase().startsWith(n));
+    const found =
+      entries.find(([k]) => k.toLowerCase() === n) ??
+      entries.find(([k]) => k.toLowerCase().startsWith(n));
     if (found) return found;
   }
   return entries.find(([k]) => k === 'f32') ?? entries[0];
@@ -106,15 +151,23 @@ export interface Point {
 /** Where an op stands; undefined without a cost model, without calls or without known limits. */
 export function pointOf(report: Report, device: Device, op: number): Point | undefined {
   const { ops } = report;
-  const flops = ops.flops[op]!, size = ops.bytes[op]!, calls = ops.calls[op]!, ns = ops.ns[op]!;
-  if (!(flops > 0) || !(size > 0) || !(calls > 0) || !(ns > 0) || ops.kind[op] === 'collective') return undefined;
+  const flops = ops.flops[op]!,
+    size = ops.bytes[op]!,
+    calls = ops.calls[op]!,
+    ns = ops.ns[op]!;
+  if (!(flops > 0) || !(size > 0) || !(calls > 0) || !(ns > 0) || ops.kind[op] === 'collective')
+    return undefined;
   if (!(device.bandwidth > 0)) return undefined;
   const peak = peakFor(device, ops.dtype[op] ?? '', ops.kind[op]!)?.[1] ?? Infinity;
   const x = flops / size;
   const roof = Math.min(peak, x * device.bandwidth);
   const seconds = Math.max(flops / peak, size / device.bandwidth) * calls;
   return {
-    op, x, y: (flops * calls) / (ns / 1e9), roof, atRoof: Math.min(ns, seconds * 1e9),
+    op,
+    x,
+    y: (flops * calls) / (ns / 1e9),
+    roof,
+    atRoof: Math.min(ns, seconds * 1e9),
     bound: x * device.bandwidth < peak ? 'memory' : 'compute',
   };
 }

@@ -5,17 +5,35 @@ import { perReport } from './report';
 
 export interface Hlo {
   n: number;
-  name: string[]; opcode: string[]; shape: string[]; outBytes: Float64Array; root: Float64Array;
-  computation: Int32Array; parameter: Float64Array; op: Int32Array; kind: string[]; phase: string[];
-  opName: string[]; layer: string[]; file: string[]; line: Float64Array; flops: Float64Array; bytes: Float64Array;
+  name: string[];
+  opcode: string[];
+  shape: string[];
+  outBytes: Float64Array;
+  root: Float64Array;
+  computation: Int32Array;
+  parameter: Float64Array;
+  op: Int32Array;
+  kind: string[];
+  phase: string[];
+  opName: string[];
+  layer: string[];
+  file: string[];
+  line: Float64Array;
+  flops: Float64Array;
+  bytes: Float64Array;
   fusionKind: string[];
   operands: (i: number) => Int32Array;
   users: (i: number) => Int32Array;
   /** Computations that an instruction calls. */
   called: (i: number) => number[];
   computations: {
-    n: number; module: Int32Array; name: string[]; entry: Float64Array; fusion: Float64Array;
-    begin: Float64Array; count: Float64Array;
+    n: number;
+    module: Int32Array;
+    name: string[];
+    entry: Float64Array;
+    fusion: Float64Array;
+    begin: Float64Array;
+    count: Float64Array;
     /** Instructions that call it. */
     callers: (c: number) => number[];
   };
@@ -28,7 +46,7 @@ function csr(n: number, from: Int32Array, to: Int32Array): (i: number) => Int32A
   const at = begin.slice();
   const list = new Int32Array(from.length);
   for (let e = 0; e < from.length; ++e) if (from[e]! >= 0) list[at[from[e]!]!++] = to[e]!;
-  return (i) => list.subarray(begin[i]!, begin[i + 1]!);
+  return (i) => list.subarray(begin[i], begin[i + 1]);
 }
 
 export const hloOf = perReport((report): Hlo => {
@@ -36,28 +54,58 @@ export const hloOf = perReport((report): Hlo => {
   const e = report.tables.table('edges');
   const c = report.tables.table('computations');
   const k = report.tables.table('calls');
-  const user = e.refs('user'), operand = e.refs('operand');
-  const callFrom = k.refs('instruction'), callTo = k.refs('computation');
+  const user = e.refs('user'),
+    operand = e.refs('operand');
+  const callFrom = k.refs('instruction'),
+    callTo = k.refs('computation');
   const called = csr(t.rows, callFrom, callTo);
   const callers = csr(c.rows, callTo, callFrom);
   return {
-    n: t.rows, name: t.texts('name'), opcode: t.texts('opcode'), shape: t.texts('shape'), outBytes: t.numbers('output_bytes'),
-    root: t.numbers('root'), computation: t.refs('computation'), parameter: t.numbers('parameter_number'), op: t.refs('op'),
-    kind: t.texts('op_kind'), phase: t.texts('phase'), opName: t.texts('op_name'), layer: t.texts('layer'),
-    file: t.texts('source_file'), line: t.numbers('source_line'), flops: t.numbers('flops'), bytes: t.numbers('bytes'),
+    n: t.rows,
+    name: t.texts('name'),
+    opcode: t.texts('opcode'),
+    shape: t.texts('shape'),
+    outBytes: t.numbers('output_bytes'),
+    root: t.numbers('root'),
+    computation: t.refs('computation'),
+    parameter: t.numbers('parameter_number'),
+    op: t.refs('op'),
+    kind: t.texts('op_kind'),
+    phase: t.texts('phase'),
+    opName: t.texts('op_name'),
+    layer: t.texts('layer'),
+    file: t.texts('source_file'),
+    line: t.numbers('source_line'),
+    flops: t.numbers('flops'),
+    bytes: t.numbers('bytes'),
     fusionKind: t.texts('fusion_kind'),
-    operands: csr(t.rows, user, operand), users: csr(t.rows, operand, user),
+    operands: csr(t.rows, user, operand),
+    users: csr(t.rows, operand, user),
     called: (i) => [...called(i)],
     computations: {
-      n: c.rows, module: c.refs('module'), name: c.texts('name'), entry: c.numbers('entry'), fusion: c.numbers('fusion'),
-      begin: c.numbers('instruction_begin'), count: c.numbers('instruction_count'), callers: (i) => [...callers(i)],
+      n: c.rows,
+      module: c.refs('module'),
+      name: c.texts('name'),
+      entry: c.numbers('entry'),
+      fusion: c.numbers('fusion'),
+      begin: c.numbers('instruction_begin'),
+      count: c.numbers('instruction_count'),
+      callers: (i) => [...callers(i)],
     },
   };
 });
 
 /** Instructions that cost nothing and only name a buffer: drawn as part of an edge. */
 export function isFree(hlo: Hlo, i: number): boolean {
-  return ['bitcast', 'get-tuple-element', 'tuple', 'opt-barrier', 'after-all', 'partition-id', 'replica-id'].includes(hlo.opcode[i]!);
+  return [
+    'bitcast',
+    'get-tuple-element',
+    'tuple',
+    'opt-barrier',
+    'after-all',
+    'partition-id',
+    'replica-id',
+  ].includes(hlo.opcode[i]!);
 }
 
 /** HLO text by instruction row, as far as the page has it. */
@@ -77,6 +125,8 @@ export function lineOf(hlo: Hlo, i: number, text: Map<number, string> | undefine
   const operands = [...hlo.operands(i)].map((o) => `%${hlo.name[o]}`).join(', ');
   const calls = hlo.called(i).map((c) => hlo.computations.name[c]);
   const inner = hlo.opcode[i] === 'parameter' ? String(hlo.parameter[i]) : operands;
-  return `${hlo.root[i] ? 'ROOT ' : ''}%${hlo.name[i]} = ${hlo.shape[i]} ${hlo.opcode[i]}(${inner})` +
-    (calls.length > 0 ? `, calls=%${calls.join(', %')}` : '');
+  return (
+    `${hlo.root[i] ? 'ROOT ' : ''}%${hlo.name[i]} = ${hlo.shape[i]} ${hlo.opcode[i]}(${inner})` +
+    (calls.length > 0 ? `, calls=%${calls.join(', %')}` : '')
+  );
 }

@@ -6,11 +6,26 @@ import { PARTS, type Part } from '../phases';
 import type { Finding, Report } from './report';
 
 /** `short`: of the unknown cause those that are too short to be judged. */
-export interface Cause { cause: string; ns: number; count: number; longest: number; short: number }
-export interface Idle { ns: number; shorter: number; inGaps: number; count: number; causes: Cause[] }
+export interface Cause {
+  cause: string;
+  ns: number;
+  count: number;
+  longest: number;
+  short: number;
+}
+export interface Idle {
+  ns: number;
+  shorter: number;
+  inGaps: number;
+  count: number;
+  causes: Cause[];
+}
 
-type Of = Pick<Report, 'steps' | 'stepParts' | 'gapSums'> & { meta: { basis: { steady: boolean } } };
-const steadyOf = (report: Pick<Of, 'steps'>): Set<string> => new Set(report.steps.filter((s) => s.steady).map((s) => `${s.step}/${s.device}`));
+type Of = Pick<Report, 'steps' | 'stepParts' | 'gapSums'> & {
+  meta: { basis: { steady: boolean } };
+};
+const steadyOf = (report: Pick<Of, 'steps'>): Set<string> =>
+  new Set(report.steps.filter((s) => s.steady).map((s) => `${s.step}/${s.device}`));
 
 /** Wall time of the parts of a steady step, summed over the basis. */
 export function partSums(report: Pick<Of, 'steps' | 'stepParts'>): { part: Part; ns: number }[] {
@@ -38,9 +53,13 @@ export function idleOf(report: Of): Idle {
   const causes = [...map.values()].sort((a, b) => b.ns - a.ns);
   const inGaps = sumNs(causes);
   // Without steps only gaps are known.
-  const ns = report.meta.basis.steady ? Math.max(inGaps, partSums(report).find((p) => p.part === 'idle')?.ns ?? 0) : inGaps;
+  const ns = report.meta.basis.steady
+    ? Math.max(inGaps, partSums(report).find((p) => p.part === 'idle')?.ns ?? 0)
+    : inGaps;
   return { ns, inGaps, shorter: ns - inGaps, count: sumBy(causes, (c) => c.count), causes };
 }
 
 /** The causes whose gaps a finding claims. */
-export const causesOfFinding = (f: Pick<Finding, 'evidence'>): string[] => [...new Set(f.evidence.flatMap((e) => e.cause ?? []))];
+export const causesOfFinding = (f: Pick<Finding, 'evidence'>): string[] => [
+  ...new Set(f.evidence.flatMap((e) => e.cause ?? [])),
+];

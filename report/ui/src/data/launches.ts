@@ -48,24 +48,35 @@ async function load(report: Report): Promise<Launches> {
   const chunks = await report.tables.chunks('launches');
   const nests = chunks.some((c) => c.has('self_ns'));
   const rowsOf = new Map<number, number>();
-  for (const c of chunks) for (const run of c.runs) rowsOf.set(run.stream, (rowsOf.get(run.stream) ?? 0) + run.rows);
+  for (const c of chunks)
+    for (const run of c.runs) rowsOf.set(run.stream, (rowsOf.get(run.stream) ?? 0) + run.rows);
   const byStream = new Map<number, { s: StreamLaunches; at: number }>();
   for (const [stream, n] of rowsOf) {
     const dur = new Float64Array(n);
     byStream.set(stream, {
       at: 0,
       s: {
-        stream, device: report.streams[stream]?.device ?? 0, n, start: new Float64Array(n),
-        dur, self: nests ? new Float64Array(n) : dur, site: new Uint32Array(n), step: new Int32Array(n),
+        stream,
+        device: report.streams[stream]?.device ?? 0,
+        n,
+        start: new Float64Array(n),
+        dur,
+        self: nests ? new Float64Array(n) : dur,
+        site: new Uint32Array(n),
+        step: new Int32Array(n),
       },
     });
   }
   let longest = 0;
   let total = 0;
   for (const c of chunks) {
-    const gap = c.ints('gap_ns'), dur = c.ints('duration_ns'), site = c.ints('site');
-    const self = c.has('self_ns') ? c.ints('self_ns') : dur, noSelf = c.has('self_ns') ? c.nulls('self_ns') : null;
-    const step = c.ints('step'), noStep = c.nulls('step');
+    const gap = c.ints('gap_ns'),
+      dur = c.ints('duration_ns'),
+      site = c.ints('site');
+    const self = c.has('self_ns') ? c.ints('self_ns') : dur,
+      noSelf = c.has('self_ns') ? c.nulls('self_ns') : null;
+    const step = c.ints('step'),
+      noStep = c.nulls('step');
     let row = 0;
     for (const run of c.runs) {
       const to = byStream.get(run.stream)!;
@@ -98,7 +109,10 @@ export function loadLaunches(report: Report): Promise<Launches> {
   if (!job) {
     job = load(report);
     jobs.set(report, job);
-    void job.then((l) => ready.set(report, l), () => undefined);
+    void job.then(
+      (l) => ready.set(report, l),
+      () => undefined,
+    );
   }
   return job;
 }
@@ -107,7 +121,8 @@ export const launchesNow = (report: Report): Launches | undefined => ready.get(r
 
 /** First index with start >= t. */
 export function lowerBound(a: Float64Array, t: number): number {
-  let lo = 0, hi = a.length;
+  let lo = 0,
+    hi = a.length;
   while (lo < hi) {
     const mid = (lo + hi) >> 1;
     if (a[mid]! < t) lo = mid + 1;

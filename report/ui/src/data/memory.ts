@@ -7,9 +7,15 @@ import { rowsOf } from './table';
 
 export interface LiveValue {
   /** Instructions: what writes it first, what updates it in place, what reads it last; −1: none. */
-  instruction: number; update: number; reader: number;
-  kind: string; size: number; first: number; last: number;
-  donated: boolean; donatable: boolean;
+  instruction: number;
+  update: number;
+  reader: number;
+  kind: string;
+  size: number;
+  first: number;
+  last: number;
+  donated: boolean;
+  donatable: boolean;
 }
 
 export interface Live {
@@ -35,38 +41,60 @@ export function aliveOf(values: readonly LiveValue[], positions: number): Float6
 
 /** By peak, largest first. */
 export const loadLive = perReport((report): Promise<Live[]> =>
-  Promise.all([report.tables.chunks('live_order'), report.tables.chunks('live_values')]).then(([orders, values]) => {
-    const of = new Map<number, Live>();
-    const get = (module: number): Live => {
-      let live = of.get(module);
-      if (!live) of.set(module, (live = { module, order: [], values: [], alive: new Float64Array(0), peak: 0, peakAt: 0 }));
-      return live;
-    };
-    for (const c of orders) {
-      const module = c.refs('module'), instruction = c.refs('instruction');
-      for (let r = 0; r < c.rows; ++r) get(module[r]!).order.push(instruction[r]!);
-    }
-    for (const c of values) {
-      const module = c.refs('module');
-      rowsOf<LiveValue>({
-        instruction: c.refs('instruction'), update: c.refs('updated_by'), reader: c.refs('last_user'), kind: c.texts('kind'), size: c.numbers('bytes'),
-        first: c.numbers('first'), last: c.numbers('last'), donated: c.flags('donated'), donatable: c.flags('donatable'),
-      }).forEach((v, r) => {
-        const live = get(module[r]!);
-        if (v.last < live.order.length) live.values.push(v);
-      });
-    }
-    for (const live of of.values()) {
-      live.alive = aliveOf(live.values, live.order.length);
-      live.alive.forEach((b, i) => {
-        if (b > live.peak) {
-          live.peak = b;
-          live.peakAt = i;
-        }
-      });
-    }
-    return [...of.values()].filter((l) => l.peak > 0).sort((a, b) => b.peak - a.peak);
-  }));
+  Promise.all([report.tables.chunks('live_order'), report.tables.chunks('live_values')]).then(
+    ([orders, values]) => {
+      const of = new Map<number, Live>();
+      const get = (module: number): Live => {
+        let live = of.get(module);
+        if (!live)
+          of.set(
+            module,
+            (live = {
+              module,
+              order: [],
+              values: [],
+              alive: new Float64Array(0),
+              peak: 0,
+              peakAt: 0,
+            }),
+          );
+        return live;
+      };
+      for (const c of orders) {
+        const module = c.refs('module'),
+          instruction = c.refs('instruction');
+        for (let r = 0; r < c.rows; ++r) get(module[r]!).order.push(instruction[r]!);
+      }
+      for (const c of values) {
+        const module = c.refs('module');
+        rowsOf<LiveValue>({
+          instruction: c.refs('instruction'),
+          update: c.refs('updated_by'),
+          reader: c.refs('last_user'),
+          kind: c.texts('kind'),
+          size: c.numbers('bytes'),
+          first: c.numbers('first'),
+          last: c.numbers('last'),
+          donated: c.flags('donated'),
+          donatable: c.flags('donatable'),
+        }).forEach((v, r) => {
+          const live = get(module[r]!);
+          if (v.last < live.order.length) live.values.push(v);
+        });
+      }
+      for (const live of of.values()) {
+        live.alive = aliveOf(live.values, live.order.length);
+        live.alive.forEach((b, i) => {
+          if (b > live.peak) {
+            live.peak = b;
+            live.peakAt = i;
+          }
+        });
+      }
+      return [...of.values()].filter((l) => l.peak > 0).sort((a, b) => b.peak - a.peak);
+    },
+  ),
+);
 
 /** The instruction that says most about a value: what fills it, rather than what clears it first. */
 export const writerOf = (v: LiveValue): number => (v.update >= 0 ? v.update : v.instruction);
@@ -77,14 +105,27 @@ export function groupOf(report: Report, hlo: Hlo, i: number): string {
   return (op >= 0 && report.ops.group[op]) || hlo.layer[i]!.replace(/\d+(?=\/|$)/g, '*');
 }
 
-export interface Saved { group: string; size: number; n: number; costNs: number; known: boolean }
+export interface Saved {
+  group: string;
+  size: number;
+  n: number;
+  costNs: number;
+  known: boolean;
+}
 
 /** Values of the forward pass that wait for the backward pass while `at` runs, by layer, and what making them again would cost. */
 export function savedAt(report: Report, live: Live, at: number): Saved[] {
   const hlo = hloOf(report);
   const map = new Map<string, Saved>();
   for (const v of live.values) {
-    if (v.first > at || v.last < at || v.kind === 'parameter' || v.kind === 'constant' || v.reader < 0) continue;
+    if (
+      v.first > at ||
+      v.last < at ||
+      v.kind === 'parameter' ||
+      v.kind === 'constant' ||
+      v.reader < 0
+    )
+      continue;
     if (hlo.phase[writerOf(v)] !== 'forward' || hlo.phase[v.reader] !== 'backward') continue;
     const group = groupOf(report, hlo, writerOf(v));
     const to = map.get(group) ?? { group, size: 0, n: 0, costNs: 0, known: false };

@@ -6,7 +6,8 @@ const BEGINS_WORD = /[._/\-\s:,<(]/;
 
 /** How many characters the end that stays has: it begins where a word does, with what divides it from the one before. */
 export function tailLength(text: string, most: number): number {
-  for (let n = Math.min(most, text.length - 1); n >= 2; --n) if (BEGINS_WORD.test(text[text.length - n]!)) return n;
+  for (let n = Math.min(most, text.length - 1); n >= 2; --n)
+    if (BEGINS_WORD.test(text[text.length - n]!)) return n;
   // One word: its number alone, else nothing. Half a word says nothing.
   const number = /\d+$/.exec(text)?.[0].length ?? 0;
   return number < text.length ? number : 0;
@@ -48,5 +49,7 @@ export function toldApart(names: string[], at: number): string {
 export function cutLabel(text: string, most: number): string {
   const name = text.split('  ')[0]!;
   if (most < 10 && name.length > most) return midCut(/^[okm]\d+(?= )/.exec(name)?.[0] ?? '', most);
-  return name.replace(/^[okm]\d+ /, '').includes(' ') ? `${text.slice(0, most - 1)}…` : midCut(name, most);
+  return name.replace(/^[okm]\d+ /, '').includes(' ')
+    ? `${text.slice(0, most - 1)}…`
+    : midCut(name, most);
 }

@@ -17,15 +17,23 @@ export interface Path {
 async function load(report: Report): Promise<Map<number, Path>> {
   const out = new Map<number, Path>();
   for (const t of await report.tables.chunks('critical_path')) {
-    const device = t.refs('device'), gap = t.numbers('gap_ns'), duration = t.numbers('duration_ns');
-    const step = t.numbers('step'), stream = t.refs('stream'), kind = t.texts('kind');
+    const device = t.refs('device'),
+      gap = t.numbers('gap_ns'),
+      duration = t.numbers('duration_ns');
+    const step = t.numbers('step'),
+      stream = t.refs('stream'),
+      kind = t.texts('kind');
     const end = new Float64Array(t.rows);
     for (let r = 0, at = 0; r < t.rows; ++r) end[r] = at += gap[r]! + duration[r]!;
     for (let a = 0, b = 0; a < t.rows; a = b) {
       while (b < t.rows && device[b] === device[a]) ++b;
       out.set(device[a]!, {
-        n: b - a, end: end.subarray(a, b), start: end.subarray(a, b).map((e, i) => e - duration[a + i]!),
-        step: step.subarray(a, b), stream: stream.subarray(a, b), kind: kind.slice(a, b),
+        n: b - a,
+        end: end.subarray(a, b),
+        start: end.subarray(a, b).map((e, i) => e - duration[a + i]!),
+        step: step.subarray(a, b),
+        stream: stream.subarray(a, b),
+        kind: kind.slice(a, b),
       });
     }
   }
@@ -36,7 +44,8 @@ export const loadPath = perReport(load);
 
 /** First part that ends after t. */
 export function partAt(path: Path, t: number): number {
-  let lo = 0, hi = path.n;
+  let lo = 0,
+    hi = path.n;
   while (lo < hi) {
     const mid = (lo + hi) >> 1;
     if (path.end[mid]! <= t) lo = mid + 1;

@@ -20,20 +20,33 @@ export interface LaunchStats {
 export function statsOf(durations: Float64Array): LaunchStats {
   const d = durations.slice().sort();
   const n = d.length;
-  const at = (q: number): number => (n > 0 ? d[Math.min(n - 1, Math.max(0, Math.ceil(q * n) - 1))]! : NaN);
+  const at = (q: number): number =>
+    n > 0 ? d[Math.min(n - 1, Math.max(0, Math.ceil(q * n) - 1))]! : NaN;
   let sum = 0;
   for (const v of d) sum += v;
   const mean = n > 0 ? sum / n : NaN;
   let square = 0;
   for (const v of d) square += (v - mean) ** 2;
   return {
-    n, mean, min: n > 0 ? d[0]! : NaN, max: n > 0 ? d[n - 1]! : NaN, p50: at(0.5), p90: at(0.9), p99: at(0.99),
-    cov: n > 1 && mean > 0 ? Math.sqrt(square / (n - 1)) / mean : NaN, durations: d,
+    n,
+    mean,
+    min: n > 0 ? d[0]! : NaN,
+    max: n > 0 ? d[n - 1]! : NaN,
+    p50: at(0.5),
+    p90: at(0.9),
+    p99: at(0.99),
+    cov: n > 1 && mean > 0 ? Math.sqrt(square / (n - 1)) / mean : NaN,
+    durations: d,
   };
 }
 
 /** Launches whose site is one of `sites`; only those of steady steps where there are any. */
-export function launchesOf(report: Report, launches: Launches, sites: ReadonlySet<number>, steadyOnly: boolean): { durations: Float64Array; devices: number; steps: number } {
+export function launchesOf(
+  report: Report,
+  launches: Launches,
+  sites: ReadonlySet<number>,
+  steadyOnly: boolean,
+): { durations: Float64Array; devices: number; steps: number } {
   const steady = new Set(report.steps.filter((s) => s.steady).map((s) => s.step));
   const out: number[] = [];
   const devices = new Set<number>();

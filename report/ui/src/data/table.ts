@@ -2,8 +2,17 @@
 // Typed access to the tables of the page, column by column, decoded when first asked for.
 
 import {
-  type ChunkSpec, type ColumnSpec, type Integers, type PageIndex, DataError, decodeBlob,
-  decodeInts, decodeReals, fromBase64, gunzip, nullBits,
+  type ChunkSpec,
+  type ColumnSpec,
+  type Integers,
+  type PageIndex,
+  DataError,
+  decodeBlob,
+  decodeInts,
+  decodeReals,
+  fromBase64,
+  gunzip,
+  nullBits,
 } from './codec';
 
 /** Where the base64 of a block is found; null: not in the file. */
@@ -12,7 +21,10 @@ export type BlockText = (block: number) => string | null;
 export class Blocks {
   private readonly done = new Map<number, Uint8Array>();
   private readonly running = new Map<number, Promise<Uint8Array>>();
-  constructor(private readonly index: PageIndex, private readonly textOf: BlockText) {}
+  constructor(
+    private readonly index: PageIndex,
+    private readonly textOf: BlockText,
+  ) {}
 
   load(block: number): Promise<Uint8Array> {
     const known = this.running.get(block);
@@ -57,8 +69,11 @@ export class Chunk {
   readonly rows: number;
   private readonly columns = new Map<string, ColumnSpec>();
   private readonly cache = new Map<string, unknown>();
-  constructor(private readonly spec: ChunkSpec, private readonly blocks: Blocks,
-              private readonly strings: Strings) {
+  constructor(
+    private readonly spec: ChunkSpec,
+    private readonly blocks: Blocks,
+    private readonly strings: Strings,
+  ) {
     this.rows = spec.rows;
     for (const c of spec.columns) this.columns.set(c.name, c);
   }
@@ -83,8 +98,10 @@ export class Chunk {
     const column = this.columns.get(name);
     if (!column) return this.cached('!zeros', () => new Uint8Array(this.rows));
     return this.cached(name, () =>
-      column.type === 'real' ? decodeReals(this.bytes(), this.rows, column)
-                             : decodeInts(this.bytes(), this.rows, column));
+      column.type === 'real'
+        ? decodeReals(this.bytes(), this.rows, column)
+        : decodeInts(this.bytes(), this.rows, column),
+    );
   }
   /** Numbers with NaN for NULL. */
   numbers(name: string): Float64Array {
@@ -112,8 +129,13 @@ export class Chunk {
       if (!column) return new Array<string>(this.rows).fill('');
       if (column.type === 'blob') {
         const lengths = column.lengths ?? 'bytes';
-        return decodeBlob(this.bytes(), this.rows, column, this.ints(lengths), this.nulls(lengths))
-          .map((t) => t ?? '');
+        return decodeBlob(
+          this.bytes(),
+          this.rows,
+          column,
+          this.ints(lengths),
+          this.nulls(lengths),
+        ).map((t) => t ?? '');
       }
       const values = this.ints(name);
       const nulls = this.nulls(name);
@@ -133,7 +155,10 @@ export class Chunk {
 /** Rows as objects, of columns of one length. */
 export function rowsOf<T extends object>(columns: { [K in keyof T]: ArrayLike<T[K]> }): T[] {
   const names = Object.keys(columns) as (keyof T)[];
-  return Array.from(columns[names[0]!], (_, r) => Object.fromEntries(names.map((k) => [k, columns[k][r]!])) as T);
+  return Array.from(
+    columns[names[0]!],
+    (_, r) => Object.fromEntries(names.map((k) => [k, columns[k][r]!])) as T,
+  );
 }
 
 const EMPTY: ChunkSpec = { rows: 0, block: -1, columns: [] };
@@ -142,7 +167,10 @@ export class Tables {
   private readonly whole = new Map<string, Chunk>();
   private readonly strings: Strings;
   readonly blocks: Blocks;
-  constructor(readonly index: PageIndex, textOf: BlockText) {
+  constructor(
+    readonly index: PageIndex,
+    textOf: BlockText,
+  ) {
     this.blocks = new Blocks(index, textOf);
     let texts: string[] | null = null;
     this.strings = {
@@ -154,7 +182,9 @@ export class Tables {
   }
   /** All that is not lazy. */
   async loadEager(): Promise<void> {
-    await Promise.all(this.index.blocks.filter((b) => !b.lazy).map((b) => this.blocks.load(b.block)));
+    await Promise.all(
+      this.index.blocks.filter((b) => !b.lazy).map((b) => this.blocks.load(b.block)),
+    );
   }
   rows = (name: string): number => this.index.tables[name]?.rows ?? 0;
 
@@ -163,9 +193,10 @@ export class Tables {
     let found = this.whole.get(name);
     if (!found) {
       const spec = this.index.tables[name];
-      const one = spec && spec.columns !== undefined && spec.block !== undefined
-        ? { rows: spec.rows, block: spec.block, columns: spec.columns }
-        : EMPTY;
+      const one =
+        spec && spec.columns !== undefined && spec.block !== undefined
+          ? { rows: spec.rows, block: spec.block, columns: spec.columns }
+          : EMPTY;
       found = new Chunk(one, this.blocks, this.strings);
       this.whole.set(name, found);
     }
@@ -177,12 +208,21 @@ export class Tables {
     let job = this.chunked.get(name);
     if (!job) {
       const spec = this.index.tables[name];
-      const list: ChunkSpec[] = spec?.chunks ??
+      const list: ChunkSpec[] =
+        spec?.chunks ??
         (spec && spec.columns !== undefined && spec.block !== undefined
-          ? [{ rows: spec.rows, block: spec.block, columns: spec.columns, ...(spec.runs ? { runs: spec.runs } : {}) }]
+          ? [
+              {
+                rows: spec.rows,
+                block: spec.block,
+                columns: spec.columns,
+                ...(spec.runs ? { runs: spec.runs } : {}),
+              },
+            ]
           : []);
       job = Promise.all(list.map((c) => this.blocks.load(c.block))).then(() =>
-        list.map((c) => new Chunk(c, this.blocks, this.strings)));
+        list.map((c) => new Chunk(c, this.blocks, this.strings)),
+      );
       this.chunked.set(name, job);
     }
     return job;

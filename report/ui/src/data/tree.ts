@@ -25,7 +25,14 @@ export interface Node {
 export type TreeBy = 'scope' | 'source' | 'stack' | 'module';
 
 const make = (name: string, path: string): Node => ({
-  name, path, ns: 0, phases: new Float64Array(PHASES.length), calls: 0, waste: 0, wasteOf: 0, children: [],
+  name,
+  path,
+  ns: 0,
+  phases: new Float64Array(PHASES.length),
+  calls: 0,
+  waste: 0,
+  wasteOf: 0,
+  children: [],
 });
 
 export function buildTree(report: Report, view: View, by: TreeBy): Node {
@@ -34,7 +41,7 @@ export function buildTree(report: Report, view: View, by: TreeBy): Node {
   const index = new Map<Node, Map<string, Node>>();
   const child = (parent: Node, name: string, join: string): Node => {
     let map = index.get(parent);
-    if (!map) index.set(parent, (map = new Map()));
+    if (!map) index.set(parent, (map = new Map<string, Node>()));
     let node = map.get(name);
     if (!node) {
       node = make(name, parent.path === '' ? name : parent.path + join + name);
@@ -47,19 +54,25 @@ export function buildTree(report: Report, view: View, by: TreeBy): Node {
     switch (by) {
       case 'source': {
         const file = shares.file[s]!;
-        return file === '' ? [['no source line'], ':'] : [[file, String(shares.line[s]! > 0 ? shares.line[s] : '?')], ':'];
+        return file === ''
+          ? [['no source line'], ':']
+          : [[file, String(shares.line[s]! > 0 ? shares.line[s] : '?')], ':'];
       }
-      case 'stack': return [ops.stack[op] ? ops.stack[op]!.split(' > ') : ['no Python stack'], ' > '];
-      case 'module': return [[report.modules[ops.module[op]!]?.name || 'no module'], '/'];
+      case 'stack':
+        return [ops.stack[op] ? ops.stack[op].split(' > ') : ['no Python stack'], ' > '];
+      case 'module':
+        return [[report.modules[ops.module[op]!]?.name || 'no module'], '/'];
       default: {
         if (ops.name[op] === '') return [['no instruction'], '/'];
-        return [shares.group[s] ? shares.group[s]!.split('/') : ['no layer known'], '/'];
+        return [shares.group[s] ? shares.group[s].split('/') : ['no layer known'], '/'];
       }
     }
   };
   const counted = new Set<number>();
   // Largest shares first, so that an op's calls count where most of it is.
-  const order = Array.from({ length: shares.n }, (_, i) => i).filter((s) => view.shareNs[s]! > 0 && shares.op[s]! >= 0);
+  const order = Array.from({ length: shares.n }, (_, i) => i).filter(
+    (s) => view.shareNs[s]! > 0 && shares.op[s]! >= 0,
+  );
   order.sort((a, b) => shares.ppm[b]! - shares.ppm[a]! || a - b);
   for (const s of order) {
     const op = shares.op[s]!;
@@ -69,7 +82,8 @@ export function buildTree(report: Report, view: View, by: TreeBy): Node {
     const waste = view.opWaste[op]! * part;
     const calls = counted.has(op) ? 0 : view.opCalls[op]!;
     counted.add(op);
-    const layer = by === 'scope' && shares.group[s]!.includes('*') ? shares.layer[s]!.split('/') : null;
+    const layer =
+      by === 'scope' && shares.group[s]!.includes('*') ? shares.layer[s]!.split('/') : null;
     const add = (n: Node): void => {
       n.ns += ns;
       n.phases[shares.phase[s]!]! += ns;
@@ -107,7 +121,8 @@ function finish(n: Node): void {
   n.children.sort((a, b) => b.ns - a.ns || (a.name < b.name ? -1 : 1));
   n.children.forEach(finish);
   // One leaf that says nothing more than its parent is not shown.
-  if (n.children.length === 1 && n.children[0]!.leaf && n.name.endsWith(n.children[0]!.name)) n.children = [];
+  if (n.children.length === 1 && n.children[0]!.leaf && n.name.endsWith(n.children[0]!.name))
+    n.children = [];
   // Components where nothing branches become one: "decoder/layer_*".
   for (let i = 0; i < n.children.length; ++i) {
     const c = n.children[i]!;

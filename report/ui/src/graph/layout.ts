@@ -7,18 +7,49 @@
 
 import { sumBy } from '../format';
 
-export interface Box { id: number; w: number; h: number; x: number; y: number }
-export interface Edge { from: number; to: number; points: [number, number][]; label: [number, number] }
-export interface Layout { boxes: Map<number, Box>; edges: Edge[]; width: number; height: number }
+export interface Box {
+  id: number;
+  w: number;
+  h: number;
+  x: number;
+  y: number;
+}
+export interface Edge {
+  from: number;
+  to: number;
+  points: [number, number][];
+  label: [number, number];
+}
+export interface Layout {
+  boxes: Map<number, Box>;
+  edges: Edge[];
+  width: number;
+  height: number;
+}
 
-interface V { id: number; w: number; h: number; rank: number; x: number; pos: number; ins: V[]; outs: V[]; dummy: boolean }
+interface V {
+  id: number;
+  w: number;
+  h: number;
+  rank: number;
+  x: number;
+  pos: number;
+  ins: V[];
+  outs: V[];
+  dummy: boolean;
+}
 
 /** `edges` go from operand to user; the graph has no cycles (an edge that closes one is not drawn). */
-export function layout(sizes: { id: number; w: number; h: number }[], links: { from: number; to: number }[],
-                       options: { gapX?: number; gapY?: number } = {}): Layout {
-  const gapX = options.gapX ?? 26, gapY = options.gapY ?? 42;
+export function layout(
+  sizes: { id: number; w: number; h: number }[],
+  links: { from: number; to: number }[],
+  options: { gapX?: number; gapY?: number } = {},
+): Layout {
+  const gapX = options.gapX ?? 26,
+    gapY = options.gapY ?? 42;
   const vs = new Map<number, V>();
-  for (const s of sizes) vs.set(s.id, { ...s, rank: 0, x: 0, pos: 0, ins: [], outs: [], dummy: false });
+  for (const s of sizes)
+    vs.set(s.id, { ...s, rank: 0, x: 0, pos: 0, ins: [], outs: [], dummy: false });
   const edges = links.filter((e) => e.from !== e.to && vs.has(e.from) && vs.has(e.to));
   const pairs = new Map<string, { from: V; to: V; chain: V[] }>();
   for (const e of edges) {
@@ -27,7 +58,8 @@ export function layout(sizes: { id: number; w: number; h: number }[], links: { f
     pairs.set(key, { from: vs.get(e.from)!, to: vs.get(e.to)!, chain: [] });
   }
   // Ranks: longest path from the sources; then sources move down to where they are used.
-  const ins = new Map<V, V[]>(), outs = new Map<V, V[]>();
+  const ins = new Map<V, V[]>(),
+    outs = new Map<V, V[]>();
   for (const v of vs.values()) {
     ins.set(v, []);
     outs.set(v, []);
@@ -53,7 +85,8 @@ export function layout(sizes: { id: number; w: number; h: number }[], links: { f
     const v = order[i]!;
     const us = outs.get(v)!;
     // Fewer edges in than out: closer to the users shortens the sum of edges.
-    if (us.length > ins.get(v)!.length || (us.length > 0 && ins.get(v)!.length === 0)) v.rank = Math.min(...us.map((u) => u.rank)) - 1;
+    if (us.length > ins.get(v)!.length || (us.length > 0 && ins.get(v)!.length === 0))
+      v.rank = Math.min(...us.map((u) => u.rank)) - 1;
   }
   const placed = new Set(order);
   const least = Math.min(0, ...order.map((v) => v.rank));
@@ -61,13 +94,23 @@ export function layout(sizes: { id: number; w: number; h: number }[], links: { f
   const layers: V[][] = [];
   const put = (v: V): void => void (layers[v.rank] ??= []).push(v);
   order.forEach(put);
-  for (const v of vs.values()) if (!placed.has(v)) put(v);  // Only where there was a cycle.
+  for (const v of vs.values()) if (!placed.has(v)) put(v); // Only where there was a cycle.
   for (let i = 0; i < layers.length; ++i) layers[i] ??= [];
   let next = -1;
   for (const p of pairs.values()) {
     let last = p.from;
     for (let r = p.from.rank + 1; r < p.to.rank; ++r) {
-      const d: V = { id: next--, w: 2, h: 0, rank: r, x: 0, pos: 0, ins: [], outs: [], dummy: true };
+      const d: V = {
+        id: next--,
+        w: 2,
+        h: 0,
+        rank: r,
+        x: 0,
+        pos: 0,
+        ins: [],
+        outs: [],
+        dummy: true,
+      };
       layers[r]!.push(d);
       p.chain.push(d);
       last.outs.push(d);
@@ -83,13 +126,18 @@ export function layout(sizes: { id: number; w: number; h: number }[], links: { f
   const crossings = (): number => {
     let n = 0;
     for (const l of layers) {
-      const ends: [number, number][] = l.flatMap((v) => v.outs.filter((u) => u.rank === v.rank + 1).map((u): [number, number] => [v.pos, u.pos]));
-      for (let i = 0; i < ends.length; ++i) for (let k = i + 1; k < ends.length; ++k) if ((ends[i]![0] - ends[k]![0]) * (ends[i]![1] - ends[k]![1]) < 0) ++n;
+      const ends: [number, number][] = l.flatMap((v) =>
+        v.outs.filter((u) => u.rank === v.rank + 1).map((u): [number, number] => [v.pos, u.pos]),
+      );
+      for (let i = 0; i < ends.length; ++i)
+        for (let k = i + 1; k < ends.length; ++k)
+          if ((ends[i]![0] - ends[k]![0]) * (ends[i]![1] - ends[k]![1]) < 0) ++n;
     }
     return n;
   };
   number();
-  let best = layers.map((l) => [...l]), fewest = crossings();
+  let best = layers.map((l) => [...l]),
+    fewest = crossings();
   for (let sweep = 0; sweep < 20 && fewest > 0; ++sweep) {
     const down = sweep % 2 === 0;
     for (let k = 1; k < layers.length; ++k) {
@@ -98,9 +146,18 @@ export function layout(sizes: { id: number; w: number; h: number }[], links: { f
       for (const v of l) {
         const near = (down ? v.ins : v.outs).map((u) => u.pos).sort((a, b) => a - b);
         const m = near.length;
-        mid.set(v, m === 0 ? v.pos : m % 2 === 1 ? near[(m - 1) / 2]! : (near[m / 2 - 1]! + near[m / 2]!) / 2);
+        mid.set(
+          v,
+          m === 0
+            ? v.pos
+            : m % 2 === 1
+              ? near[(m - 1) / 2]!
+              : (near[m / 2 - 1]! + near[m / 2]!) / 2,
+        );
       }
-      l.sort((a, b) => mid.get(a)! - mid.get(b)! || (sweep % 4 < 2 ? a.pos - b.pos : b.pos - a.pos));
+      l.sort(
+        (a, b) => mid.get(a)! - mid.get(b)! || (sweep % 4 < 2 ? a.pos - b.pos : b.pos - a.pos),
+      );
       l.forEach((v, i) => (v.pos = i));
     }
     const n = crossings();
@@ -122,31 +179,45 @@ export function layout(sizes: { id: number; w: number; h: number }[], links: { f
     want.forEach((x, i) => {
       pools.push({ sum: (x - offset[i]!) * weight[i]!, weight: weight[i]!, n: 1 });
       while (pools.length > 1) {
-        const b = pools[pools.length - 1]!, a = pools[pools.length - 2]!;
+        const b = pools[pools.length - 1]!,
+          a = pools[pools.length - 2]!;
         if (a.sum / a.weight <= b.sum / b.weight) break;
         pools.splice(-2, 2, { sum: a.sum + b.sum, weight: a.weight + b.weight, n: a.n + b.n });
       }
     });
     let i = 0;
-    for (const p of pools) for (let k = 0; k < p.n; ++k, ++i) l[i]!.x = p.sum / p.weight + offset[i]!;
+    for (const p of pools)
+      for (let k = 0; k < p.n; ++k, ++i) l[i]!.x = p.sum / p.weight + offset[i]!;
   };
-  for (const l of layers) project(l, l.map((_, i) => i), l.map(() => 1));
+  for (const l of layers)
+    project(
+      l,
+      l.map((_, i) => i),
+      l.map(() => 1),
+    );
   const mean = (vs2: V[]): number => sumBy(vs2, (v) => v.x) / vs2.length;
   for (let pass = 0; pass < 24; ++pass) {
     const down = pass % 2 === 0;
     for (let k = 0; k < layers.length; ++k) {
       const l = layers[down ? k : layers.length - 1 - k]!;
       const last = pass >= 20;
-      project(l, l.map((v) => {
-        const near = last ? [...v.ins, ...v.outs] : down ? v.ins : v.outs;
-        return near.length > 0 ? mean(near) : v.x;
-      }), l.map((v) => (v.dummy ? 4 : 1)));
+      project(
+        l,
+        l.map((v) => {
+          const near = last ? [...v.ins, ...v.outs] : down ? v.ins : v.outs;
+          return near.length > 0 ? mean(near) : v.x;
+        }),
+        l.map((v) => (v.dummy ? 4 : 1)),
+      );
     }
   }
 
   const boxes = new Map<number, Box>();
-  let left = Infinity, right = -Infinity, y = 0;
-  const top: number[] = [], tall: number[] = [];
+  let left = Infinity,
+    right = -Infinity,
+    y = 0;
+  const top: number[] = [],
+    tall: number[] = [];
   layers.forEach((l, r) => {
     const h = Math.max(0, ...l.map((v) => v.h));
     top[r] = y;
@@ -158,18 +229,33 @@ export function layout(sizes: { id: number; w: number; h: number }[], links: { f
     }
   });
   if (left > right) left = right = 0;
-  for (const v of vs.values()) boxes.set(v.id, { id: v.id, w: v.w, h: v.h, x: v.x - left - v.w / 2, y: top[v.rank]! + (tall[v.rank]! - v.h) / 2 });
+  for (const v of vs.values())
+    boxes.set(v.id, {
+      id: v.id,
+      w: v.w,
+      h: v.h,
+      x: v.x - left - v.w / 2,
+      y: top[v.rank]! + (tall[v.rank]! - v.h) / 2,
+    });
   const out: Edge[] = [];
   for (const p of pairs.values()) {
-    const a = boxes.get(p.from.id)!, b = boxes.get(p.to.id)!;
+    const a = boxes.get(p.from.id)!,
+      b = boxes.get(p.to.id)!;
     // Ends spread along the box, in the direction of the other end.
-    const spread = (box: Box, toward: number): number => Math.max(box.x + 14, Math.min(box.x + box.w - 14, box.x + box.w / 2 + (toward - box.x - box.w / 2) * 0.35));
-    const first = p.chain[0]?.x ?? p.to.x, final = p.chain[p.chain.length - 1]?.x ?? p.from.x;
+    const spread = (box: Box, toward: number): number =>
+      Math.max(
+        box.x + 14,
+        Math.min(box.x + box.w - 14, box.x + box.w / 2 + (toward - box.x - box.w / 2) * 0.35),
+      );
+    const first = p.chain[0]?.x ?? p.to.x,
+      final = p.chain[p.chain.length - 1]?.x ?? p.from.x;
     const points: [number, number][] = [[spread(a, first - left), a.y + a.h]];
-    for (const d of p.chain) points.push([d.x - left, top[d.rank]!], [d.x - left, top[d.rank]! + tall[d.rank]!]);
+    for (const d of p.chain)
+      points.push([d.x - left, top[d.rank]!], [d.x - left, top[d.rank]! + tall[d.rank]!]);
     points.push([spread(b, final - left), b.y]);
     const k = p.chain.length > 0 ? 1 : 0;
-    const [x0, y0] = points[k === 1 ? points.length - 2 : 0]!, [x1, y1] = points[points.length - 1]!;
+    const [x0, y0] = points[k === 1 ? points.length - 2 : 0]!,
+      [x1, y1] = points[points.length - 1]!;
     out.push({ from: p.from.id, to: p.to.id, points, label: [(x0 + x1) / 2, (y0 + y1) / 2] });
   }
   return { boxes, edges: out, width: right - left, height: Math.max(0, y - gapY) };
@@ -179,9 +265,13 @@ export function layout(sizes: { id: number; w: number; h: number }[], links: { f
 export function smooth(points: [number, number][]): string {
   let d = `M${points[0]![0].toFixed(1)} ${points[0]![1].toFixed(1)}`;
   for (let i = 1; i < points.length; ++i) {
-    const [x0, y0] = points[i - 1]!, [x1, y1] = points[i]!;
+    const [x0, y0] = points[i - 1]!,
+      [x1, y1] = points[i]!;
     const m = (y0 + y1) / 2;
-    d += Math.abs(x0 - x1) < 0.5 ? `L${x1.toFixed(1)} ${y1.toFixed(1)}` : `C${x0.toFixed(1)} ${m.toFixed(1)} ${x1.toFixed(1)} ${m.toFixed(1)} ${x1.toFixed(1)} ${y1.toFixed(1)}`;
+    d +=
+      Math.abs(x0 - x1) < 0.5
+        ? `L${x1.toFixed(1)} ${y1.toFixed(1)}`
+        : `C${x0.toFixed(1)} ${m.toFixed(1)} ${x1.toFixed(1)} ${m.toFixed(1)} ${x1.toFixed(1)} ${y1.toFixed(1)}`;
   }
   return d;
 }

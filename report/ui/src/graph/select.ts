@@ -4,7 +4,13 @@
 import { isFree, type Hlo } from '../data/hlo';
 import type { Report } from '../data/report';
 
-export interface Link { from: number; to: number; bytes: number; layout: boolean; count: number }
+export interface Link {
+  from: number;
+  to: number;
+  bytes: number;
+  layout: boolean;
+  count: number;
+}
 export interface Neighbourhood {
   nodes: number[];
   links: Link[];
@@ -14,7 +20,10 @@ export interface Neighbourhood {
   ports: Map<number, number>;
 }
 
-const isSmall = (hlo: Hlo, i: number): boolean => hlo.opcode[i] === 'constant' || (hlo.opcode[i] === 'iota' && !(hlo.op[i]! >= 0)) || hlo.opcode[i] === 'partition-id';
+const isSmall = (hlo: Hlo, i: number): boolean =>
+  hlo.opcode[i] === 'constant' ||
+  (hlo.opcode[i] === 'iota' && !(hlo.op[i]! >= 0)) ||
+  hlo.opcode[i] === 'partition-id';
 
 /** Operands with what is free between folded away. */
 export function realOperands(hlo: Hlo, i: number): Map<number, number> {
@@ -23,7 +32,9 @@ export function realOperands(hlo: Hlo, i: number): Map<number, number> {
   const visit = (o: number, bytes: number): void => {
     if (seen.has(o) || seen.size > 400) return;
     seen.add(o);
-    if (isFree(hlo, o)) for (const p of hlo.operands(o)) visit(p, hlo.opcode[o] === 'tuple' ? hlo.outBytes[p]! : bytes);
+    if (isFree(hlo, o))
+      for (const p of hlo.operands(o))
+        visit(p, hlo.opcode[o] === 'tuple' ? hlo.outBytes[p]! : bytes);
     else if (!isSmall(hlo, o)) out.set(o, (out.get(o) ?? 0) + bytes);
   };
   for (const o of hlo.operands(i)) visit(o, hlo.outBytes[o]!);
@@ -35,7 +46,8 @@ export function realUsers(hlo: Hlo, i: number): Map<number, number> {
   const visit = (u: number, bytes: number): void => {
     if (seen.has(u) || seen.size > 2000) return;
     seen.add(u);
-    if (isFree(hlo, u)) for (const v of hlo.users(u)) visit(v, hlo.opcode[u] === 'tuple' ? bytes : hlo.outBytes[u]!);
+    if (isFree(hlo, u))
+      for (const v of hlo.users(u)) visit(v, hlo.opcode[u] === 'tuple' ? bytes : hlo.outBytes[u]!);
     else out.set(u, bytes);
   };
   for (const u of hlo.users(i)) visit(u, hlo.outBytes[i]!);
@@ -48,33 +60,51 @@ export function timeOf(report: Report, hlo: Hlo, i: number): number {
   // A loop takes what its body takes.
   let sum = 0;
   for (const c of hlo.called(i)) {
-    const begin = hlo.computations.begin[c]!, n = hlo.computations.count[c]!;
+    const begin = hlo.computations.begin[c]!,
+      n = hlo.computations.count[c]!;
     for (let k = begin; k < begin + n; ++k) if (hlo.op[k]! >= 0) sum += report.ops.ns[hlo.op[k]!]!;
   }
   return sum;
 }
 
 /** "f32[5,7]" and "1,0" of a shape, of the first part of a tuple; not its memory space. */
-const layoutOf = (shape: string): string[] => (/^\(?(\w+\[[^\]]*\])\{([\d,]*(?::[^S}]*)?)/.exec(shape) ?? []).slice(1);
+const layoutOf = (shape: string): string[] =>
+  (/^\(?(\w+\[[^\]]*\])\{([\d,]*(?::[^S}]*)?)/.exec(shape) ?? []).slice(1);
 
 type Shapes = Pick<Hlo, 'opcode' | 'kind' | 'shape' | 'operands'>;
 /** A transpose, or a copy that leaves the same array in another order: not one to other memory, nor a slice of it. */
 export const changesLayout = (hlo: Shapes, i: number): boolean => {
   if (hlo.opcode[i] === 'transpose' || hlo.kind[i] === 'transpose') return true;
   const [array, order] = layoutOf(hlo.shape[i]!);
-  return hlo.kind[i] === 'copy' && hlo.opcode[i] !== 'copy-done' && array !== undefined && [...hlo.operands(i)].some((o) => {
-    const [from, before] = layoutOf(hlo.shape[o]!);
-    return from === array && before !== order;
-  });
+  return (
+    hlo.kind[i] === 'copy' &&
+    hlo.opcode[i] !== 'copy-done' &&
+    array !== undefined &&
+    [...hlo.operands(i)].some((o) => {
+      const [from, before] = layoutOf(hlo.shape[o]!);
+      return from === array && before !== order;
+    })
+  );
 };
 /** A copy from or to the host's memory, which XLA calls space 5: the device's bandwidth is no bound of it. */
-export const movesToHost = (hlo: Shapes, i: number): boolean => hlo.kind[i] === 'copy' && [i, ...hlo.operands(i)].some((k) => hlo.shape[k]!.includes('S(5)'));
+export const movesToHost = (hlo: Shapes, i: number): boolean =>
+  hlo.kind[i] === 'copy' && [i, ...hlo.operands(i)].some((k) => hlo.shape[k]!.includes('S(5)'));
 
-export function neighbourhood(report: Report, hlo: Hlo, centre: number, limit: number): Neighbourhood {
+export function neighbourhood(
+  report: Report,
+  hlo: Hlo,
+  centre: number,
+  limit: number,
+): Neighbourhood {
   const most = Math.max(1, timeOf(report, hlo, centre));
   const chosen = new Set<number>([centre]);
-  const users = new Map<number, number>();  // Drawn users by node.
-  interface Next { i: number; cost: number; dist: number; from: number }
+  const users = new Map<number, number>(); // Drawn users by node.
+  interface Next {
+    i: number;
+    cost: number;
+    dist: number;
+    from: number;
+  }
   const heap: Next[] = [];
   const known = new Set<number>([centre]);
   const add = (i: number, dist: number, bytes: number, from: number): void => {
@@ -108,13 +138,16 @@ export function neighbourhood(report: Report, hlo: Hlo, centre: number, limit: n
     if (hlo.opcode[n.i] !== 'parameter') expand(n.i, n.dist);
   }
   const links: Link[] = [];
-  const more = new Map<number, { n: number; ns: number }>(), ports = new Map<number, number>();
+  const more = new Map<number, { n: number; ns: number }>(),
+    ports = new Map<number, number>();
   for (const i of chosen) {
     for (const [o, bytes] of realOperands(hlo, i)) {
-      if (chosen.has(o)) links.push({ from: o, to: i, bytes, layout: changesLayout(hlo, i), count: 1 });
+      if (chosen.has(o))
+        links.push({ from: o, to: i, bytes, layout: changesLayout(hlo, i), count: 1 });
       else if (hlo.opcode[o] === 'parameter') ports.set(i, (ports.get(i) ?? 0) + 1);
     }
-    let n = 0, ns = 0;
+    let n = 0,
+      ns = 0;
     for (const u of realUsers(hlo, i).keys()) {
       if (chosen.has(u)) continue;
       ++n;
@@ -132,11 +165,18 @@ export function whyNotFused(hlo: Hlo, i: number, user: number): string[] {
   if (n > 1) out.push(`${hlo.name[i]} has ${n} users, each would compute it again`);
   for (const k of [i, user]) {
     const op = hlo.opcode[k]!;
-    if (['custom-call', 'while', 'conditional', 'sort', 'rng-bit-generator', 'fft'].includes(op) || hlo.kind[k] === 'collective') out.push(`${hlo.name[k]} is a ${op}, which is never fused here`);
-    else if (hlo.kind[k] === 'gemm' || hlo.kind[k] === 'convolution') out.push(`${hlo.name[k]} is a matrix product, made by a library or a kernel of its own`);
+    if (
+      ['custom-call', 'while', 'conditional', 'sort', 'rng-bit-generator', 'fft'].includes(op) ||
+      hlo.kind[k] === 'collective'
+    )
+      out.push(`${hlo.name[k]} is a ${op}, which is never fused here`);
+    else if (hlo.kind[k] === 'gemm' || hlo.kind[k] === 'convolution')
+      out.push(`${hlo.name[k]} is a matrix product, made by a library or a kernel of its own`);
   }
-  if (hlo.kind[i] === 'scatter_gather' && hlo.opcode[i] !== 'gather') out.push('a scatter updates its output in place, so its reader must wait');
-  if (hlo.kind[i] === 'reduction') out.push(`${hlo.name[i]} reduces: its result is complete only at its end`);
+  if (hlo.kind[i] === 'scatter_gather' && hlo.opcode[i] !== 'gather')
+    out.push('a scatter updates its output in place, so its reader must wait');
+  if (hlo.kind[i] === 'reduction')
+    out.push(`${hlo.name[i]} reduces: its result is complete only at its end`);
   if (hlo.shape[i]!.startsWith('(')) out.push(`${hlo.name[i]} has several results`);
   return out.slice(0, 3);
 }

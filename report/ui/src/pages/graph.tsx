@@ -4,7 +4,22 @@
 import type { VNode } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { baseDivisor, baseOps, comparable, matched, TotalsNote } from '../components/base';
-import { copiesText, Link, ranOnWords, Mid, copyText, useWidth, Dim, Bar, Cap, listen, Lk, Sm, Small, Tag } from '../components/bits';
+import {
+  copiesText,
+  Link,
+  ranOnWords,
+  Mid,
+  copyText,
+  useWidth,
+  Dim,
+  Bar,
+  Cap,
+  listen,
+  Lk,
+  Sm,
+  Small,
+  Tag,
+} from '../components/bits';
 import { NoHlo } from '../components/no_hlo';
 import { useCtx } from '../ctx';
 import { hloOf, type Hlo } from '../data/hlo';
@@ -13,33 +28,69 @@ import { midCut } from '../data/names';
 import { handlesOf, type Report } from '../data/report';
 import { byteRate, bytes, duration, ms, percent, plural, signed, sumBy } from '../format';
 import { layout, type Layout, smooth } from '../graph/layout';
-import { movesToHost, neighbourhood, type Neighbourhood, realOperands, realUsers, timeOf, whyNotFused } from '../graph/select';
+import {
+  movesToHost,
+  neighbourhood,
+  type Neighbourhood,
+  realOperands,
+  realUsers,
+  timeOf,
+  whyNotFused,
+} from '../graph/select';
 import { hueOf, kindWords } from '../phases';
 import { go, move } from '../state';
 
 const H = 52;
 
 const selOf = (report: Report, hlo: Hlo, i: number): string =>
-  hlo.op[i]! >= 0 ? report.selOf({ type: 'op', row: hlo.op[i]! }) : report.selOf({ type: 'instruction', row: i });
+  hlo.op[i]! >= 0
+    ? report.selOf({ type: 'op', row: hlo.op[i]! })
+    : report.selOf({ type: 'instruction', row: i });
 
 /** The body of a fusion as a small graph: root at the bottom, parameters as ports. */
 function bodyOf(hlo: Hlo, i: number): { inner: Layout; hidden: number } | null {
   const c = hlo.called(i).find((k) => hlo.computations.fusion[k] === 1);
   if (c === undefined) return null;
-  const begin = hlo.computations.begin[c]!, n = hlo.computations.count[c]!;
+  const begin = hlo.computations.begin[c]!,
+    n = hlo.computations.count[c]!;
   if (n > 4000) return null;
   let root = begin;
   for (let k = begin; k < begin + n; ++k) if (hlo.root[k]) root = k;
   // Breadth first from the root; what does not fit is counted.
   const shown: number[] = [root];
-  for (let k = 0; k < shown.length && shown.length < 12; ++k) for (const o of hlo.operands(shown[k]!)) if (!shown.includes(o) && hlo.opcode[o] !== 'constant' && shown.length < 12) shown.push(o);
+  for (let k = 0; k < shown.length && shown.length < 12; ++k)
+    for (const o of hlo.operands(shown[k]!))
+      if (!shown.includes(o) && hlo.opcode[o] !== 'constant' && shown.length < 12) shown.push(o);
   const set = new Set(shown);
-  const links = shown.flatMap((k) => [...hlo.operands(k)].filter((o) => set.has(o)).map((o) => ({ from: o, to: k })));
-  return { inner: layout(shown.map((k) => ({ id: k, w: 128, h: 30 })), links, { gapX: 10, gapY: 16 }), hidden: n - shown.length };
+  const links = shown.flatMap((k) =>
+    [...hlo.operands(k)].filter((o) => set.has(o)).map((o) => ({ from: o, to: k })),
+  );
+  return {
+    inner: layout(
+      shown.map((k) => ({ id: k, w: 128, h: 30 })),
+      links,
+      { gapX: 10, gapY: 16 },
+    ),
+    hidden: n - shown.length,
+  };
 }
 
-function Drawing({ hlo, n, centre, picked, open, divisor, step }: {
-  hlo: Hlo; n: Neighbourhood; centre: number; picked: number; open: boolean; divisor: number; step: number;
+function Drawing({
+  hlo,
+  n,
+  centre,
+  picked,
+  open,
+  divisor,
+  step,
+}: {
+  hlo: Hlo;
+  n: Neighbourhood;
+  centre: number;
+  picked: number;
+  open: boolean;
+  divisor: number;
+  step: number;
 }): VNode {
   const { report } = useCtx();
   const [box, width] = useWidth<HTMLDivElement>(1000);
@@ -49,23 +100,50 @@ function Drawing({ hlo, n, centre, picked, open, divisor, step }: {
   const body = useMemo(() => (open ? bodyOf(hlo, centre) : null), [hlo, centre, open]);
   const W = base ? 250 : 182;
   // Of a folded row a node is one; what the row says has a line of its own.
-  const foldOf = (i: number): string => (hlo.op[i]! >= 0 ? copiesText(report, hlo.op[i]!).slice(2) : '');
+  const foldOf = (i: number): string =>
+    hlo.op[i]! >= 0 ? copiesText(report, hlo.op[i]!).slice(2) : '';
   // What is not drawn of its neighbours stands in the node, where no edge comes.
   const notesOf = (i: number): [string, string][] => {
-    const u = n.more.get(i), out: [string, string][] = [];
+    const u = n.more.get(i),
+      out: [string, string][] = [];
     if (n.ports.has(i)) out.push(['graph-ports', `+${plural(n.ports.get(i)!, 'parameter')}`]);
-    if (u) out.push(['graph-users', `+${plural(u.n, 'user')}${u.ns > 0 ? `, ${ms(u.ns / divisor)} ms` : ''}`]);
+    if (u)
+      out.push([
+        'graph-users',
+        `+${plural(u.n, 'user')}${u.ns > 0 ? `, ${ms(u.ns / divisor)} ms` : ''}`,
+      ]);
     return out;
   };
-  const plan = useMemo(() => layout(n.nodes.map((i) => i === centre && body ? { id: i, w: Math.max(base ? 460 : 400, body.inner.width + 24), h: body.inner.height + 58 + 14 * notesOf(i).length } : { id: i, w: W, h: H + 14 * ((foldOf(i) ? 1 : 0) + notesOf(i).length) }), n.links), [n, body, centre, W]);
+  const plan = useMemo(
+    () =>
+      layout(
+        n.nodes.map((i) =>
+          i === centre && body
+            ? {
+                id: i,
+                w: Math.max(base ? 460 : 400, body.inner.width + 24),
+                h: body.inner.height + 58 + 14 * notesOf(i).length,
+              }
+            : { id: i, w: W, h: H + 14 * ((foldOf(i) ? 1 : 0) + notesOf(i).length) },
+        ),
+        n.links,
+      ),
+    [n, body, centre, W],
+  );
   const pad = 20;
   // A little smaller where that makes all of it visible; what scrolls anyway keeps its size.
   const tall = (window.innerHeight - 250) / (plan.height + 2 * pad + 18);
   const whole = Math.min((width - 2) / (plan.width + 2 * pad), tall);
-  const scale = zoom < 0 ? whole : zoom * Math.max(0.66, Math.min(1, (width - 2) / (plan.width + 2 * pad), tall < 0.8 ? 1 : tall));
-  const zoomBy = (f: number): void => setZoom((z) => Math.max(0.15, Math.min(4, (z < 0 ? whole : z) * f)));
+  const scale =
+    zoom < 0
+      ? whole
+      : zoom *
+        Math.max(0.66, Math.min(1, (width - 2) / (plan.width + 2 * pad), tall < 0.8 ? 1 : tall));
+  const zoomBy = (f: number): void =>
+    setZoom((z) => Math.max(0.15, Math.min(4, (z < 0 ? whole : z) * f)));
   // What the filter leaves out is pale.
-  const kept = (i: number): boolean => !view.filtered || (hlo.op[i]! >= 0 && view.opNs[hlo.op[i]!]! > 0);
+  const kept = (i: number): boolean =>
+    !view.filtered || (hlo.op[i]! >= 0 && view.opNs[hlo.op[i]!]! > 0);
   useEffect(() => setZoom(1), [centre]);
   useEffect(() => {
     const el = box.current;
@@ -86,7 +164,9 @@ function Drawing({ hlo, n, centre, picked, open, divisor, step }: {
   };
   // Labels that would cover one another are left out, the smaller first; edges say it on hover.
   const labels: { x: number; y: number; text: string; bad: boolean }[] = [];
-  const rank = (e: (typeof plan.edges)[number]): number => (e.from === centre || e.to === centre ? 1e18 : 0) + (byEnds.get(`${e.from}>${e.to}`)?.bytes ?? 0);
+  const rank = (e: (typeof plan.edges)[number]): number =>
+    (e.from === centre || e.to === centre ? 1e18 : 0) +
+    (byEnds.get(`${e.from}>${e.to}`)?.bytes ?? 0);
   const byEnds = new Map(n.links.map((l) => [`${l.from}>${l.to}`, l]));
   let said = false;
   for (const e of [...plan.edges].sort((a, b) => rank(b) - rank(a))) {
@@ -95,80 +175,225 @@ function Drawing({ hlo, n, centre, picked, open, divisor, step }: {
     const why = l.layout && !said && (e.from === centre || e.to === centre);
     const text = bytes(l.bytes) + (why ? ', only to change the layout' : '');
     const [x, y] = [e.label[0], e.label[1] + 4];
-    if (labels.some((k) => Math.abs(k.x - x) < (k.text.length + text.length) * 3.1 + 4 && Math.abs(k.y - y) < 13)) continue;
+    if (
+      labels.some(
+        (k) =>
+          Math.abs(k.x - x) < (k.text.length + text.length) * 3.1 + 4 && Math.abs(k.y - y) < 13,
+      )
+    )
+      continue;
     if (why) said = true;
     labels.push({ x, y, text, bad: l.layout });
   }
   useEffect(() => {
     const at = plan.boxes.get(centre);
     const el = box.current;
-    if (at && el) el.scrollTo({ top: (at.y + Math.min(at.h, 500) / 2) * scale - el.clientHeight / 2, left: (at.x + at.w / 2) * scale - el.clientWidth / 2 });
+    if (at && el)
+      el.scrollTo({
+        top: (at.y + Math.min(at.h, 500) / 2) * scale - el.clientHeight / 2,
+        left: (at.x + at.w / 2) * scale - el.clientWidth / 2,
+      });
   }, [plan, centre, scale]);
-  const heavy = (b: number): number => Math.max(0.8, Math.min(6, Math.log10(Math.max(10, b)) - 4.4));
+  const heavy = (b: number): number =>
+    Math.max(0.8, Math.min(6, Math.log10(Math.max(10, b)) - 4.4));
   return (
     <div class="graphwrap">
-    <span class="seg gzoom" role="group" aria="Zoom"><button aria="zoom out" tid="graph-out" onClick={() => zoomBy(1 / 1.3)}>−</button><button tid="graph-fit" aria-pressed={zoom < 0} onClick={() => setZoom(zoom < 0 ? 1 : -1)}>{zoom < 0 ? 'read' : 'all'}</button><button aria="zoom in" tid="graph-in" onClick={() => zoomBy(1.3)}>+</button></span>
-    <div ref={box} class="graphbox" tabIndex={0} role="region" aria="Graph" onPointerDown={onDown}>
-      <svg width={(plan.width + 2 * pad) * scale} height={(plan.height + 2 * pad + 18) * scale} viewBox={`${-pad} ${-pad} ${plan.width + 2 * pad} ${plan.height + 2 * pad + 18}`} role="group" aria={`Graph around ${hlo.name[centre]}: ${n.nodes.length} instructions`}>
-        <defs>
-          {[['arr', 'ink-3'], ['arb', 'bad']].map(([id, colour]) => <marker id={id!} viewBox="0 0 8 8" refX="7" refY="4" markerWidth="8" markerHeight="8" markerUnits="userSpaceOnUse" orient="auto"><path d="M0 0L8 4L0 8z" fill={`var(--${colour})`} /></marker>)}
-        </defs>
-        {plan.edges.map((e) => {
-          const l = n.links.find((k) => k.from === e.from && k.to === e.to);
-          return <path class={`gedge ${l?.layout ? 'bad' : ''} ${picked === e.from || picked === e.to ? 'hot' : ''}`} d={smooth(e.points)} stroke-width={heavy(l?.bytes ?? 0)} marker-end={`url(#${l?.layout ? 'arb' : 'arr'})`}><title>{`${hlo.name[e.from]} → ${hlo.name[e.to]}: ${bytes(l?.bytes ?? 0)}`}</title></path>;
-        })}
-        {n.nodes.map((i) => {
-          const b = plan.boxes.get(i)!;
-          const op = hlo.op[i]!;
-          const ns = timeOf(report, hlo, i) / divisor;
-          const hue = hueOf(hlo.phase[i]!, hlo.kind[i]!);
-          const big = i === centre;
-          const delta = base && op >= 0 && base.has[op] ? ` (${signed((ns - base.byOp[op]! / baseDivisor(report)) / 1e6)})` : base && op >= 0 && ns > 0 ? ' (new)' : '';
-          const inner = big ? body : null;
-          const loop = hlo.opcode[i] === 'while', of = op >= 0 && report.ranOn([op])?.of, mean = of ? `, mean of ${of} devices` : '';
-          const [count, sum] = foldOf(i).split(': ');
-          const fold = sum ? `${count} together ${sum}` : '';
-          const shape = hlo.shape[i]!.replace(/\{[^}]*\}/g, '');
-          return (
-            <g class={`gnode ${big ? 'centre' : ''} ${i === picked ? 'picked' : ''} ${op < 0 && !loop ? 'pale' : ''} ${kept(i) || big ? '' : 'out'}`} transform={`translate(${b.x} ${b.y})`} tabIndex={0} role="button"
-               tid={`graph-node-${hlo.name[i]}`} data-time={ns > 0 ? duration(ns) : ''}
-               onClick={() => go({ sel: selOf(report, hlo, i), args: { c: String(centre) } })} onDblClick={() => go({ sel: selOf(report, hlo, i), args: { c: undefined, x: undefined } })}
-               onKeyDown={(e) => { if (e.key === 'Enter') { e.stopPropagation(); go({ sel: selOf(report, hlo, i), args: { c: undefined, x: undefined } }); } }}>
-              <title>{`${hlo.name[i]}, ${hlo.opcode[i]}, ${ns > 0 ? duration(ns) + mean : 'no launch'}${fold && `; ${fold}`}\n${hlo.shape[i]}\n${hlo.opName[i]}`}</title>
-              <rect class={`card p-${hue}`} width={b.w} height={b.h} rx="3" />
-              <rect class={`f p-${hue}`} width="4" height={b.h} rx="1.5" />
-              <text class="mono b" x="10" y="16">{big && op >= 0 ? `${report.ops.handle[op]} ` : ''}{midCut(hlo.name[i]!, inner ? 33 : 25)}</text>
-              {inner
-                ? <>
-                    <text class="b e" x={b.w - 9} y="16">{duration(ns)}{delta}</text>
-                    <text class="i2" x="10" y="31">{hlo.fusionKind[i] || 'fusion'}, opened{mean}{step > 0 && ns > 0 && ` · ${percent(ns, step)}% of the step`}{fold && ` · ${fold}`}{inner.hidden > 0 && ` · ${inner.hidden} more inside`}</text>
+      <span class="seg gzoom" role="group" aria="Zoom">
+        <button aria="zoom out" tid="graph-out" onClick={() => zoomBy(1 / 1.3)}>
+          −
+        </button>
+        <button tid="graph-fit" aria-pressed={zoom < 0} onClick={() => setZoom(zoom < 0 ? 1 : -1)}>
+          {zoom < 0 ? 'read' : 'all'}
+        </button>
+        <button aria="zoom in" tid="graph-in" onClick={() => zoomBy(1.3)}>
+          +
+        </button>
+      </span>
+      <div
+        ref={box}
+        class="graphbox"
+        tabIndex={0}
+        role="region"
+        aria="Graph"
+        onPointerDown={onDown}
+      >
+        <svg
+          width={(plan.width + 2 * pad) * scale}
+          height={(plan.height + 2 * pad + 18) * scale}
+          viewBox={`${-pad} ${-pad} ${plan.width + 2 * pad} ${plan.height + 2 * pad + 18}`}
+          role="group"
+          aria={`Graph around ${hlo.name[centre]}: ${n.nodes.length} instructions`}
+        >
+          <defs>
+            {[
+              ['arr', 'ink-3'],
+              ['arb', 'bad'],
+            ].map(([id, colour]) => (
+              <marker
+                id={id}
+                viewBox="0 0 8 8"
+                refX="7"
+                refY="4"
+                markerWidth="8"
+                markerHeight="8"
+                markerUnits="userSpaceOnUse"
+                orient="auto"
+              >
+                <path d="M0 0L8 4L0 8z" fill={`var(--${colour})`} />
+              </marker>
+            ))}
+          </defs>
+          {plan.edges.map((e) => {
+            const l = n.links.find((k) => k.from === e.from && k.to === e.to);
+            return (
+              <path
+                class={`gedge ${l?.layout ? 'bad' : ''} ${picked === e.from || picked === e.to ? 'hot' : ''}`}
+                d={smooth(e.points)}
+                stroke-width={heavy(l?.bytes ?? 0)}
+                marker-end={`url(#${l?.layout ? 'arb' : 'arr'})`}
+              >
+                <title>{`${hlo.name[e.from]} → ${hlo.name[e.to]}: ${bytes(l?.bytes ?? 0)}`}</title>
+              </path>
+            );
+          })}
+          {n.nodes.map((i) => {
+            const b = plan.boxes.get(i)!;
+            const op = hlo.op[i]!;
+            const ns = timeOf(report, hlo, i) / divisor;
+            const hue = hueOf(hlo.phase[i]!, hlo.kind[i]!);
+            const big = i === centre;
+            const delta =
+              base && op >= 0 && base.has[op]
+                ? ` (${signed((ns - base.byOp[op]! / baseDivisor(report)) / 1e6)})`
+                : base && op >= 0 && ns > 0
+                  ? ' (new)'
+                  : '';
+            const inner = big ? body : null;
+            const loop = hlo.opcode[i] === 'while',
+              of = op >= 0 && report.ranOn([op])?.of,
+              mean = of ? `, mean of ${of} devices` : '';
+            const [count, sum] = foldOf(i).split(': ');
+            const fold = sum ? `${count} together ${sum}` : '';
+            const shape = hlo.shape[i]!.replace(/\{[^}]*\}/g, '');
+            return (
+              <g
+                class={`gnode ${big ? 'centre' : ''} ${i === picked ? 'picked' : ''} ${op < 0 && !loop ? 'pale' : ''} ${kept(i) || big ? '' : 'out'}`}
+                transform={`translate(${b.x} ${b.y})`}
+                tabIndex={0}
+                role="button"
+                tid={`graph-node-${hlo.name[i]}`}
+                data-time={ns > 0 ? duration(ns) : ''}
+                onClick={() => go({ sel: selOf(report, hlo, i), args: { c: String(centre) } })}
+                onDblClick={() =>
+                  go({ sel: selOf(report, hlo, i), args: { c: undefined, x: undefined } })
+                }
+                onKeyDown={(e) => {
+                  if (e.key === 'Enter') {
+                    e.stopPropagation();
+                    go({ sel: selOf(report, hlo, i), args: { c: undefined, x: undefined } });
+                  }
+                }}
+              >
+                <title>{`${hlo.name[i]}, ${hlo.opcode[i]}, ${ns > 0 ? duration(ns) + mean : 'no launch'}${fold && `; ${fold}`}\n${hlo.shape[i]}\n${hlo.opName[i]}`}</title>
+                <rect class={`card p-${hue}`} width={b.w} height={b.h} rx="3" />
+                <rect class={`f p-${hue}`} width="4" height={b.h} rx="1.5" />
+                <text class="mono b" x="10" y="16">
+                  {big && op >= 0 ? `${report.ops.handle[op]} ` : ''}
+                  {midCut(hlo.name[i]!, inner ? 33 : 25)}
+                </text>
+                {inner ? (
+                  <>
+                    <text class="b e" x={b.w - 9} y="16">
+                      {duration(ns)}
+                      {delta}
+                    </text>
+                    <text class="i2" x="10" y="31">
+                      {hlo.fusionKind[i] || 'fusion'}, opened{mean}
+                      {step > 0 && ns > 0 && ` · ${percent(ns, step)}% of the step`}
+                      {fold && ` · ${fold}`}
+                      {inner.hidden > 0 && ` · ${inner.hidden} more inside`}
+                    </text>
                     <rect x="10" y="37" width={b.w - 20} height="3" fill="var(--bg-3)" />
-                    {step > 0 && <rect class={`f p-${hue}`} x="10" y="37" width={(b.w - 20) * Math.min(1, ns / step)} height="3" />}
+                    {step > 0 && (
+                      <rect
+                        class={`f p-${hue}`}
+                        x="10"
+                        y="37"
+                        width={(b.w - 20) * Math.min(1, ns / step)}
+                        height="3"
+                      />
+                    )}
                     <g transform={`translate(${(b.w - inner.inner.width) / 2} 48)`}>
-                      {inner.inner.edges.map((e) => <path class="gedge thin" d={smooth(e.points)} />)}
+                      {inner.inner.edges.map((e) => (
+                        <path class="gedge thin" d={smooth(e.points)} />
+                      ))}
                       {[...inner.inner.boxes.values()].map((k) => (
-                        <g transform={`translate(${k.x} ${k.y})`} class={hlo.opcode[k.id] === 'parameter' ? 'pale' : ''}>
+                        <g
+                          transform={`translate(${k.x} ${k.y})`}
+                          class={hlo.opcode[k.id] === 'parameter' ? 'pale' : ''}
+                        >
                           <title>{`${hlo.name[k.id]} = ${hlo.shape[k.id]} ${hlo.opcode[k.id]}\n${hlo.opName[k.id]}`}</title>
-                          <rect class={`mini-card ${hlo.root[k.id] ? 'root' : ''}`} width={k.w} height={k.h} rx="2" />
-                          <text class="mono" x="6" y="12">{hlo.root[k.id] ? 'ROOT ' : ''}{midCut(hlo.name[k.id]!, hlo.root[k.id] ? 13 : 18)}</text>
-                          <text class="mono d" x="6" y="24">{midCut(hlo.shape[k.id]!.replace(/\{[^}]*\}/, ''), 19)}</text>
+                          <rect
+                            class={`mini-card ${hlo.root[k.id] ? 'root' : ''}`}
+                            width={k.w}
+                            height={k.h}
+                            rx="2"
+                          />
+                          <text class="mono" x="6" y="12">
+                            {hlo.root[k.id] ? 'ROOT ' : ''}
+                            {midCut(hlo.name[k.id]!, hlo.root[k.id] ? 13 : 18)}
+                          </text>
+                          <text class="mono d" x="6" y="24">
+                            {midCut(hlo.shape[k.id]!.replace(/\{[^}]*\}/, ''), 19)}
+                          </text>
                         </g>
                       ))}
                     </g>
                   </>
-                : <>
-                    <text class="mono d" x="10" y="30">{midCut(shape, 26)}</text>
-                    {fold && <><text class="i2" x="10" y="58">{count} together</text><text class="i2 e" x={b.w - 8} y="58" tid="graph-fold">{sum}</text></>}
-                    <text class="i2" x="10" y="44">{loop ? 'loop, its body below' : op < 0 && hlo.opcode[i] === 'parameter' ? 'parameter' : kindWords(hlo.kind[i] || hlo.opcode[i]!)}</text>
-                    <text class={ns > 0 ? 'b e' : 'd e'} x={b.w - 8} y="44">{ns > 0 ? duration(ns) + delta : 'no launch'}</text>
-                  </>}
-              {notesOf(i).reverse().map(([id, text], k) => <text class="d" x="10" y={b.h - 8 - 14 * k} tid={id}>{text}</text>)}
-            </g>
-          );
-        })}
-        {labels.map((k) => <text class={`m halo ${k.bad ? 'badtext b' : 'i2'}`} x={k.x} y={k.y}>{k.text}</text>)}
-      </svg>
-    </div>
+                ) : (
+                  <>
+                    <text class="mono d" x="10" y="30">
+                      {midCut(shape, 26)}
+                    </text>
+                    {fold && (
+                      <>
+                        <text class="i2" x="10" y="58">
+                          {count} together
+                        </text>
+                        <text class="i2 e" x={b.w - 8} y="58" tid="graph-fold">
+                          {sum}
+                        </text>
+                      </>
+                    )}
+                    <text class="i2" x="10" y="44">
+                      {loop
+                        ? 'loop, its body below'
+                        : op < 0 && hlo.opcode[i] === 'parameter'
+                          ? 'parameter'
+                          : kindWords(hlo.kind[i] || hlo.opcode[i]!)}
+                    </text>
+                    <text class={ns > 0 ? 'b e' : 'd e'} x={b.w - 8} y="44">
+                      {ns > 0 ? duration(ns) + delta : 'no launch'}
+                    </text>
+                  </>
+                )}
+                {notesOf(i)
+                  .reverse()
+                  .map(([id, text], k) => (
+                    <text class="d" x="10" y={b.h - 8 - 14 * k} tid={id}>
+                      {text}
+                    </text>
+                  ))}
+              </g>
+            );
+          })}
+          {labels.map((k) => (
+            <text class={`m halo ${k.bad ? 'badtext b' : 'i2'}`} x={k.x} y={k.y}>
+              {k.text}
+            </text>
+          ))}
+        </svg>
+      </div>
     </div>
   );
 }
@@ -184,10 +409,13 @@ export function GraphPage(): VNode {
   };
   // It starts at what the headline is about, else at what wastes most, never empty.
   const worst = useMemo(() => {
-    let best = -1, most = -1;
+    let best = -1,
+      most = -1;
     const { ops } = report;
     const { verdict, findings } = report.meta;
-    const first = report.opOfHandle(verdict.op ?? (findings[0] && handlesOf(report, findings[0])[0]) ?? '');
+    const first = report.opOfHandle(
+      verdict.op ?? (findings[0] && handlesOf(report, findings[0])[0]) ?? '',
+    );
     for (let r = 0; r < ops.n; ++r) {
       if (ops.row[r]! < 0 || (view.filtered && !(view.opNs[r]! > 0))) continue;
       if (r === first) return ops.row[r]!;
@@ -204,18 +432,36 @@ export function GraphPage(): VNode {
   const centre = fixed >= 0 && fixed < hlo.n ? fixed : picked >= 0 ? picked : worst;
   const limit = Math.max(6, Math.min(60, Number(state.args['n'] ?? '') || 16));
   const open = state.args['x'] !== 'no' && centre >= 0 && hlo.opcode[centre] === 'fusion';
-  const n = useMemo(() => (centre >= 0 ? neighbourhood(report, hlo, centre, limit) : null), [report, hlo, centre, limit]);
+  const n = useMemo(
+    () => (centre >= 0 ? neighbourhood(report, hlo, centre, limit) : null),
+    [report, hlo, centre, limit],
+  );
   useEffect(() => {
     const onKey = (e: KeyboardEvent): void => {
-      if (/^(INPUT|TEXTAREA|SELECT)$/.test((e.target as HTMLElement).tagName) || e.ctrlKey || e.metaKey || centre < 0 || document.querySelector('dialog[open]')) return;
+      if (
+        /^(INPUT|TEXTAREA|SELECT)$/.test((e.target as HTMLElement).tagName) ||
+        e.ctrlKey ||
+        e.metaKey ||
+        centre < 0 ||
+        document.querySelector('dialog[open]')
+      )
+        return;
       if (e.key === '+' || e.key === '=') move({ args: { n: String(Math.min(60, limit + 6)) } });
       else if (e.key === '-') move({ args: { n: String(Math.max(6, limit - 6)) } });
       else if (e.key === 'x') move({ args: { x: open ? 'no' : undefined } });
-      else if ((e.key === 'ArrowUp' || e.key === 'ArrowDown') && (e.target as HTMLElement).getAttribute('role') !== 'tab') {
+      else if (
+        (e.key === 'ArrowUp' || e.key === 'ArrowDown') &&
+        (e.target as HTMLElement).getAttribute('role') !== 'tab'
+      ) {
         const at = picked >= 0 ? picked : centre;
-        const next = [...(e.key === 'ArrowUp' ? realOperands(hlo, at) : realUsers(hlo, at)).keys()].sort((a, b) => timeOf(report, hlo, b) - timeOf(report, hlo, a))[0];
+        const next = [
+          ...(e.key === 'ArrowUp' ? realOperands(hlo, at) : realUsers(hlo, at)).keys(),
+        ].sort((a, b) => timeOf(report, hlo, b) - timeOf(report, hlo, a))[0];
         if (next === undefined) return;
-        go({ sel: selOf(report, hlo, next), args: { c: n!.nodes.includes(next) ? String(centre) : undefined } });
+        go({
+          sel: selOf(report, hlo, next),
+          args: { c: n!.nodes.includes(next) ? String(centre) : undefined },
+        });
         e.preventDefault();
       }
     };
@@ -227,30 +473,65 @@ export function GraphPage(): VNode {
   const op = hlo.op[centre]!;
   const ns = timeOf(report, hlo, centre);
   const step = report.meta.basis.steady ? report.meta.basis.mean_ns : 0;
-  const ins = [...realOperands(hlo, centre)], outs = [...realUsers(hlo, centre)];
-  const read = sumBy(ins, ([, b]) => b || 0), written = hlo.outBytes[centre]! || 0;
+  const ins = [...realOperands(hlo, centre)],
+    outs = [...realUsers(hlo, centre)];
+  const read = sumBy(ins, ([, b]) => b || 0),
+    written = hlo.outBytes[centre]! || 0;
   // As Roofline counts: what a fusion reads in part, or gets back in place, is not moved whole.
   const moved = (op >= 0 && report.ops.bytes[op]!) || read + written;
   const device = gpuOf(report, '');
   const calls = op >= 0 ? report.ops.calls[op]! : 0;
   const there = op >= 0 ? report.ranOn([op]) : undefined;
-  const figures = (size: number, time: number): string => [size > 0 ? bytes(size) : '', time > 0 ? duration(time / d) : ''].filter(Boolean).join(' · ');
+  const figures = (size: number, time: number): string =>
+    [size > 0 ? bytes(size) : '', time > 0 ? duration(time / d) : ''].filter(Boolean).join(' · ');
   const io = (list: [number, number][]): VNode => (
     <ul class="io2">
-      {list.slice(0, 10).map(([i, b]) => <li><Link class="mono plain" to={{ sel: selOf(report, hlo, i), args: { c: undefined, x: undefined, n: state.args['n'] } }}><Mid text={hlo.name[i]!} /></Link><Dim>{figures(b, timeOf(report, hlo, i))}</Dim></li>)}
-      {list.length > 10 && <li class="dim">{plural(list.length - 10, 'other')}<span>{figures(sumBy(list.slice(10), ([, b]) => b || 0), sumBy(list.slice(10), ([i]) => timeOf(report, hlo, i)))}</span></li>}
+      {list.slice(0, 10).map(([i, b]) => (
+        <li>
+          <Link
+            class="mono plain"
+            to={{
+              sel: selOf(report, hlo, i),
+              args: { c: undefined, x: undefined, n: state.args['n'] },
+            }}
+          >
+            <Mid text={hlo.name[i]!} />
+          </Link>
+          <Dim>{figures(b, timeOf(report, hlo, i))}</Dim>
+        </li>
+      ))}
+      {list.length > 10 && (
+        <li class="dim">
+          {plural(list.length - 10, 'other')}
+          <span>
+            {figures(
+              sumBy(list.slice(10), ([, b]) => b || 0),
+              sumBy(list.slice(10), ([i]) => timeOf(report, hlo, i)),
+            )}
+          </span>
+        </li>
+      )}
       {list.length === 0 && <li class="dim">none</li>}
     </ul>
   );
-  const mainUser = outs.map(([u]) => u).sort((a, b) => timeOf(report, hlo, b) - timeOf(report, hlo, a))[0];
-  const reasons = mainUser !== undefined && op >= 0 && hlo.op[mainUser]! >= 0 ? whyNotFused(hlo, centre, mainUser) : [];
+  const mainUser = outs
+    .map(([u]) => u)
+    .sort((a, b) => timeOf(report, hlo, b) - timeOf(report, hlo, a))[0];
+  const reasons =
+    mainUser !== undefined && op >= 0 && hlo.op[mainUser]! >= 0
+      ? whyNotFused(hlo, centre, mainUser)
+      : [];
   const quote = (s: string): string => `"${s.replace(/[\\"]/g, '\\$&')}"`;
-  const dot = (): string => `digraph xlatrace {\n  node [shape=box];\n${n.nodes.map((i) => `  ${quote(hlo.name[i]!)} [label=${quote(`${hlo.name[i]}\n${hlo.shape[i]}\n${duration(timeOf(report, hlo, i) / d)}`)}];`).join('\n')}\n${n.links.map((l) => `  ${quote(hlo.name[l.from]!)} -> ${quote(hlo.name[l.to]!)} [label=${quote(bytes(l.bytes))}];`).join('\n')}\n}\n`;
-  const bodies = hlo.called(centre).filter((c) => hlo.computations.fusion[c] !== 1 && hlo.computations.count[c]! > 1);
+  const dot = (): string =>
+    `digraph xlatrace {\n  node [shape=box];\n${n.nodes.map((i) => `  ${quote(hlo.name[i]!)} [label=${quote(`${hlo.name[i]}\n${hlo.shape[i]}\n${duration(timeOf(report, hlo, i) / d)}`)}];`).join('\n')}\n${n.links.map((l) => `  ${quote(hlo.name[l.from]!)} -> ${quote(hlo.name[l.to]!)} [label=${quote(bytes(l.bytes))}];`).join('\n')}\n}\n`;
+  const bodies = hlo
+    .called(centre)
+    .filter((c) => hlo.computations.fusion[c] !== 1 && hlo.computations.count[c]! > 1);
   const hottest = (c: number): number => {
     const begin = hlo.computations.begin[c]!;
     let best = begin;
-    for (let k = begin; k < begin + hlo.computations.count[c]!; ++k) if (timeOf(report, hlo, k) > timeOf(report, hlo, best)) best = k;
+    for (let k = begin; k < begin + hlo.computations.count[c]!; ++k)
+      if (timeOf(report, hlo, k) > timeOf(report, hlo, best)) best = k;
     return best;
   };
   const within = hlo.computation[centre]!;
@@ -258,24 +539,140 @@ export function GraphPage(): VNode {
   return (
     <>
       <Bar>
-        <h2>Around {op >= 0 ? `${report.ops.handle[op]} ` : ''}<code>{hlo.name[centre]}</code></h2>
-        <span class="sm ink2 pick">{n.nodes.length} nodes of {limit} allowed <button class="mini" aria="fewer nodes" onClick={() => move({ args: { n: String(Math.max(6, limit - 6)) } })}>−</button><button class="mini" aria="more nodes" onClick={() => move({ args: { n: String(Math.min(60, limit + 6)) } })}>+</button></span>
-        {hlo.opcode[centre] === 'fusion' && <button class="sm" onClick={() => move({ args: { x: open ? 'no' : undefined } })}>{open ? 'close' : 'open'} the fusion <kbd>x</kbd></button>}
-        {callers[0] !== undefined && !hlo.computations.entry[within] && <Link class="sm" to={{ sel: selOf(report, hlo, callers[0]), args: { c: undefined } }}>in {hlo.computations.name[within]}, called by {hlo.name[callers[0]]}</Link>}
-        <Cap>{there && `times of nodes: mean of ${there.of} devices · `}<TotalsNote delta={matched(report)} />{matched(report) && '(Δ ms against the base) · '}bitcasts, tuples and constants are folded into edges · <Lk onClick={() => void copyText(dot()).then(setDone)}>{done ? 'DOT copied' : 'copy DOT'}</Lk></Cap>
+        <h2>
+          Around {op >= 0 ? `${report.ops.handle[op]} ` : ''}
+          <code>{hlo.name[centre]}</code>
+        </h2>
+        <span class="sm ink2 pick">
+          {n.nodes.length} nodes of {limit} allowed{' '}
+          <button
+            class="mini"
+            aria="fewer nodes"
+            onClick={() => move({ args: { n: String(Math.max(6, limit - 6)) } })}
+          >
+            −
+          </button>
+          <button
+            class="mini"
+            aria="more nodes"
+            onClick={() => move({ args: { n: String(Math.min(60, limit + 6)) } })}
+          >
+            +
+          </button>
+        </span>
+        {hlo.opcode[centre] === 'fusion' && (
+          <button class="sm" onClick={() => move({ args: { x: open ? 'no' : undefined } })}>
+            {open ? 'close' : 'open'} the fusion <kbd>x</kbd>
+          </button>
+        )}
+        {callers[0] !== undefined && !hlo.computations.entry[within] && (
+          <Link class="sm" to={{ sel: selOf(report, hlo, callers[0]), args: { c: undefined } }}>
+            in {hlo.computations.name[within]}, called by {hlo.name[callers[0]]}
+          </Link>
+        )}
+        <Cap>
+          {there && `times of nodes: mean of ${there.of} devices · `}
+          <TotalsNote delta={matched(report)} />
+          {matched(report) && '(Δ ms against the base) · '}bitcasts, tuples and constants are folded
+          into edges ·{' '}
+          <Lk onClick={() => void copyText(dot()).then(setDone)}>
+            {done ? 'DOT copied' : 'copy DOT'}
+          </Lk>
+        </Cap>
       </Bar>
       <div class="split graphsplit">
-        <Drawing hlo={hlo} n={n} centre={centre} picked={picked} open={open} divisor={d} step={step} />
+        <Drawing
+          hlo={hlo}
+          n={n}
+          centre={centre}
+          picked={picked}
+          open={open}
+          divisor={d}
+          step={step}
+        />
         <div class="secs">
           <section>
             <h3>What it moves</h3>
-            <Small>Operands are {bytes(read)}, results {bytes(written)}.{calls > 0 && <>{' '}A call moves {bytes(moved)}{movesToHost(hlo, centre) ? ', from or to the host’s memory' : device && device.bandwidth > 0 && <>: <b>{duration((moved / device.bandwidth) * 1e9)}</b> at {byteRate(device.bandwidth)}</>}. It took <b>{duration(ns / calls)}</b>{there && <> {ranOnWords(there)}: <b>{duration(ns / d)}</b> a step, mean of {there.of} devices</>}.</>}</Small>
+            <Small>
+              Operands are {bytes(read)}, results {bytes(written)}.
+              {calls > 0 && (
+                <>
+                  {' '}
+                  A call moves {bytes(moved)}
+                  {movesToHost(hlo, centre)
+                    ? ', from or to the host’s memory'
+                    : device &&
+                      device.bandwidth > 0 && (
+                        <>
+                          : <b>{duration((moved / device.bandwidth) * 1e9)}</b> at{' '}
+                          {byteRate(device.bandwidth)}
+                        </>
+                      )}
+                  . It took <b>{duration(ns / calls)}</b>
+                  {there && (
+                    <>
+                      {' '}
+                      {ranOnWords(there)}: <b>{duration(ns / d)}</b> a step, mean of {there.of}{' '}
+                      devices
+                    </>
+                  )}
+                  .
+                </>
+              )}
+            </Small>
           </section>
-          {bodies.length > 0 && <section><h3>Inside</h3>{bodies.map((c) => <Small><Link class="mono" to={{ sel: selOf(report, hlo, hottest(c)), args: { c: undefined } }}>enter {hlo.computations.name[c]} ▸</Link> <Dim>{plural(hlo.computations.count[c]!, 'instruction')}</Dim></Small>)}</section>}
-          <section><h3>Operands</h3>{io(ins)}</section>
-          <section><h3>Users</h3>{io(outs)}</section>
-          {reasons.length > 0 && <section><h3>Why not fused with {hlo.name[mainUser!]}? <Tag>likely</Tag></h3><ul class="evid">{reasons.map((r) => <li>{r}</li>)}</ul></section>}
-          <section><h3>Legend</h3><Sm>left stripe: phase (collectives and copies have their own)<br />edge width: log of bytes{n.links.some((l) => l.layout) && <><br /><span class="badtext">red edge: bytes moved only to change a layout</span></>}<br />dashed: no launch of its own</Sm></section>
+          {bodies.length > 0 && (
+            <section>
+              <h3>Inside</h3>
+              {bodies.map((c) => (
+                <Small>
+                  <Link
+                    class="mono"
+                    to={{ sel: selOf(report, hlo, hottest(c)), args: { c: undefined } }}
+                  >
+                    enter {hlo.computations.name[c]} ▸
+                  </Link>{' '}
+                  <Dim>{plural(hlo.computations.count[c]!, 'instruction')}</Dim>
+                </Small>
+              ))}
+            </section>
+          )}
+          <section>
+            <h3>Operands</h3>
+            {io(ins)}
+          </section>
+          <section>
+            <h3>Users</h3>
+            {io(outs)}
+          </section>
+          {reasons.length > 0 && (
+            <section>
+              <h3>
+                Why not fused with {hlo.name[mainUser!]}? <Tag>likely</Tag>
+              </h3>
+              <ul class="evid">
+                {reasons.map((r) => (
+                  <li>{r}</li>
+                ))}
+              </ul>
+            </section>
+          )}
+          <section>
+            <h3>Legend</h3>
+            <Sm>
+              left stripe: phase (collectives and copies have their own)
+              <br />
+              edge width: log of bytes
+              {n.links.some((l) => l.layout) && (
+                <>
+                  <br />
+                  <span class="badtext">red edge: bytes moved only to change a layout</span>
+                </>
+              )}
+              <br />
+              dashed: no launch of its own
+            </Sm>
+          </section>
         </div>
       </div>
     </>

@@ -9,14 +9,29 @@ import { signed } from '../format';
 import { CLASS_WORDS } from '../phases';
 import { Dim } from '../components/bits';
 
-export interface HostRank { host: string; program: string; gemm: number; other: number; idle: number; wait: number; transfer: number }
+export interface HostRank {
+  host: string;
+  program: string;
+  gemm: number;
+  other: number;
+  idle: number;
+  wait: number;
+  transfer: number;
+}
 
 export const KINDS = [
-  ['gemm', CLASS_WORDS.gemm!, 'matrix products and convolutions'], ['other', CLASS_WORDS.other!, 'all other computation and copies'],
-  ['idle', 'gaps', 'nothing runs'], ['wait', 'waits', 'in collectives, for other ranks'], ['transfer', 'exchange', 'what collectives took the last to arrive'],
+  ['gemm', CLASS_WORDS.gemm!, 'matrix products and convolutions'],
+  ['other', CLASS_WORDS.other!, 'all other computation and copies'],
+  ['idle', 'gaps', 'nothing runs'],
+  ['wait', 'waits', 'in collectives, for other ranks'],
+  ['transfer', 'exchange', 'what collectives took the last to arrive'],
 ] as const;
 export type Kind = (typeof KINDS)[number][0];
-export interface Host { host: string; ranks: number; more: Record<Kind, number> }
+export interface Host {
+  host: string;
+  ranks: number;
+  more: Record<Kind, number>;
+}
 
 /** Means over the host's ranks of what each has more than the median of its program, ns; NaN: not known. The worst first. */
 export function hostsOf(ranks: readonly HostRank[]): Host[] {
@@ -30,13 +45,16 @@ export function hostsOf(ranks: readonly HostRank[]): Host[] {
   const hosts = [...of].map(([host, list]): Host => {
     const more = {} as Record<Kind, number>;
     for (const [kind] of KINDS) {
-      const known = list.map((r) => r[kind] - middle.get(`${kind}/${r.program}`)!).filter((x) => !isNaN(x));
+      const known = list
+        .map((r) => r[kind] - middle.get(`${kind}/${r.program}`)!)
+        .filter((x) => !isNaN(x));
       more[kind] = known.length > 0 ? known.reduce((a, x) => a + x, 0) / known.length : NaN;
     }
     return { host, ranks: list.length, more };
   });
   // Who is slow waits less: waiting says nothing of who is to blame.
-  const worst = (h: Host): number => Math.max(...KINDS.map(([k]) => (k === 'wait' || isNaN(h.more[k]) ? -Infinity : h.more[k])));
+  const worst = (h: Host): number =>
+    Math.max(...KINDS.map(([k]) => (k === 'wait' || isNaN(h.more[k]) ? -Infinity : h.more[k])));
   return hosts.sort((a, b) => worst(b) - worst(a));
 }
 
@@ -47,11 +65,25 @@ export function JobHosts({ ranks }: { ranks: readonly HostRank[] }): VNode | nul
   const columns: Column<Host>[] = [
     words('host', 'host', (h) => h.host, { width: 150, cls: 'name' }),
     figures('ranks', 'ranks', 64, (h) => h.ranks, { show: String }),
-    ...KINDS.map(([kind, label, title]) => changes<Host>(kind, `${label} ms`, label.length * 7 + 46, (h) => h.more[kind], {
-      title: `${title}: a step of its ranks against the median of their like`,
-      cell: (h) => (isNaN(h.more[kind]) ? <Dim>·</Dim>
-        : <span class="heat" style={{ '--w': `${Math.round((60 * Math.abs(h.more[kind])) / most)}%`, '--c': h.more[kind] >= 0 ? 'var(--ph-backward)' : 'var(--accent)' }}>{signed(h.more[kind] / 1e6)}</span>),
-    })),
+    ...KINDS.map(([kind, label, title]) =>
+      changes<Host>(kind, `${label} ms`, label.length * 7 + 46, (h) => h.more[kind], {
+        title: `${title}: a step of its ranks against the median of their like`,
+        cell: (h) =>
+          isNaN(h.more[kind]) ? (
+            <Dim>·</Dim>
+          ) : (
+            <span
+              class="heat"
+              style={{
+                '--w': `${Math.round((60 * Math.abs(h.more[kind])) / most)}%`,
+                '--c': h.more[kind] >= 0 ? 'var(--ph-backward)' : 'var(--accent)',
+              }}
+            >
+              {signed(h.more[kind] / 1e6)}
+            </span>
+          ),
+      }),
+    ),
   ];
   const lines: Line<Host>[] = hosts.map((h) => ({ key: h.host, row: h, testid: `host-${h.host}` }));
   return (

@@ -3,46 +3,107 @@
 
 import type { VNode } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
-import { Unfiltered, CellBar, Handle, Link, Mid, Scope, Seg, SourceChip, commonPath, LeftOut, useLoad, useWidth, Dim, Bar, Problem, Cap, Lk, Mono, Row, Sm, Tag } from '../components/bits';
+import {
+  Unfiltered,
+  CellBar,
+  Handle,
+  Link,
+  Mid,
+  Scope,
+  Seg,
+  SourceChip,
+  commonPath,
+  LeftOut,
+  useLoad,
+  useWidth,
+  Dim,
+  Bar,
+  Problem,
+  Cap,
+  Lk,
+  Mono,
+  Row,
+  Sm,
+  Tag,
+} from '../components/bits';
 import { NoPage } from '../components/hidden_pages';
-import { type Column, CopyMenu, DataTable, figures, type Line, shares, type TableProps, times, words } from '../components/table';
+import {
+  type Column,
+  CopyMenu,
+  DataTable,
+  figures,
+  type Line,
+  shares,
+  type TableProps,
+  times,
+  words,
+} from '../components/table';
 import { useCtx } from '../ctx';
 import { hloOf, type Hlo } from '../data/hlo';
 import { groupOf, type Live, type LiveValue, loadLive, savedAt, writerOf } from '../data/memory';
 import type { Entity, Report } from '../data/report';
-import { bytes, msText, opKind, percent, plural, significant, sourceLine, thousands, sumBy } from '../format';
+import {
+  bytes,
+  msText,
+  opKind,
+  percent,
+  plural,
+  significant,
+  sourceLine,
+  thousands,
+  sumBy,
+} from '../format';
 import { hueOf, LIVE_WORDS, PHASES, phaseWords, type Hue } from '../phases';
 import { go } from '../state';
 import { say } from '../texts';
 
-const BY = [['value', 'value'], ['layer', 'layer'], ['op', 'op'], ['source', 'source']] as const;
+const BY = [
+  ['value', 'value'],
+  ['layer', 'layer'],
+  ['op', 'op'],
+  ['source', 'source'],
+] as const;
 const MOST = 100;
 
 /** What XLA itself reserved for a module; 0: its buffer assignment was not recorded. */
 export function reserved(report: Report, module: number): number {
   const t = report.tables.table('memory');
-  const of = t.refs('module'), kind = t.texts('kind'), size = t.numbers('bytes');
+  const of = t.refs('module'),
+    kind = t.texts('kind'),
+    size = t.numbers('bytes');
   let sum = 0;
-  for (let r = 0; r < t.rows; ++r) if (of[r] === module && ['parameters', 'results', 'constants', 'temporary'].includes(kind[r]!)) sum += size[r]!;
+  for (let r = 0; r < t.rows; ++r)
+    if (of[r] === module && ['parameters', 'results', 'constants', 'temporary'].includes(kind[r]!))
+      sum += size[r]!;
   return sum;
 }
 
 const fixed = (v: LiveValue): boolean => v.kind === 'parameter' || v.kind === 'constant';
-const hueIn = (hlo: Hlo, v: LiveValue): Hue => (fixed(v) ? 'other' : hueOf(hlo.phase[writerOf(v)]!, hlo.kind[writerOf(v)]!));
-const ORDER: readonly Hue[] = ['other', ...PHASES.filter((p) => p !== 'other' && p !== 'unknown'), 'collective', 'copy', 'unknown'];
+const hueIn = (hlo: Hlo, v: LiveValue): Hue =>
+  fixed(v) ? 'other' : hueOf(hlo.phase[writerOf(v)]!, hlo.kind[writerOf(v)]!);
+const ORDER: readonly Hue[] = [
+  'other',
+  ...PHASES.filter((p) => p !== 'other' && p !== 'unknown'),
+  'collective',
+  'copy',
+  'unknown',
+];
 
 /** Bytes alive over program order, by the phase that wrote them. */
 function Curve({ report, live, at }: { report: Report; live: Live; at: number }): VNode {
   const [box, width] = useWidth<HTMLDivElement>(900);
   const [tip, setTip] = useState<{ x: number; at: number } | null>(null);
   const hlo = hloOf(report);
-  const left = 62, h = 190, n = live.order.length;
+  const left = 62,
+    h = 190,
+    n = live.order.length;
   const w = Math.max(60, width - left - 8);
   const columns = Math.min(n, Math.floor(w / 2));
   const layers = useMemo(() => {
     // The position of each column where most is alive: peaks are never lost between columns.
     const where = Array.from({ length: columns }, (_, c) => {
-      const from = Math.floor((c * n) / columns), to = Math.max(from + 1, Math.floor(((c + 1) * n) / columns));
+      const from = Math.floor((c * n) / columns),
+        to = Math.max(from + 1, Math.floor(((c + 1) * n) / columns));
       let most = from;
       for (let i = from; i < to; ++i) if (live.alive[i]! > live.alive[most]!) most = i;
       return most;
@@ -53,7 +114,8 @@ function Curve({ report, live, at }: { report: Report; live: Live; at: number })
       let to = sums.get(hue);
       if (!to) sums.set(hue, (to = new Float64Array(columns + 1)));
       // Columns whose position lies in its life.
-      const low = lower(where, v.first), high = lower(where, v.last + 1);
+      const low = lower(where, v.first),
+        high = lower(where, v.last + 1);
       to[low]! += v.size;
       to[high]! -= v.size;
     }
@@ -64,9 +126,11 @@ function Curve({ report, live, at }: { report: Report; live: Live; at: number })
   const x = (position: number): number => left + (w * (position + 0.5)) / n;
   const base = new Float64Array(columns);
   const areas = layers.map(({ hue, sum }) => {
-    let top = '', bottom = '';
+    let top = '',
+      bottom = '';
     for (let c = 0; c < columns; ++c) {
-      const x0 = (left + (w * c) / columns).toFixed(1), x1 = (left + (w * (c + 1)) / columns).toFixed(1);
+      const x0 = (left + (w * c) / columns).toFixed(1),
+        x1 = (left + (w * (c + 1)) / columns).toFixed(1);
       bottom = `L${x1} ${y(base[c]!).toFixed(1)}L${x0} ${y(base[c]!).toFixed(1)}` + bottom;
       base[c]! += sum[c]!;
       top += `${c === 0 ? 'M' : 'L'}${x0} ${y(base[c]!).toFixed(1)}L${x1} ${y(base[c]!).toFixed(1)}`;
@@ -78,27 +142,69 @@ function Curve({ report, live, at }: { report: Report; live: Live; at: number })
     return Math.max(0, Math.min(n - 1, Math.floor(((e.clientX - r.left - left) / w) * n)));
   };
   const ticks = [0.25, 0.5, 0.75, 1];
-  const words = (i: number): string => `${hlo.name[live.order[i]!] ?? ''}: ${bytes(live.alive[i]!)}`;
+  const words = (i: number): string =>
+    `${hlo.name[live.order[i]!] ?? ''}: ${bytes(live.alive[i]!)}`;
   return (
     <div ref={box} class="memcurve" tid="memory-curve">
-      <svg width={width} height={h + 22} role="img" aria={`Memory over ${plural(n, 'instruction')} in the order they run: at most ${bytes(live.peak)} at ${hlo.name[live.order[live.peakAt]!]}; the table has what is alive then`}
-           onMouseMove={(e) => setTip({ x: e.offsetX, at: position(e) })} onMouseLeave={() => setTip(null)} onClick={(e) => go({ args: { at: String(position(e)) } })}>
-        {ticks.map((t) => <><line class="g" x1={left} x2={left + w} y1={y(t * live.peak)} y2={y(t * live.peak)} /><text class="d e" x={left - 6} y={y(t * live.peak) + 4}>{bytes(t * live.peak)}</text></>)}
-        {areas.map((a) => <path class={`f p-${a.hue}`} d={a.d} opacity={a.hue === 'other' ? 0.55 : 0.85} />)}
+      <svg
+        width={width}
+        height={h + 22}
+        role="img"
+        aria={`Memory over ${plural(n, 'instruction')} in the order they run: at most ${bytes(live.peak)} at ${hlo.name[live.order[live.peakAt]!]}; the table has what is alive then`}
+        onMouseMove={(e) => setTip({ x: e.offsetX, at: position(e) })}
+        onMouseLeave={() => setTip(null)}
+        onClick={(e) => go({ args: { at: String(position(e)) } })}
+      >
+        {ticks.map((t) => (
+          <>
+            <line class="g" x1={left} x2={left + w} y1={y(t * live.peak)} y2={y(t * live.peak)} />
+            <text class="d e" x={left - 6} y={y(t * live.peak) + 4}>
+              {bytes(t * live.peak)}
+            </text>
+          </>
+        ))}
+        {areas.map((a) => (
+          <path class={`f p-${a.hue}`} d={a.d} opacity={a.hue === 'other' ? 0.55 : 0.85} />
+        ))}
         <line class="g ax" x1={left} x2={left + w} y1={h} y2={h} />
-        <text class="d" x={left} y={h + 15}>first instruction</text><text class="d e" x={left + w} y={h + 15}>last of {thousands(n)}</text>
+        <text class="d" x={left} y={h + 15}>
+          first instruction
+        </text>
+        <text class="d e" x={left + w} y={h + 15}>
+          last of {thousands(n)}
+        </text>
         <line class="at" x1={x(at)} x2={x(at)} y1="2" y2={h} />
-        <text class={`b halo ${x(at) > left + w / 2 ? 'e' : ''}`} x={x(at) + (x(at) > left + w / 2 ? -5 : 5)} y="14">{at === live.peakAt ? 'peak' : 'here'} {bytes(live.alive[at]!)}</text>
+        <text
+          class={`b halo ${x(at) > left + w / 2 ? 'e' : ''}`}
+          x={x(at) + (x(at) > left + w / 2 ? -5 : 5)}
+          y="14"
+        >
+          {at === live.peakAt ? 'peak' : 'here'} {bytes(live.alive[at]!)}
+        </text>
       </svg>
-      <p class="legend sm">{layers.map(({ hue }) => <span class="ph"><span class={`ltr p-${hue}`} mute />{hue === 'other' ? 'arguments, constants, other' : `written by ${hue === 'collective' ? 'a collective' : hue === 'copy' ? 'a copy' : phaseWords(hue)}`}</span>)}</p>
-      {tip && <div class="tip" style={{ left: `${Math.min(tip.x + 12, width - 250)}px`, top: '30px' }}>{words(tip.at)}</div>}
+      <p class="legend sm">
+        {layers.map(({ hue }) => (
+          <span class="ph">
+            <span class={`ltr p-${hue}`} mute />
+            {hue === 'other'
+              ? 'arguments, constants, other'
+              : `written by ${hue === 'collective' ? 'a collective' : hue === 'copy' ? 'a copy' : phaseWords(hue)}`}
+          </span>
+        ))}
+      </p>
+      {tip && (
+        <div class="tip" style={{ left: `${Math.min(tip.x + 12, width - 250)}px`, top: '30px' }}>
+          {words(tip.at)}
+        </div>
+      )}
     </div>
   );
 }
 
 /** First index whose value is not below `v`. */
 function lower(list: number[], v: number): number {
-  let a = 0, b = list.length;
+  let a = 0,
+    b = list.length;
   while (a < b) {
     const m = (a + b) >> 1;
     if (list[m]! < v) a = m + 1;
@@ -116,7 +222,8 @@ function WhatFrees({ report, live, at }: { report: Report; live: Live; at: numbe
   const saved = savedAt(report, live, at);
   const named = saved.filter((s) => s.group !== '');
   const top = named[0];
-  const arg = (v: LiveValue): string => hlo.opName[v.instruction] || `argument ${hlo.parameter[v.instruction]}`;
+  const arg = (v: LiveValue): string =>
+    hlo.opName[v.instruction] || `argument ${hlo.parameter[v.instruction]}`;
   const small = 0.01 * live.peak;
   const capacity = report.devices[0]?.memory ?? 0;
   // Computing again buys memory with time: no advice where there is memory enough.
@@ -126,35 +233,114 @@ function WhatFrees({ report, live, at }: { report: Report; live: Live; at: numbe
     <section class="frees" tid="memory-frees">
       <h3>What would free some of it</h3>
       <ul class="evid">
-        <li>{sum(could) > small
-          ? <><b>Donate {bytes(sum(could))}</b>: {plural(could.length, 'argument')} could give {could.length === 1 ? 'its' : 'their'} memory to {could.length === 1 ? 'a result' : 'results'} of the same shape, as far as the caller does not need {could.length === 1 ? 'it' : 'them'} again: <code>jax.jit(f, donate_argnums=…)</code>. Largest: {could.slice(0, 3).map((v, i) => <>{i > 0 && ', '}<Link class="mono" to={{ sel: report.selOf({ type: 'instruction', row: v.instruction }) }}>{arg(v)}</Link> {bytes(v.size)}</>)}.</>
-          : donated.length > 0 ? `Donation: ${plural(donated.length, 'argument')} with ${bytes(sum(donated))} already give their memory to results; no other has a result of its shape${could.length > 0 ? ` above 1% of the peak` : ''}.` : say('no_donation')}</li>
-        <li>{plenty
-          ? <>Computing again: no need, {percent(live.peak, capacity)}% of the device is used. It would cost time for memory that is there{less && <>; the other way round gains: <Link class="h" to={{ sel: less.handle }}>{less.handle}</Link> {less.title}</>}.</>
-          : top && sum(saved) > small
-          ? <><b>Compute again instead of keeping: up to {bytes(sum(saved))}</b> of the forward pass {at === live.peakAt ? 'wait at the peak' : 'wait here'} for the backward pass, {bytes(top.size)} of them of <Link class="mono" to={{ f: `scope:${top.group}`, page: 'ops' }}>{top.group}</Link>. <code>jax.checkpoint</code> (TensorFlow: <code>tf.recompute_grad</code>) around that layer can free it{top.known ? ` and costs up to ${msText(top.costNs)}${report.meta.basis.steady ? ' a step' : ''}, the forward time of it and of what is in it` : ''}.{named.length > 1 ? ` Next: ${named.slice(1, 3).map((s) => `${s.group} ${bytes(s.size)}`).join(', ')}.` : ''}</>
-          : hlo.phase.includes('backward') ? `Computing again: less than 1% of the peak waits for the backward pass${at === live.peakAt ? '' : ' here'}.` : say('no_backward')}</li>
+        <li>
+          {sum(could) > small ? (
+            <>
+              <b>Donate {bytes(sum(could))}</b>: {plural(could.length, 'argument')} could give{' '}
+              {could.length === 1 ? 'its' : 'their'} memory to{' '}
+              {could.length === 1 ? 'a result' : 'results'} of the same shape, as far as the caller
+              does not need {could.length === 1 ? 'it' : 'them'} again:{' '}
+              <code>jax.jit(f, donate_argnums=…)</code>. Largest:{' '}
+              {could.slice(0, 3).map((v, i) => (
+                <>
+                  {i > 0 && ', '}
+                  <Link
+                    class="mono"
+                    to={{ sel: report.selOf({ type: 'instruction', row: v.instruction }) }}
+                  >
+                    {arg(v)}
+                  </Link>{' '}
+                  {bytes(v.size)}
+                </>
+              ))}
+              .
+            </>
+          ) : donated.length > 0 ? (
+            `Donation: ${plural(donated.length, 'argument')} with ${bytes(sum(donated))} already give their memory to results; no other has a result of its shape${could.length > 0 ? ` above 1% of the peak` : ''}.`
+          ) : (
+            say('no_donation')
+          )}
+        </li>
+        <li>
+          {plenty ? (
+            <>
+              Computing again: no need, {percent(live.peak, capacity)}% of the device is used. It
+              would cost time for memory that is there
+              {less && (
+                <>
+                  ; the other way round gains:{' '}
+                  <Link class="h" to={{ sel: less.handle }}>
+                    {less.handle}
+                  </Link>{' '}
+                  {less.title}
+                </>
+              )}
+              .
+            </>
+          ) : top && sum(saved) > small ? (
+            <>
+              <b>Compute again instead of keeping: up to {bytes(sum(saved))}</b> of the forward pass{' '}
+              {at === live.peakAt ? 'wait at the peak' : 'wait here'} for the backward pass,{' '}
+              {bytes(top.size)} of them of{' '}
+              <Link class="mono" to={{ f: `scope:${top.group}`, page: 'ops' }}>
+                {top.group}
+              </Link>
+              . <code>jax.checkpoint</code> (TensorFlow: <code>tf.recompute_grad</code>) around that
+              layer can free it
+              {top.known
+                ? ` and costs up to ${msText(top.costNs)}${report.meta.basis.steady ? ' a step' : ''}, the forward time of it and of what is in it`
+                : ''}
+              .
+              {named.length > 1
+                ? ` Next: ${named
+                    .slice(1, 3)
+                    .map((s) => `${s.group} ${bytes(s.size)}`)
+                    .join(', ')}.`
+                : ''}
+            </>
+          ) : hlo.phase.includes('backward') ? (
+            `Computing again: less than 1% of the peak waits for the backward pass${at === live.peakAt ? '' : ' here'}.`
+          ) : (
+            say('no_backward')
+          )}
+        </li>
       </ul>
     </section>
   );
 }
 
-interface Row { key: string; v?: LiveValue; size: number; n: number; name: string }
+interface Row {
+  key: string;
+  v?: LiveValue;
+  size: number;
+  n: number;
+  name: string;
+}
 
 function Buffers({ report, live, at }: { report: Report; live: Live; at: number }): VNode {
   const { state } = useCtx();
   const hlo = hloOf(report);
   const common = useMemo(() => commonPath(report), [report]);
   const by = BY.find(([b]) => b === state.args['by'])?.[0] ?? 'value';
-  const here = live.values.filter((v) => v.first <= at && v.last >= at).sort((a, b) => b.size - a.size);
+  const here = live.values
+    .filter((v) => v.first <= at && v.last >= at)
+    .sort((a, b) => b.size - a.size);
   const whole = live.alive[at]!;
   const w = writerOf;
   const keyOf = (v: LiveValue): string =>
-    by === 'layer' ? (fixed(v) ? `${LIVE_WORDS[v.kind]}s` : groupOf(report, hlo, w(v)) || 'no layer known')
-    : by === 'op' ? (fixed(v) ? `${LIVE_WORDS[v.kind]}s` : opKind(hlo.opName[w(v)]!) || hlo.opcode[w(v)]!)
-    : sourceLine(hlo.file[w(v)]!, hlo.line[w(v)]!) || (fixed(v) ? `${LIVE_WORDS[v.kind]}s` : 'no source line');
+    by === 'layer'
+      ? fixed(v)
+        ? `${LIVE_WORDS[v.kind]}s`
+        : groupOf(report, hlo, w(v)) || 'no layer known'
+      : by === 'op'
+        ? fixed(v)
+          ? `${LIVE_WORDS[v.kind]}s`
+          : opKind(hlo.opName[w(v)]!) || hlo.opcode[w(v)]!
+        : sourceLine(hlo.file[w(v)]!, hlo.line[w(v)]!) ||
+          (fixed(v) ? `${LIVE_WORDS[v.kind]}s` : 'no source line');
   let rows: Row[];
-  if (by === 'value') rows = here.map((v, i) => ({ key: String(i), v, size: v.size, n: 1, name: hlo.name[w(v)]! }));
+  if (by === 'value')
+    rows = here.map((v, i) => ({ key: String(i), v, size: v.size, n: 1, name: hlo.name[w(v)]! }));
   else {
     const map = new Map<string, Row>();
     for (const v of here) {
@@ -169,38 +355,196 @@ function Buffers({ report, live, at }: { report: Report; live: Live; at: number 
   const rest = rows.slice(MOST);
   rows = rows.slice(0, MOST);
   const most = rows[0]?.size ?? 1;
-  const inst = (i: number): VNode => (i < 0 ? <Dim>to the end</Dim>
-    : hlo.op[i]! >= 0 ? <Row><Handle op={hlo.op[i]!} /> <Mono><Mid text={hlo.name[i]!} /></Mono></Row>
-    : <Link class="mono" to={{ sel: report.selOf({ type: 'instruction', row: i }) }}><Mid text={hlo.name[i]!} /></Link>);
-  const life = (v: LiveValue): string => (fixed(v) ? 'always' : `${significant((100 * (v.last - v.first + 1)) / live.order.length)}%`);
-  const size = times<Row>('size', 'MB', 104, (r) => r.size, { title: 'bytes / 1,000,000', cls: 'bar', exact: ['bytes', (r) => r.size], cell: (r) => <CellBar value={r.size} max={most} hue={by === 'value' && r.v ? hueIn(hlo, r.v) : 'other'} text={significant(r.size / 1e6)} /> });
-  const share = shares<Row>('pct', '%', 56, (r) => r.size, whole, { title: 'of what is alive then' });
-  const columns: Column<Row>[] = by === 'value' ? [
-    { id: 'name', label: 'value', cls: 'name', raw: (r) => r.name, cell: (r) => inst(w(r.v!)) },
-    size, share,
-    { id: 'kind', label: 'what', width: 148, from: 700, cls: 'name', raw: (r) => LIVE_WORDS[r.v!.kind]!, cell: (r) => <>{LIVE_WORDS[r.v!.kind]}{r.v!.donated && <Tag>donated</Tag>}{r.v!.donatable && <Tag>could be</Tag>}</> },
-    { id: 'shape', label: 'shape', width: 210, from: 1000, cls: 'name mono', raw: (r) => hlo.shape[w(r.v!)]!, cell: (r) => <span title={hlo.shape[w(r.v!)]}>{hlo.shape[w(r.v!)]!.replace(/\{[^}]*\}/g, '')}</span> },
-    { id: 'layer', label: 'layer and op', from: 640, cls: 'name', raw: (r) => `${groupOf(report, hlo, w(r.v!))} ${opKind(hlo.opName[w(r.v!)]!)}`.trim(), cell: (r, px) => <Scope group={groupOf(report, hlo, w(r.v!))} opName={hlo.opName[w(r.v!)]!} common={common} px={px} /> },
-    { id: 'source', label: 'source', width: 130, from: 820, cls: 'name', raw: (r) => sourceLine(hlo.file[w(r.v!)]!, hlo.line[w(r.v!)]!), cell: (r) => <SourceChip file={hlo.file[w(r.v!)]!} line={hlo.line[w(r.v!)]!} /> },
-    { ...words<Row>('life', 'alive', (r) => life(r.v!), { title: 'share of the program, in instructions', width: 64, from: 760 }), num: true },
-    { id: 'reader', label: 'read last by', width: 190, from: 1180, cls: 'name', raw: (r) => (r.v!.reader >= 0 ? hlo.name[r.v!.reader]! : ''), cell: (r) => (fixed(r.v!) ? <Dim>·</Dim> : inst(r.v!.reader)) },
-  ] : [
-    { id: 'name', label: by, cls: 'name', raw: (r) => r.name, cell: (r) => <Mid text={r.name} tail={24} /> },
-    size, share,
-    figures('n', 'values', 80, (r) => r.n, { show: thousands }),
-    { id: 'largest', label: 'largest of them', from: 640, cls: 'name', raw: (r) => hlo.name[w(r.v!)]!, cell: (r) => <>{inst(w(r.v!))}</> },
-  ];
-  const entityOf = (i: number): Entity => (hlo.op[i]! >= 0 ? { type: 'op', row: hlo.op[i]! } : { type: 'instruction', row: i });
-  const lines: Line<Row>[] = rows.map((r) => ({ key: r.key, row: r, ns: r.size, testid: 'buffer', entity: r.v && entityOf(w(r.v)) }));
-  if (rest.length > 0) lines.push({ key: 'rest', kind: 'others', lead: plural(rest.length, 'smaller one'), text: plural(rest.length, 'smaller one'), cells: { size: significant(sumBy(rest, (r) => r.size) / 1e6), pct: percent(sumBy(rest, (r) => r.size), whole) } });
-  lines.push({ key: 'total', kind: 'total', lead: `all ${thousands(here.length)} values`, text: `all ${thousands(here.length)} values`, ns: whole, cells: { size: significant(whole / 1e6), pct: '100' } });
+  const inst = (i: number): VNode =>
+    i < 0 ? (
+      <Dim>to the end</Dim>
+    ) : hlo.op[i]! >= 0 ? (
+      <Row>
+        <Handle op={hlo.op[i]} />{' '}
+        <Mono>
+          <Mid text={hlo.name[i]!} />
+        </Mono>
+      </Row>
+    ) : (
+      <Link class="mono" to={{ sel: report.selOf({ type: 'instruction', row: i }) }}>
+        <Mid text={hlo.name[i]!} />
+      </Link>
+    );
+  const life = (v: LiveValue): string =>
+    fixed(v) ? 'always' : `${significant((100 * (v.last - v.first + 1)) / live.order.length)}%`;
+  const size = times<Row>('size', 'MB', 104, (r) => r.size, {
+    title: 'bytes / 1,000,000',
+    cls: 'bar',
+    exact: ['bytes', (r) => r.size],
+    cell: (r) => (
+      <CellBar
+        value={r.size}
+        max={most}
+        hue={by === 'value' && r.v ? hueIn(hlo, r.v) : 'other'}
+        text={significant(r.size / 1e6)}
+      />
+    ),
+  });
+  const share = shares<Row>('pct', '%', 56, (r) => r.size, whole, {
+    title: 'of what is alive then',
+  });
+  const columns: Column<Row>[] =
+    by === 'value'
+      ? [
+          {
+            id: 'name',
+            label: 'value',
+            cls: 'name',
+            raw: (r) => r.name,
+            cell: (r) => inst(w(r.v!)),
+          },
+          size,
+          share,
+          {
+            id: 'kind',
+            label: 'what',
+            width: 148,
+            from: 700,
+            cls: 'name',
+            raw: (r) => LIVE_WORDS[r.v!.kind]!,
+            cell: (r) => (
+              <>
+                {LIVE_WORDS[r.v!.kind]}
+                {r.v!.donated && <Tag>donated</Tag>}
+                {r.v!.donatable && <Tag>could be</Tag>}
+              </>
+            ),
+          },
+          {
+            id: 'shape',
+            label: 'shape',
+            width: 210,
+            from: 1000,
+            cls: 'name mono',
+            raw: (r) => hlo.shape[w(r.v!)]!,
+            cell: (r) => (
+              <span title={hlo.shape[w(r.v!)]}>
+                {hlo.shape[w(r.v!)]!.replace(/\{[^}]*\}/g, '')}
+              </span>
+            ),
+          },
+          {
+            id: 'layer',
+            label: 'layer and op',
+            from: 640,
+            cls: 'name',
+            raw: (r) => `${groupOf(report, hlo, w(r.v!))} ${opKind(hlo.opName[w(r.v!)]!)}`.trim(),
+            cell: (r, px) => (
+              <Scope
+                group={groupOf(report, hlo, w(r.v!))}
+                opName={hlo.opName[w(r.v!)]!}
+                common={common}
+                px={px}
+              />
+            ),
+          },
+          {
+            id: 'source',
+            label: 'source',
+            width: 130,
+            from: 820,
+            cls: 'name',
+            raw: (r) => sourceLine(hlo.file[w(r.v!)]!, hlo.line[w(r.v!)]!),
+            cell: (r) => <SourceChip file={hlo.file[w(r.v!)]!} line={hlo.line[w(r.v!)]!} />,
+          },
+          {
+            ...words<Row>('life', 'alive', (r) => life(r.v!), {
+              title: 'share of the program, in instructions',
+              width: 64,
+              from: 760,
+            }),
+            num: true,
+          },
+          {
+            id: 'reader',
+            label: 'read last by',
+            width: 190,
+            from: 1180,
+            cls: 'name',
+            raw: (r) => (r.v!.reader >= 0 ? hlo.name[r.v!.reader]! : ''),
+            cell: (r) => (fixed(r.v!) ? <Dim>·</Dim> : inst(r.v!.reader)),
+          },
+        ]
+      : [
+          {
+            id: 'name',
+            label: by,
+            cls: 'name',
+            raw: (r) => r.name,
+            cell: (r) => <Mid text={r.name} tail={24} />,
+          },
+          size,
+          share,
+          figures('n', 'values', 80, (r) => r.n, { show: thousands }),
+          {
+            id: 'largest',
+            label: 'largest of them',
+            from: 640,
+            cls: 'name',
+            raw: (r) => hlo.name[w(r.v!)]!,
+            cell: (r) => <>{inst(w(r.v!))}</>,
+          },
+        ];
+  const entityOf = (i: number): Entity =>
+    hlo.op[i]! >= 0 ? { type: 'op', row: hlo.op[i]! } : { type: 'instruction', row: i };
+  const lines: Line<Row>[] = rows.map((r) => ({
+    key: r.key,
+    row: r,
+    ns: r.size,
+    testid: 'buffer',
+    entity: r.v && entityOf(w(r.v)),
+  }));
+  if (rest.length > 0)
+    lines.push({
+      key: 'rest',
+      kind: 'others',
+      lead: plural(rest.length, 'smaller one'),
+      text: plural(rest.length, 'smaller one'),
+      cells: {
+        size: significant(sumBy(rest, (r) => r.size) / 1e6),
+        pct: percent(
+          sumBy(rest, (r) => r.size),
+          whole,
+        ),
+      },
+    });
+  lines.push({
+    key: 'total',
+    kind: 'total',
+    lead: `all ${thousands(here.length)} values`,
+    text: `all ${thousands(here.length)} values`,
+    ns: whole,
+    cells: { size: significant(whole / 1e6), pct: '100' },
+  });
   const table: TableProps<Row> = {
-    columns, lines, label: 'Values alive', fileName: 'memory', primary: true, span: 'size', cls: 'slim',
+    columns,
+    lines,
+    label: 'Values alive',
+    fileName: 'memory',
+    primary: true,
+    span: 'size',
+    cls: 'slim',
   };
   return (
     <section>
-      <Bar><h3>Alive {at === live.peakAt ? 'at the peak' : 'here'}, largest first</h3><Seg label="Group" testid="memory-by" value={by} options={BY} onChange={(b) => go({ args: { by: b === 'value' ? undefined : b } })} />
-        <Cap><CopyMenu table={table} /></Cap></Bar>
+      <Bar>
+        <h3>Alive {at === live.peakAt ? 'at the peak' : 'here'}, largest first</h3>
+        <Seg
+          label="Group"
+          testid="memory-by"
+          value={by}
+          options={BY}
+          onChange={(b) => go({ args: { by: b === 'value' ? undefined : b } })}
+        />
+        <Cap>
+          <CopyMenu table={table} />
+        </Cap>
+      </Bar>
       <DataTable {...table} />
     </section>
   );
@@ -211,30 +555,119 @@ export function MemoryPage(): VNode {
   const { value: lives, error } = useLoad(() => loadLive(report), [report]);
   if (error !== undefined) return <Problem text={error} />;
   if (!lives) return <p class="dim">reading what lives when…</p>;
-  const live = lives.find((l) => report.modules[l.module]?.handle === state.args['m']) ?? lives.find((l) => report.modules[l.module]?.role === 'main') ?? lives[0];
-  if (!live) return <NoPage id="memory" title="Memory is not known"><LeftOut what={['live_values']} /></NoPage>;
+  const live =
+    lives.find((l) => report.modules[l.module]?.handle === state.args['m']) ??
+    lives.find((l) => report.modules[l.module]?.role === 'main') ??
+    lives[0];
+  if (!live)
+    return (
+      <NoPage id="memory" title="Memory is not known">
+        <LeftOut what={['live_values']} />
+      </NoPage>
+    );
   const hlo = hloOf(report);
   const module = report.modules[live.module]!;
   const asked = Number(state.args['at']);
-  const at = state.args['at'] !== undefined && asked >= 0 && asked < live.order.length ? Math.floor(asked) : live.peakAt;
+  const at =
+    state.args['at'] !== undefined && asked >= 0 && asked < live.order.length
+      ? Math.floor(asked)
+      : live.peakAt;
   const i = live.order[at]!;
   const xla = reserved(report, live.module);
   const off = xla > 0 ? (live.peak - xla) / xla : NaN;
   // What the schedule has alive is an estimate: not the answer where XLA reserves much more.
-  const more = off < -0.05, most = more ? xla : live.peak;
-  const parts = (kind: string): number => sumBy(live.values.filter((v) => v.kind === kind && v.first <= at && v.last >= at), (v) => v.size);
+  const more = off < -0.05,
+    most = more ? xla : live.peak;
+  const parts = (kind: string): number =>
+    sumBy(
+      live.values.filter((v) => v.kind === kind && v.first <= at && v.last >= at),
+      (v) => v.size,
+    );
   const capacity = report.devices[0]?.memory ?? 0;
-  const phase = hlo.phase[i] && (PHASES as readonly string[]).slice(0, 5).includes(hlo.phase[i]!) ? `, ${hlo.phase[i]}` : '';
+  const phase =
+    hlo.phase[i] && (PHASES as readonly string[]).slice(0, 5).includes(hlo.phase[i])
+      ? `, ${hlo.phase[i]}`
+      : '';
   return (
     <div class="secs">
       <section>
         <Bar>
-          <h2 tid="memory-sentence">{module.name} {more ? 'reserves' : 'holds'} {bytes(most)}{more ? '' : ' at its peak'}{capacity > 0 ? `, ${percent(most, capacity)}% of the device` : ''}</h2>
-          {lives.length > 1 && <label class="pick sm">module <select value={module.handle} aria="module" onChange={(e) => go({ args: { m: e.currentTarget.value, at: undefined } })}>{lives.slice(0, 60).map((l) => <option value={report.modules[l.module]!.handle}>{report.modules[l.module]!.handle} {report.modules[l.module]!.name}, {bytes(l.peak)}</option>)}{lives.length > 60 && <option disabled>{thousands(lives.length - 60)} smaller ones, {bytes(lives[60]!.peak)} at most, are not listed</option>}</select></label>}
-          <Cap><Unfiltered />{plural(live.order.length, 'instruction')} in program order, {plural(live.values.length, 'value')}</Cap>
+          <h2 tid="memory-sentence">
+            {module.name} {more ? 'reserves' : 'holds'} {bytes(most)}
+            {more ? '' : ' at its peak'}
+            {capacity > 0 ? `, ${percent(most, capacity)}% of the device` : ''}
+          </h2>
+          {lives.length > 1 && (
+            <label class="pick sm">
+              module{' '}
+              <select
+                value={module.handle}
+                aria="module"
+                onChange={(e) => go({ args: { m: e.currentTarget.value, at: undefined } })}
+              >
+                {lives.slice(0, 60).map((l) => (
+                  <option value={report.modules[l.module]!.handle}>
+                    {report.modules[l.module]!.handle} {report.modules[l.module]!.name},{' '}
+                    {bytes(l.peak)}
+                  </option>
+                ))}
+                {lives.length > 60 && (
+                  <option disabled>
+                    {thousands(lives.length - 60)} smaller ones, {bytes(lives[60]!.peak)} at most,
+                    are not listed
+                  </option>
+                )}
+              </select>
+            </label>
+          )}
+          <Cap>
+            <Unfiltered />
+            {plural(live.order.length, 'instruction')} in program order,{' '}
+            {plural(live.values.length, 'value')}
+          </Cap>
         </Bar>
-        <Sm tid="memory-how">{at === live.peakAt && !more ? 'It is reached' : `${bytes(live.alive[at]!)} are alive`} while {hlo.op[i]! >= 0 ? <Handle op={hlo.op[i]!} /> : null} <Link class="mono" to={{ sel: hlo.op[i]! >= 0 ? report.selOf({ type: 'op', row: hlo.op[i]! }) : report.selOf({ type: 'instruction', row: i }) }}>{hlo.name[i]}</Link> runs{groupOf(report, hlo, i) ? `, of ${groupOf(report, hlo, i)}` : ''}{phase}{hlo.file[i] ? <>, <SourceChip file={hlo.file[i]!} line={hlo.line[i]!} /></> : ''}: {['parameter', 'temporary', 'result', 'constant'].filter((k) => parts(k) > 0.0005 * live.peak).map((k) => `${bytes(parts(k))} ${k === 'parameter' ? 'arguments' : k === 'temporary' ? 'temporary' : `${k}s`}`).join(', ')}. {at !== live.peakAt && <Lk onClick={() => go({ args: { at: undefined } })}>back to the peak</Lk>}</Sm>
-        <p class="note" tid="memory-basis">{xla > 0 ? `XLA’s buffer assignment reserves ${bytes(xla)}; this estimate from the live ranges of the schedule is ${Math.abs(off) < 0.0005 ? 'the same' : `${percent(Math.abs(off), 1)}% ${off > 0 ? 'above' : 'below'} it`}.` : say('live_ranges')} What the framework holds outside of this program is not in it.</p>
+        <Sm tid="memory-how">
+          {at === live.peakAt && !more ? 'It is reached' : `${bytes(live.alive[at]!)} are alive`}{' '}
+          while {hlo.op[i]! >= 0 ? <Handle op={hlo.op[i]} /> : null}{' '}
+          <Link
+            class="mono"
+            to={{
+              sel:
+                hlo.op[i]! >= 0
+                  ? report.selOf({ type: 'op', row: hlo.op[i]! })
+                  : report.selOf({ type: 'instruction', row: i }),
+            }}
+          >
+            {hlo.name[i]}
+          </Link>{' '}
+          runs{groupOf(report, hlo, i) ? `, of ${groupOf(report, hlo, i)}` : ''}
+          {phase}
+          {hlo.file[i] ? (
+            <>
+              , <SourceChip file={hlo.file[i]} line={hlo.line[i]!} />
+            </>
+          ) : (
+            ''
+          )}
+          :{' '}
+          {['parameter', 'temporary', 'result', 'constant']
+            .filter((k) => parts(k) > 0.0005 * live.peak)
+            .map(
+              (k) =>
+                `${bytes(parts(k))} ${k === 'parameter' ? 'arguments' : k === 'temporary' ? 'temporary' : `${k}s`}`,
+            )
+            .join(', ')}
+          .{' '}
+          {at !== live.peakAt && (
+            <Lk onClick={() => go({ args: { at: undefined } })}>back to the peak</Lk>
+          )}
+        </Sm>
+        <p class="note" tid="memory-basis">
+          {xla > 0
+            ? `XLA’s buffer assignment reserves ${bytes(xla)}; this estimate from the live ranges of the schedule is ${Math.abs(off) < 0.0005 ? 'the same' : `${percent(Math.abs(off), 1)}% ${off > 0 ? 'above' : 'below'} it`}.`
+            : say('live_ranges')}{' '}
+          What the framework holds outside of this program is not in it.
+        </p>
         <LeftOut what={['live_values', 'memory']} />
         <Curve report={report} live={live} at={at} />
       </section>

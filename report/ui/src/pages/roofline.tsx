@@ -3,16 +3,49 @@
 
 import type { VNode } from 'preact';
 import { useMemo } from 'preact/hooks';
-import { commonPath, Handle, Letter, Missing, Scope, scopeText, useWidth, Bar, Cap, Row, Tag } from '../components/bits';
+import {
+  commonPath,
+  Handle,
+  Letter,
+  Missing,
+  Scope,
+  scopeText,
+  useWidth,
+  Bar,
+  Cap,
+  Row,
+  Tag,
+} from '../components/bits';
 import { baseDivisor, baseOps, comparable, Delta, TotalsNote } from '../components/base';
 import { NoHlo } from '../components/no_hlo';
-import { changes, type Column, CopyMenu, DataTable, figures, type Line, sorted, type TableProps, times, words } from '../components/table';
+import {
+  changes,
+  type Column,
+  CopyMenu,
+  DataTable,
+  figures,
+  type Line,
+  sorted,
+  type TableProps,
+  times,
+  words,
+} from '../components/table';
 import { useCtx } from '../ctx';
 import { gpuOf, peakFor, type Point, pointOf } from '../data/hardware';
 import { midCut } from '../data/names';
 import { opGroups } from '../data/oprows';
 import type { Device, Report } from '../data/report';
-import { byteRate, flopRate, ms, peakPercent, plural, thousands, significant, sumNs, sumBy } from '../format';
+import {
+  byteRate,
+  flopRate,
+  ms,
+  peakPercent,
+  plural,
+  thousands,
+  significant,
+  sumNs,
+  sumBy,
+} from '../format';
 import { go } from '../state';
 import { say } from '../texts';
 
@@ -20,29 +53,64 @@ export function GpuPicker({ report, value }: { report: Report; value: string }):
   const own = gpuOf(report, '');
   if (report.gpus.length === 0) return null;
   return (
-    <label class="sm ink2 pick">on{' '}
-      <select tid="gpu" value={value} onChange={(e) => go({ args: { gpu: e.currentTarget.value } })}>
+    <label class="sm ink2 pick">
+      on{' '}
+      <select
+        tid="gpu"
+        value={value}
+        onChange={(e) => go({ args: { gpu: e.currentTarget.value } })}
+      >
         <option value="">{own?.name ? `this device: ${own.name}` : 'this device'}</option>
-        {report.gpus.map((g) => <option value={g.name}>{g.name}</option>)}
-      </select></label>
+        {report.gpus.map((g) => (
+          <option value={g.name}>{g.name}</option>
+        ))}
+      </select>
+    </label>
   );
 }
 
 type Box = [number, number, number, number];
-interface Dot extends Point { ns: number; waste: number; pct: number; ops: number[]; expected: number }
+interface Dot extends Point {
+  ns: number;
+  waste: number;
+  pct: number;
+  ops: number[];
+  expected: number;
+}
 
-function Plot({ dots, device, width, height, selected, peaks, divisor }: {
-  dots: Dot[]; device: Device; width: number; height: number; selected: number; peaks: [string, number][]; divisor: number;
+function Plot({
+  dots,
+  device,
+  width,
+  height,
+  selected,
+  peaks,
+  divisor,
+}: {
+  dots: Dot[];
+  device: Device;
+  width: number;
+  height: number;
+  selected: number;
+  peaks: [string, number][];
+  divisor: number;
 }): VNode {
   const { report } = useCtx();
   const { ops } = report;
   const bw = device.bandwidth;
-  const xs = dots.map((p) => Math.log10(p.x)), ys = dots.map((p) => Math.log10(p.y));
+  const xs = dots.map((p) => Math.log10(p.x)),
+    ys = dots.map((p) => Math.log10(p.y));
   // A conversion that counts a handful of FLOP would push all others together: it stands at the edge.
-  const x0 = Math.max(-4, Math.floor(Math.min(-1, ...xs))), x1 = Math.ceil(Math.max(3, ...xs, ...peaks.map(([, v]) => Math.log10(v / bw) + 0.8)));
-  const top = Math.log10(Math.max(...peaks.map(([, v]) => v), bw * 10 ** x1 * (peaks.length > 0 ? 0 : 1))) + 0.35;
-  const y1 = isFinite(top) ? top : 15, y0 = Math.max(Math.floor(y1) - 9, Math.floor(Math.min(y1 - 4, ...ys)));
-  const L = 52, B = 34, T = 8;
+  const x0 = Math.max(-4, Math.floor(Math.min(-1, ...xs))),
+    x1 = Math.ceil(Math.max(3, ...xs, ...peaks.map(([, v]) => Math.log10(v / bw) + 0.8)));
+  const top =
+    Math.log10(Math.max(...peaks.map(([, v]) => v), bw * 10 ** x1 * (peaks.length > 0 ? 0 : 1))) +
+    0.35;
+  const y1 = isFinite(top) ? top : 15,
+    y0 = Math.max(Math.floor(y1) - 9, Math.floor(Math.min(y1 - 4, ...ys)));
+  const L = 52,
+    B = 34,
+    T = 8;
   const X = (v: number): number => L + ((Math.max(v, x0) - x0) / (x1 - x0)) * (width - L - 4);
   const Y = (v: number): number => T + ((y1 - Math.max(v, y0)) / (y1 - y0)) * (height - T - B);
   const peak = peaks[0]?.[1];
@@ -53,7 +121,8 @@ function Plot({ dots, device, width, height, selected, peaks, divisor }: {
     return `M${X(from)} ${Y(from + s)}L${X(ridge)} ${Y(ridge + s)}${peak !== undefined ? `H${X(x1)}` : ''}`;
   };
   const biggest = Math.max(...dots.map((p) => p.ns));
-  const R = (ns: number): number => Math.max(2, (dots.length > 3 ? 28 : 14) * Math.sqrt(ns / biggest));
+  const R = (ns: number): number =>
+    Math.max(2, (dots.length > 3 ? 28 : 14) * Math.sqrt(ns / biggest));
   const named = [...dots].sort((a, b) => b.ns - a.ns);
   const sel = dots.find((p) => p.op === selected);
   // How far it is to the roof: of what is selected, else of what wastes most.
@@ -63,53 +132,146 @@ function Plot({ dots, device, width, height, selected, peaks, divisor }: {
   const slope = (Math.atan2(Y(y1) - Y(y1 - 1), X(x1) - X(x1 - 1)) * 180) / Math.PI;
   const at = (x0 + Math.min(ridge, x1)) / 2 - 0.6;
   // The words at the roofs come first.
-  const boxes: Box[] = peaks.map(([, v], i) => [width - 150, Y(Math.log10(v)) - 16, width, Y(Math.log10(v)) + (i === 0 ? 24 : 4)]);
-  const circles = (p: Dot): Box[] => named.filter((q) => q !== p && R(q.ns) > 5).map((q) => {
-    const x = X(Math.log10(q.x)), y = Y(Math.log10(q.y)), r = R(q.ns);
-    return [x - r, y - r, x + r, y + r];
-  });
+  const boxes: Box[] = peaks.map(([, v], i) => [
+    width - 150,
+    Y(Math.log10(v)) - 16,
+    width,
+    Y(Math.log10(v)) + (i === 0 ? 24 : 4),
+  ]);
+  const circles = (p: Dot): Box[] =>
+    named
+      .filter((q) => q !== p && R(q.ns) > 5)
+      .map((q) => {
+        const x = X(Math.log10(q.x)),
+          y = Y(Math.log10(q.y)),
+          r = R(q.ns);
+        return [x - r, y - r, x + r, y + r];
+      });
   const text = (p: Dot): VNode | null => {
-    const r = R(p.ns), cx = X(Math.log10(p.x)), cy = Y(Math.log10(p.y));
+    const r = R(p.ns),
+      cx = X(Math.log10(p.x)),
+      cy = Y(Math.log10(p.y));
     const head = `${ops.handle[p.op]} ${midCut(report.opName(p.op), 24)}, ${ms(p.ns / divisor)} ms${['', ...(report.timesOf(p.ops) ? [report.timesOf(p.ops)] : [])].join(', ')}`;
-    const w = 8 + head.length * 6.9, over = Math.max(L, Math.min(cx - w / 2, width - w));
+    const w = 8 + head.length * 6.9,
+      over = Math.max(L, Math.min(cx - w / 2, width - w));
     // Beside the dot, else below or above it: where the words cover neither others nor a dot that can be seen.
-    const spots = ([[cx + r + 7, cy], [cx - r - 7 - w, cy], ...[16, 40, 64].map((y) => [over, cy + r + y] as const), [over, cy - r - 20]] as const).map(([x, y]): Box => [x, y - 12, x + w, y + 18]);
-    const free = (box: Box): boolean => box[0] >= L && box[2] <= width && ![...boxes, ...circles(p)].some((b) => b[0] < box[2] && b[2] > box[0] && b[1] < box[3] && b[3] > box[1]);
+    const spots = (
+      [
+        [cx + r + 7, cy],
+        [cx - r - 7 - w, cy],
+        ...[16, 40, 64].map((y) => [over, cy + r + y] as const),
+        [over, cy - r - 20],
+      ] as const
+    ).map(([x, y]): Box => [x, y - 12, x + w, y + 18]);
+    const free = (box: Box): boolean =>
+      box[0] >= L &&
+      box[2] <= width &&
+      ![...boxes, ...circles(p)].some(
+        (b) => b[0] < box[2] && b[2] > box[0] && b[1] < box[3] && b[3] > box[1],
+      );
     const box = spots.find(free) ?? (p === far ? spots[2]! : undefined);
     if (!box) return null;
     boxes.push(box);
     return (
       <g class="lab" tid={`dot-label-${ops.handle[p.op]}`}>
-        <text class="b halo" x={box[0]} y={box[1] + 12}>{head}</text>
-        <text class="i2 halo" x={box[0]} y={box[1] + 25}>{p.roof / p.y >= 2 ? `${significant(p.roof / p.y)} times below the ${p.bound} roof` : `${peakPercent(p.pct)}% of the ${p.bound} roof`}</text>
+        <text class="b halo" x={box[0]} y={box[1] + 12}>
+          {head}
+        </text>
+        <text class="i2 halo" x={box[0]} y={box[1] + 25}>
+          {p.roof / p.y >= 2
+            ? `${significant(p.roof / p.y)} times below the ${p.bound} roof`
+            : `${peakPercent(p.pct)}% of the ${p.bound} roof`}
+        </text>
       </g>
     );
   };
   return (
-    <svg width={width} height={height} viewBox={`0 0 ${width} ${height}`} role="img" aria={`Roofline of ${dots.length} instructions, as in the table beside it`}>
+    <svg
+      width={width}
+      height={height}
+      viewBox={`0 0 ${width} ${height}`}
+      role="img"
+      aria={`Roofline of ${dots.length} instructions, as in the table beside it`}
+    >
       {Array.from({ length: x1 - x0 + 1 }, (_, i) => x0 + i).map((v) => (
-        <g><path class="g" d={`M${X(v)} ${T}V${height - B}`} /><text class={`d ${v === x1 ? 'e' : 'm'}`} x={X(v)} y={height - B + 14}>{v === x0 && xs.some((x) => x < x0) && '≤ '}{(x1 - v) % Math.ceil(44 / (X(1) - X(0))) ? '' : v >= 0 ? (10 ** v).toLocaleString('en') : (10 ** v).toFixed(-v)}</text></g>
+        <g>
+          <path class="g" d={`M${X(v)} ${T}V${height - B}`} />
+          <text class={`d ${v === x1 ? 'e' : 'm'}`} x={X(v)} y={height - B + 14}>
+            {v === x0 && xs.some((x) => x < x0) && '≤ '}
+            {(x1 - v) % Math.ceil(44 / (X(1) - X(0)))
+              ? ''
+              : v >= 0
+                ? (10 ** v).toLocaleString('en')
+                : (10 ** v).toFixed(-v)}
+          </text>
+        </g>
       ))}
       {Array.from({ length: Math.floor(y1) - y0 + 1 }, (_, i) => y0 + i).map((v) => (
-        <g><path class="g" d={`M${L} ${Y(v)}H${width - 4}`} /><text class="d e" x={L - 6} y={Y(v) + 4}>{flopRate(10 ** v).replace('FLOP/s', '').replace('.00', '').replace(/\.0$/, '')}</text></g>
+        <g>
+          <path class="g" d={`M${L} ${Y(v)}H${width - 4}`} />
+          <text class="d e" x={L - 6} y={Y(v) + 4}>
+            {flopRate(10 ** v)
+              .replace('FLOP/s', '')
+              .replace('.00', '')
+              .replace(/\.0$/, '')}
+          </text>
+        </g>
       ))}
-      <text class="d m" x={(L + width) / 2} y={height - 4}>FLOP per byte moved</text>
-      <text class="d" x="0" y={T + 4}>FLOP/s</text>
+      <text class="d m" x={(L + width) / 2} y={height - 4}>
+        FLOP per byte moved
+      </text>
+      <text class="d" x="0" y={T + 4}>
+        FLOP/s
+      </text>
       <path d={roof(0)} fill="none" stroke="var(--ink)" stroke-width="1.8" />
       <path d={roof(Math.log10(0.5))} fill="none" stroke="var(--ink-3)" stroke-dasharray="4 3" />
-      {width > 480 && <text class="d e halo" x={width - 8} y={peak !== undefined ? Y(Math.log10(peak / 2)) + 13 : -20}>half of the bound</text>}
-      {far && <path d={`M${X(Math.log10(far.x))} ${Y(Math.log10(far.roof))}V${Y(Math.log10(far.y))}`} stroke="var(--bad)" stroke-width="1.4" stroke-dasharray="4 3" />}
+      {width > 480 && (
+        <text
+          class="d e halo"
+          x={width - 8}
+          y={peak !== undefined ? Y(Math.log10(peak / 2)) + 13 : -20}
+        >
+          half of the bound
+        </text>
+      )}
+      {far && (
+        <path
+          d={`M${X(Math.log10(far.x))} ${Y(Math.log10(far.roof))}V${Y(Math.log10(far.y))}`}
+          stroke="var(--bad)"
+          stroke-width="1.4"
+          stroke-dasharray="4 3"
+        />
+      )}
       {named.map((p) => (
-        <circle class={`rdot p-${ops.hue[p.op]} ${p.op === selected ? 'sel' : ''} ${isAbove(p) ? 'off' : ''}`} cx={X(Math.log10(p.x))} cy={Y(Math.log10(p.y))} r={R(p.ns)}
-                tid={`dot-${ops.handle[p.op]}`} onClick={() => go({ sel: report.selOf({ type: 'op', row: p.op }) })}>
+        <circle
+          class={`rdot p-${ops.hue[p.op]} ${p.op === selected ? 'sel' : ''} ${isAbove(p) ? 'off' : ''}`}
+          cx={X(Math.log10(p.x))}
+          cy={Y(Math.log10(p.y))}
+          r={R(p.ns)}
+          tid={`dot-${ops.handle[p.op]}`}
+          onClick={() => go({ sel: report.selOf({ type: 'op', row: p.op }) })}
+        >
           <title>{`${ops.handle[p.op]} ${ops.name[p.op]}: ${ms(p.ns / divisor)} ms, ${isAbove(p) ? `above the ${p.bound} roof: it does not move what its shapes say` : `${peakPercent((100 * p.y) / p.roof)}% of the ${p.bound} roof`}\n${scopeText(ops.group[p.op]!, ops.opName[p.op]!)}`}</title>
         </circle>
       ))}
-      <text class="b halo" transform={`translate(${X(at)} ${Y(at + Math.log10(bw)) - 6}) rotate(${slope})`}>memory: {byteRate(bw)}</text>
+      <text
+        class="b halo"
+        transform={`translate(${X(at)} ${Y(at + Math.log10(bw)) - 6}) rotate(${slope})`}
+      >
+        memory: {byteRate(bw)}
+      </text>
       {peaks.map(([name, v], i) => (
         <g>
-          {i > 0 && <path d={`M${X(Math.log10(v / bw))} ${Y(Math.log10(v))}H${X(x1)}`} stroke="var(--ink-3)" fill="none" />}
-          <text class={i === 0 ? 'b e halo' : 'd e halo'} x={width - 8} y={Y(Math.log10(v)) - 5}>{name}: {flopRate(v)}</text>
+          {i > 0 && (
+            <path
+              d={`M${X(Math.log10(v / bw))} ${Y(Math.log10(v))}H${X(x1)}`}
+              stroke="var(--ink-3)"
+              fill="none"
+            />
+          )}
+          <text class={i === 0 ? 'b e halo' : 'd e halo'} x={width - 8} y={Y(Math.log10(v)) - 5}>
+            {name}: {flopRate(v)}
+          </text>
         </g>
       ))}
       {[...labels].map(text)}
@@ -130,10 +292,14 @@ export function RooflinePage(): VNode {
   const sort = state.args['s'] ?? '-waste';
   const found = useMemo(() => {
     const dots: Dot[] = [];
-    let outNs = 0, out = 0, collectives = 0, collectiveNs = 0;
+    let outNs = 0,
+      out = 0,
+      collectives = 0,
+      collectiveNs = 0;
     // Copies of one instruction are one dot, as they are one row of Ops.
     for (const row of opGroups(report, view, 'none', true)[0]?.rows ?? []) {
-      const r = row.op, ns = row.ns;
+      const r = row.op,
+        ns = row.ns;
       const p = device && pointOf(report, device, r);
       if (!p) {
         if (ops.kind[r] === 'collective') {
@@ -145,37 +311,63 @@ export function RooflinePage(): VNode {
         }
         continue;
       }
-      let work = 0, whole = 0, atRoof = 0, expected = 0;
+      let work = 0,
+        whole = 0,
+        atRoof = 0,
+        expected = 0;
       for (const o of row.ops) {
         const part = view.opNs[o]! / ops.ns[o]!;
         work += ops.flops[o]! * ops.calls[o]! * part;
         whole += view.opNs[o]!;
-        atRoof += (pointOf(report, device!, o)?.atRoof ?? NaN) * part;
+        atRoof += (pointOf(report, device, o)?.atRoof ?? NaN) * part;
         expected += ops.expected[o]! * part;
       }
       // On the run's own device utilisations are those of run.db.
       if (gpu === '' && row.wasteOf > 0) atRoof = ns - (row.waste * ns) / row.wasteOf;
       const y = (work / whole) * 1e9;
-      dots.push({ ...p, y, ops: row.ops, ns, atRoof, expected: gpu === '' ? expected : NaN, waste: Math.max(0, ns - atRoof), pct: (100 * atRoof) / ns });
+      dots.push({
+        ...p,
+        y,
+        ops: row.ops,
+        ns,
+        atRoof,
+        expected: gpu === '' ? expected : NaN,
+        waste: Math.max(0, ns - atRoof),
+        pct: (100 * atRoof) / ns,
+      });
     }
     return { dots, out, outNs, collectives, collectiveNs };
   }, [report, view, device, gpu]);
   const entity = report.resolve(state.sel);
   const picked = entity?.type === 'op' ? entity.row : -1;
   const selected = found.dots.find((p) => p.ops.includes(picked))?.op ?? -1;
-  if (report.bare) return <NoHlo title="No roofline" lacks="nobody knows what FLOP and bytes a kernel should take" />;
+  if (report.bare)
+    return (
+      <NoHlo title="No roofline" lacks="nobody knows what FLOP and bytes a kernel should take" />
+    );
   if (!device || !(device.bandwidth > 0)) {
     return (
-      <Missing title="No roofline" command={`xlatrace query ${report.meta.run.path.split('/').pop()} "SELECT name, memory_bandwidth_bytes_per_s, peak_flops FROM device"`}
-               why={report.devices.some((x) => x.kind === 'cpu') && !report.devices.some((x) => x.kind === 'gpu')
-                 ? say('cpu_roof')
-                 : say('no_bandwidth')}>
+      <Missing
+        title="No roofline"
+        command={`xlatrace query ${report.meta.run.path.split('/').pop()} "SELECT name, memory_bandwidth_bytes_per_s, peak_flops FROM device"`}
+        why={
+          report.devices.some((x) => x.kind === 'cpu') &&
+          !report.devices.some((x) => x.kind === 'gpu')
+            ? say('cpu_roof')
+            : say('no_bandwidth')
+        }
+      >
         <GpuPicker report={report} value={gpu} />
       </Missing>
     );
   }
   if (found.dots.length === 0) {
-    return <Missing title="No dot to draw" why="No instruction that the filter leaves has both FLOP and bytes." />;
+    return (
+      <Missing
+        title="No dot to draw"
+        why="No instruction that the filter leaves has both FLOP and bytes."
+      />
+    );
   }
   const used = new Map<string, number>();
   for (const p of found.dots) {
@@ -190,35 +382,150 @@ export function RooflinePage(): VNode {
   const then = (p: Dot): number => sumBy(p.ops, (o) => base!.byOp[o]!) / baseDivisor(report);
   const common = commonPath(report);
   const columns: Column<Dot>[] = [
-    { id: 'op', label: '', width: 46, cell: (p) => <Handle op={p.op} />, raw: (p) => ops.handle[p.op]! },
-    { id: 'phase', label: '', width: 28, cell: (p) => <Letter hue={ops.hue[p.op]!} />, raw: (p) => ops.phase[p.op]! },
-    { id: 'scope', label: 'scope', cls: 'name', sort: (p) => scopeText(ops.group[p.op]!, ops.opName[p.op]!), raw: (p) => ops.opName[p.op]!, cell: (p, px) => <Row><Scope group={ops.group[p.op]!} opName={ops.opName[p.op]! || ops.name[p.op]!} common={common} px={px - (p.ops.length > 1 ? 40 : 0)} />{report.timesOf(p.ops) && <Tag>{report.timesOf(p.ops)}</Tag>}</Row> },
-    times('ms', report.perStep, 66, (p) => p.ns / d, { exact: ['device_ns', (p) => Math.round(p.ns)] }),
-    times('roof', 'at roof', 62, (p) => p.atRoof / d, { from: 460, as: `at roof, ${report.perStep}`, title: 'time at the bound' }),
-    ...(gpu === '' ? [times<Dot>('expected', 'expected', 74, (p) => p.expected / d, { from: 680, as: `expected, ${report.perStep}` })] : []),
-    ...(base ? [changes<Dot>('delta', 'Δ ms', 72, (p) => p.ns / d - then(p), { from: 520, sort: (p) => Math.abs(p.ns / d - then(p)), cell: (p) => <Delta now={p.ns / d} then={then(p)} /> })] : []),
+    {
+      id: 'op',
+      label: '',
+      width: 46,
+      cell: (p) => <Handle op={p.op} />,
+      raw: (p) => ops.handle[p.op]!,
+    },
+    {
+      id: 'phase',
+      label: '',
+      width: 28,
+      cell: (p) => <Letter hue={ops.hue[p.op]!} />,
+      raw: (p) => ops.phase[p.op]!,
+    },
+    {
+      id: 'scope',
+      label: 'scope',
+      cls: 'name',
+      sort: (p) => scopeText(ops.group[p.op]!, ops.opName[p.op]!),
+      raw: (p) => ops.opName[p.op]!,
+      cell: (p, px) => (
+        <Row>
+          <Scope
+            group={ops.group[p.op]!}
+            opName={ops.opName[p.op]! || ops.name[p.op]!}
+            common={common}
+            px={px - (p.ops.length > 1 ? 40 : 0)}
+          />
+          {report.timesOf(p.ops) && <Tag>{report.timesOf(p.ops)}</Tag>}
+        </Row>
+      ),
+    },
+    times('ms', report.perStep, 66, (p) => p.ns / d, {
+      exact: ['device_ns', (p) => Math.round(p.ns)],
+    }),
+    times('roof', 'at roof', 62, (p) => p.atRoof / d, {
+      from: 460,
+      as: `at roof, ${report.perStep}`,
+      title: 'time at the bound',
+    }),
+    ...(gpu === ''
+      ? [
+          times<Dot>('expected', 'expected', 74, (p) => p.expected / d, {
+            from: 680,
+            as: `expected, ${report.perStep}`,
+          }),
+        ]
+      : []),
+    ...(base
+      ? [
+          changes<Dot>('delta', 'Δ ms', 72, (p) => p.ns / d - then(p), {
+            from: 520,
+            sort: (p) => Math.abs(p.ns / d - then(p)),
+            cell: (p) => <Delta now={p.ns / d} then={then(p)} />,
+          }),
+        ]
+      : []),
     times('waste', 'waste', 70, (p) => p.waste / d, { as: `waste, ${report.perStep}`, cls: 'b' }),
-    figures('bound', 'of bound', 66, (p) => p.pct, { as: '% of bound', show: peakPercent, cell: (p) => `${peakPercent(p.pct)}%` }),
+    figures('bound', 'of bound', 66, (p) => p.pct, {
+      as: '% of bound',
+      show: peakPercent,
+      cell: (p) => `${peakPercent(p.pct)}%`,
+    }),
     // On this device as Ops says it; on another the roof that a dot would be under.
-    words('by', gpu === '' ? 'bound' : 'roof', (p) => (gpu === '' && ops.bound[p.op]) || p.bound, { width: 74, from: 480, cls: 'ink2' }),
+    words('by', gpu === '' ? 'bound' : 'roof', (p) => (gpu === '' && ops.bound[p.op]) || p.bound, {
+      width: 74,
+      from: 480,
+      cls: 'ink2',
+    }),
   ];
   const rows = sorted(found.dots, columns, sort);
-  const lines: Line<Dot>[] = rows.map((p) => ({ key: ops.handle[p.op] || String(p.op), row: p, ns: Math.round(p.ns), testid: `op-${ops.handle[p.op]}`, entity: { type: 'op', row: p.op } }));
+  const lines: Line<Dot>[] = rows.map((p) => ({
+    key: ops.handle[p.op] || String(p.op),
+    row: p,
+    ns: Math.round(p.ns),
+    testid: `op-${ops.handle[p.op]}`,
+    entity: { type: 'op', row: p.op },
+  }));
   const table: TableProps<Dot> = {
-    columns, lines, label: 'Distance to the roof', sort, fill: true, ...(!base && window.innerWidth >= 1280 && { cls: 'slim' }), primary: true, fileName: 'roofline', selected: selected >= 0 ? ops.handle[selected]! : '',
+    columns,
+    lines,
+    label: 'Distance to the roof',
+    sort,
+    fill: true,
+    ...(!base && window.innerWidth >= 1280 && { cls: 'slim' }),
+    primary: true,
+    fileName: 'roofline',
+    selected: selected >= 0 ? ops.handle[selected]! : '',
     onSort: (s) => go({ args: { s } }),
   };
   const height = Math.max(380, Math.min(640, window.innerHeight - 240));
   return (
     <>
       <Bar>
-        <h2>Distance to the hardware limit</h2><GpuPicker report={report} value={gpu} />
-        <span class="sm ink2">area = {report.perStep} · colour = phase{found.dots.some(isAbove) && ' · hollow: above its roof, it does not move what its shapes say'}</span>
-        <Cap><TotalsNote delta={base !== null} />{found.collectives + found.out > 0 && <>not drawn: {[found.collectives > 0 ? `${plural(found.collectives, 'collective')} (${ms(found.collectiveNs / d)} ms)` : '', found.out > 0 ? `${thousands(found.out)} without FLOP or bytes (${ms(found.outNs / d)} ms)` : ''].filter(Boolean).join(', ')} · </>}<CopyMenu table={table} /></Cap>
+        <h2>Distance to the hardware limit</h2>
+        <GpuPicker report={report} value={gpu} />
+        <span class="sm ink2">
+          area = {report.perStep} · colour = phase
+          {found.dots.some(isAbove) &&
+            ' · hollow: above its roof, it does not move what its shapes say'}
+        </span>
+        <Cap>
+          <TotalsNote delta={base !== null} />
+          {found.collectives + found.out > 0 && (
+            <>
+              not drawn:{' '}
+              {[
+                found.collectives > 0
+                  ? `${plural(found.collectives, 'collective')} (${ms(found.collectiveNs / d)} ms)`
+                  : '',
+                found.out > 0
+                  ? `${thousands(found.out)} without FLOP or bytes (${ms(found.outNs / d)} ms)`
+                  : '',
+              ]
+                .filter(Boolean)
+                .join(', ')}{' '}
+              ·{' '}
+            </>
+          )}
+          <CopyMenu table={table} />
+        </Cap>
       </Bar>
-      <p class="note">Instructions under half of their bound hold <b>{ms(underNs / d)} ms</b>{report.meta.basis.steady ? ' per step' : ''}{worst && <>; the largest is <Handle op={worst.op} /> with {ms(worst.waste / d)} ms above its bound</>}.{gpu !== '' && ` Peaks are ${device.name}’s; times are still this run’s.`}</p>
+      <p class="note">
+        Instructions under half of their bound hold <b>{ms(underNs / d)} ms</b>
+        {report.meta.basis.steady ? ' per step' : ''}
+        {worst && (
+          <>
+            ; the largest is <Handle op={worst.op} /> with {ms(worst.waste / d)} ms above its bound
+          </>
+        )}
+        .{gpu !== '' && ` Peaks are ${device.name}’s; times are still this run’s.`}
+      </p>
       <div class="split roofsplit">
-        <figure ref={ref}><Plot dots={found.dots} device={device} width={width} height={height} selected={selected} peaks={peaks} divisor={d} /></figure>
+        <figure ref={ref}>
+          <Plot
+            dots={found.dots}
+            device={device}
+            width={width}
+            height={height}
+            selected={selected}
+            peaks={peaks}
+            divisor={d}
+          />
+        </figure>
         <DataTable {...table} />
       </div>
     </>

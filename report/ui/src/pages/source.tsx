@@ -3,7 +3,27 @@
 
 import type { VNode } from 'preact';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
-import { fullPath, Handle, Letter, Mid, Missing, PartTag, PhaseStack, Seg, useLoad, Dim, Bar, Cols, Problem, Cap, Num, NumHead, Row, Sm, Tag } from '../components/bits';
+import {
+  fullPath,
+  Handle,
+  Letter,
+  Mid,
+  Missing,
+  PartTag,
+  PhaseStack,
+  Seg,
+  useLoad,
+  Dim,
+  Bar,
+  Cols,
+  Problem,
+  Cap,
+  Num,
+  NumHead,
+  Row,
+  Sm,
+  Tag,
+} from '../components/bits';
 import { comparable, Delta, TotalsNote } from '../components/base';
 import { BY_FRAME, NoHlo } from '../components/no_hlo';
 import { CopyMenu } from '../components/table';
@@ -20,14 +40,31 @@ import { NothingMatches } from './ops';
 import { say } from '../texts';
 
 /** `hues`: ns by colour, as letters have it: collectives and copies apart from their phases. */
-interface Sum { ns: number; hues: Float64Array; waste: number; calls: number; ops: Map<number, number> }
-const empty = (): Sum => ({ ns: 0, hues: new Float64Array(HUES.length), waste: 0, calls: 0, ops: new Map() });
+interface Sum {
+  ns: number;
+  hues: Float64Array;
+  waste: number;
+  calls: number;
+  ops: Map<number, number>;
+}
+const empty = (): Sum => ({
+  ns: 0,
+  hues: new Float64Array(HUES.length),
+  waste: 0,
+  calls: 0,
+  ops: new Map(),
+});
 
-interface FileText { first: number; lines: string[] }
+interface FileText {
+  first: number;
+  lines: string[];
+}
 const sourceText = perReport(async (report): Promise<Map<string, FileText[]>> => {
   const map = new Map<string, FileText[]>();
   for (const c of await report.tables.chunks('source_files')) {
-    const path = c.texts('path'), first = c.numbers('first_line'), text = c.texts('text');
+    const path = c.texts('path'),
+      first = c.numbers('first_line'),
+      text = c.texts('text');
     for (let r = 0; r < c.rows; ++r) {
       const list = map.get(path[r]!) ?? [];
       list.push({ first: first[r]! || 1, lines: text[r]!.replace(/\n$/, '').split('\n') });
@@ -42,7 +79,9 @@ const sourceText = perReport(async (report): Promise<Map<string, FileText[]>> =>
 function headlineFile(report: Report): string {
   const { verdict, findings } = report.meta;
   const op = verdict.op ? report.opOfHandle(verdict.op) : -1;
-  return op >= 0 ? report.ops.file[op]! : fullPath(report, findings[0]?.where_source?.replace(/:\d+$/, '') ?? '');
+  return op >= 0
+    ? report.ops.file[op]!
+    : fullPath(report, findings[0]?.where_source?.replace(/:\d+$/, '') ?? '');
 }
 
 type Measure = 'time' | 'waste' | 'calls';
@@ -51,14 +90,18 @@ export function SourcePage(): VNode {
   const { report, view, state } = useCtx();
   const { ops, shares } = report;
   const d = view.divisor;
-  const measure = (['waste', 'calls'].includes(state.args['m'] ?? '') ? state.args['m'] : 'time') as Measure;
+  const measure = (
+    ['waste', 'calls'].includes(state.args['m'] ?? '') ? state.args['m'] : 'time'
+  ) as Measure;
   const { value: text, error } = useLoad(() => sourceText(report), [report]);
   const files = useMemo(() => {
     const map = new Map<string, { sum: Sum; lines: Map<number, Sum> }>();
     for (let s = 0; s < shares.n; ++s) {
-      const ns = view.shareNs[s]!, op = shares.op[s]!;
+      const ns = view.shareNs[s]!,
+        op = shares.op[s]!;
       if (!(ns > 0) || op < 0) continue;
-      const file = shares.file[s]!, line = shares.line[s]! > 0 ? shares.line[s]! : 0;
+      const file = shares.file[s]!,
+        line = shares.line[s]! > 0 ? shares.line[s]! : 0;
       let f = map.get(file);
       if (!f) map.set(file, (f = { sum: empty(), lines: new Map() }));
       let l = f.lines.get(line);
@@ -74,16 +117,26 @@ export function SourcePage(): VNode {
     }
     return map;
   }, [report, view]);
-  const then = useMemo(() => (comparable(report) && !view.filtered ? baseTree(report, 'source') : null), [report, view]);
-  const value = (s: Sum): number => (measure === 'time' ? s.ns : measure === 'waste' ? s.waste : s.calls);
+  const then = useMemo(
+    () => (comparable(report) && !view.filtered ? baseTree(report, 'source') : null),
+    [report, view],
+  );
+  const value = (s: Sum): number =>
+    measure === 'time' ? s.ns : measure === 'waste' ? s.waste : s.calls;
   const show = (s: Sum): string => (measure === 'calls' ? count(s.calls / d) : ms(value(s) / d));
   const sumOf = (values: number[]): string => {
     const sum = values.reduce((a, v) => a + v, 0);
     return measure === 'calls' ? count(sum / d) : ms(sum / d);
   };
-  const list = [...files].filter(([f]) => f !== '').sort((a, b) => value(b[1].sum) - value(a[1].sum));
+  const list = [...files]
+    .filter(([f]) => f !== '')
+    .sort((a, b) => value(b[1].sum) - value(a[1].sum));
   const none = files.get('');
-  const opened = list.find(([f]) => f === state.args['file']) ?? list.find(([f]) => state.args['file'] !== undefined && f.endsWith(state.args['file'])) ?? list.find(([f]) => f === headlineFile(report)) ?? list[0];
+  const opened =
+    list.find(([f]) => f === state.args['file']) ??
+    list.find(([f]) => state.args['file'] !== undefined && f.endsWith(state.args['file'])) ??
+    list.find(([f]) => f === headlineFile(report)) ??
+    list[0];
   const hot = opened ? [...opened[1].lines].sort((a, b) => value(b[1]) - value(a[1])) : [];
   const line = Number(state.args['line'] ?? '') || hot[0]?.[0] || 0;
   const here = useRef<HTMLDivElement>(null);
@@ -91,7 +144,10 @@ export function SourcePage(): VNode {
     const box = here.current?.parentElement;
     if (box) box.scrollTop = here.current!.offsetTop - box.offsetTop - box.clientHeight / 3;
   }, [opened?.[0], line, text]);
-  if (report.bare) return <NoHlo title="No source lines" lacks="no kernel has a line of a program" by={BY_FRAME} />;
+  if (report.bare)
+    return (
+      <NoHlo title="No source lines" lacks="no kernel has a line of a program" by={BY_FRAME} />
+    );
   if (view.total === 0) return <NothingMatches />;
   if (list.length === 0) return <Missing title="No source lines" why={say('no_lines')} />;
   const [path, file] = opened!;
@@ -99,49 +155,152 @@ export function SourcePage(): VNode {
   const most = Math.sqrt(Math.max(...[...file.lines.values()].map(value)));
   const at = file.lines.get(line);
   // A line that many places call has many stacks: that of the op which costs most is shown.
-  const withStack = at ? [...at.ops].sort((a, b) => b[1] - a[1]).map(([o]) => o).filter((o) => ops.stack[o]) : [];
+  const withStack = at
+    ? [...at.ops]
+        .sort((a, b) => b[1] - a[1])
+        .map(([o]) => o)
+        .filter((o) => ops.stack[o])
+    : [];
   const stackOf = withStack.length > 0 ? ops.stack[withStack[0]!]!.split(' > ') : [];
   const otherStacks = new Set(withStack.map((o) => ops.stack[o])).size - 1;
   const max = value(list[0]![1].sum);
   // The page opens on what the headline names, which may be a caller of the line that takes most.
-  const largest = list.flatMap(([f, v]) => [...v.lines].map(([n, s]) => ({ f, n, s }))).reduce((a, b) => (value(b.s) > value(a.s) ? b : a));
-  const findings = report.meta.findings.filter((f) => f.where_source?.includes(`${baseName(path)}:${line}`));
+  const largest = list
+    .flatMap(([f, v]) => [...v.lines].map(([n, s]) => ({ f, n, s })))
+    .reduce((a, b) => (value(b.s) > value(a.s) ? b : a));
+  const findings = report.meta.findings.filter((f) =>
+    f.where_source?.includes(`${baseName(path)}:${line}`),
+  );
   // Room for one op of a line: between 1280 and 1680 px the lines have a column on each side.
-  const narrow = window.innerWidth < 600, one = narrow || (window.innerWidth >= 1280 && window.innerWidth < 1680);
+  const narrow = window.innerWidth < 600,
+    one = narrow || (window.innerWidth >= 1280 && window.innerWidth < 1680);
   const row = (n: number, source: string | null, key: string): VNode => {
     const s = file.lines.get(n);
     const on = n === line && s !== undefined;
     const w = s ? ((window.innerWidth < 1280 ? 78 : 136) * Math.sqrt(value(s))) / most : 0;
     return (
       <>
-        <div class={`l ${on ? 'hot' : ''} ${s ? 'has' : ''}`} key={key} ref={on ? here : undefined} tid={s ? 'row' : undefined} data-key={s ? n : undefined} ns={s ? Math.round(s.ns) : undefined}
-             role={s ? 'button' : undefined} tabIndex={s ? 0 : undefined}
-             onClick={s ? () => go({ args: { file: path, line: String(n) } }) : undefined} onKeyDown={s ? (e) => e.key === 'Enter' && go({ args: { file: path, line: String(n) } }) : undefined}>
-          <span class="t">{s && HUES.map((p, i) => (s.hues[i]! > 0 ? <i class={`p-${p}`} style={{ width: `${Math.max(1, (w * s.hues[i]!) / s.ns)}px` }} /> : null))}</span>
-          <span class="v">{s ? show(s) : ''}</span>{then && <span class="v">{s && then.has(path) && <Delta now={s.ns / d} then={then.get(`${path}:${n || '?'}`) ?? 0} />}</span>}<span class="n">{n || '?'}</span>
+        <div
+          class={`l ${on ? 'hot' : ''} ${s ? 'has' : ''}`}
+          key={key}
+          ref={on ? here : undefined}
+          tid={s ? 'row' : undefined}
+          data-key={s ? n : undefined}
+          ns={s ? Math.round(s.ns) : undefined}
+          role={s ? 'button' : undefined}
+          tabIndex={s ? 0 : undefined}
+          onClick={s ? () => go({ args: { file: path, line: String(n) } }) : undefined}
+          onKeyDown={
+            s
+              ? (e) => e.key === 'Enter' && go({ args: { file: path, line: String(n) } })
+              : undefined
+          }
+        >
+          <span class="t">
+            {s &&
+              HUES.map((p, i) =>
+                s.hues[i]! > 0 ? (
+                  <i
+                    class={`p-${p}`}
+                    style={{ width: `${Math.max(1, (w * s.hues[i]!) / s.ns)}px` }}
+                  />
+                ) : null,
+              )}
+          </span>
+          <span class="v">{s ? show(s) : ''}</span>
+          {then && (
+            <span class="v">
+              {s && then.has(path) && (
+                <Delta now={s.ns / d} then={then.get(`${path}:${n || '?'}`) ?? 0} />
+              )}
+            </span>
+          )}
+          <span class="n">{n || '?'}</span>
           <span class="src">{source ?? (s ? topOps(s, one ? 1 : 2) : '')}</span>
         </div>
-        {on && source !== null && s && <div class="l hot wide"><span /><span />{then && <span />}<span /><span class="src note2">{topOps(s)}{findings.map((f) => <> · <a href={`#/verdict?sel=${f.handle}`}>{f.title}{f.saves_high_ns_per_step !== null && `: saves ${atMost(f)}${ms(f.saves_high_ns_per_step)} ms`}</a></>)}</span></div>}
+        {on && source !== null && s && (
+          <div class="l hot wide">
+            <span />
+            <span />
+            {then && <span />}
+            <span />
+            <span class="src note2">
+              {topOps(s)}
+              {findings.map((f) => (
+                <>
+                  {' '}
+                  ·{' '}
+                  <a href={`#/verdict?sel=${f.handle}`}>
+                    {f.title}
+                    {f.saves_high_ns_per_step !== null &&
+                      `: saves ${atMost(f)}${ms(f.saves_high_ns_per_step)} ms`}
+                  </a>
+                </>
+              ))}
+            </span>
+          </div>
+        )}
       </>
     );
   };
-  const rowsOf = (s: Sum): OpRow[] => rowsOfOps(report, view, s.ops, state.args['copies'] !== 'all', '');
-  const times = (r: OpRow): VNode | null => (report.timesOf(r.ops) ? <Tag>{report.timesOf(r.ops)}</Tag> : null);
+  const rowsOf = (s: Sum): OpRow[] =>
+    rowsOfOps(report, view, s.ops, state.args['copies'] !== 'all', '');
+  const times = (r: OpRow): VNode | null =>
+    report.timesOf(r.ops) ? <Tag>{report.timesOf(r.ops)}</Tag> : null;
   const topOps = (s: Sum, most2 = 4): VNode => {
-    const rows = rowsOf(s), rest = rows.slice(most2);
-    return <span class="tops">{rows.slice(0, most2).map((r) => <span><Letter hue={ops.hue[r.op]!} /><Row>{ops.handle[r.op]} <Mid text={ops.name[r.op] || 'no instruction'} />{times(r)}</Row><b>{ms(r.ns / d)}</b>{most2 > 2 && <PartTag part={r.part} />}</span>)}{rest.length > 0 && <Dim>{narrow ? `+${rest.length}` : <>{rest.length} more, {ms(sumNs(rest) / d)}</>}</Dim>}</span>;
+    const rows = rowsOf(s),
+      rest = rows.slice(most2);
+    return (
+      <span class="tops">
+        {rows.slice(0, most2).map((r) => (
+          <span>
+            <Letter hue={ops.hue[r.op]!} />
+            <Row>
+              {ops.handle[r.op]} <Mid text={ops.name[r.op] || 'no instruction'} />
+              {times(r)}
+            </Row>
+            <b>{ms(r.ns / d)}</b>
+            {most2 > 2 && <PartTag part={r.part} />}
+          </span>
+        ))}
+        {rest.length > 0 && (
+          <Dim>
+            {narrow ? (
+              `+${rest.length}`
+            ) : (
+              <>
+                {rest.length} more, {ms(sumNs(rest) / d)}
+              </>
+            )}
+          </Dim>
+        )}
+      </span>
+    );
   };
   const body: VNode[] = [];
   if (parts) {
     let last = 0;
     for (const part of parts) {
-      if (last > 0 && part.first > last + 1) body.push(<div class="l cut"><span />{then && <span />}<span /><span class="n">⋯</span><span class="src dim">{plural(part.first - last - 1, 'line')} without device time</span></div>);
+      if (last > 0 && part.first > last + 1)
+        body.push(
+          <div class="l cut">
+            <span />
+            {then && <span />}
+            <span />
+            <span class="n">⋯</span>
+            <span class="src dim">{plural(part.first - last - 1, 'line')} without device time</span>
+          </div>,
+        );
       part.lines.forEach((t, i) => body.push(row(part.first + i, t, `${part.first + i}`)));
       last = part.first + part.lines.length - 1;
     }
-    for (const n of [...file.lines.keys()].filter((k) => !parts.some((p) => k >= p.first && k < p.first + p.lines.length)).sort((a, b) => a - b)) body.push(row(n, null, `x${n}`));
+    for (const n of [...file.lines.keys()]
+      .filter((k) => !parts.some((p) => k >= p.first && k < p.first + p.lines.length))
+      .sort((a, b) => a - b))
+      body.push(row(n, null, `x${n}`));
   } else {
-    for (const n of [...file.lines.keys()].sort((a, b) => a - b)) body.push(row(n, null, String(n)));
+    for (const n of [...file.lines.keys()].sort((a, b) => a - b))
+      body.push(row(n, null, String(n)));
   }
   const frameworks = (report.meta.ruled_out ?? []).find((r) => r.id === 'source_lines');
   const sourced = view.total - (none?.sum.ns ?? 0);
@@ -149,45 +308,210 @@ export function SourcePage(): VNode {
     <>
       <Bar>
         <h2>Source</h2>
-        <Seg label="Measure" value={measure} options={[['time', 'device time'], ['waste', 'waste'], ['calls', 'launches']]} onChange={(m) => go({ args: { m: m === 'time' ? undefined : m } })} />
+        <Seg
+          label="Measure"
+          value={measure}
+          options={[
+            ['time', 'device time'],
+            ['waste', 'waste'],
+            ['calls', 'launches'],
+          ]}
+          onChange={(m) => go({ args: { m: m === 'time' ? undefined : m } })}
+        />
         <span class="sm ink2">bars: square root, split by phase; collectives and copies apart</span>
-        <Cap><TotalsNote delta={!!then} />{then && 'Δ by path and number of the line: an edit above moves it · '}{percent(sourced, view.total)}% {wholeOf(view)} has a source line · <CopyMenu /></Cap>
+        <Cap>
+          <TotalsNote delta={!!then} />
+          {then && 'Δ by path and number of the line: an edit above moves it · '}
+          {percent(sourced, view.total)}% {wholeOf(view)} has a source line · <CopyMenu />
+        </Cap>
       </Bar>
-      {frameworks && <p class="note" tid="frameworks-lines">{frameworks.text}.</p>}
+      {frameworks && (
+        <p class="note" tid="frameworks-lines">
+          {frameworks.text}.
+        </p>
+      )}
       <div class="split srcsplit">
         <table class="fix" aria="Files" tid="table">
-          <colgroup><col /><col style={{ width: '64px' }} /><col style={{ width: '74px' }} />{then && <col style={{ width: '62px' }} />}</colgroup>
-          <thead><tr><th>file</th><th><span class="vh">phases</span></th><NumHead>{measure === 'calls' ? 'calls' : report.perStep} ▼</NumHead>{then && <NumHead>Δ ms</NumHead>}</tr></thead>
+          <colgroup>
+            <col />
+            <col style={{ width: '64px' }} />
+            <col style={{ width: '74px' }} />
+            {then && <col style={{ width: '62px' }} />}
+          </colgroup>
+          <thead>
+            <tr>
+              <th>file</th>
+              <th>
+                <span class="vh">phases</span>
+              </th>
+              <NumHead>{measure === 'calls' ? 'calls' : report.perStep} ▼</NumHead>
+              {then && <NumHead>Δ ms</NumHead>}
+            </tr>
+          </thead>
           <tbody>
             {list.slice(0, 40).map(([f, v]) => (
-              <tr class={`act-row ${f === path ? 'on' : ''}`} tid="row" data-key={f} ns={Math.round(v.sum.ns)} onClick={() => go({ args: { file: f, line: undefined } })}>
-                <td class="name" title={f}><a href={`#/source?file=${encodeURIComponent(f)}`} class="plain" onClick={(e) => { e.preventDefault(); e.stopPropagation(); go({ args: { file: f, line: undefined } }); }}>{baseName(f)}</a></td>
-                <td><PhaseStack max={max} width={48} base={then && measure === 'time' ? (then.get(f) ?? 0) * d : undefined} parts={HUES.map((hue, i) => ({ hue, ns: value(v.sum) * (v.sum.ns > 0 ? v.sum.hues[i]! / v.sum.ns : 0) }))} /></td>
-                <Num>{show(v.sum)}</Num>{then && <Num>{then.has(f) && <Delta now={v.sum.ns / d} then={then.get(f)!} />}</Num>}
+              <tr
+                class={`act-row ${f === path ? 'on' : ''}`}
+                tid="row"
+                data-key={f}
+                ns={Math.round(v.sum.ns)}
+                onClick={() => go({ args: { file: f, line: undefined } })}
+              >
+                <td class="name" title={f}>
+                  <a
+                    href={`#/source?file=${encodeURIComponent(f)}`}
+                    class="plain"
+                    onClick={(e) => {
+                      e.preventDefault();
+                      e.stopPropagation();
+                      go({ args: { file: f, line: undefined } });
+                    }}
+                  >
+                    {baseName(f)}
+                  </a>
+                </td>
+                <td>
+                  <PhaseStack
+                    max={max}
+                    width={48}
+                    base={then && measure === 'time' ? (then.get(f) ?? 0) * d : undefined}
+                    parts={HUES.map((hue, i) => ({
+                      hue,
+                      ns: value(v.sum) * (v.sum.ns > 0 ? v.sum.hues[i]! / v.sum.ns : 0),
+                    }))}
+                  />
+                </td>
+                <Num>{show(v.sum)}</Num>
+                {then && (
+                  <Num>{then.has(f) && <Delta now={v.sum.ns / d} then={then.get(f)!} />}</Num>
+                )}
               </tr>
             ))}
-            {list.length > 40 && <tr class="oth" tid="others"><td>{plural(list.length - 40, 'other file')}</td><td /><Num>{sumOf(list.slice(40).map(([, v]) => value(v.sum)))}</Num>{then && <Num><Delta now={sumBy(list.slice(40), ([, v]) => v.sum.ns) / d} then={sumBy(list.slice(40), ([f]) => then.get(f) ?? 0)} /></Num>}</tr>}
-            {none && <tr class="oth"><td>(no source line)</td><td /><Num>{show(none.sum)}</Num>{then && <Num><Delta now={none.sum.ns / d} then={then.get('no source line') ?? 0} /></Num>}</tr>}
-            {measure === 'time' && <tr class="tot" tid="total" ns={Math.round(view.total)}><td>all</td><td /><Num>{ms(view.total / d)}</Num>{then && <td />}</tr>}
+            {list.length > 40 && (
+              <tr class="oth" tid="others">
+                <td>{plural(list.length - 40, 'other file')}</td>
+                <td />
+                <Num>{sumOf(list.slice(40).map(([, v]) => value(v.sum)))}</Num>
+                {then && (
+                  <Num>
+                    <Delta
+                      now={sumBy(list.slice(40), ([, v]) => v.sum.ns) / d}
+                      then={sumBy(list.slice(40), ([f]) => then.get(f) ?? 0)}
+                    />
+                  </Num>
+                )}
+              </tr>
+            )}
+            {none && (
+              <tr class="oth">
+                <td>(no source line)</td>
+                <td />
+                <Num>{show(none.sum)}</Num>
+                {then && (
+                  <Num>
+                    <Delta now={none.sum.ns / d} then={then.get('no source line') ?? 0} />
+                  </Num>
+                )}
+              </tr>
+            )}
+            {measure === 'time' && (
+              <tr class="tot" tid="total" ns={Math.round(view.total)}>
+                <td>all</td>
+                <td />
+                <Num>{ms(view.total / d)}</Num>
+                {then && <td />}
+              </tr>
+            )}
           </tbody>
         </table>
         <div>
-          <p class="srchead"><b class="mono">{path}</b> <Dim>{show(file.sum)} {measure === 'calls' ? 'calls' : report.perStep}, {percent(file.sum.ns, view.total)}% {wholeOf(view)} · </Dim><CopyMenu /></p>
-          {(largest.f !== path || largest.n !== line) && <Sm tid="largest-line">Largest line of all: <a href={`#/source?file=${encodeURIComponent(largest.f)}&line=${largest.n}`}>{baseName(largest.f)}:{largest.n || '?'}</a>, {show(largest.s)} {measure === 'calls' ? 'calls' : report.perStep}</Sm>}
+          <p class="srchead">
+            <b class="mono">{path}</b>{' '}
+            <Dim>
+              {show(file.sum)} {measure === 'calls' ? 'calls' : report.perStep},{' '}
+              {percent(file.sum.ns, view.total)}% {wholeOf(view)} ·{' '}
+            </Dim>
+            <CopyMenu />
+          </p>
+          {(largest.f !== path || largest.n !== line) && (
+            <Sm tid="largest-line">
+              Largest line of all:{' '}
+              <a href={`#/source?file=${encodeURIComponent(largest.f)}&line=${largest.n}`}>
+                {baseName(largest.f)}:{largest.n || '?'}
+              </a>
+              , {show(largest.s)} {measure === 'calls' ? 'calls' : report.perStep}
+            </Sm>
+          )}
           {error !== undefined && <Problem text={error} />}
           {text !== undefined && !parts && <p class="note">{say('no_text')}</p>}
-          <div class={`code ${then ? 'wdl' : ''}`} role="group" aria={`Lines of ${path}`}>{body}</div>
+          <div class={`code ${then ? 'wdl' : ''}`} role="group" aria={`Lines of ${path}`}>
+            {body}
+          </div>
         </div>
         <div class="secs">
-          {stackOf.length > 0 && <section><h3>Python stack of line {line}</h3>{otherStacks > 0 && <Sm tid="which-stack">Of <Handle op={withStack[0]!} />, its largest op; {plural(otherStacks, 'other stack')} lead here too.</Sm>}<Stack frames={ownFirst(stackOf)} /></section>}
+          {stackOf.length > 0 && (
+            <section>
+              <h3>Python stack of line {line}</h3>
+              {otherStacks > 0 && (
+                <Sm tid="which-stack">
+                  Of <Handle op={withStack[0]} />, its largest op;{' '}
+                  {plural(otherStacks, 'other stack')} lead here too.
+                </Sm>
+              )}
+              <Stack frames={ownFirst(stackOf)} />
+            </section>
+          )}
           {at && (
             <section>
-              <Bar><h3>Instructions from line {line || '?'}</h3><Cap><CopyMenu /></Cap></Bar>
-              <table class="fix" aria="Instructions of the line"><Cols of={[46, 28, 0, 58]} /><tbody>
-                {rowsOf(at).slice(0, 24).map((r) => <tr tid={`op-${ops.handle[r.op]}`} ns={Math.round(r.ns)}><td><Handle op={r.op} /></td><td><Letter hue={ops.hue[r.op]!} /></td><td class="name mono"><Row><Mid text={ops.name[r.op] || 'no instruction'} />{times(r)}</Row>{r.part < 0.9995 && <div class="ui"><PartTag part={r.part} /></div>}</td><Num>{ms(r.ns / d)}</Num></tr>)}
-                {rowsOf(at).length > 24 && <tr class="oth"><td /><td /><td>{plural(rowsOf(at).length - 24, 'other')}</td><Num>{ms(sumNs(rowsOf(at).slice(24)) / d)}</Num></tr>}
-              </tbody></table>
-              <Sm>{[...new Set([...at.ops.keys()].map((o) => kindWords(ops.kind[o]!)))].slice(0, 6).join(', ')}: {plural(at.ops.size, 'instruction')} of this line.</Sm>
+              <Bar>
+                <h3>Instructions from line {line || '?'}</h3>
+                <Cap>
+                  <CopyMenu />
+                </Cap>
+              </Bar>
+              <table class="fix" aria="Instructions of the line">
+                <Cols of={[46, 28, 0, 58]} />
+                <tbody>
+                  {rowsOf(at)
+                    .slice(0, 24)
+                    .map((r) => (
+                      <tr tid={`op-${ops.handle[r.op]}`} ns={Math.round(r.ns)}>
+                        <td>
+                          <Handle op={r.op} />
+                        </td>
+                        <td>
+                          <Letter hue={ops.hue[r.op]!} />
+                        </td>
+                        <td class="name mono">
+                          <Row>
+                            <Mid text={ops.name[r.op] || 'no instruction'} />
+                            {times(r)}
+                          </Row>
+                          {r.part < 0.9995 && (
+                            <div class="ui">
+                              <PartTag part={r.part} />
+                            </div>
+                          )}
+                        </td>
+                        <Num>{ms(r.ns / d)}</Num>
+                      </tr>
+                    ))}
+                  {rowsOf(at).length > 24 && (
+                    <tr class="oth">
+                      <td />
+                      <td />
+                      <td>{plural(rowsOf(at).length - 24, 'other')}</td>
+                      <Num>{ms(sumNs(rowsOf(at).slice(24)) / d)}</Num>
+                    </tr>
+                  )}
+                </tbody>
+              </table>
+              <Sm>
+                {[...new Set([...at.ops.keys()].map((o) => kindWords(ops.kind[o]!)))]
+                  .slice(0, 6)
+                  .join(', ')}
+                : {plural(at.ops.size, 'instruction')} of this line.
+              </Sm>
             </section>
           )}
         </div>

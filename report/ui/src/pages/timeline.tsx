@@ -26,7 +26,13 @@ import { buildTimeline, firstVisible, stretched, type Timeline } from '../timeli
 import { Difference, Selection } from './timeline_sums';
 import { say } from '../texts';
 
-interface StepBox { step: number; ns: number; start: number; end: number; steady: boolean }
+interface StepBox {
+  step: number;
+  ns: number;
+  start: number;
+  end: number;
+  steady: boolean;
+}
 
 /** Steps with their mean duration. The range is that of all devices of the process of the first that is drawn: clocks of others may differ by more than a step. */
 export function stepBoxes(report: Pick<Report, 'devices' | 'steps'>, drawn: number): StepBox[] {
@@ -36,7 +42,15 @@ export function stepBoxes(report: Pick<Report, 'devices' | 'steps'>, drawn: numb
   for (const s of report.steps) {
     if (processOf(s.device) !== mine) continue;
     const to = map.get(s.step);
-    if (!to) map.set(s.step, { step: s.step, ns: s.end - s.start, start: s.start, end: s.end, steady: s.steady, n: 1 });
+    if (!to)
+      map.set(s.step, {
+        step: s.step,
+        ns: s.end - s.start,
+        start: s.start,
+        end: s.end,
+        steady: s.steady,
+        n: 1,
+      });
     else {
       to.ns += s.end - s.start;
       to.n += 1;
@@ -47,116 +61,287 @@ export function stepBoxes(report: Pick<Report, 'devices' | 'steps'>, drawn: numb
   return [...map.values()].map((s) => ({ ...s, ns: s.ns / s.n })).sort((a, b) => a.step - b.step);
 }
 
-function StepStrip({ steps, current, base, onPick }: { steps: StepBox[]; current: number[]; base: number; onPick: (s: StepBox) => void }): VNode {
+function StepStrip({
+  steps,
+  current,
+  base,
+  onPick,
+}: {
+  steps: StepBox[];
+  current: number[];
+  base: number;
+  onPick: (s: StepBox) => void;
+}): VNode {
   const [ref, width] = useWidth<HTMLDivElement>(900);
-  const max = Math.max(base, ...steps.filter((s) => s.steady).map((s) => s.ns), steps.some((s) => s.steady) ? 0 : Math.max(...steps.map((s) => s.ns)));
+  const max = Math.max(
+    base,
+    ...steps.filter((s) => s.steady).map((s) => s.ns),
+    steps.some((s) => s.steady) ? 0 : Math.max(...steps.map((s) => s.ns)),
+  );
   const wide = steps.length <= 12;
-  const each = wide ? Math.max(62, Math.min(132, width / steps.length)) : Math.max(2, Math.min(26, (width - 10) / steps.length));
+  const each = wide
+    ? Math.max(62, Math.min(132, width / steps.length))
+    : Math.max(2, Math.min(26, (width - 10) / steps.length));
   const shown = wide ? steps : steps.slice(0, Math.floor(width / each));
   const others = steps.slice(shown.length);
   return (
     <div ref={ref} class="strip">
-      <svg width={Math.min(width, each * shown.length + 4)} height={wide ? 46 : 58} role="group" aria="Steps">
+      <svg
+        width={Math.min(width, each * shown.length + 4)}
+        height={wide ? 46 : 58}
+        role="group"
+        aria="Steps"
+      >
         {shown.map((s, i) => {
           const x = i * each;
           const on = current.includes(s.step);
           const part = Math.min(1, s.ns / max);
           return (
-            <g class={`stepbox ${on ? 'on' : ''}`} role="button" tabIndex={0} aria-pressed={on}
-               tid={`step-${s.step}`} onClick={() => onPick(s)} onKeyDown={(e) => e.key === 'Enter' && onPick(s)}>
+            <g
+              class={`stepbox ${on ? 'on' : ''}`}
+              role="button"
+              tabIndex={0}
+              aria-pressed={on}
+              tid={`step-${s.step}`}
+              onClick={() => onPick(s)}
+              onKeyDown={(e) => e.key === 'Enter' && onPick(s)}
+            >
               <title>{`step ${s.step}: ${duration(s.ns)}${s.steady ? '' : ', not steady'}`}</title>
-              {wide
-                ? <>
-                    <text class={on ? 'b' : 'i2'} x={x} y="11">step {s.step}</text>
-                    <rect x={x} y="16" width={s.steady ? (each - 12) * part : each - 12} height="14" class={s.steady ? 'st' : 'un'} />
-                    <text class="d" x={x} y="43">{duration(s.ns)}{!s.steady && each > 124 && ', not steady'}</text>
-                  </>
-                : <><rect x={x} y="0" width={each} height="52" fill="transparent" /><rect x={x} y={44 - 40 * part} width={Math.max(1, each - 1)} height={40 * part} class={s.steady ? 'st' : 'un'} /></>}
+              {wide ? (
+                <>
+                  <text class={on ? 'b' : 'i2'} x={x} y="11">
+                    step {s.step}
+                  </text>
+                  <rect
+                    x={x}
+                    y="16"
+                    width={s.steady ? (each - 12) * part : each - 12}
+                    height="14"
+                    class={s.steady ? 'st' : 'un'}
+                  />
+                  <text class="d" x={x} y="43">
+                    {duration(s.ns)}
+                    {!s.steady && each > 124 && ', not steady'}
+                  </text>
+                </>
+              ) : (
+                <>
+                  <rect x={x} y="0" width={each} height="52" fill="transparent" />
+                  <rect
+                    x={x}
+                    y={44 - 40 * part}
+                    width={Math.max(1, each - 1)}
+                    height={40 * part}
+                    class={s.steady ? 'st' : 'un'}
+                  />
+                </>
+              )}
             </g>
           );
         })}
-        {base > 0 && (wide
-          ? shown.map((s, i) => s.steady && <path class="basemark" d={`M${i * each + (each - 12) * (base / max)} 13v20`}><title>{`base: ${duration(base)}`}</title></path>)
-          : <path class="basemark" d={`M0 ${44 - 40 * (base / max)}H${each * shown.length}`}><title>{`base: ${duration(base)}`}</title></path>)}
-        {!wide && [shown[0]!, shown[shown.length - 1]!].map((s, i) => <text class={`d ${i ? 'e' : ''}`} x={i ? each * shown.length : 0} y="56">{i ? '' : 'step '}{s.step}</text>)}
+        {base > 0 &&
+          (wide ? (
+            shown.map(
+              (s, i) =>
+                s.steady && (
+                  <path class="basemark" d={`M${i * each + (each - 12) * (base / max)} 13v20`}>
+                    <title>{`base: ${duration(base)}`}</title>
+                  </path>
+                ),
+            )
+          ) : (
+            <path class="basemark" d={`M0 ${44 - 40 * (base / max)}H${each * shown.length}`}>
+              <title>{`base: ${duration(base)}`}</title>
+            </path>
+          ))}
+        {!wide &&
+          [shown[0]!, shown[shown.length - 1]!].map((s, i) => (
+            <text class={`d ${i ? 'e' : ''}`} x={i ? each * shown.length : 0} y="56">
+              {i ? '' : 'step '}
+              {s.step}
+            </text>
+          ))}
       </svg>
-      {others.length > 0 && <span class="sm dim" tid="steps-cut">{plural(others.length, 'other step')}, {others[0]!.step} to {others[others.length - 1]!.step}, {duration(sumNs(others))} in all: choose with <code>step</code> in the filter or <kbd>]</kbd></span>}
+      {others.length > 0 && (
+        <span class="sm dim" tid="steps-cut">
+          {plural(others.length, 'other step')}, {others[0]!.step} to{' '}
+          {others[others.length - 1]!.step}, {duration(sumNs(others))} in all: choose with{' '}
+          <code>step</code> in the filter or <kbd>]</kbd>
+        </span>
+      )}
     </div>
   );
 }
 
 /** What a launch is of: its instruction; where none is known, its kernel. */
 function entityOfSite(report: Report, site: number): Entity | undefined {
-  const op = report.sites.op[site]!, kernel = report.sites.kernel[site]!;
-  return op >= 0 && (report.ops.name[op] !== '' || kernel < 0) ? { type: 'op', row: op } : kernel >= 0 ? { type: 'kernel', row: kernel } : undefined;
+  const op = report.sites.op[site]!,
+    kernel = report.sites.kernel[site]!;
+  return op >= 0 && (report.ops.name[op] !== '' || kernel < 0)
+    ? { type: 'op', row: op }
+    : kernel >= 0
+      ? { type: 'kernel', row: kernel }
+      : undefined;
 }
 
 /** Beside who comes last here: who does in most steps. */
 function inGeneral(report: Report, names: string[], steps: StepBox[], skew: Skew): string {
-  const cells = cellsOf(report), n = cells.steps.length;
+  const cells = cellsOf(report),
+    n = cells.steps.length;
   // Of processes without a common clock those that this one is timed with.
   const rows = cells.devices.flatMap((d, r) => (clocksKnown(report, [d, skew.last]) ? r : []));
-  const part = (of: Float64Array): Float64Array => Float64Array.from(rows.flatMap((r) => [...of.subarray(r * n, r * n + n)]));
-  const most = mostlyLast({ devices: rows.length, steps: cells.steps, wall: part(cells.of.wall), waiting: part(cells.of.waiting) });
+  const part = (of: Float64Array): Float64Array =>
+    Float64Array.from(rows.flatMap((r) => [...of.subarray(r * n, r * n + n)]));
+  const most = mostlyLast({
+    devices: rows.length,
+    steps: cells.steps,
+    wall: part(cells.of.wall),
+    waiting: part(cells.of.waiting),
+  });
   if (!most) return '';
-  const device = cells.devices[rows[most.row]!]!, times = `in ${most.last} of ${plural(most.of, 'step')}`;
+  const device = cells.devices[rows[most.row]!]!,
+    times = `in ${most.last} of ${plural(most.of, 'step')}`;
   if (device === skew.last) return `, as ${times}`;
   const here = steps.find((s) => skew.at >= s.start && skew.at < s.end);
   return ` ${here ? `in step ${here.step}` : 'here'}; ${names[device]} comes last ${times}`;
 }
 
 /** Microseconds of the first device, its streams in one row: what the pointer is at, else the longest gap. */
-function Lens({ report, tl, width, at, span, zero }: { report: Report; tl: Timeline; width: number; at: number; span: number; zero: number }): VNode | null {
+function Lens({
+  report,
+  tl,
+  width,
+  at,
+  span,
+  zero,
+}: {
+  report: Report;
+  tl: Timeline;
+  width: number;
+  at: number;
+  span: number;
+  zero: number;
+}): VNode | null {
   const tr = tl.tracks.find((t) => t.stream);
   if (!tr) return null;
   const { sites, ops } = report;
-  const L = tl.gutter, from = at - span / 2, to = from + span;
-  const X = (t: number): number => L + ((Math.max(from, Math.min(to, t)) - from) / span) * (width - L);
-  const list: { x: number; w: number; site: number; dur: number }[] = [], gaps: VNode[] = [];
+  const L = tl.gutter,
+    from = at - span / 2,
+    to = from + span;
+  const X = (t: number): number =>
+    L + ((Math.max(from, Math.min(to, t)) - from) / span) * (width - L);
+  const list: { x: number; w: number; site: number; dur: number }[] = [],
+    gaps: VNode[] = [];
   // The busiest stream lies on top.
-  for (const { stream: s } of tl.tracks.filter((k) => k.device === tr.device && k.stream).reverse()) {
+  for (const { stream: s } of tl.tracks
+    .filter((k) => k.device === tr.device && k.stream)
+    .reverse()) {
     if (!s) continue;
-    for (let i = firstVisible(s.start, (k) => s.start[k]! + s.dur[k]!, from); i < s.n && s.start[i]! < to && list.length < 300; ++i) {
-      const e = s.start[i]! + s.dur[i]!, x = X(s.start[i]!), w = X(e) - x;
+    for (
+      let i = firstVisible(s.start, (k) => s.start[k]! + s.dur[k]!, from);
+      i < s.n && s.start[i]! < to && list.length < 300;
+      ++i
+    ) {
+      const e = s.start[i]! + s.dur[i]!,
+        x = X(s.start[i]!),
+        w = X(e) - x;
       if (e <= from) continue;
       list.push({ x, w, site: s.site[i]!, dur: s.dur[i]! });
     }
   }
   const boxes = list.map(({ x, w, site, dur }, k) => {
-    const op = sites.op[site]!, name = (op >= 0 && ops.name[op]) || report.kernels.name[sites.kernel[site]!] || '';
+    const op = sites.op[site]!,
+      name = (op >= 0 && ops.name[op]) || report.kernels.name[sites.kernel[site]!] || '';
     // Up to what lies on top.
-    const room = list.slice(k + 1).reduce((a, b) => (b.x < x + a && b.x + b.w > x ? Math.max(0, b.x - x) : a), w), fit = Math.floor((room - 6) / 6.6);
+    const room = list
+        .slice(k + 1)
+        .reduce((a, b) => (b.x < x + a && b.x + b.w > x ? Math.max(0, b.x - x) : a), w),
+      fit = Math.floor((room - 6) / 6.6);
     return (
-      <g class={`box p-${HUES[tl.hueOfSite[site]!]}`} onClick={() => { const e = entityOfSite(report, site); if (e) go({ sel: report.selOf(e) }); }}>
-        <title>{`${name}  ${duration(dur)}`}</title><rect class="f" x={x} y="2" width={Math.max(1, w - 1)} height="27" />
-        {fit > 5 && <><text class="on b" x={x + 5} y="13">{midCut(name, fit)}</text><text class="on" x={x + 5} y="25">{duration(dur)}</text></>}
-      </g>);
+      <g
+        class={`box p-${HUES[tl.hueOfSite[site]!]}`}
+        onClick={() => {
+          const e = entityOfSite(report, site);
+          if (e) go({ sel: report.selOf(e) });
+        }}
+      >
+        <title>{`${name}  ${duration(dur)}`}</title>
+        <rect class="f" x={x} y="2" width={Math.max(1, w - 1)} height="27" />
+        {fit > 5 && (
+          <>
+            <text class="on b" x={x + 5} y="13">
+              {midCut(name, fit)}
+            </text>
+            <text class="on" x={x + 5} y="25">
+              {duration(dur)}
+            </text>
+          </>
+        )}
+      </g>
+    );
   });
   let last = 0;
   for (const g of report.gaps) {
     if (g.device !== tr.device || g.end <= from || g.start >= to) continue;
-    const a = X(g.start), b = X(g.end);
+    const a = X(g.start),
+      b = X(g.end);
     gaps.push(<path d={`M${a} 31v4H${b}v-4`} fill="none" stroke="var(--bad)" />);
     const x = Math.min(width - 24, (a + b) / 2);
     if (x < last) continue;
-    gaps.push(<text class="m" x={x} y="47">{duration(g.end - g.start)}</text>);
+    gaps.push(
+      <text class="m" x={x} y="47">
+        {duration(g.end - g.start)}
+      </text>,
+    );
     last = x + 56;
   }
   return (
-    <svg class="lens" width={width} height="52" role="img" aria={`Lens: ${duration(span)} of ${tl.names[tr.device]}`}>
-      <text class="b" x="0" y="14">Lens</text><text class="d e" x={L - 8} y="14">{duration(span)}</text><text class="d e" x={L - 8} y="27">at {duration(at - zero)}</text>
-      {boxes}{gaps}
+    <svg
+      class="lens"
+      width={width}
+      height="52"
+      role="img"
+      aria={`Lens: ${duration(span)} of ${tl.names[tr.device]}`}
+    >
+      <text class="b" x="0" y="14">
+        Lens
+      </text>
+      <text class="d e" x={L - 8} y="14">
+        {duration(span)}
+      </text>
+      <text class="d e" x={L - 8} y="27">
+        at {duration(at - zero)}
+      </text>
+      {boxes}
+      {gaps}
     </svg>
   );
 }
 
 /** What the step was bound by, in what is shown or selected; or which steps were replayed. */
-function PathNote({ path, name, range }: { path: Path | undefined; name: string; range: [number, number] }): VNode {
-  const sums = path ? [...pathSums(path, range[0], range[1])].filter(([, ns]) => ns > 0).sort((a, b) => b[1] - a[1]) : [];
+function PathNote({
+  path,
+  name,
+  range,
+}: {
+  path: Path | undefined;
+  name: string;
+  range: [number, number];
+}): VNode {
+  const sums = path
+    ? [...pathSums(path, range[0], range[1])].filter(([, ns]) => ns > 0).sort((a, b) => b[1] - a[1])
+    : [];
   const steps = path ? [path.step[0]!, path.step[path.n - 1]!] : [];
-  return <span tid="path-note" ns={Math.round(sumBy(sums, ([, ns]) => ns))}> {sums.length > 0
-    ? `Critical path of ${name} here: ${sums.map(([kind, ns]) => `${PATH_WORDS[kind] ?? kind} ${duration(ns)}`).join(', ')}.`
-    : path ? `No critical path here: ${steps[0] === steps[1] ? `step ${steps[0]} was` : `steps ${steps[0]} to ${steps[1]} were`} replayed.` : `No critical path of ${name}.`}</span>;
+  return (
+    <span tid="path-note" ns={Math.round(sumBy(sums, ([, ns]) => ns))}>
+      {' '}
+      {sums.length > 0
+        ? `Critical path of ${name} here: ${sums.map(([kind, ns]) => `${PATH_WORDS[kind] ?? kind} ${duration(ns)}`).join(', ')}.`
+        : path
+          ? `No critical path here: ${steps[0] === steps[1] ? `step ${steps[0]} was` : `steps ${steps[0]} to ${steps[1]} were`} replayed.`
+          : `No critical path of ${name}.`}
+    </span>
+  );
 }
 
 const parseRange = (text: string | undefined): [number, number] | null => {
@@ -164,7 +349,17 @@ const parseRange = (text: string | undefined): [number, number] | null => {
   return m && Number(m[1]) < Number(m[2]) ? [Number(m[1]), Number(m[2])] : null;
 };
 
-function Canvas({ report, view, tl: whole, steps }: { report: Report; view: View; tl: Timeline; steps: StepBox[] }): VNode {
+function Canvas({
+  report,
+  view,
+  tl: whole,
+  steps,
+}: {
+  report: Report;
+  view: View;
+  tl: Timeline;
+  steps: StepBox[];
+}): VNode {
   const { state } = useCtx();
   const [box, width] = useWidth<HTMLDivElement>(1200);
   const canvas = useRef<HTMLCanvasElement>(null);
@@ -174,32 +369,69 @@ function Canvas({ report, view, tl: whole, steps }: { report: Report; view: View
   const [drag, setDrag] = useState<[number, number] | null>(null);
   const { sites, ops } = report;
   const entity = report.resolve(state.sel);
-  const selectedOp = entity?.type === 'op' ? entity.row : -1, selectedKernel = entity?.type === 'kernel' ? entity.row : -1;
+  const selectedOp = entity?.type === 'op' ? entity.row : -1,
+    selectedKernel = entity?.type === 'kernel' ? entity.row : -1;
   const selected = selectedOp >= 0 || selectedKernel >= 0;
   // The op that the verdict names is hatched, as on the Verdict page, until another is selected.
   const markedOp = selected ? selectedOp : report.opOfHandle(report.meta.verdict.op ?? '');
-  const marked = useMemo(() => (selectedKernel >= 0 ? Uint8Array.from(sites.kernel, (k) => (k === selectedKernel ? 1 : 0))
-    : markedOp >= 0 ? Uint8Array.from(sites.op, (o) => (o === markedOp ? 1 : 0)) : null), [report, selectedKernel, markedOp]);
+  const marked = useMemo(
+    () =>
+      selectedKernel >= 0
+        ? Uint8Array.from(sites.kernel, (k) => (k === selectedKernel ? 1 : 0))
+        : markedOp >= 0
+          ? Uint8Array.from(sites.op, (o) => (o === markedOp ? 1 : 0))
+          : null,
+    [report, selectedKernel, markedOp],
+  );
   const steady = steps.filter((s) => s.steady);
   const byTime = [...(steady.length > 0 ? steady : steps)].sort((a, b) => a.ns - b.ns);
   const median = byTime[Math.floor((byTime.length - 1) / 2)];
   const slowest = byTime[byTime.length - 1];
-  const two = /^(\d+),(\d+)$/.exec(state.args['al'] ?? '')?.slice(1).map(Number);
-  const pair = two && two.every((n) => steps.some((s) => s.step === n)) ? ([two[0]!, two[1]!] as const) : null;
-  const tl = useMemo(() => (pair ? alignSteps(report, whole, pair) : whole), [report, whole, pair?.[0], pair?.[1]]);
+  const two = /^(\d+),(\d+)$/
+    .exec(state.args['al'] ?? '')
+    ?.slice(1)
+    .map(Number);
+  const pair =
+    two && two.every((n) => steps.some((s) => s.step === n)) ? ([two[0]!, two[1]!] as const) : null;
+  const tl = useMemo(
+    () => (pair ? alignSteps(report, whole, pair) : whole),
+    [report, whole, pair?.[0], pair?.[1]],
+  );
   const GUTTER = tl.gutter;
   // A step that is filtered for is the one to open, until another is chosen.
   const ofFilter = rangeMatcher((getTerm(state.f, 'step') ?? '').split(','));
-  const named = steps.find((s) => (state.args['step'] ? String(s.step) === state.args['step'] : ofFilter?.(s.step)));
+  const named = steps.find((s) =>
+    state.args['step'] ? String(s.step) === state.args['step'] : ofFilter?.(s.step),
+  );
   const all: [number, number] = [tl.t0, tl.t1];
-  const home: [number, number] = pair ? all : named ? [named.start, named.end] : state.args['step'] === 'all' || !median ? all : [median.start, median.end];
-  const pad = (r: [number, number]): [number, number] => [r[0] - (r[1] - r[0]) * 0.004, r[1] + (r[1] - r[0]) * 0.004];
+  const home: [number, number] = pair
+    ? all
+    : named
+      ? [named.start, named.end]
+      : state.args['step'] === 'all' || !median
+        ? all
+        : [median.start, median.end];
+  const pad = (r: [number, number]): [number, number] => [
+    r[0] - (r[1] - r[0]) * 0.004,
+    r[1] + (r[1] - r[0]) * 0.004,
+  ];
   const range = parseRange(state.args['t']) ?? pad(home);
   const selection = drag ?? parseRange(state.args['a']);
-  const shown = pair ? undefined : steps.find((s) => range[0] < s.end && range[1] > s.start && Math.abs((range[0] + range[1]) / 2 - (s.start + s.end) / 2) < (s.end - s.start) / 2);
+  const shown = pair
+    ? undefined
+    : steps.find(
+        (s) =>
+          range[0] < s.end &&
+          range[1] > s.start &&
+          Math.abs((range[0] + range[1]) / 2 - (s.start + s.end) / 2) < (s.end - s.start) / 2,
+      );
   const inStep = shown && range[1] - range[0] < 1.6 * (shown.end - shown.start);
-  const kept = useMemo(() => (view.filtered ? Uint8Array.from(view.siteNs, (ns) => (ns > 0 ? 1 : 0)) : null), [view]);
-  const onPath = state.args['cp'] === '1' && !pair, hasPath = report.tables.rows('critical_path') > 0;
+  const kept = useMemo(
+    () => (view.filtered ? Uint8Array.from(view.siteNs, (ns) => (ns > 0 ? 1 : 0)) : null),
+    [view],
+  );
+  const onPath = state.args['cp'] === '1' && !pair,
+    hasPath = report.tables.rows('critical_path') > 0;
   const { value: path } = useLoad(async () => (onPath ? loadPath(report) : null), [report, onPath]);
   const look = useRef<Look | null>(null);
   const current = useRef(range);
@@ -212,11 +444,18 @@ function Canvas({ report, view, tl: whole, steps }: { report: Report; view: View
     (final ? go : move)({ args: { t: `${r[0]},${r[1]}` } });
   };
   const zoomTo = (s: StepBox | undefined): void => {
-    if (s) go({ args: { step: String(s.step), t: undefined, a: undefined, al: undefined, top: undefined } });
+    if (s)
+      go({
+        args: { step: String(s.step), t: undefined, a: undefined, al: undefined, top: undefined },
+      });
   };
   // The slowest against the median; a click on another step puts it in the first place.
-  const align = (a = slowest, b = pair ? pair[1] : median === slowest ? byTime[0]?.step : median?.step): void => {
-    if (a && b !== undefined) go({ args: { al: `${a.step},${b}`, t: undefined, a: undefined, step: undefined } });
+  const align = (
+    a = slowest,
+    b = pair ? pair[1] : median === slowest ? byTime[0]?.step : median?.step,
+  ): void => {
+    if (a && b !== undefined)
+      go({ args: { al: `${a.step},${b}`, t: undefined, a: undefined, step: undefined } });
   };
 
   useEffect(() => {
@@ -224,7 +463,10 @@ function Canvas({ report, view, tl: whole, steps }: { report: Report; view: View
       look.current = null;
       setTheme((n) => n + 1);
     };
-    const stops = [listen(window, { 'xlatrace-theme': f }), listen(matchMedia('(prefers-color-scheme: dark)'), { change: f })];
+    const stops = [
+      listen(window, { 'xlatrace-theme': f }),
+      listen(matchMedia('(prefers-color-scheme: dark)'), { change: f }),
+    ];
     return () => stops.forEach((stop) => stop());
   }, []);
 
@@ -239,18 +481,35 @@ function Canvas({ report, view, tl: whole, steps }: { report: Report; view: View
       el.height = Math.round(tl.height * ratio);
     }
     ctx.setTransform(ratio, 0, 0, ratio, 0, 0);
-    draw(ctx, tl, { view: range, width, selection, marked, kept, path: path ?? null }, look.current,
+    draw(
+      ctx,
+      tl,
+      { view: range, width, selection, marked, kept, path: path ?? null },
+      look.current,
       (site) => {
         const op = sites.op[site]!;
         // Without an instruction a box says which kernel it is.
-        return op >= 0 && ops.name[op] !== '' ? `${ops.handle[op] ? `${ops.handle[op]} ` : ''}${ops.name[op]}` : report.kernels.name[sites.kernel[site]!] || sites.kind[site] || '';
-      });
+        return op >= 0 && ops.name[op] !== ''
+          ? `${ops.handle[op] ? `${ops.handle[op]} ` : ''}${ops.name[op]}`
+          : report.kernels.name[sites.kernel[site]!] || sites.kind[site] || '';
+      },
+    );
   }, [tl, range[0], range[1], width, selection?.[0], selection?.[1], marked, kept, path, theme]);
 
   // What lies under the pointer.
-  const at = (x: number, y: number): { text: string; entity?: Entity | undefined; start: number; end: number } | null => {
+  const at = (
+    x: number,
+    y: number,
+  ): { text: string; entity?: Entity | undefined; start: number; end: number } | null => {
     const tr = tl.tracks.find((k) => y >= k.y - 1 && y <= k.y + k.height + 1);
-    if (x < GUTTER) return tr ? { text: `${tl.names[tr.device]}: ${tr.stream ? report.streams[tr.stream.stream]?.name || tr.label : tr.label}`, start: 0, end: 0 } : null;
+    if (x < GUTTER)
+      return tr
+        ? {
+            text: `${tl.names[tr.device]}: ${tr.stream ? report.streams[tr.stream.stream]?.name || tr.label : tr.label}`,
+            start: 0,
+            end: 0,
+          }
+        : null;
     const [v0, v1] = current.current;
     const shift = tr?.shift ?? 0;
     const t = v0 + ((x - GUTTER) / (width - GUTTER)) * (v1 - v0) + shift;
@@ -259,24 +518,45 @@ function Canvas({ report, view, tl: whole, steps }: { report: Report; view: View
     if (tr?.stream) {
       const s = tr.stream;
       let best = -1;
-      for (let i = firstVisible(s.start, (k) => s.start[k]! + s.dur[k]!, t - slack); i < s.n && s.start[i]! <= t + slack; ++i) {
+      for (
+        let i = firstVisible(s.start, (k) => s.start[k]! + s.dur[k]!, t - slack);
+        i < s.n && s.start[i]! <= t + slack;
+        ++i
+      ) {
         const e = s.start[i]! + s.dur[i]!;
         // The innermost box wins; a near miss counts where boxes are thinner than the pointer.
-        if (e >= t - slack && (best < 0 || s.start[i]! <= t || Math.abs(s.start[i]! - t) < Math.abs(s.start[best]! - t))) best = i;
+        if (
+          e >= t - slack &&
+          (best < 0 || s.start[i]! <= t || Math.abs(s.start[i]! - t) < Math.abs(s.start[best]! - t))
+        )
+          best = i;
       }
       if (best < 0) return null;
-      const site = s.site[best]!, op = sites.op[site]!, waited = tl.waits.of.get(s)?.get(best);
+      const site = s.site[best]!,
+        op = sites.op[site]!,
+        waited = tl.waits.of.get(s)?.get(best);
       const kernel = report.kernels.name[sites.kernel[site]!] ?? sites.kind[site]!;
       const name = (op >= 0 && ops.name[op]) || `no instruction: ${sites.reason[site]}`;
       return {
-        entity: entityOfSite(report, site), start: s.start[best]! - shift, end: s.start[best]! + s.dur[best]! - shift,
+        entity: entityOfSite(report, site),
+        start: s.start[best]! - shift,
+        end: s.start[best]! + s.dur[best]! - shift,
         text: `${op >= 0 ? `${ops.handle[op]} ` : ''}${name}  ${duration(s.dur[best]!)}${waited !== undefined ? `, of it ${duration(waited)} waiting for other devices` : ''}\n${op >= 0 && ops.group[op] ? `${ops.phase[op]}, ${ops.group[op]}\n` : ''}${kernel}`,
       };
     }
     if (tr?.segments) {
       const g = tr.segments;
-      for (let i = firstVisible(g.start, (k) => g.end[k]!, t - slack); i < g.start.length && g.start[i]! <= t + slack; ++i) {
-        if (g.end[i]! >= t - slack) return { start: g.start[i]! - shift, end: g.end[i]! - shift, text: `${g.label(i)}\n${duration(g.end[i]! - g.start[i]!)}` };
+      for (
+        let i = firstVisible(g.start, (k) => g.end[k]!, t - slack);
+        i < g.start.length && g.start[i]! <= t + slack;
+        ++i
+      ) {
+        if (g.end[i]! >= t - slack)
+          return {
+            start: g.start[i]! - shift,
+            end: g.end[i]! - shift,
+            text: `${g.label(i)}\n${duration(g.end[i]! - g.start[i]!)}`,
+          };
       }
     }
     return null;
@@ -289,7 +569,8 @@ function Canvas({ report, view, tl: whole, steps }: { report: Report; view: View
   const onDown = (e: PointerEvent): void => {
     const el = canvas.current!;
     const rect = el.getBoundingClientRect();
-    const x0 = e.clientX - rect.left, y0 = e.clientY - rect.top;
+    const x0 = e.clientX - rect.left,
+      y0 = e.clientY - rect.top;
     if (e.button !== 0 || x0 < GUTTER) return;
     el.setPointerCapture(e.pointerId);
     const pan = e.shiftKey;
@@ -318,7 +599,13 @@ function Canvas({ report, view, tl: whole, steps }: { report: Report; view: View
       if (moved) return;
       const hit = at(x0, y0);
       if (hit?.entity) go({ sel: report.selOf(hit.entity) });
-      else if (hit) go({ args: { a: `${Math.round(hit.start)},${Math.round(hit.end)}`, t: `${from[0]},${from[1]}` } });
+      else if (hit)
+        go({
+          args: {
+            a: `${Math.round(hit.start)},${Math.round(hit.end)}`,
+            t: `${from[0]},${from[1]}`,
+          },
+        });
       else if (state.args['a']) go({ args: { a: undefined } });
     };
     const stop = listen(el, { pointermove: onMove, pointerup: onUp, pointercancel: onUp });
@@ -348,13 +635,15 @@ function Canvas({ report, view, tl: whole, steps }: { report: Report; view: View
   /** The launch of the selected op or kernel that is nearest to the step that is shown first: the longest in it. */
   const launchOf = (): [number, number] | null => {
     if (!selected || !marked) return null;
-    let best: [number, number] | null = null, inHome = false;
+    let best: [number, number] | null = null,
+      inHome = false;
     for (const s of tl.launches.streams) {
       if (!tl.devices.includes(s.device)) continue;
       for (let i = 0; i < s.n; ++i) {
         if (marked[s.site[i]!] !== 1) continue;
         const within = s.start[i]! >= home[0] && s.start[i]! < home[1];
-        if (best && (inHome && !within || inHome === within && s.dur[i]! <= best[1] - best[0])) continue;
+        if (best && ((inHome && !within) || (inHome === within && s.dur[i]! <= best[1] - best[0])))
+          continue;
         best = [s.start[i]!, s.start[i]! + s.dur[i]!];
         inHome = within;
       }
@@ -381,11 +670,19 @@ function Canvas({ report, view, tl: whole, steps }: { report: Report; view: View
     if (pair) return;
     const [v0, v1] = current.current;
     const mid = (v0 + v1) / 2;
-    const long = report.gaps.filter((g) => counted.includes(g.device) && g.end - g.start >= 5000).sort((a, b) => a.start - b.start);
+    const long = report.gaps
+      .filter((g) => counted.includes(g.device) && g.end - g.start >= 5000)
+      .sort((a, b) => a.start - b.start);
     const g = long.find((k) => (k.start + k.end) / 2 > mid + 1) ?? long[0];
     if (!g) return;
     const d = g.end - g.start;
-    go({ args: { t: `${Math.round(g.start - 3 * d)},${Math.round(g.end + 3 * d)}`, a: `${Math.round(g.start)},${Math.round(g.end)}`, d: String(g.device) } });
+    go({
+      args: {
+        t: `${Math.round(g.start - 3 * d)},${Math.round(g.end + 3 * d)}`,
+        a: `${Math.round(g.start)},${Math.round(g.end)}`,
+        d: String(g.device),
+      },
+    });
   };
   const togglePath = (): void => go({ args: { cp: onPath ? undefined : '1' } });
   const stepBy = (by: number): void => {
@@ -404,8 +701,10 @@ function Canvas({ report, view, tl: whole, steps }: { report: Report; view: View
       const dt = keys.before > 0 ? Math.min(50, now - keys.before) / 1000 : 1 / 60;
       keys.before = now;
       const [v0, v1] = current.current;
-      const span = v1 - v0, mid = (v0 + v1) / 2;
-      let f = 1, shift = 0;
+      const span = v1 - v0,
+        mid = (v0 + v1) / 2;
+      let f = 1,
+        shift = 0;
       if (held.has('w')) f *= Math.exp(-3 * dt);
       if (held.has('s')) f *= Math.exp(3 * dt);
       if (held.has('a')) shift -= 0.9 * dt * span;
@@ -415,7 +714,14 @@ function Canvas({ report, view, tl: whole, steps }: { report: Report; view: View
     };
     const down = (e: KeyboardEvent): void => {
       const el = e.target as HTMLElement;
-      if (/^(INPUT|TEXTAREA|SELECT)$/.test(el.tagName) || e.ctrlKey || e.metaKey || e.altKey || document.querySelector('dialog[open]')) return;
+      if (
+        /^(INPUT|TEXTAREA|SELECT)$/.test(el.tagName) ||
+        e.ctrlKey ||
+        e.metaKey ||
+        e.altKey ||
+        document.querySelector('dialog[open]')
+      )
+        return;
       const k = e.key === 'ArrowLeft' ? 'a' : e.key === 'ArrowRight' ? 'd' : e.key.toLowerCase();
       if (e.key.startsWith('Arrow') && el.getAttribute('role') === 'tab') return;
       if ('wasd'.includes(k) && k.length === 1) {
@@ -433,16 +739,22 @@ function Canvas({ report, view, tl: whole, steps }: { report: Report; view: View
       else if (k === 'p') jump(-1);
       else if (k === 'g') nextGap();
       else if (k === 'c' && hasPath && !pair) togglePath();
-      else if (k === 'l') pair ? zoomTo(median) : align();
-      else if (k === '[') stepBy(-1);
+      else if (k === 'l') {
+        if (pair) zoomTo(median);
+        else align();
+      } else if (k === '[') stepBy(-1);
       else if (k === ']') stepBy(1);
       else if (k === '+' || k === '=' || k === '-') {
         const [v0, v1] = current.current;
-        const m = (v0 + v1) / 2, h = ((v1 - v0) / 2) * (k === '-' ? 1.5 : 1 / 1.5);
+        const m = (v0 + v1) / 2,
+          h = ((v1 - v0) / 2) * (k === '-' ? 1.5 : 1 / 1.5);
         setRange([m - h, m + h]);
       }
     };
-    const up = (e: KeyboardEvent): void => void held.delete(e.key === 'ArrowLeft' ? 'a' : e.key === 'ArrowRight' ? 'd' : e.key.toLowerCase());
+    const up = (e: KeyboardEvent): void =>
+      void held.delete(
+        e.key === 'ArrowLeft' ? 'a' : e.key === 'ArrowRight' ? 'd' : e.key.toLowerCase(),
+      );
     return listen(window, { keydown: down, keyup: up, blur: () => held.clear() });
   });
 
@@ -452,12 +764,14 @@ function Canvas({ report, view, tl: whole, steps }: { report: Report; view: View
     const wheel = (e: WheelEvent): void => {
       const [v0, v1] = current.current;
       const span = v1 - v0;
-      const sideways = Math.abs(e.deltaX) > Math.abs(e.deltaY) ? e.deltaX : e.shiftKey ? e.deltaY : 0;
+      const sideways =
+        Math.abs(e.deltaX) > Math.abs(e.deltaY) ? e.deltaX : e.shiftKey ? e.deltaY : 0;
       if (e.ctrlKey || e.metaKey) {
         const t = timeAt(e.clientX - el.getBoundingClientRect().left);
         const f = Math.exp(e.deltaY * 0.0025);
         setRange([t - (t - v0) * f, t + (v1 - t) * f]);
-      } else if (sideways !== 0) setRange([v0 + (sideways / width) * span, v1 + (sideways / width) * span]);
+      } else if (sideways !== 0)
+        setRange([v0 + (sideways / width) * span, v1 + (sideways / width) * span]);
       else return;
       e.preventDefault();
     };
@@ -467,31 +781,59 @@ function Canvas({ report, view, tl: whole, steps }: { report: Report; view: View
   // What moves away under the pointer is no longer what the tooltip speaks of.
   useEffect(() => setTip(null), [range[0], range[1], tl, state.sel]);
   // Sums follow when the view rests: a million launches are not summed with every frame.
-  const wholeStep = shown !== undefined && !selection && !state.args['t'] && state.args['step'] !== 'all';
+  const wholeStep =
+    shown !== undefined && !selection && !state.args['t'] && state.args['step'] !== 'all';
   const wanted: [number, number] = selection ?? (wholeStep ? home : range);
   const [sumRange, setSumRange] = useState(wanted);
   useEffect(() => {
     const t = setTimeout(() => setSumRange(wanted), 90);
     return () => clearTimeout(t);
   }, [wanted[0], wanted[1]]);
-  const narrow = inStep === true && range[1] - range[0] < 0.9 * (shown!.end - shown!.start);
-  const is = (s: StepBox | undefined): boolean => s !== undefined && inStep === true && !narrow && shown!.step === s.step;
+  const narrow = inStep === true && range[1] - range[0] < 0.9 * (shown.end - shown.start);
+  const is = (s: StepBox | undefined): boolean =>
+    s !== undefined && inStep === true && !narrow && shown.step === s.step;
   // A part of the run is the same part on devices of one clock only.
   const everywhere = sumRange[0] <= tl.t0 && sumRange[1] >= tl.t1;
-  const counted = useMemo(() => tl.devices.filter((d) => everywhere || clocksKnown(report, [d, tl.devices[0]!])), [report, tl, everywhere]);
-  const gaps = useMemo(() => report.gaps.filter((g) => counted.includes(g.device) && g.start >= sumRange[0] && g.end <= sumRange[1]), [report, counted, sumRange]);
-  const skew = tl.waits.skews.reduce<Skew | undefined>((a, k) => (k.at > sumRange[0] && k.from < sumRange[1] && (!a || k.at - k.from > a.at - a.from) ? k : a), undefined);
-  const widest = (list: typeof gaps): GapRow | undefined => list.reduce<GapRow | undefined>((a, g) => (!a || g.end - g.start > a.end - a.start ? g : a), undefined);
-  const most = widest(gaps), lensGap = widest(gaps.filter((g) => g.device === tl.devices[0]));
+  const counted = useMemo(
+    () => tl.devices.filter((d) => everywhere || clocksKnown(report, [d, tl.devices[0]!])),
+    [report, tl, everywhere],
+  );
+  const gaps = useMemo(
+    () =>
+      report.gaps.filter(
+        (g) => counted.includes(g.device) && g.start >= sumRange[0] && g.end <= sumRange[1],
+      ),
+    [report, counted, sumRange],
+  );
+  const skew = tl.waits.skews.reduce<Skew | undefined>(
+    (a, k) =>
+      k.at > sumRange[0] && k.from < sumRange[1] && (!a || k.at - k.from > a.at - a.from) ? k : a,
+    undefined,
+  );
+  const widest = (list: typeof gaps): GapRow | undefined =>
+    list.reduce<GapRow | undefined>(
+      (a, g) => (!a || g.end - g.start > a.end - a.start ? g : a),
+      undefined,
+    );
+  const most = widest(gaps),
+    lensGap = widest(gaps.filter((g) => g.device === tl.devices[0]));
   const longest = most ? most.end - most.start : 0;
   const lensSpan = Math.min(1e6, (range[1] - range[0]) / 300);
-  const lensAt = lens !== null && lens > range[0] && lens < range[1] ? lens : lensGap ? (lensGap.end - lensGap.start > lensSpan / 2 ? lensGap.end : (lensGap.start + lensGap.end) / 2) : (range[0] + range[1]) / 2;
+  const lensAt =
+    lens !== null && lens > range[0] && lens < range[1]
+      ? lens
+      : lensGap
+        ? lensGap.end - lensGap.start > lensSpan / 2
+          ? lensGap.end
+          : (lensGap.start + lensGap.end) / 2
+        : (range[0] + range[1]) / 2;
   // Sums come from all gaps; where only the longest are in the file one by one, a part of a step can be told from those alone.
   const cut = report.meta.left_out.some((l) => l.what === 'gaps' && l.rows > 0);
   const everything = state.args['step'] === 'all' && !selection && !state.args['t'];
   const fromSums = cut && !selection && (everything || (wholeStep && inStep === true));
   const cause = new Map<string, number>();
-  let gapCount = gaps.length, gapLongest = longest;
+  let gapCount = gaps.length,
+    gapLongest = longest;
   if (fromSums) {
     gapCount = gapLongest = 0;
     for (const s of report.gapSums) {
@@ -506,71 +848,262 @@ function Canvas({ report, view, tl: whole, steps }: { report: Report; view: View
   const info = report.meta.launches;
   const hostsOn = state.args['hosts'] === '1';
   const processes = new Set(tl.devices.map((d) => report.devices[d]?.process ?? -1));
-  const mine = report.devices.flatMap((d, i) => (d.process === report.devices[tl.devices[0]!]?.process ? i : []));
+  const mine = report.devices.flatMap((d, i) =>
+    d.process === report.devices[tl.devices[0]!]?.process ? i : [],
+  );
   const windows = windowsOf(report).filter((w) => processes.has(w.process));
   return (
     <>
       <Bar>
-        <h2>{pair ? `Steps ${pair[0]} and ${pair[1]}, from their begin` : inStep ? `${narrow ? `${duration(range[1] - range[0])} of step` : 'Step'} ${shown!.step}` : range[1] - range[0] >= 0.95 * (tl.t1 - tl.t0) ? 'Whole run' : duration(range[1] - range[0])}</h2>
+        <h2>
+          {pair
+            ? `Steps ${pair[0]} and ${pair[1]}, from their begin`
+            : inStep
+              ? `${narrow ? `${duration(range[1] - range[0])} of step` : 'Step'} ${shown.step}`
+              : range[1] - range[0] >= 0.95 * (tl.t1 - tl.t0)
+                ? 'Whole run'
+                : duration(range[1] - range[0])}
+        </h2>
         <span class="seg" role="group" aria="Range">
-          {median && <button class={is(median) ? 'on' : ''} aria-pressed={is(median)} onClick={() => zoomTo(median)}>{median === slowest ? 'the step' : 'median step'}</button>}
-          {slowest !== median && <button class={is(slowest) ? 'on' : ''} aria-pressed={is(slowest)} onClick={() => zoomTo(slowest)}>slowest step</button>}
-          <button onClick={() => go({ args: { step: 'all', t: undefined, a: undefined, al: undefined, top: undefined } })}>whole run</button>
+          {median && (
+            <button
+              class={is(median) ? 'on' : ''}
+              aria-pressed={is(median)}
+              onClick={() => zoomTo(median)}
+            >
+              {median === slowest ? 'the step' : 'median step'}
+            </button>
+          )}
+          {slowest !== median && (
+            <button
+              class={is(slowest) ? 'on' : ''}
+              aria-pressed={is(slowest)}
+              onClick={() => zoomTo(slowest)}
+            >
+              slowest step
+            </button>
+          )}
+          <button
+            onClick={() =>
+              go({
+                args: { step: 'all', t: undefined, a: undefined, al: undefined, top: undefined },
+              })
+            }
+          >
+            whole run
+          </button>
         </span>
-        {byTime.length > 1 && <button class={`sm ${pair ? 'on' : ''}`} aria-pressed={pair !== null} tid="align" onClick={() => (pair ? zoomTo(median) : align())}>align two steps <kbd>l</kbd></button>}
-        {report.gaps.length > 0 && !pair && <button class="sm" onClick={nextGap}>next gap over 5 µs <kbd>g</kbd></button>}
-        {report.tables.rows('ranges') + report.tables.rows('api_calls') + report.tables.rows('host_events') > 0 && !pair && <button class={`sm ${hostsOn ? 'on' : ''}`} aria-pressed={hostsOn} tid="hosts" title="ranges and calls, by thread" onClick={() => go({ args: { hosts: hostsOn ? undefined : '1' } })}>host threads</button>}
-        {hasPath && !pair && <button class={`sm ${onPath ? 'on' : ''}`} aria-pressed={onPath} tid="critical-path" title="what bound the step, from its end back to its begin" onClick={togglePath}>critical path <kbd>c</kbd></button>}
-        {selected && !pair && <button class="sm" tid="next-launch" onClick={() => jump(1)}>next {(selectedKernel >= 0 ? report.kernels.handle[selectedKernel] : ops.handle[selectedOp]) || 'launch'} <kbd>n</kbd></button>}
-        <span class="cap keysline"><kbd>W</kbd> <kbd>A</kbd> <kbd>S</kbd> <kbd>D</kbd> move · <kbd>F</kbd> zoom to the selection, <kbd>Z</kbd> all · drag to sum an area</span>
+        {byTime.length > 1 && (
+          <button
+            class={`sm ${pair ? 'on' : ''}`}
+            aria-pressed={pair !== null}
+            tid="align"
+            onClick={() => (pair ? zoomTo(median) : align())}
+          >
+            align two steps <kbd>l</kbd>
+          </button>
+        )}
+        {report.gaps.length > 0 && !pair && (
+          <button class="sm" onClick={nextGap}>
+            next gap over 5 µs <kbd>g</kbd>
+          </button>
+        )}
+        {report.tables.rows('ranges') +
+          report.tables.rows('api_calls') +
+          report.tables.rows('host_events') >
+          0 &&
+          !pair && (
+            <button
+              class={`sm ${hostsOn ? 'on' : ''}`}
+              aria-pressed={hostsOn}
+              tid="hosts"
+              title="ranges and calls, by thread"
+              onClick={() => go({ args: { hosts: hostsOn ? undefined : '1' } })}
+            >
+              host threads
+            </button>
+          )}
+        {hasPath && !pair && (
+          <button
+            class={`sm ${onPath ? 'on' : ''}`}
+            aria-pressed={onPath}
+            tid="critical-path"
+            title="what bound the step, from its end back to its begin"
+            onClick={togglePath}
+          >
+            critical path <kbd>c</kbd>
+          </button>
+        )}
+        {selected && !pair && (
+          <button class="sm" tid="next-launch" onClick={() => jump(1)}>
+            next{' '}
+            {(selectedKernel >= 0
+              ? report.kernels.handle[selectedKernel]
+              : ops.handle[selectedOp]) || 'launch'}{' '}
+            <kbd>n</kbd>
+          </button>
+        )}
+        <span class="cap keysline">
+          <kbd>W</kbd> <kbd>A</kbd> <kbd>S</kbd> <kbd>D</kbd> move · <kbd>F</kbd> zoom to the
+          selection, <kbd>Z</kbd> all · drag to sum an area
+        </span>
       </Bar>
       <div class="tltop">
-        {steps.length > 0 && <StepStrip steps={steps} current={pair ? [...pair] : inStep ? [shown!.step] : []} onPick={pair ? align : zoomTo}
-                                       base={comparable(report) && report.meta.base!.basis.steady ? report.meta.base!.basis.mean_ns : 0} />}
+        {steps.length > 0 && (
+          <StepStrip
+            steps={steps}
+            current={pair ? [...pair] : inStep ? [shown.step] : []}
+            onPick={pair ? align : zoomTo}
+            base={
+              comparable(report) && report.meta.base!.basis.steady
+                ? report.meta.base!.basis.mean_ns
+                : 0
+            }
+          />
+        )}
         <p class="note sm" tid="timeline-note">
-          {skew && skew.at - skew.from > (sumRange[1] - sumRange[0]) / 500 && <span tid="timeline-skew">{tl.names[skew.first]} waits {duration(skew.at - skew.from)} in {ops.handle[skew.op] || 'a collective'} ({ops.name[skew.op]}) because {tl.names[skew.last]} comes last{inGeneral(report, tl.names, steps, skew)}. </span>}
-          {!clocksKnown(report, tl.devices) && <span class="warn-text" tid="timeline-clocks">{say('clocks_rows')} </span>}
-          {processes.size > 1 && steps.length > 0 && !pair && <span tid="timeline-whose">Steps are those of {mine.length > 1 ? `${mine.length} devices, the mean: ` : ''}{mine.slice(0, 4).map((d) => tl.names[d]).join('; ')}{mine.length > 4 && '…'}. </span>}
-          {pair ? <>{say('step_rows')}</> : gapCount > 0
-            ? <>{partly && 'Of the longest, which alone are in this file one by one: '}{plural(gapCount, 'gap')} over 1 µs {selection ? 'selected' : 'in sight'}{counted.length < tl.devices.length ? `, of ${counted.map((d) => tl.names[d]).join('; ')},` : counted.length > 1 && gapCount > 1 && `, of ${counted.length} devices together,`} {gapCount === 1 ? 'holds' : 'hold'} {duration([...cause.values()].reduce((a, b) => a + b, 0))}, {gapCount > 1 && <>the longest {duration(gapLongest)}; </>}{mainCause![0] === 'unknown' ? 'the cause of most is not known' : `most because ${CAUSE_WORDS[mainCause![0]] ?? mainCause![0]}`}.</>
-            : <>No gap over 1 µs here.</>}
-          {path && <PathNote path={path.get(tl.devices[0]!)} name={tl.names[tl.devices[0]!]!} range={sumRange} />}
-          {info.how === 'steps' && <> All {thousands(info.in_run)} launches are in every table; the timeline holds {thousands(info.in_page)}: steps {info.steps.slice(0, 12).join(', ')}{info.steps.length > 12 && '…'}.</>}
-          {report.meta.base?.basis.steady && ` Steps of the base take ${duration(report.meta.base.basis.mean_ns)} on average (dashed); its launches are not in this file, so whole steps are compared with its mean.`}
-          {tl.hiddenDevices > 0 && <> {plural(tl.hiddenDevices, 'more device')} not drawn: choose with <code>dev:</code> in the filter.</>}
+          {skew && skew.at - skew.from > (sumRange[1] - sumRange[0]) / 500 && (
+            <span tid="timeline-skew">
+              {tl.names[skew.first]} waits {duration(skew.at - skew.from)} in{' '}
+              {ops.handle[skew.op] || 'a collective'} ({ops.name[skew.op]}) because{' '}
+              {tl.names[skew.last]} comes last{inGeneral(report, tl.names, steps, skew)}.{' '}
+            </span>
+          )}
+          {!clocksKnown(report, tl.devices) && (
+            <span class="warn-text" tid="timeline-clocks">
+              {say('clocks_rows')}{' '}
+            </span>
+          )}
+          {processes.size > 1 && steps.length > 0 && !pair && (
+            <span tid="timeline-whose">
+              Steps are those of {mine.length > 1 ? `${mine.length} devices, the mean: ` : ''}
+              {mine
+                .slice(0, 4)
+                .map((d) => tl.names[d])
+                .join('; ')}
+              {mine.length > 4 && '…'}.{' '}
+            </span>
+          )}
+          {pair ? (
+            <>{say('step_rows')}</>
+          ) : gapCount > 0 ? (
+            <>
+              {partly && 'Of the longest, which alone are in this file one by one: '}
+              {plural(gapCount, 'gap')} over 1 µs {selection ? 'selected' : 'in sight'}
+              {counted.length < tl.devices.length
+                ? `, of ${counted.map((d) => tl.names[d]).join('; ')},`
+                : counted.length > 1 &&
+                  gapCount > 1 &&
+                  `, of ${counted.length} devices together,`}{' '}
+              {gapCount === 1 ? 'holds' : 'hold'}{' '}
+              {duration([...cause.values()].reduce((a, b) => a + b, 0))},{' '}
+              {gapCount > 1 && <>the longest {duration(gapLongest)}; </>}
+              {mainCause![0] === 'unknown'
+                ? 'the cause of most is not known'
+                : `most because ${CAUSE_WORDS[mainCause![0]] ?? mainCause![0]}`}
+              .
+            </>
+          ) : (
+            <>No gap over 1 µs here.</>
+          )}
+          {path && (
+            <PathNote
+              path={path.get(tl.devices[0]!)}
+              name={tl.names[tl.devices[0]!]!}
+              range={sumRange}
+            />
+          )}
+          {info.how === 'steps' && (
+            <>
+              {' '}
+              All {thousands(info.in_run)} launches are in every table; the timeline holds{' '}
+              {thousands(info.in_page)}: steps {info.steps.slice(0, 12).join(', ')}
+              {info.steps.length > 12 && '…'}.
+            </>
+          )}
+          {report.meta.base?.basis.steady &&
+            ` Steps of the base take ${duration(report.meta.base.basis.mean_ns)} on average (dashed); its launches are not in this file, so whole steps are compared with its mean.`}
+          {tl.hiddenDevices > 0 && (
+            <>
+              {' '}
+              {plural(tl.hiddenDevices, 'more device')} not drawn: choose with <code>dev:</code> in
+              the filter.
+            </>
+          )}
           {tl.cuts.length > 0 && <span tid="timeline-cuts"> Not drawn: {tl.cuts.join('; ')}.</span>}
-          {hostsOn && !pair && heldWords(windows) !== '' && <span tid="timeline-hosts"> Host threads: {heldWords(windows)}.</span>}
+          {hostsOn && !pair && heldWords(windows) !== '' && (
+            <span tid="timeline-hosts"> Host threads: {heldWords(windows)}.</span>
+          )}
         </p>
       </div>
       <div ref={box} class="tlbox">
-        <canvas ref={canvas} tid="timeline-canvas" data-host-rows={tl.tracks.filter((k) => k.kind === 'host').length} style={{ width: `${width}px`, height: `${tl.height}px` }} tabIndex={0} role="img"
-                aria={`Timeline of ${plural(tl.devices.length, 'device')} from ${duration(range[0] - tl.t0)} to ${duration(range[1] - tl.t0)}; the table below sums it`}
-                onPointerDown={onDown} onPointerLeave={() => setTip(null)}
-                onPointerMove={(e) => {
-                  if (drag) return;
-                  const rect = e.currentTarget.getBoundingClientRect();
-                  const x = e.clientX - rect.left, y = e.clientY - rect.top;
-                  const hit = at(x, y);
-                  setTip(hit ? { x, y, text: hit.text } : null);
-                  if (x > GUTTER) setLens(timeAt(x));
-                }}
-                onDblClick={(e) => {
-                  const rect = canvas.current!.getBoundingClientRect();
-                  const hit = at(e.clientX - rect.left, e.clientY - rect.top);
-                  if (hit && hit.end > 0) {
-                    const d = Math.max(200, hit.end - hit.start);
-                    setRange([hit.start - d * 0.2, hit.end + d * 0.2], true);
-                  }
-                }} />
-        {lensSpan > 15e3 && !pair && <>
-          <i class="lm" style={{ left: `${GUTTER + ((lensAt - lensSpan / 2 - range[0]) / (range[1] - range[0])) * (width - GUTTER)}px` }} />
-          <Lens report={report} tl={tl} width={width} at={lensAt} span={lensSpan} zero={axisOrigin(tl, range[0], (range[1] - range[0]) * 0.02)} />
-        </>}
-        {tip && <div class="tip" style={{ left: `${Math.min(tip.x + 14, width - 340)}px`, top: `${tip.y + 18}px` }}>{tip.text}</div>}
+        <canvas
+          ref={canvas}
+          tid="timeline-canvas"
+          data-host-rows={tl.tracks.filter((k) => k.kind === 'host').length}
+          style={{ width: `${width}px`, height: `${tl.height}px` }}
+          tabIndex={0}
+          role="img"
+          aria={`Timeline of ${plural(tl.devices.length, 'device')} from ${duration(range[0] - tl.t0)} to ${duration(range[1] - tl.t0)}; the table below sums it`}
+          onPointerDown={onDown}
+          onPointerLeave={() => setTip(null)}
+          onPointerMove={(e) => {
+            if (drag) return;
+            const rect = e.currentTarget.getBoundingClientRect();
+            const x = e.clientX - rect.left,
+              y = e.clientY - rect.top;
+            const hit = at(x, y);
+            setTip(hit ? { x, y, text: hit.text } : null);
+            if (x > GUTTER) setLens(timeAt(x));
+          }}
+          onDblClick={(e) => {
+            const rect = canvas.current!.getBoundingClientRect();
+            const hit = at(e.clientX - rect.left, e.clientY - rect.top);
+            if (hit && hit.end > 0) {
+              const d = Math.max(200, hit.end - hit.start);
+              setRange([hit.start - d * 0.2, hit.end + d * 0.2], true);
+            }
+          }}
+        />
+        {lensSpan > 15e3 && !pair && (
+          <>
+            <i
+              class="lm"
+              style={{
+                left: `${GUTTER + ((lensAt - lensSpan / 2 - range[0]) / (range[1] - range[0])) * (width - GUTTER)}px`,
+              }}
+            />
+            <Lens
+              report={report}
+              tl={tl}
+              width={width}
+              at={lensAt}
+              span={lensSpan}
+              zero={axisOrigin(tl, range[0], (range[1] - range[0]) * 0.02)}
+            />
+          </>
+        )}
+        {tip && (
+          <div
+            class="tip"
+            style={{ left: `${Math.min(tip.x + 14, width - 340)}px`, top: `${tip.y + 18}px` }}
+          >
+            {tip.text}
+          </div>
+        )}
       </div>
-      {pair
-        ? <Difference report={report} view={view} tl={tl} pair={pair} range={selection} />
-        : <Selection report={report} view={view} tl={tl} range={sumRange} whole={selection === null} step={wholeStep && sumRange[0] === wanted[0]} />}
+      {pair ? (
+        <Difference report={report} view={view} tl={tl} pair={pair} range={selection} />
+      ) : (
+        <Selection
+          report={report}
+          view={view}
+          tl={tl}
+          range={sumRange}
+          whole={selection === null}
+          step={wholeStep && sumRange[0] === wanted[0]}
+        />
+      )}
     </>
   );
 }
@@ -579,8 +1112,12 @@ export function TimelinePage(): VNode {
   const { report, view, state } = useCtx();
   const { value: launches, error } = useLoad(() => loadLaunches(report), [report]);
   const hostsOn = state.args['hosts'] === '1';
-  const { value: hosts, error: hostError } = useLoad(async () => (hostsOn ? loadHosts(report) : null), [report, hostsOn]);
-  const dev = getTerm(state.f, 'dev'), top = Number(state.args['top'] ?? -1);
+  const { value: hosts, error: hostError } = useLoad(
+    async () => (hostsOn ? loadHosts(report) : null),
+    [report, hostsOn],
+  );
+  const dev = getTerm(state.f, 'dev'),
+    top = Number(state.args['top'] ?? -1);
   const tl = useMemo(() => {
     if (!launches || launches.total === 0) return null;
     const test = dev ? deviceMatcher(report, dev.split(',')) : undefined;
@@ -593,15 +1130,30 @@ export function TimelinePage(): VNode {
     return listen(window, { resize: () => setTall(window.innerHeight) });
   }, []);
   // Below it stand the lens and the sums of as many phases as there are.
-  const phases = useMemo(() => new Set(report.ops.hue.filter((_, r) => report.ops.ns[r]! > 0)).size, [report]);
-  const fitted = useMemo(() => tl && stretched(tl, tall - 340 - 24 * Math.min(9, phases + 3)), [tl, tall, phases]);
-  if (error !== undefined || hostError !== undefined) return <Problem text={(error ?? hostError)!} />;
-  if (report.meta.launches.in_run === 0) return <Missing title="No launch" why="The run holds no device activity." />;
+  const phases = useMemo(
+    () => new Set(report.ops.hue.filter((_, r) => report.ops.ns[r]! > 0)).size,
+    [report],
+  );
+  const fitted = useMemo(
+    () => tl && stretched(tl, tall - 340 - 24 * Math.min(9, phases + 3)),
+    [tl, tall, phases],
+  );
+  if (error !== undefined || hostError !== undefined)
+    return <Problem text={(error ?? hostError)!} />;
+  if (report.meta.launches.in_run === 0)
+    return <Missing title="No launch" why="The run holds no device activity." />;
   if (report.tables.rows('launches') === 0) {
-    return <Missing title="No timeline" why={`This page was written without single launches; every table still sums all ${thousands(report.meta.launches.in_run)} of them.`}
-                    command={`xlatrace report ${report.meta.run.path.split('/').pop()}`} />;
+    return (
+      <Missing
+        title="No timeline"
+        why={`This page was written without single launches; every table still sums all ${thousands(report.meta.launches.in_run)} of them.`}
+        command={`xlatrace report ${report.meta.run.path.split('/').pop()}`}
+      />
+    );
   }
-  if (!launches) return <p class="dim">reading {thousands(report.meta.launches.in_page)} launches…</p>;
-  if (!fitted || fitted.devices.length === 0) return <Missing title="No launch to draw" why="The filter leaves no device." />;
+  if (!launches)
+    return <p class="dim">reading {thousands(report.meta.launches.in_page)} launches…</p>;
+  if (!fitted || fitted.devices.length === 0)
+    return <Missing title="No launch to draw" why="The filter leaves no device." />;
   return <Canvas report={report} view={view} tl={fitted} steps={steps} />;
 }

@@ -5,7 +5,19 @@ import type { VNode } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { baseDivisor, baseOps, comparable, Delta } from '../components/base';
 import { CellBar, Handle, LeftOut, Letter, Mid, Seg, Bar, Cap, Row } from '../components/bits';
-import { changes, type Column, CopyMenu, DataTable, figures, type Line, opEntity, shares, type TableProps, times, words } from '../components/table';
+import {
+  changes,
+  type Column,
+  CopyMenu,
+  DataTable,
+  figures,
+  type Line,
+  opEntity,
+  shares,
+  type TableProps,
+  times,
+  words,
+} from '../components/table';
 import { useCtx } from '../ctx';
 import { launchesNow } from '../data/launches';
 import type { Entity, Report } from '../data/report';
@@ -16,25 +28,46 @@ import { go } from '../state';
 import { firstVisible, type Timeline } from '../timeline/tracks';
 
 type SumBy = 'phase' | 'op' | 'layer' | 'kernel';
-interface SumRow { key: string; name: string; hue: Hue; ns: number; n: number; idle: number; causes: Map<string, number>; op: number }
+interface SumRow {
+  key: string;
+  name: string;
+  hue: Hue;
+  ns: number;
+  n: number;
+  idle: number;
+  causes: Map<string, number>;
+  op: number;
+}
 
 /** As Verdict has it: of steps, a phase without its copies and collectives; else with them, and those of no phase apart. */
 const partOf = (hue: Hue, phase = 'unknown', steady = true): [string, Hue] =>
-  (steady || phase === 'unknown') && (hue === 'copy' || hue === 'collective') ? [`${phaseWords(`exposed_${hue}`).slice(8)}, ${phaseWords(phase)}`, hue] : [phaseWords(phase), phase as Hue];
+  (steady || phase === 'unknown') && (hue === 'copy' || hue === 'collective')
+    ? [`${phaseWords(`exposed_${hue}`).slice(8)}, ${phaseWords(phase)}`, hue]
+    : [phaseWords(phase), phase as Hue];
 
 /** Device time, launches and gaps of a device between two instants, by what the address asks for; and how many launches in all: one that is of two phases counts in both. */
-function sumUp(report: Report, view: View, device: number, by: SumBy, range: readonly [number, number]): [SumRow[], number] {
+function sumUp(
+  report: Report,
+  view: View,
+  device: number,
+  by: SumBy,
+  range: readonly [number, number],
+): [SumRow[], number] {
   const { sites, ops, kernels, shares } = report;
   const map = new Map<string, SumRow>();
   const row = (site: number, op: number, share: number): SumRow => {
     const phase = PHASES[shares.phase[share]!] ?? 'unknown';
-    let hue = op < 0 ? hueOf(phase, sites.kind[site]!.startsWith('mem') ? 'copy' : '') : by === 'phase' ? hueOf(phase, ops.kind[op]!) : ops.hue[op]!;
+    let hue =
+      op < 0
+        ? hueOf(phase, sites.kind[site]!.startsWith('mem') ? 'copy' : '')
+        : by === 'phase'
+          ? hueOf(phase, ops.kind[op]!)
+          : ops.hue[op]!;
     let key: string, name: string;
     if (by === 'phase') {
       [name, hue] = partOf(hue, phase, report.meta.basis.steady);
       key = name;
-    }
-    else if (by === 'layer') key = name = shares.layer[share] || 'no layer known';
+    } else if (by === 'layer') key = name = shares.layer[share] || 'no layer known';
     else if (by === 'kernel') {
       key = String(sites.kernel[site]);
       name = kernels.name[sites.kernel[site]!] ?? sites.kind[site]!;
@@ -65,7 +98,11 @@ function sumUp(report: Report, view: View, device: number, by: SumBy, range: rea
   let n = 0;
   for (const s of launchesNow(report)!.streams) {
     if (s.device !== device) continue;
-    for (let i = firstVisible(s.start, (k) => s.start[k]! + s.dur[k]!, range[0]); i < s.n && s.start[i]! < range[1]; ++i) {
+    for (
+      let i = firstVisible(s.start, (k) => s.start[k]! + s.dur[k]!, range[0]);
+      i < s.n && s.start[i]! < range[1];
+      ++i
+    ) {
       // Parts of launches that lie in the range count; what is nested inside does not count twice.
       const e = s.start[i]! + s.dur[i]!;
       const inside = Math.min(e, range[1]) - Math.max(s.start[i]!, range[0]);
@@ -92,54 +129,150 @@ function sumUp(report: Report, view: View, device: number, by: SumBy, range: rea
 /** ns per step of one device in the base run, by the keys of sumUp; kernels of the base are not in the file. */
 function baseSums(report: Report, by: SumBy): Map<string, number> | null {
   if (!report.meta.basis.steady || !comparable(report) || by === 'kernel') return null;
-  const { op, kind } = baseOps(report), t = report.tables.table('base_op_shares');
-  const phase = t.texts('phase'), layer = t.texts('layer'), ns = t.numbers('ns'), d = baseDivisor(report);
+  const { op, kind } = baseOps(report),
+    t = report.tables.table('base_op_shares');
+  const phase = t.texts('phase'),
+    layer = t.texts('layer'),
+    ns = t.numbers('ns'),
+    d = baseDivisor(report);
   const out = new Map<string, number>();
   t.refs('op').forEach((b, r) => {
-    const key = by === 'phase' ? partOf(hueOf(phase[r]!, kind[b]!), phase[r])[0] : by === 'layer' ? layer[r] || 'no layer known' : op[b]! >= 0 ? String(op[b]) : 'gone';
+    const key =
+      by === 'phase'
+        ? partOf(hueOf(phase[r]!, kind[b]!), phase[r])[0]
+        : by === 'layer'
+          ? layer[r] || 'no layer known'
+          : op[b]! >= 0
+            ? String(op[b])
+            : 'gone';
     out.set(key, (out.get(key) ?? 0) + ns[r]! / d);
   });
   return out;
 }
 
 const nameColumn = (by: SumBy, label: string): Column<{ name: string; hue: Hue; op: number }> => ({
-  id: by, label, cls: 'name', raw: (r) => r.name,
-  cell: (r) => <Row><Letter hue={r.hue} /> {by === 'op' && r.op >= 0 && <><Handle op={r.op} /> </>}<span class={by === 'op' || by === 'kernel' ? 'mono' : ''}><Mid text={r.name} tail={16} /></span></Row>,
+  id: by,
+  label,
+  cls: 'name',
+  raw: (r) => r.name,
+  cell: (r) => (
+    <Row>
+      <Letter hue={r.hue} />{' '}
+      {by === 'op' && r.op >= 0 && (
+        <>
+          <Handle op={r.op} />{' '}
+        </>
+      )}
+      <span class={by === 'op' || by === 'kernel' ? 'mono' : ''}>
+        <Mid text={r.name} tail={16} />
+      </span>
+    </Row>
+  ),
 });
 
-function Heading({ text, tl, device, by, table }: { text: string; tl: Timeline; device: number; by: SumBy; table: TableProps<never> }): VNode {
+function Heading({
+  text,
+  tl,
+  device,
+  by,
+  table,
+}: {
+  text: string;
+  tl: Timeline;
+  device: number;
+  by: SumBy;
+  table: TableProps<never>;
+}): VNode {
   return (
     <Bar>
-      <h3>{text}, {tl.names[device]}</h3>
-      {tl.devices.length > 1 && <Seg label="Device" value={String(device)} options={tl.devices.map((d) => [String(d), tl.names[d]!] as const)} onChange={(d) => go({ args: { d } })} />}
-      <Seg label="Sum by" value={by} testid="group-by" options={[['phase', 'phase'], ['op', 'instruction'], ['layer', 'layer'], ['kernel', 'kernel']]} onChange={(g) => go({ args: { g: g === 'phase' ? undefined : g } })} />
-      <Cap><CopyMenu table={table} /></Cap>
+      <h3>
+        {text}, {tl.names[device]}
+      </h3>
+      {tl.devices.length > 1 && (
+        <Seg
+          label="Device"
+          value={String(device)}
+          options={tl.devices.map((d) => [String(d), tl.names[d]!] as const)}
+          onChange={(d) => go({ args: { d } })}
+        />
+      )}
+      <Seg
+        label="Sum by"
+        value={by}
+        testid="group-by"
+        options={[
+          ['phase', 'phase'],
+          ['op', 'instruction'],
+          ['layer', 'layer'],
+          ['kernel', 'kernel'],
+        ]}
+        onChange={(g) => go({ args: { g: g === 'phase' ? undefined : g } })}
+      />
+      <Cap>
+        <CopyMenu table={table} />
+      </Cap>
     </Bar>
   );
 }
 
 function useChoice(tl: Timeline): { by: SumBy; label: string; device: number } {
   const { state } = useCtx();
-  const by = (['op', 'layer', 'kernel'].includes(state.args['g'] ?? '') ? state.args['g'] : 'phase') as SumBy;
-  return { by, label: by === 'op' ? 'instruction' : by, device: tl.devices.includes(Number(state.args['d'] ?? NaN)) ? Number(state.args['d']) : tl.devices[0]! };
+  const by = (
+    ['op', 'layer', 'kernel'].includes(state.args['g'] ?? '') ? state.args['g'] : 'phase'
+  ) as SumBy;
+  return {
+    by,
+    label: by === 'op' ? 'instruction' : by,
+    device: tl.devices.includes(Number(state.args['d'] ?? NaN))
+      ? Number(state.args['d'])
+      : tl.devices[0]!,
+  };
 }
 
 const MOST = 60;
 const entityOf = (by: SumBy, r: { key: string; op: number }): Entity | undefined =>
-  by === 'op' ? opEntity(r.op) : by === 'kernel' && Number(r.key) >= 0 ? { type: 'kernel', row: Number(r.key) } : undefined;
+  by === 'op'
+    ? opEntity(r.op)
+    : by === 'kernel' && Number(r.key) >= 0
+      ? { type: 'kernel', row: Number(r.key) }
+      : undefined;
 
 /** `step`: the range is one whole step, which figures per step of the base can stand beside. */
-export function Selection({ report, view, tl, range: all, whole, step }: { report: Report; view: View; tl: Timeline; range: [number, number]; whole: boolean; step: boolean }): VNode {
+export function Selection({
+  report,
+  view,
+  tl,
+  range: all,
+  whole,
+  step,
+}: {
+  report: Report;
+  view: View;
+  tl: Timeline;
+  range: [number, number];
+  whole: boolean;
+  step: boolean;
+}): VNode {
   const { by, label, device } = useChoice(tl);
   // The range is that of all devices; a device's step has its own begin and end.
-  const own = step && report.steps.find((s) => s.device === device && s.start >= all[0] && s.end <= all[1]);
+  const own =
+    step && report.steps.find((s) => s.device === device && s.start >= all[0] && s.end <= all[1]);
   const range: [number, number] = own ? [own.start, own.end] : all;
-  const [rows, launches] = useMemo(() => sumUp(report, view, device, by, range), [report, view, tl, range[0], range[1], by, device]);
-  const then = useMemo(() => (step && !view.filtered ? baseSums(report, by) : null), [report, view, step, by]);
+  const [rows, launches] = useMemo(
+    () => sumUp(report, view, device, by, range),
+    [report, view, tl, range[0], range[1], by, device],
+  );
+  const then = useMemo(
+    () => (step && !view.filtered ? baseSums(report, by) : null),
+    [report, view, step, by],
+  );
   const total = sumNs(rows);
   const idle = sumBy(rows, (r) => r.idle);
   // What is in sight beyond the first and the last activity is no part of the run.
-  const span = whole && !step ? Math.max(1, Math.min(range[1], tl.t1) - Math.max(range[0], tl.t0)) : range[1] - range[0];
+  const span =
+    whole && !step
+      ? Math.max(1, Math.min(range[1], tl.t1) - Math.max(range[0], tl.t0))
+      : range[1] - range[0];
   const most = rows[0]?.ns ?? 0;
   const small = span < 2e6;
   const time = small ? us : ms;
@@ -147,50 +280,155 @@ export function Selection({ report, view, tl, range: all, whole, step }: { repor
   const cut = report.meta.left_out.some((l) => l.what === 'gaps' && l.rows > 0);
   const columns: Column<SumRow>[] = [
     nameColumn(by, label),
-    figures('ms', small ? 'µs' : 'ms', window.innerWidth < 640 ? 110 : 200, (r) => r.ns / (small ? 1e3 : 1e6), { cls: 'bar', exact: ['device_ns', (r) => Math.round(r.ns)], cell: (r) => <CellBar value={r.ns} max={most} hue={r.hue} text={time(r.ns)} /> }),
-    ...(then ? [
-      times<SumRow>('base', 'base ms/step', 100, was, { from: 760, title: 'mean step of a device in the base run' }),
-      changes<SumRow>('delta', 'Δ ms', 70, (r) => r.ns - was(r), { cell: (r) => <Delta now={r.ns} then={was(r)} /> }),
-    ] : []),
+    figures(
+      'ms',
+      small ? 'µs' : 'ms',
+      window.innerWidth < 640 ? 110 : 200,
+      (r) => r.ns / (small ? 1e3 : 1e6),
+      {
+        cls: 'bar',
+        exact: ['device_ns', (r) => Math.round(r.ns)],
+        cell: (r) => <CellBar value={r.ns} max={most} hue={r.hue} text={time(r.ns)} />,
+      },
+    ),
+    ...(then
+      ? [
+          times<SumRow>('base', 'base ms/step', 100, was, {
+            from: 760,
+            title: 'mean step of a device in the base run',
+          }),
+          changes<SumRow>('delta', 'Δ ms', 70, (r) => r.ns - was(r), {
+            cell: (r) => <Delta now={r.ns} then={was(r)} />,
+          }),
+        ]
+      : []),
     shares('pct', '% of range', 90, (r) => r.ns, span),
     figures('launches', 'launches', 90, (r) => r.n, { show: thousands }),
-    figures('idle', 'idle before, µs', 110, (r) => (r.idle > 0 ? r.idle / 1e3 : NaN), { from: 800, exact: ['idle_ns', (r) => Math.round(r.idle)], title: `sum of the gaps over 1 µs before its launches${cut ? ', of the longest that this file holds' : ''}` }),
-    words('cause', 'cause of the idle time', (r) => [...r.causes].sort((a, b) => b[1] - a[1]).slice(0, 2).map(([c]) => CAUSE_WORDS[c] ?? c).join('; '), { width: 330, from: 1000, cls: 'ink2 name' }),
+    figures('idle', 'idle before, µs', 110, (r) => (r.idle > 0 ? r.idle / 1e3 : NaN), {
+      from: 800,
+      exact: ['idle_ns', (r) => Math.round(r.idle)],
+      title: `sum of the gaps over 1 µs before its launches${cut ? ', of the longest that this file holds' : ''}`,
+    }),
+    words(
+      'cause',
+      'cause of the idle time',
+      (r) =>
+        [...r.causes]
+          .sort((a, b) => b[1] - a[1])
+          .slice(0, 2)
+          .map(([c]) => CAUSE_WORDS[c] ?? c)
+          .join('; '),
+      { width: 330, from: 1000, cls: 'ink2 name' },
+    ),
   ];
-  const lines: Line<SumRow>[] = rows.slice(0, MOST).map((r) => ({ key: r.key, row: r, ns: Math.round(r.ns), entity: entityOf(by, r) }));
-  const less = rows.slice(MOST), rest = sumBy(less, (r) => r.ns), restIdle = sumBy(less, (r) => r.idle);
-  if (rows.length > MOST) lines.push({ key: 'others', kind: 'others', lead: plural(rows.length - MOST, 'other'), ns: Math.round(rest), cells: { ms: time(rest), pct: percent(rest, span), launches: thousands(sumBy(less, (r) => r.n)), idle: restIdle > 0 ? us(restIdle) : '', ...(then && { base: ms(sumBy(less, was)), delta: signed((rest - sumBy(less, was)) / 1e6) }) } });
+  const lines: Line<SumRow>[] = rows
+    .slice(0, MOST)
+    .map((r) => ({ key: r.key, row: r, ns: Math.round(r.ns), entity: entityOf(by, r) }));
+  const less = rows.slice(MOST),
+    rest = sumBy(less, (r) => r.ns),
+    restIdle = sumBy(less, (r) => r.idle);
+  if (rows.length > MOST)
+    lines.push({
+      key: 'others',
+      kind: 'others',
+      lead: plural(rows.length - MOST, 'other'),
+      ns: Math.round(rest),
+      cells: {
+        ms: time(rest),
+        pct: percent(rest, span),
+        launches: thousands(sumBy(less, (r) => r.n)),
+        idle: restIdle > 0 ? us(restIdle) : '',
+        ...(then && { base: ms(sumBy(less, was)), delta: signed((rest - sumBy(less, was)) / 1e6) }),
+      },
+    });
   const here = new Set(rows.map((r) => r.key));
   const gone = then ? [...then].reduce((a, [key, v]) => a + (here.has(key) ? 0 : v), 0) : 0;
-  if (gone >= 500) lines.push({ key: 'gone', kind: 'others', lead: 'only in the base', cells: { base: ms(gone), delta: signed(-gone / 1e6) } });
+  if (gone >= 500)
+    lines.push({
+      key: 'gone',
+      kind: 'others',
+      lead: 'only in the base',
+      cells: { base: ms(gone), delta: signed(-gone / 1e6) },
+    });
   const before = then ? [...then.values()].reduce((a, v) => a + v, 0) : 0;
-  lines.push({ key: 'total', kind: 'total', lead: 'device time in the range', ns: Math.round(total), cells: { ms: time(total), pct: percent(total, span), launches: thousands(launches), idle: idle > 0 ? us(idle) : '', ...(then && { base: ms(before), delta: signed((total - before) / 1e6) }) } });
+  lines.push({
+    key: 'total',
+    kind: 'total',
+    lead: 'device time in the range',
+    ns: Math.round(total),
+    cells: {
+      ms: time(total),
+      pct: percent(total, span),
+      launches: thousands(launches),
+      idle: idle > 0 ? us(idle) : '',
+      ...(then && { base: ms(before), delta: signed((total - before) / 1e6) }),
+    },
+  });
   const table: TableProps<SumRow> = {
-    columns, lines, label: 'Sums of the selection', fileName: 'selection', primary: true,
+    columns,
+    lines,
+    label: 'Sums of the selection',
+    fileName: 'selection',
+    primary: true,
   };
   return (
     <section tid="timeline-selection" ns={Math.round(total)}>
-      <Heading text={`${step ? 'Whole step' : whole ? 'In sight' : 'Selection'}: ${duration(span)}`} tl={tl} device={device} by={by} table={table as unknown as TableProps<never>} />
+      <Heading
+        text={`${step ? 'Whole step' : whole ? 'In sight' : 'Selection'}: ${duration(span)}`}
+        tl={tl}
+        device={device}
+        by={by}
+        table={table as unknown as TableProps<never>}
+      />
       <DataTable {...table} />
       <LeftOut what={['graph_launches', 'gaps']} />
     </section>
   );
 }
 
-interface PairRow { key: string; name: string; hue: Hue; op: number; a: number; b: number; na: number; nb: number }
+interface PairRow {
+  key: string;
+  name: string;
+  hue: Hue;
+  op: number;
+  a: number;
+  b: number;
+  na: number;
+  nb: number;
+}
 
 /** What two steps spend differently, on one device; `range` counts from the begin of each. */
-export function Difference({ report, view, tl, pair, range }: { report: Report; view: View; tl: Timeline; pair: readonly [number, number]; range: [number, number] | null }): VNode {
+export function Difference({
+  report,
+  view,
+  tl,
+  pair,
+  range,
+}: {
+  report: Report;
+  view: View;
+  tl: Timeline;
+  pair: readonly [number, number];
+  range: [number, number] | null;
+}): VNode {
   const { by, label, device } = useChoice(tl);
-  const [first, second] = pair.map((n) => report.steps.find((s) => s.step === n && s.device === device));
+  const [first, second] = pair.map((n) =>
+    report.steps.find((s) => s.step === n && s.device === device),
+  );
   const rows = useMemo(() => {
     const map = new Map<string, PairRow>();
     [first, second].forEach((s, side) => {
       if (!s) return;
-      const part: [number, number] = range ? [s.start + range[0], Math.min(s.end, s.start + range[1])] : [s.start, s.end];
+      const part: [number, number] = range
+        ? [s.start + range[0], Math.min(s.end, s.start + range[1])]
+        : [s.start, s.end];
       for (const r of sumUp(report, view, device, by, part)[0]) {
         let p = map.get(r.key);
-        if (!p) map.set(r.key, (p = { key: r.key, name: r.name, hue: r.hue, op: r.op, a: 0, b: 0, na: 0, nb: 0 }));
+        if (!p)
+          map.set(
+            r.key,
+            (p = { key: r.key, name: r.name, hue: r.hue, op: r.op, a: 0, b: 0, na: 0, nb: 0 }),
+          );
         if (side) {
           p.b = r.ns;
           p.nb = r.n;
@@ -207,25 +445,92 @@ export function Difference({ report, view, tl, pair, range }: { report: Report; 
     nameColumn(by, label) as Column<PairRow>,
     times('a', `step ${pair[0]}, ms`, 110, (r) => r.a),
     times('b', `step ${pair[1]}, ms`, 110, (r) => r.b),
-    changes('delta', 'Δ ms', 160, (r) => r.a - r.b, { cls: 'bar', exact: ['delta_ns', (r) => Math.round(r.a - r.b)], cell: (r) => <CellBar value={Math.abs(r.a - r.b)} max={most} hue={r.hue} text={signed((r.a - r.b) / 1e6)} /> }),
-    { ...words<PairRow>('launches', 'launches', (r) => (r.na === r.nb ? thousands(r.na) : `${thousands(r.na)}, ${thousands(r.nb)}`), { width: 130, from: 640 }), num: true },
+    changes('delta', 'Δ ms', 160, (r) => r.a - r.b, {
+      cls: 'bar',
+      exact: ['delta_ns', (r) => Math.round(r.a - r.b)],
+      cell: (r) => (
+        <CellBar
+          value={Math.abs(r.a - r.b)}
+          max={most}
+          hue={r.hue}
+          text={signed((r.a - r.b) / 1e6)}
+        />
+      ),
+    }),
+    {
+      ...words<PairRow>(
+        'launches',
+        'launches',
+        (r) => (r.na === r.nb ? thousands(r.na) : `${thousands(r.na)}, ${thousands(r.nb)}`),
+        { width: 130, from: 640 },
+      ),
+      num: true,
+    },
   ];
-  const lines: Line<PairRow>[] = rows.slice(0, MOST).map((r) => ({ key: r.key, row: r, ns: Math.round(r.a - r.b), entity: entityOf(by, r) }));
+  const lines: Line<PairRow>[] = rows
+    .slice(0, MOST)
+    .map((r) => ({ key: r.key, row: r, ns: Math.round(r.a - r.b), entity: entityOf(by, r) }));
   const sum = (f: (r: PairRow) => number, from = 0): number => sumBy(rows.slice(from), f);
-  const cells = (a: number, b: number): Record<string, string> => ({ a: ms(a), b: ms(b), delta: signed((a - b) / 1e6) });
-  if (rows.length > MOST) lines.push({ key: 'others', kind: 'others', lead: plural(rows.length - MOST, 'other'), cells: { ...cells(sum((r) => r.a, MOST), sum((r) => r.b, MOST)), launches: `${thousands(sum((r) => r.na, MOST))}, ${thousands(sum((r) => r.nb, MOST))}` } });
-  lines.push({ key: 'total', kind: 'total', lead: 'device time', ns: Math.round(sum((r) => r.a - r.b)), cells: cells(sum((r) => r.a), sum((r) => r.b)) });
+  const cells = (a: number, b: number): Record<string, string> => ({
+    a: ms(a),
+    b: ms(b),
+    delta: signed((a - b) / 1e6),
+  });
+  if (rows.length > MOST)
+    lines.push({
+      key: 'others',
+      kind: 'others',
+      lead: plural(rows.length - MOST, 'other'),
+      cells: {
+        ...cells(
+          sum((r) => r.a, MOST),
+          sum((r) => r.b, MOST),
+        ),
+        launches: `${thousands(sum((r) => r.na, MOST))}, ${thousands(sum((r) => r.nb, MOST))}`,
+      },
+    });
+  lines.push({
+    key: 'total',
+    kind: 'total',
+    lead: 'device time',
+    ns: Math.round(sum((r) => r.a - r.b)),
+    cells: cells(
+      sum((r) => r.a),
+      sum((r) => r.b),
+    ),
+  });
   if (!range && first && second && !view.filtered) {
-    const idle = (n: number): number => sumBy(report.gapSums, (g) => g.device === device && g.step === n ? g.ns : 0);
-    lines.push({ key: 'idle', kind: 'total', lead: 'idle in gaps over 1 µs', cells: cells(idle(pair[0]), idle(pair[1])) });
-    lines.push({ key: 'wall', kind: 'total', lead: 'the step', cells: cells(first.end - first.start, second.end - second.start) });
+    const idle = (n: number): number =>
+      sumBy(report.gapSums, (g) => (g.device === device && g.step === n ? g.ns : 0));
+    lines.push({
+      key: 'idle',
+      kind: 'total',
+      lead: 'idle in gaps over 1 µs',
+      cells: cells(idle(pair[0]), idle(pair[1])),
+    });
+    lines.push({
+      key: 'wall',
+      kind: 'total',
+      lead: 'the step',
+      cells: cells(first.end - first.start, second.end - second.start),
+    });
   }
   const table: TableProps<PairRow> = {
-    columns, lines, label: 'Difference of two steps', fileName: 'steps', primary: true,
+    columns,
+    lines,
+    label: 'Difference of two steps',
+    fileName: 'steps',
+    primary: true,
   };
   return (
     <section tid="timeline-difference">
-      <Heading text={`Step ${pair[0]} less step ${pair[1]}${range ? `, ${duration(range[1] - range[0])} of it` : ''}`} tl={tl} device={device} by={by} table={table as unknown as TableProps<never>} />
+      <Heading
+        text={`Step ${pair[0]} less step ${pair[1]}${range ? `, ${duration(range[1] - range[0])} of it` : ''}`}
+        tl={tl}
+        device={device}
+        by={by}
+        table={table as unknown as TableProps<never>}
+      />
       <DataTable {...table} />
       <LeftOut what={['graph_launches', 'gaps']} />
     </section>

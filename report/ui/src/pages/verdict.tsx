@@ -3,7 +3,29 @@
 
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
-import { CellBar, Command, Handle, Letter, Link, Linked, Mid, Phase, SourceChip, Words, scopeText, useWidth, Dim, Bar, Cap, Num, Lk, NumHead, Row, Sm, Tag } from '../components/bits';
+import {
+  CellBar,
+  Command,
+  Handle,
+  Letter,
+  Link,
+  Linked,
+  Mid,
+  Phase,
+  SourceChip,
+  Words,
+  scopeText,
+  useWidth,
+  Dim,
+  Bar,
+  Cap,
+  Num,
+  Lk,
+  NumHead,
+  Row,
+  Sm,
+  Tag,
+} from '../components/bits';
 import { FindingEvidence } from '../components/inspector';
 import { baseDivisor, BaseVerdict, comparable } from '../components/base';
 import { CopyMenu } from '../components/table';
@@ -15,14 +37,51 @@ import type { Entity, EvidenceItem, Finding, Report } from '../data/report';
 import { niceStep } from '../data/stats';
 import type { View } from '../data/view';
 import { go, hasPage } from '../state';
-import { baseName, count, inUnit, ms, msText, percent, plural, significant, thousands, us, sumBy, sumNs } from '../format';
-import { basisWords, dict, type Hue, LETTER, partHue, type Part, phaseWords, reasonWords } from '../phases';
+import {
+  baseName,
+  count,
+  inUnit,
+  ms,
+  msText,
+  percent,
+  plural,
+  significant,
+  thousands,
+  us,
+  sumBy,
+  sumNs,
+} from '../format';
+import {
+  basisWords,
+  dict,
+  type Hue,
+  LETTER,
+  partHue,
+  type Part,
+  phaseWords,
+  reasonWords,
+} from '../phases';
 
-interface Bar { part: Part; ns: number }
+interface Bar {
+  part: Part;
+  ns: number;
+}
 
 /** The facts as the program states them. */
 function Facts({ report }: { report: Report }): VNode {
-  return <dl class="five">{report.meta.facts.map((f) => <div tid={`fact-${f.id}`} data-value={f.ns}><dt>{f.label}</dt><dd>{f.value}<small>{f.note}</small></dd></div>)}</dl>;
+  return (
+    <dl class="five">
+      {report.meta.facts.map((f) => (
+        <div tid={`fact-${f.id}`} data-value={f.ns}>
+          <dt>{f.label}</dt>
+          <dd>
+            {f.value}
+            <small>{f.note}</small>
+          </dd>
+        </div>
+      ))}
+    </dl>
+  );
 }
 
 function StepBar({ report, bars }: { report: Report; bars: Bar[] }): VNode | null {
@@ -33,16 +92,26 @@ function StepBar({ report, bars }: { report: Report; bars: Bar[] }): VNode | nul
   const { verdict, findings } = report.meta;
   const named = verdict.op ? report.opOfHandle(verdict.op) : -1;
   // The headline speaks of all copies of an unrolled instruction, and so does the bar.
-  const copies = named >= 0 ? report.copiesOf(named) : [], times = report.timesOf(copies);
+  const copies = named >= 0 ? report.copiesOf(named) : [],
+    times = report.timesOf(copies);
   const namedNs = sumBy(copies, (o) => report.ops.ns[o]!);
   // The base's step lies below, part by part, at the same scale.
   const { base } = report.meta;
-  const then = base && comparable(report)
-    ? partSums({ steps: report.baseSteps, stepParts: report.baseStepParts }).map((b) => ({ ...b, ns: (b.ns / baseDivisor(report)) * d }))
-    : [];
+  const then =
+    base && comparable(report)
+      ? partSums({ steps: report.baseSteps, stepParts: report.baseStepParts }).map((b) => ({
+          ...b,
+          ns: (b.ns / baseDivisor(report)) * d,
+        }))
+      : [];
   const before = sumNs(then);
   const scale = width / Math.max(total, before);
-  const best = findings.find((f) => f.saves_high_ns_per_step !== null && f.saves_high_ns_per_step > 0 && f.saves_high_ns_per_step < total / d);
+  const best = findings.find(
+    (f) =>
+      f.saves_high_ns_per_step !== null &&
+      f.saves_high_ns_per_step > 0 &&
+      f.saves_high_ns_per_step < total / d,
+  );
   const saved = best?.saves_high_ns_per_step ?? 0;
   const tick = niceStep(total / d / 1e6, width / 150);
   const ticks: number[] = [];
@@ -59,7 +128,8 @@ function StepBar({ report, bars }: { report: Report; bars: Bar[] }): VNode | nul
   const label = (w: number, text: string): boolean => w > text.length * 6.3 + 12;
   const opText = `${verdict.op}${times && ` ${times}`}  ${ms(namedNs / d)}`;
   // The part that the headline's op is hatched in; where its name has no room there, the legend has it.
-  const hatched = bars.find((b) => named >= 0 && partHue(b.part) === namedHue), ofHatched = Math.min(hatched?.ns ?? 0, namedNs) * scale;
+  const hatched = bars.find((b) => named >= 0 && partHue(b.part) === namedHue),
+    ofHatched = Math.min(hatched?.ns ?? 0, namedNs) * scale;
   const text = `One step of ${ms(total / d)} ms: ${bars.map((b) => `${phaseWords(b.part)} ${ms(b.ns / d)}`).join(', ')} ms`;
   let labelEnd = -1;
   const tall = best ? 101 : 71;
@@ -75,45 +145,141 @@ function StepBar({ report, bars }: { report: Report; bars: Bar[] }): VNode | nul
             const ox = b.x + b.w - ow;
             // A part is divided only where the op is named in it; what is beside the op is no longer the part.
             const divided = ow > 3 && ow < b.w && label(ow, opText);
-            const rest = divided ? `rest of ${LETTER[b.hue]}  ${ms((b.ns - namedNs) / d)}` : `${LETTER[b.hue]}  ${ms(b.ns / d)}`;
+            const rest = divided
+              ? `rest of ${LETTER[b.hue]}  ${ms((b.ns - namedNs) / d)}`
+              : `${LETTER[b.hue]}  ${ms(b.ns / d)}`;
             const restWidth = divided ? b.w - ow : ow >= b.w && label(ow, opText) ? 0 : b.w;
             return (
               <g tid={`part-${b.part}`} ns={b.ns}>
                 <title>{`${phaseWords(b.part)}: ${ms(b.ns / d)} ms, ${percent(b.ns, total)}%`}</title>
-                {b.part === 'idle'
-                  ? <rect x={b.x + 0.5} y="18" width={Math.max(0.8, b.w - 1)} height="26" fill="url(#idl)" stroke="var(--ph-idle)" stroke-width=".6" />
-                  : <rect class={`f p-${b.hue}`} x={b.x} y="18" width={b.w} height="26" />}
-                {ow > 3 && <><rect x={ox} y="18" width={ow} height="26" fill="url(#hat)" /><rect x={ox + 0.75} y="18.75" width={Math.max(0, ow - 1.5)} height="24.5" fill="none" stroke="var(--ink)" stroke-width="1.5" /></>}
-                {(divided || (ow >= b.w && label(ow, opText))) && <text class={`on b p-${b.hue}`} x={ox + 8} y="35">{opText}</text>}
-                {b.part !== 'idle' && label(restWidth, rest) && <text class={`on b p-${b.hue}`} x={b.x + 7} y="35">{rest}</text>}
-                {show && <text class="i2" x={b.x} y="11">{phaseWords(b.part)}</text>}
+                {b.part === 'idle' ? (
+                  <rect
+                    x={b.x + 0.5}
+                    y="18"
+                    width={Math.max(0.8, b.w - 1)}
+                    height="26"
+                    fill="url(#idl)"
+                    stroke="var(--ph-idle)"
+                    stroke-width=".6"
+                  />
+                ) : (
+                  <rect class={`f p-${b.hue}`} x={b.x} y="18" width={b.w} height="26" />
+                )}
+                {ow > 3 && (
+                  <>
+                    <rect x={ox} y="18" width={ow} height="26" fill="url(#hat)" />
+                    <rect
+                      x={ox + 0.75}
+                      y="18.75"
+                      width={Math.max(0, ow - 1.5)}
+                      height="24.5"
+                      fill="none"
+                      stroke="var(--ink)"
+                      stroke-width="1.5"
+                    />
+                  </>
+                )}
+                {(divided || (ow >= b.w && label(ow, opText))) && (
+                  <text class={`on b p-${b.hue}`} x={ox + 8} y="35">
+                    {opText}
+                  </text>
+                )}
+                {b.part !== 'idle' && label(restWidth, rest) && (
+                  <text class={`on b p-${b.hue}`} x={b.x + 7} y="35">
+                    {rest}
+                  </text>
+                )}
+                {show && (
+                  <text class="i2" x={b.x} y="11">
+                    {phaseWords(b.part)}
+                  </text>
+                )}
               </g>
             );
           })}
-          {boxesOf(then).map((b) => <rect class={`f p-${b.hue}`} x={b.x} y="46" width={b.w} height="5" tid={`base-${b.part}`}><title>{`base, ${phaseWords(b.part)}: ${ms(b.ns / d)} ms`}</title></rect>)}
-          {best && (() => {
-            const w = ((total / d - saved) * d) * scale;
+          {boxesOf(then).map((b) => (
+            <rect
+              class={`f p-${b.hue}`}
+              x={b.x}
+              y="46"
+              width={b.w}
+              height="5"
+              tid={`base-${b.part}`}
+            >
+              <title>{`base, ${phaseWords(b.part)}: ${ms(b.ns / d)} ms`}</title>
+            </rect>
+          ))}
+          {best &&
+            (() => {
+              const w = (total / d - saved) * d * scale;
+              return (
+                <g>
+                  <text class="d" x="0" y="60">
+                    after {best.handle}, at best
+                  </text>
+                  <rect
+                    x=".5"
+                    y="66.5"
+                    width={Math.max(0, w)}
+                    height="12"
+                    fill="none"
+                    stroke="var(--line-2)"
+                    stroke-dasharray="3 2"
+                  />
+                  <rect
+                    x={w}
+                    y="66"
+                    width={Math.max(0, total * scale - w)}
+                    height="13"
+                    fill="url(#sav)"
+                    opacity=".6"
+                  />
+                  {w > 60 && (
+                    <text class="i2 b" x="7" y="76.5">
+                      {ms(total / d - saved)} ms
+                    </text>
+                  )}
+                  <text class="i2 e halo" x={width - w > 150 ? width - 5 : w - 6} y="76.5">
+                    {atMost(best) && 'at most '}
+                    {ms(saved)} ms less
+                  </text>
+                </g>
+              );
+            })()}
+          {ticks.map((t, i) => {
+            const px = t * 1e6 * d * scale;
+            const y = best ? 84 : before > 0 ? 53 : 48;
             return (
               <g>
-                <text class="d" x="0" y="60">after {best.handle}, at best</text>
-                <rect x=".5" y="66.5" width={Math.max(0, w)} height="12" fill="none" stroke="var(--line-2)" stroke-dasharray="3 2" />
-                <rect x={w} y="66" width={Math.max(0, total * scale - w)} height="13" fill="url(#sav)" opacity=".6" />
-                {w > 60 && <text class="i2 b" x="7" y="76.5">{ms(total / d - saved)} ms</text>}
-                <text class="i2 e halo" x={width - w > 150 ? width - 5 : w - 6} y="76.5">{atMost(best) && 'at most '}{ms(saved)} ms less</text>
+                <path class="ax" d={`M${Math.min(width - 0.5, px + 0.5)} ${y}v4`} />
+                <text class={`d ${i === 0 ? '' : px > width - 20 ? 'e' : 'm'}`} x={px} y={y + 14}>
+                  {t === 0 ? '0 ms' : Number(t.toPrecision(6))}
+                </text>
               </g>
             );
-          })()}
-          {ticks.map((t, i) => {
-            const px = (t * 1e6 * d) * scale;
-            const y = best ? 84 : before > 0 ? 53 : 48;
-            return <g><path class="ax" d={`M${Math.min(width - 0.5, px + 0.5)} ${y}v4`} /><text class={`d ${i === 0 ? '' : px > width - 20 ? 'e' : 'm'}`} x={px} y={y + 14}>{t === 0 ? '0 ms' : Number(t.toPrecision(6))}</text></g>;
           })}
         </svg>
       </div>
       <div class="legend">
-        {bars.map((b) => <span class="ph sm" ns={b.ns}><span class={`ltr p-${partHue(b.part)}`} mute>{LETTER[partHue(b.part)]}</span>{phaseWords(b.part)} <Dim>{ms(b.ns / d)}</Dim></span>)}
-        {ofHatched > 3 && !label(ofHatched, opText) && <span class="sm" tid="hatched">hatched: <Handle op={named} /> {times} <Dim>{ms(namedNs / d)}</Dim></span>}
-        <span class="dim sm">= {ms(total / d)} ms{bars.some((b) => b.part.startsWith('exposed')) && '; a phase here is what computes of it'}{before > 0 && '; below, thin: the base'}</span>
+        {bars.map((b) => (
+          <span class="ph sm" ns={b.ns}>
+            <span class={`ltr p-${partHue(b.part)}`} mute>
+              {LETTER[partHue(b.part)]}
+            </span>
+            {phaseWords(b.part)} <Dim>{ms(b.ns / d)}</Dim>
+          </span>
+        ))}
+        {ofHatched > 3 && !label(ofHatched, opText) && (
+          <span class="sm" tid="hatched">
+            hatched: <Handle op={named} /> {times} <Dim>{ms(namedNs / d)}</Dim>
+          </span>
+        )}
+        <span class="dim sm">
+          = {ms(total / d)} ms
+          {bars.some((b) => b.part.startsWith('exposed')) &&
+            '; a phase here is what computes of it'}
+          {before > 0 && '; below, thin: the base'}
+        </span>
       </div>
     </figure>
   );
@@ -127,13 +293,35 @@ function PhaseBar({ report }: { report: Report }): VNode {
   const total = sumNs(parts);
   return (
     <figure class="stepbar">
-      <div class="phasebar" role="img" aria={`Device time by ${report.meta.device_parts_by}: ${parts.map((p) => `${p.words} ${percent(p.ns, total)}%`).join(', ')}`}>
-        {parts.map((p) => <i class={`p-${p.part}`} style={{ flex: `${p.ns} 0 0` }} title={`${p.words} ${percent(p.ns, total)}%`} tid={`part-${p.words}`} ns={p.ns}>{p.ns > 0.12 * total && p.words}</i>)}
+      <div
+        class="phasebar"
+        role="img"
+        aria={`Device time by ${report.meta.device_parts_by}: ${parts.map((p) => `${p.words} ${percent(p.ns, total)}%`).join(', ')}`}
+      >
+        {parts.map((p) => (
+          <i
+            class={`p-${p.part}`}
+            style={{ flex: `${p.ns} 0 0` }}
+            title={`${p.words} ${percent(p.ns, total)}%`}
+            tid={`part-${p.words}`}
+            ns={p.ns}
+          >
+            {p.ns > 0.12 * total && p.words}
+          </i>
+        ))}
       </div>
       <div class="legend">
         {parts.map((p) => {
-          const text = <>{p.words} <Dim>{ms(p.ns / report.divisor)}</Dim></>;
-          return kernels && p.part === 'unknown' ? <span>{text}</span> : <Phase hue={p.part}>{text}</Phase>;
+          const text = (
+            <>
+              {p.words} <Dim>{ms(p.ns / report.divisor)}</Dim>
+            </>
+          );
+          return kernels && p.part === 'unknown' ? (
+            <span>{text}</span>
+          ) : (
+            <Phase hue={p.part}>{text}</Phase>
+          );
         })}
       </div>
     </figure>
@@ -144,7 +332,17 @@ function PhaseBar({ report }: { report: Report }): VNode {
 function Evidence({ e, last }: { e: EvidenceItem; last: boolean }): VNode {
   const { text, value } = e;
   const figure = typeof value === 'number' ? inUnit(value, e.unit ?? '') : value;
-  return <><Linked text={text} />{figure && <>: <b>{figure}</b></>}{last ? '.' : '; '}</>;
+  return (
+    <>
+      <Linked text={text} />
+      {figure && (
+        <>
+          : <b>{figure}</b>
+        </>
+      )}
+      {last ? '.' : '; '}
+    </>
+  );
 }
 
 const LEVEL = dict({ high: 3, medium: 2, low: 1 });
@@ -161,8 +359,31 @@ function Action({ f, n, step }: { f: Finding; n: number; step: number }): VNode 
     <li class={`act ${picked ? 'on' : ''}`} tid={`finding-${f.handle}`} id={`act-${f.handle}`}>
       <span class="n">{n}</span>
       <div>
-        <h3><Linked text={f.title} /></h3>
-        <p>{f.sentence ? <><Linked text={f.sentence} />.</> : shown.length > 0 && <><b>Found:</b> {shown.map((e, i) => <Evidence e={e} last={i + 1 === shown.length} />)}</>}{f.action && <> <b>Try:</b> <Linked text={f.action} /></>}</p>
+        <h3>
+          <Linked text={f.title} />
+        </h3>
+        <p>
+          {f.sentence ? (
+            <>
+              <Linked text={f.sentence} />.
+            </>
+          ) : (
+            shown.length > 0 && (
+              <>
+                <b>Found:</b>{' '}
+                {shown.map((e, i) => (
+                  <Evidence e={e} last={i + 1 === shown.length} />
+                ))}
+              </>
+            )
+          )}
+          {f.action && (
+            <>
+              {' '}
+              <b>Try:</b> <Linked text={f.action} />
+            </>
+          )}
+        </p>
         <div class="meta">
           {f.where_layer && <span>{f.where_layer}</span>}
           {f.where_source && <Linked text={f.where_source} />}
@@ -170,18 +391,91 @@ function Action({ f, n, step }: { f: Finding; n: number; step: number }): VNode 
             const e = report.entity(h);
             return e && <Handle entity={e} />;
           })}
-          {(more || f.basis) && <Lk aria-expanded={open === 'evidence'} onClick={() => setOpen(open === 'evidence' ? '' : 'evidence')}>evidence{f.evidence.length > 2 ? ` ${f.evidence.length}` : ''}</Lk>}
-          {f.how_to_check && <Lk aria-expanded={open === 'check'} onClick={() => setOpen(open === 'check' ? '' : 'check')}>how to check</Lk>}
-          <Link to={{ sel: f.handle }} class="h">{f.handle}</Link>
-          {causes.length > 0 && report.gaps.length > 0 && <Link to={{ page: 'idle', args: { cause: causes.join(',') } }} testid={`gaps-${f.handle}`}>its gaps</Link>}
-          {/skew|uneven|exposed_coll/.test(f.id) && hasPage(report, 'ranks') && <Link to={{ page: 'ranks' }} testid={`ranks-${f.handle}`}>which rank</Link>}
+          {(more || f.basis) && (
+            <Lk
+              aria-expanded={open === 'evidence'}
+              onClick={() => setOpen(open === 'evidence' ? '' : 'evidence')}
+            >
+              evidence{f.evidence.length > 2 ? ` ${f.evidence.length}` : ''}
+            </Lk>
+          )}
+          {f.how_to_check && (
+            <Lk
+              aria-expanded={open === 'check'}
+              onClick={() => setOpen(open === 'check' ? '' : 'check')}
+            >
+              how to check
+            </Lk>
+          )}
+          <Link to={{ sel: f.handle }} class="h">
+            {f.handle}
+          </Link>
+          {causes.length > 0 && report.gaps.length > 0 && (
+            <Link
+              to={{ page: 'idle', args: { cause: causes.join(',') } }}
+              testid={`gaps-${f.handle}`}
+            >
+              its gaps
+            </Link>
+          )}
+          {/skew|uneven|exposed_coll/.test(f.id) && hasPage(report, 'ranks') && (
+            <Link to={{ page: 'ranks' }} testid={`ranks-${f.handle}`}>
+              which rank
+            </Link>
+          )}
         </div>
-        {(open === 'evidence' || printing) && <div class="more"><FindingEvidence f={f} />{f.basis && <p class="dim">basis: {basisWords(f.basis)}{f.saves_low_ns_per_step ? `; saves at least ${ms(f.saves_low_ns_per_step)} ms` : ''}</p>}</div>}
-        {((open === 'check' || printing) && f.how_to_check) && <div class="more">{printing && <b>Check: </b>}<Linked text={f.how_to_check!} /></div>}
+        {(open === 'evidence' || printing) && (
+          <div class="more">
+            <FindingEvidence f={f} />
+            {f.basis && (
+              <p class="dim">
+                basis: {basisWords(f.basis)}
+                {f.saves_low_ns_per_step
+                  ? `; saves at least ${ms(f.saves_low_ns_per_step)} ms`
+                  : ''}
+              </p>
+            )}
+          </div>
+        )}
+        {(open === 'check' || printing) && f.how_to_check && (
+          <div class="more">
+            {printing && <b>Check: </b>}
+            <Linked text={f.how_to_check} />
+          </div>
+        )}
       </div>
-      <span class="save">{f.saves_high_ns_per_step !== null ? <>{atMost(f)}{ms(f.saves_high_ns_per_step)}{!atMost(f) && f.saves_low_ns_per_step !== null && f.saves_low_ns_per_step < 0.9 * f.saves_high_ns_per_step && <small>at least {ms(f.saves_low_ns_per_step)}</small>}{f.saves_high_ns_per_step <= step && <small>{percent(f.saves_high_ns_per_step, step)}% of the step</small>}{report.jobStep && f.saves_high_ns_per_run != null && <small>{ms(f.saves_high_ns_per_run)} in all</small>}</> : <small>no figure</small>}</span>
+      <span class="save">
+        {f.saves_high_ns_per_step !== null ? (
+          <>
+            {atMost(f)}
+            {ms(f.saves_high_ns_per_step)}
+            {!atMost(f) &&
+              f.saves_low_ns_per_step !== null &&
+              f.saves_low_ns_per_step < 0.9 * f.saves_high_ns_per_step && (
+                <small>at least {ms(f.saves_low_ns_per_step)}</small>
+              )}
+            {f.saves_high_ns_per_step <= step && (
+              <small>{percent(f.saves_high_ns_per_step, step)}% of the step</small>
+            )}
+            {report.jobStep && f.saves_high_ns_per_run != null && (
+              <small>{ms(f.saves_high_ns_per_run)} in all</small>
+            )}
+          </>
+        ) : (
+          <small>no figure</small>
+        )}
+      </span>
       <span class="sure" title={`confidence: ${f.confidence ?? 'unknown'}`}>
-        {[1, 2, 3].map((i) => <i class={i <= (LEVEL[f.confidence ?? ''] ?? 0) ? 'y' : ''} mute />)} {f.confidence ?? '?'}{f.saves_high_ns_per_step === null && <small><br />that it is so</small>}
+        {[1, 2, 3].map((i) => (
+          <i class={i <= (LEVEL[f.confidence ?? ''] ?? 0) ? 'y' : ''} mute />
+        ))}{' '}
+        {f.confidence ?? '?'}
+        {f.saves_high_ns_per_step === null && (
+          <small>
+            <br />
+            that it is so
+          </small>
+        )}
       </span>
     </li>
   );
@@ -194,7 +488,14 @@ function Together({ report }: { report: Report }): VNode | null {
   const { step_ns: step, all_findings_step_ns: all, error_pct: error, withheld } = replay;
   if (withheld) return <> Together they are not predicted: {withheld}.</>;
   if (step === null || all === null || all >= step) return null;
-  return <span tid="together" ns={all}> All of them that can be replayed, together: {msText(all)} instead of the replayed step’s {msText(step)}{error !== null && ` (replay error ${significant(error)}%)`}.</span>;
+  return (
+    <span tid="together" ns={all}>
+      {' '}
+      All of them that can be replayed, together: {msText(all)} instead of the replayed step’s{' '}
+      {msText(step)}
+      {error !== null && ` (replay error ${significant(error)}%)`}.
+    </span>
+  );
 }
 
 /** The ops that hold most time stand below the actions; without HLO, the kernels. */
@@ -202,26 +503,95 @@ function Largest({ report }: { report: Report }): VNode | null {
   const { view } = useCtx();
   const { ops, kernels, bare } = report;
   const d = view.divisor;
-  const line = (entity: Entity, name: string, hue: Hue, ns: number, calls: number, times?: string): { ns: number; cells: VNode; calls: number; hue: Hue; key: string; entity: Entity } => ({
-    ns, calls, hue, entity, key: 'row', cells: <><td><Handle entity={entity} /></td><td class="mono name"><Row><Mid text={name} />{times && <Tag>{times}</Tag>}</Row></td><td><Letter hue={hue} /></td></>,
+  const line = (
+    entity: Entity,
+    name: string,
+    hue: Hue,
+    ns: number,
+    calls: number,
+    times?: string,
+  ): { ns: number; cells: VNode; calls: number; hue: Hue; key: string; entity: Entity } => ({
+    ns,
+    calls,
+    hue,
+    entity,
+    key: 'row',
+    cells: (
+      <>
+        <td>
+          <Handle entity={entity} />
+        </td>
+        <td class="mono name">
+          <Row>
+            <Mid text={name} />
+            {times && <Tag>{times}</Tag>}
+          </Row>
+        </td>
+        <td>
+          <Letter hue={hue} />
+        </td>
+      </>
+    ),
   });
   // What a small window has no room for.
-  const wide = window.innerWidth >= 640, more = bare && wide;
+  const wide = window.innerWidth >= 640,
+    more = bare && wide;
   // Of kernels that no instruction is known of: the host ranges that launched them.
   const places = bare && report.launchedIn.size > 0;
   // Either kernels or instructions.
-  const ofKernels = bare ? kernelRows(report, view) : [], ofOps = (!bare && opGroups(report, view, 'none', true)[0]?.rows) || [];
-  const all = [...ofKernels, ...ofOps], rest = all.slice(8);
+  const ofKernels = bare ? kernelRows(report, view) : [],
+    ofOps = (!bare && opGroups(report, view, 'none', true)[0]?.rows) || [];
+  const all = [...ofKernels, ...ofOps],
+    rest = all.slice(8);
   if (all.length === 0) return null;
   const rows = [
     ...ofKernels.slice(0, 8).map((k) => {
-      const l = line({ type: 'kernel', row: k.row }, kernels.name[k.row] || kernels.kind[k.row]!, k.hue, k.ns, k.calls);
-      return places ? { ...l, cells: <>{l.cells}<td class="mono name scope"><Mid text={report.placeOf(k.row)} tail={30} /></td></> } : l;
+      const l = line(
+        { type: 'kernel', row: k.row },
+        kernels.name[k.row] || kernels.kind[k.row]!,
+        k.hue,
+        k.ns,
+        k.calls,
+      );
+      return places
+        ? {
+            ...l,
+            cells: (
+              <>
+                {l.cells}
+                <td class="mono name scope">
+                  <Mid text={report.placeOf(k.row)} tail={30} />
+                </td>
+              </>
+            ),
+          }
+        : l;
     }),
     ...ofOps.slice(0, 8).map((r) => {
       const o = r.op;
-      const l = line({ type: 'op', row: o }, report.opName(o) || `no instruction: ${reasonWords(ops.reason[o]!)}`, ops.hue[o]!, r.ns, r.calls, report.timesOf(r.ops));
-      return { ...l, key: `op-${ops.handle[o]}`, cells: <>{l.cells}<td class="name scope" title={ops.opName[o]}>{scopeText(ops.group[o]!, ops.opName[o]!)}</td><td class="name src"><SourceChip file={ops.file[o]!} line={ops.line[o]!} /></td></> };
+      const l = line(
+        { type: 'op', row: o },
+        report.opName(o) || `no instruction: ${reasonWords(ops.reason[o]!)}`,
+        ops.hue[o]!,
+        r.ns,
+        r.calls,
+        report.timesOf(r.ops),
+      );
+      return {
+        ...l,
+        key: `op-${ops.handle[o]}`,
+        cells: (
+          <>
+            {l.cells}
+            <td class="name scope" title={ops.opName[o]}>
+              {scopeText(ops.group[o]!, ops.opName[o]!)}
+            </td>
+            <td class="name src">
+              <SourceChip file={ops.file[o]!} line={ops.line[o]!} />
+            </td>
+          </>
+        ),
+      };
     }),
   ];
   const most = rows[0]!.ns;
@@ -229,18 +599,90 @@ function Largest({ report }: { report: Report }): VNode | null {
   const width = (w: number): VNode => <col style={{ width: `${w}px` }} />;
   return (
     <section class="largest">
-      <Bar><h2>Largest {bare ? 'kernels' : 'instructions'}</h2><Cap>{report.perStep} and % of device time · <Link to={{ page: 'ops' }}>all {thousands(all.length)}</Link> · <CopyMenu /></Cap></Bar>
+      <Bar>
+        <h2>Largest {bare ? 'kernels' : 'instructions'}</h2>
+        <Cap>
+          {report.perStep} and % of device time ·{' '}
+          <Link to={{ page: 'ops' }}>all {thousands(all.length)}</Link> · <CopyMenu />
+        </Cap>
+      </Bar>
       <table class="fix" aria="Largest">
-        <colgroup>{width(46)}<col />{width(28)}{(!bare || places) && <col class="scope" />}{!bare && <col class="src" style={{ width: '120px' }} />}{width(wide ? 130 : 84)}{width(56)}{more && <>{width(64)}{width(70)}</>}</colgroup>
-        <thead><tr><th><span class="vh">handle</span></th><th>{bare ? 'kernel' : 'instruction'}</th><th><span class="vh">phase</span></th>{(!bare || places) && <th class="scope">{bare ? 'launched in' : 'scope'}</th>}{!bare && <th class="src">source</th>}<NumHead>{report.perStep}</NumHead><NumHead>%</NumHead>{more && <><NumHead>calls</NumHead><NumHead>avg µs</NumHead></>}</tr></thead>
+        <colgroup>
+          {width(46)}
+          <col />
+          {width(28)}
+          {(!bare || places) && <col class="scope" />}
+          {!bare && <col class="src" style={{ width: '120px' }} />}
+          {width(wide ? 130 : 84)}
+          {width(56)}
+          {more && (
+            <>
+              {width(64)}
+              {width(70)}
+            </>
+          )}
+        </colgroup>
+        <thead>
+          <tr>
+            <th>
+              <span class="vh">handle</span>
+            </th>
+            <th>{bare ? 'kernel' : 'instruction'}</th>
+            <th>
+              <span class="vh">phase</span>
+            </th>
+            {(!bare || places) && <th class="scope">{bare ? 'launched in' : 'scope'}</th>}
+            {!bare && <th class="src">source</th>}
+            <NumHead>{report.perStep}</NumHead>
+            <NumHead>%</NumHead>
+            {more && (
+              <>
+                <NumHead>calls</NumHead>
+                <NumHead>avg µs</NumHead>
+              </>
+            )}
+          </tr>
+        </thead>
         <tbody>
           {rows.map((r) => (
-            <tr class="act-row" tid={r.key} ns={Math.round(r.ns)} onClick={(e) => !(e.target as Element).closest('a') && go({ sel: report.selOf(r.entity) })}>
-              {r.cells}<td class="num bar"><CellBar value={r.ns} max={most} hue={r.hue} text={ms(r.ns / d)} /></td><Num>{percent(r.ns, view.total)}</Num>
-              {more && <><Num>{count(r.calls / d)}</Num><Num>{us(r.ns / r.calls)}</Num></>}
+            <tr
+              class="act-row"
+              tid={r.key}
+              ns={Math.round(r.ns)}
+              onClick={(e) =>
+                !(e.target as Element).closest('a') && go({ sel: report.selOf(r.entity) })
+              }
+            >
+              {r.cells}
+              <td class="num bar">
+                <CellBar value={r.ns} max={most} hue={r.hue} text={ms(r.ns / d)} />
+              </td>
+              <Num>{percent(r.ns, view.total)}</Num>
+              {more && (
+                <>
+                  <Num>{count(r.calls / d)}</Num>
+                  <Num>{us(r.ns / r.calls)}</Num>
+                </>
+              )}
             </tr>
           ))}
-          {rest.length > 0 && <tr class="oth"><td /><td>{plural(rest.length, 'other')}</td><td />{(!bare || places) && <td class="scope" />}{!bare && <td class="src" />}<Num>{ms(sum / d)}</Num><Num>{percent(sum, view.total)}</Num>{more && <><td /><td /></>}</tr>}
+          {rest.length > 0 && (
+            <tr class="oth">
+              <td />
+              <td>{plural(rest.length, 'other')}</td>
+              <td />
+              {(!bare || places) && <td class="scope" />}
+              {!bare && <td class="src" />}
+              <Num>{ms(sum / d)}</Num>
+              <Num>{percent(sum, view.total)}</Num>
+              {more && (
+                <>
+                  <td />
+                  <td />
+                </>
+              )}
+            </tr>
+          )}
         </tbody>
       </table>
     </section>
@@ -252,15 +694,26 @@ function WhyStepsDiffer({ report }: { report: Report }): VNode | null {
   const why = report.meta.step_differences;
   if (!why) return null;
   const max = Math.max(...why.steps.map((s) => s.ns));
-  const part = (ns: number, hue: string): VNode => <i class={hue} style={{ width: `${(100 * ns) / max}%` }} />;
+  const part = (ns: number, hue: string): VNode => (
+    <i class={hue} style={{ width: `${(100 * ns) / max}%` }} />
+  );
   return (
     <section>
       <h2>{why.heading}</h2>
       <div class="steps" role="group" aria={why.range}>
         {why.steps.map((s) => (
           <div>
-            <Link to={{ page: 'timeline', args: { step: String(s.step) } }} class="n" title={`step ${s.step} on the timeline`}>{s.step}</Link>
-            <span class="track">{part(s.ns, 'all')}{why.part && part(s.part_ns, `p-${why.part} hatch`)}</span>
+            <Link
+              to={{ page: 'timeline', args: { step: String(s.step) } }}
+              class="n"
+              title={`step ${s.step} on the timeline`}
+            >
+              {s.step}
+            </Link>
+            <span class="track">
+              {part(s.ns, 'all')}
+              {why.part && part(s.part_ns, `p-${why.part} hatch`)}
+            </span>
             <span class="v">{ms(s.ns)}</span>
           </div>
         ))}
@@ -274,18 +727,28 @@ function WhyStepsDiffer({ report }: { report: Report }): VNode | null {
 function savingWords(findings: Finding[]): string {
   const known = findings.filter((f) => f.saves_high_ns_per_step !== null);
   const bounds = known.filter((f) => atMost(f) !== '').length;
-  return known.length === 0 ? '' : bounds === 0 ? '; they are from replay' : bounds === known.length ? '; ≤ is an upper bound' : '; ≤ is an upper bound and may be nothing; the others have a least, too';
+  return known.length === 0
+    ? ''
+    : bounds === 0
+      ? '; they are from replay'
+      : bounds === known.length
+        ? '; ≤ is an upper bound'
+        : '; ≤ is an upper bound and may be nothing; the others have a least, too';
 }
 
 /** Speaks of idle time, and of no op: no filter narrows it. */
-const isIdle = (report: Report, f: Finding): boolean => handlesOf(report, f).length === 0 && causesOfFinding(f).length > 0;
+const isIdle = (report: Report, f: Finding): boolean =>
+  handlesOf(report, f).length === 0 && causesOfFinding(f).length > 0;
 
 /** Does any op that the finding speaks of have time left under the filter? Of one that names none, work of its kind. */
 function touches(report: Report, view: View, f: Finding): boolean {
-  const handles = handlesOf(report, f), kind = /coll|skew|busbw/.test(f.id) ? 'collective' : /cop(y|ies)|d2h/.test(f.id) ? 'copy' : '';
+  const handles = handlesOf(report, f),
+    kind = /coll|skew|busbw/.test(f.id) ? 'collective' : /cop(y|ies)|d2h/.test(f.id) ? 'copy' : '';
   if (isIdle(report, f)) return false;
   return handles.length === 0
-    ? view.ops.some((op) => (kind ? report.ops.kind[op] === kind : !['collective', 'copy'].includes(report.ops.hue[op]!)))
+    ? view.ops.some((op) =>
+        kind ? report.ops.kind[op] === kind : !['collective', 'copy'].includes(report.ops.hue[op]!),
+      )
     : handles.some((h) => view.opNs[report.opOfHandle(h)]! > 0);
 }
 
@@ -300,37 +763,130 @@ export function VerdictPage(): VNode {
   const bars = partSums(report);
   const db = baseName(run.path) || 'run.db';
   const { jobStep } = report;
-  const step = basis.steady ? basis.mean_ns : jobStep?.ns ?? 0;
+  const step = basis.steady ? basis.mean_ns : (jobStep?.ns ?? 0);
   // Totals of a run are sums over its devices, and may be more than its wall time.
   const together = basis.steady ? 1 : new Set(report.gapSums.map((g) => g.device)).size;
   return (
     <div class="verdict">
       <div>
-        <h1 tid="verdict-sentence"><Words pieces={headline} /></h1>
-        {reason.length > 0 && <p class="lede" tid="verdict-lede"><Words pieces={reason} /></p>}
-        {report.meta.job && <p class="note job" tid="verdict-job">Job: <Linked text={(verdict.of_job && report.meta.job.path) || report.meta.job.sentence} />. <Link to={{ page: 'ranks' }}>Ranks</Link></p>}
+        <h1 tid="verdict-sentence">
+          <Words pieces={headline} />
+        </h1>
+        {reason.length > 0 && (
+          <p class="lede" tid="verdict-lede">
+            <Words pieces={reason} />
+          </p>
+        )}
+        {report.meta.job && (
+          <p class="note job" tid="verdict-job">
+            Job:{' '}
+            <Linked text={(verdict.of_job && report.meta.job.path) || report.meta.job.sentence} />.{' '}
+            <Link to={{ page: 'ranks' }}>Ranks</Link>
+          </p>
+        )}
         {report.meta.base && <BaseVerdict />}
-        {view.filtered && <p class="note" tid="verdict-filter"><code>{state.f}</code> leaves {msText(view.total / view.divisor)}{basis.steady ? ' a step' : ''}, {percent(view.total, view.full)}% {view.of}, and {findings.length} of {plural(all.length, 'action')}{idle.length > 0 && ` (${idle.map((f) => f.handle).join(', ')} ${idle.length === 1 ? 'is' : 'are'} about idle time, which no filter narrows)`}. The facts and the bar have no filter. <Lk onClick={() => go({ f: '' })}>clear the filter</Lk></p>}
+        {view.filtered && (
+          <p class="note" tid="verdict-filter">
+            <code>{state.f}</code> leaves {msText(view.total / view.divisor)}
+            {basis.steady ? ' a step' : ''}, {percent(view.total, view.full)}% {view.of}, and{' '}
+            {findings.length} of {plural(all.length, 'action')}
+            {idle.length > 0 &&
+              ` (${idle.map((f) => f.handle).join(', ')} ${idle.length === 1 ? 'is' : 'are'} about idle time, which no filter narrows)`}
+            . The facts and the bar have no filter.{' '}
+            <Lk onClick={() => go({ f: '' })}>clear the filter</Lk>
+          </p>
+        )}
         <Facts report={report} />
         {bars.length > 0 ? <StepBar report={report} bars={bars} /> : <PhaseBar report={report} />}
-        {findings.length > 0 && <div class="acthead"><h2>Do this, in this order</h2><span>saves, {report.savesUnit}{jobStep ? ' of the job' : together > 1 && `, ${together} devices`}</span><span>sure</span></div>}
+        {findings.length > 0 && (
+          <div class="acthead">
+            <h2>Do this, in this order</h2>
+            <span>
+              saves, {report.savesUnit}
+              {jobStep ? ' of the job' : together > 1 && `, ${together} devices`}
+            </span>
+            <span>sure</span>
+          </div>
+        )}
         <ol class="acts">
-          {findings.map((f) => <Action f={f} n={all.indexOf(f) + 1} step={step} key={f.handle} />)}
+          {findings.map((f) => (
+            <Action f={f} n={all.indexOf(f) + 1} step={step} key={f.handle} />
+          ))}
         </ol>
-        {findings.length > 1 && <p class="cap">Savings overlap: they do not add up{savingWords(findings)}.{!view.filtered && <Together report={report} />}</p>}
+        {findings.length > 1 && (
+          <p class="cap">
+            Savings overlap: they do not add up{savingWords(findings)}.
+            {!view.filtered && <Together report={report} />}
+          </p>
+        )}
         <Largest report={report} />
-        {findings.length === 0 && <p class="ink2 none">{all.length > 0 ? 'No action speaks of what the filter leaves.' : verdict.given ? 'No finding holds 1% of the step or more. Ops ranks what is left.' : 'No finding can be made from this run.'} <Link to={{ page: 'ops' }}>Ops</Link></p>}
+        {findings.length === 0 && (
+          <p class="ink2 none">
+            {all.length > 0
+              ? 'No action speaks of what the filter leaves.'
+              : verdict.given
+                ? 'No finding holds 1% of the step or more. Ops ranks what is left.'
+                : 'No finding can be made from this run.'}{' '}
+            <Link to={{ page: 'ops' }}>Ops</Link>
+          </p>
+        )}
       </div>
       <aside class="side" aria="Beside the verdict">
         <WhyStepsDiffer report={report} />
-        {fine.length > 0 && <section><h2>Looked at and fine</h2><ul>{fine.map((r) => <li><span><Linked text={r.text} /></span></li>)}</ul></section>}
-        {verdict.not_known.length + withheld.length > 0 && <section class="q"><h2>Not known</h2><ul class="q">{verdict.not_known.map((s) => <li><span><Words pieces={s} /></span></li>)}{withheld.map((r) => <li><span><Linked text={r.text} /></span></li>)}</ul></section>}
-        {launches.how === 'steps' && <section><h2>Not in this file</h2><Sm>All {thousands(launches.in_run)} launches are in every table; the timeline holds {thousands(launches.in_page)}.</Sm></section>}
+        {fine.length > 0 && (
+          <section>
+            <h2>Looked at and fine</h2>
+            <ul>
+              {fine.map((r) => (
+                <li>
+                  <span>
+                    <Linked text={r.text} />
+                  </span>
+                </li>
+              ))}
+            </ul>
+          </section>
+        )}
+        {verdict.not_known.length + withheld.length > 0 && (
+          <section class="q">
+            <h2>Not known</h2>
+            <ul class="q">
+              {verdict.not_known.map((s) => (
+                <li>
+                  <span>
+                    <Words pieces={s} />
+                  </span>
+                </li>
+              ))}
+              {withheld.map((r) => (
+                <li>
+                  <span>
+                    <Linked text={r.text} />
+                  </span>
+                </li>
+              ))}
+            </ul>
+          </section>
+        )}
+        {launches.how === 'steps' && (
+          <section>
+            <h2>Not in this file</h2>
+            <Sm>
+              All {thousands(launches.in_run)} launches are in every table; the timeline holds{' '}
+              {thousands(launches.in_page)}.
+            </Sm>
+          </section>
+        )}
         <section>
           <h2>Next</h2>
           <Sm>After a change record again and compare:</Sm>
           <Command text={`xlatrace report new.db --base ${db}`} />
-          {!basis.steady && !jobStep && <><Sm>Record steady steps:</Sm><Command text="xlatrace record --steps 3:23 -- python train.py" /></>}
+          {!basis.steady && !jobStep && (
+            <>
+              <Sm>Record steady steps:</Sm>
+              <Command text="xlatrace record --steps 3:23 -- python train.py" />
+            </>
+          )}
         </section>
       </aside>
     </div>

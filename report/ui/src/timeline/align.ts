@@ -16,12 +16,23 @@ function busy(s: StreamLaunches, from: number, to: number): number {
 }
 
 /** Rows of `tl` again, once per step; their times count from the begin of the step on the device. */
-export function alignSteps(report: Report, tl: Timeline, pair: readonly [number, number]): Timeline {
+export function alignSteps(
+  report: Report,
+  tl: Timeline,
+  pair: readonly [number, number],
+): Timeline {
   const tracks: Track[] = [];
-  let y = 20, longest = 1;
-  const drawn = tl.devices.slice(0, MOST), left = tl.devices.slice(MOST), cuts: string[] = [];
-  if (left.length > 0) cuts.push(`${plural(left.length, 'other device')} of those in the filter (${left.map((d) => tl.names[d]).join(', ')})`);
-  let rows = 0, ns = 0;
+  let y = 20,
+    longest = 1;
+  const drawn = tl.devices.slice(0, MOST),
+    left = tl.devices.slice(MOST),
+    cuts: string[] = [];
+  if (left.length > 0)
+    cuts.push(
+      `${plural(left.length, 'other device')} of those in the filter (${left.map((d) => tl.names[d]).join(', ')})`,
+    );
+  let rows = 0,
+    ns = 0;
   for (const device of drawn) {
     let named = true;
     for (const number of pair) {
@@ -29,9 +40,15 @@ export function alignSteps(report: Report, tl: Timeline, pair: readonly [number,
       if (!step) continue;
       longest = Math.max(longest, step.end - step.start);
       let first = true;
-      const of = tl.tracks.filter((k) => k.device === device && (k.stream !== undefined || k.kind === 'idle'));
+      const of = tl.tracks.filter(
+        (k) => k.device === device && (k.stream !== undefined || k.kind === 'idle'),
+      );
       // A step's main stream, others that are at work in it, and idle time.
-      const shown = of.filter((k, i) => (k.stream ? i === 0 || busy(k.stream, step.start, step.end) > 0.005 : true)).slice(0, 4);
+      const shown = of
+        .filter((k, i) =>
+          k.stream ? i === 0 || busy(k.stream, step.start, step.end) > 0.005 : true,
+        )
+        .slice(0, 4);
       for (const k of of) {
         if (!k.stream || shown.includes(k)) continue;
         const part = busy(k.stream, step.start, step.end);
@@ -40,7 +57,12 @@ export function alignSteps(report: Report, tl: Timeline, pair: readonly [number,
       }
       for (const tr of shown) {
         tracks.push({
-          ...tr, y, height: tr.stream ? 18 : 8, shift: step.start, clip: [step.start, step.end], first: named,
+          ...tr,
+          y,
+          height: tr.stream ? 18 : 8,
+          shift: step.start,
+          clip: [step.start, step.end],
+          first: named,
           label: first ? `step ${number}` : tr.kind === 'idle' ? 'idle' : '',
         });
         named = first = false;
@@ -50,6 +72,16 @@ export function alignSteps(report: Report, tl: Timeline, pair: readonly [number,
     }
     y += 8;
   }
-  if (rows > 0) cuts.push(`${plural(rows, 'row')} of streams with ${duration(ns)} of work in these steps`);
-  return { ...tl, tracks, cuts, height: y, t0: 0, t1: longest, waits: { of: tl.waits.of, skews: [] }, gutter: Math.max(110, tl.gutter * 0.7) };
+  if (rows > 0)
+    cuts.push(`${plural(rows, 'row')} of streams with ${duration(ns)} of work in these steps`);
+  return {
+    ...tl,
+    tracks,
+    cuts,
+    height: y,
+    t0: 0,
+    t1: longest,
+    waits: { of: tl.waits.of, skews: [] },
+    gutter: Math.max(110, tl.gutter * 0.7),
+  };
 }

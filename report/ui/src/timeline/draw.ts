@@ -13,27 +13,57 @@ export interface Look {
   fill: Record<string, string>;
   on: Record<string, string>;
   soft: Record<string, string>;
-  bg: string; bg2: string; bg3: string; line: string; line2: string; ink: string; ink2: string; ink3: string; bad: string; accent: string;
-  font: string; mono: string;
+  bg: string;
+  bg2: string;
+  bg3: string;
+  line: string;
+  line2: string;
+  ink: string;
+  ink2: string;
+  ink3: string;
+  bad: string;
+  accent: string;
+  font: string;
+  mono: string;
 }
 
 /** Colours of the theme as the canvas needs them. */
 export function readLook(el: Element): Look {
   const css = getComputedStyle(el);
   const v = (name: string): string => css.getPropertyValue(name).trim();
-  const fill: Record<string, string> = {}, on: Record<string, string> = {}, soft: Record<string, string> = {};
+  const fill: Record<string, string> = {},
+    on: Record<string, string> = {},
+    soft: Record<string, string> = {};
   const tint = parseFloat(v('--tint')) / 100 || 0.15;
-  const rgb = (hex: string): number[] => [1, 3, 5].map((i) => parseInt(hex.length === 4 ? hex[(i + 1) / 2]!.repeat(2) : hex.slice(i, i + 2), 16));
+  const rgb = (hex: string): number[] =>
+    [1, 3, 5].map((i) =>
+      parseInt(hex.length === 4 ? hex[(i + 1) / 2]!.repeat(2) : hex.slice(i, i + 2), 16),
+    );
   const bg = v('--bg');
   const b = rgb(bg);
   for (const h of [...HUES, 'idle']) {
     fill[h] = v(`--ph-${h}`);
     on[h] = v(`--on-${h}`);
-    soft[h] = `rgb(${rgb(fill[h]!).map((c, i) => Math.round(c * tint + b[i]! * (1 - tint))).join(' ')})`;
+    soft[h] = `rgb(${rgb(fill[h])
+      .map((c, i) => Math.round(c * tint + b[i]! * (1 - tint)))
+      .join(' ')})`;
   }
   return {
-    fill, on, soft, bg, bg2: v('--bg-2'), bg3: v('--bg-3'), line: v('--line'), line2: v('--line-2'), ink: v('--ink'),
-    ink2: v('--ink-2'), ink3: v('--ink-3'), bad: v('--bad'), accent: v('--accent'), font: v('--font'), mono: v('--mono'),
+    fill,
+    on,
+    soft,
+    bg,
+    bg2: v('--bg-2'),
+    bg3: v('--bg-3'),
+    line: v('--line'),
+    line2: v('--line-2'),
+    ink: v('--ink'),
+    ink2: v('--ink-2'),
+    ink3: v('--ink-3'),
+    bad: v('--bad'),
+    accent: v('--accent'),
+    font: v('--font'),
+    mono: v('--mono'),
   };
 }
 
@@ -50,14 +80,25 @@ export interface Drawn {
 }
 
 /** A line along what bound the step: on the row of the stream, waits on that of idle time. */
-function drawPath(ctx: CanvasRenderingContext2D, tl: Timeline, device: number, path: Path, v0: number, v1: number, X: (t: number) => number, look: Look, right: number): void {
+function drawPath(
+  ctx: CanvasRenderingContext2D,
+  tl: Timeline,
+  device: number,
+  path: Path,
+  v0: number,
+  v1: number,
+  X: (t: number) => number,
+  look: Look,
+  right: number,
+): void {
   const rows = tl.tracks.filter((t) => t.device === device);
   const foot = (t: Track | undefined): number => (t ? t.y + t.height - 2 : NaN);
   const idle = foot(rows.find((t) => t.kind === 'idle') ?? rows.find((t) => t.stream));
   // A stream is two rows where its collectives have one of their own.
   const at = new Map<string, number>();
   const yOf = (i: number): number => {
-    const stream = path.stream[i]!, together = path.kind[i] === 'collective';
+    const stream = path.stream[i]!,
+      together = path.kind[i] === 'collective';
     if (stream < 0) return idle;
     const key = `${stream}${together}`;
     let y = at.get(key);
@@ -69,9 +110,11 @@ function drawPath(ctx: CanvasRenderingContext2D, tl: Timeline, device: number, p
   };
   ctx.save();
   ctx.beginPath();
-  let lastX = -1e9, lastY = NaN;
+  let lastX = -1e9,
+    lastY = NaN;
   for (let i = partAt(path, v0); i < path.n && path.start[i]! < v1; ++i) {
-    const a = Math.max(tl.gutter, X(path.start[i]!)), b = Math.min(right, X(path.end[i]!));
+    const a = Math.max(tl.gutter, X(path.start[i]!)),
+      b = Math.min(right, X(path.end[i]!));
     // A wait that is thinner than the line is no way down and up again.
     const y = path.stream[i]! < 0 && b - a < 2 && !isNaN(lastY) ? lastY : yOf(i);
     if (isNaN(y) || (b - lastX < 0.7 && b > lastX)) continue;
@@ -83,7 +126,10 @@ function drawPath(ctx: CanvasRenderingContext2D, tl: Timeline, device: number, p
     lastY = y;
   }
   ctx.lineJoin = 'round';
-  for (const [width, colour] of [[4.5, look.bg], [2, look.ink]] as const) {
+  for (const [width, colour] of [
+    [4.5, look.bg],
+    [2, look.ink],
+  ] as const) {
     ctx.lineWidth = width;
     ctx.strokeStyle = colour;
     ctx.stroke();
@@ -91,7 +137,13 @@ function drawPath(ctx: CanvasRenderingContext2D, tl: Timeline, device: number, p
   ctx.restore();
 }
 
-export function draw(ctx: CanvasRenderingContext2D, tl: Timeline, d: Drawn, look: Look, nameOfSite: (site: number) => string): void {
+export function draw(
+  ctx: CanvasRenderingContext2D,
+  tl: Timeline,
+  d: Drawn,
+  look: Look,
+  nameOfSite: (site: number) => string,
+): void {
   const GUTTER = tl.gutter;
   const [v0, v1] = d.view;
   const w = d.width - GUTTER;
@@ -106,15 +158,20 @@ export function draw(ctx: CanvasRenderingContext2D, tl: Timeline, d: Drawn, look
   const span = v1 - v0;
   const origin = axisOrigin(tl, v0, span * 0.02);
   const tick = niceStep(span, w / 110);
-  const unit: [number, string] = tick >= 1e9 ? [1e9, 's'] : tick >= 1e5 ? [1e6, 'ms'] : tick >= 100 ? [1e3, 'µs'] : [1, 'ns'];
+  const unit: [number, string] =
+    tick >= 1e9 ? [1e9, 's'] : tick >= 1e5 ? [1e6, 'ms'] : tick >= 100 ? [1e3, 'µs'] : [1, 'ns'];
   ctx.strokeStyle = look.line;
   ctx.fillStyle = look.ink3;
   ctx.lineWidth = 1;
   let firstLabel = true;
   // How long the selection is stands on the axis: a number that it would cut is left out.
-  const chosen = d.selection && [Math.max(GUTTER, X(d.selection[0])), Math.min(d.width, X(d.selection[1]))] as const;
+  const chosen =
+    d.selection &&
+    ([Math.max(GUTTER, X(d.selection[0])), Math.min(d.width, X(d.selection[1]))] as const);
   ctx.font = `600 11px ${look.font}`;
-  const said = d.selection ? duration(d.selection[1] - d.selection[0]) : '', saidWidth = ctx.measureText(said).width + 10, saidAt = chosen ? (chosen[0] + chosen[1]) / 2 : NaN;
+  const said = d.selection ? duration(d.selection[1] - d.selection[0]) : '',
+    saidWidth = ctx.measureText(said).width + 10,
+    saidAt = chosen ? (chosen[0] + chosen[1]) / 2 : NaN;
   ctx.font = `11px ${look.font}`;
   for (let t = Math.ceil((v0 - origin) / tick) * tick; t <= v1 - origin; t += tick) {
     const x = Math.round(X(t + origin)) + 0.5;
@@ -124,16 +181,27 @@ export function draw(ctx: CanvasRenderingContext2D, tl: Timeline, d: Drawn, look
     ctx.stroke();
     const text = `${Number((t / unit[0]).toPrecision(9))}${firstLabel ? ` ${unit[1]}` : ''}`;
     ctx.textAlign = x < GUTTER + 12 ? 'left' : 'center';
-    if (x < d.width - 14 && !(Math.abs(x - saidAt) < (saidWidth + ctx.measureText(text).width) / 2 + 3)) ctx.fillText(text, x, 8);
+    if (
+      x < d.width - 14 &&
+      !(Math.abs(x - saidAt) < (saidWidth + ctx.measureText(text).width) / 2 + 3)
+    )
+      ctx.fillText(text, x, 8);
     firstLabel = false;
   }
 
   const em = ctx.measureText('abcdefghijklmnopqrstuvwxyz_0123456789').width / 37;
   const clipText = (text: string, x: number, y: number, room: number, plain = false): void => {
-    let max = Math.min(Math.floor((room + 4) / em), text.length), shown = text;
+    let max = Math.min(Math.floor((room + 4) / em), text.length),
+      shown = text;
     // Names of calls differ at their begin, so the end goes; either is cut by as much as the box is too short.
     while (max > 0 && shown !== '' && ctx.measureText(shown).width > room) {
-      shown = plain ? (max > 2 ? `${text.slice(0, max)}…` : '') : max < 6 ? '' : cutLabel(text, max);
+      shown = plain
+        ? max > 2
+          ? `${text.slice(0, max)}…`
+          : ''
+        : max < 6
+          ? ''
+          : cutLabel(text, max);
       --max;
     }
     if (max > 0) ctx.fillText(shown, x, y);
@@ -145,9 +213,13 @@ export function draw(ctx: CanvasRenderingContext2D, tl: Timeline, d: Drawn, look
     ctx.fillStyle = look.ink3;
     const mid = tr.y + tr.height / 2 + 0.5;
     const name = tr.first ? tl.names[tr.device]! : '';
-    const most = Math.max(4, Math.floor((GUTTER - 10 - (name ? Math.min(GUTTER * 0.6, name.length * 6.7) + 6 : 0)) / em));
+    const most = Math.max(
+      4,
+      Math.floor((GUTTER - 10 - (name ? Math.min(GUTTER * 0.6, name.length * 6.7) + 6 : 0)) / em),
+    );
     // Rows of one thread differ by depth alone: the first says whose they are.
-    if (tr.kind !== 'host' || before?.label !== tr.label || before.device !== tr.device) ctx.fillText(midCut(tr.label, most), GUTTER - 8, mid);
+    if (tr.kind !== 'host' || before?.label !== tr.label || before.device !== tr.device)
+      ctx.fillText(midCut(tr.label, most), GUTTER - 8, mid);
     before = tr;
     if (tr.first) {
       ctx.textAlign = 'left';
@@ -161,18 +233,38 @@ export function draw(ctx: CanvasRenderingContext2D, tl: Timeline, d: Drawn, look
     ctx.beginPath();
     const by = tr.shift ?? 0;
     const at = by === 0 ? X : (t: number): number => X(t - by);
-    const [c0, c1] = tr.clip ? [Math.max(GUTTER, at(tr.clip[0])), at(tr.clip[1])] : [GUTTER, GUTTER + w];
+    const [c0, c1] = tr.clip
+      ? [Math.max(GUTTER, at(tr.clip[0])), at(tr.clip[1])]
+      : [GUTTER, GUTTER + w];
     ctx.rect(c0, tr.y - 2, Math.max(0, c1 - c0), tr.height + 4);
     ctx.clip();
-    if (tr.stream) drawStream(ctx, tr, { ...d, view: [v0 + by, v1 + by] }, look, at, scale, GUTTER, tl, nameOfSite, clipText);
-    else if (tr.segments) drawSegments(ctx, tr, tr.segments, v0 + by, v1 + by, look, at, GUTTER, clipText);
+    if (tr.stream)
+      drawStream(
+        ctx,
+        tr,
+        { ...d, view: [v0 + by, v1 + by] },
+        look,
+        at,
+        scale,
+        GUTTER,
+        tl,
+        nameOfSite,
+        clipText,
+      );
+    else if (tr.segments)
+      drawSegments(ctx, tr, tr.segments, v0 + by, v1 + by, look, at, GUTTER, clipText);
     ctx.restore();
   }
 
-  if (d.path) for (const device of tl.devices) if (d.path.has(device)) drawPath(ctx, tl, device, d.path.get(device)!, v0, v1, X, look, d.width);
+  if (d.path)
+    for (const device of tl.devices)
+      if (d.path.has(device))
+        drawPath(ctx, tl, device, d.path.get(device)!, v0, v1, X, look, d.width);
 
   // Where a device comes last in a collective: the longest waits in sight.
-  const skews = tl.waits.skews.filter((k) => k.at > v0 && k.at < v1 && (k.at - k.from) * scale > 40).sort((a, b) => (b.at - b.from) - (a.at - a.from));
+  const skews = tl.waits.skews
+    .filter((k) => k.at > v0 && k.at < v1 && (k.at - k.from) * scale > 40)
+    .sort((a, b) => b.at - b.from - (a.at - a.from));
   const taken: number[] = [];
   for (const k of skews) {
     const x = Math.round(X(k.at)) + 0.5;
@@ -220,15 +312,26 @@ export function axisOrigin(tl: Timeline, v0: number, slack: number): number {
   const steps = tl.tracks.find((t) => t.kind === 'step')?.segments;
   if (steps) {
     let best = tl.t0;
-    for (let i = 0; i < steps.start.length; ++i) if (steps.start[i]! <= v0 + slack || i === 0) best = steps.start[i]!;
+    for (let i = 0; i < steps.start.length; ++i)
+      if (steps.start[i]! <= v0 + slack || i === 0) best = steps.start[i]!;
     return best;
   }
   return tl.t0;
 }
 
-function drawSegments(ctx: CanvasRenderingContext2D, tr: Track, s: Segments, v0: number, v1: number, look: Look, X: (t: number) => number, GUTTER: number,
-                      text: (t: string, x: number, y: number, room: number, plain?: boolean) => void): void {
-  const n = s.start.length, host = tr.kind === 'host';
+function drawSegments(
+  ctx: CanvasRenderingContext2D,
+  tr: Track,
+  s: Segments,
+  v0: number,
+  v1: number,
+  look: Look,
+  X: (t: number) => number,
+  GUTTER: number,
+  text: (t: string, x: number, y: number, room: number, plain?: boolean) => void,
+): void {
+  const n = s.start.length,
+    host = tr.kind === 'host';
   const mid = tr.y + tr.height / 2 + 0.5;
   let lastX = -1;
   if (tr.kind === 'idle') {
@@ -246,7 +349,12 @@ function drawSegments(ctx: CanvasRenderingContext2D, tr: Track, s: Segments, v0:
     if (tr.kind === 'idle') {
       // Long gaps stand higher: their count would hide them otherwise.
       const told = bw > 70 && tr.height > 12;
-      const h = told ? tr.height : Math.min(tr.height, 3 + 1.6 * Math.max(0, Math.log10((s.end[i]! - s.start[i]!) / 1e3)) * (tr.height / 8));
+      const h = told
+        ? tr.height
+        : Math.min(
+            tr.height,
+            3 + 1.6 * Math.max(0, Math.log10((s.end[i]! - s.start[i]!) / 1e3)) * (tr.height / 8),
+          );
       ctx.fillStyle = look.bad;
       ctx.fillRect(a, tr.y + tr.height - h, Math.max(1, bw), h);
       if (told) {
@@ -256,7 +364,13 @@ function drawSegments(ctx: CanvasRenderingContext2D, tr: Track, s: Segments, v0:
       continue;
     }
     const hue = s.hue(i);
-    ctx.fillStyle = hue ? look.soft[hue]! : host ? look.line2 : tr.kind === 'step' ? look.bg3 : look.bg2;
+    ctx.fillStyle = hue
+      ? look.soft[hue]!
+      : host
+        ? look.line2
+        : tr.kind === 'step'
+          ? look.bg3
+          : look.bg2;
     ctx.fillRect(a, tr.y, Math.max(0.6, bw - 0.6), tr.height);
     if (!hue && bw > 3) {
       ctx.strokeStyle = look.line;
@@ -265,7 +379,13 @@ function drawSegments(ctx: CanvasRenderingContext2D, tr: Track, s: Segments, v0:
     if (bw > 14) {
       ctx.fillStyle = look.ink;
       // What begins inside covers the rest of the name.
-      text(host ? s.label(i).replace(/_v\d+$/, '') : s.label(i), a + 5, mid, (i + 1 < n ? Math.min(e, X(s.start[i + 1]!)) : e) - a - 8, host);
+      text(
+        host ? s.label(i).replace(/_v\d+$/, '') : s.label(i),
+        a + 5,
+        mid,
+        (i + 1 < n ? Math.min(e, X(s.start[i + 1]!)) : e) - a - 8,
+        host,
+      );
     }
   }
 }
@@ -274,8 +394,16 @@ const N = HUES.length;
 const sums = new Float32Array(N);
 
 /** One pixel of a row: as high as it is busy, what takes most of it at the foot; what is seldom keeps four pixels. */
-function drawColumn(ctx: CanvasRenderingContext2D, tr: Track, x: number, busy: ArrayLike<number>, at: number, colour: (hue: number) => string): void {
-  let total = 0, most = 0;
+function drawColumn(
+  ctx: CanvasRenderingContext2D,
+  tr: Track,
+  x: number,
+  busy: ArrayLike<number>,
+  at: number,
+  colour: (hue: number) => string,
+): void {
+  let total = 0,
+    most = 0;
   for (let h = 0; h < N; ++h) {
     total += busy[at + h]!;
     if (busy[at + h]! > busy[at + most]!) most = h;
@@ -294,14 +422,26 @@ function drawColumn(ctx: CanvasRenderingContext2D, tr: Track, x: number, busy: A
   }
 }
 
-function drawStream(ctx: CanvasRenderingContext2D, tr: Track, d: Drawn, look: Look, X: (t: number) => number, scale: number, GUTTER: number, tl: Timeline,
-                    nameOfSite: (site: number) => string, text: (t: string, x: number, y: number, room: number) => void): void {
+function drawStream(
+  ctx: CanvasRenderingContext2D,
+  tr: Track,
+  d: Drawn,
+  look: Look,
+  X: (t: number) => number,
+  scale: number,
+  GUTTER: number,
+  tl: Timeline,
+  nameOfSite: (site: number) => string,
+  text: (t: string, x: number, y: number, room: number) => void,
+): void {
   const s = tr.stream!;
-  const { hueOfSite } = tl, waited = tl.waits.of.get(s);
+  const { hueOfSite } = tl,
+    waited = tl.waits.of.get(s);
   const [v0, v1] = d.view;
   const w = d.width - GUTTER;
   const i0 = firstVisible(s.start, (k) => s.start[k]! + s.dur[k]!, v0);
-  let lo = i0, hi = s.n;
+  let lo = i0,
+    hi = s.n;
   while (lo < hi) {
     const m = (lo + hi) >> 1;
     if (s.start[m]! < v1) lo = m + 1;
@@ -319,7 +459,8 @@ function drawStream(ctx: CanvasRenderingContext2D, tr: Track, d: Drawn, look: Lo
     return;
   }
   const mid = tr.y + tr.height / 2 + 0.5;
-  let lastX = -9, lastHue = -1;
+  let lastX = -9,
+    lastHue = -1;
   // Boxes thinner than a pixel would only paint over each other: how much of each pixel they take, by
   // colour, and apart what the filter leaves out.
   const thin = new Float32Array(2 * N * (Math.ceil(w) + 1));
@@ -336,7 +477,9 @@ function drawStream(ctx: CanvasRenderingContext2D, tr: Track, d: Drawn, look: Lo
     const selected = d.marked !== null && d.marked[site] === 1;
     const pale = d.kept !== null && d.kept[site] === 0;
     if (bw < 1 && !selected) {
-      const from = a - GUTTER, x = Math.floor(from), first = Math.min(bw, x + 1 - from);
+      const from = a - GUTTER,
+        x = Math.floor(from),
+        first = Math.min(bw, x + 1 - from);
       const to = (pale ? N : 0) + hue;
       if (x >= 0 && x < w) thin[2 * N * x + to]! += first;
       if (x + 1 >= 0 && x + 1 < w) thin[2 * N * (x + 1) + to]! += bw - first;
@@ -378,8 +521,20 @@ function drawStream(ctx: CanvasRenderingContext2D, tr: Track, d: Drawn, look: Lo
       const said = nameOfSite(site);
       const wait = waited?.get(i);
       // Which of the two reads first depends on what most of the box is.
-      const what = wait !== undefined && wait * scale > 34 ? `waits ${duration(wait)}` : duration(s.dur[i]!);
-      if (room > 26) labels.push({ words: said === '' ? what : wait !== undefined && what.startsWith('w') ? `${what}, ${said.split(' ')[0]}` : `${said}  ${what}`, x: left, room, on: look.on[name]! });
+      const what =
+        wait !== undefined && wait * scale > 34 ? `waits ${duration(wait)}` : duration(s.dur[i]!);
+      if (room > 26)
+        labels.push({
+          words:
+            said === ''
+              ? what
+              : wait !== undefined && what.startsWith('w')
+                ? `${what}, ${said.split(' ')[0]}`
+                : `${said}  ${what}`,
+          x: left,
+          room,
+          on: look.on[name]!,
+        });
     }
   }
   for (let x = 0; x < w; ++x) {

@@ -38,7 +38,9 @@ export class Pyramid {
     for (let m = n >> 1; m >= 64; m >>= 1) {
       const below = this.levels[this.levels.length - 1]!;
       const up = new Float32Array(m * H);
-      for (let b = 0; b < m; ++b) for (let h = 0; h < H; ++h) up[b * H + h] = below[2 * b * H + h]! + below[(2 * b + 1) * H + h]!;
+      for (let b = 0; b < m; ++b)
+        for (let h = 0; h < H; ++h)
+          up[b * H + h] = below[2 * b * H + h]! + below[(2 * b + 1) * H + h]!;
       this.levels.push(up);
     }
   }
@@ -50,7 +52,8 @@ export class Pyramid {
     const data = this.levels[level]!;
     const size = this.bucketNs * 2 ** level;
     const n = data.length / H;
-    const a = (from - this.t0) / size, b = (to - this.t0) / size;
+    const a = (from - this.t0) / size,
+      b = (to - this.t0) / size;
     for (let k = Math.max(0, Math.floor(a)); k < Math.min(n, Math.ceil(b)); ++k) {
       const part = Math.min(b, k + 1) - Math.max(a, k);
       for (let h = 0; h < H; ++h) out[h]! += data[k * H + h]! * part;

@@ -51,14 +51,25 @@ export interface Timeline {
 /** Names of streams as short as tells them apart: profilers put numbers of their own in. */
 function streamName(name: string, id: number | undefined): string {
   if (!name || /^\d+$/.test(name)) return `stream ${id ?? ''}`;
-  return name.replace(/^Stream #?(\d+).*/i, 'stream $1').replace(/^launched by /, '').replace(/\/-?\d{6,}$/, '');
+  return name
+    .replace(/^Stream #?(\d+).*/i, 'stream $1')
+    .replace(/^launched by /, '')
+    .replace(/\/-?\d{6,}$/, '');
 }
 
-function segmentsOf<T>(rows: T[], start: (r: T) => number, end: (r: T) => number, label: (r: T) => string, hue: (r: T) => Hue | ''): Segments {
+function segmentsOf<T>(
+  rows: T[],
+  start: (r: T) => number,
+  end: (r: T) => number,
+  label: (r: T) => string,
+  hue: (r: T) => Hue | '',
+): Segments {
   const sorted = [...rows].sort((a, b) => start(a) - start(b));
   return {
-    start: Float64Array.from(sorted, start), end: Float64Array.from(sorted, end),
-    label: (i) => label(sorted[i]!), hue: (i) => hue(sorted[i]!),
+    start: Float64Array.from(sorted, start),
+    end: Float64Array.from(sorted, end),
+    label: (i) => label(sorted[i]!),
+    hue: (i) => hue(sorted[i]!),
   };
 }
 
@@ -75,7 +86,9 @@ function layerNames(report: Report): string[] {
   let depth = repeated.findIndex((ns) => ns > total * 0.25);
   for (let d = 0; depth < 0 && d < 8; ++d) {
     const sums = new Map<string, number>();
-    paths.forEach((p, r) => p.length > d && p[d] !== '' && sums.set(p[d]!, (sums.get(p[d]!) ?? 0) + ops.ns[r]!));
+    paths.forEach(
+      (p, r) => p.length > d && p[d] !== '' && sums.set(p[d]!, (sums.get(p[d]!) ?? 0) + ops.ns[r]!),
+    );
     if (d === 7 || [...sums.values()].filter((ns) => ns > total * 0.005).length > 1) depth = d;
   }
   return paths.map((p) => p[Math.min(depth, p.length - 1)]!);
@@ -89,8 +102,11 @@ function layerSegments(report: Report, s: StreamLaunches): Segments | undefined 
   const out: Box[] = [];
   const settle = (): void => {
     for (let k = out.length - 1; k > 1; k = out.length - 1) {
-      const a = out[k - 2]!, b = out[k - 1]!, c = out[k]!;
-      if (a.name !== c.name || a.hue !== c.hue || b.end - b.start > 0.15 * (c.end - a.start)) return;
+      const a = out[k - 2]!,
+        b = out[k - 1]!,
+        c = out[k]!;
+      if (a.name !== c.name || a.hue !== c.hue || b.end - b.start > 0.15 * (c.end - a.start))
+        return;
       out.splice(k - 1);
       a.end = c.end;
     }
@@ -111,8 +127,10 @@ function layerSegments(report: Report, s: StreamLaunches): Segments | undefined 
   settle();
   if (new Set(out.map((b) => b.name)).size < 2) return undefined;
   return {
-    start: Float64Array.from(out, (b) => b.start), end: Float64Array.from(out, (b) => b.end),
-    label: (i) => out[i]!.name.replace(/^[A-Za-z]+_?(?=\d+$)/, ''), hue: (i) => out[i]!.hue,
+    start: Float64Array.from(out, (b) => b.start),
+    end: Float64Array.from(out, (b) => b.end),
+    label: (i) => out[i]!.name.replace(/^[A-Za-z]+_?(?=\d+$)/, ''),
+    hue: (i) => out[i]!.hue,
   };
 }
 
@@ -120,11 +138,18 @@ function layerSegments(report: Report, s: StreamLaunches): Segments | undefined 
 function apart(s: StreamLaunches, hueOfSite: Uint8Array, waits: Waits): StreamLaunches[] {
   const waited = waits.of.get(s);
   return [false, true].map((together) => {
-    const rows = Uint32Array.from({ length: s.n }, (_, i) => i).filter((i) => (hueOfSite[s.site[i]!] === COLLECTIVE) === together);
+    const rows = Uint32Array.from({ length: s.n }, (_, i) => i).filter(
+      (i) => (hueOfSite[s.site[i]!] === COLLECTIVE) === together,
+    );
     const part: StreamLaunches = {
-      stream: s.stream, device: s.device, n: rows.length,
-      start: Float64Array.from(rows, (i) => s.start[i]!), dur: Float64Array.from(rows, (i) => s.dur[i]!), self: Float64Array.from(rows, (i) => s.self[i]!),
-      site: Uint32Array.from(rows, (i) => s.site[i]!), step: Int32Array.from(rows, (i) => s.step[i]!),
+      stream: s.stream,
+      device: s.device,
+      n: rows.length,
+      start: Float64Array.from(rows, (i) => s.start[i]!),
+      dur: Float64Array.from(rows, (i) => s.dur[i]!),
+      self: Float64Array.from(rows, (i) => s.self[i]!),
+      site: Uint32Array.from(rows, (i) => s.site[i]!),
+      step: Int32Array.from(rows, (i) => s.step[i]!),
     };
     if (waited && together) {
       const of = new Map<number, number>();
@@ -141,26 +166,46 @@ const MAX_THREADS = 12;
 const COLLECTIVE = HUES.indexOf('collective');
 
 /** `top`: the device that is drawn first, where one is asked for. */
-export function buildTimeline(report: Report, launches: Launches, wanted: (device: number) => boolean, hosts: HostEvent[] | null = null, top = -1): Timeline {
+export function buildTimeline(
+  report: Report,
+  launches: Launches,
+  wanted: (device: number) => boolean,
+  hosts: HostEvent[] | null = null,
+  top = -1,
+): Timeline {
   const { sites, ops } = report;
   const hueOfSite = new Uint8Array(sites.n);
   for (let r = 0; r < sites.n; ++r) {
     const op = sites.op[r]!;
-    const hue = op >= 0 ? ops.hue[op]! : hueOf('unknown', sites.kind[r]!.startsWith('mem') ? 'copy' : '');
+    const hue =
+      op >= 0 ? ops.hue[op]! : hueOf('unknown', sites.kind[r]!.startsWith('mem') ? 'copy' : '');
     hueOfSite[r] = Math.max(0, (HUES as readonly string[]).indexOf(hue));
   }
   const ordinal = (d: number): number => report.devices[d]?.ordinal || 0;
   // The rows of the first are drawn in full: one that has steps, where any has.
   const stepping = new Set(report.steps.map((s) => s.device));
-  const all = [...new Set(launches.streams.map((s) => s.device))].filter(wanted)
-    .sort((a, b) => Number(b === top) - Number(a === top) || Number(stepping.has(b)) - Number(stepping.has(a)) || (report.devices[a]?.process ?? 0) - (report.devices[b]?.process ?? 0) || ordinal(a) - ordinal(b) || a - b);
+  const all = [...new Set(launches.streams.map((s) => s.device))]
+    .filter(wanted)
+    .sort(
+      (a, b) =>
+        Number(b === top) - Number(a === top) ||
+        Number(stepping.has(b)) - Number(stepping.has(a)) ||
+        (report.devices[a]?.process ?? 0) - (report.devices[b]?.process ?? 0) ||
+        ordinal(a) - ordinal(b) ||
+        a - b,
+    );
   const devices = all.slice(0, MAX_DEVICES);
-  const tracks: Track[] = [], cuts: string[] = [];
+  const tracks: Track[] = [],
+    cuts: string[] = [];
   let y = 20;
-  let t0 = Infinity, t1 = -Infinity;
+  let t0 = Infinity,
+    t1 = -Infinity;
   const exec = report.tables.table('executions');
-  const execDevice = exec.refs('device'), execModule = exec.refs('module');
-  const execStart = exec.numbers('start_ns'), execEnd = exec.numbers('end_ns'), execN = exec.numbers('activities');
+  const execDevice = exec.refs('device'),
+    execModule = exec.refs('module');
+  const execStart = exec.numbers('start_ns'),
+    execEnd = exec.numbers('end_ns'),
+    execN = exec.numbers('activities');
   const push = (t: Omit<Track, 'y'>, gap = 3): void => {
     tracks.push({ ...t, y });
     y += t.height + gap;
@@ -175,74 +220,179 @@ export function buildTimeline(report: Report, launches: Launches, wanted: (devic
     };
     const steps = report.steps.filter((s) => s.device === device);
     if (full && steps.length > 0) {
-      add({ label: 'step', kind: 'step', height: 17, segments: segmentsOf(steps, (s) => s.start, (s) => s.end, (s) => `${s.step}   ${duration(s.end - s.start)}${s.steady ? '' : ', not steady'}`, () => '') });
+      add({
+        label: 'step',
+        kind: 'step',
+        height: 17,
+        segments: segmentsOf(
+          steps,
+          (s) => s.start,
+          (s) => s.end,
+          (s) => `${s.step}   ${duration(s.end - s.start)}${s.steady ? '' : ', not steady'}`,
+          () => '',
+        ),
+      });
     }
-    const rows = Array.from({ length: exec.rows }, (_, r) => r).filter((r) => execDevice[r] === device);
+    const rows = Array.from({ length: exec.rows }, (_, r) => r).filter(
+      (r) => execDevice[r] === device,
+    );
     if (full && rows.length > 0) {
-      add({ label: 'module', kind: 'module', height: 17, segments: segmentsOf(rows, (r) => execStart[r]!, (r) => execEnd[r]!, (r) => `${report.modules[execModule[r]!]?.name ?? ''}   ${plural(execN[r]!, 'launch', 'launches')}`, () => '') });
+      add({
+        label: 'module',
+        kind: 'module',
+        height: 17,
+        segments: segmentsOf(
+          rows,
+          (r) => execStart[r]!,
+          (r) => execEnd[r]!,
+          (r) =>
+            `${report.modules[execModule[r]!]?.name ?? ''}   ${plural(execN[r]!, 'launch', 'launches')}`,
+          () => '',
+        ),
+      });
     }
-    const streams = launches.streams.filter((s) => s.device === device).map((s) => {
-      let busy = 0, together = 0;
-      for (let i = 0; i < s.n; ++i) {
-        busy += s.dur[i]!;
-        // What lies outside of the steps alone would leave its row empty in each of them.
-        if (hueOfSite[s.site[i]!] === COLLECTIVE && (steps.length === 0 || s.step[i]! >= 0)) together += s.dur[i]!;
-      }
-      return { s, busy, together, note: together > busy / 2 ? ', collectives' : '' };
-    }).sort((a, b) => b.busy - a.busy);
+    const streams = launches.streams
+      .filter((s) => s.device === device)
+      .map((s) => {
+        let busy = 0,
+          together = 0;
+        for (let i = 0; i < s.n; ++i) {
+          busy += s.dur[i]!;
+          // What lies outside of the steps alone would leave its row empty in each of them.
+          if (hueOfSite[s.site[i]!] === COLLECTIVE && (steps.length === 0 || s.step[i]! >= 0))
+            together += s.dur[i]!;
+        }
+        return { s, busy, together, note: together > busy / 2 ? ', collectives' : '' };
+      })
+      .sort((a, b) => b.busy - a.busy);
     if (full && streams[0]) {
       const segments = layerSegments(report, streams[0].s);
       if (segments) add({ label: 'layer', kind: 'layer', height: 16, segments });
     }
-    const most = full ? MAX_STREAMS : 3, fewer = streams.slice(most);
-    if (fewer.length > 0) cuts.push(`${plural(fewer.length, 'other stream')} of ${deviceName(report, device)} with ${duration(sumBy(fewer, (k) => k.busy))} of work in the run`);
+    const most = full ? MAX_STREAMS : 3,
+      fewer = streams.slice(most);
+    if (fewer.length > 0)
+      cuts.push(
+        `${plural(fewer.length, 'other stream')} of ${deviceName(report, device)} with ${duration(sumBy(fewer, (k) => k.busy))} of work in the run`,
+      );
     for (const { s, note, busy, together } of streams.slice(0, most)) {
       const info = report.streams[s.stream];
       t0 = Math.min(t0, s.start[0] ?? Infinity);
       t1 = Math.max(t1, (s.start[s.n - 1] ?? -Infinity) + (s.dur[s.n - 1] ?? 0));
-      const row = (label: string, stream: StreamLaunches): void => add({ label, kind: 'stream', height: full ? 18 : 16, stream, pyramid: new Pyramid(stream, hueOfSite) });
+      const row = (label: string, stream: StreamLaunches): void =>
+        add({
+          label,
+          kind: 'stream',
+          height: full ? 18 : 16,
+          stream,
+          pyramid: new Pyramid(stream, hueOfSite),
+        });
       const label = streamName(info?.name ?? '', info?.id);
-      const parts = together > 0 && together < busy && !(note !== '' && together > 0.9 * busy) ? apart(s, hueOfSite, waits) : [];
+      const parts =
+        together > 0 && together < busy && !(note !== '' && together > 0.9 * busy)
+          ? apart(s, hueOfSite, waits)
+          : [];
       if (parts.length > 0 && parts[0]!.n > 0) {
         row(label, parts[0]!);
         row('collectives', parts[1]!);
       } else row(label + note, s);
     }
     const graphs = report.tables.table('graph_launches');
-    const of = graphs.refs('device'), from = graphs.numbers('start_ns'), to = graphs.numbers('end_ns'), nodes = graphs.numbers('activities'), number = graphs.numbers('graph_id');
-    const launched = Array.from({ length: graphs.rows }, (_, r) => r).filter((r) => of[r] === device);
+    const of = graphs.refs('device'),
+      from = graphs.numbers('start_ns'),
+      to = graphs.numbers('end_ns'),
+      nodes = graphs.numbers('activities'),
+      number = graphs.numbers('graph_id');
+    const launched = Array.from({ length: graphs.rows }, (_, r) => r).filter(
+      (r) => of[r] === device,
+    );
     if (launched.length > 0) {
-      add({ label: 'graph launches', kind: 'graph', height: full ? 14 : 10, segments: segmentsOf(launched, (r) => from[r]!, (r) => to[r]!, (r) => `graph ${number[r]}, ${plural(nodes[r]!, 'activity', 'activities')}`, () => '') });
+      add({
+        label: 'graph launches',
+        kind: 'graph',
+        height: full ? 14 : 10,
+        segments: segmentsOf(
+          launched,
+          (r) => from[r]!,
+          (r) => to[r]!,
+          (r) => `graph ${number[r]}, ${plural(nodes[r]!, 'activity', 'activities')}`,
+          () => '',
+        ),
+      });
     }
     const gaps = report.gaps.filter((g) => g.device === device);
     if (gaps.length > 0) {
-      add({ label: 'idle', kind: 'idle', height: full ? 14 : 8, segments: segmentsOf(gaps, (g) => g.start, (g) => g.end, (g) => `${duration(g.end - g.start)}: ${CAUSE_WORDS[g.cause] ?? g.cause}`, () => 'idle') });
+      add({
+        label: 'idle',
+        kind: 'idle',
+        height: full ? 14 : 8,
+        segments: segmentsOf(
+          gaps,
+          (g) => g.start,
+          (g) => g.end,
+          (g) => `${duration(g.end - g.start)}: ${CAUSE_WORDS[g.cause] ?? g.cause}`,
+          () => 'idle',
+        ),
+      });
     }
     // Threads belong to a process: they stand below the first of its devices that is drawn.
     const process = report.devices[device]?.process ?? -1;
     if (devices.findIndex((d) => (report.devices[d]?.process ?? -1) === process) === index) {
-      const row = (label: string, list: HostEvent[]): void => add({ label, kind: 'host', height: 15, segments: segmentsOf(list, (r) => r.start, (r) => r.end, (r) => hostText(r.text), () => '') });
+      const row = (label: string, list: HostEvent[]): void =>
+        add({
+          label,
+          kind: 'host',
+          height: 15,
+          segments: segmentsOf(
+            list,
+            (r) => r.start,
+            (r) => r.end,
+            (r) => hostText(r.text),
+            () => '',
+          ),
+        });
       if (hosts) {
         const threads = threadsOf(hosts, process, 6, threadNames(report));
-        for (const t of threads.slice(0, MAX_THREADS)) for (const r of t.rows) row(r.label, r.events);
+        for (const t of threads.slice(0, MAX_THREADS))
+          for (const r of t.rows) row(r.label, r.events);
         const rest = threads.slice(MAX_THREADS);
-        if (rest.length > 0) cuts.push(`${plural(rest.length, 'other thread')} of the host with ${duration(sumNs(rest))} of calls and ranges`);
+        if (rest.length > 0)
+          cuts.push(
+            `${plural(rest.length, 'other thread')} of the host with ${duration(sumNs(rest))} of calls and ranges`,
+          );
       } else if (full) {
         const host = gapHosts(report).filter((e) => e.process === process || process < 0);
-        if (host.length > 0) row(`host, ${plural(new Set(host.map((h) => h.thread)).size, 'thread')}`, host);
+        if (host.length > 0)
+          row(`host, ${plural(new Set(host.map((h) => h.thread)).size, 'thread')}`, host);
       }
     }
     y += 8;
   });
   if (waits.skews.length > 0) y += 10;
   const names = report.devices.map((_, d) => deviceName(report, d));
-  const widest = Math.max(...tracks.map((t) => t.label.length * 6.5 + (t.first ? names[t.device]!.length * 6.9 + 10 : 0)));
-  return { tracks, gutter: Math.min(270, window.innerWidth * 0.3, 14 + widest), names, height: y, t0: isFinite(t0) ? t0 : 0, t1: isFinite(t1) ? t1 : 1, hueOfSite, devices, hiddenDevices: all.length - devices.length, cuts, launches, waits };
+  const widest = Math.max(
+    ...tracks.map((t) => t.label.length * 6.5 + (t.first ? names[t.device]!.length * 6.9 + 10 : 0)),
+  );
+  return {
+    tracks,
+    gutter: Math.min(270, window.innerWidth * 0.3, 14 + widest),
+    names,
+    height: y,
+    t0: isFinite(t0) ? t0 : 0,
+    t1: isFinite(t1) ? t1 : 1,
+    hueOfSite,
+    devices,
+    hiddenDevices: all.length - devices.length,
+    cuts,
+    launches,
+    waits,
+  };
 }
 
 /** The same rows, higher where the window has room for more: launches above all. */
 export function stretched(tl: Timeline, room: number): Timeline {
-  const grows = (t: Track): number => (t.kind === 'stream' ? t.height : t.kind === 'idle' || t.kind === 'layer' ? t.height / 3 : 0);
+  const grows = (t: Track): number =>
+    t.kind === 'stream' ? t.height : t.kind === 'idle' || t.kind === 'layer' ? t.height / 3 : 0;
   const each = sumBy(tl.tracks, grows);
   const by = Math.min(4, (room - tl.height) / each);
   if (!(by > 0.05)) return tl;
@@ -257,7 +407,11 @@ export function stretched(tl: Timeline, room: number): Timeline {
 }
 
 /** First row that may reach into the view. */
-export function firstVisible(start: Float64Array, endOf: (i: number) => number, from: number): number {
+export function firstVisible(
+  start: Float64Array,
+  endOf: (i: number) => number,
+  from: number,
+): number {
   let i = lowerBound(start, from);
   // What begins earlier may last into the view; nesting is shallow.
   for (let back = 0; i > 0 && back < 2000; ++back) {

@@ -11,8 +11,10 @@ import type { Report } from '../data/report';
 export interface Skew {
   op: number;
   /** Devices that come first and last, and when. */
-  first: number; last: number;
-  from: number; at: number;
+  first: number;
+  last: number;
+  from: number;
+  at: number;
 }
 export interface Waits {
   /** By row of the stream: how long the launch waited, ns. */
@@ -24,7 +26,8 @@ export interface Waits {
 export function findWaits(report: Report, launches: Launches): Waits {
   const out: Waits = { of: new Map(), skews: [] };
   const t = report.tables.table('collectives');
-  const op = t.refs('op'), mean = t.numbers('arrival_skew_ns');
+  const op = t.refs('op'),
+    mean = t.numbers('arrival_skew_ns');
   const known = new Set<number>();
   for (let r = 0; r < t.rows; ++r) if (mean[r]! >= 0) known.add(op[r]!);
   if (known.size === 0) return out;
@@ -37,7 +40,7 @@ export function findWaits(report: Report, launches: Launches): Waits {
       if (o < 0) continue;
       const key = `${o}/${s.step[i]}`;
       let by = groups.get(key);
-      if (!by) groups.set(key, (by = new Map()));
+      if (!by) groups.set(key, (by = new Map<number, Hit[]>()));
       const list = by.get(s.device);
       if (list) list.push({ s, i });
       else by.set(s.device, [{ s, i }]);
@@ -46,16 +49,24 @@ export function findWaits(report: Report, launches: Launches): Waits {
   for (const [key, by] of groups) {
     const lists = [...by.values()];
     const n = lists[0]!.length;
-    if (lists.length < 2 || lists.some((l) => l.length !== n) || !clocksKnown(report, [...by.keys()])) continue;
+    if (
+      lists.length < 2 ||
+      lists.some((l) => l.length !== n) ||
+      !clocksKnown(report, [...by.keys()])
+    )
+      continue;
     for (const l of lists) l.sort((a, b) => a.s.start[a.i]! - b.s.start[b.i]!);
     for (let k = 0; k < n; ++k) {
-      let first = lists[0]![k]!, last = first;
+      let first = lists[0]![k]!,
+        last = first;
       for (const l of lists) {
-        const h = l[k]!, at = h.s.start[h.i]!;
+        const h = l[k]!,
+          at = h.s.start[h.i]!;
         if (at < first.s.start[first.i]!) first = h;
         if (at > last.s.start[last.i]!) last = h;
       }
-      const from = first.s.start[first.i]!, at = last.s.start[last.i]!;
+      const from = first.s.start[first.i]!,
+        at = last.s.start[last.i]!;
       let overlap = true;
       for (const l of lists) {
         const { s, i } = l[k]!;
@@ -63,11 +74,18 @@ export function findWaits(report: Report, launches: Launches): Waits {
         if (waited > s.dur[i]!) overlap = false;
         else if (waited > 0) {
           let of = out.of.get(s);
-          if (!of) out.of.set(s, (of = new Map()));
+          if (!of) out.of.set(s, (of = new Map<number, number>()));
           of.set(i, waited);
         }
       }
-      if (overlap && at > from) out.skews.push({ op: parseInt(key, 10), first: first.s.device, last: last.s.device, from, at });
+      if (overlap && at > from)
+        out.skews.push({
+          op: parseInt(key, 10),
+          first: first.s.device,
+          last: last.s.device,
+          from,
+          at,
+        });
     }
   }
   out.skews.sort((a, b) => a.at - b.at);

@@ -3,12 +3,16 @@
 
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <string>
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+
+#include "tests/golden_text/golden_text.h"
 
 namespace xlatrace {
 namespace {
@@ -79,16 +83,23 @@ TEST_F(FileTest, WhatLiesUnderTheTemporaryNameIsNotWrittenTo) {
   EXPECT_FALSE(AtomicFile::Create(Path("a")));
 }
 
-TEST_F(FileTest, AFifoIsRefusedNotWaitedFor) {
+TEST_F(FileTest, FifoIsRefusedWithoutWaiting) {
   ASSERT_EQ(mkfifo(Path("fifo").c_str(), 0600), 0);
   const auto read = ReadFile(Path("fifo"));
   ASSERT_FALSE(read);
-  EXPECT_NE(read.error().message.find("not a regular file"), std::string::npos);
+  EXPECT_NE(read.error().message.find(Path("fifo")), std::string::npos);
+  EXPECT_GOLDEN_TEXT(read.error().message);
 }
 
-TEST_F(FileTest, ErrorsNameThePathAndTheReason) {
-  EXPECT_NE(ReadFile(Path("none")).error().message.find("none': No such file"), std::string::npos);
-  EXPECT_NE(ReadFile(folder_.string()).error().message.find("is a directory"), std::string::npos);
+TEST_F(FileTest, ErrorsHaveThePathAndTheReason) {
+  const auto missing = ReadFile(Path("none"));
+  ASSERT_FALSE(missing);
+  EXPECT_NE(missing.error().message.find(Path("none")), std::string::npos);
+  EXPECT_NE(missing.error().message.find(std::strerror(ENOENT)), std::string::npos);
+  const auto folder = ReadFile(folder_.string());
+  ASSERT_FALSE(folder);
+  EXPECT_NE(folder.error().message.find(folder_.string()), std::string::npos);
+  EXPECT_GOLDEN_TEXT(folder.error().message);
   std::ofstream(Path("big")) << "12345";
   EXPECT_NE(ReadFile(Path("big"), 4).error().message.find("5 bytes"), std::string::npos);
 }

@@ -15,6 +15,8 @@
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
+#include "tests/golden_text/golden_text.h"
+
 namespace xlatrace::collector {
 namespace {
 
@@ -120,14 +122,15 @@ TEST_F(PlaceTest, AFolderOfSomebodyElseIsNotTouched) {
   close(place.fd);
 }
 
-TEST_F(PlaceTest, WhereItCannotBeWrittenTheFallbackIsTakenAndNamed) {
+TEST_F(PlaceTest, UnwritableFolderIsReplacedByTheFallbackWithANote) {
   // A file where the folder's parent should be: fails for root as well.
   std::ofstream(folder_ + "/file").put('x');
   setenv("XLATRACE_REC", (folder_ + "/file/run.rec").c_str(), 1);
   setenv("XLATRACE_DIR", folder_.c_str(), 1);
   const RecordingPlace place = OpenRecordingPlace(1);
   EXPECT_EQ(place.folder, folder_ + "/run.rec");
-  EXPECT_NE(place.note.find("cannot write to " + folder_ + "/file/run.rec"), std::string::npos);
+  EXPECT_NE(place.note.find(folder_ + "/file/run.rec"), std::string::npos);
+  EXPECT_GOLDEN_TEXT(place.note);
   close(place.fd);
 }
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Sourced by demo and test: says each step in a line, installs what is missing, builds.
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2034
 
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."

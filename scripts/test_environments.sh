@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Sourced by test and long, after setup.sh: Python environments and npm packages of the tests.
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2034
 
 # What the tests need besides: frameworks, and other tools that open what `export` writes.
 test_environments() {

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests that contain sentences of the product outside golden text files.
 
-A literal of a test is product prose if it shares three consecutive words with a literal of the product, two
-of which are no stop words, or four of which one is none. Golden text files (tests/*/golden_text) hold such sentences, so that one command rewrites them.
+A literal of a test is product prose if it shares consecutive words with a literal of the product: three of
+which none is a stop word, or four of which two are none. Golden text files (tests/*/golden_text) hold such sentences, so that one command rewrites them.
 """
 
 import re
@@ -12,7 +12,7 @@ from lint_rules import sources
 from lint_rules.sources import Violation
 
 # (consecutive words, at least so many of them that are no stop words)
-_SHARED = ((3, 2), (4, 1))
+_SHARED = ((3, 3), (4, 2))
 _STOP_WORDS = set(
     "a an and are as at be been but by did do does for from had has have if in into is it its no not of off on or so "
     "than that the their them then there these they this those to was were what when where which while who will with "

@@ -111,17 +111,17 @@ class OtherRulesTest(CheckoutCase):
         self.assertEqual(self.rules(licence.check, *files), ["licence"])
 
     def test_sentence_of_the_product_in_a_test_is_a_violation(self):
-        product = self.plant("store/a.cc", 'Fail("the file ends inside a page");\n')
-        test = self.plant("tests/store/a_test.cc", 'EXPECT_THAT(e, HasSubstr("file ends inside a page"));\n')
+        product = self.plant("store/a.cc", 'Fail("the file ends inside one torn page");\n')
+        test = self.plant("tests/store/a_test.cc", 'EXPECT_THAT(e, HasSubstr("ends inside one torn page"));\n')
         self.assertEqual(self.rules(prose_in_tests.check, product, test), ["prose_in_tests"])
 
     def test_sentence_of_the_product_in_golden_text_is_accepted(self):
-        product = self.plant("store/a.cc", 'Fail("the file ends inside a page");\n')
-        golden = self.plant("tests/store/golden_text/A.txt", "== B\nthe file ends inside a page\n")
+        product = self.plant("store/a.cc", 'Fail("the file ends inside one torn page");\n')
+        golden = self.plant("tests/store/golden_text/A.txt", "== B\nthe file ends inside one torn page\n")
         self.assertEqual(self.rules(prose_in_tests.check, product, golden), [])
 
     def test_other_text_in_a_test_is_accepted(self):
-        product = self.plant("store/a.cc", 'Fail("the file ends inside a page");\n')
+        product = self.plant("store/a.cc", 'Fail("the file ends inside one torn page");\n')
         test = self.plant("tests/store/a_test.cc", 'EXPECT_EQ(name, "fusion kernel of layer seven");\n')
         self.assertEqual(self.rules(prose_in_tests.check, product, test), [])
 

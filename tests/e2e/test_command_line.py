@@ -87,7 +87,7 @@ class CommandLine(refusals.RefusalCase):
         self.assert_usage_errors(
             ("smmary", "run.db"),
             ("compare", "a.db", "b.db"),
-            (self.run_db,),
+            (self.run_db.name,),
             ("python3", "train.py"),
             ("frobnicate",),
             ("train.py", "--steps"),
@@ -100,13 +100,13 @@ class CommandLine(refusals.RefusalCase):
             ("record",),
             ("summary",),
             ("report",),
-            ("query", self.run_db),
+            ("query", self.run_db.name),
             ("control", "run.rec"),
             ("record", "--stepz", "1:2", "--", "ls"),
             ("record", "--stepz=1:2", "--", "ls"),
-            ("summary", self.run_db, "--fromat", "json"),
+            ("summary", self.run_db.name, "--fromat", "json"),
             ("--verson",),
-            ("summary", self.run_db, "--frobnicate"),
+            ("summary", self.run_db.name, "--frobnicate"),
             (),
         )
 
@@ -142,7 +142,7 @@ class CommandLine(refusals.RefusalCase):
         self.assert_golden_text(result.stderr)
 
     def test_explain_of_a_run_describes_the_file(self):
-        result = self.run_program("explain", self.run_db)
+        result = self.run_program("explain", self.run_db.name)
         self.assertEqual(result.code, 0, result)
         self.assert_golden_text(result.stdout, masks=[(r"\d+ kB", "# kB")])
 

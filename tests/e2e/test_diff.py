@@ -229,7 +229,7 @@ class DumpFolders(support.TestCase):
         ok("import", support.require_data(CAPTURES[1]), "-o", run)
         dump = self.folder_of("dump", [(1, 12)])
         messages = ""
-        for pair in ((run, dump), (dump, run)):
+        for pair in ((run.name, dump.name), (dump.name, run.name)):
             result = self.run_program("diff", *pair)
             self.assertEqual(result.code, 2, str(result))
             self.assertEqual((len(result.errors), len(result.hints)), (1, 1), result)
@@ -260,7 +260,8 @@ class AfterAChange(support.TestCase):
         self.assertIn(f"base {row['base'][0]['handle']} {row['base'][0]['instruction']}", text)
         self.assertIn(f"new  {handle} {row['new'][0]['instruction']}", text)
         self.assertLessEqual(max(map(len, text.splitlines())), 120)
-        result = self.run_program("show", "o99999", self.after, "--base", self.before)
+        result = self.run_program(
+            "show", "o99999", "after/run.db", "--base", "before/run.db", cwd=self.place)
         self.assertNotEqual(result.code, 0)
         self.assert_golden_text(result.stderr)
 

@@ -95,9 +95,9 @@ class ContractViews(support.OneRecording):
 
     def test_required_values(self):
         for column in (
-            "activity_id kind process_id device_id start_ns end_ns duration_ns self_ns origin "
-            "confidence phase op_kind name"
-        ).split():
+            "activity_id,kind,process_id,device_id,start_ns,end_ns,duration_ns,self_ns,origin,"
+            "confidence,phase,op_kind,name"
+        ).split(","):
             with self.subTest(column=column):
                 self.assert_no_rows(f"SELECT * FROM activity WHERE {column} IS NULL")
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""explain, modules, passes and find as people run them: on folders made up here, whose answers are
-known, and on recorded dumps."""
+"""`explain`, `modules`, `passes` and `find` on dump folders written here, whose answers are known, and on
+recorded dumps."""
 
 import json
 import os
@@ -94,7 +94,7 @@ class Explain(DumpFolder):
         self.assertEqual((fused["computations"], fused["instructions"]), (3, 11))
         self.assertEqual(fused["target"], "sm_9.0")
 
-    def test_bad_files_have_a_place_and_never_stop_it(self):
+    def test_bad_files_have_a_place_and_do_not_stop_the_others(self):
         bad = self.write(
             "module_0009.jit_bad.before_optimizations.txt",
             "HloModule m\nENTRY e {\n  ROOT a = f32[] negate(b)\n}\n",
@@ -256,10 +256,10 @@ class Modules(DumpFolder):
     def test_text_names_the_main_module_and_fits(self):
         for width in (80, 120):
             result = self.run_program(
-                "modules", self.dump, env={**os.environ, "COLUMNS": str(width)}
+                "modules", "dump", env={**os.environ, "COLUMNS": str(width)}
             )
             self.assertEqual(result.code, 0, result.stderr)
-            self.assertIn("jit_step (3) is the main program", result.stdout)
+            self.assert_golden_text(result.stdout)
             for line in result.stdout.splitlines()[1:]:
                 self.assertLessEqual(len(line), width, line)
 
@@ -272,16 +272,14 @@ class Modules(DumpFolder):
         self.assertEqual(result.code, 1)
         self.assertIn("jit_step", result.stderr)
 
-    def test_hundreds_of_modules_are_cut_and_it_says_so(self):
+    def test_hundreds_of_modules_are_cut_with_a_count(self):
         for number in range(100, 400):
             self.write(f"module_0{number}.jit_add.before_optimizations.txt", TINY)
-        result = self.run_program("modules", self.dump)
-        self.assertRegex(result.stdout, r"equal modules are one row: "
-                                        r"jit_add x300: 100, 101, 102, 103, 104, 105 and 294 more")
-        self.assertIn("jit_add was compiled 301 times, always the same program", result.stdout)
-        result = self.run_program("modules", self.dump, "--all")
+        result = self.run_program("modules", "dump")
+        self.assert_golden_text(result.stdout)
+        result = self.run_program("modules", "dump", "--all")
         self.assertEqual(result.stdout.count("\n"), len(result.stdout.splitlines()))
-        self.assertNotIn("more modules (", result.stdout)
+        self.assert_golden_text(result.stdout)
         self.assertEqual(len(self.json("modules", self.dump)["modules"]), 302)
 
     def test_danger_is_none(self):
@@ -350,10 +348,10 @@ class Passes(DumpFolder):
         self.assertEqual([e["what"] for e in history["events"]], ["made", "last"])
         self.assertEqual([o["instruction"] for o in history["events"][0]["others"]], ["w2"])
         self.assertEqual(history["origins"][0]["source_line"], 11)
-        text = self.run_program("passes", self.dump, "step", "--instruction", "w2").stdout
-        self.assertIn("w2 was fused into fusion.2", text)
+        text = self.run_program("passes", "dump", "step", "--instruction", "w2").stdout
+        self.assert_golden_text(text)
 
-    def test_mistakes_are_explained(self):
+    def test_unknown_passes_and_instructions_are_errors(self):
         self.assertEqual(self.run_program("passes", self.dump, "step", "--from", "nothing").code, 2)
         result = self.run_program("passes", self.dump, "add")
         self.assertEqual(result.code, 0, result.stderr)  # before and after are enough.
@@ -379,8 +377,8 @@ class Find(DumpFolder):
 
     def test_over_all_passes_one_row_per_instruction(self):
         hits = self.names("train.py:11", self.dump)
-        self.assertIn(("w2", "before_optimizations", "0 start of fusion"), hits)
-        self.assertIn(("sub.5", "1 fusion", "after_optimizations"), hits)
+        dumps = {name: (first, last.split()[0]) for name, first, last in hits}
+        self.assertEqual(dumps, {"w2": ("before_optimizations", "0"), "sub.5": ("1 fusion", "after_optimizations")})
         self.assertEqual(len(hits), 2)
 
     def test_by_shape_opcode_op_name_and_name(self):
@@ -443,8 +441,9 @@ class OfARun(support.TestCase):
         found = json.loads(self.run_program("find", "dot_general", run, "--format", "json").stdout)
         timed = [h for h in found["hits"] if h["device_ns"]]
         self.assertGreater(len(timed), 0)
-        text = self.run_program("modules", run).stdout
-        self.assertIn("device ms", text)
+        rows = self.run_program("modules", run).stdout.splitlines()
+        row = next(row.split() for row in rows if row.startswith("m1 "))
+        self.assertEqual(row[3], f"{main['device_ns'] / 1e6:.0f}")
         card = self.run_program("modules", run, "m1").stdout
         self.assertIn("jit_train_step (m1)", card)
 

@@ -124,10 +124,10 @@ class TerminalTest(export_support.ExportTest):
             with self.subTest(to=to):
                 code, text = self.shown(run, "--to", to, "-o", f"out.{to}")
                 self.assertEqual(code, 0, text)
-                self.assertRegex(text, rf"xlatrace: export to {to}: [\d,]+( of 1\d\d,\d{{3}} \(\d+%\)| rows)")
-                # The line is empty again before the last word is said.
-                self.assertIn("\r\x1b[K", text.rsplit(f"export to {to}", 1)[1])
-                self.assertIn("opens in: ", text.rsplit("\r\x1b[K", 1)[1])
+                self.assertRegex(text, rf"xlatrace: [^\n]*{to}: [\d,]+( of 1\d\d,\d{{3}} \(\d+%\)| rows)")
+                # The line is erased before the last messages are printed.
+                self.assertIn("\r\x1b[K", text.rsplit(f" {to}: ", 1)[1])
+                self.assertRegex(text.rsplit("\r\x1b[K", 1)[1], rf"^xlatrace: .*out\.{to}[^\n]*\n")
 
     def test_an_error_is_not_written_behind_a_line_of_progress(self):
         code, text = self.shown(

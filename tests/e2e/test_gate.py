@@ -12,6 +12,7 @@ import unittest
 import xml.etree.ElementTree
 
 import support
+from planted_changes import verdict_has
 
 PROGRAM = """
 import sys
@@ -34,6 +35,10 @@ for _ in range(int(sys.argv[2])):
     w = train_step(w, x)
 w.block_until_ready()
 """
+
+
+REASON = "larger_vocabulary"
+HISTORY_ROW = re.compile(r"^ *\d+ 20\d\d-\d\d-\d\d", re.M)  # Number and date.
 
 
 def ok(*arguments, code=0, **options):
@@ -63,9 +68,12 @@ class Gate(support.TestCase):
            env=support.environment(JAX_PLATFORMS="cpu"))
         return cls.place / name
 
+    def outcome(self, *arguments, code=0):
+        return json.loads(ok("gate", *arguments, "--format", "json", code=code, cwd=self.folder))["outcome"]
+
     def test_first_runs_of_a_baseline_are_not_established_and_pass(self):
-        text = ok("gate", self.runs[0], "--baseline", "perf", "--label", "abc123", "--junit", "gate.xml", cwd=self.folder)
-        self.assertTrue(text.startswith("Not established"), text)
+        outcome = self.outcome(self.runs[0], "--baseline", "perf", "--label", "abc123", "--junit", "gate.xml")
+        self.assertEqual(outcome, "not_established")
         ok("gate", self.runs[1], "--baseline", "perf", "--label", "def456", cwd=self.folder)
         ok("gate", self.runs[1], "--baseline", "perf", "--strict-noise", code=5, cwd=self.folder)
         lines = (self.folder / "perf/baseline.jsonl").read_text().splitlines()
@@ -75,40 +83,42 @@ class Gate(support.TestCase):
         self.assertEqual(suite.get("failures"), "0")
         history = ok("gate", "--history", "perf", cwd=self.folder)
         self.assertIn("abc123", history)
-        self.assertIn("2 runs", history)
+        self.assertIn("def456", history)
+        self.assertEqual(len(HISTORY_ROW.findall(history)), 2, history)
 
-    def test_more_work_is_a_regression_without_statistics(self):
+    def test_more_work_is_a_regression_with_one_run_per_side(self):
         ok("gate", self.runs[0], "--baseline", "perf", cwd=self.folder)
+        outcome = self.outcome(self.heavier, "--baseline", "perf", "--read-only", code=3)
+        self.assertEqual(outcome, "regression")
         text = ok("gate", self.heavier, "--baseline", "perf", "--read-only", "--format", "md", code=3, cwd=self.folder)
-        self.assertTrue(text.startswith("**Regression: "), text)
+        self.assertTrue(text.startswith("**"), text)  # A bold sentence, then a table.
+        self.assertGreater(text.count("\n|"), 2)
         self.assertEqual(len((self.folder / "perf/baseline.jsonl").read_text().splitlines()), 1)
 
-    def test_what_ran_before_the_first_step_is_no_fusion_of_the_program(self):
+    def test_fusions_before_the_first_step_are_not_counted(self):
         # Only a run without steady steps holds it; two runs of one program may differ in that.
         def fusions(run):
             ok("gate", run, "--baseline", run.stem, cwd=self.folder)
             return json.loads((self.folder / run.stem / "baseline.jsonl").read_text())["facts"]["fusions"]
         self.assertEqual(fusions(self.without_steps), fusions(self.steady))
 
-    def test_an_accepted_regression_is_written_down(self):
+    def test_accepted_regression_is_in_the_history_and_becomes_the_base(self):
         ok("gate", self.runs[0], "--baseline", "perf", cwd=self.folder)
-        ok("gate", self.heavier, "--baseline", "perf", "--label", "c0ffee", "--accept", "twice the context", cwd=self.folder)
-        self.assertIn("twice the context", ok("gate", "--history", "perf", cwd=self.folder))
-        # From there on it is the base.
-        text = ok("gate", self.heavier, "--baseline", "perf", cwd=self.folder)
-        self.assertTrue(text.startswith("Not established"), text)
+        ok("gate", self.heavier, "--baseline", "perf", "--label", "c0ffee", "--accept", REASON, cwd=self.folder)
+        self.assertIn(REASON, ok("gate", "--history", "perf", cwd=self.folder))
+        # The accepted run is the new base.
+        self.assertEqual(self.outcome(self.heavier, "--baseline", "perf"), "not_established")
 
     def test_all_runs_that_are_accepted_at_once_are_the_base(self):
         ok("gate", self.runs[0], "--baseline", "perf", cwd=self.folder)
-        ok("gate", self.heavier, self.as_heavy, "--baseline", "perf", "--accept", "twice the context", cwd=self.folder)
+        ok("gate", self.heavier, self.as_heavy, "--baseline", "perf", "--accept", REASON, cwd=self.folder)
         lines = [json.loads(line) for line in (self.folder / "perf/baseline.jsonl").read_text().splitlines()]
-        # What counts begins with the last line that is accepted.
-        self.assertEqual([line.get("accepted", "") for line in lines], ["", "twice the context", ""])
+        # The base begins with the last accepted line.
+        self.assertEqual([line.get("accepted", "") for line in lines], ["", REASON, ""])
 
     def test_few_runs_without_a_baseline_never_fail_for_time(self):
         facts = [part for name in ("launches", "fusions", "bytes", "flops", "compilations", "peak_memory_bytes", "attributed") for part in ("--ignore", name)]
-        text = ok("gate", self.runs[0], self.heavier, *facts)
-        self.assertTrue(text.startswith("Not established"), text)
+        self.assertEqual(self.outcome(self.runs[0], self.heavier, *facts), "not_established")
 
     def test_jobs_at_once_lose_nothing(self):
         def job(i):
@@ -121,21 +131,21 @@ class Gate(support.TestCase):
         for line in lines:
             json.loads(line)
 
-    def test_a_line_cut_short_is_skipped_and_said(self):
+    def test_truncated_line_of_the_baseline_is_skipped_with_a_warning(self):
         ok("gate", self.runs[0], "--baseline", "perf", cwd=self.folder)
         file = self.folder / "perf/baseline.jsonl"
         file.write_bytes(file.read_bytes()[:-40])
         result = support.run("gate", self.runs[1], "--baseline", "perf", cwd=self.folder)
         self.assertEqual(result.code, 0, str(result))
-        self.assertIn("1 lines of the baseline cannot be read", result.stderr)
-        self.assertIn("1 runs", ok("gate", "--history", "perf", cwd=self.folder))
+        self.assert_golden_text(result.stderr)
+        history = ok("gate", "--history", "perf", cwd=self.folder)
+        self.assertEqual(len(HISTORY_ROW.findall(history)), 1, history)
 
-    def test_the_difference_is_named(self):
-        text = ok("diff", self.runs[0], self.heavier)
-        first = text.split("\n\n")[0]
-        self.assertIn("sort", first)
-        self.assertIn("not established", first.lower())
-        self.assertEqual(ok("diff", self.runs[0], self.runs[0]), "The same recording: no difference.\n")
+    def test_diff_names_the_added_operation(self):
+        comparison = json.loads(ok("diff", self.runs[0], self.heavier, "--format", "json"))
+        self.assertFalse(comparison["established"])
+        self.assertTrue(verdict_has(comparison, [(None, r"\bsort\b")]), comparison["verdict"])
+        self.assertTrue(json.loads(ok("diff", self.runs[0], self.runs[0], "--format", "json"))["same_recording"])
 
 
 class Recipes(support.TestCase):
@@ -172,11 +182,18 @@ class Recipes(support.TestCase):
         lines = (self.folder / "perf/baseline.jsonl").read_text().splitlines()
         return [json.loads(line)["label"] for line in lines]
 
+    def assert_outcome_not_established(self, markdown):
+        """A bold sentence and a table are in the file, and the same command as JSON has the outcome."""
+        text = (self.folder / markdown).read_text()
+        self.assertTrue(text.startswith("**") and "\n|" in text, text)
+        outcome = json.loads(self.shell("xlatrace gate run.db --baseline perf --read-only --format json"))["outcome"]
+        self.assertEqual(outcome, "not_established")
+
     def test_every_script_of_the_page_runs(self):
         by_hand, accept, several = self.blocks("bash")
         github, gitlab = self.blocks("yaml")
         self.assertIn("abc123", self.shell(by_hand))
-        self.assertTrue((self.folder / "gate.md").read_text().startswith("**Not established"))
+        self.assert_outcome_not_established("gate.md")
 
         # Steps of the job: one line, or a block.
         steps = re.findall(r"^( +)(?:- )?run: (?:\|\n((?:\1 +.*\n)+)|(.+)\n)", github, re.M)
@@ -184,7 +201,7 @@ class Recipes(support.TestCase):
         self.assertEqual(len(scripts), 3)
         for script in scripts:
             self.shell("\n".join(line.strip() for line in script.splitlines()))
-        self.assertIn("Not established", (self.folder / "summary.md").read_text())
+        self.assert_outcome_not_established("summary.md")
         self.assertEqual(self.labels(), ["abc123", "def456"])
 
         record, branches = re.search(r"script:\n    - (.+)\n    - \|\n((?:      .*\n)+)", gitlab).groups()
@@ -193,7 +210,8 @@ class Recipes(support.TestCase):
         self.assertEqual(self.labels(), ["abc123", "def456", "0123456"])
 
         self.shell(accept)  # Nothing is worse here, so nothing is written down as accepted.
-        self.assertNotIn("twice the context", self.shell("xlatrace gate --history perf"))
+        reason = re.search(r'--accept "([^"]+)"', accept)[1]
+        self.assertNotIn(reason, self.shell("xlatrace gate --history perf"))
 
         for name in re.findall(r"\b[bn]\d\.db", several):
             self.shell(f"xlatrace record -o {name} -- python train.py")

@@ -77,9 +77,7 @@ class GpuCheck(gpu_support.GpuTestCase):
             "--fake", "--only", "many_graph_records", scenario="cupti times zero 8 3"
         )
         self.assertEqual(result.code, 1, result)
-        self.assertRegex(
-            result.stdout, r"FAIL  many graph records: .* 3 of [\d,]+ kernels have no valid times"
-        )
+        self.assertRegex(result.stdout, r"FAIL  many graph records: .*\b3 of [\d,]+ ")
 
     def test_without_a_gpu_it_skips_with_the_reason(self):
         result = self.check(LD_LIBRARY_PATH=None)

@@ -44,22 +44,27 @@ class Doctor(gpu_support.GpuTestCase):
         self.assertEqual((self.text.code, result.code), (code, code), self.text)
         return json.loads(result.stdout)["checks"]
 
-    def only_complaint(self, code=1, **environment):
-        """The one line that is not ok; in the text with its advice right below."""
+    def only_complaint(self, code=1, golden=True, **environment):
+        """The one check that is not ok. The text has its advice in the next line."""
         complaints = [c for c in self.doctor(code, **environment) if c["state"] != "ok"]
         self.assertEqual(len(complaints), 1, complaints)
         (complaint,) = complaints
         self.assertEqual(complaint["state"], "problem" if code else "notice")
-        # Something to type.
+        # The advice has a command.
         self.assertRegex(complaint["advice"], COMMAND)
         lines = self.text.stdout.splitlines()
         (at,) = [n for n, line in enumerate(lines) if line.startswith(("FIX", "note"))]
         self.assertIn("-> " + complaint["advice"], lines[at + 1])
+        if golden:
+            places = [(gpu_support.library_folder(), "<lib>"), (gpu_support.FAKE_GPU, "<fake GPU>")]
+            self.assert_golden_text(
+                f"{complaint['check']}: {complaint['found']}\n-> {complaint['advice']}",
+                masks=[(re.escape(str(self.folder)), "<folder>"), *((re.escape(str(p)), n) for p, n in places)])
         return complaint
 
-    def test_a_tensorflow_that_does_not_name_its_ops(self):
+    def test_tensorflow_without_names_of_ops_is_a_notice(self):
         complaint = self.only_complaint(0, ANSWER_TENSORFLOW="2.13.0", ANSWER_OPS="0")
-        self.assertRegex(complaint["found"], r"tensorflow 2\.13\.0.*has no switch for the names")
+        self.assertIn("tensorflow 2.13.0", complaint["found"])
 
     def folder_with(self, name, *files):
         folder = self.folder / name
@@ -81,8 +86,6 @@ class Doctor(gpu_support.GpuTestCase):
         """A Python with JAX for CUDA is there and no driver; without such a JAX all is well."""
         complaint = self.only_complaint(code=0, LD_LIBRARY_PATH=None)
         self.assertEqual(complaint["check"], "NVIDIA driver")
-        self.assertIn("none", complaint["found"])
-        self.assertIn("profiler", complaint["found"])
         self.python.write_text(PYTHON.replace("plugin 13", "plugin 0"))
         checks = {c["check"]: c for c in self.doctor(0, LD_LIBRARY_PATH=None)}
         self.assertEqual({c["state"] for c in checks.values()}, {"ok"}, checks)
@@ -91,7 +94,6 @@ class Doctor(gpu_support.GpuTestCase):
     def test_stub_driver(self):
         stubs = self.folder_with("stubs", "libcuda.so.1", "libcupti.so.13")
         complaint = self.only_complaint(LD_LIBRARY_PATH=stubs)
-        self.assertIn("stub", complaint["found"])
         self.assertEqual(complaint["advice"], "unset LD_LIBRARY_PATH")
         complaint = self.only_complaint(LD_LIBRARY_PATH=f"{stubs}/:/opt/mine")
         self.assertEqual(complaint["advice"], "export LD_LIBRARY_PATH='/opt/mine'")
@@ -122,12 +124,12 @@ class Doctor(gpu_support.GpuTestCase):
         except FileNotFoundError:
             self.skipTest("no cc")
         complaint = self.only_complaint(XLATRACE_CUPTI=old)
-        self.assertIn("11.8 is the oldest", complaint["found"])
+        self.assertIn("11.8", complaint["found"])
         self.assertIn("pip install", complaint["advice"])
 
     def test_cupti_that_is_newer_than_the_driver(self):
         complaint = self.only_complaint(FAKE_GPU_DRIVER_VERSION="12040")
-        self.assertIn("newer than the driver's 12.4", complaint["found"])
+        self.assertIn("12.4", complaint["found"])
 
     def test_no_libcupti(self):
         folder = self.folder_with("driver", "libcuda.so.1")
@@ -178,13 +180,14 @@ class Doctor(gpu_support.GpuTestCase):
         complaint = self.only_complaint(code=0, CUDA_MPS_PIPE_DIRECTORY="/tmp/mps")
         self.assertIn("MPS", complaint["found"])
 
-    def test_nothing_can_be_written(self):
+    def test_folder_that_cannot_be_written_is_a_problem(self):
         complaint = self.only_complaint(XLATRACE_REC="/does/not/exist/run.rec")
         self.assertEqual(complaint["check"], "working folder")
         if os.getuid() != 0:
             self.work.chmod(0o555)
             self.addCleanup(self.work.chmod, 0o755)
-            self.assertIn("-o", self.only_complaint()["advice"])
+            # Only a user other than root sees it, so no golden text.
+            self.assertIn("-o", self.only_complaint(golden=False)["advice"])
 
     def test_interpreter_of_another_libc(self):
         true = pathlib.Path(shutil.which("true")).resolve().read_bytes()
@@ -204,10 +207,9 @@ class Doctor(gpu_support.GpuTestCase):
         shutil.copy(gpu_support.preload_library(), folder)
         complaint = self.only_complaint(XLATRACE_LIB=folder / "libxlatrace.so")
         self.assertEqual(complaint["check"], "preload")
-        self.assertIn("no collector", complaint["found"])
 
     def test_no_device(self):
-        self.assertIn("no device", self.only_complaint(FAKE_GPU_DEVICES="0")["found"])
+        self.assertEqual(self.only_complaint(FAKE_GPU_DEVICES="0")["check"], "NVIDIA driver")
 
     def test_driver_that_fails_or_hangs(self):
         complaint = self.only_complaint(scenario="fail cuInit error 999")

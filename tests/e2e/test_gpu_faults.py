@@ -169,7 +169,7 @@ class Faults(gpu_support.GpuTestCase):
         self.assertEqual(gpu_support.scalar(database, unlabelled), 0)
         self.assert_commands_work(database)
         span = gpu_support.scalar(database, "SELECT max(end_ns) - min(start_ns) FROM activity")
-        self.assertLess(span, 60e9, "a time of 1970")
+        self.assertLess(span, 60e9, "a time of the year 1970")
 
     def assert_commands_work(self, database):
         for arguments in (

@@ -2,6 +2,7 @@
 """Every activity has the instruction of the innermost XLA range around its launch, or around the
 creation or update of its graph node. The kernel's name says which one that is: x_PROGRAM_OP."""
 
+import json
 import re
 import unittest
 
@@ -364,7 +365,8 @@ class Instructions(gpu_support.GpuTestCase):
         self.assertEqual(executions, 30)
         steps = gpu_support.scalar(self.work / "run.db", "SELECT count(*) FROM step")
         self.assertEqual(steps, 30)
-        self.assertIn("of the step", self.xlatrace("summary", "run.db").stdout)
+        summary = json.loads(self.xlatrace("summary", "run.db", "--format", "json").stdout)
+        self.assertEqual((summary["basis"], summary["verdict"]["given"]), ("steady_steps", True))
 
 
 if __name__ == "__main__":

@@ -153,28 +153,25 @@ class Launchers(Places):
         self.assert_trained(self.record(tool, sys.executable, self.train))
         self.assertEqual(list(elsewhere.iterdir()), [])
 
-    def test_launchers_that_lead_elsewhere(self):
-        """Nothing is run; the hint is the same command with xlatrace inside."""
-        for command, hint in (
-            ("docker run --gpus all image python train.py",
-             "docker run --gpus all image xlatrace record -- python train.py"),
-            ("podman run image python3.11 -m train",
-             "podman run image xlatrace record -- python3.11 -m train"),
-            ("srun -n 4 python train.py", "srun -n 4 xlatrace record -- python train.py"),
-            ("kubectl exec pod -- python 'my train.py'",
-             "kubectl exec pod -- xlatrace record -- python 'my train.py'"),
-            ("sudo -E /usr/bin/python3 train.py",
-             "sudo -E xlatrace record -- /usr/bin/python3 train.py"),
-            ("env A=1 timeout 60s nice -n 5 srun ./train.sh",
-             "env A=1 timeout 60s nice -n 5 srun xlatrace record -- ./train.sh"),
-            ("ssh host 'cd x && python train.py'", "ssh ... xlatrace record -- python train.py"),
-            ("/opt/bin/sbatch job", "sbatch ... xlatrace record -- python train.py"),
+    def test_launchers_of_other_machines_are_refused_with_the_right_command(self):
+        """Nothing runs. The hint is the same command with `xlatrace record` inside."""
+        messages = []
+        for command in (
+            "docker run --gpus all trainer python3 main.py",
+            "podman run image python3.11 -m train",
+            "srun -n 4 python train.py",
+            "kubectl exec pod -- python 'my train.py'",
+            "sudo -E /usr/bin/python3 train.py",
+            "env A=1 timeout 60s nice -n 5 srun ./train.sh",
+            "ssh host 'cd x && python train.py'",
+            "/opt/bin/sbatch job",
         ):
             with self.subTest(command):
                 result = self.record(*shlex.split(command))
-                self.assertEqual(result.code, 2, result)
-                self.assertEqual(result.hints, [f"hint: put xlatrace inside: {hint}"])
+                self.assertEqual((result.code, len(result.hints)), (2, 1), result)
                 self.assertEqual(list(self.work.iterdir()), [])
+                messages.append(f"$ xlatrace record -- {command}\n{result.stderr}")
+        self.assert_golden_text("\n".join(messages))
         # A name that only looks like one.
         self.assert_trained(self.record(self.script("docker-train", f"#!/bin/sh\nexec {sys.executable} {self.train}")))
 
@@ -344,8 +341,9 @@ class Notebooks(Places):
                              [b"7", b"0", b"10"])
         finally:
             kernel.kill()
-        html = (self.work / "run.html").read_text()
-        self.assertRegex(html, "(?i)still (running|recording|being recorded)|partial|live")
+        self.assertTrue((self.work / "run.html").exists())
+        losses = rows_of(self.work / "run.db", "SELECT cause FROM loss")
+        self.assertIn("running", [row["cause"] for row in losses])
 
     def test_killed_kernel(self):
         kernel = self.started(PYTHON + "launch('k', 7); sync(); time.sleep(600)\n")
@@ -362,7 +360,7 @@ class Interruptions(Places):
             if self.interrupted_fold(launches):
                 return
             self.setUp()
-        self.fail("folds of millions of launches are over before they can be interrupted")
+        self.fail("every fold ended before the interrupt")
 
     def interrupted_fold(self, launches):
         """False where the fold was over before it could be."""

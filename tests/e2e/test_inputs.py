@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which files a call of `import` means, and what it says of those that are not whole."""
+"""Which files `import` reads, and its messages about files that are incomplete or left out."""
 
 import gzip
 import json
 import os
 import random
+import re
 import shutil
 
 import support
@@ -41,36 +42,42 @@ class Inputs(support.TestCase):
             self.folder / "run.db", f"SELECT * FROM run_stat WHERE name = '{name}'"
         )
 
+    def left_out(self):
+        """{source: advice} of all files that were not imported."""
+        return {row["source"]: row["advice"] for row in self.stats("input_left_out")}
+
     # --- not whole ---
 
-    def test_trace_that_is_cut_off_gives_what_is_there_and_says_so(self):
+    def test_truncated_trace_gives_its_events_and_a_data_loss(self):
         whole = gzip.compress(kineto(4000), mtime=0)
         for share in (0.25, 0.5, 0.9):
             with self.subTest(share=share):
                 (self.folder / "cut.json.gz").write_bytes(whole[: int(len(whole) * share)])
                 result = self.import_all("cut.json.gz")
                 self.assertIn("trace_truncated", result.stderr)
-                self.assertIn("cut off", result.stderr)
                 # Events are alike, so the share of bytes is that of events; one may be cut in two.
                 self.assertAlmostEqual(self.count() / 4000, share, delta=0.05)
                 (row,) = self.stats("trace_truncated")
                 self.assertEqual(row["severity"], "data_loss")
+        # Figures depend on the version of zlib.
+        self.assert_golden_text(result.stderr, masks=[(r"\d[\d,.]*( [kM]?B)?", "#")])
 
-    def test_strict_turns_a_loss_into_exit_status_1_and_keeps_the_run(self):
+    def test_strict_turns_a_loss_into_exit_code_1_and_keeps_the_run(self):
         whole = gzip.compress(kineto(500), mtime=0)
         (self.folder / "whole.json.gz").write_bytes(whole)
         (self.folder / "cut.json.gz").write_bytes(whole[: len(whole) // 2])
         self.import_all("whole.json.gz", "--strict")
         result = self.import_all("cut.json.gz", "--strict", code=1)
         self.assertIn("--strict", result.stderr)
+        self.assertEqual([row["severity"] for row in self.stats("trace_truncated")], ["data_loss"])
         self.assertGreater(self.count(), 0)
 
-    def test_checksum_that_does_not_fit_is_a_loss(self):
+    def test_wrong_checksum_is_a_loss(self):
         changed = bytearray(gzip.compress(kineto(100), mtime=0))
         changed[-6] ^= 1
         (self.folder / "changed.json.gz").write_bytes(changed)
         result = self.import_all("changed.json.gz")
-        self.assertIn("checksum", result.stderr)
+        self.assert_golden_text(result.stderr, masks=[(r"\d+ bytes", "# bytes")])
         self.assertEqual(self.count(), 100)
 
     # --- how files come ---
@@ -95,11 +102,11 @@ class Inputs(support.TestCase):
                 self.assertEqual(self.count(), 50)
                 self.assertEqual(self.stats("event_damaged"), [])
 
-    def test_text_in_utf_16_is_refused_with_the_command_that_mends_it(self):
+    def test_utf_16_is_refused_with_a_command_that_converts_it(self):
         (self.folder / "windows.json").write_bytes(kineto(3).decode().encode("utf-16"))
         result = self.import_all("windows.json", code=1)
-        self.assertIn("UTF-16", result.errors[0])
-        self.assertIn("iconv", result.hints[0])
+        self.assertEqual((len(result.errors), len(result.hints)), (1, 1), result)
+        self.assert_golden_text(result.stderr)
 
     # --- many ---
 
@@ -122,7 +129,7 @@ class Inputs(support.TestCase):
             sorted(row["source"] for row in self.stats("input_left_out")),
             ["./a.json", "copy.json", "link.json"],
         )
-        self.assertEqual(result.stderr.count("left out: "), 3)
+        self.assert_golden_text(result.stderr)
 
     def test_two_traces_of_one_pid_stay_two_processes(self):
         for name in ("before", "after"):
@@ -159,11 +166,11 @@ class Inputs(support.TestCase):
         result = self.import_all("log")
         self.assertEqual(self.count("process"), 2, result)
         self.assertEqual(self.count(), 2 * XSPACE_ROWS)
-        left = {row["source"]: row["advice"] for row in self.stats("input_left_out")}
-        self.assertIn("older session", left["log"])
+        left = self.left_out()
+        self.assert_golden_text(left["log"])
         self.assertEqual(sum(path.endswith("a.trace.json.gz") for path in left), 1)
 
-    def test_the_newest_session_is_told_however_the_folder_is_spelled(self):
+    def test_newest_session_is_imported_for_every_spelling_of_the_folder(self):
         profile = self.folder / "log" / "plugins" / "profile"
         for number, session in enumerate(("2026_01_01_00_00_00", "2026_01_02_00_00_00")):
             (profile / session).mkdir(parents=True)
@@ -183,9 +190,9 @@ class Inputs(support.TestCase):
                 )
                 self.assertEqual(result.code, 0, result)
                 self.assertEqual(self.count(), 4)
-                (row,) = self.stats("input_left_out")
-                self.assertEqual(row["source"], spelling)
-                self.assertIn("older session", row["advice"])
+                ((source, advice),) = self.left_out().items()
+                self.assertEqual(source, spelling)
+                self.assertEqual(re.findall(r"\d+", advice), ["1"])  # The older sessions.
 
     def test_many_other_files_hide_no_recording(self):
         place = self.folder / "many"
@@ -198,7 +205,7 @@ class Inputs(support.TestCase):
         self.assertEqual(self.count(), 8)
         self.assertEqual(self.stats("input_left_out"), [])
 
-    def test_recordings_beyond_the_limit_are_said(self):
+    def test_recordings_beyond_the_limit_are_counted(self):
         place = self.folder / "many"
         place.mkdir()
         data = kineto(4)
@@ -207,12 +214,11 @@ class Inputs(support.TestCase):
         (place / "zz.json").write_bytes(kineto(4, seed=2))  # The last by name.
         self.import_all("many")
         self.assertEqual(self.count(), 4)
-        left = {row["source"]: row["advice"] for row in self.stats("input_left_out")}
+        left = self.left_out()
         self.assertEqual(len(left), 9_999 + 1)
-        self.assertIn("holds 10,002 recordings", left["many"])
-        self.assertIn("copy of 'many/00000.json'", left["many/09999.json"])
+        self.assert_golden_text(left["many"] + "\n" + left["many/09999.json"])
 
-    def test_deep_recordings_are_taken_or_said(self):
+    def test_recordings_in_too_deep_folders_are_listed(self):
         for depth, taken in ((12, True), (70, False)):
             place = self.folder.joinpath(f"to{depth}", *["d"] * depth)
             place.mkdir(parents=True)
@@ -223,9 +229,10 @@ class Inputs(support.TestCase):
                 self.assertEqual(self.count(), 8 if taken else 4)
                 left = [row["advice"] for row in self.stats("input_left_out")]
                 self.assertEqual(len(left), 0 if taken else 1)
-                self.assertEqual("folders deep in 'to70'" in result.stderr, not taken)
+                self.assertEqual("'to70'" in result.stderr, not taken)
+        self.assert_golden_text(result.stderr)
 
-    def test_a_subfolder_that_cannot_be_read_is_said_and_the_rest_taken(self):
+    def test_unreadable_subfolder_is_listed_and_the_others_imported(self):
         if os.geteuid() == 0:
             self.skipTest("root may read every folder")
         for name in ("a", "b", "c"):
@@ -236,12 +243,10 @@ class Inputs(support.TestCase):
         self.addCleanup(closed.chmod, 0o700)
         result = self.import_all("log")
         self.assertEqual(self.count(), 8)
-        (row,) = self.stats("input_left_out")
-        self.assertEqual(row["source"], "log/b")
-        self.assertIn("cannot be read", row["advice"])
-        self.assertIn("left out: 'log/b' cannot be read", result.stderr)
+        self.assertEqual(list(self.left_out()), ["log/b"])
+        self.assert_golden_text(self.left_out()["log/b"] + "\n" + result.stderr)
 
-    def test_files_of_one_size_are_told_apart_by_content(self):
+    def test_files_of_equal_size_are_compared_by_content(self):
         base = kineto(5)
         for number in range(20):
             # As long as each other, different in the last bytes only.
@@ -249,12 +254,11 @@ class Inputs(support.TestCase):
             (self.folder / f"f{number:02}.json").write_bytes(data)
         self.import_all(*[f"f{number:02}.json" for number in range(20)])
         self.assertEqual(self.count("process"), 10)
-        left = {row["source"]: row["advice"] for row in self.stats("input_left_out")}
-        self.assertEqual(
-            left, {f"f{n:02}.json": f"it is a copy of 'f{n - 10:02}.json'" for n in range(10, 20)}
-        )
+        original = re.compile(r"'(f\d\d\.json)'")
+        left = {source: original.search(advice)[1] for source, advice in self.left_out().items()}
+        self.assertEqual(left, {f"f{n:02}.json": f"f{n - 10:02}.json" for n in range(10, 20)})
 
-    def test_a_profile_that_cannot_be_read_replaces_no_trace(self):
+    def test_unreadable_profile_does_not_replace_a_trace(self):
         (self.folder / "host.trace.json.gz").write_bytes(gzip.compress(kineto(6)))
         for name, data in (("empty", b""), ("text", b"no profile")):
             with self.subTest(name=name):
@@ -262,12 +266,12 @@ class Inputs(support.TestCase):
                 result = self.import_all("host.xplane.pb", "host.trace.json.gz")
                 self.assertEqual(self.count(), 6)
                 self.assertEqual(self.stats("input_left_out"), [])
-                self.assertIn("skipped: 'host.xplane.pb'", result.stderr)
+                self.assert_golden_text(result.stderr)
         (self.folder / "host.xplane.pb").write_bytes(support.xspace("jit_step", support.OPS))
         self.import_all("host.xplane.pb", "host.trace.json.gz")
         self.assertEqual(self.count(), XSPACE_ROWS)
 
-    def test_jax_perfetto_trace_is_its_session_again(self):
+    def test_perfetto_trace_of_jax_is_a_copy_of_its_session(self):
         """jax.profiler.trace(create_perfetto_trace=True) writes the rows a third time."""
         session = self.folder / "log" / "plugins" / "profile" / "2026_01_01_00_00_00"
         session.mkdir(parents=True)
@@ -284,7 +288,7 @@ class Inputs(support.TestCase):
         self.import_all("log")
         self.assertEqual(self.count(), 3)
 
-    def test_what_is_called_a_recording_and_cannot_be_read_is_said(self):
+    def test_unreadable_files_with_names_of_recordings_are_listed(self):
         place = self.folder / "mixed"
         place.mkdir()
         (place / "good.json").write_bytes(kineto(4))
@@ -300,25 +304,27 @@ class Inputs(support.TestCase):
             (place / name).write_bytes(data)
         self.import_all("mixed")
         self.assertEqual(self.count(), 4)
-        said = {row["source"].split("/")[-1]: row["advice"] for row in self.stats("input_left_out")}
+        left = {source.split("/")[-1]: advice for source, advice in self.left_out().items()}
         self.assertEqual(
-            sorted(said),
+            sorted(left),
             ["empty.xplane.pb", "other.sqlite", "page.trace.json.gz", "report.nsys-rep"],
         )
-        self.assertIn("nsys export --type sqlite", said["report.nsys-rep"])
-        self.assertIn("is empty", said["empty.xplane.pb"])
+        self.assert_golden_text("\n".join(f"{name}: {left[name]}" for name in sorted(left)))
         for number in range(9):
             (place / f"empty{number}.xplane.pb").touch()
         self.import_all("mixed")
         advice = [row["advice"] for row in self.stats("input_left_out")]
+        # 4 and 9 files, of which the last row counts those that have no row of their own.
         self.assertEqual(len(advice), 6)
-        self.assertTrue(any("8 more files" in text for text in advice), advice)
+        self.assertIn(str(4 + 9 - 5), re.findall(r"\d+", " ".join(advice)))
+        self.assert_golden_text("\n".join(sorted(advice)))
 
     def test_a_folder_without_recordings_is_refused(self):
         (self.folder / "none").mkdir()
         (self.folder / "none" / "notes.txt").write_text("notes")
         result = self.import_all("none", code=1)
-        self.assertIn("directory", result.errors[0])
+        self.assertEqual(len(result.errors), 1, result)
+        self.assert_golden_text(result.stderr)
 
     # --- modules of other files ---
 
@@ -338,11 +344,11 @@ class Inputs(support.TestCase):
                 )
                 self.assertEqual(rows[0]["n"], 8)
 
-    def test_a_profile_without_modules_is_named_and_the_rest_used(self):
+    def test_profile_without_modules_is_named_and_the_trace_imported(self):
         (self.folder / "other.json").write_bytes(kineto(5, seed=2))
         (self.folder / "trace.json").write_bytes(kineto(5))
         result = self.import_all("trace.json", "--modules", "other.json")
-        self.assertIn("'other.json' carries no HLO modules", result.stderr)
+        self.assert_golden_text(result.stderr)
         self.assertEqual(self.count(), 5)
 
 

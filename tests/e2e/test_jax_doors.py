@@ -118,8 +118,8 @@ class Doors(unittest.TestCase):
             self.assertEqual(
                 below.startswith("    why: "), line.endswith("thunk_order, inferred"), line
             )
-        # A graph's last copies are followed by nothing of the step: they may be anybody's.
-        self.assertIn("may be nobody's", shown.stdout)
+        # Nothing of the step follows the last copies of a graph, so they stay ambiguous.
+        self.assertGreater(inferred, 0)
         plain = support.run("show", "jit_train_step", "run.db", "--sequence", cwd=place)
         self.assertNotIn("why:", plain.stdout)
 
@@ -151,11 +151,11 @@ class Doors(unittest.TestCase):
         steps, place = self.steps_of("--profile")
         self.assertEqual(steps, [0, 1, 2, 3])
         self.assertEqual(len(list((place / "profile").rglob("*.xplane.pb"))), 1)
-        # That its profile has no GPU in it is said.
-        told = "SELECT count(*) FROM run_stat WHERE name = 'own_profile_without_gpu'"
-        self.assertEqual(self.query(place, told), [(1,)])
+        # The run reports that this profile has no GPU in it.
+        ((advice,),) = self.query(place, "SELECT advice FROM run_stat WHERE name = 'own_profile_without_gpu'")
         summary = support.run("summary", "run.db", cwd=place)
-        self.assertIn("no GPU", summary.stdout)
+        self.assertIn(advice.split(";")[0][:40], " ".join(summary.stdout.split()))
+        self.assert_golden_text(advice)
 
     def test_two_processes_of_one_job(self):
         self.steps_of()  # compiles, unless another test has

@@ -136,14 +136,14 @@ class LakeTest(export_support.ExportTest):
         reader.stdin.write(json.dumps([str(self.lake), statements]) + "\n")
         reader.stdin.flush()
         answer = reader.stdout.readline()
-        self.assertTrue(answer, "the reader ended; what it said is above")
+        self.assertTrue(answer, "the reader ended")
         result: list[list[list[Any]]] = json.loads(answer)
         return result
 
     def fleet(self, *arguments: object, code: int = 0) -> subprocess.CompletedProcess[str]:
         done = subprocess.run(
             [duckdb_python(), "-m", "xlatrace.fleet", *map(str, arguments)],
-            capture_output=True, text=True, check=False,
+            capture_output=True, text=True, check=False, cwd=self.folder,
             env={**support.environment(), "PYTHONPATH": str(PACKAGE)},
         )  # fmt: skip
         self.assertEqual(done.returncode, code, done.stdout + done.stderr)
@@ -470,10 +470,11 @@ class RefusalTest(LakeTest):
                 self.assertIn(said, result.stderr)
         self.assertFalse(self.lake.exists())
 
-    def test_a_folder_without_runs_and_an_unknown_question_are_said(self) -> None:
-        self.assertIn("there is no folder", self.fleet("query", self.lake, "x y", code=1).stderr)
+    def test_folder_without_runs_and_unknown_question_are_errors(self) -> None:
+        messages = self.fleet("query", self.lake.name, "x y", code=1).stderr
         self.lake.mkdir()
-        self.assertIn("holds no run", self.fleet("query", self.lake, "x y", code=1).stderr)
+        messages += self.fleet("query", self.lake.name, "x y", code=1).stderr
+        self.assert_golden_text(messages)
         self.put(self.make(), "--date", "2026-03-01")
         self.assertIn("slowest_ranks", self.fleet("query", self.lake, "nosuch", code=1).stderr)
         wrong = self.fleet("query", self.lake, "SELECT nosuch FROM op_time", code=1).stderr

@@ -48,7 +48,7 @@ def interpreters():
     return found
 
 
-class PythonApiTest(unittest.TestCase):
+class PythonApiTest(support.GoldenText, unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         support.require_program()
@@ -140,11 +140,9 @@ class PythonApiTest(unittest.TestCase):
         """
         lines = self.python(script).splitlines()
         self.assertEqual(len(lines), 5, lines)
-        self.assertRegex(lines[0], "^cannot open 'none.db': No such file or directory | check")
-        self.assertIn("there is no view 'nothing'", lines[1])
-        self.assertIn("is no name", lines[2])
-        self.assertIn("failed", lines[3])
-        self.assertIn("jit_step", lines[4])
+        for line, name in zip(lines, ("none.db", "nothing", "activity; DROP TABLE x", "", "jit_step")):
+            self.assertIn(name, line)
+        self.assert_golden_text("\n".join(line.rstrip(" |") for line in lines), masks=[(r"\w+(, \w+){9,}", "VIEWS")])
 
     def test_marks_do_nothing_where_nobody_records(self):
         self.assertEqual(

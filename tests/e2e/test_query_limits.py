@@ -12,14 +12,14 @@ import support
 ROWS = ("WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r LIMIT {}) "
         "SELECT n, 'a text of some length, like that of an op' AS name, n * 0.5 AS half FROM r")
 
-# Runs a command and says its largest resident size in kB on the last line of standard error.
+# Runs a command and prints its largest resident size in kB as the last line of standard error.
 PEAK = ("import resource, subprocess, sys; done = subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL);"
         "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss, file=sys.stderr);"
         "sys.exit(done.returncode)")
 
 
 def cpu_of_children():
-    """Seconds that those who have ended took, which does not hang on what else the machine does."""
+    """CPU seconds of ended child processes. Other work on the machine does not change them."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
@@ -67,37 +67,35 @@ class QueryLimits(support.TestCase):
 
     def test_later_rows_are_not_cut(self):
         sql = ("WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r LIMIT 2000) SELECT n, "
-               "CASE WHEN n = 1999 THEN 'far longer than what came before it' ELSE 'short' END AS t FROM r")
+               "CASE WHEN n = 1999 THEN 'a_much_longer_text_' || 'in_this_row' ELSE 'short' END AS t FROM r")
         done = self.run_program("query", self.run_db, sql)
-        self.assertIn("1999  far longer than what came before it\n", done.stdout)
+        self.assertIn("1999  a_much_longer_text_in_this_row\n", done.stdout)
 
-    def test_a_function_that_takes_for_ever_ends_with_the_limit(self):
+    def test_endless_function_ends_with_the_time_limit(self):
         # instr alone compares a million bytes at two million places, in one step of the statement.
         run_of = "replace(hex(zeroblob({})), '0', 'a')"
         sql = f"SELECT instr({run_of.format(2_000_000)}, {run_of.format(1_000_000)} || 'b')"
         before = cpu_of_children()
         done = self.run_program("query", self.run_db, sql, "--time-limit", "1")
         self.assertEqual(done.code, 1)
-        self.assertIn("longer than its time limit", done.stderr)
-        self.assertIn("--time-limit 10", done.stderr)
+        self.assert_golden_text(done.stderr)
         # CPU time: however long it waits for a core, it computes no longer than the limit.
         self.assertLess(cpu_of_children() - before, 30)
 
-    def test_an_endless_query_ends_with_its_limit_and_keeps_what_it_said(self):
+    def test_endless_query_ends_with_the_time_limit_and_keeps_its_rows(self):
         sql = "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r) SELECT n FROM r"
         done = self.run_program("query", self.run_db, sql, "--time-limit", "1", "--format", "csv")
         self.assertEqual(done.code, 1)
         self.assertTrue(done.stdout.startswith("n\r\n1\r\n2\r\n3\r\n"))
-        self.assertIn("longer than its time limit", done.stderr)
+        self.assert_golden_text(done.stderr)
 
     def test_a_sort_of_everything_ends_with_the_memory_limit(self):
         sql = ROWS.format(3_000_000) + " ORDER BY n * 7 % 1000003"
         done = self.run_program("query", self.run_db, sql, "--memory-limit", "50")
         self.assertEqual(done.code, 1)
-        self.assertIn("more memory than its limit", done.stderr)
-        self.assertIn("--memory-limit 200", done.stderr)
+        self.assert_golden_text(done.stderr)
 
-    def test_a_reader_that_goes_away_ends_an_endless_query(self):
+    def test_closed_pipe_ends_an_endless_query(self):
         sql = "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r) SELECT n FROM r"
         query = subprocess.Popen([support.PROGRAM, "query", self.run_db, sql, "--time-limit", "0"],
                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -110,9 +108,9 @@ class QueryLimits(support.TestCase):
     def test_parameters_need_values(self):
         done = self.run_program("query", self.run_db, "SELECT ?1")
         self.assertEqual(done.code, 1)
-        self.assertIn("1 parameters have no value", done.stderr)
+        self.assert_golden_text(done.stderr)
 
-    def test_a_column_that_is_not_there_leads_to_those_of_the_same_view(self):
+    def test_hint_about_an_unknown_column_selects_from_the_same_view(self):
         done = self.run_program("query", self.run_db, "select cuase from Gap where 1")
         self.assertEqual(done.code, 1)
         self.assertIn('"SELECT * FROM gap LIMIT 1"', done.stderr)

@@ -6,6 +6,7 @@ import concurrent.futures
 import json
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import time
@@ -130,7 +131,7 @@ class RecordingTest(support.TestCase):
         self.assertEqual(
             sorted(path.name for path in self.folder.iterdir()), ["run.db", "script.txt"], result
         )
-        self.assertIn("next: xlatrace summary run.db", result.stderr)
+        self.assertRegex(result.stderr, r"xlatrace summary \S*run\.db")
 
     def test_every_execution_is_known(self):
         self.record("--", *self.script(STEPS))
@@ -160,8 +161,9 @@ class RecordingTest(support.TestCase):
                 (self.folder / "go-on").touch()
             result = recorded.result()
         self.assertEqual(result.code, 128 + signal.SIGSEGV, result)
-        self.assertIn("killed", result.stderr)
-        self.assertIn("stays in", result.stderr)
+        self.assertIn(f"{self.folder}/run.rec", result.stderr)
+        host = rf"\b{re.escape(os.uname().nodename)}\b"
+        self.assert_golden_text(result.stderr, masks=[(host, "HOST"), (r"\b\d[\d,.]* [num]?s\b", "# ms"), (r"process \d+", "process PID")])
         self.assertTrue((self.folder / "run.rec").is_dir())
         self.assertEqual(self.query(ROWS), TRUTH)
         self.assertEqual(
@@ -188,7 +190,7 @@ class RecordingTest(support.TestCase):
         some = self.wait_for_more_than(10)
         part = self.run_program("summary", "run.db")
         self.assertEqual(part.code, 0, part)
-        self.assertIn("still running", part.stdout)
+        self.assertEqual(self.query("SELECT cause FROM loss"), [("running",)])
         self.wait_for_more_than(some)
         process.kill()
         process.wait()
@@ -219,11 +221,11 @@ class RecordingTest(support.TestCase):
         self.assertEqual(self.query("SELECT name FROM activity", "run.old.db"), [("a",)])
         self.assertEqual(self.query("SELECT name FROM activity"), [("b",), ("b",)])
 
-    def test_program_without_gpu_work_says_so(self):
+    def test_program_without_gpu_work_leaves_an_error_and_no_file(self):
         result = self.record("--", "true")
         self.assertEqual(result.code, 0, result)
         self.assertEqual(len(result.errors), 1, result)
-        self.assertIn("nothing was recorded", result.stderr)
+        self.assert_golden_text(result.stderr)
         self.assertEqual(sorted(path.name for path in self.folder.iterdir()), [])
 
     def test_exit_codes_of_what_cannot_run(self):

@@ -6,7 +6,6 @@ does not name the GPU. Expected figures are worked out here from shapes and dura
 """
 
 import json
-import pathlib
 import lzma
 import pathlib
 import re
@@ -38,7 +37,7 @@ def width(line):
     return sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in line)
 
 
-class Show(unittest.TestCase):
+class Show(support.GoldenText, unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         support.require_program()
@@ -67,7 +66,7 @@ class Show(unittest.TestCase):
         return self.query(self.gemm, "SELECT handle FROM op_time WHERE op_kind = 'gemm'"
                           " ORDER BY self_ns DESC LIMIT 1")[0]["handle"]  # fmt: skip
 
-    def test_a_product_reaches_the_share_of_the_peak_that_its_shape_and_time_give(self):
+    def test_share_of_the_peak_of_a_product_follows_from_its_shape_and_time(self):
         # The step that was found is one of the smaller products; this is the largest of the run.
         op = self.show(self.largest_product(), self.gemm)["op"]
         # bf16[8192,4096] x bf16[4096,8192]
@@ -116,7 +115,7 @@ class Show(unittest.TestCase):
         self.assertIn("o1", [row["handle"] for row in source["ops"]])
         self.assertGreaterEqual(source["self_ns"], op["self_ns"])
 
-    def test_an_instruction_without_time_of_its_own_says_where_it_is(self):
+    def test_instruction_without_time_names_its_callers(self):
         rows = self.query(
             self.elementwise,
             "SELECT i.instruction, i.computation, i.opcode, m.handle FROM instruction i"
@@ -137,9 +136,9 @@ class Show(unittest.TestCase):
             self.assertIn(op["handle"] + " ", shown)
         parameter = [r for r in rows if r["opcode"] == "parameter" and "main" in r["computation"]
                      and r["instruction"] not in {i["instruction"] for i in inside}]
-        self.assertIn("none of its own", ok("show", parameter[0]["instruction"], self.elementwise))
+        self.assert_golden_text(ok("show", parameter[0]["instruction"], self.elementwise))
 
-    def test_operands_and_users_are_what_made_and_reads_the_values(self):
+    def test_operands_and_users_skip_instructions_without_work(self):
         # Between the transpose and the convolution lie only a get-tuple-element and bitcasts.
         conv = pathlib.Path(self.folder) / "conv.db"
         ok("import", support.require_data("xplane/jax_conv_minimal.xplane.pb"), "-o", conv)
@@ -155,7 +154,7 @@ class Show(unittest.TestCase):
         back = self.show(made["handle"], conv)["users"]
         self.assertIn(handle, [user["handle"] for user in back])
 
-    def test_the_wait_for_the_device_is_that_between_call_and_launch(self):
+    def test_host_latency_is_the_time_between_call_and_start(self):
         symbol = self.query(self.h100, "SELECT kernel_symbol AS s FROM launch WHERE api_call_id"
                             " IS NOT NULL GROUP BY 1 ORDER BY count(*) DESC LIMIT 1")[0]["s"]  # fmt: skip
         handle = self.query(self.h100, f"SELECT handle FROM kernel WHERE kernel_symbol = '{symbol}'"
@@ -167,7 +166,7 @@ class Show(unittest.TestCase):
         self.assertEqual(host["launches"], len(waits))
         self.assertEqual(host["latency_p50_ns"], waits[(len(waits) - 1) // 2])
         self.assertEqual(host["latency_p90_ns"], waits[(len(waits) - 1) * 90 // 100])
-        self.assertIn("from host call to start on the device", ok("show", handle, self.h100))
+        self.assert_golden_text(ok("show", handle, self.h100).split("\n\n")[0])
 
     def test_the_steps_of_an_op_are_those_of_one_device(self):
         run = pathlib.Path(self.folder) / "tpu.db"
@@ -199,7 +198,7 @@ class Show(unittest.TestCase):
             self.assertAlmostEqual(ns, expected[layer], delta=50, msg=layer)
         whole = self.show("layer_0", run)["per_step"]
         self.assertGreaterEqual(whole["ns"], told["layer_0"])
-        self.assertIn("Layers alike, per step", ok("show", "layer_*", run))
+        self.assert_golden_text(ok("show", "layer_*", run).split("\n\n")[2])
 
     def test_a_source_line_has_the_time_that_scope_time_gives_it(self):
         line = self.query(
@@ -211,14 +210,16 @@ class Show(unittest.TestCase):
         self.assertEqual(sheet["self_ns"], line["ns"])
         self.assertEqual(sum(p["self_ns"] for p in sheet["phases"]), line["ns"])
 
-    def test_what_is_not_there_is_said_with_a_way_on(self):
+    def test_unknown_names_are_errors_with_a_hint(self):
+        messages = ""
         for what in ("o999999", "k999999", "m999999", "f999999", "no_such_thing", "gone.py:1"):
-            result = support.run("show", what, self.gemm)
-            self.assertEqual(result.code, 1, what)
-            self.assertIn("hint: ", result.stderr)
+            result = support.run("show", what, self.gemm.name, cwd=self.folder)
+            self.assertEqual((result.code, len(result.errors), len(result.hints)), (1, 1, 1), what)
+            messages += result.stderr
         result = support.run("show", "o1", self.gemm, "--gpu", "voodoo2")
         self.assertEqual(result.code, 2)
         self.assertIn("H100 SXM", result.stderr)
+        self.assert_golden_text(messages + result.stderr)
 
     def test_another_gpu_is_judged_by_its_own_roofs(self):
         sheet = json.loads(
@@ -265,20 +266,14 @@ class Show(unittest.TestCase):
         self.assertEqual(unnamed, [{"gpu": None, "peak_flops": None}])
 
 
-class ShowOfSeveralDevices(unittest.TestCase):
-    """Three processes of one device; each has a module of its own, so that an op is that of one of them."""
+class ShowOfSeveralDevices(support.TestCase):
+    """Three processes with one device each. Each has its own module, so an op runs on one device."""
 
-    def setUp(self):
-        support.require_program()
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="xlatrace-show-"))
-        self.addCleanup(shutil.rmtree, self.folder)
+    def assert_golden_time(self, handle, run):
+        """The second section of the sheet of an op."""
+        self.assert_golden_text(ok("show", handle, run).split("\n\n")[1])
 
-    def per_step(self, handle, run):
-        lines = ok("show", handle, run).splitlines()
-        at = next(i for i, line in enumerate(lines) if line.strip().startswith("per step"))
-        return lines[at : at + 2]
-
-    def test_the_mean_says_of_how_many_devices_and_what_those_take_that_run_it(self):
+    def test_mean_of_an_op_on_one_device_counts_all_devices(self):
         ops = [
             ("add.2", "add", "jit(step)/jvp(layers_0)/mlp/add", "/m/model.py", 11),
             ("dot.1", "dot", "jit(step)/jvp(layers_0)/mlp/dot_general", "/m/model.py", 10),
@@ -293,22 +288,22 @@ class ShowOfSeveralDevices(unittest.TestCase):
                              "SELECT handle, average_ns FROM op_time WHERE instruction = 'dot.1'"))  # fmt: skip
         rows = rows["rows"] if isinstance(rows, dict) else rows
         slow = next(row["handle"] for row in rows if row["average_ns"] == 600_000)
-        mean, there = self.per_step(slow, run)
         with support.open_database(run) as db:
             steady, own = db.execute(
                 "SELECT sum(steady), sum(steady) FILTER (WHERE device_id = 1) FROM step").fetchone()  # fmt: skip
-        self.assertRegex(mean, rf"\b{round(600 * own / steady)} us ")
-        self.assertIn(f"(mean of 3 devices, {steady} steady steps in all)", mean)
-        self.assertIn("600 us on the 1 of 3 devices that runs it: ", there)
         op = json.loads(ok("show", slow, run, "--format", "json"))["op"]
         self.assertEqual((op["steady_devices"], op["ran_on_devices"]), (3, 1))
         self.assertEqual(op["steady_ns_per_step_there"], 600_000)
+        self.assertEqual(op["steady_steps"], steady)
+        self.assertAlmostEqual(op["steady_ns_per_step"], 600_000 * own / steady, delta=1)
+        self.assert_golden_time(slow, run)
 
-    def test_an_op_that_all_devices_run_has_one_mean(self):
+    def test_op_of_all_devices_has_one_mean(self):
         run = import_file(self.folder, "captures/nsys-jax-maxtext-fsdp4-h100")
-        mean, after = self.per_step("o1", run)
-        self.assertIn("(mean of 4 devices, 16 steady steps in all)", mean)
-        self.assertNotIn("that run", after)
+        op = json.loads(ok("show", "o1", run, "--format", "json"))["op"]
+        self.assertEqual((op["steady_devices"], op["ran_on_devices"], op["steady_steps"]), (4, 4, 16))
+        self.assertNotIn("steady_ns_per_step_there", op)
+        self.assert_golden_time("o1", run)
 
 
 if __name__ == "__main__":

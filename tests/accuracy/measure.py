@@ -187,7 +187,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
     parser.add_argument("--update", action="store_true", help="write the tables into the document")
     parser.add_argument("--runs", help="folder for the runs; those in it are used")
-    parser.add_argument("--only", choices=PARTS, help="one of the tables")
+    parser.add_argument("--only", choices=PARTS, help="measure this table only")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="xlatrace-accuracy-") as temporary:
         folder = arguments.runs or temporary

@@ -178,7 +178,7 @@ def measure(folder, everything=False):
         record(program, place, fused=False)
         fusions, pairs = compare(place, module, everything)
         if not pairs:
-            sys.exit(f"split_of_fusions: {title}: nothing to compare")
+            sys.exit(f"split_of_fusions: {title}: no fusion has shares to compare")
         errors = [abs(share - truth) for share, truth in pairs]
         results.append(
             {

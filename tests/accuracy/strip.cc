@@ -481,20 +481,20 @@ std::vector<std::string> Leaks(const Stripped& stripped, Grade grade) {
       for (const std::string& text : {config.symbol, config.name, config.demangled}) {
         if (text.starts_with('%') || text.find("hlo_op") != std::string::npos ||
             text.find("Thunk:") != std::string::npos) {
-          leaks.push_back(fmt::format("a launch is called '{}'", text));
+          leaks.push_back(fmt::format("launch named '{}'", text));
         }
       }
     }
     for (const model::Lane& lane : run.lanes) {
       if (lane.name.find("hlo") != std::string::npos || lane.name.starts_with("XLA Ops")) {
-        leaks.push_back(fmt::format("a stream is called '{}'", lane.name));
+        leaks.push_back(fmt::format("stream named '{}'", lane.name));
       }
     }
   }
   if (TakesInstructions(grade)) {
     for (const model::Hint& hint : run.hints) {
       if (!hint.instruction.empty() || !hint.op_name.empty()) {
-        leaks.push_back("a hint names an instruction");
+        leaks.push_back("instruction in a hint");
         break;
       }
     }

@@ -123,7 +123,7 @@ TEST_F(AttributeTest, ModuleThatTheRunLacksLendsNothingFromOneOfItsNameOrNumber)
   const auto tables = run_.Attribute();
   for (const size_t launch : {name, number}) {
     EXPECT_EQ(LabelOf(tables, launch).instruction_id, 0);
-    EXPECT_GT(LabelOf(tables, launch).module_id, 2) << "one of its own, without HLO";
+    EXPECT_GT(LabelOf(tables, launch).module_id, 2) << "a separate module without HLO";
   }
 }
 
@@ -136,7 +136,8 @@ TEST_F(AttributeTest, ModuleThatCannotBeReadIsNotReplacedByAnotherOfItsNumber) {
   const size_t a = run_.Activity(run_.Kernel("add_1"), run_.Hint(hint));
   const auto tables = run_.Attribute();
   EXPECT_NE(LabelOf(tables, a).confidence, Confidence::kExact);
-  EXPECT_NE(LabelOf(tables, a).evidence, Evidence::kAnnotation) << "which is not about jit_g";
+  EXPECT_NE(LabelOf(tables, a).evidence, Evidence::kAnnotation)
+      << "the annotation is for another module";
 }
 
 TEST_F(AttributeTest, NumberOfTwoModulesMakesNothingExact) {
@@ -273,7 +274,7 @@ TEST_F(AttributeTest, TwoEntriesOfOneProgramAreOneModule) {
   const size_t a = run_.Activity(run_.Kernel("add_1"), run_.Annotation("jit_f", 5, "add.1"));
   const auto tables = run_.Attribute();
   EXPECT_EQ(LabelOf(tables, a).confidence, Confidence::kExact);
-  EXPECT_EQ(LabelOf(tables, a).module_id, 2) << "the copy with the thunk list";
+  EXPECT_EQ(LabelOf(tables, a).module_id, 2) << "the copy with thunks";
 }
 
 TEST_F(AttributeTest, WhatIsNotOfAnXlaModuleSaysWhatItIs) {

@@ -78,7 +78,7 @@ TEST(RecordedData, EveryOpOfAJaxCpuRunIsExact) {
   for (const Id id : instructions) {
     named += !imported.tables.instructions[static_cast<size_t>(id - 1)].op_name.empty();
   }
-  EXPECT_GE(named, 278u) << "as many as have an op_name of their own";
+  EXPECT_GE(named, 278u) << "instructions with an op_name";
 
   int executions = 0;
   for (const model::Execution& execution : imported.tables.executions) {

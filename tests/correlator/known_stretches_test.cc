@@ -37,7 +37,7 @@ TEST_F(KnownStretchesTest, GoesOnWhereTheSearchBeforeEnded) {
   const Cases cases = {1, 2, 3, 1, 2, 3, 7, 7};
   size_t followed = 0;
   EXPECT_NE(known_.FindPrefix(cases, 4, &followed), KnownStretches::kNone);
-  EXPECT_EQ(followed, 3U) << "up to the 5, of which 2 are the pattern's own";
+  EXPECT_EQ(followed, 3U) << "5 launches, less the 2 of the pattern";
   const std::span<const uint32_t> rest = std::span(cases).subspan(2);
   EXPECT_EQ(known_.FindPrefix(rest, 4, &followed), KnownStretches::kNone) << "7 begins nothing";
 }

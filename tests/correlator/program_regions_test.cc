@@ -77,7 +77,7 @@ TEST_F(ProgramRegionsTest, WhatLaunchesNothingIsNotMissed) {
   required[4] = required[7] = false;
   regions_.Count(required);
   regions_.CountLoop(&loop_);
-  EXPECT_EQ(regions_.total(), 4) << "0, one of the branch of 5, 6, 10";
+  EXPECT_EQ(regions_.total(), 4) << "0, 5 as the shorter branch, 6, 10";
   EXPECT_EQ(regions_.Skipped(0, 5), 0);
   EXPECT_EQ(regions_.Skipped(9, 10), 0);
 }

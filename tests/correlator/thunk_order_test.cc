@@ -99,7 +99,7 @@ TEST_F(ThunkOrderTest, LostRecordOfAReusedKernelLeavesTheOthersInexact) {
   const auto tables = run_.Attribute();
   EXPECT_NE(LabelOf(tables, launched_[0]).confidence, Confidence::kExact);
   EXPECT_EQ(Says(run_, tables, launched_[1]), "jit_f/f3");
-  EXPECT_EQ(Says(run_, tables, launched_[2]), "jit_f/f4") << "between f3 and f5 there is one";
+  EXPECT_EQ(Says(run_, tables, launched_[2]), "jit_f/f4") << "the only thunk between f3 and f5";
 }
 
 TEST_F(ThunkOrderTest, ShortHelperIsNeverExactWithoutAWordFromTheSource) {

@@ -72,7 +72,7 @@ class InstructionHistoryTest : public DumpFolderTest {
           text += " first";
           break;
         case Kind::kMade:
-          text += " made of";
+          text += " from";
           break;
         case Kind::kRenamed:
           text += " was";
@@ -99,7 +99,7 @@ class InstructionHistoryTest : public DumpFolderTest {
 TEST_F(InstructionHistoryTest, AFusionKnowsWhatItWasMadeOfAndWhereItEnded) {
   auto history = HistoryOf(steps_, "fusion.9");
   ASSERT_TRUE(history) << history.error().message;
-  EXPECT_THAT(Events(*history), ElementsAre("priority-fusion fusion.9 made of mul.1.0 exp.2.0",
+  EXPECT_THAT(Events(*history), ElementsAre("priority-fusion fusion.9 from mul.1.0 exp.2.0",
                                             "rename_fusions loop_exponential_fusion was fusion.9",
                                             "after_optimizations loop_exponential_fusion last"));
   std::vector<std::string> origins;
@@ -111,7 +111,7 @@ TEST_F(InstructionHistoryTest, AFusionKnowsWhatItWasMadeOfAndWhereItEnded) {
 TEST_F(InstructionHistoryTest, TheNameInTheProfileLeadsBackToTheSource) {
   auto history = HistoryOf(steps_, "%loop_exponential_fusion");
   ASSERT_TRUE(history);
-  EXPECT_THAT(Events(*history), ElementsAre("priority-fusion fusion.9 made of mul.1.0 exp.2.0",
+  EXPECT_THAT(Events(*history), ElementsAre("priority-fusion fusion.9 from mul.1.0 exp.2.0",
                                             "rename_fusions loop_exponential_fusion was fusion.9",
                                             "after_optimizations loop_exponential_fusion last"));
   ASSERT_EQ(history->origins.size(), 2u);
@@ -191,7 +191,7 @@ TEST_F(InstructionHistoryTest, OriginsOfSeveralAreThoseOfEach) {
   EXPECT_FALSE(origins->of[1]);
   ASSERT_TRUE(origins->of[2]);
   EXPECT_THAT(Events(*origins->of[2]),
-              ElementsAre("priority-fusion fusion.9 made of mul.1.0 exp.2.0",
+              ElementsAre("priority-fusion fusion.9 from mul.1.0 exp.2.0",
                           "rename_fusions loop_exponential_fusion was fusion.9"));
   ASSERT_EQ(origins->of[2]->origins.size(), 2u);
   EXPECT_EQ(origins->of[2]->origins[0].name, "mul.1");

@@ -128,7 +128,7 @@ KINDS = {
     "ops on eight devices": (devices, 10_000,
                              (["summary", "--by", "device"], ["summary", "--by", "rank"])),
     "tables of an nsys file": (nsys_tables, 1_200, (["summary"],), 1_200),  # 5,000 are too many.
-    "instructions of a module": (with_module, 5_000, (["modules"], ["summary"])),
+    "module instructions": (with_module, 5_000, (["modules"], ["summary"])),
 }
 
 

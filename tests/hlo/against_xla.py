@@ -138,7 +138,7 @@ def of_us(paths):
     )
     lines = [json.loads(line) for line in result.stdout.splitlines() if line.startswith("{")]
     assert len(lines) == len(paths), (len(lines), len(paths), result.stderr)
-    return ["" if row["ok"] and row.get("instructions") else row.get("error") or "is no HLO"
+    return ["" if row["ok"] and row.get("instructions") else row.get("error") or "not HLO"
             for row in lines]
 
 

@@ -6,17 +6,21 @@
 
 #include "hlo/text/attribute_syntax.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "hlo/text/text_reader.h"
+#include "tests/golden_text/golden_text.h"
 #include "tests/hlo/test_data.h"
 
 namespace xlatrace::hlo {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::MatchesRegex;
+using ::testing::StartsWith;
 
 // Empty when `attribute` is accepted behind an instruction.
 std::string SyntaxErrorOf(const std::string& attribute) {
@@ -81,7 +85,7 @@ TEST(AttributeSyntax, AcceptsWhatXlaAccepts) {
   }
 }
 
-TEST(AttributeSyntax, RefusesWhatXlaRefusesAndNamesThePlace) {
+TEST(AttributeSyntax, RefusesWhatXlaRefusesWithLineAndColumn) {
   for (const char* attribute : {
            "is_stable=yes",
            "is_stable=",
@@ -144,11 +148,15 @@ TEST(AttributeSyntax, RefusesWhatXlaRefusesAndNamesThePlace) {
        }) {
     EXPECT_THAT(SyntaxErrorOf(attribute), MatchesRegex("[0-9]+:[0-9]+: .+")) << attribute;
   }
-  EXPECT_EQ(SyntaxErrorOf("dimensions={0 1}"), "2:50: expected '}' after a list, found '1'");
-  EXPECT_EQ(SyntaxErrorOf("sharding={duplicated}"), "2:46: unexpected 'duplicated' in a sharding");
+  const std::string list = SyntaxErrorOf("dimensions={0 1}");
+  EXPECT_THAT(list, StartsWith("2:50: "));
+  const std::string sharding = SyntaxErrorOf("sharding={duplicated}");
+  EXPECT_THAT(sharding, StartsWith("2:46: "));
+  EXPECT_THAT(sharding, HasSubstr("'duplicated'"));
+  EXPECT_GOLDEN_TEXT(list + "\n" + sharding);
 }
 
-TEST(AttributeSyntax, WhatIsNotKnownIsKeptAndReportedOnce) {
+TEST(AttributeSyntax, UnknownAttributesAreKeptAndReportedOnce) {
   auto module = ReadText(Shared(R"(HloModule m, invented={1 2 3}
 ENTRY e {
   a = f32[] parameter(0), future_attribute={x=[1,2] -> y}, metadata={op_name="a" new_key=3}
@@ -157,10 +165,11 @@ ENTRY e {
 })"));
   ASSERT_TRUE(module) << module.error().message;
   EXPECT_THAT(module->warnings,
-              ::testing::ElementsAre(
-                  "1:14: module attribute 'invented' is not known; kept as it is",
-                  HasSubstr("3:27: attribute 'future_attribute'"),
-                  HasSubstr("metadata key 'new_key'"), HasSubstr("5:18: opcode 'brand-new-op'")));
+              ::testing::ElementsAre(AllOf(StartsWith("1:14: "), HasSubstr("'invented'")),
+                                     AllOf(StartsWith("3:27: "), HasSubstr("'future_attribute'")),
+                                     HasSubstr("'new_key'"),
+                                     AllOf(StartsWith("5:18: "), HasSubstr("'brand-new-op'"))));
+  EXPECT_GOLDEN_TEXT(fmt::format("{}", fmt::join(module->warnings, "\n")));
   EXPECT_EQ(Find(*module, "c").attributes, "future_attribute=7");
 }
 

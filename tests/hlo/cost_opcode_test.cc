@@ -97,11 +97,11 @@ TEST(CostOfOpcode, PlainModel) {
        0},
       {"iota", "r = s32[8] iota(), iota_dimension=0\n", 0, 0, 32, 32},
       {"reshape", P8 "r = f32[2,4] reshape(p)\n", 0, 0, 64, 32},
-      {"transpose that moves",
+      {"moving transpose",
        "p = f32[2,4]{1,0} parameter(0)\n"
        "r = f32[4,2]{1,0} transpose(p), dimensions={1,0}\n",
        0, 0, 64, 32},
-      {"transpose that is a bitcast",
+      {"bitcast transpose",
        "p = f32[2,4]{1,0} parameter(0)\n"
        "r = f32[4,2]{0,1} transpose(p), dimensions={1,0}\n",
        0, 0, 0, 0},
@@ -164,10 +164,10 @@ TEST(CostOfOpcode, PlainModel) {
       {"copy-start", P8 "r = (f32[8], f32[8], u32[]) copy-start(p)\n", 0, 0, 100, 68},
       {"custom-call", P8 "r = f32[8] custom-call(p), custom_call_target=\"t\"\n", kUnknown, 0,
        kUnknown, kUnknown},
-      {"an opcode of tomorrow", P8 "r = f32[8] frobnicate(p)\n", kUnknown, 0, kUnknown, kUnknown},
+      {"unknown opcode", P8 "r = f32[8] frobnicate(p)\n", kUnknown, 0, kUnknown, kUnknown},
       {"packed numbers", "p = s4[9]{0:E(4)} parameter(0)\nr = s4[9]{0:E(4)} negate(p)\n", 9, 0, 10,
        5},
-      {"numbers that are not packed", "p = s4[9] parameter(0)\nr = s4[9] negate(p)\n", 9, 0, 18, 9},
+      {"unpacked numbers", "p = s4[9] parameter(0)\nr = s4[9] negate(p)\n", 9, 0, 18, 9},
       {"opaque", "p = opaque[] parameter(0)\nr = opaque[] copy(p)\n", 0, 0, 16, 8},
   };
   ExpectRows(rows, CostKind::kHlo);

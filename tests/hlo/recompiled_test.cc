@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "hlo/text/text_reader.h"
+#include "tests/golden_text/golden_text.h"
 #include "tests/hlo/test_data.h"
 
 namespace xlatrace::hlo {
@@ -20,7 +21,7 @@ ModuleSummary Of(const std::string& shape, const std::string& constant) {
   return Summarize(*module);
 }
 
-TEST(Recompiled, CountsShapesAndNamesWhatVaries) {
+TEST(Recompiled, CountsShapesAndReportsTheParameterThatVaries) {
   const ModuleSummary a = Of("f32[8]", "2");
   const ModuleSummary b = Of("f32[16]", "2");
   const ModuleSummary c = Of("f32[32]", "2");
@@ -30,22 +31,30 @@ TEST(Recompiled, CountsShapesAndNamesWhatVaries) {
   ASSERT_EQ(found.size(), 1u);
   EXPECT_THAT(found[0].modules, ElementsAre(0u, 1u, 3u, 4u));
   EXPECT_EQ(found[0].programs, 3u);
-  EXPECT_EQ(found[0].Sentence(), "f was compiled 4 times, for 3 shapes");
-  EXPECT_EQ(found[0].Difference(2), "parameter 0 (x) is f32[8], f32[16] and 1 more");
+  EXPECT_EQ(found[0].shapes, 3u);
+  EXPECT_EQ(found[0].function, "f");
+  ASSERT_EQ(found[0].varying.size(), 1u);
+  EXPECT_THAT(found[0].varying[0].values, ElementsAre("f32[8]", "f32[16]", "f32[32]"));
+  EXPECT_GOLDEN_TEXT(found[0].Sentence() + "\n" + found[0].Difference(2));
 }
 
-TEST(Recompiled, OfEqualShapesTheConstantThatDiffers) {
+TEST(Recompiled, EqualShapesReportTheConstantThatDiffers) {
   const ModuleSummary a = Of("f32[8]", "2");
   const ModuleSummary b = Of("f32[8]", "3");
   const CompiledModule modules[] = {{"", "f", &a}, {"", "f", &b}};
   const auto found = FindRecompiled(modules);
   ASSERT_EQ(found.size(), 1u);
-  EXPECT_EQ(found[0].Sentence(), "f was compiled 2 times, 2 programs for the same shapes");
-  EXPECT_EQ(found[0].Difference(9), "c is 2, 3");
+  EXPECT_THAT(found[0].modules, ElementsAre(0u, 1u));
+  EXPECT_EQ(found[0].programs, 2u);
+  EXPECT_EQ(found[0].shapes, 1u);
+  ASSERT_EQ(found[0].varying.size(), 1u);
+  EXPECT_EQ(found[0].varying[0].what, "c");
+  EXPECT_THAT(found[0].varying[0].values, ElementsAre("2", "3"));
+  EXPECT_GOLDEN_TEXT(found[0].Sentence() + "\n" + found[0].Difference(9));
 }
 
 // Text prints arrays of up to ten elements; blanks are not the same in protos and old texts.
-TEST(Recompiled, SmallArraysAreComparedAndNamedToo) {
+TEST(Recompiled, SmallArraysAreComparedAndReported) {
   const auto of = [](const std::string& literal) {
     auto module =
         ReadText(Shared("HloModule jit_f\nENTRY e {\n  c = s32[2]{0} constant(" + literal +
@@ -61,16 +70,23 @@ TEST(Recompiled, SmallArraysAreComparedAndNamedToo) {
   const CompiledModule modules[] = {{"", "f", &a}, {"", "f", &b}, {"", "f", &blanks}};
   const auto found = FindRecompiled(modules);
   ASSERT_EQ(found.size(), 1u);
-  EXPECT_EQ(found[0].Sentence(), "f was compiled 3 times, 2 programs for the same shapes");
-  EXPECT_EQ(found[0].Difference(9), "c is {1, 2}, {1, 3}");
+  EXPECT_THAT(found[0].modules, ElementsAre(0u, 1u, 2u));
+  EXPECT_EQ(found[0].programs, 2u);
+  EXPECT_EQ(found[0].shapes, 1u);
+  ASSERT_EQ(found[0].varying.size(), 1u);
+  EXPECT_EQ(found[0].varying[0].what, "c");
+  EXPECT_THAT(found[0].varying[0].values, ElementsAre("{1, 2}", "{1, 3}"));
+  EXPECT_GOLDEN_TEXT(found[0].Sentence() + "\n" + found[0].Difference(9));
 }
 
-TEST(Recompiled, TheSameAgainIsSaidAndProcessesAreApart) {
+TEST(Recompiled, SameProgramAgainIsReportedForEachProcess) {
   const ModuleSummary a = Of("f32[8]", "2");
   const CompiledModule modules[] = {{"x", "f", &a}, {"x", "f", &a}, {"y", "f", &a}};
   const auto found = FindRecompiled(modules);
   ASSERT_EQ(found.size(), 1u);
-  EXPECT_EQ(found[0].Sentence(), "f was compiled 2 times, always the same program");
+  EXPECT_THAT(found[0].modules, ElementsAre(0u, 1u));
+  EXPECT_EQ(found[0].programs, 1u);
+  EXPECT_GOLDEN_TEXT(found[0].Sentence());
   EXPECT_EQ(found[0].Difference(9), "");
 }
 

@@ -546,7 +546,7 @@ std::vector<BrokenText> BreakText(const GeneratedText& whole,
         replace(place, "f32", "a type as an opcode", true);
         break;
       case PlaceKind::kOperand:
-        replace(place, "%nobody", "an operand that is not there", true);
+        replace(place, "%nobody", "unknown operand", true);
         break;
       case PlaceKind::kOperandComma:
         replace(place, " ", "no comma between operands", false);
@@ -563,7 +563,7 @@ std::vector<BrokenText> BreakText(const GeneratedText& whole,
         break;
       }
       case PlaceKind::kCalledName:
-        replace(place, "%nobody", "a computation that is not there", true);
+        replace(place, "%nobody", "unknown computation", true);
         break;
       case PlaceKind::kInstructionStart:
         replace(place, "ROOT ", "two ROOT", false);

@@ -4,13 +4,16 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/golden_text/golden_text.h"
 #include "tests/hlo/test_data.h"
 
 namespace xlatrace::hlo {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 model::HloModule ReadHlo(const std::string& text) {
   auto module = ReadText(Shared(text));
@@ -246,31 +249,36 @@ TEST(TextReader, KeepsLiteralsOfAnyForm) {
   EXPECT_EQ(module.LiteralOf(Find(module, "d")), "{...}");
 }
 
-TEST(TextReader, RefusesLiteralsThatDoNotFitTheirShape) {
+TEST(TextReader, LiteralsThatDoNotFitTheirShapeAreErrors) {
+  // The token that each error must contain; empty for errors that contain none.
   const std::pair<const char*, const char*> cases[] = {
-      {"f32[2] constant({1})", "1 elements in dimension 0 of a constant, 2 expected"},
-      {"f32[2,2] constant({1, 2, 3, 4})", "expected '{' for dimension 1"},
-      {"f32[] constant({1})", "expected a number of a constant, found '{'"},
-      {"s32[] constant(1.5)", "expected a number of a constant, found '1.5'"},
-      {"s32[] constant(true)", "expected a number"},
-      {"u8[] constant(256)", "'256' is out of range"},
-      {"s8[] constant(-129)", "'-129' is out of range"},
-      {"u4[] constant(16)", "out of range"},
-      {"u32[] constant(-1)", "out of range"},
-      {"f16[] constant(65520)", "out of range"},
-      {"f32[] constant(1e39)", "out of range"},
-      {"f64[] constant(1e400)", "out of range"},
-      {"bf16[] constant(nan(0x3ff))", "out of range"},
-      {"c64[] constant(1)", "expected '(' before a complex number"},
-      {"f32[] constant()", "expected a number of a constant, found ')'"},
-      {"(f32[], s32[]) constant((1, 2, 3))", "expected ')' after a tuple constant"},
+      {"f32[2] constant({1})", "2"},
+      {"f32[2,2] constant({1, 2, 3, 4})", "'{'"},
+      {"f32[] constant({1})", "'{'"},
+      {"s32[] constant(1.5)", "'1.5'"},
+      {"s32[] constant(true)", "'true'"},
+      {"u8[] constant(256)", "'256'"},
+      {"s8[] constant(-129)", "'-129'"},
+      {"u4[] constant(16)", "'16'"},
+      {"u32[] constant(-1)", "'-1'"},
+      {"f16[] constant(65520)", "'65520'"},
+      {"f32[] constant(1e39)", "'1e39'"},
+      {"f64[] constant(1e400)", "'1e400'"},
+      {"bf16[] constant(nan(0x3ff))", "'nan'"},
+      {"c64[] constant(1)", "'('"},
+      {"f32[] constant()", "')'"},
+      {"(f32[], s32[]) constant((1, 2, 3))", "')'"},
   };
-  for (const auto& [line, message] : cases) {
-    EXPECT_THAT(ErrorOf(Entry(std::string("  ROOT a = ") + line)), HasSubstr(message)) << line;
+  std::string errors;
+  for (const auto& [line, token] : cases) {
+    const std::string error = ErrorOf(Entry(std::string("  ROOT a = ") + line));
+    EXPECT_THAT(error, AllOf(StartsWith("4:"), HasSubstr(token))) << line;
+    errors += std::string(line) + "\n  " + error + "\n";
   }
+  EXPECT_GOLDEN_TEXT(errors);
 }
 
-// XLA's parser asks this of the elements of tuples alone.
+// XLA's parser checks this only for the elements of tuples.
 TEST(TextReader, LayoutsInTuplesListEveryDimensionOnce) {
   const auto error_of = [](const std::string& shape) {
     auto module = ReadText(Shared(
@@ -280,9 +288,12 @@ TEST(TextReader, LayoutsInTuplesListEveryDimensionOnce) {
   EXPECT_EQ(error_of("(f32[2,3]{0,1})"), "");
   EXPECT_EQ(error_of("(f32[2,3]{1,0:T(8,128)S(1)})"), "");
   EXPECT_EQ(error_of("f32[2,3]{1,1}"), "");
-  EXPECT_THAT(error_of("(f32[2,3]{1,1})"), HasSubstr("lists dimension 1 of 2 twice"));
-  EXPECT_THAT(error_of("(f32[2,3]{2,0})"), HasSubstr("lists dimension 2 of 2"));
-  EXPECT_THAT(error_of("((f32[2,3]{1,0}), f32[7]{1})"), HasSubstr("lists dimension 1 of 1"));
+  std::string errors;
+  for (const char* shape : {"(f32[2,3]{1,1})", "(f32[2,3]{2,0})", "((f32[2,3]{1,0}), f32[7]{1})"}) {
+    EXPECT_THAT(error_of(shape), StartsWith("3:")) << shape;
+    errors += error_of(shape) + "\n";
+  }
+  EXPECT_GOLDEN_TEXT(errors);
 }
 
 TEST(TextReader, ReadsOneInstructionAlone) {
@@ -295,7 +306,7 @@ TEST(TextReader, ReadsOneInstructionAlone) {
   EXPECT_EQ(module.instructions[module.Operands(dot)[1]].shape, "f32[10,20]{1,0}");
 }
 
-TEST(TextReader, TextBehindTheLastBraceIsLeftOutAndSaid) {
+TEST(TextReader, TextAfterTheLastBraceIsIgnoredWithAWarning) {
   const std::string text = Entry("  ROOT a = f32[] parameter(0)");
   for (const char* tail : {"}\n\n\n}\n", ".1), index=0\n}\n", "HloModule next\nENTRY f {",
                            "```\nand so on", "// -----\n", "// -----\nHloModule b\n"}) {
@@ -303,18 +314,20 @@ TEST(TextReader, TextBehindTheLastBraceIsLeftOutAndSaid) {
     EXPECT_EQ(module.instructions.size(), 1u) << tail;
     EXPECT_EQ(module.warnings.empty(), std::string_view(tail) == "// -----\n") << tail;
   }
-  EXPECT_THAT(ReadHlo(text + "}").warnings,
-              ElementsAre("6:1: text behind the module's last brace is left out: '}'"));
-  // A brace too many in the middle of a module is damage.
-  EXPECT_THAT(ErrorOf("ENTRY e {\n  a = f32[] parameter(0) }\n  ROOT b = f32[] negate(a)\n}\n"),
-              HasSubstr("3:8: expected '{' at the start of a computation"));
+  const auto warnings = ReadHlo(text + "}").warnings;
+  ASSERT_THAT(warnings, ElementsAre(AllOf(StartsWith("6:1: "), HasSubstr("'}'"))));
+  // An extra brace in the middle of a module is damage.
+  const std::string brace =
+      ErrorOf("ENTRY e {\n  a = f32[] parameter(0) }\n  ROOT b = f32[] negate(a)\n}\n");
+  EXPECT_THAT(brace, StartsWith("3:8: "));
+  EXPECT_GOLDEN_TEXT(warnings[0] + "\n" + brace);
   EXPECT_THAT(ErrorOf("ENTRY e {\n  a = f32[] parameter(0)\n}\n  ROOT b = f32[] negate(a)\n}\n"),
               HasSubstr("4:"));
   EXPECT_THAT(ErrorOf("ENTRY e {\n  ROOT a = f32[] parameter(0)\n}\n, metadata={}\n"),
               HasSubstr("4:1"));
-  // Nor is anything whole before the entry computation.
+  // An extra brace before the entry computation is damage, too.
   EXPECT_THAT(ErrorOf("HloModule m\nadd {\n  ROOT a = f32[] parameter(0)\n}\n}\n"),
-              HasSubstr("5:1: unexpected '}'"));
+              AllOf(StartsWith("5:1: "), HasSubstr("'}'")));
 }
 
 TEST(TextReader, ComputationsInlineMayNestUnderOneName) {
@@ -346,7 +359,7 @@ ENTRY e {
   auto part = ReadTextPartial(Shared(text));
   ASSERT_TRUE(part) << part.error().message;
   ExpectSound(part->module);
-  EXPECT_EQ(part->damage, "9:47: unterminated string");
+  EXPECT_THAT(part->damage, StartsWith("9:47: "));
   EXPECT_EQ(part->module.computations.size(), 2u);
   EXPECT_EQ(part->module.computations[part->module.entry].name, "e");
   EXPECT_EQ(part->module.computations[part->module.entry].instruction_count, 3u);
@@ -379,40 +392,45 @@ ENTRY e {
   EXPECT_EQ(least, whole);
 }
 
-TEST(TextReader, ErrorsNameLineColumnAndToken) {
-  EXPECT_EQ(ErrorOf(Entry("  a = f32[] parameter(0)\n  ROOT b = f32[] add(a, missing)")),
-            "5:25: undefined name 'missing'");
-  EXPECT_EQ(ErrorOf(Entry("  a = f32[] parameter(0)\n  a = f32[] parameter(1)")),
-            "5:3: instruction 'a' is defined twice");
-  EXPECT_EQ(ErrorOf(Entry("  a f32[] parameter(0)")),
-            "4:5: expected '=' after the name of an instruction, found 'f32'");
-  EXPECT_EQ(ErrorOf(Entry("  a = f32[2 parameter(0)")),
-            "4:13: expected ']' after dimensions, found 'parameter'");
-  EXPECT_EQ(ErrorOf(Entry("  ROOT a = f32[] parameter(0)\n  ROOT b = f32[] negate(a)")),
-            "5:8: second ROOT 'b' in one computation");
-  EXPECT_EQ(ErrorOf(Entry("  ROOT a = f32[] call(), to_apply=nothing")),
-            "4:35: undefined computation 'nothing'");
-  EXPECT_EQ(ErrorOf("HloModule m\nENTRY e {\n a = f32[] parameter(0)\n}\nENTRY f {\n"
-                    " a = f32[] parameter(0)\n}\n"),
-            "5:7: second entry computation 'f'");
-  EXPECT_EQ(ErrorOf("HloModule m\n\n"), "3:1: the module holds no computation");
-  EXPECT_EQ(ErrorOf(Entry("  ROOT a = f32[] parameter(0), metadata={op_name=\"x}")),
-            "4:50: unterminated string");
-  EXPECT_EQ(ErrorOf("HloModule m\n/* x"), "2:1: unterminated comment");
-  EXPECT_EQ(ErrorOf("HloModule m\nENTRY e {\n  ROOT a = f32[] parameter(0)\n"),
-            "4:1: the text ends inside of computation 'e'");
-  EXPECT_EQ(ErrorOf(Entry("  ROOT a = f32[] parameter(0), new=((1)")), "4:36: unbalanced '('");
-  EXPECT_EQ(ErrorOf(std::string("HloModule m\0", 12)), "not HLO text: NUL at byte 11");
+TEST(TextReader, ErrorsHaveLineColumnAndToken) {
+  struct Case {
+    std::string text;
+    const char* place;
+    const char* token;
+  };
+  const Case cases[] = {
+      {Entry("  a = f32[] parameter(0)\n  ROOT b = f32[] add(a, missing)"), "5:25: ", "'missing'"},
+      {Entry("  a = f32[] parameter(0)\n  a = f32[] parameter(1)"), "5:3: ", "'a'"},
+      {Entry("  a f32[] parameter(0)"), "4:5: ", "'f32'"},
+      {Entry("  a = f32[2 parameter(0)"), "4:13: ", "'parameter'"},
+      {Entry("  ROOT a = f32[] parameter(0)\n  ROOT b = f32[] negate(a)"), "5:8: ", "'b'"},
+      {Entry("  ROOT a = f32[] call(), to_apply=nothing"), "4:35: ", "'nothing'"},
+      {"HloModule m\nENTRY e {\n a = f32[] parameter(0)\n}\nENTRY f {\n"
+       " a = f32[] parameter(0)\n}\n",
+       "5:7: ", "'f'"},
+      {"HloModule m\n\n", "3:1: ", ""},
+      {Entry("  ROOT a = f32[] parameter(0), metadata={op_name=\"x}"), "4:50: ", ""},
+      {"HloModule m\n/* x", "2:1: ", ""},
+      {"HloModule m\nENTRY e {\n  ROOT a = f32[] parameter(0)\n", "4:1: ", "'e'"},
+      {Entry("  ROOT a = f32[] parameter(0), new=((1)"), "4:36: ", "'('"},
+      {std::string("HloModule m\0", 12), "", "byte 11"},
+  };
+  std::string errors;
+  for (const Case& c : cases) {
+    EXPECT_THAT(ErrorOf(c.text), AllOf(StartsWith(c.place), HasSubstr(c.token))) << c.text;
+    errors += ErrorOf(c.text) + "\n";
+  }
+  EXPECT_GOLDEN_TEXT(errors);
 }
 
 TEST(TextReader, DeepNestingIsAnErrorNotACrash) {
   std::string operands;
   for (int i = 0; i < 100000; ++i) operands += "negate(";
-  EXPECT_THAT(ErrorOf(Entry("  ROOT a = f32[] " + operands)), HasSubstr("too deep"));
   std::string bodies;
   for (int i = 0; i < 100000; ++i) bodies += "a = f32[] call(), to_apply={ ";
-  EXPECT_THAT(ErrorOf(Entry(bodies)), HasSubstr("too deep"));
-  EXPECT_THAT(ErrorOf(Entry("  a = " + std::string(100000, '('))), HasSubstr("too deep"));
+  EXPECT_GOLDEN_TEXT(ErrorOf(Entry("  ROOT a = f32[] " + operands)) + "\n" +
+                     ErrorOf(Entry(bodies)) + "\n" +
+                     ErrorOf(Entry("  a = " + std::string(100000, '('))));
 }
 
 TEST(TextReader, LooksLikeHloTextKnowsItsForms) {
@@ -428,10 +446,11 @@ TEST(TextReader, LooksLikeHloTextKnowsItsForms) {
   EXPECT_FALSE(LooksLikeHloText(std::string_view("\x0a\x05main\x12", 7)));
 }
 
-TEST(TextReader, ReadAnyNamesThePlaceInTextThatIsNoHlo) {
+TEST(TextReader, ReadAnyReportsThePlaceInTextOtherThanHlo) {
   auto module = ReadAny(Shared("{\"traceEvents\": []}\n"));
   ASSERT_FALSE(module);
-  EXPECT_THAT(module.error().message, HasSubstr("1:1: expected an HLO module"));
+  EXPECT_THAT(module.error().message, HasSubstr("1:1: "));
+  EXPECT_GOLDEN_TEXT(module.error().message + "\n" + module.error().hint);
 }
 
 // XLA of 2025 prints a line of its own beside a frame that it numbered wrongly.

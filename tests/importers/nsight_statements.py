@@ -33,7 +33,7 @@ STATEMENTS = {
         SELECT s.value, count(*), sum(ns), round(avg(ns), 3), min(ns), max(ns),
         round(100.0 * sum(ns) / (SELECT sum(ns) FROM t), 6) FROM t JOIN StringIds s ON s.id = name
         GROUP BY 1 ORDER BY 3 DESC, 1''',
-    'kernel summary by grid and block': '''
+    'kernel summary by launch configuration': '''
         SELECT s.value, gridX, gridY, gridZ, blockX, blockY, blockZ, registersPerThread,
         staticSharedMemory, dynamicSharedMemory, count(*), sum(end - start)
         FROM CUPTI_ACTIVITY_KIND_KERNEL JOIN StringIds s ON s.id = shortName
@@ -83,7 +83,7 @@ STATEMENTS = {
         JOIN CUPTI_ACTIVITY_KIND_KERNEL k ON k.correlationId = r.correlationId
         JOIN StringIds s ON s.id = k.shortName JOIN StringIds n ON n.id = r.nameId
         ORDER BY r.end - r.start, r.start, k.start LIMIT 1000''',
-    'innermost range of a kernel by correlation id alone': '''
+    'innermost range by correlation id alone': '''
         SELECT k.start, (SELECT coalesce(x.text, t.value) FROM CUPTI_ACTIVITY_KIND_RUNTIME r
           JOIN NVTX_EVENTS x ON x.eventType = 59 AND x.globalTid = r.globalTid
           AND x.start <= r.start AND x.end >= r.end LEFT JOIN StringIds t ON t.id = x.textId
@@ -93,7 +93,7 @@ STATEMENTS = {
         SELECT r.domainId, d.text, r.eventType, count(*), sum(r.end - r.start) FROM NVTX_EVENTS r
         LEFT JOIN NVTX_EVENTS d ON d.eventType = 75 AND d.domainId = r.domainId
         AND d.globalTid / 0x1000000 = r.globalTid / 0x1000000 GROUP BY 1, 2, 3 ORDER BY 1, 2, 3''',
-    'memory that copies read and write': '''
+    'memory kinds of copies': '''
         SELECT copyKind, srcKind, dstKind, count(*), sum(bytes) FROM CUPTI_ACTIVITY_KIND_MEMCPY
         GROUP BY 1, 2, 3 ORDER BY 1, 2, 3''',
     'memsets': '''

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Exports that were made or changed by hand: what is in them is read or refused, never run.
+// Exports that were made or changed by hand: their contents are read or refused, never executed.
 
 #include <unistd.h>
 
@@ -14,6 +14,7 @@
 
 #include "importers/nsys/nsys_sqlite.h"
 #include "store/sqlite.h"
+#include "tests/golden_text/golden_text.h"
 #include "tests/importers/memory_sink.h"
 
 namespace xlatrace::importers {
@@ -61,30 +62,32 @@ constexpr char kKernels[] =
     "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start, end, deviceId, streamId, correlationId, "
     "globalPid);";
 
-// A view costs whatever its text asks for: products, recursion without end, values of gigabytes.
-TEST_F(NsysForeignTest, AViewInPlaceOfATableIsRefused) {
+// A view has no limit of cost: products, endless recursion, values of gigabytes.
+TEST_F(NsysForeignTest, ViewInPlaceOfATableIsRefused) {
   Make(
       "CREATE TABLE t (x); INSERT INTO t VALUES (1);"
       "CREATE VIEW CUPTI_ACTIVITY_KIND_KERNEL AS WITH RECURSIVE r(start, end) AS (SELECT 1, 2 "
       "UNION "
       "ALL SELECT start + 1, end + 1 FROM r) SELECT * FROM r;");
-  EXPECT_THAT(Refusal(), AllOf(HasSubstr("CUPTI_ACTIVITY_KIND_KERNEL is a view"),
-                               HasSubstr("CREATE TABLE t AS SELECT")));
+  const std::string refusal = Refusal();
+  EXPECT_THAT(refusal, AllOf(HasSubstr("CUPTI_ACTIVITY_KIND_KERNEL"),
+                             HasSubstr("CREATE TABLE t AS SELECT")));
+  EXPECT_GOLDEN_TEXT(refusal);
 }
 
-TEST_F(NsysForeignTest, AViewOfStringsOrRangesIsRefusedToo) {
+TEST_F(NsysForeignTest, ViewOfStringsOrRangesIsRefused) {
   for (const char* name : {"StringIds", "NVTX_EVENTS", "CUPTI_ACTIVITY_KIND_RUNTIME"}) {
     std::filesystem::remove(path_);
     Make(
         fmt::format("{} CREATE VIEW {} AS SELECT 1 AS id, 'x' AS value, 1 AS start, 2 AS end, 3 AS "
                     "correlationId;",
                     kKernels, name));
-    EXPECT_THAT(Refusal(), HasSubstr(fmt::format("{} is a view", name)));
+    EXPECT_THAT(Refusal(), HasSubstr(name));
   }
 }
 
 // Generated columns are expressions that run for every row.
-TEST_F(NsysForeignTest, AGeneratedColumnIsNotThere) {
+TEST_F(NsysForeignTest, GeneratedColumnIsIgnored) {
   Make(
       "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start, end, deviceId, streamId, correlationId, "
       "globalPid, demangledName AS (hex(zeroblob(1000000))));"
@@ -94,7 +97,7 @@ TEST_F(NsysForeignTest, AGeneratedColumnIsNotThere) {
   EXPECT_EQ(sink_.Config(sink_.activities[0]).symbol, "(unnamed)");
 }
 
-TEST_F(NsysForeignTest, NamesOfColumnsInUpperCaseAreTheSameNames) {
+TEST_F(NsysForeignTest, ColumnNamesAreCaseInsensitive) {
   Make(
       "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (START, END, DEVICEID, STREAMID, CORRELATIONID, "
       "GLOBALPID);"
@@ -104,7 +107,7 @@ TEST_F(NsysForeignTest, NamesOfColumnsInUpperCaseAreTheSameNames) {
   EXPECT_EQ(sink_.activities[1].end_ns - sink_.activities[1].start_ns, 20);
 }
 
-TEST_F(NsysForeignTest, TimesThatAreNoNumbersAreLosses) {
+TEST_F(NsysForeignTest, TimesOtherThanNumbersAreLosses) {
   Make(
       std::string(kKernels) +
       "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES ('abc', 20, 0, 7, 1, 0), (10, x'00', 0, 7, 2, "
@@ -116,15 +119,15 @@ TEST_F(NsysForeignTest, TimesThatAreNoNumbersAreLosses) {
   EXPECT_EQ(Stat("event_time_not_a_number"), 3);
 }
 
-TEST_F(NsysForeignTest, AFileWithTensOfThousandsOfTablesIsRefused) {
+TEST_F(NsysForeignTest, FileWithThousandsOfTablesIsRefused) {
   std::string sql = std::string(kKernels) + "BEGIN;";
   for (int i = 0; i < 5001; ++i) sql += fmt::format("CREATE TABLE t{} (x);", i);
   Make(sql + "COMMIT;");
-  EXPECT_THAT(Refusal(), HasSubstr("5002 tables"));
+  EXPECT_THAT(Refusal(), HasSubstr("5002"));
 }
 
-// What a writer had spilled into the file and not committed is not part of it.
-TEST_F(NsysForeignTest, AFileLeftInTheMiddleOfAChangeIsRefused) {
+// Uncommitted pages that a writer stored in the file are not part of it.
+TEST_F(NsysForeignTest, FileWithAnUnfinishedTransactionIsRefused) {
   Make(std::string(kKernels) +
        "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (10, 20, 0, 7, 1, 0);");
   // https://www.sqlite.org/fileformat2.html section 3: magic, -1 pages counted from the size,
@@ -137,39 +140,42 @@ TEST_F(NsysForeignTest, AFileLeftInTheMiddleOfAChangeIsRefused) {
       folder_, std::filesystem::perms::owner_read | std::filesystem::perms::owner_exec);
   const std::string refusal = Refusal();
   std::filesystem::permissions(folder_, std::filesystem::perms::owner_all);
-  EXPECT_THAT(refusal, AllOf(HasSubstr("in the middle of a change"), HasSubstr("sqlite3 ")));
+  EXPECT_THAT(refusal, AllOf(HasSubstr("export.sqlite"), HasSubstr("sqlite3 ")));
+  EXPECT_GOLDEN_TEXT(refusal);
   EXPECT_TRUE(sink_.activities.empty());
 }
 
-TEST_F(NsysForeignTest, AFileThatIsBeingWrittenIsRefused) {
+TEST_F(NsysForeignTest, FileWithAnActiveWriterIsRefused) {
   Make(std::string(kKernels) +
        "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (10, 20, 0, 7, 1, 0);");
   auto writer = store::Database::OpenOurs(path_);
   ASSERT_TRUE(writer);
   ASSERT_TRUE(writer->Execute("PRAGMA journal_mode=DELETE"));
   ASSERT_TRUE(writer->Execute("BEGIN EXCLUSIVE; DELETE FROM CUPTI_ACTIVITY_KIND_KERNEL"));
-  EXPECT_THAT(Refusal(), HasSubstr("is being written by another program"));
+  EXPECT_GOLDEN_TEXT(Refusal());
   EXPECT_TRUE(sink_.activities.empty());
 }
 
-TEST_F(NsysForeignTest, ChangesThatAreStillInTheLogAreNotLeftOutSilently) {
+TEST_F(NsysForeignTest, FileWithChangesInItsLogIsRefused) {
   Make(kKernels);
   auto writer = store::Database::OpenOurs(path_);
   ASSERT_TRUE(writer);
   ASSERT_TRUE(writer->Execute("PRAGMA journal_mode=WAL"));
   ASSERT_TRUE(
       writer->Execute("INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (10, 20, 0, 7, 1, 0)"));
-  EXPECT_THAT(Refusal(), HasSubstr("has changes that are not in it yet"));
+  EXPECT_GOLDEN_TEXT(Refusal());
 }
 
-// To open a FIFO waits for somebody at its other end.
-TEST_F(NsysForeignTest, AFifoNamedAsTheJournalHangsNobody) {
+// Opening a FIFO waits for a process at its other end.
+TEST_F(NsysForeignTest, FifoNamedAsTheJournalIsRefusedWithoutWaiting) {
   for (const char* suffix : {"-journal", "-wal"}) {
     std::filesystem::remove_all(folder_);
     std::filesystem::create_directory(folder_);
     Make(kKernels);
     ASSERT_EQ(mkfifo((path_ + suffix).c_str(), 0600), 0);
-    EXPECT_THAT(Refusal(), HasSubstr("is no regular file"));
+    const std::string refusal = Refusal();
+    EXPECT_THAT(refusal, HasSubstr(path_ + suffix));
+    EXPECT_GOLDEN_TEXT(refusal);
   }
 }
 

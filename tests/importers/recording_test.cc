@@ -376,7 +376,7 @@ TEST_F(RecordingTest, DevicesStreamsAndFacts) {
   builder.Fact("command", "python train.py --key=***");
   builder.Fact("driver_version", "13000");
   builder.writer->Add(recording::DeviceRow{.device = 0,
-                                           .name = "xlatrace fake GPU",
+                                           .name = "Fake GPU",
                                            .uuid = "GPU-1",
                                            .compute_major = 9,
                                            .compute_minor = 0,
@@ -396,7 +396,7 @@ TEST_F(RecordingTest, DevicesStreamsAndFacts) {
   Import(builder);
   ASSERT_EQ(sink_.devices.size(), 1u);
   const model::Device& device = sink_.devices[0];
-  EXPECT_EQ(device.name, "xlatrace fake GPU");
+  EXPECT_EQ(device.name, "Fake GPU");
   EXPECT_EQ(device.compute_capability, "9.0");
   EXPECT_EQ(device.sm_count, 132);
   EXPECT_EQ(device.clock_hz, 1980000000);

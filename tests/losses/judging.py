@@ -64,7 +64,7 @@ class Judge:
         )
         if not absent and said["lost"] > dropped:
             figures["invented"] += said["lost"] - dropped
-            self.complain(kind, bench, f"lost {said['lost']}, and nothing is missing")
+            self.complain(kind, bench, f"{said['lost']} records reported lost, none missing")
         unsaid = self.unspoken(database, truths, missing, said)
         figures["unsaid"] += unsaid
         figures["said"] += len(missing) - unsaid

@@ -223,7 +223,7 @@ class Lab(Judge):
         self.judge("fork after CUDA began, the child killed", bench)
 
     def became_another(self):
-        """exec in the middle, of a program that uses the GPU too and is killed."""
+        """exec halfway, of a program that uses the GPU too and is killed."""
         bench = self.bench("exec and kill")
         second = bench.command(ENDLESS)
         first = (
@@ -234,7 +234,7 @@ class Lab(Judge):
         time.sleep(self.chance.uniform(0, 0.8))
         process.send_signal(signal.SIGKILL)
         self.leave(process)
-        self.judge("exec in the middle, then SIGKILL", bench, time.time_ns())
+        self.judge("exec halfway, then SIGKILL", bench, time.time_ns())
 
     def removed(self):
         """The recording is removed while it is written: then there is no run that could claim a thing."""
@@ -606,7 +606,7 @@ def main():
     parser.add_argument("--jax", type=int, default=0, help="real JAX programs of each kind")
     parser.add_argument("--kinds", default="", help="only kinds that this pattern finds")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--keep", help="folder for what was recorded")
+    parser.add_argument("--keep", help="folder that keeps the recordings")
     options = parser.parse_args()
     # A shell gives its background jobs the last two ignored, and nohup the first; every program here
     # would inherit that.

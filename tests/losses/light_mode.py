@@ -122,7 +122,7 @@ def main():
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument("--only", default="", help="programs that this pattern finds")
-    parser.add_argument("--keep", help="folder for what was recorded")
+    parser.add_argument("--keep", help="folder that keeps the recordings")
     options = parser.parse_args()
     try:
         gpu_support.require_gpu()

@@ -113,8 +113,7 @@ TEST_F(PipelineTest, ATextBesideRecordingsIsNoLoss) {
     const auto stats = db->Select("SELECT * FROM run_stat WHERE name = 'input_skipped'");
     return stats && stats->rows.size() == 1 ? stats->Text(0, "severity") : std::string();
   };
-  EXPECT_EQ(severity_of("# Where these come from\n\nA run of 4 H100s, \xC2\xB5s and all.\n"),
-            "notice");
+  EXPECT_EQ(severity_of("# Sources\n\nA run of 4 H100s, \xC2\xB5s and all.\n"), "notice");
   EXPECT_EQ(severity_of(std::string(4095, 'a') + "\xC2\xB5 of a character that the head cuts"),
             "notice");
   // What may have been a recording.

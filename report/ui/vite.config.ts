@@ -53,7 +53,10 @@ function pageScript(): Plugin {
   };
 }
 
-/** Four bytes as five characters from ( on, without the backslash; see src/texts.ts. Zeros fill the last four. */
+/**
+ * Four bytes as five characters from ( on, without the backslash; see src/texts.ts. Zeros fill the
+ * last four.
+ */
 function base85(bytes: Uint8Array): string {
   let out = '';
   for (let i = 0; i < bytes.length; i += 4) {
@@ -70,7 +73,10 @@ function base85(bytes: Uint8Array): string {
   return out;
 }
 
-/** `virtual:packed`: the texts of src/texts.ts, gzip in base85 (by a library, so that every node gives the same bytes). */
+/**
+ * `virtual:packed`: the texts of src/texts.ts, gzip in base85 (by a library, so that every node
+ * gives the same bytes).
+ */
 function packedTexts(): Plugin {
   const id = '\0virtual:packed';
   return {
@@ -106,8 +112,8 @@ function packedTexts(): Plugin {
 export default defineConfig({
   root,
   plugins: [packedTexts(), pageScript()],
-  // The classic call is a tenth shorter in the bundle than the automatic one. Names with a $ so that
-  // no variable of a component hides them.
+  // The classic call is a tenth shorter in the bundle than the automatic one. Names with a $ so
+  // that no variable of a component hides them.
   esbuild: {
     jsx: 'transform',
     jsxFactory: '$h',

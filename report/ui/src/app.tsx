@@ -179,7 +179,10 @@ function Facts({ report, onHelp }: { report: Report; onHelp: () => void }): VNod
   );
 }
 
-/** Idle is there where there are gaps, Ranks where there are several; Compare, which a base brings, says how. */
+/**
+ * Idle is there where there are gaps, Ranks where there are several; Compare, which a base brings,
+ * says how.
+ */
 const pagesOf = (report: Report): (typeof PAGES)[number][] =>
   PAGES.filter(([id]) => id === 'compare' || hasPage(report, id));
 
@@ -238,8 +241,8 @@ function Search({ report, f }: { report: Report; f: string }): VNode {
   const hint = useMemo(() => example(report), [report]);
   const timer = useRef(0),
     entered = useRef(false);
-  // What was typed goes to the address a little later, and comes back as `f` later still: by then there
-  // may be more letters, which it must not take away.
+  // What was typed goes to the address a little later, and comes back as `f` later still: by then
+  // there may be more letters, which it must not take away.
   const sent = useRef(f);
   useEffect(() => {
     if (f === sent.current) return;
@@ -311,7 +314,8 @@ function Search({ report, f }: { report: Report; f: string }): VNode {
             entered.current = true;
             return;
           } else if (e.key === 'Escape') e.currentTarget.blur();
-          // Right after Enter "/" goes where the keys already are, as it does elsewhere: it is no letter of the filter.
+          // Right after Enter "/" goes where the keys already are, as it does elsewhere: it is no
+          // letter of the filter.
           else if (e.key === '/' && entered.current) e.preventDefault();
           entered.current = false;
         }}

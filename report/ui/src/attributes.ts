@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attributes that many elements have, under short names: `tid` is data-testid, `ns` is data-ns, `aria`
-// is aria-label, `mute` is aria-hidden. They get their own when an element is made.
+// Attributes that many elements have, under short names: `tid` is data-testid, `ns` is data-ns,
+// `aria` is aria-label, `mute` is aria-hidden. They get their own when an element is made.
 
 import { options } from 'preact';
 

@@ -115,7 +115,10 @@ const SCALE = dict<number>({
 });
 const TIME_KEYS = new Set<NumberKey>(['dur', 'ms', 'waste']);
 
-/** Words of a search text; quotes keep spaces together: src:"my file.py". A unit may stand apart: dur>50 us. */
+/**
+ * Words of a search text; quotes keep spaces together: src:"my file.py". A unit may stand apart:
+ * dur>50 us.
+ */
 export function tokens(text: string): string[] {
   const out: string[] = [];
   const pattern = /-?[a-z_]+[<>=]+[\d.]+\s+(?:[nuµm]?s|[kmgt]?b|%)(?!\S)|(?:"[^"]*"?|[^\s"])+/gi;

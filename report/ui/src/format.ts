@@ -42,7 +42,9 @@ export function significant(value: number): string {
 export const ms = (ns: number): string => significant(ns / 1e6);
 export const us = (ns: number): string => significant(ns / 1e3);
 
-/** A figure in ms as every column has it, in words; from 100 s on as people say it: "9 min 20 s". */
+/**
+ * A figure in ms as every column has it, in words; from 100 s on as people say it: "9 min 20 s".
+ */
 export const msText = (ns: number): string =>
   Math.abs(ns) < 99.95e9 ? `${ms(ns)} ms` : duration(ns);
 

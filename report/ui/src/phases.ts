@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Phases, parts of a step and what stands for them everywhere. The words themselves are C++'s (words.ts).
+// Phases, parts of a step and what stands for them everywhere. The words themselves are C++'s
+// (words.ts).
 
 import {
   BASIS_WORDS,

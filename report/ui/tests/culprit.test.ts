@@ -2,7 +2,10 @@
 import { describe, expect, it } from 'vitest';
 import { cellsOf, mostlyLast } from '../src/data/culprit';
 
-/** Ranks that compute 1000 and exchange for 50; `extra` is what a rank needs more in a step, and all others wait for. */
+/**
+ * Ranks that compute 1000 and exchange for 50; `extra` is what a rank needs more in a step, and all
+ * others wait for.
+ */
 function job(devices: number, steps: number, extra: (rank: number, step: number) => number) {
   const wall = new Float64Array(devices * steps),
     waiting = new Float64Array(devices * steps);

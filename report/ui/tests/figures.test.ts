@@ -22,8 +22,9 @@ const H100 = {
 
 describe('occupancy', () => {
   it('is what CUDA’s calculator says for an H100', () => {
-    // 56 registers x 640 threads: 20 warps of ceil(56*32/256)*256 = 1792 registers; 65536/4/1792 = 9 warps a
-    // quarter, 36 in all, one block of 20: 20 of 64 warps. 48 registers: 1536, 10 a quarter, 40, two blocks.
+    // 56 registers x 640 threads: 20 warps of ceil(56*32/256)*256 = 1792 registers; 65536/4/1792 =
+    // 9 warps a quarter, 36 in all, one block of 20: 20 of 64 warps. 48 registers: 1536, 10 a
+    // quarter, 40, two blocks.
     const k = { blocks: 4096, threads: 640, registers: 56, smem: 3100, cluster: 1 };
     const o = occupancyOf(k, H100)!;
     expect(o.pct).toBeCloseTo(31.25);

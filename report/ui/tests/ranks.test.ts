@@ -2,7 +2,10 @@
 import { describe, expect, it } from 'vitest';
 import { slowestOps } from '../src/pages/ranks';
 
-/** Ranks that each run the same two instructions in a program of their own; one of them is slow in the second. */
+/**
+ * Ranks that each run the same two instructions in a program of their own; one of them is slow in
+ * the second.
+ */
 function run(ranks: number, slow: number, processes: boolean) {
   const programs = processes ? ranks : 1;
   const n = 2 * programs;

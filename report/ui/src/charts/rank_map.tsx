@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rank by step: a row per rank, a column per step, the colour how far the figure is from the median.
+// Rank by step: a row per rank, a column per step, the colour how far the figure is from the
+// median.
 
 import type { ComponentChildren, VNode } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';

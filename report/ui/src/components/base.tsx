@@ -199,7 +199,10 @@ export const matched = (report: Report): boolean =>
 export const comparable = (report: Report): boolean =>
   report.meta.base !== null && report.meta.base.basis.steady === report.meta.basis.steady;
 
-/** What a difference of this page is one of, where that is not a step; `delta`: whether it shows any. */
+/**
+ * What a difference of this page is one of, where that is not a step; `delta`: whether it shows
+ * any.
+ */
 export function TotalsNote({ delta }: { delta: boolean }): VNode | null {
   const { report } = useCtx();
   const b = report.meta.base;
@@ -270,7 +273,8 @@ export function BaseVerdict(): VNode {
   const fewer = sameCount(launched(then), launched(now))
     ? ''
     : `, in ${count(launched(now))} launches instead of ${count(launched(then))}`;
-  // Runs of one program differ by more than the steps of one run: one run a side establishes nothing.
+  // Runs of one program differ by more than the steps of one run: one run a side establishes
+  // nothing.
   const sure =
     noise === null
       ? 'too few steps to tell noise from change'
@@ -304,7 +308,9 @@ const nameOfBase = (report: Report): string => {
   return base.title !== report.meta.run.title ? base.title : baseName(base.path) || base.title;
 };
 
-/** What an op was in the base run and why it changed; from every op the Compare page is one click. */
+/**
+ * What an op was in the base run and why it changed; from every op the Compare page is one click.
+ */
 export function BaseFact({ op }: { op: number }): VNode | null {
   const { report } = useCtx();
   const c = compared(report);

@@ -179,7 +179,10 @@ export function Mid({
   );
 }
 
-/** After the time of one op: what all copies of it take together, as the folded row says it: ", ×8: 2.32 ms". */
+/**
+ * After the time of one op: what all copies of it take together, as the folded row says it: ", ×8:
+ * 2.32 ms".
+ */
 export function copiesText(report: Report, op: number): string {
   const copies = report.copiesOf(op);
   const sum = sumBy(copies, (r) => report.ops.ns[r]!);
@@ -246,7 +249,10 @@ export function commonPath(report: Report): string {
   return common && common.length > 0 ? `${common.join('/')}/` : '';
 }
 
-/** A layer and the operation in it, in so many pixels: cut at slashes only, the operation last and whole. */
+/**
+ * A layer and the operation in it, in so many pixels: cut at slashes only, the operation last and
+ * whole.
+ */
 export function Scope({
   group,
   opName,
@@ -312,7 +318,10 @@ export const CellBar = ({
   </span>
 );
 
-/** Phases side by side; `max` is the largest bar of the table, `base` the whole bar of the base run: a thin mark. */
+/**
+ * Phases side by side; `max` is the largest bar of the table, `base` the whole bar of the base run:
+ * a thin mark.
+ */
 export function PhaseStack({
   parts,
   max,
@@ -403,7 +412,10 @@ export function SourceChip({ file, line }: { file: string; line: number }): VNod
 
 const TOKEN = /\b([okmf]\d{1,6})\b|([\w./-]*\w\.py):(\d+)|`([^`]+)`/g;
 
-/** Text in which handles that exist and source lines become links, and what stands in backticks code. */
+/**
+ * Text in which handles that exist and source lines become links, and what stands in backticks
+ * code.
+ */
 export function Linked({ text }: { text: string }): VNode {
   const { report } = useCtx();
   const out: ComponentChildren[] = [];
@@ -489,7 +501,9 @@ export function Note({
   );
 }
 
-/** A panel for data that this run does not have: what is missing, and the command that brings it. */
+/**
+ * A panel for data that this run does not have: what is missing, and the command that brings it.
+ */
 export function Missing({
   title,
   why,

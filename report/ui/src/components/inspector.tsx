@@ -70,8 +70,11 @@ import {
 } from './bits';
 import { say } from '../texts';
 
-/** From the innermost line of the model, or of what it is written with, outwards; frames of libraries, which call it or are called by it, after.
- *  Praxis is no library here: of a Pax job its layers are the model, and all else is the trainer. */
+/**
+ * From the innermost line of the model, or of what it is written with, outwards; frames of
+ * libraries, which call it or are called by it, after. Praxis is no library here: of a Pax job its
+ * layers are the model, and all else is the trainer.
+ */
 export function ownFirst(frames: string[]): string[] {
   const inner = [...frames].reverse();
   const library =
@@ -331,7 +334,10 @@ function OpOnPath({ op }: { op: number }): VNode | null {
   );
 }
 
-/** Bytes of a call; of a copy where to, as far as its shapes tell, and how fast. What copy-done waits for may have begun earlier. */
+/**
+ * Bytes of a call; of a copy where to, as far as its shapes tell, and how fast. What copy-done
+ * waits for may have begun earlier.
+ */
 function traffic(report: Report, op: number): string {
   const { ops } = report,
     hlo = hloOf(report),
@@ -349,7 +355,10 @@ function traffic(report: Report, op: number): string {
   return `${each}${host}, ${done ? 'at most ' : ''}${byteRate(((ops.bytes[op]! * ops.calls[op]!) / ops.ns[op]!) * 1e9)}`;
 }
 
-/** What every place says of an op, in one row: time, share of device time and of the step, calls, average. */
+/**
+ * What every place says of an op, in one row: time, share of device time and of the step, calls,
+ * average.
+ */
 function Sums({
   ns,
   calls,

@@ -24,11 +24,17 @@ interface Row extends Place {
   kernels: number;
 }
 
-/** Names of a path that PyTorch's profiler has of Python (with_stack), and how many of them a row is of. */
+/**
+ * Names of a path that PyTorch's profiler has of Python (with_stack), and how many of them a row is
+ * of.
+ */
 export const BY_FRAME = { is: /\.py\(\d+\): /, keep: 1, what: 'Python function' };
 export const BY_MODULE = { is: /^nn\.Module: /, keep: 3, what: 'nn.Module' };
 
-/** `lacks`: what the page would say, and cannot; `by`: Python tells it instead, where it was recorded. */
+/**
+ * `lacks`: what the page would say, and cannot; `by`: Python tells it instead, where it was
+ * recorded.
+ */
 export function NoHlo({
   title,
   lacks,

@@ -36,13 +36,18 @@ export interface Column<T> {
   show?: (value: number) => string;
   /** Heading of the copy, where the label alone does not say what it is. */
   as?: string;
-  /** What CSV holds beside it under a name of its own: the exact sum that the figure was made from. */
+  /**
+   * What CSV holds beside it under a name of its own: the exact sum that the figure was made from.
+   */
   exact?: [string, (row: T) => number | null];
   head?: ComponentChildren;
   cls?: string;
 }
 
-/** A column of figures: one function says what is sorted by, copied and shown; what is not finite is not known. */
+/**
+ * A column of figures: one function says what is sorted by, copied and shown; what is not finite is
+ * not known.
+ */
 export const figures = <T,>(
   id: string,
   label: string,
@@ -110,7 +115,10 @@ export interface Line<T> {
   cls?: string;
   /** What `o`, `r` and `t` open when the keys have reached the row; keys of rows are no handles. */
   entity?: Entity | undefined;
-  /** What they filter for, where the row is many of them; where `t` leads, if not to a launch of the entity. */
+  /**
+   * What they filter for, where the row is many of them; where `t` leads, if not to a launch of the
+   * entity.
+   */
   f?: string | undefined;
   timeline?: Change;
 }
@@ -203,7 +211,10 @@ function csvCell(value: number | string | null): string {
   return /[",\n\r]/.test(text) ? `"${text.replace(/"/g, '""')}"` : text;
 }
 const headOf = <T,>(c: Column<T>): string => c.as ?? (c.label || c.id);
-/** CSV: full precision, and exact sums under their own names; rows only, so that a column can be summed. */
+/**
+ * CSV: full precision, and exact sums under their own names; rows only, so that a column can be
+ * summed.
+ */
 export function toCsv<T>(p: TableProps<T>): string {
   const columns = p.columns.filter((c) => c.raw);
   const exact = columns.flatMap((c) => (c.exact ? [c.exact] : []));
@@ -236,7 +247,9 @@ const cellOf = <T,>(c: Column<T>, row: T, px: number): ComponentChildren => {
   if (text === '' && c.none) return <Dim>{c.none}</Dim>;
   return c.cls?.includes('name') ? <span title={text}>{text}</span> : text;
 };
-/** What is shown, as it is shown: headings with their units, sums of groups and of what is left too. */
+/**
+ * What is shown, as it is shown: headings with their units, sums of groups and of what is left too.
+ */
 function shownRows<T>(p: TableProps<T>): {
   columns: Column<T>[];
   head: string[];
@@ -332,7 +345,10 @@ function tableAfter(from: Element): TableProps<(number | string)[]> {
   };
 }
 
-/** Text and Markdown as shown, CSV at full precision, of all rows under the filter; without `table`, of what follows in the page. */
+/**
+ * Text and Markdown as shown, CSV at full precision, of all rows under the filter; without `table`,
+ * of what follows in the page.
+ */
 export function CopyMenu<T>({ table: given }: { table?: TableProps<T> }): VNode {
   const box = useRef<HTMLSpanElement>(null);
   const [done, setDone] = useState('');
@@ -404,7 +420,10 @@ export function sorted<T>(rows: T[], columns: Column<T>[], sort: string): T[] {
 
 // --- the table ----------------------------------------------------------------------------------
 
-/** Tables whose order is nobody else's sort themselves: their rows; groups and details keep their places. */
+/**
+ * Tables whose order is nobody else's sort themselves: their rows; groups and details keep their
+ * places.
+ */
 function useOwnSort<T>(given: TableProps<T>): TableProps<T> {
   const [sort, setSort] = useState('');
   const flat =
@@ -594,7 +613,8 @@ export function DataTable<T>(given: TableProps<T>): VNode {
   // What columns without a width share.
   const set = sumBy(columns, (c) => c.width ?? 0),
     shared = columns.filter((c) => c.width === undefined).length;
-  // In a narrow window names keep a width to be read in, and sentences one of a few lines; the table scrolls in its box.
+  // In a narrow window names keep a width to be read in, and sentences one of a few lines; the
+  // table scrolls in its box.
   const narrow = wide < 760,
     least = p.cls?.includes('wraps') ? 440 : shared < 2 ? 196 : narrow ? 130 : LEAST;
   const need =

@@ -73,7 +73,10 @@ function ownTimes(t: StepTimes): Float64Array {
   return own;
 }
 
-/** The row that comes last in most steps, in how many, and of how many; nobody does where no collective couples them. */
+/**
+ * The row that comes last in most steps, in how many, and of how many; nobody does where no
+ * collective couples them.
+ */
 export function mostlyLast(t: StepTimes): { row: number; last: number; of: number } | undefined {
   const n = t.steps.length;
   if (t.devices < 2 || n < 2 || !t.waiting.some((ns) => ns > 0)) return undefined;

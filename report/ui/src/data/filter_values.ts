@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What can be filtered for: the values of each key that this run has, for completion and for the answer
-// to a word that matches nothing.
+// What can be filtered for: the values of each key that this run has, for completion and for the
+// answer to a word that matches nothing.
 
 import { layerMatcher, NUMBER_KEYS, termText, TEXT_KEYS, type TextKey, tokens } from '../filter';
 import { baseName } from '../format';
@@ -117,7 +117,9 @@ export function whatExists(report: Report, key: TextKey): string {
   return `${key} is one of ${shown.join(', ')}${said.length > 6 ? ` and ${said.length - 6} more` : ''}`;
 }
 
-/** A filter that leaves something of this run, in terms of as many kinds as its costliest work has. */
+/**
+ * A filter that leaves something of this run, in terms of as many kinds as its costliest work has.
+ */
 export function example(report: Report): string {
   const { ops, shares, kernels } = report;
   const longer = (ns: number): string =>

@@ -74,7 +74,10 @@ export const deviceNumber = (report: Report, row: number): number =>
 export const deviceName = (report: Report, row: number): string =>
   spoken(report).names[row] ?? `device ${row}`;
 
-/** Devices by number or name, in every spelling: 1, 0-3, GPU1, "gpu 1"; of several processes "GPU 0" is that of each. */
+/**
+ * Devices by number or name, in every spelling: 1, 0-3, GPU1, "gpu 1"; of several processes "GPU 0"
+ * is that of each.
+ */
 export function deviceMatcher(report: Report, values: string[]): (row: number) => boolean {
   const plain = (text: string): string => `${text.toLowerCase().replace(/\s/g, '')},`;
   return (row) =>
@@ -85,7 +88,9 @@ export function deviceMatcher(report: Report, values: string[]): (row: number) =
     );
 }
 
-/** Do these devices, all of the run where none are given, share a clock? Those of one process do. */
+/**
+ * Do these devices, all of the run where none are given, share a clock? Those of one process do.
+ */
 export function clocksKnown(
   report: Pick<Report, 'devices' | 'tables'>,
   devices?: number[],

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// What threads of the host did: calls of the API and ranges, in the steps that the file holds them of,
-// and elsewhere those that gaps refer to.
+// What threads of the host did: calls of the API and ranges, in the steps that the file holds them
+// of, and elsewhere those that gaps refer to.
 
 import { plural, thousands, sumBy } from '../format';
 import { perReport, type Report } from './report';
 import { rowsOf } from './table';
 
-/** XLA's ranges carry the instruction as `Thunk:#name=...,hlo_op=...#`: what they are for reads better. */
+/**
+ * XLA's ranges carry the instruction as `Thunk:#name=...,hlo_op=...#`: what they are for reads
+ * better.
+ */
 export const hostText = (text: string): string =>
   text
     .replace(/^XlaModule:#[^#]*\bhlo_module=([^,#]+)[^#]*#?/, 'module $1')
@@ -89,7 +92,9 @@ export interface HostWindow {
   events: number;
   kept: number;
 }
-/** Where all calls and ranges are in the file, but for the shortest; without steps all of the run. */
+/**
+ * Where all calls and ranges are in the file, but for the shortest; without steps all of the run.
+ */
 export function windowsOf(report: Report): HostWindow[] {
   const t = report.tables.table('host_windows');
   const bound = (name: string, none: number): Float64Array =>
@@ -125,8 +130,11 @@ export function heldWords(windows: HostWindow[]): string {
     .join('; ');
 }
 
-/** What every page calls a thread: its name and number; its number alone where the run has no name. An id of
- * 64 bits has a number in the run instead, and is told where the `whole` of it is asked for. */
+/**
+ * What every page calls a thread: its name and number; its number alone where the run has no name.
+ * An id of 64 bits has a number in the run instead, and is told where the `whole` of it is asked
+ * for.
+ */
 export function threadNames(
   report: Report,
 ): (process: number, thread: number, whole?: boolean) => string {
@@ -149,7 +157,10 @@ export function threadNames(
 const numbered = (_: number, thread: number): string =>
   isNaN(thread) ? 'a thread' : `thread ${thread}`;
 
-/** Threads of a process by the time that they spend, each in rows: what lies in a range stands below it. */
+/**
+ * Threads of a process by the time that they spend, each in rows: what lies in a range stands below
+ * it.
+ */
 export function threadsOf(
   all: HostEvent[],
   process: number,

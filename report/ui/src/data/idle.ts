@@ -37,7 +37,10 @@ export function partSums(report: Pick<Of, 'steps' | 'stepParts'>): { part: Part;
   return PARTS.map((part) => ({ part, ns: sums.get(part) ?? 0 })).filter((b) => b.ns > 0);
 }
 
-/** Idle time of the basis: what the step's bar counts, and of it what is in gaps of 1 µs or more, by cause. */
+/**
+ * Idle time of the basis: what the step's bar counts, and of it what is in gaps of 1 µs or more, by
+ * cause.
+ */
 export function idleOf(report: Of): Idle {
   const steady = steadyOf(report);
   const map = new Map<string, Cause>();

@@ -96,7 +96,9 @@ export const loadLive = perReport((report): Promise<Live[]> =>
   ),
 );
 
-/** The instruction that says most about a value: what fills it, rather than what clears it first. */
+/**
+ * The instruction that says most about a value: what fills it, rather than what clears it first.
+ */
 export const writerOf = (v: LiveValue): number => (v.update >= 0 ? v.update : v.instruction);
 
 /** "encoder/layer_*": repeats of a layer together, of an instruction that may take no time. */
@@ -113,7 +115,10 @@ export interface Saved {
   known: boolean;
 }
 
-/** Values of the forward pass that wait for the backward pass while `at` runs, by layer, and what making them again would cost. */
+/**
+ * Values of the forward pass that wait for the backward pass while `at` runs, by layer, and what
+ * making them again would cost.
+ */
 export function savedAt(report: Report, live: Live, at: number): Saved[] {
   const hlo = hloOf(report);
   const map = new Map<string, Saved>();

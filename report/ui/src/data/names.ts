@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// How names are cut where they do not fit: at the ends of words, both ends kept, and never without the
-// number at the end, which tells instructions apart.
+// How names are cut where they do not fit: at the ends of words, both ends kept, and never without
+// the number at the end, which tells instructions apart.
 
 const BEGINS_WORD = /[._/\-\s:,<(]/;
 
-/** How many characters the end that stays has: it begins where a word does, with what divides it from the one before. */
+/**
+ * How many characters the end that stays has: it begins where a word does, with what divides it
+ * from the one before.
+ */
 export function tailLength(text: string, most: number): number {
   for (let n = Math.min(most, text.length - 1); n >= 2; --n)
     if (BEGINS_WORD.test(text[text.length - n]!)) return n;
@@ -35,7 +38,10 @@ export function midCut(text: string, most: number): string {
   return `${text.slice(0, head)}…${tail > 0 ? text.slice(-tail) : ''}`;
 }
 
-/** Of the template arguments of a name as many as tell it from the others: what follows is much the same. */
+/**
+ * Of the template arguments of a name as many as tell it from the others: what follows is much the
+ * same.
+ */
 export function toldApart(names: string[], at: number): string {
   const name = names[at]!;
   for (let n = name.indexOf(', '); n > 0; n = name.indexOf(', ', n + 1)) {
@@ -45,7 +51,10 @@ export function toldApart(names: string[], at: number): string {
   return name;
 }
 
-/** Of "o1 fusion.3  22.0 ms" the name, cut as names are; of words their beginning. In a few characters the handle alone. */
+/**
+ * Of "o1 fusion.3  22.0 ms" the name, cut as names are; of words their beginning. In a few
+ * characters the handle alone.
+ */
 export function cutLabel(text: string, most: number): string {
   const name = text.split('  ')[0]!;
   if (most < 10 && name.length > most) return midCut(/^[okm]\d+(?= )/.exec(name)?.[0] ?? '', most);

@@ -43,7 +43,10 @@ export interface Finding {
   action: string | null;
   how_to_check: string | null;
 }
-/** In front of what a finding saves: a bound, if it was not replayed, or where nobody knows the least. */
+/**
+ * In front of what a finding saves: a bound, if it was not replayed, or where nobody knows the
+ * least.
+ */
 export const atMost = (finding: Finding): string =>
   finding.basis === 'replay' && finding.saves_low_ns_per_step ? '' : '≤ ';
 export interface RunMeta {
@@ -124,7 +127,10 @@ export interface Meta {
   findings: Finding[];
   /** The recorded steps, replayed; absent in pages of an older program, null without steps. */
   replay?: Replay | null;
-  /** The dump that says which passes made the ops; absent in pages of an older program, null without one. */
+  /**
+   * The dump that says which passes made the ops; absent in pages of an older program, null without
+   * one.
+   */
   provenance?: { dump: string; ops: number; wanted: number; notes: string[] } | null;
   /** Of a merged job: who is waited for, in words. */
   job?: {
@@ -132,7 +138,10 @@ export interface Meta {
     heading: string;
     cause: string;
     path?: string;
-    /** "8 ranks on 4 hosts", "3 of the 8 ranks": who took part, of whom launches are here. Absent in pages of an older program. */
+    /**
+     * "8 ranks on 4 hosts", "3 of the 8 ranks": who took part, of whom launches are here. Absent in
+     * pages of an older program.
+     */
     ranks?: string;
     kept?: string;
     all_kept?: boolean;
@@ -253,7 +262,10 @@ export interface Ops {
   mixed: Float64Array;
   copies: Float64Array;
   stack: string[];
-  /** Percent of its time that is on the critical path of the replayed steps; how much the rest may grow, ns. NaN: not replayed. */
+  /**
+   * Percent of its time that is on the critical path of the replayed steps; how much the rest may
+   * grow, ns. NaN: not replayed.
+   */
   critical: Float64Array;
   slack: Float64Array;
   hue: Hue[];
@@ -432,7 +444,10 @@ export interface GapRow {
   /** What the host did meanwhile, in words; empty where nothing shows it. */
   evidence: string;
 }
-/** Where launches of a kernel came from: `known` by a path of host ranges, else what is known in words; `more`: paths that are not named. */
+/**
+ * Where launches of a kernel came from: `known` by a path of host ranges, else what is known in
+ * words; `more`: paths that are not named.
+ */
 export interface Place {
   text: string;
   known: boolean;
@@ -506,7 +521,9 @@ export class Report {
   get perStep(): string {
     return this.meta.basis.steady ? 'ms/step' : 'ms';
   }
-  /** The step of a merged job, over all its ranks, where the launches here have none of their own. */
+  /**
+   * The step of a merged job, over all its ranks, where the launches here have none of their own.
+   */
   get jobStep(): JobStep | undefined {
     return this.meta.basis.steady ? undefined : this.meta.job?.step;
   }
@@ -660,7 +677,10 @@ export class Report {
     });
   }
 
-  /** By row of kernels: the host ranges that launches without a label were made in, the costliest first. */
+  /**
+   * By row of kernels: the host ranges that launches without a label were made in, the costliest
+   * first.
+   */
   get launchedIn(): Map<number, Place[]> {
     return this.placesIn('launched_in');
   }
@@ -687,7 +707,10 @@ export class Report {
     });
   }
 
-  /** The first of them that is a path, and its share where it is not all: "aten::linear > aten::addmm · 41% of it". */
+  /**
+   * The first of them that is a path, and its share where it is not all: "aten::linear >
+   * aten::addmm · 41% of it".
+   */
   placeOf(kernel: number): string {
     const places = this.launchedIn.get(kernel) ?? [];
     const first = places.find((p) => p.known);
@@ -820,7 +843,10 @@ export class Report {
       () => !this.ops.name.some((n, r) => n !== '' && this.ops.selfNs[r]! > 0),
     );
   }
-  /** Where not all devices run the ops: how many do, of how many, and how many steady steps they have. */
+  /**
+   * Where not all devices run the ops: how many do, of how many, and how many steady steps they
+   * have.
+   */
   ranOn(ops: number[]): { n: number; of: number; steps: number } | undefined {
     const [steps, map] = this.once('ranOn', () => {
       const t = this.tables.table('op_devices'),
@@ -844,7 +870,10 @@ export class Report {
   get sitesOfOp(): number[][] {
     return this.once('sitesOfOp', () => byRow(this.ops.n, this.sites.op, this.sites.ns));
   }
-  /** The ops of each launch place and their parts of its time: several of a graph that was recorded as one row; -1: none. */
+  /**
+   * The ops of each launch place and their parts of its time: several of a graph that was recorded
+   * as one row; -1: none.
+   */
   get opsOfSite(): [number, number][][] {
     return this.once('opsOfSite', () => {
       const t = this.tables.table('site_shares'),
@@ -860,13 +889,19 @@ export class Report {
       byRow(this.kernels.n, this.sites.kernel, this.sites.ns),
     );
   }
-  /** "×8": the instructions that a folded row stands for; one that several processes run counts once, as in `summary`. Empty: one. */
+  /**
+   * "×8": the instructions that a folded row stands for; one that several processes run counts
+   * once, as in `summary`. Empty: one.
+   */
   timesOf(rows: number[]): string {
     const n = new Set(rows.map((r) => this.ops.name[r])).size;
     return n > 1 ? `×${n}` : '';
   }
 
-  /** Its name, with the module's where several have it, as in the terminal: “jit_dot#49/custom-call.1”. */
+  /**
+   * Its name, with the module's where several have it, as in the terminal:
+   * “jit_dot#49/custom-call.1”.
+   */
   opName(op: number): string {
     const { ops, modules } = this;
     const keys = (o: number): [string, string] => [

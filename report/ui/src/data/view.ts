@@ -37,7 +37,10 @@ export interface View {
   siteNs: Float64Array;
   siteCalls: Float64Array;
   total: number;
-  /** What `total` is a share of: device time of the devices and steps that are asked for, else of all. */
+  /**
+   * What `total` is a share of: device time of the devices and steps that are asked for, else of
+   * all.
+   */
   full: number;
   /** Names that whole: "of device time of dev:1". */
   of: string;
@@ -141,7 +144,10 @@ function kernelTest(report: Report, term: TextTerm): (site: number) => boolean {
 }
 
 type NumberTerm = Extract<Term, { type: 'number' }>;
-/** What a number is asked of: the time and calls of a row as it is shown, else what an op or a launch place has. */
+/**
+ * What a number is asked of: the time and calls of a row as it is shown, else what an op or a
+ * launch place has.
+ */
 interface Asked {
   ns: number;
   calls: number;
@@ -186,7 +192,9 @@ function numberOf(
   }
 }
 
-/** Drops what the number terms do not keep of what is there, and says which of the terms keeps none. */
+/**
+ * Drops what the number terms do not keep of what is there, and says which of the terms keeps none.
+ */
 function askNumbers(
   report: Report,
   view: View,
@@ -211,7 +219,10 @@ function askNumbers(
 export const wholeOf = (view: View): string =>
   view.filtered ? 'of what the filter leaves' : 'of device time';
 
-/** "dur goes from 1.2 µs to 3.4 ms": what ops with time have, in the unit that the key is written in. */
+/**
+ * "dur goes from 1.2 µs to 3.4 ms": what ops with time have, in the unit that the key is written
+ * in.
+ */
 function numbersThere(report: Report, term: NumberTerm, values: number[]): string {
   const known = values.filter((v) => !isNaN(v));
   if (known.length === 0)
@@ -233,7 +244,10 @@ function numbersThere(report: Report, term: NumberTerm, values: number[]): strin
   return `${term.key} goes from ${said(known.reduce((a, b) => Math.min(a, b)))} to ${said(known.reduce((a, b) => Math.max(a, b)))}`;
 }
 
-/** What a term answers that keeps nothing by itself. A term that excludes what is not there keeps all, but was meant to exclude something. */
+/**
+ * What a term answers that keeps nothing by itself. A term that excludes what is not there keeps
+ * all, but was meant to exclude something.
+ */
 const keepsNothing = (term: Term, exists: string): string =>
   `${term.negated ? 'nothing is left of' : 'nothing matches'} “${term.raw}”${exists && `: ${exists}`}`;
 
@@ -248,7 +262,8 @@ function opsHit(report: Report, term: TextTerm): boolean[] {
 /** ns and calls of each site in the steps, devices and streams that the terms select. */
 function siteSums(report: Report, terms: TextTerm[], view: View): void {
   const { sites } = report;
-  // Of a kernel that was launched in several places words may keep some: then a part of its launches.
+  // Of a kernel that was launched in several places words may keep some: then a part of its
+  // launches.
   const keep = new Float64Array(sites.n).fill(1),
     keepCalls = keep.slice();
   const ofPlaces: ((site: number, place: Place) => boolean)[] = [],
@@ -418,11 +433,17 @@ function siteSums(report: Report, terms: TextTerm[], view: View): void {
 const NOWHERE: Place = { text: '', known: false, more: false, ns: 1, calls: 1 };
 const sumOf = (places: Place[], what: 'ns' | 'calls'): number => sumBy(places, (p) => p[what]);
 
-/** Where nothing has an instruction, words and names of framework ops are asked of the host ranges around the launches, too. */
+/**
+ * Where nothing has an instruction, words and names of framework ops are asked of the host ranges
+ * around the launches, too.
+ */
 const asksPlaces = (report: Report, key: TextTerm['key']): boolean =>
   report.bare && (key === null || key === 'op' || key === 'scope');
 
-/** Where nothing has an instruction, rows are kernels, and numbers are theirs; registers and occupancy those of a launch place. */
+/**
+ * Where nothing has an instruction, rows are kernels, and numbers are theirs; registers and
+ * occupancy those of a launch place.
+ */
 function askKernels(report: Report, view: View): void {
   const { sites, kernels } = report;
   const ns = new Float64Array(kernels.n),
@@ -448,7 +469,9 @@ function askKernels(report: Report, view: View): void {
   );
 }
 
-/** Numbers that a folded row sums are asked of the row: of what the words leave of all its copies. */
+/**
+ * Numbers that a folded row sums are asked of the row: of what the words leave of all its copies.
+ */
 function askOps(report: Report, view: View, fold: boolean): void {
   const { ops, shares } = report;
   const waste = ops.waste.map((w, r) => (w * view.opNs[r]!) / ops.ns[r]!);

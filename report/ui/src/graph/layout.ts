@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A layered layout for graphs of up to about a hundred nodes: ranks by longest path, dummy nodes on
 // long edges, order by medians with the fewest crossings kept, coordinates by exact isotonic
-// projection so that edges run straight (Sugiyama's scheme; Gansner et al., "A Technique for Drawing
-// Directed Graphs", 1993). Written here because the usual library is a fifth of the page's size
-// budget for the same answer at this size.
+// projection so that edges run straight (Sugiyama's scheme; Gansner et al., "A Technique for
+// Drawing Directed Graphs", 1993). Written here because the usual library is a fifth of the page's
+// size budget for the same answer at this size.
 
 import { sumBy } from '../format';
 
@@ -39,7 +39,9 @@ interface V {
   dummy: boolean;
 }
 
-/** `edges` go from operand to user; the graph has no cycles (an edge that closes one is not drawn). */
+/**
+ * `edges` go from operand to user; the graph has no cycles (an edge that closes one is not drawn).
+ */
 export function layout(
   sizes: { id: number; w: number; h: number }[],
   links: { from: number; to: number }[],
@@ -169,7 +171,8 @@ export function layout(
   best.forEach((l, i) => (layers[i] = l));
   number();
 
-  // Coordinates: everyone wants to stand under the mean of its neighbours; order and distances hold.
+  // Coordinates: everyone wants to stand under the mean of its neighbours; order and distances
+  // hold.
   const distance = (a: V, b: V): number => (a.w + b.w) / 2 + (a.dummy && b.dummy ? gapX / 2 : gapX);
   const project = (l: V[], want: number[], weight: number[]): void => {
     const offset: number[] = [0];

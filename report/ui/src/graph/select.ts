@@ -72,7 +72,10 @@ const layoutOf = (shape: string): string[] =>
   (/^\(?(\w+\[[^\]]*\])\{([\d,]*(?::[^S}]*)?)/.exec(shape) ?? []).slice(1);
 
 type Shapes = Pick<Hlo, 'opcode' | 'kind' | 'shape' | 'operands'>;
-/** A transpose, or a copy that leaves the same array in another order: not one to other memory, nor a slice of it. */
+/**
+ * A transpose, or a copy that leaves the same array in another order: not one to other memory, nor
+ * a slice of it.
+ */
 export const changesLayout = (hlo: Shapes, i: number): boolean => {
   if (hlo.opcode[i] === 'transpose' || hlo.kind[i] === 'transpose') return true;
   const [array, order] = layoutOf(hlo.shape[i]!);
@@ -86,7 +89,10 @@ export const changesLayout = (hlo: Shapes, i: number): boolean => {
     })
   );
 };
-/** A copy from or to the host's memory, which XLA calls space 5: the device's bandwidth is no bound of it. */
+/**
+ * A copy from or to the host's memory, which XLA calls space 5: the device's bandwidth is no bound
+ * of it.
+ */
 export const movesToHost = (hlo: Shapes, i: number): boolean =>
   hlo.kind[i] === 'copy' && [i, ...hlo.operands(i)].some((k) => hlo.shape[k]!.includes('S(5)'));
 
@@ -112,7 +118,8 @@ export function neighbourhood(
     known.add(i);
     const weight = Math.min(1, Math.sqrt(timeOf(report, hlo, i) / most));
     const size = bytes > 0 ? Math.min(1, Math.log10(bytes) / 10) : 0;
-    // What has no time and leads nowhere comes after what has; far from the centre it does not come at all.
+    // What has no time and leads nowhere comes after what has; far from the centre it does not come
+    // at all.
     const idle = hlo.opcode[i] !== 'parameter' ? 0 : dist > 1 ? 2 : 0.8;
     heap.push({ i, dist, from, cost: dist + idle - 0.9 * weight - 0.4 * size });
   };

@@ -56,7 +56,10 @@ const callsText = (r: Row): string => {
       : `${count(r.baseCalls)} → ${count(r.calls)}`;
 };
 
-/** A bar to the right for what became slower, to the left for what became faster; what ran another number of times became neither. */
+/**
+ * A bar to the right for what became slower, to the left for what became faster; what ran another
+ * number of times became neither.
+ */
 function DeltaBar({ ns, max, alike }: { ns: number; max: number; alike: boolean }): VNode {
   const part = max > 0 ? Math.min(1, Math.abs(ns) / max) * 50 : 0;
   return (
@@ -78,7 +81,8 @@ export function ComparePage(): VNode {
   const views = BY.filter(
     ([id]) => id === 'op' || (c && c.groups.by.filter((b) => b === id).length > 1),
   );
-  // Ops of programs that are no counterparts do not go in pairs; phases can be laid side by side, or kinds of work.
+  // Ops of programs that are no counterparts do not go in pairs; phases can be laid side by side,
+  // or kinds of work.
   const usual: By =
     (c && isRefused(c) && report.resolve(state.sel)?.type !== 'op' && views[1]?.[0]) || 'op';
   const by = views.find(([id]) => id === state.args['by'])?.[0] ?? usual;
@@ -126,7 +130,8 @@ export function ComparePage(): VNode {
     );
   const unit = meta.per_step ? 'ms per step of one device' : 'ms of the whole run';
   const whole = wholeDifference(c);
-  // What one call takes longer, times the calls of this run: another number of calls is no part of it.
+  // What one call takes longer, times the calls of this run: another number of calls is no part of
+  // it.
   const each = (r: Row): number => r.now - (r.base * r.calls) / r.baseCalls;
   const uneven = rows.some((r) => !sameCount(r.baseCalls, r.calls));
   const sort = state.args['s'] ?? (uneven && !meta.per_step ? '-each' : '-delta');

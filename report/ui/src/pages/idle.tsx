@@ -55,7 +55,8 @@ export function IdlePage(): VNode {
   const main = causes[0];
   const known = causes.filter((c) => c.cause !== 'unknown');
   const findings = new Map(report.meta.findings.map((f) => [f, causesOfFinding(f)]));
-  // A finding may be about a part of what a cause holds; a crumb of it is no reason to name it there.
+  // A finding may be about a part of what a cause holds; a crumb of it is no reason to name it
+  // there.
   const partOf = (f: Finding, { cause, ns }: Cause): number => {
     const part = sumBy(f.evidence, (e) =>
       e.cause === cause && e.unit === 'ns' ? Number(e.value) : 0,
@@ -168,7 +169,8 @@ export function IdlePage(): VNode {
   const loops = report.meta.verdict.not_known
     .map((s) => s.map((p) => p.text).join(''))
     .find((s) => s.includes('ops of loops'));
-  // On a CPU some of it is work that no recorded thread does: a note, or where it is much a finding.
+  // On a CPU some of it is work that no recorded thread does: a note, or where it is much a
+  // finding.
   const ofProducts = <T extends { id: string }>(list: T[] = []): T | undefined =>
     list.find((f) => f.id === 'hidden_products');
   const hidden = ofProducts(report.meta.ruled_out),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hosts of a merged job by kind of work: what their ranks have more of than ranks of the same program,
-// so that a host whose kernels, gaps or exchanges are longer stands out.
+// Hosts of a merged job by kind of work: what their ranks have more of than ranks of the same
+// program, so that a host whose kernels, gaps or exchanges are longer stands out.
 
 import type { VNode } from 'preact';
 import { median } from '../charts/rank_map';
@@ -33,7 +33,10 @@ export interface Host {
   more: Record<Kind, number>;
 }
 
-/** Means over the host's ranks of what each has more than the median of its program, ns; NaN: not known. The worst first. */
+/**
+ * Means over the host's ranks of what each has more than the median of its program, ns; NaN: not
+ * known. The worst first.
+ */
 export function hostsOf(ranks: readonly HostRank[]): Host[] {
   const middle = new Map<string, number>();
   for (const program of new Set(ranks.map((r) => r.program))) {

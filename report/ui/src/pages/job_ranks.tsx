@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ranks of a merged job: whom everyone waits for, what it costs, since when and why, as run.db says;
-// what each rank needs by itself, and a map of rank by step.
+// Ranks of a merged job: whom everyone waits for, what it costs, since when and why, as run.db
+// says; what each rank needs by itself, and a map of rank by step.
 
 import type { VNode } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
@@ -55,7 +55,10 @@ import { JobHosts } from './job_hosts';
 import { slowestOps } from './ranks';
 import { say } from '../texts';
 
-/** How often a rank is the last to come, of the collectives in which nobody is it more often, and how far apart the group comes then. */
+/**
+ * How often a rank is the last to come, of the collectives in which nobody is it more often, and
+ * how far apart the group comes then.
+ */
 export function latenessOf(
   report: Pick<Report, 'tables'>,
 ): Map<number, { times: number; of: number; skew: number }> {
@@ -212,7 +215,8 @@ export function JobRanks(): VNode {
     programs = [...new Set(ranks.map((r) => r.program))];
   const late = useMemo(() => latenessOf(report), [report]);
   const lateNs = (r: JobRank): number => late.get(r.row)?.skew ?? NaN;
-  // Of the ranks whose launches are here; the file holds those of the slowest, the median and the fastest.
+  // Of the ranks whose launches are here; the file holds those of the slowest, the median and the
+  // fastest.
   const { value: slow } = useLoad(async () => {
     const devices = ranks.filter((r) => r.device >= 0).map((r) => r.device);
     if (

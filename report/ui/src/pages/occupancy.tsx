@@ -86,7 +86,10 @@ function shapeOf(report: Report, s: number): Shape {
   };
 }
 
-/** The base's ms/step and occupancy of the ops of a launch configuration, by the op's time that lies in it. */
+/**
+ * The base's ms/step and occupancy of the ops of a launch configuration, by the op's time that lies
+ * in it.
+ */
 function baseOf(
   report: Report,
   r: { ops: number[]; nsOf: Map<number, number> },

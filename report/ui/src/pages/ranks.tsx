@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which rank holds the others up: computation, waiting and idle time of each, and a map of rank by step.
+// Which rank holds the others up: computation, waiting and idle time of each, and a map of rank by
+// step.
 
 import type { VNode } from 'preact';
 import { useMemo } from 'preact/hooks';
@@ -74,7 +75,10 @@ type OpsOf = Pick<Report, 'ops' | 'sites' | 'modules' | 'steps'> & {
 };
 const MOST_OPS = 400;
 
-/** The op that takes most longer on a device than on the median one, per step: the same instruction of the same program, whichever process runs it. */
+/**
+ * The op that takes most longer on a device than on the median one, per step: the same instruction
+ * of the same program, whichever process runs it.
+ */
 export function slowestOps(
   report: OpsOf,
   launches: Pick<Launches, 'streams'>,
@@ -158,7 +162,10 @@ interface Whole {
   idle: number;
 }
 
-/** Who is idle for much of what others wait for it comes late for that; the cause is the one it has most more of. */
+/**
+ * Who is idle for much of what others wait for it comes late for that; the cause is the one it has
+ * most more of.
+ */
 function lateBecause(report: Report, late: Whole, waits: Whole): string {
   const more = late.idle - waits.idle;
   if (more < 0.5 * (waits.waiting - late.waiting)) return '';

@@ -100,7 +100,8 @@ function Plot({
   const bw = device.bandwidth;
   const xs = dots.map((p) => Math.log10(p.x)),
     ys = dots.map((p) => Math.log10(p.y));
-  // A conversion that counts a handful of FLOP would push all others together: it stands at the edge.
+  // A conversion that counts a handful of FLOP would push all others together: it stands at the
+  // edge.
   const x0 = Math.max(-4, Math.floor(Math.min(-1, ...xs))),
     x1 = Math.ceil(Math.max(3, ...xs, ...peaks.map(([, v]) => Math.log10(v / bw) + 0.8)));
   const top =
@@ -154,7 +155,8 @@ function Plot({
     const head = `${ops.handle[p.op]} ${midCut(report.opName(p.op), 24)}, ${ms(p.ns / divisor)} ms${['', ...(report.timesOf(p.ops) ? [report.timesOf(p.ops)] : [])].join(', ')}`;
     const w = 8 + head.length * 6.9,
       over = Math.max(L, Math.min(cx - w / 2, width - w));
-    // Beside the dot, else below or above it: where the words cover neither others nor a dot that can be seen.
+    // Beside the dot, else below or above it: where the words cover neither others nor a dot that
+    // can be seen.
     const spots = (
       [
         [cx + r + 7, cy],
@@ -279,7 +281,10 @@ function Plot({
   );
 }
 
-/** Faster than the hardware: what is counted is not what it moved (caches hold it, a loop did less). No distance is told. */
+/**
+ * Faster than the hardware: what is counted is not what it moved (caches hold it, a loop did less).
+ * No distance is told.
+ */
 const isAbove = (p: Dot): boolean => p.y > 1.05 * p.roof;
 
 export function RooflinePage(): VNode {

@@ -457,7 +457,10 @@ function Memory({ report }: { report: Report }): VNode | null {
   );
 }
 
-/** Paths of the machine that recorded say little here: their last two parts, the whole as the tooltip. */
+/**
+ * Paths of the machine that recorded say little here: their last two parts, the whole as the
+ * tooltip.
+ */
 const shortPaths = (text: string): string =>
   text.replace(/(?<![\w.])(?:\/[^/\s,:;'"]+){2,}(\/[^/\s,:;'"]+\/[^/\s,:;'"]+)/g, '…$1');
 

@@ -75,7 +75,10 @@ const sourceText = perReport(async (report): Promise<Map<string, FileText[]>> =>
   return map;
 });
 
-/** Where the headline points: the model's own file, while most time may be in a helper that all of it calls. */
+/**
+ * Where the headline points: the model's own file, while most time may be in a helper that all of
+ * it calls.
+ */
 function headlineFile(report: Report): string {
   const { verdict, findings } = report.meta;
   const op = verdict.op ? report.opOfHandle(verdict.op) : -1;

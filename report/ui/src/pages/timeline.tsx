@@ -34,7 +34,10 @@ interface StepBox {
   steady: boolean;
 }
 
-/** Steps with their mean duration. The range is that of all devices of the process of the first that is drawn: clocks of others may differ by more than a step. */
+/**
+ * Steps with their mean duration. The range is that of all devices of the process of the first that
+ * is drawn: clocks of others may differ by more than a step.
+ */
 export function stepBoxes(report: Pick<Report, 'devices' | 'steps'>, drawn: number): StepBox[] {
   const map = new Map<number, StepBox & { n: number }>();
   const processOf = (device: number): number => report.devices[device]?.process ?? -1;
@@ -206,7 +209,10 @@ function inGeneral(report: Report, names: string[], steps: StepBox[], skew: Skew
   return ` ${here ? `in step ${here.step}` : 'here'}; ${names[device]} comes last ${times}`;
 }
 
-/** Microseconds of the first device, its streams in one row: what the pointer is at, else the longest gap. */
+/**
+ * Microseconds of the first device, its streams in one row: what the pointer is at, else the
+ * longest gap.
+ */
 function Lens({
   report,
   tl,
@@ -632,7 +638,10 @@ function Canvas({
     const span = Math.min(v1 - v0, Math.max(best[1] * 6, 1000));
     setRange([best[0] - span / 2, best[0] + span / 2], true);
   };
-  /** The launch of the selected op or kernel that is nearest to the step that is shown first: the longest in it. */
+  /**
+   * The launch of the selected op or kernel that is nearest to the step that is shown first: the
+   * longest in it.
+   */
   const launchOf = (): [number, number] | null => {
     if (!selected || !marked) return null;
     let best: [number, number] | null = null,
@@ -827,7 +836,8 @@ function Canvas({
           ? lensGap.end
           : (lensGap.start + lensGap.end) / 2
         : (range[0] + range[1]) / 2;
-  // Sums come from all gaps; where only the longest are in the file one by one, a part of a step can be told from those alone.
+  // Sums come from all gaps; where only the longest are in the file one by one, a part of a step
+  // can be told from those alone.
   const cut = report.meta.left_out.some((l) => l.what === 'gaps' && l.rows > 0);
   const everything = state.args['step'] === 'all' && !selection && !state.args['t'];
   const fromSums = cut && !selection && (everything || (wholeStep && inStep === true));

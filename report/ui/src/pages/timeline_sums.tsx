@@ -39,13 +39,19 @@ interface SumRow {
   op: number;
 }
 
-/** As Verdict has it: of steps, a phase without its copies and collectives; else with them, and those of no phase apart. */
+/**
+ * As Verdict has it: of steps, a phase without its copies and collectives; else with them, and
+ * those of no phase apart.
+ */
 const partOf = (hue: Hue, phase = 'unknown', steady = true): [string, Hue] =>
   (steady || phase === 'unknown') && (hue === 'copy' || hue === 'collective')
     ? [`${phaseWords(`exposed_${hue}`).slice(8)}, ${phaseWords(phase)}`, hue]
     : [phaseWords(phase), phase as Hue];
 
-/** Device time, launches and gaps of a device between two instants, by what the address asks for; and how many launches in all: one that is of two phases counts in both. */
+/**
+ * Device time, launches and gaps of a device between two instants, by what the address asks for;
+ * and how many launches in all: one that is of two phases counts in both.
+ */
 function sumUp(
   report: Report,
   view: View,
@@ -79,7 +85,8 @@ function sumUp(
     if (!r) map.set(key, (r = { key, name, hue, ns: 0, n: 0, idle: 0, causes: new Map(), op }));
     return r;
   };
-  // As everywhere: time is of the phases and layers of its op by their shares, of which a filter may leave some.
+  // As everywhere: time is of the phases and layers of its op by their shares, of which a filter
+  // may leave some.
   const made = new Map<number, Map<SumRow, number>>();
   const partsOf = (site: number): Map<SumRow, number> => {
     let parts = made.get(site);
@@ -126,7 +133,10 @@ function sumUp(
   return [[...map.values()].sort((a, b) => b.ns - a.ns), n];
 }
 
-/** ns per step of one device in the base run, by the keys of sumUp; kernels of the base are not in the file. */
+/**
+ * ns per step of one device in the base run, by the keys of sumUp; kernels of the base are not in
+ * the file.
+ */
 function baseSums(report: Report, by: SumBy): Map<string, number> | null {
   if (!report.meta.basis.steady || !comparable(report) || by === 'kernel') return null;
   const { op, kind } = baseOps(report),

@@ -127,7 +127,8 @@ function StepBar({ report, bars }: { report: Report; bars: Bar[] }): VNode | nul
   const namedHue: Hue | undefined = named >= 0 ? report.ops.hue[named] : undefined;
   const label = (w: number, text: string): boolean => w > text.length * 6.3 + 12;
   const opText = `${verdict.op}${times && ` ${times}`}  ${ms(namedNs / d)}`;
-  // The part that the headline's op is hatched in; where its name has no room there, the legend has it.
+  // The part that the headline's op is hatched in; where its name has no room there, the legend has
+  // it.
   const hatched = bars.find((b) => named >= 0 && partHue(b.part) === namedHue),
     ofHatched = Math.min(hatched?.ns ?? 0, namedNs) * scale;
   const text = `One step of ${ms(total / d)} ms: ${bars.map((b) => `${phaseWords(b.part)} ${ms(b.ns / d)}`).join(', ')} ms`;
@@ -143,7 +144,8 @@ function StepBar({ report, bars }: { report: Report; bars: Bar[] }): VNode | nul
             const nameIt = namedHue === b.hue && named >= 0;
             const ow = nameIt ? Math.min(b.w, namedNs * scale) : 0;
             const ox = b.x + b.w - ow;
-            // A part is divided only where the op is named in it; what is beside the op is no longer the part.
+            // A part is divided only where the op is named in it; what is beside the op is no
+            // longer the part.
             const divided = ow > 3 && ow < b.w && label(ow, opText);
             const rest = divided
               ? `rest of ${LETTER[b.hue]}  ${ms((b.ns - namedNs) / d)}`
@@ -285,7 +287,10 @@ function StepBar({ report, bars }: { report: Report; bars: Bar[] }): VNode | nul
   );
 }
 
-/** Without steady steps there is no step to draw: device time by phase, or by what kernels do where none is known. */
+/**
+ * Without steady steps there is no step to draw: device time by phase, or by what kernels do where
+ * none is known.
+ */
 function PhaseBar({ report }: { report: Report }): VNode {
   const parts = report.meta.device_parts;
   // What kernels are by their names is known; only a phase is not.
@@ -740,7 +745,10 @@ function savingWords(findings: Finding[]): string {
 const isIdle = (report: Report, f: Finding): boolean =>
   handlesOf(report, f).length === 0 && causesOfFinding(f).length > 0;
 
-/** Does any op that the finding speaks of have time left under the filter? Of one that names none, work of its kind. */
+/**
+ * Does any op that the finding speaks of have time left under the filter? Of one that names none,
+ * work of its kind.
+ */
 function touches(report: Report, view: View, f: Finding): boolean {
   const handles = handlesOf(report, f),
     kind = /coll|skew|busbw/.test(f.id) ? 'collective' : /cop(y|ies)|d2h/.test(f.id) ? 'copy' : '';

@@ -15,7 +15,9 @@ function busy(s: StreamLaunches, from: number, to: number): number {
   return ns / (to - from);
 }
 
-/** Rows of `tl` again, once per step; their times count from the begin of the step on the device. */
+/**
+ * Rows of `tl` again, once per step; their times count from the begin of the step on the device.
+ */
 export function alignSteps(
   report: Report,
   tl: Timeline,

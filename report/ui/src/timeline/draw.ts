@@ -193,7 +193,8 @@ export function draw(
   const clipText = (text: string, x: number, y: number, room: number, plain = false): void => {
     let max = Math.min(Math.floor((room + 4) / em), text.length),
       shown = text;
-    // Names of calls differ at their begin, so the end goes; either is cut by as much as the box is too short.
+    // Names of calls differ at their begin, so the end goes; either is cut by as much as the box is
+    // too short.
     while (max > 0 && shown !== '' && ctx.measureText(shown).width > room) {
       shown = plain
         ? max > 2
@@ -393,7 +394,10 @@ function drawSegments(
 const N = HUES.length;
 const sums = new Float32Array(N);
 
-/** One pixel of a row: as high as it is busy, what takes most of it at the foot; what is seldom keeps four pixels. */
+/**
+ * One pixel of a row: as high as it is busy, what takes most of it at the foot; what is seldom
+ * keeps four pixels.
+ */
 function drawColumn(
   ctx: CanvasRenderingContext2D,
   tr: Track,
@@ -461,8 +465,8 @@ function drawStream(
   const mid = tr.y + tr.height / 2 + 0.5;
   let lastX = -9,
     lastHue = -1;
-  // Boxes thinner than a pixel would only paint over each other: how much of each pixel they take, by
-  // colour, and apart what the filter leaves out.
+  // Boxes thinner than a pixel would only paint over each other: how much of each pixel they take,
+  // by colour, and apart what the filter leaves out.
   const thin = new Float32Array(2 * N * (Math.ceil(w) + 1));
   // Written when all boxes are there: small ones that lie inside would cut the words.
   const labels: { words: string; x: number; room: number; on: string }[] = [];

@@ -73,7 +73,10 @@ function segmentsOf<T>(
   };
 }
 
-/** The name of each op's layer at one depth: that of the numbered layers, else the first that tells parts apart. */
+/**
+ * The name of each op's layer at one depth: that of the numbered layers, else the first that tells
+ * parts apart.
+ */
 function layerNames(report: Report): string[] {
   const { ops } = report;
   const paths = ops.layer.map((l) => l.split('/'));
@@ -94,7 +97,10 @@ function layerNames(report: Report): string[] {
   return paths.map((p) => p[Math.min(depth, p.length - 1)]!);
 }
 
-/** Neighbouring launches of one layer become one box; a little other work in between does not split it. */
+/**
+ * Neighbouring launches of one layer become one box; a little other work in between does not split
+ * it.
+ */
 function layerSegments(report: Report, s: StreamLaunches): Segments | undefined {
   const { sites, ops } = report;
   const names = layerNames(report);

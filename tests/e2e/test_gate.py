@@ -77,12 +77,6 @@ class Gate(support.TestCase):
         self.assertIn("abc123", history)
         self.assertIn("2 runs", history)
 
-    def test_more_work_is_a_regression_without_statistics(self):
-        ok("gate", self.runs[0], "--baseline", "perf", cwd=self.folder)
-        text = ok("gate", self.heavier, "--baseline", "perf", "--read-only", "--format", "md", code=3, cwd=self.folder)
-        self.assertTrue(text.startswith("**Regression: "), text)
-        self.assertEqual(len((self.folder / "perf/baseline.jsonl").read_text().splitlines()), 1)
-
     def test_what_ran_before_the_first_step_is_no_fusion_of_the_program(self):
         # Only a run without steady steps holds it; two runs of one program may differ in that.
         def fusions(run):
@@ -90,25 +84,12 @@ class Gate(support.TestCase):
             return json.loads((self.folder / run.stem / "baseline.jsonl").read_text())["facts"]["fusions"]
         self.assertEqual(fusions(self.without_steps), fusions(self.steady))
 
-    def test_an_accepted_regression_is_written_down(self):
-        ok("gate", self.runs[0], "--baseline", "perf", cwd=self.folder)
-        ok("gate", self.heavier, "--baseline", "perf", "--label", "c0ffee", "--accept", "twice the context", cwd=self.folder)
-        self.assertIn("twice the context", ok("gate", "--history", "perf", cwd=self.folder))
-        # From there on it is the base.
-        text = ok("gate", self.heavier, "--baseline", "perf", cwd=self.folder)
-        self.assertTrue(text.startswith("Not established"), text)
-
     def test_all_runs_that_are_accepted_at_once_are_the_base(self):
         ok("gate", self.runs[0], "--baseline", "perf", cwd=self.folder)
         ok("gate", self.heavier, self.as_heavy, "--baseline", "perf", "--accept", "twice the context", cwd=self.folder)
         lines = [json.loads(line) for line in (self.folder / "perf/baseline.jsonl").read_text().splitlines()]
         # What counts begins with the last line that is accepted.
         self.assertEqual([line.get("accepted", "") for line in lines], ["", "twice the context", ""])
-
-    def test_few_runs_without_a_baseline_never_fail_for_time(self):
-        facts = [part for name in ("launches", "fusions", "bytes", "flops", "compilations", "peak_memory_bytes", "attributed") for part in ("--ignore", name)]
-        text = ok("gate", self.runs[0], self.heavier, *facts)
-        self.assertTrue(text.startswith("Not established"), text)
 
     def test_jobs_at_once_lose_nothing(self):
         def job(i):

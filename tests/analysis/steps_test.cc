@@ -71,36 +71,6 @@ TEST(Steps, AnActivityBelongsToItsExecutionsStepEvenWhenItRunsLate) {
   EXPECT_EQ(steps.step_of[2], 1);
 }
 
-TEST(Steps, SameNumbersOnAllDevices) {
-  RunBuilder b;
-  const auto main = b.AddModule();
-  for (model::Id device : {b.AddDevice(), b.AddDevice()}) {
-    b.AddLane(device);
-    for (int64_t k = 0; k < 3; ++k) {
-      b.AddExecution(main, device, 100 * k + device, 100 * k + 50);
-    }
-  }
-  const Steps steps = FindSteps(b.run, b.attribution, {});
-  for (model::Id device : {1, 2}) {
-    const auto rows = steps.OfDevice(device);
-    ASSERT_EQ(rows.size(), 3u);
-    for (size_t k = 0; k < 3; ++k) EXPECT_EQ(rows[k].step, static_cast<int64_t>(k));
-  }
-  EXPECT_TRUE(steps.stats.empty());
-}
-
-TEST(Steps, SteadyIsNeitherWarmingUpNorCompiling) {
-  RunBuilder b;
-  b.AddLane(b.AddDevice());
-  const auto main = b.AddModule();
-  // Lasting 1000 (first), 400 (warming up), 100, 100, 130, 100 with a compilation, then the last.
-  for (int64_t start : {0, 1000, 1400, 1500, 1600, 1730, 1830}) {
-    b.AddExecution(main, 1, start, start + 90);
-  }
-  const Steps steps = FindSteps(b.run, b.attribution, {{{1750, 1760}}});
-  EXPECT_THAT(Steady(steps), ElementsAre(false, false, true, true, true, false, true));
-}
-
 TEST(Steps, AnUnsteadyStepOnOneDeviceIsUnsteadyOnAll) {
   RunBuilder b;
   const auto main = b.AddModule();
@@ -122,57 +92,6 @@ TEST(Steps, TwoStepsAreTooFewForASteadyOne) {
   b.AddExecution(main, 1, 0, 90);
   b.AddExecution(main, 1, 100, 190);
   EXPECT_THAT(Steady(FindSteps(b.run, b.attribution, {})), ElementsAre(false, false));
-}
-
-// Executions of a main module, back to back, with so much device time each.
-Steps StepsLasting(const std::vector<int64_t>& durations, Phase phase = Phase::kBackward) {
-  RunBuilder b;
-  const auto lane = b.AddLane(b.AddDevice());
-  const auto main = b.AddModule();
-  const auto instruction = b.AddInstruction(main, phase);
-  int64_t start = 0;
-  for (const int64_t duration : durations) {
-    const auto execution = b.AddExecution(main, 1, start, start + duration);
-    b.AddActivity(lane, start, start + duration,
-                  {.instruction = instruction, .execution = execution});
-    start += duration + 1;
-  }
-  return FindSteps(b.run, b.attribution, {});
-}
-
-TEST(Steps, CallsWhoseDeviceTimeSpreadsAreNoSteps) {
-  // 3.9, 20 and 45.7 ms: three calls of a benchmark, not three steps.
-  const Steps steps = StepsLasting({3'900'000, 20'000'000, 45'700'000});
-  EXPECT_TRUE(steps.rows.empty());
-  ASSERT_EQ(steps.stats.size(), 1u);
-  EXPECT_EQ(steps.stats[0].name, "steps_do_not_agree");
-  for (const auto& step : steps.step_of) EXPECT_EQ(step, std::nullopt);
-}
-
-TEST(Steps, DeviceTimeThatAgreesMakesSteps) {
-  EXPECT_THAT(Steady(StepsLasting({131, 133, 130, 129, 132})),
-              ElementsAre(true, true, true, true, true));
-}
-
-TEST(Steps, AFirstStepOfATenthMoreIsWarmUp) {
-  EXPECT_THAT(Steady(StepsLasting({1466, 1310, 1312, 1308, 1311})),
-              ElementsAre(false, true, true, true, true));
-}
-
-TEST(Steps, CallsFarApartOfAProgramThatDoesNotTrainAreNoSteps) {
-  const auto spaced = [](Phase phase) {
-    RunBuilder b;
-    const auto lane = b.AddLane(b.AddDevice());
-    const auto main = b.AddModule();
-    const auto instruction = b.AddInstruction(main, phase);
-    for (int64_t start : {0, 400, 800, 1200}) {
-      const auto execution = b.AddExecution(main, 1, start, start + 90);
-      b.AddActivity(lane, start, start + 90, {.instruction = instruction, .execution = execution});
-    }
-    return FindSteps(b.run, b.attribution, {}).rows.size();
-  };
-  EXPECT_EQ(spaced(Phase::kForward), 0u);
-  EXPECT_EQ(spaced(Phase::kBackward), 4u);  // A training step waits for its host as it may.
 }
 
 // On a CPU other programs take time from single calls: of 24 decode steps a quarter takes longer,
@@ -220,20 +139,6 @@ TEST(Steps, AnEvaluationBetweenStepsLeavesTheRest) {
   }
   EXPECT_THAT(Steady(FindSteps(b.run, b.attribution, {})),
               ElementsAre(true, true, true, false, true, true));
-}
-
-TEST(Steps, APauseOfTheRecordingIsNoSlowStep) {
-  RunBuilder b;
-  const auto lane = b.AddLane(b.AddDevice());
-  const auto main = b.AddModule();
-  const auto instruction = b.AddInstruction(main, Phase::kBackward);
-  for (int64_t start : {0, 100, 200, 10'000, 10'100, 10'200}) {
-    const auto execution = b.AddExecution(main, 1, start, start + 99);
-    b.AddActivity(lane, start, start + 99, {.instruction = instruction, .execution = execution});
-  }
-  b.run.windows = {{1, 0, 300, model::WindowEnd::kAsked}, {1, 10'000, 10'299}};
-  EXPECT_THAT(Steady(FindSteps(b.run, b.attribution, {})),
-              ElementsAre(true, true, false, true, true, true));
 }
 
 TEST(Steps, MarksOfTheHostAreLedToWhatTheyLaunched) {
@@ -394,38 +299,6 @@ TEST(Steps, OnlyWhatRunsBetweenCallsOfTrainingEvaluates) {
   EXPECT_EQ(MainsOf("aaaaaffffaffffaaaa"), "a");
   // Where another heavy program runs too, and nobody knows what it is, nothing is left out.
   EXPECT_EQ(MainsOf("gfgfgfgfagfgfgfgfagfgfgfgf"), "ag");
-}
-
-TEST(Steps, GradientAccumulationEndsWithTheUpdate) {
-  RunBuilder b;
-  b.AddLane(b.AddDevice());
-  const auto gradients = b.AddModule();
-  const auto update = b.AddModule(ModuleRole::kHelper);
-  b.AddInstruction(gradients, Phase::kBackward);
-  b.AddInstruction(update, Phase::kOptimizer);
-  for (int64_t start : {0, 100, 200}) {
-    b.AddExecution(gradients, 1, start, start + 20);
-    b.AddExecution(gradients, 1, start + 30, start + 50);
-    b.AddExecution(update, 1, start + 60, start + 70);
-  }
-  EXPECT_THAT(Starts(FindSteps(b.run, b.attribution, {})), ElementsAre(0, 100, 200));
-}
-
-TEST(Steps, MarksGiveTheNumbersInOrderWhenThereAreAsManyAsExecutions) {
-  RunBuilder b;
-  b.AddLane(b.AddDevice());
-  const auto main = b.AddModule();
-  // The host runs ahead: all marks lie before the second execution.
-  for (int64_t k = 0; k < 3; ++k) {
-    b.run.step_marks.push_back({1, 10 + k, 5 * k, 5 * k + 4});
-    b.AddExecution(main, 1, 3 + 100 * k, 90 + 100 * k);
-  }
-  const Steps steps = FindSteps(b.run, b.attribution, {});
-  ASSERT_EQ(steps.rows.size(), 3u);
-  EXPECT_EQ(steps.rows[0].how, model::StepHow::kMarked);
-  EXPECT_EQ(steps.rows[0].step, 10);
-  EXPECT_EQ(steps.rows[2].step, 12);
-  EXPECT_THAT(Starts(steps), ElementsAre(3, 103, 203));
 }
 
 TEST(Steps, SeveralExecutionsInOneMarkAreOneStep) {

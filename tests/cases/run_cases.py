@@ -5,7 +5,7 @@
   tests/cases/run_cases.py                       all cases
   tests/cases/run_cases.py findings steps        those of two areas
   tests/cases/run_cases.py findings/FILE.txt     one case; --keep leaves its runs for a look
-  tests/cases/run_cases.py --update findings     writes what came out into the cases; review the difference
+  tests/cases/run_cases.py --update findings     writes the actual values into the cases; review the difference
 
 The program is XLATRACE_BIN, else build/release/bin/xlatrace. Exit status 0: every case holds.
 """
@@ -161,7 +161,7 @@ def updated(case, bodies):
 
 
 def run_case(path, program, update=False, keep=False):
-    """(failures, what to tell beside them)"""
+    """Returns (failures, notes)."""
     try:
         name = str(path.relative_to(ROOT))
     except ValueError:
@@ -218,7 +218,7 @@ def find_program():
 def main(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("cases", nargs="*", metavar="AREA|FILE")
-    parser.add_argument("--update", action="store_true", help="write what came out into the cases; so does "
+    parser.add_argument("--update", action="store_true", help="write the actual values into the cases; so does "
                         "XLATRACE_UPDATE_GOLDEN=1")
     parser.add_argument("--keep", action="store_true", help="keep each case's folder and print its commands")
     parser.add_argument("--jobs", type=int, default=2, metavar="N", help="cases at a time")

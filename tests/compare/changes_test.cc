@@ -67,41 +67,6 @@ TEST(Changes, WhatMovedMoreThanTheLastOnesShownIsShown) {
   EXPECT_EQ(order(8), "0123456789");
 }
 
-TEST(Changes, OneMoreLayerIsToldAsThat) {
-  std::vector<Op> ops;
-  for (int i = 0; i < 2; ++i) {
-    Op op = MakeOp("dot." + std::to_string(i), "jit(f)/layer_" + std::to_string(i) + "/dot", 100);
-    op.layer = "layer_" + std::to_string(i);
-    op.layer_group = "layer_*";
-    ops.push_back(op);
-  }
-  const RunRows base = MakeRun(ops, "x");
-  Op third = MakeOp("dot.7", "jit(f)/layer_2/dot", 100);
-  third.layer = "layer_2";
-  third.layer_group = "layer_*";
-  ops.push_back(third);
-  const RunRows now = MakeRun(ops, "y");
-  const Comparison comparison = Compare(base, now);
-  const auto changes = FindChanges(base, now, comparison);
-  ASSERT_EQ(changes.size(), 1u);  // Its ops are not told again.
-  EXPECT_EQ(changes[0].text, "1 layer more: layer_2");
-  EXPECT_EQ(changes[0].delta_ns, 100);
-}
-
-// What is in no row of numbered siblings is new work, not a layer.
-TEST(Changes, ANewPathIsNoLayer) {
-  const auto op = [](const std::string& layer) {
-    Op made = MakeOp("dot." + layer, "jit(f)/" + layer + "/dot", 100);
-    made.layer = layer;
-    return made;
-  };
-  const RunRows base = MakeRun({op("layer_0"), op("layer_1")}, "x");
-  const RunRows now = MakeRun({op("layer_0"), op("layer_1"), op("head")}, "y");
-  const auto changes = FindChanges(base, now, Compare(base, now));
-  ASSERT_EQ(changes.size(), 1u);
-  EXPECT_EQ(changes[0].id, "new");
-}
-
 // Forward work, and so many ops of it again in backward.
 RunRows WithRemat(int ops, std::string id) {
   std::vector<Op> all = {MakeOp("dot.f", "jit(f)/a/dot_general", 1000)};
@@ -122,34 +87,6 @@ TEST(Changes, RecomputationIsToldOnceAndALittleMoreIsNone) {
   for (const Change& change : FindChanges(some, more, Compare(some, more))) {
     EXPECT_NE(change.id, "recompute");
   }
-}
-
-// Nine ops that take as much longer, on a device whose clock is lower.
-TEST(Changes, WhatSlowsEverythingIsToldOnceWithItsReason) {
-  const auto run = [](int64_t ns, size_t ops, std::string id) {
-    std::vector<Op> all;
-    for (size_t i = 0; i < ops; ++i) {
-      const std::string number = std::to_string(i);
-      all.push_back(MakeOp("dot." + number, "jit(f)/part_" + number + "/dot_general", ns));
-    }
-    return MakeRun(std::move(all), std::move(id));
-  };
-  RunRows base = run(1000, 9, "x"), now = run(1200, 9, "y");
-  base.clock_hz = 1'980'000'000;
-  now.clock_hz = 1'650'000'000;
-  const auto changes = FindChanges(base, now, Compare(base, now));
-  ASSERT_EQ(changes.size(), 1u);
-  EXPECT_EQ(changes[0].id, "uniform");
-  EXPECT_EQ(changes[0].delta_ns, 9 * 200);
-  EXPECT_EQ(changes[0].because, DeviceReason(base, now));
-  // One op alone may be slower for that reason, too.
-  RunRows one = run(1000, 1, "x"), slower = run(1200, 1, "y");
-  one.clock_hz = base.clock_hz;
-  slower.clock_hz = now.clock_hz;
-  const auto alone = FindChanges(one, slower, Compare(one, slower));
-  ASSERT_EQ(alone.size(), 1u);
-  EXPECT_EQ(alone[0].id, "time");
-  EXPECT_EQ(alone[0].because, DeviceReason(base, now));
 }
 
 // Other programs hold up the ops of a CPU by a quarter to a half; a copy that is gone is the

@@ -221,16 +221,5 @@ TEST(Verdict, WhatNothingExplainsIsSaid) {
       << sentence;
 }
 
-TEST(Verdict, OneRunASideNeverEstablishesATime) {
-  const RunRows base = MakeRun({MakeOp("dot.1", "jit(f)/a/dot_general", 1000000)}, "x");
-  const RunRows now = MakeRun({MakeOp("dot.1", "jit(f)/a/dot_general", 2000000)}, "y");
-  const Comparison comparison = Compare(base, now);
-  const Verdict verdict =
-      Judge(base, now, comparison, FindChanges(base, now, comparison), {&base}, {&now});
-  EXPECT_FALSE(verdict.established);
-  EXPECT_NE(verdict.noise.find("not established"), std::string::npos);
-  EXPECT_TRUE(verdict.sentence.starts_with("Step 1.00 ms -> 2.00 ms, +100%")) << verdict.sentence;
-}
-
 }  // namespace
 }  // namespace xlatrace::compare

@@ -86,15 +86,6 @@ class Gate(support.TestCase):
         self.assertIn("def456", history)
         self.assertEqual(len(HISTORY_ROW.findall(history)), 2, history)
 
-    def test_more_work_is_a_regression_with_one_run_per_side(self):
-        ok("gate", self.runs[0], "--baseline", "perf", cwd=self.folder)
-        outcome = self.outcome(self.heavier, "--baseline", "perf", "--read-only", code=3)
-        self.assertEqual(outcome, "regression")
-        text = ok("gate", self.heavier, "--baseline", "perf", "--read-only", "--format", "md", code=3, cwd=self.folder)
-        self.assertTrue(text.startswith("**"), text)  # A bold sentence, then a table.
-        self.assertGreater(text.count("\n|"), 2)
-        self.assertEqual(len((self.folder / "perf/baseline.jsonl").read_text().splitlines()), 1)
-
     def test_fusions_before_the_first_step_are_not_counted(self):
         # Only a run without steady steps holds it; two runs of one program may differ in that.
         def fusions(run):
@@ -102,23 +93,12 @@ class Gate(support.TestCase):
             return json.loads((self.folder / run.stem / "baseline.jsonl").read_text())["facts"]["fusions"]
         self.assertEqual(fusions(self.without_steps), fusions(self.steady))
 
-    def test_accepted_regression_is_in_the_history_and_becomes_the_base(self):
-        ok("gate", self.runs[0], "--baseline", "perf", cwd=self.folder)
-        ok("gate", self.heavier, "--baseline", "perf", "--label", "c0ffee", "--accept", REASON, cwd=self.folder)
-        self.assertIn(REASON, ok("gate", "--history", "perf", cwd=self.folder))
-        # The accepted run is the new base.
-        self.assertEqual(self.outcome(self.heavier, "--baseline", "perf"), "not_established")
-
     def test_all_runs_that_are_accepted_at_once_are_the_base(self):
         ok("gate", self.runs[0], "--baseline", "perf", cwd=self.folder)
         ok("gate", self.heavier, self.as_heavy, "--baseline", "perf", "--accept", REASON, cwd=self.folder)
         lines = [json.loads(line) for line in (self.folder / "perf/baseline.jsonl").read_text().splitlines()]
         # The base begins with the last accepted line.
         self.assertEqual([line.get("accepted", "") for line in lines], ["", REASON, ""])
-
-    def test_few_runs_without_a_baseline_never_fail_for_time(self):
-        facts = [part for name in ("launches", "fusions", "bytes", "flops", "compilations", "peak_memory_bytes", "attributed") for part in ("--ignore", name)]
-        self.assertEqual(self.outcome(self.runs[0], self.heavier, *facts), "not_established")
 
     def test_jobs_at_once_lose_nothing(self):
         def job(i):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The sections that say what must come out: `rows` and `$ xlatrace ...`.
+"""The sections that check results: `rows` and `$ xlatrace ...`.
 
-Each check runs one command and gives its failures and the lines that its section would have if they were what
-came out (for --update).
+Each check runs one command and returns its failures, and the lines of its section with the actual values (for
+--update).
 """
 
 import dataclasses
@@ -127,7 +127,7 @@ def next_row(expected, names, rows, left, may_skip):
 
 
 def check_rows(section, run_program):
-    """`rows [of RUN] from ...`: the columns are what is selected."""
+    """`rows [of RUN] from ...`: the cells of the first line are the columns of a SELECT."""
     found = re.fullmatch(r"(?:of (\S+) )?(from .*)", section.rest)
     if not found:
         raise section.head.error("expected `rows from VIEW ...` or `rows of RUN from VIEW ...`")

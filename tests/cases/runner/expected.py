@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Expected cells against actual values, and how an actual value is written.
+"""Compares expected cells with actual values, and writes actual values as cells.
 
 A cell is compared as it is written: `470 us` equals 469,697 ns, `469.7 us` equals it, too, `469 us` does not.
 """
@@ -24,7 +24,7 @@ PERCENT = {"%": 1}
 
 
 def units_of(name):
-    """The units that a cell may have. A name that says no unit allows any: the case knows it."""
+    """The units that a cell may have. A name without a unit allows any unit."""
     if TIME_NAME.search(name):
         return TIMES
     if SIZE_NAME.search(name):
@@ -48,7 +48,7 @@ def is_number(value):
 
 
 def matches(cell, value, name):
-    """Whether a cell of column (or field) `name` is this value, as far as the cell says."""
+    """Whether a cell of column (or field) `name` equals the value, rounded as the cell is."""
     if not is_number(value):
         pattern = ".*".join(re.escape(" ".join(part.split())) for part in cell.split(ANYTHING))
         return re.fullmatch(pattern, " ".join(as_text(value).split())) is not None

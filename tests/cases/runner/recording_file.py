@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes a recording of xlatrace's collector (recording/format.md): one file per process.
 
-Rows are dictionaries; what a row leaves out is 0 or empty. Times are nanoseconds of the wall clock.
-A second implementation of the format on purpose: the program that is tested reads what it did not write.
+Rows are dictionaries; a missing field is 0 or empty. Times are nanoseconds of the wall clock.
+This is a second implementation of the format on purpose, so that the program reads files of another writer.
 """
 
 import struct
@@ -11,7 +11,7 @@ from xxh3 import xxh3_64
 
 VERSION = 1
 MAGIC = 0x4B424C58  # "XLBK" in little endian.
-# Block types, in the order in which the collector writes them: definitions before what refers to them.
+# Block types, in the order in which the collector writes them: definitions come before their references.
 SEGMENT, FACTS, STRINGS, CONFIGS, LANES, ACTIVITIES, API_CALLS, RANGES = range(1, 9)
 DEVICES, CONTEXTS, THREADS, FOOTER = 12, 13, 15, 20
 
@@ -86,7 +86,7 @@ class RecordingFile:
         self.calls.append(row)
 
     def activity(self, kind, config, lane, **row):
-        """`config`: what repeats from launch to launch; `lane`: (device, context, stream)."""
+        """`config`: the launch configuration; `lane`: (device, context, stream)."""
         encoded = number(kind) + text(config.get("name", ""))
         if kind != GRAPH:
             fields = KERNEL_FIELDS if kind == KERNEL else COPY_FIELDS

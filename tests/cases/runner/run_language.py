@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Section `run`: what devices and their host did, as statements (tests/cases/README.md), and the timeline
-that they make.
+"""Section `run`: reads the statements (tests/cases/README.md) and builds the timeline of devices and host.
 
 Each device has a clock that starts at 0. Work on stream 1 starts at the clock and moves it to the work's end.
 Work on another stream starts at the clock, or when that stream is free, and does not move it.
@@ -71,7 +70,7 @@ class Work:
 
 @dataclasses.dataclass
 class HostTime:
-    """What the thread that launches for a device did: ranges and calls, the outermost first."""
+    """Ranges and calls of the thread that launches for a device, the outermost first."""
 
     device: int
     start_ns: int
@@ -82,7 +81,7 @@ class HostTime:
 
 @dataclasses.dataclass
 class Mark:
-    """The program says that a step begins, in front of the work with the next higher order."""
+    """The program marks the start of a step, before the work with the next higher order."""
 
     device: int
     time_ns: int

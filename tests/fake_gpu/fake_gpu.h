@@ -106,6 +106,12 @@ typedef struct FakeGpuSync {
   CUstream stream;
 } FakeGpuSync;
 
+/* cuEventRecord on a stream; not while the stream is captured. */
+typedef struct FakeGpuEvent {
+  uint32_t correlation, device, context_id, stream_id, event_id;
+  uint64_t time; /* when the device reaches the event */
+} FakeGpuEvent;
+
 /* What happened to an object; `id` is the CUPTI_CBID_RESOURCE_* number. Valid during the call. */
 typedef struct FakeGpuResource {
   int id;
@@ -130,6 +136,7 @@ typedef struct FakeGpuTool {
   void (*graph_launch)(const FakeGpuGraphLaunch*);
   void (*sync)(const FakeGpuSync*);
   void (*resource)(const FakeGpuResource*);
+  void (*event)(const FakeGpuEvent*);
 } FakeGpuTool;
 
 typedef struct FakeGpuContextInfo {

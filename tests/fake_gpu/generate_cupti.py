@@ -17,6 +17,7 @@ HEADERS = """#include <cuda.h>
 #include <cupti_profiler_target.h>
 #include <cupti_range_profiler.h>
 #include <cupti_sass_metrics.h>
+#include <cupti_target.h>
 """
 
 

@@ -134,6 +134,15 @@ class RecordTest(Case):
         self.assertEqual(len(self.truth()), 4000)
         self.assert_records_equal_truth()
 
+    def test_a_recorded_event_has_a_record_of_its_stream(self):
+        self.run_script("launch a on s; record first on s; record second on s; sync", CLIENT_KINDS="10,36")
+        self.assertEqual(self.lines("error"), [])
+        stream = str(self.activities()[0]["stream"])
+        events = self.lines("event")
+        self.assertEqual([words[2] for words in events], [stream, stream])
+        self.assertEqual(len({words[1] for words in events}), 2)  # Two calls.
+        self.assertEqual(len({words[3] for words in events}), 2)  # Two events.
+
     def test_module_callback_carries_the_cubin(self):
         self.run_script("launch a; sync", CLIENT_KINDS="10,27")
         self.assertGreater(int(self.lines("module")[0][2]), 400)
@@ -313,6 +322,22 @@ class FaultTest(Case):
             env["LD_LIBRARY_PATH"] = "/nowhere"
             done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=False)
             self.assertEqual(done.stdout.strip(), expected)
+
+
+class DeviceTest(Case):
+    def test_the_chip_has_the_name_of_an_h100s(self):
+        import subprocess
+        import sys
+        if os.environ.get("XLATRACE_SANITIZE"):
+            self.skipTest("Python cannot load a library built with sanitizers")
+        # CUpti_Device_GetChipName_Params: its size, a private pointer, the device, the name.
+        code = ("import ctypes, driver; driver.Gpu(); c = ctypes.CDLL('libcupti.so.13');"
+                "first, none = ((ctypes.c_size_t * 4)(32, 0, device, 0) for device in (0, 1));"
+                "print(c.cuptiDeviceGetChipName(first), ctypes.string_at(first[3]).decode(),"
+                "c.cuptiDeviceGetChipName(none))")
+        env = driver.environment(PYTHONPATH=os.path.dirname(os.path.abspath(__file__)))
+        done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=False)
+        self.assertEqual(done.stdout.strip(), "0 GH100 2", done.stderr)
 
 
 class SpeedTest(Case):

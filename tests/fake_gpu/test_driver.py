@@ -123,6 +123,24 @@ class MemoryTest(DriverCase):
             """)
         self.assertEqual(out, "b'hello'\nb'DCBADCBA'\n")
 
+    def test_a_batch_of_copies_moves_all_data_and_logs_one_activity_per_copy(self):
+        out = self.python("""
+            gpu = driver.Gpu()
+            a, b, c = gpu.memory(8), gpu.memory(8), gpu.memory(8)
+            gpu.write(a, b"onetwo")
+            targets, sources = (ctypes.c_uint64 * 2)(b.value, c.value), (ctypes.c_uint64 * 2)(a.value, a.value + 3)
+            sizes = (ctypes.c_size_t * 2)(3, 2)
+            gpu.call("cuMemcpyBatchAsync_v2", targets, sources, sizes, ctypes.c_size_t(2), None, None,
+                     ctypes.c_size_t(0), None)
+            print(gpu.read(b, 3), gpu.read(c, 2))
+            print(gpu.try_call("cuMemcpyBatchAsync_v2", None, sources, sizes, ctypes.c_size_t(2), None,
+                               None, ctypes.c_size_t(0), None))
+            """)
+        self.assertEqual(out, "b'one' b'tw'\n1\n")
+        batch = [row for row in self.truth() if row["api"] == "cuMemcpyBatchAsync_v2"]
+        self.assertEqual([(row["copy_kind"], row["bytes"]) for row in batch], [(8, 3), (8, 2)])
+        self.assertEqual(batch[0]["correlation"], batch[1]["correlation"])
+
     def test_a_host_function_comes_between_copies(self):
         # The copy behind the host function must see what it wrote.
         out = self.python("""

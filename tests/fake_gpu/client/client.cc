@@ -135,6 +135,11 @@ void LogRecord(const CUpti_Activity* record) {
       Log("graph\t%u\t%u\t%lu\t%lu\n", g->correlationId, g->graphId, g->start, g->end);
       return;
     }
+    case CUPTI_ACTIVITY_KIND_CUDA_EVENT: {
+      const auto* e = reinterpret_cast<const CUpti_ActivityCudaEvent2*>(record);
+      Log("event\t%u\t%u\t%u\n", e->correlationId, e->streamId, e->eventId);
+      return;
+    }
     default:
       Log("record\t%d\n", static_cast<int>(record->kind));
   }

@@ -229,6 +229,15 @@ CUptiResult cuptiGetErrorMessage(CUptiResult result, const char** text) {
 }
 CUptiResult cuptiGetLastError() { return CUPTI_SUCCESS; }
 
+CUptiResult cuptiDeviceGetChipName(CUpti_Device_GetChipName_Params* params) {
+  if (params == nullptr) return CUPTI_ERROR_INVALID_PARAMETER;
+  if (params->deviceIndex >= static_cast<size_t>(TheState().gpu->device_count())) {
+    return CUPTI_ERROR_INVALID_DEVICE;
+  }
+  params->pChipName = "GH100";  // of the H100 whose limits the device has
+  return CUPTI_SUCCESS;
+}
+
 CUptiResult cuptiGetCallbackName(CUpti_CallbackDomain domain, uint32_t id, const char** name) {
   if (name == nullptr) return CUPTI_ERROR_INVALID_PARAMETER;
   *name = domain == CUPTI_CB_DOMAIN_DRIVER_API    ? DriverName(id)

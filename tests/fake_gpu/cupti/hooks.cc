@@ -95,6 +95,10 @@ void OnSync(const FakeGpuSync* sync) {
   if (state.kinds.Has(CUPTI_ACTIVITY_KIND_SYNCHRONIZATION)) Submit(FromSync(*sync));
 }
 
+void OnEvent(const FakeGpuEvent* event) {
+  if (TheState().kinds.Has(CUPTI_ACTIVITY_KIND_CUDA_EVENT)) Submit(FromEvent(*event));
+}
+
 void DumpContexts(CUcontext only) {
   State& state = TheState();
   FakeGpuContextInfo contexts[256];
@@ -167,8 +171,8 @@ void OnResource(const FakeGpuResource* resource) {
 Inside InsideCallback() { return inside; }
 
 const FakeGpuTool* Hooks() {
-  static const FakeGpuTool hooks = {sizeof(FakeGpuTool), OnEnter, OnExit,    OnActivity,
-                                    OnGraphLaunch,       OnSync,  OnResource};
+  static const FakeGpuTool hooks = {sizeof(FakeGpuTool), OnEnter, OnExit,     OnActivity,
+                                    OnGraphLaunch,       OnSync,  OnResource, OnEvent};
   return &hooks;
 }
 

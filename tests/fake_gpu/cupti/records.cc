@@ -226,6 +226,17 @@ Record FromSync(const FakeGpuSync& sync) {
   return Make(s.kind, s, sync.end);
 }
 
+Record FromEvent(const FakeGpuEvent& event) {
+  CUpti_ActivityCudaEvent2 e{};
+  e.kind = CUPTI_ACTIVITY_KIND_CUDA_EVENT;
+  e.correlationId = CorrelationOn() ? event.correlation : 0;
+  e.contextId = event.context_id;
+  e.streamId = event.stream_id;
+  e.eventId = event.event_id;
+  e.deviceId = event.device;
+  return Make(e.kind, e, event.time);
+}
+
 Record Overhead(int kind, Nanos start, Nanos end, uint32_t correlation) {
   CUpti_ActivityOverhead3 o{};
   o.kind = CUPTI_ACTIVITY_KIND_OVERHEAD;

@@ -138,6 +138,7 @@ Record FromActivity(const FakeGpuActivity& activity);
 Record FromCall(const FakeGpuCall& call);
 Record FromGraphLaunch(const FakeGpuGraphLaunch& launch);
 Record FromSync(const FakeGpuSync& sync);
+Record FromEvent(const FakeGpuEvent& event);
 Record Overhead(int kind, Nanos start, Nanos end, uint32_t correlation);
 Record ExternalCorrelation(int kind, uint64_t id, uint32_t correlation);
 Record DeviceRecord(int device);

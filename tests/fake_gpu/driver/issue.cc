@@ -226,6 +226,20 @@ CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr target, CUdeviceptr source, size_t byt
                               CUstream stream) {
   return CopyWith(OnDevice(target, source, bytes), stream, true);
 }
+// One call, one activity for each copy. The attributes are hints.
+CUresult cuMemcpyBatchAsync_v2(CUdeviceptr* targets, CUdeviceptr* sources, size_t* bytes,
+                               size_t count, CUmemcpyAttributes*, size_t*, size_t,
+                               CUstream stream) {
+  if (targets == nullptr || sources == nullptr || bytes == nullptr || count == 0) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  for (size_t i = 0; i < count; ++i) {
+    const Copy copy = FlatCopy(At(targets[i]), At(sources[i]), bytes[i]);
+    const CUresult result = CopyWith(copy, stream, true);
+    if (result != CUDA_SUCCESS) return result;
+  }
+  return CUDA_SUCCESS;
+}
 CUresult cuMemcpyPeer(CUdeviceptr target, CUcontext to, CUdeviceptr source, CUcontext from,
                       size_t bytes) {
   if (Checked(to, kContext) == nullptr || Checked(from, kContext) == nullptr)

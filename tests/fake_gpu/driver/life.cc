@@ -89,6 +89,17 @@ void ReportSync(FakeGpuSync sync) {
   thread.in_tool = was;
 }
 
+void ReportEvent(FakeGpuEvent event) {
+  const FakeGpuTool* tool = installed_tool.load(std::memory_order_acquire);
+  if (tool == nullptr || tool->event == nullptr) return;
+  ThreadState& thread = Thread();
+  event.correlation = thread.correlation;
+  const bool was = thread.in_tool;
+  thread.in_tool = true;
+  tool->event(&event);
+  thread.in_tool = was;
+}
+
 namespace impl {
 
 CUresult cuInit(unsigned int flags) {

@@ -18,6 +18,7 @@ void ExitRuntime(FakeGpuCall* call, int result);
 // Tells the tool what happened to an object.
 void ReportResource(FakeGpuResource resource);
 void ReportSync(FakeGpuSync sync);
+void ReportEvent(FakeGpuEvent event);
 
 const FakeGpuTable* PrivateTable();
 

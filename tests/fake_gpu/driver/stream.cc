@@ -295,6 +295,13 @@ CUresult cuEventRecordWithFlags(CUevent event, CUstream handle, unsigned int) {
   event->capture_front.clear();
   event->time = StreamReady(stream, &event->effect);
   event->recorded = true;
+  FakeGpuEvent recorded{};
+  recorded.device = static_cast<uint32_t>(stream->context->device);
+  recorded.context_id = stream->context->id;
+  recorded.stream_id = stream->id;
+  recorded.event_id = event->id;
+  recorded.time = event->time;
+  ReportEvent(recorded);
   return CUDA_SUCCESS;
 }
 CUresult cuEventRecord(CUevent event, CUstream stream) {

@@ -194,6 +194,7 @@ run_tests() {
 report_tests() {
   local preset options=() results=()
   [ "${XLATRACE_ENFORCE_SKIPS:-0}" != 1 ] || options=(--enforce)
+  [ -d "${XLATRACE_SHARED_DATA:-$root/../shared/data}" ] || options+=(--without-recordings)
   [ ! -f build/skipped.txt ] || options+=(--notes build/skipped.txt)
   for preset in "$@"; do
     [ ! -f "build/$preset/tests.xml" ] || results+=("build/$preset/tests.xml")

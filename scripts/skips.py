@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What failed, and what was skipped and why: a table over the results of several ctest runs.
 
-skips.py [--allow FILE] [--enforce] [--notes FILE] RESULT.xml...   (ctest --output-junit RESULT.xml)
+skips.py [--allow FILE] [--enforce] [--without-recordings] [--notes FILE] RESULT.xml...   (ctest --output-junit RESULT.xml)
 
 What failed comes first, each with its preset (the result's folder); tests_alone.xml beside a result
 has those that ran once more, one at a time. Then, of the run in company, each failed case and the end
@@ -10,7 +10,8 @@ of what it said: whoever has only the end of a log sees why. It all stays below 
 reasons that GoogleTest, unittest and our scripts ("skipped: why") print; the lines of --notes are
 steps that were left out before any test ran (WHAT, a tab, WHY). FILE has one regular expression a
 line, behind it "  # why that is all right"; with --enforce a reason that matches none, and a Python
-file that ran no case at all for such a reason, exit with 1. Needs nothing but Python.
+file that ran no case at all for such a reason, exit with 1. --without-recordings: this machine has no
+shared recordings, so that tests which need one may be skipped. Needs nothing but Python.
 """
 
 import argparse
@@ -25,11 +26,11 @@ from pathlib import Path
 UNITTEST = re.compile(r"\.\.\. skipped (?P<quote>['\"])(?P<why>.*?)(?:(?P=quote)[ \t]*)?$", re.MULTILINE)
 CASE = re.compile(r"^\s*(\w+) \(", re.MULTILINE)
 # "path/x_test.cc:12: Skipped" and the reason on the line after it.
-GOOGLETEST = re.compile(r"^\S+:\d+: Skipped\n(?P<why>[^\n]*)", re.MULTILINE)
+GOOGLETEST = re.compile(r"^\S.*:\d+: Skipped\n(?P<why>[^\n]*)", re.MULTILINE)
 # What a script that is no unittest prints: "skip: why", "skipped: why", "skip  case: why".
 SCRIPT = re.compile(r"^skip(?:ped)?(?:: |  (?P<case>\S+): )(?P<why>.+)$", re.MULTILINE)
 FRAMEWORK = re.compile(r"^Ran \d+ tests? in |^\[==========\]|^\[ RUN      \]", re.MULTILINE)
-NO_RECORDINGS = re.compile(r"^(no recordings: XLATRACE_SHARED_DATA has no ).*")
+NO_RECORDINGS = re.compile(r"^(no recordings: XLATRACE_SHARED_DATA has no ).*")  # tests/shared_data.py
 RAN = re.compile(r"^Ran (\d+) tests?", re.MULTILINE)
 SKIPPED = re.compile(r"skipped=(\d+)")
 PLACE = re.compile(r"(/[\w.+-]+){2,}")  # Paths differ from machine to machine; the reason does not.
@@ -43,7 +44,7 @@ GOOGLETEST_FAILED = re.compile(
 GOOGLETEST_RUN = re.compile(r"^\[ RUN      \] (?P<case>\S+)\n(?P<said>[\s\S]*?)"
                             r"(?=^\[ RUN      \]|^\[----------\]|^\[==========\]|\Z)", re.MULTILINE)
 GOOGLETEST_BLOCK = re.compile(
-    r"^\S.*: Failure\n(?:(?!\[ |\S+:\d+: (?:Failure|Skipped)$).*\n?)*", re.MULTILINE)
+    r"^\S.*: Failure\n(?:(?!\[ |\S.*:\d+: (?:Failure|Skipped)$).*\n?)*", re.MULTILINE)
 # What a sanitizer says begins with the cause; a legend of its own ends it.
 SANITIZER = re.compile(
     r"^.*(?:ERROR: \w+Sanitizer|WARNING: ThreadSanitizer|: runtime error: ).*$", re.MULTILINE)
@@ -217,12 +218,15 @@ def main():
     parser.add_argument("--notes")
     parser.add_argument("--allow")
     parser.add_argument("--enforce", action="store_true")
+    parser.add_argument("--without-recordings", action="store_true")
     options = parser.parse_args()
     failures = [failure for path in options.results for failure in failures_of(path)]
     reasons, odd = read(options.results)
     for what, why in read_notes(options.notes) if options.notes else []:
         reasons[shorten(f"{what}: {why}")].append(what)
     allowed = read_allowed(options.allow) if options.allow else []
+    if options.without_recordings:
+        allowed.append(NO_RECORDINGS)
     bad = 0
     total = sum(len(cases) for cases in reasons.values())
     table = [f"skipped: {total} cases for {len(reasons)} reasons"]

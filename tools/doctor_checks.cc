@@ -333,6 +333,9 @@ Check CheckLibraries(const PythonFacts& facts) {
     return {what, State::kProblem, library.error().message,
             Variable("XLATRACE_LIB").empty() ? library.error().hint : "unset XLATRACE_LIB"};
   }
+  if (const auto name = PreloadName(*library); !name) {
+    return {what, State::kProblem, name.error().message, name.error().hint};
+  }
   // The preload finds it beside itself.
   const auto collector = std::filesystem::path(*library).parent_path() / "libxlatrace_collector.so";
   if (!Exists(collector.string()) && Variable("XLATRACE_COLLECTOR").empty()) {

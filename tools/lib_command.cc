@@ -14,7 +14,8 @@ void AddLibCommand(CLI::App& app, Command* selected) {
   command->callback([selected] {
     *selected = []() -> Result<int> {
       XLATRACE_ASSIGN(const std::string library, PreloadLibrary());
-      XLATRACE_TRY(PrintResult(library + "\n"));
+      XLATRACE_ASSIGN(const std::string name, PreloadName(library));
+      XLATRACE_TRY(PrintResult(name + "\n"));
       return 0;
     };
   });

@@ -312,7 +312,7 @@ Result<int> RunRecord(const RecordOptions& options) {
   XLATRACE_TRY(RefuseLaunchers(options.command));
   XLATRACE_TRY(CheckRecordingOptions(options.recording));
   if (HasNvidiaDriver()) {
-    auto library = PreloadLibrary();
+    auto library = PreloadLibrary().and_then(PreloadName);
     if (library) return RunWithPreload(options, *library);
     Warn(library.error().message + "; recording with the framework's own profiler instead");
   }

@@ -2,6 +2,7 @@
 """The machine that is checked: runs programs on it, traced or not, and asks what was recorded."""
 
 import ctypes
+import functools
 import json
 import os
 import pathlib
@@ -48,11 +49,17 @@ class Machine:
         self.jax = options.jax
         self.out = options.out
         self.folder = folder
-        self.library = self.prefix / "lib" / "libxlatrace.so"
         self.bundled = self.prefix / "lib" / "bundled"
         self.runs = 0
         self.fake = False
         self.begin = time.monotonic()
+
+    @functools.cached_property
+    def library(self):
+        """What LD_PRELOAD names: not the library's own path where that has a blank."""
+        done = self.xlatrace("lib", cwd=self.folder)
+        expect(done.returncode == 0, done.stderr.strip())
+        return done.stdout.strip()
 
     def left_s(self):
         """Of the five minutes."""
@@ -69,7 +76,7 @@ class Machine:
         env["PYTHONPATH"] = str(PROGRAMS)
         env["PYTHONDONTWRITEBYTECODE"] = "1"
         if traced:
-            env["LD_PRELOAD"] = str(self.library)
+            env["LD_PRELOAD"] = self.library
         env.update({k: str(v) for k, v in more.items()})
         return env
 

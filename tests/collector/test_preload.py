@@ -9,6 +9,9 @@ import tempfile
 import unittest
 from pathlib import Path
 
+sys.path.append(str(Path(__file__).resolve().parents[1]))
+from preload_name import preload_name  # noqa: E402, beside the rooms
+
 LIB = Path(os.environ.get("XLATRACE_LIB_DIR", "."))
 PRELOAD = LIB / "libxlatrace.so"
 
@@ -25,7 +28,7 @@ class PreloadTest(unittest.TestCase):
     def run_preloaded(self, *command, **extra):
         environment = {k: v for k, v in os.environ.items()
                        if not k.startswith(("XLATRACE", "CUDA_INJECTION", "NVTX_INJECTION"))}
-        environment["LD_PRELOAD"] = str(PRELOAD)
+        environment["LD_PRELOAD"] = preload_name(PRELOAD)
         environment.update(extra.pop("env", {}))
         return subprocess.run(command, cwd=self.folder.name, env=environment, capture_output=True,
                               text=True, timeout=300, **extra)
@@ -50,7 +53,7 @@ class PreloadTest(unittest.TestCase):
         if not (LIB / "libxlatrace_collector.so").exists():
             self.assertIn("KeyError", done.stderr)
             return
-        cuda, nvtx, token, place = done.stdout.split()
+        cuda, nvtx, token, place = done.stdout.splitlines()
         self.assertEqual(Path(cuda).resolve(), (LIB / "libxlatrace_collector.so").resolve())
         self.assertEqual(nvtx, cuda)
         self.assertTrue(token)

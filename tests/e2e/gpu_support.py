@@ -15,6 +15,7 @@ import unittest
 
 import gpu_truth
 import support
+from preload_name import preload_name  # where support has led
 from gpu_truth import (  # noqa: F401
     FACTS,
     FOOTER,
@@ -74,7 +75,8 @@ def library_folder():
 
 
 def preload_library():
-    return library_folder() / "libxlatrace.so"
+    """Its path as LD_PRELOAD can name it."""
+    return pathlib.Path(preload_name(library_folder() / "libxlatrace.so"))
 
 
 def require_gpu():
@@ -116,7 +118,7 @@ class GpuTestCase(support.TestCase):
         if preload:
             env["LD_PRELOAD"] = str(preload_library())
             if LATE_MS:
-                env["LD_PRELOAD"] += f":{FAKE_GPU}/late_threads.so"
+                env["LD_PRELOAD"] += ":" + preload_name(f"{FAKE_GPU}/late_threads.so")
                 env["XLATRACE_TEST_LATE_THREADS_MS"] = LATE_MS
         if scenario is not None:
             path = self.folder / "scenario.txt"

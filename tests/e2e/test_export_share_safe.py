@@ -5,6 +5,8 @@ import gzip
 import json
 import pathlib
 import re
+import shutil
+import tempfile
 import unittest
 import zlib
 
@@ -35,8 +37,6 @@ FORMAT_WORDS = {
     "args", "name", "frames", "stream", "device", "kernel", "block", "grid", "rank", "exporter",
     "nanoseconds", "layers", "steps", "phases", "modules", "samples", "weights",
     "core_count",
-    # A checkout in a folder called "speed" or "file" leaves nothing there.
-    "https://www.speedscope.app/file-format-schema.json",
 }  # fmt: skip
 
 
@@ -123,6 +123,21 @@ def contents_of(places):
             yield f"{to}: {file}", data
 
 
+def leaks(places, wanted, reference):
+    """(file, name) of each wanted name that the exports hold: `places` by format, as contents_of takes them.
+
+    A word that the same format says of a run without that name is the product's own: a folder, host or layer
+    may be called "xlatrace", "speedscope" or "kernel". `reference`: that other run's exports; the names of that
+    run itself are tested without one."""
+    hits = byte_search.found_in_files(lambda: contents_of(places), wanted)
+    words = {name for _, name in hits}
+    own = {
+        (file.split(":")[0], word)
+        for file, word in byte_search.found_in_files(lambda: contents_of(reference), words)
+    }
+    return [(file, name) for file, name in hits if (file.split(":")[0], name) not in own]
+
+
 def cells(database):
     """Every text that a database holds as one, but its own schema's."""
     tables = query(database, "SELECT name FROM sqlite_master WHERE type = 'table'")
@@ -177,23 +192,78 @@ class ByteSearchTest(unittest.TestCase):
             )
 
 
+class LeaksTest(unittest.TestCase):
+    """Which of the names that an export holds are leaks."""
+
+    def places(self, **texts):
+        folder = tempfile.mkdtemp(prefix="xlatrace-leaks-")
+        self.addCleanup(shutil.rmtree, folder)
+        places = {}
+        for to, text in texts.items():
+            places[to] = pathlib.Path(folder) / f"run.{to}"
+            places[to].write_text(text)
+        return places
+
+    def test_word_that_the_format_says_of_another_run_is_no_leak(self):
+        shared = self.places(kineto='{"by": "xlatrace", "frames": 7}')
+        reference = self.places(kineto='{"by": "xlatrace", "frames": 5}')
+        self.assertEqual(leaks(shared, {"xlatrace", "frames", "secret_layer"}, reference), [])
+
+    def test_name_that_only_this_run_has_is_a_leak(self):
+        shared = self.places(kineto='{"by": "xlatrace", "file": "/srv/xlatrace/secret_place/a.py"}')
+        reference = self.places(kineto='{"by": "xlatrace", "file": "/3f/9a/b2/c0.py"}')
+        wanted = {"xlatrace", "secret_place", "/srv/xlatrace/secret_place/a.py", "srv/xlatrace"}
+        self.assertEqual(
+            [name for _, name in leaks(shared, wanted, reference)],
+            ["/srv/xlatrace/secret_place/a.py", "secret_place", "srv/xlatrace"],
+        )
+
+    def test_word_of_another_format_is_a_leak(self):
+        shared = self.places(folded="xlatrace;c0ffee 5", csv="tool\nxlatrace\n")
+        reference = self.places(folded="beef;cafe 4", csv="tool\nxlatrace\n")
+        self.assertEqual(leaks(shared, {"xlatrace"}, reference), [("folded: run.folded", "xlatrace")])
+
+
 class ShareSafeTest(export_support.ExportTest):
+    def shared(self, name, run):
+        """Its exports by format."""
+        places = {}
+        for to in FORMATS:
+            if to == "pgle" and not query(
+                run, "SELECT 1 FROM activity WHERE instruction IS NOT NULL LIMIT 1"
+            ):
+                continue  # A run without instructions has no costs.
+            output = self.folder / f"{name}.shared.{to}"
+            places[to] = self.export(run, to, "--share-safe", output=output)
+        return places
+
     def test_no_format_holds_a_name(self):
+        # All names of the first run are ours, whatever the machine's folders are called.
+        reference = {}
         for name, run in self.runs():
             wanted = strings_of(run)
             self.assertGreater(len(wanted), 20)
-            places = {}
-            for to in FORMATS:
-                if to == "pgle" and not query(
-                    run, "SELECT 1 FROM activity WHERE instruction IS NOT NULL LIMIT 1"
-                ):
-                    continue  # A run without instructions has no costs.
-                output = self.folder / f"{name}.shared.{to}"
-                places[to] = self.export(run, to, "--share-safe", output=output)
+            places = self.shared(name, run)
             with self.subTest(run=name):
-                hits = byte_search.found_in_files(lambda: contents_of(places), wanted)
-                self.assertEqual(hits[:20], [])
+                self.assertEqual(leaks(places, wanted, reference)[:20], [])
+            reference = reference or places
             self.assertEqual([p for p in self.folder.iterdir() if ".tmp." in p.name], [])
+
+    def test_folders_with_names_of_the_product_are_no_leak_and_others_are_searched(self):
+        trace = self.folder / "trace.xplane.pb"
+        source = "/srv/xlatrace/speedscope/file/secret_place/kernel.py"
+        ops = [(name, opcode, op_name, source, line) for name, opcode, op_name, _, line in support.OPS]
+        trace.write_bytes(support.xspace("jit_step", ops))
+        run = self.import_run("product_names", [trace])
+        wanted = strings_of(run)
+        self.assertLessEqual({source, "xlatrace", "speedscope", "secret_place"}, wanted)
+        reference = self.shared("made", self.our_run())
+        places = self.shared("product_names", run)
+        self.assertEqual(leaks(places, wanted, reference), [])
+        # Without --share-safe the same search finds them.
+        open_places = {"csv": self.export(run, "csv", output=self.folder / "open.csv")}
+        found = {name for _, name in leaks(open_places, wanted, reference)}
+        self.assertLessEqual({source, "secret_place"}, found)
 
     def test_times_shapes_and_counts_stay(self):
         run = self.our_run()

@@ -149,7 +149,7 @@ class Launchers(Places):
     def test_a_launcher_that_changes_its_folder(self):
         elsewhere = self.folder / "elsewhere"
         elsewhere.mkdir()
-        tool = self.script("launch.sh", f"#!/bin/sh\ncd {elsewhere} && exec \"$@\"\n")
+        tool = self.script("launch.sh", f"#!/bin/sh\ncd {shlex.quote(str(elsewhere))} && exec \"$@\"\n")
         self.assert_trained(self.record(tool, sys.executable, self.train))
         self.assertEqual(list(elsewhere.iterdir()), [])
 
@@ -173,7 +173,7 @@ class Launchers(Places):
                 messages.append(f"$ xlatrace record -- {command}\n{result.stderr}")
         self.assert_golden_text("\n".join(messages))
         # A name that only looks like one.
-        self.assert_trained(self.record(self.script("docker-train", f"#!/bin/sh\nexec {sys.executable} {self.train}")))
+        self.assert_trained(self.record(self.script("docker-train", f"#!/bin/sh\nexec {shlex.quote(sys.executable)} {shlex.quote(str(self.train))}")))
 
 
 class Containers(Places):
@@ -197,8 +197,9 @@ class Containers(Places):
         if os.getuid() != 0:
             self.skipTest("needs root, to become somebody else")
         os.chown(self.work, 65534, 65534)
-        for path in (self.folder, self.truth_folder, self.temporary):
+        for path in (self.folder, self.truth_folder):
             path.chmod(0o777)
+        self.temporary.chmod(0o1777)  # As /tmp: nobody may rename what belongs to another.
         become = [sys.executable, "-c",
                   "import os, sys; os.setgid(65534); os.setuid(65534);"
                   " os.execv(sys.argv[1], sys.argv[1:])"]
@@ -221,10 +222,11 @@ class FileSystems(Places):
             self.skipTest("no mount namespaces here (unshare)")
 
         def read_only(command, **environment):
-            mount = f"mount --bind {self.work} {self.work} && mount -o remount,ro,bind {self.work}"
+            work = shlex.quote(str(self.work))
+            mount = f"mount --bind {work} {work} && mount -o remount,ro,bind {work}"
             # The preload comes last: where it first runs is where it records.
             env = shlex.join(f"{name}={value}" for name, value in environment.items())
-            inner = f"{mount} && cd {self.work} && exec env {env} {shlex.join(map(str, command))}"
+            inner = f"{mount} && cd {work} && exec env {env} {shlex.join(map(str, command))}"
             return support.run_command(["unshare", "-m", "bash", "-c", inner],
                                        cwd=self.work, env=self.environment(preload=False))
 

@@ -4,6 +4,7 @@
 import os
 import pathlib
 import re
+import shlex
 import stat
 import unittest
 
@@ -251,8 +252,8 @@ class Line(gpu_support.GpuTestCase):
         path = pathlib.Path(result.stdout.strip())
         self.assertTrue(path.is_absolute() and path.is_file(), result)
         self.assertEqual(path.name, "libxlatrace.so")
-        shell = f"LD_PRELOAD=$({support.PROGRAM} lib) " + " ".join(
-            f"'{part}'" for part in self.command("launch k x 9; sync")
+        shell = f"LD_PRELOAD=$({shlex.quote(support.PROGRAM)} lib) " + shlex.join(
+            self.command("launch k x 9; sync")
         )
         traced = support.run_command(
             ["sh", "-c", shell], cwd=self.work, env=self.environment(preload=False)
@@ -270,7 +271,7 @@ class Line(gpu_support.GpuTestCase):
 
     def test_a_child_starts_in_another_folder(self):
         (self.work / "deep" / "er").mkdir(parents=True)
-        inner = " ".join(f"'{part}'" for part in self.command("launch k x 4; sync"))
+        inner = shlex.join(self.command("launch k x 4; sync"))
         result = self.preloaded(["sh", "-c", f"cd deep/er && {inner}"])
         self.assertEqual(result.code, 0, result)
         self.assertEqual(list((self.work / "deep" / "er").iterdir()), [])

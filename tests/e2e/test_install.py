@@ -53,18 +53,44 @@ class InstallTest(support.TestCase):
         self.assertEqual(Path(done.stdout.strip()).resolve(),
                          (self.lib / "libxlatrace.so").resolve())
 
-    def test_library_path_with_a_blank_is_refused_for_the_preload(self):
-        odd = self.folder / "my programs"
+    def odd_installation(self):
+        """(xlatrace in a folder that LD_PRELOAD cannot name, environment without ours)"""
+        odd = self.folder / "my prögrams: new"
         shutil.copytree(self.prefix, odd)
         env = {k: v for k, v in os.environ.items() if not k.startswith("XLATRACE")}
-        env["LD_LIBRARY_PATH"] = str(FAKES)
-        done = subprocess.run([odd / "bin" / "xlatrace", "lib"], env=env, capture_output=True,
-                              text=True)
+        temporary = self.folder / "temporary"
+        temporary.mkdir()
+        env.update(LD_LIBRARY_PATH=str(FAKES), TMPDIR=str(temporary))
+        return odd / "bin" / "xlatrace", env
+
+    def test_installation_in_a_folder_with_a_blank_records_through_a_link(self):
+        program, env = self.odd_installation()
+        lib = subprocess.run([program, "lib"], env=env, capture_output=True, text=True)
+        self.assertEqual(lib.returncode, 0, lib.stderr)
+        library = Path(lib.stdout.rstrip("\n"))
+        self.assertEqual(library.parents[2], Path(env["TMPDIR"]))
+        self.assertNotRegex(str(library), r"[\s:]")
+        self.assertTrue(library.samefile(program.parents[1] / self.lib.relative_to(self.prefix) / library.name))
+        workload = [FAKES / "fake_workload", "-e", "launch a x 5; sync"]
+        preloaded = subprocess.run(workload, env={**env, "LD_PRELOAD": str(library)}, cwd=self.folder,
+                                   capture_output=True, text=True)
+        self.assertEqual(preloaded.returncode, 0, preloaded.stderr)
+        self.assertIn("5 launches", preloaded.stderr)
+        recorded = subprocess.run([program, "record", "-o", "other.db", "--", *workload], env=env,
+                                  cwd=self.folder, capture_output=True, text=True)
+        self.assertEqual(recorded.returncode, 0, recorded.stderr)
+        self.assertIn("5 activities", recorded.stderr)
+
+    def test_installation_that_no_preload_can_name_runs_the_program_and_gives_the_reason(self):
+        program, env = self.odd_installation()
+        private = Path(env["TMPDIR"]) / f"xlatrace-{os.getuid()}"
+        private.write_text("no folder: there can be no link in it")
+        done = subprocess.run([program, "lib"], env=env, capture_output=True, text=True)
         self.assertEqual((done.returncode, done.stdout), (1, ""), done.stderr)
-        message = done.stderr
-        # The program runs as without xlatrace, and the message has the reason.
-        done = subprocess.run([odd / "bin" / "xlatrace", "record", "--", "echo", "ran"], env=env,
-                              cwd=self.folder, capture_output=True, text=True)
+        self.assertIn("blank or a colon", done.stderr)
+        self.assertIn(f"in '{private}': it is not a folder", done.stderr)
+        done = subprocess.run([program, "record", "--", "echo", "ran"], env=env, cwd=self.folder,
+                              capture_output=True, text=True)
         self.assertEqual((done.returncode, done.stdout), (0, "ran\n"), done.stderr)
         self.assert_golden_text(message + done.stderr)
 
@@ -105,10 +131,10 @@ class InstallTest(support.TestCase):
 
     def test_python_finds_the_program(self):
         done = self.run_here(
-            "python3", "-c", "import xlatrace; print(xlatrace.program(), xlatrace.library())",
+            "python3", "-c", "import xlatrace; print(xlatrace.program(), xlatrace.library(), sep='\\n')",
             PYTHONPATH=str(self.prefix / "share" / "xlatrace" / "python"))
         self.assertEqual(done.returncode, 0, done.stderr)
-        program, library = done.stdout.split()
+        program, library = done.stdout.splitlines()
         self.assertEqual(Path(program), (self.prefix / "bin" / "xlatrace").resolve())
         self.assertEqual(Path(library), (self.lib / "libxlatrace.so").resolve())
 

@@ -134,14 +134,14 @@ class Readme(gpu_support.GpuTestCase):
         (place / "scripts").mkdir(parents=True)
         script = place / "scripts" / "wheel"
         script.write_text(
-            f"#!/bin/sh\nexec {support.REPOSITORY}/scripts/wheel --build {build} -o dist\n")
+            f'#!/bin/sh\nexec "{support.REPOSITORY}/scripts/wheel" --build "{build}" -o dist\n')
         script.chmod(0o755)
         environment = place / "environment"
         done = support.run_command(
             [sys.executable, "-m", "venv", "--without-pip", environment])
         self.assertEqual(done.code, 0, done)
         pip = environment / "bin" / "pip"
-        pip.write_text(f'#!/bin/sh\nexec {sys.executable} -m pip --python "{environment}/bin/python" '
+        pip.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m pip --python "{environment}/bin/python" '
                        '"$@" --no-index --no-deps --no-compile -q\n')
         pip.chmod(0o755)
         env = support.environment()

@@ -8,6 +8,7 @@ import io
 import os
 import pathlib
 import re
+import shlex
 import shutil
 import stat
 import subprocess
@@ -210,7 +211,7 @@ class WheelTest(unittest.TestCase):
     def test_records_and_reports_in_every_way_the_readme_says(self):
         bin_folder = self.installed()
         env = self.gpu_environment(bin_folder)
-        workload = f"{gpu_support.FAKE_GPU}/fake_workload -e 'launch a x 5; sync'"
+        workload = shlex.join([f"{gpu_support.FAKE_GPU}/fake_workload", "-e", "launch a x 5; sync"])
         for number, line in enumerate((
             f"xlatrace record -- {workload}",
             f"python -m xlatrace record -- {workload}",

@@ -121,6 +121,21 @@ class Skips(unittest.TestCase):
         done = self.run_on(cases, allow + "not here  # a test\n", "--enforce")
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
+    def test_reason_of_a_checkout_in_a_folder_with_a_blank_is_found(self):
+        odd = GOOGLE.replace("/src/", "/home/u/my Cöde/xlatrace/")
+        done = self.run_on([("hlo.A.B", "<skipped/>", odd)], "^no recorded data\n", "--enforce")
+        self.assertEqual(done.returncode, 0, done.stdout)
+        self.assertIn("     1  no recorded data at PATH (set V)\n", done.stdout)
+
+    def test_missing_recordings_are_allowed_where_the_machine_has_none(self):
+        cases = [("hlo.A.B", "<skipped/>", "a.cc:1: Skipped\nno recordings: XLATRACE_SHARED_DATA has no hlo\n")]
+        self.assertEqual(self.run_on(cases, "", "--enforce").returncode, 1)
+        done = self.run_on(cases, "", "--enforce", "--without-recordings")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        done = self.run_on([*cases, ("e2e.x", "", PYTHON)], "", "--enforce", "--without-recordings")
+        self.assertEqual(done.returncode, 1, done.stdout)
+        self.assertNotIn("has no FILE  NOT ALLOWED", done.stdout)
+
     def test_skips_whose_reasons_were_cut_off_fail(self):
         done = self.run_on([("e2e.x", "", "Ran 9 tests in 1s\n\nOK (skipped=9)\n")], "", "--enforce")
         self.assertEqual(done.returncode, 1)
@@ -178,6 +193,13 @@ class Skips(unittest.TestCase):
                                        "AssertionError: exit 70"])
         self.assertEqual(second[4:], [f"said {line}" for line in range(978, 1000)])
         self.assertEqual(third[-1], "OSError: no place")
+
+    def test_failures_of_googletest_are_separate_in_a_folder_with_a_blank(self):
+        odd = FAILED_GOOGLE.replace("/src/", "/my Cöde/")
+        odd = odd.replace("/my Cöde/g.cc:4: Failure", "/my Cöde/g.cc:4: Skipped")
+        done = self.run_on([("hlo", FAILURE, odd)], "")
+        self.assertIn("/my Cöde/g.cc:3: Failure", done.stdout)
+        self.assertNotIn("        Value of: false", done.stdout)
 
     def test_each_failed_case_of_googletest_says_its_failures(self):
         lines = self.why(("hlo.A.Bad", FAILURE, FAILED_GOOGLE))

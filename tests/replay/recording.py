@@ -16,6 +16,9 @@ from pairs import Side
 from workloads import scenario
 
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.append(str(HERE.parent))
+from preload_name import preload_name  # noqa: E402, beside the rooms
+
 TIMEOUT_S = 300
 HIDDEN = ("NO_COLOR", "COLUMNS", "XLA_FLAGS", "JAX_PLATFORMS", "LD_PRELOAD")
 # One thread runs every op of a step (NPROC is how XLA's pool is sized).
@@ -80,7 +83,7 @@ class Recorder:
         (folder / "scenario").write_text(str(side.settings.get("scenario", "")))
         environment = bare_environment() | {
             "LD_LIBRARY_PATH": str(libraries),
-            "LD_PRELOAD": str(self.preload),
+            "LD_PRELOAD": preload_name(self.preload),
             "XLATRACE_REC": str(run.with_suffix(".rec")),
             "FAKE_GPU_SCENARIO": str(folder / "scenario"),
             "FAKE_GPU_DEVICES": "2",

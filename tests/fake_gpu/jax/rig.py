@@ -22,6 +22,8 @@ import sys
 import threading
 
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.append(str(HERE.parents[1]))
+from preload_name import preload_name  # noqa: E402, beside the rooms
 
 # Where NVIDIA's wheels have them, below site-packages.
 PLACES = {
@@ -155,7 +157,7 @@ class Rig:
                 JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES="0",
             )
         if preload is not None:
-            result["LD_PRELOAD"] = str(preload)
+            result["LD_PRELOAD"] = preload_name(preload)
         result.update(dict(more or {}))
         return result
 

@@ -21,6 +21,8 @@ import subprocess
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.append(str(HERE.parents[1]))
+from preload_name import preload_name  # noqa: E402, beside the rooms
 
 
 class Missing(Exception):
@@ -73,7 +75,7 @@ class Rig:
             "PYTHONPATH",
         ):
             result.pop(name, None)
-        flags = f"--xla_gpu_autotune_level=0 --xla_gpu_cuda_data_dir={self.assembler}"
+        flags = f"--xla_gpu_autotune_level=0 --xla_gpu_cuda_data_dir='{self.assembler}'"
         result.update(
             LD_LIBRARY_PATH=f"{self.libraries / 'cuda12'}:{self.libraries}",
             PATH=f"{self.assembler / 'bin'}:{os.environ.get('PATH', '')}",
@@ -95,7 +97,7 @@ class Rig:
                     collector = pathlib.Path(preload).with_name("libxlatrace_collector.so")
                     result["XLATRACE_TAP_NEXT"] = str(collector)
         if preload is not None:
-            result["LD_PRELOAD"] = str(preload)
+            result["LD_PRELOAD"] = preload_name(preload)
         result.update(dict(more or {}))
         return result
 

@@ -1,25 +1,51 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cases that need another interpreter than the one ctest runs: one that has Playwright."""
+"""Runs the tests of the page in a browser (page_*.py) in another interpreter than the one of ctest: one that
+has Playwright. All tests of one process share one browser."""
 
 import os
+import pathlib
 import shutil
 import subprocess
 
+FOLDER = pathlib.Path(__file__).resolve().parent
+# Seconds of CPU of each module (2026-11-30, 2 cores), to divide them evenly; of a module without an entry 10.
+COST_S = {}
 
-def run(test, *names):
-    """Runs modules, classes or cases of this folder with XLATRACE_TEST_PYTHON_BROWSER; skips `test` and
-    says why when it cannot. What they print is printed, so that what they skip is counted, too."""
+
+def modules():
+    """Modules with tests, those that take longest first."""
+    names = [path.stem for path in FOLDER.glob("page_*.py") if "    def test_" in path.read_text(encoding="utf-8")]
+    return sorted(names, key=lambda name: (-COST_S.get(name, 10), name))
+
+
+def part(number, parts):
+    """The modules of part `number` of `parts`; each module is in one part."""
+    sums, divided = [0] * parts, [[] for _ in range(parts)]
+    for name in modules():
+        least = sums.index(min(sums))
+        sums[least] += COST_S.get(name, 10)
+        divided[least].append(name)
+    return divided[number - 1]
+
+
+def run(test, number, parts):
+    """Runs a part of the modules with XLATRACE_TEST_PYTHON_BROWSER; skips `test` with a reason where that is
+    not possible. The output is printed, so that skipped cases in it are counted."""
     python = os.environ.get("XLATRACE_TEST_PYTHON_BROWSER")
     if not python:
         test.skipTest("XLATRACE_TEST_PYTHON_BROWSER is not set")
     if not shutil.which("chromium") and not shutil.which("chromium-browser"):
         test.skipTest("no chromium")
     result = subprocess.run(
-        [python, "-m", "unittest", "-v", *names],
-        cwd=os.path.dirname(os.path.abspath(__file__)),
+        [python, "-m", "unittest", "-v", *part(number, parts)],
+        cwd=FOLDER,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         timeout=1700,
     )
     print("\n" + result.stdout.decode("utf-8", "replace"), flush=True)
-    test.assertEqual(result.returncode, 0, "what failed is above")
+    test.assertEqual(result.returncode, 0, "failures are listed above")
+
+
+if __name__ == "__main__":
+    print(*modules())

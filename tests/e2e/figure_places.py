@@ -25,10 +25,20 @@ def in_ms(text):
     return total
 
 
+def times_in(text):
+    """Times of a text in ns, in their order."""
+    return [in_ms(match[0]) * 1e6 for match in re.finditer(r"[\d.,]*\d\s*(?:ns|µs|us|ms|min|s)\b", text)]
+
+
 def same(a, b):
     """Two roundings to three significant digits, in units of their own: equal up to the last digit of the coarser,
     where a figure in ms has three decimals at most."""
     return abs(a - b) <= max(0.0051 * max(abs(a), abs(b)), 0.00051)
+
+
+def share_of(row):
+    """The share of device time of a copied row, whose heading begins with a percent sign."""
+    return next(cell for heading, cell in row.items() if heading.startswith("%"))
 
 
 class StaticRows(html.parser.HTMLParser):
@@ -72,7 +82,7 @@ class StaticRows(html.parser.HTMLParser):
 
 
 class Places:
-    """Mixed into the test case; go, row, copied, markdown, filter_sum and terminal are its own."""
+    """Mixed into the test case; go, row, copied, markdown, filter_sum and command are its own."""
 
     def start_places(self):
         self.places = collections.Counter()
@@ -117,7 +127,7 @@ class Places:
 
     # --- kernels -----------------------------------------------------------------------------
 
-    def kernels(self, page, name, unit, static):
+    def kernels(self, page, run, unit, static):
         self.go(page, "#/ops?v=kernel")
         # Copies and memsets are rows without a handle.
         rows = self.rows(page, '[data-testid="page-ops"] [data-testid^="kernel-"]')
@@ -128,7 +138,7 @@ class Places:
             self.need(place, 2 * len(top))
         markdown = {row["kernel"]: row for row in self.markdown(page)}
         table = {row["kernel"]: row for row in csv.DictReader(io.StringIO(self.copied(page, "csv")))}
-        terminal = self.terminal("summary", f"{name}.db", "--by", "kernel", "--format", "csv", "--top", "1000")
+        terminal = self.command("summary", run, "--by", "kernel", "--format", "csv", "--top", "1000")
         ranked = list(csv.DictReader(line for line in io.StringIO(terminal) if not line.startswith("#")))
         recorded = static.with_heading("name")
         if recorded:
@@ -137,7 +147,7 @@ class Places:
             handle, cells = row["testid"].removeprefix("kernel-"), row["cells"]
             time, share = cells[unit], cells["%"]
             self.compare("kernel: Markdown", handle, markdown[handle][unit], time)
-            self.compare("kernel: Markdown", handle, markdown[handle]["% of device time"], share)
+            self.compare("kernel: Markdown", handle, share_of(markdown[handle]), share)
             self.compare_ms("kernel: CSV", handle, float(table[handle][unit]), in_ms(f"{time} ms"))
             self.compare("kernel: CSV", handle, int(table[handle]["device_ns"]), row["ns"])
             key = "ns_per_step" if unit == "ms/step" else "ns"
@@ -147,7 +157,7 @@ class Places:
                 for column in (unit, "%", "calls", "avg µs"):
                     self.compare("kernel: static part", f"{handle} {column}", recorded[rank][column], cells[column])
             self.go(page, f"#/ops?v=kernel&sel={handle}")
-            # Of a run with steps there is its share of the step, too.
+            # A run with steps has its share of the step, too.
             drawer = page.get_by_test_id("inspector").locator(".stat b").all_inner_texts()
             self.compare_ms("kernel: drawer", handle, in_ms(drawer[0]), in_ms(f"{time} ms"))
             self.compare("kernel: drawer", f"{handle} %", page.get_by_test_id("kernel-ms-share").locator("b").inner_text(), f"{share}%")
@@ -156,7 +166,7 @@ class Places:
             # The sheet tells of the whole run.
             if unit == "ms":
                 self.need("kernel: sheet", len(top))
-                line = re.search(r"^  whole run +(.*?) in ([\d,]+) launch", self.terminal("show", handle, f"{name}.db"), re.M)
+                line = re.search(r"^  \D+? +([<\d].*?) in ([\d,]+) \w", self.command("show", handle, run), re.M)
                 self.compare_ms("kernel: sheet", handle, in_ms(line[1]), in_ms(f"{time} ms"))
                 self.compare("kernel: sheet", f"{handle} launches", line[2], cells["calls"])
         self.go(page, "#/verdict")
@@ -217,7 +227,7 @@ class Places:
             return
         total = self.rows(page, '.srcsplit [data-testid="total"]')[0]
         self.need("Source: total", 1)
-        self.compare("Source: total", "all files", total["list"][2], whole)
+        self.compare("Source: total", "sum", total["list"][2], whole)
         files = self.rows(page, '.srcsplit table [data-testid="row"]')[:1]
         for file in files:
             self.go(page, f"#/source?file={file['key'].replace('#', '%23')}")
@@ -272,7 +282,7 @@ class Places:
 
     # --- layers ------------------------------------------------------------------------------
 
-    def model_phases(self, page, name, unit):
+    def model_phases(self, page, run, unit):
         """Each phase of the largest layers, against the filter's sum and the terminal's columns."""
         if not self.has(page, "model"):
             return
@@ -282,7 +292,7 @@ class Places:
             return
         rows = self.rows(page, '[data-testid="page-model"] [data-testid="table"] tr[data-key]')
         markdown = self.markdown(page)
-        terminal = self.terminal("summary", f"{name}.db", "--by", "layer", "--format", "csv", "--top", "100000")
+        terminal = self.command("summary", run, "--by", "layer", "--format", "csv", "--top", "100000")
         layers = {row.get("layer_group", row.get("layer")): row
                   for row in csv.DictReader(line for line in io.StringIO(terminal) if not line.startswith("#"))}
         key = next((k for k in ("ns_per_step", "ns") if any(row.get(k) for row in layers.values())), None)
@@ -294,8 +304,8 @@ class Places:
             path = row["key"].strip("/")
             # Lines that are no rows of the tree stand between them in the copy.
             copied = next(c for c in copies if row["key"].endswith(f"/{c['scope'].strip()}"))
-            # A leaf is a kind of op, which the filter has no path for.
-            if taken == 3 or row["leaf"] or path in ("no layer known", "no instruction", ""):
+            # The filter has no path for a leaf, which is a kind of op, and for work without a layer.
+            if taken == 3 or row["leaf"] or not path or " " in path:
                 continue
             taken += 1
             self.compare("layer: Markdown", path, copied[f"total, {unit}"], row["cells"]["total"])
@@ -311,7 +321,7 @@ class Places:
                     part = float(layers[path][f"{phase}_ns"])
                     whole = float(layers[path]["ns"])
                     if whole > 0:
-                        self.compare_ms("layer: phase in the terminal", f"{path} {phase}",
+                        self.compare_ms("layer: terminal, by phase", f"{path} {phase}",
                                         part / whole * float(layers[path][key]) / 1e6, in_ms(f"{time} ms"))
         if taken:
             self.need("layer: Markdown", taken)
@@ -327,15 +337,15 @@ class Places:
 
     # --- a base run --------------------------------------------------------------------------
 
-    def with_base(self, page, name, base, unit):
+    def with_base(self, page, run, base, unit):
         """Compare, the columns of Ops, the drawer and the terminal, of the largest changes."""
-        answer = self.terminal("diff", f"{base}.db", f"{name}.db", "--format", "csv")
+        answer = self.command("diff", base, run, "--format", "csv")
         told = {}
         for row in csv.DictReader(line for line in io.StringIO(answer) if not line.startswith("#")):
             told.setdefault(row["name"], []).append(row)
         self.go(page, "#/compare?by=op")
         rows = self.rows(page, '[data-testid="compare-row"]')
-        self.assertTrue(rows, "Compare has no row")
+        self.assertTrue(rows, "Compare is empty")
         first = list(zip(rows, self.markdown(page)))[:6]
         self.need("Compare: terminal", len(first))
         for row, copied in first:
@@ -351,7 +361,7 @@ class Places:
         if not compared or "Δ ms" not in next(iter(ops.values()))["cells"]:
             return
         self.need("op: base in Compare", 3)
-        self.need("op: base in the drawer", 1)
+        self.need("op: base, drawer", 1)
         for row in compared[:12]:
             handle, cells, op = row["list"][0], row["cells"], ops[row["list"][0]]["cells"]
             # Of a group of rows that were matched together Compare has the sum.
@@ -362,6 +372,6 @@ class Places:
             self.go(page, f"#/ops?v=hlo&copies=all&sel={handle}")
             said = page.get_by_test_id("op-base").inner_text()
             if ops[handle]["cells"]["base"] != "new":
-                self.compare_ms("op: base in the drawer", f"{handle}: {said}",
+                self.compare_ms("op: base, drawer", f"{handle}: {said}",
                                 in_ms(re.search(r"[\d.,<]+ (?:ms|µs|ns|s)", said)[0]),
                                 in_ms(f"{ops[handle]['cells']['base']} ms"))

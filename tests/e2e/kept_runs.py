@@ -21,9 +21,11 @@ import os
 import pathlib
 import re
 import shutil
+import sqlite3
 import subprocess
 import sys
 import tempfile
+import unittest
 
 import support
 
@@ -160,16 +162,21 @@ def merged_run(name, *databases):
 
 
 def page_of(database, base=None, *options):
-    """Path of the page of a run that is kept here; commands on it name the runs without a folder."""
-    runs = [database] if base is None else [database, base]
+    """Path of the page of a run that is kept here; its commands name the runs without their folders."""
 
     def make(folder):
-        for run in {*runs}:
-            (folder / run.name).symlink_to(run)
-        with_base = () if base is None else ("--base", base.name)
-        _run("report", database.name, *with_base, *options, "-o", "page.html", cwd=folder)
+        given = ()
+        (folder / database.name).symlink_to(database)
+        if base is not None:
+            place = folder / "base" if base != database and base.name == database.name else folder
+            place.mkdir(exist_ok=True)
+            link = place / base.name
+            if base != database:
+                link.symlink_to(base)
+            given = ("--base", link.relative_to(folder))
+        _run("report", database.name, *given, *options, "-o", "page.html", cwd=folder)
 
-    key = hash_of([], [*(r.parent.name for r in runs), *options])
+    key = hash_of([], [database.parent.name, base and base.parent.name, *options])
     return made(f"page.{database.stem}", key, make) / "page.html"
 
 
@@ -182,6 +189,34 @@ def synthetic_run(launches, *options):
         _run("import", "trace.sqlite", "--modules", folder, "-o", "run.db", cwd=folder)
 
     return made(f"synthetic.{launches}", hash_of([script], [launches, *options]), make) / "run.db"
+
+
+def without_annotations():
+    """Path of the run.db of the synthetic run without module and NVTX ranges: no kernel has an instruction."""
+    whole = synthetic_run(15_000)
+
+    def make(folder):
+        trace = shutil.copy(whole.with_name("trace.sqlite"), folder / "bare.sqlite")
+        with contextlib.closing(sqlite3.connect(trace)) as db, db:
+            db.execute("DELETE FROM NVTX_EVENTS")
+        _run("import", "bare.sqlite", "-o", "bare.db", cwd=folder)
+
+    return made("bare", hash_of([], [whole.parent.name]), make) / "bare.db"
+
+
+def fleet_job(*arguments):
+    """Path of the run.db of a merged job whose ranks the tool fleet_ranks makes (its arguments after the
+    folder); the test is skipped where that tool is not built."""
+    tool = os.environ.get("XLATRACE_FLEET_RANKS")
+    if not tool:
+        raise unittest.SkipTest("XLATRACE_FLEET_RANKS is not set")
+
+    def make(folder):
+        with tempfile.TemporaryDirectory(prefix="xlatrace-e2e-") as ranks:
+            subprocess.run([tool, ranks, *map(str, arguments)], check=True, timeout=support.HANG_S)
+            _run("merge", ranks, "-o", "job.db", cwd=folder)
+
+    return made("fleet", hash_of([tool], arguments), make) / "job.db"
 
 
 def key(inputs, python):

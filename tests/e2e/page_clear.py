@@ -4,20 +4,19 @@ name for a thread, words that are explained, labels that cover nothing. Run by t
 
 import collections
 import contextlib
-import gzip
-import lzma
-import os
+import pathlib
 import re
-import subprocess
+import shutil
 import unittest
 
 from playwright.sync_api import expect
 
+import kept_runs
 import page_reader
 import support
-from page_browser import Browser
+from figure_places import same, times_in
+from page_browser import Browser, definition, words_of
 
-FLEET = os.environ.get("XLATRACE_FLEET_RANKS", "")
 PAX = "captures/nsys-jax-pax-fsdp4-a100"
 # PyTorch's, without any HLO.
 CPU = "own/jax-cpu/train-20steps-notracer-py.xplane.pb.xz"
@@ -34,56 +33,37 @@ def figure(ns):
 
 
 class Captures(Browser):
-    """Pages of public captures, each imported when it is first asked for."""
+    """Pages of public captures; runs and pages are made once for all tests (kept_runs.py)."""
 
-    MADE = {}
+    imported = staticmethod(kept_runs.imported_run)
 
-    @classmethod
-    def setUpClass(cls):
-        super().setUpClass()
-        cls.MADE = {}
+    def page(self, database, fragment, base=None):
+        return self.open(fragment, url=kept_runs.page_of(database, base).as_uri())
+
+    @staticmethod
+    def data(database):
+        """The data in the page of a run."""
+        return page_reader.Page.open(kept_runs.page_of(database))
 
     def command(self, *arguments):
-        result = support.run(*arguments, cwd=self.work)
+        """What a command prints; the first run is named without its folder."""
+        run = next(argument for argument in arguments if isinstance(argument, pathlib.Path))
+        result = support.run(*(run.name if argument is run else argument for argument in arguments), cwd=run.parent)
         self.assertEqual(result.code, 0, result)
         return result.stdout
 
-    def imported(self, name, capture, *more):
-        """NAME.db of a capture, unpacked if need be."""
-        if name not in self.MADE:
-            source = support.require_data(capture)
-            unpack = {".gz": gzip, ".xz": lzma}.get(source.suffix)
-            if unpack:
-                plain = self.work / source.name.removesuffix(source.suffix)
-                plain.write_bytes(unpack.decompress(source.read_bytes()))
-                source = plain
-            self.command("import", source, *more, "-o", f"{name}.db")
-            self.MADE[name] = f"{name}.db"
-        return self.MADE[name]
-
-    def page(self, database, fragment, base=None):
-        html = f"{database.removesuffix('.db')}{'-' + base.removesuffix('.db') if base else ''}.html"
-        if html not in self.MADE:
-            self.command("report", database, *(("--base", base) if base else ()), "-o", html)
-            self.MADE[html] = html
-        return self.open(fragment, url=(self.work / html).as_uri())
-
     def ask(self, database, sql):
-        with contextlib.closing(support.open_database(self.work / database)) as db:
+        with contextlib.closing(support.open_database(database)) as db:
             return db.execute(sql).fetchall()
 
     def pair(self):
-        return self.imported("after", "nsys/mfu_2gpu_after.sqlite"), self.imported("before", "nsys/mfu_2gpu_before.sqlite")
+        return self.imported("nsys/mfu_2gpu_after.sqlite"), self.imported("nsys/mfu_2gpu_before.sqlite")
 
     def maxtext(self):
-        return self.imported("maxtext", "captures/nsys-jax-maxtext-fsdp4-h100")
+        return self.imported("captures/nsys-jax-maxtext-fsdp4-h100")
 
     def job(self):
-        if "job.db" not in self.MADE:
-            parts = [self.imported(f"pax{i}", f"{PAX}/{part}") for i, part in enumerate(("proc0", "proc1.zip"))]
-            self.command("merge", *parts, "-o", "job.db")
-            self.MADE["job.db"] = "job.db"
-        return "job.db"
+        return kept_runs.merged_run("job", *(self.imported(f"{PAX}/{part}") for part in ("proc0", "proc1.zip")))
 
     @staticmethod
     def visit(page, fragment):
@@ -92,8 +72,8 @@ class Captures(Browser):
 
 
 class Idle(Captures):
-    def test_all_idle_time_of_a_step_is_named_before_one_cause_of_it(self):
-        run = self.imported("rank0", "kineto/hta_sampled_rank0.json.gz")
+    def test_headline_has_all_idle_time_of_a_step_before_its_causes(self):
+        run = self.imported("kineto/hta_sampled_rank0.json.gz")
         steady = "JOIN step USING (device_id, step) WHERE steady"
         (idle, wall), = self.ask(run, f"SELECT sum(wall_ns * (part = 'idle')), sum(wall_ns) FROM step_part {steady}")
         (steps,), = self.ask(run, "SELECT count(*) FROM step WHERE steady")
@@ -104,19 +84,16 @@ class Idle(Captures):
         )
         self.assertGreater(causes[1][1], 0.2 * idle)  # No one cause is all of it.
         page = self.page(run, "#/verdict")
-        self.assertEqual(
-            page.get_by_test_id("verdict-sentence").inner_text(),
-            f"The device is idle for {100 * idle / wall:.1f}% of the step, {idle / steps / 1e6:.0f} of {wall / steps / 1e6:.0f} ms.",
-        )
-        why = page.get_by_test_id("verdict-lede").inner_text()
-        told = [float(ms) for ms in re.findall(r"([\d.]+) ms", why)]
-        for ms, (_, ns) in zip(told, causes[:2], strict=False):
-            self.assertAlmostEqual(ms, ns / steps / 1e6, delta=0.01 * ms)  # A gap may lie across a step's edge.
-        self.assertGreater(len(told), 1, why)
-        # What the first action is about stands after it; the actions keep their order.
-        self.assertIn("Communication that nothing hides is ", why)
-        first = page.get_by_test_id("finding-f1").inner_text()
-        self.assertIn("Overlap communication with computation", first)
+        sentence, lede = page.get_by_test_id("verdict-sentence"), page.get_by_test_id("verdict-lede")
+        shown = re.findall(r"[\d.]*\d", sentence.inner_text())
+        self.assertEqual(shown, [f"{100 * idle / wall:.1f}", f"{idle / steps / 1e6:.0f}", f"{wall / steps / 1e6:.0f}"])
+        times = times_in(lede.inner_text())
+        for shown_ns, (_, ns) in zip(times, causes[:2], strict=False):
+            self.assertAlmostEqual(shown_ns, ns / steps, delta=0.01 * shown_ns)  # A gap may cross the edge of a step.
+        self.assertGreater(len(times), 1, lede.inner_text())
+        # The subject of the first action is in the second sentence; the actions keep their order.
+        self.assertEqual(self.ask(run, "SELECT id FROM finding ORDER BY rank LIMIT 1")[0][0], "exposed_collective")
+        self.assert_golden_words(sentence, lede, page.get_by_test_id("finding-f1").locator("h3"))
 
     def test_without_steps_the_sum_is_that_of_the_tile(self):
         run, _ = self.pair()
@@ -124,10 +101,10 @@ class Idle(Captures):
         (after_waits,), = self.ask(run, "SELECT sum(end_ns - start_ns) FROM gap WHERE cause = 'synchronisation'")
         (wall,), = self.ask(run, "SELECT sum(end_ns - start_ns) FROM busy_time")
         page = self.page(run, "#/verdict")
-        self.assertIn(
-            f"After such waits it is idle for {100 * after_waits / wall:.1f}% of the time of 2 devices ({figure(after_waits)} ms).",
-            page.get_by_test_id("page-verdict").inner_text(),
-        )
+        # The sentence of the time after such waits.
+        part = page.get_by_test_id("page-verdict").inner_text()
+        self.assertRegex(part, rf"{100 * after_waits / wall:.1f}%[^.]*\({re.escape(figure(after_waits))} ms\)")
+        self.assert_golden_words(page.get_by_test_id("verdict-lede"))
         self.assertIn(f"{100 * idle / wall:.1f}%", page.get_by_test_id("fact-idle").inner_text())
         self.assertIn(f"{figure(idle)} ms", page.get_by_test_id("fact-idle").inner_text())
 
@@ -141,7 +118,7 @@ class Idle(Captures):
             self.assertRegex(name, r"^thread \d+$")
 
     def test_a_thread_whose_id_is_a_hash_has_a_number_in_the_run(self):
-        run = self.imported("cpu", CPU)
+        run = self.imported(CPU)
         ids = {id for id, in self.ask(run, "SELECT DISTINCT thread_id FROM range")}
         self.assertGreater(max(map(abs, ids)), 2**53)  # No double holds them exactly.
         page = self.page(run, "#/idle")
@@ -157,7 +134,7 @@ class Idle(Captures):
 
     def test_no_column_of_gaps_is_empty_and_no_heading_cut(self):
         fits = "(all) => all.map((e) => [e.innerText, e.scrollWidth <= e.clientWidth])"
-        for run in (self.imported("tpu", TPU), self.imported("elementwise", "xplane/jax08_elementwise.xplane.pb"), self.maxtext()):
+        for run in (self.imported(TPU), self.imported("xplane/jax08_elementwise.xplane.pb"), self.maxtext()):
             page = self.page(run, "#/idle")
             page.get_by_test_id("gap").first.wait_for()
             table = page.locator("table", has=page.get_by_test_id("gap").first)
@@ -169,7 +146,7 @@ class Idle(Captures):
 
     def test_a_finding_is_named_only_where_it_has_a_share_of_the_cause(self):
         crumbs = 0
-        for run in (self.imported("rank0", "kineto/hta_sampled_rank0.json.gz"), self.imported("cpu", CPU)):
+        for run in (self.imported("kineto/hta_sampled_rank0.json.gz"), self.imported(CPU)):
             page = self.page(run, "#/idle")
             page.get_by_test_id("cause-total").wait_for()
             causes = dict(self.ask(run, "SELECT cause, sum(g.end_ns - g.start_ns) FROM gap g JOIN step s ON s.device_id = g.device_id AND s.steady"
@@ -177,7 +154,7 @@ class Idle(Captures):
             (steps,), = self.ask(run, "SELECT count(*) FROM step WHERE steady")
             for cause, ns in causes.items():
                 row = page.get_by_test_id(f"cause-{cause}")
-                for f in page_reader.Page.open(self.work / self.MADE[run.replace(".db", ".html")]).meta["findings"]:
+                for f in self.data(run).meta["findings"]:
                     part = sum(e["value"] for e in f["evidence"] if e.get("cause") == cause and e["unit"] == "ns") * steps
                     if not part:
                         continue
@@ -190,8 +167,9 @@ class Idle(Captures):
 
 
 class Actions(Captures):
-    def test_a_bound_may_be_nothing_and_what_is_none_has_a_least(self):
-        for run in (self.maxtext(), self.imported("pax", PAX), self.imported("cpu", CPU)):
+    def test_saving_is_an_upper_bound_or_has_a_lower_bound(self):
+        notes = []
+        for run in (self.maxtext(), self.imported(PAX), self.imported(CPU)):
             page = self.page(run, "#/verdict")
             bounds = set()
             for handle, basis, low, high in self.ask(run, "SELECT handle, basis, saves_low_ns_per_step, saves_high_ns_per_step FROM finding"):
@@ -202,16 +180,17 @@ class Actions(Captures):
                 bounds.add(bound)
                 self.assertEqual(not bound, basis == "replay" and bool(low), (run, handle))
                 action.get_by_role("button", name=re.compile("^evidence")).click()
-                self.assertEqual("at least" in action.locator(".more").inner_text(), bool(low), (run, handle))
+                basis = times_in(action.locator(".more > .dim").inner_text())
+                self.assertEqual([same(ns, low) for ns in basis], [True] if low else [], (run, handle))
                 self.visit(page, f"#/verdict?sel={handle}")
-                least = page.get_by_test_id("inspector").locator(".stat div", has_text="at least")
-                expect(least.locator("b")).to_have_text(f"≥ {figure(low)}" if low else "–")
+                stats = page.get_by_test_id("inspector").locator(".stat b").all_inner_texts()
+                self.assertEqual(f"≥ {figure(low)}" in stats if low else not any("≥" in stat for stat in stats), True, (run, handle))
                 self.visit(page, "#/verdict")
-            text = page.get_by_test_id("page-verdict").inner_text()
-            self.assertEqual("and may be nothing; the others have a least, too" in text, bounds == {True, False}, run)
+            notes += [f"{sorted(bounds)}\n{words_of(text)}" for text in page.locator(".acts ~ p.cap").all_inner_texts()]
+        self.assert_golden_text("\n---\n".join(notes))
 
     def test_what_is_hatched_in_the_step_is_named(self):
-        for run in (self.imported("pax", PAX), self.maxtext(), self.imported("cpu", CPU)):
+        for run in (self.imported(PAX), self.maxtext(), self.imported(CPU)):
             page = self.page(run, "#/verdict")
             for width in (1440, 900, 400):
                 page.set_viewport_size({"width": width, "height": 900})
@@ -231,11 +210,11 @@ class Places(Captures):
     """What Source says of ops that stand for copies, and in which colours."""
 
     def rows(self, run):
-        page = page_reader.Page.open(self.work / self.MADE[run.replace(".db", ".html")])
+        page = self.data(run)
         return page.rows("ops"), page.rows("op_shares")
 
     def test_copies_are_one_row_of_a_line_as_they_are_of_ops(self):
-        run = self.imported("pax", PAX)
+        run = self.imported(PAX)
         page = self.page(run, "#/ops")
         ops, shares = self.rows(run)
         folded = page.locator('#p-ops tr[data-testid^="op-"]').filter(has=page.locator(".tag", has_text="×12")).first.get_attribute("data-testid")
@@ -284,7 +263,7 @@ class Compared(Captures):
         self.assertTrue(names)
         self.assertLessEqual(names, known)
 
-    def test_less_time_of_fewer_executions_does_not_look_like_a_gain(self):
+    def test_less_time_of_fewer_executions_is_not_marked_as_gain(self):
         now, base = self.pair()
         page = self.page(now, "#/compare", base)
         rows = page.get_by_test_id("compare-row")
@@ -295,14 +274,14 @@ class Compared(Captures):
         self.assertTrue(any("→" in text for text in calls), calls)
         for mark, text in zip(marks, calls):
             self.assertEqual("other" in mark.split(), "→" in text, (mark, text))
-        self.assertIn("another number of times", page.get_by_test_id("compare-unit").inner_text())
-        # Two differences of a row, and of what each is.
-        self.assertIn("“calls alike”: less the base at as many calls as this run", page.get_by_test_id("compare-unit").inner_text())
+        # Two differences of a row; the note defines both.
+        unit = words_of(page.get_by_test_id("compare-unit").inner_text())
         told = rows.filter(has_text="ncclDevKernel").first.locator("td").all_inner_texts()
         (was, n), (is_now, m) = (self.ask(db, "SELECT sum(self_ns), count(*) FROM activity WHERE name LIKE 'ncclDevKernel_SendRecv%'")[0] for db in (base, now))
         heads = page.locator("table", has=rows.first).locator("th").all_inner_texts()
         self.assertEqual(told[heads.index("Δ ms")], f"+{figure(is_now - was)}")
-        self.assertEqual(told[[h.startswith("Δ, calls alike") for h in heads].index(True)].split()[0], f"+{figure(is_now - was * m / n)}")
+        (alike,) = (i for i, head in enumerate(heads) if head.startswith("Δ, "))
+        self.assertEqual(told[alike].split()[0], f"+{figure(is_now - was * m / n)}")
         # By hand: from one long flash kernel to the next, which each block has once. (Blocks are 17 and 15: a
         # recording counts one more or less at its borders.)
         spacing = "SELECT (max(start_ns) - min(start_ns)) / (count(*) - 1.0) FROM activity" \
@@ -310,8 +289,8 @@ class Compared(Captures):
         then, since = (sum(ns for (ns,) in self.ask(db, spacing)) for db in (base, now))
         longer = 100 * (since / then - 1)
         verdict = page.get_by_test_id("compare-verdict").inner_text()
-        self.assertAlmostEqual(float(re.match(r"Slower: the same work takes about ([\d.]+)% longer\.\s", verdict)[1]), longer, delta=0.6)
-        self.assertIn("per execution it takes as long", verdict)
+        self.assertAlmostEqual(float(re.search(r"([\d.]+)%", verdict)[1]), longer, delta=0.6)
+        self.assert_golden_text(f"{unit}\n---\n{words_of(verdict)}")
         # The page says once why; the figure of less device time is nowhere bold.
         self.visit(page, "#/verdict")
         said = page.get_by_test_id("base-verdict")
@@ -351,14 +330,12 @@ class Devices(Captures):
         page = self.page(run, "#/ranks")
         cost = page.get_by_test_id("rank-cost")
         cost.wait_for()
-        expect(cost).to_contain_text("than on the median device")
-        self.assertIn("over the longest of the others", cost.get_attribute("title"))  # A hint, no second reference.
-        said = page.get_by_test_id("page-ranks").inner_text()
+        # The title has a hint, and no second reference.
+        texts = [cost.inner_text(), cost.get_attribute("title"), page.get_by_test_id("rank-sentence").inner_text()]
         self.visit(page, "#/verdict")
-        said += page.get_by_test_id("page-verdict").inner_text()
-        self.assertNotIn("mean of the others", said)
-        self.assertNotIn("longest of the others", said)
-        self.assertIn("needs more by itself than the median device", said)
+        (handle,) = self.ask(run, "SELECT handle FROM finding WHERE id = 'arrival_skew'")[0]
+        texts.append(page.get_by_test_id(f"finding-{handle}").inner_text())
+        self.assert_golden_text("\n---\n".join(map(words_of, texts)))
 
     def test_collectives_of_the_ranks_are_in_sight_in_a_small_window(self):
         page = self.page(self.maxtext(), "#/ranks")
@@ -368,14 +345,15 @@ class Devices(Captures):
             return th && th.getBoundingClientRect().right <= 400; }"""
         )
 
-    def test_a_job_that_cannot_tell_who_waits_says_nothing_else_of_waiting(self):
+    def test_job_without_a_culprit_has_no_other_sentence_of_waiting(self):
         job = self.job()
         page = self.page(job, "#/verdict")
-        expect(page.get_by_test_id("verdict-job")).to_contain_text("who is waited for cannot be told")
-        self.assertNotIn("waiting for other devices", page.get_by_test_id("page-verdict").inner_text())
-        self.assertNotIn("waiting for other devices", self.command("summary", job, "--width", "400"))
-        # Of the first recording alone it was said.
-        self.assertIn("waiting for other devices", str([text for text, in self.ask(job, "SELECT text FROM ruled_out")]))
+        # run.db of the first recording has a sentence of waiting, which neither the page nor the terminal repeats.
+        ((waiting,),) = self.ask(job, "SELECT text FROM ruled_out WHERE id = 'arrival_skew'")
+        subject = waiting.split(":")[0]
+        for said in (page.get_by_test_id("page-verdict").inner_text(), self.command("summary", job, "--width", "400")):
+            self.assertNotIn(subject, " ".join(said.split()))
+        self.assert_golden_words(page.get_by_test_id("verdict-job"))
 
     def test_kernels_called_collectives_are_drawn_as_such_without_hlo(self):
         run, _ = self.pair()
@@ -405,26 +383,26 @@ class Words(Captures):
         for word, meaning in told.items():
             self.assertEqual(there.get(word), meaning, word)
 
-    def test_the_ratio_of_backward_and_forward_says_of_which_time_it_is(self):
+    def test_ratio_of_backward_to_forward_names_its_time(self):
         run = self.maxtext()
         page = self.page(run, "#/model")
         times = dict(self.ask(run, "SELECT phase, sum(self_ns) FROM phase_time JOIN step USING (device_id, step) WHERE steady GROUP BY phase"))
         said = page.get_by_test_id("model-ratio")
-        expect(said).to_contain_text("of device time; the Verdict’s tile is of wall time")
         whole = (times["backward"] + times["recompute"]) / times["forward"]
-        expect(said).to_contain_text(f"Of all here: {whole:.3g}×")
+        expect(said).to_contain_text(f" {whole:.3g}×")
+        self.assert_golden_words(said)
 
-    def test_the_headline_says_what_the_first_action_saves_where_that_is_elsewhere(self):
-        run = self.imported("cpu", "own/jax-cpu/train-20steps-notracer-py.xplane.pb.xz")
+    def test_headline_has_the_saving_of_the_first_action_that_is_elsewhere(self):
+        run = self.imported("own/jax-cpu/train-20steps-notracer-py.xplane.pb.xz")
         page = self.page(run, "#/verdict")
-        lede = page.get_by_test_id("verdict-lede").inner_text()
+        lede = page.get_by_test_id("verdict-lede")
         (saves,), = self.ask(run, "SELECT saves_high_ns_per_step FROM finding ORDER BY rank LIMIT 1")
         (wall,), = self.ask(run, "SELECT avg(end_ns - start_ns) FROM step WHERE steady")
-        self.assertIn(f"; action 1 saves at most {100 * saves / wall:.1f}% of the step.", lede)
+        self.assertIn(f" {100 * saves / wall:.1f}%", lede.inner_text())
         # 2.13 ms of wall time, 2.89 ms of device time: each under its name.
-        first = page.get_by_test_id("finding-f1").inner_text()
-        self.assertIn(f"{figure(saves)} ms per step is computed a second time", first)
-        self.assertIn("device time of recomputation per step", first)
+        first = page.get_by_test_id("finding-f1")
+        self.assertIn(f"{figure(saves)} ms", first.inner_text())
+        self.assert_golden_words(lede, first)
 
     def test_show_of_a_kernel_has_the_figures_of_the_page_and_of_the_run(self):
         run = self.maxtext()
@@ -432,9 +410,8 @@ class Words(Captures):
         page = self.page(run, "#/ops?v=kernel")
         row = page.locator('[data-testid="kernel-k1"]')
         per_step = row.locator("td.bar").inner_text()
-        self.assertRegex(sheet, rf"(?m)^  per step +{re.escape(per_step)} ms in ")
         (ns, launches), = self.ask(run, "SELECT self_ns, launches FROM kernel WHERE handle = 'k1'")
-        self.assertRegex(sheet, rf"(?m)^  whole run +{ns / 1e9:.3g} s in {launches} launches")
+        self.assertRegex(sheet, rf"(?m)^  .* {ns / 1e9:.3g} s \D*{launches}\b.*\n  .* {re.escape(per_step)} ms ")
 
 
 class Graph(Captures):
@@ -454,45 +431,47 @@ class Graph(Captures):
                 self.assertFalse(left < r and l < right and top < b and t < bottom, (text, other))
 
 
-    def test_copies_to_the_memory_of_the_host_change_no_layout_and_have_no_rate_of_the_device(self):
-        page = self.page(self.imported("tpu", "xplane/tpu_v6e_jit_f_4chips.xplane.pb"), "#/graph?sel=o1")
+    def test_copies_to_host_memory_change_no_layout_and_have_no_device_rate(self):
+        page = self.page(self.imported("xplane/tpu_v6e_jit_f_4chips.xplane.pb"), "#/graph?sel=o1")
         page.get_by_test_id("graph-node-copy-done.2").wait_for()
         self.assertEqual(page.locator(".gedge.bad, .badtext").count(), 0)
-        text = page.get_by_test_id("page-graph").inner_text()
-        self.assertIn("from or to the host’s memory. It took", text)
-        self.assertNotIn("B/s", text)
+        self.assertNotIn("B/s", page.get_by_test_id("page-graph").inner_text())
+        self.assert_golden_words(page.locator("#p-graph .note, #p-graph p").first)
         # A run that is of no GPU gets no command that records one.
         page.get_by_test_id("tab-occupancy").click()
-        self.assertIn("not of a GPU", page.get_by_test_id("page-occupancy").inner_text())
         self.assertEqual(page.get_by_test_id("page-occupancy").locator("code").count(), 0)
+        self.assert_golden_words(page.get_by_test_id("page-occupancy"))
 
     def test_a_copy_from_the_host_has_its_rate_and_direction(self):
-        run = self.imported("tpu", TPU)
+        run = self.imported(TPU)
         page = self.page(run, "#/ops?sel=o1")
         steady = "FROM activity JOIN step USING (device_id, step) WHERE steady AND name LIKE '%copy-done.2'"
         (ns, calls), = self.ask(run, f"SELECT sum(self_ns), count(*) {steady}")
         size = 5 * 1024 * 1024 * 256 * 4  # f32[5,1024,1024,256]
-        fact = page.get_by_test_id("inspector").locator("dt", has_text=re.compile("^traffic$")).locator("xpath=following-sibling::dd[1]")
-        expect(fact).to_have_text(f"{size / 1e9:.3g} GB a call from the host’s memory, at most {size * calls / ns:.3g} GB/s")
-        expect(page.get_by_test_id("inspector")).to_contain_text(f"Bound by links, not by this device: {fact.inner_text()}.")
+        drawer = page.get_by_test_id("inspector")
+        fact = definition(drawer, "traffic")
+        self.assertEqual(re.findall(r"[\d.]*\d (?:G|M)B\S*", fact.inner_text()), [f"{size / 1e9:.3g} GB", f"{size * calls / ns:.3g} GB/s"])
+        # The sentence of the bound repeats the fact.
+        bound = drawer.locator("p", has_text=fact.inner_text())
+        self.assert_golden_words(fact, bound)
 
-    def test_a_node_says_of_which_devices_its_time_is_as_the_drawer_does(self):
-        run = self.imported("pax", PAX)
+    def test_node_and_drawer_have_the_time_of_the_same_devices(self):
+        run = self.imported(PAX)
         page = self.page(run, "#/graph")
-        data = page_reader.Page.open(self.work / self.MADE["pax.html"])
+        data = self.data(run)
         devices = collections.Counter(row["op"] for row in data.rows("op_devices"))
         op = max((op for i, op in enumerate(data.rows("ops")) if devices[i] == 1), key=lambda op: op["ns"])
         handle, name = op["handle"], op["instruction"]
         self.visit(page, f"#/graph?sel={handle}")
         drawer = page.get_by_test_id("inspector")
-        expect(drawer.get_by_test_id("op-ms")).to_contain_text("mean of 2 devices")
         mean, there = (float(drawer.get_by_test_id(id).locator("b").inner_text().removesuffix(" ms")) for id in ("op-ms", "op-ms-there"))
         mean, there = (f"{1e3 * ms:.3g} µs" if ms < 0.9995 else f"{ms:.3g} ms" for ms in (mean, there))
         node = page.get_by_test_id(f"graph-node-{name}")
-        expect(node).to_contain_text("mean of 2 devices")
         self.assertEqual(node.get_attribute("data-time"), mean)
-        expect(page.get_by_test_id("page-graph")).to_contain_text(
-            f"It took {there} on the one that runs it: {mean} a step, mean of 2 devices.")
+        sentence = page.get_by_test_id("page-graph").locator("p", has_text=there)
+        expect(sentence).to_contain_text(mean)
+        texts = (node.text_content(), sentence.inner_text(), drawer.get_by_test_id("op-ms").inner_text())
+        self.assert_golden_text("\n---\n".join(map(words_of, texts)))
 
 
 class Sums(Captures):
@@ -500,11 +479,11 @@ class Sums(Captures):
         run = self.maxtext()
         page = self.page(run, "#/timeline?step=2")
         table = page.get_by_test_id("timeline-selection")
-        head = table.locator("th").filter(has_text="idle before, µs")
-        expect(head).to_have_attribute("title", "sum of the gaps over 1 µs before its launches")
         (ns, longest), = self.ask(run, "SELECT sum(g.end_ns - g.start_ns), max(g.end_ns - g.start_ns) FROM gap g JOIN step s USING (device_id) JOIN device d USING (device_id)"
                                        " WHERE s.step = 2 AND d.ordinal = 0 AND g.start_ns >= s.start_ns AND g.start_ns < s.end_ns")
-        at = table.locator("th").all_inner_texts().index("idle before, µs")
+        titles = table.locator("th").evaluate_all("(all) => all.map((e) => e.title)")
+        at = len(titles) - 1 - next(i for i, title in enumerate(reversed(titles)) if "1 µs" in title)
+        self.assert_golden_text(f"{words_of(table.locator('th').nth(at).inner_text())}\n{titles[at]}")
         said = float(table.get_by_test_id("total").locator("td").nth(at).inner_text().replace(",", ""))
         self.assertAlmostEqual(said, ns / 1e3, delta=0.005 * ns / 1e3)
         self.assertGreater(ns, 2 * longest)
@@ -517,7 +496,7 @@ class Names(Captures):
             whole: date !== null && date.scrollWidth <= date.clientWidth + 1 && date.getBoundingClientRect().right <= box.right + 1,
             cut: [...document.querySelectorAll('.facts .trunc')].filter((e) => e.scrollWidth > e.clientWidth + 1).map((e) => e.innerText) }; }"""
         seen = set()
-        for run in (self.maxtext(), self.imported("pax", PAX), self.pair()[0]):
+        for run in (self.maxtext(), self.imported(PAX), self.pair()[0]):
             page = self.page(run, "#/ops")
             for width in (1800, 1440, 1360, 1290):
                 page.set_viewport_size({"width": width, "height": 900})
@@ -530,7 +509,7 @@ class Names(Captures):
         self.assertIn(True, seen)
 
     def test_names_of_the_model_have_room_at_every_width(self):
-        page = self.page(self.imported("pax", PAX), "#/model")
+        page = self.page(self.imported(PAX), "#/model")
         for width in (1440, 1380, 1320, 1290, 1280, 1200, 1100, 1024):
             page.set_viewport_size({"width": width, "height": 900})
             self.wait_for_width(page, width)
@@ -539,7 +518,7 @@ class Names(Captures):
             )
 
     def test_kernels_of_one_template_are_told_apart(self):
-        database = self.imported("kineto", "kineto/h100_bert-small.json.gz")
+        database = self.imported("kineto/h100_bert-small.json.gz")
         page = self.page(database, "#/ops?v=kernel")
         page.get_by_test_id("table").first.wait_for()
         names = page.locator('[data-testid^="kernel-k"] .nm').evaluate_all("(all) => all.map((e) => e.textContent)")
@@ -547,30 +526,33 @@ class Names(Captures):
         self.assertGreater(len(cutlass), 1)
         self.assertEqual(len(cutlass), len(set(cutlass)))
         self.assertFalse([name for name in cutlass if "…" in name])
-        with contextlib.closing(support.open_database(self.work / database)) as db:
+        with contextlib.closing(support.open_database(database)) as db:
             symbols = [row[0] for row in db.execute("SELECT kernel_symbol FROM kernel WHERE kernel_symbol LIKE '%cutlass::Kernel2<%'")]
         for name in cutlass:
             self.assertTrue(any(name in symbol for symbol in symbols), name)
         # No column says of every row that no instruction runs it.
         self.assertNotIn("ops", page.locator("th").all_inner_texts())
 
-    def test_a_run_without_hlo_says_so_where_source_lines_would_be(self):
-        page = self.page(self.imported("bare", "nsys/mfu_2gpu_before.sqlite"), "#/source")
-        text = page.get_by_test_id("page-source").inner_text()
-        self.assertIn("holds no HLO", text)
-        self.assertIn("xlatrace attach bare.db --modules", text)
+    def test_source_of_a_run_without_hlo_has_the_command_that_attaches_it(self):
+        page = self.page(self.imported("nsys/mfu_2gpu_before.sqlite"), "#/source")
+        instead = page.get_by_test_id("instead")
+        self.assertIn("attach mfu_2gpu_before.db", instead.inner_text())
+        self.assert_golden_words(instead.locator(".."))
 
     def test_a_difference_is_explained_only_where_one_is_shown(self):
-        self.imported("after", "nsys/mfu_2gpu_after.sqlite")
-        page = self.page("after.db", "#/model", self.imported("bare", "nsys/mfu_2gpu_before.sqlite"))
+        now, base = self.pair()
+        page = self.page(now, "#/model", base)
         for name in ("model", "ops", "source", "roofline"):
             page.get_by_test_id(f"tab-{name}").click()
             page.wait_for_selector(f'[data-testid="page-{name}"]')
-            text = page.get_by_test_id(f"page-{name}").inner_text()
-            self.assertEqual("Δ compares totals" in text, "Δ ms" in text, (name, text[:400]))
+            shown = page.get_by_test_id(f"page-{name}")
+            differences = shown.locator("th", has_text="Δ ms").count()
+            self.assertEqual(shown.locator(".warn-text").count(), int(differences > 0), name)
 
     def test_the_head_leaves_room_in_a_small_window(self):
-        page = self.page(self.imported("pax", PAX), "#/ops")
+        run = shutil.copy(self.imported(PAX), self.folder / "pax.db")
+        self.assertEqual(support.run("report", run.name, cwd=self.folder).code, 0)
+        page = self.open("#/ops", url=run.with_suffix(".html").as_uri())
         page.set_viewport_size({"width": 400, "height": 800})
         self.wait_for_width(page, 400)
         self.assertLess(page.get_by_role("banner").bounding_box()["height"], 180)
@@ -586,31 +568,27 @@ class Names(Captures):
 class JobColumns(Captures):
     """Of a merged job of eight ranks: by how much who comes last does, and its slowest op."""
 
-    def test_who_comes_last_by_how_much_and_in_which_op(self):
-        if not FLEET:
-            self.skipTest("XLATRACE_FLEET_RANKS is not set")
+    def test_rank_that_comes_last_has_its_share_and_its_delay(self):
         slow = 5
-        folder = self.work / "fleet"
-        folder.mkdir()
-        subprocess.run([FLEET, str(folder), "8", "24", "5", str(slow)], check=True, timeout=support.HANG_S)
-        self.command("merge", folder, "-o", "fleet.db")
+        run = kept_runs.fleet_job(8, 24, 5, slow)
         # Of the collectives in which nobody comes last more often, by their executions.
-        rows = self.ask("fleet.db", "SELECT arrival_skew_ns, last_times, paired FROM job_collective JOIN rank r ON r.rank_id = last_rank_id"
+        rows = self.ask(run, "SELECT arrival_skew_ns, last_times, paired FROM job_collective JOIN rank r ON r.rank_id = last_rank_id"
                                     f" WHERE r.rank = {slow} AND paired > 0")
         times = sum(n for _, n, _ in rows)
         late = sum(skew * n for skew, n, _ in rows) / times
-        page = self.page("fleet.db", "#/ranks")
+        page = self.page(run, "#/ranks")
         page.set_viewport_size({"width": 1600, "height": 900})
         row = page.locator('#p-ranks tr[data-testid^="rank-"]').filter(has_text=f"rank {slow}").first
-        cell = row.locator("td").filter(has_text="% of them")
+        cells = row.locator("td").all_inner_texts
         # An action that only finds out promises nothing, and how sure it is is said of what it found.
         self.visit(page, "#/verdict")
-        for handle, in self.ask("fleet.db", "SELECT handle FROM finding WHERE coalesce(saves_high_ns_per_step, saves_high_ns_per_run) IS NULL"):
+        for handle, in self.ask(run, "SELECT handle FROM finding WHERE coalesce(saves_high_ns_per_step, saves_high_ns_per_run) IS NULL"):
             action = page.get_by_test_id(f"finding-{handle}")
-            expect(action.locator(".save")).to_have_text("no figure")
-            expect(action.locator(".sure")).to_contain_text("that it is so")
+            self.assertNotRegex(action.locator(".save").inner_text(), r"\d")
+            self.assert_golden_words(action.locator(".save"), action.locator(".sure"))
         self.visit(page, "#/ranks")
-        expect(cell).to_have_text(re.compile(rf"^{100 * times / sum(n for _, _, n in rows):.3g}% of them {re.escape(figure(late))}$"))
+        last = re.compile(rf"^{100 * times / sum(n for _, _, n in rows):.3g}% .* {re.escape(figure(late))}$")
+        self.assertEqual(len([text for text in cells() if last.match(" ".join(text.split()))]), 1, cells())
 
     def test_of_ranks_whose_launches_are_here_the_op_that_is_longest_over_the_others_is_named(self):
         page = self.page(self.job(), "#/ranks")
@@ -620,23 +598,17 @@ class JobColumns(Captures):
         expect(row.locator("td.name a.h")).to_have_text(re.compile(r"^o\d+$"))
         expect(row).to_contain_text(re.compile(r"\+[\d.]+ ms"))
 
-    def test_where_exchanges_are_longer_is_said_in_each_rank_s_row(self):
-        if not FLEET:
-            self.skipTest("XLATRACE_FLEET_RANKS is not set")
-        folder = self.work / "link"
-        folder.mkdir()
+    def test_rows_of_ranks_on_a_slow_host_have_their_longer_exchange(self):
         # Twelve ranks, two to a host, in groups of four; what host 2 takes part in takes five times as long.
-        subprocess.run([FLEET, folder, "12", "14", "25", "-1", "4", "2"], check=True, timeout=support.HANG_S)
-        self.command("merge", folder, "-o", "link.db")
-        page = self.page("link.db", "#/ranks")
-        slow = [rank for rank, in self.ask("link.db", "SELECT rank FROM rank WHERE host = 'host2'")]
+        run = kept_runs.fleet_job(12, 14, 25, -1, 4, 2)
+        page = self.page(run, "#/ranks")
+        slow = [rank for rank, in self.ask(run, "SELECT rank FROM rank WHERE host = 'host2'")]
         self.assertEqual(len(slow), 2)
         for width in (1600, 1024):
             page.set_viewport_size({"width": width, "height": 900})
-            expect(page.locator('#p-ranks th[title^="what those collectives took"]')).to_have_count(1)
             for rank in slow:
                 row = page.locator('#p-ranks tr[data-testid^="rank-"]').filter(has_text=re.compile(rf"^rank {rank}(?!\d)")).first
-                expect(row).to_contain_text(re.compile(r"exchange: \+[\d.]+ ms"))
+                expect(row).to_contain_text(re.compile(r": \+[\d.]+ ms"))
 
 
 if __name__ == "__main__":

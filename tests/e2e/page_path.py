@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The critical path on the page, in a real browser. Run by test_page_path.py."""
+"""The critical path on the page, in a real browser."""
 
 import re
 import unittest
 
-from page_browser import Browser
+from page_browser import Browser, words_of
 
 DRAWN = """() => document.querySelector('[data-testid="timeline-canvas"]').toDataURL()"""
 
@@ -29,7 +29,7 @@ class CriticalPath(Browser):
         page.wait_for_function(
             "(n) => document.querySelector('[data-testid=\"path-note\"]')?.dataset.ns === n", arg=str(wanted)
         )
-        self.assertIn("kernels", self.note(page).inner_text())
+        self.assert_golden_words(self.note(page))
         page.wait_for_function(f"(n) => ({DRAWN})() !== n", arg=before)
         page.keyboard.press("c")
         page.get_by_test_id("path-note").wait_for(state="detached")
@@ -62,9 +62,11 @@ class CriticalPath(Browser):
         page.wait_for_function(
             "(n) => document.querySelector('[data-testid=\"path-note\"]')?.dataset.ns === n", arg=str(end - begin)
         )
-        self.assertRegex(self.note(page).inner_text(), r"kernels [\d.]+ µs\.$")
+        self.assertRegex(self.note(page).inner_text(), r" [\d.]+ µs\.$")
+        self.assert_golden_words(self.note(page))
 
-    def test_an_op_says_how_much_of_it_the_step_waits_for(self):
+    def test_op_has_its_share_of_the_critical_path(self):
+        texts = []
         for order in ("critical_pct DESC, self_ns DESC", "critical_pct, self_ns DESC"):
             handle, part = self.db.execute(
                 f"SELECT handle, critical_pct FROM op_time WHERE critical_pct IS NOT NULL ORDER BY {order}"
@@ -73,8 +75,10 @@ class CriticalPath(Browser):
             said = page.get_by_test_id("op-critical")
             said.wait_for()
             self.assertEqual(float(said.get_attribute("data-pct")), part)
-            self.assertIn("on that of its device" if part else "never on it", said.inner_text())
+            self.assertEqual("0%" not in said.inner_text() and "%" in said.inner_text(), part > 0)
+            texts.append(words_of(said.inner_text()))
             self.assertIn(f"--op {handle}=0.5x", page.get_by_test_id("inspector").inner_text())
+        self.assert_golden_text("\n---\n".join(texts))
 
     def test_what_all_findings_together_would_leave_is_that_of_run_db(self):
         step, together = self.db.execute("SELECT step_ns, all_findings_step_ns FROM replay").fetchone()

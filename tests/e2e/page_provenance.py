@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where an op came from, in a real browser. Run by test_page_provenance.py."""
+"""Where an op came from, in a real browser."""
 
 import json
 import unittest
 
+import kept_runs
 import pass_dumps
 import support
 from page_browser import Browser
@@ -12,24 +13,29 @@ HOSTILE = "<img src=x onerror=alert(1)>\u202e"
 
 
 class Provenance(Browser):
-    """The page of setUpClass is without a dump; `told` has one."""
+    """The page of the base class is without a dump; `told` has one."""
 
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        (module,) = cls.work.glob("module_*after_optimizations*.txt")
         cls.handle, cls.fusion = cls.db.execute(
             "SELECT handle, instruction FROM op_time WHERE instruction LIKE 'loop_select_fusion%'"
             " ORDER BY steady_ns DESC LIMIT 1"
         ).fetchone()
-        cls.names = pass_dumps.write(cls.work / "dump", module, cls.fusion)
-        cls.told = cls.page("told.html", cls.work / "dump")
+        folder = kept_runs.made("passes", kept_runs.hash_of([pass_dumps.__file__], [cls.database.parent.name]), cls.make)
+        cls.dump, cls.told = folder / "dump", (folder / "told.html").as_uri()
 
     @classmethod
-    def page(cls, name, dump):
-        result = support.run("report", cls.database, "--modules", dump, "-o", cls.work / name, cwd=cls.work)
+    def make(cls, folder):
+        cls.write(folder / "dump", folder / "told.html")
+
+    @classmethod
+    def write(cls, dump, page, **options):
+        """A page with the passes of `dump`."""
+        (module,) = cls.database.parent.glob("module_*after_optimizations*.txt")
+        pass_dumps.write(dump, module, cls.fusion, **options)
+        result = support.run("report", cls.database.name, "--modules", dump, "-o", page, cwd=cls.database.parent)
         assert result.code == 0, result
-        return (cls.work / name).as_uri()
 
     def drawer(self, url, handle, **options):
         page = self.open(f"#/ops?sel={handle}", url=url, **options)
@@ -37,22 +43,23 @@ class Provenance(Browser):
         said.wait_for()
         return page, said
 
-    def test_the_passes_are_told_in_order_with_what_it_was_before(self):
+    def test_passes_are_listed_in_order_with_the_earlier_names(self):
         _, said = self.drawer(self.told, self.handle)
-        single, was = self.names
         events = said.get_by_test_id("pass-event")
         kinds = [events.nth(i).get_attribute("data-event") for i in range(events.count())]
         self.assertEqual(kinds, ["made", "renamed", "origins"])
-        made = events.nth(0).inner_text()
-        for part in ("priority-fusion", "dump 1", f"{was} was made of {single}", "model.py"):
+        made, renamed, origins = (event.inner_text() for event in events.all())
+        for part in (pass_dumps.BEFORE, "1", pass_dumps.WAS, pass_dumps.SINGLE, "model.py"):
             self.assertIn(part, made)
-        self.assertIn(f"{was} was renamed {self.fusion}", events.nth(1).inner_text())
-        self.assertIn("rename_fusions", events.nth(1).inner_text())
-        self.assertIn("1 operation of before_optimizations", events.nth(2).inner_text())
+        for part in ("rename_fusions", pass_dumps.WAS, self.fusion):
+            self.assertIn(part, renamed)
+        for part in ("1", "before_optimizations"):
+            self.assertIn(part, origins)
+        self.assert_golden_words(*events.all())
 
-    def test_the_terminal_says_the_same(self):
+    def test_terminal_has_the_sentences_of_the_page(self):
         _, said = self.drawer(self.told, self.handle)
-        result = support.run("show", self.handle, self.database, "--modules", self.work / "dump", "--format", "json")
+        result = support.run("show", self.handle, self.database, "--modules", self.dump, "--format", "json")
         self.assertEqual(result.code, 0, result)
         sentences = [event["sentence"] for event in json.loads(result.stdout)["provenance"]["events"]]
         self.assertEqual(len(sentences), 2)
@@ -60,22 +67,23 @@ class Provenance(Browser):
         for sentence in sentences:
             self.assertIn(sentence, shown)
 
-    def test_without_a_dump_one_line_says_what_puts_it_there(self):
+    def test_without_a_dump_one_line_has_the_command_for_one(self):
         _, said = self.drawer(self.url, self.handle)
         self.assertIn("--xla_dump_hlo_pass_re=.*", said.inner_text())
-        self.assertIn("xlatrace report run.db --modules dump", said.inner_text())
         self.assertEqual(said.get_by_test_id("pass-event").count(), 0)
+        self.assert_golden_words(said)
 
     def test_an_op_beyond_the_costly_ones_has_its_command(self):
         self.assertGreater(self.sql("SELECT count(*) FROM op_time WHERE handle IS NOT NULL"), 60)
         page, said = self.drawer(self.told, "o60")
-        self.assertIn("xlatrace show o60 run.db --modules", said.inner_text())
-        self.assertIn("50 ops", said.inner_text())
+        self.assertIn("show o60 run.db", said.inner_text())
+        self.assertIn("50", said.inner_text())
+        self.assert_golden_words(said)
 
     def test_names_of_dump_files_are_text(self):
-        (module,) = self.work.glob("module_*after_optimizations*.txt")
-        pass_dumps.write(self.work / "hostile", module, self.fusion, extra=HOSTILE)
-        page, said = self.drawer(self.page("hostile_passes.html", self.work / "hostile"), self.handle)
+        hostile = self.folder / "hostile.html"
+        self.write(self.folder / "dump", hostile, extra=HOSTILE)
+        page, said = self.drawer(hostile.as_uri(), self.handle)
         self.assertIn("onerror=alert(1)", said.inner_text())
         self.assertNotIn("\u202e", said.inner_text())
         self.assertEqual(page.evaluate("() => document.querySelectorAll('#xlatrace-app img').length"), 0)
@@ -99,7 +107,7 @@ class HiddenPages(Browser):
         for name in ("idle", "ranks", "memory", "compare"):
             line = page.get_by_test_id(f"hidden-{name}")
             self.assertEqual(line.count(), 1 if name in hidden else 0, name)
-        self.assertIn("xlatrace report run.db --base", page.get_by_test_id("hidden-compare").inner_text())
+        self.assert_golden_words(page.get_by_test_id("hidden-compare"))
         for name in hidden:
             why = page.get_by_test_id(f"hidden-{name}").inner_text().split(":")[0].strip()
             page.keyboard.press("Control+k")

@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Part 2 of 2 of the tests of the page in a browser: browser_cases.py."""
+
+import unittest
+
+import browser_cases
+
+
+class Pages(unittest.TestCase):
+    def test_part_2_of_2(self):
+        browser_cases.run(self, 2, 2)
+
+
+if __name__ == "__main__":
+    unittest.main()

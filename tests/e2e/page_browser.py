@@ -17,6 +17,7 @@ from playwright.sync_api import Locator, expect, sync_playwright
 import browser_quiet
 import kept_runs
 import support
+import tiers
 import test_page_data
 
 # Whoever takes longer hangs; Playwright's own 30 s are over before a busy machine has a browser.
@@ -423,7 +424,7 @@ class Navigation(Browser):
         with contextlib.closing(support.open_database(database)) as db:
             handles = [row[0] for row in db.execute("SELECT handle FROM op_time WHERE handle LIKE 'o%'")]
         self.assertGreater(len(handles), 10)
-        for handle in handles[:: len(handles) // (60 if support.LONG else 6) + 1]:
+        for handle in handles[:: len(handles) // (60 if tiers.IS_LONG else 6) + 1]:
             page.evaluate("(h) => { location.hash = `#/ops?sel=${h}`; }", handle)
             page.wait_for_selector(f'[data-testid="inspector"]:has-text("{handle}")')
             expect(page.get_by_test_id("op-compare"), handle).to_have_count(1)
@@ -553,7 +554,7 @@ class TwoSteps(Browser):
 class Layout(Browser):
     def test_narrow_windows_scroll_tables_not_the_page(self):
         page = self.open()
-        for width in (800, 400) if support.LONG else (400,):
+        for width in (800, 400) if tiers.IS_LONG else (400,):
             page.set_viewport_size({"width": width, "height": 900})
             page.reload()
             page.wait_for_selector(READY)

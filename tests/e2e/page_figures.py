@@ -15,6 +15,7 @@ import unittest
 import figure_places
 import kept_runs
 import support
+import tiers
 from figure_places import in_ms, same, share_of, times_in
 from page_clear import Captures
 
@@ -426,11 +427,11 @@ def _add_tests():
         slug = re.sub(r"\W+", "_", name)
         setattr(Figures, f"test_figures_of_{slug}_are_the_same_everywhere", check)
 
-    for capture in CAPTURES if support.LONG else FIRST_TIER:
+    for capture in CAPTURES if tiers.IS_LONG else FIRST_TIER:
         add(capture, lambda self, capture=capture: self.check(self.imported(capture)))
-    for capture, base in WITH_BASE if support.LONG else WITH_BASE[:1]:
+    for capture, base in WITH_BASE if tiers.IS_LONG else WITH_BASE[:1]:
         add(f"{capture} with base", lambda self, pair=(capture, base): self.check_with_base(*pair))
-    if support.LONG:
+    if tiers.IS_LONG:
         for archive, parts in PACKED.items():
             for part in parts:
                 add(part, lambda self, part=(archive, part): self.check(imported_part(*part)))

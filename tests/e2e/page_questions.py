@@ -12,6 +12,7 @@ import unittest
 import kept_runs
 import page_ranks
 import support
+import tiers
 from figure_places import in_ms, same
 from page_clear import Captures
 from page_figures import imported_part
@@ -230,7 +231,7 @@ class Questions(Captures):
 
 def _add_captures():
     for name in CAPTURES:
-        if support.LONG or name in FIRST_TIER:
+        if tiers.IS_LONG or name in FIRST_TIER:
             test = f"test_answers_of_{name.replace('-', '_')}_equal_sql"
             setattr(Questions, test, lambda self, name=name: self.ask_all(name))
 

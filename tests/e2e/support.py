@@ -33,10 +33,6 @@ PROGRAM = os.environ.get("XLATRACE_BIN")
 PYTHON_JAX = os.environ.get("XLATRACE_TEST_PYTHON_JAX")
 PYTHON_TF = os.environ.get("XLATRACE_TEST_PYTHON_TF")
 
-# scripts/long sets it to "long": tests then sweep over all recordings, pages and themes; without it over
-# representative ones.
-LONG = os.environ.get("XLATRACE_TEST_TIER") == "long"
-
 # Whoever takes longer hangs. Nothing here takes a tenth of it, also on a slow machine.
 HANG_S = 300
 

@@ -10,8 +10,8 @@ of what it said: whoever has only the end of a log sees why. It all stays below 
 reasons that GoogleTest, unittest and our scripts ("skipped: why") print; the lines of --notes are
 steps that were left out before any test ran (WHAT, a tab, WHY). FILE has one regular expression a
 line, behind it "  # why that is all right"; with --enforce a reason that matches none, and a Python
-file that ran no case at all for such a reason, exit with 1. --without-recordings: this machine has no
-shared recordings, so that tests which need one may be skipped. Needs nothing but Python.
+file that ran no case at all for such a reason, exit with 1. --without-recordings:
+tests that need a recording may be skipped. Needs nothing but Python.
 """
 
 import argparse

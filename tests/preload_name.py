@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names of libraries for LD_PRELOAD, for tests in Python that preload one from the build.
+"""Paths for LD_PRELOAD to libraries of the build.
 
-The loader has no quotes (ld.so(8)): a blank or a colon in a path ends it. A checkout may lie in a folder
-whose name has one.
+The loader has no quotes (ld.so(8)), so a blank or a colon ends a path. The folder of a checkout may have one.
 """
 
 import atexit
@@ -26,7 +25,8 @@ def _link_to(folder):
 
 
 def preload_name(library):
-    """A path to `library` that LD_PRELOAD can name, as text: its own, or one through a link to its folder,
-    so that what lies beside the library lies beside this name, too."""
+    """A path to `library` that LD_PRELOAD can name: its own, or one through a link to its folder.
+
+    The link leads to the folder, because the preload looks for the collector in its own folder."""
     folder, name = os.path.split(os.path.abspath(library))
     return os.path.join(_link_to(folder) if re.search(r"[\s:]", folder) else folder, name)

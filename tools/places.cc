@@ -34,7 +34,7 @@ std::filesystem::path Prefix() {
   return program.parent_path().parent_path();
 }
 
-// The loader has no quotes (ld.so(8)): blanks and colons end a name.
+// The loader has no quotes (ld.so(8)), so blanks and colons end a path.
 bool LoaderCanName(std::string_view path) {
   return path.find_first_of(" :\t\n") == std::string_view::npos;
 }
@@ -44,7 +44,7 @@ std::string TemporaryFolder() {
   return given != nullptr && *given == '/' && LoaderCanName(given) ? given : "/tmp";
 }
 
-// Why another user could put a library of their own into `folder` or in its place; empty: none can.
+// The reason for which another user could replace a file in `folder`; empty if none can.
 std::string WhyUnsafe(const std::string& temporary, const std::string& folder) {
   struct stat status {};
   if (stat(temporary.c_str(), &status) != 0) return std::strerror(errno);

@@ -20,9 +20,10 @@ Result<std::string> HookFolder();
 // libraries. XLATRACE_LIB names another one. Absolute, links resolved.
 Result<std::string> PreloadLibrary();
 
-// A path to `library` that LD_PRELOAD can name: `library` itself, or, where a blank or a colon is
-// in it, a link to it in TMPDIR/xlatrace-UID (/tmp where TMPDIR has one, too), which stays there
-// and which no other user can replace. libxlatrace.so finds the collector through the link.
+// A path to `library` that LD_PRELOAD can name. LD_PRELOAD cannot name a path with a blank or a
+// colon. The result is then a link in TMPDIR/xlatrace-UID, or in /tmp if TMPDIR has a blank, too.
+// The link is kept, and no other user can replace it. libxlatrace.so finds the collector through
+// the link.
 Result<std::string> PreloadName(const std::string& library);
 
 }  // namespace xlatrace::tools

@@ -56,7 +56,7 @@ class Machine:
 
     @functools.cached_property
     def library(self):
-        """What LD_PRELOAD names: not the library's own path where that has a blank."""
+        """The path for LD_PRELOAD, which cannot name the library itself if its path has a blank."""
         done = self.xlatrace("lib", cwd=self.folder)
         expect(done.returncode == 0, done.stderr.strip())
         return done.stdout.strip()

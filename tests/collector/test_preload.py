@@ -10,7 +10,7 @@ import unittest
 from pathlib import Path
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))
-from preload_name import preload_name  # noqa: E402, beside the rooms
+from preload_name import preload_name  # noqa: E402, in tests/
 
 LIB = Path(os.environ.get("XLATRACE_LIB_DIR", "."))
 PRELOAD = LIB / "libxlatrace.so"

@@ -15,7 +15,7 @@ import unittest
 
 import gpu_truth
 import support
-from preload_name import preload_name  # where support has led
+from preload_name import preload_name  # in tests/, on the path that support sets
 from gpu_truth import (  # noqa: F401
     FACTS,
     FOOTER,

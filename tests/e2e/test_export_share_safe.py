@@ -124,11 +124,11 @@ def contents_of(places):
 
 
 def leaks(places, wanted, reference):
-    """(file, name) of each wanted name that the exports hold: `places` by format, as contents_of takes them.
+    """(file, name) of each wanted name in the exports. `places` and `reference` map a format to its export.
 
-    A word that the same format says of a run without that name is the product's own: a folder, host or layer
-    may be called "xlatrace", "speedscope" or "kernel". `reference`: that other run's exports; the names of that
-    run itself are tested without one."""
+    A folder, host or layer may have a name that is also a word of the product, such as "xlatrace" or "kernel".
+    A word is the product's own if the same format has it for the reference, a run without that name. The
+    reference itself is tested with an empty reference."""
     hits = byte_search.found_in_files(lambda: contents_of(places), wanted)
     words = {name for _, name in hits}
     own = {
@@ -193,7 +193,7 @@ class ByteSearchTest(unittest.TestCase):
 
 
 class LeaksTest(unittest.TestCase):
-    """Which of the names that an export holds are leaks."""
+    """Names of a run and words of the product are distinguished."""
 
     def places(self, **texts):
         folder = tempfile.mkdtemp(prefix="xlatrace-leaks-")
@@ -204,12 +204,12 @@ class LeaksTest(unittest.TestCase):
             places[to].write_text(text)
         return places
 
-    def test_word_that_the_format_says_of_another_run_is_no_leak(self):
+    def test_word_in_the_same_format_of_the_reference_is_no_leak(self):
         shared = self.places(kineto='{"by": "xlatrace", "frames": 7}')
         reference = self.places(kineto='{"by": "xlatrace", "frames": 5}')
         self.assertEqual(leaks(shared, {"xlatrace", "frames", "secret_layer"}, reference), [])
 
-    def test_name_that_only_this_run_has_is_a_leak(self):
+    def test_name_of_this_run_alone_is_a_leak(self):
         shared = self.places(kineto='{"by": "xlatrace", "file": "/srv/xlatrace/secret_place/a.py"}')
         reference = self.places(kineto='{"by": "xlatrace", "file": "/3f/9a/b2/c0.py"}')
         wanted = {"xlatrace", "secret_place", "/srv/xlatrace/secret_place/a.py", "srv/xlatrace"}
@@ -218,7 +218,7 @@ class LeaksTest(unittest.TestCase):
             ["/srv/xlatrace/secret_place/a.py", "secret_place", "srv/xlatrace"],
         )
 
-    def test_word_of_another_format_is_a_leak(self):
+    def test_word_in_another_format_of_the_reference_is_a_leak(self):
         shared = self.places(folded="xlatrace;c0ffee 5", csv="tool\nxlatrace\n")
         reference = self.places(folded="beef;cafe 4", csv="tool\nxlatrace\n")
         self.assertEqual(leaks(shared, {"xlatrace"}, reference), [("folded: run.folded", "xlatrace")])
@@ -226,7 +226,7 @@ class LeaksTest(unittest.TestCase):
 
 class ShareSafeTest(export_support.ExportTest):
     def shared(self, name, run):
-        """Its exports by format."""
+        """Share-safe exports of a run by format."""
         places = {}
         for to in FORMATS:
             if to == "pgle" and not query(
@@ -238,7 +238,7 @@ class ShareSafeTest(export_support.ExportTest):
         return places
 
     def test_no_format_holds_a_name(self):
-        # All names of the first run are ours, whatever the machine's folders are called.
+        # bench/big_run.py chooses all names of the first run, so that none comes from this machine.
         reference = {}
         for name, run in self.runs():
             wanted = strings_of(run)
@@ -249,7 +249,7 @@ class ShareSafeTest(export_support.ExportTest):
             reference = reference or places
             self.assertEqual([p for p in self.folder.iterdir() if ".tmp." in p.name], [])
 
-    def test_folders_with_names_of_the_product_are_no_leak_and_others_are_searched(self):
+    def test_folder_with_a_name_of_the_product_is_no_leak(self):
         trace = self.folder / "trace.xplane.pb"
         source = "/srv/xlatrace/speedscope/file/secret_place/kernel.py"
         ops = [(name, opcode, op_name, source, line) for name, opcode, op_name, _, line in support.OPS]

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An installation, its inputs and its outputs below a folder with a blank and letters beyond ASCII, in a folder
-that has the program's own name, as `git clone` makes it. scripts/long runs all tests in such a checkout."""
+"""The program in an odd folder: a blank, letters beyond ASCII, and the program's own name in the path.
+
+Installation, inputs and outputs lie in it. The part odd_folder of scripts/long runs all tests in such a
+checkout."""
 
 import json
 import pathlib
@@ -52,7 +54,7 @@ class OddFolderTest(export_support.ExportTest):
     def rows(self, run, sql):
         return json.loads(self.odd("query", run, sql, "--format", "json"))["rows"]
 
-    def test_commands_that_read_a_run_give_its_rows_and_pages(self):
+    def test_run_is_imported_read_reported_and_merged(self):
         run = self.imported()
         self.imported("slower.db", executions=4)
         self.assertEqual(
@@ -71,7 +73,7 @@ class OddFolderTest(export_support.ExportTest):
         self.odd("merge", self.work / "run.db", self.work / "slower.db", "-o", self.work / "job 1.db")
         self.assertEqual(self.rows("job 1.db", "SELECT count(*) AS n FROM process"), [{"n": 2}])
 
-    def test_exports_hold_the_run_and_share_safe_ones_none_of_its_folders(self):
+    def test_share_safe_exports_hold_no_folder_of_the_run(self):
         run = self.imported()
         reference, places = {}, {}
         for to in FORMATS:
@@ -85,7 +87,7 @@ class OddFolderTest(export_support.ExportTest):
         found = {name for _, name in leaks({"csv": self.work / "open.csv"}, wanted, reference)}
         self.assertLessEqual({"train.py", str(self.source)}, found)
 
-    def test_dumps_of_the_folder_are_read(self):
+    def test_dump_folder_is_read(self):
         dump = self.work / "dump 1"
         dump.mkdir()
         for stage, name in (("before_optimizations", "sine"), ("sm_9.0_gpu_after_optimizations", "cosine")):
@@ -95,22 +97,21 @@ class OddFolderTest(export_support.ExportTest):
         self.assertIn("cosine.2", self.odd("find", "train.py:3", "dump 1"))
         self.assertIn("jit_step", self.odd("explain", *sorted(dump.iterdir())))
 
-    def test_python_api_and_hook_work(self):
+    def test_python_api_and_hook_are_found(self):
         run = self.imported()
         script = "import sys, xlatrace; print(xlatrace.program()); print(len(xlatrace.open(sys.argv[1]).op_time()))"
         package = self.place / "prefix" / "share" / "xlatrace" / "python"
         result = support.run_command(
             [sys.executable, "-c", script, run], env=support.environment(PYTHONPATH=str(package)))
         self.assertEqual((result.code, result.stdout), (0, f"{self.program}\n2\n"), result)
-        # Without a framework the hook records nothing, and reports that it ran.
+        # The hook is loaded into a program without a framework, too.
         self.source.write_text("import sys; print('sitecustomize' in sys.modules, sys.path[0])\n", encoding="utf-8")
         result = support.run_command(
             [self.program, "record", "-o", "hook.db", "--", sys.executable, self.source],
             cwd=self.work, env=support.environment(XLATRACE_FORCE_COLLECTOR="0"))
         self.assertEqual((result.code, result.stdout), (0, f"True {self.work}\n"), result)
-        self.assertNotIn("hook is missing", result.stderr)
 
-    def test_programs_on_a_gpu_are_recorded(self):
+    def test_program_on_a_gpu_is_recorded(self):
         gpu_support.require_gpu()
         shutil.copytree(gpu_support.library_folder(), self.place / "prefix" / "lib")
         libraries = self.place / "fake gpu"

@@ -14,7 +14,7 @@ import unittest
 
 import gpu_truth
 import support
-from preload_name import preload_name  # where support has led
+from preload_name import preload_name  # in tests/, on the path that support sets
 
 BUILD = pathlib.Path(support.PROGRAM).resolve().parents[1] if support.PROGRAM else pathlib.Path("/")
 FAKES = BUILD / "fake_gpu"

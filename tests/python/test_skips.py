@@ -121,13 +121,13 @@ class Skips(unittest.TestCase):
         done = self.run_on(cases, allow + "not here  # a test\n", "--enforce")
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
-    def test_reason_of_a_checkout_in_a_folder_with_a_blank_is_found(self):
+    def test_reason_is_found_if_the_folder_has_a_blank(self):
         odd = GOOGLE.replace("/src/", "/home/u/my Cöde/xlatrace/")
         done = self.run_on([("hlo.A.B", "<skipped/>", odd)], "^no recorded data\n", "--enforce")
         self.assertEqual(done.returncode, 0, done.stdout)
         self.assertIn("     1  no recorded data at PATH (set V)\n", done.stdout)
 
-    def test_missing_recordings_are_allowed_where_the_machine_has_none(self):
+    def test_missing_recordings_are_allowed_on_request(self):
         cases = [("hlo.A.B", "<skipped/>", "a.cc:1: Skipped\nno recordings: XLATRACE_SHARED_DATA has no hlo\n")]
         self.assertEqual(self.run_on(cases, "", "--enforce").returncode, 1)
         done = self.run_on(cases, "", "--enforce", "--without-recordings")
@@ -194,7 +194,7 @@ class Skips(unittest.TestCase):
         self.assertEqual(second[4:], [f"said {line}" for line in range(978, 1000)])
         self.assertEqual(third[-1], "OSError: no place")
 
-    def test_failures_of_googletest_are_separate_in_a_folder_with_a_blank(self):
+    def test_googletest_failure_ends_if_the_folder_has_a_blank(self):
         odd = FAILED_GOOGLE.replace("/src/", "/my Cöde/")
         odd = odd.replace("/my Cöde/g.cc:4: Failure", "/my Cöde/g.cc:4: Skipped")
         done = self.run_on([("hlo", FAILURE, odd)], "")

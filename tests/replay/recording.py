@@ -17,7 +17,7 @@ from workloads import scenario
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.append(str(HERE.parent))
-from preload_name import preload_name  # noqa: E402, beside the rooms
+from preload_name import preload_name  # noqa: E402, in tests/
 
 TIMEOUT_S = 300
 HIDDEN = ("NO_COLOR", "COLUMNS", "XLA_FLAGS", "JAX_PLATFORMS", "LD_PRELOAD")

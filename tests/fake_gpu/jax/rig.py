@@ -23,7 +23,7 @@ import threading
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.append(str(HERE.parents[1]))
-from preload_name import preload_name  # noqa: E402, beside the rooms
+from preload_name import preload_name  # noqa: E402, in tests/
 
 # Where NVIDIA's wheels have them, below site-packages.
 PLACES = {

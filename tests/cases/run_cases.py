@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs text cases (README.md beside this file).
 
-  tests/cases/run_cases.py                       all cases
-  tests/cases/run_cases.py findings steps        those of two areas
-  tests/cases/run_cases.py findings/FILE.txt     one case; --keep leaves its runs for a look
-  tests/cases/run_cases.py --update findings     writes the actual values into the cases; review the difference
+Usage:
+  tests/cases/run_cases.py                       Runs all cases.
+  tests/cases/run_cases.py findings steps        Runs the cases of two areas.
+  tests/cases/run_cases.py findings/FILE.txt     Runs one case. --keep keeps its runs.
+  tests/cases/run_cases.py --update findings     Writes the actual values into the cases. Review the difference.
 
 The program is XLATRACE_BIN, else build/release/bin/xlatrace. Exit status 0: every case holds.
 """

@@ -56,7 +56,7 @@ class Statements(unittest.TestCase):
         self.assertEqual(intervals("  device H100\n  execute jit_step\n    y 100 us\n    z 0.5 ms"),
                          [("y", 1, 0, 100), ("z", 1, 100, 600)])
 
-    def test_work_on_another_stream_starts_at_the_clock_and_does_not_move_it(self):
+    def test_work_on_another_stream_does_not_move_the_clock(self):
         work = ("  device H100\n  execute jit_step\n    y 100 us on stream 2\n    z 20 us\n    y 10 us on stream 2\n"
                 "    wait for stream 2\n    z 1 us")
         self.assertEqual(intervals(work), [("y", 2, 0, 100), ("z", 1, 0, 20), ("y", 2, 100, 110), ("z", 1, 110, 111)])
@@ -73,7 +73,7 @@ class Statements(unittest.TestCase):
     def test_ranks_have_devices_each(self):
         self.assertEqual(len(timeline("  ranks 2\n  device H100 x 2\n  execute jit_step\n    y 1 us").work), 4)
 
-    def test_idle_time_moves_the_clock_and_is_time_of_the_host(self):
+    def test_idle_time_moves_the_clock_and_occupies_the_host(self):
         made = timeline("  device H100\n  idle 30 us in fit > next_batch\n  execute jit_step\n    y 1 us")
         self.assertEqual((made.host[0].start_ns, made.host[0].end_ns), (0, 30_000))
         self.assertEqual(made.host[0].names, ["fit", "next_batch"])
@@ -162,7 +162,7 @@ class Cells(unittest.TestCase):
         for cell in ("step 2 ...", "...faster", "1 ms...", "step 1 ms"):
             self.assertFalse(matches(cell, "step 1 ms, slower", "text"), cell)
 
-    def test_an_actual_value_keeps_the_unit_and_decimals_of_the_cell(self):
+    def test_actual_values_keep_unit_and_decimals_of_the_cell(self):
         self.assertEqual(written(469_697, "saves_ns", "100.0 us"), "469.7 us")
         self.assertEqual(written(469_697, "saves_ns", "x"), "469.697 us")
         self.assertEqual(written(8 << 20, "bytes"), "8 MiB")
@@ -215,7 +215,7 @@ class Refusals(unittest.TestCase):
 
     def test_files_that_are_no_case_are_refused(self):
         self.refused("run\n  device H100\n", 1, "a case starts with a title")
-        self.refused("# Title.\n  device H100\n", 2, "before the first section")
+        self.refused("# Title.\n  device H100\n", 2, "an indented line without a section")
         self.refused("# Title.\nrun\n\tdevice H100\n", 3, "not with tabs")
         self.refused("# Title.\nruns\n", 2, "'runs' is no section")
         self.refused("# Title.\n" + PROGRAM, 1, "checks nothing")
@@ -245,7 +245,7 @@ class Refusals(unittest.TestCase):
 
 
 class Answers(unittest.TestCase):
-    """The checks against a program that prints what the test says."""
+    """The checks, with a program that prints a given text."""
 
     def outcome(self, checks, stdout="", code=0, stderr=""):
         with tempfile.TemporaryDirectory() as folder:
@@ -337,7 +337,7 @@ class WithTheProgram(unittest.TestCase):
         try:
             cls.program = run_cases.find_program()
         except SystemExit as error:
-            raise unittest.SkipTest(str(error))
+            raise unittest.SkipTest(str(error)) from None
 
     def failures(self, text):
         with tempfile.TemporaryDirectory() as folder:
@@ -417,7 +417,7 @@ rows from api_call where name = 'cuStreamSynchronize' and process_id = 1 and thr
   1375 us  | 1400 us
 """), [])
 
-    def test_a_profile_of_a_cpu_is_read_as_it_was_written(self):
+    def test_a_cpu_profile_is_read_as_written(self):
         self.assertEqual(self.failures("# Title.\n" + PROGRAM + """
 run
   ranks 2
@@ -430,7 +430,7 @@ run
     idle 20 us in DataLoader.next_batch
   compile jit_step 3 ms
 
-rows from activity where execution_id is not null order by process_id, device_id, activity_id
+rows from activity where execution_id > 0 order by process_id, device_id, activity_id
   process_id | device_id | stream_id | kind | instruction | confidence | start_ns | self_ns | step
   1          | 1         | 2001      | op   | y           | exact      | 0        | 100 us  | 4
   1          | 1         | 2001      | op   | y           | exact      | 120 us   | 100 us  | 5

@@ -16,7 +16,7 @@ class CaseError(Exception):
 @dataclasses.dataclass(frozen=True)
 class Line:
     place: str  # "tests/cases/steps/warm_up.txt:12"
-    number: int  # Of the line in the file, from 1.
+    number: int  # Line number in the file, from 1.
     indent: int
     text: str  # Without the indentation.
 
@@ -28,7 +28,7 @@ class Line:
 class Section:
     head: Line
     body: list  # Lines, without empty ones.
-    raw: list  # The body's lines as they stand in the file, empty ones too.
+    raw: list  # The body's lines with their indentation, empty lines included.
 
     @property
     def keyword(self):
@@ -49,7 +49,7 @@ class Case:
     name: str  # As messages show it.
     title: str
     sections: list
-    lines: list  # Of the whole file.
+    lines: list  # All lines of the file.
 
 
 def read_case(path, name):
@@ -77,7 +77,7 @@ def parse_case(text, path, name):
         if indent == 0:
             sections.append(Section(line, [], []))
         elif not sections:
-            raise CaseError(place, "an indented line before the first section")
+            raise CaseError(place, "an indented line without a section above")
         else:
             sections[-1].body.append(line)
             sections[-1].raw.append(whole)

@@ -115,8 +115,8 @@ class Table:
 
 
 def next_row(expected, names, rows, left, may_skip):
-    """The actual row that an expected one is compared with: the next; after `...` the next one that is equal, else
-    the next one with an equal first cell."""
+    """The actual row for an expected one: the next row. After `...` it is the next equal row, or else the next row with
+    an equal first cell."""
     if not may_skip:
         return left[0] if left else None
     for count in (len(expected), 1):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A timeline of a CPU as the framework's profiler writes it (XSpace, *.xplane.pb): one file per rank.
 
-Ops are events of the thread that stands for their device and stream. What the host did while a device was idle, steps and
-compilations are events of the Python thread.
+Ops are events of the thread that stands for their device and stream. Host ranges, steps and compilations are
+events of the Python thread.
 """
 
 from recording_file import number

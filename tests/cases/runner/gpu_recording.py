@@ -18,7 +18,7 @@ CALL_NS = 2_000
 LATENCY_NS = 5_000
 FIRST_PID = 1000
 CONTEXT = 1
-COPY_KINDS = {"host to device": 1, "device to host": 2, "device to device": 8}  # CUpti_ActivityMemcpyKind.
+COPY_KINDS = {"to device": 1, "to host": 2, "on device": 8}  # CUpti_ActivityMemcpyKind.
 NCCL = {"all-reduce": "AllReduce", "all-gather": "AllGather", "reduce-scatter": "ReduceScatter",
         "all-to-all": "SendRecv", "collective-permute": "SendRecv"}
 # cbid in the file; the fact `api.driver.N` gives its name.
@@ -98,7 +98,7 @@ class Process:
 
     def add_work(self):
         free_ns = {}  # When the thread of a device has made its calls so far.
-        calls = collections.defaultdict(list)  # Of an execution.
+        calls = collections.defaultdict(list)  # Start times, by execution.
         marks = [mark for mark in self.timeline.marks if mark.device == self.first_device]
         for work in self.timeline.work:
             if work.device not in self.devices():
@@ -141,7 +141,7 @@ class Process:
         activity = {"start_ns": START_UNIX_NS + work.start_ns, "end_ns": START_UNIX_NS + work.end_ns,
                     "correlation": correlation, "bytes": statement.bytes}
         if is_copy:
-            name = statement.name if kind == "copy" else "device to device"
+            name = statement.name if kind == "copy" else "on device"
             file.activity(recording_file.MEMCPY, {"copy_kind": COPY_KINDS[name]}, lane, **activity)
         elif kind == "memset":
             file.activity(recording_file.MEMSET, {}, lane, **activity)

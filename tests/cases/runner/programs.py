@@ -22,7 +22,7 @@ class Program:
     name: str
     id: int
     text: str
-    opcodes: dict  # Of all computations, by instruction.
+    opcodes: dict  # All computations, by instruction.
     work: list  # Instructions of the entry computation that a device executes, in order.
 
 

@@ -15,13 +15,12 @@ from case_file import blocks
 from gpus import GPUS
 
 MAIN_STREAM = 1
-# What an instruction takes where a case gives no times.
+# Time of an instruction where a case gives none.
 DEFAULT_WORK_NS = 10_000
 NS = {"ns": 1, "us": 1_000, "ms": 1_000_000, "s": 1_000_000_000}
 BYTES = {"B": 1, "KB": 1_000, "MB": 1_000_000, "GB": 1_000_000_000,
          "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 QUANTITY = re.compile(r"^([\d_.]+)\s*([A-Za-z]*)$")
-COPIES = {"to device": "host to device", "to host": "device to host", "on device": "device to device"}
 OPTIONS = {"grid", "block", "cluster", "registers", "shared", "static_shared", "local", "kernel"}
 # Facts of a device that a case can change: the driver's field, and its units in one of the option's.
 DEVICE_OPTIONS = {"clock_mhz": ("core_clock_khz", 1000), "sms": ("sm_count", 1),
@@ -115,7 +114,7 @@ class Timeline:
 def quantity(text, units, line, what):
     found = QUANTITY.match(text.strip())
     if not found or found[2] not in units:
-        raise line.error(f"'{text.strip()}' is no {what}; expected a number and one of: {' '.join(units)}")
+        raise line.error(f"'{text.strip()}' is no {what}: write a number and a unit of {' '.join(units)}")
     return int(decimal.Decimal(found[1].replace("_", "")) * units[found[2]])
 
 
@@ -232,7 +231,7 @@ class Reader:
         found = re.match(r"(to device|to host|on device)\s+([\d_.]+\s*[KMG]?i?B)\s+(.*)", rest)
         if not found:
             raise line.error("expected `copy to device|to host|on device SIZE TIME`")
-        statement = self.work("copy", COPIES[found[1]], found[3], line)
+        statement = self.work("copy", found[1], found[3], line)
         statement.bytes = quantity(found[2], BYTES, line, "size")
         return statement
 
@@ -318,7 +317,7 @@ def changed(statements, lines, reader):
 
 
 class Clock:
-    """Of one device."""
+    """The clock of one device."""
 
     def __init__(self):
         self.now_ns = 0

@@ -63,7 +63,7 @@ def fixtures_of(root, name, text):
 class Tree:
     def __init__(self, root, folder, jobs=1, nice=15, unity=False):
         self.root, self.folder, self.jobs, self.nice = root, folder, jobs, nice
-        self.unity = unity  # In rooms with faults, too: the others always.
+        self.unity = unity  # Also in components with faults; the others always are.
         self.build = folder / "build" / "release"
         # As they are now: whoever edits meanwhile does not disturb.
         self.files = {name: (root / name).read_bytes() for name in self.sources()
@@ -80,11 +80,11 @@ class Tree:
 
     def copy(self, changed):
         """`changed`: file -> text in the place of its own."""
-        rooms = {}
+        components = {}
         for name in changed:
             if name.endswith(".cc"):
-                room, _, rest = name.partition("/")
-                rooms.setdefault(room, []).append(rest)
+                component, _, rest = name.partition("/")
+                components.setdefault(component, []).append(rest)
         for base, _, files in os.walk(self.folder):
             folder = Path(base).relative_to(self.folder)
             if folder.parts[:1] == ("build",):
@@ -93,20 +93,30 @@ class Tree:
                 if str(folder / file) not in self.files and not (Path(base) / file).is_symlink():
                     (Path(base) / file).unlink()
         for name in self.files:
-            if name in changed:
+            if name.endswith(".py") and name in changed:
+                text = changed[name]
+            elif name in changed:
                 # Where files are compiled together, each is included by another and may ask for
                 # no warnings in this way; alone it has options of its own.
                 quiet = "#pragma GCC system_header\n" if self.unity else ""
                 text = f'#include "{HEADER}"\n{quiet}#line 1 "{name}"\n{changed[name]}'
             else:
                 text = self.files[name]
-            room, _, rest = name.partition("/")
-            if rest == "CMakeLists.txt" and room in rooms and not self.unity:
+            component, _, rest = name.partition("/")
+            if rest == "CMakeLists.txt" and component in components and not self.unity:
+                target = "collector_parts" if component == "collector" else component
                 text = text.decode() + (
-                    "\nset_source_files_properties(" + " ".join(sorted(rooms[room])) +
+                    "\nset_source_files_properties(" + " ".join(sorted(components[component])) +
                     " PROPERTIES COMPILE_OPTIONS -Wno-error)\n"
-                    f"set_target_properties(xlatrace_{room} PROPERTIES UNITY_BUILD OFF)\n")
-            if rest.endswith("CMakeLists.txt") and room == "tests":
+                    f"set_target_properties(xlatrace_{target} PROPERTIES UNITY_BUILD OFF)\n")
+            if name == "collector/CMakeLists.txt":
+                # The collector compiles them one by one, whatever the preset says.
+                alone = [f"../{each}" for each in ("base/masking.cc", "base/shell_word.cc") if each in changed]
+                if alone:
+                    text = text if isinstance(text, str) else text.decode()
+                    text += (f"\nif(TARGET xlatrace_collector)\nset_source_files_properties({' '.join(alone)} "
+                             "PROPERTIES COMPILE_OPTIONS -Wno-error)\nendif()\n")
+            if rest.endswith("CMakeLists.txt") and component == "tests":
                 text = fixtures_of(self.root, name, text)
             write(self.folder / name, text)
         for link in LINKS:
@@ -118,7 +128,7 @@ class Tree:
         if not (self.build / "build.ninja").exists():
             subprocess.run(["cmake", "--preset", "release"], cwd=self.folder, check=True,
                            stdout=subprocess.DEVNULL)
-        # Rooms without a fault are as the preset builds them: ccache has them from the tree itself.
+        # Components without a fault are as the preset builds them: ccache has them from the tree itself.
         environment = dict(os.environ, CCACHE_BASEDIR=str(self.folder), CCACHE_NOHASHDIR="1")
         done = subprocess.run(
             ["nice", "-n", str(self.nice), "ninja", "-C", str(self.build), f"-j{self.jobs}", "-k0", *targets],
@@ -134,8 +144,8 @@ class Tree:
         self.said = done.stdout
         return errors
 
-    def binary(self, room):
-        return self.build / "tests" / room / f"{room}_test"
+    def binary(self, component):
+        return self.build / "tests" / component / f"{component}_test"
 
     def remove(self):
         shutil.rmtree(self.folder, ignore_errors=True)

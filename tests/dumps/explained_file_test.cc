@@ -7,6 +7,7 @@
 
 #include "tests/dumps/dump_folder.h"
 #include "tests/golden_text/golden_text.h"
+#include "tests/unquoted_path.h"
 
 namespace xlatrace::dumps {
 namespace {
@@ -73,7 +74,8 @@ TEST_F(ExplainedFileTest, FifosFoldersAndEmptyFilesAreErrors) {
   EXPECT_FALSE(Explain("missing.txt").ok());
   Write("empty.hlo", "");
   EXPECT_FALSE(Explain("empty.hlo").ok());
-  EXPECT_GOLDEN_TEXT("FIFO: " + fifo.error + "\nfolder: " + folder.error + "\n" + folder.hint);
+  EXPECT_GOLDEN_TEXT("FIFO: " + fifo.error + "\nfolder: " + folder.error + "\n" +
+                     WithUnquotedPath(folder.hint, root_.string() + "/"));
 }
 
 TEST(TakePlace, SplitsPlaceAndMessage) {

@@ -13,6 +13,7 @@
 #include "tests/golden_text/golden_text.h"
 #include "tests/importers/memory_sink.h"
 #include "tests/importers/xspace_builder.h"
+#include "tests/unquoted_path.h"
 
 namespace xlatrace::importers {
 namespace {
@@ -50,7 +51,7 @@ class DetectTest : public testing::Test {
     EXPECT_TRUE(sink.processes.empty());
     if (kind) return "detected as " + std::string(Text(*kind));
     EXPECT_EQ(kind.error().message, status.error().message);
-    return kind.error().message + " | " + kind.error().hint;
+    return kind.error().message + " | " + WithUnquotedPath(kind.error().hint, path);
   }
 
   std::filesystem::path folder_;

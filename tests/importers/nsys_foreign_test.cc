@@ -16,6 +16,7 @@
 #include "store/sqlite.h"
 #include "tests/golden_text/golden_text.h"
 #include "tests/importers/memory_sink.h"
+#include "tests/unquoted_path.h"
 
 namespace xlatrace::importers {
 namespace {
@@ -45,7 +46,8 @@ class NsysForeignTest : public testing::Test {
   // The refusal, or "" where the file is read.
   std::string Refusal() {
     const Status status = ImportNsysSqlite(path_, sink_);
-    return status ? "" : status.error().message + " | " + status.error().hint;
+    return status ? ""
+                  : status.error().message + " | " + WithUnquotedPath(status.error().hint, path_);
   }
 
   int64_t Stat(const std::string& name) const {

@@ -27,6 +27,7 @@
 #include "store/run_db.h"
 #include "tests/golden_text/golden_text.h"
 #include "tests/importers/recording_builder.h"
+#include "tests/unquoted_path.h"
 
 namespace xlatrace::tools {
 namespace {
@@ -255,7 +256,8 @@ TEST_F(FoldTest, OtherFileWithTheNameOfTheRunIsNotReplaced) {
   const auto outcome = Fold(Request());
   ASSERT_FALSE(outcome);
   EXPECT_THAT(outcome.error().message, HasSubstr("run.db"));
-  EXPECT_GOLDEN_TEXT(outcome.error().message + "\n" + outcome.error().hint);
+  EXPECT_GOLDEN_TEXT(outcome.error().message + "\n" +
+                     WithUnquotedPath(outcome.error().hint, Rec()));
   std::ifstream in(Db());
   std::string text;
   std::getline(in, text);

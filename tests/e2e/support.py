@@ -36,6 +36,11 @@ PYTHON_TF = os.environ.get("XLATRACE_TEST_PYTHON_TF")
 # representative ones.
 LONG = os.environ.get("XLATRACE_TEST_TIER") == "long"
 
+def only_long(test):
+    """Decorates a test that only scripts/long runs."""
+    return test if LONG else None
+
+
 # Whoever takes longer hangs. Nothing here takes a tenth of it, also on a slow machine.
 HANG_S = 300
 

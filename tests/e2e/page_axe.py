@@ -29,7 +29,7 @@ class EveryPage(Browser):
         source = AXE.read_text(encoding="utf-8")
         names = {"light": (*PAGES, "idle", "memory"), "dark": (*PAGES, "idle", "memory")}
         if not LONG:
-            names = {"light": ("verdict", "ops", "timeline"), "dark": ("ops",)}
+            names = {"light": ("verdict", "ops"), "dark": ("verdict",)}
         for scheme in ("light", "dark"):
             page = self.open(color_scheme=scheme)
             page.evaluate(source)
@@ -54,7 +54,7 @@ class PagesThatFewRunsHave(Browser):
         for scheme in ("light", "dark") if LONG else ("light",):
             page = self.open(color_scheme=scheme)
             page.evaluate(source)
-            for name in EXTRA if LONG else ("memory",):
+            for name in EXTRA if LONG else ("ranks",):
                 page.get_by_test_id(f"tab-{name}").click()
                 page.wait_for_selector(f'[data-testid="page-{name}"]')
                 self.assertEqual(violations_of(page, scheme), [], f"{name}, {scheme}")
@@ -104,7 +104,7 @@ class ComparisonsAndJobs(Browser):
         source = AXE.read_text(encoding="utf-8")
         pages = {"changed": ("compare", "ranks", "idle", "verdict"), "refused": ("compare", "verdict"), "job": ("ranks", "memory", "idle")}
         if not LONG:
-            pages = {"changed": ("compare",), "job": ("ranks",)}
+            pages = {"changed": ("compare",)}
         for file, names in pages.items():
             for scheme in ("light", "dark") if LONG else ("light",):
                 page = self.open(url=self.urls[file], color_scheme=scheme)

@@ -134,9 +134,9 @@ class Browser(support.TestCase):
             context = browser.new_context(viewport=WINDOW)
             context.set_default_timeout(PATIENCE_MS)
             _started["tab"] = Tab(context)
-        self.tab = _started["tab"]
-        self.tab.reset(color_scheme)
-        page, problems = self.tab.page, self.tab.problems
+        self.used_tab = _started["tab"]
+        self.used_tab.reset(color_scheme)
+        page, problems = self.used_tab.page, self.used_tab.problems
         page.goto((url or self.url) + fragment)
         page.wait_for_selector(READY)
         browser_quiet.quiet(page)
@@ -178,9 +178,9 @@ class Offline(Browser):
             shown = page.get_by_test_id(f"page-{name}").inner_text()
             for never in ("[object", "undefined", "NaN"):
                 self.assertNotIn(never, shown, name)
-        outside = [url for url in self.tab.requests if not url.startswith(("data:", "blob:"))]
+        outside = [url for url in self.used_tab.requests if not url.startswith(("data:", "blob:"))]
         self.assertEqual(outside, [self.url])
-        self.assertEqual(self.tab.problems, [])
+        self.assertEqual(self.used_tab.problems, [])
         # The browser tells of what it refused in its own time.
         with page.expect_event("requestfailed"):
             page.evaluate(
@@ -198,12 +198,12 @@ class Offline(Browser):
             page.evaluate("() => [...new Set(window.refused)].sort().concat(String(window.hacked))"),
             ["connect-src", "img-src", "script-src-elem", "undefined"],
         )
-        self.tab.problems.clear()  # The browser's own words about what was refused.
+        self.used_tab.problems.clear()  # The browser's own words about what was refused.
         # Playwright hears of the picture at least, which the policy stopped before it left.
-        self.assertEqual({failure for _, failure in self.tab.failed}, {"csp"})
+        self.assertEqual({failure for _, failure in self.used_tab.failed}, {"csp"})
         asked = {"https://example.invalid/x.png", "https://example.invalid/"}
-        self.assertLessEqual({url for url, _ in self.tab.failed}, asked)
-        outside = {url for url in self.tab.requests if not url.startswith(("data:", "blob:"))}
+        self.assertLessEqual({url for url, _ in self.used_tab.failed}, asked)
+        outside = {url for url in self.used_tab.requests if not url.startswith(("data:", "blob:"))}
         self.assertLessEqual(outside, asked | {self.url})
 
     def test_without_scripts_the_static_part_is_shown(self):
@@ -418,6 +418,7 @@ class Navigation(Browser):
         without.get_by_test_id("tab-compare").click()
         self.assert_golden_words(without.get_by_test_id("page-compare"))
 
+    @support.only_long
     def test_every_op_of_a_page_with_a_base_leads_to_compare(self):
         database = kept_runs.synthetic_run(15_000, "--after")
         page = self.open("#/ops", url=kept_runs.page_of(database, self.database).as_uri())
@@ -436,6 +437,7 @@ class Navigation(Browser):
         pressed = page.get_by_test_id("compare-by").locator('[aria-pressed="true"]')
         expect(pressed).to_have_text("kernel")
 
+    @support.only_long
     def test_a_kernel_lists_what_each_instruction_spends_in_it(self):
         page = self.open("#/ops?sel=k1")
         rows = page.get_by_test_id("kernel-ops").locator("li .num")
@@ -506,6 +508,7 @@ class Navigation(Browser):
         expect(page.get_by_test_id("search")).not_to_be_visible()
         self.assertGreater(len(page.pdf()), 10_000)
 
+    @support.only_long
     def test_paper_is_light_whatever_the_theme(self):
         page = self.open(color_scheme="dark")
         ground = "() => getComputedStyle(document.documentElement).getPropertyValue('--bg').trim()"
@@ -513,10 +516,11 @@ class Navigation(Browser):
         page.emulate_media(media="print", color_scheme="dark")
         page.wait_for_function(f"() => ['#fff', '#ffffff'].includes(({ground})())")
 
+    @support.only_long
     def test_tables_without_columns_of_their_own_are_copied_too(self):
         page = self.open("#/run")
         with page.expect_download() as download:
-            page.get_by_label("copy what follows").first.get_by_test_id("copy-csv").click(
+            page.get_by_test_id("page-run").get_by_test_id("copy-csv").first.click(
                 modifiers=["Shift"]
             )
         rows = list(csv.reader(download.value.path().read_text(encoding="utf-8").splitlines()))[1:]
@@ -563,6 +567,7 @@ class Layout(Browser):
                 page.wait_for_selector(f'[data-testid="page-{name}"]')
                 self.wait_for_width(page, width)
 
+    @support.only_long
     def test_no_tab_is_cut_beside_the_search_box(self):
         page = self.open()
         for width in (1024, 1279, 1440):

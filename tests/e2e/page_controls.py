@@ -15,6 +15,7 @@ import page_reader
 import support
 from figure_places import same, times_in
 from page_browser import PAGES, Browser, words_of
+from support import LONG, only_long
 
 
 class Controls(Browser):
@@ -33,6 +34,7 @@ class Controls(Browser):
 
     HEADINGS = "(all) => all.map((e) => e.innerText.replace(/ [▼▲]/, ''))"
 
+    @only_long
     def test_a_column_that_is_asked_for_hides_no_other(self):
         page = self.open("#/ops")
         heads = page.locator("#p-ops thead th")
@@ -51,6 +53,7 @@ class Controls(Browser):
         self.assertLessEqual(widths[2], 1440)
         self.assertGreater(heads.nth(1).bounding_box()["width"], 150)
 
+    @only_long
     def test_a_narrow_window_offers_what_it_has_no_room_for(self):
         page = self.open("#/ops")
         page.set_viewport_size({"width": 400, "height": 800})
@@ -64,6 +67,7 @@ class Controls(Browser):
         self.assertIn("source", heads.evaluate_all(self.HEADINGS))
         self.assertTrue(source.locator("input").is_checked())
 
+    @only_long
     def test_many_chips_stay_within_the_window(self):
         page = self.open("#/ops?f=src:model.py+dur>1us+ms>0.001+-kind:sort+calls>0+-opcode:fft+layer:0")
         self.assertGreaterEqual(page.get_by_test_id("filter-chip").count(), 6)
@@ -149,7 +153,7 @@ class Controls(Browser):
 
     def test_o_r_t_work_on_every_page(self):
         page = self.open("#/verdict?sel=o2")
-        for name in PAGES:
+        for name in PAGES if LONG else ("verdict", "source"):
             page.evaluate("(h) => { location.hash = h; }", f"#/{name}?sel=o2")
             page.wait_for_selector(f'[data-testid="page-{name}"]')
             for key, to in (("o", "graph"), ("r", "roofline"), ("t", "timeline")):
@@ -168,6 +172,7 @@ class Controls(Browser):
         page.wait_for_selector('[data-testid="page-graph"]')
         self.assertIn(f"sel={row}~", browser_quiet.address(page))
 
+    @only_long
     def test_the_keys_of_the_tabs_lead_to_their_pages_from_every_page(self):
         page = self.open("#/timeline")
         keys = {}
@@ -177,7 +182,7 @@ class Controls(Browser):
                 keys[small.text_content()] = tab.get_attribute("data-testid")[4:]
         self.assertEqual(len(keys), 10)
         self.assertEqual(keys["0"], "idle")
-        for start in ("timeline", "graph", "ops"):
+        for start in ("timeline", "graph", "ops") if LONG else ("timeline",):
             for key, name in keys.items():
                 page.evaluate("(h) => { location.hash = h; }", f"#/{start}")
                 page.wait_for_selector(f'[data-testid="page-{start}"]')
@@ -228,6 +233,7 @@ class Controls(Browser):
         page.keyboard.press("z")
         page.wait_for_function("() => !/[?&]t=/.test(location.hash)")
 
+    @only_long
     def test_a_tooltip_goes_when_what_it_speaks_of_moves(self):
         page = self.open("#/timeline")
         page.get_by_test_id("timeline-selection").wait_for()
@@ -240,6 +246,7 @@ class Controls(Browser):
         page.keyboard.press("]")
         page.locator(".tip").wait_for(state="detached")
 
+    @only_long
     def test_text_columns_sort(self):
         page = self.open("#/ops")
         page.get_by_role("button", name="instruction", exact=True).click()
@@ -259,12 +266,13 @@ class Controls(Browser):
         head.click()
         self.assertEqual(page.locator("th[aria-sort]").first.inner_text().strip(" ▲▼"), "module")
 
+    @only_long
     def test_the_drawer_moves_nothing(self):
         page = self.open()
-        for name in PAGES:
+        for name in PAGES if LONG else ("verdict", "ops"):
             page.evaluate("(h) => { location.hash = h; }", f"#/{name}")
             page.wait_for_selector(f'[data-testid="page-{name}"]')
-            where = """() => [...document.querySelectorAll('main h1, main h2, main table, main svg, main canvas')]
+            where = """() => [...document.querySelectorAll('main :is(h1, h2, table, svg, canvas)')]
               .map((e) => e.getBoundingClientRect()).map((r) => [r.x, r.width].map(Math.round))"""
             before = page.evaluate(where)
             page.evaluate("() => { location.hash += (location.hash.includes('?') ? '&' : '?') + 'sel=m1'; }")
@@ -326,6 +334,7 @@ class Controls(Browser):
         self.assertEqual(end - begin, longest)
         self.assertEqual(page.get_by_test_id("hosts").get_attribute("aria-pressed"), "true")
 
+    @only_long
     def test_what_the_host_did_in_a_gap_is_the_evidence_of_run_db(self):
         # Gaps of this run are shorter than what import tells in words: some are told here.
         database = self.folder / "told.db"
@@ -444,6 +453,7 @@ class Controls(Browser):
                 break
         self.assertIn(name, page.locator(".tip").inner_text())
 
+    @only_long
     def test_names_give_way_at_slashes_and_lines_never(self):
         page = self.open("#/ops")
         page.set_viewport_size({"width": 1300, "height": 900})
@@ -479,8 +489,9 @@ class RowKeys(Browser):
         return shown, text, page
 
     def test_the_marked_row_opens_on_every_page(self):
-        for fragment in ("#/ops", "#/ops?v=launch", "#/roofline", "#/occupancy", "#/compare?s=-now", "#/idle", "#/timeline?g=op"):
-            for key, to in (("o", "graph"), ("r", "roofline")):
+        fragments = ("#/ops", "#/ops?v=launch", "#/roofline", "#/occupancy", "#/compare?s=-now", "#/idle", "#/timeline?g=op")
+        for fragment in fragments if LONG else ("#/ops", "#/idle"):
+            for key, to in (("o", "graph"), ("r", "roofline")) if LONG else (("o", "graph"),):
                 if to == fragment[2:]:
                     continue
                 shown, text, page = self.after_keys(fragment, key, to)
@@ -489,6 +500,7 @@ class RowKeys(Browser):
                 # Of a gap the op that came late is the last one that its row names.
                 self.assertEqual(found.group(1), shown[-1] if fragment == "#/idle" else shown[0], (fragment, text))
 
+    @only_long
     def test_a_row_that_is_many_ops_becomes_the_filter(self):
         _, text, page = self.after_keys("#/model", "r", "roofline", downs=3)
         kept = page.get_by_test_id("filter-sum")
@@ -499,6 +511,7 @@ class RowKeys(Browser):
         _, text, page = self.after_keys("#/compare?by=kernel&s=-now", "t", "timeline", downs=1)
         self.assertRegex(browser_quiet.address(page), r"[?&]sel=k\d+~", text)
 
+    @only_long
     def test_t_on_a_gap_goes_to_the_gap(self):
         _, _, page = self.after_keys("#/idle", "t", "timeline", downs=1)
         begin, end = (int(n) for n in re.search(r"[?&]a=(-?\d+)(?:,|%2C)(-?\d+)", browser_quiet.address(page)).groups())
@@ -554,6 +567,7 @@ class KernelsOnly(Browser):
         page.wait_for_function("(u) => location.href !== u", arg=before)
         self.assertLess(abs(self.in_sight(page)[1] - at), 2)
 
+    @only_long
     def test_t_on_a_kernel_zooms_to_it(self):
         page = self.open("#/ops?v=kernel")
         page.get_by_test_id("table").first.wait_for()
@@ -597,6 +611,7 @@ class Memory(Browser):
             rows = page.locator('[data-testid="buffer"]').all()
             self.assertEqual(sum(self.ns(r) for r in rows), peak)
 
+    @only_long
     def test_another_place_in_the_program_is_a_click_away(self):
         page = self.open("#/memory")
         page.locator('[data-testid="memory-curve"] svg').click(position={"x": 400, "y": 100})
@@ -608,6 +623,7 @@ class Memory(Browser):
         page.get_by_test_id("page-memory").get_by_role("button").filter(has_text="peak").click()
         page.wait_for_function("() => !/[?&]at=/.test(location.hash)")
 
+    @only_long
     def test_keys_open_the_marked_value_and_the_marked_rank(self):
         for at in ("#/memory", "#/memory?by=layer"):
             page = self.open(at)

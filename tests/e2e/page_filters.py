@@ -9,6 +9,7 @@ from playwright.sync_api import expect
 
 from page_browser import words_of
 from page_clear import KINETO, Captures
+from support import only_long
 
 
 class Filtered(Captures):
@@ -87,6 +88,7 @@ class Filtered(Captures):
         self.visit(page, "#/ops?f=src:%22my")
         self.assert_golden_words(notes)
 
+    @only_long
     def test_the_example_of_a_filter_leaves_something(self):
         for run, term in ((self.maxtext(), "phase:bwd scope:"), (self.imported(KINETO), "cutlass dur>"), (self.imported("nsys/mfu_2gpu_after.sqlite"), "flash dur>50us")):
             page = self.page(run, "#/ops")
@@ -102,6 +104,7 @@ class Filtered(Captures):
             self.assertGreater(self.ns(page.get_by_test_id("filter-sum")), 0)
             expect(page.get_by_test_id("filter-notes")).to_have_count(0)
 
+    @only_long
     def test_a_device_is_found_in_every_spelling(self):
         page = self.page(self.maxtext(), "#/ops?f=dev:1")
         shown = page.get_by_test_id("filter-sum")
@@ -145,6 +148,7 @@ class Filtered(Captures):
             expect(page).to_have_url(re.compile("f=token_embedder$"))
             expect(search).to_be_focused()
 
+    @only_long
     def test_after_enter_the_filter_is_mended_in_its_box(self):
         page = self.page(self.maxtext(), "#/ops")
         search = page.get_by_test_id("search")
@@ -174,6 +178,7 @@ class Filtered(Captures):
         expect(search).to_have_value("phase:forward")
         expect(search).to_be_focused()
 
+    @only_long
     def test_the_timeline_opens_the_step_that_is_filtered_for(self):
         page = self.page(self.maxtext(), "#/ops?f=step:2")
         title = page.locator("#p-timeline h2").first

@@ -5,6 +5,7 @@ import re
 import unittest
 
 from page_browser import Browser, words_of
+from support import only_long
 
 DRAWN = """() => document.querySelector('[data-testid="timeline-canvas"]').toDataURL()"""
 
@@ -35,6 +36,7 @@ class CriticalPath(Browser):
         page.get_by_test_id("path-note").wait_for(state="detached")
         page.wait_for_function(f"(n) => ({DRAWN})() === n", arg=before)
 
+    @only_long
     def test_a_held_key_pans_until_it_is_let_go(self):
         page = self.open("#/timeline")
         page.get_by_test_id("timeline-selection").wait_for()
@@ -75,7 +77,7 @@ class CriticalPath(Browser):
             said = page.get_by_test_id("op-critical")
             said.wait_for()
             self.assertEqual(float(said.get_attribute("data-pct")), part)
-            self.assertEqual("0%" not in said.inner_text() and "%" in said.inner_text(), part > 0)
+            self.assertEqual("%" in said.inner_text(), part > 0)
             texts.append(words_of(said.inner_text()))
             self.assertIn(f"--op {handle}=0.5x", page.get_by_test_id("inspector").inner_text())
         self.assert_golden_text("\n---\n".join(texts))

@@ -88,6 +88,7 @@ class Provenance(Browser):
         self.assertNotIn("\u202e", said.inner_text())
         self.assertEqual(page.evaluate("() => document.querySelectorAll('#xlatrace-app img').length"), 0)
 
+    @support.only_long
     def test_a_narrow_window_is_not_widened(self):
         page, _ = self.drawer(self.told, self.handle)
         page.set_viewport_size({"width": 400, "height": 900})
@@ -98,6 +99,7 @@ class Provenance(Browser):
 
 
 class HiddenPages(Browser):
+    @support.only_long
     def test_the_run_page_and_the_palette_say_of_each_page_without_content_why(self):
         page = self.open("#/run")
         page.get_by_test_id("page-run").wait_for()

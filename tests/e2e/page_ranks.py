@@ -76,6 +76,7 @@ class OneRun(Browser):
             self.assertIn(f"\t{f'{more:+.3g}'.replace('-', '−') if more else 0}\t", row.inner_text())
         self.check_one_lag(page, run, db, *wanted[0], middle)
         self.check_who_comes_last(db)
+        page = self.open("#/ranks", url=self.run_url)
         for width in (1024, 800, 400, 1440):
             page.set_viewport_size({"width": width, "height": 900})
             self.wait_for_width(page, width)
@@ -314,6 +315,7 @@ class ClocksApart(Browser):
             host = next(h for h, n in self.numbers(page).items() if n == number)
             self.check_step(page, next(d for d, h in self.devices if h == host))
 
+    @support.only_long
     def test_a_gap_is_shown_on_its_own_device(self):
         page = self.open("#/idle")
         seen = set()
@@ -501,6 +503,7 @@ class Job(Browser):
         self.assertIn(f"step {step} (", terminal)
         self.assertRegex(terminal, rf"\n *1 .* {cost} ms high")
 
+    @support.only_long
     def test_sentences_of_run_db_have_the_pages_glyphs(self):
         # A finding that speaks of microseconds: run.db writes "us".
         database = self.folder / "glyphs.db"
@@ -556,6 +559,7 @@ class Job(Browser):
         page.get_by_test_id("rank-measure").locator('[data-value="wait"]').click()
         page.wait_for_function("() => /m=wait/.test(location.hash)")
 
+    @support.only_long
     def test_hosts_stand_by_what_their_ranks_have_more_of(self):
         page = self.open("#/ranks", url=self.job_url)
         hosts = page.get_by_test_id("job-hosts")
@@ -623,6 +627,7 @@ class Job(Browser):
         self.assertIn((int(at[1]), int(at[2])), [tuple(row) for row in steps])
         self.assertRegex(browser_quiet.address(page), r"f=dev:\d")
 
+    @support.only_long
     def test_narrow_windows_scroll_the_table_not_the_page(self):
         page = self.open("#/ranks", url=self.job_url)
         page.get_by_test_id("rankmap").wait_for()
@@ -633,6 +638,7 @@ class Job(Browser):
     def test_the_page_stays_small(self):
         self.assertLessEqual(self.job_html.stat().st_size, 6_000_000)
 
+    @support.only_long
     def test_of_a_long_job_the_longest_steps_stay_in_the_map(self):
         path = self.folder / "long.db"
         if self.COUNT > 64:

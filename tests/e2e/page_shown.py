@@ -70,6 +70,7 @@ class Shown(Browser):
     def test_paper_has_the_evidence_of_every_finding_and_how_to_check_it(self):
         self.check_paper(self.open("#/verdict"), self.db)
 
+    @support.only_long
     def test_paper_of_a_recording_has_the_evidence(self):
         database = kept_runs.imported_run("captures/nsys-jax-maxtext-fsdp4-h100")
         url = kept_runs.page_of(database).as_uri()
@@ -104,6 +105,7 @@ class Shown(Browser):
         self.assertGreaterEqual(checked, 1)
         return checked
 
+    @support.only_long
     def test_source_goes_down_to_the_end_of_the_window(self):
         lines = 200
         folder = self.made("lines")
@@ -136,6 +138,7 @@ class Shown(Browser):
             heights.append(canvas.bounding_box()["height"])
         self.assertGreater(heights[1], 1.5 * heights[0])
 
+    @support.only_long
     def test_collectives_have_a_row_of_their_own(self):
         folder = self.made("collectives")
         ops = [("dot.1", "dot", "jit(step)/jvp(layer_0)/dot_general", "/a/model.py", 12),

@@ -33,6 +33,15 @@ PROGRAM = os.environ.get("XLATRACE_BIN")
 PYTHON_JAX = os.environ.get("XLATRACE_TEST_PYTHON_JAX")
 PYTHON_TF = os.environ.get("XLATRACE_TEST_PYTHON_TF")
 
+# True in scripts/long: tests then sweep over all recordings, pages and themes (tests/tiers.py).
+LONG = tiers.IS_LONG
+
+
+def only_long(test):
+    """Decorates a test that only scripts/long runs."""
+    return test if LONG else None
+
+
 # Whoever takes longer hangs. Nothing here takes a tenth of it, also on a slow machine.
 HANG_S = 300
 

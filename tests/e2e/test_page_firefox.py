@@ -2,14 +2,11 @@
 """The page in Firefox, opened from file://: every page is drawn, nothing is complained about, the
 figures are those of run.db, and nothing can be loaded. Skips where no Firefox is."""
 
-import pathlib
-import shutil
-import tempfile
 import unittest
 
 import firefox
+import kept_runs
 import support
-import test_page_data
 
 PAGES = "verdict model ops timeline roofline graph occupancy source run".split()
 READY = '[data-testid="app"][data-ready="1"]'
@@ -21,12 +18,8 @@ class PageInFirefox(unittest.TestCase):
         support.require_program()
         if not firefox.PROGRAM:
             raise unittest.SkipTest("no firefox")
-        cls.work = pathlib.Path(tempfile.mkdtemp(prefix="xlatrace-firefox-page-"))
-        cls.addClassCleanup(shutil.rmtree, cls.work, ignore_errors=True)
-        cls.database = test_page_data.big_run(cls.work, 15_000)
-        result = support.run("report", cls.database, cwd=cls.work)
-        assert result.code == 0, result
-        cls.url = (cls.work / "run.html").as_uri()
+        cls.database = kept_runs.synthetic_run(15_000)
+        cls.url = kept_runs.page_of(cls.database).as_uri()
         cls.browser = firefox.Firefox()
         cls.addClassCleanup(cls.browser.close)
 
@@ -34,11 +27,8 @@ class PageInFirefox(unittest.TestCase):
         self.look_at(self.url, (*PAGES, "idle"))
 
     def test_pages_of_several_devices_too(self):
-        capture = support.require_data("captures/nsys-jax-maxtext-fsdp4-h100")
-        for arguments in (("import", capture, "-o", "ranks.db"), ("report", "ranks.db")):
-            result = support.run(*arguments, cwd=self.work)
-            self.assertEqual(result.code, 0, result)
-        self.look_at((self.work / "ranks.html").as_uri(), ("ranks", "memory", "timeline"))
+        run = kept_runs.imported_run("captures/nsys-jax-maxtext-fsdp4-h100")
+        self.look_at(kept_runs.page_of(run).as_uri(), ("ranks", "memory", "timeline"))
         self.browser.run("document.querySelector('[data-testid=critical-path]').click()")
         self.browser.wait_for('[data-testid="path-note"]')
 

@@ -11,6 +11,7 @@ README.md says what a key holds. Exit status: 0 all pass, 1 one fails, 77 nothin
 
 import argparse
 import dataclasses
+import functools
 import json
 import os
 import pathlib
@@ -31,11 +32,12 @@ TIMEOUT_S = 1200
 PLACES = ("headline", "findings", "summary", "import", "diff")
 ENTRIES = {
     "figure": {"name", "sql", "json", "value", "tolerance_pct", "tolerance"},
-    "must": {"text", "where", "rank_max", "any_of", "all_of", "why"},
-    "should": {"text", "where", "rank_max", "any_of", "all_of", "why"},
-    "never": {"text", "where", "rank_max", "any_of", "why"},
+    "must": {"text", "where", "rank_max", "id", "any_of", "all_of", "why"},
+    "should": {"text", "where", "rank_max", "id", "any_of", "all_of", "why"},
+    "never": {"text", "where", "rank_max", "id", "any_of", "why"},
 }
 TOP = {"recording", "base", "program", "runner", "arguments", "devices", "import_fails", "about"}
+FINDINGS_PAGE = REPOSITORY / "docs" / "findings.md"
 STEPS = {"count", "none", "allowed", "devices", "marked", "why"}
 
 
@@ -77,8 +79,14 @@ def check_key(key):
                 if ("sql" in entry) == ("json" in entry) or "value" not in entry:
                     raise Broken(f"figure '{entry.get('name')}' needs sql or json, and value")
                 continue
-            if ("any_of" in entry) == ("all_of" in entry):
-                raise Broken(f"'{entry.get('text')}' needs either any_of or all_of")
+            wanted = {"id", "any_of", "all_of"} & set(entry)
+            if not wanted or {"any_of", "all_of"} <= wanted:
+                raise Broken(f"'{entry.get('text')}' needs id, or either any_of or all_of")
+            if "id" in entry and "findings" not in entry["where"].split("|"):
+                raise Broken(f"'{entry.get('text')}' has an id, but is not judged in findings")
+            for name in entry.get("id", []):
+                if name not in known_findings():
+                    raise Broken(f"there is no finding '{name}'")
             for place in entry["where"].split("|"):
                 if place not in PLACES:
                     raise Broken(f"unknown place '{place}'")
@@ -90,6 +98,12 @@ def check_key(key):
     for name in key.get("steps", {}):
         if name not in STEPS:
             raise Broken(f"unknown '{name}' in [steps]")
+
+
+@functools.cache
+def known_findings():
+    """Ids of findings, as the page about them has them: an entry about an unknown id could never match."""
+    return set(re.findall(r"`([a-z][a-z_0-9]+)`", FINDINGS_PAGE.read_text()))
 
 
 def numbers_of(allowed):
@@ -114,6 +128,7 @@ class Answers:
         self.folder = folder
         self.run = folder / "run.db"
         self.texts = {"headline": "", "findings": [], "summary": "", "import": "", "diff": ""}
+        self.ids = []  # Of findings, by rank.
         self.document = {}
         self.imported = True
 
@@ -136,17 +151,17 @@ class Answers:
                 base = self.folder / "base.db"
                 self.read(recording_of(key["base"]), base)
                 diff = self.ask("diff", base, self.run, fine=range(10))
-                if "there is no command 'diff'" in diff.stderr:
-                    raise Skip("this xlatrace has no command 'diff'")
                 self.texts["diff"] = diff.stdout + diff.stderr
         if not self.imported or key.get("import_fails"):
             return
         self.texts["summary"] = self.ask("summary", self.run, "--width", 100).stdout
         self.document = json.loads(self.ask("summary", self.run, "--format", "json").stdout)
         self.texts["headline"] = headline_of(self.document)
-        self.texts["findings"] = [text_of(row) for row in self.query(
-            "SELECT title, where_op, where_layer, where_source, evidence, action FROM finding"
-            " ORDER BY rank")]  # fmt: skip
+        rows = self.query(
+            "SELECT id, title, where_op, where_layer, where_source, evidence, action FROM finding"
+            " ORDER BY rank")  # fmt: skip
+        self.texts["findings"] = [text_of(row) for row in rows]
+        self.ids = [row["id"] for row in rows]
 
     def read(self, path, run):
         result = self.ask("import", path, "-o", run, fine=(0, 1))
@@ -284,12 +299,18 @@ def judge_steps(answers, steps):
     return lines
 
 
-def found_in(text, entry):
-    """The first piece of text that matches, or None."""
+def found_in(text, entry, finding_id=None):
+    """The first piece of text that matches, or None. `finding_id`: of the finding that the text is about."""
+    if finding_id in entry.get("id", []) and all(
+        re.search(pattern, text, re.IGNORECASE) for pattern in entry.get("all_of", [])
+    ):
+        return f"{finding_id}: {text[:60]}"
     if "any_of" in entry:
         matches = (re.search(pattern, text, re.IGNORECASE) for pattern in entry["any_of"])
         first = next((match for match in matches if match), None)
         return text[max(0, first.start() - 30) : first.end() + 30] if first else None
+    if "id" in entry:
+        return None
     matches = [re.search(pattern, text, re.IGNORECASE) for pattern in entry["all_of"]]
     return text[matches[0].start() : matches[0].start() + 60] if all(matches) else None
 
@@ -304,7 +325,8 @@ def claim_in(answers, entry):
             texts = [texts]
         for number, text in enumerate(texts, 1):
             flat = text if place == "summary" else " ".join(text.split())
-            piece = found_in(flat, entry)
+            finding_id = answers.ids[number - 1] if place == "findings" else None
+            piece = found_in(flat, entry, finding_id)
             if piece is not None:
                 rank = f" {number}" if place == "findings" else ""
                 return f"{place}{rank}: ...{' '.join(piece.split())}..."
@@ -372,7 +394,7 @@ def main():
     parser.add_argument("--xlatrace", required=True, type=pathlib.Path, help="the program")
     parser.add_argument("--only", action="append", help="keys whose name contains this")
     parser.add_argument("--details", action="store_true", help="show also where a claim was found")
-    parser.add_argument("--keep", type=pathlib.Path, help="leave what xlatrace said in this folder")
+    parser.add_argument("--keep", type=pathlib.Path, help="write the outputs of xlatrace to this folder")
     arguments = parser.parse_args()
 
     program = arguments.xlatrace.resolve()

@@ -22,7 +22,7 @@ import rig
 PRELOAD = os.environ.get("XLATRACE_PRELOAD")
 
 
-class Doors(unittest.TestCase):
+class Doors(support.GoldenText, unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         try:

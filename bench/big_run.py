@@ -151,7 +151,7 @@ def write_trace(path, rows, launches):
     kernel_sql = f"INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES ({','.join('?' * 28)})"
     # Which instructions a step launches: all of them, the first ones twice (a loop).
     order = sorted(i % len(rows) for i in range(LAUNCHES_PER_STEP))
-    now, host, done = 1_000_000, 500_000, 0
+    _now, host, done = 1_000_000, 500_000, 0
     free = {7: 0, 20: 0}
     for step in range((launches + LAUNCHES_PER_STEP - 1) // LAUNCHES_PER_STEP):
         kernel_rows, call_rows, range_rows = [], [], []

@@ -49,7 +49,8 @@ class SmallPrograms {
       const auto& facts = context.attribution.modules[static_cast<size_t>(module_id) - 1];
       if (facts.role != model::ModuleRole::kHelper || facts.beside_others) continue;
       if (launches[static_cast<size_t>(module_id)] > kMostLaunches * count) continue;
-      if (static_cast<double>(device_ns[static_cast<size_t>(module_id)] / count) >
+      if (static_cast<double>(device_ns[static_cast<size_t>(module_id)]) /
+              static_cast<double>(count) >
           kMostShare * static_cast<double>(context.step_ns)) {
         continue;
       }

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks that need no framework: kernels are launched through the driver API."""
 
-import os
 import shutil
 import signal
 import subprocess

@@ -264,7 +264,7 @@ class CommandLine(refusals.RefusalCase):
             (["./dir"], 126),
         ):
             with self.subTest(command=command):
-                result = self.assert_refused(
+                self.assert_refused(
                     "record", "-o", "r.db", "--", *command, codes=(code,), says=[command[0]]
                 )
 

@@ -3,7 +3,6 @@
 
 import csv
 import json
-import pathlib
 import re
 import shutil
 import sqlite3

@@ -402,7 +402,7 @@ class Refusals(refusals.RefusalCase):
     def test_output_in_a_missing_folder(self):
         self.assert_refused("import", self.trace, "-o", "no/run.db", says=["no/run.db"], hint=True)
         self.assert_refused("report", self.run_db, "-o", "no/run.html", says=["no/run.html"], hint=True)
-        result = self.assert_refused(
+        self.assert_refused(
             "record", "-o", "no/run.db", "--", "touch", "ran", codes=(1, 2, 125)
         )
         self.assertNotIn("ran", os.listdir(self.folder))

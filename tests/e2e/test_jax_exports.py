@@ -15,7 +15,6 @@ import sys
 import tempfile
 import unittest
 
-import export_support
 import support
 import tiers
 from export_support import query, run_python

@@ -6,7 +6,6 @@ import base64
 import collections
 import hashlib
 import json
-import os
 import pathlib
 import re
 import shutil

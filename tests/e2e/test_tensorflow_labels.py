@@ -7,7 +7,6 @@ import pathlib
 import re
 import unittest
 
-import support
 from tensorflow_case import KERAS_MODELS, TensorFlowCase, recorded, rows, setUpModule, tearDownModule
 
 __all__ = ["setUpModule", "tearDownModule"]

@@ -189,7 +189,9 @@ def main():
             file.write("\n".join(lines))
 
 
-def struct_fields(include, name, cache={}):
+def struct_fields(include, name, cache=None):
+    if cache is None:
+        cache = {}
     if not cache:
         with open(include + "/generated_cuda_meta.h", encoding="utf-8") as file:
             for body, owner in re.findall(r"typedef struct \w+ \{(.*?)\}\s*(cu\w+)_params;",

@@ -3,7 +3,6 @@
 walks every buffer to its last byte, and every fault of the scenario language does what it says."""
 
 import os
-import re
 import signal
 import unittest
 

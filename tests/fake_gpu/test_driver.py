@@ -349,7 +349,7 @@ class UpdateTest(DriverCase):
         self.assertEqual([row["name"] for row in self.truth()], ["a", "b", "c", "d", "e", "d", "e", "d"])
 
     def test_a_clone_is_a_graph_of_its_own(self):
-        out = self.python("""
+        self.python("""
             gpu = driver.Gpu()
             graph = gpu.graph()
             node = graph.kernel("a")

@@ -19,7 +19,6 @@ import re
 import resource
 import shutil
 import sqlite3
-import subprocess
 import sys
 import tempfile
 

@@ -167,7 +167,7 @@ def main():
                 paths.append(path)
             return zip(of_xla(paths), of_us(paths))
 
-        whole, both = [], 0
+        whole, _both = [], 0
         for path, (theirs, ours) in zip(seeds, compare(seeds.values())):
             if theirs == "" and ours == "":
                 whole.append(path)

@@ -24,7 +24,6 @@ Environment: XLATRACE_BIN, XLATRACE_TEST_PYTHON_JAX. Exit status 1 unless merged
 
 import argparse
 import json
-import os
 import pathlib
 import re
 import subprocess

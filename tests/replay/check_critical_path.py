@@ -112,9 +112,9 @@ def check_sum(step: Step) -> str | None:
     at = step.start
     for row in step.path:
         if row["start_ns"] != at:
-            return f"a row starts at {row['start_ns']}, the one before it ends at {at}"
+            return f"a row starts at {row['start_ns']}, the previous row ends at {at}"
         if row["end_ns"] < row["start_ns"]:
-            return f"a row ends before it starts at {row['start_ns']}"
+            return f"a row has a negative length, start {row['start_ns']}"
         at = row["end_ns"]
     return None if at == step.end else f"the path ends at {at}, the step at {step.end}"
 
@@ -145,7 +145,7 @@ def check_idle(step: Step) -> str | None:
             continue
         k = bisect.bisect_right(starts, row["start_ns"]) - 1
         if k < 0 or busy[k][1] < row["end_ns"]:
-            return f"{row['kind']} at {row['start_ns']}, where the device is idle"
+            return f"{row['kind']} at {row['start_ns']}, but no activity covers this interval"
     return None
 
 

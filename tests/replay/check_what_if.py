@@ -40,7 +40,7 @@ import tempfile
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import frameworks  # noqa: E402, beside this file
 import workloads  # noqa: E402
-from pairs import Flag, Op, Pair, Without  # noqa: E402
+from pairs import Flag, Pair, Without  # noqa: E402
 from recording import Broken, Recorder, Run, Skip, bare_environment, call  # noqa: E402
 
 WITHIN_PCT = 5.0

@@ -112,7 +112,7 @@ def one_stream() -> list[Pair]:
         pair("queue_two_ops", "one op is gone, another takes half as long",
              side(queue, **slow), side(script(without_sort, ops=ops), **(slow | {"dot": 30.0})),
              Without(instruction("sort.3")), Op(instruction("dot.1"))),
-        host_pair("synced_op_faster", "the host waits for every step; one op takes 0.3 times as long",
+        host_pair("synced_op_faster", "a synchronisation per step; one op takes 0.3 times as long",
              side(synced, **slow), side(synced, **fast), Op(instruction("sort.3"))),
     ]  # fmt: skip
 
@@ -135,7 +135,7 @@ def host() -> list[Pair]:
         host_pair("gap_closed_op_faster", "the sleep is gone, and an op takes half as long",
              side(synced, **times), side(script(body, ops=ops), **fast),
              Flag("--no-gaps"), Op(instruction("dot.1"))),
-        host_pair("sleep_after_wait", "the host waits for the device, then sleeps; an op takes half as long",
+        host_pair("sleep_after_wait", "a synchronisation per step, then a sleep; one op takes half as long",
              side(synced, **times), side(synced, **fast), Op(instruction("dot.1")), undecided=True),
         host_pair("sleep_beside_device", "the host sleeps while the device works; an op takes half as long",
              side(ahead, **times), side(ahead, **fast), Op(instruction("dot.1")), undecided=True),
@@ -174,7 +174,7 @@ def streams() -> list[Pair]:
              side(both, **times), side(both, **(times | {"gather": 15.0})), Op(instruction("gather.3"))),
         pair("side_becomes_path", "the longer of two ops takes a quarter: the other is the limit",
              side(both, **near), side(both, **(near | {"dot": 20.0})), Op(instruction("dot.1"))),
-        pair("both_sides_faster", "both of two ops side by side take half as long",
+        pair("both_sides_faster", "two parallel ops, both 0.5 times the time",
              side(both, **near), side(both, **(near | {"dot": 40.0, "gather": 75.0})),
              Op(instruction("dot.1")), Op(instruction("gather.3"))),
         pair("side_grows_to_path", "an op beside a longer one takes four times as long, and is the limit",

@@ -74,11 +74,11 @@ class JaxProfiler:
         def backends(*args: Any, **kwargs: Any) -> Any:
             result = original(*args, **kwargs)
             if getattr(bridge, "backends", None) is backends:
-                setattr(bridge, "backends", original)
+                bridge.backends = original
                 ready()
             return result
 
-        setattr(bridge, "backends", backends)
+        bridge.backends = backends
         self._hide_from_tracebacks()
 
     def start(self, directory: str) -> None:

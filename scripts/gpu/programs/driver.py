@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The driver API by hand: no framework, no CUDA toolkit. Kernels of known resources, as PTX."""
 
-import ctypes, os, signal, sys, time
+import ctypes
 driver = ctypes.CDLL("libcuda.so.1")
 def check(code):
     if code: raise SystemExit(f"driver error {code}")

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """A training step whose modules, graphs and kernels are XLA's own."""
 
-import os, sys, time
-import jax, jax.numpy as jnp
+import os
+import time
+import jax
+import jax.numpy as jnp
 def loss(w, x):
     for a in w: x = jnp.tanh(x @ a)
     return jnp.mean(x * x)

@@ -165,7 +165,7 @@ def sequence():
         return loss
 
     for _ in range(STEPS):
-        loss = train_step(x, y)
+        train_step(x, y)
 
 
 {model.__name__: model for model in (digits, residual, perceptron, language, autoencoder, sequence)}[

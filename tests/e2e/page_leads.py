@@ -320,7 +320,7 @@ class Same(Captures):
         of_copies = rows.filter(has_text="copies, ")
         expect(of_copies).to_contain_text(f"{alone:.3f}")
         expect(rows.filter(has=page.get_by_text("other", exact=True))).to_contain_text(f"{other:.3f}")
-        name = re.search(r"copies, [a-z ]*[a-z]", of_copies.inner_text())[0]
+        name = re.search(r"copies, [a-z ]*[a-z]", of_copies.text_content())[0]
         self.assert_golden_text(name)
         self.visit(page, "#/ops?f=kind:copy")
         ns = float(page.get_by_test_id("filter-sum").get_attribute("data-ns"))

@@ -75,8 +75,8 @@ class OneRun(Browser):
             more = (ns - middle) / 1e6
             self.assertIn(f"\t{f'{more:+.3g}'.replace('-', '−') if more else 0}\t", row.inner_text())
         self.check_one_lag(page, run, db, *wanted[0], middle)
-        self.check_who_comes_last(db)
-        page = self.open("#/ranks", url=self.run_url)
+        self.check_who_comes_last(page, db)
+        page.get_by_test_id("tab-ranks").click()
         for width in (1024, 800, 400, 1440):
             page.set_viewport_size({"width": width, "height": 900})
             self.wait_for_width(page, width)
@@ -127,7 +127,7 @@ class OneRun(Browser):
         page.get_by_test_id("tab-ranks").click()
         page.get_by_test_id("rankmap").wait_for()
 
-    def check_who_comes_last(self, db):
+    def check_who_comes_last(self, page, db):
         """The Timeline's sentence: who comes last in the step in sight, and who does in most steps."""
         own = {}
         for step, ordinal, ns in db.execute(
@@ -141,7 +141,7 @@ class OneRun(Browser):
         self.assertGreater(len(set(last.values())), 1)  # Or nothing is told apart here.
         texts = []
         for step, ordinal in last.items():
-            page = self.open(f"#/timeline?step={step}", url=self.run_url)
+            page.evaluate("(h) => { location.hash = h; }", f"#/timeline?step={step}")
             said = words_of(page.get_by_test_id("timeline-skew").inner_text())
             devices = re.findall(r"GPU \d+", said)[1:]  # After the one that waits.
             self.assertEqual(devices, [f"GPU {ordinal}"] + [f"GPU {most}"] * (ordinal != most), said)

@@ -15,6 +15,7 @@
 #include "analysis/analysis.h"
 #include "hlo/op_category.h"
 #include "hlo/text/text_reader.h"
+#include "tests/analysis/finding_text.h"
 #include "tests/analysis/run_builder.h"
 
 namespace xlatrace::analysis {
@@ -154,6 +155,15 @@ class FindingCase {
       if (row.id == id) return &row;
     }
     return nullptr;
+  }
+  // The sentences of a finding or of a cause that is ruled out; all ids if there is none.
+  std::string TextOfFinding(const std::string& id) const {
+    const model::FindingRow* row = Find(id);
+    return row == nullptr ? id + " is not among: " + Ids() : TextOf(*row);
+  }
+  std::string TextOfRuledOut(const std::string& id) const {
+    const model::RuledOutRow* row = FindRuledOut(id);
+    return row == nullptr ? id + ": absent" : TextOf(*row);
   }
   std::string Ids() const {
     std::string ids;

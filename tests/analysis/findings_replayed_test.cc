@@ -14,11 +14,10 @@
 #include "analysis/findings/report.h"
 #include "analysis/replay/what_if.h"
 #include "tests/analysis/finding_case.h"
+#include "tests/golden_text/golden_text.h"
 
 namespace xlatrace::analysis {
 namespace {
-
-using testing::HasSubstr;
 
 // A product, a part of it that is computed a second time, another product.
 const char* const kProgram = R"(HloModule jit_step
@@ -45,7 +44,7 @@ TEST(ReplayedFindings, WhatTheStepWaitsForSavesItsTimeAndTheListTheSame) {
   EXPECT_LE(*ReplayOf(with).all_findings_step_ns, ReplayOf(with).step_ns - 100'000);
 }
 
-TEST(ReplayedFindings, WhatRunsBesideSomethingLongerIsNoFinding) {
+TEST(ReplayedFindings, WorkInParallelWithLongerWorkIsRuledOut) {
   // The same work on a second stream, over long before what runs beside it.
   FindingCase beside(kProgram);
   beside.Steps(8, {{"+r", 100}, {"a", 500}, {"b", 500}});
@@ -53,21 +52,24 @@ TEST(ReplayedFindings, WhatRunsBesideSomethingLongerIsNoFinding) {
   const model::RuledOutRow* said = beside.FindRuledOut("recompute");
   ASSERT_NE(said, nullptr);
   EXPECT_FALSE(said->withheld);
-  // Of 100 us in which two things run, each is half.
-  EXPECT_THAT(said->text, HasSubstr("50.0 us of time"));
+  // Two things run in 100 us, and each counts for half of that: 50.0 us.
+  EXPECT_GOLDEN_TEXT(TextOf(*said));
 }
 
-// The rule holds a part of the time for the least; replayed, what waited for it is saved with it.
-TEST(ReplayedFindings, TheLeastSavingIsReplayedLikeTheLargest) {
+// The lower bound is replayed too, so that it includes the time of ops that waited.
+TEST(ReplayedFindings, LowerBoundIsReplayedLikeTheUpperBound) {
   FindingCase with(kProgram);
   with.Steps(8, {{"a", 500}, {"r", 100}, {"b", 500}});
+  std::string texts;
   for (const model::FindingRow& row : with.tables.findings) {
     if (row.basis != "replay" || !row.saves_low_ns_per_step) continue;
     EXPECT_LE(*row.saves_low_ns_per_step, *row.saves_high_ns_per_step) << row.id;
-    EXPECT_THAT(row.evidence_json, HasSubstr("by which the step gets shorter, by replay"));
-    EXPECT_THAT(row.evidence_json, HasSubstr(std::to_string(*row.saves_high_ns_per_step)));
-    EXPECT_THAT(row.evidence_json, HasSubstr("give or take, by the replay's assumptions"));
+    EXPECT_TRUE(row.replay_error_milli_pct.has_value()) << row.id;
+    EXPECT_THAT(EvidenceFigures(row.evidence_json),
+                testing::Contains(std::to_string(*row.saves_high_ns_per_step) + " ns"));
+    texts += TextOf(row) + "\n";
   }
+  EXPECT_GOLDEN_TEXT(texts);
 }
 
 // Two devices compute something a second time and exchange.
@@ -87,7 +89,7 @@ ENTRY e {
 
 // Device 2 computes 300 us longer a second time, and device 1 waits for that in the collective: the
 // step gets shorter by what device 2 takes, which is more than the mean of both.
-TEST(ReplayedFindings, WhatSavesMoreThanTheMeanOfDevicesSaysWhereItTakesLongest) {
+TEST(ReplayedFindings, SavingAboveTheMeanOfDevicesNamesTheSlowestDevice) {
   FindingCase with(kExchanging, 2);
   int64_t at = 0;
   for (int step = 0; step < 8; ++step) {
@@ -98,8 +100,8 @@ TEST(ReplayedFindings, WhatSavesMoreThanTheMeanOfDevicesSaysWhereItTakesLongest)
   const model::FindingRow* recompute = with.Find("recompute");
   ASSERT_NE(recompute, nullptr) << with.Ops();
   EXPECT_EQ(recompute->saves_high_ns_per_step, 400'000);
-  EXPECT_THAT(recompute->evidence_json,
-              HasSubstr(R"(where it takes longest, per step","value":400000,"unit":"ns")"));
+  EXPECT_THAT(EvidenceFigures(recompute->evidence_json), testing::Contains("400000 ns"));
+  EXPECT_GOLDEN_TEXT(TextOf(*recompute));
 }
 
 // The median step has 400 us of it on the slowest device, the mean of all steps 375 us: no more can
@@ -168,43 +170,42 @@ TEST(RankedFindings, AGuessIsNotTheFirstThingToDo) {
   EXPECT_THAT(ids, testing::ElementsAre("larger", "certain", "guess", "small"));
 }
 
-TEST(Statement, IsOneSentenceAndTwoAndLeavesItsPlaceOutWhereItIsTooLong) {
-  findings::Statement said = {"Attention is 11.2% of the step", "scores go through memory",
-                              " (model.py:288)", "Scores go through memory"};
-  EXPECT_EQ(said.Text(), "Attention is 11.2% of the step: scores go through memory (model.py:288)");
-  EXPECT_EQ(said.Headline(), "Attention is 11.2% of the step");
-  EXPECT_EQ(said.Reason(), "Scores go through memory (model.py:288)");
-  said.why = std::string(103, 's');  // With the place 150 characters.
+TEST(Statement, IsOneOrTwoSentencesAndATooLongOneOmitsThePlace) {
+  findings::Statement said = {"Alpha is 11.2% of beta", "gamma exceeds delta", " (model.py:288)",
+                              "Gamma exceeds delta"};
+  EXPECT_EQ(said.Text(), "Alpha is 11.2% of beta: gamma exceeds delta (model.py:288)");
+  EXPECT_EQ(said.Headline(), "Alpha is 11.2% of beta");
+  EXPECT_EQ(said.Reason(), "Gamma exceeds delta (model.py:288)");
+  said.why = std::string(111, 's');  // With the place 150 characters.
   EXPECT_TRUE(said.Text().ends_with("s (model.py:288)"));
   said.why += "s";
   EXPECT_TRUE(said.Text().ends_with("ss"));
-  EXPECT_EQ(said.Reason(), "Scores go through memory");
-  said = {"A callback holds up the device", "", " (model.py:5)"};
-  EXPECT_EQ(said.Text(), "A callback holds up the device (model.py:5)");
+  EXPECT_EQ(said.Reason(), "Gamma exceeds delta");
+  said = {"Epsilon exceeds zeta", "", " (model.py:5)"};
+  EXPECT_EQ(said.Text(), "Epsilon exceeds zeta (model.py:5)");
   EXPECT_EQ(said.Headline(), said.Text());
   EXPECT_EQ(said.Reason(), "");
 }
 
-// What a list has no room for stands in the text alone.
-TEST(RuledOut, TheTextSaysMoreThanWhatAndItsFigure) {
+// A list shows the name and the figure; the text alone has the details.
+TEST(RuledOut, TextHasTheNameTheFigureAndTheDetails) {
   findings::Report report;
-  report.Fine("warmup_in_average", {"warm-up", "set apart", "all steps average 12.1 ms"});
-  report.Fine("copy_in_step", {"copies", "0.1% of the step is exposed copying"});
-  report.Withhold("idle", "idle time: records were lost");
+  report.Fine("warmup_in_average", {"alpha", "beta", "gamma 12.1 ms"});
+  report.Fine("copy_in_step", {"delta", "0.1% epsilon"});
+  report.Withhold("idle", "zeta: eta");
   report.Ranked({.whole_ns = 10'000'000, .least_of_ns = 10'000'000});
   const std::vector<model::RuledOutRow> rows = report.RuledOut();
   ASSERT_EQ(rows.size(), 3u);
-  EXPECT_EQ(rows[0].text, "warm-up: set apart; all steps average 12.1 ms");
-  EXPECT_EQ(rows[0].what, "warm-up");
-  EXPECT_EQ(rows[0].figure, "set apart");
-  EXPECT_EQ(rows[1].text, "copies: 0.1% of the step is exposed copying");
-  EXPECT_EQ(rows[1].figure, "0.1% of the step is exposed copying");
+  EXPECT_EQ(rows[0].text, "alpha: beta; gamma 12.1 ms");
+  EXPECT_EQ(rows[0].what, "alpha");
+  EXPECT_EQ(rows[0].figure, "beta");
+  EXPECT_EQ(rows[1].text, "delta: 0.1% epsilon");
+  EXPECT_EQ(rows[1].figure, "0.1% epsilon");
   EXPECT_EQ(rows[2].what, "");
 }
 
-// A list in which two lines read alike leaves open which is which.
-// A run of which nothing can be said per step begins with that, unless something in it is large.
-TEST(RankedFindings, WhatLimitsAllComesBeforeWhatSavesLittle) {
+// A finding that limits all figures comes first, unless another finding saves much.
+TEST(RankedFindings, FindingThatLimitsAllFiguresPrecedesSmallSavings) {
   const auto make = [](const char* id, int64_t saves, findings::Sure sure) {
     findings::Finding finding;
     finding.id = id;
@@ -230,7 +231,8 @@ TEST(RankedFindings, WhatLimitsAllComesBeforeWhatSavesLittle) {
   EXPECT_EQ(order, "large limits small guess ");
 }
 
-TEST(RankedFindings, TwoOfOneTitleSayWhatEachIsAbout) {
+// Two equal titles would not show which finding is which.
+TEST(RankedFindings, EqualTitlesGetTheOpTheLayerOrTheSource) {
   struct About {
     std::string op, layer, source;
   };
@@ -240,7 +242,7 @@ TEST(RankedFindings, TwoOfOneTitleSayWhatEachIsAbout) {
     for (const About& each : about) {
       findings::Finding one;
       one.id = "rate";
-      one.title = {"Speed up this fusion"};
+      one.title = {"Alpha"};
       one.saves_high_ns = saves_ns -= 1'000'000;
       one.where_op = each.op;
       one.where_layer = each.layer;
@@ -249,7 +251,7 @@ TEST(RankedFindings, TwoOfOneTitleSayWhatEachIsAbout) {
     }
     findings::Finding other;
     other.id = "copy";
-    other.title = {"Avoid this copy"};
+    other.title = {"Beta"};
     other.saves_high_ns = 400'000;
     other.where_op = "copy.1";
     report.Add(other);
@@ -260,18 +262,14 @@ TEST(RankedFindings, TwoOfOneTitleSayWhatEachIsAbout) {
     }
     return all;
   };
-  EXPECT_THAT(titles({{"fusion.1", "mlp", "a.py:3"}}),
-              testing::ElementsAre("Speed up this fusion", "Avoid this copy"));
+  EXPECT_THAT(titles({{"fusion.1", "mlp", "a.py:3"}}), testing::ElementsAre("Alpha", "Beta"));
   EXPECT_THAT(titles({{"fusion.1", "mlp", "a.py:3"}, {"fusion.2", "mlp", "a.py:3"}}),
-              testing::ElementsAre("Speed up this fusion (fusion.1)",
-                                   "Speed up this fusion (fusion.2)", "Avoid this copy"));
+              testing::ElementsAre("Alpha (fusion.1)", "Alpha (fusion.2)", "Beta"));
   EXPECT_THAT(titles({{"fusion.1", "mlp", "a.py:3"}, {"fusion.1", "attention", "a.py:3"}}),
-              testing::ElementsAre("Speed up this fusion (mlp)", "Speed up this fusion (attention)",
-                                   "Avoid this copy"));
-  // A name that one of them lacks tells nothing of it.
+              testing::ElementsAre("Alpha (mlp)", "Alpha (attention)", "Beta"));
+  // A name that one of them lacks does not distinguish them.
   EXPECT_THAT(titles({{"fusion.1", "mlp", "a.py:3"}, {"", "mlp", "b.py:9"}}),
-              testing::ElementsAre("Speed up this fusion (a.py:3)", "Speed up this fusion (b.py:9)",
-                                   "Avoid this copy"));
+              testing::ElementsAre("Alpha (a.py:3)", "Alpha (b.py:9)", "Beta"));
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/analysis/run_builder.h"
+#include "tests/golden_text/golden_text.h"
 
 namespace xlatrace::analysis {
 namespace {
@@ -131,37 +132,34 @@ TEST_F(GapCauseTest, ARangeThatCoversMostOfItIsTheHosts) {
   EXPECT_EQ(Judge({{1, 7, "logging", 120'000, 140'000, 4}}).cause, GapCause::kUnknown);
 }
 
-TEST_F(GapCauseTest, ARangeOfTheWholeStepSaysWhereInItTheHostWas) {
+TEST_F(GapCauseTest, RangeOfTheWholeStepIsRefinedByTheRangesInIt) {
   const model::HostEvent step{1, 7, "ProfilerStep#6", 0, 400'000, 3};
   const model::HostEvent norm{1, 7, "layer_norm", 90'000, 102'000, 4};
   const model::HostEvent linear{1, 7, "linear", 180'000, 260'000, 5};
-  // What an op within calls is no place of its own.
+  // An op inside another op is not named.
   const model::HostEvent addmm{1, 7, "addmm", 185'000, 195'000, 6};
   EXPECT_EQ(Words({step}), "ProfilerStep#6");
-  EXPECT_EQ(Words({step, norm, linear, addmm}),
-            "ProfilerStep#6: 78.0 us between layer_norm and linear");
-  EXPECT_EQ(Words({step, linear}), "ProfilerStep#6: 80.0 us until linear");
-  EXPECT_EQ(Words({step, norm}), "ProfilerStep#6: 98.0 us after layer_norm");
+  EXPECT_GOLDEN_TEXT(Words({step, norm, linear, addmm}));  // 78 us from layer_norm to linear.
+  EXPECT_GOLDEN_TEXT(Words({step, linear}));               // 80 us before it.
+  EXPECT_GOLDEN_TEXT(Words({step, norm}));                 // 98 us after it.
   // Neither most of it in one op nor most of it in none: the op that has most.
-  EXPECT_EQ(Words({step,
-                   {1, 7, "mul", 100'000, 130'000, 4},
-                   {1, 7, "add", 150'000, 190'000, 5},
-                   {1, 7, "sum", 192'000, 199'000, 6}}),
-            "ProfilerStep#6, 40.0 us of it in add");
-  // Nor is there one that has a good part of it.
+  EXPECT_GOLDEN_TEXT(Words({step,
+                            {1, 7, "mul", 100'000, 130'000, 4},
+                            {1, 7, "add", 150'000, 190'000, 5},
+                            {1, 7, "sum", 192'000, 199'000, 6}}));
+  // No op has a large part of it.
   EXPECT_EQ(Words({step,
                    {1, 7, "mul", 100'000, 120'000, 4},
                    {1, 7, "add", 140'000, 164'000, 5},
                    {1, 7, "sum", 180'000, 199'000, 6}}),
             "ProfilerStep#6");
-  // Another thread's say nothing of this one's, and a narrower range is named itself.
+  // Ranges of another thread do not count, and a narrower range replaces that of the step.
   EXPECT_EQ(Words({step, {1, 8, "linear", 180'000, 260'000, 5}}), "ProfilerStep#6");
   EXPECT_EQ(Words({step, {1, 7, "linear", 110'000, 260'000, 5}}), "linear");
 }
 
-TEST_F(GapCauseTest, ARangeThatBeginsLateIsToldWithWhatItLeavesOpen) {
-  EXPECT_EQ(Words({{1, 7, "PjitFunction(f)", 180'000, 400'000, 3}}),
-            "nothing recorded for 80.0 us, then PjitFunction(f)");
+TEST_F(GapCauseTest, RangeThatBeginsLateIsNamedWithTheUnknownTimeBeforeIt) {
+  EXPECT_GOLDEN_TEXT(Words({{1, 7, "PjitFunction(f)", 180'000, 400'000, 3}}));  // 80 us before it.
 }
 
 TEST_F(GapCauseTest, RangesOfXlaAreNamedByWhatTheyRun) {
@@ -211,14 +209,14 @@ class ThunkGapTest : public GapCauseTest {
   model::Id execution_ = 0;
 };
 
-TEST_F(ThunkGapTest, AHostThatLaunchesWhatRunsLaterIsAheadAndNotLate) {
+TEST_F(ThunkGapTest, HostThatLaunchesALaterThunkIsAheadAndNotLate) {
   Run(0, "a", 0, 100'000);
   Run(1, "b", 200'000, 300'000);
   Run(2, "c", 300'000, 400'000);
   // Between f and g it launches a thunk of the step that comes after both.
   EXPECT_EQ(CauseWith("jit_step", "c"), GapCause::kUnknown);
-  EXPECT_EQ(Words(Ranges("jit_step", "c")), "the host is ahead, in thunk c");
-  // What the device waits for is what is being launched.
+  EXPECT_GOLDEN_TEXT(Words(Ranges("jit_step", "c")));
+  // The device waits for the thunk that is being launched.
   EXPECT_EQ(CauseWith("jit_g", "b"), GapCause::kHost);
   // All of f has run: a thunk of f is one of its next call; not what ran last, which may wait.
   EXPECT_EQ(CauseWith("jit_f", "another"), GapCause::kUnknown);
@@ -272,11 +270,11 @@ TEST_F(GapCauseTest, TheRangeOfTheLaunchingThreadIsNamed) {
   };
   EXPECT_EQ(words(8), "autograd::engine");
   EXPECT_EQ(words(7), "backward");
-  EXPECT_EQ(words(9), "backward; thread 9 launched what follows");
+  EXPECT_GOLDEN_TEXT(words(9));
   EXPECT_EQ(words(0), "backward");
   EXPECT_EQ(Judge(events, called_by(8)).host_range_id, 4);
   EXPECT_EQ(Judge(events, called_by(7)).host_range_id, 5);
-  // A thread of which nothing is known then.
+  // A thread without events.
   EXPECT_EQ(Judge(events, called_by(9)).host_range_id, 5);
   EXPECT_EQ(Judge(events, called_by(0)).host_range_id, 5);
 }
@@ -314,7 +312,7 @@ TEST_F(GapCauseTest, WhatWasLaunchedLongBeforeDidNotWaitForTheHost) {
   EXPECT_EQ(Judge(wait, [](size_t) { return std::nullopt; }).cause, GapCause::kSynchronisation);
 }
 
-TEST_F(GapCauseTest, WhatBeganLongAfterItsLaunchDidNotWaitForTheHost) {
+TEST_F(GapCauseTest, KernelThatBeganLongAfterItsLaunchDidNotWaitForTheHost) {
   gap.end_ns = 700'000;
   b.run.activities.start_ns[1] = 700'000;
   const std::vector<model::HostEvent> busy = {{1, 7, "logging", 90'000, 650'000, 4}};
@@ -330,8 +328,8 @@ TEST_F(GapCauseTest, WhatBeganLongAfterItsLaunchDidNotWaitForTheHost) {
         b.run, b.attribution, [&](const Intervals&) { return busy; }, launched_until(end_ns), gaps);
     return evidence.empty() ? std::string() : evidence[0].text;
   };
-  EXPECT_EQ(words(115'000), "what follows began 585 us after it was launched");
-  EXPECT_EQ(words(40'000), "what follows was launched 60.0 us before the queue ran empty");
+  EXPECT_GOLDEN_TEXT(words(115'000));  // It began 585 us later.
+  EXPECT_GOLDEN_TEXT(words(40'000));   // It was launched 60.0 us before the gap.
   // A start takes up to 200 us where the device is slow to begin.
   gap.end_ns = 200'000;
   b.run.activities.start_ns[1] = 200'000;

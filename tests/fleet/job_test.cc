@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <map>
+#include <regex>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,7 @@
 
 #include "fleet/job_answer.h"
 #include "tests/fleet/rank_files.h"
+#include "tests/golden_text/golden_text.h"
 
 namespace xlatrace::fleet {
 namespace {
@@ -40,6 +42,12 @@ class ReadJobTest : public testing::Test {
   std::string folder_;
 };
 
+// Without figures, because the times of these jobs have random parts.
+std::string WithoutFigures(const std::string& text) {
+  static const std::regex figure(R"([0-9][0-9.,]*( ns| us| ms| s|%))");
+  return std::regex_replace(text, figure, "#$1");
+}
+
 TEST_F(ReadJobTest, NamesTheSlowRankWhateverTheClocksAndTheOrderOfFiles) {
   WrittenRanks written = Write({.ranks = 8, .slow = 5});
   std::reverse(written.paths.begin(), written.paths.end());
@@ -51,8 +59,8 @@ TEST_F(ReadJobTest, NamesTheSlowRankWhateverTheClocksAndTheOrderOfFiles) {
   EXPECT_EQ(job->ranks[job->answer.ranks[0]].number, 5);
   // Its product takes 10 ms more than the others'; they wait for that and gain all but the jitter.
   EXPECT_NEAR(job->answer.cost_ns, 10e6, 0.8e6);
-  EXPECT_THAT(Sentence(*job), testing::StartsWith("8 ranks; everyone waits for rank 5 on host2"));
-  EXPECT_THAT(Heading(*job), testing::StartsWith("Everyone waits for rank 5 on host2"));
+  EXPECT_THAT(Heading(*job), testing::HasSubstr("rank 5 on host2"));
+  EXPECT_GOLDEN_TEXT(WithoutFigures(Heading(*job) + "\n" + Sentence(*job)));
 }
 
 TEST_F(ReadJobTest, MakesOneClockOfAllWithinTheStatedError) {
@@ -107,22 +115,17 @@ TEST_F(ReadJobTest, ProgramsWithNothingInCommonStayUnaligned) {
   EXPECT_THAT(Said(*job), testing::IsSupersetOf({"clocks_not_aligned", "other_program"}));
 }
 
-TEST(UnpairedWords, SayHowManyRanksAreMissingWhereThatIsKnown) {
-  EXPECT_EQ(UnpairedWords(4, 2),
-            "collectives of 4 ranks, of which 2 are here (merge the others, too)");
-  EXPECT_EQ(UnpairedWords(4, 1),
-            "collectives of 4 ranks, of which 1 is here (merge the others, too)");
-  for (const int64_t known : {0, 4}) {
-    EXPECT_THAT(UnpairedWords(known, 8), testing::HasSubstr("not known who takes part"));
-  }
+TEST(UnpairedWords, HaveTheNumberOfMissingRanksIfItIsKnown) {
+  EXPECT_GOLDEN_TEXT(UnpairedWords(4, 2));
+  EXPECT_GOLDEN_TEXT(UnpairedWords(4, 1));
+  for (const int64_t known : {0, 4}) EXPECT_GOLDEN_TEXT(UnpairedWords(known, 8));
 }
 
-TEST_F(ReadJobTest, OfGroupsThatArePartsOfTheJobNoWaitingIsSaid) {
+TEST_F(ReadJobTest, UnknownGroupsHaveNoCulprit) {
   const auto job = ReadJob(Write({.ranks = 8, .slow = 2, .group_size = 4}).paths);
   ASSERT_TRUE(job) << job.error().message;
   EXPECT_EQ(job->answer.cause, Cause::kNoData);
-  EXPECT_THAT(Sentence(*job), testing::HasSubstr("it is not known who takes part"));
-  EXPECT_THAT(Heading(*job), testing::StartsWith("Who is waited for cannot be told: "));
+  EXPECT_GOLDEN_TEXT(WithoutFigures(Heading(*job) + "\n" + Sentence(*job)));
   EXPECT_THAT(Said(*job), testing::Contains("collectives_unpaired"));
 }
 
@@ -165,7 +168,8 @@ TEST_F(ReadJobTest, GroupsThatShareAHostWithASlowLinkAreALink) {
   ASSERT_TRUE(job) << job.error().message;
   EXPECT_EQ(job->answer.cause, Cause::kLink) << Sentence(*job);
   ASSERT_FALSE(job->answer.evidence.empty());
-  EXPECT_THAT(job->answer.evidence.front(), testing::HasSubstr("only they have host5"));
+  EXPECT_THAT(job->answer.evidence.front(), testing::HasSubstr("host5"));
+  EXPECT_GOLDEN_TEXT(WithoutFigures(job->answer.evidence.front()));
 }
 
 // Own times on the path by the ranks' numbers, and the most that a step of it is off from what the
@@ -212,7 +216,7 @@ TEST_F(ReadJobTest, ThePathRunsThroughTheSlowRank) {
               0.8e6);
 }
 
-TEST_F(ReadJobTest, InAnEvenJobThePathIsNobodys) {
+TEST_F(ReadJobTest, PathOfAnEvenJobIsOnNoSingleRank) {
   for (const size_t shard : {0, 4}) {
     const auto job = ReadJob(Write({.ranks = 16, .steps = 40, .shard = shard}).paths);
     ASSERT_TRUE(job) << job.error().message;
@@ -222,7 +226,13 @@ TEST_F(ReadJobTest, InAnEvenJobThePathIsNobodys) {
     for (const auto& [rank, ns] : path.own_ns) EXPECT_LT(ns, 10 * 58'000'000) << "rank " << rank;
     std::vector<std::string> names;
     for (const Rank& rank : job->ranks) names.push_back(rank.name);
-    EXPECT_THAT(PathSentence(job->path, names), testing::HasSubstr("(ranks are even)"));
+    // Which rank has most is random.
+    std::string sentence = WithoutFigures(PathSentence(job->path, names));
+    for (const std::string& name : names) {
+      const size_t at = sentence.find(name);
+      if (at != sentence.npos) sentence.replace(at, name.size(), "RANK");
+    }
+    EXPECT_GOLDEN_TEXT(sentence);
   }
 }
 
@@ -259,24 +269,21 @@ TEST_F(ReadJobTest, OnlyComputationBesideTheEndOfACollectiveTakesItOffThePath) {
   }
 }
 
-// Each of these could turn the path, so that nothing is said.
-TEST_F(ReadJobTest, WhereThePathCannotBeToldItSaysWhy) {
+// Each of these jobs could have several paths, so that none is reported.
+TEST_F(ReadJobTest, AmbiguousPathIsReplacedByItsReason) {
   const auto why_not = [&](const std::vector<std::string>& paths) {
     const auto job = ReadJob(paths);
     EXPECT_TRUE(job) << job.error().message;
     EXPECT_THAT(job->path.segments, testing::IsEmpty());
-    return job->path.why_not;
+    return WithoutFigures(job->path.why_not);
   };
-  EXPECT_THAT(why_not(Write({.ranks = 8, .group_size = 4}).paths),
-              testing::HasSubstr("not known who comes last"));
-  EXPECT_THAT(why_not(Write({.ranks = 12, .stages = 3, .long_stage = 1.5}).paths),
-              testing::HasSubstr("not known who comes last"));
-  EXPECT_THAT(why_not(Write({.ranks = 4, .apart = true, .group_size = 2}).paths),
-              testing::HasSubstr("not all ranks have a collective in common"));
+  EXPECT_GOLDEN_TEXT(why_not(Write({.ranks = 8, .group_size = 4}).paths));
+  EXPECT_GOLDEN_TEXT(why_not(Write({.ranks = 12, .stages = 3, .long_stage = 1.5}).paths));
+  EXPECT_GOLDEN_TEXT(why_not(Write({.ranks = 4, .apart = true, .group_size = 2}).paths));
   WrittenRanks written = Write({.ranks = 6});
   written.paths.erase(written.paths.begin() + 2);
-  EXPECT_THAT(why_not(written.paths), testing::HasSubstr("ranks that are missing"));
-  EXPECT_THAT(why_not({written.paths.front()}), testing::HasSubstr("one rank"));
+  EXPECT_GOLDEN_TEXT(why_not(written.paths));
+  EXPECT_GOLDEN_TEXT(why_not({written.paths.front()}));
 }
 
 // Each stage has a program of its own and reduces among its ranks; sends and receives tell no

@@ -5,11 +5,21 @@
 #include "report/device_parts.h"
 
 #include <string>
+#include <utility>
+#include <vector>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "tests/golden_text/golden_text.h"
 
 namespace xlatrace::report {
 namespace {
+
+using model::StepPart;
+using testing::_;
+using testing::ElementsAre;
+using testing::Pair;
 
 RunView View(int64_t forward, int64_t unknown) {
   RunView view;
@@ -23,30 +33,40 @@ RunView View(int64_t forward, int64_t unknown) {
 std::string Text(const RunView& view) {
   std::string text;
   for (const DevicePart& part : DeviceParts(view)) {
-    text += std::string(part.words) + " " + std::to_string(part.ns) + ";";
+    text += std::string(part.words) + " " + std::to_string(part.ns) + "\n";
   }
   return text;
 }
 
+std::vector<std::pair<StepPart, int64_t>> Parts(const RunView& view) {
+  std::vector<std::pair<StepPart, int64_t>> parts;
+  for (const DevicePart& part : DeviceParts(view)) parts.emplace_back(part.part, part.ns);
+  return parts;
+}
+
 TEST(DeviceParts, CopiesWithoutAPhaseAreCopiesAndNotUnknown) {
   RunView view = View(70, 30);
-  EXPECT_EQ(Text(view), "forward 70;no phase 30;");
+  EXPECT_THAT(Parts(view), ElementsAre(Pair(StepPart::kForward, 70), Pair(StepPart::kUnknown, 30)));
   view.coverage.reasons = {{"not_xla", 6, 1}, {"transfer", 20, 2}};
   view.unphased_collectives_ns = 3;
   view.unphased_copies_ns = 1;
-  EXPECT_EQ(Text(view), "forward 70;no phase 6;collectives, no phase 3;copies, no phase 21;");
-  EXPECT_EQ(DeviceParts(view).back().part, model::StepPart::kExposedCopy);
+  EXPECT_THAT(Parts(view),
+              ElementsAre(Pair(StepPart::kForward, 70), Pair(StepPart::kUnknown, 6),
+                          Pair(StepPart::kExposedCollective, 3), Pair(StepPart::kExposedCopy, 21)));
+  EXPECT_GOLDEN_TEXT(Text(view));
 }
 
-TEST(DeviceParts, PartsNeverExceedWhatHasNoPhase) {
+TEST(DeviceParts, PartsWithoutAPhaseAreAtMostTheTimeWithoutAPhase) {
   RunView view = View(70, 5);
   view.coverage.reasons = {{"transfer", 20, 2}};
   view.unphased_collectives_ns = 3;
-  EXPECT_EQ(Text(view), "forward 70;collectives, no phase 3;copies, no phase 2;");
+  EXPECT_THAT(Parts(view),
+              ElementsAre(Pair(StepPart::kForward, 70), Pair(StepPart::kExposedCollective, 3),
+                          Pair(StepPart::kExposedCopy, 2)));
 }
 
-// Nsight's recordings of PyTorch: "unknown 100%" would say nothing.
-TEST(DeviceParts, WithoutHloKernelsAreToldByTheirNames) {
+// Recordings of PyTorch by Nsight: "unknown 100 %" would help nobody.
+TEST(DeviceParts, WithoutHloKernelsAreClassifiedByTheirNames) {
   RunView view = View(0, 100);
   view.modules.clear();
   view.coverage.reasons = {{"not_xla", 90, 4}, {"transfer", 10, 2}};
@@ -56,14 +76,15 @@ TEST(DeviceParts, WithoutHloKernelsAreToldByTheirNames) {
                   {"my_kernel", 15, 1},
                   {"sm80_xmma_gemm_f32f32_f32f32_f32_nn_n", 5, 1}};
   EXPECT_EQ(DevicePartsName(view), "kernels");
-  EXPECT_EQ(Text(view),
-            "fused attention 50;collectives 20;other kernels 15;matrix products 5;copies 10;");
+  EXPECT_THAT(Parts(view),
+              ElementsAre(Pair(_, 50), Pair(_, 20), Pair(_, 15), Pair(_, 5), Pair(_, 10)));
+  EXPECT_GOLDEN_TEXT(Text(view));
   EXPECT_EQ(DeviceParts(view)[1].part, model::StepPart::kExposedCollective);
-  // Modules that nothing could be led back to (their HLO cannot be read) tell no phase either.
+  // Modules without attributed activities (their HLO cannot be read) have no phases either.
   const std::string named = Text(view);
   view.modules.emplace_back();
   EXPECT_EQ(Text(view), named);
-  // A filtered view holds times of less than the names have.
+  // A filtered view has less time than the kernels by name.
   view.filter = "steps 3";
   EXPECT_EQ(DevicePartsName(view), "phase");
 }

@@ -8,8 +8,8 @@ namespace {
 
 TEST(GlyphsTest, UnitsSignsAndArrowsOfSentences) {
   EXPECT_EQ(WithGlyphs("410 us"), "410 µs");
-  EXPECT_EQ(WithGlyphs("3 gaps of 12.5 us, longest 40 us."), "3 gaps of 12.5 µs, longest 40 µs.");
-  EXPECT_EQ(WithGlyphs("4 x 8 tiles, 2.5x as long"), "4 × 8 tiles, 2.5× as long");
+  EXPECT_EQ(WithGlyphs("alpha 12.5 us, beta 40 us."), "alpha 12.5 µs, beta 40 µs.");
+  EXPECT_EQ(WithGlyphs("4 x 8 alpha, 2.5x beta"), "4 × 8 alpha, 2.5× beta");
   EXPECT_EQ(WithGlyphs("114 ms -> 70.9 ms (-38%)"), "114 ms → 70.9 ms (−38%)");
   EXPECT_EQ(WithGlyphs("-3 ms; 0 to -4"), "−3 ms; 0 to −4");
 }

@@ -8,38 +8,38 @@
 namespace xlatrace::report {
 namespace {
 
-// What the sentence names is the reason; the first action stands below the two lines.
-TEST(Headline, TheReasonIsWhatTheSentenceNamesOrTheSecondSentence) {
+// Without findings the first action follows the reason; with findings it stands below.
+TEST(Headline, SecondLineIsTheReasonAndTheActionOnlyWithoutFindings) {
   Verdict verdict;
-  verdict.sentence = {{"The gradient is 41% of the step: the scatter."}};
-  verdict.headline = {{"The gradient is 41% of the step."}};
-  verdict.reason = {{"The scatter."}};
-  verdict.lede = {{"First: cut it."}};
+  verdict.sentence = {{"Alpha is 41%: beta."}};
+  verdict.headline = {{"Alpha is 41%."}};
+  verdict.reason = {{"Beta."}};
+  verdict.lede = {{"Gamma."}};
   RunView view;
-  EXPECT_EQ(PlainText(HeadlineOf(view, verdict).second), "The scatter. First: cut it.");
+  EXPECT_EQ(PlainText(HeadlineOf(view, verdict).second), "Beta. Gamma.");
   view.findings.emplace_back();
-  EXPECT_EQ(PlainText(HeadlineOf(view, verdict).second), "The scatter.");
-  verdict.headline = verdict.sentence = {{"One line."}};
+  EXPECT_EQ(PlainText(HeadlineOf(view, verdict).second), "Beta.");
+  verdict.headline = verdict.sentence = {{"Delta."}};
   verdict.reason.clear();
-  EXPECT_EQ(PlainText(HeadlineOf(view, verdict).second), "First: cut it.");
+  EXPECT_EQ(PlainText(HeadlineOf(view, verdict).second), "Gamma.");
 }
 
-// Such as kernels of templates have: a line of 88 characters has no room for them.
-TEST(Headline, BehindALongNameTheLedeIsTheSecondLine) {
+// Kernels of templates have such names; a line has 88 characters.
+TEST(Headline, AfterALongNameTheActionIsTheSecondLine) {
   Verdict verdict;
   verdict.headline = {
-      {"The largest kernel, "}, {std::string(50, 'k'), true}, {", is 34.0% of it."}};
-  verdict.reason = {{"Nothing is XLA's."}};
+      {"Alpha, the longest, "}, {std::string(50, 'k'), true}, {", covers 34.00 %."}};
+  verdict.reason = {{"Epsilon."}};
   verdict.sentence = verdict.headline;
-  verdict.sentence.push_back({" Nothing is XLA's."});
-  verdict.lede = {{"First: look."}};
+  verdict.sentence.push_back({" Epsilon."});
+  verdict.lede = {{"Gamma."}};
   const RunView view;
-  EXPECT_EQ(PlainText(HeadlineOf(view, verdict).second), "Nothing is XLA's. First: look.");
+  EXPECT_EQ(PlainText(HeadlineOf(view, verdict).second), "Epsilon. Gamma.");
   verdict.headline[1].text = std::string(52, 'k');  // 89 with the full stop.
-  EXPECT_EQ(PlainText(HeadlineOf(view, verdict).second), "Nothing is XLA's. First: look.");
+  EXPECT_EQ(PlainText(HeadlineOf(view, verdict).second), "Epsilon. Gamma.");
   verdict.headline[1].text += "k";
   EXPECT_EQ(PlainText(HeadlineOf(view, verdict).first), PlainText(verdict.sentence));
-  EXPECT_EQ(PlainText(HeadlineOf(view, verdict).second), "First: look.");
+  EXPECT_EQ(PlainText(HeadlineOf(view, verdict).second), "Gamma.");
 }
 
 }  // namespace

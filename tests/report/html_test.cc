@@ -7,17 +7,21 @@
 #include <algorithm>
 #include <cstdint>
 #include <set>
+#include <sstream>
 #include <string>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "report/headline.h"
 #include "report/html/html_writer.h"
 #include "report/model_tree.h"
 #include "report/op_fold.h"
+#include "report/verdict.h"
 #include "sample_run.h"
 #include "temporary_folder.h"
+#include "tests/golden_text/golden_text.h"
 
 namespace xlatrace::report {
 namespace {
@@ -86,23 +90,46 @@ const std::set<std::string>& OurTags() {
   return tags;
 }
 
-TEST(HtmlTest, TheHeadlineAndItsReasonAreTheFindingsOwn) {
+// The text that a reader sees: a line per block of the page.
+std::string ShownText(const std::string& page) {
+  static const std::set<std::string> kInline = {"a", "b", "code", "i", "small", "span", "td", "th"};
+  std::string text;
+  for (size_t at = page.find("<body"); at < page.size();) {
+    if (page[at] != '<') {
+      text += page[at++] == '\n' ? ' ' : page[at - 1];
+      continue;
+    }
+    const size_t end = page.find('>', at);
+    const size_t name_at = at + (page[at + 1] == '/' ? 2 : 1);
+    const std::string name = page.substr(name_at, page.find_first_of(" >\n", name_at) - name_at);
+    text += kInline.contains(name) ? ' ' : '\n';
+    at = end == std::string::npos ? page.size() : end + 1;
+  }
+  std::istringstream lines(text);
+  std::string shown;
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream words(line);
+    std::string joined;
+    for (std::string word; words >> word;) joined += (joined.empty() ? "" : " ") + word;
+    if (!joined.empty()) shown += joined + "\n";
+  }
+  return WithoutVersion(shown);
+}
+
+TEST(HtmlTest, HeadlineAndReasonAreThoseOfTheFinding) {
   SampleRun run = TransformerRun();
   model::FindingRow finding;
   finding.id = "scatter_add";
-  finding.title = "Replace it";
-  finding.sentence =
-      "The gradient of the embedding is 41% of the step: scatter and 3 others take 5 ms";
-  finding.headline = "The gradient of the embedding is 41% of the step";
-  finding.reason = "scatter and 3 others take 5 ms";
+  finding.title = "Alpha";
+  finding.sentence = "Beta is 41%: gamma, 5 ms";
+  finding.headline = "Beta is 41%";
+  finding.reason = "gamma, 5 ms";
   finding.confidence = "high";
   finding.saves_high_ns_per_step = 1'000'000'000'000;
-  finding.action = "use `jax.nn.one_hot(a < b)`, or a ` alone";
+  finding.action = "delta `jax.nn.one_hot(a < b)`, epsilon ` zeta";
   run.findings = {finding};
-  EXPECT_THAT(Page(run),
-              HasSubstr("Try: use <code>jax.nn.one_hot(a &lt; b)</code>, or a ` alone."));
-  EXPECT_THAT(Page(run), HasSubstr("<h1>The gradient of the embedding is 41% of the step.</h1>\n"
-                                   "<p class=\"lede\">scatter and 3 others take 5 ms.</p>"));
+  EXPECT_THAT(Page(run), HasSubstr("delta <code>jax.nn.one_hot(a &lt; b)</code>, epsilon ` zeta."));
+  EXPECT_THAT(Page(run), HasSubstr("<h1>Beta is 41%.</h1>\n<p class=\"lede\">gamma, 5 ms.</p>"));
 }
 
 TEST(HtmlTest, BeginsWithTheMarkerThatAllowsReplacingIt) {
@@ -133,25 +160,25 @@ TEST(HtmlTest, IsWellFormedAndEveryLinkHasItsTarget) {
   }
 }
 
-TEST(HtmlTest, ShowsTheFiguresOfTheRun) {
+TEST(HtmlTest, HasTheFiguresOfTheRun) {
   const std::string page = Page(TransformerRun());
-  EXPECT_THAT(page, HasSubstr("Backward is 55.5% of the step (14.6 of 26.3 ms)."));
-  EXPECT_THAT(page, HasSubstr("attributed 99.3%"));
+  EXPECT_THAT(page, HasSubstr("55.5%"));  // Backward: 14.6 of 26.3 ms.
+  EXPECT_THAT(page, HasSubstr("99.3%"));  // Attributed.
+  EXPECT_GOLDEN_TEXT(ShownText(page));
   EXPECT_THAT(page, HasSubstr("<b>B&nbsp; 14.6</b>"));
   EXPECT_THAT(page, HasSubstr("embeddings.py:84"));
   EXPECT_THAT(page, HasSubstr("\u00d78</span>"));
-  EXPECT_THAT(page, HasSubstr("copy or memset issued by the runtime"));
   EXPECT_THAT(page, HasSubstr("clock_samples"));
 }
 
-// Modules beyond those that have a row: the step's time and the whole run's.
+// Modules without a row of their own are summed: time per step and in the whole run.
 TEST(HtmlTest, OtherModulesHaveTheirTimeOfTheRun) {
   RunView view = ViewOf(TransformerRun());
   ModuleFigure module;
   module.ns = 20'000'000;  // 1 ms of a step: 10 steps on 2 devices.
   module.run_ns = 33'000'000;
   view.modules.assign(35, module);
-  EXPECT_THAT(PageOf(view), HasSubstr("10 others</td><td class=\"num\">10.0</td>"
+  EXPECT_THAT(PageOf(view), HasSubstr("</td><td class=\"num\">10.0</td>"
                                       "<td class=\"num\">330</td>"));
 }
 
@@ -194,30 +221,39 @@ TEST(HtmlTest, NamesNeverBecomeMarkup) {
   EXPECT_THAT(page, HasSubstr("[U+202E]gnp.exe"));
   EXPECT_THAT(page, HasSubstr("nul[U+0000]byte"));
   EXPECT_EQ(page.find('\0'), std::string::npos);
-  EXPECT_THAT(page, HasSubstr("[1,000,006 bytes in all]"));
+  EXPECT_THAT(page, HasSubstr("[1,000,006 bytes "));
   EXPECT_LT(page.size(), 500'000u);
 }
 
-TEST(HtmlTest, ShowsPagesForRunsWithoutSteadyStepsModulesOrAnything) {
+// The headline of a run as it stands in its page.
+std::string HeadlineText(const SampleRun& run) {
+  const RunView view = ViewOf(run);
+  return "<h1>" + PlainText(HeadlineOf(view, MakeVerdict(view)).first) + "</h1>";
+}
+
+TEST(HtmlTest, RunsWithoutSteadyStepsModulesOrActivityHaveAPage) {
   SampleRun one = TransformerRun();
   one.steps = 1;
-  EXPECT_THAT(Page(one), HasSubstr("totals of the whole run"));
+  const std::string page_of_one = Page(one);
+  EXPECT_GOLDEN_TEXT(ShownText(page_of_one.substr(0, page_of_one.find("id=\"model\""))));
   SampleRun none = TransformerRun();
   none.module = false;
-  EXPECT_THAT(Page(none), HasSubstr("holds no HLO module"));
+  EXPECT_THAT(Page(none), HasSubstr(HeadlineText(none)));
   SampleRun empty;
   empty.steps = 0;
   empty.module = false;
   const std::string page = Page(empty);
-  EXPECT_THAT(page, HasSubstr("No verdict: the run holds no device activity."));
+  EXPECT_THAT(page, HasSubstr(HeadlineText(empty)));
+  EXPECT_GOLDEN_TEXT(ShownText(page));
   for (const SampleRun& run : {one, none, empty}) TagsOf(Page(run));
 }
 
-TEST(HtmlTest, AFakeDeviceIsSaidInABanner) {
+TEST(HtmlTest, RecordingOfTheFakeGpuHasABanner) {
+  const std::string of_banner = "<div class=\"banner\"><p class=\"note bad\">";
   SampleRun run = TransformerRun();
-  EXPECT_THAT(Page(run), Not(HasSubstr("fake GPU")));
+  EXPECT_THAT(Page(run), Not(HasSubstr(of_banner)));
   run.device_name = "xlatrace fake GPU";
-  EXPECT_THAT(Page(run), HasSubstr("Recorded on the fake GPU"));
+  EXPECT_THAT(Page(run), HasSubstr(of_banner));
 }
 
 TEST(HtmlTest, StopsAtTheFirstWriteThatFails) {
@@ -236,7 +272,7 @@ TEST(EscapeHtmlTest, CutsLongTextBetweenCharacters) {
   std::string text;
   for (int i = 0; i < 1000; ++i) text += "\u00e9";
   const std::string escaped = EscapeHtml(text);
-  EXPECT_THAT(escaped, HasSubstr("[2,000 bytes in all]"));
+  EXPECT_THAT(escaped, HasSubstr("[2,000 bytes "));
   EXPECT_THAT(escaped, Not(HasSubstr("\uFFFD")));
   EXPECT_EQ(EscapeHtml("\xc3"), "\uFFFD");
   EXPECT_EQ(EscapeHtml(""), "");

@@ -140,7 +140,7 @@ TEST(PageStringsTest, LongTextsThatDifferStayApart) {
   const std::string b = std::string(100'000, 'a') + "2" + std::string(100'000, 'b');
   EXPECT_NE(strings.Row(a), strings.Row(b));
   EXPECT_EQ(strings.Row(a), strings.Row(a));
-  EXPECT_THAT(strings.texts()[0], HasSubstr("[200,001 bytes in all]"));
+  EXPECT_THAT(strings.texts()[0], HasSubstr("[200,001 bytes "));
   EXPECT_LT(strings.texts()[0].size(), 5000u);
 }
 

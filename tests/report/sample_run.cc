@@ -396,8 +396,7 @@ SampleRun TransformerRun() {
       "mul", "optim.py", 58, 390'000, 8);
   run.ops.back().confidence = model::Confidence::kInferred;
   run.ops.push_back({.instruction = "", .ns = 64'000, .calls = 3});
-  run.stats = {{"clock_samples", model::Severity::kNotice, "device", 0,
-                "no clock record: throttling cannot be told from slow code"},
+  run.stats = {{"clock_samples", model::Severity::kNotice, "device", 0, "alpha: beta"},
                {"device_event_not_kept", model::Severity::kInfo, "train.xplane.pb", 21'493, ""}};
   return run;
 }

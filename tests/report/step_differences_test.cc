@@ -6,6 +6,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/golden_text/golden_text.h"
+
 namespace xlatrace::report {
 namespace {
 
@@ -26,18 +28,14 @@ StepOfDevice Step(int64_t number, int64_t device, double backward_ms, double exp
   return step;
 }
 
-// Device 2 computes 10 ms longer in step 1, and the other waits that long: the mean would say that
-// collectives make half of the difference.
-TEST(StepDifferences, WaitingForADeviceIsNoReason) {
+// Device 2 computes 10 ms longer in step 1, and the other waits that long: by the mean, collectives
+// would be half of the difference.
+TEST(StepDifferences, WaitingForADeviceIsNotTheReason) {
   const std::vector<StepOfDevice> steps = {Step(0, 1, 80, 10), Step(0, 2, 88, 2),
                                            Step(1, 1, 70, 30), Step(1, 2, 98.1, 1.9)};
   const auto differ = WhyStepsDiffer(steps, std::nullopt, 95 * kMs);
   ASSERT_TRUE(differ);
-  EXPECT_EQ(differ->heading, "Why steps differ by 10.5%");
-  EXPECT_EQ(differ->range, "Steps from 90.0 to 100 ms, mean of 2 devices");
-  EXPECT_EQ(differ->text,
-            "Step 1 takes 10.0 ms longer than step 0: 10.1 ms more backward (hatched), on the "
-            "device that waits least.");
+  EXPECT_GOLDEN_TEXT(differ->heading + "\n" + differ->range + "\n" + differ->text);
   EXPECT_EQ(differ->part, StepPart::kBackward);
   ASSERT_EQ(differ->bars.size(), 2u);
   EXPECT_EQ(differ->bars[1].wall_ns, 100.0 * kMs);
@@ -45,96 +43,75 @@ TEST(StepDifferences, WaitingForADeviceIsNoReason) {
 }
 
 // The device that waits least takes 4 ms longer, the mean of both 2 ms.
-TEST(StepDifferences, APartOfOneDeviceIsSetBesideThatDevicesStep) {
+TEST(StepDifferences, PartOfOneDeviceHasTheDifferenceOfThatDevicesStep) {
   const auto differ = WhyStepsDiffer(
       {Step(0, 1, 80, 10), Step(0, 2, 84, 2, 4), Step(1, 1, 80, 10), Step(1, 2, 84.5, 2, 7.5)},
       std::nullopt, 95 * kMs);
-  EXPECT_EQ(differ->text,
-            "Step 1 takes 2.00 ms longer than step 0, 4.00 ms on the device that waits "
-            "least: 3.50 ms more idle time (hatched) there.");
+  EXPECT_GOLDEN_TEXT(differ->text);
 }
 
-TEST(StepDifferences, AnotherDeviceMayBeAwaitedInEachStep) {
+TEST(StepDifferences, EachStepMayHaveAnotherSlowestDevice) {
   const auto differ =
       WhyStepsDiffer({Step(0, 1, 88, 2), Step(0, 2, 80, 10), Step(1, 1, 70, 30), Step(1, 2, 98, 2)},
                      std::nullopt, 95 * kMs);
-  EXPECT_EQ(differ->text,
-            "Step 1 takes 10.0 ms longer than step 0: 10.0 ms more backward (hatched), on the "
-            "devices that wait least.");
+  EXPECT_GOLDEN_TEXT(differ->text);
 }
 
-TEST(StepDifferences, DevicesThatDoNotWaitAreTakenTogether) {
+TEST(StepDifferences, DevicesThatDoNotWaitAreAveraged) {
   const auto differ = WhyStepsDiffer(
       {Step(0, 1, 80, 10.1), Step(0, 2, 80.1, 10), Step(1, 1, 80, 20), Step(1, 2, 80, 20.1)},
       std::nullopt, 95 * kMs);
-  EXPECT_EQ(differ->text,
-            "Step 1 takes 9.95 ms longer than step 0: 10.0 ms more exposed collectives "
-            "(hatched).");
+  EXPECT_GOLDEN_TEXT(differ->text);
   EXPECT_EQ(differ->bars[0].part_ns, 10.05 * kMs);
 }
 
-TEST(StepDifferences, NoSinglePart) {
+TEST(StepDifferences, NoPartIsNamedIfStepsHardlyDiffer) {
   const auto differ =
       WhyStepsDiffer({Step(0, 1, 90, 0), Step(1, 1, 90, 0)}, std::nullopt, 90 * kMs);
-  EXPECT_EQ(differ->text,
-            "No single part explains the 0 ms between step 0 and step 1. They hardly differ.");
+  EXPECT_GOLDEN_TEXT(differ->text);
   // 3 ms more of one part, and 2.9 ms less of another.
-  EXPECT_EQ(
-      WhyStepsDiffer({Step(0, 1, 90, 0, 5), Step(1, 1, 93, 0, 2.1)}, std::nullopt, 95 * kMs)->text,
-      "No single part explains the 0.100 ms between step 0 and step 1: 3.00 ms more backward, "
-      "2.90 ms less idle time. They hardly differ.");
+  EXPECT_GOLDEN_TEXT(
+      WhyStepsDiffer({Step(0, 1, 90, 0, 5), Step(1, 1, 93, 0, 2.1)}, std::nullopt, 95 * kMs)->text);
   EXPECT_FALSE(WhyStepsDiffer({Step(0, 1, 90, 0), Step(0, 2, 90, 0)}, std::nullopt, 90 * kMs));
 }
 
-// The last step ends with its work where others end as the next begins.
-TEST(StepDifferences, TheLastStepIsNotFasterForItsMissingEnd) {
+// The last step ends with its work; the others end when the next one begins.
+TEST(StepDifferences, LastStepIsLeftOutIfOnlyItsEndIsMissing) {
   std::vector<StepOfDevice> steps = {Step(2, 1, 120, 0, 10), Step(3, 1, 120.1, 0, 10),
                                      Step(4, 1, 120, 0, 6)};
-  EXPECT_EQ(WhyStepsDiffer(steps, 4, 128 * kMs)->text,
-            "Step 3 takes 0.100 ms longer than step 2: 0.100 ms more backward (hatched). Step 4, "
-            "the last, is left out: it ends with its work, the others where the next begins. They "
-            "hardly differ.");
+  EXPECT_GOLDEN_TEXT(WhyStepsDiffer(steps, 4, 128 * kMs)->text);
   EXPECT_EQ(WhyStepsDiffer(steps, 4, 128 * kMs)->bars.size(), 2u);
-  // Steps that are marked end where they say, and a step that is not the last ends as all do.
+  // Marked steps end at their marks, and a step that is not the last ends like all others.
   for (const std::optional<int64_t> last : {std::optional<int64_t>(), std::optional<int64_t>(5)}) {
-    EXPECT_EQ(WhyStepsDiffer(steps, last, 128 * kMs)->text,
-              "Step 3 takes 4.10 ms longer than step 4: 4.00 ms more idle time (hatched).");
+    EXPECT_GOLDEN_TEXT(WhyStepsDiffer(steps, last, 128 * kMs)->text);
   }
-  // It is faster for another reason than that.
+  // The last step is faster for another reason.
   steps[2] = Step(4, 1, 100, 0, 9.5);
-  EXPECT_EQ(WhyStepsDiffer(steps, 4, 120 * kMs)->text,
-            "Step 3 takes 20.6 ms longer than step 4: 20.1 ms more backward (hatched).");
-  // Two steps are all there are.
-  EXPECT_EQ(WhyStepsDiffer({Step(3, 1, 120, 0, 10), Step(4, 1, 120, 0, 6)}, 4, 128 * kMs)->text,
-            "Step 3 takes 4.00 ms longer than step 4: 4.00 ms more idle time (hatched).");
+  EXPECT_GOLDEN_TEXT(WhyStepsDiffer(steps, 4, 120 * kMs)->text);
+  // There are only two steps.
+  EXPECT_GOLDEN_TEXT(
+      WhyStepsDiffer({Step(3, 1, 120, 0, 10), Step(4, 1, 120, 0, 6)}, 4, 128 * kMs)->text);
 }
 
-TEST(StepDifferences, OfManyStepsTheEndsAndTheMedian) {
+TEST(StepDifferences, OfManyStepsTheSlowestTheMedianAndTheFastestAreShown) {
   std::vector<StepOfDevice> steps;
   for (int64_t i = 0; i < 11; ++i) steps.push_back(Step(i, 1, 100 + static_cast<double>(i), 0));
   const auto differ = WhyStepsDiffer(steps, std::nullopt, 105 * kMs);
   std::vector<int64_t> shown;
   for (const StepDifferences::Bar& bar : differ->bars) shown.push_back(bar.step);
   EXPECT_EQ(shown, (std::vector<int64_t>{0, 1, 5, 7, 8, 9, 10}));
-  EXPECT_EQ(differ->text,
-            "Step 10 takes 10.0 ms longer than step 0: 10.0 ms more backward (hatched). Of 11 "
-            "steps the 4 slowest, the median and the 2 fastest are shown.");
+  EXPECT_GOLDEN_TEXT(differ->text);
 }
 
-TEST(StepDifferences, ASecondPartOfSomeWeightIsToldBesideTheFirst) {
+TEST(StepDifferences, SecondPartIsNamedIfItExplainsMuch) {
   const auto text = [](double backward_ms, double idle_ms) {
     return WhyStepsDiffer({Step(0, 1, 80, 0, 10), Step(1, 1, backward_ms, 0, idle_ms)},
                           std::nullopt, 95 * kMs)
         ->text;
   };
-  EXPECT_EQ(text(86, 14),
-            "Step 1 takes 10.0 ms longer than step 0: 6.00 ms more backward (hatched), 4.00 ms "
-            "more idle time.");
-  EXPECT_EQ(text(84, 16),
-            "Step 1 takes 10.0 ms longer than step 0: 6.00 ms more idle time (hatched), 4.00 ms "
-            "more backward.");
-  EXPECT_EQ(text(88.5, 11.5),
-            "Step 1 takes 10.0 ms longer than step 0: 8.50 ms more backward (hatched).");
+  EXPECT_GOLDEN_TEXT(text(86, 14));
+  EXPECT_GOLDEN_TEXT(text(84, 16));
+  EXPECT_GOLDEN_TEXT(text(88.5, 11.5));
 }
 
 }  // namespace

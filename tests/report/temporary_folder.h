@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <regex>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -47,6 +48,12 @@ inline RunView ViewOf(const SampleRun& run) {
   auto view = LoadRunView(*db);
   EXPECT_TRUE(view) << view.error().message;
   return view ? *view : RunView();
+}
+
+// The text for a golden file: without the version of the program.
+inline std::string WithoutVersion(const std::string& text) {
+  static const std::regex version(R"(xlatrace [0-9]+\.[0-9]+\.[0-9]+[-+.\w]*)");
+  return std::regex_replace(text, version, "xlatrace VERSION");
 }
 
 }  // namespace xlatrace::report

@@ -18,6 +18,7 @@
 #include "report/page/words_ts.h"
 #include "report/shown_words.h"
 #include "report/word_tables.h"
+#include "tests/golden_text/golden_text.h"
 
 namespace xlatrace::report {
 namespace {
@@ -74,10 +75,10 @@ TEST(Words, EveryLimiterBasisAndPathHasWords) {
   for (const std::string_view phase : model::Texts<model::Phase>()) {
     EXPECT_TRUE(IsIn(ShortPhaseTable(), phase)) << phase;
   }
-  // Of each resource one block fits: all of them are named.
+  // One block fits for each resource, so all resources are limiters.
   analysis::Occupancy all;
   all.blocks_per_sm = all.by_warps = all.by_registers = all.by_shared_memory = all.by_blocks = 1;
-  EXPECT_EQ(LimiterWords(all.Limiter()), "warps, registers, shared memory, blocks");
+  EXPECT_GOLDEN_TEXT(LimiterWords(all.Limiter()));
 }
 
 TEST(Words, ARunIsCalledAsWhatItRanAndNotAsPython) {

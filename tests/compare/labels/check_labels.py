@@ -93,12 +93,12 @@ def check(path, data, texts):
         named = collections.Counter(name for label in labels for name in label[side])
         for name, count in named.items():
             if times[name] != 1:
-                errors.append(f"{key}: {name} is {times[name]} times in the text")
+                errors.append(f"{key}: the text has {name} {times[name]} times")
             elif name not in work:
-                errors.append(f"{key}: {name} is no work of a computation that runs")
+                errors.append(f"{key}: {name} does no work, or its computation does not run")
             if count != 1:
-                errors.append(f"{key}: {name} stands in {count} labels")
-        errors += [f"{key}: {name} has no label" for name in sorted(work - set(named))]
+                errors.append(f"{key}: {count} labels name {name}")
+        errors += [f"{key}: no label names {name}" for name in sorted(work - set(named))]
     kinds = collections.Counter()
     for doubtful, a, b in labels:
         kinds["lost" if not b else "new" if not a else "one" if len(a) + len(b) == 2

@@ -143,10 +143,10 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--xlatrace", required=True, type=pathlib.Path)
     parser.add_argument("--on", choices=("cpu", "gpu"), action="append")
-    parser.add_argument("--only", action="append", help="programs of this name")
-    parser.add_argument("--quick", action="store_true", help="those that say so: under a minute")
+    parser.add_argument("--only", action="append", help="name of a program")
+    parser.add_argument("--quick", action="store_true", help="only programs marked quick (under a minute)")
     parser.add_argument("--allow", type=int, default=0, help="planted programs that may be missed")
-    parser.add_argument("--keep", type=pathlib.Path, help="leave run.db of each in this folder")
+    parser.add_argument("--keep", type=pathlib.Path, help="folder for the run.db of each program")
     arguments = parser.parse_args()
     xlatrace = arguments.xlatrace.resolve()
 

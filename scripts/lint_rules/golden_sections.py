@@ -13,6 +13,8 @@ def check(root, files):
             continue
         folder = Path(root) / Path(file).parent.parent
         known = _tests_in(folder, Path(file).stem)
+        if known is None:
+            continue
         for number, line in enumerate((Path(root) / file).read_text().splitlines(), 1):
             name = re.sub(r" #\d+$", "", line[3:])
             if line.startswith("== ") and name not in known:
@@ -21,7 +23,10 @@ def check(root, files):
 
 
 def _tests_in(folder, suite):
-    """Names of tests as golden files name them: of C++ suite `suite`, or of Python module `suite`."""
+    """Names of tests as golden files name them: of C++ suite `suite`, or of Python module `suite`.
+
+    None if the module makes its tests when it runs, so that its text does not have their names.
+    """
     module = folder / f"{suite}.py"
     if module.exists():
         # Test methods may be inherited from another module, so only the name of the method counts.
@@ -29,6 +34,8 @@ def _tests_in(folder, suite):
         for path in folder.glob("*.py"):
             names.update(re.findall(r"def (test_\w+)", path.read_text()))
         text = module.read_text()
+        if "setattr(" in text:
+            return None
         classes = re.findall(r"^\s*class (\w+)", text, re.MULTILINE)
         return {f"{c}.{name}" for c in classes for name in names}
     names = set()

@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
 /* xlatrace.h: tell xlatrace about your program, from C, C++ or anything that can call C.
  *
  *   xlatrace_mark_step(step);   a training step begins; numbers from 0 up, used in reports as given
@@ -11,7 +13,7 @@
  *
  * From Python, with nothing installed: examples/mark_steps.py.
  *
- * SPDX-License-Identifier: Apache-2.0 */
+ */
 #ifndef XLATRACE_XLATRACE_H_
 #define XLATRACE_XLATRACE_H_
 

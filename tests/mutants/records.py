@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The planted faults of ROOM.txt: what one looks like, and where it goes in a source file.
+"""Faults that no rule makes, COMPONENT.txt: what one looks like, and where it goes in a source file.
 
     correlator/fusion_shares.cc: ties go to the later part
       why: A fusion of two equal halves would change its label from run to run.
@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 FIELDS = ("why", "at", "is", "equivalent")
-HEAD = re.compile(r"^(\S+\.(?:cc|h)): (\S.*)$")
+HEAD = re.compile(r"^(\S+\.(?:cc|h|py)): (\S.*)$")
 FIELD = re.compile(r"^  (why|at|is|equivalent):(?: +(.*))?$")
 
 
@@ -31,9 +31,11 @@ class Mutant:
     place: str = ""  # Record file and line, for messages.
     number: int = 0
     line: int = 0  # Of the source file, once placed.
+    span: tuple = ()  # Once placed: begin, end, and what the switch puts in front and behind.
+    identity: str = ""  # Of a fault by rule: sample.py.
 
     @property
-    def room(self):
+    def component(self):
         return self.file.split("/")[0]
 
 
@@ -67,10 +69,10 @@ def read(path):
     return mutants
 
 
-def read_all(folder, rooms=()):
+def read_all(folder, components=()):
     mutants = []
     for path in sorted(Path(folder).glob("*.txt")):
-        if not rooms or path.stem in rooms:
+        if not components or path.stem in components:
             mutants += read(path)
     return mutants
 
@@ -92,9 +94,11 @@ def place(text, mutant):
     return places[begin], places[begin + len(marked) - 1] + 1
 
 
-def switch(original, replacement):
+def switch(original, replacement, file=""):
     """What stands in front of and behind `original` (with @ for the number), so that it is
     `replacement` when the mutant is on."""
+    if file.endswith(".py"):
+        return f"(({replacement}) if __import__('os').environ.get('XLATRACE_MUTANT') == '@' else (", "))"
     on = "::xlatrace_mutants::On(@)"
     if original.rstrip()[-1] in ";}":
         return f"if ({on}) {{ {replacement} }} else {{ ", " }"

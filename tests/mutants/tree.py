@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A copy of the source tree with every mutant in it, each behind its switch; one build for all."""
+"""A copy of the source tree with every fault in it, each behind its switch; one build for all."""
 
 import os
 import re
@@ -60,10 +60,32 @@ def fixtures_of(root, name, text):
     return re.sub(r'(XLATRACE_\w+=")\$\{CMAKE_CURRENT_SOURCE_DIR\}', rf"\g<1>{here}", text)
 
 
+def planted_cmake(components, users):
+    """CMake code that compiles files with faults beside the libraries, in front of which executables
+    find them. The libraries stay as they are, and with them their entries in the compiler's cache. It
+    holds because functions with external linkage are compiled with -fPIC: calls of them are not inlined
+    across files, although files are compiled together."""
+    lines = []
+    for component, files in sorted(components.items()):
+        lines += [f"add_library(planted_{component} OBJECT {' '.join(sorted(files))})",
+                  "foreach(property IN ITEMS LINK_LIBRARIES COMPILE_OPTIONS COMPILE_DEFINITIONS INCLUDE_DIRECTORIES)",
+                  f"  get_target_property(value xlatrace_{component} ${{property}})",
+                  f"  if(value)\n    set_property(TARGET planted_{component} PROPERTY ${{property}} \"${{value}}\")\n  endif()",
+                  "endforeach()",
+                  f"target_compile_options(planted_{component} PRIVATE -O1 -Wno-error)",
+                  f"set_target_properties(planted_{component} PROPERTIES UNITY_BUILD OFF)"]
+        for user in users(component):
+            lines += [f"if(TARGET {user})",
+                      f"  target_sources({user} PRIVATE $<TARGET_OBJECTS:planted_{component}>)",
+                      f"  target_link_options({user} PRIVATE -Wl,-z,muldefs)", "endif()"]
+    return "\n".join(lines) + "\n"
+
+
 class Tree:
-    def __init__(self, root, folder, jobs=1, nice=15, unity=False):
-        self.root, self.folder, self.jobs, self.nice = root, folder, jobs, nice
-        self.unity = unity  # In rooms with faults, too: the others always.
+    """`users(component)`: the executables that a fault of the component is planted in."""
+
+    def __init__(self, root, folder, users, jobs=1, nice=15):
+        self.root, self.folder, self.users, self.jobs, self.nice = root, folder, users, jobs, nice
         self.build = folder / "build" / "release"
         # As they are now: whoever edits meanwhile does not disturb.
         self.files = {name: (root / name).read_bytes() for name in self.sources()
@@ -80,33 +102,30 @@ class Tree:
 
     def copy(self, changed):
         """`changed`: file -> text in the place of its own."""
-        rooms = {}
-        for name in changed:
-            if name.endswith(".cc"):
-                room, _, rest = name.partition("/")
-                rooms.setdefault(room, []).append(rest)
+        wanted, beside = dict(self.files), {}
+        for name, text in changed.items():
+            component, _, rest = name.partition("/")
+            if name.endswith(".py"):
+                wanted[name] = text
+            elif name.endswith(".cc") and component != "collector":
+                place = f"planted/{component}/{rest.replace('/', '__')}"
+                wanted[place] = f'#include "{HEADER}"\n#line 1 "{name}"\n{text}'
+                beside.setdefault(component, []).append(place)
+            else:
+                # Headers, and the collector, whose functions are hidden and may be inlined. In a unit the
+                # file is included, and may ask for no warnings in this way.
+                wanted[name] = f'#include "{HEADER}"\n#pragma GCC system_header\n#line 1 "{name}"\n{text}'
+        wanted["planted/planted.cmake"] = planted_cmake(beside, self.users)
+        wanted["CMakeLists.txt"] = self.text("CMakeLists.txt") + "include(planted/planted.cmake)\n"
         for base, _, files in os.walk(self.folder):
             folder = Path(base).relative_to(self.folder)
             if folder.parts[:1] == ("build",):
                 continue
             for file in files:
-                if str(folder / file) not in self.files and not (Path(base) / file).is_symlink():
+                if str(folder / file) not in wanted and not (Path(base) / file).is_symlink():
                     (Path(base) / file).unlink()
-        for name in self.files:
-            if name in changed:
-                # Where files are compiled together, each is included by another and may ask for
-                # no warnings in this way; alone it has options of its own.
-                quiet = "#pragma GCC system_header\n" if self.unity else ""
-                text = f'#include "{HEADER}"\n{quiet}#line 1 "{name}"\n{changed[name]}'
-            else:
-                text = self.files[name]
-            room, _, rest = name.partition("/")
-            if rest == "CMakeLists.txt" and room in rooms and not self.unity:
-                text = text.decode() + (
-                    "\nset_source_files_properties(" + " ".join(sorted(rooms[room])) +
-                    " PROPERTIES COMPILE_OPTIONS -Wno-error)\n"
-                    f"set_target_properties(xlatrace_{room} PROPERTIES UNITY_BUILD OFF)\n")
-            if rest.endswith("CMakeLists.txt") and room == "tests":
+        for name, text in wanted.items():
+            if name.endswith("CMakeLists.txt") and name.startswith("tests/"):
                 text = fixtures_of(self.root, name, text)
             write(self.folder / name, text)
         for link in LINKS:
@@ -118,7 +137,7 @@ class Tree:
         if not (self.build / "build.ninja").exists():
             subprocess.run(["cmake", "--preset", "release"], cwd=self.folder, check=True,
                            stdout=subprocess.DEVNULL)
-        # Rooms without a fault are as the preset builds them: ccache has them from the tree itself.
+        # Components without a fault are as the preset builds them: ccache has them from the tree itself.
         environment = dict(os.environ, CCACHE_BASEDIR=str(self.folder), CCACHE_NOHASHDIR="1")
         done = subprocess.run(
             ["nice", "-n", str(self.nice), "ninja", "-C", str(self.build), f"-j{self.jobs}", "-k0", *targets],
@@ -134,8 +153,8 @@ class Tree:
         self.said = done.stdout
         return errors
 
-    def binary(self, room):
-        return self.build / "tests" / room / f"{room}_test"
+    def binary(self, component):
+        return self.build / "tests" / component / f"{component}_test"
 
     def remove(self):
         shutil.rmtree(self.folder, ignore_errors=True)

@@ -1,16 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Faults by rule (operators.py) as the mutants that scripts/mutate plants, and samples of them.
 
-A sample is drawn by component, then by compilation unit, then by place, then by what the place
-becomes. Components count alike, whatever their size; units count by their places, and places alike,
-whatever the number of their faults. All faults of a component come from one unit, because compiling a
-unit costs more than running tests. The same seed and the same code give the same sample. An identity
-is made of the code around the place, so it stays when other code moves.
+A sample is drawn by component, then by place, then by what the place becomes: components count
+alike, whatever their size, and so do places, whatever the number of their faults. The same seed and
+the same code give the same sample. An identity is made of the code around the place, so it stays
+when other code moves.
 """
 
 import hashlib
 import random
-import re
 
 import operators
 import records
@@ -49,21 +47,9 @@ def of_file(name, text, names=None):
     return made
 
 
-def units_of(tree, component):
-    """Files that are compiled together, as the component's CMakeLists.txt lists them in batches."""
-    units = []
-    for call in re.findall(r"\b(?:xlatrace_\w+|add_library)\(.*?\n?\)", tree.text(f"{component}/CMakeLists.txt"), re.S):
-        files = [f"{component}/{name}" for name in re.findall(r"(?<![\w./])[\w/]+\.cc\b", call)]
-        batch = re.search(r"\bBATCH (\d+)", call)
-        size = int(batch.group(1)) if batch else 16
-        units += [files[i:i + size] for i in range(0, len(files), size)]
-    return units
-
-
-def draw(found, count, seed, units=None):
+def draw(found, count, seed):
     """(component, its mutants in the order of the draw): more than are needed, because some do not
-    compile. The first ones make a sample of `count`: see `shares`. `units` by component: all
-    faults of a component are of one of them."""
+    compile. The first ones make a sample of `count`: see `shares`."""
     drawn = {}
     for component, mutants in found.items():
         places = {}
@@ -71,10 +57,6 @@ def draw(found, count, seed, units=None):
             places.setdefault((mutant.file, *mutant.span[:2]), []).append(mutant)
         chance = random.Random(f"{seed} {component}")
         order = sorted(places)
-        weights = [sum(place[0] in unit for place in order) for unit in (units or {}).get(component, ())]
-        if sum(weights) > 0:
-            unit = chance.choices(units[component], weights)[0]
-            order = [place for place in order if place[0] in unit]
         chance.shuffle(order)
         wanted = shares(found, count)[component]
         drawn[component] = [chance.choice(places[place]) for place in order[:wanted + wanted // 2 + 1]]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A copy of the source tree with every mutant in it, each behind its switch; one build for all."""
+"""A copy of the source tree with every fault in it, each behind its switch; one build for all."""
 
 import os
 import re
@@ -15,7 +15,7 @@ def inserted(text, spans):
     """`text` with (begin, end, front, behind) around what they span. Those that cross others are
     dropped; returns the text and what was kept, as indices of `spans`."""
     order = sorted(range(len(spans)), key=lambda i: (spans[i][0], -spans[i][1]))
-    kept, _open_ends = [], []
+    kept, open_ends = [], []
     pieces, at = [], 0
     closing = []  # (end, text behind), inner last
 
@@ -60,10 +60,32 @@ def fixtures_of(root, name, text):
     return re.sub(r'(XLATRACE_\w+=")\$\{CMAKE_CURRENT_SOURCE_DIR\}', rf"\g<1>{here}", text)
 
 
+def planted_cmake(components, users):
+    """CMake code that compiles files with faults beside the libraries, in front of which executables
+    find them. The libraries stay as they are, and with them their entries in the compiler's cache. It
+    holds because functions with external linkage are compiled with -fPIC: calls of them are not inlined
+    across files, although files are compiled together."""
+    lines = []
+    for component, files in sorted(components.items()):
+        lines += [f"add_library(planted_{component} OBJECT {' '.join(sorted(files))})",
+                  "foreach(property IN ITEMS LINK_LIBRARIES COMPILE_OPTIONS COMPILE_DEFINITIONS INCLUDE_DIRECTORIES)",
+                  f"  get_target_property(value xlatrace_{component} ${{property}})",
+                  f"  if(value)\n    set_property(TARGET planted_{component} PROPERTY ${{property}} \"${{value}}\")\n  endif()",
+                  "endforeach()",
+                  f"target_compile_options(planted_{component} PRIVATE -O1 -Wno-error)",
+                  f"set_target_properties(planted_{component} PROPERTIES UNITY_BUILD OFF)"]
+        for user in users(component):
+            lines += [f"if(TARGET {user})",
+                      f"  target_sources({user} PRIVATE $<TARGET_OBJECTS:planted_{component}>)",
+                      f"  target_link_options({user} PRIVATE -Wl,-z,muldefs)", "endif()"]
+    return "\n".join(lines) + "\n"
+
+
 class Tree:
-    def __init__(self, root, folder, jobs=1, nice=15, unity=False):
-        self.root, self.folder, self.jobs, self.nice = root, folder, jobs, nice
-        self.unity = unity  # Also in components with faults; the others always are.
+    """`users(component)`: the executables that a fault of the component is planted in."""
+
+    def __init__(self, root, folder, users, jobs=1, nice=15):
+        self.root, self.folder, self.users, self.jobs, self.nice = root, folder, users, jobs, nice
         self.build = folder / "build" / "release"
         # As they are now: whoever edits meanwhile does not disturb.
         self.files = {name: (root / name).read_bytes() for name in self.sources()
@@ -80,43 +102,30 @@ class Tree:
 
     def copy(self, changed):
         """`changed`: file -> text in the place of its own."""
-        components = {}
-        for name in changed:
-            if name.endswith(".cc"):
-                component, _, rest = name.partition("/")
-                components.setdefault(component, []).append(rest)
+        wanted, beside = dict(self.files), {}
+        for name, text in changed.items():
+            component, _, rest = name.partition("/")
+            if name.endswith(".py"):
+                wanted[name] = text
+            elif name.endswith(".cc") and component != "collector":
+                place = f"planted/{component}/{rest.replace('/', '__')}"
+                wanted[place] = f'#include "{HEADER}"\n#line 1 "{name}"\n{text}'
+                beside.setdefault(component, []).append(place)
+            else:
+                # Headers, and the collector, whose functions are hidden and may be inlined. In a unit the
+                # file is included, and may ask for no warnings in this way.
+                wanted[name] = f'#include "{HEADER}"\n#pragma GCC system_header\n#line 1 "{name}"\n{text}'
+        wanted["planted/planted.cmake"] = planted_cmake(beside, self.users)
+        wanted["CMakeLists.txt"] = self.text("CMakeLists.txt") + "include(planted/planted.cmake)\n"
         for base, _, files in os.walk(self.folder):
             folder = Path(base).relative_to(self.folder)
             if folder.parts[:1] == ("build",):
                 continue
             for file in files:
-                if str(folder / file) not in self.files and not (Path(base) / file).is_symlink():
+                if str(folder / file) not in wanted and not (Path(base) / file).is_symlink():
                     (Path(base) / file).unlink()
-        for name in self.files:
-            if name.endswith(".py") and name in changed:
-                text = changed[name]
-            elif name in changed:
-                # Where files are compiled together, each is included by another and may ask for
-                # no warnings in this way; alone it has options of its own.
-                quiet = "#pragma GCC system_header\n" if self.unity else ""
-                text = f'#include "{HEADER}"\n{quiet}#line 1 "{name}"\n{changed[name]}'
-            else:
-                text = self.files[name]
-            component, _, rest = name.partition("/")
-            if rest == "CMakeLists.txt" and component in components and not self.unity:
-                target = "collector_parts" if component == "collector" else component
-                text = text.decode() + (
-                    "\nset_source_files_properties(" + " ".join(sorted(components[component])) +
-                    " PROPERTIES COMPILE_OPTIONS -Wno-error)\n"
-                    f"set_target_properties(xlatrace_{target} PROPERTIES UNITY_BUILD OFF)\n")
-            if name == "collector/CMakeLists.txt":
-                # The collector compiles them one by one, whatever the preset says.
-                alone = [f"../{each}" for each in ("base/masking.cc", "base/shell_word.cc") if each in changed]
-                if alone:
-                    text = text if isinstance(text, str) else text.decode()
-                    text += (f"\nif(TARGET xlatrace_collector)\nset_source_files_properties({' '.join(alone)} "
-                             "PROPERTIES COMPILE_OPTIONS -Wno-error)\nendif()\n")
-            if rest.endswith("CMakeLists.txt") and component == "tests":
+        for name, text in wanted.items():
+            if name.endswith("CMakeLists.txt") and name.startswith("tests/"):
                 text = fixtures_of(self.root, name, text)
             write(self.folder / name, text)
         for link in LINKS:

@@ -22,7 +22,7 @@ class Provenance(Browser):
             "SELECT handle, instruction FROM op_time WHERE instruction LIKE 'loop_select_fusion%'"
             " ORDER BY steady_ns DESC LIMIT 1"
         ).fetchone()
-        folder = kept_runs.made("passes", kept_runs.hash_of([pass_dumps.__file__], [cls.database.parent.name]), cls.make)
+        folder = kept_runs.made("passes", kept_runs.hash_of([pass_dumps.__file__, __file__], [cls.database.parent.name]), cls.make)
         cls.dump, cls.told = folder / "dump", (folder / "told.html").as_uri()
 
     @classmethod
@@ -34,7 +34,7 @@ class Provenance(Browser):
         """A page with the passes of `dump`."""
         (module,) = cls.database.parent.glob("module_*after_optimizations*.txt")
         pass_dumps.write(dump, module, cls.fusion, **options)
-        result = support.run("report", cls.database.name, "--modules", dump, "-o", page, cwd=cls.database.parent)
+        result = support.run("report", cls.database, "--modules", dump.name, "-o", page, cwd=dump.parent)
         assert result.code == 0, result
 
     def drawer(self, url, handle, **options):

@@ -15,7 +15,7 @@ def inserted(text, spans):
     """`text` with (begin, end, front, behind) around what they span. Those that cross others are
     dropped; returns the text and what was kept, as indices of `spans`."""
     order = sorted(range(len(spans)), key=lambda i: (spans[i][0], -spans[i][1]))
-    kept, open_ends = [], []
+    kept = []
     pieces, at = [], 0
     closing = []  # (end, text behind), inner last
 

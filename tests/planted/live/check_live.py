@@ -143,7 +143,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--xlatrace", required=True, type=pathlib.Path)
     parser.add_argument("--on", choices=("cpu", "gpu"), action="append")
-    parser.add_argument("--only", action="append", help="name of a program")
+    parser.add_argument("--only", action="append", help="program to run, by name")
     parser.add_argument("--quick", action="store_true", help="only programs marked quick (under a minute)")
     parser.add_argument("--allow", type=int, default=0, help="planted programs that may be missed")
     parser.add_argument("--keep", type=pathlib.Path, help="folder for the run.db of each program")

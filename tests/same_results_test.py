@@ -56,6 +56,16 @@ class SameResults(unittest.TestCase):
         self.assertEqual(status, 0, said)
         self.assertIn(" 7 equal, 0 different", said)
 
+    def test_ignored_column_is_not_compared(self):
+        base, now = self.program("base", rows="[(1,)]"), self.program("now", rows="[(2,)]")
+        self.assertEqual(self.compare(base, now)[0], 1)
+        self.assertEqual(self.compare(base, now, "--ignore", "op.a")[0], 0)
+
+    def test_ignored_output_is_not_compared(self):
+        base, now = self.program("base", page="one"), self.program("now", page="two")
+        self.assertEqual(self.compare(base, now)[0], 1)
+        self.assertEqual(self.compare(base, now, "--ignore", "summary,page")[0], 0)
+
     def test_a_row_a_page_and_a_text_that_differ_are_named(self):
         base = self.program("base")
         for change, names in (

@@ -75,7 +75,7 @@ def comments(file, text):
         found = _python_comments(text)
     elif is_shell(file, text) or file.endswith((".cmake", "CMakeLists.txt")):
         found = [
-            Text(number, line.strip().lstrip("#").strip())
+            Text(number, _prose(line.strip().lstrip("#")))
             for number, line in enumerate(text.splitlines(), 1)
             if line.strip().startswith("#") and not line.startswith("#!")
         ]
@@ -118,6 +118,11 @@ def sentences(text):
     return [part.strip() for part in re.split(r"(?<=[.!?:;])\s+(?=[A-Z`\"'(]|CODE)", text) if part.strip()]
 
 
+def _prose(line):
+    """A comment line without its indent; "" if it is indented, as examples, tables and diagrams are."""
+    return "" if re.match(r"\s{3,}", line) else line.strip()
+
+
 def _line_of(text, at):
     return text.count("\n", 0, at) + 1
 
@@ -126,11 +131,11 @@ def _c_comments(text):
     found = []
     for token in _C_TOKEN.finditer(text):
         if token["line"]:
-            found.append(Text(_line_of(text, token.start()), token["line"].lstrip("/").strip()))
+            found.append(Text(_line_of(text, token.start()), _prose(token["line"].lstrip("/"))))
         elif token["block"]:
             start = _line_of(text, token.start())
             for offset, line in enumerate(token["block"][2:-2].splitlines()):
-                found.append(Text(start + offset, line.strip().lstrip("*").strip()))
+                found.append(Text(start + offset, _prose(line.strip().lstrip("*"))))
     return found
 
 
@@ -154,13 +159,13 @@ def _python_comments(text):
     try:
         for token in tokenize.generate_tokens(io.StringIO(text).readline):
             if token.type == tokenize.COMMENT and not token.string.startswith("#!"):
-                found.append(Text(token.start[0], token.string.lstrip("#").strip()))
+                found.append(Text(token.start[0], _prose(token.string.lstrip("#"))))
     except (tokenize.TokenError, IndentationError):
         pass
     for node in _documented(_parsed(text)):
         start = node.body[0].lineno
         for offset, line in enumerate(ast.get_docstring(node, clean=True).splitlines()):
-            found.append(Text(start + offset, line.strip()))
+            found.append(Text(start + offset, "" if line.startswith("  ") else line.strip()))
     return sorted(found)
 
 

@@ -325,7 +325,7 @@ class Scripts(unittest.TestCase):
                                   env={"PATH": str(place / "bin"), "XLATRACE_VENVS": str(place / "venvs")})
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertEqual((place / "build" / "skipped.txt").read_text(),
-                             "page\tit needs node 18 or newer and npm\n")
+                             "page\tit needs node 18.18 or newer and npm\n")
 
 
 if __name__ == "__main__":

@@ -121,7 +121,7 @@ class Folded(OfCapture):
             if tags:
                 self.assert_golden_text("\n".join(tags))
                 return
-        self.fail("each op is of one line")
+        self.fail("no partial op in 12 lines")
 
     def test_the_worst_dot_of_the_roofline_says_how_far_below_the_roof_it_is(self):
         page = self.page("#/roofline")

@@ -34,6 +34,8 @@ CAPTURES = [
     "captures/nsys-jax-maxtext-fsdp4-h100",
     "captures/nsys-jax-pax-fsdp4-a100",
 ]
+BEFORE, AFTER = "nsys/mfu_2gpu_before.sqlite", "nsys/mfu_2gpu_after.sqlite"
+FIRST_TIER = [CAPTURES[0], CAPTURES[1], BEFORE, AFTER, CAPTURES[-1]]
 
 
 def ok(*arguments, code=0):
@@ -57,7 +59,9 @@ class Pairs(support.TestCase):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        cls.runs = [kept_runs.imported_run(relative) for relative in CAPTURES]
+        captures = CAPTURES if tiers.IS_LONG else FIRST_TIER
+        cls.run_of = {relative: kept_runs.imported_run(relative) for relative in captures}
+        cls.runs = list(cls.run_of.values())
 
     def test_host_time_of_a_launch_is_the_median_of_the_rows_of_the_recording(self):
         name, medians = "cudaLaunchKernel_v7000", []
@@ -67,7 +71,7 @@ class Pairs(support.TestCase):
                     "SELECT r.end - r.start FROM CUPTI_ACTIVITY_KIND_RUNTIME r JOIN StringIds s ON s.id = r.nameId"
                     " WHERE s.value = ?", (name,)).fetchall()
             medians.append(statistics.median_high(ns for ns, in rows))
-        before, now = (self.runs[[c.startswith(f"nsys/mfu_2gpu_{w}") for c in CAPTURES].index(True)] for w in ("before", "after"))
+        before, now = self.run_of[BEFORE], self.run_of[AFTER]
         said = " ".join(ok("diff", before, now).split())
         factor = r"\b([\d.]+)x\b[^()]*\(" + name
         found = re.search(factor + r": ([\d.]+) us -> ([\d.]+) us\)", said)
@@ -94,14 +98,12 @@ class Pairs(support.TestCase):
         source = support.require_data(CAPTURES[1])
         again = self.folder / "again.db"
         ok("import", source, "-o", again)
-        self.assertTrue(diff(self.runs[1], again)["same_recording"])
+        self.assertTrue(diff(self.run_of[CAPTURES[1]], again)["same_recording"])
 
     def test_rows_of_every_pair_sum_up_and_swap_with_the_runs(self):
-        self.assertGreaterEqual(len(self.runs), 10)
-        pairs = list(itertools.combinations(self.runs, 2))
-        # Every seventh pair holds each run at least once.
-        for a, b in pairs if tiers.IS_LONG else pairs[::7]:
-            with self.subTest(a=str(a), b=str(b)):
+        self.assertGreaterEqual(len(self.runs), 10 if tiers.IS_LONG else len(FIRST_TIER))
+        for a, b in itertools.combinations(self.runs, 2):
+            with self.subTest(a=a.name, b=b.name):
                 there, back = diff(a, b), diff(b, a)
                 self.assertEqual(side_sum(there, "base_ns"), there["base"]["device_ns"])
                 self.assertEqual(side_sum(there, "new_ns"), there["new"]["device_ns"])
@@ -114,7 +116,7 @@ class Pairs(support.TestCase):
                 )
 
     def test_groupings_sum_to_the_same(self):
-        a, b = self.runs[9], self.runs[10]
+        a, b = self.run_of[BEFORE], self.run_of[AFTER]
         for by in ("phase", "layer", "op_kind", "source", "kernel", "module"):
             comparison = diff(a, b, "--by", by)
             for key, side in (("base_ns", "base"), ("new_ns", "new")):
@@ -125,7 +127,7 @@ class Pairs(support.TestCase):
                 )
 
     def test_text_fits(self):
-        for a, b in ((self.runs[9], self.runs[10]), (self.runs[0], self.runs[1])):
+        for a, b in ((self.run_of[BEFORE], self.run_of[AFTER]), (self.runs[0], self.runs[1])):
             for width in (80, 120):
                 lines = ok("diff", a, b, "--width", str(width)).splitlines()
                 self.assertLessEqual(len(lines), 45)
@@ -133,18 +135,18 @@ class Pairs(support.TestCase):
                     self.assertLessEqual(len(line), width, line)
 
     def test_other_devices_are_refused(self):
-        comparison = diff(self.runs[0], self.runs[-1])
+        comparison = diff(self.run_of[CAPTURES[0]], self.run_of[CAPTURES[-1]])
         self.assertFalse(comparison["comparable"])
         self.assertEqual(len(comparison["refusals"]), 1)
         self.assert_golden_text(comparison["verdict"])
         self.assertEqual(comparison["changes"], [])
-        result = support.run("gate", self.runs[0], self.runs[-1])
+        result = support.run("gate", self.run_of[CAPTURES[0]], self.run_of[CAPTURES[-1]])
         self.assertEqual(result.code, 4, str(result))
 
     def test_the_text_of_the_gate_is_as_wide_as_the_terminal(self):
         for width in (80, 120):
             result = support.run(
-                "gate", self.runs[9], self.runs[10], env=support.environment(COLUMNS=str(width))
+                "gate", self.run_of[BEFORE], self.run_of[AFTER], env=support.environment(COLUMNS=str(width))
             )
             lines = result.stdout.splitlines()
             self.assertGreater(max(map(len, lines)), 70)

@@ -30,6 +30,8 @@ import compare
 import rig
 
 PROGRAMS = {"plain_step": 1, "rich_step": 1, "data_parallel": 2}  # and devices
+if not tiers.IS_LONG:
+    PROGRAMS = {"plain_step": 1}
 CASES = [(program, graphs) for program in PROGRAMS for graphs in (True, False)]
 PRELOAD = os.environ.get("XLATRACE_PRELOAD")
 folder = None

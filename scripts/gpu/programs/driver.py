@@ -2,6 +2,7 @@
 """The driver API by hand: no framework, no CUDA toolkit. Kernels of known resources, as PTX."""
 
 import ctypes
+import os, signal, sys, time  # noqa: E401, F401, for the programs that import all names
 driver = ctypes.CDLL("libcuda.so.1")
 def check(code):
     if code: raise SystemExit(f"driver error {code}")

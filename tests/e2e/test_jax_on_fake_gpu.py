@@ -29,9 +29,8 @@ sys.path.insert(0, str(RIG_FOLDER))
 import compare
 import rig
 
-PROGRAMS = {"plain_step": 1, "rich_step": 1, "data_parallel": 2}  # and devices
-if not tiers.IS_LONG:
-    PROGRAMS = {"plain_step": 1}
+DEVICES = {"plain_step": 1, "rich_step": 1, "data_parallel": 2}
+PROGRAMS = tiers.representatives(DEVICES)
 CASES = [(program, graphs) for program in PROGRAMS for graphs in (True, False)]
 PRELOAD = os.environ.get("XLATRACE_PRELOAD")
 folder = None
@@ -93,7 +92,7 @@ def start(program, graphs, name, profile=False, **options):
         command = ["profiled.py", place, program_file] if profile else [program_file]
         process = rig.Rig().run(
             *command,
-            devices=PROGRAMS[program],
+            devices=DEVICES[program],
             graphs=graphs,
             log=place / "truth",
             cache=folder / "cache",

@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A training step whose modules, graphs and kernels are XLA's own."""
 
-import os
-import time
-import jax
-import jax.numpy as jnp
+import os, sys, time  # noqa: E401, F401, for the programs that are appended to this text
+import jax, jax.numpy as jnp  # noqa: E401
 def loss(w, x):
     for a in w: x = jnp.tanh(x @ a)
     return jnp.mean(x * x)

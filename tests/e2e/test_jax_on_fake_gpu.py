@@ -364,11 +364,13 @@ class Imported(Case):
     With an NVTX tool XLA writes no instructions into it, so the truth is of another run here too.
     """
 
+    PROGRAMS = tiers.representatives(("plain_step", "rich_step"))
+
     @classmethod
     def setUpClass(cls):
         support.require_program()
-        for program in ("plain_step", "rich_step"):
-            for graphs in (True, False):
+        for program in cls.PROGRAMS:
+            for graphs in (True, False) if tiers.IS_LONG else (True,):
                 profiled_run(program, graphs, tap=False)
                 truth_run(program, graphs)
 
@@ -381,9 +383,10 @@ class Imported(Case):
         run = compare.read_run(database)
         return truth, compare.compare_with_run(truth, run, recorded_by=None)
 
+    @tiers.long_tier
     def test_without_graphs_all_is_exact_but_memsets(self):
         # XLA's tracer writes no instruction for a memset.
-        for program in ("plain_step", "rich_step"):
+        for program in self.PROGRAMS:
             with self.subTest(program=program):
                 truth, differences = self.compared(program, False)
                 missing = differences.found.pop("no instruction", [])
@@ -394,7 +397,7 @@ class Imported(Case):
 
     def test_with_graphs_nothing_is_wrong(self):
         # XLA names only the command buffer there: what cannot be told may be missing, never wrong.
-        for program in ("plain_step", "rich_step"):
+        for program in self.PROGRAMS:
             with self.subTest(program=program):
                 _, differences = self.compared(program, True)
                 self.assertEqual(

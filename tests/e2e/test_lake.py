@@ -269,6 +269,7 @@ class OnceTest(LakeTest):
             self.ask("SELECT count(DISTINCT run_id) FROM lake_step WHERE job = 'train'"), [[[2]]]
         )
 
+    @tiers.long_tier
     def test_a_compaction_that_was_killed_before_it_counted_changes_nothing(self) -> None:
         # Its renames come first, that of `run` the last of them; then it removes what it replaced.
         for path in self.ranks(2, -1):

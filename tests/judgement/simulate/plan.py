@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Draws a random training loop: what the host does in each iteration, what it launches, and how noisy it is."""
+
+import dataclasses
+import random
+
+from events import FRAMEWORK, FUNCTION, KERNEL, RANGE, SILENT, TO_DEVICE, TO_HOST
+
+MAIN_STREAM = 7
+HOST_NAMES = ("env.step", "augment", "tokenize", "log_metrics", "update_replay", "reward", "postprocess", "make_mask")
+
+
+@dataclasses.dataclass
+class Op:
+    kind: str
+    name: str  # The kernel's name.
+    instruction: str  # The name in the program.
+    ns: int
+    stream: int = MAIN_STREAM
+    waits_for: int = None  # An earlier op of the iteration on another stream.
+
+
+@dataclasses.dataclass
+class Program:
+    name: str
+    id: int
+    ops: list
+    is_graph: bool = False
+
+
+# --- what a host thread does; the bodies of frames are lists of these ---------------------------------
+
+
+@dataclasses.dataclass
+class Busy:
+    ns: int
+
+
+@dataclasses.dataclass
+class Framed:
+    kind: str
+    name: str
+    body: list
+    line: int = None
+
+
+@dataclasses.dataclass
+class Execute:
+    program: Program
+    dispatch_ns: int  # Before each launch.
+
+
+@dataclasses.dataclass
+class Copy:
+    direction: str
+    ns: int
+    bytes: int
+    blocks: bool
+
+
+@dataclasses.dataclass
+class Synchronize:
+    name: str
+
+
+@dataclasses.dataclass
+class Allocate:
+    ns: int
+
+
+@dataclasses.dataclass
+class NextBatch:
+    """Waits for the data loader's thread."""
+
+
+@dataclasses.dataclass
+class Every:
+    """Between two iterations, after each `period` of them."""
+
+    period: int
+    purpose: str
+    body: list
+
+
+@dataclasses.dataclass
+class Plan:
+    style: str  # xla, torch
+    iterations: int
+    body: list
+    between: list
+    startup: list
+    ending: list
+    has_marks: bool
+    has_stacks: bool  # Python functions are recorded where the format can.
+    is_annotated: bool  # Nsight and our own recording have XLA's ranges.
+    kernel_noise: float
+    host_noise: float
+    outlier_rate: float
+    outlier_factor: float
+    loader_ns: int
+    loader_depth: int
+    contention: float  # Part of its time that a host thread waits for a CPU.
+    queue_depth: int
+    call_ns: int
+    latency_ns: int
+    devices: int = 1
+    ranks: int = 1
+    rank_speed: list = None  # How many times longer the host work of each rank takes.
+    cut_begin: float = 0.0  # Part of the run that is not recorded.
+    cut_end: float = 0.0
+
+
+def power(rng, low, high):
+    """A number between 10**low and 10**high, each magnitude as likely as the others."""
+    return 10 ** rng.uniform(low, high)
+
+
+def random_ops(rng, style, mean_ns):
+    count = int(power(rng, 0.3, 1.3))
+    layers = rng.choice((1, 1, 2, 4))
+    layer = [(f"layer_{i}", int(mean_ns * rng.lognormvariate(0, 1)) + 1000) for i in range(count)]
+    ops = [(name, ns) for _ in range(layers) for name, ns in layer]
+    ops += [("loss", int(mean_ns * rng.uniform(0.1, 1)) + 1000), ("update", int(mean_ns * rng.uniform(0.2, 2)) + 1000)]
+    out = []
+    for i, (name, ns) in enumerate(ops):
+        if style == "xla":
+            out.append(Op(KERNEL, f"{name}_fusion", f"{name}_fusion.{i}", ns))
+        else:
+            out.append(Op(KERNEL, f"{name}_kernel", None, ns))
+    return out
+
+
+def random_section(rng, device_ns, number):
+    """A stretch of host time in an iteration."""
+    ns = int(device_ns * power(rng, -2, 0.5)) + 1000
+    kind = rng.choice((RANGE, RANGE, FUNCTION, SILENT, FRAMEWORK))
+    name = HOST_NAMES[number % len(HOST_NAMES)]
+    line = 20 + 7 * number
+    if kind == SILENT:
+        return Framed(SILENT, rng.choice(("gc", "lock", "python")), [Busy(ns)])
+    if kind == FRAMEWORK:
+        return Framed(FRAMEWORK, f"convert_{number}", [Busy(ns)])
+    if rng.random() < 0.3:  # A range inside a range.
+        inner = Framed(RANGE, f"{name}.inner", [Busy(ns // 2)], line + 2)
+        return Framed(kind, name, [Busy(ns // 4), inner, Busy(ns // 4)], line)
+    return Framed(kind, name, [Busy(ns)], line)
+
+
+def random_plan(seed):
+    rng = random.Random(seed)
+    style = rng.choice(("xla", "torch"))
+    mean_ns = power(rng, 3.8, 6.0)
+    ops = random_ops(rng, style, mean_ns)
+    program = Program("jit_train_step", 7, ops)
+    device_ns = sum(op.ns for op in ops)
+    dispatch_ns = int(power(rng, 2.5, 4.5))
+    body = []
+    if rng.random() < 0.5:
+        body.append(NextBatch())
+    if rng.random() < 0.6:
+        body.append(Copy(TO_DEVICE, int(device_ns * power(rng, -2, -0.5)) + 2000, 1 << rng.randint(12, 26), False))
+    sections = [random_section(rng, device_ns, i) for i in range(rng.randint(0, 4))]
+    at = rng.randint(0, len(sections))
+    execute = Execute(program, dispatch_ns)
+    name = "PjitFunction(train_step)" if style == "xla" else None
+    execute = Framed(FRAMEWORK, name, [Busy(dispatch_ns), execute]) if name else execute
+    if rng.random() < 0.3:
+        execute = Framed(RANGE, "train_step", [execute], 12)
+    if rng.random() < 0.2:
+        body.append(Allocate(int(device_ns * power(rng, -2, -0.3)) + 2000))
+    body += [*sections[:at], execute]
+    if rng.random() < 0.6:
+        body.append(rng.choice((
+            Copy(TO_HOST, int(power(rng, 3.3, 5)), 4, True), Synchronize("cudaDeviceSynchronize"),
+            Synchronize("cudaStreamSynchronize"))))
+    body += sections[at:]
+    plan = Plan(
+        style=style, iterations=rng.randint(8, 60), body=body, between=[], startup=[], ending=[],
+        has_marks=rng.random() < 0.4, has_stacks=rng.random() < 0.3, is_annotated=rng.random() < 0.7,
+        kernel_noise=power(rng, -2, -0.5), host_noise=power(rng, -2, -0.5),
+        outlier_rate=rng.choice((0, 0, 0.01, 0.03)), outlier_factor=rng.uniform(3, 15),
+        loader_ns=int(device_ns * power(rng, -1, 0.4)), loader_depth=rng.choice((1, 2, 8)),
+        contention=rng.choice((0, 0, 0, rng.uniform(0.1, 0.6))), queue_depth=rng.choice((32, 256, 1024)),
+        call_ns=int(rng.uniform(2_000, 8_000)), latency_ns=int(rng.uniform(2_000, 8_000)))
+    plan.startup = random_startup(rng, program, style)
+    plan.ending = [Synchronize("cudaDeviceSynchronize"), Framed(RANGE, "save_results", [Busy(int(device_ns * power(rng, -1, 0.7)))], 90)]
+    if rng.random() < 0.4:
+        plan.cut_begin = rng.uniform(0.0, 0.25)
+    if rng.random() < 0.4:
+        plan.cut_end = rng.uniform(0.0, 0.25)
+    return plan
+
+
+def random_startup(rng, program, style):
+    body = [Framed(SILENT, "import", [Busy(int(power(rng, 6, 8)))])]
+    if style == "xla":
+        body.append(Framed("compile", program.name, [Busy(int(power(rng, 6, 9)))]))
+    else:
+        body.append(Framed(RANGE, "build_model", [Busy(int(power(rng, 6, 8)))], 5))
+    return body
+
+

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reduces a run to the records of a format, and of a recorder that starts late or stops early."""
+
+import dataclasses
+
+from events import CALL, COMPILE, FRAMEWORK, FUNCTION, MARK, MODULE, RANGE, THUNK, Recording
+
+NSIGHT, KINETO, XPLANE, OWN = FORMATS = ("nsight", "kineto", "xplane", "own")
+
+
+def carried_kinds(plan, format):
+    """Kinds of frames that a format has a record for."""
+    kinds = {RANGE, CALL}
+    annotated = {MODULE, THUNK, COMPILE} if plan.style == "xla" and plan.is_annotated else set()
+    if format == NSIGHT:  # NVTX: the user's ranges, and XLA's. A step mark is a range like others: not written.
+        kinds |= annotated
+    elif format == KINETO:
+        kinds |= {FRAMEWORK, MARK} | ({FUNCTION} if plan.has_stacks else set())
+    elif format == XPLANE:
+        kinds |= {FRAMEWORK, MARK, COMPILE} | ({FUNCTION} if plan.has_stacks else set())
+    else:
+        kinds |= annotated | {MARK}
+    return kinds
+
+
+def has_programs(plan, format):
+    """Whether the format records which program and instruction a kernel belongs to."""
+    return plan.style == "xla" and (format == XPLANE or (format in (NSIGHT, OWN) and plan.is_annotated))
+
+
+def cuts(plan, process):
+    """When the recorder starts and stops. At least half of the loop lies between."""
+    launches = [w.call for w in process.work if w.iteration is not None]
+    first, last = launches[0].start, launches[-1].end
+    begin = first + int((last - first) * plan.cut_begin) if plan.cut_begin else 0
+    stop = last - int((last - first) * plan.cut_end) if plan.cut_end else process.end
+    return begin, stop
+
+
+def record(run, process, format):
+    plan = run.plan
+    # Our own collector starts with the process and stops with it.
+    begin, stop = (0, process.end) if format == OWN else cuts(plan, process)
+    kinds = carried_kinds(plan, format)
+    frames = [f for f in process.frames if f.kind in kinds and begin <= f.start and f.end <= stop]
+    seen = {id(f) for f in frames if f.kind == CALL}
+    # A recorder that stops waits for the devices.
+    work = [w for w in process.work if id(w.call) in seen]
+    if not has_programs(plan, format):
+        work = [dataclasses.replace(w, program=None, instruction=None) for w in work]
+    window = None
+    if format == XPLANE:
+        window = (begin, max(stop, *(w.end for w in work)))
+    elif format == OWN:  # The start of the process is a fact of the file, its end is not.
+        window = (0, max(record.end for record in frames + work))
+    return Recording(format, process, frames, work, begin, stop, plan.ranks, window)

@@ -1,0 +1,51 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Writes a simulated run in all formats, with its truth.
+
+usage: simulate.py SEED FOLDER
+
+FOLDER gets `nsight.sqlite`, `kineto.json`, `xplane.xplane.pb`, `own.rec/`, one of each per rank, and `truth.json`.
+"""
+
+import json
+import pathlib
+import sys
+
+from machine import simulate
+from recording import FORMATS, KINETO, NSIGHT, OWN, XPLANE, record
+from truth import truth_of
+from write_kineto import write_kineto
+from write_nsight import write_nsight
+from write_own import write_own
+from write_xplane import write_xplane
+
+WRITERS = {NSIGHT: (write_nsight, "nsight{}.sqlite"), KINETO: (write_kineto, "kineto{}.json"),
+           XPLANE: (write_xplane, "xplane{}.xplane.pb"), OWN: (write_own, "own.rec")}
+
+
+def write_format(run, format, folder):
+    """The inputs for `xlatrace import`, and the truth."""
+    write, name = WRITERS[format]
+    paths, truths = [], []
+    for process in run.processes:
+        recording = record(run, process, format)
+        path = pathlib.Path(folder) / name.format(process.rank if len(run.processes) > 1 else "")
+        write(recording, path)
+        truths.append(truth_of(recording))
+        paths.append(path)
+    return list(dict.fromkeys(paths)), {"format": format, "processes": truths}
+
+
+def write_run(seed, folder):
+    folder = pathlib.Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    run = simulate(seed)
+    written = {format: write_format(run, format, folder) for format in FORMATS}
+    (folder / "truth.json").write_text(json.dumps([truth for _, truth in written.values()], indent=1))
+    return run, written
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
+    write_run(int(sys.argv[1]), sys.argv[2])

@@ -146,14 +146,15 @@ cuda_headers() {
   fi
 }
 
-# build PRESET [TARGET...]
+# build PRESET [TARGET...]; options of cmake are in $cmake_options.
+cmake_options=()
 build() {
   local preset=$1
   shift
   say "build: $preset"
   mkdir -p "build/$preset"
   local log=build/$preset/build.log
-  cmake --preset "$preset" >"$log" 2>&1 || {
+  cmake --preset "$preset" ${cmake_options[@]+"${cmake_options[@]}"} >"$log" 2>&1 || {
     tail -n 30 "$log" >&2
     die "cmake failed" "see $log"
   }

@@ -23,6 +23,10 @@ inline int Repetitions(int first_tier, int second_tier) {
   return IsLongTier() ? second_tier : first_tier;
 }
 
+// Step width of a loop over all places of an input: all of them in the second tier, every
+// `first_tier`-th in the first.
+inline int Stride(int first_tier) { return Repetitions(first_tier, 1); }
+
 }  // namespace xlatrace
 
 // For tests that only scripts/long runs.

@@ -12,6 +12,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/tiers.h"
+
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
 
 namespace xlatrace {
@@ -121,11 +123,12 @@ double WorkedSeconds() {
 // Each would take minutes if it were looked at again from every place: 4 MB read once take a few
 // hundredths of a second, some tenths under a sanitizer; a square of it is 10^13 bytes.
 TEST(SecretsTest, LongHostileTextsAreReadOnce) {
+  const size_t size = static_cast<size_t>(Repetitions(1, 4)) << 20;
   for (const std::string part : {"token=\"\\\"", "sk-", "eyJaaaaaaaaaa.", "://", "--token ",
                                  "-----BEGIN PRIVATE KEY", "password=\"", "a", "=", "token:'"}) {
     SCOPED_TRACE(part);
     std::string text;
-    while (text.size() < (4U << 20)) text += part;
+    while (text.size() < size) text += part;
     const double before = WorkedSeconds();
     const std::vector<SecretPlace> places = FindSecrets(text);
     EXPECT_LT(WorkedSeconds() - before, 30.0);

@@ -6,20 +6,67 @@ import os
 import pathlib
 import shutil
 import subprocess
+import sys
 
 FOLDER = pathlib.Path(__file__).resolve().parent
-# Seconds of CPU of each module (2026-11-30, 2 cores), to divide them evenly; of a module without an entry 10.
-COST_S = {
-    "page_browser": 41, "page_controls": 39, "page_leads": 38, "page_figures": 29, "page_clear": 25, "page_ranks": 25,
-    "page_axe": 19, "page_filters": 17, "page_bare": 14,
+sys.path.append(str(FOLDER.parent))
+import tiers  # noqa: E402
+
+# The cases of the first tier of a module. All cases of a module without an entry are in the first tier.
+FIRST_TIER = {
+    "page_bare": ["Bare.test_one_step_is_one_button", "Bare.test_a_filter_is_asked_of_kernels_where_a_run_has_no_hlo"],
+    "page_clear": [
+        "Devices.test_slow_devices_are_measured_against_the_median_device_everywhere",
+        "Graph.test_a_copy_from_the_host_has_its_rate_and_direction",
+        "Sums.test_idle_time_before_the_launches_of_a_step_is_a_sum_and_called_so",
+        "Words.test_show_of_a_kernel_has_the_figures_of_the_page_and_of_the_run",
+    ],
+    "page_controls": [
+        "Controls.test_idle_time_by_cause_equals_sql_and_opens_its_gaps",
+        "Controls.test_o_r_t_work_on_every_page",
+        "Controls.test_the_filter_holds_on_verdict_and_graph",
+        "Controls.test_words_are_completed_while_typing",
+        "KernelsOnly.test_a_kernel_is_found_on_the_timeline_and_its_launches_one_after_the_other",
+        "RowKeys.test_the_marked_row_opens_on_every_page",
+    ],
+    "page_figures": ["Figures.test_figures_of_xplane_jax08_gemm_xplane_pb_are_the_same_everywhere"],
+    "page_filters": [
+        "Filtered.test_filter_by_time_applies_to_the_sum_of_a_folded_row",
+        "Filtered.test_shares_under_a_device_filter_are_of_that_device",
+    ],
+    "page_leads": [
+        "Compared.test_kernel_whose_calls_take_longer_is_the_first_row",
+        "Idle.test_each_cause_says_what_it_means",
+        "Same.test_copies_of_the_runtime_have_one_sum_on_every_page",
+        "Starts.test_attributed_share_of_steps_and_of_the_recording_are_both_shown",
+    ],
+    "page_path": ["CriticalPath.test_a_line_that_is_asked_for_sums_to_the_step"],
+    "page_provenance": ["Provenance.test_passes_are_listed_in_order_with_the_earlier_names"],
+    "page_ranks": [
+        "Job.test_rank_that_all_wait_for_is_named_with_its_cost",
+        "Job.test_the_map_has_every_rank_in_every_step",
+        "OneRun.test_each_rank_has_the_time_that_sql_gives_it",
+    ],
+    "page_shown": ["Shown.test_sums_of_idle_time_hold_gaps_that_the_file_does_not"],
 }
+# Seconds of each module in the first tier (2026-11-30, 2 cores), to divide them evenly; of a module without
+# an entry 5.
+COST_S = {"page_browser": 36, "page_axe": 15, "page_controls": 12}
+OTHER_COST_S = 5
 
 
 def modules():
     """Modules with tests, those that take longest first."""
     # Some make their tests in a loop.
     names = [path.stem for path in FOLDER.glob("page_*.py") if "test_" in path.read_text(encoding="utf-8")]
-    return sorted(names, key=lambda name: (-COST_S.get(name, 10), name))
+    return sorted(names, key=lambda name: (-COST_S.get(name, OTHER_COST_S), name))
+
+
+def cases(module):
+    """What the present tier runs of a module, as names for unittest."""
+    if tiers.IS_LONG or module not in FIRST_TIER:
+        return [module]
+    return [f"{module}.{case}" for case in FIRST_TIER[module]]
 
 
 def part(number, parts):
@@ -27,7 +74,7 @@ def part(number, parts):
     sums, divided = [0] * parts, [[] for _ in range(parts)]
     for name in modules():
         least = sums.index(min(sums))
-        sums[least] += COST_S.get(name, 10)
+        sums[least] += COST_S.get(name, OTHER_COST_S)
         divided[least].append(name)
     return divided[number - 1]
 
@@ -41,7 +88,7 @@ def run(test, number, parts):
     if not shutil.which("chromium") and not shutil.which("chromium-browser"):
         test.skipTest("no chromium")
     result = subprocess.run(
-        [python, "-m", "unittest", "-v", *part(number, parts)],
+        [python, "-m", "unittest", "-v", *(case for module in part(number, parts) for case in cases(module))],
         cwd=FOLDER,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

@@ -163,6 +163,7 @@ class JaxDemo(Demo, unittest.TestCase):
     script = SCRIPT
     python = staticmethod(support.require_jax)
 
+    @tiers.long_tier  # In the first tier, test_record_exits compares the output of smaller scripts.
     def test_output_of_the_script_is_unchanged(self):
         plain = support.run_command([support.require_jax(), SCRIPT, "--steps", "12"])
         clean = [re.sub(r"in [\d.]+ s", "", text) for text in (plain.stdout, self.result.stdout)]

@@ -7,13 +7,12 @@ savings fit the step, and the rows of `summary --by` add up to the device time, 
 
 import collections
 import json
-import pathlib
 import re
-import shutil
-import tempfile
 import unittest
 
+import kept_runs
 import support
+import tiers
 
 CAPTURES = [
     "captures/nsys-jax-maxtext-fsdp4-h100",
@@ -49,21 +48,9 @@ class Runs(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         support.require_program()
-        cls.folder = tempfile.mkdtemp(prefix="xlatrace-findings-")
-        cls.addClassCleanup(shutil.rmtree, cls.folder, ignore_errors=True)
-        cls.runs = {}
-        try:
-            for relative in CAPTURES:
-                path = pathlib.Path(cls.folder) / (pathlib.Path(relative).name + ".db")
-                ok("import", support.require_data(relative), "-o", path)
-                cls.runs[relative] = path
-        except unittest.SkipTest:
-            shutil.rmtree(cls.folder, ignore_errors=True)
-            raise
-
-    @classmethod
-    def tearDownClass(cls):
-        shutil.rmtree(cls.folder, ignore_errors=True)
+        # Three kinds of sources in the first tier: Nsight, XPlane of a GPU, XPlane of TPUs.
+        captures = CAPTURES if tiers.IS_LONG else [CAPTURES[0], CAPTURES[5], CAPTURES[7]]
+        cls.runs = {relative: kept_runs.imported_run(relative) for relative in captures}
 
     def each(self):
         return self.runs.values()
@@ -114,12 +101,10 @@ class Runs(unittest.TestCase):
         """The first screen sums over instructions; a program has its own figure, of one execution."""
         captures = dict(self.runs)
         pax = "captures/nsys-jax-pax-fsdp4-a100"
-        captures[pax] = pathlib.Path(self.folder) / "pax.db"
-        ok("import", support.require_data(pax), "-o", captures[pax])
+        captures[pax] = kept_runs.imported_run(pax)
         told = 0
         for capture, run in captures.items():
-            page = run.with_suffix(".html")
-            ok("report", run, "-o", page)
+            page = kept_runs.page_of(run)
             shown = re.search(r"<dd>[^<]*<small>([\d.]+) TFLOP/s\b", page.read_text())
             if shown is None:
                 continue

@@ -215,6 +215,7 @@ class RecordExits(support.TestCase):
         self.assertEqual(result.code, 130, result)
         self.assert_one_outcome(result, True)
 
+    @tiers.long_tier
     def test_sigterm_to_the_group(self):
         result = self.signalled(signal.SIGTERM, to_group=True)
         self.assertEqual(result.code, 143, result)
@@ -241,17 +242,13 @@ class RecordExits(support.TestCase):
         texts = [p.read_text(errors="replace") for p in self.folder.iterdir() if p.is_file()]
         self.assertIn("precious", texts, result)
 
-    def test_secrets_are_masked(self):
+    def test_secrets_are_masked_and_the_file_is_private(self):
         (self.folder / "script.py").write_text(WORK + "work()")
         result = self.record(self.python, "script.py", "--api-key=sk-hush", "--token", "hush2", "PASSWORD=hush3")
         self.assertEqual(result.code, 0, result)
         data = (self.folder / "run.db").read_bytes()
         for secret in (b"sk-hush", b"hush2", b"hush3"):
             self.assertNotIn(secret, data)
-
-    def test_permissions_of_the_run(self):
-        (self.folder / "script.py").write_text(WORK + "work()")
-        self.record(self.python, "script.py")
         self.assertEqual((self.folder / "run.db").stat().st_mode & 0o077, 0)
 
 
@@ -263,7 +260,7 @@ def add(name):
 
 
 # Ends that differ in who ends the process: itself, a signal, the interpreter, another profiler.
-FIRST_TIER = {"normal", "exception", "os_exit", "sigterm", "abort", "own_profiler", "fork_after_import", "no_jax"}
+FIRST_TIER = {"exception", "os_exit", "sigterm", "own_profiler", "no_jax"}
 for exit_name in EXITS:
     if tiers.IS_LONG or exit_name in FIRST_TIER:
         add(exit_name)

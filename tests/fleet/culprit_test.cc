@@ -21,9 +21,10 @@ TEST(FindCulprit, PlantedCausesAreFoundInNineteenOfTwentyCases) {
   size_t cases = 0;
   std::string wrong;
   size_t wrong_cases = 0;
+  const auto medium_jobs = static_cast<size_t>(Repetitions(22, 81));
   const auto large_jobs = static_cast<size_t>(Repetitions(2, 21));
   for (const auto& [ranks, count] :
-       std::map<size_t, size_t>{{8, 98}, {64, 81}, {1000, large_jobs}}) {
+       std::map<size_t, size_t>{{8, 98}, {64, medium_jobs}, {1000, large_jobs}}) {
     for (size_t i = 0; i < count; ++i, ++cases) {
       const Plant plant = AnyPlant(random, i, ranks, kSteps);
       const MadeJob made = MakeJob(ranks, kSteps, plant, random());
@@ -37,7 +38,7 @@ TEST(FindCulprit, PlantedCausesAreFoundInNineteenOfTwentyCases) {
                std::to_string(static_cast<int>(answer.gpu)) + "\n";
     }
   }
-  EXPECT_EQ(cases, 98 + 81 + large_jobs);
+  EXPECT_EQ(cases, 98 + medium_jobs + large_jobs);
   EXPECT_LE(wrong_cases, cases / 20) << wrong;
   RecordProperty("wrong", static_cast<int>(wrong_cases));
 }
@@ -45,14 +46,16 @@ TEST(FindCulprit, PlantedCausesAreFoundInNineteenOfTwentyCases) {
 TEST(FindCulprit, CleanJobsHaveNone) {
   std::mt19937_64 random(11);
   size_t wrong = 0;
-  for (const auto& [ranks, count] : std::map<size_t, size_t>{
-           {8, 150}, {64, 140}, {1000, static_cast<size_t>(Repetitions(1, 10))}}) {
+  for (const auto& [ranks, count] :
+       std::map<size_t, size_t>{{8, 150},
+                                {64, static_cast<size_t>(Repetitions(30, 140))},
+                                {1000, static_cast<size_t>(Repetitions(1, 10))}}) {
     for (size_t i = 0; i < count; ++i) {
       const CulpritAnswer answer = FindCulprit(MakeJob(ranks, 24, {}, random()).times);
       if (answer.cause != Cause::kNone) ++wrong;
     }
   }
-  EXPECT_LE(wrong, 3u);  // Of 300.
+  EXPECT_LE(wrong, static_cast<size_t>(Repetitions(1, 3)));  // Of 181 and of 300.
 }
 
 // What it costs is what the same job, by the same random numbers, takes without the plant.

@@ -3,8 +3,12 @@
 
 from __future__ import annotations
 
+import sys
 import unittest
+from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+import tiers
 from hook_support import HookTestCase
 
 TENSORFLOW = """
@@ -24,6 +28,7 @@ class TensorFlow(HookTestCase):
     def profiles(self, name: str) -> int:
         return len(list((self.place / name).rglob("*.xplane.pb")))
 
+    @tiers.long_tier
     def test_import_only(self):
         self.assertEqual(self.run_script(TENSORFLOW).returncode, 0)
         status = self.status()
@@ -95,6 +100,7 @@ class TensorFlow(HookTestCase):
         reasons = ["script_profiler", "script_profiler", "os._exit"]
         self.assert_recorded(self.status(), *reasons)
 
+    @tiers.long_tier
     def test_keras_tensorboard_callback(self):
         script = TENSORFLOW + (
             "try:\n"

@@ -17,6 +17,7 @@
 #include "tests/golden_text/golden_text.h"
 #include "tests/recording/row_log.h"
 #include "tests/recording/sample_rows.h"
+#include "tests/tiers.h"
 
 namespace xlatrace::recording {
 namespace {
@@ -373,7 +374,7 @@ TEST(Damage, FlippedBitCostsItsBlockAndWhatRefersToIt) {
   uint64_t unnamed = 0;
   for (const PlacedBlock& block : blocks) {
     const size_t size = sizeof(BlockHeader) + block.header.payload_bytes;
-    for (int round = 0; round < 4; ++round) {
+    for (int round = 0; round < Repetitions(1, 4); ++round) {
       const size_t at = block.offset + random() % size;
       if (at < sizeof(kBlockMagic)) continue;  // Without it the file is no recording.
       std::string bytes = file.bytes();

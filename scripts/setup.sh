@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-# Sourced by demo and test: says each step in a line, installs what is missing, builds.
+# Sourced by demo and test: prints each step in a line, installs missing packages, builds.
 # shellcheck shell=bash disable=SC2034
 
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 root=$PWD
 started=$SECONDS
-# What one checkout has compiled, another in a different folder need not.
+# Checkouts in different folders share compiled objects.
 export CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=1
 
 # Where the Python environments of demo and tests live; they survive `git clean` of build/.
@@ -23,7 +23,7 @@ die() {
   exit 1
 }
 
-# skipped WHAT WHY: what is left out before there is any test to say so; it stands in the table of skips.
+# skipped WHAT WHY: adds a part that is left out before any test runs to the table of skips.
 skipped() {
   say "$1: skipped, $2"
   mkdir -p "$root/build"
@@ -60,8 +60,8 @@ install_packages() {
   rm -f "$root/.apt.log"
 }
 
-# What goes into the program and has no archive in Debian; without it the program builds, and needs
-# Debian's shared library.
+# simdjson has no static archive in Debian. Without its source the program builds, and needs Debian's
+# shared library.
 simdjson_source() {
   if scripts/simdjson 2>"$root/.simdjson.log"; then
     rm -f "$root/.simdjson.log"
@@ -146,15 +146,18 @@ cuda_headers() {
   fi
 }
 
-# build PRESET [TARGET...]; options of cmake are in $cmake_options.
-cmake_options=()
+# build PRESET [-DOPTION=VALUE...] [TARGET...]
 build() {
-  local preset=$1
+  local preset=$1 options=()
   shift
+  while [[ ${1-} == -D* ]]; do
+    options+=("$1")
+    shift
+  done
   say "build: $preset"
   mkdir -p "build/$preset"
   local log=build/$preset/build.log
-  cmake --preset "$preset" ${cmake_options[@]+"${cmake_options[@]}"} >"$log" 2>&1 || {
+  cmake --preset "$preset" ${options[@]+"${options[@]}"} >"$log" 2>&1 || {
     tail -n 30 "$log" >&2
     die "cmake failed" "see $log"
   }
@@ -167,9 +170,9 @@ build() {
 # Presets whose tests failed, each with how.
 failed=()
 
-# run_tests PRESET [ARGUMENT of ctest...]: all of them; those that fail run once more, one at a time,
-# for whoever looks for the cause: what fails in company and passes alone hangs on the rhythm of the
-# machine, and is a failure. It goes on, so that one call tells of all presets; report_tests ends it.
+# run_tests PRESET [ARGUMENT of ctest...]: runs tests. Those that fail run once more, one at a time, to
+# show whether they fail only in parallel with other tests. Both are failures. The caller continues with
+# the next preset; report_tests ends it.
 # One case more than there are cores: many wait (for a browser's next frame, for a program that is to be
 # killed after a while).
 run_tests() {

@@ -139,7 +139,7 @@ TEST(SecretsTest, LongHostileTextsAreReadOnce) {
       ASSERT_LE(place.end, text.size());
       end = place.end;
     }
-    // Of letters, signs and addresses without a password nothing is one.
+    // Letters, signs and addresses without a password are no secrets.
     if (part == "a" || part == "=" || part == "://") {
       EXPECT_TRUE(places.empty());
     }

@@ -278,7 +278,7 @@ TEST_F(LabelsTest, ARenumberedModuleIsMatchedWhole) {
     if (names.size() != module.instructions.size()) continue;
     const Renumbered other = Renumber(module, 5 + tried);
     auto read = hlo::ReadText(std::make_shared<const std::string>(other.text));
-    // A computation that is called like an opcode (`add`) cannot be told from it here.
+    // A computation with the name of an opcode (`add`) cannot be distinguished from it here.
     if (!read) continue;
     const model::HloModule renumbered = std::move(*read);
     ASSERT_EQ(renumbered.instructions.size(), module.instructions.size()) << place;

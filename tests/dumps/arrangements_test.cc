@@ -30,7 +30,7 @@ constexpr char kHlo[] = "HloModule jit_f\n\nENTRY e {\n  ROOT a = f32[] paramete
 constexpr char kAfter[] = "module_0001.jit_f.sm_9.0_gpu_after_optimizations.txt";
 constexpr char kBefore[] = "module_0001.jit_f.before_optimizations.txt";
 
-// Of a tar's header: file, link, folder, FIFO.
+// Types in the header of a tar file: file, link, folder, FIFO.
 struct Entry {
   std::string name;
   std::string content;
@@ -122,7 +122,7 @@ class ArrangementsTest : public ::testing::Test {
     fs::create_directories((root_ / file).parent_path());
     std::ofstream(root_ / file, std::ios::binary) << text;
   }
-  // `name` says the format: .zip, .tar, .tar.gz, .tgz, .tar.xz, .tar.zst, .tar.bz2.
+  // The extension of `name` is the format: .zip, .tar, .tar.gz, .tgz, .tar.xz, .tar.zst, .tar.bz2.
   void WriteArchive(const std::string& name, const std::vector<Entry>& entries) {
     if (name.ends_with(".zip")) return Write(name, Zip(entries));
     const std::string tar = Tar(entries);

@@ -92,7 +92,7 @@ TEST_F(DumpDirTest, OpensNothingButRegularFiles) {
   EXPECT_EQ(dir.modules[0].files.size(), 2u);  // With PJRT's MLIR, which is listed, not read.
 }
 
-// XLA:CPU writes files for each kernel; their names stand between the module's and the suffix.
+// XLA:CPU writes files for each kernel; their names are between the module's and the suffix.
 TEST_F(DumpDirTest, FilesOfKernelsBelongToTheirModule) {
   Write("module_0010.jit_f.cpu_after_optimizations.txt", kModule);
   Write("module_0010.jit_f.add_fusion.1_kernel_module.ir-no-opt.ll", "x");
@@ -125,7 +125,7 @@ TEST_F(DumpDirTest, AModuleGetsNoFilesOfOneWhoseNameBeginsAlike) {
   EXPECT_EQ(dir.modules[1].files.size(), 1u);
 }
 
-// Compiled for two targets: "gpu" stands before "sm". Compiled twice: by the time in the name.
+// Compiled for two targets: "gpu" sorts before "sm". Compiled twice: by the time in the name.
 TEST_F(DumpDirTest, OfSeveralFilesTheNewestIsReadElseTheFirst) {
   Write("module_0001.jit_f.sm_9.0_gpu_after_optimizations.txt", kModule);
   Write("module_0001.jit_f.gpu_after_optimizations.txt", kModule);
@@ -210,7 +210,7 @@ TEST(DumpDirRecorded, ReadsACompleteDump) {
     EXPECT_TRUE(loaded->warnings.empty());
     for (const model::Thunk& thunk : loaded->thunks) {
       EXPECT_NE(thunk.instruction, "") << module.name;
-      // What the list says is executed is an instruction of the module.
+      // Every executed item of the list is an instruction of the module.
       const auto index = model::IndexByName(loaded->module);
       EXPECT_TRUE(index.count(thunk.instruction)) << thunk.instruction;
     }

@@ -63,7 +63,7 @@ def modules():
 
 
 def cases(module):
-    """What the present tier runs of a module, as names for unittest."""
+    """The cases of a module that the present tier runs, as names for unittest."""
     if tiers.IS_LONG or module not in FIRST_TIER:
         return [module]
     return [f"{module}.{case}" for case in FIRST_TIER[module]]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The demo, recorded: what its script says is what the run says.
+"""The recording of the demo agrees with its script.
 
-Nothing here is weighed by time: a thread that stands still for some milliseconds makes an op of
+Nothing here is weighed by time: a thread that is stopped for some milliseconds makes an op of
 microseconds the largest of the run. Ops are weighed by their FLOPs, or counted.
 """
 
@@ -234,7 +234,7 @@ class JaxDemo(Demo, unittest.TestCase):
             self.assertTrue(start < line < end, (line, text[line - 1]))
 
     def test_source_lines_of_the_products(self):
-        """Of all that computes: an op of a few FLOPs may be what XLA made of two lines."""
+        """For all large products: XLA may make an op of a few FLOPs from two lines."""
         text = SCRIPT.read_text().splitlines()
         bodies = {
             "attention": ("def attention", "def mlp"),
@@ -244,7 +244,7 @@ class JaxDemo(Demo, unittest.TestCase):
             "embed": ("def forward", "def loss_fn"),
             "head": ("def forward", "def loss_fn"),
             "layers": ("def forward", "def loss_fn"),
-            # What lies between the parts of a block, and the call that checkpoints it.
+            # Code between the parts of a block, and the call that checkpoints it.
             "layer_0": ("def gelu", "def loss_fn"),
             "layer_1": ("def gelu", "def loss_fn"),
         }

@@ -2,7 +2,7 @@
 """`diff` on planted changes: the verdict is about the change.
 
 Each program is trained and recorded in a process of its own (JAX on the CPU). Times of such runs vary,
-so these tests ask for changes of the program, and for no certainty about time with one run per side.
+so these tests require changes of the program, and for no certainty about time with one run per side.
 """
 
 import concurrent.futures
@@ -16,7 +16,7 @@ import planted_changes
 import support
 import tiers
 
-# What was planted, and a change that the verdict has to be about (planted_changes.verdict_has).
+# Planted change -> changes of which the verdict must name one (planted_changes.verdict_has).
 PLANTED = {
     "op": [(None, r"\bsort\b")],
     "split": [(None, r"layer_1/act")],

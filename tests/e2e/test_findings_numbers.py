@@ -123,7 +123,7 @@ class Runs(unittest.TestCase):
         """In the tables of nsys-jax a product of a slice is two ranges, one in the other."""
         run = self.runs["captures/nsys-jax-maxtext-fsdp4-h100"]
         nested = collections.Counter()
-        around = {}  # Of each lane and instruction, when the last that holds others ends.
+        around = {}  # Lane and instruction -> end of the last activity that contains others.
         for row in self.query(
                 run,
                 "SELECT device_id, stream_id, module_id, instruction, end_ns, duration_ns, self_ns FROM"

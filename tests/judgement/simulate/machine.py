@@ -103,35 +103,56 @@ class Rank:
         module = self.open(MODULE, program.name) if is_xla else None
         if module:
             module.number, module.program = execution, program
-        done = [[None] * len(program.ops) for _ in range(self.plan.devices)]
-        for i, op in enumerate(program.ops):
-            frame = self.open(THUNK if is_xla else FRAMEWORK, op.instruction if is_xla else f"aten::{op.name}")
+        groups = [list(enumerate(program.ops))] if program.is_graph else [[one] for one in enumerate(program.ops)]
+        done = {}  # Work by device and op.
+        for group in groups:
+            name = group[0][1].instruction if is_xla else f"aten::{group[0][1].name}"
+            frame = self.open(THUNK if is_xla else FRAMEWORK, "command_buffer" if program.is_graph else name)
             self.now += self.host_ns(action.dispatch_ns)
             for device in range(self.plan.devices):
-                after = done[device][op.waits_for].end if op.waits_for is not None else 0
-                work = yield from self.launch(op, device, after, program, execution)
-                work.key = f"{program.name}/{i}"
-                done[device][i] = work
+                call = self.launch_call(program, group, device)
+                for i, op in group:
+                    done[device, i] = self.start(op, i, device, call, done)
+                    work = done[device, i]
+                    work.key, work.execution, work.instruction = f"{program.name}/{i}", execution, op.instruction
+                    work.program = program if is_xla else None
+                    work.graph = execution if program.is_graph else None
+            for i, op in group:
+                if op.kind == COLLECTIVE:
+                    yield from self.exchange([done[device, i] for device in range(self.plan.devices)])
             frame.end = self.now
         if module:
             module.end = self.now
 
-    def launch(self, op, device, after, program, execution):
-        if (op.name, device) not in self.loaded:
-            self.loaded.add((op.name, device))
-            self.now += FIRST_LAUNCH_NS
-        call = self.call("cudaLaunchKernel", "launch", self.queue_ns(device))
-        start = max(call.end + self.noisy(self.plan.latency_ns, 0.1), after,
+    def launch_call(self, program, group, device):
+        new = {(op.name, device) for _, op in group} - self.loaded
+        self.loaded |= new
+        self.now += FIRST_LAUNCH_NS * len(new)
+        name = "cudaGraphLaunch" if program.is_graph else "cudaLaunchKernel"
+        return self.call(name, "launch", self.queue_ns(device))
+
+    def start(self, op, i, device, call, done):
+        start = max(call.end + self.noisy(self.plan.latency_ns, 0.1),
                     self.stream_free[device, op.stream] + self.noisy(BACK_TO_BACK_NS, 0.1))
-        ns = self.noisy(op.ns, self.plan.kernel_noise)
+        if op.waits_for is not None:
+            start = max(start, done[device, op.waits_for].end + BACK_TO_BACK_NS)
         ready = 0
-        if op.kind == COLLECTIVE:
-            ready = yield (device, start)
-            ns += max(0, ready - start)
+        if self.plan.is_pipeline and device > 0:
+            ready = done[device - 1, i].end
+            start = max(start, ready + BACK_TO_BACK_NS)
+        ns = self.noisy(op.ns, self.plan.kernel_noise)
         work = self.add(Work(device, op.stream, op.kind, op.name, start, start + ns, call, 0, ""))
-        work.program = program if self.plan.style == "xla" else None
-        work.instruction, work.execution = op.instruction, execution
+        work.ready = ready
         return work
+
+    def exchange(self, works):
+        """A collective takes from the arrival of its last device on what it would take alone."""
+        last = yield max(work.start for work in works)
+        for work in works:
+            self.ends[work.device].remove(work.end)
+            work.end += max(0, last - work.start)
+            bisect.insort(self.ends[work.device], work.end)
+            self.stream_free[work.device, work.stream] = work.end
 
     def queue_ns(self, device):
         """How long a launch call takes: it blocks while the queue is full."""
@@ -229,7 +250,7 @@ def drive(runs):
     """Runs all ranks up to their next collective, and lets it begin when the last one has arrived."""
     arrivals = [next(run, None) for run in runs]
     while any(arrival is not None for arrival in arrivals):
-        last = max(start for _, start in arrivals)
+        last = max(arrivals)
         arrivals = [advance(run, last) for run in runs]
 
 

@@ -6,7 +6,7 @@ import random
 
 from events import FRAMEWORK, FUNCTION, KERNEL, RANGE, SILENT, TO_DEVICE, TO_HOST
 
-MAIN_STREAM = 7
+MAIN_STREAM, SIDE_STREAM = 7, 8
 HOST_NAMES = ("env.step", "augment", "tokenize", "log_metrics", "update_replay", "reward", "postprocess", "make_mask")
 
 
@@ -25,7 +25,7 @@ class Program:
     name: str
     id: int
     ops: list
-    is_graph: bool = False
+    is_graph: bool = False  # Launched as one CUDA graph.
 
 
 # --- what a host thread does; the bodies of frames are lists of these ---------------------------------
@@ -108,6 +108,8 @@ class Plan:
     rank_speed: list = None  # How many times longer the host work of each rank takes.
     cut_begin: float = 0.0  # Part of the run that is not recorded.
     cut_end: float = 0.0
+    is_pipeline: bool = False  # Each device works on the results of the device before it.
+    has_graph_rows: bool = False  # Nsight recorded CUDA graphs as one row each.
 
 
 def power(rng, low, high):
@@ -130,7 +132,7 @@ def random_ops(rng, style, mean_ns):
     return out
 
 
-def random_section(rng, device_ns, number):
+def random_section(rng, style, device_ns, number):
     """A stretch of host time in an iteration."""
     ns = int(device_ns * power(rng, -2, 0.5)) + 1000
     kind = rng.choice((RANGE, RANGE, FUNCTION, SILENT, FRAMEWORK))
@@ -139,7 +141,8 @@ def random_section(rng, device_ns, number):
     if kind == SILENT:
         return Framed(SILENT, rng.choice(("gc", "lock", "python")), [Busy(ns)])
     if kind == FRAMEWORK:
-        return Framed(FRAMEWORK, f"convert_{number}", [Busy(ns)])
+        name = f"PjitFunction(convert_{number})" if style == "xla" else f"aten::convert_{number}"
+        return Framed(FRAMEWORK, name, [Busy(ns)])
     if rng.random() < 0.3:  # A range inside a range.
         inner = Framed(RANGE, f"{name}.inner", [Busy(ns // 2)], line + 2)
         return Framed(kind, name, [Busy(ns // 4), inner, Busy(ns // 4)], line)
@@ -151,7 +154,9 @@ def random_plan(seed):
     style = rng.choice(("xla", "torch"))
     mean_ns = power(rng, 3.8, 6.0)
     ops = random_ops(rng, style, mean_ns)
-    program = Program("jit_train_step", 7, ops)
+    program = Program("jit_train_step", 7, ops, rng.random() < 0.2)
+    if not program.is_graph and rng.random() < 0.25:
+        move_to_side_stream(rng, ops)
     device_ns = sum(op.ns for op in ops)
     dispatch_ns = int(power(rng, 2.5, 4.5))
     body = []
@@ -159,7 +164,7 @@ def random_plan(seed):
         body.append(NextBatch())
     if rng.random() < 0.6:
         body.append(Copy(TO_DEVICE, int(device_ns * power(rng, -2, -0.5)) + 2000, 1 << rng.randint(12, 26), False))
-    sections = [random_section(rng, device_ns, i) for i in range(rng.randint(0, 4))]
+    sections = [random_section(rng, style, device_ns, i) for i in range(rng.randint(0, 4))]
     at = rng.randint(0, len(sections))
     execute = Execute(program, dispatch_ns)
     name = "PjitFunction(train_step)" if style == "xla" else None
@@ -182,6 +187,10 @@ def random_plan(seed):
         loader_ns=int(device_ns * power(rng, -1, 0.4)), loader_depth=rng.choice((1, 2, 8)),
         contention=rng.choice((0, 0, 0, rng.uniform(0.1, 0.6))), queue_depth=rng.choice((32, 256, 1024)),
         call_ns=int(rng.uniform(2_000, 8_000)), latency_ns=int(rng.uniform(2_000, 8_000)))
+    plan.between = random_between(rng, style, ops, device_ns, dispatch_ns, plan.iterations)
+    plan.devices = rng.choice((1, 1, 1, 2, 4))
+    plan.is_pipeline = plan.devices > 1 and rng.random() < 0.4
+    plan.has_graph_rows = program.is_graph and rng.random() < 0.4
     plan.startup = random_startup(rng, program, style)
     plan.ending = [Synchronize("cudaDeviceSynchronize"), Framed(RANGE, "save_results", [Busy(int(device_ns * power(rng, -1, 0.7)))], 90)]
     if rng.random() < 0.4:
@@ -189,6 +198,51 @@ def random_plan(seed):
     if rng.random() < 0.4:
         plan.cut_end = rng.uniform(0.0, 0.25)
     return plan
+
+
+def move_to_side_stream(rng, ops):
+    """Some op runs beside the others on a stream of its own, after the op before it."""
+    for i in range(1, len(ops) - 1):
+        if rng.random() < 0.3:
+            ops[i].stream, ops[i].waits_for = SIDE_STREAM, i - 1
+            if ops[i + 1].stream == MAIN_STREAM and rng.random() < 0.5:
+                ops[i + 1].waits_for = i
+
+
+def random_between(rng, style, ops, device_ns, dispatch_ns, iterations):
+    """Work after every few iterations, and never after half of them or more."""
+    between = []
+    if rng.random() < 0.3:
+        period = rng.randint(3, 15)
+        between.append(Every(period, "evaluation", evaluation(rng, style, ops, device_ns * period, dispatch_ns)))
+    if rng.random() < 0.2:
+        copies = [Copy(TO_HOST, int(device_ns * power(rng, -2, 0)) + 2000, 1 << 20, True)
+                  for _ in range(rng.randint(1, 4))]
+        write = Busy(int(device_ns * power(rng, -1, 1)))
+        between.append(Every(rng.randint(5, 20), "checkpoint", [Framed(RANGE, "save_checkpoint", [*copies, write], 70)]))
+    if rng.random() < 0.2:
+        between.append(Every(rng.randint(3, 10), "logging", [Copy(TO_HOST, int(power(rng, 3.3, 5)), 12, True)]))
+    if rng.random() < 0.2:
+        report = Framed(rng.choice((RANGE, FUNCTION)), "report", [Busy(int(device_ns * power(rng, -1, 0.7)))], 75)
+        between.append(Every(rng.randint(4, 20), "host", [report]))
+    return between
+
+
+def evaluation(rng, style, ops, train_ns, dispatch_ns):
+    """Batches of a program without update. All of it takes at most half of the time that training takes meanwhile."""
+    shares_kernels = rng.random() < 0.4
+    forward = [op for op in ops if op.name.startswith("layer")][: max(1, len(ops) // 2)]
+    own = []
+    for i, op in enumerate(forward):
+        name = op.name if shares_kernels else f"eval_{op.name}"
+        own.append(Op(KERNEL, name, f"eval_{i}.{i}" if style == "xla" else None, max(1000, op.ns // 2)))
+    program = Program("jit_evaluate", 9, own)
+    batches = max(1, min(10, int(train_ns * rng.uniform(0.05, 0.5) / sum(op.ns for op in own))))
+    execute = Execute(program, dispatch_ns)
+    if style == "xla":
+        execute = Framed(FRAMEWORK, "PjitFunction(evaluate)", [Busy(dispatch_ns), execute])
+    body = [execute] * batches + [Copy(TO_HOST, 3000, 8, True)]
+    return [Framed(RANGE, "evaluate", body, 80)] if rng.random() < 0.5 else body
 
 
 def random_startup(rng, program, style):

@@ -17,7 +17,9 @@ def carried_kinds(plan, format):
     elif format == KINETO:
         kinds |= {FRAMEWORK, MARK} | ({FUNCTION} if plan.has_stacks else set())
     elif format == XPLANE:
-        kinds |= {FRAMEWORK, MARK, COMPILE} | ({FUNCTION} if plan.has_stacks else set())
+        # Without XLA the file has no ops of a framework.
+        kinds |= {MARK, COMPILE} | ({FRAMEWORK} if plan.style == "xla" else set())
+        kinds |= ({FUNCTION} if plan.has_stacks else set())
     else:
         kinds |= annotated | {MARK}
     return kinds
@@ -26,6 +28,28 @@ def carried_kinds(plan, format):
 def has_programs(plan, format):
     """Whether the format records which program and instruction a kernel belongs to."""
     return plan.style == "xla" and (format == XPLANE or (format in (NSIGHT, OWN) and plan.is_annotated))
+
+
+def shown(work, has_programs):
+    """The work with the labels that the format has: nodes of a graph have no instruction."""
+    if not has_programs:
+        return dataclasses.replace(work, program=None, instruction=None)
+    return dataclasses.replace(work, instruction=None) if work.graph else work
+
+
+def with_graph_rows(work):
+    """One row from the start of a graph's first kernel to the end of its last one."""
+    out, rows = [], {}
+    for w in work:
+        row = rows.get((w.device, w.graph)) if w.graph else None
+        if row:
+            row.end = max(row.end, w.end)
+        else:
+            key = f"{w.key.split('/')[0]}/graph" if w.graph else w.key
+            out.append(dataclasses.replace(w, key=key, name="graph" if w.graph else w.name))
+            if w.graph:
+                rows[w.device, w.graph] = out[-1]
+    return out
 
 
 def cuts(plan, process):
@@ -46,8 +70,9 @@ def record(run, process, format):
     seen = {id(f) for f in frames if f.kind == CALL}
     # A recorder that stops waits for the devices.
     work = [w for w in process.work if id(w.call) in seen]
-    if not has_programs(plan, format):
-        work = [dataclasses.replace(w, program=None, instruction=None) for w in work]
+    if format == NSIGHT and plan.has_graph_rows:
+        work = with_graph_rows(work)
+    work = [shown(w, has_programs(plan, format)) for w in work]
     window = None
     if format == XPLANE:
         window = (begin, max(stop, *(w.end for w in work)))

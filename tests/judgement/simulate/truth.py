@@ -9,7 +9,7 @@ import bisect
 import collections
 
 from events import COLLECTIVE, COPY
-from truth_idle import Threads, idle_pieces
+from truth_idle import DeviceWork, Threads, idle_pieces
 from truth_steps import durations, find_steps, pause_limit, typical, window_of
 
 
@@ -49,8 +49,8 @@ def device_tree(recording, device, threads, window, first, steps, pauses):
     tree = collections.Counter()
     if not steps:
         return {"startup": end - begin}
-    works = [w for w in recording.work if w.device == device]
-    others = [w for w in works if w.iteration is None]
+    work = DeviceWork(recording, device)
+    others = [w for w in work.works if w.iteration is None]
     tree["startup"] = steps[0].start - begin
     if first:
         tree["startup/first_execution"] = first.end - first.start
@@ -58,7 +58,7 @@ def device_tree(recording, device, threads, window, first, steps, pauses):
     work_end = max([last.end, *(w.end for w in others if w.start >= last.start)])
     tree["between_steps"] = work_end - last.end + sum(b.start - a.end for a, b in zip(steps, steps[1:]))
     tree["shutdown"] = end - work_end
-    divided = [(step, divide(recording, device, threads, works, step)) for step in steps]
+    divided = [(step, divide(work, threads, step)) for step in steps]
     paused, unpaused = pauses
     longest = max((idle_ns(parts) for step, (_, parts) in divided if step.number in unpaused), default=0)
     for step, (busy, idle) in divided:
@@ -100,21 +100,26 @@ def without_pause(pieces, excess):
     return kept
 
 
-def divide(recording, device, threads, works, step):
+def op_name(work):
+    """The name of the leaf. The ops of a graph have no leaf of their own in every format: they are not compared."""
+    return "" if work.graph else work.instruction or work.name
+
+
+def divide(work, threads, step):
     """(nanoseconds of the busy parts by path, pieces of idle time) of one step."""
-    inside = [w for w in works if w.start < step.end and w.end > step.start]
+    inside = work.inside(step.start, step.end)
     cuts = sorted({step.start, step.end, *(t for w in inside for t in (w.start, w.end)
                                            if step.start < t < step.end)})
     active = [[] for _ in cuts]
-    for work in inside:
-        for at in range(bisect.bisect_left(cuts, max(work.start, step.start)), len(cuts)):
-            if cuts[at] >= work.end:
+    for one in inside:
+        for at in range(bisect.bisect_left(cuts, max(one.start, step.start)), len(cuts)):
+            if cuts[at] >= one.end:
                 break
-            active[at].append(work)
+            active[at].append(one)
     busy = collections.Counter()
     for at, (start, end) in enumerate(zip(cuts, cuts[1:])):
         kinds = {w.kind for w in active[at]}
-        names = sorted({w.instruction or w.name for w in active[at] if w.kind not in (COPY, COLLECTIVE)})
+        names = sorted({op_name(w) for w in active[at] if w.kind not in (COPY, COLLECTIVE)})
         if names:
             busy["computation"] += end - start
             for name in names:
@@ -123,4 +128,4 @@ def divide(recording, device, threads, works, step):
             busy["exposed_collective"] += end - start
         elif COPY in kinds:
             busy["exposed_copy"] += end - start
-    return busy, list(idle_pieces(recording, device, threads, step.start, step.end))
+    return busy, list(idle_pieces(work, threads, step.start, step.end))

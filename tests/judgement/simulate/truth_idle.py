@@ -2,6 +2,7 @@
 """Divides idle time by instants, by the rules of RUNDB.md ("Idle") as README.md reads them."""
 
 import bisect
+import itertools
 
 from events import CALL, COMPILE, FRAMEWORK, FUNCTION, MARK, MODULE, RANGE, THUNK
 
@@ -77,13 +78,26 @@ def kind_of(stack):
     return "dispatch" if innermost.kind in FRAMEWORK_KINDS else "host", name
 
 
-def idle_pieces(recording, device, threads, start, end):
+class DeviceWork:
+    """The work of one device in the order of its starts, the first launched first."""
+
+    def __init__(self, recording, device):
+        self.works = sorted((w for w in recording.work if w.device == device), key=lambda w: (w.start, w.order))
+        self.ends = list(itertools.accumulate((w.end for w in self.works), max))
+
+    def since(self, start):
+        """Work from the first one that ends after `start` on."""
+        return itertools.islice(self.works, bisect.bisect_right(self.ends, start), None)
+
+    def inside(self, start, end):
+        """Work that runs in the interval."""
+        return [w for w in itertools.takewhile(lambda w: w.start < end, self.since(start)) if w.end > start]
+
+
+def idle_pieces(device_work, threads, start, end):
     """Pieces (start, end, kind, name) of the idle time of a device within an interval."""
-    works = sorted((w for w in recording.work if w.device == device), key=lambda w: (w.start, w.order))
     now = start
-    for work in works:
-        if work.end <= now and work.start < start:
-            continue
+    for work in device_work.since(start):
         if work.start > now:
             yield from gap_pieces(work, threads, now, min(work.start, end))
         now = max(now, work.end)

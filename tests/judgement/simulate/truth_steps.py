@@ -42,7 +42,9 @@ def find_steps(recording, device):
     for work in recording.work:
         if work.device == device and work.iteration is not None:
             by_iteration[work.iteration].append(work)
-    whole = {i for i in by_iteration if is_whole(recording, device, i, by_iteration[i])}
+    launches = collections.Counter((w.iteration, id(w.call)) for w in recording.process.work if w.device == device)
+    calls = collections.Counter(iteration for iteration, _ in launches)
+    whole = {i for i, works in by_iteration.items() if len({id(w.call) for w in works}) == calls[i]}
     starts, common = {}, common_keys(by_iteration, whole)
     for i, works in by_iteration.items():
         candidates = [w for w in works if w.kind != COPY and w.key in common] or works
@@ -62,11 +64,6 @@ def find_steps(recording, device):
     for step in steps:
         step.is_steady = step.has_duration
     return first, steps
-
-
-def is_whole(recording, device, iteration, works):
-    """Whether all work of the iteration on this device was recorded."""
-    return len(works) == sum(w.device == device and w.iteration == iteration for w in recording.process.work)
 
 
 def common_keys(by_iteration, whole):

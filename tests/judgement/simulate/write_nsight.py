@@ -9,6 +9,8 @@ PID = 300
 GLOBAL_PID = 1 << 48 | PID << 24
 START_UNIX_NS = 1_700_000_000_000_000_000
 TSL_DOMAIN = 3
+# Ids of the only graph and of its first node.
+GRAPH, NODE = 9, 1000
 TABLES = """
 CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE META_DATA_EXPORT (name TEXT, value TEXT);
@@ -24,6 +26,9 @@ CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INTEGER, end INTEGER, deviceId IN
   demangledName INTEGER, shortName INTEGER, mangledName INTEGER, registersPerThread INTEGER,
   gridX INTEGER, gridY INTEGER, gridZ INTEGER, blockX INTEGER, blockY INTEGER, blockZ INTEGER,
   staticSharedMemory INTEGER, dynamicSharedMemory INTEGER, graphNodeId INTEGER, graphId INTEGER);
+CREATE TABLE CUPTI_ACTIVITY_KIND_GRAPH_TRACE (start INTEGER, end INTEGER, deviceId INTEGER,
+  contextId INTEGER, streamId INTEGER, correlationId INTEGER, globalPid INTEGER,
+  graphId INTEGER, graphExecId INTEGER);
 CREATE TABLE CUPTI_ACTIVITY_KIND_MEMCPY (start INTEGER, end INTEGER, deviceId INTEGER, contextId INTEGER,
   streamId INTEGER, correlationId INTEGER, globalPid INTEGER, bytes INTEGER, copyKind INTEGER);
 """
@@ -69,8 +74,11 @@ def write_nsight(recording, path):
         place = (work.start, work.end, work.device, 1, work.stream, work.call.correlation, pid)
         if work.kind == COPY:
             insert("CUPTI_ACTIVITY_KIND_MEMCPY", *place, work.bytes, 2 if work.direction == TO_HOST else 1)
+        elif work.graph and work.name == "graph":
+            insert("CUPTI_ACTIVITY_KIND_GRAPH_TRACE", *place, GRAPH, GRAPH + 1)
         else:
             name = string(work.name)
-            insert("CUPTI_ACTIVITY_KIND_KERNEL", *place, name, name, name, 32, 64, 1, 1, 128, 1, 1, 0, 0, None, None)
+            node = (NODE + int(work.key.split("/")[1]), GRAPH) if work.graph else (None, None)
+            insert("CUPTI_ACTIVITY_KIND_KERNEL", *place, name, name, name, 32, 64, 1, 1, 128, 1, 1, 0, 0, *node)
     db.commit()
     db.close()

@@ -18,9 +18,9 @@ import tempfile
 
 from keep import keep
 from machine import simulate
-from product import read_product
+from product import read_job, read_product
 from recording import FORMATS
-from score import compare
+from score import compare, compare_trees
 from simulate import write_format
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
@@ -33,7 +33,7 @@ def import_run(xlatrace, paths, database):
 
 
 def judge(xlatrace, seed, format, folder):
-    """[(truth, product or an error)] per process."""
+    """[(truth, product or an error)] per process, and (the truth, the job or None)."""
     run = simulate(seed)
     paths, truth = write_format(run, format, folder)
     out = []
@@ -41,7 +41,8 @@ def judge(xlatrace, seed, format, folder):
     error = import_run(xlatrace, paths, database)
     for rank, one in enumerate(truth["processes"]):
         out.append((one, error or read_product(database, rank)))
-    return out
+    job = None if error or len(run.processes) < 2 else read_job(database)
+    return out, (truth, job)
 
 
 def check_seed(xlatrace, seed, formats):
@@ -49,7 +50,12 @@ def check_seed(xlatrace, seed, formats):
     results = []
     for format in formats:
         with tempfile.TemporaryDirectory() as folder:
-            for truth, product in judge(xlatrace, seed, format, folder):
+            processes, (truth, job) = judge(xlatrace, seed, format, folder)
+            if job:
+                root = sum(one["root_ns"] for one in truth["processes"]) / len(truth["processes"])
+                results.append((format, {f"job: {name}": right for name, right
+                                         in compare_trees(truth["job"], job.tree, root).items()}))
+            for truth, product in processes:
                 checks = {"imported": not isinstance(product, str)}
                 if checks["imported"]:
                     checks |= compare(truth, product)
@@ -77,7 +83,7 @@ def table(results, formats):
 
 def show(xlatrace, seed, format):
     with tempfile.TemporaryDirectory() as folder:
-        for truth, product in judge(xlatrace, seed, format, folder):
+        for truth, product in judge(xlatrace, seed, format, folder)[0]:
             if isinstance(product, str):
                 print(product)
                 continue

@@ -52,6 +52,8 @@ class Work:
     instruction: str = None
     execution: int = None
     graph: int = None
+    last_arrival: int = None  # When the last device of a collective's group arrived, and which one.
+    late: tuple = None  # Rank and device.
     bytes: int = 0
     direction: str = None
 

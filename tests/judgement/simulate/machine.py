@@ -24,14 +24,14 @@ FILE = "train.py"
 
 class Rank:
     def __init__(self, plan, seed, rank):
-        self.plan, self.rank = plan, rank
+        self.plan, self.seed, self.rank = plan, seed, rank
         self.rng = random.Random(f"{seed}/{rank}")
         self.now = 0
         self.frames, self.work = [], []
         self.stream_free = collections.defaultdict(int)  # By device and stream.
         self.ends = [[] for _ in range(plan.devices)]  # Sorted ends of all work of a device.
         self.iteration, self.purpose = None, "step"
-        self.executions = self.correlations = self.order = 0
+        self.executions = self.correlations = self.order = self.collectives = 0
         self.loaded = set()
         self.batches = None
 
@@ -57,6 +57,8 @@ class Rank:
         self.batches = Loader(self)
         main = self.open(FUNCTION, "main", 3)
         yield from self.run_body(plan.startup)
+        if plan.ranks > 1:  # All ranks begin the loop together.
+            self.now, *_ = yield (self.now, self.rank, 0)
         for self.iteration in range(plan.iterations):
             mark = self.open(MARK, f"step {self.iteration}") if plan.has_marks else None
             if mark:
@@ -119,7 +121,7 @@ class Rank:
                     work.graph = execution if program.is_graph else None
             for i, op in group:
                 if op.kind == COLLECTIVE:
-                    yield from self.exchange([done[device, i] for device in range(self.plan.devices)])
+                    yield from self.exchange([done[device, i] for device in range(self.plan.devices)], op.ns)
             frame.end = self.now
         if module:
             module.end = self.now
@@ -145,12 +147,15 @@ class Rank:
         work.ready = ready
         return work
 
-    def exchange(self, works):
+    def exchange(self, works, ns):
         """A collective takes from the arrival of its last device on what it would take alone."""
-        last = yield max(work.start for work in works)
+        self.collectives += 1
+        rng = random.Random(f"{self.seed}/collective/{self.collectives}")  # The same on all ranks.
+        transfer = int(ns * rng.lognormvariate(0, self.plan.kernel_noise))
+        last, *late = yield max((work.start, self.rank, work.device) for work in works)
         for work in works:
             self.ends[work.device].remove(work.end)
-            work.end += max(0, last - work.start)
+            work.end, work.last_arrival, work.late = last + transfer, last, tuple(late)
             bisect.insort(self.ends[work.device], work.end)
             self.stream_free[work.device, work.stream] = work.end
 

@@ -4,9 +4,10 @@
 import dataclasses
 import random
 
-from events import FRAMEWORK, FUNCTION, KERNEL, RANGE, SILENT, TO_DEVICE, TO_HOST
+from events import COLLECTIVE, FRAMEWORK, FUNCTION, KERNEL, RANGE, SILENT, TO_DEVICE, TO_HOST
 
-MAIN_STREAM, SIDE_STREAM = 7, 8
+MAIN_STREAM, SIDE_STREAM, COLLECTIVE_STREAM = 7, 8, 9
+NCCL = "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)"
 HOST_NAMES = ("env.step", "augment", "tokenize", "log_metrics", "update_replay", "reward", "postprocess", "make_mask")
 
 
@@ -157,6 +158,11 @@ def random_plan(seed):
     program = Program("jit_train_step", 7, ops, rng.random() < 0.2)
     if not program.is_graph and rng.random() < 0.25:
         move_to_side_stream(rng, ops)
+    devices, ranks = rng.choice((1, 1, 1, 2, 4)), rng.choice((1, 1, 1, 1, 2, 3))
+    is_pipeline = devices > 1 and ranks == 1 and rng.random() < 0.4
+    if ranks > 1 or (devices > 1 and not is_pipeline and rng.random() < 0.7):
+        program.is_graph = False
+        add_collectives(rng, style, ops)
     device_ns = sum(op.ns for op in ops)
     dispatch_ns = int(power(rng, 2.5, 4.5))
     body = []
@@ -188,8 +194,8 @@ def random_plan(seed):
         contention=rng.choice((0, 0, 0, rng.uniform(0.1, 0.6))), queue_depth=rng.choice((32, 256, 1024)),
         call_ns=int(rng.uniform(2_000, 8_000)), latency_ns=int(rng.uniform(2_000, 8_000)))
     plan.between = random_between(rng, style, ops, device_ns, dispatch_ns, plan.iterations)
-    plan.devices = rng.choice((1, 1, 1, 2, 4))
-    plan.is_pipeline = plan.devices > 1 and rng.random() < 0.4
+    plan.devices, plan.ranks, plan.is_pipeline = devices, ranks, is_pipeline
+    plan.rank_speed = [rng.choice((1, 1, rng.uniform(1, 2))) for _ in range(ranks)]
     plan.has_graph_rows = program.is_graph and rng.random() < 0.4
     plan.startup = random_startup(rng, program, style)
     plan.ending = [Synchronize("cudaDeviceSynchronize"), Framed(RANGE, "save_results", [Busy(int(device_ns * power(rng, -1, 0.7)))], 90)]
@@ -207,6 +213,21 @@ def move_to_side_stream(rng, ops):
             ops[i].stream, ops[i].waits_for = SIDE_STREAM, i - 1
             if ops[i + 1].stream == MAIN_STREAM and rng.random() < 0.5:
                 ops[i + 1].waits_for = i
+
+
+def add_collectives(rng, style, ops):
+    """Gradients are summed over all devices before the update, some of them beside the work of later layers."""
+    total = sum(op.ns for op in ops)
+    places = {len(ops) - 1}  # The update.
+    if rng.random() < 0.5:
+        places.add(rng.randint(1, len(ops) - 1))
+    for at in sorted(places, reverse=True):
+        for op in ops:
+            if op.waits_for is not None and op.waits_for >= at:
+                op.waits_for += 1
+        name = f"all-reduce.{at}" if style == "xla" else None
+        ops.insert(at, Op(COLLECTIVE, NCCL, name, int(total * power(rng, -1.5, 0)), COLLECTIVE_STREAM, at - 1))
+    ops[-1].waits_for = len(ops) - 2
 
 
 def random_between(rng, style, ops, device_ns, dispatch_ns, iterations):

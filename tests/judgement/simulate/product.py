@@ -43,19 +43,28 @@ def read_product(path, process=None):
     return read_older_views(db, id_)
 
 
+def read_job(path):
+    """The tree of the job, or None where the run.db has none."""
+    db = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
+    db.row_factory = sqlite3.Row
+    if not db.execute("SELECT 1 FROM sqlite_master WHERE type = 'view' AND name = 'time_tree'").fetchone():
+        return None
+    return read_time_tree(db, None)
+
+
 def step_rows(db, process):
-    return db.execute("SELECT * FROM step WHERE process_id = ? ORDER BY device_id, step", (process,)).fetchall()
+    return db.execute("SELECT * FROM step WHERE process_id IS ? ORDER BY device_id, step", (process,)).fetchall()
 
 
 def count_of(rows):
-    return len({row["step"] for row in rows if row["step"]} | {row["step"] for row in rows})
+    return len({row["step"] for row in rows})
 
 
 # --- the view time_tree ---
 
 
 def read_time_tree(db, process):
-    rows = db.execute("SELECT * FROM time_tree WHERE process_id = ?", (process,)).fetchall()
+    rows = db.execute("SELECT * FROM time_tree WHERE process_id IS ?", (process,)).fetchall()
     mean = [row for row in rows if row["device_id"] is None] or rows
     by_id = {row["node_id"]: row for row in mean}
     tree, root_ns, typical = collections.Counter(), 0, None

@@ -64,7 +64,9 @@ def cuts(plan, process):
 def record(run, process, format):
     plan = run.plan
     # Our own collector starts with the process and stops with it.
-    begin, stop = (0, process.end) if format == OWN else cuts(plan, process)
+    # All ranks of a job are recorded in the same interval.
+    begin, stop = (0, process.end) if format == OWN else cuts(plan, run.processes[0])
+    stop = process.end if plan.cut_end == 0 else stop
     kinds = carried_kinds(plan, format)
     frames = [f for f in process.frames if f.kind in kinds and begin <= f.start and f.end <= stop]
     seen = {id(f) for f in frames if f.kind == CALL}

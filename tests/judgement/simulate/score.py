@@ -19,24 +19,29 @@ def class_of(path):
 
 
 def compare(truth, product):
-    """{check: passed}. Checks are classes of nodes, and `count`, `typical`, `largest`."""
+    """{check: passed}. Checks are classes of nodes, and `root`, `count`, `typical`, `largest ...`."""
     root = max(truth["root_ns"], 1)
-    expected, actual = truth["process"], product.tree
     checks = {"root": abs(product.root_ns - root) <= SHARE_LIMIT * root}
+    checks |= compare_trees(truth["process"], product.tree, root, product.has_tree)
+    checks["count"] = abs(truth["step_count"] - product.step_count) <= 1
+    if truth["typical_ns"]:
+        checks["typical"] = (product.typical_ns is not None and
+                             abs(product.typical_ns - truth["typical_ns"]) <= TYPICAL_LIMIT * truth["typical_ns"])
+    return checks
+
+
+def compare_trees(expected, actual, root, has_tree=True):
+    checks = {}
     for path in sorted(set(expected) | set(actual)):
         if path.endswith("/") or not (expected.get(path, 0) or actual.get(path, 0)):
             continue
         right = abs(expected.get(path, 0) - actual.get(path, 0)) <= SHARE_LIMIT * root
         if path.count("/") == 3 and path not in expected:
             continue  # Names of calls and framework ranges are children that the truth does not list.
-        if path.startswith("steps/computation/") and not product.has_tree:
+        if path.startswith("steps/computation/") and not has_tree:
             continue
         name = class_of(path)
         checks[name] = checks.get(name, True) and right
-    checks["count"] = abs(truth["step_count"] - product.step_count) <= 1
-    if truth["typical_ns"]:
-        checks["typical"] = (product.typical_ns is not None and
-                             abs(product.typical_ns - truth["typical_ns"]) <= TYPICAL_LIMIT * truth["typical_ns"])
     for name, paths in (("largest part", STEP_PARTS), ("largest leaf", leaves(expected))):
         clear = largest(expected, paths)
         if clear:

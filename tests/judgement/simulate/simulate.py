@@ -13,7 +13,7 @@ import sys
 
 from machine import simulate
 from recording import FORMATS, KINETO, NSIGHT, OWN, XPLANE, record
-from truth import truth_of
+from truth import truths_of
 from write_kineto import write_kineto
 from write_nsight import write_nsight
 from write_own import write_own
@@ -26,14 +26,13 @@ WRITERS = {NSIGHT: (write_nsight, "nsight{}.sqlite"), KINETO: (write_kineto, "ki
 def write_format(run, format, folder):
     """The inputs for `xlatrace import`, and the truth."""
     write, name = WRITERS[format]
-    paths, truths = [], []
-    for process in run.processes:
-        recording = record(run, process, format)
+    paths, recordings = [], [record(run, process, format) for process in run.processes]
+    for process, recording in zip(run.processes, recordings):
         path = pathlib.Path(folder) / name.format(process.rank if len(run.processes) > 1 else "")
         write(recording, path)
-        truths.append(truth_of(recording))
         paths.append(path)
-    return list(dict.fromkeys(paths)), {"format": format, "processes": truths}
+    truths, job = truths_of(recordings)
+    return list(dict.fromkeys(paths)), {"format": format, "processes": truths, "job": job}
 
 
 def write_run(seed, folder):

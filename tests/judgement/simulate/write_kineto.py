@@ -3,7 +3,7 @@
 
 import json
 
-from events import CALL, COPY, FRAMEWORK, FUNCTION, MARK, TO_HOST
+from events import CALL, COLLECTIVE, COPY, FRAMEWORK, FUNCTION, MARK, TO_HOST
 
 PID = 4242
 CATEGORIES = {FRAMEWORK: "cpu_op", FUNCTION: "python_function"}
@@ -26,7 +26,7 @@ def frame_event(frame):
             "ts": microseconds(frame.start), "dur": microseconds(frame.end - frame.start), "args": args}
 
 
-def work_event(work):
+def work_event(work, group_size):
     args = {"device": work.device, "stream": work.stream, "correlation": work.call.correlation}
     category, name = "kernel", work.name
     if work.kind == COPY:
@@ -34,6 +34,8 @@ def work_event(work):
         places = "Device -> Pageable" if work.direction == TO_HOST else "Pinned -> Device"
         name = f"{work.name} ({places})"
     else:
+        if work.kind == COLLECTIVE:
+            args |= {"Collective name": "allreduce", "Group size": group_size, "dtype": "Float"}
         args |= {"grid": [64, 1, 1], "block": [128, 1, 1], "registers per thread": 32}
     return {"ph": "X", "cat": category, "name": name, "pid": work.device, "tid": work.stream,
             "ts": microseconds(work.start), "dur": microseconds(work.end - work.start), "args": args}
@@ -46,7 +48,7 @@ def write_kineto(recording, path):
         "deviceProperties": [
             {"id": i, "name": "NVIDIA H100 80GB HBM3", "totalGlobalMem": 85_520_809_984, "computeMajor": 9,
              "computeMinor": 0, "maxThreadsPerBlock": 1024, "numSms": 132} for i in range(process.devices)],
-        "traceEvents": [frame_event(f) for f in recording.frames] + [work_event(w) for w in recording.work]}
+        "traceEvents": [frame_event(f) for f in recording.frames] + [work_event(w, recording.ranks * process.devices) for w in recording.work]}
     if process.rank or recording.ranks > 1:
         trace["distributedInfo"] = {"backend": "nccl", "rank": process.rank, "world_size": recording.ranks}
     with open(path, "w", encoding="utf-8") as file:

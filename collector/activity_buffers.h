@@ -3,8 +3,11 @@
 // CUPTI's activity buffers: handed out empty to the traced program's threads, taken back full by
 // the writer thread.
 //
-// Memory of all buffers together stays below a limit: buffers shrink as more are out (CUPTI 13 has
-// one per thread), and past the limit CUPTI gets none (12.9 and later) or a tiny one.
+// A plain flush returns no buffer that holds an unfinished record. So a program that keeps its GPU
+// busy loses its last buffers when it is killed, and buffers are therefore small: each thread gets
+// the size that it fills in a part of the flush period. The memory of all buffers stays below a
+// limit. It grows with the number of devices, because a record takes its place at the launch.
+// Past the limit CUPTI gets no buffer (12.9 and later) or one of the smallest size.
 // Thread-safety: Request and Completed from any thread, without allocation while a lock of CUPTI
 // may be held other than mmap; Take and Recycle from the writer thread.
 
@@ -17,6 +20,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "collector/lock.h"
+
 namespace xlatrace::collector {
 
 class ActivityBuffers {
@@ -27,11 +32,25 @@ class ActivityBuffers {
     size_t valid_bytes = 0;
   };
 
-  // `may_refuse`: CUPTI can be given no buffer.
-  void Configure(bool may_refuse) { may_refuse_ = may_refuse; }
+  static constexpr size_t kMinBytes = size_t{8} << 10;
+  static constexpr size_t kMaxBytes = size_t{4} << 20;
 
-  // A zeroed buffer. data is nullptr when the limit is reached and may_refuse.
-  Buffer Request();
+  // `may_refuse`: CUPTI can be given no buffer. `limit_bytes`: of all buffers; 0: by the number of
+  // devices.
+  void Configure(bool may_refuse, uint64_t flush_period_ms, size_t limit_bytes) {
+    may_refuse_ = may_refuse;
+    fill_ns_ = flush_period_ms * 1000000 / kMinFillsPerPeriod;
+    if (limit_bytes != 0) limit_ = limit_bytes;
+    limit_is_set_ = limit_bytes != 0;
+  }
+  // Any thread; the limit follows, unless it was set.
+  void SetDevices(int devices);
+
+  // A zeroed buffer for the calling thread. data is nullptr when the limit is reached and
+  // may_refuse.
+  Buffer Request() { return Request(ThisThread(), NowNs(CLOCK_MONOTONIC)); }
+  // The same for a thread and a time of a test.
+  Buffer Request(uintptr_t thread, uint64_t now_ns);
   // CUPTI gives a buffer back.
   void Completed(uint8_t* data, size_t bytes, size_t valid_bytes);
   // The oldest completed buffer; false when there is none.
@@ -42,23 +61,53 @@ class ActivityBuffers {
   uint64_t completed() const { return completed_.load(std::memory_order_relaxed); }
   uint64_t refused() const { return refused_.load(std::memory_order_relaxed); }
   size_t mapped_bytes() const { return mapped_.load(std::memory_order_relaxed); }
+  size_t most_mapped_bytes() const { return most_mapped_.load(std::memory_order_relaxed); }
 
  private:
-  static constexpr size_t kClasses = 8;  // 4 MB down to 32 KB.
+  static constexpr size_t kSizeCount = 10;  // kMaxBytes, halved nine times.
+  static_assert(kMaxBytes >> (kSizeCount - 1) == kMinBytes);
+  // Between two flushes a thread fills two to four buffers at least: a flush comes twice a period.
+  static constexpr uint64_t kMinFillsPerPeriod = 8;
+  // Before the rate of a thread is known. XLA's own profiler hands out this size.
+  static constexpr size_t kFirstBytes = size_t{32} << 10;
+  static constexpr size_t kLimitBase = size_t{64} << 20;
+  static constexpr size_t kLimitPerDevice = size_t{96} << 20;
+  // Completed buffers beyond these are unmapped, not kept.
+  static constexpr size_t kMaxFreeBytes = size_t{16} << 20;
+
   // A queue entry lies in front of a buffer's data.
   struct Node {
     Node* next;
     size_t bytes;
     size_t valid_bytes;
+    size_t entry;  // Index in rates_.
   };
-  static constexpr size_t kHeader = 64;  // Data stays aligned to a cache line.
+  static constexpr size_t kHeaderBytes = 64;  // Data stays aligned to a cache line.
 
+  // How much a thread has filled. Threads that share an entry get buffers for their sum.
+  struct Rate {
+    uint64_t last_ns = 0;
+    uint64_t recent_bytes = 0;  // Filled or in use, halved every fill_ns_.
+  };
+  static constexpr int kRateBits = 8;
+  static uintptr_t ThisThread() { return static_cast<uintptr_t>(pthread_self()); }
+
+  void Age(Rate& rate, uint64_t now_ns) const;
+  size_t Wanted(Rate& rate, uint64_t now_ns) const;
+  Node* TakeFree(size_t smallest, size_t largest);
+  Node* Map(size_t bytes, size_t limit);
   pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;
-  Node* free_[kClasses] = {};
+  Rate rates_[size_t{1} << kRateBits];
+  size_t free_bytes_ = 0;
+  Node* free_[kSizeCount] = {};
   Node* first_ = nullptr;  // Completed, oldest first.
   Node* last_ = nullptr;
   bool may_refuse_ = false;
+  bool limit_is_set_ = false;
+  uint64_t fill_ns_ = 1000000000 / kMinFillsPerPeriod;
+  std::atomic<size_t> limit_{kLimitBase + kLimitPerDevice};
   std::atomic<size_t> mapped_{0};
+  std::atomic<size_t> most_mapped_{0};
   std::atomic<uint64_t> completed_{0};
   std::atomic<uint64_t> refused_{0};
 };

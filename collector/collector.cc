@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstdlib>
 #include <new>
 #include <string>
@@ -91,7 +92,10 @@ void Collector::Fact(std::string_view key, std::string_view value) {
 }
 
 void Collector::DeviceSeen(uint32_t device) {
-  if (device < 32) devices_seen_.fetch_or(1u << device, std::memory_order_relaxed);
+  if (device >= 32) return;
+  const uint32_t bit = 1u << device;
+  const uint32_t seen = devices_seen_.fetch_or(bit, std::memory_order_relaxed) | bit;
+  buffers.SetDevices(std::popcount(seen));
 }
 
 void Collector::Start() {
@@ -197,9 +201,18 @@ void Collector::FlusherLoop() {
     seen = flusher_signal_.count();
     const uint64_t wanted = flush_wanted_.load(std::memory_order_acquire);
     const bool final = final_flush_.load(std::memory_order_acquire);
+    bool asked = false;  // By `xlatrace control flush`.
+    try {
+      recording::ControlOrder order;
+      asked = TakeOrder(&order) && order.flush;
+    } catch (const std::bad_alloc&) {
+      CountAllocationFailure();
+    }
     if (CuptiIsOn()) {
-      // Forced only at the very end: it gives up records of kernels that still run.
-      api.cuptiActivityFlushAll(final ? CUPTI_ACTIVITY_FLAG_FLUSH_FORCED : 0);
+      // A forced flush gives up the times of work that has not ended.
+      const bool early = !final && (asked || IsStalled(begin));
+      if (early) forced_flushes_.fetch_add(1, std::memory_order_relaxed);
+      api.cuptiActivityFlushAll(final || early ? CUPTI_ACTIVITY_FLAG_FLUSH_FORCED : 0);
       size_t dropped = 0;
       if (api.Dropped(&dropped) == CUPTI_SUCCESS) {
         dropped_.fetch_add(dropped, std::memory_order_relaxed);
@@ -207,7 +220,9 @@ void Collector::FlusherLoop() {
     }
     try {
       AskDriver();
-      ObeyFolder();
+      // Who gave the order reads the recording then.
+      if (asked) WaitForWriter();
+      TellState();
     } catch (const std::bad_alloc&) {
       CountAllocationFailure();
     }
@@ -244,14 +259,36 @@ void Collector::AskDriver() {
   devices_asked_ |= devices;
 }
 
-// `xlatrace control` writes an order into the folder; what became of it is told there.
-void Collector::ObeyFolder() {
-  if (!place_known_.load(std::memory_order_acquire)) return;
-  const recording::ControlOrder order = recording::ReadControl(place_);
-  if (order.number > order_) {
-    order_ = order.number;
-    steering.OnOrder(order);
+// Nothing was launched and nothing has ended for so long that the program may hang. Then records of
+// the work that does not end are worth more than its times. True once, until work goes on.
+bool Collector::IsStalled(uint64_t now_ns) {
+  const uint64_t progress = progress_.load(std::memory_order_relaxed);
+  if (progress != seen_progress_ || progress_ns_ == 0) {
+    seen_progress_ = progress;
+    progress_ns_ = now_ns;
+    stall_flushed_ = false;
+    return false;
   }
+  if (stall_ns_ == 0 || stall_flushed_ || now_ns - progress_ns_ < stall_ns_ ||
+      steering.State() != ProcessState::kRecording) {
+    return false;
+  }
+  stall_flushed_ = true;
+  return true;
+}
+
+bool Collector::TakeOrder(recording::ControlOrder* order) {
+  if (!place_known_.load(std::memory_order_acquire)) return false;
+  *order = recording::ReadControl(place_);
+  if (order->number <= order_) return false;
+  order_ = order->number;
+  steering.OnOrder(*order);
+  return true;
+}
+
+// `xlatrace control` waits for this in the folder.
+void Collector::TellState() {
+  if (!place_known_.load(std::memory_order_acquire)) return;
   const ProcessState state = steering.State();
   if (state == told_state_ && order_ == told_order_) return;
   told_state_ = state;

@@ -124,13 +124,17 @@ class Collector {
   // The same for a program that has just begun: what a short run loses is no more than a part of
   // it.
   uint64_t FlushEveryMsAt(uint64_t now_ns) const {
-    constexpr uint64_t kPartOfTheRun = 16;
-    constexpr uint64_t kShortestMs = 20;
-    const uint64_t part_ms = (now_ns - std::min(now_ns, opened_ns_)) / 1000000 / kPartOfTheRun;
-    return std::min(FlushEveryMs(), std::max(part_ms, kShortestMs));
+    constexpr uint64_t kAgePerFlushRatio = 16;
+    constexpr uint64_t kMinFlushMs = 20;
+    const uint64_t part_ms = (now_ns - std::min(now_ns, opened_ns_)) / 1000000 / kAgePerFlushRatio;
+    return std::min(FlushEveryMs(), std::max(part_ms, kMinFlushMs));
   }
+  bool IsStalled(uint64_t now_ns);
   void AskDriver();
-  void ObeyFolder();
+  // The order of `xlatrace control` in the folder, if it is new.
+  bool TakeOrder(recording::ControlOrder* order);
+  void TellState();
+  bool WaitForWriter();
   void PrintLine();
 
   static std::atomic<int> phase_;
@@ -165,13 +169,20 @@ class Collector {
   std::vector<Definition> taken_;
   std::vector<Definition> held_clocks_;  // Of flushes whose buffers may not be written yet.
   uint64_t flush_period_ms_ = 1000;
-  bool light_ = false;                // No NVTX.
-  bool whole_graphs_ = false;         // A row per graph launch.
-  bool records_waits_ = false;        // Calls in which the host waits.
-  uint64_t last_ns_ = 0;              // Ring; 0: everything is kept.
-  uint64_t max_bytes_ = 0;            // Of the job.
-  SkippedCalls skipped_calls_;        // The writer thread's.
-  std::set<uint32_t> named_threads_;  // By the program; the writer thread's.
+  uint64_t stall_ns_ = 0;              // 0: no forced flush before the end.
+  std::atomic<uint64_t> progress_{0};  // Calls and activities written.
+  // The flusher thread's.
+  uint64_t seen_progress_ = 0;
+  uint64_t progress_ns_ = 0;  // When it was seen to change.
+  bool stall_flushed_ = false;
+  std::atomic<uint64_t> forced_flushes_{0};  // Before the end.
+  bool light_ = false;                       // No NVTX.
+  bool whole_graphs_ = false;                // A row per graph launch.
+  bool records_waits_ = false;               // Calls in which the host waits.
+  uint64_t last_ns_ = 0;                     // Ring; 0: everything is kept.
+  uint64_t max_bytes_ = 0;                   // Of the job.
+  SkippedCalls skipped_calls_;               // The writer thread's.
+  std::set<uint32_t> named_threads_;         // By the program; the writer thread's.
   uint64_t limit_looked_at_ = 0;
   std::string identity_;  // Of the file; with `place_` set before `place_known_`.
   std::atomic<bool> place_known_{false};

@@ -35,6 +35,12 @@ bool Wait(Signal& signal, const std::atomic<uint64_t>& done, uint64_t wanted, ui
 
 }  // namespace
 
+bool Collector::WaitForWriter() {
+  const uint64_t write = write_wanted_.fetch_add(1, std::memory_order_acq_rel) + 1;
+  writer_signal_.Notify();
+  return Wait(written_signal_, write_done_, write, kWriteLimitMs);
+}
+
 void Collector::AtExit() { Get().BeforeEnd(XLATRACE_END_EXIT); }
 
 void Collector::BeforeEnd(int how) {
@@ -62,9 +68,7 @@ void Collector::BeforeEnd(int how) {
     flush_timeouts_.fetch_add(1, std::memory_order_relaxed);
   }
   if (terminal) finish_.store(true, std::memory_order_release);
-  const uint64_t write = write_wanted_.fetch_add(1, std::memory_order_acq_rel) + 1;
-  writer_signal_.Notify();
-  const bool written = Wait(written_signal_, write_done_, write, kWriteLimitMs);
+  const bool written = WaitForWriter();
   if (written) Told();
   if (!terminal) {
     if (how == XLATRACE_END_MAYBE) end_how_.store(kNotEnding, std::memory_order_release);
@@ -105,9 +109,7 @@ void Collector::BeforeAbort() {
 
 void Collector::FinishForAbort() {
   finish_.store(true, std::memory_order_release);
-  const uint64_t write = write_wanted_.fetch_add(1, std::memory_order_acq_rel) + 1;
-  writer_signal_.Notify();
-  if (Wait(written_signal_, write_done_, write, kWriteLimitMs)) {
+  if (WaitForWriter()) {
     Told();
     try {
       PrintLine();

@@ -17,6 +17,9 @@ namespace xlatrace::collector {
 namespace {
 
 constexpr uint64_t kDefaultMaxBytes = uint64_t{4} << 30;
+// A forced flush gives up the times of work that has not ended, so it is for programs that hang.
+// Kernels take seconds at most, but a collective waits while another rank writes a checkpoint.
+constexpr uint64_t kDefaultStallMs = 20000;
 
 uint64_t EnvNumber(const char* name, uint64_t otherwise, uint64_t least, uint64_t most) {
   const char* text = std::getenv(name);
@@ -58,6 +61,7 @@ void Collector::ReadSettings() {
     return std::string(value == nullptr ? "" : value);
   };
   flush_period_ms_ = EnvNumber("XLATRACE_FLUSH_MS", 1000, 10, 60000);
+  stall_ns_ = EnvNumber("XLATRACE_STALL_MS", kDefaultStallMs, 0, uint64_t{1} << 40) * 1000000;
   max_bytes_ = EnvNumber("XLATRACE_MAX_BYTES", kDefaultMaxBytes, 1 << 20, uint64_t{1} << 50);
   light_ = text("XLATRACE_MODE") == "light";
   whole_graphs_ = text("XLATRACE_GRAPHS") == "graph";
@@ -151,7 +155,9 @@ std::optional<bool> Collector::SubscribeBesideOthers() {
 
 void Collector::EnableKinds() {
   // CUPTI takes NULL for a buffer from 12.9 on (API 27); it crashed before.
-  buffers.Configure(api.version >= 27);
+  constexpr size_t kMebibyteBytes = size_t{1} << 20;
+  const uint64_t buffer_mib = EnvNumber("XLATRACE_BUFFER_MB", 0, 16, 1 << 20);
+  buffers.Configure(api.version >= 27, flush_period_ms_, buffer_mib * kMebibyteBytes);
   // Our buffers come zeroed; else CUPTI clears them on the program's own threads.
   uint8_t zeroed = 1;
   size_t size = sizeof(zeroed);

@@ -220,6 +220,9 @@ void Collector::WriteRows(ActivityDecoder& decoder, bool finish, bool open) {
     writer.Add(recording::StatRow{name, value});
   };
   const DecodeCounts& counts = decoder.counts();
+  progress_.store(counts_.api_calls + counts.kernels + counts.copies + counts.memsets +
+                      counts.graph_rows + counts.outside_window,
+                  std::memory_order_relaxed);
   stat("kernels", counts.kernels);
   stat("copies", counts.copies);
   stat("memsets", counts.memsets);
@@ -228,7 +231,7 @@ void Collector::WriteRows(ActivityDecoder& decoder, bool finish, bool open) {
   stat("captured_calls", captured_calls.load(std::memory_order_relaxed));
   stat("buffers_completed", buffers.completed());
   stat("buffers_refused", buffers.refused());
-  stat("buffer_bytes_mapped", buffers.mapped_bytes());
+  stat("buffer_bytes_mapped", buffers.most_mapped_bytes());
   stat("records_dropped", dropped_.load(std::memory_order_relaxed));
   stat("records_invalid_time", counts.invalid_time);
   stat("records_unknown", counts.unknown);
@@ -243,6 +246,7 @@ void Collector::WriteRows(ActivityDecoder& decoder, bool finish, bool open) {
   stat("cost_callbacks_ns", callbacks_ns);
   stat("cost_writer_ns", NowNs(CLOCK_THREAD_CPUTIME_ID));
   stat("cost_flusher_ns", flusher_cost_ns_.load(std::memory_order_relaxed));
+  stat("forced_flushes", forced_flushes_.load(std::memory_order_relaxed));
   stat("flush_timeouts", flush_timeouts_.load(std::memory_order_relaxed));
   stat("allocation_failures", allocation_failures_.load(std::memory_order_relaxed));
   stat("rows_lost", writer.lost_rows() + ThreadLog::rows_lost());

@@ -30,14 +30,21 @@ ControlOrder ParseControl(std::string_view text) {
   if (line == std::string_view::npos) return {};  // Not all of it is there.
   text = text.substr(0, line);
   const std::string_view verb = TakeWord(&text);
+  const size_t blank = text.find(' ');
+  const bool flush = blank != std::string_view::npos;
   ControlOrder order;
-  if ((verb != "start" && verb != "stop") || !ParseNumber(text, &order.number)) return {};
+  if ((verb != "start" && verb != "stop") || (flush && text.substr(blank) != " flush") ||
+      !ParseNumber(text.substr(0, blank), &order.number)) {
+    return {};
+  }
   order.recording = verb == "start";
+  order.flush = flush;
   return order;
 }
 
 std::string FormatControl(const ControlOrder& order) {
-  return (order.recording ? "start " : "stop ") + std::to_string(order.number) + "\n";
+  return (order.recording ? "start " : "stop ") + std::to_string(order.number) +
+         (order.flush ? " flush\n" : "\n");
 }
 
 ControlOrder ReadControl(const std::string& folder) {

@@ -3,7 +3,8 @@
 // Steering a live recording through its folder: what `xlatrace control` writes and the processes of
 // the job answer. No signals, no sockets; works over a network file system.
 //
-//   run.rec/control   "start 3\n" or "stop 3\n": the order, and its number
+//   run.rec/control   "start 3\n" or "stop 3\n": the order, and its number; "start 4 flush\n" also
+//                     asks each process for all records, those of running work included
 //   run.rec/job       behind the token, one line each time a process changes what it does:
 //                     "state IDENTITY ORDER WORD\n"; IDENTITY is the stem of its file's name, ORDER
 //                     the number of the last order it has seen, WORD of ProcessState
@@ -25,6 +26,7 @@ inline constexpr const char* kControlName = "control";
 struct ControlOrder {
   uint64_t number = 0;  // 0: there is none.
   bool recording = true;
+  bool flush = false;
 };
 // Text that is no order is none.
 ControlOrder ParseControl(std::string_view text);

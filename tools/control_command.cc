@@ -217,7 +217,9 @@ Result<int> RunControl(const ControlOptions& options) {
     }
     recording::ControlOrder order = recording::ReadControl(folder);
     ++order.number;
-    order.recording = options.verb == "start";
+    // A process that starts later obeys the last order, so a flush repeats whether to record.
+    order.flush = options.verb == "flush";
+    if (!order.flush) order.recording = options.verb == "start";
     XLATRACE_TRY(WriteOrder(folder, order));
     // A process looks once per flush period.
     for (int waited = 0; !AllHaveSeen(answers, order.number); waited += kPollMs) {
@@ -239,11 +241,11 @@ Result<int> RunControl(const ControlOptions& options) {
 void AddControlCommand(CLI::App& app, Command* selected) {
   auto options = std::make_shared<ControlOptions>();
   CLI::App* command = app.add_subcommand(
-      "control", "Stop and start a running recording of a GPU, or ask what it does");
+      "control", "Stop, start or flush a running recording of a GPU, or print its state");
   command->add_option("RECORDING", options->path, "run.rec, or the run.db it will be")->required();
-  command->add_option("ORDER", options->verb, "start, stop or status")
+  command->add_option("ORDER", options->verb, "start, stop, flush or status")
       ->required()
-      ->check(CLI::IsMember({"start", "stop", "status"}));
+      ->check(CLI::IsMember({"start", "stop", "flush", "status"}));
   command->add_option("--timeout", options->timeout_s, "Seconds to wait for the processes' answer")
       ->type_name("SECONDS")
       ->check(CLI::Range(0.0, 3600.0))

@@ -118,6 +118,30 @@ class RecordTest(Case):
         self.assertEqual(len(rows), 900)
         self.assertGreater(len(cut), 100)
 
+    # The kernel "long" runs until the process is killed. The client flushes every 5 ms.
+    BUSY = "launch a x 100; launch long on s"
+    LONG = "kernel long times 1000000000\n"
+
+    def busy(self, scenario, until="sleep 0.3", **variables):
+        """Records of a process that is killed after a shell command."""
+        self.run_script(f'{self.BUSY}; system "{until}"; kill 9', expect=-signal.SIGKILL,
+                        CLIENT_FLUSH_MS=5, scenario=self.scenario(scenario), **variables)
+        return len(self.activities())
+
+    def until(self, records):
+        return f"while [ $(cat {self.records}* | grep -c ^kernel) -lt {records} ]; do sleep 0.05; done"
+
+    def test_plain_flush_withholds_buffer_with_open_slot(self):
+        self.assertEqual(self.busy(self.LONG, CLIENT_BUFFER=100000), 0)
+
+    def test_full_buffers_come_back_beside_one_with_an_open_slot(self):
+        # 10 records of 216 bytes per buffer.
+        self.assertIn(self.busy(self.LONG, self.until(90), CLIENT_BUFFER=2200), range(90, 101))
+
+    def test_slots_at_completion_give_back_all_that_has_ended(self):
+        told = self.busy(self.LONG + "cupti slots at completion\n", self.until(100), CLIENT_BUFFER=100000)
+        self.assertEqual(told, 100)
+
     def test_records_wait_for_the_device(self):
         # Killed while most work is still ahead: an ordinary flush told only what was over.
         told = f"while ! grep -qs ^kernel {self.records}*; do sleep 0.05; done"

@@ -13,7 +13,8 @@ is drawn around --ages. Columns, per age:
   said_ms    what run.db says may be missing at the end (unrecorded_tail_ns): median and most
   unsaid     runs that lost more than they say; must be 0
 
-The last row is a program of the same length that aborts. Environment: as laboratory.py. Exit status 1
+In the rows "busy" each kernel takes 50 times as long, so that the GPU is never idle and the program
+waits for it. The last row is a program of the same length that aborts. Environment: as laboratory.py. Exit status 1
 unless unsaid is 0.
 """
 
@@ -36,10 +37,13 @@ import gpu_truth  # noqa: E402
 import laboratory  # noqa: E402
 
 
-def killed(folder, age_s, number):
+BUSY = "kernel * times 50\n"
+
+
+def killed(folder, age_s, number, scenario=None):
     bench = laboratory.Bench(folder)
     process = subprocess.Popen(
-        bench.command(laboratory.ENDLESS), cwd=bench.work, env=bench.environment(),
+        bench.command(laboratory.ENDLESS), cwd=bench.work, env=bench.environment(scenario=scenario),
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
     )  # fmt: skip
     process.stdout.readline()
@@ -102,14 +106,17 @@ def main():
     print(f"{'end':<22}{'runs':>6}{'executed':>10}{'missing':>9}  {'lost_ms':>13}  {'said_ms':>13}"
           f"{'unsaid':>8}", flush=True)  # fmt: skip
     with tempfile.TemporaryDirectory(prefix="xlatrace-tails-") as root:
-        rows = [(f"{options.signal} at {age} s", float(age), True) for age in options.ages.split(",")]
-        for row, (name, age, outside) in enumerate([*rows, ("abort at 1 s", 1.0, False)]):
+        ages = options.ages.split(",")
+        rows = [(f"{options.signal} at {age} s", float(age), True, None) for age in ages]
+        rows += [(f"{options.signal} at {age} s, busy", float(age), True, BUSY) for age in ages]
+        rows.append(("abort at 1 s", 1.0, False, None))
+        for row, (name, age, outside, scenario) in enumerate(rows):
             with concurrent.futures.ThreadPoolExecutor(4) as pool:
                 futures = []
                 for k in range(options.runs):
                     folder = pathlib.Path(root) / f"{row}-{k}"
                     some = age * chance.uniform(0.8, 1.2)
-                    futures.append(pool.submit(killed, folder, some, number) if outside
+                    futures.append(pool.submit(killed, folder, some, number, scenario) if outside
                                    else pool.submit(aborted, folder, some))  # fmt: skip
                 runs = [found for found in (future.result() for future in futures) if found]
             executed, missing, lost, said = zip(*runs)

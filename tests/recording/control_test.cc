@@ -11,15 +11,17 @@ namespace {
 
 TEST(Control, AnOrderIsWhatItWas) {
   for (const bool on : {true, false}) {
-    const ControlOrder order = ParseControl(FormatControl({12, on}));
+    const ControlOrder order = ParseControl(FormatControl({12, on, on}));
     EXPECT_EQ(order.number, 12u);
     EXPECT_EQ(order.recording, on);
+    EXPECT_EQ(order.flush, on);
   }
 }
 
 TEST(Control, WhatIsNoOrderIsNone) {
   for (const char* text : {"", "stop", "stop 3", "stop\n", "stop 3x\n", "stop -3\n", "halt 3\n",
-                           "stop 3 \n", "stop  3\n", "stop 18446744073709551616\n", "\n"}) {
+                           "stop 3 \n", "stop 3 x\n", "stop flush\n", "flush 3\n", "stop  3\n",
+                           "stop 18446744073709551616\n", "\n"}) {
     EXPECT_EQ(ParseControl(text).number, 0u) << text;
     EXPECT_TRUE(ParseControl(text).recording) << text;
   }

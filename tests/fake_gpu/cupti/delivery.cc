@@ -3,9 +3,10 @@
 // Records on their way: a line per thread, the tool's buffers, the worker that hands full ones
 // back.
 //
-// As with CUPTI: a buffer is asked for on the thread that has something to write, a full one is
-// handed back on the worker, and a flush hands back everything that is complete on its own thread.
-// A record exists for the tool only when the device is done with it.
+// As with CUPTI: a launching thread reserves the slot of each record when it issues the work, and
+// requests a buffer if it needs one. The device completes the record. The worker hands back full
+// buffers whose records are all complete. A plain flush also hands back partly filled ones, but
+// none with an open slot. A forced flush hands back all, with records that have no end.
 #include <pthread.h>
 #include <signal.h>
 #include <unistd.h>
@@ -15,6 +16,7 @@
 #include <cstring>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include "cupti/faults.h"
 #include "cupti/state.h"
@@ -168,6 +170,8 @@ void DeliverFull(bool flushing) {
 
 // ---- writing ----
 
+void Write(Line& line, const Record& record);
+
 bool IsZero(const uint8_t* at, size_t size) {
   for (size_t i = 0; i + 8 <= size; i += 8) {
     uint64_t word;
@@ -177,67 +181,104 @@ bool IsZero(const uint8_t* at, size_t size) {
   return true;
 }
 
-// Caller holds the line's lock.
-void Write(Line& line, const Record& record) {
+// Caller holds the line's lock. No more records go into the line's buffer.
+void CloseBuffer(Line& line) {
+  Buffer* buffer = std::exchange(line.buffer, nullptr);
+  if (buffer->open == 0) {
+    PutFull(buffer);
+  } else {
+    line.filled.push_back(buffer);
+  }
+}
+
+// Caller holds the line's lock. Reserves the slot of a record. False: the record is dropped.
+bool Reserve(Line& line, Slot* slot) {
   State& state = TheState();
+  const Record& record = slot->record;
   Buffer* buffer = line.buffer;
   if (buffer != nullptr && (buffer->size - buffer->used < record.size ||
                             (buffer->room != 0 && buffer->records == buffer->room))) {
-    PutFull(buffer);
-    line.buffer = buffer = nullptr;
+    CloseBuffer(line);
+    buffer = nullptr;
   }
   if (buffer == nullptr) {
     const Nanos before = Now();
     line.buffer = buffer = Request();
     if (buffer == nullptr || buffer->size < record.size) {
       ++state.dropped;
-      return;
+      return false;
     }
     if (state.kinds.Has(CUPTI_ACTIVITY_KIND_OVERHEAD) && buffer->size >= 4096 &&
         ApiVersion() >= 26 && record.kind != CUPTI_ACTIVITY_KIND_OVERHEAD) {
       Write(line, Overhead(CUPTI_ACTIVITY_OVERHEAD_ACTIVITY_BUFFER_REQUEST, before, Now(), 0));
-      Write(line, record);
-      return;
+      return Reserve(line, slot);
     }
   }
-  uint8_t* at = buffer->data + buffer->used;
+  slot->buffer = buffer;
+  slot->at = buffer->used;
+  const uint8_t* at = buffer->data + buffer->used;
   if (state.zeroed && !IsZero(at, record.size)) {
     static std::atomic<bool> told{false};
     if (!told.exchange(true)) Note("misuse: buffer is not zero, though the tool said so");
   }
-  std::memcpy(at, record.bytes, record.size);
   buffer->used += record.size;
   ++buffer->records;
+  ++buffer->open;
+  return true;
 }
 
-// Writes what is ready, in order; `all`: also what is ready behind something that is not.
+// Caller holds the line's lock. The record of a slot is complete.
+void Fill(Line& line, Slot& slot) {
+  if (slot.buffer == nullptr && !Reserve(line, &slot)) return;
+  std::memcpy(slot.buffer->data + slot.at, slot.record.bytes, slot.record.size);
+  --slot.buffer->open;
+}
+
+void Write(Line& line, const Record& record) {
+  Slot slot{record};
+  Fill(line, slot);
+}
+
+// Full buffers without an open slot go to the tool.
+void PutFilled(Line& line) {
+  std::erase_if(line.filled, [](Buffer* buffer) {
+    if (buffer->open == 0) PutFull(buffer);
+    return buffer->open == 0;
+  });
+}
+
+// Completes what is ready, in order; `all`: also what is ready behind something that is not.
 void Drain(Line& line, Nanos now, bool all) {
-  while (!line.waiting.empty() && line.waiting.front().ready <= now) {
-    Write(line, line.waiting.front());
+  while (!line.waiting.empty() && line.waiting.front().record.ready <= now) {
+    Fill(line, line.waiting.front());
     line.waiting.pop_front();
   }
-  if (!all || line.waiting.empty()) return;
-  std::deque<Record> later;
-  for (Record& record : line.waiting) {
-    if (record.ready <= now) {
-      Write(line, record);
-    } else {
-      later.push_back(record);
+  if (all && !line.waiting.empty()) {
+    std::deque<Slot> later;
+    for (Slot& slot : line.waiting) {
+      if (slot.record.ready <= now) {
+        Fill(line, slot);
+      } else {
+        later.push_back(slot);
+      }
     }
+    line.waiting.swap(later);
   }
-  line.waiting.swap(later);
+  PutFilled(line);
 }
 
 // Running work leaves with no end, and is never told again.
 void Cut(Line& line, Nanos now) {
-  for (Record& record : line.waiting) {
+  for (Slot& slot : line.waiting) {
+    Record& record = slot.record;
     Nanos start = 0;
     if (record.start_at != 0) std::memcpy(&start, record.bytes + record.start_at, sizeof start);
     if (start > now) std::memset(record.bytes + record.start_at, 0, sizeof start);
     if (record.end_at != 0) std::memset(record.bytes + record.end_at, 0, sizeof(Nanos));
-    Write(line, record);
+    Fill(line, slot);
   }
   line.waiting.clear();
+  PutFilled(line);
 }
 
 void Add(Record record) {
@@ -249,9 +290,11 @@ void Add(Record record) {
   if (at_once || line.waiting.size() >= kDrainAt) Drain(line, now, false);
   if (at_once) {
     Write(line, record);
-  } else {
-    line.waiting.push_back(record);
+    return;
   }
+  Slot slot{record};
+  if (!TheFaults().slots_at_completion && !Reserve(line, &slot)) return;
+  line.waiting.push_back(slot);
 }
 
 // What the scenario does to device records. False: the record is gone, or kept for later.
@@ -330,13 +373,26 @@ void SweepEnded() {
     std::unique_lock guard(line->lock);
     Drain(*line, Now(), true);
     if (!line->waiting.empty()) continue;
-    if (line->buffer != nullptr) PutFull(line->buffer);
-    line->buffer = nullptr;
+    if (line->buffer != nullptr) CloseBuffer(*line);
     guard.unlock();
     std::lock_guard all(state.lines_lock);
     // Not deleted, as somebody may be flushing it: the next new thread gets it.
     std::erase(state.lines, line);
     state.free_lines.push_back(line);
+  }
+}
+
+// Full buffers whose last slot has become complete since.
+void CollectFilled() {
+  State& state = TheState();
+  std::vector<Line*> lines;
+  {
+    std::lock_guard guard(state.lines_lock);
+    lines = state.lines;
+  }
+  for (Line* line : lines) {
+    std::lock_guard guard(line->lock);
+    if (!line->filled.empty()) Drain(*line, Now(), true);
   }
 }
 
@@ -360,6 +416,7 @@ void Work() {
       if (state.stopped) return;
     }
     SweepEnded();
+    CollectFilled();
     DeliverFull(false);
   }
 }
@@ -386,6 +443,7 @@ void Forget() {
   for (Line* line : state.lines) {
     std::lock_guard guard(line->lock);
     line->waiting.clear();
+    line->filled.clear();
     line->buffer = nullptr;  // the tool's memory, which the tool has lost
   }
   std::unique_lock guard(state.delivery_lock);
@@ -412,9 +470,9 @@ void Flush(bool forced) {
     const Nanos now = Now();
     Drain(*line, now, true);
     if (forced) Cut(*line, now);
-    if (line->buffer != nullptr && line->buffer->used != 0) {
-      PutFull(line->buffer);
-      line->buffer = nullptr;
+    // "It doesn't return buffers which have one or more incomplete records" (cupti_activity.h).
+    if (line->buffer != nullptr && line->buffer->used != 0 && line->buffer->open == 0) {
+      CloseBuffer(*line);
     }
   }
   DeliverFull(true);

@@ -36,6 +36,7 @@ struct Faults {
   std::string polite_subscriber;       // the same, but it lets others be (second interface)
   bool reenter = false;                // calls of the tool come back as requests for buffers
   bool flush_needs_context = false;    // FlushAll never returns before there is a context
+  bool slots_at_completion = false;    // slots are reserved when records are complete
   bool any_record_fault = false;
 };
 

@@ -64,13 +64,22 @@ struct Buffer {
   uint8_t* data = nullptr;
   size_t size = 0, used = 0;
   size_t room = 0, records = 0;  // room 0: as many as fit
+  size_t open = 0;               // slots whose record is not complete
+};
+
+// A record that is not complete, and its slot in a buffer of the tool's.
+struct Slot {
+  Record record;
+  Buffer* buffer = nullptr;  // null: not reserved yet ("cupti slots at completion")
+  size_t at = 0;
 };
 
 // Records of one thread, or of all when per-thread buffers are off.
 struct Line {
   std::mutex lock;
-  std::deque<Record> waiting;  // in order of issue
-  Buffer* buffer = nullptr;
+  std::deque<Slot> waiting;        // in order of issue
+  Buffer* buffer = nullptr;        // the one with free space
+  std::vector<Buffer*> filled;     // without free space, but with open slots
   std::atomic<bool> ended{false};  // its thread is gone
 };
 

@@ -8,30 +8,30 @@ import csv
 import os
 import pathlib
 import re
-import shutil
 import sqlite3
 import unittest
 
 from playwright.sync_api import Locator, expect, sync_playwright
 
+import browser_cases
 import browser_quiet
 import kept_runs
 import support
 import tiers
 import test_page_data
 
-# Whoever takes longer hangs; Playwright's own 30 s are over before a busy machine has a browser.
+# A test that takes longer hangs; Playwright's own 30 s are over before a busy machine has a browser.
 PATIENCE_MS = support.HANG_S * 1000
-# How many times slower the page's own thread runs: a case that looks before the page has drawn fails
+# How many times slower the thread of the page runs: a case that reads before the page has drawn fails
 # with XLATRACE_TEST_BROWSER_SLOWER=15 on an idle machine, too.
 SLOWER = int(os.environ.get("XLATRACE_TEST_BROWSER_SLOWER", "0"))
 expect.set_options(timeout=PATIENCE_MS)
 browser_quiet.watch_locators(Locator)
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+CHROMIUM = browser_cases.chromium_path()
 WINDOW = {"width": 1440, "height": 900}
 READY = '[data-testid="app"][data-ready="1"]'
 PAGES = "verdict model ops timeline roofline graph occupancy source run".split()
-# Where a run has what they show.
+# Pages that only some runs have.
 EXTRA = ("idle", "ranks", "memory", "compare")
 try:
     import axe_playwright_python  # Brings axe-core's axe.min.js.

@@ -72,11 +72,12 @@ def planted_cmake(components, users):
                   f"  get_target_property(value xlatrace_{component} ${{property}})",
                   f"  if(value)\n    set_property(TARGET planted_{component} PROPERTY ${{property}} \"${{value}}\")\n  endif()",
                   "endforeach()",
-                  f"target_compile_options(planted_{component} PRIVATE -O1 -Wno-error)",
+                  f"target_compile_options(planted_{component} PRIVATE -O1 -w)",
                   f"set_target_properties(planted_{component} PROPERTIES UNITY_BUILD OFF)"]
         for user in users(component):
             lines += [f"if(TARGET {user})",
                       f"  target_sources({user} PRIVATE $<TARGET_OBJECTS:planted_{component}>)",
+                      f"  target_link_libraries({user} PRIVATE xlatrace_{component})",
                       f"  target_link_options({user} PRIVATE -Wl,-z,muldefs)", "endif()"]
     return "\n".join(lines) + "\n"
 

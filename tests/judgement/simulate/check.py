@@ -15,6 +15,7 @@ import pathlib
 import subprocess
 import sys
 import tempfile
+import time
 
 from keep import keep
 from machine import simulate
@@ -103,6 +104,8 @@ def show(xlatrace, seed, format):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", help="A:B, without B")
+    parser.add_argument("--fresh", type=int, metavar="N", help="N seeds that depend on the time")
+    parser.add_argument("--require", default="", metavar="CHECK=PCT,...", help="exit status 1 if a share is below")
     parser.add_argument("--formats", default=",".join(FORMATS))
     parser.add_argument("--show", nargs=2, metavar=("SEED", "FORMAT"))
     parser.add_argument("--keep", nargs=2, metavar=("SEED", "FOLDER"))
@@ -115,13 +118,18 @@ def main():
     if options.keep:
         print(*keep(int(options.keep[0]), options.keep[1]), sep="\n")
         return None
-    if not options.seeds:
-        parser.error("name --seeds A:B or --show SEED FORMAT")
-    first, last = map(int, options.seeds.split(":"))
+    if not options.seeds and not options.fresh:
+        parser.error("name --seeds A:B, --fresh N, or --show SEED FORMAT")
+    if options.fresh:
+        first = time.time_ns() // 1_000_000_000
+        last = first + options.fresh
+    else:
+        first, last = map(int, options.seeds.split(":"))
     formats = options.formats.split(",")
     with concurrent.futures.ProcessPoolExecutor(options.jobs) as pool:
         jobs = [pool.submit(check_seed, options.xlatrace, seed, formats) for seed in range(first, last)]
         results = [job.result() for job in jobs]
+    print(f"seeds {first}:{last}, {len(results) * len(formats)} runs")
     for line in table(results, formats):
         print(line)
     if options.failing:
@@ -129,7 +137,23 @@ def main():
             for format, checks in rows:
                 if checks.get(options.failing) is False:
                     print(f"--show {seed} {format}")
-    return None
+    return int(not meets(results, options.require))
+
+
+def meets(results, required):
+    """Whether each required check passes in its share of the runs, in every format."""
+    passed = True
+    for requirement in filter(None, required.split(",")):
+        name, _, share = requirement.partition("=")
+        values = collections.defaultdict(list)
+        for _, rows in results:
+            for format, checks in rows:
+                values[format] += [checks[name]] if name in checks else []
+        for format, rights in values.items():
+            if 100 * sum(rights) < float(share) * len(rights):
+                print(f"{name}: {format} has {100 * sum(rights) / len(rights):.1f} %, at least {share} % are required")
+                passed = False
+    return passed
 
 
 if __name__ == "__main__":

@@ -110,6 +110,8 @@ class Plan:
     cut_begin: float = 0.0  # Part of the run that is not recorded.
     cut_end: float = 0.0
     is_pipeline: bool = False  # Each device works on the results of the device before it.
+    is_device_only: bool = False  # Nsight and PyTorch recorded no host calls and ranges.
+    clock_offsets: list = None  # How far the clock of each rank is ahead, in nanoseconds.
     has_graph_rows: bool = False  # Nsight recorded CUDA graphs as one row each.
 
 
@@ -193,6 +195,8 @@ def random_plan(seed):
         loader_ns=int(device_ns * power(rng, -1, 0.4)), loader_depth=rng.choice((1, 2, 8)),
         contention=rng.choice((0, 0, 0, rng.uniform(0.1, 0.6))), queue_depth=rng.choice((32, 256, 1024)),
         call_ns=int(rng.uniform(2_000, 8_000)), latency_ns=int(rng.uniform(2_000, 8_000)))
+    plan.is_device_only = rng.random() < 0.05
+    plan.clock_offsets = [0] + [rng.randint(0, 100_000_000) for _ in range(ranks - 1)]
     plan.between = random_between(rng, style, ops, device_ns, dispatch_ns, plan.iterations)
     plan.devices, plan.ranks, plan.is_pipeline = devices, ranks, is_pipeline
     plan.rank_speed = [rng.choice((1, 1, rng.uniform(1, 2))) for _ in range(ranks)]

@@ -79,8 +79,10 @@ def read_time_tree(db, process):
             add_node(tree, chain[1:], row)
         if row["kind"] == "steps" and row["per_step_ns"] is not None:
             typical = row["per_step_ns"]
-    steps = step_rows(db, process)
-    return Product(root_ns, count_of(steps), typical, dict(tree), True)
+    count = count_of(step_rows(db, process))
+    if tree.get("startup/first_execution") and any(row["step"] == 0 for row in step_rows(db, process)):
+        count -= 1  # The first execution is step 0, and no step of the loop.
+    return Product(root_ns, count, typical, dict(tree), True)
 
 
 def add_node(tree, chain, row):

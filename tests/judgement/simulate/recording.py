@@ -61,6 +61,21 @@ def cuts(plan, process):
     return begin, stop
 
 
+def on_own_clock(recording, plan):
+    """The recording with the times of its host's clock."""
+    offset = plan.clock_offsets[recording.process.rank] if plan.clock_offsets else 0
+    if not offset:
+        return recording
+
+    def moved(record):
+        return dataclasses.replace(record, start=record.start + offset, end=record.end + offset)
+
+    window = tuple(t + offset for t in recording.window) if recording.window else None
+    return dataclasses.replace(
+        recording, frames=[moved(f) for f in recording.frames], work=[moved(w) for w in recording.work], window=window,
+        begin=recording.begin + offset, stop=recording.stop + offset)
+
+
 def record(run, process, format):
     plan = run.plan
     # Our own collector starts with the process and stops with it.
@@ -75,6 +90,8 @@ def record(run, process, format):
     if format == NSIGHT and plan.has_graph_rows:
         work = with_graph_rows(work)
     work = [shown(w, has_programs(plan, format)) for w in work]
+    if plan.is_device_only and format in (NSIGHT, KINETO):
+        frames, work = [], [dataclasses.replace(w, call=None) for w in work]
     window = None
     if format == XPLANE:
         window = (begin, max(stop, *(w.end for w in work)))

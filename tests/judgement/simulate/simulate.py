@@ -12,7 +12,7 @@ import pathlib
 import sys
 
 from machine import simulate
-from recording import FORMATS, KINETO, NSIGHT, OWN, XPLANE, record
+from recording import FORMATS, KINETO, NSIGHT, OWN, XPLANE, on_own_clock, record
 from truth import truths_of
 from write_kineto import write_kineto
 from write_nsight import write_nsight
@@ -29,7 +29,7 @@ def write_format(run, format, folder):
     paths, recordings = [], [record(run, process, format) for process in run.processes]
     for process, recording in zip(run.processes, recordings):
         path = pathlib.Path(folder) / name.format(process.rank if len(run.processes) > 1 else "")
-        write(recording, path)
+        write(on_own_clock(recording, run.plan), path)
         paths.append(path)
     truths, job = truths_of(recordings)
     return list(dict.fromkeys(paths)), {"format": format, "processes": truths, "job": job}

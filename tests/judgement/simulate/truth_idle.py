@@ -109,6 +109,9 @@ def idle_pieces(device_work, threads, start, end):
 
 def gap_pieces(work, threads, start, end):
     """A gap before `work`, or its part from `start` to `end`."""
+    if work.call is None:
+        yield start, end, "unknown", None
+        return
     launched = min(max(work.call.end, start), end)
     if start < launched:
         yield from threads.during(work.call.thread, start, launched)

@@ -42,9 +42,9 @@ def find_steps(recording, device):
     for work in recording.work:
         if work.device == device and work.iteration is not None:
             by_iteration[work.iteration].append(work)
-    launches = collections.Counter((w.iteration, id(w.call)) for w in recording.process.work if w.device == device)
-    calls = collections.Counter(iteration for iteration, _ in launches)
-    whole = {i for i, works in by_iteration.items() if len({id(w.call) for w in works}) == calls[i]}
+    keys = {(w.iteration, work_group(w)) for w in recording.process.work if w.device == device}
+    launches = collections.Counter(iteration for iteration, _ in keys)
+    whole = {i for i, works in by_iteration.items() if len({work_group(w) for w in works}) == launches[i]}
     starts, common = {}, common_keys(by_iteration, whole)
     for i, works in by_iteration.items():
         candidates = [w for w in works if w.kind != COPY and w.key in common] or works
@@ -64,6 +64,11 @@ def find_steps(recording, device):
     for step in steps:
         step.is_steady = step.has_duration
     return first, steps
+
+
+def work_group(work):
+    """Equal for the work of one call: the kernels of a graph, or their one row."""
+    return f"graph {work.graph}" if work.graph else work.order
 
 
 def common_keys(by_iteration, whole):

@@ -27,7 +27,9 @@ def frame_event(frame):
 
 
 def work_event(work, group_size):
-    args = {"device": work.device, "stream": work.stream, "correlation": work.call.correlation}
+    args = {"device": work.device, "stream": work.stream}
+    if work.call:
+        args["correlation"] = work.call.correlation
     category, name = "kernel", work.name
     if work.kind == COPY:
         category, args["bytes"] = "gpu_memcpy", work.bytes

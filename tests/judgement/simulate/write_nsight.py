@@ -71,7 +71,7 @@ def write_nsight(recording, path):
         else:
             insert("NVTX_EVENTS", frame.start, frame.end, 59, None, string(frame.name), thread, 0)
     for work in recording.work:
-        place = (work.start, work.end, work.device, 1, work.stream, work.call.correlation, pid)
+        place = (work.start, work.end, work.device, 1, work.stream, work.call and work.call.correlation, pid)
         if work.kind == COPY:
             insert("CUPTI_ACTIVITY_KIND_MEMCPY", *place, work.bytes, 2 if work.direction == TO_HOST else 1)
         elif work.graph and work.name == "graph":

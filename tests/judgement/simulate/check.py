@@ -33,9 +33,9 @@ def import_run(xlatrace, paths, database):
     return "" if done.returncode == 0 else done.stderr.strip()
 
 
-def judge(xlatrace, seed, format, folder):
+def judge(xlatrace, seed, format, folder, most_iterations=None):
     """[(truth, product or an error)] per process, and (the truth, the job or None)."""
-    run = simulate(seed)
+    run = simulate(seed, most_iterations=most_iterations)
     paths, truth = write_format(run, format, folder)
     out = []
     database = pathlib.Path(folder) / f"{format}.db"
@@ -82,9 +82,9 @@ def table(results, formats):
         yield f"{name:46}" + "".join(f"{cell:>17}" for cell in cells)
 
 
-def show(xlatrace, seed, format):
+def show(xlatrace, seed, format, most_iterations):
     with tempfile.TemporaryDirectory() as folder:
-        for truth, product in judge(xlatrace, seed, format, folder)[0]:
+        for truth, product in judge(xlatrace, seed, format, folder, most_iterations)[0]:
             if isinstance(product, str):
                 print(product)
                 continue
@@ -109,14 +109,15 @@ def main():
     parser.add_argument("--formats", default=",".join(FORMATS))
     parser.add_argument("--show", nargs=2, metavar=("SEED", "FORMAT"))
     parser.add_argument("--keep", nargs=2, metavar=("SEED", "FOLDER"))
+    parser.add_argument("--iterations", type=int, help="shortens the loop of --show and --keep")
     parser.add_argument("--failing", metavar="CHECK", help="lists the seeds and formats where this check fails")
     parser.add_argument("--xlatrace", default=os.environ.get("XLATRACE_BIN", ROOT / "build/release/bin/xlatrace"))
     parser.add_argument("--jobs", type=int, default=1)
     options = parser.parse_args()
     if options.show:
-        return show(options.xlatrace, int(options.show[0]), options.show[1])
+        return show(options.xlatrace, int(options.show[0]), options.show[1], options.iterations)
     if options.keep:
-        print(*keep(int(options.keep[0]), options.keep[1]), sep="\n")
+        print(*keep(int(options.keep[0]), options.keep[1], options.iterations), sep="\n")
         return None
     if not options.seeds and not options.fresh:
         parser.error("name --seeds A:B, --fresh N, or --show SEED FORMAT")

@@ -39,13 +39,13 @@ def rows_of(node, ns, root_ns):
             f"{INDENT}1"]
 
 
-def keep(seed, folder):
+def keep(seed, folder, most_iterations):
     """Makes a file per text format. Returns their paths."""
     pathlib.Path(folder).mkdir(parents=True, exist_ok=True)
     out = []
     for format in TEXT_FORMATS:
         with tempfile.TemporaryDirectory() as work:
-            paths, truth = write_format(simulate(seed), format, work)
+            paths, truth = write_format(simulate(seed, most_iterations=most_iterations), format, work)
             lines = [f"# The time tree of simulated run {seed} is within {SHARE_LIMIT:.0%} of the truth.", ""]
             for path in paths:
                 lines += [f"file {path.name}", *(INDENT + line for line in input_lines(path)), ""]

@@ -94,9 +94,16 @@ class Rank:
 
     def do_framed(self, action):
         frame = self.open(action.kind, action.name, action.line)
-        frame.program = action.name if action.kind == COMPILE else None
         yield from self.run_body(action.body)
         frame.end = self.now
+
+    def do_compile(self, action):
+        frame = self.open(COMPILE, action.program.name)
+        frame.program = action.program
+        self.now += self.host_ns(action.ns)
+        frame.end = self.now
+        return
+        yield
 
     def do_execute(self, action):
         program, is_xla = action.program, self.plan.style == "xla"
@@ -116,7 +123,7 @@ class Rank:
                 for i, op in group:
                     done[device, i] = self.start(op, i, device, call, done)
                     work = done[device, i]
-                    work.key, work.execution, work.instruction = f"{program.name}/{i}", execution, op.instruction
+                    work.key, work.execution, work.instruction = f"{program.id}/{i}", execution, op.instruction
                     work.program = program if is_xla else None
                     work.graph = execution if program.is_graph else None
             for i, op in group:
@@ -242,8 +249,10 @@ class Loader:
         return end
 
 
-def simulate(seed, plan=None):
+def simulate(seed, plan=None, most_iterations=None):
+    """`most_iterations` shortens the random loop."""
     plan = plan or p.random_plan(seed)
+    plan.iterations = min(plan.iterations, most_iterations or plan.iterations)
     ranks = [Rank(plan, seed, i) for i in range(plan.ranks)]
     drive([rank.run() for rank in ranks])
     processes = [Process(rank.rank, [f for f in rank.frames if f.kind != SILENT], rank.work, plan.devices, rank.now)

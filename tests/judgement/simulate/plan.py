@@ -46,6 +46,12 @@ class Framed:
 
 
 @dataclasses.dataclass
+class Compile:
+    program: Program
+    ns: int
+
+
+@dataclasses.dataclass
 class Execute:
     program: Program
     dispatch_ns: int  # Before each launch.
@@ -174,14 +180,16 @@ def random_plan(seed):
         body.append(Copy(TO_DEVICE, int(device_ns * power(rng, -2, -0.5)) + 2000, 1 << rng.randint(12, 26), False))
     sections = [random_section(rng, style, device_ns, i) for i in range(rng.randint(0, 4))]
     at = rng.randint(0, len(sections))
-    execute = Execute(program, dispatch_ns)
-    name = "PjitFunction(train_step)" if style == "xla" else None
-    execute = Framed(FRAMEWORK, name, [Busy(dispatch_ns), execute]) if name else execute
+    programs = split(rng, program) if style == "xla" and rng.random() < 0.3 else [program]
+    executes = [Execute(one, dispatch_ns) for one in programs]
+    if style == "xla":
+        executes = [Framed(FRAMEWORK, f"PjitFunction({one.program.name[4:]})", [Busy(dispatch_ns), one])
+                    for one in executes]
     if rng.random() < 0.3:
-        execute = Framed(RANGE, "train_step", [execute], 12)
+        executes = [Framed(RANGE, "train_step", executes, 12)]
     if rng.random() < 0.2:
         body.append(Allocate(int(device_ns * power(rng, -2, -0.3)) + 2000))
-    body += [*sections[:at], execute]
+    body += [*sections[:at], *executes]
     if rng.random() < 0.6:
         body.append(rng.choice((
             Copy(TO_HOST, int(power(rng, 3.3, 5)), 4, True), Synchronize("cudaDeviceSynchronize"),
@@ -201,7 +209,7 @@ def random_plan(seed):
     plan.devices, plan.ranks, plan.is_pipeline = devices, ranks, is_pipeline
     plan.rank_speed = [rng.choice((1, 1, rng.uniform(1, 2))) for _ in range(ranks)]
     plan.has_graph_rows = program.is_graph and rng.random() < 0.4
-    plan.startup = random_startup(rng, program, style)
+    plan.startup = random_startup(rng, programs, style)
     plan.ending = [Synchronize("cudaDeviceSynchronize"), Framed(RANGE, "save_results", [Busy(int(device_ns * power(rng, -1, 0.7)))], 90)]
     if rng.random() < 0.4:
         plan.cut_begin = rng.uniform(0.0, 0.25)
@@ -232,6 +240,16 @@ def add_collectives(rng, style, ops):
         name = f"all-reduce.{at}" if style == "xla" else None
         ops.insert(at, Op(COLLECTIVE, NCCL, name, int(total * power(rng, -1.5, 0)), COLLECTIVE_STREAM, at - 1))
     ops[-1].waits_for = len(ops) - 2
+
+
+def split(rng, program):
+    """The program as two, of different names or of the same, if no op waits for an op of the other one."""
+    at, ops = rng.randint(1, len(program.ops) - 1), program.ops
+    if program.is_graph or any(op.waits_for is not None and op.waits_for < at for op in ops[at:]):
+        return [program]
+    second = [dataclasses.replace(op, waits_for=None if op.waits_for is None else op.waits_for - at) for op in ops[at:]]
+    name = rng.choice((program.name, "jit_apply"))
+    return [Program(program.name, program.id, ops[:at]), Program(name, program.id + 1, second)]
 
 
 def random_between(rng, style, ops, device_ns, dispatch_ns, iterations):
@@ -270,10 +288,10 @@ def evaluation(rng, style, ops, train_ns, dispatch_ns):
     return [Framed(RANGE, "evaluate", body, 80)] if rng.random() < 0.5 else body
 
 
-def random_startup(rng, program, style):
+def random_startup(rng, programs, style):
     body = [Framed(SILENT, "import", [Busy(int(power(rng, 6, 8)))])]
     if style == "xla":
-        body.append(Framed("compile", program.name, [Busy(int(power(rng, 6, 9)))]))
+        body += [Compile(program, int(power(rng, 6, 9))) for program in programs]
     else:
         body.append(Framed(RANGE, "build_model", [Busy(int(power(rng, 6, 8)))], 5))
     return body

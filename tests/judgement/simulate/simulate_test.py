@@ -4,6 +4,7 @@
 
 import dataclasses
 import functools
+import json
 import pathlib
 import sys
 import tempfile
@@ -15,7 +16,7 @@ import plan as p  # noqa: E402
 from events import CALL, COLLECTIVE, COPY, KERNEL, RANGE, TO_HOST  # noqa: E402
 from machine import simulate  # noqa: E402
 from recording import FORMATS, KINETO, NSIGHT, OWN, XPLANE, record  # noqa: E402
-from simulate import write_run  # noqa: E402
+from simulate import write_format, write_run  # noqa: E402
 from truth import truth_of, truths_of  # noqa: E402
 
 SEEDS = range(10)
@@ -52,6 +53,17 @@ def quiet_plan(body, **changes):
 
 def execute(ns):
     return p.Execute(p.Program("step", 1, [p.Op(KERNEL, "work", None, ns)]), 1)
+
+
+def covered(intervals, start, end):
+    """How much of the time from `start` to `end` the sorted intervals cover."""
+    total, now = 0, start
+    for begin, stop in intervals:
+        begin, stop = max(begin, now), min(stop, end)
+        if begin < stop:
+            total += stop - begin
+            now = stop
+    return total
 
 
 class TruthTest(unittest.TestCase):
@@ -201,6 +213,19 @@ class WritersTest(unittest.TestCase):
             self.assertGreaterEqual(len(files), 5)
             for file in files:
                 self.assertEqual(pathlib.Path(folder, "a", file).read_bytes(), pathlib.Path(folder, "b", file).read_bytes())
+
+    def test_busy_time_of_the_truth_is_that_of_the_file(self):
+        for seed in range(6):
+            with tempfile.TemporaryDirectory() as folder:
+                paths, truth = write_format(simulate(seed), KINETO, folder)
+                events = json.loads(paths[0].read_text())["traceEvents"]
+            first = truth["processes"][0]
+            work = sorted((round(e["ts"] * 1000), round((e["ts"] + e["dur"]) * 1000)) for e in events
+                          if e["cat"] in ("kernel", "gpu_memcpy") and e["args"]["device"] == 0)
+            busy = sum(covered(work, start, end) for _, start, end, _ in first["steps"][0])
+            tree = first["devices"][0]
+            expected = sum(tree.get(f"steps/{part}", 0) for part in ("computation", "exposed_collective", "exposed_copy"))
+            self.assertAlmostEqual(busy, expected, delta=2 * len(work), msg=seed)
 
     def test_formats_hold_what_they_can_carry(self):
         run = simulate(1)

@@ -39,7 +39,7 @@ def tsl_text(frame):
         return f"XlaModule:#hlo_module={frame.program.name},program_id={frame.program.id}#"
     if frame.kind == THUNK:
         return f"Thunk:#hlo_op={frame.name}#"
-    return f"XlaCompile:#module={frame.name},program_id=7#"
+    return f"XlaCompile:#module={frame.name},program_id={frame.program.id}#"
 
 
 def write_nsight(recording, path):

@@ -12,6 +12,8 @@ import sqlite3
 PARTS = ("computation", "exposed_collective", "exposed_copy", "idle")
 # No rule of the idle division yields these kinds (README.md, reading 21).
 KINDS_OF_HOST = {"input", "io", "lock", "gc", "sleep", "data"}
+# Stages of a compilation. A source that has no stages has `compile` only.
+KINDS_OF_COMPILE = {"compile", "trace", "lower", "passes", "codegen", "autotune"}
 COPY_PARTS = {"exposed_collective", "exposed_copy", "idle"}
 KINDS_OF_GAP_CAUSES = {"launch_bound": "launch", "synchronisation": "sync", "copy": "copy_wait"}
 # "train.py(20): env.step" of Kineto, "$train.py:20 env.step" of an XPlane.
@@ -91,8 +93,10 @@ def add_node(tree, chain, row):
     ns = row["ns"]
     if len(chain) == 1:
         tree[kinds[0]] += ns
-    elif kinds[-1] in ("first_execution", "pause") and len(chain) == 2:
-        tree[f"{kinds[0]}/{kinds[-1]}"] += ns
+    elif kinds[0] == "startup" and len(chain) == 2 and kinds[1] in KINDS_OF_COMPILE:
+        tree["startup/compile"] += ns
+    elif kinds in (["startup", "first_execution"], ["between_steps", "pause"]):
+        tree["/".join(kinds)] += ns
     if kinds[0] != "steps":
         return
     at = next((i for i, kind in enumerate(kinds) if kind in PARTS), None)

@@ -103,9 +103,9 @@ def paused_steps(steady):
 def device_pieces(work, threads, window, first, steps, pauses):
     begin, end = window
     if not steps:
-        return [Piece(begin, end, "startup")]
+        return startup_pieces(begin, end, None, threads.compilations)
     others = [w for w in work.works if w.iteration is None]
-    pieces = startup_pieces(begin, steps[0].start, first)
+    pieces = startup_pieces(begin, steps[0].start, first, threads.compilations)
     last = steps[-1]
     work_end = max([last.end, *(w.end for w in others if w.start >= last.start)])
     between = [(a.end, b.start) for a, b in zip(steps, steps[1:])] + [(last.end, work_end)]
@@ -124,12 +124,18 @@ def device_pieces(work, threads, window, first, steps, pauses):
     return sorted(pieces, key=lambda piece: piece.start)
 
 
-def startup_pieces(begin, end, first):
-    cuts = [(begin, end, "startup")]
+def startup_pieces(begin, end, first, compilations):
+    """The first execution, the recorded compilations before it, and the rest."""
+    named = [(f.start, f.end, "startup/compile") for f in compilations]
     if first:
-        cuts = [(begin, first.start, "startup"), (first.start, first.end, "startup/first_execution"),
-                (first.end, end, "startup")]
-    return [Piece(*cut) for cut in cuts if cut[0] < cut[1]]
+        named.append((first.start, first.end, "startup/first_execution"))
+    pieces, now = [], begin
+    for start, stop, path in sorted(named):
+        start, stop = max(start, now), min(stop, end)
+        if start < stop:
+            pieces += [Piece(now, start, "startup"), Piece(start, stop, path)]
+            now = stop
+    return [piece for piece in [*pieces, Piece(now, end, "startup")] if piece.start < piece.end]
 
 
 def idle_ns(pieces):

@@ -15,6 +15,7 @@ class Threads:
     """The innermost recorded frame of each host thread at each instant."""
 
     def __init__(self, frames):
+        self.compilations = [f for f in frames if f.kind == COMPILE]
         by_thread = {}
         for frame in frames:
             if frame.kind != MARK:

@@ -17,6 +17,7 @@ from events import Frame, Process, Run, Work
 MAIN_THREAD, LOADER_THREAD = 100, 101
 # A stream starts its next kernel this long after the one before.
 BACK_TO_BACK_NS = 900
+EVENT_CALL_NS = 1200
 # The first launches load modules.
 FIRST_LAUNCH_NS = 60_000
 FILE = "train.py"
@@ -116,10 +117,17 @@ class Rank:
         done = {}  # Work by device and op.
         for group in groups:
             name = group[0][1].instruction if is_xla else f"aten::{group[0][1].name}"
-            frame = self.open(THUNK if is_xla else FRAMEWORK, "command_buffer" if program.is_graph else name)
+            if program.is_graph:  # PyTorch replays a graph outside of all ops.
+                frame = self.open(THUNK if is_xla else SILENT, "command_buffer")
+            else:
+                frame = self.open(THUNK if is_xla else FRAMEWORK, name)
             self.now += self.host_ns(action.dispatch_ns)
             for device in range(self.plan.devices):
+                if self.plan.is_pipeline and device > 0:
+                    self.call("cudaStreamWaitEvent", "launch", self.noisy(EVENT_CALL_NS, 0.2))
                 call = self.launch_call(program, group, device)
+                if self.plan.is_pipeline and device + 1 < self.plan.devices:
+                    self.call("cudaEventRecord", "launch", self.noisy(EVENT_CALL_NS, 0.2))
                 for i, op in group:
                     done[device, i] = self.start(op, i, device, call, done)
                     work = done[device, i]

@@ -115,7 +115,7 @@ def add_node(tree, chain, row):
         name = plain_name(row["name"])
         if name and name not in [plain_name(node["name"]) for node in below[:-1]]:
             tree[f"steps/idle/{kind}/{name}"] += ns
-    elif len(below) == 1:
+    elif part == "exposed_collective" and len(below) == 1:
         tree[f"steps/{part}/{kinds[-1]}"] += ns
 
 

@@ -42,13 +42,12 @@ def find_steps(recording, device):
     for work in recording.work:
         if work.device == device and work.iteration is not None:
             by_iteration[work.iteration].append(work)
-    keys = {(w.iteration, work_group(w)) for w in recording.process.work if w.device == device}
-    launches = collections.Counter(iteration for iteration, _ in keys)
-    whole = {i for i, works in by_iteration.items() if len({work_group(w) for w in works}) == launches[i]}
-    starts, common = {}, common_keys(by_iteration, whole)
+    first_key = key_of_starts(recording, device, by_iteration)
+    starts, is_cut = {}, {}
     for i, works in by_iteration.items():
-        candidates = [w for w in works if w.kind != COPY and w.key in common] or works
-        starts[i] = min(candidates, key=lambda w: w.order).start
+        first = [w for w in works if w.key == first_key]
+        is_cut[i] = not first
+        starts[i] = min(first or works, key=lambda w: w.start).start
     others = sorted(w.start for w in recording.work if w.device == device and w.iteration is None)
     steps, numbers = [], sorted(by_iteration)
     for i, after in zip(numbers, [*numbers[1:], None]):
@@ -57,7 +56,7 @@ def find_steps(recording, device):
         end = starts[after] if is_followed else own_end
         if after is not None:  # Work of a copy for later iterations does not lengthen a step.
             end = min(end, starts[after])
-        steps.append(Step(i, starts[i], end, is_followed and i in whole))
+        steps.append(Step(i, starts[i], end, is_followed and not is_cut[i]))
     first = None
     if steps and steps[0].number == 0 and is_first_execution_known(recording):
         first = steps.pop(0)
@@ -71,10 +70,15 @@ def work_group(work):
     return f"graph {work.graph}" if work.graph else work.order
 
 
-def common_keys(by_iteration, whole):
-    """Keys of the work that every complete period has."""
-    keys = [{w.key for w in by_iteration[i]} for i in whole]
-    return set.intersection(*keys) if keys else set()
+def key_of_starts(recording, device, by_iteration):
+    """The first work in launch order, not counting copies, that every complete period has."""
+    keys = {(w.iteration, work_group(w)) for w in recording.process.work if w.device == device}
+    launches = collections.Counter(iteration for iteration, _ in keys)
+    whole = [works for i, works in by_iteration.items() if len({work_group(w) for w in works}) == launches[i]]
+    common = set.intersection(*({w.key for w in works} for works in whole)) if whole else set()
+    first = min((w for works in whole for w in works if w.kind != COPY and w.key in common), key=lambda w: w.order,
+                default=None)
+    return first.key if first else None
 
 
 def percentile(values, q):

@@ -7,7 +7,8 @@ START_UNIX_NS = 1_700_000_000_000_000_000
 # CUPTI's names of the driver calls below the runtime's.
 DRIVER = {"cudaLaunchKernel": "cuLaunchKernel", "cudaMemcpyAsync": "cuMemcpyHtoDAsync_v2", "cudaMemcpy": "cuMemcpyDtoH_v2",
           "cudaDeviceSynchronize": "cuCtxSynchronize", "cudaStreamSynchronize": "cuStreamSynchronize",
-          "cudaMalloc": "cuMemAlloc_v2", "cudaGraphLaunch": "cuGraphLaunch"}
+          "cudaMalloc": "cuMemAlloc_v2", "cudaGraphLaunch": "cuGraphLaunch",
+          "cudaStreamWaitEvent": "cuStreamWaitEvent", "cudaEventRecord": "cuEventRecord"}
 KERNEL_DETAILS = "regs:32 static_shared:0 dynamic_shared:0 grid:64,1,1 block:128,1,1 occ_pct:100"
 
 

@@ -135,6 +135,7 @@ void ActivityDecoder::CheckTimes(const ActivityRow& row) {
 }
 
 bool ActivityDecoder::OutsideWindow(const ActivityRow& row) {
+  if (steering_ != nullptr && steering_->awaits_work()) steering_->OnWork(row.correlation);
   if (skipped_ == nullptr) return false;
   if (!skipped_->Skipped(row.correlation)) {
     joins_outside_ = false;

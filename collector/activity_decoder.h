@@ -17,6 +17,7 @@
 #include "collector/cupti_api.h"
 #include "collector/record_layout.h"
 #include "collector/skipped_calls.h"
+#include "collector/steering.h"
 #include "recording/writer.h"
 
 namespace xlatrace::collector {
@@ -40,6 +41,8 @@ class ActivityDecoder {
   void Decode(const ActivityBuffers::Buffer& buffer, recording::Writer& writer);
   // From here on, activities of these calls are left out.
   void SetSkipped(const SkippedCalls* calls) { skipped_ = calls; }
+  // A window of steps (steering.h) that waits for the device.
+  void SetSteering(Steering* steering) { steering_ = steering; }
 
   const DecodeCounts& counts() const { return counts_; }
   // When device work ran that is left out, since the last call: an interval for each stretch of
@@ -67,6 +70,7 @@ class ActivityDecoder {
 
   const CuptiApi* api_;
   const SkippedCalls* skipped_ = nullptr;
+  Steering* steering_ = nullptr;
   DecodeCounts counts_;
   std::vector<Interval> outside_;
   bool joins_outside_ = false;  // The last record was left out, too.

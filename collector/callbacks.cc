@@ -74,8 +74,18 @@ void OnApi(Collector& collector, CUpti_CallbackDomain domain, uint32_t id,
   if (log == nullptr) return;
   if (data.callbackSite == CUPTI_API_ENTER) {
     if (log->pending_run() != 0) {
-      const auto step = collector.steering.OnFirstCall(*log, data.contextUid);
-      if (step) collector.AppendMark(*log, *step);
+      const Steering::RunBegin begin = collector.steering.OnFirstCall(*log, data.contextUid);
+      if (begin.step) collector.AppendMark(*log, "step ", *begin.step);
+      if (begin.edge != StepEdge::kNone) {
+        collector.AppendMark(*log,
+                             begin.edge == StepEdge::kFirst  ? "first run "
+                             : begin.edge == StepEdge::kNext ? "next run "
+                                                             : "outside run ",
+                             static_cast<int64_t>(log->run()));
+      }
+    }
+    if (log->step_edge() == StepEdge::kNext) {
+      collector.steering.AwaitWork(data.contextUid, data.correlationId);
     }
     const bool skip = collector.steering.Skips(*log);
     log->EnterCall(data.correlationId, skip ? 0 : NowNs(), skip);

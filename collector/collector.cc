@@ -144,17 +144,17 @@ void Collector::MarkStep(int64_t step) {
   ThreadLog* log = ThreadLog::Current();
   if (log == nullptr || !steering.OnMark(*log, step)) return;
   try {
-    AppendMark(*log, step);
+    AppendMark(*log, "step ", step);
   } catch (const std::bad_alloc&) {
     CountAllocationFailure();
   }
 }
 
-void Collector::AppendMark(ThreadLog& log, int64_t step) {
+void Collector::AppendMark(ThreadLog& log, std::string_view text, int64_t number) {
   recording::RangeRow row;
   row.thread = log.thread();
   row.domain = strings.Intern("xlatrace");
-  row.text = strings.Intern("step " + std::to_string(step));
+  row.text = strings.Intern(std::string(text) + std::to_string(number));
   row.start_ns = row.end_ns = NowNs();
   row.depth = log.depth();
   log.Append(row);

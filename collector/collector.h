@@ -22,6 +22,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "collector/activity_buffers.h"
@@ -67,7 +68,8 @@ class Collector {
   void DeviceSeen(uint32_t device);
   // A step begins (xlatrace.h, or a window of steps).
   void MarkStep(int64_t step);
-  void AppendMark(ThreadLog& log, int64_t step);
+  // "step 7", and where a window of steps begins and ends: "first run 12", "next run 19".
+  void AppendMark(ThreadLog& log, std::string_view text, int64_t number);
   // The program writes a profile of its own; without the second interface it has no GPU in it.
   void OwnProfile();
   // Calls in which the host waits for the device are recorded too.

@@ -47,6 +47,7 @@ bool Collector::OpenRecording() {
 
 void Collector::WriterLoop() {
   ActivityDecoder decoder(&api);
+  decoder.SetSteering(&steering);
   bool open = false;
   try {
     open = OpenRecording();

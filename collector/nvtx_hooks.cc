@@ -132,7 +132,8 @@ int Push(const void* domain, uint32_t text) {
   }
   const uint32_t depth = log->depth();
   const bool maybe_step = range.kind == RangeKind::kModule && collector.steering.has_steps();
-  if (maybe_step) collector.steering.OnModulePush(*log, text);
+  // Also before CUDA starts, when it is not known that there is a window.
+  if (range.kind == RangeKind::kModule) collector.steering.OnModulePush(*log, text);
   // Thunks and ops are told by the API calls inside: no clock, no row.
   if (range.kind != RangeKind::kThunk && range.kind != RangeKind::kOp) range.start_ns = NowNs();
   // Whether a module's run is a step of the window is known with its first call.
@@ -156,13 +157,13 @@ int Pop(const void* domain) {
     return NVTX_NO_PUSH_POP_TRACKING;
   }
   Collector& collector = Collector::Get();
+  // A range that was open while the window was open is kept.
+  const bool wanted = range.wanted || !collector.steering.Skips(*log);
   if (range.kind == RangeKind::kModule && collector.steering.has_steps()) {
     collector.steering.OnModulePop(*log, range.text);
     log->set_pending_run(0);  // It made no call.
   }
-  // What was open while the window was, is kept.
-  if (range.start_ns != 0 && range.text != 0 && Collector::Recording() &&
-      (range.wanted || !collector.steering.Skips(*log))) {
+  if (range.start_ns != 0 && range.text != 0 && Collector::Recording() && wanted) {
     recording::RangeRow row;
     row.thread = log->thread();
     row.domain = range.domain_id;

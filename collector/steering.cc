@@ -15,6 +15,10 @@ namespace {
 // A helper (a conversion, a copy) is smaller than a training step by more than this factor.
 constexpr uint32_t kMuchSmaller = 8;
 
+// Some devices may not reach the end of the window, and their records may not come back. The
+// process stops waiting for them when another device is so many steps behind the window.
+constexpr int64_t kMaxLagSteps = 64;
+
 }  // namespace
 
 std::optional<StepWindow> ParseSteps(std::string_view text) {
@@ -42,20 +46,13 @@ void Steering::Set(uint32_t bits, bool on) {
   Note();
 }
 
-// Contexts come to a step one after the other: what one of them has left another is still in.
-void Steering::SetProgress(Progress progress) {
-  const auto before = static_cast<Progress>(step_progress_.load(std::memory_order_relaxed));
-  step_progress_ = static_cast<int>(progress);
-  if (before != Progress::kAfter) Note();
-}
-
 void Steering::Note(bool anew) {
   const uint32_t state = state_.load(std::memory_order_seq_cst);
   bool closed = (state & kClosed) != 0;
   if ((state & kStepsByMark) != 0) {
     closed |= (state & kOutsideMarks) != 0;
   } else if ((state & kStepsByModule) != 0) {
-    closed |= step_progress_.load() != static_cast<int>(Progress::kInside);
+    closed |= (state & kOutsideSteps) != 0;
   }
   const Lock lock(&note_mutex_);
   const uint64_t now = NowNs();
@@ -82,8 +79,9 @@ void Steering::Configure(std::optional<StepWindow> steps, uint64_t delay_ms, uin
   }
   if (steps) {
     has_steps_.store(true, std::memory_order_release);
-    if (steps->first > 0) step_progress_ = static_cast<int>(Progress::kBefore);
-    Set(kStepsByModule, true);  // Notes the window as closed, where it begins later.
+    Set(kStepsByModule, true);
+    const Lock lock(&mutex_);
+    FollowSteps();  // Notes the window as closed, where it begins later.
   }
 }
 
@@ -91,9 +89,31 @@ void Steering::SetMain(uint32_t title) {
   const bool other = main_ != 0;
   main_ = title;
   last_told_ = -1;
-  epoch_.fetch_add(1, std::memory_order_relaxed);
-  step_progress_ = static_cast<int>(steps_->first == 0 ? Progress::kInside : Progress::kBefore);
-  Note(other);
+  contexts_.clear();
+  awaited_.clear();
+  awaits_work_ = false;
+  FollowSteps();
+  if (other) Note(true);
+}
+
+// The interval is open from the first context that comes close to the window to the last one whose
+// device has left it.
+void Steering::FollowSteps() {
+  int64_t furthest = -1;
+  for (const auto& [id, context] : contexts_) furthest = std::max(furthest, context.step);
+  bool open = contexts_.empty() && steps_->first == 0;
+  bool done = false;
+  for (auto& [id, context] : contexts_) {
+    context.done |= furthest >= steps_->end + kMaxLagSteps;
+    done |= context.done;
+    open |= !context.done && context.step + 1 >= steps_->first;
+  }
+  const Progress progress = open ? Progress::kInside : done ? Progress::kAfter : Progress::kBefore;
+  if (step_progress_.exchange(static_cast<int>(progress)) == static_cast<int>(progress) &&
+      open == ((state_.load(std::memory_order_seq_cst) & kOutsideSteps) == 0)) {
+    return;
+  }
+  Set(kOutsideSteps, !open);
 }
 
 void Steering::OnRegisterModule(ThreadLog& log, uint32_t title) { log.set_registering(title); }
@@ -110,9 +130,10 @@ void Steering::OnRegisterThunk(const ThreadLog& log) {
   }
 }
 
-std::optional<int64_t> Steering::OnFirstCall(ThreadLog& log, uint32_t context) {
+Steering::RunBegin Steering::OnFirstCall(ThreadLog& log, uint32_t context) {
   const uint32_t title = log.pending_run();
   log.set_pending_run(0);
+  if (!has_steps()) return {};
   const Lock lock(&mutex_);
   Module& module = modules_[title];
   const int64_t step = module.runs[context]++;
@@ -120,22 +141,53 @@ std::optional<int64_t> Steering::OnFirstCall(ThreadLog& log, uint32_t context) {
       (main_ == 0 || module.size > modules_[main_].size)) {
     SetMain(title);
   }
-  if (title != main_ || (state_.load(std::memory_order_relaxed) & kStepsByMark) != 0) {
-    return std::nullopt;
+  RunBegin begin;
+  const uint32_t state = state_.load(std::memory_order_relaxed);
+  if (title != main_ || (state & kStepsByMark) != 0) return begin;
+  const bool closed = (state & kClosed) != 0;
+  if (!closed && step == steps_->first && step > 0) begin.edge = StepEdge::kFirst;
+  if (!closed && step == steps_->end) begin.edge = StepEdge::kNext;
+  Context& at = contexts_[context];
+  at.step = step;
+  // Without a record of the next step there is nothing to wait for.
+  if (step >= steps_->end && closed) at.done = true;
+  FollowSteps();
+  const bool open = (state_.load(std::memory_order_relaxed) & kOutsideSteps) == 0;
+  const bool late = step >= steps_->end;
+  const bool recorded = late ? open : step + 1 >= steps_->first;
+  if (!closed && recorded && (step > steps_->end || step < steps_->first)) {
+    begin.edge = StepEdge::kOutside;
   }
-  const bool inside = steps_->first <= step && step < steps_->end;
-  log.set_in_steps(epoch_.load(std::memory_order_relaxed), inside);
-  SetProgress(inside                 ? Progress::kInside
-              : step < steps_->first ? Progress::kBefore
-                                     : Progress::kAfter);
-  // Numbers from 0 need not be told.
-  if (!inside || steps_->first == 0 || step <= last_told_) return std::nullopt;
-  last_told_ = step;
-  return step;
+  log.BeginStep(recorded, begin.edge);
+  // Numbers from 0 need no marks.
+  if (step < steps_->first || step > steps_->end || steps_->first == 0 || step <= last_told_) {
+    return begin;
+  }
+  begin.step = last_told_ = step;
+  return begin;
 }
 
-void Steering::OnModulePop(const ThreadLog& log, uint32_t title) {
+void Steering::AwaitWork(uint32_t context, uint32_t correlation) {
   const Lock lock(&mutex_);
+  const auto known = contexts_.find(context);
+  if (known == contexts_.end() || known->second.done) return;
+  awaited_[correlation] = context;
+  awaits_work_ = true;
+}
+
+void Steering::OnWork(uint32_t correlation) {
+  const Lock lock(&mutex_);
+  const auto awaited = awaited_.find(correlation);
+  if (awaited == awaited_.end()) return;
+  contexts_[awaited->second].done = true;
+  std::erase_if(awaited_, [this](const auto& one) { return contexts_[one.second].done; });
+  awaits_work_ = !awaited_.empty();
+  FollowSteps();
+}
+
+void Steering::OnModulePop(ThreadLog& log, uint32_t title) {
+  const Lock lock(&mutex_);
+  log.EndStep();
   Module& module = modules_[title];
   module.size = std::max(module.size, log.thunks_in_run());
   largest_ = std::max(largest_, module.size);

@@ -49,7 +49,9 @@ class Steering {
     if (state == 0) return false;
     if ((state & kClosed) != 0) return true;
     if ((state & kStepsByMark) != 0) return (state & kOutsideMarks) != 0;
-    return (state & kStepsByModule) != 0 && !InSteps(log);
+    if ((state & kStepsByModule) == 0) return false;
+    // A run is recorded as a whole.
+    return log.in_step() ? !log.in_recorded_step() : (state & kOutsideSteps) != 0;
   }
   // A call has been or will be skipped.
   bool EverClosed() const { return ever_closed_.load(std::memory_order_acquire); }
@@ -58,16 +60,31 @@ class Steering {
   // launch. The main module is the largest of those that run again and again: by the instructions
   // that XLA registered, where it did, else by the thunks of a run. Helpers that are much smaller
   // than some other module are not it, even while nothing larger has run twice.
+  //
+  // A window of steps is one interval of the process for all threads, and wider than the steps.
+  // It opens one step early, because a copy of the step before may run beside the first step.
+  // It closes when the device has begun the step after the last one. Devices lag behind the
+  // program, so copies that other threads issue meanwhile run beside the last steps.
+  // The importer cuts the interval to the steps (importers/recording/step_edges.h).
 
   // An executable's strings are registered, its title first.
   void OnRegisterModule(ThreadLog& log, uint32_t title);
   void OnRegisterThunk(const ThreadLog& log);
-  // Ranges of modules begin and end, and between the two a call is the first of the run: it tells
-  // the context. Gives the number of the step that begins with it, for the first context that comes
-  // to it and only inside a window of steps.
+  // Ranges of modules begin and end. A call between the two has the context, and the first call
+  // is the begin of the run.
   void OnModulePush(ThreadLog& log, uint32_t title) { log.set_pending_run(title); }
-  std::optional<int64_t> OnFirstCall(ThreadLog& log, uint32_t context);
-  void OnModulePop(const ThreadLog& log, uint32_t title);
+  struct RunBegin {
+    // Number of the step, for the first context that comes to it. Only inside a window of steps
+    // that does not begin at 0, and of the step after the window.
+    std::optional<int64_t> step;
+    StepEdge edge = StepEdge::kNone;
+  };
+  RunBegin OnFirstCall(ThreadLog& log, uint32_t context);
+  // A call of the first run after the window; OnWork reports that the device runs it.
+  void AwaitWork(uint32_t context, uint32_t correlation);
+  bool awaits_work() const { return awaits_work_.load(std::memory_order_relaxed); }
+  void OnWork(uint32_t correlation);
+  void OnModulePop(ThreadLog& log, uint32_t title);
   // xlatrace_mark_step: from the first one on, marks are the steps. True: to be recorded.
   bool OnMark(const ThreadLog& log, int64_t step);
   void SetPaused(bool paused);
@@ -98,11 +115,12 @@ class Steering {
   static constexpr uint32_t kStepsByModule = 8;
   static constexpr uint32_t kStepsByMark = 16;
   static constexpr uint32_t kOutsideMarks = 32;
+  static constexpr uint32_t kOutsideSteps = 64;
 
   enum class Progress : int { kBefore, kInside, kAfter };
 
   void Set(uint32_t bits, bool on);
-  void SetProgress(Progress progress);
+  void FollowSteps();  // With the lock held.
   // Compares with what was noted last.
   void Note(bool anew = false);
 
@@ -110,11 +128,10 @@ class Steering {
     uint32_t size = 0;                           // Instructions, or most thunks of a run.
     std::unordered_map<uint32_t, int64_t> runs;  // By context.
   };
-  bool InSteps(const ThreadLog& log) const {
-    // Before a thread has come to a step of the main module, it is before the first one.
-    return log.step_epoch() == epoch_.load(std::memory_order_relaxed) ? log.in_steps()
-                                                                      : steps_->first == 0;
-  }
+  struct Context {
+    int64_t step = -1;  // Of the main module.
+    bool done = false;  // The process does not wait for the device: it has left the window.
+  };
   void SetMain(uint32_t title);  // With the lock held.
 
   std::atomic<uint32_t> state_{0};
@@ -130,8 +147,10 @@ class Steering {
   pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;
   std::unordered_map<uint32_t, Module> modules_;  // By title.
   uint32_t main_ = 0;                             // Title; 0: not known.
-  uint32_t largest_ = 0;            // Size of the largest module, whether it is main or not.
-  std::atomic<uint32_t> epoch_{1};  // Counts main modules.
+  uint32_t largest_ = 0;  // Size of the largest module, whether it is main or not.
+  std::unordered_map<uint32_t, Context> contexts_;  // All that ran the main module.
+  std::unordered_map<uint32_t, uint32_t> awaited_;  // Correlation id -> context.
+  std::atomic<bool> awaits_work_{false};
   int64_t last_told_ = -1;
 
   pthread_mutex_t note_mutex_ = PTHREAD_MUTEX_INITIALIZER;

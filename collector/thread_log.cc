@@ -69,7 +69,7 @@ ThreadLog* ThreadLog::Acquire() {
   log->run_ = 0;
   log->calls_ = 0;
   log->pending_run_ = log->registering_ = 0;
-  log->step_epoch_ = 0;
+  log->EndStep();
   log->captured_ = false;
   pthread_setspecific(key, log);
   return log;

@@ -43,6 +43,14 @@ struct OpenRange {
   uint64_t outer_run;
 };
 
+// The runs of the main module at which a window of steps begins and ends.
+enum class StepEdge : uint8_t {
+  kNone,
+  kFirst,    // The first step of the window.
+  kNext,     // The first step after the window.
+  kOutside,  // Another step outside the window that is recorded beside it.
+};
+
 class ThreadLog {
  public:
   static constexpr uint32_t kMaxDepth = 128;
@@ -65,12 +73,18 @@ class ThreadLog {
   uint32_t thunks_in_run() const { return thunks_in_run_; }
 
   // ---- The window of steps (steering.h) ----
-  // What this thread came to last, and under which main module (a number of steering.h's).
-  bool in_steps() const { return in_steps_; }
-  uint32_t step_epoch() const { return step_epoch_; }
-  void set_in_steps(uint32_t epoch, bool inside) {
-    step_epoch_ = epoch;
-    in_steps_ = inside;
+  // The thread runs the main module, and this run is recorded.
+  bool in_step() const { return in_step_; }
+  bool in_recorded_step() const { return in_recorded_step_; }
+  StepEdge step_edge() const { return step_edge_; }
+  void BeginStep(bool recorded, StepEdge edge) {
+    in_step_ = true;
+    in_recorded_step_ = recorded;
+    step_edge_ = edge;
+  }
+  void EndStep() {
+    in_step_ = in_recorded_step_ = false;
+    step_edge_ = StepEdge::kNone;
   }
   // Title of the module whose run has begun and has made no call yet; 0: none.
   uint32_t pending_run() const { return pending_run_; }
@@ -146,8 +160,9 @@ class ThreadLog {
   uint32_t module_ = 0;
   uint64_t run_ = 0;
   uint32_t thunks_in_run_ = 0;
-  bool in_steps_ = false;
-  uint32_t step_epoch_ = 0;
+  bool in_step_ = false;
+  bool in_recorded_step_ = false;
+  StepEdge step_edge_ = StepEdge::kNone;
   uint32_t registering_ = 0;
   uint32_t pending_run_ = 0;
   uint32_t callbacks_ = 0;

@@ -103,12 +103,16 @@ void RecordedProcess::Finish() {
   nodes.Finish();
   launches.Freeze();
   constexpr std::string_view kStep = "step ";
+  constexpr std::string_view kFirstRun = "first run ";
+  constexpr std::string_view kNextRun = "next run ";
+  constexpr std::string_view kOutsideRun = "outside run ";
   std::stable_sort(marks_.begin(), marks_.end(),
                    [](const Mark& a, const Mark& b) { return a.time_ns < b.time_ns; });
   int64_t outside = 0;  // Intervals that are open: they may overlap.
   for (const Mark& mark : marks_) {
     const std::string_view text = strings.Text(mark.text);
-    if (text.starts_with("outside ") && strings.Text(mark.domain) == "xlatrace") {
+    if ((text == "outside from" || text == "outside until") &&
+        strings.Text(mark.domain) == "xlatrace") {
       const bool starts = text == "outside from";
       if (starts && outside++ == 0) outside_ns.emplace_back(mark.time_ns, mark.time_ns);
       // The end of one whose begin was lost says nothing of the time since the one before.
@@ -118,7 +122,19 @@ void RecordedProcess::Finish() {
     if (text.starts_with("window ") && strings.Text(mark.domain) == "xlatrace") {
       window_closed = text == "window closed";
       if (text == "window opened") opened_ns.push_back(mark.time_ns);
-      if (text == "window anew") anew_ns = mark.time_ns;
+      if (text == "window anew") {
+        anew_ns = mark.time_ns;
+        first_runs.clear();
+        next_runs.clear();
+        outside_runs.clear();
+      }
+    }
+    for (const auto& [prefix, marked] :
+         {std::pair{kFirstRun, &first_runs}, std::pair{kNextRun, &next_runs},
+          std::pair{kOutsideRun, &outside_runs}}) {
+      if (!text.starts_with(prefix) || strings.Text(mark.domain) != "xlatrace") continue;
+      const auto run = ParseInt(text.substr(prefix.size()));
+      if (run && *run > 0) marked->emplace_back(mark.time_ns, static_cast<uint64_t>(*run));
     }
     if (!text.starts_with(kStep) || strings.Text(mark.domain) != "xlatrace") continue;
     if (const auto number = ParseInt(text.substr(kStep.size()))) {

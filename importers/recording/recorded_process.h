@@ -25,8 +25,10 @@
 
 namespace xlatrace::importers {
 
-// What the host's side says of the activities with one correlation id.
+// The host's side of the activities with one correlation id.
 struct RecordedLaunch {
+  static constexpr uint32_t kNotAsked = UINT32_MAX;  // `call` of work that is left out.
+
   uint32_t call = 0;   // Id of the API call in the sink, 0: not seen.
   uint32_t thunk = 0;  // String id.
   uint32_t run = 0;    // 1-based index into RecordedProcess::runs, 0: none.
@@ -113,7 +115,12 @@ class RecordedProcess final : public recording::RowSink {
   // When device work ran that was left out because the window was closed: disjoint, by time.
   std::vector<std::pair<uint64_t, uint64_t>> outside_ns;
   uint64_t anew_ns = 0;
-  bool conditional_graphs = false;  // Branches or loops on the device.
+  // Runs of the main module at which a window of steps begins and ends (collector/steering.h), by
+  // time of the mark: numbers of their `XlaModule:` ranges.
+  std::vector<std::pair<uint64_t, uint64_t>> first_runs;
+  std::vector<std::pair<uint64_t, uint64_t>> next_runs;
+  std::vector<std::pair<uint64_t, uint64_t>> outside_runs;  // Recorded beside the window.
+  bool conditional_graphs = false;                          // Branches or loops on the device.
   // Records that were counted as lost between two moments, as the counters grew.
   struct CountedLoss {
     uint64_t from_ns = 0;

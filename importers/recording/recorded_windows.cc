@@ -94,6 +94,17 @@ void RecordedWindows::OnActivity(const recording::ActivityRow& row, model::Id la
   }
 }
 
+void RecordedWindows::Extend(const StepEdges::Interval& steps) {
+  if (!prepared_) Prepare();
+  const auto add = [&](uint32_t correlation, uint64_t time_ns) {
+    const auto window =
+        std::upper_bound(first_of_window_.begin(), first_of_window_.end(), correlation);
+    windows_[static_cast<size_t>(window - first_of_window_.begin())].Add(time_ns, time_ns);
+  };
+  if (steps.first_correlation != 0) add(steps.first_correlation, steps.from_ns);
+  if (steps.next_correlation != 0) add(steps.next_correlation, steps.until_ns);
+}
+
 // When the work of a lost call was over: on the stream of the launch before it, and of the one
 // after it, the next began; and the run it was part of has ended. 0: not known.
 uint64_t RecordedWindows::EndOf(size_t lost) const {

@@ -29,6 +29,7 @@
 
 #include "importers/recording/graph_losses.h"
 #include "importers/recording/recorded_process.h"
+#include "importers/recording/step_edges.h"
 #include "model/event_sink.h"
 #include "recording/reader.h"
 
@@ -42,6 +43,10 @@ class RecordedWindows {
   void OnLostCall(const recording::ApiCallRow& row);
   // Calls are all there; `run`: 1-based index of the module's run, 0: none.
   void OnActivity(const recording::ActivityRow& row, model::Id lane, uint32_t run);
+
+  // On this device a window of steps begins with the first work of the first step. It ends with the
+  // first work of the step after the window.
+  void Extend(const StepEdges::Interval& steps);
 
   struct Told {
     model::ProcessEnding ending;

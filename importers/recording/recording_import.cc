@@ -17,6 +17,7 @@
 #include "importers/recording/recorded_process.h"
 #include "importers/recording/recorded_stats.h"
 #include "importers/recording/recorded_windows.h"
+#include "importers/recording/step_edges.h"
 #include "recording/folder.h"
 #include "recording/reader.h"
 
@@ -29,9 +30,6 @@ using recording::BlockType;
 using recording::RowKind;
 
 constexpr uint64_t kLatestNs = kLatestRecordedNs;
-
-// RecordedLaunch::call of what is left out.
-constexpr uint32_t kNotAsked = UINT32_MAX;
 
 class RecordingImporter {
  public:
@@ -49,6 +47,7 @@ class RecordingImporter {
     SetClock();
     names_.AddProcess();
     names_.AddDevices();
+    XLATRACE_TRY(edges_.Read(path_, outcome_.bytes_read, process_));
     AddSteps();
     CallPass calls(*this);
     XLATRACE_TRY(recording::ReadRecording(path_, calls, outcome_.bytes_read));
@@ -56,6 +55,7 @@ class RecordingImporter {
     names_.AddCollectiveOps();
     ActivityPass activities(*this);
     XLATRACE_TRY(recording::ReadRecording(path_, activities, outcome_.bytes_read));
+    for (const auto& [device, interval] : edges_.devices()) windows_.Extend(interval);
     told_ = windows_.Tell(
         outcome_, live_, names_.process_id(), [this](uint64_t ns) { return TimeOf(ns); }, sink_);
     AddRunInfo();
@@ -129,8 +129,8 @@ class RecordingImporter {
   void OnApiCall(const recording::ApiCallRow& row) {
     if (row.thunk != 0) names_.SeeThunk(row.thunk, row.start_ns);
     RecordedLaunch* launch = process_.launches.Find(row.correlation);
-    if (BeforeSteps(row)) {
-      if (launch != nullptr) launch->call = kNotAsked;
+    if (BeforeSteps(row) || OutsideSteps(row, launch)) {
+      if (launch != nullptr) launch->call = RecordedLaunch::kNotAsked;
       return;
     }
     windows_.OnCall(row);
@@ -159,6 +159,14 @@ class RecordingImporter {
   bool BeforeSteps(const recording::ApiCallRow& call) const {
     return call.start_ns < process_.anew_ns && !process_.Fact("steps").empty() &&
            !process_.Fact("steps").starts_with("0:");
+  }
+
+  // Recorded because devices lag behind the program (collector/steering.h).
+  bool OutsideSteps(const recording::ApiCallRow& call, const RecordedLaunch* launch) const {
+    if (call.start_ns < edges_.begin_call_ns()) return true;
+    if (!edges_.cut()) return false;
+    return launch != nullptr ? launch->call == RecordedLaunch::kNotAsked
+                             : !edges_.InsideHost(call.start_ns);
   }
 
   // A ring forgets what is oldest: an activity may have gone, and its call, written after it, not
@@ -205,10 +213,11 @@ class RecordingImporter {
                   const recording::LaneRow& lane) {
     const RecordedLaunch* launch =
         row.correlation == 0 ? nullptr : process_.launches.Find(row.correlation);
-    if (launch != nullptr && launch->call == kNotAsked) {
-      ++activities_before_steps_;
+    if (launch != nullptr && launch->call == RecordedLaunch::kNotAsked) {
+      if (!edges_.cut()) ++activities_before_steps_;
       return;
     }
+    if (launch == nullptr && !edges_.Inside(lane.device, row.start_ns)) return;
     model::Activity activity;
     activity.config_id = names_.ConfigOf(row.config, config);
     activity.lane_id = names_.LaneOf(row.lane, lane);
@@ -259,11 +268,17 @@ class RecordingImporter {
   // Steps that the program marks (xlatrace.h), or that a window of steps counted: each lasts until
   // the next one.
   void AddSteps() {
+    const std::string_view asked = process_.Fact("steps");
+    const size_t colon = asked.find(':');
+    const auto steps_end =
+        colon == std::string_view::npos ? std::nullopt : ParseInt(asked.substr(colon + 1));
     for (size_t i = 0; i < process_.steps.size(); ++i) {
       const auto& [time, number] = process_.steps[i];
       const uint64_t next = i + 1 < process_.steps.size() ? process_.steps[i + 1].first
                                                           : std::max(process_.last_ns, time);
       if (time == 0 || next > kLatestNs) continue;
+      // The step after a window of steps is marked as the end of the last one.
+      if (steps_end && number >= *steps_end) continue;
       sink_.AddStepMark({.process_id = names_.process_id(),
                          .number = number,
                          .start_ns = TimeOf(time),
@@ -280,8 +295,17 @@ class RecordingImporter {
     }
     CheckTimes("range_times_invalid", &start, &end);
     const std::string_view text = process_.strings.Text(row.text);
-    // Of use for windows only (recorded_windows.h).
-    if (text.starts_with("outside ") && process_.strings.Text(row.domain) == "xlatrace") return;
+    // Marks for recorded_windows.h and step_edges.h.
+    if (process_.strings.Text(row.domain) == "xlatrace" &&
+        (text.starts_with("outside ") || text.starts_with("first run ") ||
+         text.starts_with("next run "))) {
+      return;
+    }
+    // Work of the compiler is kept in any case.
+    if (edges_.cut() && (!text.starts_with("Xla") || text.starts_with("XlaModule:")) &&
+        (start >= edges_.until_ns() || (end != 0 && end < edges_.host_from_ns()))) {
+      return;
+    }
     if (text.empty()) counters_.Add("range_without_text", Severity::kInfo);
     sink_.AddRange({.process_id = names_.process_id(),
                     .thread_id = row.thread,
@@ -477,6 +501,7 @@ class RecordingImporter {
   RecordedProcess process_;
   RecordedNames names_;
   RecordedWindows windows_;
+  StepEdges edges_;
   recording::ReadOutcome outcome_;
   int64_t start_ns_ = 0;  // Of the sink's clock.
   uint64_t last_time_ns_ = 0;

@@ -28,12 +28,16 @@ void OnThread(Body body) {
   }).join();
 }
 
-// One execution with so many thunks; whether its launches are taken.
+// One execution with so many thunks, which the device runs at once; whether its launches are taken.
 bool Execute(Steering& steering, ThreadLog& log, uint32_t title, int thunks,
              std::optional<int64_t>* step = nullptr, uint32_t context = 1) {
   steering.OnModulePush(log, title);
-  const auto told = steering.OnFirstCall(log, context);
-  if (step != nullptr) *step = told;
+  const Steering::RunBegin begin = steering.OnFirstCall(log, context);
+  if (step != nullptr) *step = begin.step;
+  if (log.step_edge() == StepEdge::kNext) {
+    steering.AwaitWork(context, 1);
+    steering.OnWork(1);
+  }
   OpenRange module{};
   module.text = title;
   module.kind = RangeKind::kModule;
@@ -85,12 +89,12 @@ TEST(SteeringTest, StepsAreRunsOfTheLargestModuleThatRecurs) {
     std::set<int64_t> taken;
     for (int64_t n = 0; n < 6; ++n) {
       for (int i = 0; i < 5; ++i) Execute(steering, log, 2, 1);  // A helper.
-      if (Execute(steering, log, 3, 40, &step)) {
-        taken.insert(n);
-        EXPECT_EQ(step, n);
-      }
+      if (Execute(steering, log, 3, 40, &step)) taken.insert(n);
+      // The step after the window is marked as the end of the last one.
+      EXPECT_EQ(step, n >= 2 && n <= 4 ? std::optional<int64_t>(n) : std::nullopt);
     }
-    EXPECT_EQ(taken, (std::set<int64_t>{2, 3}));
+    // The steps before and after the window are recorded, too.
+    EXPECT_EQ(taken, (std::set<int64_t>{1, 2, 3, 4}));
     EXPECT_EQ(steering.State(), recording::ProcessState::kFinished);
   });
 }
@@ -105,8 +109,7 @@ TEST(SteeringTest, AHelperBeforeTheMainModuleIsThereClosesNothingForGood) {
     steering.OnRegisterModule(log, 3);
     for (int i = 0; i < 40; ++i) steering.OnRegisterThunk(log);
     EXPECT_FALSE(steering.Skips(log));
-    EXPECT_TRUE(Execute(steering, log, 3, 40));
-    EXPECT_TRUE(Execute(steering, log, 3, 40));
+    for (int n = 0; n < 3; ++n) EXPECT_TRUE(Execute(steering, log, 3, 40)) << n;
     EXPECT_FALSE(Execute(steering, log, 3, 40));
   });
 }
@@ -123,8 +126,74 @@ TEST(SteeringTest, EachContextHasItsStepsWhateverThreadLaunches) {
       });
     }
   }
-  EXPECT_EQ(taken[1], (std::set<int64_t>{3, 4}));
-  EXPECT_EQ(taken[2], (std::set<int64_t>{3, 4}));
+  EXPECT_EQ(taken[1], (std::set<int64_t>{2, 3, 4, 5}));
+  EXPECT_EQ(taken[2], (std::set<int64_t>{2, 3, 4, 5}));
+}
+
+TEST(SteeringTest, WindowIsOpenForAllThreadsUntilDevicesLeaveIt) {
+  OnThread([](ThreadLog& steps) {
+    Steering steering;
+    steering.Configure(StepWindow{3, 5}, 0, 0);
+    const auto run = [&](uint32_t context) {
+      steering.OnModulePush(steps, 3);
+      const StepEdge edge = steering.OnFirstCall(steps, context).edge;
+      steering.OnModulePop(steps, 3);
+      return edge;
+    };
+    const auto others_skip = [&] {
+      bool skips = false;
+      OnThread([&](ThreadLog& log) { skips = steering.Skips(log); });
+      return skips;
+    };
+    for (int n = 0; n < 2; ++n) run(1);
+    EXPECT_TRUE(others_skip());
+    for (int n = 0; n < 3; ++n) run(2);  // Comes to step 2 first.
+    EXPECT_FALSE(others_skip());
+    EXPECT_EQ(run(2), StepEdge::kFirst);
+    run(2);
+    EXPECT_EQ(run(2), StepEdge::kNext);
+    steering.AwaitWork(2, 70);
+    for (int n = 2; n < 5; ++n) run(1);
+    EXPECT_EQ(run(1), StepEdge::kNext);
+    steering.AwaitWork(1, 80);
+    EXPECT_TRUE(steering.awaits_work());
+    steering.OnWork(70);
+    steering.OnWork(71);
+    EXPECT_FALSE(others_skip());
+    steering.OnWork(80);
+    EXPECT_TRUE(others_skip());
+    EXPECT_FALSE(steering.awaits_work());
+    EXPECT_EQ(steering.State(), recording::ProcessState::kFinished);
+  });
+}
+
+TEST(SteeringTest, WindowOfStepsClosesWithoutRecordsOfTheNextStep) {
+  OnThread([](ThreadLog& log) {
+    Steering steering;
+    steering.Configure(StepWindow{3, 5}, 0, 0);
+    int open = 0;
+    for (int n = 0; n < 200; ++n) {
+      steering.OnModulePush(log, 3);
+      steering.OnFirstCall(log, 1);
+      steering.OnModulePop(log, 3);
+      open += steering.Skips(log) ? 0 : 1;
+    }
+    EXPECT_EQ(open, 67);  // Steps 2 to 4, and 64 more.
+  });
+}
+
+TEST(SteeringTest, WindowOfStepsThatIsStoppedWaitsForNoDevice) {
+  OnThread([](ThreadLog& log) {
+    Steering steering;
+    steering.Configure(StepWindow{1, 3}, 0, 0);
+    for (int n = 0; n < 3; ++n) Execute(steering, log, 3, 40);
+    steering.OnOrder({1, false});
+    steering.OnModulePush(log, 3);
+    EXPECT_EQ(steering.OnFirstCall(log, 1).edge, StepEdge::kNone);
+    steering.OnModulePop(log, 3);
+    steering.OnOrder({2, true});
+    EXPECT_TRUE(steering.Skips(log));
+  });
 }
 
 TEST(SteeringTest, MarksAreTheStepsOnceThereIsOne) {

@@ -113,6 +113,16 @@ class Steering(gpu_support.GpuTestCase):
         expected = sorted(f"d{device}" for device in range(4) for _ in range(8))
         self.assertEqual(self.names(database), expected)
 
+    def test_steps_of_many_threads_on_one_device(self):
+        script = "executable jit_step 7 { op a.1 }\nthreads 6 { repeat 40 { module jit_step 7 {"
+        script += " thunk a.1 { launch k x 3 on s%t } } } }; sync"
+        database = self.recorded(script, XLATRACE_STEPS="10:15")
+        self.assertEqual(self.names(database), ["k"] * 15)
+
+    def test_step_before_a_window_that_never_comes_is_left_out(self):
+        script = "executable jit_step 7 { op a.1 }\nrepeat 10 { module jit_step 7 { thunk a.1 { launch k } } }"
+        self.assertEqual(self.names(self.recorded(script, XLATRACE_STEPS="10:15")), [])
+
     def test_steps_need_ranges(self):
         result = self.xlatrace("record", "--mode", "light", "--steps", "1:2", "--", "true")
         self.assertEqual((result.code, len(result.errors)), (2, 1), result)

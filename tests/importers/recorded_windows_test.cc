@@ -354,6 +354,7 @@ TEST_F(RecordedWindowsTest, WhatWasTakenForTheStepsIsLeftOut) {
   Mark("window anew", 500);
   Mark("window closed", 500);
   Mark("window opened", 1000);
+  Mark("step 3", 1005);
   builder_.Kernel("step", Launch(1010), 1100, 1200);
   builder_.Finish();
   Import();

@@ -23,6 +23,7 @@
 #include "workload/program.h"
 #include "workload/range_steps.h"
 #include "workload/script.h"
+#include "workload/workers.h"
 
 namespace fakegpu {
 namespace {
@@ -46,6 +47,12 @@ class Runner {
       threads.emplace_back([this, &step, place] { Runner(&program_, place).Run(step.body); });
     }
     for (std::thread& thread : threads) thread.join();
+  }
+
+  // Each thread of the script has its own helper threads.
+  void Beside(const Step& step) {
+    const std::string name = place_.Word(step, 1) + "@" + std::to_string(place_.thread);
+    RunBeside(name, [this, &step] { Runner(&program_, place_).Run(step.body); });
   }
 
   void Fork(const Step& step) {
@@ -119,6 +126,15 @@ class Runner {
       for (place_.round = 0;; ++place_.round) Run(step.body);
     } else if (what == "threads") {
       Threads(step);
+    } else if (what == "beside") {
+      Beside(step);
+    } else if (what == "meet") {
+      Meet(place_.Number(step, 1));
+    } else if (what == "until-recording") {
+      UntilRecording(place_.Number(step, 1) != 0);
+    } else if (what == "recording") {
+      std::printf("recording %d\n", IsRecording());
+      std::fflush(stdout);
     } else if (what == "rate") {
       place_.rate = std::strtod(place_.Word(step, 1).c_str(), nullptr);
       place_.launched = 0;

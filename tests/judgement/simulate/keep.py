@@ -13,7 +13,9 @@ from simulate import write_format
 # Formats that a text case can hold.
 TEXT_FORMATS = (KINETO, NSIGHT)
 # Nodes of the truth and the rows of `time_tree` that hold them.
-BELOW = "parent_id in (select node_id from time_tree where kind = '{}')"
+BELOW = "parent_id in (select node_id from time_tree where kind in ({}))"
+STEP_KINDS = "'steps', 'step', 'call', 'between_calls'"
+PROCESS = "where process_id = (select min(process_id) from process) and device_id isnull"
 INDENT = "  "
 
 
@@ -31,10 +33,12 @@ def rows_of(node, ns, root_ns):
     parts = node.split("/")
     where = f"kind = '{parts[-1]}'"
     if node.startswith("steps/idle/"):
-        where = f"kind = '{parts[2]}' and {BELOW.format('idle')}"
+        where = f"kind = '{parts[2]}' and " + BELOW.format("'idle'")
         if len(parts) > 3:
             where += f" and name = '{parts[3]}'"
-    source = f"select total(ns) as ns from time_tree where process_id > 0 and device_id isnull and {where}"
+    elif node.startswith("steps/"):
+        where += " and " + BELOW.format("'exposed_collective'" if len(parts) > 2 else STEP_KINDS)
+    source = f"select total(ns) as ns from time_tree {PROCESS} and {where}"
     return ["", f"rows from ({source})", f"{INDENT}abs(ns - {int(ns)}) <= {int(SHARE_LIMIT * root_ns)} as is_near",
             f"{INDENT}1"]
 

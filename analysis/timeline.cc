@@ -86,7 +86,7 @@ std::vector<std::vector<uint32_t>> ActivitiesByDevice(const model::RunTables& ru
 void ForEachSegment(const model::RunTables& run, const std::vector<uint32_t>& order,
                     const std::function<void(const Segment&)>& visit) {
   const model::ActivityColumns& activities = run.activities;
-  std::vector<std::vector<uint32_t>> open(run.lanes.size() + 1);  // By lane id; innermost last.
+  std::vector<std::vector<uint32_t>> open(run.lanes.size() + 1);  // By lane id; the owner last.
   std::vector<uint32_t> busy_lanes;
   std::vector<uint32_t> owners;
   size_t next = 0;
@@ -101,7 +101,12 @@ void ForEachSegment(const model::RunTables& run, const std::vector<uint32_t>& or
       if (activities.duration_ns[activity] <= 0) continue;
       const uint32_t lane = activities.lane[activity];
       if (open[lane].empty()) busy_lanes.push_back(lane);
-      open[lane].push_back(activity);
+      // By end; of equal ends the one that started last is inside the others.
+      std::vector<uint32_t>& stack = open[lane];
+      const auto place = std::find_if(stack.rbegin(), stack.rend(), [&](uint32_t other) {
+        return activities.end_ns(other) >= activities.end_ns(activity);
+      });
+      stack.insert(place.base(), activity);
     }
     if (busy_lanes.empty()) continue;
     int64_t until = next < order.size() ? activities.start_ns[order[next]] : INT64_MAX;

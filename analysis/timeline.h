@@ -2,9 +2,11 @@
 
 // What runs on a device at every instant.
 //
-// A lane (stream, thread, TPU line) does one thing at a time: where activities nest or overlap on
-// one lane, the one that started last owns the instant (a `while` on a CPU thread owns only what
-// its body leaves free). Over the lanes of a device several owners run side by side.
+// A lane (stream, thread, TPU line) does one thing at a time. Where activities nest or overlap on
+// one lane, the one that ends first owns the instant. So a `while` on a CPU thread owns only the
+// time that its body leaves free. By programmatic dependent launch a kernel may start before the
+// one ahead of it in the stream has ended. It waits, and owns the time after that end. Over the
+// lanes of a device several owners run side by side.
 
 #ifndef XLATRACE_ANALYSIS_TIMELINE_H_
 #define XLATRACE_ANALYSIS_TIMELINE_H_

@@ -4,12 +4,12 @@
 // the writer thread.
 //
 // A plain flush returns no buffer that holds an unfinished record. So a program that keeps its GPU
-// busy loses its last buffers when it is killed, and buffers are therefore small: each thread gets
-// the size that it fills in a part of the flush period. The memory of all buffers stays below a
+// busy loses its last buffers when it is killed. Buffers are therefore small: each thread gets the
+// size that it fills in a part of the flush period. The memory of all buffers stays below a
 // limit. It grows with the number of devices, because a record takes its place at the launch.
 // Past the limit CUPTI gets no buffer (12.9 and later) or one of the smallest size.
 // Thread-safety: Request and Completed from any thread, without allocation while a lock of CUPTI
-// may be held other than mmap; Take and Recycle from the writer thread.
+// may be held other than mmap; Take and Recycle from any thread, which then owns the buffer.
 
 #ifndef XLATRACE_COLLECTOR_ACTIVITY_BUFFERS_H_
 #define XLATRACE_COLLECTOR_ACTIVITY_BUFFERS_H_

@@ -39,33 +39,52 @@ uint32_t Unsigned(int32_t value) { return value < 0 ? 0 : static_cast<uint32_t>(
 
 }  // namespace
 
-void ActivityDecoder::Decode(const ActivityBuffers::Buffer& buffer, recording::Writer& writer) {
+RecordIndex ActivityDecoder::Index(const CuptiApi& api, const ActivityBuffers::Buffer& buffer) {
+  RecordIndex index;
   const uint8_t* end = buffer.data + buffer.valid_bytes;
   const uint8_t* before = nullptr;
   CUpti_Activity* record = nullptr;
-  joins_outside_ = false;  // What lies between two buffers of different threads is not known.
-  // The size of a record is known when the next one, or the end, is.
   for (;;) {
-    const CUptiResult result = api_->NextRecord(buffer.data, buffer.valid_bytes, &record);
-    const bool more = result == CUPTI_SUCCESS;
-    const uint8_t* at = more ? reinterpret_cast<const uint8_t*>(record) : end;
-    if (before != nullptr) {
-      if (at <= before || at > end) {
-        ++counts_.too_short;
-        return;
-      }
-      One(RecordView(before, static_cast<size_t>(at - before)), writer);
+    index.end = api.NextRecord(buffer.data, buffer.valid_bytes, &record);
+    if (index.end != CUPTI_SUCCESS) return index;
+    const uint8_t* at = reinterpret_cast<const uint8_t*>(record);
+    if (at < buffer.data || at >= end || (before != nullptr && at <= before)) {
+      index.left_the_buffer = true;
+      return index;
     }
-    if (!more) {
-      // Anything but "no more records" is a record of a kind that this CUPTI does not know.
-      if (result != CUPTI_ERROR_MAX_LIMIT_REACHED) {
-        ++counts_.unknown;
-        ++counts_.cut_buffers;
-      }
-      return;
-    }
-    if (before == nullptr && at != buffer.data) ++counts_.unknown;
+    index.starts.push_back(static_cast<uint32_t>(at - buffer.data));
     before = at;
+  }
+}
+
+void ActivityDecoder::Decode(const ActivityBuffers::Buffer& buffer, const RecordIndex& index,
+                             recording::Writer& writer) {
+  joins_outside_ = false;  // What lies between two buffers of different threads is not known.
+  const std::vector<uint32_t>& starts = index.starts;
+  if (!starts.empty() && starts[0] != 0) ++counts_.unknown;
+  for (size_t i = 0; i + 1 < starts.size(); ++i) {
+    One(RecordView(buffer.data + starts[i], starts[i + 1] - starts[i]), writer);
+  }
+  if (index.left_the_buffer) {
+    ++counts_.too_short;
+    return;
+  }
+  const bool cut = index.end != CUPTI_ERROR_MAX_LIMIT_REACHED;
+  if (!starts.empty()) {
+    const RecordView last(buffer.data + starts.back(), buffer.valid_bytes - starts.back());
+    const size_t usual = last.kind() < kKinds ? sizes_[last.kind()] : 0;
+    // Behind the last record of a cut buffer lies a part of the next one. An OVERHEAD record of
+    // unknown size is skipped: it may end with a pointer for us to free.
+    const bool usual_fits = cut && usual != 0 && usual <= last.bytes();
+    if (!cut || usual_fits || last.kind() != kOverheadKind) {
+      One(RecordView(last.data(), usual_fits ? usual : last.bytes()), writer);
+    }
+  }
+  // Anything but "no more records" is a record of a kind that this CUPTI does not know, or one that
+  // is not complete.
+  if (cut) {
+    ++counts_.unknown;
+    ++counts_.cut_buffers;
   }
 }
 
@@ -118,7 +137,8 @@ void ActivityDecoder::One(const RecordView& record, recording::Writer& writer) {
       needed = overhead::kMinBytes;
       if (record.bytes() >= needed) {
         writer.Add(recording::OverheadRow{record[overhead::kKind], record[overhead::kThread],
-                                          record[overhead::kStart], record[overhead::kEnd]});
+                                          Time(record[overhead::kStart]),
+                                          Time(record[overhead::kEnd])});
         // "Client is responsible for freeing this memory" (cupti_activity.h, Overhead3).
         std::free(record[overhead::kData]);
       }
@@ -184,8 +204,8 @@ bool ActivityDecoder::CanBeRead(const char* text) {
 void ActivityDecoder::Kernel(const RecordView& record, recording::Writer& writer) {
   ActivityRow row;
   row.kind = RowKind::kKernel;
-  row.start_ns = record[kernel::kStart];
-  row.end_ns = record[kernel::kEnd];
+  row.start_ns = Time(record[kernel::kStart]);
+  row.end_ns = Time(record[kernel::kEnd]);
   row.correlation = record[kernel::kCorrelation];
   row.graph = record[kernel::kGraph];
   row.graph_node = record[kernel::kGraphNode];
@@ -225,8 +245,8 @@ void ActivityDecoder::Memcpy(const RecordView& record, recording::Writer& writer
   using namespace memcpy_record;  // NOLINT: the field names of this one kind.
   ActivityRow row;
   row.kind = RowKind::kMemcpy;
-  row.start_ns = record[kStart];
-  row.end_ns = record[kEnd];
+  row.start_ns = Time(record[kStart]);
+  row.end_ns = Time(record[kEnd]);
   row.correlation = record[kCorrelation];
   row.graph = record[kGraph];
   row.graph_node = record[kGraphNode];
@@ -246,8 +266,8 @@ void ActivityDecoder::Memcpy(const RecordView& record, recording::Writer& writer
 void ActivityDecoder::PeerCopy(const RecordView& record, recording::Writer& writer) {
   ActivityRow row;
   row.kind = RowKind::kMemcpyPeer;
-  row.start_ns = record[memcpy_record::kStart];
-  row.end_ns = record[memcpy_record::kEnd];
+  row.start_ns = Time(record[memcpy_record::kStart]);
+  row.end_ns = Time(record[memcpy_record::kEnd]);
   row.correlation = record[peer::kCorrelation];
   row.graph = record[peer::kGraph];
   row.graph_node = record[peer::kGraphNode];
@@ -272,8 +292,8 @@ void ActivityDecoder::Memset(const RecordView& record, recording::Writer& writer
   using namespace memset_record;  // NOLINT
   ActivityRow row;
   row.kind = RowKind::kMemset;
-  row.start_ns = record[kStart];
-  row.end_ns = record[kEnd];
+  row.start_ns = Time(record[kStart]);
+  row.end_ns = Time(record[kEnd]);
   row.correlation = record[kCorrelation];
   row.graph = record[kGraph];
   row.graph_node = record[kGraphNode];
@@ -291,8 +311,8 @@ void ActivityDecoder::GraphTrace(const RecordView& record, recording::Writer& wr
   using namespace graph_trace;  // NOLINT
   ActivityRow row;
   row.kind = RowKind::kGraph;
-  row.start_ns = record[kStart];
-  row.end_ns = record[kEnd];
+  row.start_ns = Time(record[kStart]);
+  row.end_ns = Time(record[kEnd]);
   row.correlation = record[kCorrelation];
   row.graph = record[kGraph];
   ConfigRow config;

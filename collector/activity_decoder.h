@@ -4,7 +4,7 @@
 // the distance to the next one, as CUPTI's own iterator gives it, and a field that lies behind the
 // end of a record reads as zero (collector/record_layout.h).
 //
-// Thread-safety: the writer thread only.
+// Thread-safety: the writer thread only, if a function does not state otherwise.
 
 #ifndef XLATRACE_COLLECTOR_ACTIVITY_DECODER_H_
 #define XLATRACE_COLLECTOR_ACTIVITY_DECODER_H_
@@ -34,11 +34,27 @@ struct DecodeCounts {
   uint64_t too_short = 0;       // Smaller than any known version: skipped.
 };
 
+// Where the records of a buffer begin.
+struct RecordIndex {
+  std::vector<uint32_t> starts;
+  CUptiResult end = CUPTI_ERROR_MAX_LIMIT_REACHED;  // Any other value: the rest is lost.
+  bool left_the_buffer = false;                     // The last record has no usable size.
+};
+
 class ActivityDecoder {
  public:
   explicit ActivityDecoder(const CuptiApi* api) : api_(api) {}
 
-  void Decode(const ActivityBuffers::Buffer& buffer, recording::Writer& writer);
+  // Any thread. From CUDA 13.2 on the iterator is a call into a living CUPTI, which may use the
+  // descriptors of the program. The writer thread does not have these.
+  static RecordIndex Index(const CuptiApi& api, const ActivityBuffers::Buffer& buffer);
+  void Decode(const ActivityBuffers::Buffer& buffer, const RecordIndex& index,
+              recording::Writer& writer);
+  void Decode(const ActivityBuffers::Buffer& buffer, recording::Writer& writer) {
+    Decode(buffer, Index(*api_, buffer), writer);
+  }
+  // CLOCK_REALTIME less CUPTI's clock; times of records are moved by it.
+  void SetClockOffset(int64_t offset_ns) { clock_offset_ns_ = offset_ns; }
   // From here on, activities of these calls are left out.
   void SetSkipped(const SkippedCalls* calls) { skipped_ = calls; }
   // A window of steps (steering.h) that waits for the device.
@@ -65,10 +81,15 @@ class ActivityDecoder {
   void GraphTrace(const RecordView& record, recording::Writer& writer);
   void Device(const RecordView& record, recording::Writer& writer);
   bool CanBeRead(const char* text);
+  // A time of a record in the clock of the recording; 0 stays 0.
+  uint64_t Time(uint64_t cupti_ns) const {
+    return cupti_ns == 0 ? 0 : cupti_ns + static_cast<uint64_t>(clock_offset_ns_);
+  }
   void CheckTimes(const recording::ActivityRow& row);
   bool OutsideWindow(const recording::ActivityRow& row);
 
   const CuptiApi* api_;
+  int64_t clock_offset_ns_ = 0;
   const SkippedCalls* skipped_ = nullptr;
   Steering* steering_ = nullptr;
   DecodeCounts counts_;

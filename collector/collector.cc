@@ -193,14 +193,20 @@ void Collector::FlusherLoop() {
   for (;;) {
     const uint64_t now = NowNs(CLOCK_MONOTONIC);
     const uint64_t left_ms = next_ns > now ? (next_ns - now) / 1000000 + 1 : 0;
-    flusher_signal_.WaitBeyond(seen, steering.Tick(now, left_ms));
+    const bool notified = flusher_signal_.WaitBeyond(seen, steering.Tick(now, left_ms));
     const uint64_t begin = NowNs(CLOCK_MONOTONIC);
     steering.Tick(begin, FlushEveryMs());
     // Steps are counted by what runs: nobody knows beforehand when they begin.
     tensorflow_ops.Follow(steering.has_steps() || steering.State() == ProcessState::kRecording);
     seen = flusher_signal_.count();
+    IndexBuffers();
     const uint64_t wanted = flush_wanted_.load(std::memory_order_acquire);
     const bool final = final_flush_.load(std::memory_order_acquire);
+    // Each completed buffer notifies this thread.
+    if (notified && begin < next_ns && !final &&
+        wanted == flush_done_.load(std::memory_order_relaxed)) {
+      continue;
+    }
     bool asked = false;  // By `xlatrace control flush`.
     try {
       recording::ControlOrder order;
@@ -212,7 +218,11 @@ void Collector::FlusherLoop() {
       // A forced flush gives up the times of work that has not ended.
       const bool early = !final && (asked || IsStalled(begin));
       if (early) forced_flushes_.fetch_add(1, std::memory_order_relaxed);
+      flush_began_ns_.store(begin, std::memory_order_relaxed);
       api.cuptiActivityFlushAll(final || early ? CUPTI_ACTIVITY_FLAG_FLUSH_FORCED : 0);
+      flush_began_ns_.store(0, std::memory_order_relaxed);
+      // Before the clock of this flush is in the file, all that the flush brought is.
+      IndexBuffers();
       size_t dropped = 0;
       if (api.Dropped(&dropped) == CUPTI_SUCCESS) {
         dropped_.fetch_add(dropped, std::memory_order_relaxed);
@@ -243,6 +253,7 @@ void Collector::FlusherLoop() {
 // What CUPTI and the driver tell when asked. They may use descriptors of the process, which the
 // writer thread does not have.
 void Collector::AskDriver() {
+  if (CuptiIsOn()) SyncClock();
   recording::ClockRow clock;
   clock.realtime_ns = NowNs();
   if (CuptiIsOn()) api.Timestamp(&clock.cupti_ns);
@@ -275,6 +286,53 @@ bool Collector::IsStalled(uint64_t now_ns) {
   }
   stall_flushed_ = true;
   return true;
+}
+
+// Finds the records of the completed buffers.
+void Collector::IndexBuffers() {
+  ActivityBuffers::Buffer buffer;
+  bool any = false;
+  while (buffers.Take(&buffer)) {
+    try {
+      Indexed indexed{buffer, ActivityDecoder::Index(api, buffer)};
+      const Lock lock(&indexed_mutex_);
+      indexed_.push_back(std::move(indexed));
+      any = true;
+    } catch (const std::bad_alloc&) {
+      CountAllocationFailure();
+      buffers.Recycle(buffer);
+    }
+  }
+  if (any) writer_signal_.Notify();
+}
+
+// Under WSL2, and with a timestamp callback, CUPTI's clock is not CLOCK_REALTIME (cupti_activity.h
+// of 13.0: CLOCK_MONOTONIC_RAW). Then times of records are moved by the difference, which is
+// measured at each flush because the clocks drift.
+void Collector::SyncClock() {
+  constexpr int64_t kMinOffsetNs = 1000000;  // More than a call of CUPTI takes.
+  constexpr int64_t kMinChangeNs = 10000;
+  constexpr int kMaxTries = 3;
+  uint64_t best_ns = UINT64_MAX;
+  int64_t offset = 0;
+  for (int i = 0; i < kMaxTries; ++i) {
+    uint64_t cupti_ns = 0;
+    const uint64_t before = NowNs();
+    if (api.Timestamp(&cupti_ns) != CUPTI_SUCCESS || cupti_ns == 0) return;
+    const uint64_t took = NowNs() - before;
+    if (took >= best_ns) continue;
+    best_ns = took;
+    offset = static_cast<int64_t>(before + took / 2 - cupti_ns);
+  }
+  if (offset < kMinOffsetNs && offset > -kMinOffsetNs) offset = 0;
+  const int64_t known = clock_offset_ns_.load(std::memory_order_relaxed);
+  if (offset != 0 && known != 0 && std::abs(offset - known) < kMinChangeNs) return;
+  clock_offset_ns_.store(offset, std::memory_order_relaxed);
+  if (known == 0 && offset != 0) {
+    Fact("note", "CUPTI's clock differs from the wall clock by " +
+                     std::to_string(offset / kMinOffsetNs) +
+                     " ms; device times were moved by the difference");
+  }
 }
 
 bool Collector::TakeOrder(recording::ControlOrder* order) {

@@ -18,6 +18,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <set>
@@ -26,6 +27,7 @@
 #include <vector>
 
 #include "collector/activity_buffers.h"
+#include "collector/activity_decoder.h"
 #include "collector/cupti_api.h"
 #include "collector/definitions.h"
 #include "collector/lock.h"
@@ -36,8 +38,6 @@
 #include "recording/writer.h"
 
 namespace xlatrace::collector {
-
-class ActivityDecoder;
 
 enum class Phase : int {
   kIdle = 0,      // Nothing of CUDA yet; NVTX ranges are remembered, not recorded.
@@ -91,7 +91,7 @@ class Collector {
   std::atomic<bool> cupti_ended{false};
 
   void CountAllocationFailure() { allocation_failures_.fetch_add(1, std::memory_order_relaxed); }
-  void WakeWriter() { writer_signal_.Notify(); }
+  void WakeFlusher() { flusher_signal_.Notify(); }
 
  private:
   static constexpr int kNotEnding = -1;
@@ -113,6 +113,8 @@ class Collector {
   bool OpenRecording();
   void ReadSettings();
   void WriterLoop();
+  void IndexBuffers();
+  bool TakeIndexed(ActivityBuffers::Buffer* buffer, RecordIndex* index);
   void TakeBuffers(ActivityDecoder& decoder, bool open);
   void DrainLogs(recording::Writer& writer);
   void WatchLimit();
@@ -132,6 +134,7 @@ class Collector {
     return std::min(FlushEveryMs(), std::max(part_ms, kMinFlushMs));
   }
   bool IsStalled(uint64_t now_ns);
+  void SyncClock();
   void AskDriver();
   // The order of `xlatrace control` in the folder, if it is new.
   bool TakeOrder(recording::ControlOrder* order);
@@ -178,13 +181,22 @@ class Collector {
   uint64_t progress_ns_ = 0;  // When it was seen to change.
   bool stall_flushed_ = false;
   std::atomic<uint64_t> forced_flushes_{0};  // Before the end.
-  bool light_ = false;                       // No NVTX.
-  bool whole_graphs_ = false;                // A row per graph launch.
-  bool records_waits_ = false;               // Calls in which the host waits.
-  uint64_t last_ns_ = 0;                     // Ring; 0: everything is kept.
-  uint64_t max_bytes_ = 0;                   // Of the job.
-  SkippedCalls skipped_calls_;               // The writer thread's.
-  std::set<uint32_t> named_threads_;         // By the program; the writer thread's.
+  std::atomic<uint64_t> flush_began_ns_{0};  // CLOCK_MONOTONIC; 0: CUPTI is not flushing.
+  std::atomic<int64_t> clock_offset_ns_{0};  // CLOCK_REALTIME less CUPTI's clock.
+  // Completed buffers whose records were found, for the writer thread.
+  struct Indexed {
+    ActivityBuffers::Buffer buffer;
+    RecordIndex index;
+  };
+  pthread_mutex_t indexed_mutex_ = PTHREAD_MUTEX_INITIALIZER;
+  std::deque<Indexed> indexed_;
+  bool light_ = false;                // No NVTX.
+  bool whole_graphs_ = false;         // A row per graph launch.
+  bool records_waits_ = false;        // Calls in which the host waits.
+  uint64_t last_ns_ = 0;              // Ring; 0: everything is kept.
+  uint64_t max_bytes_ = 0;            // Of the job.
+  SkippedCalls skipped_calls_;        // The writer thread's.
+  std::set<uint32_t> named_threads_;  // By the program; the writer thread's.
   uint64_t limit_looked_at_ = 0;
   std::string identity_;  // Of the file; with `place_` set before `place_known_`.
   std::atomic<bool> place_known_{false};

@@ -10,6 +10,7 @@
 
 #include "collector/callbacks.h"
 #include "collector/collector.h"
+#include "collector/device_limits.h"
 #include "collector/process_facts.h"
 #include "collector/steering.h"
 
@@ -40,7 +41,7 @@ void CUPTIAPI OnBufferRequested(uint8_t** data, size_t* bytes, size_t* max_recor
 void CUPTIAPI OnBufferCompleted(CUcontext, uint32_t, uint8_t* data, size_t bytes, size_t valid) {
   Collector& collector = Collector::Get();
   collector.buffers.Completed(data, bytes, valid);
-  if (Collector::Alive()) collector.WakeWriter();
+  if (Collector::Alive()) collector.WakeFlusher();
 }
 
 // The same for the second interface.
@@ -96,7 +97,7 @@ bool Collector::Subscribe() {
   }
   Fact("cupti_version", std::to_string(api.version));
   Fact("cupti_path", api.path);
-  if (api.CanUseV2()) {
+  if (api.CanUseV2(DriverVersion())) {
     if (const std::optional<bool> subscribed = SubscribeBesideOthers()) return *subscribed;
   }
   // Without a subscription of our own two tools would overwrite each other's buffers, silently.
@@ -126,8 +127,10 @@ bool Collector::Subscribe() {
   return false;
 }
 
-// The second interface, for several profilers at a time, when all of them ask for that. Nullopt: it
-// is not to be had (the driver is older than this CUPTI); the first one may be.
+// The second interface serves several profilers at a time, if all of them request that. Nullopt: it
+// is not available, but the first one may be. The driver cannot do it if the result is 27, 999, or
+// 39 without the name of a profiler. Source: cupti_callbacks.h of 13.5 ("if the request cannot be
+// fulfilled"). jaxlib's mosaic_gpu_ext.cc takes the first interface then, too.
 std::optional<bool> Collector::SubscribeBesideOthers() {
   char first[128] = "";
   cupti_v2::SubscriberParams parameters;
@@ -140,20 +143,32 @@ std::optional<bool> Collector::SubscribeBesideOthers() {
       &subscriber_, reinterpret_cast<CUpti_CallbackFunc>(&OnCallback), this, &parameters);
   if (result == CUPTI_SUCCESS) {
     api.v2_subscriber = subscriber_;
-    Fact("cupti_interface", "2");
-    if (first[0] != '\0') Fact("beside_profiler", first);
-    return true;
+    uint64_t now_ns = 0;
+    const CUptiResult served = api.Timestamp(&now_ns);
+    if (served == CUPTI_SUCCESS || api.v2.cuptiGetTimestamp_v2 == nullptr ||
+        api.cuptiUnsubscribe == nullptr) {
+      Fact("cupti_interface", "2");
+      if (first[0] != '\0') Fact("beside_profiler", first);
+      return true;
+    }
+    api.cuptiUnsubscribe(subscriber_);
+    api.v2_subscriber = nullptr;
+    subscriber_ = nullptr;
+    Fact("note", "cuptiGetTimestamp_v2: " + api.Describe(served));
+    return std::nullopt;
   }
   subscriber_ = nullptr;
-  if (result != CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED) return std::nullopt;
-  std::string error =
-      "cuptiSubscribe_v2: " + api.Describe(result) + ": another profiler holds CUPTI for itself";
-  if (first[0] != '\0') error.append(": ").append(first);
-  Fact("error", error);
+  const std::string refused = "cuptiSubscribe_v2: " + api.Describe(result);
+  if (result != CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED || first[0] == '\0') {
+    Fact("note", refused);
+    return std::nullopt;
+  }
+  Fact("error", refused + ": another profiler holds CUPTI for itself: " + first);
   return false;
 }
 
 void Collector::EnableKinds() {
+  SyncClock();
   // CUPTI takes NULL for a buffer from 12.9 on (API 27); it crashed before.
   constexpr size_t kMebibyteBytes = size_t{1} << 20;
   const uint64_t buffer_mib = EnvNumber("XLATRACE_BUFFER_MB", 0, 16, 1 << 20);
@@ -169,6 +184,19 @@ void Collector::EnableKinds() {
           : api.cuptiActivityRegisterCallbacks(&OnBufferRequested, &OnBufferCompleted);
   if (result != CUPTI_SUCCESS) {
     Fact("error", "cuptiActivityRegisterCallbacks: " + api.Describe(result));
+  }
+  // Before any kind is enabled: "a value of 0 prevents GRAPH_TRACE from being enabled"
+  // (CUPTI_ACTIVITY_ATTR_ENABLE_MULTI_SUBSCRIBER_GRAPH_TRACE, cupti_activity.h of 13.5).
+  if (whole_graphs_ && api.v2_subscriber != nullptr) {
+    constexpr auto kMultiSubscriberGraphTrace = static_cast<CUpti_ActivityAttribute>(20);
+    uint8_t on = 1;
+    size_t on_bytes = sizeof(on);
+    const CUptiResult allowed = api.SetAttribute(kMultiSubscriberGraphTrace, &on_bytes, &on);
+    if (allowed == CUPTI_SUCCESS) {
+      Fact("note", "whole graphs are recorded, so other profilers get no graph nodes either");
+    } else {
+      Fact("note", "cuptiActivitySetAttribute_v2(20): " + api.Describe(allowed));
+    }
   }
   EnableCallbacks(*this, subscriber_);
   for (const CUpti_ActivityKind kind :

@@ -19,6 +19,8 @@ namespace {
 
 using recording::ProcessState;
 
+// A flush that takes longer than the end of a process waits for it is taken to hang.
+constexpr uint64_t kMaxFlushNs = 2900000000;
 constexpr size_t kWakeAtBytes = 4 << 20;  // Definitions that wait wake the writer early.
 
 }  // namespace
@@ -92,9 +94,30 @@ void Collector::WriterLoop() {
   }
 }
 
+bool Collector::TakeIndexed(ActivityBuffers::Buffer* buffer, RecordIndex* index) {
+  {
+    const Lock lock(&indexed_mutex_);
+    if (!indexed_.empty()) {
+      *buffer = indexed_.front().buffer;
+      *index = std::move(indexed_.front().index);
+      indexed_.pop_front();
+      return true;
+    }
+  }
+  // A flush that hangs holds the flusher thread, which finds the records otherwise.
+  const uint64_t began = flush_began_ns_.load(std::memory_order_relaxed);
+  if (began == 0 || NowNs(CLOCK_MONOTONIC) - began < kMaxFlushNs || !buffers.Take(buffer)) {
+    return false;
+  }
+  *index = ActivityDecoder::Index(api, *buffer);
+  return true;
+}
+
 void Collector::TakeBuffers(ActivityDecoder& decoder, bool open) {
+  decoder.SetClockOffset(clock_offset_ns_.load(std::memory_order_relaxed));
   ActivityBuffers::Buffer buffer;
-  while (buffers.Take(&buffer)) {
+  RecordIndex index;
+  while (TakeIndexed(&buffer, &index)) {
     try {
       // A skipped call is told before its activities are there.
       if (open && steering.EverClosed()) {
@@ -102,7 +125,7 @@ void Collector::TakeBuffers(ActivityDecoder& decoder, bool open) {
         decoder.SetSkipped(&skipped_calls_);
       }
       if (open) {
-        decoder.Decode(buffer, *writer_);
+        decoder.Decode(buffer, index, *writer_);
         WatchLimit();
       }
     } catch (const std::bad_alloc&) {

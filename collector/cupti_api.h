@@ -33,6 +33,7 @@ namespace xlatrace::collector {
 
 #define XLATRACE_CUPTI_OPTIONAL(X)     \
   X(cuptiSubscribe_v2)                 \
+  X(cuptiUnsubscribe)                  \
   X(cuptiActivitySetAttribute)         \
   X(cuptiActivityGetNumDroppedRecords) \
   X(cuptiGetTimestamp)                 \
@@ -57,7 +58,11 @@ struct CuptiApi {
   // used, and none of the first interface's in their place (the two may not be mixed).
   cupti_v2::Functions v2;
   CUpti_SubscriberHandle v2_subscriber = nullptr;
-  bool CanUseV2() const { return version >= cupti_v2::kFirstVersion && v2.complete(); }
+  // `driver_version`: what cuDriverGetVersion returns.
+  bool CanUseV2(int driver_version) const {
+    return version >= cupti_v2::kMinCuptiVersion && driver_version >= cupti_v2::kMinDriverVersion &&
+           v2.complete();
+  }
 
   // By the interface in use.
   CUptiResult Enable(CUpti_ActivityKind kind) const;

@@ -20,7 +20,10 @@
 
 namespace xlatrace::collector::cupti_v2 {
 
-inline constexpr uint32_t kFirstVersion = 130301;
+inline constexpr uint32_t kMinCuptiVersion = 130301;
+// "Requires CUDA 13.3 and driver r610" (CUPTI manual 2.4.1). A wheel of JAX brings a CUPTI that may
+// be newer than the driver.
+inline constexpr int kMinDriverVersion = 13030;
 
 struct SubscriberParams {
   size_t struct_size = 0;

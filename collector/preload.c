@@ -33,10 +33,16 @@
  * libc since: it is asked for under the version it has had from the beginning, and may be missing
  * (an old glibc, in a program without libdl). Loading libdl for it would cost every program. */
 extern void* dlsym(void*, const char*) __attribute__((weak));
+extern void* dlopen(const char*, int) __attribute__((weak));
+extern char* dlerror(void) __attribute__((weak));
 #if defined(__x86_64__)
 __asm__(".symver dlsym,dlsym@GLIBC_2.2.5");
+__asm__(".symver dlopen,dlopen@GLIBC_2.2.5");
+__asm__(".symver dlerror,dlerror@GLIBC_2.2.5");
 #elif defined(__aarch64__)
 __asm__(".symver dlsym,dlsym@GLIBC_2.17");
+__asm__(".symver dlopen,dlopen@GLIBC_2.17");
+__asm__(".symver dlerror,dlerror@GLIBC_2.17");
 #endif
 
 #define EXPORT __attribute__((visibility("default")))
@@ -642,6 +648,20 @@ __attribute__((destructor)) static void finish(void) {
     snprintf(reason, sizeof reason, "another CUDA tool is injected: %.*s", PATH_MAX, injected);
     stay_out(reason);
     return;
+  }
+  if (found.driver && dlopen != NULL && dlerror != NULL && collector_path(path, sizeof path)) {
+    /* The driver reports nothing when it cannot load the collector, for example with an older
+     * glibc. */
+    void* loaded = dlopen(path, RTLD_LAZY | RTLD_LOCAL | RTLD_NOLOAD);
+    if (loaded == NULL) loaded = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
+    if (loaded == NULL) {
+      const char* why = dlerror();
+      char reason[PATH_MAX + 64];
+      snprintf(reason, sizeof reason, "the collector cannot be loaded: %s",
+               why == NULL ? path : why);
+      stay_out(reason);
+      return;
+    }
   }
   if (!found.xla) return;
   write_note(found.driver ? "the CUDA driver is loaded, but was not started by this process"

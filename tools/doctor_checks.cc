@@ -26,6 +26,12 @@ using State = Check::State;
 
 constexpr int kPythonTimeoutMs = 20000;
 constexpr int kFlagsTimeoutMs = 60000;
+// NVIDIA reproduced a crash of cudaGraphInstantiate with conditional nodes in 12.4 to 12.6
+// (pytorch#134308), to be mended in the release after.
+constexpr int kMinConditionalNodesCupti = 26;  // CUDA 12.8.
+// CUDA 13.0 (parcagpu#23).
+constexpr int kMinMissingTimesCupti = 130000;
+constexpr int kMaxMissingTimesCupti = 130099;
 constexpr int kOldestCupti = 18;  // CUDA 11.8: the first with a field for every row of ours.
 
 // Versions without importing the frameworks, which would take seconds and touch devices.
@@ -309,7 +315,22 @@ Check CheckCupti(const GpuProbe& probe, const PythonFacts& facts) {
                         probe.cupti_path, release, CudaOfDriver(probe.driver_version)),
             "pip install nvidia-cuda-cupti-cu12"};
   }
-  return {what, State::kFine, fmt::format("CUDA {} ({})", release, probe.cupti_path), ""};
+  const std::string found = fmt::format("CUDA {} ({})", release, probe.cupti_path);
+  if (probe.cupti_version < kMinConditionalNodesCupti) {
+    return {what, State::kNotice,
+            found + ": may crash when a CUDA graph with branches or loops is made",
+            "export XLA_FLAGS='--xla_gpu_enable_command_buffer=FUSION,CUBLAS,CUDNN'"};
+  }
+  if (probe.cupti_version >= kMinMissingTimesCupti &&
+      probe.cupti_version <= kMaxMissingTimesCupti) {
+    // Most programs end before, so all is well.
+    return {what, State::kFine,
+            found +
+                ". After about 25 million kernels in CUDA graphs it gives no times: for longer "
+                "runs install a newer nvidia-cuda-cupti or record with --graphs graph",
+            ""};
+  }
+  return {what, State::kFine, found, ""};
 }
 
 Check CheckLibraries(const PythonFacts& facts) {

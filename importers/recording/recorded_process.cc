@@ -44,6 +44,8 @@ void RecordedProcess::OnFact(const recording::FactRow& row) {
   constexpr size_t kMaxErrors = 100;
   if (row.key == "error") {
     if (errors.size() < kMaxErrors) errors.emplace_back(row.value);
+  } else if (row.key == "note") {
+    if (notes.size() < kMaxErrors) notes.emplace_back(row.value);
   } else {
     facts[std::string(row.key)] = std::string(row.value);
   }

@@ -12,6 +12,7 @@
 #include "importers/common/annotation.h"
 #include "importers/common/counters.h"
 #include "importers/common/kept_calls.h"
+#include "importers/common/self_time.h"
 #include "importers/common/text_fields.h"
 #include "importers/recording/recorded_names.h"
 #include "importers/recording/recorded_process.h"
@@ -222,6 +223,9 @@ class RecordingImporter {
     activity.config_id = names_.ConfigOf(row.config, config);
     activity.lane_id = names_.LaneOf(row.lane, lane);
     SetTimes(row, &activity);
+    if (activity.timing == model::Timing::kKnown) {
+      activity.self_ns = self_times_.Next(activity.lane_id, activity.start_ns, activity.end_ns);
+    }
     activity.correlation_id = row.correlation;
     activity.graph_id = row.graph;
     activity.graph_node_id = static_cast<int64_t>(row.graph_node);
@@ -379,6 +383,9 @@ class RecordingImporter {
           "collector: " + error.substr(0, 300), Severity::kError, 1,
           "what the collector said about this process; xlatrace doctor checks the set-up");
     }
+    for (const std::string& note : process_.notes) {
+      counters_.Add("collector_note: " + note.substr(0, 300), Severity::kNotice, 1);
+    }
     AddDamageStats();
     AddMissingStats();
     AddFrameworkStats();
@@ -502,6 +509,7 @@ class RecordingImporter {
   RecordedNames names_;
   RecordedWindows windows_;
   StepEdges edges_;
+  StreamSelfTime self_times_;
   recording::ReadOutcome outcome_;
   int64_t start_ns_ = 0;  // Of the sink's clock.
   uint64_t last_time_ns_ = 0;

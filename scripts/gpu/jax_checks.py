@@ -48,6 +48,10 @@ def graphs_on_and_off(machine):
         expect(
             every and exact == every, f"{exact} of {every} launches are exact ({flags or 'graphs'})"
         )
+        nodes = machine.value(
+            place, "SELECT count(*) FROM activity WHERE graph_node_id IS NOT NULL"
+        )
+        expect(flags or nodes > 0, "no activity of a CUDA graph: nothing is compared")
         tables.append(dict(rows))
     different = {k for k in set(tables[0]) | set(tables[1]) if tables[0].get(k) != tables[1].get(k)}
     expect(not different, f"other counts for {sorted(different)[:5]}")
@@ -88,13 +92,15 @@ def overhead(machine):
 
 def profiler_beside_us(machine):
     """jax.profiler with us subscribed: the program goes on."""
-    done, _ = machine.python(
+    done, place = machine.python(
         TRAINING.replace("begin =", "jax.profiler.start_trace('trace')\nbegin =")
         + "jax.profiler.stop_trace()\n",
         python=machine.jax_python(),
         STEPS=5,
     )
     expect(done.returncode == 0, f"status {done.returncode}: {done.stderr[-500:]}")
+    count = machine.value(place, "SELECT count(*) FROM activity")
+    expect(count > 0, "our recording has no activity")
     said = [line for line in done.stderr.splitlines() if "ubscrib" in line or "CUPTI" in line]
     return said[0][-160:] if said else "nothing said"
 

@@ -132,6 +132,12 @@ class Machine:
         )
 
     def jax_python(self):
+        if not self.has_jax:
+            raise Skip(f"no JAX for CUDA in {self.jax}")
+        return self.jax
+
+    @functools.cached_property
+    def has_jax(self):
         probe = "import jax; print(jax.default_backend(), jax.__version__)"
         done = subprocess.run(
             [self.jax, "-c", probe],
@@ -142,6 +148,4 @@ class Machine:
             env=self.environment(False),
         )
         words = done.stdout.split()
-        if done.returncode != 0 or not words or words[0] not in ("gpu", "cuda"):
-            raise Skip(f"no JAX for CUDA in {self.jax}")
-        return self.jax
+        return done.returncode == 0 and bool(words) and words[0] in ("gpu", "cuda")

@@ -68,12 +68,26 @@ TEST(Segments, EmptyActivitiesOwnNothing) {
   EXPECT_THAT(Segments(b.run), ElementsAre(FlatSegment{7, 9, {1}}));
 }
 
-TEST(Segments, PartialOverlapOnOneLaneBelongsToTheLaterOne) {
+TEST(Segments, PartialOverlapOnOneLaneBelongsToTheEarlierOne) {
   RunBuilder b;
   const auto lane = b.AddLane(b.AddDevice());
   b.AddActivity(lane, 0, 10, {});
   b.AddActivity(lane, 6, 20, {});
-  EXPECT_THAT(Segments(b.run), ElementsAre(FlatSegment{0, 6, {0}}, FlatSegment{6, 20, {1}}));
+  b.AddActivity(lane, 19, 30, {});
+  EXPECT_THAT(Segments(b.run),
+              ElementsAre(FlatSegment{0, 6, {0}}, FlatSegment{6, 10, {0}}, FlatSegment{10, 19, {1}},
+                          FlatSegment{19, 20, {1}}, FlatSegment{20, 30, {2}}));
+}
+
+TEST(Segments, NestedActivityOwnsTheLaneBesideAPartialOverlap) {
+  RunBuilder b;
+  const auto lane = b.AddLane(b.AddDevice());
+  b.AddActivity(lane, 0, 20, {});
+  b.AddActivity(lane, 10, 40, {});
+  b.AddActivity(lane, 12, 15, {});
+  EXPECT_THAT(Segments(b.run), ElementsAre(FlatSegment{0, 10, {0}}, FlatSegment{10, 12, {0}},
+                                           FlatSegment{12, 15, {2}}, FlatSegment{15, 20, {0}},
+                                           FlatSegment{20, 40, {1}}));
 }
 
 // Two streams: computations 0-40 and 60-80; a collective 30-70; a copy 75-100; idle 100-2100;

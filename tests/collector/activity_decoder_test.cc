@@ -262,6 +262,34 @@ TEST_F(DecoderTest, ImpossibleTimesAreKeptAndCounted) {
   EXPECT_EQ(counts_.invalid_time, 2u);
 }
 
+// Otherwise fields behind its end would be read from the record that is not complete.
+TEST_F(DecoderTest, LastRecordOfACutBufferHasTheUsualSize) {
+  table_sizes = {{CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, sizeof(CUpti_ActivityKernel10)}};
+  Put(Kernel());
+  Put(Kernel());
+  buffer_.resize(buffer_.size() + 64);  // Zero is CUPTI_ACTIVITY_KIND_INVALID.
+  ActivityDecoder decoder(&api_);
+  decoder.Decode({buffer_.data(), buffer_.size(), buffer_.size()}, *writer_);
+  EXPECT_EQ(decoder.counts().kernels, 2u);
+  EXPECT_EQ(decoder.counts().cut_buffers, 1u);
+  EXPECT_EQ(decoder.record_bytes(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL),
+            sizeof(CUpti_ActivityKernel10));
+}
+
+// OVERHEAD of CUDA 12.3 has 48 bytes; later ones have a pointer behind, which is freed.
+TEST_F(DecoderTest, OverheadOfUnknownSizeInACutBufferIsSkipped) {
+  constexpr size_t kBytesOf12_3 = 48;
+  table_sizes = {{CUPTI_ACTIVITY_KIND_OVERHEAD, kBytesOf12_3}};
+  CUpti_ActivityOverhead3 overhead = {};
+  overhead.kind = CUPTI_ACTIVITY_KIND_OVERHEAD;
+  Put(overhead, kBytesOf12_3);
+  buffer_.resize(buffer_.size() + 4);         // CUPTI_ACTIVITY_KIND_INVALID,
+  buffer_.resize(buffer_.size() + 12, 0xEE);  // and what is no pointer.
+  ActivityDecoder decoder(&api_);
+  decoder.Decode({buffer_.data(), buffer_.size(), buffer_.size()}, *writer_);
+  EXPECT_EQ(decoder.record_bytes(CUPTI_ACTIVITY_KIND_OVERHEAD), 0u);
+}
+
 TEST_F(DecoderTest, AKindThatCuptiDoesNotKnowEndsTheBufferAndIsCounted) {
   table_sizes = {{10, sizeof(CUpti_ActivityKernel10)}};
   Put(Kernel());

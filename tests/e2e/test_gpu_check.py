@@ -79,6 +79,30 @@ class GpuCheck(gpu_support.GpuTestCase):
         self.assertEqual(result.code, 1, result)
         self.assertRegex(result.stdout, r"FAIL  many graph records: .*\b3 of [\d,]+ ")
 
+    # Each check, and a fault of CUPTI with which it fails. "spin" and "k" are kernels of the checks.
+    SPIN = "kernel spin times 100\n"
+    HELD = SPIN + "cupti hold until exit\n"
+    PLANTED = {
+        "killed_while_busy": HELD,
+        "killed_while_it_hangs": HELD + "kernel spin times 1000000000\n",
+        "exit_with_work_queued": SPIN + "cupti drop records 7 3 uncounted\n",
+        "clocks": "cupti late 3000\ncupti swap correlation 5\ncupti drop records 30 2 uncounted\n",
+        "whole_graphs": "fail cuptiActivityEnable error 27 call 9\n",
+        "graph_launches_in_flight": "cupti drop records 70 2 counted\n",
+    }
+
+    def test_each_check_of_the_device_holds_on_the_fake(self):
+        result = self.check("--fake", "--only", ",".join(self.PLANTED), scenario=self.SPIN)
+        self.assertEqual(result.code, 0, result)
+        self.assertIn(f"{len(self.PLANTED)} ok, 0 failed, 0 skipped", result.stdout)
+
+    def test_each_check_of_the_device_fails_with_a_planted_fault(self):
+        for check, scenario in self.PLANTED.items():
+            with self.subTest(check=check):
+                result = self.check("--fake", "--only", check, scenario=scenario)
+                self.assertEqual(result.code, 1, result)
+                self.assertIn(f"FAIL  {check.replace('_', ' ')}", result.stdout)
+
     def test_without_a_gpu_it_skips_with_the_reason(self):
         result = self.check(LD_LIBRARY_PATH=None)
         self.assertEqual((result.code, result.stdout[:16]), (0, "skip  everything"), result)

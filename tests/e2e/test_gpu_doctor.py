@@ -127,6 +127,10 @@ class Doctor(gpu_support.GpuTestCase):
         self.assertIn("11.8", complaint["found"])
         self.assertIn("pip install", complaint["advice"])
 
+    def test_cupti_that_may_crash_with_conditional_nodes_is_a_notice(self):
+        complaint = self.only_complaint(0, golden=False, FAKE_CUPTI_API="24")
+        self.assertIn("--xla_gpu_enable_command_buffer", complaint["advice"])
+
     def test_cupti_that_is_newer_than_the_driver(self):
         complaint = self.only_complaint(FAKE_GPU_DRIVER_VERSION="12040")
         self.assertIn("12.4", complaint["found"])

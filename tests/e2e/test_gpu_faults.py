@@ -374,7 +374,7 @@ def add(function):
         self.assertEqual(told, [], "\n".join(told[:3]))
 
     def test_of_second_interface(self):
-        release = {"FAKE_CUPTI_API": "130301"}
+        release = {"FAKE_CUPTI_API": "130301", "FAKE_GPU_DRIVER_VERSION": "13030"}
         told = self.check(function, 999, (1, 2, 3, 5, 9, 20), **release)
         told += self.check(function, 15, (1,), **release)
         self.assertEqual(told, [], "\n".join(told[:3]))

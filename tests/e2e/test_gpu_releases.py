@@ -173,7 +173,7 @@ class Releases(gpu_support.GpuTestCase):
 class SecondInterface(Releases):
     """From CUDA 13.3 on several profilers may hold CUPTI, if all ask for that."""
 
-    RELEASE = {"FAKE_CUPTI_API": "130301"}
+    RELEASE = {"FAKE_CUPTI_API": "130301", "FAKE_GPU_DRIVER_VERSION": "13030"}
 
     for name in list(vars(Releases)):
         if name.startswith("test_"):
@@ -192,7 +192,7 @@ class SecondInterface(Releases):
         for api, interface in (("130301", "2"), ("130500", "2"), ("130202", None), ("130001", None)):
             with self.subTest(api=api):
                 self.setUp()
-                self.check(FAKE_CUPTI_API=api)
+                self.check(FAKE_CUPTI_API=api, FAKE_GPU_DRIVER_VERSION="13030")
                 self.assertEqual(self.info().get("cupti_interface"), interface)
                 self.assertNotIn("beside_profiler", self.info())
                 self.assertEqual(gpu_support.loss(self.work / "run.db"), 0)
@@ -208,15 +208,37 @@ class SecondInterface(Releases):
             "Nsight Systems", **self.RELEASE, **self.scenario('cupti subscriber "Nsight Systems"')
         )
 
-    def test_a_driver_that_is_older_than_this_cupti(self):
-        """It knows the first interface only: that one is used then."""
-        for error in (15, 27, 999):
-            with self.subTest(error=error):
+    # The second interface lets us subscribe and serves nothing.
+    HALF_SERVED = "".join(
+        f"fail {function}_v2 error 27 times 0\n"
+        for function in (
+            "cuptiGetTimestamp",
+            "cuptiActivityEnable",
+            "cuptiActivityRegisterCallbacks",
+        )
+    )
+    REFUSALS = [f"fail cuptiSubscribe_v2 error {error} times 0" for error in (15, 27, 39, 999)]
+
+    def test_refused_second_interface_leaves_the_first(self):
+        for refusal in [*self.REFUSALS, self.HALF_SERVED]:
+            with self.subTest(refusal=refusal):
                 self.setUp()
-                self.check(
-                    **self.RELEASE, **self.scenario(f"fail cuptiSubscribe_v2 error {error} times 0")
-                )
+                self.check(**self.RELEASE, **self.scenario(refusal))
                 self.assertNotIn("cupti_interface", self.info())
+                self.assertEqual(gpu_support.loss(self.work / "run.db"), 0)
+
+    def test_second_interface_is_not_tried_on_an_older_driver(self):
+        """CUPTI of a wheel is often newer than the driver, which has to be of CUDA 13.3, too."""
+        for version in ("12080", "13000", "13020"):
+            for scenario in (*self.REFUSALS, self.HALF_SERVED, "cupti second bars first"):
+                with self.subTest(version=version, scenario=scenario):
+                    self.setUp()
+                    self.check(
+                        FAKE_CUPTI_API="130500",
+                        FAKE_GPU_DRIVER_VERSION=version,
+                        **self.scenario(scenario),
+                    )
+                    self.assertEqual(gpu_support.loss(self.work / "run.db"), 0)
 
     def test_functions_missing(self):
         """Without those that are needed the first interface serves, without the others we go on."""

@@ -132,11 +132,20 @@ TEST(SelfTime, OfTwoThatStartTogetherTheLongerIsAround) {
 }
 
 TEST(SelfTime, OverlapWithoutNestingSumsToTheUnion) {
-  // 0..100 and 50..150: the later one owns 50..150; the union is 150.
-  EXPECT_THAT(SelfTimes({Span(0, 100), Span(50, 150)}), testing::ElementsAre(50, -1));
-  // The inner one outlives the middle one: 0..10 | 10..20 | 20..40 | 40..100.
+  // 0..100 and 50..150: the earlier one owns 0..100; the union is 150.
+  EXPECT_THAT(SelfTimes({Span(0, 100), Span(50, 150)}), testing::ElementsAre(-1, 50));
+  // The inner one outlives the middle one: 0..10 | 10..30 | 30..40 | 40..100.
   EXPECT_THAT(SelfTimes({Span(0, 100), Span(10, 30), Span(20, 40)}),
-              testing::ElementsAre(70, 10, -1));
+              testing::ElementsAre(70, -1, 10));
+}
+
+TEST(SelfTime, KernelOwnsTheTimeAfterTheOneAhead) {
+  StreamSelfTime times;
+  EXPECT_EQ(times.Next(1, 0, 100), -1);
+  EXPECT_EQ(times.Next(1, 90, 150), 50);
+  EXPECT_EQ(times.Next(2, 95, 120), -1);   // On another stream.
+  EXPECT_EQ(times.Next(1, 150, 160), -1);  // Starts when the one ahead of it has ended.
+  EXPECT_EQ(times.Next(1, 140, 155), -1);  // Out of order.
 }
 
 TEST(SelfTime, TwinsAndEmptySpans) {

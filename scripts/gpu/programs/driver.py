@@ -10,6 +10,18 @@ PTX = """.version 6.5
 .target sm_70
 .address_size 64
 .visible .entry k() { ret; }
+.visible .entry spin(.param .u64 duration_ns) {
+  .reg .u64 %%t<4>;
+  .reg .pred %%p;
+  ld.param.u64 %%t0, [duration_ns];
+  mov.u64 %%t1, %%globaltimer;
+  add.u64 %%t2, %%t1, %%t0;
+AGAIN:
+  mov.u64 %%t3, %%globaltimer;
+  setp.lt.u64 %%p, %%t3, %%t2;
+  @%%p bra AGAIN;
+  ret;
+}
 .visible .entry wide() .maxntid 1024,1,1 { .shared .align 4 .b8 s[%d]; ret; }
 """
 def module(shared=16384):
@@ -28,6 +40,12 @@ def start():
 def launch(f, times=1, grid=1, block=32, shared=0):
     for _ in range(times):
         check(driver.cuLaunchKernel(f, grid, 1, 1, block, 1, 1, shared, None, None, None))
+def spin(f, duration_ns, times=1):
+    """Kernels that keep the GPU busy for so long (on the fake: by the scenario)."""
+    value = ctypes.c_uint64(duration_ns)
+    parameters = (ctypes.c_void_p * 1)(ctypes.addressof(value))
+    for _ in range(times):
+        check(driver.cuLaunchKernel(f, 1, 1, 1, 32, 1, 1, 0, None, parameters, None))
 def sync(): check(driver.cuCtxSynchronize())
 def graph(f, nodes):
     stream, made, executable = (ctypes.c_void_p() for _ in range(3))

@@ -2,6 +2,7 @@
 
 // The functions of CUPTI that are simulated, but for those that tell or keep records.
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <time.h>
 #include <unistd.h>
@@ -9,6 +10,8 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+
+#include <sys/stat.h>
 
 #include "common/scenario.h"
 #include "cupti/faults.h"
@@ -77,7 +80,7 @@ CUptiResult Subscribe(CUpti_SubscriberHandle* out, CUpti_CallbackFunc callback, 
   if (out == nullptr) return CUPTI_ERROR_INVALID_PARAMETER;
   State& state = TheState();
   std::lock_guard guard(state.subscribe_lock);
-  if (state.subscribed || !TheFaults().other_subscriber.empty() ||
+  if (state.subscribed || state.barred || !TheFaults().other_subscriber.empty() ||
       (!beside && !TheFaults().polite_subscriber.empty()))
     return CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
   state.user_data = user_data;
@@ -106,6 +109,17 @@ Nanos Now() {
   return static_cast<Nanos>(now.tv_sec) * 1'000'000'000u + static_cast<Nanos>(now.tv_nsec);
 }
 
+Nanos Shown(Nanos realtime) {
+  if (!TheFaults().clock_raw || realtime == 0) return realtime;
+  static const Nanos ahead = [] {
+    timespec raw;
+    clock_gettime(CLOCK_MONOTONIC_RAW, &raw);
+    return Now() -
+           (static_cast<Nanos>(raw.tv_sec) * 1'000'000'000u + static_cast<Nanos>(raw.tv_nsec));
+  }();
+  return realtime - ahead;
+}
+
 bool Couple() {
   State& state = TheState();
   if (state.gpu != nullptr) return true;
@@ -122,6 +136,9 @@ bool Couple() {
     return false;
   state.owner = getpid();
   state.gpu = table;
+  if (TheFaults().iterator_needs_descriptors) {
+    state.descriptor = open("/dev/zero", O_RDONLY | O_CLOEXEC);
+  }
   table->set_tool(Hooks());
   return true;
 }
@@ -215,7 +232,7 @@ CUptiResult cuptiGetVersion(uint32_t* version) {
 CUptiResult cuptiGetTimestamp(uint64_t* timestamp) {
   if (timestamp == nullptr) return CUPTI_ERROR_INVALID_PARAMETER;
   const auto callback = TheState().timestamp.load(std::memory_order_relaxed);
-  *timestamp = callback != nullptr ? callback() : Now();
+  *timestamp = callback != nullptr ? callback() : Shown(Now());
   return CUPTI_SUCCESS;
 }
 
@@ -261,6 +278,10 @@ CUptiResult cuptiSubscribe_v2(CUpti_SubscriberHandle* subscriber, CUpti_Callback
   // A tool of 13.0 or 13.1 knows this function alone of the second interface.
   const bool second = ApiVersion() >= 130200 && params != nullptr && params->structSize > 32;
   const bool beside = second && reinterpret_cast<const uint8_t*>(params)[32] != 0;
+  if (second && TheFaults().second_bars_first) {
+    TheState().barred = true;
+    return CUPTI_ERROR_UNKNOWN;
+  }
   const CUptiResult result = Subscribe(subscriber, callback, user_data, name, beside);
   if (result == CUPTI_SUCCESS) TheState().second_interface = second;
   const Faults& faults = TheFaults();
@@ -283,6 +304,7 @@ CUptiResult cuptiUnsubscribe(CUpti_SubscriberHandle subscriber) {
   PublishAllWanted();
   state.callback = nullptr;
   state.subscribed = false;
+  state.second_interface = false;
   return CUPTI_SUCCESS;
 }
 
@@ -405,6 +427,14 @@ CUptiResult cuptiActivityGetNumDroppedRecords(CUcontext, uint32_t, size_t* dropp
 
 CUptiResult cuptiActivityGetNextRecord(uint8_t* buffer, size_t valid, CUpti_Activity** record) {
   if (buffer == nullptr || record == nullptr) return CUPTI_ERROR_INVALID_PARAMETER;
+  if (TheFaults().iterator_needs_descriptors) {
+    struct stat there;
+    struct stat zero;
+    if (fstat(TheState().descriptor, &there) != 0 || stat("/dev/zero", &zero) != 0 ||
+        there.st_rdev != zero.st_rdev) {
+      return CUPTI_ERROR_UNKNOWN;
+    }
+  }
   uint8_t* at = buffer;
   if (*record != nullptr) {
     at = reinterpret_cast<uint8_t*>(*record);

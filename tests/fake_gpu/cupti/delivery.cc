@@ -273,7 +273,7 @@ void Cut(Line& line, Nanos now) {
     Record& record = slot.record;
     Nanos start = 0;
     if (record.start_at != 0) std::memcpy(&start, record.bytes + record.start_at, sizeof start);
-    if (start > now) std::memset(record.bytes + record.start_at, 0, sizeof start);
+    if (start > Shown(now)) std::memset(record.bytes + record.start_at, 0, sizeof start);
     if (record.end_at != 0) std::memset(record.bytes + record.end_at, 0, sizeof(Nanos));
     Fill(line, slot);
   }
@@ -281,8 +281,19 @@ void Cut(Line& line, Nanos now) {
   PutFilled(line);
 }
 
+void ShowTimes(Record* record) {
+  for (const size_t place : {record->start_at, record->end_at}) {
+    if (place == 0) continue;
+    Nanos time;
+    std::memcpy(&time, record->bytes + place, sizeof time);
+    time = Shown(time);
+    std::memcpy(record->bytes + place, &time, sizeof time);
+  }
+}
+
 void Add(Record record) {
   const Nanos now = Now();
+  if (TheFaults().clock_raw) ShowTimes(&record);
   record.ready += record.ready != 0 ? TheFaults().late_ns : 0;
   Line& line = MyLine();
   std::lock_guard guard(line.lock);

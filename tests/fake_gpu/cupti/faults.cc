@@ -53,6 +53,9 @@ const Faults& TheFaults() {
     f->hold_until_exit = scenario.Has({"cupti", "hold", "until", "exit"});
     f->reenter = scenario.Has({"cupti", "reenter"});
     f->flush_needs_context = scenario.Has({"cupti", "flush", "needs", "context"});
+    f->second_bars_first = scenario.Has({"cupti", "second", "bars", "first"});
+    f->clock_raw = scenario.Has({"cupti", "clock", "raw"});
+    f->iterator_needs_descriptors = scenario.Has({"cupti", "iterator", "needs", "descriptors"});
     f->slots_at_completion = scenario.Has({"cupti", "slots", "at", "completion"});
     f->fatal_after = scenario.Number({"cupti", "fatal", "after"}, 0);
     for (const auto& rest : scenario.Lines({"cupti", "subscriber"})) {

@@ -36,7 +36,10 @@ struct Faults {
   std::string polite_subscriber;       // the same, but it lets others be (second interface)
   bool reenter = false;                // calls of the tool come back as requests for buffers
   bool flush_needs_context = false;    // FlushAll never returns before there is a context
-  bool slots_at_completion = false;    // slots are reserved when records are complete
+  bool second_bars_first = false;      // the second interface refuses, and then the first does, too
+  bool clock_raw = false;              // CUPTI's clock is CLOCK_MONOTONIC_RAW, as under WSL2
+  bool iterator_needs_descriptors = false;  // GetNextRecord reads a descriptor of the driver
+  bool slots_at_completion = false;         // slots are reserved when records are complete
   bool any_record_fault = false;
 };
 

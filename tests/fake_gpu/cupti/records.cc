@@ -247,7 +247,10 @@ Record Overhead(int kind, Nanos start, Nanos end, uint32_t correlation) {
   o.start = start;
   o.end = end;
   o.correlationId = correlation;
-  return Make(o.kind, o, end);
+  Record record = Make(o.kind, o, end);
+  record.start_at = offsetof(CUpti_ActivityOverhead3, start);
+  record.end_at = offsetof(CUpti_ActivityOverhead3, end);
+  return record;
 }
 
 Record ExternalCorrelation(int kind, uint64_t id, uint32_t correlation) {

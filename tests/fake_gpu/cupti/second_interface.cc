@@ -51,6 +51,12 @@ FAKE_GPU_EXPORT CUptiResult cuptiActivityRegisterCallbacks_v2(CUpti_SubscriberHa
 FAKE_GPU_EXPORT CUptiResult cuptiActivityEnable_v2(CUpti_SubscriberHandle subscriber,
                                                    CUpti_ActivityKind kind, void*) {
   SERVED("cuptiActivityEnable_v2");
+  fakegpu::cupti::State& state = fakegpu::cupti::TheState();
+  if (kind == CUPTI_ACTIVITY_KIND_GRAPH_TRACE && !state.graph_trace_allowed) {
+    // 13.3 goes on with records of nodes.
+    return fakegpu::cupti::ApiVersion() < 130400 ? CUPTI_SUCCESS : CUPTI_ERROR_NOT_COMPATIBLE;
+  }
+  state.any_kind = true;
   return fakegpu::cupti::impl::cuptiActivityEnable(kind);
 }
 
@@ -65,6 +71,14 @@ FAKE_GPU_EXPORT CUptiResult cuptiActivitySetAttribute_v2(CUpti_SubscriberHandle 
                                                          CUpti_ActivityAttribute attribute,
                                                          size_t* size, void* value) {
   SERVED("cuptiActivitySetAttribute_v2");
+  // ENABLE_MULTI_SUBSCRIBER_GRAPH_TRACE of 13.3 and later: before any kind is enabled.
+  if (static_cast<int>(attribute) == 20) {
+    fakegpu::cupti::State& state = fakegpu::cupti::TheState();
+    if (value == nullptr) return CUPTI_ERROR_INVALID_PARAMETER;
+    if (state.any_kind) return CUPTI_ERROR_NOT_COMPATIBLE;
+    state.graph_trace_allowed = *static_cast<const uint8_t*>(value) != 0;
+    return CUPTI_SUCCESS;
+  }
   return fakegpu::cupti::impl::cuptiActivitySetAttribute(attribute, size, value);
 }
 

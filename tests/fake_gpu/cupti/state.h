@@ -96,11 +96,15 @@ using CompleteV2 = void (*)(uint8_t*, size_t, size_t, BufferInfoV2*);
 struct State {
   const FakeGpuTable* gpu = nullptr;  // null: no driver, or not the fake one
   pid_t owner = 0;
+  int descriptor = -1;  // of the driver's; used by "cupti iterator needs descriptors"
 
   // Subscriber.
   std::mutex subscribe_lock;
   std::atomic<bool> subscribed{false};
-  std::atomic<bool> second_interface{false};  // the subscriber uses it
+  std::atomic<bool> second_interface{false};     // the subscriber uses it
+  std::atomic<bool> graph_trace_allowed{false};  // attribute 20 of the second interface
+  std::atomic<bool> any_kind{false};             // a kind was enabled
+  std::atomic<bool> barred{false};               // no subscriber any more
   std::atomic<CUpti_CallbackFunc> callback{nullptr};
   void* user_data = nullptr;
   char subscriber_name[64] = "";
@@ -137,6 +141,8 @@ State& TheState();
 // Finds the driver; false: there is none.
 bool Couple();
 Nanos Now();
+// The same time by the clock that records and cuptiGetTimestamp have; 0 stays 0.
+Nanos Shown(Nanos realtime);
 // Tells the driver which calls are wanted, after a change.
 void PublishWanted(uint32_t domain, uint32_t cbid);
 void PublishAllWanted();

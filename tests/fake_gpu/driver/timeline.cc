@@ -159,6 +159,17 @@ Nanos KernelDuration(std::string_view name) {
   return Scaled(static_cast<double>(1536 + Hash(name) % 512 * 32) * FactorOf(name));
 }
 
+Nanos KernelOverlap(std::string_view name) {
+  static const auto lines = Scenario::Get().Lines({"kernel"});
+  Nanos overlap = 0;
+  for (const auto& words : lines) {
+    if (words.size() == 3 && words[1] == "overlaps" && IsNamed(words[0], name)) {
+      overlap = Scaled(std::strtod(words[2].c_str(), nullptr) * 1000);
+    }
+  }
+  return overlap;
+}
+
 Nanos LaunchDuration(Nanos duration) {
   const Noise& noise = TheNoise();
   if (noise.launch == 0) return duration;
@@ -191,7 +202,12 @@ void Issue(CUstream stream, Nanos duration, FakeGpuActivity* activity) {
     CUctx_st& context = *stream->context;
     if (stream->in_flight.empty()) stream->in_flight.resize(kQueueDepth);
     const Nanos now = Now();
-    Nanos start = std::max(now + Scaled(kLaunchLatency), stream->ready + Scaled(kGap));
+    Nanos behind = stream->ready + Scaled(kGap);
+    if (activity->what == FAKE_GPU_KERNEL) {
+      const Nanos overlap = KernelOverlap(activity->name);
+      if (overlap != 0) behind = stream->ready - std::min(stream->ready, overlap);
+    }
+    Nanos start = std::max(now + Scaled(kLaunchLatency), behind);
     // The legacy stream waits for all blocking streams of the context, and they for it.
     const bool blocking = (stream->flags & CU_STREAM_NON_BLOCKING) == 0;
     if (stream->legacy) {

@@ -23,6 +23,9 @@ Nanos Now();
 void SleepUntil(Nanos time);
 
 Nanos KernelDuration(std::string_view name);
+// By how much the kernel starts before the end of the one ahead of it in its stream, as with
+// programmatic dependent launch.
+Nanos KernelOverlap(std::string_view name);
 // Of one launch of a kernel with this duration: the scenario may let launches differ.
 Nanos LaunchDuration(Nanos duration);
 // `kind` is a CUpti_ActivityMemcpyKind.

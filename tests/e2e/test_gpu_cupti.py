@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The real CUPTI differs from the plain fake in its clock, its iterator, its attributes and its kernels.
+Each test switches on one of these differences."""
+
+import collections
+import unittest
+
+import gpu_support
+
+CLOCK_TOLERANCE_NS = 5_000_000
+
+
+class CuptiDifferences(gpu_support.GpuTestCase):
+    def info(self):
+        rows = gpu_support.rows_of(self.work / "run.db", "SELECT key, value FROM run_info")
+        return {row["key"]: row["value"] for row in rows}
+
+    def notes(self):
+        stats = gpu_support.run_stats(self.work / "run.db", "notice")
+        return [row["name"] for row in stats if row["name"].startswith("collector_note")]
+
+    def test_raw_clock_is_moved_to_the_wall_clock(self):
+        traced = self.preloaded(
+            "repeat 20 { launch a x 3; copy htod 64; sync; sleep 10 }", scenario="cupti clock raw\n"
+        )
+        self.assertEqual(traced.code, 0, traced)
+        truths = {
+            int(row["correlation"]): int(row["start_ns"])
+            for rows in self.truths().values()
+            for row in rows
+        }
+        recorded = gpu_support.recorded_rows(self.fold())
+        self.assertEqual(len(recorded), len(truths))
+        for row in recorded:
+            away = abs(row["start"] - truths[row["correlation_id"]])
+            self.assertLess(away, CLOCK_TOLERANCE_NS, row)
+        self.assertEqual(len(self.notes()), 1)
+
+    def test_wall_clock_of_cupti_is_not_moved(self):
+        self.preloaded("launch a x 3; sync")
+        self.assert_equals_truth(self.fold())
+        self.assertEqual(self.notes(), [])
+
+    def test_iterator_that_needs_the_descriptors_of_the_program(self):
+        self.preloaded(
+            "repeat 5 { launch a x 500; sync }",
+            scenario="cupti iterator needs descriptors\n",
+            XLATRACE_FLUSH_MS="20",
+        )
+        self.assert_equals_truth(self.fold())
+
+    def test_whole_graphs_through_the_second_interface(self):
+        for api in ("130301", "130500"):
+            with self.subTest(api=api):
+                self.setUp()
+                self.preloaded(
+                    "graph g { launch a; launch b; launch c }; run g x 20; launch d x 5; sync",
+                    FAKE_CUPTI_API=api,
+                    FAKE_GPU_DRIVER_VERSION="13030",
+                    XLATRACE_GRAPHS="graph",
+                )
+                database = self.fold()
+                kinds = collections.Counter(
+                    row["kind"] for row in gpu_support.rows_of(database, "SELECT kind FROM activity")
+                )
+                self.assertEqual(kinds, {"graph": 20, "kernel": 5})
+                self.assertEqual((self.info()["cupti_interface"], self.info()["graphs"]), ("2", "graph"))
+                self.assertEqual(len(self.notes()), 1)
+
+    def test_collector_that_cannot_be_loaded_is_the_reason(self):
+        """The driver reports nothing, for example when the collector needs a newer glibc."""
+        broken = self.folder / "libbroken.so"
+        broken.write_text("no library\n")
+        script = "launch a; sync"
+        traced = self.preloaded(script, XLATRACE_COLLECTOR=broken)
+        self.assertEqual(traced.code, 0, traced)
+        self.assertIn(str(broken), traced.stderr)
+        report = self.xlatrace("report", "run.db")
+        self.assertIn(str(broken), report.stdout + report.stderr)
+
+    def test_overlapping_kernels_of_a_stream_share_the_time(self):
+        """The kernel ahead owns the overlap: device time is the union of a stream's kernels."""
+        self.preloaded(
+            "repeat 50 { launch a on s; launch b on s }; sync", scenario="kernel b overlaps 1\nkernel * times 5\n"
+        )
+        database = self.fold()
+        rows = gpu_support.rows_of(
+            database,
+            "SELECT start_ns, end_ns, duration_ns, self_ns, name FROM activity ORDER BY start_ns",
+        )
+        overlaps = 0
+        for before, row in zip(rows, rows[1:]):
+            overlap = max(0, before["end_ns"] - row["start_ns"])
+            overlaps += overlap > 0
+            self.assertEqual(row["self_ns"], row["duration_ns"] - overlap)
+        self.assertGreater(overlaps, 10)
+        busy = gpu_support.scalar(database, "SELECT sum(busy_ns) FROM busy_time")
+        self.assertEqual(sum(row["self_ns"] for row in rows), busy)
+
+
+if __name__ == "__main__":
+    unittest.main()

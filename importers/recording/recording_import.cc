@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <limits>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -210,6 +212,21 @@ class RecordingImporter {
     activity->end_ns = TimeOf(end);
   }
 
+  // A stream runs one kernel after the other. So where one without an end is followed by one with
+  // an end, a forced flush took the end while the first one ran.
+  void NoteEnd(const model::Activity& activity) {
+    const auto lane = static_cast<size_t>(activity.lane_id);
+    if (lane >= without_end_.size()) without_end_.resize(lane + 1);
+    if (activity.timing == model::Timing::kStartOnly) {
+      ++without_end_[lane].count;
+      without_end_[lane].start_ns = std::max(without_end_[lane].start_ns, activity.start_ns);
+    } else if (activity.timing == model::Timing::kKnown &&
+               activity.start_ns > without_end_[lane].start_ns) {
+      // Threads that launch on one stream have buffers of their own, in any order.
+      ends_taken_ += std::exchange(without_end_[lane], {}).count;
+    }
+  }
+
   void OnActivity(const recording::ActivityRow& row, const recording::ConfigRow& config,
                   const recording::LaneRow& lane) {
     const RecordedLaunch* launch =
@@ -223,6 +240,7 @@ class RecordingImporter {
     activity.config_id = names_.ConfigOf(row.config, config);
     activity.lane_id = names_.LaneOf(row.lane, lane);
     SetTimes(row, &activity);
+    NoteEnd(activity);
     if (activity.timing == model::Timing::kKnown) {
       activity.self_ns = self_times_.Next(activity.lane_id, activity.start_ns, activity.end_ns);
     }
@@ -480,6 +498,13 @@ class RecordingImporter {
       counters_.Add("activity_times_unknown", Severity::kDataLoss, activities_without_times_,
                     "CUPTI gave no valid times: they are NULL, and in no sum");
     }
+    const auto forced = process_.stats.find("forced_flushes");
+    if (ends_taken_ > 0 && (forced == process_.stats.end() || forced->second == 0)) {
+      counters_.Add("activity_end_taken", Severity::kDataLoss, ends_taken_,
+                    "a forced flush of another profiler came while these activities ran: their end "
+                    "is NULL");
+      activities_without_end_ -= ends_taken_;
+    }
     if (activities_without_end_ > 0) {
       counters_.Add("activity_end_unknown", Severity::kNotice, activities_without_end_,
                     "still running when CUPTI was asked last: their end is NULL");
@@ -516,6 +541,12 @@ class RecordingImporter {
   int64_t activities_ = 0;
   int64_t activities_without_times_ = 0;
   int64_t activities_without_end_ = 0;
+  struct WithoutEnd {
+    int64_t count = 0;
+    int64_t start_ns = std::numeric_limits<int64_t>::min();  // The latest.
+  };
+  std::vector<WithoutEnd> without_end_;  // By lane id: since its last activity with an end.
+  int64_t ends_taken_ = 0;
   int64_t activities_before_steps_ = 0;
   RecordedWindows::Told told_;
   int64_t activities_without_call_ = 0;

@@ -97,6 +97,24 @@ class CuptiDifferences(gpu_support.GpuTestCase):
         busy = gpu_support.scalar(database, "SELECT sum(busy_ns) FROM busy_time")
         self.assertEqual(sum(row["self_ns"] for row in rows), busy)
 
+    def taken(self, scenario, **environment):
+        self.preloaded(
+            "repeat 10 { launch a x 30 on s }; sync", scenario="kernel a times 50\n" + scenario, **environment
+        )
+        stats = gpu_support.run_stats(self.fold(), "data_loss")
+        without_end = gpu_support.scalar(
+            self.work / "run.db", "SELECT count(*) FROM activity WHERE start_ns IS NOT NULL AND end_ns IS NULL"
+        )
+        return {row["name"]: row["value"] for row in stats}.get("activity_end_taken"), without_end
+
+    def test_forced_flush_of_another_profiler_is_named_as_the_cause(self):
+        taken, without_end = self.taken("cupti other flush at 200\n")
+        self.assertEqual(taken, without_end)
+        self.assertGreater(taken, 0)
+
+    def test_undisturbed_recording_names_no_other_profiler(self):
+        self.assertEqual(self.taken(""), (None, 0))
+
 
 if __name__ == "__main__":
     unittest.main()

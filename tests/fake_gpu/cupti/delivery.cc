@@ -322,6 +322,7 @@ bool Disturb(Record* record) {
     }
     return false;
   }
+  if (faults.others_flush_at == number) Flush(true);
   if (faults.unknown_before == number) {
     Record strange = *record;
     std::memset(strange.bytes, 0, sizeof strange.bytes);

@@ -56,6 +56,7 @@ const Faults& TheFaults() {
     f->second_bars_first = scenario.Has({"cupti", "second", "bars", "first"});
     f->clock_raw = scenario.Has({"cupti", "clock", "raw"});
     f->iterator_needs_descriptors = scenario.Has({"cupti", "iterator", "needs", "descriptors"});
+    f->others_flush_at = scenario.Number({"cupti", "other", "flush", "at"}, 0);
     f->slots_at_completion = scenario.Has({"cupti", "slots", "at", "completion"});
     f->fatal_after = scenario.Number({"cupti", "fatal", "after"}, 0);
     for (const auto& rest : scenario.Lines({"cupti", "subscriber"})) {
@@ -68,7 +69,7 @@ const Faults& TheFaults() {
     f->any_record_fault = f->drop_records.first != 0 || f->zero_times.first != 0 ||
                           f->reversed_times.first != 0 || f->unended.first != 0 ||
                           f->swap_correlation != 0 || f->unknown_before != 0 || !f->sizes.empty() ||
-                          f->fatal_after != 0;
+                          f->fatal_after != 0 || f->others_flush_at != 0;
     return f;
   }();
   return *faults;

@@ -39,7 +39,8 @@ struct Faults {
   bool second_bars_first = false;      // the second interface refuses, and then the first does, too
   bool clock_raw = false;              // CUPTI's clock is CLOCK_MONOTONIC_RAW, as under WSL2
   bool iterator_needs_descriptors = false;  // GetNextRecord reads a descriptor of the driver
-  bool slots_at_completion = false;         // slots are reserved when records are complete
+  uint64_t others_flush_at = 0;      // another subscriber flushes by force at this device record
+  bool slots_at_completion = false;  // slots are reserved when records are complete
   bool any_record_fault = false;
 };
 

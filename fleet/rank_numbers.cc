@@ -86,7 +86,7 @@ void NumberRanks(Job& job) {
   }
   if (!missing.empty()) {
     job.Say(
-        "rank_missing", model::Severity::kDataLoss, "merge",
+        "rank_missing", model::Severity::kNotice, "merge",
         fmt::format("no recording of rank {}: what the others wait for may be in there", missing));
   }
   SayPrograms(job);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cstddef>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -42,6 +43,22 @@ bool IsVerb(std::string_view word) {
 
 }  // namespace
 
+bool IsAboutOtherSource(std::string_view text) {
+  // Sources of `nsys profile` besides CUDA (its options --trace, --sample, --cpuctxsw,
+  // --gpu-metrics-devices), as single words.
+  static constexpr std::string_view kSources[] = {
+      "nvtx",   "osrt",     "os",     "cpu",     "sampling", "samples",  "backtrace", "backtraces",
+      "opengl", "vulkan",   "openmp", "openacc", "mpi",      "ucx",      "perf",      "ftrace",
+      "python", "graphics", "dx11",   "dx12",    "switch",   "switches", "metrics",   "syscall"};
+  for (const std::string& word : WordsOf(text)) {
+    if (word == "cuda" || word == "cupti") return false;
+    if (std::find(std::begin(kSources), std::end(kSources), word) != std::end(kSources)) {
+      return true;
+    }
+  }
+  return false;
+}
+
 int64_t DroppedIn(std::string_view text) {
   const std::vector<std::string> words = WordsOf(text);
   bool says = false;
@@ -53,11 +70,7 @@ int64_t DroppedIn(std::string_view text) {
   };
   size_t taken = 0;  // Words before this one are of an earlier statement.
   for (size_t i = 0; i < words.size(); ++i) {
-    // "Not all CUDA events might have been collected".
-    const auto from = words.begin() + static_cast<std::ptrdiff_t>(taken);
-    const auto here = words.begin() + static_cast<std::ptrdiff_t>(i);
-    const bool collected = *here == "collected" && std::find(from, here, "not") != here;
-    if (!IsVerb(words[i]) && !collected) continue;
+    if (!IsVerb(words[i])) continue;
     says = true;
     // "512 [CUPTI] events [were] dropped", else "dropped 512 events".
     int64_t count = 0;

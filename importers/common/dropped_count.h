@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// How many events a profiler says it dropped, in words of its own: "... 1,204 events dropped
-// because of buffer is full. 3 events dropped ..." (XLA), "CUDA: 512 events were lost" (Nsight
-// Systems).
+// Messages of profilers: how many events they report as dropped, and whether they are about device
+// work. Examples are "... 1,204 events dropped because of buffer is full. 3 events dropped ..." of
+// XLA and "CUDA: 512 events were lost" of Nsight Systems. "Not all CUDA events might have been
+// collected" reports nothing as dropped.
 //
 // Thread-safety: pure functions.
 
@@ -14,8 +15,12 @@
 
 namespace xlatrace::importers {
 
-// 0: the text says nothing of dropped events. Where it names no number: 1.
+// 0: the text reports no dropped events. 1 where it gives no number.
 int64_t DroppedIn(std::string_view text);
+
+// The message is about NVTX, OS calls, CPU samples and the like, and does not name CUDA before
+// them.
+bool IsAboutOtherSource(std::string_view text);
 
 }  // namespace xlatrace::importers
 

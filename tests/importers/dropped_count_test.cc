@@ -14,7 +14,6 @@ TEST(DroppedIn, SentencesOfProfilers) {
                 "events dropped because of unknown kind."),
       1207);
   EXPECT_EQ(DroppedIn("CUDA profiling: 1,512 events were lost."), 1512);
-  EXPECT_EQ(DroppedIn("Not all CUDA events might have been collected"), 1);
   EXPECT_EQ(DroppedIn("dropped 12 activity records"), 12);
   EXPECT_EQ(DroppedIn("Some events were dropped"), 1);
 }
@@ -22,8 +21,26 @@ TEST(DroppedIn, SentencesOfProfilers) {
 TEST(DroppedIn, OtherSentences) {
   EXPECT_EQ(DroppedIn("Number of CUPTI events produced: 26,303, CUPTI buffers: 4"), 0);
   EXPECT_EQ(DroppedIn("droplet 12"), 0);
+  EXPECT_EQ(DroppedIn("Not all CUDA events might have been collected"), 0);
+  EXPECT_EQ(
+      DroppedIn("Installed CUDA driver version (11.4) is not supported by this build of Nsight "
+                "Systems. CUDA trace will be collected using libraries for driver version 11.2"),
+      0);
   EXPECT_EQ(DroppedIn(""), 0);
   EXPECT_EQ(DroppedIn("99999999999999999999999 events dropped"), 1);
+}
+
+TEST(IsAboutOtherSource, MessagesOfNsightSystems) {
+  for (const char* text :
+       {"Not all NVTX events might have been collected: 3 were dropped",
+        "Unable to configure the collection of CPU IP/backtrace samples, context switch data",
+        "No OS runtime libraries events collected. Does the process use OS runtime libraries?"}) {
+    EXPECT_TRUE(IsAboutOtherSource(text)) << text;
+  }
+  for (const char* text : {"CUDA profiling: 1,512 events were lost.", "bad",
+                           "CUPTI: unable to sample, 12 activity records dropped"}) {
+    EXPECT_FALSE(IsAboutOtherSource(text)) << text;
+  }
 }
 
 }  // namespace

@@ -31,9 +31,10 @@ class FullScan {
   template <typename Prepare>
   static Result<FullScan> Open(const std::string& path, const std::string& table,
                                const std::vector<std::string>& columns, std::string_view sql,
-                               Prepare prepare) {
+                               Prepare prepare,
+                               TableReader::AtDamage at_damage = TableReader::AtDamage::kFail) {
     FullScan scan;
-    scan.pages_ = TableReader::Open(path, table, columns);
+    scan.pages_ = TableReader::Open(path, table, columns, at_damage);
     if (scan.pages_) return scan;
     XLATRACE_ASSIGN(scan.statement_, prepare(sql));
     return scan;
@@ -41,6 +42,9 @@ class FullScan {
 
   // The next row: false at the end, an error where the table is damaged.
   Result<bool> Next() { return pages_ ? pages_->Next() : statement_.Step(); }
+
+  // Pages and rows that were left out; 1 where that is not known.
+  int64_t damaged_parts() const { return pages_ ? pages_->damaged_parts() : 1; }
 
   // Of the current row; texts are valid until Next.
   Statement::Type ColumnType(int column) const {

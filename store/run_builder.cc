@@ -370,7 +370,8 @@ std::vector<model::RunStat> RunBuilder::Losses() const {
   std::vector<model::RunStat> losses;
   for (const auto& [key, stat] : state_->content.run_stats) {
     const auto& [name, severity, source] = key;
-    if (severity != model::Severity::kDataLoss && severity != model::Severity::kError) continue;
+    // A run without any device activity is worth a warning, too.
+    if (severity < model::Severity::kDataLoss && name != "no_device_activity") continue;
     losses.push_back({.name = name,
                       .severity = severity,
                       .source = source,

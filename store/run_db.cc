@@ -2,6 +2,8 @@
 #include "store/run_db.h"
 
 #include <cstdlib>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
@@ -10,15 +12,18 @@
 #include "base/hash.h"
 #include "base/shell_word.h"
 #include "store/derived_writer.h"
+#include "store/run_db_mark.h"
 #include "store/schema.h"
 
 namespace xlatrace::store {
 namespace {
 
-// Names and text of everything in a database's schema, in one string.
+// Names and text of everything in a database's schema that decides which rows a query gives, in one
+// string. Indices that a user added, and ANALYZE's tables, change speed only.
 Result<std::string> SchemaText(Database& database) {
   XLATRACE_ASSIGN(Statement row,
                   database.Prepare("SELECT type, name, coalesce(sql, '') FROM sqlite_master "
+                                   "WHERE type <> 'index' AND name NOT LIKE 'sqlite_stat_' "
                                    "ORDER BY type, name"));
   std::string text;
   while (true) {
@@ -46,6 +51,24 @@ Cell CellOf(const Statement& row, int column) {
     default:
       return std::string(row.Text(column));
   }
+}
+
+// A file that was cut off inside its last page opens: SQLite counts pages that began.
+Status CheckSize(const std::string& path) {
+  constexpr size_t kPageSizeOffset = 16;   // File format, section 1.3: two bytes.
+  constexpr size_t kPageCountOffset = 28;  // Four bytes.
+  XLATRACE_ASSIGN(const std::string head, ReadFileHead(path, kPageCountOffset + 4));
+  const auto byte = [&](size_t at) -> uint64_t { return static_cast<unsigned char>(head[at]); };
+  if (head.size() < kPageCountOffset + 4) return {};  // Opening it reports that.
+  const uint64_t page_size = byte(kPageSizeOffset) << 8 | byte(kPageSizeOffset + 1);
+  uint64_t pages = 0;
+  for (size_t i = 0; i < 4; ++i) pages = pages << 8 | byte(kPageCountOffset + i);
+  const uint64_t expected = pages * (page_size == 1 ? 65536 : page_size);
+  std::error_code error;
+  const uint64_t size = std::filesystem::file_size(path, error);
+  if (error || size >= expected) return {};
+  return MakeError(fmt::format("'{}' is cut off: it has {} of {} bytes", path, size, expected),
+                   "copy it again from its source, or make it again from its recording or trace");
 }
 
 }  // namespace
@@ -88,6 +111,7 @@ Result<RunDb> RunDb::Open(const std::string& path) {
     return MakeError(fmt::format("'{}' is a directory, not a run.db", path),
                      fmt::format("name the file inside it: ls {}/*.db", ShellWord(path)));
   }
+  if (LooksLikeRunDb(path)) XLATRACE_TRY(CheckSize(path));
   XLATRACE_ASSIGN(Database database, Database::OpenForeign(path));
   XLATRACE_TRY(database.KeepReadLock());
   XLATRACE_ASSIGN(const auto application, database.QueryInt64("PRAGMA application_id"));

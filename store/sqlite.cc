@@ -27,6 +27,7 @@ using Clock = std::chrono::steady_clock;
 // an export texts of ranges.
 constexpr int kMaxForeignValueBytes = 1 << 30;
 constexpr int kMaxTraceValueBytes = 64 << 20;
+constexpr size_t kDatabaseHeaderBytes = 100;
 // LIKE and GLOB take time by the power of the wildcards in their pattern.
 constexpr int kMaxPatternBytes = 512;
 // An export has some sixty; every connection reads the names of all.
@@ -132,6 +133,9 @@ std::string Sentence(sqlite3* handle, const std::string& path, std::string_view 
   return fmt::format("{} '{}': {}", doing, path, sqlite3_errmsg(handle));
 }
 
+// Byte 18 of the header: the file format's version for writing (file format, section 1.3.3).
+bool HasWriteAheadLog(std::string_view head) { return head.size() > 18 && head[18] == 2; }
+
 std::string HintFor(int code) {
   switch (code & 0xFF) {  // The rest of an extended code says where it happened.
     case SQLITE_FULL:
@@ -142,6 +146,22 @@ std::string HintFor(int code) {
     default:
       return {};
   }
+}
+
+// Whether a file that lacks pages of its end is refused.
+enum class Pages : uint8_t { kAll, kSome };
+
+// For a file from elsewhere. SQLite opens one that lacks pages only where the schema may be
+// written, which a connection for reading cannot do.
+void SetLimits(sqlite3* handle, Pages pages) {
+  const bool all = pages == Pages::kAll;
+  sqlite3_db_config(handle, SQLITE_DBCONFIG_DEFENSIVE, all ? 1 : 0, nullptr);
+  sqlite3_db_config(handle, SQLITE_DBCONFIG_WRITABLE_SCHEMA, all ? 0 : 1, nullptr);
+  sqlite3_db_config(handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
+  sqlite3_db_config(handle, SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0, nullptr);
+  sqlite3_limit(handle, SQLITE_LIMIT_LENGTH, kMaxForeignValueBytes);
+  sqlite3_limit(handle, SQLITE_LIMIT_LIKE_PATTERN_LENGTH, kMaxPatternBytes);
+  sqlite3_limit(handle, SQLITE_LIMIT_ATTACHED, 0);
 }
 
 }  // namespace
@@ -315,7 +335,7 @@ Result<Database> Database::OpenOurs(const std::string& path) {
 
 Result<Database> Database::OpenForReading(const std::string& path) {
   // ReadFileHead refuses what is not a regular file before SQLite would wait on it.
-  XLATRACE_ASSIGN(const std::string head, ReadFileHead(path, 16));
+  XLATRACE_ASSIGN(const std::string head, ReadFileHead(path, kDatabaseHeaderBytes));
   if (head.empty()) {
     return MakeError(fmt::format("'{}' is empty", path),
                      "a recording that was cut off before it began; record again");
@@ -326,6 +346,11 @@ Result<Database> Database::OpenForReading(const std::string& path) {
         fmt::format("to import a trace: xlatrace import {} -o run.db", ShellWord(path)));
   }
   XLATRACE_TRY(CheckCompanions(path));
+  // In WAL mode even a reader makes two files beside a database. As immutable it is read without
+  // them; its log is empty (CheckCompanions).
+  if (HasWriteAheadLog(head)) {
+    return Open(path, FileUri(path, "?mode=ro&immutable=1"), SQLITE_OPEN_READONLY);
+  }
   auto opened = Open(path, FileUri(path, "?mode=ro"), SQLITE_OPEN_READONLY);
   if (!opened) return opened;
   if (opened->QueryInt64("SELECT count(*) FROM sqlite_master")) return opened;
@@ -344,8 +369,7 @@ Result<Database> Database::OpenForReading(const std::string& path) {
                     "'SELECT count(*) FROM sqlite_master'",
                     ShellWord(path)));
   }
-  // A database in WAL mode in a folder that cannot be written opens only as immutable, and so does
-  // any where there are no locks. Its log is empty (CheckCompanions).
+  // Where there are no locks a database opens only as immutable.
   return Open(path, FileUri(path, "?mode=ro&immutable=1"), SQLITE_OPEN_READONLY);
 }
 
@@ -355,13 +379,7 @@ void Database::Restrict() {
 
 Result<Database> Database::OpenForeign(const std::string& path) {
   XLATRACE_ASSIGN(Database database, OpenForReading(path));
-  sqlite3* handle = database.handle_;
-  sqlite3_db_config(handle, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
-  sqlite3_db_config(handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
-  sqlite3_db_config(handle, SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0, nullptr);
-  sqlite3_limit(handle, SQLITE_LIMIT_LENGTH, kMaxForeignValueBytes);
-  sqlite3_limit(handle, SQLITE_LIMIT_LIKE_PATTERN_LENGTH, kMaxPatternBytes);
-  sqlite3_limit(handle, SQLITE_LIMIT_ATTACHED, 0);
+  SetLimits(database.handle_, Pages::kAll);
   XLATRACE_TRY(database.Execute("PRAGMA cache_size=-16384; PRAGMA temp_store=MEMORY;"));
   // These declare their columns when they are first used, which nobody may later.
   for (const char* function : {"json_each", "json_tree"}) {
@@ -373,18 +391,28 @@ Result<Database> Database::OpenForeign(const std::string& path) {
 }
 
 Result<Database> Database::OpenTrace(const std::string& path) {
-  XLATRACE_ASSIGN(Database database, OpenForeign(path));
-  database.is_trace_ = true;
-  sqlite3_limit(database.handle_, SQLITE_LIMIT_LENGTH, kMaxTraceValueBytes);
-  XLATRACE_TRY(database.KeepReadLock());
-  XLATRACE_ASSIGN(const auto tables, database.QueryInt64("SELECT count(*) FROM sqlite_master"));
-  if (tables.value_or(0) > kMostTables) {
-    return MakeError(fmt::format("'{}' has {} tables and indices; an export of Nsight Systems has "
-                                 "fewer than a hundred",
-                                 path, *tables),
-                     "export it again: nsys export --type sqlite REPORT.nsys-rep");
-  }
-  return database;
+  const auto open = [&](Pages pages) -> Result<Database> {
+    XLATRACE_ASSIGN(Database database, OpenForReading(path));
+    SetLimits(database.handle_, pages);
+    sqlite3_limit(database.handle_, SQLITE_LIMIT_LENGTH, kMaxTraceValueBytes);
+    XLATRACE_TRY(database.Execute("PRAGMA cache_size=-16384; PRAGMA temp_store=MEMORY;"));
+    database.is_trace_ = true;
+    XLATRACE_TRY(database.KeepReadLock());
+    XLATRACE_ASSIGN(const auto tables, database.QueryInt64("SELECT count(*) FROM sqlite_master"));
+    if (tables.value_or(0) > kMostTables) {
+      return MakeError(
+          fmt::format("'{}' has {} tables and indices; an export of Nsight Systems has "
+                      "fewer than a hundred",
+                      path, *tables),
+          "export it again: nsys export --type sqlite REPORT.nsys-rep");
+    }
+    return database;
+  };
+  Result<Database> whole = open(Pages::kAll);
+  if (whole) return whole;
+  // A trace that is cut off keeps the tables that are there. Their readers report missing pages.
+  Result<Database> part = open(Pages::kSome);
+  return part ? std::move(part) : std::move(whole);
 }
 
 void Database::SetMemoryLimit(int64_t bytes) { sqlite3_hard_heap_limit64(bytes); }

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 #include <sqlite3.h>
 
+#include "base/file.h"
 #include "base/hash.h"
 
 namespace xlatrace::store {
@@ -116,8 +117,10 @@ struct TableReader::Connection {
 void TableReader::CloseConnection::operator()(Connection* connection) const { delete connection; }
 
 std::optional<TableReader> TableReader::Open(const std::string& path, const std::string& table,
-                                             std::span<const std::string> columns) {
+                                             std::span<const std::string> columns,
+                                             AtDamage at_damage) {
   TableReader reader;
+  reader.at_damage_ = at_damage;
   reader.table_ = table;
   reader.no_fields_.resize(columns.size());
   reader.row_ = reader.no_fields_.data();
@@ -138,6 +141,9 @@ std::optional<TableReader> TableReader::Open(const std::string& path, const std:
 }
 
 bool TableReader::OpenFile(const std::string& path) {
+  // Opening a database in WAL mode makes files beside it. Byte 18: see ReadFileHeader.
+  const Result<std::string> head = ReadFileHead(path, kHeaderBytes);
+  if (!head || head->size() < kHeaderBytes || (*head)[18] != 1) return false;
   connection_.reset(new Connection);
   sqlite3*& handle = connection_->handle;
   // Never a URI: SQLite may be built to read names that begin so as one.
@@ -146,7 +152,11 @@ bool TableReader::OpenFile(const std::string& path) {
                       nullptr) != SQLITE_OK) {
     return false;
   }
-  sqlite3_db_config(handle, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
+  // SQLite opens a file that lacks pages only where the schema may be written, which this
+  // connection cannot do.
+  const bool tolerant = at_damage_ == AtDamage::kSkip;
+  sqlite3_db_config(handle, SQLITE_DBCONFIG_DEFENSIVE, tolerant ? 0 : 1, nullptr);
+  sqlite3_db_config(handle, SQLITE_DBCONFIG_WRITABLE_SCHEMA, tolerant ? 1 : 0, nullptr);
   sqlite3_db_config(handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
   return sqlite3_prepare_v2(handle, "SELECT rootpage FROM sqlite_master", -1, &connection_->lock,
                             nullptr) == SQLITE_OK &&
@@ -288,18 +298,32 @@ Result<bool> TableReader::NextLeaf() {
 }
 
 Result<bool> TableReader::Next() {
-  if (ended_) return false;
-  if (next_cell_ == cells_) {
-    const Result<bool> leaf = NextLeaf();
-    if (!leaf || !*leaf) {
-      ended_ = true;
-      return leaf;
+  while (!ended_) {
+    Result<bool> row = NextSound();
+    if (row && *row) return row;
+    if (!row && at_damage_ == AtDamage::kSkip) {
+      ++damaged_parts_;
+      if (!first_damage_) first_damage_ = std::move(row).error();
+      if (pages_left_ > 0) continue;
     }
-  }
-  if (const Status read = ReadCell(); !read) {
     ended_ = true;
-    return tl::unexpected<Error>(read.error());
+    if (first_damage_) return tl::unexpected<Error>(*first_damage_);
+    return row;
   }
+  return false;
+}
+
+Result<bool> TableReader::NextSound() {
+  if (next_cell_ == cells_) {
+    cells_ = next_cell_ = 0;
+    XLATRACE_ASSIGN(const bool leaf, NextLeaf());
+    if (!leaf) return false;
+  }
+  XLATRACE_TRY(ReadCell());
+  if (last_rowid_ && rowid_ <= *last_rowid_) {
+    return tl::unexpected<Error>(Damaged("a row in the wrong place"));
+  }
+  last_rowid_ = rowid_;
   return true;
 }
 

@@ -42,14 +42,21 @@ std::string TextOfReal(double real);
 
 class TableReader {
  public:
+  // At a page or row that is damaged: fail there, or leave it out and go on. Then reading fails at
+  // the end of the table.
+  enum class AtDamage : uint8_t { kFail, kSkip };
+
   // `path`: of a database that opens. `columns` in the order of the getters' numbers, at most 127;
   // one that the table lacks reads as NULL, but for rowid, the row's key. nullopt: read this table
   // with SQL.
   static std::optional<TableReader> Open(const std::string& path, const std::string& table,
-                                         std::span<const std::string> columns);
+                                         std::span<const std::string> columns,
+                                         AtDamage at_damage = AtDamage::kFail);
 
   // The next row: false at the end. Fails where the table is damaged; then there is no more.
   Result<bool> Next();
+  // Pages and rows that were left out.
+  int64_t damaged_parts() const { return damaged_parts_; }
 
   // Of the current row; texts are valid until Next. Conversions are SQLite's.
   Statement::Type ColumnType(int column) const {
@@ -119,6 +126,8 @@ class TableReader {
   Error Damaged(std::string_view what) const;
   // Makes `page_` the page `number`; `ahead` more that follow it in the file may be read with it.
   Status LoadPage(uint32_t number, size_t ahead);
+  // Next without going on at damage.
+  Result<bool> NextSound();
   // Walks down to the next leaf: false when there is none.
   Result<bool> NextLeaf();
   Status ReadCell();
@@ -156,6 +165,10 @@ class TableReader {
   uint64_t record_size_ = 0;
   std::string gathered_;  // A row that does not fit its page.
   bool ended_ = false;
+  AtDamage at_damage_ = AtDamage::kFail;
+  int64_t damaged_parts_ = 0;
+  std::optional<Error> first_damage_;
+  std::optional<int64_t> last_rowid_;  // Rowids of a table increase.
 };
 
 }  // namespace xlatrace::store

@@ -362,7 +362,9 @@ CREATE VIEW CUPTI_ACTIVITY_KIND_MEMCPY AS SELECT a.start_ns AS start,
   a.start_ns + a.duration_ns AS "end", d.ordinal AS deviceId, l.context_id AS contextId,
   CAST(NULL AS INT) AS greenContextId, l.stream_id AS streamId, a.correlation_id AS correlationId,
   coalesce(p.source_id, p.pid << 24) AS globalPid, a.bytes,
-  CASE c.copy_kind WHEN 1 THEN 1 WHEN 2 THEN 2 WHEN 3 THEN 8 WHEN 4 THEN 10 WHEN 5 THEN 9 ELSE 0 END
+  CASE c.copy_kind WHEN 1 THEN 1 WHEN 2 THEN 2 WHEN 3 THEN 8 WHEN 4 THEN 10 WHEN 5 THEN 9 ELSE
+    coalesce((SELECT CASE text WHEN 'MigrationH2D' THEN 11 WHEN 'MigrationD2H' THEN 12
+    WHEN 'MigrationD2D' THEN 13 END FROM x_string WHERE string_id = c.symbol_id), 0) END
     AS copyKind, a.graph_node_id AS graphNodeId,
   CAST(NULL AS INT) AS deprecatedSrcId, c.source_memory_kind AS srcKind,
   c.memory_kind AS dstKind, CAST(NULL AS INT) AS srcDeviceId,

@@ -13,6 +13,8 @@
 #include "base/text.h"
 #include "dumps/file_kind.h"
 #include "importers/chrome/chrome_trace.h"
+#include "importers/chrome/run_metadata.h"
+#include "importers/known_formats.h"
 #include "importers/nsys/nsys_sqlite.h"
 #include "importers/nsys_jax/nsys_jax.h"
 #include "importers/recording/recording_import.h"
@@ -40,10 +42,17 @@ Result<SourceKind> DetectHead(const std::string& path, std::string_view head) {
   const FileKind kind = dumps::KindOfContent(marked ? head.substr(3) : head);
   if (kind == FileKind::kXSpace) return SourceKind::kXplane;
   if (kind == FileKind::kZip) return SourceKind::kNsysJax;
-  if (head.starts_with("QDSTRM"sv) || Has(head.substr(0, 4096), "NVIDIA Nsight Systems"sv) ||
-      path.ends_with(".nsys-rep") || path.ends_with(".qdrep")) {
+  if (LooksLikeNsightReport(path, head)) {
     return NotImportable(path, "looks like a report of Nsight Systems, not like an export of one",
                          fmt::format("nsys export --type sqlite '{}'", path));
+  }
+  if (head.starts_with("\xFF\xFE"sv) || head.starts_with("\xFE\xFF"sv)) {
+    return NotImportable(path, "is UTF-16 text, which no profiler writes",
+                         fmt::format("iconv -f UTF-16 -t UTF-8 {} > utf8.json", ShellWord(path)));
+  }
+  if (LooksLikeRunMetadata(head)) return SourceKind::kChromeTrace;
+  if (const auto known = FindKnownFormat(path, marked ? head.substr(3) : head)) {
+    return NotImportable(path, known->what, known->hint);
   }
   if (LooksLikeChromeTrace(head)) return SourceKind::kChromeTrace;
   if (kind == FileKind::kJson) {
@@ -53,10 +62,6 @@ Result<SourceKind> DetectHead(const std::string& path, std::string_view head) {
   if (kind == FileKind::kHtml) {
     return NotImportable(path, "is a web page",
                          "a download of a page about the file, perhaps; fetch the file itself");
-  }
-  if (head.starts_with("\xFF\xFE"sv) || head.starts_with("\xFE\xFF"sv)) {
-    return NotImportable(path, "is UTF-16 text, which no profiler writes",
-                         fmt::format("iconv -f UTF-16 -t UTF-8 {} > utf8.json", ShellWord(path)));
   }
   if (kind == FileKind::kHloText) {
     return NotImportable(path, "is HLO text: a program, not a recording",

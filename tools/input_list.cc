@@ -40,6 +40,18 @@ fs::path NameOf(const fs::path& folder) {
   return normal.has_filename() ? normal.filename() : normal.parent_path().filename();
 }
 
+// Whether `entry` is a link that leads out of `top`. Folders that come from elsewhere may have
+// links to any file of the machine.
+bool LeadsOut(const fs::directory_entry& entry, const fs::path& top) {
+  std::error_code error;
+  if (!entry.is_symlink(error)) return false;
+  const fs::path target = fs::canonical(entry.path(), error);
+  if (error) return true;
+  const fs::path folder = fs::canonical(top, error);
+  return error || std::mismatch(folder.begin(), folder.end(), target.begin(), target.end()).first !=
+                      folder.end();
+}
+
 // LOG/plugins/profile/2026_01_31_10_00_00: the newest session of a log folder, else `folder`. The
 // names are times, so they sort by age.
 struct Session {
@@ -54,7 +66,7 @@ Session NewestSession(const fs::path& folder) {
     for (auto it = fs::directory_iterator(place, error);
          is_profile && !error && it != fs::directory_iterator(); it.increment(error)) {
       std::error_code entry_error;
-      if (it->is_directory(entry_error)) sessions.push_back(it->path());
+      if (it->is_directory(entry_error) && !LeadsOut(*it, folder)) sessions.push_back(it->path());
     }
     if (!sessions.empty()) break;
   }
@@ -125,6 +137,10 @@ InputList RecordingsIn(const fs::path& top) {
       if (++entries > kMaxEntries) break;
       const std::string path = it->path().string();
       std::error_code entry_error;
+      if (LeadsOut(*it, top)) {
+        not_read.emplace_back(path, "is a link that leads out of the folder");
+        continue;
+      }
       const bool is_folder = it->is_directory(entry_error);
       if (!is_folder && !it->is_regular_file(entry_error)) continue;
       const auto kind = importers::Detect(path);
@@ -147,7 +163,7 @@ InputList RecordingsIn(const fs::path& top) {
     leave_out(not_read[i].first, not_read[i].second);
   }
   if (not_read.size() > kNotReadTold) {
-    leave_out(top, fmt::format("holds {} more files that look like recordings and cannot be read",
+    leave_out(top, fmt::format("holds {} more files that cannot be read as recordings",
                                Thousands(static_cast<int64_t>(not_read.size() - kNotReadTold))));
   }
   std::sort(found.files.begin(), found.files.end());

@@ -123,6 +123,10 @@ int64_t ReadXStatId(std::string_view bytes, WirePosition& position) {
 bool LooksLikeXSpace(std::string_view head) {
   if (!TakeKey(head, XSpaceKeys::kPlane)) return false;
   SkipVarint(head);
+  return LooksLikeXPlane(head);
+}
+
+bool LooksLikeXPlane(std::string_view head) {
   if (TakeKey(head, XPlaneKeys::kId)) SkipVarint(head);
   if (!TakeKey(head, XPlaneKeys::kName)) return false;
   SkipVarint(head);

@@ -89,6 +89,8 @@ constexpr bool IsHloProtoStat(std::string_view name) {
 // By the first bytes of a file: every writer puts the planes first and, in a plane, the name after
 // an optional id. The first plane is longer than any head.
 bool LooksLikeXSpace(std::string_view head);
+// Whether a plane begins so, with a name that profilers give to planes.
+bool LooksLikeXPlane(std::string_view head);
 
 }  // namespace xlatrace::hlo
 

@@ -97,6 +97,7 @@ constexpr Key kArgumentKeys[] = {
     {"hlo_category", &E::category_text, kText},
     {"tf_op", &E::tf_op, kText},
     {"long_name", &E::long_name, kText},
+    {"op", &E::op, kText},
     {"source", &E::source, kText},
     {"model_flops", &E::flops, kNumber},
     {"flops", &E::flops, kNumber},

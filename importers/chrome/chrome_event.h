@@ -37,6 +37,7 @@ struct ChromeEvent {
   std::string_view kernel_details, memcpy_details, memset_details, occupancy;
   std::string_view op_name_end, op_name_prefix, category_text, tf_op, source, flops, bytes_accessed;
   std::string_view long_name;  // A TPU op's line of HLO.
+  std::string_view op;         // TensorFlow's timeline: type of the op.
   // ... of metadata events (process_name, thread_name):
   std::string_view label;
 };

@@ -58,7 +58,8 @@ struct Import {
   // What a dialect found out.
   int64_t kernels = 0;
   int64_t ops = 0;
-  int64_t replayed = 0;  // Kernels that ran again and again to count, at no time of their own.
+  int64_t mtia_events = 0;  // Events of Meta's accelerator.
+  int64_t replayed = 0;     // Kernels that ran again and again to count, at no time of their own.
   std::string gpu_names;
   int64_t epoch_ns = 0;  // What times of rows count from, in the trace's own time.
   bool has_epoch = false;
@@ -82,6 +83,9 @@ class Dialect {
 
 std::unique_ptr<Dialect> MakeKineto(Import& import);
 std::unique_ptr<Dialect> MakeXprof(Import& import);
+std::unique_ptr<Dialect> MakeTensorflow(Import& import);
+// Whether a process of this name is one of a TensorFlow timeline.
+bool IsTensorflowPlane(std::string_view label);
 
 }  // namespace xlatrace::importers::chrome
 

@@ -39,23 +39,38 @@ bool TellsPlace(std::string_view frame) {
   return !frame.empty() && frame[0] != '<' && !frame.starts_with("torch/");
 }
 
-bool EndsWith(std::string_view text, std::string_view end) { return text.ends_with(end); }
-
-Category CategoryOf(std::string_view text) {
-  if (text == "kernel" || text == "Kernel" || text == "concurrent_kernel") return Category::kKernel;
-  if (text == "gpu_memcpy" || text == "Memcpy") return Category::kMemcpy;
-  if (text == "gpu_memset" || text == "Memset") return Category::kMemset;
-  if (EndsWith(text, "_runtime") || EndsWith(text, "_driver") || text == "Runtime") {
+Category CategoryOfWord(std::string_view word) {
+  if (word == "kernel" || word == "concurrent_kernel") return Category::kKernel;
+  if (word == "gpu_memcpy" || word == "memcpy") return Category::kMemcpy;
+  if (word == "gpu_memset" || word == "memset") return Category::kMemset;
+  if (word.ends_with("_runtime") || word.ends_with("_driver") || word == "runtime") {
     return Category::kCall;
   }
-  if (text == "user_annotation" || text == "cpu_op" || text == "Operator" || text == "operator") {
-    return Category::kRange;
-  }
-  if (text == "cuda_sync" || text == "cuda_event") return Category::kSynchronization;
-  if (text == "gpu_user_annotation") return Category::kProjectedRange;
-  if (text == "cuda_profiler_range") return Category::kReplay;
-  if (text == "python_function" || text == "Python function") return Category::kPython;
+  if (word == "user_annotation" || word == "cpu_op" || word == "operator") return Category::kRange;
+  if (word == "cuda_sync" || word == "cuda_event") return Category::kSynchronization;
+  if (word == "gpu_user_annotation") return Category::kProjectedRange;
+  if (word == "cuda_profiler_range") return Category::kReplay;
+  if (word == "python_function" || word == "python function") return Category::kPython;
   return Category::kOther;
+}
+
+// "cat" is a list of words, separated by commas (Trace Event Format). Tools spell them in upper or
+// lower case. The first word that is known decides.
+Category CategoryOf(std::string_view list) {
+  std::string words(list);
+  for (char& c : words) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + ('a' - 'A'));
+  }
+  std::string_view rest = words;
+  while (true) {
+    const size_t comma = rest.find(',');
+    std::string_view word = rest.substr(0, comma);
+    while (word.starts_with(' ')) word.remove_prefix(1);
+    while (word.ends_with(' ')) word.remove_suffix(1);
+    const Category category = CategoryOfWord(word);
+    if (category != Category::kOther || comma == std::string_view::npos) return category;
+    rest.remove_prefix(comma + 1);
+  }
 }
 
 // "[1, 2, 3]"
@@ -95,6 +110,11 @@ class Kineto final : public Dialect {
             "replay_range_not_timed", Severity::kNotice, 1,
             "these kernels were replayed to read counters; their times are made up from passes");
       case Category::kOther:
+        if (event.category.starts_with("mtia_")) {
+          ++import_.mtia_events;
+          return import_.counters.Add("mtia_event_not_read", Severity::kNotice, 1,
+                                      "events of an MTIA device, which xlatrace does not read");
+        }
         return import_.Count(event.category == "ac2g" || event.phase == 's' || event.phase == 'f' ||
                                      event.phase == 't'
                                  ? "flow_not_kept"
@@ -230,6 +250,8 @@ class Kineto final : public Dialect {
     row.graph_node_id = ParseInt(event.graph_node_id).value_or(0);
     row.config = ConfigOf(event);
     row.hint = HintOf(event);
+    row.device = static_cast<uint16_t>(key.device);
+    row.migrates = category_ == Category::kMemcpy && !MigrationNameOf(event.name).empty();
     if (category_ == Category::kKernel) {
       ++import_.kernels;
     } else {
@@ -284,6 +306,8 @@ class Kineto final : public Dialect {
     if (category_ == Category::kMemcpy) {
       config.kind = ActivityKind::kMemcpy;
       config.copy_kind = CopyKindOfName(event.name);
+      const std::string_view migration = MigrationNameOf(event.name);
+      if (!migration.empty()) config.symbol = config.name = std::string(migration);
     } else if (category_ == Category::kMemset) {
       config.kind = ActivityKind::kMemset;
     } else {

@@ -6,6 +6,8 @@
 
 #include "importers/common/kept_calls.h"
 #include "importers/common/launch_table.h"
+#include "importers/common/page_migrations.h"
+#include "importers/common/repeated_rows.h"
 #include "importers/common/self_time.h"
 
 namespace xlatrace::importers {
@@ -36,7 +38,7 @@ void ChromeRows::Flush(model::Id process, const std::vector<model::Id>& lanes,
   FlushCalls(process, clock.shift_ns, sink, counters);
   KeepFrames(calling, clock.epoch_ns, counters);
   FlushRanges(process, clock.shift_ns, sink);
-  FlushActivities(lanes, clock.shift_ns, sink);
+  FlushActivities(lanes, clock.shift_ns, sink, counters);
 }
 
 void ChromeRows::FlushCalls(model::Id process, int64_t shift_ns, model::EventSink& sink,
@@ -102,29 +104,43 @@ void ChromeRows::FlushCalls(model::Id process, int64_t shift_ns, model::EventSin
 }
 
 void ChromeRows::FlushActivities(const std::vector<model::Id>& lanes, int64_t shift_ns,
-                                 model::EventSink& sink) {
+                                 model::EventSink& sink, Counters& counters) {
+  RepeatedRows repeated;
+  std::map<uint16_t, KernelIntervals> kernels;  // By device; only where pages migrated.
+  if (std::any_of(activities_.begin(), activities_.end(),
+                  [](const ChromeActivity& row) { return row.migrates; })) {
+    for (const ChromeActivity& row : activities_) {
+      if (!row.migrates) kernels[row.device].Add(row.start_ns, row.end_ns);
+    }
+    for (auto& [device, intervals] : kernels) intervals.Finish();
+  }
   std::map<uint32_t, std::vector<model::Activity>> nested;  // By lane.
   for (size_t i = 0; i < activities_.size(); ++i) {
     const ChromeActivity& row = activities_[i];
     // What the record says itself comes first.
     const Said said = said_of_.empty() || row.hint != 0 ? Said() : said_of_[i];
-    const model::Activity activity = {.lane_id = lanes[row.lane],
-                                      .config_id = row.config,
-                                      .hint_id = row.hint != 0 ? row.hint : said.hint,
-                                      .api_call_id = call_of_[i],
-                                      .start_ns = row.start_ns + shift_ns,
-                                      .end_ns = row.end_ns + shift_ns,
-                                      .bytes = row.bytes,
-                                      .correlation_id = row.correlation,
-                                      .graph_id = row.graph_id,
-                                      .graph_node_id = row.graph_node_id,
-                                      .run_key = row.run_key != 0 ? row.run_key : said.run_key};
+    model::Activity activity = {.lane_id = lanes[row.lane],
+                                .config_id = row.config,
+                                .hint_id = row.hint != 0 ? row.hint : said.hint,
+                                .api_call_id = call_of_[i],
+                                .start_ns = row.start_ns,
+                                .end_ns = row.end_ns,
+                                .bytes = row.bytes,
+                                .correlation_id = row.correlation,
+                                .graph_id = row.graph_id,
+                                .graph_node_id = row.graph_node_id,
+                                .run_key = row.run_key != 0 ? row.run_key : said.run_key};
+    if (repeated.IsRepeated(activity)) continue;
+    if (row.migrates) activity.self_ns = kernels[row.device].Outside(row.start_ns, row.end_ns);
+    activity.start_ns += shift_ns;
+    activity.end_ns += shift_ns;
     if (row.nests) {
       nested[row.lane].push_back(activity);
     } else {
       sink.AddActivity(activity);
     }
   }
+  repeated.Count(counters);
   activities_ = {};
   for (auto& [lane, activities] : nested) {
     SortAndSetSelfTimes(activities);

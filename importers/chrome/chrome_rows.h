@@ -36,7 +36,9 @@ struct ChromeActivity {
   uint32_t lane = 0;    // Index of a lane; Flush is told their ids.
   uint32_t config = 0;  // Ids of the sink.
   uint32_t hint = 0;
-  bool nests = false;  // On its lane (CPU and TPU ops): self time is computed.
+  uint16_t device = 0;    // Number of the device in the dialect, for migrations.
+  bool nests = false;     // On its lane (CPU and TPU ops): self time is computed.
+  bool migrates = false;  // A page migration (importers/common/page_migrations.h).
 };
 
 struct ChromeCall {
@@ -90,7 +92,7 @@ class ChromeRows {
 
   void FlushCalls(model::Id process, int64_t shift_ns, model::EventSink& sink, Counters& counters);
   void FlushActivities(const std::vector<model::Id>& lanes, int64_t shift_ns,
-                       model::EventSink& sink);
+                       model::EventSink& sink, Counters& counters);
   // Of threads that do something for a device; others (a progress bar's) only wait.
   void KeepFrames(const std::set<int64_t>& calling, int64_t epoch_ns, Counters& counters);
   void FlushRanges(model::Id process, int64_t shift_ns, model::EventSink& sink);

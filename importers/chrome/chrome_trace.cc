@@ -10,8 +10,10 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/compress.h"
 #include "base/inflate_stream.h"
 #include "importers/chrome/chrome_import.h"
+#include "importers/chrome/run_metadata.h"
 #include "importers/chrome/trace_splitter.h"
 #include "importers/common/text_fields.h"
 #include "importers/xplane/xplane.h"
@@ -172,6 +174,8 @@ class TraceImport {
     }
   }
 
+  // Something else than names.
+  bool found_events() const { return found_events_; }
   // Was there anything that took time?
   bool found_times() const { return import_.has_epoch; }
 
@@ -211,14 +215,22 @@ class TraceImport {
 
  private:
   void OnEvent(const ChromeEvent& event) {
+    found_events_ |= event.phase != 'M';
     if (!dialect_) {
-      // XProf names its planes before anything else.
-      const bool is_xprof =
-          event.phase == 'M' && event.name == "process_name" &&
-          (event.label.starts_with("/device:") || event.label.starts_with("/host:"));
-      if (event.phase == 'M' && !is_xprof && event.name != "process_name") return;
-      is_xprof_ = is_xprof;
-      dialect_ = is_xprof ? chrome::MakeXprof(import_) : chrome::MakeKineto(import_);
+      // XProf and TensorFlow name their planes before anything else.
+      const bool names_plane = event.phase == 'M' && event.name == "process_name";
+      if (event.phase == 'M' && !names_plane) return;
+      if (names_plane && event.label == "Allocators") return;  // The first one of TensorFlow.
+      if (names_plane && chrome::IsTensorflowPlane(event.label)) {
+        source_ = "tensorflow_timeline";
+        dialect_ = chrome::MakeTensorflow(import_);
+      } else if (names_plane &&
+                 (event.label.starts_with("/device:") || event.label.starts_with("/host:"))) {
+        source_ = "xprof_json";
+        dialect_ = chrome::MakeXprof(import_);
+      } else {
+        dialect_ = chrome::MakeKineto(import_);
+      }
     }
     dialect_->OnEvent(event);
   }
@@ -242,7 +254,7 @@ class TraceImport {
   }
 
   void SetRunInfo() {
-    import_.sink.SetRunInfo("source", is_xprof_ ? "xprof_json" : "kineto");
+    import_.sink.SetRunInfo("source", source_);
     for (const auto& [key, value] : import_.facts.run_info) import_.sink.SetRunInfo(key, value);
     if (import_.replayed > 0 && import_.kernels == 0) {
       import_.counters.Add("kernels_not_timed", Severity::kDataLoss, 1,
@@ -255,16 +267,20 @@ class TraceImport {
                                                              ? model::Granularity::kKernel
                                                              : model::Granularity::kOp));
     } else if (import_.replayed == 0) {
-      import_.counters.Add("no_device_activity", Severity::kDataLoss, 1,
-                           "the trace holds no device time: profile with activities for the "
-                           "device (PyTorch: ProfilerActivity.CUDA)");
+      import_.counters.Add("no_device_activity", Severity::kNotice, 1,
+                           import_.mtia_events > 0
+                               ? "the trace is of Meta's MTIA devices, whose events xlatrace does "
+                                 "not read: the host's ranges are in the run"
+                               : "the trace holds no device time: profile with activities for the "
+                                 "device (PyTorch: ProfilerActivity.CUDA)");
     }
   }
 
   Import import_;
   ChromeEventParser parser_;
   std::unique_ptr<chrome::Dialect> dialect_;
-  bool is_xprof_ = false;
+  std::string_view source_ = "kineto";
+  bool found_events_ = false;
 };
 
 }  // namespace
@@ -339,7 +355,34 @@ bool LooksLikeChromeTrace(std::string_view head) {
          head.find("\"ph\"") != std::string_view::npos;
 }
 
+namespace {
+
+// Held whole: such a file is of one step.
+Status ImportRunMetadata(const std::string& path, model::EventSink& sink) {
+  XLATRACE_ASSIGN(const std::string bytes, ReadFileInflated(path));
+  auto events = TimelineOfRunMetadata(bytes);
+  if (!events) return Wrap(fmt::format("reading '{}'", path), std::move(events).error());
+  TraceImport import(path, sink);
+  events->reserve(events->size() + ChromeEventParser::Padding());
+  Piece piece{{}, std::move(*events)};
+  import.OnPiece(piece);
+  import.Finish({});
+  return {};
+}
+
+Result<bool> IsRunMetadata(const std::string& path) {
+  constexpr size_t kHeadBytes = 256;
+  XLATRACE_ASSIGN(InflateStream stream, InflateStream::Open(path));
+  std::string head(kHeadBytes, '\0');
+  const Result<size_t> size = stream.Read(head.data(), head.size());
+  return size && LooksLikeRunMetadata(std::string_view(head).substr(0, *size));
+}
+
+}  // namespace
+
 Status ImportChromeTrace(const std::string& path, model::EventSink& sink) {
+  XLATRACE_ASSIGN(const bool is_run_metadata, IsRunMetadata(path));
+  if (is_run_metadata) return ImportRunMetadata(path, sink);
   XLATRACE_ASSIGN(InflateStream stream, InflateStream::Open(path));
   PieceQueue queue;
   ReadOutcome outcome;
@@ -357,6 +400,11 @@ Status ImportChromeTrace(const std::string& path, model::EventSink& sink) {
   }
   // A bomb, or a file cut off in its first words: nothing to make a run of.
   if (!import.found_times()) XLATRACE_TRY(outcome.status);
+  if (!import.found_events()) {
+    return MakeError(fmt::format("reading '{}': a trace without any event", path),
+                     "the profiler recorded nothing; check that something ran between its start "
+                     "and its stop");
+  }
   import.Finish(outcome);
   return {};
 }

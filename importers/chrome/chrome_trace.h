@@ -33,6 +33,10 @@
 // makes, with hlo_op and the rest from "args"; HLO modules are not in the JSON (--modules). XProf
 // cuts its JSON at a million events without a word: a run stat says so.
 //
+// TensorFlow's timeline.Timeline (process_name "/device:GPU:0/stream:13 Compute"): kernels and
+// copies per stream with their op (evidence op_range), chrome_tensorflow.cc; without a GPU, ops of
+// the CPU. Ops that the executor scheduled are ranges.
+//
 // Run stats: python_function_not_kept, python_frame_of_idle_thread, python_frame_over_limit,
 // flow_not_kept, host_event_not_kept, device_event_not_kept,
 // api_call_not_kept: NAME, synchronization_row, event_time_invalid, event_damaged, event_oversized,

@@ -258,6 +258,7 @@ class Xprof final : public Dialect {
   void OnTpuEvent(const ChromeEvent& event, int64_t pid, int64_t tid) {
     const std::string& line = line_names_[{pid, tid}];
     if (IsModuleLine(line)) AddModuleRun(event, pid, line);
+    if (line == "XLA TraceMe") return import_.Count("line_not_imported: XLA TraceMe");
     if (line != "XLA Ops") return import_.Count("derived_line");
     AddRow(event, {pid, tid, 0}, ActivityKind::kOp);
   }

@@ -16,17 +16,14 @@ inline model::CopyKind CopyKindOf(int64_t kind) {
   switch (kind) {
     case 1:
     case 3:
-    case 11:
       return model::CopyKind::kHostToDevice;
     case 2:
     case 4:
-    case 12:
       return model::CopyKind::kDeviceToHost;
     case 5:
     case 6:
     case 7:
     case 8:
-    case 13:
       return model::CopyKind::kDeviceToDevice;
     case 9:
       return model::CopyKind::kHostToHost;
@@ -54,6 +51,15 @@ inline std::string_view CopyName(model::CopyKind kind) {
       break;
   }
   return "Memcpy";
+}
+
+// Pages of unified memory that the driver moves are no copies: their kind is unknown, their name is
+// this. Empty: the kind is another one.
+inline std::string_view MigrationName(int64_t kind) {
+  return kind == 11   ? "MigrationH2D"
+         : kind == 12 ? "MigrationD2H"
+         : kind == 13 ? "MigrationD2D"
+                      : std::string_view();
 }
 
 }  // namespace xlatrace::importers

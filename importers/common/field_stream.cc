@@ -51,6 +51,7 @@ bool FieldStream::Next() {
   at_ = end_of_field_;
   if (at_ >= end_) return false;
   field_ = at_;
+  remains_ = {};
   key_ = static_cast<uint32_t>(ReadVarint());
   const uint32_t tag = field();
   if (tag == 0 || (tag >= 19000 && tag <= 19999)) throw protozero::invalid_tag_exception{};
@@ -78,9 +79,41 @@ bool FieldStream::Next() {
     default:
       throw protozero::unknown_pbf_wire_type_exception{};
   }
-  if (size > end_ - payload_) throw protozero::end_of_buffer_exception{};
+  if (size > end_ - payload_) {
+    if ((key_ & 7) == static_cast<uint32_t>(protozero::pbf_wire_type::length_delimited)) {
+      remains_ = {payload_, end_ - payload_};
+    }
+    throw protozero::end_of_buffer_exception{};
+  }
   end_of_field_ = payload_ + size;
   return true;
+}
+
+bool FieldStream::Resume(const Begins& begins) {
+  constexpr size_t kHeadBytes = 64;
+  constexpr uint32_t kLengthDelimited = 2;
+  for (uint64_t at = field_ + 1; at < end_; ++at) {
+    at_ = at;
+    const std::string_view ahead = Ahead(1 + kVarintBytes + kHeadBytes);
+    if (ahead.empty()) break;
+    const auto key = static_cast<unsigned char>(ahead.front());
+    if ((key & 7) != kLengthDelimited || key < 8 || key >= 0x80) continue;
+    const char* payload = ahead.data() + 1;
+    uint64_t size = 0;
+    try {
+      size = protozero::decode_varint(&payload, ahead.data() + ahead.size());
+    } catch (const protozero::exception&) {
+      continue;
+    }
+    const auto skipped = static_cast<uint64_t>(payload - ahead.data());
+    if (size > end_ - at - skipped) continue;
+    const std::string_view head = ahead.substr(skipped, std::min<uint64_t>(size, kHeadBytes));
+    if (!begins(key, size, head)) continue;
+    end_of_field_ = at;
+    return true;
+  }
+  end_of_field_ = end_;
+  return false;
 }
 
 std::string_view FieldStream::View() {

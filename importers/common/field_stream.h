@@ -12,6 +12,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,6 +36,17 @@ class FieldStream {
 
   // Steps to the next field, over what was not read of the last one; false at the end.
   bool Next();
+
+  // Key of a field, size of its payload, and the first bytes of the payload (at most 64).
+  using Begins = std::function<bool(uint32_t key, uint64_t size, std::string_view head)>;
+  // After Next threw: skips to the first later field with a one-byte key, a length and an end
+  // inside the message that `begins` accepts. False: no such field follows, and Next returns false.
+  bool Resume(const Begins& begins);
+  // Where Next goes on.
+  uint64_t next_offset() const { return end_of_field_; }
+  // After Next threw because a length-delimited field ends behind the message: the bytes that are
+  // there. Empty otherwise.
+  ByteRange Remains() const { return remains_; }
   uint32_t field() const { return key_ >> 3; }
   // field() << 3 | wire type, for switches.
   uint32_t key() const { return key_; }
@@ -61,6 +73,7 @@ class FieldStream {
   uint64_t payload_ = 0;
   uint64_t end_of_field_;
   uint64_t value_ = 0;
+  ByteRange remains_;
   std::string window_;
   uint64_t window_start_ = 0;
   size_t window_size_ = 0;  // Bytes in it.

@@ -36,7 +36,18 @@ bool SetLaunchDetails(std::string_view details, model::LaunchConfig& config) {
   return true;
 }
 
+// "[CUDA Unified Memory memcpy HtoD]", "Unified Host-To-Device memcpy", "Page migration HtoD".
+std::string_view MigrationNameOf(std::string_view name) {
+  if (!Has(name, "Unified") && !Has(name, "igration") && !Has(name, "igrate")) return {};
+  for (const std::string_view to_host : {"D2H", "DtoH", "evice-to-Host", "evice-To-Host"}) {
+    if (Has(name, to_host)) return "MigrationD2H";
+  }
+  const bool between = Has(name, "D2D") || Has(name, "DtoD") || Has(name, "P2P");
+  return between ? "MigrationD2D" : "MigrationH2D";
+}
+
 CopyKind CopyKindOfName(std::string_view name) {
+  if (!MigrationNameOf(name).empty()) return CopyKind::kUnknown;
   if (Has(name, "H2D") || Has(name, "HtoD") || Has(name, "HostToDevice")) {
     return CopyKind::kHostToDevice;
   }

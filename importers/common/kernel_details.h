@@ -31,6 +31,10 @@ model::CopyKind CopyKindOfEvent(std::string_view name, std::string_view details,
 // Bytes of a copy or memset; -1: not told (ROCm writes size:0 where it does not know).
 int64_t BytesOfDetails(std::string_view details);
 
+// "MigrationH2D" and the like if a profiler's name stands for pages of unified memory that the
+// driver moved; else empty.
+std::string_view MigrationNameOf(std::string_view name);
+
 // "Memcpy HtoD (Pageable -> Device)", "MemcpyD2D", "CopyHostToDevice"; unknown when none of these.
 model::CopyKind CopyKindOfName(std::string_view name);
 

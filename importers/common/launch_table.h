@@ -27,6 +27,8 @@ class LaunchTable {
     last_->ids.push_back(correlation);
   }
 
+  bool empty() const { return processes_.empty(); }
+
   void Finish() {
     for (auto& [process, table] : processes_) table.Finish();
   }

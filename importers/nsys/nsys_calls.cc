@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/number_format.h"
 #include "base/text.h"
 #include "importers/common/kept_calls.h"
 #include "importers/nsys/nsys_devices.h"
@@ -61,6 +62,10 @@ Status NsysCalls::ReadCalls(int64_t shift_ns) {
     const int64_t tid = scan.IntOr(2, 0);
     const int64_t correlation = scan.IntOr(3, 0);
     Name& name = NameOf(strings_.Of(scan, 4));
+    name.total_ns += end - start;
+    ++calls_seen_;
+    const bool launches = name.is_launch && scan.IntOr(6, 0) == 0;
+    launch_calls_ += launches;
     NsysLaunch* launch = Find(tid & ~kTidMask, correlation);
     if (name.is_launch && launch != nullptr) {
       name.has_record = true;
@@ -72,6 +77,8 @@ Status NsysCalls::ReadCalls(int64_t shift_ns) {
     if (name.capture != 0) {
       name.capture > 0 ? void(capturing_.insert(tid)) : void(capturing_.erase(tid));
     }
+    // Without a record of its kernels, a process that launches waits for them all the same.
+    if (launches && launches_.empty()) launching_.insert(tid & ~kTidMask);
     Use use = Use::kNone;
     if (launch != nullptr && launch->call == 0) {
       use = Use::kLaunch;
@@ -164,6 +171,19 @@ uint8_t NsysCalls::OutcomeOf(const TableScan& scan) {
   if (at == outcomes_.end()) at = outcomes_.insert(at, outcome);
   last_outcome_ = static_cast<uint8_t>(at - outcomes_.begin());
   return last_outcome_;
+}
+
+std::string NsysCalls::Longest(size_t names) const {
+  std::vector<const Name*> sorted(names_.begin(), names_.end());
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const Name* a, const Name* b) { return a->total_ns > b->total_ns; });
+  std::string text;
+  for (const Name* name : sorted) {
+    if (names-- == 0) break;
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name->text,
+                        Duration(static_cast<double>(name->total_ns)));
+  }
+  return text;
 }
 
 void NsysCalls::FlushCounters(model::EventSink& sink) {

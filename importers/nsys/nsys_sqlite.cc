@@ -9,10 +9,14 @@
 
 #include <fmt/format.h>
 
+#include "base/number_format.h"
 #include "base/task.h"
+#include "base/text.h"
 #include "importers/common/copies.h"
 #include "importers/common/dropped_count.h"
+#include "importers/common/page_migrations.h"
 #include "importers/common/range_sorter.h"
+#include "importers/common/repeated_rows.h"
 #include "importers/common/text_fields.h"
 #include "importers/common/xla_ranges.h"
 #include "importers/nsys/nsys_calls.h"
@@ -68,9 +72,16 @@ class NsysImport {
     XLATRACE_TRY(ReadCopies());
     XLATRACE_TRY(ReadMemsets());
     XLATRACE_TRY(ReadGraphRows());
+    XLATRACE_TRY(AddMigrations());
     XLATRACE_TRY(CountRows("CUPTI_ACTIVITY_KIND_SYNCHRONIZATION", "synchronization_row"));
     XLATRACE_TRY(CountRows("CUPTI_ACTIVITY_KIND_OVERHEAD", "overhead_row"));
+    XLATRACE_TRY(CountRows("OSRT_API", "osrt_row"));
+    XLATRACE_TRY(CountRows("CUDA_UM_CPU_PAGE_FAULT_EVENTS", "cpu_page_fault_row"));
+    XLATRACE_TRY(CountRows("CUDA_UM_GPU_PAGE_FAULT_EVENTS", "gpu_page_fault_row"));
     XLATRACE_TRY(ReadDiagnostics());
+    if (activities_ == 0 && calls_.calls() == 0 && nvtx_rows_ == 0 && counted_rows_ == 0) {
+      return MakeError("an export without any event", "nsys profile --trace cuda,nvtx COMMAND");
+    }
     Finish();
     return {};
   }
@@ -104,6 +115,7 @@ class NsysImport {
       const std::string_view name = strings_.Of(system, 0);
       const std::string_view value = strings_.Of(system, 1);
       if (value.empty()) continue;
+      is_wsl_ |= Has(value, "microsoft") || Has(value, "WSL");
       if (name == "Hostname") {
         devices_.SetHost(value);
         sink_.SetRunInfo("host", value);
@@ -146,6 +158,7 @@ class NsysImport {
                       .domain_number = range.domain_number});
     });
     while (scan.Next(counters_)) {
+      ++nvtx_rows_;
       const int64_t type = scan.IntOr(2, kPushPopRange);  // Copies of such tables lack types.
       if (type == kDomainCreate) {
         AddDomain(scan.IntOr(5, 0), scan.IntOr(6, 0), TextOf(scan, 3));
@@ -340,8 +353,8 @@ class NsysImport {
       model::Activity activity;
       if (!FillActivity(scan, activity)) continue;
       activity.config_id = configs.Of(scan, kFirstOwn);
-      sink_.AddActivity(activity);
-      ++activities_;
+      Add(activity);
+      ++kernels_;
     }
     return {};
   }
@@ -356,11 +369,20 @@ class NsysImport {
       if (!FillActivity(scan, activity)) continue;
       model::LaunchConfig config;
       config.kind = ActivityKind::kMemcpy;
-      config.copy_kind = CopyKindOf(scan.IntOr(kFirstOwn + 1, 0));
-      config.symbol = config.name = std::string(CopyName(config.copy_kind));
+      const int64_t kind = scan.IntOr(kFirstOwn + 1, 0);
+      const std::string_view migration = MigrationName(kind);
+      config.copy_kind = CopyKindOf(kind);
+      config.symbol = config.name =
+          std::string(migration.empty() ? CopyName(config.copy_kind) : migration);
       config.nsight.source_memory_kind = scan.Int(kFirstOwn + 2);
       config.nsight.memory_kind = scan.Int(kFirstOwn + 3);
-      AddSimple(config, scan.IntOr(kFirstOwn, -1), activity);
+      if (migration.empty()) {
+        AddSimple(config, scan.IntOr(kFirstOwn, -1), activity);
+        continue;
+      }
+      activity.config_id = sink_.AddLaunchConfig(config);
+      activity.bytes = scan.IntOr(kFirstOwn, -1);
+      migrations_.emplace_back(DeviceOf(scan.IntOr(kPid, 0), scan.IntOr(kDevice, 0)), activity);
     }
     return {};
   }
@@ -399,11 +421,46 @@ class NsysImport {
     return {};
   }
 
+  std::pair<int64_t, int64_t> DeviceOf(int64_t pid, int64_t ordinal) const {
+    return {pid & ~kTidMask, ordinal};
+  }
+
+  Status AddMigrations() {
+    if (migrations_.empty()) return {};
+    Counters uncounted({});  // Damage was counted where the rows were read.
+    std::map<std::pair<int64_t, int64_t>, KernelIntervals> kernels;
+    for (const char* table : {"CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_GRAPH_TRACE"}) {
+      XLATRACE_ASSIGN(
+          TableScan scan,
+          TableScan::Open(db_, table, {kStartColumn, kEndColumn, "deviceId", "globalPid"},
+                          {kStartColumn, kEndColumn}));
+      while (scan.Next(uncounted)) {
+        int64_t start = 0;
+        int64_t end = 0;
+        if (!ReadInterval(scan, shift_ns_, uncounted, start, end)) continue;
+        kernels[DeviceOf(scan.IntOr(3, 0), scan.IntOr(2, 0))].Add(start, end);
+      }
+    }
+    for (auto& [device, intervals] : kernels) intervals.Finish();
+    for (auto& [device, migration] : migrations_) {
+      migration.self_ns = kernels[device].Outside(migration.start_ns, migration.end_ns);
+      Add(migration);
+    }
+    counters_.Add("page_migration", Severity::kNotice, std::ssize(migrations_),
+                  "page migrations of unified memory (cudaMallocManaged), which the driver makes: "
+                  "prefetch the pages (cudaMemPrefetchAsync), or copy explicitly");
+    return {};
+  }
+
   void AddSimple(const model::LaunchConfig& config, int64_t bytes, model::Activity& activity) {
     activity.config_id = sink_.AddLaunchConfig(config);
     activity.bytes = bytes;
-    sink_.AddActivity(activity);
+    Add(activity);
+  }
+
+  void Add(const model::Activity& activity) {
     ++activities_;
+    if (!repeated_.IsRepeated(activity)) sink_.AddActivity(activity);
   }
 
   Status CountRows(const std::string& table, const std::string& stat) {
@@ -412,6 +469,7 @@ class NsysImport {
     const auto count = db_.QueryInt64(fmt::format("SELECT count(*) FROM \"{}\"", table));
     if (count && *count) {
       counters_.Add(stat, Severity::kInfo, **count);
+      counted_rows_ += **count;
     } else if (!count) {
       counters_.Add("table_damaged", Severity::kDataLoss, 1,
                     fmt::format("{} could not be read: {}", table, count.error().message));
@@ -429,14 +487,39 @@ class NsysImport {
       const int64_t severity = scan.IntOr(0, 0);
       if (severity != kWarning && severity != kError) continue;
       const std::string text(strings_.Of(scan, 1).substr(0, 200));
-      const int64_t lost = DroppedIn(text);
+      const bool other = IsAboutOtherSource(text);
+      const int64_t lost = other ? 0 : DroppedIn(text);
       if (++kept > 100) break;
       counters_.Add("nsys: " + text,
-                    lost > 0 ? Severity::kDataLoss
-                             : (severity == kError ? Severity::kError : Severity::kNotice),
-                    std::max<int64_t>(lost, 1), "Nsight Systems said this about the recording");
+                    lost > 0                       ? Severity::kDataLoss
+                    : severity == kError && !other ? Severity::kError
+                                                   : Severity::kNotice,
+                    std::max<int64_t>(lost, 1), "a message of Nsight Systems about the recording");
     }
     return {};
+  }
+
+  // Why Nsight Systems records CUDA calls and not the kernels that they launch.
+  std::string WhyMissing() const {
+    if (is_wsl_) {
+      return ": under WSL2 its driver reports kernels only from CUDA 12.4 and Nsight Systems "
+             "2024.2 "
+             "on, so update both";
+    }
+    return ": the program was killed before CUDA gave its records out, the driver does not fit "
+           "this "
+           "version of Nsight Systems, or another profiler held the GPU (see its DIAGNOSTIC_EVENT)";
+  }
+
+  std::string WhyNoActivity() const {
+    if (calls_.calls() == 0) {
+      return "the export holds no CUDA activity: profile with nsys profile --trace cuda,nvtx";
+    }
+    return fmt::format(
+        "the export holds {} CUDA calls ({} of them launch kernels; most time: {}) and "
+        "no kernel or copy{}",
+        Thousands(calls_.calls()), Thousands(calls_.launch_calls()), calls_.Longest(3),
+        calls_.launch_calls() > 0 ? WhyMissing() : "");
   }
 
   void Finish() {
@@ -444,24 +527,34 @@ class NsysImport {
       ranges_.AddUnasked();
       sink_.SetRunInfo("granularity", model::Text(model::Granularity::kKernel));
     } else {
-      counters_.Add("no_device_activity", Severity::kDataLoss, 1,
-                    "the export holds no CUDA activity: profile with nsys profile --trace "
-                    "cuda,nvtx");
+      counters_.Add("no_device_activity", Severity::kNotice, 1, WhyNoActivity());
+    }
+    if (activities_ > 0 && kernels_ == 0 && calls_.launch_calls() > 0) {
+      counters_.Add("kernels_not_recorded", Severity::kNotice, calls_.launch_calls(),
+                    "calls that launch kernels, of which the export has no record" + WhyMissing());
     }
     if (!devices_.gpu_names().empty()) sink_.SetRunInfo("gpu", devices_.gpu_names());
     calls_.FlushCounters(sink_);
+    repeated_.Count(counters_);
     counters_.Flush(sink_);
   }
 
   store::Database& db_;
   model::EventSink& sink_;
   Counters counters_;
+  RepeatedRows repeated_;
+  // Device (process and ordinal) and migration.
+  std::vector<std::pair<std::pair<int64_t, int64_t>, model::Activity>> migrations_;
   XlaRanges ranges_;
   NsysDevices devices_;
   InternedStrings strings_;
   NsysCalls calls_;
   int64_t shift_ns_ = 0;
   int64_t activities_ = 0;
+  int64_t kernels_ = 0;
+  int64_t nvtx_rows_ = 0;
+  int64_t counted_rows_ = 0;  // In tables that are no device work.
+  bool is_wsl_ = false;       // Windows Subsystem for Linux.
   int64_t last_run_ = 0;
   std::map<std::pair<int64_t, int64_t>, std::string> domains_;  // (pid part, domain id).
   bool domains_read_ = false;

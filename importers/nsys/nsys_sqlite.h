@@ -26,9 +26,16 @@
 // says: its instruction is the one whose range stood where its node was made (evidence graph node,
 // from CUDA_GRAPH_NODE_EVENTS); without that table only the module is told.
 //
-// Run stats: api_call_not_kept: NAME, event_time_invalid, range_not_finished, range_text_cut,
-// nvtx_row_not_kept, synchronization_row, overhead_row, table_damaged, nsys: TEXT (warnings and
-// errors of DIAGNOSTIC_EVENT), no_device_activity.
+// Unified memory: rows of MEMCPY with copyKind 11 to 13 are page migrations. Their own time is what
+// no kernel of the device covers (importers/common/page_migrations.h).
+//
+// Damage: a page or row that cannot be read is left out and counted. The rest of its table and the
+// other tables are read. Rows that are there more than once are read once.
+//
+// Run stats: repeated_row, page_migration, kernels_not_recorded, osrt_row, cpu_page_fault_row,
+// gpu_page_fault_row, api_call_not_kept: NAME, event_time_invalid, range_not_finished,
+// range_text_cut, nvtx_row_not_kept, synchronization_row, overhead_row, table_damaged: NAME, nsys:
+// TEXT (warnings and errors of DIAGNOSTIC_EVENT), no_device_activity.
 
 #ifndef XLATRACE_IMPORTERS_NSYS_NSYS_SQLITE_H_
 #define XLATRACE_IMPORTERS_NSYS_NSYS_SQLITE_H_

@@ -96,9 +96,10 @@ Result<TableScan> TableScan::Open(store::Database& db, const std::string& name,
   for (const std::string_view column : columns) {
     names.emplace_back(has(column) ? *find(column) : std::string(column));
   }
-  XLATRACE_ASSIGN(scan.rows_,
-                  store::FullScan::Open(db.path(), table, names, sql,
-                                        [&](std::string_view text) { return db.Prepare(text); }));
+  XLATRACE_ASSIGN(scan.rows_, store::FullScan::Open(
+                                  db.path(), table, names, sql,
+                                  [&](std::string_view text) { return db.Prepare(text); },
+                                  store::TableReader::AtDamage::kSkip));
   scan.found_ = true;
   return scan;
 }
@@ -107,8 +108,10 @@ bool TableScan::Next(Counters& counters) {
   if (!found_) return false;
   const Result<bool> row = rows_.Next();
   if (row) return *row;
-  counters.Add("table_damaged", model::Severity::kDataLoss, 1,
-               fmt::format("the rest of {} could not be read: {}", table_, row.error().message));
+  counters.Add("table_damaged: " + table_, model::Severity::kDataLoss, rows_.damaged_parts(),
+               fmt::format("these pages or rows could not be read: {}; copy the file again from "
+                           "its source",
+                           row.error().message));
   found_ = false;
   return false;
 }

@@ -238,7 +238,7 @@ class CaptureImport {
     if (activities_ > 0) {
       sink_.SetRunInfo("granularity", model::Text(model::Granularity::kRange));
     } else {
-      counters_.Add("no_device_activity", Severity::kDataLoss, 1,
+      counters_.Add("no_device_activity", Severity::kNotice, 1,
                     "the capture holds no range with GPU work: profile with nsys-jax");
     }
     if (sink_.start_unix_ns() || process_of_.begin()->second > 1) {

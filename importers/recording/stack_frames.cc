@@ -11,7 +11,7 @@ namespace xlatrace::importers {
 namespace {
 
 // XLA nests a hundred Python frames at most; more is damage.
-constexpr size_t kMaxDepth = 1000;
+constexpr size_t kMaxFrameDepth = 1000;
 
 std::string Unescaped(std::string_view text) {
   static constexpr std::pair<std::string_view, char> kEntities[] = {
@@ -130,7 +130,8 @@ bool StackFrames::Learn(int64_t frame_id, std::string_view stack, std::string_vi
     const size_t depth = dashes;
     std::string_view text = line.substr(dashes);
     if (text.starts_with(' ')) text.remove_prefix(1);
-    if (depth > path.size() || depth > kMaxDepth) return false;  // A level is missing: damaged.
+    if (depth > path.size() || depth > kMaxFrameDepth)
+      return false;  // A level is missing: damaged.
     if (depth <= last_depth) ++leaves;
     last_depth = depth;
     path.resize(depth);

@@ -72,12 +72,7 @@ std::optional<int64_t> FindStart(const Space& space) {
   std::optional<int64_t> earliest;
   for (const Plane& plane : space.planes) {
     for (const Line& line : plane.lines) {
-      int64_t timestamp = 0;
-      try {
-        timestamp = ReadLineHeader(line).timestamp_ns;
-      } catch (const protozero::exception&) {
-        continue;  // Counted where the line is read.
-      }
+      const int64_t timestamp = ReadLineHeader(line).timestamp_ns;
       if (timestamp < kAbsoluteNs) continue;
       earliest = std::min(earliest.value_or(timestamp), timestamp);
     }
@@ -159,7 +154,7 @@ void FinishRunInfo(Import& import) {
   } else if (import.ops > 0) {
     import.sink.SetRunInfo("granularity", model::Text(model::Granularity::kOp));
   } else {
-    import.counters.Add("no_device_activity", Severity::kDataLoss, 1,
+    import.counters.Add("no_device_activity", Severity::kNotice, 1,
                         "the profile holds no device time: CPU profiles have it from jaxlib 0.5 "
                         "and TensorFlow 2.20 on; on a GPU another profiler may have held CUPTI");
   }
@@ -168,18 +163,22 @@ void FinishRunInfo(Import& import) {
   if (!names.empty()) import.sink.SetRunInfo("gpu", names);
 }
 
-// What is wrong, in words; protozero says "end of buffer exception".
-std::string_view Reason(const protozero::exception& error) {
-  if (dynamic_cast<const protozero::end_of_buffer_exception*>(&error) != nullptr) {
-    return "cut off, or damaged, in the message that begins";
-  }
-  if (dynamic_cast<const protozero::unknown_pbf_wire_type_exception*>(&error) != nullptr) {
-    return "an unknown wire type in the message that begins";
-  }
-  if (dynamic_cast<const protozero::varint_too_long_exception*>(&error) != nullptr) {
-    return "a number of more than ten bytes in the message that begins";
-  }
-  return "an impossible field in the message that begins";
+// Events of anything, or a program.
+bool HasContent(const Plane& plane) {
+  const Roles roles(plane);
+  const bool has_program =
+      std::any_of(plane.events.begin(), plane.events.end(), [&](const EventMetadata& event) {
+        return std::any_of(event.stats.begin(), event.stats.end(), [&](std::string_view stat) {
+          try {
+            return roles.Of(ReadStatId(stat)) == Role::kHloProto;
+          } catch (const protozero::exception&) {
+            return false;
+          }
+        });
+      });
+  return has_program || std::any_of(plane.lines.begin(), plane.lines.end(), [](const Line& line) {
+           return ReadLineHeader(line).event_count > 0;
+         });
 }
 
 std::string MangledHint(const ByteSource& source) {
@@ -238,6 +237,15 @@ std::optional<Interval> Import::Time(int64_t line_base_ns, const Event& event) {
   return time;
 }
 
+model::Id Import::DeviceOf(const Plane& plane, const model::Device& device) {
+  model::Id& id = plane_devices[std::string(plane.name)];
+  if (id == 0) {
+    device_names.push_back(device.name);
+    id = sink.AddDevice(device);
+  }
+  return id;
+}
+
 int64_t Import::RunKey(model::Id device, int64_t program_id, int64_t run_id) {
   int64_t& key = run_keys[{device, program_id, run_id}];
   if (key == 0) {
@@ -263,9 +271,23 @@ model::Id Import::ApiCallOf(int64_t correlation_id) {
   return call.id;
 }
 
-void Import::CountDamagedLine() {
+void Import::CountDamage(const LineHeader& header) {
+  if (!header.damaged) return;
   counters.Add("damaged_line", Severity::kDataLoss, 1,
-               "the rest of a damaged line was left out; copy the file again from its source");
+               "part of these lines does not parse and was left out; copy the file again from its "
+               "source");
+}
+
+void Import::CountDamagedEvents(int64_t events) {
+  counters.Add("damaged_event", Severity::kDataLoss, events,
+               "these events do not parse and were left out; copy the file again from its source");
+}
+
+bool Import::HasName(const Plane& plane, const Event& event) {
+  if (plane.event_index.Find(event.metadata_id) >= 0) return true;
+  counters.Add("event_without_name", plane.damaged ? Severity::kDataLoss : Severity::kNotice, 1,
+               "the profile does not hold the names of these events; they were left out");
+  return false;
 }
 
 int64_t OrdinalOf(std::string_view plane_name, std::string_view prefix) {
@@ -283,18 +305,18 @@ Status ImportXplane(std::string_view bytes, const std::string& path, model::Even
 
 Status ImportXplane(const ByteSource& source, const std::string& path, model::EventSink& sink) {
   using namespace xplane;  // NOLINT: the parts of this importer.
-  uint64_t cursor = 0;
-  Space space;
-  try {
-    space = ReadSpace(source, &cursor);
-  } catch (const protozero::exception& error) {
-    std::string hint = MangledHint(source);
-    if (hint.empty()) {
-      hint = "the file is cut off or damaged; copy it again from its source";
+  const Space space = ReadSpace(source);
+  if (space.first_damage) {
+    // After a text conversion no byte of a file is certain.
+    const std::string mangled = MangledHint(source);
+    const bool has_part = std::any_of(space.planes.begin(), space.planes.end(), HasContent);
+    if (!mangled.empty() || !has_part) {
+      return MakeError(
+          fmt::format("reading '{}' as an XSpace profile: {} at byte {} of {}", path,
+                      space.first_damage->reason, space.first_damage->offset, source.size()),
+          mangled.empty() ? "the file is cut off or damaged; copy it again from its source"
+                          : mangled);
     }
-    return MakeError(fmt::format("reading '{}' as an XSpace profile: {} at byte {} of {}", path,
-                                 Reason(error), cursor, source.size()),
-                     hint);
   }
   if (space.planes.empty()) {
     return MakeError(fmt::format("reading '{}': an XSpace profile without planes", path),
@@ -302,7 +324,21 @@ Status ImportXplane(const ByteSource& source, const std::string& path, model::Ev
                      "and stop_trace");
   }
 
+  if (std::none_of(space.planes.begin(), space.planes.end(), HasContent)) {
+    return MakeError(fmt::format("reading '{}': an XSpace profile without any event", path),
+                     space.errors.empty() ? "the profiler recorded nothing; check that something "
+                                            "ran between start_trace and stop_trace"
+                                          : "the profiler reported: " + space.errors.front());
+  }
+
   Import import(sink, path);
+  if (space.first_damage) {
+    import.counters.Add(
+        "damaged_plane", Severity::kDataLoss, space.damaged_messages,
+        fmt::format("parts of the profile do not parse and were left out, the first at byte {} of "
+                    "{}; copy the file again from its source",
+                    space.first_damage->offset, source.size()));
+  }
   SetClock(import, space);
   AddProcessAndInfo(import, space);
   CountProfilerMessages(import, space);
@@ -323,7 +359,11 @@ Status ImportXplane(const ByteSource& source, const std::string& path, model::Ev
       ImportTpuPlane(import, plane);
     } else if (!plane.name.starts_with("/host:") && plane.name != "Task Environment" &&
                !plane.lines.empty()) {
-      import.counters.Add("plane_not_imported", model::Severity::kNotice);
+      int64_t events = 0;
+      for (const Line& line : plane.lines) events += ReadLineHeader(line).event_count;
+      import.counters.Add(fmt::format("plane_not_imported: {}", plane.name.substr(0, 60)),
+                          model::Severity::kNotice, events,
+                          "events of a plane that xlatrace does not read");
     } else {
       continue;
     }
@@ -331,15 +371,12 @@ Status ImportXplane(const ByteSource& source, const std::string& path, model::Ev
   }
   if (import.step_marks == 0 && steps != nullptr) {
     for (const Line& line : steps->lines) {
-      try {
-        if (ReadLineHeader(line).name == "Steps") ImportStepsLine(import, *steps, line);
-      } catch (const protozero::exception&) {
-        import.CountDamagedLine();
-      }
+      if (ReadLineHeader(line).name == "Steps") ImportStepsLine(import, *steps, line);
     }
   }
   FinishHostCalls(import);
   FinishRunInfo(import);
+  import.repeated.Count(import.counters);
   import.counters.Flush(sink);
   return {};
 }

@@ -39,8 +39,9 @@
 // compute units)").
 //
 // Run stats: host_event_not_kept, host_range_over_limit, api_call_not_kept: NAME,
-// event_time_invalid, event_without_time, damaged_line, impossible_registers, async_op_not_counted,
-// derived_line, line_not_imported: NAME, plane_not_imported, device_event_not_kept,
+// event_time_invalid, event_without_time, damaged_plane, damaged_line, damaged_event, repeated_row,
+// impossible_registers, async_op_not_counted,
+// derived_line, line_not_imported: NAME, plane_not_imported: NAME, device_event_not_kept,
 // op_without_hlo_op, event_without_name, damaged_module, clock_not_known, profiler_error,
 // profiler_warning, dropped_by_profiler, no_device_activity.
 

@@ -64,13 +64,7 @@ class GpuPlaneImport {
 
   void Run() {
     AddDevice();
-    for (const Line& line : plane_.lines) {
-      try {
-        ImportLine(line);
-      } catch (const protozero::exception&) {
-        import_.CountDamagedLine();
-      }
-    }
+    for (const Line& line : plane_.lines) ImportLine(line);
   }
 
  private:
@@ -98,12 +92,12 @@ class GpuPlaneImport {
             fmt::format(" ({} {})", *device.sm_count, vendor == "AMD" ? "compute units" : "SMs");
       }
     }
-    import_.device_names.push_back(device.name);
-    device_ = import_.sink.AddDevice(device);
+    device_ = import_.DeviceOf(plane_, device);
   }
 
   void ImportLine(const Line& line) {
     const LineHeader header = ReadLineHeader(line);
+    import_.CountDamage(header);
     const std::string& name = header.name.empty() ? header.display_name : header.name;
     if (IsDerivedLine(name)) {
       import_.counters.Add("derived_line", Severity::kInfo);
@@ -117,10 +111,13 @@ class GpuPlaneImport {
     const bool is_stream = name.starts_with("Stream #");
     const int64_t base = import_.LineBase(header.timestamp_ns);
     lane_id_ = 0;
-    ForEachEvent(line, [&](const Event& event) { ImportEvent(event, base, lane, is_stream); });
+    import_.CountDamagedEvents(
+        ForEachEvent(line, [&](const Event& event) { ImportEvent(event, base, lane, is_stream); }));
   }
 
   void ImportEvent(const Event& event, int64_t base, const model::Lane& lane, bool is_stream) {
+    // Without its name, a copy cannot be distinguished from a kernel.
+    if (plane_.damaged && !import_.HasName(plane_, event)) return;
     // Shapes are cached by the bytes of everything that is not particular to one launch.
     key_.assign(reinterpret_cast<const char*>(&event.metadata_id), sizeof(event.metadata_id));
     int64_t correlation = 0;
@@ -161,6 +158,7 @@ class GpuPlaneImport {
     activity.graph_id = shape.graph_id;
     activity.graph_node_id = node;
     if (run_id && *run_id != -1) activity.run_key = import_.RunKey(device_, 0, *run_id);
+    if (import_.repeated.IsRepeated(activity)) return;
     import_.sink.AddActivity(activity);
     if (shape.has_garbage_registers) {
       import_.counters.Add("impossible_registers", Severity::kNotice, 1,

@@ -83,11 +83,7 @@ class HostPlaneImport {
 
   void Run() {
     for (const Line& line : plane_.lines) {
-      try {
-        ImportLine(line);
-      } catch (const protozero::exception&) {
-        import_.CountDamagedLine();
-      }
+      ImportLine(line);
       FlushLine();
     }
     import_.counters.Add("host_event_not_kept", Severity::kInfo, not_kept_);
@@ -108,10 +104,12 @@ class HostPlaneImport {
 
   void ImportLine(const Line& line) {
     const LineHeader header = ReadLineHeader(line);
+    import_.CountDamage(header);
     thread_id_ = header.id;
     line_name_ = header.name.empty() ? header.display_name : header.name;
     const int64_t base = import_.LineBase(header.timestamp_ns);
-    ForEachEvent(line, [&](const Event& event) { ImportEvent(event, base); });
+    import_.CountDamagedEvents(
+        ForEachEvent(line, [&](const Event& event) { ImportEvent(event, base); }));
   }
 
   std::string_view NameOf(int64_t index) const {
@@ -165,7 +163,19 @@ class HostPlaneImport {
     return facts;
   }
 
+  // Whether a damaged plane still has the names that an event refers to.
+  bool IsReadable(const Event& event) {
+    if (!import_.HasName(plane_, event)) return false;
+    for (const std::string_view raw : event.stats) {
+      if (plane_.stat_index.Find(ReadStatId(raw)) >= 0) continue;
+      import_.CountDamagedEvents(1);
+      return false;
+    }
+    return true;
+  }
+
   void ImportEvent(const Event& event, int64_t base) {
+    if (plane_.damaged && !IsReadable(event)) return;
     const int64_t index = plane_.event_index.Find(event.metadata_id);
     const NameClass name_class = ClassOf(index);
     if (event.stats.empty() && name_class == NameClass::kPlain) {
@@ -224,6 +234,7 @@ class HostPlaneImport {
     if (facts.run_id && *facts.run_id != -1) {
       activity.run_key = import_.RunKey(device, shape.program_id, *facts.run_id);
     }
+    if (import_.repeated.IsRepeated(activity)) return;
     ops_.push_back(activity);
     ++import_.ops;
   }

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "importers/common/counters.h"
+#include "importers/common/repeated_rows.h"
 #include "importers/common/same_process_sink.h"
 #include "importers/xplane/xplane_reader.h"
 #include "model/event_sink.h"
@@ -86,6 +87,7 @@ struct Import {
   model::EventSink& sink;
   SameProcessSink* sessions;  // Null: the file is the only profile of its process.
   Counters counters;
+  RepeatedRows repeated;
   std::string host;
   model::Id process = 0;
   std::optional<int64_t> start_unix_ns;  // What relative line times count from.
@@ -94,6 +96,7 @@ struct Import {
 
   std::unordered_map<int64_t, HostCall> calls;                            // By correlation id.
   std::map<std::string, std::pair<model::Id, int>, std::less<>> modules;  // Name -> id, how many.
+  std::map<std::string, model::Id, std::less<>> plane_devices;            // By name of the plane.
   std::map<int64_t, model::Id> cpu_devices;                               // By ordinal.
   std::map<std::tuple<model::Id, int64_t, int64_t>, int64_t> run_keys;    // device, program, run.
   int64_t next_run = 0;
@@ -110,6 +113,8 @@ struct Import {
   // Interval of an event; nullopt (counted) when it has no time or an impossible one.
   std::optional<Interval> Time(int64_t line_base_ns, const Event& event);
 
+  // The device of a plane, the same for planes of one name.
+  model::Id DeviceOf(const Plane& plane, const model::Device& device);
   // A number for one run of a module, unique in the sink.
   int64_t NewRunKey() { return (process << 32) + ++next_run; }
   // The number of run (program, run_id) on a device.
@@ -118,8 +123,11 @@ struct Import {
   model::Id ApiCallOf(int64_t correlation_id);
   // Counts a call that is not kept, by name.
   void CountCall(std::string_view name);
-  // Reports bytes of a line that do not parse.
-  void CountDamagedLine();
+  // Counts a line of which part does not parse.
+  void CountDamage(const LineHeader& header);
+  void CountDamagedEvents(int64_t events);
+  // False, counted: the plane does not hold the event's metadata.
+  bool HasName(const Plane& plane, const Event& event);
 };
 
 void ImportModules(Import& import, const Plane& plane);

@@ -10,57 +10,121 @@ namespace {
 
 using hlo::XPlaneKeys;
 
-// Where in the file a part of Plane::rest comes from.
-struct Origin {
-  uint64_t in_rest = 0;
-  uint64_t in_file = 0;
-};
-
-// Splits a plane into lines, which stay where they are, and the rest, which is copied.
-std::vector<Origin> CollectPlane(const ByteSource& source, ByteRange bytes, Plane& plane,
-                                 uint64_t* cursor) {
-  std::vector<Origin> origins;
-  uint64_t next = UINT64_MAX;
-  FieldStream stream(source, bytes);
-  while (stream.Next()) {
-    if (stream.key() == XPlaneKeys::kLine) {
-      plane.lines.push_back({&source, stream.Payload()});
-      continue;
-    }
-    // Only the last place is told where the copying itself fails.
-    *cursor = stream.field_offset();
-    if (stream.field_offset() != next)
-      origins.push_back({plane.rest.size(), stream.field_offset()});
-    next = stream.Payload().end();
-    stream.AppendTo(plane.rest);
+// The error in words; protozero's own is "end of buffer exception".
+std::string Reason(const protozero::exception& error) {
+  if (dynamic_cast<const protozero::end_of_buffer_exception*>(&error) != nullptr) {
+    return "cut off, or damaged, in the message that begins";
   }
-  return origins;
+  if (dynamic_cast<const protozero::unknown_pbf_wire_type_exception*>(&error) != nullptr) {
+    return "an unknown wire type in the message that begins";
+  }
+  if (dynamic_cast<const protozero::varint_too_long_exception*>(&error) != nullptr) {
+    return "a number of more than ten bytes in the message that begins";
+  }
+  return "an impossible field in the message that begins";
 }
 
-void ReadRest(Plane& plane, const char** at) {
+void NoteDamage(Space& space, uint64_t offset, const protozero::exception& error) {
+  ++space.damaged_messages;
+  if (!space.first_damage) space.first_damage = Damage{offset, Reason(error)};
+}
+
+bool SkipVarint(std::string_view& text) {
+  for (size_t i = 0; i < std::min<size_t>(text.size(), 10); ++i) {
+    if ((static_cast<unsigned char>(text[i]) & 0x80) != 0) continue;
+    text.remove_prefix(i + 1);
+    return true;
+  }
+  return false;
+}
+
+bool TakeKey(std::string_view& text, uint32_t key) {
+  if (text.empty() || static_cast<unsigned char>(text.front()) != key) return false;
+  text.remove_prefix(1);
+  return true;
+}
+
+// "id" (may be absent) and "name" are the first fields of planes and lines.
+bool StartsWithName(std::string_view head) {
+  if (TakeKey(head, hlo::VarintKey(1)) && !SkipVarint(head)) return false;
+  return TakeKey(head, hlo::BytesKey(2));
+}
+
+bool BeginsPlane(uint32_t key, uint64_t /*size*/, std::string_view head) {
+  return key == hlo::XSpaceKeys::kPlane && hlo::LooksLikeXPlane(head);
+}
+
+// Lines and entries of the two maps. An event, which has the key of an entry, begins with other
+// fields; nothing inside a line begins as a line does.
+bool BeginsPartOfPlane(uint32_t key, uint64_t size, std::string_view head) {
+  if (key == XPlaneKeys::kLine) return StartsWithName(head);
+  if (key != XPlaneKeys::kEventMetadata && key != XPlaneKeys::kStatMetadata) return false;
+  const size_t shown = head.size();
+  if (!TakeKey(head, hlo::VarintKey(1)) || !SkipVarint(head)) return false;
+  if (!TakeKey(head, hlo::BytesKey(2)) || head.empty()) return false;
+  const char* at = head.data();
+  try {
+    const uint64_t value = protozero::decode_varint(&at, head.data() + head.size());
+    return shown - head.size() + static_cast<uint64_t>(at - head.data()) + value == size;
+  } catch (const protozero::exception&) {
+    return false;
+  }
+}
+
+// Stats, which have the same key inside an event, have no offset.
+bool BeginsEvent(uint32_t key, uint64_t /*size*/, std::string_view head) {
+  return key == hlo::XLineKeys::kEvent && TakeKey(head, hlo::XEventKeys::kMetadataId) &&
+         SkipVarint(head) && TakeKey(head, hlo::XEventKeys::kOffsetPs);
+}
+
+// Splits a plane into lines, which stay where they are, and the rest, which is copied.
+void CollectPlane(const ByteSource& source, ByteRange bytes, Plane& plane, Space& space) {
+  FieldStream stream(source, bytes);
+  while (true) {
+    try {
+      if (!stream.Next()) return;
+      if (stream.key() == XPlaneKeys::kLine) {
+        plane.lines.push_back({&source, stream.Payload()});
+      } else {
+        stream.AppendTo(plane.rest);
+      }
+    } catch (const protozero::exception& error) {
+      NoteDamage(space, stream.field_offset(), error);
+      plane.damaged = true;
+      const ByteRange remains = stream.Remains();
+      const bool is_line = remains.size > 0 && stream.key() == XPlaneKeys::kLine;
+      // A length that is damaged itself may reach over sound parts.
+      stream.Resume(BeginsPartOfPlane);
+      if (is_line) {
+        plane.lines.push_back(
+            {&source, {remains.offset, stream.next_offset() - remains.offset}, true});
+      }
+    }
+  }
+}
+
+void ReadRest(uint64_t offset, Plane& plane, Space& space) {
   std::vector<int64_t> event_ids;
   std::vector<int64_t> stat_ids;
   hlo::WirePosition position;
   hlo::Fields fields({plane.rest.data(), plane.rest.size()}, position);
-  const auto entry_of = [&](std::string_view bytes) {
-    *at = bytes.data();
-    return hlo::ReadXMapEntry(bytes, position);
-  };
-  while (fields.Next()) {
+  const auto read_field = [&] {
     switch (fields.Key()) {
       case XPlaneKeys::kName:
         plane.name = fields.Bytes();
         break;
       case XPlaneKeys::kEventMetadata: {
-        const hlo::XMapEntry entry = entry_of(fields.Bytes());
+        const hlo::XMapEntry entry = hlo::ReadXMapEntry(fields.Bytes(), position);
+        EventMetadata metadata = hlo::ReadXEventMetadata(entry.value, position);
         event_ids.push_back(entry.key);
-        plane.events.push_back(hlo::ReadXEventMetadata(entry.value, position));
+        plane.events.push_back(std::move(metadata));
         break;
       }
       case XPlaneKeys::kStatMetadata: {
-        const hlo::XMapEntry entry = entry_of(fields.Bytes());
+        const hlo::XMapEntry entry = hlo::ReadXMapEntry(fields.Bytes(), position);
+        const std::string_view name = hlo::ReadXStatName(entry.value, position);
         stat_ids.push_back(entry.key);
-        plane.stat_names.push_back(hlo::ReadXStatName(entry.value, position));
+        plane.stat_names.push_back(name);
         break;
       }
       case XPlaneKeys::kStat:
@@ -69,29 +133,24 @@ void ReadRest(Plane& plane, const char** at) {
       default:
         fields.Skip();
     }
+  };
+  while (fields.Next()) {  // Whole fields: CollectPlane read their keys and lengths.
+    try {
+      read_field();
+    } catch (const protozero::exception& error) {
+      NoteDamage(space, offset, error);
+      plane.damaged = true;
+    }
   }
   plane.event_index.Build(event_ids);
   plane.stat_index.Build(stat_ids);
 }
 
-Plane ReadPlane(const ByteSource& source, ByteRange bytes, uint64_t* cursor) {
+void AddPlane(const ByteSource& source, ByteRange bytes, Space& space) {
   Plane plane;
-  *cursor = bytes.offset;
-  const std::vector<Origin> origins = CollectPlane(source, bytes, plane, cursor);
-  *cursor = bytes.offset;
-  const char* at = nullptr;
-  try {
-    ReadRest(plane, &at);
-  } catch (const protozero::exception&) {
-    if (at != nullptr) {
-      const auto in_rest = static_cast<uint64_t>(at - plane.rest.data());
-      for (const Origin& origin : origins) {
-        if (origin.in_rest <= in_rest) *cursor = origin.in_file + (in_rest - origin.in_rest);
-      }
-    }
-    throw;
-  }
-  return plane;
+  CollectPlane(source, bytes, plane, space);
+  ReadRest(bytes.offset, plane, space);
+  space.planes.push_back(std::move(plane));
 }
 
 }  // namespace
@@ -140,36 +199,57 @@ std::string_view Plane::TextStat(std::string_view stat_name) const {
   return stat == nullptr ? std::string_view() : TextOf(*stat);
 }
 
-Space ReadSpace(const ByteSource& source, uint64_t* cursor) {
+Space ReadSpace(const ByteSource& source) {
   Space space;
-  *cursor = 0;
   FieldStream stream(source, {0, source.size()});
-  while (stream.Next()) {
-    switch (stream.key()) {
-      case hlo::XSpaceKeys::kPlane:
-        space.planes.push_back(ReadPlane(source, stream.Payload(), cursor));
-        *cursor = stream.Payload().end();
-        break;
-      case hlo::XSpaceKeys::kError:
-        space.errors.emplace_back(stream.View());
-        break;
-      case hlo::XSpaceKeys::kWarning:
-        space.warnings.emplace_back(stream.View());
-        break;
-      case hlo::XSpaceKeys::kHostname:
-        space.hostnames.emplace_back(stream.View());
-        break;
-      default:
-        break;
+  while (true) {
+    try {
+      if (!stream.Next()) return space;
+      switch (stream.key()) {
+        case hlo::XSpaceKeys::kPlane:
+          AddPlane(source, stream.Payload(), space);
+          break;
+        case hlo::XSpaceKeys::kError:
+          space.errors.emplace_back(stream.View());
+          break;
+        case hlo::XSpaceKeys::kWarning:
+          space.warnings.emplace_back(stream.View());
+          break;
+        case hlo::XSpaceKeys::kHostname:
+          space.hostnames.emplace_back(stream.View());
+          break;
+        default:
+          break;
+      }
+    } catch (const protozero::exception& error) {
+      NoteDamage(space, stream.field_offset(), error);
+      const ByteRange remains = stream.Remains();
+      const bool is_plane = remains.size > 0 && stream.key() == hlo::XSpaceKeys::kPlane;
+      stream.Resume(BeginsPlane);
+      if (is_plane) {
+        AddPlane(source, {remains.offset, stream.next_offset() - remains.offset}, space);
+        space.planes.back().damaged = true;
+      }
     }
   }
-  return space;
+}
+
+bool NextInLine(FieldStream& stream, bool* damaged) {
+  while (true) {
+    try {
+      return stream.Next();
+    } catch (const protozero::exception&) {
+      *damaged = true;
+      stream.Resume(BeginsEvent);
+    }
+  }
 }
 
 LineHeader ReadLineHeader(const Line& line) {
   LineHeader header;
   FieldStream stream(*line.source, line.bytes);
-  while (stream.Next()) {
+  header.damaged = line.cut;
+  while (NextInLine(stream, &header.damaged)) {
     switch (stream.key()) {
       case hlo::XLineKeys::kId:
         header.id = static_cast<int64_t>(stream.Varint());

@@ -7,8 +7,9 @@
 // keeps where its lines are and a copy of the rest; the events of a line are read from the file one
 // by one.
 //
-// Reading throws protozero::exception on malformed bytes; xplane.cc turns that into an error or a
-// run stat.
+// Damage is local. A message that does not parse is left out and counted, and reading goes on with
+// the next message that is certain to be one. A message that ends behind its parent gives what is
+// there of it.
 //
 // Ownership: a Space borrows the source; its text is views into its planes. Thread-safety: one
 // thread.
@@ -63,6 +64,7 @@ class IdIndex {
 struct Line {
   const ByteSource* source = nullptr;
   ByteRange bytes;
+  bool cut = false;  // Its end lies behind the plane.
 };
 
 struct Plane {
@@ -80,6 +82,7 @@ struct Plane {
   IdIndex event_index;  // XEvent.metadata_id -> events.
   IdIndex stat_index;   // XStat.metadata_id -> stat_names.
   std::vector<Stat> stats;
+  bool damaged = false;  // Names or stats may be missing.
 
   std::string_view StatName(int64_t id) const {
     const int64_t i = stat_index.Find(id);
@@ -95,16 +98,23 @@ struct Plane {
   std::string_view TextStat(std::string_view stat_name) const;
 };
 
+// The first place of a file that does not parse.
+struct Damage {
+  uint64_t offset = 0;  // Where the message begins.
+  std::string reason;
+};
+
 struct Space {
   std::vector<Plane> planes;
   std::vector<std::string> errors;
   std::vector<std::string> warnings;
   std::vector<std::string> hostnames;
+  std::optional<Damage> first_damage;
+  int64_t damaged_messages = 0;  // Planes, and parts of planes that are no lines.
 };
 
-// Reads everything but the lines. `*cursor` follows the reading: the byte at which the message
-// begins that an error is about.
-Space ReadSpace(const ByteSource& source, uint64_t* cursor);
+// Reads everything but the lines.
+Space ReadSpace(const ByteSource& source);
 
 struct LineHeader {
   int64_t id = 0;
@@ -112,6 +122,7 @@ struct LineHeader {
   std::string display_name;
   int64_t timestamp_ns = 0;
   int64_t event_count = 0;
+  bool damaged = false;  // Part of the line does not parse.
 };
 
 LineHeader ReadLineHeader(const Line& line);
@@ -126,16 +137,27 @@ struct Event {
 
 void ReadEvent(std::string_view bytes, Event& event);
 
-// Calls f(event) for every event of a line; the event and the bytes it looks at are reused.
+// Next field of a line, behind damage too, which sets *damaged. False at the end.
+bool NextInLine(FieldStream& stream, bool* damaged);
+
+// Calls f(event) for every event of a line; the event and the bytes it looks at are reused. Returns
+// the number of events that do not parse. f may throw for those before it has added a row.
 template <typename F>
-void ForEachEvent(const Line& line, F&& f) {
+int64_t ForEachEvent(const Line& line, F&& f) {
   FieldStream stream(*line.source, line.bytes);
   Event event;
-  while (stream.Next()) {
+  int64_t damaged_events = 0;
+  bool damaged = false;
+  while (NextInLine(stream, &damaged)) {
     if (stream.key() != hlo::XLineKeys::kEvent) continue;
-    ReadEvent(stream.View(), event);
-    f(event);
+    try {
+      ReadEvent(stream.View(), event);
+      f(event);
+    } catch (const protozero::exception&) {
+      ++damaged_events;
+    }
   }
+  return damaged_events;
 }
 
 }  // namespace xlatrace::importers::xplane

@@ -56,12 +56,8 @@ class TpuPlaneImport {
     // Runs first: the ops refer to them.
     for (const bool modules : {true, false}) {
       for (const Line& line : plane_.lines) {
-        try {
-          const LineHeader header = ReadLineHeader(line);
-          if (modules == (header.name == "XLA Modules")) ImportLine(line, header);
-        } catch (const protozero::exception&) {
-          import_.CountDamagedLine();
-        }
+        const LineHeader header = ReadLineHeader(line);
+        if (modules == (header.name == "XLA Modules")) ImportLine(line, header);
         FlushOps();
       }
       std::stable_sort(runs_.begin(), runs_.end(), [](const ModuleRun& a, const ModuleRun& b) {
@@ -86,21 +82,23 @@ class TpuPlaneImport {
     if (peak && *peak > 0) {
       import_.sink.SetRunInfo("peak_teraflops_per_second", fmt::format("{}", *peak));
     }
-    import_.device_names.push_back(device.name);
-    device_ = import_.sink.AddDevice(device);
+    device_ = import_.DeviceOf(plane_, device);
   }
 
   void ImportLine(const Line& line, const LineHeader& header) {
     const int64_t base = import_.LineBase(header.timestamp_ns);
+    import_.CountDamage(header);
     if (header.name == "XLA Modules") {
-      ForEachEvent(line, [&](const Event& event) { AddRun(event, base); });
+      import_.CountDamagedEvents(
+          ForEachEvent(line, [&](const Event& event) { AddRun(event, base); }));
     } else if (header.name == "XLA Ops") {
       model::Lane lane;
       lane.device_id = device_;
       lane.stream_id = header.id;
       lane.name = header.name;
       lane_ = import_.sink.AddLane(lane);
-      ForEachEvent(line, [&](const Event& event) { AddOp(event, base); });
+      import_.CountDamagedEvents(
+          ForEachEvent(line, [&](const Event& event) { AddOp(event, base); }));
     } else if (header.name == "Async XLA Ops") {
       import_.counters.Add("async_op_not_counted", Severity::kInfo, header.event_count);
     } else if (header.name != "Steps" && header.event_count > 0) {
@@ -112,7 +110,7 @@ class TpuPlaneImport {
   void AddRun(const Event& event, int64_t base) {
     const std::optional<Interval> time = import_.Time(base, event);
     const int64_t index = plane_.event_index.Find(event.metadata_id);
-    if (!time || index < 0) return;
+    if (!time || !import_.HasName(plane_, event)) return;
     runs_.push_back({*time, SplitTrailingId(plane_.events[static_cast<size_t>(index)].name),
                      import_.NewRunKey()});
   }
@@ -129,11 +127,8 @@ class TpuPlaneImport {
   void AddOp(const Event& event, int64_t base) {
     const std::optional<Interval> time = import_.Time(base, event);
     if (!time) return;
+    if (!import_.HasName(plane_, event)) return;
     const int64_t index = plane_.event_index.Find(event.metadata_id);
-    if (index < 0) {
-      import_.counters.Add("event_without_name", Severity::kDataLoss);
-      return;
-    }
     Facts& facts = FactsOf(static_cast<size_t>(index));
     const ModuleRun* run = RunAt(time->start_ns);
     if (run != nullptr && facts.program_id && run->name.id && *facts.program_id != *run->name.id) {
@@ -146,6 +141,7 @@ class TpuPlaneImport {
     activity.start_ns = time->start_ns;
     activity.end_ns = time->end_ns;
     activity.run_key = run == nullptr ? 0 : run->run_key;
+    if (import_.repeated.IsRepeated(activity)) return;
     ops_.push_back(activity);
     ++import_.ops;
   }

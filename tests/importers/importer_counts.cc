@@ -149,7 +149,15 @@ int main(int argc, char** argv) {
   }
   out["start_unix_ns"] = sink.start_unix_ns() ? json(*sink.start_unix_ns()) : json();
   out["info"] = sink.info;
-  for (const auto& [name, stat] : sink.stats) out["stats"][name] = stat.value;
+  int64_t lost = 0;
+  for (const auto& [name, stat] : sink.stats) {
+    out["stats"][name] = stat.value;
+    if (stat.severity == model::Severity::kDataLoss) lost += stat.value;
+  }
+  out["lost"] = lost;
+  out["self_of_all_ns"] = 0;
+  for (const auto& [device, ns] : totals)
+    out["self_of_all_ns"] = out["self_of_all_ns"].get<int64_t>() + ns;
   std::printf("%s\n", out.dump(1, ' ', false, json::error_handler_t::replace).c_str());
   return 0;
 }

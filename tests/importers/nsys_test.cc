@@ -394,18 +394,21 @@ TEST_F(NsysTest, BackwardRowsAreCountedAndWarningsToldOn) {
   const MemorySink sink = ImportSql(
       kSchema + Kernel(2000, 1500, 11) + Kernel(2000, 2000, 12) +
       "CREATE TABLE DIAGNOSTIC_EVENT (severity, text);"
-      "INSERT INTO DIAGNOSTIC_EVENT VALUES (1, 'fine'), (2, 'Not all NVTX events might have been "
-      "collected: 3 were dropped'), (3, 'bad');");
+      "INSERT INTO DIAGNOSTIC_EVENT VALUES (1, 'fine'), (2, '512 CUDA events were lost'), (2, 'Not "
+      "all NVTX events might have been collected: 3 were dropped'), (3, 'bad'), (3, 'Unable to "
+      "configure the collection of CPU IP/backtrace samples');");
   EXPECT_EQ(sink.activities.size(), 1u);  // Of no duration, but a launch.
   EXPECT_EQ(sink.Stat("event_time_invalid"), 1);
   EXPECT_EQ(sink.Stat("nsys: bad"), 1);
   EXPECT_EQ(sink.stats.at("nsys: bad").severity, model::Severity::kError);
   EXPECT_EQ(sink.Stat("nsys: fine"), 0);
-  int losses = 0;
+  std::map<model::Severity, int64_t> told;
   for (const auto& [name, stat] : sink.stats) {
-    losses += name.starts_with("nsys: ") && stat.severity == model::Severity::kDataLoss;
+    if (name.starts_with("nsys: ")) told[stat.severity] += stat.value;
   }
-  EXPECT_EQ(losses, 1);
+  EXPECT_EQ(told[model::Severity::kDataLoss], 512);
+  EXPECT_EQ(told[model::Severity::kNotice], 2);  // NVTX, CPU samples.
+  EXPECT_EQ(told[model::Severity::kError], 1);
 }
 
 }  // namespace

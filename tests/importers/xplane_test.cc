@@ -61,7 +61,9 @@ TEST(XplaneTime, NegativeOffsetsAreFlooredToo) {
 }
 
 TEST(XplaneTime, TheProfileStartIsTheRunsStart) {
-  const MemorySink sink = ImportPlane(PlaneBuilder("/device:GPU:0"));
+  PlaneBuilder gpu("/device:GPU:0");
+  gpu.Line("Stream #1(Kernel)", 1, 0).Event("k", 0, 1'000);
+  const MemorySink sink = ImportPlane(gpu);
   EXPECT_EQ(sink.start_unix_ns(), kStart);
   EXPECT_EQ(sink.info.at("end_unix_ns"), std::to_string(kStart + 1'000'000'000));
   EXPECT_EQ(sink.processes.at(0).host, "node7");
@@ -549,6 +551,7 @@ TEST(XplaneModules, TheIdIsTheStatElseTheNumberInTheName) {
 TEST(XplaneMessages, WhatTheProfilerSaysIsCounted) {
   PlaneBuilder host("/host:CPU");
   host.Stat("dropped_traces", uint64_t{5});
+  host.Line("python", 1, 0).Event("main", 0, 1'000);
   const MemorySink sink = ImportSpace(SpaceBuilder()
                                           .Plane(host)
                                           .Error("function Subscribe failed")
@@ -562,26 +565,34 @@ TEST(XplaneMessages, WhatTheProfilerSaysIsCounted) {
   EXPECT_EQ(sink.Stat("no_device_activity"), 1);
 }
 
-TEST(XplaneDamage, ADamagedEventLosesTheRestOfItsLineOnly) {
+TEST(XplaneDamage, DamagedEventIsLeftOutAlone) {
   PlaneBuilder gpu("/device:GPU:0");
   gpu.Line("Stream #1(Kernel)", 1, 0).Event("k", 0, 1'000);
   gpu.RawEvent("\x08\xff");  // A varint that never ends.
   gpu.Event("k", 2'000, 1'000);
   gpu.Line("Stream #2(Kernel)", 2, 0).Event("k", 5'000, 1'000);
   const MemorySink sink = ImportPlane(gpu);
-  EXPECT_EQ(sink.activities.size(), 2u);
-  EXPECT_EQ(sink.Stat("damaged_line"), 1);
-  EXPECT_EQ(sink.stats.at("damaged_line").severity, model::Severity::kDataLoss);
+  EXPECT_EQ(sink.activities.size(), 3u);
+  EXPECT_EQ(sink.Stat("damaged_event"), 1);
+  EXPECT_EQ(sink.stats.at("damaged_event").severity, model::Severity::kDataLoss);
 }
 
-TEST(XplaneDamage, TruncatedFileIsRefusedBeforeTheFirstRow) {
+TEST(XplaneDamage, FileCutInItsFirstNameIsRefused) {
   const std::string whole = MixedSpace();
   MemorySink sink;
-  const Status status = ImportXplane(whole.substr(0, whole.size() / 2), "m.xplane.pb", sink);
+  const Status status = ImportXplane(whole.substr(0, 20), "m.xplane.pb", sink);
   ASSERT_FALSE(status);
   EXPECT_THAT(status.error().message, HasSubstr("'m.xplane.pb'"));
   EXPECT_GOLDEN_TEXT(status.error().message + "\n" + status.error().hint);
   EXPECT_TRUE(sink.processes.empty());
+}
+
+TEST(XplaneDamage, FileWithoutAnyEventIsRefused) {
+  MemorySink sink;
+  const std::string bytes = SpaceBuilder().Plane(TaskEnvironment(kStart)).bytes();
+  const Status status = ImportXplane(bytes, "e.xplane.pb", sink);
+  ASSERT_FALSE(status);
+  EXPECT_GOLDEN_TEXT(status.error().message + "\n" + status.error().hint);
 }
 
 TEST(XplaneDamage, FileWithoutPlanesIsRefused) {

@@ -13,10 +13,12 @@
 
 #include "base/file.h"
 #include "base/shell_word.h"
+#include "store/run_db_mark.h"
 #include "tools/commands.h"
 #include "tools/console.h"
 #include "tools/fold.h"
 #include "tools/pipeline.h"
+#include "tools/trace_run.h"
 
 namespace xlatrace::tools {
 namespace {
@@ -27,6 +29,12 @@ struct AttachOptions {
 };
 
 Result<int> RunAttach(const AttachOptions& options) {
+  if (!store::LooksLikeRunDb(options.run) && IsTrace(options.run)) {
+    return MakeError(fmt::format("'{}' is a trace, to which nothing can be added", options.run),
+                     fmt::format("xlatrace import {} --modules {} -o run.db",
+                                 ShellWord(options.run), ShellWord(options.modules.front())),
+                     ErrorCode::kUsage);
+  }
   XLATRACE_ASSIGN(const std::string path, FoldedRun(options.run));
   struct stat before {};
   const bool known = stat(path.c_str(), &before) == 0;

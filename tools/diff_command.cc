@@ -11,12 +11,14 @@
 #include "base/file.h"
 #include "base/shell_word.h"
 #include "base/terminal.h"
+#include "dumps/dump_dir.h"
 #include "report/compare/compare_output.h"
 #include "store/run_db_mark.h"
 #include "tools/commands.h"
 #include "tools/compare_dumps.h"
 #include "tools/console.h"
 #include "tools/run_set.h"
+#include "tools/trace_run.h"
 
 namespace xlatrace::tools {
 namespace {
@@ -32,7 +34,8 @@ struct DiffOptions {
 };
 
 bool IsRun(const std::string& path) {
-  return store::LooksLikeRunDb(path) || path.ends_with(".db") || path.ends_with(".rec");
+  return store::LooksLikeRunDb(path) || path.ends_with(".db") || path.ends_with(".rec") ||
+         (!dumps::MayHoldDumps(path) && IsTrace(path));
 }
 
 Result<int> RunDiff(DiffOptions options) {

@@ -27,6 +27,7 @@
 #include "tools/console.h"
 #include "tools/fold.h"
 #include "tools/run_part.h"
+#include "tools/trace_run.h"
 
 namespace xlatrace::tools {
 namespace {
@@ -197,8 +198,9 @@ Result<int> RunExport(const ExportOptions& options) {
   request.views = options.views;
   request.output = options.output
                        ? *options.output
-                       : fs::path(run).replace_extension().string() + std::string(format->suffix);
-  if (IsSameFile(run, request.output)) {
+                       : fs::path(NameForOutput(run, options.path)).replace_extension().string() +
+                             std::string(format->suffix);
+  if (IsSameFile(run, request.output) || IsSameFile(options.path, request.output)) {
     return MakeError(fmt::format("'{}' is both input and output", request.output),
                      "name another output with -o", ErrorCode::kUsage);
   }
@@ -245,6 +247,9 @@ Result<int> RunExport(const ExportOptions& options) {
                    written->files > 1 ? fmt::format(", {} files", written->files) : "",
                    request.output));
   Note(fmt::format("opens in: {}", format->reader));
+  if (!format->lacks.empty()) {
+    Note(fmt::format("the format has no place for {}", format->lacks));
+  }
   if (!written->note.empty()) Note(written->note);
   return 0;
 }

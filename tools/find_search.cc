@@ -19,6 +19,7 @@
 #include "hlo/text/text_reader.h"
 #include "store/run_db.h"
 #include "tools/dump_modules.h"
+#include "tools/fold.h"
 #include "tools/module_list.h"
 
 namespace xlatrace::tools {
@@ -301,7 +302,9 @@ Result<FindResult> InRun(const std::string& path, const dumps::FindPattern& patt
 Result<FindResult> FindIn(const std::vector<std::string>& paths, const dumps::FindPattern& pattern,
                           const FindOptions& options) {
   const bool of_dumps = paths.size() > 1 || dumps::MayHoldDumps(paths.front());
-  return of_dumps ? InFolder(paths, pattern, options) : InRun(paths.front(), pattern, options);
+  if (of_dumps) return InFolder(paths, pattern, options);
+  XLATRACE_ASSIGN(const std::string run, FoldedRun(paths.front()));
+  return InRun(run, pattern, options);
 }
 
 }  // namespace xlatrace::tools

@@ -28,6 +28,7 @@
 #include "store/run_db.h"
 #include "store/run_db_mark.h"
 #include "tools/console.h"
+#include "tools/trace_run.h"
 
 namespace xlatrace::tools {
 namespace {
@@ -370,6 +371,8 @@ Result<std::string> FoldedRun(const std::string& path) {
   } else if (Exists(path) && recording::LooksLikeRecording(path)) {
     return MakeError(fmt::format("'{}' is one process of a recording", path),
                      "name the folder it lies in, or: xlatrace import FILE -o run.db");
+  } else if (!store::LooksLikeRunDb(path) && IsTrace(path)) {
+    return ImportTemporarily(path);
   } else {
     return path;
   }

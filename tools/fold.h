@@ -45,9 +45,9 @@ struct FoldOutcome {
 // cannot be written.
 Result<FoldOutcome> Fold(const FoldRequest& request);
 
-// The run.db that a command given `path` (run.db, run.rec) is to open, folded first when there is
-// more; tells on standard error what it did. A path that has nothing to do with a recording is
-// given back as it is.
+// The run.db to open for `path` (run.db, run.rec or a trace). A recording is folded first when
+// there is more. A trace is imported into a temporary run. Both are reported on standard error.
+// Any other path is returned as it is.
 Result<std::string> FoldedRun(const std::string& path);
 
 // Removes the folder's files of one job that run.db holds whole, and the folder when nothing else

@@ -13,6 +13,7 @@
 #include "tools/commands.h"
 #include "tools/console.h"
 #include "tools/input_list.h"
+#include "tools/nsight_report.h"
 #include "tools/pipeline.h"
 
 namespace xlatrace::tools {
@@ -34,7 +35,9 @@ Result<int> RunImport(const ImportOptions& options) {
   }
   // A wrong path is told before an existing output is.
   for (const std::string& input : request.inputs) {
-    if (request.inputs.size() == 1) XLATRACE_TRY(importers::Detect(input));
+    if (request.inputs.size() == 1 && !IsExportableReport(input)) {
+      XLATRACE_TRY(importers::Detect(input));
+    }
   }
   for (const std::string& input : request.inputs) {
     if (IsSameFile(input, request.output)) {
@@ -55,7 +58,8 @@ Result<int> RunImport(const ImportOptions& options) {
   int64_t lost = 0;
   int64_t errors = 0;
   for (const model::RunStat& loss : outcome.losses) {
-    (loss.severity == model::Severity::kError ? errors : lost) += loss.value;
+    if (loss.severity == model::Severity::kError) errors += loss.value;
+    if (loss.severity == model::Severity::kDataLoss) lost += loss.value;
   }
   return options.strict ? StrictStatus(lost, errors) : 0;
 }

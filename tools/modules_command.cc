@@ -11,6 +11,7 @@
 #include "base/shell_word.h"
 #include "base/terminal.h"
 #include "dumps/dump_dir.h"
+#include "recording/folder.h"
 #include "tools/commands.h"
 #include "tools/console.h"
 #include "tools/fold.h"
@@ -44,7 +45,10 @@ Status SplitArguments(ModulesOptions& options, std::vector<std::string>& paths) 
     }
   }
   if (paths.size() > 1) return {};
-  XLATRACE_ASSIGN(paths.front(), FoldedRun(paths.front()));
+  // A folder of a profiler may hold dumps, which have more about modules.
+  if (!dumps::MayHoldDumps(paths.front()) || recording::LooksLikeRecordingFolder(paths.front())) {
+    XLATRACE_ASSIGN(paths.front(), FoldedRun(paths.front()));
+  }
   return {};
 }
 

@@ -24,6 +24,7 @@
 #include "store/run_replay.h"
 #include "store/run_saver.h"
 #include "tools/module_files.h"
+#include "tools/nsight_report.h"
 #include "tools/version.h"
 #include "tools/written_analysis.h"
 
@@ -207,7 +208,14 @@ Result<BuildOutcome> BuildRun(const BuildRequest& request) {
   store::RunBuilder builder(saver.beside());
   builder.SetRunInfo("tool_version", kVersion);
   const auto import = [&](const std::string& input, model::EventSink& sink) -> Status {
-    Status imported = importers::Import(input, sink);
+    Status imported;
+    if (IsExportableReport(input)) {
+      Result<std::string> exported = ExportReport(input);
+      imported = exported ? importers::Import(*exported, sink)
+                          : tl::unexpected<Error>(std::move(exported).error());
+    } else {
+      imported = importers::Import(input, sink);
+    }
     XLATRACE_TRY(builder.status());
     if (imported) {
       ++outcome.inputs_read;

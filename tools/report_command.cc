@@ -18,6 +18,7 @@
 #include "tools/console.h"
 #include "tools/fold.h"
 #include "tools/run_provenance.h"
+#include "tools/trace_run.h"
 
 namespace xlatrace::tools {
 namespace {
@@ -49,10 +50,11 @@ Status CheckPage(const std::string& output, bool force) {
 Result<int> RunReport(const ReportOptions& options) {
   XLATRACE_ASSIGN(const std::string run, FoldedRun(options.path));
   XLATRACE_ASSIGN(store::RunDb db, store::RunDb::Open(run));
-  const std::string output = options.given_output
-                                 ? *options.given_output
-                                 : fs::path(run).replace_extension(".html").string();
-  if (IsSameFile(run, output)) {
+  const std::string output =
+      options.given_output
+          ? *options.given_output
+          : fs::path(NameForOutput(run, options.path)).replace_extension(".html").string();
+  if (IsSameFile(run, output) || IsSameFile(options.path, output)) {
     return MakeError(fmt::format("'{}' is both input and output", output),
                      "name another page: -o run.html", ErrorCode::kUsage);
   }

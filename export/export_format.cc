@@ -17,18 +17,24 @@ namespace xlatrace::exporter {
 namespace {
 
 constexpr ExportFormat kFormats[] = {
-    {"perfetto", ".pftrace", "https://ui.perfetto.dev", false, WritePerfetto},
+    {"perfetto", ".pftrace", "https://ui.perfetto.dev", false, WritePerfetto, "HLO and findings"},
     {"kineto", ".kineto", "HolisticTraceAnalysis (trace_dir), https://ui.perfetto.dev", true,
-     WriteKineto},
-    {"pprof", ".pb.gz", "pprof -http : FILE", false, WritePprof},
-    {"speedscope", ".speedscope.json", "https://www.speedscope.app", false, WriteSpeedscope},
-    {"folded", ".folded", "flamegraph.pl, inferno", false, WriteFolded},
-    {"pgle", ".pgle", "XLA: --xla_gpu_pgle_profile_file_or_directory_path=FOLDER", true, WritePgle},
-    {"xplane", ".xplane.pb", "XProf, TensorBoard", false, WriteXplane},
-    {"parquet", ".parquet", "DuckDB, pandas, Polars, Spark", true, WriteParquet},
-    {"nsys", ".sqlite", "SQL written for Nsight Systems' exports", false, WriteNsys},
+     WriteKineto, "HLO, layers of fusions that are mixed, causes of gaps and findings"},
+    {"pprof", ".pb.gz", "pprof -http : FILE", false, WritePprof,
+     "times of single launches, idle time and HLO"},
+    {"speedscope", ".speedscope.json", "https://www.speedscope.app", false, WriteSpeedscope,
+     "times of single launches, idle time and HLO"},
+    {"folded", ".folded", "flamegraph.pl, inferno", false, WriteFolded,
+     "times of single launches, idle time and HLO"},
+    {"pgle", ".pgle", "XLA: --xla_gpu_pgle_profile_file_or_directory_path=FOLDER", true, WritePgle,
+     "time without an HLO instruction: it has one cost per instruction"},
+    {"xplane", ".xplane.pb", "XProf, TensorBoard", false, WriteXplane,
+     "phases, layers, causes of gaps and findings"},
+    {"parquet", ".parquet", "DuckDB, pandas, Polars, Spark", true, WriteParquet, "HLO text"},
+    {"nsys", ".sqlite", "SQL written for Nsight Systems' exports", false, WriteNsys,
+     "HLO, phases, layers, steps and findings"},
     {"db", ".copy.db", "xlatrace, SQLite", false, WriteDatabase},
-    {"csv", ".csv", "any reader of tables", true, WriteCsv},
+    {"csv", ".csv", "any reader of tables", true, WriteCsv, "HLO text"},
 };
 
 }  // namespace

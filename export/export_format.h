@@ -37,6 +37,7 @@ struct ExportFormat {
   std::string_view reader;  // Who opens it, for the line that a command prints.
   bool is_folder = false;
   Result<ExportCount> (*write)(store::RunDb& db, const ExportRequest& request) = nullptr;
+  std::string_view lacks;  // Content of a run.db for which the format has no place; empty: none.
 };
 
 std::span<const ExportFormat> ExportFormats();

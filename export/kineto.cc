@@ -134,7 +134,8 @@ class KinetoWriter {
     std::string name = config.name;
     if (config.kind == "memcpy") {
       category = "gpu_memcpy";
-      name = CopyName(config.copy_kind);
+      // A page migration, whose kind of copy is unknown, has a name of its own.
+      if (!name.starts_with("Migration")) name = CopyName(config.copy_kind);
     } else if (config.kind == "memset") {
       category = "gpu_memset";
       name = "Memset (Device)";

@@ -51,7 +51,27 @@ constexpr NsysTable kTables[] = {
      " registersPerThread, gridX, gridY, gridZ, blockX, blockY, blockZ, staticSharedMemory,"
      " dynamicSharedMemory, localMemoryPerThread, localMemoryTotal, gridId, sharedMemoryExecuted,"
      " graphNodeId, sharedMemoryLimitConfig, graphId, clusterX, clusterY, clusterZ"
-     " FROM CUPTI_ACTIVITY_KIND_KERNEL WHERE start IS NOT NULL AND \"end\" IS NOT NULL"},
+     " FROM CUPTI_ACTIVITY_KIND_KERNEL WHERE start IS NOT NULL AND \"end\" IS NOT NULL"
+     // Ops of CPU and TPU and projected ranges have no table: rows with the op's name.
+     " UNION ALL SELECT a.start_ns, a.start_ns + a.duration_ns, d.ordinal, coalesce(l.context_id, "
+     "0),"
+     " NULL, coalesce(l.stream_id, 0), a.correlation_id, coalesce(p.source_id, p.pid << 24),"
+     " c.name_id, c.name_id, c.symbol_id, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,"
+     " NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL"
+     " FROM x_activity a JOIN x_config c USING (config_id) JOIN x_lane l USING (lane_id)"
+     " JOIN x_device d USING (device_id) JOIN x_process p USING (process_id)"
+     " WHERE c.kind IN (4, 5) AND a.duration_ns IS NOT NULL AND a.start_ns IS NOT NULL"},
+    {"CUPTI_ACTIVITY_KIND_GRAPH_TRACE",
+     "start INTEGER NOT NULL, \"end\" INTEGER NOT NULL, deviceId INTEGER NOT NULL, graphId INTEGER,"
+     " originalGraphId INTEGER, contextId INTEGER NOT NULL, greenContextId INTEGER, streamId "
+     "INTEGER"
+     " NOT NULL, correlationId INTEGER, globalPid INTEGER, graphExecId INTEGER",
+     "SELECT a.start_ns, a.start_ns + a.duration_ns, d.ordinal, a.graph_id, NULL,"
+     " coalesce(l.context_id, 0), NULL, coalesce(l.stream_id, 0), a.correlation_id,"
+     " coalesce(p.source_id, p.pid << 24), a.graph_id"
+     " FROM x_activity a JOIN x_config c USING (config_id) JOIN x_lane l USING (lane_id)"
+     " JOIN x_device d USING (device_id) JOIN x_process p USING (process_id)"
+     " WHERE c.kind = 3 AND a.duration_ns IS NOT NULL AND a.start_ns IS NOT NULL"},
     {"CUPTI_ACTIVITY_KIND_MEMCPY",
      "start INTEGER NOT NULL, \"end\" INTEGER NOT NULL, deviceId INTEGER NOT NULL, contextId"
      " INTEGER NOT NULL, greenContextId INTEGER, streamId INTEGER NOT NULL, correlationId INTEGER,"
@@ -107,7 +127,10 @@ constexpr NsysTable kTables[] = {
      " (2, 'CUDA_MEMCPY_KIND_DTOH', 'Device-to-Host'),"
      " (8, 'CUDA_MEMCPY_KIND_DTOD', 'Device-to-Device'),"
      " (9, 'CUDA_MEMCPY_KIND_HTOH', 'Host-to-Host'),"
-     " (10, 'CUDA_MEMCPY_KIND_PTOP', 'Peer-to-Peer')"},
+     " (10, 'CUDA_MEMCPY_KIND_PTOP', 'Peer-to-Peer'),"
+     " (11, 'CUDA_MEMCPY_KIND_UVM_HTOD', 'Unified Host-to-Device'),"
+     " (12, 'CUDA_MEMCPY_KIND_UVM_DTOH', 'Unified Device-to-Host'),"
+     " (13, 'CUDA_MEMCPY_KIND_UVM_DTOD', 'Unified Device-to-Device')"},
     {"META_DATA_EXPORT", "name TEXT, value TEXT",
      "VALUES ('EXPORT_SCHEMA_VERSION_MAJOR', '3'), ('EXPORT_SCHEMA_VERSION_MINOR', '24'),"
      " ('EXPORT_SCHEMA_VERSION_MICRO', '0'), ('EXPORT_SCHEMA_VERSION', '3.24.0'),"

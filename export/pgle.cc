@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <tuple>
 #include <unordered_map>
@@ -17,6 +18,7 @@
 #include "export/export_format.h"
 #include "export/run_rows.h"
 #include "export/same_program.h"
+#include "hlo/backend_config.h"
 #include "hlo/text/text_reader.h"
 #include "model/hlo_module.h"
 #include "model/words.h"
@@ -24,20 +26,24 @@
 namespace xlatrace::exporter {
 namespace {
 
-struct Mean {
+// Launches of one instruction on one device.
+struct Launches {
   int64_t ns = 0;
-  int64_t count = 0;
+  int64_t executions = 0;  // Executions of its module.
+  int64_t last_execution = 0;
+  bool has_executions = true;
+  std::map<std::string_view, int64_t> of_kernel;
 };
 
-// By instruction, device and kernel.
-using Means = std::map<std::tuple<int64_t, int64_t, std::string_view>, Mean>;
+// By instruction and device.
+using AllLaunches = std::map<std::pair<int64_t, int64_t>, Launches>;
 
-Result<Means> SumKernels(const RunRows& run) {
+Result<AllLaunches> CountLaunches(const RunRows& run) {
   std::set<std::pair<int64_t, int64_t>> steady;  // Device and step.
   for (const StepFacts& step : run.steps()) {
     if (step.steady) steady.insert({step.device_id, step.step});
   }
-  Means means, all;
+  AllLaunches of_steady, all;
   XLATRACE_TRY(run.ForEachLaunch([&](const store::ScannedLaunch& launch) -> Status {
     const model::Label& label = run.LabelOf(launch.label_id);
     if (!launch.timed || label.instruction_id == 0 || label.module_id == 0) return {};
@@ -46,30 +52,87 @@ Result<Means> SumKernels(const RunRows& run) {
     const std::string_view kernel =
         config.name.empty() ? std::string_view(config.kind) : config.name;
     const bool is_steady = launch.step && steady.contains({device, *launch.step});
-    for (Means* const into : {&all, is_steady ? &means : nullptr}) {
+    for (AllLaunches* const into : {&all, is_steady ? &of_steady : nullptr}) {
       if (into == nullptr) continue;
-      Mean& mean = (*into)[{label.instruction_id, device, kernel}];
-      mean.ns += launch.duration_ns;
-      ++mean.count;
+      Launches& launches = (*into)[{label.instruction_id, device}];
+      launches.ns += launch.duration_ns;
+      ++launches.of_kernel[kernel];
+      launches.has_executions = launches.has_executions && launch.execution_id != 0;
+      if (launch.execution_id != launches.last_execution) ++launches.executions;
+      launches.last_execution = launch.execution_id;
     }
     return {};
   }));
-  // What no steady step ran (other modules) has its mean over the run.
+  // Instructions that no steady step ran (of other modules) have their cost over the run.
   std::set<int64_t> known;
-  for (const auto& [key, mean] : means) known.insert(std::get<0>(key));
-  for (const auto& [key, mean] : all) {
-    if (!known.contains(std::get<0>(key))) means.emplace(key, mean);
+  for (const auto& [key, launches] : of_steady) known.insert(key.first);
+  for (auto& [key, launches] : all) {
+    if (!known.contains(key.first)) of_steady.emplace(key, std::move(launches));
   }
-  return means;
+  return of_steady;
+}
+
+// How often each instruction runs in one execution of its module; none where that depends on data.
+using RunsPerExecution = std::unordered_map<std::string, std::optional<int64_t>>;
+
+RunsPerExecution CountRuns(const model::HloModule& module) {
+  std::vector<std::optional<int64_t>> runs(module.computations.size());
+  std::vector<uint32_t> open;
+  for (uint32_t c = 0; c < module.computations.size(); ++c) {
+    if (!module.computations[c].is_entry) continue;
+    runs[c] = 1;
+    open.push_back(c);
+  }
+  std::vector<bool> seen(module.computations.size());
+  while (!open.empty()) {
+    const uint32_t caller = open.back();
+    open.pop_back();
+    if (seen[caller]) continue;  // Called twice: the first call counts.
+    seen[caller] = true;
+    const model::Computation& computation = module.computations[caller];
+    for (uint32_t k = 0; k < computation.instruction_count; ++k) {
+      const model::Instruction& instruction =
+          module.instructions[computation.first_instruction + k];
+      std::optional<int64_t> times = runs[caller];
+      if (instruction.opcode == "while") {
+        const std::optional<int64_t> trips = hlo::TripCount(module, instruction);
+        times = times && trips ? std::optional(*times * *trips) : std::nullopt;
+      } else if (instruction.opcode == "conditional") {
+        times = std::nullopt;
+      }
+      for (const uint32_t called : module.CalledComputations(instruction)) {
+        if (called >= runs.size() || seen[called]) continue;
+        runs[called] = times;
+        open.push_back(called);
+      }
+    }
+  }
+  RunsPerExecution of_name;
+  for (const model::Instruction& instruction : module.instructions) {
+    if (instruction.computation >= runs.size()) continue;
+    of_name.emplace(instruction.name, runs[instruction.computation]);
+  }
+  return of_name;
+}
+
+// How often the instruction ran. Without its executions, the kernel that it launches least often is
+// taken to be launched once each time.
+int64_t Occurrences(const Launches& launches, std::optional<int64_t> runs_per_execution) {
+  int64_t least = INT64_MAX, sum = 0;
+  for (const auto& [kernel, count] : launches.of_kernel) {
+    least = std::min(least, count);
+    sum += count;
+  }
+  if (!launches.has_executions || !runs_per_execution || *runs_per_execution < 1) return least;
+  const int64_t occurrences = launches.executions * *runs_per_execution;
+  return occurrences <= sum ? occurrences : least;
 }
 
 // Names at scheduling time, by name; of an instruction that was not scheduled: empty.
 using NameMap = std::unordered_map<std::string, std::string>;
 
-Result<NameMap> SchedulingNames(std::string bytes) {
+NameMap SchedulingNames(const model::HloModule& module) {
   NameMap names;
-  XLATRACE_ASSIGN(const model::HloModule module,
-                  hlo::ReadAny(std::make_shared<const std::string>(std::move(bytes))));
   for (const model::Instruction& instruction : module.instructions) {
     names.emplace(instruction.name, module.OtherNamesOf(instruction.metadata).scheduling);
   }
@@ -117,30 +180,29 @@ std::string FingerprintBeforeScheduling(std::string_view hlo) {
 
 Result<ExportCount> WritePgle(store::RunDb& db, const ExportRequest& request) {
   XLATRACE_ASSIGN(const RunRows run, RunRows::Load(db, request.progress, request.selection));
-  XLATRACE_ASSIGN(const Means means, SumKernels(run));
-  // By instruction and device: one occurrence.
-  std::map<std::pair<int64_t, int64_t>, double> occurrence_us;
-  for (const auto& [key, mean] : means) {
-    const auto& [instruction, device, kernel] = key;
-    occurrence_us[{instruction, device}] +=
-        static_cast<double>(mean.ns) / static_cast<double>(mean.count) / 1000.0;
-  }
+  XLATRACE_ASSIGN(const AllLaunches all_launches, CountLaunches(run));
   std::map<std::string, std::map<std::string, double>> files;
   NameMap scheduling_names;
+  RunsPerExecution runs_per_execution;
   std::set<std::string> nameless;  // Files of modules without a fingerprint.
   int64_t module_id = 0;
   std::string file;
-  for (const auto& [key, us] : occurrence_us) {  // Instructions of a module are neighbours.
+  for (const auto& [key, launches] : all_launches) {  // Instructions of a module are neighbours.
     const model::InstructionRow& instruction = At(run.attribution().instructions, key.first);
     if (instruction.module_id != module_id) {
       module_id = instruction.module_id;
       scheduling_names.clear();
+      runs_per_execution.clear();
       file.clear();
       auto stored = db.ReadModule(module_id);
       if (stored && !stored->bytes.empty()) {
         file = FingerprintBeforeScheduling(stored->bytes);
-        auto names = SchedulingNames(std::move(stored->bytes));
-        if (names) scheduling_names = std::move(*names);
+        const auto module =
+            hlo::ReadAny(std::make_shared<const std::string>(std::move(stored->bytes)));
+        if (module) {
+          scheduling_names = SchedulingNames(*module);
+          runs_per_execution = CountRuns(*module);
+        }
         if (file.empty()) file = FingerprintBeforeScheduling(HloProtoOf(run, module_id));
       }
       if (file.empty()) {
@@ -151,6 +213,10 @@ Result<ExportCount> WritePgle(store::RunDb& db, const ExportRequest& request) {
     const auto found = scheduling_names.find(instruction.name);
     const bool scheduled = found != scheduling_names.end() && !found->second.empty();
     const std::string& name = scheduled ? found->second : instruction.name;
+    const auto runs = runs_per_execution.find(instruction.name);
+    const int64_t occurrences =
+        Occurrences(launches, runs == runs_per_execution.end() ? std::nullopt : runs->second);
+    const double us = static_cast<double>(launches.ns) / static_cast<double>(occurrences) / 1000.0;
     const auto [cost, is_new] = files[file].try_emplace(name, us);
     if (is_new) continue;
     const bool communicates = instruction.op_kind == model::OpKind::kCollective;

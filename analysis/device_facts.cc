@@ -64,6 +64,26 @@ std::string PeaksJson(const GpuPeaks& peaks) {
   return json + "}";
 }
 
+// "GPU", "AMD GPU (304 compute units)".
+bool HasGenericName(const model::Device& device) {
+  return device.kind == model::DeviceKind::kGpu &&
+         (device.name.empty() || device.name.ends_with("GPU") ||
+          device.name.find("GPU (") != std::string::npos);
+}
+
+template <typename Value>
+bool Agree(const std::optional<Value>& a, const std::optional<Value>& b) {
+  return !a || !b || *a == *b;
+}
+
+// Whether `device` may be the same GPU as `known`, which is a `gpu`: no figure contradicts.
+bool MayBe(const Gpu& gpu, const model::Device& known, const model::Device& device) {
+  return (device.compute_capability.empty() ||
+          device.compute_capability == gpu.compute_capability) &&
+         (!device.sm_count || *device.sm_count == gpu.sm_count) &&
+         Agree(device.memory_bytes, known.memory_bytes);
+}
+
 }  // namespace
 
 DeviceFacts FactsOf(const model::Device& device) {
@@ -97,6 +117,23 @@ std::vector<DeviceFacts> FactsOfDevices(const std::vector<model::Device>& device
   std::vector<DeviceFacts> facts;
   facts.reserve(devices.size());
   for (const model::Device& device : devices) facts.push_back(FactsOf(device));
+  // A profiler that gives no product name does not give all figures of each device either. Devices
+  // of a run are the same GPU unless their figures differ.
+  for (size_t i = 0; i < devices.size(); ++i) {
+    if (facts[i].gpu != nullptr || !HasGenericName(devices[i])) continue;
+    const Gpu* alike = nullptr;
+    bool several = false;
+    for (size_t k = 0; k < devices.size(); ++k) {
+      const Gpu* gpu = facts[k].gpu;
+      if (gpu == nullptr || !MayBe(*gpu, devices[k], devices[i])) continue;
+      several = several || (alike != nullptr && alike != gpu);
+      alike = gpu;
+    }
+    if (alike == nullptr || several) continue;
+    model::Device named = devices[i];
+    named.name = std::string(alike->name);
+    facts[i] = FactsOf(named);
+  }
   return facts;
 }
 

@@ -31,6 +31,12 @@ std::optional<int64_t> OptionalInt(const Table& table, size_t row, std::string_v
   return table.Int(row, column);
 }
 
+// Whether the name of a device is that of no product.
+std::string GenericNameSql(std::string_view table) {
+  return fmt::format(
+      "(coalesce({0}.name, '') = '' OR {0}.name LIKE '%GPU (%' OR {0}.name LIKE '%GPU')", table);
+}
+
 Status LoadRunFacts(RunDb& db, RunView& view) {
   XLATRACE_ASSIGN(const Table info, db.Select("SELECT key, value FROM run_info ORDER BY key"));
   std::string jax;
@@ -61,12 +67,16 @@ Status LoadRunFacts(RunDb& db, RunView& view) {
   view.path = db.path();
   view.title = TitleOf(view.command, view.path);
 
-  XLATRACE_ASSIGN(const Table devices,
-                  db.Select(fmt::format(
-                      "SELECT {} AS name, kind, count(*) AS count, count(b.device_id) AS worked"
-                      " FROM device d LEFT JOIN busy_time b USING (device_id)"
-                      " GROUP BY 1, 2 ORDER BY count(*) DESC, 1",
-                      kDeviceNameSql)));
+  XLATRACE_ASSIGN(
+      const Table devices,
+      db.Select(fmt::format(
+          // A name like "GPU (170 SMs)" gives way to that of the same GPU beside it.
+          "SELECT CASE WHEN gpu IS NOT NULL AND {0} THEN coalesce((SELECT o.name FROM device o "
+          "WHERE"
+          " o.gpu = d.gpu AND NOT {1} LIMIT 1), gpu) ELSE {2} END AS name, kind, count(*) AS count,"
+          " count(b.device_id) AS worked FROM device d LEFT JOIN busy_time b USING (device_id)"
+          " GROUP BY 1, 2 ORDER BY count(*) DESC, 1",
+          GenericNameSql("d"), GenericNameSql("o"), kDeviceNameSql)));
   for (size_t i = 0; i < devices.rows.size(); ++i) {
     view.devices.push_back({devices.Text(i, "name"), devices.Text(i, "kind"),
                             devices.Int(i, "count"), devices.Int(i, "worked")});

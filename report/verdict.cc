@@ -79,10 +79,13 @@ class VerdictMaker {
 
   void SayNothingRan() {
     Say(OneLine(Plain("No verdict: the run holds no device activity.")));
-    // The worst that was noted says more than that something was.
+    // The worst run stat is the reason. Without any, the importer's reason for the missing activity
+    // takes its place.
     const StatFigure* worst = nullptr;
     for (const StatFigure& stat : view_.stats) {
-      if (stat.severity < model::Severity::kDataLoss || stat.advice.empty()) continue;
+      const bool is_reason =
+          stat.severity >= model::Severity::kDataLoss || stat.name == "no_device_activity";
+      if (!is_reason || stat.advice.empty()) continue;
       if (worst == nullptr || stat.severity > worst->severity) worst = &stat;
     }
     verdict_.lede =

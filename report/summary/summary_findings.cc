@@ -161,10 +161,14 @@ SummaryLines NotKnownBlock::Lines(const Verdict& verdict) const {
   }
   // Nobody looks for it there: the profile is the program's, the switch TensorFlow's.
   for (const StatFigure& stat : view_.stats) {
-    if (stat.name != "own_profile_without_gpu" && stat.name != "tensorflow_ops_unannounced") {
+    const bool counts = stat.name == "kernels_not_recorded" || stat.name == "page_migration";
+    if (!counts && stat.name != "own_profile_without_gpu" &&
+        stat.name != "tensorflow_ops_unannounced") {
       continue;
     }
-    const SummaryLines wrapped = Wrap(Clean(stat.advice), width_ - 11);
+    const std::string text =
+        counts ? fmt::format("{} {}", Thousands(stat.value), stat.advice) : stat.advice;
+    const SummaryLines wrapped = Wrap(Clean(text), width_ - 11);
     for (size_t k = 0; k < wrapped.size(); ++k) {
       lines.push_back((k == 0 ? "note       " : "           ") + wrapped[k]);
     }

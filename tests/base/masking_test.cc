@@ -11,6 +11,7 @@ TEST(MaskingTest, ValuesOfSecretsAreMasked) {
             "python train.py --token *** --steps 3");
   EXPECT_EQ(MaskedCommand({"a", "--api-key=abc", "HF_TOKEN=abc", "--db.password=x"}),
             "a --api-key=*** HF_TOKEN=*** --db.password=***");
+  EXPECT_EQ(MaskedCommand({"a", "--openai.key", "abc"}), "a --openai.key ***");
 }
 
 TEST(MaskingTest, OtherWordsStayAndAFlagIsNoValue) {

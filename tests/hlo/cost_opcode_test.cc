@@ -120,6 +120,12 @@ TEST(CostOfOpcode, PlainModel) {
        "r = f32[7,5] ragged-dot(a, b, g), lhs_contracting_dims={1}, rhs_contracting_dims={1}, "
        "lhs_ragged_dims={0}, rhs_group_dims={0}\n",
        2 * 5 * 6, 0, 4 * (42 + 90 + 3 + 35), 140},
+      // Two updates of 4 floats: read, and the old values read and written; two indices of 4 bytes.
+      {"scatter",
+       "a = f32[16,4] parameter(0)\ni = s32[2,1] parameter(1)\nu = f32[2,4] parameter(2)\n"
+       "r = f32[16,4] scatter(a, i, u), update_window_dims={1}, inserted_window_dims={0}, "
+       "scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=add\n",
+       8, 0, 3 * 32 + 8, 32},
       {"map", P8 "r = f32[8] map(p), dimensions={0}, to_apply=wave\n", 8, 8, 64, 32},
       {"sort", P8 "r = f32[8] sort(p), dimensions={0}, to_apply=ge\n", 8 * 3, 0, 64, 32},
       {"sort of 9", "p = f32[9] parameter(0)\nr = f32[9] sort(p), dimensions={0}, to_apply=ge\n",

@@ -45,6 +45,11 @@ TEST(CutByLosses, OneLossMayLieOverSeveralWindows) {
       (std::vector<Window>{Of(1, 0, 5, WindowEnd::kLoss), Of(1, 45, 50)}));
 }
 
+TEST(CutByLosses, LossInsideALongerLossChangesNothing) {
+  EXPECT_EQ(CutByLosses({Of(1, 0, 100)}, {At(1, 10, 60), At(1, 20, 30)}),
+            (std::vector<Window>{Of(1, 0, 10, WindowEnd::kLoss), Of(1, 60, 100)}));
+}
+
 TEST(CutByLosses, AProcessOfWhichNothingIsWholeIsNotWhole) {
   const auto windows = CutByLosses({Of(1, 0, 100)}, {At(1, -10, 200)});
   EXPECT_EQ(windows, (std::vector<Window>{Of(1, 0, 0, WindowEnd::kLoss)}));

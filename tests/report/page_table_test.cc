@@ -155,6 +155,12 @@ TEST(SafeTextTest, ShowsWhatCannotBeSeen) {
   EXPECT_EQ(kept, "a\n\tb[U+000D]");
 }
 
+TEST(SafeTextTest, MarkupCharactersAreEscaped) {
+  std::string markup;
+  AppendMarkupText(markup, "<a b='c' d=\"e\">&");
+  EXPECT_EQ(markup, "&lt;a b=&#39;c&#39; d=&quot;e&quot;&gt;&amp;");
+}
+
 TEST(SafeTextTest, CutsBetweenCharacters) {
   std::string text;
   for (int i = 0; i < 100; ++i) text += "\u4e2d";

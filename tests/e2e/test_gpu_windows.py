@@ -9,7 +9,6 @@ A window of steps A:B holds, on each device, all work from the first kernel of s
 A window of time holds all work that the program issues while the window is open.
 """
 
-import os
 import re
 import unittest
 

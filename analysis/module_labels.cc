@@ -16,15 +16,15 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/copied_forward.h"
 #include "analysis/layer.h"
 #include "analysis/module_graph.h"
 #include "analysis/op_name.h"
 #include "analysis/optimizer_layer.h"
 #include "analysis/phase.h"
 #include "analysis/phase_dataflow.h"
+#include "analysis/phases/draft.h"
 #include "analysis/recompute_layer.h"
-#include "hlo/cost/weights.h"
+#include "hlo/cost/fusion_work.h"
 
 namespace xlatrace::analysis {
 namespace {
@@ -202,52 +202,57 @@ std::vector<uint32_t> CompleteLayers(const HloModule& module, std::vector<uint32
   return numbers;
 }
 
-// A fusion is what weighs most inside it. Several may call one computation.
-class BodyLabels {
+// A fusion has the label of one op inside it; what fusion copied into it has its phase.
+class FusionLabels {
  public:
-  BodyLabels(const HloModule& module, const std::vector<ModuleLabels::Label>& labels)
-      : module_(module), labels_(labels) {}
+  FusionLabels(const HloModule& module, std::vector<ModuleLabels::Label>& labels)
+      : module_(module), labels_(labels), work_(module) {}
 
-  ModuleLabels::Label Of(const Instruction& fusion, const ModuleLabels::Label& own) {
-    const auto called = module_.CalledComputations(fusion);
-    const auto [at, is_new] = known_.try_emplace(std::vector(called.begin(), called.end()));
-    if (is_new) at->second = Heaviest(called);
-    return at->second.value_or(own);
+  void Apply() {
+    for (uint32_t i = 0; i < module_.instructions.size(); ++i) {
+      if (module_.instructions[i].opcode == "fusion") Label(i);
+    }
+    // Callers come last in a module, so that a fusion is seen before those inside it.
+    again_.assign(module_.computations.size(), false);
+    for (uint32_t i = static_cast<uint32_t>(module_.instructions.size()); i-- > 0;) {
+      if (module_.instructions[i].opcode == "fusion") PassOnPhase(i);
+    }
   }
 
  private:
-  // Nothing: no instruction inside weighs anything.
-  std::optional<ModuleLabels::Label> Heaviest(std::span<const uint32_t> computations) const {
-    std::map<std::pair<Phase, uint32_t>, double> weights;
-    std::map<Phase, double> phase_weights;
-    for (const uint32_t called : computations) {
+  void Label(uint32_t fusion) {
+    const std::vector<hlo::FusedOp> ops = work_.OpsOf(fusion);
+    if (ops.empty()) return;
+    const auto place = [&](const hlo::FusedOp& op) {
+      return std::pair(labels_[op.instruction].phase, labels_[op.instruction].layer);
+    };
+    const bool mixed = std::any_of(ops.begin(), ops.end(), [&](const hlo::FusedOp& op) {
+      return op.cost > 0 && place(op) != place(ops.front());
+    });
+    const std::vector<hlo::FusedOp> own = work_.OwnOpsOf(fusion);
+    const hlo::FusedOp& decides = own.empty() ? ops.front() : own.front();
+    labels_[fusion] = {place(decides).first, place(ops.front()).second, mixed};
+  }
+
+  void PassOnPhase(uint32_t fusion) {
+    const Instruction& whole = module_.instructions[fusion];
+    const bool again = phases::IsRematerialized(whole.name) || again_[whole.computation];
+    if (again) labels_[fusion].phase = Phase::kRecompute;
+    for (const uint32_t called : module_.CalledComputations(whole)) {
       if (called >= module_.computations.size()) continue;
+      if (again) again_[called] = true;
       const model::Computation& body = module_.computations[called];
       for (uint32_t i = 0; i < body.instruction_count; ++i) {
         const uint32_t node = body.first_instruction + i;
-        const double weight = hlo::Weight(module_, module_.instructions[node]);
-        if (weight <= 0) continue;
-        weights[{labels_[node].phase, labels_[node].layer}] += weight;
-        phase_weights[labels_[node].phase] += weight;
+        if (again || work_.duplicated()[node]) labels_[node].phase = labels_[fusion].phase;
       }
     }
-    if (weights.empty()) return std::nullopt;
-    const auto lighter = [](const auto& a, const auto& b) { return a.second < b.second; };
-    ModuleLabels::Label label;
-    label.phase = std::max_element(phase_weights.begin(), phase_weights.end(), lighter)->first;
-    double heaviest = -1;
-    for (const auto& [key, weight] : weights) {
-      if (key.first != label.phase || weight <= heaviest) continue;
-      label.layer = key.second;
-      heaviest = weight;
-    }
-    label.mixed = weights.size() > 1;
-    return label;
   }
 
   const HloModule& module_;
-  const std::vector<ModuleLabels::Label>& labels_;
-  std::map<std::vector<uint32_t>, std::optional<ModuleLabels::Label>> known_;
+  std::vector<ModuleLabels::Label>& labels_;
+  hlo::FusionWork work_;
+  std::vector<bool> again_;  // By computation: inside a fusion that XLA's pass copied.
 };
 
 }  // namespace
@@ -275,19 +280,7 @@ ModuleLabels LabelModule(const HloModule& module, model::ModuleRole role) {
     result.instructions[i] = {phases[i].phase, layer_of[i], false};
     result.has_gradient |= phases[i].phase == Phase::kBackward;
   }
-  if (result.has_gradient) {
-    std::vector<Phase> decided(phases.size());
-    for (size_t i = 0; i < phases.size(); ++i) decided[i] = phases[i].phase;
-    for (const uint32_t node : FindCopiedForward(module, decided)) {
-      result.instructions[node].phase = Phase::kRecompute;
-    }
-  }
-  BodyLabels bodies(module, result.instructions);
-  for (size_t i = 0; i < module.instructions.size(); ++i) {
-    const Instruction& instruction = module.instructions[i];
-    if (instruction.opcode != "fusion") continue;
-    result.instructions[i] = bodies.Of(instruction, result.instructions[i]);
-  }
+  FusionLabels(module, result.instructions).Apply();
   result.layers = layers.Take();
   LayerFolder folder;
   for (const std::string& layer : result.layers) folder.Add(layer);

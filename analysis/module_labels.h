@@ -38,8 +38,8 @@ struct ModuleLabels {
   }
 };
 
-// Fusions get the phase with the largest weight in their body (hlo/cost/weights.h), then the layer
-// with the largest weight within that phase.
+// A fusion has the phase and layer of the op that is its label (hlo/cost/fusion_work.h). Work that
+// fusion duplicated has the phase of its fusion.
 ModuleLabels LabelModule(const model::HloModule& module,
                          model::ModuleRole role = model::ModuleRole::kMain);
 

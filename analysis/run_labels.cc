@@ -216,38 +216,25 @@ void LabelByOrder(AttributionTables& attribution, RowSpan span) {
   }
 }
 
-// phase and layer of a row show the largest share: first the phase, then the layer within it.
+// phase and layer of a row are those of its label, the first share.
 void SummariseShares(AttributionTables& attribution) {
   size_t share = 0;
   while (share < attribution.shares.size()) {
-    const Id id = attribution.shares[share].instruction_id;
-    std::map<Phase, int64_t> phases;
-    std::map<std::pair<Phase, std::string_view>, int64_t> layers;
-    std::map<std::tuple<Phase, std::string_view, std::string_view>, int64_t> kinds;
-    const size_t begin = share;
-    for (; share < attribution.shares.size() && attribution.shares[share].instruction_id == id;
+    const ShareRow& label = attribution.shares[share];
+    InstructionRow& instruction =
+        attribution.instructions[static_cast<size_t>(label.instruction_id) - 1];
+    instruction.phase = label.phase;
+    instruction.layer = label.layer;
+    instruction.layer_group = label.layer_group;
+    const auto kind = [](const ShareRow& row) {
+      return std::tie(row.phase, row.layer, row.op_name);
+    };
+    instruction.mixed = false;
+    for (; share < attribution.shares.size() &&
+           attribution.shares[share].instruction_id == label.instruction_id;
          ++share) {
-      const ShareRow& row = attribution.shares[share];
-      phases[row.phase] += row.share_ppm;
-      layers[{row.phase, row.layer}] += row.share_ppm;
-      kinds[{row.phase, row.layer, row.op_name}] += row.share_ppm;
+      instruction.mixed |= kind(attribution.shares[share]) != kind(label);
     }
-    InstructionRow& instruction = attribution.instructions[static_cast<size_t>(id) - 1];
-    const auto smaller = [](const auto& a, const auto& b) { return a.second < b.second; };
-    instruction.phase = std::max_element(phases.begin(), phases.end(), smaller)->first;
-    int64_t most = -1;
-    for (const auto& [key, ppm] : layers) {
-      if (key.first != instruction.phase || ppm <= most) continue;
-      most = ppm;
-      instruction.layer = std::string(key.second);
-    }
-    for (size_t i = begin; i < share; ++i) {
-      if (attribution.shares[i].phase == instruction.phase &&
-          attribution.shares[i].layer == instruction.layer) {
-        instruction.layer_group = attribution.shares[i].layer_group;
-      }
-    }
-    instruction.mixed = kinds.size() > 1;
   }
 }
 

@@ -9,15 +9,10 @@
 
 #include "correlator/computation_roles.h"
 #include "correlator/op_names.h"
-#include "hlo/cost/weights.h"
 #include "hlo/shape.h"
 
 namespace xlatrace::correlator {
 namespace {
-
-// Bodies nest two or three deep in real modules; a hand-made one may call itself.
-constexpr int kDeepestBody = 16;
-constexpr int kMostComputations = 10'000;
 
 auto GroupKey(const model::HloModule& module, const Piece& piece) {
   const model::OpMetadata& m = module.instructions[piece.from].metadata;
@@ -106,23 +101,6 @@ std::vector<Share> GroupPieces(const model::HloModule& module, std::vector<Piece
   return shares;
 }
 
-void ShareSplitter::Collect(uint32_t computation, int depth) {
-  if (computation >= module_.computations.size() || depth > kDeepestBody) return;
-  if (computations_left_-- <= 0) return;
-  const model::Computation& body = module_.computations[computation];
-  for (uint32_t i = 0; i < body.instruction_count; ++i) {
-    const uint32_t index = body.first_instruction + i;
-    const model::Instruction& instruction = module_.instructions[index];
-    if (instruction.opcode == "fusion" || IsControlFlow(instruction.opcode)) {
-      for (const uint32_t callee : module_.CalledComputations(instruction)) {
-        Collect(callee, depth + 1);
-      }
-    } else if (!TakesNoTime(instruction.opcode)) {
-      body_.push_back(index);
-    }
-  }
-}
-
 std::vector<Share> ShareSplitter::Split(uint32_t instruction) {
   const model::Instruction& whole = module_.instructions[instruction];
   if (whole.opcode == "fusion" || whole.opcode == "async-start") return SplitBody(instruction);
@@ -131,45 +109,19 @@ std::vector<Share> ShareSplitter::Split(uint32_t instruction) {
   return names.empty() ? std::vector<Share>() : SplitCombined(instruction, std::move(names));
 }
 
-std::optional<uint32_t> ShareSplitter::SharedBody(const model::Instruction& instruction) {
-  const auto called = module_.CalledComputations(instruction);
-  if (called.size() != 1 || called[0] >= module_.computations.size()) return std::nullopt;
-  if (callers_.empty()) {
-    callers_.assign(module_.computations.size(), 0);
-    for (const uint32_t callee : module_.called_pool) {
-      if (callee < callers_.size()) ++callers_[callee];
-    }
-  }
-  return callers_[called[0]] > 1 ? std::optional(called[0]) : std::nullopt;
-}
-
 std::vector<Share> ShareSplitter::SplitBody(uint32_t instruction) {
-  const model::Instruction& whole = module_.instructions[instruction];
-  const std::optional<uint32_t> shared = SharedBody(whole);
-  if (shared) {
-    if (const auto known = split_.find(*shared); known != split_.end()) return known->second;
+  const std::vector<hlo::FusedOp> ops = work_.OpsOf(instruction);
+  std::vector<double> costs(ops.size());
+  std::transform(ops.begin(), ops.end(), costs.begin(),
+                 [](const hlo::FusedOp& op) { return op.cost; });
+  const std::vector<int64_t> parts = LargestRemainder(costs);
+  std::vector<Share> shares;
+  shares.reserve(ops.size());
+  for (size_t i = 0; i < ops.size(); ++i) {
+    if (parts[i] == 0) continue;  // Below a millionth.
+    const std::string_view name = module_.instructions[ops[i].instruction].metadata.op_name;
+    shares.push_back({parts[i], FirstOpName(name), ops[i].instruction});
   }
-  body_.clear();
-  computations_left_ = kMostComputations;
-  for (const uint32_t callee : module_.CalledComputations(whole)) Collect(callee, 0);
-
-  const std::string_view own_name = FirstOpName(whole.metadata.op_name);
-  std::vector<Piece> pieces;
-  pieces.reserve(body_.size());
-  for (const uint32_t index : body_) {
-    const model::Instruction& inner = module_.instructions[index];
-    const double weight = hlo::Weight(module_, inner, device_);
-    const std::string_view op_name = FirstOpName(inner.metadata.op_name);
-    if (!op_name.empty()) {
-      pieces.push_back({index, op_name, weight});
-    } else if (!own_name.empty()) {
-      pieces.push_back({instruction, own_name, weight});
-    }
-  }
-  const bool of_any_caller = std::none_of(
-      pieces.begin(), pieces.end(), [&](const Piece& piece) { return piece.from == instruction; });
-  std::vector<Share> shares = GroupPieces(module_, std::move(pieces));
-  if (shared && of_any_caller && !shares.empty()) split_.emplace(*shared, shares);
   return shares;
 }
 

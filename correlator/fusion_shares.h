@@ -2,24 +2,22 @@
 
 // Splits the time of one instruction over the op_names it serves.
 //
-// A fusion's kernel does the work of many framework ops. Its time is divided in proportion to what
-// the instructions of its body would take one by one (hlo/cost/weights.h); nested fusions and
-// wrapped calls are opened, functions that a reduction applies belong to the reduction. A
-// collective that XLA combined from many is divided by the bytes of its operands. These are
-// estimates, and shown as such.
+// A fusion's kernel does the work of many framework ops. Its time is divided in proportion to the
+// costs of the instructions inside; views get none (hlo/cost/fusion_work.h). A collective that XLA
+// combined from many is divided by the bytes of its operands. These are estimates, and shown as
+// such.
 
 #ifndef XLATRACE_CORRELATOR_FUSION_SHARES_H_
 #define XLATRACE_CORRELATOR_FUSION_SHARES_H_
 
 #include <cstdint>
 #include <deque>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
+#include "hlo/cost/fusion_work.h"
 #include "model/hlo_module.h"
 #include "model/words.h"
 
@@ -60,28 +58,21 @@ class ShareSplitter {
   // its own. `device`: where the module runs.
   explicit ShareSplitter(const model::HloModule* module,
                          model::DeviceKind device = model::DeviceKind::kGpu)
-      : module_(*module), device_(device) {}
+      : module_(*module), work_(*module, device) {}
 
-  // Shares of a fusion, an async wrapper or a combined collective; empty for all others, and when
-  // nothing inside has an op_name. Work without an op_name goes to the instruction's own op_name,
-  // or, when it has none either, is spread over the others.
+  // Shares of a fusion, an async wrapper or a combined collective; the first one is the label of
+  // the instruction. Empty for all others, and when nothing inside has an op_name. Work without an
+  // op_name goes to the instruction's own op_name, or, when it has none either, is spread over the
+  // others.
   std::vector<Share> Split(uint32_t instruction);
 
  private:
   std::vector<Share> SplitBody(uint32_t instruction);
-  // The one computation that this instruction shares with others; nothing: its own ones.
-  std::optional<uint32_t> SharedBody(const model::Instruction& instruction);
   std::vector<Share> SplitCombined(uint32_t instruction, std::vector<std::string> names);
-  void Collect(uint32_t computation, int depth);
 
   const model::HloModule& module_;
-  model::DeviceKind device_;
-  std::vector<uint32_t> body_;     // Reused between calls.
-  std::vector<uint32_t> callers_;  // Of each computation; counted once they are asked for.
+  hlo::FusionWork work_;
   std::deque<std::string> names_;  // What shares look at and no instruction is called.
-  // Of computations with several callers, where nothing depends on which one it is.
-  std::unordered_map<uint32_t, std::vector<Share>> split_;
-  int computations_left_ = 0;  // Bounds the walk of a module that calls itself in many ways.
 };
 
 }  // namespace xlatrace::correlator

@@ -18,6 +18,7 @@
 #include "correlator/thunk_order/fill/thunk_list_join.h"
 #include "correlator/thunk_order/program/launch_kind.h"
 #include "hlo/op_category.h"
+#include "hlo/resharding.h"
 
 namespace xlatrace::correlator {
 namespace {
@@ -288,6 +289,7 @@ void ModuleTable::Read(Id module_id, const LoadedModule& module, model::Attribut
   shares.merge(names.operand_shares);
 
   hlo::OpKinds kinds(hlo);
+  const hlo::Resharding resharding(hlo);
   for (uint32_t i = 0; i < hlo.instructions.size(); ++i) {
     const Instruction& instruction = hlo.instructions[i];
     const ResolvedName& name = names.names[i];
@@ -309,6 +311,10 @@ void ModuleTable::Read(Id module_id, const LoadedModule& module, model::Attribut
     row.fusion_kind = instruction.fusion_kind;
     // Without any op_name the source place may still be known.
     SetSource(hlo, name.from == kNoIndex ? i : name.from, &row);
+    if (const uint32_t frame = resharding.ConstraintOf(i); frame != 0) {
+      row.source_file = hlo.stack_frames[frame - 1].file;
+      row.source_line = hlo.stack_frames[frame - 1].line;
+    }
     if (const auto split = shares.find(i); split != shares.end()) {
       row.mixed = true;
       for (const Share& share : split->second) AddShare(hlo, share, entry.first_row + i, out);

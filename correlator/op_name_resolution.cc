@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "correlator/op_names.h"
+#include "hlo/collective_results.h"
 #include "hlo/shape.h"
 
 namespace xlatrace::correlator {
@@ -77,6 +78,9 @@ class Resolver {
     // Names that may be passed on to neighbours.
     direct_.resize(module.instructions.size());
     for (uint32_t i = 0; i < direct_.size(); ++i) direct_[i] = Direct(i);
+    for (const auto& [collective, views] : hlo::NamedCollectiveResults(module)) {
+      NameAfterResults(collective, views);
+    }
   }
 
   OpNames Run() {
@@ -121,6 +125,20 @@ class Resolver {
       }
     }
     return {};
+  }
+
+  void NameAfterResults(uint32_t collective, const std::vector<hlo::NamedResult>& views) {
+    if (!direct_[collective].op_name.empty()) return;
+    std::vector<Piece> pieces;
+    for (const hlo::NamedResult& view : views) {
+      const ResolvedName& name = direct_[view.instruction];
+      if (name.op_name.empty()) continue;
+      pieces.push_back({name.from, name.op_name, static_cast<double>(view.bytes)});
+    }
+    if (pieces.empty()) return;
+    std::vector<Share> shares = GroupPieces(module_, std::move(pieces));
+    direct_[collective] = {shares.front().op_name, OpNameMethod::kUser, shares.front().from};
+    if (shares.size() > 1) result_.operand_shares[collective] = std::move(shares);
   }
 
   // The instruction that calls this one's computation as a wrapper, or kNoIndex.

@@ -3,12 +3,13 @@
 // Finds an op_name for every instruction, also for those that XLA made itself and gave none
 // (copies, transposes, fusions of a later pass), and remembers how.
 //
-// Order: own metadata; the fused or called computation (by weight); then what the instruction
-// serves: its users, then its operands. Reductions over devices and -done halves finish what their
-// operands began (a gradient's all-reduce is of the backward op that made the gradient), so they
-// ask operands first, and nothing asks beyond them for a user. The walk passes through instructions
-// without a name (tuple, get-tuple-element, bitcast, copy, ...), into and out of wrapped
-// computations, and is bounded. Last comes the caller: loop, wrapper or fusion.
+// Order: own metadata; the fused or called computation (by weight). A collective has the names of
+// the views of its result (hlo/collective_results.h). Then come the users, then the operands.
+// Reductions over devices and -done halves finish the work of their operands. The all-reduce of a
+// gradient belongs to the backward op that made the gradient. So their operands come before their
+// users, and no search goes beyond them to a user. The walk passes through instructions without a
+// name (tuple, get-tuple-element, bitcast, copy, ...), into and out of wrapped computations, and is
+// bounded. Last comes the caller: loop, wrapper or fusion.
 //
 // Computations that a reduction or sort applies keep names relative to a caller that is gone
 // (`reduce_sum`, `layer/add`); their instructions get the name of the instruction that applies

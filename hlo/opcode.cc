@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hlo/opcode.h"
 
+#include <algorithm>
+#include <array>
 #include <unordered_map>
 
 namespace xlatrace::hlo {
@@ -109,6 +111,13 @@ OpcodeInfo InfoOf(std::string_view opcode) {
   static const Table& table = *new Table(MakeTable());
   const auto it = table.find(opcode);
   return it == table.end() ? OpcodeInfo{} : it->second;
+}
+
+bool IsView(std::string_view opcode) {
+  static constexpr auto kViews = std::to_array<std::string_view>(
+      {"bitcast", "broadcast", "dynamic-reshape", "dynamic-slice", "get-tuple-element", "reshape",
+       "reverse", "slice", "tuple"});
+  return std::find(kViews.begin(), kViews.end(), opcode) != kViews.end();
 }
 
 bool IsAsync(std::string_view opcode) { return BaseOpcode(opcode).size() != opcode.size(); }

@@ -38,6 +38,11 @@ struct OpcodeInfo {
 // Unknown opcodes give {kOther, kOther}. Exact names only; see BaseOpcode().
 OpcodeInfo InfoOf(std::string_view opcode);
 
+// Bitcast, reshape, broadcast, slice, dynamic-slice, reverse, tuple and get-tuple-element: the
+// result holds elements of the first operand, unchanged. A kernel that fuses them only computes an
+// index. Transpose and copy are no views, because they may write elements in another order.
+bool IsView(std::string_view opcode);
+
 // An opcode XLA has or had, or an asynchronous form of one.
 bool IsKnownOpcode(std::string_view opcode);
 

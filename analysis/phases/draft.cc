@@ -63,8 +63,8 @@ void Draft::TakeNames() {
     const bool entry_parameter = self.opcode == "parameter" && self.computation == module_.entry;
     if (entry_parameter) {
       Decide(node, Phase::kOther);
-    } else if (self.name.find(".remat") != std::string_view::npos) {
-      Decide(node, Phase::kRecompute);  // XLA's rematerialisation names its copies so.
+    } else if (IsRematerialized(self.name)) {
+      Decide(node, Phase::kRecompute);
     } else if (facts_[node].verdict.certainty != Certainty::kNone && self.opcode != "parameter" &&
                !RootHasName(self)) {
       Decide(node, facts_[node].verdict.phase);

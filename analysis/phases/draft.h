@@ -33,6 +33,10 @@ inline bool IsBackward(model::Phase phase) {
   return phase == model::Phase::kBackward || phase == model::Phase::kRecompute;
 }
 
+// A copy that XLA's rematerialization pass made, by the instruction's name.
+inline bool IsRematerialized(std::string_view name) {
+  return name.find(".remat") != std::string_view::npos;
+}
 // Also the -start and -done halves.
 bool IsCollective(std::string_view opcode);
 // Takes the label of what it contains: its own name is the same for all phases in old releases.

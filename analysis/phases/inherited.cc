@@ -5,6 +5,9 @@
 #include <array>
 #include <cstddef>
 #include <span>
+#include <unordered_map>
+
+#include "hlo/collective_results.h"
 
 namespace xlatrace::analysis::phases {
 namespace {
@@ -52,10 +55,24 @@ void DecideTupleElements(Draft& draft) {
   }
 }
 
+// The view that names a combined collective: the largest part of its result.
+std::unordered_map<uint32_t, uint32_t> LargestNamedResults(const model::HloModule& module) {
+  std::unordered_map<uint32_t, uint32_t> largest;
+  for (const auto& [collective, views] : hlo::NamedCollectiveResults(module)) {
+    largest[collective] =
+        std::max_element(views.begin(), views.end(), [](const auto& a, const auto& b) {
+          return a.bytes < b.bytes;
+        })->instruction;
+  }
+  return largest;
+}
+
 // A collective without a mark that carries gradients serves the backward pass.
 void DecideCollectives(Draft& draft) {
+  const auto results = LargestNamedResults(draft.module());
   for (uint32_t node = 0; node < draft.size(); ++node) {
     if (!draft.IsOpen(node) || !IsCollective(draft.At(node).opcode)) continue;
+    const auto result = results.find(node);
     std::vector<uint32_t> open = {node};
     std::set<uint32_t> seen = {node};
     while (!open.empty() && seen.size() < 1000) {
@@ -66,7 +83,9 @@ void DecideCollectives(Draft& draft) {
         if (draft.IsOpen(operand)) {
           open.push_back(operand);
         } else if (draft.PhaseOf(operand) == Phase::kBackward) {
-          draft.TakeOver(node, {Phase::kBackward, operand});
+          const bool named = result != results.end();
+          draft.TakeOver(
+              node, {Phase::kBackward, named ? result->second : draft.DecisionOf(operand).origin});
         }
       }
     }

@@ -74,6 +74,9 @@ constexpr double kSlowerIn64Bits = 4;
 // The shortest kernels of an H100 last one to two microseconds, and the next one starts one later.
 constexpr double kLaunchNs = 2000;
 
+// The type f32 stands for all types: a fused kernel does not write intermediate results.
+constexpr double kBytesPerElement = 4;
+
 constexpr int kDeepestNest = 3;
 constexpr int kMaxInstructions = 200'000;
 
@@ -195,6 +198,21 @@ class Weigher {
     return 0;
   }
 
+  double InFusion(const Instruction& i) {
+    switch (InfoOf(BaseOpcode(i.opcode)).work) {
+      case OpWork::kElementwise:
+      case OpWork::kTranscendental:
+      case OpWork::kReduction:
+        return std::max(Passing(LargestElements(i)), Computing(i));
+      case OpWork::kMovement:
+        return i.opcode == "iota" ? Of(i) : Passing(Elements(i.shape));
+      case OpWork::kScatterGather:
+        return Passing(TouchedElements(i));
+      default:
+        return Of(i);
+    }
+  }
+
   // The part of it that is not moving bytes.
   double Computing(const Instruction& i, int depth = 0) {
     switch (InfoOf(BaseOpcode(i.opcode)).work) {
@@ -257,6 +275,25 @@ class Weigher {
     return 2 * Bytes(i.shape);
   }
 
+  // One pass of a kernel over this many elements.
+  double Passing(double elements) const { return Moving(elements * kBytesPerElement); }
+
+  double LargestElements(const Instruction& i) const {
+    double largest = ResultElements(i);
+    for (size_t number = 0; number < i.operands.size; ++number) {
+      const uint32_t operand = module_.Operands(i)[number];
+      if (ReadBytes(module_, operand) == 0) continue;
+      largest = std::max(largest, Elements(module_.instructions[operand].shape));
+    }
+    return largest;
+  }
+
+  double TouchedElements(const Instruction& i) const {
+    if (i.opcode == "dynamic-update-slice") return Elements(OperandShape(module_, i, 1));
+    if (i.opcode == "scatter") return Elements(OperandShape(module_, i, 2));
+    return Elements(i.shape);
+  }
+
   template <typename Value>
   double OverCalled(const Instruction& i, int depth, Value value) {
     double sum = 0;
@@ -280,6 +317,11 @@ class Weigher {
 
 double Weight(const HloModule& module, const Instruction& instruction, model::DeviceKind device) {
   return Weigher(module, device).Of(instruction);
+}
+
+double WeightInFusion(const HloModule& module, const Instruction& instruction,
+                      model::DeviceKind device) {
+  return Weigher(module, device).InFusion(instruction);
 }
 
 double LaunchNs(const HloModule& module, const Instruction& instruction,

@@ -35,6 +35,12 @@ namespace xlatrace::hlo {
 double Weight(const model::HloModule& module, const model::Instruction& instruction,
               model::DeviceKind device = model::DeviceKind::kGpu);
 
+// The same for an instruction inside a fusion, whose intermediate results are never written. An
+// operation on every element costs one pass over the elements of its largest array. Products cost
+// as much as they do alone.
+double WeightInFusion(const model::HloModule& module, const model::Instruction& instruction,
+                      model::DeviceKind device = model::DeviceKind::kGpu);
+
 // Nanoseconds that `instruction` should take as a launch of its own on a large GPU: what starting
 // and ending a kernel takes, and the longer of moving `bytes` (what the cost model says it reads
 // and writes; nothing: unknown) and computing what is inside. To share the time of several

@@ -247,7 +247,7 @@ class LiteralScanner {
 };
 
 // Upstream's cap on nesting is far more than any shape's.
-constexpr int kMaxDepth = 64;
+constexpr int kMaxLiteralDepth = 64;
 
 // At '(': is that a tuple shape, with the tuple behind it? Looks only.
 bool IsShapeOfTuple(TextScanner& scanner) {
@@ -268,7 +268,7 @@ bool SkipShape(TextScanner& scanner, bool of_tuple) {
 }
 
 bool ScanOf(TextScanner& scanner, std::string_view shape, bool counted, int depth) {
-  if (depth > kMaxDepth) return scanner.FailHere("a constant nests too deep");
+  if (depth > kMaxLiteralDepth) return scanner.FailHere("a constant nests too deep");
   const bool is_tuple = IsTuple(shape);
   if (!SkipShape(scanner, is_tuple)) return false;
   if (is_tuple) {
@@ -292,7 +292,7 @@ bool ScanOf(TextScanner& scanner, std::string_view shape, bool counted, int dept
 }
 
 bool ScanTyped(TextScanner& scanner, int depth) {
-  if (depth > kMaxDepth) return scanner.FailHere("a literal nests too deep");
+  if (depth > kMaxLiteralDepth) return scanner.FailHere("a literal nests too deep");
   if (scanner.Peek() == '(' && !IsShapeOfTuple(scanner)) {
     if (!scanner.Expect('(', "before a tuple literal")) return false;
     if (scanner.TryChar(')')) return true;

@@ -13,7 +13,7 @@ namespace {
 
 // Upstream's cap on nesting is 8192; real shapes have a handful of levels and every consumer of a
 // shape recurses too.
-constexpr int kMaxDepth = 64;
+constexpr int kMaxShapeDepth = 64;
 
 // A layout starts at '{' only when an integer, ':' or '}' follows; otherwise the brace belongs to a
 // computation ("-> f32[] {").
@@ -202,7 +202,7 @@ bool ScanArrayRest(TextScanner& scanner, int depth, bool of_literal) {
 }
 
 bool ScanShapeAt(TextScanner& scanner, int depth, bool of_literal) {
-  if (depth > kMaxDepth) return scanner.FailHere("shape nests too deep");
+  if (depth > kMaxShapeDepth) return scanner.FailHere("shape nests too deep");
   if (scanner.TryChar('(')) {
     if (scanner.TryChar(')')) return true;
     do {

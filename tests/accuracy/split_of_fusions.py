@@ -4,8 +4,8 @@
 
     split_of_fusions.py [--keep FOLDER] [--json]
 
-Programs are run twice on XLA:CPU, on one thread: as they are, and with the passes off that fuse,
-where XLA wraps every op alone (`wrapped_add`). What is compared, for each fusion of the first run
+Programs are run twice on XLA:CPU, on one thread: as they are, and with the passes off that fuse.
+Without them XLA wraps every op alone (`wrapped_add`). What is compared, for each fusion of the first run
 and each op_name in it:
 
 - the share that `instruction_share` of the first run gives it, with
@@ -19,8 +19,9 @@ How the second is made:
 - Every thunk costs the same, whatever it does, for being started, which an op inside a fusion does
   not. The shortest thunk of the run is this cost; it is taken off. Fusions whose ops take less than
   ten times of it in all are left out: there is nothing to be measured.
-- Broadcasts and iotas that run alone write an array that a fusion never writes: XLA computes an
-  index instead. They do not count on either side (`--all` counts them).
+- Views (slices, reshapes, broadcasts, transposes) and iotas that run alone write an array that a
+  fusion never writes: XLA computes an index instead. They do not count on either side (`--all`
+  counts them).
 
 Printed for each program: fusions and shares that were compared, and the median error, in points of
 the fusion's time and relative to the share that was measured.
@@ -46,7 +47,8 @@ import shared_data  # noqa: E402, beside the rooms
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 FREE = {"parameter", "constant", "bitcast", "tuple", "get-tuple-element"}
-NEVER_WRITTEN = {"broadcast", "iota"}
+VIEWS = {"broadcast", "copy", "dynamic-slice", "reshape", "reverse", "slice", "transpose"}
+NEVER_WRITTEN = {*VIEWS, "iota"}
 UNFUSED = "--xla_disable_hlo_passes=fusion,cpu-instruction-fusion,multi_output_fusion"
 PROGRAMS = (
     ("own/jax-cpu's training step", shared_data.find("own/jax-cpu/train.py"), "jit_train_step"),
@@ -196,7 +198,7 @@ def measure(folder, everything=False):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
     parser.add_argument("--keep", help="folder for the runs; those in it are used")
-    parser.add_argument("--all", action="store_true", help="count broadcasts and iotas, too")
+    parser.add_argument("--all", action="store_true", help="count views and iotas, too")
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="xlatrace-split-") as folder:

@@ -40,14 +40,15 @@ class LabelledModule {
     for (const char* name : names) EXPECT_EQ(PhaseOf(name), phase) << name;
   }
 
- private:
   uint32_t At(std::string_view name) const {
     const auto index = model::IndexByName(module_);
     const auto at = index.find(name);
     EXPECT_NE(at, index.end()) << name;
     return at == index.end() ? 0 : at->second;
   }
+  const model::HloModule& hlo() const { return module_; }
 
+ private:
   model::HloModule module_;
   ModuleLabels labels_;
 };

@@ -7,7 +7,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "hlo/cost/weights.h"
 #include "tests/correlator/test_builders.h"
 
 namespace xlatrace::correlator {
@@ -74,22 +73,37 @@ model::HloModule FusionOf(std::vector<Op> body, std::string own_name = {}) {
                      {"main", {{"fusion", "fusion", std::move(own_name), {}, {"fused"}}}}});
 }
 
-TEST(ShareSplitter, WeighsWhatIsInside) {
+// Each addition and multiplication costs one pass over its elements.
+TEST(ShareSplitter, DividesByTheCostOfTheOps) {
   model::HloModule module = FusionOf({{"p", "parameter"},
                                       {"a", "add", "jit(f)/a", {"p", "p"}},
                                       {"b", "multiply", "jit(f)/b", {"a", "a"}},
-                                      {"c", "add", "jit(f)/a", {"b", "b"}}},
-                                     "jit(f)/b");
+                                      {"c", "add", "jit(f)/a", {"b", "b"}}});
   const auto shares = ShareSplitter(&module).Split(At(module, "fusion"));
-  const double add = hlo::Weight(module, module.instructions[At(module, "a")]) +
-                     hlo::Weight(module, module.instructions[At(module, "c")]);
-  const double multiply = hlo::Weight(module, module.instructions[At(module, "b")]);
-  ASSERT_GT(add, multiply);
   ASSERT_EQ(shares.size(), 2u);
   EXPECT_EQ(shares[0].op_name, "jit(f)/a");
+  EXPECT_EQ(shares[0].share_ppm, 666'667);
   EXPECT_EQ(shares[1].op_name, "jit(f)/b");
-  EXPECT_NEAR(static_cast<double>(shares[0].share_ppm), 1e6 * add / (add + multiply), 1);
-  EXPECT_EQ(shares[0].share_ppm + shares[1].share_ppm, kWhole);
+  EXPECT_EQ(shares[1].share_ppm, 333'333);
+}
+
+TEST(ShareSplitter, XlaNamesTheLabelUnlessAnotherOpCostsTwice) {
+  std::vector<Op> body = {{"p", "parameter"},
+                          {"a", "add", "jit(f)/a", {"p", "p"}},
+                          {"b", "multiply", "jit(f)/b", {"a", "a"}},
+                          {"c", "add", "jit(f)/b", {"b", "b"}},
+                          {"d", "add", "jit(f)/a", {"c", "c"}},
+                          {"e", "add", "jit(f)/a", {"d", "d"}}};
+  model::HloModule three_to_two = FusionOf(body, "jit(f)/b");
+  const auto named = ShareSplitter(&three_to_two).Split(At(three_to_two, "fusion"));
+  ASSERT_EQ(named.size(), 2u);
+  EXPECT_EQ(named[0].op_name, "jit(f)/b");
+  EXPECT_EQ(named[0].share_ppm, 400'000);
+
+  body.push_back({"g", "add", "jit(f)/a", {"e", "e"}});
+  model::HloModule four_to_two = FusionOf(body, "jit(f)/b");
+  const auto dominated = ShareSplitter(&four_to_two).Split(At(four_to_two, "fusion"));
+  EXPECT_EQ(dominated.at(0).op_name, "jit(f)/a");
 }
 
 TEST(ShareSplitter, KeepsPlacesInTheSourceApart) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "analysis/copied_forward.h"
+#include "hlo/duplicated_work.h"
 
-#include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -12,8 +12,8 @@ namespace {
 
 using model::Phase;
 
-// The exponential is computed in the forward fusion, and again in the backward one, which needs it.
-// The negation stands beside backward work in one kernel; the cosine is done in backward alone.
+// The exponential is computed in the forward fusion, and again in the backward one. The absolute
+// value is computed in the backward fusion only.
 constexpr char kModule[] = R"(HloModule jit_train_step
 
 forward_body {
@@ -25,7 +25,7 @@ backward_body {
   x.1 = f32[8,8]{1,0} parameter(0)
   g = f32[8,8]{1,0} parameter(1)
   e.1 = f32[8,8]{1,0} exponential(x.1), metadata={op_name="jit(train_step)/jvp(net)/exp"}
-  c = f32[8,8]{1,0} cosine(x.1), metadata={op_name="jit(train_step)/jvp(net)/cos"}
+  c = f32[8,8]{1,0} abs(x.1), metadata={op_name="jit(train_step)/jvp(net)/abs"}
   m = f32[8,8]{1,0} multiply(g, e.1), metadata={op_name="jit(train_step)/transpose(jvp(net))/mul"}
   m2 = f32[8,8]{1,0} multiply(m, c), metadata={op_name="jit(train_step)/transpose(jvp(net))/mul"}
   n = f32[8,8]{1,0} negate(x.1), metadata={op_name="jit(train_step)/jvp(net)/neg"}
@@ -47,18 +47,22 @@ ENTRY main {
 }
 )";
 
-TEST(CopiedForward, WhatBackwardComputesAgainIsRecompute) {
+TEST(DuplicatedWork, FirstKernelOfTheModuleDoesTheWork) {
+  const LabelledModule module(kModule);
+  const std::vector<bool> duplicated = hlo::FindDuplicatedWork(module.hlo());
+  EXPECT_FALSE(duplicated[module.At("e")]);
+  EXPECT_TRUE(duplicated[module.At("e.1")]);
+  EXPECT_FALSE(duplicated[module.At("m")]);
+  EXPECT_FALSE(duplicated[module.At("c")]);
+}
+
+TEST(DuplicatedWork, HasThePhaseOfItsFusion) {
   const LabelledModule module(kModule);
   EXPECT_EQ(module.PhaseOf("e"), Phase::kForward);
-  EXPECT_EQ(module.PhaseOf("e.1"), Phase::kRecompute);
+  EXPECT_EQ(module.PhaseOf("e.1"), Phase::kBackward);
 }
 
-TEST(CopiedForward, WhatStandsBesideKeepsItsSide) {
-  const LabelledModule module(kModule);
-  EXPECT_EQ(module.PhaseOf("n"), Phase::kForward);
-}
-
-TEST(CopiedForward, WhatIsDoneOnlyHereIsNotDoneTwice) {
+TEST(DuplicatedWork, WorkThatOnlyOneKernelDoesKeepsItsPhase) {
   const LabelledModule module(kModule);
   EXPECT_EQ(module.PhaseOf("c"), Phase::kForward);
 }

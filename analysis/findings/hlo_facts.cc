@@ -10,6 +10,7 @@
 #include <span>
 #include <string_view>
 
+#include "analysis/findings/attention_scores.h"
 #include "base/text.h"
 #include "hlo/backend_config.h"
 #include "hlo/cost/weights.h"
@@ -446,12 +447,14 @@ class Reader {
     return fills ? Movement::kNone : movement;
   }
 
-  static int64_t SquareScores(std::string_view shape) {
+  int64_t SquareScores(std::string_view shape) {
     for (const hlo::ArrayShape& leaf : hlo::Leaves(shape)) {
       const size_t rank = leaf.dims.size();
-      if (rank < 3) continue;
+      if (rank < 2) continue;
       const int64_t rows = leaf.dims[rank - 2];
-      if (rows >= kLeastScores && rows == leaf.dims[rank - 1]) return rows;
+      if (rows < kLeastScores || rows != leaf.dims[rank - 1]) continue;
+      if (!score_elements_) score_elements_ = ScoreElements(module_);
+      if (score_elements_->contains(leaf.elements())) return rows;
     }
     return 0;
   }
@@ -572,6 +575,8 @@ class Reader {
   std::vector<uint32_t> caller_;  // Per computation.
   std::vector<bool> in_loop_;
   std::vector<bool> starts_stack_;  // Per instruction.
+  // Sizes of arrays of scores, read when needed.
+  std::optional<std::set<int64_t>> score_elements_;
 };
 
 }  // namespace

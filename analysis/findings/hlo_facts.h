@@ -64,8 +64,10 @@ struct OpFacts {
   bool host_memory = false;    // Reads or writes memory of the host.
   bool host_callback = false;  // Calls Python.
   std::string target;          // Of a custom call, in a fusion or alone.
-  int64_t square_scores = 0;   // S of a [.., S, S] array it reads or writes, S >= 512.
-  int64_t slice_bytes = 0;     // Of the part that a dynamic-update-slice writes.
+  // Scores of attention, [.., S, S], that it reads or writes (attention_scores.h): S, if at least
+  // 512.
+  int64_t square_scores = 0;
+  int64_t slice_bytes = 0;  // Of the part that a dynamic-update-slice writes.
   bool in_loop = false;
   // Fills an array with one value, or copies such an array, for a loop to write its results into.
   bool starts_stack = false;

@@ -234,6 +234,21 @@ void RandomNumbers(const Context& context, Report& report) {
   report.Add(std::move(finding));
 }
 
+// The name that a kernel of Triton or Pallas has in its source: the symbol of a launch of the op.
+// Empty for other calls, and where no symbol was recorded.
+std::string UserKernel(const Context& context, const Op& op) {
+  const std::string& target = op.facts->target;
+  if (!Has(target, "triton") && !Has(target, "mosaic") && !Has(target, "pallas")) return {};
+  const model::AttributionTables& attribution = context.attribution;
+  for (size_t i = 0; i < attribution.label_of.size(); ++i) {
+    const model::Label& label = attribution.labels[attribution.label_of[i] - 1];
+    if (label.instruction_id != op.time->instruction_id) continue;
+    const model::LaunchConfig& config = context.run.configs[context.run.activities.config[i] - 1];
+    if (config.kind == model::ActivityKind::kKernel) return config.symbol;
+  }
+  return {};
+}
+
 void CustomCalls(const Context& context, Report& report) {
   std::vector<const Op*> ops;
   for (const Op& op : context.ops) {
@@ -244,11 +259,14 @@ void CustomCalls(const Context& context, Report& report) {
   for (const Site& site : SitesOf(context, ops)) {
     if (context.ShareOfStep(site.ns) < 0.02) break;
     const std::string& target = site.largest().facts->target;
+    const std::string kernel = UserKernel(context, site.largest());
     const bool linear_algebra = Has(target, "cusolver") || Has(target, "cublas") ||
                                 Has(target, "potrf") || Has(target, "lapack") ||
                                 Has(target, "triangular") || Has(target, "hipsolver");
     Finding finding = FindingAbout(context, "slow_custom_call", site);
-    finding.title = {fmt::format("Speed up or avoid the custom call {}", target.substr(0, 40)),
+    finding.title = {kernel.empty()
+                         ? fmt::format("Speed up or avoid the custom call {}", target.substr(0, 40))
+                         : fmt::format("Speed up or avoid the kernel {}", kernel.substr(0, 40)),
                      context.words.PerStep(Time(site.ns))};
     finding.action =
         linear_algebra

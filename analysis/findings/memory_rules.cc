@@ -25,15 +25,6 @@ constexpr double kSlowBesideOwn = 0.3;  // Of what the best of the same program 
 constexpr double kDominantSlow = 0.03;
 constexpr double kStreams = 0.6;  // Of what memory can do: bound by it.
 
-// Words of attention in an op_name: scopes, softmax, the subscripts of einsum.
-bool NamesAttention(const Op& op) {
-  for (const std::string_view part :
-       {"attn", "attention", "Attention", "softmax", "->bhqk", "bqhd", "hqk", "logits"}) {
-    if (Has(op.row->op_name, part) || Has(op.row->layer, part)) return true;
-  }
-  return op.row->op_kind == OpKind::kAttention;
-}
-
 // "[4,12,2048,2048]"; empty: no result among them has the shape.
 std::string ScoresOf(const std::vector<const Op*>& ops, int64_t size) {
   for (const Op* op : ops) {
@@ -88,7 +79,6 @@ void Attention(const Context& context, Report& report) {
       fused = true;
     }
     if (op.facts->square_scores == 0 || op.row->op_kind == OpKind::kCollective) continue;
-    if (!NamesAttention(op)) continue;
     if (op.row->op_kind != OpKind::kGemm) exponentials += op.ns;
     size = std::max(size, op.facts->square_scores);
     ops.push_back(&op);

@@ -5,14 +5,15 @@
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <optional>
 #include <set>
-#include <string>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "base/number_format.h"
+#include "correlator/program_identity.h"
 
 namespace xlatrace::correlator {
 namespace {
@@ -46,7 +47,7 @@ std::vector<Use> CountUses(const model::RunTables& run, const model::Attribution
   return uses;
 }
 
-// Modules of one function whose calls take alike: one program, compiled once or again.
+// Modules of one program (program_identity.h) whose calls take about the same time.
 struct Program {
   std::vector<size_t> modules;  // The heaviest first.
   Use use;                      // Of all of them.
@@ -56,7 +57,7 @@ struct Program {
 constexpr int64_t kComparable = 4;  // Has a quarter of the heaviest one's time.
 constexpr double kAlike = 1.5;      // Calls of one program: at most this apart.
 
-std::vector<Program> ProgramsOf(const model::RunTables& run, const model::AttributionTables& tables,
+std::vector<Program> ProgramsOf(const std::vector<size_t>& program_of,
                                 const std::vector<size_t>& modules, const std::vector<Use>& uses) {
   std::vector<size_t> by_time;
   for (const size_t m : modules) {
@@ -65,22 +66,19 @@ std::vector<Program> ProgramsOf(const model::RunTables& run, const model::Attrib
   std::stable_sort(by_time.begin(), by_time.end(),
                    [&](size_t a, size_t b) { return uses[a].device_ns > uses[b].device_ns; });
   std::vector<Program> programs;
-  std::map<std::string, std::vector<size_t>> of_function;  // Indices into programs.
+  std::map<size_t, std::vector<size_t>> of_program;  // Indices into programs.
   for (const size_t m : by_time) {
     const Use& use = uses[m];
-    const std::string& function = tables.modules[m].framework_function.empty()
-                                      ? run.modules[m].name
-                                      : tables.modules[m].framework_function;
     const double call_ns = static_cast<double>(use.device_ns) /
                            static_cast<double>(std::max<int64_t>(use.executions, 1));
     Program* same = nullptr;
-    for (const size_t p : of_function[function]) {
+    for (const size_t p : of_program[program_of[m]]) {
       const double other = programs[p].call_ns;
       if (std::max(call_ns, other) <= kAlike * std::min(call_ns, other)) same = &programs[p];
       if (same != nullptr) break;
     }
     if (same == nullptr) {
-      of_function[function].push_back(programs.size());
+      of_program[program_of[m]].push_back(programs.size());
       programs.push_back({{}, {}, call_ns});
       same = &programs.back();
     }
@@ -131,6 +129,7 @@ std::vector<size_t> ComparableTo(const std::vector<Program>& programs, int heavi
 
 void AssignRoles(const model::RunTables& run, model::AttributionTables* tables) {
   const std::vector<Use> uses = CountUses(run, *tables);
+  const std::vector<size_t> program_of = ProgramsOfModules(run, *tables);
   std::map<Id, std::vector<size_t>> by_process;
   for (size_t m = 0; m < run.modules.size(); ++m)
     by_process[run.modules[m].process_id].push_back(m);
@@ -139,10 +138,10 @@ void AssignRoles(const model::RunTables& run, model::AttributionTables* tables) 
   }
 
   for (const auto& [process, modules] : by_process) {
-    const std::vector<Program> programs = ProgramsOf(run, *tables, modules, uses);
+    const std::vector<Program> programs = ProgramsOf(program_of, modules, uses);
     const int heaviest = HeaviestOf(programs);
     std::set<size_t> main, beside;
-    std::string function;
+    std::optional<size_t> main_program;
     int64_t main_ns = 0;
     int64_t main_starts = std::numeric_limits<int64_t>::min();
     if (heaviest >= 0) {
@@ -155,7 +154,7 @@ void AssignRoles(const model::RunTables& run, model::AttributionTables* tables) 
       }
       main_starts = program.use.first_ns;
       main_ns = uses[program.modules[0]].device_ns;
-      if (comparable.empty()) function = tables->modules[program.modules[0]].framework_function;
+      if (comparable.empty()) main_program = program_of[program.modules[0]];
     }
     int64_t total_ns = 0;
     for (const size_t m : modules) total_ns += uses[m].device_ns;
@@ -179,8 +178,8 @@ void AssignRoles(const model::RunTables& run, model::AttributionTables* tables) 
         facts.role = ModuleRole::kHelper;
         facts.beside_others = true;
         facts.role_reason = "several programs are as heavy, none of them is the step: " + weight();
-      } else if (main.contains(m) || (!function.empty() && facts.framework_function == function &&
-                                      use.device_ns >= main_ns / 10)) {
+      } else if (main.contains(m) ||
+                 (main_program == program_of[m] && use.device_ns >= main_ns / 10)) {
         facts.role = ModuleRole::kMain;
         facts.role_reason = "another compilation of the main module's function";
       } else if (use.last_ns <= main_starts && use.executions <= 2) {

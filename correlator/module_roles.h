@@ -10,8 +10,9 @@
 
 namespace xlatrace::correlator {
 
-// Sets role and role_reason of every module, from labels and executions. Modules of one function
-// whose calls take alike are one program compiled again; else each is a program of its own.
+// Sets role and role_reason of every module, from labels and executions. Modules of one program
+// (program_identity.h) whose calls take about the same time count together.
+//
 // main: the program with most device time among those that ran again and again (of all, where none
 // of those has a tenth of the most expensive one's time), where no other that runs as often as it
 // pleases has a quarter of its time; also other compilations of its function.

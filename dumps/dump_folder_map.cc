@@ -96,7 +96,11 @@ std::string Share(double part, double whole) {
   return whole > 0 ? Percent(part, whole) + "%" : std::string("none");
 }
 
-bool HeavierThan(const FolderModule& a, const FolderModule& b) {
+bool Trains(const FolderModule& module) { return module.summary && module.summary->has_gradient; }
+
+// Training before all else.
+bool ComesBefore(const FolderModule& a, const FolderModule& b) {
+  if (Trains(a) != Trains(b)) return Trains(a);
   if (FlopsOf(a) != FlopsOf(b)) return FlopsOf(a) > FlopsOf(b);
   return OperationsOf(a) > OperationsOf(b);
 }
@@ -112,7 +116,7 @@ std::optional<size_t> FindMain(const std::vector<FolderModule>& modules,
     // What was taken out of a module does less than the module, but it may lack its final HLO.
     if (main && HasDump(modules[*main]) && !HasDump(modules[m])) continue;
     if (!main || (HasDump(modules[m]) && !HasDump(modules[*main])) ||
-        HeavierThan(modules[m], modules[*main])) {
+        ComesBefore(modules[m], modules[*main])) {
       main = m;
     }
   }
@@ -192,7 +196,8 @@ void AssignRoles(std::vector<FolderModule>& modules, const std::vector<size_t>& 
                       link->arrays, link->parameters);
       continue;
     }
-    if (first != nullptr && FlopsOf(module) > 0 && FlopsOf(module) >= FlopsOf(*first) / 2) {
+    if (first != nullptr && (Trains(module) || !Trains(*first)) && FlopsOf(module) > 0 &&
+        FlopsOf(module) >= FlopsOf(*first) / 2) {
       module.role = ModuleRole::kMain;
       module.role_reason =
           fmt::format("about as heavy as the main module: {} of the floating point operations",
@@ -350,7 +355,7 @@ void RankModules(DumpFolderMap& map) {
     if (mains.contains(a) != mains.contains(b)) return mains.contains(a);
     const int rank_a = RankOf(modules[a].role);
     const int rank_b = RankOf(modules[b].role);
-    return rank_a != rank_b ? rank_a < rank_b : HeavierThan(modules[a], modules[b]);
+    return rank_a != rank_b ? rank_a < rank_b : ComesBefore(modules[a], modules[b]);
   });
   std::vector<size_t> place(order.size());
   for (size_t i = 0; i < order.size(); ++i) place[order[i]] = i;

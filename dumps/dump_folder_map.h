@@ -5,9 +5,9 @@
 //
 // Works with the folder alone. Everything that is deduced says from what:
 //  - main, one for each process (each has a folder of its own): most floating point operations (of
-//    the final HLO), else most operations;
-//    other modules of the same function with at least a tenth of its work are main too, and any
-//    other one with at least half of it that is not init;
+//    the final HLO), else most operations. Modules with a gradient come before all others.
+//    Other modules of the same function with at least a tenth of its work are main too. So is any
+//    other one with at least half of it that is not init, if it has a gradient like the main one;
 //  - init: makes arrays with the shapes of the main program's parameters (at least a hundredth of
 //    their bytes) out of next to none, before it, without gradient;
 //  - autotune: taken out of another module while it was compiled: there are dumps of passes, but

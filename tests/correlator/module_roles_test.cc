@@ -18,9 +18,9 @@ class ModuleRolesTest : public ::testing::Test {
     run_.AddLane();
     kernel_ = run_.Kernel("k");
   }
-  void Module(const std::string& name, int64_t program_id) {
+  void Module(const std::string& name, int64_t program_id, const std::string& op_name = {}) {
     run_.AddModule(name, program_id, [=] {
-      return LoadedModule{MakeModule(name, {{"main", {{"a", "add"}}}}), {}};
+      return LoadedModule{MakeModule(name, {{"main", {{"a", "add", op_name}}}}), {}};
     });
   }
   void Run(const std::string& module, int64_t program_id, int64_t duration_ns) {
@@ -103,6 +103,21 @@ TEST_F(ModuleRolesTest, ProgramsOfOneNameThatTakeDifferentTimesAreNotOne) {
   const auto tables = run_.Attribute();
   EXPECT_TRUE(tables.modules[0].beside_others);
   EXPECT_TRUE(tables.modules[1].beside_others);
+}
+
+// Functions of one wrapper share a name, as do all programs of jax.pmap.
+TEST_F(ModuleRolesTest, ProgramsOfOneNameWithOtherCodeAreNotOne) {
+  Module("jit__fun", 1, "jit(_fun)/jvp()/tanh");
+  Module("jit__fun", 2, "jit(_fun)/argmax");
+  Module("jit__fun", 3, "jit(_fun)/jvp()/tanh");
+  for (int call = 0; call < 12; ++call) Run("jit__fun", 1, 100);
+  for (int call = 0; call < 2; ++call) Run("jit__fun", 2, 100);
+  Run("jit__fun", 3, 150);
+  const auto tables = run_.Attribute();
+  EXPECT_EQ(tables.modules[0].role, ModuleRole::kMain);
+  EXPECT_EQ(tables.modules[1].role, ModuleRole::kHelper);
+  // The first one, compiled again.
+  EXPECT_EQ(tables.modules[2].role, ModuleRole::kMain);
 }
 
 }  // namespace

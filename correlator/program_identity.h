@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Which modules are one program of the user, compiled once or again.
+//
+// A name is no identity: jax.pmap calls all its programs jit__fun, and functions that one wrapper
+// makes share a name. Modules are one program if they have one name and most op_names (with source
+// lines) of the smaller one are also in the larger one. A function that is compiled for other
+// shapes keeps its op_names. Another function has its own. Modules without op_names are compared by
+// name alone.
+//
+// Thread-safety: pure function.
+
+#ifndef XLATRACE_CORRELATOR_PROGRAM_IDENTITY_H_
+#define XLATRACE_CORRELATOR_PROGRAM_IDENTITY_H_
+
+#include <cstddef>
+#include <vector>
+
+#include "model/derived.h"
+#include "model/run_tables.h"
+
+namespace xlatrace::correlator {
+
+// By module of `tables`: a number, the same for modules of one program and one process.
+std::vector<size_t> ProgramsOfModules(const model::RunTables& run,
+                                      const model::AttributionTables& tables);
+
+}  // namespace xlatrace::correlator
+
+#endif  // XLATRACE_CORRELATOR_PROGRAM_IDENTITY_H_

@@ -84,6 +84,7 @@ void OnApi(Collector& collector, CUpti_CallbackDomain domain, uint32_t id,
                              static_cast<int64_t>(log->run()));
       }
     }
+    if (log->early_run() != 0) collector.steering.OnLaterCall(*log);
     if (log->step_edge() == StepEdge::kNext) {
       collector.steering.AwaitWork(data.contextUid, data.correlationId);
     }

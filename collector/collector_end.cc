@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <new>
@@ -129,6 +130,11 @@ void Collector::PrintLine() {
   if (!is_main || (!rank_.empty() && rank_ != "0")) return;
   if (failed) {
     std::fprintf(stderr, "xlatrace: nothing is recorded: %s\n", reason_.c_str());
+    return;
+  }
+  if (access(place_.c_str(), F_OK) != 0 && errno == ENOENT) {
+    std::fprintf(stderr, "xlatrace: nothing is recorded: %s was removed while the program ran\n",
+                 place_.c_str());
     return;
   }
   uint64_t launches = 0;

@@ -267,6 +267,12 @@ void Collector::WriteRows(ActivityDecoder& decoder, bool finish, bool open) {
   stat("strings_cut", strings.cut());
   stat("strings_not_kept", definitions.dropped_texts());
   stat("activities_outside_window", counts.outside_window);
+  if (steering.counts_steps()) {
+    const Steering::Counted counted = steering.CountedSteps();
+    stat("modules_run", counted.modules);
+    stat("steps_run", counted.steps);
+    stat("delay_pending", counted.before_delay ? 1 : 0);
+  }
   stat("cost_callbacks_ns", callbacks_ns);
   stat("cost_writer_ns", NowNs(CLOCK_THREAD_CPUTIME_ID));
   stat("cost_flusher_ns", flusher_cost_ns_.load(std::memory_order_relaxed));

@@ -159,7 +159,7 @@ int Pop(const void* domain) {
   Collector& collector = Collector::Get();
   // A range that was open while the window was open is kept.
   const bool wanted = range.wanted || !collector.steering.Skips(*log);
-  if (range.kind == RangeKind::kModule && collector.steering.has_steps()) {
+  if (range.kind == RangeKind::kModule && collector.steering.counts_steps()) {
     collector.steering.OnModulePop(*log, range.text);
     log->set_pending_run(0);  // It made no call.
   }
@@ -318,7 +318,7 @@ nvtxStringHandle_t RegisterString(nvtxDomainHandle_t domain, std::string_view te
   const uint32_t id =
       Collector::Get().strings.Register(text, domain_id, log == nullptr ? 0 : log->thread());
   Steering& steering = Collector::Get().steering;
-  if (log != nullptr && steering.has_steps()) {
+  if (log != nullptr && steering.counts_steps()) {
     const RangeKind kind = RangeKindOf(text);
     if (kind == RangeKind::kModule) steering.OnRegisterModule(*log, id);
     if (kind == RangeKind::kThunk) steering.OnRegisterThunk(*log);

@@ -535,10 +535,11 @@ static int look(struct dl_phdr_info* info, size_t size, void* data) {
   return 0;
 }
 
-static void write_note(const char* reason) {
+/* True for the process that makes the folder: the first of the job to leave something. */
+static int write_note(const char* reason) {
   const char* place = getenv(XLATRACE_ENV_PLACE);
   const char* token = getenv(XLATRACE_ENV_JOB);
-  if (place == NULL || token == NULL || *place != '/') return;
+  if (place == NULL || token == NULL || *place != '/') return 0;
   char host[65] = "";
   char raw_host[65] = "";
   gethostname(raw_host, sizeof raw_host - 1);
@@ -547,29 +548,31 @@ static void write_note(const char* reason) {
   clock_gettime(CLOCK_REALTIME, &now);
   char path[PATH_MAX + 256];
   /* A folder that another job has claimed (another token in `job`) is not written into. */
-  if (mkdir(place, 0700) != 0) {
-    if (errno != EEXIST) return;
+  const int first = mkdir(place, 0700) == 0;
+  if (!first) {
+    if (errno != EEXIST) return 0;
     char job[128] = "";
     snprintf(path, sizeof path, "%s/job", place);
     const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     if (fd >= 0) {
       const ssize_t got = read(fd, job, sizeof job - 1);
       close(fd);
-      if (got <= 0) return;
+      if (got <= 0) return 0;
       job[strcspn(job, "\n")] = '\0';
-      if (strcmp(job, token) != 0) return;
+      if (strcmp(job, token) != 0) return 0;
     }
   }
   snprintf(path, sizeof path, "%s/%s.%s.%d.%llx.note", place, token, host, (int)getpid(),
            (unsigned long long)now.tv_sec);
   const int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-  if (fd < 0) return;
+  if (fd < 0) return 0;
   char text[512];
   const int size =
       snprintf(text, sizeof text, "reason: %s\npid: %d\nhost: %s\n", reason, (int)getpid(), host);
   const ssize_t written = write(fd, text, (size_t)size);
   (void)written;
   close(fd);
+  return first;
 }
 
 /* The job's first process (a shell script, a launcher) may not come to CUDA itself: then it says
@@ -622,12 +625,16 @@ static void print_line(void) {
           stem > 0 ? stem : 0, shown);
 }
 
-static void stay_out(const char* reason) {
-  write_note(reason);
+static void print_reason(const char* reason) {
   const char* quiet = getenv("XLATRACE_QUIET");
   if (quiet == NULL || *quiet == '\0' || *quiet == '0') {
     fprintf(stderr, "xlatrace: nothing is recorded: %s\n", reason);
   }
+}
+
+static void stay_out(const char* reason) {
+  write_note(reason);
+  print_reason(reason);
 }
 
 __attribute__((destructor)) static void finish(void) {
@@ -664,6 +671,9 @@ __attribute__((destructor)) static void finish(void) {
     }
   }
   if (!found.xla) return;
-  write_note(found.driver ? "the CUDA driver is loaded, but was not started by this process"
-                          : "this process found no NVIDIA driver (libcuda.so.1)");
+  /* Without a driver a framework tries to load it; before the first computation it does not. */
+  const char* reason = found.driver
+                           ? "this process loaded the NVIDIA driver and did not start it"
+                           : "this process ended without the NVIDIA driver (libcuda.so.1)";
+  if (write_note(reason)) print_reason(reason);
 }

@@ -73,6 +73,7 @@ void Steering::Configure(std::optional<StepWindow> steps, uint64_t delay_ms, uin
   steps_ = steps;
   delay_ns_ = delay_ms * 1000000;
   duration_ns_ = duration_ms * 1000000;
+  counts_steps_.store(steps.has_value() || delay_ns_ != 0, std::memory_order_release);
   if (delay_ns_ != 0) {
     time_progress_ = static_cast<int>(Progress::kBefore);
     Set(kOutsideTime, true);
@@ -124,6 +125,7 @@ void Steering::OnRegisterThunk(const ThreadLog& log) {
   const uint32_t size = ++modules_[log.registering()].size;
   if (size <= largest_) return;
   largest_ = size;
+  if (!has_steps()) return;
   // What was taken for the main module was a helper.
   if (main_ != 0 && main_ != log.registering() && modules_[main_].size * kMuchSmaller < largest_) {
     SetMain(0);
@@ -133,16 +135,18 @@ void Steering::OnRegisterThunk(const ThreadLog& log) {
 Steering::RunBegin Steering::OnFirstCall(ThreadLog& log, uint32_t context) {
   const uint32_t title = log.pending_run();
   log.set_pending_run(0);
-  if (!has_steps()) return {};
+  if (!counts_steps()) return {};
   const Lock lock(&mutex_);
   Module& module = modules_[title];
   const int64_t step = module.runs[context]++;
+  if (!has_steps()) return {};
   if (step > 0 && title != main_ && module.size * kMuchSmaller >= largest_ &&
       (main_ == 0 || module.size > modules_[main_].size)) {
     SetMain(title);
   }
   RunBegin begin;
   const uint32_t state = state_.load(std::memory_order_relaxed);
+  if (title != main_) log.set_early_run(title);
   if (title != main_ || (state & kStepsByMark) != 0) return begin;
   const bool closed = (state & kClosed) != 0;
   if (!closed && step == steps_->first && step > 0) begin.edge = StepEdge::kFirst;
@@ -193,7 +197,32 @@ void Steering::OnModulePop(ThreadLog& log, uint32_t title) {
   largest_ = std::max(largest_, module.size);
 }
 
+Steering::Counted Steering::CountedSteps() const {
+  const Lock lock(&mutex_);
+  Counted counted;
+  const Module* main = nullptr;
+  for (const auto& [title, module] : modules_) {
+    if (module.runs.empty()) continue;
+    ++counted.modules;
+    const bool small = module.size * kMuchSmaller < largest_;
+    const bool larger = main == nullptr || module.size > main->size;
+    if (main_ != 0 ? title == main_ : !small && larger) main = &module;
+  }
+  if (main != nullptr) {
+    for (const auto& [context, runs] : main->runs) {
+      counted.steps = std::max(counted.steps, static_cast<uint64_t>(runs));
+    }
+  }
+  if (marks_ != 0) counted.steps = marks_;
+  counted.before_delay = time_progress_.load() == static_cast<int>(Progress::kBefore);
+  return counted;
+}
+
 bool Steering::OnMark(const ThreadLog& log, int64_t step) {
+  if (counts_steps()) {
+    const Lock lock(&mutex_);
+    ++marks_;
+  }
   if (has_steps()) {
     const bool inside = steps_->first <= step && step < steps_->end;
     // Which rule holds goes first: threads may look in between.

@@ -80,6 +80,12 @@ class Steering {
     StepEdge edge = StepEdge::kNone;
   };
   RunBegin OnFirstCall(ThreadLog& log, uint32_t context);
+  // A run that began before its module was known as the main one is a step before the window.
+  void OnLaterCall(ThreadLog& log) const {
+    if (log.early_run() != main_.load(std::memory_order_relaxed)) return;
+    log.set_early_run(0);
+    if (steps_->first > 0) log.BeginStep(false, StepEdge::kNone);
+  }
   // A call of the first run after the window; OnWork reports that the device runs it.
   void AwaitWork(uint32_t context, uint32_t correlation);
   bool awaits_work() const { return awaits_work_.load(std::memory_order_relaxed); }
@@ -105,6 +111,15 @@ class Steering {
     Change change = Change::kClosed;
   };
   std::vector<Changed> TakeChanges();
+  // Runs of modules are counted: for a window of steps, and to report how many steps ran before a
+  // delay was over.
+  bool counts_steps() const { return counts_steps_.load(std::memory_order_acquire); }
+  struct Counted {
+    uint64_t modules = 0;  // That ran.
+    uint64_t steps = 0;    // Of the main module, or marks.
+    bool before_delay = false;
+  };
+  Counted CountedSteps() const;
   bool has_steps() const { return has_steps_.load(std::memory_order_acquire); }
 
  private:
@@ -129,7 +144,7 @@ class Steering {
     std::unordered_map<uint32_t, int64_t> runs;  // By context.
   };
   struct Context {
-    int64_t step = -1;  // Of the main module.
+    int64_t step = -1;  // Runs of the main module so far, less 1.
     bool done = false;  // The process does not wait for the device: it has left the window.
   };
   void SetMain(uint32_t title);  // With the lock held.
@@ -138,16 +153,18 @@ class Steering {
   std::atomic<bool> ever_closed_{false};
   std::optional<StepWindow> steps_;  // Written once, before has_steps_.
   std::atomic<bool> has_steps_{false};
+  std::atomic<bool> counts_steps_{false};
   uint64_t delay_ns_ = 0;
   uint64_t duration_ns_ = 0;
   std::atomic<uint64_t> begin_ns_{0};
   std::atomic<int> time_progress_{static_cast<int>(Progress::kInside)};
   std::atomic<int> step_progress_{static_cast<int>(Progress::kInside)};
 
-  pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;
+  mutable pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;
   std::unordered_map<uint32_t, Module> modules_;  // By title.
-  uint32_t main_ = 0;                             // Title; 0: not known.
-  uint32_t largest_ = 0;  // Size of the largest module, whether it is main or not.
+  uint64_t marks_ = 0;
+  std::atomic<uint32_t> main_{0};  // Title; 0: not known.
+  uint32_t largest_ = 0;           // Size of the largest module, whether it is main or not.
   std::unordered_map<uint32_t, Context> contexts_;  // All that ran the main module.
   std::unordered_map<uint32_t, uint32_t> awaited_;  // Correlation id -> context.
   std::atomic<bool> awaits_work_{false};

@@ -82,7 +82,11 @@ class ThreadLog {
     in_recorded_step_ = recorded;
     step_edge_ = edge;
   }
+  // Title of the running module, if it was not known as the main module at its first call; else 0.
+  uint32_t early_run() const { return early_run_; }
+  void set_early_run(uint32_t title) { early_run_ = title; }
   void EndStep() {
+    early_run_ = 0;
     in_step_ = in_recorded_step_ = false;
     step_edge_ = StepEdge::kNone;
   }
@@ -160,6 +164,7 @@ class ThreadLog {
   uint32_t module_ = 0;
   uint64_t run_ = 0;
   uint32_t thunks_in_run_ = 0;
+  uint32_t early_run_ = 0;
   bool in_step_ = false;
   bool in_recorded_step_ = false;
   StepEdge step_edge_ = StepEdge::kNone;

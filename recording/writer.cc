@@ -279,7 +279,9 @@ void Writer::UseReserve() {
   Encoder facts;
   Put(facts, FactRow{"writing_stopped", reason});
   Put(facts, FactRow{"rows_lost", lost});
-  append(BlockType::kFacts, facts, 2);
+  const std::string activities = std::to_string(lost_activities_);
+  Put(facts, FactRow{"activities_lost", activities});
+  append(BlockType::kFacts, facts, 3);
   Encoder footer;
   footer.Number(sequence_);
   append(BlockType::kFooter, footer, 1);
@@ -412,6 +414,7 @@ void Writer::AppendBlock(Cursor& cursor, BlockType type, Block& block) {
     end_ = std::max(end_, cursor.offset);
   } else {
     if (type != BlockType::kReserve) lost_rows_ += block.rows;
+    if (type == BlockType::kActivities) lost_activities_ += block.rows;
   }
   block.bytes.Clear();
   block.before = {};

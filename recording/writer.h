@@ -77,6 +77,8 @@ class Writer {
   // "the file has reached its limit of 4,294,967,296 bytes"; empty when it has not failed.
   std::string StopReason() const;
   uint64_t lost_rows() const { return lost_rows_; }
+  // The activities among the lost rows.
+  uint64_t lost_activities() const { return lost_activities_; }
   // End of what is in the file.
   uint64_t bytes_written() const { return end_; }
 
@@ -147,6 +149,7 @@ class Writer {
   uint64_t end_ = 0;
   uint64_t sequence_ = 0;
   uint64_t lost_rows_ = 0;
+  uint64_t lost_activities_ = 0;
   int stop_errno_ = 0;
   uint64_t reserve_offset_ = 0;
   uint64_t reserve_sequence_ = 0;

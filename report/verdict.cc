@@ -79,10 +79,14 @@ class VerdictMaker {
 
   void SayNothingRan() {
     Say(OneLine(Plain("No verdict: the run holds no device activity.")));
-    // The worst run stat is the reason. Without any, the importer's reason for the missing activity
-    // takes its place.
+    // A window that was never reached is the reason, else the worst run stat. Without any, the
+    // importer's reason for the missing activity takes its place.
     const StatFigure* worst = nullptr;
     for (const StatFigure& stat : view_.stats) {
+      if (stat.name == "window_not_reached") {
+        verdict_.lede = Plain(Capitalised(stat.advice) + ".");
+        return;
+      }
       const bool is_reason =
           stat.severity >= model::Severity::kDataLoss || stat.name == "no_device_activity";
       if (!is_reason || stat.advice.empty()) continue;

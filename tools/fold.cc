@@ -28,6 +28,7 @@
 #include "store/run_db.h"
 #include "store/run_db_mark.h"
 #include "tools/console.h"
+#include "tools/hook_fold.h"
 #include "tools/trace_run.h"
 
 namespace xlatrace::tools {
@@ -295,19 +296,32 @@ Result<std::string> MoveAside(const std::string& database) {
                    "remove the ones you do not need");
 }
 
-Error NothingInRecording(const std::string& folder) {
+Error NothingInRecording(const std::string& folder, int exit_status) {
+  if (!Exists(folder)) {
+    return {fmt::format("nothing was recorded: '{}' was removed while the command ran", folder),
+            "record again, and leave the folder alone until the command ends", ErrorCode::kFailed};
+  }
   const auto listed = recording::ListFolder(folder);
   if (listed && !listed->notes.empty()) {
     const recording::FolderEntry& entry = listed->notes.back();
     const auto text = ReadFile(entry.path, kMaxNoteBytes);
     const std::string reason = text ? ReasonIn(*text) : std::string();
-    if (!reason.empty()) {
+    // A process that did not come to its first computation is the reason only where it succeeded.
+    const bool driver = reason.find("NVIDIA driver") != std::string::npos;
+    if (!reason.empty() && !(driver && exit_status != 0)) {
       return {fmt::format("nothing was recorded: {} (process {})", reason, entry.pid),
-              reason.find("no NVIDIA driver") != std::string::npos
+              reason.find("without the NVIDIA driver") != std::string::npos
                   ? "without an NVIDIA GPU: xlatrace record -- python train.py"
                   : "xlatrace doctor",
               ErrorCode::kFailed};
     }
+  }
+  if (exit_status != 0) {
+    return {fmt::format("nothing was recorded: the command failed with exit status {} before its "
+                        "first computation on an NVIDIA GPU",
+                        exit_status),
+            "run the command without xlatrace until it succeeds, then record it",
+            ErrorCode::kFailed};
   }
   return {"nothing was recorded: no process of the command used an NVIDIA GPU",
           "check that the command trains on the GPU: xlatrace doctor", ErrorCode::kFailed};
@@ -361,6 +375,13 @@ Result<FoldOutcome> Fold(const FoldRequest& request) {
 
 Result<std::string> FoldedRun(const std::string& path) {
   FoldRequest request;
+  const std::string hook_folder = IsDirectory(path) ? path : RecordingFolderOf(path);
+  const bool may_be_run = IsDirectory(path) || !Exists(path) || store::LooksLikeRunDb(path);
+  if (may_be_run && LooksLikeHookFolder(hook_folder)) {
+    const std::string database = IsDirectory(path) ? DatabaseOf(path) : path;
+    XLATRACE_TRY(FoldHookFolder(hook_folder, database));
+    return database;
+  }
   if (recording::LooksLikeRecordingFolder(path)) {
     request.folder = path;
     request.database = DatabaseOf(path);

@@ -58,7 +58,8 @@ bool RemoveRecording(const std::string& folder, const std::string& token);
 Result<std::string> MoveAside(const std::string& database);
 
 // Why the folder holds no recording, as its notes say; a general sentence without any.
-Error NothingInRecording(const std::string& folder);
+// `exit_status`: of the command that was recorded, where it is known.
+Error NothingInRecording(const std::string& folder, int exit_status = 0);
 
 }  // namespace xlatrace::tools
 

@@ -197,8 +197,9 @@ Status FoldPreload(const PreloadPlaces& places, const std::string& command,
     request.run_info = {{"command", command}};
   }
   if (!IsDirectory(folder) || !HoldsJob(folder, request.token)) {
+    Error nothing = NothingInRecording(folder, child.status);
     RemoveRecording(folder, places.token);
-    return tl::unexpected<Error>(NothingInRecording(folder));
+    return tl::unexpected<Error>(std::move(nothing));
   }
   auto outcome = Fold(request);
   if (!outcome) {
@@ -216,8 +217,11 @@ Status FoldPreload(const PreloadPlaces& places, const std::string& command,
   for (const Error& skipped : outcome->build.skipped) Warn("skipped: " + skipped.message);
   if (outcome->folded) Note(BuildSentence(outcome->build, shown_database));
   if (outcome->folded && outcome->build.activities == 0) {
-    Note(fmt::format("no device activity was recorded; {} says why as far as is known",
-                     shown_database));
+    std::string why = fmt::format("{} says why as far as is known", shown_database);
+    for (const auto& [entry, import] : outcome->build.recordings) {
+      if (!import.window.empty()) why = import.window;
+    }
+    Note("no device activity was recorded; " + why);
   }
   if (!outcome->whole || !places.own) {
     Note(fmt::format("the recording stays in {}", folder));

@@ -24,6 +24,7 @@
 #include "tools/commands.h"
 #include "tools/console.h"
 #include "tools/fold.h"
+#include "tools/hook_fold.h"
 #include "tools/hook_recording.h"
 #include "tools/launchers.h"
 #include "tools/pipeline.h"
@@ -112,29 +113,6 @@ std::vector<std::pair<std::string, std::string>> Environment(const RecordOptions
           {"XLATRACE_HOOK_DELAY_S", fmt::format("{}", options.recording.delay_s)}};
 }
 
-std::vector<std::pair<std::string, std::string>> RunInfo(const RecordOptions& options,
-                                                         const HookRecording& recording) {
-  std::vector<std::pair<std::string, std::string>> info = {
-      {"source", "record"}, {"mode", "profiler"}, {"command", MaskedCommand(options.command)}};
-  int64_t cost_ns = 0;
-  for (const HookProcess& process : recording.processes) {
-    cost_ns += process.own_cost_ns;
-    if (process.profiles.empty() || info.size() > 3) continue;
-    info.emplace_back("framework", process.framework);
-    info.emplace_back(process.framework + "_version", process.framework_version);
-    if (!process.jaxlib_version.empty()) {
-      info.emplace_back("jaxlib_version", process.jaxlib_version);
-    }
-    info.emplace_back("python_version", process.python_version);
-    if (process.xla_flags) {
-      info.emplace_back("xla_flags", process.xla_flags->empty() ? "none" : *process.xla_flags);
-    }
-    info.emplace_back("stop_reason", process.stop_reason);
-  }
-  info.emplace_back("own_cost_ns", std::to_string(cost_ns));
-  return info;
-}
-
 // "jax 0.10.2"
 std::string Frameworks(const HookRecording& recording) {
   for (const HookProcess& process : recording.processes) {
@@ -146,7 +124,8 @@ std::string Frameworks(const HookRecording& recording) {
 // Recording -> run.db. The recording goes only when all of it is in run.db.
 Status FoldHook(const RecordOptions& options, const Places& places) {
   XLATRACE_ASSIGN(const HookRecording recording, ReadHookRecording(places.recording));
-  BuildRequest request{.output = places.output, .run_info = RunInfo(options, recording)};
+  BuildRequest request{.output = places.output,
+                       .run_info = HookRunInfo(recording, MaskedCommand(options.command))};
   for (const HookProcess& process : recording.processes) {
     if (!process.profiles.empty()) request.sessions.push_back(process);
   }

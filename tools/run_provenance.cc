@@ -201,7 +201,7 @@ std::set<std::string_view> NameSet(const std::vector<dumps::InstructionNote>& no
   return names;
 }
 
-std::string_view WordOf(HistoryEvent::Kind kind) {
+std::string_view EventWord(HistoryEvent::Kind kind) {
   switch (kind) {
     case HistoryEvent::Kind::kMade:
       return "made";
@@ -232,7 +232,7 @@ report::OpProvenance Told(const WantedInstruction& wanted, const dumps::Instruct
     op.events.push_back({.pass = step.Label(),
                          .pipeline = step.is_start() ? std::string() : step.pipeline,
                          .dump = step.number,
-                         .event = std::string(WordOf(event.kind)),
+                         .event = std::string(EventWord(event.kind)),
                          .name = event.instruction.name,
                          .text = event.text,
                          .before = NotesOf(event.others, kMostBefore),

@@ -295,14 +295,13 @@ class Reader {
 
   // As the finding has it, which has read the module's schedule.
   Status ReadMemory() {
-    using Json = nlohmann::json;
     std::optional<int64_t> more;
     MemoryChange memory;
     XLATRACE_TRY(db_.ForEach(
         "SELECT evidence FROM finding WHERE id = 'recompute'", [&](const store::Statement& row) {
-          const Json evidence = Json::parse(row.Text(0), nullptr, false);
+          const auto evidence = nlohmann::json::parse(row.Text(0), nullptr, false);
           if (!evidence.is_array()) return true;
-          for (const Json& item : evidence) {
+          for (const auto& item : evidence) {
             if (!item.is_object()) continue;
             const auto text = item.find("text"), value = item.find("value");
             if (text == item.end() || !text->is_string() || value == item.end() ||

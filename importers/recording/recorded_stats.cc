@@ -55,10 +55,12 @@ int64_t Bounded(uint64_t value) {
 void AddRecordedStats(const RecordedProcess& process, Counters* counters) {
   const auto stopped = process.facts.find("writing_stopped");
   if (stopped != process.facts.end()) {
-    const auto lost = process.facts.find("rows_lost");
+    // Recordings of older collectors count rows of all kinds.
+    auto lost = process.facts.find("activities_lost");
+    if (lost == process.facts.end()) lost = process.facts.find("rows_lost");
     counters->Add("recording_stopped", Severity::kDataLoss,
                   lost == process.facts.end() ? 1 : std::max(std::atoll(lost->second.c_str()), 1ll),
-                  fmt::format("rows that were not written: {}; make room, or raise "
+                  fmt::format("device activities that were not written: {}; make room, or raise "
                               "XLATRACE_MAX_BYTES",
                               stopped->second));
   }

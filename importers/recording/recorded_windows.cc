@@ -184,6 +184,11 @@ void RecordedWindows::TellWindows(bool finished, const std::function<int64_t(uin
         written_over->second > 0) {
       extent.start_ns = std::min(StartOfRing(extent.start_ns), extent.end_ns);
     }
+    if (extent.end_ns > limit_ns_) {
+      if (extent.start_ns >= limit_ns_) continue;
+      extent.end_ns = limit_ns_;
+      why = WindowEnd::kLimit;
+    }
     extent = WithoutOutside(extent);
     const int64_t start = time_of(extent.start_ns);
     sink.AddWindow({process_id, start, time_of(extent.end_ns), why});
@@ -265,8 +270,14 @@ RecordedWindows::Told RecordedWindows::Tell(const recording::ReadOutcome& outcom
   const auto& clocks = process_.clocks;
   uint64_t whole_until =
       clocks.size() < 2 ? process_.first_ns : clocks[clocks.size() - 2].realtime_ns;
+  const bool stopped = process_.facts.contains("writing_stopped");
   for (size_t k = 0; k < lost_.size(); ++k) {
     const uint64_t after = EndOf(k);
+    if (after == 0 && stopped) {
+      // The file had no room for the activity. It is among those that the collector counted.
+      limit_ns_ = std::min(limit_ns_, lost_[k].start_ns);
+      continue;
+    }
     if (after == 0 && !finished) whole_until = std::min(whole_until, lost_[k].start_ns);
     ++told.calls_without_activity;
     losses.push_back(

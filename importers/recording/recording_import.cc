@@ -21,6 +21,7 @@
 #include "importers/recording/recorded_stats.h"
 #include "importers/recording/recorded_windows.h"
 #include "importers/recording/step_edges.h"
+#include "importers/recording/window_not_reached.h"
 #include "recording/folder.h"
 #include "recording/reader.h"
 
@@ -82,6 +83,7 @@ class RecordingImporter {
         .process_id = names_.process_id(),
         .has_modules = names_.has_modules(),
         .dump_folder = std::string(process_.Fact("dump_folder")),
+        .window = activities_ == 0 ? WindowNotReached(process_) : std::string(),
         .errors = process_.errors};
   }
 
@@ -489,8 +491,11 @@ class RecordingImporter {
     }
   }
 
-  // What is not known of activities that are recorded.
+  // Facts about recorded activities that are not known.
   void AddActivityStats() {
+    if (const std::string why = WindowNotReached(process_); activities_ == 0 && !why.empty()) {
+      counters_.Add("window_not_reached", Severity::kNotice, 1, why);
+    }
     if (activities_before_steps_ > 0) {
       counters_.Add("activities_before_steps", Severity::kInfo, activities_before_steps_);
     }

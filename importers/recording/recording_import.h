@@ -41,6 +41,7 @@ struct RecordingImport {
   model::Id process_id = 0;
   bool has_modules = false;         // XLA registered their text.
   std::string dump_folder;          // Where this process's XLA dumped, when we asked it to.
+  std::string window;               // Why the window of the recording is empty.
   std::vector<std::string> errors;  // Why it could not be recorded, or not all of it.
 };
 

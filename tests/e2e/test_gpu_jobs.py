@@ -231,12 +231,20 @@ class NoTrace(gpu_support.GpuTestCase):
         )
         empty = {"LD_LIBRARY_PATH": None}
         traced = self.preloaded(script, **empty)
-        self.assert_unharmed(traced, self.alone(script, **empty))
+        (line,) = self.assert_unharmed(traced, self.alone(script, **empty))
+        self.assertIn("driver", line)
         self.assert_only_notes(1)
         result = self.xlatrace("report", "run.db")
         self.assertIn("driver", result.stdout + result.stderr)
         self.assertEqual(result.code, 1, result)
         self.assertIn("xlatrace record", "".join(result.hints))
+
+    def test_failed_script_is_the_reason_of_an_empty_recording(self):
+        script = "# python\nimport sys\nsys.exit(7)\n"
+        recorded = self.xlatrace("record", "--", *self.command(script), env=self.environment(False))
+        self.assertEqual((recorded.code, len(recorded.errors), len(recorded.hints)), (7, 1, 1), recorded)
+        self.assertIn(" 7 ", recorded.errors[0])
+        self.assertNotIn("driver", recorded.errors[0])
 
     def assert_only_notes(self, at_least=0):
         files = [p for p in self.work.rglob("*") if p.is_file() and p.name != "job"]

@@ -381,7 +381,12 @@ class Limits(gpu_support.GpuTestCase):
         )
         plain = script.replace(removal, "")
         traced = self.preloaded(script, XLATRACE_FLUSH_MS="20")
-        self.assert_unharmed(traced, self.alone(plain))
+        (line,) = self.assert_unharmed(traced, self.alone(plain))
+        self.assertIn("run.rec", line)
+        self.assertNotRegex(line, "[0-9] launch")
+        recorded = self.xlatrace("record", "--", *self.command(script), env=self.environment(False))
+        self.assertEqual((recorded.code, len(recorded.errors)), (0, 1), recorded)
+        self.assertIn("run.rec", recorded.errors[0])
 
     def test_many_threads(self):
         """64 threads with buffers of their own; memory stays bounded."""

@@ -210,6 +210,33 @@ class Windows(gpu_support.GpuTestCase):
     def test_steps_before_an_order_stops_the_recording(self):
         self.check_window(WINDOWS[8])
 
+    def not_reached(self, script, **environment):
+        """The number of the stat that explains an empty run, and its sentence."""
+        self.assertEqual(self.preloaded(script, **environment).code, 0)
+        database = self.fold()
+        self.assertEqual(gpu_support.scalar(database, "SELECT count(*) FROM activity"), 0)
+        self.assertEqual(gpu_support.run_stats(database, *LOST), [])
+        (stat,) = gpu_support.rows_of(database, "SELECT * FROM run_stat WHERE name='window_not_reached'")
+        shown = " ".join(self.xlatrace("summary", "run.db").stdout.split())
+        self.assertIn(stat["advice"][1:], shown)
+        return stat["advice"]
+
+    def test_window_of_steps_that_is_never_reached(self):
+        text = self.not_reached(PLACES[0].script(3, lambda number: "", False), XLATRACE_STEPS="100:200")
+        self.assertIn(" 30 ", text)
+
+    def test_last_step_before_the_window_is_no_step_of_it(self):
+        text = self.not_reached(PLACES[0].script(3, lambda number: "", False), XLATRACE_STEPS="30:31")
+        self.assertIn(" 30 ", text)
+
+    def test_window_of_steps_without_programs_of_xla(self):
+        self.assertIn("XLA", self.not_reached("launch k x 9; sync", XLATRACE_STEPS="2:3"))
+
+    def test_delay_longer_than_the_program(self):
+        text = self.not_reached(PLACES[0].script(3, lambda number: "", False), XLATRACE_DELAY_MS="3600000")
+        self.assertIn(" 30 ", text)
+        self.assertIn(" 3600 ", text)
+
     @tiers.long_tier
     def test_forty_combinations(self):
         for window in WINDOWS:

@@ -544,7 +544,7 @@ TEST(Writing, StopsAtTheLimitAndCountsLostRows) {
   // The process did close its file: the footer and the reason for the stop are in the reserve.
   EXPECT_TRUE(outcome->complete);
   const auto facts = log.Of<FactRow>();
-  EXPECT_EQ(facts.size() - 2 + writer.lost_rows(), 500u);
+  EXPECT_EQ(facts.size() - 3 + writer.lost_rows(), 500u);
   EXPECT_THAT(writer.StopReason(), HasSubstr("100000"));
   EXPECT_GOLDEN_TEXT(writer.StopReason());
 }

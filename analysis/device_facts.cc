@@ -64,11 +64,16 @@ std::string PeaksJson(const GpuPeaks& peaks) {
   return json + "}";
 }
 
-// "GPU", "AMD GPU (304 compute units)".
+// "GPU", "AMD GPU (304 compute units)": at most a vendor in front of "GPU".
 bool HasGenericName(const model::Device& device) {
-  return device.kind == model::DeviceKind::kGpu &&
-         (device.name.empty() || device.name.ends_with("GPU") ||
-          device.name.find("GPU (") != std::string::npos);
+  if (device.kind != model::DeviceKind::kGpu) return false;
+  const std::string_view name = device.name;
+  if (name.empty()) return true;
+  const size_t gpu = name.find("GPU");
+  if (gpu == std::string_view::npos) return false;
+  const std::string_view vendor = name.substr(0, gpu), rest = name.substr(gpu + 3);
+  return std::count(vendor.begin(), vendor.end(), ' ') <= 1 &&
+         (rest.empty() || rest.starts_with(" ("));
 }
 
 template <typename Value>

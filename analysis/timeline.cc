@@ -103,8 +103,9 @@ void ForEachSegment(const model::RunTables& run, const std::vector<uint32_t>& or
       if (open[lane].empty()) busy_lanes.push_back(lane);
       // By end; of equal ends the one that started last is inside the others.
       std::vector<uint32_t>& stack = open[lane];
+      const bool is_range = run.ConfigOf(activity).kind == model::ActivityKind::kRange;
       const auto place = std::find_if(stack.rbegin(), stack.rend(), [&](uint32_t other) {
-        return activities.end_ns(other) >= activities.end_ns(activity);
+        return is_range || activities.end_ns(other) >= activities.end_ns(activity);
       });
       stack.insert(place.base(), activity);
     }

@@ -5,8 +5,10 @@
 // A lane (stream, thread, TPU line) does one thing at a time. Where activities nest or overlap on
 // one lane, the one that ends first owns the instant. So a `while` on a CPU thread owns only the
 // time that its body leaves free. By programmatic dependent launch a kernel may start before the
-// one ahead of it in the stream has ended. It waits, and owns the time after that end. Over the
-// lanes of a device several owners run side by side.
+// one ahead of it in the stream has ended. It waits, and owns the time after that end. Ranges of a
+// host thread lie on one lane although their work runs on several streams: of ranges that overlap,
+// the one that started last owns the instant. Over the lanes of a device several owners run side by
+// side.
 
 #ifndef XLATRACE_ANALYSIS_TIMELINE_H_
 #define XLATRACE_ANALYSIS_TIMELINE_H_

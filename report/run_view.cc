@@ -34,7 +34,10 @@ std::optional<int64_t> OptionalInt(const Table& table, size_t row, std::string_v
 // Whether the name of a device is that of no product.
 std::string GenericNameSql(std::string_view table) {
   return fmt::format(
-      "(coalesce({0}.name, '') = '' OR {0}.name LIKE '%GPU (%' OR {0}.name LIKE '%GPU')", table);
+      "(coalesce({0}.name, '') = '' OR ({0}.name LIKE '%GPU (%' AND {0}.name NOT LIKE '% % GPU "
+      "(%') OR"
+      " ({0}.name LIKE '%GPU' AND {0}.name NOT LIKE '% % GPU'))",
+      table);
 }
 
 Status LoadRunFacts(RunDb& db, RunView& view) {

@@ -79,6 +79,14 @@ TEST(Segments, PartialOverlapOnOneLaneBelongsToTheEarlierOne) {
                           FlatSegment{19, 20, {1}}, FlatSegment{20, 30, {2}}));
 }
 
+TEST(Segments, PartialOverlapOfRangesBelongsToTheLaterOne) {
+  RunBuilder b;
+  const auto lane = b.AddLane(b.AddDevice());
+  b.AddActivity(lane, 0, 10, {.kind = ActivityKind::kRange});
+  b.AddActivity(lane, 6, 20, {.kind = ActivityKind::kRange});
+  EXPECT_THAT(Segments(b.run), ElementsAre(FlatSegment{0, 6, {0}}, FlatSegment{6, 20, {1}}));
+}
+
 TEST(Segments, NestedActivityOwnsTheLaneBesideAPartialOverlap) {
   RunBuilder b;
   const auto lane = b.AddLane(b.AddDevice());

@@ -45,12 +45,6 @@ class Refusals(refusals.RefusalCase):
         (self.folder / "noise").write_bytes(bytes(range(256)) * 40)
         self.assert_all_refused("noise", says=["noise"])
 
-    def test_profile_given_where_a_run_is_wanted_hints_at_import(self):
-        for command, arguments in self.run_db_readers(self.trace):
-            with self.subTest(command=command):
-                result = self.assert_refused(*arguments, codes=(1,), hint=True)
-                self.assertIn("xlatrace import", result.stderr)
-
     def test_run_given_to_import(self):
         result = self.assert_refused("import", "good.db", "-o", "out.db", codes=(1,), hint=True)
         self.assertIn("good.db", result.stderr)
@@ -137,10 +131,21 @@ class Refusals(refusals.RefusalCase):
 
     def test_truncated_profile(self):
         data = self.trace.read_bytes()
-        for size in (1, 20, len(data) // 2, len(data) - 1):
+        for size in (1, 20):
             with self.subTest(size=size):
                 (self.folder / "cut.pb").write_bytes(data[:size])
                 self.assert_refused("import", "cut.pb", "-o", "out.db", codes=(1,), says=["cut.pb"])
+
+    def test_cut_profile_gives_its_sound_part_and_a_data_loss(self):
+        data = self.trace.read_bytes()
+        for size in (len(data) // 2, len(data) - 1):
+            with self.subTest(size=size):
+                (self.folder / "cut.pb").write_bytes(data[:size])
+                result = self.run_program("import", "cut.pb", "-o", "out.db", "--force")
+                self.assertEqual(result.code, 0, result)
+                losses = support.query(
+                    self.folder / "out.db", "SELECT count(*) AS n FROM run_stat WHERE severity = 'data_loss'")
+                self.assertGreater(losses[0]["n"], 0)
 
     def test_profile_without_events(self):
         (self.folder / "bare.pb").write_bytes(support.field(1, support.field(2, "/host:CPU")))

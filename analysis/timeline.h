@@ -6,7 +6,7 @@
 // one lane, the one that ends first owns the instant. So a `while` on a CPU thread owns only the
 // time that its body leaves free. By programmatic dependent launch a kernel may start before the
 // one ahead of it in the stream has ended. It waits, and owns the time after that end. Ranges of a
-// host thread lie on one lane although their work runs on several streams: of ranges that overlap,
+// host thread lie on one lane although their work runs on several streams. Of ranges that overlap,
 // the one that started last owns the instant. Over the lanes of a device several owners run side by
 // side.
 

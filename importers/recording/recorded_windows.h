@@ -91,7 +91,7 @@ class RecordedWindows {
   const RecordedProcess& process_;
   GraphLosses graphs_;
   bool prepared_ = false;
-  uint64_t limit_ns_ = UINT64_MAX;  // From here on activities had no room in the file.
+  uint64_t limit_ns_ = UINT64_MAX;         // From here on activities had no room in the file.
   std::vector<LostCall> lost_;             // By correlation, once prepared.
   std::vector<uint32_t> first_of_window_;  // Smallest correlation of each but the first window.
   std::vector<Bucket> buckets_;            // One more than lost calls.

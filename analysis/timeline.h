@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What runs on a device at every instant.
+// The activities that run on a device at every instant.
 //
 // A lane (stream, thread, TPU line) does one thing at a time. Where activities nest or overlap on
 // one lane, the one that ends first owns the instant. So a `while` on a CPU thread owns only the
 // time that its body leaves free. By programmatic dependent launch a kernel may start before the
 // one ahead of it in the stream has ended. It waits, and owns the time after that end. Ranges of a
-// host thread lie on one lane although their work runs on several streams. Of ranges that overlap,
-// the one that started last owns the instant. Over the lanes of a device several owners run side by
+// host thread lie on one lane although their work runs on several streams. If ranges overlap, the
+// one that started last owns the instant. Over the lanes of a device several owners run side by
 // side.
 
 #ifndef XLATRACE_ANALYSIS_TIMELINE_H_

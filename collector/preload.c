@@ -672,8 +672,7 @@ __attribute__((destructor)) static void finish(void) {
   }
   if (!found.xla) return;
   /* Without a driver a framework tries to load it; before the first computation it does not. */
-  const char* reason = found.driver
-                           ? "this process loaded the NVIDIA driver and did not start it"
-                           : "this process ended without the NVIDIA driver (libcuda.so.1)";
+  const char* reason = found.driver ? "this process loaded the NVIDIA driver and did not start it"
+                                    : "this process ended without the NVIDIA driver (libcuda.so.1)";
   if (write_note(reason)) print_reason(reason);
 }

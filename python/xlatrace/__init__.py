@@ -4,8 +4,8 @@
     import xlatrace
 
     run = xlatrace.open("run.db")
-    run.findings().pandas()
-    run.op_time().polars()
+    run.findings().to_pandas()
+    run.op_time().to_polars()
     print(run.module("jit_train_step").text())
 
     for step, batch in enumerate(data):   # in the training script; nothing where nobody records

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Dict, List, Optional, Sequence, Union
 from urllib.parse import quote
 
-from xlatrace import places
+from xlatrace import column_types, places
 from xlatrace.errors import XlatraceError
 from xlatrace.table import Table, Value
 
@@ -46,6 +46,8 @@ class Run:
         self._connection = sqlite3.connect(uri, uri=True, check_same_thread=False)
         self._connection.execute("PRAGMA query_only = 1")
         self._connection.execute("PRAGMA trusted_schema = 0")
+        self._types: Optional[Dict[str, Optional[str]]] = None
+        self._views: Optional[List[str]] = None
 
     def close(self) -> None:
         """Closes the file; tables that were not read yet cannot be read any more."""
@@ -62,8 +64,12 @@ class Run:
     @property
     def views(self) -> List[str]:
         """Names of all views."""
-        rows = self.sql("SELECT name FROM sqlite_master WHERE type = 'view' ORDER BY name")
-        return [str(row["name"]) for row in rows]
+        if self._views is None:
+            rows = self._connection.execute(
+                "SELECT name FROM sqlite_master WHERE type = 'view' ORDER BY name"
+            )
+            self._views = [str(name) for (name,) in rows]
+        return list(self._views)
 
     def view(
         self,
@@ -86,11 +92,34 @@ class Run:
             sql += f" ORDER BY {order_by}"
         if limit is not None:
             sql += f" LIMIT {int(limit)}"
-        return self.sql(sql)
+        return Table(self._connection, sql, types=lambda column: self._type_in(name, column))
 
     def sql(self, sql: str, parameters: Sequence[Value] = ()) -> Table:
-        """Any SELECT over the views; `?` takes a parameter."""
-        return Table(self._connection, sql.strip().rstrip(";"), parameters)
+        """Any SELECT over the views; `?` takes a parameter.
+
+        A column that has the name of a column of a view has its type, if all values fit. Other
+        columns have the narrowest type that their values fit."""
+        return Table(self._connection, sql.strip().rstrip(";"), parameters, self._type_in_any)
+
+    def _type_in(self, view: str, column: str) -> Optional[str]:
+        if not column_types.has_types(view):
+            return None
+        return column_types.type_of_column(view, column)
+
+    def _type_in_any(self, column: str) -> Optional[str]:
+        """Type of a column of that name, if the views that have it agree."""
+        if self._types is None:
+            self._types = {}
+            rows = self._connection.execute(
+                "SELECT m.name, p.name FROM sqlite_master m, pragma_table_info(m.name) p"
+                " WHERE m.type = 'view'"
+            )
+            for view, name in rows:
+                if column_types.has_types(view):
+                    kind = column_types.type_of_column(view, name)
+                    same = self._types.setdefault(name, kind) == kind
+                    self._types[name] = kind if same else None
+        return self._types.get(column)
 
     def activities(
         self, columns: Optional[Sequence[str]] = None, where: Optional[str] = None

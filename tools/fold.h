@@ -16,6 +16,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -44,6 +45,10 @@ struct FoldOutcome {
 // Fails when there is nothing to fold and no run.db (the folder's notes say why), or when run.db
 // cannot be written.
 Result<FoldOutcome> Fold(const FoldRequest& request);
+
+// If this variable is set, FoldedRun writes nothing: it returns the run.db as it is, and refuses a
+// recording without one and a trace.
+inline constexpr std::string_view kReadOnlyVariable = "XLATRACE_READ_ONLY";
 
 // The run.db to open for `path` (run.db, run.rec or a trace). A recording is folded first when
 // there is more. A trace is imported into a temporary run. Both are reported on standard error.

@@ -57,5 +57,17 @@ TEST(SubprocessTest, OutputIsCapturedWithinLimits) {
   EXPECT_FALSE(CaptureOutput({"/no/such/program"}, 5000));
 }
 
+TEST(SubprocessTest, CapturedCommandHasBothOutputsAndItsStatus) {
+  const auto done = RunCaptured({"sh", "-c", "cat; echo out; echo $XLATRACE_X >&2; exit 3"},
+                                {{"XLATRACE_X", "err"}}, 5000, 100);
+  EXPECT_EQ(done->status, 3);
+  EXPECT_EQ(done->out, "out\n");
+  EXPECT_EQ(done->error, "err\n");
+  EXPECT_TRUE(RunCaptured({"yes"}, {}, 5000, 1000)->too_long);
+  EXPECT_EQ(RunCaptured({"yes"}, {}, 5000, 1000)->out.size(), 1000U);
+  EXPECT_TRUE(RunCaptured({"sleep", "60"}, {}, 50, 1000)->timed_out);
+  EXPECT_EQ(RunCaptured({"/no/such/program"}, {}, 5000, 1000)->status, kExitNotFound);
+}
+
 }  // namespace
 }  // namespace xlatrace

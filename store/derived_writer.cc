@@ -256,6 +256,18 @@ Status WriteAnalysis(Database& db, const model::AttributionTables& attribution,
   return {};
 }
 
+Status WriteTimeTree(Database& db, const std::vector<model::TimeTreeRow>& rows) {
+  XLATRACE_TRY(db.Execute("DELETE FROM x_time_tree"));
+  XLATRACE_ASSIGN(Statement row, PrepareInsert(db, "x_time_tree", 13));
+  Id id = 0;
+  for (const model::TimeTreeRow& t : rows) {
+    XLATRACE_TRY(Insert(row, ++id, IdOrNull{t.parent_id}, IdOrNull{t.process_id},
+                        IdOrNull{t.device_id}, t.kind, t.name, IdOrNull{t.instruction_id},
+                        t.source_file, t.source_line, t.ns, t.per_step_ns, t.p25_ns, t.p75_ns));
+  }
+  return {};
+}
+
 void WriteCriticalPath(const model::AnalysisTables& analysis, TableBuilder& rows) {
   for (const model::CriticalPathRow& p : analysis.critical_path) {
     const int64_t values[] = {

@@ -6,8 +6,11 @@
 #ifndef XLATRACE_STORE_DERIVED_WRITER_H_
 #define XLATRACE_STORE_DERIVED_WRITER_H_
 
+#include <vector>
+
 #include "base/error.h"
 #include "model/derived.h"
+#include "model/time_tree.h"
 #include "store/run_db.h"
 #include "store/sqlite.h"
 #include "store/table_builder.h"
@@ -20,6 +23,7 @@ namespace xlatrace::store {
 Status WriteAttribution(Database& database, const model::AttributionTables& attribution);
 Status WriteAnalysis(Database& database, const model::AttributionTables& attribution,
                      const model::AnalysisTables& analysis);
+Status WriteTimeTree(Database& database, const std::vector<model::TimeTreeRow>& rows);
 // The rows of x_critical_path, which WriteAnalysis leaves out: there may be one per launch.
 void WriteCriticalPath(const model::AnalysisTables& analysis, TableBuilder& rows);
 

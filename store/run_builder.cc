@@ -442,6 +442,19 @@ void RunBuilder::Learn(const model::AnalysisTables& analysis) {
   state_->AddDerived(analysis.stats);
 }
 
+void RunBuilder::Learn(std::vector<model::TimeTreeRow> tree) {
+  state_->content.time_tree = std::move(tree);
+}
+
+std::vector<model::NamedCompile> RunBuilder::Compiles() const {
+  std::vector<model::NamedCompile> compiles;
+  for (const RunContent::Compile& compile : state_->content.compiles) {
+    compiles.push_back(
+        {compile.process_id, compile.module_id, compile.name, compile.start_ns, compile.end_ns});
+  }
+  return compiles;
+}
+
 const Status& RunBuilder::status() const { return state_->status; }
 
 RunContent& RunBuilder::Settled() {

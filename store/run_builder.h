@@ -22,6 +22,7 @@
 #include "model/event_sink.h"
 #include "model/host_event.h"
 #include "model/run_tables.h"
+#include "model/time_tree.h"
 #include "store/run_content.h"
 #include "store/run_db.h"
 
@@ -76,6 +77,10 @@ class RunBuilder final : public model::EventSink {
   // the run's from here on.
   void Learn(const model::AttributionTables& attribution);
   void Learn(const model::AnalysisTables& analysis);
+  void Learn(std::vector<model::TimeTreeRow> tree);
+
+  // Compilations; their names live as long as this.
+  std::vector<model::NamedCompile> Compiles() const;
 
   // Fails where what was added cannot be of a run; rows after that are still taken.
   const Status& status() const;

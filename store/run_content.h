@@ -20,6 +20,7 @@
 
 #include "model/events.h"
 #include "model/run_tables.h"
+#include "model/time_tree.h"
 #include "store/activity_rows.h"
 #include "store/range_rows.h"
 #include "store/table_builder.h"
@@ -69,6 +70,7 @@ struct RunContent {
     int64_t end_ns = 0;
   };
   std::vector<Compile> compiles;
+  std::vector<model::TimeTreeRow> time_tree;
   struct NvtxRow {
     int64_t global_tid = 0;
     int64_t event_type = 0;

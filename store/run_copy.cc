@@ -86,6 +86,8 @@ constexpr Column kColumns[] = {
     {"x_device_facts.compute_capability"},
     {"x_device_facts.peak_flops"},
     {"x_occupancy.limiter"},
+    Rename("x_time_tree.name"),
+    Path("x_time_tree.source_file"),
     {"x_finding.id"},
     {"x_finding.title", Treatment::kWord, TextKind::kName, "(left out of the shared copy)"},
     {"x_replay.withheld"},

@@ -323,6 +323,7 @@ Result<PackedRoots> WriteTables(const std::string& path, RunContent& run,
   XLATRACE_TRY(WriteWindows(database, run.tables));
   if (attribution != nullptr) XLATRACE_TRY(WriteAttribution(database, *attribution));
   if (analysis != nullptr) XLATRACE_TRY(WriteAnalysis(database, *attribution, *analysis));
+  if (analysis != nullptr) XLATRACE_TRY(WriteTimeTree(database, run.time_tree));
   if (job != nullptr) XLATRACE_TRY(WriteJob(database, *job));
   run.activity_rows.Settle(run.tables, analysis != nullptr ? attribution : nullptr, analysis);
   XLATRACE_TRY(run.activity_rows.WriteDictionaries(database));

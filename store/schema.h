@@ -17,7 +17,7 @@ inline constexpr int64_t kApplicationId = 0x786C7472;  // "xltr"
 
 // PRAGMA user_version; one more with every change of the text that leaves our hands. A run.db of
 // another version is refused: what it was made from can be read again.
-inline constexpr int64_t kSchemaVersion = 15;
+inline constexpr int64_t kSchemaVersion = 16;
 
 // CREATE statements of all tables, then of all views; deterministic.
 std::string TablesSql();

@@ -137,6 +137,9 @@ CREATE TABLE x_occupancy(config_id INT NOT NULL, device_id INT NOT NULL,
   theoretical_milli_pct INT, limiter TEXT, blocks_per_sm INT, waves_milli INT,
   PRIMARY KEY(config_id, device_id)) WITHOUT ROWID;
 CREATE TABLE x_gap_evidence(next_activity_id INTEGER PRIMARY KEY, evidence TEXT NOT NULL);
+CREATE TABLE x_time_tree(node_id INTEGER PRIMARY KEY, parent_id INT, process_id INT,
+  device_id INT, kind INT NOT NULL, name TEXT, instruction_id INT, source_file TEXT,
+  source_line INT, ns INT NOT NULL, per_step_ns INT, p25_ns INT, p75_ns INT);
 CREATE TABLE x_finding(rank INTEGER PRIMARY KEY, id TEXT NOT NULL, title TEXT NOT NULL, sentence TEXT,
   headline TEXT, reason TEXT,  saves_low_ns_per_step INT, saves_high_ns_per_step INT, saves_low_ns_per_run INT,
   saves_high_ns_per_run INT, basis TEXT, confidence TEXT,

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "model/replay_rows.h"
+#include "model/time_tree.h"
 #include "model/words.h"
 #include "store/packed_row.h"
 #include "store/schema.h"
@@ -320,6 +321,15 @@ CREATE VIEW job_collective AS SELECT program, instruction, op, group_size, bytes
   wait_ns_per_step, last_rank_id, last_times FROM x_job_collective ORDER BY position;
 CREATE VIEW job_critical_path AS SELECT step, rank_id, from_program, from_instruction, to_program,
   to_instruction, own_ns, exchange_ns, lead_ns, collectives FROM x_job_path ORDER BY position;
+CREATE VIEW time_tree AS SELECT t.node_id, t.parent_id, t.process_id, t.device_id,
+  {tree_kind} AS kind, t.name, CASE t.kind WHEN {op} THEN coalesce({tree_phase}, 'unknown') END AS phase,
+  i.layer_group, CASE t.kind WHEN {op} THEN coalesce({tree_op_kind}, 'other') END AS op_kind,
+  i.module_id, CASE WHEN i.module_id IS NOT NULL THEN i.name END AS instruction,
+  coalesce(i.source_file, t.source_file) AS source_file,
+  coalesce(i.source_line, t.source_line) AS source_line, t.ns, t.per_step_ns, t.p25_ns, t.p75_ns,
+  'o' || o.op_id AS handle
+  FROM x_time_tree t LEFT JOIN x_instruction i USING (instruction_id)
+  LEFT JOIN x_op_time o ON o.instruction_id = t.instruction_id;
 CREATE VIEW ruled_out AS SELECT id, CASE withheld WHEN 0 THEN 'fine' ELSE 'withheld' END AS verdict,
   text, what, figure, evidence FROM x_ruled_out ORDER BY position;
 )sql",
@@ -328,6 +338,10 @@ CREATE VIEW ruled_out AS SELECT id, CASE withheld WHEN 0 THEN 'fine' ELSE 'withh
       fmt::arg("phase", Word<Phase>("coalesce(i.phase, f.phase)")),
       fmt::arg("confidence", Word<Confidence>("o.confidence")),
       fmt::arg("phase_plain", Word<Phase>("phase")), fmt::arg("part", Word<StepPart>("part")),
+      fmt::arg("tree_kind", Word<TreeKind>("t.kind")),
+      fmt::arg("op", static_cast<int>(TreeKind::kOp)),
+      fmt::arg("tree_phase", Word<Phase>("i.phase")),
+      fmt::arg("tree_op_kind", Word<OpKind>("i.op_kind")),
       fmt::arg("cause", Word<GapCause>("cause")), fmt::arg("path_kind", Word<PathKind>("kind")));
 }
 

@@ -181,6 +181,7 @@ Status WriteRunPart(store::RunDb& run, const exporter::Selection& selection,
   ParsedModules modules([&](Id id) { return run.ReadModule(id); });
   const model::AnalysisTables analysis = AnalyzeWritten(builder, attribution, modules, &known);
   builder.Learn(analysis);
+  builder.Learn(TimeTreeOf(builder, attribution, analysis));
   return saver.Save(builder, &attribution, &analysis);
 }
 

@@ -6,9 +6,27 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/time_tree/time_tree.h"
 #include "correlator/correlator.h"
 
 namespace xlatrace::tools {
+namespace {
+
+analysis::HostEventLoader HostEventsOf(const store::RunBuilder& builder) {
+  return [&builder](const analysis::Intervals& within) {
+    std::vector<std::pair<int64_t, int64_t>> times;
+    for (const analysis::Interval& interval : within) {
+      times.emplace_back(interval.start_ns, interval.end_ns);
+    }
+    return builder.HostEvents(times);
+  };
+}
+
+analysis::HostCallOf CallsOf(const store::RunBuilder& builder) {
+  return [&builder](size_t activity) { return builder.CallOf(activity); };
+}
+
+}  // namespace
 
 Result<Derived> Derive(store::RunBuilder& builder) {
   Derived derived;
@@ -18,6 +36,7 @@ Result<Derived> Derive(store::RunBuilder& builder) {
   builder.Learn(derived.attribution);
   derived.analysis = AnalyzeWritten(builder, derived.attribution, modules);
   builder.Learn(derived.analysis);
+  builder.Learn(TimeTreeOf(builder, derived.attribution, derived.analysis));
   return derived;
 }
 
@@ -28,19 +47,28 @@ model::AnalysisTables AnalyzeWritten(const store::RunBuilder& builder,
   analysis::AnalysisOptions options;
   options.known = known;
   options.compiles = run.compiles;
-  // What is known to be missing from between two windows is in nobody's way there.
+  // Losses between two windows hide nothing inside a window.
   options.lost_records = builder.LostRecords();
   for (const model::Loss& loss : run.losses) options.lost_records -= loss.at_least;
   options.lost_records = std::max<int64_t>(options.lost_records, 0);
-  options.host_events = [&](const analysis::Intervals& within) {
-    std::vector<std::pair<int64_t, int64_t>> times;
-    for (const analysis::Interval& interval : within) {
-      times.emplace_back(interval.start_ns, interval.end_ns);
-    }
-    return builder.HostEvents(times);
-  };
-  options.call_of = [&](size_t activity) { return builder.CallOf(activity); };
+  options.host_events = HostEventsOf(builder);
+  options.call_of = CallsOf(builder);
   return analysis::Analyze(run, attribution, modules.ForAnalysis(), options);
+}
+
+std::vector<model::TimeTreeRow> TimeTreeOf(const store::RunBuilder& builder,
+                                           const model::AttributionTables& attribution,
+                                           const model::AnalysisTables& analysis) {
+  analysis::time_tree::Sources sources;
+  sources.compiles = builder.Compiles();
+  sources.host_events = HostEventsOf(builder);
+  // Calls whose clock does not fit the devices' decide nothing.
+  const bool clocks_fit =
+      std::none_of(analysis.stats.begin(), analysis.stats.end(),
+                   [](const model::RunStat& stat) { return stat.name == "launch_before_call"; });
+  if (clocks_fit) sources.call_of = CallsOf(builder);
+  return analysis::time_tree::BuildTimeTree(builder.tables(), attribution, analysis.collectives,
+                                            sources);
 }
 
 }  // namespace xlatrace::tools

@@ -7,21 +7,24 @@
 #ifndef XLATRACE_TOOLS_WRITTEN_ANALYSIS_H_
 #define XLATRACE_TOOLS_WRITTEN_ANALYSIS_H_
 
+#include <vector>
+
 #include "analysis/analysis.h"
 #include "base/error.h"
 #include "model/derived.h"
+#include "model/time_tree.h"
 #include "store/run_builder.h"
 #include "tools/parsed_modules.h"
 
 namespace xlatrace::tools {
 
-// What correlator and analysis say of a run.
+// Results of correlator and analysis for a run.
 struct Derived {
   model::AttributionTables attribution;
   model::AnalysisTables analysis;
 };
 
-// Both of a run that is all there but for them; the builder learns what they say. Each module is
+// Both of a run that is all there but for them; the builder stores them. Each module is
 // parsed once (parsed_modules.h).
 Result<Derived> Derive(store::RunBuilder& builder);
 
@@ -29,6 +32,11 @@ Result<Derived> Derive(store::RunBuilder& builder);
 model::AnalysisTables AnalyzeWritten(const store::RunBuilder& builder,
                                      model::AttributionTables& attribution, ParsedModules& modules,
                                      const analysis::KnownParts* known = nullptr);
+
+// The time tree of the run, once both were worked out.
+std::vector<model::TimeTreeRow> TimeTreeOf(const store::RunBuilder& builder,
+                                           const model::AttributionTables& attribution,
+                                           const model::AnalysisTables& analysis);
 
 }  // namespace xlatrace::tools
 

@@ -17,7 +17,49 @@ namespace {
 
 using model::Severity;
 
-enum class NameClass : uint8_t { kNotSeen, kPlain, kEndMarker, kRange, kCompile, kCompilerPart };
+enum class NameClass : uint8_t {
+  kNotSeen,
+  kPlain,
+  kEndMarker,
+  kRange,
+  kUserRange,
+  kCompile,
+  kCompilerPart,
+};
+
+// Functions of Python that take less than this explain no idle time that matters; a tracer gives
+// millions of them.
+constexpr int64_t kMinFrameNs = 100'000;
+
+// Events that frameworks and their runtimes make of their own work.
+bool IsRuntimeEvent(std::string_view name) {
+  if (name.empty() || Has(name, "::") || Has(name, ":#")) return true;
+  for (const std::string_view start : {"$<",
+                                       "$builtins",
+                                       "D2D",
+                                       "ThreadpoolListener",
+                                       "Thunk",
+                                       "ParseArguments",
+                                       "CollectGarbage",
+                                       "DevicePut",
+                                       "PyArray",
+                                       "PyExecuteHelper",
+                                       "ExecutorState",
+                                       "Executor",
+                                       "Eager",
+                                       "RunGraph",
+                                       "Tfrt",
+                                       "Xla",
+                                       "TSL",
+                                       "Await",
+                                       "Rendezvous",
+                                       "Wait",
+                                       "Transfer",
+                                       "Copy"}) {
+    if (name.starts_with(start)) return true;
+  }
+  return false;
+}
 
 NameClass ClassOfName(std::string_view name) {
   if (name.starts_with("end: ")) return NameClass::kEndMarker;
@@ -41,7 +83,7 @@ NameClass ClassOfName(std::string_view name) {
       name == "Iterator::Root") {
     return NameClass::kRange;
   }
-  return NameClass::kPlain;
+  return IsRuntimeEvent(name) ? NameClass::kPlain : NameClass::kUserRange;
 }
 
 // A kept range of one line, before its depth is known.
@@ -123,6 +165,8 @@ class HostPlaneImport {
     return name_class;
   }
 
+  static bool IsShort(const Event& event) { return event.duration_ps < kMinFrameNs * 1000; }
+
   HostEventFacts ReadFacts(const Event& event) {
     HostEventFacts facts;
     key_.assign(reinterpret_cast<const char*>(&event.metadata_id), sizeof(event.metadata_id));
@@ -178,7 +222,9 @@ class HostPlaneImport {
     if (plane_.damaged && !IsReadable(event)) return;
     const int64_t index = plane_.event_index.Find(event.metadata_id);
     const NameClass name_class = ClassOf(index);
-    if (event.stats.empty() && name_class == NameClass::kPlain) {
+    const bool frame = name_class == NameClass::kUserRange && NameOf(index).starts_with('$');
+    const bool plain = name_class == NameClass::kPlain || name_class == NameClass::kUserRange;
+    if (event.stats.empty() && (name_class == NameClass::kPlain || (frame && IsShort(event)))) {
       ++not_kept_;
       return;
     }
@@ -190,13 +236,13 @@ class HostPlaneImport {
       AddOp(event, facts, base, NameOf(index));
     } else if (facts.step) {
       AddStep(event, facts, base, NameOf(index));
-    } else if (name_class == NameClass::kPlain) {
+    } else if (plain && (!event.stats.empty() || name_class == NameClass::kPlain)) {
       if (facts.has_module && facts.run_id) {
         import_.counters.Add("op_without_hlo_op", Severity::kNotice, 1,
                              "these events look like ops but do not name their instruction");
       }
       ++not_kept_;
-    } else if (name_class == NameClass::kRange) {
+    } else if (name_class == NameClass::kRange || name_class == NameClass::kUserRange) {
       AddRange(event, base, NameOf(index));
     } else if (name_class == NameClass::kCompile || name_class == NameClass::kCompilerPart) {
       if (const auto time = import_.Time(base, event)) {

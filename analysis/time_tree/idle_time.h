@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Divides idle time by instants (docs/schema.md, "Time tree"); a cause explains only the instants
+// that it covers.
+//
+// 1. From the end of the launch call of the next work: `launch`. Where that takes far longer than
+//    usual on the device, work that is not recorded here held it: `dependency`, up to the usual
+//    time before the start.
+// 2. Compilation: trace, passes, compile, recompilation.
+// 3. Before the end of the call: what the launching thread is in (host_states.h). Without a thread
+//    `unknown`.
+//
+// Thread-safety: pure functions.
+
+#ifndef XLATRACE_ANALYSIS_TIME_TREE_IDLE_TIME_H_
+#define XLATRACE_ANALYSIS_TIME_TREE_IDLE_TIME_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "analysis/gap_cause.h"
+#include "analysis/intervals.h"
+#include "analysis/time_tree/device_time.h"
+#include "analysis/time_tree/host_states.h"
+
+namespace xlatrace::analysis::time_tree {
+
+// A part of the time in which a process compiled.
+struct CompilePart {
+  int64_t start_ns = 0;
+  int64_t end_ns = 0;
+  model::TreeKind kind = model::TreeKind::kCompile;
+  std::string name;
+  bool again = false;  // The function had been compiled before.
+};
+
+// Per process (index process_id - 1): disjoint, by start; of spans that nest the innermost.
+std::vector<std::vector<CompilePart>> CompilePartsOf(
+    const model::RunTables& run, const std::vector<model::NamedCompile>& compiles);
+
+// One device and what is to be divided of it.
+struct DeviceIdle {
+  model::Id device_id = 0;
+  DeviceTime* time = nullptr;
+};
+
+// Adds the idle pieces of all devices to their entries.
+void DivideIdleTime(const model::RunTables& run, const std::vector<ActivityClass>& classes,
+                    const std::vector<model::NamedCompile>& compiles,
+                    const HostEventLoader& load_events, const HostCallOf& call_of,
+                    const std::vector<DeviceIdle>& devices, NodeTable& nodes);
+
+}  // namespace xlatrace::analysis::time_tree
+
+#endif  // XLATRACE_ANALYSIS_TIME_TREE_IDLE_TIME_H_

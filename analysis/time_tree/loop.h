@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The loop of a process: which work recurs, and where its periods begin (docs/schema.md, "Steps").
+//
+// Periods begin at the marks of the framework, else at the runs of the anchor.
+//
+// The anchor is the program that contains optimizer work and runs at least three times. If there
+// are several or none, it is the one with the most device time. If several with optimizer work
+// alternate in a fixed ratio, it is the rarest.
+// If programs take at most half of the device time, the anchor is the recurring op, kernel or
+// program with the most device time. If another one alternates with it in a fixed ratio, the
+// rarest of these is the anchor. More than half of the periods must have the same units, and
+// these must take more than half of the device time. Otherwise the next one by device time is
+// tried.
+//
+// A unit belongs to the step if more than half of the complete periods have it. A unit that occurs
+// k times in a period counts as k units, so further runs of a kernel in an evaluation are other
+// work.
+//
+// Thread-safety: pure functions.
+
+#ifndef XLATRACE_ANALYSIS_TIME_TREE_LOOP_H_
+#define XLATRACE_ANALYSIS_TIME_TREE_LOOP_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "analysis/time_tree/work.h"
+#include "model/events.h"
+
+namespace xlatrace::analysis::time_tree {
+
+// Fewer runs are no loop.
+inline constexpr size_t kMinAnchorRuns = 3;
+
+// The anchor among the programs of all devices of a process. Nothing if no program recurs, or if
+// programs take at most half of the device time.
+std::optional<uint32_t> AnchorProgram(const std::vector<std::vector<Work>>& devices,
+                                      const WorkNames& names);
+
+// The anchor among all work.
+std::optional<uint32_t> AnchorOp(const std::vector<std::vector<Work>>& devices,
+                                 const WorkNames& names);
+
+// Positions in `works` at which periods begin; each ends where the next begins, the last with the
+// last work.
+std::vector<size_t> PeriodsAt(const std::vector<Work>& works, uint32_t anchor);
+
+// One per mark (by start): the first work that was launched in it or later.
+std::vector<size_t> PeriodsAt(const std::vector<Work>& works,
+                              const std::vector<model::StepMark>& marks);
+
+// How often a period has each `what`, by majority, and which of them every complete period has.
+struct Pattern {
+  std::vector<uint32_t> usual;  // Index: `what`.
+  std::vector<bool> in_every;
+};
+
+Pattern PatternOf(const std::vector<Work>& works, const std::vector<size_t>& periods, size_t whats);
+
+}  // namespace xlatrace::analysis::time_tree
+
+#endif  // XLATRACE_ANALYSIS_TIME_TREE_LOOP_H_

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The place in a period of the anchor at which the step begins. Any work of a loop gives the same
+// period, but other work (an evaluation, a checkpoint) lies between steps. So the step begins
+// behind the place at which other work occurs. If there is no other work, the step begins where the
+// host took longest before a launch: a loop's own code lies between its iterations.
+//
+// Thread-safety: pure functions.
+
+#ifndef XLATRACE_ANALYSIS_TIME_TREE_LOOP_START_H_
+#define XLATRACE_ANALYSIS_TIME_TREE_LOOP_START_H_
+
+#include <cstddef>
+#include <vector>
+
+#include "analysis/time_tree/work.h"
+
+namespace xlatrace::analysis::time_tree {
+
+// Moves each of `periods` (PeriodsAt an anchor) back to the first work of its step. Nothing moves
+// if no two periods have the same works.
+std::vector<size_t> MovedToStart(const std::vector<Work>& works, std::vector<size_t> periods);
+
+}  // namespace xlatrace::analysis::time_tree
+
+#endif  // XLATRACE_ANALYSIS_TIME_TREE_LOOP_START_H_

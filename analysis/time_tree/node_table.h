@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The nodes of time trees: each a kind and a name below a parent. All devices of a run share one
+// table, so that their trees can be added up node by node.
+//
+// Thread-safety: one thread.
+
+#ifndef XLATRACE_ANALYSIS_TIME_TREE_NODE_TABLE_H_
+#define XLATRACE_ANALYSIS_TIME_TREE_NODE_TABLE_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "model/events.h"
+#include "model/time_tree.h"
+
+namespace xlatrace::analysis::time_tree {
+
+using NodeId = uint32_t;
+
+struct Node {
+  NodeId parent = 0;  // The root is its own parent.
+  model::TreeKind kind = model::TreeKind::kRoot;
+  std::string name;              // Empty: none.
+  model::Id instruction_id = 0;  // Set for an op that is attributed.
+};
+
+class NodeTable {
+ public:
+  static constexpr NodeId kRoot = 0;
+
+  NodeTable() { nodes_.emplace_back(); }
+
+  // The child of this kind and name; made at the first call. Parents come before their children.
+  NodeId Child(NodeId parent, model::TreeKind kind, std::string_view name = {},
+               model::Id instruction_id = 0);
+
+  const std::vector<Node>& nodes() const { return nodes_; }
+
+ private:
+  std::vector<Node> nodes_;
+  std::unordered_map<std::string, NodeId> known_;
+  std::string key_;  // Scratch.
+};
+
+}  // namespace xlatrace::analysis::time_tree
+
+#endif  // XLATRACE_ANALYSIS_TIME_TREE_NODE_TABLE_H_

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analysis/time_tree/process_steps.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <optional>
+#include <set>
+
+#include "analysis/step_marks.h"
+#include "analysis/time_tree/loop.h"
+#include "analysis/time_tree/loop_start.h"
+
+namespace xlatrace::analysis::time_tree {
+namespace {
+
+using model::Id;
+
+std::vector<bool> ModulesWithOptimizer(const model::AttributionTables& attribution) {
+  std::vector<bool> modules(attribution.modules.size(), false);
+  for (const model::InstructionRow& instruction : attribution.instructions) {
+    if (instruction.phase == model::Phase::kOptimizer && instruction.module_id > 0) {
+      modules[static_cast<size_t>(instruction.module_id) - 1] = true;
+    }
+  }
+  return modules;
+}
+
+// Devices of a process see the same steps. A device whose recording lacks some gets the numbers of
+// those that lie nearest in time.
+int64_t ShiftTo(const std::vector<StepSpan>& reference, const std::vector<StepSpan>& spans) {
+  if (spans.empty() || reference.size() <= spans.size()) return 0;
+  int64_t best = 0;
+  int64_t least = INT64_MAX;
+  for (size_t shift = 0; shift + spans.size() <= reference.size(); ++shift) {
+    int64_t apart = 0;
+    for (size_t k = 0; k < spans.size(); ++k) {
+      apart += std::abs(reference[k + shift].start_ns - spans[k].start_ns) /
+               static_cast<int64_t>(spans.size());
+    }
+    if (apart >= least) continue;
+    least = apart;
+    best = static_cast<int64_t>(shift);
+  }
+  return best;
+}
+
+// Does the run show that the program had not run before? Then it was compiled in this run.
+bool CompiledBefore(const std::vector<model::NamedCompile>& compiles,
+                    const model::AttributionTables& attribution, const WorkNames& names,
+                    uint32_t anchor, Id process_id, int64_t start_ns) {
+  for (const model::NamedCompile& span : compiles) {
+    if (span.process_id != process_id || span.start_ns >= start_ns) continue;
+    if (span.module_id <= 0 || static_cast<size_t>(span.module_id) > attribution.modules.size()) {
+      return true;
+    }
+    const auto known = names.number_of.find(ProgramKey(attribution, span.module_id));
+    if (known != names.number_of.end() && known->second == anchor) return true;
+  }
+  return false;
+}
+
+struct Periods {
+  std::vector<std::vector<size_t>> of_device;
+  std::vector<std::vector<int64_t>> numbers;
+};
+
+// Marks lead to devices by what was launched in them. Where launches are not known, the runs of the
+// anchor stand for the marks if there are as many.
+Periods MarkedPeriods(const std::vector<std::vector<Work>>& works,
+                      const std::vector<model::StepMark>& marks, std::optional<uint32_t> anchor) {
+  Periods periods;
+  std::vector<model::StepMark> firsts;  // Neighbours with one number are one step.
+  for (const model::StepMark& mark : marks) {
+    if (firsts.empty() || firsts.back().number != mark.number) firsts.push_back(mark);
+  }
+  for (const std::vector<Work>& of : works) {
+    const bool called = std::any_of(of.begin(), of.end(), [](const Work& w) { return w.has_call; });
+    std::vector<size_t> at = PeriodsAt(of, firsts);
+    if (!called && anchor) {
+      std::vector<size_t> runs = PeriodsAt(of, *anchor);
+      if (runs.size() == firsts.size()) at = std::move(runs);
+    }
+    std::vector<int64_t> numbers;
+    for (const model::StepMark& mark : firsts) numbers.push_back(mark.number);
+    periods.of_device.push_back(std::move(at));
+    periods.numbers.push_back(std::move(numbers));
+  }
+  return periods;
+}
+
+}  // namespace
+
+ProcessSteps FindProcessSteps(const model::RunTables& run,
+                              const model::AttributionTables& attribution,
+                              const std::vector<ActivityClass>& classes,
+                              const std::vector<std::vector<uint32_t>>& by_device,
+                              const HostCallOf& call_of, Id process_id, const Intervals& windows,
+                              const Intervals& compiles,
+                              const std::vector<model::NamedCompile>& named_compiles) {
+  ProcessSteps steps;
+  for (size_t d = 0; d < run.devices.size(); ++d) {
+    if (run.devices[d].process_id == process_id) steps.devices.push_back(static_cast<Id>(d + 1));
+  }
+  steps.spans.resize(steps.devices.size());
+  const std::vector<bool> optimizers = ModulesWithOptimizer(attribution);
+  WorkNames names;
+  std::vector<std::vector<Work>> works;
+  const auto read = [&](Unit unit) {
+    names = {};
+    works.clear();
+    for (const Id device : steps.devices) {
+      works.push_back(WorkOf(run, attribution, classes, by_device[static_cast<size_t>(device) - 1],
+                             call_of, optimizers, unit, names));
+    }
+  };
+  read(Unit::kProgram);
+  std::optional<uint32_t> anchor = AnchorProgram(works, names);
+  const std::vector<model::StepMark> marks = MarksOf(run, process_id).marks;
+  Periods periods;
+  if (!marks.empty()) {
+    steps.marked = true;
+    periods = MarkedPeriods(works, marks, anchor);
+  } else {
+    if (!anchor) anchor = AnchorOp(works, names);
+    if (!anchor) {  // Programs that are made anew each time do not recur, their kernels do.
+      read(Unit::kActivity);
+      anchor = AnchorOp(works, names);
+    }
+    if (!anchor) return steps;
+    for (const std::vector<Work>& of : works) {
+      periods.of_device.push_back(MovedToStart(of, PeriodsAt(of, *anchor)));
+      std::vector<int64_t>& numbers = periods.numbers.emplace_back();
+      for (size_t p = 0; p < periods.of_device.back().size(); ++p) {
+        numbers.push_back(static_cast<int64_t>(p) + 1);
+      }
+    }
+  }
+  for (size_t d = 0; d < works.size(); ++d) {
+    const std::vector<size_t>& at = periods.of_device[d];
+    const bool any_first = anchor && names.facts[*anchor].program && !at.empty() &&
+                           at[0] < works[d].size() &&
+                           // A step with a higher number has others before it.
+                           (!steps.marked || periods.numbers[d][0] <= 1) &&
+                           CompiledBefore(named_compiles, attribution, names, *anchor, process_id,
+                                          works[d][at[0]].start_ns);
+    const Pattern pattern = PatternOf(works[d], periods.of_device[d], names.facts.size());
+    steps.spans[d] = SpansOf(works[d], periods.of_device[d], pattern, periods.numbers[d], windows,
+                             !any_first && !steps.marked);
+    if (!steps.spans[d].empty() && any_first) steps.spans[d].front().first_execution = true;
+  }
+  if (!steps.marked) {
+    const auto most =
+        std::max_element(steps.spans.begin(), steps.spans.end(),
+                         [](const auto& a, const auto& b) { return a.size() < b.size(); });
+    if (most == steps.spans.end() || most->empty()) return steps;
+    const int64_t first_number = most->front().first_execution ? 0 : 1;
+    const std::vector<StepSpan> reference = *most;
+    for (std::vector<StepSpan>& spans : steps.spans) {
+      int64_t number = first_number + ShiftTo(reference, spans);
+      for (StepSpan& span : spans) span.number = number++;
+    }
+  }
+  std::set<int64_t> numbers;
+  for (const std::vector<StepSpan>& spans : steps.spans) {
+    for (const StepSpan& span : spans) {
+      if (!span.first_execution) numbers.insert(span.number);
+    }
+  }
+  steps.numbers.assign(numbers.begin(), numbers.end());
+  steps.figures = FiguresOf(steps.spans, std::vector<Intervals>(steps.spans.size(), compiles));
+  return steps;
+}
+
+}  // namespace xlatrace::analysis::time_tree

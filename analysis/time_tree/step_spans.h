@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Where the steps of a device begin and end, which are steady, and how long the typical one takes
+// (docs/schema.md, "Steps").
+//
+// A step starts with the first work, in launch order and without copies, that every complete period
+// has. It ends where the next one starts. If other work or the end of a window or run follows, it
+// ends with its own last work and has no duration. Other work in the middle of a period ends the
+// step only if it takes longer than the work of the step that follows it.
+//
+// Thread-safety: pure functions.
+
+#ifndef XLATRACE_ANALYSIS_TIME_TREE_STEP_SPANS_H_
+#define XLATRACE_ANALYSIS_TIME_TREE_STEP_SPANS_H_
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "analysis/intervals.h"
+#include "analysis/time_tree/loop.h"
+#include "analysis/time_tree/work.h"
+
+namespace xlatrace::analysis::time_tree {
+
+struct StepSpan {
+  int64_t number = 0;
+  int64_t start_ns = 0;
+  int64_t end_ns = 0;
+  bool has_duration = false;  // The next step starts where it ends.
+  bool first_execution = false;
+};
+
+// `numbers`: of each period. `windows`: recorded intervals of the process. `may_begin_cut`: the
+// recording may begin inside a step, so that work of a step before the first period is one, too.
+std::vector<StepSpan> SpansOf(const std::vector<Work>& works, const std::vector<size_t>& periods,
+                              const Pattern& pattern, const std::vector<int64_t>& numbers,
+                              const Intervals& windows, bool may_begin_cut);
+
+// The steps of a process over its devices.
+struct StepFigures {
+  std::vector<int64_t> steady;  // Numbers, ascending.
+  std::vector<int64_t> kept;    // The steady ones in the mean of the typical step.
+  std::vector<int64_t> paused;  // The steady ones longer than p75 + 3 (p75 - p25).
+  int64_t typical_ns = 0;       // Mean of the kept ones, rounded down.
+  int64_t p25_ns = 0;           // Quartiles of the steady ones.
+  int64_t p75_ns = 0;
+
+  bool known() const { return steady.size() >= 2; }
+};
+
+// `unsteady`: per device, when its process compiled.
+StepFigures FiguresOf(const std::vector<std::vector<StepSpan>>& devices,
+                      const std::vector<Intervals>& unsteady);
+
+// Linear between the sorted values: rank (n - 1) * quarter / 4.
+int64_t Quartile(const std::vector<int64_t>& sorted, int quarter);
+
+}  // namespace xlatrace::analysis::time_tree
+
+#endif  // XLATRACE_ANALYSIS_TIME_TREE_STEP_SPANS_H_

@@ -1,0 +1,383 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analysis/time_tree/time_tree.h"
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "analysis/compile_times.h"
+#include "analysis/intervals.h"
+#include "analysis/range_paths.h"
+#include "analysis/time_tree/device_time.h"
+#include "analysis/time_tree/idle_time.h"
+#include "analysis/time_tree/process_steps.h"
+#include "analysis/time_tree/tree_rows.h"
+#include "analysis/time_tree/waits.h"
+#include "analysis/timeline.h"
+#include "base/text.h"
+
+namespace xlatrace::analysis::time_tree {
+namespace {
+
+using model::Id;
+using model::TimeTreeRow;
+using model::TreeKind;
+
+// Earlier and later than any time of a run.
+constexpr int64_t kBeforeAllNs = INT64_MIN / 4;
+constexpr int64_t kAfterAllNs = INT64_MAX / 4;
+
+// "train.py(12): f" and "$train.py:12 f" have their place in their name.
+void SetPlace(TimeTreeRow& row) {
+  const bool xprof = row.name.starts_with('$');
+  if (row.instruction_id != 0 || (!xprof && !IsPythonFrame(row.name))) return;
+  const size_t line = row.name.find(xprof ? ".py:" : ".py(");
+  if (line == row.name.npos) return;
+  int64_t number = 0;
+  for (size_t at = line + 4; at < row.name.size() && IsDigit(row.name[at]) && number < INT32_MAX;
+       ++at) {
+    number = 10 * number + (row.name[at] - '0');
+  }
+  if (number == 0) return;
+  row.source_file = row.name.substr(xprof ? 1 : 0, line + (xprof ? 2 : 3));
+  row.source_line = number;
+}
+
+// Compilations as the source states them, else XLA's ranges around them.
+std::vector<model::NamedCompile> CompilesOf(const Sources& sources) {
+  std::vector<model::NamedCompile> compiles = sources.compiles;
+  if (!compiles.empty() || !sources.host_events) return compiles;
+  for (const model::HostEvent& event : sources.host_events({{kBeforeAllNs, kAfterAllNs}})) {
+    if (event.range_id == 0 || !event.name.starts_with("XlaCompile")) continue;
+    compiles.push_back({event.process_id, 0, event.name, event.start_ns, event.end_ns});
+  }
+  return compiles;
+}
+
+class TimeTree {
+ public:
+  TimeTree(const model::RunTables& run, const model::AttributionTables& attribution,
+           const Sources& sources);
+
+  std::vector<TimeTreeRow> Rows(const std::vector<model::CollectiveRow>& collectives);
+
+ private:
+  Intervals RootOf(Id process_id) const;
+  std::vector<Region> RegionsOf(size_t device);
+  void MovePauses(size_t device);
+  void DivideCollectives(const std::vector<model::CollectiveRow>& collectives);
+  std::vector<TimeTreeRow> ScopeRows(const std::vector<size_t>& devices,
+                                     const StepFigures& figures) const;
+
+  const model::RunTables& run_;
+  const model::AttributionTables& attribution_;
+  const Sources& sources_;
+  const std::vector<model::NamedCompile> named_compiles_;
+  const std::vector<ActivityClass> classes_;
+  const std::vector<std::vector<uint32_t>> by_device_;
+  std::vector<Intervals> compiles_;  // By process, like the next two.
+  std::vector<Intervals> roots_;
+  std::vector<ProcessSteps> steps_;
+  NodeTable nodes_;
+  std::vector<std::unique_ptr<DeviceTime>> times_;  // By device.
+};
+
+TimeTree::TimeTree(const model::RunTables& run, const model::AttributionTables& attribution,
+                   const Sources& sources)
+    : run_(run),
+      attribution_(attribution),
+      sources_(sources),
+      named_compiles_(CompilesOf(sources)),
+      classes_(ClassifyActivities(run, attribution)),
+      by_device_(ActivitiesByDevice(run)) {
+  for (size_t p = 0; p < run.processes.size(); ++p) {
+    const auto process_id = static_cast<Id>(p + 1);
+    Intervals compiling;
+    for (const model::NamedCompile& span : named_compiles_) {
+      if (span.process_id == process_id) compiling.push_back({span.start_ns, span.end_ns});
+    }
+    compiles_.push_back(
+        Unite(CompileTimes(run.compiles, process_id), Normalise(std::move(compiling))));
+    roots_.push_back(RootOf(process_id));
+    steps_.push_back(FindProcessSteps(run, attribution, classes_, by_device_, sources.call_of,
+                                      process_id, roots_.back(), compiles_.back(),
+                                      named_compiles_));
+  }
+  times_.resize(run.devices.size());
+  for (size_t d = 0; d < times_.size(); ++d) {
+    times_[d] = std::make_unique<DeviceTime>(run_, attribution_, classes_, RegionsOf(d), nodes_);
+    ForEachSegment(run_, by_device_[d], [&](const Segment& segment) { times_[d]->Add(segment); });
+    times_[d]->Finish();
+    MovePauses(d);
+  }
+}
+
+// The recorded windows; of a source that states none, from the first record to the last.
+Intervals TimeTree::RootOf(Id process_id) const {
+  Intervals windows;
+  for (const model::Window& window : run_.windows) {
+    if (window.process_id == process_id) windows.push_back({window.start_ns, window.end_ns});
+  }
+  windows = Normalise(std::move(windows));
+  Interval work{kAfterAllNs, kBeforeAllNs};
+  for (size_t d = 0; d < run_.devices.size(); ++d) {
+    if (run_.devices[d].process_id != process_id) continue;
+    for (const uint32_t i : by_device_[d]) {
+      work.start_ns = std::min(work.start_ns, run_.activities.start_ns[i]);
+      work.end_ns = std::max(work.end_ns, run_.activities.end_ns(i));
+    }
+  }
+  if (work.start_ns >= work.end_ns) return windows;
+  if (!windows.empty() && windows != Intervals{work}) return windows;
+  Interval root = work;
+  const auto extend = [&](int64_t start_ns, int64_t end_ns) {
+    root.start_ns = std::min(root.start_ns, start_ns);
+    root.end_ns = std::max(root.end_ns, end_ns);
+  };
+  for (const model::StepMark& mark : run_.step_marks) {
+    if (mark.process_id == process_id) extend(mark.start_ns, mark.end_ns);
+  }
+  for (const model::NamedCompile& span : named_compiles_) {
+    if (span.process_id == process_id) extend(span.start_ns, span.end_ns);
+  }
+  if (sources_.host_events) {
+    for (const model::HostEvent& event :
+         sources_.host_events({{kBeforeAllNs, work.start_ns}, {work.end_ns, kAfterAllNs}})) {
+      if (event.process_id == process_id) extend(event.start_ns, event.end_ns);
+    }
+  }
+  return {root};
+}
+
+std::vector<Region> TimeTree::RegionsOf(size_t device) {
+  const Id process_id = run_.devices[device].process_id;
+  const auto process = static_cast<size_t>(process_id) - 1;
+  const Intervals& root = roots_[process];
+  const std::vector<uint32_t>& activities = by_device_[device];
+  if (root.empty() || activities.empty()) return {};
+  int64_t first_start = kAfterAllNs;
+  int64_t last_end = kBeforeAllNs;
+  for (const uint32_t i : activities) {
+    first_start = std::min(first_start, run_.activities.start_ns[i]);
+    last_end = std::max(last_end, run_.activities.end_ns(i));
+  }
+  const NodeId top = NodeTable::kRoot;
+  const NodeId startup = nodes_.Child(top, TreeKind::kStartup);
+  const NodeId shutdown = nodes_.Child(top, TreeKind::kShutdown);
+  std::vector<Region> wanted;  // The whole line of time, before windows cut it.
+  int64_t now = kBeforeAllNs;
+  const auto add = [&](int64_t until, NodeId base, int32_t step, bool idle_below) {
+    if (until <= now) return;
+    wanted.push_back({now, until, base, step, idle_below});
+    now = until;
+  };
+  const ProcessSteps& steps = steps_[process];
+  const auto at =
+      std::find(steps.devices.begin(), steps.devices.end(), static_cast<Id>(device + 1));
+  const std::vector<StepSpan>& spans = steps.spans[static_cast<size_t>(at - steps.devices.begin())];
+  bool started = false;
+  for (const StepSpan& span : spans) {
+    if (span.first_execution) {
+      add(span.start_ns, startup, kNoStepIndex, false);
+      add(span.end_ns, nodes_.Child(startup, TreeKind::kFirstExecution), kNoStepIndex, false);
+      continue;
+    }
+    if (started) {
+      add(span.start_ns, nodes_.Child(top, TreeKind::kBetweenSteps), kNoStepIndex, false);
+    } else {
+      add(span.start_ns, startup, kNoStepIndex, false);
+    }
+    started = true;
+    const NodeId step = nodes_.Child(nodes_.Child(top, TreeKind::kSteps), TreeKind::kStep);
+    const auto number = std::lower_bound(steps.numbers.begin(), steps.numbers.end(), span.number);
+    add(span.end_ns, step, static_cast<int32_t>(number - steps.numbers.begin()), true);
+  }
+  if (started) {
+    add(last_end, nodes_.Child(top, TreeKind::kBetweenSteps), kNoStepIndex, false);
+  } else {
+    add(first_start, startup, kNoStepIndex, false);
+    add(last_end, top, kNoStepIndex, true);
+  }
+  add(kAfterAllNs, shutdown, kNoStepIndex, false);
+
+  std::vector<Region> regions;
+  size_t w = 0;
+  for (const Interval& window : root) {
+    while (w < wanted.size() && wanted[w].end_ns <= window.start_ns) ++w;
+    for (size_t k = w; k < wanted.size() && wanted[k].start_ns < window.end_ns; ++k) {
+      Region region = wanted[k];
+      region.start_ns = std::max(region.start_ns, window.start_ns);
+      region.end_ns = std::min(region.end_ns, window.end_ns);
+      regions.push_back(region);
+    }
+  }
+  return regions;
+}
+
+// A paused step keeps as much idle time as the unpaused step with the most. The rest goes to
+// `pause`: first from the end of the longest idle interval, then of the next longest.
+void TimeTree::MovePauses(size_t device) {
+  const ProcessSteps& steps = steps_[static_cast<size_t>(run_.devices[device].process_id) - 1];
+  if (steps.figures.paused.empty() || !steps.figures.known()) return;
+  DeviceTime& time = *times_[device];
+  std::vector<IdlePiece>& idle = time.idle();
+  std::vector<int64_t> idle_ns(steps.numbers.size(), 0);
+  for (const IdlePiece& piece : idle) {
+    const int32_t step = time.regions()[piece.region].step;
+    if (step != kNoStepIndex) idle_ns[static_cast<size_t>(step)] += piece.end_ns - piece.start_ns;
+  }
+  const auto in = [](const std::vector<int64_t>& numbers, int64_t number) {
+    return std::binary_search(numbers.begin(), numbers.end(), number);
+  };
+  int64_t usual = 0;
+  std::vector<bool> paused(steps.numbers.size(), false);
+  for (size_t s = 0; s < steps.numbers.size(); ++s) {
+    paused[s] = in(steps.figures.paused, steps.numbers[s]);
+    if (!paused[s] && in(steps.figures.steady, steps.numbers[s])) {
+      usual = std::max(usual, idle_ns[s]);
+    }
+  }
+  std::map<size_t, std::vector<size_t>> pieces_of;  // By step: positions in `idle`.
+  for (size_t k = 0; k < idle.size(); ++k) {
+    const int32_t step = time.regions()[idle[k].region].step;
+    if (step != kNoStepIndex && paused[static_cast<size_t>(step)]) {
+      pieces_of[static_cast<size_t>(step)].push_back(k);
+    }
+  }
+  uint32_t pause_region = 0;
+  std::vector<IdlePiece> moved;
+  for (auto& [step, pieces] : pieces_of) {
+    int64_t excess = idle_ns[step] - usual;
+    std::stable_sort(pieces.begin(), pieces.end(), [&](size_t a, size_t b) {
+      return idle[a].end_ns - idle[a].start_ns > idle[b].end_ns - idle[b].start_ns;
+    });
+    for (size_t k = 0; k < pieces.size() && excess > 0; ++k) {
+      if (pause_region == 0) {
+        const NodeId between = nodes_.Child(NodeTable::kRoot, TreeKind::kBetweenSteps);
+        pause_region = time.AddRegion(
+            {.base = nodes_.Child(between, TreeKind::kPause), .idle_below_node = false});
+      }
+      IdlePiece& piece = idle[pieces[k]];
+      const int64_t cut = std::min(excess, piece.end_ns - piece.start_ns);
+      IdlePiece pause = piece;
+      pause.start_ns = piece.end_ns - cut;
+      pause.region = pause_region;
+      piece.end_ns -= cut;
+      moved.push_back(pause);
+      excess -= cut;
+    }
+  }
+  if (moved.empty()) return;
+  std::erase_if(idle, [](const IdlePiece& piece) { return piece.start_ns >= piece.end_ns; });
+  idle.insert(idle.end(), moved.begin(), moved.end());
+  std::stable_sort(idle.begin(), idle.end(),
+                   [](const IdlePiece& a, const IdlePiece& b) { return a.start_ns < b.start_ns; });
+}
+
+// The first instants of a collective, up to its waiting time, are `wait`; the rest is `transfer`.
+void TimeTree::DivideCollectives(const std::vector<model::CollectiveRow>& collectives) {
+  const auto waits = WaitsOf(run_, classes_, by_device_, collectives);
+  for (const std::unique_ptr<DeviceTime>& time : times_) {
+    for (const CollectivePiece& piece : time->collectives()) {
+      const Region& region = time->regions()[piece.region];
+      const NodeId parent = nodes_.Child(region.base, TreeKind::kExposedCollective);
+      const auto wait = waits.find(piece.activity);
+      const auto put = [&](NodeId node, int64_t ns) {
+        if (ns > 0) time->entries().push_back({node, region.step, ns});
+      };
+      if (wait == waits.end()) {
+        put(nodes_.Child(parent, TreeKind::kUnknown, "wait or transfer"),
+            piece.end_ns - piece.start_ns);
+        continue;
+      }
+      const int64_t waited_until = std::clamp(
+          run_.activities.start_ns[piece.activity] + wait->second.ns, piece.start_ns, piece.end_ns);
+      if (waited_until > piece.start_ns) {
+        put(nodes_.Child(parent, TreeKind::kWait, PlaceOf(run_, wait->second.late)),
+            waited_until - piece.start_ns);
+      }
+      put(nodes_.Child(parent, TreeKind::kTransfer), piece.end_ns - waited_until);
+    }
+  }
+}
+
+std::vector<TimeTreeRow> TimeTree::ScopeRows(const std::vector<size_t>& devices,
+                                             const StepFigures& figures) const {
+  std::vector<DeviceEntries> entries;
+  for (const size_t d : devices) {
+    const auto process = static_cast<size_t>(run_.devices[d].process_id) - 1;
+    entries.push_back({&times_[d]->entries(), &steps_[process].numbers});
+  }
+  return TreeRows(nodes_, entries, figures);
+}
+
+std::vector<TimeTreeRow> TimeTree::Rows(const std::vector<model::CollectiveRow>& collectives) {
+  DivideCollectives(collectives);
+  std::vector<DeviceIdle> idle;
+  for (size_t d = 0; d < times_.size(); ++d) {
+    idle.push_back({static_cast<Id>(d + 1), times_[d].get()});
+  }
+  DivideIdleTime(run_, classes_, named_compiles_, sources_.host_events, sources_.call_of, idle,
+                 nodes_);
+
+  std::vector<TimeTreeRow> rows;
+  const auto append = [&](std::vector<TimeTreeRow> tree, Id process_id, Id device_id) {
+    const auto before = static_cast<Id>(rows.size());
+    for (TimeTreeRow& row : tree) {
+      if (row.parent_id != 0) row.parent_id += before;
+      row.process_id = process_id;
+      row.device_id = device_id;
+      SetPlace(row);
+      rows.push_back(std::move(row));
+    }
+  };
+  std::vector<std::vector<size_t>> of_process(run_.processes.size());
+  std::vector<size_t> all;
+  for (size_t d = 0; d < times_.size(); ++d) {
+    if (times_[d]->regions().empty()) continue;
+    of_process[static_cast<size_t>(run_.devices[d].process_id) - 1].push_back(d);
+    all.push_back(d);
+  }
+  std::vector<TimeTreeRow> tree;
+  size_t last_size = 0;  // Devices in `tree`.
+  for (size_t p = 0; p < of_process.size(); ++p) {
+    const std::vector<size_t>& devices = of_process[p];
+    if (devices.empty()) continue;
+    const auto process_id = static_cast<Id>(p + 1);
+    for (const size_t d : devices) {
+      tree = ScopeRows({d}, steps_[p].figures);
+      append(tree, process_id, static_cast<Id>(d + 1));
+    }
+    if (devices.size() > 1) tree = ScopeRows(devices, steps_[p].figures);
+    append(tree, process_id, 0);
+    last_size = devices.size();
+  }
+  if (all.empty()) return rows;
+  if (all.size() > last_size) {
+    std::vector<std::vector<StepSpan>> spans;
+    std::vector<Intervals> unsteady;
+    for (size_t p = 0; p < steps_.size(); ++p) {
+      for (const std::vector<StepSpan>& of : steps_[p].spans) {
+        spans.push_back(of);
+        unsteady.push_back(compiles_[p]);
+      }
+    }
+    tree = ScopeRows(all, FiguresOf(spans, unsteady));
+  }
+  append(std::move(tree), 0, 0);
+  return rows;
+}
+
+}  // namespace
+
+std::vector<TimeTreeRow> BuildTimeTree(const model::RunTables& run,
+                                       const model::AttributionTables& attribution,
+                                       const std::vector<model::CollectiveRow>& collectives,
+                                       const Sources& sources) {
+  return TimeTree(run, attribution, sources).Rows(collectives);
+}
+
+}  // namespace xlatrace::analysis::time_tree

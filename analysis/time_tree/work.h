@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The work of a device in the order in which the host launched it.
+//
+// A unit of work is one execution of a program, or one kernel, copy or op outside of programs.
+// Units with equal `what` do the same. A program is identified by its fingerprint, never by its
+// name. An op is identified by its framework name, a kernel by its symbol, a copy by its direction.
+//
+// Thread-safety: pure functions.
+
+#ifndef XLATRACE_ANALYSIS_TIME_TREE_WORK_H_
+#define XLATRACE_ANALYSIS_TIME_TREE_WORK_H_
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "analysis/launch_queue.h"
+#include "analysis/timeline.h"
+#include "model/derived.h"
+#include "model/run_tables.h"
+
+namespace xlatrace::analysis::time_tree {
+
+struct Work {
+  int64_t called_ns = 0;  // Start of the launch call; where no call is known, start on the device.
+  int64_t start_ns = 0;   // On the device: first start, last end.
+  int64_t end_ns = 0;
+  int64_t device_ns = 0;
+  uint32_t what = 0;
+  bool copy = false;
+  bool has_call = false;
+};
+
+// Numbers of `what`, shared by the devices of a process.
+struct WorkNames {
+  struct Facts {
+    bool program = false;
+    bool optimizer = false;  // Contains optimizer work.
+    bool copy = false;
+  };
+  std::vector<Facts> facts;  // Index: `what`.
+  std::unordered_map<std::string, uint32_t> number_of;
+
+  uint32_t Number(const std::string& key, const Facts& facts_of_key);
+};
+
+// The key of a program among WorkNames.
+std::string ProgramKey(const model::AttributionTables& attribution, model::Id module_id);
+
+// Should programs be units, or their kernels and ops?
+enum class Unit : uint8_t { kProgram, kActivity };
+
+// `activities`: those of one device by start (ActivitiesByDevice). `optimizers`: per module, index
+// module_id - 1.
+std::vector<Work> WorkOf(const model::RunTables& run, const model::AttributionTables& attribution,
+                         const std::vector<ActivityClass>& classes,
+                         const std::vector<uint32_t>& activities, const HostCallOf& call_of,
+                         const std::vector<bool>& optimizers, Unit unit, WorkNames& names);
+
+}  // namespace xlatrace::analysis::time_tree
+
+#endif  // XLATRACE_ANALYSIS_TIME_TREE_WORK_H_

@@ -11,6 +11,7 @@
 #include "report/run_view.h"
 #include "report/summary/summary.h"
 #include "report/summary/summary_slices.h"
+#include "report/time_tree/time_tree_text.h"
 #include "store/run_db.h"
 #include "tools/commands.h"
 #include "tools/console.h"
@@ -19,6 +20,8 @@
 
 namespace xlatrace::tools {
 namespace {
+
+constexpr char kByTree[] = "tree";
 
 struct SummaryOptions {
   bool strict = false;
@@ -48,7 +51,29 @@ Result<int> RunOnGpu(const SummaryOptions& options, const analysis::Gpu* gpu) {
   return 0;
 }
 
+// `--by tree`: instead of the summary, the parts of all recorded time.
+Result<int> RunTimeTree(const SummaryOptions& options) {
+  if (options.format != "text" && options.format != "json") {
+    return MakeError(fmt::format("--by tree has no format '{}'", options.format),
+                     "use --format text or --format json");
+  }
+  XLATRACE_ASSIGN(const std::string run, FoldedRun(options.path));
+  XLATRACE_ASSIGN(store::RunDb db, store::RunDb::Open(run));
+  const Terminal terminal = DetectTerminal();
+  const report::TimeTreeOptions tree{
+      .width = options.width > 0 ? options.width : terminal.width,
+      .ascii = options.ascii || !terminal.utf8,
+      .rows = options.top,
+  };
+  XLATRACE_ASSIGN(const std::string text, options.format == "json"
+                                              ? report::TimeTreeJson(db)
+                                              : report::TimeTreeText(db, tree));
+  XLATRACE_TRY(PrintResult(text));
+  return 0;
+}
+
 Result<int> RunSummary(const SummaryOptions& options) {
+  if (options.by == kByTree) return RunTimeTree(options);
   XLATRACE_ASSIGN(const analysis::Gpu* gpu, GpuOfOption(options.gpu));
   if (gpu != nullptr) return RunOnGpu(options, gpu);
   XLATRACE_ASSIGN(const std::string run, FoldedRun(options.path));
@@ -89,10 +114,12 @@ void AddSummaryCommand(CLI::App& app, Command* selected) {
   command->add_option("RUN", options->path, "A run.db, or the run.rec it comes from")->required();
   std::vector<std::string> words;
   for (const std::string_view word : report::ByTexts()) words.emplace_back(word);
+  words.emplace_back(kByTree);
   command
       ->add_option(
           "--by", options->by,
-          "op, phase, layer, scope, source, kernel, op_kind, origin, module, step, device or rank")
+          "op, phase, layer, scope, source, kernel, op_kind, origin, module, step, device or rank; "
+          "tree: the parts of all recorded time")
       ->type_name("WHAT")
       ->check(CLI::IsMember(words).description(""))
       ->capture_default_str();
@@ -120,7 +147,8 @@ void AddSummaryCommand(CLI::App& app, Command* selected) {
   AddStrictFlag(*command, &options->strict);
   command->footer(
       "Examples:\n  xlatrace summary run.db\n"
-      "  xlatrace summary run.db --by layer --phase backward");
+      "  xlatrace summary run.db --by layer --phase backward\n"
+      "  xlatrace summary run.db --by tree");
   command->callback(
       [options, selected] { *selected = [options] { return RunSummary(*options); }; });
 }

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/time_tree/time_tree_text.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/number_format.h"
+#include "report/show/show_sheet.h"
+#include "report/text_table.h"
+
+namespace xlatrace::report {
+namespace {
+
+constexpr size_t kDefaultTreeRows = 30;  // A screen of 45 lines holds them below the first lines.
+constexpr int kTreeSchemaVersion = 1;
+
+struct ShownNode {
+  std::string kind, name, source_file, handle;
+  std::optional<int64_t> source_line, per_step_ns, p25_ns, p75_ns;
+  int64_t ns = 0;
+  std::vector<size_t> children;  // The largest first.
+};
+
+struct ShownTree {
+  std::vector<ShownNode> nodes;  // The first is the root; parents come before their children.
+  std::string of;                // Which tree it is.
+};
+
+std::optional<int64_t> TreeInt(const store::Table& table, size_t row, std::string_view column) {
+  if (table.IsNull(row, column)) return std::nullopt;
+  return table.Int(row, column);
+}
+
+// The condition that selects one tree: of the job, else of the first process, and which one it is.
+Result<std::pair<std::string, std::string>> ChosenTree(store::RunDb& db) {
+  XLATRACE_ASSIGN(const store::Table roots,
+                  db.Select("SELECT process_id, device_id FROM time_tree WHERE parent_id IS NULL"
+                            " ORDER BY process_id IS NOT NULL, device_id IS NOT NULL, process_id,"
+                            " device_id LIMIT 1"));
+  if (roots.rows.empty()) {
+    return MakeError("this run has no time tree", "import its recording again");
+  }
+  XLATRACE_ASSIGN(const store::Table counts,
+                  db.Select("SELECT (SELECT count(*) FROM process) AS processes,"
+                            " (SELECT count(*) FROM device) AS devices"));
+  const int64_t processes = counts.Int(0, "processes"), devices = counts.Int(0, "devices");
+  if (roots.IsNull(0, "process_id")) {
+    const std::string of = processes > 1 ? fmt::format("mean over {} processes", processes)
+                           : devices > 1 ? fmt::format("mean over {} devices", devices)
+                                         : std::string();
+    return std::pair(std::string("process_id IS NULL"), of);
+  }
+  const int64_t process = roots.Int(0, "process_id");
+  const std::string device =
+      roots.IsNull(0, "device_id") ? "IS NULL" : fmt::format("= {}", roots.Int(0, "device_id"));
+  return std::pair(fmt::format("process_id = {} AND device_id {}", process, device),
+                   fmt::format("process {} of {}", process, processes));
+}
+
+Result<ShownTree> LoadShownTree(store::RunDb& db) {
+  XLATRACE_ASSIGN(const auto chosen, ChosenTree(db));
+  XLATRACE_ASSIGN(
+      const store::Table rows,
+      db.Select(fmt::format("SELECT node_id, parent_id, kind, name, source_file, source_line, ns,"
+                            " per_step_ns, p25_ns, p75_ns, handle FROM time_tree WHERE {}"
+                            " ORDER BY node_id",
+                            chosen.first)));
+  ShownTree tree{.of = chosen.second};
+  std::map<int64_t, size_t> position_of;
+  for (size_t i = 0; i < rows.rows.size(); ++i) {
+    const size_t position = tree.nodes.size();
+    position_of[rows.Int(i, "node_id")] = position;
+    tree.nodes.push_back({.kind = rows.Text(i, "kind"),
+                          .name = rows.Text(i, "name"),
+                          .source_file = rows.Text(i, "source_file"),
+                          .handle = rows.Text(i, "handle"),
+                          .source_line = TreeInt(rows, i, "source_line"),
+                          .per_step_ns = TreeInt(rows, i, "per_step_ns"),
+                          .p25_ns = TreeInt(rows, i, "p25_ns"),
+                          .p75_ns = TreeInt(rows, i, "p75_ns"),
+                          .ns = rows.Int(i, "ns")});
+    if (rows.IsNull(i, "parent_id")) continue;
+    const auto parent = position_of.find(rows.Int(i, "parent_id"));
+    if (parent == position_of.end()) {
+      return MakeError("the time tree of this run has a node without parent",
+                       "import its recording again");
+    }
+    tree.nodes[parent->second].children.push_back(position);
+  }
+  for (ShownNode& node : tree.nodes) {
+    std::stable_sort(node.children.begin(), node.children.end(),
+                     [&](size_t a, size_t b) { return tree.nodes[a].ns > tree.nodes[b].ns; });
+  }
+  return tree;
+}
+
+// "host: env.step", "op: fusion.3 (train.py:7)". A name that repeats the kind is left out.
+std::string NodeLabel(const ShownNode& node) {
+  if (node.kind == "root") return "all recorded time";
+  std::string kind = node.kind;
+  std::replace(kind.begin(), kind.end(), '_', ' ');
+  std::string label = node.name.empty()   ? kind
+                      : node.kind == "op" ? node.name
+                                          : fmt::format("{}: {}", kind, node.name);
+  if (node.source_file.empty()) return label;
+  const std::string file = node.source_file.substr(node.source_file.rfind('/') + 1);
+  return node.source_line ? fmt::format("{} ({}:{})", label, file, *node.source_line)
+                          : fmt::format("{} ({})", label, file);
+}
+
+// The `rows` largest nodes. A parent is at least as large as its children, and comes before them.
+std::vector<bool> LargestNodes(const ShownTree& tree, size_t rows) {
+  std::vector<size_t> order(tree.nodes.size());
+  for (size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t b) { return tree.nodes[a].ns > tree.nodes[b].ns; });
+  std::vector<bool> shown(tree.nodes.size());
+  for (size_t i = 0; i < std::min(rows, order.size()); ++i) {
+    shown[order[i]] = tree.nodes[order[i]].ns > 0;
+  }
+  return shown;
+}
+
+class TreeWriter {
+ public:
+  TreeWriter(const ShownTree& tree, std::vector<bool> shown)
+      : tree_(tree),
+        shown_(std::move(shown)),
+        table_({{.heading = "part", .flexible = true},
+                {.heading = "time", .right = true},
+                {.heading = "%", .right = true},
+                {.heading = "per step", .right = true},
+                {.heading = "half of the steps", .right = true}}) {}
+
+  TextTable Write() {
+    Add(0, 0);
+    return table_;
+  }
+
+ private:
+  void Add(size_t position, size_t depth) {
+    const ShownNode& node = tree_.nodes[position];
+    AddRow(depth, NodeLabel(node), node.ns, node.per_step_ns,
+           node.p25_ns && node.p75_ns && *node.p25_ns != *node.p75_ns
+               ? fmt::format("{} to {}", Duration(static_cast<double>(*node.p25_ns)),
+                             Duration(static_cast<double>(*node.p75_ns)))
+               : std::string());
+    size_t others = 0;
+    int64_t others_ns = 0, others_per_step_ns = 0;
+    bool per_step = false;
+    for (const size_t child : node.children) {
+      if (shown_[child]) {
+        Add(child, depth + 1);
+        continue;
+      }
+      const ShownNode& other = tree_.nodes[child];
+      if (other.ns == 0) continue;
+      ++others;
+      others_ns += other.ns;
+      per_step = per_step || other.per_step_ns.has_value();
+      others_per_step_ns += other.per_step_ns.value_or(0);
+    }
+    // Children of a node that is itself among the smallest shown need no row of their own.
+    if (others == 0 || others == node.children.size()) return;
+    AddRow(depth + 1, fmt::format("[{} smaller]", others), others_ns,
+           per_step ? std::optional(others_per_step_ns) : std::nullopt, "");
+  }
+
+  void AddRow(size_t depth, const std::string& label, int64_t ns,
+              std::optional<int64_t> per_step_ns, const std::string& range) {
+    const auto whole = static_cast<double>(std::max<int64_t>(tree_.nodes[0].ns, 1));
+    table_.Add({std::string(2 * depth, ' ') + label, Duration(static_cast<double>(ns)),
+                fmt::format("{:.1f}", 100 * static_cast<double>(ns) / whole),
+                per_step_ns ? Duration(static_cast<double>(*per_step_ns)) : std::string(), range});
+  }
+
+  const ShownTree& tree_;
+  std::vector<bool> shown_;
+  TextTable table_;
+};
+
+Json NodeJson(const ShownTree& tree, size_t position) {
+  const auto or_null = [](const auto& value) { return value ? Json(*value) : Json(); };
+  const auto text_or_null = [](const std::string& text) {
+    return text.empty() ? Json() : Json(text);
+  };
+  const ShownNode& node = tree.nodes[position];
+  Json json = {{"kind", node.kind},
+               {"name", text_or_null(node.name)},
+               {"ns", node.ns},
+               {"per_step_ns", or_null(node.per_step_ns)},
+               {"p25_ns", or_null(node.p25_ns)},
+               {"p75_ns", or_null(node.p75_ns)},
+               {"source_file", text_or_null(node.source_file)},
+               {"source_line", or_null(node.source_line)},
+               {"handle", text_or_null(node.handle)},
+               {"children", Json::array()}};
+  for (const size_t child : node.children) json["children"].push_back(NodeJson(tree, child));
+  return json;
+}
+
+}  // namespace
+
+Result<std::string> TimeTreeText(store::RunDb& db, const TimeTreeOptions& options) {
+  XLATRACE_ASSIGN(const ShownTree tree, LoadShownTree(db));
+  const size_t rows = options.rows == 0 ? kDefaultTreeRows : options.rows;
+  std::string text;
+  if (!tree.of.empty()) text += tree.of + "\n";
+  TreeWriter writer(tree, LargestNodes(tree, rows));
+  for (const std::string& line : writer.Write().Lines(options.width, options.ascii)) {
+    text += line + "\n";
+  }
+  return text;
+}
+
+Result<std::string> TimeTreeJson(store::RunDb& db) {
+  XLATRACE_ASSIGN(const ShownTree tree, LoadShownTree(db));
+  const Json json = {{"schema_version", kTreeSchemaVersion},
+                     {"of", tree.of.empty() ? Json() : Json(tree.of)},
+                     {"tree", NodeJson(tree, 0)}};
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace xlatrace::report

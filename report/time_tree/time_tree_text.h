@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// `summary --by tree`: where all of the recorded time goes, from the view `time_tree`
+// (docs/schema.md, "Time tree").
+//
+// Shown is the tree of the job where run.db has one, else the mean over the devices of the first
+// process. Children stand below their parent, the largest first. Thread-safety: one thread per
+// RunDb.
+
+#ifndef XLATRACE_REPORT_TIME_TREE_TIME_TREE_TEXT_H_
+#define XLATRACE_REPORT_TIME_TREE_TIME_TREE_TEXT_H_
+
+#include <cstddef>
+#include <string>
+
+#include "base/error.h"
+#include "store/run_db.h"
+
+namespace xlatrace::report {
+
+struct TimeTreeOptions {
+  int width = 100;  // Columns of the terminal.
+  bool ascii = false;
+  size_t rows = 0;  // Nodes of the text; 0: 30. Smaller nodes are summed below their parent.
+};
+
+// Fails if run.db has no tree.
+Result<std::string> TimeTreeText(store::RunDb& db, const TimeTreeOptions& options);
+
+// All nodes of that tree, each with its children: {"schema_version", "tree": {"kind", "name",
+// "ns", "per_step_ns", "p25_ns", "p75_ns", "handle", "children"}}. Times in nanoseconds.
+Result<std::string> TimeTreeJson(store::RunDb& db);
+
+}  // namespace xlatrace::report
+
+#endif  // XLATRACE_REPORT_TIME_TREE_TIME_TREE_TEXT_H_

@@ -88,7 +88,7 @@ Result<ShownTree> LoadShownTree(store::RunDb& db) {
     if (rows.IsNull(i, "parent_id")) continue;
     const auto parent = position_of.find(rows.Int(i, "parent_id"));
     if (parent == position_of.end()) {
-      return MakeError("the time tree of this run has a node without parent",
+      return MakeError("a row of time_tree names a parent that is missing",
                        "import its recording again");
     }
     tree.nodes[parent->second].children.push_back(position);

@@ -4,7 +4,7 @@
 // (docs/schema.md, "Time tree").
 //
 // Shown is the tree of the job where run.db has one, else the mean over the devices of the first
-// process. Children stand below their parent, the largest first. Thread-safety: one thread per
+// process. Children follow their parent, the largest first. Thread-safety: one thread per
 // RunDb.
 
 #ifndef XLATRACE_REPORT_TIME_TREE_TIME_TREE_TEXT_H_

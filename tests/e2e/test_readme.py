@@ -96,7 +96,7 @@ class Readme(gpu_support.GpuTestCase):
         elif language == "sql":
             command = [support.PROGRAM, "query", "run.db", text]
         elif language == "python":
-            wants_tables = re.search(r"\.(pandas|polars|arrow)\(", text)
+            wants_tables = re.search(r"\.(?:to_)?(pandas|polars|arrow)\(", text)
             if wants_tables and not PYTHON_TABLES:
                 self.skipTest("XLATRACE_TEST_PYTHON_TABLES is not set")
             command = [PYTHON_TABLES if wants_tables else sys.executable, "-c", text]

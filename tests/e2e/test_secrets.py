@@ -144,8 +144,11 @@ class Secrets(support.TestCase):
                 result = self.run_program("import", support.require_data(relative), "-o", run)
                 self.assertEqual(result.code, 0, str(result))
                 with sqlite3.connect(run) as database:
-                    masked = database.execute("SELECT count(*) FROM x_string WHERE text LIKE '%***%'").fetchone()[0]
-                self.assertEqual(masked, 0)
+                    starred = database.execute("SELECT text FROM x_string WHERE text LIKE '%***%'").fetchall()
+                # XLA has names with three stars of its own: "LSRAv2 *** total allocation".
+                source = pathlib.Path(support.require_data(relative))
+                recorded = source.read_bytes() if source.suffix == ".pb" else b""
+                self.assertEqual([text for (text,) in starred if text.encode() not in recorded], [])
                 self.assertEqual(self.run_program("doctor", "--secrets", run).code, 0)
 
 

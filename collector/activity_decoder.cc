@@ -59,7 +59,7 @@ RecordIndex ActivityDecoder::Index(const CuptiApi& api, const ActivityBuffers::B
 
 void ActivityDecoder::Decode(const ActivityBuffers::Buffer& buffer, const RecordIndex& index,
                              recording::Writer& writer) {
-  joins_outside_ = false;  // What lies between two buffers of different threads is not known.
+  joins_outside_ = false;  // Buffers of different threads have no known order.
   const std::vector<uint32_t>& starts = index.starts;
   if (!starts.empty() && starts[0] != 0) ++counts_.unknown;
   for (size_t i = 0; i + 1 < starts.size(); ++i) {

@@ -230,7 +230,7 @@ void Collector::FlusherLoop() {
     }
     try {
       AskDriver();
-      // Who gave the order reads the recording then.
+      // The caller of `xlatrace control` reads the recording afterwards.
       if (asked) WaitForWriter();
       TellState();
     } catch (const std::bad_alloc&) {

@@ -115,8 +115,8 @@ class Steering {
   // delay was over.
   bool counts_steps() const { return counts_steps_.load(std::memory_order_acquire); }
   struct Counted {
-    uint64_t modules = 0;  // That ran.
-    uint64_t steps = 0;    // Of the main module, or marks.
+    uint64_t modules = 0;  // Executions of modules.
+    uint64_t steps = 0;    // Executions of the main module, or marked steps.
     bool before_delay = false;
   };
   Counted CountedSteps() const;

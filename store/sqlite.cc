@@ -30,8 +30,8 @@ constexpr int kMaxTraceValueBytes = 64 << 20;
 constexpr size_t kDatabaseHeaderBytes = 100;
 // LIKE and GLOB take time by the power of the wildcards in their pattern.
 constexpr int kMaxPatternBytes = 512;
-// An export has some sixty; every connection reads the names of all.
-constexpr int64_t kMostTables = 5000;
+// An Nsight export has about sixty. Every connection reads the names of all tables.
+constexpr int64_t kMaxDatabaseTables = 5000;
 
 // Percent-encodes what has a meaning in SQLite's file: URIs.
 std::string FileUri(const std::string& path, std::string_view parameters) {
@@ -399,7 +399,7 @@ Result<Database> Database::OpenTrace(const std::string& path) {
     database.is_trace_ = true;
     XLATRACE_TRY(database.KeepReadLock());
     XLATRACE_ASSIGN(const auto tables, database.QueryInt64("SELECT count(*) FROM sqlite_master"));
-    if (tables.value_or(0) > kMostTables) {
+    if (tables.value_or(0) > kMaxDatabaseTables) {
       return MakeError(
           fmt::format("'{}' has {} tables and indices; an export of Nsight Systems has "
                       "fewer than a hundred",

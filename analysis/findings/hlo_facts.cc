@@ -25,7 +25,7 @@ using model::Instruction;
 using model::kNoIndex;
 
 constexpr int64_t kHostMemorySpace = 5;
-constexpr int64_t kLeastScores = 512;
+constexpr int64_t kMinScoreRows = 512;  // Of square attention scores. Not measured.
 constexpr int64_t kTensorCoreBytes = 16;
 constexpr int64_t kLeastFreshBytes = 1 << 20;  // Smaller ones come from memory that was freed.
 constexpr int kMostSteps = 16;  // Along a chain of instructions that only pass data on.
@@ -452,7 +452,7 @@ class Reader {
       const size_t rank = leaf.dims.size();
       if (rank < 2) continue;
       const int64_t rows = leaf.dims[rank - 2];
-      if (rows < kLeastScores || rows != leaf.dims[rank - 1]) continue;
+      if (rows < kMinScoreRows || rows != leaf.dims[rank - 1]) continue;
       if (!score_elements_) score_elements_ = ScoreElements(module_);
       if (score_elements_->contains(leaf.elements())) return rows;
     }

@@ -67,7 +67,7 @@ struct OpFacts {
   // Scores of attention, [.., S, S], that it reads or writes (attention_scores.h): S, if at least
   // 512.
   int64_t square_scores = 0;
-  int64_t slice_bytes = 0;  // Of the part that a dynamic-update-slice writes.
+  int64_t slice_bytes = 0;  // Bytes that a dynamic-update-slice writes.
   bool in_loop = false;
   // Fills an array with one value, or copies such an array, for a loop to write its results into.
   bool starts_stack = false;

@@ -23,8 +23,8 @@ using model::TreeKind;
 constexpr size_t kMaxSampledStarts = 65'536;
 constexpr size_t kMinSampledStarts = 8;  // Quartiles of fewer values are chance.
 
-// Starts that take an order of magnitude longer than usual are held by something. Random loops of
-// the simulator (2026-11-30, 60 runs, noise up to 30 %) have no other start beyond it.
+// A start that takes an order of magnitude longer than usual is held by other work. The factor is
+// an assumption: it was not measured.
 constexpr int64_t kMaxStartRatio = 10;
 
 using Thread = std::pair<Id, int64_t>;  // Process, thread.

@@ -103,7 +103,7 @@ class RecordedProcess final : public recording::RowSink {
   std::map<std::string, uint64_t> stats;
   std::map<std::string, std::string, std::less<>> facts;
   std::vector<std::string> errors;  // Why the process could not be recorded, or not all of it.
-  std::vector<std::string> notes;   // Of a recording that differs from the request.
+  std::vector<std::string> notes;   // How the recording differs from the request.
   uint64_t first_ns = 0;            // Of activities and ranges; 0: none.
   uint64_t last_ns = 0;
   bool ring = false;               // Only the last so much of the process was kept.

@@ -87,7 +87,7 @@ TEST(Segments, PartialOverlapOfRangesBelongsToTheLaterOne) {
   EXPECT_THAT(Segments(b.run), ElementsAre(FlatSegment{0, 6, {0}}, FlatSegment{6, 20, {1}}));
 }
 
-TEST(Segments, NestedActivityOwnsTheLaneBesideAPartialOverlap) {
+TEST(Segments, NestedActivityOwnsTheLaneDuringAPartialOverlap) {
   RunBuilder b;
   const auto lane = b.AddLane(b.AddDevice());
   b.AddActivity(lane, 0, 20, {});

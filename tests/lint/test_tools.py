@@ -71,7 +71,7 @@ class ToolsTest(unittest.TestCase):
         return done.returncode, done.stdout
 
     def expect_noticed(self, check, file, text, named):
-        """The check passes before `text` stands in `file`, and fails and names `named` afterwards."""
+        """The check passes without `text`. With `text` in `file` it fails and prints `named`."""
         status, output = self.lint(check)
         self.assertEqual(status, 0, output)
         self.plant(file, text)

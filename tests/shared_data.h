@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Where the recordings of real programs lie, for tests in C++; tests/shared_data.py is the same for
-// Python. A target that includes this defines XLATRACE_SOURCE_DIR.
+// Python.
 
 #ifndef XLATRACE_TESTS_SHARED_DATA_H_
 #define XLATRACE_TESTS_SHARED_DATA_H_
@@ -12,13 +12,15 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/source_folder.h"
+
 namespace xlatrace {
 
 // The folder that XLATRACE_SHARED_DATA names (empty: one that does not exist), else shared/data
 // beside the checkout.
 inline std::filesystem::path SharedData() {
   const char* given = std::getenv("XLATRACE_SHARED_DATA");
-  if (given == nullptr) return std::filesystem::path(XLATRACE_SOURCE_DIR) / "../shared/data";
+  if (given == nullptr) return std::filesystem::path(SourceFolder()) / "../shared/data";
   return *given != '\0' ? std::filesystem::path(given) : "/nonexistent";
 }
 

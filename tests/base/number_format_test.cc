@@ -9,6 +9,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/source_folder.h"
+
 namespace xlatrace {
 namespace {
 
@@ -42,7 +44,7 @@ std::string Written(double value, const std::string& kind) {
 
 // The page's vitest reads the same file (report/ui/tests/numbers.test.ts).
 TEST(NumberFormatTest, EveryNumberOfTheGoldenFile) {
-  std::ifstream golden(XLATRACE_NUMBERS);
+  std::ifstream golden(SourceFolder() + "/tests/base/golden/numbers.txt");
   size_t numbers = 0;
   for (std::string line; std::getline(golden, line);) {
     if (line.empty() || line[0] == '#') continue;

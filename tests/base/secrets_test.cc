@@ -12,6 +12,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/source_folder.h"
 #include "tests/tiers.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
@@ -152,7 +153,8 @@ TEST(SecretsTest, FuzzReplay) {
     LLVMFuzzerTestOneInput(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size());
   };
   size_t files = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(XLATRACE_SECRETS_CORPUS)) {
+  for (const auto& entry :
+       std::filesystem::directory_iterator(SourceFolder() + "/tests/base/fuzz/secrets_corpus")) {
     std::ifstream file(entry.path(), std::ios::binary);
     const std::string bytes{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
     ++files;

@@ -10,6 +10,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/source_folder.h"
+
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
 
 namespace xlatrace::compare {
@@ -21,7 +23,8 @@ void RunTarget(const std::string& bytes) {
 
 TEST(FuzzReplay, BaselinesOfTheCorpus) {
   size_t files = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(XLATRACE_FUZZ_CORPUS)) {
+  for (const auto& entry : std::filesystem::directory_iterator(
+           SourceFolder() + "/tests/compare/fuzz/run_record_corpus")) {
     std::ifstream file(entry.path(), std::ios::binary);
     const std::string bytes{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
     ++files;

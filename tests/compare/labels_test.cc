@@ -26,6 +26,7 @@
 #include "hlo/text/text_printer.h"
 #include "hlo/text/text_reader.h"
 #include "tests/shared_data.h"
+#include "tests/source_folder.h"
 #include "tests/tiers.h"
 
 namespace xlatrace::compare {
@@ -114,7 +115,7 @@ class LabelsTest : public testing::Test {
   void SetUp() override {
     XLATRACE_SHARED_OR_SKIP(eras, "own/jax-eras");
     std::set<std::string> wanted;
-    for (const auto& entry : fs::directory_iterator(XLATRACE_LABELS)) {
+    for (const auto& entry : fs::directory_iterator(SourceFolder() + "/tests/compare/labels")) {
       if (entry.path().extension() != ".txt") continue;
       files_[entry.path().filename().string()] = ReadLabels(entry.path());
       wanted.insert(files_[entry.path().filename().string()].base);

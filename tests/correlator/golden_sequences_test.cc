@@ -33,6 +33,7 @@
 #include "hlo/text/text_reader.h"
 #include "tests/correlator/golden_program.h"
 #include "tests/correlator/test_builders.h"
+#include "tests/source_folder.h"
 
 namespace xlatrace::correlator {
 namespace {
@@ -254,12 +255,12 @@ class GoldenCase {
 class GoldenSequence : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(GoldenSequence, HasItsLabels) {
-  GoldenCase(fs::path(XLATRACE_GOLDEN) / (GetParam() + ".txt")).Check();
+  GoldenCase(fs::path(SourceFolder() + "/tests/correlator/golden") / (GetParam() + ".txt")).Check();
 }
 
 std::vector<std::string> Names() {
   std::vector<std::string> names;
-  for (const auto& entry : fs::directory_iterator(XLATRACE_GOLDEN)) {
+  for (const auto& entry : fs::directory_iterator(SourceFolder() + "/tests/correlator/golden")) {
     if (entry.path().extension() == ".txt") names.push_back(entry.path().stem());
   }
   std::sort(names.begin(), names.end());

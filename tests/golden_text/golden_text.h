@@ -23,6 +23,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/source_folder.h"
+
 namespace xlatrace::golden {
 
 // Section name -> text, without the newline at the end of a section.
@@ -42,7 +44,8 @@ testing::AssertionResult Matches(const std::string& folder, std::string text);
 
 }  // namespace xlatrace::golden
 
-#define EXPECT_GOLDEN_TEXT(text) \
-  EXPECT_TRUE(::xlatrace::golden::Matches(XLATRACE_GOLDEN_TEXT_FOLDER, (text)))
+#define EXPECT_GOLDEN_TEXT(text)           \
+  EXPECT_TRUE(::xlatrace::golden::Matches( \
+      ::xlatrace::SourceFolder() + "/tests/" XLATRACE_TEST_COMPONENT "/golden_text", (text)))
 
 #endif  // XLATRACE_TESTS_GOLDEN_TEXT_GOLDEN_TEXT_H_

@@ -10,6 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "tests/source_folder.h"
+
 namespace xlatrace::hlo {
 
 struct AttributeSample {
@@ -39,7 +41,7 @@ struct AttributeType {
 
 inline std::vector<AttributeType> ReadAttributeTypes() {
   std::vector<AttributeType> types;
-  std::ifstream file(std::string(XLATRACE_SOURCE_DIR) + "/tests/hlo/attribute_samples.txt");
+  std::ifstream file(xlatrace::SourceFolder() + "/tests/hlo/attribute_samples.txt");
   for (std::string line; std::getline(file, line);) {
     if (line.empty() || line[0] == '#') continue;
     if (line[0] == '[') {

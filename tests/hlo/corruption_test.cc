@@ -16,6 +16,7 @@
 #include "tests/hlo/fuzz/inputs.h"
 #include "tests/hlo/proto_builder.h"
 #include "tests/hlo/test_data.h"
+#include "tests/source_folder.h"
 
 namespace xlatrace::hlo {
 namespace {
@@ -90,7 +91,7 @@ std::string ProtoText() {
 }
 
 std::string Corpus(const char* file) {
-  return *ReadFile(std::string(XLATRACE_HLO_CORPUS "/") + file);
+  return *ReadFile(SourceFolder() + "/tests/hlo/fuzz/corpus/" + file);
 }
 
 class CorruptionTest : public ::testing::TestWithParam<std::string> {

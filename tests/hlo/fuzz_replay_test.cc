@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "tests/hlo/fuzz/inputs.h"
+#include "tests/source_folder.h"
 
 namespace xlatrace::hlo {
 namespace {
@@ -16,7 +17,8 @@ TEST(FuzzReplay, EveryCorpusFileKeepsThePromises) {
   int files = 0;
   for (const std::string input :
        {"text", "proto", "thunks", "dump_name", "text_proto", "reports", "wire", "archive"}) {
-    const std::filesystem::path folder = std::filesystem::path(XLATRACE_HLO_CORPUS) / input;
+    const std::filesystem::path folder =
+        std::filesystem::path(SourceFolder() + "/tests/hlo/fuzz/corpus") / input;
     for (const auto& entry : std::filesystem::directory_iterator(folder)) {
       auto bytes = ReadFile(entry.path().string());
       ASSERT_TRUE(bytes) << entry.path();

@@ -13,6 +13,7 @@
 #include "tests/importers/fuzz/parquet_input.h"
 #include "tests/importers/trace_json.h"
 #include "tests/importers/xspace_builder.h"
+#include "tests/source_folder.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
 
@@ -26,7 +27,8 @@ void Replay(const std::string& bytes) {
 TEST(XplaneFuzzCorpus, Replays) {
   Replay(MixedSpace());
   int files = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(XLATRACE_FUZZ_CORPUS)) {
+  for (const auto& entry : std::filesystem::directory_iterator(
+           SourceFolder() + "/tests/importers/fuzz/xplane_corpus")) {
     std::ostringstream bytes;
     bytes << std::ifstream(entry.path(), std::ios::binary).rdbuf();
     Replay(bytes.str());
@@ -42,7 +44,8 @@ TEST(ChromeTraceFuzzCorpus, Replays) {
   replay(KinetoTrace());
   replay(XprofTrace());
   int files = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(XLATRACE_CHROME_TRACE_CORPUS)) {
+  for (const auto& entry : std::filesystem::directory_iterator(
+           SourceFolder() + "/tests/importers/fuzz/chrome_trace_corpus")) {
     std::ostringstream bytes;
     bytes << std::ifstream(entry.path(), std::ios::binary).rdbuf();
     replay(bytes.str());
@@ -53,7 +56,8 @@ TEST(ChromeTraceFuzzCorpus, Replays) {
 
 TEST(NsysFuzzCorpus, Replays) {
   int files = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(XLATRACE_NSYS_CORPUS)) {
+  for (const auto& entry :
+       std::filesystem::directory_iterator(SourceFolder() + "/tests/importers/fuzz/nsys_corpus")) {
     std::ostringstream bytes;
     bytes << std::ifstream(entry.path(), std::ios::binary).rdbuf();
     RunNsysInput(reinterpret_cast<const uint8_t*>(bytes.str().data()), bytes.str().size());
@@ -64,7 +68,8 @@ TEST(NsysFuzzCorpus, Replays) {
 
 TEST(ParquetFuzzCorpus, Replays) {
   int files = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(XLATRACE_PARQUET_CORPUS)) {
+  for (const auto& entry : std::filesystem::directory_iterator(
+           SourceFolder() + "/tests/importers/fuzz/parquet_corpus")) {
     std::ostringstream bytes;
     bytes << std::ifstream(entry.path(), std::ios::binary).rdbuf();
     RunParquetInput(reinterpret_cast<const uint8_t*>(bytes.str().data()), bytes.str().size());

@@ -21,6 +21,7 @@
 #include "tests/importers/fuzz/recording_input.h"
 #include "tests/importers/memory_sink.h"
 #include "tests/importers/recording_builder.h"
+#include "tests/source_folder.h"
 #include "tests/tiers.h"
 
 namespace xlatrace::importers {
@@ -32,7 +33,8 @@ void RunInput(const std::string& bytes) {
 
 TEST(RecordingDamage, CorpusIsHarmless) {
   int files = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(XLATRACE_RECORDING_CORPUS)) {
+  for (const auto& entry : std::filesystem::directory_iterator(
+           SourceFolder() + "/tests/importers/fuzz/recording_corpus")) {
     std::ifstream in(entry.path(), std::ios::binary);
     RunInput({std::istreambuf_iterator<char>(in), {}});
     ++files;

@@ -23,6 +23,7 @@
 #include "hlo/proto/proto_reader.h"
 #include "tests/planted/simulated_gpu.h"
 #include "tests/planted/table.h"
+#include "tests/source_folder.h"
 
 namespace xlatrace::planted {
 namespace {
@@ -75,7 +76,7 @@ const std::vector<Program>& Programs() {
   return programs;
 }
 
-std::string Folder() { return std::string(XLATRACE_SOURCE_DIR) + "/tests/planted/"; }
+std::string Folder() { return SourceFolder() + "/tests/planted/"; }
 
 // "planted/x.py:12" for every marked line.
 std::vector<std::string> PlantedLines(const std::string& name) {

@@ -12,6 +12,7 @@
 
 #include "tests/recording/row_log.h"
 #include "tests/recording/sample_rows.h"
+#include "tests/source_folder.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
 
@@ -24,7 +25,8 @@ void RunTarget(const std::string& bytes) {
 
 TEST(FuzzReplay, EveryCorpusFileIsReadWithoutHarm) {
   int files = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(XLATRACE_FUZZ_CORPUS)) {
+  for (const auto& entry :
+       std::filesystem::directory_iterator(SourceFolder() + "/tests/recording/fuzz/corpus")) {
     std::ifstream in(entry.path(), std::ios::binary);
     RunTarget({std::istreambuf_iterator<char>(in), {}});
     ++files;

@@ -16,6 +16,7 @@
 #include <gtest/gtest.h>
 
 #include "report/safe_text.h"
+#include "tests/source_folder.h"
 
 namespace xlatrace::report {
 namespace {
@@ -52,7 +53,7 @@ PageTable Everything(PageStrings* strings) {
   return table;
 }
 
-std::string GoldenPath() { return std::string(XLATRACE_GOLDEN) + "/columns.json"; }
+std::string GoldenPath() { return SourceFolder() + "/tests/report/golden/columns.json"; }
 
 // Bytes as hexadecimal digits, so that a difference can be read.
 std::string Hex(const std::string& bytes) {

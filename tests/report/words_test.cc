@@ -19,6 +19,7 @@
 #include "report/shown_words.h"
 #include "report/word_tables.h"
 #include "tests/golden_text/golden_text.h"
+#include "tests/source_folder.h"
 
 namespace xlatrace::report {
 namespace {
@@ -97,7 +98,7 @@ TEST(Words, PhasesAreTheFirstPartsOfAStep) {  // As PARTS of words.ts has them.
 }
 
 TEST(Words, TheAppHasTheWordsOfTheProgram) {
-  const std::string path = std::string(XLATRACE_SOURCE_DIR) + "/report/ui/src/words.ts";
+  const std::string path = SourceFolder() + "/report/ui/src/words.ts";
   if (std::getenv("XLATRACE_UPDATE_WORDS") != nullptr) std::ofstream(path) << WordsTypeScript();
   std::stringstream committed;
   committed << std::ifstream(path).rdbuf();

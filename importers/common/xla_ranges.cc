@@ -202,7 +202,10 @@ XlaRanges::Found XlaRanges::At(int64_t global_tid, int64_t time_ns, model::Evide
   for (auto at = static_cast<int32_t>(after) - 1; at >= 0 && levels < 256;
        at = ranges[static_cast<size_t>(at)].parent, ++levels) {
     const Range& range = ranges[static_cast<size_t>(at)];
-    if (range.end_ns < time_ns || range.place < 0) continue;
+    // A range ends before what starts at its end. One without length holds its only instant.
+    const bool ended = range.end_ns < time_ns ||
+                       (range.end_ns == time_ns && range.start_ns < range.end_ns);
+    if (ended || range.place < 0) continue;
     const Place& place = places_[static_cast<size_t>(range.place)];
     if (texts_[static_cast<size_t>(place.text)].is_module) {
       module = range.place;

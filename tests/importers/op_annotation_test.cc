@@ -71,6 +71,20 @@ TEST_F(OpRangesTest, ThunksAroundAThunkAreNamedFromTheOutermostIn) {
   EXPECT_EQ(At(15).enclosing, "");
 }
 
+// A call that starts when a range ends is outside. A coarse clock makes ranges without length.
+TEST_F(OpRangesTest, CallThatStartsWhenTheRangeEndsIsOutside) {
+  ranges_.Add(1, 0, 100, "XlaModule:#hlo_module=jit_f,program_id=7#");
+  ranges_.Add(1, 10, 20, "Thunk:#hlo_op=add.1#");
+  ranges_.Add(1, 20, 30, "Thunk:#hlo_op=add.2#");
+  ranges_.Add(1, 40, 40, "Thunk:#hlo_op=add.3#");
+  ranges_.Finish();
+  EXPECT_EQ(At(19).instruction, "add.1");
+  EXPECT_EQ(At(20).instruction, "add.2");
+  EXPECT_EQ(At(30).instruction, "");
+  EXPECT_EQ(At(40).instruction, "add.3");
+  EXPECT_EQ(At(100).module_name, "");
+}
+
 // XLA since August 2026 gives op_names whole; before, what follows the module's prefix.
 TEST_F(OpRangesTest, OnlyTheRestOfAnOpNameGetsTheModulesPrefix) {
   ranges_.Add(1, 0, 100, "XlaModule:#prefix=jit(f),hlo_module=jit_f,program_id=7#");

@@ -16,22 +16,61 @@ constexpr double kUnattributed = 0.05;
 constexpr double kGraphs = 0.02;
 constexpr double kAutotune = 0.01;
 
-// Reasons that more HLO could mend. Work outside XLA, transfers and autotuning stay without one.
-bool IsMended(model::Reason reason) {
+enum class Remedy : uint8_t { kNone, kMoreHlo, kRanges };
+
+// kRanges: the HLO is there, but several of its instructions explain a launch. Only the ranges that
+// XLA opens around launches identify one of them.
+Remedy RemedyOf(model::Reason reason) {
   switch (reason) {
     case model::Reason::kNotXla:
     case model::Reason::kEager:
     case model::Reason::kTransfer:
     case model::Reason::kAutotuning:
-      return false;
+      return Remedy::kNone;
+    case model::Reason::kAmbiguousSymbol:
+    case model::Reason::kAmbiguousModule:
+      return Remedy::kRanges;
     default:
-      return true;
+      return Remedy::kMoreHlo;
   }
 }
 
+void AddUnattributed(const Context& context, int64_t ns, int64_t all, Remedy remedy,
+                     Report* report) {
+  const double share = static_cast<double>(ns) / static_cast<double>(all);
+  if (share < kUnattributed) return;
+  const std::string_view where = context.steady_steps > 0 ? "steady steps" : "whole run";
+  Finding finding;
+  finding.about_data = true;
+  finding.sure = Sure::kHigh;
+  finding.how_to_check = "coverage on the first screen rises";
+  std::string evidence;
+  if (remedy == Remedy::kMoreHlo) {
+    finding.id = "unattributed";
+    finding.title = {"Give xlatrace the HLO",
+                     fmt::format("{} of device time has none", Percent(share))};
+    finding.action =
+        "add what is missing of it: `xlatrace attach RUN.db --modules DUMP_DIR` takes a dump "
+        "(XLA_FLAGS=--xla_dump_to=DUMP_DIR); \"not known\" in `xlatrace summary` says why";
+    evidence = "device time without an instruction that HLO could give";
+  } else {
+    finding.id = "ambiguous";
+    finding.title = {"Record XLA's ranges",
+                     fmt::format("{} of device time fits several instructions", Percent(share))};
+    finding.action =
+        "record with the ranges that XLA opens around launches: `xlatrace record` without `--mode "
+        "light`, or `nsys profile --trace=cuda,nvtx`";
+    evidence = "device time that several instructions of the held HLO explain";
+  }
+  finding.evidence.Add(fmt::format("{}, {}", evidence, where), ns, "ns")
+      .Add(fmt::format("device time, {}", where), all, "ns");
+  report->Add(std::move(finding));
+}
+
 void Unattributed(const Context& context, Report& report) {
-  int64_t none = 0;
-  int64_t foreign = 0;
+  int64_t without_remedy = 0;
+  int64_t lacks_hlo = 0;
+  int64_t lacks_ranges = 0;
   int64_t all = 0;
   const bool steady = context.steady_steps > 0;
   for (size_t i = 0; i < context.run.activities.size(); ++i) {
@@ -40,32 +79,17 @@ void Unattributed(const Context& context, Report& report) {
     const model::Label& label = context.attribution.labels[context.attribution.label_of[i] - 1];
     all += ns;
     if (label.instruction_id != 0) continue;
-    (IsMended(label.reason) ? none : foreign) += ns;
+    const Remedy remedy = RemedyOf(label.reason);
+    (remedy == Remedy::kMoreHlo  ? lacks_hlo
+     : remedy == Remedy::kRanges ? lacks_ranges
+                                 : without_remedy) += ns;
   }
   if (all == 0) return;
-  const double share = static_cast<double>(none) / static_cast<double>(all);
-  if (share < kUnattributed) {
-    if (foreign == all && context.run.modules.empty()) {
-      report.Withhold("unattributed", "HLO: no kernel of this run is XLA's");
-    }
-    return;
+  AddUnattributed(context, lacks_hlo, all, Remedy::kMoreHlo, &report);
+  AddUnattributed(context, lacks_ranges, all, Remedy::kRanges, &report);
+  if (without_remedy == all && context.run.modules.empty()) {
+    report.Withhold("unattributed", "HLO: no kernel of this run is XLA's");
   }
-  Finding finding;
-  finding.id = "unattributed";
-  finding.about_data = true;
-  finding.sure = Sure::kHigh;
-  finding.title = {"Give xlatrace the HLO",
-                   fmt::format("{} of device time has none", Percent(share))};
-  finding.action =
-      "add what is missing of it: `xlatrace attach RUN.db --modules DUMP_DIR` takes a dump "
-      "(XLA_FLAGS=--xla_dump_to=DUMP_DIR); \"not known\" in `xlatrace summary` says why";
-  finding.how_to_check = "coverage on the first screen rises";
-  const std::string_view where = steady ? "steady steps" : "whole run";
-  finding.evidence
-      .Add(fmt::format("device time without an instruction that HLO could give, {}", where), none,
-           "ns")
-      .Add(fmt::format("device time, {}", where), all, "ns");
-  report.Add(std::move(finding));
 }
 
 // What a module known by annotations alone lacks, and how to get it.

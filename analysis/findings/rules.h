@@ -11,7 +11,7 @@
 
 namespace xlatrace::analysis::findings {
 
-// Can the data be trusted? `unattributed`, `graphs_not_expanded`, `autotune_in_trace`,
+// Can the data be trusted? `unattributed`, `ambiguous`, `graphs_not_expanded`, `autotune_in_trace`,
 // `warmup_in_average`, `hidden_work`, `source_lines`. Need no steady step.
 void JudgeData(const Context& context, Report& report);
 void JudgeWarmUp(const Context& context, Report& report);

@@ -41,23 +41,21 @@ void CountGraphRows(const std::vector<LaunchCase>& cases, const KnownStretch& st
   }
 }
 
-// Labels the launches; they are an execution where nothing but order says what they are.
+// Labels the launches. They are one execution where nothing but order identifies them. A launch
+// that the order has placed belongs to the execution, also where its kernel's name alone gives the
+// same label.
 void Apply(const std::vector<LaunchCase>& cases, const KnownStretch& stretch, Place place,
            model::AttributionTables* tables, ThunkOrderResult* result) {
   bool alone = stretch.executes;
-  bool labelled = false;
   for (size_t k = 0; k < stretch.cases.size(); ++k) {
-    if (stretch.labels[k] != 0) {
-      tables->label_of[place[k]] = stretch.labels[k];
-      labelled = true;
-    }
+    if (stretch.labels[k] != 0) tables->label_of[place[k]] = stretch.labels[k];
     alone &= !cases[stretch.cases[k]].IsKnown();
   }
   if (!alone) return;
   ++result->executions;
-  if (!labelled) return;
   for (size_t k = 0; k < stretch.cases.size(); ++k) {
-    if (stretch.labels[k] != 0) result->execution[place[k]] = result->executions;
+    const bool placed = stretch.outcomes[k].program != AlignedItem::kNone;
+    if (placed) result->execution[place[k]] = result->executions;
   }
 }
 

@@ -40,6 +40,16 @@ TEST(DataRules, TimeThatMoreHloCouldNameAndTimeThatNobodyCan) {
   EXPECT_EQ(WithAtTheEnd(400, {.reason = model::Reason::kNotXla}).Find("unattributed"), nullptr);
 }
 
+TEST(DataRules, LaunchesThatSeveralInstructionsExplainDoNotLackHlo) {
+  for (const model::Reason reason :
+       {model::Reason::kAmbiguousModule, model::Reason::kAmbiguousSymbol}) {
+    const FindingCase made = WithAtTheEnd(60, {.reason = reason});
+    EXPECT_EQ(made.Find("unattributed"), nullptr);
+    EXPECT_NE(made.Find("ambiguous"), nullptr);
+    EXPECT_EQ(WithAtTheEnd(40, {.reason = reason}).Find("ambiguous"), nullptr);
+  }
+}
+
 TEST(DataRules, GraphsWithoutNodesAndGraphsOfWhichNextToNothingIsClosed) {
   const RunBuilder::Where closed = {.kind = model::ActivityKind::kGraph,
                                     .reason = model::Reason::kGraphWithoutBody};

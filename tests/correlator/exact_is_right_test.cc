@@ -5,8 +5,11 @@
 // says that it launches (golden_program.h), so nothing here comes from the correlator's own
 // answers.
 
+#include <algorithm>
+#include <map>
 #include <memory>
 #include <random>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -78,7 +81,26 @@ struct ExactScore {
   int launches = 0;
   int exact = 0;
   int labelled = 0;
+  int executions = 0;        // That ran.
+  int whole_executions = 0;  // Found with all of their launches and with no launch of another one.
 };
+
+// True executions whose launches have one execution, which holds no other launches.
+int WholeExecutions(const model::AttributionTables& tables, const std::vector<size_t>& rows,
+                    const std::vector<uint32_t>& true_execution) {
+  std::map<uint32_t, std::set<uint32_t>> found_of_true;
+  std::map<uint32_t, std::set<uint32_t>> true_of_found;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const uint32_t found = tables.execution_of[rows[i]];
+    found_of_true[true_execution[i]].insert(found);
+    true_of_found[found].insert(true_execution[i]);
+  }
+  return static_cast<int>(
+      std::count_if(found_of_true.begin(), found_of_true.end(), [&](const auto& one) {
+        const uint32_t found = *one.second.begin();
+        return one.second.size() == 1 && found != 0 && true_of_found[found].size() == 1;
+      }));
+}
 
 class ExactIsRight : public ::testing::TestWithParam<Disturbed> {
  protected:
@@ -131,6 +153,7 @@ class ExactIsRight : public ::testing::TestWithParam<Disturbed> {
     Chance chance(seed);
     RunBuilder run;
     std::vector<std::string> truth;
+    std::vector<uint32_t> true_execution;
     std::vector<size_t> rows;
     std::vector<std::vector<ProgramOp>> programs;
     programs.push_back(SomeProgram(&chance, "a"));
@@ -168,6 +191,7 @@ class ExactIsRight : public ::testing::TestWithParam<Disturbed> {
                 unknown ? "void flash_kernel<float>(float*)" : "loop_maximum_fusion_3";
             rows.push_back(run.Activity(run.Kernel(symbol), 0, 0, static_cast<uint32_t>(device)));
             truth.push_back("");
+            true_execution.push_back(group);
           }
           const TrueLaunch& launch = launches[k];
           const uint32_t config = launch.symbol == "copy"
@@ -176,11 +200,14 @@ class ExactIsRight : public ::testing::TestWithParam<Disturbed> {
           rows.push_back(
               run.Activity(config, said[m], how.told ? group : 0, static_cast<uint32_t>(device)));
           truth.push_back((m == 0 ? "jit_f/" : "jit_g/") + launch.instruction);
+          true_execution.push_back(group);
         }
       }
     }
     const model::AttributionTables tables = run.Attribute();
     ExactScore score;
+    score.executions = static_cast<int>(group);
+    score.whole_executions = WholeExecutions(tables, rows, true_execution);
     for (size_t i = 0; i < rows.size(); ++i) {
       const model::Label& label = LabelOf(tables, rows[i]);
       if (truth[i].empty()) {
@@ -214,9 +241,14 @@ TEST_P(ExactIsRight, WhateverHappens) {
     all.launches += score.launches;
     all.exact += score.exact;
     all.labelled += score.labelled;
+    all.executions += score.executions;
+    all.whole_executions += score.whole_executions;
   }
   SCOPED_TRACE(Words(how));
   EXPECT_GE(100 * all.exact, LeastExactPct(how) * all.launches) << all.exact;
+  if (!how.lost && !how.cut && !how.strangers) {
+    EXPECT_EQ(all.whole_executions, all.executions);
+  }
   // Whatever is lost, what is left has at least a guess.
   EXPECT_GE(100 * all.labelled, (how.lost || how.cut ? 95 : 100) * all.launches) << all.labelled;
 }

@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Light mode on real JAX programs on the fake GPU: executions and steps as exact mode has them, or withheld.
 
-    tests/losses/light_mode.py [--only REGEX] [--keep DIR]
+    tests/losses/light_mode.py [--only REGEX] [--keep DIR] [--generated N]
 
-Every program runs three times: exact (the truth: XLA's own ranges), light with XLATRACE_DUMP=on
+--generated N adds N random programs (tests/fake_gpu/jax/generated_steps.py, seeds 1 to N). Every program runs three times: exact (the truth: XLA's own ranges), light with XLATRACE_DUMP=on
 (what a plain preload does by itself), light without any dump (XLATRACE_DUMP=off). An execution is
-right when the same module ran on the same device, in the same order, with as many kernels (copies that
-XLA makes once before a program's first run are told to be its own by ranges alone). Columns:
+right when the same module ran on the same device, in the same order, with as many kernels. Copies
+before a program's first run, which XLA makes once, do not count: only ranges attribute them. Modules
+are the same when name and number of instructions agree, because programs share names. Columns:
 
   executions  in exact mode
   same        of light mode's those that are right
@@ -75,7 +76,7 @@ class Run:
         """By device and module: how many kernels each has, in order."""
         found = collections.defaultdict(list)
         for row in self.rows(
-            "SELECT ordinal, m.name AS module, count(*) AS n FROM execution e "
+            "SELECT ordinal, m.name || ' ' || m.instruction_count AS module, count(*) AS n FROM execution e "
             "JOIN module m USING (module_id) JOIN device USING (device_id) "
             "JOIN activity a USING (execution_id) WHERE a.kind = 'kernel' "
             "GROUP BY execution_id ORDER BY e.start_ns"
@@ -122,6 +123,7 @@ def main():
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument("--only", default="", help="programs that this pattern finds")
+    parser.add_argument("--generated", type=int, default=0, help="number of random programs")
     parser.add_argument("--keep", help="folder that keeps the recordings")
     options = parser.parse_args()
     try:
@@ -135,8 +137,12 @@ def main():
     bad = False
     with tempfile.TemporaryDirectory(prefix="xlatrace-light-") as root:
         root = pathlib.Path(options.keep or root)
-        for program, devices, graphs, arguments in PROGRAMS:
-            name = program + ("" if graphs else ", no graphs")
+        generated = [
+            ("generated_steps", 1, seed % 3 != 0, [str(seed)])
+            for seed in range(1, options.generated + 1)
+        ]
+        for program, devices, graphs, arguments in PROGRAMS + generated:
+            name = " ".join([program, *arguments]) + ("" if graphs else ", no graphs")
             if not re.search(options.only, name):
                 continue
             about = (machine, program, devices, graphs, arguments)

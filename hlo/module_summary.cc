@@ -256,6 +256,8 @@ ModuleSummary Summarize(const HloModule& module) {
     std::stable_sort(parameters.begin(), parameters.end(),
                      [](const auto& a, const auto& b) { return a.first < b.first; });
     for (auto& [number, value] : parameters) {
+      value.aliased = std::binary_search(module.aliased_parameters.begin(),
+                                         module.aliased_parameters.end(), number);
       summary.parameter_bytes = AddSaturated(summary.parameter_bytes, value.bytes);
       summary.parameters.push_back(std::move(value));
     }

@@ -24,6 +24,7 @@ struct ModuleValue {
   std::string label;  // op_name: JAX's path of the argument, params['layer_0']['w'].
   std::string shape;  // Without layout.
   int64_t bytes = 0;
+  bool aliased = false;  // A parameter that shares memory with a result (donated, and used so).
 };
 
 // A constant of one element, as far as it tells programs apart.

@@ -20,6 +20,12 @@ test_environments() {
   else
     say "python: no pandas, Polars, pyarrow here; the tests of those tables skip"
   fi
+  # JAX where people work: pytest and notebooks.
+  if python_env people "jax==$jax_version" "jaxlib==$jax_version" pytest==8.3.4 nbconvert==7.16.6 ipykernel==6.29.5; then
+    export XLATRACE_TEST_PYTHON_PEOPLE=$python
+  else
+    say "python: no jax with pytest and nbconvert here; the tests of the pytest plugin and of notebooks skip"
+  fi
   # The official client of the Model Context Protocol.
   if python_env mcp mcp==2.3.0; then
     export XLATRACE_TEST_PYTHON_MCP=$python

@@ -24,6 +24,8 @@ using model::HloModule;
 using model::Instruction;
 
 constexpr size_t kMostOpcodes = 8;
+// Frames of one instruction's stack, the innermost. It keeps output linear in the input's size.
+constexpr size_t kMaxFrames = 64;
 
 void AddCost(std::string_view key, const Cost& cost, JsonLine& line) {
   line.Begin(key)
@@ -56,6 +58,22 @@ Cost TotalOf(const hlo::CostModel& model, const HloModule& module) {
   return total;
 }
 
+void AddStack(const HloModule& module, const Instruction& instruction, JsonLine& line) {
+  line.BeginArray("stack");
+  uint32_t number = instruction.metadata.stack_frame;
+  for (size_t count = 0; number != 0 && number <= module.stack_frames.size(); ++count) {
+    if (count == kMaxFrames) break;
+    const model::StackFrame& frame = module.stack_frames[number - 1];
+    line.BeginItem()
+        .Text("file", frame.file)
+        .Int("line", frame.line)
+        .Text("function", frame.function)
+        .End();
+    number = frame.parent;
+  }
+  line.EndArray();
+}
+
 void AddInstruction(const dumps::ExplainedFile& file, const Instruction& instruction,
                     const analysis::ModuleLabels& labels, const CostModels& costs, bool with_cost,
                     std::string& out) {
@@ -81,6 +99,12 @@ void AddInstruction(const dumps::ExplainedFile& file, const Instruction& instruc
       .TextOrNull("layer", labels.LayerOf(index))
       .IntOrNull("flops", plain.flops)
       .IntOrNull("bytes", plain.bytes_accessed);
+  std::vector<std::string_view> operands;
+  for (const uint32_t operand : module.Operands(instruction)) {
+    operands.push_back(module.instructions[operand].name);
+  }
+  line.TextOrNull("target", instruction.custom_call_target).Texts("operands", operands);
+  AddStack(module, instruction, line);
   if (with_cost && costs.gpu) {
     line.Begin("cost");
     AddCost("hlo", plain, line);

@@ -109,6 +109,36 @@ JsonLine& JsonLine::End() {
   return *this;
 }
 
+JsonLine& JsonLine::Texts(std::string_view key, std::span<const std::string_view> values) {
+  BeginArray(key);
+  for (const std::string_view value : values) {
+    if (!first_) out_ += ',';
+    first_ = false;
+    AppendJsonText(value, out_);
+  }
+  return EndArray();
+}
+
+JsonLine& JsonLine::BeginArray(std::string_view key) {
+  Key(key);
+  out_ += '[';
+  first_ = true;
+  return *this;
+}
+
+JsonLine& JsonLine::BeginItem() {
+  if (!first_) out_ += ',';
+  out_ += '{';
+  first_ = true;
+  return *this;
+}
+
+JsonLine& JsonLine::EndArray() {
+  out_ += ']';
+  first_ = false;
+  return *this;
+}
+
 void JsonLine::Close() { out_ += "}\n"; }
 
 }  // namespace xlatrace::tools

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -27,6 +28,12 @@ class JsonLine {
   // An object inside: call the same functions, then End().
   JsonLine& Begin(std::string_view key);
   JsonLine& End();
+  // An array of texts.
+  JsonLine& Texts(std::string_view key, std::span<const std::string_view> values);
+  // An array of objects: call BeginItem(), the same functions and End() for each, then EndArray().
+  JsonLine& BeginArray(std::string_view key);
+  JsonLine& BeginItem();
+  JsonLine& EndArray();
   // Ends the object; with a newline for the outermost one.
   void Close();
 

@@ -74,6 +74,9 @@ void AddSummary(const hlo::ModuleSummary& summary, Json& out) {
   out["constant_bytes"] = summary.constant_bytes;
   out["result_bytes"] = summary.result_bytes;
   out["parameters"] = Values(summary.parameters);
+  for (size_t i = 0; i < summary.parameters.size(); ++i) {
+    out["parameters"][i]["aliased"] = summary.parameters[i].aliased;
+  }
   out["constants"] = Values(summary.constants);
   out["results"] = Values(summary.results);
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""xlatrace from Python: read a run, mark steps in a training script.
+"""xlatrace from Python: read a run, record one, mark steps, and test what JAX compiles.
 
     import xlatrace
 
@@ -18,6 +18,8 @@ one of them is wanted.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from xlatrace.errors import XlatraceError
 from xlatrace.marks import is_recording, mark_step, pause, resume
 from xlatrace.places import library, program
@@ -25,17 +27,48 @@ from xlatrace.run import Module, Run, open
 from xlatrace.table import Table
 from xlatrace.version import __version__
 
+if TYPE_CHECKING:
+    from xlatrace.checks import CheckFailed, same_as
+    from xlatrace.jax_events import watch
+    from xlatrace.program_limits import limits
+    from xlatrace.programs import Program, compile
+
+# Loaded when first used, so that a training script imports only what it needs.
+_LAZY = {
+    "CheckFailed": "xlatrace.checks",
+    "Program": "xlatrace.programs",
+    "compile": "xlatrace.programs",
+    "limits": "xlatrace.program_limits",
+    "same_as": "xlatrace.checks",
+    "watch": "xlatrace.jax_events",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LAZY:
+        raise AttributeError(f"module 'xlatrace' has no attribute '{name}'")
+    import importlib
+
+    return getattr(importlib.import_module(_LAZY[name]), name)
+
+
 __all__ = [
+    "CheckFailed",
     "Module",
+    "Program",
     "Run",
     "Table",
     "XlatraceError",
     "__version__",
+    "compile",
     "is_recording",
     "library",
+    "limits",
     "mark_step",
     "open",
     "pause",
     "program",
     "resume",
+    "same_as",
+    "watch",
 ]

@@ -9,6 +9,34 @@ import unittest
 
 import support
 
+# Parents are printed as one more than the frame's number; 1 is none.
+STACK = """HloModule jit_step, input_output_alias={ {}: (1, {}, may-alias) }
+
+FileNames
+1 "train.py"
+2 "layers.py"
+
+FunctionNames
+1 "<module>"
+2 "loss"
+3 "dense"
+
+FileLocations
+1 {file_name_id=1 function_name_id=1 line=12 end_line=12 column=1 end_column=2}
+2 {file_name_id=1 function_name_id=2 line=30 end_line=30 column=1 end_column=2}
+3 {file_name_id=2 function_name_id=3 line=7 end_line=7 column=1 end_column=2}
+
+StackFrames
+1 {file_location_id=1 parent_frame_id=1}
+2 {file_location_id=2 parent_frame_id=2}
+3 {file_location_id=3 parent_frame_id=3}
+
+ENTRY main {
+  w = f32[8]{0} parameter(0)
+  x = f32[8]{0} parameter(1)
+  ROOT y = f32[8]{0} add(w, x), metadata={op_name="jit(step)/dense/add" stack_frame_id=3}
+}
+"""
 STEP = """HloModule jit_step, entry_computation_layout={(f32[64,64]{1,0}, f32[8,64]{1,0})->f32[64,64]{1,0}}
 
 ENTRY main {
@@ -139,6 +167,9 @@ class Explain(DumpFolder):
             "layer",
             "flops",
             "bytes",
+            "target",
+            "operands",
+            "stack",
         ]
         self.assertTrue(all(list(o) == keys for o in objects))
         by_name = {o["instruction"]: o for o in objects}
@@ -154,6 +185,19 @@ class Explain(DumpFolder):
         self.assertTrue(by_name["fusion.2"]["is_root"] and by_name["fusion.2"]["is_entry"])
         self.assertFalse(by_name["sub.5"]["is_entry"])
         self.assertIsNone(by_name["fusion.1"]["op_name"])
+
+    def test_instructions_have_their_operands_and_call_stack(self):
+        file = self.write("stack.txt", STACK)
+        by_name = {o["instruction"]: o for o in self.lines(file, "--instructions")}
+        self.assertEqual(by_name["y"]["operands"], ["w", "x"])
+        self.assertEqual(by_name["w"]["operands"], [])
+        self.assertEqual(
+            [(f["file"], f["line"], f["function"]) for f in by_name["y"]["stack"]],
+            [("layers.py", 7, "dense"), ("train.py", 30, "loss"), ("train.py", 12, "<module>")],
+        )
+        self.assertEqual(by_name["w"]["stack"], [])
+        listed = self.json("modules", file)["modules"][0]["parameters"]
+        self.assertEqual([value["aliased"] for value in listed], [False, True])
 
     def test_cost_of_modules_and_instructions(self):
         file = self.dump / "module_0003.jit_step.before_optimizations.txt"

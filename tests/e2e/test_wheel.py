@@ -2,6 +2,7 @@
 """The wheel: made from this build, installed where people install, and what it asks of a machine."""
 
 import base64
+import configparser
 import csv
 import hashlib
 import io
@@ -107,6 +108,13 @@ class WheelTest(unittest.TestCase):
                         "nlohmann", "protozero", "re2", "simdjson", "sqlite3", "stdc++", "xxhash",
                         "zlib1g", "zstd"):
             self.assertIn(library, names)
+
+    def test_pytest_finds_the_plugin(self):
+        (file,) = self.content.glob("*.dist-info/entry_points.txt")
+        points = configparser.ConfigParser()
+        points.read(file)
+        module = points["pytest11"]["xlatrace"]
+        self.assertTrue((self.content / (module.replace(".", "/") + ".py")).is_file())
 
     def test_record_lists_every_file_with_its_hash(self):
         with zipfile.ZipFile(self.wheel) as wheel:

@@ -36,6 +36,24 @@ TEST(JsonLine, WritesWhatAnotherParserReads) {
   EXPECT_EQ(json["i"], INT64_MAX);
 }
 
+TEST(JsonLine, WritesArraysOfTextsAndObjects) {
+  std::string out;
+  JsonLine line(out);
+  const std::string_view texts[] = {"a", "\""};
+  line.Texts("none", {}).Texts("two", texts).BeginArray("objects");
+  line.BeginItem().Int("x", 1).Int("y", 2).End();
+  line.BeginItem().End();
+  line.EndArray().Int("last", 3);
+  line.Close();
+  const nlohmann::json json = nlohmann::json::parse(out);
+  EXPECT_EQ(json["none"], nlohmann::json::array());
+  EXPECT_EQ(json["two"], nlohmann::json({"a", "\""}));
+  ASSERT_EQ(json["objects"].size(), 2u);
+  EXPECT_EQ(json["objects"][0]["y"], 2);
+  EXPECT_TRUE(json["objects"][1].empty());
+  EXPECT_EQ(json["last"], 3);
+}
+
 // Overlong forms, surrogates, stray and cut sequences.
 TEST(JsonLine, ReplacesWhatIsNoUtf8) {
   for (const char* bad :

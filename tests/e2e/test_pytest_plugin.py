@@ -87,7 +87,7 @@ class Regressions(PluginCase):
         """Baselines of all models."""
         self.written = {model.name: generator.Written(model, seed) for model in models.MODELS}
         for name, written in self.written.items():
-            file, text = generator.test_file(name)
+            file, text = generator.file_of_tests(name)
             self.write(file, text)
             (self.folder / f"{name}.py").write_text(written.source())
         outcomes, _ = self.pytest("--xlatrace-update")

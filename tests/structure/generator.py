@@ -104,6 +104,6 @@ class Written:
         return "\n" * chosen.randrange(3) + "\n".join(lines) + "\n"
 
 
-def test_file(module: str) -> Tuple[str, str]:
+def file_of_tests(module: str) -> Tuple[str, str]:
     """Name and text."""
     return f"test_{module}.py", TESTS.lstrip("\n").replace("{module}", module)

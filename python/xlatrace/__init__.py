@@ -12,8 +12,8 @@
         xlatrace.mark_step(step)
         state = train_step(state, batch)
 
-What each view and column means: docs/schema.md. pandas, Polars and Arrow are asked for only when
-one of them is wanted.
+docs/schema.md describes each view and column. pandas, Polars and Arrow are imported only by the
+conversions to them.
 """
 
 from __future__ import annotations

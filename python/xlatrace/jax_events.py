@@ -3,8 +3,8 @@
 
 Compilations: JAX calls its monitoring listeners inside of the compilation, so the caller's stack has
 the line that caused it, and the function. Why a function was traced again: JAX's own explanation of
-a tracing cache miss. Reads: JAX has no event, so the accessors that give an array to the host are
-wrapped while somebody watches. Of NumPy's functions these are `asarray` and `array`.
+a tracing cache miss. Reads: JAX has no event for them. A `watch` wraps the accessors that give an array to
+the host, `numpy.asarray` and `numpy.array` as long as it is open.
 
 Programs of JAX's own helpers (`jnp.ones`, one operation called outside of jit) do not count.
 """
@@ -53,7 +53,7 @@ class Read:
 
 @dataclass
 class Seen:
-    """What happened while this object was in use."""
+    """Events of one `watch`."""
 
     compilations: List[Compilation] = field(default_factory=list)
     reads: List[Read] = field(default_factory=list)
@@ -132,7 +132,7 @@ def _compiled(event: str, duration: float, **facts: Any) -> None:
             call = frame
         frame = frame.f_back
     if call is None or compile_frame is None:
-        return  # Compiled ahead of time, by `compile` or by the user: no call asked for it.
+        return  # Compiled ahead of time, by `compile` or by the user, without a call.
     function = programs.function_of(call.f_locals["fun"])
     code = getattr(function, "__code__", None)
     if code is not None and _is_jax(code.co_filename):
@@ -181,7 +181,7 @@ def _is_jax(file: str) -> bool:
 
 @contextlib.contextmanager
 def _explaining(jax: Any) -> Iterator[None]:
-    """Collects the explanations of cache misses; prints those that the user asked for."""
+    """Collects the explanations of cache misses; prints them if the user turned them on."""
     logger = logging.getLogger(_EXPLANATIONS)
     wanted = bool(getattr(jax.config, "jax_explain_cache_misses", False))
 

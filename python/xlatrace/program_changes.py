@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What changed between a program and its baseline, and which line of the user's code did it.
+"""The changes between a program and its baseline, and the line of the user's code that made them.
 
-Two programs are the same if their compiled instructions agree: opcodes, shapes, layouts, calls of
-libraries, cost, memory, which arguments are donated, and the barriers of `jax.checkpoint`. Names, source lines and values of scalars
+Two programs are the same if their compiled instructions agree: opcodes, shapes, layouts and calls of
+libraries. Cost, memory, donated arguments and the barriers of `jax.checkpoint` must agree, too. Names, source lines and values of scalars
 do not count.
 
 If they differ, the cause is looked for where the user can change it. The compiler, its flags or the
 machine are the cause if they changed, and either the programs before optimization agree or no line was
-edited. Otherwise the line is, in this order: a line that was edited since the baseline and that a
-changed operation was traced from; an edited line of a function that one was traced from; an edited line
-that names such a function; the first changed operation's line.
+edited. Otherwise a line is the cause. A line that was edited since the baseline comes first, if a
+changed operation was traced from it. Then comes an edited line of a function that a changed operation
+was traced from. Then comes an edited line that names such a function. Last comes the line of the first
+changed operation.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ MAX_LISTED = 6
 
 @dataclass
 class Baseline:
-    """What a baseline has of one program."""
+    """One program of a baseline."""
 
     name: str
     figures: Dict[str, Optional[int]]
@@ -96,7 +97,7 @@ def _content(
     lowered: ProgramText, compiled: ProgramText, figures: Dict[str, Optional[int]]
 ) -> Tuple[object, ...]:
     numbers = tuple(figures.get(name) for name in ("flops", "bytes", "peak_memory"))
-    # `jax.checkpoint` asks the compiler for less memory by barriers. The compiler for the CPU may
+    # `jax.checkpoint` saves memory by barriers. The compiler for the CPU may
     # drop them, the one for the accelerator does not.
     barriers = sum(instruction.opcode == "opt-barrier" for instruction in lowered.instructions)
     return compiled.content(), tuple(sorted(compiled.aliased_numbers)), numbers, barriers
@@ -106,7 +107,7 @@ def _surplus(text: ProgramText, other: ProgramText) -> List[Instruction]:
     """Instructions of the one that have no equal in the other, in program order."""
     ours, theirs = Counter(map(_work, text.instructions)), Counter(map(_work, other.instructions))
     rest = ours - theirs
-    # Of equal instructions, those on lines that have more of them than before are the surplus.
+    # Among equal instructions the surplus is in functions that have more of them than before.
     lines = Counter(_work_and_line(text, i) for i in text.instructions)
     lines -= Counter(_work_and_line(other, i) for i in other.instructions)
     found = []

@@ -24,7 +24,7 @@ from xlatrace.jax_events import Seen
 from xlatrace.program_text import Frame
 from xlatrace.programs import FIGURES, Program
 
-# What happens while a test runs, as opposed to what is in one program.
+# Events while a test runs. The others are figures of one program.
 EVENTS = {"recompilations": "recompilations", "host_transfers": "host transfers"}
 _UNITS = {
     "": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "p": 10**15,

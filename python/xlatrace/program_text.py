@@ -62,7 +62,7 @@ class Instruction:
 
     @property
     def key(self) -> Tuple[str, str, str]:
-        """What the instruction is, whatever its name."""
+        """Its work, without its name."""
         return self.opcode, self.shape, self.target
 
     @property

@@ -264,7 +264,7 @@ def source_line(frame: Frame) -> str:
 
 
 def environment(target: str = "") -> Dict[str, str]:
-    """What decides how a program is compiled, besides the program."""
+    """Facts that the compiled program depends on, besides the program."""
     jax = jax_module()
     facts = {
         "jax": jax.__version__,

@@ -46,7 +46,7 @@ def _topology(target: Any) -> Any:
     tpu = _TPU.fullmatch(text)
     try:
         if tpu:
-            # libtpu asks the cloud's metadata server for the machine unless these are set.
+            # Without these libtpu waits for the cloud's metadata server.
             os.environ.setdefault("TPU_SKIP_MDS_QUERY", "1")
             os.environ.setdefault("TPU_ACCELERATOR_TYPE", "v5litepod-4")
             os.environ.setdefault("TPU_WORKER_HOSTNAMES", "localhost")

@@ -30,16 +30,21 @@ WORDS = (
     "valley violet willow wren zephyr"
 ).split()
 
+# Regression.test -> the test of a model.
+TEST_NAMES = {
+    "program": "test_program_equals_its_baseline",
+    "run": "test_run_compiles_once_and_reads_nothing",
+}
 TESTS = '''
 import xlatrace
 import {module} as model
 
-def test_program(xlatrace):
+def test_program_equals_its_baseline(xlatrace):
     xlatrace.compile(model.function, *model.arguments())
     xlatrace.same_as("main")
 
 @xlatrace.limits(recompilations=0, host_transfers=0)
-def test_run():
+def test_run_compiles_once_and_reads_nothing():
     model.run()
 '''
 

@@ -425,8 +425,11 @@ class Builder:
         clock.now_ns = clock.host_busy_until_ns = ns
 
     def do_pause(self, statement, device, clock, execution):
+        ns = self.time_of(statement, device)
+        if ns is None:
+            return
         start = clock.now_ns
-        clock.now_ns += self.time_of(statement, device)
+        clock.now_ns += ns
         clock.host_busy_until_ns = clock.now_ns
         self.timeline.pauses.append((device, start, clock.now_ns))
 

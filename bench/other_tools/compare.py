@@ -106,7 +106,7 @@ def rows_of_xprof(tools, data, folder):
         yield (name, "steady steps (`step`)", other["statement"].split(".")[0] or "-", f"{steps}",
                "steps are the executions of the main module")  # fmt: skip
         findings = run.one("SELECT count(*) FROM finding")
-        yield (name, "what to do (`finding`)", "none", f"{findings}", "")
+        yield (name, "advice (`finding`)", "none", f"{findings}", "")
 
 
 def rows_of_hta(tools, data, folder):

@@ -122,8 +122,8 @@ ROWS = "as rows"  # In the names of the grades that make graph-level rows.
 
 def rows_table(rows):
     lines = [
-        "| capture | taken away | right instructions | right shares | the cost model, told the"
-        " instructions | not told |",
+        "| capture | taken away | right instructions | right shares"
+        " | cost model, given the instructions | not attributed |",
         "|---|---|---|---|---|---|",
     ]
     for row in rows:
@@ -144,7 +144,7 @@ def rows_table(rows):
 def table(rows):
     lines = [
         "| capture | taken away | right, exact | right, inferred | wrong, exact | wrong, inferred"
-        " | not told | `unknown` |",
+        " | not attributed | `unknown` |",
         "|---|---|---|---|---|---|---|---|",
     ]
     for row in rows:

@@ -22,7 +22,7 @@ namespace {
 
 constexpr size_t kTarBlock = 512;
 
-// "ustar" at its place; of both dialects.
+// "ustar" at its offset; both tar dialects have it.
 bool IsTarHead(std::string_view head) {
   return head.size() >= kTarBlock && head.substr(257, 5) == "ustar";
 }
@@ -64,7 +64,7 @@ Status VisitArchive(
     const std::function<bool(const ArchiveEntry& entry)>& wants,
     const std::function<Status(ArchiveEntry entry, std::string content)>& take,
     const std::function<bool(const ArchiveEntry& entry, std::string_view head)>& goes_on) {
-  // Refuses what is not a regular file before anything would wait on it.
+  // Refuses other than regular files before a read could block on them.
   XLATRACE_TRY(ReadFileHead(path, 4));
   std::error_code ignored;
   const uint64_t file_bytes = std::filesystem::file_size(path, ignored);
@@ -110,7 +110,7 @@ Status VisitArchive(
     if (archive_entry_size_is_set(header) != 0) {
       entry.size_bytes = static_cast<uint64_t>(std::max<la_int64_t>(archive_entry_size(header), 0));
     }
-    // What is passed over in a tar is inflated all the same.
+    // Skipped entries of a tar are inflated, too.
     if (is_tar && is_bomb(total + entry.size_bytes)) return too_large(entry.name);
     if (!wants(entry) || entry.kind != ArchiveEntry::Kind::kFile) {
       if (is_tar) total += entry.size_bytes;
@@ -126,7 +126,7 @@ Status VisitArchive(
       if (content.empty()) {
         const std::string_view head(block.data(), static_cast<size_t>(got));
         wanted = !goes_on || goes_on(entry, head);
-        // In one piece: growing by and by would take twice as much.
+        // Reserve once: growth by doubling would need twice the memory.
         if (wanted) content.reserve(entry.size_bytes);
       }
       content.append(block.data(), static_cast<size_t>(got));

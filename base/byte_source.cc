@@ -21,7 +21,7 @@ namespace {
 
 constexpr size_t kBlock = 1 << 20;
 
-// A file without a name; -1 where no place takes one.
+// An unnamed file; -1 if no folder supports it.
 int OpenNameless() {
   const char* told = std::getenv("TMPDIR");
   for (const char* folder : {told != nullptr ? told : "/var/tmp", "/var/tmp", "/tmp"}) {
@@ -74,7 +74,7 @@ Result<ByteSource> ByteSource::Inflated(const std::string& path, size_t held_byt
     }
     if (source.fd_ >= 0 && (got == 0 || bytes.size() >= kBlock)) {
       if (!WriteAll(source.fd_, bytes)) {
-        // No room there: into memory after all, from the start.
+        // The disk is full: inflate into memory after all, from the start.
         close(std::exchange(source.fd_, -1));
         XLATRACE_ASSIGN(bytes, ReadFileInflated(path));
         source.size_ = bytes.size();

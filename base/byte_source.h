@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A file that is read at any place: for formats too large to hold that cannot be read front to
-// back.
+// A file with random access, for formats that are too large to hold in memory and that cannot be
+// read sequentially.
 //
-// Plain files are read where they lie. Compressed ones are inflated first: small ones into memory,
-// larger ones into a file without a name in $TMPDIR or /var/tmp, which is gone with the source.
-// Not mapped: a mapped file that somebody else shortens kills the reader.
+// Plain files are read in place. Compressed files are inflated first: small ones into memory,
+// larger ones into an unnamed file in $TMPDIR or /var/tmp, which is deleted with the source. Files
+// are not mapped, because a reader of a mapped file crashes when another process truncates it.
 //
 // Ownership: OfBytes borrows. Thread-safety: ReadAt is re-entrant.
 
@@ -23,8 +23,8 @@ namespace xlatrace {
 
 class ByteSource {
  public:
-  // Regular files only; gz, xz, zstd and bzip2 are inflated, with the limits of InflateStream; what
-  // is larger than `held_bytes` then goes to a file, in steps of a megabyte.
+  // Regular files only. gz, xz, zstd and bzip2 are inflated, with the limits of InflateStream.
+  // Above `held_bytes`, the inflated bytes go to a file, a megabyte at a time.
   static Result<ByteSource> Open(const std::string& path, size_t held_bytes = size_t{64} << 20);
   static ByteSource OfBytes(std::string_view bytes);
 
@@ -32,20 +32,20 @@ class ByteSource {
   ByteSource& operator=(ByteSource&&) = delete;
   ~ByteSource();
 
-  // Bytes, inflated.
+  // Inflated size in bytes.
   uint64_t size() const { return size_; }
 
-  // Copies up to `count` bytes from `offset` on; fewer at the end, and where the file has become
-  // shorter or cannot be read any more.
+  // Copies up to `count` bytes from `offset` on; fewer at the end, and if the file was truncated or
+  // became unreadable.
   size_t ReadAt(uint64_t offset, char* buffer, size_t count) const;
 
  private:
   ByteSource() = default;
   static Result<ByteSource> Inflated(const std::string& path, size_t held_bytes);
 
-  int fd_ = -1;             // Or else
-  std::string own_;         // the bytes,
-  std::string_view bytes_;  // owned or borrowed.
+  int fd_ = -1;             // -1: the bytes are in memory.
+  std::string own_;         // Bytes in memory, if the source owns them.
+  std::string_view bytes_;  // Bytes in memory, owned or borrowed.
   bool owns_bytes_ = false;
   uint64_t size_ = 0;
 };

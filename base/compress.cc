@@ -17,7 +17,7 @@
 namespace xlatrace {
 namespace {
 
-// What `bytes` may become when nothing is wrong.
+// Maximum inflated size of `bytes` without a bomb.
 uint64_t InflatedLimit(std::string_view bytes, uint64_t max_bytes) {
   return std::min<uint64_t>(
       max_bytes, std::max<uint64_t>(kInflateRatioFreeBytes, bytes.size() * kMaxInflateRatio));
@@ -34,8 +34,8 @@ std::string ZstdCompress(std::string_view bytes, int level) {
   std::string out(ZSTD_compressBound(bytes.size()), '\0');
   const size_t size = ZSTD_compress(out.data(), out.size(), bytes.data(), bytes.size(), level);
   out.resize(ZSTD_isError(size) ? 0 : size);
-  // Zeros of a large constant compress a thousand times: a frame that readers skip makes them
-  // heavy enough not to look like a bomb.
+  // Large constants of zeros compress by a factor of a thousand. A frame that readers skip makes
+  // them large enough not to look like a bomb.
   const size_t least =
       bytes.size() > kInflateRatioFreeBytes ? bytes.size() / kMaxInflateRatio + 1 : 0;
   if (!out.empty() && out.size() < least) {
@@ -133,7 +133,7 @@ Result<std::string> InflateGzip(std::string_view bytes, const std::string& name,
 Result<std::string> Inflate(std::string bytes, const std::string& name, uint64_t max_bytes) {
   if (!LooksCompressed(bytes)) return bytes;
   if (bytes.starts_with("\x1f\x8b")) {
-    // Another layer may lie inside; each has the limits of a file of its own size.
+    // Another layer may be inside; each has the limits of a file of its own size.
     XLATRACE_ASSIGN(bytes, InflateGzip(bytes, name, max_bytes));
     if (!LooksCompressed(bytes)) return bytes;
   }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Compression of bytes in memory: zstd for what run.db stores, gzip for what pages and exports
-// hold, gz/xz/zstd/bzip2 for what users hand us.
+// Compression of bytes in memory: zstd for blobs in run.db, gzip for pages and exports, and gz, xz,
+// zstd and bzip2 for input files.
 //
-// Every decompressor has a limit on the size and the ratio of what comes out, so that a bomb is an
-// error and never an out-of-memory. Thread-safety: re-entrant.
+// Every decompressor limits the size and the compression ratio of its output, so that a bomb is an
+// error and never exhausts the memory. Thread-safety: re-entrant.
 
 #ifndef XLATRACE_BASE_COMPRESS_H_
 #define XLATRACE_BASE_COMPRESS_H_
@@ -18,23 +18,23 @@
 namespace xlatrace {
 
 inline constexpr uint64_t kMaxInflatedBytes = uint64_t{8} << 30;
-// Real files inflate 10 to 60 times; a bomb a thousand times and more. Small ones may be what they
-// are.
+// Maximum compression ratio. Real files have a ratio of 10 to 60; a bomb has at least a thousand.
+// Outputs below kInflateRatioFreeBytes may have any ratio.
 inline constexpr uint64_t kMaxInflateRatio = 400;
 inline constexpr uint64_t kInflateRatioFreeBytes = uint64_t{64} << 20;
 
 std::string ZstdCompress(std::string_view bytes, int level = 3);
 Result<std::string> ZstdDecompress(std::string_view bytes, uint64_t max_bytes = kMaxInflatedBytes);
 
-// One gzip member without time or name: the same bytes give the same result. Empty when it fails,
-// which only a lack of memory makes it do.
+// One gzip member without time and name, so that equal bytes give equal results. Empty if the
+// memory is exhausted; there is no other error.
 std::string GzipCompress(std::string_view bytes, int level = 6);
 
-// True when `head` (at least 6 bytes) starts like gzip, xz, zstd or bzip2.
+// True if `head` (at least 6 bytes) starts like gzip, xz, zstd or bzip2.
 bool LooksCompressed(std::string_view head);
 
-// Inflates what is compressed with gz, xz, zstd or bzip2, and what is compressed once more inside a
-// gz; returns the bytes unchanged when they are none of these. `name` is for error messages.
+// Inflates gz, xz, zstd and bzip2, and one more layer inside of gz. Returns other bytes unchanged.
+// `name` is for error messages.
 Result<std::string> Inflate(std::string bytes, const std::string& name,
                             uint64_t max_bytes = kMaxInflatedBytes);
 

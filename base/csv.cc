@@ -7,8 +7,8 @@ namespace xlatrace {
 
 namespace {
 
-// Spreadsheets with an East Asian locale read the full-width forms (U+FF1D, FF0B, FF0D, FF20)
-// alike.
+// Spreadsheets with an East Asian locale interpret the full-width forms (U+FF1D, FF0B, FF0D, FF20)
+// as formulas, too.
 bool BeginsAFormula(std::string_view text) {
   for (const std::string_view sign : {"=", "+", "-", "@", "\t", "\r", "\xEF\xBC\x9D",
                                       "\xEF\xBC\x8B", "\xEF\xBC\x8D", "\xEF\xBC\xA0"}) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Text as one cell of a CSV file (RFC 4180) that neither a spreadsheet nor a terminal would obey.
+// Text as one cell of a CSV file (RFC 4180) that neither a spreadsheet nor a terminal executes.
 //
 // Thread-safety: re-entrant.
 
@@ -12,9 +12,9 @@
 
 namespace xlatrace {
 
-// Quoted where needed. What begins with = + - @ (or their full-width forms), a tab or a carriage
-// return, which a spreadsheet takes for a formula, gets a leading '. Control characters are
-// replaced as Printable does.
+// Quotes the text if needed. Text that a spreadsheet interprets as a formula gets a leading '. It
+// begins with = + - @ (or their full-width forms), a tab or a carriage return. Control characters
+// are replaced as in Printable.
 std::string CsvText(std::string_view text);
 
 }  // namespace xlatrace

@@ -2,9 +2,9 @@
 
 // Errors as values. Every fallible function of the project returns Result<T>; only main() prints.
 //
-// An Error reads like a sentence a person can act on: `message` names the file, the place in it
-// and what is wrong ("reading 'm.hlo.pb': unknown wire type 7 at byte 912"), `hint` is one command
-// or one next step. `code` is the exit status the program ends with.
+// An Error is a message for the user: `message` names the file, the place in it and the fault
+// ("reading 'm.hlo.pb': unknown wire type 7 at byte 912"), `hint` is one command or one next step.
+// `code` is the exit status of the program.
 //
 // Thread-safety: plain values.
 
@@ -21,13 +21,13 @@ namespace xlatrace {
 
 enum class ErrorCode {
   kFailed = 1,         // Bad input, I/O error, anything that went wrong at run time.
-  kUsage = 2,          // The command line asks for something that makes no sense.
+  kUsage = 2,          // Invalid command line.
   kInterrupted = 130,  // Ctrl-C.
 };
 
 struct Error {
   std::string message;
-  std::string hint;  // Empty when there is nothing useful to type.
+  std::string hint;  // Empty if no command helps.
   ErrorCode code = ErrorCode::kFailed;
 };
 
@@ -40,7 +40,7 @@ inline tl::unexpected<Error> MakeError(std::string message, std::string hint = {
   return tl::unexpected<Error>(Error{std::move(message), std::move(hint), code});
 }
 
-// Puts "reading 'FILE': " or the like in front of an inner error; the hint stays.
+// Puts a context such as "reading 'FILE': " in front of an inner error; the hint stays.
 inline tl::unexpected<Error> Wrap(std::string_view context, Error error) {
   error.message.insert(0, ": ").insert(0, context);
   return tl::unexpected<Error>(std::move(error));

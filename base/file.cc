@@ -22,7 +22,7 @@ namespace {
 
 constexpr size_t kFlushBytes = 1 << 18;
 
-// Slots that a signal handler may walk: a path is published last and withdrawn first.
+// Slots for a signal handler: a path is published last and withdrawn first.
 struct TemporarySlot {
   std::atomic<bool> used{false};
   std::atomic<bool> ready{false};
@@ -57,7 +57,7 @@ class Descriptor {
   int fd_;
 };
 
-// O_NONBLOCK so that a FIFO does not make us wait; regular files ignore it.
+// O_NONBLOCK so that opening a FIFO does not block; regular files ignore it.
 Result<int> OpenRegular(const std::string& path, uint64_t* size) {
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) return OpenError(path);
@@ -83,7 +83,7 @@ Result<std::string> ReadUpTo(const std::string& path, int fd, size_t want) {
     const ssize_t got = read(fd, bytes.data() + at, want - at);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return MakeError(fmt::format("reading '{}': {}", path, ErrnoText()));
-    if (got == 0) break;  // Shrunk while being read: what is there is what we return.
+    if (got == 0) break;  // The file was truncated meanwhile: return the bytes read so far.
     at += static_cast<size_t>(got);
   }
   bytes.resize(at);
@@ -167,10 +167,10 @@ Status CheckOutputPath(const std::string& path, bool force) {
 
 Result<AtomicFile> AtomicFile::Create(const std::string& path) {
   std::string temporary = fmt::format("{}.tmp.{}", path, getpid());
-  // Before it is there: a signal may come at any instant.
+  // Register before the file exists, because a signal may come at any time.
   RegisterTemporaryFile(temporary);
-  // New, always: what somebody has put under this name (a link to a file that is not ours, a FIFO)
-  // is taken away, not written to.
+  // Always a new file. An existing file under this name (a link to a foreign file, a FIFO) is
+  // removed, and never written to.
   int fd = -1;
   for (int i = 0; i < 3 && fd < 0; ++i) {
     fd = open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -257,7 +257,7 @@ void RemoveTemporaryFilesOnSignal() {
   for (TemporarySlot& slot : temporary_slots) {
     if (slot.ready.load()) unlink(slot.path.data());
   }
-  // Folders, now empty.
+  // Folders, which are empty now.
   for (TemporarySlot& slot : temporary_slots) {
     if (slot.ready.load()) rmdir(slot.path.data());
   }

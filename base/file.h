@@ -2,9 +2,9 @@
 
 // Reading and writing whole files.
 //
-// Reading follows nothing but regular files (a FIFO or device given by mistake is refused, never
-// waited on). Writing is atomic: the bytes go to a temporary file beside the target, which replaces
-// the target only on Commit(), so a full disk or Ctrl-C leaves nothing half-written behind.
+// Reading accepts regular files only; a FIFO or device given by mistake is refused instead of
+// blocking. Writing is atomic: the bytes go to a temporary file beside the target, which replaces
+// the target in Commit(). A full disk or Ctrl-C never leaves a partial file.
 //
 // Thread-safety: functions are re-entrant; an AtomicFile belongs to one thread.
 
@@ -21,22 +21,22 @@ namespace xlatrace {
 
 inline constexpr uint64_t kNoLimit = UINT64_MAX;
 
-// Whole content of a regular file of at most `max_bytes`. Errors name the path and the reason, and
-// hint at what to do (wrong path, directory, no permission).
+// Content of a regular file of at most `max_bytes`. Errors name the path and the reason and have a
+// hint (wrong path, directory, no permission).
 Result<std::string> ReadFile(const std::string& path, uint64_t max_bytes = kNoLimit);
 
-// First `count` bytes (fewer at end of file), to tell kinds of files apart.
+// First `count` bytes (fewer at end of file), for the detection of file types.
 Result<std::string> ReadFileHead(const std::string& path, size_t count);
 
-// Is there something at `path`? (A dangling link counts as nothing.)
+// True if `path` exists. A dangling link does not count.
 bool Exists(const std::string& path);
 bool IsDirectory(const std::string& path);
 bool IsRegularFile(const std::string& path);
-// Two names of one existing file (links included)?
+// True if both paths name one existing file (links included).
 bool IsSameFile(const std::string& a, const std::string& b);
 
-// Refuses an existing `path` unless `force`, a directory, a device or pipe, and a place that cannot
-// be written: called before long work so that it is not lost at the end.
+// Refuses an existing `path` (unless `force`), a directory, a device or pipe, and a place that
+// cannot be written. Call it before long work, so that the work is not lost at the end.
 Status CheckOutputPath(const std::string& path, bool force);
 
 class AtomicFile {
@@ -48,7 +48,7 @@ class AtomicFile {
   ~AtomicFile();  // Without Commit: removes the temporary file.
 
   Status Append(std::string_view bytes);
-  // Flushes, replaces the target; mode becomes 0666 less umask.
+  // Flushes and replaces the target; the mode becomes 0666 less umask.
   Status Commit();
   const std::string& temporary_path() const { return temporary_; }
 
@@ -62,9 +62,9 @@ class AtomicFile {
   int fd_;
 };
 
-// Removes temporary files of AtomicFile that are open now; async-signal-safe, for SIGINT handlers.
+// Removes the temporary files of all open AtomicFiles. Async-signal-safe, for SIGINT handlers.
 void RemoveTemporaryFilesOnSignal();
-// Adds a file (SQLite's temporary database, say) to that list; at most a handful at a time.
+// Adds a file (for example SQLite's temporary database) to that list, which holds only a few.
 void RegisterTemporaryFile(const std::string& path);
 void UnregisterTemporaryFile(const std::string& path);
 

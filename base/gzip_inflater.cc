@@ -13,7 +13,7 @@ namespace xlatrace {
 
 struct GzipInflater::State {
   explicit State(Source from) : source(std::move(from)) {
-    // 15 bits of window, 16: a gzip header and its checksum.
+    // 15 bits of window; +16: a gzip header and its checksum.
     ready = inflateInit2(&stream, 15 + 16) == Z_OK;
   }
   ~State() { inflateEnd(&stream); }
@@ -27,7 +27,7 @@ struct GzipInflater::State {
     return !bytes.empty();
   }
 
-  // What zlib calls it, in words.
+  // zlib's error as text.
   std::string Reason() const {
     const std::string_view message = stream.msg == nullptr ? "" : stream.msg;
     if (message.find("data check") != message.npos || message.find("length") != message.npos) {
@@ -43,7 +43,7 @@ struct GzipInflater::State {
   bool first_member = true;
   bool ended = false;
   uint64_t taken = 0;
-  std::string failure;  // Told at the next Read.
+  std::string failure;  // Returned by the next Read.
 };
 
 GzipInflater::GzipInflater(Source source) : state_(std::make_unique<State>(std::move(source))) {}
@@ -70,7 +70,7 @@ Result<size_t> GzipInflater::Read(char* buffer, size_t size) {
       at_end = !*more;
     }
     if (s.between_members) {
-      // The first byte of a header; padding and foreign bytes behind the last member are not read.
+      // First byte of a header. Padding and foreign bytes after the last member are not read.
       if (at_end || (!s.first_member && *s.stream.next_in != 0x1f)) {
         s.ended = true;
         break;

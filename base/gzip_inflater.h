@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Inflates gzip from a source that gives its bytes in pieces, and checks what it says of itself.
+// Inflates gzip from a source that returns its bytes in pieces, and checks size and checksum.
 //
-// zlib itself rather than libarchive's filter: that one looks at no checksum, so a file of which
-// bytes were changed on the way would be read as if whole, and it throws away the last block of a
-// file that is cut off.
-// Members that follow one another are one text (RFC 1952, 2.2); what follows the last member and
-// is none is left alone, as gzip(1) does.
+// It does not use libarchive's filter for two reasons. That filter ignores the checksum, so that
+// modified bytes would be accepted. It also discards the last block of a truncated file.
+// Consecutive members are one text (RFC 1952, 2.2). Other bytes after the last member are ignored,
+// as in gzip(1).
 //
 // Thread-safety: one thread.
 
@@ -32,10 +31,10 @@ class GzipInflater {
   GzipInflater(GzipInflater&&) noexcept;
   ~GzipInflater();
 
-  // Fills up to `size` bytes; 0 at the end. Gives all that can be inflated, then the error: a
-  // reason such as "it is cut off", without a name of the source.
+  // Fills up to `size` bytes; 0 at the end. Returns everything that can be inflated first, then the
+  // error, a reason such as "it is cut off" without the name of the source.
   Result<size_t> Read(char* buffer, size_t size);
-  // Of the source, so far.
+  // Bytes read from the source so far.
   uint64_t bytes_consumed() const;
 
  private:

@@ -27,7 +27,7 @@ struct InflateStream::State {
     if (reader != nullptr) archive_read_free(reader);
   }
 
-  // gzip, alone: what nearly every compressed trace is.
+  // A single gzip layer, as in nearly every compressed trace.
   Status OpenGzip();
   Status OpenArchive();
   Result<size_t> ReadSome(char* buffer, size_t size);
@@ -36,10 +36,10 @@ struct InflateStream::State {
   std::string path;
   uint64_t max_bytes = 0;
   uint64_t out = 0;
-  // One of the two.
+  // Exactly one of the two is set.
   archive* reader = nullptr;
   std::optional<GzipInflater> gzip;
-  std::string front;  // Inflated to look at; given out first.
+  std::string front;  // Inflated for format detection; returned first.
   std::ifstream file;
   std::string block;
 };
@@ -90,7 +90,7 @@ Status InflateStream::State::OpenArchive() {
 }
 
 Result<InflateStream> InflateStream::Open(const std::string& path, uint64_t max_bytes) {
-  // Refuses what is not a regular file before anything would wait on it.
+  // Refuses other than regular files before a read could block on them.
   XLATRACE_ASSIGN(const std::string head, ReadFileHead(path, 16));
   auto state = std::make_unique<State>();
   state->path = path;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Reads a file from front to back, inflating gz, xz, zstd and bzip2 on the way: what is too large
-// to hold is read in blocks. Files that are none of these are read as they are.
+// Reads a file sequentially and inflates gz, xz, zstd and bzip2, in blocks, for files that are too
+// large to hold in memory. Other files are read unchanged.
 //
-// Limits: like Inflate (base/compress.h) it refuses what grows more than any real file does, so a
+// Limits: like Inflate (base/compress.h) it rejects a compression ratio that no real file has. A
 // bomb is an error after at most some hundred megabytes, none of which stays in memory.
 // Thread-safety: one thread.
 
@@ -21,14 +21,14 @@ namespace xlatrace {
 
 class InflateStream {
  public:
-  // Regular files only. `max_bytes`: of what comes out.
+  // Regular files only. `max_bytes` limits the inflated size.
   static Result<InflateStream> Open(const std::string& path,
                                     uint64_t max_bytes = uint64_t{1} << 40);
   InflateStream(InflateStream&&) noexcept;
   ~InflateStream();
 
-  // Fills up to `size` bytes; 0 at the end. A compressed file that is cut off gives what it holds
-  // first, then an error.
+  // Fills up to `size` bytes; 0 at the end. A truncated compressed file returns its content first,
+  // then an error.
   Result<size_t> Read(char* buffer, size_t size);
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command lines as they may be stored: secrets are masked.
+// Masks secrets in command lines before they are stored.
 
 #ifndef XLATRACE_BASE_MASKING_H_
 #define XLATRACE_BASE_MASKING_H_
@@ -10,8 +10,8 @@
 
 namespace xlatrace {
 
-// The words in one line, each quoted where a shell would need it. Values of flags and variables
-// whose name speaks of a secret (token, password, secret, key, credential...) become ***.
+// The words in one line, each quoted if a shell needs it. Values of flags and variables whose name
+// indicates a secret (token, password, secret, key, credential...) become ***.
 std::string MaskedCommand(const std::vector<std::string>& words);
 
 }  // namespace xlatrace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Order of names in which numbers count as such.
+// Order of names that compares numbers by value.
 //
 // Thread-safety: pure.
 
@@ -14,7 +14,7 @@
 
 namespace xlatrace {
 
-// "layer_9" is before "layer_10". A strict order: of two different names one comes first.
+// "layer_9" is before "layer_10". A strict order: two different names are never equal.
 constexpr bool NaturalLess(std::string_view a, std::string_view b) {
   size_t i = 0, j = 0;
   while (i < a.size() && j < b.size()) {
@@ -34,7 +34,7 @@ constexpr bool NaturalLess(std::string_view a, std::string_view b) {
     if (left.size() != right.size()) return left.size() < right.size();
     if (left != right) return left < right;
   }
-  // Equal but for zeros in front: some order all the same.
+  // Names that differ only in leading zeros: the shorter remainder comes first.
   return a.size() - i != b.size() - j ? a.size() - i < b.size() - j : a < b;
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Sorting what is in order but for neighbours: launches of several streams, ends of what began in
-// order. Linear there, where std::sort takes n log n whatever the order; what turns out to be
-// further from order is left to std::sort.
+// Sorts sequences in which only neighbours are out of order: launches of several streams, ends of
+// ranges that began in order. Linear for such input, where std::sort always takes n log n. Falls
+// back to std::sort for other input.
 //
 // Thread-safety: pure function.
 
@@ -17,11 +17,11 @@
 
 namespace xlatrace {
 
-// As std::sort by `less`, a strict weak order; equal elements may change places.
+// Like std::sort with `less`, a strict weak order. Not stable.
 template <typename Value, typename Less = std::less<>>
 void SortNearlySorted(std::vector<Value>& values, const Less& less = {}) {
-  constexpr size_t kMovesPerValue = 4;  // With a few more std::sort is as fast.
-  constexpr size_t kFewValues = 1024;   // Of which more may be out of place.
+  constexpr size_t kMovesPerValue = 4;  // Above this number std::sort is as fast.
+  constexpr size_t kFewValues = 1024;   // In shorter sequences, more values may be out of place.
   size_t moves = 0;
   for (size_t i = 1; i < values.size(); ++i) {
     if (!less(values[i], values[i - 1])) continue;

@@ -9,7 +9,7 @@
 namespace xlatrace {
 namespace {
 
-// "1234567" -> "1,234,567"; a fraction stays as it is.
+// "1234567" -> "1,234,567"; a fraction stays unchanged.
 std::string WithCommas(std::string digits) {
   const size_t sign = !digits.empty() && digits[0] == '-' ? 1 : 0;
   size_t at = digits.find('.');
@@ -44,7 +44,7 @@ std::string Significant(double value) {
   if (size < 9.995) return fmt::format("{:.2f}", value);
   if (size < 99.95) return fmt::format("{:.1f}", value);
   if (size < 999.5) return fmt::format("{:.0f}", value);
-  // Three significant digits would hide nothing a person needs, but thousands are read whole.
+  // From here on, round to three significant digits and print the whole number.
   const double unit = std::pow(10.0, std::floor(std::log10(size)) - 2);
   return WithCommas(fmt::format("{:.0f}", std::round(value / unit) * unit));
 }

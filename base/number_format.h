@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Numbers as people read them: the same digits in a finding, its evidence, terminal, page and
-// exports (3 significant digits, at most 3 decimals, thousands with commas). Text is ASCII ("us",
-// "-"); report/ui/src/format.ts has the same rules with the page's glyphs, and
-// tests/base/golden/numbers.txt holds both to them.
+// Numbers for people: 3 significant digits, at most 3 decimals, thousands with commas. Finding,
+// evidence, terminal, page and exports use the same digits. Text is ASCII ("us", "-");
+// report/ui/src/format.ts has the same rules with the glyphs of the page, and
+// tests/base/golden/numbers.txt checks both.
 //
 // Thread-safety: re-entrant, independent of the locale.
 
@@ -20,30 +20,30 @@ namespace xlatrace {
 // 0.0005 "<0.001"; zero is "0".
 std::string Significant(double value);
 
-// Nanoseconds in milliseconds or microseconds, unit not included.
+// Nanoseconds as milliseconds or microseconds, without the unit.
 std::string Milliseconds(double ns);
 std::string Microseconds(double ns);
 
-// The same with the unit, for sentences about a column of ms: "0.410 ms", "1,200 ms"; from 100 s on
-// as people say it, "9 min 20 s".
+// The same with the unit, for sentences about a column in ms: "0.410 ms", "1,200 ms"; from 100 s on
+// "9 min 20 s".
 std::string MillisecondsText(double ns);
 
 // A duration with the unit that suits it: "63.0 ms", "1.20 s", "410 us", "2 min 05 s".
 std::string Duration(double ns);
 
-// Share of a whole in percent, one decimal: "40.8"; "<0.1" when it is not zero; "0"; "" when the
-// whole is 0.
+// Share of a whole in percent, one decimal: "40.8"; "<0.1" if it is not zero; "0"; "" if the whole
+// is 0.
 std::string Percent(double part, double whole);
 
-// Percent of what a device could do: "64"; below 1 two decimals, so that "0.06" stays readable.
+// Percent of a peak: "64"; below 1 with two decimals ("0.06").
 std::string PeakPercent(double percent);
 
 // "1,203,441".
 std::string Thousands(int64_t value);
 
-// How often, of a run or per step: whole where it is whole ("1,203"), else "2.50".
+// A count of a run or per step: "1,203" for integers, else "2.50".
 std::string CountText(double value);
-// The same of gaps, of which a step has many: whole from ten on.
+// The same for gaps: an integer from ten on, because a step has many gaps.
 std::string GapCount(double value);
 
 // Decimal units: "103 MB", "1.50 GB", "512 B"; "3.35 TB/s"; "12.0 GFLOP"; "790 TFLOP/s".
@@ -52,12 +52,12 @@ std::string ByteRate(double bytes_per_s);
 std::string Flop(double flop);
 std::string FlopRate(double flop_per_s);
 
-// A figure of the unit it is stored in, ns, bytes, flops, bytes/s, GB/s, flops/s, TFLOP/s, %, count
-// or none: "4.10 ms", "1.50 MB", "7.4%", "16". Other units follow the number: "12.0 W".
+// A figure with the unit in which it is stored, ns, bytes, flops, bytes/s, GB/s, flops/s, TFLOP/s,
+// %, count or none: "4.10 ms", "1.50 MB", "7.4%", "16". Other units follow the number: "12.0 W".
 std::string InUnit(double value, std::string_view unit);
 
-// `text` of the size of a change, with its sign: "+0.860 ms", "-49.9%"; none where the size is "0"
-// or "<0.1%".
+// Adds the sign of `change` to `text`, its absolute value: "+0.860 ms", "-49.9%"; no sign if the
+// text is "0" or "<0.1%".
 std::string WithSign(double change, std::string text);
 
 }  // namespace xlatrace

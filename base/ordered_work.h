@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Does independent pieces of work on all cores and hands the results over in order.
+// Runs independent pieces of work on all cores and passes on the results in order.
 //
-// Results that are ready too early wait, at most a few per core, so memory stays bounded whatever
-// the number of pieces. `make(i)` runs on worker threads, `take(i, result)` on the calling one and
-// returns false to stop. Exceptions of `make` are thrown again by the caller's thread.
+// Early results wait, at most a few per core, so that memory is bounded for any number of pieces.
+// `make(i)` runs on worker threads. `take(i, result)` runs on the calling thread and returns false
+// to stop. Exceptions of `make` are rethrown on the calling thread.
 
 #ifndef XLATRACE_BASE_ORDERED_WORK_H_
 #define XLATRACE_BASE_ORDERED_WORK_H_
@@ -39,8 +39,8 @@ void OrderedWork(size_t count, Make make, Take take) {
   std::vector<Slot> ring(workers * 4);
   std::mutex mutex;
   std::condition_variable changed;
-  size_t next = 0;   // Not yet given to a worker.
-  size_t taken = 0;  // Handed over.
+  size_t next = 0;   // Index of the next piece for a worker.
+  size_t taken = 0;  // Number of results passed to `take`.
   bool stop = false;
 
   const auto work = [&] {

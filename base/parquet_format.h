@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Numbers of the Parquet format, as much of it as is read or written here: the values of its enums,
-// and the ids of the fields of its Thrift structs, under the names that the format gives them.
+// Numbers of the Parquet format that are read or written here, with their names. They are the
+// values of its enums, and the ids of the fields of its Thrift structs.
 //
 // Source: github.com/apache/parquet-format src/main/thrift/parquet.thrift. Thread-safety:
 // constants.
@@ -13,7 +13,7 @@
 
 namespace xlatrace::parquet {
 
-// At both ends of a file; before the one at the end stands the size of the footer, 4 bytes.
+// At both ends of a file; before the last one is the size of the footer, 4 bytes.
 inline constexpr std::string_view kMagic = "PAR1";
 
 enum Type { kBoolean, kInt32, kInt64, kInt96, kFloat, kDouble, kByteArray, kFixedLenByteArray };

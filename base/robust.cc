@@ -10,7 +10,7 @@ namespace xlatrace {
 
 namespace {
 
-// The one at `part` of the order; the lower one between two.
+// The value at the index `part` of the sorted values.
 double At(std::vector<double> values, size_t part) {
   if (values.empty()) return 0;
   const auto place = values.begin() + static_cast<std::ptrdiff_t>((values.size() - 1) / part);

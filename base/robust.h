@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Middle and spread that a few wild values do not move.
+// Robust statistics: middle and spread that outliers do not change.
 //
 // Thread-safety: pure functions.
 
@@ -12,20 +12,20 @@
 
 namespace xlatrace {
 
-// The lower one of two middles, so that of two values the smaller one is the rule and the larger
-// one the exception. 0 without values.
+// The lower median: the smaller of the two middle values. For two values, it is the smaller one, so
+// that the larger one counts as the outlier. 0 without values.
 double LowerMedian(std::vector<double> values);
 
-// The value that a quarter of all lie at or below.
+// The lower quartile: a quarter of all values are at most this.
 double LowerQuartile(std::vector<double> values);
 
-// Standard deviation as the median absolute deviation tells it (1.4826 x MAD, Rousseeuw and Croux
-// 1993). 0 with fewer than two values.
+// Standard deviation estimated from the median absolute deviation (1.4826 x MAD, Rousseeuw and
+// Croux 1993). 0 with fewer than two values.
 double Spread(const std::vector<double>& values);
 
-// The position from which on the values are higher: where two levels explain them best, with two
-// values before it and three behind. 0 where the first of two levels is more than half of the
-// second: they were high all along. NaN is a value that is not known.
+// The position at which the values change to a higher level, by the best split into two levels.
+// At least two values are before it, and at least three after it. 0 if the first level is more than
+// half of the second, because then all values are high. NaN is a value that is not known.
 size_t RiseOf(const std::vector<double>& values);
 
 }  // namespace xlatrace

@@ -10,8 +10,9 @@
 namespace xlatrace {
 namespace {
 
-constexpr size_t kMostName = 64;     // What a name says, it says at its end.
-constexpr size_t kMostToken = 4096;  // What a name says only perhaps is looked at so far.
+constexpr size_t kMostName = 64;     // In bytes: the announcing word is at the end of a name.
+constexpr size_t kMostToken = 4096;  // In bytes: limit for the value after a name that only may
+                                     // announce a secret.
 constexpr size_t kMostUser = 256;    // The part of a URL before its host.
 
 bool IsAlnum(char c) { return IsUpper(c) || IsLower(c) || IsDigit(c); }
@@ -21,8 +22,8 @@ bool IsName(char c) { return IsUrlSafe(c) || c == '.'; }
 bool IsBlank(char c) { return c == ' ' || c == '\t'; }
 bool IsQuote(char c) { return c == '"' || c == '\''; }
 
-// Keys of services are drawn at random: letters of both sorts or letters and digits. Words of
-// people and names of ops are not.
+// Keys of services are random: letters of both cases, or letters and digits. Natural words and
+// names of ops are not.
 bool LooksRandom(std::string_view value) {
   const bool digit = std::any_of(value.begin(), value.end(), IsDigit);
   const bool letter =
@@ -32,7 +33,7 @@ bool LooksRandom(std::string_view value) {
 
 struct Shape {
   std::string_view prefix;
-  size_t least;  // Characters behind the prefix.
+  size_t least;  // Number of characters after the prefix.
   size_t most;
   bool (*is_part)(char);
   std::string_view kind;
@@ -64,18 +65,18 @@ constexpr std::array kShapes = {
     Shape{"xoxs-", 10, kAny, IsUrlSafe, "Slack token"},
 };
 
-// What a name announces.
+// Kind of value that a name announces.
 enum class Announces {
   kNothing,
-  kMaybe,   // A `token` or an upper-case `_KEY`: models have those, too.
+  kMaybe,   // A `token` or an upper-case `_KEY`: models use such names, too.
   kSecret,  // A password, an API key.
 };
 
 Announces NameAnnounces(std::string_view name) {
-  // Which job a recording is of: our own word, and compared when it is folded again.
+  // Our own id of a job, which is compared when the recording is folded again.
   if (name == "recording_token") return Announces::kNothing;
   while (!name.empty() && (IsDigit(name.back()) || name.back() == '_')) name.remove_suffix(1);
-  // Compared in lower case without what parts its words: api-key, apiKey, API_KEY.
+  // Compared in lower case and without separators: api-key, apiKey, API_KEY.
   std::array<char, kMostName> buffer;
   size_t size = 0;
   bool upper = !name.empty();
@@ -162,7 +163,7 @@ class Finder {
     return i;
   }
 
-  // The value that begins at `i`: up to its quote, or to what ends a word.
+  // End of the value that begins at `i`: its closing quote, or the end of the word.
   size_t EndOfValue(size_t i, char quote, size_t most) const {
     const size_t last = most < text_.size() - i ? i + most : text_.size();
     constexpr std::string_view kEnds = " \t\r\n\"'`,;&|)}]>";
@@ -177,7 +178,7 @@ class Finder {
   void Value(size_t i, Announces announced, bool blank_apart) {
     i = SkipBlanks(i);
     char quote = 0;
-    // In a document inside of another one the quotes are escaped.
+    // In a document inside of another document, quotes are escaped.
     const bool escaped = i + 1 < text_.size() && text_[i] == '\\' && IsQuote(text_[i + 1]);
     if (escaped) ++i;
     if (i < text_.size() && IsQuote(text_[i])) quote = text_[i++];
@@ -185,7 +186,7 @@ class Finder {
     if (i >= text_.size() || (blank_apart && text_[i] == '-')) return;  // The next flag.
     const size_t most = announced == Announces::kMaybe ? kMostToken : text_.size();
     size_t end = EndOfValue(i, quote, most);
-    // "Bearer TOKEN" and "Basic TOKEN" are of two words.
+    // "Bearer TOKEN" and "Basic TOKEN" consist of two words.
     for (const std::string_view scheme : {"Bearer ", "bearer ", "Basic ", "basic ", "token "}) {
       if (text_.substr(i).starts_with(scheme)) {
         i += scheme.size();
@@ -225,7 +226,7 @@ class Finder {
     Value(at + 1, announced, false);
   }
 
-  // `at` is a '-': perhaps the first of a flag, or of a PEM block.
+  // `at` is the position of a '-': possibly the first of a flag or of a PEM block.
   void Dashes(size_t at) {
     const std::string_view rest = text_.substr(at);
     if (!rest.starts_with("--") || (at > 0 && text_[at - 1] == '-')) return;
@@ -250,7 +251,7 @@ class Finder {
     Value(end, Announces::kSecret, true);
   }
 
-  // `at` is behind "://".
+  // `at` is the position after "://".
   void Url(size_t at) {
     size_t colon = std::string_view::npos;
     for (size_t i = at; i < text_.size() && i - at < kMostUser; ++i) {
@@ -278,7 +279,7 @@ class Finder {
       size_t end = at + shape.prefix.size();
       while (end < text_.size() && shape.is_part(text_[end])) ++end;
       const size_t length = end - at - shape.prefix.size();
-      // Part of a longer name: an identifier, no key.
+      // Part of a longer identifier, not a key.
       if (end < text_.size() && IsWord(text_[end])) continue;
       if (length < shape.least || length > shape.most) continue;
       const std::string_view body = text_.substr(at + shape.prefix.size(), length);
@@ -286,7 +287,7 @@ class Finder {
     }
   }
 
-  // Three parts in base64url with points between them, the first a JSON object.
+  // Three parts in base64url separated by dots, the first a JSON object.
   void WebToken(size_t at) {
     size_t i = at;
     for (int part = 0; part < 3; ++part) {
@@ -302,7 +303,7 @@ class Finder {
 
   std::string_view text_;
   std::vector<SecretPlace> places_;
-  size_t done_ = 0;  // Up to here all is found.
+  size_t done_ = 0;  // All text before this position is searched.
 };
 
 }  // namespace

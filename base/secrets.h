@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What looks like a secret in a text of somebody else: a command line, an environment, a name, a
-// document of metadata.
+// Finds text that looks like a secret in input from others: a command line, an environment, a name,
+// a metadata document.
 //
-// Two kinds are found. Values that stand behind a name which announces one: `HF_TOKEN=...`,
-// `--api-key ...`, `"password": "..."`, `Authorization: Bearer ...`. And values that have the shape
-// of a key of a well-known service, wherever they stand: AWS, GitHub, GitLab, Hugging Face, OpenAI,
-// Slack, Google, npm and PyPI keys, JSON web tokens, PEM private keys, a user's password in a URL.
-// Numbers, switches (true, none), references (`$HF_TOKEN`) and what is masked already are none. A
-// secret without a telling name or shape is not found.
+// It finds two kinds. Values after a name that announces a secret: `HF_TOKEN=...`, `--api-key ...`,
+// `"password": "..."`, `Authorization: Bearer ...`. And values with the shape of a key of a
+// well-known service, anywhere: AWS, GitHub, GitLab, Hugging Face, OpenAI, Slack, Google, npm and
+// PyPI keys, JSON web tokens, PEM private keys, a user's password in a URL. Numbers, switches
+// (true, none), references (`$HF_TOKEN`) and masked values are not secrets. A secret with neither
+// such a name nor such a shape is not found.
 //
-// Time: linear in the text; no allocation where nothing is found.
+// Time: linear in the text. No allocation if it contains no secret.
 // Thread-safety: pure.
 
 #ifndef XLATRACE_BASE_SECRETS_H_
@@ -24,7 +24,7 @@
 
 namespace xlatrace {
 
-// What stands in the place of a secret, here and in MaskedCommand.
+// Replaces a secret, here and in MaskedCommand.
 inline constexpr std::string_view kSecretMask = "***";
 
 struct SecretPlace {
@@ -33,10 +33,10 @@ struct SecretPlace {
   std::string_view kind;  // "AWS access key", "value of a name", ...
 };
 
-// Ascending, apart.
+// In ascending order, not overlapping.
 std::vector<SecretPlace> FindSecrets(std::string_view text);
 
-// The text with kSecretMask for every secret; nothing where it holds none.
+// The text with kSecretMask for every secret; nullopt if it contains none.
 std::optional<std::string> WithoutSecrets(std::string_view text);
 
 }  // namespace xlatrace

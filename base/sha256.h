@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// SHA-256 (FIPS 180-4) and HMAC with it (RFC 2104): hashes that tell nothing of what was hashed to
-// whoever lacks the key.
+// SHA-256 (FIPS 180-4) and HMAC with it (RFC 2104). Without the key, the hash does not reveal the
+// hashed text.
 //
 // Thread-safety: re-entrant.
 

@@ -4,7 +4,7 @@
 namespace xlatrace {
 
 std::string ShellText(std::string_view word) {
-  // What no shell gives a meaning to. Bytes of UTF-8 letters are plain too.
+  // Characters without a meaning in any shell. Bytes of UTF-8 letters are plain, too.
   const auto plain = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
            static_cast<unsigned char>(c) >= 0x80 ||

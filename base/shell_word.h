@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A word of a command that people are told to type.
+// Quotes a word of a command that the user may copy into a shell.
 //
 // Thread-safety: re-entrant.
 
@@ -12,12 +12,12 @@
 
 namespace xlatrace {
 
-// `word` as a POSIX shell reads it back as that one word: as it is where it is plain, else in
-// single quotes. A file name that carries a command ("a; rm -r x") stays a file name, and one that
-// begins with a dash gets "./" in front, so that it is no flag.
+// `word` so that a POSIX shell reads it as one word: unchanged if it is plain, else in single
+// quotes. A file name that contains a command ("a; rm -r x") stays a file name. A leading dash gets
+// "./" in front, so that it is not a flag.
 std::string ShellWord(std::string_view word);
 
-// The same for a name that is no file: a dash in front stays.
+// The same for a name that is not a file: a leading dash stays.
 std::string ShellText(std::string_view word);
 
 }  // namespace xlatrace

@@ -29,7 +29,7 @@ void ForwardSignal(int signal) {
   if (pid > 0) kill(pid, signal);
 }
 
-// Sets a handler for as long as it lives; leaves signals alone that were ignored.
+// Sets a handler during its lifetime; leaves ignored signals alone.
 class SignalGuard {
  public:
   SignalGuard(int signal, void (*handler)(int)) : signal_(signal) {
@@ -48,7 +48,7 @@ class SignalGuard {
   struct sigaction before_ {};
 };
 
-// Holds signals back until Undo; undoing twice is harmless.
+// Blocks signals until Undo; a second Undo does nothing.
 class SignalBlock {
  public:
   explicit SignalBlock(std::initializer_list<int> signals) {
@@ -66,7 +66,7 @@ class SignalBlock {
   sigset_t before_{};
 };
 
-// Closes its ends.
+// A pipe that closes its ends.
 class Pipe {
  public:
   Pipe() { is_open_ = pipe2(ends_.data(), O_CLOEXEC) == 0; }
@@ -101,9 +101,9 @@ std::vector<char*> Arguments(const std::vector<std::string>& command) {
   return arguments;
 }
 
-// In the child, between fork and exec. Writes errno to `error_fd` when there is no exec.
+// Runs in the child between fork and exec. Writes errno to `error_fd` if exec fails.
 [[noreturn]] void Exec(const std::vector<char*>& arguments, int error_fd) {
-  // Handlers are reset by exec; what is ignored is not, and SIGPIPE is ignored only by us.
+  // exec resets handlers, but not ignored signals; only we ignore SIGPIPE.
   signal(SIGPIPE, SIG_DFL);
   execvp(arguments[0], arguments.data());
   const int error = errno;
@@ -125,8 +125,8 @@ Result<ChildExit> RunChild(const std::vector<std::string>& command,
   int error_pipe[2];
   if (pipe2(error_pipe, O_CLOEXEC) != 0) return MakeError("no file descriptors are left");
   const std::vector<char*> arguments = Arguments(command);
-  // A signal that comes before its handler is in place waits, so that none is lost and none ends
-  // us without the child.
+  // A signal that arrives before its handler is installed stays pending, so that no signal is lost
+  // and none ends this process without the child.
   const SignalBlock block({SIGINT, SIGQUIT, SIGTERM, SIGHUP});
   const pid_t pid = fork();
   if (pid < 0) {

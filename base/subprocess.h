@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Running a child that keeps the terminal: its standard streams are ours, its exit is reported.
+// Runs a child that shares the terminal: it uses our standard streams, and its exit is returned.
 //
 // Thread-safety: one child at a time per process (signals are forwarded to it).
 
@@ -22,14 +22,15 @@ inline constexpr int kExitNotFound = 127;
 struct ChildExit {
   int status = 0;      // Exit status; 128 + N when a signal N ended the child.
   int signal = 0;      // N, or 0.
-  int exec_error = 0;  // errno when the command could not be started at all.
+  int exec_error = 0;  // errno if the command could not be started.
   int pid = 0;
-  long long ended_unix_ns = 0;  // When we heard of its end: not before it.
+  long long ended_unix_ns = 0;  // Time at which the exit was reported; the child ended at or before
+                                // this time.
 };
 
-// Runs `command` (looked up on PATH) with `environment` set on top of ours. While it runs, SIGINT
-// and SIGQUIT are left to the child (the terminal sends them to both) and SIGTERM and SIGHUP are
-// passed on. Signals that were ignored when we started stay ignored in the child.
+// Runs `command` (looked up on PATH) with `environment` added to ours. Meanwhile, SIGINT and
+// SIGQUIT are left to the child (the terminal sends them to both), and SIGTERM and SIGHUP are
+// forwarded. Signals that are ignored at the start stay ignored in the child.
 Result<ChildExit> RunChild(const std::vector<std::string>& command,
                            const std::vector<std::pair<std::string, std::string>>& environment);
 
@@ -41,15 +42,15 @@ struct CapturedCommand {
   bool too_long = false;  // Standard output is longer than `max_bytes`; the child was killed.
 };
 
-// Runs `command` with empty standard input and `environment` set on top of ours. Kills the child
-// after `timeout_ms`, and if this process ends first. Fails only if no process can be started.
+// Runs `command` with empty standard input and `environment` added to ours. Kills the child after
+// `timeout_ms`, and if this process ends first. Fails only if no process can be started.
 Result<CapturedCommand> RunCaptured(
     const std::vector<std::string>& command,
     const std::vector<std::pair<std::string, std::string>>& environment, int timeout_ms,
     size_t max_bytes);
 
 // Standard output of a short command, at most `max_bytes`; its standard error is discarded. An
-// error when it cannot be run, fails, or takes longer than `timeout_ms`.
+// error if it cannot be run, fails, or takes longer than `timeout_ms`.
 Result<std::string> CaptureOutput(const std::vector<std::string>& command, int timeout_ms,
                                   size_t max_bytes = 1 << 20);
 

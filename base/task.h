@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A piece of work on a thread of its own, which throws where it is waited for.
+// A piece of work on its own thread. Wait() rethrows its exception.
 //
-// An exception that leaves a std::thread ends the program, and so does a std::thread that nobody
-// joined because another exception came by. A Task does neither; and where no thread can be had
-// (a limit on processes) it does the work when it is waited for.
+// Unlike std::thread, a Task never ends the program: neither if its work throws, nor if another
+// exception skips the join. If the system refuses a new thread (a limit on processes), Wait() does
+// the work.
 //
-// Thread-safety: one thread makes, waits and destroys; what the work touches is the caller's care.
+// Thread-safety: one thread makes, waits and destroys. The caller synchronises data of the work.
 
 #ifndef XLATRACE_BASE_TASK_H_
 #define XLATRACE_BASE_TASK_H_
@@ -20,18 +20,18 @@ namespace xlatrace {
 class Task {
  public:
   explicit Task(std::function<void()> work);
-  // Waits; an exception of the work that nobody asked for is forgotten.
+  // Waits. An exception that no Wait() has rethrown is discarded.
   ~Task();
   Task(const Task&) = delete;
   Task& operator=(const Task&) = delete;
 
-  // Returns when the work is done; throws what it threw, the first time.
+  // Returns when the work is done. The first call rethrows its exception.
   void Wait();
 
  private:
   std::function<void()> work_;
   std::exception_ptr thrown_;
-  std::thread thread_;  // Last: it uses the others.
+  std::thread thread_;  // Last member: the thread uses the others.
 };
 
 }  // namespace xlatrace

@@ -16,7 +16,7 @@
 namespace xlatrace {
 namespace {
 
-// Columns of a character that is shown; what Unicode has not assigned is taken as narrow.
+// Number of columns of a visible character; unassigned characters count as narrow.
 int Width(int32_t code) {
   if (code < 0x7F) return 1;
   return utf8proc_category(code) == UTF8PROC_CATEGORY_CN ? 1 : utf8proc_charwidth(code);
@@ -40,7 +40,7 @@ std::string Cut(std::string_view text, int width) {
   constexpr int kTail = 8;
   constexpr std::string_view kDots = "..";
   if (width <= kTail + 4) return std::string(Prefix(text, width));
-  // The tail is counted in bytes: names made by machines are ASCII at their end.
+  // The tail is counted in bytes, because generated names are ASCII at their end.
   const std::string_view tail = text.substr(text.size() - kTail);
   if (!std::all_of(tail.begin(), tail.end(), [](char c) { return c > 0x1F; })) {
     return std::string(Prefix(text, width));
@@ -75,7 +75,7 @@ Terminal DetectTerminal() {
   const char* term = std::getenv("TERM");
   terminal.color = terminal.is_terminal && (no_color == nullptr || *no_color == '\0') &&
                    (term == nullptr || std::strcmp(term, "dumb") != 0);
-  // A pipe usually ends in a file, a pager or a chat, all of which read UTF-8.
+  // The reader of a pipe is usually a file, a pager or a chat, all of which support UTF-8.
   terminal.utf8 = !terminal.is_terminal || LocaleIsUtf8();
   winsize size{};
   const char* columns = std::getenv("COLUMNS");

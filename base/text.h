@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What <string_view> and <cctype> lack: questions about ASCII text, the same in every locale.
+// Functions for ASCII text that <string_view> and <cctype> lack, the same in every locale.
 
 #ifndef XLATRACE_BASE_TEXT_H_
 #define XLATRACE_BASE_TEXT_H_
@@ -26,7 +26,7 @@ constexpr bool HasAny(std::string_view text, std::initializer_list<std::string_v
   return false;
 }
 
-// What follows the last '/': a path's file name, the innermost part of an op_name.
+// The part after the last '/': the file name of a path, the innermost part of an op_name.
 constexpr std::string_view LastPart(std::string_view path) {
   return path.substr(path.rfind('/') + 1);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// UTF-8, one code point at a time, and which characters cannot be seen.
+// UTF-8 decoding by code point, and detection of invisible characters.
 //
 // Thread-safety: re-entrant.
 
@@ -15,13 +15,14 @@ namespace xlatrace {
 
 inline constexpr std::string_view kReplacementCharacter = "\xEF\xBF\xBD";  // U+FFFD
 
-// The code point that begins at byte `at` (which is inside `text`), and its length in bytes. A byte
-// that begins no valid UTF-8 (overlong forms, surrogates and cut sequences included) gives -1 and
-// length 1.
+// The code point that begins at byte `at` (inside `text`), and its length in bytes. Returns -1 and
+// length 1 for a byte that begins no valid UTF-8 (including overlong forms, surrogates and
+// truncated sequences).
 int32_t DecodeUtf8(std::string_view text, size_t at, size_t* length);
 
-// Shows nothing, or changes what is shown around it: controls (newline and tab too), bidirectional
-// marks and overrides, zero-width characters, line separators, fillers, variation selectors, tags.
+// True for characters that show nothing or change the display of their neighbours. These are
+// controls (newline and tab included), bidirectional marks and overrides, zero-width characters,
+// line separators, fillers, variation selectors and tags.
 bool IsInvisible(int32_t code);
 
 }  // namespace xlatrace

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What xlatrace works out about a run: attribution (correlator) and analysis. These rows are
-// derived: the store drops and rewrites them as a whole when a run is attributed again.
+// Results of xlatrace for a run: attribution (correlator) and analysis. The store deletes and
+// rewrites these rows as a whole when a run is attributed again.
 //
 // Ids are 1-based indices as in model/run_tables.h. Names of fields are the columns of the views
 // (docs/schema.md). std::optional and empty strings become NULL.
@@ -22,9 +22,9 @@ namespace xlatrace::model {
 
 // ---- Attribution -----------------------------------------------------------------------------
 
-// One row per HLO instruction of every module, in module order. instruction_id = index + 1. Behind
-// them one per op that the framework ran outside any module (evidence kOpRange): module_id is 0,
-// the name "op_name:op_type", and neither is an instruction's in any view.
+// One row per HLO instruction of every module, in module order; instruction_id = index + 1. After
+// them one row per op that the framework ran outside of modules (evidence kOpRange). Its module_id
+// is 0 and its name is "op_name:op_type"; views show neither as an instruction's.
 struct InstructionRow {
   Id module_id = 0;
   std::string name;
@@ -34,7 +34,7 @@ struct InstructionRow {
   OpKind op_kind = OpKind::kOther;
   std::string shape;
   std::string operands;  // "a, b, c".
-  std::string op_name;   // Largest share.
+  std::string op_name;   // That of the largest share.
   OpNameMethod op_name_method = OpNameMethod::kNone;
   std::string op_type;
   std::string source_file;
@@ -43,42 +43,43 @@ struct InstructionRow {
   std::optional<int64_t> flops;
   std::optional<int64_t> bytes;
   // Filled by analysis:
-  Phase phase = Phase::kUnknown;  // Largest share.
+  Phase phase = Phase::kUnknown;  // That of the largest share.
   std::string layer;
   std::string layer_group;
   bool mixed = false;  // Several op_names, phases or layers share it.
 };
 
-// A part of an instruction. Shares of one instruction, in millionths, sum to exactly 1,000,000.
-// An instruction without rows here is one share of everything its own row says.
+// A part of an instruction. Shares of one instruction, in millionths, sum to exactly 1,000,000. An
+// instruction without rows here is one share with the values of its own row.
 struct ShareRow {
   Id instruction_id = 0;
   int64_t share_ppm = 0;
   std::string op_name;
   std::string op_type;
-  std::string opcode;  // Of the inner instruction the share stands for.
+  std::string opcode;  // Opcode of the inner instruction.
   std::string source_file;
   std::optional<int64_t> source_line;
-  uint32_t stack_frame = 0;  // Into the module's frames, for phase rules. 0: none.
+  uint32_t stack_frame = 0;  // Index into the module's frames, for phase rules. 0: none.
   Phase phase = Phase::kUnknown;
   std::string layer;
   std::string layer_group;
 };
 
-// Why an activity has the instruction it has; few distinct ones, activities refer to them.
+// The evidence for the instruction of an activity. There are few distinct labels; activities refer
+// to them.
 struct Label {
   Id module_id = 0;       // May be known without an instruction.
-  Id instruction_id = 0;  // 0: none, then `reason` says why. An op's row: module_id is 0.
+  Id instruction_id = 0;  // 0: none, `reason` is set. For a framework op, module_id is 0.
   Evidence evidence = Evidence::kNone;
   Confidence confidence = Confidence::kNone;
   Reason reason = Reason::kUnknown;  // Only meaningful when instruction_id == 0.
   Origin origin = Origin::kOther;
-  std::string losers;  // What other evidence said instead; empty when none did.
+  std::string losers;  // Results of weaker evidence that disagree; empty if none do.
 };
 
-// A part of every activity with one label, where such an activity belongs to several instructions
-// (a graph-level row). Parts of one label, in millionths, sum to exactly 1,000,000, and the label's
-// own instruction is the one with the largest. A label without rows here is one instruction's.
+// A part of the activities with one label, if they belong to several instructions (a graph-level
+// row). Parts of one label, in millionths, sum to exactly 1,000,000; the label's own instruction
+// has the largest part. A label without rows here has one instruction.
 struct LabelShareRow {
   Id label_id = 0;
   Id instruction_id = 0;
@@ -98,24 +99,24 @@ struct ModuleFacts {        // One per module of the run, same order, then per a
   std::string fingerprint;  // Empty: HLO could not be read.
   ModuleRole role = ModuleRole::kHelper;
   std::string role_reason;
-  // A helper by role only because others are as heavy: one of several programs beside each other.
+  // Role helper only because other programs are equally heavy, as several concurrent programs.
   bool beside_others = false;
   std::string framework_function;  // "train_step" of jit_train_step.
   int64_t instruction_count = 0;
   std::optional<int64_t> flops;
   std::optional<int64_t> bytes;
   std::optional<int64_t> peak_memory_bytes;
-  // As the source calls the module where its HLO comes from another run of the program, which had
-  // another number; and why its HLO was taken for it. Nothing: as the HLO says.
+  // Program id in the source, and the reason for using this HLO. Set if the HLO comes from another
+  // run of the program with another number. nullopt: the id in the HLO.
   std::optional<int64_t> program_id;
 };
 
-// A module that no file holds: the source names it, and what it ran.
+// A module without a file: only the source names it and its instructions.
 struct AddedModule {
   Id process_id = 0;
   std::string name;
   std::optional<int64_t> program_id;
-  Id hlo_module_id = 0;  // The module whose HLO it has as well; 0: none, its source is annotation.
+  Id hlo_module_id = 0;  // The module whose HLO it also uses; 0: none, its source is annotation.
 };
 
 struct AttributionTables {
@@ -128,7 +129,7 @@ struct AttributionTables {
   std::vector<uint32_t> execution_of;  // Per activity; 0: none.
   std::vector<RunStat> stats;
   std::vector<LabelShareRow> label_shares = {};  // Grouped by label, ascending.
-  std::vector<AddedModule> added_modules = {};   // Numbered behind the run's own.
+  std::vector<AddedModule> added_modules = {};   // Numbered after the modules of the run.
 };
 
 // ---- Analysis --------------------------------------------------------------------------------
@@ -146,29 +147,29 @@ struct StepRow {
 };
 
 struct OpTimeRow {   // handle "o17" = position in this vector + 1, by time.
-  Id module_id = 0;  // Both 0 in one row: the activities without an instruction.
+  Id module_id = 0;  // Both are 0 in one row: the activities without an instruction.
   Id instruction_id = 0;
   int64_t occurrences = 0;
-  int64_t total_ns = 0;  // Durations.
+  int64_t total_ns = 0;  // Sum of durations.
   int64_t self_ns = 0;
   int64_t steady_ns = 0;  // Self time inside steady steps, all devices.
-  int64_t min_ns = 0;     // Of durations.
+  int64_t min_ns = 0;     // Shortest duration.
   int64_t max_ns = 0;
   std::optional<int64_t> flops;  // Sum over occurrences.
   std::optional<int64_t> bytes;
   std::optional<int64_t> wasted_ns;
   std::string bound_by;
   std::optional<int64_t> theoretical_occupancy_milli_pct;  // Time-weighted.
-  Confidence confidence = Confidence::kExact;              // The weakest among its activities.
+  Confidence confidence = Confidence::kExact;              // The lowest one.
   bool estimated = false;
-  // Roofline (analysis/roofline.h); nullopt where cost or peaks are not known.
-  std::optional<int64_t> expected_ns;  // What a well-made kernel would need; at most self_ns.
-  std::optional<int64_t> compute_utilisation_milli_pct;  // Of the peak for `compute_type`; capped.
-  std::optional<int64_t> memory_utilisation_milli_pct;   // Of the memory bandwidth; capped.
-  std::string compute_type;       // Whose peak it is measured against: "bf16", "tf32", "f32".
-  std::string occupancy_limiter;  // Of the launches with most time.
-  // Replay (analysis/replay/): how much of its time in the replayed steps is on the critical path,
-  // and by how much the launches that are not may grow, the median of them.
+  // Roofline (analysis/roofline.h); nullopt if cost or peaks are not known.
+  std::optional<int64_t> expected_ns;  // Time of a well-made kernel; at most self_ns.
+  std::optional<int64_t> compute_utilisation_milli_pct;  // Relative to the peak; capped.
+  std::optional<int64_t> memory_utilisation_milli_pct;   // Relative to the peak; capped.
+  std::string compute_type;       // The units whose peak is used: "bf16", "tf32", "f32".
+  std::string occupancy_limiter;  // That of the launches with the most time.
+  // Replay (analysis/replay/): the share of its time in the replayed steps that is on the critical
+  // path. Slack: the median growth that its other launches allow.
   std::optional<int64_t> critical_milli_pct = {};
   std::optional<int64_t> slack_ns = {};
 };
@@ -224,8 +225,8 @@ struct GapRow {
   Id host_range_id = 0;
 };
 
-// What is known of a long gap besides its cause: the call or range that covers it, what ran empty,
-// what it waited for.
+// Evidence of a long gap besides its cause. It has the call or range that covers the gap, the
+// resource that ran empty, and the activity that the device waited for.
 struct GapEvidenceRow {
   uint32_t gap = 0;  // Position in AnalysisTables::gaps.
   std::string text;
@@ -244,15 +245,15 @@ struct CollectiveRow {
   std::optional<int64_t> arrival_skew_ns;
 };
 
-// What a device can do, from its own record and from the table of known GPUs
-// (analysis/device_facts.h). One per device of the run, same order.
+// Limits of a device, from its own record and from the table of known GPUs
+// (analysis/device_facts.h). One row per device of the run, same order.
 struct DeviceFactsRow {
-  std::string gpu;           // Its name in the table; empty: not there.
+  std::string gpu;           // Name in the table; empty: not in the table.
   std::string peaks_source;  // "table", "formula" (SMs x clock); empty: peaks are not known.
   std::string compute_capability;
   std::optional<int64_t> sm_count;
   std::optional<int64_t> clock_hz;
-  std::optional<int64_t> memory_bandwidth_bytes_per_s;  // The data sheet's where the GPU is known.
+  std::optional<int64_t> memory_bandwidth_bytes_per_s;  // From the data sheet if the GPU is known.
   std::optional<int64_t> memory_bytes;
   std::optional<int64_t> max_threads_per_sm;
   std::optional<int64_t> max_blocks_per_sm;
@@ -280,13 +281,13 @@ struct OccupancyRow {
   std::optional<int64_t> waves_milli;
 };
 
-// How far the host was ahead of a device, over its steady steps where there are any, else over the
-// whole run. One per device with launches whose host calls are known (analysis/launch_queue.h).
+// Lead of the host over a device, over its steady steps if there are any, else over the whole run.
+// One row per device with launches whose host calls are known (analysis/launch_queue.h).
 struct LaunchQueueRow {
   Id device_id = 0;
-  bool steady = false;         // False: of the whole run.
+  bool steady = false;         // False: over the whole run.
   int64_t calls = 0;           // Host calls that launched; a graph is one.
-  int64_t calls_on_idle = 0;   // Of them those made when all earlier work had ended.
+  int64_t calls_on_idle = 0;   // Those calls that were made when all earlier work had ended.
   int64_t call_p50_ns = 0;     // Duration of the call.
   int64_t latency_p50_ns = 0;  // From the start of the call to the start of its first activity.
   int64_t latency_p90_ns = 0;
@@ -300,12 +301,12 @@ struct LaunchQueueRow {
 struct FindingRow {  // rank and handle "f1" = position + 1.
   std::string id;    // Rule: "scatter_add".
   std::string title;
-  std::string sentence;          // What is so, as a person would say it; empty: the rule has none.
+  std::string sentence;          // The finding as a sentence; empty: the rule has none.
   std::string headline, reason;  // The same as two sentences; the second may be empty.
   std::optional<int64_t> saves_low_ns_per_step;
   std::optional<int64_t> saves_high_ns_per_step;
-  // Where the run has no steps: of the whole run, mean over its devices. Then the two above are
-  // none.
+  // For a run without steps: savings in the whole run, mean over its devices. The two fields above
+  // are nullopt then.
   std::optional<int64_t> saves_low_ns_per_run;
   std::optional<int64_t> saves_high_ns_per_run;
   std::string basis;       // replay, measured, roofline, cost_model
@@ -314,15 +315,15 @@ struct FindingRow {  // rank and handle "f1" = position + 1.
   std::string evidence_json;  // JSON array of {text, value, unit, handle}.
   std::string action;
   std::string how_to_check;
-  std::optional<int64_t> replay_error_milli_pct = {};  // Of basis replay.
+  std::optional<int64_t> replay_error_milli_pct = {};  // For basis replay.
 };
 
-// A cause that was looked at and is none, or that the data cannot decide.
+// A cause that was checked and excluded, or that the data does not allow to check.
 struct RuledOutRow {
-  std::string id;         // Rule, as in FindingRow, or of a statement of its own ("steady_steps").
-  bool withheld = false;  // False: it was looked at and is fine. True: `text` says what is missing.
-  std::string text;       // With its number: "host copies: 0.1 % of the step".
-  std::string what, figure;   // Its parts where it is fine: "host copies", "0.1 % of the step".
+  std::string id;            // Rule, as in FindingRow, or an entry without a rule ("steady_steps").
+  bool withheld = false;     // False: checked and fine. True: `text` names the missing data.
+  std::string text;          // With its number: "host copies: 0.1 % of the step".
+  std::string what, figure;  // Parts of `text` if it is fine: "host copies", "0.1 % of the step".
   std::string evidence_json;  // As in FindingRow.
 };
 
@@ -335,7 +336,7 @@ struct AnalysisTables {
   std::vector<StepPartRow> step_parts;
   std::vector<BusyTimeRow> busy_times;
   std::vector<GapRow> gaps;
-  std::vector<GapEvidenceRow> gap_evidence;  // By position; of gaps of 100 us and more.
+  std::vector<GapEvidenceRow> gap_evidence;  // By position; for gaps of at least 100 us.
   std::vector<CollectiveRow> collectives;
   std::vector<FindingRow> findings;
   std::vector<RunStat> stats;

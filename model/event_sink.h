@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Where importers pour a run into. The store implements it; tests implement it in memory.
+// Interface through which importers add a run. The store implements it; tests implement it in
+// memory.
 //
-// Order of calls: SetStart first (or not at all when the source knows no wall clock), then rows in
-// any order as long as what a row refers to was added before it. Every Add may be called millions
-// of times for activities and API calls, thousands for the rest.
+// Order of calls: SetStart first (or never, if the source has no wall clock). Then rows in any
+// order, but each after the rows it refers to. AddActivity and AddApiCall may be called millions of
+// times, the other functions thousands of times.
 //
-// Errors: sinks remember the first write error and ignore later rows; the importer's caller asks
-// for it when the sink is closed. So importers need not check every Add.
+// Errors: a sink keeps the first write error and ignores later rows. The importer's caller gets the
+// error when it closes the sink, so importers need not check every Add.
 // Thread-safety: one thread at a time.
 
 #ifndef XLATRACE_MODEL_EVENT_SINK_H_
@@ -40,24 +41,24 @@ class EventSink {
   virtual Id AddHint(const Hint& hint) = 0;                    // Deduplicates.
   virtual Id AddModule(const ModuleBlob& module) = 0;
   virtual Id AddApiCall(const ApiCall& call) = 0;
-  // A call that nothing refers to (process_id 0, thread_id the export's global id), for those who
-  // ask for all calls of an Nsight Systems export in its own words (the view
-  // CUPTI_ACTIVITY_KIND_RUNTIME). It explains nothing and is in no sum.
+  // A call without an activity (process_id 0, thread_id is the export's global id). It is stored
+  // for the view CUPTI_ACTIVITY_KIND_RUNTIME, which shows all calls of an Nsight Systems export,
+  // and is in no sum.
   virtual void AddUnreferredCall(const ApiCall&) {}
   virtual Id AddActivity(const Activity& activity) = 0;
   virtual Id AddRange(const Range& range) = 0;
   // For the view NVTX_EVENTS only.
   virtual void AddNvtxRow(const NvtxRow&) {}
-  // The last name of a thread counts.
+  // Called again for the same thread, it replaces the name.
   virtual void AddThread(const Thread&) {}
   virtual void AddStepMark(const StepMark& mark) = 0;
   virtual void AddCompile(const Compile& compile) = 0;
 
-  // What was recorded (model/windows.h). Windows of a process do not overlap; without any, the
+  // Recorded intervals (model/windows.h). Windows of a process do not overlap. Without any, the
   // process was recorded from its first activity to its last.
   virtual void AddWindow(const Window&) {}
   virtual void AddLoss(const Loss&) {}
-  // The last one of a process counts.
+  // Called again for the same process, it replaces the ending.
   virtual void SetEnding(const ProcessEnding&) {}
 
   // Counters of the same name, severity and source are summed.

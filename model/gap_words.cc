@@ -9,11 +9,11 @@ std::string_view InWords(GapCause cause) {
       return "not known";
     case GapCause::kLaunchBound:
       return "the host launches too slowly";
-    // Busy elsewhere, not there yet, or held in the call that launches (analysis/gap_cause.h, rules
-    // 3 and 7).
+    // The host is busy with other work, has not reached the launch, or waits in the launching call
+    // (analysis/gap_cause.h, rules 3 and 7).
     case GapCause::kHost:
       return "the host is late";
-    // Before the gap, so that nothing was queued any more: most of such a gap is spent otherwise.
+    // The wait was before the gap, so the queue was empty. Most of such a gap is other work.
     case GapCause::kSynchronisation:
       return "the host had waited for the device";
     case GapCause::kCopy:

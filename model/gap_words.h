@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What people read for the cause of a gap: one wording for findings, terminal, page and exports, so
-// that one sum of idle time has one name wherever it stands.
+// Texts for the causes of gaps. Findings, terminal, page and exports use the same words, so that
+// one sum of idle time has one name.
 //
 // Thread-safety: pure functions.
 
@@ -16,11 +16,11 @@ namespace xlatrace::model {
 
 // "the host launches too slowly". Plain words, lower case, as part of a sentence.
 std::string_view InWords(GapCause cause);
-// How the evidence of a gap begins before whose end, or begin, the host had launched what follows
-// (analysis/gap_cause.h, rule 2): the host is not why the device was idle.
+// Start of the evidence of a gap whose next activity was launched before the gap began, or in time
+// before it ended (analysis/gap_cause.h, rule 2). Then the host is not the cause.
 inline constexpr std::string_view kLaunchedInTime = "what follows ";
-// What that means, and what tells it from the other causes, as one sentence with its full stop: the
-// rules of analysis/gap_cause.h in plain words.
+// Explanation of a cause and of its difference from the other causes (the rules of
+// analysis/gap_cause.h), as one sentence with its full stop.
 std::string_view Meaning(GapCause cause);
 
 }  // namespace xlatrace::model

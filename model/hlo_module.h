@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// An HLO program as plain data: modules, computations, instructions and the thunks XLA:GPU runs.
+// An HLO program as plain data: modules, computations, instructions and XLA:GPU's thunks.
 //
-// Shapes of the containers: instructions of all computations lie in one vector, grouped by
-// computation, each group in the order of the module (for a scheduled module that is the execution
-// order). Operands and called computations are slices of shared pools, as indices, so that a module
-// of 100,000 instructions is a handful of allocations.
+// Layout: instructions of all computations are in one vector, grouped by computation. Each group
+// has the order of the module, which is the execution order if the module is scheduled. Operands
+// and called computations are slices of shared pools, as indices, so that a module of 100,000
+// instructions needs only a few allocations.
 //
-// Ownership: every string_view points into `arena` of the same module; the module is movable, not
-// copyable, and views stay valid for its lifetime. Thread-safety: immutable once a reader returned
-// it.
+// Ownership: every string_view points into `arena` of the same module. The module is movable, not
+// copyable, and views stay valid for its lifetime. Thread-safety: immutable after the reader has
+// returned it.
 //
 // Sources: xla/service/hlo.proto and xla/xla_data.proto (field meanings), xla/hlo/ir/hlo_opcode.h.
 
@@ -35,19 +35,19 @@ struct Slice {
   uint32_t size = 0;
 };
 
-// xla.OpMetadata, resolved: source_file and source_line already come from the stack frame tables
-// where the module has them (stack_frame is then the leaf frame).
+// xla.OpMetadata, resolved: source_file and source_line come from the stack frame tables if the
+// module has them (stack_frame is then the leaf frame).
 struct OpMetadata {
   std::string_view op_name;
   std::string_view op_type;
   std::string_view source_file;
   int32_t source_line = 0;          // 0: unknown.
   uint32_t stack_frame = 0;         // 1-based into HloModule::stack_frames, 0: none.
-  uint32_t other_names = kNoIndex;  // Into HloModule::other_names; kNoIndex: it has none.
+  uint32_t other_names = kNoIndex;  // Index into HloModule::other_names; kNoIndex: none.
 };
 
-// Names that passes leave in the metadata: of the instruction this is a copy of, and the name it
-// had when it was scheduled.
+// Names that XLA's passes keep in the metadata: the instruction of which this is a copy, and the
+// name at scheduling time.
 struct OtherNames {
   std::string_view deduplicated;
   std::string_view scheduling;
@@ -70,19 +70,19 @@ struct Instruction {
                                         // computation written inline is replaced by its name.
   int32_t parameter_number = -1;
   int32_t tuple_index = -1;     // get-tuple-element.
-  uint32_t literal = kNoIndex;  // Of a constant: into HloModule::literals.
+  uint32_t literal = kNoIndex;  // Constants only: index into HloModule::literals.
   bool is_root = false;
   // Dots only: dimensions of the left operand that are contracted. Into HloModule::dim_pool.
   Slice lhs_contracting_dims;
-  uint32_t details = kNoIndex;  // Into HloModule::details; kNoIndex when it has none of them.
+  uint32_t details = kNoIndex;  // Index into HloModule::details; kNoIndex: none.
 };
 
-// What only some instructions have; text and proto give the same. Slices point into
+// Attributes that only some instructions have; equal for text and proto. Slices point into
 // HloModule::dim_pool.
 struct OpDetails {
   Slice dimensions;  // "dimensions" of concatenate and transpose.
-  // Seven numbers for each dimension of the window: size, stride, padding low and high, window
-  // dilation, base dilation, reversal (xla.WindowDimension).
+  // Seven numbers per dimension of the window: size, stride, padding low and high, window dilation,
+  // base dilation, reversal (xla.WindowDimension).
   Slice window;
   // Convolutions: input batch, input feature, kernel input feature, kernel output feature, output
   // batch, output feature; then as many input, kernel and output spatial dimensions each.
@@ -91,11 +91,11 @@ struct OpDetails {
   int64_t feature_group_count = 1;
   int64_t batch_group_count = 1;
   int64_t largest_group = 0;    // Devices in the largest replica group; 0: no groups given.
-  uint32_t rhs_group_dims = 0;  // How many group dimensions a ragged-dot names.
+  uint32_t rhs_group_dims = 0;  // Number of group dimensions of a ragged-dot.
   bool has_channel = false;
   bool use_global_device_ids = false;
-  // Dots and convolutions: the most precise of what was asked for their operands
-  // (xla.PrecisionConfig): 0 default, 1 high, 2 highest.
+  // Dots and convolutions: the highest precision requested for an operand (xla.PrecisionConfig): 0
+  // default, 1 high, 2 highest.
   uint8_t operand_precision = 0;
 };
 
@@ -106,7 +106,8 @@ struct Computation {
   uint32_t instruction_count = 0;
   uint32_t root = kNoIndex;  // Index into HloModule::instructions.
   bool is_entry = false;
-  bool is_fusion = false;             // Called by a fusion instruction: its ops are not launched.
+  bool is_fusion = false;             // Called by a fusion instruction: its ops are not launched
+                                      // separately.
   std::string_view execution_thread;  // Empty: the main one.
 };
 
@@ -119,14 +120,13 @@ struct StackFrame {
                         // break cycles), so walking parents ends.
 };
 
-// One XLA:GPU thunk as the thunk_sequence dump prints it, joined with thunk_metadata where both
-// exist.
+// One XLA:GPU thunk of the thunk_sequence dump, joined with thunk_metadata if both exist.
 struct Thunk {
   int32_t id = -1;               // -1: the format has no ids.
   int32_t depth = 0;             // Nesting (while, conditional, command buffer, async).
   std::string kind;              // "kKernel", "kCustomKernel", "kCopy", ...
   std::string kernel;            // Symbol; empty when the thunk launches no XLA kernel.
-  std::string instruction;       // HLO instruction from the metadata; empty when not known.
+  std::string instruction;       // HLO instruction from the metadata; empty if not known.
   int64_t grid[3] = {0, 0, 0};   // Blocks; 0 unknown.
   int64_t block[3] = {0, 0, 0};  // Threads per block; 0 unknown.
   int64_t shared_memory_bytes = -1;
@@ -142,9 +142,9 @@ struct HloModule {
   std::string_view name;
   int64_t program_id = -1;  // HloModuleProto.id, the NNNN of module_NNNN dumps; -1 unknown.
   bool is_scheduled = false;
-  std::string_view attributes;  // Text source only: the header behind the name, raw.
-  std::string_view platform;    // "cpu", "gpu", ... where the source tells; else empty.
-  int64_t replica_count = 1;    // In a proto only where it holds a device assignment.
+  std::string_view attributes;  // Text source only: the header after the name, raw.
+  std::string_view platform;    // "cpu", "gpu", ... if the source has it; else empty.
+  int64_t replica_count = 1;    // In a proto only if it holds a device assignment.
   int64_t num_partitions = 1;
   uint32_t entry = kNoIndex;  // Computation index.
   std::vector<Computation> computations;
@@ -154,19 +154,19 @@ struct HloModule {
   std::vector<int64_t> dim_pool;
   std::vector<OpDetails> details;
   std::vector<OtherNames> other_names;
-  // Constants as XLA prints them, without the parentheses: "42", "{1, 2}"; "{...}" where the text
-  // leaves them out, and for arrays of more than 10 elements of a proto.
+  // Constants as XLA prints them, without the parentheses: "42", "{1, 2}"; "{...}" if the text
+  // omits them, and for arrays of more than 10 elements in a proto.
   std::vector<std::string_view> literals;
   std::vector<StackFrame> stack_frames;  // Frame k is stack_frames[k - 1].
-  std::vector<std::string> warnings;     // What a tolerant reader let pass.
+  std::vector<std::string> warnings;     // Faults that a tolerant reader accepted.
   uint64_t content_hash = 0;       // Our fingerprint: names, opcodes, shapes, operands, op_names of
                                    // all instructions; not ids, not program_id. Same for text and
                                    // proto of one module.
   int64_t peak_memory_bytes = -1;  // From the buffer assignment; -1 unknown.
-  std::string_view buffer_assignment;  // Raw BufferAssignmentProto, where the source holds one.
+  std::string_view buffer_assignment;  // Raw BufferAssignmentProto, if the source holds one.
 
-  // Entry parameters that share memory with an output (input_output_alias): what was donated and
-  // could be used. Ascending, each once.
+  // Entry parameters that share memory with an output (input_output_alias): the donated arguments
+  // that XLA could use. Ascending, without duplicates.
   std::vector<int64_t> aliased_parameters;
 
   // Backing store of the views: raw input kept alive, and strings made while reading.
@@ -189,12 +189,12 @@ struct HloModule {
   std::span<const int64_t> Dims(Slice slice) const {
     return std::span(dim_pool).subspan(slice.begin, slice.size);
   }
-  // Of an instruction without details: all defaults.
+  // Returns all defaults for an instruction without details.
   const OpDetails& DetailsOf(const Instruction& i) const {
     static const OpDetails none;
     return i.details < details.size() ? details[i.details] : none;
   }
-  // Empty when it is no constant.
+  // Empty if the instruction is not a constant.
   std::string_view LiteralOf(const Instruction& i) const {
     return i.literal < literals.size() ? literals[i.literal] : std::string_view();
   }
@@ -207,7 +207,7 @@ struct HloModule {
   }
 };
 
-// Name -> instruction index, over all computations. Where a printed module repeats a name in two
+// Name -> instruction index, over all computations. If a printed module repeats a name in two
 // computations, the instruction of a non-fusion computation wins, then the first.
 std::unordered_map<std::string_view, uint32_t> IndexByName(const HloModule& module);
 

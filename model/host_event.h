@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What a host thread was doing: an API call or a range, for what a device waited for; and the call
-// that started an activity.
+// Activity of a host thread during a wait of a device: an API call or a range; and the call that
+// started an activity.
 
 #ifndef XLATRACE_MODEL_HOST_EVENT_H_
 #define XLATRACE_MODEL_HOST_EVENT_H_
@@ -16,7 +16,8 @@ namespace xlatrace::model {
 struct HostEvent {
   Id process_id = 0;
   int64_t thread_id = 0;
-  std::string_view name;  // Of the function, or text of the range; whoever gave the event owns it.
+  std::string_view name;  // Name of the function, or text of the range. Borrowed from the source of
+                          // the event.
   int64_t start_ns = 0;
   int64_t end_ns = 0;
   Id range_id = 0;  // 0: an API call.
@@ -27,7 +28,7 @@ struct HostCall {
   Id call_id = 0;
   int64_t start_ns = 0;
   int64_t end_ns = 0;
-  int64_t thread_id = 0;  // As in ApiCall; 0: not told.
+  int64_t thread_id = 0;  // As in ApiCall; 0: not known.
 };
 
 }  // namespace xlatrace::model

@@ -7,7 +7,7 @@
 namespace xlatrace::model {
 namespace {
 
-// What JAX and XLA themselves put into a path, without brackets.
+// Words without brackets that JAX and XLA themselves put into a path.
 constexpr std::string_view kWords[] = {"while",
                                        "body",
                                        "cond",
@@ -44,7 +44,7 @@ bool HasComponent(std::string_view path, std::string_view component) {
   return false;
 }
 
-// The ';' at `at` is of a scope's name.
+// True if the ';' at `at` belongs to the name of a scope.
 bool InScope(std::string_view op_name, size_t at) {
   const size_t end = EndOfComponent(op_name, at + 1);
   if (end >= op_name.size() || op_name[end] != '/') return false;

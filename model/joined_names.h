@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Op_names that XLA joined with ';' where it merged instructions: where the first one ends.
+// Op_names that XLA joined with ';' when it merged instructions: finds the end of the first one.
 //
-// "jit(f)/a/mul;jit(f)/b/add" are two. Later ones may be relative to a jit inside of the first
-// ("...;transpose(jvp())/add", "...;mul"). A scope of the program may have the same sign in its
-// name
-// ("jit(f)/a;b/mul" is one): then what follows is a component that neither XLA nor JAX writes at a
-// name's beginning and that is nowhere in what precedes, and more components follow.
+// "jit(f)/a/mul;jit(f)/b/add" are two names. Later ones may be relative to a jit inside of the
+// first ("...;transpose(jvp())/add", "...;mul"). A scope of the program may contain ';' itself
+// ("jit(f)/a;b/mul" is one name). The component after such a ';' is one that neither XLA nor JAX
+// writes at the beginning of a name. It occurs nowhere before, and more components follow.
 //
 // Thread-safety: pure functions.
 
@@ -17,7 +16,7 @@
 
 namespace xlatrace::model {
 
-// The first of the joined names; `op_name` itself where it is one.
+// The first of the joined names; `op_name` itself if it is one name.
 std::string_view FirstOfJoined(std::string_view op_name);
 
 }  // namespace xlatrace::model

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What replay says of a run (analysis/replay/): critical paths, and how well replay gives the run
-// back. Rows of the views `critical_path` and `replay`.
+// Results of replay (analysis/replay/): critical paths, and the replay error. Rows of the views
+// `critical_path` and `replay`.
 
 #ifndef XLATRACE_MODEL_REPLAY_ROWS_H_
 #define XLATRACE_MODEL_REPLAY_ROWS_H_
@@ -16,7 +16,7 @@
 
 namespace xlatrace::model {
 
-// What a part of a critical path was spent on. `gap`: the device waited, and not for a host call.
+// Kind of a part of a critical path. `gap`: the device waited, but not for a host call.
 enum class PathKind : uint8_t { kKernel, kCopy, kCollective, kHost, kGap };
 
 std::string_view Text(PathKind v);
@@ -27,20 +27,21 @@ std::span<const std::string_view> Texts<PathKind>();
 struct CriticalPathRow {
   int64_t step = 0;
   int64_t device_id = 0;
-  int64_t activity_id = 0;  // Of host and gap: what began after it. Maybe of another device.
+  int64_t activity_id = 0;  // For host and gap: the activity that started after it, possibly on
+                            // another device.
   int64_t start_ns = 0;
   int64_t end_ns = 0;
   PathKind kind = PathKind::kGap;
 };
 
-// One per run whose steps, or whole, can be replayed.
+// One row per run that can be replayed, by steps or as a whole.
 struct ReplayRow {
-  int64_t steps = 0;  // That were replayed; 0: the whole run was.
+  int64_t steps = 0;  // Number of replayed steps; 0: the whole run was replayed.
   int64_t step_ns = 0;
   std::optional<int64_t> error_milli_pct;
   std::optional<int64_t> largest_error_milli_pct;
-  std::string withheld;  // Why nothing is predicted; empty: it is.
-  // With all findings that can be replayed taken together.
+  std::string withheld;  // Reason why nothing is predicted; empty: predictions exist.
+  // With the changes of all findings that can be replayed.
   std::optional<int64_t> all_findings_step_ns;
   std::string assumptions_json;  // Array of sentences.
 };

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A run in memory: what the correlator and the analysis work on. The store fills it from run.db in
-// one pass; tests fill it by hand.
+// A run in memory, the input of correlator and analysis. The store fills it from run.db in one
+// pass; tests fill it by hand.
 //
 // Activities are columns: index i is activity_id i + 1, in the order in which they were recorded
 // (not sorted by time). The other tables are row vectors where index k is id k + 1. Ids in columns
 // are the ids themselves (1-based, 0 = none), narrowed to 32 bits.
 //
-// Size: 52 bytes per activity, 60 where a run has CUDA graphs. Thread-safety: plain data.
+// Size: 52 bytes per activity, 60 if a run has CUDA graphs. Thread-safety: plain data.
 
 #ifndef XLATRACE_MODEL_RUN_TABLES_H_
 #define XLATRACE_MODEL_RUN_TABLES_H_
@@ -27,20 +27,21 @@ struct ActivityColumns {
   std::vector<uint32_t> lane;
   std::vector<uint32_t> config;
   std::vector<uint32_t> hint;
-  std::vector<uint32_t> run_key;  // Dense number of the importer's run key, 0: not told.
+  std::vector<uint32_t> run_key;  // Dense number of the importer's run key; 0: not known.
   std::vector<int64_t> start_ns;
   std::vector<int64_t> duration_ns;
   std::vector<int64_t> self_ns;  // Always set (the sink resolves -1).
   std::vector<int64_t> bytes;    // -1: not applicable.
 
-  // Empty, or one per activity. The order of correlation numbers is the order in which one process
-  // launched; the nodes of one graph launch share the number, and among them the order of node ids
-  // is the order in which the graph's nodes were made.
-  std::vector<uint32_t> correlation = {};  // 0: not told.
-  std::vector<int64_t> graph_node = {};    // 0: alone, or not told. Graph-level row: graph << 32.
+  // Empty, or one per activity. The order of correlation numbers is the launch order of one
+  // process. The nodes of one graph launch share the number. Among them, the order of node ids is
+  // the order of creation.
+  std::vector<uint32_t> correlation = {};  // 0: not known.
+  std::vector<int64_t> graph_node = {};    // 0: no graph, or not known. Graph-level row: graph <<
+                                           // 32.
 
-  // Empty, or one per activity. Where times are not known, start_ns is at most a place in the order
-  // and the duration is 0.
+  // Empty, or one per activity. If times are not known, start_ns is at most a position in the
+  // order, and the duration is 0.
   std::vector<Timing> timing = {};
 
   size_t size() const { return lane.size(); }
@@ -51,7 +52,7 @@ struct ActivityColumns {
   int64_t end_ns(size_t i) const { return start_ns[i] + duration_ns[i]; }
 };
 
-// A module of the run without its HLO (which is loaded through a callback when needed).
+// A module of the run without its HLO, which a callback loads on demand.
 struct ModuleInfo {
   Id process_id = 0;
   std::string name;
@@ -60,12 +61,13 @@ struct ModuleInfo {
   std::string file;
 };
 
-// When something was being compiled, as far as the source tells.
+// Time of a compilation, if the source has it.
 struct CompileSpan {
   Id process_id = 0;
   int64_t start_ns = 0;
   int64_t end_ns = 0;
-  bool tracing = false;  // The framework traced what is then compiled (kTracing).
+  bool tracing = false;  // The framework traced the function that is compiled afterwards
+                         // (kTracing).
 };
 
 struct RunTables {
@@ -79,7 +81,7 @@ struct RunTables {
   std::vector<ModuleInfo> modules;
   std::vector<StepMark> step_marks;
   std::vector<CompileSpan> compiles;
-  std::vector<Window> windows;  // Composed: by process and start, cut by losses.
+  std::vector<Window> windows;  // Composed: by process and start, and cut at losses.
   std::vector<Loss> losses;     // In any order.
   std::vector<ProcessEnding> endings;
   ActivityColumns activities;

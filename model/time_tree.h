@@ -79,7 +79,7 @@ struct TimeTreeRow {
   Id device_id = 0;   // 0: mean over the devices of the process.
   TreeKind kind = TreeKind::kRoot;
   std::string name;
-  Id instruction_id = 0;  // Set for an op that is attributed.
+  Id instruction_id = 0;  // Set for an attributed op.
   std::string source_file;
   std::optional<int64_t> source_line;
   int64_t ns = 0;
@@ -89,7 +89,7 @@ struct TimeTreeRow {
   std::optional<int64_t> p75_ns = {};
 };
 
-// When something was compiled, and what.
+// Time and module of a compilation.
 struct NamedCompile {
   Id process_id = 0;
   Id module_id = 0;  // 0: not known.

@@ -29,7 +29,7 @@ std::vector<Window> CutByLosses(std::vector<Window> windows, const std::vector<L
            std::tie(b.process_id, b.start_ns, b.end_ns);
   });
   std::vector<Window> cut;
-  size_t first = 0;  // Hole that no earlier window lies behind.
+  size_t first = 0;  // Index of the first loss that may still overlap.
   for (const Window& window : windows) {
     Window rest = window;
     while (first < holes.size() && (holes[first].process_id < window.process_id ||
@@ -50,8 +50,8 @@ std::vector<Window> CutByLosses(std::vector<Window> windows, const std::vector<L
       cut.push_back(rest);
       continue;
     }
-    // Where nothing of a process is whole, an empty window says so: without any it would count as
-    // recorded all the time.
+    // If no part of a process was recorded, it gets an empty window, because a process without
+    // windows counts as recorded all the time.
     const bool has = !cut.empty() && cut.back().process_id == window.process_id;
     const bool more = &window != &windows.back() && (&window)[1].process_id == window.process_id;
     if (!has && !more) {

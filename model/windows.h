@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What of a run was recorded, what is known to be missing, and how its processes ended.
+// The recorded parts of a run, the known losses, and the endings of its processes.
 //
-// What was not recorded is never time (docs/schema.md): no gap, step, rate, cause or certainty may
-// span the end of a window. Sources say windows and losses as they know them; the sink composes
-// them, so that in RunTables a window holds no loss: it ends where one begins (kLoss), and the next
-// begins where it ends. A process with a device has at least one window.
+// Time outside of the recording is not run time (docs/schema.md): no gap, step, rate, cause or
+// certainty may cross the end of a window. Sources give windows and losses separately. The sink
+// composes them, so that a window in RunTables contains no loss. A window ends at the start of a
+// loss (kLoss), and the next one starts at its end. A process with a device has at least one
+// window.
 //
-// Times are of the device: from the first instant at which all that ran is in the run to the last.
-// Nanoseconds as everywhere (model/events.h). Thread-safety: plain data, pure functions.
+// Times are those of the device: from the first to the last instant at which all executed work is
+// in the run. Nanoseconds (model/events.h). Thread-safety: plain data, pure functions.
 
 #ifndef XLATRACE_MODEL_WINDOWS_H_
 #define XLATRACE_MODEL_WINDOWS_H_
@@ -32,42 +33,42 @@ struct Window {
   bool operator==(const Window&) const = default;
 };
 
-// Records that are known, or must be feared, to be missing. All that is missing ran, or would have
-// run, between start and end.
+// Records that are lost or may be lost. All of them ran, or would have run, between start and end.
 struct Loss {
   int64_t process_id = 0;
   int64_t start_ns = 0;
   int64_t end_ns = 0;
-  int64_t at_least = 0;      // Records that are certainly missing; 0: perhaps none.
-  uint32_t correlation = 0;  // Of the call whose record is missing; 0: not told.
-  std::string cause;         // "dropped", "tail"...: a word of the source.
+  int64_t at_least = 0;      // Number of records that are certainly lost; 0: possibly none.
+  uint32_t correlation = 0;  // Correlation of the call whose record is lost; 0: not known.
+  std::string cause;         // A word of the source: "dropped", "tail"...
 
   bool operator==(const Loss&) const = default;
 };
 
-// How a process ended, and what that may have cost. At most one per process.
+// The ending of a process and its possible losses. At most one per process.
 struct ProcessEnding {
   int64_t process_id = 0;
   ProcessEnd how = ProcessEnd::kUnknown;
-  std::optional<int64_t> signal;              // kSignal, where it is known.
-  std::optional<int64_t> unrecorded_from_ns;  // From here on work may be missing; none: none is.
-  // How much may be missing at the end; 0: nothing. None: not known.
+  std::optional<int64_t> signal;              // kSignal, if it is known.
+  std::optional<int64_t> unrecorded_from_ns;  // Work may be lost from here on; nullopt: no work is
+                                              // lost.
+  // Upper bound of the lost work at the end; 0: nothing. nullopt: not known.
   std::optional<int64_t> unrecorded_tail_ns;
 };
 
-// Windows by process and start, cut where `losses` lie. `losses` in any order.
+// Windows by process and start, cut at `losses`. `losses` in any order.
 std::vector<Window> CutByLosses(std::vector<Window> windows, const std::vector<Loss>& losses);
 
-// Asks composed windows (RunTables::windows). Logarithmic in the windows of a process. A process
-// of which no window is known counts as recorded all the time.
+// Queries composed windows (RunTables::windows). Logarithmic in the windows of a process. A process
+// without windows counts as recorded all the time.
 class Recorded {
  public:
   explicit Recorded(const std::vector<Window>& windows);
 
-  // Everything from one instant to the other was recorded.
+  // True if the whole interval was recorded.
   bool Whole(int64_t process_id, int64_t start_ns, int64_t end_ns) const;
-  // Number of the window that holds the instant, or of the last that began before it; windows of a
-  // process count from 1. 0: none.
+  // Number of the last window that began at or before the instant. Windows of a process count from
+  // 1. 0: none.
   size_t WindowAt(int64_t process_id, int64_t time_ns) const;
   // The windows of a process, by start.
   const std::vector<Window>& Of(int64_t process_id) const;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The field's closed vocabularies: the words that appear in run.db columns, on the command line and
-// in the report. Each enum has one text per value; the texts are the contract of docs/schema.md.
+// The closed vocabularies: the words in run.db columns, on the command line and in the report. Each
+// enum has one text per value; the texts are the contract of docs/schema.md.
 //
-// Values are stored in run.db as these integers (private) and shown as these texts (public), so a
-// value may be added at the end of a list, never moved.
+// run.db stores these integers (private) and shows these texts (public). Therefore, new values go
+// to the end of a list, and values never move.
 
 #ifndef XLATRACE_MODEL_WORDS_H_
 #define XLATRACE_MODEL_WORDS_H_
@@ -16,16 +16,16 @@
 
 namespace xlatrace::model {
 
-// What a timed device record is. `range` = a projected range with no kernel known (nsys-jax).
+// Kind of a timed device record. `range`: a projected range without a known kernel (nsys-jax).
 enum class ActivityKind : uint8_t { kKernel, kMemcpy, kMemset, kGraph, kOp, kRange };
 
 enum class DeviceKind : uint8_t { kGpu, kTpu, kCpu };
 
-// Finest thing the source of a run could see.
+// Finest unit that the source of a run records.
 enum class Granularity : uint8_t { kKernel, kOp, kRange };
 
-// What part of training an op does. Collectives and copies are not phases: they have the phase of
-// what they serve.
+// The part of training to which an op belongs. Collectives and copies are not phases: they have the
+// phase of the work that they serve.
 enum class Phase : uint8_t {
   kUnknown,
   kForward,
@@ -36,7 +36,7 @@ enum class Phase : uint8_t {
   kOther,
 };
 
-// What kind of work an op is.
+// Kind of the work of an op.
 enum class OpKind : uint8_t {
   kOther,
   kGemm,
@@ -58,8 +58,8 @@ enum class OpKind : uint8_t {
 
 enum class Confidence : uint8_t { kNone, kInferred, kExact };
 
-// Why a launch belongs to an instruction or op (docs/schema.md, docs/attribution.md); strongest
-// first, but for kOpRange, which is as strong as kRange and speaks of work outside XLA.
+// Evidence for the instruction or op of a launch (docs/schema.md, docs/attribution.md), strongest
+// first. Exception: kOpRange is as strong as kRange and applies to work outside of XLA.
 enum class Evidence : uint8_t {
   kNone,
   kAnnotation,    // Profiler annotation on the record itself (XProf stats hlo_op, program_id).
@@ -74,28 +74,30 @@ enum class Evidence : uint8_t {
 
 // Why an activity has no label. Closed list, documented in docs/schema.md.
 enum class Reason : uint8_t {
-  kUnknown,             // None of the below; rare, and a defect to report.
+  kUnknown,             // None of the reasons below; rare, and a defect to report.
   kNoModule,            // An XLA op, but the run holds no module it could belong to.
-  kNoAnnotation,        // XLA module known, but the source does not say which instruction.
+  kNoAnnotation,        // The XLA module is known, but the source does not identify the
+                        // instruction.
   kInstructionMissing,  // The source names an instruction that its module does not hold.
-  kAmbiguousSymbol,     // Several instructions own the kernel symbol and nothing tells them apart.
-  kAmbiguousModule,     // Several modules hold it and nothing tells them apart.
+  kAmbiguousSymbol,     // Several instructions own the kernel symbol, and no evidence distinguishes
+                        // them.
+  kAmbiguousModule,     // Several modules hold it, and no evidence distinguishes them.
   kNotXla,              // Launched by the framework or a library outside any XLA module.
   kTransfer,            // Host-device copy or memset issued by the runtime, outside any module.
   kAutotuning,          // Candidate kernels tried while compiling; their modules are never dumped.
   kGraphWithoutBody,    // A graph-level row whose nodes are not known.
-  kEager,               // An op run eagerly: TensorFlow names ops of graphs only.
+  kEager,               // An op that ran eagerly: TensorFlow names ops of graphs only.
 };
 
 enum class Origin : uint8_t { kOther, kXla, kXlaLibrary, kFramework, kAutotune };
 
 enum class ModuleRole : uint8_t { kHelper, kMain, kInit, kAutotune };
 
-// Where a module's HLO came from.
-// kAnnotation: no HLO at all; ranges or a profiler's stats named it and what it ran.
+// Source of a module's HLO. kAnnotation: there is no HLO; ranges or a profiler's stats name the
+// module and its instructions.
 enum class ModuleSource : uint8_t { kDump, kProto, kNvtx, kXplane, kAnnotation };
 
-// How an instruction got its op_name.
+// Source of an instruction's op_name.
 enum class OpNameMethod : uint8_t { kNone, kOwn, kBody, kUser, kOperand };
 
 enum class Severity : uint8_t { kInfo, kNotice, kDataLoss, kError };
@@ -109,12 +111,12 @@ enum class CopyKind : uint8_t {
   kHostToHost,
 };
 
-// How a process ended, as far as the source tells. `exec`: it became another program. `running`: it
-// had not ended.
+// How a process ended, if the source records it. `exec`: it was replaced by another program.
+// `running`: it had not ended.
 enum class ProcessEnd : uint8_t { kUnknown, kExit, kSignal, kExec, kAbort, kRunning };
 
-// Why a window (model/windows.h) ended: with the process or its profile, because somebody asked, at
-// a limit (size of the file), or since records are missing from here on.
+// Why a window (model/windows.h) ended: with the process or its profile, on request, at a limit
+// (size of the file), or at lost records.
 enum class WindowEnd : uint8_t { kEnd, kAsked, kLimit, kLoss };
 
 enum class StepHow : uint8_t { kMarked, kExecution };

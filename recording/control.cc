@@ -10,7 +10,7 @@
 namespace xlatrace::recording {
 namespace {
 
-// Cuts the first word off `text`, up to a blank or its end.
+// Removes and returns the first word of `text`, up to a blank or its end.
 std::string_view TakeWord(std::string_view* text) {
   const size_t end = std::min(text->find(' '), text->size());
   const std::string_view word = text->substr(0, end);
@@ -27,7 +27,7 @@ bool ParseNumber(std::string_view text, uint64_t* number) {
 
 ControlOrder ParseControl(std::string_view text) {
   const size_t line = text.find('\n');
-  if (line == std::string_view::npos) return {};  // Not all of it is there.
+  if (line == std::string_view::npos) return {};  // The line is incomplete.
   text = text.substr(0, line);
   const std::string_view verb = TakeWord(&text);
   const size_t blank = text.find(' ');

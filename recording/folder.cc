@@ -28,9 +28,9 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kRecording = ".rec";
 constexpr std::string_view kNote = ".note";
-constexpr uint64_t kMaxJobBytes = 4 << 20;  // The token, and a line of each process that ended.
+constexpr uint64_t kMaxJobBytes = 4 << 20;  // The token, and a line per ended process.
 
-// Cuts what is behind the last dot off `text`.
+// Removes and returns the part of `text` after the last dot.
 std::string_view TakeLast(std::string_view* text) {
   const size_t dot = text->rfind('.');
   if (dot == std::string_view::npos) return {};
@@ -44,7 +44,7 @@ bool ParseWhole(std::string_view text, int base, int64_t* value) {
   return error == std::errc() && end == text.data() + text.size() && *value >= 0;
 }
 
-// <token>.<host>.<pid>.<start>: a host may hold dots, a token does not.
+// <token>.<host>.<pid>.<start>: the host may contain dots, the token does not.
 std::optional<FolderEntry> ParseName(std::string_view name) {
   FolderEntry entry;
   if (!ParseWhole(TakeLast(&name), 16, &entry.start_s)) return std::nullopt;
@@ -56,7 +56,7 @@ std::optional<FolderEntry> ParseName(std::string_view name) {
   return entry;
 }
 
-// The writer holds an exclusive lock as long as it lives.
+// The writer holds an exclusive lock during its lifetime.
 bool IsLocked(const std::string& path) {
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
   if (fd < 0) return false;
@@ -119,7 +119,7 @@ Result<Folder> ListFolder(const std::string& path) {
     if (!entry) continue;
     entry->path = it->path().string();
     entry->bytes = fs::file_size(it->path(), ignored);
-    if (ignored) continue;  // Gone meanwhile.
+    if (ignored) continue;  // Deleted meanwhile.
     if (is_recording) entry->live = IsLocked(entry->path);
     (is_recording ? folder.recordings : folder.notes).push_back(std::move(*entry));
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What lies in a recording folder `run.rec/` (recording/format.md): recordings, notes, the job.
+// Content of a recording folder `run.rec/` (recording/format.md): recordings, notes, the job file.
 //
 // Only plain files directly in the folder count; links are not followed. Thread-safety: re-entrant.
 
@@ -15,7 +15,7 @@
 
 namespace xlatrace::recording {
 
-// One file, as its name tells: <token>.<host>.<pid>.<start>.rec or .note.
+// One file, with the parts of its name: <token>.<host>.<pid>.<start>.rec or .note.
 struct FolderEntry {
   std::string path;
   std::string token;
@@ -23,25 +23,26 @@ struct FolderEntry {
   int64_t pid = 0;
   int64_t start_s = 0;  // CLOCK_REALTIME.
   uint64_t bytes = 0;
-  bool live = false;  // A process holds its lock: it is still writing. Recordings only.
+  bool live = false;  // A process holds its lock and still writes it. Recordings only.
 };
 
 struct Folder {
-  std::string job;                      // Token in the file `job`; empty when there is none.
-  std::vector<FolderEntry> recordings;  // By start, then host and pid.
+  std::string job;                      // Token in the file `job`; empty if there is none.
+  std::vector<FolderEntry> recordings;  // Ordered by start, then host and pid.
   std::vector<FolderEntry> notes;
 };
 
-// Is there a recording folder at `path` (a folder with a .rec, .note or job file of ours)?
+// True if `path` is a folder with a .rec, .note or job file of xlatrace.
 bool LooksLikeRecordingFolder(const std::string& path);
 
-// Does the file at `path` begin as a recording does?
+// True if the file begins like a recording.
 bool LooksLikeRecording(const std::string& path);
 
-// Fails when the folder cannot be read. Files whose names are not ours are left out.
+// Fails if the folder cannot be read. Skips files with other names.
 Result<Folder> ListFolder(const std::string& path);
 
-// One file given by itself; the name may be anything (then host, pid and start are not known).
+// Describes a single file with any name; for other names than those above, host, pid and start are
+// not known.
 Result<FolderEntry> DescribeRecording(const std::string& path);
 
 }  // namespace xlatrace::recording

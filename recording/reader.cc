@@ -27,7 +27,7 @@ class File {
   File& operator=(const File&) = delete;
   ~File() { close(fd_); }
 
-  // Bytes read at `offset`, fewer only at the end of the file.
+  // Returns the number of bytes read at `offset`; less than `size` only at the end of the file.
   size_t Read(uint8_t* to, size_t size, uint64_t offset) const {
     size = static_cast<size_t>(std::min<uint64_t>(size, size_ - std::min(offset, size_)));
     size_t done = 0;
@@ -42,21 +42,21 @@ class File {
 
  private:
   int fd_;
-  uint64_t size_;  // Nothing behind is looked at.
+  uint64_t size_;  // Bytes after this are not read.
 };
 
-// Rows by id; a hole where the block of a row was lost.
+// Rows by id, with holes for rows of lost blocks.
 template <typename Row>
 struct ById {
   std::vector<std::optional<Row>> rows;
-  bool closed = false;  // Later ids cannot be told.
+  bool closed = false;  // Later ids are not known.
 
   const Row* Find(uint64_t id) const { return id < rows.size() && rows[id] ? &*rows[id] : nullptr; }
 
-  // Makes room for the block's first row. False when where it belongs cannot be told: `lost` bytes
-  // of the segment could not be read, 0 none.
+  // Reserves the places of the block's rows. False if their ids are not known. `lost`: unreadable
+  // bytes of the segment, 0 if none.
   bool Place(const BlockHeader& header, uint64_t lost) {
-    // What was lost held fewer rows than the modulus, each of them at least eight bytes.
+    // The lost bytes contained fewer rows than the modulus; each takes at least eight bytes.
     closed = closed || (lost > 0 && (header.first_id == 0 || lost >= 8 * kDictionaryModulus));
     if (closed) return false;
     if (header.first_id == 0) return true;
@@ -69,15 +69,15 @@ struct ById {
   }
 };
 
-// The dictionaries of the current segment; names are copied, blocks come and go.
+// The dictionaries of the current segment. Names are copied, because blocks are temporary.
 struct Dictionary {
   std::deque<std::string> names;
   ById<ConfigRow> configs;
   ById<LaneRow> lanes;
 };
 
-// How many bytes of false beginnings are checked in a file: a search among bytes that someone made
-// to hold it up comes to an end.
+// Limit on the bytes that are checked after false block headers in a file, so that a search in
+// hostile input ends.
 constexpr uint64_t kMostFalseBytes = uint64_t{256} << 20;
 constexpr size_t kSearchBytes = size_t{256} << 10;
 
@@ -107,26 +107,27 @@ class FileReader {
         lost_in_segment_ = 0;
         least_sequence_ = 0;
       }
-      if (segment_end - offset < sizeof(header)) {  // No room for a block: what is read is beyond.
+      if (segment_end - offset < sizeof(header)) {  // Too short for a block.
         offset = segment_end;
         continue;
       }
       if (got < sizeof(header) || header.magic != kBlockMagic ||
           !GoodPlace(header, offset, segment_end) || !ReadPayload(header, offset)) {
-        // A hole up to the next segment, the end of a killed file, or damage. A segment of a ring
-        // that begins with a hole was about to be written over: what is in it was let go of.
+        // A hole up to the next segment, the end of a killed file, or damage. If a segment of a
+        // ring begins with a hole, it was about to be overwritten, and its content had been given
+        // up.
         const bool any = got > 0 && AnyByte(header, got);
         const bool given_up = !any && offset % kSegmentBytes == 0;
         const uint64_t next = given_up ? segment_end : NextBlock(header, offset, segment_end);
         if (any || next < segment_end) Damage(offset, next);
-        // What goes on there is this segment all the same.
+        // Blocks after this point still belong to this segment.
         if (offset % kSegmentBytes == 0 && next < segment_end) {
           sink_.OnSegment(offset / kSegmentBytes, {});
         }
         offset = next;
         continue;
       }
-      // What stands in the place of a reserve has its number.
+      // A block in the space of a reserve has its number.
       if (outcome_.blocks == 0 || header.sequence != last_sequence_) ++numbers_;
       last_sequence_ = header.sequence;
       least_sequence_ = header.sequence;
@@ -138,7 +139,7 @@ class FileReader {
       offset = end;
       outcome_.bytes_read = offset;
     }
-    // Segments of a ring are not in the order in which they were written.
+    // Segments of a ring are not in the order of writing.
     if (outcome_.blocks > 0 && highest_sequence_ >= numbers_) {
       const uint64_t gaps = highest_sequence_ - numbers_ + 1;
       outcome_.missing_blocks = gaps - std::min(gaps, ring_dropped_);
@@ -161,7 +162,7 @@ class FileReader {
   bool GoodPlace(const BlockHeader& header, uint64_t offset, uint64_t segment_end) const {
     return header.payload_bytes <= kMaxPayloadBytes &&
            offset + sizeof(header) + header.payload_bytes <= segment_end &&
-           // A row takes at least a byte; the count is not believed before that is checked.
+           // A row takes at least one byte, so the count is verified before it is used.
            header.rows <= header.payload_bytes;
   }
 
@@ -172,7 +173,7 @@ class FileReader {
            header.checksum == BlockChecksum(header, payload_.data());
   }
 
-  // What lies in [offset, end) is lost.
+  // Counts the bytes [offset, end) as lost.
   void Damage(uint64_t offset, uint64_t end) {
     if (outcome_.damaged_blocks++ == 0) outcome_.first_damage_offset = offset;
     const uint64_t bytes = std::min(end, file_bytes_) - std::min(offset, file_bytes_);
@@ -180,12 +181,12 @@ class FileReader {
     lost_in_segment_ += bytes;
   }
 
-  // Where the segment goes on behind a place that is no good block: at a block whose checksum is
-  // right and whose number is not below the last one's. (Blocks of an older round may lie behind
-  // the newest ones of a ring.) `segment_end` when there is none.
+  // Position after a bad block at which the segment continues: a block with a valid checksum and a
+  // number not below the last one. (Blocks of an older round may follow the newest blocks of a
+  // ring.) `segment_end` if there is none.
   uint64_t NextBlock(const BlockHeader& broken, uint64_t offset, uint64_t segment_end) {
-    // Most often the length is not what was hit. That place first: texts inside a payload may look
-    // like a block.
+    // In most cases the length field is intact, so this position is tried first. Texts inside a
+    // payload may look like a block.
     const uint64_t told = offset + sizeof(broken) + broken.payload_bytes;
     if (broken.magic == kBlockMagic && broken.payload_bytes <= kMaxPayloadBytes &&
         IsBlock(told, segment_end)) {
@@ -221,7 +222,7 @@ class FileReader {
     return false;
   }
 
-  // Calls `on` for each row; false when the bytes are not rows.
+  // Calls `on` for each row; false if the bytes are not rows.
   template <typename Row, typename On>
   bool Plain(const BlockHeader& header, On on) {
     Decoder in(payload_.data(), payload_.size());
@@ -286,7 +287,7 @@ class FileReader {
     return false;
   }
 
-  // A ring tells how many blocks it has let go of.
+  // A ring stores the number of blocks that it dropped.
   void CountDropped(const BlockHeader& header) {
     Plain<StatRow>(header, [&](const StatRow& row) {
       if (row.name == "ring_blocks_dropped") ring_dropped_ = std::max(ring_dropped_, row.value);
@@ -360,18 +361,18 @@ class FileReader {
 
   const std::string& path_;
   File file_;
-  uint64_t file_bytes_;  // When it was opened; one that grows has more.
+  uint64_t file_bytes_;  // Size at opening; a growing file becomes larger.
   RowSink& sink_;
   std::vector<uint8_t> payload_;
   std::vector<uint8_t> search_;
   Dictionary dictionary_;
   ReadOutcome outcome_;
-  uint64_t numbers_ = 0;  // Different ones among the blocks.
+  uint64_t numbers_ = 0;  // Number of different sequence numbers.
   uint64_t last_sequence_ = 0;
   uint64_t highest_sequence_ = 0;
-  uint64_t least_sequence_ = 0;   // Of what may come next in this segment.
+  uint64_t least_sequence_ = 0;   // Minimum sequence number of the next block in this segment.
   uint64_t lost_in_segment_ = 0;  // Bytes.
-  uint64_t false_bytes_ = 0;      // Of what looked like a block and was none.
+  uint64_t false_bytes_ = 0;      // Bytes of false block candidates.
   uint64_t ring_dropped_ = 0;
   bool footer_ = false;
 };

@@ -6,7 +6,7 @@
 namespace xlatrace::recording {
 namespace {
 
-// First byte of an activity: its kind and what is the same as in the row before.
+// First byte of an activity: its kind, and flags for fields equal to those of the previous row.
 constexpr uint64_t kKindMask = 0x07;
 constexpr uint64_t kSameLane = 0x08;
 constexpr uint64_t kSameCorrelation = 0x10;
@@ -33,7 +33,7 @@ bool Get32(Decoder& in, uint32_t* value) {
   return number <= UINT32_MAX;
 }
 
-// Writer and reader with one face; a row lists its fields once.
+// Common interface of writer and reader, so that a row lists its fields once.
 struct Writing {
   Encoder& out;
   bool good = true;
@@ -228,7 +228,7 @@ void List(Visit& f, FactRow& r) {
 template <typename Row>
 void PutFields(Encoder& out, const Row& row) {
   Writing writing{out};
-  List(writing, const_cast<Row&>(row));  // Writing only reads.
+  List(writing, const_cast<Row&>(row));  // Writing does not modify the row.
 }
 
 template <typename Row>

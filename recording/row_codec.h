@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// How rows become bytes: one Put and one Get per kind of row, side by side, so that they cannot
-// drift apart. Activities, API calls, ranges and nodes are coded as differences from the row before
-// them in the same block (BlockContext); every block starts from zero and can be read alone.
+// Encoding of rows as bytes: one Put and one Get per kind of row, next to each other, so that they
+// stay consistent. Activities, API calls, ranges and nodes are encoded as differences from the
+// previous row of the block (BlockContext). Every block starts from zero and can be read alone.
 //
-// Get returns false on damaged bytes. Thread-safety: re-entrant.
+// Get returns false for damaged bytes. Thread-safety: re-entrant.
 
 #ifndef XLATRACE_RECORDING_ROW_CODEC_H_
 #define XLATRACE_RECORDING_ROW_CODEC_H_
@@ -14,7 +14,7 @@
 
 namespace xlatrace::recording {
 
-// The row before, per block. Make a new one for every block.
+// The previous row. Use a new object for every block.
 struct BlockContext {
   ActivityRow activity;
   ApiCallRow api;

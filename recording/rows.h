@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What one row of a recording says. The collector fills them, the importer reads them.
+// Rows of a recording. The collector fills them, the importer reads them.
 //
-// Times: nanoseconds of CLOCK_REALTIME (what cuptiGetTimestamp gives on Linux), 0 = not known.
+// Times: nanoseconds of CLOCK_REALTIME (cuptiGetTimestamp returns them on Linux), 0 = not known.
 // Ids of strings: permanent within the file, from 1; 0 = none. A string id is also the NVTX handle
-// that the traced program holds, so the handles inside payload bytes are string ids.
-// string_views are borrowed: from the caller when writing, from the block when reading (until the
-// next block is read).
+// in the traced program, so the handles inside payload bytes are string ids. A string_view is
+// borrowed: from the caller when writing, from the block when reading (until the next block is
+// read).
 
 #ifndef XLATRACE_RECORDING_ROWS_H_
 #define XLATRACE_RECORDING_ROWS_H_
@@ -24,18 +24,18 @@ enum class RowKind : uint8_t {
   kGraph = 4,  // A whole graph launch as one row (CUPTI GRAPH_TRACE).
 };
 
-// What repeats from launch to launch. Numbers are CUPTI's (CUpti_ActivityKernel*, *Memcpy*,
-// *Memset*); what a kind does not have is 0.
+// Properties that repeat from launch to launch. Numbers are CUPTI's (CUpti_ActivityKernel*,
+// *Memcpy*, *Memset*); 0 if a kind lacks the property.
 struct ConfigRow {
   RowKind kind = RowKind::kKernel;
-  std::string_view name;  // Kernel: symbol as CUPTI gives it (mangled for C++).
+  std::string_view name;  // Kernel: symbol from CUPTI (mangled for C++).
   uint32_t grid[3] = {};
   uint32_t block[3] = {};
   uint32_t cluster[3] = {};
   uint32_t registers_per_thread = 0;
   uint32_t shared_memory_static_bytes = 0;
   uint32_t shared_memory_dynamic_bytes = 0;
-  uint32_t shared_memory_executed_bytes = 0;  // Carve-out that the driver chose.
+  uint32_t shared_memory_executed_bytes = 0;  // Size that the driver chose.
   uint32_t shared_memory_limit_config = 0;    // CUpti_FuncShmemLimitConfig: 1 = opt-in.
   uint32_t local_memory_per_thread_bytes = 0;
   uint64_t local_memory_total_bytes = 0;
@@ -43,7 +43,7 @@ struct ConfigRow {
   uint32_t max_active_clusters = 0;
   // Copies: CUpti_ActivityMemcpyKind, CUpti_ActivityMemoryKind of both sides, flags (1 = async).
   uint32_t copy_kind = 0;
-  uint32_t source_kind = 0;  // Memset: kind of the memory that is set.
+  uint32_t source_kind = 0;  // Memset: kind of the destination memory.
   uint32_t destination_kind = 0;
   uint32_t flags = 0;
   // Peer copies: the devices at both ends (CUPTI ids).
@@ -88,56 +88,57 @@ struct ApiCallRow {
   uint64_t start_ns = 0;
   uint64_t end_ns = 0;
   int32_t result = 0;           // CUresult or cudaError_t.
-  uint32_t thunk = 0;           // String id of the innermost `Thunk:` or op range, 0 outside.
-  uint64_t module_run = 0;      // Number of the `XlaModule:` range around it, 0 outside.
-  bool starts_nothing = false;  // A copy of no bytes: there will be no activity.
+  uint32_t thunk = 0;           // String id of the innermost `Thunk:` or op range; 0: none.
+  uint64_t module_run = 0;      // Number of the enclosing `XlaModule:` range; 0: none.
+  bool starts_nothing = false;  // A copy of no bytes, which has no activity.
 
   bool operator==(const ApiCallRow&) const = default;
 };
 
-// One NVTX range. Thunk ranges are not kept as rows: the API calls inside name them.
+// One NVTX range. Thunk ranges have no rows, because the API calls inside contain their string ids.
 struct RangeRow {
   uint32_t thread = 0;
   uint32_t domain = 0;  // String id of the domain's name, 0 = default domain.
   uint32_t text = 0;    // String id.
   uint64_t start_ns = 0;
-  uint64_t end_ns = 0;  // 0: still open when the recording ended.
+  uint64_t end_ns = 0;  // 0: still open at the end of the recording.
   uint32_t depth = 0;
-  uint64_t module_run = 0;  // `XlaModule:` ranges: their number, unique in the process; else 0.
+  uint64_t module_run = 0;  // For `XlaModule:` ranges: their number, unique in the process; else 0.
 
   bool operator==(const RangeRow&) const = default;
 };
 
 enum class NodeEvent : uint8_t { kCreated = 0, kCloned = 1, kUpdated = 2 };
 
-// A CUDA graph node as it is made, cloned by instantiation, or given new parameters.
+// A CUDA graph node that is created, cloned by instantiation, or updated with new parameters.
 struct GraphNodeRow {
   NodeEvent event = NodeEvent::kCreated;
   uint64_t time_ns = 0;
   uint64_t node = 0;           // CUPTI's node id.
-  uint64_t original_node = 0;  // kCloned: where it came from.
+  uint64_t original_node = 0;  // kCloned: the original node.
   uint32_t graph = 0;
   uint32_t original_graph = 0;
   uint32_t type = 0;    // CUgraphNodeType.
-  uint32_t thunk = 0;   // String id of the innermost `Thunk:` or op range then.
-  uint32_t module = 0;  // String id of the `XlaModule:` range around it.
+  uint32_t thunk = 0;   // String id of the innermost `Thunk:` or op range at that time.
+  uint32_t module = 0;  // String id of the enclosing `XlaModule:` range.
 
   bool operator==(const GraphNodeRow&) const = default;
 };
 
-// What a string is: the role decides what the importer does with it.
+// Role of a string; it determines how the importer uses it.
 enum class StringRole : uint8_t { kText = 0, kRegistered = 1 };
 
 struct StringRow {
   uint32_t id = 0;
   StringRole role = StringRole::kText;
   uint32_t domain = 0;  // Registered strings: id of the domain's name.
-  uint32_t thread = 0;  // Registered strings: who registered it; order of rows = order of calls.
-  // Every registration has an id of its own; a text that was written before is not repeated: then
-  // `text` is empty and `same_as` the id that has it.
+  uint32_t thread = 0;  // Registered strings: the registering thread; the order of rows is the
+                        // order of the calls.
+  // Every registration has its own id. A text that was written before is not repeated: `text` is
+  // empty and `same_as` is the id of the earlier string.
   std::string_view text;
   uint32_t same_as = 0;
-  uint64_t full_bytes = 0;  // Length before it was cut; text.size() when it was not.
+  uint64_t full_bytes = 0;  // Length before the text was cut; text.size() if it was not cut.
 
   bool operator==(const StringRow&) const = default;
 };
@@ -147,16 +148,16 @@ struct SchemaRow {
   uint64_t schema = 0;
   uint32_t entry = 0;
   std::string_view name;
-  uint64_t type = 0;  // NVTX_PAYLOAD_ENTRY_TYPE_*; of the schema: NVTX_PAYLOAD_SCHEMA_TYPE_*.
+  uint64_t type = 0;  // NVTX_PAYLOAD_ENTRY_TYPE_*; for the schema NVTX_PAYLOAD_SCHEMA_TYPE_*.
   uint64_t flags = 0;
   uint64_t offset = 0;
-  uint64_t extent = 0;  // Of the schema: payload static size.
+  uint64_t extent = 0;  // For the schema: static size of the payload.
 
   bool operator==(const SchemaRow&) const = default;
 };
 
 struct PayloadRow {
-  uint32_t string = 0;  // The registered string it was pushed with.
+  uint32_t string = 0;  // The registered string with which it was pushed.
   uint64_t schema = 0;
   std::string_view bytes;
 
@@ -212,7 +213,7 @@ struct ThreadRow {
   bool operator==(const ThreadRow&) const = default;
 };
 
-// What the program calls a stream (NVTX): "Compute", "Host-to-device".
+// The program's name of a stream (NVTX): "Compute", "Host-to-device".
 struct StreamNameRow {
   uint32_t context = 0;
   uint32_t stream = 0;
@@ -232,7 +233,7 @@ struct CubinRow {
   bool operator==(const CubinRow&) const = default;
 };
 
-// The clocks of one moment, to align processes and to see jumps of the wall clock.
+// Several clocks at one moment, to align processes and to detect jumps of the wall clock.
 struct ClockRow {
   uint64_t cupti_ns = 0;
   uint64_t realtime_ns = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// LEB128 varints and zig-zag, as protobuf has them: the coding of every number in a recording.
+// LEB128 varints and zig-zag, as in protobuf: the encoding of every number in a recording.
 //
 // Thread-safety: one thread per object.
 
@@ -35,7 +35,7 @@ class Encoder {
     size_ = static_cast<size_t>(at - bytes_.data());
   }
   void Signed(int64_t value) { Number(ZigZag(value)); }
-  // Difference of two numbers of any size: small when they are near each other.
+  // Difference of two numbers of any size; short if they are close to each other.
   void Delta(uint64_t value, uint64_t before) { Signed(static_cast<int64_t>(value - before)); }
   void Text(std::string_view text) {
     Number(text.size());
@@ -50,12 +50,12 @@ class Encoder {
   void CutTo(size_t size) { size_ = size; }
 
  private:
-  std::vector<uint8_t> bytes_;  // Grown ahead; size_ bytes of it count.
+  std::vector<uint8_t> bytes_;  // Allocated ahead; the first size_ bytes are valid.
   size_t size_ = 0;
 };
 
-// Reads what Encoder wrote. Past the end or on a number of more than 64 bits everything reads as 0
-// and ok() is false from then on.
+// Reads the output of Encoder. Past the end, or for a number of more than 64 bits, all reads return
+// 0 and ok() is false from then on.
 class Decoder {
  public:
   Decoder(const uint8_t* data, size_t size) : at_(data), end_(data + size) {}

@@ -19,9 +19,9 @@
 namespace xlatrace::recording {
 namespace {
 
-// A kind of row is appended when it has this much; a kill loses no more than the flush period.
+// Size at which a block is appended. A kill loses at most one flush period.
 constexpr size_t kBlockTarget = 256 << 10;
-// Definitions come before what refers to them.
+// Definitions come before the rows that refer to them.
 constexpr BlockType kOrder[] = {
     BlockType::kFacts,       BlockType::kStrings,   BlockType::kSchemas, BlockType::kPayloads,
     BlockType::kDevices,     BlockType::kContexts,  BlockType::kStreams, BlockType::kThreads,
@@ -29,21 +29,21 @@ constexpr BlockType kOrder[] = {
     BlockType::kRanges,      BlockType::kApiCalls,  BlockType::kConfigs, BlockType::kLanes,
     BlockType::kActivities,  BlockType::kOverheads, BlockType::kStats};
 
-// Valid in their segment only.
+// Ids of these are valid in their segment only.
 constexpr BlockType kBound[] = {BlockType::kConfigs, BlockType::kLanes, BlockType::kActivities};
-// What a ring lets go of; the rest is needed to understand it.
+// Rows that a ring drops. Other rows are needed to interpret the remaining ones.
 constexpr BlockType kRingRows[] = {BlockType::kConfigs,  BlockType::kLanes,  BlockType::kActivities,
                                    BlockType::kApiCalls, BlockType::kRanges, BlockType::kOverheads,
                                    BlockType::kClocks};
-// Those of them for which it is there: clocks and CUPTI's cost come from a program that hangs as
-// well.
+// Rows whose times define the age of a segment. Clocks and CUPTI's overheads do not count, because
+// a hanging program produces them, too.
 constexpr BlockType kRowsThatCount[] = {BlockType::kActivities, BlockType::kApiCalls,
                                         BlockType::kRanges};
-// More than a config without its name, a lane and an activity can take.
+// Upper bound for a config without its name, a lane and an activity.
 constexpr size_t kMaxConfigBytes = 512;
 
 uint64_t Hash(const ConfigRow& config) {
-  // Numbers only, copied field by field: padding has no value.
+  // Numbers only, copied field by field, because padding is undefined.
   const uint64_t numbers[] = {
       static_cast<uint64_t>(config.kind),
       (uint64_t{config.grid[0]} << 32) | config.grid[1],
@@ -119,7 +119,7 @@ void Writer::AddPlain(BlockType type, const Row& row, size_t size_hint) {
   const size_t before = block.bytes.size();
   try {
     Put(block.bytes, row);
-  } catch (...) {  // No memory: half a row would cost the whole block.
+  } catch (...) {  // Out of memory: half a row would invalidate the whole block.
     block.bytes.CutTo(before);
     throw;
   }
@@ -131,7 +131,7 @@ void Writer::AddChained(BlockType type, const Row& row) {
   Block& block = At(type);
   const size_t before = block.bytes.size();
   try {
-    Put(block.bytes, row, block.before);  // Changes the context last.
+    Put(block.bytes, row, block.before);  // Last, because it changes the previous row of the block.
   } catch (...) {
     block.bytes.CutTo(before);
     throw;
@@ -145,7 +145,7 @@ void Writer::AfterAdd(Block& block) {
 }
 
 void Writer::AddActivity(const ActivityRow& row, const ConfigRow& config, const LaneRow& lane) {
-  // Activities must fit into the segment of the dictionaries they refer to.
+  // Activities must fit into the segment of their dictionaries.
   if (BoundBytes() + config.name.size() + kMaxConfigBytes > SegmentRoom(main_)) {
     Flush();
     if (SegmentRoom(main_) < 2 * kBlockTarget + config.name.size()) StartSegment(main_);
@@ -154,7 +154,7 @@ void Writer::AddActivity(const ActivityRow& row, const ConfigRow& config, const 
   stored.config = ConfigId(config);
   stored.lane = LaneId(lane);
   AddChained(BlockType::kActivities, stored);
-  // Names can be long: the dictionary grows faster than its rows then.
+  // Names may be long, so that the dictionary grows faster than its rows.
   if (At(BlockType::kConfigs).bytes.size() >= kBlockTarget) Flush();
 }
 
@@ -206,8 +206,8 @@ void Writer::NoteNewRows() {
 void Writer::FlushRows(bool rotate) {
   if (ring_ns_ != 0) NoteNewRows();
   if (PendingBytes(main_) > SegmentRoom(main_)) {
-    // What refers to this segment's dictionaries still fits (AddActivity saw to it); the rest goes
-    // to a new one.
+    // Rows that refer to this segment's dictionaries still fit (AddActivity ensures this). Others
+    // go to a new segment.
     for (const BlockType type : kBound) WriteBlock(type, At(type));
     StartSegment(main_);
     if (ring_ns_ != 0) NoteNewRows();
@@ -216,8 +216,8 @@ void Writer::FlushRows(bool rotate) {
     StartSegment(definitions_);
   }
   for (const BlockType type : kOrder) WriteBlock(type, At(type));
-  // A quarter of the ring's time per segment: what is kept is at most that much too much. Segments
-  // go as a whole, so calls and the activities that came with them are in one.
+  // A segment covers a quarter of the kept time, so that at most this much more is kept. A segment
+  // is dropped as a whole, so calls and their activities are in one segment.
   if (rotate && ring_ns_ != 0 && main_.rows_ns != 0 &&
       newest_rows_ns_ - main_.rows_ns >= ring_ns_ / 4) {
     StartSegment(main_);
@@ -245,7 +245,7 @@ std::string Writer::StopReason() const {
     return "the file has reached its limit of " + std::to_string(max_file_bytes_) + " bytes";
   }
   char text[128] = "";
-  // The GNU variant, which may give a string of its own.
+  // The GNU variant, which may return a different string.
   return strerror_r(stop_errno_, text, sizeof(text));
 }
 
@@ -258,8 +258,8 @@ void Writer::WriteReserve() {
   WriteBlock(BlockType::kReserve, reserve);
 }
 
-// The reserve's place is on the disk already: writing there needs no room. What has been lost, then
-// the footer, then a smaller reserve that fills the place.
+// The space of the reserve is already on the disk, so writing there needs no free space. First the
+// losses, then the footer, then a smaller reserve that fills the remaining space.
 void Writer::UseReserve() {
   if (fd_ < 0 || reserve_offset_ == 0 || !StillOurs()) return;
   std::vector<uint8_t> place;
@@ -319,8 +319,8 @@ uint64_t Writer::SegmentRoom(const Cursor& cursor) {
   return end - std::min(end, cursor.offset);
 }
 
-// The next segment of the file, or of the ring one that is old enough, or that is the oldest when
-// the file may not grow.
+// Takes the next segment of the file. In a ring, takes a segment that is old enough, or the oldest
+// segment if the file may not grow.
 void Writer::TakeSlot(Cursor& cursor) {
   const bool rows = &cursor == &main_;
   if (ring_ns_ != 0 && rows && cursor.segment != definitions_.segment) {
@@ -339,7 +339,7 @@ void Writer::TakeSlot(Cursor& cursor) {
       drop_oldest();
     }
     if (ring_blocks_dropped_ != before) {
-      // Told before they go: a reader does not miss them.
+      // Written before the blocks are dropped, so that a reader does not count them as missing.
       Add(StatRow{"ring_blocks_dropped", ring_blocks_dropped_});
       if (SegmentRoom(definitions_) < kBlockTarget + sizeof(BlockHeader)) {
         StartSegment(definitions_);
@@ -396,15 +396,15 @@ void Writer::AppendBlock(Cursor& cursor, BlockType type, Block& block) {
   if (stop_errno_ == 0 && cursor.offset + total > max_file_bytes_) stop_errno_ = EFBIG;
   if (stop_errno_ == 0 && !StillOurs()) {
     stop_errno_ = EBADF;
-    fd_ = -1;  // Not ours to close either.
+    fd_ = -1;  // The descriptor belongs to another file and is not closed.
   }
   if (stop_errno_ == 0 && cursor.reused) {
-    // What comes next is empty, whatever lay there before.
+    // Overwrites older bytes, so that the following place is empty.
     const uint8_t nothing[sizeof(BlockHeader)] = {};
     const uint64_t room = (cursor.segment + 1) * kSegmentBytes - (cursor.offset + total);
     WriteAll(nothing, std::min<uint64_t>(sizeof(nothing), room), cursor.offset + total);
   }
-  // Header last: a reader that comes between the two writes sees a place that is still empty.
+  // The header is written last: a reader between the two writes sees an empty place.
   if (stop_errno_ == 0 &&
       WriteAll(block.bytes.data(), block.bytes.size(), cursor.offset + sizeof(header)) &&
       WriteAll(reinterpret_cast<const uint8_t*>(&header), sizeof(header), cursor.offset)) {
@@ -447,7 +447,7 @@ bool Writer::WriteAll(const uint8_t* data, size_t size, uint64_t offset) {
 }
 
 uint32_t Writer::ConfigId(const ConfigRow& config) {
-  // Launches come in trains of the same kernel.
+  // Consecutive launches often have the same kernel.
   if (last_config_ < configs_.size() && configs_[last_config_].row == config) return last_config_;
   const uint64_t hash = Hash(config);
   size_t mask = config_slots_.size() - 1;
@@ -479,7 +479,7 @@ uint32_t Writer::ConfigId(const ConfigRow& config) {
     throw;
   }
   ++block.rows;
-  configs_.back().row.name = configs_.back().name;  // The element does not move again.
+  configs_.back().row.name = configs_.back().name;  // The deque element does not move again.
   config_slots_[slot] = id + 1;
   return last_config_ = id;
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Writes one recording file. Rows are collected per kind and appended as checksummed blocks; what
-// has been flushed survives any end of the process.
+// Writes one recording file. Rows are collected per kind and appended as checksummed blocks.
+// Flushed rows survive any end of the process.
 //
-// Memory: at most about 2 MB whatever the number of rows, and the dictionaries of one segment.
-// Errors: the first failure (disk full, limit reached) stops the writing for good; failed() and
-// stop_errno() say so, further rows are counted by lost_rows(). Nothing throws but bad_alloc.
-// Thread-safety: one thread.
+// Memory: at most about 2 MB for any number of rows, plus the dictionaries of one segment. Errors:
+// the first failure (disk full, limit reached) stops writing for good. failed() and stop_errno()
+// return it, and lost_rows() counts further rows. Only bad_alloc is thrown. Thread-safety: one
+// thread.
 
 #ifndef XLATRACE_RECORDING_WRITER_H_
 #define XLATRACE_RECORDING_WRITER_H_
@@ -25,26 +25,26 @@ namespace xlatrace::recording {
 
 class Writer {
  public:
-  // Takes over `fd`, a regular file that is empty and open for writing. `identity` (token, host,
-  // pid, start: the file's name) is repeated in every segment.
-  // With `check`, every block makes sure that `fd` is still that file: in a process that may close
-  // descriptors which are not its own, the number can come to mean another file. It stops then.
+  // Takes ownership of `fd`, an empty regular file that is open for writing. Every segment repeats
+  // `identity` (token, host, pid, start: the name of the file). With `check`, every block verifies
+  // that `fd` is still that file. A process may close descriptors of others, so that the number may
+  // refer to another file later; writing then stops.
   Writer(int fd, std::string identity, uint64_t max_file_bytes, bool check = false);
   Writer(const Writer&) = delete;
   Writer& operator=(const Writer&) = delete;
   // Closes the file; writes nothing.
   ~Writer();
 
-  // Before the first row: of activities, API calls and ranges, at least the last `ns` before the
-  // newest of them are kept and the file stays small: segments that are older are written over. So
-  // the end of what a program did stays, however long it hangs afterwards. Definitions stay in
-  // segments of their own. The size limit shortens the time rather than ending the recording.
-  // `clock`: nanoseconds that never go back; nullptr: CLOCK_MONOTONIC.
+  // Must precede the first row. Keeps activities, API calls and ranges of at least the last `ns`
+  // before the newest of them. Overwrites older segments, so that the file stays small. The end of
+  // the recording therefore survives, even if the program hangs for a long time. Definitions have
+  // their own segments. The size limit shortens the kept time and does not end the recording.
+  // `clock`: monotonic nanoseconds; nullptr: CLOCK_MONOTONIC.
   void KeepLast(uint64_t ns, uint64_t (*clock)() = nullptr);
-  // A new limit, for instance because others share the room.
+  // Sets a new limit, for example because other processes share the space.
   void set_max_file_bytes(uint64_t bytes, std::string reason);
 
-  // The row's `config` and `lane` are ignored: they are found or made from the rows given.
+  // Ignores `config` and `lane` of the row: their ids are found or created from the given rows.
   void AddActivity(const ActivityRow& row, const ConfigRow& config, const LaneRow& lane);
 
   void Add(const ApiCallRow& row);
@@ -64,22 +64,23 @@ class Writer {
   void Add(const StatRow& row);
   void Add(const FactRow& row);
 
-  // Appends everything that was added. Costs a write() per kind of row.
+  // Appends all added rows. Costs one write() per kind of row.
   void Flush();
   // Flush, then the footer: the file is complete.
   void Finish();
-  // A forked child lets go of the file without touching it. It closes its copy of the descriptor,
-  // unless it has none: that of a thread with a table of its own is another file's number there.
+  // For a forked child: releases the file without writing. Closes the copy of the descriptor if
+  // `has_copy`. A thread with its own descriptor table has no copy; there, the number belongs to
+  // another file.
   void Abandon(bool has_copy = true);
 
   bool failed() const { return stop_errno_ != 0; }
-  int stop_errno() const { return stop_errno_; }  // EFBIG: the limit given was reached.
-  // "the file has reached its limit of 4,294,967,296 bytes"; empty when it has not failed.
+  int stop_errno() const { return stop_errno_; }  // EFBIG: the given limit was reached.
+  // "the file has reached its limit of 4,294,967,296 bytes"; empty without a failure.
   std::string StopReason() const;
   uint64_t lost_rows() const { return lost_rows_; }
-  // The activities among the lost rows.
+  // Number of activities among the lost rows.
   uint64_t lost_activities() const { return lost_activities_; }
-  // End of what is in the file.
+  // End of the written data.
   uint64_t bytes_written() const { return end_; }
 
  private:
@@ -89,19 +90,19 @@ class Writer {
     uint32_t rows = 0;
   };
 
-  // Where blocks are appended. Without a ring there is one; with one, rows and definitions have
-  // segments of their own.
+  // Position at which blocks are appended. A ring has two cursors, because rows and definitions
+  // have separate segments; otherwise there is one.
   struct Cursor {
     uint64_t segment = 0;
     uint64_t offset = 0;
-    uint64_t blocks = 0;   // In this segment.
-    uint64_t rows_ns = 0;  // Ring only: when its first rows that count came; 0: none yet.
-    bool reused = false;   // Blocks of an older segment lie behind.
+    uint64_t blocks = 0;   // Number of blocks in this segment.
+    uint64_t rows_ns = 0;  // Ring only: time of its first activity, call or range; 0: none yet.
+    bool reused = false;   // Blocks of an older segment follow.
   };
   struct FullSegment {
     uint64_t segment = 0;
     uint64_t blocks = 0;
-    uint64_t newest_ns = 0;  // No row in it is younger.
+    uint64_t newest_ns = 0;  // Time of its newest row.
   };
   Cursor& CursorOf(BlockType type);
 
@@ -132,20 +133,19 @@ class Writer {
   std::string identity_;
   uint64_t max_file_bytes_;
   bool check_;
-  uint64_t device_ = 0;  // Of the file, when it is checked.
+  uint64_t device_ = 0;  // Device of the file, for `check`.
   uint64_t inode_ = 0;
   std::string limit_reason_;
-  Cursor main_;         // Everything; with a ring: rows.
-  Cursor definitions_;  // With a ring.
+  Cursor main_;         // All rows; in a ring all except definitions.
+  Cursor definitions_;  // Ring only.
   uint64_t ring_ns_ = 0;
   uint64_t (*clock_)() = nullptr;
-  uint64_t newest_rows_ns_ = 0;   // When activities, calls or ranges came last.
+  uint64_t newest_rows_ns_ = 0;   // Time of the newest activity, call or range.
   std::deque<FullSegment> full_;  // Segments of rows, oldest first.
-  // Segments that may be written over, oldest first: what can still be read is the end, with no
-  // hole.
+  // Segments that may be overwritten, oldest first, so that the readable remainder has no hole.
   std::deque<uint64_t> free_;
   uint64_t ring_blocks_dropped_ = 0;
-  uint64_t segments_ = 0;  // Of the file.
+  uint64_t segments_ = 0;  // Number of segments in the file.
   uint64_t end_ = 0;
   uint64_t sequence_ = 0;
   uint64_t lost_rows_ = 0;
@@ -155,7 +155,7 @@ class Writer {
   uint64_t reserve_sequence_ = 0;
   Block blocks_[kLastBlockType + 1];
 
-  // Dictionaries of the segment. Names are compared by content, through their hash first.
+  // Dictionaries of the segment. Names are compared by hash first, then by content.
   struct StoredConfig {
     ConfigRow row;
     std::string name;

@@ -24,8 +24,8 @@ double LowerQuartile(std::vector<double> values);
 double Spread(const std::vector<double>& values);
 
 // The position at which the values change to a higher level, by the best split into two levels.
-// At least two values are before it, and at least three after it. 0 if the first level is more than
-// half of the second, because then all values are high. NaN is a value that is not known.
+// Requires at least two values before it and three after it. Returns 0 if the first level is more
+// than half of the second, because then all values are high. NaN is a value that is not known.
 size_t RiseOf(const std::vector<double>& values);
 
 }  // namespace xlatrace

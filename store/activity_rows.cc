@@ -122,7 +122,7 @@ void ActivityRows::SettleKinds(const model::RunTables& run,
     const bool labelled = attribution != nullptr && i < attribution->label_of.size();
     int64_t node = columns.graph_node_of(i);
     if (node != 0 && run.ConfigOf(i).kind == model::ActivityKind::kGraph)
-      node = 0;  // A whole graph.
+      node = 0;  // A graph-level row.
     const Kind kind = {columns.lane[i],
                        columns.config[i],
                        columns.hint[i],
@@ -143,7 +143,8 @@ void ActivityRows::SettleKinds(const model::RunTables& run,
       continue;
     }
     const uint64_t step = slot.step ? uint64_t{1} << 31 ^ static_cast<uint32_t>(*slot.step) : 0;
-    // Steps count from 0 or are a framework's small numbers; one of 2^31 would share a slot's key.
+    // Steps count from 0 or are small numbers of a framework. A step of 2^31 would collide with the
+    // key of another slot.
     const uint64_t key = (uint64_t{slot.execution} << 32 | (slot.step ? step : 0)) ^
                          slot.run_key * 0x9E3779B97F4A7C15u;
     const auto [at, is_new] = slot_index.try_emplace(key, static_cast<uint32_t>(slots_.size() + 1));

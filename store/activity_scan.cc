@@ -19,7 +19,7 @@ namespace {
 
 using model::Text;
 
-// Replaces the numbers of a vocabulary by its words.
+// Replaces the numbers of a vocabulary by its texts.
 template <typename Enum>
 void ToWords(Table& table, std::string_view column) {
   const size_t at = table.Column(column);
@@ -38,7 +38,7 @@ model::GapCause CauseOf(int64_t value) {
   return known ? static_cast<model::GapCause>(value) : model::GapCause::kUnknown;
 }
 
-// A dictionary whose ids, in column 0, count from 1: the writer's do.
+// A dictionary whose ids (column 0) count from 1, as the writer makes them.
 template <typename Entry, typename Make>
 Result<std::vector<Entry>> LoadDictionary(RunDb& db, const std::string& sql, Make make) {
   std::vector<Entry> entries;
@@ -50,8 +50,8 @@ Result<std::vector<Entry>> LoadDictionary(RunDb& db, const std::string& sql, Mak
   return entries;
 }
 
-// When activity 1, 2... ended: 4 bytes each, as the time since the first of a block. The few that
-// lie too far from it have a place of their own.
+// End times of activity 1, 2...: 4 bytes each, as the time since the first of a block. The few
+// times too far from it are stored separately.
 class EndTimes {
  public:
   void Add(int64_t end_ns) {
@@ -82,7 +82,8 @@ class EndTimes {
     int64_t first_ns;
     std::array<int32_t, kBlock> offsets;
   };
-  std::vector<std::unique_ptr<Block>> blocks_;  // Never moved: growing costs no second copy.
+  std::vector<std::unique_ptr<Block>> blocks_;  // Blocks never move, so growing needs no second
+                                                // copy.
   std::unordered_map<size_t, int64_t> far_;
   size_t size_ = 0;
 };
@@ -90,7 +91,7 @@ class EndTimes {
 }  // namespace
 
 Status ScanActivities(RunDb& db, const std::function<bool(const ScannedActivity&)>& row) {
-  // What the view x_activity joins.
+  // The columns that the view x_activity joins.
   struct Kind {
     int64_t lane_id, config_id, label_id;
   };
@@ -170,7 +171,7 @@ Status ScanCalls(RunDb& db, const std::function<bool(int64_t, int64_t)>& wanted,
       PackedScan::Open(db, {PackedColumn::kKind, PackedColumn::kStart, PackedColumn::kDuration,
                             PackedColumn::kNested, PackedColumn::kCallKind,
                             PackedColumn::kCallReference, PackedColumn::kCallDuration}));
-  // Of activities that share the call of another.
+  // For activities that share the call of another one.
   XLATRACE_ASSIGN(Statement shared, db.Prepare("SELECT start_ns, end_ns FROM api_call"
                                                " WHERE api_call_id = ?1"));
   while (true) {
@@ -206,9 +207,9 @@ Status ScanGaps(RunDb& db, const std::function<void(const ScannedGap&)>& row) {
   XLATRACE_ASSIGN(PackedScan rows,
                   PackedScan::Open(db, {PackedColumn::kKind, PackedColumn::kStart,
                                         PackedColumn::kDuration, PackedColumn::kGap}));
-  // What the view x_gap joins: a gap says how many rows before it the previous activity lies.
+  // As in the view x_gap: a gap stores the distance in rows to the previous activity.
   EndTimes ends;
-  std::vector<ScannedGap> early;  // Whose previous activity has a row after theirs.
+  std::vector<ScannedGap> early;  // Gaps whose previous activity has a later row.
   const auto give = [&](ScannedGap& gap) {
     if (gap.previous_activity_id < 1 || gap.previous_activity_id > ends.size()) return;
     gap.start_ns = ends.Of(gap.previous_activity_id);

@@ -13,7 +13,7 @@ namespace {
 
 using model::Id;
 
-// A stored word of a vocabulary; what is not in it reads as the first.
+// A stored word of a vocabulary; an unknown word reads as the first one.
 template <typename Enum>
 Enum WordOf(const Statement& row, int column) {
   const int64_t value = row.Int64(column);
@@ -23,7 +23,7 @@ Enum WordOf(const Statement& row, int column) {
 
 std::string TextOf(const Statement& row, int column) { return std::string(row.Text(column)); }
 
-// Rows of `sql` whose first column counts from 1.
+// Rows of `sql` whose first column counts from 1 without holes.
 template <typename Add>
 Status ReadCounted(RunDb& db, std::string_view sql, std::string_view what, Add add) {
   Id expected = 0;

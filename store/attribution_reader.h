@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What attribution and analysis say of a finished run, back in the structs that they filled: the
-// counterpart of derived_writer, for readers that go on with analysis/ (time_split) or that look up
-// a label, an instruction and its facts once for millions of activities.
+// Reads attribution and analysis of a finished run back into their structs: the counterpart of
+// derived_writer. It is for readers that continue with analysis/ (time_split), or that look up a
+// label, an instruction and its facts once for millions of activities.
 //
 // Thread-safety: one thread per RunDb.
 
@@ -15,11 +15,11 @@
 
 namespace xlatrace::store {
 
-// Instructions with phases and layers, shares, labels, shares of labels, executions and the facts
-// of modules, and those that no file holds. label_of and execution_of, which exist once per
-// activity, stay empty: ScanLaunches gives them row by row. Of a share, op_type, opcode and stack
-// frame are not kept in run.db. Fails where ids are not as our writer counts them, from 1 without
-// holes.
+// Reads instructions with phases and layers, shares, labels, shares of labels, executions and the
+// facts of modules, including added modules. Leaves label_of and execution_of empty, which have an
+// entry per activity. ScanLaunches returns these row by row. run.db does not keep op_type, opcode
+// and stack frame of a share. Fails if ids do not count from 1 without holes, as our writer counts
+// them.
 Result<model::AttributionTables> ReadAttribution(RunDb& db);
 
 }  // namespace xlatrace::store

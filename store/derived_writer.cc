@@ -17,7 +17,7 @@ namespace {
 
 using model::Id;
 
-// An id where 0 means none.
+// An id for which 0 means none.
 struct IdOrNull {
   Id value;
 };
@@ -71,7 +71,7 @@ Status WriteInstructions(Database& db, const model::AttributionTables& attributi
   return {};
 }
 
-// Modules that no file holds, and the numbers that a source has for those whose HLO has another.
+// Added modules, and the program ids of modules whose HLO has another id.
 Status WriteAddedModules(Database& db, const model::AttributionTables& attribution) {
   XLATRACE_TRY(
       db.Execute("DELETE FROM x_module WHERE added; "

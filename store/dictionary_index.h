@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Which rows of a dictionary (launch configurations, hints, lanes) are known already, without a
-// copy of them: a hash of each, and the rows themselves for what is behind it.
+// Finds the known rows of a dictionary (launch configurations, hints, lanes) without a copy of
+// them. It keeps a hash of each row and compares the rows themselves.
 //
-// Rows of equal hashes are compared whole, so that two rows that differ are never one.
+// Rows with equal hashes are compared in full, so different rows never get one id.
 //
 // Thread-safety: none.
 
@@ -22,11 +22,11 @@ namespace xlatrace::store {
 template <typename Row>
 class DictionaryIndex {
  public:
-  // The id (1 + place in `rows`) of the row, which is added if it is new. `hash`: of the row as it
-  // came; `mask(row)` takes secrets out of a row, and `rows` hold what it left.
+  // Returns the id (1 + position in `rows`) of the row, and adds the row if it is new. `hash`: hash
+  // of the row before masking. `mask(row)` masks secrets in a row; `rows` holds masked rows.
   template <typename Mask>
   model::Id IdOf(const Row& row, uint64_t hash, std::vector<Row>& rows, const Mask& mask) {
-    // Not by structured binding: a lambda may not take one along (clang 14 holds to that).
+    // No structured binding: a lambda may not capture one (clang 14 enforces this).
     const auto same = known_.equal_range(hash);
     const auto find = [&](const Row& wanted) -> model::Id {
       for (auto at = same.first; at != same.second; ++at) {

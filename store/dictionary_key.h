@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Keys of dictionary rows: their fields, length-prefixed, so that no two different rows share one.
-// (What they are hashed to may be shared: dictionary_index.h.)
+// Keys of dictionary rows: their fields, length-prefixed, so that different rows have different
+// keys. (Their hashes may be equal: dictionary_index.h.)
 //
 // Thread-safety: pure functions.
 
@@ -17,7 +17,7 @@
 
 namespace xlatrace::store {
 
-// In the order of x_config's columns.
+// In the order of the columns of x_config.
 std::array<std::optional<int64_t>, 7> NsightColumns(const model::NsightConfig& config);
 
 std::string KeyOf(const model::LaunchConfig& config);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// One pass over a table: from its pages where that can be done (table_reader.h), else with SQL.
+// One pass over a table: directly from its pages if possible (table_reader.h), else with SQL.
 //
 // Thread-safety: one thread.
 
@@ -22,12 +22,12 @@ namespace xlatrace::store {
 
 class FullScan {
  public:
-  // Reads nothing.
+  // An empty scan.
   FullScan() = default;
 
-  // `path`: the database that `sql` is prepared in. `columns` are those that `sql` selects, in its
-  // order ("rowid" may be one); `sql` selects all rows of `table` in the order of rowid.
-  // `prepare`: Database::Prepare or RunDb::Prepare.
+  // `path`: the database in which `sql` is prepared. `columns` are the columns of `sql`, in its
+  // order ("rowid" may be one). `sql` selects all rows of `table` in the order of rowid. `prepare`:
+  // Database::Prepare or RunDb::Prepare.
   template <typename Prepare>
   static Result<FullScan> Open(const std::string& path, const std::string& table,
                                const std::vector<std::string>& columns, std::string_view sql,
@@ -40,13 +40,13 @@ class FullScan {
     return scan;
   }
 
-  // The next row: false at the end, an error where the table is damaged.
+  // Advances to the next row: false at the end, an error if the table is damaged.
   Result<bool> Next() { return pages_ ? pages_->Next() : statement_.Step(); }
 
-  // Pages and rows that were left out; 1 where that is not known.
+  // Number of skipped pages and rows; 1 if it is not known.
   int64_t damaged_parts() const { return pages_ ? pages_->damaged_parts() : 1; }
 
-  // Of the current row; texts are valid until Next.
+  // Column of the current row; texts are valid until Next.
   Statement::Type ColumnType(int column) const {
     return pages_ ? pages_->ColumnType(column) : statement_.ColumnType(column);
   }
@@ -56,7 +56,7 @@ class FullScan {
   int64_t Int64(int column) const {
     return pages_ ? pages_->Int64(column) : statement_.Int64(column);
   }
-  // Asked some fifty million times by a large export.
+  // A large export calls this some fifty million times.
   [[gnu::always_inline]] int64_t Int64Or(int column, int64_t otherwise) const {
     if (pages_) return pages_->IsNull(column) ? otherwise : pages_->Int64(column);
     return statement_.IsNull(column) ? otherwise : statement_.Int64(column);

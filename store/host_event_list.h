@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The host calls and ranges of a run that are long enough to explain a gap, kept while it is
-// written: their rows are packed away at once, and the analysis asks for them before the end.
+// The host calls and ranges of a run that are long enough to explain a gap. They are kept in memory
+// while the run is written, because their rows are packed at once and the analysis needs them
+// before the end.
 //
-// At most a few hundred thousand are kept (40 bytes each). When there are more, the shortest go: a
-// gap is explained by what covers most of it, so the long ones matter.
+// At most a few hundred thousand are kept (40 bytes each). Above this number, the shortest are
+// dropped, because a gap is explained by the event that covers most of it.
 // Thread-safety: one thread.
 
 #ifndef XLATRACE_STORE_HOST_EVENT_LIST_H_
@@ -33,9 +34,9 @@ class HostEventList {
   explicit HostEventList(size_t most = 250'000) : most_(most) {}
 
   void Add(const Event& event);
-  // Those that overlap any of the intervals (start, end; sorted, apart), in the order added.
+  // Events that overlap an interval (start, end; sorted, not overlapping), in the order of adding.
   std::vector<Event> Within(const std::vector<std::pair<int64_t, int64_t>>& intervals) const;
-  // Shorter ones than this were left out.
+  // Shorter events were dropped.
   int64_t shortest_ns() const { return shortest_ns_; }
 
  private:

@@ -10,7 +10,7 @@ namespace {
 
 struct Promise {
   std::string_view sentence;
-  std::string_view violations;  // A query that gives one row per violation.
+  std::string_view violations;  // A query that returns one row per violation.
 };
 
 // Device time is the sum of self_ns over `activity`; each of these tables must sum to it.
@@ -117,7 +117,7 @@ constexpr Promise kPromises[] = {
      "SELECT g.start_ns FROM gap g WHERE g.end_ns - g.start_ns < 1000"},
 };
 
-// Text is NULL or says something.
+// Text is NULL or not empty.
 Status CheckEmptyText(RunDb& db, std::vector<std::string>* broken) {
   XLATRACE_ASSIGN(const Table views,
                   db.Select("SELECT name FROM sqlite_master WHERE type = 'view' AND "

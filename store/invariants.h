@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The promises of run.db's views that hold for every run, as one check: NULL rules, sums to the
-// nanosecond, shares, ids. Tests run it on every golden case and every recording.
+// The invariants of run.db's views for every run, as one check: NULL rules, sums to the nanosecond,
+// shares, ids. Tests run it on every golden case and every recording.
 //
 // Thread-safety: as RunDb.
 
@@ -16,7 +16,7 @@
 
 namespace xlatrace::store {
 
-// One sentence per broken promise; empty when all hold. An error when a view cannot be read.
+// One sentence per violated invariant; empty if all hold. An error if a view cannot be read.
 Result<std::vector<std::string>> CheckInvariants(RunDb& db);
 
 }  // namespace xlatrace::store

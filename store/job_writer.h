@@ -11,7 +11,7 @@
 
 namespace xlatrace::store {
 
-// Inside the caller's transaction, into empty tables.
+// Call it inside the caller's transaction; the tables must be empty.
 Status WriteJob(Database& database, const model::JobTables& job);
 
 }  // namespace xlatrace::store

@@ -16,8 +16,8 @@
 namespace xlatrace::store {
 namespace {
 
-// A file that was not there before. What somebody has put under this name (a link to a file that is
-// not ours, a FIFO) is taken away, not written to.
+// Creates a new file. An existing file under this name (a link to a foreign file, a FIFO) is
+// removed, and never written to.
 bool MakeNew(const std::string& path) {
   for (int i = 0; i < 3; ++i) {
     const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
@@ -28,14 +28,14 @@ bool MakeNew(const std::string& path) {
   return false;
 }
 
-// Gives `temporary` the name `path`. Without `replace`: EEXIST where there is one.
+// Renames `temporary` to `path`. Without `replace`: EEXIST if `path` exists.
 bool Rename(const std::string& temporary, const std::string& path, bool replace) {
   if (replace) return std::rename(temporary.c_str(), path.c_str()) == 0;
   if (renameat2(AT_FDCWD, temporary.c_str(), AT_FDCWD, path.c_str(), RENAME_NOREPLACE) == 0) {
     return true;
   }
   if (errno == EEXIST) return false;
-  // File systems without it have links, or neither.
+  // File systems without this operation may have links.
   if (link(temporary.c_str(), path.c_str()) == 0) {
     unlink(temporary.c_str());
     return true;

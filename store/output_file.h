@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A file that grows under a temporary name beside its final place and replaces it when it is whole,
-// so that whoever finds the file finds a whole one. A signal that ends the program takes it away.
+// A file that grows under a temporary name beside its target and replaces the target when it is
+// complete. Readers never see a partial file. If a signal ends the program, the file is removed.
 //
 // Thread-safety: one thread.
 
@@ -16,12 +16,12 @@ namespace xlatrace::store {
 
 class OutputFile {
  public:
-  // Makes the temporary file, empty. Without `replace` Place fails where a file has come to lie at
-  // `path` in the meantime, and leaves that as it is: of two writers of one output one succeeds.
+  // Creates the temporary file, empty. Without `replace`, Place fails if a file exists at `path` by
+  // then, and leaves it unchanged. If two writers have the same target, one succeeds.
   static Result<OutputFile> Create(const std::string& path, bool replace);
   OutputFile(OutputFile&& other) noexcept;
   OutputFile& operator=(OutputFile&&) = delete;
-  ~OutputFile();  // Without Place: removes what was written.
+  ~OutputFile();  // Without Place: removes the temporary file.
 
   const std::string& path() const { return path_; }
   const std::string& temporary() const { return temporary_; }
@@ -35,7 +35,7 @@ class OutputFile {
   bool replace_;
 };
 
-// "cannot write 'run.db': No space left on device", and where else it could go.
+// "cannot write 'run.db': No space left on device", with a suggestion of another place.
 tl::unexpected<Error> CannotWrite(const std::string& path, const std::string& why);
 
 }  // namespace xlatrace::store

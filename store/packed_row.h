@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// One row of x_packed_activity: a launch, the API call that made it and the gap before it, in some
-// 40 bytes. Its columns and how they are folded are told here only: to the writer, the table, the
-// views and the scans.
+// One row of x_packed_activity: a launch, its API call and the gap before it, in some 40 bytes.
+// This header is the only definition of its columns and their encoding, for writer, table, views
+// and scans.
 //
 // Thread-safety: constants and pure functions.
 
@@ -20,18 +20,20 @@ namespace xlatrace::store {
 
 inline constexpr char kPackedActivity[] = "x_packed_activity";
 
-// In the table's order; the rowid is the activity's id, from 1 without holes.
+// In the order of the table. The rowid is the activity's id, from 1 without holes.
 enum class PackedColumn : uint8_t {
-  kKind,      // Into x_kind.
-  kSlot,      // Into x_slot.
-  kStart,     // ns; without known times the place in the order.
+  kKind,      // Id in x_kind.
+  kSlot,      // Id in x_slot.
+  kStart,     // ns; without known times the position in the order.
   kDuration,  // ns; NULL: not known.
   kCorrelation,
-  kCallKind,       // Into x_call_kind, of a call whose row this is (then it has this row's id).
-  kCallReference,  // ns from that call's start to this start; else this id less the call's id.
-  kCallDuration,   // ns
-  kGap,            // PackGap: the gap that ends at this start.
-  kNested,         // ns of what nests inside; without a duration 0: the start is a time.
+  kCallKind,       // Id in x_call_kind, if this row holds a call (the call then has the id of this
+                   // row).
+  kCallReference,  // If this row holds the call: ns from the call's start to this start. Else this
+                   // id less the call's id.
+  kCallDuration,   // Duration of the call in ns.
+  kGap,            // PackGap of the gap that ends at this start.
+  kNested,         // Time of nested activities in ns; 0 without a duration: the start is known.
 };
 inline constexpr std::array<std::string_view, 10> kPackedColumns = {
     "kind_id",   "slot_id",        "start_ns",         "duration_ns", "correlation_id",
@@ -43,8 +45,8 @@ constexpr std::string_view NameOf(PackedColumn column) { return kPackedColumns[I
 // "CREATE TABLE x_packed_activity(...);"
 std::string PackedTableSql();
 
-// A gap is the distance to the activity before it, in rows, and its cause (model::GapCause). What
-// does not fit 31 bits has a row in x_other_gap.
+// A gap is encoded as the distance to the previous activity, in rows, and its cause
+// (model::GapCause). If it does not fit into 31 bits, it has a row in x_other_gap.
 inline constexpr int kGapCauseBits = 4;
 struct PackedGap {
   int64_t distance = 0;  // Id of this activity less the previous one's.
@@ -62,15 +64,15 @@ constexpr PackedGap UnpackGap(int64_t packed) {
   return {packed >> kGapCauseBits, packed & ((1 << kGapCauseBits) - 1)};
 }
 
-// The same of a row `r`, for the private views.
+// The same for a row `r`, for the private views.
 inline constexpr std::string_view kPackedStartSql =
     "CASE WHEN r.duration_ns IS NULL AND r.nested_ns IS NULL THEN NULL ELSE r.start_ns END";
 inline constexpr std::string_view kPackedSelfSql = "r.duration_ns - coalesce(r.nested_ns, 0)";
 inline constexpr std::string_view kPackedCallIdSql =
     "CASE WHEN r.call_kind IS NULL THEN r.rowid - r.call_reference ELSE r.rowid END";
-// Of rows with a call_kind.
+// For rows with a call_kind.
 inline constexpr std::string_view kPackedCallStartSql = "r.start_ns - r.call_reference";
-// Of rows with a gap.
+// For rows with a gap.
 std::string PackedGapCauseSql();
 std::string PackedGapPreviousSql();
 

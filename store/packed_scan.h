@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// One pass over the packed rows, unpacked (packed_row.h). A file may hold anything: sums that do
-// not fit wrap, and mean nothing.
+// One pass over the packed rows, unpacked (packed_row.h). A file may contain any values: sums that
+// overflow wrap and are meaningless.
 //
 // Thread-safety: one thread.
 
@@ -21,7 +21,7 @@
 
 namespace xlatrace::store {
 
-// Entry `id` of a dictionary that counts from 1.
+// Entry `id` of a dictionary that counts from 1; null if there is none.
 template <typename Entry>
 const Entry* EntryAt(const std::vector<Entry>& entries, int64_t id) {
   const bool known = id >= 1 && static_cast<uint64_t>(id) <= entries.size();
@@ -30,10 +30,10 @@ const Entry* EntryAt(const std::vector<Entry>& entries, int64_t id) {
 
 class PackedScan {
  public:
-  // `columns`: what is asked of the rows, besides their id. What was not named reads as NULL.
+  // `columns`: the requested columns besides the id. Other columns read as NULL.
   static Result<PackedScan> Open(RunDb& db, std::initializer_list<PackedColumn> columns);
 
-  // In the order of ids. False at the end, an error where the table is damaged.
+  // In the order of ids. False at the end, an error if the table is damaged.
   Result<bool> Next() { return rows_.Next(); }
 
   int64_t id() const { return rows_.Int64(0); }
@@ -41,7 +41,7 @@ class PackedScan {
   int64_t slot() const { return Value(PackedColumn::kSlot); }
 
   bool timed() const { return Has(PackedColumn::kDuration); }
-  bool placed() const { return timed() || Has(PackedColumn::kNested); }  // Its start is a time.
+  bool placed() const { return timed() || Has(PackedColumn::kNested); }  // The start is a time.
   int64_t start_ns() const { return Value(PackedColumn::kStart); }
   int64_t duration_ns() const { return Value(PackedColumn::kDuration); }
   int64_t self_ns() const { return Minus(duration_ns(), Value(PackedColumn::kNested)); }
@@ -50,15 +50,15 @@ class PackedScan {
                                            : std::nullopt;
   }
 
-  // The call's row is this one.
+  // This row holds the call.
   bool owns_call() const { return Has(PackedColumn::kCallKind); }
   bool has_call() const { return owns_call() || Has(PackedColumn::kCallReference); }
   int64_t call_kind() const { return Value(PackedColumn::kCallKind); }
-  // Where has_call().
+  // Requires has_call().
   int64_t call_id() const {
     return owns_call() ? id() : Minus(id(), Value(PackedColumn::kCallReference));
   }
-  // Where owns_call().
+  // Requires owns_call().
   int64_t call_start_ns() const { return Minus(start_ns(), Value(PackedColumn::kCallReference)); }
   int64_t call_end_ns() const { return Plus(call_start_ns(), Value(PackedColumn::kCallDuration)); }
 
@@ -86,7 +86,8 @@ class PackedScan {
   }
 
   FullScan rows_;
-  std::array<int8_t, kPackedColumns.size()> place_{};  // Column of the scan; 0, the id's: not read.
+  std::array<int8_t, kPackedColumns.size()> place_{};  // Column of the scan; 0, the column of the
+                                                       // id: not requested.
 };
 
 }  // namespace xlatrace::store

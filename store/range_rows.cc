@@ -25,7 +25,7 @@ struct RangeRows::Batch {
     int64_t end_ns;
     int64_t domain_number;
     int32_t depth;
-    uint32_t domain_bytes;  // Of `texts`, then as many of the text.
+    uint32_t domain_bytes;  // Length of the domain in `texts`; the text follows.
     size_t text_bytes;
   };
   std::vector<Range> ranges;
@@ -35,11 +35,11 @@ struct RangeRows::Batch {
   void Clear() {
     ranges.clear();
     texts.clear();
-    if (texts.capacity() > 2 * kTextBytes) std::string().swap(texts);  // After a huge one.
+    if (texts.capacity() > 2 * kTextBytes) std::string().swap(texts);  // After a huge text.
   }
 };
 
-// What becomes of a range; touched by one thread at a time.
+// Makes the rows; used by one thread at a time.
 class RangeRows::Maker {
  public:
   explicit Maker(std::string beside)
@@ -53,7 +53,7 @@ class RangeRows::Maker {
       const std::string_view text = texts.substr(range.domain_bytes, range.text_bytes);
       texts.remove_prefix(range.domain_bytes + range.text_bytes);
       const uint32_t kind = KindOf(range, domain, text);
-      // Less than 0: a start/end range, which lies on no thread's stack.
+      // Negative: a start/end range, which is not on a thread's stack.
       const int64_t values[] = {kind, range.start_ns, range.end_ns - range.start_ns,
                                 range.depth < 0 ? kNullValue : range.depth};
       const int64_t id = rows_.rows() + 1;
@@ -77,9 +77,9 @@ class RangeRows::Maker {
   const HostEventList& host_events() const { return host_events_; }
 
  private:
-  // Kinds by the hash of what they are made of (open addressing, at most half full). 64 bits tell
-  // them apart: the texts are kept once, and comparing them for every range would cost more than
-  // all the rest.
+  // Kinds by the hash of their parts (open addressing, at most half full). The 64 bits identify a
+  // kind: texts are kept once, and comparing them for every range would cost more than all other
+  // work.
   struct Slot {
     uint64_t hash = 0;
     uint32_t kind = 0;  // From 1.
@@ -100,7 +100,7 @@ class RangeRows::Maker {
   }
 
   uint32_t KindOf(const Batch::Range& range, std::string_view domain, std::string_view text) {
-    // Not by the hash's seed: XXH3 of a few bytes lets a neighbouring seed undo a neighbouring
+    // Not as the seed of the hash: in XXH3 of a few bytes, a similar seed can cancel a similar
     // text.
     uint64_t hash = Mix(Hash(text, seed_), OwnerOf(range));
     if (!domain.empty()) hash = Mix(hash, Hash(domain, seed_));
@@ -120,7 +120,7 @@ class RangeRows::Maker {
     return kind;
   }
 
-  // Thread, process and domain of a range in one number: few of them take turns.
+  // Thread, process and domain of a range as one number, with a cache, because only few alternate.
   uint64_t OwnerOf(const Batch::Range& range) {
     Owner& owner =
         owners_[static_cast<size_t>(range.thread_id ^ range.domain_number) % owners_.size()];
@@ -141,7 +141,7 @@ class RangeRows::Maker {
     return last_text_;
   }
 
-  // Nobody can make texts beforehand that meet in one hash. What comes out does not depend on it.
+  // Random, so that no input can be prepared with colliding hashes. Results do not depend on it.
   const uint64_t seed_ = uint64_t{std::random_device{}()} << 32 | std::random_device{}();
   std::vector<Kind> kinds_;
   TextMap<model::Id> texts_;
@@ -153,12 +153,12 @@ class RangeRows::Maker {
   HostEventList host_events_;
 };
 
-// The thread, and the batches between it and the one that adds.
+// The thread, and the batches between it and the caller of Add.
 struct RangeRows::Worker {
   static constexpr size_t kMostWaiting = 4;
 
   explicit Worker(Maker& the_maker) : maker(the_maker) {
-    // The thread itself allocates nothing outside of Add.
+    // The thread itself allocates memory only inside Add.
     waiting.reserve(kMostWaiting);
     empties.reserve(kMostWaiting + 2);
     thread = std::thread([this] { Run(); });
@@ -172,7 +172,7 @@ struct RangeRows::Worker {
     thread.join();
   }
 
-  // Gives back an empty batch.
+  // Returns an empty batch.
   std::unique_ptr<Batch> Exchange(std::unique_ptr<Batch> batch) {
     std::unique_lock lock(mutex);
     changed.wait(lock, [&] { return waiting.size() < kMostWaiting; });
@@ -197,7 +197,7 @@ struct RangeRows::Worker {
     std::unique_lock lock(mutex);
     while (true) {
       changed.wait(lock, [&] { return stopping || !waiting.empty(); });
-      if (stopping) return;  // Whoever wants the rows has waited for them.
+      if (stopping) return;  // Readers of the rows have waited for them.
       std::unique_ptr<Batch> batch = std::move(waiting.front());
       waiting.erase(waiting.begin());
       busy = true;
@@ -206,7 +206,7 @@ struct RangeRows::Worker {
       std::exception_ptr caught;
       try {
         maker.Add(*batch);
-      } catch (...) {  // No memory: said where the rows are waited for.
+      } catch (...) {  // Out of memory: Settle reports it.
         caught = std::current_exception();
       }
       batch->Clear();
@@ -225,7 +225,7 @@ struct RangeRows::Worker {
   std::exception_ptr thrown;
   bool busy = false;
   bool stopping = false;
-  std::thread thread;  // Last: it uses the others.
+  std::thread thread;  // Last member: the thread uses the others.
 };
 
 RangeRows::RangeRows(std::string beside)
@@ -247,7 +247,7 @@ void RangeRows::HandOver() {
   if (worker_ == nullptr) {
     try {
       worker_ = std::make_unique<Worker>(*maker_);
-    } catch (const std::system_error&) {  // No thread to be had.
+    } catch (const std::system_error&) {  // The system refused a new thread.
       maker_->Add(*batch_);
       batch_->Clear();
       return;

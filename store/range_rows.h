@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The packed rows of ranges, made on a thread of its own: exports hold them by the million, and
+// The packed rows of ranges, made on a separate thread. Exports hold millions of ranges, and
 // hashing their texts and filling pages costs as much as reading them.
 //
-// Add copies a range into a batch; a full batch goes to the thread, which finds the range's kind
-// (process, thread, domain and text), puts the row into pages and remembers the long ones for the
-// analysis. Few ranges need no thread. Everything comes out in the order in which it was added, so
-// a run does not depend on how the threads took turns.
+// Add copies a range into a batch. The thread takes full batches. It finds the kind of each range
+// (process, thread, domain and text), writes the row into pages, and keeps long ranges for the
+// analysis. Few ranges need no thread. The result has the order of adding, so a run does not depend
+// on the timing of the threads.
 //
-// Memory: some megabytes of batches and PageSpool's, and each text once.
-// Thread-safety: one thread (the other one is this class's own).
+// Memory: some megabytes of batches and of PageSpool, and each text once. Thread-safety: one thread
+// (the second one is internal).
 
 #ifndef XLATRACE_STORE_RANGE_ROWS_H_
 #define XLATRACE_STORE_RANGE_ROWS_H_
@@ -28,7 +28,7 @@
 
 namespace xlatrace::store {
 
-// Texts come by the million: they are looked up as they are, without a copy.
+// Texts arrive by the million, so they are looked up without a copy.
 struct TextHash {
   using is_transparent = void;
   size_t operator()(std::string_view text) const { return Hash(text); }
@@ -41,31 +41,31 @@ class RangeRows {
   struct Kind {
     model::Id process_id = 0;
     int64_t thread_id = 0;
-    uint32_t domain = 0;  // Of texts, from 1; 0: the default domain.
+    uint32_t domain = 0;  // Number of the text, from 1; 0: the default domain.
     uint32_t text = 0;
     int64_t domain_number = -1;
   };
 
-  // `beside`: as of PageSpool.
+  // `beside`: see PageSpool.
   explicit RangeRows(std::string beside);
   ~RangeRows();
   RangeRows(const RangeRows&) = delete;
   RangeRows& operator=(const RangeRows&) = delete;
 
-  // The rowid, from 1.
+  // Returns the rowid, from 1.
   model::Id Add(const model::Range& range);
 
-  // Waits until all rows so far are in pages. What follows may be asked after it and before the
-  // next Add.
+  // Waits until all rows so far are in pages. The functions below require it, with no Add in
+  // between.
   void Settle();
 
   // Kind n of the rows is kinds()[n - 1].
   const std::vector<Kind>& kinds() const;
-  // Text to its number, from 1 in order of appearance: those since the last time.
+  // New texts since the last call, with their numbers: from 1 in order of appearance.
   TextMap<model::Id> TakeTexts();
-  // Its name ids are kinds.
+  // Their name ids are kinds.
   const HostEventList& host_events() const;
-  // The rows (kind, start_ns, duration_ns, depth). After that no Add.
+  // Writes the rows (kind, start_ns, duration_ns, depth). No Add after it.
   Status Drain(const TableBuilder::LeafSink& sink);
 
  private:
@@ -76,9 +76,9 @@ class RangeRows {
   void HandOver();
 
   std::unique_ptr<Maker> maker_;
-  std::unique_ptr<Batch> batch_;  // That is being filled.
+  std::unique_ptr<Batch> batch_;  // The batch that is being filled.
   int64_t rows_ = 0;
-  std::unique_ptr<Worker> worker_;  // None until a batch is full.
+  std::unique_ptr<Worker> worker_;  // Null until a batch is full.
 };
 
 }  // namespace xlatrace::store

@@ -24,8 +24,8 @@ using model::Id;
 
 namespace {
 
-// Everything that importers say comes through here, so nothing else has to mask secrets. What
-// recordings masked already stays as it is.
+// All rows of importers pass through here, so no other code has to mask secrets. Masked parts of
+// recordings stay unchanged.
 void Mask(std::string& text) {
   if (auto masked = WithoutSecrets(text)) text = std::move(*masked);
 }
@@ -54,13 +54,13 @@ struct RunBuilder::State {
   std::unordered_map<int64_t, uint32_t> run_keys;
   HostEventList host_calls;
   std::vector<Id>
-      hlo_of_added;  // Of modules beyond content.modules: whose HLO they share; 0: none.
+      hlo_of_added;  // For modules after content.modules: the module whose HLO they share; 0: none.
 
-  // As the sources said them; composed in the tables when these are asked for.
+  // As the sources gave them; tables() composes them.
   std::vector<model::Window> windows;
   std::map<Id, model::ProcessEnding> endings;
   bool windows_settled = true;
-  // As real numbers, which do not wrap where the whole ones of every view would.
+  // As real numbers, because integer sums could wrap.
   double all_ns = 0;
   double all_bytes = 0;
 
@@ -68,7 +68,7 @@ struct RunBuilder::State {
   Id InternMasked(std::string_view text);
   Id Intern(TextMap<Id>::node_type text);
   Id InternOrNone(std::string_view text) { return text.empty() ? 0 : Intern(text); }
-  // Names of ranges are texts of the run after it.
+  // After it, names of ranges are texts of the run.
   void SettleRanges();
   void SettleWindows();
   void CheckSums(int64_t duration_ns, int64_t bytes);
@@ -101,7 +101,7 @@ Id RunBuilder::State::Intern(TextMap<Id>::node_type text) {
 
 void RunBuilder::State::SettleRanges() {
   content.ranges.Settle();
-  // The texts move over without being copied, in the order in which they came.
+  // Texts are moved without a copy, in the order of appearance.
   TextMap<Id> fresh = content.ranges.TakeTexts();
   std::vector<TextMap<Id>::node_type> nodes(fresh.size());
   const size_t first = content.range_texts.size() + 1;
@@ -119,11 +119,11 @@ void RunBuilder::State::SettleWindows() {
   store::SettleWindows(windows, endings, content.tables);
 }
 
-// Sums of 64 bits that wrap would be small numbers that look right, and SQLite's sum() refuses
+// Sums that wrap around 64 bits would look like valid small numbers, and SQLite's sum() rejects
 // them.
 void RunBuilder::State::CheckSums(int64_t duration_ns, int64_t bytes) {
   constexpr double kMostNs = 1e17;     // Three years of device time.
-  constexpr double kMostBytes = 4e18;  // Less than half of what 64 bits hold.
+  constexpr double kMostBytes = 4e18;  // Less than half of the range of 64 bits.
   const bool sound = all_ns <= kMostNs && all_bytes <= kMostBytes;
   all_ns += static_cast<double>(duration_ns);
   if (bytes > 0) all_bytes += static_cast<double>(bytes);
@@ -162,7 +162,7 @@ std::optional<int64_t> RunBuilder::start_unix_ns() const {
 }
 
 void RunBuilder::SetRunInfo(std::string_view key, std::string_view value) {
-  // The key may be the name that tells.
+  // The key may be the name that announces a secret.
   const std::string line = Masked(fmt::format("{}={}", key, value));
   const size_t value_at = key.size() + 1;
   state_->content.run_info[std::string(key)] =
@@ -265,7 +265,7 @@ Id RunBuilder::AddActivity(const model::Activity& activity) {
       activity.correlation_id > 0 && activity.correlation_id <= std::numeric_limits<uint32_t>::max()
           ? static_cast<uint32_t>(activity.correlation_id)
           : 0);
-  // A graph-level row is of a graph, not of a node.
+  // A graph-level row belongs to a graph, not to a node.
   const bool row = activity.graph_node_id == 0 && activity.graph_id > 0 &&
                    activity.graph_id <= std::numeric_limits<int32_t>::max() &&
                    tables.configs[static_cast<size_t>(activity.config_id) - 1].kind ==
@@ -329,7 +329,7 @@ void RunBuilder::AddRunStat(const model::RunStat& stat) {
 
 const model::RunTables& RunBuilder::tables() const {
   state_->SettleWindows();
-  // The finest kind of row decides what a "launch" of this run is.
+  // The finest kind of row defines a "launch" of this run.
   model::RunTables& tables = state_->content.tables;
   tables.granularity = model::Granularity::kRange;
   for (const model::LaunchConfig& config : tables.configs) {
@@ -370,7 +370,7 @@ std::vector<model::RunStat> RunBuilder::Losses() const {
   std::vector<model::RunStat> losses;
   for (const auto& [key, stat] : state_->content.run_stats) {
     const auto& [name, severity, source] = key;
-    // A run without any device activity is worth a warning, too.
+    // A run without any device activity gets a warning, too.
     if (severity < model::Severity::kDataLoss && name != "no_device_activity") continue;
     losses.push_back({.name = name,
                       .severity = severity,
@@ -398,7 +398,7 @@ std::vector<model::HostEvent> RunBuilder::HostEvents(
   const std::vector<HostEventList::Event> of_calls = s.host_calls.Within(within);
   std::vector<model::HostEvent> events;
   events.reserve(of_ranges.size() + of_calls.size());
-  // Of both sorts none that is shorter than what one of them had to leave out.
+  // Calls and ranges have one common minimum length, so that none is shorter than a dropped one.
   const int64_t shortest_ns = std::max(ranges.shortest_ns(), s.host_calls.shortest_ns());
   const auto add = [&](const HostEventList::Event& event, Id name) {
     if (event.end_ns - event.start_ns < shortest_ns) return;

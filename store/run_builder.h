@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A run in memory while it is read: the sink of all importers. RunSaver (run_saver.h) makes a
-// run.db of it.
+// A run in memory while it is read: the sink of all importers. RunSaver (run_saver.h) writes it as
+// run.db.
 //
-// Memory: RunTables' 52 bytes per activity and ActivityRows' 24; texts once, modules compressed;
-// rows of ranges beyond some megabytes wait in an unlinked file.
-// Thread-safety: one thread.
+// Memory: 52 bytes per activity in RunTables and 24 in ActivityRows. Texts are kept once, modules
+// compressed. Above some megabytes, rows of ranges go to an unlinked file. Thread-safety: one
+// thread.
 
 #ifndef XLATRACE_STORE_RUN_BUILDER_H_
 #define XLATRACE_STORE_RUN_BUILDER_H_
@@ -30,7 +30,7 @@ namespace xlatrace::store {
 
 class RunBuilder final : public model::EventSink {
  public:
-  // `beside`: where the unlinked files are made, the path of a file that need not be there.
+  // `beside`: unlinked files are created next to this path, which need not exist.
   explicit RunBuilder(const std::string& beside);
   ~RunBuilder() override;
 
@@ -58,34 +58,34 @@ class RunBuilder final : public model::EventSink {
 
   // The rows so far.
   const model::RunTables& tables() const;
-  // HLO of a module that was added, uncompressed.
+  // HLO of an added module, uncompressed.
   Result<RunDb::ModuleBytes> ReadModule(model::Id module_id) const;
 
-  // What has been lost or gone wrong so far: run stats of severity data_loss and error.
+  // Losses and errors so far: run stats of severity data_loss and error.
   std::vector<model::RunStat> Losses() const;
   // Sum of the data_loss run stats so far.
   int64_t LostRecords() const;
-  // API calls and ranges of all processes that overlap any of the intervals (start, end; sorted,
-  // apart), but for short ones where there are very many.
+  // API calls and ranges of all processes that overlap an interval (start, end; sorted, not
+  // overlapping). If there are very many, short ones are omitted.
   std::vector<model::HostEvent> HostEvents(
       const std::vector<std::pair<int64_t, int64_t>>& within) const;
-  // The host call that started an activity (by index into tables().activities); nothing where the
-  // source does not tell.
+  // The host call that started an activity (by index into tables().activities); nullopt if the
+  // source does not have it.
   std::optional<model::HostCall> CallOf(size_t activity) const;
 
-  // What was worked out of the run so far: its run stats, and the modules that it found, count as
-  // the run's from here on.
+  // Adds results of attribution or analysis: their run stats, and the modules that they found,
+  // belong to the run from here on.
   void Learn(const model::AttributionTables& attribution);
   void Learn(const model::AnalysisTables& analysis);
   void Learn(std::vector<model::TimeTreeRow> tree);
 
-  // Compilations; their names live as long as this.
+  // Compilations. Their names are valid during the lifetime of this object.
   std::vector<model::NamedCompile> Compiles() const;
 
-  // Fails where what was added cannot be of a run; rows after that are still taken.
+  // An error if added rows are inconsistent; later rows are still accepted.
   const Status& status() const;
 
-  // Everything, ready to be written. No Add after it.
+  // All data, ready to be written. No Add after it.
   RunContent& Settled();
 
  private:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A run as RunBuilder has gathered it and RunSaver writes it: everything that run.db will hold, but
-// for what correlator and analysis work out.
+// A run between RunBuilder, which collects it, and RunSaver, which writes it: all content of run.db
+// except the results of correlator and analysis.
 //
 // Thread-safety: plain data.
 
@@ -28,7 +28,7 @@
 namespace xlatrace::store {
 
 struct RunContent {
-  // `beside`: as of PageSpool.
+  // `beside`: see PageSpool.
   explicit RunContent(const std::string& beside)
       : ranges(beside),
         call_pages(beside),
@@ -38,15 +38,15 @@ struct RunContent {
 
   model::RunTables tables;
 
-  // Texts by id - 1; they lie in the builder's dictionary.
+  // Texts by id - 1. They are owned by the builder's dictionary.
   std::vector<const std::string*> texts;
   struct ConfigTexts {  // Ids of texts; 0: none.
     model::Id symbol = 0;
     model::Id name = 0;
     model::Id demangled = 0;
   };
-  std::vector<ConfigTexts> config_texts;  // As tables.configs.
-  std::vector<model::Id> range_texts;     // Text by the ranges' own number - 1.
+  std::vector<ConfigTexts> config_texts;  // Same order as tables.configs.
+  std::vector<model::Id> range_texts;     // Text of a range, by the text's number in `ranges` - 1.
 
   struct Module {
     model::ModuleBlob::Format format = model::ModuleBlob::Format::kHloProto;
@@ -54,14 +54,14 @@ struct RunContent {
     std::string bytes, thunk_sequence, thunk_metadata;
   };
   std::vector<Module>
-      modules;  // As the first of tables.modules; those that attribution adds have none.
+      modules;  // Same order as the first of tables.modules; added modules have none.
 
   struct Thread {
     model::Id process_id = 0;
     int64_t thread_id = 0;
     std::string name;
   };
-  std::vector<Thread> threads;  // The last name counts.
+  std::vector<Thread> threads;  // Called again for the same thread, it replaces the name.
   struct Compile {
     model::Id process_id = 0;
     model::Id module_id = 0;
@@ -83,12 +83,12 @@ struct RunContent {
   std::map<std::string, std::string, std::less<>> run_info;
   using StatKey = std::tuple<std::string, model::Severity, std::string>;
   std::map<StatKey, std::pair<int64_t, std::string>> run_stats;
-  // Of them what attribution and analysis counted, which a new attribution counts again.
+  // Those counted by attribution and analysis; a new attribution counts them again.
   std::set<StatKey> derived_stats;
 
   ActivityRows activity_rows;
   RangeRows ranges;
-  // Of calls that nothing refers to.
+  // Rows of calls without an activity.
   PageSpool call_pages;
   TableBuilder call_rows;
 };

@@ -20,14 +20,14 @@ namespace {
 constexpr size_t kPiece = size_t{1} << 20;
 constexpr int kRowsAtOnce = 4096;
 
-// What becomes of a text column. Beside renaming:
+// Treatment of a text column. Other than renaming:
 enum class Treatment { kKeep, kRename, kWord };
 
 struct Column {
   std::string_view name;  // "table.column"
   Treatment treatment = Treatment::kKeep;
   TextKind kind = TextKind::kName;
-  std::string_view word = {};  // kWord: what stands for every value, where NULL may not.
+  std::string_view word = {};  // kWord: the replacement of every value in a column without NULL.
 };
 
 constexpr Column Rename(std::string_view name, TextKind kind = TextKind::kName) {
@@ -35,8 +35,8 @@ constexpr Column Rename(std::string_view name, TextKind kind = TextKind::kName) 
 }
 constexpr Column Path(std::string_view name) { return Rename(name, TextKind::kPath); }
 
-// Columns that are not here are emptied. Kept are closed vocabularies, shapes, and what is of the
-// hardware.
+// Columns that are missing here are emptied. Kept columns hold closed vocabularies, shapes and
+// properties of the hardware.
 constexpr Column kColumns[] = {
     Rename("x_process.host"),
     Rename("x_process.name"),
@@ -109,7 +109,7 @@ constexpr Column kColumns[] = {
     {"x_ruled_out.what", Treatment::kWord, TextKind::kName, "(left out of the shared copy)"},
 };
 
-// Keys of run_info that name nothing.
+// Keys of run_info without names.
 constexpr std::string_view kKeptFacts[] = {"granularity",
                                            "tool_version",
                                            "start_unix_ns",
@@ -157,7 +157,7 @@ class TextRewriter {
     XLATRACE_TRY(db_.Execute("BEGIN"));
     XLATRACE_TRY(RewriteStrings());
     XLATRACE_TRY(RewriteFacts());
-    // Sentences with names, and nothing else.
+    // These tables contain only sentences with names.
     XLATRACE_TRY(db_.Execute("DELETE FROM x_gap_evidence"));
     for (const auto& table : tables) {
       if (table[0] == "x_string" || table[0] == "x_run_info") continue;
@@ -191,7 +191,7 @@ class TextRewriter {
     return {};
   }
 
-  // All columns of a row at once: a table of ten texts is walked once, not ten times.
+  // Rewrites all columns of a row at once, so that a table of ten texts is read once.
   Status RewriteRows(const std::string& table, const std::vector<Wanted>& wanted) {
     std::string columns, sets;
     std::vector<const Column*> changed;
@@ -256,7 +256,7 @@ class TextRewriter {
     return std::string(word);
   }
 
-  // Of a table whose key is made of its texts.
+  // For a table whose key contains its texts.
   Status RewriteColumn(const std::string& table, const Wanted& wanted) {
     const std::string& name = wanted.name;
     const Column* column = FindColumn(fmt::format("{}.{}", table, name));
@@ -286,7 +286,7 @@ class TextRewriter {
     return {};
   }
 
-  // A text of x_string is what those who refer to it take it for.
+  // The treatment of a text in x_string depends on the tables that refer to it.
   Status RewriteStrings() {
     XLATRACE_ASSIGN(
         Statement row,
@@ -336,7 +336,7 @@ class TextRewriter {
 
 Status Rewrite(const std::string& path, const RenameText& rename) {
   XLATRACE_ASSIGN(Database db, Database::OpenOurs(path));
-  // The file is nobody's yet: no journal, which would hold what is replaced.
+  // The file is still private, so it needs no journal, which would contain the original texts.
   XLATRACE_TRY(
       db.Execute("PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA temp_store=MEMORY;"
                  "PRAGMA secure_delete=ON; PRAGMA locking_mode=EXCLUSIVE"));
@@ -344,7 +344,7 @@ Status Rewrite(const std::string& path, const RenameText& rename) {
   return {};
 }
 
-// Not std::filesystem::copy_file: on a full disk it stops amid the file and is content.
+// std::filesystem::copy_file is not used, because on a full disk it stops early without an error.
 Status CopyBytes(const std::string& from, const std::string& to) {
   XLATRACE_ASSIGN(const ByteSource source, ByteSource::Open(from));
   XLATRACE_ASSIGN(AtomicFile target, AtomicFile::Create(to));
@@ -372,7 +372,7 @@ Status CopyRun(const std::string& from, const std::string& to, const RenameText&
   {
     auto db = Database::OpenOurs(to);
     if (!db) return fail(db.error());
-    // Writes every page anew, from live rows only.
+    // Rewrites every page from live rows only.
     Status packed = db->Execute(
         "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF;"
         "PRAGMA secure_delete=ON; PRAGMA temp_store=FILE; VACUUM");

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A copy of a run.db, packed tight; on request with every text of it replaced, for files that leave
-// the house.
+// A compact copy of a run.db; on request with every text replaced, for files to be shared.
 //
-// The copy is written page by page from live rows only: no free page, no slack and no index of it
-// holds bytes of the original. Which column holds what kind of text is one table in run_copy.cc; a
-// text column that is not in it (a newer one) is emptied, and a test compares it with the schema.
+// The copy is written page by page from live rows only: no free page, slack or index contains bytes
+// of the original. One table in run_copy.cc lists the kind of text of each column. A text column
+// that is missing there (a newer one) is emptied, and a test compares the table with the schema.
 //
 // Thread-safety: re-entrant.
 
@@ -21,20 +20,20 @@
 namespace xlatrace::store {
 
 enum class TextKind {
-  kName,      // Of an instruction, computation, module, process, host, thread.
-  kNameList,  // Several of them: "a, b".
+  kName,      // Name of an instruction, computation, module, process, host or thread.
+  kNameList,  // Several names: "a, b".
   kPath,      // Components: op_name, layer, source file.
   kKernel,    // Symbol or short name of a kernel.
   kCall,      // Name of an API call.
 };
 
-// What stands for a text in the copy. Never empty for one that is not.
+// Returns the replacement of a text. Never empty for a text that is not empty.
 using RenameText = std::function<std::string(TextKind kind, std::string_view text)>;
 
-// `to`: a place that is free; removed again on errors. `rename` may be empty: a plain copy.
-// With it, these go altogether: HLO and thunk lists of modules, command lines, paths of modules,
-// texts of ranges, sentences of findings, of causes of gaps and of run stats, keys of run_info that
-// may name something.
+// `to`: a path without a file; removed again on errors. An empty `rename` makes a plain copy. With
+// `rename`, the following data is removed: HLO and thunk lists of modules, command lines, paths of
+// modules, texts of ranges, and sentences of findings, gap causes and run stats. Keys of run_info
+// that may contain names are removed, too.
 Status CopyRun(const std::string& from, const std::string& to, const RenameText& rename);
 
 }  // namespace xlatrace::store

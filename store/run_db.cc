@@ -18,8 +18,8 @@
 namespace xlatrace::store {
 namespace {
 
-// Names and text of everything in a database's schema that decides which rows a query gives, in one
-// string. Indices that a user added, and ANALYZE's tables, change speed only.
+// Names and text of all schema entries that determine the rows of a query, in one string. Indices
+// that a user added, and ANALYZE's tables, only affect speed.
 Result<std::string> SchemaText(Database& database) {
   XLATRACE_ASSIGN(Statement row,
                   database.Prepare("SELECT type, name, coalesce(sql, '') FROM sqlite_master "
@@ -53,13 +53,13 @@ Cell CellOf(const Statement& row, int column) {
   }
 }
 
-// A file that was cut off inside its last page opens: SQLite counts pages that began.
+// SQLite opens a file that was cut off inside its last page, because it counts partial pages.
 Status CheckSize(const std::string& path) {
   constexpr size_t kPageSizeOffset = 16;   // File format, section 1.3: two bytes.
   constexpr size_t kPageCountOffset = 28;  // Four bytes.
   XLATRACE_ASSIGN(const std::string head, ReadFileHead(path, kPageCountOffset + 4));
   const auto byte = [&](size_t at) -> uint64_t { return static_cast<unsigned char>(head[at]); };
-  if (head.size() < kPageCountOffset + 4) return {};  // Opening it reports that.
+  if (head.size() < kPageCountOffset + 4) return {};  // Opening reports the error.
   const uint64_t page_size = byte(kPageSizeOffset) << 8 | byte(kPageSizeOffset + 1);
   uint64_t pages = 0;
   for (size_t i = 0; i < 4; ++i) pages = pages << 8 | byte(kPageCountOffset + i);
@@ -77,7 +77,7 @@ size_t Table::Column(std::string_view name) const {
   for (size_t i = 0; i < columns.size(); ++i) {
     if (columns[i] == name) return i;
   }
-  std::abort();  // A column our own SQL did not select.
+  std::abort();  // A column that our own SQL did not select.
 }
 
 bool Table::IsNull(size_t row, std::string_view column) const {

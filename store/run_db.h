@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// run.db for readers: opens a finished run and answers from its public views (docs/schema.md).
+// run.db for readers: opens a finished run and queries its public views (docs/schema.md).
 //
-// A file that is not ours, of a newer version, or whose schema text is not ours is refused with a
-// sentence. The views are SQL; `Select` is how the report, summaries and `query` read them.
+// Rejects other files, newer versions, and files with another schema text, with a message. Views
+// are SQL; report, summaries and `query` read them with Select.
 //
 // Thread-safety: one thread per RunDb.
 
@@ -33,7 +33,7 @@ struct Table {
   std::vector<std::string> columns;
   std::vector<std::vector<Cell>> rows;
 
-  // Position of a column; a name that is not there is a programming error (aborts).
+  // Position of a column. An unknown name is a programming error (aborts).
   size_t Column(std::string_view name) const;
   bool IsNull(size_t row, std::string_view column) const;
   int64_t Int(size_t row, std::string_view column, int64_t if_null = 0) const;
@@ -48,11 +48,11 @@ class RunDb {
   // `sql` is one SELECT over the public views. Parameters bind to ?1, ?2...
   Result<Table> Select(std::string_view sql, std::initializer_list<Cell> parameters = {},
                        size_t max_rows = SIZE_MAX);
-  // The same, row by row, for results that do not fit in memory. The callback returns false to
+  // The same row by row, for results that do not fit into memory. The callback returns false to
   // stop.
   Status ForEach(std::string_view sql, const std::function<bool(const Statement&)>& row);
 
-  // For readers that step through several statements side by side, or bind one many times.
+  // For readers that step through several statements in parallel, or bind one many times.
   Result<Statement> Prepare(std::string_view sql) { return database_.Prepare(sql); }
 
   // Value of a key of run_info.
@@ -67,7 +67,7 @@ class RunDb {
   };
   Result<ModuleBytes> ReadModule(model::Id module_id);
 
-  // Stops later statements after this much wall time each; 0: no limit.
+  // Stops each later statement after this wall time; 0: no limit.
   void SetTimeLimit(int64_t milliseconds);
 
   const std::string& path() const { return database_.path(); }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Tells a run.db from other files without opening it.
+// Detects a run.db by its header, without opening it as a database.
 //
 // Thread-safety: re-entrant.
 
@@ -11,7 +11,7 @@
 
 namespace xlatrace::store {
 
-// Whether the file says of itself that it is a run.db, of whatever version and state.
+// True if the header marks a run.db, of any version and state.
 bool LooksLikeRunDb(const std::string& path);
 
 }  // namespace xlatrace::store

@@ -68,7 +68,7 @@ class Replayer {
     return id < strings_.size() ? strings_[id] : strings_.front();
   }
 
-  // Processes, threads, devices, lanes.
+  // Adds processes, threads, devices and lanes.
   Status Places() {
     XLATRACE_TRY(
         Each("SELECT host, pid, rank, local_rank, command, source_id, clock_offset_ns, "
@@ -216,7 +216,7 @@ class Replayer {
         });
   }
 
-  // Calls by their id in the old run; activities refer to the new ones.
+  // Adds calls and maps their old ids to new ones for the activities.
   Status Calls() {
     return Each(
         "SELECT api_call_id, process_id, thread_id, name_id, correlation_id, start_ns, "
@@ -315,7 +315,7 @@ class Replayer {
         "SELECT global_tid, event_type, start_ns, end_ns, text_id, domain_number FROM x_nvtx_row "
         "ORDER BY rowid",
         [&](const Statement& row) {
-          // What has no times (names of domains) belongs to every part.
+          // Rows without times (names of domains) belong to every part.
           if (!row.IsNull(2) && !InWindow(row.Int64(2), IntOr(row, 3, row.Int64(2) + 1))) return;
           sink_.AddNvtxRow({.global_tid = IntOr(row, 0, 0),
                             .event_type = row.Int64(1),
@@ -326,7 +326,7 @@ class Replayer {
         });
   }
 
-  // Steps, compilations, windows and losses.
+  // Adds steps, compilations, windows and losses.
   Status Marks() {
     XLATRACE_TRY(Each("SELECT process_id, number, start_ns, end_ns FROM x_step_mark ORDER BY rowid",
                       [&](const Statement& row) {
@@ -354,8 +354,8 @@ class Replayer {
                         }
                         const auto why = static_cast<model::WindowEnd>(row.Int64(3));
                         sink_.AddWindow({row.Int64(0), start, end, why});
-                        // They were settled once: an empty one says that activities may lie
-                        // outside.
+                        // The windows were composed before: an empty one means that activities may
+                        // lie outside.
                         sink_.AddWindow({row.Int64(0), start, start, why});
                       }));
     XLATRACE_TRY(

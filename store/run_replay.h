@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A run.db as a source: what importers once poured into it, poured into another sink.
+// A run.db as a source: adds its recorded rows to another sink.
 //
-// Everything that was recorded comes again, in the same order and with the same ids, so that a run
-// is attributed anew without its trace; what was worked out (labels, executions, steps, findings,
-// modules that no file holds) does not. Modules may be left out or added by the caller afterwards.
+// All recorded data is added in the same order and with the same ids, so that a run can be
+// attributed again without its trace. Derived data is not added: labels, executions, steps,
+// findings, added modules. The caller may omit modules or add some afterwards.
 //
-// A part of a run is poured in the same way: dictionaries are whole and keep their ids, activities
-// are numbered anew.
+// A part of a run is added in the same way: dictionaries are complete and keep their ids, and
+// activities are renumbered.
 //
 // Thread-safety: one thread.
 
@@ -25,10 +25,10 @@
 
 namespace xlatrace::store {
 
-// Which rows come; what is empty chooses all.
+// Selects rows; empty members select all.
 struct ReplayPart {
   std::function<bool(model::Id activity_id)> activity;
-  // Calls that activities or explanations of gaps refer to; times are their own.
+  // Calls to which activities or explanations of gaps refer, with the times of the call.
   std::function<bool(model::Id api_call_id, int64_t start_ns, int64_t end_ns)> call;
   // Ranges, compilations and losses that overlap it; windows are cut to it.
   std::optional<std::pair<int64_t, int64_t>> window_ns;
@@ -36,7 +36,7 @@ struct ReplayPart {
   std::optional<std::pair<int64_t, int64_t>> steps;
 };
 
-// `sink` must be empty. Errors: of reading `db`; the sink keeps its own.
+// `sink` must be empty. Returns errors of reading `db`; the sink keeps its own errors.
 Status Replay(RunDb& db, model::EventSink& sink, const ReplayPart& part = {});
 
 }  // namespace xlatrace::store

@@ -297,7 +297,7 @@ Result<uint32_t> RootPage(Database& database, std::string_view table) {
   return static_cast<uint32_t>(page.value_or(0));
 }
 
-// Where the tables begin whose rows are not INSERTed.
+// Root pages of the tables whose rows are not INSERTed.
 struct PackedRoots {
   uint32_t activity = 0;
   uint32_t range = 0;
@@ -306,7 +306,7 @@ struct PackedRoots {
   uint32_t path = 0;
 };
 
-// All but the packed rows; the database is closed again.
+// Writes all tables except the packed rows, and closes the database.
 Result<PackedRoots> WriteTables(const std::string& path, RunContent& run,
                                 const model::AttributionTables* attribution,
                                 const model::AnalysisTables* analysis,
@@ -337,7 +337,7 @@ Result<PackedRoots> WriteTables(const std::string& path, RunContent& run,
   return roots;
 }
 
-// The rows that exist once per activity, range, call or gap, behind what SQLite has written.
+// Appends the rows that exist once per activity, range, call or gap.
 Status AppendRows(const std::string& path, const PackedRoots& roots, RunContent& run,
                   const model::AnalysisTables* analysis) {
   XLATRACE_ASSIGN(BulkFile file, BulkFile::Open(path));
@@ -363,7 +363,7 @@ Status AppendRows(const std::string& path, const PackedRoots& roots, RunContent&
   return file.Close();
 }
 
-// Indices of tables that were appended page by page.
+// Indices of the tables that were appended page by page.
 Status FillIndices(const std::string& path) {
   XLATRACE_ASSIGN(Database database, Database::OpenUnfinished(path));
   return database.Execute("REINDEX x_critical_path_key");

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Writes a run (RunBuilder) as run.db, and what was worked out of it.
+// Writes a run (RunBuilder) and its derived data as run.db.
 //
-// The database grows beside its final place and replaces it at the end (OutputFile). Rows that
-// exist once per activity, call or range are built page by page (TableBuilder), the others go in
-// with one prepared statement per table inside one transaction.
+// The database grows beside its target and replaces it at the end (OutputFile). Rows that exist
+// once per activity, call or range are built page by page (TableBuilder). Other rows are inserted
+// with one prepared statement per table, inside one transaction.
 //
 // Thread-safety: one thread.
 
@@ -24,15 +24,15 @@ namespace xlatrace::store {
 
 class RunSaver {
  public:
-  // Before anything is read: fails where run.db could not be made at `path`. `replace`: as of
-  // OutputFile.
+  // Call it before reading the input: it fails if run.db cannot be created at `path`. `replace`:
+  // see OutputFile.
   static Result<RunSaver> Create(const std::string& path, bool replace = true);
 
-  // Where RunBuilder may put what does not fit into memory.
+  // Path for the temporary files of RunBuilder.
   const std::string& beside() const { return file_.temporary(); }
 
-  // Either both were worked out, and the analysis has completed the attribution, or neither (null).
-  // `job`: the ranks of a merged run. Once.
+  // Pass both results, with the attribution completed by the analysis, or neither (null). `job`:
+  // the ranks of a merged run. Call it once.
   Status Save(RunBuilder& run, const model::AttributionTables* attribution = nullptr,
               const model::AnalysisTables* analysis = nullptr,
               const model::JobTables* job = nullptr);

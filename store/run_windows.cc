@@ -12,7 +12,7 @@ namespace {
 
 using model::Id;
 
-// The windows as they were said, and those that follow from activities alone.
+// The windows of the sources, and those that follow from activities alone.
 std::vector<model::Window> WholeWindows(const std::vector<model::Window>& said,
                                         const model::RunTables& tables) {
   std::vector<model::Window> whole;
@@ -21,7 +21,7 @@ std::vector<model::Window> WholeWindows(const std::vector<model::Window>& said,
   for (const model::Window& window : said) {
     if (known(window.process_id)) ++count[static_cast<size_t>(window.process_id)];
   }
-  // A source that knows better says an empty window, too.
+  // A source may also give an empty window.
   std::vector<std::optional<model::Window>> extent(count.size());
   for (const model::Window& window : said) {
     if (known(window.process_id) && count[static_cast<size_t>(window.process_id)] == 1) {
@@ -48,7 +48,7 @@ std::vector<model::Window> WholeWindows(const std::vector<model::Window>& said,
   return whole;
 }
 
-// The source was cut off: whatever came after its last activity is missing.
+// The source was cut off: all work after its last activity is lost.
 void EndWithLastWindow(model::ProcessEnding& ending, std::vector<model::Window>& windows) {
   model::Window* last = nullptr;
   for (model::Window& window : windows) {
@@ -56,7 +56,7 @@ void EndWithLastWindow(model::ProcessEnding& ending, std::vector<model::Window>&
     if (last == nullptr || window.end_ns > last->end_ns) last = &window;
   }
   if (last == nullptr) {
-    // Of a process without work there is no time to name; the source's run stat says it.
+    // For a process without work no time is known; a run stat of the source reports the loss.
     ending.unrecorded_from_ns.reset();
     return;
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Composes what the sources said of windows, losses and endings (model/windows.h) into a run's.
+// Composes windows, losses and endings of the sources (model/windows.h) into those of a run.
 //
 // Thread-safety: pure function.
 
@@ -14,10 +14,10 @@
 
 namespace xlatrace::store {
 
-// Sets tables.windows and tables.endings from `said`, tables.losses and `endings`. A process whose
-// source says nothing of windows was recorded from its first activity to its last; one that says a
-// single one was recorded as long as it did something, whatever the clocks say of that window's
-// edges. An ending without a time (INT64_MAX: cut off somewhere) gets that of the last window.
+// Sets tables.windows and tables.endings from `said`, tables.losses and `endings`. A process
+// without windows was recorded from its first activity to its last. A process with a single window
+// was recorded during all its activities, even if its clock places them outside of the window. An
+// ending without a time (INT64_MAX: cut off somewhere) gets the time of the last window.
 void SettleWindows(const std::vector<model::Window>& said,
                    std::map<model::Id, model::ProcessEnding>& endings, model::RunTables& tables);
 

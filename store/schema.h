@@ -2,8 +2,8 @@
 
 // The schema of run.db: private tables, public views (docs/schema.md).
 //
-// The text is code: opening a file compares its schema with this one to the letter, so a view that
-// somebody planted in a mailed run.db never runs.
+// The text is code: opening a file compares its schema with this text exactly, so that a
+// manipulated view in a foreign run.db never runs.
 
 #ifndef XLATRACE_STORE_SCHEMA_H_
 #define XLATRACE_STORE_SCHEMA_H_
@@ -15,8 +15,8 @@ namespace xlatrace::store {
 
 inline constexpr int64_t kApplicationId = 0x786C7472;  // "xltr"
 
-// PRAGMA user_version; one more with every change of the text that leaves our hands. A run.db of
-// another version is refused: what it was made from can be read again.
+// PRAGMA user_version; incremented with every released change of the text. A run.db of another
+// version is rejected, because its source can be imported again.
 inline constexpr int64_t kSchemaVersion = 16;
 
 // CREATE statements of all tables, then of all views; deterministic.

@@ -23,17 +23,17 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Strangers' files are kept from asking for huge values. The largest of a run.db are modules, of
-// an export texts of ranges.
+// Limits on values in foreign files, so that they cannot request huge amounts of memory. The
+// largest values are modules in a run.db, and texts of ranges in an export.
 constexpr int kMaxForeignValueBytes = 1 << 30;
 constexpr int kMaxTraceValueBytes = 64 << 20;
 constexpr size_t kDatabaseHeaderBytes = 100;
-// LIKE and GLOB take time by the power of the wildcards in their pattern.
+// The run time of LIKE and GLOB grows exponentially with the wildcards of their pattern.
 constexpr int kMaxPatternBytes = 512;
-// An Nsight export has about sixty. Every connection reads the names of all tables.
+// An Nsight export has about sixty tables. Every connection reads the names of all tables.
 constexpr int64_t kMaxDatabaseTables = 5000;
 
-// Percent-encodes what has a meaning in SQLite's file: URIs.
+// Percent-encodes the special characters of SQLite's file: URIs.
 std::string FileUri(const std::string& path, std::string_view parameters) {
   std::string uri = "file:";
   for (const char c : path) {
@@ -46,14 +46,14 @@ std::string FileUri(const std::string& path, std::string_view parameters) {
   return uri.append(parameters);
 }
 
-// Functions that reach beyond the values they are given: files, or, by a number in a blob, any
+// Functions that access more than their arguments: files, or, through a number in a blob, any
 // address of the process.
 bool ReachesBeyondItsValues(std::string_view function) {
   return function == "load_extension" || function == "fts3_tokenizer" || function == "readfile" ||
          function == "writefile" || function == "edit";
 }
 
-// Only reading: no ATTACH, no PRAGMA that changes anything, no functions with side effects.
+// Allows reads only: no ATTACH, no PRAGMA that changes state, no functions with side effects.
 int AllowReadsOnly(void* /*unused*/, int action, const char* first, const char* second,
                    const char* /*database*/, const char* /*trigger*/) {
   switch (action) {
@@ -76,7 +76,7 @@ int AllowReadsOnly(void* /*unused*/, int action, const char* first, const char* 
   }
 }
 
-// Besides: nothing through a view, and only functions that importers use.
+// In addition: no access through a view, and only functions that importers use.
 int AllowTablesOnly(void* unused, int action, const char* first, const char* second,
                     const char* database, const char* through) {
   constexpr std::string_view kFunctions[] = {"count", "coalesce", "min", "max"};
@@ -91,7 +91,7 @@ int AllowTablesOnly(void* unused, int action, const char* first, const char* sec
   return AllowReadsOnly(unused, action, first, second, database, through);
 }
 
-// What a writer left beside a database, or has there now, decides what may be read of it.
+// Files that a writer left beside a database, or uses now, determine whether it can be read.
 Status CheckCompanions(const std::string& path) {
   for (const char* suffix : {"-journal", "-wal"}) {
     const std::string companion = path + suffix;
@@ -112,8 +112,8 @@ Status CheckCompanions(const std::string& path) {
   return {};
 }
 
-// Whether the file system has no locks at all (NFS without its lock server), which SQLite tells as
-// if somebody held one. Asks for the lock that SQLite's readers hold (its SHARED_FIRST).
+// True if the file system has no locks at all (NFS without its lock server). SQLite reports this as
+// a lock of another process. Requests the lock that SQLite's readers hold (its SHARED_FIRST).
 bool HasNoLocks(const std::string& path) {
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) return false;
@@ -124,7 +124,7 @@ bool HasNoLocks(const std::string& path) {
   lock.l_len = 1;
   const bool none =
       fcntl(fd, F_SETLK, &lock) != 0 && (errno == ENOLCK || errno == ENOSYS || errno == EOPNOTSUPP);
-  // Elsewhere it stays open: closing it would give up all locks that this process has on the file.
+  // Otherwise the file stays open: closing it would release all locks of this process on it.
   if (none) close(fd);
   return none;
 }
@@ -137,7 +137,7 @@ std::string Sentence(sqlite3* handle, const std::string& path, std::string_view 
 bool HasWriteAheadLog(std::string_view head) { return head.size() > 18 && head[18] == 2; }
 
 std::string HintFor(int code) {
-  switch (code & 0xFF) {  // The rest of an extended code says where it happened.
+  switch (code & 0xFF) {  // The upper bits of an extended code only give the place of the error.
     case SQLITE_FULL:
       return "free some space or name another place with -o FILE";
     case SQLITE_CORRUPT:
@@ -148,11 +148,11 @@ std::string HintFor(int code) {
   }
 }
 
-// Whether a file that lacks pages of its end is refused.
+// Whether a file with missing pages at its end is rejected.
 enum class Pages : uint8_t { kAll, kSome };
 
-// For a file from elsewhere. SQLite opens one that lacks pages only where the schema may be
-// written, which a connection for reading cannot do.
+// For foreign files. SQLite opens a file with missing pages only if the schema is writable, which a
+// read connection cannot use.
 void SetLimits(sqlite3* handle, Pages pages) {
   const bool all = pages == Pages::kAll;
   sqlite3_db_config(handle, SQLITE_DBCONFIG_DEFENSIVE, all ? 1 : 0, nullptr);
@@ -202,7 +202,7 @@ void Statement::BindOptional(int index, const std::optional<int64_t>& value) {
 }
 
 void Statement::BindText(int index, std::string_view text) {
-  // A null pointer would bind NULL, and an empty text is not NULL.
+  // A null pointer would bind NULL, but an empty text is not NULL.
   sqlite3_bind_text64(statement_, index + 1, text.empty() ? "" : text.data(), text.size(),
                       SQLITE_TRANSIENT, SQLITE_UTF8);
 }
@@ -276,7 +276,7 @@ std::string_view Statement::Text(int column) const {
 }
 
 std::optional<int64_t> Statement::OptionalInt64(int column) const {
-  // One look at the column instead of two: importers ask for tens of millions.
+  // One access to the column instead of two: importers make tens of millions.
   sqlite3_value* const value = sqlite3_column_value(statement_, column);
   if (sqlite3_value_type(value) == SQLITE_NULL) return std::nullopt;
   return sqlite3_value_int64(value);
@@ -304,10 +304,10 @@ Error Database::LastError(std::string_view doing) const {
 
 Result<Database> Database::Open(const std::string& path, const std::string& uri, int flags) {
   sqlite3* handle = nullptr;
-  // Nobody else knows a file that we make until it is whole and renamed: no locks, which a file
-  // system (NFS without its lock server) may refuse.
+  // A new file is private until it is complete and renamed. It needs no locks, which a file system
+  // (NFS without its lock server) may refuse.
   const char* vfs = (flags & SQLITE_OPEN_CREATE) != 0 ? "unix-none" : nullptr;
-  // One thread per Database (the header's promise), so no lock per column read.
+  // One thread per Database (see the header), so SQLite needs no mutex per column read.
   const int code =
       sqlite3_open_v2(uri.c_str(), &handle, flags | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX, vfs);
   Database database(handle, path);
@@ -334,7 +334,7 @@ Result<Database> Database::OpenOurs(const std::string& path) {
 }
 
 Result<Database> Database::OpenForReading(const std::string& path) {
-  // ReadFileHead refuses what is not a regular file before SQLite would wait on it.
+  // ReadFileHead refuses other than regular files before SQLite could block on them.
   XLATRACE_ASSIGN(const std::string head, ReadFileHead(path, kDatabaseHeaderBytes));
   if (head.empty()) {
     return MakeError(fmt::format("'{}' is empty", path),
@@ -346,8 +346,8 @@ Result<Database> Database::OpenForReading(const std::string& path) {
         fmt::format("to import a trace: xlatrace import {} -o run.db", ShellWord(path)));
   }
   XLATRACE_TRY(CheckCompanions(path));
-  // In WAL mode even a reader makes two files beside a database. As immutable it is read without
-  // them; its log is empty (CheckCompanions).
+  // In WAL mode even a reader creates two files beside a database. Opened as immutable, it does
+  // not. Its log is empty (CheckCompanions).
   if (HasWriteAheadLog(head)) {
     return Open(path, FileUri(path, "?mode=ro&immutable=1"), SQLITE_OPEN_READONLY);
   }
@@ -369,7 +369,7 @@ Result<Database> Database::OpenForReading(const std::string& path) {
                     "'SELECT count(*) FROM sqlite_master'",
                     ShellWord(path)));
   }
-  // Where there are no locks a database opens only as immutable.
+  // Without locks, a database opens only as immutable.
   return Open(path, FileUri(path, "?mode=ro&immutable=1"), SQLITE_OPEN_READONLY);
 }
 
@@ -381,7 +381,7 @@ Result<Database> Database::OpenForeign(const std::string& path) {
   XLATRACE_ASSIGN(Database database, OpenForReading(path));
   SetLimits(database.handle_, Pages::kAll);
   XLATRACE_TRY(database.Execute("PRAGMA cache_size=-16384; PRAGMA temp_store=MEMORY;"));
-  // These declare their columns when they are first used, which nobody may later.
+  // These functions declare their columns at the first use, which is not allowed later.
   for (const char* function : {"json_each", "json_tree"}) {
     static_cast<void>(database.QueryInt64(fmt::format("SELECT 1 FROM {}('[]')", function)));
   }
@@ -410,7 +410,7 @@ Result<Database> Database::OpenTrace(const std::string& path) {
   };
   Result<Database> whole = open(Pages::kAll);
   if (whole) return whole;
-  // A trace that is cut off keeps the tables that are there. Their readers report missing pages.
+  // A truncated trace keeps its complete tables. Their readers report missing pages.
   Result<Database> part = open(Pages::kSome);
   return part ? std::move(part) : std::move(whole);
 }
@@ -419,7 +419,8 @@ void Database::SetMemoryLimit(int64_t bytes) { sqlite3_hard_heap_limit64(bytes);
 
 Status Database::KeepReadLock() {
   sqlite3_set_authorizer(handle_, nullptr, nullptr);
-  // https://www.sqlite.org/pragma.html#pragma_locking_mode: who only reads, holds a shared lock.
+  // https://www.sqlite.org/pragma.html#pragma_locking_mode: a connection that only reads holds a
+  // shared lock.
   const Status set = Execute("PRAGMA locking_mode=EXCLUSIVE");
   Restrict();
   return set;

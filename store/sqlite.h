@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A thin, typed layer over SQLite: the only door to sqlite3.h in the project.
+// A thin, typed layer over SQLite: the only user of sqlite3.h in the project.
 //
-// Three ways to open: our own databases (Create, OpenOurs); run.db files from elsewhere
-// (OpenForeign: read-only, defensive, untrusted schema, no ATTACH, no extensions); and databases
-// that other tools wrote, nsys exports (OpenTrace: besides, nothing but tables is read, and no
-// expression of the file's own is ever run). A file that somebody is writing, or that was left in
-// the middle of a change, is refused: what is read is one state of it, and a committed one.
+// There are three ways to open a database. Create and OpenOurs are for our own databases.
+// OpenForeign is for run.db files from elsewhere: read-only, defensive, untrusted schema, no
+// ATTACH, no extensions. OpenTrace is for nsys exports: in addition, only tables are read, and no
+// expression of the file runs. A file that is being written, or that was left inside a transaction,
+// is rejected. Readers therefore see one committed state.
 //
-// Errors are Status values that name the file and SQLite's own sentence. Ownership: a Statement
+// Errors are Status values that name the file and contain SQLite's message. Ownership: a Statement
+// must not outlive its Database. Thread-safety: one thread per Database.
 // must not outlive its Database. Thread-safety: one thread per Database.
 
 #ifndef XLATRACE_STORE_SQLITE_H_
@@ -36,7 +37,7 @@ class Statement {
   Statement& operator=(Statement&& other) noexcept;
   ~Statement();
 
-  // Binding never fails for values of sane size; errors surface in Step.
+  // Binding never fails for values of reasonable size; Step returns errors.
   void BindNull(int index);
   void BindInt64(int index, int64_t value);
   void BindReal(int index, double value);
@@ -45,9 +46,9 @@ class Statement {
   void BindTextOrNull(int index, std::string_view text);  // Empty becomes NULL.
   void BindBlob(int index, std::string_view bytes);       // Copied.
 
-  // Advances to the next row: true when there is one.
+  // Advances to the next row: false if there is none.
   Result<bool> Step();
-  // Runs a statement that gives no rows (INSERT), then resets it.
+  // Runs a statement without result rows (INSERT), then resets it.
   Status Run();
   void Reset();
 
@@ -70,24 +71,24 @@ class Statement {
 
 class Database {
  public:
-  // A fresh database at `path` (which must not exist) tuned for one bulk load: no journal, no sync;
-  // the caller renames it into place when complete.
+  // A new database at `path` (which must not exist), tuned for one bulk load: no journal, no sync.
+  // The caller renames the complete file into place.
   static Result<Database> Create(const std::string& path);
-  // What Create made and closed, opened again in the same way before it is in its place.
+  // Opens a database that Create made and closed, before it is renamed into place.
   static Result<Database> OpenUnfinished(const std::string& path);
   // Our own file, for writing derived tables in a transaction.
   static Result<Database> OpenOurs(const std::string& path);
   static Result<Database> OpenForeign(const std::string& path);
-  // Views, virtual tables and generated columns are as if they were not there (IsView tells); of
-  // SQL functions only the few that importers use are allowed. Keeps its read lock (KeepReadLock).
+  // Ignores views, virtual tables and generated columns (IsView detects them). Allows only the few
+  // SQL functions that importers use. Keeps its read lock (KeepReadLock).
   static Result<Database> OpenTrace(const std::string& path);
 
-  // Bytes that all databases of this process may hold in memory together; 0: no limit. A statement
-  // that would need more fails with SQLite's "out of memory".
+  // Limit in bytes on the memory of all databases of this process together; 0: no limit. A
+  // statement that needs more fails with SQLite's "out of memory".
   static void SetMemoryLimit(int64_t bytes);
 
-  // Keeps the read lock of the first SELECT from now on, instead of taking it for every statement:
-  // that costs more than a look-up by key. The file cannot be changed meanwhile.
+  // Keeps the read lock of the first SELECT from now on. Locking for each statement costs more than
+  // a look-up by key. The file cannot be changed meanwhile.
   Status KeepReadLock();
 
   Database(Database&& other) noexcept;
@@ -96,15 +97,15 @@ class Database {
 
   Status Execute(const std::string& sql);
   Result<Statement> Prepare(std::string_view sql);
-  // First column of the first row; nullopt when there is no row or it is NULL.
+  // First column of the first row; nullopt if there is no row or it is NULL.
   Result<std::optional<int64_t>> QueryInt64(std::string_view sql);
 
-  // Names of the stored columns of a table; empty when there is no such table.
+  // Names of the stored columns of a table; empty if there is no such table.
   Result<std::vector<std::string>> ColumnNames(const std::string& table);
-  // Whether there is a view, or a table that is not stored in the file, of this name.
+  // True if the name is a view or a table that is not stored in the file.
   Result<bool> IsView(const std::string& name);
 
-  // Stops a running statement after this much wall time; 0: no limit.
+  // Stops a running statement after this wall time; 0: no limit.
   void SetTimeLimit(int64_t milliseconds);
 
   const std::string& path() const { return path_; }

@@ -95,7 +95,7 @@ bool WriteFully(int fd, uint64_t offset, std::string_view bytes) {
   return true;
 }
 
-// The page with the byte that SQLite locks is never used (section 1.3).
+// The page that contains SQLite's lock byte is never used (section 1.3).
 constexpr uint32_t kPendingBytePage = 0x40000000 / kPageBytes + 1;
 
 }  // namespace
@@ -112,7 +112,7 @@ void TableBuilder::StartPage() {
 }
 
 void TableBuilder::Append(int64_t rowid, std::span<const int64_t> values) {
-  if (values.size() > kMaxValues) std::abort();  // A table of ours has more columns than fit.
+  if (values.size() > kMaxValues) std::abort();  // Our table has too many columns.
   size_t count = values.size();
   while (count > 0 && values[count - 1] == kNullValue) --count;
   // Payload: header size, serial types, values. All sizes fit one byte.
@@ -284,7 +284,7 @@ Status BulkFile::EndTable(uint32_t root_page) {
   if (level.empty()) return status_;  // No rows: the empty root stays.
   std::string page;
   while (true) {
-    // Every interior page takes as many children as fit; what is left over goes up one level.
+    // Every interior page gets as many children as fit; the remaining child goes up one level.
     std::vector<Child> parents;
     size_t at = 0;
     while (at < level.size()) {
@@ -292,7 +292,7 @@ Status BulkFile::EndTable(uint32_t root_page) {
       size_t cells = 0;
       size_t content = kPageBytes;
       size_t previous_content = content;
-      size_t last = at;  // The child that becomes the right-most pointer.
+      size_t last = at;  // The child of the right-most pointer.
       for (size_t i = at; i + 1 < level.size(); ++i) {
         char cell[4 + 9];
         PutBigEndian(cell, level[i].page, 4);
@@ -306,7 +306,7 @@ Status BulkFile::EndTable(uint32_t root_page) {
         last = i + 1;
       }
       if (level.size() - (last + 1) == 1 && cells >= 2) {
-        // A page of one child would have no key: the last page of the level gets two.
+        // A page of one child would have no key, so the last page of the level gets two.
         --last;
         --cells;
         std::memset(page.data() + content, 0, previous_content - content);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Builds SQLite tables page by page, for tables of integers with a row per launch or range: a row
-// costs some 30 ns instead of the 400 of an INSERT. The format is SQLite's own and stable
-// (https://www.sqlite.org/fileformat2.html, sections 1.6 and 2.1); PRAGMA integrity_check runs over
-// the result in tests.
+// Builds SQLite tables page by page, for tables of integers with a row per launch or range. A row
+// costs some 30 ns instead of 400 for an INSERT. The format is SQLite's own and stable
+// (https://www.sqlite.org/fileformat2.html, sections 1.6 and 2.1). Tests run PRAGMA integrity_check
+// on the result.
 //
-// TableBuilder packs rows, in ascending order of rowid, into leaf pages. A leaf holds no page
-// numbers, so it may be made before its place is known: PageSpool keeps leaves (beyond some
-// megabytes in an unlinked file), BulkFile appends them to a closed database, puts the interior
-// pages on top and makes the table's root page point there.
+// TableBuilder packs rows, in ascending order of rowid, into leaf pages. A leaf contains no page
+// numbers, so it can be made before its position is known. PageSpool keeps leaves (beyond some
+// megabytes in an unlinked file). BulkFile appends them to a closed database, adds the interior
+// pages, and makes the table's root page point there.
 //
 // Thread-safety: one thread each.
 
@@ -29,19 +29,19 @@
 
 namespace xlatrace::store {
 
-inline constexpr size_t kPageBytes = 8192;  // Of every database that Database::Create makes.
+inline constexpr size_t kPageBytes = 8192;  // For every database that Database::Create makes.
 inline constexpr int64_t kNullValue = std::numeric_limits<int64_t>::min();
 
 class TableBuilder {
  public:
-  // Gets each full page and the largest rowid on it.
+  // Receives each full page and its largest rowid.
   using LeafSink = std::function<void(std::string_view page, int64_t last_rowid)>;
   explicit TableBuilder(LeafSink sink);
 
-  // At most 16 values, with more the program ends in every build; kNullValue is NULL, and NULLs at
-  // the end take no room.
+  // At most 16 values; more abort in every build. kNullValue is NULL; NULLs at the end take no
+  // space.
   void Append(int64_t rowid, std::span<const int64_t> values);
-  // Hands over the last page. After that no Append.
+  // Passes on the last page. No Append after it.
   void Finish();
   int64_t rows() const { return rows_; }
 
@@ -52,15 +52,15 @@ class TableBuilder {
   LeafSink sink_;
   std::string page_;
   size_t cells_ = 0;
-  size_t content_ = kPageBytes;  // Cells grow down from the end of the page.
+  size_t content_ = kPageBytes;  // Cells grow downwards from the end of the page.
   int64_t last_rowid_ = 0;
   int64_t rows_ = 0;
 };
 
-// Leaves that wait for their place.
+// Leaves before their position is known.
 class PageSpool {
  public:
-  // `beside`: the spool's file, where one is needed, is made next to this path.
+  // `beside`: if the spool needs a file, it is created next to this path.
   explicit PageSpool(std::string beside) : beside_(std::move(beside)) {}
   ~PageSpool();
   PageSpool(const PageSpool&) = delete;
@@ -69,7 +69,7 @@ class PageSpool {
   void Add(std::string_view page, int64_t last_rowid);
   // First error of any Add.
   const Status& status() const { return status_; }
-  // Hands all pages over, in order.
+  // Passes on all pages, in order.
   Status Drain(const TableBuilder::LeafSink& sink);
 
  private:
@@ -84,7 +84,7 @@ class PageSpool {
   Status status_;
 };
 
-// A database that no connection has open, to append tables to.
+// A closed database to which tables are appended.
 class BulkFile {
  public:
   static Result<BulkFile> Open(const std::string& path);
@@ -92,7 +92,8 @@ class BulkFile {
   BulkFile& operator=(BulkFile&&) = delete;
   ~BulkFile();
 
-  // Leaves of one table, then EndTable with the table's root page, which must be empty.
+  // Add the leaves of one table, then call EndTable with the table's root page, which must be
+  // empty.
   void AddLeaf(std::string_view page, int64_t last_rowid);
   Status EndTable(uint32_t root_page);
   // Writes the new size into the header and closes.
@@ -107,14 +108,14 @@ class BulkFile {
   int fd_;
   std::string path_;
   uint32_t next_page_ = 0;
-  std::string buffer_;         // Pages that wait to be written,
+  std::string buffer_;         // Pages to be written,
   uint32_t buffer_first_ = 0;  // from this one on.
   struct Child {
     uint32_t page;
     int64_t last_rowid;
   };
   std::vector<Child> leaves_;
-  std::string only_leaf_;  // A table of one page lies in its root.
+  std::string only_leaf_;  // A table of one page is stored in its root.
   Status status_;
 };
 

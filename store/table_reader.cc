@@ -18,7 +18,7 @@ namespace xlatrace::store {
 namespace {
 
 constexpr size_t kSlack = 32;                // Two varints may start at the last byte.
-constexpr size_t kWindowBytes = 256u << 10;  // Read at once where a table lies in one piece.
+constexpr size_t kWindowBytes = 256u << 10;  // Read at once if the table is contiguous.
 constexpr size_t kMaxDepth = 20;             // SQLite's own limit (BTCURSOR_MAX_DEPTH).
 constexpr size_t kHeaderBytes = 100;
 constexpr size_t kLeafHeaderBytes = 8;
@@ -44,7 +44,7 @@ size_t ReadVarint(const char* at, uint64_t* value) {
   return 9;
 }
 
-// Of the bytes at `header` and up to seven more, which are there (kSlack).
+// Reads the bytes at `header` and up to seven more, which exist (kSlack).
 size_t HeaderHash(const char* header, size_t bytes) {
   uint64_t hash = bytes;
   for (size_t i = 0; i < bytes; i += 8) {
@@ -56,7 +56,7 @@ size_t HeaderHash(const char* header, size_t bytes) {
   return hash;
 }
 
-// Bytes of a value of this serial type (section 2.1).
+// Number of bytes of a value of this serial type (section 2.1).
 uint64_t SerialBytes(uint64_t serial) {
   constexpr uint8_t kBytes[] = {0, 1, 2, 3, 4, 6, 8, 8, 0, 0, 0, 0};
   return serial < 12 ? kBytes[serial] : (serial - 12) / 2;
@@ -77,7 +77,7 @@ int64_t IntegerOfReal(double real) {
   return real >= static_cast<double>(kMost) ? kMost : static_cast<int64_t>(real);
 }
 
-// The digits that a text begins with.
+// The leading digits of a text.
 int64_t IntegerOfText(std::string_view text) {
   text.remove_prefix(std::min(text.find_first_not_of(" \t\n\v\f\r"), text.size()));
   if (text.starts_with('+')) text.remove_prefix(1);
@@ -90,8 +90,8 @@ int64_t IntegerOfText(std::string_view text) {
   return value;
 }
 
-// By SQLite's own printf, as it does for a REAL that is asked for as text: it rounds in its own
-// way, always writes a point, and has its own words for infinities.
+// Uses SQLite's own printf, as SQLite does for a REAL that is read as text. It has its own
+// rounding, always prints a point, and has its own words for infinities.
 std::string TextOfReal(double real) {
   char text[64];
   return sqlite3_snprintf(sizeof(text), text, "%!.15g", real);
@@ -101,7 +101,7 @@ Error TableReader::Damaged(std::string_view what) const {
   return Error{fmt::format("table {} is damaged: {}", table_, what), {}, ErrorCode::kFailed};
 }
 
-// A statement in progress keeps the file as it is.
+// An open statement, so that the file does not change.
 struct TableReader::Connection {
   Connection() = default;
   Connection(const Connection&) = delete;
@@ -127,7 +127,7 @@ std::optional<TableReader> TableReader::Open(const std::string& path, const std:
   reader.shapes_.resize(kShapes + 1);
   reader.converted_.resize(columns.size());
   const auto rowid = std::find(columns.begin(), columns.end(), "rowid");
-  // Unless the table has a column of that name.
+  // Not if the table has a column of that name.
   if (rowid != columns.end()) {
     reader.no_fields_[static_cast<size_t>(rowid - columns.begin())].serial = kRowid;
   }
@@ -146,14 +146,14 @@ bool TableReader::OpenFile(const std::string& path) {
   if (!head || head->size() < kHeaderBytes || (*head)[18] != 1) return false;
   connection_.reset(new Connection);
   sqlite3*& handle = connection_->handle;
-  // Never a URI: SQLite may be built to read names that begin so as one.
+  // Never a URI: SQLite may be built to interpret names with this prefix as URIs.
   const std::string plain = path.starts_with("file:") ? "./" + path : path;
   if (sqlite3_open_v2(plain.c_str(), &handle, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX,
                       nullptr) != SQLITE_OK) {
     return false;
   }
-  // SQLite opens a file that lacks pages only where the schema may be written, which this
-  // connection cannot do.
+  // SQLite opens a file with missing pages only if the schema is writable, which this connection
+  // cannot use.
   const bool tolerant = at_damage_ == AtDamage::kSkip;
   sqlite3_db_config(handle, SQLITE_DBCONFIG_DEFENSIVE, tolerant ? 0 : 1, nullptr);
   sqlite3_db_config(handle, SQLITE_DBCONFIG_WRITABLE_SCHEMA, tolerant ? 1 : 0, nullptr);
@@ -184,13 +184,13 @@ bool TableReader::ReadFileHeader() {
   const uint64_t pages = static_cast<uint64_t>(size) / page_bytes_;
   page_count_ =
       static_cast<uint32_t>(std::min<uint64_t>(pages, std::numeric_limits<uint32_t>::max() - 1));
-  // Twice: rows that do not fit a page may be gathered in two rounds.
+  // Twice, because a row with overflow pages may be read in two rounds.
   pages_left_ = 2 * uint64_t{page_count_};
   return true;
 }
 
 bool TableReader::ReadSchema(const std::string& table, std::span<const std::string> columns) {
-  // One row per column of the table, and in each what is to be known of the table.
+  // One row per column of the table; each also has the properties of the table.
   sqlite3_stmt* info = nullptr;
   if (sqlite3_prepare_v2(connection_->handle,
                          "SELECT c.name, c.type, c.dflt_value, c.pk, c.hidden, m.rootpage, m.sql"
@@ -211,7 +211,8 @@ bool TableReader::ReadSchema(const std::string& table, std::span<const std::stri
   int code = SQLITE_ROW;
   while ((code = sqlite3_step(info)) == SQLITE_ROW) {
     root = sqlite3_column_int64(info, 5);
-    // WITHOUT ROWID tables are stored as indices. The word in a comment costs only speed.
+    // WITHOUT ROWID tables are stored as indices. If the word is in a comment only, SQL is used,
+    // which is slower.
     if (ContainsWord(text(6), "without") || sqlite3_column_int(info, 4) != 0) return false;
     const auto wanted = std::find(columns.begin(), columns.end(), text(0));
     const auto slot = static_cast<int8_t>(wanted - columns.begin());
@@ -226,7 +227,7 @@ bool TableReader::ReadSchema(const std::string& table, std::span<const std::stri
     const bool integer = text(1).size() == 7 && ContainsWord(text(1), "integer");
     if (integer && wanted != columns.end()) rowid_slot_ = slot;
   }
-  if (keys > 1) rowid_slot_ = -1;  // A key of several columns is no rowid.
+  if (keys > 1) rowid_slot_ = -1;  // A key of several columns is not a rowid.
   if (code != SQLITE_DONE || root < 2 || root > page_count_) return false;
   levels_.push_back({{static_cast<uint32_t>(root)}, 0});
   return true;
@@ -260,7 +261,7 @@ Result<bool> TableReader::NextLeaf() {
       levels_.pop_back();
       continue;
     }
-    // Children that follow each other in the file are read together.
+    // Children that are adjacent in the file are read together.
     const uint32_t number = level.children[level.next++];
     size_t ahead = 0;
     while (level.next + ahead < level.children.size() &&
@@ -336,7 +337,7 @@ Status TableReader::ReadCell() {
   at += ReadVarint(at, &payload);
   at += ReadVarint(at, &rowid);
   rowid_ = static_cast<int64_t>(rowid);
-  // Section 1.6: how much of a large payload stays on the page.
+  // Section 1.6: the part of a large payload that stays on the page.
   const uint64_t most = usable_bytes_ - 35;
   uint64_t local = payload;
   if (payload > most) {
@@ -355,7 +356,7 @@ Status TableReader::ReadCell() {
   if (decoded) return {};
   const std::string_view on_page(at, local);
   const uint32_t overflow = Big32(at + local);
-  // Once for the header, where that does not fit the page, then for the values.
+  // Once for the header, if it does not fit the page, then for the values.
   for (int tries = 0; !decoded && tries < 2; ++tries) {
     XLATRACE_TRY(Gather(on_page, overflow, need));
     XLATRACE_ASSIGN(decoded, Decode(payload, &need));

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The private tables. Rows that exist once per launch are kept small: everything that repeats is a
-// number into a dictionary, and what few launches have lies in a table of its own.
-// x_packed_activity (packed_row.h) and x_packed_range are read through the private views
-// x_activity, x_api_call, x_gap and x_range; x_packed_call holds the calls that nothing refers to.
+// The private tables. Rows that exist once per launch are small. Repeated data is a number into a
+// dictionary, and rare data has its own tables. The tables x_packed_activity (packed_row.h) and
+// x_packed_range are read through the private views x_activity, x_api_call, x_gap and x_range. The
+// table x_packed_call holds calls without an activity.
 
-// What the views call a key (docs/schema.md) can be looked up: by a primary key, or by an index at
-// the end of the text.
+// The keys of views (docs/schema.md) can be looked up: by a primary key, or by an index at the end
+// of the text.
 
 #include "store/packed_row.h"
 #include "store/schema.h"

@@ -16,9 +16,9 @@
 namespace xlatrace::store {
 namespace {
 
-using namespace model;  // NOLINT: the vocabularies, all of them.
+using namespace model;  // NOLINT: all vocabularies.
 
-// CASE that turns a stored integer into its word; NULL stays NULL.
+// CASE that maps a stored integer to its text; NULL stays NULL.
 template <typename Enum>
 std::string Word(std::string_view expression) {
   std::string sql = fmt::format("CASE {}", expression);
@@ -29,12 +29,12 @@ std::string Word(std::string_view expression) {
   return sql + " END";
 }
 
-// Kind of the finest rows the run's source has: what the view `launch` shows.
+// Kind of the finest rows in the run's source: the rows of view `launch`.
 constexpr std::string_view kLaunchKind =
     "(SELECT CASE value WHEN 'kernel' THEN 0 WHEN 'op' THEN 4 ELSE 5 END FROM x_run_info"
     " WHERE key = 'granularity')";
 
-// The packed rows (packed_row.h) as plain tables. Private: the public views stand on these.
+// The packed rows (packed_row.h) as plain tables. Private; the public views use them.
 std::string PackedViews() {
   return fmt::format(
       R"sql(
@@ -157,7 +157,7 @@ CREATE VIEW execution AS SELECT execution_id, module_id, device_id, start_ns, en
       fmt::arg("phase_i", Word<Phase>("i.phase")));
 }
 
-// Columns that `activity` and `launch` share, and the joins they come from.
+// Columns that `activity` and `launch` share, and their joins.
 std::string ActivityColumnsSql() {
   return fmt::format(
       R"sql({kind} AS kind, d.process_id, l.device_id, l.stream_id, l.context_id,
@@ -227,7 +227,7 @@ CREATE VIEW copy AS SELECT a.activity_id, l.device_id, {} AS copy_kind, a.start_
       kLaunchKind, Word<CopyKind>("c.copy_kind"), static_cast<int>(CopyKind::kHostToDevice),
       static_cast<int>(CopyKind::kDeviceToHost), static_cast<int>(CopyKind::kDeviceToDevice),
       static_cast<int>(CopyKind::kPeerToPeer));
-  // The order of the joins is fixed: ops are few, and only their activities are looked up.
+  // The order of the joins is fixed: there are few ops, and only their activities are looked up.
   sql += fmt::format(
       R"sql(
 CREATE VIEW op_launch AS SELECT 'o' || o.op_id AS handle, a.activity_id, l.device_id, a.step,
@@ -259,8 +259,8 @@ CREATE VIEW activity_share AS SELECT a.activity_id, i.module_id, i.name AS instr
   return sql;
 }
 
-// In op_time the instruction of a module and the op outside of modules (`f`) are joined apart: the
-// key (module_id, instruction) is looked up by an index only where `instruction` is a plain column.
+// In op_time, instructions of modules and ops outside of modules (`f`) are joined separately. An
+// index on (module_id, instruction) is used only if `instruction` is a plain column.
 std::string AnalysisViews() {
   return fmt::format(
       R"sql(
@@ -345,8 +345,8 @@ CREATE VIEW ruled_out AS SELECT id, CASE withheld WHEN 0 THEN 'fine' ELSE 'withh
       fmt::arg("cause", Word<GapCause>("cause")), fmt::arg("path_kind", Word<PathKind>("kind")));
 }
 
-// Names and columns of Nsight Systems' SQLite export (schema 3.24), so that people's SQL runs here;
-// what no source of ours gives is NULL.
+// Names and columns of Nsight Systems' SQLite export (schema 3.24), so that SQL for such exports
+// runs here. Values that no source has are NULL.
 // copyKind and memKind are CUPTI's numbers.
 std::string NsightViews() {
   return R"sql(

@@ -14,11 +14,15 @@
 namespace xlatrace::fleet {
 namespace {
 
-constexpr size_t kFewest = 3;       // Common ends.
-constexpr size_t kFewestDrift = 8;  // Below that a slope is the jitter of single ends.
-constexpr size_t kLags = 16;        // Distances of ends that slopes are taken over.
-constexpr double kFew = 10;         // A line through three ends has eleven times the error.
-constexpr double kErrors = 3;       // Spreads over the root of their number; a median has 1.25.
+constexpr size_t kFewest = 3;       // Minimum number of common ends.
+constexpr size_t kFewestDrift = 8;  // With fewer ends, a slope only reflects the jitter of single
+                                    // ends.
+constexpr size_t kLags = 16;        // Number of distances between ends for which slopes are
+                                    // computed.
+constexpr double kFew = 10;         // Widens the error of few ends: eleven times for a line through
+                                    // three ends.
+constexpr double kErrors = 3;       // Spreads divided by the square root of the number of ends; a
+                                    // median has 1.25.
 
 // `to` = `from` + offset + drift x (from - origin).
 struct Line {
@@ -39,14 +43,14 @@ Line Fit(std::vector<Pair> ends) {
   line.ends = ends.size();
   const int64_t origin = ends[ends.size() / 2].from;
   line.origin = static_cast<double>(origin);
-  // Epoch times have no room for nanoseconds in a double; differences have.
+  // A double cannot hold epoch times in nanoseconds, but it can hold their differences.
   const int64_t base = ends.front().to - ends.front().from;
   std::vector<double> x, y;
   for (const Pair& end : ends) {
     x.push_back(static_cast<double>(end.from - origin));
     y.push_back(static_cast<double>(end.to - end.from - base));
   }
-  double drift_error = 0;  // Of ns per ns.
+  double drift_error = 0;  // In ns per ns.
   if (ends.size() >= kFewestDrift) {
     std::vector<double> slopes;
     const size_t least = ends.size() / 3;
@@ -63,12 +67,11 @@ Line Fit(std::vector<Pair> ends) {
   for (size_t i = 0; i < y.size(); ++i) y[i] -= line.drift * x[i];
   const double offset = LowerMedian(y);
   line.offset = offset + static_cast<double>(base);
-  // How far single ends lie off the line. The line itself is known better by the root of their
-  // number, but what all ends have in common (a rank that is always let go last) cannot be seen in
-  // them: two spreads at least. Away from the middle the drift's error comes on top: ends that lie
-  // far from all others are reached by it alone.
-  // And a few ends may lie together by chance: of many pairs of clocks the luckiest would be
-  // chosen.
+  // The scatter of single ends around the line. The error of the line itself is smaller by the
+  // square root of their number. A common error of all ends (a rank that always leaves last) is not
+  // visible in the scatter, so at least two spreads are used. Away from the middle, the error of
+  // the drift is added; it alone covers distant ends. A few ends may agree by chance, and the
+  // luckiest of many pairs of clocks would be chosen.
   const double few = 1 + kFew / static_cast<double>(y.size() - 2);
   if (y.size() < kFewestDrift) {
     double largest = 0;
@@ -84,8 +87,8 @@ Line Fit(std::vector<Pair> ends) {
   return line;
 }
 
-// Clocks by the collectives that they share: each with the first clock of that collective. Which
-// one is first is fixed, so that ends of one group add up between the same two.
+// Fits pairs of clocks that share collectives: each clock with the first clock of the collective.
+// The first clock is fixed, so that ends of one group count for the same pair.
 std::map<std::pair<uint32_t, uint32_t>, Line> FitPairs(size_t clocks,
                                                        std::vector<CollectiveEnd> ends) {
   std::sort(ends.begin(), ends.end(), [](const CollectiveEnd& a, const CollectiveEnd& b) {
@@ -113,7 +116,7 @@ std::map<std::pair<uint32_t, uint32_t>, Line> FitPairs(size_t clocks,
   return lines;
 }
 
-// The line the other way round; drifts are parts per million, so their square is nothing.
+// The inverse line. Drifts are parts per million, so their square is negligible.
 Line Inverse(const Line& line) {
   return {.offset = -line.offset,
           .drift = -line.drift,
@@ -122,7 +125,7 @@ Line Inverse(const Line& line) {
           .ends = line.ends};
 }
 
-// First `inner`, then `outer`.
+// Applies `inner`, then `outer`.
 Line Chain(const Line& inner, const Line& outer) {
   const double at = inner.origin + inner.offset;
   return {.offset = inner.offset + outer.offset + outer.drift * (at - outer.origin),
@@ -136,7 +139,7 @@ Line Chain(const Line& inner, const Line& outer) {
 
 ClockFits FitClocks(size_t clocks, std::vector<CollectiveEnd> ends) {
   const auto lines = FitPairs(clocks, std::move(ends));
-  // Line that leads from a neighbour to the clock itself.
+  // Line from a neighbour to the clock itself.
   std::vector<std::vector<std::pair<uint32_t, Line>>> neighbours(clocks);
   for (const auto& [pair, line] : lines) {
     neighbours[pair.first].emplace_back(pair.second, line);

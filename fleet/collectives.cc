@@ -18,7 +18,7 @@ void JobCollectives::Add(size_t rank, const RankCollective& collective, bool ste
     sums.bytes = collective.bytes;
   }
   sums.ranks.insert(rank);
-  // What a run takes does not change what crosses the bus in it.
+  // The bytes on the bus are the same in every run.
   if (sums.bus_bytes == 0) sums.bus_bytes = collective.bus_bytes;
   if (!steady) return;
   sums.exposed_ns += collective.exposed_ns;
@@ -31,7 +31,7 @@ std::vector<JobCollective> JobCollectives::Rows(const Skew& skew, const Pairing&
                                                 const std::vector<int64_t>& steady_steps) const {
   struct Times {
     std::vector<double> transfer, skew;
-    std::map<int64_t, int64_t> ranks_in;  // Of each group.
+    std::map<int64_t, int64_t> ranks_in;  // By group.
     std::map<size_t, int64_t> last;
   };
   std::map<Instruction, Times> times;

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Collectives of the whole job, one row per instruction: how far apart ranks arrive in it, what the
-// exchange itself takes, how fast that is, and how much of it nothing computes beside.
+// Collectives of the whole job, one row per instruction: arrival skew of the ranks, exchange time,
+// bandwidth, and exposed time.
 //
-// Gets every collective of every rank once, in any order of ranks, then the pairs that fleet/skew.h
-// made of them. What is kept is one entry per instruction and rank.
-// Thread-safety: one thread.
+// Add every collective of every rank once, in any order of ranks, then the pairs of fleet/skew.h.
+// Memory: one entry per instruction and rank. Thread-safety: one thread.
 
 #ifndef XLATRACE_FLEET_COLLECTIVES_H_
 #define XLATRACE_FLEET_COLLECTIVES_H_
@@ -25,35 +24,36 @@
 
 namespace xlatrace::fleet {
 
-// Of an instruction whose ranks do not synchronise, or of which it is not known who takes part,
-// only the exposed time is known.
+// If the ranks of an instruction do not synchronise, or its groups are not known, only the exposed
+// time is set.
 struct JobCollective {
   std::string program;  // Fingerprint of its module.
   std::string instruction;
   std::string op;
   std::optional<int64_t> group_size, bytes;
-  int64_t ranks = 0;   // That run it.
-  int64_t groups = 0;  // That they form, as far as that is known.
-  int64_t paired = 0;  // Runs of a group of which all ranks are here.
-  // Medians over those: the least duration of the group, and the longest less the least.
+  int64_t ranks = 0;   // Number of ranks that run it.
+  int64_t groups = 0;  // Number of their groups, if it is known.
+  int64_t paired = 0;  // Number of runs of a group with all its ranks.
+  // Medians over those runs: the shortest duration in the group, and the difference to the longest
+  // one.
   std::optional<int64_t> transfer_ns, arrival_skew_ns;
   std::optional<int64_t> most_skew_ns;
-  std::optional<int64_t> bus_bandwidth;  // Bytes per second, of the median transfer.
+  std::optional<int64_t> bus_bandwidth;  // Bytes per second, for the median transfer.
   // Means over steady steps of the ranks that run it.
   int64_t exposed_ns_per_step = 0;
   std::optional<int64_t> wait_ns_per_step;
-  // Who arrives last most often, and in how many of `paired`.
+  // The rank that arrives last most often, and in how many of `paired`.
   std::optional<size_t> last_rank;
   int64_t last_times = 0;
 };
 
 class JobCollectives {
  public:
-  // `steady`: its step is one of the rank's steady steps. `waited_ns`: nothing where it is unknown.
+  // `steady`: its step is one of the rank's steady steps. `waited_ns`: nullopt if it is not known.
   void Add(size_t rank, const RankCollective& collective, bool steady,
            std::optional<int64_t> waited_ns);
 
-  // `steady_steps`: of each rank. The most exposed time first.
+  // `steady_steps`: number of each rank. Sorted by exposed time, largest first.
   std::vector<JobCollective> Rows(const Skew& skew, const Pairing& pairing,
                                   const std::vector<int64_t>& steady_steps) const;
 
@@ -62,7 +62,7 @@ class JobCollectives {
   struct Sums {
     std::string op;
     std::optional<int64_t> group_size, bytes;
-    double bus_bytes = 0;  // That cross the bus in a run.
+    double bus_bytes = 0;  // Bytes that cross the bus in one run.
     std::set<size_t> ranks;
     int64_t exposed_ns = 0, wait_ns = 0;
     bool waits = false;

@@ -18,19 +18,22 @@
 namespace xlatrace::fleet {
 namespace {
 
-constexpr double kDominates = 0.6;    // A part that explains so much of the excess is its cause.
-constexpr double kSlowGroup = 1.2;    // Exchange against the median of the other groups.
-constexpr double kStretched = 0.25;   // "gemm only": the rest is stretched less than so much of it.
-constexpr double kDataShare = 0.04;   // Who is last, over the median, as part of a step.
-constexpr double kDataSteps = 0.5;    // In so many of the steps.
-constexpr double kOneOffShare = 0.3;  // A single step that is so much longer.
-constexpr double kOneOffSteps = 0.2;  // In at most so many of the steps.
+constexpr double kDominates = 0.6;    // A part with this share of the excess is its cause.
+constexpr double kSlowGroup = 1.2;    // Minimum ratio of the exchange time to the median of other
+                                      // groups.
+constexpr double kStretched = 0.25;   // "gemm only": other work is stretched by less than this
+                                      // share of the stretch.
+constexpr double kDataShare = 0.04;   // Minimum excess of the last rank over the median, as a share
+                                      // of the step.
+constexpr double kDataSteps = 0.5;    // Minimum share of steps.
+constexpr double kOneOffShare = 0.3;  // Minimum excess of a single slow step.
+constexpr double kOneOffSteps = 0.2;  // Maximum share of such steps.
 
 double Own(const RankStep& at) { return at.step_ns - at.wait_ns; }
 
 using Part = std::function<double(const RankStep&)>;
 
-// Differences of one figure to the median of the ranks with the same program, step by step.
+// Differences of one figure from the median of the ranks with the same program, step by step.
 class Excess {
  public:
   Excess(const JobTimes& job, const Part& part)
@@ -52,7 +55,7 @@ class Excess {
   }
 
   double At(size_t rank, size_t step) const { return of_[rank * steps_ + step]; }
-  // Those from `first` on.
+  // Steps from `first` on.
   std::vector<double> Steps(size_t rank, size_t first) const {
     const auto begin = of_.begin() + static_cast<std::ptrdiff_t>(rank * steps_);
     return {begin + static_cast<std::ptrdiff_t>(first),
@@ -60,7 +63,7 @@ class Excess {
   }
   // Median over the steps from `first` on.
   double Of(size_t rank, size_t first) const { return LowerMedian(Steps(rank, first)); }
-  // What three of four of those steps have at least.
+  // Three quarters of those steps have at least this value.
   double Lasting(size_t rank, size_t first) const { return LowerQuartile(Steps(rank, first)); }
 
  private:
@@ -135,7 +138,7 @@ class Finder {
     return std::max(kLeastShare * step_ns_, kSpreads * Spread(excess));
   }
 
-  // What the job pays in a step for some ranks: the longest of them over the longest of all others.
+  // The cost of some ranks in a step: the longest of them less the longest of all others.
   double CostIn(size_t step, const std::set<size_t>& slow) const {
     double of_slow = 0, of_others = 0;
     for (size_t r = 0; r < job_.ranks.size(); ++r) {
@@ -157,8 +160,8 @@ class Finder {
     answer_.without_ns = step_ns_ - answer_.cost_ns;
   }
 
-  // What is won where each rank's exchanges take so much less: the others may be in one of the slow
-  // ones, too, so that what sets the slowest apart is only a part of it.
+  // Saving if the exchanges of each rank are shorter by this time. Other ranks may be in a slow
+  // exchange, too, so the excess of the slowest rank is only a part of the saving.
   void ChargeExchanges(const std::vector<double>& longer_ns) {
     double sum = 0;
     for (size_t s = 0; s < job_.steps.size(); ++s) {
@@ -174,7 +177,7 @@ class Finder {
     answer_.without_ns = step_ns_ - answer_.cost_ns;
   }
 
-  // Ranks whose excess stays, by the steps from each one's own beginning; the worst first.
+  // Ranks with a lasting excess, each from the step at which it begins; the worst first.
   std::vector<std::pair<double, size_t>> Slow() const {
     std::vector<double> excess, late;
     const size_t third = job_.steps.size() - std::max<size_t>(job_.steps.size() / 3, 3);
@@ -191,7 +194,7 @@ class Finder {
       }
     }
     std::sort(slow.rbegin(), slow.rend());
-    // Those that lie far below the worst are not who is waited for.
+    // Ranks far below the worst one are not responsible.
     while (slow.size() > 1 && slow.back().first < 0.5 * slow.front().first) slow.pop_back();
     return slow;
   }
@@ -214,7 +217,7 @@ class Finder {
     const size_t first = RiseOf(own_.Steps(worst, 0));
     std::vector<size_t> ranks;
     for (const auto& [excess, rank] : slow) ranks.push_back(rank);
-    // Where the others do not wait, somebody is slow and costs nobody anything.
+    // If the other ranks do not wait, a slow rank costs nothing.
     if (WaitOfOthers(ranks, first) < 0.3 * own_.Of(worst, first)) return false;
     Charge(ranks, first);
     const Excess gemm(job_, [](const RankStep& at) { return at.gemm_ns; });
@@ -253,7 +256,7 @@ class Finder {
     return true;
   }
 
-  // Ranks with other modules and more to do than the rest.
+  // Tests for ranks with other modules and more work than the others.
   bool Program() {
     std::map<std::string, std::vector<size_t>> programs;
     for (size_t r = 0; r < job_.ranks.size(); ++r) programs[job_.ranks[r].program].push_back(r);
@@ -285,8 +288,8 @@ class Finder {
     return true;
   }
 
-  // Stages of a pipeline wait for each other in sends and receives, of which no waiting is known:
-  // there the stage with most to compute is the one that idles least.
+  // Stages of a pipeline wait in sends and receives, whose waiting time is not known. There, the
+  // stage with the most computation is the one with the least idle time.
   bool Stages(const std::map<std::string, std::vector<size_t>>& programs, double excess) {
     struct Stage {
       double computes = 0, step = 0;
@@ -334,7 +337,7 @@ class Finder {
     return true;
   }
 
-  // Instructions of which some groups exchange slowly, and the host that only those share.
+  // Tests for instructions with slow groups, and a host that only these groups share.
   bool Link() {
     std::map<std::string, std::vector<const GroupTransfer*>> of_instruction;
     for (const GroupTransfer& group : job_.transfers) {
@@ -361,7 +364,7 @@ class Finder {
       }
     }
     if (most < kLeastShare * step_ns_ / 2) return false;
-    // It must be what they are waited for.
+    // The slow exchange must explain the excess.
     const double excess = *std::max_element(answer_.excess_ns.begin(), answer_.excess_ns.end());
     if (most < 0.5 * excess) return false;
     std::vector<size_t> ranks;
@@ -381,7 +384,7 @@ class Finder {
     return true;
   }
 
-  // Another rank in every step, and it computes longer.
+  // Tests for another slow rank in every step, with longer computation.
   bool Data() {
     const Excess kernels(job_, [](const RankStep& at) { return at.gemm_ns + at.other_ns; });
     std::map<size_t, int> last;

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Which rank everyone waits for, what that costs, since when, and why.
+// Finds the rank for which the others wait, the cost, the step from which on, and the cause.
 //
-// Gets times per rank and step that need no common clock (fleet/skew.h), gives one answer. What a
-// rank does by itself in a step is the step without its waiting; who has most of it is waited for.
+// The input is times per rank and step, which need no common clock (fleet/skew.h). The own time of
+// a rank is its step without its waiting time; the others wait for the rank with the longest own
+// time.
 //
-// Like is compared with like: a rank's excess is what it has more than the median of the ranks that
-// run the same program. Somebody is always last, so an excess counts only where it is larger than
-// kLeastShare of the step and than kSpreads spreads of what clean ranks differ by, and stays on the
-// same rank; with an excess that wanders or comes once other causes are looked at.
+// The excess of a rank is its own time less the median of the ranks that run the same program. Some
+// rank is always last. An excess therefore counts only under two conditions. It exceeds kLeastShare
+// of the step and kSpreads spreads of normal ranks, and it stays on the same rank. If the excess
+// moves between ranks or occurs once, other causes are tested.
 //
 // Thread-safety: pure.
 
@@ -24,24 +25,24 @@
 namespace xlatrace::fleet {
 
 struct JobRank {
-  std::string name;  // As the person knows it: "rank 17 (host b)".
-  std::string host;  // Empty: unknown.
-  std::string
-      program;  // What it runs: fingerprints of the modules of a step. Same text, same work.
+  std::string name;     // Name for the user: "rank 17 (host b)".
+  std::string host;     // Empty: unknown.
+  std::string program;  // Fingerprints of the modules of a step. Equal texts mean equal work.
 };
 
-// One rank in one step. The parts are times of the device: they need not sum to the step, for what
-// runs beside computation is in none of them.
+// One rank in one step. The parts are times of the device. They need not sum to the step, because
+// work beside computation is in none of them.
 struct RankStep {
   bool known = false;
   double step_ns = 0;
-  double wait_ns = 0;   // In synchronising collectives, for others; in sends and receives at all.
+  double wait_ns = 0;   // For other ranks, in synchronising collectives; all of the time in sends
+                        // and receives.
   double gemm_ns = 0;   // Matrix products and convolutions.
   double other_ns = 0;  // All other computation and copies.
-  double gap_ns = 0;    // The device idle.
+  double gap_ns = 0;    // Device idle.
 };
 
-// The exchange itself of one instruction in one of its groups, per step.
+// The exchange time of one instruction in one of its groups, per step.
 struct GroupTransfer {
   std::string instruction;
   std::vector<size_t> ranks;
@@ -50,8 +51,7 @@ struct GroupTransfer {
 
 struct JobTimes {
   std::vector<JobRank> ranks;
-  std::vector<int64_t>
-      steps;  // Their numbers, ascending: the steady ones and what interrupts them.
+  std::vector<int64_t> steps;   // Numbers, ascending: the steady steps and those between them.
   std::vector<RankStep> times;  // Rank r in step s: r x steps + s.
   std::vector<GroupTransfer> transfers;
 
@@ -59,34 +59,34 @@ struct JobTimes {
 };
 
 enum class Cause {
-  kNone,      // Nobody is waited for more than ranks differ by anyway.
-  kSlowGpu,   // Kernels stretched.
-  kSlowHost,  // Kernels equal, gaps longer.
-  kLink,      // Exchanges of groups that share a host take longer than those of other groups.
-  kData,      // Computation that differs, of another rank in every step.
-  kProgram,   // Other modules with more to do: a longer pipeline stage.
+  kNone,      // Ranks differ only by their usual scatter.
+  kSlowGpu,   // Kernels take longer.
+  kSlowHost,  // Kernels take equally long, gaps longer.
+  kLink,      // Exchanges of groups that share a host take longer than others.
+  kData,      // Computation takes longer, on another rank in every step.
+  kProgram,   // Other modules with more work: a longer pipeline stage.
   kOneOff,    // Single steps: checkpoint, compilation, garbage collection.
-  kUnknown,   // Somebody is waited for; the data do not say why.
-  kNoData     // Too few steps or ranks to say anything.
+  kUnknown,   // Others wait for a rank, and the data does not show why.
+  kNoData     // Too few steps or ranks.
 };
-std::string_view Text(Cause cause);  // "slow_gpu"; what run.db and JSON say.
+std::string_view Text(Cause cause);  // "slow_gpu"; the text in run.db and JSON.
 
 enum class GpuReason { kNone, kClocks, kMemoryOrNeighbour };
 
 struct CulpritAnswer {
   Cause cause = Cause::kNone;
   GpuReason gpu = GpuReason::kNone;
-  std::vector<size_t> ranks;  // Who is waited for, the worst first. Of kData and kNone: empty.
-  double step_ns = 0;         // Median over steps, of the slowest rank's step.
-  // Per step, mean over the steps since `since_step`: against the longest of the others; of kLink
-  // against all ranks with exchanges as short as those of other groups.
+  std::vector<size_t> ranks;  // Responsible ranks, the worst first. Empty for kData and kNone.
+  double step_ns = 0;         // Median over steps of the slowest rank's step.
+  // Per step, mean over the steps since `since_step`, compared with the longest of the other ranks.
+  // For kLink, compared with all ranks if their exchanges were as short as those of other groups.
   double cost_ns = 0;
-  double without_ns = 0;  // The step without it.
+  double without_ns = 0;  // Step time without the cost.
   int64_t since_step = 0;
-  bool all_along = true;              // It is the first of the steps that are judged.
-  std::vector<int64_t> steps;         // Of kOneOff: which ones.
+  bool all_along = true;              // `since_step` is the first evaluated step.
+  std::vector<int64_t> steps;         // For kOneOff: the slow steps.
   std::vector<std::string> evidence;  // Sentences with numbers.
-  // Per rank: what it has more than its like, per step (median over steps).
+  // Per rank: own time less the median of similar ranks, per step (median over steps).
   std::vector<double> excess_ns;
 };
 

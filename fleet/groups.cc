@@ -10,10 +10,10 @@
 namespace xlatrace::fleet {
 namespace {
 
-// How far ends of two members lie apart, beside a line: their clocks may be shifted and drift. The
-// slope is the median of slopes between ends half the recording apart, as in clocks.cc.
+// Distance of the ends of two members around a line, because their clocks may have an offset and a
+// drift. The slope is the median of slopes between ends half the recording apart, as in clocks.cc.
 std::optional<double> Residual(const EndsOfMember& a, const EndsOfMember& b) {
-  std::vector<std::pair<double, double>> common;  // When, and how far apart.
+  std::vector<std::pair<double, double>> common;  // Time and distance.
   std::optional<std::pair<int64_t, int64_t>> origin;
   for (const auto& [key, end] : a) {
     const auto other = b.find(key);
@@ -40,10 +40,10 @@ size_t GroupOf(size_t member, size_t size, size_t stride) {
   return member / (size * stride) * stride + member % stride;
 }
 
-// The residual that nine of ten pairs of members `apart` places apart in their group stay below.
+// Ninth decile of the residuals of pairs of members that are `apart` places apart in their group.
 std::optional<double> ResidualOf(const std::vector<EndsOfMember>& ends, size_t size, size_t stride,
                                  size_t apart) {
-  std::vector<size_t> first;  // Members that have one so far behind them.
+  std::vector<size_t> first;  // Members with another member at this distance.
   for (size_t m = 0; m + apart * stride < ends.size(); ++m) {
     if (GroupOf(m, size, stride) == GroupOf(m + apart * stride, size, stride)) first.push_back(m);
   }
@@ -61,8 +61,8 @@ std::optional<double> ResidualOf(const std::vector<EndsOfMember>& ends, size_t s
   return residuals[at];
 }
 
-// A stride that is no multiple of the true one parts all neighbours, twice the true one and more
-// all that are half a group apart.
+// A stride that is not a multiple of the right one separates all neighbours. Twice the right stride
+// or more separates all members that are half a group apart.
 std::optional<double> ResidualOf(const std::vector<EndsOfMember>& ends, size_t size,
                                  size_t stride) {
   const auto neighbours = ResidualOf(ends, size, stride, 1);

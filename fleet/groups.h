@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Which ranks exchange with each other in a collective whose groups are parts of the job, as in a
-// mesh of data, tensor and sharded parallelism.
+// Finds the groups of a collective whose groups are parts of the job, as in a mesh of data, tensor
+// and sharded parallelism.
 //
-// The recordings say how large the groups are, not who is in them: ids in HLO are places in a
-// device assignment that no recording holds. But ranks leave a collective together. So the layouts
-// that a mesh can have (members at a fixed stride) are tried, and the one counts in which ends of
-// the same run of the instruction stay together from step to step, up to a line between two clocks;
-// where no layout does so clearly better than all others, nothing is known.
+// Recordings have the sizes of groups, but not their members: ids in HLO are positions in a device
+// assignment, which no recording holds. But ranks leave a collective together. So all layouts of a
+// mesh (members at a fixed stride) are tested. In the right layout, the ends of a run of the
+// instruction agree from step to step, up to a line between two clocks. If no layout is clearly
+// better than all others, the groups are not known.
 //
 // Thread-safety: pure functions.
 
@@ -22,15 +22,16 @@
 
 namespace xlatrace::fleet {
 
-// Ends of one instruction on one member: by step and number in the step.
+// Ends of one instruction on one member, by step and number in the step.
 using EndsOfMember = std::map<std::pair<int64_t, int64_t>, int64_t>;
 
-inline constexpr size_t kFewestEnds = 8;   // In common, to tell a layout.
-inline constexpr double kClearly = 4;      // The best layout's residual against the next one's.
-inline constexpr size_t kMostPairs = 128;  // Of members, looked at per layout.
+inline constexpr size_t kFewestEnds = 8;   // Common ends that a layout needs.
+inline constexpr double kClearly = 4;      // Minimum ratio of the next layout's residual to the
+                                           // best one's.
+inline constexpr size_t kMostPairs = 128;  // Pairs of members that are tested per layout.
 
-// Which group member m is in, 0 to members / group_size - 1. `ends[m]`: all members, in the order
-// of their ranks.
+// Group of each member, from 0 to members / group_size - 1. `ends[m]`: all members, in the order of
+// their ranks.
 std::optional<std::vector<size_t>> FindGroups(const std::vector<EndsOfMember>& ends,
                                               size_t group_size);
 

@@ -21,7 +21,7 @@
 namespace xlatrace::fleet {
 namespace {
 
-constexpr size_t kEndsPerRank = 512;  // More do not make a line better known.
+constexpr size_t kEndsPerRank = 512;  // More ends do not improve a line.
 
 class JobReader {
  public:
@@ -80,7 +80,7 @@ class JobReader {
                "summary of it says what it holds");
     }
     for (RankTimes& times : run.ranks) {
-      // The same process of the same recording, under another name.
+      // The same process of the same recording, with another path.
       const auto identity =
           std::tuple(times.host, times.pid, times.ordinal, times.activities, times.device_ns);
       if (times.pid && !known_.insert(identity).second) {
@@ -97,7 +97,7 @@ class JobReader {
     return {};
   }
 
-  // Ranks that are here leave it together, whether or not all of its ranks are here.
+  // True if the given ranks leave it together, even if some of its ranks are missing.
   bool Common(const RankCollective& collective) const {
     const auto all = static_cast<int64_t>(job_.ranks.size());
     return Synchronises(collective.op) && all > 1 && collective.group_size.value_or(all) >= all;
@@ -111,7 +111,7 @@ class JobReader {
     return of_device;
   }
 
-  // Those of ranks of the job, with its numbers of steps.
+  // Collectives of the ranks of the job, with its step numbers.
   template <typename Give>
   Status Collectives(store::RunDb& db, const std::map<int64_t, size_t>& of_device,
                      const Give& give) {
@@ -164,7 +164,7 @@ class JobReader {
               .value = unpaired,
               .advice = Unpaired() + ": their waiting is not known"};
     }
-    // The same ones of every rank, whatever each of them holds.
+    // The same collectives of every rank, independent of the content of each recording.
     const size_t most = kEndsPerRank * of_device.size();
     if (ends.size() > most) {
       if (keep_one_in_ == 0) keep_one_in_ = ends.size() / most + 1;
@@ -206,7 +206,7 @@ class JobReader {
     return {};
   }
 
-  // Adds it to its step; nothing where it is not known.
+  // Adds the waiting time to the step of the rank; nullopt if it is not known.
   std::optional<int64_t> Waited(size_t rank, const RankCollective& collective,
                                 const std::optional<Skew::Group>& group) {
     if (!collective.op.empty() && !Synchronises(collective.op)) {
@@ -237,8 +237,8 @@ class JobReader {
   std::map<std::pair<size_t, std::string>, size_t> clocks_;
   std::set<std::tuple<std::string, std::optional<int64_t>, int64_t, int64_t, int64_t>> known_;
   std::set<int64_t> group_sizes_;
-  // In steady steps, beside which nothing computed: while it starts, a rank waits seconds for
-  // others.
+  // Exposed time in steady steps. Others do not count, because ranks wait for seconds during
+  // start-up.
   int64_t unpaired_ns_ = 0;
   std::optional<Pairing> pairing_;
   Skew skew_;

@@ -20,8 +20,8 @@
 namespace xlatrace::fleet {
 namespace {
 
-// What the exchange of each instruction takes in each of its groups: the median over steps of the
-// sum in a step.
+// Exchange time of each instruction in each of its groups: the median over steps of the sum in a
+// step.
 std::vector<GroupTransfer> Transfers(const Skew& skew, const Pairing& pairing) {
   struct Sums {
     std::vector<size_t> ranks;
@@ -31,7 +31,7 @@ std::vector<GroupTransfer> Transfers(const Skew& skew, const Pairing& pairing) {
   skew.ForEach([&](const CollectiveKey& key, const Skew::Group& group) {
     Sums& of = sums[{key.fingerprint, key.instruction, key.group}];
     if (of.ranks.empty()) of.ranks = pairing.RanksOf(key);
-    // The least of a part of them may be anybody's waiting.
+    // The shortest duration of a part of the ranks may contain waiting time.
     if (group.ranks < static_cast<int64_t>(of.ranks.size())) return;
     of.of_step[key.step] += static_cast<double>(group.transfer_ns);
   });
@@ -47,7 +47,7 @@ std::vector<GroupTransfer> Transfers(const Skew& skew, const Pairing& pairing) {
   return transfers;
 }
 
-// From the first steady step of any rank to the last.
+// From the first to the last steady step of any rank.
 JobTimes TimesOf(const Job& job, const Skew& skew, const Pairing& pairing) {
   JobTimes times;
   std::optional<int64_t> first, last;
@@ -91,7 +91,7 @@ JobTimes TimesOf(const Job& job, const Skew& skew, const Pairing& pairing) {
   return times;
 }
 
-// Waiting that is not known would look like a rank's own time.
+// Unknown waiting time would look like own time of a rank.
 void HoldBack(int64_t unpaired_ns, std::string_view unpaired, Job& job) {
   CulpritAnswer& answer = job.answer;
   int64_t steps_ns = 0;
@@ -129,7 +129,7 @@ void AnswerJob(const Skew& skew, const Pairing& pairing, int64_t unpaired_ns,
   const JobTimes times = TimesOf(job, skew, pairing);
   job.answer = FindCulprit(times);
   HoldBack(unpaired_ns, unpaired, job);
-  // Without an answer the length of the steps still says who is slow and who is fast.
+  // Without a result, the lengths of the steps still show slow and fast ranks.
   std::vector<double> cost = job.answer.excess_ns;
   if (cost.size() != job.ranks.size()) {
     cost.clear();

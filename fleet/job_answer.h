@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The answer of a job: who is waited for, by what its ranks did and waited in each step.
+// The result for a job: the rank for which the others wait, from the own times and waiting times of
+// its ranks.
+//
+// Thread-safety: pure, except for the given job.
 //
 // Thread-safety: pure but for the job that is given.
 
@@ -18,13 +21,13 @@
 
 namespace xlatrace::fleet {
 
-// Collectives whose waiting is not known, in words: "collectives of which ...".
-// `largest_group`: of the job, 0 where none is known.
+// Describes the collectives whose waiting time is not known: "collectives of which ...".
+// `largest_group`: the largest group of the job, 0 if none is known.
 std::string UnpairedWords(int64_t largest_group, size_t ranks);
 
-// Fills `job.answer` and `job.by_cost`. `unpaired_ns`: of all ranks' steady steps, beside which
-// nothing computed, in collectives of which it is not known who takes part (`unpaired`, in words):
-// where that is much nobody is named.
+// Fills `job.answer` and `job.by_cost`. `unpaired_ns`: exposed time in the steady steps of all
+// ranks in collectives with unknown groups (`unpaired` describes them). If it is large, no rank is
+// named.
 void AnswerJob(const Skew& skew, const Pairing& pairing, int64_t unpaired_ns,
                std::string_view unpaired, Job& job);
 

@@ -13,7 +13,7 @@
 namespace xlatrace::fleet {
 namespace {
 
-// Collectives of one step of a rank, by their ends.
+// Collectives of one step of a rank, ordered by their ends.
 class LetGo {
  public:
   explicit LetGo(const std::vector<PathCollective>& by_end) : by_end_(by_end) {
@@ -25,7 +25,8 @@ class LetGo {
     waited_.push_back(waited);
   }
 
-  // The last one before `place` that ended by `at_ns` and let the rank go; `stream`: of what began.
+  // The last collective before `place` that ended by `at_ns` and released the rank. `stream`:
+  // stream of the collective that began.
   const PathCollective* Before(int64_t at_ns, size_t place, std::optional<int64_t> stream) const {
     const auto after = std::upper_bound(
         by_end_.begin(), by_end_.begin() + static_cast<std::ptrdiff_t>(place), at_ns,
@@ -40,7 +41,8 @@ class LetGo {
 
  private:
   const std::vector<PathCollective>& by_end_;
-  std::vector<const PathCollective*> waited_;  // The last such one before each place.
+  std::vector<const PathCollective*> waited_;  // The last collective with waiting before each
+                                               // place.
 };
 
 void Thin(std::vector<PathSegment>& segments) {
@@ -102,7 +104,7 @@ std::vector<PathSegment> JobPath::Walk(const std::function<size_t(int64_t step)>
   const auto add = [&](const PathSegment& segment) {
     if (segment.own_ns > 0 || segment.collectives > 0) back.push_back(segment);
   };
-  const End* later = nullptr;  // The step that comes next, on the rank on which it began.
+  const End* later = nullptr;  // The next step, on the rank on which it began.
   size_t rank = 0;
   for (auto at = steps_.rbegin(); at != steps_.rend(); ++at) {
     const int64_t number = at->first;
@@ -110,7 +112,7 @@ std::vector<PathSegment> JobPath::Walk(const std::function<size_t(int64_t step)>
       later = nullptr;
       continue;
     }
-    // Steps follow each other without a hole, or with one that is not worth mentioning.
+    // Steps follow each other without a hole, or with a negligible one.
     const End* end = later != nullptr ? EndOf(rank, number) : nullptr;
     if (end == nullptr || later->start_ns - end->end_ns > (later->end_ns - later->start_ns) / 100) {
       rank = ends_last(number);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The answer of a job in words.
+// The result of a job as text.
 
 #include <string>
 #include <string_view>
@@ -32,12 +32,12 @@ std::string_view Why(const CulpritAnswer& answer) {
   }
 }
 
-// Words that the answer may begin with, as its place has them.
+// First words of the text; they depend on its place.
 struct FirstWords {
   std::string_view who, everyone;
 };
 
-// What is so, and why; the second may be empty.
+// The fact and the reason; the second may be empty.
 struct Said {
   std::string what, why;
 
@@ -92,7 +92,7 @@ std::string PathSentence(const Job& job) {
 
 std::string Sentence(const Job& job) {
   const Cause cause = job.answer.cause;
-  // The time of a step is one of all ranks; the rest is a clause of its own.
+  // A step time of all ranks follows directly; other facts are a separate clause.
   const bool of_ranks = cause == Cause::kNone || cause == Cause::kOneOff;
   return fmt::format("{} rank{}{} {}", job.ranks.size(), job.ranks.size() == 1 ? "" : "s",
                      of_ranks ? "," : ";", Answer(job, {"who", "everyone"}).Both());

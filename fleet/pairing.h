@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Which runs of a collective, on which ranks, are one and the same collective of the job.
+// Finds the runs, on all ranks, of one collective of the job.
 //
-// By content: step, module, instruction and number in the step. Where the group of an instruction
-// is the whole job, or all ranks that run its module (a pipeline stage), that is all; where it is a
-// part of them, fleet/groups.h tells who is in it.
+// Runs are paired by content: step, module, instruction and number in the step. This is sufficient
+// if the group is the whole job, or all ranks that run the module (a pipeline stage). For smaller
+// groups, fleet/groups.h finds the members.
 //
-// Add all collectives of all ranks, Settle, then ask. What is kept until then: kEndsKept ends of
-// each instruction with such groups, per rank. Thread-safety: const calls may run beside each
-// other.
+// Add all collectives of all ranks, call Settle, then query. Memory until then: kEndsKept ends per
+// rank of each instruction with smaller groups. Thread-safety: const calls may run in parallel.
 
 #ifndef XLATRACE_FLEET_PAIRING_H_
 #define XLATRACE_FLEET_PAIRING_H_
@@ -30,8 +29,8 @@ namespace xlatrace::fleet {
 inline constexpr size_t kEndsKept = 64;
 
 struct PairedCollective {
-  CollectiveKey key;  // With its group.
-  int64_t ranks = 0;  // In that group.
+  CollectiveKey key;  // Includes its group.
+  int64_t ranks = 0;  // Number of ranks in that group.
 };
 
 class Pairing {
@@ -41,10 +40,10 @@ class Pairing {
   void Add(size_t rank, const RankCollective& collective);
   void Settle();
 
-  // Nothing where ranks do not synchronise in it, or its group is not known.
+  // nullopt if its ranks do not synchronise, or if its group is not known.
   std::optional<PairedCollective> Of(size_t rank, const RankCollective& collective) const;
 
-  // Ranks in the group of a key that Of gave.
+  // Ranks in the group of a key that Of returned.
   std::vector<size_t> RanksOf(const CollectiveKey& key) const;
 
  private:

@@ -44,7 +44,7 @@ void PathCollector::Tell(const Skew& skew, Job& job) const {
     job.path.why_not = "it may run through the ranks that are missing";
     return;
   }
-  // On the common clock; ranks that have none get no path.
+  // On the common clock; ranks without one get no path.
   const auto end_of = [&](size_t r, int64_t number) -> std::optional<int64_t> {
     const Rank& rank = job.ranks[r];
     const auto step = rank.times.steps.find(number);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Gathers what the critical path over ranks (fleet/job_path.h) is made of, a rank after another,
-// and puts the path into the job.
+// Collects the input of the critical path over ranks (fleet/job_path.h), rank by rank, and stores
+// the path in the job.
 //
-// What is kept beside the path's own entries is one rank's collectives, until EndRank.
+// Memory besides the entries of the path: the collectives of one rank, until EndRank.
 // Thread-safety: one thread.
 
 #ifndef XLATRACE_FLEET_PATH_COLLECTOR_H_
@@ -27,15 +27,15 @@ class PathCollector {
  public:
   explicit PathCollector(size_t ranks) : path_(ranks) {}
 
-  // `group`: what all ranks of it said; nothing where it is not known who came last.
+  // `group`: combined figures of all its ranks; nullopt if the last rank is not known.
   // `stood_still`: nothing computed on the rank when it ended (RunRanks::waited).
   void Add(size_t rank, const RankCollective& collective, const std::optional<Skew::Group>& group,
            bool stood_still);
 
-  // All collectives of the rank have been added.
+  // Call it after all collectives of the rank were added.
   void EndRank(size_t rank, const RankTimes& times);
 
-  // Fills `job.path` and `job.on_path`; `job.clocks` are known.
+  // Fills `job.path` and `job.on_path`. `job.clocks` must be set.
   void Tell(const Skew& skew, Job& job) const;
 
  private:

@@ -11,13 +11,13 @@ namespace {
 
 double WorkNs(const StageTimes& stage) { return stage.forward_ns + stage.backward_ns; }
 
-// One stage, as far as it has come.
+// Progress of one stage.
 struct Progress {
   double free_ns = 0;
   std::vector<double> forward_end, backward_end;
 };
 
-// Does the next thing of stage `s` if what it needs is there.
+// Runs the next work of stage `s`, if its input is ready.
 bool Advance(const std::vector<StageTimes>& stages, size_t micro_batches, size_t s,
              std::vector<Progress>& all) {
   Progress& own = all[s];

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Who is who in a job: numbers and names of its ranks, and one count of steps for all of them.
+// Numbers and names of the ranks of a job, and one count of steps for all of them.
 //
-// Thread-safety: pure but for the job that is given.
+// Thread-safety: pure, except for the given job.
 
 #ifndef XLATRACE_FLEET_RANK_NUMBERS_H_
 #define XLATRACE_FLEET_RANK_NUMBERS_H_
@@ -11,12 +11,13 @@
 
 namespace xlatrace::fleet {
 
-// Numbers and names the ranks, sorts them by number and device, and says which are missing and
-// which run other programs than most. The launcher's rank where every process has one; else hosts
-// by name and processes in the order in which they were named. `job.ranks` is not empty.
+// Numbers and names the ranks, sorts them by number and device, and reports missing ranks and ranks
+// with other programs than most. If every process has a rank number of its launcher, these numbers
+// are used. Otherwise ranks are ordered by host name and then by input order. `job.ranks` must not
+// be empty.
 void NumberRanks(Job& job);
 
-// Steps as the first rank counts that has as many of them as any.
+// Uses the step numbers of the first rank with the largest number of steps.
 void NumberSteps(Job& job);
 
 }  // namespace xlatrace::fleet

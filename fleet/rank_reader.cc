@@ -30,7 +30,7 @@ std::string TextIn(const Statement& row, int column) {
   return row.IsNull(column) ? std::string() : std::string(row.Text(column));
 }
 
-// What kind of work each label stands for.
+// Kind of work of each label.
 Result<std::vector<Work>> WorkOfLabels(RunDb& db) {
   std::map<std::pair<int64_t, std::string>, Work> of_instruction;
   XLATRACE_TRY(db.ForEach(
@@ -60,7 +60,7 @@ Result<std::vector<Work>> WorkOfLabels(RunDb& db) {
 
 using ByDevice = std::unordered_map<int64_t, RankTimes>;
 
-// The ends of a device's collectives, and beside which of them something computes.
+// Ends of a device's collectives, to test which of them overlap computation.
 class Ends {
  public:
   void Add(int64_t start_ns, int64_t end_ns, size_t position) {
@@ -71,7 +71,7 @@ class Ends {
     std::sort(ends_.begin(), ends_.end(),
               [](const End& a, const End& b) { return a.end_ns < b.end_ns; });
   }
-  // Activities come about in order of time, and so does the place.
+  // Activities arrive in about the order of time, so the position moves little.
   void Computed(int64_t start_ns, int64_t end_ns, std::vector<bool>& waited) {
     while (place_ > 0 && ends_[place_ - 1].end_ns > start_ns) --place_;
     while (place_ < ends_.size() && ends_[place_].end_ns <= start_ns) ++place_;
@@ -86,7 +86,7 @@ class Ends {
     size_t position;
   };
   std::vector<End> ends_;
-  size_t place_ = 0;  // Of the first that ends after the last computation began.
+  size_t place_ = 0;  // First collective that ends after the last computation began.
 };
 
 Result<std::unordered_map<int64_t, Ends>> EndsByDevice(RunDb& db, std::vector<bool>& waited) {
@@ -108,7 +108,7 @@ Status AddActivities(RunDb& db, ByDevice& ranks, std::vector<bool>& waited) {
   XLATRACE_ASSIGN(const auto kinds, store::ScanConfigKinds(db));
   struct Lane {
     RankTimes* rank;
-    Ends* ends;  // Null: no collectives.
+    Ends* ends;  // Null: there are no collectives.
   };
   std::unordered_map<int64_t, Lane> of_lane;
   for (size_t i = 0; i < lanes.rows.size(); ++i) {
@@ -131,7 +131,7 @@ Status AddActivities(RunDb& db, ByDevice& ranks, std::vector<bool>& waited) {
     rank.device_ns += activity.self_ns;
     const auto label = static_cast<size_t>(activity.label_id);
     const Work work = label < works.size() ? works[label] : Work::kOther;
-    // What has others inside itself computes only in these.
+    // An activity with nested activities computes only in these.
     if (lane->second.ends != nullptr && (work == Work::kOther || work == Work::kGemm) &&
         activity.timed && activity.self_ns >= activity.duration_ns && !copies(activity.config_id)) {
       lane->second.ends->Computed(activity.start_ns, activity.start_ns + activity.duration_ns,
@@ -197,7 +197,7 @@ Result<RunRanks> ReadRanks(RunDb& db) {
 }
 
 Status ReadCollectives(RunDb& db, const std::function<void(RankCollective&)>& give) {
-  // Runs of an instruction in one step of one device so far.
+  // Number of runs of an instruction in one step of one device so far.
   std::map<std::tuple<int64_t, int64_t, int64_t, std::string>, int64_t> numbers;
   size_t position = 0;
   return db.ForEach(
@@ -219,7 +219,7 @@ Status ReadCollectives(RunDb& db, const std::function<void(RankCollective&)>& gi
         collective.exposed_ns = Maybe(row, 8).value_or(0);
         collective.bytes = Maybe(row, 10);
         collective.stream = Maybe(row, 13).value_or(0);
-        // The recording's own bandwidth leaves out what it knows to be waiting.
+        // The bandwidth in the recording excludes known waiting time.
         collective.bus_bytes =
             static_cast<double>(Maybe(row, 11).value_or(0)) * 1e-9 *
             static_cast<double>(collective.duration_ns - Maybe(row, 12).value_or(0));

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What a run.db says of its ranks: a rank is one device of one process.
+// Reads the ranks of a run.db: a rank is one device of one process.
 //
-// Gets: an open run.db. Gives: figures per step, and collectives one after another, so that no more
-// than one rank's rows are in memory.
-// Thread-safety: one thread per run.db.
+// The input is an open run.db. The results are figures per step, and collectives one by one, so
+// that at most the rows of one rank are in memory. Thread-safety: one thread per run.db.
 
 #ifndef XLATRACE_FLEET_RANK_READER_H_
 #define XLATRACE_FLEET_RANK_READER_H_
@@ -24,10 +23,10 @@
 namespace xlatrace::fleet {
 
 struct RankStepTimes {
-  int64_t start_ns = 0;  // Since the run's own start.
+  int64_t start_ns = 0;  // Since the start of the run.
   int64_t step_ns = 0;
   int64_t gemm_ns = 0;   // Sums over activities.
-  int64_t other_ns = 0;  // All others but collectives.
+  int64_t other_ns = 0;  // All other activities except collectives.
   int64_t idle_ns = 0;
   bool steady = false;
 };
@@ -36,39 +35,39 @@ struct RankTimes {
   int64_t process_id = 0, device_id = 0, ordinal = 0;
   std::string host;
   std::optional<int64_t> pid, rank, local_rank;
-  std::string program;  // Fingerprints of its main modules (names, where there is no HLO).
+  std::string program;  // Fingerprints of its main modules (names, without HLO).
   int64_t activities = 0, device_ns = 0;
   std::map<int64_t, RankStepTimes> steps;
 };
 
-// A rank stood still for a collective if nothing computed from this long before its end; kernels of
-// one stream have gaps of about as much.
+// A rank was idle for a collective if nothing computed for this long before its end. Gaps between
+// kernels of one stream are about as long.
 inline constexpr int64_t kGapOfKernelsNs = 2'000;
 
 struct RunRanks {
-  std::vector<RankTimes> ranks;  // Devices that did something, by process and device.
-  // Of each collective, in the order in which ReadCollectives gives them: nothing computed on its
-  // device when it ended. Copies do not compute.
+  std::vector<RankTimes> ranks;  // Devices with activities, by process and device.
+  // For each collective, in the order of ReadCollectives: nothing computed on its device when it
+  // ended. Copies do not count as computation.
   std::vector<bool> waited;
 };
 
 Result<RunRanks> ReadRanks(store::RunDb& db);
 
 struct RankCollective {
-  size_t position = 0;  // Into RunRanks::waited.
+  size_t position = 0;  // Index in RunRanks::waited.
   int64_t device_id = 0;
   CollectiveKey key;  // Its group is 0.
   std::string op;
   std::optional<int64_t> group_size;
   int64_t stream = 0;
-  int64_t end_ns = 0;  // Since the run's own start.
+  int64_t end_ns = 0;  // Since the start of the run.
   int64_t duration_ns = 0;
   int64_t exposed_ns = 0;
   std::optional<int64_t> bytes;
-  double bus_bytes = 0;  // That cross the bus in a run; 0: not known.
+  double bus_bytes = 0;  // Bytes that cross the bus in a run; 0: not known.
 };
 
-// Collectives of instructions that are known, inside steps, in the order of time.
+// Collectives of known instructions inside steps, in the order of time.
 Status ReadCollectives(store::RunDb& db, const std::function<void(RankCollective&)>& row);
 
 }  // namespace xlatrace::fleet

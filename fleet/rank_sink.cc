@@ -9,7 +9,7 @@ namespace xlatrace::fleet {
 using model::Id;
 
 void RankSink::SetRunInfo(std::string_view key, std::string_view value) {
-  // What a recording says of its own file and time is not the job's.
+  // Facts of a recording on its own file and time are not facts of the job.
   static constexpr std::string_view kOwn[] = {
       "recording_token", "recording_files", "start_unix_ns", "end_unix_ns", "end",
       "own_cost_ns",     "tool_version",    "part"};
@@ -83,8 +83,8 @@ Id RankSink::AddActivity(const model::Activity& activity) {
   placed.start_ns = clock_(activity.start_ns);
   placed.end_ns = clock_(activity.end_ns);
   if (activity.self_ns >= 0) {
-    // A clock that drifts makes a millisecond some nanoseconds longer; what is nested keeps its
-    // own.
+    // A drifting clock makes a millisecond some nanoseconds longer. Nested activities keep their
+    // duration.
     const int64_t longer =
         (placed.end_ns - placed.start_ns) - (activity.end_ns - activity.start_ns);
     placed.self_ns = std::max<int64_t>(activity.self_ns + longer, 0);

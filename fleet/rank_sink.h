@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// One recording of a job on its way into the job's run: chosen processes only, times on the common
-// clock, ids as the job numbers them. Numbers are translated while rows go through; memory is a few
-// bytes per dictionary entry.
+// Copies one recording into the run of the job: chosen processes only, times on the common clock,
+// ids of the job. It translates ids row by row. Memory: a few bytes per dictionary entry.
 //
 // Thread-safety: one thread.
 
@@ -20,7 +19,7 @@
 
 namespace xlatrace::fleet {
 
-// What the job says of a process in place of the recording.
+// Facts of the job that replace those of a process.
 struct RankPlace {
   int64_t rank = 0;
   std::optional<int64_t> clock_offset_ns, clock_error_ns;
@@ -28,19 +27,19 @@ struct RankPlace {
 
 class RankSink : public model::EventSink {
  public:
-  // `clock` takes a time since the recording's start to one since the job's; it must not turn the
-  // order of times round. `number` is another one for each recording of the job.
+  // `clock` maps a time since the start of the recording to a time since the start of the job. It
+  // must keep the order of times. `number`: a different one for each recording of the job.
   RankSink(model::EventSink& sink, std::map<model::Id, RankPlace> chosen,
            std::function<int64_t(int64_t)> clock, int64_t number)
       : sink_(sink), chosen_(std::move(chosen)), clock_(std::move(clock)), number_(number) {}
 
-  // The job's ids of what was chosen.
+  // Ids in the job of the chosen processes and devices.
   const std::map<model::Id, model::Id>& processes() const { return processes_; }
   const std::map<model::Id, model::Id>& devices() const { return devices_; }
 
-  void SetStart(int64_t) override {}  // The job has one.
+  void SetStart(int64_t) override {}  // The job has its own start.
   std::optional<int64_t> start_unix_ns() const override { return sink_.start_unix_ns(); }
-  // The first recording's facts are the job's.
+  // The facts of the first recording are those of the job.
   void SetRunInfo(std::string_view key, std::string_view value) override;
   model::Id AddProcess(const model::Process& process) override;
   model::Id AddDevice(const model::Device& device) override;
@@ -60,7 +59,7 @@ class RankSink : public model::EventSink {
   void AddRunStat(const model::RunStat& stat) override { sink_.AddRunStat(stat); }
 
  private:
-  // 0: of a process that is not chosen.
+  // 0: the process is not chosen.
   model::Id ProcessOf(model::Id id) const { return Find(processes_, id); }
   static model::Id Find(const std::map<model::Id, model::Id>& ids, model::Id id) {
     const auto at = ids.find(id);

@@ -7,8 +7,8 @@
 
 namespace xlatrace::fleet {
 
-// Which collectives of a large job its clocks are fitted to depends on this value (Job::ReadEnds),
-// and the fit is stored: not Mix, so that a job merged again gives the same numbers.
+// Selects the collectives of a large job for the fit of its clocks (Job::ReadEnds), and the fit is
+// stored. Mix is not used, so that a repeated merge gives the same numbers.
 size_t CollectiveKeyHash::operator()(const CollectiveKey& key) const {
   uint64_t hash = Hash(key.fingerprint) ^ (Hash(key.instruction) << 1);
   for (const int64_t part : {key.step, key.number, key.group}) {

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Waiting in collectives without any common clock.
+// Waiting time in collectives without a common clock.
 //
-// The kernel of a collective runs from the arrival of its rank to the end of the exchange, which is
-// the same for all: the last one to arrive has the shortest. So, of one collective in which ranks
-// synchronise, waiting of a rank = its duration - the least of the group, and the exchange itself
-// took that least. (nsys-jax and TraceLens take the same minimum; facts of NCCL: a kernel spins
-// until its peers are there.) A broadcast, a permute and a send or receive let a rank go before
-// others have arrived: of them nothing is said.
+// The kernel of a collective runs from the arrival of its rank to the end of the exchange. All
+// ranks have the same end, so the last to arrive has the shortest kernel. In a synchronising
+// collective, the exchange time is the shortest duration in the group. The waiting time of a rank
+// is its duration less the exchange time. Tools such as nsys-jax and TraceLens use
+// the same minimum, because an NCCL kernel spins until its peers have arrived. Broadcast, permute,
+// send and receive may release a rank before others have arrived. They have no waiting time here.
 //
-// Two passes over the ranks, one rank in memory at a time: Add everything, then ask. What is kept
-// is one entry per collective of the job, whatever the number of ranks.
+// Two passes over the ranks, one rank in memory at a time: Add everything, then query. Memory: one
+// entry per collective of the job, for any number of ranks.
 //
-// Thread-safety: const calls may run beside each other.
+// Thread-safety: const calls may run in parallel.
 
 #ifndef XLATRACE_FLEET_SKEW_H_
 #define XLATRACE_FLEET_SKEW_H_
@@ -30,14 +30,14 @@ namespace xlatrace::fleet {
 
 using analysis::Synchronises;
 
-// Which collective of the job it is: like is paired with like by the content of the program, never
-// by times. `number` counts runs of the instruction inside the step on one device.
+// Identifies a collective of the job by the content of the program, never by times. `number` counts
+// the runs of the instruction inside the step on one device.
 struct CollectiveKey {
   int64_t step = 0;
-  std::string fingerprint;  // Of the module.
+  std::string fingerprint;  // Fingerprint of the module.
   std::string instruction;
   int64_t number = 0;
-  int64_t group = 0;  // Which of the instruction's groups.
+  int64_t group = 0;  // Index of the instruction's group.
 
   bool operator==(const CollectiveKey&) const = default;
 };
@@ -48,25 +48,25 @@ struct CollectiveKeyHash {
 
 class Skew {
  public:
-  // What all ranks of one collective said.
+  // Combined figures of all ranks of one collective.
   struct Group {
-    int64_t transfer_ns = 0;  // The least duration.
+    int64_t transfer_ns = 0;  // The shortest duration.
     int64_t longest_ns = 0;
-    size_t last = 0;  // Who had the least: the last to arrive.
+    size_t last = 0;  // The rank with the shortest duration: the last to arrive.
     int64_t ranks = 0;
-    uint32_t number = 0;          // Of the job's collectives, from 0 on.
-    int64_t next_ns = INT64_MAX;  // The least of all others: the next to last came so much
-                                  // before the last as this is more than transfer_ns.
+    uint32_t number = 0;          // Number in the job's collectives, from 0.
+    int64_t next_ns = INT64_MAX;  // The shortest duration of the other ranks. Less transfer_ns, it
+                                  // is the lead of the next to last rank over the last.
   };
 
-  // `rank`: the caller's number of it.
+  // `rank`: index of the rank in the caller's list.
   void Add(const CollectiveKey& key, int64_t duration_ns, size_t rank);
 
-  // Nothing where fewer than `expected` ranks said something, or only one: the least of a part of
-  // the group may be anybody's waiting.
+  // nullopt if fewer than `expected` ranks were added, or only one, because the shortest duration
+  // of a part of the group may contain waiting time.
   std::optional<Group> Of(const CollectiveKey& key, int64_t expected) const;
 
-  // All of them, in no order, whether or not all of their ranks said something.
+  // Visits all of them, in no order, including groups with missing ranks.
   template <typename Function>
   void ForEach(const Function& function) const {
     for (const auto& [key, group] : groups_) function(key, group);

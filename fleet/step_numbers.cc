@@ -11,7 +11,7 @@
 namespace xlatrace::fleet {
 namespace {
 
-constexpr size_t kMostSteps = 512;  // Of each; more do not make a shift better known.
+constexpr size_t kMostSteps = 512;  // Per rank; more steps do not improve a shift.
 
 using Steps = std::vector<std::pair<int64_t, int64_t>>;
 
@@ -21,7 +21,7 @@ Steps First(const std::map<int64_t, int64_t>& steps) {
   return first;
 }
 
-// How much lengths differ where the numbers are the same after the shift.
+// Difference of the lengths of steps with the same number after the shift.
 std::optional<double> Residual(const Steps& job, const Steps& steps, int64_t shift) {
   std::vector<double> apart;
   auto at = job.begin();
@@ -51,7 +51,7 @@ int64_t StepShift(const std::map<int64_t, int64_t>& job, const std::map<int64_t,
   if (!best || best->second == 0) return 0;
   const auto as_they_are = Residual(ours, theirs, 0);
   if (as_they_are && *as_they_are < kFarBetter * best->first) return 0;
-  // Of few shifts any one may be the best by chance.
+  // With few shifts, the best one may be chance.
   if (all.size() < 4 || LowerMedian(std::move(all)) < kFarBetter * best->first) return 0;
   return best->second;
 }

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Which of a rank's steps are which of the job's: recordings count from their own first step, which
-// need not be the job's.
+// Maps the steps of a rank to the steps of the job. Recordings count from their own first step,
+// which may differ from the job's.
 //
-// Ranks that synchronise end their steps together, so that the lengths of steps, as they scatter
-// from step to step, are the same on all of them. The shift counts at which they are, if nearly no
-// other would do.
+// Ranks that synchronise end their steps together, so the lengths of steps scatter equally on all
+// ranks. The shift with equal lengths is used, if nearly no other shift fits.
 //
 // Thread-safety: pure.
 
@@ -18,10 +17,11 @@
 namespace xlatrace::fleet {
 
 inline constexpr int64_t kFewestCommonSteps = 20;
-inline constexpr double kFarBetter = 8;  // Than no shift, and than the middle one of all shifts.
+inline constexpr double kFarBetter = 8;  // Minimum ratio of residuals: to no shift, and to the
+                                         // median of all shifts.
 
-// What to add to the numbers of `steps` (number to length in ns) to have those of `job`. 0 where
-// the numbers fit, or nothing can be told.
+// Returns the difference of the numbers in `job` and `steps` (number to length in ns). 0 if the
+// numbers fit or no shift is certain.
 int64_t StepShift(const std::map<int64_t, int64_t>& job, const std::map<int64_t, int64_t>& steps);
 
 }  // namespace xlatrace::fleet

@@ -203,8 +203,8 @@ XlaRanges::Found XlaRanges::At(int64_t global_tid, int64_t time_ns, model::Evide
        at = ranges[static_cast<size_t>(at)].parent, ++levels) {
     const Range& range = ranges[static_cast<size_t>(at)];
     // A range ends before what starts at its end. One without length holds its only instant.
-    const bool ended = range.end_ns < time_ns ||
-                       (range.end_ns == time_ns && range.start_ns < range.end_ns);
+    const bool ended =
+        range.end_ns < time_ns || (range.end_ns == time_ns && range.start_ns < range.end_ns);
     if (ended || range.place < 0) continue;
     const Place& place = places_[static_cast<size_t>(range.place)];
     if (texts_[static_cast<size_t>(place.text)].is_module) {

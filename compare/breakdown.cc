@@ -38,7 +38,7 @@ bool HasInstructions(const Run& run) {
                      [](const Op& op) { return !op.instruction.empty(); });
 }
 
-// What a kernel without an instruction does, by its name: as the verdict divides such runs.
+// Class of a kernel without an instruction, by its name, as in the verdict of such runs.
 std::string ClassName(const Op& op) {
   if (op.reason == "transfer") return "copies";
   return std::string(

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The same times grouped by what people ask for. Every grouping sums to the device time of its
-// side, to the nanosecond.
+// The same times in several groupings. Every grouping sums to the device time of its side, to the
+// nanosecond.
 //
 // Thread-safety: pure.
 
@@ -25,17 +25,17 @@ std::vector<std::string_view> ByTexts();
 struct BreakdownRow {
   std::string name;
   int64_t base_ns = 0, now_ns = 0;
-  double base_calls = 0, now_calls = 0;  // Per step; 0 where the grouping has none.
-  std::optional<size_t> row;             // By op: into Comparison::rows.
+  double base_calls = 0, now_calls = 0;  // Per step; 0 if the grouping has none.
+  std::optional<size_t> row;             // By op: index in Comparison::rows.
 
   int64_t delta() const { return now_ns - base_ns; }
 };
 
-// The largest change first, then the largest.
+// Sorted by change, then by time, largest first.
 std::vector<BreakdownRow> Breakdown(const Run& base, const Run& now, const Comparison& comparison,
                                     By by);
 
-// What a row is called: the op's layer and name, or the kernel.
+// Name of a row: layer and name of the op, or the kernel.
 std::string RowName(const Run& base, const Run& now, const Row& row);
 
 }  // namespace xlatrace::compare

@@ -18,17 +18,18 @@
 namespace xlatrace::compare {
 namespace {
 
-// Counts that differ by less are the borders of steps; work by less is rounding of the cost model.
+// Smaller differences of counts come from the borders of steps, and smaller differences of work
+// from rounding in the cost model.
 constexpr double kSameCount = 0.005;
 constexpr double kSameWork = 0.01;
-// A kernel with a smaller part of an op's time says nothing about its kind.
+// A kernel with a smaller part of an op's time is not evidence for its kind.
 constexpr double kLeastKernelPart = 0.2;
 
 bool Differ(double a, double b, double tolerance) {
   return std::abs(a - b) > tolerance * std::max(std::abs(a), std::abs(b));
 }
 
-// Sums over the ops of one side of a row; nothing where an op does not say.
+// Sums over the ops of one side of a row; nullopt if an op lacks the value.
 struct Work {
   std::optional<double> bytes, flops;
 };
@@ -52,8 +53,8 @@ Work WorkOf(const Run& run, const std::vector<size_t>& ops) {
   return work;
 }
 
-// How many instructions of one program a side of a row is: programs of one function (for other
-// shapes) do the same with their own.
+// Number of instructions of one program on a side of a row. Programs of one function (for other
+// shapes) do the same with their own instructions.
 size_t Launched(const Run& run, const std::vector<size_t>& ops) {
   std::map<size_t, size_t> of_module;
   size_t most = 0;
@@ -61,8 +62,8 @@ size_t Launched(const Run& run, const std::vector<size_t>& ops) {
   return most;
 }
 
-// Kernels that an XLA fusion is compiled to are named after the instruction: another name is no
-// other kernel. Those of libraries are what the name says.
+// The kernel of an XLA fusion has the name of the instruction, so another name does not mean
+// another kernel. Names of library kernels identify the kernel.
 std::set<std::string> KernelsOf(const Run& run, const std::vector<size_t>& ops) {
   std::set<std::string> names;
   for (const size_t i : ops) {
@@ -81,7 +82,7 @@ std::set<std::string> KernelsOf(const Run& run, const std::vector<size_t>& ops) 
       const bool named_after =
           !op.instruction.empty() &&
           (kernel.name == op.instruction || kernel.name == own || KernelFamily(own) == family);
-      // One kernel serves several alike fusions, and then is named after another of them.
+      // One kernel serves several equal fusions and may have the name of another one.
       const bool of_fusion = op.opcode == "fusion" && family.find("fusion") != std::string::npos;
       if (!named_after && !of_fusion) names.insert(kernel.name);
     }
@@ -89,7 +90,7 @@ std::set<std::string> KernelsOf(const Run& run, const std::vector<size_t>& ops) 
   return names;
 }
 
-// Whether so much of it ran in CUDA graphs recorded as a whole that its kernels are not known.
+// True if a large part of it ran in CUDA graphs without nodes, so that its kernels are not known.
 bool InWholeGraphs(const Run& run, const std::vector<size_t>& ops) {
   return std::any_of(ops.begin(), ops.end(), [&](size_t i) {
     int64_t all = 0;
@@ -147,7 +148,7 @@ class Finder {
     std::string work = op.op_kind.empty() ? "work" : op.op_kind;
     std::replace(work.begin(), work.end(), '_', ' ');
     if (op.instruction.empty() && !op.kernels.empty()) {
-      // Another kernel may do the same work there: only its name is known.
+      // Another kernel may do the same work there; only the name is known.
       Add(new_ == nullptr ? CauseKind::kLost : CauseKind::kNew,
           fmt::format("{} that {} does not {}", op.reason == "transfer" ? "a copy" : "a kernel",
                       new_ == nullptr ? "NEW" : "BASE", op.reason == "transfer" ? "make" : "run"));
@@ -162,7 +163,8 @@ class Finder {
     }
   }
 
-  // All of a kind with all of it, or by kernel: nothing says which op goes with which.
+  // All ops of a kind were matched with all of the other side, or by kernel. No pairs of ops are
+  // known.
   bool Unmatched() const { return row_.level == Level::kScope || row_.level == Level::kKernel; }
   size_t Count(const Run& run, const std::vector<size_t>& ops) const {
     return Unmatched() ? ops.size() : Launched(run, ops);
@@ -188,7 +190,7 @@ class Finder {
     }
   }
 
-  // ", one of them a sort": a kind of work that only NEW has, and seldom comes of fusing otherwise.
+  // ", one of them a sort": a kind of work that only NEW has, and that fusion seldom creates.
   std::string OtherKind() const {
     std::set<std::string> before;
     for (const size_t i : row_.base) before.insert(base_.ops[i].op_kind);
@@ -217,7 +219,7 @@ class Finder {
         Count(base_, row_.base) != Count(now_, row_.now)) {
       return;
     }
-    // Fewer that take longer in all: how often it ran does not explain it.
+    // Fewer executions that take longer in all: the count is not the cause.
     const double each = EachRatio(row_);
     const bool against = each > 0 && (row_.now_calls > row_.base_calls) != (row_.delta() > 0);
     if (against) {
@@ -322,8 +324,8 @@ class Finder {
     const auto product = [](const std::array<int64_t, 3>& dims) {
       return dims[0] * dims[1] * dims[2];
     };
-    // Instances of one template are one op where nothing tells them apart, and the largest of them
-    // may be another one now: what both sides have is no difference.
+    // Instances of one template are one op if nothing distinguishes them, and the largest instance
+    // may have changed. A value that both sides have is therefore no difference.
     const auto other = [&](const auto& value_of) {
       const auto has = [&](const Op& op, const auto& value) {
         return std::any_of(op.kernels.begin(), op.kernels.end(),
@@ -356,7 +358,7 @@ class Finder {
                              ? 0
                              : static_cast<double>(row_.now_ns) / static_cast<double>(row_.base_ns);
     const double times = slower ? ratio : 1 / ratio;
-    // "faster by 1.00x" would be no statement.
+    // "faster by 1.00x" would have no meaning.
     std::string text = ratio == 0      ? std::string(slower ? "slower" : "faster")
                        : times < 1.005 ? std::string("as fast as before within 0.5%")
                                        : fmt::format("{} by {}x", slower ? "slower" : "faster",
@@ -372,10 +374,11 @@ class Finder {
     Add(CauseKind::kTime, fmt::format("{}, {}{}; clocks unknown", text, what, Waits()), false);
   }
 
-  // A collective lasts until the last rank has come: longer or shorter may be others' doing.
+  // A collective ends when the last rank has arrived, so other ranks may cause a change of its
+  // time.
   std::string_view Waits() const {
     const auto is_collective = [](const Op& op) {
-      // Without HLO the kernel's name has to do.
+      // Without HLO, the kernel's name decides.
       return op.op_kind == "collective" ||
              (!op.kernels.empty() && op.kernels[0].name.starts_with("nccl"));
     };

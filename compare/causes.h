@@ -13,10 +13,10 @@
 
 namespace xlatrace::compare {
 
-// The weightiest first; empty where nothing changed at all.
-// Time of an execution, after by before; 0: not known.
+// Ratio of the time of an execution, NEW to BASE; 0: not known.
 double EachRatio(const Row& row);
 
+// Causes of the change of a row, ordered by weight; empty if nothing changed.
 std::vector<Cause> CausesOf(const Run& base, const Run& now, const Row& row);
 
 }  // namespace xlatrace::compare

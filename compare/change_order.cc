@@ -26,9 +26,9 @@ bool AboutEqual(int64_t base_ns, int64_t now_ns) {
 double WeightOf(const Change& change) {
   double value = static_cast<double>(std::abs(change.delta_ns));
   if (change.certain) value *= 4;
-  // New work is the reason why what is around it was fused otherwise.
+  // New work causes other fusions around it.
   if (change.id == "new" || change.id == "lost") value *= 1.5;
-  // These say what the program does; the rows below them follow from it, whatever they took.
+  // These describe the program. The rows below them follow from them, for any time.
   if (IsStructure(change)) value = 4 * std::max(value, 1e4);
   return value;
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Which change is told first: what goes the way of the whole, what is certain, what others follow
-// from.
+// Order of changes: first those in the direction of the total, certain ones, and causes of others.
 //
 // Thread-safety: pure.
 
@@ -16,31 +15,31 @@
 
 namespace xlatrace::compare {
 
-// What moved by less is called the same.
+// Smaller changes are called equal.
 inline constexpr double kEqualShare = 0.005;
 
-// By how much the step became longer; without steps to compare, the device time.
+// Change of the step time; of the device time if there are no steps to compare.
 int64_t WholeOf(const Comparison& comparison);
-// It moved by so little (half a percent) that it is called the same.
+// True if the change is below half a percent.
 bool AboutEqual(const Comparison& comparison);
 bool AboutEqual(int64_t base_ns, int64_t now_ns);
-// How much a change counts: its time, more where it is certain or what others follow from.
+// Weight of a change: its time, increased if it is certain or causes others.
 double WeightOf(const Change& change);
-// Other arguments, layers, recomputation, CUDA graphs: what many rows follow from.
+// Other arguments, layers, recomputation, CUDA graphs: changes that cause many rows.
 bool IsStructure(const Change& change);
 
-// What goes the way of the whole comes before what goes against it, so that a slower step is
-// never led by a gain. Among those, what explains most; certain changes weigh more: measured
-// times move by themselves, a program does not.
+// Changes in the direction of the total come first, so that a slower step never starts with a gain.
+// Among those, the largest come first. Certain changes have more weight, because measured times
+// vary without a change of the program.
 void SortChanges(const Comparison& comparison, std::vector<Change>* changes);
 
-// Of those behind the first `shown`, up to two that moved more than the last ones of these go to
-// their end: what goes against the whole may be more than all that is shown of what goes its way.
+// Among the changes after the first `shown`, up to two that are larger than the last shown ones
+// replace those. A change against the direction of the total may be larger than all shown changes.
 void ShowHeaviest(std::vector<Change>* changes, size_t shown);
 
-// What many rows follow from is told however it turned out: remat that is gone saves its time and
-// makes the memory traffic that outweighs it. Moves the heaviest such change that lies behind the
-// second place there, unless the first is structure or it moves less than a twentieth of `whole`.
+// A structural change is reported in either direction: removed rematerialisation saves its time and
+// adds the larger memory traffic. Moves the heaviest such change to the second place. Does nothing
+// if the first change is structural, or if the moved one is below a twentieth of `whole`.
 void PutStructureSecond(std::vector<Change>* changes, int64_t whole);
 
 }  // namespace xlatrace::compare

@@ -28,12 +28,12 @@ namespace {
 
 using model::Phase;
 
-// Times of equal work differ by so much.
+// Tolerance of the factor for equal work.
 constexpr double kNearFactor = 0.03;
-// Ops that other programs on a CPU hold up are not all held up alike.
+// On a CPU, other programs delay ops by different factors.
 constexpr double kNearFactorOfCpu = 0.2;
 
-constexpr size_t kMany = 12;  // Rows of one cause, too many for one op to stand for.
+constexpr size_t kMany = 12;  // Number of rows of one cause that one op cannot represent.
 
 class ChangeFinder {
  public:
@@ -62,7 +62,7 @@ class ChangeFinder {
     changes_.insert(changes_.end(), changes.begin(), changes.end());
   }
 
-  // Changes of one kind in one place are told together.
+  // Changes of one kind in one place are one change.
   void Rows() {
     std::map<std::string, Change> groups;
     struct Seen {
@@ -106,7 +106,7 @@ class ChangeFinder {
       change.rows.push_back(r);
       Seen& told = seen[key];
       told.layers.insert(op->layer);
-      if (told.op == nullptr) {  // Rows come with the largest change first.
+      if (told.op == nullptr) {  // Rows are sorted by change, largest first.
         told.op = op;
         told.cause = &cause;
         change.where = WhereOf(*op);
@@ -126,8 +126,8 @@ class ChangeFinder {
     }
   }
 
-  // "270 ops of block_*/selective_scan: f64 where it was f32", of lines 61 to 67: which of them
-  // takes most says nothing of the others. Layer and lines are those of four fifths of their time.
+  // "270 ops of block_*/selective_scan: f64 where it was f32", of lines 61 to 67. The largest op
+  // does not represent so many. Layer and lines are those of four fifths of their time.
   void TellMany(const Cause& cause, Change& change) const {
     struct Part {
       int64_t ns = 0;
@@ -168,7 +168,7 @@ class ChangeFinder {
                                    : fmt::format("{}:{} to {}", file, first, last);
   }
 
-  // `folded`: alike in several layers, so that the layer's group is named.
+  // `folded`: equal in several layers, so that the group of layers is named.
   static std::string Told(const Op& op, const Cause& cause, bool folded) {
     const std::string name = NameOf(op, folded);
     return name.empty() ? cause.text : name + ": " + cause.text;
@@ -193,7 +193,7 @@ class ChangeFinder {
                           : std::string(LastPart(op.source_file));
   }
 
-  // Most of what does the same work takes longer by the same factor: not the program.
+  // Most of the equal work takes longer by one factor: the cause is not the program.
   void Uniform() {
     std::vector<WeighedRatio> ratios;
     int64_t delta = 0;
@@ -225,7 +225,7 @@ class ChangeFinder {
     changes_.push_back(std::move(change));
   }
 
-  // Where copies are gone (or new), the step waits for as much less (or more).
+  // Removed (or added) copies shorten (or extend) the waiting of the step.
   void CopiesOnce() {
     int64_t delta = 0;
     for (const Change& change : changes_) {
@@ -242,7 +242,7 @@ class ChangeFinder {
     });
   }
 
-  // What another compiler or other flags can have done, and what they cannot.
+  // Adds possible reasons: changes that another compiler or other flags can cause.
   void Because() {
     const std::string compiled = CompilerReason(base_, now_);
     const std::string device = DeviceReason(base_, now_);
@@ -263,13 +263,13 @@ class ChangeFinder {
   const Comparison& comparison_;
   std::vector<Change> changes_;
   Structure structure_;
-  double repeated_ = 0;  // What ran so many times as often is told once.
+  double repeated_ = 0;  // Ratio of repetitions, which are reported once.
 };
 
 }  // namespace
 
 std::vector<Change> FindChanges(const Run& base, const Run& now, const Comparison& comparison) {
-  // What differs between runs that cannot be compared is no change.
+  // Differences between runs that cannot be compared are not changes.
   if (!comparison.identity.comparable()) return {};
   return ChangeFinder(base, now, comparison).Find();
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What changed between two runs, told once: rows that changed for one reason in one place are one
-// change, and what no single row shows (idle time, CUDA graphs, layers, recomputation) is one too.
+// Changes between two runs, each reported once. Rows that changed for one reason in one place are
+// one change. Changes that no single row shows (idle time, CUDA graphs, layers, recomputation) are
+// changes, too.
 //
 // Thread-safety: pure.
 
@@ -18,11 +19,12 @@
 
 namespace xlatrace::compare {
 
-// Of recordings without steps whose work is the same: how often it was done in a second.
+// For recordings without steps and with the same work: repetitions per second.
 struct Pace {
-  double ratio = 1;   // NEW's over BASE's.
-  std::string often;  // Everything ran "about 11.8% fewer times in the same 299 ms".
-  std::string each;   // Per execution the same work "takes as long".
+  double ratio = 1;   // NEW to BASE.
+  std::string often;  // For a sentence about all work: "about 11.8% fewer times in the same 299
+                      // ms".
+  std::string each;   // For the time per execution: "takes as long".
 };
 
 struct Change {
@@ -32,19 +34,20 @@ struct Change {
   int64_t delta_ns = 0;  // Per step: of device time, or wall time where `wall`.
   bool wall = false;
   bool certain = true;       // Does not depend on measured time.
-  std::string because;       // What else is different and can be the reason (circumstances.h).
-  std::vector<size_t> rows;  // Into Comparison::rows.
+  std::string because;       // Other differences that may be the reason (circumstances.h).
+  std::vector<size_t> rows;  // Indices in Comparison::rows.
   std::optional<Pace>
-      pace;  // Of "repetitions", where the recordings' lengths are known and it changed.
+      pace;  // For "repetitions", if the lengths of the recordings are known and the pace changed.
 };
 
-// As many are shown before the others are only counted.
+// Number of changes that are shown; others are only counted.
 inline constexpr size_t kShownChanges = 8;
 
-// What goes the way of the whole first (a slower step is led by a loss, a faster one by a gain), of
-// those certain ones that matter and those that explain most. Where the whole is about equal, by
-// weight alone. Structure that goes the other way, by a good part of the whole, comes second all
-// the same (PutStructureSecond). None where the runs are refused: what differs is then no change.
+// Changes in the direction of the total come first: a slower step starts with a loss, a faster one
+// with a gain. Among these, certain important changes and large changes come first. If the total is
+// about equal, they are ordered by weight alone. A large structural change in the other direction
+// still comes second (PutStructureSecond). Empty if the comparison is refused, because differences
+// are not changes then.
 std::vector<Change> FindChanges(const Run& base, const Run& now, const Comparison& comparison);
 
 }  // namespace xlatrace::compare

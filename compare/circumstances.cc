@@ -21,7 +21,7 @@ std::string VersionOf(const Run& run, std::string_view key) {
   return {};
 }
 
-// "--a=1" -> {"--a", "1"}. The last of equal ones wins, as in XLA.
+// "--a=1" -> {"--a", "1"}. The last of equal flags wins, as in XLA.
 std::map<std::string, std::string> FlagsOf(const std::string& text) {
   std::map<std::string, std::string> flags;
   std::istringstream words(text);
@@ -34,7 +34,7 @@ std::map<std::string, std::string> FlagsOf(const std::string& text) {
   return flags;
 }
 
-// "key: A before, B now" of the first key that both know and that differs.
+// "key: A before, B now" for the first key that both sides have with different values.
 template <size_t N>
 std::string FirstOther(const Run& base, const Run& now,
                        const std::array<std::pair<std::string_view, std::string_view>, N>& keys) {
@@ -86,7 +86,7 @@ std::string CompilerReason(const Run& base, const Run& now) {
     const std::string flags = FlagDifference(base.xla_flags, now.xla_flags);
     if (!flags.empty()) return "XLA flags: " + flags;
   }
-  // XLA is part of these; CUDA brings the assembler and the libraries.
+  // XLA is part of these packages; CUDA contains the assembler and the libraries.
   constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kCompilers = {{
       {"jaxlib_version", "compiler: jaxlib"},
       {"jax_version", "framework: jax"},

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What else is different between two runs than the program: compiler, XLA flags, driver, clock.
-// Each is named as the possible reason of those changes that it can cause, with what the runs say
-// of it; where a run does not know it, nothing is said.
+// Differences between two runs outside of the program: compiler, XLA flags, driver, clock. Each is
+// a possible reason of the changes that it can cause. If a run lacks the information, it is not
+// used.
 //
 // Thread-safety: pure.
 
@@ -15,15 +15,15 @@
 
 namespace xlatrace::compare {
 
-// "XLA flags: --xla_gpu_enable_triton_gemm=false now, not set before": of what was compiled
-// otherwise. Empty: flags and compiler are the same, or not known.
+// "XLA flags: --xla_gpu_enable_triton_gemm=false now, not set before": for changes of compiled
+// code. Empty: flags and compiler are equal or not known.
 std::string CompilerReason(const Run& base, const Run& now);
 
-// "the device's clock: 1.41 GHz before, 1.98 GHz now": of the same work that takes another time.
+// "the device's clock: 1.41 GHz before, 1.98 GHz now": for equal work with another time.
 std::string DeviceReason(const Run& base, const Run& now);
 
-// Flags that one side has and the other has not, or with another value: "--a=1 now, --a=0 before".
-// Flags that only say what to dump or log are left out. Empty: the same.
+// Flags that differ in presence or value: "--a=1 now, --a=0 before". Flags for dumps and logs are
+// ignored. Empty: no difference.
 std::string FlagDifference(const std::string& base, const std::string& now);
 
 }  // namespace xlatrace::compare

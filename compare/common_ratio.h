@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The factor that most of many things share: everything ran twice as often, or takes 1.2x as long.
+// The factor that most ratios share: everything ran twice as often, or takes 1.2x as long.
 //
 // Thread-safety: pure.
 
@@ -18,8 +18,8 @@ struct WeighedRatio {
   int64_t weight = 0;
 };
 
-// The weighted median, where at least 8 ratios are given and those within `near` of it (relative)
-// hold at least 80 % of the weight. Nothing otherwise: they share no factor.
+// The weighted median of at least 8 ratios, if those within `near` of it (relative) have at least
+// 80 % of the weight. Otherwise nullopt: they share no factor.
 std::optional<double> CommonRatio(std::vector<WeighedRatio> ratios, double near);
 
 }  // namespace xlatrace::compare

@@ -15,7 +15,7 @@
 namespace xlatrace::compare {
 namespace {
 
-// Of the work of both runs, by time, the part whose module has a partner that is like it.
+// Share of the work of both runs, by time, whose module has a similar partner.
 double SimilarityOf(const Run& base, const Run& now, const std::vector<ModulePair>& pairs) {
   double all = 0;
   double same = 0;
@@ -26,7 +26,7 @@ double SimilarityOf(const Run& base, const Run& now, const std::vector<ModulePai
     same += ns * pair.similarity;
   }
   if (all > 0) return same / all;
-  // Nothing that could be looked into. Modules of which none has a partner are other programs.
+  // No module could be compared by content. If no module has a partner, the programs differ.
   const bool named = std::any_of(base.modules.begin(), base.modules.end(),
                                  [](const Module& module) { return module.ns > 0; }) &&
                      std::any_of(now.modules.begin(), now.modules.end(),
@@ -34,10 +34,9 @@ double SimilarityOf(const Run& base, const Run& now, const std::vector<ModulePai
   return named && pairs.empty() ? 0 : -1;
 }
 
-// Of runs without programs: how much the kernels of both have in common, by name. Each kernel
-// counts with its part of the kernels' time, the smaller of the two sides': 1 where these are the
-// same, whatever the length of the recordings. Copies are what every program has. Below 0: not
-// known.
+// Common part of the kernels of two runs without programs, by name. Each kernel counts with its
+// share of the kernel time, the smaller of the two sides. Equal kernels give 1 for any length of
+// the recordings. Copies do not count, because every program has them. Negative: not known.
 double KernelsInCommon(const Run& base, const Run& now, const std::vector<Row>& rows) {
   const auto is_copy = [](const Op* op) {
     return op != nullptr && (op->op_kind == "copy" || op->op_kind == "memset");
@@ -92,7 +91,7 @@ Comparison Compare(const Run& base, const Run& now) {
     result.base_step_ns = base.step_ns;
     result.now_step_ns = now.step_ns;
   }
-  // Ties are broken by order; always looking from the same side makes both directions one.
+  // Order breaks ties, so both directions start from the same side.
   const bool turned = now.content_id < base.content_id;
   const Run& first = turned ? now : base;
   const Run& second = turned ? base : now;

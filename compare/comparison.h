@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Two runs side by side: which op is which, what changed, and why.
+// Comparison of two runs: matching of ops, changes, and causes.
 //
-// Gets two runs as rows; gives rows that hold every op of both sides exactly once, so that each
-// side sums to its device time to the nanosecond, and the comparison of A with B is that of B with
-// A with the signs turned.
+// The input is two runs as rows. The resulting rows contain every op of both sides exactly once, so
+// each side sums to its device time to the nanosecond. The reverse comparison only changes the
+// signs.
 //
-// Matching, level by level; what a level leaves over goes to the next:
-// - fingerprint: the same module, instructions by name;
-// - program: modules of one function, by content (instruction_match.h), one for one or in groups;
-//   of a function that one side compiled several times each program goes with the other side's;
-// - name: the same op_name and kind of work;
-// - scope: the same kind of work, layer group and phase, all of one side with all of the other;
-// - kernel: work without an instruction, by the same kernel or family of kernels;
-// - none: a row of its own, lost or new.
+// Each level of matching uses the remainder of the previous one:
+//
+//   fingerprint  the same module, instructions by name
+//   program      modules of one function, by content (instruction_match.h), one to one or in groups;
+//                if one side compiled a function several times, each program is matched with those
+//                of the other side
+//   name         the same op_name and kind of work
+//   scope        the same kind of work, layer group and phase, all of one side with all of the other
+//   kernel       work without an instruction, by kernel or family of kernels
+//   none         a separate row, lost or new
 //
 // Thread-safety: pure.
 
@@ -33,23 +35,23 @@ namespace xlatrace::compare {
 enum class Level : uint8_t { kFingerprint, kProgram, kName, kScope, kKernel, kNone };
 std::string_view Text(Level level);
 
-// Why a row changed. `certain` ones do not depend on time: counts, bytes, kernels, fusions.
+// Causes of a changed row. `certain` causes do not depend on time: counts, bytes, kernels, fusions.
 enum class CauseKind : uint8_t {
   kLost,   // Base only.
   kNew,    // New only.
   kSplit,  // Fewer launched instructions did the same work.
   kMerged,
-  kRegrouped,   // Several became several others.
+  kRegrouped,   // Several instructions became several others.
   kRecomputed,  // New, and its phase is recompute.
   kLayoutCopy,  // New copy or transpose.
-  kExecutions,  // More or fewer executions a step.
+  kExecutions,  // More or fewer executions per step.
   kPrecision,   // Another element type.
   kShapes,      // Other dimensions.
   kWork,        // Other bytes or FLOPs at the same shapes.
   kKernel,      // Another kernel, tile or algorithm.
   kLaunch,      // Another launch configuration, or occupancy.
   kLayout,      // Another layout.
-  kCollective,  // Another number of bytes, or combined otherwise.
+  kCollective,  // Other bytes, or combined differently.
   kTime,        // Slower or faster at equal work.
 };
 std::string_view Text(CauseKind kind);
@@ -61,28 +63,28 @@ struct Cause {
 };
 
 struct Row {
-  std::vector<size_t> base, now;  // Into Run::ops; each op is in exactly one row.
+  std::vector<size_t> base, now;  // Indices in Run::ops; each op is in exactly one row.
   Level level = Level::kNone;
   int64_t base_ns = 0, now_ns = 0;
   double base_calls = 0, now_calls = 0;  // Per step.
-  std::vector<Cause> causes;             // The weightiest first; empty: nothing changed.
+  std::vector<Cause> causes;             // Ordered by weight; empty: nothing changed.
 
   int64_t delta() const { return now_ns - base_ns; }
 };
 
 struct Comparison {
   Identity identity;
-  std::vector<Row> rows;  // The largest change first.
+  std::vector<Row> rows;  // Sorted by change, largest first.
   int64_t base_device_ns = 0, now_device_ns = 0;
-  int64_t base_step_ns = 0, now_step_ns = 0;       // 0 both: no steps to compare.
-  std::vector<std::pair<size_t, size_t>> modules;  // Which goes with which.
+  int64_t base_step_ns = 0, now_step_ns = 0;       // Both 0: no steps to compare.
+  std::vector<std::pair<size_t, size_t>> modules;  // Matched modules.
 
   int64_t delta() const { return now_device_ns - base_device_ns; }
 };
 
 Comparison Compare(const Run& base, const Run& now);
 
-// The side's op that stands for a row: the one with most time. Null: the side has none.
+// The largest op of a side of a row; null if the side has none.
 const Op* LargestOf(const Run& run, const std::vector<size_t>& ops);
 
 }  // namespace xlatrace::compare

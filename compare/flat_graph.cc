@@ -18,7 +18,7 @@ using model::HloModule;
 using model::Instruction;
 using model::kNoIndex;
 
-// Calls nest this deep at most; deeper ones stand for themselves.
+// Maximum depth of nested calls; deeper calls represent themselves.
 constexpr int kMostGraphDepth = 200;
 
 bool IsAnyOf(std::string_view opcode, std::initializer_list<std::string_view> list) {
@@ -31,7 +31,7 @@ bool MovesOnly(const Instruction& instruction) {
          instruction.opcode.ends_with("-done");
 }
 
-// Its value is that of its operand, and nothing is done.
+// The result is the operand, without any work.
 bool PassesOn(std::string_view opcode) {
   return IsAnyOf(opcode, {"bitcast", "opt-barrier", "optimization-barrier", "add-dependency",
                           "domain", "async-done", "async-update"});
@@ -66,7 +66,7 @@ class FlatGraphBuilder {
   }
 
  private:
-  // A value: a node (>= 0), a tuple of values (< -1: ~index - 1 into tuples_), or nothing (-1).
+  // A node (>= 0), a tuple of values (< -1: ~index - 1 in tuples_), or nothing (-1).
   using Value = int64_t;
   static constexpr Value kNothing = -1;
   static bool IsTuple(Value value) { return value < -1; }
@@ -78,7 +78,7 @@ class FlatGraphBuilder {
     return -1 - static_cast<Value>(tuples_.size());
   }
 
-  // What a computation gives: its root, or what stands behind a bitcast or tuple there.
+  // Results of a computation: its root, or the instruction behind a bitcast or tuple there.
   void MarkResults() {
     is_result_.resize(module_.instructions.size());
     std::vector<bool> seen(module_.instructions.size());
@@ -100,7 +100,7 @@ class FlatGraphBuilder {
     }
   }
 
-  // Operands first. Instructions of a computation mostly are in that order already.
+  // Orders operands before users. Most computations have that order already.
   std::vector<uint32_t> Ordered(const model::Computation& computation) const {
     std::vector<uint32_t> order;
     const uint32_t first = computation.first_instruction;
@@ -129,7 +129,7 @@ class FlatGraphBuilder {
     return order;
   }
 
-  // `unit`: the fusion around the computation; kNoIndex: what is in it is launched by itself.
+  // `unit`: the fusion around the computation; kNoIndex: its instructions are launched separately.
   Value Expand(uint32_t number, const std::vector<Value>& arguments, uint32_t unit, uint32_t region,
                int depth) {
     const model::Computation& computation = module_.computations[number];
@@ -184,7 +184,8 @@ class FlatGraphBuilder {
     }
     if (opcode == "while" && called.size() == 2 && !operands.empty() && can_expand) {
       launched_[i] = true;
-      // Which of the two is the body: it gives what it takes, the condition a single pred.
+      // Identifies the body of the loop: its result has the shape of its parameter, the condition
+      // returns one pred.
       std::vector<Value> results;
       Value result = operands[0];
       for (const uint32_t computation : called) {
@@ -257,10 +258,10 @@ class FlatGraphBuilder {
     return Keep(node, i, unit);
   }
 
-  // Adds the node that was made last, or takes the one that computes the same.
+  // Adds the last created node, or returns an existing node with the same computation.
   Value Keep(const FlatNode& node, uint32_t i, uint32_t unit) {
     const auto number = static_cast<uint32_t>(graph_.nodes_.size());
-    // The result of its unit: outside of fusions everything is, inside the root.
+    // True for the result of a unit: outside of fusions all instructions, inside only the root.
     const bool is_result = unit == kNoIndex || is_result_[i];
     const bool can_merge = unit != kNoIndex && !MovesOnly(module_.instructions[i]);
     const uint64_t key = can_merge || is_result ? KeyOf(node, i) : 0;
@@ -308,17 +309,17 @@ class FlatGraphBuilder {
       const FlatEdge& edge = graph_.edges_[node.operands.begin + k];
       key = Mix(key, Mix(edge.node, edge.position));
     }
-    // Values come into a fusion from somewhere; without operands only constants are known to be
-    // the same.
+    // The inputs of a fusion come from outside. Without operands, only constants are known to be
+    // equal.
     return node.operands.size == 0 && instruction.opcode != "constant" &&
                    instruction.opcode != "iota"
                ? 0
                : key | 1;
   }
 
-  // Of the node that is about to be added. Elements of a tuple are operands of the same place. What
-  // is moved is read where it comes from; each move on the way is noted,
-  // unless it is a move that reads it.
+  // Adds an operand of the node that is about to be added. Elements of a tuple are operands of the
+  // same position. A moved value is read from its origin. Each move on the way is recorded, unless
+  // the reader itself is a move.
   void AddOperand(Value operand, uint32_t position) {
     if (operand >= 0) {
       auto node = static_cast<uint32_t>(operand);
@@ -383,7 +384,7 @@ class FlatGraphBuilder {
   std::vector<OpIdentity> identities_;  // Per instruction.
   size_t most_nodes_;
   std::vector<std::vector<Value>> tuples_;
-  std::unordered_map<uint32_t, uint32_t> moved_from_;  // Of a node that moves only.
+  std::unordered_map<uint32_t, uint32_t> moved_from_;  // Node to operand, if it only moves data.
   bool note_moves_ = true;
   std::vector<std::pair<uint32_t, FlatEdge>> mover_uses_;
   std::vector<std::pair<uint32_t, FlatEdge>> merged_uses_;
@@ -393,7 +394,7 @@ class FlatGraphBuilder {
     bool is_result;
   };
   std::unordered_map<uint64_t, Known> by_key_;
-  std::unordered_map<uint32_t, uint32_t> last_member_;  // Of a node its last unit.
+  std::unordered_map<uint32_t, uint32_t> last_member_;  // Last unit of each node.
 };
 
 FlatGraph::FlatGraph(const HloModule& module) : module_(&module) { FlatGraphBuilder(*this).Run(); }

@@ -1,26 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A module as one graph of operations: fusions, calls and loops are looked through.
+// A module as one graph of operations, without the borders of fusions, calls and loops.
 //
-// Two compilers, or two releases of one, draw the borders of fusions differently around the same
-// operations. Here an operation inside a fusion is a node like one outside; parameters of fused,
-// called and loop computations stand for the values that are passed in; tuples and their elements
-// disappear. What only moves a value (copy, reshape, transpose, bitcast) is a node without users:
-// its users read the value itself, so that a copy that one compiler inserted changes nothing
-// around it.
+// Compilers, and releases of one compiler, group the same operations into different fusions. In
+// this graph, an operation inside a fusion is a node like one outside. Parameters of fused, called
+// and loop computations are replaced by the values that are passed in. Tuples and their elements
+// disappear. An operation that only moves a value (copy, reshape, transpose, bitcast) is a node
+// without users, because its users read the value itself. So a copy that one compiler inserted
+// changes nothing around it.
 //
-// A collective over several arrays is a node for each: compilers combine and part them.
+// A collective over several arrays has a node for each, because compilers combine and split
+// collectives.
 //
-// What a fusion computes that is computed elsewhere too, from the same values, is the same node:
-// compilers repeat cheap operations in every fusion that needs them. Results of launched
-// instructions are never merged with each other.
+// If an operation of a fusion is also computed elsewhere from the same values, both are one node.
+// Compilers repeat cheap operations in every fusion that needs them. Results of launched
+// instructions are never merged.
 //
-// Computations that an operation applies to elements (reducers, comparators) belong to it and have
-// no nodes.
+// Computations that an operation applies to elements (reducers, comparators) belong to the
+// operation and have no nodes.
 //
-// Thread-safety: immutable once made. The module must outlive the graph. Linear in the size of the
-// module; a computation with several callers is laid out once for each, up to a limit, and behind
-// that its values stand for themselves.
+// Thread-safety: immutable after construction. The module must outlive the graph. Linear in the
+// size of the module. A computation with several callers is expanded for each, up to a limit;
+// beyond it, values represent themselves.
 
 #ifndef XLATRACE_COMPARE_FLAT_GRAPH_H_
 #define XLATRACE_COMPARE_FLAT_GRAPH_H_
@@ -36,18 +37,18 @@ namespace xlatrace::compare {
 
 struct FlatNode {
   uint32_t instruction = 0;
-  uint32_t unit = 0;    // The instruction that is launched for it: the outermost fusion around it,
-                        // or itself. Loops and calls are no units of what is inside them. Of
-                        // several the one whose result it is, else the first.
-  uint32_t region = 0;  // The loop, branch or call around the unit; kNoIndex: the entry.
-  uint32_t copies = 1;  // Units that compute it.
+  uint32_t unit = 0;      // The launched instruction: the outermost fusion around the node, or the
+                          // node itself. Loops and calls are not units of their content. If several
+                          // units compute the node, the one whose result it is, else the first.
+  uint32_t region = 0;    // The loop, branch or call around the unit; kNoIndex: the entry.
+  uint32_t copies = 1;    // Number of units that compute it.
   model::Slice operands;  // FlatGraph::OperandsOf, by position.
   model::Slice users;     // FlatGraph::UsersOf.
   bool moves_only = false;
   bool commutative = false;
   bool is_source = false;  // Parameter or constant.
-  uint32_t output = 0;     // 1 + position among the results of the program; 0: is none.
-  double weight = 0;       // Relative cost (hlo/cost/weights.h); at least a little.
+  uint32_t output = 0;     // 1 + position among the results of the program; 0: not a result.
+  double weight = 0;       // Relative cost (hlo/cost/weights.h); always positive.
 };
 
 struct FlatEdge {
@@ -60,7 +61,7 @@ struct FlatMember {
   uint32_t node = 0;
   uint32_t unit = 0;
   uint32_t region = 0;
-  bool is_result = false;  // The unit gives its value to others.
+  bool is_result = false;  // Other units use its value.
 };
 
 class FlatGraph {
@@ -78,7 +79,7 @@ class FlatGraph {
     return std::span(user_edges_).subspan(nodes_[node].users.begin, nodes_[node].users.size);
   }
   const std::vector<FlatMember>& members() const { return members_; }
-  // Instructions that are launched, loops and calls included; in program order, each once.
+  // Launched instructions, including loops and calls, in program order, without duplicates.
   const std::vector<uint32_t>& units() const { return units_; }
 
  private:

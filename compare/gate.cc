@@ -15,8 +15,7 @@
 namespace xlatrace::compare {
 namespace {
 
-// One false alarm in so many comparisons of the same program, where the spread is that of a normal
-// distribution of logarithms.
+// Rate of false alarms in comparisons of the same program, for a normal distribution of logarithms.
 constexpr double kByChance = 0.002;
 constexpr double kRateOfFalse = 0.01;
 
@@ -27,9 +26,9 @@ struct FactRule {
   std::string_view name;
   double tolerance;  // Relative.
   bool less_is_worse;
-  // kPerStep: without steps a sum over a run of any length; the fact of a call of the main program
-  // stands in ("call_launches"). kOfBasis: says nothing when one side is of steps and the other of
-  // whole runs.
+  // kPerStep: without steps, it is a sum over a run of any length. Then the fact of a call of the
+  // main program replaces it ("call_launches"). kOfBasis: not compared between steps and whole
+  // runs.
   enum class Basis : uint8_t { kNone, kOfBasis, kPerStep } basis;
   std::string_view what;
 };
@@ -53,8 +52,8 @@ std::string Number(const FactRule& rule, double value) {
              : Significant(value);
 }
 
-// As many inputs of other shapes are another batch; more or fewer are another model, whose time may
-// well be gated.
+// Equally many inputs of other shapes mean another batch. More or fewer inputs mean another model,
+// whose time may be compared.
 bool OtherShapes(const std::string& a, const std::string& b) {
   return !a.empty() && a != b && a.substr(0, a.find(' ')) == b.substr(0, b.find(' '));
 }
@@ -121,7 +120,8 @@ class Judge {
     return values;
   }
 
-  // Fewer ops in all: fusions went into each other or into a library call. None was lost.
+  // Fewer ops in all: fusions were merged with each other or into a library call, and none was
+  // lost.
   bool Merged() const {
     const std::vector<double> before = ValuesOf(base_, "main_ops");
     const std::vector<double> now = ValuesOf(now_, "main_ops");
@@ -144,7 +144,7 @@ class Judge {
       check.is_time = false;
       check.base = Median(a);
       check.now = Median(b);
-      // What differs among runs of the base side does so without a change.
+      // Differences among runs of the base side occur without a change.
       const auto [low, high] = std::minmax_element(a.begin(), a.end());
       const double margin = rule.tolerance * std::abs(check.base);
       bool worse = rule.less_is_worse ? check.now < *low - margin : check.now > *high + margin;
@@ -161,17 +161,17 @@ class Judge {
 
   struct Metric {
     std::string name;
-    std::vector<std::vector<double>> base, now;  // Values of each run, without either end.
+    std::vector<std::vector<double>> base, now;  // Values of each run, without both ends.
     std::vector<double> base_scatter, now_scatter;
-    std::vector<double> base_means, now_means;  // Of all values of each run.
+    std::vector<double> base_means, now_means;  // Mean of all values of each run.
 
     void Add(bool is_now, const std::vector<double>& values) {
       (is_now ? now : base).push_back(MiddleHalf(values));
       (is_now ? now_scatter : base_scatter).push_back(Scatter(values));
       (is_now ? now_means : base_means).push_back(Mean(values));
     }
-    // Something else was running beside the new runs: what they do within a run differs far more
-    // than what the earlier ones do.
+    // Other programs ran beside the new runs: their values scatter far more within a run than those
+    // of the earlier runs.
     bool Disturbed() const {
       constexpr double kFarMore = 2;
       constexpr double kCalm = 0.01;
@@ -202,7 +202,7 @@ class Judge {
         }
       }
     }
-    // Of another basis in every run: nothing to compare.
+    // All runs have another basis, so there is no comparison.
     if (per_call_) return metrics;
     Metric& device = metrics.emplace_back();
     device.name = calls_known ? kCallTime : kDeviceTime;
@@ -230,7 +230,7 @@ class Judge {
         }
       }
       for (auto& [name, metric] : by_name) {
-        // Below the largest hundred in some runs: their spread is not known.
+        // Not among the hundred largest in some runs: the spread is not known.
         if (metric.base.size() == base_.size() && metric.now.size() == now_.size()) {
           metrics.push_back(std::move(metric));
         }
@@ -256,8 +256,8 @@ class Judge {
     return medians;
   }
 
-  // By how much the mean of all steps moved where the middle half of them did not: beyond the limit
-  // and beyond chance, else 0. What strikes few steps may be the program or its host.
+  // Change of the mean of all steps, if the middle half did not change: beyond the limit and beyond
+  // chance, else 0. A delay of few steps may come from the program or its host.
   double HeldUp(const Metric& metric) const {
     const double before = Mean(metric.base_means);
     const double ratio = before > 0 ? Mean(metric.now_means) / before - 1 : 0;
@@ -265,16 +265,16 @@ class Judge {
     return ratio > options_.max_regress && !by_chance ? ratio : 0;
   }
 
-  // How a time moved, and what is known of it.
+  // A change of a time and its significance.
   struct Movement {
     double ratio = 0;     // New to earlier, less 1.
-    double most = 0;      // What that is at most, at 95 %.
-    double chance = 1;    // That it is as bad by chance alone.
-    bool beyond = false;  // The limit, by more than the floor.
-    std::string how;      // In words.
+    double most = 0;      // Upper bound of the ratio at 95 %.
+    double chance = 1;    // Probability of such a ratio by chance.
+    bool beyond = false;  // Beyond the limit, by more than the absolute minimum.
+    std::string how;      // As text.
   };
 
-  // Runs enough on both sides: their means are compared with each other.
+  // Enough runs on both sides: compares their means.
   void MoveOfRuns(const Metric& metric, Movement& movement) const {
     const auto interval = BootstrapRatio(metric.base, metric.now);
     movement.how = interval ? fmt::format("95% between {:+.1f}% and {:+.1f}%", 100 * interval->low,
@@ -289,7 +289,7 @@ class Judge {
     if (IsWhole(metric) && movement.chance <= 0.05) movement.chance = 0;
   }
 
-  // A baseline of many runs: what it lets expect of one more.
+  // A baseline of many runs: compares with its prediction for one more run.
   void MoveFromBaseline(const Metric& metric, Movement& movement) const {
     const std::vector<double> ours = Means(metric.base);
     const double value = Median(Means(metric.now));
@@ -299,7 +299,7 @@ class Judge {
     movement.how = expected ? fmt::format("{} runs of the baseline let expect up to {}",
                                           ours.size(), Duration(expected->high))
                             : std::string("the baseline's spread is not known");
-    const auto usual = PredictionInterval(ours, 0.9);  // Half of the rest below it.
+    const auto usual = PredictionInterval(ours, 0.9);  // 5 % are below it, 5 % above.
     if (usual && usual->low > 0) movement.most = std::max(movement.ratio, value / usual->low - 1);
   }
 
@@ -319,8 +319,8 @@ class Judge {
     return movement;
   }
 
-  // Says of one time how it moved, not yet whether that is a regression; `chance`: that it is as
-  // bad by chance alone. `disturbed`: something else was running.
+  // Describes the change of one time, but does not decide on a regression. `chance`: probability of
+  // such a change by chance. `disturbed`: other programs ran.
   Check CheckTime(const Metric& metric, double floor, bool disturbed, double* chance) const {
     Check check;
     check.name = metric.name;
@@ -328,8 +328,8 @@ class Judge {
     check.now = Mean(Means(metric.now));
     Movement movement = MoveOf(metric, check, floor);
     std::string& how = movement.how;
-    // A pass is a finding too: that it is no slower than allowed. Of the whole only: of a hundred
-    // ops some are always noisy.
+    // A pass states that the program is at most slower by the limit. Only for the whole, because
+    // among a hundred ops some are always noisy.
     const bool hidden = IsWhole(metric) && movement.most > options_.max_regress &&
                         (movement.most - movement.ratio) * check.base > floor;
     if (hidden && !movement.beyond) {
@@ -416,7 +416,7 @@ class Judge {
     const bool blind =
         (step != nullptr && (step->base <= 0 || step->now <= 0)) ||
         (base_.size() < kLeastBaseline && (base_.size() < kLeastRuns || now_.size() < kLeastRuns));
-    // What is judged is said first: a sentence about the whole.
+    // First the decisive time, in a sentence about the whole.
     const auto told = [&](const Check& check) {
       const std::string_view what = check.name == "call"   ? "device time of a call"
                                     : check.name == "step" ? "step"
@@ -450,7 +450,7 @@ class Judge {
   const GateOptions& options_;
   GateResult result_;
   bool per_call_ = false;  // A run has no steady steps,
-  bool mixed_ = false;     // and another one has; or of one alone the program is known.
+  bool mixed_ = false;     // and another one has, or only one has a known program.
 };
 
 }  // namespace
@@ -474,7 +474,7 @@ GateResult JudgeGate(const std::vector<RunRecord>& base, const std::vector<RunRe
   if (std::all_of(now.begin(), now.end(), steady)) {
     std::copy_if(base.begin(), base.end(), std::back_inserter(with_steps), steady);
   }
-  // A run without steps among enough others with them is no reason to do without.
+  // A single run without steps among enough others does not exclude steps.
   const bool enough = with_steps.size() >= kLeastBaseline;
   return Judge(enough ? with_steps : base, now, options).Run();
 }

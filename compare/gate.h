@@ -1,21 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// May a change be merged? Facts that do not depend on time are compared as they are; times are
-// judged by runs: the same program run twice differs by more than the steps of one run let expect.
+// Decides whether a change may be merged. Facts that do not depend on time are compared directly.
+// Times are compared between runs, because runs of one program differ by more than the steps of one
+// run.
 //
-//   at least 4 runs a side      regression when the whole 95 % interval of the ratio (hierarchical
-//                               bootstrap over runs, then steps) lies beyond the limit
-//   a baseline of 5 or more     regression when the new value is beyond the limit and beyond what
-//                               the baseline's own spread lets expect (1 in 500)
-//   fewer                       never a regression of time: "not established"
-// Both of the mean and of the median of the middle half of a run's steps: a host that held up a few
-// is no slower program (where the mean of all is beyond the limit and beyond chance, no pass
-// either). A run whose steps scatter twice as far as those of the earlier ones, and by over 1 %,
-// was beside other work: never a regression. Judged are the step's wall time, and the device time
-// of a call of the main program, which a busy host does not stretch; where other programs take part
-// in the step, its device time. Where a run has no steady steps, calls are judged in their place.
-// Of several ops or phases those count that Benjamini-Hochberg leaves at a rate of 1 %, and that
-// moved by more than an absolute floor.
+//   at least 4 runs per side   regression if the whole 95 % interval of the ratio (hierarchical
+//                              bootstrap over runs, then steps) is beyond the limit
+//   a baseline of at least 5   regression if the new value is beyond the limit and beyond the
+//                              prediction from the spread of the baseline (1 in 500)
+//   fewer                      never a regression of time: "not established"
+//
+// The mean and the median of the middle half of a run's steps must both exceed the limit. The
+// reason is that a host that delays a few steps does not make the program slower. If only the mean
+// of all steps is beyond the limit and beyond chance, the result is neither a regression nor a
+// pass. A run ran beside other work if its steps scatter by over 1 %, and twice as far as those of
+// earlier runs. It is never a regression.
+//
+// The compared times are the wall time of the step and the device time of a call of the main
+// program. The latter does not depend on the load of the host. If other programs take part in the
+// step, its device time is used. If a run has no steady steps, calls are compared instead. Among
+// several ops or phases, those count that Benjamini-Hochberg accepts at a rate of 1 % and that
+// changed by more than an absolute minimum.
 //
 // Thread-safety: pure.
 
@@ -39,7 +44,8 @@ std::string_view Text(Outcome outcome);
 struct GateOptions {
   double max_regress = 0.03;
   GateBy by = GateBy::kStep;
-  int64_t floor_ns = 0;           // Per step; 0: a thousandth of the step, at least 1 us.
+  int64_t floor_ns = 0;           // Minimum change per step; 0: a thousandth of the step, at least
+                                  // 1 us.
   std::set<std::string> ignored;  // Names of facts.
 };
 
@@ -48,7 +54,7 @@ struct Check {
                      // "op ...", "fact launches".
   Outcome outcome = Outcome::kPass;
   double base = 0, now = 0;
-  bool is_time = true;  // Else a count or bytes.
+  bool is_time = true;  // False: a count or bytes.
   std::string text;     // The reason, a sentence.
 };
 
@@ -58,10 +64,10 @@ struct GateResult {
   std::vector<Check> checks;  // Regressions first.
 };
 
-inline constexpr size_t kLeastRuns = 4;  // A side, without a baseline.
+inline constexpr size_t kLeastRuns = 4;  // Per side, without a baseline.
 inline constexpr size_t kLeastBaseline = 5;
 
-// `base`: the runs of the base side, or those of a baseline from the last accepted change on.
+// `base`: the runs of the base side, or those of a baseline since the last accepted change.
 GateResult JudgeGate(const std::vector<RunRecord>& base, const std::vector<RunRecord>& now,
                      const GateOptions& options);
 

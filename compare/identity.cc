@@ -11,9 +11,10 @@
 namespace xlatrace::compare {
 namespace {
 
-// Below this part of the work in common, two programs are not versions of each other.
+// Minimum common share of work for two versions of one program.
 constexpr double kSamePrograms = 0.3;
-// By names alone: another library has other names for the same work, so this says it later.
+// Minimum common share by names only. It is lower, because another library has other names for
+// equal work.
 constexpr double kSameKernels = 0.15;
 
 std::string DeviceText(const Run& run) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// May two runs be compared, and how far? Looked at before anything else.
+// Whether two runs can be compared, and with which restrictions. This is decided first.
 //
 // Thread-safety: pure.
 
@@ -16,22 +16,22 @@ namespace xlatrace::compare {
 
 struct Identity {
   bool same_recording = false;
-  // Sentences. With a refusal, times say nothing about the program: no verdict on them, and `gate`
-  // ends as "not comparable". A qualification is said beside the verdict.
+  // Sentences. After a refusal, times allow no conclusion about the program: there is no verdict on
+  // them, and `gate` ends as "not comparable". A qualification is reported beside the verdict.
   std::vector<std::string> refusals;
   std::vector<std::string> qualifications;
   std::string
-      other_inputs;  // "f32[8,16] -> f32[16,16]": arguments of the main program; empty: same.
-  // What else is different and may be a reason: versions, command.
+      other_inputs;  // "f32[8,16] -> f32[16,16]": arguments of the main program; empty: equal.
+  // Other differences that may be a reason: versions, command.
   std::vector<std::string> differences;
 
   bool comparable() const { return refusals.empty(); }
 };
 
-// How much two runs have in common, 0 to 1; below 0 where there is nothing to tell it by.
+// Common part of two runs, 0 to 1; negative if it is not known.
 struct InCommon {
-  double programs = -1;  // The part of their work that has a partner (instruction_match.h).
-  double kernels = -1;   // Of runs without programs: the part of their time in kernels of both.
+  double programs = -1;  // The part of their work with a partner (instruction_match.h).
+  double kernels = -1;   // For runs without programs: the part of their time in kernels of both.
 };
 
 Identity Identify(const Run& base, const Run& now, const InCommon& common);

@@ -20,27 +20,29 @@ namespace {
 
 using model::kNoIndex;
 
-// An instruction goes with another only when at least this part of its work is in it.
+// Minimum share of an instruction's work in its partner.
 constexpr double kLeastPart = 0.25;
-// What an instruction gives to others says more of it than what it needs on the way.
+// Weight of the results of an instruction, which identify it better than its intermediate values.
 constexpr double kResults = 0.6;
 
-// What of its work each unit has in common with which unit of the other side.
+// Common work of each unit with each unit of the other side.
 struct Overlap {
-  std::unordered_map<uint32_t, double> weight;   // Of a unit.
-  std::unordered_map<uint32_t, double> shared;   // What of it any other unit has.
-  std::unordered_map<uint32_t, double> results;  // How many values it gives to others.
+  std::unordered_map<uint32_t, double> weight;   // By unit.
+  std::unordered_map<uint32_t, double> shared;   // Part of it that any other unit has.
+  std::unordered_map<uint32_t, double> results;  // Number of values that other units use.
   using ByOther = std::map<uint32_t, double>;
-  std::unordered_map<uint32_t, ByOther> in;          // Of a unit's weight, by other unit.
-  std::unordered_map<uint32_t, ByOther> results_in;  // Of its results; those that the other only
-                                                     // needs inside count half.
+  std::unordered_map<uint32_t, ByOther> in;          // Part of a unit's weight, by unit of the
+                                                     // other side.
+  std::unordered_map<uint32_t, ByOther> results_in;  // Part of its results, by other unit; values
+                                                     // that the other unit only uses inside count
+                                                     // half.
 };
 
 Overlap OverlapOf(const FlatGraph& ours, const FlatGraph& theirs,
                   const std::vector<uint32_t>& partner) {
   Overlap overlap;
   Regions our_regions(ours), their_regions(theirs);
-  // The units that compute a node.
+  // The units that compute each node.
   const auto units_of = [](const FlatGraph& graph) {
     std::vector<std::vector<FlatMember>> units(graph.nodes().size());
     for (const FlatMember& member : graph.members()) {
@@ -58,7 +60,7 @@ Overlap OverlapOf(const FlatGraph& ours, const FlatGraph& theirs,
     const FlatNode& node = ours.nodes()[i];
     static const std::vector<FlatMember> none;
     const std::vector<FlatMember>& others = partner[i] == kNoIndex ? none : their_units[partner[i]];
-    // What many fusions repeat tells little of each.
+    // Operations that many fusions repeat are weak evidence for each.
     const auto copies = static_cast<double>(std::max(our_units[i].size(), others.size()));
     const double weight =
         (node.is_source ? node.weight * 1e-6 : node.weight) / std::max(copies, 1.0);
@@ -71,8 +73,8 @@ Overlap OverlapOf(const FlatGraph& ours, const FlatGraph& theirs,
         if (member.is_result)
           overlap.results_in[member.unit][other.unit] += other.is_result ? 1 : 0.5;
       }
-      // Loops, branches and calls hold what is in them, and go with those of their kind, or with
-      // what does their work without one.
+      // Loops, branches and calls contain these nodes. They match regions of their kind, or a unit
+      // that does their work without a region.
       if (member.region == kNoIndex || IsRegion(ours, member.unit)) continue;
       const std::vector<uint32_t>& around = our_regions.From(member.region);
       for (const uint32_t region : around) overlap.weight[region] += weight;
@@ -112,8 +114,8 @@ class Groups {
   size_t base_;
 };
 
-// Layers of the library calls of a side, by the group that they are in. `first`: of the side's
-// instructions among those of both.
+// Layers of the library calls of a side, by their group. `first`: index of the side's first
+// instruction among those of both.
 std::unordered_map<size_t, uint64_t> CallLayers(const FlatGraph& graph,
                                                 const std::vector<bool>& paired, size_t first,
                                                 Groups& groups) {
@@ -129,7 +131,7 @@ std::unordered_map<size_t, uint64_t> CallLayers(const FlatGraph& graph,
 
 void JoinFirstParts(const FlatGraph& base, const FlatGraph& now, std::vector<bool>& base_paired,
                     std::vector<bool>& now_paired, Groups& groups) {
-  constexpr int kMostParts = 8;  // That lead up to a call, one behind the other.
+  constexpr int kMostParts = 8;  // Maximum chain of units before a call.
   const size_t half = base.module().instructions.size();
   for (int round = 0; round < kMostParts; ++round) {
     const auto join = [&](const FlatGraph& graph, std::vector<bool>& paired, size_t first,
@@ -156,7 +158,7 @@ double ValueOr0(const std::unordered_map<uint32_t, double>& values, uint32_t uni
   return found == values.end() ? 0.0 : found->second;
 }
 
-// Which part of `whole`'s of a unit is in another one.
+// Part of the values of a unit that another one has.
 double PartIn(const std::unordered_map<uint32_t, Overlap::ByOther>& values,
               const std::unordered_map<uint32_t, double>& whole, uint32_t unit, uint32_t other) {
   const auto found = values.find(unit);
@@ -165,7 +167,7 @@ double PartIn(const std::unordered_map<uint32_t, Overlap::ByOther>& values,
   return value == found->second.end() ? 0.0 : value->second / whole.at(unit);
 }
 
-// Pairs the instructions of two modules, the surest first, and gives the groups that come of it.
+// Pairs the instructions of two modules, the most certain first, and returns the resulting groups.
 class ProgramMatcher {
  public:
   ProgramMatcher(const model::HloModule& base, const model::HloModule& now)
@@ -195,7 +197,7 @@ class ProgramMatcher {
     now_paired_[now] = true;
   }
 
-  // Each instruction of one side with the one of the other that does most of its work.
+  // Pairs each instruction of one side with the one on the other side that does most of its work.
   // `forward`: `from` is the base.
   void PairByWork(const FlatGraph& from, const FlatGraph& to, const Overlap& overlap,
                   const Overlap& back, bool forward) {
@@ -220,8 +222,8 @@ class ProgramMatcher {
     }
   }
 
-  // What only moves bits around a bitcast computes nothing that could be matched: alike ones go
-  // together in program order.
+  // Units that only move data around a bitcast compute nothing to match. Equal ones are paired in
+  // program order.
   void PairWeightless() {
     std::map<std::pair<std::string_view, std::string_view>, std::vector<uint32_t>> alike;
     for (const uint32_t unit : base_.units()) {
@@ -240,7 +242,7 @@ class ProgramMatcher {
     }
   }
 
-  // What one compiler makes into a loop, with the op that it is.
+  // Pairs loops with the op that another compiler uses instead.
   void PairLoops() {
     for (const LoopForOp& pair : LoopsForOps(base_, base_paired_, now_, now_paired_)) {
       for (const uint32_t unit : pair.loop) Pair(unit, pair.op);
@@ -250,8 +252,7 @@ class ProgramMatcher {
     }
   }
 
-  // What has nothing in common but what goes in and what comes out: all of one region with all of
-  // the other.
+  // Pairs regions with only inputs and outputs in common, each as a whole.
   void PairReplaced() {
     std::vector<bool> base_launched(base_paired_.size()), now_launched(now_paired_.size());
     for (const uint32_t unit : base_.units()) base_launched[unit] = true;
@@ -297,7 +298,7 @@ class ProgramMatcher {
     return result;
   }
 
-  // Of both sides: which part of the work is in the other one, too.
+  // Share of the work, over both sides, that is also in the other one.
   double Similarity() const {
     Work work;
     for (const uint32_t unit : base_.units()) {
@@ -321,12 +322,12 @@ class ProgramMatcher {
 
   const FlatGraph base_, now_;
   const NodeMatch match_;
-  const Overlap ours_, theirs_;  // Of base_ with now_, and of now_ with base_.
+  const Overlap ours_, theirs_;  // Overlap of base_ with now_, and of now_ with base_.
   Groups groups_;
   std::vector<bool> base_paired_, now_paired_;
 };
 
-// Which of two modules is looked at first: of their content, whatever side they stand on.
+// Order of two modules by content, independent of the side.
 bool Precedes(const model::HloModule& a, const model::HloModule& b) {
   const auto key = [](const model::HloModule& module) {
     return std::tuple(module.instructions.size(), module.content_hash,
@@ -337,8 +338,7 @@ bool Precedes(const model::HloModule& a, const model::HloModule& b) {
 
 }  // namespace
 
-// Ties are settled by what was looked at first; always looked at in one order, they are the same
-// ties whichever side is called the base.
+// The first module breaks ties. With a fixed order, ties have the same result for both directions.
 ProgramMatch MatchPrograms(const model::HloModule& base, const model::HloModule& now) {
   if (!Precedes(now, base)) return ProgramMatcher(base, now).Run();
   ProgramMatch match = ProgramMatcher(now, base).Run();

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Which launched instructions of two modules do the same work: one for one, or, where the compiler
-// split, merged or regrouped fusions, several for several.
+// Matches the launched instructions of two modules: one to one, or several to several if the
+// compiler split, merged or regrouped fusions.
 //
 // Operations are matched first, across the borders of fusions (operation_match.h). An instruction
-// goes with the one on the other side that holds most of what it computes, by cost; what goes
-// together in either direction is a group.
+// is matched with the one on the other side that contains most of its computation, by cost.
+// Instructions that match in either direction form a group.
 //
 // Thread-safety: pure.
 
@@ -22,14 +22,14 @@ namespace xlatrace::compare {
 struct UnitGroup {
   std::vector<uint32_t> base;  // Instruction indices, ascending.
   std::vector<uint32_t> now;
-  double common = 0;  // Part of the work of both sides that is in both, 0 to 1.
+  double common = 0;  // Share of the work of both sides that is in both, 0 to 1.
 };
 
 struct ProgramMatch {
-  std::vector<UnitGroup> groups;    // Both sides have at least one; by the first of `base`.
-  std::vector<uint32_t> only_base;  // Launched, and nothing on the other side does their work.
+  std::vector<UnitGroup> groups;    // Both sides have at least one; ordered by the first of `base`.
+  std::vector<uint32_t> only_base;  // Launched instructions without a counterpart.
   std::vector<uint32_t> only_now;
-  double similarity = 0;  // Part of all work, both sides, that has a partner; 0 to 1.
+  double similarity = 0;  // Share of all work of both sides that has a partner; 0 to 1.
 };
 
 ProgramMatch MatchPrograms(const model::HloModule& base, const model::HloModule& now);

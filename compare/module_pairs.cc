@@ -13,8 +13,8 @@
 namespace xlatrace::compare {
 namespace {
 
-// Modules of one function are looked into where the product of their ranks on both sides is at most
-// this: about twenty pairs, and the same ones whichever side is the base.
+// Maximum product of the ranks on both sides for a comparison by content of modules of one
+// function. It allows about twenty pairs, equal for both directions.
 constexpr size_t kMostTried = 8;
 
 std::vector<NamedGroup> Names(const ProgramMatch& match, const model::HloModule& base,
@@ -28,7 +28,7 @@ std::vector<NamedGroup> Names(const ProgramMatch& match, const model::HloModule&
   return groups;
 }
 
-// Modules are by time.
+// Requires modules sorted by time.
 void AddMorePrograms(const Run& base, const Run& now, const std::vector<bool>& old_taken,
                      const std::vector<bool>& new_taken, std::vector<ModulePair>* pairs) {
   std::map<std::string, ModulePair> first;  // By function.
@@ -89,7 +89,7 @@ std::vector<ModulePair> PairModules(const Run& base, const Run& now) {
     take(std::move(pair));
   }
 
-  // Modules are by time, so that the first of a function are those that matter.
+  // Modules are sorted by time, so that the first modules of a function are the important ones.
   std::vector<ModulePair> tried;
   const auto try_pairs = [&](const auto& key_of) {
     std::map<std::string, std::pair<std::vector<size_t>, std::vector<size_t>>> by_key;
@@ -106,7 +106,7 @@ std::vector<ModulePair> PairModules(const Run& base, const Run& now) {
       for (size_t r = 0; r < sides.first.size(); ++r) {
         for (size_t q = 0; q < sides.second.size(); ++q) ranks.emplace_back(r, q);
       }
-      // What is left of equals are (r, q) and (q, r), which do not exclude each other.
+      // Remaining ties are (r, q) and (q, r), which do not exclude each other.
       std::stable_sort(ranks.begin(), ranks.end(), [](const auto& x, const auto& y) {
         const auto nearness = [](const auto& rank) {
           return std::pair(rank.first + rank.second, std::max(rank.first, rank.second));
@@ -138,7 +138,7 @@ std::vector<ModulePair> PairModules(const Run& base, const Run& now) {
   try_pairs(
       [](const Module& module) { return module.name.empty() ? module.function : module.name; });
   try_pairs([](const Module& module) { return module.function; });
-  // The main program may have another name: a refactored script.
+  // The main program of a refactored script may have another name.
   try_pairs([](const Module& module) {
     return module.role == "main" ? std::string("main") : std::string();
   });

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Which module of one run is which of the other: by fingerprint, then by name, then by the function
-// it was compiled from, those with most work in common first; then which op of a pair is which.
-// Other programs of a pair's function (compiled again for other shapes) do its work as well.
+// Pairs the modules of two runs: by fingerprint, then by name, then by their function. Modules with
+// the most common work come first. Then it pairs the ops of each pair. Other programs of the
+// function of a pair (compiled again for other shapes) do the same work.
 //
 // Thread-safety: pure.
 
@@ -22,21 +22,21 @@ struct NamedGroup {
 };
 
 struct ModulePair {
-  size_t base = 0, now = 0;       // Into Run::modules.
-  bool same_fingerprint = false;  // Then `groups` is empty: instructions go by name.
-  bool by_content = false;        // `groups` holds what goes together.
-  double similarity = -1;         // Part of the work with a partner; below 0: not known.
+  size_t base = 0, now = 0;       // Indices in Run::modules.
+  bool same_fingerprint = false;  // Then `groups` is empty, and instructions are matched by name.
+  bool by_content = false;        // `groups` holds the matches.
+  double similarity = -1;         // Share of the work with a partner; negative: not known.
   std::vector<NamedGroup> groups;
-  // The module of side 0 (base) or 1 (now) is one more program of a function whose pair holds the
-  // other module; -1: it is that pair.
+  // Side (0: base, 1: now) whose module is another program of the function. The pair of the
+  // function contains the other module. -1: this is that pair.
   int more_of_side = -1;
 };
 
-// Each module is in one pair, but those that others are `more_of_side` with.
+// Each module is in one pair, except those with other programs in `more_of_side`.
 std::vector<ModulePair> PairModules(const Run& base, const Run& now);
 
-// Entry parameters, as many as before, of which some have other dimensions: another batch, another
-// sequence length. "f32[8,16] -> f32[16,16]"; empty: all the same, or not so many.
+// Entry parameters with other dimensions, if their number is unchanged: another batch, another
+// sequence length. "f32[8,16] -> f32[16,16]"; empty: all equal, or another number.
 std::string OtherInputs(const model::HloModule& base, const model::HloModule& now);
 
 }  // namespace xlatrace::compare

@@ -19,7 +19,7 @@ std::string_view OpcodeOf(const FlatGraph& graph, uint32_t node) {
   return graph.module().instructions[graph.nodes()[node].instruction].opcode;
 }
 
-// Free units by the loop around them.
+// Free units by their enclosing loop.
 std::map<uint32_t, std::set<uint32_t>> FreeInside(const FlatGraph& graph,
                                                   const std::vector<bool>& paired) {
   std::map<uint32_t, std::set<uint32_t>> inside;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What the operations of two programs cannot say because there is nothing to compare: an op that
-// the one compiler does in one unit, and the other in several that look like something else.
+// Matches ops that one compiler runs in one unit and the other in several units. A comparison of
+// operations cannot match them, because the units look different.
 //
-// `paired`: of all instructions of the graph's module, whether something goes with them.
+// `paired`: for all instructions of the graph's module, whether they have a partner.
 //
 // Thread-safety: pure functions. Linear.
 
@@ -22,21 +22,21 @@ namespace xlatrace::compare {
 
 struct LoopForOp {
   uint32_t op = 0;
-  std::vector<uint32_t> loop;  // The loop, and what in it nothing goes with.
+  std::vector<uint32_t> loop;  // The loop, and the instructions in it without a partner.
 };
 
-// Ops that one compiler makes into loops (scatter, triangular solve), which then bear their names:
-// free loops of `loops`, each with the only free unit of `ops` of its name that gives one of the
-// values that the loop gives.
+// Finds ops that one compiler turns into loops with their name (scatter, triangular solve). Returns
+// free loops of `loops`, each with the only free unit of `ops` with its name that produces one of
+// the loop's values.
 std::vector<LoopForOp> LoopsForOps(const FlatGraph& loops, const std::vector<bool>& loops_paired,
                                    const FlatGraph& ops, const std::vector<bool>& ops_paired);
 
-// First parts of what the other side does in one: the first half of a reduction, which bears no
-// name, and what leads up to the op whose name a library call on the other side bears, in the same
-// layer. Each free unit with one that reads it; all that read it are of one group. What is only
-// inserted before an op bears a name of its own, and is none.
-// `group_of`: the same number for units that go together; `call_layer`: OpIdentity::layer of a
-// library call of the other side in a group, 0: it has none.
+// Finds first parts of work that the other side does in one unit. One kind is the first half of a
+// reduction, which has no name. The other kind is the work before an op, in the same layer, whose
+// name a library call on the other side has. Returns each free unit with a unit that reads it; all
+// its readers are in one group. An inserted operation before an op has its own name and is not a
+// first part. `group_of`: equal numbers for units of one group. `call_layer`: OpIdentity::layer of
+// a library call of the other side in a group, 0: none.
 std::vector<std::pair<uint32_t, uint32_t>> FirstParts(
     const FlatGraph& graph, const std::vector<bool>& paired,
     const std::function<size_t(uint32_t unit)>& group_of,

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What an operation is, whatever it is called in its module: the features two compilations of one
-// program agree on.
+// Features of an operation on which two compilations of one program agree, independent of its name
+// in the module.
 //
-// An op_name is reduced to what outlives a release of the framework: scopes, primitive, and whether
-// it belongs to the gradient. Parameters of primitives, `jit(main)` and empty `jvp()` are dropped,
-// which JAX has printed or not over the years (analysis/op_name.h).
+// An op_name is reduced to the parts that survive a release of the framework: scopes, primitive,
+// and whether it belongs to the gradient. Parameters of primitives, `jit(main)` and empty `jvp()`
+// are dropped, because JAX versions differ in printing them (analysis/op_name.h).
 //
 // Thread-safety: pure.
 
@@ -23,18 +23,18 @@
 
 namespace xlatrace::compare {
 
-// Hashes; equal when what they stand for is equal. 0: nothing is known.
+// Hashes of features; equal if the features are equal. 0: not known.
 struct OpIdentity {
-  uint64_t work = 0;    // What it does: opcode without its asynchronous form; a library call by
-                        // the kind of work it stands for, so that a gemm is a dot.
-  uint64_t shape = 0;   // Element types and dimensions, those of size 1 left out: they come and go.
-  uint64_t dims = 0;    // Dimensions only, likewise.
+  uint64_t work = 0;    // Opcode without its asynchronous form. A library call has the kind of work
+                        // that it does, so that a gemm is a dot.
+  uint64_t shape = 0;   // Element types and dimensions, without those of size 1, which vary.
+  uint64_t dims = 0;    // Dimensions only, without those of size 1.
   uint64_t scope = 0;   // Scopes and primitive of the op_name.
-  uint64_t name = 0;    // The same with marks: of the gradient, recomputed.
+  uint64_t name = 0;    // The same with marks: gradient, recomputed.
   uint64_t leaf = 0;    // Primitive only.
   uint64_t layer = 0;   // Scopes only.
   uint64_t source = 0;  // File name and line.
-  uint64_t literal = 0;  // Of a constant; number of a parameter, index of an element.
+  uint64_t literal = 0;  // Value of a constant, number of a parameter, index of an element.
 };
 
 std::vector<OpIdentity> IdentitiesOf(const model::HloModule& module);
@@ -43,12 +43,12 @@ std::vector<OpIdentity> IdentitiesOf(const model::HloModule& module);
 void SetShape(std::string_view shape, OpIdentity& identity);
 void SetShape(const hlo::ArrayShape& shape, OpIdentity& identity);
 
-// "dot", "fusion"...: of `identity.work` in words. A library call of known kind is "dot" or
+// "dot", "fusion"...: `identity.work` as text. A library call of known kind is "dot" or
 // "convolution".
 std::string_view WorkOf(const model::HloModule& module, const model::Instruction& instruction);
 
-// The op_name as described above, for people and for keys: "layer_0/dot_general", with
-// "gradient of " or "recomputed " in front. Empty for no name.
+// The op_name as described above, for people and for keys: "layer_0/dot_general", with "gradient of
+// " or "recomputed " in front. Empty without a name.
 std::string CanonicalOpName(std::string_view op_name);
 // "dot_general" of "jit(f)/mlp/dot_general[dimension_numbers=...]": the last component without the
 // parameters of the primitive. "args[0]" is a name and stays.

@@ -16,7 +16,7 @@ namespace {
 
 using model::kNoIndex;
 
-// What has to agree, from all to almost nothing.
+// Attributes that must agree, from all to almost none.
 enum class Strictness : uint8_t { kName, kScope, kScopeWithoutShape, kShape };
 
 uint64_t Local(const OpIdentity& op, Strictness strictness) {
@@ -40,7 +40,7 @@ struct Side {
   const FlatGraph& graph;
   std::vector<uint32_t> partner;
   std::vector<uint64_t> local, up, down;
-  std::vector<uint32_t> anchor;  // Number of the pair + 1; 0: none. The same on both sides.
+  std::vector<uint32_t> anchor;  // Number of the pair + 1, equal on both sides; 0: none.
 
   size_t size() const { return partner.size(); }
   bool IsConstant(uint32_t i) const {
@@ -58,8 +58,9 @@ struct Side {
       const OpIdentity& op = graph.IdentityOf(i);
       local[i] = Local(op, strictness);
       if (!Node(i).is_source || IsConstant(i)) continue;
-      // A parameter is what it is used for: its number and the path of the argument come and go. A
-      // path of keys (params['layer_0']['w']) is a name, one of numbers (states[0][3]) a place.
+      // The use identifies a parameter; its number and the path of the argument vary. A path with
+      // keys (params['layer_0']['w']) is a name, and a path with numbers (states[0][3]) is a
+      // position.
       local[i] = Mix(op.work, strictness == Strictness::kScopeWithoutShape ? 0 : op.shape);
       if (strictness == Strictness::kName && !KeysOf(i).empty()) local[i] = Mix(local[i], op.name);
     }
@@ -70,7 +71,7 @@ struct Side {
         graph.module().instructions[Node(i).instruction].metadata.op_name);
   }
 
-  // Hash of everything that a node depends on; pairs stand for what is behind them.
+  // Hash of all dependencies of a node; a pair represents everything before it.
   void HashPast() {
     up.resize(size());
     for (uint32_t i = 0; i < size(); ++i) {
@@ -86,7 +87,7 @@ struct Side {
     }
   }
 
-  // Hash of everything that depends on a node, likewise.
+  // Hash of everything that depends on a node; a pair represents everything after it.
   void HashFuture() {
     down.resize(size());
     for (uint32_t i = static_cast<uint32_t>(size()); i-- > 0;) {
@@ -142,7 +143,7 @@ struct Side {
     for (const auto& [number, node] : by_number) nodes.push_back(node);
     return nodes;
   }
-  // What computes its results, by position.
+  // Nodes of the program's results, by position.
   std::vector<uint32_t> Results() const {
     std::map<uint32_t, uint32_t> by_position;
     for (uint32_t i = 0; i < size(); ++i) {
@@ -152,7 +153,7 @@ struct Side {
     for (const auto& [position, node] : by_position) nodes.push_back(node);
     return nodes;
   }
-  // Is one of its neighbours paired? With none, a name alone has to do.
+  // True if a neighbour is paired. Without one, only the name is evidence.
   bool HasAnchor(uint32_t i) const {
     const auto paired = [&](const FlatEdge& edge) { return anchor[edge.node] != 0; };
     const auto operands = graph.OperandsOf(i);
@@ -208,8 +209,8 @@ class Matcher {
   }
 
  private:
-  // Arguments by their names, then arguments and results of the program by their order: a release
-  // of the framework moves blocks of them, and keeps the order inside.
+  // Pairs arguments by name, then arguments and results by order: a release of the framework moves
+  // blocks of them, but keeps the order inside.
   void InPlace() {
     std::array<std::vector<uint32_t>, 2> arguments, results;
     for (size_t s = 0; s < 2; ++s) {
@@ -242,7 +243,7 @@ class Matcher {
     }
   }
 
-  // 0: an operation without a name cannot be paired by it.
+  // 0: an operation without a name cannot be paired by name.
   static uint64_t Named(const Side& side, uint32_t i) {
     return side.graph.IdentityOf(i).scope == 0 || side.Node(i).is_source ? 0 : side.local[i];
   }
@@ -254,7 +255,7 @@ class Matcher {
     fresh_.emplace_back(b, n);
   }
 
-  // Do they read, in the same place, arguments that are known to be different ones?
+  // True if both read different arguments at the same position.
   bool Contradicts(uint32_t b, uint32_t n) const {
     const auto ours = sides_[0].graph.OperandsOf(b);
     const auto theirs = sides_[1].graph.OperandsOf(n);
@@ -286,9 +287,9 @@ class Matcher {
 
   bool Free(size_t side, uint32_t i) const { return sides_[side].partner[i] == kNoIndex; }
 
-  // Pairs what has the same key where each side has one, or, with `equal_counts`, equally many (in
-  // program order). Keys of 0 are none. `from_the_end`: the tallest first, so that what they pair
-  // their operands with is settled before these are looked at.
+  // Pairs nodes with equal keys if each side has one, or, with `equal_counts`, equally many (in
+  // program order). Keys of 0 are ignored. `from_the_end`: the tallest first, so that their
+  // operands are paired before they are visited.
   template <typename Key>
   void Pair(const Key& key, bool equal_counts, bool from_the_end = false) {
     struct Candidates {
@@ -316,7 +317,7 @@ class Matcher {
     }
   }
 
-  // From new pairs on to their operands and users, where they leave no choice.
+  // Extends new pairs to their operands and users if these are unambiguous.
   void Spread() {
     while (!fresh_.empty()) {
       const auto [b, n] = fresh_.back();
@@ -339,9 +340,9 @@ class Matcher {
     }
   }
 
-  // Pairs free nodes of two short lists that look alike and are alone in that.
+  // Pairs free nodes of two short lists that are equal and unambiguous.
   void Choose(std::span<const FlatEdge> ours, std::span<const FlatEdge> theirs) {
-    constexpr size_t kShort = 64;  // What everything uses says nothing about its users.
+    constexpr size_t kShort = 64;  // Users of a value with very many users are no evidence.
     if (ours.size() > kShort || theirs.size() > kShort) return;
     const auto alone = [](const Side& side, std::span<const FlatEdge> list, const FlatEdge& edge) {
       return std::none_of(list.begin(), list.end(), [&](const FlatEdge& other) {
@@ -364,7 +365,7 @@ class Matcher {
     }
   }
 
-  // By what is around a node: pairs stand for themselves, others for what they look like.
+  // Pairs by neighbours: paired ones count as themselves, others by their features.
   void Neighbours() {
     constexpr int kMostRounds = 12;
     for (int round = 0; round < kMostRounds; ++round) {
@@ -392,7 +393,7 @@ class Matcher {
     }
   }
 
-  // What has the same name, shape and work as often on both sides is the same, in program order.
+  // Pairs nodes with equal name, shape and work in program order, if both sides have equally many.
   void InOrder() {
     Pair([](const Side& side, uint32_t i) { return Named(side, i); }, true);
     Spread();
@@ -439,7 +440,7 @@ class Matcher {
     if (ours.work == theirs.work) score += 1;
     score += 3 * Agreement(sides_[0].graph.OperandsOf(b), sides_[1].graph.OperandsOf(n));
     score += 2 * Agreement(sides_[0].graph.UsersOf(b), sides_[1].graph.UsersOf(n));
-    // Of equals, the one at the same place of the program.
+    // Among equals, prefers the same position in the program.
     const double here = static_cast<double>(b) / static_cast<double>(sides_[0].size());
     const double there = static_cast<double>(n) / static_cast<double>(sides_[1].size());
     return score - 0.2 * (here > there ? here - there : there - here);
@@ -447,7 +448,7 @@ class Matcher {
 
   void ByScore() {
     constexpr double kLeast = 4;
-    constexpr size_t kMostPairs = 4096;  // Of one block; larger ones say too little.
+    constexpr size_t kMostPairs = 4096;  // Per block; larger blocks are weak evidence.
     using Key = uint64_t (*)(const OpIdentity&);
     const std::array<Key, 3> keys = {
         [](const OpIdentity& op) { return op.scope == 0 ? 0 : Mix(op.work, op.scope); },
@@ -483,7 +484,7 @@ class Matcher {
         candidates.pop_back();
         if (!Free(0, candidate.b) || !Free(1, candidate.n) || Contradicts(candidate.b, candidate.n))
           continue;
-        // Pairs made meanwhile may speak for or against it.
+        // Pairs that were made meanwhile change the score.
         const double score = Score(candidate.b, candidate.n);
         if (score > candidate.score + 1e-9 ||
             (!candidates.empty() && score < candidates.front().score - 1e-9)) {
@@ -506,8 +507,8 @@ class Matcher {
     return graph.module().instructions[graph.nodes()[i].instruction].opcode == "custom-call";
   }
 
-  // A library call bears the name of the last of the ops that it stands for: where there is no such
-  // call on the other side, it goes with the op of that name and shape whose users are its own.
+  // A library call has the name of the last of its ops. Without such a call on the other side, it
+  // is paired with the op of that name and shape whose users are its own.
   void LibraryCalls() {
     for (size_t s = 0; s < 2; ++s) {
       std::unordered_map<uint64_t, std::vector<uint32_t>> ops;

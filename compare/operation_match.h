@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Which operation of one program is which of another.
+// Matches the operations of two programs.
 //
-// Arguments and results first, by their names or their order (sequence_align.h), so that twins such
-// as the projections of query and key are told apart by what they read.
+// Arguments and results are matched first, by their names or their order (sequence_align.h). So
+// equal operations, such as the projections of query and key, are distinguished by their inputs.
 //
-// Then in the manner of XLA's hlo_diff (xla/hlo/tools/hlo_diff): what has the same past and the
-// same future first, then what has the same past, tallest first, then the same future, then the
-// same neighbours, each only where both sides leave no choice. From every pair on, its operands and
-// users are paired where they leave no choice either. The same is then repeated with less that has
-// to agree: without the marks of differentiation, without the shape, without the name. What is left
-// is paired by score, and library calls with the op whose name they bear. What reads arguments that
-// are known to be different ones is never paired.
+// The method then follows XLA's hlo_diff (xla/hlo/tools/hlo_diff). It matches nodes with equal past
+// and future, then with equal past (tallest first), equal future, and equal neighbours. Each match
+// must be unambiguous on both sides. From every pair, operands and users are paired if they are
+// unambiguous, too. This is repeated with fewer requirements: without the marks of differentiation,
+// without the shape, without the name. The remaining nodes are paired by score, and library calls
+// with the op whose name they have. Nodes that read different arguments are never paired.
 //
 // A node has at most one partner. Equal candidates are paired in program order.
 //
@@ -28,7 +27,7 @@
 namespace xlatrace::compare {
 
 struct NodeMatch {
-  // Per node of the one side its partner on the other, or kNoIndex.
+  // Per node of one side its partner on the other, or kNoIndex.
   std::vector<uint32_t> to_new;
   std::vector<uint32_t> to_base;
 };

@@ -9,9 +9,9 @@ namespace {
 
 using model::kNoIndex;
 
-constexpr size_t kMostRegionDepth = 100;  // Damaged modules call in circles.
+constexpr size_t kMostRegionDepth = 100;  // Damaged modules have cycles of calls.
 
-// What runs each computation; kNoIndex: nothing, or several.
+// Caller of each computation; kNoIndex: none or several.
 std::vector<uint32_t> CallersOf(const model::HloModule& module) {
   constexpr uint32_t kSeveral = kNoIndex - 1;
   std::vector<uint32_t> callers(module.computations.size(), kNoIndex);

@@ -21,8 +21,8 @@ class Regions {
  public:
   explicit Regions(const FlatGraph& graph);
 
-  // `region` and those around it, innermost first; nothing for kNoIndex. A computation that several
-  // call is around nothing.
+  // `region` and the regions around it, innermost first; empty for kNoIndex. A computation with
+  // several callers has no region around it.
   const std::vector<uint32_t>& From(uint32_t region);
 
  private:

@@ -19,16 +19,15 @@
 namespace xlatrace::compare {
 namespace {
 
-// Repetitions a second of two runs that differ by less are the same: a span begins and ends
-// anywhere in a step.
+// Tolerance of repetitions per second, because a recording begins and ends at any time in a step.
 constexpr double kSameRate = 0.05;
-// Spans that differ by less are called equally long.
+// Tolerance for equal lengths of recordings.
 constexpr double kSameSpan = 0.02;
-// What takes that much more or less in each execution (logarithm) is no mere repetition.
+// Larger changes (of the logarithm) of the time per execution are not mere repetition.
 constexpr double kSameEach = 0.2;
-// Executions of a longer recording differ by the steps at its borders.
+// Tolerance of execution counts, for the steps at the borders of a recording.
 constexpr double kNearRepetition = 0.08;
-// Everything ran as often, but for that.
+// Tolerance for equally many executions.
 constexpr double kNoRepetition = 0.01;
 
 // "12.0% fewer times", "3.05 times as often".
@@ -38,7 +37,7 @@ std::string Often(double ratio) {
                     : fmt::format("{}% fewer times", Percent(1 - ratio, 1));
 }
 
-// What the same work does per execution.
+// Change of the time per execution, as text.
 std::string Long(double ratio) {
   if (std::abs(ratio - 1) < kEqualShare) return "takes as long";
   if (ratio >= 2) return fmt::format("takes {} times as long", Significant(ratio));
@@ -50,8 +49,8 @@ double Spans(const Run& base, const Run& now) {
   return static_cast<double>(now.span_ns) / static_cast<double>(base.span_ns);
 }
 
-// By how much sooner the next launch follows in NEW, of most of the repeated work: a recording that
-// begins and ends within a repetition counts one more or one less, of 17 that is 6 %. 0: not known.
+// How much sooner the next launch follows in NEW, for most of the repeated work. It is better than
+// counts, because a recording may cut one repetition; of 17 repetitions one is 6 %. 0: not known.
 double SoonerBy(const Run& base, const Run& now, const Comparison& comparison,
                 const std::vector<size_t>& rows) {
   std::vector<WeighedRatio> ratios;
@@ -70,13 +69,12 @@ double SoonerBy(const Run& base, const Run& now, const Comparison& comparison,
   return CommonRatio(std::move(ratios), kNearRepetition).value_or(0);
 }
 
-// Fewer in as much time are no shorter recording, but fewer a second: the device time is less and
-// nothing got faster. Nothing where as many a second were done, or that is not known.
-// `sooner`: SoonerBy.
+// Fewer repetitions in the same time mean fewer per second: the device time is less, but nothing
+// became faster. Returns nullopt if the pace is equal or not known. `sooner`: SoonerBy.
 std::optional<Pace> PaceOf(const Run& base, const Run& now, double repeated, double sooner,
                            std::string each) {
   if (base.span_ns <= 0 || now.span_ns <= 0) return std::nullopt;
-  // Both ways of counting agree, or the shorter way is not trusted.
+  // Uses the interval between launches only if it agrees with the counts.
   double ratio = repeated / Spans(base, now);
   if (sooner > 0 && std::abs(sooner / ratio - 1) < kNearRepetition) {
     ratio = sooner;
@@ -114,7 +112,7 @@ double RepetitionRatio(const Run& base, const Run& now, const Comparison& compar
   }
   const auto common = CommonRatio(std::move(ratios), kNearRepetition);
   if (!common || std::abs(*common - 1) < kNoRepetition) return 0;
-  // Where it is most of both, it is one program for another number of steps.
+  // If it covers most of both, it is one program with another number of steps.
   int64_t covered = 0;
   for (const Row& row : comparison.rows) {
     if (IsRepetition(row, *common)) covered += row.base_ns + row.now_ns;
@@ -127,8 +125,8 @@ std::optional<Change> RepetitionChange(const Run& base, const Run& now,
   if (ratio <= 0) return std::nullopt;
   Change change;
   change.id = "repetitions";
-  // By each row's own count: with the common one, what ran a little more or less often than the
-  // rest would look as if it took longer or shorter.
+  // Uses the count of each row. With a common count, rows with slightly more or fewer executions
+  // would appear slower or faster.
   double before = 0, expected = 0, after = 0;
   for (size_t r = 0; r < comparison.rows.size(); ++r) {
     const Row& row = comparison.rows[r];
@@ -140,8 +138,8 @@ std::optional<Change> RepetitionChange(const Run& base, const Run& now,
     after += static_cast<double>(row.now_ns);
   }
   const double each = expected == 0 ? 1 : after / expected;
-  // The median would be the count of one large kernel, which may have a run more or less at the
-  // borders of the recordings: all of the work together tells better how often it was done.
+  // The median would be the count of one large kernel, which may have one execution more or less at
+  // the borders. The sum over all work is more precise.
   const double repeated = before == 0 ? ratio : expected / before;
   change.pace =
       PaceOf(base, now, repeated, SoonerBy(base, now, comparison, change.rows), Long(each));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Whole runs without steps: one of them did everything so many times as often, because it is longer
-// or because it did more in a second.
+// Whole runs without steps: detects that one of them repeated all work more often, because it is
+// longer or did more work per second.
 //
 // Thread-safety: pure.
 
@@ -14,17 +14,17 @@
 
 namespace xlatrace::compare {
 
-// The ratio (NEW's over BASE's) that most of the work shares; 0: none, or the runs have steps.
+// The ratio (NEW to BASE) that most of the work shares; 0: none, or the runs have steps.
 double RepetitionRatio(const Run& base, const Run& now, const Comparison& comparison);
 
-// The row changed by that ratio of its executions and by nothing else. False where it is 0.
+// True if only the number of executions of the row changed, by that ratio. False if the ratio is 0.
 bool IsRepetition(const Row& row, double ratio);
 
-// All such rows as one change; nothing where the ratio is 0.
+// All such rows as one change; nullopt if the ratio is 0.
 std::optional<Change> RepetitionChange(const Run& base, const Run& now,
                                        const Comparison& comparison, double ratio);
 
-// The recordings are equally long, by 2 %. False where a length is not known.
+// True if the recordings are equally long within 2 %. False if a length is not known.
 bool SameSpan(const Run& base, const Run& now);
 
 }  // namespace xlatrace::compare

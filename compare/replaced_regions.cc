@@ -11,19 +11,19 @@ namespace {
 
 using model::kNoIndex;
 
-constexpr size_t kMostUnits = 64;  // A region of more is no replacement but another program.
+constexpr size_t kMostUnits = 64;  // A larger region is another program.
 
 struct Region {
   std::set<uint32_t> units;
-  std::set<uint64_t> in, out;  // What is paired around it, in numbers of the base side.
+  std::set<uint64_t> in, out;  // Paired neighbours, as node numbers of the base side.
 };
 
-// Of one side. `anchor`: the node of the base side that a node is paired with; kNoIndex: none.
+// Regions of one side. `anchor`: the partner of a node on the base side; kNoIndex: none.
 std::vector<Region> RegionsOf(const FlatGraph& graph,
                               const std::function<uint32_t(uint32_t)>& anchor,
                               const std::function<bool(uint32_t)>& is_free) {
   const auto& nodes = graph.nodes();
-  std::map<uint32_t, std::vector<uint32_t>> nodes_of;  // Of free units.
+  std::map<uint32_t, std::vector<uint32_t>> nodes_of;  // Nodes of free units.
   for (uint32_t i = 0; i < nodes.size(); ++i) {
     if (is_free(nodes[i].unit)) nodes_of[nodes[i].unit].push_back(i);
   }
@@ -49,7 +49,7 @@ std::vector<Region> RegionsOf(const FlatGraph& graph,
         for (const FlatEdge& edge : graph.OperandsOf(i)) {
           if (nodes[edge.node].is_source && graph.IdentityOf(edge.node).literal != 0 &&
               graph.module().instructions[nodes[edge.node].instruction].opcode == "constant") {
-            continue;  // Constants come and go.
+            continue;  // Constants vary.
           }
           visit(edge, region.in);
         }
@@ -85,8 +85,7 @@ std::vector<ReplacedRegion> FindReplacedRegions(
     size_t b, n;
   };
   std::vector<Candidate> candidates;
-  std::map<uint64_t, std::vector<size_t>>
-      by_out;  // Only regions with a common reader can go together.
+  std::map<uint64_t, std::vector<size_t>> by_out;  // Only regions with a common reader can match.
   for (size_t n = 0; n < theirs.size(); ++n) {
     if (theirs[n].units.size() > kMostUnits) continue;
     for (const uint64_t at : theirs[n].out) by_out[at].push_back(n);

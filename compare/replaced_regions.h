@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Parts of two programs that have nothing in common but what goes in and what comes out: four
-// fusions in the place of a library call, another algorithm for the same function.
+// Parts of two programs with equal inputs and outputs and nothing else in common. Examples: four
+// fusions instead of a library call; another algorithm for the same function.
 //
 // Thread-safety: pure.
 
@@ -21,9 +21,9 @@ struct ReplacedRegion {
   std::vector<uint32_t> base, now;  // Units.
 };
 
-// `is_free(is_now, unit)`: the unit goes with nothing yet. Units of a region are free, connected by
-// data, and have at least half of their paired neighbours in common with the region on the other
-// side, among both what they read and what reads them.
+// `is_free(is_now, unit)`: the unit has no partner. Units of a region are free and connected by
+// data. A region and its partner share at least half of their paired neighbours, both among inputs
+// and among readers.
 std::vector<ReplacedRegion> FindReplacedRegions(
     const FlatGraph& base, const FlatGraph& now, const NodeMatch& match,
     const std::function<bool(bool is_now, uint32_t unit)>& is_free);

@@ -43,7 +43,7 @@ class Builder {
     }
     const auto has_instruction = [](const Op& op) { return !op.instruction.empty(); };
     const auto has_none = [](const Op& op) { return op.instruction.empty(); };
-    // Modules without HLO, or not paired: by what the ops are called.
+    // Modules without HLO or without a partner: match by the names of the ops.
     OneByOne(Level::kName, has_instruction, [this](const Op& op, size_t side) {
       return fmt::format("{}\n{}\n{}\n{}", PairOf(op, side), op.instruction,
                          CanonicalOpName(op.op_name), op.op_kind);
@@ -62,7 +62,8 @@ class Builder {
     Together(Level::kKernel, has_none, [](const Op& op, size_t) {
       return op.kernels.empty() ? std::string() : KernelFamily(op.kernels[0].name);
     });
-    // The same kernel may have an instruction on one side only: other evidence, not other work.
+    // The same kernel may have an instruction on one side only. Then the evidence differs, and not
+    // the work.
     Together(
         Level::kKernel, [](const Op& op) { return !op.kernels.empty(); },
         [](const Op& op, size_t) { return KernelFamily(op.kernels[0].name); });
@@ -82,7 +83,7 @@ class Builder {
     return fmt::format("{}\n{}", module, instruction);
   }
 
-  // What goes for both sides: the number of the pair that the op's module is in.
+  // An id that is valid for both sides: the number of the pair that contains the op's module.
   std::string PairOf(const Op& op, size_t side) const {
     const auto& pairs = side == 0 ? module_of_ : module_of_now_;
     const auto found = pairs.find(op.module);
@@ -123,7 +124,7 @@ class Builder {
     }
   }
 
-  // A group of which one side took no time is no row: what is left may go with something else.
+  // A group without time on one side is no row; its ops may match others.
   void ByProgram(const ModulePair& pair) {
     for (const NamedGroup& group : pair.groups) {
       Row row;
@@ -137,7 +138,7 @@ class Builder {
     }
   }
 
-  // What another program of the function does goes to the row of what it stands for.
+  // Ops of another program of the function go to the row of their counterpart.
   void MorePrograms(const std::vector<ModulePair>& pairs) {
     std::unordered_map<size_t, size_t> row_of[2];
     for (size_t r = 0; r < rows_.size(); ++r) {
@@ -189,7 +190,7 @@ class Builder {
     return found;
   }
 
-  // Only where both sides have equally many; ops are by time, so the largest go with the largest.
+  // Only if both sides have equally many. Ops are sorted by time, so the largest match the largest.
   template <typename Wanted, typename KeyOf>
   void OneByOne(Level level, const Wanted& wanted, const KeyOf& key_of) {
     for (const auto& [key, sides] : ByKey(wanted, key_of)) {
@@ -227,9 +228,10 @@ class Builder {
 
 namespace {
 
-// CUTLASS starts every kernel through one of these, whose argument is the kernel (CUTLASS,
-// include/cutlass/device_kernel.h): "cutlass::Kernel2<cutlass_80_tensorop_bf16_..._align8>".
-// 0: it is none; else where the argument's own name ends.
+// CUTLASS starts every kernel through one of these templates, whose argument is the kernel
+// (CUTLASS, include/cutlass/device_kernel.h):
+// "cutlass::Kernel2<cutlass_80_tensorop_bf16_..._align8>". Returns the end of the argument's own
+// name; 0: not such a name.
 size_t EndOfWrapped(std::string_view name) {
   const std::string_view wrappers[] = {"cutlass::Kernel<", "cutlass::Kernel2<",
                                        "cutlass::device_kernel<"};
@@ -246,9 +248,9 @@ size_t EndOfWrapped(std::string_view name) {
 std::string KernelFamily(std::string_view name) {
   if (name.starts_with("void ")) name.remove_prefix(5);
   if (const size_t end = EndOfWrapped(name); end > 0) return std::string(name.substr(0, end)) + ">";
-  // Template arguments and parameters say which instance it is, not which kernel.
+  // Template arguments and parameters identify the instance, not the kernel.
   size_t end = name.find_first_of("<(");
-  // "at::native::(anonymous namespace)::layer_norm_kernel<...": the name of a scope, not the end.
+  // "at::native::(anonymous namespace)::layer_norm_kernel<...": part of a scope, not the end.
   while (end != std::string_view::npos && name.substr(end).starts_with("(anonymous ")) {
     end = name.find_first_of("<(", end + 1);
   }

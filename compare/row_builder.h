@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The levels of matching (comparison.h) one after the other.
+// Runs the levels of matching (comparison.h) one after the other.
 //
 // Thread-safety: pure.
 
@@ -14,11 +14,11 @@
 
 namespace xlatrace::compare {
 
-// Rows without causes; every op of both sides is in exactly one.
+// Rows without causes; every op of both sides is in exactly one row.
 std::vector<Row> BuildRows(const Run& base, const Run& now, const std::vector<ModulePair>& pairs);
 
-// A kernel's name without what numbers it: "gemm_bf16_128x64_nn" stays, "fusion_12" is "fusion";
-// of a C++ name no template arguments and no parameters, but for CUTLASS's "Kernel2<NAME>", whose
+// A kernel's name without numbers: "gemm_bf16_128x64_nn" stays, "fusion_12" becomes "fusion". A C++
+// name loses template arguments and parameters, except for CUTLASS's "Kernel2<NAME>", whose
 // argument is the kernel.
 std::string KernelFamily(std::string_view name);
 

@@ -19,7 +19,7 @@ using Json = nlohmann::ordered_json;
 constexpr size_t kMostSteps = 64;
 constexpr size_t kMostOps = 100;
 
-// Names outlive a compilation, numbers do not.
+// Names are stable across compilations, numbers are not.
 std::string OpKey(const Op& op) {
   if (op.instruction.empty()) {
     return fmt::format("({}) {}", op.reason,
@@ -36,7 +36,7 @@ std::vector<int64_t> EvenlyChosen(const std::vector<int64_t>& values) {
   return chosen;
 }
 
-// A time or a date: a whole number from 0 on that fits.
+// A time or a date: an integer from 0 on that fits into 64 bits.
 bool IsTime(const Json& value) {
   return value.is_number_unsigned() ? value.get<uint64_t>() <= INT64_MAX
                                     : value.is_number_integer() && value.get<int64_t>() >= 0;

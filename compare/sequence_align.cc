@@ -10,8 +10,8 @@ std::vector<std::pair<uint32_t, uint32_t>> CertainPairs(std::span<const uint64_t
   const size_t n = a.size();
   const size_t m = b.size();
   if (n == 0 || m == 0 || (n + 1) > kMostCells / (m + 1)) return {};
-  // head[i][j]: the longest common subsequence of the first i and the first j. Lengths fit into 16
-  // bits unless one list is longer than that and the other short: then they are short, too.
+  // head[i][j]: length of the longest common subsequence of the first i and the first j elements.
+  // It fits into 16 bits, because one list is shorter if the other is very long.
   std::vector<uint16_t> head((n + 1) * (m + 1), 0);
   const auto at = [m](size_t i, size_t j) { return i * (m + 1) + j; };
   for (size_t i = 1; i <= n; ++i) {
@@ -22,7 +22,7 @@ std::vector<std::pair<uint32_t, uint32_t>> CertainPairs(std::span<const uint64_t
   }
   const size_t longest = head[at(n, m)];
   std::vector<std::pair<uint32_t, uint32_t>> pairs;
-  // tail[j]: of what is behind the first i and the first j.
+  // tail[j]: the same for the elements after the first i and j.
   std::vector<uint16_t> tail(m + 1, 0), behind(m + 1, 0);
   for (size_t i = n; i-- > 0;) {
     std::swap(tail, behind);

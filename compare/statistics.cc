@@ -45,7 +45,7 @@ double IncompleteBeta(double a, double b, double x) {
                                    : 1 - front * BetaFraction(b, a, 1 - x) / b;
 }
 
-// The t beyond which, on both sides together, 1 - level of the distribution lies.
+// The t beyond which 1 - level of the distribution lies, on both sides together.
 double StudentQuantile(double level, double freedom) {
   double low = 0;
   double high = 1e4;
@@ -131,8 +131,8 @@ std::optional<Interval> BootstrapRatio(const std::vector<std::vector<double>>& b
     const double place = part * static_cast<double>(ratios.size() - 1);
     return ratios[static_cast<size_t>(std::llround(place))];
   };
-  // Few runs are drawn again and again, so the spread comes out too small: by n/(n-1) in variance,
-  // and t instead of normal quantiles.
+  // A bootstrap over few runs underestimates the spread: the variance by n/(n-1), and normal
+  // instead of t quantiles.
   const auto runs = static_cast<double>(std::min(base.size(), now.size()));
   const double freedom = static_cast<double>(base.size() + now.size() - 2);
   const double widen =
@@ -145,7 +145,7 @@ double RankSumProbability(std::span<const double> base, std::span<const double> 
   if (base.empty() || now.empty()) return 1;
   const size_t n = base.size();
   const size_t m = now.size();
-  // U in halves, so that ties stay whole numbers.
+  // Twice U, so that ties stay integers.
   size_t twice = 0;
   for (const double b : base) {
     for (const double v : now) twice += v > b ? 2 : v == b ? 1 : 0;
@@ -157,7 +157,7 @@ double RankSumProbability(std::span<const double> base, std::span<const double> 
     const double z = std::max(0.0, std::abs(u - middle) - 0.5) / sd;
     return std::min(1.0, std::erfc(z / std::sqrt(2.0)));
   }
-  // How many of the orders of n and m values give each U.
+  // Number of orders of n and m values for each U.
   std::vector<std::vector<double>> count(n + 1, std::vector<double>(n * m + 1, 0));
   count[0][0] = 1;
   for (size_t j = 1; j <= n + m; ++j) {
@@ -269,8 +269,8 @@ std::optional<ChangePoint> FindChangePoint(std::span<const double> values) {
     beyond += largest(shuffled, &unused) >= found;
   }
   if (beyond + 1 > (kPermutations + 1) / 100) return std::nullopt;
-  // Where levels last differently long, the sum peaks beside the change: for the place, it is
-  // weighed by its own spread there.
+  // If the levels last for different lengths, the sum peaks beside the change. To find the
+  // position, it is therefore divided by its spread there.
   double sum = 0;
   double most = -1;
   for (size_t i = 0; i + 1 < n; ++i) {

@@ -17,7 +17,7 @@ namespace {
 
 using model::Phase;
 
-// Of programs of one function (for other shapes) the one that has most.
+// Among programs of one function (for other shapes), the largest number.
 size_t CountOf(const Run& run, Phase phase) {
   std::map<size_t, size_t> of_module;
   for (const Op& op : run.ops) {
@@ -57,7 +57,7 @@ std::string Plural(size_t count, std::string_view word) {
   return fmt::format("{} {}{}", count, word, count == 1 ? "" : "s");
 }
 
-// "layer_7" -> "layer_*": what numbered siblings have in common.
+// "layer_7" -> "layer_*": common part of numbered siblings.
 std::string Pattern(std::string_view component) {
   std::string text;
   for (const char c : component) {
@@ -80,7 +80,7 @@ std::vector<std::string> Prefixes(std::string_view path) {
   return prefixes;
 }
 
-// Another batch changes everything, and is one change.
+// Another batch changes all rows and is one change.
 void AddInputs(const Comparison& comparison, Structure& structure) {
   if (comparison.identity.other_inputs.empty()) return;
   Change change;
@@ -91,7 +91,7 @@ void AddInputs(const Comparison& comparison, Structure& structure) {
   structure.changes.push_back(std::move(change));
 }
 
-// Layers that one side has and the other has not, but siblings of them.
+// Layers that only one side has, with siblings on the other side.
 void AddLayers(const Run& base, const Run& now, Structure& structure) {
   for (const bool more : {true, false}) {
     const Run& with = more ? now : base;
@@ -143,7 +143,7 @@ void AddLayers(const Run& base, const Run& now, Structure& structure) {
 void AddRecompute(const Run& base, const Run& now, Structure& structure) {
   const size_t ours = CountOf(base, Phase::kRecompute);
   const size_t theirs = CountOf(now, Phase::kRecompute);
-  // A few more or less are other fusions of the same.
+  // Small differences come from other fusions of the same work.
   const size_t more = std::max(ours, theirs);
   if (more == 0 || 4 * (more - std::min(ours, theirs)) < more) return;
   structure.recompute = true;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Changes that many rows follow from: other arguments, more or fewer layers, recomputation.
+// Changes that cause many rows: other arguments, more or fewer layers, recomputation.
 //
 // Thread-safety: pure.
 
@@ -17,8 +17,8 @@ namespace xlatrace::compare {
 
 struct Structure {
   std::vector<Change> changes;
-  std::set<std::string> layers;  // That one side has and the other has not.
-  bool recompute = false;        // There is more of it, or less.
+  std::set<std::string> layers;  // Layers that only one side has.
+  bool recompute = false;        // The amount of recomputation changed.
 
   bool InAddedLayer(const Op& op) const;
 };

@@ -46,10 +46,11 @@ std::vector<std::vector<double>> StepsOf(const std::vector<const Run*>& runs) {
   return steps;
 }
 
-// What moved: the first change and one more. A measured one is followed by the weightiest certain
-// one, which may be its reason; a wait, which a busy host makes, by the weightiest of what ran,
-// whatever way it went; a certain one by the next that is a good part of the whole. Where nothing
-// goes the way of the whole, that is said before what goes the other way.
+// The first change and one more. After a measured change, the weightiest certain one follows, which
+// may be its reason. After a wait, which a busy host can cause, the weightiest change of executed
+// work follows, in any direction. After a certain one, the next follows if it is a good part of the
+// total. If no change has the direction of the total, the text states this before changes in the
+// other direction.
 std::string Reasons(const std::vector<Change>& changes, int64_t whole, bool equal) {
   if (changes.empty()) return {};
   const bool against = !equal && (whole > 0) != (changes[0].delta_ns > 0);
@@ -65,7 +66,7 @@ std::string Reasons(const std::vector<Change>& changes, int64_t whole, bool equa
       second = &change;
       break;
     }
-    // What is certain but moves nothing is no reason for what does, unless much follows from it.
+    // A certain change without time is no reason, unless many rows follow from it.
     const bool moves = IsStructure(change) || std::abs(change.delta_ns) * 100 >= std::abs(whole);
     const bool candidate =
         (change.certain && moves) || (changes[0].wall && !change.wall && matters(change));
@@ -80,18 +81,18 @@ std::string Reasons(const std::vector<Change>& changes, int64_t whole, bool equa
     text += (change == told.front() ? "" : "; ") + Told(*change);
     if (because.empty()) because = change->because;
   }
-  // No more than possible: it differs, and such changes come of it.
+  // Only possible: it differs, and can cause such changes.
   if (!because.empty()) text += fmt::format(" (possible reason: {})", because);
   return text;
 }
 
-// Of the step: what less of it passes between steady steps than before, or more, is not told.
+// Smaller changes of the time between steady steps, as a share of the step, are not reported.
 constexpr double kNotableStops = 0.05;
 
 std::string NoneOr(int64_t count) { return count == 0 ? "none" : Thousands(count); }
 
 // "All steps average 68.4 ms -> 522 ms, +663%: train_step was compiled 3 times instead of once, 4
-// not steady, none before": where that moved more than the steady steps did.
+// not steady, none before": if this changed more than the steady steps.
 std::string Stops(const Run& base, const Run& now) {
   if (base.amid_ns <= 0 || now.amid_ns <= 0) return {};
   const int64_t delta = (now.amid_ns - now.step_ns) - (base.amid_ns - base.step_ns);
@@ -123,17 +124,17 @@ std::string Stops(const Run& base, const Run& now) {
 constexpr std::string_view kNoSteps =
     "Not established: without steady steps, all that the recordings hold is part of both times";
 
-// Recordings without steps, of the same work done at another pace: what device time they hold says
-// how much was done, not how fast.
+// For recordings without steps, with equal work at another pace. Their device time shows how much
+// was done, not how fast.
 void TellPace(const Pace& pace, const std::string& times, const std::vector<Change>& changes,
               Verdict* verdict) {
   const bool slower = pace.ratio < 1;
-  // No digit behind the point: where recordings begin and end is worth more than that.
+  // Without decimals, because the borders of the recordings cause a larger error.
   const double longer = 100 * std::abs(1 / pace.ratio - 1);
   verdict->outcome =
       fmt::format("{}: the same work takes about {:.{}f}% {}", slower ? "Slower" : "Faster", longer,
                   longer < 10 ? 1 : 0, slower ? "longer" : "less time");
-  // What goes that way is why; wall time and device time both count.
+  // Changes in that direction are the reason; wall time and device time both count.
   std::vector<Change> told = changes;
   std::erase_if(told, [&](const Change& change) {
     return change.pace.has_value() || slower != (change.delta_ns > 0);
@@ -143,7 +144,7 @@ void TellPace(const Pace& pace, const std::string& times, const std::vector<Chan
   });
   std::string why;
   for (size_t i = 0; i < std::min<size_t>(told.size(), 2); ++i) {
-    // How much longer the devices are idle, its causes say.
+    // The causes include the change of idle time.
     why += "; " + (told[i].id == "idle" ? told[i].text : Told(told[i]));
   }
   verdict->sentence = fmt::format("{}. Everything ran {}, per execution it {}{}.", verdict->outcome,
@@ -168,7 +169,7 @@ Verdict Judge(const Run& base, const Run& now, const Comparison& comparison,
     return verdict;
   }
   const bool steps = base.steady && now.steady;
-  // Without steps a call of the main program is what both recordings have, however long they are.
+  // Without steps, both recordings have a call of the main program, for any length.
   const MainCalls ours_called = MainCallsOf(base);
   const MainCalls theirs_called = MainCallsOf(now);
   const bool calls = !steps && ours_called.each_ns > 0 && theirs_called.each_ns > 0;
@@ -195,7 +196,7 @@ Verdict Judge(const Run& base, const Run& now, const Comparison& comparison,
   }
   const bool certain = std::any_of(changes.begin(), changes.end(),
                                    [](const Change& change) { return change.certain; });
-  // Another number of calls changes the whole runs and none of the calls.
+  // Another number of calls changes whole runs, but no call.
   std::vector<Change> told = changes;
   int64_t whole = steps ? b - a : comparison.now_device_ns - comparison.base_device_ns;
   if (calls) {
@@ -203,7 +204,7 @@ Verdict Judge(const Run& base, const Run& now, const Comparison& comparison,
       if (change.id == "repetitions") whole -= change.delta_ns;
       return change.id == "repetitions";
     });
-    // What goes the way of the calls first.
+    // Changes in the direction of the calls come first.
     std::stable_partition(told.begin(), told.end(), [&](const Change& change) {
       return equal || (b > a) == (change.delta_ns > 0);
     });

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The answer to "what changed?" in one sentence, and how sure it is.
+// The main change in one sentence, and its certainty.
 //
-// Steps of one run say how much steps differ, not how much runs do: two runs of one program differ
-// by far more than their steps let expect (docs/compare.md). So with one run a side a difference of
-// time is never called established; what the program does (kernels, counts, bytes, fusions) is
-// certain. With several runs a side, the interval is that of a hierarchical bootstrap.
+// Runs of one program differ by far more than the steps of one run (docs/compare.md). So with one
+// run per side, a difference of time is never called established. Facts of the program (kernels,
+// counts, bytes, fusions) are certain. With several runs per side, the interval comes from a
+// hierarchical bootstrap.
 //
 // Thread-safety: pure.
 
@@ -24,18 +24,19 @@ namespace xlatrace::compare {
 
 struct Verdict {
   std::string sentence;
-  // What the first clause says, where it is more than the times: "Slower: the same work takes about
-  // 13% longer". Empty where times of steps or calls answer.
+  // First clause, if it is more than the times: "Slower: the same work takes about 13% longer".
+  // Empty if times of steps or calls are the result.
   std::string outcome;
-  // The same without the times, for a place that has them already: "What changed: ...". Where the
-  // sentence's times are of something else, the whole sentence.
+  // The sentence without the times, for a place that shows them: "What changed: ...". If the times
+  // of the sentence are other ones, the whole sentence.
   std::string changed;
-  std::string noise;  // What the difference of time is worth, as a sentence.
+  std::string noise;  // Significance of the time difference, as a sentence.
   bool established = false;
-  std::optional<Interval> interval;  // Of the difference of step times in ns, where runs allow one.
+  std::optional<Interval>
+      interval;  // For the difference of step times in ns, if the runs allow one.
 };
 
-// `base_runs`, `now_runs`: all runs of the sides, of which the compared ones are representatives.
+// `base_runs`, `now_runs`: all runs of the sides. The compared ones represent them.
 Verdict Judge(const Run& base, const Run& now, const Comparison& comparison,
               const std::vector<Change>& changes, const std::vector<const Run*>& base_runs,
               const std::vector<const Run*>& now_runs);

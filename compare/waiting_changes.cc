@@ -20,11 +20,11 @@ namespace {
 
 using model::StepPart;
 
-// Of device time and idle time: what moved by less is not told.
+// Smaller changes, as a share of device and idle time, are not reported.
 constexpr double kNotableIdle = 0.02;
-constexpr double kOtherHost = 1.2;  // Of a launch call's median.
+constexpr double kOtherHost = 1.2;  // Minimum factor of the median of a launch call.
 
-// As findings, terminal and page say it.
+// The words of findings, terminal and page.
 std::string_view CauseWords(std::string_view cause) {
   const auto texts = model::Texts<model::GapCause>();
   const auto at = std::find(texts.begin(), texts.end(), cause);
@@ -39,8 +39,8 @@ int64_t NsOf(const std::vector<Gap>& gaps, std::string_view cause) {
   return 0;
 }
 
-// ": the host is late +34.9 ms, the host had waited for the device +13.3 ms"; causes that are a
-// good part of `delta`, which is more than 0, or nothing.
+// ": the host is late +34.9 ms, the host had waited for the device +13.3 ms": causes that are a
+// good part of `delta`; empty if `delta` is not positive.
 std::string GapsThatGrew(const Run& base, const Run& now, int64_t delta) {
   if (delta <= 0) return {};
   std::vector<std::pair<int64_t, std::string_view>> grew;
@@ -58,7 +58,7 @@ std::string GapsThatGrew(const Run& base, const Run& now, int64_t delta) {
   return text;
 }
 
-// The cause whose gaps grew most; empty where nothing grew, or where nobody knows it.
+// The cause whose gaps grew most; empty if none grew or the cause is not known.
 std::string CauseOfMoreGaps(const Run& base, const Run& now) {
   const Gap* most = nullptr;
   int64_t most_ns = 0;
@@ -71,8 +71,8 @@ std::string CauseOfMoreGaps(const Run& base, const Run& now) {
   return most == nullptr || most->cause == "unknown" ? std::string() : std::string(most->cause);
 }
 
-// "; each launch takes the host 1.49x as long (cudaLaunchKernel: 5.65 us -> 8.41 us)": where it
-// goes with more idle time, or less of it; whoever waits for whom, what follows a wait comes later.
+// "; each launch takes the host 1.49x as long (cudaLaunchKernel: 5.65 us -> 8.41 us)", if idle time
+// changed in the same direction. After any wait, the following work is later, too.
 std::string SlowerHost(const Run& base, const Run& now, bool more_idle) {
   if (base.launch_call.empty() || base.launch_call != now.launch_call) return {};
   if (base.launch_call_ns <= 0 || now.launch_call_ns <= 0) return {};
@@ -84,7 +84,7 @@ std::string SlowerHost(const Run& base, const Run& now, bool more_idle) {
                      Duration(static_cast<double>(now.launch_call_ns)));
 }
 
-// Without steps the idle time of whole recordings can be compared where these are equally long.
+// Without steps, idle time of whole recordings is compared if they are equally long.
 std::optional<Change> IdleOfWhole(const Run& base, const Run& now) {
   if (!SameSpan(base, now)) return std::nullopt;
   const auto idle = [](const Run& run) {
@@ -112,13 +112,13 @@ std::optional<Change> IdleOfWhole(const Run& base, const Run& now) {
 
 int64_t PartNs(const Run& run, StepPart part) { return run.parts[static_cast<size_t>(part)]; }
 
-// Launches that are in CUDA graphs no longer, or now.
+// Launches that CUDA graphs no longer contain, or newly contain.
 std::optional<Change> Graphs(const Run& base, const Run& now) {
   if (!base.graph_share || !now.graph_share) return std::nullopt;
   const double a = *base.graph_share;
   const double b = *now.graph_share;
   if (std::abs(a - b) < 0.05) return std::nullopt;
-  // Another mix of launches changes the share too: without a graph the host has more to call.
+  // Another mix of launches changes the share, too. Without a graph, the host has more calls.
   if (a > 0 && b > 0 && base.host_calls && now.host_calls &&
       (b < a ? *now.host_calls < 1.25 * *base.host_calls
              : *base.host_calls < 1.25 * *now.host_calls)) {
@@ -127,7 +127,7 @@ std::optional<Change> Graphs(const Run& base, const Run& now) {
   Change change;
   change.id = "graphs";
   change.wall = true;
-  // Graphs that are gone make the device wait; what goes the other way has another reason.
+  // Removed graphs make the device wait. A change in the other direction has another reason.
   const int64_t idle = PartNs(now, StepPart::kIdle) - PartNs(base, StepPart::kIdle);
   if ((b < a) == (idle > 0)) change.delta_ns = idle;
   const std::string_view what = b == 0   ? "CUDA graphs are gone"
@@ -143,7 +143,7 @@ std::optional<Change> Graphs(const Run& base, const Run& now) {
   return change;
 }
 
-// What a step waits for.
+// Changes of the waiting parts of a step.
 void Parts(const Run& base, const Run& now, bool idle_is_told, std::vector<Change>* changes) {
   if (!base.has_parts || !now.has_parts) return;
   const auto add = [&](StepPart part, std::string id, std::string text) {
@@ -189,7 +189,7 @@ std::vector<Change> WaitingChanges(const Run& base, const Run& now) {
   std::vector<Change> changes;
   if (base.steady && now.steady) {
     std::optional<Change> graphs = Graphs(base, now);
-    // They are the reason why the device waits where they have its time.
+    // Graphs are the reason for the waiting if they have its time.
     Parts(base, now, graphs && graphs->delta_ns != 0, &changes);
     if (graphs) changes.insert(changes.begin(), *std::move(graphs));
   } else if (!base.steady && !now.steady) {

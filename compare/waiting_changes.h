@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Changes that no single row shows: the device waits for another time, for collectives or copies
-// that nothing hides, or because CUDA graphs are gone. Of wall time. Of runs with steady steps per
-// step; of recordings without steps the idle time, where they are equally long.
+// Changes that no single row shows: idle time, exposed collectives or copies, and removed CUDA
+// graphs. They are parts of wall time. For runs with steady steps they are per step. For recordings
+// without steps, idle time is compared if the recordings are equally long.
 //
 // Thread-safety: pure.
 

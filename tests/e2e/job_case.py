@@ -12,7 +12,7 @@ import job_truth as truth
 import support
 from random_job import RandomJob
 
-JOBS = 30 if support.LONG else 5
+JOBS = 40 if support.LONG else 4
 
 
 def seeds():
@@ -57,8 +57,8 @@ class ImportedJob:
 
 
 class JobTest(support.TestCase):
-    def imported(self, seed, name="run"):
-        job = RandomJob(seed)
+    def imported(self, seed, name="run", **changes):
+        job = RandomJob(seed, **changes)
         folder = self.folder / f"{job.seed}.{name}"
         folder.mkdir()
         result = self.run_program("import", *job.write(folder), "-o", folder / "run.db")

@@ -14,7 +14,7 @@ import support
 
 sys.path.append(str(support.REPOSITORY / "tests/cases/runner"))
 from case_file import parse_case  # noqa: E402
-from gpu_recording import write_recording  # noqa: E402
+from gpu_recording import symbol_of, write_recording  # noqa: E402
 from programs import read_program  # noqa: E402
 from run_language import Reader, build_timeline  # noqa: E402
 
@@ -51,6 +51,7 @@ class Work:
     op: Op = None
     direction: str = None  # Only a copy has one.
     bytes: int = 0
+    kernel: str = None
     iteration: int = None
 
     @property
@@ -92,7 +93,8 @@ def ops_of(rng, group_size):
 
 
 class RandomJob:
-    def __init__(self, seed):
+    def __init__(self, seed, more_iterations=0, slower=None):
+        """`slower`: the number of an op that takes 1.4 times as long."""
         rng = self.rng = random.Random(seed)
         self.seed = seed
         self.processes, self.devices = SHAPES[seed % len(SHAPES)]
@@ -101,7 +103,8 @@ class RandomJob:
         self.is_split = rng.random() < 0.7
         # In some jobs of several processes one process is not recorded for a while.
         self.pausing = rng.randrange(self.processes) if self.processes > 1 and seed % 2 else None
-        self.iterations = rng.randint(6, 9)
+        self.iterations = rng.randint(6, 9) + more_iterations
+        self.slower = slower
         self.ops, shape = ops_of(rng, self.places)
         self.evaluation_op = Op("sine.0", ELEMENTWISE, "other", None, 3, "", self.ops[0].elements)
         self.text = self.programs_text(shape) + self.run_text()
@@ -186,10 +189,16 @@ class RandomJob:
             self.side = 0
         return out
 
+    def ranks_text(self):
+        hosts = " on 2 hosts" if self.processes == 2 else ""
+        return f"  ranks {self.processes}{hosts}\n" if self.processes > 1 else ""
+
     def run_text(self):
         rng = self.rng
         self.base = {op.name: rng.randint(20_000, 200_000) for op in self.ops}
-        out = f"run\n  device H100 x {self.devices}\n" + (f"  ranks {self.processes}\n" if self.processes > 1 else "")
+        if self.slower is not None:
+            self.base[self.ops[self.slower].name] *= 1.4
+        out = f"run\n  device H100 x {self.devices}\n" + self.ranks_text()
         # When the last device is done with its work on the main stream and on the network, at the latest; time on the side.
         self.latest = self.network = self.side = 0
         out += self.work_text(f"  copy to device {rng.randint(1, 64)} MiB", 50_000, 60_000)
@@ -214,6 +223,7 @@ class RandomJob:
         if statement.kind == "copy":
             out.direction, out.bytes = statement.name, statement.bytes
         elif statement.kind != "kernel":
+            out.kernel = symbol_of(statement, execution)
             out.program, out.execution = execution.program.id, execution.number
             if execution.program.name == "jit_step":
                 out.op = next(op for op in self.ops if op.name == statement.name)

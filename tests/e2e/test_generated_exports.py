@@ -98,7 +98,7 @@ class GeneratedExports(job_case.JobTest):
         copies = {"MemcpyH2D": "to device", "MemcpyD2H": "to host", "MemcpyD2D": "on device"}
 
         def key(frames):
-            rank = frames.pop(0) if run.job.processes > 1 else None
+            rank = frames.pop(0).split(" on ")[0] if run.job.processes > 1 else None
             return rank, frames[0], copies.get(frames[-1], frames[-1])
 
         got = collections.Counter()
@@ -111,7 +111,7 @@ class GeneratedExports(job_case.JobTest):
         got = collections.Counter()
         for profile in page["profiles"]:
             self.assertEqual(profile["unit"], "nanoseconds")
-            rank = [profile["name"].split(",")[0]] if run.job.processes > 1 else []
+            rank = [profile["name"].partition(",")[0]] if run.job.processes > 1 else []
             for stack, weight in zip(profile["samples"], profile["weights"]):
                 got[key([*rank, *(names[frame] for frame in stack)])] += weight
         self.assertEqual(got, want)

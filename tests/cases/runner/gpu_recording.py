@@ -31,7 +31,8 @@ class Process:
     def __init__(self, timeline, rank):
         self.timeline, self.rank, self.pid = timeline, rank, FIRST_PID + rank
         start_s = START_UNIX_NS // 1_000_000_000
-        self.identity = f"case.host.{self.pid}.{start_s:x}"
+        self.host = "host" if timeline.hosts == 1 else f"host{rank * timeline.hosts // timeline.ranks}"
+        self.identity = f"case.{self.host}.{self.pid}.{start_s:x}"
         self.file = recording_file.RecordingFile(self.identity)
         self.correlation = 0
         self.functions = {}
@@ -43,7 +44,7 @@ class Process:
 
     def describe(self):
         timeline, file = self.timeline, self.file
-        facts = {"host": "host", "pid": self.pid, "command": "python train.py", "executable": "/usr/bin/python3",
+        facts = {"host": self.host, "pid": self.pid, "command": "python train.py", "executable": "/usr/bin/python3",
                  "start_unix_ns": START_UNIX_NS, "ended": "exit", "mode": "exact"}
         if timeline.ranks > 1:
             facts |= {"rank": self.rank, "local_rank": self.rank}

@@ -93,6 +93,7 @@ class Timeline:
     device: str = ""
     device_facts: dict = dataclasses.field(default_factory=dict)
     ranks: int = 1
+    hosts: int = 1
     devices_per_rank: int = 1
     work: list = dataclasses.field(default_factory=list)
     host: list = dataclasses.field(default_factory=list)
@@ -208,9 +209,10 @@ class Reader:
         return Statement("device", line, name, count=count, options=facts)
 
     def read_ranks(self, rest, line):
-        if not rest.isdigit() or int(rest) < 1:
-            raise line.error("expected `ranks NUMBER`")
-        return Statement("ranks", line, count=int(rest))
+        found = re.fullmatch(r"(\d+)(?: on (\d+) hosts)?", rest)
+        if not found or int(found[1]) < 1 or int(found[1]) % int(found[2] or 1):
+            raise line.error("expected `ranks NUMBER` or `ranks NUMBER on NUMBER hosts`, the same number on each host")
+        return Statement("ranks", line, count=int(found[1]), options={"hosts": int(found[2] or 1)})
 
     def read_execute(self, rest, line):
         name, count = read_count(rest, line)
@@ -339,7 +341,7 @@ class Builder:
                 self.timeline.device_facts = statement.options
                 self.timeline.devices_per_rank = statement.count
             elif statement.kind == "ranks":
-                self.timeline.ranks = statement.count
+                self.timeline.ranks, self.timeline.hosts = statement.count, statement.options["hosts"]
         if not self.timeline.device:
             raise head.error("a run names its device: `device H100`, `device cpu`")
         self.clocks = [Clock() for _ in range(self.timeline.devices)]

@@ -32,13 +32,16 @@ if TYPE_CHECKING:
     from xlatrace.jax_events import watch
     from xlatrace.program_limits import limits
     from xlatrace.programs import Program, compile
+    from xlatrace.recorder import Recording, record
 
 # Loaded when first used, so that a training script imports only what it needs.
 _LAZY = {
     "CheckFailed": "xlatrace.checks",
     "Program": "xlatrace.programs",
+    "Recording": "xlatrace.recorder",
     "compile": "xlatrace.programs",
     "limits": "xlatrace.program_limits",
+    "record": "xlatrace.recorder",
     "same_as": "xlatrace.checks",
     "watch": "xlatrace.jax_events",
 }
@@ -52,10 +55,18 @@ def __getattr__(name: str) -> Any:
     return getattr(importlib.import_module(_LAZY[name]), name)
 
 
+def load_ipython_extension(shell: Any) -> None:
+    """`%load_ext xlatrace` in IPython and Jupyter."""
+    from xlatrace import notebook
+
+    notebook.load(shell)
+
+
 __all__ = [
     "CheckFailed",
     "Module",
     "Program",
+    "Recording",
     "Run",
     "Table",
     "XlatraceError",
@@ -68,6 +79,7 @@ __all__ = [
     "open",
     "pause",
     "program",
+    "record",
     "resume",
     "same_as",
     "watch",

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 
 class XlatraceError(Exception):
-    """What went wrong, in a sentence; `hint` says what to try, or is empty."""
+    """`message` is the cause in a sentence. `hint` is a command or change to try, or empty."""
 
     def __init__(self, message: str, hint: str = "") -> None:
         super().__init__(f"{message}\nhint: {hint}" if hint else message)

@@ -204,8 +204,10 @@ class Run:
         return f"<xlatrace run {self.path}>"
 
     def _repr_html_(self) -> str:
-        """The summary, for notebooks."""
-        return f"<pre>{html.escape(self.summary())}</pre>"
+        """The report in a frame, for notebooks."""
+        from xlatrace import notebook
+
+        return notebook.page(self)
 
 
 class Module:

@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "analysis/findings/evidence_roles.h"
 #include "base/number_format.h"
 #include "report/shown_words.h"
 
@@ -128,6 +129,7 @@ std::string EvidenceSentence(const RunView& view, const json& evidence,
                              std::optional<int64_t> saves) {
   if (!evidence.is_array() || evidence.empty() || !IsTime(evidence[0])) return {};
   const json& first = evidence[0];
+  if (TextOf(first, "role") != analysis::findings::kRoleOpsTime) return {};
   const double all = first["value"].get<double>();
   // Streams or threads side by side add up to more than a step has.
   const bool beside = 50 * view.coverage.device_ns > 51 * view.steps.busy_ns;
@@ -146,7 +148,7 @@ std::string EvidenceSentence(const RunView& view, const json& evidence,
       given != first.end() && given->is_number_unsigned() ? given->get<size_t>() : handles.size();
   if (count < 2) {
     const OpFigure* op = OpOf(view, handles.empty() ? TextOf(first, "handle") : handles.front());
-    if (op == nullptr || !TextOf(first, "text").starts_with("time ")) return {};
+    if (op == nullptr) return {};
     std::string text = fmt::format("`{}` takes {} of {}", op->instruction, Duration(all), whole);
     const std::string reached = Reached(*op);
     return (reached.empty() ? text : text + " and " + reached) + More(view, evidence, all, saves);
@@ -155,7 +157,7 @@ std::string EvidenceSentence(const RunView& view, const json& evidence,
       fmt::format("{} {} take {} of {}{}", Thousands(static_cast<int64_t>(count)),
                   Called(view, handles), Duration(all), whole, More(view, evidence, all, saves));
   if (evidence.size() < 2 || !IsTime(evidence[1]) ||
-      TextOf(evidence[1], "text") != "the largest of them") {
+      TextOf(evidence[1], "role") != analysis::findings::kRoleLargestOp) {
     return text;
   }
   const OpFigure* op = OpOf(view, TextOf(evidence[1], "handle"));

@@ -18,7 +18,7 @@
 
 namespace xlatrace::report {
 
-// `evidence` as run.db stores it. Empty when it does not begin with the time of instructions.
+// `evidence` as run.db stores it. Empty if its first entry has another role than `ops_time`.
 // `saves`: ns of a step that the finding claims; where that is more than the time that is named,
 // the sentence says where the rest comes from.
 std::string EvidenceSentence(const RunView& view, const nlohmann::json& evidence,

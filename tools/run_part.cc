@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "analysis/analysis.h"
+#include "analysis/findings/tree_fit.h"
 #include "model/derived.h"
 #include "store/attribution_reader.h"
 #include "store/launch_scan.h"
@@ -179,9 +180,11 @@ Status WriteRunPart(store::RunDb& run, const exporter::Selection& selection,
   const analysis::KnownParts known = StepsOf(run, selection, std::move(part.step_of), &read_steps);
   XLATRACE_TRY(std::move(read_steps));
   ParsedModules modules([&](Id id) { return run.ReadModule(id); });
-  const model::AnalysisTables analysis = AnalyzeWritten(builder, attribution, modules, &known);
+  model::AnalysisTables analysis = AnalyzeWritten(builder, attribution, modules, &known);
   builder.Learn(analysis);
-  builder.Learn(TimeTreeOf(builder, attribution, analysis));
+  std::vector<model::TimeTreeRow> tree = TimeTreeOf(builder, attribution, analysis);
+  analysis::findings::FitToTree(tree, analysis.steps, analysis.findings);
+  builder.Learn(std::move(tree));
   return saver.Save(builder, &attribution, &analysis);
 }
 

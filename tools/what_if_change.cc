@@ -13,7 +13,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "analysis/findings/memory_facts.h"
+#include "analysis/findings/evidence_roles.h"
 #include "analysis/merged_recompute.h"
 #include "base/number_format.h"
 #include "base/shell_word.h"
@@ -303,16 +303,17 @@ class Reader {
           if (!evidence.is_array()) return true;
           for (const auto& item : evidence) {
             if (!item.is_object()) continue;
-            const auto text = item.find("text"), value = item.find("value");
-            if (text == item.end() || !text->is_string() || value == item.end() ||
+            const auto role = item.find("role"), value = item.find("value");
+            if (role == item.end() || !role->is_string() || value == item.end() ||
                 !value->is_number_integer()) {
               continue;
             }
             namespace findings = analysis::findings;
-            const std::string what = text->get<std::string>();
-            if (what == findings::kMemoryMore) more = value->get<int64_t>();
-            memory.from_assignment = memory.from_assignment || what == findings::kMemoryAssigned;
-            if (what == findings::kMemoryAssigned || what == findings::kMemoryByRanges) {
+            const auto what = role->get<std::string>();
+            if (what == findings::kRoleMemoryMore) more = value->get<int64_t>();
+            const bool assigned = what == findings::kRoleMemoryAssigned;
+            memory.from_assignment = memory.from_assignment || assigned;
+            if (assigned || what == findings::kRoleMemoryByRanges) {
               memory.now_bytes = value->get<int64_t>();
             }
           }

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/findings/tree_fit.h"
 #include "analysis/time_tree/time_tree.h"
 #include "correlator/correlator.h"
 
@@ -36,7 +37,9 @@ Result<Derived> Derive(store::RunBuilder& builder) {
   builder.Learn(derived.attribution);
   derived.analysis = AnalyzeWritten(builder, derived.attribution, modules);
   builder.Learn(derived.analysis);
-  builder.Learn(TimeTreeOf(builder, derived.attribution, derived.analysis));
+  std::vector<model::TimeTreeRow> tree = TimeTreeOf(builder, derived.attribution, derived.analysis);
+  analysis::findings::FitToTree(tree, derived.analysis.steps, derived.analysis.findings);
+  builder.Learn(std::move(tree));
   return derived;
 }
 

@@ -581,9 +581,10 @@ Finding FindingAbout(const Context& context, std::string_view id, const Site& si
             : context.words.PerStep("time") + ", in several processes",
         site.ns, "ns", handles, instructions.size());
   }
+  finding.evidence.As(kRoleOpsTime);
   if (instructions.size() > 1) {
     const OneInstruction& most = instructions.front();
-    finding.evidence.Add("the largest of them", most.ns, "ns", most.op->handle);
+    finding.evidence.Add("the largest of them", most.ns, "ns", most.op->handle).As(kRoleLargestOp);
   }
   finding.evidence.AddReal(context.words.of_work, 100 * context.ShareOfWork(site.ns), "%");
   return finding;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <map>
 #include <optional>
 #include <string>
@@ -305,25 +306,58 @@ void WaitingByName(const Context& context, const NamedCommunication& all, Report
   }
 }
 
+// NVIDIA's first tensor cores (Volta) compute in fp16 only; TF32 and bf16 came with Ampere.
+constexpr int kMinTensorCoreMajor = 7;
+constexpr int kMinTf32Major = 8;
+
+// Major compute capability of the oldest GPU; none: not known of one, or not NVIDIA's.
+std::optional<int> LeastComputeMajor(const Context& context) {
+  std::optional<int> least;
+  for (const model::Device& device : context.run.devices) {
+    int major = 0;
+    const std::string& text = device.compute_capability;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), major);
+    if (error != std::errc() || end == text.data() + text.size() || *end != '.') return {};
+    least = std::min(least.value_or(major), major);
+  }
+  return least;
+}
+
 void CudaCoreProducts(const Context& context, const ForeignWork& work, Report& report) {
   const Kernel all = Sum(work.cuda_cores);
   const int64_t ns = context.PerStep(all.ns);
   if (!context.on_gpu || context.ShareOfStep(ns) < kNoticeableKernel) return;
+  const std::optional<int> major = LeastComputeMajor(context);
+  if (!major || *major < kMinTensorCoreMajor) return;
+  const bool tf32 = *major >= kMinTf32Major;
   Finding finding;
   finding.id = "no_tensor_core";
-  finding.title = {"Let f32 products use tensor cores (TF32)",
+  finding.title = {tf32 ? "Let f32 products use tensor cores (TF32)"
+                        : "Compute f32 products in fp16 on tensor cores",
                    fmt::format("{} on CUDA cores", Time(ns))};
   finding.sentence = {fmt::format("Matrix products in f32 on CUDA cores are {}",
                                   context.words.OfStep(Percent(context.ShareOfStep(ns)))),
                       Time(ns)};
-  finding.action = context.Advice(
-      "allow TF32 where the accuracy allows (`jax_default_matmul_precision`, "
-      "`torch.backends.cuda.matmul.allow_tf32`), or compute in bf16; this changes numerics",
-      "allow TF32 where the accuracy allows "
-      "(`tf.config.experimental.enable_tensor_float_32_execution(True)`), or compute in bf16; this "
-      "changes numerics",
-      "allow TF32 where the accuracy allows (`torch.set_float32_matmul_precision('high')`; of "
-      "convolutions `torch.backends.cudnn.allow_tf32`), or compute in bf16; this changes numerics");
+  if (tf32) {
+    finding.action = context.Advice(
+        "allow TF32 where the accuracy allows (`jax_default_matmul_precision`, "
+        "`torch.backends.cuda.matmul.allow_tf32`), or compute in bf16; this changes numerics",
+        "allow TF32 where the accuracy allows "
+        "(`tf.config.experimental.enable_tensor_float_32_execution(True)`), or compute in bf16; "
+        "this "
+        "changes numerics",
+        "allow TF32 where the accuracy allows (`torch.set_float32_matmul_precision('high')`; of "
+        "convolutions `torch.backends.cudnn.allow_tf32`), or compute in bf16; this changes "
+        "numerics");
+  } else {
+    finding.action = context.Advice(
+        "compute in float16 where the accuracy allows; this changes numerics",
+        "compute in float16 where the accuracy allows "
+        "(`tf.keras.mixed_precision.set_global_policy('mixed_float16')`); this changes numerics",
+        "compute in float16 where the accuracy allows (`torch.autocast('cuda', torch.float16)` "
+        "with "
+        "`torch.amp.GradScaler`); this changes numerics");
+  }
   finding.how_to_check = "names of the kernels: no sgemm or ffma";
   finding.saves_high_ns = ns * 3 / 4;
   finding.change.emplace();

@@ -19,7 +19,7 @@
 
 namespace xlatrace::analysis::findings {
 
-// Texts of evidence (view finding), which `what-if` reads again.
+// Texts of evidence (view finding).
 inline constexpr std::string_view kMemoryAssigned = "memory of the program, as XLA assigned it";
 inline constexpr std::string_view kMemoryByRanges =
     "memory of the program at its peak, by live ranges";

@@ -128,9 +128,10 @@ void Replayed::Price(int64_t least_ns, Finding& finding) const {
   finding.basis = Basis::kReplay;
   finding.replay_error_milli_pct = replay_.error()->milli_pct;
   AddLongestDevice(*change, finding);
+  finding.saves_error_ns =
+      std::max(step->high_ns - step->predicted_ns, step->predicted_ns - step->low_ns);
   finding.evidence.Add("by which the step gets shorter, by replay", *finding.saves_high_ns, "ns")
-      .Add("give or take, by the replay's assumptions",
-           std::max(step->high_ns - step->predicted_ns, step->predicted_ns - step->low_ns), "ns");
+      .Add("give or take, by the replay's assumptions", *finding.saves_error_ns, "ns");
 }
 
 int64_t Replayed::MostSaved(const Change& change) const {

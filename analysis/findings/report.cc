@@ -126,6 +126,11 @@ std::string Evidence::Json() const {
   return items_.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
+Evidence& Evidence::As(std::string_view role) {
+  items_.back()["role"] = role;
+  return *this;
+}
+
 Evidence& Evidence::OfCause(model::GapCause cause) {
   items_.back()["cause"] = model::Text(cause);
   return *this;
@@ -227,6 +232,13 @@ void Report::SayHidden(const Finding& finding) {
        evidence);
 }
 
+// A saving within the error of its replay.
+void Report::SayUncertain(const Finding& finding) {
+  Withhold(finding.id, fmt::format("\"{}\": by replay it saves {}, but this may be wrong by {}",
+                                   finding.title.advice, Time(*finding.saves_high_ns),
+                                   Time(*finding.saves_error_ns)));
+}
+
 int64_t Report::LeastOf(const Basis& basis) {
   return std::max<int64_t>(
       kLeastNs, static_cast<int64_t>(kLeastShare * static_cast<double>(basis.least_of_ns)));
@@ -277,6 +289,11 @@ std::vector<model::FindingRow> Report::Ranked(const Basis& basis) {
           std::all_of(finding.claims.begin(), finding.claims.end(),
                       [&](const auto& claim) { return claimed_.contains(claim.first); });
       if (!known) add(finding);
+      continue;
+    }
+    // A saving that may as well be none is not one.
+    if (finding.saves_error_ns && *finding.saves_error_ns > *finding.saves_high_ns) {
+      SayUncertain(finding);
       continue;
     }
     if (*finding.saves_high_ns < least) {

@@ -19,6 +19,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "analysis/findings/evidence_roles.h"
 #include "analysis/replay/what_if.h"
 #include "model/derived.h"
 
@@ -39,6 +40,8 @@ class Evidence {
   // JSON array; bytes of traced programs that are no UTF-8 are replaced.
   std::string Json() const;
   bool empty() const { return items_.empty(); }
+  // The purpose of the last item, for programs that read it (evidence_roles.h).
+  Evidence& As(std::string_view role);
   // The last item is idle time of this cause: pages lead from it to the gaps.
   Evidence& OfCause(model::GapCause cause);
   // The last item is of this device ("GPU 1") and not the mean of all.
@@ -113,6 +116,7 @@ struct Finding {
   // Of what was replayed: what the rule had said, and the error of the replay.
   std::optional<int64_t> at_most_ns;
   std::optional<int64_t> replay_error_milli_pct;
+  std::optional<int64_t> saves_error_ns;  // By how much the saving may be wrong either way.
   // Limits what the others can know: comes first, and has no saving.
   bool about_data = false;
   // Has no saving either, and is only worth saying before what saves little (report.cc): what the
@@ -167,6 +171,7 @@ class Report {
 
  private:
   void SayHidden(const Finding& finding);
+  void SayUncertain(const Finding& finding);
 
   std::vector<Finding> findings_;
   std::vector<model::RuledOutRow> ruled_out_;

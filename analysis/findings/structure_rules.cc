@@ -66,7 +66,9 @@ void AddMemory(const std::vector<const Op*>& ops, Evidence& evidence) {
   }
   if (peak_bytes == 0) return;
   evidence.Add(assigned ? kMemoryAssigned : kMemoryByRanges, peak_bytes, "bytes")
-      .Add(kMemoryMore, static_cast<int64_t>(kept), "bytes");
+      .As(assigned ? kRoleMemoryAssigned : kRoleMemoryByRanges)
+      .Add(kMemoryMore, static_cast<int64_t>(kept), "bytes")
+      .As(kRoleMemoryMore);
 }
 
 void Recompute(const Context& context, Report& report) {
@@ -157,9 +159,6 @@ void Recompute(const Context& context, Report& report) {
   // With it the phase's time is whole.
   if (once > 0) {
     finding.evidence.Add("named so besides, but computed once, for forward too", once, "ns");
-  }
-  if (once > 0) {
-    finding.evidence.Add("named so, but computed once, for forward too", once, "ns");
   }
   AddMemory(ops, finding.evidence);
   if (hidden > 0) {

@@ -75,7 +75,7 @@ class Runs(unittest.TestCase):
                     sums += 1
                     told = sum(ops[handle] for handle in item["handles"])
                     self.assertEqual(told, item["value"], f"{row['handle']}: {item['text']}")
-        self.assertGreater(sums, 3)
+        self.assertGreater(sums, 2)
 
     def test_evidence_of_one_op_is_on_the_sheet_of_the_op(self):
         checked = 0
@@ -95,7 +95,7 @@ class Runs(unittest.TestCase):
                         if expected is None:  # No steps: of the whole run, of all devices.
                             expected = sheet["op"]["self_ns"]
                         self.assertEqual(expected, item["value"], item)
-        self.assertGreater(checked, 3)
+        self.assertGreater(checked, 2)
 
     def test_the_flop_rate_is_that_of_the_programs_that_ran(self):
         """The first screen sums over instructions; a program has its own figure, of one execution."""

@@ -35,10 +35,12 @@ RunView View() {
 }
 
 json Sum(double ns, std::initializer_list<const char*> handles) {
-  return {{"text", "a sum"}, {"value", ns}, {"unit", "ns"}, {"handles", handles}};
+  return {
+      {"text", "a sum"}, {"value", ns}, {"unit", "ns"}, {"role", "ops_time"}, {"handles", handles}};
 }
 json Largest(double ns) {
-  return {{"text", "the largest of them"}, {"value", ns}, {"unit", "ns"}, {"handle", "o1"}};
+  return {
+      {"text", "beta"}, {"value", ns}, {"unit", "ns"}, {"role", "largest_op"}, {"handle", "o1"}};
 }
 
 // The comments behind golden texts give the figures that they contain.
@@ -137,7 +139,9 @@ TEST(EvidenceSentence, SavingAboveTheTimeIsExplainedByTheSlowestDevice) {
 TEST(EvidenceSentence, OneInstructionIsNamed) {
   RunView view = View();
   view.basis.steady = false;
-  const json time = {{"text", "time alpha"}, {"value", 1.5e6}, {"unit", "ns"}, {"handle", "o3"}};
+  json time = {{"text", "time alpha"}, {"value", 1.5e6}, {"unit", "ns"}, {"handle", "o3"}};
+  EXPECT_EQ(EvidenceSentence(view, json::array({time})), "");  // Without its role.
+  time["role"] = "ops_time";
   EXPECT_GOLDEN_TEXT(EvidenceSentence(view, json::array({time})));  // 1.50 ms of the run.
   view.ops[2].bound_by = "latency";
   view.ops[2].peak_pct = 0.06;

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analysis/findings/tree_fit.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <string_view>
+#include <utility>
+
+#include "analysis/findings/report.h"
+
+namespace xlatrace::analysis::findings {
+namespace {
+
+using model::TreeKind;
+
+// Typical steps of the tree are a trimmed mean, those of the savings a mean.
+constexpr double kMaxStepDifference = 0.1;
+
+// Where the time lies that a rule can save.
+enum class Node { kStep, kIdle, kCollective, kPause, kRecompilation, kBetween };
+
+Node NodeOf(std::string_view id) {
+  using Entry = std::pair<std::string_view, Node>;
+  static constexpr std::array kNodes = {
+      Entry{"launch_bound", Node::kIdle},
+      Entry{"host_gap", Node::kIdle},
+      Entry{"input_bound", Node::kIdle},
+      Entry{"too_few_calls", Node::kIdle},
+      Entry{"exposed_collective", Node::kCollective},
+      Entry{"pauses", Node::kPause},
+      Entry{"recompile", Node::kRecompilation},
+      Entry{"evaluation", Node::kBetween},
+  };
+  const auto found = std::find_if(kNodes.begin(), kNodes.end(),
+                                  [&](const Entry& entry) { return entry.first == id; });
+  return found == kNodes.end() ? Node::kStep : found->second;
+}
+
+// Times of one tree, per step.
+struct Amounts {
+  double root = 0, steps = 0, step = 0, idle = 0, collective = 0, copy = 0;
+  double pause = 0, recompilation = 0, between = 0;  // Sums of the run.
+  double Count() const { return step > 0 ? steps / step : 0; }
+};
+
+double LimitOf(const Amounts& amounts, Node node) {
+  const double count = std::max(amounts.Count(), 1.0);
+  switch (node) {
+    case Node::kStep:
+      return amounts.step;
+    case Node::kIdle:  // A rule may count a copy that the host waits for.
+      return amounts.idle + amounts.copy;
+    case Node::kCollective:
+      return amounts.collective;
+    case Node::kPause:
+      return amounts.pause / count + amounts.idle;
+    case Node::kRecompilation:
+      return amounts.recompilation / count;
+    case Node::kBetween:
+      return amounts.between / count;
+  }
+  return amounts.step;
+}
+
+// One entry per process and device, and their means.
+std::vector<Amounts> AmountsOf(const std::vector<model::TimeTreeRow>& tree) {
+  std::map<std::pair<model::Id, model::Id>, Amounts> of;
+  for (const model::TimeTreeRow& row : tree) {
+    Amounts& amounts = of[{row.process_id, row.device_id}];
+    const auto ns = static_cast<double>(row.ns);
+    const auto per_step = static_cast<double>(row.per_step_ns.value_or(0));
+    if (row.kind == TreeKind::kRoot) amounts.root += ns;
+    if (row.kind == TreeKind::kSteps) amounts.steps += ns;
+    if (row.kind == TreeKind::kStep) amounts.step += per_step;
+    if (row.kind == TreeKind::kIdle) amounts.idle += per_step;
+    if (row.kind == TreeKind::kExposedCollective) amounts.collective += per_step;
+    const bool copies = row.kind == TreeKind::kExposedCopy && row.name.empty();
+    if (copies) amounts.copy += per_step;
+    if (row.kind == TreeKind::kPause) amounts.pause += ns;
+    if (row.kind == TreeKind::kRecompilation) amounts.recompilation += ns;
+    if (row.kind == TreeKind::kBetweenSteps) amounts.between += ns;
+  }
+  std::vector<Amounts> all;
+  for (const auto& [id, amounts] : of) {
+    if (amounts.step > 0) all.push_back(amounts);
+  }
+  return all;
+}
+
+double MeanStep(const std::vector<model::StepRow>& steps) {
+  double sum = 0, count = 0;
+  for (const model::StepRow& step : steps) {
+    if (!step.steady) continue;
+    sum += static_cast<double>(step.end_ns - step.start_ns);
+    ++count;
+  }
+  return count > 0 ? sum / count : 0;
+}
+
+}  // namespace
+
+void FitToTree(const std::vector<model::TimeTreeRow>& tree,
+               const std::vector<model::StepRow>& steps, std::vector<model::FindingRow>& findings) {
+  const std::vector<Amounts> trees = AmountsOf(tree);
+  const double mean = MeanStep(steps);
+  double typical = 0;
+  for (const Amounts& amounts : trees) typical = std::max(typical, amounts.step);
+  if (mean <= 0 || std::abs(typical - mean) > kMaxStepDifference * mean) return;
+  std::vector<model::FindingRow> kept;
+  std::vector<model::FindingRow> smaller;  // Clipped, so that their rank is another one.
+  for (model::FindingRow& finding : findings) {
+    if (!finding.saves_high_ns_per_step) {
+      kept.push_back(std::move(finding));
+      continue;
+    }
+    const Node node = NodeOf(finding.id);
+    const bool outside = node == Node::kRecompilation || node == Node::kBetween;
+    // A rule names the device on which a node is largest.
+    double limit = 0, least = kLeastShare * mean;
+    for (const Amounts& amounts : trees) {
+      limit = std::max(limit, LimitOf(amounts, node));
+      if (outside) {
+        least = std::max(least, kLeastShare * amounts.root / std::max(amounts.Count(), 1.0));
+      }
+    }
+    const auto most = static_cast<int64_t>(limit);
+    const bool clipped = *finding.saves_high_ns_per_step > most;
+    if (clipped) {
+      finding.saves_high_ns_per_step = most;
+      finding.saves_low_ns_per_step = std::min(finding.saves_low_ns_per_step.value_or(0), most);
+    }
+    if (static_cast<double>(*finding.saves_high_ns_per_step) < least) continue;
+    (clipped ? smaller : kept).push_back(std::move(finding));
+  }
+  for (model::FindingRow& finding : smaller) {
+    const auto place = std::find_if(kept.begin(), kept.end(), [&](const auto& other) {
+      return other.saves_high_ns_per_step &&
+             *other.saves_high_ns_per_step < *finding.saves_high_ns_per_step;
+    });
+    kept.insert(place, std::move(finding));
+  }
+  findings = std::move(kept);
+}
+
+}  // namespace xlatrace::analysis::findings

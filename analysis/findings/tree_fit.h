@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Findings limited to the nodes of the time tree that they belong to.
+//
+// No saving exceeds its node. A saving that is less than 1 % of the step, or of the recorded time
+// if it lies between steps, is removed. Savings per step can be compared with the tree only if both
+// have the same step.
+//
+// Thread-safety: pure.
+
+#ifndef XLATRACE_ANALYSIS_FINDINGS_TREE_FIT_H_
+#define XLATRACE_ANALYSIS_FINDINGS_TREE_FIT_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "model/derived.h"
+#include "model/time_tree.h"
+
+namespace xlatrace::analysis::findings {
+
+// `steps`: those that the savings are means of.
+void FitToTree(const std::vector<model::TimeTreeRow>& tree,
+               const std::vector<model::StepRow>& steps, std::vector<model::FindingRow>& findings);
+
+}  // namespace xlatrace::analysis::findings
+
+#endif  // XLATRACE_ANALYSIS_FINDINGS_TREE_FIT_H_

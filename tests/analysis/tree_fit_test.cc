@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analysis/findings/tree_fit.h"
+
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace xlatrace::analysis::findings {
+namespace {
+
+using model::TreeKind;
+using testing::ElementsAre;
+
+constexpr int64_t kMs = 1'000'000;
+
+// A run of 2 s: 10 steps of 100 ms, 30 ms of each idle; 1 s between steps, 200 ms of which compile
+// a function again.
+std::vector<model::TimeTreeRow> Tree() {
+  const auto row = [](model::Id parent, TreeKind kind, int64_t ms, int64_t per_step_ms) {
+    model::TimeTreeRow node{.parent_id = parent, .kind = kind};
+    node.ns = ms * kMs;
+    if (per_step_ms > 0) node.per_step_ns = per_step_ms * kMs;
+    return node;
+  };
+  return {row(0, TreeKind::kRoot, 2000, 0),        row(1, TreeKind::kSteps, 1000, 100),
+          row(2, TreeKind::kStep, 1000, 100),      row(3, TreeKind::kComputation, 700, 70),
+          row(3, TreeKind::kIdle, 300, 30),        row(1, TreeKind::kBetweenSteps, 1000, 0),
+          row(6, TreeKind::kRecompilation, 200, 0)};
+}
+
+std::vector<model::StepRow> Steps() {
+  std::vector<model::StepRow> steps;
+  for (int64_t i = 0; i < 10; ++i) {
+    model::StepRow step;
+    step.step = i;
+    step.start_ns = i * 100 * kMs;
+    step.end_ns = step.start_ns + 100 * kMs;
+    step.steady = true;
+    steps.push_back(step);
+  }
+  return steps;
+}
+
+model::FindingRow Saving(std::string id, int64_t high_us) {
+  model::FindingRow finding;
+  finding.id = std::move(id);
+  finding.saves_low_ns_per_step = 0;
+  finding.saves_high_ns_per_step = high_us * 1'000;
+  return finding;
+}
+
+std::vector<std::string> Ids(const std::vector<model::FindingRow>& findings) {
+  std::vector<std::string> ids;
+  for (const model::FindingRow& finding : findings) ids.push_back(finding.id);
+  return ids;
+}
+
+TEST(FitToTree, SavingIsAtMostItsNodeAndMovesDown) {
+  std::vector<model::FindingRow> findings = {Saving("host_gap", 80'000), Saving("layout", 50'000),
+                                             Saving("scatter_add", 10'000)};
+  FitToTree(Tree(), Steps(), findings);
+  EXPECT_THAT(Ids(findings), ElementsAre("layout", "host_gap", "scatter_add"));
+  EXPECT_EQ(findings[1].saves_high_ns_per_step, 30 * kMs);  // All idle time.
+}
+
+TEST(FitToTree, SmallSavingIsRemoved) {
+  std::vector<model::FindingRow> findings = {Saving("layout", 1'100), Saving("scatter_add", 900)};
+  FitToTree(Tree(), Steps(), findings);
+  EXPECT_THAT(Ids(findings), ElementsAre("layout"));  // 1 % of 100 ms.
+}
+
+TEST(FitToTree, FirstCompilationIsNotRecompilation) {
+  std::vector<model::FindingRow> findings = {Saving("recompile", 90'000)};
+  FitToTree(Tree(), Steps(), findings);
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_EQ(findings[0].saves_high_ns_per_step, 20 * kMs);  // 200 ms in 10 steps.
+  std::vector<model::TimeTreeRow> tree = Tree();
+  tree.back().kind = TreeKind::kCompile;
+  FitToTree(tree, Steps(), findings);
+  EXPECT_TRUE(findings.empty());
+}
+
+TEST(FitToTree, OtherStepsThanThoseOfTheTreeAreLeftAlone) {
+  std::vector<model::FindingRow> findings = {Saving("host_gap", 80'000)};
+  std::vector<model::StepRow> steps = Steps();
+  for (model::StepRow& step : steps) step.end_ns += 50 * kMs;
+  FitToTree(Tree(), steps, findings);
+  EXPECT_EQ(findings[0].saves_high_ns_per_step, 80 * kMs);
+}
+
+TEST(FitToTree, FindingWithoutSavingKeepsItsPlace) {
+  std::vector<model::FindingRow> findings(1);
+  findings[0].id = "unattributed";
+  findings.push_back(Saving("layout", 5'000));
+  FitToTree(Tree(), Steps(), findings);
+  EXPECT_THAT(Ids(findings), ElementsAre("unattributed", "layout"));
+}
+
+}  // namespace
+}  // namespace xlatrace::analysis::findings

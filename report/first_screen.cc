@@ -7,10 +7,11 @@
 #include <fmt/format.h>
 
 #include "base/number_format.h"
+#include "base/share_text.h"
 #include "report/html/html_parts.h"
 #include "report/shown_words.h"
 #include "report/trust.h"
-#include "report/verdict_figures.h"
+#include "report/view_figures.h"
 
 namespace xlatrace::report {
 namespace {
@@ -22,7 +23,7 @@ using model::StepPart;
 constexpr double kTellsPeakPct = 1;
 
 std::string PercentOf(int64_t part, int64_t whole) {
-  return Percent(static_cast<double>(part), static_cast<double>(whole)) + "%";
+  return ShareText(static_cast<double>(part), static_cast<double>(whole)) + "%";
 }
 
 std::string GapWords(double count) {
@@ -108,7 +109,7 @@ class FactMaker {
           PercentOf(exposed, steps.wall_ns) + " of the step", exposed);
     }
     if (const auto rate = FlopRateOf(view_)) {
-      Add("flop-rate", "FLOP rate", Percent(rate->flop_per_s, rate->peak_flop_per_s) + "%",
+      Add("flop-rate", "FLOP rate", ShareText(rate->flop_per_s, rate->peak_flop_per_s) + "%",
           fmt::format("{} of {}, {}", FlopRate(rate->flop_per_s), FlopRate(rate->peak_flop_per_s),
                       rate->type));
     }
@@ -144,8 +145,8 @@ class FactMaker {
     if (idle > 0) {
       Add("idle", "Idle", PerStep(idle),
           fmt::format("{}in {}{}",
-                      view_.span.wall_ns > 0 ? Percent(static_cast<double>(idle),
-                                                       static_cast<double>(view_.span.wall_ns)) +
+                      view_.span.wall_ns > 0 ? ShareText(static_cast<double>(idle),
+                                                         static_cast<double>(view_.span.wall_ns)) +
                                                    "%, "
                                              : std::string(),
                       GapWords(static_cast<double>(view_.gap_count)),

@@ -436,6 +436,7 @@ Result<RunView> LoadRunView(RunDb& db) {
   RunView view;
   XLATRACE_TRY(LoadRunFacts(db, view));
   XLATRACE_TRY(LoadStats(db, view));
+  XLATRACE_ASSIGN(view.answer, LoadAnswer(db));
   XLATRACE_ASSIGN(view.job, LoadJob(db));
   XLATRACE_TRY(LoadSteps(db, view));
   XLATRACE_TRY(LoadStepDifferences(db, view));

@@ -27,6 +27,7 @@
 
 #include "base/error.h"
 #include "model/words.h"
+#include "report/answer/answer.h"
 #include "report/job_figure.h"
 #include "report/losses.h"
 #include "store/run_db.h"
@@ -227,6 +228,7 @@ struct RunView {
   int64_t device_count = 0;
   JobFigure job;  // Of a merged job: all ranks, kept here or not.
 
+  Answer answer;  // Where the largest part of the time goes.
   SpanFigure span;
   Basis basis;
   StepsFigure steps;

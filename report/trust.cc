@@ -7,8 +7,9 @@
 #include <fmt/format.h>
 
 #include "base/number_format.h"
+#include "base/share_text.h"
 #include "report/shown_words.h"
-#include "report/verdict_figures.h"
+#include "report/view_figures.h"
 
 namespace xlatrace::report {
 namespace {
@@ -43,8 +44,8 @@ std::string FirstDoubt(const RunView& view, bool foreign) {
   if (foreign) return {};
   if (AttributedShare(view.coverage) >= kEnoughPct) return {};
   return fmt::format("In part: {}% of device time has no instruction.",
-                     Percent(static_cast<double>(view.coverage.none_ns),
-                             static_cast<double>(view.coverage.device_ns)));
+                     ShareText(static_cast<double>(view.coverage.none_ns),
+                               static_cast<double>(view.coverage.device_ns)));
 }
 
 }  // namespace
@@ -52,8 +53,8 @@ std::string FirstDoubt(const RunView& view, bool foreign) {
 std::string AttributedPercent(const Coverage& coverage) {
   // Never rounded up to 100: what is missing, however little, shows.
   if (coverage.none_ns > 0 && AttributedShare(coverage) >= 99.95) return "99.9";
-  return Percent(static_cast<double>(coverage.device_ns - coverage.none_ns),
-                 static_cast<double>(coverage.device_ns));
+  return ShareText(static_cast<double>(coverage.device_ns - coverage.none_ns),
+                   static_cast<double>(coverage.device_ns));
 }
 
 std::string AttributedOfRecording(const RunView& view) {
@@ -96,7 +97,7 @@ std::string TrustText(const RunView& view) {
   } else {
     text += fmt::format(
         " {}% of device time{} is attributed by exact evidence",
-        Percent(static_cast<double>(coverage.exact_ns), static_cast<double>(coverage.device_ns)),
+        ShareText(static_cast<double>(coverage.exact_ns), static_cast<double>(coverage.device_ns)),
         view.basis.steady ? " in the steps" : "");
     if (const std::string recording = AttributedOfRecording(view); !recording.empty()) {
       text += fmt::format(" (of the whole recording {}% by any)", recording);

@@ -13,7 +13,6 @@
 #include "report/page/page_script.h"
 #include "report/shown_words.h"
 #include "report/trust.h"
-#include "report/verdict.h"
 
 namespace xlatrace::report {
 namespace {
@@ -22,7 +21,7 @@ namespace {
 constexpr std::string_view kOpening = "<!doctype html>\n<!-- xlatrace report ";
 constexpr int kFormat = 1;
 
-void WriteHead(HtmlWriter& html, const RunView& view, const Verdict& verdict, bool scripts) {
+void WriteHead(HtmlWriter& html, const RunView& view, const AnswerText& answer, bool scripts) {
   html.Raw(kOpening).Raw(fmt::format("{} -->\n", kFormat));
   // No load of any kind, no script but ours: the page cannot speak to anybody.
   html.Raw(
@@ -37,7 +36,7 @@ void WriteHead(HtmlWriter& html, const RunView& view, const Verdict& verdict, bo
       "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n"
       "<meta name=\"referrer\" content=\"no-referrer\">\n"
       "<meta name=\"generator\" content=\"xlatrace " XLATRACE_VERSION "\">\n<title>");
-  html.Text(view.title + ": " + PlainText(verdict.sentence)).Raw("</title>\n");
+  html.Text(view.title + ": " + PlainText(answer.first)).Raw("</title>\n");
   if (scripts) html.Raw("<script>").Raw(ThemeScript()).Raw("</script>\n");
   html.Raw("<style id=\"xlatrace-static-css\">\n").Raw(kPageCss).Raw("</style></head>\n<body>\n");
 }
@@ -158,12 +157,12 @@ void WriteBanners(HtmlWriter& html, const RunView& view) {
   if (open.empty()) html.Raw("</div>\n");
 }
 
-void WriteStaticPart(HtmlWriter& html, const RunView& view, const Verdict& verdict) {
+void WriteStaticPart(HtmlWriter& html, const RunView& view, const AnswerText& answer) {
   html.Raw("<div id=\"xlatrace-static\">\n");
   WriteHeader(html, view);
   html.Raw("<main>\n");
   WriteBanners(html, view);
-  WriteVerdictSection(html, view, verdict);
+  WriteVerdictSection(html, view, answer);
   WriteModelSection(html, view);
   WriteOpsSection(html, view);
   WriteSourceSection(html, view);
@@ -176,9 +175,9 @@ void WriteStaticPart(HtmlWriter& html, const RunView& view, const Verdict& verdi
 Status WriteHtml(store::RunDb& db, const RunView& view, const PageOptions& options,
                  const HtmlOutput& out) {
   HtmlWriter html(out);
-  const Verdict verdict = MakeVerdict(view);
-  WriteHead(html, view, verdict, /*scripts=*/true);
-  WriteStaticPart(html, view, verdict);
+  const AnswerText answer = TextOf(view);
+  WriteHead(html, view, answer, /*scripts=*/true);
+  WriteStaticPart(html, view, answer);
   html.Raw("<div id=\"xlatrace-app\"></div>\n<script>").Raw(AppScript()).Raw("</script>\n");
   XLATRACE_TRY(WritePageData(db, view, options, html));
   html.Raw("</body></html>\n");
@@ -187,9 +186,9 @@ Status WriteHtml(store::RunDb& db, const RunView& view, const PageOptions& optio
 
 Status WriteStaticHtml(const RunView& view, const HtmlOutput& out) {
   HtmlWriter html(out);
-  const Verdict verdict = MakeVerdict(view);
-  WriteHead(html, view, verdict, /*scripts=*/false);
-  WriteStaticPart(html, view, verdict);
+  const AnswerText answer = TextOf(view);
+  WriteHead(html, view, answer, /*scripts=*/false);
+  WriteStaticPart(html, view, answer);
   html.Raw("</body></html>\n");
   return html.Finish();
 }

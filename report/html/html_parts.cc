@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/number_format.h"
+#include "base/share_text.h"
 #include "report/glyphs.h"
 #include "report/shown_words.h"
 
@@ -35,7 +36,7 @@ std::string Figures::Ms(int64_t ns) const { return EscapeHtml(Milliseconds(view_
 
 std::string Figures::Pct(int64_t ns) const {
   return EscapeHtml(
-      Percent(static_cast<double>(ns), static_cast<double>(view_.coverage.device_ns)));
+      ShareText(static_cast<double>(ns), static_cast<double>(view_.coverage.device_ns)));
 }
 
 std::string Figures::Calls(int64_t calls) const {

@@ -8,13 +8,13 @@
 #include <string>
 #include <string_view>
 
+#include "report/answer/answer_text.h"
 #include "report/html/html_writer.h"
 #include "report/run_view.h"
-#include "report/verdict.h"
 
 namespace xlatrace::report {
 
-void WriteVerdictSection(HtmlWriter& html, const RunView& view, const Verdict& verdict);
+void WriteVerdictSection(HtmlWriter& html, const RunView& view, const AnswerText& answer);
 void WriteModelSection(HtmlWriter& html, const RunView& view);
 void WriteOpsSection(HtmlWriter& html, const RunView& view);
 void WriteSourceSection(HtmlWriter& html, const RunView& view);

@@ -12,13 +12,14 @@
 #include <fmt/format.h>
 
 #include "base/number_format.h"
+#include "base/share_text.h"
 #include "report/device_parts.h"
 #include "report/first_screen.h"
-#include "report/headline.h"
 #include "report/html/html_parts.h"
+#include "report/not_known.h"
 #include "report/op_fold.h"
 #include "report/shown_words.h"
-#include "report/verdict_figures.h"
+#include "report/view_figures.h"
 #include "report/word_tables.h"
 
 namespace xlatrace::report {
@@ -32,15 +33,14 @@ constexpr double kLabelShare = 0.045;  // Narrower parts of the bar carry no lab
 
 class VerdictSection {
  public:
-  VerdictSection(HtmlWriter& html, const RunView& view, const Verdict& verdict)
-      : html_(html), view_(view), verdict_(verdict), figures_(view) {}
+  VerdictSection(HtmlWriter& html, const RunView& view, const AnswerText& answer)
+      : html_(html), view_(view), answer_(answer), figures_(view) {}
 
   void Write() {
-    const auto [headline, reason] = HeadlineOf(view_, verdict_);
     html_.Raw("<section id=\"verdict\" class=\"verdict\"><div><h1>");
-    WriteSentence(html_, headline);
+    WriteSentence(html_, answer_.first);
     html_.Raw("</h1>\n<p class=\"lede\">");
-    WriteSentence(html_, reason);
+    WriteSentence(html_, answer_.BelowFirst());
     html_.Raw("</p>\n");
     Job();
     if (view_.run_coverage.activities > 0) {
@@ -60,8 +60,6 @@ class VerdictSection {
   // Of a merged job: who everyone waits for, and through which ranks a step runs.
   void Job() {
     for (const auto& [key, value] : view_.info) {
-      // Where it is the verdict, too, it is not said twice.
-      if (key == "job" && verdict_.of_job) continue;
       if (key == "job") html_.Raw("<p class=\"note\">Job: ").Text(value).Raw(".</p>\n");
       if (key == "job_path") html_.Raw("<p class=\"note\">").Text(value).Raw(".</p>\n");
     }
@@ -199,8 +197,8 @@ class VerdictSection {
         html_.Raw(Milliseconds(saves));
         if (view_.basis.steady || view_.StepsAreJobs()) {
           const int64_t step = view_.basis.steady ? view_.steps.mean_ns : view_.job.step_ns;
-          html_.Raw(
-              fmt::format("<small>{}% of step</small>", Percent(saves, static_cast<double>(step))));
+          html_.Raw(fmt::format("<small>{}% of step</small>",
+                                ShareText(saves, static_cast<double>(step))));
         }
       }
       html_.Raw("</div><div class=\"sure nb\">");
@@ -279,9 +277,10 @@ class VerdictSection {
   }
 
   void NotKnown() {
-    if (verdict_.not_known.empty()) return;
+    const std::vector<Sentence> not_known = xlatrace::report::NotKnown(view_);
+    if (not_known.empty()) return;
     html_.Raw("<section class=\"q\"><h2>Not known</h2><ul>");
-    for (const Sentence& sentence : verdict_.not_known) {
+    for (const Sentence& sentence : not_known) {
       html_.Raw("<li><span>");
       WriteSentence(html_, sentence);
       html_.Raw("</span></li>");
@@ -330,14 +329,14 @@ class VerdictSection {
 
   HtmlWriter& html_;
   const RunView& view_;
-  const Verdict& verdict_;
+  const AnswerText& answer_;
   Figures figures_;
 };
 
 }  // namespace
 
-void WriteVerdictSection(HtmlWriter& html, const RunView& view, const Verdict& verdict) {
-  VerdictSection(html, view, verdict).Write();
+void WriteVerdictSection(HtmlWriter& html, const RunView& view, const AnswerText& answer) {
+  VerdictSection(html, view, answer).Write();
 }
 
 }  // namespace xlatrace::report

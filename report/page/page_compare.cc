@@ -10,7 +10,7 @@
 #include "report/glyphs.h"
 #include "report/page/page_table.h"
 #include "report/shown_words.h"
-#include "report/verdict_figures.h"
+#include "report/view_figures.h"
 
 namespace xlatrace::report {
 namespace {

@@ -28,7 +28,7 @@ using store::ScannedActivity;
 using store::Table;
 using Json = nlohmann::ordered_json;
 
-constexpr size_t kPiece = size_t{1} << 18;
+constexpr size_t kPieceRows = size_t{1} << 18;
 constexpr int64_t kBins = 65'536;  // Over all devices.
 constexpr int64_t kMostBinsOfDevice = 16'384;
 
@@ -151,7 +151,7 @@ class LaunchPass {
     if (lane.stream < 0) return;
     piece_.push_back({lane.stream, activity.start_ns, activity.duration_ns, activity.self_ns,
                       number, activity.step.value_or(INT64_MIN)});
-    if (piece_.size() == kPiece) WritePiece();
+    if (piece_.size() == kPieceRows) WritePiece();
   }
 
   void WritePiece() {

@@ -9,15 +9,16 @@
 #include <nlohmann/json.hpp>
 
 #include "base/number_format.h"
+#include "report/answer/answer_json.h"
+#include "report/answer/answer_text.h"
 #include "report/device_parts.h"
 #include "report/first_screen.h"
 #include "report/glyphs.h"
-#include "report/headline.h"
+#include "report/not_known.h"
 #include "report/page/page_context.h"
 #include "report/safe_text.h"
 #include "report/shown_words.h"
 #include "report/trust.h"
-#include "report/verdict.h"
 #include "report/word_tables.h"
 
 namespace xlatrace::report {
@@ -204,8 +205,8 @@ Json CoverageMeta(const Coverage& coverage) {
 
 Json PageMeta(const PageContext& page) {
   const RunView& view = page.view;
-  const Verdict verdict = MakeVerdict(view);
-  const Headline headline = HeadlineOf(view, verdict);
+  const AnswerText answer = TextOf(view);
+  const Sentence below = answer.BelowFirst();
   Json run = RunMeta(view);
   const ModuleFigure* main = view.MainModule();
   run["main_module"] = main == nullptr ? Json() : Json(page.modules.at(main->module_id));
@@ -223,14 +224,14 @@ Json PageMeta(const PageContext& page) {
             {"phases", Json::array()},
             {"facts", FactsMeta(view)},
             {"verdict",
-             {{"given", verdict.given},
-              {"of_job", verdict.of_job},
-              {"sentence", SentenceJson(verdict.sentence)},
-              {"lede", SentenceJson(verdict.lede)},
-              {"headline", SentenceJson(headline.first)},
-              {"reason", SentenceJson(headline.second)},
-              {"op", SafeOrNull(verdict.op_handle)},
-              {"not_known", SentencesJson(verdict.not_known)}}},
+             {{"given", answer.given},
+              {"sentence", SentenceJson(answer.All())},
+              {"lede", SentenceJson(answer.reason)},
+              {"headline", SentenceJson(answer.first)},
+              {"reason", SentenceJson(below)},
+              {"op", SafeOrNull(answer.op_handle)},
+              {"not_known", SentencesJson(NotKnown(view))}}},
+            {"answer", AnswerJson(view.answer)},
             {"lost", view.lost},
             {"lost_text", view.losses.Text()},
             {"may_lack", view.losses.may_lack()},

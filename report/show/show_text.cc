@@ -12,10 +12,11 @@
 #include <fmt/format.h>
 
 #include "base/number_format.h"
+#include "base/share_text.h"
 #include "report/launched_in.h"
 #include "report/shown_words.h"
 #include "report/text_table.h"
-#include "report/verdict_figures.h"
+#include "report/view_figures.h"
 #include "report/word_tables.h"
 
 namespace xlatrace::report {
@@ -54,7 +55,7 @@ void WriteKernel(const Json& sheet, SheetWriter& out) {
     out.Fact("per step",
              fmt::format("{} in {}, {}% of device time (mean of devices, steady steps)",
                          TimeCell(step, "ns"), count,
-                         Percent(JsonNumber(step, "ns"), JsonNumber(step, "device_ns"))));
+                         ShareText(JsonNumber(step, "ns"), JsonNumber(step, "device_ns"))));
   }
   WriteLaunchPlaces(ValueAt(sheet, "launched_in"), out);
   WriteHost(ValueAt(sheet, "host"), out);
@@ -73,7 +74,7 @@ void WritePhases(const Json& phases, double whole, SheetWriter& out) {
   for (const Json& row : phases) {
     out.Fact(PhaseWords(JsonText(row, "phase")),
              fmt::format("{}  {}%", TimeCell(row, "self_ns"),
-                         Percent(JsonNumber(row, "self_ns"), whole)));
+                         ShareText(JsonNumber(row, "self_ns"), whole)));
   }
 }
 
@@ -95,7 +96,7 @@ void WriteModule(const Json& sheet, SheetWriter& out) {
                        (JsonHas(module, "file") ? ": " + JsonText(module, "file") : ""));
   out.Fact("time",
            fmt::format("{} = {}% of device time", TimeCell(time, "self_ns"),
-                       Percent(JsonNumber(time, "self_ns"), JsonNumber(time, "device_ns"))));
+                       ShareText(JsonNumber(time, "self_ns"), JsonNumber(time, "device_ns"))));
   out.Fact("executions", fmt::format("{}, {} each ({} to {})", CountCell(runs, "count"),
                                      TimeCell(runs, "average_ns"), TimeCell(runs, "min_ns"),
                                      TimeCell(runs, "max_ns")));
@@ -187,7 +188,7 @@ void WriteScope(const Json& sheet, const std::string& title, SheetWriter& out) {
   out.Title(title);
   const double self = JsonNumber(sheet, "self_ns");
   std::string text = fmt::format("{} = {}% of device time", Duration(self),
-                                 Percent(self, JsonNumber(sheet, "device_ns")));
+                                 ShareText(self, JsonNumber(sheet, "device_ns")));
   if (JsonNumber(sheet, "estimated_ns") > 0) {
     text += fmt::format("; {} of it are shares of fused kernels, by estimate",
                         TimeCell(sheet, "estimated_ns"));
@@ -196,7 +197,7 @@ void WriteScope(const Json& sheet, const std::string& title, SheetWriter& out) {
   if (const Json& step = ValueAt(sheet, "per_step"); step.is_object()) {
     out.Fact("per step",
              fmt::format("{} = {}% of device time", TimeCell(step, "ns"),
-                         Percent(JsonNumber(step, "ns"), JsonNumber(step, "device_ns"))));
+                         ShareText(JsonNumber(step, "ns"), JsonNumber(step, "device_ns"))));
   }
   WritePhases(ValueAt(sheet, "phases"), self, out);
   if (const Json& alike = ValueAt(sheet, "siblings"); alike.is_object()) {

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/number_format.h"
+#include "base/share_text.h"
 #include "compare/statistics.h"
 #include "report/show/shape_words.h"
 #include "report/show/show_text.h"
@@ -50,7 +51,7 @@ void WriteRoofline(const Json& op, SheetWriter& out) {
   }
   if (JsonHas(op, "critical_pct")) {
     std::string line = fmt::format("on the critical path for {}% of its time",
-                                   Percent(JsonNumber(op, "critical_pct"), 100));
+                                   ShareText(JsonNumber(op, "critical_pct"), 100));
     if (JsonHas(op, "slack_ns")) line += "; slack elsewhere " + TimeCell(op, "slack_ns");
     out.Fact("replay", line);
   }
@@ -178,7 +179,7 @@ void WriteOpTime(const Json& op, int64_t devices, SheetWriter& out) {
   // Percentages as summary and the page write them.
   out.Fact("whole run",
            fmt::format("{} = {}% of its device time; {}, {} each ({} to {})",
-                       TimeCell(op, "self_ns"), Percent(JsonNumber(op, "self_pct"), 100),
+                       TimeCell(op, "self_ns"), ShareText(JsonNumber(op, "self_pct"), 100),
                        CountedCell(op, "occurrences", "run", "runs"), TimeCell(op, "average_ns"),
                        TimeCell(op, "min_ns"), TimeCell(op, "max_ns")));
   if (JsonHas(op, "steady_ns_per_step")) {
@@ -188,7 +189,7 @@ void WriteOpTime(const Json& op, int64_t devices, SheetWriter& out) {
         devices > 1 ? fmt::format("{} devices, {} in all", Thousands(devices), steps) : steps;
     out.Fact("per step",
              fmt::format("{} = {}% of device time (mean of {})", TimeCell(op, "steady_ns_per_step"),
-                         Percent(JsonNumber(op, "steady_ns"), JsonNumber(op, "steady_device_ns")),
+                         ShareText(JsonNumber(op, "steady_ns"), JsonNumber(op, "steady_device_ns")),
                          over));
   }
   WriteWhereItRan(op, devices, out);

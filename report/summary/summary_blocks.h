@@ -13,7 +13,6 @@
 #include "model/words.h"
 #include "report/run_view.h"
 #include "report/summary/summary.h"
-#include "report/verdict.h"
 
 namespace xlatrace::report {
 
@@ -88,7 +87,7 @@ class RuledOutBlock : SummaryBlock {
 class NotKnownBlock : SummaryBlock {
  public:
   using SummaryBlock::SummaryBlock;
-  SummaryLines Lines(const Verdict& verdict) const;
+  SummaryLines Lines() const;
 };
 
 }  // namespace xlatrace::report

@@ -11,14 +11,15 @@
 
 #include "base/csv.h"
 #include "base/number_format.h"
+#include "base/share_text.h"
 #include "base/terminal.h"
+#include "report/answer/answer_text.h"
 #include "report/breakdown.h"
 #include "report/device_parts.h"
 #include "report/shown_words.h"
 #include "report/summary/summary.h"
 #include "report/trust.h"
-#include "report/verdict.h"
-#include "report/verdict_figures.h"
+#include "report/view_figures.h"
 
 namespace xlatrace::report {
 namespace {
@@ -80,7 +81,7 @@ void MarkdownParts(const RunView& view, std::string& out) {
       const int64_t ns = view.step_parts[static_cast<size_t>(part)];
       if (ns == 0) continue;
       out += fmt::format("| {} | {} | {} |\n", PartWords(part), Milliseconds(view.PerStep(ns)),
-                         Percent(static_cast<double>(ns), whole));
+                         ShareText(static_cast<double>(ns), whole));
     }
     out += fmt::format("| **step** | **{}** | 100 |\n\n",
                        Milliseconds(view.PerStep(view.steps.wall_ns)));
@@ -90,7 +91,7 @@ void MarkdownParts(const RunView& view, std::string& out) {
   const auto whole = static_cast<double>(view.coverage.device_ns);
   for (const DevicePart& part : DeviceParts(view)) {
     out += fmt::format("| {} | {} | {} |\n", part.words, Milliseconds(view.PerStep(part.ns)),
-                       Percent(static_cast<double>(part.ns), whole));
+                       ShareText(static_cast<double>(part.ns), whole));
   }
   out += fmt::format("| **all device time** | **{}** | 100 |\n\n",
                      Milliseconds(view.PerStep(view.coverage.device_ns)));
@@ -120,9 +121,9 @@ std::string SummaryCsv(const RunView& view, const SummaryOptions& options) {
 }
 
 std::string SummaryMarkdown(const RunView& view, const SummaryOptions& options) {
-  const Verdict verdict = MakeVerdict(view);
-  std::string out = fmt::format("**{}**\n\n{}\n\n", MarkdownSentence(verdict.sentence),
-                                MarkdownSentence(verdict.lede));
+  const AnswerText answer = TextOf(view);
+  std::string out = fmt::format("**{}**\n\n{}\n\n", MarkdownSentence(answer.All()),
+                                MarkdownSentence(answer.reason));
   out += MarkdownName(view.title);
   if (!view.devices.empty()) out += ", " + MarkdownText(view.DeviceText());
   if (view.basis.steady) {
@@ -133,7 +134,7 @@ std::string SummaryMarkdown(const RunView& view, const SummaryOptions& options) 
         Milliseconds(static_cast<double>(view.steps.min_ns)),
         Milliseconds(static_cast<double>(view.steps.max_ns)), view.steps.steady_count,
         view.steps.steady_count == 1 ? "step" : "steps",
-        Percent(static_cast<double>(view.steps.busy_ns), static_cast<double>(view.steps.wall_ns)),
+        ShareText(static_cast<double>(view.steps.busy_ns), static_cast<double>(view.steps.wall_ns)),
         waits.empty() ? "" : " (" + waits + ")");
   }
   if (view.coverage.device_ns > 0) out += ", " + AttributedWords(view).text;
@@ -190,12 +191,13 @@ std::string SummaryMarkdown(const RunView& view, const SummaryOptions& options) 
     }
     // A step's wall time is no share of device time.
     out += fmt::format("| {} | {} |\n", ms(time),
-                       steps ? "" : Percent(static_cast<double>(time), whole));
+                       steps ? "" : ShareText(static_cast<double>(time), whole));
   }
   const std::string_view blank = ops ? "|  |  |  |  " : "";
   if (table.rows.size() > rows) {
-    out += fmt::format("| {}{} others {}| {} | {} |\n", ops ? "| " : "", table.rows.size() - rows,
-                       blank, ms(others), steps ? "" : Percent(static_cast<double>(others), whole));
+    out +=
+        fmt::format("| {}{} others {}| {} | {} |\n", ops ? "| " : "", table.rows.size() - rows,
+                    blank, ms(others), steps ? "" : ShareText(static_cast<double>(others), whole));
   }
   if (steps) return out;
   out += fmt::format("| {}all device time {}| {} | 100 |\n", ops ? "| " : "", blank,

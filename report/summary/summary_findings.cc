@@ -13,10 +13,11 @@
 #include "base/number_format.h"
 #include "base/shell_word.h"
 #include "base/terminal.h"
+#include "report/not_known.h"
 #include "report/shown_words.h"
 #include "report/summary/summary_blocks.h"
 #include "report/text_table.h"
-#include "report/verdict_figures.h"
+#include "report/view_figures.h"
 
 namespace xlatrace::report {
 namespace {
@@ -31,7 +32,7 @@ constexpr size_t kMostTitleLines = 3;
 SummaryLines FindingsBlock::Lines() const {
   if (view_.findings.empty()) {
     if (!view_.basis.steady) return {};
-    return {"do this    nothing: no cause saves 1% of the step"};
+    return {"do this    no remedy is known that saves 1% of the step"};
   }
   constexpr int kWidestSource = 28;
   const size_t count = std::min(kMostFindings, view_.findings.size());
@@ -136,10 +137,11 @@ SummaryLines RuledOutBlock::WrapItems(const SummaryLines& items, std::string_vie
   return wrapped;
 }
 
-SummaryLines NotKnownBlock::Lines(const Verdict& verdict) const {
+SummaryLines NotKnownBlock::Lines() const {
   SummaryLines lines;
-  for (size_t i = 0; i < std::min(kMostNotKnown, verdict.not_known.size()); ++i) {
-    const SummaryLines wrapped = Wrap(Clean(PlainText(verdict.not_known[i])), width_ - 11);
+  const std::vector<Sentence> not_known = NotKnown(view_);
+  for (size_t i = 0; i < std::min(kMostNotKnown, not_known.size()); ++i) {
+    const SummaryLines wrapped = Wrap(Clean(PlainText(not_known[i])), width_ - 11);
     for (size_t k = 0; k < std::min<size_t>(2, wrapped.size()); ++k) {
       lines.push_back((i == 0 && k == 0 ? "not known  " : "           ") + wrapped[k]);
     }

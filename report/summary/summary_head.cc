@@ -10,13 +10,14 @@
 #include <fmt/format.h>
 
 #include "base/number_format.h"
+#include "base/share_text.h"
 #include "base/terminal.h"
 #include "hlo/module_origin.h"
 #include "report/shown_words.h"
 #include "report/summary/summary_blocks.h"
 #include "report/text_table.h"
 #include "report/trust.h"
-#include "report/verdict_figures.h"
+#include "report/view_figures.h"
 
 namespace xlatrace::report {
 namespace {
@@ -122,8 +123,9 @@ SummaryLines HeaderBlock::Lines() const {
     const std::string waits = BusyWaitWords(view_);
     second.push_back(StepText());
     second.push_back(
-        "busy " + Percent(static_cast<double>(steps.busy_ns), static_cast<double>(steps.wall_ns)) +
-        "%" + (waits.empty() ? "" : " (" + waits + ")"));
+        "busy " +
+        ShareText(static_cast<double>(steps.busy_ns), static_cast<double>(steps.wall_ns)) + "%" +
+        (waits.empty() ? "" : " (" + waits + ")"));
   } else {
     if (view_.StepsAreJobs()) {
       second.push_back(JobStepText());

@@ -10,11 +10,13 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "report/answer/answer_json.h"
+#include "report/answer/answer_text.h"
 #include "report/breakdown.h"
+#include "report/not_known.h"
 #include "report/shown_words.h"
 #include "report/summary/summary.h"
-#include "report/verdict.h"
-#include "report/verdict_figures.h"
+#include "report/view_figures.h"
 
 namespace xlatrace::report {
 namespace {
@@ -170,13 +172,13 @@ namespace {
 // With a number of rows asked for, what fits a message: the head, the table, the findings in short.
 // Keys are those of the whole answer, some left out.
 std::string BriefJson(const RunView& view, const SummaryOptions& options) {
-  const Verdict verdict = MakeVerdict(view);
+  const AnswerText answer = TextOf(view);
   Json json{
       {"schema_version", kSchemaVersion},
       {"verdict",
-       {{"given", verdict.given},
-        {"sentence", PlainText(verdict.sentence)},
-        {"op", TextOrNull(verdict.op_handle)}}},
+       {{"given", answer.given},
+        {"sentence", PlainText(answer.All())},
+        {"op", TextOrNull(answer.op_handle)}}},
       {"run", {{"path", view.path}, {"title", view.title}, {"devices", view.device_count}}},
       {"basis", view.basis.steady ? "steady_steps" : "whole_run"},
       {"steps", Json::object()},
@@ -222,14 +224,15 @@ std::string BriefJson(const RunView& view, const SummaryOptions& options) {
 
 std::string SummaryJson(const RunView& view, const SummaryOptions& options) {
   if (options.rows > 0 && options.rows <= 20) return BriefJson(view, options);
-  const Verdict verdict = MakeVerdict(view);
+  const AnswerText answer = TextOf(view);
   Json json{{"schema_version", kSchemaVersion},
             {"verdict",
-             {{"given", verdict.given},
-              {"sentence", PlainText(verdict.sentence)},
-              {"lede", PlainText(verdict.lede)},
-              {"op", TextOrNull(verdict.op_handle)},
+             {{"given", answer.given},
+              {"sentence", PlainText(answer.All())},
+              {"lede", PlainText(answer.reason)},
+              {"op", TextOrNull(answer.op_handle)},
               {"not_known", Json::array()}}},
+            {"answer", AnswerJson(view.answer)},
             {"run", RunJson(view)},
             {"basis", view.basis.steady ? "steady_steps" : "whole_run"},
             {"steps", StepsJson(view)},
@@ -249,7 +252,7 @@ std::string SummaryJson(const RunView& view, const SummaryOptions& options) {
             {"unrecorded_tail_ns", OptionalJson(view.losses.tail_ns())},
             {"processes", EndsJson(view)},
             {"run_stats", Json::array()}};
-  for (const Sentence& sentence : verdict.not_known) {
+  for (const Sentence& sentence : NotKnown(view)) {
     json["verdict"]["not_known"].push_back(PlainText(sentence));
   }
   for (const model::Phase phase : kPhaseOrder) {

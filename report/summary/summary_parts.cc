@@ -10,12 +10,13 @@
 #include <fmt/format.h>
 
 #include "base/number_format.h"
+#include "base/share_text.h"
 #include "base/terminal.h"
 #include "report/device_parts.h"
 #include "report/shown_words.h"
 #include "report/summary/summary_blocks.h"
 #include "report/text_table.h"
-#include "report/verdict_figures.h"
+#include "report/view_figures.h"
 
 namespace xlatrace::report {
 namespace {
@@ -71,7 +72,7 @@ SummaryLines PartsBlock::Lines() const {
   }
   const auto line = [&](StepPart part, std::string_view name, int64_t ns, const std::string& note) {
     std::string text = FitLeft(name, 20) + FitRight(Milliseconds(view_.PerStep(ns)), numbers) +
-                       FitRight(Percent(static_cast<double>(ns), static_cast<double>(whole)), 6);
+                       FitRight(ShareText(static_cast<double>(ns), static_cast<double>(whole)), 6);
     const std::string bar =
         Bar(static_cast<double>(ns), static_cast<double>(whole), bar_width, options_.ascii);
     text += "  " + Colored(part, bar);
@@ -113,7 +114,7 @@ SummaryLines PartsBlock::Idle() const {
   const auto span = static_cast<double>(view_.span.wall_ns);
   std::string text =
       fmt::format("  idle {} ({}% of {}) in {} gap{}, longest {}", Duration(idle),
-                  Percent(idle, span), Duration(span), Thousands(view_.gap_count),
+                  ShareText(idle, span), Duration(span), Thousands(view_.gap_count),
                   view_.gap_count == 1 ? "" : "s", Duration(static_cast<double>(longest)));
   // As many causes as the line holds.
   for (size_t k = 0; k < view_.gaps.size() && k < 3; ++k) {
@@ -151,8 +152,8 @@ SummaryLines PartsBlock::Calls() const {
       text += fmt::format(" ({} to {} long)", Duration(static_cast<double>(module.least_call_ns)),
                           Duration(static_cast<double>(module.most_call_ns)));
     }
-    text += fmt::format("  {}%", Percent(static_cast<double>(module.ns),
-                                         static_cast<double>(view_.coverage.device_ns)));
+    text += fmt::format("  {}%", ShareText(static_cast<double>(module.ns),
+                                           static_cast<double>(view_.coverage.device_ns)));
     lines.push_back(DisplayWidth(text) > width_ ? FitLeft(text, width_) : text);
   }
   if (left > 0 && shown > 0)
@@ -177,7 +178,7 @@ std::string PartsBlock::Note(model::StepPart part) const {
     // A note too long for its line is left out as a whole.
     if (calls > 0 && width_ >= 120) {
       text += fmt::format("; {}% of launches came late",
-                          Percent(static_cast<double>(on_idle), static_cast<double>(calls)));
+                          ShareText(static_cast<double>(on_idle), static_cast<double>(calls)));
     }
     return text;
   }

@@ -15,6 +15,7 @@
 #include <fmt/format.h>
 
 #include "base/number_format.h"
+#include "base/share_text.h"
 #include "report/device_parts.h"
 #include "report/op_fold.h"
 #include "report/shown_words.h"
@@ -68,7 +69,7 @@ class RowsMaker {
   std::string_view Unit() const { return view_.basis.steady ? "ms/step" : "ms"; }
   std::string Ms(int64_t ns) const { return Milliseconds(view_.PerStep(ns)); }
   std::string Pct(int64_t ns) const {
-    return Percent(static_cast<double>(ns), static_cast<double>(view_.coverage.device_ns));
+    return ShareText(static_cast<double>(ns), static_cast<double>(view_.coverage.device_ns));
   }
   std::string Calls(int64_t calls) const {
     if (calls == 0) return "-";
@@ -190,7 +191,7 @@ class RowsMaker {
     cells.kind = KindWords(op.op_kind, true);
     cells.path = fold.replayed_ns == 0
                      ? "-"
-                     : Percent(fold.critical_ns, static_cast<double>(fold.replayed_ns));
+                     : ShareText(fold.critical_ns, static_cast<double>(fold.replayed_ns));
     cells.phase = PhaseLetter(op.phase);
     cells.source = SourceLine(op.source_file, op.source_line);
     cells.scope = ScopeWords(op.layer_group, op.op_name);

@@ -13,13 +13,13 @@
 #include "base/number_format.h"
 #include "base/shell_word.h"
 #include "base/terminal.h"
+#include "report/answer/answer_text.h"
 #include "report/op_fold.h"
 #include "report/shown_words.h"
 #include "report/summary/summary.h"
 #include "report/summary/summary_blocks.h"
 #include "report/summary/summary_rows.h"
 #include "report/text_table.h"
-#include "report/verdict.h"
 
 namespace xlatrace::report {
 namespace {
@@ -32,17 +32,18 @@ constexpr size_t kAskedRows = 15;
 class Summary : SummaryBlock {
  public:
   Summary(const RunView& view, const SummaryOptions& options)
-      : SummaryBlock(view, options), verdict_(MakeVerdict(view)) {}
+      : SummaryBlock(view, options), answer_(TextOf(view)) {}
 
   std::string Make() {
     SummaryLines head = HeaderBlock(view_, options_).Lines();
     head.emplace_back();
-    if (!verdict_.of_job) AppendLines(head, Job());
-    for (const std::string& line : Wrap(Clean(PlainText(verdict_.sentence)), width_ - 2)) {
-      head.push_back("  " + Bold(line));
+    AppendLines(head, Job());
+    for (const Sentence* sentence : {&answer_.first, &answer_.second}) {
+      for (const std::string& line : Wrap(Clean(PlainText(*sentence)), width_ - 2)) {
+        head.push_back("  " + Bold(line));
+      }
     }
-    if (verdict_.of_job) AppendLines(head, Job());
-    for (const std::string& line : Wrap(Clean(PlainText(verdict_.lede)), width_ - 2)) {
+    for (const std::string& line : Wrap(Clean(PlainText(answer_.reason)), width_ - 2)) {
       head.push_back("  " + line);
     }
     SummaryLines parts = options_.by == By::kPhase && !view_.has_step_parts
@@ -50,7 +51,7 @@ class Summary : SummaryBlock {
                              : PartsBlock(view_, options_).Lines();
     SummaryLines findings = FindingsBlock(view_, options_).Lines();
     SummaryLines ruled_out = RuledOutBlock(view_, options_).Lines();
-    SummaryLines not_known = NotKnownBlock(view_, options_).Lines(verdict_);
+    SummaryLines not_known = NotKnownBlock(view_, options_).Lines();
     SummaryLines footer = Footer();
     // The table takes what is left: heading, rows, others, what has no name, total, blank lines.
     const size_t blanks =
@@ -87,7 +88,7 @@ class Summary : SummaryBlock {
     const RunView& of = options_.table != nullptr ? *options_.table : view_;
     SummaryLines table = MakeSummaryTable(of, by, rows, width_).Lines(width_, options_.ascii);
     if (letters) table.push_back(Letters());
-    if (view_.run_coverage.activities == 0) table.clear();  // The verdict has said so.
+    if (view_.run_coverage.activities == 0) table.clear();  // The first sentence reports this.
 
     SummaryLines lines = std::move(head);
     for (SummaryLines* block : {&parts, &findings, &not_known, &table, &footer}) {
@@ -108,8 +109,6 @@ class Summary : SummaryBlock {
     SummaryLines lines;
     for (const auto& [key, value] : view_.info) {
       if (key != "job" && key != "job_path") continue;
-      // Where it is the verdict, too, it is not said twice.
-      if (key == "job" && verdict_.of_job) continue;
       const std::string text = (key == "job" ? "Job: " : "") + value + ".";
       for (const std::string& line : Wrap(Clean(text), width_ - 2)) {
         lines.push_back("  " + (key == "job" ? Bold(line) : line));
@@ -154,7 +153,7 @@ class Summary : SummaryBlock {
     return {line};
   }
 
-  Verdict verdict_;
+  AnswerText answer_;
 };
 
 }  // namespace

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <vector>
 
@@ -11,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/number_format.h"
+#include "report/answer/time_nodes.h"
 #include "report/show/show_sheet.h"
 #include "report/text_table.h"
 
@@ -20,88 +20,17 @@ namespace {
 constexpr size_t kDefaultTreeRows = 30;  // A screen of 45 lines holds them below the first lines.
 constexpr int kTreeSchemaVersion = 1;
 
-struct ShownNode {
-  std::string kind, name, source_file, handle;
-  std::optional<int64_t> source_line, per_step_ns, p25_ns, p75_ns;
-  int64_t ns = 0;
-  std::vector<size_t> children;  // The largest first.
-};
-
-struct ShownTree {
-  std::vector<ShownNode> nodes;  // The first is the root; parents come before their children.
-  std::string of;                // Which tree it is.
-};
-
-std::optional<int64_t> TreeInt(const store::Table& table, size_t row, std::string_view column) {
-  if (table.IsNull(row, column)) return std::nullopt;
-  return table.Int(row, column);
-}
-
-// The condition that selects one tree: of the job, else of the first process, and which one it is.
-Result<std::pair<std::string, std::string>> ChosenTree(store::RunDb& db) {
-  XLATRACE_ASSIGN(const store::Table roots,
-                  db.Select("SELECT process_id, device_id FROM time_tree WHERE parent_id IS NULL"
-                            " ORDER BY process_id IS NOT NULL, device_id IS NOT NULL, process_id,"
-                            " device_id LIMIT 1"));
-  if (roots.rows.empty()) {
+// The tree; an error if run.db has none.
+Result<TimeNodes> TreeOf(store::RunDb& db) {
+  XLATRACE_ASSIGN(TimeNodes tree, LoadTimeNodes(db));
+  if (tree.nodes.empty()) {
     return MakeError("this run has no time tree", "import its recording again");
-  }
-  XLATRACE_ASSIGN(const store::Table counts,
-                  db.Select("SELECT (SELECT count(*) FROM process) AS processes,"
-                            " (SELECT count(*) FROM device) AS devices"));
-  const int64_t processes = counts.Int(0, "processes"), devices = counts.Int(0, "devices");
-  if (roots.IsNull(0, "process_id")) {
-    const std::string of = processes > 1 ? fmt::format("mean over {} processes", processes)
-                           : devices > 1 ? fmt::format("mean over {} devices", devices)
-                                         : std::string();
-    return std::pair(std::string("process_id IS NULL"), of);
-  }
-  const int64_t process = roots.Int(0, "process_id");
-  const std::string device =
-      roots.IsNull(0, "device_id") ? "IS NULL" : fmt::format("= {}", roots.Int(0, "device_id"));
-  return std::pair(fmt::format("process_id = {} AND device_id {}", process, device),
-                   fmt::format("process {} of {}", process, processes));
-}
-
-Result<ShownTree> LoadShownTree(store::RunDb& db) {
-  XLATRACE_ASSIGN(const auto chosen, ChosenTree(db));
-  XLATRACE_ASSIGN(
-      const store::Table rows,
-      db.Select(fmt::format("SELECT node_id, parent_id, kind, name, source_file, source_line, ns,"
-                            " per_step_ns, p25_ns, p75_ns, handle FROM time_tree WHERE {}"
-                            " ORDER BY node_id",
-                            chosen.first)));
-  ShownTree tree{.of = chosen.second};
-  std::map<int64_t, size_t> position_of;
-  for (size_t i = 0; i < rows.rows.size(); ++i) {
-    const size_t position = tree.nodes.size();
-    position_of[rows.Int(i, "node_id")] = position;
-    tree.nodes.push_back({.kind = rows.Text(i, "kind"),
-                          .name = rows.Text(i, "name"),
-                          .source_file = rows.Text(i, "source_file"),
-                          .handle = rows.Text(i, "handle"),
-                          .source_line = TreeInt(rows, i, "source_line"),
-                          .per_step_ns = TreeInt(rows, i, "per_step_ns"),
-                          .p25_ns = TreeInt(rows, i, "p25_ns"),
-                          .p75_ns = TreeInt(rows, i, "p75_ns"),
-                          .ns = rows.Int(i, "ns")});
-    if (rows.IsNull(i, "parent_id")) continue;
-    const auto parent = position_of.find(rows.Int(i, "parent_id"));
-    if (parent == position_of.end()) {
-      return MakeError("a row of time_tree names a parent that is missing",
-                       "import its recording again");
-    }
-    tree.nodes[parent->second].children.push_back(position);
-  }
-  for (ShownNode& node : tree.nodes) {
-    std::stable_sort(node.children.begin(), node.children.end(),
-                     [&](size_t a, size_t b) { return tree.nodes[a].ns > tree.nodes[b].ns; });
   }
   return tree;
 }
 
 // "host: env.step", "op: fusion.3 (train.py:7)". A name that repeats the kind is left out.
-std::string NodeLabel(const ShownNode& node) {
+std::string NodeLabel(const TimeNode& node) {
   if (node.kind == "root") return "all recorded time";
   std::string kind = node.kind;
   std::replace(kind.begin(), kind.end(), '_', ' ');
@@ -115,7 +44,7 @@ std::string NodeLabel(const ShownNode& node) {
 }
 
 // The `rows` largest nodes. A parent is at least as large as its children, and comes before them.
-std::vector<bool> LargestNodes(const ShownTree& tree, size_t rows) {
+std::vector<bool> LargestNodes(const TimeNodes& tree, size_t rows) {
   std::vector<size_t> order(tree.nodes.size());
   for (size_t i = 0; i < order.size(); ++i) order[i] = i;
   std::stable_sort(order.begin(), order.end(),
@@ -129,7 +58,7 @@ std::vector<bool> LargestNodes(const ShownTree& tree, size_t rows) {
 
 class TreeWriter {
  public:
-  TreeWriter(const ShownTree& tree, std::vector<bool> shown)
+  TreeWriter(const TimeNodes& tree, std::vector<bool> shown)
       : tree_(tree),
         shown_(std::move(shown)),
         table_({{.heading = "part", .flexible = true},
@@ -145,7 +74,7 @@ class TreeWriter {
 
  private:
   void Add(size_t position, size_t depth) {
-    const ShownNode& node = tree_.nodes[position];
+    const TimeNode& node = tree_.nodes[position];
     AddRow(depth, NodeLabel(node), node.ns, node.per_step_ns,
            node.p25_ns && node.p75_ns && *node.p25_ns != *node.p75_ns
                ? fmt::format("{} to {}", Duration(static_cast<double>(*node.p25_ns)),
@@ -159,7 +88,7 @@ class TreeWriter {
         Add(child, depth + 1);
         continue;
       }
-      const ShownNode& other = tree_.nodes[child];
+      const TimeNode& other = tree_.nodes[child];
       if (other.ns == 0) continue;
       ++others;
       others_ns += other.ns;
@@ -180,17 +109,17 @@ class TreeWriter {
                 per_step_ns ? Duration(static_cast<double>(*per_step_ns)) : std::string(), range});
   }
 
-  const ShownTree& tree_;
+  const TimeNodes& tree_;
   std::vector<bool> shown_;
   TextTable table_;
 };
 
-Json NodeJson(const ShownTree& tree, size_t position) {
+Json NodeJson(const TimeNodes& tree, size_t position) {
   const auto or_null = [](const auto& value) { return value ? Json(*value) : Json(); };
   const auto text_or_null = [](const std::string& text) {
     return text.empty() ? Json() : Json(text);
   };
-  const ShownNode& node = tree.nodes[position];
+  const TimeNode& node = tree.nodes[position];
   Json json = {{"kind", node.kind},
                {"name", text_or_null(node.name)},
                {"ns", node.ns},
@@ -208,7 +137,7 @@ Json NodeJson(const ShownTree& tree, size_t position) {
 }  // namespace
 
 Result<std::string> TimeTreeText(store::RunDb& db, const TimeTreeOptions& options) {
-  XLATRACE_ASSIGN(const ShownTree tree, LoadShownTree(db));
+  XLATRACE_ASSIGN(const TimeNodes tree, TreeOf(db));
   const size_t rows = options.rows == 0 ? kDefaultTreeRows : options.rows;
   std::string text;
   if (!tree.of.empty()) text += tree.of + "\n";
@@ -220,7 +149,7 @@ Result<std::string> TimeTreeText(store::RunDb& db, const TimeTreeOptions& option
 }
 
 Result<std::string> TimeTreeJson(store::RunDb& db) {
-  XLATRACE_ASSIGN(const ShownTree tree, LoadShownTree(db));
+  XLATRACE_ASSIGN(const TimeNodes tree, TreeOf(db));
   const Json json = {{"schema_version", kTreeSchemaVersion},
                      {"of", tree.of.empty() ? Json() : Json(tree.of)},
                      {"tree", NodeJson(tree, 0)}};

@@ -406,7 +406,7 @@ class Starts(Captures):
     def test_source_and_graph_start_at_the_headline(self):
         run = self.imported("captures/nsys-jax-pax-fsdp4-a100/proc0")
         page = self.page(run, "#/verdict")
-        file = re.search(r"\((\w+\.py):\d+\)", page.get_by_test_id("verdict-lede").inner_text())[1]
+        file = re.search(r"\b(\w+\.py):\d+\)", page.get_by_test_id("page-verdict").inner_text())[1]
         self.visit(page, "#/source")
         files = page.get_by_label("Files")
         expect(files.locator("tr.on")).to_contain_text(file)

@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "report/verdict_figures.h"
+#include "report/view_figures.h"
 #include "tests/golden_text/golden_text.h"
 
 namespace xlatrace::report {

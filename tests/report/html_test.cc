@@ -14,11 +14,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "report/headline.h"
+#include "report/answer/answer_text.h"
 #include "report/html/html_writer.h"
 #include "report/model_tree.h"
 #include "report/op_fold.h"
-#include "report/verdict.h"
 #include "sample_run.h"
 #include "temporary_folder.h"
 #include "tests/golden_text/golden_text.h"
@@ -116,20 +115,16 @@ std::string ShownText(const std::string& page) {
   return WithoutVersion(shown);
 }
 
-TEST(HtmlTest, HeadlineAndReasonAreThoseOfTheFinding) {
+TEST(HtmlTest, QuotedCodeInAnActionIsMarked) {
   SampleRun run = TransformerRun();
   model::FindingRow finding;
   finding.id = "scatter_add";
   finding.title = "Alpha";
-  finding.sentence = "Beta is 41%: gamma, 5 ms";
-  finding.headline = "Beta is 41%";
-  finding.reason = "gamma, 5 ms";
   finding.confidence = "high";
   finding.saves_high_ns_per_step = 1'000'000'000'000;
   finding.action = "delta `jax.nn.one_hot(a < b)`, epsilon ` zeta";
   run.findings = {finding};
   EXPECT_THAT(Page(run), HasSubstr("delta <code>jax.nn.one_hot(a &lt; b)</code>, epsilon ` zeta."));
-  EXPECT_THAT(Page(run), HasSubstr("<h1>Beta is 41%.</h1>\n<p class=\"lede\">gamma, 5 ms.</p>"));
 }
 
 TEST(HtmlTest, BeginsWithTheMarkerThatAllowsReplacingIt) {
@@ -228,7 +223,7 @@ TEST(HtmlTest, NamesNeverBecomeMarkup) {
 // The headline of a run as it stands in its page.
 std::string HeadlineText(const SampleRun& run) {
   const RunView view = ViewOf(run);
-  return "<h1>" + PlainText(HeadlineOf(view, MakeVerdict(view)).first) + "</h1>";
+  return "<h1>" + PlainText(TextOf(view).first) + "</h1>";
 }
 
 TEST(HtmlTest, RunsWithoutSteadyStepsModulesOrActivityHaveAPage) {

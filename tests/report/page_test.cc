@@ -4,6 +4,7 @@
 // checked from outside by tests/e2e/test_page_data.py; here: that it is complete, sums up, and that
 // nothing in it depends on what a name holds.
 
+#include "report/answer/answer_text.h"
 #include "report/page/page.h"
 
 #include <cstdint>
@@ -20,7 +21,6 @@
 
 #include "base/compress.h"
 #include "report/html/html.h"
-#include "report/verdict.h"
 #include "sample_run.h"
 #include "store/run_db.h"
 #include "temporary_folder.h"
@@ -140,6 +140,12 @@ class ReadTable {
   const std::string block_;
 };
 
+std::string TextOfPieces(const Json& pieces) {
+  std::string text;
+  for (const Json& piece : pieces) text += piece["text"].get<std::string>();
+  return text;
+}
+
 TEST_F(PageTest, HasTheFiguresOfTheRun) {
   store::RunDb db = Open(TransformerRun(), "run.db");
   const Json index = Index(Write(db));
@@ -150,10 +156,10 @@ TEST_F(PageTest, HasTheFiguresOfTheRun) {
   EXPECT_EQ(meta["basis"]["mean_ns"], view->steps.mean_ns);
   EXPECT_EQ(meta["launches"]["how"], "all");
   EXPECT_EQ(meta["launches"]["in_page"], view->run_coverage.activities);
-  EXPECT_THAT(meta["verdict"]["sentence"][0]["text"].get<std::string>(),
-              testing::StartsWith(PlainText(MakeVerdict(*view).headline)));
-  EXPECT_THAT(meta["verdict"]["sentence"][0]["text"].get<std::string>(),
+  EXPECT_EQ(TextOfPieces(meta["verdict"]["sentence"]), PlainText(TextOf(*view).first));
+  EXPECT_THAT(TextOfPieces(meta["verdict"]["sentence"]),
               testing::HasSubstr("55.5%"));  // Backward: 14.6 of 26.3 ms.
+  EXPECT_EQ(meta["answer"]["step"]["path"][0]["ns"], view->answer.step->descent.path[0].ns);
   EXPECT_TRUE(meta["base"].is_null());
   const Json& tables = index["tables"];
   EXPECT_EQ(tables["launches"]["rows"], view->run_coverage.activities);
@@ -177,9 +183,10 @@ TEST_F(PageTest, FirstScreenIsTheSameInTheDataAndInTheStaticPart) {
   }
   EXPECT_EQ(meta["facts"][0]["id"], "step");
   EXPECT_EQ(meta["facts"][0]["ns"], meta["basis"]["mean_ns"]);
-  const std::string headline = meta["verdict"]["headline"][0]["text"];
-  EXPECT_EQ(headline, PlainText(MakeVerdict(*LoadRunView(db)).headline));
-  EXPECT_THAT(page, testing::HasSubstr("<h1>" + headline + "</h1>"));
+  const std::string headline = TextOfPieces(meta["verdict"]["headline"]);
+  EXPECT_EQ(headline, PlainText(TextOf(*LoadRunView(db)).first));
+  EXPECT_THAT(page, testing::HasSubstr(
+                        "<h1>" + meta["verdict"]["headline"][0]["text"].get<std::string>()));
 }
 
 TEST_F(PageTest, ThinsTheTimelineOnly) {

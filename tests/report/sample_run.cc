@@ -55,6 +55,7 @@ class SampleWriter {
     analysis_.findings = run_.findings;
     builder_.Learn(attribution_);
     builder_.Learn(analysis_);
+    builder_.Learn(run_.time_tree.empty() ? TimeTree() : run_.time_tree);
     return saver.Save(builder_, &attribution_, &analysis_);
   }
 
@@ -284,6 +285,55 @@ class SampleWriter {
     if (none.occurrences > 0) analysis_.op_times.push_back(none);
     std::stable_sort(analysis_.op_times.begin(), analysis_.op_times.end(),
                      [](const auto& a, const auto& b) { return a.self_ns > b.self_ns; });
+  }
+
+  // Startup is the first step; all others are alike. Without steady steps no step is typical.
+  std::vector<model::TimeTreeRow> TimeTree() const {
+    using model::TreeKind;
+    std::vector<model::TimeTreeRow> rows;
+    const bool typical = run_.steps > 2;
+    const int64_t steps = std::max<int64_t>(run_.steps - 1, 1);
+    const auto add = [&](Id parent, TreeKind kind, std::string name, int64_t ns, bool in_step) {
+      model::TimeTreeRow row{.parent_id = parent, .kind = kind, .name = std::move(name)};
+      row.ns = in_step ? ns * steps : ns;
+      if (in_step && typical) row.per_step_ns = row.p25_ns = row.p75_ns = ns;
+      rows.push_back(row);
+      return static_cast<Id>(rows.size());
+    };
+    int64_t computation = 0, copies = 0;
+    for (size_t i = 0; i < run_.ops.size(); ++i) {
+      (run_.ops[i].instruction.empty() ? copies : computation) += OfStep(i);
+    }
+    const int64_t step = computation + copies + run_.idle_ns;
+    if (step == 0 || run_.steps == 0) return {};
+    const int64_t before = run_.steps > 1 ? step : 0;
+    const Id root = add(0, TreeKind::kRoot, "", step * steps + before, false);
+    if (before > 0) add(root, TreeKind::kStartup, "", before, false);
+    const Id all = add(root, TreeKind::kSteps, "", step, true);
+    const Id one = add(all, TreeKind::kStep, "", step, true);
+    const Id ops = add(one, TreeKind::kComputation, "", computation, true);
+    Id instruction = 0;
+    for (size_t i = 0; i < run_.ops.size(); ++i) {
+      const SampleOp& op = run_.ops[i];
+      if (op.instruction.empty()) continue;
+      add(ops, TreeKind::kOp, op.instruction, OfStep(i), true);
+      if (!Attributed(op)) continue;
+      rows.back().instruction_id = ++instruction;
+      rows.back().source_file = op.source_file;
+      if (op.source_line > 0) rows.back().source_line = op.source_line;
+    }
+    if (copies > 0) add(one, TreeKind::kExposedCopy, "", copies, true);
+    if (run_.idle_ns > 0) {
+      const Id idle = add(one, TreeKind::kIdle, "", run_.idle_ns, true);
+      add(idle, TreeKind::kHost, "nothing recorded", run_.idle_ns, true);
+    }
+    return rows;
+  }
+
+  // Time of an op in one step of one device, in graphs too.
+  int64_t OfStep(size_t i) const {
+    const SampleOp& op = run_.ops[i];
+    return (op.ns + op.second_kernel_ns) * op.calls + InGraphs(i).second / run_.devices;
   }
 
   // How often it runs in graphs in a step of all devices, and for how long.

@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "model/derived.h"
 #include "model/events.h"
+#include "model/time_tree.h"
 
 namespace xlatrace::report {
 
@@ -75,6 +76,8 @@ struct SampleRun {
                                                            {"jaxlib_version", "0.8.0"}};
   std::vector<model::RunStat> stats;
   std::vector<model::FindingRow> findings;
+  // Empty: the steps and their ops, written out.
+  std::vector<model::TimeTreeRow> time_tree;
 };
 
 // Ten ops of a small transformer, 2 devices, 12 steps; a realistic page and summary.

@@ -115,7 +115,6 @@ export interface Meta {
   facts: { id: string; label: string; value: string; note: string; ns: number | null }[];
   verdict: {
     given: boolean;
-    of_job: boolean;
     sentence: Sentence;
     lede: Sentence;
     headline: Sentence;

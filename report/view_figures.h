@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Figures that the verdict is chosen by, and their words.
+// Figures of a run that several outputs print, and their words.
 //
 // Thread-safety: pure functions.
 
@@ -16,9 +16,6 @@
 
 namespace xlatrace::report {
 
-// Percent of the step: from here on a part of it is the answer.
-inline constexpr double kOnePartPct = 40;
-
 double PercentOf(int64_t part, int64_t whole);  // 0 of nothing.
 // "61.3%": the digits that tables have. Nearly all is "over 99.9%", not all.
 std::string About(int64_t part, int64_t whole);
@@ -27,8 +24,6 @@ std::string Capitalised(std::string_view word);
 // " per step", " in the whole run"; of a merged job " in the launches of this file"
 std::string_view PerStepWords(const RunView& view);
 
-// The part of steady steps that takes most of their wall time.
-model::StepPart LargestPart(const RunView& view);
 // What a CPU's profile shows is what XLA runs; the host is not idle meanwhile.
 bool OnCpuOnly(const RunView& view);
 // Devices with work, at least 1; of what a node has, some may have had none.
@@ -39,9 +34,6 @@ std::string OfRunWords(int64_t devices);
 inline std::string OfRunWords(const RunView& view) { return OfRunWords(Workers(view)); }
 // Kernels of another framework and copies, as in a trace of PyTorch.
 bool NothingIsXla(const RunView& view);
-// Sum of the gaps of the basis; of steady steps all that is idle in them.
-int64_t IdleNs(const RunView& view);
-
 // "not known"; where nearly all of it is in gaps that are too short, this is said too.
 std::string IdleCauseWords(const GapFigure& gap);
 
@@ -54,13 +46,6 @@ struct WaitFigure {
 WaitFigure WaitsOf(const RunView& view);
 // "97.0% of it waiting for copies"; empty where it is little.
 std::string BusyWaitWords(const RunView& view);
-
-// The first thing to do, where its rule says in words what is so, and it saves a tenth of the
-// whole; else null.
-const FindingFigure* FirstWithSentence(const RunView& view);
-// Matrix products that are most of the time and as they should be: "790 TFLOP/s in 16 bits, 60% of
-// the device's peak, 92% of busy time"; null where they are not most of it, or not judged.
-const RuledOutFigure* ProductsThatAreFine(const RunView& view);
 
 }  // namespace xlatrace::report
 

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "report/verdict_figures.h"
+#include "report/view_figures.h"
 
 #include <algorithm>
 
 #include <fmt/format.h>
 
 #include "base/number_format.h"
+#include "base/share_text.h"
 #include "report/shown_words.h"
 
 namespace xlatrace::report {
@@ -14,7 +15,6 @@ namespace {
 constexpr double kNearlyAllShort = 80;
 constexpr double kNearlyAllLaunched = 75;  // Shorter ones of these gaps are not told.
 constexpr double kWaitsWorthSaying = 5;
-constexpr double kWorthSaying = 10;  // Percent that the first finding saves of the whole.
 
 }  // namespace
 
@@ -24,7 +24,7 @@ double PercentOf(int64_t part, int64_t whole) {
 
 std::string About(int64_t part, int64_t whole) {
   if (PercentOf(part, whole) >= 99.95 && part < whole) return "over 99.9%";
-  return Percent(static_cast<double>(part), static_cast<double>(whole)) + "%";
+  return ShareText(static_cast<double>(part), static_cast<double>(whole)) + "%";
 }
 
 std::string Capitalised(std::string_view word) {
@@ -37,13 +37,6 @@ std::string_view PerStepWords(const RunView& view) {
   return view.basis.steady     ? " per step"
          : view.StepsAreJobs() ? " in the launches of this file"
                                : " in the whole run";
-}
-
-model::StepPart LargestPart(const RunView& view) {
-  return *std::max_element(
-      std::begin(kPartOrder), std::end(kPartOrder), [&](model::StepPart a, model::StepPart b) {
-        return view.step_parts[static_cast<size_t>(a)] < view.step_parts[static_cast<size_t>(b)];
-      });
 }
 
 bool OnCpuOnly(const RunView& view) {
@@ -72,13 +65,6 @@ bool NothingIsXla(const RunView& view) {
          std::all_of(reasons.begin(), reasons.end(), [&](const ReasonFigure& r) {
            return r.ns == 0 || foreign(r) || r.reason == "transfer";
          });
-}
-
-int64_t IdleNs(const RunView& view) {
-  int64_t idle = 0;
-  for (const GapFigure& gap : view.gaps) idle += gap.ns;
-  if (!view.basis.steady) return idle;
-  return std::max(idle, view.step_parts[static_cast<size_t>(model::StepPart::kIdle)]);
 }
 
 std::string IdleCauseWords(const GapFigure& gap) {
@@ -113,30 +99,6 @@ std::string BusyWaitWords(const RunView& view) {
   const WaitFigure waits = WaitsOf(view);
   if (PercentOf(waits.ns, view.steps.busy_ns) < kWaitsWorthSaying) return {};
   return fmt::format("{} of it waiting for {}", About(waits.ns, view.steps.busy_ns), waits.what);
-}
-
-const FindingFigure* FirstWithSentence(const RunView& view) {
-  for (const FindingFigure& finding : view.findings) {
-    if (!finding.saves_high_ns) continue;  // About the data.
-    if (finding.sentence.empty()) return nullptr;
-    const double whole = view.basis.steady ? view.PerStep(view.steps.wall_ns)
-                                           : view.PerStep(view.coverage.device_ns) /
-                                                 static_cast<double>(Workers(view));
-    return 100 * static_cast<double>(*finding.saves_high_ns) >= kWorthSaying * whole ? &finding
-                                                                                     : nullptr;
-  }
-  return nullptr;
-}
-
-const RuledOutFigure* ProductsThatAreFine(const RunView& view) {
-  if (view.kinds.empty() || view.kinds[0].name != "gemm" ||
-      2 * view.kinds[0].ns < view.coverage.device_ns) {
-    return nullptr;
-  }
-  const auto found = std::find_if(
-      view.ruled_out.begin(), view.ruled_out.end(),
-      [](const RuledOutFigure& row) { return row.id == "products" && row.verdict == "fine"; });
-  return found == view.ruled_out.end() ? nullptr : &*found;
 }
 
 }  // namespace xlatrace::report

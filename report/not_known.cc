@@ -1,99 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "report/verdict_lede.h"
+#include "report/not_known.h"
 
 #include <algorithm>
 #include <string>
 #include <string_view>
-#include <utility>
 
 #include <fmt/format.h>
 
 #include "base/number_format.h"
+#include "base/share_text.h"
 #include "report/shown_words.h"
 #include "report/trust.h"
-#include "report/verdict_figures.h"
+#include "report/view_figures.h"
 
 namespace xlatrace::report {
 namespace {
 
 constexpr size_t kMostReasons = 3;
-constexpr double kIdleWorthSaying = 10;  // Percent of the run.
-
-// "First: Launch less: the device waits 3.44 ms, which saves 2.44 ms per step."
-std::string FirstAction(const RunView& view) {
-  const FindingFigure& finding = view.findings[0];
-  std::string text = "First: " + finding.title;
-  if (finding.saves_high_ns) {
-    // Titles that name the time save it at most.
-    const auto& of_job_step = finding.saves_high_ns_per_job_step;
-    const std::string saves =
-        Duration(static_cast<double>(of_job_step.value_or(*finding.saves_high_ns)));
-    if (finding.title.find(saves) == std::string::npos) {
-      text += fmt::format(", which saves {}{}{}", finding.bound() ? "at most " : "", saves,
-                          finding.of_run && !of_job_step ? " " + OfRunWords(view) : " per step");
-    }
-  }
-  return text + ".";
-}
-
-// "Idle time by cause: the host is late 1.44 ms, a copy is waited for 20 us."
-std::string Gaps(const RunView& view) {
-  std::string text;
-  for (const GapFigure& gap : view.gaps) {
-    text += fmt::format("{}{} {}", text.empty() ? "Idle time by cause: " : ", ",
-                        CauseWords(gap.cause), Duration(view.PerStep(gap.ns)));
-  }
-  return text.empty() ? text : text + ".";
-}
-
-}  // namespace
-
-Sentence Lede(const RunView& view, bool of_idle) {
-  if (!view.findings.empty()) return Plain(FirstAction(view));
-  SentenceBuilder lede;
-  const int64_t whole = view.coverage.device_ns;
-  if (!view.kinds.empty()) {
-    const NamedFigure& kind = view.kinds[0];
-    lede.Text(fmt::format("{} is {} of device time", Capitalised(KindWords(kind.name)),
-                          About(kind.ns, whole)));
-    if (!view.layers.empty() && !view.layers[0].name.empty()) {
-      lede.Text(", ")
-          .Code(view.layers[0].name)
-          .Text(fmt::format(" {}", About(view.layers[0].ns, whole)));
-    }
-    lede.Text(". ");
-  }
-  if (of_idle) {
-    lede.Text(Gaps(view));
-  } else if (view.has_step_parts) {
-    const int64_t idle = view.step_parts[static_cast<size_t>(model::StepPart::kIdle)];
-    lede.Text(fmt::format("{} for {} of the step.",
-                          OnCpuOnly(view) ? "No op of XLA runs" : "The device is idle",
-                          About(idle, view.steps.wall_ns)));
-  }
-  return lede.Take();
-}
-
-std::string TotalsNote(const RunView& view, bool idle_is_told) {
-  std::string text =
-      view.StepsAreJobs()
-          ? fmt::format(
-                "Launches of {} are in this file and have no steps of their own: figures "
-                "are totals of them",
-                KeptWords(view.job))
-          : std::string("No steady step: figures are totals of the run");
-  const int64_t idle = IdleNs(view);
-  if (!idle_is_told && !OnCpuOnly(view) && PercentOf(idle, view.span.wall_ns) >= kIdleWorthSaying) {
-    text += fmt::format(", in which {} idle for {} ({} of {})",
-                        Workers(view) > 1 ? "the devices together are" : "the device is",
-                        About(idle, view.span.wall_ns),
-                        InUnitOf(static_cast<double>(idle), static_cast<double>(view.span.wall_ns)),
-                        Duration(static_cast<double>(view.span.wall_ns)));
-  }
-  return text + ". ";
-}
-
-namespace {
 
 // A counted step lasts until the next one, and the last one to the end of its work: of a few, its
 // lack of idle time moves the mean.
@@ -127,7 +50,7 @@ std::vector<Sentence> NotKnown(const RunView& view) {
     if (reason.ns == 0) continue;
     add(fmt::format(
         "{}{} ({}%) has no instruction: {}", Duration(view.PerStep(reason.ns)), per_step,
-        Percent(static_cast<double>(reason.ns), static_cast<double>(coverage.device_ns)),
+        ShareText(static_cast<double>(reason.ns), static_cast<double>(coverage.device_ns)),
         ReasonWords(reason.reason)));
   }
   const auto sum_of = [&view](std::string_view name) {

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The answer: where the largest part of the time goes, from the view `time_tree` alone.
+//
+// Run: if steps hold less than half of the recorded time, the largest other part of the run; if no
+// step is typical, the largest part of all steps. Step: the duration of a typical step, and the
+// largest part of it. Both parts are found by descent
+// (descent.h). The sentences are made from this data in answer_text.h.
+//
+// Times are integer nanoseconds. Thread-safety: plain data; one thread per RunDb.
+
+#ifndef XLATRACE_REPORT_ANSWER_ANSWER_H_
+#define XLATRACE_REPORT_ANSWER_ANSWER_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "base/error.h"
+#include "report/answer/descent.h"
+#include "report/answer/time_nodes.h"
+#include "store/run_db.h"
+
+namespace xlatrace::report {
+
+// How close ops run to the limit of the hardware (docs/roofline.md), or copies to that of the link.
+struct LimitFigure {
+  std::string bound_by;  // Of most of the time: "memory", "compute".
+  double of_limit = 0;   // 0 to 1: time at the limit by recorded time.
+  bool copies = false;
+  double bytes_per_s = 0, limit_bytes_per_s = 0;  // Of copies.
+};
+
+struct RunAnswer {
+  Descent descent;  // `path[0]` is all recorded time.
+  std::optional<LimitFigure> limit;
+};
+
+struct StepAnswer {
+  Descent descent;                  // `path[0]` is the typical step.
+  int64_t low_ns = 0, high_ns = 0;  // Quartiles of the steady steps.
+  std::optional<LimitFigure> limit;
+};
+
+struct Answer {
+  bool has_tree = false;
+  TimeNodes tree;
+  std::optional<RunAnswer> run;
+  std::optional<StepAnswer> step;
+};
+
+Result<Answer> LoadAnswer(store::RunDb& db);
+
+}  // namespace xlatrace::report
+
+#endif  // XLATRACE_REPORT_ANSWER_ANSWER_H_

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/answer/answer_json.h"
+
+#include <cmath>
+#include <optional>
+#include <string>
+
+namespace xlatrace::report {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr size_t kMostNodeIds = 100;  // A sum of thousands of ops is identified by its columns.
+
+Json TextOrNone(const std::string& text) { return text.empty() ? Json() : Json(text); }
+
+Json PartJson(const TimeNodes& tree, const TimePart& part) {
+  Json json{{"kind", part.kind},
+            {"name", TextOrNone(part.name)},
+            {"divided_by", TextOrNone(part.divided_by)},
+            {"op_kind", TextOrNone(part.op_kind)},
+            {"phase", TextOrNone(part.phase)},
+            {"layer_group", TextOrNone(part.layer_group)},
+            {"source_file", TextOrNone(part.source_file)},
+            {"source_line", part.source_line ? Json(*part.source_line) : Json()},
+            {"handle", TextOrNone(part.handle)},
+            {"ns", part.ns},
+            {"node_ids", Json::array()}};
+  for (const size_t position : part.nodes) {
+    if (json["node_ids"].size() == kMostNodeIds) break;
+    json["node_ids"].push_back(tree.nodes[position].node_id);
+  }
+  return json;
+}
+
+Json LimitJson(const std::optional<LimitFigure>& limit) {
+  if (!limit) return {};
+  Json json{{"bound_by", TextOrNone(limit->bound_by)},
+            {"limit_pct", std::round(1000 * limit->of_limit) / 10}};
+  if (limit->copies) {
+    json["bytes_per_s"] = std::llround(limit->bytes_per_s);
+    const bool known = limit->limit_bytes_per_s > 0;
+    json["link_bytes_per_s"] = known ? Json(std::llround(limit->limit_bytes_per_s)) : Json();
+    if (!known) json["limit_pct"] = nullptr;
+  }
+  return json;
+}
+
+Json DescentJson(const TimeNodes& tree, const Descent& descent,
+                 const std::optional<LimitFigure>& limit) {
+  Json json{
+      {"whole_ns", descent.path[0].ns},
+      {"ns", descent.path.back().ns},
+      {"path", Json::array()},
+      {"beside", descent.beside ? PartJson(tree, *descent.beside) : Json()},
+      {"largest_inside", descent.largest_inside ? PartJson(tree, *descent.largest_inside) : Json()},
+      {"limit", LimitJson(limit)}};
+  for (const TimePart& part : descent.path) json["path"].push_back(PartJson(tree, part));
+  return json;
+}
+
+}  // namespace
+
+Json AnswerJson(const Answer& answer) {
+  Json json{{"run", nullptr}, {"step", nullptr}};
+  if (answer.run) json["run"] = DescentJson(answer.tree, answer.run->descent, answer.run->limit);
+  if (answer.step) {
+    json["step"] = DescentJson(answer.tree, answer.step->descent, answer.step->limit);
+    json["step"]["p25_ns"] = answer.step->low_ns;
+    json["step"]["p75_ns"] = answer.step->high_ns;
+  }
+  return json;
+}
+
+}  // namespace xlatrace::report

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The sentences of the answer. All outputs print these.
+//
+// Thread-safety: pure.
+
+#ifndef XLATRACE_REPORT_ANSWER_ANSWER_TEXT_H_
+#define XLATRACE_REPORT_ANSWER_ANSWER_TEXT_H_
+
+#include <string>
+
+#include "report/run_view.h"
+#include "report/sentence.h"
+
+namespace xlatrace::report {
+
+struct AnswerText {
+  bool given = false;     // False: the file has no time to account for, and `first` is the reason.
+  Sentence first;         // The run if steps are less than half of it, else the step.
+  Sentence second;        // The step, if the run is first. May be empty.
+  Sentence reason;        // What is inside the part that is named last, and why it takes that long.
+  std::string op_handle;  // Of the op that is named; empty: none.
+
+  Sentence All() const;         // `first` and `second`.
+  Sentence BelowFirst() const;  // `second` and `reason`.
+};
+
+AnswerText TextOf(const RunView& view);
+
+}  // namespace xlatrace::report
+
+#endif  // XLATRACE_REPORT_ANSWER_ANSWER_TEXT_H_

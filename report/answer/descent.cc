@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/answer/descent.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace xlatrace::report {
+namespace {
+
+enum class Column { kOpKind, kPhase, kLayerGroup, kSourceLine, kOp };
+// Two recordings of one program rarely agree better than this: parts that differ by less are
+// about the same.
+constexpr double kMinDifference = 0.05;
+
+constexpr std::array<Column, 5> kColumns = {Column::kOpKind, Column::kPhase, Column::kLayerGroup,
+                                            Column::kSourceLine, Column::kOp};
+
+std::string_view NameOf(Column column) {
+  switch (column) {
+    case Column::kOpKind:
+      return "op_kind";
+    case Column::kPhase:
+      return "phase";
+    case Column::kLayerGroup:
+      return "layer_group";
+    case Column::kSourceLine:
+      return "source_line";
+    case Column::kOp:
+      return "op";
+  }
+  return {};
+}
+
+// Empty: the value is not known, so that the op belongs to no part.
+std::string ValueOf(const TimeNode& op, Column column) {
+  switch (column) {
+    case Column::kOpKind:
+      return op.op_kind == "other" ? std::string() : op.op_kind;
+    case Column::kPhase:
+      return op.phase == "unknown" || op.phase == "other" ? std::string() : op.phase;
+    case Column::kLayerGroup:
+      return op.layer_group;
+    case Column::kSourceLine:
+      return op.source_line ? fmt::format("{}:{}", op.source_file, *op.source_line) : std::string();
+    case Column::kOp:
+      return std::to_string(op.node_id);
+  }
+  return {};
+}
+
+class Divider {
+ public:
+  Divider(const TimeNodes& tree, TimeUnit unit) : tree_(tree), unit_(unit) {}
+
+  int64_t Amount(size_t position) const {
+    const TimeNode& node = tree_.nodes[position];
+    return unit_ == TimeUnit::kRun ? node.ns : node.per_step_ns.value_or(0);
+  }
+
+  TimePart Of(std::vector<size_t> nodes, std::string_view divided_by = {}) const {
+    const TimeNode& first = tree_.nodes[nodes[0]];
+    const bool one_kind = std::all_of(nodes.begin(), nodes.end(), [&](size_t position) {
+      return tree_.nodes[position].kind == first.kind;
+    });
+    const bool ops_only = one_kind && first.kind == "op";
+    TimePart part{.kind = nodes.size() > 1 && ops_only ? "computation" : first.kind,
+                  .name = nodes.size() == 1 ? first.name : std::string(),
+                  .handle = first.handle,  // Nodes are by time: the handle of the largest.
+                  .divided_by = std::string(divided_by)};
+    const bool whole = nodes.size() == 1 && first.kind == "computation";
+    const std::vector<size_t>& ops = whole ? first.children : nodes;
+    TakeColumns(ops.empty() ? first : tree_.nodes[ops[0]], part);
+    for (const size_t position : ops) {
+      const TimeNode& node = tree_.nodes[position];
+      if (node.op_kind != part.op_kind) part.op_kind.clear();
+      if (node.phase != part.phase) part.phase.clear();
+      if (node.layer_group != part.layer_group) part.layer_group.clear();
+      if (node.source_line != part.source_line) part.source_line.reset();
+      if (node.source_file != part.source_file) part.source_file.clear();
+    }
+    double below = 0, above = 0;  // Squares: ops vary independently of each other.
+    for (const size_t position : nodes) {
+      const TimeNode& node = tree_.nodes[position];
+      const int64_t amount = Amount(position);
+      part.ns += amount;
+      if (unit_ != TimeUnit::kStep || !node.p25_ns || !node.p75_ns) continue;
+      below += Square(static_cast<double>(std::max<int64_t>(amount - *node.p25_ns, 0)));
+      above += Square(static_cast<double>(std::max<int64_t>(*node.p75_ns - amount, 0)));
+    }
+    part.low_ns = part.ns - static_cast<int64_t>(std::sqrt(below));
+    part.high_ns = part.ns + static_cast<int64_t>(std::sqrt(above));
+    part.nodes = std::move(nodes);
+    return part;
+  }
+
+  // The largest first.
+  std::vector<TimePart> PartsOf(const TimePart& whole) const {
+    std::vector<TimePart> parts;
+    const TimeNode& node = tree_.nodes[whole.nodes[0]];
+    if (whole.nodes.size() > 1) {
+      parts = whole.kind == "computation" ? Divided(whole.nodes) : Single(whole.nodes);
+    } else if (node.kind == "computation") {
+      parts = Divided(node.children);
+    } else {
+      parts = ByKindOrSingle(node.children);
+    }
+    std::erase_if(parts, [](const TimePart& part) { return part.ns <= 0; });
+    std::stable_sort(parts.begin(), parts.end(),
+                     [](const TimePart& a, const TimePart& b) { return a.ns > b.ns; });
+    return parts;
+  }
+
+ private:
+  static double Square(double value) { return value * value; }
+
+  static void TakeColumns(const TimeNode& node, TimePart& part) {
+    part.op_kind = node.op_kind;
+    part.phase = node.phase;
+    part.layer_group = node.layer_group;
+    part.source_file = node.source_file;
+    part.source_line = node.source_line;
+  }
+
+  std::vector<TimePart> Single(const std::vector<size_t>& nodes) const {
+    std::vector<TimePart> parts;
+    for (const size_t position : nodes) parts.push_back(Of({position}));
+    return parts;
+  }
+
+  // Many functions may have a part in the same kind of time, each of them a small one. Then kinds
+  // are the parts.
+  std::vector<TimePart> ByKindOrSingle(const std::vector<size_t>& nodes) const {
+    std::map<std::string, std::vector<size_t>> by_kind;
+    for (const size_t position : nodes) by_kind[tree_.nodes[position].kind].push_back(position);
+    if (by_kind.size() < 2 || by_kind.size() == nodes.size()) return Single(nodes);
+    std::vector<TimePart> parts;
+    for (auto& [kind, of_kind] : by_kind) {
+      std::stable_sort(of_kind.begin(), of_kind.end(),
+                       [&](size_t a, size_t b) { return Amount(a) > Amount(b); });
+      const bool several = of_kind.size() > 1;
+      parts.push_back(Of(std::move(of_kind), several ? "kind" : ""));
+    }
+    return parts;
+  }
+
+  // Ops divided by the column whose largest part is largest, but is not all of them. Ops without a
+  // value in this column are in no part. They must be less than the largest part.
+  std::vector<TimePart> Divided(const std::vector<size_t>& ops) const {
+    std::vector<TimePart> best;
+    int64_t largest = 0;
+    for (const Column column : kColumns) {
+      std::map<std::string, std::vector<size_t>> by_value;
+      int64_t without_value = 0;
+      for (const size_t op : ops) {
+        const std::string value = ValueOf(tree_.nodes[op], column);
+        if (value.empty()) without_value += Amount(op);
+        if (!value.empty() && Amount(op) > 0) by_value[value].push_back(op);
+      }
+      if (by_value.empty()) continue;
+      std::vector<TimePart> parts;
+      for (auto& [value, nodes] : by_value) {
+        std::stable_sort(nodes.begin(), nodes.end(),
+                         [&](size_t a, size_t b) { return Amount(a) > Amount(b); });
+        parts.push_back(Of(std::move(nodes), NameOf(column)));
+      }
+      const auto top =
+          std::max_element(parts.begin(), parts.end(),
+                           [](const TimePart& a, const TimePart& b) { return a.ns < b.ns; });
+      // All ops in one part: this column divides nothing, unless they are one op.
+      if (top->nodes.size() == ops.size() && ops.size() > 1) continue;
+      if (top->ns <= largest || top->ns <= without_value) continue;
+      largest = top->ns;
+      best = std::move(parts);
+    }
+    return best;
+  }
+
+  const TimeNodes& tree_;
+  const TimeUnit unit_;
+};
+
+// Each of two parts lies within the quartiles of the other, or they differ by little.
+bool AboutTheSame(const TimePart& larger, const TimePart& smaller) {
+  const auto difference = static_cast<double>(larger.ns - smaller.ns);
+  if (difference <= kMinDifference * static_cast<double>(larger.ns)) return true;
+  return larger.ns <= smaller.high_ns && smaller.ns >= larger.low_ns;
+}
+
+size_t MainPart(const std::vector<TimePart>& path) {
+  size_t main = 0;
+  while (main + 1 < path.size() && 2 * path[main + 1].ns >= path[main].ns) ++main;
+  return main;
+}
+
+}  // namespace
+
+Descent DescendFrom(const TimeNodes& tree, size_t start, TimeUnit unit,
+                    std::optional<size_t> first) {
+  const Divider divider(tree, unit);
+  Descent descent{.path = {divider.Of({start})}};
+  int64_t largest_beside = 0;  // Of all siblings of the last part and of its ancestors.
+  while (true) {
+    const TimePart& whole = descent.path.back();
+    std::vector<TimePart> parts = divider.PartsOf(whole);
+    if (first && descent.path.size() == 1) {
+      const auto chosen = std::find_if(parts.begin(), parts.end(), [&](const TimePart& part) {
+        return part.nodes[0] == *first;
+      });
+      if (chosen == parts.end()) break;
+      for (const TimePart& part : parts) {
+        if (part.nodes[0] != *first) largest_beside = std::max(largest_beside, part.ns);
+      }
+      descent.path.push_back(*chosen);
+      continue;
+    }
+    if (parts.empty()) break;
+    const TimePart& top = parts[0];
+    const int64_t second = parts.size() > 1 ? parts[1].ns : 0;
+    if (top.ns <= largest_beside) {
+      descent.largest_inside = top;
+      break;
+    }
+    if (second > 0 && AboutTheSame(top, parts[1])) {
+      // Only the two largest are named, so that they must be most of the whole.
+      if (2 * (top.ns + second) > whole.ns) {
+        descent.beside = parts[1];
+        descent.path.push_back(top);
+      } else {
+        descent.largest_inside = top;
+      }
+      break;
+    }
+    largest_beside = std::max(largest_beside, second);
+    descent.path.push_back(top);
+  }
+  descent.main = MainPart(descent.path);
+  return descent;
+}
+
+}  // namespace xlatrace::report

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The largest part of a whole, found by descent in the time tree.
+//
+// The descent starts at a node. It goes to the largest part as long as this part is larger than
+// every sibling and every sibling of its ancestors. A computation is divided by the column (op
+// kind, phase, layer group, source line or op) whose largest part is largest, and this part again
+// by the other columns. If the two largest parts cannot be separated and make up most of their
+// whole, both are named.
+//
+// Thread-safety: pure functions.
+
+#ifndef XLATRACE_REPORT_ANSWER_DESCENT_H_
+#define XLATRACE_REPORT_ANSWER_DESCENT_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "report/answer/time_nodes.h"
+
+namespace xlatrace::report {
+
+// A node, or the sum of the ops of a computation that have the same value in a column.
+struct TimePart {
+  std::vector<size_t> nodes;  // Positions in TimeNodes.
+  std::string kind, name;     // `kind` of a sum is "computation".
+  // The values that all of its ops have in common; empty: they differ or are not known.
+  std::string op_kind, phase, layer_group, source_file, handle;
+  std::optional<int64_t> source_line;
+  std::string divided_by;           // The column of a sum: "phase".
+  int64_t ns = 0;                   // In the unit of the descent: per step or in the whole run.
+  int64_t low_ns = 0, high_ns = 0;  // Quartiles over steps; `ns` where there are none.
+};
+
+struct Descent {
+  std::vector<TimePart> path;  // The first is the whole, the last is the largest part.
+  size_t main =
+      0;  // The last part of the path that is, as all before it, at least half of its whole.
+  std::optional<TimePart> beside;          // Cannot be separated from the last one.
+  std::optional<TimePart> largest_inside;  // Of the last one, if it has parts.
+};
+
+enum class TimeUnit { kRun, kStep };
+
+// `first`: the part of `start` to which the descent goes first; none: the largest.
+Descent DescendFrom(const TimeNodes& tree, size_t start, TimeUnit unit,
+                    std::optional<size_t> first = {});
+
+}  // namespace xlatrace::report
+
+#endif  // XLATRACE_REPORT_ANSWER_DESCENT_H_

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "report/not_known.h"
+
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "sample_run.h"
+#include "temporary_folder.h"
+#include "tests/golden_text/golden_text.h"
+
+namespace xlatrace::report {
+namespace {
+
+using model::Phase;
+
+TEST(NotKnownTest, EachLimitHasItsTime) {
+  SampleRun run;
+  run.ops = {{.instruction = "dot.1", .phase = Phase::kForward, .ns = 300'000'000},
+             {.instruction = "mul.3", .phase = Phase::kBackward, .ns = 400'000'000},
+             {.instruction = "", .ns = 1'000'000}};
+  run.ops[1].other_ppm = 500'000;
+  run.ops[1].other_phase = Phase::kLoss;
+  RunView view = ViewOf(run);
+  const std::vector<Sentence> not_known = NotKnown(view);
+  ASSERT_EQ(not_known.size(), 3u);
+  std::string text;
+  for (const Sentence& sentence : not_known) text += PlainText(sentence) + "\n";
+  EXPECT_GOLDEN_TEXT(text);  // 1.00 ms (0.1 %), 400 ms, 3 steps.
+}
+
+TEST(NotKnownTest, EndOfTheLastStepIsNotRecorded) {
+  SampleRun run;
+  run.ops = {{.instruction = "dot.1", .phase = Phase::kForward, .ns = 300'000'000}};
+  RunView view = ViewOf(run);
+  ASSERT_GE(view.steps.all.size(), 3u);
+  const std::string plain = PlainText(NotKnown(view).at(0));
+  StepFigure& last = view.steps.all.back();
+  last.steady = true;
+  last.differs_in = model::StepPart::kIdle;
+  last.differs_ns = -last.wall_ns / 50;
+  EXPECT_GOLDEN_TEXT(PlainText(NotKnown(view).at(0)));  // 6.00 ms of idle time.
+  for (const bool marked : {false, true}) {
+    view.steps.marked = marked;
+    if (!marked) last.differs_ns = -last.wall_ns / 101;  // Less than a per cent.
+    EXPECT_EQ(PlainText(NotKnown(view).at(0)), plain);
+  }
+}
+
+}  // namespace
+}  // namespace xlatrace::report

@@ -197,12 +197,13 @@ Result<RunRanks> ReadRanks(RunDb& db) {
 }
 
 Status ReadCollectives(RunDb& db, const std::function<void(RankCollective&)>& give) {
-  // Number of runs of an instruction in one step of one device so far.
-  std::map<std::tuple<int64_t, int64_t, int64_t, std::string>, int64_t> numbers;
+  // Number of runs of an instruction in one step of one device so far. A program that was loaded
+  // twice has two modules with one fingerprint.
+  std::map<std::tuple<int64_t, int64_t, std::string, std::string>, int64_t> numbers;
   size_t position = 0;
   return db.ForEach(
       "SELECT a.device_id, a.step, coalesce(m.fingerprint, m.name), a.instruction, c.op,"
-      " c.group_size, a.end_ns, a.duration_ns, c.exposed_ns, a.module_id,"
+      " c.group_size, a.end_ns, a.duration_ns, c.exposed_ns,"
       " c.bytes, c.bus_bandwidth, c.arrival_skew_ns, a.stream_id" +
           std::string(kCollectiveRows),
       [&](const Statement& row) {
@@ -217,14 +218,14 @@ Status ReadCollectives(RunDb& db, const std::function<void(RankCollective&)>& gi
         collective.end_ns = row.Int64(6);
         collective.duration_ns = row.Int64(7);
         collective.exposed_ns = Maybe(row, 8).value_or(0);
-        collective.bytes = Maybe(row, 10);
-        collective.stream = Maybe(row, 13).value_or(0);
+        collective.bytes = Maybe(row, 9);
+        collective.stream = Maybe(row, 12).value_or(0);
         // The bandwidth in the recording excludes known waiting time.
         collective.bus_bytes =
-            static_cast<double>(Maybe(row, 11).value_or(0)) * 1e-9 *
-            static_cast<double>(collective.duration_ns - Maybe(row, 12).value_or(0));
-        collective.key.number = numbers[{collective.device_id, collective.key.step, row.Int64(9),
-                                         collective.key.instruction}]++;
+            static_cast<double>(Maybe(row, 10).value_or(0)) * 1e-9 *
+            static_cast<double>(collective.duration_ns - Maybe(row, 11).value_or(0));
+        collective.key.number = numbers[{collective.device_id, collective.key.step,
+                                         collective.key.fingerprint, collective.key.instruction}]++;
         give(collective);
         return true;
       });

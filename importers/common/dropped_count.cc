@@ -77,9 +77,13 @@ int64_t DroppedIn(std::string_view text) {
     for (size_t back = 1; back <= 4 && i >= taken + back && count == 0; ++back) {
       count = number(i - back);
     }
-    for (size_t on = 1; on <= 2 && count == 0; ++on) count = number(i + on);
+    size_t last = i;
+    for (size_t on = 1; on <= 2 && count == 0; ++on) {
+      count = number(i + on);
+      if (count != 0) last = i + on;
+    }
     sum = std::min(kMost, sum + count);
-    taken = i + 1;
+    taken = last + 1;
   }
   if (!says) return 0;
   return std::max<int64_t>(sum, 1);

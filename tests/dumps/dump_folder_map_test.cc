@@ -124,6 +124,23 @@ TEST_F(DumpFolderMapTest, SplitDumpsArePairedByContent) {
   }
 }
 
+TEST_F(DumpFolderMapTest, EachHalfHasOnePartner) {
+  Write("module_0002.jit_step.before_optimizations.txt", Step("jit_step", 8));
+  Write("module_0003.jit_step.before_optimizations.txt", Step("jit_step", 8));
+  Write("module_0004.jit_step.before_optimizations.txt", Step("jit_step", 8));
+  Write("module_0009.jit_step.sm_8.0_gpu_after_optimizations.txt", Step("jit_step", 8));
+  Write("module_0011.jit_step.sm_8.0_gpu_after_optimizations.txt", Step("jit_step", 8));
+  const DumpFolderMap map = Map();
+  std::map<size_t, size_t> halves;
+  for (size_t m = 0; m < map.modules.size(); ++m) {
+    if (!map.modules[m].other_half) continue;
+    const size_t other = *map.modules[m].other_half;
+    EXPECT_TRUE(halves.emplace(m, other).second);
+    EXPECT_EQ(map.modules[other].other_half, m);
+  }
+  EXPECT_EQ(halves.size(), 4u);
+}
+
 TEST_F(DumpFolderMapTest, UnlikeHalvesStayApart) {
   Write("module_0002.jit_f.before_optimizations.txt", Step("jit_f"));
   Write("module_0009.jit_f.sm_8.0_gpu_after_optimizations.txt", Init("jit_f"));

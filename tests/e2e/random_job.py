@@ -234,8 +234,11 @@ class RandomJob:
     def write(self, folder):
         """The recording and a dump of the programs. Returns arguments of `import`."""
         write_recording(self.timeline, folder / "job.rec")
+        self.write_dumps(folder)
+        return [folder / "job.rec", "--modules", folder / "dumps"]
+
+    def write_dumps(self, folder):
         dumps = folder / "dumps"
         dumps.mkdir()
         for program in self.programs.values():
             (dumps / f"module_{program.id:04d}.{program.name}.sm_9.0_gpu_after_optimizations.txt").write_text(program.text)
-        return [folder / "job.rec", "--modules", dumps]

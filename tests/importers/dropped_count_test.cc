@@ -18,6 +18,12 @@ TEST(DroppedIn, SentencesOfProfilers) {
   EXPECT_EQ(DroppedIn("Some events were dropped"), 1);
 }
 
+TEST(DroppedIn, CountsOfSeveralStatementsAreSummed) {
+  EXPECT_EQ(DroppedIn("512 events dropped, 20 records lost"), 532);
+  EXPECT_EQ(DroppedIn("dropped 12 records and lost 3 events"), 15);
+  EXPECT_EQ(DroppedIn("512 events dropped, some records lost"), 512);
+}
+
 TEST(DroppedIn, OtherSentences) {
   EXPECT_EQ(DroppedIn("Number of CUPTI events produced: 26,303, CUPTI buffers: 4"), 0);
   EXPECT_EQ(DroppedIn("droplet 12"), 0);

@@ -267,6 +267,23 @@ TEST_F(RecordedWindowsTest, ADroppedRecordWhoseCallIsKnownIsOne) {
   EXPECT_EQ(sink_.Stat("records_dropped") + sink_.Stat("launch_without_activity"), 1);
 }
 
+// Three calls lack their record, and CUPTI counted one.
+TEST_F(RecordedWindowsTest, MoreNamedLossesThanCountedOnesAreAllOfThem) {
+  builder_.Kernel("a", Launch(10), 100, 200);
+  for (const uint64_t call : {20, 30, 40}) Launch(call);
+  builder_.Kernel("c", Launch(50), 300, 400);
+  builder_.writer->Add(recording::StatRow{"records_dropped", uint64_t{1}});
+  builder_.Finish();
+  Import();
+  int64_t lost = 0;
+  for (const model::Loss& loss : sink_.losses) {
+    EXPECT_GT(loss.at_least, 0);
+    lost += loss.at_least;
+  }
+  EXPECT_EQ(lost, 3);
+  EXPECT_EQ(sink_.Stat("records_dropped") + sink_.Stat("launch_without_activity"), 3);
+}
+
 TEST_F(RecordedWindowsTest, ANodeThatAGraphOtherwiseAlwaysRunsIsMissed) {
   for (uint64_t k = 0; k < 20; ++k) {
     const uint32_t launch = builder_.Call(514, 1000 * k + 10, 1000 * k + 20, 0, 0);

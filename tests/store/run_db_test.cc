@@ -159,6 +159,44 @@ TEST_F(RunDbTest, AProcessThatWasCutOffBeforeItsFirstActivityNamesNoTime) {
   EXPECT_TRUE(rows->IsNull(0, "unrecorded_from_ns"));
 }
 
+// Three processes that were cut off, with one device each: what is missing of each begins with its
+// own last work.
+TEST_F(RunDbTest, ProcessesThatWereCutOffEndWithTheirOwnWork) {
+  auto saver = RunSaver::Create(path_);
+  ASSERT_TRUE(saver) << saver.error().message;
+  RunBuilder run(saver->beside());
+  run.SetStart(1'700'000'000'000'000'000);
+  model::LaunchConfig config;
+  config.symbol = config.name = "k";
+  const model::Id kernel = run.AddLaunchConfig(config);
+  const std::vector<int64_t> ends = {40, 90, 70};
+  for (const int64_t end : ends) {
+    const model::Id process = run.AddProcess({.host = "h", .pid = end});
+    const model::Id device = run.AddDevice({.process_id = process, .name = "GPU"});
+    const model::Id lane = run.AddLane({.device_id = device, .stream_id = 13});
+    run.AddActivity({.lane_id = lane, .config_id = kernel, .start_ns = 0, .end_ns = 10});
+    run.AddActivity({.lane_id = lane, .config_id = kernel, .start_ns = 30, .end_ns = end});
+    run.SetEnding({.process_id = process, .unrecorded_from_ns = INT64_MAX});
+  }
+  const model::AttributionTables attribution;
+  const model::AnalysisTables analysis;
+  const Status finished = saver->Save(run, &attribution, &analysis);
+  ASSERT_TRUE(finished) << finished.error().message;
+  auto db = RunDb::Open(path_);
+  ASSERT_TRUE(db) << db.error().message;
+  const auto rows = db->Select(
+      "SELECT p.unrecorded_from_ns, w.end_ns, w.why_ended FROM process p JOIN window w USING "
+      "(process_id)"
+      " ORDER BY process_id");
+  ASSERT_TRUE(rows) << rows.error().message;
+  ASSERT_EQ(rows->rows.size(), ends.size());
+  for (size_t i = 0; i < ends.size(); ++i) {
+    EXPECT_EQ(rows->Int(i, "unrecorded_from_ns"), ends[i]);
+    EXPECT_EQ(rows->Int(i, "end_ns"), ends[i]);
+    EXPECT_EQ(rows->Text(i, "why_ended"), "loss");
+  }
+}
+
 TEST_F(RunDbTest, RunStatsOfOneNameAreSummed) {
   WriteSmallRun();
   auto db = RunDb::Open(path_);

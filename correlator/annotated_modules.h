@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What a source says of modules on its own, without any HLO: of each module the instructions that
-// were seen, what was said of them, and under which kernels they ran.
+// Modules as their source describes them, without HLO: the instructions that were seen, their
+// annotations, and their kernels.
 //
-// A module is what one process calls by one name and program id; where a process tells no program
-// ids at all, by one name. Sayings without an id in a process that tells ids are about executables
-// that XLA compiled for itself (autotuning) and make no module.
+// A module is all work that one process marks with one name and program id. If the process uses no
+// program ids, the name is sufficient. If a process uses ids, annotations without an id belong to
+// executables that XLA compiled for itself (autotuning) and make no module.
 //
 // Ownership: views into the hints of the run, which must outlive the object and not change.
 // Thread-safety: immutable after construction. One pass over the activities.
@@ -30,20 +30,20 @@ namespace xlatrace::correlator {
 
 struct AnnotatedInstruction {
   std::string_view name;
-  std::map<uint32_t, int64_t> hints;  // Number from 1 -> device time under it.
-  std::vector<uint32_t> configs;      // Launch configurations seen, each once, ascending.
+  std::map<uint32_t, int64_t> hints;  // Number from 1 -> device time with this hint.
+  std::vector<uint32_t> configs;      // Its launch configurations, ascending, without duplicates.
   int64_t first_ns = INT64_MAX;       // Start of its first activity.
   int64_t launches = 0;
-  bool nested = false;  // Inside another thunk: a loop's body, a branch, a command buffer.
+  bool nested = false;  // Inside another thunk: the body of a loop, a branch, a command buffer.
 };
 
 struct AnnotatedModule {
   model::Id process_id = 0;
-  std::string_view name;  // Empty: told by its number only.
+  std::string_view name;  // Empty: identified by its number only.
   std::optional<int64_t> program_id;
-  // In the order in which they first ran; those that only a range tells of come last.
+  // In the order of their first run; instructions that only a range names come last.
   std::vector<AnnotatedInstruction> instructions;
-  int64_t launches = 0;  // Of activities that name it, graph-level rows among them.
+  int64_t launches = 0;  // Number of activities that name it, including graph-level rows.
   int64_t graph_rows = 0;
 };
 
@@ -51,16 +51,17 @@ class AnnotatedModules {
  public:
   static constexpr uint32_t kNone = UINT32_MAX;
 
-  // `is_known`: the source's own handle leads to a module that can be read, so that its sayings
-  // need no module of their own.
+  // `is_known`: the source's own handle leads to a readable module, so its annotations need no
+  // separate module.
   AnnotatedModules(const model::RunTables& run, const std::function<bool(model::Id)>& is_known);
 
   std::span<const AnnotatedModule> all() const { return modules_; }
-  // Index of the module that a process means; kNone: the hint names none.
+  // Index of the module that a hint names; kNone: it names none.
   uint32_t Of(model::Id process_id, const model::Hint& hint) const;
 
  private:
-  using Key = std::tuple<model::Id, std::string_view, int64_t, bool>;  // Is there an id?
+  using Key = std::tuple<model::Id, std::string_view, int64_t, bool>;  // Process, name, program id,
+                                                                       // whether there is an id.
 
   static Key KeyOf(model::Id process_id, const model::Hint& hint);
   uint32_t InstructionOf(uint32_t module, std::string_view name);
@@ -70,10 +71,11 @@ class AnnotatedModules {
 
   std::vector<AnnotatedModule> modules_;
   std::map<Key, uint32_t> index_;
-  std::vector<std::unordered_map<std::string_view, uint32_t>> names_;  // While reading.
+  std::vector<std::unordered_map<std::string_view, uint32_t>>
+      names_;  // Used during construction only.
 };
 
-// Names that XLA:GPU gives to thunks that it made itself, so that no HLO holds them
+// Names of thunks that XLA:GPU itself creates, so that no HLO contains them
 // (command_buffer_conversion_pass.cc).
 bool IsThunkOnly(std::string_view name);
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The instruction rows of a module of which there is no HLO, from what its source said.
+// Instruction rows of a module without HLO, from its annotations.
 //
-// What nobody said stays unknown: shapes, operands, cost. The kind of work is told by the source's
-// own category, else by the kernels that ran, by the name that XLA gave (loop_add_fusion, copy.3)
-// and by the primitive at the end of the op_name. A name alone tells no opcode: since JAX names
-// instructions after primitives, `reduce_sum.5` may be an `add`.
+// Other properties stay unknown: shapes, operands, cost. The kind of work comes from the source's
+// category. Without one, it comes from the kernels, from XLA's name (loop_add_fusion, copy.3) and
+// from the primitive at the end of the op_name. A name alone does not identify the opcode, because
+// JAX names instructions after primitives: `reduce_sum.5` may be an `add`.
 //
 // Thread-safety: re-entrant.
 
@@ -20,10 +20,11 @@
 
 namespace xlatrace::correlator {
 
-// module_id is the caller's to fill.
+// The caller sets module_id.
 model::InstructionRow RowOf(const model::RunTables& run, const AnnotatedInstruction& instruction);
 
-// By what XLA calls it: `input_reduce_fusion.2` is a reduction. kOther: the name does not tell.
+// By XLA's name: `input_reduce_fusion.2` is a reduction. kOther: the name does not identify the
+// kind.
 model::OpKind KindOfName(std::string_view instruction);
 // By XProf's category text.
 model::OpKind KindOfCategory(std::string_view category);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// An annotation on the record itself names the instruction (XProf's stats hlo_op, program_id).
-// Exact: the profiler wrote it at the launch, from XLA's own ScopedAnnotation.
+// An annotation on the record names the instruction (XProf's stats hlo_op, program_id). Exact,
+// because the profiler wrote it at the launch, from XLA's own ScopedAnnotation.
 
 #ifndef XLATRACE_CORRELATOR_ANNOTATION_EVIDENCE_H_
 #define XLATRACE_CORRELATOR_ANNOTATION_EVIDENCE_H_

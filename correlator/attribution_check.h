@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The invariants of an attribution, as one function that every golden case and capture is run
-// through.
+// The invariants of an attribution, as one function for all golden tests and captures.
 
 #ifndef XLATRACE_CORRELATOR_ATTRIBUTION_CHECK_H_
 #define XLATRACE_CORRELATOR_ATTRIBUTION_CHECK_H_
@@ -14,12 +13,18 @@
 
 namespace xlatrace::correlator {
 
-// One sentence per broken invariant (at most a few per kind); empty when all hold:
-// every activity has a label; confidence none if and only if there is no instruction; exact and
-// inferred have a module and an evidence; an instruction lies inside its label's module; shares of
-// an instruction are positive, side by side and sum to 1,000,000; executions hold only activities
-// of their device, of their module or of none, inside their span, as many as they say; tables have
-// one row per activity or module; the self time of activities is the sum over labels.
+// Returns one sentence per violated invariant (at most a few per kind); empty if all hold. The
+// invariants are:
+//
+//   - Every activity has a label.
+//   - Confidence is none if and only if there is no instruction. Exact and inferred labels have a
+//     module and an evidence.
+//   - An instruction is inside its label's module.
+//   - Shares of an instruction are positive, adjacent, and sum to 1,000,000.
+//   - Executions contain only activities of their device, of their module or of none, inside their
+//     span, and exactly their number of activities.
+//   - Tables have one row per activity or module.
+//   - The self time of activities is the sum over labels.
 std::vector<std::string> CheckAttribution(const model::RunTables& run,
                                           const model::AttributionTables& tables);
 

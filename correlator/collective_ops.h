@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Which op of the framework a collective's kernel is of, where threads of NCCL's launch it.
+// Finds the framework op of a collective's kernel that a thread of NCCL launched.
 //
-// TensorFlow's ops queue their collectives; threads of its own launch the kernels, outside of the
-// ops' ranges. What tells the op is that a graph holds one for each device: where as many
-// all-reduces were announced as devices run kernels of one, the first is the first device's, as
-// TensorFlow numbers them (`CollectiveReduceV2`, `CollectiveReduceV2_1`). Where the numbers differ
-// nothing is claimed.
+// TensorFlow's ops queue their collectives, and other threads launch the kernels, outside of the
+// ops' ranges. A graph has one op per device, and TensorFlow numbers them (`CollectiveReduceV2`,
+// `CollectiveReduceV2_1`). So if as many all-reduces were announced as devices run all-reduce
+// kernels, the first op belongs to the first device. If the numbers differ, no op is known.
 //
 // Thread-safety: const after construction.
 
@@ -27,9 +26,9 @@ class CollectiveOps {
   // `run` must outlive this.
   explicit CollectiveOps(const model::RunTables& run);
 
-  // Of kernels of this kind on a device; null: not known.
+  // Op of the kernels of this kind on a device; null: not known.
   const model::Hint* Of(model::Id device_id, CollectiveKind kind) const;
-  // All that Of gives, in the order of kinds and devices.
+  // All results of Of, in the order of kinds and devices.
   const std::vector<const model::Hint*>& found() const { return found_; }
 
  private:
@@ -37,7 +36,7 @@ class CollectiveOps {
   std::vector<const model::Hint*> found_;
 };
 
-// The activity may be a collective's kernel that threads of NCCL's launched.
+// True if the activity may be a collective's kernel that threads of NCCL launched.
 bool IsLooseCollective(const model::LaunchConfig& config, const model::Hint* hint);
 
 }  // namespace xlatrace::correlator

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What a computation is for: its instructions run as units of their own, inside a fusion's kernel,
-// or as the scalar function of a reduction or sort.
+// Role of a computation: its instructions run as separate units, inside a fusion's kernel, or as
+// the scalar function of a reduction or sort.
 
 #ifndef XLATRACE_CORRELATOR_COMPUTATION_ROLES_H_
 #define XLATRACE_CORRELATOR_COMPUTATION_ROLES_H_
@@ -15,7 +15,7 @@
 namespace xlatrace::correlator {
 
 enum class ComputationRole : uint8_t {
-  kUnreached,  // Nothing that the entry reaches calls it.
+  kUnreached,  // No computation that the entry reaches calls it.
   kApplied,    // to_apply of reduce, scatter, sort, map, all-reduce, ...; calls of custom-call.
   kFused,      // Body of a fusion (or called from one).
   kLaunched,   // Entry, loop bodies and conditions, branches, called and async computations.
@@ -23,18 +23,18 @@ enum class ComputationRole : uint8_t {
 
 struct ComputationUse {
   ComputationRole role = ComputationRole::kUnreached;
-  uint32_t caller = model::kNoIndex;  // An instruction that calls it in this role.
+  uint32_t caller = model::kNoIndex;  // An instruction that calls it with this role.
 };
 
-// Index = computation. Where a computation is called in several ways the strongest role counts
+// Index = computation. If a computation is called in several ways, the strongest role counts
 // (launched before fused before applied).
 std::vector<ComputationUse> ClassifyComputations(const model::HloModule& module);
 
-// True for while, conditional, call and the async wrappers: their callees' instructions run as
-// units of their own, and the caller itself owns only what is left of its time.
+// True for while, conditional, call and the async wrappers. The instructions of their callees run
+// as separate units, and the caller owns only the remainder of its time.
 bool IsControlFlow(std::string_view opcode);
 
-// True for opcodes that take no device time of their own (parameter, tuple, bitcast, ...).
+// True for opcodes without device time (parameter, tuple, bitcast, ...).
 bool TakesNoTime(std::string_view opcode);
 
 }  // namespace xlatrace::correlator

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The interface of everything that knows which instruction an activity runs.
+// The interface of all sources of evidence for the instruction of an activity.
 //
-// A source judges one kind of activity (process, hint, launch configuration, execution's module)
-// and proposes a module and an instruction, or a module with the reason why it knows no more, or
-// nothing. The correlator asks sources in order of strength; the first proposal with an instruction
-// wins, and what others proposed instead is kept in Label::losers.
+// A source evaluates one kind of activity (process, hint, launch configuration, module of the
+// execution). It proposes a module and an instruction, or a module with the reason why no
+// instruction is known, or nothing. The correlator queries sources in order of strength. The first
+// proposal with an instruction wins, and other proposals are kept in Label::losers.
 //
-// Evidence that depends on the place of an activity among others (thunk order) works on executions
-// after this pass, and replaces labels that are weaker than itself.
+// Evidence from the position of an activity among others (thunk order) uses executions after this
+// pass, and replaces weaker labels.
 //
 // Thread-safety: Judge is const and may be called from several threads.
 
@@ -25,10 +25,10 @@ namespace xlatrace::correlator {
 
 struct ActivityCase {
   model::Id process_id = 0;
-  model::Id device_id = 0;            // Of collectives that no range tells; else 0.
-  model::Id run_module_id = 0;        // Module of the execution, where the source groups
-                                      // activities itself and others of the group tell; else 0.
-  bool run_module_certain = false;    // One of them means that very module.
+  model::Id device_id = 0;            // For collectives without a range; else 0.
+  model::Id run_module_id = 0;        // Module of the execution, if the source groups activities
+                                      // and other activities of the group name it; else 0.
+  bool run_module_certain = false;    // One of them identifies exactly that module.
   const model::Hint* hint = nullptr;  // May be null.
   const model::LaunchConfig* config = nullptr;
 };
@@ -37,7 +37,7 @@ struct Proposal {
   model::Evidence evidence = model::Evidence::kNone;
   model::Confidence confidence = model::Confidence::kNone;
   model::Id module_id = 0;
-  model::Id instruction_id = 0;  // 0: not known, then `reason` counts.
+  model::Id instruction_id = 0;  // 0: not known, and `reason` is set.
   model::Reason reason = model::Reason::kUnknown;
 };
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// One module on one device, while its activities are walked in time order: decides where an
-// execution ends and the next begins, where the source does not say.
+// One module on one device, whose activities are visited in time order. Finds the borders of
+// executions, if the source does not have them.
 //
-// Landmarks are the instructions of the entry computation that run once per execution. One that
-// comes again begins a new execution. Where ops run one after the other (a GPU's stream) a jump
-// back in the schedule does, too, which aligns a capture that began inside an execution.
+// Landmarks are the entry instructions that run once per execution. A repeated landmark begins a
+// new execution. If ops run one after the other (a GPU's stream), a jump back in the schedule does,
+// too. This aligns a capture that began inside an execution.
 //
 // Use: Observe every activity in time order, then Settle, then Pass every one again.
 
@@ -17,26 +17,27 @@
 
 namespace xlatrace::correlator {
 
-// What the track needs to know about an activity.
+// Properties of an activity that the track uses.
 struct TrackItem {
   static constexpr uint32_t kNotEntry = UINT32_MAX;
-  uint32_t entry_index = kNotEntry;  // Place in the entry computation; kNotEntry: not of it.
-  uint32_t config = 0;               // How it was launched.
+  uint32_t entry_index = kNotEntry;  // Index in the entry computation; kNotEntry: not in it.
+  uint32_t config = 0;               // Launch configuration.
   bool one_record = false;           // The instruction has one record per execution: a fusion's
-                                     // kernel, an op of a CPU or TPU; not a sort or a library call.
+                                     // kernel, an op of a CPU or TPU, but not a sort or a library
+                                     // call.
   bool product = false;              // A library's product or convolution: several kernels per
-                                     // call, but each of them once.
+                                     // call, each of them once.
 };
 
 class ExecutionTrack {
  public:
-  // `serial`: ops of the device run one after the other (not on the threads of a CPU).
+  // `serial`: ops of the device run one after the other (false for the threads of a CPU).
   ExecutionTrack(uint32_t entry_size, bool serial) : landmarks_(entry_size), serial_(serial) {}
 
   void Observe(const TrackItem& item);
   void Settle();
 
-  // True when this item, next in time, cannot be of the open execution.
+  // True if this item, the next in time, cannot belong to the open execution.
   bool Restarts(const TrackItem& item) const;
   void Open() {
     ++execution_;
@@ -51,15 +52,16 @@ class ExecutionTrack {
  private:
   struct Landmark {
     uint32_t occurrences = 0;
-    int32_t rank = -1;  // Place in the schedule among what runs once; -1: runs more often.
-    uint32_t last_execution = 0;  // That held it.
+    int32_t rank = -1;  // Index in the schedule among instructions that run once; -1: runs more
+                        // often.
+    uint32_t last_execution = 0;  // Last execution that contained it.
   };
 
-  // True for a further kernel of the instruction that came before.
+  // True for another kernel of the previous instruction.
   bool Continues(const TrackItem& item) const {
     if (item.entry_index != previous_) return false;
     if (item.one_record && item.config == previous_config_) return false;
-    // The kernel with which the call began begins the next one.
+    // The first kernel of a call begins the next call.
     return !(item.product && item.config == first_config_);
   }
   void Remember(const TrackItem& item, bool continues) {
@@ -68,13 +70,14 @@ class ExecutionTrack {
     previous_config_ = item.config;
   }
 
-  std::vector<Landmark> landmarks_;  // By place in the entry computation.
+  std::vector<Landmark> landmarks_;  // By index in the entry computation.
   bool serial_;
   int32_t once_count_ = 0;
-  uint32_t execution_ = 0;  // Number of the open one; 0: none yet.
+  uint32_t execution_ = 0;  // Number of the open execution; 0: none yet.
   uint32_t previous_ = TrackItem::kNotEntry;
   uint32_t previous_config_ = 0;
-  uint32_t first_config_ = 0;   // Of the kernels of that instruction's present call.
+  uint32_t first_config_ = 0;   // First kernel configuration of the current call of that
+                                // instruction.
   int32_t previous_rank_ = -1;  // In the open execution.
 };
 

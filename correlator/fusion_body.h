@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Which fusions of a module XLA may compile once and launch several times (kernel reuse, since
+// Finds fusions of a module that XLA may compile once and launch several times (kernel reuse, since
 // March 2023: xla/service/gpu/kernel_reuse_cache.cc).
 
 #ifndef XLATRACE_CORRELATOR_FUSION_BODY_H_
@@ -19,12 +19,12 @@ class FusionBodies {
   explicit FusionBodies(const model::HloModule& module) : module_(module) {}
 
   // Equal for fusions with the same fused computation: opcodes, shapes, wiring. Coarser than XLA's
-  // own fingerprint (constants and buffer aliasing are left out), never finer.
+  // own fingerprint (constants and buffer aliasing are ignored), never finer.
   uint64_t HashOf(const model::Instruction& fusion);
 
  private:
   const model::HloModule& module_;
-  std::unordered_map<uint32_t, uint64_t> known_;  // By computation, which several may call.
+  std::unordered_map<uint32_t, uint64_t> known_;  // By computation, which may have several callers.
 };
 
 }  // namespace xlatrace::correlator

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Splits the time of one instruction over the op_names it serves.
+// Divides the time of one instruction over its op_names.
 //
-// A fusion's kernel does the work of many framework ops. Its time is divided in proportion to the
-// costs of the instructions inside; views get none (hlo/cost/fusion_work.h). A collective that XLA
-// combined from many is divided by the bytes of its operands. These are estimates, and shown as
-// such.
+// The kernel of a fusion does the work of many framework ops. Its time is divided in proportion to
+// the costs of the instructions inside; views have no cost (hlo/cost/fusion_work.h). A collective
+// that XLA combined from many is divided by the bytes of its operands. The results are estimates,
+// and are shown as estimates.
 
 #ifndef XLATRACE_CORRELATOR_FUSION_SHARES_H_
 #define XLATRACE_CORRELATOR_FUSION_SHARES_H_
@@ -28,42 +28,42 @@ inline constexpr int64_t kWhole = 1'000'000;  // Millionths.
 struct Share {
   int64_t share_ppm = 0;
   std::string_view op_name;         // Points into the module or its splitter.
-  uint32_t from = model::kNoIndex;  // Instruction the share stands for: its opcode, source, ...
+  uint32_t from = model::kNoIndex;  // Instruction that the share represents: its opcode, source,
+                                    // ...
 };
 
 // Divides `kWhole` in proportion to `weights` so that the parts sum to exactly kWhole (largest
 // remainder; of equal remainders the earlier one wins). Weights that are not finite and positive
-// count as 0; when all do, the parts are equal. Empty for no weights.
+// count as 0; if all do, the parts are equal. Empty without weights.
 //
-// Not analysis::Apportion, which splits measured nanoseconds over whole numbers, exactly, and gives
-// all to the first part where no weight is known: these weights are real numbers of a cost model,
-// and where it knows none, no op_name may stand out. Either rule in the other's place would change
-// what is stored.
+// This is not analysis::Apportion, which divides measured nanoseconds over integers, exactly, and
+// gives all to the first part if no weight is known. The weights here are real numbers of a cost
+// model; without a known weight, no op_name may be preferred. Exchanging the two rules would change
+// stored values.
 std::vector<int64_t> LargestRemainder(std::span<const double> weights);
 
-// A part of an instruction's work before it is grouped.
+// A part of an instruction's work before grouping.
 struct Piece {
   uint32_t from;
   std::string_view op_name;
   double weight;
 };
 
-// Groups pieces by op_name, op_type and place in the source, and divides kWhole over the groups;
-// largest first. Pieces without weight are left out unless none has any.
+// Groups pieces by op_name, op_type and source line, and divides kWhole over the groups, largest
+// first. Pieces without weight are omitted unless none has a weight.
 std::vector<Share> GroupPieces(const model::HloModule& module, std::vector<Piece> pieces);
 
 class ShareSplitter {
  public:
-  // `module` must outlive the splitter, and the splitter the names in its shares, some of which are
-  // its own. `device`: where the module runs.
+  // `module` must outlive the splitter. The splitter must outlive the names in its shares, some of
+  // which it owns. `device`: the device of the module.
   explicit ShareSplitter(const model::HloModule* module,
                          model::DeviceKind device = model::DeviceKind::kGpu)
       : module_(*module), work_(*module, device) {}
 
   // Shares of a fusion, an async wrapper or a combined collective; the first one is the label of
-  // the instruction. Empty for all others, and when nothing inside has an op_name. Work without an
-  // op_name goes to the instruction's own op_name, or, when it has none either, is spread over the
-  // others.
+  // the instruction. Empty for all others, and if nothing inside has an op_name. Work without an
+  // op_name goes to the instruction's own op_name, or, without one, is distributed over the others.
   std::vector<Share> Split(uint32_t instruction);
 
  private:
@@ -72,7 +72,7 @@ class ShareSplitter {
 
   const model::HloModule& module_;
   hlo::FusionWork work_;
-  std::deque<std::string> names_;  // What shares look at and no instruction is called.
+  std::deque<std::string> names_;  // Names in shares that no instruction has.
 };
 
 }  // namespace xlatrace::correlator

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What speaks for and against the CUDA graphs that a graph-level row may be of: the number and the
-// time of its graph (graph_choice), and the arguments that its program was called with.
+// Evidence for and against the candidate CUDA graphs of a graph-level row. It is the number and the
+// time of its graph (graph_choice), and the arguments of its program.
 //
 // Thread-safety: pure.
 
@@ -19,8 +19,8 @@
 
 namespace xlatrace::correlator {
 
-// `graph_of`: per case the number of its graph, 0: no graph-level row, or not told. `case_of`: per
-// activity. Sets the doubt of the candidates of such cases, and nothing else.
+// `graph_of`: per case the number of its graph; 0: no graph-level row, or not known. `case_of`: per
+// activity. Sets only the doubt of the candidates of such cases.
 void WeighGraphCandidates(const model::RunTables& run, const ModuleTable& modules,
                           std::span<const ThunkProgram* const> programs,
                           std::span<const uint32_t> graph_of, std::span<const uint32_t> case_of,

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A CUDA-graph node was made or updated under a range that names the instruction: XLA pushes a
-// thunk's range while it records the thunk's nodes, and only the command buffer's around the
-// launch. Exact: the range is innermost on the recording thread, and a node belongs to one
-// executable.
+// A CUDA-graph node was created or updated inside a range that names the instruction. XLA pushes a
+// thunk's range while it records the thunk's nodes, and only the range of the command buffer around
+// the launch. Exact, because the range is the innermost one on the recording thread, and a node
+// belongs to one executable.
 //
-// This file only reads the hint that says so. Which range a node was made under is found by the
-// importers: importers/recording/graph_node_ranges.h for our recordings, ReadGraphNodes in
+// This file only reads the hint. Importers find the range of a node:
+// importers/recording/graph_node_ranges.h for our recordings, ReadGraphNodes in
 // importers/nsys/nsys_sqlite.cc for exports of Nsight Systems.
 
 #ifndef XLATRACE_CORRELATOR_GRAPH_NODE_EVIDENCE_H_

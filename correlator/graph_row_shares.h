@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// How the time of a graph-level row is divided over the thunks that it covers.
+// Divides the time of a graph-level row over the thunks that it covers.
 //
-// In proportion to what they should cost (ThunkToken::cost_ns). Where rows of several graphs are
-// there, those that hold only work whose time follows from bytes and operations tell how much
-// slower than that this run is; what another row takes beyond it goes to the instructions in it
-// that may take any time: scatters whose updates wait for each other, collectives that wait for
-// other devices, loops of unknown length, calls of which nothing is known.
+// The time is divided in proportion to the estimated costs (ThunkToken::cost_ns). If there are rows
+// of several graphs, those with predictable work only (time follows from bytes and operations) give
+// the slowdown of this run. In other rows, time beyond this estimate goes to unpredictable
+// instructions. These are scatters whose updates wait for each other, collectives that wait for
+// other devices, loops of unknown length, and calls of unknown content.
 //
 // Thread-safety: one thread per object.
 
@@ -30,26 +30,26 @@ class GraphRowShares {
     double weight = 0;
   };
 
-  // A row that covers tokens [first, last] of a program, and took so long.
+  // Adds a row that covers tokens [first, last] of a program and took `ns`.
   void Add(const ThunkProgram& program, uint32_t first, uint32_t last, int64_t ns);
-  // Behind the last row: what this run says about the cost model.
+  // Call it after the last row: computes the slowdown of this run.
   void Settle();
 
-  // Of the thunks that such rows cover, in their order.
+  // Parts of the thunks of such rows, in their order.
   std::vector<Part> Divide(const ThunkProgram& program, uint32_t first, uint32_t last) const;
 
  private:
   struct Rows {
-    double steady = 0;    // Cost of what follows from bytes and operations.
-    double unsteady = 0;  // Of all else.
-    double ns = 0;        // Of all rows.
+    double steady = 0;    // Cost of predictable work.
+    double unsteady = 0;  // Cost of other work.
+    double ns = 0;        // Sum of the times of all rows.
     double rows = 0;
   };
   static std::vector<Part> Costs(const ThunkProgram& program, uint32_t first, uint32_t last);
 
   std::map<std::tuple<const ThunkProgram*, uint32_t, uint32_t>, Rows> rows_;
-  // Time over cost of steady rows: half of their time passes in rows below the usual one, nine
-  // tenths below the most. 0: there are too few.
+  // Ratio of time to cost of predictable rows: the median weighted by time, and the ninth decile.
+  // 0: there are too few.
   double usual_ = 0;
   double most_ = 0;
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// From what a source says (module name, program id, instruction) to a module and an instruction of
-// the run. Shared by the evidences that are such sayings: annotations and ranges.
+// Maps a hint (module name, program id, instruction) to a module and an instruction of the run.
+// Annotations and ranges share it.
 
 #ifndef XLATRACE_CORRELATOR_HINT_RESOLUTION_H_
 #define XLATRACE_CORRELATOR_HINT_RESOLUTION_H_
@@ -15,11 +15,11 @@
 
 namespace xlatrace::correlator {
 
-// The instruction's name in what sources call hlo_op: without '%', and cut before the rest of a
-// whole HLO line (`%fusion.3 = f32[8] fusion(...)`, as TPU profiles name their events).
+// The instruction's name in a hint's hlo_op: without '%', and without the rest of an HLO line
+// (`%fusion.3 = f32[8] fusion(...)`, as TPU profiles name their events).
 std::string_view InstructionInHint(std::string_view hlo_op);
 
-// Exact when the module is certain and holds the instruction. nullopt when the hint names neither a
+// Exact if the module is certain and contains the instruction. nullopt if the hint names neither a
 // module nor an instruction.
 std::optional<Proposal> ResolveHint(const ActivityCase& activity, const ModuleJoin& join,
                                     const ModuleTable& modules);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What a kernel's symbol says: how XLA derives symbols from instruction names, and which symbols
-// come from libraries, from frameworks, or from XLA's own helpers.
+// Information in a kernel's symbol: how XLA derives symbols from instruction names, and which
+// symbols belong to libraries, to frameworks, or to XLA's own helpers.
 //
 // Sources: xla/service/llvm_ir/llvm_util.cc (SanitizeFunctionName), xla/service/name_uniquer.cc,
 // xla/stream_executor/gpu/redzone_allocator*.cc, xla/backends/gpu/transforms/rename_fusions.cc.
@@ -14,15 +14,14 @@
 
 namespace xlatrace::correlator {
 
-// The symbol XLA gives to the first kernel of an instruction: `loop_add_fusion.3` ->
-// `loop_add_fusion_3`.
+// XLA's symbol for the first kernel of an instruction: `loop_add_fusion.3` -> `loop_add_fusion_3`.
 std::string SymbolOfInstruction(std::string_view instruction);
 
-// The symbol as the thunk list has it: without the `.kd` that AMD's runtime reports.
+// The symbol as in the thunk list: without the `.kd` of AMD's runtime.
 std::string_view PlainSymbol(std::string_view symbol);
 
-// The first kernel's symbol of a later one of the same instruction: `sort_3` of `sort_3__2`.
-// Unchanged when there is no such tail.
+// The symbol of the first kernel for a later one of the same instruction: `sort_3` for `sort_3__2`.
+// Unchanged without such a suffix.
 std::string_view WithoutUniqueTail(std::string_view symbol);
 
 enum class SymbolFamily {

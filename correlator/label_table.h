@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Which evidence wins for a kind of activity, and what becomes of the rest: the first instruction
-// that a source proposes, strongest source first, with what the others proposed instead as losers;
-// where none proposes one, the module and the reason of the source that knows best why.
+// Selects the evidence for a kind of activity. The first instruction that a source proposes wins,
+// strongest source first, and other proposals are kept as losers. If no source proposes an
+// instruction, the label has the module and the reason of the source with the best information.
 //
-// Equal labels are one row of AttributionTables::labels, and activities refer to it by number.
+// Equal labels are one row of AttributionTables::labels; activities refer to it by number.
 //
 // Thread-safety: one thread per object.
 
@@ -25,7 +25,7 @@
 
 namespace xlatrace::correlator {
 
-// Asks evidence sources about kinds of activities and keeps one label per distinct answer.
+// Queries evidence sources for kinds of activities and keeps one label per distinct result.
 class LabelTable {
  public:
   // `sources`: strongest first. All arguments must outlive the table.
@@ -33,10 +33,10 @@ class LabelTable {
              std::vector<model::Label>* labels)
       : sources_(sources), modules_(modules), labels_(labels) {}
 
-  // label_id of the winner for this kind of activity. `process_uses_xla` as in origin.h.
+  // label_id of the winner for this kind of activity. `process_uses_xla`: see origin.h.
   uint32_t Decide(const ActivityCase& activity, bool process_uses_xla);
 
-  // label_id of this label, which is added when it is new.
+  // label_id of this label, which is added if it is new.
   uint32_t Intern(model::Label label);
 
  private:
@@ -45,7 +45,7 @@ class LabelTable {
   std::span<const std::unique_ptr<EvidenceSource>> sources_;
   const ModuleTable& modules_;
   std::vector<model::Label>* labels_;
-  std::vector<Proposal> proposals_;  // Of the case being decided; reused.
+  std::vector<Proposal> proposals_;  // Proposals for the current case; reused.
   std::map<std::tuple<model::Id, model::Id, int, int, int, int, std::string>, uint32_t> ids_;
 };
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Where something is missing between launches, so that their order proves nothing across it: at the
-// end of a window (a pause), and where a record was lost (model/windows.h).
+// Places where records between launches are missing, so that the launch order proves nothing across
+// them. They are ends of windows (pauses) and lost records (model/windows.h).
 //
-// A process's launches fall into parts: neighbours of one part have everything between them. A loss
-// whose call is known lies between two correlation numbers; any other is a stretch of time, in
-// which what is there lacks something (Lacks). Thread-safety: const calls.
+// The launches of a process are divided into parts without missing records between neighbours. A
+// loss with a known call lies between two correlation numbers. Any other loss is an interval of
+// time in which records are incomplete (Lacks). Thread-safety: const calls.
 
 #ifndef XLATRACE_CORRELATOR_LOSS_PARTS_H_
 #define XLATRACE_CORRELATOR_LOSS_PARTS_H_
@@ -26,14 +26,16 @@ class LossParts {
   // False: every activity is of part 0, and nothing lacks anything.
   bool any() const { return any_; }
   uint32_t PartOf(size_t activity) const;
-  // Something of what surrounds the activity is missing.
+  // True if records around the activity are missing.
   bool Lacks(size_t activity) const;
 
  private:
   struct OfProcess {
-    std::vector<uint32_t> correlations;              // Of lost records.
-    std::vector<int64_t> ends_ns;                    // Of pauses, and of losses without a call.
-    std::vector<std::pair<int64_t, int64_t>> holes;  // The latter; apart.
+    std::vector<uint32_t> correlations;              // Correlation numbers of lost records.
+    std::vector<int64_t> ends_ns;                    // Ends of pauses, and of losses without a
+                                                     // call.
+    std::vector<std::pair<int64_t, int64_t>> holes;  // Intervals of losses without a call, not
+                                                     // overlapping.
   };
   const OfProcess* Of(size_t activity) const;
 

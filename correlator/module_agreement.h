@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Whether HLO can be that of a module that a source only names: it holds the instructions that ran,
-// under the op_names that they had, and launches the kernels that they launched.
+// Tests whether HLO can belong to a module that a source only names. It must contain the
+// instructions that ran, with their op_names, and launch the kernels that they launched.
 
 #ifndef XLATRACE_CORRELATOR_MODULE_AGREEMENT_H_
 #define XLATRACE_CORRELATOR_MODULE_AGREEMENT_H_
@@ -16,20 +16,20 @@
 namespace xlatrace::correlator {
 
 enum class AgreementRule : uint8_t {
-  // Name and number are the same already: refuted where much of it differs.
+  // Name and number are equal: rejected only if much of it differs.
   kSameNumber,
   // Another number, so another compilation, process or run: nothing may differ.
   kAnotherRun,
 };
 
-// What differs, in a sentence without a full stop ("loop_add_fusion.3 ran, but is not in it");
-// nothing where both agree. The module must be readable.
+// The difference, as a sentence without a full stop ("loop_add_fusion.3 ran, but is not in it");
+// nullopt if both agree. The module must be readable.
 std::optional<std::string> Disagreement(const model::RunTables& run, const AnnotatedModule& said,
                                         const ModuleTable& modules, model::Id module_id,
                                         AgreementRule rule);
 
-// Whether an op_name that XLA printed for an instruction (the longest path that all ops in it
-// share) can stand for one of these ops.
+// True if an op_name that XLA printed for an instruction (the longest common path of all its ops)
+// can represent one of these ops.
 bool IsNameOrPrefix(std::string_view printed, std::string_view op_name);
 
 }  // namespace xlatrace::correlator

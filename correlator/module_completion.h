@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Which module of the run a source means where it names one, as far as that takes more than names
-// and numbers: HLO that lies beside a run may be that of another process, run or program.
+// Finds the module of the run that a source names, if names and numbers are not sufficient: HLO
+// beside a run may belong to another process, run or program.
 //
-//   the source's own module, or a dump's of the same name and number that agrees
-//                                       -> as ModuleJoin has it: exact
-//   a dump's of the same name that agrees, of another process with the same number -> exact
+//   the source's own module, or a dump's with equal name and number that agrees
+//                                       -> result of ModuleJoin: exact
+//   a dump's with equal name that agrees, of another process with equal number -> exact
 //   the same with another number        -> "same program, another run": inferred
 //   none                                -> a module of source annotation: exact, without HLO
 //
-// A dump's module that has the name and does not agree (module_agreement.h) is refused, and a run
-// stat says what differs.
+// If a dump's module has the name and does not agree (module_agreement.h), it is rejected, and a
+// run stat reports the difference.
 //
 // Thread-safety: immutable after construction.
 
@@ -33,23 +33,23 @@ class ModuleTable;
 
 class ModuleCompletion {
  public:
-  // What a module that was named is, where names and numbers do not settle it: HLO read once more
-  // under a number of its own, HLO that was given, or rows made from what was said.
+  // Resolution of a named module that names and numbers do not identify: HLO that is read again
+  // under another number, given HLO, or rows made from annotations.
   struct Plan {
-    uint32_t said = 0;            // Index into the annotated modules.
+    uint32_t said = 0;            // Index in the annotated modules.
     model::Id hlo_module_id = 0;  // 0: no HLO.
-    // False for one reason only, so that a boolean is enough: the HLO is of another run of the
-    // program, which its labels are told by (Doubt::kHloOfAnotherRun).
+    // False for one reason only: the HLO is of another run of the program (Doubt::kHloOfAnotherRun
+    // for its labels).
     bool certain = true;
     bool takes_over = false;  // The HLO's own entry becomes this module.
   };
 
-  // Decides, without changing anything. `modules` holds the run's modules.
+  // Decides, without changes. `modules` holds the run's modules.
   ModuleCompletion(const model::RunTables& run, const ModuleTable& modules,
                    const AnnotatedModules& said);
 
   const std::vector<Plan>& plans() const { return plans_; }
-  // Pairs of annotated module and a dump's module that is not it, though it has its name.
+  // Pairs of an annotated module and a dump's module that has its name but does not agree.
   const std::set<std::pair<uint32_t, model::Id>>& refused() const { return refused_; }
   const std::vector<model::RunStat>& stats() const { return stats_; }
 
@@ -57,8 +57,8 @@ class ModuleCompletion {
   struct Candidates {
     std::vector<model::Id> own;     // Name and number fit.
     std::vector<model::Id> others;  // The name fits.
-    bool embedded = false;          // The source brought one of the former itself.
-    bool joined = false;            // One of the former agrees.
+    bool embedded = false;          // The source embeds one of `own`.
+    bool joined = false;            // One of `own` agrees.
   };
 
   void Find(uint32_t said, Candidates* candidates) const;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Which module of the run a source means when it names one.
+// Finds the module of the run that a source names.
 //
-// Module names are not unique, nor are program ids over processes; several processes run copies of
-// one program. Joined by process and program id first, then by process and name.
+// Module names are not unique, nor are program ids across processes. Several processes run copies
+// of one program. Modules are joined by process and program id first, then by process and name.
 
 #ifndef XLATRACE_CORRELATOR_MODULE_JOIN_H_
 #define XLATRACE_CORRELATOR_MODULE_JOIN_H_
@@ -21,8 +21,8 @@ namespace xlatrace::correlator {
 
 struct ModuleMatch {
   std::vector<model::Id> modules;  // Candidates; empty: the run holds no such module.
-  // The source's own id says so, or the name is unique. It is a boolean since there is no third
-  // answer and one reason: what else the source may mean is in `modules`.
+  // The source's own id identifies it, or the name is unique. A boolean is sufficient, because
+  // there are only these two results; other candidates are in `modules`.
   bool certain = false;
 };
 
@@ -33,14 +33,14 @@ class ModuleJoin {
 
   ModuleMatch Find(model::Id process_id, const model::Hint& hint) const;
 
-  // Modules of a process, those of no process included.
+  // Modules of a process, including those without a process.
   std::vector<model::Id> ModulesOf(model::Id process_id) const;
 
-  // Several entries of one program (an xplane and a dump of the same process) count as one: the
-  // one with a thunk list, else the first.
+  // Several entries of one program (an xplane and a dump of the same process) count as one. The
+  // entry with a thunk list is kept, else the first.
   void DropCopies(std::vector<model::Id>* modules) const;
 
-  // True when the source tells program ids and they are those of the run's modules.
+  // True if the source uses program ids and they are those of the run's modules.
   bool ids_related() const { return ids_related_; }
 
  private:
@@ -51,8 +51,8 @@ class ModuleJoin {
   const ModuleTable& modules_;
   std::map<std::pair<model::Id, int64_t>, std::vector<model::Id>> by_program_id_;
   std::map<std::pair<model::Id, std::string_view>, std::vector<model::Id>> by_name_;
-  // False: none of the program ids that the source names is an id of a module with that name; the
-  // modules come from another run of the program, and only names can join.
+  // False: none of the program ids in the source is an id of a module with that name. The modules
+  // then come from another run of the program, and only names can join.
   bool ids_related_ = false;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What a module's name says about the function that a person wrote.
+// The user's function in a module's name.
 
 #ifndef XLATRACE_CORRELATOR_MODULE_NAMES_H_
 #define XLATRACE_CORRELATOR_MODULE_NAMES_H_
@@ -16,7 +16,7 @@ namespace xlatrace::correlator {
 // The result is a part of `module_name`.
 std::string_view FrameworkFunction(std::string_view module_name);
 
-// The name without what some tools put behind it: `jit_f` of `jit_f(52)`.
+// The name without the suffix of some tools: `jit_f` for `jit_f(52)`.
 std::string_view WithoutProgramId(std::string_view module_name);
 
 }  // namespace xlatrace::correlator

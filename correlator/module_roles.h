@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Which module of a process is the training step, and what the others are for.
+// Finds the training step among the modules of a process, and the roles of the others.
 
 #ifndef XLATRACE_CORRELATOR_MODULE_ROLES_H_
 #define XLATRACE_CORRELATOR_MODULE_ROLES_H_
@@ -11,15 +11,18 @@
 namespace xlatrace::correlator {
 
 // Sets role and role_reason of every module, from labels and executions. Modules of one program
-// (program_identity.h) whose calls take about the same time count together.
+// (program_identity.h) with similar call times count together.
 //
-// main: the program with most device time among those that ran again and again (of all, where none
-// of those has a tenth of the most expensive one's time), where no other that runs as often as it
-// pleases has a quarter of its time; also other compilations of its function.
-// Where others have (a benchmark, prefill and decode) weight alone makes none of them the step:
-// they are helpers with `beside_others` set, and the analysis looks whether they run in turn.
-// init: ran only before the main module first did, and at most twice per device.
-// helper: the rest, and what never ran.
+//   main    The program with the most device time among those that ran repeatedly. If none of those
+//           has a tenth of the most expensive one's time, all programs are candidates. No other
+//           program with an arbitrary number of runs may have a quarter of its time. Other
+//           compilations of its function are main, too.
+//   init    Ran only before the first run of the main module, and at most twice per device.
+//   helper  All others, including modules that never ran.
+//
+// If other programs have a quarter of the time (a benchmark, prefill and decode), time alone does
+// not identify the step. All of them are helpers with `beside_others` set, and the analysis tests
+// whether they alternate.
 void AssignRoles(const model::RunTables& run, model::AttributionTables* tables);
 
 }  // namespace xlatrace::correlator

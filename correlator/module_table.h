@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The run's modules after reading: their instruction rows, and the ways to find an instruction.
+// The run's modules after reading: their instruction rows, and look-ups of instructions.
 //
 // Row ids: instructions of a module are consecutive in AttributionTables::instructions, in module
 // order, so `first_row + index in the module` is a row and `row + 1` its id.
 //
-// Ownership: the table refers to the rows of the AttributionTables it was read into, which must
-// outlive it; rows may be added behind its own. Thread-safety: immutable after construction.
+// Ownership: the table refers to the rows of the AttributionTables into which it was read. They
+// must outlive it; rows may be added after its own. Thread-safety: immutable after construction.
 
 #ifndef XLATRACE_CORRELATOR_MODULE_TABLE_H_
 #define XLATRACE_CORRELATOR_MODULE_TABLE_H_
@@ -32,15 +32,15 @@
 namespace xlatrace::correlator {
 
 struct ModuleEntry {
-  model::Id process_id = 0;  // 0: the source does not tell; fits every process.
-  bool readable = false;     // It has rows: of its HLO, or of what was said of it.
-  bool annotated = false;    // The latter.
-  bool rebuilt = false;      // Put together from the strings that a process registers.
+  model::Id process_id = 0;  // 0: not known; matches every process.
+  bool readable = false;     // It has rows: from its HLO, or from annotations.
+  bool annotated = false;    // From annotations.
+  bool rebuilt = false;      // Joined from the strings that a process registers.
   bool another_run = false;  // Its HLO is that of another run of the program.
   uint64_t content_hash = 0;
-  std::string name;                   // As the source calls it; without a program id behind it.
-  std::string hlo_name;               // As the HLO says; empty when not read.
-  std::optional<int64_t> program_id;  // Of the source, else of the HLO.
+  std::string name;                   // Name in the source, without a program id.
+  std::string hlo_name;               // Name in the HLO; empty if it was not read.
+  std::optional<int64_t> program_id;  // From the source, else from the HLO.
   uint32_t first_row = 0;
   uint32_t row_count = 0;
   uint32_t entry_first_row = 0;  // Instructions of the entry computation.
@@ -68,26 +68,27 @@ class ModuleTable {
     return entries_[static_cast<size_t>(module_id - 1)];
   }
 
-  // What a source means by a module, where it names one that names and numbers do not settle
-  // (module_completion.h). 0: they do.
+  // Module that a source names, if name and number do not identify it (module_completion.h). 0:
+  // they do.
   struct Link {
     model::Id module_id = 0;
-    bool certain = false;  // As of ModuleMatch (module_join.h), which is made of it.
+    bool certain = false;  // See ModuleMatch (module_join.h), which is made from it.
   };
   Link LinkOf(model::Id process_id, const model::Hint& hint) const;
-  // The source names a module that has its name and number, and is not it.
+  // True if the module has the name and number in the source, and is still another one.
   bool IsRefused(model::Id process_id, const model::Hint& hint, model::Id module_id) const;
-  // Some process tells numbers of modules that are known by what was said of them.
+  // True if a process uses numbers of modules that are known by annotations.
   bool any_linked_id() const { return any_linked_id_; }
 
-  // op_names of an instruction and of what is fused into it, without those that it got from others.
+  // op_names of an instruction and of its fused instructions, without op_names inherited from
+  // others.
   std::vector<std::string_view> OwnOpNames(model::Id instruction_id) const;
-  // Names are views into the rows of AttributionTables::instructions: again after rows were added
-  // there (framework_ops.h), since that may have moved them.
+  // Names are views into the rows of AttributionTables::instructions. Call it again after rows were
+  // added there (framework_ops.h), because they may have moved.
   void IndexNames();
 
-  // The instruction of that name, or 0. Where a printed module repeats a name, the one that runs as
-  // a unit of its own wins.
+  // The instruction with that name, or 0. If a printed module repeats a name, the one that runs as
+  // a separate unit wins.
   model::Id FindInstruction(model::Id module_id, std::string_view name) const;
 
   const model::InstructionRow& row(model::Id instruction_id) const {
@@ -98,11 +99,11 @@ class ModuleTable {
   void Read(model::Id module_id, const LoadedModule& module, model::AttributionTables* out);
   void ReadThunks(model::Id module_id, const model::HloModule& hlo,
                   std::span<const ComputationUse> computations, std::vector<model::Thunk> thunks);
-  // A module that the source embeds has no thunk list; a dump of the same program beside it does.
+  // A module that the source embeds has no thunk list, but a dump of the same program has one.
   void LendThunkLists(const ModuleLoader& load);
-  // Strings that a process registers do not tell the whole schedule; a dump beside them does.
+  // Strings that a process registers do not contain the whole schedule, but a dump does.
   void LendSchedules();
-  // Modules that the source names and no HLO is known of, or only that of another run.
+  // Adds modules that the source names and that have no HLO, or only that of another run.
   void Complete(const model::RunTables& run, const ModuleLoader& load,
                 model::AttributionTables* out);
   void AddAnnotated(const model::RunTables& run, const AnnotatedModule& said,
@@ -111,12 +112,13 @@ class ModuleTable {
                         model::AttributionTables* out);
 
   bool any_gpu_ = false;
-  bool any_graph_row_ = false;                          // Of a CUDA graph whose nodes are not told.
-  model::DeviceKind device_ = model::DeviceKind::kGpu;  // Whose costs split fusions.
+  bool any_graph_row_ = false;                          // There are rows of CUDA graphs without
+                                                        // known nodes.
+  model::DeviceKind device_ = model::DeviceKind::kGpu;  // Device whose costs divide fusions.
   std::vector<ModuleEntry> entries_;
   std::vector<std::unordered_map<std::string_view, uint32_t>> names_;  // Name -> row.
-  std::vector<std::vector<model::Thunk>> thunks_;                      // By module, while reading.
-  std::vector<bool> launched_;                                         // Per row.
+  std::vector<std::vector<model::Thunk>> thunks_;  // By module, used while reading.
+  std::vector<bool> launched_;                     // Per row.
   const std::vector<model::InstructionRow>* rows_;
   const std::vector<model::ShareRow>* shares_;
   std::unique_ptr<AnnotatedModules> said_;

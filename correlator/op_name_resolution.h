@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Finds an op_name for every instruction, also for those that XLA made itself and gave none
-// (copies, transposes, fusions of a later pass), and remembers how.
+// Finds an op_name for every instruction, including those that XLA itself created without one
+// (copies, transposes, fusions of a later pass), and records the method.
 //
 // Order: own metadata; the fused or called computation (by weight). A collective has the names of
 // the views of its result (hlo/collective_results.h). Then come the users, then the operands.
@@ -11,9 +11,9 @@
 // name (tuple, get-tuple-element, bitcast, copy, ...), into and out of wrapped computations, and is
 // bounded. Last comes the caller: loop, wrapper or fusion.
 //
-// Computations that a reduction or sort applies keep names relative to a caller that is gone
-// (`reduce_sum`, `layer/add`); their instructions get the name of the instruction that applies
-// them, and never pass their own on (facts: JAX 0.4.13 to 0.10.2 on XLA:CPU).
+// Computations that a reduction or sort applies keep names relative to a caller that no longer
+// exists (`reduce_sum`, `layer/add`). Their instructions get the name of the instruction that
+// applies them, and never pass on their own (observed in JAX 0.4.13 to 0.10.2 on XLA:CPU).
 
 #ifndef XLATRACE_CORRELATOR_OP_NAME_RESOLUTION_H_
 #define XLATRACE_CORRELATOR_OP_NAME_RESOLUTION_H_
@@ -32,20 +32,20 @@
 namespace xlatrace::correlator {
 
 struct ResolvedName {
-  std::string_view op_name;  // Empty: none was found. Points into the module.
+  std::string_view op_name;  // Empty: not found. Points into the module.
   model::OpNameMethod method = model::OpNameMethod::kNone;
-  uint32_t from = model::kNoIndex;  // Instruction whose metadata it is.
+  uint32_t from = model::kNoIndex;  // Instruction with this metadata.
 };
 
 struct OpNames {
   std::vector<ResolvedName> names;  // By instruction.
-  // Shares of instructions that finish what several operands began: an all-reduce that XLA combined
-  // and named nothing, the concatenation in front of it. By bytes; two shares at least.
+  // Shares of instructions that finish the work of several operands: an all-reduce that XLA
+  // combined without a name, or the concatenation before it. By bytes; at least two shares.
   std::unordered_map<uint32_t, std::vector<Share>> operand_shares;
 };
 
-// `body_names` gives, for instructions whose own body or combination was split, the largest share
-// (empty op_name where it was not); by instruction.
+// `body_names`: by instruction, the largest share of those whose body or combination was divided
+// (empty op_name for others).
 OpNames ResolveOpNames(const model::HloModule& module, std::span<const ComputationUse> uses,
                        std::span<const ResolvedName> body_names);
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // The framework's annotation of its op around the launch (TensorFlow's `name:Type`) names the op,
-// for kernels that no XLA module explains. Exact: an op computes on the thread that announced it.
+// for kernels outside of XLA modules. Exact, because an op computes on the thread that announced
+// it.
 //
-// An op that only calls (a function, an XLA program) speaks last: what runs inside of it may be
-// known better by its symbol. Where ops of graphs were annotated and none was under way, the op ran
+// An op that only calls (a function, an XLA program) has the lowest priority, because its symbol
+// may identify the work better. If ops of graphs were annotated and none was active, the op ran
 // eagerly. A collective that NCCL's threads launched is inferred (collective_ops.h).
 
 #ifndef XLATRACE_CORRELATOR_OP_RANGE_EVIDENCE_H_

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Where an activity comes from, and why it has no instruction when no evidence speaks of it.
+// Origin of an activity, and the reason why it has no instruction if no evidence applies.
 
 #ifndef XLATRACE_CORRELATOR_ORIGIN_H_
 #define XLATRACE_CORRELATOR_ORIGIN_H_
@@ -11,7 +11,7 @@
 
 namespace xlatrace::correlator {
 
-// For an activity that is known to belong to an XLA module. `instruction` may be null.
+// For an activity of a known XLA module. `instruction` may be null.
 model::Origin OriginInModule(const model::LaunchConfig& config,
                              const model::InstructionRow* instruction);
 
@@ -20,8 +20,8 @@ struct Unexplained {
   model::Origin origin = model::Origin::kOther;
 };
 
-// For an activity that no evidence ties to a module. `process_uses_xla`: false when the process has
-// no module and no saying about XLA, so that what it launches is the framework's.
+// For an activity without a module. `process_uses_xla`: false if the process has no module and no
+// annotation of XLA, so that its launches belong to the framework.
 Unexplained WithoutModule(const model::LaunchConfig& config, bool process_uses_xla);
 
 }  // namespace xlatrace::correlator

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Which modules are one program of the user, compiled once or again.
+// Finds the modules that are one program of the user, compiled once or several times.
 //
-// A name is no identity: jax.pmap calls all its programs jit__fun, and functions that one wrapper
-// makes share a name. Modules are one program if they have one name and most op_names (with source
-// lines) of the smaller one are also in the larger one. A function that is compiled for other
-// shapes keeps its op_names. Another function has its own. Modules without op_names are compared by
-// name alone.
+// The name is not sufficient: jax.pmap names all its programs jit__fun, and functions made by one
+// wrapper share a name. Modules are one program if they have one name and most op_names (with
+// source lines) of the smaller one occur in the larger. A function that is compiled for other
+// shapes keeps its op_names, and another function has others. Modules without op_names are compared
+// by name alone.
 //
 // Thread-safety: pure function.
 
@@ -21,7 +21,7 @@
 
 namespace xlatrace::correlator {
 
-// By module of `tables`: a number, the same for modules of one program and one process.
+// By module of `tables`: a number, equal for modules of one program and one process.
 std::vector<size_t> ProgramsOfModules(const model::RunTables& run,
                                       const model::AttributionTables& tables);
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // An NVTX range around the launch names the instruction (XLA's `Thunk:#hlo_op=...#` in domain TSL).
-// Exact: all API calls of a thunk happen inside its innermost range on the launching thread.
+// Exact, because all API calls of a thunk happen inside its innermost range on the launching
+// thread.
 
 #ifndef XLATRACE_CORRELATOR_RANGE_EVIDENCE_H_
 #define XLATRACE_CORRELATOR_RANGE_EVIDENCE_H_

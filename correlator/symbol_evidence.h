@@ -2,10 +2,10 @@
 
 // The kernel's symbol names the instruction, directly or through the module's thunk list.
 //
-// In a module that is known to have run: exact when the thunk list shows a single user of the
-// symbol; inferred when the name alone says so; nothing when several instructions share it (a third
-// of real launches run under another instruction's symbol).
-// Without a known module: inferred when a single module of the process can own such a launch.
+// In a module that is known to have run, a single user of the symbol in the thunk list is exact. If
+// only the name is evidence, the result is inferred. The symbol gives no instruction if several
+// share the symbol (a third of real launches run under another instruction's symbol). Without a
+// known module, it is inferred if a single module of the process can own such a launch.
 
 #ifndef XLATRACE_CORRELATOR_SYMBOL_EVIDENCE_H_
 #define XLATRACE_CORRELATOR_SYMBOL_EVIDENCE_H_
@@ -36,7 +36,7 @@ class SymbolEvidence : public EvidenceSource {
 
   const ModuleJoin& join_;
   const ModuleTable& modules_;
-  // Per process (0: modules of no process): symbol -> modules that have it.
+  // By process (0: modules without a process): symbol -> modules that have it.
   std::map<model::Id, std::unordered_map<std::string_view, std::vector<model::Id>>> owners_;
 };
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Which instructions of one module run under which kernel symbol.
+// Index of the instructions of one module by kernel symbol.
 //
-// With a thunk list: exactly what the list says, reuse of kernels included. Without: the
-// instruction that a symbol is named after, and every fusion with the same body, because since
-// March 2023 equal fusions of a module run under the symbol of the first one.
+// With a thunk list, it is exactly the list, including reused kernels. Without one, it has the
+// instruction after which a symbol is named, and every fusion with the same body. Since March 2023,
+// equal fusions of a module run under the symbol of the first one.
 
 #ifndef XLATRACE_CORRELATOR_SYMBOL_INDEX_H_
 #define XLATRACE_CORRELATOR_SYMBOL_INDEX_H_
@@ -25,12 +25,11 @@
 namespace xlatrace::correlator {
 
 struct SymbolUse {
-  uint32_t instruction = model::kNoIndex;  // Index in the module; kNoIndex: one that is
-                                           // not known.
+  uint32_t instruction = model::kNoIndex;  // Index in the module; kNoIndex: not known.
   int64_t grid[3] = {0, 0, 0};             // 0: not known.
   int64_t block[3] = {0, 0, 0};
 
-  // False when both sides know a launch dimension and differ.
+  // False if both sides have a launch dimension and differ.
   bool Fits(const model::LaunchConfig& config) const;
 };
 
@@ -47,17 +46,17 @@ class SymbolIndex {
   SymbolIndex() = default;
   SymbolIndex(const model::HloModule& module, std::span<const ComputationUse> computations,
               std::span<const model::Thunk> thunks);
-  // Of a module without HLO: instructions that were seen to launch a symbol.
+  // For a module without HLO: instructions that were seen to launch a symbol.
   explicit SymbolIndex(const std::map<std::string_view, std::vector<uint32_t>>& launchers);
 
-  // Users of a kernel symbol (as recorded); empty when the module has none of that name. Without a
-  // thunk list, later kernels of one instruction (`sort_3__1`) are found under the first one's.
+  // Users of a kernel symbol (as recorded); empty if the module has none. Without a thunk list,
+  // later kernels of one instruction (`sort_3__1`) are found under the symbol of the first one.
   std::span<const SymbolUse> Find(std::string_view symbol) const;
 
-  // True: Find lists every user there is. False: only owners by name.
+  // True: Find lists all users. False: only owners by name.
   bool lists_all_users() const { return lists_all_users_; }
 
-  // Every symbol, for an index over modules.
+  // All symbols, for an index over modules.
   const UseMap& symbols() const { return uses_; }
 
  private:

@@ -64,10 +64,9 @@ class LentModule {
   std::shared_ptr<const LoadedModule> module_;
 };
 
-// Called once per module of the run, in order. It is called again for a module if another copy of
-// the program has the thunk list, or if its HLO represents a module that the source names. The
-// correlator returns a module before it requests the next one; more modules are in memory only if
-// the loader keeps them.
+// Called once per module of the run, in order. It is called again for a module whose thunk list is
+// in another copy of the program, or whose HLO represents a named module. The correlator returns a
+// module before it requests the next one; more modules are in memory only if the loader keeps them.
 using ModuleLoader = std::function<Result<LentModule>(model::Id module_id)>;
 
 // `doubts`: if not null, per activity the reason why thunk order is not more certain (doubt.h). It

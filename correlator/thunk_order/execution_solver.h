@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// One stretch of launches in, what each of them is out: anchors by sequence_alignment, what lies
-// between by window_assignment, and how sure that is.
+// Solves one stretch of launches: finds the anchors with sequence_alignment, the activities between
+// them with window_assignment, and the certainty of both.
 //
 // Thread-safety: one thread per object.
 
@@ -28,12 +28,12 @@ class ExecutionSolver {
                   const std::vector<LaunchCase>& cases)
       : programs_(programs), cases_(cases) {}
 
-  // `launches`: indices of cases, in launch order; all of one execution where `one_group`, else
-  // that is not told.
+  // `launches`: indices of cases, in launch order. `one_group`: all belong to one execution;
+  // otherwise this is not known.
   std::vector<Outcome> Solve(std::span<const uint32_t> launches, bool one_group, SequenceEnds ends);
 
  private:
-  // Thunks in a row, of one execution or of two that follow each other.
+  // Consecutive thunks, of one execution or of two consecutive executions.
   struct Window {
     struct Place {
       uint32_t program = 0;
@@ -41,41 +41,42 @@ class ExecutionSolver {
       uint32_t execution = 0;
     };
     std::vector<Place> places;
-    std::vector<WindowToken> tokens;  // As many.
-    int calls = 0;                    // Of libraries, among the tokens.
+    std::vector<WindowToken> tokens;  // One per place.
+    int calls = 0;                    // Number of library calls among the tokens.
   };
 
   void FindAnchors(std::span<const uint32_t> launches, bool one_group, SequenceEnds ends);
-  // What a graph-level row holds is missing without being lost: where it is not known which thunks
-  // that are, a kernel that may be several is in doubt.
+  // The launches in a graph-level row are absent, but not lost. If the thunks of the row are not
+  // known, a kernel that may be one of several is in doubt.
   void DoubtAmongGraphs(std::span<const uint32_t> launches);
   void AroundAnchors(std::span<const uint32_t> launches, std::vector<Outcome>* outcomes);
-  // What the anchors themselves are.
+  // Sets the outcomes of the anchors.
   void TakeAnchors(std::vector<Outcome>* outcomes);
-  // What lies between two anchors that follow each other; nullptr: an end of the stretch.
+  // Assigns the activities between two consecutive anchors; nullptr: an end of the stretch.
   void FillWindow(std::span<const uint32_t> launches, const Anchor* before, const Anchor* after,
                   std::vector<Outcome>* outcomes);
   void WithoutAnchors(std::span<const uint32_t> launches, std::vector<Outcome>* outcomes);
-  // The thunks that may have launched what lies between the two.
+  // The thunks that may have launched the activities between the two anchors.
   Window WindowBetween(const Anchor* before, const Anchor* after) const;
-  // kUnsureAnchor where the window's ends leave open whose execution it is.
+  // kUnsureAnchor if the ends of the window leave the execution open.
   Doubt DoubtOfEnds(const Anchor* before, const Anchor* after) const;
-  // What both ways to fill a window make of a choice.
+  // Outcome of a choice, from both ways to fill a window.
   Outcome OutcomeOf(const Window& window, const WindowChoice& choice,
                     const WindowActivity& activity) const;
-  // A token that only an anchor can be of.
+  // True for a token that only an anchor can have.
   bool IsAnchorOnly(uint32_t program, uint32_t token) const;
-  // For a launch of the stretch, by its place, that nothing around it explains.
+  // For a launch without an explanation from its neighbours, by its place in the stretch.
   void TakeOnlyPossible(uint32_t place, const LaunchCase& launch, Outcome* outcome);
-  // Whether an execution of the program can come to the instruction between the anchors of that
+  // True if an execution of the program can reach the instruction between the anchors of that
   // program on both sides of the place.
   bool IsInOrder(uint32_t place, uint32_t program, uint32_t instruction);
-  // The program runs the instruction between the two tokens (as in ThunkProgram::Between).
+  // True if the program runs the instruction between the two tokens (as in ThunkProgram::Between).
   bool ComesBy(uint32_t program, uint32_t from, uint32_t to, uint32_t instruction);
-  // The token that is the only instruction's of a module to launch such an activity; kNone.
+  // The token of the only instruction of a module that can launch such an activity; kNone if there
+  // are others.
   uint32_t OnlyPossible(uint32_t program, LaunchKind kind, CollectiveKind collective) const;
 
-  // Launches that have no anchor and want a thunk, with their places in the stretch.
+  // Launches without an anchor that need a thunk, with their places in the stretch.
   struct Unnamed {
     std::vector<WindowActivity> activities;
     std::vector<uint32_t> places;
@@ -87,11 +88,11 @@ class ExecutionSolver {
   std::map<std::tuple<uint32_t, LaunchKind, CollectiveKind>, uint32_t> only_possible_;
   // By program, from, to, instruction.
   std::map<std::tuple<uint32_t, uint32_t, uint32_t, uint32_t>, bool> comes_by_;
-  // Of the stretch being solved.
+  // State of the current stretch.
   uint32_t windows_ = 0;
-  bool blind_ = false;  // Some graph-level rows have no place.
+  bool blind_ = false;  // Some graph-level rows have no position.
   std::vector<Anchor> anchors_;
-  std::map<uint32_t, std::vector<const Anchor*>> anchors_of_;  // By program; made when asked.
+  std::map<uint32_t, std::vector<const Anchor*>> anchors_of_;  // By program; computed on demand.
   std::vector<ExecutionFacts> executions_;                     // By number; [0] unused.
 };
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The launches of a device, cut into stretches that are solved one by one: executions that the
-// source groups, and for the rest as much at a time as one can look at.
+// Divides the launches of a device into stretches that are solved one by one: executions that the
+// source groups, and otherwise pieces of limited size.
 //
-// A sequence of launches that comes again has the answer of the first time (known_stretches), so
-// that the cost is linear.
+// A repeated sequence of launches gets the result of its first occurrence (known_stretches), so the
+// cost is linear.
 //
 // Thread-safety: one thread per object.
 
@@ -23,59 +23,59 @@
 
 namespace xlatrace::correlator {
 
-// Where a stretch came.
+// Position of a stretch.
 struct StretchInstance {
-  uint32_t device = 0;  // Index among the sequences.
+  uint32_t device = 0;  // Index in the device's sequence.
   size_t begin = 0;     // In the device's sequence.
   uint32_t stretch = 0;
 };
 
 class StretchSolver {
  public:
-  // All must outlive the object. `case_of`: per activity, into `cases`.
+  // All must outlive the object. `case_of`: per activity, index in `cases`.
   StretchSolver(const model::RunTables& run, std::span<const ThunkProgram* const> programs,
                 const std::vector<LaunchCase>& cases, std::span<const uint32_t> case_of)
       : run_(run), cases_(cases), case_of_(case_of), parts_(run), solver_(programs, cases) {}
 
-  // `sequence`: the activities of device number `device`, in launch order. Puts those of one
-  // execution side by side in it.
+  // `sequence`: the activities of device number `device`, in launch order. Moves those of one
+  // execution next to each other.
   void SolveDevice(uint32_t device, std::vector<uint32_t>* sequence);
 
   KnownStretches& stretches() { return known_; }
-  // By device and place.
+  // Ordered by device and place.
   std::vector<StretchInstance> SortedInstances() const;
 
  private:
-  // Launches that the source says are one execution.
+  // Launches of one execution, according to the source.
   struct Group {
-    size_t begin = 0;  // In the sequence, and how many from there.
+    size_t begin = 0;  // Position in the sequence, and length.
     size_t size = 0;
-    size_t first = 0;  // Before it was gathered.
+    size_t first = 0;  // Position before grouping.
     size_t last = 0;
     bool may_lack_start = false;
     bool may_lack_end = false;
-    bool lacks = false;  // Records of it are lost.
+    bool lacks = false;  // Some of its records are lost.
   };
-  // What is around a piece: something may be missing at `from` and `to` where these are cuts.
+  // Borders of a piece: records may be missing at `from` and `to` if these are cuts.
   struct Edges {
     size_t from = 0;
     size_t to = 0;
-    bool lacks = false;  // Something is missing inside.
+    bool lacks = false;  // Records inside are missing.
   };
-  // One that is solved, as part of a longer one.
+  // A piece that is solved, as a part of a longer one.
   struct Piece {
     size_t from = 0;
     size_t to = 0;
-    bool executes = false;  // One execution, all of it.
+    bool executes = false;  // Exactly one complete execution.
   };
 
   std::vector<Group> GatherGroups(std::vector<uint32_t>* sequence) const;
   void SolveGroup(uint32_t device, std::span<const uint32_t> cases, const Group& group);
-  // Solves from `begin` on, and returns where to go on.
+  // Solves from `begin` on, and returns the position to continue.
   size_t SolveUngrouped(uint32_t device, std::span<const uint32_t> cases, size_t begin, size_t end,
                         const Edges& edges);
-  // Each execution is a stretch of its own; the last one may go on behind the end (`last`: there is
-  // nothing behind it). Where to go on.
+  // Stores each execution as a separate stretch. The last one may continue after the end (`last`:
+  // nothing follows). Returns the position to continue.
   size_t KeepExecutions(uint32_t device, size_t begin, std::span<const uint32_t> part,
                         const std::vector<Outcome>& outcomes, uint32_t executions, bool last);
   void KeepPiece(uint32_t device, size_t begin, std::span<const uint32_t> part,
@@ -89,7 +89,7 @@ class StretchSolver {
   ExecutionSolver solver_;
   KnownStretches known_;
   std::vector<StretchInstance> instances_;
-  // Where the last pattern of the device ended, and how far patterns are known to go on from there.
+  // End of the device's last pattern, and the length of known patterns that follow.
   size_t known_to_ = SIZE_MAX;
   size_t followed_ = 0;
 };

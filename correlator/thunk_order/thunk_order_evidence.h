@@ -1,29 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Thunk order: an execution's activities aligned with its module's thunk program.
+// Thunk order: aligns the activities of an execution with the thunk program of its module.
 //
-// A second pass, because the place of an activity among others is what counts. On each device
-// (stretch_solver), in launch order (correlation numbers; within a CUDA graph the order in which
-// its nodes were made; where neither is known, start times):
-//   1. kernels with symbols that a module's program has are anchors: sequence_alignment finds which
-//      module ran where, and which thunk each anchor is; reuse of kernels is resolved by order and
-//      launch dimensions;
-//   2. what lies between two anchors belongs to the thunks between them: window_assignment.
-// A sequence of launches that comes again has the alignment of the first time.
+// It is a second pass, because it uses the position of an activity among others. It runs per device
+// (stretch_solver), in launch order. The order is by correlation number, within a CUDA graph by the
+// creation of its nodes, and otherwise by start time.
 //
-// Exact: the alignment allows one instruction only, and the module is told by the source or
-// recognised (judge/module_recognition.h): by most of what it always launches, or by a part of an
-// execution that is long enough, where no other module of the process explains that as well. Else
-// inferred. Labels that are exact already stay; labels that order replaces are kept as losers.
+//   1. Kernels with symbols in a module's program are anchors. sequence_alignment finds the module
+//   of
+//      each part of the sequence, and the thunk of each anchor. Order and launch dimensions resolve
+//      reused kernels.
+//   2. Activities between two anchors belong to the thunks between them: window_assignment.
 //
-// The folders, each of which uses those before it:
-//   program/   what one execution of a module launches, in order: thunk_program.
-//   align/     what each launch can be (launch_cases), and which module ran where: anchors.
-//   fill/      what lies between two anchors: window_assignment.
-//   judge/     whether an execution is known to be of its module, and a call is like others.
-//   label/     the labels, their shares, and what no order has a place for.
-// execution_solver asks them about one stretch of launches, stretch_solver cuts a device's launches
-// into stretches; doubt.h says why an answer is not exact, order_limits.h where lines are drawn.
+// A repeated sequence of launches gets the alignment of its first occurrence.
+//
+// A label is exact if the alignment allows one instruction only, and if the module is named by the
+// source or recognised (judge/module_recognition.h). A module is recognised by most of its required
+// launches, or by a sufficiently long part of an execution. No other module of the process may
+// explain them equally well. Other labels are inferred. Labels that are already exact stay; labels
+// that thunk order replaces are kept as losers.
+//
+// Folders, each of which uses only those before it:
+//
+//   program/   thunk_program: launches of one execution of a module, in order
+//   align/     launch_cases: candidates of each launch; sequence_alignment: modules and anchors
+//   fill/      window_assignment: activities between two anchors
+//   judge/     whether the module of an execution is certain, and a call is like others
+//   label/     labels, their shares, and launches without a position
+//
+// The class `ExecutionSolver` uses these for one stretch of launches. The class `StretchSolver`
+// divides a device's launches into stretches. The reasons for labels that are not exact are in
+// doubt.h, and the limits in order_limits.h.
 //
 // Thread-safety: one thread per object.
 
@@ -45,14 +52,14 @@
 namespace xlatrace::correlator {
 
 struct ThunkOrderResult {
-  // Per activity: number of the execution it was aligned with; 0: none. Empty: nothing was.
+  // Per activity: number of its aligned execution; 0: none. Empty: no activity was aligned.
   std::vector<uint32_t> execution;
   uint32_t executions = 0;
 };
 
-// `case_of`: per activity, into `cases`. Changes tables->label_of and adds labels and their shares.
-// `doubts`: where wanted, per activity why its place in the order says no more than it does (kNone
-// for what order was not asked of, too); left empty where there was nothing to do.
+// `case_of`: per activity, index in `cases`. Changes tables->label_of and adds labels and their
+// shares. `doubts`: if not null, per activity the reason why thunk order is not more certain (kNone
+// also for activities that did not need it). It stays empty if there was nothing to do.
 ThunkOrderResult ApplyThunkOrder(const model::RunTables& run, const ModuleTable& modules,
                                  const ModuleJoin& join, std::span<const JudgedCase> cases,
                                  std::span<const uint32_t> case_of, LabelTable* labels,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Stretches of launches that thunk order has solved already: a sequence that comes again has the
-// answer of the first time, which makes the cost linear.
+// Solved stretches of launches. A repeated sequence gets the result of its first occurrence, so the
+// cost is linear.
 //
 // Thread-safety: one thread per object.
 
@@ -20,10 +20,10 @@ namespace xlatrace::correlator {
 struct KnownStretch {
   std::vector<uint32_t> cases;
   std::vector<Outcome> outcomes;
-  std::vector<uint32_t> labels;  // Per launch; 0: as before.
+  std::vector<uint32_t> labels;  // Per launch; 0: unchanged.
   int64_t occurrences = 0;
-  uint32_t how = 0;       // It was solved; see Find.
-  bool executes = false;  // One execution, all of it found by order.
+  uint32_t how = 0;       // Mode of solving; see Find.
+  bool executes = false;  // Exactly one complete execution, found by thunk order.
 };
 
 class KnownStretches {
@@ -33,19 +33,19 @@ class KnownStretches {
   std::vector<KnownStretch>& all() { return stretches_; }
   KnownStretch& operator[](uint32_t stretch) { return stretches_[stretch]; }
 
-  // The stretch of just these launches (and outcomes, where given) that was solved as this one
-  // would be (`how`: the caller's number for it); kNone: not known.
+  // The solved stretch with exactly these launches (and outcomes, if given) and the same mode `how`
+  // (a number of the caller); kNone: not known.
   uint32_t Find(std::span<const uint32_t> cases, const std::vector<Outcome>* outcomes = nullptr,
                 uint32_t how = 0) const;
-  // The longest pattern that the launches begin with, where patterns follow each other from there
-  // on for `ahead` launches in all: else a longer, new one might begin here. `cases` is not empty.
-  // `followed`: how far that is known from the search before, for `cases` that go on where it
-  // ended.
+  // The longest pattern at the beginning of the launches. Patterns must follow each other from
+  // there for `ahead` launches, because a longer new pattern may begin here otherwise. `cases` is
+  // not empty. `followed`: length that the previous search confirmed, if `cases` continues at its
+  // end.
   uint32_t FindPrefix(std::span<const uint32_t> cases, size_t ahead, size_t* followed) const;
 
   uint32_t Remember(std::span<const uint32_t> cases, std::vector<Outcome> outcomes,
                     uint32_t how = 0);
-  // A whole execution, by which others are found.
+  // Marks a complete execution as a pattern for other sequences.
   void MakePattern(uint32_t stretch);
 
  private:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What thunk order works on: the thunk program of every module, and for each kind of activity the
-// tokens of those programs that it can be.
+// Input of thunk order: the thunk program of every module, and the candidate tokens of each kind of
+// activity.
 //
 // Thread-safety: one thread per object.
 
@@ -27,33 +27,34 @@
 
 namespace xlatrace::correlator {
 
-// A kind of activity, as the first pass judged it.
+// A kind of activity, with the result of the first pass.
 struct JudgedCase {
   model::Id process_id = 0;
   uint32_t config = 0;
-  uint32_t graph = 0;  // Of a graph-level row: the graph's number, where the source tells it.
+  uint32_t graph = 0;  // For a graph-level row: number of the graph, if the source has it.
   uint32_t label = 0;
-  model::Id module_id = 0;  // Told by the source, or by others of the group; 0: not told.
-  // The source means that very module, as of ModuleMatch (module_join.h); with the rest of what is
-  // said it becomes LaunchCase::said, which has a word for each degree.
+  model::Id module_id = 0;  // Named by the source, or by other activities of the group; 0: not
+                            // known.
+  // The source identifies exactly this module (ModuleMatch in module_join.h). With the other
+  // information it becomes LaunchCase::said, which has more levels.
   bool certain = false;
-  // The source names a module; it can only be one of these (none: the run does not hold it).
+  // The source names a module, and only these are possible (empty: the run does not contain it).
   bool names_module = false;
   std::vector<model::Id> among = {};
 };
 
 class LaunchCases {
  public:
-  // All must outlive the object, and its labels must not change while it is made. `case_of`: per
-  // activity, into `judged`.
+  // All must outlive the object, and its labels must not change during construction. `case_of`: per
+  // activity, index in `judged`.
   LaunchCases(const model::RunTables& run, const ModuleTable& modules, const ModuleJoin& join,
               std::span<const JudgedCase> judged, std::span<const uint32_t> case_of,
               std::span<const model::Label> labels);
 
   std::span<const ThunkProgram* const> programs() const { return programs_; }  // By module.
-  const std::vector<LaunchCase>& cases() const { return cases_; }              // As judged.
+  const std::vector<LaunchCase>& cases() const { return cases_; }  // In the order of `judged`.
 
-  // Symbol -> modules (index among the programs), copies of one program once.
+  // Symbol -> modules (index among the programs); copies of one program count once.
   using Owners = std::unordered_map<std::string_view, std::vector<uint32_t>>;
   const Owners& OwnersOf(model::Id process_id) { return owners_[process_id]; }
 
@@ -63,15 +64,15 @@ class LaunchCases {
   void ReadPrograms();
   void ReadCases();
   void SettlePrograms();
-  // Of several modules with a kernel of one name, as of one program compiled for several shapes,
-  // the smaller one has the smaller grid: where there are as many sizes of programs as of launches,
+  // If several modules have a kernel of one name (one program compiled for several shapes), the
+  // smaller module has the smaller grid. If programs and launches have equally many sizes,
   // candidates of another rank are doubtful.
   void CompareSizes();
-  // Finds names that a process launches in more sizes than it has modules with such a kernel.
+  // Finds names that a process launches with more sizes than it has modules with such a kernel.
   void FindMissing();
-  // Of the graphs that rows may be of, those are doubtful that their number and time speak against.
+  // Marks candidate graphs of rows as doubtful if number and time are evidence against them.
   void CompareGraphs();
-  // A thunk list that tells the very grid goes before one that only has the name.
+  // A thunk list with exactly this grid has priority over one with only the name.
   void PreferKnownGrids();
   std::vector<Candidate> CandidatesOf(const JudgedCase& judged, const LaunchCase& launch);
 
@@ -86,10 +87,10 @@ class LaunchCases {
   std::vector<std::unique_ptr<ThunkProgram>> settled_;
   std::vector<LaunchCase> cases_;
   std::map<model::Id, Owners> owners_;                      // By process.
-  size_t graph_candidates_ = 0;                             // So far, of all graph-level rows.
+  size_t graph_candidates_ = 0;                             // Sum over all graph-level rows so far.
   std::map<model::Id, std::vector<model::Id>> modules_of_;  // Each program once.
-  // (module, symbol) that the run holds for sure, and (kNoProgram, symbol) of launches of no told
-  // module.
+  // Pairs (module, symbol) that the run contains with certainty, and (kNoProgram, symbol) for
+  // launches without a known module.
   std::set<std::pair<uint32_t, std::string_view>> observed_;
   // By process and module.
   std::map<std::pair<model::Id, uint32_t>, ThunkProgram::Unobserved> unobserved_;

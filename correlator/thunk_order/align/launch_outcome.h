@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A kind of launch, as order evidence looks at it, and what order says of one launch.
+// A kind of launch as thunk order uses it, and the result for one launch.
 //
 // Thread-safety: plain data.
 
@@ -16,24 +16,24 @@
 
 namespace xlatrace::correlator {
 
-// What is known of a launch before order is looked at.
+// Knowledge on a launch before thunk order.
 enum class Said : uint8_t {
   kNothing,
-  kModuleAtBest,  // It may be that module's: the name fits, or others of its group say so.
-  kModule,        // The source means that very module.
-  kInstruction,   // The instruction itself, beyond doubt.
+  kModuleAtBest,  // Possibly that module: the name fits, or other launches of its group name it.
+  kModule,        // The source identifies exactly that module.
+  kInstruction,   // The instruction itself, with certainty.
 };
 
 struct LaunchCase {
   LaunchKind kind = LaunchKind::kOther;
   CollectiveKind collective = CollectiveKind::kAny;
   LibraryKind library = LibraryKind::kAny;
-  std::vector<Candidate> candidates;     // Tokens that it can be; empty: no anchor.
-  uint32_t module = AlignedItem::kNone;  // As was said; index among the programs.
+  std::vector<Candidate> candidates;     // Possible tokens; empty: no anchor.
+  uint32_t module = AlignedItem::kNone;  // From the source; index among the programs.
   Said said = Said::kNothing;
-  uint32_t symbol = 0;  // Number of its kernel's name; 0: it only says what a single op does.
-  // Launches of that name have more sizes than there are modules with such a kernel: one is not
-  // there, and this may be its.
+  uint32_t symbol = 0;  // Number of its kernel's name; 0: the name is that of a single op.
+  // Launches with that name have more sizes than there are modules with such a kernel. A module is
+  // missing, and the launch may belong to it.
   bool of_missing = false;
 
   bool IsKnown() const { return said == Said::kInstruction; }
@@ -41,19 +41,19 @@ struct LaunchCase {
 };
 
 struct Outcome {
-  uint32_t program = AlignedItem::kNone;  // kNone: no answer.
+  uint32_t program = AlignedItem::kNone;  // kNone: no result.
   uint32_t token = 0;
-  uint32_t last_token = 0;  // Of a graph-level row that covers several.
+  uint32_t last_token = 0;  // For a graph-level row that covers several tokens.
   Doubt doubt = Doubt::kNone;
-  uint32_t execution = 0;      // Counts from 1 in the stretch; 0: of none.
-  uint32_t shared_window = 0;  // Number of the window that several library calls share; 0: none do.
+  uint32_t execution = 0;      // From 1 in the stretch; 0: none.
+  uint32_t shared_window = 0;  // Number of the window that several library calls share; 0: none.
 
   bool operator==(const Outcome&) const = default;
 };
 
-// A launch with candidates, and where the alignment put it.
+// A launch with candidates, and its aligned token.
 struct Anchor {
-  uint32_t launch = 0;  // Place in the stretch.
+  uint32_t launch = 0;  // Index in the stretch.
   AlignedItem item;
 
   bool IsSure() const { return item.doubt == Doubt::kNone; }

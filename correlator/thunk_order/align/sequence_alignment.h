@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Aligns the kernels that a device ran, in launch order, with the thunk programs of the modules
-// that may have launched them: which module ran from where to where, and which token of its program
-// each kernel is.
+// Aligns the kernels of a device, in launch order, with the thunk programs of the modules that may
+// have launched them. It finds the module of each part of the sequence, and the token of each
+// kernel in its program.
 //
-// Dynamic programming over (program, token), as sequence alignment is done. What costs: a kernel
-// that every execution launches and that is not there, an activity that fits nowhere, the start of
-// an execution. All alignments of one execution that match as many kernels cost the same, so a
-// token is beyond doubt only when no other one is possible within the cost of two lost records: of
-// two launches of a reused kernel, one of which was lost, neither counts as known.
+// It is dynamic programming over (program, token), as in sequence alignment. Costs: a missing
+// kernel that every execution launches, an activity that fits nowhere, the start of an execution.
+// All alignments of one execution that match equally many kernels cost the same. So a token is
+// certain only if no other one is possible within the cost of two lost records. If one of two
+// launches of a reused kernel was lost, neither is certain.
 //
-// Of alignments that cost the same, one that goes on in the same execution wins over one that
-// starts another, then the one whose program and token come first. What the others would have
-// named is in doubt: nothing hangs on which of them wins.
+// Among alignments of equal cost, one that continues the same execution wins over one that starts
+// another. Then the one with the first program and token wins. Items that differ between them are
+// in doubt, so the choice has no effect on certainty.
 //
 // Linear in the number of launches; a launch with c candidate tokens costs about 10 c steps.
 // Thread-safety: pure.
@@ -32,38 +32,38 @@ namespace xlatrace::correlator {
 struct Candidate {
   uint32_t program = 0;  // Index among the programs.
   uint32_t token = 0;
-  // Others of the candidates fit the launch better: align::kOfAnotherSize or align::kOfUntoldSize.
+  // Other candidates fit the launch better: align::kOfAnotherSize or align::kOfUntoldSize.
   uint16_t doubt = 0;
 };
 
 struct SequenceItem {
   const std::vector<Candidate>* candidates = nullptr;  // Not null.
-  uint32_t group = 0;  // Items of one group are of one execution; 0: not told.
+  uint32_t group = 0;  // Items of one group belong to one execution; 0: not known.
 };
 
 struct AlignedItem {
   static constexpr uint32_t kNone = UINT32_MAX;
   uint32_t program = kNone;  // kNone: fits nowhere.
   uint32_t token = kNone;
-  uint32_t execution = 0;      // Counts up with each start.
-  Doubt doubt = Doubt::kNone;  // None: no other instruction is possible.
+  uint32_t execution = 0;      // Incremented at each start.
+  Doubt doubt = Doubt::kNone;  // kNone: no other instruction is possible.
 };
 
-// Where an index among the programs is wanted and there is none.
+// A missing index among the programs.
 inline constexpr uint32_t kNoProgram = AlignedItem::kNone;
 
 struct Alignment {
-  std::vector<AlignedItem> items;  // As many as were given.
+  std::vector<AlignedItem> items;  // One per given item.
   int64_t cost = 0;
 };
 
-// Where the launches begin and end.
+// Properties of both ends of the launches.
 struct SequenceEnds {
-  bool clean_start = false;  // The first item begins an execution; else it may lie inside one.
-  bool clean_end = false;    // The same of the last one and the end.
-  // What is missing of the first or last execution may be missing because a recording was cut off,
-  // which costs nothing and explains best. It may as well have been lost inside: what could be
-  // another instruction then is in doubt.
+  bool clean_start = false;  // The first item begins an execution; otherwise it may be inside one.
+  bool clean_end = false;    // The last item ends an execution; otherwise it may be inside one.
+  // Missing items of the first or last execution may have been cut off by the recording, which
+  // costs nothing and is the best explanation. They may also have been lost inside, so items that
+  // may be another instruction are in doubt then.
   bool may_be_cut_off = false;
 };
 

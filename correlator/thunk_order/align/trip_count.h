@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Equal kernels of several loops in a row, or of one loop and what follows it, told apart by how
-// often XLA knows that the loops run: beyond doubt where just as many are there, else where a few
-// are lost.
+// Distinguishes equal kernels of several consecutive loops, or of one loop and the code after it,
+// by the known trip counts. Certain if the number of launches agrees, otherwise if few are lost.
 //
 // Thread-safety: pure.
 
@@ -19,9 +18,9 @@
 
 namespace xlatrace::correlator {
 
-// `launches`: cases of the stretch; `ends`: whether it may be cut off there; `blind`: graph-level
-// rows without a place may hold some of what is missing. Changes the tokens and doubts of those
-// anchors that are in doubt.
+// `launches`: cases of the stretch. `ends`: whether it may be cut off there. `blind`: graph-level
+// rows without a position may contain some of the missing launches. Changes the tokens and doubts
+// of anchors in doubt.
 void CountTrips(std::span<const ThunkProgram* const> programs, const std::vector<LaunchCase>& cases,
                 std::span<const uint32_t> launches, SequenceEnds ends, bool blind,
                 std::vector<Anchor>* anchors);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Which instruction each thunk of a list executes, where the list does not say (jaxlib before 0.8.0
-// dumps no thunk_metadata): the list and the module's schedule are both in the order of emission,
-// so one is aligned with the other.
+// Finds the instruction of each thunk in a list without instructions (jaxlib before 0.8.0 dumps no
+// thunk_metadata). List and schedule are both in the order of emission, so they are aligned.
 //
 // Thread-safety: pure.
 
@@ -16,13 +15,13 @@
 
 namespace xlatrace::correlator {
 
-// True where a loop, a branch or a command buffer stands in the list without what it holds, as
-// until jaxlib 0.4.x for the first two and until 0.5.x for the last: a kernel that such a list
-// names once may have other users, and what it does not name may run all the same.
+// True if a loop, a branch or a command buffer is in the list without its content. Such lists come
+// from jaxlib until 0.4.x (loops, branches) and 0.5.x (command buffers). Then a kernel that occurs
+// once in the list may have other users, and kernels outside of the list may run.
 bool LacksNestedThunks(std::span<const model::Thunk> thunks);
 
-// Fills in Thunk::instruction where it is empty and the alignment allows one instruction only. Does
-// nothing with a list that names any instruction itself.
+// Sets Thunk::instruction if it is empty and the alignment allows one instruction only. Does
+// nothing if the list contains any instruction.
 void JoinThunkList(const model::HloModule& module, std::vector<model::Thunk>* thunks);
 
 }  // namespace xlatrace::correlator

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Between two kernels whose thunks are known: which of the thunks in between launched which of the
-// activities in between. For what carries no name of an instruction: library kernels, copies,
-// memsets, collectives, and graph-level rows.
+// Assigns the activities between two kernels with known thunks to the thunks between them. It is
+// for activities without the name of an instruction: library kernels, copies, memsets, collectives,
+// and graph-level rows.
 //
-// Each thunk has at least one activity and takes those that its kind can launch, in order (facts:
-// one library call may be several kernels). Exact where this is possible in one way only.
-// Thread-safety: pure.
+// Each thunk has at least one activity and takes those that its kind can launch, in order (one
+// library call may be several kernels). Exact if only one assignment is possible. Thread-safety:
+// pure.
 
 #ifndef XLATRACE_CORRELATOR_THUNK_ORDER_FILL_WINDOW_ASSIGNMENT_H_
 #define XLATRACE_CORRELATOR_THUNK_ORDER_FILL_WINDOW_ASSIGNMENT_H_
@@ -30,29 +30,31 @@ struct WindowActivity {
 
 struct WindowToken {
   ThunkToken thunk;
-  bool taken = false;  // Its record is outside the window (a kernel that is an anchor): not owed.
+  bool taken = false;  // Its record is outside the window (a kernel that is an anchor), so none is
+                       // required here.
 };
 
 struct WindowChoice {
   static constexpr uint32_t kOutside = UINT32_MAX;
-  uint32_t token = kOutside;         // Index among the window's tokens.
-  uint32_t last_token = kOutside;    // Of a graph-level row: the last one it covers.
-  Doubt doubt = Doubt::kAnotherWay;  // kNone where no other choice is possible.
+  uint32_t token = kOutside;         // Index of the window's token.
+  uint32_t last_token = kOutside;    // For a graph-level row: the last covered token.
+  Doubt doubt = Doubt::kAnotherWay;  // kNone if no other choice is possible.
 
   bool IsOnly() const { return doubt == Doubt::kNone; }
 };
 
-// True where an activity of that kind may be the thunk's.
+// True if an activity of that kind may belong to the thunk.
 bool MayLaunch(const ThunkToken& thunk, const WindowActivity& activity);
 
-// False where the activity is a kernel of a library that the thunk's call is not known to use: a
-// matrix product of an FFT, a sort's kernel of a matrix product. It may still be the thunk's.
+// False if the activity is a kernel of a library that the thunk's call is not known to use.
+// Examples: a matrix product in an FFT, a sort's kernel in a matrix product. It may still belong to
+// the thunk.
 bool UsesLibrary(const ThunkToken& thunk, const WindowActivity& activity);
 
-// Whether a window of so many can be judged; time and memory grow with the product.
+// True if a window of this size can be solved; time and memory grow with the product.
 bool FitsWindow(size_t tokens, size_t activities);
 
-// One choice per activity; outside where the window is too large.
+// One choice per activity; kOutside if the window is too large.
 std::vector<WindowChoice> AssignWindow(std::span<const WindowToken> tokens,
                                        std::span<const WindowActivity> activities);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Of which module an execution is, and whether that is beyond doubt: because the source says so, or
-// because enough of the module ran to recognise it.
+// Decides whether the module of an execution is certain: because the source names it, or because
+// enough of the module ran to recognise it.
 //
 // Thread-safety: pure.
 
@@ -20,24 +20,24 @@
 namespace xlatrace::correlator {
 
 struct ExecutionFacts {
-  std::vector<uint32_t> tokens;        // Kernels that were seen; sorted, each once.
+  std::vector<uint32_t> tokens;        // Observed kernels; sorted, without duplicates.
   std::set<uint32_t> symbols;          // Their names.
-  std::set<uint32_t> of_missing;       // Those that may be of a module that the run does not hold.
-  uint32_t first_launch = UINT32_MAX;  // Of its anchors.
+  std::set<uint32_t> of_missing;       // Those that may belong to a module outside of the run.
+  uint32_t first_launch = UINT32_MAX;  // First launch of its anchors.
   uint32_t last_launch = 0;
-  int64_t kernels = 0;        // As many anchors, graphs not counted.
-  bool graphs = false;        // Some are rows of graphs.
-  bool equal_module = false;  // Another module explains some of it as well.
-  bool said = false;          // The source says the module.
-  bool identified = false;    // It does, or the module was recognised.
+  int64_t kernels = 0;        // Number of anchors, without graphs.
+  bool graphs = false;        // Some anchors are graph-level rows.
+  bool equal_module = false;  // Another module explains some of it equally well.
+  bool said = false;          // The source names the module.
+  bool identified = false;    // The source names it, or it was recognised.
 
-  // A short execution that another module explains as well is no evidence at all.
+  // True if it is short and another module explains it equally well, so that it is no evidence.
   bool ProvesNothing() const {
     return !said && tokens.size() < static_cast<size_t>(kFewestKernels);
   }
 };
 
-// By number of execution; [0] is unused. `anchors` is not empty.
+// By number of the execution; [0] is unused. `anchors` is not empty.
 std::vector<ExecutionFacts> RecogniseModules(std::span<const ThunkProgram* const> programs,
                                              const std::vector<LaunchCase>& cases,
                                              std::span<const uint32_t> launches,

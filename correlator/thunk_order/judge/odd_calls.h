@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A library call launches the same kernels every time: where several calls shared a window, what
-// one of them got must be what it got in most executions; else a lost record shifted the others.
+// A library call launches the same kernels every time. If several calls shared a window, each must
+// have the kernels that it has in most executions; otherwise a lost record shifted the others.
 //
 // Thread-safety: pure.
 
@@ -15,8 +15,8 @@
 
 namespace xlatrace::correlator {
 
-// Raises a doubt (kUnlikeOthers) of all in a window where a call got other kernels than it mostly
-// does. `kernel_of`: what a case launches, a number for each kernel and its configuration.
+// Raises kUnlikeOthers for all activities of a window in which a call has other kernels than usual.
+// `kernel_of`: a number for the kernel and configuration of a case.
 void DoubtOddCalls(const std::function<uint32_t(uint32_t launch_case)>& kernel_of,
                    KnownStretches* stretches);
 

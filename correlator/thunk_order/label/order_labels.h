@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Labels of what order found: one per launch case and answer, and for graph-level rows one whose
-// time is shared by the instructions that the row covers.
+// Labels of thunk order: one per launch case and outcome. For graph-level rows, the label divides
+// the time over the covered instructions.
 //
 // Thread-safety: one thread per object.
 
@@ -31,17 +31,17 @@ class OrderLabels {
               model::AttributionTables* tables)
       : run_(run), modules_(modules), programs_(programs), labels_(*labels), tables_(*tables) {}
 
-  // What graph-level rows took, from which LabelOf learns how to share: all of them first.
+  // Call it for all graph-level rows first: LabelOf uses their times for the shares.
   void CountGraphRow(const Outcome& outcome, int64_t duration_ns);
   void SettleGraphRows() { graph_rows_.Settle(); }
 
-  // Number of the label (tables.labels, from 1); 0: what is known already says as much.
+  // Number of the label (tables.labels, from 1); 0: the present label is equally good.
   uint32_t LabelOf(const JudgedCase& judged, const LaunchCase& launch, const Outcome& outcome);
-  // A graph-level row: its time over the instructions it covers, by what they should cost.
+  // For a graph-level row: divides its time over the covered instructions by their estimated costs.
   uint32_t SharedLabelOf(const Outcome& outcome);
-  // Whether a source names another instruction, of a module that it does not tell for sure.
+  // True if a source names another instruction, of a module that is not certain.
   bool IsToldOtherwise(const JudgedCase& judged, const Outcome& outcome) const;
-  // The doubt that decides, with what is known of the module itself.
+  // The deciding doubt, including the certainty of the module.
   Doubt DoubtOf(const Outcome& outcome) const;
 
  private:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What order itself has no place for: graph-level rows with nothing around them, and kernels of
-// libraries of which nobody says whose they are.
+// Launches without a position in thunk order: graph-level rows without neighbours, and kernels of
+// libraries without a known owner.
 //
 // Thread-safety: pure.
 
@@ -22,26 +22,26 @@
 
 namespace xlatrace::correlator {
 
-// The run as thunk order has looked at it.
+// The run with the results of thunk order.
 struct OrderedRun {
   const model::RunTables& run;
   const ModuleTable& modules;
   const ModuleJoin& join;
   std::span<const JudgedCase> judged;
-  std::span<const uint32_t> case_of;                    // Per activity, into `judged`.
+  std::span<const uint32_t> case_of;                    // Per activity, index in `judged`.
   const std::vector<std::vector<uint32_t>>& sequences;  // Activities by device.
 };
 
-// Graph-level rows with nothing around them that tells the module are taken for the one module's
-// whose launches are not seen otherwise, where it is heavy enough to be the only one in question.
-// Each is an execution: `*execution` is made as long as the activities, or left empty.
+// Assigns graph-level rows without identifying neighbours to the one module whose launches do not
+// occur otherwise. The module must be heavy enough to be the only candidate. Each is an execution:
+// `*execution` is resized to the number of activities, or left empty.
 void LabelLoneGraphRows(const OrderedRun& ordered, LaunchCases* cases, OrderLabels* labels,
                         model::AttributionTables* tables, std::vector<uint32_t>* execution,
                         uint32_t* executions);
 
-// Where a source marks nothing, a library's kernel that no order told is not outside of XLA for
-// that: among kernels of a module that the run does not hold it is that module's as well, else any
-// module that calls such a library may have launched it.
+// For sources without marks: a library kernel without a label is not necessarily outside of XLA.
+// Among kernels of a module outside of the run, it belongs to that module. Otherwise, any module
+// with calls of such a library may have launched it.
 void ExplainLibraryKernels(const OrderedRun& ordered, const std::vector<LaunchCase>& cases,
                            LabelTable* labels, model::AttributionTables* tables);
 

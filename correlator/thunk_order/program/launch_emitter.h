@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What one instruction of a schedule launches: as the thunk list says, where there is one, else as
-// XLA's emitter does with such an opcode.
+// Launches of one scheduled instruction: from the thunk list if there is one, else as in XLA's
+// emitter for the opcode.
 //
 // Thread-safety: one thread per object.
 
@@ -26,12 +26,12 @@ class LaunchEmitter {
   LaunchEmitter(const model::HloModule& module, std::span<const model::Thunk> thunks,
                 TokenWriter* out);
 
-  // The list of thunks tells what is launched; else the opcodes do.
+  // True: launches come from the thunk list; false: from the opcodes.
   bool from_thunk_list() const { return from_thunk_list_; }
-  // A list of thunks says which of them are recorded into graphs.
+  // True if the thunk list shows which thunks are recorded into graphs.
   bool list_tells_graphs() const { return !graph_of_.empty(); }
 
-  // Writes the tokens of an instruction that is scheduled. `optional`: it may not run.
+  // Writes the tokens of a scheduled instruction. `optional`: it may not run.
   void Emit(uint32_t index, const model::Instruction& instruction, bool optional);
 
  private:
@@ -49,7 +49,7 @@ class LaunchEmitter {
   TokenWriter& out_;
   bool from_thunk_list_ = false;
   std::unordered_map<std::string_view, std::vector<const model::Thunk*>> thunks_of_;
-  std::vector<uint32_t> graph_of_;  // By place in the list of thunks; 0: in none.
+  std::vector<uint32_t> graph_of_;  // By index in the thunk list; 0: none.
 };
 
 }  // namespace xlatrace::correlator

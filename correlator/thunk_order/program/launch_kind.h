@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What an activity can be of, as far as its launch configuration tells.
+// Kind of the work of an activity, as far as its launch configuration shows.
 
 #ifndef XLATRACE_CORRELATOR_THUNK_ORDER_PROGRAM_LAUNCH_KIND_H_
 #define XLATRACE_CORRELATOR_THUNK_ORDER_PROGRAM_LAUNCH_KIND_H_
@@ -15,17 +15,17 @@ namespace xlatrace::correlator {
 enum class LaunchKind : uint8_t {
   kXlaKernel,  // Looks like a kernel that XLA generated.
   kGemm,       // A library's matrix product.
-  kGemmPart,   // A kernel that only comes with one: split reduction, pointer arrays.
+  kGemmPart,   // A kernel that only accompanies a product: split reduction, pointer arrays.
   kConvolution,
   kLibrary,  // Another library's kernel: FFT, sort, solver, attention.
   kCollective,
-  kOtherKernel,  // Unknown: a user's own (Triton, pallas, FFI), or a library's unknown one.
+  kOtherKernel,  // A user's own kernel (Triton, pallas, FFI), or a library's unknown one.
   kDeviceCopy,
   kHostCopy,   // Between host and device.
-  kPredicate,  // Reads in a CUDA graph what a loop or branch depends on.
+  kPredicate,  // In a CUDA graph: reads the predicate of a loop or branch.
   kMemset,
   kGraph,
-  kAutotuning,  // Checks around candidates.
+  kAutotuning,  // Checks of autotuning candidates.
   kFramework,   // Eager kernels.
   kOther,       // Ops of a CPU or TPU, ranges.
 };
@@ -39,7 +39,7 @@ enum class CollectiveKind : uint8_t {
   kBroadcast,
 };
 
-// What a library's call is for; where both sides know, it tells calls that share a window apart.
+// Purpose of a library call. If both sides have it, it distinguishes calls that share a window.
 enum class LibraryKind : uint8_t {
   kAny,
   kFft,
@@ -52,13 +52,13 @@ enum class LibraryKind : uint8_t {
 
 LaunchKind LaunchKindOf(const model::LaunchConfig& config);
 
-// Of a communication library's kernel; kAny where its name does not tell.
+// For the kernel of a communication library; kAny if its name does not show it.
 CollectiveKind CollectiveOfSymbol(std::string_view symbol);
-// Of a library's kernel, the target of a custom call, an opcode, or a thunk's kind.
+// For a library's kernel, the target of a custom call, an opcode, or a thunk's kind.
 LibraryKind LibraryOf(std::string_view name);
-// Of an HLO opcode ("all-gather-start") or a thunk's kind ("kAllGather").
+// For an HLO opcode ("all-gather-start") or a thunk's kind ("kAllGather").
 CollectiveKind CollectiveOfOpcode(std::string_view opcode);
-// True for the opcodes of collectives, -done and async wrappers not included.
+// True for the opcodes of collectives, without -done and async wrappers.
 bool IsCollective(std::string_view opcode);
 
 }  // namespace xlatrace::correlator

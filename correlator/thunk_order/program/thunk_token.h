@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// One thunk as the order of launches looks at it: what it may launch, and what tells it from
-// others; and what the names of thunks and of custom calls mean.
+// One thunk for thunk order: its possible launches and distinguishing properties. Also the meaning
+// of the names of thunks and custom calls.
 //
 // Thread-safety: plain data; the functions are pure.
 
@@ -23,7 +23,7 @@
 namespace xlatrace::correlator {
 
 enum class ThunkKind : uint8_t {
-  kKernel,  // One kernel that XLA generated, known by its symbol.
+  kKernel,  // One kernel that XLA generated, identified by its symbol.
   kGemm,    // At least one kernel of a library.
   kConvolution,
   kLibrary,     // Any other library: FFT, sort, solvers, attention.
@@ -32,38 +32,39 @@ enum class ThunkKind : uint8_t {
   kHostCopy,    // One copy to the host: the predicate of a loop or branch.
   kMemset,
   kAnything,  // A custom call: any kernels, copies and memsets.
-  kGraph,     // All that is recorded into one CUDA graph, where a launch of it leaves a single row.
+  kGraph,     // All work recorded into one CUDA graph, if its launch leaves a single row.
 };
 
-// Of a kind in a thunk list ("kCublasLtMatmul"). Kernels of XLA's own are told by their symbol.
+// For a kind in a thunk list ("kCublasLtMatmul"). XLA's own kernels are identified by their symbol.
 ThunkKind ThunkKindOf(std::string_view kind);
-// Thunks that hold others, wait, or do nothing on the device.
+// True for thunks that contain others, wait, or do nothing on the device.
 bool IsContainerThunk(std::string_view kind);
-// Of the target of a custom call; kAnything where it is none of the libraries that XLA calls.
+// For the target of a custom call; kAnything if XLA calls no known library.
 ThunkKind ThunkKindOfCustomCall(std::string_view target);
-// Custom calls that are marks for passes; the GPU backend emits nothing for them.
+// True for custom calls that are marks for passes; the GPU backend emits nothing for them.
 bool IsMarkForPasses(std::string_view target);
 
 struct ThunkToken {
-  uint32_t instruction = model::kNoIndex;  // In the module.
+  uint32_t instruction = model::kNoIndex;  // Index in the module.
   ThunkKind kind = ThunkKind::kKernel;
   CollectiveKind collective = CollectiveKind::kAny;
   LibraryKind library = LibraryKind::kAny;
   bool to_host = false;   // A copy that may leave the device.
   bool optional = false;  // May leave no record: branches, loops of unknown length, guesses.
-  bool may_copy = false;  // A kernel that may turn out to be a copy.
-  uint16_t copies = 1;    // Then this many, one for each result.
-  bool repeats = false;   // May be several kernels, the later ones with `__N` behind the symbol.
-  int64_t elements = 0;   // That it reads and writes, of kernels whose grid is not known.
-  float cost_ns = 0;      // What it should take on a large GPU, to share a graph-level row's time.
-  bool unsteady = false;  // Its time does not follow from its cost: it may wait, or run again.
-  uint32_t graph = 0;     // The CUDA graph it is recorded into, counted from 1; 0: launched alone.
-  uint32_t last = 0;  // Of a kGraph: the last token of the graph; the first one comes behind it.
-  int64_t grid[3] = {0, 0, 0};  // Of kernels; 0: not known.
+  bool may_copy = false;  // A kernel that may be a copy.
+  uint16_t copies = 1;    // If it is a copy: the number of copies, one for each result.
+  bool repeats = false;   // May be several kernels, the later ones with `__N` after the symbol.
+  int64_t elements = 0;   // Elements read and written, for kernels with unknown grid.
+  float cost_ns = 0;      // Estimated time on a large GPU, for the shares of a graph-level row.
+  bool unsteady = false;  // Its time does not follow from its cost: it may wait or repeat.
+  uint32_t graph = 0;     // The CUDA graph into which it is recorded, from 1; 0: launched
+                          // separately.
+  uint32_t last = 0;  // For kGraph: the last token of the graph; the first one follows this token.
+  int64_t grid[3] = {0, 0, 0};  // For kernels; 0: not known.
   int64_t block[3] = {0, 0, 0};
 };
 
-// Symbol -> tokens that may run under it; found by views as well.
+// Symbol -> tokens that may run under it; accepts views for look-ups.
 struct TokenSymbolHash {
   using is_transparent = void;
   size_t operator()(std::string_view s) const { return std::hash<std::string_view>()(s); }

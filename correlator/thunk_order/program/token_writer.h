@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The tokens of a program while it is made: each gets what it costs and the CUDA graph that it is
-// recorded into, where the run has graph-level rows, and the symbols that it may run under.
+// Builds the tokens of a program. Each gets its symbols and, if the run has graph-level rows, its
+// cost and CUDA graph.
 //
 // Thread-safety: one thread per object.
 
@@ -22,11 +22,11 @@ namespace xlatrace::correlator {
 
 class TokenWriter {
  public:
-  // Where the walk over the schedule is.
+  // Position of the walk over the schedule.
   struct Place {
-    double share = 1;            // How often what is there runs; of two branches, half.
-    bool unknown_trips = false;  // It is in a loop that may run any number of times.
-    uint32_t graph = 0;          // The CUDA graph that it is recorded into; 0: none.
+    double share = 1;            // Number of runs; half for each of two branches.
+    bool unknown_trips = false;  // Inside a loop with unknown trip count.
+    uint32_t graph = 0;          // The CUDA graph into which it is recorded; 0: none.
   };
 
   // `module` must outlive the writer. `graph_rows`: the run has graph-level rows.
@@ -36,10 +36,10 @@ class TokenWriter {
   bool graph_rows() const { return costs_.has_value(); }
 
   uint32_t Next() const { return static_cast<uint32_t>(tokens_.size()); }
-  // Both return the token's place. The first token of a graph gets the graph's own in front of it.
+  // Both return the token's index. The first token of a graph gets the graph's own token before it.
   uint32_t Add(ThunkToken token);
   uint32_t AddAs(const std::string& symbol, const ThunkToken& token);
-  // It may run under that symbol as well.
+  // The token may run under that symbol, too.
   void Name(const std::string& symbol, uint32_t token) { by_symbol_[symbol].push_back(token); }
 
   std::vector<ThunkToken> TakeTokens() { return std::move(tokens_); }
@@ -53,7 +53,7 @@ class TokenWriter {
   Place place_;
   std::vector<ThunkToken> tokens_;
   TokensBySymbol by_symbol_;
-  std::vector<uint32_t> token_of_graph_;  // Place of each graph's own token, plus 1.
+  std::vector<uint32_t> token_of_graph_;  // Index of each graph's own token, plus 1.
 };
 
 }  // namespace xlatrace::correlator

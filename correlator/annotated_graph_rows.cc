@@ -26,17 +26,17 @@ bool StandsIn(std::string_view enclosing, std::string_view thunk) {
   return false;
 }
 
-// What ran one by one in a module that has rows.
+// Work that ran one by one in a module with graph-level rows.
 struct Alone {
   int64_t self_ns = 0;
   bool beside_rows = false;      // In an execution that has a row.
-  std::set<uint32_t> enclosing;  // Hints with thunks around.
+  std::set<uint32_t> enclosing;  // Hints with enclosing thunks.
 };
 
 struct Module {
   std::map<Id, Alone> alone;          // By instruction.
-  std::set<std::string_view> thunks;  // That rows stand in; "" where the source tells none.
-  std::set<uint32_t> keys;            // Executions with a row, as the source numbers them.
+  std::set<std::string_view> thunks;  // Thunks that contain rows; "" if the source has none.
+  std::set<uint32_t> keys;            // Run keys of executions with a row.
   bool all_keyed = true;
 };
 
@@ -115,7 +115,7 @@ class Sharer {
     return parts;
   }
 
-  // Hints that no activity has: only ranges tell of these.
+  // Hints without an activity: only ranges name these instructions.
   Parts MarkedInside(Id module_id, std::string_view thunk) const {
     const ModuleEntry& entry = modules_.entry(module_id);
     std::set<Id> found;
@@ -154,7 +154,7 @@ class Sharer {
       parts = RanInside(module, thunk);
       if (parts.empty()) parts = MarkedInside(label.module_id, thunk);
     }
-    // A range that names an instruction of the program needs no guess.
+    // If a range names an instruction of the program, no estimate is needed.
     if (parts.empty() && label.instruction_id != 0) return old;
     if (parts.empty()) parts = RanElsewhere(module);
     std::vector<double> weights;
@@ -174,7 +174,7 @@ class Sharer {
     label.confidence = model::Confidence::kInferred;
     label.origin = model::Origin::kXla;
     label.losers.clear();
-    // Not interned: a label with shares is no other's.
+    // Not interned, because a label with shares is unique.
     tables_.labels.push_back(label);
     const auto label_id = static_cast<uint32_t>(tables_.labels.size());
     for (size_t k = 0; k < ppm.size(); ++k) {

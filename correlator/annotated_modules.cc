@@ -13,7 +13,7 @@ namespace {
 
 using model::Id;
 
-// Activities of one process under one hint and launch configuration.
+// Activities of one process with one hint and launch configuration.
 struct Seen {
   Id process_id = 0;
   uint32_t config = 0;
@@ -22,7 +22,7 @@ struct Seen {
   int64_t first_ns = INT64_MAX;
 };
 
-// By hint. Few configurations stand under one, so looking through them beats any table.
+// By hint. A hint has few configurations, so a linear search is faster than a table.
 std::vector<std::vector<Seen>> CountActivities(const model::RunTables& run) {
   std::vector<std::vector<Seen>> by_hint(run.hints.size() + 1);
   const model::ActivityColumns& columns = run.activities;
@@ -64,12 +64,12 @@ uint32_t AnnotatedModules::InstructionOf(uint32_t module, std::string_view name)
 AnnotatedModules::AnnotatedModules(const model::RunTables& run,
                                    const std::function<bool(Id)>& is_known) {
   const std::vector<std::vector<Seen>> by_hint = CountActivities(run);
-  std::set<Id> tells_ids;  // Processes.
+  std::set<Id> tells_ids;  // Processes with program ids.
   for (size_t h = 0; h < run.hints.size(); ++h) {
     if (!run.hints[h].program_id) continue;
     for (const Seen& seen : by_hint[h + 1]) tells_ids.insert(seen.process_id);
   }
-  // Those that name a module in full come first, so that a bare number finds its name.
+  // Hints with a name come first, so that a bare number finds its name.
   std::map<std::pair<Id, int64_t>, uint32_t> by_id;
   for (const bool named : {true, false}) {
     for (uint32_t h = 0; h < run.hints.size(); ++h) {
@@ -91,7 +91,7 @@ AnnotatedModules::AnnotatedModules(const model::RunTables& run,
                                 .program_id = hint.program_id});
           }
           if (named && hint.program_id) {
-            // One number, two names: then a bare number tells nothing.
+            // One number has two names, so a bare number is no evidence.
             const auto [known, first] =
                 by_id.try_emplace({seen.process_id, *hint.program_id}, it->second);
             if (!first) known->second = kNone;
@@ -128,7 +128,7 @@ void AnnotatedModules::Count(const model::RunTables& run, uint32_t number, uint3
   if (at == instruction.configs.end() || *at != config) instruction.configs.insert(at, config);
 }
 
-// Thunks that launched nothing themselves while the run was recorded: only their ranges tell.
+// Adds thunks that launched nothing during the recording: only their ranges name them.
 void AnnotatedModules::AddUnlaunched(const model::RunTables& run) {
   std::map<std::pair<std::string_view, std::optional<int64_t>>, std::vector<uint32_t>> same;
   for (uint32_t m = 0; m < modules_.size(); ++m) {

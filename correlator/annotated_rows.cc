@@ -17,7 +17,7 @@ namespace {
 
 using model::OpKind;
 
-// `input_reduce_fusion` of `input_reduce_fusion.2.clone.1`.
+// `input_reduce_fusion` for `input_reduce_fusion.2.clone.1`.
 std::string_view StemOf(std::string_view name) {
   for (bool cut = true; cut;) {
     cut = false;
@@ -37,7 +37,7 @@ std::string_view StemOf(std::string_view name) {
   return name;
 }
 
-// The kind of the words that XLA puts into names, the heaviest work first (hlo/op_category.h).
+// Kinds of the words in XLA's names, the heaviest work first (hlo/op_category.h).
 struct Word {
   std::string_view text;
   OpKind kind;
@@ -102,7 +102,7 @@ OpKind KindOfOpcode(std::string_view opcode) {
   return hlo::InfoOf(hlo::BaseOpcode(opcode)).kind;
 }
 
-// By the kernels and copies that it launched.
+// By its kernels and copies.
 OpKind KindOfLaunches(const model::RunTables& run, const AnnotatedInstruction& instruction) {
   OpKind kind = OpKind::kOther;
   for (const uint32_t number : instruction.configs) {
@@ -152,12 +152,12 @@ OpKind KindOfCategory(std::string_view category) {
   if (words != OpKind::kOther) return words;
   if (category == "data formatting") return OpKind::kCopy;
   if (category == "non-fusion elementwise") return OpKind::kElementwiseFusion;
-  return KindOfOpcode(category);  // XProf gives the opcode where it knows no better word.
+  return KindOfOpcode(category);  // XProf uses the opcode if it has no better word.
 }
 
 OpKind KindOfOpName(std::string_view op_name) {
   op_name = model::FirstOfJoined(op_name);
-  // Parameters of a primitive hold slashes of their own.
+  // Parameters of a primitive may contain slashes.
   op_name = op_name.substr(0, op_name.find('['));
   const size_t slash = op_name.rfind('/');
   const std::string_view leaf =
@@ -173,7 +173,7 @@ OpKind KindOfOpName(std::string_view op_name) {
 model::InstructionRow RowOf(const model::RunTables& run, const AnnotatedInstruction& instruction) {
   model::InstructionRow row;
   row.name = instruction.name;
-  // Where sayings differ (several programs of one name), what most of the time was under.
+  // If annotations differ (several programs of one name), the one with the most time wins.
   int64_t most = -1;
   int64_t longest = -1;
   for (const auto& [number, ns] : instruction.hints) {

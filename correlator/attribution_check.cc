@@ -14,7 +14,7 @@ namespace {
 using model::Confidence;
 using model::Id;
 
-// A broken table breaks in a million rows; the first ones are enough to see why.
+// A broken table has a million wrong rows; the first ones are sufficient.
 constexpr size_t kMostSentences = 20;
 
 class Checker {

@@ -27,7 +27,7 @@ CollectiveKind KindOfOp(std::string_view op_type) {
   return CollectiveKind::kAny;
 }
 
-// `CollectiveReduceV2_1`: 1 of `CollectiveReduceV2`, which itself is 0.
+// `CollectiveReduceV2_1` is number 1 of `CollectiveReduceV2`, which itself is number 0.
 struct Numbered {
   std::string_view stem;
   int number = 0;
@@ -48,7 +48,7 @@ Numbered NumberOf(const Hint& hint) {
   return result;
 }
 
-// The ops of one kind in the order of their numbers; empty where they are not of one series.
+// The ops of one kind, ordered by number; empty if they are not one series.
 std::vector<Numbered> SeriesOf(std::vector<Numbered> ops) {
   std::sort(ops.begin(), ops.end(),
             [](const Numbered& a, const Numbered& b) { return a.number < b.number; });

@@ -32,7 +32,7 @@ std::vector<ComputationUse> ClassifyComputations(const model::HloModule& module)
   if (module.entry >= uses.size()) return uses;
   uses[module.entry].role = ComputationRole::kLaunched;
   std::vector<uint32_t> pending = {module.entry};
-  // A role only ever grows, so a computation is walked at most three times.
+  // A role never becomes weaker, so a computation is visited at most three times.
   while (!pending.empty()) {
     const uint32_t at = pending.back();
     pending.pop_back();

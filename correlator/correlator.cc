@@ -33,7 +33,7 @@ using model::AttributionTables;
 using model::Id;
 using model::RunTables;
 
-// Every reference of the tables, so that nothing after this has to look twice.
+// Checks every reference of the tables once, so that later code need not check.
 Status CheckReferences(const RunTables& run) {
   const auto& columns = run.activities;
   const size_t n = columns.size();
@@ -63,14 +63,14 @@ Status CheckReferences(const RunTables& run) {
   return {};
 }
 
-// Activities repeat a few thousand kinds millions of times; each kind is judged once.
+// Activities repeat a few thousand kinds millions of times; each kind is evaluated once.
 struct CaseKey {
   uint32_t process;
   uint32_t hint;
   uint32_t config;
   uint32_t run_module;
-  uint32_t graph;   // Of graph-level rows.
-  uint32_t device;  // Of collectives that no range tells.
+  uint32_t graph;   // For graph-level rows.
+  uint32_t device;  // For collectives without a range.
   bool run_module_certain;
   bool operator==(const CaseKey&) const = default;
 };
@@ -132,7 +132,7 @@ class Labeller {
     return static_cast<uint32_t>(run_.DeviceOf(activity).process_id);
   }
 
-  // 0 where it does not matter.
+  // 0 if the device does not matter.
   uint32_t DeviceOf(size_t i) const {
     const uint32_t hint = run_.activities.hint[i];
     const bool asked =
@@ -170,7 +170,7 @@ class Labeller {
     judged.label = labels->Decide(CaseOf(key), uses_xla_[key.process]);
     if (no_modules_[key.process] &&
         run_.configs[key.config - 1].kind == model::ActivityKind::kKernel) {
-      // A library's kernel may be XLA's as well: that it is none nobody can say.
+      // A library's kernel may also be XLA's, and nothing excludes this.
       model::Label label = tables_.labels[judged.label - 1];
       if (label.instruction_id == 0 && label.reason == model::Reason::kNotXla &&
           label.origin != model::Origin::kFramework) {
@@ -199,7 +199,7 @@ class Labeller {
     Id most = 0;
     for (const model::Device& device : run_.devices) most = std::max(most, device.process_id);
     uses_xla_.assign(static_cast<size_t>(most) + 1, false);
-    // Fusions are XLA's alone, whether the run knows their module or not.
+    // Fusions belong to XLA only, even if their module is not known.
     std::vector<bool> fusion(run_.configs.size(), false);
     for (size_t c = 0; c < fusion.size(); ++c) {
       const model::LaunchConfig& config = run_.configs[c];
@@ -229,7 +229,7 @@ class Labeller {
     }
   }
 
-  // The module of each group of activities (run_key), as far as its members say and agree.
+  // The module of each group of activities (run_key), if its members agree.
   void FindRunModules() {
     const auto& columns = run_.activities;
     uint32_t most = 0;
@@ -274,9 +274,9 @@ class Labeller {
   AttributionTables& tables_;
   std::vector<std::unique_ptr<EvidenceSource>> sources_;
   std::vector<bool> uses_xla_;         // By process.
-  std::vector<bool> no_modules_;       // The same: XLA is there, and the run knows no module of it.
+  std::vector<bool> no_modules_;       // By process: it uses XLA, and the run has no module of it.
   std::vector<uint32_t> run_modules_;  // By run key; 0: not known.
-  std::vector<bool> run_module_certain_;  // By run key: some member means that very module.
+  std::vector<bool> run_module_certain_;  // By run key: a member identifies exactly that module.
 };
 
 }  // namespace

@@ -23,8 +23,8 @@ uint64_t Key(Id high, Id low) {
   return static_cast<uint64_t>(high) << 32 | static_cast<uint32_t>(low);
 }
 
-// A track and the lane that holds the sequence of its module's ops. Activities on other lanes
-// (collectives, copies) join the execution that is open; on a CPU all lanes are alike.
+// A track and the lane with the sequence of its module's ops. Activities on other lanes
+// (collectives, copies) join the open execution. On a CPU, all lanes are equal.
 struct Track {
   Track(uint32_t entry_size, bool serial) : steps(entry_size, serial) {}
 
@@ -43,8 +43,8 @@ struct Track {
   ExecutionTrack steps;
   std::map<uint32_t, uint32_t> lane_counts;
   uint32_t main_lane = 0;
-  uint32_t execution = 0;  // The open one's row.
-  uint32_t part = 0;       // Of its activities (loss_parts.h).
+  uint32_t execution = 0;  // Row of the open execution.
+  uint32_t part = 0;       // Part of its activities (loss_parts.h).
 };
 
 class Grouper {
@@ -68,7 +68,7 @@ class Grouper {
   const model::Label& LabelOf(size_t activity) const {
     return tables_.labels[tables_.label_of[activity] - 1];
   }
-  // What the source says, else what thunk order found; 0: neither.
+  // Group from the source, else from thunk order; 0: neither.
   uint32_t GroupOf(size_t activity) const {
     const uint32_t told = run_.activities.run_key[activity];
     if (told != 0 || aligned_.empty() || aligned_[activity] == 0) return told;
@@ -96,11 +96,11 @@ class Grouper {
   const RunTables& run_;
   const ModuleTable& modules_;
   std::span<const uint32_t> aligned_;
-  uint32_t told_ = 0;  // The largest number that the source gives.
+  uint32_t told_ = 0;  // The largest group number of the source.
   AttributionTables& tables_;
   const LossParts parts_;
-  std::vector<bool> withheld_;  // By activity: of no execution that could be named. Empty: none.
-  // What is asked of an activity's label, by label_id; flat, because it is asked for each activity.
+  std::vector<bool> withheld_;  // By activity: it may belong to no known execution. Empty: none.
+  // Facts on an activity's label, by label_id; a flat vector, because each activity needs them.
   struct LabelFacts {
     uint32_t module_id = 0;
     TrackItem item;  // Without the launch configuration.
@@ -113,8 +113,8 @@ class Grouper {
 };
 
 void Grouper::ByRunKey() {
-  // One group can hold work of another module (a callback that launches a helper): those are
-  // executions of their own. What has no module belongs to the group's first one.
+  // One group can contain work of another module (a callback that launches a helper), which gets
+  // separate executions. Activities without a module belong to the group's first one.
   const auto& columns = run_.activities;
   std::unordered_map<uint64_t, uint32_t> main_of;  // (run key, device)
   std::unordered_map<uint64_t, std::vector<uint32_t>> all_of;
@@ -148,16 +148,16 @@ void Grouper::ByRunKey() {
   }
 }
 
-// What thunk order could not place (equal kernels of branches) still ran in the execution around
-// it: a device runs the executions of a module one after the other. What lies in none of them, or
-// where two overlap, is no execution of its own when its instruction is not known either: all such
-// kernels of a run would be one.
+// Some launches have no place in thunk order (equal kernels of branches). They still ran in the
+// execution around them, because a device runs the executions of a module one after the other. A
+// launch outside of executions, or where two overlap, forms no execution if its instruction is not
+// known either. Otherwise, all such kernels of a run would be one execution.
 void Grouper::JoinAligned() {
   if (aligned_.empty()) return;
   struct Span {
     int64_t start_ns, end_ns;
     uint32_t execution;
-    int64_t latest_end_ns;  // Of this one and all before it.
+    int64_t latest_end_ns;  // Maximum over this one and all before it.
   };
   const auto& columns = run_.activities;
   std::vector<Span> spans(tables_.executions.size(), {INT64_MAX, INT64_MIN, 0, 0});
@@ -214,7 +214,7 @@ void Grouper::ReadLabels() {
     facts.item.entry_index =
         static_cast<uint32_t>(label.instruction_id - 1) - entry.entry_first_row;
     const model::InstructionRow& row = modules_.row(label.instruction_id);
-    // Without HLO the name must do.
+    // Without HLO, the name is the only evidence.
     facts.item.one_record = row.opcode == "fusion" ||
                             (row.opcode.empty() && row.name.find("fusion") != std::string::npos);
     facts.item.product =
@@ -289,13 +289,13 @@ void Grouper::ByTime() {
     const bool main_lane = track.IsMainLane(columns.lane[i]);
     bool starts = !track.steps.is_open();
     if (parts_.any()) {
-      // What is missing in between may be the end of one execution and the start of the next.
+      // Missing records may contain the end of one execution and the start of the next.
       const uint32_t part = parts_.PartOf(i);
       starts |= part != track.part;
       track.part = part;
     }
     if (main_lane) {
-      // Another module in between: nothing overlaps it where ops run one after the other.
+      // Another module ran in between. If ops run one after the other, nothing overlaps it.
       const bool interrupted = module_on_lane[columns.lane[i]] != module_id;
       starts |= interrupted && (track.steps.serial() || !track.steps.has_landmarks());
       starts |= track.steps.Restarts(item);
@@ -317,7 +317,7 @@ void Grouper::Number() {
     const uint32_t number = tables_.execution_of[i];
     if (number == 0) continue;
     Execution& execution = tables_.executions[number - 1];
-    // Activities without times count only where there is nothing else to go by.
+    // Activities without times count only if there are no others.
     const bool known = columns.timed(i);
     const bool first = known ? !timed[number] : execution.activities == 0;
     if (first || (known && columns.start_ns[i] < execution.start_ns)) {
@@ -348,7 +348,7 @@ void Grouper::Number() {
 }
 
 void Grouper::MarkComplete() {
-  // Activities by execution, so that one mark per instruction is enough to count it once.
+  // Activities by execution, so that one mark per instruction is sufficient to count it once.
   const size_t executions = tables_.executions.size();
   std::vector<uint32_t> begin(executions + 2, 0);
   for (const uint32_t execution : tables_.execution_of) ++begin[execution + 1];
@@ -360,7 +360,8 @@ void Grouper::MarkComplete() {
   std::vector<uint32_t> last_seen(tables_.instructions.size() + 1, 0);
   std::vector<uint32_t> executions_with(tables_.instructions.size() + 1, 0);
   std::vector<uint32_t> executions_of_module(modules_.size() + 1, 0);
-  std::vector<uint32_t> common(executions + 1, 0);  // Common instructions that an execution holds.
+  std::vector<uint32_t> common(executions + 1, 0);  // Number of common instructions in an
+                                                    // execution.
   const auto for_each_first = [&](auto&& visit) {
     std::fill(last_seen.begin(), last_seen.end(), 0);
     for (uint32_t execution = 1; execution <= executions; ++execution) {

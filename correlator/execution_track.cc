@@ -15,8 +15,9 @@ void ExecutionTrack::Observe(const TrackItem& item) {
 
 void ExecutionTrack::Settle() {
   previous_ = TrackItem::kNotEntry;
-  // Most instructions run once per execution, so the usual number of occurrences is the number of
-  // executions. A capture that starts or ends inside one has one more or one less of some.
+  // Most instructions run once per execution, so the most frequent number of occurrences is the
+  // number of executions. A capture that starts or ends inside an execution has one more or one
+  // less of some.
   std::map<uint32_t, uint32_t> frequency;
   for (const Landmark& landmark : landmarks_) {
     if (landmark.occurrences > 0) ++frequency[landmark.occurrences];
@@ -40,7 +41,7 @@ bool ExecutionTrack::Restarts(const TrackItem& item) const {
   const Landmark& landmark = landmarks_[item.entry_index];
   if (landmark.rank < 0) return false;
   if (landmark.last_execution == execution_) return true;
-  // By more than half: less is the freedom that the branches of a CUDA graph have.
+  // By more than half, because the branches of a CUDA graph can vary by less.
   return serial_ && 2 * (previous_rank_ - landmark.rank) > once_count_;
 }
 

@@ -16,7 +16,7 @@ using model::Id;
 using model::InstructionRow;
 using model::OpKind;
 
-// The first that the type holds decides.
+// The first substring of the type that matches decides.
 constexpr auto kKinds = std::to_array<std::pair<std::string_view, OpKind>>({
     {"Collective", OpKind::kCollective},
     {"Nccl", OpKind::kCollective},
@@ -197,7 +197,7 @@ FrameworkOps::FrameworkOps(const model::RunTables& run, const CollectiveOps& col
                            model::AttributionTables* out) {
   const size_t first_row = out->instructions.size();
   Rows by_name;
-  // In the order in which they first ran, so that numbers do not depend on that of hints.
+  // In the order of the first run, so that numbers do not depend on the order of hints.
   for (const uint32_t hint_id : run.activities.hint) {
     if (hint_id == 0) continue;
     const model::Hint& hint = run.hints[hint_id - 1];

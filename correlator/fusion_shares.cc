@@ -66,7 +66,7 @@ std::vector<Share> GroupPieces(const model::HloModule& module, std::vector<Piece
     std::erase_if(pieces, [](const Piece& piece) { return piece.weight == 0; });
   }
 
-  // Equal keys side by side; within a key in the given order, so that the result is deterministic.
+  // Equal keys adjacent, in the given order within a key, so that the result is deterministic.
   std::stable_sort(pieces.begin(), pieces.end(), [&](const Piece& a, const Piece& b) {
     return GroupKey(module, a) < GroupKey(module, b);
   });

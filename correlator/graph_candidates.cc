@@ -16,10 +16,10 @@ namespace {
 
 using model::Id;
 
-// Arrays smaller than this fit any program: counters, learning rates.
+// Smaller arrays fit any program: counters, learning rates.
 constexpr int64_t kSmallestArgument = 64;
-// Against a program that has no parameters of the sizes that were copied, where another one mostly
-// has, -ln(probability).
+// Penalty, as -ln(probability), of a program without parameters of the copied sizes, if another
+// program usually has them.
 constexpr double kOtherArguments = 6;
 constexpr double kMostly = 0.8;
 constexpr size_t kMostLikely = 64;
@@ -29,8 +29,8 @@ struct Rows {
   double ns = 0;
   double launches = 0;
   Id device = 0;
-  // Those that arguments were copied for just before, and of these, by module, how many with all of
-  // them of the size of one of its parameters.
+  // Launches with arguments copied just before; and by module, the number of these whose sizes all
+  // fit its parameters.
   double called = 0;
   std::map<uint32_t, double> fitting;
 };
@@ -76,8 +76,8 @@ class GraphCandidates {
     }
   }
 
-  // A program is called with arrays of the sizes that its parameters have. Where they come from the
-  // host (a batch), their copies are the last ones before it.
+  // A program is called with arrays of its parameters' sizes. If they come from the host (a batch),
+  // their copies are the last ones before the launch.
   void ReadRows(std::span<const uint32_t> sequence) {
     std::set<int64_t> copied;
     for (const uint32_t i : sequence) {
@@ -102,7 +102,7 @@ class GraphCandidates {
     rows->called += 1;
     uint32_t last = UINT32_MAX;
     for (const Candidate& candidate : cases_[c].candidates) {
-      if (candidate.program == last) continue;  // Candidates come module by module.
+      if (candidate.program == last) continue;  // Candidates are sorted by module.
       last = candidate.program;
       const std::set<int64_t>& sizes = parameters_.at(last);
       const bool fits = std::all_of(copied.begin(), copied.end(),
@@ -111,7 +111,7 @@ class GraphCandidates {
     }
   }
 
-  // Program ids count up as XLA compiles; in a program the schedule is the order.
+  // Program ids increase with compilation; inside a program the schedule is the order.
   using Place = std::tuple<int64_t, uint32_t, uint32_t>;
   Place PlaceOf(const Candidate& candidate) const {
     const Id id = static_cast<Id>(candidate.program) + 1;
@@ -158,7 +158,7 @@ class GraphCandidates {
     }
   }
 
-  // The time of an alignment grows with what each row may be.
+  // The time of an alignment grows with the number of candidates of each row.
   static void KeepLikely(std::vector<Candidate>* candidates) {
     if (candidates->size() <= kMostLikely) return;
     std::vector<uint16_t> doubts;

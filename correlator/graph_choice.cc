@@ -11,31 +11,29 @@ namespace xlatrace::correlator {
 namespace {
 
 constexpr double kImpossible = std::numeric_limits<double>::infinity();
-// Of a graph, the natural logarithm of its time over its cost is off by this much (a factor of
-// two).
+// Standard deviation of the logarithm of time over cost for one graph (a factor of two).
 constexpr double kSpread = 0.7;
-// Of all graphs: programs run at a half of what the cost model thinks possible, or slower.
+// For all graphs: programs reach half of the cost model's speed, or less.
 constexpr double kUsualSlowness = 0.5;
 constexpr double kSpreadOfSlowness = 1;
 constexpr double kLeastSlowness = -1.5;
 constexpr double kMostSlowness = 4;
 constexpr double kSlownessStep = 0.25;
-// A graph that was compiled and not run.
+// Penalty of a graph that was compiled and never ran.
 constexpr double kUnused = 0.2;
-// A graph that was instantiated again takes the same time.
+// Tolerance of the time of a graph that was instantiated again.
 constexpr double kSameTime = 0.03;
 constexpr double kAgain = 0.5;
-// Modules compiled in another order than they run in.
+// Penalty for modules that were compiled in another order than they run.
 constexpr double kOtherOrder = 6;
-// An explanation in which the times are further off than by a factor of four is none.
+// Maximum mean penalty of an explanation: times differ by a factor of four.
 constexpr double kWorstPerRow = 2;
 constexpr size_t kMostCells = 200'000;
 
-// For each row and each of its graphs, the cost of the best explanation in which it is of that
-// graph.
+// For each row and each of its graphs, the cost of the best explanation with this pair.
 using Explained = std::vector<std::vector<double>>;
 
-// Rows and graphs both in the order that is to be kept.
+// Matches rows and graphs, both in the required order.
 class Matcher {
  public:
   Matcher(std::span<const GraphRows> rows, std::span<const double> costs,
@@ -89,12 +87,12 @@ class Matcher {
     }
   }
 
-  // forward_[r, g]: rows up to r, the last of them of graph g; what was passed over is paid.
+  // forward_[r, g]: cost of rows up to r, with row r of graph g, including skipped graphs.
   void Forward() {
     forward_.assign(fit_.size(), kImpossible);
     for (size_t r = 0; r < rows_.size(); ++r) {
       double earlier =
-          r == 0 ? 0 : kImpossible;  // Best way that ends before g, graphs between paid.
+          r == 0 ? 0 : kImpossible;  // Best way that ends before g, including the graphs between.
       for (size_t g = 0; g < width_; ++g) {
         forward_[r * width_ + g] = earlier + fit_[r * width_ + g];
         earlier += kUnused;
@@ -103,7 +101,7 @@ class Matcher {
     }
   }
 
-  // backward_[r, g]: what comes behind row r of graph g.
+  // backward_[r, g]: cost of everything after row r of graph g.
   void Backward() {
     backward_.assign(fit_.size(), kImpossible);
     for (size_t r = rows_.size(); r-- > 0;) {
@@ -145,13 +143,13 @@ void TakeLess(const Explained& other, Explained* explained) {
   }
 }
 
-// Every row of a graph of its own.
+// Assumes that every row has its own graph.
 Explained ExplainApart(std::span<const GraphRows> rows, std::span<const double> costs) {
   std::vector<uint32_t> order(costs.size());
   std::iota(order.begin(), order.end(), 0u);
   Explained explained = Matcher(rows, costs, order).Explain();
 
-  // The same by size: of two rows, the longer one is the costlier graph's.
+  // The same by size: of two rows, the longer one has the more expensive graph.
   std::stable_sort(order.begin(), order.end(),
                    [&](uint32_t a, uint32_t b) { return costs[a] < costs[b]; });
   std::vector<size_t> by_time(rows.size());
@@ -174,7 +172,7 @@ bool SayTheSame(std::span<const double> a, std::span<const double> b) {
                     [](double x, double y) { return std::abs(x - y) <= 1; });
 }
 
-// The first row of those that are of one graph, where rows that take the same time are; by row.
+// For each row the first row of the same graph, if rows with equal times are one graph.
 std::vector<size_t> FirstOfSame(std::span<const GraphRows> rows) {
   std::vector<size_t> first(rows.size());
   for (size_t r = 0; r < rows.size(); ++r) {

@@ -7,7 +7,7 @@
 namespace xlatrace::correlator {
 namespace {
 
-// Rows of fewer graphs than this tell nothing about others.
+// Minimum number of graphs whose rows calibrate the others.
 constexpr size_t kFewestSteady = 3;
 constexpr double kUsual = 0.5;
 constexpr double kMost = 0.9;

@@ -35,8 +35,8 @@ std::optional<Proposal> ResolveHint(const ActivityCase& activity, const ModuleJo
   proposal.evidence = hint.evidence;
   std::erase_if(match.modules, [&](Id id) { return !modules.entry(id).readable; });
   if (match.modules.empty()) {
-    // XLA leaves the program id out where an executable has no HLO module: the candidates that the
-    // autotuner tries (gpu_executable.cc, XlaModule annotation; since February 2023).
+    // XLA omits the program id for executables without an HLO module: candidates of the autotuner
+    // (gpu_executable.cc, XlaModule annotation; since February 2023).
     const bool candidate = names_module && !hint.program_id && join.ids_related() &&
                            activity.config->kind == model::ActivityKind::kKernel;
     proposal.reason = candidate ? Reason::kAutotuning : Reason::kNoModule;

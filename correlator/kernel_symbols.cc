@@ -70,7 +70,7 @@ constexpr auto kLibrary = std::to_array<std::string_view>({
     "tensorrt",
 });
 
-// cuBLAS and cuDNN name their older kernels after the architecture (`ampere_sgemm_128x64_nn`).
+// cuBLAS and cuDNN name older kernels after the architecture (`ampere_sgemm_128x64_nn`).
 constexpr auto kArchitectures = std::to_array<std::string_view>({
     "maxwell_",
     "pascal_",
@@ -93,7 +93,7 @@ constexpr auto kFramework = std::to_array<std::string_view>({
     "N5Eigen8internal",
 });
 
-// Run-time helpers of XLA itself (command_buffer_kernels.cc, all_reduce_kernel, buffer debugging).
+// XLA's own run-time helpers (command_buffer_kernels.cc, all_reduce_kernel, buffer debugging).
 constexpr auto kXlaHelpers = std::to_array<std::string_view>({
     "set_while_condition",
     "set_case_condition",
@@ -107,7 +107,7 @@ constexpr auto kXlaHelpers = std::to_array<std::string_view>({
     "15stream_executor",
 });
 
-// Instruction names of the emitters before 2024 that are kernels of their own.
+// Instruction names of the emitters before 2024 that have separate kernels.
 constexpr auto kXlaStems = std::to_array<std::string_view>({
     "fusion",
     "sort",
@@ -141,7 +141,7 @@ bool HoldsAny(std::string_view symbol, std::span<const std::string_view> parts) 
   });
 }
 
-// "_12" and "__3" at the end of what XLA's uniquers made.
+// Suffixes "_12" and "__3" of XLA's name uniquers are removed.
 std::string_view Stem(std::string_view symbol) {
   symbol = WithoutUniqueTail(symbol);
   size_t end = symbol.size();
@@ -188,7 +188,7 @@ SymbolFamily FamilyOf(std::string_view symbol) {
   symbol = PlainSymbol(symbol);
   if (symbol.starts_with("__amd_rocclr_")) return SymbolFamily::kTransfer;
   if (HoldsAny(symbol, kAutotune)) return SymbolFamily::kAutotune;
-  // First: an XLA fusion can hold a library's word (`loop_gemv_fusion`).
+  // First, because the name of an XLA fusion can contain a library's word (`loop_gemv_fusion`).
   if (LooksLikeXla(symbol) || HoldsAny(symbol, kXlaHelpers)) return SymbolFamily::kXla;
   if (HoldsAny(symbol, kFramework)) return SymbolFamily::kFramework;
   const bool architecture =

@@ -39,8 +39,8 @@ uint32_t LabelTable::Decide(const ActivityCase& activity, bool process_uses_xla)
     label.module_id = activity.run_module_id;
     label.reason = Reason::kNoAnnotation;
   } else if (!proposals_.empty()) {
-    // The strongest source knows best why it failed; only "the source does not say" yields to what
-    // a weaker source found out about the same module.
+    // The strongest source has the best reason for its failure. Only "the source does not identify
+    // it" yields to the result of a weaker source on the same module.
     const Proposal* failure = &proposals_.front();
     for (const Proposal& other : proposals_) {
       if (failure->reason == Reason::kNoAnnotation && other.module_id == failure->module_id) {

@@ -58,7 +58,7 @@ uint32_t LossParts::PartOf(size_t activity) const {
   const int64_t start = run_.activities.start_ns[activity];
   const auto by_time = std::upper_bound(ends.begin(), ends.end(), start) - ends.begin();
   const uint32_t correlation = run_.activities.correlation_of(activity);
-  // A graph that lacks a node is a part of its own: before it, it, behind it.
+  // A graph with a lost node is a separate part: before it, the graph, after it.
   const auto before = std::lower_bound(lost.begin(), lost.end(), correlation) - lost.begin();
   const auto up_to = std::upper_bound(lost.begin(), lost.end(), correlation) - lost.begin();
   return static_cast<uint32_t>(by_time + before + up_to);

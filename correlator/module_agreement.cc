@@ -20,7 +20,7 @@ using model::Id;
 struct Tally {
   int64_t compared = 0;
   int64_t differ = 0;
-  std::string first;  // What differs, of the first that does.
+  std::string first;  // Description of the first difference.
 
   void Count(bool same, const std::function<std::string()>& sentence) {
     ++compared;
@@ -29,7 +29,7 @@ struct Tally {
   }
 };
 
-// A part of the op_names of the module that the instruction stands for.
+// True if a name is a part of the op_names of the module that the instruction represents.
 bool AnyNameFits(std::string_view printed, const std::vector<std::string_view>& names) {
   return std::any_of(names.begin(), names.end(),
                      [&](std::string_view name) { return IsNameOrPrefix(printed, name); });
@@ -50,12 +50,12 @@ class Comparison {
       if (instruction.launches > 0) Compare(instruction);
     }
     const bool strict = rule == AgreementRule::kAnotherRun;
-    // Ten in a hundred of the same number: names that a version of XLA prints in its own way.
+    // With the same number, 10 % may differ: some versions of XLA print names in their own way.
     if (Refutes(present_, strict ? 0 : 10)) return present_.first;
     if (Refutes(names_, strict ? 5 : 50)) return names_.first;
     if (Refutes(kernels_, strict ? 0 : 50)) return kernels_.first;
-    // A program of the same number whose instructions and names agree is not refuted by what only a
-    // thunk list could tell: kernels are shared, and named after any of their users.
+    // If number, instructions and names agree, kernel names alone do not reject a program without a
+    // thunk list. Kernels are shared and named after any of their users.
     if (strict && strange_kernels_.differ > 0) return strange_kernels_.first;
     return strict ? Unseen() : std::nullopt;
   }
@@ -92,8 +92,8 @@ class Comparison {
         modules_.row(static_cast<Id>(entry_.first_row + row) + 1).name;
     const std::span<const SymbolUse> uses = entry_.symbols.Find(config.symbol);
     if (uses.empty()) {
-      // Without a thunk list only the kernels that are called after an instruction are known, and
-      // those of fusions: others may bear a user's name.
+      // Without a thunk list, only kernels named after an instruction and those of fusions are
+      // known. Other kernels may have the name of any user.
       Tally& tally = entry_.symbols.lists_all_users() ? kernels_ : strange_kernels_;
       tally.Count(false, [&] {
         return fmt::format("{} launched {}, a kernel that it does not have", instruction,
@@ -120,8 +120,8 @@ class Comparison {
     });
   }
 
-  // A program that always launches much that never ran is another one. Rows of graphs hide what
-  // they hold.
+  // A program whose required launches mostly never ran is another program. Graph-level rows hide
+  // their content, so they prevent this test.
   std::optional<std::string> Unseen() const {
     if (said_.graph_rows > 0) return std::nullopt;
     std::set<uint32_t> always;
@@ -144,7 +144,7 @@ class Comparison {
   std::unordered_map<std::string_view, uint32_t> rows_;
   std::set<uint32_t> seen_;
   Tally present_, names_, kernels_;
-  Tally strange_kernels_;  // That no instruction has, where no thunk list names all users.
+  Tally strange_kernels_;  // Kernels without an instruction, if no thunk list names all users.
 };
 
 }  // namespace
@@ -152,7 +152,7 @@ class Comparison {
 bool IsNameOrPrefix(std::string_view printed, std::string_view op_name) {
   if (!op_name.starts_with(printed)) return false;
   if (op_name.size() == printed.size() || printed.ends_with('/')) return true;
-  // A path ends where a component does; the parameters of a primitive (until JAX 0.4.31) and
+  // A path ends at the end of a component; the parameters of a primitive (until JAX 0.4.31) and
   // further names (`a;b`) may follow.
   return std::string_view("/[;: ").find(op_name[printed.size()]) != std::string_view::npos;
 }

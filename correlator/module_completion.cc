@@ -14,7 +14,7 @@ namespace {
 
 using model::Id;
 
-// Sentences about single modules; a folder of hundreds gets a sum instead.
+// Maximum number of messages on single modules; a folder of hundreds gets a sum instead.
 constexpr size_t kMostOnCompletion = 20;
 
 bool IsEmbedded(model::ModuleSource source) {
@@ -41,7 +41,7 @@ ModuleCompletion::ModuleCompletion(const model::RunTables& run, const ModuleTabl
   for (const Id process : processes) {
     if (IsAnotherRun(process)) another_run.insert(process);
   }
-  // HLO that a module of its own number has is no other module's of that process.
+  // HLO of a module with the same number belongs to no other module of that process.
   std::set<std::pair<Id, Id>> joined;  // (process, module)
   std::set<Id> taken;
   for (uint32_t s = 0; s < candidates_.size(); ++s) {
@@ -63,7 +63,7 @@ ModuleCompletion::ModuleCompletion(const model::RunTables& run, const ModuleTabl
       if (owner == module.process_id || owner == 0) continue;
       plan.hlo_module_id = candidates.own.front();
     } else if (foreign || !module.program_id) {
-      // A number that both runs happen to have says nothing.
+      // An accidentally equal number of both runs is no evidence.
       std::vector<Id> others = candidates.own;
       others.insert(others.end(), candidates.others.begin(), candidates.others.end());
       if (!foreign) {
@@ -113,7 +113,7 @@ void ModuleCompletion::Find(uint32_t said, Candidates* candidates) const {
       candidates->others.push_back(id);
     }
   }
-  // Those of the process itself before those that lie with another one.
+  // Modules of the process itself before those of others.
   std::stable_partition(candidates->own.begin(), candidates->own.end(), [&](Id id) {
     const Id owner = modules_.entry(id).process_id;
     return owner == module.process_id || owner == 0;
@@ -122,7 +122,7 @@ void ModuleCompletion::Find(uint32_t said, Candidates* candidates) const {
 
 void ModuleCompletion::JudgeOwn(uint32_t said, Candidates* candidates) {
   const AnnotatedModule& module = said_.all()[said];
-  // A name without a number can be that of several programs: together they must hold what ran.
+  // A name without a number can belong to several programs, which together must contain the work.
   const bool together = !module.program_id && HoldTogether(module, candidates->own);
   std::vector<Id> agree;
   for (const Id id : candidates->own) {
@@ -159,8 +159,8 @@ bool ModuleCompletion::HoldTogether(const AnnotatedModule& module,
                      });
 }
 
-// A bare number that two programs of the process have, or two of no process's where it has none
-// itself: which one is meant only its instructions tell.
+// True if two programs of the process have this bare number, or two programs without a process, if
+// the process has none. Then only the instructions identify the program.
 bool ModuleCompletion::HasTwoPrograms(const AnnotatedModule& module) const {
   const ModuleEntry* of_process = nullptr;
   const ModuleEntry* of_none = nullptr;
@@ -180,7 +180,7 @@ bool ModuleCompletion::HasTwoPrograms(const AnnotatedModule& module) const {
   return of_process == nullptr && two_of_none;
 }
 
-// A number that means one program in the process and another one in the HLO.
+// True if the number belongs to one program in the process and to another one in the HLO.
 bool ModuleCompletion::IsContradicted(uint32_t said) const {
   const AnnotatedModule& module = said_.all()[said];
   if (!module.program_id) return false;
@@ -196,8 +196,8 @@ bool ModuleCompletion::IsContradicted(uint32_t said) const {
   return false;
 }
 
-// HLO beside a run is that of the very process where no number of it means another program there,
-// and most names that it has come with their number.
+// HLO beside a run belongs to this process if none of its numbers is another program's there, and
+// most of its names have their number.
 bool ModuleCompletion::IsAnotherRun(Id process_id) const {
   int64_t comparable = 0;
   int64_t joined = 0;
@@ -207,7 +207,7 @@ bool ModuleCompletion::IsAnotherRun(Id process_id) const {
     const Candidates& candidates = candidates_[s];
     if (module.process_id != process_id || !module.program_id) continue;
     if (candidates.embedded) {
-      // The source tells numbers of its own, and has the HLO of this one.
+      // The source uses its own numbers and has the HLO of this one.
       return false;
     }
     const bool any = candidates.joined || !candidates.others.empty() ||
@@ -220,7 +220,7 @@ bool ModuleCompletion::IsAnotherRun(Id process_id) const {
   return contradicted || 2 * joined < comparable;
 }
 
-// The one that agrees; 0 where none does, or programs that differ from each other.
+// The candidate that agrees; 0 if none does, or if different programs agree.
 Id ModuleCompletion::Choose(uint32_t said, const std::vector<Id>& candidates) {
   const AnnotatedModule& module = said_.all()[said];
   Id chosen = 0;

@@ -65,7 +65,7 @@ void ModuleJoin::DropCopies(std::vector<Id>* modules) const {
   }
 }
 
-// A dump of the very program stands in for a module whose own text cannot be read.
+// A dump of the same program replaces a module whose own text cannot be read.
 ModuleMatch ModuleJoin::ReadableCopy(Id process_id, Id module_id) const {
   const ModuleEntry& entry = modules_.entry(module_id);
   ModuleMatch match;
@@ -98,7 +98,7 @@ ModuleMatch ModuleJoin::Find(Id process_id, const model::Hint& hint) const {
     return {{link.module_id}, link.certain};
   }
   if (hint.program_id) {
-    // The process's own modules before those that no process is told of.
+    // The process's own modules before those without a process.
     for (const Id owner : {process_id, Id{0}}) {
       const auto it = by_program_id_.find({owner, *hint.program_id});
       if (it == by_program_id_.end()) continue;
@@ -121,7 +121,7 @@ ModuleMatch ModuleJoin::Find(Id process_id, const model::Hint& hint) const {
     const auto it = by_name_.find({owner, name});
     if (it != by_name_.end()) {
       for (const Id id : it->second) {
-        // A different program id of the same process is a different program of the same name.
+        // Another program id in the same process is another program with the same name.
         const bool other = hint.program_id && modules_.entry(id).program_id && ids_related_;
         if (!other && !modules_.IsRefused(process_id, hint, id)) match.modules.push_back(id);
       }
@@ -129,8 +129,8 @@ ModuleMatch ModuleJoin::Find(Id process_id, const model::Hint& hint) const {
     if (!match.modules.empty() || owner == 0) break;
   }
   DropCopies(&match.modules);
-  // Where a source tells program ids at all, a saying without one is about an executable that XLA
-  // compiled for itself (autotuning) as likely as about the module of that name.
+  // If a source uses program ids, an annotation without one is ambiguous. It may belong to an
+  // executable that XLA compiled for itself (autotuning) or to the module with that name.
   match.certain = match.modules.size() == 1 && !hint.program_id && !ids_related_;
   return match;
 }

@@ -8,7 +8,7 @@
 namespace xlatrace::correlator {
 namespace {
 
-// Cuts "<separator><digits>" off the end, when there is something in front of it.
+// Removes "<separator><digits>" from the end, if a name remains.
 std::string_view WithoutNumber(std::string_view name, char separator) {
   size_t end = name.size();
   while (end > 0 && IsDigit(name[end - 1])) --end;
@@ -35,7 +35,7 @@ std::string_view WithoutProgramId(std::string_view module_name) {
 
 std::string_view FrameworkFunction(std::string_view module_name) {
   std::string_view name = WithoutNumber(WithoutProgramId(module_name), '.');
-  // tf.function: "__inference_NAME_ID" with what the builder's sanitising made of it.
+  // tf.function: "__inference_NAME_ID", after sanitising by the builder.
   for (const std::string_view prefix : {"a_inference_", "__inference_"}) {
     if (!name.starts_with(prefix)) continue;
     name.remove_prefix(prefix.size());

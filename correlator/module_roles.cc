@@ -23,7 +23,7 @@ using model::ModuleRole;
 
 struct Use {
   int64_t device_ns = 0;
-  int64_t executions = 0;  // Per device, the most.
+  int64_t executions = 0;  // Per device, the maximum.
   int64_t first_ns = std::numeric_limits<int64_t>::max();
   int64_t last_ns = std::numeric_limits<int64_t>::min();
 };
@@ -47,15 +47,15 @@ std::vector<Use> CountUses(const model::RunTables& run, const model::Attribution
   return uses;
 }
 
-// Modules of one program (program_identity.h) whose calls take about the same time.
+// Modules of one program (program_identity.h) with similar call times.
 struct Program {
   std::vector<size_t> modules;  // The heaviest first.
-  Use use;                      // Of all of them.
-  double call_ns = 0;           // Of the heaviest, per execution.
+  Use use;                      // Sum over all of them.
+  double call_ns = 0;           // Time of the heaviest one, per execution.
 };
 
-constexpr int64_t kComparable = 4;  // Has a quarter of the heaviest one's time.
-constexpr double kAlike = 1.5;      // Calls of one program: at most this apart.
+constexpr int64_t kComparable = 4;  // Has at least a quarter of the heaviest one's time.
+constexpr double kAlike = 1.5;      // Maximum ratio of the call times of one program.
 
 std::vector<Program> ProgramsOf(const std::vector<size_t>& program_of,
                                 const std::vector<size_t>& modules, const std::vector<Use>& uses) {
@@ -66,7 +66,7 @@ std::vector<Program> ProgramsOf(const std::vector<size_t>& program_of,
   std::stable_sort(by_time.begin(), by_time.end(),
                    [&](size_t a, size_t b) { return uses[a].device_ns > uses[b].device_ns; });
   std::vector<Program> programs;
-  std::map<size_t, std::vector<size_t>> of_program;  // Indices into programs.
+  std::map<size_t, std::vector<size_t>> of_program;  // Indices in programs.
   for (const size_t m : by_time) {
     const Use& use = uses[m];
     const double call_ns = static_cast<double>(use.device_ns) /
@@ -91,7 +91,8 @@ std::vector<Program> ProgramsOf(const std::vector<size_t>& program_of,
   return programs;
 }
 
-// The heaviest that repeats; of all, where it has not a tenth of the heaviest one's time. -1: none.
+// The heaviest program that repeats. If it has not a tenth of the heaviest one's time, the heaviest
+// of all. -1: none.
 int HeaviestOf(const std::vector<Program>& programs) {
   int heaviest = -1;
   int repeated = -1;
@@ -110,8 +111,8 @@ int HeaviestOf(const std::vector<Program>& programs) {
   return heaviest;
 }
 
-// Programs that compare with the heaviest: a quarter of its time and more, again and again where it
-// does so, and not only before it.
+// Programs comparable with the heaviest: at least a quarter of its time, repeated if it repeats,
+// and not only before it.
 std::vector<size_t> ComparableTo(const std::vector<Program>& programs, int heaviest) {
   std::vector<size_t> comparable;
   const Use& of = programs[static_cast<size_t>(heaviest)].use;

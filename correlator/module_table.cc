@@ -40,7 +40,7 @@ std::string OperandNames(const HloModule& module, const Instruction& instruction
   return names;
 }
 
-// The columns that say where an op comes from, of `from`'s metadata.
+// Sets the source columns of an op from the metadata of `from`.
 template <typename Row>
 void SetSource(const HloModule& module, uint32_t from, Row* row) {
   if (from == kNoIndex) return;
@@ -62,7 +62,7 @@ void AddShare(const HloModule& module, const Share& share, uint32_t row_index,
   out->shares.push_back(std::move(row));
 }
 
-// Part of a loop, a branch or a command buffer, by the ranges around it or by its op_name.
+// True for parts of a loop, a branch or a command buffer, by their ranges or op_name.
 bool RunsInside(const model::RunTables& run, const AnnotatedInstruction& instruction) {
   if (instruction.nested || instruction.launches == 0) return true;
   return std::any_of(instruction.hints.begin(), instruction.hints.end(), [&](const auto& hint) {
@@ -115,7 +115,7 @@ ModuleTable::ModuleTable(const model::RunTables& run, const ModuleLoader& load,
   if (unreadable > 0) {
     out->stats.push_back(
         {.name = "unreadable_modules",
-         .severity = model::Severity::kNotice,  // No record is missing: gaps are what they are.
+         .severity = model::Severity::kNotice,  // No record is lost.
          .source = "correlator",
          .value = unreadable,
          .advice = "their activities have no instruction; the first: " + first_error});
@@ -163,13 +163,13 @@ void ModuleTable::AddAnnotated(const model::RunTables& run, const AnnotatedModul
   entry.readable = entry.annotated = true;
   entry.whole_schedule = false;
   entry.hlo_name = entry.name;
-  // What runs once per execution, as far as that can be told, comes first and stands for the entry
+  // Instructions that run once per execution, as far as known, come first and represent the entry
   // computation.
   std::vector<const AnnotatedInstruction*> order;
   for (const bool inner : {false, true}) {
     for (const AnnotatedInstruction& instruction : said.instructions) {
-      // A command buffer is no instruction: what is launched under its name alone is of one that
-      // nothing tells.
+      // A command buffer is not an instruction: launches under its name alone belong to an unknown
+      // one.
       if (IsThunkOnly(instruction.name)) continue;
       if (RunsInside(run, instruction) == inner) order.push_back(&instruction);
     }
@@ -309,7 +309,7 @@ void ModuleTable::Read(Id module_id, const LoadedModule& module, model::Attribut
     row.op_name = name.op_name;
     row.op_name_method = name.method;
     row.fusion_kind = instruction.fusion_kind;
-    // Without any op_name the source place may still be known.
+    // Without any op_name, the source line may still be known.
     SetSource(hlo, name.from == kNoIndex ? i : name.from, &row);
     if (const uint32_t frame = resharding.ConstraintOf(i); frame != 0) {
       row.source_file = hlo.stack_frames[frame - 1].file;
@@ -350,7 +350,7 @@ void ModuleTable::LendThunkLists(const ModuleLoader& load) {
       if (!module) break;
       const HloModule& hlo = (*module)->hlo;
       ReadThunks(static_cast<Id>(i) + 1, hlo, ClassifyComputations(hlo), thunks_[k]);
-      entry.has_thunks = false;  // Of its own.
+      entry.has_thunks = false;  // It has no thunk list of its own.
       break;
     }
   }

@@ -16,14 +16,14 @@ using model::Instruction;
 using model::kNoIndex;
 using model::OpNameMethod;
 
-// How many nameless instructions one search may pass: named neighbours are a few steps away in real
-// modules, and a run with 100,000 nameless instructions must not become quadratic. A combined
-// collective has hundreds of operands, each behind a step or two.
+// Limit on the instructions without a name in one search. In real modules, named neighbours are a
+// few steps away, and a run with 100,000 such instructions must not become quadratic. A combined
+// collective has hundreds of operands, each after a step or two.
 constexpr size_t kUserLimit = 64;
 constexpr size_t kOperandLimit = 1024;
 constexpr int kCallerLimit = 64;
 
-// Users of every instruction, in instruction order, as one array and offsets into it.
+// Users of every instruction, in instruction order, as one array with offsets.
 class UserLists {
  public:
   explicit UserLists(const HloModule& module) : begin_(module.instructions.size() + 1, 0) {
@@ -53,8 +53,8 @@ class UserLists {
   std::vector<uint32_t> users_;
 };
 
-// These finish what their operands began: the gradient all-reduce belongs to the backward op that
-// made the gradient, not to the optimizer that reads it.
+// These finish the work of their operands. The all-reduce of a gradient belongs to the backward op
+// that made the gradient, not to the optimizer that reads it.
 bool IsReductionOverDevices(std::string_view opcode) {
   return opcode.starts_with("all-reduce") || opcode.starts_with("reduce-scatter");
 }
@@ -63,7 +63,7 @@ bool IsSecondHalf(std::string_view opcode) {
   return opcode.ends_with("-done") || opcode == "async-update";
 }
 
-// A caller whose callee runs once, in its place: operands are parameters, users see the root.
+// A caller whose callee runs once, in its place: operands are parameters, and users read the root.
 bool IsWrapper(std::string_view opcode) { return opcode == "async-start" || opcode == "call"; }
 
 class Resolver {
@@ -75,7 +75,7 @@ class Resolver {
         body_names_(body_names),
         users_(module),
         visited_(module.instructions.size(), 0) {
-    // Names that may be passed on to neighbours.
+    // Names that neighbours may inherit.
     direct_.resize(module.instructions.size());
     for (uint32_t i = 0; i < direct_.size(); ++i) direct_[i] = Direct(i);
     for (const auto& [collective, views] : hlo::NamedCollectiveResults(module)) {
@@ -89,7 +89,7 @@ class Resolver {
     for (uint32_t i = 0; i < names.size(); ++i) {
       if (names[i].op_name.empty() && RoleOf(i) != ComputationRole::kApplied) names[i] = Search(i);
     }
-    // Bodies take what is missing from their callers, so callers must be settled first.
+    // Bodies inherit from their callers, so callers come first.
     for (uint32_t i = 0; i < names.size(); ++i) {
       if (names[i].op_name.empty()) names[i] = FromCaller(i);
     }
@@ -149,7 +149,7 @@ class Resolver {
     return IsWrapper(module_.instructions[caller].opcode) ? caller : kNoIndex;
   }
 
-  // True for reductions over devices, also behind an async wrapper.
+  // True for reductions over devices, also inside an async wrapper.
   bool ServesItsOperands(uint32_t index) const {
     for (int step = 0; step < kCallerLimit; ++step) {
       const Instruction& instruction = module_.instructions[index];
@@ -183,8 +183,8 @@ class Resolver {
       const ResolvedName found = ask_operands ? SearchOperands(index) : SearchUsers(index);
       if (!found.op_name.empty()) return found;
     }
-    // Between an argument and a result there is nothing but the argument's own path, which still
-    // tells the layer ("params['dense']['kernel']").
+    // Between an argument and a result there is only the argument's own path, which still contains
+    // the layer ("params['dense']['kernel']").
     if (argument_ != kNoIndex) return Own(argument_, OpNameMethod::kOperand);
     return {};
   }
@@ -202,7 +202,7 @@ class Resolver {
     queue_.push_back(index);
   }
 
-  // Breadth first: the nearest user that has a name.
+  // Breadth first: the nearest user with a name.
   ResolvedName SearchUsers(uint32_t start) {
     StartSearch(start, kUserLimit);
     for (size_t at = 0; at < queue_.size(); ++at) {
@@ -221,7 +221,7 @@ class Resolver {
     return {};
   }
 
-  // Breadth first: all nearest operands that have names, by bytes.
+  // Breadth first: all nearest operands with names, by bytes.
   ResolvedName SearchOperands(uint32_t start) {
     StartSearch(start, kOperandLimit);
     std::vector<Piece> pieces;
@@ -235,7 +235,7 @@ class Resolver {
         if (opcode == "parameter") {
           if (argument_ == kNoIndex && !direct_[operand].op_name.empty()) argument_ = operand;
         } else if (!direct_[operand].op_name.empty()) {
-          // Of a tuple that an instruction picks one element of, the element.
+          // If an instruction selects one element of a tuple, only the element.
           const int64_t bytes = std::min(hlo::ByteSize(module_.instructions[operand].shape),
                                          hlo::ByteSize(module_.instructions[index].shape));
           pieces.push_back(
@@ -253,7 +253,7 @@ class Resolver {
     return largest;
   }
 
-  // What a wrapped computation's parameter is outside.
+  // The value outside of a wrapped computation for its parameter.
   uint32_t Outside(uint32_t parameter) const {
     for (int step = 0; step < kCallerLimit; ++step) {
       const uint32_t caller = WrapperOf(parameter);
@@ -281,7 +281,7 @@ class Resolver {
         return {names[at].op_name, OpNameMethod::kUser, names[at].from};
       }
     }
-    // A reducer whose caller has no name either: its own relative name, for its own row only.
+    // A reducer whose caller has no name either keeps its own relative name, for its own row only.
     if (!module_.instructions[index].metadata.op_name.empty()) {
       return Own(index, OpNameMethod::kOwn);
     }
@@ -294,12 +294,12 @@ class Resolver {
   UserLists users_;
   std::vector<ResolvedName> direct_;
   OpNames result_;
-  // Of the search that runs; reused by the next.
+  // State of the current search; reused.
   std::vector<uint32_t> queue_;
-  std::vector<uint32_t> visited_;  // By instruction: the search that queued it last.
+  std::vector<uint32_t> visited_;  // By instruction: the last search that queued it.
   uint32_t search_ = 0;
   size_t limit_ = 0;
-  uint32_t argument_ = kNoIndex;  // First named argument of the entry that the search met.
+  uint32_t argument_ = kNoIndex;  // First named argument of the entry in the search.
 };
 
 }  // namespace

@@ -33,7 +33,7 @@ std::vector<std::string> CombinedOpNames(std::string_view op_name) {
     if (op_name[open] == ')') ++depth;
     if (op_name[open] == '(' && --depth == 0) break;
   }
-  // A transform's bracket follows its name ("jvp(layer)"), a combination's a slash.
+  // The bracket of a transform follows its name ("jvp(layer)"), that of a combination a slash.
   if (depth != 0 || open == 0 || op_name[open - 1] != '/') return {};
   const std::string_view prefix = op_name.substr(0, open);
   std::string_view rest = op_name.substr(open + 1, op_name.size() - open - 2);

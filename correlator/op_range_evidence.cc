@@ -15,8 +15,8 @@ std::optional<Proposal> OpRangeEvidence::Judge(const ActivityCase& activity) con
     return std::nullopt;
   }
   const LaunchKind kind = LaunchKindOf(*activity.config);
-  // What cuDNN tries is tried for the op that announced itself; what XLA tries while it compiles is
-  // nobody's.
+  // cuDNN's candidates are tried for the announced op. XLA's candidates during compilation belong
+  // to no op.
   const bool tried_for_op = of_ == Of::kOps && !activity.hint->op_name.empty();
   if (kind == LaunchKind::kAutotuning && !tried_for_op) return std::nullopt;
   Proposal proposal;

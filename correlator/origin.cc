@@ -43,17 +43,17 @@ Origin OriginInModule(const model::LaunchConfig& config, const model::Instructio
     case LaunchKind::kLibrary:
     case LaunchKind::kGemmPart:
     case LaunchKind::kCollective:
-      // XLA has a few of its own (MakeBatchPointers, AllReduceKernelImpl, its top-k).
+      // XLA has some itself (MakeBatchPointers, AllReduceKernelImpl, its top-k).
       return FamilyOf(config.symbol) == SymbolFamily::kXla ? Origin::kXla : Origin::kXlaLibrary;
     case LaunchKind::kOtherKernel:
-      // A name nobody knows: a library's where the instruction is a library call, else a user's own
-      // kernel that an XLA custom call runs.
+      // An unknown name: a library's if the instruction is a library call, else a user's own kernel
+      // that an XLA custom call runs.
       if (instruction != nullptr && IsLibraryCall(*instruction)) return Origin::kXlaLibrary;
       return Origin::kXla;
     default:
       break;
   }
-  // On a CPU or TPU there is no symbol to tell: a custom call is somebody else's code.
+  // A CPU or TPU has no symbols: a custom call is code from outside of XLA.
   if (config.kind == ActivityKind::kOp && instruction != nullptr &&
       instruction->opcode == "custom-call") {
     return Origin::kXlaLibrary;
@@ -72,7 +72,7 @@ Unexplained WithoutModule(const model::LaunchConfig& config, bool process_uses_x
     case ActivityKind::kOp:
       return {Reason::kNotXla, Origin::kFramework};
     case ActivityKind::kRange:
-      // XLA's own name for trying candidates (XlaAutotunerMeasurement:#hlo_op=..#).
+      // XLA's own name for autotuning candidates (XlaAutotunerMeasurement:#hlo_op=..#).
       if (config.symbol.starts_with("XlaAutotuner")) {
         return {Reason::kAutotuning, Origin::kAutotune};
       }
@@ -86,7 +86,7 @@ Unexplained WithoutModule(const model::LaunchConfig& config, bool process_uses_x
     case SymbolFamily::kTransfer:
       return {Reason::kTransfer, launcher};
     case SymbolFamily::kXla:
-      // A process without XLA can have a kernel called "copy" or "reduce" too.
+      // A process without XLA can also have a kernel with the name "copy" or "reduce".
       if (process_uses_xla) return {Reason::kNoModule, Origin::kXla};
       break;
     case SymbolFamily::kFramework:

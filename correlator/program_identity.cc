@@ -15,7 +15,7 @@ namespace {
 
 using model::Id;
 
-using Places = std::vector<uint64_t>;  // Hashes of op_name and line; ascending, each once.
+using Places = std::vector<uint64_t>;  // Hashes of op_name and line; ascending, without duplicates.
 
 std::vector<Places> PlacesOfModules(const model::AttributionTables& tables) {
   std::vector<Places> places(tables.modules.size());
@@ -32,7 +32,7 @@ std::vector<Places> PlacesOfModules(const model::AttributionTables& tables) {
   return places;
 }
 
-// At least half of the smaller one.
+// At least half of the smaller one's are common.
 bool ShareCode(const Places& a, const Places& b) {
   if (a.empty() || b.empty()) return true;
   Places both;

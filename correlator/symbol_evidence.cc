@@ -28,14 +28,14 @@ std::optional<Proposal> SymbolEvidence::Judge(const ActivityCase& activity) cons
   const model::Hint* hint = activity.hint;
   if (hint != nullptr && (hint->program_id || !hint->module_name.empty())) {
     const ModuleMatch match = join_.Find(activity.process_id, *hint);
-    // A module that the run does not hold must not lend its kernel to one that it does.
+    // A module outside of the run must not give its kernel to a module of the run.
     if (match.modules.size() != 1) return std::nullopt;
     return InModule(activity, match.modules.front(), match.certain);
   }
   if (activity.run_module_id != 0) {
     return InModule(activity, activity.run_module_id, activity.run_module_certain);
   }
-  // A library's or framework's kernel is no module's, even where one has an instruction so named.
+  // A kernel of a library or framework belongs to no module, even if an instruction has its name.
   const SymbolFamily family = FamilyOf(activity.config->symbol);
   if (family != SymbolFamily::kXla && family != SymbolFamily::kOther) return std::nullopt;
   return AcrossModules(activity);

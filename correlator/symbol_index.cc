@@ -14,7 +14,7 @@ using model::HloModule;
 using model::Instruction;
 using model::kNoIndex;
 
-// Opcodes that never own a kernel, so that their names must not claim a symbol.
+// Opcodes without kernels, whose names must not claim a symbol.
 bool OwnsKernels(std::string_view opcode) {
   static constexpr auto kNever =
       std::to_array<std::string_view>({"partition-id", "replica-id", "copy-done", "infeed"});
@@ -62,7 +62,7 @@ void SymbolIndex::AddOwners(const HloModule& module, std::span<const Computation
       uses_[SymbolOfInstruction(instruction.name)].push_back({.instruction = i});
     }
   }
-  // Any member of a class may run under any member's symbol; that there are others is enough.
+  // A member of a class may run under the symbol of any member.
   for (const auto& [hash, members] : classes) {
     for (const uint32_t named : members) {
       std::vector<SymbolUse>& uses = uses_[SymbolOfInstruction(module.instructions[named].name)];
@@ -73,8 +73,8 @@ void SymbolIndex::AddOwners(const HloModule& module, std::span<const Computation
 }
 
 void SymbolIndex::AddUsers(const HloModule& module, std::span<const model::Thunk> thunks) {
-  // A symbol that only one thunk launches runs the instruction it is named after: the first
-  // launcher gives the name. That serves lists without metadata (jaxlib before 0.8.0).
+  // A symbol that only one thunk launches runs the instruction after which it is named. This covers
+  // lists without metadata (jaxlib before 0.8.0).
   const auto owners = std::move(uses_);
   uses_ = {};
   const auto by_name = model::IndexByName(module);

@@ -21,7 +21,7 @@ bool AreOfOneExecution(const Anchor* before, const Anchor* after) {
   return before != nullptr && after != nullptr && before->item.execution == after->item.execution;
 }
 
-// A copy behind the last kernel of a library's call may as well prepare what comes next.
+// A copy after the last kernel of a library call may prepare the next instruction.
 bool MayPrepareNext(std::span<const WindowToken> tokens, std::span<const WindowActivity> activities,
                     std::span<const WindowChoice> choices, size_t k) {
   if (activities[k].kind != LaunchKind::kDeviceCopy) return false;
@@ -145,7 +145,7 @@ ExecutionSolver::Window ExecutionSolver::WindowBetween(const Anchor* before,
     const uint32_t program = of.item.program;
     for (const uint32_t token : programs_[program]->Between(from, to)) {
       const ThunkToken& thunk = programs_[program]->tokens()[token];
-      // What a graph holds that left a row leaves no record of its own.
+      // Work of a graph that left a row has no record of its own.
       const bool in_graph = thunk.graph != 0 && executions_[of.item.execution].graphs;
       window.places.push_back({program, token, of.item.execution});
       window.tokens.push_back({thunk, in_graph || IsAnchorOnly(program, token)});
@@ -155,7 +155,7 @@ ExecutionSolver::Window ExecutionSolver::WindowBetween(const Anchor* before,
     }
   };
   if (AreOfOneExecution(before, after)) {
-    // A library call known by annotation may have more launches behind the one that is the anchor.
+    // An annotated library call may have more launches after its anchor.
     add(*before, before->item.token, after->item.token);
     return window;
   }
@@ -167,7 +167,7 @@ ExecutionSolver::Window ExecutionSolver::WindowBetween(const Anchor* before,
   return window;
 }
 
-// Which end of an execution something belongs to is sure only where both are.
+// The execution of an activity at a border is certain only if both anchors are.
 Doubt ExecutionSolver::DoubtOfEnds(const Anchor* before, const Anchor* after) const {
   for (const Anchor* anchor : {before, after}) {
     if (anchor == nullptr) continue;
@@ -195,12 +195,12 @@ Outcome ExecutionSolver::OutcomeOf(const Window& window, const WindowChoice& cho
   return outcome;
 }
 
-// XLA runs thunks in order, so that what was launched between two kernels whose thunks are known is
-// of the thunks between these two: where both are of one execution, of what the program has from
-// one to the other; else of the rest of the first execution and the beginning of the second, and
-// the border between them lies anywhere. Which thunk launched which of them, window_assignment
-// finds by their kinds. The answer is exact where that allows one way only, both anchors are beyond
-// doubt, and nothing says that a launch may be nobody's.
+// XLA runs thunks in order, so launches between two kernels with known thunks belong to the thunks
+// between these. If both anchors are in one execution, these are the tokens between them.
+// Otherwise, they are the end of the first execution and the beginning of the second, with an
+// unknown border. The kind of each launch then gives its thunk (window_assignment). A label is
+// exact if only one assignment is possible, both anchors are certain, and no launch may belong to
+// another program.
 void ExecutionSolver::FillWindow(std::span<const uint32_t> launches, const Anchor* before,
                                  const Anchor* after, std::vector<Outcome>* outcomes) {
   const uint32_t begin = before == nullptr ? 0 : before->launch + 1;
@@ -221,7 +221,7 @@ void ExecutionSolver::FillWindow(std::span<const uint32_t> launches, const Ancho
     if (execution.equal_module && execution.ProvesNothing()) continue;
     Outcome outcome = OutcomeOf(window, choice, unnamed.activities[k]);
     Raise(of_ends, &outcome.doubt);
-    // At the ends of the stretch, or between two executions, a copy may be nobody's.
+    // At the ends of the stretch, or between two executions, a copy may belong to no program.
     if (!AreOfOneExecution(before, after) && !launch.ModuleIsSaid()) {
       Raise(Doubt::kBetweenRuns, &outcome.doubt);
     }
@@ -235,7 +235,7 @@ void ExecutionSolver::FillWindow(std::span<const uint32_t> launches, const Ancho
 
 void ExecutionSolver::WithoutAnchors(std::span<const uint32_t> launches,
                                      std::vector<Outcome>* outcomes) {
-  // All that is left to say which module this is is the source.
+  // Only the source identifies the module here.
   uint32_t module = AlignedItem::kNone;
   bool all_said = true;
   for (const uint32_t launch : launches) {
@@ -252,12 +252,12 @@ void ExecutionSolver::WithoutAnchors(std::span<const uint32_t> launches,
     return cases_[launch].kind == LaunchKind::kGraph;
   });
   const Unnamed unnamed = UnnamedIn(launches, 0, static_cast<uint32_t>(launches.size()));
-  // Graph-level rows are placed by the collectives around them, which come again with every trip of
-  // a loop.
+  // Collectives around graph-level rows give their position, and they repeat with every trip of a
+  // loop.
   std::vector<uint32_t> tokens(program.size());
   std::iota(tokens.begin(), tokens.end(), 0u);
   if (graphs) {
-    // One trip of each loop is better than nothing at all.
+    // One trip of each loop is better than no assignment.
     std::vector<uint32_t> unrolled = program.Unrolled(kLongestUnrolled);
     if (FitsWindow(unrolled.size(), unnamed.activities.size())) tokens = std::move(unrolled);
   }
@@ -318,7 +318,7 @@ bool ExecutionSolver::IsInOrder(uint32_t place, uint32_t program, uint32_t instr
   const Anchor* after = behind == anchors.end() ? nullptr : *behind;
   const Anchor* before = behind == anchors.begin() ? nullptr : *(behind - 1);
   const ThunkProgram& p = *programs_[program];
-  // A call that an anchor is of may launch more beside it.
+  // The call of an anchor may have more launches beside it.
   for (const Anchor* anchor : {before, after}) {
     if (anchor != nullptr && p.tokens()[anchor->item.token].instruction == instruction) return true;
   }
@@ -331,7 +331,7 @@ bool ExecutionSolver::IsInOrder(uint32_t place, uint32_t program, uint32_t instr
           ComesBy(program, ThunkProgram::kStart, after->item.token, instruction));
 }
 
-// A module with one library call needs little order to tell whose a library's kernel is.
+// In a module with one library call, a library's kernel belongs to this call in nearly any order.
 void ExecutionSolver::TakeOnlyPossible(uint32_t place, const LaunchCase& launch, Outcome* outcome) {
   if (launch.module == AlignedItem::kNone || launch.IsKnown() || !launch.candidates.empty() ||
       launch.kind == LaunchKind::kGraph || !NeedsWindow(launch)) {

@@ -10,7 +10,7 @@
 namespace xlatrace::correlator {
 namespace {
 
-// The order of launches proves nothing where some of them are missing among them.
+// The launch order proves nothing if launches are missing.
 void DoubtOrder(std::vector<Outcome>* outcomes) {
   for (Outcome& outcome : *outcomes) {
     if (outcome.program != kNoProgram) Raise(Doubt::kRecordsLost, &outcome.doubt);
@@ -19,9 +19,9 @@ void DoubtOrder(std::vector<Outcome>* outcomes) {
 
 }  // namespace
 
-// Executions that the source tells may lie in each other's way, since several threads launch: each
-// is gathered into one stretch, where its first launch was. A launch of no execution stays where it
-// is.
+// Executions from the source may be interleaved, because several threads launch. Each is moved into
+// one stretch, at the position of its first launch. A launch without an execution keeps its
+// position.
 std::vector<StretchSolver::Group> StretchSolver::GatherGroups(
     std::vector<uint32_t>* sequence) const {
   const auto key_of = [&](uint32_t activity) { return run_.activities.run_key[activity]; };
@@ -56,8 +56,8 @@ std::vector<StretchSolver::Group> StretchSolver::GatherGroups(
                      [](const auto& a, const auto& b) { return a.first < b.first; });
     for (size_t k = 0; k < order.size(); ++k) (*sequence)[k] = order[k].second;
   }
-  // The recording may cut off what had begun before anything ended, and what ends after everything
-  // had begun.
+  // The recording may cut off executions that began before the first end, and those that end after
+  // the last begin.
   size_t first_end = SIZE_MAX;
   size_t last_begin = 0;
   for (const Group& group : groups) {
@@ -79,7 +79,7 @@ void StretchSolver::SolveDevice(uint32_t device, std::vector<uint32_t>* ordered)
   for (size_t k = 0; k < sequence.size(); ++k) cases[k] = case_of_[sequence[k]];
   const auto group_of = [&](size_t k) { return run_.activities.run_key[sequence[k]]; };
   const auto part_of = [&](size_t k) { return parts_.any() ? parts_.PartOf(sequence[k]) : 0; };
-  size_t next = 0;  // Group.
+  size_t next = 0;  // Index of the group.
   Edges edges{0, sequence.size()};
   for (size_t begin = 0; begin < sequence.size();) {
     size_t end = begin + 1;
@@ -102,7 +102,7 @@ void StretchSolver::SolveDevice(uint32_t device, std::vector<uint32_t>* ordered)
     }
     begin = end;
   }
-  // A group that may be cut off is solved after those that are whole, of which one may be the same.
+  // Groups that may be cut off are solved after complete ones, of which one may be equal.
   std::stable_partition(groups.begin(), groups.end(), [](const Group& group) {
     return !group.may_lack_start && !group.may_lack_end;
   });
@@ -113,8 +113,8 @@ void StretchSolver::SolveGroup(uint32_t device, std::span<const uint32_t> cases,
                                const Group& group) {
   const auto part = cases.subspan(group.begin, group.size);
   if (AllKnown(part)) return;
-  // A group that may be cut off has an answer of its own: one that looks the same and is whole can
-  // be surer.
+  // A group that may be cut off has a separate result, because an equal complete group can be more
+  // certain.
   const uint32_t how =
       (group.may_lack_start ? 1u : 0u) | (group.may_lack_end ? 2u : 0u) | (group.lacks ? 4u : 0u);
   uint32_t known = known_.Find(part, nullptr, how);
@@ -133,7 +133,7 @@ void StretchSolver::SolveGroup(uint32_t device, std::span<const uint32_t> cases,
 size_t StretchSolver::SolveUngrouped(uint32_t device, std::span<const uint32_t> cases, size_t begin,
                                      size_t end, const Edges& edges) {
   if (begin != known_to_) followed_ = 0;
-  // A part that was cut off may begin like a whole execution and be the rest of another.
+  // A part that was cut off may begin like a complete execution and be the end of another.
   const bool pattern = !edges.lacks && (begin != edges.from || begin == 0);
   if (const uint32_t known =
           pattern ? known_.FindPrefix(cases.subspan(begin, end - begin), kPatternsAhead, &followed_)
@@ -204,7 +204,7 @@ void StretchSolver::KeepPiece(uint32_t device, size_t begin, std::span<const uin
   uint32_t stretch = known_.Find(cases, &kept);
   if (stretch == KnownStretches::kNone) stretch = known_.Remember(cases, std::move(kept));
   known_[stretch].executes = piece.executes;
-  // Only whole executions in the middle are patterns for others.
+  // Only complete executions in the middle are patterns for others.
   if (piece.executes && piece.from > 0 && piece.to < part.size()) known_.MakePattern(stretch);
   ++known_[stretch].occurrences;
   instances_.push_back({device, begin + piece.from, stretch});

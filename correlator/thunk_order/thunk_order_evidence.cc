@@ -28,7 +28,7 @@ bool HasWork(const ModuleTable& modules, std::span<const JudgedCase> judged,
   });
 }
 
-// The launches of one place where a stretch came.
+// The launches at one occurrence of a stretch.
 using Place = std::span<const uint32_t>;
 
 void CountGraphRows(const std::vector<LaunchCase>& cases, const KnownStretch& stretch, Place place,
@@ -70,7 +70,7 @@ ThunkOrderResult ApplyThunkOrder(const model::RunTables& run, const ModuleTable&
   LaunchCases read(run, modules, join, judged, case_of, tables->labels);
   const std::vector<LaunchCase>& cases = read.cases();
 
-  // What each launch is...
+  // First the outcome of each launch,
   StretchSolver solver(run, read.programs(), cases, case_of);
   std::vector<std::vector<uint32_t>> sequences = LaunchSequences(run);
   for (uint32_t d = 0; d < sequences.size(); ++d) solver.SolveDevice(d, &sequences[d]);
@@ -85,7 +85,7 @@ ThunkOrderResult ApplyThunkOrder(const model::RunTables& run, const ModuleTable&
   };
   DoubtOddCalls([&](uint32_t c) { return judged[c].config; }, &stretches);
 
-  // ... its label ...
+  // then its label,
   OrderLabels order_labels(run, modules, read.programs(), labels, tables);
   const auto is_graph = [](const LaunchCase& launch) { return launch.kind == LaunchKind::kGraph; };
   if (std::any_of(cases.begin(), cases.end(), is_graph)) {
@@ -108,7 +108,7 @@ ThunkOrderResult ApplyThunkOrder(const model::RunTables& run, const ModuleTable&
     Apply(cases, stretch, place, tables, &result);
   });
 
-  // ... and what has no place.
+  // and then launches without a position.
   const OrderedRun ordered{run, modules, join, judged, case_of, sequences};
   LabelLoneGraphRows(ordered, &read, &order_labels, tables, &result.execution, &result.executions);
   ExplainLibraryKernels(ordered, cases, labels, tables);

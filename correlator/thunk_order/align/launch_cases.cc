@@ -49,9 +49,9 @@ void LaunchCases::ReadPrograms() {
     programs_.push_back(&modules_.entry(id).program);
   }
   for (const Id process : processes) {
-    // Of several copies of one program (a dump beside an embedded module) the one with a thunk
-    // list, else the first; one that was put together from registered strings comes last, because
-    // they do not tell the whole schedule.
+    // Among copies of one program (a dump beside an embedded module), the one with a thunk list,
+    // else the first. A module joined from registered strings comes last, because these do not
+    // contain the whole schedule.
     std::map<std::pair<int64_t, std::string_view>, Id> chosen;
     std::vector<Id> alone;
     for (const Id id : join_.ModulesOf(process)) {
@@ -122,11 +122,11 @@ void LaunchCases::PreferKnownGrids() {
 
 void LaunchCases::CompareSizes() {
   struct Sizes {
-    std::set<int64_t> threads;   // Of the launches.
-    std::set<int64_t> elements;  // Of what they may be.
+    std::set<int64_t> threads;   // Thread counts of the launches.
+    std::set<int64_t> elements;  // Element counts of the candidates.
     std::vector<size_t> cases;
   };
-  std::map<std::pair<Id, std::string_view>, Sizes> by_symbol;  // In a process.
+  std::map<std::pair<Id, std::string_view>, Sizes> by_symbol;  // By process and symbol.
   const auto threads_of = [&](size_t c) {
     const model::LaunchConfig& config = run_.configs[judged_[c].config - 1];
     int64_t threads = 1;
@@ -152,7 +152,7 @@ void LaunchCases::CompareSizes() {
   }
   for (const auto& [symbol, sizes] : by_symbol) {
     if (sizes.threads.size() < 2 || sizes.threads.size() != sizes.elements.size()) continue;
-    if (sizes.elements.contains(0)) continue;  // A thunk list tells the grid of some.
+    if (sizes.elements.contains(0)) continue;  // A thunk list has the grid of some.
     for (const size_t c : sizes.cases) {
       const auto rank = std::distance(sizes.threads.begin(), sizes.threads.find(threads_of(c)));
       const int64_t expected = *std::next(sizes.elements.begin(), rank);
@@ -164,15 +164,15 @@ void LaunchCases::CompareSizes() {
   }
 }
 
-// A module has one kernel of a name, and launches it with one grid and block.
+// A module has one kernel per name, and launches it with one grid and block.
 void LaunchCases::FindMissing() {
   using Size = std::array<int64_t, 6>;
   struct Symbol {
     uint32_t number = 0;
-    std::set<Size> sizes;        // Of its launches.
-    std::set<uint32_t> modules;  // That they may be of.
+    std::set<Size> sizes;        // Sizes of its launches.
+    std::set<uint32_t> modules;  // Their candidate modules.
   };
-  std::map<std::pair<Id, std::string_view>, Symbol> symbols;  // In a process.
+  std::map<std::pair<Id, std::string_view>, Symbol> symbols;  // By process and symbol.
   const auto symbol_of = [&](size_t c) {
     const std::string_view symbol = PlainSymbol(run_.configs[judged_[c].config - 1].symbol);
     return &symbols[{judged_[c].process_id, symbol}];
@@ -199,7 +199,7 @@ void LaunchCases::FindMissing() {
     LaunchCase& launch = cases_[c];
     if (launch.module != kNoProgram || launch.candidates.empty()) continue;
     const Symbol& symbol = *symbol_of(c);
-    // A thunk list may tell the very size.
+    // Some thunk lists have the exact size.
     const bool told = std::all_of(
         launch.candidates.begin(), launch.candidates.end(), [&](const Candidate& candidate) {
           return programs_[candidate.program]->tokens()[candidate.token].grid[0] != 0;
@@ -258,7 +258,7 @@ std::vector<Candidate> LaunchCases::CandidatesOf(const JudgedCase& judged,
       }
       add(module, programs_[module]->Graphs());
     }
-    // Thousands of graphs, each of which may be any of thousands: nothing tells them apart.
+    // With thousands of graphs for thousands of rows, nothing distinguishes them.
     graph_candidates_ += candidates.size();
     if (graph_candidates_ > kMostGraphCandidates) candidates.clear();
     return candidates;

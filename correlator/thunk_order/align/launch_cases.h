@@ -36,7 +36,7 @@ struct JudgedCase {
   model::Id module_id = 0;  // Named by the source, or by other activities of the group; 0: not
                             // known.
   // The source identifies exactly this module (ModuleMatch in module_join.h). With the other
-  // information it becomes LaunchCase::said, which has more levels.
+  // information it becomes `LaunchCase::said`, which has more levels.
   bool certain = false;
   // The source names a module, and only these are possible (empty: the run does not contain it).
   bool names_module = false;

@@ -30,10 +30,10 @@ std::vector<std::vector<uint32_t>> LaunchSequences(const model::RunTables& run) 
     if (x != y) return x < y;
     return by_start(a, b);
   };
-  // Within one graph launch the order in which nodes were made is the order of thunks, whatever ran
-  // side by side. A node id is its graph's number and the node's; nodes of several graphs (library
-  // calls are captured as child graphs) say nothing about each other: each graph's nodes are put in
-  // order on the places that they have by their start.
+  // Within one graph launch, the order of node creation is the order of thunks, even if nodes ran
+  // in parallel. A node id contains the graph's number and the node's number. Nodes of several
+  // graphs (library calls are captured as child graphs) are not comparable. So the nodes of each
+  // graph are sorted on the positions that they have by start.
   std::vector<size_t> places;
   std::vector<uint32_t> nodes;
   const auto order_nodes = [&](std::vector<uint32_t>& sequence) {

@@ -8,13 +8,13 @@
 namespace xlatrace::correlator {
 namespace {
 
-using namespace align;  // NOLINT: its costs, which this file is about.
+using namespace align;  // NOLINT: this file uses all its costs.
 
 struct State {
-  uint32_t program = AlignedItem::kNone;  // Of the last match; kNone: none yet.
+  uint32_t program = AlignedItem::kNone;  // Program of the last match; kNone: none yet.
   uint32_t token = 0;
-  uint32_t group = 0;  // Of the last match.
-  uint32_t back = 0;   // State behind the item before.
+  uint32_t group = 0;  // Group of the last match.
+  uint32_t back = 0;   // Index of the state after the previous item.
   bool matched = false;
   bool fresh = false;  // Starts an execution.
   uint16_t doubt = 0;
@@ -63,7 +63,7 @@ class Aligner {
     return std::span(states_).subspan(begin_[item], begin_[item + 1] - begin_[item]);
   }
 
-  // Cost of matching `to` behind `from`; kNever where that cannot be. `*fresh`: a new execution.
+  // Cost of matching `to` after `from`; kNever if impossible. `*fresh`: a new execution.
   int64_t Step(const State& from, const SequenceItem& item, const Candidate& to,
                bool* fresh) const {
     *fresh = true;
@@ -129,8 +129,8 @@ class Aligner {
       const bool late = states_.size() > kMostStates;
       cut_off_.push_back(kNever);
       const bool cut = Keep(late ? kMostMatchedLate : kMostMatched, &next, &cut_off_.back());
-      // The states that were left out may have been as good in the end: all is in doubt until an
-      // item can be one thing only.
+      // Omitted states may have been equally good in the end: all items are in doubt until one has
+      // a single candidate.
       doubtful = cut || (doubtful && item.candidates->size() > 1);
       doubtful_.push_back(doubtful);
       foreign.clear();
@@ -151,8 +151,7 @@ class Aligner {
     }
   }
 
-  // True when states were left out that are not far behind the best. `cut_off`: the cheapest of
-  // those that were.
+  // True if states near the best were omitted. `cut_off`: cost of the cheapest omitted one.
   static bool Keep(size_t most, std::vector<State>* states, int64_t* cut_off) {
     if (states->size() <= 1) return false;
     int64_t best = kNever;
@@ -169,8 +168,9 @@ class Aligner {
     return true;
   }
 
-  // Judges every item by all that is possible within the slack of the best alignment: `after` is
-  // what the rest costs from each state on, so that a state's cost and that are a whole alignment.
+  // Evaluates every item by all alignments within the slack of the best one. `after` is the cost of
+  // the remainder from each state, so that the sum with the state's cost is that of a whole
+  // alignment.
   void Backward(int64_t best, Alignment* result) const {
     std::vector<int64_t> after;
     for (const State& state : Behind(items_.size() - 1)) after.push_back(EndCost(state));
@@ -216,8 +216,8 @@ class Aligner {
     }
   }
 
-  // Another program is possible at the cost `whole`. What is below a unit of cost is doubts about
-  // sizes (order_limits.h): it alone may speak against the other program.
+  // Another program is possible at the cost `whole`. Differences below a unit of cost are doubts
+  // about sizes (order_limits.h); only these can be evidence against the other program.
   static Doubt DoubtOfModule(int64_t whole, int64_t best) {
     return whole % kUnit - best % kUnit < kOfAnotherSize ? Doubt::kEqualModule
                                                          : Doubt::kAnotherModule;
@@ -228,11 +228,11 @@ class Aligner {
     return whole <= best ? Doubt::kEqualInstruction : Doubt::kAnotherInstruction;
   }
 
-  // Where many records in a row were lost, what was cut off as too dear may have been as good in
-  // the end: the best pays for them later. All is in doubt from the last item that can be one
-  // thing only to the next one.
+  // If many consecutive records were lost, omitted expensive states may have been equally good in
+  // the end, because the best one pays later. All items are in doubt between two items with a
+  // single candidate.
   void DoubtWhatWasCutOff(const std::vector<uint32_t>& path, Alignment* result) const {
-    size_t begin = 0;  // Of the items between two such.
+    size_t begin = 0;  // First item after such an item.
     int64_t cheapest = kNever;
     for (size_t i = 0; i <= items_.size(); ++i) {
       const bool end = i == items_.size();
@@ -254,9 +254,9 @@ class Aligner {
   bool clean_start_;
   bool clean_end_;
   std::vector<State> states_;
-  std::vector<size_t> begin_;     // Of the states behind each item.
+  std::vector<size_t> begin_;     // First state after each item.
   std::vector<bool> doubtful_;    // By item.
-  std::vector<int64_t> cut_off_;  // By item: the cheapest that was too far behind.
+  std::vector<int64_t> cut_off_;  // By item: cost of the cheapest omitted state.
 };
 
 }  // namespace

@@ -29,7 +29,7 @@ class TripCounter {
   bool MayBeOfNeighbour(size_t first, size_t past) const;
   bool MayBeOfCutOff(size_t a, uint32_t token, bool at_end) const;
   bool CountBetween(size_t first, size_t past);
-  // Where some of the loops may run any number of times: by the kernels that are in none of these.
+  // For loops without a known trip count: uses the kernels outside of these loops.
   void CountMarkersBetween(size_t first, size_t past);
 
   // Anchors of one execution.
@@ -38,13 +38,13 @@ class TripCounter {
     size_t first;
     size_t past;
   };
-  // The tokens of the program that an anchor can be.
+  // Candidate tokens of the program for an anchor.
   std::vector<uint32_t> TokensOf(size_t a, uint32_t program) const;
-  // It can be nothing but markers.
+  // True if all its candidates are markers.
   bool IsMarker(size_t a, uint32_t program, const std::set<uint32_t>& markers) const;
-  // The anchors that are markers, and `expected` without tokens that are none.
+  // The anchors that are markers. Removes tokens that are not markers from `expected`.
   std::vector<size_t> SeeMarkers(const Stretch& stretch, std::vector<uint32_t>* expected) const;
-  // The token of each that was seen; empty where too many are lost to tell.
+  // The token of each observed marker; empty if too many are lost.
   std::vector<uint32_t> PlaceMarkers(const Stretch& stretch, const std::vector<size_t>& seen,
                                      const std::vector<uint32_t>& expected) const;
 
@@ -73,8 +73,8 @@ void TripCounter::Run() {
   }
 }
 
-// At the border to another execution a record may as well be that one's, where both have lost some:
-// as many as are expected are there either way.
+// At the border to another execution, a record may belong to that one if both lost some: the count
+// is as expected either way.
 bool TripCounter::MayBeOfNeighbour(size_t first, size_t past) const {
   const auto may_be = [&](size_t a, const AlignedItem& neighbour, bool before) {
     if (neighbour.execution == anchors_[a].item.execution) return false;
@@ -90,8 +90,8 @@ bool TripCounter::MayBeOfNeighbour(size_t first, size_t past) const {
          (past < anchors_.size() && may_be(past - 1, anchors_[past].item, false));
 }
 
-// Beyond an end that may be cut off there may be another execution, of which anchor `a`, the
-// outermost one, is all that was recorded: its own lost the record of `token` then, or another.
+// Beyond an end that may be cut off, there may be another execution with anchor `a`, the outermost
+// one, as its only record. Then this execution lost the record of `token` or another one.
 bool TripCounter::MayBeOfCutOff(size_t a, uint32_t token, bool at_end) const {
   const uint32_t of = anchors_[a].item.program;
   const uint32_t own = programs_[of]->tokens()[token].instruction;
@@ -104,9 +104,10 @@ bool TripCounter::MayBeOfCutOff(size_t a, uint32_t token, bool at_end) const {
   });
 }
 
-// Anchors [first, past) are in doubt while those on either side are not. Where XLA knows how often
-// every loop between these two runs, it is known which kernels were launched there, in which order
-// and how many: as many anchors as kernels are one each. True where that told them.
+// Anchors [first, past) are in doubt, and those on both sides are not. If XLA determined the trip
+// counts of all loops between these two, the kernels launched there are known, with order and
+// number. If the number of anchors is equal, each is one of these kernels. True if this identified
+// them.
 bool TripCounter::CountBetween(size_t first, size_t past) {
   const AlignedItem& any = anchors_[first].item;
   const ThunkProgram& program = *programs_[any.program];
@@ -128,7 +129,7 @@ bool TripCounter::CountBetween(size_t first, size_t past) {
   const size_t lost = kernels.size() - count;
   const size_t forgiven = std::min(std::max<size_t>(2, count / kLostOf), count / kFewestPerLost);
   if (!all && (kernels.size() < count || lost > forgiven)) return false;
-  // Nothing that looks like the module's may be left over in between.
+  // No other launch of the module may remain in between.
   const uint32_t begin = begins ? anchors_[first].launch : anchors_[first - 1].launch;
   const uint32_t end = ends ? anchors_[past - 1].launch : anchors_[past].launch;
   size_t candidates = 0;
@@ -183,8 +184,8 @@ bool TripCounter::IsMarker(size_t a, uint32_t program, const std::set<uint32_t>&
 std::vector<size_t> TripCounter::SeeMarkers(const Stretch& stretch,
                                             std::vector<uint32_t>* expected) const {
   std::set<uint32_t> markers(expected->begin(), expected->end());
-  // What an anchor can be besides is no marker, either; that may leave another anchor something
-  // that it can be besides, and so on.
+  // Other candidates of an anchor are not markers, either. Removing them may give another anchor
+  // such candidates, so this repeats.
   for (size_t before_pass = markers.size() + 1; before_pass != markers.size();) {
     before_pass = markers.size();
     for (size_t a = stretch.first; a < stretch.past; ++a) {
@@ -223,12 +224,12 @@ std::vector<uint32_t> TripCounter::PlaceMarkers(const Stretch& stretch,
   return place;
 }
 
-// How often a loop ran that XLA has no number for cannot be counted, but all around it can: the
-// kernels that are in no such loop run a known number of times, each. They are markers. As many
-// anchors as are nothing but markers are taken for the expected ones in their order, a few lost
-// ones left out; what lies between two markers can only be what the program has between these two,
-// and where that leaves an anchor one token, it is that one. Nothing here becomes sure, not even
-// where no marker is lost: what lies between was guessed before.
+// Trips of a loop without a known count cannot be counted, but the kernels outside of such loops
+// run a known number of times. They are markers. Anchors whose candidates are all markers are
+// matched with the expected markers in order, without a few lost ones. Between two markers, only
+// the tokens between them are possible, and an anchor with a single remaining token gets it.
+// Nothing here becomes certain, even without a lost marker, because the part in between was
+// estimated before.
 void TripCounter::CountMarkersBetween(size_t first, size_t past) {
   const AlignedItem any = anchors_[first].item;
   const ThunkProgram& program = *programs_[any.program];
@@ -244,7 +245,7 @@ void TripCounter::CountMarkersBetween(size_t first, size_t past) {
   const auto behind = [&] {
     return ends() ? static_cast<uint32_t>(program.size()) : anchors_[past].item.token;
   };
-  // From outside the loops on, since the trips of all of a loop are known and no others.
+  // From outside of the loops, because the known trips cover all of a loop.
   while (!begins() &&
          (!anchors_[first - 1].IsSure() || program.InLoopWithout(before(), behind()))) {
     --first;

@@ -12,7 +12,7 @@
 namespace xlatrace::correlator {
 namespace {
 
-// What a thunk without a kernel of XLA's looks like from outside.
+// The activity of a thunk without an XLA kernel, as a recording shows it.
 WindowActivity ActivityOf(const model::Thunk& thunk) {
   switch (ThunkKindOf(thunk.kind)) {
     case ThunkKind::kGemm:
@@ -36,8 +36,8 @@ WindowActivity ActivityOf(const model::Thunk& thunk) {
   return {.kind = LaunchKind::kOtherKernel};
 }
 
-// A sequential thunk is one instruction's (a triangular solve: a copy, then the call): what of its
-// thunks has a name tells those that have none.
+// A sequential thunk belongs to one instruction (a triangular solve: a copy, then the call). Its
+// named thunks give the name to the others.
 void NameWithinSequences(std::vector<model::Thunk>* thunks) {
   for (size_t t = 0; t < thunks->size(); ++t) {
     if ((*thunks)[t].kind != "kSequential") continue;
@@ -100,7 +100,7 @@ void JoinThunkList(const model::HloModule& module, std::vector<model::Thunk>* th
     return std::string(module.instructions[program.tokens()[token].instruction].name);
   };
 
-  // Kernels first, then what lies between two of them.
+  // Kernels first, then the thunks between two of them.
   uint32_t before = ThunkProgram::kStart;
   size_t begin = 0;
   const auto fill = [&](size_t end, uint32_t after) {

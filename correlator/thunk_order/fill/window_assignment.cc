@@ -19,9 +19,8 @@ int64_t FitLibrary(LibraryKind call, LibraryKind kernel) {
   return part || sorts ? 1 : fill::kOfAnother;
 }
 
-// What it costs to take the activity for the first (or for a further) one of a thunk: nothing where
-// such a thunk launches such an activity for certain, more the less usual that is, and kNever where
-// it cannot be.
+// Cost of assigning the activity as the first (or a further) one of a thunk. It is 0 if such a
+// thunk always launches such an activity, more if this is less usual, and kNever if impossible.
 int64_t Fit(const ThunkToken& thunk, const WindowActivity& activity, bool first) {
   const LaunchKind kind = activity.kind;
   const bool kernel = kind == LaunchKind::kGemm || kind == LaunchKind::kGemmPart ||
@@ -29,7 +28,7 @@ int64_t Fit(const ThunkToken& thunk, const WindowActivity& activity, bool first)
                       kind == LaunchKind::kOtherKernel;
   switch (thunk.kind) {
     case ThunkKind::kKernel:
-      // Its own symbol would have made it an anchor.
+      // With its own symbol it would be an anchor.
       if (!thunk.may_copy) return kNever;
       if (kind != LaunchKind::kDeviceCopy && !(thunk.to_host && kind == LaunchKind::kHostCopy)) {
         return kNever;
@@ -47,7 +46,7 @@ int64_t Fit(const ThunkToken& thunk, const WindowActivity& activity, bool first)
       return kernel ? 1 : kNever;
     case ThunkKind::kLibrary:
       if (kind == LaunchKind::kLibrary) return FitLibrary(thunk.library, activity.library);
-      // What prepares a call comes before it, what scales its result behind it.
+      // Preparation of a call precedes it, and scaling of its result follows it.
       if (kind == LaunchKind::kMemset || kind == LaunchKind::kDeviceCopy) return first ? 1 : 2;
       return kernel ? (first ? 2 : 1) : kNever;
     case ThunkKind::kCollective:
@@ -78,10 +77,10 @@ int64_t Fit(const ThunkToken& thunk, const WindowActivity& activity, bool first)
   return kNever;
 }
 
-// What it costs that the thunk has no activity: `skip` where it must have launched one.
+// Cost of a thunk without an activity: `skip` if it must have launched one.
 int64_t OwedCost(const WindowToken& token, int64_t skip) {
   if (token.taken || token.thunk.optional || token.thunk.kind == ThunkKind::kGraph) return 0;
-  // A kernel with a symbol of its own would be an anchor, and a missing one was paid for there.
+  // A kernel with its own symbol would be an anchor, and a missing one was counted there.
   return token.thunk.kind == ThunkKind::kKernel && !token.thunk.may_copy ? 0 : skip;
 }
 
@@ -90,10 +89,10 @@ bool IsCopyOrMemset(LaunchKind kind) {
          kind == LaunchKind::kMemset;
 }
 
-// All ways to give the activities to the thunks in order, by dynamic programming. forward_[a][t] is
-// what the first `a` activities cost at least when token `t - 1` is the last that took one (t = 0:
-// none has); backward_[a][t] is what the rest costs then. An activity has one choice only where no
-// other way through the table comes near the cheapest one.
+// All ways to assign the activities to the thunks in order, by dynamic programming. The table
+// `forward_[a][t]` has the minimum cost of the first `a` activities; token `t - 1` is the last one
+// with an activity (t = 0: none). The table `backward_[a][t]` has the cost of the remainder. An
+// activity has a single choice only if no other way through the table costs nearly as little.
 class Table {
  public:
   Table(std::span<const WindowToken> tokens, std::span<const WindowActivity> activities,
@@ -206,13 +205,13 @@ class Table {
   std::span<const WindowToken> tokens_;
   std::span<const WindowActivity> activities_;
   size_t width_;
-  std::vector<int64_t> owed_;  // By tokens before t.
+  std::vector<int64_t> owed_;  // Sum over tokens before t.
   std::vector<int64_t> forward_;
   std::vector<int64_t> backward_;
 };
 
-// A graph-level row covers what lies between its neighbours' thunks, and what a neighbour is may as
-// well be in the graph, so that nothing here is sure.
+// A graph-level row covers the thunks between its neighbours, and a neighbour may also be in the
+// graph, so nothing here is certain.
 std::vector<WindowChoice> AroundGraphs(std::span<const WindowToken> tokens,
                                        std::span<const WindowActivity> activities) {
   std::vector<WindowChoice> choices(activities.size());
@@ -228,7 +227,7 @@ std::vector<WindowChoice> AroundGraphs(std::span<const WindowToken> tokens,
     choices[places[k]] = chosen[k];
     choices[places[k]].doubt = Doubt::kAnotherWay;
   }
-  // Neighbours of which none has a place would leave every graph the whole program.
+  // If no neighbour has a position, every graph would cover the whole program.
   if (!others.empty() && std::none_of(chosen.begin(), chosen.end(), [](const WindowChoice& choice) {
         return choice.token != WindowChoice::kOutside;
       })) {
@@ -237,7 +236,7 @@ std::vector<WindowChoice> AroundGraphs(std::span<const WindowToken> tokens,
   const auto placed = [&](size_t a) {
     return activities[a].kind != LaunchKind::kGraph && choices[a].token != WindowChoice::kOutside;
   };
-  // The first token of those behind each activity.
+  // First token after each activity.
   std::vector<uint32_t> behind(activities.size() + 1, static_cast<uint32_t>(tokens.size()));
   for (size_t a = activities.size(); a-- > 0;) {
     behind[a] = placed(a) ? std::min(behind[a + 1], choices[a].token) : behind[a + 1];
@@ -261,14 +260,14 @@ bool UsesLibrary(const ThunkToken& thunk, const WindowActivity& activity) {
     case ThunkKind::kGemm:
       return activity.library == LibraryKind::kAny;
     case ThunkKind::kConvolution:
-      // cuDNN transforms large windows.
+      // cuDNN transforms large windows with FFTs.
       return activity.library == LibraryKind::kAny || activity.library == LibraryKind::kFft;
     case ThunkKind::kLibrary:
       if (kind == LaunchKind::kLibrary) {
         return FitLibrary(thunk.library, activity.library) < fill::kOfAnother;
       }
       if (!product && kind != LaunchKind::kConvolution) return true;
-      // Solvers multiply blocks; of an unknown library nothing is known.
+      // Solvers multiply blocks; the kernels of an unknown library are not known.
       return thunk.library == LibraryKind::kAny ||
              (product && (thunk.library == LibraryKind::kFactorization ||
                           thunk.library == LibraryKind::kTriangularSolve));
@@ -295,8 +294,8 @@ std::vector<WindowChoice> AssignWindow(std::span<const WindowToken> tokens,
   if (graphs) return AroundGraphs(tokens, activities);
   if (!FitsWindow(tokens.size(), activities.size())) return choices;
   choices = Table(tokens, activities, fill::kSkip).Choices();
-  // A copy has no name: where one that may not have run could be it, and the one that must have run
-  // was lost, nobody can tell. (What a library's call launches is compared with other executions.)
+  // A copy has no name. If an optional copy may be this one and the record of the required one was
+  // lost, it is ambiguous. (Launches of a library call are compared with other executions.)
   const bool copies = std::any_of(activities.begin(), activities.end(),
                                   [](const auto& a) { return IsCopyOrMemset(a.kind); });
   if (!copies) return choices;

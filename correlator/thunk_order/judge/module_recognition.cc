@@ -6,10 +6,10 @@
 namespace xlatrace::correlator {
 namespace {
 
-// Whether what was seen of an execution shows that it is of the program's module. A module that the
-// run does not hold may have kernels of the same names, so that three things must hold: the names
-// are many, what the module launches between the first and the last kernel that were seen is nearly
-// all there, and hardly any other kernel of XLA's lies among them.
+// Tests whether the observed kernels identify the program's module. A module outside of the run may
+// have kernels with equal names, so three conditions must hold. There are many names. Nearly all
+// required launches between the first and the last observed kernel exist. Hardly any other XLA
+// kernel is between them.
 bool Recognises(const ThunkProgram& p, const std::vector<LaunchCase>& cases,
                 std::span<const uint32_t> launches, const ExecutionFacts& execution) {
   const auto mostly = [](int64_t part, int64_t whole) {
@@ -27,8 +27,7 @@ bool Recognises(const ThunkProgram& p, const std::vector<LaunchCase>& cases,
   int64_t span = p.KernelsWithoutGraphs(execution.tokens.front() + 1, execution.tokens.back()) + 2;
   int64_t named = seen;
   if (execution.graphs) {
-    // A graph in one row stands for the kernels that it holds, and has no name that could tell the
-    // module.
+    // A graph-level row represents its kernels and has no name that could identify the module.
     seen = named = 0;
     for (const uint32_t t : execution.tokens) {
       if (p.IsRequired(t)) ++seen;

@@ -40,7 +40,7 @@ void DoubtOddCalls(const std::function<uint32_t(uint32_t launch_case)>& kernel_o
     });
   }
   for (KnownStretch& stretch : stretches->all()) {
-    std::set<uint32_t> odd;  // Windows.
+    std::set<uint32_t> odd;  // Window numbers.
     for_each_call(stretch, [&](uint64_t call, const Launches& launches) {
       const auto& by_hash = counts[call];
       const int64_t mine = by_hash.at(launches.hash);

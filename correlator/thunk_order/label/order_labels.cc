@@ -55,7 +55,7 @@ uint32_t OrderLabels::OwnLabelOf(const JudgedCase& judged, const Outcome& outcom
   label.confidence = ConfidenceOf(DoubtOf(outcome));
   label.origin =
       OriginInModule(run_.configs[judged.config - 1], &modules_.row(label.instruction_id));
-  // What a symbol alone says needs no order to say it.
+  // The symbol alone gives the same label.
   if (old.instruction_id == label.instruction_id && old.confidence == label.confidence) return 0;
   if (old.instruction_id != 0 && old.instruction_id != label.instruction_id) {
     label.losers = model::Text(old.evidence);
@@ -94,7 +94,7 @@ uint32_t OrderLabels::SharedLabelOf(const Outcome& outcome) {
   label.evidence = Evidence::kThunkOrder;
   label.confidence = Confidence::kInferred;
   label.origin = model::Origin::kXla;
-  // Not interned: a label with shares is no other's.
+  // Not interned, because a label with shares is unique.
   tables_.labels.push_back(label);
   label_id = static_cast<uint32_t>(tables_.labels.size());
   for (size_t k = 0; k < parts.size(); ++k) {

@@ -15,7 +15,7 @@ using model::Id;
 using model::Label;
 
 constexpr size_t kSmallestGraph = 5;  // --xla_gpu_graph_min_graph_size
-// A graph's module has at least so much of what all that come into question should cost.
+// Minimum share of a graph's module in the expected cost of all candidates.
 constexpr double kShareOfTheOne = 0.9;
 
 size_t ModulesThatMayLaunch(const OrderedRun& ordered, const JudgedCase& judged,
@@ -42,7 +42,7 @@ void LabelLoneGraphRows(const OrderedRun& ordered, LaunchCases* read, OrderLabel
     std::vector<bool> seen(programs.size(), false);
     for (const uint32_t i : ordered.sequences[d]) {
       const Label& label = tables->labels[tables->label_of[i] - 1];
-      if (label.instruction_id != 0 && label.module_id == 0) continue;  // The framework's op.
+      if (label.instruction_id != 0 && label.module_id == 0) continue;  // An op of the framework.
       if (label.instruction_id != 0 && cases[ordered.case_of[i]].kind != LaunchKind::kGraph) {
         seen[static_cast<size_t>(label.module_id) - 1] = true;
       } else if (label.instruction_id == 0 && label.module_id == 0 &&
@@ -110,7 +110,7 @@ void ExplainLibraryKernels(const OrderedRun& ordered, const std::vector<LaunchCa
   };
   std::map<std::pair<uint32_t, bool>, uint32_t> known;  // (case, among) -> label
   for (const std::vector<uint32_t>& sequence : ordered.sequences) {
-    // Whether the nearest of XLA's own kernels on either side is one without a module.
+    // Whether the nearest XLA kernel on either side has no module.
     std::vector<bool> among(sequence.size());
     bool open = false;
     const auto look = [&](size_t k) {

@@ -23,7 +23,7 @@ bool Contains(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
 
-// A layout in memory space 5 is the host's (xla/layout.h).
+// A layout in memory space 5 belongs to the host (xla/layout.h).
 bool TouchesHost(const HloModule& module, const Instruction& instruction) {
   if (Contains(instruction.shape, "S(5)")) return true;
   for (const uint32_t operand : module.Operands(instruction)) {
@@ -35,7 +35,7 @@ bool TouchesHost(const HloModule& module, const Instruction& instruction) {
   return false;
 }
 
-// XLA wraps a sort into a fusion since 2025; its kernels are called after the sort.
+// Since 2025, XLA wraps a sort into a fusion; its kernels have the name of the sort.
 uint32_t SortInside(const HloModule& module, const Instruction& fusion) {
   for (const uint32_t callee : module.CalledComputations(fusion)) {
     if (callee >= module.computations.size()) break;
@@ -47,7 +47,7 @@ uint32_t SortInside(const HloModule& module, const Instruction& fusion) {
   return kNoIndex;
 }
 
-// Each result of a fusion that copies is one copy.
+// Each result of a copying fusion is one copy.
 uint16_t ResultsOf(const HloModule& module, const Instruction& fusion) {
   for (const uint32_t callee : module.CalledComputations(fusion)) {
     if (callee >= module.computations.size()) break;
@@ -59,7 +59,8 @@ uint16_t ResultsOf(const HloModule& module, const Instruction& fusion) {
   return 1;
 }
 
-// One copied or sliced operand and nothing computed: XLA has a path without a kernel for it.
+// True for one copied or sliced operand without computation: XLA has a path without a kernel for
+// it.
 bool MayBeCopy(const HloModule& module, const Instruction& fusion) {
   for (const uint32_t callee : module.CalledComputations(fusion)) {
     if (callee >= module.computations.size()) return false;
@@ -90,18 +91,18 @@ LaunchEmitter::LaunchEmitter(const HloModule& module, std::span<const Thunk> thu
     thunks_of_[thunk.instruction].push_back(&thunk);
     from_thunk_list_ |= !IsContainerThunk(thunk.kind);
   }
-  // Of a list without metadata some thunks may have no instruction. What is next to them would
-  // look like the only one that can be meant: the schedule tells all of them.
+  // In a list without metadata, some thunks may have no instruction. Their neighbours would look
+  // unambiguous, so the schedule, which has all instructions, is used.
   if (unnamed) from_thunk_list_ = false;
   if (!from_thunk_list_) thunks_of_.clear();
 }
 
-// Which command buffer each thunk lies in, by its place in the list.
+// Finds the command buffer of each thunk, by its index in the list.
 void LaunchEmitter::FindGraphs() {
   graph_of_.assign(thunks_.size(), 0);
   uint32_t graphs = 0;
   uint32_t open = 0;
-  int32_t depth = 0;  // Of the command buffer that is open.
+  int32_t depth = 0;  // Depth of the open command buffer.
   for (size_t t = 0; t < thunks_.size(); ++t) {
     if (open != 0 && thunks_[t].depth <= depth) open = 0;
     if (open == 0 && thunks_[t].kind == "kCommandBuffer") {
@@ -132,7 +133,7 @@ void LaunchEmitter::EmitThunk(uint32_t index, const Thunk& thunk, bool optional)
   if (!graph_of_.empty()) token.graph = graph_of_[static_cast<size_t>(&thunk - thunks_.data())];
   std::copy(std::begin(thunk.grid), std::end(thunk.grid), std::begin(token.grid));
   std::copy(std::begin(thunk.block), std::end(thunk.block), std::begin(token.block));
-  // A function template of XLA's own, which lists call so and devices by its mangled name.
+  // XLA's own function template: lists have this name, devices the mangled one.
   if (thunk.kernel == "topk") {
     token.kind = ThunkKind::kLibrary;
     token.library = LibraryKind::kTopK;
@@ -151,21 +152,21 @@ void LaunchEmitter::EmitThunk(uint32_t index, const Thunk& thunk, bool optional)
   token.to_host = Contains(thunk.kind, "Host") || thunk.kind == "kInfeed" ||
                   thunk.kind == "kOutfeed" || TouchesHost(module_, instruction);
   if (token.kind == ThunkKind::kCollective) return AddCollective(instruction, token);
-  // Numbers of the device are written from the host, or by nothing at all.
+  // The host writes device numbers, or nothing is launched.
   if (thunk.kind == "kPartitionId" || thunk.kind == "kReplicaId") token.optional = true;
   if (thunk.kind == "kInfeed" || thunk.kind == "kOutfeed") token.optional = true;
   if (token.kind == ThunkKind::kAnything) token.optional = true;
   out_.Add(token);
 }
 
-// XLA has kernels of its own for small collectives, called after the instruction.
+// XLA has its own kernels for small collectives, named after the instruction.
 void LaunchEmitter::AddCollective(const Instruction& instruction, const ThunkToken& token) {
   const std::string symbol = SymbolOfInstruction(instruction.name);
   const uint32_t place = out_.AddAs(symbol, token);
   out_.Name(symbol + "_fusion", place);
 }
 
-// A dynamic-slice fusion is a copy or a library call on a slice: the thunk is that of the
+// A dynamic-slice fusion is a copy or a library call on a slice, and its thunk is that of the
 // instruction inside. False: there is none.
 bool LaunchEmitter::EmitFromInside(const Instruction& fusion, bool optional) {
   bool any = false;
@@ -197,7 +198,7 @@ void LaunchEmitter::GuessFusion(const Instruction& fusion, ThunkToken token) {
     out_.Add(token);
     return;
   }
-  // A fusion around a slice of a library call's operands, or a plain copy, has no kernel.
+  // A fusion around a slice of a library call's operands, or around a plain copy, has no kernel.
   const bool custom = Contains(config, "\"__custom_fusion\"") ||
                       Contains(config, "address_computation") ||
                       Contains(config, "dynamic_address");
@@ -254,7 +255,7 @@ void LaunchEmitter::Guess(uint32_t index, const Instruction& instruction, bool o
   } else if (op == "dot") {
     token.kind = ThunkKind::kGemm;
   } else {
-    // Kernels of their own: rng in all eras, nearly everything before 2024.
+    // Separate kernels: rng in all versions, nearly everything before 2024.
     token.repeats = true;
     for (const std::string_view mover : {"slice", "dynamic-slice", "dynamic-update-slice",
                                          "concatenate", "reshape", "transpose", "pad"}) {
@@ -274,7 +275,7 @@ void LaunchEmitter::AddNamed(const Instruction& instruction, ThunkToken token) {
   out_.AddAs(SymbolOfInstruction(instruction.name), token);
 }
 
-// A sort copies its operands first, and has one kernel per far stage.
+// A sort first copies its operands, and has one kernel per far stage.
 void LaunchEmitter::EmitSort(const Instruction& instruction, std::string_view name,
                              ThunkToken token) {
   for (uint32_t i = 0; i < std::min<uint32_t>(instruction.operands.size, 16); ++i) {

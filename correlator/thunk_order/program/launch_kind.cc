@@ -15,7 +15,7 @@ namespace {
 using model::ActivityKind;
 using model::CopyKind;
 
-// All lower case: libraries spell AllGather, all_gather and Broadcast as they like.
+// In lower case, because libraries spell AllGather, all_gather and Broadcast differently.
 bool HoldsAny(std::string_view text, std::span<const std::string_view> parts) {
   return std::any_of(parts.begin(), parts.end(), [&](std::string_view part) {
     return text.find(part) != std::string_view::npos;
@@ -116,7 +116,8 @@ LibraryKind LibraryOf(std::string_view name) {
   const std::string lower = Lower(name);
   const auto holds = [&](std::string_view part) { return lower.find(part) != std::string::npos; };
   if (holds("fft")) return LibraryKind::kFft;
-  // XLA's own kernel of that is a function template called Run (topk_kernel_cuda_common.cu.h).
+  // XLA's own kernel for it is a function template with the name Run
+  // (topk_kernel_cuda_common.cu.h).
   const bool xlas = holds("stream_executor") && (holds("cuda3run") || holds("cuda::run<"));
   if (holds("topk") || xlas) return LibraryKind::kTopK;
   if (holds("trsm") || holds("trsv") || holds("triangular")) return LibraryKind::kTriangularSolve;

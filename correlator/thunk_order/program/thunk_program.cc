@@ -127,7 +127,7 @@ std::vector<uint32_t> ThunkProgram::TokensOf(uint32_t instruction) const {
 }
 
 const ThunkProgram::Loop* ThunkProgram::CommonLoop(uint32_t a, uint32_t b) const {
-  for (const Loop& loop : loops_) {  // A loop is finished before the one around it.
+  for (const Loop& loop : loops_) {  // Inner loops precede outer ones.
     if (a >= loop.begin && a < loop.end && b >= loop.begin && b < loop.end) return &loop;
   }
   return nullptr;
@@ -141,7 +141,7 @@ std::vector<uint32_t> ThunkProgram::Unrolled(size_t most) const {
   return unrolled;
 }
 
-// `loops`: only loops before this one may begin here, which are inside of it or beside it.
+// `loops`: only loops before this index may begin here; they are inside of it or beside it.
 void ThunkProgram::UnrollInto(uint32_t begin, uint32_t end, size_t loops, size_t most,
                               const std::vector<bool>& opens_loop,
                               std::vector<uint32_t>* out) const {
@@ -180,7 +180,7 @@ bool ThunkProgram::KernelsBetween(uint32_t from, uint32_t to, size_t most,
   for (const uint32_t t : unrolled) {
     const bool graph = tokens_[t].kind == ThunkKind::kGraph;
     if (!graph && (tokens_[t].kind != ThunkKind::kKernel || tokens_[t].may_copy)) continue;
-    if (tokens_[t].graph != 0 && !graph) continue;  // The graph stands for it.
+    if (tokens_[t].graph != 0 && !graph) continue;  // The graph represents it.
     (tokens_[t].optional ? optional : kernels)->push_back(t);
   }
   std::sort(optional->begin(), optional->end());
@@ -257,7 +257,7 @@ int64_t ThunkProgram::SkippedToEnd(uint32_t from) const {
 std::vector<uint32_t> ThunkProgram::Between(uint32_t from, uint32_t to) const {
   std::vector<uint32_t> between;
   const bool ends = to < tokens_.size();
-  // Of a conditional whose one branch runs the others do not.
+  // If one branch of a conditional runs, the others do not.
   const auto add = [&](uint32_t begin, uint32_t end, bool behind_from, bool before_to) {
     for (uint32_t t = begin; t < end; ++t) {
       if (behind_from && from != kStart && regions_.Exclusive(from, t)) continue;
@@ -265,7 +265,7 @@ std::vector<uint32_t> ThunkProgram::Between(uint32_t from, uint32_t to) const {
       between.push_back(t);
     }
   };
-  // From `from` on, out of the loops that it lies in as far as `within` and `to` do not.
+  // From `from` on, out of its loops that do not contain `within` and `to`.
   const auto add_leaving = [&](uint32_t end, const Loop* within, bool before_to) {
     std::vector<const Loop*> left;  // Innermost first.
     for (const Loop& loop : loops_) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The walk over a module's schedule that makes its thunk program: order, loops and branches.
-// launch_emitter says what each instruction on the way launches.
+// Walks a module's schedule and builds its thunk program: order, loops and branches. launch_emitter
+// gives the launches of each instruction.
 
 #include <algorithm>
 #include <unordered_map>
@@ -16,7 +16,7 @@
 namespace xlatrace::correlator {
 namespace {
 
-// A hand-made module may call itself; real ones nest a few deep. Bounds the tokens as well.
+// A hand-made module may call itself; real ones are a few levels deep. It limits the tokens, too.
 constexpr int kDeepest = 64;
 constexpr size_t kMostTokens = 2'000'000;
 
@@ -53,7 +53,7 @@ class ThunkProgramBuilder {
       if (op == "while") {
         WalkLoop(instruction, depth, optional);
       } else if (op == "conditional") {
-        // The predicate goes to the host first.
+        // XLA first copies the predicate to the host.
         tokens_.Add({.instruction = index, .kind = ThunkKind::kHostCopy, .optional = true});
         const auto branches = module_.CalledComputations(instruction);
         const double share = tokens_.place().share;
@@ -68,7 +68,8 @@ class ThunkProgramBuilder {
         tokens_.place().share = share;
       } else if (op == "call" || op == "async-start") {
         for (const uint32_t callee : module_.CalledComputations(instruction)) {
-          // What the scheduler put into a graph, until it became a pass over thunks (mid-2025).
+          // Instructions that the scheduler put into a graph, until graphs became a pass over
+          // thunks (mid-2025).
           const bool graph = tokens_.graph_rows() && tokens_.place().graph == 0 && op == "call" &&
                              callee < module_.computations.size() &&
                              !emitter_.list_tells_graphs() &&
@@ -77,7 +78,7 @@ class ThunkProgramBuilder {
           Walk(callee, depth + 1, optional);
           if (graph) tokens_.place().graph = 0;
         }
-        // Lists may name the wrapper for the work inside it.
+        // Lists may have the name of the wrapper for the work inside it.
         if (op == "async-start" && emitter_.from_thunk_list()) {
           emitter_.Emit(index, instruction, optional);
         }
@@ -94,8 +95,8 @@ class ThunkProgramBuilder {
     const bool counted = trips > 0;
     const auto callees = module_.CalledComputations(loop);
     ProgramRegions::Loop regions{.region = out_.regions_.current(), .begin = begin};
-    // A proto lists the body first, printed HLO the condition; the condition is the one that gives
-    // a predicate. It runs on the device only where XLA does not know the number of trips, and then
+    // A proto lists the body first, printed HLO the condition; the condition is the one that
+    // returns a predicate. It runs on the device only if XLA does not know the trip count, and then
     // once more than the body.
     const bool unknown = tokens_.place().unknown_trips;
     tokens_.place().unknown_trips |= !counted;
@@ -161,8 +162,8 @@ class ThunkProgramBuilder {
   ThunkProgram& out_;
   TokenWriter tokens_;
   LaunchEmitter emitter_;
-  uint32_t graphs_ = 0;  // So many were found on the walk.
-  // Computations may call each other so that a walk never ends, without a single launch.
+  uint32_t graphs_ = 0;  // Number of graphs found on the walk.
+  // Computations may call each other so that a walk never ends and launches nothing.
   size_t walked_ = 0;
   const size_t most_walked_ = std::max<size_t>(1'000'000, 4 * module_.instructions.size());
 };

@@ -6,7 +6,7 @@
 namespace xlatrace::correlator {
 namespace {
 
-// Updates of the same place wait for each other.
+// Updates of the same location wait for each other.
 bool Scatters(const model::HloModule& module, const model::Instruction& instruction) {
   if (instruction.opcode == "scatter") return true;
   if (instruction.opcode != "fusion") return false;
@@ -23,7 +23,7 @@ bool Scatters(const model::HloModule& module, const model::Instruction& instruct
 
 TokenWriter::TokenWriter(const model::HloModule& module, bool graph_rows) : module_(module) {
   if (!graph_rows) return;
-  // What is read again and again comes from a cache.
+  // Repeated reads come from a cache.
   costs_.emplace(module, hlo::CostOptions{.kind = hlo::CostKind::kGpu,
                                           .count_multiple_input_accesses = false});
 }

@@ -20,12 +20,12 @@ namespace xlatrace {
 // Like std::sort with `less`, a strict weak order. Not stable.
 template <typename Value, typename Less = std::less<>>
 void SortNearlySorted(std::vector<Value>& values, const Less& less = {}) {
-  constexpr size_t kMovesPerValue = 4;  // Above this number std::sort is as fast.
-  constexpr size_t kFewValues = 1024;   // In shorter sequences, more values may be out of place.
+  constexpr size_t kMaxMovesPerValue = 4;     // Above this number std::sort is as fast.
+  constexpr size_t kMinCountedValues = 1024;  // Shorter sequences may have more moves per value.
   size_t moves = 0;
   for (size_t i = 1; i < values.size(); ++i) {
     if (!less(values[i], values[i - 1])) continue;
-    const size_t most = kMovesPerValue * (i + kFewValues);
+    const size_t most = kMaxMovesPerValue * (i + kMinCountedValues);
     Value value = std::move(values[i]);
     size_t at = i;
     for (; at > 0 && less(value, values[at - 1]) && moves < most; --at, ++moves) {

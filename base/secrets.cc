@@ -10,10 +10,10 @@
 namespace xlatrace {
 namespace {
 
-constexpr size_t kMostName = 64;     // In bytes: the announcing word is at the end of a name.
-constexpr size_t kMostToken = 4096;  // In bytes: limit for the value after a name that only may
-                                     // announce a secret.
-constexpr size_t kMostUser = 256;    // The part of a URL before its host.
+constexpr size_t kMaxNameBytes = 64;     // In bytes: the announcing word is at the end of a name.
+constexpr size_t kMaxTokenBytes = 4096;  // In bytes: limit for the value after a name that only may
+                                         // announce a secret.
+constexpr size_t kMaxUserBytes = 256;    // The part of a URL before its host.
 
 bool IsAlnum(char c) { return IsUpper(c) || IsLower(c) || IsDigit(c); }
 bool IsWord(char c) { return IsAlnum(c) || c == '_'; }
@@ -41,28 +41,28 @@ struct Shape {
 
 bool IsUpperOrDigit(char c) { return IsUpper(c) || IsDigit(c); }
 
-constexpr size_t kAny = SIZE_MAX;
+constexpr size_t kNoLengthLimit = SIZE_MAX;
 constexpr std::array kShapes = {
     Shape{"AKIA", 16, 16, IsUpperOrDigit, "AWS access key"},
     Shape{"ASIA", 16, 16, IsUpperOrDigit, "AWS access key"},
     Shape{"AIza", 35, 35, IsUrlSafe, "Google API key"},
-    Shape{"ghp_", 36, kAny, IsAlnum, "GitHub token"},
-    Shape{"gho_", 36, kAny, IsAlnum, "GitHub token"},
-    Shape{"ghu_", 36, kAny, IsAlnum, "GitHub token"},
-    Shape{"ghs_", 36, kAny, IsAlnum, "GitHub token"},
-    Shape{"ghr_", 36, kAny, IsAlnum, "GitHub token"},
-    Shape{"github_pat_", 22, kAny, IsWord, "GitHub token"},
-    Shape{"glpat-", 20, kAny, IsUrlSafe, "GitLab token"},
-    Shape{"hf_", 30, kAny, IsAlnum, "Hugging Face token"},
-    Shape{"npm_", 36, kAny, IsAlnum, "npm token"},
-    Shape{"pypi-AgE", 40, kAny, IsUrlSafe, "PyPI token"},
-    Shape{"sk-", 20, kAny, IsUrlSafe, "API key"},
-    Shape{"sk_live_", 16, kAny, IsAlnum, "API key"},
-    Shape{"xoxa-", 10, kAny, IsUrlSafe, "Slack token"},
-    Shape{"xoxb-", 10, kAny, IsUrlSafe, "Slack token"},
-    Shape{"xoxp-", 10, kAny, IsUrlSafe, "Slack token"},
-    Shape{"xoxr-", 10, kAny, IsUrlSafe, "Slack token"},
-    Shape{"xoxs-", 10, kAny, IsUrlSafe, "Slack token"},
+    Shape{"ghp_", 36, kNoLengthLimit, IsAlnum, "GitHub token"},
+    Shape{"gho_", 36, kNoLengthLimit, IsAlnum, "GitHub token"},
+    Shape{"ghu_", 36, kNoLengthLimit, IsAlnum, "GitHub token"},
+    Shape{"ghs_", 36, kNoLengthLimit, IsAlnum, "GitHub token"},
+    Shape{"ghr_", 36, kNoLengthLimit, IsAlnum, "GitHub token"},
+    Shape{"github_pat_", 22, kNoLengthLimit, IsWord, "GitHub token"},
+    Shape{"glpat-", 20, kNoLengthLimit, IsUrlSafe, "GitLab token"},
+    Shape{"hf_", 30, kNoLengthLimit, IsAlnum, "Hugging Face token"},
+    Shape{"npm_", 36, kNoLengthLimit, IsAlnum, "npm token"},
+    Shape{"pypi-AgE", 40, kNoLengthLimit, IsUrlSafe, "PyPI token"},
+    Shape{"sk-", 20, kNoLengthLimit, IsUrlSafe, "API key"},
+    Shape{"sk_live_", 16, kNoLengthLimit, IsAlnum, "API key"},
+    Shape{"xoxa-", 10, kNoLengthLimit, IsUrlSafe, "Slack token"},
+    Shape{"xoxb-", 10, kNoLengthLimit, IsUrlSafe, "Slack token"},
+    Shape{"xoxp-", 10, kNoLengthLimit, IsUrlSafe, "Slack token"},
+    Shape{"xoxr-", 10, kNoLengthLimit, IsUrlSafe, "Slack token"},
+    Shape{"xoxs-", 10, kNoLengthLimit, IsUrlSafe, "Slack token"},
 };
 
 // Kind of value that a name announces.
@@ -77,7 +77,7 @@ Announces NameAnnounces(std::string_view name) {
   if (name == "recording_token") return Announces::kNothing;
   while (!name.empty() && (IsDigit(name.back()) || name.back() == '_')) name.remove_suffix(1);
   // Compared in lower case and without separators: api-key, apiKey, API_KEY.
-  std::array<char, kMostName> buffer;
+  std::array<char, kMaxNameBytes> buffer;
   size_t size = 0;
   bool upper = !name.empty();
   for (const char c : name) {
@@ -184,7 +184,7 @@ class Finder {
     if (i < text_.size() && IsQuote(text_[i])) quote = text_[i++];
     if (escaped) quote = '\\';
     if (i >= text_.size() || (blank_apart && text_[i] == '-')) return;  // The next flag.
-    const size_t most = announced == Announces::kMaybe ? kMostToken : text_.size();
+    const size_t most = announced == Announces::kMaybe ? kMaxTokenBytes : text_.size();
     size_t end = EndOfValue(i, quote, most);
     // "Bearer TOKEN" and "Basic TOKEN" consist of two words.
     for (const std::string_view scheme : {"Bearer ", "bearer ", "Basic ", "basic ", "token "}) {
@@ -215,7 +215,7 @@ class Finder {
     if (quoted) --end;
     if (quoted && end > 0 && text_[end - 1] == '\\') --end;
     size_t begin = end;
-    while (begin > 0 && IsName(text_[begin - 1]) && end - begin < kMostName) --begin;
+    while (begin > 0 && IsName(text_[begin - 1]) && end - begin < kMaxNameBytes) --begin;
     if (begin == end) return;
     const std::string_view name = text_.substr(begin, end - begin);
     Announces announced = NameAnnounces(name);
@@ -243,7 +243,7 @@ class Finder {
     }
     size_t end = at + 2;
     while (end < text_.size() && IsName(text_[end])) {
-      if (++end - at > kMostName) return;
+      if (++end - at > kMaxNameBytes) return;
     }
     if (end >= text_.size() || !IsBlank(text_[end])) return;
     const std::string_view name = text_.substr(at + 2, end - at - 2);
@@ -254,7 +254,7 @@ class Finder {
   // `at` is the position after "://".
   void Url(size_t at) {
     size_t colon = std::string_view::npos;
-    for (size_t i = at; i < text_.size() && i - at < kMostUser; ++i) {
+    for (size_t i = at; i < text_.size() && i - at < kMaxUserBytes; ++i) {
       const char c = text_[i];
       if (c == '@') {
         if (colon == std::string_view::npos) return;

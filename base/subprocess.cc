@@ -108,7 +108,7 @@ std::vector<char*> Arguments(const std::vector<std::string>& command) {
   execvp(arguments[0], arguments.data());
   const int error = errno;
   [[maybe_unused]] const ssize_t put = write(error_fd, &error, sizeof(error));
-  _exit(error == ENOENT ? kExitNotFound : kExitCannotRun);
+  _exit(error == ENOENT ? kNotFoundStatus : kCannotRunStatus);
 }
 
 int WaitFor(pid_t pid) {
@@ -176,7 +176,7 @@ Result<CapturedCommand> RunCaptured(
   if (pid < 0) return MakeError(fmt::format("cannot start a process: {}", std::strerror(errno)));
   if (pid == 0) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent) _exit(kExitCannotRun);  // The parent ended before prctl.
+    if (getppid() != parent) _exit(kCannotRunStatus);  // The parent ended before prctl.
     dup2(open("/dev/null", O_RDWR), STDIN_FILENO);
     dup2(out.write_end(), STDOUT_FILENO);
     dup2(error.write_end(), STDERR_FILENO);

@@ -16,8 +16,8 @@
 namespace xlatrace {
 
 // Status codes as env(1) and nohup(1) give them.
-inline constexpr int kExitCannotRun = 126;
-inline constexpr int kExitNotFound = 127;
+inline constexpr int kCannotRunStatus = 126;
+inline constexpr int kNotFoundStatus = 127;
 
 struct ChildExit {
   int status = 0;      // Exit status; 128 + N when a signal N ended the child.

@@ -37,15 +37,15 @@ std::string_view Prefix(std::string_view text, int width) {
 }
 
 std::string Cut(std::string_view text, int width) {
-  constexpr int kTail = 8;
+  constexpr int kTailBytes = 8;
   constexpr std::string_view kDots = "..";
-  if (width <= kTail + 4) return std::string(Prefix(text, width));
+  if (width <= kTailBytes + 4) return std::string(Prefix(text, width));
   // The tail is counted in bytes, because generated names are ASCII at their end.
-  const std::string_view tail = text.substr(text.size() - kTail);
+  const std::string_view tail = text.substr(text.size() - kTailBytes);
   if (!std::all_of(tail.begin(), tail.end(), [](char c) { return c > 0x1F; })) {
     return std::string(Prefix(text, width));
   }
-  const int head = width - kTail - static_cast<int>(kDots.size());
+  const int head = width - kTailBytes - static_cast<int>(kDots.size());
   return std::string(Prefix(text, head)).append(kDots).append(tail);
 }
 

@@ -20,10 +20,10 @@ namespace {
 
 // Smaller differences of counts come from the borders of steps, and smaller differences of work
 // from rounding in the cost model.
-constexpr double kSameCount = 0.005;
-constexpr double kSameWork = 0.01;
+constexpr double kCountTolerance = 0.005;
+constexpr double kWorkTolerance = 0.01;
 // A kernel with a smaller part of an op's time is not evidence for its kind.
-constexpr double kLeastKernelPart = 0.2;
+constexpr double kMinKernelShare = 0.2;
 
 bool Differ(double a, double b, double tolerance) {
   return std::abs(a - b) > tolerance * std::max(std::abs(a), std::abs(b));
@@ -72,7 +72,7 @@ std::set<std::string> KernelsOf(const Run& run, const std::vector<size_t>& ops) 
     for (const KernelUse& kernel : op.kernels) all += kernel.ns;
     for (const KernelUse& kernel : op.kernels) {
       if (kernel.name.empty() || kernel.graph ||
-          static_cast<double>(kernel.ns) < kLeastKernelPart * static_cast<double>(all)) {
+          static_cast<double>(kernel.ns) < kMinKernelShare * static_cast<double>(all)) {
         continue;
       }
       const std::string family = KernelFamily(kernel.name);
@@ -100,13 +100,13 @@ bool InWholeGraphs(const Run& run, const std::vector<size_t>& ops) {
       if (kernel.graph) in_graphs += kernel.ns;
     }
     return in_graphs > 0 &&
-           static_cast<double>(in_graphs) >= kLeastKernelPart * static_cast<double>(all);
+           static_cast<double>(in_graphs) >= kMinKernelShare * static_cast<double>(all);
   });
 }
 
 std::string Shortened(const std::string& name) {
-  constexpr size_t kMost = 60;
-  return name.size() <= kMost ? name : name.substr(0, kMost - 2) + "..";
+  constexpr size_t kMaxNameLength = 60;
+  return name.size() <= kMaxNameLength ? name : name.substr(0, kMaxNameLength - 2) + "..";
 }
 
 std::string DimsText(const hlo::ArrayShape& shape) {
@@ -215,7 +215,7 @@ class Finder {
 
   void Executions() {
     if (row_.base_calls == 0 || row_.now_calls == 0 ||
-        !Differ(row_.base_calls, row_.now_calls, kSameCount) ||
+        !Differ(row_.base_calls, row_.now_calls, kCountTolerance) ||
         Count(base_, row_.base) != Count(now_, row_.now)) {
       return;
     }
@@ -297,10 +297,10 @@ class Finder {
   void WorkDone() {
     const Work ours = WorkOf(base_, row_.base);
     const Work theirs = WorkOf(now_, row_.now);
-    if (ours.bytes && theirs.bytes && Differ(*ours.bytes, *theirs.bytes, kSameWork)) {
+    if (ours.bytes && theirs.bytes && Differ(*ours.bytes, *theirs.bytes, kWorkTolerance)) {
       Add(CauseKind::kWork, fmt::format("reads and writes {} instead of {}{}", Bytes(*theirs.bytes),
                                         Bytes(*ours.bytes), base_.steady ? " a step" : ""));
-    } else if (ours.flops && theirs.flops && Differ(*ours.flops, *theirs.flops, kSameWork)) {
+    } else if (ours.flops && theirs.flops && Differ(*ours.flops, *theirs.flops, kWorkTolerance)) {
       Add(CauseKind::kWork, fmt::format("{} floating point operations instead of {}",
                                         Significant(*theirs.flops), Significant(*ours.flops)));
     }

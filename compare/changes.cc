@@ -29,11 +29,11 @@ namespace {
 using model::Phase;
 
 // Tolerance of the factor for equal work.
-constexpr double kNearFactor = 0.03;
+constexpr double kFactorTolerance = 0.03;
 // On a CPU, other programs delay ops by different factors.
-constexpr double kNearFactorOfCpu = 0.2;
+constexpr double kCpuFactorTolerance = 0.2;
 
-constexpr size_t kMany = 12;  // Number of rows of one cause that one op cannot represent.
+constexpr size_t kMinGroupRows = 12;  // Number of rows of one cause that one op cannot represent.
 
 class ChangeFinder {
  public:
@@ -53,7 +53,7 @@ class ChangeFinder {
     Because();
     Uniform();
     SortChanges(comparison_, &changes_);
-    ShowHeaviest(&changes_, kShownChanges);
+    ShowHeaviest(&changes_, kMaxShownChanges);
     return std::move(changes_);
   }
 
@@ -114,7 +114,7 @@ class ChangeFinder {
     }
     for (auto& [key, change] : groups) {
       const Seen& told = seen[key];
-      if (change.rows.size() >= kMany) {
+      if (change.rows.size() >= kMinGroupRows) {
         TellMany(*told.cause, change);
       } else {
         change.text = Told(*told.op, *told.cause, told.layers.size() > 1);
@@ -208,7 +208,8 @@ class ChangeFinder {
       rows.push_back(r);
     }
     const bool on_cpu = base_.cpu && now_.cpu;
-    const auto common = CommonRatio(std::move(ratios), on_cpu ? kNearFactorOfCpu : kNearFactor);
+    const auto common =
+        CommonRatio(std::move(ratios), on_cpu ? kCpuFactorTolerance : kFactorTolerance);
     if (!common || std::abs(*common - 1) < (on_cpu ? 0.1 : 0.02)) return;
     const bool slower = *common > 1;
     Change change;

@@ -41,7 +41,7 @@ struct Change {
 };
 
 // Number of changes that are shown; others are only counted.
-inline constexpr size_t kShownChanges = 8;
+inline constexpr size_t kMaxShownChanges = 8;
 
 // Changes in the direction of the total come first: a slower step starts with a loss, a faster one
 // with a gain. Among these, certain important changes and large changes come first. If the total is

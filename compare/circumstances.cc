@@ -12,7 +12,7 @@
 namespace xlatrace::compare {
 namespace {
 
-constexpr size_t kMostFlags = 4;
+constexpr size_t kMaxFlags = 4;
 
 std::string VersionOf(const Run& run, std::string_view key) {
   for (const auto& [name, value] : run.versions) {
@@ -63,7 +63,7 @@ std::string FlagDifference(const std::string& base, const std::string& now) {
     const auto a = before.find(name);
     const auto b = after.find(name);
     if (a != before.end() && b != after.end() && a->second == b->second) continue;
-    if (told == kMostFlags) {
+    if (told == kMaxFlags) {
       ++more;
       continue;
     }

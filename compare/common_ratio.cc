@@ -7,9 +7,9 @@
 namespace xlatrace::compare {
 
 std::optional<double> CommonRatio(std::vector<WeighedRatio> ratios, double near) {
-  constexpr size_t kLeast = 8;
-  constexpr double kMost = 0.8;
-  if (ratios.size() < kLeast) return std::nullopt;
+  constexpr size_t kMinRatios = 8;
+  constexpr double kMinWeightShare = 0.8;
+  if (ratios.size() < kMinRatios) return std::nullopt;
   std::sort(ratios.begin(), ratios.end(),
             [](const WeighedRatio& a, const WeighedRatio& b) { return a.ratio < b.ratio; });
   int64_t all = 0;
@@ -27,7 +27,7 @@ std::optional<double> CommonRatio(std::vector<WeighedRatio> ratios, double near)
   for (const WeighedRatio& one : ratios) {
     if (std::abs(one.ratio - middle) <= near * middle) close += one.weight;
   }
-  if (static_cast<double>(close) < kMost * static_cast<double>(all)) return std::nullopt;
+  if (static_cast<double>(close) < kMinWeightShare * static_cast<double>(all)) return std::nullopt;
   return middle;
 }
 

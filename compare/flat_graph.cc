@@ -19,7 +19,7 @@ using model::Instruction;
 using model::kNoIndex;
 
 // Maximum depth of nested calls; deeper calls represent themselves.
-constexpr int kMostGraphDepth = 200;
+constexpr int kMaxGraphDepth = 200;
 
 bool IsAnyOf(std::string_view opcode, std::initializer_list<std::string_view> list) {
   return std::find(list.begin(), list.end(), opcode) != list.end();
@@ -171,7 +171,7 @@ class FlatGraphBuilder {
       return operands.size() == 1 || opcode != "opt-barrier" ? operands[0] : MakeTuple(operands);
     }
     const auto called = module_.CalledComputations(instruction);
-    const bool can_expand = depth < kMostGraphDepth && graph_.nodes_.size() < most_nodes_;
+    const bool can_expand = depth < kMaxGraphDepth && graph_.nodes_.size() < most_nodes_;
     if ((opcode == "fusion" || opcode == "call" || opcode == "async-start") && called.size() == 1 &&
         can_expand) {
       const bool is_unit = opcode != "call";

@@ -16,8 +16,8 @@ namespace xlatrace::compare {
 namespace {
 
 // Rate of false alarms in comparisons of the same program, for a normal distribution of logarithms.
-constexpr double kByChance = 0.002;
-constexpr double kRateOfFalse = 0.01;
+constexpr double kMaxFalseAlarmShare = 0.002;
+constexpr double kMaxFalseDiscoveryShare = 0.01;
 
 constexpr std::string_view kDeviceTime = "device time";
 constexpr std::string_view kCallTime = "device time of a call";
@@ -173,10 +173,11 @@ class Judge {
     // Other programs ran beside the new runs: their values scatter far more within a run than those
     // of the earlier runs.
     bool Disturbed() const {
-      constexpr double kFarMore = 2;
-      constexpr double kCalm = 0.01;
+      constexpr double kDisturbedScatterRatio = 2;
+      constexpr double kMinDisturbedScatter = 0.01;
       const double scatter = Median(now_scatter);
-      return scatter > kCalm && scatter > kFarMore * Median(base_scatter);
+      return scatter > kMinDisturbedScatter &&
+             scatter > kDisturbedScatterRatio * Median(base_scatter);
     }
   };
 
@@ -261,7 +262,8 @@ class Judge {
   double HeldUp(const Metric& metric) const {
     const double before = Mean(metric.base_means);
     const double ratio = before > 0 ? Mean(metric.now_means) / before - 1 : 0;
-    const bool by_chance = ChanceOfMore(metric.base_means, Median(metric.now_means)) > kByChance;
+    const bool by_chance =
+        ChanceOfMore(metric.base_means, Median(metric.now_means)) > kMaxFalseAlarmShare;
     return ratio > options_.max_regress && !by_chance ? ratio : 0;
   }
 
@@ -295,7 +297,7 @@ class Judge {
     const double value = Median(Means(metric.now));
     movement.chance = std::max(ChanceOfMore(ours, value),
                                ChanceOfMore(Medians(metric.base), Median(Medians(metric.now))));
-    const auto expected = PredictionInterval(ours, 1 - 2 * kByChance);
+    const auto expected = PredictionInterval(ours, 1 - 2 * kMaxFalseAlarmShare);
     movement.how = expected ? fmt::format("{} runs of the baseline let expect up to {}",
                                           ours.size(), Duration(expected->high))
                             : std::string("the baseline's spread is not known");
@@ -308,13 +310,13 @@ class Judge {
     movement.ratio = check.base > 0 ? check.now / check.base - 1 : 0;
     movement.most = movement.ratio;
     movement.beyond = movement.ratio > options_.max_regress && check.now - check.base > floor;
-    if (metric.base.size() >= kLeastRuns && metric.now.size() >= kLeastRuns) {
+    if (metric.base.size() >= kMinRuns && metric.now.size() >= kMinRuns) {
       MoveOfRuns(metric, movement);
-    } else if (metric.base.size() >= kLeastBaseline) {
+    } else if (metric.base.size() >= kMinBaselineRuns) {
       MoveFromBaseline(metric, movement);
     } else {
       movement.how = fmt::format("{} against {} runs: give at least {} a side, or a baseline of {}",
-                                 metric.base.size(), metric.now.size(), kLeastRuns, kLeastBaseline);
+                                 metric.base.size(), metric.now.size(), kMinRuns, kMinBaselineRuns);
     }
     return movement;
   }
@@ -383,12 +385,14 @@ class Judge {
     size_t wholes = 0;
     while (wholes < metrics.size() && IsWhole(metrics[wholes])) ++wholes;
     for (size_t i = 0; i < wholes; ++i) {
-      if (chances[i] <= kByChance && checks[i].now / checks[i].base - 1 > options_.max_regress &&
+      if (chances[i] <= kMaxFalseAlarmShare &&
+          checks[i].now / checks[i].base - 1 > options_.max_regress &&
           checks[i].now - checks[i].base > floor) {
         checks[i].outcome = Outcome::kRegression;
       }
     }
-    const std::vector<bool> found = Discoveries(std::span(chances).subspan(wholes), kRateOfFalse);
+    const std::vector<bool> found =
+        Discoveries(std::span(chances).subspan(wholes), kMaxFalseDiscoveryShare);
     for (size_t i = wholes; i < checks.size(); ++i) {
       if (checks[i].outcome == Outcome::kNotEstablished && found[i - wholes]) {
         checks[i].outcome = Outcome::kRegression;
@@ -415,7 +419,7 @@ class Judge {
     }
     const bool blind =
         (step != nullptr && (step->base <= 0 || step->now <= 0)) ||
-        (base_.size() < kLeastBaseline && (base_.size() < kLeastRuns || now_.size() < kLeastRuns));
+        (base_.size() < kMinBaselineRuns && (base_.size() < kMinRuns || now_.size() < kMinRuns));
     // First the decisive time, in a sentence about the whole.
     const auto told = [&](const Check& check) {
       const std::string_view what = check.name == "call"   ? "device time of a call"
@@ -475,7 +479,7 @@ GateResult JudgeGate(const std::vector<RunRecord>& base, const std::vector<RunRe
     std::copy_if(base.begin(), base.end(), std::back_inserter(with_steps), steady);
   }
   // A single run without steps among enough others does not exclude steps.
-  const bool enough = with_steps.size() >= kLeastBaseline;
+  const bool enough = with_steps.size() >= kMinBaselineRuns;
   return Judge(enough ? with_steps : base, now, options).Run();
 }
 

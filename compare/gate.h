@@ -64,8 +64,8 @@ struct GateResult {
   std::vector<Check> checks;  // Regressions first.
 };
 
-inline constexpr size_t kLeastRuns = 4;  // Per side, without a baseline.
-inline constexpr size_t kLeastBaseline = 5;
+inline constexpr size_t kMinRuns = 4;  // Per side, without a baseline.
+inline constexpr size_t kMinBaselineRuns = 5;
 
 // `base`: the runs of the base side, or those of a baseline since the last accepted change.
 GateResult JudgeGate(const std::vector<RunRecord>& base, const std::vector<RunRecord>& now,

@@ -12,10 +12,10 @@ namespace xlatrace::compare {
 namespace {
 
 // Minimum common share of work for two versions of one program.
-constexpr double kSamePrograms = 0.3;
+constexpr double kMinCommonProgramShare = 0.3;
 // Minimum common share by names only. It is lower, because another library has other names for
 // equal work.
-constexpr double kSameKernels = 0.15;
+constexpr double kMinCommonKernelShare = 0.15;
 
 std::string DeviceText(const Run& run) {
   std::string text;
@@ -53,10 +53,10 @@ Identity Identify(const Run& base, const Run& now, const InCommon& common) {
     qualify(fmt::format("{} process{} before, {} now", base.processes,
                         base.processes == 1 ? "" : "es", now.processes));
   }
-  if (common.programs >= 0 && common.programs < kSamePrograms) {
+  if (common.programs >= 0 && common.programs < kMinCommonProgramShare) {
     refuse(fmt::format("other programs: {}% of their work has a counterpart",
                        Percent(common.programs, 1)));
-  } else if (common.kernels >= 0 && common.kernels < kSameKernels) {
+  } else if (common.kernels >= 0 && common.kernels < kMinCommonKernelShare) {
     refuse(fmt::format("other programs: {}% of the kernels' time is in kernels of both",
                        Percent(common.kernels, 1)));
   }

@@ -21,9 +21,9 @@ namespace {
 using model::kNoIndex;
 
 // Minimum share of an instruction's work in its partner.
-constexpr double kLeastPart = 0.25;
+constexpr double kMinWorkShare = 0.25;
 // Weight of the results of an instruction, which identify it better than its intermediate values.
-constexpr double kResults = 0.6;
+constexpr double kResultWeight = 0.6;
 
 // Common work of each unit with each unit of the other side.
 struct Overlap {
@@ -131,9 +131,9 @@ std::unordered_map<size_t, uint64_t> CallLayers(const FlatGraph& graph,
 
 void JoinFirstParts(const FlatGraph& base, const FlatGraph& now, std::vector<bool>& base_paired,
                     std::vector<bool>& now_paired, Groups& groups) {
-  constexpr int kMostParts = 8;  // Maximum chain of units before a call.
+  constexpr int kMaxParts = 8;  // Maximum chain of units before a call.
   const size_t half = base.module().instructions.size();
-  for (int round = 0; round < kMostParts; ++round) {
+  for (int round = 0; round < kMaxParts; ++round) {
     const auto join = [&](const FlatGraph& graph, std::vector<bool>& paired, size_t first,
                           const std::unordered_map<size_t, uint64_t>& layers) {
       const auto group_of = [&](uint32_t unit) { return groups.Find(first + unit); };
@@ -210,9 +210,9 @@ class ProgramMatcher {
         if (IsRegion(to, other) && !IsRegion(from, unit)) continue;
         const double work = PartIn(overlap.in, overlap.weight, unit, other);
         const double results = PartIn(overlap.results_in, overlap.results, unit, other);
-        if (work < kLeastPart && results < 0.5) continue;
+        if (work < kMinWorkShare && results < 0.5) continue;
         const double score =
-            work + kResults * results + 0.2 * PartIn(back.in, back.weight, other, unit);
+            work + kResultWeight * results + 0.2 * PartIn(back.in, back.weight, other, unit);
         if (score <= most) continue;
         most = score;
         best = other;

@@ -15,7 +15,7 @@ namespace {
 
 // Maximum product of the ranks on both sides for a comparison by content of modules of one
 // function. It allows about twenty pairs, equal for both directions.
-constexpr size_t kMostTried = 8;
+constexpr size_t kMaxRankProduct = 8;
 
 std::vector<NamedGroup> Names(const ProgramMatch& match, const model::HloModule& base,
                               const model::HloModule& now) {
@@ -43,7 +43,7 @@ void AddMorePrograms(const Run& base, const Run& now, const std::vector<bool>& o
       const Module& module = run.modules[m];
       const auto of = first.find(module.function);
       if (taken[m] || module.hlo == nullptr || of == first.end()) continue;
-      if (++tried[module.function] > kMostTried) continue;
+      if (++tried[module.function] > kMaxRankProduct) continue;
       ModulePair more;
       more.base = side == 0 ? m : of->second.base;
       more.now = side == 1 ? m : of->second.now;
@@ -119,7 +119,7 @@ std::vector<ModulePair> PairModules(const Run& base, const Run& now) {
         pair.now = sides.second[q];
         const Module& ours = base.modules[pair.base];
         const Module& theirs = now.modules[pair.now];
-        if (ours.hlo != nullptr && theirs.hlo != nullptr && (r + 1) * (q + 1) <= kMostTried) {
+        if (ours.hlo != nullptr && theirs.hlo != nullptr && (r + 1) * (q + 1) <= kMaxRankProduct) {
           const ProgramMatch match = MatchPrograms(*ours.hlo, *theirs.hlo);
           pair.by_content = true;
           pair.similarity = match.similarity;

@@ -342,8 +342,8 @@ class Matcher {
 
   // Pairs free nodes of two short lists that are equal and unambiguous.
   void Choose(std::span<const FlatEdge> ours, std::span<const FlatEdge> theirs) {
-    constexpr size_t kShort = 64;  // Users of a value with very many users are no evidence.
-    if (ours.size() > kShort || theirs.size() > kShort) return;
+    constexpr size_t kMaxChoices = 64;  // Users of a value with very many users are no evidence.
+    if (ours.size() > kMaxChoices || theirs.size() > kMaxChoices) return;
     const auto alone = [](const Side& side, std::span<const FlatEdge> list, const FlatEdge& edge) {
       return std::none_of(list.begin(), list.end(), [&](const FlatEdge& other) {
         return other.node != edge.node && side.partner[other.node] == kNoIndex &&
@@ -367,8 +367,8 @@ class Matcher {
 
   // Pairs by neighbours: paired ones count as themselves, others by their features.
   void Neighbours() {
-    constexpr int kMostRounds = 12;
-    for (int round = 0; round < kMostRounds; ++round) {
+    constexpr int kMaxRounds = 12;
+    for (int round = 0; round < kMaxRounds; ++round) {
       const uint32_t before = pairs_;
       const auto both = [](const Side& side, uint32_t i) {
         return side.HasAnchor(i) ? Mix(Mix(side.local[i], side.Operands(i)), side.Users(i)) : 0;
@@ -409,9 +409,9 @@ class Matcher {
     if (ours.empty() || theirs.empty()) return 0;
     size_t common = 0;
     size_t looked_at = 0;
-    constexpr size_t kEnough = 32;
+    constexpr size_t kMaxNeighbours = 32;
     for (const FlatEdge& our : ours) {
-      if (++looked_at > kEnough) break;
+      if (++looked_at > kMaxNeighbours) break;
       const uint32_t partner = sides_[0].partner[our.node];
       if (partner == kNoIndex) continue;
       common += std::any_of(theirs.begin(), theirs.end(),
@@ -447,8 +447,8 @@ class Matcher {
   }
 
   void ByScore() {
-    constexpr double kLeast = 4;
-    constexpr size_t kMostPairs = 4096;  // Per block; larger blocks are weak evidence.
+    constexpr double kMinScore = 4;
+    constexpr size_t kMaxPairs = 4096;  // Per block; larger blocks are weak evidence.
     using Key = uint64_t (*)(const OpIdentity&);
     const std::array<Key, 3> keys = {
         [](const OpIdentity& op) { return op.scope == 0 ? 0 : Mix(op.work, op.scope); },
@@ -465,11 +465,11 @@ class Matcher {
       }
       std::vector<Candidate> candidates;
       for (const auto& [k, block] : blocks) {
-        if (block[0].size() * block[1].size() > kMostPairs) continue;
+        if (block[0].size() * block[1].size() > kMaxPairs) continue;
         for (const uint32_t b : block[0]) {
           for (const uint32_t n : block[1]) {
             const double score = Contradicts(b, n) ? 0 : Score(b, n);
-            if (score >= kLeast) candidates.push_back({score, b, n});
+            if (score >= kMinScore) candidates.push_back({score, b, n});
           }
         }
       }
@@ -488,7 +488,7 @@ class Matcher {
         const double score = Score(candidate.b, candidate.n);
         if (score > candidate.score + 1e-9 ||
             (!candidates.empty() && score < candidates.front().score - 1e-9)) {
-          if (score < kLeast) continue;
+          if (score < kMinScore) continue;
           if (score != candidate.score) {
             candidate.score = score;
             candidates.push_back(candidate);

@@ -20,15 +20,15 @@ namespace xlatrace::compare {
 namespace {
 
 // Tolerance of repetitions per second, because a recording begins and ends at any time in a step.
-constexpr double kSameRate = 0.05;
+constexpr double kRateTolerance = 0.05;
 // Tolerance for equal lengths of recordings.
-constexpr double kSameSpan = 0.02;
+constexpr double kSpanTolerance = 0.02;
 // Larger changes (of the logarithm) of the time per execution are not mere repetition.
-constexpr double kSameEach = 0.2;
+constexpr double kEachTolerance = 0.2;
 // Tolerance of execution counts, for the steps at the borders of a recording.
-constexpr double kNearRepetition = 0.08;
+constexpr double kRepetitionTolerance = 0.08;
 // Tolerance for equally many executions.
-constexpr double kNoRepetition = 0.01;
+constexpr double kNoRepetitionTolerance = 0.01;
 
 // "12.0% fewer times", "3.05 times as often".
 std::string Often(double ratio) {
@@ -66,7 +66,7 @@ double SoonerBy(const Run& base, const Run& now, const Comparison& comparison,
     known += weight;
   }
   if (2 * known < all) return 0;
-  return CommonRatio(std::move(ratios), kNearRepetition).value_or(0);
+  return CommonRatio(std::move(ratios), kRepetitionTolerance).value_or(0);
 }
 
 // Fewer repetitions in the same time mean fewer per second: the device time is less, but nothing
@@ -76,11 +76,11 @@ std::optional<Pace> PaceOf(const Run& base, const Run& now, double repeated, dou
   if (base.span_ns <= 0 || now.span_ns <= 0) return std::nullopt;
   // Uses the interval between launches only if it agrees with the counts.
   double ratio = repeated / Spans(base, now);
-  if (sooner > 0 && std::abs(sooner / ratio - 1) < kNearRepetition) {
+  if (sooner > 0 && std::abs(sooner / ratio - 1) < kRepetitionTolerance) {
     ratio = sooner;
     repeated = sooner * Spans(base, now);
   }
-  if (std::abs(ratio - 1) < kSameRate) return std::nullopt;
+  if (std::abs(ratio - 1) < kRateTolerance) return std::nullopt;
   const std::string span = Duration(static_cast<double>(now.span_ns));
   return Pace{ratio,
               SameSpan(base, now)
@@ -93,14 +93,14 @@ std::optional<Pace> PaceOf(const Run& base, const Run& now, double repeated, dou
 }  // namespace
 
 bool SameSpan(const Run& base, const Run& now) {
-  return base.span_ns > 0 && now.span_ns > 0 && std::abs(Spans(base, now) - 1) < kSameSpan;
+  return base.span_ns > 0 && now.span_ns > 0 && std::abs(Spans(base, now) - 1) < kSpanTolerance;
 }
 
 bool IsRepetition(const Row& row, double ratio) {
   return ratio > 0 && row.base_calls > 0 && row.now_calls > 0 && !row.causes.empty() &&
          row.causes.front().kind == CauseKind::kExecutions &&
-         std::abs(row.now_calls / row.base_calls - ratio) <= kNearRepetition * ratio &&
-         std::abs(std::log(std::max(EachRatio(row), 1e-9))) < kSameEach;
+         std::abs(row.now_calls / row.base_calls - ratio) <= kRepetitionTolerance * ratio &&
+         std::abs(std::log(std::max(EachRatio(row), 1e-9))) < kEachTolerance;
 }
 
 double RepetitionRatio(const Run& base, const Run& now, const Comparison& comparison) {
@@ -110,8 +110,8 @@ double RepetitionRatio(const Run& base, const Run& now, const Comparison& compar
     if (row.base_calls <= 0 || row.now_calls <= 0) continue;
     ratios.push_back({row.now_calls / row.base_calls, row.base_ns + row.now_ns});
   }
-  const auto common = CommonRatio(std::move(ratios), kNearRepetition);
-  if (!common || std::abs(*common - 1) < kNoRepetition) return 0;
+  const auto common = CommonRatio(std::move(ratios), kRepetitionTolerance);
+  if (!common || std::abs(*common - 1) < kNoRepetitionTolerance) return 0;
   // If it covers most of both, it is one program with another number of steps.
   int64_t covered = 0;
   for (const Row& row : comparison.rows) {

@@ -11,7 +11,7 @@ namespace {
 
 using model::kNoIndex;
 
-constexpr size_t kMostUnits = 64;  // A larger region is another program.
+constexpr size_t kMaxUnits = 64;  // A larger region is another program.
 
 struct Region {
   std::set<uint32_t> units;
@@ -87,11 +87,11 @@ std::vector<ReplacedRegion> FindReplacedRegions(
   std::vector<Candidate> candidates;
   std::map<uint64_t, std::vector<size_t>> by_out;  // Only regions with a common reader can match.
   for (size_t n = 0; n < theirs.size(); ++n) {
-    if (theirs[n].units.size() > kMostUnits) continue;
+    if (theirs[n].units.size() > kMaxUnits) continue;
     for (const uint64_t at : theirs[n].out) by_out[at].push_back(n);
   }
   for (size_t b = 0; b < ours.size(); ++b) {
-    if (ours[b].units.size() > kMostUnits) continue;
+    if (ours[b].units.size() > kMaxUnits) continue;
     std::set<size_t> others;
     for (const uint64_t at : ours[b].out) {
       const auto found = by_out.find(at);

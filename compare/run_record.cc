@@ -16,8 +16,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr size_t kMostSteps = 64;
-constexpr size_t kMostOps = 100;
+constexpr size_t kMaxRecordedSteps = 64;
+constexpr size_t kMaxRecordedOps = 100;
 
 // Names are stable across compilations, numbers are not.
 std::string OpKey(const Op& op) {
@@ -31,7 +31,7 @@ std::string OpKey(const Op& op) {
 
 std::vector<int64_t> EvenlyChosen(const std::vector<int64_t>& values) {
   std::vector<int64_t> chosen;
-  const size_t count = std::min(values.size(), kMostSteps);
+  const size_t count = std::min(values.size(), kMaxRecordedSteps);
   for (size_t i = 0; i < count; ++i) chosen.push_back(values[i * values.size() / count]);
   return chosen;
 }
@@ -96,7 +96,7 @@ RunRecord RecordOf(const Run& run) {
   std::vector<std::pair<int64_t, std::string>> largest;
   for (const auto& [name, ns] : ops) largest.emplace_back(ns, name);
   std::sort(largest.rbegin(), largest.rend());
-  for (size_t i = 0; i < std::min(largest.size(), kMostOps); ++i) {
+  for (size_t i = 0; i < std::min(largest.size(), kMaxRecordedOps); ++i) {
     record.ops.emplace(largest[i].second, largest[i].first);
   }
   const auto fact = [&](const char* name, const auto& value) {

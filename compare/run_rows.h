@@ -28,8 +28,8 @@
 
 namespace xlatrace::compare {
 
-inline constexpr size_t kPhases = 7;      // Index: model::Phase.
-inline constexpr size_t kStepParts = 10;  // Index: model::StepPart.
+inline constexpr size_t kRunPhaseCount = 7;      // Index: model::Phase.
+inline constexpr size_t kRunStepPartCount = 10;  // Index: model::StepPart.
 
 // Launches of one op, or of work without an op. If several ops share a launch (a graph without
 // known kernels), each op has its part of the time. The largest op has the call.
@@ -117,7 +117,7 @@ struct Run {
   std::vector<Op> ops;    // By time.
   std::vector<Module> modules;
   bool has_parts = false;
-  std::array<int64_t, kStepParts> parts{};  // They sum to step_ns.
+  std::array<int64_t, kRunStepPartCount> parts{};  // They sum to step_ns.
   std::vector<Gap> gaps;
 
   // Facts without noise; nullopt: not known.

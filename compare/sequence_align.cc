@@ -9,7 +9,7 @@ std::vector<std::pair<uint32_t, uint32_t>> CertainPairs(std::span<const uint64_t
                                                         std::span<const uint64_t> b) {
   const size_t n = a.size();
   const size_t m = b.size();
-  if (n == 0 || m == 0 || (n + 1) > kMostCells / (m + 1)) return {};
+  if (n == 0 || m == 0 || (n + 1) > kMaxAlignCells / (m + 1)) return {};
   // head[i][j]: length of the longest common subsequence of the first i and the first j elements.
   // It fits into 16 bits, because one list is shorter if the other is very long.
   std::vector<uint16_t> head((n + 1) * (m + 1), 0);

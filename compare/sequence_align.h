@@ -3,7 +3,7 @@
 // Aligns two lists with certainty: the arguments of a program and of another release of it. They
 // keep their order, but some are added, removed, or moved as a block.
 //
-// Thread-safety: pure. Time: product of the two lengths; beyond kMostCells nothing is aligned.
+// Thread-safety: pure. Time: product of the two lengths; beyond kMaxAlignCells nothing is aligned.
 
 #ifndef XLATRACE_COMPARE_SEQUENCE_ALIGN_H_
 #define XLATRACE_COMPARE_SEQUENCE_ALIGN_H_
@@ -16,7 +16,7 @@
 
 namespace xlatrace::compare {
 
-inline constexpr size_t kMostCells = size_t{16} << 20;  // 4,000 x 4,000 arguments.
+inline constexpr size_t kMaxAlignCells = size_t{16} << 20;  // 4,000 x 4,000 arguments.
 
 // Pairs of positions that are in every longest common subsequence, ascending. If two lists can be
 // aligned in more than one way, there are no such pairs. Two equal lists are paired completely.

@@ -98,7 +98,7 @@ double Scatter(std::span<const double> values) {
 std::optional<Interval> BootstrapRatio(const std::vector<std::vector<double>>& base,
                                        const std::vector<std::vector<double>>& now, double level) {
   if (base.size() < 2 || now.size() < 2) return std::nullopt;
-  constexpr int kDraws = 4000;
+  constexpr int kDrawCount = 4000;
   std::mt19937_64 random(kSeed);
   const auto draw = [&](const std::vector<std::vector<double>>& runs) {
     double sum = 0;
@@ -119,8 +119,8 @@ std::optional<Interval> BootstrapRatio(const std::vector<std::vector<double>>& b
   if (whole <= 0) return std::nullopt;
   const double estimate = mean(now) / whole - 1;
   std::vector<double> ratios;
-  ratios.reserve(kDraws);
-  for (int i = 0; i < kDraws; ++i) {
+  ratios.reserve(kDrawCount);
+  for (int i = 0; i < kDrawCount; ++i) {
     const double below = draw(base);
     const double above = draw(now);
     if (below > 0) ratios.push_back(above / below - 1);
@@ -229,10 +229,10 @@ std::vector<bool> Discoveries(std::span<const double> probabilities, double rate
 }
 
 std::optional<ChangePoint> FindChangePoint(std::span<const double> values) {
-  constexpr size_t kLeast = 20;
-  constexpr int kPermutations = 2000;
+  constexpr size_t kMinValues = 20;
+  constexpr int kPermutationCount = 2000;
   const size_t n = values.size();
-  if (n < kLeast) return std::nullopt;
+  if (n < kMinValues) return std::nullopt;
   std::vector<size_t> order(n);
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(),
@@ -263,12 +263,12 @@ std::optional<ChangePoint> FindChangePoint(std::span<const double> values) {
   std::mt19937_64 random(kSeed);
   std::vector<double> shuffled = ranks;
   int beyond = 0;
-  for (int i = 0; i < kPermutations; ++i) {
+  for (int i = 0; i < kPermutationCount; ++i) {
     for (size_t k = n - 1; k > 0; --k) std::swap(shuffled[k], shuffled[random() % (k + 1)]);
     size_t unused = 0;
     beyond += largest(shuffled, &unused) >= found;
   }
-  if (beyond + 1 > (kPermutations + 1) / 100) return std::nullopt;
+  if (beyond + 1 > (kPermutationCount + 1) / 100) return std::nullopt;
   // If the levels last for different lengths, the sum peaks beside the change. To find the
   // position, it is therefore divided by its spread there.
   double sum = 0;

@@ -87,7 +87,7 @@ std::string Reasons(const std::vector<Change>& changes, int64_t whole, bool equa
 }
 
 // Smaller changes of the time between steady steps, as a share of the step, are not reported.
-constexpr double kNotableStops = 0.05;
+constexpr double kMinStopShare = 0.05;
 
 std::string NoneOr(int64_t count) { return count == 0 ? "none" : Thousands(count); }
 
@@ -96,7 +96,7 @@ std::string NoneOr(int64_t count) { return count == 0 ? "none" : Thousands(count
 std::string Stops(const Run& base, const Run& now) {
   if (base.amid_ns <= 0 || now.amid_ns <= 0) return {};
   const int64_t delta = (now.amid_ns - now.step_ns) - (base.amid_ns - base.step_ns);
-  if (static_cast<double>(std::abs(delta)) < kNotableStops * static_cast<double>(base.step_ns) ||
+  if (static_cast<double>(std::abs(delta)) < kMinStopShare * static_cast<double>(base.step_ns) ||
       std::abs(delta) < std::abs(now.step_ns - base.step_ns)) {
     return {};
   }

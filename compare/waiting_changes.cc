@@ -21,8 +21,8 @@ namespace {
 using model::StepPart;
 
 // Smaller changes, as a share of device and idle time, are not reported.
-constexpr double kNotableIdle = 0.02;
-constexpr double kOtherHost = 1.2;  // Minimum factor of the median of a launch call.
+constexpr double kMinIdleShare = 0.02;
+constexpr double kMinHostCallRatio = 1.2;  // Minimum factor of the median of a launch call.
 
 // The words of findings, terminal and page.
 std::string_view CauseWords(std::string_view cause) {
@@ -78,7 +78,7 @@ std::string SlowerHost(const Run& base, const Run& now, bool more_idle) {
   if (base.launch_call_ns <= 0 || now.launch_call_ns <= 0) return {};
   const double ratio =
       static_cast<double>(now.launch_call_ns) / static_cast<double>(base.launch_call_ns);
-  if (more_idle ? ratio < kOtherHost : ratio > 1 / kOtherHost) return {};
+  if (more_idle ? ratio < kMinHostCallRatio : ratio > 1 / kMinHostCallRatio) return {};
   return fmt::format("; each launch takes the host {}x as long ({}: {} -> {})", Significant(ratio),
                      base.launch_call, Duration(static_cast<double>(base.launch_call_ns)),
                      Duration(static_cast<double>(now.launch_call_ns)));
@@ -95,7 +95,7 @@ std::optional<Change> IdleOfWhole(const Run& base, const Run& now) {
   const int64_t before = idle(base), after = idle(now);
   const int64_t delta = after - before;
   if (static_cast<double>(std::abs(delta)) <
-      kNotableIdle * static_cast<double>(base.device_ns + before)) {
+      kMinIdleShare * static_cast<double>(base.device_ns + before)) {
     return std::nullopt;
   }
   Change change;

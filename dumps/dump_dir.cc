@@ -26,7 +26,7 @@ namespace xlatrace::dumps {
 namespace {
 
 // Of files whose names tell nothing.
-constexpr size_t kMostLookedInto = 20'000;
+constexpr size_t kMaxUnnamedFiles = 20'000;
 constexpr size_t kFileHeadBytes = 1 << 14;
 
 // What PJRT writes beside the dumps, into a folder per module.
@@ -141,7 +141,7 @@ class Lister {
   void AddLoose(const ListedFile& listed) {
     FileKind kind = FileKind::kUnknown;
     if (listed.readable && listed.size_bytes > 0) {
-      if (looked_into_++ < kMostLookedInto) {
+      if (looked_into_++ < kMaxUnnamedFiles) {
         kind = KindOfContent(HeadOfDumpFile(listed.path, kFileHeadBytes));
       } else {
         ++out_.skipped["files beyond the first 20,000 that are not named as dumps"];

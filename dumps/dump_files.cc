@@ -39,7 +39,7 @@ class KeptEntries {
     const std::lock_guard lock(mutex_);
     Place& place = entries_[std::move(path)];
     place = {};
-    if (in_memory_ + bytes.size() <= kMostInMemory) {
+    if (in_memory_ + bytes.size() <= kMaxInMemoryBytes) {
       in_memory_ += bytes.size();
       place.bytes = std::make_shared<const std::string>(std::move(bytes));
       return {};
@@ -77,7 +77,7 @@ class KeptEntries {
   }
 
  private:
-  static constexpr size_t kMostInMemory = size_t{64} << 20;
+  static constexpr size_t kMaxInMemoryBytes = size_t{64} << 20;
 
   struct Place {
     std::shared_ptr<const std::string> bytes;  // Null: in the file.
@@ -250,9 +250,9 @@ constexpr size_t kSniffBytes = 1 << 14;
 
 // `bytes` as it is when it is compressed already.
 std::string Packed(std::string bytes) {
-  constexpr int kFast = 1;
+  constexpr int kFastLevel = 1;
   return bytes.size() >= 6 && LooksCompressed(bytes) ? std::move(bytes)
-                                                     : ZstdCompress(bytes, kFast);
+                                                     : ZstdCompress(bytes, kFastLevel);
 }
 
 Status ListArchive(const std::string& path, const ListLimits& limits, FileList& out) {

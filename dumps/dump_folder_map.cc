@@ -239,7 +239,7 @@ int32_t CommonOpNames(const hlo::ModuleSummary& before, const hlo::ModuleSummary
 }
 
 void PairSplitDumps(std::vector<FolderModule>& modules) {
-  constexpr int32_t kLeastCommonPct = 50;
+  constexpr int32_t kMinCommonPct = 50;
   std::map<std::pair<std::string, std::string>, std::pair<std::vector<size_t>, std::vector<size_t>>>
       halves;  // By folder and function: only before, only after.
   for (size_t m = 0; m < modules.size(); ++m) {
@@ -254,7 +254,7 @@ void PairSplitDumps(std::vector<FolderModule>& modules) {
       const hlo::ModuleSummary& before = *modules[b].summary;
       const auto signature = Signature(before);
       std::optional<size_t> best;
-      int32_t best_pct = kLeastCommonPct - 1;
+      int32_t best_pct = kMinCommonPct - 1;
       for (const size_t a : lists.second) {  // Of equals the nearest number.
         if (taken.contains(a) || Signature(*modules[a].summary) != signature) continue;
         const int32_t pct = CommonOpNames(before, *modules[a].summary);

@@ -28,7 +28,7 @@ namespace {
 
 constexpr size_t kExplainedHeadBytes = 64 << 10;
 // Beyond it an artefact is named, not read.
-constexpr uint64_t kMostArtefactBytes = uint64_t{1} << 30;
+constexpr uint64_t kMaxArtefactBytes = uint64_t{1} << 30;
 
 // The word of a note for what the first bytes of a file give away.
 std::string_view NoteKindOf(FileKind kind) {
@@ -245,7 +245,7 @@ ExplainedFile ExplainFile(const std::string& path) {
     }
     if (!by_content) {
       if (IsReadableArtefact(file.note.kind)) {
-        if (auto bytes = ReadFileInflated(path, kMostArtefactBytes)) {
+        if (auto bytes = ReadFileInflated(path, kMaxArtefactBytes)) {
           ReadArtefact(std::move(*bytes), file);
         } else {
           file.warning = bytes.error().message;

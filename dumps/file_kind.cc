@@ -23,11 +23,11 @@ FileKind Binary(std::string_view head) {
       if (head.size() < 20) return 0;
       return static_cast<unsigned char>(head[18]) | static_cast<unsigned char>(head[19]) << 8;
     }();
-    constexpr int kCuda = 190;
-    constexpr int kAmdGpu = 224;
-    return machine == kCuda     ? FileKind::kCubin
-           : machine == kAmdGpu ? FileKind::kHsaco
-                                : FileKind::kElf;
+    constexpr int kCudaMachineCode = 190;
+    constexpr int kAmdGpuMachineCode = 224;
+    return machine == kCudaMachineCode     ? FileKind::kCubin
+           : machine == kAmdGpuMachineCode ? FileKind::kHsaco
+                                           : FileKind::kElf;
   }
   if (head.starts_with("BC\xc0\xde") || head.starts_with("\xde\xc0\x17\x0b")) {
     return FileKind::kLlvmBitcode;

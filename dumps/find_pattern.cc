@@ -23,17 +23,17 @@ constexpr NamedField kFields[] = {
     {"shape", kFindShape}, {"opcode", kFindOpcode},  {"target", kFindTarget},
 };
 
-constexpr int32_t kExact = 100;
-constexpr int32_t kWholeName = 90;
-constexpr int32_t kPartOfName = 60;
-constexpr int32_t kWholeOpcode = 55;
-constexpr int32_t kEndOfOpName = 50;
-constexpr int32_t kOpName = 45;
-constexpr int32_t kTarget = 42;
-constexpr int32_t kSource = 40;
-constexpr int32_t kCaller = 25;  // A line further out on the Python stack.
-constexpr int32_t kOpcode = 30;
-constexpr int32_t kShape = 20;
+constexpr int32_t kExactWeight = 100;
+constexpr int32_t kWholeNameWeight = 90;
+constexpr int32_t kPartOfNameWeight = 60;
+constexpr int32_t kWholeOpcodeWeight = 55;
+constexpr int32_t kEndOfOpNameWeight = 50;
+constexpr int32_t kOpNameWeight = 45;
+constexpr int32_t kTargetWeight = 42;
+constexpr int32_t kSourceWeight = 40;
+constexpr int32_t kCallerWeight = 25;  // A line further out on the Python stack.
+constexpr int32_t kOpcodeWeight = 30;
+constexpr int32_t kShapeWeight = 20;
 
 re2::StringPiece Piece(std::string_view text) { return {text.data(), text.size()}; }
 
@@ -120,7 +120,7 @@ std::vector<FindHit> FindPattern::Search(const model::HloModule& module, uint8_t
       if (found == 0 && matches(fmt::format("{}:{}", at.file, at.line))) found = 1;
       known_frames[path.back()] = found;
     }
-    return found != 0 ? kCaller : 0;
+    return found != 0 ? kCallerWeight : 0;
   };
   std::vector<FindHit> hits;
   for (uint32_t i = 0; i < module.instructions.size(); ++i) {
@@ -132,15 +132,15 @@ std::vector<FindHit> FindPattern::Search(const model::HloModule& module, uint8_t
       hit.score = std::max(hit.score, score);
     };
     if ((fields & kFindName) != 0 && matches(instruction.name)) {
-      take(kFindName, instruction.name == literal_ ? kExact
-                      : whole(instruction.name)    ? kWholeName
-                                                   : kPartOfName);
+      take(kFindName, instruction.name == literal_ ? kExactWeight
+                      : whole(instruction.name)    ? kWholeNameWeight
+                                                   : kPartOfNameWeight);
     }
     if ((fields & kFindOpcode) != 0) {
       take(kFindOpcode, once(opcodes, instruction.opcode, [&] {
              return !matches(instruction.opcode) ? 0
-                    : whole(instruction.opcode)  ? kWholeOpcode
-                                                 : kOpcode;
+                    : whole(instruction.opcode)  ? kWholeOpcodeWeight
+                                                 : kOpcodeWeight;
            }));
     }
     const model::OpMetadata& metadata = instruction.metadata;
@@ -150,23 +150,23 @@ std::vector<FindHit> FindPattern::Search(const model::HloModule& module, uint8_t
              const size_t slash = metadata.op_name.rfind('/');
              const bool at_end =
                  slash == std::string_view::npos || matches(metadata.op_name.substr(slash + 1));
-             return at_end ? kEndOfOpName : kOpName;
+             return at_end ? kEndOfOpNameWeight : kOpNameWeight;
            }));
     }
     if ((fields & kFindTarget) != 0 && !instruction.custom_call_target.empty()) {
       take(kFindTarget, once(targets, instruction.custom_call_target, [&] {
-             return matches(instruction.custom_call_target) ? kTarget : 0;
+             return matches(instruction.custom_call_target) ? kTargetWeight : 0;
            }));
     }
     if ((fields & kFindSource) != 0 && !metadata.source_file.empty()) {
       const std::string place = fmt::format("{}:{}", metadata.source_file, metadata.source_line);
-      const int32_t own = once(sources, place, [&] { return matches(place) ? kSource : 0; });
+      const int32_t own = once(sources, place, [&] { return matches(place) ? kSourceWeight : 0; });
       take(kFindSource, own > 0 ? own : callers(metadata.stack_frame));
     }
     if ((fields & kFindShape) != 0) {
       take(kFindShape, once(shapes, instruction.shape, [&] {
              return matches(instruction.shape) || matches(hlo::WithoutLayout(instruction.shape))
-                        ? kShape
+                        ? kShapeWeight
                         : 0;
            }));
     }

@@ -35,7 +35,7 @@ enum FindField : uint8_t {
   kFindOpcode = 16,
   kFindTarget = 32,
 };
-inline constexpr uint8_t kFindEverything = 63;
+inline constexpr uint8_t kFindAllMask = 63;
 
 // "name", "op_name", "source", "shape", "opcode", "target"; 0 for anything else.
 uint8_t FindFieldFromText(std::string_view text);
@@ -65,8 +65,7 @@ class FindPattern {
   const std::string& why_plain() const { return why_plain_; }
 
   // Hits in the order of the module.
-  std::vector<FindHit> Search(const model::HloModule& module,
-                              uint8_t fields = kFindEverything) const;
+  std::vector<FindHit> Search(const model::HloModule& module, uint8_t fields = kFindAllMask) const;
 
  private:
   FindPattern();

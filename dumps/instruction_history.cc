@@ -23,7 +23,7 @@ using model::kNoIndex;
 
 // Dumps of this many bytes together are kept in memory once read.
 constexpr uint64_t kKeepBytes = uint64_t{256} << 20;
-constexpr size_t kMostOrigins = 100'000;
+constexpr size_t kMaxOrigins = 100'000;
 
 // The dumps of a compilation, read when needed.
 class Dumps {
@@ -177,7 +177,7 @@ class Ancestry {
         }
       }
       for (const uint32_t b : birth.others) {
-        if (sources.size() < kMostOrigins) sources.emplace(before.instructions[b].name);
+        if (sources.size() < kMaxOrigins) sources.emplace(before.instructions[b].name);
       }
     }
     tracked_ = std::move(sources);

@@ -43,7 +43,7 @@ class Side {
       if (!IsTransparent(instruction.opcode)) continue;
       for (const uint32_t called : module.CalledComputations(instruction)) {
         // Where several call it, its parameters stand for no single value.
-        callers_[called] = callers_[called] == kNoIndex ? i : kMany;
+        callers_[called] = callers_[called] == kNoIndex ? i : kSeveralCallersIndex;
       }
     }
     index_ = model::IndexByName(module);
@@ -66,7 +66,7 @@ class Side {
       const Instruction& instruction = At(i);
       if (instruction.opcode == "parameter") {
         const uint32_t caller = callers_[instruction.computation];
-        if (caller == kNoIndex || caller == kMany) return i;
+        if (caller == kNoIndex || caller == kSeveralCallersIndex) return i;
         const auto operands = module_.Operands(At(caller));
         const int64_t number = instruction.parameter_number;
         if (number < 0 || number >= static_cast<int64_t>(operands.size())) return i;
@@ -90,7 +90,7 @@ class Side {
   }
 
  private:
-  static constexpr uint32_t kMany = kNoIndex - 1;
+  static constexpr uint32_t kSeveralCallersIndex = kNoIndex - 1;
 
   // Through parameters and fusions only.
   uint32_t ResolveTuple(uint32_t i) const {
@@ -98,7 +98,7 @@ class Side {
       const Instruction& instruction = At(i);
       if (instruction.opcode == "parameter") {
         const uint32_t caller = callers_[instruction.computation];
-        if (caller == kNoIndex || caller == kMany) return i;
+        if (caller == kNoIndex || caller == kSeveralCallersIndex) return i;
         const auto operands = module_.Operands(At(caller));
         const int64_t number = instruction.parameter_number;
         if (number < 0 || number >= static_cast<int64_t>(operands.size())) return i;

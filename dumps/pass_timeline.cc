@@ -12,7 +12,7 @@ namespace xlatrace::dumps {
 namespace {
 
 // Longest group that is looked for when it repeats without marks.
-constexpr size_t kLongestPeriod = 64;
+constexpr size_t kMaxPeriodSteps = 64;
 
 // Appends what `from` holds to `into`, children of the same name together, in order.
 void Merge(PassNode& into, PassNode&& from) {
@@ -69,7 +69,7 @@ std::vector<PassNode> Fold(std::vector<PassNode> nodes) {
   for (size_t i = 0; i < nodes.size();) {
     size_t period = 0;
     size_t repeats = 1;
-    for (size_t p = 1; p <= kLongestPeriod && i + 2 * p <= nodes.size(); ++p) {
+    for (size_t p = 1; p <= kMaxPeriodSteps && i + 2 * p <= nodes.size(); ++p) {
       size_t count = 1;
       while (i + (count + 1) * p <= nodes.size() && SameNames(nodes, i, i + count * p, p)) ++count;
       if (count > 1 && count * p > repeats * period) {

@@ -14,14 +14,14 @@
 namespace xlatrace::fleet {
 namespace {
 
-constexpr size_t kFewest = 3;       // Minimum number of common ends.
-constexpr size_t kFewestDrift = 8;  // With fewer ends, a slope only reflects the jitter of single
-                                    // ends.
-constexpr size_t kLags = 16;        // Number of distances between ends for which slopes are
-                                    // computed.
-constexpr double kFew = 10;         // Widens the error of few ends: eleven times for a line through
-                                    // three ends.
-constexpr double kErrors = 3;       // Spreads divided by the square root of the number of ends; a
+constexpr size_t kMinEnds = 3;       // Minimum number of common ends.
+constexpr size_t kMinDriftEnds = 8;  // With fewer ends, a slope only reflects the jitter of single
+                                     // ends.
+constexpr size_t kLagCount = 16;     // Number of distances between ends for which slopes are
+                                     // computed.
+constexpr double kMinEndsErrorFactor = 10;  // Widens the error of few ends: eleven times for a line
+                                            // through three ends.
+constexpr double kErrorFactor = 3;  // Spreads divided by the square root of the number of ends; a
                                     // median has 1.25.
 
 // `to` = `from` + offset + drift x (from - origin).
@@ -51,17 +51,17 @@ Line Fit(std::vector<Pair> ends) {
     y.push_back(static_cast<double>(end.to - end.from - base));
   }
   double drift_error = 0;  // In ns per ns.
-  if (ends.size() >= kFewestDrift) {
+  if (ends.size() >= kMinDriftEnds) {
     std::vector<double> slopes;
     const size_t least = ends.size() / 3;
-    const size_t lags = std::min(kLags, ends.size() - 2 * least);
+    const size_t lags = std::min(kLagCount, ends.size() - 2 * least);
     for (size_t lag = 0; lag < lags; ++lag) {
       const size_t apart = least + (ends.size() - 2 * least) * lag / lags;
       for (size_t i = 0; i + apart < ends.size(); ++i) {
         if (x[i + apart] > x[i]) slopes.push_back((y[i + apart] - y[i]) / (x[i + apart] - x[i]));
       }
     }
-    drift_error = kErrors * Spread(slopes) / std::sqrt(0.5 * static_cast<double>(ends.size()));
+    drift_error = kErrorFactor * Spread(slopes) / std::sqrt(0.5 * static_cast<double>(ends.size()));
     line.drift = LowerMedian(std::move(slopes));
   }
   for (size_t i = 0; i < y.size(); ++i) y[i] -= line.drift * x[i];
@@ -72,15 +72,15 @@ Line Fit(std::vector<Pair> ends) {
   // visible in the scatter, so at least two spreads are used. Away from the middle, the error of
   // the drift is added; it alone covers distant ends. A few ends may agree by chance, and the
   // luckiest of many pairs of clocks would be chosen.
-  const double few = 1 + kFew / static_cast<double>(y.size() - 2);
-  if (y.size() < kFewestDrift) {
+  const double few = 1 + kMinEndsErrorFactor / static_cast<double>(y.size() - 2);
+  if (y.size() < kMinDriftEnds) {
     double largest = 0;
     for (const double left : y) largest = std::max(largest, std::abs(left - offset));
     line.error = 2 * few * largest + 1;
   } else {
     const double reach = std::max(-x.front(), x.back());
     line.error =
-        few * (Spread(y) * std::max(2.0, kErrors / std::sqrt(static_cast<double>(y.size()))) +
+        few * (Spread(y) * std::max(2.0, kErrorFactor / std::sqrt(static_cast<double>(y.size()))) +
                drift_error * reach) +
         1;
   }
@@ -111,7 +111,7 @@ std::map<std::pair<uint32_t, uint32_t>, Line> FitPairs(size_t clocks,
   }
   std::map<std::pair<uint32_t, uint32_t>, Line> lines;
   for (auto& [pair, seen] : common) {
-    if (seen.size() >= kFewest) lines[pair] = Fit(std::move(seen));
+    if (seen.size() >= kMinEnds) lines[pair] = Fit(std::move(seen));
   }
   return lines;
 }

@@ -18,11 +18,11 @@
 namespace xlatrace::fleet {
 namespace {
 
-constexpr double kDominates = 0.6;    // A part with this share of the excess is its cause.
-constexpr double kSlowGroup = 1.2;    // Minimum ratio of the exchange time to the median of other
-                                      // groups.
-constexpr double kStretched = 0.25;   // "gemm only": other work is stretched by less than this
-                                      // share of the stretch.
+constexpr double kMinCauseShare = 0.6;      // A part with this share of the excess is its cause.
+constexpr double kMinSlowGroupRatio = 1.2;  // Minimum ratio of the exchange time to the median of
+                                            // other groups.
+constexpr double kMaxOtherStretchShare = 0.25;  // "gemm only": other work is stretched by less than
+                                                // this share of the stretch.
 constexpr double kDataShare = 0.04;   // Minimum excess of the last rank over the median, as a share
                                       // of the step.
 constexpr double kDataSteps = 0.5;    // Minimum share of steps.
@@ -95,16 +95,15 @@ class Finder {
     for (size_t r = 0; r < job_.ranks.size(); ++r) {
       for (size_t s = 0; s < job_.steps.size(); ++s) known += job_.At(r, s).known ? 1 : 0;
     }
-    if (job_.ranks.size() < 2 || job_.steps.size() < kFewestSteps ||
-        known * 2 < job_.times.size()) {
+    if (job_.ranks.size() < 2 || job_.steps.size() < kMinSteps || known * 2 < job_.times.size()) {
       a.cause = Cause::kNoData;
       a.evidence.push_back(
           job_.ranks.size() < 2 ? "there is nobody to compare it with"
-          : job_.steps.size() < kFewestSteps
+          : job_.steps.size() < kMinSteps
               ? fmt::format("what they wait is known in {}, and {} are needed",
                             job_.steps.empty() ? "no step that they have in common"
                                                : Count(job_.steps.size(), "common step"),
-                            kFewestSteps)
+                            kMinSteps)
               : fmt::format("what they wait is known in {} of {} steps of ranks, and half of "
                             "them are needed",
                             known, job_.times.size()));
@@ -135,7 +134,7 @@ class Finder {
   }
 
   double Threshold(const std::vector<double>& excess) const {
-    return std::max(kLeastShare * step_ns_, kSpreads * Spread(excess));
+    return std::max(kMinExcessShare * step_ns_, kMinExcessSpreads * Spread(excess));
   }
 
   // The cost of some ranks in a step: the longest of them less the longest of all others.
@@ -233,11 +232,11 @@ class Finder {
         "would be without it",
         job_.ranks[worst].name, MillisecondsText(own), MillisecondsText(of_gemm),
         MillisecondsText(of_other), MillisecondsText(of_gap), MillisecondsText(answer_.cost_ns)));
-    if (of_gap >= kDominates * own) {
+    if (of_gap >= kMinCauseShare * own) {
       answer_.cause = Cause::kSlowHost;
       return true;
     }
-    if (of_gemm + of_other < kDominates * own) {
+    if (of_gemm + of_other < kMinCauseShare * own) {
       answer_.cause = Cause::kUnknown;
       return true;
     }
@@ -247,8 +246,9 @@ class Finder {
         MedianOver(job_, first, [](const RankStep& at) { return at.other_ns; });
     const double stretch_gemm = gemm_base > 0 ? of_gemm / gemm_base : 0;
     const double stretch_other = other_base > 0 ? of_other / other_base : 0;
-    answer_.gpu = stretch_other < kStretched * stretch_gemm ? GpuReason::kClocks
-                                                            : GpuReason::kMemoryOrNeighbour;
+    answer_.gpu = stretch_other < kMaxOtherStretchShare * stretch_gemm
+                      ? GpuReason::kClocks
+                      : GpuReason::kMemoryOrNeighbour;
     answer_.evidence.push_back(
         fmt::format("its matrix products take {} times as long as those of the median of its "
                     "like, its other kernels {} times",
@@ -278,7 +278,7 @@ class Finder {
     std::sort(times.begin(), times.end(),
               [](const auto& a, const auto& b) { return a.first > b.first; });
     const double more = times[0].first - times[1].first;
-    if (more < kLeastShare * step_ns_ || more < excess) return false;
+    if (more < kMinExcessShare * step_ns_ || more < excess) return false;
     Charge(*times[0].second, 0);
     answer_.cause = Cause::kProgram;
     answer_.evidence.push_back(fmt::format(
@@ -318,7 +318,7 @@ class Finder {
     for (const Stage& stage : stages) {
       if (stage.ranks == longest.ranks) continue;
       const double more = longest.computes - stage.computes;
-      if (more < kLeastShare * step_ns_ || more < excess) return false;
+      if (more < kMinExcessShare * step_ns_ || more < excess) return false;
       if (stage.Stands() - longest.Stands() < 0.5 * more) return false;
     }
     answer_.cause = Cause::kProgram;
@@ -351,7 +351,8 @@ class Finder {
       std::vector<double> times;
       for (const GroupTransfer* group : groups) times.push_back(group->transfer_ns);
       const double middle = LowerMedian(times);
-      const double limit = std::max(kSlowGroup * middle, middle + kSpreads * Spread(times));
+      const double limit =
+          std::max(kMinSlowGroupRatio * middle, middle + kMinExcessSpreads * Spread(times));
       for (const GroupTransfer* group : groups) {
         const bool slow = group->transfer_ns > limit;
         std::set<std::string> hosts;
@@ -363,7 +364,7 @@ class Finder {
         for (const std::string& host : hosts) ++(slow ? slow_hosts : fast_hosts)[host];
       }
     }
-    if (most < kLeastShare * step_ns_ / 2) return false;
+    if (most < kMinExcessShare * step_ns_ / 2) return false;
     // The slow exchange must explain the excess.
     const double excess = *std::max_element(answer_.excess_ns.begin(), answer_.excess_ns.end());
     if (most < 0.5 * excess) return false;
@@ -400,7 +401,7 @@ class Finder {
       costs.push_back(cost);
       sum += cost;
       if (cost < kDataShare * step_ns_) continue;
-      if (kernels.At(worst, s) < kDominates * cost) continue;
+      if (kernels.At(worst, s) < kMinCauseShare * cost) continue;
       ++by_kernels;
       ++last[worst];
     }

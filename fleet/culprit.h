@@ -7,9 +7,9 @@
 // time.
 //
 // The excess of a rank is its own time less the median of the ranks that run the same program. Some
-// rank is always last. An excess therefore counts only under two conditions. It exceeds kLeastShare
-// of the step and kSpreads spreads of normal ranks, and it stays on the same rank. If the excess
-// moves between ranks or occurs once, other causes are tested.
+// rank is always last. An excess therefore counts only under two conditions. It exceeds
+// kMinExcessShare of the step and kMinExcessSpreads spreads of normal ranks, and it stays on the
+// same rank. If the excess moves between ranks or occurs once, other causes are tested.
 //
 // Thread-safety: pure.
 
@@ -90,9 +90,9 @@ struct CulpritAnswer {
   std::vector<double> excess_ns;
 };
 
-inline constexpr double kLeastShare = 0.02;
-inline constexpr double kSpreads = 6;
-inline constexpr size_t kFewestSteps = 5;
+inline constexpr double kMinExcessShare = 0.02;
+inline constexpr double kMinExcessSpreads = 6;
+inline constexpr size_t kMinSteps = 5;
 
 CulpritAnswer FindCulprit(const JobTimes& job);
 

@@ -22,7 +22,7 @@ std::optional<double> Residual(const EndsOfMember& a, const EndsOfMember& b) {
     common.emplace_back(static_cast<double>(end - origin->first),
                         static_cast<double>(other->second - end - origin->second));
   }
-  if (common.size() < kFewestEnds) return std::nullopt;
+  if (common.size() < kMinCommonEnds) return std::nullopt;
   std::sort(common.begin(), common.end());
   const size_t half = common.size() / 2;
   std::vector<double> slopes;
@@ -48,7 +48,7 @@ std::optional<double> ResidualOf(const std::vector<EndsOfMember>& ends, size_t s
     if (GroupOf(m, size, stride) == GroupOf(m + apart * stride, size, stride)) first.push_back(m);
   }
   std::vector<double> residuals;
-  const size_t each = first.size() / kMostPairs + 1;
+  const size_t each = first.size() / kMaxMemberPairs + 1;
   for (size_t i = 0; i < first.size(); i += each) {
     const auto residual = Residual(ends[first[i]], ends[first[i] + apart * stride]);
     if (!residual) return std::nullopt;
@@ -91,7 +91,7 @@ std::optional<std::vector<size_t>> FindGroups(const std::vector<EndsOfMember>& e
       next = std::min(next, *residual);
     }
   }
-  if (next < kClearly * least || next == 0) return std::nullopt;
+  if (next < kMinResidualRatio * least || next == 0) return std::nullopt;
   std::vector<size_t> groups;
   for (size_t m = 0; m < members; ++m) groups.push_back(GroupOf(m, group_size, best));
   return groups;

@@ -25,10 +25,10 @@ namespace xlatrace::fleet {
 // Ends of one instruction on one member, by step and number in the step.
 using EndsOfMember = std::map<std::pair<int64_t, int64_t>, int64_t>;
 
-inline constexpr size_t kFewestEnds = 8;   // Common ends that a layout needs.
-inline constexpr double kClearly = 4;      // Minimum ratio of the next layout's residual to the
-                                           // best one's.
-inline constexpr size_t kMostPairs = 128;  // Pairs of members that are tested per layout.
+inline constexpr size_t kMinCommonEnds = 8;     // Common ends that a layout needs.
+inline constexpr double kMinResidualRatio = 4;  // Minimum ratio of the next layout's residual to
+                                                // the best one's.
+inline constexpr size_t kMaxMemberPairs = 128;  // Pairs of members that are tested per layout.
 
 // Group of each member, from 0 to members / group_size - 1. `ends[m]`: all members, in the order of
 // their ranks.

@@ -39,7 +39,7 @@ std::vector<GroupTransfer> Transfers(const Skew& skew, const Pairing& pairing) {
   for (auto& [place, of] : sums) {
     std::vector<double> times;
     for (const auto& [step, sum] : of.of_step) times.push_back(sum);
-    if (times.size() < kFewestSteps) continue;
+    if (times.size() < kMinSteps) continue;
     transfers.push_back({.instruction = std::get<0>(place) + "::" + std::get<1>(place),
                          .ranks = std::move(of.ranks),
                          .transfer_ns = LowerMedian(std::move(times))});
@@ -102,7 +102,7 @@ void HoldBack(int64_t unpaired_ns, std::string_view unpaired, Job& job) {
   }
   const double share =
       steps_ns > 0 ? static_cast<double>(unpaired_ns) / static_cast<double>(steps_ns) : 0;
-  if (share < kLeastShare || job.ranks.size() < 2) return;
+  if (share < kMinExcessShare || job.ranks.size() < 2) return;
   std::string why = fmt::format("{}, take {}% of the steps", unpaired, Percent(share, 1));
   if (answer.cause == Cause::kNoData) {
     answer.evidence.insert(answer.evidence.begin(), std::move(why));

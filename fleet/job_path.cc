@@ -46,7 +46,7 @@ class LetGo {
 };
 
 void Thin(std::vector<PathSegment>& segments) {
-  const size_t one_in = segments.size() / kMostStays + 1;
+  const size_t one_in = segments.size() / kMaxSegments + 1;
   size_t step = 0, kept = 0;
   std::optional<int64_t> number;
   for (const PathSegment& segment : segments) {
@@ -73,7 +73,7 @@ void JobPath::AddStep(size_t rank, const PathStep& step, std::vector<PathCollect
     if (ways_.size() <= collective.number) ways_.resize(collective.number + 1);
     if (!collective.last) continue;
     const PathCollective* from = let_go.Before(collective.start_ns, c, collective.stream);
-    ways_[collective.number] = {.from = from != nullptr ? from->number : kStart,
+    ways_[collective.number] = {.from = from != nullptr ? from->number : kStartIndex,
                                 .rank = static_cast<uint32_t>(rank),
                                 .own_ns = own_ns(from, collective.start_ns),
                                 .exchange_ns = collective.end_ns - collective.start_ns,
@@ -84,7 +84,7 @@ void JobPath::AddStep(size_t rank, const PathStep& step, std::vector<PathCollect
                          .start_ns = step.start_ns,
                          .end_ns = step.end_ns,
                          .own_ns = own_ns(from, step.end_ns),
-                         .from = from != nullptr ? from->number : kStart});
+                         .from = from != nullptr ? from->number : kStartIndex});
   Steps& steps = steps_[step.number];
   ++steps.ranks;
   steps.steady += step.steady ? 1 : 0;
@@ -120,7 +120,7 @@ std::vector<PathSegment> JobPath::Walk(const std::function<size_t(int64_t step)>
     }
     PathSegment segment{.step = number, .rank = rank, .own_ns = end->own_ns};
     size_t hops = 0;
-    for (uint32_t from = end->from; from != kStart;) {
+    for (uint32_t from = end->from; from != kStartIndex;) {
       const Way& way = ways_[from];
       if (way.rank == UINT32_MAX || ++hops > ways_.size()) return {};
       if (way.rank != segment.rank) {
@@ -187,7 +187,7 @@ PathAnswer FindPath(const JobPath& path, const std::function<size_t(int64_t step
   }
   const double off =
       static_cast<double>(answer.path_ns) * static_cast<double>(ranks) / ranks_ns - 1;
-  if (std::abs(off) > kPathError) {
+  if (std::abs(off) > kPathErrorTolerance) {
     answer.why_not = fmt::format(
         "ranks do not leave collectives together: what is found takes {}% {} than the steps",
         Percent(std::abs(off), 1), off > 0 ? "longer" : "less");
@@ -211,7 +211,7 @@ std::string PathSentence(const PathAnswer& answer, const std::vector<std::string
   const double lead_ns = static_cast<double>(most->lead_ns) / static_cast<double>(answer.steps);
   const std::string exchange =
       fmt::format("{}% is exchange", Percent(percent(answer.exchange_ns), 100));
-  const bool even = percent(most->lead_ns) < 100 * kWorthALead;
+  const bool even = percent(most->lead_ns) < 100 * kMinLeadShare;
   return fmt::format(
       "Of the critical path over ranks {}% is on {}, which comes to exchanges {} after the "
       "last but one{}; {}",

@@ -38,11 +38,11 @@ inline constexpr int64_t kRightBeforeNs = 5'000;
 // Shares of the step. More time in collectives with an unknown last rank could change the path. A
 // smaller lead means that many ranks are about equally late.
 inline constexpr double kUntoldShare = 0.02;
-inline constexpr double kWorthALead = 0.02;
+inline constexpr double kMinLeadShare = 0.02;
 // If there are more segments, only those of each few steps are kept.
-inline constexpr size_t kMostStays = 100'000;
+inline constexpr size_t kMaxSegments = 100'000;
 // Tolerance between the length of the path and the length of the steps.
-inline constexpr double kPathError = 0.05;
+inline constexpr double kPathErrorTolerance = 0.05;
 
 // A synchronising collective with all its ranks, as one rank ran it.
 struct PathCollective {
@@ -99,17 +99,17 @@ class JobPath {
   const std::map<int64_t, Steps>& steps() const { return steps_; }
 
  private:
-  static constexpr uint32_t kStart = UINT32_MAX;
+  static constexpr uint32_t kStartIndex = UINT32_MAX;
   // The way of the last rank to a collective.
   struct Way {
-    uint32_t from = kStart;
+    uint32_t from = kStartIndex;
     uint32_t rank = UINT32_MAX;
     int64_t own_ns = 0, exchange_ns = 0, lead_ns = 0;
   };
   // The way of a rank to the end of its step.
   struct End {
     int64_t number = 0, start_ns = 0, end_ns = 0, own_ns = 0;
-    uint32_t from = kStart;
+    uint32_t from = kStartIndex;
   };
 
   const End* EndOf(size_t rank, int64_t step) const;
@@ -125,7 +125,7 @@ struct PathShare {
 
 struct PathAnswer {
   std::string why_not;                // Reason without a path, a clause; empty: there is a path.
-  std::vector<PathSegment> segments;  // Whole steps, with about kMostStays segments at most.
+  std::vector<PathSegment> segments;  // Whole steps, with about kMaxSegments segments at most.
   // Sums over the steady steps; without any, over all steps.
   int64_t steps = 0;
   int64_t path_ns = 0, exchange_ns = 0;

@@ -16,7 +16,7 @@ void Pairing::Add(size_t rank, const RankCollective& collective) {
   Members& members = of_[{collective.key.fingerprint, collective.key.instruction}];
   members.group_size = *collective.group_size;
   EndsOfMember& ends = members.ends[rank];
-  if (ends.size() < kEndsKept) {
+  if (ends.size() < kMaxKeptEnds) {
     ends[{collective.key.step, collective.key.number}] = collective.end_ns;
   }
 }

@@ -6,8 +6,8 @@
 // if the group is the whole job, or all ranks that run the module (a pipeline stage). For smaller
 // groups, fleet/groups.h finds the members.
 //
-// Add all collectives of all ranks, call Settle, then query. Memory until then: kEndsKept ends per
-// rank of each instruction with smaller groups. Thread-safety: const calls may run in parallel.
+// Add all collectives of all ranks, call Settle, then query. Memory until then: kMaxKeptEnds ends
+// per rank of each instruction with smaller groups. Thread-safety: const calls may run in parallel.
 
 #ifndef XLATRACE_FLEET_PAIRING_H_
 #define XLATRACE_FLEET_PAIRING_H_
@@ -26,7 +26,7 @@
 
 namespace xlatrace::fleet {
 
-inline constexpr size_t kEndsKept = 64;
+inline constexpr size_t kMaxKeptEnds = 64;
 
 struct PairedCollective {
   CollectiveKey key;  // Includes its group.

@@ -11,13 +11,13 @@
 namespace xlatrace::fleet {
 namespace {
 
-constexpr size_t kMostSteps = 512;  // Per rank; more steps do not improve a shift.
+constexpr size_t kMaxSteps = 512;  // Per rank; more steps do not improve a shift.
 
 using Steps = std::vector<std::pair<int64_t, int64_t>>;
 
 Steps First(const std::map<int64_t, int64_t>& steps) {
   Steps first(steps.begin(), steps.end());
-  if (first.size() > kMostSteps) first.resize(kMostSteps);
+  if (first.size() > kMaxSteps) first.resize(kMaxSteps);
   return first;
 }
 
@@ -30,7 +30,7 @@ std::optional<double> Residual(const Steps& job, const Steps& steps, int64_t shi
     if (at == job.end()) break;
     if (at->first == number + shift) apart.push_back(static_cast<double>(length - at->second));
   }
-  if (static_cast<int64_t>(apart.size()) < kFewestCommonSteps) return std::nullopt;
+  if (static_cast<int64_t>(apart.size()) < kMinCommonSteps) return std::nullopt;
   return Spread(apart);
 }
 
@@ -50,9 +50,10 @@ int64_t StepShift(const std::map<int64_t, int64_t>& job, const std::map<int64_t,
   }
   if (!best || best->second == 0) return 0;
   const auto as_they_are = Residual(ours, theirs, 0);
-  if (as_they_are && *as_they_are < kFarBetter * best->first) return 0;
+  if (as_they_are && *as_they_are < kMinShiftResidualRatio * best->first) return 0;
   // With few shifts, the best one may be chance.
-  if (all.size() < 4 || LowerMedian(std::move(all)) < kFarBetter * best->first) return 0;
+  if (all.size() < 4 || LowerMedian(std::move(all)) < kMinShiftResidualRatio * best->first)
+    return 0;
   return best->second;
 }
 

@@ -16,9 +16,9 @@
 
 namespace xlatrace::fleet {
 
-inline constexpr int64_t kFewestCommonSteps = 20;
-inline constexpr double kFarBetter = 8;  // Minimum ratio of residuals: to no shift, and to the
-                                         // median of all shifts.
+inline constexpr int64_t kMinCommonSteps = 20;
+inline constexpr double kMinShiftResidualRatio = 8;  // Minimum ratio of residuals: to no shift, and
+                                                     // to the median of all shifts.
 
 // Returns the difference of the numbers in `job` and `steps` (number to length in ns). 0 if the
 // numbers fit or no shift is certain.

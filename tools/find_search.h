@@ -20,7 +20,7 @@ namespace xlatrace::tools {
 enum class FindStage : uint8_t { kAll, kBefore, kAfter, kPasses };
 
 struct FindOptions {
-  uint8_t fields = dumps::kFindEverything;
+  uint8_t fields = dumps::kFindAllMask;
   FindStage stage = FindStage::kAll;
   std::string module;  // Empty: all.
   size_t context = 0;  // Lines around each hit.

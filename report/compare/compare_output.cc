@@ -22,7 +22,7 @@ using compare::Change;
 using compare::Row;
 using Json = nlohmann::ordered_json;
 
-constexpr size_t kMostChanges = compare::kShownChanges;
+constexpr size_t kMostChanges = compare::kMaxShownChanges;
 constexpr size_t kMostLines = 45;
 
 std::string Signed(int64_t ns) {

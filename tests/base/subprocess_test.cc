@@ -19,10 +19,10 @@ TEST(SubprocessTest, ExitStatusAndSignalsAreReported) {
 
 TEST(SubprocessTest, WhatCannotBeRunIsToldFromWhatFails) {
   const auto missing = RunChild({"/no/such/program"}, {});
-  EXPECT_EQ(missing->status, kExitNotFound);
+  EXPECT_EQ(missing->status, kNotFoundStatus);
   EXPECT_EQ(missing->exec_error, ENOENT);
   const auto folder = RunChild({"/"}, {});
-  EXPECT_EQ(folder->status, kExitCannotRun);
+  EXPECT_EQ(folder->status, kCannotRunStatus);
   EXPECT_EQ(RunChild({"sh", "-c", "exit 127"}, {})->exec_error, 0);
 }
 
@@ -66,7 +66,7 @@ TEST(SubprocessTest, CapturedCommandHasBothOutputsAndItsStatus) {
   EXPECT_TRUE(RunCaptured({"yes"}, {}, 5000, 1000)->too_long);
   EXPECT_EQ(RunCaptured({"yes"}, {}, 5000, 1000)->out.size(), 1000U);
   EXPECT_TRUE(RunCaptured({"sleep", "60"}, {}, 50, 1000)->timed_out);
-  EXPECT_EQ(RunCaptured({"/no/such/program"}, {}, 5000, 1000)->status, kExitNotFound);
+  EXPECT_EQ(RunCaptured({"/no/such/program"}, {}, 5000, 1000)->status, kNotFoundStatus);
 }
 
 }  // namespace

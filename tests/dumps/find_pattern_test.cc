@@ -34,7 +34,7 @@ class FindPatternTest : public ::testing::Test {
     ASSERT_TRUE(module) << module.error().message;
     module_ = std::move(*module);
   }
-  std::vector<std::string> Find(std::string_view pattern, uint8_t fields = kFindEverything,
+  std::vector<std::string> Find(std::string_view pattern, uint8_t fields = kFindAllMask,
                                 bool literal = false) {
     auto made = FindPattern::Make(pattern, literal);
     EXPECT_TRUE(made);

@@ -25,18 +25,17 @@
 namespace xlatrace::dumps {
 namespace {
 
-// Of files whose names tell nothing.
+// Limit on files without a known name.
 constexpr size_t kMaxUnnamedFiles = 20'000;
 constexpr size_t kFileHeadBytes = 1 << 14;
 
-// What PJRT writes beside the dumps, into a folder per module.
+// PJRT's files beside the dumps, in a folder per module.
 bool IsPjrtFile(std::string_view name) {
   return name == "module.mlir" || name == "compile_options.pb" || name == "topology.pb" ||
          name == "compile_options.textproto" || name == "topology.textproto";
 }
 
-// HLO by another name than a dump's: what of the name tells the module. XProf's is
-// "jit_step(12).hlo_proto.pb".
+// Parts of the name of HLO under another name than XLA's. XProf writes "jit_step(12).hlo_proto.pb".
 DumpName LooseName(std::string_view file_name, FileKind kind) {
   DumpName name;
   name.suffix = file_name;
@@ -105,7 +104,7 @@ class Lister {
     const std::string& subfolder = listed.folder;
     std::optional<DumpName> name = ParseDumpName(listed.name);
     if (!name && IsPjrtFile(listed.name)) {
-      // DIR/module_0001.jit_f/module.mlir belongs to the module that the folder is named after.
+      // DIR/module_0001.jit_f/module.mlir belongs to the module in the name of the folder.
       const size_t slash = subfolder.rfind('/');
       std::optional<DumpName> owner = ParseDumpName(
           std::string_view(subfolder).substr(slash == std::string::npos ? 0 : slash + 1));
@@ -125,8 +124,8 @@ class Lister {
       AddLoose(listed);
       return;
     }
-    // Names of HLO files end in a form that is known to the letter. In front of others there may be
-    // more than the module's name (the kernel of an object file), and the form may be a new one.
+    // Names of HLO files end in known forms. Other names may contain more than the module's name
+    // (the kernel of an object file), and their form may be new.
     const bool is_hlo = name->kind == DumpKind::kHloText || name->kind == DumpKind::kHloProto;
     DumpFile file{listed.path, std::move(*name), listed.size_bytes};
     if (is_hlo) {
@@ -137,7 +136,7 @@ class Lister {
     }
   }
 
-  // HLO by any name, or a file that is none of a dump.
+  // HLO under any name, or a file outside of dumps.
   void AddLoose(const ListedFile& listed) {
     FileKind kind = FileKind::kUnknown;
     if (listed.readable && listed.size_bytes > 0) {
@@ -169,8 +168,8 @@ class Lister {
     module.files.push_back(std::move(file));
   }
 
-  // Gives the other files to the module of their number whose name they begin with: the one with
-  // HLO and the longest name. Where there is none, they are a module by themselves.
+  // Assigns each other file to a module with the same number whose name is a prefix of the file's.
+  // The module with HLO and the longest name wins. If there is none, they form a separate module.
   void AdoptUnsure() {
     std::vector<std::pair<Key, DumpFile>> adopted;
     for (auto& [subfolder, file] : unsure_) {
@@ -183,7 +182,7 @@ class Lister {
            ++it) {
         const std::string& name = std::get<2>(it->first);
         if (name.size() < longest || rest.compare(0, name.size(), name) != 0) continue;
-        // 2019 to 2021 the module's name was not part of the file's.
+        // From 2019 to 2021, the module's name was not part of the file name.
         const bool whole = name.empty() || name.size() == rest.size() || rest[name.size()] == '.';
         if (!whole) continue;
         longest = name.size();
@@ -199,7 +198,7 @@ class Lister {
     for (auto& [key, file] : adopted) Add(key, std::move(file));
   }
 
-  // The newest where there are several, by the timestamp in the name; else the first.
+  // The newest of several by the timestamp in the name; else the first.
   static void ChooseBest(DumpModule& module) {
     std::map<const std::string*, int64_t> taken;
     const auto choose = [&](std::string& slot, const DumpFile& file) {
@@ -241,7 +240,8 @@ class Lister {
   size_t looked_into_ = 0;
 };
 
-// Fills `loaded.thunks`; what cannot be read is a warning, the module is of use without.
+// Fills `loaded.thunks`. A file that cannot be read is a warning, because the module is useful
+// without it.
 void AttachThunks(const DumpModule& module, LoadedModule& loaded) {
   const auto read = [&](const std::string& path) {
     if (path.empty()) return std::string();
@@ -255,7 +255,7 @@ void AttachThunks(const DumpModule& module, LoadedModule& loaded) {
     const std::string sequence = read(*path);
     auto thunks = hlo::ReadThunks(sequence, metadata);
     if (!thunks) {
-      // The list alone is still worth having when its metadata is what is damaged.
+      // The list alone is useful if only its metadata is damaged.
       loaded.warnings.push_back(fmt::format("reading '{}': {}", *path, thunks.error().message));
       thunks = hlo::ReadThunks(sequence, {});
     }
@@ -269,7 +269,7 @@ void AttachThunks(const DumpModule& module, LoadedModule& loaded) {
 
 namespace {
 
-// "a", "b" of "x/a", "y/b"; as much more as tells them apart: "x/a", "y/a".
+// "a", "b" for "x/a", "y/b"; longer if needed to distinguish them: "x/a", "y/a".
 std::vector<std::string> ShortLabels(const std::vector<std::string>& paths) {
   std::vector<std::string> labels(paths.size());
   for (size_t parts = 1; parts <= 64; ++parts) {
@@ -318,7 +318,7 @@ Result<DumpDir> ListDumpDirs(const std::vector<std::string>& paths) {
     }
     ++listed;
     for (DumpModule& module : dir->modules) {
-      // A file that was named alone says its name twice otherwise.
+      // A single file would otherwise have its name twice.
       const bool is_file = !IsDirectory(paths[i]) && module.files.size() == 1 &&
                            module.files.front().path == paths[i];
       if (!is_file) {
@@ -366,7 +366,7 @@ Result<LoadedModule> LoadDumpModule(const DumpModule& module) {
     loaded.file = *path;
     break;
   }
-  // A text that broke off is better than none.
+  // A truncated text is better than none.
   for (const std::string* path : {&module.after_text, &module.before_text}) {
     if (!loaded.file.empty() || path->empty()) continue;
     auto bytes = ReadDumpFile(*path);

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Lists XLA dumps and reads the modules in them.
+// Lists XLA dumps and reads their modules.
 //
-// Gets what people have: a folder that `--xla_dump_to` filled, maybe by several processes (a
-// subfolder each) or with xla_dump_hlo_to_subfolder (DIR/<module>/<host>_<pid>/), at any depth; an
-// archive of one; a single HLO file; several of these. Gives the modules, each with its best HLO
-// file and its thunk list. HLO of any name is a module too, told by content. What is not looked at
-// is counted (dumps/dump_files.h). What PJRT writes into DIR/module_0001.jit_f/ counts as files of
-// that module.
+// Input: a folder of `--xla_dump_to` at any depth, an archive of one, a single HLO file, or several
+// of these. The folder may have a subfolder per process, or be made with xla_dump_hlo_to_subfolder
+// (DIR/<module>/<host>_<pid>/). Output: the modules, each with its best HLO file and its thunk
+// list. HLO under any file name is a module, too, because it is detected by content. Skipped files
+// are counted (dumps/dump_files.h). PJRT's files in DIR/module_0001.jit_f/ belong to that module.
 //
 // Thread-safety: re-entrant.
 
@@ -33,56 +32,55 @@ struct DumpFile {
   uint64_t size_bytes = 0;
 };
 
-// One module of one process: all files with the same folder, number and name.
+// One module of one process: all files with equal folder, number and name.
 struct DumpModule {
   int64_t program_id = -1;
   std::string name;
-  std::string subfolder;  // Relative to the listed folder; empty for the folder itself.
-  std::string
-      loose_file;  // Of HLO of any other name than XLA gives dumps: the file, without folder.
-  // Best file per purpose; empty where there is none.
+  std::string subfolder;   // Relative to the listed folder; empty for the folder itself.
+  std::string loose_file;  // For HLO under another name than XLA's: the file name, without folder.
+  // Best file per purpose; empty if there is none.
   std::string after_proto;
   std::string after_text;
   std::string before_proto;
   std::string before_text;
   std::string thunk_sequence;
-  std::string thunk_sequence_final;  // After thunk passes: with command buffers as they run.
+  std::string thunk_sequence_final;  // After the thunk passes, with command buffers as executed.
   std::string thunk_metadata;
-  std::vector<DumpFile> files;  // All of them, by name.
+  std::vector<DumpFile> files;  // All files, by name.
 };
 
 struct DumpDir {
   std::string path;
   std::vector<DumpModule> modules;  // By subfolder, program id, name.
-  // Regular files of the folder itself that belong to no module, and PJRT's, by path.
+  // Regular files of the folder itself that belong to no module, and PJRT's files, by path.
   std::vector<std::string> others;
-  std::map<std::string, size_t> skipped;  // What was not looked at, how many by reason.
-  std::vector<std::string> warnings;      // Subfolders that cannot be read and the like.
+  std::map<std::string, size_t> skipped;  // Number of skipped files by reason.
+  std::vector<std::string> warnings;      // For example subfolders that cannot be read.
 };
 
-// A folder, an archive or a file.
+// Lists a folder, an archive or a file.
 Result<DumpDir> ListDumpDir(const std::string& path, const ListLimits& limits = {});
 
-// Several: `subfolder` begins with the name of each. One that cannot be listed is a warning, unless
-// all are. `path` is all of them.
+// Lists several; `subfolder` begins with the name of each. An input that cannot be listed is a
+// warning, unless all fail. `path` names all of them.
 Result<DumpDir> ListDumpDirs(const std::vector<std::string>& paths);
 
-// Is it a folder, an archive, or a file that holds HLO? By content.
+// True for a folder, an archive, or a file with HLO, by content.
 bool MayHoldDumps(const std::string& path);
 
 // Reads one HLO file, text or proto, compressed or not. Errors begin with the file's name.
 Result<model::HloModule> ReadHloFile(const std::string& path);
 
 struct LoadedModule {
-  model::HloModule module;            // program_id filled in from the file name where unknown.
-  std::vector<model::Thunk> thunks;   // Empty where there is no thunk list.
+  model::HloModule module;            // program_id comes from the file name if it is not known.
+  std::vector<model::Thunk> thunks;   // Empty without a thunk list.
   std::string file;                   // The HLO file it was read from.
-  std::vector<std::string> warnings;  // A damaged file that another one stood in for.
+  std::vector<std::string> warnings;  // For example a damaged file that another one replaced.
 };
 
-// Reads the after-optimizations HLO (proto preferred, text where there is none or it is damaged),
-// else the one before optimizations, else what a damaged text begins with; and attaches the thunk
-// list.
+// Reads the HLO after optimisation (the proto, or the text if there is no proto or it is damaged).
+// Otherwise it reads the HLO before optimisation, or the beginning of a damaged text. Attaches the
+// thunk list.
 Result<LoadedModule> LoadDumpModule(const DumpModule& module);
 
 }  // namespace xlatrace::dumps

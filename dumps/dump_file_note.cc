@@ -9,7 +9,7 @@
 namespace xlatrace::dumps {
 namespace {
 
-// How a row of the tables below matches a suffix or file name.
+// How a row of the tables below matches a suffix or a file name.
 enum class Match { kWhole, kEnd, kStart, kHolds };
 
 struct Row {
@@ -24,7 +24,7 @@ struct Row {
 constexpr std::string_view kSeeModules = "xlatrace modules DIR lists all files of the module";
 constexpr std::string_view kSeeFinal = "*after_optimizations.txt is the HLO that these come from";
 
-// Files of a module, by what follows the module's name.
+// Files of a module, by the part after the module's name.
 constexpr Row kOfModule[] = {
     {Match::kEnd, "-buffer-assignment-values.txt", "buffer_assignment",
      "values of the buffer assignment", "which value lives in which buffer, and who uses it",
@@ -255,7 +255,7 @@ void NoteHlo(const DumpName& name, DumpFileNote& note) {
       break;
     case DumpStage::kAfterPass: {
       note.kind = "hlo_pass";
-      // Until 2018 protos ended in .pb, and the pass that follows was not named.
+      // Until 2018, protos ended in .pb, and the name did not contain the next pass.
       const bool old_proto = name.suffix.ends_with(".pb") && !name.suffix.ends_with(".hlo.pb");
       std::string where;
       if (name.pass == "pipeline-start") {
@@ -293,8 +293,8 @@ void NoteHlo(const DumpName& name, DumpFileNote& note) {
   if (name.kind == DumpKind::kGraph) note.kind = "graph";
 }
 
-// XLA:CPU puts "KERNEL_kernel_module" between the module's name and the suffix. Both names may hold
-// dots; a kernel's does in front of a number ("add_fusion.1").
+// XLA:CPU puts "KERNEL_kernel_module" between the module's name and the suffix. Both names may
+// contain dots; a kernel's name has one before a number ("add_fusion.1").
 void SplitKernel(DumpName& name) {
   constexpr std::string_view kMark = "_kernel_module";
   const std::string whole = name.module_name + "." + name.suffix;
@@ -314,7 +314,7 @@ void SplitKernel(DumpName& name) {
   name.suffix = whole.substr(dot + 1);
 }
 
-// Names of before 2019, and HLO under any name.
+// Names from before 2019, and HLO under any name.
 void NoteOldOrAny(std::string_view file, DumpFileNote& note) {
   const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
   const auto hlo = [&](std::string_view what, std::string_view purpose) {
@@ -372,7 +372,7 @@ DumpFileNote NoteOf(const DumpName& name) {
     NoteHlo(name, note);
   } else if (const Row* row = Lookup(kOfModule, name.suffix); row != nullptr) {
     Fill(*row, note);
-    // In front of the known end: the kernel or fusion, or a running number.
+    // The part before the known end: the kernel or fusion, or a running number.
     std::string_view of = name.suffix;
     const size_t end = of.rfind(row->pattern);
     if (row->match == Match::kEnd && end != std::string_view::npos && end > 0) {

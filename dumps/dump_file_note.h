@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What a file of an XLA dump is, what it is good for and what to look at next, from its name alone.
+// Describes a file of an XLA dump by its name alone: content, use, and the next step.
 //
-// Knows the dump folders of XLA since 2019 (dumps/dump_name.h), the files that TensorFlow 1.x wrote
+// It covers dump folders of XLA since 2019 (dumps/dump_name.h), and the files of TensorFlow 1.x
 // before (--xla_dump_ir_to, --xla_dump_optimized_hlo_proto_to, --xla_generate_hlo_graph,
-// --xla_dump_computations_to, TF_DUMP_GRAPH_PREFIX), Graphcore's, what PJRT writes beside the
-// dumps, and what goes under any name (.hlo, .hlo.pb).
+// --xla_dump_computations_to, TF_DUMP_GRAPH_PREFIX). It also covers Graphcore's files, PJRT's files
+// beside the dumps, and general names (.hlo, .hlo.pb).
 //
 // Sources: xla/service/dump.cc 2019 to 2026; of 2018: hlo_pass_pipeline.cc, hlo_graph_dumper.cc,
 // llvm_util.cc DumpIRToDirectory, service.cc. Thread-safety: pure.
@@ -22,27 +22,28 @@
 namespace xlatrace::dumps {
 
 struct DumpFileNote {
-  std::optional<DumpName> name;  // Where it has the form of a dump file's name.
-  // Stable word for programs: hlo_before, hlo_after, hlo_pass, hlo, hlo_snapshot, thunk_sequence,
-  // thunk_metadata, buffer_assignment, memory_report, live_range, llvm_ir, ptx, mlir, object,
-  // options, target, autotune, metadata, graph, tf_graph, profile, archive, log, other, unknown.
+  std::optional<DumpName> name;  // Set if the file has a name of an XLA dump.
+  // Stable word for programs, one of:
+  //   hlo_before, hlo_after, hlo_pass, hlo, hlo_snapshot, thunk_sequence, thunk_metadata,
+  //   buffer_assignment, memory_report, live_range, llvm_ir, ptx, mlir, object, options, target,
+  //   autotune, metadata, graph, tf_graph, profile, archive, log, other, unknown
   std::string_view kind = "unknown";
   std::string what;     // "HLO after pass 'algsimp' of pipeline 'simplification'".
-  std::string brief;    // The same in few words, for a table: "HLO after algsimp".
-  std::string purpose;  // One sentence: what it answers.
-  std::string next;     // One sentence: what to look at next.
-  // Its content should be one HLO program: text or proto.
+  std::string brief;    // A short form for a table: "HLO after algsimp".
+  std::string purpose;  // The use of the file, one sentence.
+  std::string next;     // The next step, one sentence.
+  // The content should be one HLO program, as text or proto.
   bool holds_hlo = false;
 };
 
-// `file_name` without its folder. Never fails: what is not known is kind "unknown".
+// `file_name` without its folder. Never fails: other files have kind "unknown".
 DumpFileNote NoteOf(std::string_view file_name);
 
-// The same for a file that a listing decoded already, maybe better than its name alone tells
-// (dumps/dump_dir.h gives files to modules by their names together).
+// The same for a name that a listing has decoded. A listing assigns files to modules by all names
+// together (dumps/dump_dir.h), which may be more precise.
 DumpFileNote NoteOf(const DumpName& name);
 
-// "module 3 'jit_f'" or "" where the name holds neither.
+// "module 3 'jit_f'", or "" if the name contains neither.
 std::string ModuleText(const DumpName& name);
 
 }  // namespace xlatrace::dumps

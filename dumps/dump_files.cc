@@ -31,8 +31,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Entries of archives by the path that ListFiles() gave them. The first ones stay in memory; what
-// is beyond goes to a file without a name, which is gone when the process is.
+// Entries of archives by the path in ListFiles(). The first entries stay in memory. Later ones go
+// to an unnamed file, which is deleted with the process.
 class KeptEntries {
  public:
   Status Add(std::string path, std::string bytes) {
@@ -58,7 +58,7 @@ class KeptEntries {
     return {};
   }
 
-  // Null: no such entry, or it cannot be read any more.
+  // Null: no such entry, or it can no longer be read.
   std::shared_ptr<const std::string> Find(const std::string& path) const {
     const std::lock_guard lock(mutex_);
     const auto it = entries_.find(path);
@@ -80,7 +80,7 @@ class KeptEntries {
   static constexpr size_t kMaxInMemoryBytes = size_t{64} << 20;
 
   struct Place {
-    std::shared_ptr<const std::string> bytes;  // Null: in the file.
+    std::shared_ptr<const std::string> bytes;  // Null: the entry is in the file.
     uint64_t offset = 0;
     size_t size = 0;
   };
@@ -177,7 +177,7 @@ class FolderWalk {
     }
   }
 
-  // A link to a file of this folder is a second name of it, and most often the better one.
+  // A link to a file of this folder is a second name of it, usually the better one.
   void AddLink(const fs::directory_entry& entry, const std::string& below,
                const std::string& name) {
     std::error_code error;
@@ -207,7 +207,7 @@ class FolderWalk {
   bool full_ = false;
 };
 
-// Folder and name of an entry, whatever it says: no "..", no beginning.
+// Folder and name of an entry, without ".." and without a leading '/'.
 std::pair<std::string, std::string> PlaceOf(std::string_view entry) {
   std::string folder;
   std::string name;
@@ -222,10 +222,10 @@ std::pair<std::string, std::string> PlaceOf(std::string_view entry) {
   return {std::move(folder), std::move(name)};
 }
 
-// Kinds of files whose content is asked for.
+// Kinds of files whose content is kept.
 bool IsKept(const std::string& name) {
   const std::optional<DumpName> dump = ParseDumpName(name);
-  if (!dump) return true;  // Maybe HLO of another name: its content tells.
+  if (!dump) return true;  // Possibly HLO under another name: the content decides.
   switch (dump->kind) {
     case DumpKind::kHloText:
     case DumpKind::kHloProto:
@@ -248,7 +248,7 @@ bool IsHlo(std::string_view head) {
 
 constexpr size_t kSniffBytes = 1 << 14;
 
-// `bytes` as it is when it is compressed already.
+// `bytes` compressed, or unchanged if they are compressed already.
 std::string Packed(std::string bytes) {
   constexpr int kFastLevel = 1;
   return bytes.size() >= 6 && LooksCompressed(bytes) ? std::move(bytes)
@@ -256,7 +256,8 @@ std::string Packed(std::string bytes) {
 }
 
 Status ListArchive(const std::string& path, const ListLimits& limits, FileList& out) {
-  // Dumps of passes repeat each other, and xz sees that: they shrink more than other files do.
+  // Dumps of passes repeat each other, and xz detects this, so they compress better than other
+  // files.
   const ArchiveLimits archive_limits{.entry_bytes = uint64_t{512} << 20,
                                      .ratio = 2000,
                                      .deflate_ratio = 250,
@@ -309,7 +310,7 @@ Status ListArchive(const std::string& path, const ListLimits& limits, FileList& 
         return false;
       });
   if (read || out.files.empty()) return read;
-  // What came before the damage is there.
+  // Files before the damage are used.
   out.warnings.push_back(fmt::format("{}; {} files before that are used", read.error().message,
                                      Thousands(static_cast<int64_t>(out.files.size()))));
   return {};
@@ -324,7 +325,7 @@ Result<FileList> ListFiles(const std::string& path, const ListLimits& limits) {
   } else if (LooksLikeArchive(path)) {
     XLATRACE_TRY(ListArchive(path, limits, list));
   } else {
-    XLATRACE_TRY(ReadFileHead(path, 1));  // Says what is wrong with it.
+    XLATRACE_TRY(ReadFileHead(path, 1));  // Returns the error of the path.
     std::error_code ignored;
     list.files.push_back(
         {path, "", fs::path(path).filename().string(), fs::file_size(path, ignored)});

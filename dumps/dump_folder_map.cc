@@ -75,7 +75,7 @@ FolderModule ReadModule(DumpModule dump) {
   } else {
     module.error = loaded.error().message;
   }
-  // 2019 to 2021 the name is only in the HLO; what people call their files is nobody's function.
+  // From 2019 to 2021, only the HLO has the name. The name of a renamed file is not a function.
   if (module.summary && (dump.name.empty() || !dump.loose_file.empty()) &&
       !module.summary->name.empty()) {
     dump.name = module.summary->name;
@@ -98,7 +98,7 @@ std::string Share(double part, double whole) {
 
 bool Trains(const FolderModule& module) { return module.summary && module.summary->has_gradient; }
 
-// Training before all else.
+// Training comes before all others.
 bool ComesBefore(const FolderModule& a, const FolderModule& b) {
   if (Trains(a) != Trains(b)) return Trains(a);
   if (FlopsOf(a) != FlopsOf(b)) return FlopsOf(a) > FlopsOf(b);
@@ -107,13 +107,13 @@ bool ComesBefore(const FolderModule& a, const FolderModule& b) {
 
 bool HasDump(const FolderModule& module) { return HasBefore(module) || HasAfter(module); }
 
-// Index of the main program, or nothing.
+// Index of the main program, or nullopt.
 std::optional<size_t> FindMain(const std::vector<FolderModule>& modules,
                                const std::vector<size_t>& members) {
   std::optional<size_t> main;
   for (const size_t m : members) {
     if (!modules[m].summary) continue;
-    // What was taken out of a module does less than the module, but it may lack its final HLO.
+    // An extracted module does less work than its source, but the source may lack its final HLO.
     if (main && HasDump(modules[*main]) && !HasDump(modules[m])) continue;
     if (!main || (HasDump(modules[m]) && !HasDump(modules[*main])) ||
         ComesBefore(modules[m], modules[*main])) {
@@ -212,7 +212,7 @@ void AssignRoles(std::vector<FolderModule>& modules, const std::vector<size_t>& 
   }
 }
 
-// Shapes of parameters and results, layouts left out.
+// Shapes of parameters and results, without layouts.
 std::vector<std::string_view> Signature(const hlo::ModuleSummary& summary) {
   std::vector<std::string_view> shapes;
   for (const hlo::ModuleValue& value : summary.parameters) shapes.push_back(value.shape);
@@ -221,12 +221,12 @@ std::vector<std::string_view> Signature(const hlo::ModuleSummary& summary) {
   return shapes;
 }
 
-// Share of the distinct op_names of the later module that the earlier one has too, in percent.
+// Common op_names, in percent of the distinct op_names of the later module.
 int32_t CommonOpNames(const hlo::ModuleSummary& before, const hlo::ModuleSummary& after) {
   const auto& a = before.op_name_sketch;
   const auto& b = after.op_name_sketch;
   if (a.empty() || b.empty()) return a.empty() && b.empty() ? 100 : 0;
-  // Beyond the end of the shorter sketch nothing is known of its module.
+  // Op_names after the end of the shorter sketch are not known.
   const uint64_t end = std::min(a.back(), b.back());
   size_t common = 0;
   size_t total = 0;
@@ -255,7 +255,7 @@ void PairSplitDumps(std::vector<FolderModule>& modules) {
       const auto signature = Signature(before);
       std::optional<size_t> best;
       int32_t best_pct = kMinCommonPct - 1;
-      for (const size_t a : lists.second) {  // Of equals the nearest number.
+      for (const size_t a : lists.second) {  // Among equal ones the nearest number.
         if (taken.contains(a) || Signature(*modules[a].summary) != signature) continue;
         const int32_t pct = CommonOpNames(before, *modules[a].summary);
         if (pct > best_pct) {
@@ -334,7 +334,7 @@ void RankModules(DumpFolderMap& map) {
     std::stable_sort(members.begin(), members.end(), [&](size_t a, size_t b) {
       return modules[a].dump.program_id < modules[b].dump.program_id;
     });
-    // In the order of compilation. What was taken out of another module never ran by itself.
+    // In the order of compilation. Modules extracted from another one never ran.
     std::vector<const hlo::ModuleSummary*> summaries;
     for (const size_t m : members) {
       const bool ran = modules[m].summary && (HasDump(modules[m]) || modules[m].pass_dumps == 0);

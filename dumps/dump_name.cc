@@ -38,7 +38,7 @@ bool TakeInt(std::string_view& text, Int* value) {
   return true;
 }
 
-// Strips the extension of a file that shows HLO; kOther when it is none.
+// Removes the extension of a file with HLO; kOther for other extensions.
 DumpKind TakeHloExtension(std::string_view& suffix) {
   if (TakeSuffix(suffix, ".txt") || TakeSuffix(suffix, ".hlo")) return DumpKind::kHloText;
   if (TakeSuffix(suffix, ".hlo.pb") || TakeSuffix(suffix, ".pb")) return DumpKind::kHloProto;
@@ -48,7 +48,7 @@ DumpKind TakeHloExtension(std::string_view& suffix) {
   return TakeSuffix(suffix, ".riegeli") ? DumpKind::kSnapshot : DumpKind::kOther;
 }
 
-// "sm_9.0a", "gfx942": the only targets whose name may hold a dot are CUDA's.
+// "sm_9.0a", "gfx942": only CUDA's targets may contain a dot.
 bool IsTarget(std::string_view text) {
   if (TakePrefix(text, "sm_")) {
     const size_t dot = text.find('.');
@@ -142,7 +142,7 @@ bool ParsePass(std::string_view suffix, DumpName& name) {
   return true;
 }
 
-// Suffixes that are one word, or a word behind a running number ("12.ptx").
+// Suffixes of one word, or a word after a running number ("12.ptx").
 bool ParseArtefact(std::string_view suffix, DumpName& name) {
   struct Artefact {
     std::string_view suffix;
@@ -227,7 +227,7 @@ std::optional<DumpName> ParseDumpName(std::string_view file_name) {
     if (TakeInt(number, &change) && TakePrefix(number, ".")) rest = number;
   }
   if (rest.empty()) return std::nullopt;
-  // Both the module's name and the suffix may hold dots: the longest known suffix wins.
+  // Module name and suffix may contain dots: the longest known suffix wins.
   if (ParseSuffix(rest, name)) return name;
   for (size_t dot = rest.find('.'); dot != std::string_view::npos; dot = rest.find('.', dot + 1)) {
     DumpName candidate = name;

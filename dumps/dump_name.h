@@ -37,11 +37,11 @@ enum class DumpKind : uint8_t {
   kGraph,         // .dot, .html, .url.
 };
 
-// Where in the compilation an HLO file was written.
+// Time in the compilation at which an HLO file was written.
 enum class DumpStage : uint8_t { kNone, kBefore, kAfterPass, kAfter };
 
 struct DumpName {
-  int64_t program_id = -1;  // NNNN of module_NNNN; -1 in the forms that have none.
+  int64_t program_id = -1;  // NNNN of module_NNNN; -1 for names without it.
   std::string module_name;  // As in the file name (XLA replaces / \ [ ] and blanks by '_').
   DumpKind kind = DumpKind::kOther;
   DumpStage stage = DumpStage::kNone;
@@ -52,11 +52,11 @@ struct DumpName {
   std::string pass;          // after_X.
   std::string next_pass;     // before_Y.
   int64_t timestamp_us = 0;  // 0: none.
-  std::string suffix;        // Everything after the module name, compression stripped.
+  std::string suffix;        // Everything after the module name, without the compression.
   std::string compression;   // "gz", "xz", "zst", "bz2" or empty.
 };
 
-// nullopt when `file_name` (no folder) is no dump file name.
+// nullopt if `file_name` (no folder) is not the name of a dump file.
 std::optional<DumpName> ParseDumpName(std::string_view file_name);
 
 }  // namespace xlatrace::dumps

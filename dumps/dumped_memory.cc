@@ -13,7 +13,7 @@
 namespace xlatrace::dumps {
 namespace {
 
-// The file whose suffix ends in `end`; empty: none.
+// The file whose suffix ends with `end`; empty: none.
 std::string FileOf(const DumpModule& dump, std::string_view end) {
   for (const DumpFile& file : dump.files) {
     if (file.name.suffix.ends_with(end)) return file.path;
@@ -51,7 +51,7 @@ std::optional<hlo::ModuleMemory> ReadModuleMemory(const model::HloModule& module
   const auto assignment = ReadWith(path, hlo::ReadBufferAssignment, warnings);
   if (!assignment) return std::nullopt;
   std::string ranges_path = FileOf(dump, "-live-range.txt");
-  if (ranges_path.empty()) {  // Until 2025 they were part of the same file.
+  if (ranges_path.empty()) {  // Until 2025, they were part of the same file.
     const auto text = ReadDumpFile(path);
     if (text && hlo::HoldsLiveRanges(*text)) ranges_path = path;
   }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// How much device memory a dumped module needs: from its proto, else from the reports dumped beside
-// it.
+// Device memory of a dumped module: from its proto, else from the reports beside it.
 //
 // Thread-safety: re-entrant.
 
@@ -18,8 +17,8 @@
 
 namespace xlatrace::dumps {
 
-// Of the buffer assignment in the module's proto, else of the text dump beside it (its live ranges
-// too, where they are dumped). Nothing where there is none; what is damaged is added to `warnings`.
+// Memory from the buffer assignment in the module's proto, else from its text dump (with live
+// ranges, if dumped). Returns nullopt if there is none. Adds damaged files to `warnings`.
 std::optional<hlo::ModuleMemory> ReadModuleMemory(const model::HloModule& module,
                                                   const DumpModule& dump,
                                                   std::vector<std::string>& warnings);

@@ -27,10 +27,10 @@ namespace xlatrace::dumps {
 namespace {
 
 constexpr size_t kExplainedHeadBytes = 64 << 10;
-// Beyond it an artefact is named, not read.
+// Larger artefacts are named, but not read.
 constexpr uint64_t kMaxArtefactBytes = uint64_t{1} << 30;
 
-// The word of a note for what the first bytes of a file give away.
+// The kind in a note for the kind of the first bytes.
 std::string_view NoteKindOf(FileKind kind) {
   switch (kind) {
     case FileKind::kHloText:
@@ -80,7 +80,7 @@ std::string_view NoteKindOf(FileKind kind) {
   }
 }
 
-// Adjusts the note of a file whose name says too little by its first bytes.
+// Corrects the note of a file with an insufficient name by its first bytes.
 void NoteByContent(std::string_view head, DumpFileNote& note) {
   const FileKind kind = KindOfContent(head);
   const std::string_view word = NoteKindOf(kind);
@@ -98,13 +98,13 @@ void NoteByContent(std::string_view head, DumpFileNote& note) {
 void Fail(Error error, const std::string& path, ExplainedFile& file) {
   file.error = std::move(error.message);
   file.hint = std::move(error.hint);
-  // Readers of files name them; here the name has a place of its own.
+  // Readers put the file into their messages; here, it has its own field.
   const std::string context = fmt::format("reading '{}': ", path);
   if (file.error.starts_with(context)) file.error.erase(0, context.size());
   TakePlace(file.error, file.line, file.column);
 }
 
-// Text of no known name that does not begin like HLO: the reader says where it stops being HLO.
+// Text without a known name that does not begin like HLO: the reader reports the first error.
 bool MayBeHlo(std::string_view path) { return path.ends_with(".txt") || path.ends_with(".hlo"); }
 
 constexpr std::string_view kNothingKnown =
@@ -125,7 +125,7 @@ std::string Counted(size_t count, std::string_view noun) {
                      count == 1 ? "" : "s");
 }
 
-// Says what is in the artefacts that have a reader.
+// Describes the artefacts that have a reader.
 void ReadArtefact(std::string bytes, ExplainedFile& file) {
   const FileKind kind = KindOfContent(std::string_view(bytes).substr(0, kExplainedHeadBytes));
   const auto shared = std::make_shared<const std::string>(std::move(bytes));
@@ -189,7 +189,7 @@ void ReadArtefact(std::string bytes, ExplainedFile& file) {
   }
 }
 
-// Kinds that ReadArtefact knows; config.pbtxt is long and says little in a line.
+// Kinds that ReadArtefact reads; config.pbtxt is long and has no useful summary.
 bool IsReadableArtefact(std::string_view kind) {
   return kind == "buffer_assignment" || kind == "live_range" || kind == "memory_report" ||
          kind == "target" || kind == "autotune" || kind == "options";

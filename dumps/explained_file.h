@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Reads one file of a dump, whatever it is, and says what is in it.
+// Reads one file of a dump, of any kind, and describes its content.
 //
-// What its name says comes from dumps/dump_file_note.h; what cannot be told from a name (HLO under
-// any name, files of the wrong name) comes from its first bytes. HLO is read whole; of other files
-// only what is needed is (thunk lists whole, a head of the rest), so that gigabytes of LLVM IR cost
-// nothing. FIFOs, devices and folders are refused, never waited on.
+// The description of the name comes from dumps/dump_file_note.h. If the name is not sufficient (HLO
+// under any name, misnamed files), the first bytes decide. HLO is read whole. Thunk lists are read
+// whole, too, but only the head of other files, so that gigabytes of LLVM IR cost nothing. FIFOs,
+// devices and folders are refused and never block.
 //
 // Thread-safety: re-entrant.
 
@@ -28,12 +28,12 @@ struct ExplainedFile {
   uint64_t size_bytes = 0;
   std::optional<model::HloModule> module;  // The file holds one HLO program.
   std::vector<model::Thunk> thunks;        // The file is a thunk list.
-  std::string holds;    // Of other artefacts, in words: "5 results of NVIDIA H100"; may be empty.
-  std::string warning;  // An artefact that is there but not understood in full.
-  // Why it could not be read; empty when it could. Without the path and the place.
+  std::string holds;    // Other artefacts as text: "5 results of NVIDIA H100"; may be empty.
+  std::string warning;  // For an artefact that is not fully understood.
+  // Reason why it could not be read, without path and place; empty if it was read.
   std::string error;
   std::string hint;
-  std::optional<int64_t> line;  // Of the error, from 1.
+  std::optional<int64_t> line;  // Line of the error, from 1.
   std::optional<int64_t> column;
 
   bool ok() const { return error.empty(); }
@@ -41,7 +41,7 @@ struct ExplainedFile {
 
 ExplainedFile ExplainFile(const std::string& path);
 
-// Splits "12:7: undefined name" into place and message; leaves other messages alone.
+// Splits "12:7: undefined name" into place and message; leaves other messages unchanged.
 void TakePlace(std::string& message, std::optional<int64_t>& line, std::optional<int64_t>& column);
 
 }  // namespace xlatrace::dumps

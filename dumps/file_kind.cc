@@ -112,7 +112,7 @@ FileKind TextKind(std::string_view head) {
   return FileKind::kUnknown;
 }
 
-// Control characters but for white space: no text.
+// True if it contains control characters except white space.
 bool IsBinary(std::string_view head) {
   for (const char c : head) {
     const auto byte = static_cast<unsigned char>(c);
@@ -121,7 +121,7 @@ bool IsBinary(std::string_view head) {
   return false;
 }
 
-// A message whose first field is a string or message: most of what is serialised here.
+// A message whose first field is a string or message, as in most protos here.
 bool MayBeProto(std::string_view head) {
   return !head.empty() && (head[0] == '\x0a' || static_cast<unsigned char>(head[0]) >= 0x80 ||
                            static_cast<unsigned char>(head[0]) < 0x20);

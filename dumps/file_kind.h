@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What a file is, by its content: names lie, and people rename.
+// The kind of a file by its content, because names may be wrong.
 //
 // Thread-safety: pure.
 
@@ -15,12 +15,12 @@ namespace xlatrace::dumps {
 enum class FileKind : uint8_t {
   kUnknown,
   kEmpty,
-  kCompressed,  // gzip, xz, zstd, bzip2: inflate and ask again.
+  kCompressed,  // gzip, xz, zstd, bzip2: inflate it and detect again.
   kHloText,
   kHloProto,       // HloProto, HloModuleProto, HloSnapshot, HloUnoptimizedSnapshot.
   kHloTextProto,   // One of these in text format.
   kXSpace,         // A profile of XLA's profiler, with modules inside.
-  kThunkSequence,  // In any of its formats.
+  kThunkSequence,  // In any format.
   kThunkMetadata,
   kBufferAssignment,
   kBufferValues,  // -buffer-assignment-values.txt.
@@ -30,7 +30,7 @@ enum class FileKind : uint8_t {
   kAutotuneResults,
   kModuleConfig,  // config.pbtxt.
   kDebugOptions,
-  kTextProto,  // Some other message in text format.
+  kTextProto,  // Another message in text format.
   kMlir,
   kMlirBytecode,
   kLlvmIr,
@@ -46,12 +46,12 @@ enum class FileKind : uint8_t {
   kZip,
 };
 
-// `head`: the first bytes, 64 KiB are plenty, all of a small file better.
+// `head`: the first bytes; 64 KiB are sufficient, and for a small file the whole content is better.
 FileKind KindOfContent(std::string_view head);
 
 // A stable word for programs: "hlo_text", "ptx".
 std::string_view Text(FileKind kind);
-// A few words for people: "HLO as text", "PTX assembly".
+// A short text for people: "HLO as text", "PTX assembly".
 std::string_view Description(FileKind kind);
 
 }  // namespace xlatrace::dumps

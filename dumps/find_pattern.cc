@@ -64,7 +64,8 @@ Result<FindPattern> FindPattern::Make(std::string_view pattern, bool literal) {
   if (pattern.starts_with('%')) pattern.remove_prefix(1);  // As HLO text prints names.
   made.literal_ = pattern;
   re2::RE2::Options options(re2::RE2::Quiet);
-  options.set_encoding(re2::RE2::Options::EncodingLatin1);  // Bytes: names need not be UTF-8.
+  options.set_encoding(re2::RE2::Options::EncodingLatin1);  // Bytes, because names need not be
+                                                            // UTF-8.
   options.set_case_sensitive(std::any_of(pattern.begin(), pattern.end(),
                                          [](unsigned char c) { return std::isupper(c) != 0; }));
   if (!literal) {
@@ -73,7 +74,7 @@ Result<FindPattern> FindPattern::Make(std::string_view pattern, bool literal) {
       return MakeError(fmt::format("the pattern is too large: {}", made.regex_->error()),
                        "repeat less, or add --literal", ErrorCode::kUsage);
     }
-    if (!made.regex_->ok()) {  // "jvp(layer_0" can only be meant as it is.
+    if (!made.regex_->ok()) {  // "jvp(layer_0" can only be literal.
       made.why_plain_ = made.regex_->error();
       made.regex_ = nullptr;
     }
@@ -92,7 +93,7 @@ std::vector<FindHit> FindPattern::Search(const model::HloModule& module, uint8_t
     return re2::RE2::FullMatch(Piece(text), *plain_) ||
            (regex_ && re2::RE2::FullMatch(Piece(text), *regex_));
   };
-  // Opcodes, shapes, op_names and places repeat: each is looked at once.
+  // Opcodes, shapes, op_names and places repeat, so each is searched once.
   std::unordered_map<std::string_view, int32_t> opcodes;
   std::unordered_map<std::string_view, int32_t> shapes;
   std::unordered_map<std::string_view, int32_t> op_names;
@@ -103,12 +104,12 @@ std::vector<FindHit> FindPattern::Search(const model::HloModule& module, uint8_t
     if (is_new) at->second = score();
     return at->second;
   };
-  // Does a frame on the stack match, from `frame` outwards? A parent's number is less than its own.
+  // Does a frame of the stack match, from `frame` outwards? The number of a parent is smaller.
   std::vector<int8_t> known_frames(module.stack_frames.size() + 1, -1);
   known_frames[0] = 0;
   const auto callers = [&](uint32_t frame) -> int32_t {
     if (frame >= known_frames.size()) return 0;
-    // Outwards until one is known, then back.
+    // Outwards to a known frame, then back.
     std::vector<uint32_t> path;
     while (known_frames[frame] < 0) {
       path.push_back(frame);

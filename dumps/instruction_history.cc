@@ -21,7 +21,7 @@ namespace {
 using model::HloModule;
 using model::kNoIndex;
 
-// Dumps of this many bytes together are kept in memory once read.
+// Dumps are kept in memory up to this sum of their sizes.
 constexpr uint64_t kKeepBytes = uint64_t{256} << 20;
 constexpr size_t kMaxOrigins = 100'000;
 
@@ -42,7 +42,7 @@ class Dumps {
 
   size_t size() const { return steps_.size(); }
 
-  // nullptr when it cannot be read.
+  // nullptr if it cannot be read.
   std::shared_ptr<const HloModule> Get(size_t step) {
     if (modules_[step] != nullptr) return modules_[step];
     if (failed_[step]) return nullptr;
@@ -54,7 +54,7 @@ class Dumps {
     }
     auto shared = std::make_shared<const HloModule>(std::move(*module));
     if (!sizes_known_) {
-      // Members of an archive: by what their text takes, about.
+      // Members of an archive count with the approximate size of their text.
       constexpr uint64_t kBytesOfInstruction = 200;
       read_bytes_ += kBytesOfInstruction * shared->instructions.size();
       keep_all_ = keep_all_ && read_bytes_ <= kKeepBytes;
@@ -67,7 +67,7 @@ class Dumps {
     return modules_[step] = shared;
   }
 
-  // The next readable dump after / before `step`; size() when there is none.
+  // The next readable dump after / before `step`; size() if there is none.
   size_t Next(size_t step) {
     for (++step; step < size() && Get(step) == nullptr;) ++step;
     return step;
@@ -129,8 +129,8 @@ std::optional<HistoryEvent::Kind> EventOf(Birth birth) {
   return std::nullopt;
 }
 
-// Instructions of a module by name; of several with one name, the one outside of fusions. Refers to
-// the module.
+// Instructions of a module by name; among several with one name, the one outside of fusions. The
+// module must outlive it.
 class NameIndex {
  public:
   explicit NameIndex(const HloModule& module) {
@@ -150,16 +150,16 @@ class NameIndex {
   std::unordered_map<std::string_view, uint32_t> by_name_;
 };
 
-// Follows one instruction back to its birth, then on to the first dump with what it came from.
-// Events come newest first.
+// Follows one instruction back to its creation, then its origins to the first dump. Events are
+// added newest first.
 class Ancestry {
  public:
   explicit Ancestry(std::string name) : tracked_({name}), single_(name), name_(std::move(name)) {}
 
-  // Nothing of it is in earlier dumps.
+  // Earlier dumps contain nothing of it.
   bool done() const { return tracked_.empty(); }
 
-  // One step back: `module` is the dump `step`, `diff` compares `before` with it.
+  // One step back: `module` is the dump `step`, and `diff` compares `before` with it.
   void Back(size_t step, const HloModule& module, const NameIndex& index, const HloModule& before,
             const ModuleDiff& diff, InstructionHistory& history) {
     std::set<std::string, std::less<>> sources;
@@ -183,7 +183,7 @@ class Ancestry {
     tracked_ = std::move(sources);
   }
 
-  // The earliest dump that it was followed to; `start` is where it was found.
+  // The earliest dump to which it was followed; `start` is the dump in which it was found.
   void Finish(size_t start, size_t step, const HloModule& module, const NameIndex& index,
               InstructionHistory& history) const {
     history.origins_step = step;
@@ -228,9 +228,9 @@ class Historian {
   Historian(const std::vector<PassStep>& steps, InstructionHistory& history)
       : dumps_(steps, history.warnings), history_(history) {}
 
-  // False when no dump holds it; `similar` then has names that begin alike.
+  // False if no dump contains it; `similar` then has names with a common prefix.
   bool Find(std::string_view name, std::vector<std::string>& similar) {
-    // Mostly people ask for what they see in a profile: the last dump first.
+    // The last dump comes first, because most names come from a profile.
     for (size_t step = dumps_.size(); step-- > 0;) {
       const auto module = dumps_.Get(step);
       if (module == nullptr) continue;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The life of one instruction through a compilation: where it was made and of what, how it changed,
-// what became of it.
+// The history of one instruction during compilation: its creation and origins, its changes, and its
+// end.
 //
-// Reads the dumps of the passes and compares neighbours (dumps/module_diff.h). Forward it follows
-// what the instruction is called after, or is fused into, to the end; backward what it was made of,
-// down to the operations of the framework. Errors: a dump that cannot be read is left out, with a
+// It reads the dumps of the passes and compares neighbours (dumps/module_diff.h). Forward, it
+// follows the instruction through renames and fusions to the end. Backward, it follows its origins
+// down to the operations of the framework. Errors: a dump that cannot be read is omitted, with a
 // warning.
 //
-// Thread-safety: re-entrant. Memory: two modules at a time, or all of them where they are small.
+// Thread-safety: re-entrant. Memory: two modules at a time, or all of them if they are small.
 
 #ifndef XLATRACE_DUMPS_INSTRUCTION_HISTORY_H_
 #define XLATRACE_DUMPS_INSTRUCTION_HISTORY_H_
@@ -27,7 +27,7 @@
 
 namespace xlatrace::dumps {
 
-// An instruction as history tells of it; owns its strings.
+// An instruction in a history; owns its strings.
 struct InstructionNote {
   std::string name;
   std::string opcode;
@@ -40,20 +40,20 @@ struct InstructionNote {
 
 struct HistoryEvent {
   enum class Kind : uint8_t {
-    kFirst,     // There from the first dump.
+    kFirst,     // In the first dump already.
     kMade,      // A fusion of `others`.
-    kAdded,     // New, of nothing.
-    kReplaces,  // Instead of `others`.
+    kAdded,     // New, without origin.
+    kReplaces,  // Replaces `others`.
     kCopied,    // A copy of `others`.
-    kChanged,   // `text` says how.
+    kChanged,   // `text` describes the change.
     kRenamed,   // From `others` (backward) to `name`.
     kFused,     // `name` went into `others`.
-    kReplaced,  // `name` by `others`.
+    kReplaced,  // `name` was replaced by `others`.
     kRemoved,
-    kLast,  // There in the last dump.
+    kLast,  // Still in the last dump.
   };
   Kind kind = Kind::kFirst;
-  size_t step = 0;  // Index of the dump that shows it.
+  size_t step = 0;  // Index of the dump after the event.
   InstructionNote instruction;
   std::vector<InstructionNote> others;
   std::string text;
@@ -61,29 +61,29 @@ struct HistoryEvent {
 
 struct InstructionHistory {
   std::vector<HistoryEvent> events;  // In the order of the compilation.
-  // The operations of the first dump that it comes from, directly or not.
+  // Operations of the first dump from which it comes, directly or indirectly.
   std::vector<InstructionNote> origins;
   size_t origins_step = 0;
   std::vector<std::string> warnings;
 };
 
-// An error when no dump holds `name` (a leading '%' is let pass); the hint names similar ones.
+// An error if no dump contains `name` (a leading '%' is ignored); the hint lists similar names.
 Result<InstructionHistory> HistoryOf(const std::vector<PassStep>& steps, std::string_view name);
 
-// How instructions of the last dump came to be: histories without what became of them.
+// Histories of instructions of the last dump, only backward.
 struct InstructionHistories {
-  // One for each name asked for; nothing where the last dump does not hold it.
+  // One per requested name; nullopt if the last dump does not contain it.
   std::vector<std::optional<InstructionHistory>> of;
-  // Stopped before the first dump: what happened before `from_step` is not told, and origins are
+  // Stopped before the first dump: earlier events than `from_step` are missing, and origins are
   // those of that dump.
   bool stopped = false;
   size_t from_step = 0;
   std::vector<std::string> warnings;
 };
 
-// Every dump is read once, and each compared with its neighbour once, however many names there are:
-// two modules are in memory. `go_on` is asked before each dump; when it says no, what was found so
-// far is the answer. An error when the last dump cannot be read.
+// Reads every dump once and compares it with its neighbour once, for any number of names; two
+// modules are in memory. Calls `go_on` before each dump; if it returns false, returns the results
+// so far. An error if the last dump cannot be read.
 Result<InstructionHistories> OriginsOf(const std::vector<PassStep>& steps,
                                        const std::vector<std::string>& names,
                                        const std::function<bool()>& go_on);

@@ -17,7 +17,7 @@ using model::HloModule;
 using model::Instruction;
 using model::kNoIndex;
 
-// Opcodes whose called computation is looked through: what is inside is computed in their place.
+// Opcodes whose called computation is part of the graph: its operations run in their place.
 bool IsTransparent(std::string_view opcode) { return opcode == "fusion" || opcode == "call"; }
 
 bool IsCommutative(std::string_view opcode) {
@@ -25,7 +25,7 @@ bool IsCommutative(std::string_view opcode) {
          opcode == "and" || opcode == "or" || opcode == "xor";
 }
 
-// One of the two modules, with the way through its fusions.
+// One of the two modules, with the links through its fusions.
 class Side {
  public:
   explicit Side(const HloModule& module) : module_(module) {
@@ -42,7 +42,7 @@ class Side {
       }
       if (!IsTransparent(instruction.opcode)) continue;
       for (const uint32_t called : module.CalledComputations(instruction)) {
-        // Where several call it, its parameters stand for no single value.
+        // With several callers, its parameters have no single value.
         callers_[called] = callers_[called] == kNoIndex ? i : kSeveralCallersIndex;
       }
     }
@@ -58,10 +58,11 @@ class Side {
     return it == index_.end() ? kNoIndex : it->second;
   }
 
-  // The operation that makes the value of instruction `i`: through parameters of fused computations
-  // to the caller's operand, through fusions to their root, through elements of tuples.
+  // The operation that computes the value of instruction `i`. It goes through parameters of fused
+  // computations to the caller's operand, through fusions to their root, and through elements of
+  // tuples.
   uint32_t Resolve(uint32_t i) const {
-    // Operands come before users and callees form no cycle, so this ends; the limit is for safety.
+    // Operands come before users and callees form no cycle, so this ends; the limit is a safeguard.
     for (int step = 0; step < 10'000; ++step) {
       const Instruction& instruction = At(i);
       if (instruction.opcode == "parameter") {
@@ -120,8 +121,8 @@ class Side {
   std::unordered_map<std::string_view, uint32_t> index_;
 };
 
-// Gives its operand's values in another shape, order or place: compilers add and drop these
-// everywhere, and what they stand between is still the same.
+// Returns the values of its operand in another shape, order or place. Compilers add and remove such
+// instructions everywhere, and their neighbours stay the same.
 bool MovesOnly(const Instruction& instruction) {
   const std::string_view opcode = instruction.opcode;
   return instruction.operands.size == 1 &&
@@ -223,17 +224,17 @@ class Differ {
       const auto [b, a] = stack_.back();
       stack_.pop_back();
       if (before_.At(b).name == after_.At(a).name && before_.OpcodeOf(b) == after_.OpcodeOf(a)) {
-        continue;  // A seed: its operands are on the way already.
+        continue;  // A seed: its operands are already queued.
       }
       const bool b_lives = Survivor(b) != kNoIndex;
       const bool a_lived = Ancestor(a) != kNoIndex;
-      if (b_lives && a_lived) continue;  // Both are still there: an operand was exchanged.
+      if (b_lives && a_lived) continue;  // Both still exist: an operand was exchanged.
       if (!a_lived && IsSameOperation(before_.At(b), after_.At(a))) {
         same_[b].push_back(a);
         same_back_[a].push_back(b);
         PushOperands(b, a);
       } else if (!a_lived && MovesOnly(after_.At(a)) && !MovesOnly(before_.At(b))) {
-        // A copy or another shape of what is looked for.
+        // A copy or another shape of the target.
         if (b_lives) replaced_back_[a].push_back(b);
         Push(b, after_.module().Operands(after_.At(a))[0]);
       } else if (!b_lives && MovesOnly(before_.At(b)) && !MovesOnly(after_.At(a))) {
@@ -248,8 +249,8 @@ class Differ {
     }
   }
 
-  // What has no counterpart yet: the same opcode, shape and op_name, in order. Many steps at once
-  // leave little structure in common, but frameworks name each operation.
+  // Pairs the remaining ones with equal opcode, shape and op_name, in order. Many steps at once
+  // leave little common structure, but frameworks name each operation.
   void PairByOrigin() {
     const auto key = [](const Instruction& instruction) {
       return fmt::format("{}\n{}\n{}", instruction.opcode, hlo::WithoutLayout(instruction.shape),
@@ -279,7 +280,7 @@ class Differ {
     for (const auto& [text, list] : news) {
       const std::vector<uint32_t>& from = olds[text];
       for (size_t k = 0; k < list.size(); ++k) {
-        // Of one there may be copies in several fusions; of several the order decides.
+        // A single one may have copies in several fusions; among several, the order decides.
         if (from.size() == 1 || k < from.size()) Push(from[from.size() == 1 ? 0 : k], list[k]);
       }
     }
@@ -318,7 +319,7 @@ class Differ {
     return {Fate::kRemoved, {}};
   }
 
-  // A fusion goes where its operations go.
+  // The fate of a fusion is that of its operations.
   InstructionChange<Fate> FateOfFusion(uint32_t b, const ModuleDiff& diff) const {
     std::vector<uint32_t> into;
     size_t held = 0;
@@ -406,7 +407,7 @@ class Differ {
       if (!replaced.empty()) return {Birth::kReplaces, Unique(replaced)};
       return {Birth::kAdded, {}};
     }
-    // All of one old fusion and nothing else: that fusion under another name.
+    // All operations of one old fusion and no others: the fusion has a new name.
     const uint32_t container = diff.container_before[from.front()];
     const bool one = std::all_of(from.begin(), from.end(), [&](uint32_t b) {
       return diff.container_before[b] == container && container != b;
@@ -452,7 +453,7 @@ std::vector<uint32_t> Containers(const HloModule& module) {
   std::vector<uint32_t> containers(module.instructions.size());
   for (uint32_t i = 0; i < module.instructions.size(); ++i) {
     uint32_t at = i;
-    // Calls form no cycle; the limit is for safety.
+    // Calls form no cycle; the limit is a safeguard.
     for (size_t step = 0; step < caller.size(); ++step) {
       const uint32_t next = caller[module.instructions[at].computation];
       if (next == kNoIndex) break;

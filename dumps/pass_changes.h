@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What each pass of a compilation changed: reads the dumps one after the other.
+// The effect of each pass of a compilation, from one dump to the next.
 //
 // Thread-safety: re-entrant. Memory: as many modules as there are cores.
 
@@ -17,15 +17,16 @@
 namespace xlatrace::dumps {
 
 struct StepCounts {
-  std::string error;  // The dump cannot be read: the figures mean nothing.
+  std::string error;  // The dump cannot be read, and the figures are not set.
   int64_t instructions = 0;
-  int64_t operations = 0;                               // Outside of fusions, with work to do.
-  std::map<std::string, int64_t, std::less<>> opcodes;  // Of these.
+  int64_t operations = 0;                               // Instructions outside of fusions that do
+                                                        // work.
+  std::map<std::string, int64_t, std::less<>> opcodes;  // Count of each opcode among these.
   uint64_t content_hash = 0;                            // Names, opcodes, shapes, operands.
-  uint64_t text_hash = 0;  // The file's bytes: also attributes, layouts of literals.
+  uint64_t text_hash = 0;  // The bytes of the file, with attributes and layouts of literals.
 };
 
-// One for each step.
+// One entry per step.
 std::vector<StepCounts> CountSteps(const std::vector<PassStep>& steps);
 
 // "+12 fusion  -40 add  -3 copy and 4 more": the largest differences first, at most `most`.

@@ -11,17 +11,17 @@
 namespace xlatrace::dumps {
 namespace {
 
-// Longest group that is looked for when it repeats without marks.
+// Maximum length of a group that repeats without marks.
 constexpr size_t kMaxPeriodSteps = 64;
 
-// Appends what `from` holds to `into`, children of the same name together, in order.
+// Appends the content of `from` to `into`. Children with the same name are merged, in order.
 void Merge(PassNode& into, PassNode&& from) {
   into.steps.insert(into.steps.end(), from.steps.begin(), from.steps.end());
   const auto find_from = [&](size_t start, const std::string& name) {
     while (start < into.children.size() && into.children[start].name != name) ++start;
     return start;
   };
-  // Within a round the order of passes is fixed: look on from where the last one was found.
+  // The order of passes in a round is fixed: continue at the previous match.
   size_t at = 0;
   for (size_t i = 0; i < from.children.size(); ++i) {
     PassNode& child = from.children[i];
@@ -30,7 +30,8 @@ void Merge(PassNode& into, PassNode&& from) {
       into.children[found].rounds += child.is_group ? child.rounds : 0;
       Merge(into.children[found], std::move(child));
     } else {
-      // It did nothing in the other rounds: before the next pass that both have, else at the end.
+      // It had no effect in the other rounds: insert it before the next common pass, else at the
+      // end.
       for (size_t next = i + 1; next < from.children.size() && found == into.children.size();
            ++next) {
         found = find_from(at, from.children[next].name);
@@ -50,7 +51,7 @@ bool SameNames(const std::vector<PassNode>& nodes, size_t a, size_t b, size_t co
   return true;
 }
 
-// Neighbours of the same name, and groups of passes that repeat, become one.
+// Merges neighbours with the same name, and groups of passes that repeat.
 std::vector<PassNode> Fold(std::vector<PassNode> nodes) {
   for (PassNode& node : nodes) {
     if (node.is_group) node.children = Fold(std::move(node.children));
@@ -135,8 +136,8 @@ std::vector<PassStep> StepsOf(const DumpModule& module) {
 std::vector<PassNode> FoldPasses(const std::vector<PassStep>& steps) {
   // Open pipelines, the innermost last; the first one is the compilation.
   std::vector<PassNode> open(1);
-  // Ends pipelines until only `keep` are open. What was opened inside of the last one that stays is
-  // part of it only when it goes on (`nested`); else they stood side by side.
+  // Closes pipelines until only `keep` are open. Closed ones are part of the last remaining one
+  // only if it continues (`nested`); otherwise they ran one after the other.
   const auto close = [&](size_t keep, bool nested) {
     std::vector<PassNode> ended(
         std::make_move_iterator(open.begin() + static_cast<ptrdiff_t>(keep)),

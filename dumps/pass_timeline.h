@@ -2,10 +2,10 @@
 
 // The pipeline of a compilation, from the names of its pass dumps.
 //
-// A dump is written when a pipeline starts and after each pass (XLA since about 2020: after each
-// pass that changed something). Pipelines nest: one is part of another when the other goes on after
-// it. Pipelines that run until nothing changes appear again and again; such rounds are folded, also
-// in old dumps, which do not mark where a pipeline starts.
+// XLA writes a dump when a pipeline starts and after each pass (since about 2020 only after passes
+// with an effect). Pipelines nest: one is part of another if the other continues after it.
+// Pipelines that run until nothing changes occur repeatedly. Such rounds are folded, also in old
+// dumps, which do not mark the start of a pipeline.
 //
 // Thread-safety: pure.
 
@@ -27,7 +27,7 @@ struct PassStep {
   int32_t number = -1;    // NNNN of the file's name; -1: before_ or after_optimizations.
   std::string pipeline;   // Empty for these two.
   std::string pass;       // "algsimp"; "pipeline-start".
-  std::string next_pass;  // Empty: not said.
+  std::string next_pass;  // Empty: not given.
   std::string file;
 
   bool is_start() const { return pass == "pipeline-start"; }
@@ -35,24 +35,24 @@ struct PassStep {
   std::string Label() const;
 };
 
-// before_optimizations, the numbered pass dumps, after_optimizations: what there is of them. Of
-// text and proto of one step, the text (it reads as well and can be looked at).
+// The available dumps among before_optimizations, the numbered pass dumps, and after_optimizations.
+// If a step has text and proto, the text is used, because it is readable.
 std::vector<PassStep> StepsOf(const DumpModule& module);
 
 // A pass, a pipeline, or a group of passes that repeats within one.
 struct PassNode {
   std::string name;
   bool is_group = false;      // Pipeline or repeated group: has children.
-  int32_t rounds = 1;         // How often a folded group ran.
-  std::vector<size_t> steps;  // Indices of steps: of a pass every dump, of a pipeline its starts.
+  int32_t rounds = 1;         // Number of rounds of a folded group.
+  std::vector<size_t> steps;  // Indices of steps: every dump of a pass, every start of a pipeline.
   std::vector<PassNode> children;
 };
 
-// before_ and after_optimizations are nodes of their own at the top.
+// before_ and after_optimizations are separate nodes at the top.
 std::vector<PassNode> FoldPasses(const std::vector<PassStep>& steps);
 
-// Index of the step that `wanted` names: a dump's number, "before", "after", or a pass (its first
-// dump; with `last` its last one). steps.size() when there is none.
+// Index of the step with the name `wanted`: the number of a dump, "before", "after", or a pass. A
+// pass is its first dump, or with `last` its last dump. Returns steps.size() if there is none.
 size_t FindStep(const std::vector<PassStep>& steps, std::string_view wanted, bool last);
 
 }  // namespace xlatrace::dumps

@@ -232,6 +232,28 @@ TEST(Replay, ACollectiveBeginsWithTheLastOfItsDevices) {
   EXPECT_EQ(run.What(change).predicted_ns, run.What(change).recorded_ns - 20 * kUs);
 }
 
+// Runs of one name that do not overlap are no exchange.
+TEST(Replay, CollectivesThatDoNotOverlapKeepTheirTimes) {
+  ReplayCase run(2, 1);
+  const uint32_t sum = run.Op("all-reduce.1", "", model::OpKind::kCollective), a = run.Op("a");
+  for (int64_t s = 0; s < 3; ++s) {
+    const int64_t at = s * 200 * kUs;
+    run.Run(sum, at, 40 * kUs, {.device = 1});
+    run.Run(a, at + 41 * kUs, 100 * kUs, {.device = 1});
+    run.Run(a, at, 100 * kUs, {.device = 2});
+    run.Run(sum, at + 101 * kUs, 40 * kUs, {.device = 2});
+  }
+  for (const int device : {1, 2}) {
+    for (int64_t s = 0; s < 3; ++s) {
+      run.Step(s, s * 200 * kUs, s == 2 ? 541 * kUs : (s + 1) * 200 * kUs, device);
+    }
+  }
+  const Graph& graph = run.Build();
+  ExpectRecorded(graph);
+  EXPECT_EQ(graph.groups.size(), 1u);
+  for (const Node& node : graph.nodes) EXPECT_GE(node.duration_ns, 0);
+}
+
 TEST(Replay, WhatNestsIsPartOfWhatItNestsIn) {
   ReplayCase run(1, 1);
   const uint32_t loop = run.Op("while.1"), body = run.Op("dot.2");

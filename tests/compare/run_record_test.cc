@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compare/run_record.h"
 
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
 namespace xlatrace::compare {
@@ -34,6 +36,20 @@ TEST(RunRecord, SurvivesItsText) {
   EXPECT_EQ(read->steps, Sample().steps);
   EXPECT_EQ(read->calls, Sample().calls);
   EXPECT_EQ(read->accepted, "needed");
+}
+
+// A run of 1,000 steps that becomes slower: its record has the mean of all steps.
+TEST(RunRecord, LongRunKeepsStepsOfItsWholeLength) {
+  compare::Run run;
+  run.steady = true;
+  run.step_devices = 1000;
+  for (int64_t i = 0; i < 1000; ++i) run.steps.push_back(1'000'000 + 1'000 * i);
+  const RunRecord record = RecordOf(run);
+  ASSERT_GE(record.steps.size(), 32u);
+  EXPECT_TRUE(std::is_sorted(record.steps.begin(), record.steps.end()));
+  EXPECT_NEAR(record.StepMean(), 1'500'000, 20'000);
+  EXPECT_LE(record.steps.front(), 1'020'000);
+  EXPECT_GE(record.steps.back(), 1'980'000);
 }
 
 TEST(RunRecord, DamageIsAnErrorNeverACrash) {

@@ -270,6 +270,25 @@ ENTRY e { o = s32[3,3] parameter(0)
   EXPECT_EQ(cost.bytes_accessed, 24 + 24 + 8);
 }
 
+// XLA compiles small constants into the code: one element, and up to 8 on a GPU
+// (HloCostAnalysis::immediate_constant_max_elements and GpuHloCostAnalysis).
+TEST(CostOfFusion, ConstantsBeyondImmediatesAreRead) {
+  for (const int64_t elements : {1, 2, 8, 9, 100}) {
+    SCOPED_TRACE(elements);
+    const std::string shape = "f32[" + std::to_string(elements) + "]";
+    auto module = ReadText(Shared(
+        "HloModule m\nf {\n  p = " + shape + " parameter(0)\n  c = " + shape +
+        " constant({...})\n  ROOT r = " + shape + " add(p, c)\n}\nENTRY e {\n  a = " + shape +
+        " parameter(0)\n  ROOT r = " + shape + " fusion(a), kind=kLoop, calls=f\n}\n"));
+    ASSERT_TRUE(module) << module.error().message;
+    const int64_t array = 4 * elements;
+    EXPECT_EQ(CostModel(*module, {.kind = CostKind::kHlo}).Of(Root(*module)).bytes_accessed,
+              2 * array + (elements > 1 ? array : 0));
+    EXPECT_EQ(CostModel(*module, {.kind = CostKind::kGpu}).Of(Root(*module)).bytes_accessed,
+              2 * array + (elements > 8 ? array : 0));
+  }
+}
+
 TEST(CostSums, UnknownIsLeftOutAndCounted) {
   const model::HloModule module =
       Read(P8

@@ -108,14 +108,14 @@ def _surplus(text: ProgramText, other: ProgramText) -> List[Instruction]:
     ours, theirs = Counter(map(_work, text.instructions)), Counter(map(_work, other.instructions))
     rest = ours - theirs
     # Among equal instructions the surplus is in functions that have more of them than before.
-    lines = Counter(_work_and_line(text, i) for i in text.instructions)
-    lines -= Counter(_work_and_line(other, i) for i in other.instructions)
+    functions = Counter(_work_and_function(text, i) for i in text.instructions)
+    functions -= Counter(_work_and_function(other, i) for i in other.instructions)
     found = []
     for instruction in text.instructions:
-        key = _work_and_line(text, instruction)
-        if rest[_work(instruction)] > 0 and lines[key] > 0:
+        key = _work_and_function(text, instruction)
+        if rest[_work(instruction)] > 0 and functions[key] > 0:
             rest[_work(instruction)] -= 1
-            lines[key] -= 1
+            functions[key] -= 1
             found.append(instruction)
     return [i for i in found if not i.is_free] or found
 
@@ -124,9 +124,9 @@ def _work(instruction: Instruction) -> Tuple[str, str, str]:
     return instruction.key
 
 
-def _work_and_line(text: ProgramText, instruction: Instruction) -> Tuple[Tuple[str, str, str], str]:
+def _work_and_function(text: ProgramText, instruction: Instruction) -> Tuple[Tuple[str, str, str], str]:
     frame = text.frame_of(instruction)
-    # The text of the line, not its number: lines move when others are added.
+    # Not the line: lines move when others are added.
     return _work(instruction), frame.function if frame else ""
 
 

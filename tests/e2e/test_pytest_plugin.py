@@ -302,7 +302,7 @@ class Checks(PluginCase):
         }
         self.assertEqual(self.suite(text), wanted)
         self.assertIn("f32[4]", self.texts["test_two_shapes"])
-        for name, lines in wanted.items():
+        for name, lines in list(wanted.items())[: None if support.LONG else 1]:
             self.assertEqual(self.suite(text, "-k", name), {name: lines})
 
     def test_baselines_are_written_on_request_and_compared(self):
@@ -369,7 +369,8 @@ class Checks(PluginCase):
         self.suite(text, "--xlatrace-update")
         (archive,) = self.folder.rglob("*.zip")
         content = archive.read_bytes()
-        for damaged in (b"", content[:40], content[:-30], content[:60] + b"\0" * 40 + content[100:]):
+        damages = [content[:60] + b"\0" * 40 + content[100:], b"", content[:40], content[:-30]]
+        for damaged in damages[: None if support.LONG else 1]:
             archive.write_bytes(damaged)
             self.assertEqual(set(self.suite(text)), {"test_step"})
             self.assertIn("__xlatrace__", self.texts["test_step"])

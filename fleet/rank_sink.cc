@@ -25,6 +25,7 @@ Id RankSink::AddProcess(const model::Process& process) {
   placed.rank = chosen->second.rank;
   placed.clock_offset_ns = chosen->second.clock_offset_ns;
   placed.clock_error_ns = chosen->second.clock_error_ns;
+  if (placed.recorded_from_ns) placed.recorded_from_ns = clock_(*placed.recorded_from_ns);
   processes_[own] = sink_.AddProcess(placed);
   return own;
 }

@@ -34,6 +34,8 @@ struct Process {
   std::optional<int64_t> clock_offset_ns;
   std::optional<int64_t> clock_error_ns;
   std::string name;  // Name of the program: "python3.11".
+  // The recording began here. Set if that was before all device work of the process.
+  std::optional<int64_t> recorded_from_ns;
 };
 
 // A host thread that has a name.

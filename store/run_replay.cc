@@ -72,17 +72,19 @@ class Replayer {
   Status Places() {
     XLATRACE_TRY(
         Each("SELECT host, pid, rank, local_rank, command, source_id, clock_offset_ns, "
-             "clock_error_ns, name FROM x_process ORDER BY process_id",
+             "clock_error_ns, name, recorded_from_ns FROM x_process ORDER BY process_id",
              [&](const Statement& row) {
-               sink_.AddProcess({.host = TextOf(row, 0),
-                                 .pid = row.OptionalInt64(1),
-                                 .rank = row.OptionalInt64(2),
-                                 .local_rank = row.OptionalInt64(3),
-                                 .command = TextOf(row, 4),
-                                 .source_id = row.OptionalInt64(5),
-                                 .clock_offset_ns = row.OptionalInt64(6),
-                                 .clock_error_ns = row.OptionalInt64(7),
-                                 .name = TextOf(row, 8)});
+               sink_.AddProcess(
+                   {.host = TextOf(row, 0),
+                    .pid = row.OptionalInt64(1),
+                    .rank = row.OptionalInt64(2),
+                    .local_rank = row.OptionalInt64(3),
+                    .command = TextOf(row, 4),
+                    .source_id = row.OptionalInt64(5),
+                    .clock_offset_ns = row.OptionalInt64(6),
+                    .clock_error_ns = row.OptionalInt64(7),
+                    .name = TextOf(row, 8),
+                    .recorded_from_ns = part_.window_ns ? std::nullopt : row.OptionalInt64(9)});
              }));
     XLATRACE_TRY(
         Each("SELECT process_id, thread_id, name FROM x_thread", [&](const Statement& row) {

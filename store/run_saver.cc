@@ -41,7 +41,7 @@ Status WriteTexts(Database& database, const RunContent& run) {
 
 Status WriteProcesses(Database& database, const RunContent& run) {
   XLATRACE_ASSIGN(Statement row,
-                  database.Prepare("INSERT INTO x_process VALUES(?,?,?,?,?,?,?,?,?,?)"));
+                  database.Prepare("INSERT INTO x_process VALUES(?,?,?,?,?,?,?,?,?,?,?)"));
   Id id = 0;
   for (const model::Process& process : run.tables.processes) {
     row.BindInt64(0, ++id);
@@ -54,6 +54,7 @@ Status WriteProcesses(Database& database, const RunContent& run) {
     row.BindOptional(7, process.clock_error_ns);
     row.BindOptional(8, process.source_id);
     row.BindTextOrNull(9, process.name);
+    row.BindOptional(10, process.recorded_from_ns);
     XLATRACE_TRY(row.Run());
   }
   XLATRACE_ASSIGN(row, database.Prepare("INSERT OR REPLACE INTO x_thread VALUES(?,?,?)"));

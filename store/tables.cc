@@ -19,7 +19,7 @@ CREATE TABLE x_run_info(key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
 CREATE TABLE x_string(string_id INTEGER PRIMARY KEY, text TEXT NOT NULL);
 CREATE TABLE x_process(process_id INTEGER PRIMARY KEY, host TEXT, pid INT, rank INT,
   local_rank INT, command TEXT, clock_offset_ns INT, clock_error_ns INT, source_id INT,
-  name TEXT);
+  name TEXT, recorded_from_ns INT);
 CREATE TABLE x_thread(process_id INT NOT NULL, thread_id INT NOT NULL, name TEXT NOT NULL,
   PRIMARY KEY(process_id, thread_id)) WITHOUT ROWID;
 CREATE TABLE x_device(device_id INTEGER PRIMARY KEY, process_id INT NOT NULL, kind INT NOT NULL,

@@ -72,7 +72,7 @@ std::string RunViews() {
 CREATE VIEW run_info AS SELECT key, value FROM x_run_info;
 CREATE VIEW process AS SELECT p.process_id, p.host, p.pid, p.rank, p.local_rank, p.command,
   p.clock_offset_ns, p.clock_error_ns, {ended} AS ended, e.unrecorded_tail_ns, p.name,
-  e.signal AS ended_signal, e.unrecorded_from_ns,
+  p.recorded_from_ns, e.signal AS ended_signal, e.unrecorded_from_ns,
   (SELECT sum(at_least) FROM x_loss l WHERE l.process_id = p.process_id) AS lost_at_least
   FROM x_process p LEFT JOIN x_ending e USING (process_id);
 CREATE VIEW window AS SELECT process_id, start_ns, end_ns, {why_ended} AS why_ended FROM x_window;

@@ -62,7 +62,7 @@ void ChromeRows::FlushCalls(model::Id process, int64_t shift_ns, model::EventSin
     Launch* const launch = row.correlation == 0 ? nullptr : launches.Find(0, row.correlation);
     const std::string& name = texts_[row.name];
     const bool referred = launch != nullptr && launch->call == 0;
-    if (!referred && !MayExplainGap(IsWait(name), row.end_ns - row.start_ns)) {
+    if (!referred && !MayExplainGap(MayBlock(name), row.end_ns - row.start_ns)) {
       ++not_kept[row.name];
       continue;
     }

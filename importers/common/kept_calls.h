@@ -18,10 +18,16 @@ namespace xlatrace::importers {
 // Does a call of this name wait for the device?
 constexpr bool IsWait(std::string_view name) { return Has(name, "Synchronize"); }
 
-// A wait as long as the shortest gap, or any call that is as long as a gap which is told in words:
-// the first cudaMalloc or cudaFree of a process makes its context, which takes seconds.
-constexpr bool MayExplainGap(bool is_wait, int64_t duration_ns) {
-  return duration_ns >= (is_wait ? 1'000 : 100'000);
+// Does a call of this name block its thread: does it wait, allocate or release memory, or load
+// code?
+constexpr bool MayBlock(std::string_view name) {
+  return IsWait(name) ||
+         HasAny(name, {"Malloc", "Alloc", "Free", "Register", "Load", "Instantiate", "nvrtc"});
+}
+
+// A call that blocks and is as long as the shortest gap, or any call of 100 us.
+constexpr bool MayExplainGap(bool may_block, int64_t duration_ns) {
+  return duration_ns >= (may_block ? 1'000 : 100'000);
 }
 
 }  // namespace xlatrace::importers

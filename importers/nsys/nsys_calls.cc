@@ -86,7 +86,7 @@ Status NsysCalls::ReadCalls(int64_t shift_ns) {
         launching_.insert(last_launching_ = process);
       }
       launch->call = 1;  // Until the call has its id.
-    } else if (MayExplainGap(name.is_wait, end - start)) {
+    } else if (MayExplainGap(name.may_block, end - start)) {
       use = Use::kMayExplainGap;
     } else {
       ++name.not_kept;
@@ -131,14 +131,14 @@ NsysCalls::Name& NsysCalls::NameOf(std::string_view text) {
 }
 
 NsysCalls::Name& NsysCalls::AddName(std::string_view text) {
-  const bool is_wait = IsWait(text);
+  const bool may_block = MayBlock(text);
   // Too many to tell apart.
-  if (name_index_.size() >= kMaxNames) text = is_wait ? "others (Synchronize)" : "others";
+  if (name_index_.size() >= kMaxNames) text = may_block ? "others (Synchronize)" : "others";
   const auto [entry, fresh] = name_index_.try_emplace(std::string(text));
   if (fresh) {
     Name& name = entry->second;
     name.text = text;
-    name.is_wait = is_wait;
+    name.may_block = may_block;
     name.is_launch = IsLaunch(text);
     name.capture = Has(text, "StreamBeginCapture") ? 1 : Has(text, "StreamEndCapture") ? -1 : 0;
     name.number = static_cast<uint16_t>(names_.size());

@@ -102,7 +102,7 @@ class NsysCalls {
  private:
   struct Name {
     std::string text;
-    bool is_wait = false;
+    bool may_block = false;
     bool is_launch = false;   // Of kernels or graphs, which leave records.
     bool has_record = false;  // One of these calls does: exports differ in what they hold.
     int8_t capture = 0;       // Of a stream: 1 begins, -1 ends.

@@ -47,8 +47,9 @@ ActivityKind KindOf(RowKind kind) {
 
 }  // namespace
 
-void RecordedNames::AddProcess() {
+void RecordedNames::AddProcess(std::optional<int64_t> recorded_from_ns) {
   model::Process process;
+  process.recorded_from_ns = recorded_from_ns;
   process.host = std::string(process_.Fact("host"));
   process.pid = process_.IntFact("pid");
   process.rank = process_.IntFact("rank");

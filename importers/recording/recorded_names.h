@@ -39,7 +39,7 @@ class RecordedNames {
   RecordedNames(RecordedProcess& process, model::EventSink& sink, Counters& counters)
       : process_(process), sink_(sink), counters_(counters) {}
 
-  void AddProcess();
+  void AddProcess(std::optional<int64_t> recorded_from_ns);
   void AddDevices();
   model::Id process_id() const { return process_id_; }
   const std::string& gpu_names() const { return gpu_names_; }

@@ -49,7 +49,7 @@ class RecordingImporter {
     XLATRACE_ASSIGN(outcome_, recording::ReadRecording(path_, process_));
     process_.Finish();
     SetClock();
-    names_.AddProcess();
+    names_.AddProcess(RecordedFrom());
     names_.AddDevices();
     XLATRACE_TRY(edges_.Read(path_, outcome_.bytes_read, process_));
     AddSteps();
@@ -115,6 +115,14 @@ class RecordingImporter {
       start = static_cast<int64_t>(process_.first_ns);
     if (!sink_.start_unix_ns() && start > 0) sink_.SetStart(start);
     start_ns_ = sink_.start_unix_ns().value_or(0);
+  }
+
+  // Nothing if the collector's window was closed at first, or if a ring may have lost the
+  // beginning.
+  std::optional<int64_t> RecordedFrom() const {
+    const std::optional<int64_t> start = process_.IntFact("start_unix_ns");
+    if (!start || *start <= 0 || !process_.opened_ns.empty() || process_.ring) return std::nullopt;
+    return TimeOf(static_cast<uint64_t>(*start));
   }
 
   int64_t TimeOf(uint64_t ns) const { return static_cast<int64_t>(ns) - start_ns_; }

@@ -492,7 +492,7 @@ void FinishHostCalls(Import& import) {
   std::vector<int64_t> kept;
   for (const auto& [correlation, call] : import.calls) {
     if (call.id != 0) continue;
-    if (MayExplainGap(IsWait(call.name), call.end_ns - call.start_ns)) {
+    if (MayExplainGap(MayBlock(call.name), call.end_ns - call.start_ns)) {
       kept.push_back(correlation);
     } else {
       import.CountCall(call.name);

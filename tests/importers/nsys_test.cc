@@ -260,19 +260,23 @@ TEST_F(NsysTest, RangesKeepDomainTextAndDepth) {
   EXPECT_EQ(sink.nvtx_rows[3], fmt::format("{} 34 410--1 'mark' 0", kTid));
 }
 
-TEST_F(NsysTest, WaitsAreKeptAndOtherCallsCountedByName) {
-  const MemorySink sink =
-      ImportSql(kSchema + Kernel(1000, 1500, 11) + Call(100, 200, 11) + Call(300, 1300, 12, 6) +
-                Call(2000, 2999, 13, 6) + Call(3000, 9000, 14, 7) + Call(9000, 109'000, 15, 7) +
-                Call(200'000, 299'999, 16, 7));
-  ASSERT_EQ(sink.calls.size(), 3u);
+TEST_F(NsysTest, CallsThatBlockAreKeptAndOtherCallsAreCounted) {
+  const MemorySink sink = ImportSql(
+      kSchema + Kernel(1000, 1500, 11) + "INSERT INTO StringIds VALUES (10, 'cuCtxGetCurrent');" +
+      Call(100, 200, 11) + Call(300, 1300, 12, 6) + Call(2000, 2999, 13, 6) +
+      Call(3000, 3999, 14, 7) + Call(9000, 10'000, 15, 7) + Call(20'000, 119'999, 16, 10) +
+      Call(200'000, 300'000, 17, 10));
+  ASSERT_EQ(sink.calls.size(), 4u);
+  // A call that waits or allocates is kept if it is as long as the shortest gap.
   EXPECT_EQ(sink.calls[1].name, "cuStreamSynchronize");
   EXPECT_EQ(sink.Stat("api_call_not_kept: cuStreamSynchronize"), 1);
-  // What takes long keeps the host from launching; 99,999 ns are shorter than a gap that is told.
   EXPECT_EQ(sink.calls[2].name, "cuMemAlloc");
   EXPECT_EQ(sink.calls[2].start_ns, 9'000);
-  EXPECT_EQ(sink.Stat("api_call_not_kept: cuMemAlloc"), 2);
-  // They are there for who asks for all rows of the table.
+  EXPECT_EQ(sink.Stat("api_call_not_kept: cuMemAlloc"), 1);
+  // Any other call is kept from 100 us on.
+  EXPECT_EQ(sink.calls[3].start_ns, 200'000);
+  EXPECT_EQ(sink.Stat("api_call_not_kept: cuCtxGetCurrent"), 1);
+  // The store has all rows of the table.
   ASSERT_EQ(sink.unreferred_calls.size(), 3U);
   const MemorySink::Call& wait = sink.unreferred_calls[0];
   EXPECT_EQ(std::tuple(wait.process_id, wait.thread_id, wait.name, wait.correlation_id,

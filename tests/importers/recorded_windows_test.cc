@@ -54,6 +54,26 @@ TEST_F(RecordedWindowsTest, AProcessThatEndsInOrderLacksNothing) {
   EXPECT_EQ(outcome.ending.unrecorded_from_ns, std::nullopt);
 }
 
+TEST_F(RecordedWindowsTest, RecordingThatIsOpenFromTheBeginningStatesItsBeginning) {
+  builder_.Fact("start_unix_ns", std::to_string(RecordingBuilder::kStart));
+  builder_.Kernel("a", Launch(10), 100, 200);
+  builder_.Finish();
+  Import();
+  ASSERT_EQ(sink_.processes.size(), 1u);
+  EXPECT_EQ(sink_.processes[0].recorded_from_ns, 0);
+}
+
+TEST_F(RecordedWindowsTest, RecordingThatOpensLaterStatesNoBeginning) {
+  builder_.Fact("start_unix_ns", std::to_string(RecordingBuilder::kStart));
+  Mark("window closed", 0);
+  Mark("window opened", 50);
+  builder_.Kernel("a", Launch(60), 100, 200);
+  builder_.Finish();
+  Import();
+  ASSERT_EQ(sink_.processes.size(), 1u);
+  EXPECT_EQ(sink_.processes[0].recorded_from_ns, std::nullopt);
+}
+
 TEST_F(RecordedWindowsTest, SignalsAndAbortAreTold) {
   builder_.Kernel("a", Launch(10), 100, 200);
   builder_.Fact("ended", "signal 15");

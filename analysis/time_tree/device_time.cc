@@ -71,7 +71,7 @@ void DeviceTime::AddBusy(size_t region, const Segment& segment) {
       leaf = nodes_.Child(leaves.copy, TreeKind::kExposedCopy,
                           copies ? model::Text(static_cast<model::CopyKind>(kind)) : "memset");
     }
-    Put(leaf, of.step, length);
+    Put(leaf, of.step, length * of.weight);
     return;
   }
   int64_t left = length;
@@ -79,7 +79,7 @@ void DeviceTime::AddBusy(size_t region, const Segment& segment) {
     if (classes_[owner] != ActivityClass::kCompute) continue;
     const int64_t share = left / computing--;
     left -= share;
-    Put(LeafOf(leaves, owner), of.step, share);
+    Put(LeafOf(leaves, owner), of.step, share * of.weight);
   }
 }
 

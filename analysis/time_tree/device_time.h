@@ -31,7 +31,8 @@ struct Region {
   NodeId base = 0;
   int32_t step = kNoStepIndex;  // Position of the step among those of the process.
   bool idle_below_node =
-      true;  // Idle time goes below a node `idle` of the base, else below the base.
+      true;            // Idle time goes below a node `idle` of the base, else below the base.
+  int64_t weight = 1;  // Its time counts so often.
 };
 
 // A part of the time of a node; a node may have several per step.
@@ -51,6 +52,7 @@ struct IdlePiece {
   uint32_t next = kNoActivityIndex;  // The next work.
   uint32_t previous = kNoActivityIndex;  // The last to end before it.
   uint32_t region = 0;
+  int64_t weight = 1;
 };
 
 // An instant at which a collective runs and nothing else does.
@@ -59,6 +61,7 @@ struct CollectivePiece {
   int64_t end_ns = 0;
   uint32_t activity = 0;
   uint32_t region = 0;
+  int64_t weight = 1;
 };
 
 class DeviceTime {
@@ -80,7 +83,7 @@ class DeviceTime {
   }
   std::vector<Entry>& entries() { return entries_; }
   std::vector<IdlePiece>& idle() { return idle_; }
-  const std::vector<CollectivePiece>& collectives() const { return collectives_; }
+  std::vector<CollectivePiece>& collectives() { return collectives_; }
 
  private:
   struct Leaves {

@@ -23,13 +23,10 @@ using model::TreeKind;
 constexpr size_t kMaxSampledStarts = 65'536;
 constexpr size_t kMinSampledStarts = 8;  // Quartiles of fewer values are chance.
 
-// A start that takes an order of magnitude longer than usual is held by other work. The factor is
-// an assumption: it was not measured.
-constexpr int64_t kMaxStartRatio = 10;
-
 using Thread = std::pair<Id, int64_t>;  // Process, thread.
 
-// From the end of a launch call to the start of its work.
+// From the end of a launch call to the start of its work. If a start takes longer than the limit,
+// other work holds it. The limit is p75 + 3 (p75 - p25), as for the pause of a step.
 struct UsualStart {
   int64_t usual_ns = 0;
   int64_t limit_ns = kLongestStartNs;
@@ -40,10 +37,21 @@ UsualStart UsualOf(std::vector<int64_t> values) {
   std::sort(values.begin(), values.end());
   if (!values.empty()) start.usual_ns = std::min(values[0], start.limit_ns);
   if (values.size() >= kMinSampledStarts) {
-    start.usual_ns = Quartile(values, 1);
-    start.limit_ns = kMaxStartRatio * start.usual_ns;
+    const int64_t p75_ns = Quartile(values, 3);
+    start.usual_ns = Quartile(values, 2);
+    start.limit_ns = p75_ns + 3 * (p75_ns - Quartile(values, 1));
   }
   return start;
+}
+
+// Starts on an idle device, and starts of work that was queued.
+struct UsualStarts {
+  UsualStart on_idle, queued;
+};
+
+// Work of one device of a process may always wait for another device.
+void KeepShorter(UsualStart& start, const UsualStart& other) {
+  if (other.limit_ns < start.limit_ns) start = other;
 }
 
 // Idle time before the launch call of the next work returned.
@@ -58,6 +66,7 @@ struct HostPiece {
   NodeId base = 0;
   int32_t step = kNoStepIndex;
   size_t device = 0;  // Position among the devices.
+  int64_t weight = 1;
 };
 
 class Divider {
@@ -74,8 +83,11 @@ class Divider {
 
   // Applies the rules that need no host events. Within gives the instants that remain.
   void DivideByLaunches() {
+    FindEnds();
     for (size_t d = 0; d < devices_.size(); ++d) {
-      MeasureStarts(d);
+      if (!devices_[d].again) MeasureStarts(d);
+    }
+    for (size_t d = 0; d < devices_.size(); ++d) {
       for (const IdlePiece& piece : devices_[d].time->idle()) DividePiece(d, piece);
     }
   }
@@ -139,7 +151,7 @@ class Divider {
   }
 
   void Put(const HostPiece& piece, NodeId node, int64_t ns) {
-    Put(piece.device, node, piece.step, ns);
+    Put(piece.device, node, piece.step, ns * piece.weight);
   }
 
   void Put(size_t device, NodeId node, int32_t step, int64_t ns) {
@@ -171,8 +183,49 @@ class Divider {
         queued.push_back(piece.end_ns - piece.start_ns);
       }
     }
-    on_idle_ = UsualOf(std::move(on_idle));
-    queued_ = UsualOf(std::move(queued));
+    const UsualStarts own{UsualOf(std::move(on_idle)), UsualOf(std::move(queued))};
+    const auto [known, is_new] = starts_.try_emplace(ProcessOf(d), own);
+    if (is_new) return;
+    KeepShorter(known->second.on_idle, own.on_idle);
+    KeepShorter(known->second.queued, own.queued);
+  }
+
+  Id ProcessOf(size_t d) const {
+    return run_.devices[static_cast<size_t>(devices_[d].device_id) - 1].process_id;
+  }
+
+  // When the work of each device ends, in processes with several.
+  void FindEnds() {
+    std::map<Id, size_t> devices;
+    for (size_t d = 0; d < devices_.size(); ++d) devices[ProcessOf(d)] += devices_[d].again ? 0 : 1;
+    ends_.resize(devices_.size());
+    std::vector<std::vector<int64_t>*> of_device(run_.devices.size() + 1, nullptr);
+    bool any = false;
+    for (size_t d = 0; d < devices_.size(); ++d) {
+      if (devices[ProcessOf(d)] < 2 || devices_[d].again) continue;
+      of_device[static_cast<size_t>(devices_[d].device_id)] = &ends_[d];
+      any = true;
+    }
+    if (!any) return;
+    for (size_t i = 0; i < run_.activities.size(); ++i) {
+      std::vector<int64_t>* ends = of_device[static_cast<size_t>(run_.LaneOf(i).device_id)];
+      if (ends != nullptr && run_.activities.timed(i)) ends->push_back(run_.activities.end_ns(i));
+    }
+    for (std::vector<int64_t>& ends : ends_) std::sort(ends.begin(), ends.end());
+  }
+
+  // The last end of work on another device of the process between two instants.
+  std::optional<int64_t> EndElsewhere(size_t d, int64_t from_ns, int64_t until_ns) const {
+    std::optional<int64_t> last;
+    for (size_t other = 0; other < devices_.size(); ++other) {
+      if (devices_[other].device_id == devices_[d].device_id || ProcessOf(other) != ProcessOf(d)) {
+        continue;
+      }
+      const auto after = std::upper_bound(ends_[other].begin(), ends_[other].end(), until_ns);
+      if (after == ends_[other].begin() || *std::prev(after) <= from_ns) continue;
+      last = std::max(last.value_or(INT64_MIN), *std::prev(after));
+    }
+    return last;
   }
 
   // From `from_ns` on the next work had been launched.
@@ -181,14 +234,20 @@ class Divider {
     const NodeId base = IdleBase(region);
     int64_t held_until = from_ns;
     if (piece.gap_end_ns - from_ns > start.limit_ns) {
-      held_until = std::clamp(piece.gap_end_ns - start.usual_ns, from_ns, piece.end_ns);
-      Put(d, nodes_.Child(base, TreeKind::kDependency, WhatHeld(piece)), region.step,
-          held_until - from_ns);
+      // Work that ends shortly before the start is the work that it waited for.
+      const auto elsewhere = EndElsewhere(d, from_ns, piece.gap_end_ns);
+      const bool other_device = elsewhere && piece.gap_end_ns - *elsewhere <= start.limit_ns;
+      held_until = std::clamp(other_device ? *elsewhere : piece.gap_end_ns - start.usual_ns,
+                              from_ns, piece.end_ns);
+      Put(d,
+          nodes_.Child(base, TreeKind::kDependency,
+                       other_device ? "other device" : WhatHeld(piece)),
+          region.step, (held_until - from_ns) * piece.weight);
     }
     if (held_until < piece.end_ns) {
       const NodeId launch = nodes_.Child(base, TreeKind::kLaunch);
       Put(d, nodes_.Child(launch, TreeKind::kLaunch, "launched, not started"), region.step,
-          piece.end_ns - held_until);
+          (piece.end_ns - held_until) * piece.weight);
     }
   }
 
@@ -203,21 +262,24 @@ class Divider {
   void DividePiece(size_t d, const IdlePiece& piece) {
     const Region& region = devices_[d].time->regions()[piece.region];
     if (nodes_.nodes()[region.base].kind == TreeKind::kShutdown) {
-      Put(d, region.base, region.step, piece.end_ns - piece.start_ns);
+      Put(d, region.base, region.step, (piece.end_ns - piece.start_ns) * piece.weight);
       return;
     }
     const auto call = CallOf(piece.next);
     if (call) last_thread_ = call->thread_id;
     int64_t launched = call ? std::clamp(call->end_ns, piece.start_ns, piece.end_ns) : piece.end_ns;
     if (launched < piece.end_ns) {
-      PutLaunched(d, piece, region, launched, call->end_ns > piece.start_ns ? on_idle_ : queued_);
+      const UsualStarts& starts = starts_.at(ProcessOf(d));
+      PutLaunched(d, piece, region, launched,
+                  call->end_ns > piece.start_ns ? starts.on_idle : starts.queued);
     }
     if (launched == piece.start_ns) return;
     HostPiece host;
     host.device = d;
-    host.process_id = run_.devices[static_cast<size_t>(devices_[d].device_id) - 1].process_id;
+    host.process_id = ProcessOf(d);
     host.base = IdleBase(region);
     host.step = region.step;
+    host.weight = piece.weight;
     if (call) {
       host.thread_id = call->thread_id;
       host.call_start_ns = call->start_ns;
@@ -250,9 +312,13 @@ class Divider {
       if (host.start_ns < host.end_ns) host_.push_back(host);
       const int64_t from = std::max(start_ns, at->start_ns);
       start_ns = std::min(end_ns, at->end_ns);
-      const bool in_startup = nodes_.nodes()[host.base].kind == TreeKind::kStartup;
+      // A compilation during the first execution is part of startup beside it.
+      NodeId base = host.base;
+      if (nodes_.nodes()[base].kind == TreeKind::kFirstExecution)
+        base = nodes_.nodes()[base].parent;
+      const bool in_startup = nodes_.nodes()[base].kind == TreeKind::kStartup;
       const TreeKind kind = at->again && !in_startup ? TreeKind::kRecompilation : at->kind;
-      Put(host, nodes_.Child(host.base, kind, at->name), start_ns - from);
+      Put(host, nodes_.Child(base, kind, at->name), start_ns - from);
     }
     host.start_ns = start_ns;
     host.end_ns = end_ns;
@@ -404,7 +470,8 @@ class Divider {
   const std::vector<DeviceIdle>& devices_;
   NodeTable& nodes_;
   const std::vector<std::vector<CompilePart>> compiles_;
-  UsualStart on_idle_, queued_;  // For the device that is being divided.
+  std::map<Id, UsualStarts> starts_;        // By process: of the device that starts soonest.
+  std::vector<std::vector<int64_t>> ends_;  // By device, of processes with several.
   std::optional<int64_t> last_thread_;
   std::vector<HostPiece> host_;
   std::vector<HostPiece> nothing_;                        // Nothing is recorded on their thread.

@@ -44,6 +44,7 @@ std::vector<std::vector<CompilePart>> CompilePartsOf(
 struct DeviceIdle {
   model::Id device_id = 0;
   DeviceTime* time = nullptr;
+  bool again = false;  // Parts of the idle time of another element.
 };
 
 // Adds the idle pieces of all devices to their entries.

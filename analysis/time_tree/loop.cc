@@ -222,6 +222,9 @@ Pattern PatternOf(const std::vector<Work>& works, const std::vector<size_t>& per
   if (periods.empty()) return pattern;
   // The last period may be cut. It counts only if there is no other.
   const size_t complete = std::max<size_t>(1, periods.size() - 1);
+  // The recording may cut the first one, too: then some works that every other has are not in it.
+  const size_t whole = complete > 1 ? complete - 1 : complete;
+  std::vector<size_t> periods_with(whats, 0);  // Among the whole ones.
   std::vector<std::vector<uint32_t>> counts(whats);
   std::vector<uint32_t> runs(whats, 0);
   std::vector<uint32_t> seen;
@@ -232,12 +235,13 @@ Pattern PatternOf(const std::vector<Work>& works, const std::vector<size_t>& per
     }
     for (const uint32_t what : seen) {
       counts[what].push_back(runs[what]);
+      periods_with[what] += p + whole >= complete ? 1 : 0;
       runs[what] = 0;
     }
     seen.clear();
   }
   for (size_t what = 0; what < whats; ++what) {
-    pattern.in_every[what] = counts[what].size() == complete;
+    pattern.in_every[what] = periods_with[what] == whole;
     if (2 * counts[what].size() <= complete) continue;
     // More than half of the periods have at least as many as the one in the middle, from above.
     const auto middle = counts[what].begin() + static_cast<std::ptrdiff_t>(complete / 2);

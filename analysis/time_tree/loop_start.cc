@@ -130,4 +130,29 @@ std::vector<size_t> MovedToStart(const std::vector<Work>& works, std::vector<siz
   return periods;
 }
 
+size_t WorksOfCutBegin(const std::vector<Work>& works, const std::vector<size_t>& periods) {
+  const Sequence usual = SplitInto(works, periods).usual;
+  if (usual.empty()) return 0;
+  const Sequence before = Sequence(works).first(periods[0]);
+  for (size_t n = std::min(before.size(), usual.size() - 1); n > 0; --n) {
+    if (Same(before.first(n), usual.last(n))) return n;
+  }
+  return 0;
+}
+
+std::vector<size_t> WithCutEnd(const std::vector<Work>& works, std::vector<size_t> periods) {
+  const Sequence usual = SplitInto(works, periods).usual;
+  if (usual.empty()) return periods;
+  const Sequence last = Sequence(works).subspan(periods.back());
+  for (size_t at = usual.size(); at < last.size(); ++at) {
+    const Sequence rest = last.subspan(at);
+    if (rest.size() > usual.size() || CommonPrefix(rest, usual) < rest.size()) continue;
+    const bool computes =
+        std::any_of(rest.begin(), rest.end(), [](const Work& work) { return !work.copy; });
+    if (computes) periods.push_back(periods.back() + at);
+    break;
+  }
+  return periods;
+}
+
 }  // namespace xlatrace::analysis::time_tree

@@ -21,6 +21,14 @@ namespace xlatrace::analysis::time_tree {
 // if no two periods have the same works.
 std::vector<size_t> MovedToStart(const std::vector<Work>& works, std::vector<size_t> periods);
 
+// The recording may cut the beginning of a step. Then the first works are the last works of a
+// usual step. Gives their number.
+size_t WorksOfCutBegin(const std::vector<Work>& works, const std::vector<size_t>& periods);
+
+// The recording may cut a step before its anchor. Then the last works are the first works of a
+// usual step. Adds this step.
+std::vector<size_t> WithCutEnd(const std::vector<Work>& works, std::vector<size_t> periods);
+
 }  // namespace xlatrace::analysis::time_tree
 
 #endif  // XLATRACE_ANALYSIS_TIME_TREE_LOOP_START_H_

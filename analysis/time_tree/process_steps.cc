@@ -45,6 +45,7 @@ int64_t ShiftTo(const std::vector<StepSpan>& reference, const std::vector<StepSp
 }
 
 // Does the run show that the program had not run before? Then it was compiled in this run.
+// `start_ns`: of its first run.
 bool CompiledBefore(const std::vector<model::NamedCompile>& compiles,
                     const model::AttributionTables& attribution, const WorkNames& names,
                     uint32_t anchor, Id process_id, int64_t start_ns) {
@@ -57,6 +58,30 @@ bool CompiledBefore(const std::vector<model::NamedCompile>& compiles,
     if (known != names.number_of.end() && known->second == anchor) return true;
   }
   return false;
+}
+
+// Is the first period the first one of the process? `pattern`: which works belong to periods.
+bool HasFirstExecution(const model::RunTables& run,
+                       const std::vector<model::NamedCompile>& compiles,
+                       const model::AttributionTables& attribution, const WorkNames& names,
+                       const Pattern& pattern, Id process_id, const std::vector<Work>& works,
+                       const std::vector<size_t>& periods, bool counts_from_more) {
+  if (periods.empty() || periods[0] >= works.size()) return false;
+  const auto begin = works.begin() + static_cast<std::ptrdiff_t>(periods[0]);
+  const auto end =
+      periods.size() > 1 ? works.begin() + static_cast<std::ptrdiff_t>(periods[1]) : works.end();
+  const auto ran_before = [&](const Work& first) {
+    return std::any_of(works.begin(), begin, [&](const Work& w) { return w.what == first.what; });
+  };
+  if (run.processes[static_cast<size_t>(process_id) - 1].recorded_from_ns) {
+    const auto first = std::find_if(begin, end, [](const Work& work) { return !work.copy; });
+    return first != end && !ran_before(*first);
+  }
+  if (counts_from_more) return false;
+  return std::any_of(begin, end, [&](const Work& work) {
+    return !work.copy && pattern.usual[work.what] > 0 && !ran_before(work) &&
+           CompiledBefore(compiles, attribution, names, work.what, process_id, work.start_ns);
+  });
 }
 
 struct Periods {
@@ -82,6 +107,9 @@ Periods MarkedPeriods(const std::vector<std::vector<Work>>& works,
     }
     std::vector<int64_t> numbers;
     for (const model::StepMark& mark : firsts) numbers.push_back(mark.number);
+    // A mark that is open at the end is not recorded.
+    at = WithCutEnd(of, std::move(at));
+    if (at.size() > numbers.size()) numbers.push_back(numbers.back() + 1);
     periods.of_device.push_back(std::move(at));
     periods.numbers.push_back(std::move(numbers));
   }
@@ -128,7 +156,7 @@ ProcessSteps FindProcessSteps(const model::RunTables& run,
     }
     if (!anchor) return steps;
     for (const std::vector<Work>& of : works) {
-      periods.of_device.push_back(MovedToStart(of, PeriodsAt(of, *anchor)));
+      periods.of_device.push_back(WithCutEnd(of, MovedToStart(of, PeriodsAt(of, *anchor))));
       std::vector<int64_t>& numbers = periods.numbers.emplace_back();
       for (size_t p = 0; p < periods.of_device.back().size(); ++p) {
         numbers.push_back(static_cast<int64_t>(p) + 1);
@@ -137,15 +165,16 @@ ProcessSteps FindProcessSteps(const model::RunTables& run,
   }
   for (size_t d = 0; d < works.size(); ++d) {
     const std::vector<size_t>& at = periods.of_device[d];
-    const bool any_first = anchor && names.facts[*anchor].program && !at.empty() &&
-                           at[0] < works[d].size() &&
-                           // A step with a higher number has others before it.
-                           (!steps.marked || periods.numbers[d][0] <= 1) &&
-                           CompiledBefore(named_compiles, attribution, names, *anchor, process_id,
-                                          works[d][at[0]].start_ns);
-    const Pattern pattern = PatternOf(works[d], periods.of_device[d], names.facts.size());
-    steps.spans[d] = SpansOf(works[d], periods.of_device[d], pattern, periods.numbers[d], windows,
-                             !any_first && !steps.marked);
+    const Pattern pattern = PatternOf(works[d], at, names.facts.size());
+    const bool any_first = HasFirstExecution(run, named_compiles, attribution, names, pattern,
+                                             process_id, works[d], at,
+                                             // A step with a higher number has others before it.
+                                             steps.marked && periods.numbers[d][0] > 1);
+    const bool may_begin_cut =
+        !any_first && !at.empty() && (!steps.marked || periods.numbers[d][0] > 0);
+    const size_t cut_begins = may_begin_cut ? WorksOfCutBegin(works[d], at) : 0;
+    steps.spans[d] =
+        SpansOf(works[d], periods.of_device[d], pattern, periods.numbers[d], windows, cut_begins);
     if (!steps.spans[d].empty() && any_first) steps.spans[d].front().first_execution = true;
   }
   if (!steps.marked) {

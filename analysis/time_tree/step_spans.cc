@@ -13,14 +13,14 @@ struct Own {
   size_t until = 0;          // Position at which work between steps begins; the length: none does.
 };
 
-// Positions of own work, counted from the front, or from the back in a period whose begin is cut.
+// Positions of own work, counted from the front.
 Own OwnWork(const std::vector<Work>& works, size_t begin, size_t end, const Pattern& pattern,
-            std::vector<uint32_t>& runs, bool from_back) {
+            std::vector<uint32_t>& runs) {
   const size_t length = end - begin;
   Own own{std::vector<bool>(length, false), length};
   for (size_t k = 0; k < length; ++k) {
-    const size_t i = from_back ? end - 1 - k : begin + k;
-    own.is_own[i - begin] = ++runs[works[i].what] <= pattern.usual[works[i].what];
+    const uint32_t what = works[begin + k].what;
+    own.is_own[k] = ++runs[what] <= pattern.usual[what];
   }
   for (size_t i = begin; i < end; ++i) runs[works[i].what] = 0;
   int64_t own_after = 0;
@@ -58,47 +58,37 @@ struct Open {
   bool others_follow = false;
 };
 
-// The end of a step whose beginning the recording cuts, in the works before the first period.
-void AddCutBegin(const std::vector<Work>& works, size_t first, const Pattern& pattern,
-                 std::vector<uint32_t>& runs, std::vector<Open>& open) {
-  if (first == 0 || open.empty()) return;
-  const Own own = OwnWork(works, 0, first, pattern, runs, true);
-  if (own.until < first) return;  // Other work lies before the first step.
-  size_t begin = first;
-  while (begin > 0 && own.is_own[begin - 1]) --begin;
-  // A part of a step is no longer than a whole one.
-  int64_t longest = 0;
-  for (size_t s = 0; s + 1 < open.size(); ++s) {
-    longest = std::max(longest, open[s + 1].span.start_ns - open[s].span.start_ns);
-  }
+// The end of a step whose beginning the recording cuts: the first `count` works, of `before` works
+// before the first period.
+void AddCutBegin(const std::vector<Work>& works, size_t count, size_t before,
+                 std::vector<Open>& open) {
+  if (count == 0 || open.empty()) return;
   const int64_t next = open[0].span.start_ns;
-  while (begin < first && works[begin].start_ns < next - longest) ++begin;
-  int64_t start = INT64_MAX;
-  bool computes = false;
-  for (size_t i = begin; i < first; ++i) {
-    start = std::min(start, works[i].start_ns);
-    computes |= !works[i].copy;
-  }
-  if (!computes || start >= next) return;
   Open cut;
   cut.span.number = open[0].span.number - 1;
-  cut.span.start_ns = start;
-  cut.own_end_ns = next;
-  open.insert(open.begin(), cut);
-  open[0].span.has_duration = false;
+  cut.span.start_ns = INT64_MAX;
+  cut.own_end_ns = count == before ? next : INT64_MIN;
+  cut.others_follow = count < before;
+  bool computes = false;
+  for (size_t i = 0; i < count; ++i) {
+    cut.span.start_ns = std::min(cut.span.start_ns, works[i].start_ns);
+    cut.own_end_ns = std::max(cut.own_end_ns, works[i].end_ns);
+    computes |= !works[i].copy;
+  }
+  if (computes && cut.span.start_ns < next) open.insert(open.begin(), cut);
 }
 
 }  // namespace
 
 std::vector<StepSpan> SpansOf(const std::vector<Work>& works, const std::vector<size_t>& periods,
                               const Pattern& pattern, const std::vector<int64_t>& numbers,
-                              const Intervals& windows, bool may_begin_cut) {
+                              const Intervals& windows, size_t cut_begin_works) {
   std::vector<uint32_t> runs(pattern.usual.size(), 0);
   std::vector<Open> open;
   for (size_t p = 0; p < periods.size(); ++p) {
     const size_t begin = periods[p];
     const size_t end = p + 1 < periods.size() ? periods[p + 1] : works.size();
-    const Own own = OwnWork(works, begin, end, pattern, runs, false);
+    const Own own = OwnWork(works, begin, end, pattern, runs);
     const Work* first = nullptr;
     const Work* first_own = nullptr;
     for (size_t k = 0; k < end - begin && first == nullptr; ++k) {
@@ -120,9 +110,8 @@ std::vector<StepSpan> SpansOf(const std::vector<Work>& works, const std::vector<
     }
     open.push_back(step);
   }
-  const bool cut = may_begin_cut && !periods.empty();
   const size_t before = open.size();
-  if (cut) AddCutBegin(works, periods[0], pattern, runs, open);
+  if (!periods.empty()) AddCutBegin(works, cut_begin_works, periods[0], open);
   const bool begins_cut = open.size() > before;
   std::vector<StepSpan> spans;
   for (size_t s = 0; s < open.size(); ++s) {

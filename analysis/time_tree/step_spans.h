@@ -31,11 +31,11 @@ struct StepSpan {
   bool first_execution = false;
 };
 
-// `numbers`: of each period. `windows`: recorded intervals of the process. `may_begin_cut`: the
-// recording may begin inside a step, so that work of a step before the first period is one, too.
+// `numbers`: of each period. `windows`: recorded intervals of the process. `cut_begin_works`:
+// WorksOfCutBegin.
 std::vector<StepSpan> SpansOf(const std::vector<Work>& works, const std::vector<size_t>& periods,
                               const Pattern& pattern, const std::vector<int64_t>& numbers,
-                              const Intervals& windows, bool may_begin_cut);
+                              const Intervals& windows, size_t cut_begin_works);
 
 // The steps of a process over its devices.
 struct StepFigures {

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <utility>
 
 #include "analysis/compile_times.h"
@@ -68,9 +69,13 @@ class TimeTree {
   Intervals RootOf(Id process_id) const;
   std::vector<Region> RegionsOf(size_t device);
   void MovePauses(size_t device);
-  void DivideCollectives(const std::vector<model::CollectiveRow>& collectives);
-  std::vector<TimeTreeRow> ScopeRows(const std::vector<size_t>& devices,
-                                     const StepFigures& figures) const;
+  using Waits = std::unordered_map<uint32_t, Wait>;
+  void DivideCollectives(DeviceTime& time, const Waits& waits);
+  int64_t WaitedUntil(const CollectivePiece& piece, const Wait& wait) const;
+  void MoveWaitsOfTheJob(const Waits& waits);
+  void AddSeen(size_t late, const std::vector<DeviceWait>& waits);
+  std::vector<TimeTreeRow> ScopeRows(const std::vector<size_t>& devices, const StepFigures& figures,
+                                     bool job) const;
 
   const model::RunTables& run_;
   const model::AttributionTables& attribution_;
@@ -83,6 +88,14 @@ class TimeTree {
   std::vector<ProcessSteps> steps_;
   NodeTable nodes_;
   std::vector<std::unique_ptr<DeviceTime>> times_;  // By device.
+
+  // For the rows of the job: what a late device does while others wait for it, in place of waits.
+  struct Seen {
+    size_t late = 0;  // Device (index).
+    std::unique_ptr<DeviceTime> busy, others;
+  };
+  std::vector<Seen> seen_;
+  std::vector<std::vector<Entry>> moved_waits_;  // By device; negative.
 };
 
 TimeTree::TimeTree(const model::RunTables& run, const model::AttributionTables& attribution,
@@ -131,8 +144,14 @@ Intervals TimeTree::RootOf(Id process_id) const {
     }
   }
   if (work.start_ns >= work.end_ns) return windows;
-  if (!windows.empty() && windows != Intervals{work}) return windows;
+  const std::optional<int64_t> from =
+      run_.processes[static_cast<size_t>(process_id) - 1].recorded_from_ns;
+  if (!windows.empty() && windows != Intervals{work}) {
+    if (from) windows.front().start_ns = std::min(windows.front().start_ns, *from);
+    return windows;
+  }
   Interval root = work;
+  if (from) root.start_ns = std::min(root.start_ns, *from);
   const auto extend = [&](int64_t start_ns, int64_t end_ns) {
     root.start_ns = std::min(root.start_ns, start_ns);
     root.end_ns = std::max(root.end_ns, end_ns);
@@ -278,47 +297,106 @@ void TimeTree::MovePauses(size_t device) {
 }
 
 // The first instants of a collective, up to its waiting time, are `wait`; the rest is `transfer`.
-void TimeTree::DivideCollectives(const std::vector<model::CollectiveRow>& collectives) {
-  const auto waits = WaitsOf(run_, classes_, by_device_, collectives);
-  for (const std::unique_ptr<DeviceTime>& time : times_) {
-    for (const CollectivePiece& piece : time->collectives()) {
-      const Region& region = time->regions()[piece.region];
-      const NodeId parent = nodes_.Child(region.base, TreeKind::kExposedCollective);
+void TimeTree::DivideCollectives(DeviceTime& time, const Waits& waits) {
+  for (const CollectivePiece& piece : time.collectives()) {
+    const Region& region = time.regions()[piece.region];
+    const NodeId parent = nodes_.Child(region.base, TreeKind::kExposedCollective);
+    const auto wait = waits.find(piece.activity);
+    const auto put = [&](NodeId node, int64_t ns) {
+      if (ns > 0) time.entries().push_back({node, region.step, ns * piece.weight});
+    };
+    if (wait == waits.end()) {
+      put(nodes_.Child(parent, TreeKind::kUnknown, "wait or transfer"),
+          piece.end_ns - piece.start_ns);
+      continue;
+    }
+    const int64_t waited_until = WaitedUntil(piece, wait->second);
+    if (waited_until > piece.start_ns) {
+      put(nodes_.Child(parent, TreeKind::kWait, PlaceOf(run_, wait->second.late)),
+          waited_until - piece.start_ns);
+    }
+    put(nodes_.Child(parent, TreeKind::kTransfer), piece.end_ns - waited_until);
+  }
+}
+
+int64_t TimeTree::WaitedUntil(const CollectivePiece& piece, const Wait& wait) const {
+  return std::clamp(run_.activities.start_ns[piece.activity] + wait.ns, piece.start_ns,
+                    piece.end_ns);
+}
+
+// In the rows of the job, a wait is what the late device does meanwhile. If that was not recorded,
+// the wait remains.
+void TimeTree::MoveWaitsOfTheJob(const Waits& waits) {
+  std::vector<std::vector<DeviceWait>> for_device(times_.size());
+  moved_waits_.resize(times_.size());
+  for (size_t d = 0; d < times_.size(); ++d) {
+    for (const CollectivePiece& piece : times_[d]->collectives()) {
       const auto wait = waits.find(piece.activity);
-      const auto put = [&](NodeId node, int64_t ns) {
-        if (ns > 0) time->entries().push_back({node, region.step, ns});
-      };
-      if (wait == waits.end()) {
-        put(nodes_.Child(parent, TreeKind::kUnknown, "wait or transfer"),
-            piece.end_ns - piece.start_ns);
+      if (wait == waits.end()) continue;
+      // All leave an exchange together: that fits the clocks of both devices.
+      const int64_t ahead_ns =
+          run_.activities.end_ns(wait->second.late) - run_.activities.end_ns(piece.activity);
+      const Interval waited{piece.start_ns + ahead_ns, WaitedUntil(piece, wait->second) + ahead_ns};
+      const size_t late = static_cast<size_t>(run_.LaneOf(wait->second.late).device_id) - 1;
+      const auto process = static_cast<size_t>(run_.devices[late].process_id) - 1;
+      if (late == d || waited.start_ns >= waited.end_ns ||
+          Overlap(roots_[process], waited) != waited.end_ns - waited.start_ns) {
         continue;
       }
-      const int64_t waited_until = std::clamp(
-          run_.activities.start_ns[piece.activity] + wait->second.ns, piece.start_ns, piece.end_ns);
-      if (waited_until > piece.start_ns) {
-        put(nodes_.Child(parent, TreeKind::kWait, PlaceOf(run_, wait->second.late)),
-            waited_until - piece.start_ns);
-      }
-      put(nodes_.Child(parent, TreeKind::kTransfer), piece.end_ns - waited_until);
+      for_device[late].push_back({waited.start_ns, waited.end_ns, late});
+      const Region& region = times_[d]->regions()[piece.region];
+      const NodeId node = nodes_.Child(nodes_.Child(region.base, TreeKind::kExposedCollective),
+                                       TreeKind::kWait, PlaceOf(run_, wait->second.late));
+      moved_waits_[d].push_back({node, region.step, waited.start_ns - waited.end_ns});
     }
   }
+  for (size_t late = 0; late < for_device.size(); ++late) {
+    if (!for_device[late].empty()) AddSeen(late, for_device[late]);
+  }
+  for (Seen& seen : seen_) DivideCollectives(*seen.others, waits);
+}
+
+void TimeTree::AddSeen(size_t late, const std::vector<DeviceWait>& waits) {
+  const std::vector<WaitedFor> stretches = WaitedForBy(waits);
+  DeviceTime& time = *times_[late];
+  Seen seen{late,
+            std::make_unique<DeviceTime>(run_, attribution_, classes_,
+                                         PiecesDuring(time.regions(), stretches), nodes_),
+            std::make_unique<DeviceTime>(run_, attribution_, classes_, time.regions(), nodes_)};
+  ForEachSegment(run_, by_device_[late], [&](const Segment& segment) { seen.busy->Add(segment); });
+  seen.busy->Finish();
+  seen.others->idle() = PiecesDuring(time.idle(), stretches);
+  seen.others->collectives() = PiecesDuring(time.collectives(), stretches);
+  seen_.push_back(std::move(seen));
 }
 
 std::vector<TimeTreeRow> TimeTree::ScopeRows(const std::vector<size_t>& devices,
-                                             const StepFigures& figures) const {
+                                             const StepFigures& figures, bool job) const {
+  const auto numbers_of = [&](size_t d) {
+    return &steps_[static_cast<size_t>(run_.devices[d].process_id) - 1].numbers;
+  };
   std::vector<DeviceEntries> entries;
   for (const size_t d : devices) {
-    const auto process = static_cast<size_t>(run_.devices[d].process_id) - 1;
-    entries.push_back({&times_[d]->entries(), &steps_[process].numbers});
+    entries.push_back({&times_[d]->entries(), numbers_of(d)});
+    if (job && d < moved_waits_.size()) entries.push_back({&moved_waits_[d], numbers_of(d)});
   }
-  return TreeRows(nodes_, entries, figures);
+  for (size_t k = 0; job && k < seen_.size(); ++k) {
+    entries.push_back({&seen_[k].busy->entries(), numbers_of(seen_[k].late)});
+    entries.push_back({&seen_[k].others->entries(), numbers_of(seen_[k].late)});
+  }
+  return TreeRows(nodes_, entries, devices.size(), figures);
 }
 
 std::vector<TimeTreeRow> TimeTree::Rows(const std::vector<model::CollectiveRow>& collectives) {
-  DivideCollectives(collectives);
+  const Waits waits = WaitsOf(run_, classes_, by_device_, collectives);
+  for (const std::unique_ptr<DeviceTime>& time : times_) DivideCollectives(*time, waits);
   std::vector<DeviceIdle> idle;
   for (size_t d = 0; d < times_.size(); ++d) {
     idle.push_back({static_cast<Id>(d + 1), times_[d].get()});
+  }
+  if (run_.processes.size() > 1) MoveWaitsOfTheJob(waits);
+  for (const Seen& seen : seen_) {
+    idle.push_back({static_cast<Id>(seen.late + 1), seen.others.get(), true});
   }
   DivideIdleTime(run_, classes_, named_compiles_, sources_.host_events, sources_.call_of, idle,
                  nodes_);
@@ -348,10 +426,10 @@ std::vector<TimeTreeRow> TimeTree::Rows(const std::vector<model::CollectiveRow>&
     if (devices.empty()) continue;
     const auto process_id = static_cast<Id>(p + 1);
     for (const size_t d : devices) {
-      tree = ScopeRows({d}, steps_[p].figures);
+      tree = ScopeRows({d}, steps_[p].figures, false);
       append(tree, process_id, static_cast<Id>(d + 1));
     }
-    if (devices.size() > 1) tree = ScopeRows(devices, steps_[p].figures);
+    if (devices.size() > 1) tree = ScopeRows(devices, steps_[p].figures, false);
     append(tree, process_id, 0);
     last_size = devices.size();
   }
@@ -365,7 +443,7 @@ std::vector<TimeTreeRow> TimeTree::Rows(const std::vector<model::CollectiveRow>&
         unsteady.push_back(compiles_[p]);
       }
     }
-    tree = ScopeRows(all, FiguresOf(spans, unsteady));
+    tree = ScopeRows(all, FiguresOf(spans, unsteady), true);
   }
   append(std::move(tree), 0, 0);
   return rows;

@@ -170,11 +170,11 @@ class RowMaker {
 }  // namespace
 
 std::vector<TimeTreeRow> TreeRows(const NodeTable& nodes, const std::vector<DeviceEntries>& devices,
-                                  const StepFigures& figures) {
-  if (devices.empty()) return {};
+                                  size_t count, const StepFigures& figures) {
+  if (count == 0) return {};
   Adder adder(nodes, figures);
   for (const DeviceEntries& device : devices) adder.Add(device);
-  return RowMaker(nodes, adder.Sum(), static_cast<int64_t>(devices.size()), figures).Rows();
+  return RowMaker(nodes, adder.Sum(), static_cast<int64_t>(count), figures).Rows();
 }
 
 }  // namespace xlatrace::analysis::time_tree

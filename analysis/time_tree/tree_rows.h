@@ -24,10 +24,11 @@ struct DeviceEntries {
   const std::vector<int64_t>* numbers = nullptr;  // Step numbers by position (Entry::step).
 };
 
-// The rows of the mean over `devices`, parents before children, children by time; parent_id counts
-// from 1 within the result. Nodes without time are left out, the root is not.
+// The rows of the mean over `count` devices with these entries, parents before children, children
+// by time; parent_id counts from 1 within the result. Nodes without time are left out, the root is
+// not.
 std::vector<model::TimeTreeRow> TreeRows(const NodeTable& nodes,
-                                         const std::vector<DeviceEntries>& devices,
+                                         const std::vector<DeviceEntries>& devices, size_t count,
                                          const StepFigures& figures);
 
 }  // namespace xlatrace::analysis::time_tree

@@ -2,6 +2,7 @@
 #include "analysis/time_tree/waits.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <string_view>
 #include <utility>
@@ -21,6 +22,30 @@ void AddExchange(const model::RunTables& run, const std::vector<uint32_t>& membe
   for (const uint32_t member : members) {
     waits[member] = {durations[member] - durations[last], last};
   }
+}
+
+// The recording of some devices begins earlier or ends later. All leave an exchange together, so
+// that the ends of runs that belong together are equally far apart; clocks need not be equal.
+size_t FirstRunOf(const model::RunTables& run, const std::vector<uint32_t>& least,
+                  const std::vector<uint32_t>& runs) {
+  size_t best = 0;
+  double least_spread = -1;
+  for (size_t shift = 0; shift + least.size() <= runs.size() && runs.size() > least.size();
+       ++shift) {
+    const auto apart = [&](size_t k) {
+      return static_cast<double>(run.activities.end_ns(runs[k + shift]) -
+                                 run.activities.end_ns(least[k]));
+    };
+    double mean = 0;
+    for (size_t k = 0; k < least.size(); ++k) mean += apart(k);
+    mean /= static_cast<double>(least.size());
+    double spread = 0;
+    for (size_t k = 0; k < least.size(); ++k) spread += std::abs(apart(k) - mean);
+    if (least_spread >= 0 && spread >= least_spread) continue;
+    least_spread = spread;
+    best = shift;
+  }
+  return best;
 }
 
 }  // namespace
@@ -53,18 +78,39 @@ std::unordered_map<uint32_t, Wait> WaitsOf(const model::RunTables& run,
     for (auto& [name, of_device] : runs) by_name[name].push_back(std::move(of_device));
   }
   for (const auto& [name, devices] : by_name) {
-    const bool paired =
-        devices.size() > 1 && std::all_of(devices.begin(), devices.end(), [&](const auto& runs) {
-          return runs.size() == devices[0].size();
-        });
-    if (!paired) continue;
-    for (size_t k = 0; k < devices[0].size(); ++k) {
+    if (devices.size() < 2) continue;
+    const auto least =
+        std::min_element(devices.begin(), devices.end(),
+                         [](const auto& a, const auto& b) { return a.size() < b.size(); });
+    std::vector<size_t> first;  // The run of each device that belongs to the first of `least`.
+    for (const std::vector<uint32_t>& runs : devices) {
+      if (runs.size() > 2 * least->size()) break;  // Groups differ.
+      first.push_back(FirstRunOf(run, *least, runs));
+    }
+    for (size_t k = 0; first.size() == devices.size() && k < least->size(); ++k) {
       std::vector<uint32_t> members;
-      for (const std::vector<uint32_t>& runs : devices) members.push_back(runs[k]);
+      for (size_t d = 0; d < devices.size(); ++d) members.push_back(devices[d][first[d] + k]);
       AddExchange(run, members, waits);
     }
   }
   return waits;
+}
+
+std::vector<WaitedFor> WaitedForBy(const std::vector<DeviceWait>& waits) {
+  std::map<int64_t, int64_t> change;  // Change of the number that waits, by time.
+  for (const DeviceWait& wait : waits) {
+    ++change[wait.start_ns];
+    --change[wait.end_ns];
+  }
+  std::vector<WaitedFor> stretches;
+  int64_t waiting = 0;
+  int64_t since = 0;
+  for (const auto& [time_ns, by] : change) {
+    if (waiting > 0) stretches.push_back({since, time_ns, waiting});
+    waiting += by;
+    since = time_ns;
+  }
+  return stretches;
 }
 
 std::string PlaceOf(const model::RunTables& run, uint32_t activity) {

@@ -4,14 +4,17 @@
 //
 // `collective.wait_ns` counts where it is known. If only the names of kernels are known (NCCL
 // beside PyTorch), collectives are paired here. The k-th run of a name on each device is one
-// exchange, if all devices run the name equally often. All leave an exchange together, so the
-// shortest run arrived last. The others waited for the difference; no clock is compared.
+// exchange. If the recording of a device begins later or ends earlier than those of others, it has
+// fewer runs. All leave an exchange together, so the shortest run arrived last. The others waited
+// for the difference; no clock is compared.
 //
 // Thread-safety: pure functions.
 
 #ifndef XLATRACE_ANALYSIS_TIME_TREE_WAITS_H_
 #define XLATRACE_ANALYSIS_TIME_TREE_WAITS_H_
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <unordered_map>
@@ -34,6 +37,42 @@ std::unordered_map<uint32_t, Wait> WaitsOf(const model::RunTables& run,
                                            const std::vector<ActivityClass>& classes,
                                            const std::vector<std::vector<uint32_t>>& by_device,
                                            const std::vector<model::CollectiveRow>& collectives);
+
+// A stretch in which a device waits for another one.
+struct DeviceWait {
+  int64_t start_ns = 0;
+  int64_t end_ns = 0;
+  size_t late = 0;  // The other device (index).
+};
+
+// A stretch of a device for which so many others wait.
+struct WaitedFor {
+  int64_t start_ns = 0;
+  int64_t end_ns = 0;
+  int64_t waiting = 0;
+};
+
+// By start, disjoint.
+std::vector<WaitedFor> WaitedForBy(const std::vector<DeviceWait>& waits);
+
+// The parts of pieces (by start) during these stretches, with their weight.
+template <typename Piece>
+std::vector<Piece> PiecesDuring(const std::vector<Piece>& pieces,
+                                const std::vector<WaitedFor>& stretches) {
+  std::vector<Piece> parts;
+  size_t first = 0;
+  for (const Piece& piece : pieces) {
+    while (first < stretches.size() && stretches[first].end_ns <= piece.start_ns) ++first;
+    for (size_t k = first; k < stretches.size() && stretches[k].start_ns < piece.end_ns; ++k) {
+      Piece part = piece;
+      part.start_ns = std::max(piece.start_ns, stretches[k].start_ns);
+      part.end_ns = std::min(piece.end_ns, stretches[k].end_ns);
+      part.weight = stretches[k].waiting;
+      if (part.start_ns < part.end_ns) parts.push_back(part);
+    }
+  }
+  return parts;
+}
 
 // "rank 3" or "device 1": where an activity ran.
 std::string PlaceOf(const model::RunTables& run, uint32_t activity);

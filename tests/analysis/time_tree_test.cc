@@ -244,6 +244,127 @@ TEST(TimeTree, CompilationIsAKindOfItsOwn) {
   EXPECT_EQ(paths.at("steps"), 360);  // Three of 100 and the last.
 }
 
+// The anchor is `b`, the step begins with `a`.
+TEST(TimeTree, StepThatTheEndCutsIsAStep) {
+  HostRun b;
+  const auto lane = b.AddLane(b.AddDevice());
+  for (int64_t s = 0; s < 7; ++s) {
+    b.Kernel(lane, 100 * s, 100 * s + 10, "a", 100 * s - 5);
+    if (s < 6) b.Kernel(lane, 100 * s + 10, 100 * s + 50, "b", 100 * s - 2);
+  }
+  const auto paths = Paths(b.Tree(), 1, 1);
+  EXPECT_EQ(paths.at("steps"), 610);
+  EXPECT_EQ(paths.count("between_steps"), 0u);
+}
+
+// The step begins with a batch that another program makes. In the first execution, the main program
+// is compiled after the batch was made.
+TEST(TimeTree, CompilationDuringTheFirstExecutionIsPartOfStartup) {
+  HostRun b;
+  const auto lane = b.AddLane(b.AddDevice());
+  const auto batch = b.AddModule(), train = b.AddModule();
+  b.attribution.modules[0].fingerprint = "batch";
+  b.attribution.modules[1].fingerprint = "train";
+  const auto run_program = [&](model::Id module, int64_t start, int64_t end, int64_t called) {
+    b.Kernel(lane, start, end, "k", called, b.AddExecution(module, 1, start, end));
+  };
+  for (int64_t s = 0; s < 5; ++s) {
+    const int64_t start = s == 0 ? 10'000 : 20'000 + 100 * s;
+    const int64_t trains = s == 0 ? 20'040 : start + 10;
+    run_program(batch, start, start + 10, start - 5);
+    run_program(train, trains, trains + 50, trains - 12);
+  }
+  Sources sources = b.SourcesOf();
+  sources.compiles = {{1, 2, "jit_train", 10'100, 20'000}};
+  b.run.compiles = {{1, 10'100, 20'000}};
+  const auto paths = Paths(BuildTimeTree(b.run, b.attribution, {}, sources), 1, 1);
+  EXPECT_EQ(paths.at("startup/compile:jit_f"), 9'900);
+  EXPECT_EQ(paths.at("startup/first_execution/computation"), 60);
+  EXPECT_EQ(paths.at("steps"), 360);  // Three of 100 and the last.
+  EXPECT_EQ(paths.at("steps/step/idle"), 120);
+}
+
+TEST(TimeTree, RecordingFromTheBeginningShowsTheFirstExecution) {
+  HostRun b = LoopOfKernels();
+  b.run.processes[0].recorded_from_ns = -1000;
+  const auto paths = Paths(b.Tree(), 1, 1);
+  EXPECT_EQ(paths.at(""), 1460);
+  EXPECT_EQ(paths.at("startup"), 1100);
+  EXPECT_EQ(paths.at("startup/first_execution/computation"), 60);
+  EXPECT_EQ(paths.at("steps"), 360);
+}
+
+// Work of the second device begins 3 ns after the work of the first one ends, and was launched long
+// before.
+TEST(TimeTree, WaitForAnotherDeviceIsADependency) {
+  HostRun b;
+  const auto first = b.AddLane(b.AddDevice()), second = b.AddLane(b.AddDevice());
+  for (int64_t s = 0; s < 12; ++s) {
+    b.Kernel(first, 100 * s + 4, 100 * s + 64, "a", 100 * s);
+    b.Kernel(second, 100 * s + 67, 100 * s + 97, "a", 100 * s + 2);
+  }
+  const auto paths = Paths(b.Tree(), 1, 2);
+  // From the end of the launch call at 2 until 64, in each of eleven gaps.
+  EXPECT_EQ(paths.at("steps/step/idle/dependency:other device"), 11 * 62);
+}
+
+// Marks reach over the host's part of a step. The last one was open when the recording ended.
+TEST(TimeTree, StepWhoseMarkIsNotRecordedIsAStep) {
+  HostRun b;
+  const auto lane = b.AddLane(b.AddDevice());
+  for (int64_t s = 0; s < 6; ++s) {
+    b.Kernel(lane, 100 * s, 100 * s + 10, "a", 100 * s - 5);
+    if (s == 5) break;
+    b.Kernel(lane, 100 * s + 10, 100 * s + 50, "b", 100 * s - 2);
+    b.run.step_marks.push_back({1, s + 1, 100 * s - 8, 100 * s + 60});
+  }
+  const auto paths = Paths(b.Tree(), 1, 1);
+  EXPECT_EQ(paths.at("steps"), 510);
+  EXPECT_EQ(paths.count("between_steps"), 0u);
+}
+
+// The recording begins with the last work of a step, which is the anchor.
+TEST(TimeTree, CutFirstStepDoesNotMoveOtherSteps) {
+  HostRun b;
+  const auto lane = b.AddLane(b.AddDevice());
+  int64_t now = 0;
+  for (int s = 0; s < 9; ++s) {
+    if (s > 0) b.Kernel(lane, now, now + 20, "a", now - 5);
+    b.Kernel(lane, now + 20, now + 60, "b", now - 2);
+    now += 100;
+    if (s % 4 != 3) continue;
+    b.Kernel(lane, now, now + 80, "evaluate", now - 5);
+    now += 100;
+  }
+  const auto paths = Paths(b.Tree(), 1, 1);
+  // The cut step, from 20 to 100; five whole steps of 100; and three that end with their own 60.
+  EXPECT_EQ(paths.at("steps"), 80 + 500 + 180);
+  EXPECT_EQ(paths.at("between_steps/computation"), 160);
+}
+
+// Two ranks. The second one reads data for 40 before its collective, and its clock is 1000 ahead.
+TEST(TimeTree, WaitOfTheJobIsWorkOfTheLateRank) {
+  HostRun b;
+  b.run.processes.resize(2);
+  const auto first = b.AddLane(b.AddDevice(1)), second = b.AddLane(b.AddDevice(2));
+  for (int64_t s = 0; s < 6; ++s) {
+    b.Kernel(first, 200 * s, 200 * s + 20, "a", 200 * s - 5);
+    b.Kernel(first, 200 * s + 20, 200 * s + 80, "ncclDevKernel_AllReduce", 200 * s - 2);
+    b.Kernel(second, 1000 + 200 * s, 1000 + 200 * s + 20, "a", 995 + 200 * s);
+    b.Kernel(second, 1000 + 200 * s + 60, 1000 + 200 * s + 80, "ncclDevKernel_AllReduce",
+             1057 + 200 * s);
+  }
+  const auto rows = b.Tree();
+  EXPECT_EQ(Broken(rows), "");
+  const auto of_first = Paths(rows, 1, 0), of_job = Paths(rows, 0, 0);
+  EXPECT_EQ(of_first.at("steps/step/exposed_collective/wait:device 0"), 240);
+  EXPECT_EQ(of_job.count("steps/step/exposed_collective/wait:device 0"), 0u);
+  // The second rank is idle for 40 before each collective, and both for 120 after it, except the
+  // last.
+  EXPECT_EQ(of_job.at("steps/step/idle"), 240 + 600);
+  EXPECT_EQ(of_job.at("steps/step/exposed_collective/transfer"), 120);
+}
+
 // A random loop on `devices` devices, with noise, other work and host ranges.
 HostRun RandomRun(uint32_t seed, int devices) {
   std::mt19937 random(seed);

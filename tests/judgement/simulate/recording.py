@@ -3,7 +3,9 @@
 
 import dataclasses
 
-from events import CALL, COMPILE, FRAMEWORK, FUNCTION, MARK, MODULE, RANGE, THUNK, Recording
+from events import CALL, COMPILE, COPY, FRAMEWORK, FUNCTION, MARK, MODULE, RANGE, THUNK, Recording
+
+CALLS_NOT_COLLECTED = ("cudaMalloc", "cudaEventRecord", "cudaStreamWaitEvent")
 
 NSIGHT, KINETO, XPLANE, OWN = FORMATS = ("nsight", "kineto", "xplane", "own")
 
@@ -84,11 +86,16 @@ def record(run, process, format):
     stop = process.end if plan.cut_end == 0 else stop
     kinds = carried_kinds(plan, format)
     frames = [f for f in process.frames if f.kind in kinds and begin <= f.start and f.end <= stop]
+    if format == OWN:  # Our collector records the calls that start work or wait for it.
+        frames = [f for f in frames if f.name not in CALLS_NOT_COLLECTED]
     seen = {id(f) for f in frames if f.kind == CALL}
     # A recorder that stops waits for the devices.
     work = [w for w in process.work if id(w.call) in seen]
     if format == NSIGHT and plan.has_graph_rows:
         work = with_graph_rows(work)
+    # An iteration of which only copies are recorded is no step: a step starts with other work.
+    with_kernels = {w.iteration for w in work if w.kind != COPY}
+    work = [w if w.iteration in with_kernels else dataclasses.replace(w, iteration=None) for w in work]
     work = [shown(w, has_programs(plan, format)) for w in work]
     if plan.is_device_only and format in (NSIGHT, KINETO):
         frames, work = [], [dataclasses.replace(w, call=None) for w in work]

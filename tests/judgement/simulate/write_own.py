@@ -19,7 +19,7 @@ CONTEXT = 1
 def add_description(file, recording):
     process = recording.process
     facts = {"host": "host", "pid": 1000 + process.rank, "command": "python train.py", "executable": "/usr/bin/python3",
-             "start_unix_ns": START_UNIX_NS, "ended": "exit", "mode": "exact"}
+             "start_unix_ns": START_UNIX_NS + recording.window[0], "ended": "exit", "mode": "exact"}
     if recording.ranks > 1:
         facts |= {"rank": process.rank, "local_rank": process.rank}
     for key, value in facts.items():

@@ -113,6 +113,16 @@ constexpr Promise kPromises[] = {
      "min(start_ns) first, max(end_ns) last FROM critical_path GROUP BY 1, 2) p "
      "ON p.step = s.step AND p.device_id = s.device_id WHERE p.ns <> s.end_ns - s.start_ns OR "
      "p.first <> s.start_ns OR p.last <> s.end_ns"},
+    {"a time tree has one root",
+     "SELECT process_id FROM x_time_tree GROUP BY process_id, device_id "
+     "HAVING sum(parent_id IS NULL) <> 1"},
+    {"the children of a node of a time tree sum to it",
+     "SELECT p.node_id FROM x_time_tree p JOIN (SELECT parent_id, sum(ns) ns, "
+     "sum(per_step_ns) per_step_ns FROM x_time_tree GROUP BY parent_id) c "
+     "ON c.parent_id = p.node_id WHERE c.ns <> p.ns OR c.per_step_ns <> p.per_step_ns"},
+    {"a node of a time tree is at least 0 and at most its parent",
+     "SELECT c.node_id FROM x_time_tree c JOIN x_time_tree p ON p.node_id = c.parent_id "
+     "WHERE c.ns < 0 OR c.ns > p.ns OR c.per_step_ns < 0 OR c.per_step_ns > p.per_step_ns"},
     {"a gap is at least 1 us long",
      "SELECT g.start_ns FROM gap g WHERE g.end_ns - g.start_ns < 1000"},
 };

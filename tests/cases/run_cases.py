@@ -25,12 +25,14 @@ from concurrent.futures import ThreadPoolExecutor
 CASES = pathlib.Path(__file__).resolve().parent
 ROOT = CASES.parent.parent
 sys.path.insert(0, str(CASES / "runner"))
+sys.path.insert(0, str(ROOT / "tests/judgement"))
 from case_file import CaseError, read_case  # noqa: E402
 from checks import CHECKS, Failure  # noqa: E402
 from cpu_profile import write_profiles  # noqa: E402
 from gpu_recording import write_recording  # noqa: E402
 from programs import read_program  # noqa: E402
 from run_language import Reader, build_timeline, changed  # noqa: E402
+from time_trees import violations  # noqa: E402
 
 HANG_S = 60
 # Variables that colour, size or steer the program's output. A planted fault (scripts/mutate) stays on.
@@ -75,6 +77,9 @@ class Running:
                     f"'{section.keyword}' is no section; there are: program, run, file, rows, $")
         if not checks:
             raise CaseError(f"{self.case.name}:1", "the case checks nothing: add a section `rows` or `$`")
+        for name, run in self.runs.items():
+            self.failures += [Failure(run.head.place, f"time tree of '{name}': {broken}")
+                              for broken in violations(self.folder / f"{name}.db")]
 
     def run_program(self, arguments):
         self.commands.append(arguments)

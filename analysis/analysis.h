@@ -26,6 +26,7 @@
 #include "model/derived.h"
 #include "model/hlo_module.h"
 #include "model/run_tables.h"
+#include "model/user_code.h"
 
 namespace xlatrace::analysis {
 
@@ -45,6 +46,7 @@ struct AnalysisOptions {
   HostEventLoader host_events;  // May be empty: then gaps have no cause but compilation and copies.
   int64_t lost_records = 0;     // What the recording is known to lack; then nothing is called idle.
   HostCallOf call_of;           // May be empty: then launch latency and queue depth are not known.
+  model::UserCode user_code;    // Which source files are the user's.
   const KnownParts* known = nullptr;  // Nothing is labelled anew, and no steps are looked for.
 };
 

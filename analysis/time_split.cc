@@ -16,8 +16,8 @@ using model::ShareRow;
 
 constexpr int64_t kWhole = 1'000'000;
 
-using ScopeKey =
-    std::tuple<std::string_view, std::string_view, Phase, std::string_view, std::optional<int64_t>>;
+using ScopeKey = std::tuple<std::string_view, std::string_view, Phase, std::string_view,
+                            std::optional<int64_t>, uint32_t>;
 
 class ScopeNumbers {
  public:
@@ -26,7 +26,8 @@ class ScopeNumbers {
   // Works for InstructionRow and ShareRow alike; the row's strings must outlive this object.
   template <typename Row>
   uint32_t Of(const Row& row) {
-    const ScopeKey key(row.op_name, row.layer, row.phase, row.source_file, row.source_line);
+    const ScopeKey key(row.op_name, row.layer, row.phase, row.source_file, row.source_line,
+                       row.stack_id);
     const auto [at, is_new] = numbers_.try_emplace(key, static_cast<uint32_t>(scopes_.size()));
     if (is_new) {
       model::ScopeTimeRow scope;
@@ -36,6 +37,7 @@ class ScopeNumbers {
       scope.phase = row.phase;
       scope.source_file = row.source_file;
       scope.source_line = row.source_line;
+      scope.stack_id = row.stack_id;
       scopes_.push_back(std::move(scope));
     }
     return at->second;

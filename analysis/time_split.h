@@ -61,7 +61,7 @@ class TimeSplit {
     for (size_t i = 0; i < pieces.size(); ++i) add(pieces[i], parts[i]);
   }
 
-  // One row per distinct (op_name, layer, phase, source line), times still 0.
+  // One row per distinct (op_name, layer, phase, source stack), times still 0.
   const std::vector<model::ScopeTimeRow>& scopes() const { return scopes_; }
 
  private:

@@ -23,6 +23,7 @@
 #include "correlator/module_table.h"
 #include "correlator/op_range_evidence.h"
 #include "correlator/range_evidence.h"
+#include "correlator/source_stacks.h"
 #include "correlator/symbol_evidence.h"
 #include "correlator/thunk_order/thunk_order_evidence.h"
 
@@ -282,14 +283,22 @@ class Labeller {
 }  // namespace
 
 Result<AttributionTables> Attribute(const RunTables& run, const ModuleLoader& load,
-                                    std::vector<Doubt>* doubts) {
+                                    std::vector<Doubt>* doubts, const model::UserCode& user_code) {
   XLATRACE_TRY(CheckReferences(run));
   AttributionTables tables;
-  ModuleTable modules(run, load, &tables);
+  SourceStacks stacks(user_code, &tables);
+  ModuleTable modules(run, load, &stacks, &tables);
   const size_t rows_of_modules = tables.instructions.size();
   const CollectiveOps collectives(run);
   const FrameworkOps ops(run, collectives, &tables);
   if (tables.instructions.size() != rows_of_modules) modules.IndexNames();
+  // Annotations hold one line.
+  for (model::InstructionRow& row : tables.instructions) {
+    if (row.stack_id != 0 || row.source_file.empty()) continue;
+    const uint32_t stack = stacks.OfLine(row.source_file, row.source_line);
+    if (stack == 0) row.source_file.clear();
+    stacks.Set(stack, &row);
+  }
   const ThunkOrderResult aligned = Labeller(run, modules, collectives, ops, &tables).Run(doubts);
   ShareGraphRows(run, modules, &tables);
   GroupExecutions(run, modules, aligned.execution, &tables);

@@ -39,6 +39,7 @@
 #include "model/derived.h"
 #include "model/hlo_module.h"
 #include "model/run_tables.h"
+#include "model/user_code.h"
 
 namespace xlatrace::correlator {
 
@@ -72,8 +73,10 @@ using ModuleLoader = std::function<Result<LentModule>(model::Id module_id)>;
 // `doubts`: if not null, per activity the reason why thunk order is not more certain (doubt.h). It
 // is kNone if the label is exact or thunk order was not needed. The vector is empty if no activity
 // needed thunk order.
+// `user_code`: which source files are the user's.
 Result<model::AttributionTables> Attribute(const model::RunTables& run, const ModuleLoader& load,
-                                           std::vector<Doubt>* doubts = nullptr);
+                                           std::vector<Doubt>* doubts = nullptr,
+                                           const model::UserCode& user_code = model::UserCode());
 
 }  // namespace xlatrace::correlator
 

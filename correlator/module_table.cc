@@ -42,15 +42,14 @@ std::string OperandNames(const HloModule& module, const Instruction& instruction
 
 // Sets the source columns of an op from the metadata of `from`.
 template <typename Row>
-void SetSource(const HloModule& module, uint32_t from, Row* row) {
+void SetSource(const HloModule& module, uint32_t from, SourceStacks& stacks, Row* row) {
   if (from == kNoIndex) return;
   const model::OpMetadata& metadata = module.instructions[from].metadata;
   row->op_type = metadata.op_type;
-  row->source_file = metadata.source_file;
-  if (metadata.source_line > 0) row->source_line = metadata.source_line;
+  stacks.Set(stacks.OfMetadata(metadata), row);
 }
 
-void AddShare(const HloModule& module, const Share& share, uint32_t row_index,
+void AddShare(const HloModule& module, const Share& share, uint32_t row_index, SourceStacks& stacks,
               model::AttributionTables* out) {
   model::ShareRow row;
   row.instruction_id = static_cast<Id>(row_index) + 1;
@@ -58,7 +57,7 @@ void AddShare(const HloModule& module, const Share& share, uint32_t row_index,
   row.op_name = share.op_name;
   row.opcode = module.instructions[share.from].opcode;
   row.stack_frame = module.instructions[share.from].metadata.stack_frame;
-  SetSource(module, share.from, &row);
+  SetSource(module, share.from, stacks, &row);
   out->shares.push_back(std::move(row));
 }
 
@@ -74,8 +73,9 @@ bool RunsInside(const model::RunTables& run, const AnnotatedInstruction& instruc
 }  // namespace
 
 ModuleTable::ModuleTable(const model::RunTables& run, const ModuleLoader& load,
-                         model::AttributionTables* out)
-    : entries_(run.modules.size()),
+                         SourceStacks* stacks, model::AttributionTables* out)
+    : stacks_(stacks),
+      entries_(run.modules.size()),
       names_(run.modules.size()),
       thunks_(run.modules.size()),
       rows_(&out->instructions),
@@ -270,6 +270,7 @@ void ModuleTable::Read(Id module_id, const LoadedModule& module, model::Attribut
   if (facts.framework_function.empty()) facts.framework_function = FrameworkFunction(hlo.name);
   if (hlo.peak_memory_bytes >= 0) facts.peak_memory_bytes = hlo.peak_memory_bytes;
 
+  stacks_->BeginModule(hlo);
   const std::vector<ComputationUse> computations = ClassifyComputations(hlo);
   ReadThunks(module_id, hlo, computations, module.thunks);
 
@@ -310,14 +311,14 @@ void ModuleTable::Read(Id module_id, const LoadedModule& module, model::Attribut
     row.op_name_method = name.method;
     row.fusion_kind = instruction.fusion_kind;
     // Without any op_name, the source line may still be known.
-    SetSource(hlo, name.from == kNoIndex ? i : name.from, &row);
+    SetSource(hlo, name.from == kNoIndex ? i : name.from, *stacks_, &row);
     if (const uint32_t frame = resharding.ConstraintOf(i); frame != 0) {
-      row.source_file = hlo.stack_frames[frame - 1].file;
-      row.source_line = hlo.stack_frames[frame - 1].line;
+      stacks_->Set(stacks_->OfFrame(frame), &row);
     }
     if (const auto split = shares.find(i); split != shares.end()) {
       row.mixed = true;
-      for (const Share& share : split->second) AddShare(hlo, share, entry.first_row + i, out);
+      for (const Share& share : split->second)
+        AddShare(hlo, share, entry.first_row + i, *stacks_, out);
     }
     out->instructions.push_back(std::move(row));
     launched_.push_back(launched);

@@ -24,6 +24,7 @@
 
 #include "correlator/annotated_modules.h"
 #include "correlator/correlator.h"
+#include "correlator/source_stacks.h"
 #include "correlator/symbol_index.h"
 #include "correlator/thunk_order/program/thunk_program.h"
 #include "model/derived.h"
@@ -61,7 +62,8 @@ class ModuleTable {
  public:
   // Reads every module of the run and fills `out`: modules, instructions, shares, and a run stat
   // for modules that could not be read.
-  ModuleTable(const model::RunTables& run, const ModuleLoader& load, model::AttributionTables* out);
+  ModuleTable(const model::RunTables& run, const ModuleLoader& load, SourceStacks* stacks,
+              model::AttributionTables* out);
 
   size_t size() const { return entries_.size(); }
   const ModuleEntry& entry(model::Id module_id) const {
@@ -111,6 +113,7 @@ class ModuleTable {
   ModuleEntry& AddEntry(const AnnotatedModule& said, model::Id hlo_module_id,
                         model::AttributionTables* out);
 
+  SourceStacks* stacks_;
   bool any_gpu_ = false;
   bool any_graph_row_ = false;                          // There are rows of CUDA graphs without
                                                         // known nodes.

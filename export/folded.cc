@@ -36,7 +36,7 @@ Result<ExportCount> WriteFolded(store::RunDb& db, const ExportRequest& request) 
       AppendFrame(line, run.ProcessTitle(At(run.processes(), stack.process_id)));
     }
     AppendFrame(line, model::Text(stack.phase));
-    for (const std::string& frame : stack.Frames()) AppendFrame(line, frame);
+    for (const StackTime::Frame& frame : stack.Frames()) AppendFrame(line, frame.name);
     XLATRACE_TRY(file.Append(fmt::format("{} {}\n", line, stack.self_ns)));
     ++count.rows;
   }

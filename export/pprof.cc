@@ -119,12 +119,11 @@ Result<ExportCount> WritePprof(store::RunDb& db, const ExportRequest& request) {
   profile.SampleType("device_time", "nanoseconds");
   ExportCount count{0, 1};
   for (const StackTime& stack : stacks) {
-    const std::vector<std::string> names = stack.Frames();
+    const std::vector<StackTime::Frame> frames = stack.Frames();
     std::vector<uint64_t> locations;
-    for (size_t i = names.size(); i-- > 0;) {  // Leaf first.
-      const bool leaf = i + 1 == names.size();
-      locations.push_back(profile.Location(names[i], leaf ? stack.source_file : "",
-                                           leaf ? stack.source_line.value_or(0) : 0));
+    for (size_t i = frames.size(); i-- > 0;) {  // Leaf first.
+      const std::string& name = frames[i].function.empty() ? frames[i].name : frames[i].function;
+      locations.push_back(profile.Location(name, frames[i].file, frames[i].line));
     }
     const ProcessFacts& process = At(run.processes(), stack.process_id);
     profile.Sample(locations, {stack.launches, stack.self_ns},

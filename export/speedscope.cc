@@ -56,11 +56,8 @@ Result<ExportCount> WriteSpeedscope(store::RunDb& db, const ExportRequest& reque
     if (stack.self_ns == 0) continue;
     std::string sample =
         fmt::format("[{}", frames.NumberOf(std::string(model::Text(stack.phase)), {}, 0));
-    const std::vector<std::string> names = stack.Frames();
-    for (size_t i = 0; i < names.size(); ++i) {
-      const bool leaf = i + 1 == names.size();
-      sample += fmt::format(",{}", frames.NumberOf(names[i], leaf ? stack.source_file : "",
-                                                   leaf ? stack.source_line.value_or(0) : 0));
+    for (const StackTime::Frame& frame : stack.Frames()) {
+      sample += fmt::format(",{}", frames.NumberOf(frame.name, frame.file, frame.line));
     }
     ProcessProfile& profile = profiles[stack.process_id];
     profile.samples += (profile.samples.empty() ? "" : ",") + sample + "]";

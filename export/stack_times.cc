@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "analysis/time_split.h"
+#include "base/text.h"
 
 namespace xlatrace::exporter {
 namespace {
@@ -38,16 +39,21 @@ std::vector<std::string_view> OpNameComponents(std::string_view op_name) {
   return parts;
 }
 
-std::vector<std::string> StackTime::Frames() const {
-  std::vector<std::string> frames;
-  if (!module.empty()) frames.push_back(module);
+std::vector<StackTime::Frame> StackTime::Frames() const {
+  std::vector<Frame> frames;
+  if (!module.empty()) frames.push_back({module, {}, 0});
   if (!unattributed_reason.empty()) {
-    frames.push_back(fmt::format("(no instruction: {})", unattributed_reason));
-  } else if (op_name.empty()) {
-    frames.emplace_back("(no op_name)");
+    frames.push_back({fmt::format("(no instruction: {})", unattributed_reason), {}, 0});
   }
-  for (const std::string_view part : OpNameComponents(op_name)) frames.emplace_back(part);
-  frames.push_back(leaf.empty() ? "(no name)" : leaf);
+  for (const model::SourcePlace& call : calls) {
+    frames.push_back({fmt::format("{} {}:{}", call.function, LastPart(call.file), call.line),
+                      call.file, call.line, call.function});
+  }
+  if (unattributed_reason.empty() && op_name.empty()) frames.push_back({"(no op_name)", {}, 0});
+  for (const std::string_view part : OpNameComponents(op_name)) {
+    frames.push_back({std::string(part), {}, 0});
+  }
+  frames.push_back({leaf.empty() ? "(no name)" : leaf, source_file, source_line.value_or(0)});
   return frames;
 }
 
@@ -87,6 +93,15 @@ Result<std::vector<StackTime>> SumStacks(const RunRows& run) {
     stack.op_name = scope.op_name;
     stack.source_file = scope.source_file;
     stack.source_line = scope.source_line;
+    if (scope.stack_id != 0) {
+      const model::AttributionTables& tables = run.attribution();
+      const std::vector<uint32_t>& places = tables.source_stacks[scope.stack_id - 1].places;
+      // A line without a function is no call stack.
+      for (size_t k = places.size(); k > 0; --k) {
+        const model::SourcePlace& place = tables.source_places[places[k - 1]];
+        if (!place.function.empty()) stack.calls.push_back(place);
+      }
+    }
     if (const model::InstructionRow* instruction = run.InstructionOf(label)) {
       stack.leaf = instruction->name;
     } else {

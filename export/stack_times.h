@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Device time by stack, for flame graphs: the scopes of the program from the outside in, with the
-// instruction at the end.
+// Device time by stack, for flame graphs. A stack has the Python frames that traced the program,
+// then the scopes of its op_name, then the instruction; outermost first.
 //
 // Time is self_ns, split over what a fusion holds as everywhere (analysis/time_split.h): the times
 // of all stacks sum to the run's device time, and those of an op_name are scope_time's, to the
@@ -18,6 +18,7 @@
 
 #include "base/error.h"
 #include "export/run_rows.h"
+#include "model/derived.h"
 #include "model/words.h"
 
 namespace xlatrace::exporter {
@@ -31,11 +32,19 @@ struct StackTime {
   std::string unattributed_reason;  // Empty where there is an instruction.
   std::string source_file;
   std::optional<int64_t> source_line;
+  std::vector<model::SourcePlace> calls;  // The Python frames, outermost first; may be empty.
   int64_t self_ns = 0;
   int64_t launches = 0;  // Activities; of a split one, those whose largest part this is.
 
-  // Module, components of the op_name, leaf; what stands for them where they are not known.
-  std::vector<std::string> Frames() const;
+  struct Frame {
+    std::string name;
+    std::string file;  // Empty: it has no line.
+    int64_t line = 0;
+    std::string function = {};  // A Python frame's name without the line.
+  };
+  // Module, Python frames ("call model.py:7"), components of the op_name, leaf; what stands for
+  // them where they are not known. The leaf has the user's line.
+  std::vector<Frame> Frames() const;
 };
 
 // By process, then in the order of their frames: equal runs give equal lists.

@@ -12,6 +12,7 @@
 #include "hlo/cost/cost.h"
 #include "hlo/opcode.h"
 #include "hlo/shape.h"
+#include "model/user_code.h"
 
 namespace xlatrace::hlo {
 namespace {
@@ -21,15 +22,6 @@ using model::Instruction;
 
 int64_t AddSaturated(int64_t a, int64_t b) {
   return a > std::numeric_limits<int64_t>::max() - b ? std::numeric_limits<int64_t>::max() : a + b;
-}
-
-// Code of the framework and its libraries, which says nothing about where the model is written.
-bool IsLibraryFile(std::string_view file) {
-  for (const std::string_view part : {"site-packages/", "dist-packages/", "/jax/_src/", "/flax/",
-                                      "tensorflow/python/", "<frozen", "dummy_file_name"}) {
-    if (file.find(part) != std::string_view::npos) return true;
-  }
-  return false;
 }
 
 // The function that the module is named after ("train_step" of jit_train_step), with any prefix.
@@ -56,11 +48,16 @@ ModuleSource SourceOf(const HloModule& module) {
     lines.first = std::min(lines.first, line);
     lines.last = std::max(lines.last, line);
   };
+  model::UserCode user_code;
+  for (const model::StackFrame& frame : module.stack_frames) user_code.Learn(frame.file);
+  for (const Instruction& instruction : module.instructions) {
+    user_code.Learn(instruction.metadata.source_file);
+  }
   std::unordered_map<uint32_t, int64_t> by_frame;
   for (const Instruction& instruction : module.instructions) {
     const model::OpMetadata& metadata = instruction.metadata;
     if (metadata.stack_frame > 0) ++by_frame[metadata.stack_frame];
-    if (metadata.source_file.empty() || IsLibraryFile(metadata.source_file)) continue;
+    if (!user_code.IsUser(metadata.source_file)) continue;
     add(files[metadata.source_file], metadata.source_line);
   }
   for (const auto& [leaf, count] : by_frame) {

@@ -37,7 +37,7 @@ struct InstructionRow {
   std::string op_name;   // That of the largest share.
   OpNameMethod op_name_method = OpNameMethod::kNone;
   std::string op_type;
-  std::string source_file;
+  std::string source_file;  // The user's line (SourceStack).
   std::optional<int64_t> source_line;
   std::string fusion_kind;
   std::optional<int64_t> flops;
@@ -47,6 +47,11 @@ struct InstructionRow {
   std::string layer;
   std::string layer_group;
   bool mixed = false;  // Several op_names, phases or layers share it.
+  // The innermost line where it is not the user's.
+  std::string library_file = {};
+  std::optional<int64_t> library_line = {};
+  bool source_is_library = false;  // The whole stack lies in packages.
+  uint32_t stack_id = 0;           // Into AttributionTables::source_stacks, 1-based. 0: none.
 };
 
 // A part of an instruction. Shares of one instruction, in millionths, sum to exactly 1,000,000. An
@@ -63,6 +68,25 @@ struct ShareRow {
   Phase phase = Phase::kUnknown;
   std::string layer;
   std::string layer_group;
+  std::string library_file = {};  // These four as in InstructionRow.
+  std::optional<int64_t> library_line = {};
+  bool source_is_library = false;
+  uint32_t stack_id = 0;
+};
+
+// A line of a program, with the function that it is in.
+struct SourcePlace {
+  std::string file;
+  std::string function;  // Empty: not known.
+  int64_t line = 0;      // 0: not known.
+  bool is_user = false;
+};
+
+// A call stack of the traced program, innermost frame first.
+struct SourceStack {
+  std::vector<uint32_t> places;  // Into AttributionTables::source_places; at least one.
+  uint32_t user = 0;             // Position of the user's line (model/user_code.h).
+  bool is_library = false;       // No frame is the user's.
 };
 
 // The evidence for the instruction of an activity. There are few distinct labels; activities refer
@@ -130,7 +154,25 @@ struct AttributionTables {
   std::vector<RunStat> stats;
   std::vector<LabelShareRow> label_shares = {};  // Grouped by label, ascending.
   std::vector<AddedModule> added_modules = {};   // Numbered after the modules of the run.
+  std::vector<SourcePlace> source_places = {};   // Each once.
+  std::vector<SourceStack> source_stacks = {};   // stack_id = index + 1; each once.
 };
+
+// Fills the source columns of an InstructionRow or a ShareRow from a stack; 0: none.
+template <typename Row>
+void SetSource(const AttributionTables& tables, uint32_t stack_id, Row* row) {
+  row->stack_id = stack_id;
+  if (stack_id == 0) return;
+  const SourceStack& stack = tables.source_stacks[stack_id - 1];
+  const SourcePlace& user = tables.source_places[stack.places[stack.user]];
+  const SourcePlace& innermost = tables.source_places[stack.places.front()];
+  row->source_file = user.file;
+  row->source_line = user.line > 0 ? std::optional(user.line) : std::nullopt;
+  row->source_is_library = stack.is_library;
+  if (stack.user == 0) return;
+  row->library_file = innermost.file;
+  if (innermost.line > 0) row->library_line = innermost.line;
+}
 
 // ---- Analysis --------------------------------------------------------------------------------
 
@@ -183,6 +225,7 @@ struct ScopeTimeRow {
   std::optional<int64_t> source_line;
   int64_t self_ns = 0;
   int64_t estimated_ns = 0;  // The part that came from splitting an instruction.
+  uint32_t stack_id = 0;     // As in InstructionRow.
 };
 
 struct PhaseTimeRow {

@@ -40,6 +40,9 @@ class Maker {
       case By::kSource:
         Scopes(view_.sources, true);
         break;
+      case By::kStack:
+        Stacks();
+        break;
       case By::kKernel:
         Kernels();
         break;
@@ -61,7 +64,8 @@ class Maker {
     }
     for (const char* column : {"ns", "ns_per_step", "pct"}) breakdown_.columns.push_back(column);
     const size_t ns = breakdown_.columns.size() - 3;
-    if (by == By::kStep || (by == By::kOp && view_.sorted_otherwise)) return std::move(breakdown_);
+    if (by == By::kStep || by == By::kStack || (by == By::kOp && view_.sorted_otherwise))
+      return std::move(breakdown_);
     std::stable_sort(breakdown_.rows.begin(), breakdown_.rows.end(),
                      [ns](const auto& a, const auto& b) {
                        return std::get<int64_t>(a[ns]) > std::get<int64_t>(b[ns]);
@@ -88,16 +92,18 @@ class Maker {
   }
 
   void Ops() {
-    breakdown_.columns = {"handle",      "module",     "program_id",  "instruction", "op_kind",
-                          "phase",       "layer",      "layer_group", "op_name",     "source_file",
-                          "source_line", "confidence", "estimated",   "calls"};
+    breakdown_.columns = {"handle",    "module",      "program_id",   "instruction",
+                          "op_kind",   "phase",       "layer",        "layer_group",
+                          "op_name",   "source_file", "source_line",  "confidence",
+                          "estimated", "calls",       "library_file", "library_line"};
     for (const OpFigure& op : view_.ops) {
       Add({TextOrNull(op.handle), TextOrNull(op.module), IntOrNull(op.program_id), op.instruction,
            TextOrNull(op.op_kind), std::string(Text(op.phase)), TextOrNull(op.layer),
            TextOrNull(op.layer_group), TextOrNull(op.op_name), TextOrNull(op.source_file),
            IntOrNull(op.source_line), TextOrNull(op.confidence),
            static_cast<int64_t>(op.estimated ? 1 : 0),
-           op.calls > 0 ? Cell(op.calls) : Cell(std::monostate())},
+           op.calls > 0 ? Cell(op.calls) : Cell(std::monostate()), TextOrNull(op.library_file),
+           IntOrNull(op.library_line)},
           op.ns);
     }
     if (view_.coverage.none_activities > 0) {
@@ -125,12 +131,18 @@ class Maker {
       breakdown_.columns.push_back(std::string(Text(phase)) + "_ns");
     }
     breakdown_.columns.push_back("estimated_ns");
+    if (source) {
+      for (const char* column : {"function", "library_file", "library_line", "inclusive_ns"}) {
+        breakdown_.columns.push_back(column);
+      }
+    }
     // What has no instruction belongs to the row without a name.
     int64_t none_ns = view_.coverage.none_ns;
     const auto add = [&](const ScopeFigure& scope) {
       ScopeFigure figure = scope;
       if (figure.name.empty() && !figure.line) {
         figure.ns += none_ns;
+        figure.inclusive_ns += none_ns;
         if (none_ns > 0) {
           for (size_t p = 0; p < kPhaseCount; ++p) figure.phases[p] += view_.none_phases[p];
         }
@@ -142,10 +154,29 @@ class Maker {
         cells.emplace_back(figure.phases[static_cast<size_t>(phase)]);
       }
       cells.emplace_back(figure.estimated_ns);
+      if (source) {
+        cells.push_back(TextOrNull(figure.function));
+        cells.push_back(TextOrNull(figure.via_file));
+        cells.push_back(IntOrNull(figure.via_line));
+        cells.emplace_back(figure.inclusive_ns);
+      }
       Add(std::move(cells), figure.ns);
     };
     for (const ScopeFigure& scope : scopes) add(scope);
     if (none_ns > 0) add(ScopeFigure());
+  }
+
+  // Own times sum to device time.
+  void Stacks() {
+    breakdown_.columns = {"depth",        "source_file",  "source_line", "function",
+                          "library_file", "library_line", "inclusive_ns"};
+    for (const StackFigure& node : view_.stacks) {
+      Add({static_cast<int64_t>(node.depth), TextOrNull(node.file), IntOrNull(node.line),
+           TextOrNull(node.function), TextOrNull(node.via_file), IntOrNull(node.via_line), node.ns},
+          node.self_ns);
+    }
+    const int64_t none_ns = view_.coverage.none_ns;
+    if (none_ns > 0) Add({int64_t{0}, {}, {}, {}, {}, {}, none_ns}, none_ns);
   }
 
   void Kernels() {
@@ -204,8 +235,9 @@ Breakdown MakeBreakdown(const RunView& view, By by) { return Maker(view).Make(by
 
 namespace {
 
-constexpr std::string_view kByTexts[] = {"op",      "phase",  "layer",  "kernel", "source", "scope",
-                                         "op_kind", "origin", "module", "step",   "device", "rank"};
+constexpr std::string_view kByTexts[] = {"op",    "phase",  "layer",   "kernel", "source",
+                                         "stack", "scope",  "op_kind", "origin", "module",
+                                         "step",  "device", "rank"};
 
 }  // namespace
 

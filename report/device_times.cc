@@ -16,6 +16,7 @@
 #include "report/kernel_names.h"
 #include "report/op_columns.h"
 #include "report/shown_words.h"
+#include "report/source_figures.h"
 #include "store/activity_scan.h"
 
 namespace xlatrace::report {
@@ -307,8 +308,7 @@ struct Share {
   int64_t ppm = 0;
   model::Phase phase = model::Phase::kUnknown;
   std::string layer_group;
-  std::string source_file;
-  std::optional<int64_t> source_line;
+  int64_t stack_id = 0;
 };
 
 Status LoadScopes(RunDb& db, RunView& view) {
@@ -317,20 +317,20 @@ Status LoadScopes(RunDb& db, RunView& view) {
     op_of.emplace(InstructionKey{view.ops[i].module_id, view.ops[i].instruction}, i);
   }
   std::vector<std::vector<Share>> shares(view.ops.size());
-  XLATRACE_TRY(db.ForEach(
-      "SELECT module_id, instruction, phase, layer_group, source_file, source_line, share_ppm"
-      " FROM instruction_share",
-      [&](const Statement& row) {
-        const auto found = op_of.find({row.Int64(0), std::string(row.Text(1))});
-        if (found == op_of.end()) return true;
-        shares[found->second].push_back({row.Int64(6), PhaseOrUnknown(row.Text(2)),
-                                         std::string(row.Text(3)), std::string(row.Text(4)),
-                                         row.OptionalInt64(5)});
-        return true;
-      }));
+  XLATRACE_TRY(
+      db.ForEach("SELECT module_id, instruction, phase, layer_group, stack_id, share_ppm"
+                 " FROM instruction_share",
+                 [&](const Statement& row) {
+                   const auto found = op_of.find({row.Int64(0), std::string(row.Text(1))});
+                   if (found == op_of.end()) return true;
+                   shares[found->second].push_back({row.Int64(5), PhaseOrUnknown(row.Text(2)),
+                                                    std::string(row.Text(3)), row.Int64(4)});
+                   return true;
+                 }));
 
   std::map<std::string, ScopeFigure> layers;
-  std::map<std::pair<std::string, std::optional<int64_t>>, ScopeFigure> sources;
+  XLATRACE_ASSIGN(const SourceStacks stacks, SourceStacks::Load(db));
+  SourceFigures sources(stacks);
   std::map<std::string, NamedFigure> kinds;
   for (size_t i = 0; i < view.ops.size(); ++i) {
     const OpFigure& op = view.ops[i];
@@ -339,7 +339,7 @@ Status LoadScopes(RunDb& db, RunView& view) {
     kind.calls += op.calls;
     if (shares[i].empty()) {
       // An op that the framework ran itself is one piece of the model.
-      shares[i].push_back({kWholePpm, op.phase, op.layer_group, op.source_file, op.source_line});
+      shares[i].push_back({kWholePpm, op.phase, op.layer_group, op.stack_id});
     }
     std::vector<int64_t> weights, parts(shares[i].size());
     for (const Share& share : shares[i]) weights.push_back(share.ppm);
@@ -350,29 +350,24 @@ Status LoadScopes(RunDb& db, RunView& view) {
         if (op.op_kind == "copy" || op.op_kind == "memset") view.unphased_copies_ns += parts[k];
         if (op.op_kind == "collective") view.unphased_collectives_ns += parts[k];
       }
-      for (ScopeFigure* figure :
-           {&layers[share.layer_group], &sources[{share.source_file, share.source_line}]}) {
-        figure->ns += parts[k];
-        figure->phases[static_cast<size_t>(share.phase)] += parts[k];
-        if (share.ppm < kWholePpm) figure->estimated_ns += parts[k];
-      }
+      ScopeFigure& layer = layers[share.layer_group];
+      layer.ns += parts[k];
+      layer.phases[static_cast<size_t>(share.phase)] += parts[k];
+      if (share.ppm < kWholePpm) layer.estimated_ns += parts[k];
+      sources.Add(share.stack_id, share.phase, parts[k], share.ppm < kWholePpm);
     }
   }
   for (auto& [name, figure] : layers) {
     figure.name = name;
     view.layers.push_back(std::move(figure));
   }
-  for (auto& [key, figure] : sources) {
-    figure.name = key.first;
-    figure.line = key.second;
-    view.sources.push_back(std::move(figure));
-  }
+  view.sources = sources.Lines();
+  view.stacks = sources.Tree();
   for (auto& [name, figure] : kinds) {
     figure.name = name;
     view.kinds.push_back(std::move(figure));
   }
   SortByTime(view.layers);
-  SortByTime(view.sources);
   SortByTime(view.kinds);
   return {};
 }

@@ -22,7 +22,8 @@ namespace xlatrace::report {
 // To be selected from op_time, with others behind it.
 inline constexpr std::string_view kOpColumns =
     "handle, module_id, op AS instruction, category, op_kind, phase, layer, layer_group, op_name,"
-    " source_file, source_line, self_ns, steady_ns, occurrences";
+    " source_file, source_line, self_ns, steady_ns, occurrences, library_file, library_line, "
+    "stack_id";
 
 // `Figure`: OpFigure or compare::Op.
 template <typename Figure>
@@ -36,6 +37,11 @@ void ReadOpColumns(const store::Table& rows, size_t row, Figure& op) {
   op.op_name = rows.Text(row, "op_name");
   op.source_file = rows.Text(row, "source_file");
   if (!rows.IsNull(row, "source_line")) op.source_line = rows.Int(row, "source_line");
+  if constexpr (requires { op.stack_id; }) {
+    op.library_file = rows.Text(row, "library_file");
+    if (!rows.IsNull(row, "library_line")) op.library_line = rows.Int(row, "library_line");
+    op.stack_id = rows.Int(row, "stack_id");
+  }
 }
 
 // How often an op ran in the basis, of its launches there: as op_time counts, several kernels of

@@ -115,8 +115,11 @@ struct OpFigure {
   std::string layer, layer_group, op_name;  // Empty: unknown.
   std::string source_file;
   std::optional<int64_t> source_line;
-  int64_t ns = 0;     // Device time of the basis.
-  int64_t calls = 0;  // Runs in the basis (CallsOfLaunches); 0: not known (only estimated).
+  std::string library_file;  // The innermost line where it is not the user's.
+  std::optional<int64_t> library_line;
+  int64_t stack_id = 0;  // 0: none.
+  int64_t ns = 0;        // Device time of the basis.
+  int64_t calls = 0;     // Runs in the basis (CallsOfLaunches); 0: not known (only estimated).
   int64_t run_self_ns = 0;
   std::string confidence;
   std::string bound_by;
@@ -141,6 +144,24 @@ struct ScopeFigure {
   int64_t ns = 0;
   int64_t estimated_ns = 0;
   PhaseTimes phases{};
+  // For source lines only.
+  int64_t inclusive_ns = 0;  // Time of all ops that are called from the line.
+  std::string function = {};
+  // The line of a library through which most of the time goes; of a line that was divided, the line
+  // below it. Empty: none.
+  std::string via_file = {};
+  std::optional<int64_t> via_line = {};
+};
+
+// A node of the tree of the user's call stacks. File empty: no stack is known.
+struct StackFigure {
+  size_t depth = 0;
+  std::string file, function;
+  std::optional<int64_t> line;
+  int64_t ns = 0;  // With all below it.
+  int64_t self_ns = 0;
+  std::string via_file;  // As in ScopeFigure, of self_ns.
+  std::optional<int64_t> via_line;
 };
 
 struct NamedFigure {  // Kernels, op kinds.
@@ -245,6 +266,7 @@ struct RunView {
   std::vector<OpFigure> ops;          // By time; with coverage.none_ns sum to device time.
   std::vector<ScopeFigure> layers;    // By time; "" = no layer known. Only attributed time.
   std::vector<ScopeFigure> sources;   // The same by source line; "" = none known.
+  std::vector<StackFigure> stacks;    // The same by call stack of the user.
   std::vector<NamedFigure> kinds;     // The same by op_kind.
   std::vector<NamedFigure> kernels;   // All device time by recorded name.
   std::vector<ModuleFigure> modules;  // By time of the whole run.

@@ -20,21 +20,22 @@ Result<std::vector<ShareTime>> LoadShareTimes(store::RunDb& db, const RunView& v
     int64_t ppm = 0;
   };
   std::vector<std::vector<Row>> rows(view.ops.size());
-  XLATRACE_TRY(
-      db.ForEach("SELECT module_id, instruction, share_ppm, phase, op_name, layer, layer_group,"
-                 " source_file, source_line FROM instruction_share UNION ALL SELECT 0, op, 1000000,"
-                 " phase, op_name, layer, layer_group, source_file, source_line FROM op_time WHERE"
-                 " op IS NOT NULL AND module_id IS NULL",
-                 [&](const store::Statement& row) {
-                   const auto op = op_of.find({row.Int64(0), row.Text(1)});
-                   if (op == op_of.end()) return true;
-                   rows[op->second].push_back(
-                       {{op->second, 0, PhaseOrUnknown(row.Text(3)), std::string(row.Text(4)),
-                         std::string(row.Text(5)), std::string(row.Text(6)),
-                         std::string(row.Text(7)), row.OptionalInt64(8)},
-                        row.Int64(2)});
-                   return true;
-                 }));
+  XLATRACE_TRY(db.ForEach(
+      "SELECT module_id, instruction, share_ppm, phase, op_name, layer, layer_group,"
+      " source_file, source_line, stack_id FROM instruction_share UNION ALL SELECT 0, op,"
+      " 1000000, phase, op_name, layer, layer_group, source_file, source_line, stack_id"
+      " FROM op_time WHERE"
+      " op IS NOT NULL AND module_id IS NULL",
+      [&](const store::Statement& row) {
+        const auto op = op_of.find({row.Int64(0), row.Text(1)});
+        if (op == op_of.end()) return true;
+        rows[op->second].push_back(
+            {{op->second, 0, PhaseOrUnknown(row.Text(3)), std::string(row.Text(4)),
+              std::string(row.Text(5)), std::string(row.Text(6)), std::string(row.Text(7)),
+              row.OptionalInt64(8), row.Int64(9), row.Int64(2) < 1'000'000},
+             row.Int64(2)});
+        return true;
+      }));
   std::vector<ShareTime> shares;
   std::vector<int64_t> weights, parts;
   for (std::vector<Row>& of_op : rows) {

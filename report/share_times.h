@@ -27,6 +27,8 @@ struct ShareTime {
   model::Phase phase = model::Phase::kUnknown;
   std::string op_name, layer, layer_group, source_file;
   std::optional<int64_t> source_line;
+  int64_t stack_id = 0;  // 0: none.
+  bool is_part = false;  // The op has other parts.
 };
 
 // Those of an op sum to its time.

@@ -38,11 +38,48 @@ Status ReadCounted(RunDb& db, std::string_view sql, std::string_view what, Add a
                    "make the run.db again from its recording or trace");
 }
 
+Status ReadStacks(RunDb& db, model::AttributionTables& tables) {
+  XLATRACE_TRY(ReadCounted(
+      db, "SELECT place_id, file, line, function, is_user FROM x_source_place ORDER BY 1",
+      "source place", [&](const Statement& row) {
+        tables.source_places.push_back(
+            {TextOf(row, 1), TextOf(row, 3), row.Int64(2), row.Int64(4) != 0});
+      }));
+  XLATRACE_TRY(ReadCounted(db, "SELECT stack_id, is_library FROM x_source_stack ORDER BY 1",
+                           "source stack", [&](const Statement& row) {
+                             tables.source_stacks.emplace_back().is_library = row.Int64(1) != 0;
+                           }));
+  const auto places = static_cast<Id>(tables.source_places.size());
+  const auto stacks = static_cast<Id>(tables.source_stacks.size());
+  XLATRACE_TRY(
+      db.ForEach("SELECT f.stack_id, f.place_id, f.place_id = s.user_place FROM x_source_frame f"
+                 " JOIN x_source_stack s USING (stack_id) ORDER BY f.stack_id, f.depth",
+                 [&](const Statement& row) {
+                   const Id stack = row.Int64(0);
+                   const Id place = row.Int64(1);
+                   if (stack < 1 || stack > stacks || place < 1 || place > places) return true;
+                   model::SourceStack& of = tables.source_stacks[static_cast<size_t>(stack) - 1];
+                   if (row.Int64(2) != 0) of.user = static_cast<uint32_t>(of.places.size());
+                   of.places.push_back(static_cast<uint32_t>(place - 1));
+                   return true;
+                 }));
+  return {};
+}
+
+// The stack of a row; 0 where the file does not hold its frames.
+uint32_t StackOf(const Statement& row, int column, const model::AttributionTables& tables) {
+  const Id stack = row.Int64(column);
+  if (stack < 1 || stack > static_cast<Id>(tables.source_stacks.size())) return 0;
+  return tables.source_stacks[static_cast<size_t>(stack) - 1].places.empty()
+             ? 0
+             : static_cast<uint32_t>(stack);
+}
+
 Status ReadInstructions(RunDb& db, model::AttributionTables& tables) {
   XLATRACE_TRY(ReadCounted(
       db,
       "SELECT instruction_id, module_id, name, computation, opcode, category, op_kind, shape,"
-      " operands, op_name, op_name_method, op_type, source_file, source_line, phase, layer,"
+      " operands, op_name, op_name_method, op_type, stack_id, phase, layer,"
       " layer_group, mixed, flops, bytes, fusion_kind FROM x_instruction ORDER BY 1",
       "instruction", [&](const Statement& row) {
         model::InstructionRow& i = tables.instructions.emplace_back();
@@ -57,19 +94,18 @@ Status ReadInstructions(RunDb& db, model::AttributionTables& tables) {
         i.op_name = TextOf(row, 9);
         i.op_name_method = WordOf<model::OpNameMethod>(row, 10);
         i.op_type = TextOf(row, 11);
-        i.source_file = TextOf(row, 12);
-        i.source_line = row.OptionalInt64(13);
-        i.phase = WordOf<model::Phase>(row, 14);
-        i.layer = TextOf(row, 15);
-        i.layer_group = TextOf(row, 16);
-        i.mixed = row.Int64(17) != 0;
-        i.flops = row.OptionalInt64(18);
-        i.bytes = row.OptionalInt64(19);
-        i.fusion_kind = TextOf(row, 20);
+        model::SetSource(tables, StackOf(row, 12, tables), &i);
+        i.phase = WordOf<model::Phase>(row, 13);
+        i.layer = TextOf(row, 14);
+        i.layer_group = TextOf(row, 15);
+        i.mixed = row.Int64(16) != 0;
+        i.flops = row.OptionalInt64(17);
+        i.bytes = row.OptionalInt64(18);
+        i.fusion_kind = TextOf(row, 19);
       }));
   return db.ForEach(
-      "SELECT instruction_id, share_ppm, op_name, phase, layer, layer_group, source_file,"
-      " source_line FROM x_instruction_share ORDER BY instruction_id, rowid",
+      "SELECT instruction_id, share_ppm, op_name, phase, layer, layer_group, stack_id"
+      " FROM x_instruction_share ORDER BY instruction_id, rowid",
       [&](const Statement& row) {
         model::ShareRow& s = tables.shares.emplace_back();
         s.instruction_id = row.Int64(0);
@@ -78,8 +114,7 @@ Status ReadInstructions(RunDb& db, model::AttributionTables& tables) {
         s.phase = WordOf<model::Phase>(row, 3);
         s.layer = TextOf(row, 4);
         s.layer_group = TextOf(row, 5);
-        s.source_file = TextOf(row, 6);
-        s.source_line = row.OptionalInt64(7);
+        model::SetSource(tables, StackOf(row, 6, tables), &s);
         return true;
       });
 }
@@ -118,6 +153,7 @@ Status ReadLabels(RunDb& db, model::AttributionTables& tables) {
 
 Result<model::AttributionTables> ReadAttribution(RunDb& db) {
   model::AttributionTables tables;
+  XLATRACE_TRY(ReadStacks(db, tables));
   XLATRACE_TRY(ReadInstructions(db, tables));
   XLATRACE_TRY(ReadLabels(db, tables));
   XLATRACE_TRY(ReadCounted(

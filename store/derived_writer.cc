@@ -53,20 +53,69 @@ Result<Statement> PrepareInsert(Database& database, std::string_view table, int 
   return database.Prepare(sql + ")");
 }
 
-Status WriteInstructions(Database& db, const model::AttributionTables& attribution) {
+// Numbers of call stacks. A row that has a line and no stack gets a stack of this one line.
+class StackNumbers {
+ public:
+  explicit StackNumbers(const model::AttributionTables& attribution)
+      : places_(attribution.source_places), stacks_(attribution.source_stacks) {}
+
+  template <typename Row>
+  IdOrNull Of(const Row& row) {
+    if (row.stack_id != 0 || row.source_file.empty()) return {row.stack_id};
+    const auto [at, fresh] = of_line_.try_emplace({row.source_file, row.source_line.value_or(0)},
+                                                  static_cast<Id>(stacks_.size()) + 1);
+    if (fresh) {
+      stacks_.push_back({{static_cast<uint32_t>(places_.size())}});
+      places_.push_back({row.source_file, {}, row.source_line.value_or(0), true});
+    }
+    return {at->second};
+  }
+
+  Status Write(Database& db) const {
+    XLATRACE_TRY(
+        db.Execute("DELETE FROM x_source_place; DELETE FROM x_source_stack; "
+                   "DELETE FROM x_source_frame"));
+    XLATRACE_ASSIGN(Statement place, PrepareInsert(db, "x_source_place", 5));
+    Id id = 0;
+    for (const model::SourcePlace& p : places_) {
+      const std::optional<int64_t> line = p.line > 0 ? std::optional(p.line) : std::nullopt;
+      XLATRACE_TRY(Insert(place, ++id, p.file, line, p.function, p.is_user));
+    }
+    XLATRACE_ASSIGN(Statement stack, PrepareInsert(db, "x_source_stack", 4));
+    XLATRACE_ASSIGN(Statement frame, PrepareInsert(db, "x_source_frame", 3));
+    id = 0;
+    for (const model::SourceStack& s : stacks_) {
+      const auto place_id = [&](size_t k) { return static_cast<Id>(s.places[k]) + 1; };
+      XLATRACE_TRY(Insert(stack, ++id, place_id(s.user), IdOrNull{s.user == 0 ? 0 : place_id(0)},
+                          s.is_library));
+      for (size_t depth = 0; depth < s.places.size(); ++depth) {
+        XLATRACE_TRY(Insert(frame, id, depth, place_id(depth)));
+      }
+    }
+    return {};
+  }
+
+ private:
+  std::vector<model::SourcePlace> places_;
+  std::vector<model::SourceStack> stacks_;
+  std::map<std::pair<std::string, int64_t>, Id> of_line_;
+};
+
+Status WriteInstructions(Database& db, const model::AttributionTables& attribution,
+                         StackNumbers& stacks) {
   XLATRACE_TRY(db.Execute("DELETE FROM x_instruction; DELETE FROM x_instruction_share"));
-  XLATRACE_ASSIGN(Statement row, PrepareInsert(db, "x_instruction", 21));
+  XLATRACE_ASSIGN(Statement row, PrepareInsert(db, "x_instruction", 20));
   Id id = 0;
   for (const model::InstructionRow& i : attribution.instructions) {
     XLATRACE_TRY(Insert(row, ++id, IdOrNull{i.module_id}, i.name, i.computation, i.opcode,
                         i.category, i.op_kind, i.shape, i.operands, i.op_name, i.op_name_method,
-                        i.op_type, i.source_file, i.source_line, i.phase, i.layer, i.layer_group,
-                        i.mixed, i.flops, i.bytes, i.fusion_kind));
+                        i.op_type, stacks.Of(i), i.phase, i.layer, i.layer_group, i.mixed, i.flops,
+                        i.bytes, i.fusion_kind));
   }
-  XLATRACE_ASSIGN(Statement share, PrepareInsert(db, "x_instruction_share", 8));
+  XLATRACE_ASSIGN(Statement share, PrepareInsert(db, "x_instruction_share", 7));
   for (const model::ShareRow& s : attribution.shares) {
     XLATRACE_TRY(Insert(share, s.instruction_id, s.share_ppm, s.op_name, s.phase, s.layer,
-                        s.layer_group, s.source_file, s.source_line));
+                        s.layer_group, stacks.Of(s)));
   }
   return {};
 }
@@ -180,7 +229,8 @@ Status WriteAnalysis(Database& db, const model::AttributionTables& attribution,
         "x_device_facts", "x_occupancy", "x_replay"}) {
     XLATRACE_TRY(db.Execute(fmt::format("DELETE FROM {}", table)));
   }
-  XLATRACE_TRY(WriteInstructions(db, attribution));
+  StackNumbers stacks(attribution);
+  XLATRACE_TRY(WriteInstructions(db, attribution, stacks));
   XLATRACE_TRY(WriteModuleRanks(db, attribution, analysis));
 
   XLATRACE_ASSIGN(Statement row, PrepareInsert(db, "x_step", 9));
@@ -198,11 +248,12 @@ Status WriteAnalysis(Database& db, const model::AttributionTables& attribution,
                         o.memory_utilisation_milli_pct, o.compute_type, o.occupancy_limiter,
                         o.critical_milli_pct, o.slack_ns));
   }
-  XLATRACE_ASSIGN(row, PrepareInsert(db, "x_scope_time", 8));
+  XLATRACE_ASSIGN(row, PrepareInsert(db, "x_scope_time", 7));
   for (const model::ScopeTimeRow& s : analysis.scope_times) {
-    XLATRACE_TRY(Insert(row, s.op_name, s.layer, s.layer_group, s.phase, s.source_file,
-                        s.source_line, s.self_ns, s.estimated_ns));
+    XLATRACE_TRY(Insert(row, s.op_name, s.layer, s.layer_group, s.phase, stacks.Of(s), s.self_ns,
+                        s.estimated_ns));
   }
+  XLATRACE_TRY(stacks.Write(db));
   XLATRACE_ASSIGN(row, PrepareInsert(db, "x_phase_time", 5));
   for (const model::PhaseTimeRow& p : analysis.phase_times) {
     XLATRACE_TRY(Insert(row, p.device_id, p.step, p.phase, p.self_ns, p.estimated_ns));

@@ -170,6 +170,11 @@ void RunBuilder::SetRunInfo(std::string_view key, std::string_view value) {
                                                               : Masked(value);
 }
 
+std::string RunBuilder::RunInfo(std::string_view key) const {
+  const auto at = state_->content.run_info.find(key);
+  return at == state_->content.run_info.end() ? std::string() : at->second;
+}
+
 Id RunBuilder::AddProcess(const model::Process& process) {
   std::vector<model::Process>& processes = state_->content.tables.processes;
   processes.push_back(process);

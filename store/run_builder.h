@@ -37,6 +37,8 @@ class RunBuilder final : public model::EventSink {
   void SetStart(int64_t start_unix_ns) override;
   std::optional<int64_t> start_unix_ns() const override;
   void SetRunInfo(std::string_view key, std::string_view value) override;
+  // Empty: not known.
+  std::string RunInfo(std::string_view key) const;
   model::Id AddProcess(const model::Process& process) override;
   model::Id AddDevice(const model::Device& device) override;
   model::Id AddLane(const model::Lane& lane) override;

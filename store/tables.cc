@@ -83,10 +83,16 @@ CREATE TABLE x_module_facts(module_id INTEGER PRIMARY KEY, fingerprint TEXT, rol
 CREATE TABLE x_instruction(instruction_id INTEGER PRIMARY KEY, module_id INT,
   name TEXT NOT NULL, computation TEXT, opcode TEXT, category TEXT, op_kind INT NOT NULL,
   shape TEXT, operands TEXT, op_name TEXT, op_name_method INT NOT NULL, op_type TEXT,
-  source_file TEXT, source_line INT, phase INT NOT NULL, layer TEXT, layer_group TEXT,
+  stack_id INT, phase INT NOT NULL, layer TEXT, layer_group TEXT,
   mixed INT NOT NULL, flops INT, bytes INT, fusion_kind TEXT);
 CREATE TABLE x_instruction_share(instruction_id INT NOT NULL, share_ppm INT NOT NULL, op_name TEXT,
-  phase INT NOT NULL, layer TEXT, layer_group TEXT, source_file TEXT, source_line INT);
+  phase INT NOT NULL, layer TEXT, layer_group TEXT, stack_id INT);
+CREATE TABLE x_source_place(place_id INTEGER PRIMARY KEY, file TEXT, line INT, function TEXT,
+  is_user INT NOT NULL);
+CREATE TABLE x_source_stack(stack_id INTEGER PRIMARY KEY, user_place INT NOT NULL,
+  library_place INT, is_library INT NOT NULL);
+CREATE TABLE x_source_frame(stack_id INT NOT NULL, depth INT NOT NULL, place_id INT NOT NULL,
+  PRIMARY KEY(stack_id, depth)) WITHOUT ROWID;
 CREATE TABLE x_label(label_id INTEGER PRIMARY KEY, module_id INT, instruction_id INT,
   evidence INT NOT NULL, confidence INT NOT NULL, reason INT, origin INT NOT NULL, losers TEXT);
 CREATE TABLE x_execution(execution_id INTEGER PRIMARY KEY, module_id INT NOT NULL,
@@ -105,7 +111,7 @@ CREATE TABLE x_op_time(op_id INTEGER PRIMARY KEY, module_id INT, instruction_id 
   expected_ns INT, compute_utilisation_milli_pct INT, memory_utilisation_milli_pct INT,
   compute_type TEXT, occupancy_limiter TEXT, critical_milli_pct INT, slack_ns INT);
 CREATE TABLE x_scope_time(op_name TEXT, layer TEXT, layer_group TEXT, phase INT NOT NULL,
-  source_file TEXT, source_line INT, self_ns INT NOT NULL, estimated_ns INT NOT NULL);
+  stack_id INT, self_ns INT NOT NULL, estimated_ns INT NOT NULL);
 CREATE TABLE x_phase_time(device_id INT NOT NULL, step INT, phase INT NOT NULL,
   self_ns INT NOT NULL, estimated_ns INT NOT NULL);
 CREATE TABLE x_step_part(device_id INT NOT NULL, step INT NOT NULL, part INT NOT NULL,

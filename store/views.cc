@@ -29,6 +29,27 @@ std::string Word(std::string_view expression) {
   return sql + " END";
 }
 
+// Function, file and line of a range that is a call of a Python function, in the two forms of
+// profilers: "$train.py:12 step" and "train.py(12): step".
+constexpr std::string_view kPythonCallColumns = R"sql(CASE
+    WHEN t.text LIKE '$%.py:%' THEN substr(t.text, instr(t.text, ' ') + 1)
+    WHEN t.text LIKE '%.py(%): %' THEN substr(t.text, instr(t.text, '): ') + 3) END AS function,
+  CASE WHEN t.text LIKE '$%.py:%' THEN substr(t.text, 2, instr(t.text, '.py:') + 1)
+    WHEN t.text LIKE '%.py(%): %' THEN substr(t.text, 1, instr(t.text, '.py(') + 2) END AS file,
+  CASE WHEN t.text LIKE '$%.py:%' THEN CAST(substr(t.text, instr(t.text, '.py:') + 4) AS INT)
+    WHEN t.text LIKE '%.py(%): %' THEN CAST(substr(t.text, instr(t.text, '.py(') + 4) AS INT) END
+    AS line)sql";
+
+// Joins from the stack of `row` to its user's line (sp) and its innermost line (lp). SQLite leaves
+// a join out of a query that reads none of its columns.
+std::string SourceJoins(std::string_view row) {
+  return fmt::format(
+      "LEFT JOIN x_source_stack ss ON ss.stack_id = {}.stack_id\n"
+      "  LEFT JOIN x_source_place sp ON sp.place_id = ss.user_place\n"
+      "  LEFT JOIN x_source_place lp ON lp.place_id = ss.library_place",
+      row);
+}
+
 // Kind of the finest rows in the run's source: the rows of view `launch`.
 constexpr std::string_view kLaunchKind =
     "(SELECT CASE value WHEN 'kernel' THEN 0 WHEN 'op' THEN 4 ELSE 5 END FROM x_run_info"
@@ -107,17 +128,18 @@ CREATE VIEW api_call AS SELECT c.api_call_id, c.process_id, c.thread_id, s.text 
   c.correlation_id, c.start_ns, c.start_ns + c.duration_ns AS end_ns
   FROM x_api_call c JOIN x_string s ON s.string_id = c.name_id;
 CREATE VIEW range AS SELECT r.range_id, r.process_id, r.thread_id, d.text AS domain, t.text,
-  r.start_ns, r.start_ns + r.duration_ns AS end_ns, r.depth
+  r.start_ns, r.start_ns + r.duration_ns AS end_ns, r.depth, {python_call}
   FROM x_range r JOIN x_string t ON t.string_id = r.text_id
   LEFT JOIN x_string d ON d.string_id = r.domain_id
   WHERE d.text IS NOT 'torch.python_function';
 CREATE VIEW python_call AS SELECT r.range_id, r.process_id, r.thread_id, t.text,
-  r.start_ns, r.start_ns + r.duration_ns AS end_ns, r.depth
+  r.start_ns, r.start_ns + r.duration_ns AS end_ns, r.depth, {python_call}
   FROM x_range r JOIN x_string t ON t.string_id = r.text_id
   JOIN x_string d ON d.string_id = r.domain_id WHERE d.text = 'torch.python_function';
 CREATE VIEW compile AS SELECT process_id, module_id, name, start_ns, end_ns FROM x_compile;
 CREATE VIEW run_stat AS SELECT name, {severity} AS severity, source, value, advice FROM x_run_stat;
 )sql",
+      fmt::arg("python_call", kPythonCallColumns),
       fmt::arg("device_kind", Word<DeviceKind>("d.kind")),
       fmt::arg("ended", Word<ProcessEnd>("nullif(e.ended, 0)")),
       fmt::arg("why_ended", Word<WindowEnd>("why_ended")),
@@ -134,22 +156,33 @@ CREATE VIEW module AS SELECT m.module_id, m.process_id,
   FROM x_module m LEFT JOIN x_module_facts f USING (module_id);
 CREATE VIEW instruction AS SELECT module_id, name AS instruction, computation, opcode, category,
   {op_kind} AS op_kind, shape, operands, op_name, {method} AS op_name_method, op_type,
-  source_file, source_line, {phase} AS phase, layer, layer_group, mixed, flops, bytes, fusion_kind
-  FROM x_instruction WHERE module_id IS NOT NULL;
+  sp.file AS source_file, sp.line AS source_line, {phase} AS phase, layer, layer_group, mixed, flops, bytes, fusion_kind,
+  lp.file AS library_file, lp.line AS library_line, ss.is_library AS source_is_library, i.stack_id
+  FROM x_instruction i {joins} WHERE module_id IS NOT NULL;
 CREATE VIEW instruction_share AS SELECT i.module_id, i.name AS instruction,
   CASE WHEN s.share_ppm IS NULL THEN i.op_name ELSE s.op_name END AS op_name,
   CASE WHEN s.share_ppm IS NULL THEN {phase_i} ELSE {share_phase} END AS phase,
   CASE WHEN s.share_ppm IS NULL THEN i.layer ELSE s.layer END AS layer,
-  CASE WHEN s.share_ppm IS NULL THEN i.source_file ELSE s.source_file END AS source_file,
-  CASE WHEN s.share_ppm IS NULL THEN i.source_line ELSE s.source_line END AS source_line,
+  sp.file AS source_file, sp.line AS source_line,
   coalesce(s.share_ppm, 1000000) / 1000000.0 AS share, coalesce(s.share_ppm, 1000000) AS share_ppm,
-  CASE WHEN s.share_ppm IS NULL THEN i.layer_group ELSE s.layer_group END AS layer_group
+  CASE WHEN s.share_ppm IS NULL THEN i.layer_group ELSE s.layer_group END AS layer_group,
+  lp.file AS library_file, lp.line AS library_line, ss.is_library AS source_is_library, ss.stack_id
   FROM x_instruction i LEFT JOIN x_instruction_share s USING (instruction_id)
+  LEFT JOIN x_source_stack ss ON ss.stack_id =
+    CASE WHEN s.share_ppm IS NULL THEN i.stack_id ELSE s.stack_id END
+  LEFT JOIN x_source_place sp ON sp.place_id = ss.user_place
+  LEFT JOIN x_source_place lp ON lp.place_id = ss.library_place
   WHERE i.module_id IS NOT NULL;
+CREATE VIEW source_stack AS SELECT f.stack_id, f.depth, p.file, p.line, p.function, p.is_user,
+  f.place_id = s.user_place AS is_source FROM x_source_frame f JOIN x_source_place p
+  USING (place_id) JOIN x_source_stack s USING (stack_id);
+CREATE VIEW source_frame AS SELECT i.module_id, i.name AS instruction, f.depth, p.file, p.line,
+  p.function, p.is_user FROM x_instruction i JOIN x_source_frame f USING (stack_id)
+  JOIN x_source_place p USING (place_id) WHERE i.module_id IS NOT NULL;
 CREATE VIEW execution AS SELECT execution_id, module_id, device_id, start_ns, end_ns, activities,
   complete FROM x_execution;
 )sql",
-      fmt::arg("role", Word<ModuleRole>("f.role")),
+      fmt::arg("role", Word<ModuleRole>("f.role")), fmt::arg("joins", SourceJoins("i")),
       fmt::arg("source", Word<ModuleSource>("m.source")),
       fmt::arg("op_kind", Word<OpKind>("op_kind")),
       fmt::arg("method", Word<OpNameMethod>("nullif(op_name_method, 0)")),
@@ -165,13 +198,14 @@ std::string ActivityColumnsSql() {
   a.start_ns + a.duration_ns AS end_ns, a.duration_ns, a.self_ns, a.bytes, {copy_kind} AS copy_kind, n.text AS name, {origin} AS origin, b.module_id,
   m.name AS module, coalesce(m.told_program_id, m.program_id) AS program_id, a.execution_id, a.step,
   CASE WHEN i.module_id IS NOT NULL THEN i.name END AS instruction, i.op_name,
-  i.op_type, i.source_file, i.source_line, i.category,
+  i.op_type, sp.file AS source_file, sp.line AS source_line, i.category,
   CASE WHEN i.instruction_id IS NOT NULL THEN {op_kind}
        WHEN c.kind = 1 THEN 'copy' WHEN c.kind = 2 THEN 'memset' ELSE 'other' END AS op_kind,
   coalesce({phase}, CASE b.reason WHEN {autotuning} THEN 'other' ELSE 'unknown' END) AS phase,
   i.layer, i.layer_group, coalesce(i.mixed, 0) | (c.kind = 3 AND i.instruction_id IS NOT NULL) AS mixed,
   {evidence} AS evidence, coalesce({confidence}, 'none') AS confidence,
-  CASE WHEN b.instruction_id IS NULL THEN coalesce({reason}, 'unknown') END AS unattributed_reason)sql",
+  CASE WHEN b.instruction_id IS NULL THEN coalesce({reason}, 'unknown') END AS unattributed_reason,
+  lp.file AS library_file, lp.line AS library_line, ss.is_library AS source_is_library)sql",
       fmt::arg("kind", Word<ActivityKind>("c.kind")),
       fmt::arg("autotuning", static_cast<int>(Reason::kAutotuning)),
       fmt::arg("copy_kind", Word<CopyKind>("CASE WHEN c.kind = 1 THEN c.copy_kind END")),
@@ -187,7 +221,10 @@ constexpr std::string_view kActivityJoins = R"sql(
   JOIN x_device d USING (device_id) LEFT JOIN x_string n ON n.string_id = c.name_id
   LEFT JOIN x_label b ON b.label_id = a.label_id
   LEFT JOIN x_instruction i ON i.instruction_id = b.instruction_id
-  LEFT JOIN x_module m ON m.module_id = b.module_id)sql";
+  LEFT JOIN x_module m ON m.module_id = b.module_id
+  LEFT JOIN x_source_stack ss ON ss.stack_id = i.stack_id
+  LEFT JOIN x_source_place sp ON sp.place_id = ss.user_place
+  LEFT JOIN x_source_place lp ON lp.place_id = ss.library_place)sql";
 
 std::string ActivityViews() {
   std::string sql = fmt::format("\nCREATE VIEW activity AS SELECT a.activity_id, {}{};\n",
@@ -270,8 +307,7 @@ CREATE VIEW op_time AS SELECT o.module_id, m.name AS module, coalesce(m.told_pro
   i.name AS instruction, coalesce(i.category, f.category) AS category, {op_kind} AS op_kind,
   coalesce({phase}, 'unknown') AS phase, coalesce(i.layer, f.layer) AS layer,
   coalesce(i.layer_group, f.layer_group) AS layer_group, coalesce(i.op_name, f.op_name) AS op_name,
-  coalesce(i.source_file, f.source_file) AS source_file,
-  coalesce(i.source_line, f.source_line) AS source_line, o.occurrences, o.total_ns, o.self_ns, o.steady_ns,
+  sp.file AS source_file, sp.line AS source_line, o.occurrences, o.total_ns, o.self_ns, o.steady_ns,
   o.total_ns / o.occurrences AS average_ns, o.min_ns, o.max_ns,
   100.0 * o.self_ns / (SELECT nullif(sum(self_ns), 0) FROM x_op_time) AS self_pct, o.flops,
   o.bytes, o.wasted_ns, o.bound_by,
@@ -281,13 +317,33 @@ CREATE VIEW op_time AS SELECT o.module_id, m.name AS module, coalesce(m.told_pro
   {confidence} AS confidence, o.estimated, coalesce(i.mixed, f.mixed, 0) AS mixed,
   CASE WHEN o.instruction_id IS NOT NULL THEN 'o' || o.op_id END AS handle,
   o.critical_milli_pct / 1000.0 AS critical_pct, o.slack_ns,
-  coalesce(i.op_type, f.op_type) AS op_type, coalesce(i.name, f.name) AS op
+  coalesce(i.op_type, f.op_type) AS op_type, coalesce(i.name, f.name) AS op,
+  lp.file AS library_file, lp.line AS library_line, ss.is_library AS source_is_library, ss.stack_id
   FROM x_op_time o LEFT JOIN x_instruction i ON i.instruction_id = o.instruction_id
     AND i.module_id = o.module_id
   LEFT JOIN x_instruction f ON f.instruction_id = o.instruction_id AND o.module_id IS NULL
-  LEFT JOIN x_module m ON m.module_id = o.module_id;
-CREATE VIEW scope_time AS SELECT op_name, layer, layer_group, {phase_plain} AS phase, source_file,
-  source_line, self_ns, estimated_ns FROM x_scope_time;
+  LEFT JOIN x_module m ON m.module_id = o.module_id
+  LEFT JOIN x_source_stack ss ON ss.stack_id = coalesce(i.stack_id, f.stack_id)
+  LEFT JOIN x_source_place sp ON sp.place_id = ss.user_place
+  LEFT JOIN x_source_place lp ON lp.place_id = ss.library_place;
+CREATE VIEW scope_time AS SELECT op_name, layer, layer_group, {phase_plain} AS phase,
+  sp.file AS source_file, sp.line AS source_line, sum(t.self_ns) AS self_ns,
+  sum(t.estimated_ns) AS estimated_ns, lp.file AS library_file, lp.line AS library_line,
+  ss.is_library AS source_is_library
+  FROM x_scope_time t {scope_joins}
+  GROUP BY op_name, layer, layer_group, t.phase, ss.user_place, ss.library_place
+  ORDER BY sum(t.self_ns) DESC;
+CREATE VIEW stack_time AS SELECT stack_id, sum(self_ns) AS self_ns,
+  sum(estimated_ns) AS estimated_ns FROM x_scope_time GROUP BY stack_id;
+CREATE VIEW source_time AS SELECT file, line, min(function) AS function, max(is_user) AS is_user,
+  sum(self_ns) AS self_ns, sum(inclusive_ns) AS inclusive_ns
+  FROM (SELECT p.file, p.line, min(p.function) AS function, max(p.is_user) AS is_user,
+      CASE WHEN max(f.place_id = s.user_place) THEN t.ns ELSE 0 END AS self_ns,
+      t.ns AS inclusive_ns
+    FROM (SELECT stack_id, self_ns AS ns FROM stack_time) t
+    JOIN x_source_stack s USING (stack_id) JOIN x_source_frame f USING (stack_id)
+    JOIN x_source_place p USING (place_id) GROUP BY t.stack_id, p.file, p.line)
+  GROUP BY file, line ORDER BY sum(self_ns) DESC, sum(inclusive_ns) DESC;
 CREATE VIEW phase_time AS SELECT device_id, step, {phase_plain} AS phase, self_ns, estimated_ns
   FROM x_phase_time;
 CREATE VIEW step_part AS SELECT device_id, step, {part} AS part, wall_ns FROM x_step_part;
@@ -325,15 +381,17 @@ CREATE VIEW time_tree AS SELECT t.node_id, t.parent_id, t.process_id, t.device_i
   {tree_kind} AS kind, t.name, CASE t.kind WHEN {op} THEN coalesce({tree_phase}, 'unknown') END AS phase,
   i.layer_group, CASE t.kind WHEN {op} THEN coalesce({tree_op_kind}, 'other') END AS op_kind,
   i.module_id, CASE WHEN i.module_id IS NOT NULL THEN i.name END AS instruction,
-  coalesce(i.source_file, t.source_file) AS source_file,
-  coalesce(i.source_line, t.source_line) AS source_line, t.ns, t.per_step_ns, t.p25_ns, t.p75_ns,
+  coalesce(sp.file, t.source_file) AS source_file,
+  coalesce(sp.line, t.source_line) AS source_line, t.ns, t.per_step_ns, t.p25_ns, t.p75_ns,
   'o' || o.op_id AS handle
   FROM x_time_tree t LEFT JOIN x_instruction i USING (instruction_id)
-  LEFT JOIN x_op_time o ON o.instruction_id = t.instruction_id;
+  LEFT JOIN x_op_time o ON o.instruction_id = t.instruction_id
+  LEFT JOIN x_source_stack ss ON ss.stack_id = i.stack_id
+  LEFT JOIN x_source_place sp ON sp.place_id = ss.user_place;
 CREATE VIEW ruled_out AS SELECT id, CASE withheld WHEN 0 THEN 'fine' ELSE 'withheld' END AS verdict,
   text, what, figure, evidence FROM x_ruled_out ORDER BY position;
 )sql",
-      fmt::arg("how", Word<StepHow>("how")),
+      fmt::arg("how", Word<StepHow>("how")), fmt::arg("scope_joins", SourceJoins("t")),
       fmt::arg("op_kind", Word<OpKind>("coalesce(i.op_kind, f.op_kind)")),
       fmt::arg("phase", Word<Phase>("coalesce(i.phase, f.phase)")),
       fmt::arg("confidence", Word<Confidence>("o.confidence")),

@@ -3,6 +3,7 @@
 // `xlatrace attach run.db --modules PATH...`: HLO that came later. The run is attributed and
 // analysed again from what it holds; the trace or recording it came from is not read.
 
+#include <cstdlib>
 #include <memory>
 #include <string>
 #include <vector>
@@ -19,6 +20,7 @@
 #include "tools/fold.h"
 #include "tools/pipeline.h"
 #include "tools/trace_run.h"
+#include "tools/user_code_option.h"
 
 namespace xlatrace::tools {
 namespace {
@@ -29,11 +31,16 @@ struct AttachOptions {
 };
 
 Result<int> RunAttach(const AttachOptions& options) {
+  if (options.modules.empty() && std::getenv(kUserCodeVariable) == nullptr) {
+    return MakeError("attach needs --modules or --user-code",
+                     "xlatrace attach run.db --modules /tmp/xla_dump", ErrorCode::kUsage);
+  }
   if (!store::LooksLikeRunDb(options.run) && IsTrace(options.run)) {
-    return MakeError(fmt::format("'{}' is a trace, to which nothing can be added", options.run),
-                     fmt::format("xlatrace import {} --modules {} -o run.db",
-                                 ShellWord(options.run), ShellWord(options.modules.front())),
-                     ErrorCode::kUsage);
+    return MakeError(
+        fmt::format("'{}' is a trace, to which nothing can be added", options.run),
+        fmt::format("xlatrace import {} --modules {} -o run.db", ShellWord(options.run),
+                    ShellWord(options.modules.empty() ? "PATH" : options.modules.front())),
+        ErrorCode::kUsage);
   }
   XLATRACE_ASSIGN(const std::string path, FoldedRun(options.run));
   struct stat before {};
@@ -65,8 +72,8 @@ void AddAttachCommand(CLI::App& app, Command* selected) {
   command
       ->add_option("--modules", options->modules,
                    "XLA dump folders, HLO files or profiles to take modules from")
-      ->required()
       ->type_name("PATH");
+  AddUserCodeOption(command);
   command->footer("Example:\n  xlatrace attach run.db --modules /tmp/xla_dump");
   command->callback([options, selected] { *selected = [options] { return RunAttach(*options); }; });
 }

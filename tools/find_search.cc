@@ -2,6 +2,7 @@
 #include "tools/find_search.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 #include <memory>
 #include <unordered_map>
@@ -17,10 +18,12 @@
 #include "hlo/instruction_text.h"
 #include "hlo/module_summary.h"
 #include "hlo/text/text_reader.h"
+#include "hlo/user_line.h"
 #include "store/run_db.h"
 #include "tools/dump_modules.h"
 #include "tools/fold.h"
 #include "tools/module_list.h"
+#include "tools/user_code_option.h"
 
 namespace xlatrace::tools {
 namespace {
@@ -60,17 +63,20 @@ StageHits SearchModule(const model::HloModule& module, const std::string& file,
   const std::vector<dumps::FindHit> raw = pattern.Search(module, options.fields);
   if (raw.empty()) return hits;
   const std::vector<uint32_t> containers = dumps::Containers(module);
+  const char* declared = std::getenv(kUserCodeVariable);
+  const model::UserCode user_code = hlo::UserCodeOf(module, declared == nullptr ? "" : declared);
   const std::vector<bool> inlined = hlo::InlinedComputations(module);
   // Line numbers in one pass: hits come in the order of the text nearly always.
   for (const dumps::FindHit& hit : raw) {
     const model::Instruction& instruction = module.instructions[hit.instruction];
     const bool inside = containers[hit.instruction] != hit.instruction;
+    const hlo::SourceLineOf source = hlo::UserLineOf(module, instruction.metadata, user_code);
     Found found{.name = std::string(instruction.name),
                 .opcode = std::string(instruction.opcode),
                 .shape = std::string(instruction.shape),
                 .op_name = std::string(instruction.metadata.op_name),
-                .source_file = std::string(instruction.metadata.source_file),
-                .source_line = instruction.metadata.source_line,
+                .source_file = std::string(source.file),
+                .source_line = source.line,
                 .computation = std::string(module.computations[instruction.computation].name),
                 .fields = hit.fields,
                 .score = Weighted(hit, instruction, inside || inlined[instruction.computation]),

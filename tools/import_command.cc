@@ -15,6 +15,7 @@
 #include "tools/input_list.h"
 #include "tools/nsight_report.h"
 #include "tools/pipeline.h"
+#include "tools/user_code_option.h"
 
 namespace xlatrace::tools {
 namespace {
@@ -78,6 +79,7 @@ void AddImportCommand(CLI::App& app, Command* selected) {
       ->add_option("--modules", options->request.module_paths,
                    "XLA dump folders, HLO files or other profiles to take modules from")
       ->type_name("PATH");
+  AddUserCodeOption(command);
   command->add_option("-o,--output", options->request.output, "The run.db to write")
       ->type_name("FILE")
       ->default_val("run.db");

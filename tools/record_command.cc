@@ -31,6 +31,7 @@
 #include "tools/places.h"
 #include "tools/preload_recording.h"
 #include "tools/recording_options.h"
+#include "tools/user_code_option.h"
 
 namespace xlatrace::tools {
 namespace {
@@ -313,6 +314,7 @@ void AddRecordCommand(CLI::App& app, Command* selected) {
       ->type_name("FILE")
       ->capture_default_str();
   AddRecordingOptions(*command, &options->recording);
+  AddUserCodeOption(command);
   command->add_option("CMD", options->command, "The command and its arguments, after --")
       ->required();
   command->positionals_at_end();

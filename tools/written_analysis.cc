@@ -3,12 +3,14 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 #include <utility>
 #include <vector>
 
 #include "analysis/findings/tree_fit.h"
 #include "analysis/time_tree/time_tree.h"
 #include "correlator/correlator.h"
+#include "tools/user_code_option.h"
 
 namespace xlatrace::tools {
 namespace {
@@ -23,6 +25,10 @@ analysis::HostEventLoader HostEventsOf(const store::RunBuilder& builder) {
   };
 }
 
+model::UserCode UserCodeOf(const store::RunBuilder& builder) {
+  return model::UserCode(builder.RunInfo(kUserCodeKey));
+}
+
 analysis::HostCallOf CallsOf(const store::RunBuilder& builder) {
   return [&builder](size_t activity) { return builder.CallOf(activity); };
 }
@@ -30,10 +36,15 @@ analysis::HostCallOf CallsOf(const store::RunBuilder& builder) {
 }  // namespace
 
 Result<Derived> Derive(store::RunBuilder& builder) {
+  // A declaration of this command wins over that of the import.
+  if (const char* declared = std::getenv(kUserCodeVariable); declared != nullptr) {
+    builder.SetRunInfo(kUserCodeKey, declared);
+  }
   Derived derived;
   ParsedModules modules(builder);
   XLATRACE_ASSIGN(derived.attribution,
-                  correlator::Attribute(builder.tables(), modules.ForCorrelator()));
+                  correlator::Attribute(builder.tables(), modules.ForCorrelator(), nullptr,
+                                        UserCodeOf(builder)));
   builder.Learn(derived.attribution);
   derived.analysis = AnalyzeWritten(builder, derived.attribution, modules);
   builder.Learn(derived.analysis);
@@ -49,6 +60,7 @@ model::AnalysisTables AnalyzeWritten(const store::RunBuilder& builder,
   const model::RunTables& run = builder.tables();
   analysis::AnalysisOptions options;
   options.known = known;
+  options.user_code = UserCodeOf(builder);
   options.compiles = run.compiles;
   // Losses between two windows hide nothing inside a window.
   options.lost_records = builder.LostRecords();

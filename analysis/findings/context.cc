@@ -27,22 +27,17 @@ constexpr double kLeastOpShare = 0.0002;
 constexpr double kRecordingNs = 700;
 constexpr double kMuchRecording = 0.2;
 constexpr double kMostOfIt = 0.7;
-
-bool IsLibrary(std::string_view file) {
-  for (const std::string_view part :
-       {"/flax/",          "/optax/",      "/haiku/",   "/equinox/",
-        "/keras/",         "/tensorflow/", "/jax/",     "/site-packages/",
-        "/dist-packages/", "/chex/",       "/jaxlib/",  "/praxis/",
-        "/paxml/",         "/torch_xla/",  "/torch/",   "/transformer_engine/",
-        "/penzai/",        "/orbax/",      "/distrax/", "<frozen"}) {
-    if (file.find(part) != file.npos) return true;
-  }
-  return file.empty() || file == "<string>";
-}
+// Python's own limit of recursion is 1,000; deeper tables are damaged.
+constexpr size_t kMaxStackFrames = 1000;
 
 // A file through which every op of the framework goes: its line says nothing about any one.
 bool IsFrameworkCore(std::string_view file) {
   return file.find("/tensorflow/python/framework/ops.py") != file.npos || file == "dummy_file_name";
+}
+
+// JAX gives no type of its ops; PyTorch/XLA's have a namespace ("aten__mm").
+bool IsTensorFlowType(std::string_view op_type) {
+  return !op_type.empty() && op_type.find("__") == op_type.npos;
 }
 
 std::string FileAndLine(std::string_view file, int64_t line) {
@@ -243,8 +238,8 @@ void Context::ReadOps(const ModuleLoader& load_module) {
     op_of_instruction_[static_cast<size_t>(ops[k].time->instruction_id) - 1] =
         static_cast<uint32_t>(k + 1);
     const bool its_own = ops[k].row->module_id == 0;  // The framework's op: there is no HLO.
-    tensorflow = tensorflow || its_own || IsFrameworkCore(ops[k].row->source_file) ||
-                 ops[k].row->source_file.find("/tensorflow/") != std::string::npos;
+    tensorflow = tensorflow || its_own || IsTensorFlowType(ops[k].row->op_type) ||
+                 IsFrameworkCore(ops[k].row->source_file);
     if (its_own) continue;
     // Of a CPU's product the hand-over may be all that is recorded (hidden_products.h).
     const bool hand_over = on_cpu && (ops[k].row->op_kind == model::OpKind::kGemm ||
@@ -283,7 +278,8 @@ void Context::ReadOps(const ModuleLoader& load_module) {
                       : named != by_name.end() ? named->second
                                                : kNoIndex);
     }
-    HloFacts& facts = modules_.emplace(module_id, FactsOf(hlo, nodes)).first->second;
+    HloFacts& facts =
+        modules_.emplace(module_id, FactsOf(hlo, nodes, options.user_code)).first->second;
     ReadMemory(hlo, nodes, first_row[module_id], facts);
     for (size_t k = 0; k < indices.size(); ++k) {
       uint32_t& producer = facts.ops[k].producer;
@@ -371,12 +367,17 @@ Sure Context::Allowed(Sure sure) const {
 
 std::string Context::SourceAt(const Op& op, uint32_t frame) const {
   if (op.module == nullptr) return {};
-  for (int depth = 0; frame != 0 && frame <= op.module->frames.size() && depth < 200; ++depth) {
-    const SourceFrame& at = op.module->frames[frame - 1];
-    if (!IsLibrary(at.file)) return FileAndLine(at.file, at.line);
-    frame = at.parent;
+  std::vector<const SourceFrame*> frames;
+  std::vector<model::FileKind> kinds;
+  while (frame != 0 && frame <= op.module->frames.size() && frames.size() < kMaxStackFrames) {
+    frames.push_back(&op.module->frames[frame - 1]);
+    kinds.push_back(frames.back()->kind);
+    frame = frames.back()->parent;
   }
-  return {};
+  if (frames.empty()) return {};
+  const model::UserFrame user = model::FindUserFrame(kinds);
+  if (kinds[user.position] == model::FileKind::kMachinery) return {};
+  return FileAndLine(frames[user.position]->file, frames[user.position]->line);
 }
 
 std::string Context::SourceOf(const Op& op) const {
@@ -403,7 +404,7 @@ std::string Context::CallerOf(const std::vector<const Op*>& of) const {
     const std::vector<SourceFrame>& frames = op->module->frames;
     std::vector<uint32_t> chain;
     uint32_t frame = op->facts->frame;
-    while (frame != 0 && frame <= frames.size() && chain.size() < 200) {
+    while (frame != 0 && frame <= frames.size() && chain.size() < kMaxStackFrames) {
       chain.push_back(frame);
       frame = frames[frame - 1].parent;
     }
@@ -411,7 +412,7 @@ std::string Context::CallerOf(const std::vector<const Op*>& of) const {
     for (size_t k = 0; k + 1 < chain.size(); ++k) {
       const SourceFrame& inner = frames[chain[k] - 1];
       const SourceFrame& outer = frames[chain[k + 1] - 1];
-      if (IsLibrary(inner.file) || IsLibrary(outer.file)) continue;
+      if (!inner.is_user() || !outer.is_user()) continue;
       const std::string name = inner.file + "\n" + inner.function;
       if (!seen.insert(name).second) continue;
       Function& function = functions[name];
@@ -445,13 +446,14 @@ std::string Context::StepCallSource() const {
     const std::vector<SourceFrame>& frames = op.module->frames;
     uint32_t frame = op.facts->frame;
     std::string caller;
-    for (int depth = 0; frame != 0 && frame <= frames.size() && depth < 200; ++depth) {
+    for (size_t depth = 0; frame != 0 && frame <= frames.size() && depth < kMaxStackFrames;
+         ++depth) {
       const SourceFrame& at = frames[frame - 1];
       const size_t dot = at.function.find_last_of('.');
       const std::string_view name =
           std::string_view(at.function).substr(dot == std::string::npos ? 0 : dot + 1);
       if (name == function && at.parent != 0 && at.parent <= frames.size() &&
-          !IsLibrary(frames[at.parent - 1].file)) {
+          frames[at.parent - 1].is_user()) {
         caller = FileAndLine(frames[at.parent - 1].file, frames[at.parent - 1].line);
       }
       frame = at.parent;

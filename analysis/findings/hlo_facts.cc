@@ -46,11 +46,12 @@ class Reader {
     FindStacks();
   }
 
-  HloFacts Read(const std::vector<uint32_t>& nodes) {
+  HloFacts Read(const std::vector<uint32_t>& nodes, model::UserCode user_code) {
     HloFacts facts;
+    for (const model::StackFrame& frame : module_.stack_frames) user_code.Learn(frame.file);
     for (const model::StackFrame& frame : module_.stack_frames) {
-      facts.frames.push_back(
-          {std::string(frame.file), frame.line, std::string(frame.function), frame.parent});
+      facts.frames.push_back({std::string(frame.file), frame.line, std::string(frame.function),
+                              frame.parent, user_code.KindOf(frame.file)});
     }
     facts.has_aliases = !module_.aliased_parameters.empty();
     if (module_.entry != kNoIndex) {
@@ -581,8 +582,9 @@ class Reader {
 
 }  // namespace
 
-HloFacts FactsOf(const HloModule& module, const std::vector<uint32_t>& nodes) {
-  return Reader(module).Read(nodes);
+HloFacts FactsOf(const HloModule& module, const std::vector<uint32_t>& nodes,
+                 model::UserCode user_code) {
+  return Reader(module).Read(nodes, std::move(user_code));
 }
 
 }  // namespace xlatrace::analysis::findings

@@ -16,6 +16,7 @@
 
 #include "hlo/cost/cost.h"
 #include "model/hlo_module.h"
+#include "model/user_code.h"
 
 namespace xlatrace::analysis::findings {
 
@@ -24,6 +25,8 @@ struct SourceFrame {
   int64_t line = 0;
   std::string function;
   uint32_t parent = 0;  // 1-based, 0: none.
+  model::FileKind kind = model::FileKind::kUser;
+  bool is_user() const { return kind == model::FileKind::kUser; }
 };
 
 // A matrix product: the one with the most work, where a fusion holds several.
@@ -103,7 +106,8 @@ struct HloFacts {
 };
 
 // `nodes`: instruction indices; kNoIndex gives facts that are not `known`.
-HloFacts FactsOf(const model::HloModule& module, const std::vector<uint32_t>& nodes);
+HloFacts FactsOf(const model::HloModule& module, const std::vector<uint32_t>& nodes,
+                 model::UserCode user_code = model::UserCode());
 
 }  // namespace xlatrace::analysis::findings
 

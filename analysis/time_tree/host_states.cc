@@ -6,6 +6,7 @@
 
 #include "analysis/range_paths.h"
 #include "base/text.h"
+#include "model/user_code.h"
 
 namespace xlatrace::analysis::time_tree {
 namespace {
@@ -14,7 +15,11 @@ using model::TreeKind;
 
 // "train.py(12): f" and "$train.py:12 f": a function of an installed package is a framework's.
 bool IsPackageFrame(std::string_view text) {
-  return HasAny(text, {"site-packages/", "dist-packages/", "<frozen ", "<built-in", "lib/python"});
+  if (text.starts_with('$')) text.remove_prefix(1);
+  const size_t end = text.find(".py");
+  const model::FileKind kind =
+      model::UserCode().KindOf(end == text.npos ? text : text.substr(0, end + 3));
+  return kind == model::FileKind::kPackage || kind == model::FileKind::kMachinery;
 }
 
 }  // namespace

@@ -23,20 +23,21 @@ enum class NameClass : uint8_t {
   kEndMarker,
   kRange,
   kUserRange,
+  kPythonCall,  // Call of a function with a file and a line: "$train.py:12 step".
+  kBuiltinCall,
   kCompile,
   kCompilerPart,
 };
 
-// Functions of Python that take less than this explain no idle time that matters; a tracer gives
-// millions of them.
-constexpr int64_t kMinFrameNs = 100'000;
+// A call of a Python function that is shorter than the shortest gap explains no idle time.
+constexpr int64_t kMinPythonCallNs = 1'000;
+// A tracer records millions of calls. A thread with more keeps the longest.
+constexpr size_t kMaxCallsPerLine = 20'000;
 
 // Events that frameworks and their runtimes make of their own work.
 bool IsRuntimeEvent(std::string_view name) {
   if (name.empty() || Has(name, "::") || Has(name, ":#")) return true;
-  for (const std::string_view start : {"$<",
-                                       "$builtins",
-                                       "D2D",
+  for (const std::string_view start : {"D2D",
                                        "ThreadpoolListener",
                                        "Thunk",
                                        "ParseArguments",
@@ -62,6 +63,10 @@ bool IsRuntimeEvent(std::string_view name) {
 }
 
 NameClass ClassOfName(std::string_view name) {
+  if (name.starts_with('$')) {
+    const bool is_builtin = name.starts_with("$<") || name.starts_with("$builtins");
+    return is_builtin ? NameClass::kBuiltinCall : NameClass::kPythonCall;
+  }
   if (name.starts_with("end: ")) return NameClass::kEndMarker;
   // A tf.function is traced where it is called with another shape or type: what follows compiles
   // it.
@@ -129,6 +134,8 @@ class HostPlaneImport {
       FlushLine();
     }
     import_.counters.Add("host_event_not_kept", Severity::kInfo, not_kept_);
+    import_.counters.Add("python_call_folded", Severity::kInfo, folded_calls_,
+                         "short calls of Python functions are part of the call around them");
     AddCollectiveOps();
   }
 
@@ -165,7 +172,7 @@ class HostPlaneImport {
     return name_class;
   }
 
-  static bool IsShort(const Event& event) { return event.duration_ps < kMinFrameNs * 1000; }
+  static bool IsShort(const Event& event) { return event.duration_ps < kMinPythonCallNs * 1000; }
 
   HostEventFacts ReadFacts(const Event& event) {
     HostEventFacts facts;
@@ -222,10 +229,13 @@ class HostPlaneImport {
     if (plane_.damaged && !IsReadable(event)) return;
     const int64_t index = plane_.event_index.Find(event.metadata_id);
     const NameClass name_class = ClassOf(index);
-    const bool frame = name_class == NameClass::kUserRange && NameOf(index).starts_with('$');
     const bool plain = name_class == NameClass::kPlain || name_class == NameClass::kUserRange;
-    if (event.stats.empty() && (name_class == NameClass::kPlain || (frame && IsShort(event)))) {
+    if (event.stats.empty() && name_class == NameClass::kPlain) {
       ++not_kept_;
+      return;
+    }
+    if (name_class == NameClass::kPythonCall || name_class == NameClass::kBuiltinCall) {
+      AddPythonCall(event, base, index);
       return;
     }
     HostEventFacts facts;
@@ -350,6 +360,33 @@ class HostPlaneImport {
     ranges_.push_back({*time, name});
   }
 
+  void AddPythonCall(const Event& event, int64_t base, int64_t index) {
+    if (ClassOf(index) == NameClass::kBuiltinCall || IsShort(event)) {
+      ++folded_calls_;
+      return;
+    }
+    if (const auto time = import_.Time(base, event))
+      python_calls_.push_back({*time, NameOf(index)});
+  }
+
+  // Keeps the longest calls of the line, as many as the limits allow.
+  void ChoosePythonCalls() {
+    const auto left =
+        static_cast<size_t>(std::max<int64_t>(kMaxHostRanges - import_.host_ranges, 0));
+    const size_t kept = std::min({python_calls_.size(), kMaxCallsPerLine, left});
+    const auto length = [](const HostRange& of) { return of.time.end_ns - of.time.start_ns; };
+    if (kept < python_calls_.size()) {
+      std::stable_sort(
+          python_calls_.begin(), python_calls_.end(),
+          [&](const HostRange& a, const HostRange& b) { return length(a) > length(b); });
+    }
+    folded_calls_ += static_cast<int64_t>(python_calls_.size() - kept);
+    import_.host_ranges += static_cast<int64_t>(kept);
+    ranges_.insert(ranges_.end(), python_calls_.begin(),
+                   python_calls_.begin() + static_cast<std::ptrdiff_t>(kept));
+    python_calls_.clear();
+  }
+
   void AddRange(const Event& event, int64_t base, std::string_view name) {
     if (import_.host_ranges >= kMaxHostRanges) {
       import_.counters.Add("host_range_over_limit", Severity::kNotice, 1,
@@ -368,6 +405,7 @@ class HostPlaneImport {
     for (const model::Activity& op : ops_) import_.sink.AddActivity(op);
     ops_.clear();
     FlushCompiles();
+    ChoosePythonCalls();
     FlushRanges();
     lane_device_ = 0;
   }
@@ -465,6 +503,7 @@ class HostPlaneImport {
   std::unordered_map<std::string, OpShape> shapes_;
   std::string key_;
   int64_t not_kept_ = 0;
+  int64_t folded_calls_ = 0;
 
   // The line being read.
   int64_t thread_id_ = 0;
@@ -473,6 +512,7 @@ class HostPlaneImport {
   model::Id lane_device_ = 0;
   std::vector<model::Activity> ops_;
   std::vector<HostRange> ranges_;
+  std::vector<HostRange> python_calls_;
   std::vector<NamedInterval> compiles_;
   std::vector<NamedInterval> compiler_parts_;
 };

@@ -14,9 +14,9 @@ _TEXT_COLUMNS = frozenset(
     """
     action advice assumptions basis bound_by category cause command computation
     compute_capability compute_type confidence copy_kind domain ended evidence figure file
-    fingerprint framework_function from_instruction from_program fusion_kind gpu handle headline
+    fingerprint framework_function from_instruction from_program function fusion_kind gpu handle headline
     host how how_to_check id instruction jaxlib_version job_answer job_cause job_waited_for
-    kernel_name kernel_symbol key kind layer layer_group losing_evidence module name
+    kernel_name kernel_symbol key kind layer layer_group library_file losing_evidence module name
     occupancy_limiter op op_kind op_name op_name_method op_type opcode operands origin part
     peak_flops peaks_source phase program reason role role_reason run_id sentence severity shape
     source source_file tensorflow_version text title to_instruction to_program tool_version

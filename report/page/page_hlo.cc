@@ -33,7 +33,6 @@ constexpr int64_t kMostInstructions = 400'000;     // Over all modules.
 constexpr size_t kMostHotText = size_t{12} << 20;  // Deflates to a tenth or less.
 constexpr size_t kTextPiece = size_t{2} << 20;
 constexpr size_t kLongestInstruction = 8'192;
-constexpr size_t kMostFrames = 64;
 
 // What run.db says about an instruction, in the order of the module.
 struct InstructionFacts {
@@ -57,45 +56,6 @@ void RemoveMetadata(std::string& text) {
       return;
     }
   }
-}
-
-std::string StackText(const HloModule& module, uint32_t frame) {
-  std::vector<std::string> lines;
-  while (frame != 0 && frame <= module.stack_frames.size() && lines.size() < kMostFrames) {
-    const model::StackFrame& f = module.stack_frames[frame - 1];
-    lines.push_back(fmt::format("{}:{} {}", f.file, f.line, f.function));
-    frame = f.parent;
-  }
-  // JAX puts the frames of a call in front of those of what was traced inside it, which begin with
-  // the same ones: of frames that come again, the outermost stays.
-  std::set<std::string_view> seen;
-  std::string text;
-  for (auto line = lines.rbegin(); line != lines.rend(); ++line) {
-    if (!seen.insert(*line).second) continue;
-    text += (text.empty() ? "" : " > ") + *line;
-  }
-  return text;
-}
-
-// The frames of the instruction that an op is named after: of a fusion it may be one of the body,
-// which stands for another line than the fusion's own metadata.
-uint32_t FrameOf(const HloModule& module, const model::Instruction& instruction,
-                 const InstructionFacts* fact) {
-  const model::OpMetadata& own = instruction.metadata;
-  const auto says = [&](const model::OpMetadata& metadata) {
-    return metadata.op_name == fact->op_name && metadata.source_file == fact->source_file &&
-           metadata.source_line == fact->source_line.value_or(0);
-  };
-  if (fact == nullptr || !fact->source_line || says(own)) return own.stack_frame;
-  for (const uint32_t called : module.CalledComputations(instruction)) {
-    if (called >= module.computations.size() || !module.computations[called].is_fusion) continue;
-    const model::Computation& body = module.computations[called];
-    for (uint32_t i = 0; i < body.instruction_count; ++i) {
-      const model::OpMetadata& metadata = module.instructions[body.first_instruction + i].metadata;
-      if (metadata.stack_frame != 0 && says(metadata)) return metadata.stack_frame;
-    }
-  }
-  return own.stack_frame;
 }
 
 class HloTables {
@@ -227,7 +187,6 @@ class HloTables {
       if (launched) {
         PageOp& page_op = page_.ops[static_cast<size_t>(op->second)];
         page_op.instruction_row = first_instruction + i;
-        page_op.stack = StackText(module, FrameOf(module, instruction, fact));
         hot.emplace_back(page_op.self_ns, i);
       }
       AddInstruction(module, instruction, fact, first_computation,

@@ -3,10 +3,13 @@
 // The tables `ops` and `op_shares`: every instruction with time, and what it belongs to.
 
 #include <algorithm>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <utility>
 #include <vector>
+
+#include <fmt/format.h>
 
 #include "hlo/shape.h"
 #include "report/op_fold.h"
@@ -43,10 +46,35 @@ std::unordered_map<std::string, int64_t> FoldNumbers(const RunView& view, int64_
   return numbers;
 }
 
+// Texts of call stacks, outermost frame first: "train.py:9 main > model.py:3 apply". Stacks of one
+// line without a function are none. The files of the user go to the page's data.
+Result<std::unordered_map<int64_t, std::string>> StackTexts(PageContext& page) {
+  std::unordered_map<int64_t, std::string> texts;
+  nlohmann::ordered_json files = nlohmann::ordered_json::array();
+  std::set<std::string> seen;
+  XLATRACE_TRY(page.db.ForEach(
+      "SELECT stack_id, file, line, function, is_user FROM source_stack ORDER BY stack_id,"
+      " depth DESC",
+      [&](const Statement& row) {
+        const std::string file(row.Text(1));
+        if (row.Int64(4) != 0 && seen.insert(file).second) files.push_back(file);
+        if (row.IsNull(3) && !texts.contains(row.Int64(0))) return true;
+        std::string& text = texts[row.Int64(0)];
+        if (!text.empty()) text += " > ";
+        text += fmt::format("{}:{} {}", file, row.Int64(2), row.Text(3));
+        return true;
+      }));
+  page.meta["user_files"] = std::move(files);
+  return texts;
+}
+
 }  // namespace
 
 Status LoadPageOps(PageContext& page) {
   XLATRACE_ASSIGN(const Table rows, page.db.Select(kOpTimeSql));
+  XLATRACE_ASSIGN(const Table stacks,
+                  page.db.Select("SELECT stack_id FROM op_time WHERE op IS NOT NULL"));
+  XLATRACE_ASSIGN(const auto texts, StackTexts(page));
   const std::string_view time = page.view.basis.steady ? "steady_ns" : "self_ns";
   for (size_t i = 0; i < rows.rows.size(); ++i) {
     PageOp op;
@@ -57,6 +85,9 @@ Status LoadPageOps(PageContext& page) {
     op.self_ns = rows.Int(i, "self_ns");
     op.occurrences = rows.Int(i, "occurrences");
     op.row_in_sql = static_cast<int64_t>(i);
+    if (const auto text = texts.find(stacks.Int(i, "stack_id")); text != texts.end()) {
+      op.stack = text->second;
+    }
     page.ops.push_back(std::move(op));
   }
   std::stable_sort(page.ops.begin(), page.ops.end(),

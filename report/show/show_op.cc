@@ -235,11 +235,13 @@ namespace {
 // The op's row of op_time, and what is known of its instruction and of the ops like it. Null where
 // there is no op of that handle. `name` becomes the name of the instruction.
 Result<Json> OpRow(RunDb& db, const std::string& handle, std::string* name) {
-  XLATRACE_ASSIGN(Json op, Row(db,
-                               "SELECT o.*, m.handle AS module_handle FROM op_time o"
-                               " LEFT JOIN module m ON m.module_id = o.module_id"
-                               " WHERE o.handle = ?1",
-                               {handle}));
+  XLATRACE_ASSIGN(Json op,
+                  Row(db,
+                      "SELECT o.*, m.handle AS module_handle, i.op_name_method FROM op_time o"
+                      " LEFT JOIN module m ON m.module_id = o.module_id LEFT JOIN instruction i"
+                      " ON i.module_id = o.module_id AND i.instruction = o.instruction"
+                      " WHERE o.handle = ?1",
+                      {handle}));
   if (op.is_null()) return op;
   *name = TextOf(op, "op");  // Of an instruction its own.
   if (op["instruction"].is_null()) op["instruction"] = *name;

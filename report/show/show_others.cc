@@ -20,6 +20,7 @@
 #include "report/run_view.h"
 #include "report/share_times.h"
 #include "report/show/show_sheet.h"
+#include "report/source_figures.h"
 #include "store/launch_scan.h"
 
 namespace xlatrace::report {
@@ -438,6 +439,50 @@ Result<Json> LayerSheet(RunDb& db, const std::string& layer) {
   return sheet;
 }
 
+namespace {
+
+// Time of all ops that are called from a line, and of the lines around it in their stacks: whole
+// run, all devices.
+Status AddCalls(RunDb& db, const SourceStacks& stacks,
+                const std::function<bool(const SourceStacks::Frame&)>& is_here, Json* sheet) {
+  int64_t inclusive = 0;
+  std::map<std::tuple<std::string, int64_t, std::string>, int64_t> callers, callees;
+  const auto add = [](auto& to, const SourceStacks::Frame& frame, int64_t ns) {
+    to[{frame.file, frame.line.value_or(0), frame.function}] += ns;
+  };
+  XLATRACE_TRY(
+      db.ForEach("SELECT stack_id, self_ns FROM stack_time", [&](const store::Statement& row) {
+        const SourceStacks::Stack& stack = stacks.Of(row.Int64(0));
+        const auto here = std::find_if(stack.begin(), stack.end(), is_here);
+        if (here == stack.end()) return true;
+        const int64_t ns = row.Int64(1);
+        inclusive += ns;
+        if (here + 1 != stack.end()) add(callers, *(here + 1), ns);
+        if (here != stack.begin()) add(callees, *(here - 1), ns);
+        return true;
+      }));
+  (*sheet)["inclusive_ns"] = inclusive;
+  for (const auto& [key, lines] : {std::pair("callers", &callers), std::pair("calls", &callees)}) {
+    std::vector<std::pair<std::tuple<std::string, int64_t, std::string>, int64_t>> order(
+        lines->begin(), lines->end());
+    std::stable_sort(order.begin(), order.end(),
+                     [](const auto& a, const auto& b) { return a.second > b.second; });
+    Json rows = Json::array();
+    for (const auto& [place, ns] : order) {
+      if (rows.size() == kMostRows) break;
+      const auto& [file, line, function] = place;
+      rows.push_back({{"source_file", file},
+                      {"source_line", line > 0 ? Json(line) : Json()},
+                      {"function", function.empty() ? Json() : Json(function)},
+                      {"inclusive_ns", ns}});
+    }
+    (*sheet)[key] = std::move(rows);
+  }
+  return {};
+}
+
+}  // namespace
+
 Result<Json> SourceSheet(RunDb& db, const std::string& file, int64_t line) {
   Json sheet{{"kind", "source"}, {"source_file", file}, {"source_line", line}};
   // The whole path, or its end from a component on.
@@ -445,14 +490,21 @@ Result<Json> SourceSheet(RunDb& db, const std::string& file, int64_t line) {
       "source_line = ?2 AND (source_file = ?1 OR"
       " substr(source_file, -length(?1) - 1) = '/' || ?1)";
   XLATRACE_TRY(AddScopeTimes(db, kHere, {file, line}, &sheet));
+  XLATRACE_ASSIGN(const SourceStacks stacks, SourceStacks::Load(db));
+  const auto is_here = [&](const SourceStacks::Frame& frame) {
+    return SourceStacks::IsIn(frame, file, line);
+  };
   XLATRACE_TRY(AddStepTimes(
       db,
       [&](const ShareTime& share) {
-        return share.source_line == line &&
-               (share.source_file == file || share.source_file.ends_with("/" + file));
+        const SourceStacks::Stack& stack = stacks.Of(share.stack_id);
+        return std::any_of(stack.begin(), stack.end(), [&](const SourceStacks::Frame& frame) {
+          return frame.is_source && is_here(frame);
+        });
       },
       "", &sheet));
-  if (sheet["phases"].empty()) {
+  XLATRACE_TRY(AddCalls(db, stacks, is_here, &sheet));
+  if (sheet["inclusive_ns"] == 0) {
     return MakeError(
         "no device time of '" + db.path() + "' comes from " + file + ":" + std::to_string(line),
         "lines with time are listed by: xlatrace summary --by source " + ShellWord(db.path()));
@@ -462,7 +514,11 @@ Result<Json> SourceSheet(RunDb& db, const std::string& file, int64_t line) {
                        "SELECT layer, sum(self_ns) AS self_ns FROM scope_time WHERE " +
                            std::string(kHere) + " GROUP BY layer ORDER BY self_ns DESC",
                        {file, line}, kMostRows));
-  XLATRACE_ASSIGN(sheet["ops"], OpsWithin(db, kHere, {file, line}));
+  // Ops of the line, and of what it calls.
+  constexpr std::string_view kCalledHere =
+      "stack_id IN (SELECT stack_id FROM source_stack WHERE line = ?2 AND (file = ?1 OR"
+      " substr(file, -length(?1) - 1) = '/' || ?1))";
+  XLATRACE_ASSIGN(sheet["ops"], OpsWithin(db, kCalledHere, {file, line}));
   XLATRACE_ASSIGN(sheet["findings"],
                   Rows(db,
                        "SELECT handle, title FROM finding WHERE where_source = ?1 OR"

@@ -183,6 +183,15 @@ void WriteFinding(const Json& sheet, SheetWriter& out) {
   }
 }
 
+// Lines around a source line in its call stacks.
+void WriteLines(const std::string& heading, const Json& lines, SheetWriter& out) {
+  if (!lines.is_array() || lines.empty()) return;
+  out.Heading(heading);
+  for (const Json& row : lines) {
+    out.Fact(TimeCell(row, "inclusive_ns"), SourceCell(row) + " " + JsonText(row, "function"));
+  }
+}
+
 // Layers and source lines.
 void WriteScope(const Json& sheet, const std::string& title, SheetWriter& out) {
   out.Title(title);
@@ -199,7 +208,14 @@ void WriteScope(const Json& sheet, const std::string& title, SheetWriter& out) {
              fmt::format("{} = {}% of device time", TimeCell(step, "ns"),
                          ShareText(JsonNumber(step, "ns"), JsonNumber(step, "device_ns"))));
   }
+  if (JsonHas(sheet, "inclusive_ns")) {
+    const double inclusive = JsonNumber(sheet, "inclusive_ns");
+    out.Fact("with calls", fmt::format("{} = {}% of device time", Duration(inclusive),
+                                       Percent(inclusive, JsonNumber(sheet, "device_ns"))));
+  }
   WritePhases(ValueAt(sheet, "phases"), self, out);
+  WriteLines("Called from, whole run", ValueAt(sheet, "callers"), out);
+  WriteLines("Calls, whole run", ValueAt(sheet, "calls"), out);
   if (const Json& alike = ValueAt(sheet, "siblings"); alike.is_object()) {
     out.Heading("Layers alike, per step, without collectives and updates");
     TextTable table({{"layer", false, 60, true, true}, {"time", true}, {"to median", true}});

@@ -137,8 +137,12 @@ void WriteIdentity(const Json& sheet, const Json& op, SheetWriter& out) {
   out.Fact("phase", PhaseWords(JsonText(op, "phase")) +
                         (JsonNumber(op, "mixed") > 0 ? " (largest share)" : ""));
   out.Fact("layer", JsonText(op, "layer"));
-  out.Fact("source", SourceCell(op));
-  out.Fact("op_name", JsonText(op, "op_name"));
+  const std::string library = SourceCell(Json{{"source_file", ValueAt(op, "library_file")},
+                                              {"source_line", ValueAt(op, "library_line")}});
+  out.Fact("source", SourceCell(op) + (library.empty() ? "" : " via " + library));
+  const std::string method = JsonText(op, "op_name_method");
+  const bool borrowed = method == "user" || method == "operand";
+  out.Fact("op_name", JsonText(op, "op_name") + (borrowed ? " (from its " + method + ")" : ""));
   out.Fact("result", ResultCell(op, out));
 }
 

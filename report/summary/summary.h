@@ -23,6 +23,7 @@ enum class By {
   kLayer,  // Repeated ones folded.
   kKernel,
   kSource,
+  kStack,  // The tree of the user's call stacks.
   kScope,  // op_name without the primitive.
   kOpKind,
   kOrigin,

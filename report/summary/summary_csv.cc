@@ -169,6 +169,13 @@ std::string SummaryMarkdown(const RunView& view, const SummaryOptions& options) 
       const auto* value = std::get_if<std::string>(&row[column]);
       return value == nullptr ? std::string() : *value;
     };
+    const auto stack_name = [&] {
+      const auto* line = std::get_if<int64_t>(&row[2]);
+      std::string name;
+      for (int64_t k = std::get<int64_t>(row[0]); k > 0; --k) name += "- ";
+      return name + SourceLine(text(1), line == nullptr ? std::nullopt : std::optional(*line)) +
+             " " + text(3);
+    };
     const auto line_of = [](const std::vector<store::Cell>& cells) {
       const auto* value = std::get_if<int64_t>(&cells[0]);
       return value == nullptr ? int64_t{0} : *value;
@@ -184,6 +191,7 @@ std::string SummaryMarkdown(const RunView& view, const SummaryOptions& options) 
                          MarkdownName(SourceLine(text(9), line)));
     } else {
       const std::string name = options.by == By::kSource   ? SourceLine(text(0), line)
+                               : options.by == By::kStack  ? stack_name()
                                : options.by == By::kModule ? text(1)
                                : options.by == By::kStep   ? std::to_string(line_of(row))
                                                            : text(0);

@@ -40,6 +40,8 @@ class RowsMaker {
         return Scopes(view_.layers, "layer", false);
       case By::kSource:
         return Scopes(view_.sources, "source line", true);
+      case By::kStack:
+        return Stacks();
       case By::kKernel:
         return Named(view_.kernels, "kernel", "[no name]");
       case By::kOpKind:
@@ -288,6 +290,8 @@ class RowsMaker {
     std::vector<TextColumn> columns{{.heading = heading, .path = true, .flexible = true},
                                     {.heading = std::string(Unit()), .right = true},
                                     {.heading = "%", .right = true}};
+    // Under a filter the calls of a line are not all there.
+    if (source) columns.push_back({.heading = "with calls", .right = true});
     std::vector<model::Phase> phases;
     for (const model::Phase phase : kPhaseOrder) {
       if (view_.phases[static_cast<size_t>(phase)] == 0) continue;
@@ -295,8 +299,10 @@ class RowsMaker {
       columns.push_back({.heading = std::string(PhaseWords(phase)), .right = true});
     }
     TextTable table(std::move(columns));
-    const auto add = [&](std::string name, int64_t ns, const PhaseTimes& times) {
+    const auto add = [&](std::string name, int64_t ns, int64_t inclusive_ns,
+                         const PhaseTimes& times) {
       std::vector<std::string> cells{std::move(name), Ms(ns), Pct(ns)};
+      if (source) cells.push_back(inclusive_ns == 0 ? "" : Ms(inclusive_ns));
       for (const model::Phase phase : phases) {
         const int64_t part = times[static_cast<size_t>(phase)];
         cells.push_back(part == 0 ? "" : Ms(part));
@@ -304,25 +310,80 @@ class RowsMaker {
       table.Add(std::move(cells));
     };
     ScopeFigure others;
+    int64_t other_count = 0;
     for (size_t i = 0; i < scopes.size(); ++i) {
       const ScopeFigure& scope = scopes[i];
+      if (i >= rows_ && scope.ns == 0) continue;
       if (i < rows_) {
         std::string name = source ? SourceLine(scope.name, scope.line) : scope.name;
         if (name.empty()) name = source ? "[no source line]" : "[no layer]";
-        add(std::move(name), scope.ns, scope.phases);
+        name += Via(scope.via_file, scope.via_line);
+        add(std::move(name), scope.ns, scope.inclusive_ns, scope.phases);
         continue;
       }
+      ++other_count;
       others.ns += scope.ns;
       for (size_t p = 0; p < kPhaseCount; ++p) others.phases[p] += scope.phases[p];
     }
-    if (scopes.size() > rows_) {
-      add(fmt::format("[{} others]", Thousands(static_cast<int64_t>(scopes.size() - rows_))),
-          others.ns, others.phases);
+    if (other_count > 0) {
+      add(fmt::format("[{} others]", Thousands(other_count)), others.ns, 0, others.phases);
     }
     if (view_.coverage.none_ns > 0) {
-      add("[no instruction]", view_.coverage.none_ns, view_.none_phases);
+      add("[no instruction]", view_.coverage.none_ns, 0, view_.none_phases);
     }
-    add(All(), view_.coverage.device_ns, view_.phases);
+    add(All(), view_.coverage.device_ns, 0, view_.phases);
+    return table;
+  }
+
+  // " via linear.py:287": the library's line behind the user's.
+  static std::string Via(const std::string& file, const std::optional<int64_t>& line) {
+    return file.empty() ? std::string() : " via " + SourceLine(file, line);
+  }
+
+  // A flame graph on its side: the nodes with the most time, callers above what they call.
+  TextTable Stacks() {
+    constexpr size_t kBarWidth = 20;
+    std::vector<int64_t> times;
+    for (const StackFigure& node : view_.stacks) times.push_back(node.ns);
+    std::stable_sort(times.rbegin(), times.rend());
+    // A node has at least the time of each node below it, so that callers of shown nodes are shown.
+    const int64_t least = times.size() > rows_ && rows_ > 0 ? times[rows_ - 1] : 0;
+    TextTable table({{.heading = "call stack", .flexible = true},
+                     {.heading = std::string(Unit()), .right = true},
+                     {.heading = "%", .right = true},
+                     {.heading = "own", .right = true},
+                     {.heading = ""}});
+    int64_t hidden = 0;
+    size_t shown = 0;
+    const auto bar = [&](int64_t ns) {
+      const double share =
+          view_.coverage.device_ns == 0
+              ? 0
+              : static_cast<double>(ns) / static_cast<double>(view_.coverage.device_ns);
+      return std::string(static_cast<size_t>(std::lround(share * kBarWidth)), '#');
+    };
+    for (const StackFigure& node : view_.stacks) {
+      if (node.ns < least || shown == rows_) {
+        ++hidden;
+        continue;
+      }
+      ++shown;
+      std::string name(2 * node.depth, ' ');
+      name += node.file.empty() ? "[no source line]" : SourceLine(node.file, node.line);
+      if (!node.function.empty()) name += " " + node.function;
+      name += Via(node.via_file, node.via_line);
+      table.Add({std::move(name), Ms(node.ns), Pct(node.ns),
+                 node.self_ns == 0 ? "" : Ms(node.self_ns), bar(node.ns)});
+    }
+    if (hidden > 0) {
+      table.Add({fmt::format("[{} smaller parts of these]", Thousands(hidden)), "", "", "", ""});
+    }
+    if (view_.coverage.none_ns > 0) {
+      const int64_t ns = view_.coverage.none_ns;
+      table.Add({"[no instruction]", Ms(ns), Pct(ns), Ms(ns), bar(ns)});
+    }
+    const int64_t all = view_.coverage.device_ns;
+    table.Add({All(), Ms(all), Pct(all), "", ""});
     return table;
   }
 

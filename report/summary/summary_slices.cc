@@ -16,6 +16,7 @@
 #include "report/launch_sums.h"
 #include "report/share_times.h"
 #include "report/shown_words.h"
+#include "report/source_figures.h"
 
 namespace xlatrace::report {
 namespace {
@@ -133,8 +134,8 @@ Status LoadSlices(RunDb& db, By by, RunView& view) {
 }
 
 bool CanFilter(By by) {
-  return by == By::kOp || by == By::kLayer || by == By::kSource || by == By::kPhase ||
-         by == By::kOpKind || by == By::kModule;
+  return by == By::kOp || by == By::kLayer || by == By::kSource || by == By::kStack ||
+         by == By::kPhase || by == By::kOpKind || by == By::kModule;
 }
 
 bool MatchesScope(std::string_view text, std::string_view pattern) {
@@ -177,21 +178,34 @@ Status ApplyFilter(RunDb& db, const SummaryFilter& filter, RunView& view) {
   XLATRACE_ASSIGN(const std::vector<ShareTime> shares, LoadShareTimes(db, view));
   std::vector<int64_t> op_ns(view.ops.size(), 0);
   std::map<std::string, ScopeFigure> layers;
-  std::map<std::pair<std::string, int64_t>, ScopeFigure> sources;
   std::map<std::string, std::array<int64_t, kPhaseCount>> layer_ns;
-  std::map<std::pair<std::string, int64_t>, std::array<int64_t, kPhaseCount>> source_ns;
+  XLATRACE_ASSIGN(const SourceStacks stacks, SourceStacks::Load(db));
+  SourceFigures sources(stacks);
+  const auto in_layer = [&](const ShareTime& share) {
+    return MatchesScope(share.layer, filter.scope) || MatchesScope(share.layer_group, filter.scope);
+  };
+  // A file stands for its own lines; one without any, for what is called from it.
+  const auto in_file = [&](const ShareTime& share, bool callers) {
+    for (const SourceStacks::Frame& frame : stacks.Of(share.stack_id)) {
+      if ((callers || frame.is_source || &frame == &stacks.Of(share.stack_id).front()) &&
+          MatchesScope(frame.file, filter.scope)) {
+        return true;
+      }
+    }
+    return false;
+  };
+  const bool callers = std::none_of(shares.begin(), shares.end(), [&](const ShareTime& share) {
+    return in_layer(share) || in_file(share, false);
+  });
   std::array<int64_t, kPhaseCount> phase_ns{};
   for (const ShareTime& share : shares) {
     if (phase && share.phase != *phase) continue;
     const std::string& group = share.layer_group;
-    if (!filter.scope.empty() && !MatchesScope(share.layer, filter.scope) &&
-        !MatchesScope(group, filter.scope) && !MatchesScope(share.source_file, filter.scope)) {
-      continue;
-    }
+    if (!filter.scope.empty() && !in_layer(share) && !in_file(share, callers)) continue;
     const auto p = static_cast<size_t>(share.phase);
     op_ns[share.op] += share.ns;
     layer_ns[group][p] += share.ns;
-    source_ns[{share.source_file, share.source_line.value_or(-1)}][p] += share.ns;
+    sources.Add(share.stack_id, share.phase, share.ns, share.is_part);
     phase_ns[p] += share.ns;
   }
   std::map<std::string, NamedFigure> kinds;
@@ -226,13 +240,8 @@ Status ApplyFilter(RunDb& db, const SummaryFilter& filter, RunView& view) {
     add(by_phase, view.layers.back());
   }
   std::stable_sort(view.layers.begin(), view.layers.end(), by_time);
-  view.sources.clear();
-  for (const auto& [place, by_phase] : source_ns) {
-    view.sources.push_back({.name = place.first});
-    if (place.second >= 0) view.sources.back().line = place.second;
-    add(by_phase, view.sources.back());
-  }
-  std::stable_sort(view.sources.begin(), view.sources.end(), by_time);
+  view.sources = sources.Lines();
+  view.stacks = sources.Tree();
   view.kinds.clear();
   for (auto& [name, kind] : kinds) view.kinds.push_back(std::move(kind));
   std::stable_sort(view.kinds.begin(), view.kinds.end(), by_time);

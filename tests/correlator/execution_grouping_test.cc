@@ -45,7 +45,8 @@ class ExecutionGroupingTest : public ::testing::Test {
   // Grouped again, with the executions that thunk order is pretended to have found.
   model::AttributionTables Aligned(const std::vector<uint32_t>& aligned) {
     model::AttributionTables tables = run_.Attribute(), modules_only;
-    const ModuleTable modules(run_.run(), run_.loader(), &modules_only);
+    SourceStacks stacks(model::UserCode(), &modules_only);
+    const ModuleTable modules(run_.run(), run_.loader(), &stacks, &modules_only);
     tables.executions.clear();
     GroupExecutions(run_.run(), modules, aligned, &tables);
     return tables;

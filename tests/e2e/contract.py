@@ -11,22 +11,29 @@ COLUMNS = {
     "api_call_id,graph_id,graph_node_id,start_ns,end_ns,duration_ns,self_ns,bytes,copy_kind,name,"
     "origin,module_id,module,program_id,execution_id,step,instruction,op_name,op_type,source_file,"
     "source_line,category,op_kind,phase,layer,layer_group,mixed,evidence,confidence,"
-    "unattributed_reason",
+    "unattributed_reason,library_file,library_line,source_is_library",
     "activity_share": "activity_id,module_id,instruction,share",
     "api_call": "api_call_id,process_id,thread_id,name,correlation_id,start_ns,end_ns",
-    "range": "range_id,process_id,thread_id,domain,text,start_ns,end_ns,depth",
+    "range": "range_id,process_id,thread_id,domain,text,start_ns,end_ns,depth,function,file,line",
     "module": "module_id,process_id,program_id,name,fingerprint,role,role_reason,"
     "framework_function,instruction_count,flops,bytes,peak_memory_bytes,source,file",
     "instruction": "module_id,instruction,computation,opcode,category,op_kind,shape,operands,"
     "op_name,op_name_method,op_type,source_file,source_line,phase,layer,layer_group,mixed,flops,"
-    "bytes,fusion_kind",
-    "instruction_share": "module_id,instruction,op_name,phase,layer,source_file,source_line,share",
+    "bytes,fusion_kind,library_file,library_line,source_is_library,stack_id",
+    "instruction_share": "module_id,instruction,op_name,phase,layer,source_file,source_line,share,"
+    "library_file,library_line,source_is_library,stack_id",
+    "source_frame": "module_id,instruction,depth,file,line,function,is_user",
+    "source_stack": "stack_id,depth,file,line,function,is_user,is_source",
+    "stack_time": "stack_id,self_ns,estimated_ns",
+    "source_time": "file,line,function,is_user,self_ns,inclusive_ns",
     "execution": "execution_id,module_id,device_id,start_ns,end_ns,activities,complete",
     "step": "step,process_id,device_id,start_ns,end_ns,device_ns,busy_ns,steady,how",
     "op_time": "module_id,module,program_id,instruction,category,op_kind,phase,layer,layer_group,"
     "op_name,source_file,source_line,occurrences,total_ns,self_ns,steady_ns,average_ns,min_ns,"
-    "max_ns,self_pct,flops,bytes,wasted_ns,bound_by,theoretical_occupancy_pct,confidence,estimated",
-    "scope_time": "op_name,layer,layer_group,phase,source_file,source_line,self_ns,estimated_ns",
+    "max_ns,self_pct,flops,bytes,wasted_ns,bound_by,theoretical_occupancy_pct,confidence,estimated,"
+    "library_file,library_line,source_is_library,stack_id",
+    "scope_time": "op_name,layer,layer_group,phase,source_file,source_line,self_ns,estimated_ns,"
+    "library_file,library_line,source_is_library",
     "phase_time": "device_id,step,phase,self_ns,estimated_ns",
     "step_part": "device_id,step,part,wall_ns",
     "busy_time": "device_id,start_ns,end_ns,busy_ns,idle_ns,overlap_ns,compute_ns,collective_ns,"

@@ -369,7 +369,23 @@ TEST(XplaneCpu, StepAnnotationsBecomeMarksAndRanges) {
   EXPECT_EQ(sink.ranges[0].depth, 0);
   EXPECT_EQ(sink.ranges[1].depth, 1);
   EXPECT_EQ(sink.ranges[2].depth, 2);
-  EXPECT_EQ(sink.Stat("host_event_not_kept"), 1);
+}
+
+TEST(XplaneCpu, PythonCallsOfAMicrosecondAreRangesInsideTheirCallers) {
+  PlaneBuilder host("/host:CPU");
+  host.Line("python", 1, 0);
+  host.Event("$train.py:3 main", 0, 50'000'000);
+  host.Event("$train.py:9 step", 10'000'000, 1'000'000);
+  host.Event("$train.py:12 tiny", 20'000'000, 999'999);
+  host.Event("$builtins isinstance", 30'000'000, 2'000'000);
+  host.Event("$<string>:2 __init__", 40'000'000, 2'000'000);
+  const MemorySink sink = ImportPlane(host);
+  ASSERT_EQ(sink.ranges.size(), 2u);
+  EXPECT_EQ(sink.ranges[0].text, "$train.py:3 main");
+  EXPECT_EQ(sink.ranges[1].text, "$train.py:9 step");
+  EXPECT_EQ(sink.ranges[1].depth, 1);
+  EXPECT_EQ(sink.Stat("python_call_folded"), 3);
+  EXPECT_EQ(sink.Stat("host_event_not_kept"), 0);
 }
 
 TEST(XplaneCpu, ACompilationIsNamedByTheModuleCompiledInIt) {

@@ -416,8 +416,14 @@ TEST_F(ActivityRowsTest, RangesKeepTheirTextThreadAndDepth) {
       run_->AddRange(
           {.process_id = 1, .thread_id = 5, .text = "a", .start_ns = 1, .end_ns = 1, .depth = 3}),
       2);
+  for (const std::string_view text : {"$train.py:12 step", "src/train.py(7): <module>"}) {
+    run_->AddRange({.process_id = 1, .thread_id = 6, .text = text, .start_ns = 2, .end_ns = 3});
+  }
   ASSERT_TRUE(saver_->Save(*run_));
-  EXPECT_EQ(Rows("SELECT * FROM range"), "1 1 5 TSL a -3 9 0 \n2 1 5 - a 1 1 3 \n");
+  EXPECT_EQ(Rows("SELECT * FROM range WHERE thread_id = 5"),
+            "1 1 5 TSL a -3 9 0 - - - \n2 1 5 - a 1 1 3 - - - \n");
+  EXPECT_EQ(Rows("SELECT function, file, line FROM range WHERE thread_id = 6"),
+            "step train.py 12 \n<module> src/train.py 7 \n");
 }
 
 }  // namespace

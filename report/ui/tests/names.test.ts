@@ -12,14 +12,26 @@ describe('a stack', () => {
       '/home/me/model.py:40 attend',
       '/x/site-packages/jax/numpy.py:1 dot',
     ];
-    expect(ownFirst(frames).map((f) => f.split(' ')[1])).toEqual(['attend', 'main', 'dot', 'call']);
+    const own = new Set(['/home/me/train.py', '/home/me/model.py']);
+    expect(ownFirst(frames, own).map((f) => f.split(' ')[1])).toEqual([
+      'attend',
+      'main',
+      'dot',
+      'call',
+    ]);
     const pax = [
       '/opt/paxml/paxml/main.py:1 main',
       '/opt/paxml/paxml/trainer_lib.py:7 loss',
       '/x/site-packages/flax/core/scope.py:2 wrapper',
       '/opt/praxis/praxis/layers/attentions.py:5 fprop',
     ];
-    expect(ownFirst(pax).map((f) => f.split(' ')[1])).toEqual(['fprop', 'loss', 'main', 'wrapper']);
+    const ownOfPax = new Set(pax.map((f) => f.split(':')[0]!).filter((f) => f.startsWith('/opt')));
+    expect(ownFirst(pax, ownOfPax).map((f) => f.split(' ')[1])).toEqual([
+      'fprop',
+      'loss',
+      'main',
+      'wrapper',
+    ]);
   });
 });
 

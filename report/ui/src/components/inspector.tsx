@@ -70,17 +70,16 @@ import {
 } from './bits';
 import { say } from '../texts';
 
-/**
- * From the innermost line of the model, or of what it is written with, outwards; frames of
- * libraries, which call it or are called by it, after. Praxis is no library here: of a Pax job its
- * layers are the model, and all else is the trainer.
- */
-export function ownFirst(frames: string[]): string[] {
+/** The file of a frame: of "/x/model.py:7 call" it is "/x/model.py". */
+function fileOf(frame: string): string {
+  return frame.replace(/:\d+(?: .*)?$/, '');
+}
+
+/** From the innermost line of the user outwards, then the frames of packages, innermost first. */
+export function ownFirst(frames: string[], userFiles: ReadonlySet<string>): string[] {
   const inner = [...frames].reverse();
-  const library =
-    /(?:site-packages|dist-packages|\/jax\/|\/jaxlib\/|\/flax\/|\/haiku\/|\/optax\/|\/tensorflow\/|\/keras\/|\/runpy|\/lib\/python)/;
-  const own = inner.filter((f) => !library.test(f));
-  return own.length > 0 ? [...own, ...inner.filter((f) => library.test(f))] : inner;
+  const isOwn = (f: string): boolean => userFiles.has(fileOf(f));
+  return [...inner.filter(isOwn), ...inner.filter((f) => !isOwn(f))];
 }
 
 /** Frames with the file's last name only; the full path on hover. */
@@ -826,7 +825,9 @@ function OpBody({ op }: { op: number }): VNode {
           title="Where it came from"
           cap={ops.stack[op] ? 'Python frames, innermost first; of libraries last' : undefined}
         >
-          {ops.stack[op] && <Stack frames={ownFirst(ops.stack[op].split(' > '))} />}
+          {ops.stack[op] && (
+            <Stack frames={ownFirst(ops.stack[op].split(' > '), report.userFiles)} />
+          )}
           <Passes op={op} />
         </Section>
       )}

@@ -122,6 +122,8 @@ export interface Meta {
     op: string | null;
     not_known: Sentence[];
   };
+  /** Source files of the user; absent in pages of an older program. */
+  user_files?: string[];
   ruled_out?: { id: string; verdict: string; text: string; evidence: EvidenceItem[] }[];
   findings: Finding[];
   /** The recorded steps, replayed; absent in pages of an older program, null without steps. */
@@ -529,6 +531,10 @@ export class Report {
   /** What savings of findings are in. */
   get savesUnit(): string {
     return this.jobStep ? 'ms/step' : this.perStep;
+  }
+
+  get userFiles(): ReadonlySet<string> {
+    return this.once('user_files', () => new Set(this.meta.user_files ?? []));
   }
 
   get ops(): Ops {

@@ -461,7 +461,7 @@ export function SourcePage(): VNode {
                   {plural(otherStacks, 'other stack')} lead here too.
                 </Sm>
               )}
-              <Stack frames={ownFirst(stackOf)} />
+              <Stack frames={ownFirst(stackOf, report.userFiles)} />
             </section>
           )}
           {at && (

@@ -77,6 +77,8 @@ ActivityBuffers::Buffer ActivityBuffers::Request(uintptr_t thread, uint64_t now_
   node->next = nullptr;
   node->valid_bytes = 0;
   node->entry = entry;
+  node->counts = thread != flushing_thread_.load(std::memory_order_relaxed);
+  in_use_.fetch_add(node->counts ? 1 : 0, std::memory_order_relaxed);
   return {reinterpret_cast<uint8_t*>(node) + kHeaderBytes, node->bytes, 0};
 }
 
@@ -101,6 +103,7 @@ void ActivityBuffers::Completed(uint8_t* data, size_t, size_t valid_bytes) {
   node->valid_bytes = std::min(valid_bytes, node->bytes);
   node->next = nullptr;
   completed_.fetch_add(1, std::memory_order_relaxed);
+  in_use_.fetch_sub(node->counts ? 1 : 0, std::memory_order_relaxed);
   const Lock lock(&mutex_);
   // A flush returns buffers that are not full.
   uint64_t& recent = rates_[node->entry].recent_bytes;

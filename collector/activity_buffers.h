@@ -58,6 +58,10 @@ class ActivityBuffers {
   // After decoding: zeroed where it was written, for the next Request.
   void Recycle(const Buffer& buffer);
 
+  // The calling thread flushes. CUPTI records the cost of a flush in a buffer of that thread.
+  void SetFlushingThread() { flushing_thread_.store(ThisThread(), std::memory_order_relaxed); }
+  // CUPTI has a buffer of another thread.
+  bool any_in_use() const { return in_use_.load(std::memory_order_relaxed) != 0; }
   uint64_t completed() const { return completed_.load(std::memory_order_relaxed); }
   uint64_t refused() const { return refused_.load(std::memory_order_relaxed); }
   size_t mapped_bytes() const { return mapped_.load(std::memory_order_relaxed); }
@@ -81,6 +85,7 @@ class ActivityBuffers {
     size_t bytes;
     size_t valid_bytes;
     size_t entry;  // Index in rates_.
+    bool counts;   // In in_use_.
   };
   static constexpr size_t kHeaderBytes = 64;  // Data stays aligned to a cache line.
 
@@ -109,6 +114,8 @@ class ActivityBuffers {
   std::atomic<size_t> mapped_{0};
   std::atomic<size_t> most_mapped_{0};
   std::atomic<uint64_t> completed_{0};
+  std::atomic<uint64_t> in_use_{0};
+  std::atomic<uintptr_t> flushing_thread_{0};
   std::atomic<uint64_t> refused_{0};
 };
 

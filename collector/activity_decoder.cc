@@ -330,8 +330,12 @@ void ActivityDecoder::Device(const RecordView& record, recording::Writer& writer
   const std::string copy = name == nullptr ? std::string() : std::string(name);
   row.name = copy;
   uint8_t uuid[16];
-  std::memcpy(uuid, record.data() + device::kUuid, sizeof(uuid));
+  // nvidia-smi and NVML name a slice of a device by an UUID of its own.
+  const bool mig = record[device::kIsMig] != 0 && record.bytes() >= device::kMigUuidEndOffset;
+  std::memcpy(uuid, record.data() + (mig ? device::kMigUuidOffset : device::kUuidOffset),
+              sizeof(uuid));
   char text[48] = "GPU-";
+  if (mig) std::memcpy(text, "MIG", 3);
   size_t at = 4;
   for (size_t i = 0; i < sizeof(uuid); ++i) {
     if (i == 4 || i == 6 || i == 8 || i == 10) text[at++] = '-';

@@ -187,6 +187,7 @@ void* Collector::FlusherMain(void* self) {
 // ---- The flusher thread: the only one that waits for CUPTI. ----
 
 void Collector::FlusherLoop() {
+  buffers.SetFlushingThread();
   uint64_t seen = 0;
   const auto every_ns = [this](uint64_t now_ns) { return FlushEveryMsAt(now_ns) * 1000000; };
   uint64_t next_ns = opened_ns_ + every_ns(opened_ns_);
@@ -214,7 +215,7 @@ void Collector::FlusherLoop() {
     } catch (const std::bad_alloc&) {
       CountAllocationFailure();
     }
-    if (CuptiIsOn()) {
+    if (CuptiIsOn() && (final || asked || IsFlushDue(begin))) {
       // A forced flush gives up the times of work that has not ended.
       const bool early = !final && (asked || IsStalled(begin));
       if (early) forced_flushes_.fetch_add(1, std::memory_order_relaxed);
@@ -285,6 +286,18 @@ bool Collector::IsStalled(uint64_t now_ns) {
     return false;
   }
   stall_flushed_ = true;
+  return true;
+}
+
+// In the first seconds flushes come often. A framework compiles then, and a flush blocks inside
+// CUPTI. So without new calls, activities and buffers half of a flush period passes in between.
+bool Collector::IsFlushDue(uint64_t now_ns) {
+  const uint64_t progress = progress_.load(std::memory_order_relaxed);
+  const bool idle = progress == flushed_progress_ && !buffers.any_in_use();
+  if (idle && now_ns - flushed_ns_ < FlushEveryMs() * 1000000) return false;
+  flushed_progress_ = progress;
+  flushed_ns_ = now_ns;
+  flushes_.fetch_add(1, std::memory_order_relaxed);
   return true;
 }
 

@@ -134,6 +134,7 @@ class Collector {
     return std::min(FlushEveryMs(), std::max(part_ms, kMinFlushMs));
   }
   bool IsStalled(uint64_t now_ns);
+  bool IsFlushDue(uint64_t now_ns);
   void SyncClock();
   void AskDriver();
   // The order of `xlatrace control` in the folder, if it is new.
@@ -180,6 +181,9 @@ class Collector {
   uint64_t seen_progress_ = 0;
   uint64_t progress_ns_ = 0;  // When it was seen to change.
   bool stall_flushed_ = false;
+  uint64_t flushed_progress_ = 0;
+  uint64_t flushed_ns_ = 0;
+  std::atomic<uint64_t> flushes_{0};
   std::atomic<uint64_t> forced_flushes_{0};  // Before the end.
   std::atomic<uint64_t> flush_began_ns_{0};  // CLOCK_MONOTONIC; 0: CUPTI is not flushing.
   std::atomic<int64_t> clock_offset_ns_{0};  // CLOCK_REALTIME less CUPTI's clock.

@@ -277,6 +277,7 @@ void Collector::WriteRows(ActivityDecoder& decoder, bool finish, bool open) {
   stat("cost_writer_ns", NowNs(CLOCK_THREAD_CPUTIME_ID));
   stat("cost_flusher_ns", flusher_cost_ns_.load(std::memory_order_relaxed));
   stat("forced_flushes", forced_flushes_.load(std::memory_order_relaxed));
+  stat("flushes", flushes_.load(std::memory_order_relaxed));
   stat("flush_timeouts", flush_timeouts_.load(std::memory_order_relaxed));
   stat("allocation_failures", allocation_failures_.load(std::memory_order_relaxed));
   stat("rows_lost", writer.lost_rows() + ThreadLog::rows_lost());

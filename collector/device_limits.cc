@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 
 #include <cstdio>
+#include <cstring>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -68,7 +69,9 @@ void AddDeviceLimits(uint32_t ordinal, Definitions& definitions) {
   if (driver.name != nullptr) driver.name(name, sizeof(name) - 1, device);
   std::string uuid;
   if (CUuuid bytes; driver.uuid != nullptr && driver.uuid(&bytes, device) == CUDA_SUCCESS) {
-    uuid = "GPU-";
+    // The driver returns the UUID of the slice, if the device is one. The name states that it is:
+    // "NVIDIA A100-SXM4-40GB MIG 1g.5gb".
+    uuid = std::strstr(name, " MIG ") != nullptr ? "MIG-" : "GPU-";
     for (size_t i = 0; i < sizeof(bytes.bytes); ++i) {
       char hex[4];
       std::snprintf(hex, sizeof(hex), "%02x", static_cast<unsigned char>(bytes.bytes[i]));

@@ -123,8 +123,11 @@ inline constexpr Field<uint32_t> kThreadsPerBlock{76};
 inline constexpr Field<uint32_t> kComputeMajor{104};
 inline constexpr Field<uint32_t> kComputeMinor{108};
 inline constexpr Field<uint32_t> kId{112};
-inline constexpr size_t kUuid = 120;
+inline constexpr size_t kUuidOffset = 120;
 inline constexpr Field<const char*> kName{136};
+inline constexpr Field<uint8_t> kIsMig{145};  // A slice of a device; padding before Device4.
+inline constexpr size_t kMigUuidOffset = 160;
+inline constexpr size_t kMigUuidEndOffset = 176;
 inline constexpr size_t kMinBytes = 144;
 }  // namespace device
 

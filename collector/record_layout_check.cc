@@ -118,8 +118,10 @@ XLATRACE_SAME(Device, maxThreadsPerBlock, device::kThreadsPerBlock);
 XLATRACE_SAME(Device, computeCapabilityMajor, device::kComputeMajor);
 XLATRACE_SAME(Device, computeCapabilityMinor, device::kComputeMinor);
 XLATRACE_SAME(Device, id, device::kId);
-static_assert(offsetof(Device, uuid) == device::kUuid);
+static_assert(offsetof(Device, uuid) == device::kUuidOffset);
 XLATRACE_SAME(Device, name, device::kName);
+XLATRACE_SAME(Device, isMigEnabled, device::kIsMig);
+static_assert(offsetof(Device, migUuid) == device::kMigUuidOffset);
 
 using Context = CUpti_ActivityContext;
 XLATRACE_SAME(Context, contextId, context::kContext);

@@ -63,6 +63,14 @@ Result<FindPattern> FindPattern::Make(std::string_view pattern, bool literal) {
   FindPattern made;
   if (pattern.starts_with('%')) pattern.remove_prefix(1);  // As HLO text prints names.
   made.literal_ = pattern;
+  // Linux allows no longer argument (MAX_ARG_STRLEN). RE2 prints a line for each node beyond a
+  // million, also with Quiet.
+  constexpr size_t kMaxPatternBytes = size_t{128} << 10;
+  if (pattern.size() > kMaxPatternBytes) {
+    return MakeError(fmt::format("the pattern is too large: {} bytes, at most {}", pattern.size(),
+                                 kMaxPatternBytes),
+                     "", ErrorCode::kUsage);
+  }
   re2::RE2::Options options(re2::RE2::Quiet);
   options.set_encoding(re2::RE2::Options::EncodingLatin1);  // Bytes, because names need not be
                                                             // UTF-8.

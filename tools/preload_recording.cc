@@ -183,6 +183,33 @@ std::vector<std::pair<std::string, std::string>> PreloadEnvironment(const Preloa
   return environment;
 }
 
+std::vector<std::pair<std::string, std::string>> InjectionEnvironment(const std::string& library,
+                                                                      bool light) {
+  // The preload decides beside JAX's profile-guided optimisation, which needs CUPTI for itself.
+  if (!Variable("JAX_ENABLE_PGLE").empty()) return {};
+  std::string collector = Variable("XLATRACE_COLLECTOR");
+  if (collector.empty()) {
+    // The same order as in preload.c: beside the name, else beside the file that a link leads to.
+    std::error_code error;
+    collector = fs::path(library).replace_filename("libxlatrace_collector.so").string();
+    if (access(collector.c_str(), R_OK) != 0) {
+      collector =
+          fs::canonical(library, error).replace_filename("libxlatrace_collector.so").string();
+    }
+  }
+  if (access(collector.c_str(), R_OK) != 0) return {};
+  std::vector<std::pair<std::string, std::string>> environment;
+  for (const char* name : {"CUDA_INJECTION64_PATH", "NVTX_INJECTION64_PATH"}) {
+    const bool nvtx = std::string_view(name).starts_with("NVTX");
+    const std::string given = Variable(name);
+    // Another tool stays. `none` is PyTorch's word for no tool.
+    if ((given.empty() || given == "none") && !(nvtx && light)) {
+      environment.emplace_back(name, collector);
+    }
+  }
+  return environment;
+}
+
 Status FoldPreload(const PreloadPlaces& places, const std::string& command,
                    const std::string& shown_database, const ChildExit& child) {
   const std::string folder = FindFolder(places);

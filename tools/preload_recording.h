@@ -38,6 +38,11 @@ Result<PreloadPlaces> PreparePreload(const std::string& database);
 std::vector<std::pair<std::string, std::string>> PreloadEnvironment(const PreloadPlaces& places,
                                                                     const std::string& library);
 
+// The variables by which the driver and NVTX load the collector. The preload sets them, too, but
+// set-uid programs, `sudo` and some containers drop LD_PRELOAD. `light`: without NVTX.
+std::vector<std::pair<std::string, std::string>> InjectionEnvironment(const std::string& library,
+                                                                      bool light);
+
 // Recording -> run.db, told on standard error. `command` is masked already; `child` is how it
 // ended.
 Status FoldPreload(const PreloadPlaces& places, const std::string& command,

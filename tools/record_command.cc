@@ -274,6 +274,12 @@ Result<int> RunWithPreload(const RecordOptions& options, const std::string& libr
   for (auto& variable : CollectorEnvironment(options.recording, *output)) {
     environment.push_back(std::move(variable));
   }
+  const char* mode = std::getenv("XLATRACE_MODE");
+  const bool light =
+      options.recording.mode == "light" || (mode != nullptr && std::string_view(mode) == "light");
+  for (auto& variable : InjectionEnvironment(library, light)) {
+    environment.push_back(std::move(variable));
+  }
   const Result<ChildExit> child = RunCommand(options, environment);
   if (!child) {
     if (places->own) RemoveRecording(places->recording, places->token);

@@ -17,6 +17,7 @@
 #include "importers/common/page_migrations.h"
 #include "importers/common/range_sorter.h"
 #include "importers/common/repeated_rows.h"
+#include "importers/common/self_time.h"
 #include "importers/common/text_fields.h"
 #include "importers/common/xla_ranges.h"
 #include "importers/nsys/nsys_calls.h"
@@ -353,6 +354,7 @@ class NsysImport {
       model::Activity activity;
       if (!FillActivity(scan, activity)) continue;
       activity.config_id = configs.Of(scan, kFirstOwn);
+      activity.self_ns = self_times_.Next(activity.lane_id, activity.start_ns, activity.end_ns);
       Add(activity);
       ++kernels_;
     }
@@ -552,6 +554,7 @@ class NsysImport {
   int64_t shift_ns_ = 0;
   int64_t activities_ = 0;
   int64_t kernels_ = 0;
+  StreamSelfTime self_times_;
   int64_t nvtx_rows_ = 0;
   int64_t counted_rows_ = 0;  // In tables that are no device work.
   bool is_wsl_ = false;       // Windows Subsystem for Linux.

@@ -62,6 +62,7 @@ class RecordingImporter {
     for (const auto& [device, interval] : edges_.devices()) windows_.Extend(interval);
     told_ = windows_.Tell(
         outcome_, live_, names_.process_id(), [this](uint64_t ns) { return TimeOf(ns); }, sink_);
+    AddLossesOfEnds();
     AddRunInfo();
     AddStats();
     counters_.Flush(sink_);
@@ -228,12 +229,19 @@ class RecordingImporter {
     const auto lane = static_cast<size_t>(activity.lane_id);
     if (lane >= without_end_.size()) without_end_.resize(lane + 1);
     if (activity.timing == model::Timing::kStartOnly) {
-      ++without_end_[lane].count;
-      without_end_[lane].start_ns = std::max(without_end_[lane].start_ns, activity.start_ns);
+      WithoutEnd& before = without_end_[lane];
+      if (before.count++ == 0) before.first_start_ns = activity.start_ns;
+      before.first_start_ns = std::min(before.first_start_ns, activity.start_ns);
+      before.start_ns = std::max(before.start_ns, activity.start_ns);
     } else if (activity.timing == model::Timing::kKnown &&
                activity.start_ns > without_end_[lane].start_ns) {
       // Threads that launch on one stream have buffers of their own, in any order.
-      ends_taken_ += std::exchange(without_end_[lane], {}).count;
+      const WithoutEnd before = std::exchange(without_end_[lane], {});
+      if (before.count == 0) return;
+      ends_taken_ += before.count;
+      // The stream was busy for an unknown time before the next activity.
+      ends_taken_at_.push_back(
+          {.start_ns = before.first_start_ns, .end_ns = activity.start_ns, .cause = "end_taken"});
     }
   }
 
@@ -376,6 +384,7 @@ class RecordingImporter {
     set("mode", "mode");
     set("cupti_version", "cupti_version");
     set("cupti_interface", "cupti_interface");
+    set("cupti_path", "cupti_path");
     set("beside_profiler", "beside_profiler");
     set("collector_version", "tool_version");
     if (const auto driver = process_.IntFact("driver_version"); driver && *driver >= 1000) {
@@ -475,6 +484,19 @@ class RecordingImporter {
     }
   }
 
+  bool IsForcedByUs() const {
+    const auto forced = process_.stats.find("forced_flushes");
+    return forced != process_.stats.end() && forced->second > 0;
+  }
+
+  // A window ends where a forced flush took ends.
+  void AddLossesOfEnds() {
+    for (model::Loss& loss : ends_taken_at_) {
+      loss.process_id = names_.process_id();
+      sink_.AddLoss(loss);
+    }
+  }
+
   // What the program's framework or mode leaves out.
   void AddFrameworkStats() {
     if (!process_.Fact("own_profile").empty()) {
@@ -511,8 +533,7 @@ class RecordingImporter {
       counters_.Add("activity_times_unknown", Severity::kDataLoss, activities_without_times_,
                     "CUPTI gave no valid times: they are NULL, and in no sum");
     }
-    const auto forced = process_.stats.find("forced_flushes");
-    if (ends_taken_ > 0 && (forced == process_.stats.end() || forced->second == 0)) {
+    if (ends_taken_ > 0 && !IsForcedByUs()) {
       counters_.Add("activity_end_taken", Severity::kDataLoss, ends_taken_,
                     "a forced flush of another profiler came while these activities ran: their end "
                     "is NULL");
@@ -557,9 +578,11 @@ class RecordingImporter {
   struct WithoutEnd {
     int64_t count = 0;
     int64_t start_ns = std::numeric_limits<int64_t>::min();  // The latest.
+    int64_t first_start_ns = 0;
   };
   std::vector<WithoutEnd> without_end_;  // By lane id: since its last activity with an end.
   int64_t ends_taken_ = 0;
+  std::vector<model::Loss> ends_taken_at_;  // In the sink's time.
   int64_t activities_before_steps_ = 0;
   RecordedWindows::Told told_;
   int64_t activities_without_call_ = 0;

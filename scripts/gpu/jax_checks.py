@@ -8,11 +8,19 @@ import statistics
 from gpu.machine import PROGRAMS, expect
 
 TRAINING = (PROGRAMS / "training.py").read_text()
+CONTROL_FLOW = (PROGRAMS / "control_flow.py").read_text()
+# Each copy of libcupti in the process.
+LOADED = """
+for path in {line.split()[-1] for line in open("/proc/self/maps") if "libcupti" in line}:
+    print("loaded", os.path.realpath(path))
+"""
+# Small steps take some 0.3 ms; node tracing of graphs costs most there.
+MAX_SLOWDOWN = 2.0
 
 
 def which_libcupti(machine):
     """The copy that JAX has loaded is the one in use."""
-    done, place = machine.python(TRAINING, python=machine.jax_python(), STEPS=3)
+    done, place = machine.python(TRAINING + LOADED, python=machine.jax_python(), STEPS=3)
     expect(done.returncode == 0, done.stderr[-300:])
     version = machine.value(place, "SELECT value FROM run_info WHERE key = 'cupti_version'")
     (counts,) = machine.rows(
@@ -21,6 +29,9 @@ def which_libcupti(machine):
     expect(counts[0] > 0, f"nothing recorded: {done.stderr[-300:]}")
     complaints = machine.complaints(place)
     expect(not complaints, f"the run complains: {complaints}")
+    path = machine.value(place, "SELECT value FROM run_info WHERE key = 'cupti_path'")
+    loaded = re.findall(r"loaded (\S+)", done.stdout)
+    expect(path and [os.path.realpath(path)] == loaded, f"{path} is in use, JAX has loaded {loaded}")
     return f"CUPTI {version or '?'}, {counts[1]} of {counts[0]} named"
 
 
@@ -58,6 +69,40 @@ def graphs_on_and_off(machine):
     return f"{len(tables[0])} instructions, {sum(tables[0].values())} launches each"
 
 
+def control_flow_in_graphs(machine):
+    """Loops, branches and scans, in command buffers where this XLA puts them there: all kernels are exact."""
+    done, place = machine.python(CONTROL_FLOW, python=machine.jax_python(), STEPS=10)
+    expect(done.returncode == 0, f"status {done.returncode}: {done.stderr[-500:]}")
+    exact, every = machine.rows(
+        place,
+        "SELECT sum(confidence = 'exact') AS exact, count(*) AS launches FROM launch "
+        "WHERE origin IN ('xla', 'xla_library') OR unattributed_reason NOT IN ('not_xla', 'transfer')",
+    )[0]
+    unknown = machine.value(
+        place, "SELECT coalesce(sum(value), 0) FROM run_stat WHERE name = 'graph_node_unknown'"
+    )
+    nodes = machine.value(place, "SELECT count(*) FROM activity WHERE graph_node_id IS NOT NULL")
+    expect(every and exact == every, f"{exact} of {every} launches are exact; {unknown} unknown nodes")
+    expect(nodes > 0, "no activity of a CUDA graph: command buffers were not checked")
+    return f"{exact} of {every} launches are exact, {nodes} in CUDA graphs, {unknown} nodes without a creation"
+
+
+def nearly_all_memory(machine):
+    """JAX preallocates 97 % of the device's memory: CUPTI has room beside it."""
+    done, place = machine.python(
+        TRAINING,
+        python=machine.jax_python(),
+        STEPS=20,
+        XLA_PYTHON_CLIENT_MEM_FRACTION=".97",
+        XLA_PYTHON_CLIENT_PREALLOCATE="true",
+    )
+    expect(done.returncode == 0, f"status {done.returncode}: {done.stderr[-500:]}")
+    count = machine.value(place, "SELECT count(*) FROM activity")
+    complaints = machine.complaints(place)
+    expect(count > 0 and not complaints, f"{count} activities; the run complains: {complaints}")
+    return f"{count} activities"
+
+
 def overhead(machine):
     """Step time with and without, alternating; of small steps also with whole graphs, and light."""
     python, told = machine.jax_python(), []
@@ -79,6 +124,10 @@ def overhead(machine):
                 expect(done.returncode == 0, done.stderr[-300:])
                 times[way].append(float(re.search(r"seconds (\S+)", done.stdout).group(1)))
         alone, *others = (statistics.median(seconds) / steps for seconds in times.values())
+        expect(
+            others[0] < MAX_SLOWDOWN * alone,
+            f"{name}: {alone * 1e3:.3f} ms alone, {others[0] * 1e3:.3f} ms traced",
+        )
         told.append(
             f"{name}: {alone * 1e3:.3f} ms alone, "
             + ", ".join(

@@ -381,6 +381,20 @@ TEST_F(DecoderTest, ADeviceHasItsLimitsAndItsUuid) {
   EXPECT_EQ(got.device.memory_bandwidth_kb_per_s, 4800000000u);
 }
 
+TEST_F(DecoderTest, SliceOfADeviceHasTheUuidOfTheSlice) {
+  table_sizes = {{8, sizeof(CUpti_ActivityDevice5)}};
+  CUpti_ActivityDevice5 device = {};
+  device.kind = CUPTI_ACTIVITY_KIND_DEVICE;
+  device.name = const_cast<char*>("NVIDIA H200 MIG 1g.18gb");
+  device.isMigEnabled = 1;
+  for (int i = 0; i < 16; ++i) {
+    device.uuid.bytes[i] = static_cast<char>(0x10 + i);
+    device.migUuid.bytes[i] = static_cast<char>(0x20 + i);
+  }
+  Put(device);
+  EXPECT_EQ(Decode().device_uuid, "MIG-20212223-2425-2627-2829-2a2b2c2d2e2f");
+}
+
 TEST_F(DecoderTest, CuptisOwnCostIsRead) {
   table_sizes = {{17, sizeof(CUpti_ActivityOverhead3)}};
   CUpti_ActivityOverhead3 overhead = {};

@@ -141,7 +141,16 @@ TEST(FindPattern, CatastrophicPatternsAreLinear) {
     ASSERT_TRUE(made);
     EXPECT_THAT(made->Search(*module), IsEmpty()) << pattern;
   }
-  EXPECT_FALSE(FindPattern::Make(std::string(3'000'000, '.'), false));  // Needs too much memory.
+}
+
+TEST(FindPattern, TooLargePatternsAreRefusedWithoutOutputOfTheLibrary) {
+  testing::internal::CaptureStderr();
+  EXPECT_FALSE(FindPattern::Make(std::string(3'000'000, '.'), false));
+  EXPECT_TRUE(FindPattern::Make(std::string(100'000, '.'), false));
+  std::string repeats;
+  for (int i = 0; i < 10'000; ++i) repeats += ".{1000}";
+  EXPECT_FALSE(FindPattern::Make(repeats, false));  // Needs too much memory.
+  EXPECT_THAT(testing::internal::GetCapturedStderr(), IsEmpty());
 }
 
 }  // namespace

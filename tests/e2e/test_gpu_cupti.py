@@ -3,6 +3,7 @@
 Each test switches on one of these differences."""
 
 import collections
+import pathlib
 import unittest
 
 import gpu_support
@@ -111,6 +112,50 @@ class CuptiDifferences(gpu_support.GpuTestCase):
         taken, without_end = self.taken("cupti other flush at 200\n")
         self.assertEqual(taken, without_end)
         self.assertGreater(taken, 0)
+
+    def test_window_ends_where_a_forced_flush_took_ends(self):
+        self.taken("cupti other flush at 200\n")
+        database = self.work / "run.db"
+        ((start, end),) = [
+            (row["start_ns"], row["end_ns"])
+            for row in gpu_support.rows_of(database, "SELECT * FROM loss WHERE cause = 'end_taken'")
+        ]
+        unended = gpu_support.rows_of(
+            database, "SELECT min(start_ns) AS first, max(start_ns) AS last FROM activity WHERE end_ns IS NULL"
+        )[0]
+        self.assertEqual(start, unended["first"])
+        self.assertGreater(end, unended["last"])
+        windows = gpu_support.rows_of(database, "SELECT * FROM window ORDER BY start_ns")
+        self.assertEqual([row["why_ended"] for row in windows], ["loss", "end"])
+        self.assertEqual((windows[0]["end_ns"], windows[1]["start_ns"]), (start, end))
+        self.assertEqual(
+            gpu_support.scalar(
+                database, f"SELECT count(*) FROM gap WHERE start_ns < {end} AND end_ns > {start}"
+            ),
+            0,
+        )
+
+    def test_run_names_the_libcupti_in_use(self):
+        self.preloaded("launch a; sync")
+        self.fold()
+        used = pathlib.Path(self.info()["cupti_path"]).resolve()
+        self.assertEqual(used, pathlib.Path(gpu_support.FAKE_GPU, "libcupti.so.13").resolve())
+
+    def test_slice_of_a_device_has_its_own_uuid(self):
+        self.preloaded("launch a; sync", FAKE_GPU_MIG="1g.18gb")
+        rows = gpu_support.rows_of(self.fold(), "SELECT uuid, name FROM device")
+        self.assertEqual([(row["uuid"][:4], "MIG 1g.18gb" in row["name"]) for row in rows], [("MIG-", True)])
+        # Bytes of the driver's answer, not of the whole device.
+        self.assertTrue(rows[0]["uuid"].startswith("MIG-786c6174"), rows)
+
+    def test_idle_start_is_flushed_as_seldom_as_an_idle_program(self):
+        """A framework compiles in its first seconds; flushes every 20 ms would block it."""
+        self.preloaded("launch a; sync; sleep 3000; launch a; sync")
+        flushes = gpu_support.scalar(
+            self.fold(), "SELECT value FROM run_stat WHERE name = 'collector_flushes'"
+        )
+        # Two per second, those around the launches, and the last one. Without the rule some 50.
+        self.assertLess(flushes, 20)
 
     def test_undisturbed_recording_names_no_other_profiler(self):
         self.assertEqual(self.taken(""), (None, 0))

@@ -78,6 +78,11 @@ class Doctor(gpu_support.GpuTestCase):
         self.assertEqual({c["state"] for c in checks.values()}, {"ok"}, checks)
         self.assertIn("1 device", checks["NVIDIA driver"]["found"])
         self.assertIn("CUDA 13.0", checks["CUPTI"]["found"])
+        self.assert_golden_text(
+            checks["CUPTI"]["found"], masks=[(re.escape(str(gpu_support.FAKE_GPU)), "<fake GPU>")]
+        )
+        newer = {c["check"]: c for c in self.doctor(0, FAKE_CUPTI_API="130101")}["CUPTI"]
+        self.assertTrue(newer["found"].endswith("libcupti.so.13)"), newer)
         self.assertIn("libxlatrace.so", checks["preload"]["found"])
 
     # The twelve.

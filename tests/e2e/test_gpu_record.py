@@ -26,6 +26,15 @@ class Record(gpu_support.GpuTestCase):
             env=self.environment(preload=preload, **environment),
         )
 
+    def test_command_that_drops_the_preload_is_recorded(self):
+        """Set-uid programs, sudo and some containers drop LD_PRELOAD; the driver's own variable stays."""
+        result = support.run(
+            "record", "--", "env", "-u", "LD_PRELOAD", *self.command("launch a x 30; sync"),
+            cwd=self.work, env=self.environment(preload=False),
+        )  # fmt: skip
+        self.assertEqual(result.code, 0, result)
+        self.assert_only_the_run(result)
+
     def assert_only_the_run(self, result, others=()):
         """Complete and verified: the recording is gone, run.db is all that is left."""
         self.assertEqual(

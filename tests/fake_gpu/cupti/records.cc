@@ -303,6 +303,12 @@ Record DeviceRecord(int device) {
   std::memcpy(&d.uuid, uuid, sizeof uuid);
   d.name = strdup(name);  // the tool's to free
   d.isCudaVisible = 1;
+  if (std::strstr(name, " MIG ") != nullptr) {
+    // The driver's UUID is that of the slice.
+    d.isMigEnabled = 1;
+    std::memcpy(&d.migUuid, uuid, sizeof uuid);
+    d.uuid.bytes[0] = 'X';
+  }
   return Make(d.kind, d, 0);
 }
 

@@ -269,7 +269,10 @@ CUresult cuDeviceGetCount(int* count) {
 CUresult cuDeviceGetName(char* name, int room, CUdevice device) {
   if (name == nullptr || room <= 0) return CUDA_ERROR_INVALID_VALUE;
   if (!ValidDevice(device)) return CUDA_ERROR_INVALID_DEVICE;
-  std::snprintf(name, static_cast<size_t>(room), "xlatrace fake GPU");
+  const char* slice = std::getenv("FAKE_GPU_MIG");
+  const bool mig = slice != nullptr && *slice != '\0';
+  std::snprintf(name, static_cast<size_t>(room),
+                mig ? "xlatrace fake GPU MIG %s" : "xlatrace fake GPU", mig ? slice : "");
   return CUDA_SUCCESS;
 }
 

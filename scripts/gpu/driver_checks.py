@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks that need no framework: kernels are launched through the driver API."""
 
+import pathlib
 import shutil
 import signal
 import subprocess
@@ -9,6 +10,8 @@ import time
 
 from gpu.machine import Skip, expect
 
+# An empty kernel takes some 2 us to launch, with CUPTI some 5 us.
+MAX_COST_PER_LAUNCH_NS = 50_000
 # Kernels in CUDA graphs, after which CUPTI 13.0 told no valid times any more (25 million; parcagpu #23).
 MANY = 26_000_000
 
@@ -24,6 +27,58 @@ def variables_set_by_a_constructor(machine):
     if machine.out:
         shutil.copytree(place / "run.rec", machine.out / "recording", dirs_exist_ok=True)
     return "1,000 of 1,000 launches"
+
+
+def each_cupti(machine):
+    """Each release of libcupti records the same on this driver. A folder per release: --cupti, or the
+    archive's own."""
+    if not machine.cuptis:
+        raise Skip("no copies of libcupti: see --cupti and --wheels")
+    told = []
+    for name, path in machine.cuptis.items():
+        done, place = machine.small(
+            "start(); f = function(module(), 'k'); launch(f, 1000); sync()", XLATRACE_CUPTI=path
+        )
+        expect(done.returncode == 0, f"{name}: status {done.returncode}: {done.stderr[-300:]}")
+        count = machine.value(place, "SELECT count(*) FROM launch")
+        expect(count == 1000, f"{name}: {count} of 1,000 launches: {done.stderr.strip()[-300:]}")
+        facts = dict(machine.rows(place, "SELECT key, value FROM run_info"))
+        used = facts.get("cupti_path", "unknown")
+        expect(pathlib.Path(used).resolve() == path, f"{name}: {used} is in use")
+        complaints = machine.complaints(place)
+        expect(not complaints, f"{name}: the run complains: {complaints}")
+        told.append(f"{name} (interface {facts.get('cupti_interface', '1')})")
+    return "1,000 of 1,000 launches with " + ", ".join(told)
+
+
+def kernels_of_a_stream(machine):
+    """Overlap of kernels of one stream. Self times of a stream sum to the time it is busy."""
+    done, place = machine.small(
+        "start(); m = module(); k, s = function(m, 'k'), function(m, 'spin')\n"
+        "for _ in range(200): launch(k); spin(s, 20000)\nsync()\n"
+    )
+    expect(done.returncode == 0, f"status {done.returncode}: {done.stderr[-300:]}")
+    rows = machine.rows(
+        place,
+        "SELECT device_id, stream_id, start_ns, end_ns, self_ns FROM activity WHERE kind = 'kernel' "
+        "AND end_ns IS NOT NULL ORDER BY start_ns",
+    )
+    expect(len(rows) == 400, f"{len(rows)} of 400 kernels have times")
+    ends, busy, own, overlaps = {}, {}, {}, []
+    for device, stream, start, end, self_ns in rows:
+        key = device, stream
+        before = ends.get(key, start)
+        if before > start:
+            overlaps.append(before - start)
+        busy[key] = busy.get(key, 0) + max(0, end - max(start, before))
+        own[key] = own.get(key, 0) + self_ns
+        ends[key] = max(before, end)
+    expect(own == busy, f"self times sum to {own}, busy times to {busy}")
+    if not overlaps:
+        return "none of 399 kernels starts before the one ahead of it ends"
+    middle = sorted(overlaps)[len(overlaps) // 2]
+    share = 100 * sum(overlaps) / sum(busy.values())
+    return f"{len(overlaps)} of 399 overlaps, {middle / 1e3:.1f} us (median), {share:.1f} % of busy time"
 
 
 def exits(machine):
@@ -252,8 +307,13 @@ def flush_cost(machine):
         seconds[period] = min(times)
     alone = min(float(machine.small(body, traced=False)[0].stdout) for _ in range(2))
     cost = machine.value(place, "SELECT value FROM run_info WHERE key = 'own_cost_ns'")
+    per_launch_ns = (seconds[1000] - alone) * 1e9 / 100_000
+    expect(
+        per_launch_ns < MAX_COST_PER_LAUNCH_NS,
+        f"tracing costs {per_launch_ns:.0f} ns per launch ({seconds[1000]:.3f} and {alone:.3f} s)",
+    )
     return (
-        f"100,000 empty kernels: {alone:.3f} s alone, {seconds[1000]:.3f} s traced, "
+        f"{per_launch_ns:.0f} ns per launch; 100,000 empty kernels: {alone:.3f} s alone, {seconds[1000]:.3f} s traced, "
         f"{seconds[20]:.3f} s flushing every 20 ms; own cost {int(cost) / 101000:.0f} ns per launch"
     )
 

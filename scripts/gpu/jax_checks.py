@@ -14,8 +14,6 @@ LOADED = """
 for path in {line.split()[-1] for line in open("/proc/self/maps") if "libcupti" in line}:
     print("loaded", os.path.realpath(path))
 """
-# Small steps take some 0.3 ms; node tracing of graphs costs most there.
-MAX_SLOWDOWN = 2.0
 
 
 def which_libcupti(machine):
@@ -124,10 +122,6 @@ def overhead(machine):
                 expect(done.returncode == 0, done.stderr[-300:])
                 times[way].append(float(re.search(r"seconds (\S+)", done.stdout).group(1)))
         alone, *others = (statistics.median(seconds) / steps for seconds in times.values())
-        expect(
-            others[0] < MAX_SLOWDOWN * alone,
-            f"{name}: {alone * 1e3:.3f} ms alone, {others[0] * 1e3:.3f} ms traced",
-        )
         told.append(
             f"{name}: {alone * 1e3:.3f} ms alone, "
             + ", ".join(

@@ -4,9 +4,11 @@
 import csv
 import gzip
 import json
+import os
 import sqlite3
 import unittest
 
+import export_support
 import support
 
 DURATION = "SELECT sum(duration_ns) AS ns, count(*) AS n FROM activity"
@@ -86,8 +88,36 @@ class Totals(support.TestCase):
                 events = json.loads(gzip.decompress(file.read_bytes()), parse_float=str)["traceEvents"]
                 total += sum(self.ns(e["dur"]) for e in events if e.get("cat") in WORK)
             self.assertEqual(total, want["ns"])
+        with self.subTest(run=run, to="perfetto"):
+            self.assertEqual(self.perfetto_total(self.export(run, "perfetto")), (want["ns"], want["n"]))
+        with self.subTest(run=run, to="parquet"):
+            self.assertEqual(self.parquet_total(self.export(run, "parquet")), (want["ns"], want["n"]))
         with self.subTest(run=run, to="xplane"):
             self.assertEqual(self.total_of_import(self.export(run, "xplane")), want["ns"])
+
+    def perfetto_total(self, trace):
+        """Of the slices that name an activity."""
+        if not os.environ.get("XLATRACE_TEST_PYTHON_PERFETTO"):
+            self.skipTest("XLATRACE_TEST_PYTHON_PERFETTO is not set")
+        ((total,),) = export_support.trace_processor(
+            trace,
+            "SELECT sum(dur), count(*) FROM slice"
+            " WHERE extract_arg(arg_set_id, 'debug.activity_id') IS NOT NULL",
+        )
+        return tuple(total)
+
+    def parquet_total(self, folder):
+        python = os.environ.get("XLATRACE_TEST_PYTHON_TABLES")
+        if not python:
+            self.skipTest("XLATRACE_TEST_PYTHON_TABLES is not set")
+        code = (
+            "import sys, pyarrow.parquet as pq; "
+            "column = pq.read_table(sys.argv[1], columns=['duration_ns'])['duration_ns'].to_pylist(); "
+            "print(sum(ns or 0 for ns in column), len(column))"
+        )
+        done = support.run_command([python, "-c", code, folder / "activity.parquet"], cwd=self.folder)
+        self.assertEqual(done.code, 0, done)
+        return tuple(map(int, done.stdout.split()))
 
     @staticmethod
     def ns(microseconds):

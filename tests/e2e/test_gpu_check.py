@@ -2,8 +2,10 @@
 """scripts/gpu_check itself, on the fake GPU: its checks hold there, and a wrong run fails them."""
 
 import json
+import pathlib
 import tarfile
 import unittest
+import zipfile
 
 import gpu_support
 import support
@@ -58,6 +60,41 @@ class GpuCheck(gpu_support.GpuTestCase):
         facts = (self.work / "out" / "recording").glob("*.rec")
         self.assertTrue(list(facts))
 
+    def wheels(self):
+        """A folder with two CUPTI wheels, which hold the fake."""
+        folder = self.folder / "wheels"
+        folder.mkdir()
+        library = pathlib.Path(gpu_support.FAKE_GPU) / "libcupti.so.13"
+        for release in ("13.1.115", "13.5.25"):
+            with zipfile.ZipFile(folder / f"nvidia_cuda_cupti-{release}-py3-none-any.whl", "w") as wheel:
+                wheel.write(library, "nvidia/cu13/lib/libcupti.so.13")
+                wheel.writestr("nvidia/cu13/lib/libpcsamplingutil.so", "not needed")
+        return folder
+
+    def test_each_libcupti_of_an_archive_is_checked(self):
+        archive = self.folder / "check.tar.gz"
+        prefix = str(gpu_support.library_folder().parent)
+        packed = support.run_command(
+            [str(SCRIPT), "--prefix", prefix, "--pack", archive, "--wheels", str(self.wheels())],
+            cwd=self.work,
+            env=self.environment(preload=False),
+        )
+        self.assertEqual(packed.code, 0, packed)
+        with tarfile.open(archive) as tar:
+            tar.extractall(self.work)
+        cupti = self.work / "gpu_check" / "cupti"
+        files = sorted(str(path.relative_to(cupti)) for path in cupti.rglob("*") if path.is_file())
+        self.assertEqual(
+            files, [f"nvidia_cuda_cupti-{n}/libcupti.so.13" for n in ("13.1.115", "13.5.25")]
+        )
+        told = ("--fake", "--only", "each_cupti", "--cupti", str(cupti))
+        result = self.check(*told)
+        self.assertEqual(result.code, 0, result)
+        for release in ("13.1.115", "13.5.25"):
+            self.assertIn(release, result.stdout)
+        result = self.check(*told, scenario="cupti drop records 7 3 uncounted")
+        self.assertEqual(result.code, 1, result)
+
     def test_sizes_that_no_header_has_fail(self):
         result = self.check("--fake", "--only", "conformance", scenario="cupti size 10 208")
         self.assertEqual(result.code, 1, result)
@@ -87,6 +124,7 @@ class GpuCheck(gpu_support.GpuTestCase):
         "killed_while_it_hangs": HELD + "kernel spin times 1000000000\n",
         "exit_with_work_queued": SPIN + "cupti drop records 7 3 uncounted\n",
         "clocks": "cupti late 3000\ncupti swap correlation 5\ncupti drop records 30 2 uncounted\n",
+        "kernels_of_a_stream": "cupti drop records 30 2 uncounted\n",
         "whole_graphs": "fail cuptiActivityEnable error 27 call 9\n",
         "graph_launches_in_flight": "cupti drop records 70 2 counted\n",
     }

@@ -9,11 +9,11 @@
 // Each level of matching uses the remainder of the previous one:
 //
 //   fingerprint  the same module, instructions by name
-//   program      modules of one function, by content (instruction_match.h), one to one or in groups;
+//   program      modules of one function, by content (instruction_match.h), one or several;
 //                if one side compiled a function several times, each program is matched with those
 //                of the other side
 //   name         the same op_name and kind of work
-//   scope        the same kind of work, layer group and phase, all of one side with all of the other
+//   scope        the same kind of work, layer group and phase, all together
 //   kernel       work without an instruction, by kernel or family of kernels
 //   none         a separate row, lost or new
 //

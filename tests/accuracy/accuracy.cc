@@ -13,14 +13,14 @@
 // --damage: the grades without annotations again, with more taken away at random (strip.h, Damage),
 // once per seed from 1 on. --foreign: the modules of another capture lie among the capture's own.
 //
-// A graph-level row is one record of many instructions, and three figures tell how well it is read:
-// what its estimated shares and the true times have in common counts as right; `names` is what
-// would be right had the shares of the right instructions the right sizes (the smaller of the share
-// that its true instructions have and of the time that is theirs); `bound` is what the cost model
-// gets right when it is told which instructions each row holds, and how often.
+// A graph-level row is one record of many instructions. Three figures describe its accuracy. The
+// overlap of its estimated shares with the true times counts as right. `names` is the right time if
+// the shares of the right instructions had the right sizes: the smaller of the share of its true
+// instructions and of their time. `bound` is the right time of the cost model when the instructions
+// of each row, and their counts, are given.
 //
-// `false exact` is time outside any told instruction that is claimed with certainty in a source
-// that tells the instruction of everything XLA launches (NVTX ranges); it should be 0, too.
+// `false exact` is time outside all labelled instructions that has an exact label, in a source that
+// labels everything XLA launches (NVTX ranges). It should be 0, too.
 
 #include <algorithm>
 #include <cstdio>
@@ -56,7 +56,7 @@ struct Score {
   int64_t none = 0;         // With a reason.
   int64_t unknown = 0;      // With the reason `unknown`.
   int64_t false_exact = 0;  // See above.
-  int64_t names = 0;        // Of rows, and all else that is right.
+  int64_t names = 0;        // The figure `names` of rows, and all other right time.
   int64_t bound = 0;
   std::map<std::string, int64_t> reasons;
   std::map<std::string, int64_t> wrong;  // "truth -> answer", by time.
@@ -80,7 +80,7 @@ Result<correlator::LoadedModule> Load(const Capture& capture, const Stripped& st
   return loaded;
 }
 
-// What the cost model says about the instructions of a capture's modules.
+// The cost model's figures for the instructions of a capture's modules.
 class Costs {
  public:
   explicit Costs(const Capture& capture) : capture_(capture) {}
@@ -409,7 +409,7 @@ class Bench {
     for (const auto& [text, ns] : score.wrong) wrong.emplace_back(ns, text);
     for (const auto& [text, ns] : score.reasons) wrong.emplace_back(ns, "none: " + text);
     std::sort(wrong.rbegin(), wrong.rend());
-    std::fflush(stdout);  // What is wrong stands below its row where both go to one place.
+    std::fflush(stdout);  // Errors follow their row if both go to one place.
     for (size_t k = 0; k < std::min(options_.show_wrong, wrong.size()); ++k) {
       fmt::print(stderr, "    {:.2f} % {}\n", Pct(wrong[k].first, told), wrong[k].second);
     }

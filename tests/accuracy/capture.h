@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A capture with ground truth, in memory: a run, its modules, and what its source said about each
-// activity (profiler annotation, NVTX range, graph node). The saying is the truth; nothing of the
-// correlator takes part in it.
+// A capture with ground truth, in memory: a run, its modules, and the source's label of each
+// activity (profiler annotation, NVTX range, graph node). These labels are the truth. They are
+// computed without the correlator.
 
 #ifndef XLATRACE_TESTS_ACCURACY_CAPTURE_H_
 #define XLATRACE_TESTS_ACCURACY_CAPTURE_H_
@@ -24,7 +24,7 @@ struct StoredModule {
   std::vector<std::string> instructions;  // Names, sorted.
 };
 
-// What is true of one activity, as numbers of Capture::truths; 0: the source does not tell.
+// The truth of one activity, as numbers of Capture::truths; 0: the source has no label.
 struct Truth {
   std::vector<model::Id> modules;  // Of the capture: copies of one program count as one.
   std::string instruction;

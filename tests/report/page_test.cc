@@ -4,7 +4,6 @@
 // checked from outside by tests/e2e/test_page_data.py; here: that it is complete, sums up, and that
 // nothing in it depends on what a name holds.
 
-#include "report/answer/answer_text.h"
 #include "report/page/page.h"
 
 #include <cstdint>
@@ -20,6 +19,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/compress.h"
+#include "report/answer/answer_text.h"
 #include "report/html/html.h"
 #include "sample_run.h"
 #include "store/run_db.h"
@@ -185,8 +185,8 @@ TEST_F(PageTest, FirstScreenIsTheSameInTheDataAndInTheStaticPart) {
   EXPECT_EQ(meta["facts"][0]["ns"], meta["basis"]["mean_ns"]);
   const std::string headline = TextOfPieces(meta["verdict"]["headline"]);
   EXPECT_EQ(headline, PlainText(TextOf(*LoadRunView(db)).first));
-  EXPECT_THAT(page, testing::HasSubstr(
-                        "<h1>" + meta["verdict"]["headline"][0]["text"].get<std::string>()));
+  EXPECT_THAT(
+      page, testing::HasSubstr("<h1>" + meta["verdict"]["headline"][0]["text"].get<std::string>()));
 }
 
 TEST_F(PageTest, ThinsTheTimelineOnly) {

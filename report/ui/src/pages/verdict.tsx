@@ -787,7 +787,8 @@ export function VerdictPage(): VNode {
         )}
         {report.meta.job && (
           <p class="note job" tid="verdict-job">
-            Job: <Linked text={report.meta.job.sentence} />. <Link to={{ page: 'ranks' }}>Ranks</Link>
+            Job: <Linked text={report.meta.job.sentence} />.{' '}
+            <Link to={{ page: 'ranks' }}>Ranks</Link>
           </p>
         )}
         {report.meta.base && <BaseVerdict />}

@@ -19,18 +19,15 @@ using model::TreeKind;
 constexpr double kMaxStepDifference = 0.1;
 
 // Where the time lies that a rule can save.
-enum class Node { kStep, kIdle, kCollective, kPause, kRecompilation, kBetween };
+enum class Node { kStep, kIdle, kCopyWait, kCollective, kPause, kRecompilation, kBetween };
 
 Node NodeOf(std::string_view id) {
   using Entry = std::pair<std::string_view, Node>;
   static constexpr std::array kNodes = {
-      Entry{"launch_bound", Node::kIdle},
-      Entry{"host_gap", Node::kIdle},
-      Entry{"input_bound", Node::kIdle},
-      Entry{"too_few_calls", Node::kIdle},
-      Entry{"exposed_collective", Node::kCollective},
-      Entry{"pauses", Node::kPause},
-      Entry{"recompile", Node::kRecompilation},
+      Entry{"launch_bound", Node::kIdle},  Entry{"host_gap", Node::kIdle},
+      Entry{"input_bound", Node::kIdle},   Entry{"too_few_calls", Node::kIdle},
+      Entry{"copy_wait", Node::kCopyWait}, Entry{"exposed_collective", Node::kCollective},
+      Entry{"pauses", Node::kPause},       Entry{"recompile", Node::kRecompilation},
       Entry{"evaluation", Node::kBetween},
   };
   const auto found = std::find_if(kNodes.begin(), kNodes.end(),
@@ -40,7 +37,7 @@ Node NodeOf(std::string_view id) {
 
 // Times of one tree, per step.
 struct Amounts {
-  double root = 0, steps = 0, step = 0, idle = 0, collective = 0, copy = 0;
+  double root = 0, steps = 0, step = 0, idle = 0, copy_wait = 0, collective = 0, copy = 0;
   double pause = 0, recompilation = 0, between = 0;  // Sums of the run.
   double Count() const { return step > 0 ? steps / step : 0; }
 };
@@ -52,6 +49,8 @@ double LimitOf(const Amounts& amounts, Node node) {
       return amounts.step;
     case Node::kIdle:  // A rule may count a copy that the host waits for.
       return amounts.idle + amounts.copy;
+    case Node::kCopyWait:
+      return amounts.copy_wait + amounts.copy;
     case Node::kCollective:
       return amounts.collective;
     case Node::kPause:
@@ -75,6 +74,11 @@ std::vector<Amounts> AmountsOf(const std::vector<model::TimeTreeRow>& tree) {
     if (row.kind == TreeKind::kSteps) amounts.steps += ns;
     if (row.kind == TreeKind::kStep) amounts.step += per_step;
     if (row.kind == TreeKind::kIdle) amounts.idle += per_step;
+    // A wait for a stream is one for the copies on it, too.
+    const bool waits = row.kind == TreeKind::kCopyWait || row.kind == TreeKind::kSync;
+    if (waits && tree[static_cast<size_t>(row.parent_id - 1)].kind == TreeKind::kIdle) {
+      amounts.copy_wait += per_step;
+    }
     if (row.kind == TreeKind::kExposedCollective) amounts.collective += per_step;
     const bool copies = row.kind == TreeKind::kExposedCopy && row.name.empty();
     if (copies) amounts.copy += per_step;
@@ -99,10 +103,31 @@ double MeanStep(const std::vector<model::StepRow>& steps) {
   return count > 0 ? sum / count : 0;
 }
 
+// How long the devices of a run wait for copies, or for streams with copies on them, all together.
+int64_t CopyWaitOfRun(const std::vector<model::TimeTreeRow>& tree) {
+  int64_t sum = 0;
+  for (const model::TimeTreeRow& row : tree) {
+    if (row.device_id == 0 || row.parent_id == 0) continue;
+    const TreeKind parent = tree[static_cast<size_t>(row.parent_id - 1)].kind;
+    const bool waits = row.kind == TreeKind::kCopyWait || row.kind == TreeKind::kSync;
+    const bool copies = row.kind == TreeKind::kExposedCopy && row.name.empty();
+    if ((waits && parent != row.kind) || copies) sum += row.ns;
+  }
+  return sum;
+}
+
+// The gaps of a copy are mostly something else: the rule names the wrong cause.
+bool IsMostlyOther(const model::FindingRow& finding, int64_t wait_of_run_ns) {
+  return finding.id == "copy_wait" &&
+         2 * wait_of_run_ns < finding.saves_high_ns_per_run.value_or(0);
+}
+
 }  // namespace
 
 void FitToTree(const std::vector<model::TimeTreeRow>& tree,
                const std::vector<model::StepRow>& steps, std::vector<model::FindingRow>& findings) {
+  const int64_t copy_wait_ns = CopyWaitOfRun(tree);
+  std::erase_if(findings, [&](const auto& f) { return IsMostlyOther(f, copy_wait_ns); });
   const std::vector<Amounts> trees = AmountsOf(tree);
   const double mean = MeanStep(steps);
   double typical = 0;
@@ -126,6 +151,8 @@ void FitToTree(const std::vector<model::TimeTreeRow>& tree,
       }
     }
     const auto most = static_cast<int64_t>(limit);
+    // The gaps of a copy are mostly something else: the rule names the wrong cause.
+    if (node == Node::kCopyWait && 2 * most < *finding.saves_high_ns_per_step) continue;
     const bool clipped = *finding.saves_high_ns_per_step > most;
     if (clipped) {
       finding.saves_high_ns_per_step = most;

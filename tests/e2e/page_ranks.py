@@ -445,10 +445,9 @@ class Job(Browser):
         self.assertRegex(sentence, r"[\d.]+ ms \w+ \w+ [\d.]+ ms")
         cost = words_of(page.get_by_test_id("rank-cost").inner_text())
         page.get_by_test_id("tab-verdict").click()
-        # The launches that are kept have no steps: the sentence of the ranks is the headline, and stands there alone.
+        # The first sentence is about the largest part of a step. The rank is named below it.
         begin = page.get_by_test_id("verdict-sentence").inner_text()
-        self.assertIn(f" rank {self.slow} ", begin)
-        self.assertNotIn(sentence.lower()[1:], page.get_by_test_id("verdict-job").inner_text().lower())
+        self.assertIn(f" rank {self.slow} ", page.get_by_test_id("verdict-job").inner_text())
         if self.COUNT == 8:
             self.assert_golden_text("\n---\n".join(map(words_of, (sentence, cost, begin, page.get_by_test_id("verdict-job").inner_text()))))
         context = self.new_context(java_script_enabled=False)

@@ -20,7 +20,8 @@ FROM launch l LEFT JOIN api_call c USING (api_call_id) WHERE l.confidence = 'non
 AND l.self_ns IS NOT NULL
 """
 AROUND = """
-SELECT text FROM (SELECT * FROM range WHERE depth IS NOT NULL UNION ALL
+SELECT text FROM (SELECT range_id, process_id, thread_id, domain, text, start_ns, end_ns, depth FROM range
+WHERE depth IS NOT NULL UNION ALL
 SELECT range_id, process_id, thread_id, NULL, text, start_ns, end_ns, depth FROM python_call)
 WHERE process_id = ? AND thread_id = ? AND start_ns <= ? AND end_ns > ? ORDER BY start_ns, end_ns DESC, range_id
 """

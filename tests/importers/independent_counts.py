@@ -143,6 +143,9 @@ class Plane:
         return name, events
 
 
+# Calls that wait, allocate, release or load; docs/schema.md, view api_call.
+BLOCKING = re.compile('Synchronize|Malloc|Alloc|Free|Register|Load|Instantiate|nvrtc')
+
 # ---- figures --------------------------------------------------------------------------------
 
 def self_times(intervals):
@@ -271,29 +274,33 @@ def count_nsys(path):
     out.start, = db.execute('SELECT utcEpochNs FROM TARGET_INFO_SESSION_START_TIME').fetchone()
     copy_names = {0: 'Memcpy', 1: 'MemcpyH2D', 2: 'MemcpyD2H', 8: 'MemcpyD2D', 10: 'MemcpyP2P'}
     queries = {
-        'kernel': '''SELECT start, end, deviceId, globalPid, correlationId, 0, s.value
+        'kernel': '''SELECT start, end, deviceId, globalPid, correlationId, 0, s.value, contextId, streamId
                      FROM CUPTI_ACTIVITY_KIND_KERNEL k LEFT JOIN StringIds s
                      ON s.id = coalesce(k.mangledName, k.demangledName)''',
-        'memcpy': '''SELECT start, end, deviceId, globalPid, correlationId, bytes, copyKind
+        'memcpy': '''SELECT start, end, deviceId, globalPid, correlationId, bytes, copyKind, contextId, streamId
                      FROM CUPTI_ACTIVITY_KIND_MEMCPY''',
-        'memset': '''SELECT start, end, deviceId, globalPid, correlationId, bytes, 'Memset'
+        'memset': '''SELECT start, end, deviceId, globalPid, correlationId, bytes, 'Memset', contextId, streamId
                      FROM CUPTI_ACTIVITY_KIND_MEMSET''',
     }
     devices = set()
-    for kind, query in queries.items():
-        for start, end, ordinal, gpid, correlation, size, name in db.execute(query):
-            pid = gpid // 2**24 % 2**24
-            devices.add((pid, ordinal))
-            out.bytes += size
-            out.correlations.append((gpid, correlation))
-            out.add(kind, 'gpu:%d:%d' % (pid, ordinal), start, end,
-                    copy_names[name] if kind == 'memcpy' else name, '||')
+    rows = [(*row, kind) for kind, query in queries.items() for row in db.execute(query)]
+    ends = {}  # Of the work of a stream so far: the earlier kernel owns an overlap.
+    for start, end, ordinal, gpid, correlation, size, name, context, stream, kind in sorted(rows, key=lambda r: r[:2]):
+        pid = gpid // 2**24 % 2**24
+        devices.add((pid, ordinal))
+        out.bytes += size
+        out.correlations.append((gpid, correlation))
+        lane = (pid, ordinal, context, stream)
+        own = max(0, end - max(start, ends.get(lane, 0)))
+        ends[lane] = max(end, ends.get(lane, 0))
+        out.add(kind, 'gpu:%d:%d' % (pid, ordinal), start, end,
+                copy_names[name] if kind == 'memcpy' else name, '||', own)
     waits = set()
     for gtid, correlation, took, name in db.execute(
             '''SELECT globalTid, correlationId, end - start, value FROM CUPTI_ACTIVITY_KIND_RUNTIME
                JOIN StringIds ON id = nameId'''):
         out.calls.add((gtid - gtid % 2**24, correlation))
-        if took >= (1000 if 'Synchronize' in name else 100_000):
+        if took >= (1000 if BLOCKING.search(name) else 100_000):
             waits.add((gtid - gtid % 2**24, correlation))
     out.api_calls = len(out.calls & set(out.correlations) | waits)
     out.devices = len(devices)
@@ -341,7 +348,7 @@ def count_kineto(path):
         args = event.get('args', {})
         if is_call:
             out.calls.add(args.get('correlation'))
-            if end - start >= (1000 if 'Synchronize' in event['name'] else 100_000):
+            if end - start >= (1000 if BLOCKING.search(event['name']) else 100_000):
                 lengths[args.get('correlation')] = end - start
         elif is_range:
             out.ranges += 1

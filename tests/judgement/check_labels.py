@@ -20,6 +20,9 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
+sys.path.append(str(HERE.parent))
+import shared_data  # noqa: E402
+
 # Before imports of recordings end; a hang must not stop all labels.
 LIMIT_S = 300
 
@@ -33,18 +36,16 @@ def recorded(xlatrace, label, folder):
     """The run.db of a label; None if its input or interpreter is not on this machine."""
     run = folder / f"{len(list(folder.iterdir()))}.db"
     if "input" in label:
-        data = Path(os.environ.get("XLATRACE_SHARED_DATA", ROOT.parent / "shared" / "data"))
-        source = data / label["input"]
+        source = shared_data.find(label["input"])
         command = [xlatrace, "import", str(source), "-o", str(run)]
     else:
         python = os.environ.get("XLATRACE_TEST_PYTHON_JAX")
-        data = Path(os.environ.get("XLATRACE_SHARED_DATA", ROOT.parent / "shared" / "data"))
         inside = ROOT / label["program"]
-        source = inside if inside.exists() else data / label["program"]
+        source = inside if inside.exists() else shared_data.find(label["program"])
         if not python:
             return None
         command = [xlatrace, "record", "-o", str(run), "--", python, str(source)]
-    if not source.exists():
+    if source is None:
         return None
     # The exit status of `record` is that of the program, so that the file is what counts.
     subprocess.run(command, check=False, capture_output=True, timeout=LIMIT_S, cwd=folder)

@@ -12,7 +12,7 @@
 namespace xlatrace::analysis {
 namespace {
 
-constexpr double kLeastShare = 0.02;
+constexpr double kMinLagShareOfStep = 0.02;
 constexpr size_t kFewestSteps = 3;
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
@@ -91,7 +91,7 @@ std::optional<size_t> Slowest(const OwnTimes& times,
                               const std::vector<std::vector<double>>& excess) {
   const size_t n = times.steps.size();
   const auto late = static_cast<std::ptrdiff_t>(n - std::max(kFewestSteps, n / 3));
-  double most = kLeastShare * Middle(times.longest);
+  double most = kMinLagShareOfStep * Middle(times.longest);
   std::optional<size_t> slowest;
   for (size_t d = 0; d < excess.size(); ++d) {
     const double lasting =

@@ -25,7 +25,7 @@ using model::Instruction;
 using model::kNoIndex;
 
 constexpr int64_t kHostMemorySpace = 5;
-constexpr int64_t kMinScoreRows = 512;  // Of square attention scores. Not measured.
+constexpr int64_t kMinScoreRows = 512;  // Smallest side of square attention scores. Not measured.
 constexpr int64_t kTensorCoreBytes = 16;
 constexpr int64_t kLeastFreshBytes = 1 << 20;  // Smaller ones come from memory that was freed.
 constexpr int kMostSteps = 16;  // Along a chain of instructions that only pass data on.

@@ -25,7 +25,7 @@ namespace xlatrace::report {
 
 // How close ops run to the limit of the hardware (docs/roofline.md), or copies to that of the link.
 struct LimitFigure {
-  std::string bound_by;  // Of most of the time: "memory", "compute".
+  std::string bound_by;  // The limit of most of its time: "memory", "compute".
   double of_limit = 0;   // 0 to 1: time at the limit by recorded time.
   bool copies = false;
   double bytes_per_s = 0, limit_bytes_per_s = 0;  // Of copies.

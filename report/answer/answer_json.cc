@@ -10,7 +10,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr size_t kMostNodeIds = 100;  // A sum of thousands of ops is identified by its columns.
+constexpr size_t kMaxNodeIdsPerPart =
+    100;  // A sum of thousands of ops is identified by its columns.
 
 Json TextOrNone(const std::string& text) { return text.empty() ? Json() : Json(text); }
 
@@ -27,7 +28,7 @@ Json PartJson(const TimeNodes& tree, const TimePart& part) {
             {"ns", part.ns},
             {"node_ids", Json::array()}};
   for (const size_t position : part.nodes) {
-    if (json["node_ids"].size() == kMostNodeIds) break;
+    if (json["node_ids"].size() == kMaxNodeIdsPerPart) break;
     json["node_ids"].push_back(tree.nodes[position].node_id);
   }
   return json;

@@ -18,8 +18,8 @@ struct AnswerText {
   bool given = false;     // False: the file has no time to account for, and `first` is the reason.
   Sentence first;         // The run if steps are less than half of it, else the step.
   Sentence second;        // The step, if the run is first. May be empty.
-  Sentence reason;        // What is inside the part that is named last, and why it takes that long.
-  std::string op_handle;  // Of the op that is named; empty: none.
+  Sentence reason;        // The largest part inside the last named part, and its cause.
+  std::string op_handle;  // The handle of the named op; empty: none.
 
   Sentence All() const;         // `first` and `second`.
   Sentence BelowFirst() const;  // `second` and `reason`.

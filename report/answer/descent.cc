@@ -204,7 +204,7 @@ Descent DescendFrom(const TimeNodes& tree, size_t start, TimeUnit unit,
                     std::optional<size_t> first) {
   const Divider divider(tree, unit);
   Descent descent{.path = {divider.Of({start})}};
-  int64_t largest_beside = 0;  // Of all siblings of the last part and of its ancestors.
+  int64_t largest_beside = 0;  // The largest sibling of the last part or of its ancestors.
   while (true) {
     const TimePart& whole = descent.path.back();
     std::vector<TimePart> parts = divider.PartsOf(whole);

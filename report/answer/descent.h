@@ -40,7 +40,7 @@ struct Descent {
   size_t main =
       0;  // The last part of the path that is, as all before it, at least half of its whole.
   std::optional<TimePart> beside;          // Cannot be separated from the last one.
-  std::optional<TimePart> largest_inside;  // Of the last one, if it has parts.
+  std::optional<TimePart> largest_inside;  // The largest part of the last one, if it has parts.
 };
 
 enum class TimeUnit { kRun, kStep };

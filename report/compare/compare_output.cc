@@ -22,7 +22,6 @@ using compare::Change;
 using compare::Row;
 using Json = nlohmann::ordered_json;
 
-constexpr size_t kMostChanges = compare::kMaxShownChanges;
 constexpr size_t kMostLines = 45;
 
 std::string Signed(int64_t ns) {
@@ -150,7 +149,7 @@ void AddChanges(const ComparisonView& view, const CompareOptions& options, Wrapp
   if (view.changes.empty()) return;
   lines.Add(fmt::format("What changed ({})", Per(view)));
   for (size_t told = 0; told < view.changes.size(); ++told) {
-    if (told == kMostChanges) {
+    if (told == compare::kMaxShownChanges) {
       lines.Add(fmt::format("  and {} more: --format json", view.changes.size() - told));
       break;
     }
@@ -254,7 +253,7 @@ std::string CompareMarkdown(const ComparisonView& view, const CompareOptions& op
   }
   if (view.comparison.identity.same_recording) return text;
   text += "\n| change | what | certain |\n|---:|---|---|\n";
-  for (size_t i = 0; i < std::min(view.changes.size(), kMostChanges); ++i) {
+  for (size_t i = 0; i < std::min(view.changes.size(), compare::kMaxShownChanges); ++i) {
     const Change& change = view.changes[i];
     text +=
         fmt::format("| {} | {} | {} |\n", Signed(change.delta_ns),

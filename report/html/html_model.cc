@@ -25,7 +25,7 @@ constexpr int64_t kIcicleDepth = 5;
 constexpr double kLeastBox = 3;  // Pixels.
 constexpr double kLeastLabel = 13;
 constexpr double kTwoLines = 30;
-constexpr size_t kMostRows = 60;
+constexpr size_t kMaxTreeRows = 60;
 
 class Section {
  public:
@@ -95,7 +95,7 @@ class Section {
   }
 
   void Row(const ModelNode& node, size_t depth) {
-    if (rows_ >= kMostRows && depth > 0) {
+    if (rows_ >= kMaxTreeRows && depth > 0) {
       ++skipped_;
       return;
     }

@@ -23,7 +23,7 @@ namespace xlatrace::report {
 namespace {
 
 constexpr size_t kMostFindings = 5;
-constexpr size_t kMostNotKnown = 3;
+constexpr size_t kMaxShownNotKnown = 3;
 constexpr size_t kMostRuledOutLines = 2;
 constexpr size_t kMostTitleLines = 3;
 
@@ -140,7 +140,7 @@ SummaryLines RuledOutBlock::WrapItems(const SummaryLines& items, std::string_vie
 SummaryLines NotKnownBlock::Lines() const {
   SummaryLines lines;
   const std::vector<Sentence> not_known = NotKnown(view_);
-  for (size_t i = 0; i < std::min(kMostNotKnown, not_known.size()); ++i) {
+  for (size_t i = 0; i < std::min(kMaxShownNotKnown, not_known.size()); ++i) {
     const SummaryLines wrapped = Wrap(Clean(PlainText(not_known[i])), width_ - 11);
     for (size_t k = 0; k < std::min<size_t>(2, wrapped.size()); ++k) {
       lines.push_back((i == 0 && k == 0 ? "not known  " : "           ") + wrapped[k]);

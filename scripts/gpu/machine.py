@@ -75,7 +75,7 @@ class Machine:
         return done.stdout.strip()
 
     def left_s(self):
-        """Of the ten minutes."""
+        """Seconds left of the ten minutes that all checks together may take."""
         return LIMIT_S - (time.monotonic() - self.begin)
 
     def place(self):

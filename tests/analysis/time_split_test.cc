@@ -47,7 +47,7 @@ class TimeSplitTest : public testing::TestWithParam<int> {
 
   model::AttributionTables attribution_;
   std::map<size_t, std::map<std::string, int64_t>> share_of_;  // By instruction.
-  std::map<std::string, int64_t> expected_;                    // Of the label, in millionths.
+  std::map<std::string, int64_t> expected_;  // Shares of the label, in millionths.
 };
 
 INSTANTIATE_TEST_SUITE_P(Random, TimeSplitTest, testing::Range(0, 50));

@@ -23,7 +23,7 @@ class Generator:
                               f"/opt/conda/envs/{pick(PROJECTS)}/lib/{version}/site-packages/"))
         # A framework may be installed from a checkout.
         self.flax = pick((self.packages, "/opt/flax/", f"/home/me/{pick(PROJECTS)}/third_party/"))
-        self.project = pick(("/home/me/", "/work/", "/root/src/", "")) + pick(PROJECTS) + "/"
+        self.project = pick(("/home/me/", "/data/", "/root/src/", "")) + pick(PROJECTS) + "/"
         self.library = f"/usr/lib/{version}/"
 
     def word(self):

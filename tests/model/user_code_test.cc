@@ -34,7 +34,7 @@ TEST(UserCode, WordsInThePathDoNotMakeAPackage) {
   UserCode code;
   for (const std::string_view file :
        {"/home/me/keras/model.py", "/home/me/torch/nn/model.py", "/home/jax/train.py",
-        "/work/flax/linen.py", "/home/me/my-site-packages/train.py", "/home/me/lib/python/train.py",
+        "/data/flax/linen.py", "/home/me/my-site-packages/train.py", "/home/me/lib/python/train.py",
         "/home/me/tensorflow/jax/optax/train.py", "keras/src/model.py", "train.py",
         "/home/me/site-packages.py", "<ipython-input-3-abc>", "<stdin>"}) {
     code.Learn(file);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Whom the devices of one run wait for in step after step, and by how much: one definition for the
-// finding `arrival_skew` and for the page's Ranks (docs/report.md).
+// finding `arrival_skew` and for the page's Ranks (docs/reference/report.md).
 //
 // What a device needs by itself in a step is the step without its waiting. Of the collectives that
 // nothing hides in a step the least of all devices is taken for the exchange, what another device

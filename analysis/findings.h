@@ -3,7 +3,7 @@
 // What is worth doing about a run, with the evidence (docs/schema.md, finding), and what is fine.
 //
 // One engine for every skin: terminal, page and JSON show its rows. The rules are in
-// analysis/findings/, one file per family; docs/findings.md is their catalogue.
+// analysis/findings/, one file per family; docs/reference/findings.md is their catalogue.
 //
 // Figures are per steady step of one device, the mean over devices. What a finding saves at most is
 // what the thing takes now, less what it must take where a model knows; what it saves at least is

@@ -2,8 +2,8 @@
 
 // How close each op comes to what the hardware can do, and what holds it back.
 //
-// Definitions (docs/roofline.md). With time = self_ns of the op over the whole run, flops and bytes
-// of all its occurrences:
+// Definitions (docs/explanation/roofline.md). With time = self_ns of the op over the whole run,
+// flops and bytes of all its occurrences:
 //   compute utilisation = flops / (time x peak of the units it can use)
 //   memory utilisation  = bytes / (time x memory bandwidth)
 //   wasted   = time x (1 - max(compute utilisation, memory utilisation))

@@ -5,7 +5,7 @@
     bench/cpu_recording_cost.py [--steps 40]
 
 Needs JAX. Prints the median step both ways, the ops of a step and the difference for each of them, which
-`recording_cost` (docs/findings.md) takes as 0.7 us.
+`recording_cost` (docs/reference/findings.md) takes as 0.7 us.
 """
 
 import argparse

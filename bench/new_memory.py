@@ -4,7 +4,7 @@
 
     bench/new_memory.py
 
-Fills eight arrays of 16 MiB that were just mapped, then the same again. `donation_missing` (docs/findings.md)
+Fills eight arrays of 16 MiB that were just mapped, then the same again. `donation_missing` (docs/reference/findings.md)
 takes the first as 1.8 GB/s.
 """
 

@@ -2,10 +2,10 @@
 
 // The main change in one sentence, and its certainty.
 //
-// Runs of one program differ by far more than the steps of one run (docs/compare.md). So with one
-// run per side, a difference of time is never called established. Facts of the program (kernels,
-// counts, bytes, fusions) are certain. With several runs per side, the interval comes from a
-// hierarchical bootstrap.
+// Runs of one program differ by far more than the steps of one run (docs/how-to/compare.md). So
+// with one run per side, a difference of time is never called established. Facts of the program
+// (kernels, counts, bytes, fusions) are certain. With several runs per side, the interval comes
+// from a hierarchical bootstrap.
 //
 // Thread-safety: pure.
 

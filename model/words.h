@@ -58,8 +58,8 @@ enum class OpKind : uint8_t {
 
 enum class Confidence : uint8_t { kNone, kInferred, kExact };
 
-// Evidence for the instruction or op of a launch (docs/schema.md, docs/attribution.md), strongest
-// first. Exception: kOpRange is as strong as kRange and applies to work outside of XLA.
+// Evidence for the instruction or op of a launch (docs/schema.md, docs/explanation/attribution.md),
+// strongest first. Exception: kOpRange is as strong as kRange and applies to work outside of XLA.
 enum class Evidence : uint8_t {
   kNone,
   kAnnotation,    // Profiler annotation on the record itself (XProf stats hlo_op, program_id).

@@ -2,9 +2,9 @@
 
 // What a merged job says of its steps, over all of its ranks, whatever launches are in the file.
 //
-// Gets: views `rank` and `rank_step` (docs/fleet.md). The length of a step is that of the slowest
-// rank, median over steps, of the steps that the job's sentence judges (fleet/job_answer.cc): the
-// same figure in the sentence, the header and the tiles.
+// Gets: views `rank` and `rank_step` (docs/how-to/fleet.md). The length of a step is that of the
+// slowest rank, median over steps, of the steps that the job's sentence judges
+// (fleet/job_answer.cc): the same figure in the sentence, the header and the tiles.
 //
 // Thread-safety: plain data.
 

@@ -4,7 +4,7 @@
 // its code ("[U+202E]"), bytes that are no UTF-8 become U+FFFD, newline and tab a blank.
 //
 // AppendMarkupText alone escapes, elsewhere '<' stays '<': the page's data is set by
-// the app as text and never as markup (docs/page-data.md).
+// the app as text and never as markup (docs/development/page-data.md).
 //
 // Thread-safety: re-entrant.
 

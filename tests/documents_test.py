@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What ARCHITECTURE.md and docs/life-of-a-kernel.md name is in the tree: every path that ARCHITECTURE.md
-has in backticks, every path and every function that life-of-a-kernel.md has, and every third party that
-the build asks for. Needs nothing built."""
+"""Documents name only what is in the tree. Needs nothing built.
+
+Checked are links of all pages, the index docs/README.md, paths and third parties in ARCHITECTURE.md, and paths and
+functions in docs/development/life-of-a-kernel.md."""
 
 import re
+import subprocess
 import sys
 import unittest
 from pathlib import Path
@@ -70,6 +72,53 @@ def missing_functions(texts, words):
     return list(wanted)
 
 
+def anchors(text):
+    """Anchors that GitHub makes of the headings."""
+    headings = re.findall(r"^#+ (.+)$", re.sub(r"^```.*?^```", "", text, flags=re.M | re.S), re.M)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def broken_links(page):
+    """Targets of the page's links that are not in the tree."""
+    found = []
+    text = re.sub(r"^```.*?^```|`[^`\n]*`", "", page.read_text(encoding="utf-8"), flags=re.M | re.S)
+    for target in re.findall(r"\]\(([^)\s]+)\)", text):
+        if re.match(r"[a-z]+:", target):
+            continue
+        path, _, anchor = target.partition("#")
+        file = (page.parent / path).resolve() if path else page
+        if not file.exists() or (anchor and anchor not in anchors(file.read_text(encoding="utf-8"))):
+            found.append(target)
+    return found
+
+
+class PagesTest(unittest.TestCase):
+    def test_links_of_all_pages_have_a_target(self):
+        pages = [page for pattern in ("*.md", "docs/**/*.md", "bench/*.md", "tests/**/README.md")
+                 for page in ROOT.glob(pattern)]
+        self.assertGreater(len(pages), 25)
+        self.assertEqual({page.relative_to(ROOT): links for page in pages if (links := broken_links(page))}, {})
+
+    def test_pages_named_without_a_link_are_in_the_tree(self):
+        done = subprocess.run(
+            ["git", "-C", str(ROOT), "grep", "-ohE", r"\bdocs/[A-Za-z0-9_/-]+\.md\b", "--",
+             ":!tests/tree_test.py", ":!tests/lint"], capture_output=True, text=True)
+        if done.returncode:
+            self.skipTest("not a git checkout")
+        self.assertEqual([name for name in sorted(set(done.stdout.split())) if not (ROOT / name).exists()], [])
+
+    def test_index_lists_every_page_once(self):
+        index = ROOT / "docs" / "README.md"
+        listed = re.findall(r"\]\(([^)#]+\.md)\)", index.read_text(encoding="utf-8"))
+        pages = [str(page.relative_to(index.parent)) for page in index.parent.glob("**/*.md") if page != index]
+        self.assertEqual(sorted(name for name in listed if not name.startswith("..")), sorted(pages))
+
+    def test_titles_of_howto_pages_begin_with_how_to(self):
+        for page in sorted(ROOT.glob("docs/how-to/*.md")):
+            with self.subTest(page=page.name):
+                self.assertRegex(page.read_text(encoding="utf-8"), r"\A# How to ")
+
+
 class DocumentsTest(unittest.TestCase):
     def test_paths_of_the_architecture_are_in_the_tree(self):
         text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
@@ -92,7 +141,7 @@ class DocumentsTest(unittest.TestCase):
         self.assertEqual([p for p in sorted(parties) if called.get(p, p.lower()) not in text], [])
 
     def test_files_and_functions_of_the_life_of_a_kernel_are_in_the_tree(self):
-        text = (ROOT / "docs" / "life-of-a-kernel.md").read_text(encoding="utf-8")
+        text = (ROOT / "docs" / "development" / "life-of-a-kernel.md").read_text(encoding="utf-8")
         self.assertEqual(missing_paths(ROOT, text), [])
         words = [word for word in quoted(text) if not is_path(word) and is_function(word)]
         self.assertGreater(len(words), 35)

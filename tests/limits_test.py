@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The limits that docs/security.md tells are those of the code. Needs nothing built."""
+"""The limits that docs/reference/security.md tells are those of the code. Needs nothing built."""
 
 import re
 import sys
@@ -15,7 +15,7 @@ ROW = re.compile(r"^\| [^|]+ \| ([\d,]+) ?(\w*) \| `(\w+)` in `([^`]+)` \|$")
 def told():
     """(limit, name, file) of each row of the table."""
     rows = []
-    for line in (ROOT / "docs/security.md").read_text().splitlines():
+    for line in (ROOT / "docs/reference/security.md").read_text().splitlines():
         if found := ROW.match(line):
             number, unit, name, file = found.groups()
             rows.append((int(number.replace(",", "")) * UNITS[unit], name, file))

@@ -259,7 +259,7 @@ Result<int> RunExport(const ExportOptions& options) {
 void AddExportCommand(CLI::App& app, Command* selected) {
   auto options = std::make_shared<ExportOptions>();
   CLI::App* command =
-      app.add_subcommand("export", "Hand the run on to another tool (docs/export.md)");
+      app.add_subcommand("export", "Hand the run on to another tool (docs/how-to/export.md)");
   command->add_option("RUN", options->path, "A run.db, or the run.rec it comes from")->required();
   command->add_option("--to", options->format, FormatNames(", "))->type_name("FORMAT")->required();
   command
@@ -281,7 +281,7 @@ void AddExportCommand(CLI::App& app, Command* selected) {
       ->type_name("FILE");
   command
       ->add_option("--layout", options->layout,
-                   "parquet: lake = runs beside each other in one folder (docs/fleet.md)")
+                   "parquet: lake = runs beside each other in one folder (docs/how-to/fleet.md)")
       ->type_name("lake");
   command->add_option("--job", options->job, "lake: the job's name; default: its token or program")
       ->type_name("NAME");

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // What `xlatrace record` was asked to record, and how that reaches the collector: as environment
-// variables of the command (docs/collector.md), so that every process of the job sees them.
+// variables of the command (docs/explanation/collector.md), so that every process of the job sees
+// them.
 //
 // Thread-safety: re-entrant.
 

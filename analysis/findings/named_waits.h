@@ -3,7 +3,7 @@
 // Waiting in collectives of which only the kernel's name is known (NCCL beside PyTorch, launches of
 // a merged job): the k-th launch of a name on each device is the same exchange, the shortest of
 // them is what it takes, and what another takes longer it waits: NCCL's kernels spin until all
-// ranks are there (docs/findings.md, `arrival_skew`).
+// ranks are there (docs/reference/findings.md, `arrival_skew`).
 //
 // Thread-safety: pure.
 

@@ -8,7 +8,7 @@
 // What cannot be replayed keeps the rule's figures ("at most"). So does what runs on the threads of
 // a CPU side by side: its pool gives a thread that is free the work of the others, and cores share
 // their caches, while replay leaves each op where it ran. What it says is no estimate there, and in
-// a training whose scan saved less it was a fifth of the truth (docs/replay.md).
+// a training whose scan saved less it was a fifth of the truth (docs/explanation/replay.md).
 //
 // Thread-safety: immutable once made; borrows what it is made of.
 

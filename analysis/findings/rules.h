@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // The rules, one file per family. A rule gets the context and writes what it found, what it looked
-// at and found fine, or why it cannot say. Ids are stable; docs/findings.md has the catalogue.
+// at and found fine, or why it cannot say. Ids are stable; docs/reference/findings.md has the
+// catalogue.
 
 #ifndef XLATRACE_ANALYSIS_FINDINGS_RULES_H_
 #define XLATRACE_ANALYSIS_FINDINGS_RULES_H_

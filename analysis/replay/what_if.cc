@@ -17,8 +17,8 @@ constexpr int64_t kSchedulingNs = 20'000;
 
 // Of a CPU: by how much what stays gets faster, at most, as a part of what the step gets shorter.
 // Work that goes no longer drives the rest out of the caches. Measured on pairs of programs
-// (docs/replay.md): ops that stayed took 0.90 to 1.00 of their time where 20 to 90 % of the step
-// went.
+// (docs/explanation/replay.md): ops that stayed took 0.90 to 1.00 of their time where 20 to 90 % of
+// the step went.
 constexpr double kCachesGive = 0.15;
 
 class Applier {

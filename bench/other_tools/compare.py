@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""XProf, HTA and nsys-ai beside xlatrace on the same captures: the table of docs/other-tools.md.
+"""XProf, HTA and nsys-ai beside xlatrace on the same captures: the table of docs/explanation/other-tools.md.
 
     bench/other_tools/compare.py --setup TOOLS       # three venvs, pinned releases from PyPI
     bench/other_tools/compare.py --tools TOOLS --captures DATA [--update]
@@ -19,7 +19,7 @@ import sys
 import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
-PAGE = HERE.parent.parent / "docs" / "other-tools.md"
+PAGE = HERE.parent.parent / "docs" / "explanation" / "other-tools.md"
 BEGIN, END = "<!-- table begins -->", "<!-- table ends -->"
 RELEASES = {
     "xprof": ["xprof==2.24.2"],

@@ -23,7 +23,8 @@
 
 namespace xlatrace::report {
 
-// How close ops run to the limit of the hardware (docs/roofline.md), or copies to that of the link.
+// How close ops run to the limit of the hardware (docs/explanation/roofline.md), or copies to that
+// of the link.
 struct LimitFigure {
   std::string bound_by;  // The limit of most of its time: "memory", "compute".
   double of_limit = 0;   // 0 to 1: time at the limit by recorded time.

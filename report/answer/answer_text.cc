@@ -18,7 +18,7 @@ namespace xlatrace::report {
 namespace {
 
 // From this share of its limit on a part is near the limit: 0.9 is what well-made kernels reach
-// (docs/roofline.md), less a tenth for what the model leaves out.
+// (docs/explanation/roofline.md), less a tenth for what the model leaves out.
 constexpr double kNearLimit = 0.8;
 // A part that is smaller is not named in addition.
 constexpr double kMinInsideShare = 0.01;

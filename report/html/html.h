@@ -4,8 +4,8 @@
 //
 // First comes a static part, which is all there is without scripts: verdict, what the step is made
 // of, model, instructions, source lines, how far to trust it. Then the app, then its data
-// (report/page/page.h, docs/page-data.md). Nothing comes from a name unescaped, and the content
-// security policy forbids every load and every script but our own two.
+// (report/page/page.h, docs/development/page-data.md). Nothing comes from a name unescaped, and the
+// content security policy forbids every load and every script but our own two.
 //
 // Thread-safety: re-entrant.
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The data inside the page (docs/page-data.md): everything the app shows of a run, as tables.
+// The data inside the page (docs/development/page-data.md): everything the app shows of a run, as
+// tables.
 //
 // Gets: a run.db, its RunView. Gives: <script> blocks through an HtmlWriter. One file per group of
 // tables; what they share is PageContext. Memory beyond the tables themselves: a block and a piece

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Writes the page's data: tables into gzip blocks, then the index (docs/page-data.md).
+// Writes the page's data: tables into gzip blocks, then the index (docs/development/page-data.md).
 //
 // Blocks go out as soon as they are full, so the memory beyond the tables themselves is one block.
 // Ownership: refers to the writer. Errors: kept by the writer. Thread-safety: one thread.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The critical path of the steps that were replayed (docs/replay.md): the line on the timeline.
+// The critical path of the steps that were replayed (docs/explanation/replay.md): the line on the
+// timeline.
 
 #include <cstdint>
 #include <string>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Ranks of a merged job (docs/fleet.md): one row each with its means, and a row per rank and step
-// for the map. Runs that are no job have neither.
+// Ranks of a merged job (docs/how-to/fleet.md): one row each with its means, and a row per rank and
+// step for the map. Runs that are no job have neither.
 
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A table of the page's data: columns of one length, ready to be encoded (docs/page-data.md).
+// A table of the page's data: columns of one length, ready to be encoded
+// (docs/development/page-data.md).
 //
 // Columns are declared first; then rows are filled cell by cell and ended with EndRow. A cell that
 // was not set, or set to nothing, is NULL. Text goes into a dictionary that all tables share.

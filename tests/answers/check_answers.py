@@ -37,7 +37,7 @@ ENTRIES = {
     "never": {"text", "where", "rank_max", "id", "any_of", "why"},
 }
 TOP = {"recording", "base", "program", "runner", "arguments", "devices", "import_fails", "about"}
-FINDINGS_PAGE = REPOSITORY / "docs" / "findings.md"
+FINDINGS_PAGE = REPOSITORY / "docs" / "reference" / "findings.md"
 STEPS = {"count", "none", "allowed", "devices", "marked", "why"}
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads the data inside a page, after docs/page-data.md alone: nothing here knows the C++ writer or
+"""Reads the data inside a page, after docs/development/page-data.md alone: nothing here knows the C++ writer or
 the page's app. Small and slow on purpose; for tests."""
 
 import base64

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`gate` as a CI job uses it: the commands of docs/ci.md, on runs of JAX on the CPU."""
+"""`gate` as a CI job uses it: the commands of docs/how-to/ci.md, on runs of JAX on the CPU."""
 
 import concurrent.futures
 import json
@@ -64,7 +64,7 @@ class Gate(support.TestCase):
 
     @classmethod
     def record(cls, python, name, sorts, calls=30, size=64):
-        # As docs/ci.md has it.
+        # As docs/how-to/ci.md has it.
         ok("record", "-o", cls.place / name, "--", python, cls.place / "train.py", str(sorts), str(calls), str(size),
            env=support.environment(JAX_PLATFORMS="cpu"))
         return cls.place / name
@@ -130,13 +130,13 @@ class Gate(support.TestCase):
 
 
 class Recipes(support.TestCase):
-    """docs/ci.md as a CI job runs it: each of its scripts, word for word, in one folder after the other."""
+    """docs/how-to/ci.md as a CI job runs it: each of its scripts, word for word, in one folder after the other."""
 
     def setUp(self):
         super().setUp()
         support.require_program()
         python = support.require_jax()
-        self.text = (support.REPOSITORY / "docs/ci.md").read_text()
+        self.text = (support.REPOSITORY / "docs/how-to/ci.md").read_text()
         tools = self.folder / "tools"
         tools.mkdir()
         for name, target in (("xlatrace", support.PROGRAM), ("python", python)):

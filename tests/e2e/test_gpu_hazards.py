@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What has harmed programs under other profilers, and must not under ours (docs/collector.md)."""
+"""What has harmed programs under other profilers, and must not under ours (docs/explanation/collector.md)."""
 
 import os
 import shlex

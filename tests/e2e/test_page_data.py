@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The data inside the page (docs/page-data.md), read by an independent reader: it equals run.db by
+"""The data inside the page (docs/development/page-data.md), read by an independent reader: it equals run.db by
 SQL, sums up to the nanosecond, and no name gets out of its string."""
 
 import base64

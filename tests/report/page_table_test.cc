@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Columns of the page's data: what is written is what docs/page-data.md says, byte by byte, and
-// what the page's app reads (report/ui/tests/golden.test.ts decodes the same file).
+// Columns of the page's data: what is written is what docs/development/page-data.md says, byte by
+// byte, and what the page's app reads (report/ui/tests/golden.test.ts decodes the same file).
 
 #include "report/page/page_table.h"
 

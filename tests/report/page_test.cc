@@ -68,7 +68,8 @@ class PageTest : public testing::Test {
   TemporaryFolder folder_;
 };
 
-// A table of a page in one piece, read as docs/page-data.md says and as far as the cases need it.
+// A table of a page in one piece, read as docs/development/page-data.md says and as far as the
+// cases need it.
 class ReadTable {
  public:
   ReadTable(const std::string& page, const Json& table)

@@ -3,7 +3,7 @@
 """JAX programs for a CPU, one planted cause each, and clean ones: cpu_programs.py NAME.
 
 check_live.py records and judges them. A line with "# planted" is the one to be named, where the cause
-is a line of the program; ids are those of docs/findings.md.
+is a line of the program; ids are those of docs/reference/findings.md.
 """
 
 import time

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decodes the blocks of the page: base64, gzip, byte planes (docs/page-data.md).
+// Decodes the blocks of the page: base64, gzip, byte planes (docs/development/page-data.md).
 //
 // A block that does not decompress, or is shorter than one of its columns, is an error that names
 // the block; nothing is guessed.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The run as the pages see it: tables of docs/page-data.md under short names, and what follows
-// from them directly. Figures are integers as written; only pages divide them.
+// The run as the pages see it: tables of docs/development/page-data.md under short names, and what
+// follows from them directly. Figures are integers as written; only pages divide them.
 
 import { type PageIndex, DataError } from './codec';
 import { type BlockText, type Chunk, rowsOf, Tables } from './table';

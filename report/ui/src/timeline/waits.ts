@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Who waits for whom in collectives: the same launch on all devices, from its own start to the
 // start of the device that comes last. As analysis has it (collective.arrival_skew_ns,
-// docs/roofline.md): only where all devices of one process are one group, and only where the
-// launches overlap.
+// docs/explanation/roofline.md): only where all devices of one process are one group, and only
+// where the launches overlap.
 
 import { clocksKnown } from '../data/hardware';
 import type { Launches, StreamLaunches } from '../data/launches';

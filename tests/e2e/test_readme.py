@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every command of README.md and docs/how-to/guide.md does what the text says: each block of code is run,
-in a folder where the things it names are.
+"""Every command of README.md and of five how-to pages works: each block of code is run, in a folder with the files
+that it names.
 
 `python` is this interpreter, `train.py` a small program on the fake GPU, `run.db` a small run with
 one module, `dump/` a dump folder; `./scripts/wheel` packs the build that is being tested. A block that
@@ -20,7 +20,7 @@ import support
 import test_dump_detective
 from test_python_api import PYTHON_TABLES, package_folder
 
-PAGES = ("README.md", "docs/how-to/guide.md")
+PAGES = ("README.md", *(f"docs/how-to/{name}.md" for name in ("record", "read", "import", "query", "missing")))
 LANGUAGES = {"sh", "python", "sql", "text", "c", ""}
 # (name, opcode, op_name, file, line)
 OPS = [
@@ -123,7 +123,7 @@ class Readme(gpu_support.GpuTestCase):
                     ran += 1
         self.assertGreater(ran, 10)
         # The demo and the tests, the sample output, the program in C.
-        self.assertEqual(others, [("README.md", "text"), ("README.md", "sh"), ("docs/how-to/guide.md", "c")])
+        self.assertEqual(others, [("README.md", "text"), ("README.md", "sh"), ("docs/how-to/record.md", "c")])
 
     def check_wheel_block(self, text):
         """As it stands, in a fresh virtual environment; the build is the one that is there."""

@@ -42,11 +42,18 @@ Json Memory(const hlo::ModuleMemory& memory) {
                        {"shape", TextOrNull(value.shape)},
                        {"bytes", value.size_bytes}});
   }
+  Json spaces = Json::array();
+  for (const hlo::SpaceBytes& space : memory.spaces) {
+    spaces.push_back({{"color", space.color},
+                      {"memory_space", hlo::MemorySpaceName(memory.platform, space.color)},
+                      {"bytes", space.bytes}});
+  }
   return {{"total_bytes", memory.total_bytes},
           {"parameter_bytes", memory.parameter_bytes},
           {"output_bytes", memory.output_bytes},
           {"constant_bytes", memory.constant_bytes},
           {"temp_bytes", memory.temp_bytes},
+          {"spaces", std::move(spaces)},
           {"peak_instruction", TextOrNull(memory.at_instruction)},
           {"at_peak", std::move(at_peak)},
           {"more_at_peak", memory.more_at_peak}};

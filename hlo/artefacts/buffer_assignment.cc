@@ -2,6 +2,7 @@
 #include "hlo/artefacts/buffer_assignment.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <tuple>
 #include <unordered_map>
@@ -83,7 +84,7 @@ template <typename Which>
 int64_t Sum(const BufferAssignment& assignment, Which which) {
   int64_t sum = 0;
   for (const BufferAllocation& allocation : assignment.allocations) {
-    if (!allocation.is_thread_local && allocation.color != kHostMemorySpace && which(allocation)) {
+    if (IsDeviceMemory(assignment.platform, allocation.color) && which(allocation)) {
       sum = Saturating(sum, allocation.size_bytes);
     }
   }
@@ -154,6 +155,17 @@ MemoryPeak PeakByRanges(const BufferAssignment& assignment, const LiveRanges& ra
 
 }  // namespace
 
+std::vector<SpaceBytes> BufferAssignment::Spaces() const {
+  std::map<int64_t, int64_t> by_color;
+  for (const BufferAllocation& allocation : allocations) {
+    int64_t& bytes = by_color[allocation.color];
+    bytes = Saturating(bytes, allocation.size_bytes);
+  }
+  std::vector<SpaceBytes> spaces;
+  for (const auto& [color, bytes] : by_color) spaces.push_back({color, bytes});
+  return spaces;
+}
+
 int64_t BufferAssignment::TotalBytes() const {
   return Sum(*this, [](const BufferAllocation&) { return true; });
 }
@@ -195,6 +207,7 @@ Result<BufferAssignment> ReadBufferAssignment(std::string_view text) {
             "{}:1: expected '<ID NAME @N> (size=BYTES,offset=BYTES): SHAPE' in an allocation",
             lines.number()));
       }
+      if (HasTiles(rest)) assignment.platform = Platform::kTpu;
       assignment.allocations.back().values.push_back(std::move(value));
     } else if (rest.substr(0, 16) == "Total bytes used" || rest.substr(0, 12) == "HloLiveRange") {
       break;  // What follows repeats it by value.

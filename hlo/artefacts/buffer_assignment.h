@@ -21,6 +21,7 @@
 
 #include "base/error.h"
 #include "hlo/artefacts/live_ranges.h"
+#include "hlo/artefacts/memory_space.h"
 #include "model/hlo_module.h"
 
 namespace xlatrace::hlo {
@@ -40,7 +41,7 @@ struct BufferAllocation {
   int64_t size_bytes = 0;
   int64_t color = 0;              // Memory space.
   int64_t parameter_number = -1;  // -1: holds no parameter of the program.
-  bool is_thread_local = false;   // Inside of a kernel: not device memory.
+  bool is_thread_local = false;   // Values inside fusions and reducers; XLA counts their bytes.
   bool is_constant = false;
   bool is_tuple = false;
   bool maybe_live_out = false;  // Holds a result.
@@ -64,17 +65,27 @@ struct MemoryPeak {
   std::vector<PeakValue> values;  // Largest first.
 };
 
+struct SpaceBytes {
+  int64_t color = 0;
+  int64_t bytes = 0;
+};
+
 struct BufferAssignment {
+  Platform platform = Platform::kOther;
   std::vector<BufferAllocation> allocations;
   // Peaks that the source itself names: of the proto's heap simulator traces, one per heap.
   std::vector<MemoryPeak> peaks;
 
-  // Device memory: all but thread-local allocations and those in the host's memory.
+  // Sizes of allocations per memory space, by color. Equal to "Total bytes" of XLA's memory usage
+  // report.
+  std::vector<SpaceBytes> Spaces() const;
+
+  // The following sums are of device memory (IsDeviceMemory).
   int64_t TotalBytes() const;
   int64_t ParameterBytes() const;  // Of which parameters, ...
   int64_t OutputBytes() const;     // ... results that are no parameters, ...
   int64_t ConstantBytes() const;
-  int64_t TempBytes() const;  // ... and temporaries: the peak of the heap.
+  int64_t TempBytes() const;  // ... and temporaries: the peak of the heap, and thread-local memory.
 };
 
 // Errors name the line. A text without any allocation is an error.

@@ -36,6 +36,7 @@ class ProtoAssignment {
   }
 
   Result<BufferAssignment> Read() {
+    out_.platform = PlatformOf(module_);
     try {
       ReadMessage();
     } catch (const protozero::exception& error) {

@@ -19,7 +19,9 @@ ModuleMemory MemoryOf(const BufferAssignment& assignment, const LiveRanges* live
                       .parameter_bytes = assignment.ParameterBytes(),
                       .output_bytes = assignment.OutputBytes(),
                       .constant_bytes = assignment.ConstantBytes(),
-                      .temp_bytes = assignment.TempBytes()};
+                      .temp_bytes = assignment.TempBytes(),
+                      .platform = assignment.platform,
+                      .spaces = assignment.Spaces()};
   MemoryPeak peak = PeakOf(assignment, live_ranges);
   memory.at_instruction = std::move(peak.at_instruction);
   if (peak.values.size() > kMostAtPeak) {

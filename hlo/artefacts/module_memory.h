@@ -16,11 +16,13 @@
 namespace xlatrace::hlo {
 
 struct ModuleMemory {
-  int64_t total_bytes = 0;  // All buffers but thread-local ones: the peak on the device.
+  int64_t total_bytes = 0;  // The peak on the device.
   int64_t parameter_bytes = 0;
   int64_t output_bytes = 0;  // Results that are no parameters.
   int64_t constant_bytes = 0;
   int64_t temp_bytes = 0;  // The heap that temporaries are packed into.
+  Platform platform = Platform::kOther;
+  std::vector<SpaceBytes> spaces;  // All memory spaces, by color.
   // What is alive when most of the heap is in use, the largest first, at most 8; and what runs
   // then (empty: not known).
   std::string at_instruction;

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 #include <protozero/exception.hpp>
 
+#include "hlo/artefacts/memory_space.h"
 #include "hlo/finish_module.h"
 #include "hlo/proto/proto_instructions.h"
 #include "hlo/proto/wire.h"
@@ -191,8 +192,9 @@ void ReadSchedule(std::string_view message, WirePosition& position, HloModule& m
   }
 }
 
-// Sum of the allocations on the device; saturates.
-int64_t ReadPeakMemory(std::string_view buffer_assignment, WirePosition& position) {
+// Sum of the allocations in device memory; saturates.
+int64_t ReadPeakMemory(std::string_view buffer_assignment, Platform platform,
+                       WirePosition& position) {
   std::vector<std::string_view> allocations;
   ReadStrings(buffer_assignment, position, 3, allocations);
   if (allocations.empty()) return -1;
@@ -200,9 +202,7 @@ int64_t ReadPeakMemory(std::string_view buffer_assignment, WirePosition& positio
   for (const std::string_view allocation : allocations) {
     const SmallInts ints = ReadSmallInts(allocation, position);
     const int64_t size = ints.value[2];
-    const bool thread_local_ = ints.value[3] != 0;
-    const bool on_host = ints.value[8] == kHostMemorySpace;
-    if (thread_local_ || on_host || size < 0) continue;
+    if (size < 0 || !IsDeviceMemory(platform, ints.value[8])) continue;
     if (sum > std::numeric_limits<int64_t>::max() - size) {
       return std::numeric_limits<int64_t>::max();
     }
@@ -293,7 +293,7 @@ Status ReadModule(const Parts& parts, WirePosition& position, HloModule& module)
   std::vector<std::string_view> assignments;
   ReadStrings(parts.holder, position, 3, assignments);
   if (!assignments.empty()) {
-    module.peak_memory_bytes = ReadPeakMemory(assignments.back(), position);
+    module.peak_memory_bytes = ReadPeakMemory(assignments.back(), PlatformOf(module), position);
     module.buffer_assignment = assignments.back();
   }
   return FinishModule(module);

@@ -14,9 +14,9 @@
 //  - backend_config also where it is kept in the module's payload table (XLA since 2026-05);
 //  - called computations in the order of the proto (while: body, condition; select-and-scatter:
 //    select, scatter; conditional: branches in index order, of a predicate true first);
-//  - peak_memory_bytes = sum of the sizes of all allocations of the buffer assignment that are
-//    neither thread-local nor in the host's memory (offloaded): parameters, outputs, constants and
-//    the temporary heap, whose size already is the peak of everything packed into it.
+//  - peak_memory_bytes = sum of the sizes of all allocations of the buffer assignment in device
+//    memory (hlo/artefacts/memory_space.h): parameters, outputs, constants, thread-local values and
+//    the heap of temporaries, whose size is the peak of all values packed into it.
 //
 // Field numbers: xla/service/hlo.proto, xla/xla_data.proto (2018-03 to 2026-08).
 

@@ -433,7 +433,7 @@ TEST(TextProtoModule, ReadsAsTheProtoDoes) {
   EXPECT_TRUE(Find(*module, "n").is_root);
 }
 
-TEST(TextProtoModule, PeakMemoryLeavesOutWhatIsOffloadedAndWhatIsThreadLocal) {
+TEST(TextProtoModule, PeakMemoryLeavesOutTheHostsMemory) {
   auto module = ReadAny(Shared(std::string(kHloTextProto) + R"(
 buffer_assignment {
   buffer_allocations { index: 0 size: 400 color: 5 }
@@ -443,7 +443,7 @@ buffer_assignment {
 }
 )"));
   ASSERT_TRUE(module) << module.error().message;
-  EXPECT_EQ(module->peak_memory_bytes, 80 + 20);
+  EXPECT_EQ(module->peak_memory_bytes, 80 + 7 + 20);
 }
 
 TEST(TextProtoModule, NumbersOfEveryKind) {

@@ -87,11 +87,11 @@ TEST(BufferAssignment, ReadsThePurposeOfEachAllocation) {
   EXPECT_TRUE(a[3].is_thread_local);
   EXPECT_TRUE(a[4].is_temp);
   EXPECT_EQ(a[4].values[1].offset_bytes, 128);
-  EXPECT_EQ(assignment->TotalBytes(), 400 + 80 + 8 + 192);
+  EXPECT_EQ(assignment->TotalBytes(), 400 + 80 + 8 + 2 + 192);
   EXPECT_EQ(assignment->ParameterBytes(), 80);
   EXPECT_EQ(assignment->OutputBytes(), 400);
   EXPECT_EQ(assignment->ConstantBytes(), 8);
-  EXPECT_EQ(assignment->TempBytes(), 192);
+  EXPECT_EQ(assignment->TempBytes(), 2 + 192);
 }
 
 TEST(BufferAssignment, MemoryOffloadedToTheHostIsNotCounted) {
@@ -104,6 +104,35 @@ allocation 1: size 80, parameter 1, shape |f32[20]| at ShapeIndex {}:
   ASSERT_TRUE(assignment) << assignment.error().message;
   EXPECT_EQ(assignment->TotalBytes(), 80);
   EXPECT_EQ(assignment->ParameterBytes(), 80);
+}
+
+// Tiled layouts are those of a TPU, where only color 0 is device memory.
+TEST(BufferAssignment, SpacesOfTpuCoresAreNotDeviceMemory) {
+  const auto assignment = ReadBufferAssignment(R"(BufferAssignment:
+allocation 0: size 4096, parameter 0, shape |f32[8,100]| at ShapeIndex {}:
+ value: <6 p @0> (size=4096,offset=0): f32[8,100]{1,0:T(8,128)}
+allocation 1: size 512, thread-local:
+ value: <4 q @0> (size=512,offset=0): f32[]{:T(128)}
+allocation 2: size 8192, color 1, preallocated-temp:
+ value: <3 f @0> (size=8192,offset=0): f32[16,128]{1,0:T(8,128)S(1)}
+allocation 3: size 4, color 2, preallocated-temp:
+ value: <2 g @0> (size=4,offset=0): u32[]{:S(2)}
+allocation 4: size 64, color 5, parameter 1, shape |f32[16]| at ShapeIndex {}:
+ value: <1 h @0> (size=64,offset=0): f32[16]{0:T(128)S(5)}
+allocation 5: size 512, color 6, preallocated-temp:
+ value: <0 i @0> (size=512,offset=0): u32[]{:T(128)S(6)}
+)");
+  ASSERT_TRUE(assignment) << assignment.error().message;
+  EXPECT_EQ(assignment->TotalBytes(), 4096 + 512);
+  EXPECT_EQ(assignment->TempBytes(), 512);
+  std::map<std::string, int64_t> spaces;
+  for (const SpaceBytes& space : assignment->Spaces()) {
+    spaces[MemorySpaceName(assignment->platform, space.color)] = space.bytes;
+  }
+  EXPECT_EQ(
+      spaces,
+      (std::map<std::string, int64_t>{
+          {"device", 4608}, {"vector", 8192}, {"scalar", 4}, {"host", 64}, {"space 6", 512}}));
 }
 
 TEST(BufferAssignment, ErrorsHaveLineAndColumn) {
@@ -307,9 +336,7 @@ TEST(MemoryReports, RecordedReportsOfOneModuleAgree) {
     ASSERT_TRUE(assignment);
     ASSERT_TRUE(ranges);
     ASSERT_EQ(spaces->size(), 1u);
-    int64_t all = 0;  // The report counts thread-local memory too.
-    for (const BufferAllocation& a : assignment->allocations) all += a.size_bytes;
-    EXPECT_EQ((*spaces)[0].total_bytes, all);
+    EXPECT_EQ((*spaces)[0].total_bytes, assignment->TotalBytes());
     EXPECT_EQ((*spaces)[0].allocations.size(), assignment->allocations.size());
     ASSERT_FALSE(ranges->at_peak.empty());
     const auto module = dumps::ReadHloFile(stem + ".txt");

@@ -201,14 +201,14 @@ TEST(ProtoReader, FindsABackendConfigInThePayloadTable) {
   EXPECT_EQ(read->instructions[0].custom_call_target, "target");
 }
 
-TEST(ProtoReader, SumsAllocationsThatAreNotThreadLocal) {
+TEST(ProtoReader, PeakMemoryIsTheSumOfAllAllocations) {
   Message assignment;
   assignment.Nested(3, Message().Int(1, 0).Int(2, 1000));
   assignment.Nested(3, Message().Int(1, 1).Int(2, 50).Int(3, 1));
   assignment.Nested(3, Message().Int(1, 2).Int(2, 24).Int(12, 1));
   auto read = Read(Message().Nested(1, SmallModule()).Nested(3, assignment));
   ASSERT_TRUE(read);
-  EXPECT_EQ(read->peak_memory_bytes, 1024);
+  EXPECT_EQ(read->peak_memory_bytes, 1000 + 50 + 24);
   EXPECT_EQ(Read(Message().Nested(1, SmallModule()))->peak_memory_bytes, -1);
 }
 

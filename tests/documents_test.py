@@ -119,6 +119,13 @@ class PagesTest(unittest.TestCase):
                 self.assertRegex(page.read_text(encoding="utf-8"), r"\A# How to ")
 
 
+class VersionTest(unittest.TestCase):
+    def test_citation_has_the_version_of_the_build(self):
+        build = (ROOT / "CMakeLists.txt").read_text(encoding="utf-8")
+        version = re.search(r"project\(xlatrace VERSION (\S+)", build)[1]
+        self.assertIn(f"\nversion: {version}\n", (ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+
+
 class DocumentsTest(unittest.TestCase):
     def test_paths_of_the_architecture_are_in_the_tree(self):
         text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")

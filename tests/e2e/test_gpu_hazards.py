@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What has harmed programs under other profilers, and must not under ours (docs/explanation/collector.md)."""
+"""Behaviour that has harmed programs under other profilers does no harm here (docs/development/hazards.md)."""
 
 import os
 import shlex

@@ -120,6 +120,12 @@ class PagesTest(unittest.TestCase):
 
 
 class VersionTest(unittest.TestCase):
+    def test_schema_page_has_the_schema_version_of_the_code(self):
+        code = (ROOT / "store" / "schema.h").read_text(encoding="utf-8")
+        version = re.search(r"kSchemaVersion = (\d+);", code)[1]
+        self.assertRegex((ROOT / "docs" / "schema.md").read_text(encoding="utf-8"),
+                         rf"`PRAGMA user_version` is the schema's version,\s+{version} now")
+
     def test_citation_has_the_version_of_the_build(self):
         build = (ROOT / "CMakeLists.txt").read_text(encoding="utf-8")
         version = re.search(r"project\(xlatrace VERSION (\S+)", build)[1]

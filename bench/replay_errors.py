@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""How well replay gives recordings back: one row of a Markdown table per file (docs/explanation/replay.md).
+"""Errors of replay, one row of a Markdown table per file (docs/development/replay-accuracy.md).
 
     replay_errors.py --xlatrace build/release/bin/xlatrace [RUN.db | RECORDING]...
 

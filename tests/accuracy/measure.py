@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Measures how right the attribution is on every capture there is, and keeps docs/explanation/attribution.md.
+"""Measures how right the attribution is on every capture there is, and keeps docs/development/accuracy.md.
 
     measure.py [--update] [--runs FOLDER] [--only table|rows|split]
 
@@ -22,7 +22,7 @@ import split_of_fusions
 from split_of_fusions import shared_data
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
-DOCUMENT = REPOSITORY / "docs" / "explanation" / "attribution.md"
+DOCUMENT = REPOSITORY / "docs" / "development" / "accuracy.md"
 PARTS = ("table", "rows", "split")  # Each between `<!-- NAME: begin -->` and `<!-- NAME: end -->`.
 PROGRAM = os.environ.get(
     "XLATRACE_ACCURACY", str(REPOSITORY / "build/release/tests/accuracy/attribution_accuracy")

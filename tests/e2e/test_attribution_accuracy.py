@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The bars of the attribution on recorded captures whose truth is known (docs/explanation/attribution.md).
+"""The bars of the attribution on recorded captures whose truth is known (docs/development/accuracy.md).
 
 Nothing exact is ever wrong, whatever is taken away from a capture.
 """

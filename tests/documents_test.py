@@ -132,6 +132,17 @@ class VersionTest(unittest.TestCase):
         self.assertIn(f"\nversion: {version}\n", (ROOT / "CITATION.cff").read_text(encoding="utf-8"))
 
 
+class GlossaryTest(unittest.TestCase):
+    def test_glossary_has_each_term_of_the_help_of_the_page(self):
+        page = (ROOT / "docs" / "reference" / "glossary.md").read_text(encoding="utf-8")
+        terms = re.findall(r"^\| ([^|]+?) \|", page, re.M)
+        self.assertEqual(len([term for term in terms if term != "term"]), len(set(terms) - {"term"}))
+        text = (ROOT / "report" / "ui" / "src" / "glossary.txt").read_text(encoding="utf-8")
+        wanted = [term for line in text.splitlines() for term in line.partition(": ")[0].split(", ")]
+        self.assertGreater(len(wanted), 10)
+        self.assertEqual([term for term in wanted if term not in terms], [])
+
+
 class DocumentsTest(unittest.TestCase):
     def test_paths_of_the_architecture_are_in_the_tree(self):
         text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")

@@ -12,12 +12,12 @@ import unittest
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-ROOMS = ("base", "model", "recording", "collector", "store", "hlo", "dumps", "importers", "correlator",
+COMPONENTS = ("base", "model", "recording", "collector", "store", "hlo", "dumps", "importers", "correlator",
          "analysis", "compare", "fleet", "export", "report", "tools", "include", "python")
 SOURCES = (".cc", ".h", ".c", ".ts", ".tsx", ".py")
-# Of a run, not of the tree.
+# Files of a run, not of the tree.
 OF_A_RUN = {"run.rec/", "run.rec", "run.db", "status.json", "session-N.xplane.pb", "libxlatrace.so"}
-# The kernel that the story is about.
+# Names of the kernel that life-of-a-kernel.md follows.
 OF_THE_STORY = {"loop_add_fusion_3", "loop_add_fusion.3"}
 
 
@@ -34,15 +34,15 @@ def is_function(word):
 
 
 def missing_paths(root, text):
-    """Paths that are nowhere: below the root, or, in a row of the table of rooms, below its room."""
+    """Paths that are neither below the root nor, in a row of the table of components, below the component."""
     found = []
     for line in text.splitlines():
         words = quoted(line)
-        room = words[0] if line.startswith("| `") else ""
+        component = words[0] if line.startswith("| `") else ""
         for word in filter(is_path, words):
             if word in OF_A_RUN:
                 continue
-            places = [root / word, root / room / word] if room else [root / word]
+            places = [root / word, root / component / word] if component else [root / word]
             # A file without its ending names a source and its header; a pattern, at least one file.
             if not any(place.exists() or list(place.parent.glob(place.name)) or
                        place.with_suffix(".cc").exists() for place in places) and not (
@@ -52,14 +52,14 @@ def missing_paths(root, text):
 
 
 def sources(root):
-    for room in ROOMS:
-        for path in sorted((root / room).rglob("*")):
+    for component in COMPONENTS:
+        for path in sorted((root / component).rglob("*")):
             if path.suffix in SOURCES and "node_modules" not in path.parts and "dist" not in path.parts:
                 yield path.read_text(encoding="utf-8", errors="replace")
 
 
 def missing_functions(texts, words):
-    """Of `A::B`, B must be in a file that knows A, as a class, a namespace or in front of B."""
+    """Names without a definition. For `A::B`, a file has B, and A as a class, as a namespace or before B."""
     wanted = {word: word.split("::") for word in words}
     for text in texts:
         names = set(re.findall(r"\w+", text))
@@ -149,9 +149,9 @@ class DocumentsTest(unittest.TestCase):
         self.assertGreater(len([w for w in quoted(text) if is_path(w)]), 60)
         self.assertEqual(missing_paths(ROOT, text), [])
 
-    def test_rooms_of_the_tree_are_in_the_architecture(self):
+    def test_components_of_the_tree_are_in_the_architecture(self):
         words = set(quoted((ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")))
-        self.assertEqual([room for room in ROOMS if f"{room}/" not in words], [])
+        self.assertEqual([component for component in COMPONENTS if f"{component}/" not in words], [])
 
     def test_third_parties_of_the_build_are_in_the_architecture(self):
         text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8").lower().replace("-", "").replace("::", "")
@@ -164,7 +164,7 @@ class DocumentsTest(unittest.TestCase):
                   "tl-expected": "tlexpected", "nlohmann_json": "nlohmannjson"}
         self.assertEqual([p for p in sorted(parties) if called.get(p, p.lower()) not in text], [])
 
-    def test_files_and_functions_of_the_life_of_a_kernel_are_in_the_tree(self):
+    def test_names_in_life_of_a_kernel_are_in_the_tree(self):
         text = (ROOT / "docs" / "development" / "life-of-a-kernel.md").read_text(encoding="utf-8")
         self.assertEqual(missing_paths(ROOT, text), [])
         words = [word for word in quoted(text) if not is_path(word) and is_function(word)]

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What a lake grows by per rank and day of continuous profiling (docs/how-to/fleet.md).
+"""Growth of a lake per rank and day of continuous profiling (docs/development/fleet-measurements.md).
 
     bench/lake_bench.py BUILD [--steps 10] [--every 600]
 

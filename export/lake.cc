@@ -362,7 +362,7 @@ Result<LakeCount> WriteLake(RunDb& db, const LakeRequest& request) {
   if (request.folder.find("://") != std::string::npos) {
     return MakeError(
         fmt::format("'{}' is no folder: xlatrace writes to file systems only", request.folder),
-        "write a folder and copy it, `run/` last (docs/how-to/fleet.md, Object stores)",
+        "write a folder and copy it, `run/` last (docs/how-to/lake.md, Object stores)",
         ErrorCode::kUsage);
   }
   XLATRACE_ASSIGN(const RunRows run, RunRows::Load(db, {}, {}));

@@ -281,7 +281,7 @@ void AddExportCommand(CLI::App& app, Command* selected) {
       ->type_name("FILE");
   command
       ->add_option("--layout", options->layout,
-                   "parquet: lake = runs beside each other in one folder (docs/how-to/fleet.md)")
+                   "parquet: lake = runs beside each other in one folder (docs/how-to/lake.md)")
       ->type_name("lake");
   command->add_option("--job", options->job, "lake: the job's name; default: its token or program")
       ->type_name("NAME");

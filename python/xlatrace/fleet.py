@@ -6,7 +6,7 @@
     python -m xlatrace.fleet compact LAKE                    # many small files into one per partition
 
 `tables(views)` gives the SQL that an engine needs to see a lake's views with every run once; the
-engine has to know each folder VIEW as `lake_VIEW` before. docs/how-to/fleet.md shows it for Spark.
+engine has to know each folder VIEW as `lake_VIEW` before. docs/how-to/lake.md shows it for Spark.
 """
 
 from __future__ import annotations
@@ -225,7 +225,7 @@ def _print(columns: Sequence[str], rows: Sequence[Sequence[Any]], form: str) -> 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
-        prog="python -m xlatrace.fleet", description="Questions over many runs (docs/how-to/fleet.md)"
+        prog="python -m xlatrace.fleet", description="Questions over many runs (docs/how-to/lake.md)"
     )
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("queries", help="what can be asked")

@@ -26,6 +26,7 @@
 #include "model/derived.h"
 #include "model/hlo_module.h"
 #include "model/run_tables.h"
+#include "model/time_tree.h"
 #include "model/user_code.h"
 
 namespace xlatrace::analysis {
@@ -42,7 +43,8 @@ struct KnownParts {
 };
 
 struct AnalysisOptions {
-  std::vector<model::CompileSpan> compiles;  // When processes compiled.
+  std::vector<model::CompileSpan> compiles;         // When processes compiled.
+  std::vector<model::NamedCompile> named_compiles;  // The same, with what was compiled.
   HostEventLoader host_events;  // May be empty: then gaps have no cause but compilation and copies.
   int64_t lost_records = 0;     // What the recording is known to lack; then nothing is called idle.
   HostCallOf call_of;           // May be empty: then launch latency and queue depth are not known.

@@ -51,7 +51,7 @@ void FindFindings(const model::RunTables& run, const model::AttributionTables& a
   Report report;
   JudgeData(context, report);
   JudgeWarmUp(context, report);
-  JudgeCompilation(context, report);
+  if (!JudgeRecordedCompilations(context, report)) JudgeCompilation(context, report);
   JudgeEvaluation(context, report);
   JudgeWholeRun(context, report);
   if (context.whole_run) {

@@ -13,11 +13,13 @@
 #define XLATRACE_MODEL_EVENTS_H_
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "model/compile.h"
 #include "model/words.h"
 
 namespace xlatrace::model {
@@ -234,12 +236,15 @@ struct ModuleBlob {
 // Name of a Compile in which TensorFlow traces a tf.function; XLA compiles the function afterwards.
 inline constexpr std::string_view kTracing = "tf.function-graph_building";
 
+// One stage or pass.
 struct Compile {
   Id process_id = 0;
   Id module_id = 0;  // 0: unknown.
   std::string_view name;
   int64_t start_ns = 0;
   int64_t end_ns = 0;
+  CompileStage stage = CompileStage::kCompile;
+  std::shared_ptr<const CompileFacts> facts = {};  // Null: the source has none.
 };
 
 struct RunStat {

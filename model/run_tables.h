@@ -61,7 +61,7 @@ struct ModuleInfo {
   std::string file;
 };
 
-// Time of a compilation, if the source has it.
+// Time of a compilation or of a part of it, if the source has it.
 struct CompileSpan {
   Id process_id = 0;
   int64_t start_ns = 0;

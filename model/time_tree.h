@@ -89,13 +89,15 @@ struct TimeTreeRow {
   std::optional<int64_t> p75_ns = {};
 };
 
-// Time and module of a compilation.
+// As Compile; the name is borrowed from the run.
 struct NamedCompile {
   Id process_id = 0;
   Id module_id = 0;  // 0: not known.
   std::string_view name;
   int64_t start_ns = 0;
   int64_t end_ns = 0;
+  CompileStage stage = CompileStage::kCompile;
+  std::shared_ptr<const CompileFacts> facts = {};
 };
 
 }  // namespace xlatrace::model

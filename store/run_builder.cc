@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <memory>
 #include <unordered_map>
 #include <utility>
 
@@ -33,6 +34,18 @@ void Mask(std::string& text) {
 template <typename... Texts>
 void MaskAll(Texts&... texts) {
   (Mask(texts), ...);
+}
+
+std::string Masked(std::string_view text);
+
+std::shared_ptr<const model::CompileFacts> MaskedFacts(
+    const std::shared_ptr<const model::CompileFacts>& facts) {
+  if (!facts || facts->details.empty()) return facts;
+  auto masked = std::make_shared<model::CompileFacts>(*facts);
+  for (model::CompileDetail& detail : masked->details) {
+    for (std::string* text : {&detail.name, &detail.before, &detail.after}) *text = Masked(*text);
+  }
+  return masked;
 }
 
 std::string Masked(std::string_view text) {
@@ -305,10 +318,16 @@ void RunBuilder::AddStepMark(const model::StepMark& mark) {
 
 void RunBuilder::AddCompile(const model::Compile& compile) {
   RunContent& content = state_->content;
-  content.tables.compiles.push_back(
-      {compile.process_id, compile.start_ns, compile.end_ns, compile.name == model::kTracing});
+  if (model::IsOfCompilation(compile.stage)) {
+    // Tracing and lowering belong to the compilation that follows them.
+    const bool before = compile.stage == model::CompileStage::kTrace ||
+                        compile.stage == model::CompileStage::kLower;
+    content.tables.compiles.push_back(
+        {compile.process_id, compile.start_ns, compile.end_ns, before});
+  }
   content.compiles.push_back({compile.process_id, compile.module_id, Masked(compile.name),
-                              compile.start_ns, compile.end_ns});
+                              compile.start_ns, compile.end_ns, compile.stage,
+                              MaskedFacts(compile.facts)});
 }
 
 void RunBuilder::AddWindow(const model::Window& window) {
@@ -454,8 +473,8 @@ void RunBuilder::Learn(std::vector<model::TimeTreeRow> tree) {
 std::vector<model::NamedCompile> RunBuilder::Compiles() const {
   std::vector<model::NamedCompile> compiles;
   for (const RunContent::Compile& compile : state_->content.compiles) {
-    compiles.push_back(
-        {compile.process_id, compile.module_id, compile.name, compile.start_ns, compile.end_ns});
+    compiles.push_back({compile.process_id, compile.module_id, compile.name, compile.start_ns,
+                        compile.end_ns, compile.stage, compile.facts});
   }
   return compiles;
 }

@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -68,6 +69,8 @@ struct RunContent {
     std::string name;
     int64_t start_ns = 0;
     int64_t end_ns = 0;
+    model::CompileStage stage = model::CompileStage::kCompile;
+    std::shared_ptr<const model::CompileFacts> facts;
   };
   std::vector<Compile> compiles;
   std::vector<model::TimeTreeRow> time_tree;

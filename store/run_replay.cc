@@ -3,9 +3,12 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -328,6 +331,57 @@ class Replayer {
         });
   }
 
+  Status Compiles() {
+    std::map<std::pair<int64_t, int64_t>, std::vector<model::CompileDetail>> details;
+    XLATRACE_TRY(Each(
+        "SELECT process_id, compilation, kind, name, before, after, value, source_file, "
+        "source_line, is_difference FROM x_compile_detail ORDER BY rowid",
+        [&](const Statement& row) {
+          details[{row.Int64(0), row.Int64(1)}].push_back({.kind = std::string(row.Text(2)),
+                                                           .name = TextOf(row, 3),
+                                                           .before = TextOf(row, 4),
+                                                           .after = TextOf(row, 5),
+                                                           .value = row.OptionalInt64(6),
+                                                           .source_file = TextOf(row, 7),
+                                                           .source_line = row.OptionalInt64(8),
+                                                           .is_difference = row.Int64(9) != 0});
+        }));
+    constexpr auto kStages = static_cast<int64_t>(model::CompileStage::kLoad) + 1;
+    return Each(
+        "SELECT process_id, module_id, name, start_ns, end_ns, stage, compilation, source_file, "
+        "source_line, function_file, function_line, is_library, is_operation, is_again, "
+        "is_unfinished FROM x_compile ORDER BY rowid",
+        [&](const Statement& row) {
+          if (!InWindow(row.Int64(3), row.Int64(4))) return;
+          const int64_t stage = row.Int64(5);
+          model::Compile compile{
+              row.Int64(0),
+              IntOr(row, 1, 0),
+              row.Text(2),
+              row.Int64(3),
+              row.Int64(4),
+              static_cast<model::CompileStage>(stage >= 0 && stage < kStages ? stage : 0)};
+          if (row.OptionalInt64(14)) {
+            auto facts = std::make_shared<model::CompileFacts>();
+            facts->compilation = IntOr(row, 6, 0);
+            facts->source_file = TextOf(row, 7);
+            facts->source_line = row.OptionalInt64(8);
+            facts->function_file = TextOf(row, 9);
+            facts->function_line = row.OptionalInt64(10);
+            facts->is_library = IntOr(row, 11, 0) != 0;
+            facts->is_operation = IntOr(row, 12, 0) != 0;
+            facts->is_again = IntOr(row, 13, 0) != 0;
+            facts->is_unfinished = IntOr(row, 14, 0) != 0;
+            if (compile.stage == model::CompileStage::kCompile) {
+              const auto found = details.find({compile.process_id, facts->compilation});
+              if (found != details.end()) facts->details = std::move(found->second);
+            }
+            compile.facts = std::move(facts);
+          }
+          sink_.AddCompile(compile);
+        });
+  }
+
   // Adds steps, compilations, windows and losses.
   Status Marks() {
     XLATRACE_TRY(Each("SELECT process_id, number, start_ns, end_ns FROM x_step_mark ORDER BY rowid",
@@ -338,13 +392,7 @@ class Replayer {
                         }
                         sink_.AddStepMark({row.Int64(0), row.Int64(1), row.Int64(2), row.Int64(3)});
                       }));
-    XLATRACE_TRY(
-        Each("SELECT process_id, module_id, name, start_ns, end_ns FROM x_compile ORDER BY rowid",
-             [&](const Statement& row) {
-               if (!InWindow(row.Int64(3), row.Int64(4))) return;
-               sink_.AddCompile(
-                   {row.Int64(0), IntOr(row, 1, 0), row.Text(2), row.Int64(3), row.Int64(4)});
-             }));
+    XLATRACE_TRY(Compiles());
     XLATRACE_TRY(Each("SELECT process_id, start_ns, end_ns, why_ended FROM x_window ORDER BY rowid",
                       [&](const Statement& row) {
                         int64_t start = row.Int64(1);

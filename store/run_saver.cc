@@ -227,14 +227,57 @@ Status WriteMarks(Database& database, const RunContent& run) {
     row.BindInt64(3, mark.end_ns);
     XLATRACE_TRY(row.Run());
   }
-  XLATRACE_ASSIGN(row, database.Prepare("INSERT INTO x_compile VALUES(?,?,?,?,?)"));
+  return {};
+}
+
+Status WriteCompileDetails(Database& database, model::Id process_id,
+                           const model::CompileFacts& facts) {
+  XLATRACE_ASSIGN(Statement row,
+                  database.Prepare("INSERT INTO x_compile_detail VALUES(?,?,?,?,?,?,?,?,?,?)"));
+  for (const model::CompileDetail& detail : facts.details) {
+    row.BindInt64(0, process_id);
+    row.BindInt64(1, facts.compilation);
+    row.BindText(2, detail.kind);
+    row.BindTextOrNull(3, detail.name);
+    row.BindTextOrNull(4, detail.before);
+    row.BindTextOrNull(5, detail.after);
+    row.BindOptional(6, detail.value);
+    row.BindTextOrNull(7, detail.source_file);
+    row.BindOptional(8, detail.source_line);
+    row.BindInt64(9, detail.is_difference ? 1 : 0);
+    XLATRACE_TRY(row.Run());
+  }
+  return {};
+}
+
+Status WriteCompiles(Database& database, const RunContent& run) {
+  XLATRACE_ASSIGN(Statement row,
+                  database.Prepare("INSERT INTO x_compile VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"));
   for (const RunContent::Compile& compile : run.compiles) {
+    const model::CompileFacts none;
+    const model::CompileFacts& facts = compile.facts ? *compile.facts : none;
+    const auto flag = [&](bool value) {
+      return compile.facts ? std::optional<int64_t>(value ? 1 : 0) : std::nullopt;
+    };
     row.BindInt64(0, compile.process_id);
     row.BindOptional(1, NonZero(compile.module_id));
     row.BindText(2, compile.name);
     row.BindInt64(3, compile.start_ns);
     row.BindInt64(4, compile.end_ns);
+    row.BindInt64(5, static_cast<int64_t>(compile.stage));
+    row.BindOptional(6, NonZero(facts.compilation));
+    row.BindTextOrNull(7, facts.source_file);
+    row.BindOptional(8, facts.source_line);
+    row.BindTextOrNull(9, facts.function_file);
+    row.BindOptional(10, facts.function_line);
+    row.BindOptional(11, flag(facts.is_library));
+    row.BindOptional(12, flag(facts.is_operation));
+    row.BindOptional(13, flag(facts.is_again));
+    row.BindOptional(14, flag(facts.is_unfinished));
     XLATRACE_TRY(row.Run());
+    if (!facts.details.empty() && facts.compilation != 0) {
+      XLATRACE_TRY(WriteCompileDetails(database, compile.process_id, facts));
+    }
   }
   return {};
 }
@@ -317,8 +360,9 @@ Result<PackedRoots> WriteTables(const std::string& path, RunContent& run,
       "PRAGMA application_id={}; PRAGMA user_version={}; BEGIN;", kApplicationId, kSchemaVersion)));
   XLATRACE_TRY(database.Execute(TablesSql()));
   XLATRACE_TRY(database.Execute(ViewsSql()));
-  for (const auto& write : {WriteTexts, WriteProcesses, WriteDevices, WriteLanes, WriteConfigs,
-                            WriteHints, WriteModules, WriteRanges, WriteMarks, WriteFacts}) {
+  for (const auto& write :
+       {WriteTexts, WriteProcesses, WriteDevices, WriteLanes, WriteConfigs, WriteHints,
+        WriteModules, WriteRanges, WriteMarks, WriteCompiles, WriteFacts}) {
     XLATRACE_TRY(write(database, run));
   }
   XLATRACE_TRY(WriteWindows(database, run.tables));

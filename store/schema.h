@@ -17,7 +17,7 @@ inline constexpr int64_t kApplicationId = 0x786C7472;  // "xltr"
 
 // PRAGMA user_version; incremented with every released change of the text. A run.db of another
 // version is rejected, because its source can be imported again.
-inline constexpr int64_t kSchemaVersion = 17;
+inline constexpr int64_t kSchemaVersion = 18;
 
 // CREATE statements of all tables, then of all views; deterministic.
 std::string TablesSql();

@@ -73,7 +73,12 @@ CREATE TABLE x_loss(process_id INT NOT NULL, start_ns INT NOT NULL, end_ns INT N
 CREATE TABLE x_ending(process_id INTEGER PRIMARY KEY, ended INT NOT NULL, signal INT,
   unrecorded_from_ns INT, unrecorded_tail_ns INT);
 CREATE TABLE x_compile(process_id INT NOT NULL, module_id INT, name TEXT NOT NULL,
-  start_ns INT NOT NULL, end_ns INT NOT NULL);
+  start_ns INT NOT NULL, end_ns INT NOT NULL, stage INT NOT NULL, compilation INT,
+  source_file TEXT, source_line INT, function_file TEXT, function_line INT, is_library INT,
+  is_operation INT, is_again INT, is_unfinished INT);
+CREATE TABLE x_compile_detail(process_id INT NOT NULL, compilation INT NOT NULL,
+  kind TEXT NOT NULL, name TEXT, before TEXT, after TEXT, value INT, source_file TEXT,
+  source_line INT, is_difference INT NOT NULL);
 CREATE TABLE x_run_stat(name TEXT NOT NULL, severity INT NOT NULL, source TEXT, value INT NOT NULL,
   advice TEXT, derived INT NOT NULL);
 
@@ -173,6 +178,7 @@ CREATE INDEX x_instruction_key ON x_instruction(module_id, name);
 CREATE INDEX x_instruction_share_key ON x_instruction_share(instruction_id);
 CREATE INDEX x_op_time_key ON x_op_time(instruction_id);
 CREATE INDEX x_label_share_key ON x_label_share(label_id);
+CREATE INDEX x_compile_detail_key ON x_compile_detail(process_id, compilation);
 CREATE INDEX x_step_key ON x_step(step, device_id);
 CREATE INDEX x_critical_path_key ON x_critical_path(step, device_id);
 CREATE INDEX x_step_part_key ON x_step_part(device_id, step);

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "model/compile.h"
 #include "model/replay_rows.h"
 #include "model/time_tree.h"
 #include "model/words.h"
@@ -136,10 +137,18 @@ CREATE VIEW python_call AS SELECT r.range_id, r.process_id, r.thread_id, t.text,
   r.start_ns, r.start_ns + r.duration_ns AS end_ns, r.depth, {python_call}
   FROM x_range r JOIN x_string t ON t.string_id = r.text_id
   JOIN x_string d ON d.string_id = r.domain_id WHERE d.text = 'torch.python_function';
-CREATE VIEW compile AS SELECT process_id, module_id, name, start_ns, end_ns FROM x_compile;
+CREATE VIEW compile AS SELECT c.process_id, c.module_id, c.name, {compile_stage} AS stage,
+  c.compilation, c.source_file, c.source_line, c.function_file, c.function_line, c.is_library,
+  c.is_operation, c.is_again, (SELECT d.kind FROM x_compile_detail d WHERE d.process_id = c.process_id
+    AND d.compilation = c.compilation AND d.is_difference = 1 AND c.is_again = 1
+    ORDER BY d.rowid LIMIT 1) AS cause,
+  c.is_unfinished, c.start_ns, c.end_ns FROM x_compile c;
+CREATE VIEW compile_detail AS SELECT process_id, compilation, kind, name, before, after, value,
+  source_file, source_line, is_difference FROM x_compile_detail;
 CREATE VIEW run_stat AS SELECT name, {severity} AS severity, source, value, advice FROM x_run_stat;
 )sql",
       fmt::arg("python_call", kPythonCallColumns),
+      fmt::arg("compile_stage", Word<CompileStage>("c.stage")),
       fmt::arg("device_kind", Word<DeviceKind>("d.kind")),
       fmt::arg("ended", Word<ProcessEnd>("nullif(e.ended, 0)")),
       fmt::arg("why_ended", Word<WindowEnd>("why_ended")),

@@ -5,12 +5,15 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <string_view>
 #include <system_error>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"
+#include "base/number_format.h"
+#include "importers/hook/compile_log.h"
 
 namespace xlatrace::tools {
 namespace {
@@ -64,6 +67,9 @@ Result<HookProcess> ReadProcess(const fs::path& folder) {
   process.started = BoolOf(status, "started");
   process.stopped = BoolOf(status, "stopped");
   process.own_cost_ns = IntOf(status, "own_cost_ns");
+  if (const auto delay = status.find("delay_s"); delay != status.end() && delay->is_number()) {
+    process.is_delayed = delay->get<double>() > 0;
+  }
   if (const auto exit = status.find("exit"); exit != status.end() && exit->is_object()) {
     process.end = TextOf(*exit, "kind");
     process.end_signal = TextOf(*exit, "signal");
@@ -92,6 +98,41 @@ Result<HookProcess> ReadProcess(const fs::path& folder) {
     }
   }
   return process;
+}
+
+constexpr std::string_view StageWords(model::CompileStage stage) {
+  switch (stage) {
+    case model::CompileStage::kTrace:
+      return "while JAX traced";
+    case model::CompileStage::kLower:
+      return "while JAX lowered";
+    default:
+      return "while XLA compiled";
+  }
+}
+
+// Where a process ended that had no chance to save its profile: in a compilation, after how long.
+std::optional<Error> UnfinishedStage(const HookProcess& process) {
+  const auto log = importers::ReadCompileLog(process.folder + "/compile.jsonl");
+  if (!log || log->entries.empty()) return std::nullopt;
+  const auto open = std::find_if(log->entries.rbegin(), log->entries.rend(),
+                                 [](const auto& entry) { return !entry.end_unix_ns; });
+  if (open == log->entries.rend()) return std::nullopt;
+  std::string place;
+  if (!open->facts->source_file.empty() && open->facts->source_line) {
+    place = fmt::format(" ({}:{})", fs::path(open->facts->source_file).filename().string(),
+                        *open->facts->source_line);
+  }
+  const std::string after =
+      process.ended_unix_ns
+          ? fmt::format(", after {}",
+                        Duration(static_cast<double>(*process.ended_unix_ns - open->start_unix_ns)))
+          : std::string();
+  return Error{fmt::format("no device work was recorded: process {} ended {} {}{}{}", process.pid,
+                           StageWords(open->stage), open->name, place, after),
+               "let the compilation end, or look at the program: "
+               "XLA_FLAGS=--xla_dump_to=DIR, then xlatrace modules DIR",
+               ErrorCode::kFailed};
 }
 
 }  // namespace
@@ -144,6 +185,7 @@ Error NothingRecorded(const HookRecording& recording) {
             "check that the script reaches its first jitted call", ErrorCode::kFailed};
   }
   if (!process.stopped) {
+    if (auto unfinished = UnfinishedStage(process)) return *std::move(unfinished);
     return {fmt::format("nothing was recorded: process {} ended without a chance to save its "
                         "profile (killed by SIGKILL, abort or a crash)",
                         process.pid),
@@ -157,6 +199,7 @@ Error NothingRecorded(const HookRecording& recording) {
 bool RemoveHookRecording(const std::string& folder, const HookRecording& recording) {
   for (const HookProcess& process : recording.processes) {
     for (const HookProcess::Profile& profile : process.profiles) unlink(profile.path.c_str());
+    unlink((process.folder + "/compile.jsonl").c_str());
     unlink((process.folder + "/status.json").c_str());
     rmdir(process.folder.c_str());
   }

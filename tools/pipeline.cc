@@ -19,6 +19,7 @@
 #include "base/utf8.h"
 #include "importers/common/modules_only_sink.h"
 #include "importers/common/same_process_sink.h"
+#include "importers/hook/compile_log.h"
 #include "importers/importer.h"
 #include "store/run_builder.h"
 #include "store/run_replay.h"
@@ -227,14 +228,20 @@ Result<BuildOutcome> BuildRun(const BuildRequest& request) {
   };
   for (const std::string& input : request.inputs) XLATRACE_TRY(import(input, builder));
   for (const HookProcess& process : request.sessions) {
-    importers::SameProcessSink sink(builder);
+    XLATRACE_ASSIGN(const importers::CompileLog log,
+                    importers::ReadCompileLog(process.folder + "/compile.jsonl"));
+    importers::SameProcessSink sink(builder,
+                                    process.is_delayed ? std::nullopt : log.process_start_unix_ns);
     for (const HookProcess::Profile& profile : process.profiles) {
       XLATRACE_TRY(import(profile.path, sink));
       const bool last = &profile == &process.profiles.back();
       const model::WindowEnd why = EndOfProfile(profile.reason);
       last ? sink.FinishSessions(why) : sink.NextSession(why, profile.reason == "memory");
     }
-    if (sink.process()) SetHookEnding(process, *sink.process(), builder);
+    if (!sink.process()) continue;
+    importers::AddCompileLog(log, sink.compiles(), sink.modules(), *sink.process(),
+                             process.ended_unix_ns, builder);
+    SetHookEnding(process, *sink.process(), builder);
   }
   XLATRACE_TRY(ImportRecordings(request, &builder, &outcome));
   if (!request.run.empty()) {

@@ -123,8 +123,11 @@ std::string Frameworks(const HookRecording& recording) {
 }
 
 // Recording -> run.db. The recording goes only when all of it is in run.db.
-Status FoldHook(const RecordOptions& options, const Places& places) {
-  XLATRACE_ASSIGN(const HookRecording recording, ReadHookRecording(places.recording));
+Status FoldHook(const RecordOptions& options, const Places& places, const ChildExit& child) {
+  XLATRACE_ASSIGN(HookRecording recording, ReadHookRecording(places.recording));
+  for (HookProcess& process : recording.processes) {
+    if (process.pid == child.pid) process.ended_unix_ns = child.ended_unix_ns;
+  }
   BuildRequest request{.output = places.output,
                        .run_info = HookRunInfo(recording, MaskedCommand(options.command))};
   for (const HookProcess& process : recording.processes) {
@@ -261,7 +264,7 @@ Result<int> RunWithHook(const RecordOptions& options) {
     return tl::unexpected<Error>(child.error());
   }
   // The command's exit status is ours, whatever became of the recording.
-  if (const Status folded = FoldHook(options, *places); !folded) PrintError(folded.error());
+  if (const Status folded = FoldHook(options, *places, *child); !folded) PrintError(folded.error());
   return child->status;
 }
 

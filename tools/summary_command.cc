@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/terminal.h"
+#include "report/compile/compile_summary.h"
 #include "report/other_gpu.h"
 #include "report/run_view.h"
 #include "report/summary/summary.h"
@@ -22,6 +23,7 @@ namespace xlatrace::tools {
 namespace {
 
 constexpr char kByTree[] = "tree";
+constexpr char kByCompile[] = "compile";
 
 struct SummaryOptions {
   bool strict = false;
@@ -72,8 +74,29 @@ Result<int> RunTimeTree(const SummaryOptions& options) {
   return 0;
 }
 
+// `--by compile`: instead of the summary, functions and their compilations.
+Result<int> RunCompile(const SummaryOptions& options) {
+  if (options.format != "text" && options.format != "json") {
+    return MakeError(fmt::format("--by compile has no format '{}'", options.format),
+                     "use --format text or --format json");
+  }
+  XLATRACE_ASSIGN(const std::string run, FoldedRun(options.path));
+  XLATRACE_ASSIGN(store::RunDb db, store::RunDb::Open(run));
+  XLATRACE_ASSIGN(const report::CompileFigures figures, report::LoadCompileFigures(db));
+  const Terminal terminal = DetectTerminal();
+  const report::CompileTextOptions text{
+      .width = options.width > 0 ? options.width : terminal.width,
+      .ascii = options.ascii || !terminal.utf8,
+      .rows = options.top,
+  };
+  XLATRACE_TRY(PrintResult(options.format == "json" ? report::CompileJson(figures)
+                                                    : report::CompileText(figures, text)));
+  return 0;
+}
+
 Result<int> RunSummary(const SummaryOptions& options) {
   if (options.by == kByTree) return RunTimeTree(options);
+  if (options.by == kByCompile) return RunCompile(options);
   XLATRACE_ASSIGN(const analysis::Gpu* gpu, GpuOfOption(options.gpu));
   if (gpu != nullptr) return RunOnGpu(options, gpu);
   XLATRACE_ASSIGN(const std::string run, FoldedRun(options.path));
@@ -115,11 +138,12 @@ void AddSummaryCommand(CLI::App& app, Command* selected) {
   std::vector<std::string> words;
   for (const std::string_view word : report::ByTexts()) words.emplace_back(word);
   words.emplace_back(kByTree);
+  words.emplace_back(kByCompile);
   command
       ->add_option(
           "--by", options->by,
           "op, phase, layer, scope, source, kernel, op_kind, origin, module, step, device or rank; "
-          "tree: the parts of all recorded time")
+          "tree: the parts of all recorded time; compile: compilations, and why again")
       ->type_name("WHAT")
       ->check(CLI::IsMember(words).description(""))
       ->capture_default_str();
@@ -148,7 +172,8 @@ void AddSummaryCommand(CLI::App& app, Command* selected) {
   command->footer(
       "Examples:\n  xlatrace summary run.db\n"
       "  xlatrace summary run.db --by layer --phase backward\n"
-      "  xlatrace summary run.db --by tree");
+      "  xlatrace summary run.db --by tree\n"
+      "  xlatrace summary run.db --by compile");
   command->callback(
       [options, selected] { *selected = [options] { return RunSummary(*options); }; });
 }

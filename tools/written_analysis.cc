@@ -62,6 +62,7 @@ model::AnalysisTables AnalyzeWritten(const store::RunBuilder& builder,
   options.known = known;
   options.user_code = UserCodeOf(builder);
   options.compiles = run.compiles;
+  options.named_compiles = builder.Compiles();
   // Losses between two windows hide nothing inside a window.
   options.lost_records = builder.LostRecords();
   for (const model::Loss& loss : run.losses) options.lost_records -= loss.at_least;

@@ -56,7 +56,8 @@ void DropCatchAlls(int64_t least, std::vector<Finding>& findings) {
   std::erase_if(findings, [&](const Finding&) { return known[i++]; });
 }
 
-model::FindingRow RowOf(const Finding& finding, bool whole_run) {
+model::FindingRow RowOf(const Finding& finding, bool of_whole_run) {
+  const bool whole_run = of_whole_run || finding.of_run;
   model::FindingRow row;
   row.id = finding.id;
   row.title = finding.title.Text();
@@ -248,15 +249,19 @@ std::vector<model::FindingRow> Report::Ranked(const Basis& basis) {
   const int64_t whole_ns = basis.whole_ns;
   const int64_t least = LeastOf(basis);
   DropCatchAlls(least, findings_);
-  const auto key = [](const Finding& finding) {
-    return static_cast<double>(finding.saves_high_ns.value_or(0)) * WeightOf(finding.sure);
+  // A saving of the run counts as the same share of the step.
+  const auto saving = [&](const Finding& finding) {
+    const auto ns = static_cast<double>(finding.saves_high_ns.value_or(0));
+    if (!finding.of_run || finding.run_ns <= 0 || basis.whole_run) return ns;
+    return ns / static_cast<double>(finding.run_ns) * static_cast<double>(whole_ns);
   };
+  const auto key = [&](const Finding& finding) { return saving(finding) * WeightOf(finding.sure); };
   // A pattern may be no cause at all, and then its saving is nothing, however large: it does not
   // come before what is certain and pays.
   const double pays =
       kWellFounded * static_cast<double>(std::max(basis.whole_ns, basis.least_of_ns));
   const auto saves_little = [&](const Finding& finding) {
-    return static_cast<double>(finding.saves_high_ns.value_or(0)) < std::max(pays, 1.0);
+    return saving(finding) < std::max(pays, 1.0);
   };
   const bool divided = std::any_of(findings_.begin(), findings_.end(),
                                    [](const Finding& finding) { return finding.before_small; });
@@ -296,7 +301,7 @@ std::vector<model::FindingRow> Report::Ranked(const Basis& basis) {
       SayUncertain(finding);
       continue;
     }
-    if (*finding.saves_high_ns < least) {
+    if (!finding.of_run && *finding.saves_high_ns < least) {
       if (finding.at_most_ns.value_or(0) >= least) SayHidden(finding);
       continue;
     }

@@ -124,6 +124,10 @@ struct Finding {
   bool before_small = false;
   // What it saves lies between the steady steps, so that it may be more than one of them.
   bool beyond_steps = false;
+  // Its saving is of the whole run, of which `run_ns` is recorded. It is compared with savings per
+  // step by the share that it saves.
+  bool of_run = false;
+  int64_t run_ns = 0;
 };
 
 // A cause that is none, with its number: "copies: 0.1% of the step is exposed copying".

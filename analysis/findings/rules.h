@@ -18,6 +18,9 @@ void JudgeData(const Context& context, Report& report);
 void JudgeWarmUp(const Context& context, Report& report);
 // Compilation that goes on: `recompile`. Needs no steady step, as there is none then.
 void JudgeCompilation(const Context& context, Report& report);
+// The same where the recorded process explains its compilations; false: it does not. `recompile`,
+// `slow_compile`, `baked_constant`, `cache_miss`, `slow_import`.
+bool JudgeRecordedCompilations(const Context& context, Report& report);
 // What evaluates between steps: `evaluation`. Of all steps, steady or not.
 void JudgeEvaluation(const Context& context, Report& report);
 // What can be said where no step is known: `copy_bound`, `eager_programs`.

@@ -116,6 +116,44 @@ int64_t CopyWaitOfRun(const std::vector<model::TimeTreeRow>& tree) {
   return sum;
 }
 
+// Time of imports and of compilations, of the tree that has the most.
+std::pair<int64_t, int64_t> PreparationOf(const std::vector<model::TimeTreeRow>& tree) {
+  const auto compiles = [](TreeKind kind) {
+    return kind == TreeKind::kCompile || kind == TreeKind::kRecompilation;
+  };
+  std::map<std::pair<model::Id, model::Id>, std::pair<int64_t, int64_t>> of;
+  for (const model::TimeTreeRow& row : tree) {
+    if (row.parent_id == 0) continue;
+    const TreeKind parent = tree[static_cast<size_t>(row.parent_id - 1)].kind;
+    auto& [imports, compilations] = of[{row.process_id, row.device_id}];
+    if (row.kind == TreeKind::kImport) imports += row.ns;
+    if (compiles(row.kind) && !compiles(parent)) compilations += row.ns;
+  }
+  std::pair<int64_t, int64_t> most;
+  for (const auto& [id, sums] : of) {
+    most.first = std::max(most.first, sums.first);
+    most.second = std::max(most.second, sums.second);
+  }
+  return most;
+}
+
+// Savings of the run that lie in imports or compilations.
+void FitToPreparation(const std::vector<model::TimeTreeRow>& tree,
+                      std::vector<model::FindingRow>& findings) {
+  constexpr std::array<std::string_view, 4> kCompilationRules = {"recompile", "slow_compile",
+                                                                 "baked_constant", "cache_miss"};
+  const auto [imports, compilations] = PreparationOf(tree);
+  for (model::FindingRow& finding : findings) {
+    if (!finding.saves_high_ns_per_run) continue;
+    const bool compile = std::find(kCompilationRules.begin(), kCompilationRules.end(),
+                                   finding.id) != kCompilationRules.end();
+    if (!compile && finding.id != "slow_import") continue;
+    const int64_t limit = compile ? compilations : imports;
+    finding.saves_high_ns_per_run = std::min(*finding.saves_high_ns_per_run, limit);
+    finding.saves_low_ns_per_run = std::min(finding.saves_low_ns_per_run.value_or(0), limit);
+  }
+}
+
 // The gaps of a copy are mostly something else: the rule names the wrong cause.
 bool IsMostlyOther(const model::FindingRow& finding, int64_t wait_of_run_ns) {
   return finding.id == "copy_wait" &&
@@ -126,6 +164,7 @@ bool IsMostlyOther(const model::FindingRow& finding, int64_t wait_of_run_ns) {
 
 void FitToTree(const std::vector<model::TimeTreeRow>& tree,
                const std::vector<model::StepRow>& steps, std::vector<model::FindingRow>& findings) {
+  if (!tree.empty()) FitToPreparation(tree, findings);
   const int64_t copy_wait_ns = CopyWaitOfRun(tree);
   std::erase_if(findings, [&](const auto& f) { return IsMostlyOther(f, copy_wait_ns); });
   const std::vector<Amounts> trees = AmountsOf(tree);

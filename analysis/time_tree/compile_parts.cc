@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "analysis/time_tree/compile_parts.h"
 
 #include <algorithm>
 #include <set>
@@ -6,27 +7,59 @@
 #include <string_view>
 #include <vector>
 
-#include "analysis/time_tree/idle_time.h"
-#include "base/text.h"
-
 namespace xlatrace::analysis::time_tree {
 namespace {
 
+using model::CompileStage;
 using model::NamedCompile;
 using model::TreeKind;
 
-TreeKind KindOf(const NamedCompile& span) {
-  if ((span.name == model::kTracing)) return TreeKind::kTrace;
-  if (Has(span.name, "utotun")) return TreeKind::kAutotune;
-  if (HasAny(span.name, {"XlaPass", "RunHloPasses"})) return TreeKind::kPasses;
-  if (HasAny(span.name, {"RunBackend", "Codegen", "EmitLlvm"})) return TreeKind::kCodegen;
-  return TreeKind::kCompile;
+TreeKind KindOf(CompileStage stage) {
+  switch (stage) {
+    case CompileStage::kImport:
+      return TreeKind::kImport;
+    case CompileStage::kBackendStart:
+      return TreeKind::kBackendStart;
+    case CompileStage::kTrace:
+      return TreeKind::kTrace;
+    case CompileStage::kLower:
+      return TreeKind::kLower;
+    case CompileStage::kCompile:
+      return TreeKind::kCompile;
+    case CompileStage::kPasses:
+      return TreeKind::kPasses;
+    case CompileStage::kCodegen:
+      return TreeKind::kCodegen;
+    case CompileStage::kAutotune:
+      return TreeKind::kAutotune;
+    case CompileStage::kCache:
+      return TreeKind::kCache;
+    case CompileStage::kLoad:
+      return TreeKind::kLoad;
+  }
+  return TreeKind::kUnknown;
 }
 
+// The hook names the function itself, a profile its module.
 std::string FunctionOf(const model::RunTables& run, const NamedCompile& span) {
   const auto module = static_cast<size_t>(span.module_id);
-  return module > 0 && module <= run.modules.size() ? run.modules[module - 1].name
-                                                    : std::string(span.name);
+  return !span.facts && module > 0 && module <= run.modules.size() ? run.modules[module - 1].name
+                                                                   : std::string(span.name);
+}
+
+// A pass, a step of code generation or a loader has a name of its own below the function's.
+bool IsPart(CompileStage stage) {
+  return stage == CompileStage::kPasses || stage == CompileStage::kCodegen ||
+         stage == CompileStage::kAutotune || stage == CompileStage::kLoad;
+}
+
+// A function of which the stages are known is a node with a child for each stage.
+void SetBelow(std::vector<CompilePart>& parts) {
+  std::set<std::string> staged;
+  for (const CompilePart& part : parts) {
+    if (part.of_function && part.kind != TreeKind::kCompile) staged.insert(part.name);
+  }
+  for (CompilePart& part : parts) part.below = part.of_function && staged.contains(part.name);
 }
 
 void AppendPart(std::vector<CompilePart>& parts, int64_t start_ns, int64_t end_ns,
@@ -51,6 +84,10 @@ std::vector<std::vector<CompilePart>> CompilePartsOf(
       return a->start_ns != b->start_ns ? a->start_ns < b->start_ns : a->end_ns > b->end_ns;
     });
     std::set<std::string> compiled;
+    std::set<int64_t> again;  // Compilations of which the hook recorded an earlier one.
+    for (const NamedCompile* span : spans) {
+      if (span->facts && span->facts->is_again) again.insert(span->facts->compilation);
+    }
     std::vector<CompilePart> open;  // Outermost first; start_ns is where its next part begins.
     std::vector<CompilePart>& parts = of_process[p];
     const auto close_until = [&](int64_t time_ns) {
@@ -63,15 +100,35 @@ std::vector<std::vector<CompilePart>> CompilePartsOf(
     };
     for (const NamedCompile* span : spans) {
       close_until(span->start_ns);
-      CompilePart part{span->start_ns, span->end_ns, KindOf(*span), FunctionOf(run, *span), false};
-      if (open.empty()) {
+      CompilePart part{.start_ns = span->start_ns,
+                       .end_ns = span->end_ns,
+                       .kind = KindOf(span->stage),
+                       .name = FunctionOf(run, *span),
+                       // TensorFlow names no function where it traces.
+                       .of_function = model::IsOfCompilation(span->stage) &&
+                                      (span->facts || span->stage != CompileStage::kTrace)};
+      part.outer_start_ns = span->start_ns;
+      if (span->facts) {
+        part.compilation = span->facts->compilation;
+        part.again = again.contains(span->facts->compilation);
+        part.source_file = span->facts->source_file;
+        part.source_line = span->facts->source_line;
+      } else if (open.empty()) {
         // Tracing a function is not yet a compilation of it.
-        part.again = !(span->name == model::kTracing) && !compiled.insert(part.name).second;
-      } else {
+        part.again = span->stage != CompileStage::kTrace && !compiled.insert(part.name).second;
+      }
+      if (!open.empty()) {
         // Threads compile side by side: a part counts once.
         part.end_ns = std::min(part.end_ns, open.back().end_ns);
-        part.again = open.back().again;
-        if (span->module_id == 0) part.name = open.back().name;
+        if (!span->facts) {
+          part.again = open.back().again;
+          part.compilation = open.back().compilation;
+          part.outer_start_ns = open.back().outer_start_ns;
+          if (IsPart(span->stage)) part.part = span->name;
+          if (span->module_id == 0 || IsPart(span->stage)) part.name = open.back().name;
+          part.source_file = open.back().source_file;
+          part.source_line = open.back().source_line;
+        }
         AppendPart(parts, open.back().start_ns, part.start_ns, open.back());
         open.back().start_ns = part.end_ns;
       }
@@ -79,6 +136,7 @@ std::vector<std::vector<CompilePart>> CompilePartsOf(
     }
     close_until(INT64_MAX);
     std::erase_if(parts, [](const CompilePart& part) { return part.start_ns >= part.end_ns; });
+    SetBelow(parts);
   }
   return of_process;
 }

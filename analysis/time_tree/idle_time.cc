@@ -317,12 +317,20 @@ class Divider {
       if (nodes_.nodes()[base].kind == TreeKind::kFirstExecution)
         base = nodes_.nodes()[base].parent;
       const bool in_startup = nodes_.nodes()[base].kind == TreeKind::kStartup;
-      const TreeKind kind = at->again && !in_startup ? TreeKind::kRecompilation : at->kind;
-      Put(host, nodes_.Child(base, kind, at->name), start_ns - from);
+      Put(host, NodeOf(base, *at, at->again && !in_startup), start_ns - from);
     }
     host.start_ns = start_ns;
     host.end_ns = end_ns;
     if (host.start_ns < host.end_ns) host_.push_back(host);
+  }
+
+  NodeId NodeOf(NodeId base, const CompilePart& part, bool recompiles) {
+    const TreeKind kind = part.below ? TreeKind::kCompile : part.kind;
+    NodeId node = nodes_.Child(base, recompiles ? TreeKind::kRecompilation : kind, part.name);
+    nodes_.SetPlace(node, part.source_file, part.source_line);
+    if (!part.below) return node;
+    node = nodes_.Child(node, part.kind);
+    return part.part.empty() ? node : nodes_.Child(node, part.kind, part.part);
   }
 
   void FindExecuteThreads(const std::vector<HostEvent>& events) {

@@ -22,23 +22,11 @@
 
 #include "analysis/gap_cause.h"
 #include "analysis/intervals.h"
+#include "analysis/time_tree/compile_parts.h"
 #include "analysis/time_tree/device_time.h"
 #include "analysis/time_tree/host_states.h"
 
 namespace xlatrace::analysis::time_tree {
-
-// A part of the time in which a process compiled.
-struct CompilePart {
-  int64_t start_ns = 0;
-  int64_t end_ns = 0;
-  model::TreeKind kind = model::TreeKind::kCompile;
-  std::string name;
-  bool again = false;  // The function had been compiled before.
-};
-
-// Per process (index process_id - 1): disjoint, by start; of spans that nest the innermost.
-std::vector<std::vector<CompilePart>> CompilePartsOf(
-    const model::RunTables& run, const std::vector<model::NamedCompile>& compiles);
 
 // One device and what is to be divided of it.
 struct DeviceIdle {

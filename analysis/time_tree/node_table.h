@@ -9,6 +9,7 @@
 #define XLATRACE_ANALYSIS_TIME_TREE_NODE_TABLE_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -26,6 +27,8 @@ struct Node {
   model::TreeKind kind = model::TreeKind::kRoot;
   std::string name;              // Empty: none.
   model::Id instruction_id = 0;  // Set for an op that is attributed.
+  std::string source_file;       // The user's line; empty: none.
+  std::optional<int64_t> source_line;
 };
 
 class NodeTable {
@@ -37,6 +40,13 @@ class NodeTable {
   // The child of this kind and name; made at the first call. Parents come before their children.
   NodeId Child(NodeId parent, model::TreeKind kind, std::string_view name = {},
                model::Id instruction_id = 0);
+
+  // The first place of a node stays.
+  void SetPlace(NodeId node, const std::string& file, std::optional<int64_t> line) {
+    if (!nodes_[node].source_file.empty()) return;
+    nodes_[node].source_file = file;
+    nodes_[node].source_line = line;
+  }
 
   const std::vector<Node>& nodes() const { return nodes_; }
 

@@ -51,6 +51,7 @@ bool CompiledBefore(const std::vector<model::NamedCompile>& compiles,
                     uint32_t anchor, Id process_id, int64_t start_ns) {
   for (const model::NamedCompile& span : compiles) {
     if (span.process_id != process_id || span.start_ns >= start_ns) continue;
+    if (!model::IsOfCompilation(span.stage)) continue;
     if (span.module_id <= 0 || static_cast<size_t>(span.module_id) > attribution.modules.size()) {
       return true;
     }

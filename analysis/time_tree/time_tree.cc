@@ -110,7 +110,8 @@ TimeTree::TimeTree(const model::RunTables& run, const model::AttributionTables& 
     const auto process_id = static_cast<Id>(p + 1);
     Intervals compiling;
     for (const model::NamedCompile& span : named_compiles_) {
-      if (span.process_id == process_id) compiling.push_back({span.start_ns, span.end_ns});
+      if (span.process_id != process_id || !model::IsOfCompilation(span.stage)) continue;
+      compiling.push_back({span.start_ns, span.end_ns});
     }
     compiles_.push_back(
         Unite(CompileTimes(run.compiles, process_id), Normalise(std::move(compiling))));

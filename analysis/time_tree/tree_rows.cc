@@ -131,6 +131,8 @@ class RowMaker {
     row.kind = nodes_[node].kind;
     row.name = nodes_[node].name;
     row.instruction_id = nodes_[node].instruction_id;
+    row.source_file = nodes_[node].source_file;
+    row.source_line = nodes_[node].source_line;
     row.ns = ns;
     if (row.kind == TreeKind::kSteps && figures_.known()) {
       per_step = sums_.kept_ns[node] / devices_ / static_cast<int64_t>(figures_.kept.size());

@@ -9,7 +9,12 @@
 namespace xlatrace::importers {
 
 model::Id SameProcessSink::AddProcess(const model::Process& process) {
-  if (!process_) process_ = sink_.AddProcess(process);
+  if (process_) return *process_;
+  model::Process added = process;
+  if (const auto start = sink_.start_unix_ns(); start && recorded_from_unix_ns_) {
+    added.recorded_from_ns = *recorded_from_unix_ns_ - *start;
+  }
+  process_ = sink_.AddProcess(added);
   return *process_;
 }
 
@@ -23,7 +28,10 @@ model::Id SameProcessSink::AddDevice(const model::Device& device) {
 model::Id SameProcessSink::AddModule(const model::ModuleBlob& module) {
   const auto [it, fresh] =
       modules_.try_emplace({std::string(module.name), module.program_id, Hash(module.bytes)});
-  if (fresh) it->second = sink_.AddModule(module);
+  if (fresh) {
+    it->second = sink_.AddModule(module);
+    named_modules_.push_back({it->second, std::string(module.name), module.program_id});
+  }
   if (module.program_id) names_[*module.program_id] = std::string(module.name);
   return it->second;
 }

@@ -24,9 +24,24 @@
 
 namespace xlatrace::importers {
 
+// A compilation of a profile; the name of `compile` is in `name`.
+struct HeldCompile {
+  model::Compile compile;
+  std::string name;
+};
+
+struct NamedModule {
+  model::Id id = 0;
+  std::string name;
+  std::optional<int64_t> program_id;
+};
+
 class SameProcessSink : public model::EventSink {
  public:
-  explicit SameProcessSink(model::EventSink& sink) : sink_(sink) {}
+  // `recorded_from_unix_ns`: the start of the process, if it was recorded from there on.
+  explicit SameProcessSink(model::EventSink& sink,
+                           std::optional<int64_t> recorded_from_unix_ns = std::nullopt)
+      : sink_(sink), recorded_from_unix_ns_(recorded_from_unix_ns) {}
 
   // The first one's answer for all.
   model::Id AddProcess(const model::Process& process) override;
@@ -69,7 +84,12 @@ class SameProcessSink : public model::EventSink {
   void AddNvtxRow(const model::NvtxRow& row) override { sink_.AddNvtxRow(row); }
   void AddThread(const model::Thread& thread) override { sink_.AddThread(thread); }
   void AddStepMark(const model::StepMark& mark) override { sink_.AddStepMark(mark); }
-  void AddCompile(const model::Compile& compile) override { sink_.AddCompile(compile); }
+  // Held back: another record of the process may hold the same compilations (hook/compile_log.h).
+  void AddCompile(const model::Compile& compile) override {
+    compiles_.push_back({compile, std::string(compile.name)});
+  }
+  const std::vector<HeldCompile>& compiles() const { return compiles_; }
+  const std::vector<NamedModule>& modules() const { return named_modules_; }
   // Held back until it is known why it ended.
   void AddWindow(const model::Window& window) override { windows_.push_back(window); }
   void AddLoss(const model::Loss& loss) override { sink_.AddLoss(loss); }
@@ -87,8 +107,11 @@ class SameProcessSink : public model::EventSink {
   void GiveWindows(model::WindowEnd why);
 
   model::EventSink& sink_;
+  const std::optional<int64_t> recorded_from_unix_ns_;
   RunNumbers numbers_;
   std::vector<model::Window> windows_;
+  std::vector<HeldCompile> compiles_;
+  std::vector<NamedModule> named_modules_;
   std::map<int64_t, std::string> names_;  // Of modules, by program id.
   std::optional<model::Id> process_;
   int64_t session_ = 0;

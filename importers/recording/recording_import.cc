@@ -12,6 +12,7 @@
 
 #include "base/number_format.h"
 #include "importers/common/annotation.h"
+#include "importers/common/compile_stage.h"
 #include "importers/common/counters.h"
 #include "importers/common/kept_calls.h"
 #include "importers/common/self_time.h"
@@ -371,7 +372,8 @@ class RecordingImporter {
                                                       ParseInt(annotation.Get("program_id"))),
                       .name = name,
                       .start_ns = start_ns,
-                      .end_ns = end_ns});
+                      .end_ns = end_ns,
+                      .stage = StageOfCompilerRange(name, model::CompileStage::kCompile)});
   }
 
   void AddRunInfo() {

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "importers/common/compile_stage.h"
 #include "importers/common/kept_calls.h"
 #include "importers/common/op_annotation.h"
 #include "importers/common/self_time.h"
@@ -33,6 +34,9 @@ enum class NameClass : uint8_t {
 constexpr int64_t kMinPythonCallNs = 1'000;
 // A tracer records millions of calls. A thread with more keeps the longest.
 constexpr size_t kMaxCallsPerLine = 20'000;
+
+// A shorter part of a compilation is of no interest, and there are thousands.
+constexpr int64_t kMinCompilerPartNs = 1'000'000;
 
 // Events that frameworks and their runtimes make of their own work.
 bool IsRuntimeEvent(std::string_view name) {
@@ -230,6 +234,11 @@ class HostPlaneImport {
     const int64_t index = plane_.event_index.Find(event.metadata_id);
     const NameClass name_class = ClassOf(index);
     const bool plain = name_class == NameClass::kPlain || name_class == NameClass::kUserRange;
+    if ((plain || name_class == NameClass::kCompilerPart) &&
+        event.duration_ps >= kMinCompilerPartNs * 1000) {
+      if (const auto time = import_.Time(base, event))
+        long_events_.push_back({*time, NameOf(index)});
+    }
     if (event.stats.empty() && name_class == NameClass::kPlain) {
       ++not_kept_;
       return;
@@ -467,10 +476,48 @@ class HostPlaneImport {
                                .module_id = module,
                                .name = name,
                                .start_ns = compile.time.start_ns,
-                               .end_ns = compile.time.end_ns});
+                               .end_ns = compile.time.end_ns,
+                               .stage = name == model::kTracing ? model::CompileStage::kTrace
+                                                                : model::CompileStage::kCompile});
+      AddParts(compile, module);
     }
     compiles_.clear();
     compiler_parts_.clear();
+    long_events_.clear();
+  }
+
+  // The events inside a compilation, on its thread, are its passes and its code generation.
+  void AddParts(const NamedInterval& compile, model::Id module) {
+    if (compile.name == model::kTracing) return;
+    const auto by_start = [](const HostRange& a, const HostRange& b) {
+      if (a.time.start_ns != b.time.start_ns) return a.time.start_ns < b.time.start_ns;
+      return a.time.end_ns > b.time.end_ns;
+    };
+    if (!std::is_sorted(long_events_.begin(), long_events_.end(), by_start)) {
+      std::stable_sort(long_events_.begin(), long_events_.end(), by_start);
+    }
+    auto event = std::lower_bound(
+        long_events_.begin(), long_events_.end(), compile.time.start_ns,
+        [](const HostRange& range, int64_t time) { return range.time.start_ns < time; });
+    struct Open {
+      int64_t end_ns;
+      model::CompileStage stage;
+    };
+    std::vector<Open> open;
+    for (; event != long_events_.end() && event->time.start_ns < compile.time.end_ns; ++event) {
+      if (event->time.end_ns > compile.time.end_ns) continue;
+      while (!open.empty() && open.back().end_ns <= event->time.start_ns) open.pop_back();
+      const model::CompileStage stage = StageOfCompilerRange(
+          event->text, open.empty() ? model::CompileStage::kCompile : open.back().stage);
+      open.push_back({event->time.end_ns, stage});
+      if (stage == model::CompileStage::kCompile) continue;
+      import_.sink.AddCompile({.process_id = import_.process,
+                               .module_id = module,
+                               .name = event->text,
+                               .start_ns = event->time.start_ns,
+                               .end_ns = event->time.end_ns,
+                               .stage = stage});
+    }
   }
 
   template <typename ByStart>
@@ -515,6 +562,7 @@ class HostPlaneImport {
   std::vector<HostRange> python_calls_;
   std::vector<NamedInterval> compiles_;
   std::vector<NamedInterval> compiler_parts_;
+  std::vector<HostRange> long_events_;  // Candidates for parts of a compilation.
 };
 
 }  // namespace

@@ -449,7 +449,7 @@ rows from activity where execution_id > 0 order by process_id, device_id, activi
   2          | 4         | 2102      | op   | z           | exact      | 130 us   | 10 us   | 4
   2          | 4         | 2102      | op   | z           | exact      | 280 us   | 10 us   | 5
 
-rows from compile where process_id = 1
+rows from compile where process_id = 1 and stage = 'compile'
   name     | start_ns | end_ns
   jit_step | 240 us   | 3240 us
 

@@ -45,7 +45,10 @@ COLUMNS = {
     "wait_ns,arrival_skew_ns",
     "critical_path": "step,device_id,activity_id,start_ns,end_ns,kind",
     "replay": "steps,step_ns,error_pct,largest_error_pct,withheld,all_findings_step_ns,assumptions",
-    "compile": "process_id,module_id,name,start_ns,end_ns",
+    "compile": "process_id,module_id,name,stage,compilation,source_file,source_line,function_file,"
+    "function_line,is_library,is_operation,is_again,cause,is_unfinished,start_ns,end_ns",
+    "compile_detail": "process_id,compilation,kind,name,before,after,value,source_file,source_line,"
+    "is_difference",
     "finding": "rank,id,handle,title,saves_low_ns_per_step,saves_high_ns_per_step,basis,replay_error_pct,"
     "confidence,where_op,where_layer,where_source,evidence,action,how_to_check",
     "ruled_out": "id,verdict,text,what,figure,evidence",

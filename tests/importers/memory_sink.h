@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -50,6 +51,8 @@ class MemorySink final : public model::EventSink {
     std::string name;
     int64_t start_ns;
     int64_t end_ns;
+    model::CompileStage stage = model::CompileStage::kCompile;
+    std::shared_ptr<const model::CompileFacts> facts = {};
   };
 
   void SetStart(int64_t start) override {
@@ -92,7 +95,8 @@ class MemorySink final : public model::EventSink {
   }
   void AddStepMark(const model::StepMark& row) override { Push(steps, row); }
   void AddCompile(const model::Compile& row) override {
-    Push(compiles, CompileRow{row.module_id, std::string(row.name), row.start_ns, row.end_ns});
+    Push(compiles, CompileRow{row.module_id, std::string(row.name), row.start_ns, row.end_ns,
+                              row.stage, row.facts});
   }
   void AddWindow(const model::Window& row) override { windows.push_back(row); }
   void AddLoss(const model::Loss& row) override { losses.push_back(row); }

@@ -8,6 +8,7 @@ import time
 from types import ModuleType
 
 from . import exits
+from .compile_facts import CompileFacts
 from .jax_profiler import JaxProfiler
 from .limits import Limits
 from .recorder import FINISHED, Profiler, Recorder, describe
@@ -37,6 +38,7 @@ class Hook:
         self.signals = Signals(self.recorder.when_free, self._finish_by_signal)
         self._armed = False
         self._watched = False
+        self.recorder.status.data["delay_s"] = settings.delay_s
         exits.install(self.recorder)
         os.register_at_fork(
             before=self.signals.before_fork,
@@ -51,6 +53,7 @@ class Hook:
         try:
             profiler: JaxProfiler | TensorFlowProfiler
             if name == "jax":
+                self._watch_compilations(module)
                 profiler = JaxProfiler(module, self.recorder)
             else:
                 profiler = TensorFlowProfiler(module, self.recorder)
@@ -61,6 +64,12 @@ class Hook:
             status.data["start_error"] = describe(error)
         status.update()
 
+    def _watch_compilations(self, jax: ModuleType) -> None:
+        try:
+            CompileFacts(jax, self.recorder.status).install()
+        except Exception as error:
+            self.recorder.status.note(f"compilations are not explained: {describe(error)}")
+
     def _runtime_ready(self, profiler: Profiler) -> None:
         try:
             if self.recorder.state == FINISHED:
@@ -70,9 +79,7 @@ class Hook:
                 if self.signals.possible():
                     self.signals.install()
                 else:
-                    self.recorder.status.note(
-                        "the runtime was started by a thread: SIGTERM will lose the profile"
-                    )
+                    self.recorder.status.note("the runtime was started by a thread: SIGTERM will lose the profile")
             self.recorder.runtime_ready(profiler)
             if not self._watched and self.recorder.needs_ticks():
                 self._watched = True

@@ -25,8 +25,10 @@ def install() -> None:
     if not os.path.isabs(directory):  # the script may change its working directory
         os.environ["XLATRACE_HOOK_DIR"] = directory = os.path.abspath(directory)
     try:
+        from . import import_times
         from .post_import import PostImportFinder
 
+        import_times.install()
         if not any(isinstance(finder, PostImportFinder) for finder in sys.meta_path):
             sys.meta_path.insert(0, PostImportFinder(FRAMEWORKS, _framework_imported))
     except Exception as error:

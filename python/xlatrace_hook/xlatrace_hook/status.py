@@ -12,6 +12,7 @@ framework has been imported, when a session starts or stops, and when the proces
     python_version, framework ("jax", "tensorflow"), framework_version, jaxlib_version
                             of the framework that is profiled; the first one imported until then
     xla_flags               XLA_FLAGS when the framework had been imported; null: not known
+    delay_s                 seconds from when the runtime is up until recording starts
     frameworks_imported     all of them, in order
     started, start_error    is there a session; why not. Neither: nothing was ever computed
     stopped, stop_reason    exit, exception, SIGINT, SIGTERM, SIGHUP, os._exit, exec, duration,
@@ -60,6 +61,7 @@ class Status:
             "framework_version": None,
             "jaxlib_version": None,
             "xla_flags": None,
+            "delay_s": 0.0,
             "frameworks_imported": [],
             "started": False,
             "start_error": None,

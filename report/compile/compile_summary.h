@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// `summary --by compile`: functions with the time of their compilations, why functions were
+// compiled again, and the time of imports, from the views `compile` and `compile_detail`.
+//
+// Thread-safety: one thread per RunDb.
+
+#ifndef XLATRACE_REPORT_COMPILE_COMPILE_SUMMARY_H_
+#define XLATRACE_REPORT_COMPILE_COMPILE_SUMMARY_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analysis/compilations.h"
+#include "base/error.h"
+#include "store/run_db.h"
+
+namespace xlatrace::report {
+
+struct CompiledFunction {
+  std::string name;
+  bool is_operation = false;  // One operation of JAX outside all jitted functions.
+  std::string function_file;  // Definition.
+  std::optional<int64_t> function_line;
+  std::string source_file;  // Call with the most time.
+  std::optional<int64_t> source_line;
+  int64_t compilations = 0;
+  int64_t again = 0;  // Compilations after the first one.
+  int64_t ns = 0;
+  std::array<int64_t, analysis::kCompileStageCount> stage_ns = {};
+  std::string top_part;  // Pass or other part with the most time.
+  int64_t top_part_ns = 0;
+};
+
+// Compilations of one function that differ in the same argument from an earlier one.
+struct Recompilation {
+  std::string name;
+  std::string cause;  // compile_detail.kind; empty: not known.
+  std::string argument;
+  std::string text;  // Example: "shape of x: float32[8] -> float32[9]".
+  std::string source_file;
+  std::optional<int64_t> source_line;
+  int64_t compilations = 0;
+  int64_t ns = 0;
+};
+
+// A fact that makes a compilation or the start slow.
+struct CompileCause {
+  // unrolled_loop, loop_body, constant, trace, part (a pass or step of code generation),
+  // fusion, operations, cache_hit, cache_miss, import.
+  std::string kind;
+  std::string function;  // Kind import: the package. Kind operations: their caller.
+  std::string argument;  // Name of the constant, pass, fusion or setting; empty: none.
+  std::string text;
+  std::string source_file;
+  std::optional<int64_t> source_line;
+  std::string function_file;
+  std::optional<int64_t> function_line;
+  int64_t ns = 0;
+};
+
+// By time; one per function, kind and argument.
+std::vector<CompileCause> CompileCausesOf(const analysis::Compilations& all);
+
+struct CompileFigures {
+  std::vector<CompiledFunction> functions;    // By time.
+  std::vector<Recompilation> recompilations;  // By time.
+  std::vector<CompileCause> causes;           // By time.
+  std::vector<analysis::NamedTime> imports;   // By time.
+  int64_t ns = 0, import_ns = 0, backend_start_ns = 0;
+  int64_t compilations = 0;
+  // The compilation in which the process ended; empty name: none.
+  std::string unfinished, unfinished_stage;
+  int64_t unfinished_ns = 0;
+};
+
+Result<CompileFigures> LoadCompileFigures(store::RunDb& db);
+
+struct CompileTextOptions {
+  int width = 100;  // Columns of the terminal.
+  bool ascii = false;
+  size_t rows = 0;  // Rows per table; 0: 15.
+};
+
+std::string CompileText(const CompileFigures& figures, const CompileTextOptions& options);
+// {"schema_version", "compilations", "ns", "functions": [...], "recompilations": [...],
+// "imports": [...]}. Times in nanoseconds.
+std::string CompileJson(const CompileFigures& figures);
+
+}  // namespace xlatrace::report
+
+#endif  // XLATRACE_REPORT_COMPILE_COMPILE_SUMMARY_H_

@@ -124,6 +124,29 @@ void RankSink::AddCompile(const model::Compile& compile) {
   if (placed.process_id != 0) sink_.AddCompile(placed);
 }
 
+void RankSink::AddHostSamples(const model::HostSampleTables& samples) {
+  model::HostSampleTables placed = samples;
+  const auto place = [&](auto& rows) {
+    for (auto& row : rows) {
+      row.process_id = ProcessOf(row.process_id);
+      row.start_ns = clock_(row.start_ns);
+      row.end_ns = clock_(row.end_ns);
+    }
+    std::erase_if(rows, [](const auto& row) { return row.process_id == 0; });
+  };
+  for (model::HostSample& sample : placed.samples) {
+    sample.process_id = ProcessOf(sample.process_id);
+    sample.time_ns = clock_(sample.time_ns);
+    sample.last_ns = clock_(sample.last_ns);
+    sample.until_ns = clock_(sample.until_ns);
+  }
+  std::erase_if(placed.samples, [](const auto& sample) { return sample.process_id == 0; });
+  place(placed.thread_use);
+  place(placed.machine_use);
+  place(placed.collections);
+  if (!placed.empty()) sink_.AddHostSamples(placed);
+}
+
 void RankSink::AddWindow(const model::Window& window) {
   if (const Id process = ProcessOf(window.process_id); process != 0) {
     sink_.AddWindow({process, clock_(window.start_ns), clock_(window.end_ns), window.why_ended});

@@ -53,6 +53,7 @@ class RankSink : public model::EventSink {
   void AddThread(const model::Thread& thread) override;
   void AddStepMark(const model::StepMark& mark) override;
   void AddCompile(const model::Compile& compile) override;
+  void AddHostSamples(const model::HostSampleTables& samples) override;
   void AddWindow(const model::Window& window) override;
   void AddLoss(const model::Loss& loss) override;
   void SetEnding(const model::ProcessEnding& ending) override;

@@ -18,6 +18,7 @@
 #include <string_view>
 
 #include "model/events.h"
+#include "model/host_sample.h"
 #include "model/windows.h"
 
 namespace xlatrace::model {
@@ -53,6 +54,9 @@ class EventSink {
   virtual void AddThread(const Thread&) {}
   virtual void AddStepMark(const StepMark& mark) = 0;
   virtual void AddCompile(const Compile& compile) = 0;
+
+  // Stacks of the tables have numbers of their own.
+  virtual void AddHostSamples(const HostSampleTables&) {}
 
   // Recorded intervals (model/windows.h). Windows of a process do not overlap. Without any, the
   // process was recorded from its first activity to its last.

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "model/events.h"
+#include "model/host_sample.h"
 #include "model/windows.h"
 
 namespace xlatrace::model {
@@ -84,6 +85,7 @@ struct RunTables {
   std::vector<Window> windows;  // Composed: by process and start, and cut at losses.
   std::vector<Loss> losses;     // In any order.
   std::vector<ProcessEnding> endings;
+  HostSampleTables host_samples;
   ActivityColumns activities;
 
   const Lane& LaneOf(size_t activity) const { return lanes[activities.lane[activity] - 1]; }

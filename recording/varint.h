@@ -39,9 +39,12 @@ class Encoder {
   void Delta(uint64_t value, uint64_t before) { Signed(static_cast<int64_t>(value - before)); }
   void Text(std::string_view text) {
     Number(text.size());
-    if (bytes_.size() - size_ < text.size()) bytes_.resize((size_ + text.size()) * 2);
-    if (!text.empty()) std::memcpy(bytes_.data() + size_, text.data(), text.size());
-    size_ += text.size();
+    Bytes(reinterpret_cast<const uint8_t*>(text.data()), text.size());
+  }
+  void Bytes(const uint8_t* data, size_t size) {
+    if (bytes_.size() - size_ < size) bytes_.resize((size_ + size) * 2);
+    if (size != 0) std::memcpy(bytes_.data() + size_, data, size);
+    size_ += size;
   }
 
   const uint8_t* data() const { return bytes_.data(); }

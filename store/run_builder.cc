@@ -330,6 +330,10 @@ void RunBuilder::AddCompile(const model::Compile& compile) {
                               MaskedFacts(compile.facts)});
 }
 
+void RunBuilder::AddHostSamples(const model::HostSampleTables& samples) {
+  model::Append(samples, state_->content.tables.host_samples);
+}
+
 void RunBuilder::AddWindow(const model::Window& window) {
   state_->windows.push_back(window);
   state_->windows_settled = false;
@@ -468,6 +472,14 @@ void RunBuilder::Learn(const model::AnalysisTables& analysis) {
 
 void RunBuilder::Learn(std::vector<model::TimeTreeRow> tree) {
   state_->content.time_tree = std::move(tree);
+}
+
+void RunBuilder::Learn(std::vector<model::GapStackRow> gap_stacks) {
+  state_->content.gap_stacks = std::move(gap_stacks);
+}
+
+void RunBuilder::Learn(const model::UserCode& user_code) {
+  model::MarkUserFrames(user_code, state_->content.tables.host_samples);
 }
 
 std::vector<model::NamedCompile> RunBuilder::Compiles() const {

@@ -20,9 +20,11 @@
 #include "base/error.h"
 #include "model/derived.h"
 #include "model/event_sink.h"
+#include "model/gap_stack.h"
 #include "model/host_event.h"
 #include "model/run_tables.h"
 #include "model/time_tree.h"
+#include "model/user_code.h"
 #include "store/run_content.h"
 #include "store/run_db.h"
 
@@ -53,6 +55,7 @@ class RunBuilder final : public model::EventSink {
   void AddThread(const model::Thread& thread) override;
   void AddStepMark(const model::StepMark& mark) override;
   void AddCompile(const model::Compile& compile) override;
+  void AddHostSamples(const model::HostSampleTables& samples) override;
   void AddWindow(const model::Window& window) override;
   void AddLoss(const model::Loss& loss) override;
   void SetEnding(const model::ProcessEnding& ending) override;
@@ -80,6 +83,9 @@ class RunBuilder final : public model::EventSink {
   void Learn(const model::AttributionTables& attribution);
   void Learn(const model::AnalysisTables& analysis);
   void Learn(std::vector<model::TimeTreeRow> tree);
+  void Learn(std::vector<model::GapStackRow> gap_stacks);
+  // Decides which frames of sampled stacks are the user's.
+  void Learn(const model::UserCode& user_code);
 
   // Compilations. Their names are valid during the lifetime of this object.
   std::vector<model::NamedCompile> Compiles() const;

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "model/events.h"
+#include "model/gap_stack.h"
 #include "model/run_tables.h"
 #include "model/time_tree.h"
 #include "store/activity_rows.h"
@@ -74,6 +75,7 @@ struct RunContent {
   };
   std::vector<Compile> compiles;
   std::vector<model::TimeTreeRow> time_tree;
+  std::vector<model::GapStackRow> gap_stacks;
   struct NvtxRow {
     int64_t global_tid = 0;
     int64_t event_type = 0;

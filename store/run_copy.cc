@@ -92,6 +92,8 @@ constexpr Column kColumns[] = {
     {"x_occupancy.limiter"},
     Rename("x_time_tree.name"),
     Path("x_time_tree.source_file"),
+    Path("x_host_frame.file"),
+    Rename("x_host_frame.function"),
     {"x_finding.id"},
     {"x_finding.title", Treatment::kWord, TextKind::kName, "(left out of the shared copy)"},
     {"x_replay.withheld"},

@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 
 #include "base/compress.h"
+#include "store/host_sample_rows.h"
 #include "store/packed_row.h"
 
 namespace xlatrace::store {
@@ -45,6 +46,7 @@ class Replayer {
     XLATRACE_TRY(UnreferredCalls());
     XLATRACE_TRY(Ranges());
     XLATRACE_TRY(Marks());
+    XLATRACE_TRY(HostSamples());
     return Stats();
   }
 
@@ -422,6 +424,19 @@ class Replayer {
           sink_.SetEnding({row.Int64(0), static_cast<model::ProcessEnd>(row.Int64(1)),
                            row.OptionalInt64(2), row.OptionalInt64(3), row.OptionalInt64(4)});
         });
+  }
+
+  Status HostSamples() {
+    XLATRACE_ASSIGN(model::HostSampleTables tables, ReadHostSamples(db_));
+    const auto outside = [&](const auto& row) { return !InWindow(row.start_ns, row.end_ns); };
+    std::erase_if(tables.samples, [&](const model::HostSample& sample) {
+      return !InWindow(sample.time_ns, sample.until_ns);
+    });
+    std::erase_if(tables.thread_use, outside);
+    std::erase_if(tables.machine_use, outside);
+    std::erase_if(tables.collections, outside);
+    if (!tables.empty()) sink_.AddHostSamples(tables);
+    return {};
   }
 
   Status Stats() {

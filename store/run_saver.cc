@@ -9,6 +9,7 @@
 
 #include "store/derived_writer.h"
 #include "store/dictionary_key.h"
+#include "store/host_sample_rows.h"
 #include "store/job_writer.h"
 #include "store/packed_row.h"
 #include "store/schema.h"
@@ -366,9 +367,11 @@ Result<PackedRoots> WriteTables(const std::string& path, RunContent& run,
     XLATRACE_TRY(write(database, run));
   }
   XLATRACE_TRY(WriteWindows(database, run.tables));
+  XLATRACE_TRY(WriteHostSamples(database, run.tables.host_samples));
   if (attribution != nullptr) XLATRACE_TRY(WriteAttribution(database, *attribution));
   if (analysis != nullptr) XLATRACE_TRY(WriteAnalysis(database, *attribution, *analysis));
   if (analysis != nullptr) XLATRACE_TRY(WriteTimeTree(database, run.time_tree));
+  if (analysis != nullptr) XLATRACE_TRY(WriteGapStacks(database, run.gap_stacks));
   if (job != nullptr) XLATRACE_TRY(WriteJob(database, *job));
   run.activity_rows.Settle(run.tables, analysis != nullptr ? attribution : nullptr, analysis);
   XLATRACE_TRY(run.activity_rows.WriteDictionaries(database));

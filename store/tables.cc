@@ -8,6 +8,7 @@
 // The keys of views (docs/schema.md) can be looked up: by a primary key, or by an index at the end
 // of the text.
 
+#include "store/host_sample_rows.h"
 #include "store/packed_row.h"
 #include "store/schema.h"
 
@@ -184,7 +185,7 @@ CREATE INDEX x_critical_path_key ON x_critical_path(step, device_id);
 CREATE INDEX x_step_part_key ON x_step_part(device_id, step);
 CREATE INDEX x_phase_time_key ON x_phase_time(device_id, step);
 CREATE INDEX x_busy_time_key ON x_busy_time(device_id);
-)sql";
+)sql" + HostTablesSql();
 }
 
 }  // namespace xlatrace::store

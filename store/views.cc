@@ -11,6 +11,7 @@
 #include "model/replay_rows.h"
 #include "model/time_tree.h"
 #include "model/words.h"
+#include "store/host_sample_rows.h"
 #include "store/packed_row.h"
 #include "store/schema.h"
 
@@ -501,7 +502,7 @@ CREATE VIEW TARGET_INFO_GPU AS SELECT ordinal AS id, name, sm_count AS smCount,
 
 std::string ViewsSql() {
   return PackedViews() + RunViews() + ModuleViews() + ActivityViews() + AnalysisViews() +
-         NsightViews();
+         HostViewsSql() + NsightViews();
 }
 
 }  // namespace xlatrace::store

@@ -97,6 +97,7 @@ Result<HookProcess> ReadProcess(const fs::path& folder) {
       }
     }
   }
+  if (IsOwnFile(folder, "host.samples")) process.host_samples = (folder / "host.samples").string();
   return process;
 }
 
@@ -200,6 +201,7 @@ bool RemoveHookRecording(const std::string& folder, const HookRecording& recordi
   for (const HookProcess& process : recording.processes) {
     for (const HookProcess::Profile& profile : process.profiles) unlink(profile.path.c_str());
     unlink((process.folder + "/compile.jsonl").c_str());
+    if (!process.host_samples.empty()) unlink(process.host_samples.c_str());
     unlink((process.folder + "/status.json").c_str());
     rmdir(process.folder.c_str());
   }

@@ -37,6 +37,7 @@ struct HookProcess {
   bool stopped = false;     // The profile was ended and written.
   int64_t own_cost_ns = 0;
   std::vector<Profile> profiles;
+  std::string host_samples;  // Path of its sampled stacks; empty: none.
   std::string end;         // How the process ended: "exit", "exec", "signal"...; empty: not told.
   std::string end_signal;  // "SIGTERM"
   std::optional<int64_t> ended_unix_ns;  // Known to the program that waited for the process.

@@ -21,6 +21,7 @@
 #include "importers/common/same_process_sink.h"
 #include "importers/hook/compile_log.h"
 #include "importers/importer.h"
+#include "importers/recording/host_samples_import.h"
 #include "store/run_builder.h"
 #include "store/run_replay.h"
 #include "store/run_saver.h"
@@ -242,6 +243,11 @@ Result<BuildOutcome> BuildRun(const BuildRequest& request) {
     importers::AddCompileLog(log, sink.compiles(), sink.modules(), *sink.process(),
                              process.ended_unix_ns, builder);
     SetHookEnding(process, *sink.process(), builder);
+    if (process.host_samples.empty()) continue;
+    if (auto added = importers::ImportHostSamples(process.host_samples, *sink.process(), builder);
+        !added) {
+      Skip(process.host_samples, std::move(added).error(), &builder, &outcome);
+    }
   }
   XLATRACE_TRY(ImportRecordings(request, &builder, &outcome));
   if (!request.run.empty()) {

@@ -60,7 +60,29 @@ std::string WhyUnsafe(const std::string& temporary, const std::string& folder) {
   return {};
 }
 
+std::vector<std::filesystem::path> LibraryPlaces(const char* name) {
+  const std::filesystem::path prefix = Prefix();
+  std::vector<std::filesystem::path> places;
+  for (const char* folder : {"lib", "lib64", "lib/x86_64-linux-gnu", "lib/aarch64-linux-gnu"}) {
+    places.push_back(prefix / folder / name);
+  }
+  return places;
+}
+
+// Absolute, links resolved; empty: none is there.
+std::string FirstLibrary(const std::vector<std::filesystem::path>& candidates) {
+  for (const std::filesystem::path& candidate : candidates) {
+    std::error_code error;
+    if (!IsRegularFile(candidate.string())) continue;
+    const std::filesystem::path library = std::filesystem::canonical(candidate, error);
+    if (!error) return library.string();
+  }
+  return {};
+}
+
 }  // namespace
+
+std::string StacksLibrary() { return FirstLibrary(LibraryPlaces("libxlatrace_stacks.so")); }
 
 Result<std::string> HookFolder() {
   namespace fs = std::filesystem;
@@ -82,22 +104,11 @@ Result<std::string> HookFolder() {
 Result<std::string> PreloadLibrary() {
   namespace fs = std::filesystem;
   constexpr const char* kName = "libxlatrace.so";
-  std::error_code error;
-  std::vector<fs::path> candidates;
+  std::vector<fs::path> candidates = LibraryPlaces(kName);
   if (const char* given = std::getenv("XLATRACE_LIB"); given != nullptr && *given != '\0') {
     candidates = {given, fs::path(given) / kName};
-  } else {
-    const fs::path prefix = Prefix();
-    for (const char* folder : {"lib", "lib64", "lib/x86_64-linux-gnu", "lib/aarch64-linux-gnu"}) {
-      candidates.push_back(prefix / folder / kName);
-    }
   }
-  for (const fs::path& candidate : candidates) {
-    if (!IsRegularFile(candidate.string())) continue;
-    const fs::path library = fs::canonical(candidate, error);
-    if (error) continue;
-    return library.string();
-  }
+  if (std::string library = FirstLibrary(candidates); !library.empty()) return library;
   return MakeError(
       fmt::format("libxlatrace.so is missing: it is not at '{}'", candidates.front().string()),
       "install xlatrace again, or set XLATRACE_LIB to the library's place");

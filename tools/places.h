@@ -20,6 +20,10 @@ Result<std::string> HookFolder();
 // libraries. XLATRACE_LIB names another one. Absolute, links resolved.
 Result<std::string> PreloadLibrary();
 
+// The library with which the Python hook samples stacks, libxlatrace_stacks.so, where
+// libxlatrace.so is. Empty: this installation has none.
+std::string StacksLibrary();
+
 // A path to `library` that LD_PRELOAD can name. LD_PRELOAD cannot name a path with a blank or a
 // colon. The result is then a link in TMPDIR/xlatrace-UID, or in /tmp if TMPDIR has a blank, too.
 // The link is kept, and no other user can replace it. libxlatrace.so finds the collector through

@@ -110,6 +110,7 @@ std::vector<std::pair<std::string, std::string>> Environment(const RecordOptions
   }
   return {{"PYTHONPATH", python_path},
           {"XLATRACE_HOOK_DIR", places.recording},
+          {"XLATRACE_STACKS_LIBRARY", StacksLibrary()},
           {"XLATRACE_HOOK_DURATION_S", fmt::format("{}", options.recording.duration_s)},
           {"XLATRACE_HOOK_DELAY_S", fmt::format("{}", options.recording.delay_s)}};
 }

@@ -12,6 +12,7 @@
 #include "report/run_view.h"
 #include "report/summary/summary.h"
 #include "report/summary/summary_slices.h"
+#include "report/time_tree/host_table.h"
 #include "report/time_tree/time_tree_text.h"
 #include "store/run_db.h"
 #include "tools/commands.h"
@@ -24,6 +25,7 @@ namespace {
 
 constexpr char kByTree[] = "tree";
 constexpr char kByCompile[] = "compile";
+constexpr char kByHost[] = "host";
 
 struct SummaryOptions {
   bool strict = false;
@@ -53,10 +55,11 @@ Result<int> RunOnGpu(const SummaryOptions& options, const analysis::Gpu* gpu) {
   return 0;
 }
 
-// `--by tree`: instead of the summary, the parts of all recorded time.
+// `--by tree`, `--by host`: instead of the summary, the parts of all recorded time, or the host
+// code that devices waited for.
 Result<int> RunTimeTree(const SummaryOptions& options) {
   if (options.format != "text" && options.format != "json") {
-    return MakeError(fmt::format("--by tree has no format '{}'", options.format),
+    return MakeError(fmt::format("--by {} has no format '{}'", options.by, options.format),
                      "use --format text or --format json");
   }
   XLATRACE_ASSIGN(const std::string run, FoldedRun(options.path));
@@ -67,10 +70,12 @@ Result<int> RunTimeTree(const SummaryOptions& options) {
       .ascii = options.ascii || !terminal.utf8,
       .rows = options.top,
   };
-  XLATRACE_ASSIGN(const std::string text, options.format == "json"
-                                              ? report::TimeTreeJson(db)
-                                              : report::TimeTreeText(db, tree));
-  XLATRACE_TRY(PrintResult(text));
+  const bool json = options.format == "json";
+  auto text = options.by == kByHost
+                  ? (json ? report::HostTableJson(db, tree) : report::HostTableText(db, tree))
+                  : (json ? report::TimeTreeJson(db) : report::TimeTreeText(db, tree));
+  if (!text) return tl::unexpected<Error>(std::move(text).error());
+  XLATRACE_TRY(PrintResult(*text));
   return 0;
 }
 
@@ -95,7 +100,7 @@ Result<int> RunCompile(const SummaryOptions& options) {
 }
 
 Result<int> RunSummary(const SummaryOptions& options) {
-  if (options.by == kByTree) return RunTimeTree(options);
+  if (options.by == kByTree || options.by == kByHost) return RunTimeTree(options);
   if (options.by == kByCompile) return RunCompile(options);
   XLATRACE_ASSIGN(const analysis::Gpu* gpu, GpuOfOption(options.gpu));
   if (gpu != nullptr) return RunOnGpu(options, gpu);
@@ -139,11 +144,13 @@ void AddSummaryCommand(CLI::App& app, Command* selected) {
   for (const std::string_view word : report::ByTexts()) words.emplace_back(word);
   words.emplace_back(kByTree);
   words.emplace_back(kByCompile);
+  words.emplace_back(kByHost);
   command
       ->add_option(
           "--by", options->by,
           "op, phase, layer, scope, source, kernel, op_kind, origin, module, step, device or rank; "
-          "tree: the parts of all recorded time; compile: compilations, and why again")
+          "tree: the parts of all recorded time; compile: compilations, and why again; host: the "
+          "host code that devices waited for")
       ->type_name("WHAT")
       ->check(CLI::IsMember(words).description(""))
       ->capture_default_str();

@@ -40,6 +40,7 @@ Result<Derived> Derive(store::RunBuilder& builder) {
   if (const char* declared = std::getenv(kUserCodeVariable); declared != nullptr) {
     builder.SetRunInfo(kUserCodeKey, declared);
   }
+  builder.Learn(UserCodeOf(builder));
   Derived derived;
   ParsedModules modules(builder);
   XLATRACE_ASSIGN(derived.attribution,
@@ -48,7 +49,10 @@ Result<Derived> Derive(store::RunBuilder& builder) {
   builder.Learn(derived.attribution);
   derived.analysis = AnalyzeWritten(builder, derived.attribution, modules);
   builder.Learn(derived.analysis);
-  std::vector<model::TimeTreeRow> tree = TimeTreeOf(builder, derived.attribution, derived.analysis);
+  std::vector<model::GapStackRow> gap_stacks;
+  std::vector<model::TimeTreeRow> tree =
+      TimeTreeOf(builder, derived.attribution, derived.analysis, &gap_stacks);
+  builder.Learn(std::move(gap_stacks));
   analysis::findings::FitToTree(tree, derived.analysis.steps, derived.analysis.findings);
   builder.Learn(std::move(tree));
   return derived;
@@ -74,7 +78,8 @@ model::AnalysisTables AnalyzeWritten(const store::RunBuilder& builder,
 
 std::vector<model::TimeTreeRow> TimeTreeOf(const store::RunBuilder& builder,
                                            const model::AttributionTables& attribution,
-                                           const model::AnalysisTables& analysis) {
+                                           const model::AnalysisTables& analysis,
+                                           std::vector<model::GapStackRow>* gap_stacks) {
   analysis::time_tree::Sources sources;
   sources.compiles = builder.Compiles();
   sources.host_events = HostEventsOf(builder);
@@ -84,7 +89,7 @@ std::vector<model::TimeTreeRow> TimeTreeOf(const store::RunBuilder& builder,
                    [](const model::RunStat& stat) { return stat.name == "launch_before_call"; });
   if (clocks_fit) sources.call_of = CallsOf(builder);
   return analysis::time_tree::BuildTimeTree(builder.tables(), attribution, analysis.collectives,
-                                            sources);
+                                            sources, gap_stacks);
 }
 
 }  // namespace xlatrace::tools

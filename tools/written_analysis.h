@@ -34,9 +34,11 @@ model::AnalysisTables AnalyzeWritten(const store::RunBuilder& builder,
                                      const analysis::KnownParts* known = nullptr);
 
 // The time tree of the run, once both were worked out.
+// `gap_stacks`, if given, gets the idle time by sampled stack.
 std::vector<model::TimeTreeRow> TimeTreeOf(const store::RunBuilder& builder,
                                            const model::AttributionTables& attribution,
-                                           const model::AnalysisTables& analysis);
+                                           const model::AnalysisTables& analysis,
+                                           std::vector<model::GapStackRow>* gap_stacks = nullptr);
 
 }  // namespace xlatrace::tools
 

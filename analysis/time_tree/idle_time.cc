@@ -10,6 +10,7 @@
 
 #include "analysis/gap_host.h"
 #include "analysis/range_paths.h"
+#include "analysis/time_tree/sampled_idle.h"
 #include "analysis/time_tree/step_spans.h"
 #include "base/text.h"
 
@@ -79,7 +80,9 @@ class Divider {
         call_of_(call_of),
         devices_(devices),
         nodes_(nodes),
-        compiles_(CompilePartsOf(run, compiles)) {}
+        compiles_(CompilePartsOf(run, compiles)),
+        sampled_(run, [this](const SampledIdle::Place& place, const HostState& state, Id stack_id,
+                             int64_t ns) { PutSampled(place, state, stack_id, ns); }) {}
 
   // Applies the rules that need no host events. Within gives the instants that remain.
   void DivideByLaunches() {
@@ -112,6 +115,16 @@ class Divider {
     nothing_.clear();
     for (HostPiece& piece : host_) piece.thread_id = piece.executes;
     DividePieces(spans);
+    sampled_.Finish();
+  }
+
+  std::vector<model::GapStackRow> GapStacks() const {
+    std::vector<model::GapStackRow> rows;
+    for (const auto& [key, ns] : gap_stacks_) {
+      const auto& [device, part, kind, stack_id] = key;
+      rows.push_back({device, part, kind, stack_id, ns});
+    }
+    return rows;
   }
 
  private:
@@ -161,6 +174,23 @@ class Divider {
     } else {
       entries.push_back({node, step, ns});
     }
+  }
+
+  void PutSampled(const SampledIdle::Place& place, const HostState& state, Id stack_id,
+                  int64_t ns) {
+    Put(place.device, NodeOf(place.base, state), place.step, ns * place.weight);
+    if (devices_[place.device].again) return;
+    gap_stacks_[{devices_[place.device].device_id, LevelOf(place.base), state.kind, stack_id}] +=
+        ns * place.weight;
+  }
+
+  // The level of the tree that a node lies in.
+  TreeKind LevelOf(NodeId node) const {
+    const std::vector<Node>& nodes = nodes_.nodes();
+    while (nodes[node].parent != NodeTable::kRoot) node = nodes[node].parent;
+    const TreeKind kind = nodes[node].kind;
+    if (kind == TreeKind::kSteps) return TreeKind::kStep;
+    return kind == TreeKind::kIdle ? TreeKind::kRoot : kind;
   }
 
   std::optional<model::HostCall> CallOf(uint32_t activity) const {
@@ -442,6 +472,8 @@ class Divider {
         state.kind = piece.of_call;
         state.inner = {};
       }
+      const SampledIdle::Place place{piece.device, piece.base, piece.step, piece.weight};
+      if (sampled_.Add(place, piece.process_id, *piece.thread_id, state)) return;
       const bool nothing = state.kind == TreeKind::kHost && state.user.empty();
       if (nothing && piece.executes && piece.executes != piece.thread_id) {
         HostPiece left = piece;
@@ -466,7 +498,7 @@ class Divider {
     NodeId node = nodes_.Child(base, state.kind, nothing ? "nothing recorded" : state.user);
     if (!state.inner.empty()) {
       node = nodes_.Child(node, state.kind, state.inner);
-    } else if (!nothing && state.kind != TreeKind::kHost) {
+    } else if (state.kind == TreeKind::kLaunch || state.kind == TreeKind::kCopyWait) {
       node = nodes_.Child(node, state.kind, "launch call");
     }
     return known->second = node;
@@ -478,6 +510,9 @@ class Divider {
   const std::vector<DeviceIdle>& devices_;
   NodeTable& nodes_;
   const std::vector<std::vector<CompilePart>> compiles_;
+  SampledIdle sampled_;
+  // By device, level, kind and stack.
+  std::map<std::tuple<Id, TreeKind, TreeKind, Id>, int64_t> gap_stacks_;
   std::map<Id, UsualStarts> starts_;        // By process: of the device that starts soonest.
   std::vector<std::vector<int64_t>> ends_;  // By device, of processes with several.
   std::optional<int64_t> last_thread_;
@@ -489,15 +524,16 @@ class Divider {
 
 }  // namespace
 
-void DivideIdleTime(const model::RunTables& run, const std::vector<ActivityClass>& classes,
-                    const std::vector<model::NamedCompile>& compiles,
-                    const HostEventLoader& load_events, const HostCallOf& call_of,
-                    const std::vector<DeviceIdle>& devices, NodeTable& nodes) {
+std::vector<model::GapStackRow> DivideIdleTime(
+    const model::RunTables& run, const std::vector<ActivityClass>& classes,
+    const std::vector<model::NamedCompile>& compiles, const HostEventLoader& load_events,
+    const HostCallOf& call_of, const std::vector<DeviceIdle>& devices, NodeTable& nodes) {
   Divider divider(run, classes, compiles, call_of, devices, nodes);
   divider.DivideByLaunches();
   std::vector<HostEvent> events;
   if (load_events) events = load_events(divider.Within());
   divider.DivideByHost(events);
+  return divider.GapStacks();
 }
 
 }  // namespace xlatrace::analysis::time_tree

@@ -7,8 +7,8 @@
 //    usual on the device, work that is not recorded here held it: `dependency`, up to the usual
 //    time before the start.
 // 2. Compilation: trace, passes, compile, recompilation.
-// 3. Before the end of the call: what the launching thread is in (host_states.h). Without a thread
-//    `unknown`.
+// 3. Before the end of the call: what the launching thread is in (host_states.h, sampled_idle.h).
+//    Without a thread `unknown`.
 //
 // Thread-safety: pure functions.
 
@@ -25,6 +25,7 @@
 #include "analysis/time_tree/compile_parts.h"
 #include "analysis/time_tree/device_time.h"
 #include "analysis/time_tree/host_states.h"
+#include "model/gap_stack.h"
 
 namespace xlatrace::analysis::time_tree {
 
@@ -35,11 +36,11 @@ struct DeviceIdle {
   bool again = false;  // Parts of the idle time of another element.
 };
 
-// Adds the idle pieces of all devices to their entries.
-void DivideIdleTime(const model::RunTables& run, const std::vector<ActivityClass>& classes,
-                    const std::vector<model::NamedCompile>& compiles,
-                    const HostEventLoader& load_events, const HostCallOf& call_of,
-                    const std::vector<DeviceIdle>& devices, NodeTable& nodes);
+// Adds the idle pieces of all devices to their entries. Returns the idle time by sampled stack.
+std::vector<model::GapStackRow> DivideIdleTime(
+    const model::RunTables& run, const std::vector<ActivityClass>& classes,
+    const std::vector<model::NamedCompile>& compiles, const HostEventLoader& load_events,
+    const HostCallOf& call_of, const std::vector<DeviceIdle>& devices, NodeTable& nodes);
 
 }  // namespace xlatrace::analysis::time_tree
 

@@ -63,7 +63,8 @@ class TimeTree {
   TimeTree(const model::RunTables& run, const model::AttributionTables& attribution,
            const Sources& sources);
 
-  std::vector<TimeTreeRow> Rows(const std::vector<model::CollectiveRow>& collectives);
+  std::vector<TimeTreeRow> Rows(const std::vector<model::CollectiveRow>& collectives,
+                                std::vector<model::GapStackRow>* gap_stacks);
 
  private:
   Intervals RootOf(Id process_id) const;
@@ -388,7 +389,8 @@ std::vector<TimeTreeRow> TimeTree::ScopeRows(const std::vector<size_t>& devices,
   return TreeRows(nodes_, entries, devices.size(), figures);
 }
 
-std::vector<TimeTreeRow> TimeTree::Rows(const std::vector<model::CollectiveRow>& collectives) {
+std::vector<TimeTreeRow> TimeTree::Rows(const std::vector<model::CollectiveRow>& collectives,
+                                        std::vector<model::GapStackRow>* gap_stacks) {
   const Waits waits = WaitsOf(run_, classes_, by_device_, collectives);
   for (const std::unique_ptr<DeviceTime>& time : times_) DivideCollectives(*time, waits);
   std::vector<DeviceIdle> idle;
@@ -399,8 +401,9 @@ std::vector<TimeTreeRow> TimeTree::Rows(const std::vector<model::CollectiveRow>&
   for (const Seen& seen : seen_) {
     idle.push_back({static_cast<Id>(seen.late + 1), seen.others.get(), true});
   }
-  DivideIdleTime(run_, classes_, named_compiles_, sources_.host_events, sources_.call_of, idle,
-                 nodes_);
+  std::vector<model::GapStackRow> stacks = DivideIdleTime(
+      run_, classes_, named_compiles_, sources_.host_events, sources_.call_of, idle, nodes_);
+  if (gap_stacks != nullptr) *gap_stacks = std::move(stacks);
 
   std::vector<TimeTreeRow> rows;
   const auto append = [&](std::vector<TimeTreeRow> tree, Id process_id, Id device_id) {
@@ -455,8 +458,9 @@ std::vector<TimeTreeRow> TimeTree::Rows(const std::vector<model::CollectiveRow>&
 std::vector<TimeTreeRow> BuildTimeTree(const model::RunTables& run,
                                        const model::AttributionTables& attribution,
                                        const std::vector<model::CollectiveRow>& collectives,
-                                       const Sources& sources) {
-  return TimeTree(run, attribution, sources).Rows(collectives);
+                                       const Sources& sources,
+                                       std::vector<model::GapStackRow>* gap_stacks) {
+  return TimeTree(run, attribution, sources).Rows(collectives, gap_stacks);
 }
 
 }  // namespace xlatrace::analysis::time_tree

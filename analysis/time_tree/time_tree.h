@@ -14,6 +14,7 @@
 #include "analysis/gap_cause.h"
 #include "analysis/launch_queue.h"
 #include "model/derived.h"
+#include "model/gap_stack.h"
 #include "model/run_tables.h"
 #include "model/time_tree.h"
 
@@ -25,11 +26,12 @@ struct Sources {
   HostCallOf call_of;           // May be empty: launches are not known, or clocks do not fit.
 };
 
-// `collectives`: of all activities, for waiting and transfer.
-std::vector<model::TimeTreeRow> BuildTimeTree(const model::RunTables& run,
-                                              const model::AttributionTables& attribution,
-                                              const std::vector<model::CollectiveRow>& collectives,
-                                              const Sources& sources);
+// `collectives`: of all activities, for waiting and transfer. `gap_stacks`, if given, gets the idle
+// time by sampled stack.
+std::vector<model::TimeTreeRow> BuildTimeTree(
+    const model::RunTables& run, const model::AttributionTables& attribution,
+    const std::vector<model::CollectiveRow>& collectives, const Sources& sources,
+    std::vector<model::GapStackRow>* gap_stacks = nullptr);
 
 }  // namespace xlatrace::analysis::time_tree
 

@@ -90,6 +90,9 @@ class SameProcessSink : public model::EventSink {
   }
   const std::vector<HeldCompile>& compiles() const { return compiles_; }
   const std::vector<NamedModule>& modules() const { return named_modules_; }
+  void AddHostSamples(const model::HostSampleTables& samples) override {
+    sink_.AddHostSamples(samples);
+  }
   // Held back until it is known why it ended.
   void AddWindow(const model::Window& window) override { windows_.push_back(window); }
   void AddLoss(const model::Loss& loss) override { sink_.AddLoss(loss); }

@@ -3,6 +3,7 @@
 // Host planes: ops of XLA:CPU, API calls of GPU runtimes, step marks, compilations, useful ranges.
 
 #include <algorithm>
+#include <charconv>
 
 #include "base/text.h"
 #include "importers/common/compile_stage.h"
@@ -28,6 +29,7 @@ enum class NameClass : uint8_t {
   kBuiltinCall,
   kCompile,
   kCompilerPart,
+  kThreadMark,  // "xlatrace_thread=12": the kernel's number of the line's thread.
 };
 
 // A call of a Python function that is shorter than the shortest gap explains no idle time.
@@ -37,6 +39,9 @@ constexpr size_t kMaxCallsPerLine = 20'000;
 
 // A shorter part of a compilation is of no interest, and there are thousands.
 constexpr int64_t kMinCompilerPartNs = 1'000'000;
+// The Python hook makes this event at the start of a profile. Lines have other numbers than
+// threads.
+constexpr std::string_view kThreadMark = "xlatrace_thread=";
 
 // Events that frameworks and their runtimes make of their own work.
 bool IsRuntimeEvent(std::string_view name) {
@@ -71,6 +76,7 @@ NameClass ClassOfName(std::string_view name) {
     const bool is_builtin = name.starts_with("$<") || name.starts_with("$builtins");
     return is_builtin ? NameClass::kBuiltinCall : NameClass::kPythonCall;
   }
+  if (name.starts_with(kThreadMark)) return NameClass::kThreadMark;
   if (name.starts_with("end: ")) return NameClass::kEndMarker;
   // A tf.function is traced where it is called with another shape or type: what follows compiles
   // it.
@@ -233,6 +239,11 @@ class HostPlaneImport {
     if (plane_.damaged && !IsReadable(event)) return;
     const int64_t index = plane_.event_index.Find(event.metadata_id);
     const NameClass name_class = ClassOf(index);
+    if (name_class == NameClass::kThreadMark) {
+      const std::string_view number = NameOf(index).substr(kThreadMark.size());
+      std::from_chars(number.data(), number.data() + number.size(), thread_id_);
+      return;
+    }
     const bool plain = name_class == NameClass::kPlain || name_class == NameClass::kUserRange;
     if ((plain || name_class == NameClass::kCompilerPart) &&
         event.duration_ps >= kMinCompilerPartNs * 1000) {

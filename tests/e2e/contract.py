@@ -26,6 +26,13 @@ COLUMNS = {
     "source_stack": "stack_id,depth,file,line,function,is_user,is_source",
     "stack_time": "stack_id,self_ns,estimated_ns",
     "source_time": "file,line,function,is_user,self_ns,inclusive_ns",
+    "host_sample": "process_id,thread_id,time_ns,last_ns,until_ns,stack_id,function,file,line,state,cpu_ns,gil_wait_ns",
+    "host_frame": "stack_id,depth,file,line,function,is_user,is_source",
+    "thread_use": "process_id,thread_id,start_ns,end_ns,cpu_ns,run_delay_ns,voluntary_switches,involuntary_switches,"
+    "page_faults,read_bytes",
+    "machine_use": "process_id,start_ns,end_ns,busy_ns,process_ns,cpus",
+    "python_collection": "process_id,start_ns,end_ns,generation",
+    "gap_stack": "device_id,part,kind,stack_id,function,file,line,ns",
     "execution": "execution_id,module_id,device_id,start_ns,end_ns,activities,complete",
     "step": "step,process_id,device_id,start_ns,end_ns,device_ns,busy_ns,steady,how",
     "op_time": "module_id,module,program_id,instruction,category,op_kind,phase,layer,layer_group,"

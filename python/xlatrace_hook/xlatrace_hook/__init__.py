@@ -17,6 +17,7 @@ GPU, so that `sitecustomize` installs the hook in every Python process of the jo
     limits.py       ends the profile after so many seconds, or so much memory
     exits.py        ends it when the process ends: atexit, os._exit, exec
     signals.py      ... or when a signal ends it
+    stacks.py       samples the stacks of Python threads meanwhile
     status.py       the folder of this process, and status.json in it
 
 There is no other logic here: what the profile means is found out by the `xlatrace` program.

@@ -14,6 +14,7 @@ from .limits import Limits
 from .recorder import FINISHED, Profiler, Recorder, describe
 from .settings import Settings
 from .signals import Signals
+from .stacks import Stacks
 from .status import Status
 from .tensorflow_profiler import TensorFlowProfiler
 from .watcher import start_watcher
@@ -34,7 +35,7 @@ class Hook:
     """What there is once per process, made at the import of the first framework."""
 
     def __init__(self, settings: Settings) -> None:
-        self.recorder = Recorder(settings, Status(settings.directory), Limits(settings))
+        self.recorder = Recorder(settings, Status(settings.directory), Limits(settings), Stacks())
         self.signals = Signals(self.recorder.when_free, self._finish_by_signal)
         self._armed = False
         self._watched = False
@@ -63,6 +64,7 @@ class Hook:
         except Exception as error:
             status.data["start_error"] = describe(error)
         status.update()
+        self.recorder.start_stacks()
 
     def _watch_compilations(self, jax: ModuleType) -> None:
         try:

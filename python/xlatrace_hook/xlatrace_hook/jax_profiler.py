@@ -113,6 +113,10 @@ class JaxProfiler:
                 getattr(self._private, "clear_metadata", lambda: None)()
         write_file(path, xspace)
 
+    def annotate(self, text: str) -> None:
+        with self._public.TraceAnnotation(text):
+            pass
+
     def compiling(self) -> bool:
         for frame in sys._current_frames().values():
             caller: FrameType | None = frame

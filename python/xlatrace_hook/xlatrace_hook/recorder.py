@@ -23,6 +23,7 @@ from typing import Any, Protocol
 
 from .limits import Limits
 from .settings import Settings
+from .stacks import Stacks
 from .status import Status
 
 WAITING, DELAYED, RUNNING, PAUSED = "waiting", "delayed", "running", "paused"
@@ -53,15 +54,21 @@ class Profiler(Protocol):
     def computing_while_compiling(self) -> bool:
         """Whether what `compiling` tells of may compute, too, so that the profile may grow."""
 
+    def annotate(self, text: str) -> None:
+        """Adds an event with this text to the session, in the line of the calling thread."""
+
     def abandon(self) -> None:
         """In a fork of the recording process: makes sure that its session is never touched."""
 
 
 class Recorder:
-    def __init__(self, settings: Settings, status: Status, limits: Limits) -> None:
+    def __init__(
+        self, settings: Settings, status: Status, limits: Limits, stacks: Stacks | None = None
+    ) -> None:
         self.settings = settings
         self.status = status
         self.limits = limits
+        self._stacks = stacks or Stacks()
         self.state = WAITING
         self.pid = os.getpid()
         self._profiler: Profiler | None = None
@@ -69,6 +76,13 @@ class Recorder:
         self._lock = threading.RLock()
         self._busy_thread: int | None = None
         self._when_free: Callable[[], None] | None = None
+
+    def start_stacks(self) -> None:
+        """Samples stacks from now on, also before the first profile."""
+        try:
+            self._stacks.start(self.status.folder)
+        except OSError:
+            pass  # no folder, no samples
 
     # --- what may happen ---------------------------------------------------------------------
 
@@ -126,6 +140,9 @@ class Recorder:
             if self.state == PAUSED:  # RESTING has its reason already
                 self.status.data["stop_reason"] = reason
             self.state = FINISHED
+            note = self._stacks.stop()
+            if note:
+                self.status.note(note)
             if has_begun:
                 self.status.update(exit=exit)
 
@@ -186,6 +203,7 @@ class Recorder:
         self._busy_thread = None
         self._when_free = None
         self.status = Status(self.settings.directory)
+        self._stacks.forked()
         if self.state != WAITING:
             self.state = DISOWNED
             if self._profiler is not None:
@@ -224,6 +242,9 @@ class Recorder:
             self.state = FINISHED if number == 1 else PAUSED
         else:
             self.state = RUNNING
+            self._stacks.go_on()
+            if self._stacks.active():
+                self._mark_thread(profiler)
             self.limits.session_started()
             data["sessions"].append(session)
             data["framework"] = profiler.name
@@ -235,6 +256,13 @@ class Recorder:
         data["own_cost_ns"] += time.perf_counter_ns() - began
         self.status.update()
 
+    def _mark_thread(self, profiler: Profiler) -> None:
+        """Lines of a profile have other numbers than the threads of stack samples."""
+        try:
+            profiler.annotate(f"xlatrace_thread={threading.get_native_id()}")
+        except Exception:  # the samples then belong to no line
+            pass
+
     def _stop(self, reason: str) -> None:
         profiler, data = self._profiler, self.status.data
         assert profiler is not None
@@ -242,6 +270,7 @@ class Recorder:
         name = f"session-{len(data['sessions'])}.xplane.pb"
         began = time.perf_counter_ns()
         self.state = PAUSED  # whatever happens from here on, there is no profile to stop any more
+        self._stacks.pause()
         data["stopped"], data["stop_reason"] = True, reason
         session["stop_unix_ns"] = data["profile_stop_unix_ns"] = time.time_ns()
         session["stop_reason"] = reason

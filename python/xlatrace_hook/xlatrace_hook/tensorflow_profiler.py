@@ -110,6 +110,12 @@ class TensorFlowProfiler:
             self._stop()
         take_xplane(self._directory, path)
 
+    def annotate(self, text: str) -> None:
+        from tensorflow.python.profiler.trace import Trace
+
+        with Trace(text):
+            pass
+
     def compiling(self) -> bool:
         for frame in sys._current_frames().values():
             caller: FrameType | None = frame

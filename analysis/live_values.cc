@@ -32,8 +32,10 @@ struct Place {
   uint32_t user = kNoIndex;
   bool fixed = false;  // Its memory is no one else's: a parameter, a constant.
   bool live_out = false;
-  bool carried = false;       // By a loop, into its body.
-  int32_t own_last_use = -1;  // Of this leaf alone, whoever shares its memory.
+  bool carried = false;            // By a loop, into its body.
+  int32_t own_last_use = -1;       // Of this leaf alone, whoever shares its memory.
+  uint32_t definition = kNoIndex;  // Instruction and leaf of its shape. A carried value is defined
+  uint32_t leaf = 0;               // by a parameter of the loop's computation.
 };
 
 bool PassesOnBuffer(std::string_view opcode) {
@@ -65,6 +67,7 @@ class Builder {
       places_[leaf].own_last_use = end;
       place.user = kNoIndex;
     }
+    CollectRanges(end);
     ShareInPlace();
     Donate(root);
     Collect(end);
@@ -112,11 +115,14 @@ class Builder {
     place.user = user;
   }
 
-  Leaf NewPlace(uint32_t instruction, const hlo::ArrayShape& shape, int32_t position) {
+  Leaf NewPlace(uint32_t instruction, const hlo::ArrayShape& shape, size_t of_shape,
+                int32_t position) {
     const auto leaf = static_cast<Leaf>(places_.size());
     Place& place = places_.emplace_back();
     place.parent = leaf;
     place.value.instruction = instruction;
+    place.definition = instruction;
+    place.leaf = static_cast<uint32_t>(of_shape);
     place.value.bytes = shape.memory_space == hlo::kHostMemorySpace ? 0 : shape.bytes();
     place.value.first = position;
     return leaf;
@@ -215,16 +221,25 @@ class Builder {
       const auto number = static_cast<size_t>(std::max(instruction.parameter_number, 0));
       if (instruction.opcode == "parameter" && !entry) {
         if (number < arguments.size()) mine = arguments[number];
+        for (size_t k = 0; k < mine.size(); ++k) {
+          Place& place = places_[mine[k]];
+          if (!place.carried || place.definition != kNoIndex) continue;
+          place.definition = i;
+          place.leaf = static_cast<uint32_t>(k);
+          place.value.first = static_cast<int32_t>(out_.order.size());
+        }
       } else if (PassesOnBuffer(instruction.opcode)) {
         mine = PassedOn(instruction);
       } else if (instruction.opcode == "copy-start" && shapes.size() > 1) {
         // (copy, operand, context): the second is the operand itself
         // (HloDataflowAnalysis::UpdateCopyStartValueSet).
-        mine.push_back(NewPlace(i, shapes[0], static_cast<int32_t>(out_.order.size())));
+        mine.push_back(NewPlace(i, shapes[0], 0, static_cast<int32_t>(out_.order.size())));
         const LeafList read = AllOperandLeaves(instruction);
         mine.insert(mine.end(), read.begin(), read.end());
-      } else if (hlo::IsAsync(instruction.opcode) || instruction.opcode == "recv-done") {
+      } else if (hlo::IsAsync(instruction.opcode) || instruction.opcode.starts_with("async-") ||
+                 instruction.opcode == "recv-done") {
         mine = StartOrDone(instruction, shapes.size());
+        if (!Wrapped(instruction, mine, depth)) return false;
       } else if (!Call(instruction, mine, depth)) {
         return false;
       }
@@ -232,7 +247,7 @@ class Builder {
       out_.order.push_back(i);
       if (mine.size() > shapes.size()) mine.resize(shapes.size());
       while (mine.size() < shapes.size()) {
-        mine.push_back(NewPlace(i, shapes[mine.size()], position));
+        mine.push_back(NewPlace(i, shapes[mine.size()], mine.size(), position));
       }
       if (instruction.opcode == "parameter" && entry) Fix(mine, LiveKind::kParameter);
       if (instruction.opcode == "constant") Fix(mine, LiveKind::kConstant);
@@ -253,11 +268,64 @@ class Builder {
     return true;
   }
 
+  // HloLiveRange::NormalizeAliasedBuffers: of values in one memory, each ends where the next
+  // begins.
+  void CollectRanges(int32_t end) {
+    std::vector<std::vector<uint32_t>> groups(places_.size());
+    for (uint32_t i = 0; i < places_.size(); ++i) {
+      if (places_[i].definition != kNoIndex) groups[Find(i)].push_back(i);
+    }
+    for (uint32_t group = 0; group < groups.size(); ++group) {
+      std::vector<uint32_t>& members = groups[group];
+      const auto first_of = [&](uint32_t i) { return places_[i].value.first; };
+      std::stable_sort(members.begin(), members.end(),
+                       [&](uint32_t a, uint32_t b) { return first_of(a) < first_of(b); });
+      const size_t begin = out_.ranges.size();
+      for (const uint32_t i : members) {
+        const Place& place = places_[i];
+        ValueRange range{.instruction = place.definition,
+                         .leaf = place.leaf,
+                         .group = group,
+                         .first = first_of(i),
+                         .last = std::max(place.own_last_use, first_of(i)),
+                         .is_carried = place.carried};
+        if (place.fixed && place.value.kind == LiveKind::kParameter) {
+          range.first = 0;
+          range.last = end;
+        }
+        if (out_.ranges.size() > begin) {
+          ValueRange& before = out_.ranges.back();
+          range.last = std::max(range.last, before.last);
+          before.last = std::min(before.last, range.first - 1);
+        }
+        out_.ranges.push_back(range);
+      }
+    }
+    std::sort(out_.ranges.begin(), out_.ranges.end(), [](const ValueRange& a, const ValueRange& b) {
+      return std::pair(a.instruction, a.leaf) < std::pair(b.instruction, b.leaf);
+    });
+  }
+
   void Fix(const LeafList& leaves, LiveKind kind) {
     for (const Leaf leaf : leaves) {
       places_[leaf].fixed = true;
       places_[leaf].value.kind = kind;
     }
+  }
+
+  // Runs through the computation of an async-start. Its results follow the operands in `mine`.
+  bool Wrapped(const Instruction& instruction, LeafList& mine, int depth) {
+    if (instruction.opcode != "async-start") return true;
+    std::vector<LeafList> given;
+    for (const uint32_t operand : module_.Operands(instruction)) given.push_back(leaves_[operand]);
+    for (const uint32_t called : module_.CalledComputations(instruction)) {
+      if (visited_[called]) continue;
+      if (!Flatten(called, given, depth + 1)) return false;
+      const uint32_t root = module_.computations[called].root;
+      if (root == kNoIndex) continue;
+      mine.insert(mine.end(), leaves_[root].begin(), leaves_[root].end());
+    }
+    return true;
   }
 
   // An all-reduce adds up in the memory it reads from, where nobody else wants that.
@@ -274,7 +342,10 @@ class Builder {
     for (const uint32_t operand : module_.Operands(instruction)) given.push_back(leaves_[operand]);
     if (loop && !given.empty()) result = given[0];
     size_t called_number = 0;
-    for (const uint32_t called : module_.CalledComputations(instruction)) {
+    const auto computations = module_.CalledComputations(instruction);
+    std::vector<uint32_t> in_order(computations.begin(), computations.end());
+    if (loop) std::reverse(in_order.begin(), in_order.end());  // The condition runs first.
+    for (const uint32_t called : in_order) {
       ++called_number;
       if (visited_[called]) continue;  // Shared by two calls: followed once.
       std::vector<LeafList> arguments = given;

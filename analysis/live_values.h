@@ -41,13 +41,26 @@ struct LiveValue {
                            // memory of its own: donating it would save that.
 };
 
+// The live range of one leaf of the result of an instruction, as XLA assigns it: values that share
+// memory by necessity follow each other. For a value that a loop carries, the instruction is the
+// parameter of the loop's body or condition.
+struct ValueRange {
+  uint32_t instruction = model::kNoIndex;
+  uint32_t leaf = 0;   // Leaf of the instruction's shape.
+  uint32_t group = 0;  // Equal for values that share memory by necessity.
+  int32_t first = 0;   // Positions, both inclusive.
+  int32_t last = 0;
+  bool is_carried = false;  // Passed into a loop's computation, not computed.
+};
+
 struct LiveValues {
   // Instructions in the order they run, those of loops and branches once, in front of what calls
   // them; bodies of fusions are not in it.
   std::vector<uint32_t> order;
-  std::vector<LiveValue> values;  // By first position.
-  int64_t peak_bytes = 0;         // Most that is alive at once, parameters and constants included.
-  int32_t peak_position = 0;      // The first position where it is.
+  std::vector<LiveValue> values;   // By first position.
+  std::vector<ValueRange> ranges;  // By instruction and leaf.
+  int64_t peak_bytes = 0;          // Most that is alive at once, parameters and constants included.
+  int32_t peak_position = 0;       // The first position where it is.
 };
 
 // An error: the module has no schedule, or holds more values than fit in memory.

@@ -46,7 +46,7 @@ const DumpFile* LastPassDump(const DumpModule& dump) {
   return last;
 }
 
-FolderModule ReadModule(DumpModule dump) {
+FolderModule ReadModule(DumpModule dump, const MemoryReader& memory_of) {
   FolderModule module;
   module.origin = hlo::OriginOfModule(dump.name);
   for (const DumpFile& file : dump.files) {
@@ -60,7 +60,7 @@ FolderModule ReadModule(DumpModule dump) {
     module.is_final = loaded->file == dump.after_proto || loaded->file == dump.after_text;
     module.thunks = loaded->thunks.size();
     module.warnings = std::move(loaded->warnings);
-    module.memory = ReadModuleMemory(loaded->module, dump, module.warnings);
+    module.memory = ReadModuleMemory(loaded->module, dump, memory_of, module.warnings);
     if (module.memory && module.summary->peak_memory_bytes < 0) {
       module.summary->peak_memory_bytes = module.memory->total_bytes;
     }
@@ -378,7 +378,14 @@ void RankModules(DumpFolderMap& map) {
 }
 
 Result<DumpFolderMap> MapDumpFolder(const std::vector<std::string>& paths,
-                                    const std::function<void(size_t, size_t)>& progress) {
+                                    const std::function<void(size_t, size_t)>& progress,
+                                    MemoryReader memory_of) {
+  if (!memory_of) {
+    memory_of = [](const model::HloModule&, const hlo::BufferAssignment& assignment,
+                   const hlo::LiveRanges* live_ranges) {
+      return hlo::MemoryOf(assignment, live_ranges);
+    };
+  }
   XLATRACE_ASSIGN(DumpDir dir, ListDumpDirs(paths));
   DumpFolderMap map;
   map.path = dir.path;
@@ -387,7 +394,8 @@ Result<DumpFolderMap> MapDumpFolder(const std::vector<std::string>& paths,
   map.warnings = std::move(dir.warnings);
   map.files = map.others.size();
   OrderedWork<FolderModule>(
-      dir.modules.size(), [&](size_t m) { return ReadModule(std::move(dir.modules[m])); },
+      dir.modules.size(),
+      [&](size_t m) { return ReadModule(std::move(dir.modules[m]), memory_of); },
       [&](size_t m, FolderModule module) {
         map.files += module.dump.files.size();
         map.size_bytes += module.size_bytes;

@@ -38,6 +38,7 @@
 
 #include "base/error.h"
 #include "dumps/dump_dir.h"
+#include "dumps/dumped_memory.h"
 #include "hlo/artefacts/module_memory.h"
 #include "hlo/module_links.h"
 #include "hlo/module_origin.h"
@@ -81,9 +82,11 @@ struct DumpFolderMap {
   int64_t missing_numbers = 0;  // Numbers between the first and the last without any file.
 };
 
-// `progress` receives the number of modules read so far and the total; may be empty.
+// `progress` receives the number of modules read so far and the total; may be empty. An empty
+// `memory_of` is hlo::MemoryOf; it runs on several threads.
 Result<DumpFolderMap> MapDumpFolder(const std::vector<std::string>& paths,
-                                    const std::function<void(size_t, size_t)>& progress = {});
+                                    const std::function<void(size_t, size_t)>& progress = {},
+                                    MemoryReader memory_of = {});
 inline Result<DumpFolderMap> MapDumpFolder(const std::string& path) {
   return MapDumpFolder(std::vector<std::string>{path});
 }

@@ -7,8 +7,6 @@
 #include <fmt/format.h>
 
 #include "dumps/dump_files.h"
-#include "hlo/artefacts/buffer_assignment.h"
-#include "hlo/artefacts/live_ranges.h"
 
 namespace xlatrace::dumps {
 namespace {
@@ -42,10 +40,11 @@ auto ReadWith(const std::string& path, Reader reader, std::vector<std::string>& 
 
 std::optional<hlo::ModuleMemory> ReadModuleMemory(const model::HloModule& module,
                                                   const DumpModule& dump,
+                                                  const MemoryReader& memory_of,
                                                   std::vector<std::string>& warnings) {
   if (module.peak_memory_bytes >= 0) {
     const auto of_proto = hlo::BufferAssignmentOf(module);
-    if (of_proto) return hlo::MemoryOf(*of_proto, nullptr);
+    if (of_proto) return memory_of(module, *of_proto, nullptr);
   }
   const std::string path = FileOf(dump, "-buffer-assignment.txt");
   const auto assignment = ReadWith(path, hlo::ReadBufferAssignment, warnings);
@@ -56,7 +55,7 @@ std::optional<hlo::ModuleMemory> ReadModuleMemory(const model::HloModule& module
     if (text && hlo::HoldsLiveRanges(*text)) ranges_path = path;
   }
   const auto ranges = ReadWith(ranges_path, hlo::ReadLiveRanges, warnings);
-  return hlo::MemoryOf(*assignment, ranges ? &*ranges : nullptr);
+  return memory_of(module, *assignment, ranges ? &*ranges : nullptr);
 }
 
 }  // namespace xlatrace::dumps

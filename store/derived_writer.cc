@@ -319,6 +319,23 @@ Status WriteTimeTree(Database& db, const std::vector<model::TimeTreeRow>& rows) 
   return {};
 }
 
+Status WriteMemory(Database& db, const model::MemoryTables& memory) {
+  XLATRACE_TRY(db.Execute("DELETE FROM x_buffer; DELETE FROM x_memory_position"));
+  XLATRACE_ASSIGN(Statement row, PrepareInsert(db, "x_buffer", 14));
+  Id id = 0;
+  for (const model::BufferRow& b : memory.buffers) {
+    XLATRACE_TRY(Insert(row, ++id, b.module_id, b.allocation, b.offset_bytes, b.bytes, b.peak_bytes,
+                        b.memory_space, std::string(model::Text(b.owner)), b.instruction,
+                        b.shape_index, b.shape, IdOrNull{b.described_by}, b.first, b.last));
+  }
+  XLATRACE_ASSIGN(row, PrepareInsert(db, "x_memory_position", 6));
+  for (const model::MemoryPositionRow& p : memory.positions) {
+    XLATRACE_TRY(Insert(row, p.module_id, p.position, IdOrNull{p.instruction_id}, p.bytes,
+                        p.start_ns, p.end_ns));
+  }
+  return {};
+}
+
 void WriteCriticalPath(const model::AnalysisTables& analysis, TableBuilder& rows) {
   for (const model::CriticalPathRow& p : analysis.critical_path) {
     const int64_t values[] = {

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "model/derived.h"
+#include "model/memory_rows.h"
 #include "model/time_tree.h"
 #include "store/run_db.h"
 #include "store/sqlite.h"
@@ -24,6 +25,7 @@ Status WriteAttribution(Database& database, const model::AttributionTables& attr
 Status WriteAnalysis(Database& database, const model::AttributionTables& attribution,
                      const model::AnalysisTables& analysis);
 Status WriteTimeTree(Database& database, const std::vector<model::TimeTreeRow>& rows);
+Status WriteMemory(Database& database, const model::MemoryTables& memory);
 // Writes the rows of x_critical_path, which WriteAnalysis omits, because there may be one per
 // launch.
 void WriteCriticalPath(const model::AnalysisTables& analysis, TableBuilder& rows);

@@ -123,6 +123,17 @@ constexpr Promise kPromises[] = {
     {"a node of a time tree is at least 0 and at most its parent",
      "SELECT c.node_id FROM x_time_tree c JOIN x_time_tree p ON p.node_id = c.parent_id "
      "WHERE c.ns < 0 OR c.ns > p.ns OR c.per_step_ns < 0 OR c.per_step_ns > p.per_step_ns"},
+    {"the parts of the peak of a program's buffers sum to its peak memory",
+     "SELECT module_id FROM (SELECT module_id, sum(peak_bytes) b FROM x_buffer WHERE "
+     "memory_space = 'device' GROUP BY 1) JOIN module USING (module_id) "
+     "WHERE b <> peak_memory_bytes"},
+    {"a buffer lives at positions of its program",
+     "SELECT b.buffer_id FROM x_buffer b JOIN (SELECT module_id, max(position) p FROM "
+     "x_memory_position GROUP BY 1) m USING (module_id) WHERE b.first_position < 0 OR "
+     "b.first_position > b.last_position OR b.last_position > m.p"},
+    {"a program uses at most its peak memory at each position",
+     "SELECT m.position FROM x_memory_position m JOIN module USING (module_id) "
+     "WHERE m.bytes > peak_memory_bytes OR m.bytes < 0"},
     {"a gap is at least 1 us long",
      "SELECT g.start_ns FROM gap g WHERE g.end_ns - g.start_ns < 1000"},
 };

@@ -481,6 +481,7 @@ void RunBuilder::Learn(std::vector<model::GapStackRow> gap_stacks) {
 void RunBuilder::Learn(const model::UserCode& user_code) {
   model::MarkUserFrames(user_code, state_->content.tables.host_samples);
 }
+void RunBuilder::Learn(model::MemoryTables memory) { state_->content.memory = std::move(memory); }
 
 std::vector<model::NamedCompile> RunBuilder::Compiles() const {
   std::vector<model::NamedCompile> compiles;

@@ -22,6 +22,7 @@
 #include "model/event_sink.h"
 #include "model/gap_stack.h"
 #include "model/host_event.h"
+#include "model/memory_rows.h"
 #include "model/run_tables.h"
 #include "model/time_tree.h"
 #include "model/user_code.h"
@@ -86,6 +87,7 @@ class RunBuilder final : public model::EventSink {
   void Learn(std::vector<model::GapStackRow> gap_stacks);
   // Decides which frames of sampled stacks are the user's.
   void Learn(const model::UserCode& user_code);
+  void Learn(model::MemoryTables memory);
 
   // Compilations. Their names are valid during the lifetime of this object.
   std::vector<model::NamedCompile> Compiles() const;

@@ -21,6 +21,7 @@
 
 #include "model/events.h"
 #include "model/gap_stack.h"
+#include "model/memory_rows.h"
 #include "model/run_tables.h"
 #include "model/time_tree.h"
 #include "store/activity_rows.h"
@@ -76,6 +77,7 @@ struct RunContent {
   std::vector<Compile> compiles;
   std::vector<model::TimeTreeRow> time_tree;
   std::vector<model::GapStackRow> gap_stacks;
+  model::MemoryTables memory;
   struct NvtxRow {
     int64_t global_tid = 0;
     int64_t event_type = 0;

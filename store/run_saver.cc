@@ -372,6 +372,7 @@ Result<PackedRoots> WriteTables(const std::string& path, RunContent& run,
   if (analysis != nullptr) XLATRACE_TRY(WriteAnalysis(database, *attribution, *analysis));
   if (analysis != nullptr) XLATRACE_TRY(WriteTimeTree(database, run.time_tree));
   if (analysis != nullptr) XLATRACE_TRY(WriteGapStacks(database, run.gap_stacks));
+  if (analysis != nullptr) XLATRACE_TRY(WriteMemory(database, run.memory));
   if (job != nullptr) XLATRACE_TRY(WriteJob(database, *job));
   run.activity_rows.Settle(run.tables, analysis != nullptr ? attribution : nullptr, analysis);
   XLATRACE_TRY(run.activity_rows.WriteDictionaries(database));

@@ -152,6 +152,12 @@ CREATE TABLE x_gap_evidence(next_activity_id INTEGER PRIMARY KEY, evidence TEXT 
 CREATE TABLE x_time_tree(node_id INTEGER PRIMARY KEY, parent_id INT, process_id INT,
   device_id INT, kind INT NOT NULL, name TEXT, instruction_id INT, source_file TEXT,
   source_line INT, ns INT NOT NULL, per_step_ns INT, p25_ns INT, p75_ns INT);
+CREATE TABLE x_buffer(buffer_id INTEGER PRIMARY KEY, module_id INT NOT NULL, allocation INT NOT NULL,
+  offset_bytes INT NOT NULL, bytes INT NOT NULL, peak_bytes INT NOT NULL, memory_space TEXT NOT NULL,
+  owner TEXT NOT NULL, instruction TEXT, shape_index TEXT, shape TEXT, described_by INT,
+  first_position INT NOT NULL, last_position INT NOT NULL);
+CREATE TABLE x_memory_position(module_id INT NOT NULL, position INT NOT NULL, instruction_id INT,
+  bytes INT NOT NULL, start_ns INT, end_ns INT, PRIMARY KEY(module_id, position)) WITHOUT ROWID;
 CREATE TABLE x_finding(rank INTEGER PRIMARY KEY, id TEXT NOT NULL, title TEXT NOT NULL, sentence TEXT,
   headline TEXT, reason TEXT,  saves_low_ns_per_step INT, saves_high_ns_per_step INT, saves_low_ns_per_run INT,
   saves_high_ns_per_run INT, basis TEXT, confidence TEXT,
@@ -177,6 +183,7 @@ CREATE TABLE x_job_path(position INTEGER PRIMARY KEY, step INT NOT NULL, rank_id
 
 CREATE INDEX x_instruction_key ON x_instruction(module_id, name);
 CREATE INDEX x_instruction_share_key ON x_instruction_share(instruction_id);
+CREATE INDEX x_buffer_key ON x_buffer(module_id);
 CREATE INDEX x_op_time_key ON x_op_time(instruction_id);
 CREATE INDEX x_label_share_key ON x_label_share(label_id);
 CREATE INDEX x_compile_detail_key ON x_compile_detail(process_id, compilation);

@@ -398,6 +398,20 @@ CREATE VIEW time_tree AS SELECT t.node_id, t.parent_id, t.process_id, t.device_i
   LEFT JOIN x_op_time o ON o.instruction_id = t.instruction_id
   LEFT JOIN x_source_stack ss ON ss.stack_id = i.stack_id
   LEFT JOIN x_source_place sp ON sp.place_id = ss.user_place;
+CREATE VIEW buffer AS SELECT b.buffer_id, b.module_id, b.allocation, b.offset_bytes, b.bytes,
+  b.peak_bytes, b.memory_space, b.owner, b.instruction, b.shape_index, b.shape,
+  CASE WHEN i.instruction_id IS NOT NULL THEN {buffer_phase} END AS phase, i.layer, i.layer_group,
+  sp.file AS source_file, sp.line AS source_line, b.first_position, b.last_position,
+  fi.name AS first_use, li.name AS last_use
+  FROM x_buffer b LEFT JOIN x_instruction i ON i.instruction_id = b.described_by
+  LEFT JOIN x_source_stack ss ON ss.stack_id = i.stack_id
+  LEFT JOIN x_source_place sp ON sp.place_id = ss.user_place
+  LEFT JOIN x_memory_position f ON f.module_id = b.module_id AND f.position = b.first_position
+  LEFT JOIN x_instruction fi ON fi.instruction_id = f.instruction_id
+  LEFT JOIN x_memory_position l ON l.module_id = b.module_id AND l.position = b.last_position
+  LEFT JOIN x_instruction li ON li.instruction_id = l.instruction_id;
+CREATE VIEW memory_over_time AS SELECT m.module_id, m.position, i.name AS instruction, m.bytes,
+  m.start_ns, m.end_ns FROM x_memory_position m LEFT JOIN x_instruction i USING (instruction_id);
 CREATE VIEW ruled_out AS SELECT id, CASE withheld WHEN 0 THEN 'fine' ELSE 'withheld' END AS verdict,
   text, what, figure, evidence FROM x_ruled_out ORDER BY position;
 )sql",
@@ -409,6 +423,7 @@ CREATE VIEW ruled_out AS SELECT id, CASE withheld WHEN 0 THEN 'fine' ELSE 'withh
       fmt::arg("tree_kind", Word<TreeKind>("t.kind")),
       fmt::arg("op", static_cast<int>(TreeKind::kOp)),
       fmt::arg("tree_phase", Word<Phase>("i.phase")),
+      fmt::arg("buffer_phase", Word<Phase>("i.phase")),
       fmt::arg("tree_op_kind", Word<OpKind>("i.op_kind")),
       fmt::arg("cause", Word<GapCause>("cause")), fmt::arg("path_kind", Word<PathKind>("kind")));
 }

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "analysis/memory/peak_memory.h"
 #include "dumps/dump_folder_map.h"
 #include "hlo/text/text_reader.h"
 #include "store/run_db.h"
@@ -62,7 +63,7 @@ Result<ModuleList> OfRun(const std::string& path) {
         module.summary = hlo::Summarize(*hlo);
         if (hlo->peak_memory_bytes >= 0) {
           if (const auto buffers = hlo::BufferAssignmentOf(*hlo)) {
-            module.memory = hlo::MemoryOf(*buffers, nullptr);
+            module.memory = analysis::PeakMemory(*hlo, *buffers, nullptr);
           }
         }
         module.has_after = true;
@@ -107,7 +108,7 @@ std::string SkippedText(const std::map<std::string, size_t>& skipped) {
 }
 
 Result<ModuleList> OfFolder(const std::vector<std::string>& paths) {
-  XLATRACE_ASSIGN(dumps::DumpFolderMap map, dumps::MapDumpFolder(paths));
+  XLATRACE_ASSIGN(dumps::DumpFolderMap map, dumps::MapDumpFolder(paths, {}, analysis::PeakMemory));
   const std::string& path = map.path;
   if (map.modules.empty()) {
     std::string skipped = SkippedText(map.skipped);

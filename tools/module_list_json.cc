@@ -36,11 +36,20 @@ Json Values(const std::vector<hlo::ModuleValue>& values) {
 
 Json Memory(const hlo::ModuleMemory& memory) {
   Json at_peak = Json::array();
-  for (const hlo::PeakValue& value : memory.at_peak) {
+  for (const hlo::PeakBuffer& value : memory.at_peak) {
     at_peak.push_back({{"instruction", value.instruction},
                        {"shape_index", TextOrNull(value.shape_index)},
                        {"shape", TextOrNull(value.shape)},
-                       {"bytes", value.size_bytes}});
+                       {"bytes", value.size_bytes},
+                       {"owner", TextOrNull(value.owner)},
+                       {"phase", TextOrNull(value.phase)},
+                       {"layer", TextOrNull(value.layer)},
+                       {"source_file", TextOrNull(value.source_file)},
+                       {"source_line", value.source_line > 0 ? Json(value.source_line) : Json()}});
+  }
+  Json owners = Json::array();
+  for (const hlo::OwnerBytes& owner : memory.owners) {
+    owners.push_back({{"owner", owner.owner}, {"bytes", owner.bytes}});
   }
   Json spaces = Json::array();
   for (const hlo::SpaceBytes& space : memory.spaces) {
@@ -54,6 +63,7 @@ Json Memory(const hlo::ModuleMemory& memory) {
           {"constant_bytes", memory.constant_bytes},
           {"temp_bytes", memory.temp_bytes},
           {"spaces", std::move(spaces)},
+          {"owners", std::move(owners)},
           {"peak_instruction", TextOrNull(memory.at_instruction)},
           {"at_peak", std::move(at_peak)},
           {"more_at_peak", memory.more_at_peak}};

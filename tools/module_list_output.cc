@@ -266,10 +266,21 @@ void AppendMemory(const hlo::ModuleMemory& memory, bool brief, int width, std::s
                  ? std::string("largest of the temporary ones:")
                  : fmt::format("alive at the peak, when {} runs:", memory.at_instruction),
              width, out);
-  for (const hlo::PeakValue& value : memory.at_peak) {
-    AppendLine(fmt::format("{}  {} {}{}", FitRight(Bytes(static_cast<double>(value.size_bytes)), 8),
-                           value.shape, value.instruction, value.shape_index),
-               width, out);
+  int owner_width = 0;
+  for (const hlo::PeakBuffer& value : memory.at_peak) {
+    owner_width = std::max(owner_width, static_cast<int>(value.owner.size()));
+  }
+  for (const hlo::PeakBuffer& value : memory.at_peak) {
+    std::string line = FitRight(Bytes(static_cast<double>(value.size_bytes)), 8) + "  ";
+    if (owner_width > 0) line += FitLeft(value.owner, owner_width) + "  ";
+    if (value.source_line > 0) {
+      const std::string file = value.source_file.substr(value.source_file.rfind('/') + 1);
+      line += fmt::format("{}:{}  ", file, value.source_line);
+    }
+    line += fmt::format("{} {}{}", value.shape.substr(0, value.shape.find('{')), value.instruction,
+                        value.shape_index);
+    if (!value.layer.empty()) line += "  " + value.layer;
+    AppendLine(line, width, out);
   }
   if (memory.more_at_peak > 0) {
     AppendLine(fmt::format("{} smaller: the memory usage report", memory.more_at_peak), width, out);

@@ -8,6 +8,7 @@
 
 #include "base/terminal.h"
 #include "report/compile/compile_summary.h"
+#include "report/memory/memory_text.h"
 #include "report/other_gpu.h"
 #include "report/run_view.h"
 #include "report/summary/summary.h"
@@ -26,6 +27,7 @@ namespace {
 constexpr char kByTree[] = "tree";
 constexpr char kByCompile[] = "compile";
 constexpr char kByHost[] = "host";
+constexpr char kByMemory[] = "memory";
 
 struct SummaryOptions {
   bool strict = false;
@@ -99,9 +101,31 @@ Result<int> RunCompile(const SummaryOptions& options) {
   return 0;
 }
 
+// `--by memory`: instead of the summary, the device memory of programs.
+Result<int> RunMemory(const SummaryOptions& options) {
+  if (options.format != "text" && options.format != "json") {
+    return MakeError(fmt::format("--by memory has no format '{}'", options.format),
+                     "use --format text or --format json");
+  }
+  XLATRACE_ASSIGN(const std::string run, FoldedRun(options.path));
+  XLATRACE_ASSIGN(store::RunDb db, store::RunDb::Open(run));
+  const Terminal terminal = DetectTerminal();
+  const report::MemoryTextOptions memory{
+      .width = options.width > 0 ? options.width : terminal.width,
+      .ascii = options.ascii || !terminal.utf8,
+      .rows = static_cast<size_t>(options.top),
+  };
+  XLATRACE_ASSIGN(const std::string text, options.format == "json"
+                                              ? report::MemoryJson(db, memory)
+                                              : report::MemoryText(db, memory));
+  XLATRACE_TRY(PrintResult(text));
+  return 0;
+}
+
 Result<int> RunSummary(const SummaryOptions& options) {
   if (options.by == kByTree || options.by == kByHost) return RunTimeTree(options);
   if (options.by == kByCompile) return RunCompile(options);
+  if (options.by == kByMemory) return RunMemory(options);
   XLATRACE_ASSIGN(const analysis::Gpu* gpu, GpuOfOption(options.gpu));
   if (gpu != nullptr) return RunOnGpu(options, gpu);
   XLATRACE_ASSIGN(const std::string run, FoldedRun(options.path));
@@ -145,12 +169,13 @@ void AddSummaryCommand(CLI::App& app, Command* selected) {
   words.emplace_back(kByTree);
   words.emplace_back(kByCompile);
   words.emplace_back(kByHost);
+  words.emplace_back(kByMemory);
   command
       ->add_option(
           "--by", options->by,
           "op, phase, layer, scope, source, kernel, op_kind, origin, module, step, device or rank; "
           "tree: the parts of all recorded time; compile: compilations, and why again; host: the "
-          "host code that devices waited for")
+          "host code that devices waited for; memory: the buffers of programs")
       ->type_name("WHAT")
       ->check(CLI::IsMember(words).description(""))
       ->capture_default_str();

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "analysis/findings/tree_fit.h"
+#include "analysis/memory/run_memory.h"
 #include "analysis/time_tree/time_tree.h"
 #include "correlator/correlator.h"
 #include "tools/user_code_option.h"
@@ -55,6 +56,7 @@ Result<Derived> Derive(store::RunBuilder& builder) {
   builder.Learn(std::move(gap_stacks));
   analysis::findings::FitToTree(tree, derived.analysis.steps, derived.analysis.findings);
   builder.Learn(std::move(tree));
+  builder.Learn(analysis::RunMemory(builder.tables(), derived.attribution, modules.ForAnalysis()));
   return derived;
 }
 

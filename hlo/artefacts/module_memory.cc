@@ -8,12 +8,6 @@
 #include "base/number_format.h"
 
 namespace xlatrace::hlo {
-namespace {
-
-constexpr size_t kMostAtPeak = 8;
-
-}  // namespace
-
 ModuleMemory MemoryOf(const BufferAssignment& assignment, const LiveRanges* live_ranges) {
   ModuleMemory memory{.total_bytes = assignment.TotalBytes(),
                       .parameter_bytes = assignment.ParameterBytes(),
@@ -24,11 +18,11 @@ ModuleMemory MemoryOf(const BufferAssignment& assignment, const LiveRanges* live
                       .spaces = assignment.Spaces()};
   MemoryPeak peak = PeakOf(assignment, live_ranges);
   memory.at_instruction = std::move(peak.at_instruction);
-  if (peak.values.size() > kMostAtPeak) {
-    memory.more_at_peak = peak.values.size() - kMostAtPeak;
-    peak.values.resize(kMostAtPeak);
+  for (PeakValue& value : peak.values) {
+    if (memory.at_peak.size() == kMaxAtPeak) break;
+    memory.at_peak.emplace_back(PeakBuffer{std::move(value)});
   }
-  memory.at_peak = std::move(peak.values);
+  memory.more_at_peak = peak.values.size() - memory.at_peak.size();
   return memory;
 }
 
@@ -40,6 +34,10 @@ std::string MemoryText(const ModuleMemory& memory) {
     parts +=
         fmt::format("{}{} {}", parts.empty() ? "" : ", ", Bytes(static_cast<double>(bytes)), what);
   };
+  if (!memory.owners.empty()) {
+    for (const OwnerBytes& owner : memory.owners) add(owner.bytes, owner.owner);
+    return text + ": " + parts;
+  }
   add(memory.parameter_bytes, "parameters");
   add(memory.output_bytes, "results");
   add(memory.constant_bytes, "constants");

@@ -15,6 +15,22 @@
 
 namespace xlatrace::hlo {
 
+inline constexpr size_t kMaxAtPeak = 8;
+
+struct PeakBuffer : PeakValue {
+  // Empty if the schedule of the module is not known (analysis/memory/peak_memory.h).
+  std::string owner;
+  std::string phase;
+  std::string layer;
+  std::string source_file;  // Empty: not known.
+  int32_t source_line = 0;
+};
+
+struct OwnerBytes {
+  std::string owner;
+  int64_t bytes = 0;
+};
+
 struct ModuleMemory {
   int64_t total_bytes = 0;  // The peak on the device.
   int64_t parameter_bytes = 0;
@@ -23,10 +39,11 @@ struct ModuleMemory {
   int64_t temp_bytes = 0;  // The heap that temporaries are packed into.
   Platform platform = Platform::kOther;
   std::vector<SpaceBytes> spaces;  // All memory spaces, by color.
-  // What is alive when most of the heap is in use, the largest first, at most 8; and what runs
-  // then (empty: not known).
+  std::vector<OwnerBytes> owners;  // Parts of the peak, largest first; they sum to total_bytes.
+  // Buffers at the peak, largest first, at most kMaxAtPeak, and the instruction that runs then
+  // (empty: not known).
   std::string at_instruction;
-  std::vector<PeakValue> at_peak;
+  std::vector<PeakBuffer> at_peak;
   size_t more_at_peak = 0;  // Values beyond these.
 };
 

@@ -4,9 +4,11 @@
 #include <array>
 #include <optional>
 #include <string_view>
+#include <unordered_map>
+#include <utility>
 
 #include "analysis/live_values.h"
-#include "hlo/artefacts/buffer_assignment.h"
+#include "analysis/module_labels.h"
 #include "hlo/artefacts/module_memory.h"
 
 namespace xlatrace::report {
@@ -29,20 +31,24 @@ MemoryTables::MemoryTables(PageContext& page)
   values_.Declare(
       "module>modules instruction>instructions updated_by>instructions last_user>instructions "
       "kind:word bytes first:delta"
-      " last donated donatable");
+      " last donated donatable owner:word");
 }
 
 void MemoryTables::Add(const model::HloModule& module, int64_t module_row,
                        int64_t first_instruction) {
-  AddAssignment(module, module_row);
-  AddLiveValues(module, module_row, first_instruction);
+  std::optional<analysis::ModuleBuffers> buffers;
+  if (const auto assignment = hlo::BufferAssignmentOf(module); assignment) {
+    auto of = analysis::BuffersOf(module, *assignment, analysis::LabelModule(module));
+    if (of && !of->bytes_at.empty()) buffers = std::move(*of);
+    AddAssignment(module, *assignment, buffers ? &*buffers : nullptr, module_row);
+  }
+  AddLiveValues(module, buffers ? &*buffers : nullptr, module_row, first_instruction);
 }
 
-void MemoryTables::AddAssignment(const model::HloModule& module, int64_t module_row) {
+void MemoryTables::AddAssignment(const model::HloModule& module,
+                                 const hlo::BufferAssignment& assignment,
+                                 const analysis::ModuleBuffers* buffers, int64_t module_row) {
   if (module.peak_memory_bytes < 0) return;
-  const auto assignment = hlo::BufferAssignmentOf(module);
-  if (!assignment) return;
-  const hlo::ModuleMemory memory = hlo::MemoryOf(*assignment, nullptr);
   const auto add = [&](std::string_view kind, std::string_view what, std::string_view shape,
                        std::optional<int64_t> bytes) {
     memory_.Set(0, module_row);
@@ -52,22 +58,32 @@ void MemoryTables::AddAssignment(const model::HloModule& module, int64_t module_
     memory_.Set(4, bytes);
     memory_.EndRow();
   };
-  add("parameters", "", "", memory.parameter_bytes);
-  add("results", "", "", memory.output_bytes);
-  add("constants", "", "", memory.constant_bytes);
-  add("temporary", "", "", memory.temp_bytes);
-  if (!memory.at_instruction.empty()) add("peak_at", memory.at_instruction, "", {});
-  for (const hlo::PeakValue& value : memory.at_peak) {
-    add("alive", value.instruction, value.shape, value.size_bytes);
+  add("parameters", "", "", assignment.ParameterBytes());
+  add("results", "", "", assignment.OutputBytes());
+  add("constants", "", "", assignment.ConstantBytes());
+  add("temporary", "", "", assignment.TempBytes());
+  if (buffers == nullptr) return;
+  const uint32_t peak = buffers->order[static_cast<size_t>(buffers->peak_position)];
+  add("peak_at", module.instructions[peak].name, "", {});
+  size_t listed = 0;
+  for (const model::BufferRow& row : buffers->rows) {
+    if (row.memory_space != "device" || row.peak_bytes <= 0 || row.instruction.empty()) continue;
+    if (++listed > hlo::kMaxAtPeak) {
+      ++memory_left_out_;
+    } else {
+      add("alive", row.instruction, row.shape, row.peak_bytes);
+    }
   }
-  memory_left_out_ += static_cast<int64_t>(memory.more_at_peak);
 }
 
-void MemoryTables::AddLiveValues(const model::HloModule& module, int64_t module_row,
+// From the buffer assignment where the module has one, else an estimate from the schedule.
+void MemoryTables::AddLiveValues(const model::HloModule& module,
+                                 const analysis::ModuleBuffers* buffers, int64_t module_row,
                                  int64_t first_instruction) {
   const auto live = analysis::LiveValuesOf(module);
-  if (!live) return;  // Not scheduled: there is no order to tell.
-  const size_t rows = live->order.size() + live->values.size();
+  if (!live) return;  // Without a schedule, there is no order.
+  const size_t values = buffers != nullptr ? buffers->rows.size() : live->values.size();
+  const size_t rows = live->order.size() + values;
   if (order_.rows() + values_.rows() + rows > kMostLiveRows) {
     live_left_out_ += static_cast<int64_t>(rows);
     return;
@@ -76,6 +92,10 @@ void MemoryTables::AddLiveValues(const model::HloModule& module, int64_t module_
     order_.Set(0, module_row);
     order_.Set(1, first_instruction + i);
     order_.EndRow();
+  }
+  if (buffers != nullptr) {
+    AddBuffers(module, *buffers, *live, module_row, first_instruction);
+    return;
   }
   for (const analysis::LiveValue& value : live->values) {
     values_.Set(0, module_row);
@@ -88,6 +108,47 @@ void MemoryTables::AddLiveValues(const model::HloModule& module, int64_t module_
     values_.Set(7, static_cast<int64_t>(value.last));
     values_.Set(8, value.donated ? 1 : 0);
     values_.Set(9, value.donatable ? 1 : 0);
+    values_.EndRow();
+  }
+}
+
+void MemoryTables::AddBuffers(const model::HloModule& module,
+                              const analysis::ModuleBuffers& buffers,
+                              const analysis::LiveValues& live, int64_t module_row,
+                              int64_t first_instruction) {
+  const auto by_name = model::IndexByName(module);
+  std::unordered_map<uint32_t, const analysis::LiveValue*> inputs;
+  for (const analysis::LiveValue& value : live.values) {
+    if (value.kind == analysis::LiveKind::kParameter) inputs.emplace(value.instruction, &value);
+  }
+  const auto end = static_cast<int64_t>(buffers.order.size()) - 1;
+  for (const model::BufferRow& row : buffers.rows) {
+    // Unused bytes are the difference to what is reserved.
+    if (row.memory_space != "device" || row.owner == model::BufferOwner::kUnused) continue;
+    const auto found = by_name.find(row.instruction);
+    const uint32_t described_by =
+        row.described_by > 0 ? static_cast<uint32_t>(row.described_by - 1) : model::kNoIndex;
+    const uint32_t writer = found != by_name.end() ? found->second : described_by;
+    if (writer == model::kNoIndex) continue;
+    const bool is_input = module.instructions[writer].opcode == "parameter" && row.last == end &&
+                          row.first == 0 && module.instructions[writer].computation == module.entry;
+    values_.Set(0, module_row);
+    values_.Set(1, first_instruction + writer);
+    if (described_by != model::kNoIndex && described_by != writer) {
+      values_.Set(2, first_instruction + described_by);
+    }
+    if (row.last < end) values_.Set(3, first_instruction + buffers.order[row.last]);
+    values_.SetText(4, is_input                                      ? "parameter"
+                       : row.owner == model::BufferOwner::kConstants ? "constant"
+                       : row.owner == model::BufferOwner::kOutputs   ? "result"
+                                                                     : "temporary");
+    values_.Set(5, row.bytes);
+    values_.Set(6, row.first);
+    values_.Set(7, row.last);
+    const auto input = is_input ? inputs.find(writer) : inputs.end();
+    values_.Set(8, input != inputs.end() && input->second->donated ? 1 : 0);
+    values_.Set(9, input != inputs.end() && input->second->donatable ? 1 : 0);
+    values_.SetText(10, model::Text(row.owner));
     values_.EndRow();
   }
 }

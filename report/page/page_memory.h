@@ -8,6 +8,9 @@
 
 #include <cstdint>
 
+#include "analysis/live_values.h"
+#include "analysis/memory/module_buffers.h"
+#include "hlo/artefacts/buffer_assignment.h"
 #include "model/hlo_module.h"
 #include "report/page/page_context.h"
 #include "report/page/page_table.h"
@@ -23,8 +26,13 @@ class MemoryTables {
   void Write();
 
  private:
-  void AddAssignment(const model::HloModule& module, int64_t module_row);
-  void AddLiveValues(const model::HloModule& module, int64_t module_row, int64_t first_instruction);
+  // `buffers` may be null.
+  void AddAssignment(const model::HloModule& module, const hlo::BufferAssignment& assignment,
+                     const analysis::ModuleBuffers* buffers, int64_t module_row);
+  void AddLiveValues(const model::HloModule& module, const analysis::ModuleBuffers* buffers,
+                     int64_t module_row, int64_t first_instruction);
+  void AddBuffers(const model::HloModule& module, const analysis::ModuleBuffers& buffers,
+                  const analysis::LiveValues& live, int64_t module_row, int64_t first_instruction);
 
   PageContext& page_;
   PageTable memory_, order_, values_;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "analysis/apportion.h"
+#include "analysis/memory/peak_memory.h"
 #include "base/shell_word.h"
 #include "compare/statistics.h"
 #include "hlo/artefacts/module_memory.h"
@@ -196,7 +197,7 @@ Status AddMemory(RunDb& db, int64_t module_id, Json* sheet) {
   if (!module || module->peak_memory_bytes < 0) return {};
   const auto assignment = hlo::BufferAssignmentOf(*module);
   if (!assignment) return {};
-  const hlo::ModuleMemory memory = hlo::MemoryOf(*assignment, nullptr);
+  const hlo::ModuleMemory memory = analysis::PeakMemory(*module, *assignment, nullptr);
   Json json{
       {"total_bytes", memory.total_bytes},
       {"parameter_bytes", memory.parameter_bytes},
@@ -206,9 +207,21 @@ Status AddMemory(RunDb& db, int64_t module_id, Json* sheet) {
       {"at_instruction", memory.at_instruction.empty() ? Json() : Json(memory.at_instruction)},
       {"at_peak", Json::array()},
       {"more_at_peak", memory.more_at_peak}};
-  for (const hlo::PeakValue& value : memory.at_peak) {
+  const auto or_null = [](const std::string& text) { return text.empty() ? Json() : Json(text); };
+  for (const hlo::PeakBuffer& value : memory.at_peak) {
     json["at_peak"].push_back(
-        {{"instruction", value.instruction}, {"shape", value.shape}, {"bytes", value.size_bytes}});
+        {{"instruction", or_null(value.instruction)},
+         {"shape", or_null(value.shape)},
+         {"bytes", value.size_bytes},
+         {"owner", or_null(value.owner)},
+         {"phase", or_null(value.phase)},
+         {"layer", or_null(value.layer)},
+         {"source_file", or_null(value.source_file)},
+         {"source_line", value.source_line > 0 ? Json(value.source_line) : Json()}});
+  }
+  json["owners"] = Json::array();
+  for (const hlo::OwnerBytes& owner : memory.owners) {
+    json["owners"].push_back({{"owner", owner.owner}, {"bytes", owner.bytes}});
   }
   (*sheet)["memory"] = std::move(json);
   return {};

@@ -78,6 +78,35 @@ void WritePhases(const Json& phases, double whole, SheetWriter& out) {
   }
 }
 
+// Bytes by owner, and the largest buffers: "activations  attention.py:31  f32[8,16]  fusion.3".
+void WriteMemory(const Json& memory, SheetWriter& out) {
+  std::string owners;
+  for (const Json& owner : ValueAt(memory, "owners")) {
+    owners += fmt::format("{}{} {}", owners.empty() ? "" : ", ", Bytes(JsonNumber(owner, "bytes")),
+                          JsonText(owner, "owner"));
+  }
+  if (owners.empty()) {
+    owners = fmt::format(
+        "{} parameters, {} results, {} constants, {} temporary",
+        Bytes(JsonNumber(memory, "parameter_bytes")), Bytes(JsonNumber(memory, "output_bytes")),
+        Bytes(JsonNumber(memory, "constant_bytes")), Bytes(JsonNumber(memory, "temporary_bytes")));
+  }
+  out.Fact("total", Bytes(JsonNumber(memory, "total_bytes")) + ": " + owners);
+  out.Fact("during", JsonText(memory, "at_instruction"));
+  for (const Json& value : ValueAt(memory, "at_peak")) {
+    std::string text = JsonText(value, "owner");
+    const auto add = [&](const std::string& part) {
+      if (!part.empty()) text += (text.empty() ? "" : "  ") + part;
+    };
+    add(SourceCell(value));
+    const std::string shape = JsonText(value, "shape");
+    add(shape.substr(0, shape.find('{')));
+    add(JsonText(value, "instruction"));
+    add(JsonText(value, "layer"));
+    out.Fact(Bytes(JsonNumber(value, "bytes")), text);
+  }
+}
+
 void WriteModule(const Json& sheet, SheetWriter& out) {
   const Json& module = ValueAt(sheet, "module");
   const Json& time = ValueAt(sheet, "time");
@@ -112,17 +141,7 @@ void WriteModule(const Json& sheet, SheetWriter& out) {
   }
   if (const Json& memory = ValueAt(sheet, "memory"); memory.is_object()) {
     out.Heading("Memory at its peak");
-    out.Fact("total", fmt::format("{}: {} parameters, {} results, {} constants, {} temporary",
-                                  Bytes(JsonNumber(memory, "total_bytes")),
-                                  Bytes(JsonNumber(memory, "parameter_bytes")),
-                                  Bytes(JsonNumber(memory, "output_bytes")),
-                                  Bytes(JsonNumber(memory, "constant_bytes")),
-                                  Bytes(JsonNumber(memory, "temporary_bytes"))));
-    out.Fact("during", JsonText(memory, "at_instruction"));
-    for (const Json& value : ValueAt(memory, "at_peak")) {
-      out.Fact(Bytes(JsonNumber(value, "bytes")),
-               JsonText(value, "instruction") + "  " + JsonText(value, "shape"));
-    }
+    WriteMemory(memory, out);
     if (JsonNumber(memory, "more_at_peak") > 0)
       out.Fact("", CountCell(memory, "more_at_peak") + " more");
   } else if (JsonHas(module, "peak_memory_bytes")) {

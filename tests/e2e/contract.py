@@ -56,6 +56,10 @@ COLUMNS = {
     "function_line,is_library,is_operation,is_again,cause,is_unfinished,start_ns,end_ns",
     "compile_detail": "process_id,compilation,kind,name,before,after,value,source_file,source_line,"
     "is_difference",
+    "buffer": "buffer_id,module_id,allocation,offset_bytes,bytes,peak_bytes,memory_space,owner,"
+    "instruction,shape_index,shape,phase,layer,layer_group,source_file,source_line,first_position,"
+    "last_position,first_use,last_use",
+    "memory_over_time": "module_id,position,instruction,bytes,start_ns,end_ns",
     "finding": "rank,id,handle,title,saves_low_ns_per_step,saves_high_ns_per_step,basis,replay_error_pct,"
     "confidence,where_op,where_layer,where_source,evidence,action,how_to_check",
     "ruled_out": "id,verdict,text,what,figure,evidence",

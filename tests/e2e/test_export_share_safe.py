@@ -23,6 +23,7 @@ KEPT = """
 opcode category op_kind shape fusion_kind kind phase part evidence confidence unattributed_reason
 origin role severity copy_kind how bound_by compute_type occupancy_limiter compute_capability
 peak_flops gpu peaks_source op_name_method op basis cause verdict limiter why_ended ended
+owner memory_space shape_index
 """.split()
 LIBRARY = re.compile(
     r"^(void )?(ampere_|volta_|turing_|sm\d+_|cutlass|cublas|cudnn|nccl|cub::|_ZN3cub|nvjet_|"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { describe, expect, it } from 'vitest';
-import { aliveOf, type LiveValue, writerOf } from '../src/data/memory';
+import { aliveOf, backwardBefore, type LiveValue, writerOf } from '../src/data/memory';
 
 const value = (
   size: number,
@@ -17,6 +17,7 @@ const value = (
   last,
   donated: false,
   donatable: false,
+  owner: '',
   ...more,
 });
 
@@ -28,6 +29,10 @@ describe('memory over program order', () => {
   });
   it('has nothing where nothing lives', () => {
     expect([...aliveOf([value(4, 2, 2)], 4)]).toEqual([0, 0, 4, 0]);
+  });
+  it('counts instructions of the backward pass before a position', () => {
+    const before = backwardBefore(['forward', 'backward', 'other', 'backward']);
+    expect([...before]).toEqual([0, 0, 1, 1, 2]);
   });
   it('names a value by what fills it rather than by what clears it', () => {
     expect(writerOf(value(1, 3, 9, { update: 6 }))).toBe(6);

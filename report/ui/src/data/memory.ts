@@ -16,6 +16,8 @@ export interface LiveValue {
   last: number;
   donated: boolean;
   donatable: boolean;
+  /** Owner by the buffer assignment: parameters, activations, ...; '' in an estimate. */
+  owner: string;
 }
 
 export interface Live {
@@ -77,6 +79,7 @@ export const loadLive = perReport((report): Promise<Live[]> =>
           last: c.numbers('last'),
           donated: c.flags('donated'),
           donatable: c.flags('donatable'),
+          owner: c.texts('owner'),
         }).forEach((v, r) => {
           const live = get(module[r]!);
           if (v.last < live.order.length) live.values.push(v);
@@ -115,23 +118,31 @@ export interface Saved {
   known: boolean;
 }
 
+/** Per position: how many instructions before it are of the backward pass. */
+export function backwardBefore(phases: readonly string[]): Int32Array {
+  const before = new Int32Array(phases.length + 1);
+  phases.forEach((phase, i) => (before[i + 1] = before[i]! + (phase === 'backward' ? 1 : 0)));
+  return before;
+}
+
 /**
- * Values of the forward pass that wait for the backward pass while `at` runs, by layer, and what
- * making them again would cost.
+ * Values of the forward pass that are alive while `at` runs, and then until the backward pass. By
+ * layer ('': no layer), with the cost of computing them again.
  */
 export function savedAt(report: Report, live: Live, at: number): Saved[] {
   const hlo = hloOf(report);
+  const before = backwardBefore(live.order.map((i) => hlo.phase[i]!));
   const map = new Map<string, Saved>();
   for (const v of live.values) {
     if (
       v.first > at ||
       v.last < at ||
-      v.kind === 'parameter' ||
-      v.kind === 'constant' ||
-      v.reader < 0
+      v.kind !== 'temporary' ||
+      (v.owner !== '' && v.owner !== 'activations') ||
+      !['forward', 'loss'].includes(hlo.phase[writerOf(v)]!) ||
+      before[v.last + 1] === before[v.first]
     )
       continue;
-    if (hlo.phase[writerOf(v)] !== 'forward' || hlo.phase[v.reader] !== 'backward') continue;
     const group = groupOf(report, hlo, writerOf(v));
     const to = map.get(group) ?? { group, size: 0, n: 0, costNs: 0, known: false };
     to.size += v.size;

@@ -59,6 +59,7 @@ import { say } from '../texts';
 
 const BY = [
   ['value', 'value'],
+  ['owner', 'owner'],
   ['layer', 'layer'],
   ['op', 'op'],
   ['source', 'source'],
@@ -78,6 +79,7 @@ export function reserved(report: Report, module: number): number {
   return sum;
 }
 
+const ownerOf = (v: LiveValue): string => v.owner || `${LIVE_WORDS[v.kind]}s`;
 const fixed = (v: LiveValue): boolean => v.kind === 'parameter' || v.kind === 'constant';
 const hueIn = (hlo: Hlo, v: LiveValue): Hue =>
   fixed(v) ? 'other' : hueOf(hlo.phase[writerOf(v)]!, hlo.kind[writerOf(v)]!);
@@ -227,7 +229,8 @@ function WhatFrees({ report, live, at }: { report: Report; live: Live; at: numbe
   const small = 0.01 * live.peak;
   const capacity = report.devices[0]?.memory ?? 0;
   // Computing again buys memory with time: no advice where there is memory enough.
-  const plenty = live.peak < 0.5 * capacity;
+  const most = reserved(report, live.module) || live.peak;
+  const plenty = most < 0.5 * capacity;
   const less = report.meta.findings.find((f) => f.id.includes('recompute'));
   return (
     <section class="frees" tid="memory-frees">
@@ -264,8 +267,8 @@ function WhatFrees({ report, live, at }: { report: Report; live: Live; at: numbe
         <li>
           {plenty ? (
             <>
-              Computing again: no need, {percent(live.peak, capacity)}% of the device is used. It
-              would cost time for memory that is there
+              Computing again: no need, {percent(most, capacity)}% of the device is used. It would
+              cost time for memory that is there
               {less && (
                 <>
                   ; the other way round gains:{' '}
@@ -277,17 +280,21 @@ function WhatFrees({ report, live, at }: { report: Report; live: Live; at: numbe
               )}
               .
             </>
-          ) : top && sum(saved) > small ? (
+          ) : sum(saved) > small ? (
             <>
               <b>Compute again instead of keeping: up to {bytes(sum(saved))}</b> of the forward pass{' '}
-              {at === live.peakAt ? 'wait at the peak' : 'wait here'} for the backward pass,{' '}
-              {bytes(top.size)} of them of{' '}
-              <Link class="mono" to={{ f: `scope:${top.group}`, page: 'ops' }}>
-                {top.group}
-              </Link>
-              . <code>jax.checkpoint</code> (TensorFlow: <code>tf.recompute_grad</code>) around that
-              layer can free it
-              {top.known
+              {at === live.peakAt ? 'wait at the peak' : 'wait here'} for the backward pass
+              {top && (
+                <>
+                  , {bytes(top.size)} of them of{' '}
+                  <Link class="mono" to={{ f: `scope:${top.group}`, page: 'ops' }}>
+                    {top.group}
+                  </Link>
+                </>
+              )}
+              . <code>jax.checkpoint</code> (TensorFlow: <code>tf.recompute_grad</code>) around{' '}
+              {top ? 'that layer' : 'the layers'} can free it
+              {top?.known
                 ? ` and costs up to ${msText(top.costNs)}${report.meta.basis.steady ? ' a step' : ''}, the forward time of it and of what is in it`
                 : ''}
               .
@@ -328,16 +335,18 @@ function Buffers({ report, live, at }: { report: Report; live: Live; at: number 
   const whole = live.alive[at]!;
   const w = writerOf;
   const keyOf = (v: LiveValue): string =>
-    by === 'layer'
-      ? fixed(v)
-        ? `${LIVE_WORDS[v.kind]}s`
-        : groupOf(report, hlo, w(v)) || 'no layer known'
-      : by === 'op'
+    by === 'owner'
+      ? ownerOf(v)
+      : by === 'layer'
         ? fixed(v)
           ? `${LIVE_WORDS[v.kind]}s`
-          : opKind(hlo.opName[w(v)]!) || hlo.opcode[w(v)]!
-        : sourceLine(hlo.file[w(v)]!, hlo.line[w(v)]!) ||
-          (fixed(v) ? `${LIVE_WORDS[v.kind]}s` : 'no source line');
+          : groupOf(report, hlo, w(v)) || 'no layer known'
+        : by === 'op'
+          ? fixed(v)
+            ? `${LIVE_WORDS[v.kind]}s`
+            : opKind(hlo.opName[w(v)]!) || hlo.opcode[w(v)]!
+          : sourceLine(hlo.file[w(v)]!, hlo.line[w(v)]!) ||
+            (fixed(v) ? `${LIVE_WORDS[v.kind]}s` : 'no source line');
   let rows: Row[];
   if (by === 'value')
     rows = here.map((v, i) => ({ key: String(i), v, size: v.size, n: 1, name: hlo.name[w(v)]! }));
@@ -406,10 +415,10 @@ function Buffers({ report, live, at }: { report: Report; live: Live; at: number 
             width: 148,
             from: 700,
             cls: 'name',
-            raw: (r) => LIVE_WORDS[r.v!.kind]!,
+            raw: (r) => ownerOf(r.v!),
             cell: (r) => (
               <>
-                {LIVE_WORDS[r.v!.kind]}
+                {r.v!.owner || LIVE_WORDS[r.v!.kind]}
                 {r.v!.donated && <Tag>donated</Tag>}
                 {r.v!.donatable && <Tag>could be</Tag>}
               </>
@@ -574,15 +583,10 @@ export function MemoryPage(): VNode {
       : live.peakAt;
   const i = live.order[at]!;
   const xla = reserved(report, live.module);
-  const off = xla > 0 ? (live.peak - xla) / xla : NaN;
-  // What the schedule has alive is an estimate: not the answer where XLA reserves much more.
-  const more = off < -0.05,
-    most = more ? xla : live.peak;
-  const parts = (kind: string): number =>
-    sumBy(
-      live.values.filter((v) => v.kind === kind && v.first <= at && v.last >= at),
-      (v) => v.size,
-    );
+  const most = xla > 0 ? xla : live.peak;
+  const parts = new Map<string, number>();
+  for (const v of live.values)
+    if (v.first <= at && v.last >= at) parts.set(ownerOf(v), (parts.get(ownerOf(v)) ?? 0) + v.size);
   const capacity = report.devices[0]?.memory ?? 0;
   const phase =
     hlo.phase[i] && (PHASES as readonly string[]).slice(0, 5).includes(hlo.phase[i])
@@ -593,8 +597,8 @@ export function MemoryPage(): VNode {
       <section>
         <Bar>
           <h2 tid="memory-sentence">
-            {module.name} {more ? 'reserves' : 'holds'} {bytes(most)}
-            {more ? '' : ' at its peak'}
+            {module.name} {xla > 0 ? 'reserves' : 'holds'} {bytes(most)}
+            {xla > 0 ? '' : ' at its peak'}
             {capacity > 0 ? `, ${percent(most, capacity)}% of the device` : ''}
           </h2>
           {lives.length > 1 && (
@@ -627,8 +631,10 @@ export function MemoryPage(): VNode {
           </Cap>
         </Bar>
         <Sm tid="memory-how">
-          {at === live.peakAt && !more ? 'It is reached' : `${bytes(live.alive[at]!)} are alive`}{' '}
-          while {hlo.op[i]! >= 0 ? <Handle op={hlo.op[i]} /> : null}{' '}
+          {at === live.peakAt ? 'Most is in use, ' : ''}
+          {bytes(live.alive[at]!)}
+          {at === live.peakAt ? ',' : ' are in use'} while{' '}
+          {hlo.op[i]! >= 0 ? <Handle op={hlo.op[i]} /> : null}{' '}
           <Link
             class="mono"
             to={{
@@ -650,12 +656,10 @@ export function MemoryPage(): VNode {
             ''
           )}
           :{' '}
-          {['parameter', 'temporary', 'result', 'constant']
-            .filter((k) => parts(k) > 0.0005 * live.peak)
-            .map(
-              (k) =>
-                `${bytes(parts(k))} ${k === 'parameter' ? 'arguments' : k === 'temporary' ? 'temporary' : `${k}s`}`,
-            )
+          {[...parts]
+            .filter(([, size]) => size > 0.0005 * live.peak)
+            .sort((a, b) => b[1] - a[1])
+            .map(([owner, size]) => `${bytes(size)} ${owner}`)
             .join(', ')}
           .{' '}
           {at !== live.peakAt && (
@@ -664,7 +668,7 @@ export function MemoryPage(): VNode {
         </Sm>
         <p class="note" tid="memory-basis">
           {xla > 0
-            ? `XLA’s buffer assignment reserves ${bytes(xla)}; this estimate from the live ranges of the schedule is ${Math.abs(off) < 0.0005 ? 'the same' : `${percent(Math.abs(off), 1)}% ${off > 0 ? 'above' : 'below'} it`}.`
+            ? `XLA’s buffer assignment reserves ${bytes(xla)} for the whole program. ${bytes(Math.max(0, xla - live.peak))} of it lie unused between values at the peak.`
             : say('live_ranges')}{' '}
           What the framework holds outside of this program is not in it.
         </p>

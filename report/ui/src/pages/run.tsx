@@ -445,7 +445,7 @@ function Memory({ report }: { report: Report }): VNode | null {
           {alive.length > 0 && (
             <tr class="grp">
               <td colSpan={4}>
-                largest temporary values, when these are most
+                largest buffers when most memory is in use
                 {at !== undefined && <>: at {op(what[at]!)}</>}
               </td>
             </tr>

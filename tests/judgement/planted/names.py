@@ -7,7 +7,7 @@ VERBS = """arrange assemble build collect combine derive emit finish gather hand
 refresh resolve settle sort_out transfer update""".split()
 NOUNS = """batch block bundle chunk column entry field frame group item packet panel parcel part record row segment
 series slice span table tile unit window""".split()
-EXTRAS = "all current main next outer partial plain quick raw safe small some".split()
+EXTRAS = "all current main next outer partial plain quick raw safe some".split()
 PLACES = "amber birch cedar delta ember fjord grove harbor iris juniper kestrel lagoon maple north".split()
 PLACEHOLDER = re.compile(r"<([A-Za-z]+(?:_[A-Za-z0-9]+)*)>")
 

@@ -37,13 +37,17 @@ def sentences_of(screen):
     return " ".join(word for word in found if word)
 
 
-def rows_of(text):
-    """The rows of the longest list of objects in a JSON text. The keys do not matter."""
+def all_rows(text):
+    """The lists of objects in a JSON text, without those of the answer. The keys do not matter."""
     try:
-        lists = list(_lists(json.loads(text)))
+        return list(_lists(json.loads(text)))
     except json.JSONDecodeError:
         return []
-    return max(lists, key=len, default=[])
+
+
+def rows_of(text):
+    """The rows of the longest list of objects in a JSON text."""
+    return max(all_rows(text), key=len, default=[])
 
 
 def _lists(value):
@@ -68,7 +72,7 @@ def _scalars(value):
 
 def names_function(part, function):
     """True if a sentence or a row has this function."""
-    texts = [part] if isinstance(part, str) else [value for value in _scalars(part) if isinstance(value, str)]
+    texts = texts_of(part)
     return any(re.search(rf"(?<!\w){re.escape(function)}(?!\w)", text) for text in texts)
 
 
@@ -91,8 +95,19 @@ def names_answer(part, answer):
         part, answer["file"], answer["first_line"], answer["last_line"])
 
 
+def texts_of(part):
+    """The texts of a sentence or row."""
+    return [part] if isinstance(part, str) else [value for value in _scalars(part) if isinstance(value, str)]
+
+
+def names_text(part, searched):
+    """True if a sentence or a row has this text, with either kind of quotes, and not inside a longer name."""
+    plain = searched.replace('"', "'")
+    return any(re.search(rf"(?<!\w){re.escape(plain)}(?![\w\[])", text.replace('"', "'")) for text in texts_of(part))
+
+
 def names_word(part, words):
     """True if a sentence or a row has one of these words."""
-    texts = [part] if isinstance(part, str) else [value for value in _scalars(part) if isinstance(value, str)]
+    texts = texts_of(part)
     return any(re.search(rf"(?<![a-z]){word}(?![a-z])", text.replace("_", " "), re.I)
                for text in texts for word in words)

@@ -8,6 +8,7 @@ import pathlib
 import subprocess
 import sys
 import time
+import zlib
 
 MAX_SECONDS = 300  # for hangs only
 
@@ -16,6 +17,11 @@ def jax_python():
     """The interpreter that has JAX."""
     beside = pathlib.Path(__file__).resolve().parents[3] / ".venv/jax/bin/python"
     return os.environ.get("XLATRACE_TEST_PYTHON_JAX") or (str(beside) if beside.exists() else sys.executable)
+
+
+def folder_of(root, cause, seed):
+    """The folder of a program. Its name has no word of the cause, because answers print paths."""
+    return root / f"p{zlib.crc32(f'{cause} {seed}'.encode()):08x}"
 
 
 def has_module(python, module):

@@ -30,6 +30,8 @@ CAUSES = {
     "checkpoint": computing.checkpoint,
     "starved_loader": waiting.starved_loader,
     "too_few_workers": waiting.too_few_workers,
+    "grain_pipeline": waiting.grain_pipeline,
+    "tfdata_map": waiting.tfdata_map,
     "groupby": computing.groupby,
     "pandas_groupby": computing.pandas_groupby,
     "recompilation": frequent.recompilation,

@@ -12,7 +12,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 from build import CAUSES, Plan  # noqa: E402
 from planted.product import names_answer, names_word, rows_of, sentences_of  # noqa: E402
 
-SEEDS = range(6)
+SEEDS = range(4)
 # Text in the lines of the truth, from the description of the cause alone.
 STATEMENTS = {
     "tokenizer": ("vocabulary",), "numpy_preprocessing": ("np.",), "image_decode": ("zlib.decompress",),
@@ -20,7 +20,7 @@ STATEMENTS = {
     "time_sleep": ("time.sleep",), "gc_explicit": ("gc.collect",), "gc_automatic": ("children.append",),
     "lock": ("with ", ".acquire()"), "gil": ("while not",), "logging": ("logger.info",), "float_loss": ("float(",),
     "checkpoint": ("savez", "gzip"), "starved_loader": (".get()",), "too_few_workers": (".get()",),
-    "groupby": ("row[",), "pandas_groupby": ("groupby",), "recompilation": ("params, loss, losses =",),
+    "grain_pipeline": ("for number, letter",), "tfdata_map": ("for number, letter",), "groupby": ("row[",), "pandas_groupby": ("groupby",), "recompilation": ("params, loss, losses =",),
     "host_metrics": ("np.asarray(losses)",),
 }
 

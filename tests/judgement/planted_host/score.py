@@ -19,7 +19,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 from build import CAUSES  # noqa: E402
 from make import Unavailable, make  # noqa: E402
 from planted.product import Answers, names_answer, names_function, names_word  # noqa: E402
-from planted.running import jax_python  # noqa: E402
+from planted.running import folder_of, jax_python  # noqa: E402
 
 ROWS = 2
 BUSY_WORDS = ("contention", "other programs", "other processes", "for a CPU", "for the CPU", "for CPU")
@@ -76,7 +76,7 @@ def main():
     for cause in options.causes:
         begun = count["all"]
         for seed in options.seeds:
-            folder = root / f"{cause}-{seed}"
+            folder = folder_of(root, cause, seed)
             try:
                 truth = prepared(cause, seed, folder, options.python)
             except Unavailable as error:

@@ -27,6 +27,7 @@ DECOYS = (
     """,
 )
 DEFINED = re.compile(r"^(?:def |class )?(<(?:fn|v|C|cls)\w*>)(?:\(| = |:)", re.M)
+PACKAGES = ("PIL", "pandas", "grain", "tensorflow")
 DECOY_RATES = "0.05 0.02 0.1 0.01".split()
 
 
@@ -143,7 +144,7 @@ def program(cause, rng, names, *, steps, work, batch, control=False):
     local = {line for line in extra_imports if "<mod" in line}
     if in_module and cause.functions:
         local.add("from <mod> import " + ", ".join(sorted(set(DEFINED.findall(block(cause.functions))))))
-    third = {line for line in extra_imports - local if "PIL" in line or "pandas" in line}
+    third = {line for line in extra_imports - local if any(name in line for name in PACKAGES)}
     imports = [sorted(standard | (extra_imports - local - third)), sorted(packages | third), sorted(local)]
     main = joined(
         joined(f'"""{title}"""', *("\n".join(lines) for lines in imports), blank_lines=1),

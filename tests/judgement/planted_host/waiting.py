@@ -277,6 +277,48 @@ def too_few_workers(rng):
     """, processes, 60000)
 
 
+MAPPED = """
+def <fn_map>({argument}):
+    total = 0
+    for number, letter in enumerate({text}):
+        total = (total * 31 + {code} + number) % 1000003
+    return np.float32(total * 1e-12)
+
+
+def <fn>(batches):
+    return {taken}  #@hot
+"""
+
+
+def grain_pipeline(rng):
+    """A Python function of a Grain pipeline with one thread is slower than the training step."""
+    return Cause(
+        kinds=("input", "host"), data=True, needs="grain", imports="import grain", place="fn_map",
+        other_places=("hot",), work=30000,
+        functions=MAPPED.format(argument="text", text="text", code="ord(letter)", taken="next(batches)"),
+        setup=f"""
+        texts = ["".join(random.Random(n).choices("abcdefgh ", k=<WORK>)) for n in range(4)]
+        rows = grain.MapDataset.source(texts).shuffle(seed={rng.randint(0, 9)}).repeat(1000).map(<fn_map>)
+        <v_batches> = iter(rows.to_iter_dataset(grain.ReadOptions(num_threads=1, prefetch_buffer_size=1)))
+        """,
+        call="extra = np.full(WIDTH, <entry>(<v_batches>), np.float32)")
+
+
+def tfdata_map(rng):
+    """A Python function of a tf.data pipeline without parallel calls is slower than the training step."""
+    return Cause(
+        kinds=("input", "host"), data=True, needs="tensorflow", imports="import tensorflow as tf", place="fn_map",
+        other_places=("hot",), work=30000,
+        functions=MAPPED.format(argument="text", text="text", code="letter", taken="next(batches).numpy()"),
+        setup=f"""
+        texts = ["".join(random.Random(n).choices("abcdefgh ", k=<WORK>)) for n in range(4)]
+        rows = tf.data.Dataset.from_tensor_slices(texts).repeat().shuffle({rng.randint(2, 9)})
+        rows = rows.map(lambda text: tf.numpy_function(<fn_map>, [text], tf.float32)).prefetch(1)
+        <v_batches> = iter(rows)
+        """,
+        call="extra = np.full(WIDTH, <entry>(<v_batches>), np.float32)")
+
+
 def busy_machine(rng):
     """Two other processes compute. No code of the program is the cause."""
     return Cause(

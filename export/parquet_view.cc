@@ -18,8 +18,10 @@ using store::Statement;
 // is not forgotten.
 constexpr std::string_view kTextColumns[] = {"action",
                                              "advice",
+                                             "after",
                                              "assumptions",
                                              "basis",
+                                             "before",
                                              "bound_by",
                                              "category",
                                              "cause",
@@ -40,6 +42,7 @@ constexpr std::string_view kTextColumns[] = {"action",
                                              "from_instruction",
                                              "from_program",
                                              "function",
+                                             "function_file",
                                              "fusion_kind",
                                              "gpu",
                                              "handle",
@@ -90,6 +93,8 @@ constexpr std::string_view kTextColumns[] = {"action",
                                              "shape_index",
                                              "source",
                                              "source_file",
+                                             "stage",
+                                             "state",
                                              "tensorflow_version",
                                              "text",
                                              "title",
@@ -105,11 +110,14 @@ constexpr std::string_view kTextColumns[] = {"action",
                                              "where_op",
                                              "where_source",
                                              "why_ended",
-                                             "withheld"};
+                                             "withheld",
+                                             "work"};
 
 ParquetType TypeOf(std::string_view view, std::string_view name) {
   // Counts here; texts in run_info, which has the other column of this name.
-  if (view == "run_stat" && name == "value") return ParquetType::kInt64;
+  if ((view == "run_stat" || view == "compile_detail") && name == "value") {
+    return ParquetType::kInt64;
+  }
   if (std::find(std::begin(kTextColumns), std::end(kTextColumns), name) != std::end(kTextColumns)) {
     return ParquetType::kText;
   }

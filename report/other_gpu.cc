@@ -139,7 +139,7 @@ Result<Json> OpRows(RunDb& db, const analysis::Gpu& gpu, const analysis::DeviceF
 }
 
 Result<Json> KernelRows(RunDb& db, const analysis::Gpu& gpu) {
-  constexpr size_t kMostKernels = 500;
+  constexpr size_t kMaxMeasuredKernels = 500;
   XLATRACE_ASSIGN(const LaunchSums launches, LaunchSums::Load(db));
   std::map<std::string, Occupancies> occupancies;
   const auto group = [](const LaunchSum& sum) { return std::pair(sum.config_id, sum.device_id); };
@@ -149,7 +149,7 @@ Result<Json> KernelRows(RunDb& db, const analysis::Gpu& gpu) {
   }
   Json rows = Json::array();
   for (const LaunchSums::Kernel& kernel : launches.Kernels()) {
-    if (rows.size() == kMostKernels) break;
+    if (rows.size() == kMaxMeasuredKernels) break;
     Json& row = rows.emplace_back(
         Json{{"handle", kernel.handle},
              {"kernel_name", kernel.name.empty() ? Json() : Json(kernel.name)},

@@ -222,7 +222,8 @@ bool Sampler::Start(const char* path, int64_t period_ns, uint64_t main_thread) {
 }
 
 void Sampler::WatchCollections() {
-  static PyMethodDef method = {"xlatrace_on_collection", OnCollection, kTupleArgumentsFlag, nullptr};
+  static PyMethodDef method = {"xlatrace_on_collection", OnCollection, kTupleArgumentsFlag,
+                               nullptr};
   PyObject* module = PyImport_ImportModule("gc");
   PyObject* list = module != nullptr ? PyObject_GetAttrString(module, "callbacks") : nullptr;
   PyObject* function = list != nullptr ? PyCFunction_NewEx(&method, nullptr, nullptr) : nullptr;

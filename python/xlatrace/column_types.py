@@ -12,16 +12,17 @@ INT64, FLOAT64, STRING, BINARY = "int64", "float64", "string", "binary"
 
 _TEXT_COLUMNS = frozenset(
     """
-    action advice assumptions basis bound_by category cause command computation
+    action advice after assumptions basis before bound_by category cause command computation
     compute_capability compute_type confidence copy_kind domain ended evidence figure file
-    fingerprint framework_function from_instruction from_program function fusion_kind gpu handle headline
-    host how how_to_check id instruction jaxlib_version job_answer job_cause job_waited_for
-    kernel_name kernel_symbol key kind layer layer_group library_file losing_evidence module name
-    occupancy_limiter op op_kind op_name op_name_method op_type opcode operands origin part
-    peak_flops peaks_source phase program reason role role_reason run_id sentence severity shape
-    source source_file tensorflow_version text title to_instruction to_program tool_version
-    unattributed_reason uuid value verdict what where_layer where_op where_source why_ended
-    withheld
+    fingerprint first_use framework_function from_instruction from_program function
+    function_file fusion_kind gpu handle headline host how how_to_check id instruction
+    jaxlib_version job_answer job_cause job_waited_for kernel_name kernel_symbol key kind
+    last_use layer layer_group library_file losing_evidence memory_space module name
+    occupancy_limiter op op_kind op_name op_name_method op_type opcode operands origin owner
+    part peak_flops peaks_source phase program reason role role_reason run_id sentence severity
+    shape shape_index source source_file stage state tensorflow_version text title
+    to_instruction to_program tool_version unattributed_reason uuid value verdict what
+    where_layer where_op where_source why_ended withheld work
     """.split()
 )
 _FRACTIONS = frozenset(("share", "waves"))
@@ -41,8 +42,8 @@ def has_types(view: str) -> bool:
 
 def type_of_column(view: Optional[str], name: str) -> str:
     """Type of a column that a view of docs/schema.md has."""
-    if view == "run_stat" and name == "value":
-        return INT64  # Counts. The column of this name in run_info has texts.
+    if view in ("run_stat", "compile_detail") and name == "value":
+        return INT64  # Numbers. The column of this name in run_info has texts.
     if name in _TEXT_COLUMNS:
         return STRING
     return FLOAT64 if name.endswith("_pct") or name in _FRACTIONS else INT64

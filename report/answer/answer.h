@@ -40,6 +40,7 @@ struct RunAnswer {
 struct StepAnswer {
   Descent descent;                  // `path[0]` is the typical step.
   int64_t low_ns = 0, high_ns = 0;  // Quartiles of the steady steps.
+  int64_t contention_ns = 0;        // The host waits for a CPU; never part of the descent.
   std::optional<LimitFigure> limit;
 };
 

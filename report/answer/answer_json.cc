@@ -69,6 +69,7 @@ Json AnswerJson(const Answer& answer) {
     json["step"] = DescentJson(answer.tree, answer.step->descent, answer.step->limit);
     json["step"]["p25_ns"] = answer.step->low_ns;
     json["step"]["p75_ns"] = answer.step->high_ns;
+    json["step"]["contention_ns"] = answer.step->contention_ns;
   }
   return json;
 }

@@ -116,6 +116,18 @@ class AnswerWriter {
     if (!descent.path.back().handle.empty()) text_.op_handle = descent.path.back().handle;
     text_.reason =
         Joined(Joined(Inside(descent, TimeUnit::kStep), Reason(descent, step.limit)), Range(step));
+    text_.reason = Joined(text_.reason, Contention(step));
+  }
+
+  // "Other programs had the CPU for 23.1 ms of a step (38.0%)."
+  static Sentence Contention(const StepAnswer& step) {
+    const int64_t whole = step.descent.path[0].ns;
+    if (static_cast<double>(step.contention_ns) < kMinInsideShare * static_cast<double>(whole)) {
+      return {};
+    }
+    return Plain(fmt::format("Other programs had the CPU for {} of a step ({}%).",
+                             Duration(static_cast<double>(step.contention_ns)),
+                             Share(step.contention_ns, whole)));
   }
 
   // "Half of the steps take 67.1 to 78.3 ms."; empty: they take about the same time.

@@ -110,7 +110,9 @@ class Divider {
     } else {
       parts = ByKindOrSingle(node.children);
     }
-    std::erase_if(parts, [](const TimePart& part) { return part.ns <= 0; });
+    // Time in which other programs had the CPU is no part of the program.
+    std::erase_if(parts,
+                  [](const TimePart& part) { return part.ns <= 0 || part.kind == "contention"; });
     std::stable_sort(parts.begin(), parts.end(),
                      [](const TimePart& a, const TimePart& b) { return a.ns > b.ns; });
     return parts;

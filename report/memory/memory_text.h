@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// `summary --by memory`: device memory of programs by owner and by layer, and the largest buffers at
-// the peak, from the view `buffer` (docs/schema.md, "Memory").
+// `summary --by memory`: device memory of programs by owner and by layer, and the largest buffers
+// at the peak, from the view `buffer` (docs/schema.md, "Memory").
 //
 // The text is about one program: of the main programs, the one with the largest peak. JSON has all
 // programs. Thread-safety: one thread per RunDb.

@@ -23,7 +23,7 @@ KEPT = """
 opcode category op_kind shape fusion_kind kind phase part evidence confidence unattributed_reason
 origin role severity copy_kind how bound_by compute_type occupancy_limiter compute_capability
 peak_flops gpu peaks_source op_name_method op basis cause verdict limiter why_ended ended
-owner memory_space shape_index
+owner memory_space shape_index stage work state
 """.split()
 LIBRARY = re.compile(
     r"^(void )?(ampere_|volta_|turing_|sm\d+_|cutlass|cublas|cudnn|nccl|cub::|_ZN3cub|nvjet_|"
@@ -347,6 +347,7 @@ class ShareSafeTest(export_support.ExportTest):
             "x_finding.sentence", "x_finding.headline", "x_finding.reason", "x_ruled_out.figure", "x_gap_evidence.evidence",
             "x_hint.hlo", "x_hint.enclosing", "x_hint.op_type", "x_loss.cause",
             "x_finding.action", "x_finding.how_to_check", "x_ruled_out.evidence",
+            "x_compile_detail.before", "x_compile_detail.after",
         }  # fmt: skip
         run = self.our_run()
         tables = query(run, "SELECT name FROM sqlite_master WHERE type = 'table'")

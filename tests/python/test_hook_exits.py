@@ -38,7 +38,8 @@ class Exits(HookTestCase):
         self.assertLess(status["profile_start_unix_ns"], status["profile_stop_unix_ns"])
         # No trace viewer's JSON, no folders of the framework's.
         names = sorted(path.name for path in status["folder"].iterdir())
-        self.assertEqual(names, ["session-1.xplane.pb", "status.json"])
+        own = {"compile.jsonl", "host.samples"}  # Depend on the framework and on the library that samples.
+        self.assertEqual([name for name in names if name not in own], ["session-1.xplane.pb", "status.json"])
 
     def test_sys_exit(self):
         self.assertEqual(self.run_script(JAX + "sys.exit(3)").returncode, 3)

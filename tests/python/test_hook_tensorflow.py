@@ -47,7 +47,8 @@ class TensorFlow(HookTestCase):
         self.assertTrue(b"a_inference_double" in profile)
         self.assertEqual(status["framework"], "tensorflow")
         names = sorted(path.name for path in status["folder"].iterdir())
-        self.assertEqual(names, ["session-1.xplane.pb", "status.json"])
+        own = {"compile.jsonl", "host.samples"}  # Depend on the framework and on the library that samples.
+        self.assertEqual([name for name in names if name not in own], ["session-1.xplane.pb", "status.json"])
 
     def test_calls_that_compile_are_told_from_others(self):
         """A call that traced, and no other, opens the window; it is one while it runs."""

@@ -194,8 +194,10 @@ class VerdictSection {
         const auto saves = static_cast<double>(
             finding.saves_high_ns_per_job_step.value_or(*finding.saves_high_ns));
         if (finding.bound()) html_.Raw("<span class=\"dim\">\u2264</span> ");
-        html_.Raw(Milliseconds(saves));
-        if (view_.basis.steady || view_.StepsAreJobs()) {
+        // A saving before the steps is no part of a step.
+        const bool in_run = finding.of_run && view_.basis.steady;
+        html_.Raw(in_run ? Duration(saves) + "<small>of the run</small>" : Milliseconds(saves));
+        if (!in_run && (view_.basis.steady || view_.StepsAreJobs())) {
           const int64_t step = view_.basis.steady ? view_.steps.mean_ns : view_.job.step_ns;
           html_.Raw(fmt::format("<small>{}% of step</small>",
                                 ShareText(saves, static_cast<double>(step))));

@@ -127,6 +127,19 @@ TEST(HtmlTest, QuotedCodeInAnActionIsMarked) {
   EXPECT_THAT(Page(run), HasSubstr("delta <code>jax.nn.one_hot(a &lt; b)</code>, epsilon ` zeta."));
 }
 
+TEST(HtmlTest, SavingInTheRunIsNoShareOfAStep) {
+  SampleRun run = TransformerRun();
+  model::FindingRow finding;
+  finding.id = "slow_compile";
+  finding.title = "Alpha";
+  finding.confidence = "high";
+  finding.saves_high_ns_per_run = 3'000'000'000;
+  run.findings = {finding};
+  const std::string page = Page(run);
+  EXPECT_THAT(page, HasSubstr(" 3.00 s<small>of the run</small></div>"));
+  EXPECT_THAT(page, Not(HasSubstr("of step</small>")));
+}
+
 TEST(HtmlTest, BeginsWithTheMarkerThatAllowsReplacingIt) {
   const std::string page = Page(TransformerRun());
   EXPECT_TRUE(page.starts_with("<!doctype html>\n<!-- xlatrace report 1 -->\n"));

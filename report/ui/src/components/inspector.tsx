@@ -590,7 +590,9 @@ function FindingsOf({ handle }: { handle: string }): VNode | null {
             <Dim>
               {' '}
               saves {atMost(f)}
-              {ms(f.saves_high_ns_per_step)} {report.savesUnit}
+              {f.saves_in_run
+                ? `${duration(f.saves_high_ns_per_step)} of the run`
+                : `${ms(f.saves_high_ns_per_step)} ${report.savesUnit}`}
             </Dim>
           )}
         </Small>
@@ -1133,10 +1135,10 @@ function FindingBody({ row }: { row: number }): VNode {
         <div>
           <b>
             {f.saves_high_ns_per_step !== null
-              ? `${atMost(f)}${ms(f.saves_high_ns_per_step)}`
+              ? `${atMost(f)}${f.saves_in_run ? duration(f.saves_high_ns_per_step) : ms(f.saves_high_ns_per_step)}`
               : '–'}
           </b>
-          {report.savesUnit} saved
+          {f.saves_in_run ? 'of the run' : report.savesUnit} saved
         </div>
         <div>
           <b>{f.saves_low_ns_per_step ? `≥ ${ms(f.saves_low_ns_per_step)}` : '–'}</b>at least

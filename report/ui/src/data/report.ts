@@ -32,6 +32,8 @@ export interface Finding {
   saves_high_ns_per_run?: number | null;
   /** Of a merged job whose launches have no steps: that of the run, per step of a rank. */
   saves_high_ns_per_job_step?: number | null;
+  /** The two above are savings in the whole run, although the run has steps. */
+  saves_in_run?: boolean;
   /** The evidence as a sentence. */
   sentence?: string | null;
   basis: string | null;
@@ -502,6 +504,8 @@ export class Report {
     this.meta = index.meta as Meta;
     for (const f of this.meta.findings) {
       const ofJob = f.saves_high_ns_per_job_step ?? null;
+      f.saves_in_run =
+        this.meta.basis.steady && f.saves_high_ns_per_step === null && ofJob === null;
       f.saves_low_ns_per_step ??= ofJob === null ? (f.saves_low_ns_per_run ?? null) : 0;
       f.saves_high_ns_per_step ??= ofJob ?? f.saves_high_ns_per_run ?? null;
     }

@@ -38,6 +38,7 @@ import { niceStep } from '../data/stats';
 import type { View } from '../data/view';
 import { go, hasPage } from '../state';
 import {
+  duration,
   baseName,
   count,
   inUnit,
@@ -109,6 +110,7 @@ function StepBar({ report, bars }: { report: Report; bars: Bar[] }): VNode | nul
   const best = findings.find(
     (f) =>
       f.saves_high_ns_per_step !== null &&
+      !f.saves_in_run &&
       f.saves_high_ns_per_step > 0 &&
       f.saves_high_ns_per_step < total / d,
   );
@@ -453,13 +455,14 @@ function Action({ f, n, step }: { f: Finding; n: number; step: number }): VNode 
         {f.saves_high_ns_per_step !== null ? (
           <>
             {atMost(f)}
-            {ms(f.saves_high_ns_per_step)}
+            {f.saves_in_run ? duration(f.saves_high_ns_per_step) : ms(f.saves_high_ns_per_step)}
+            {f.saves_in_run && <small>of the run</small>}
             {!atMost(f) &&
               f.saves_low_ns_per_step !== null &&
               f.saves_low_ns_per_step < 0.9 * f.saves_high_ns_per_step && (
                 <small>at least {ms(f.saves_low_ns_per_step)}</small>
               )}
-            {f.saves_high_ns_per_step <= step && (
+            {!f.saves_in_run && f.saves_high_ns_per_step <= step && (
               <small>{percent(f.saves_high_ns_per_step, step)}% of the step</small>
             )}
             {report.jobStep && f.saves_high_ns_per_run != null && (

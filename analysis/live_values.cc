@@ -33,7 +33,7 @@ struct Place {
   bool fixed = false;  // Its memory is no one else's: a parameter, a constant.
   bool live_out = false;
   bool carried = false;            // By a loop, into its body.
-  int32_t own_last_use = -1;       // Of this leaf alone, whoever shares its memory.
+  int32_t own_last_use = -1;       // Last use of this leaf, without values that share its memory.
   uint32_t definition = kNoIndex;  // Instruction and leaf of its shape. A carried value is defined
   uint32_t leaf = 0;               // by a parameter of the loop's computation.
 };

@@ -35,7 +35,7 @@ struct PageComparison {
 };
 
 // Writes `compare_rows`, `compare_ops`, `compare_changes`, `compare_change_rows`, `compare_groups`
-// (docs/development/page-data.md) and gives what stands in the page's facts.
+// (docs/development/page-data.md) and returns their entries in the page's facts.
 nlohmann::ordered_json WriteCompareTables(const PageComparison& compared, PageBlocks& blocks);
 
 }  // namespace xlatrace::report

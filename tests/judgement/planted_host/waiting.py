@@ -98,7 +98,7 @@ def gc_explicit(rng):
 
 
 def gc_automatic(rng):
-    """Cyclic objects that live for some steps: the collector runs by itself."""
+    """Cyclic objects that live for some steps. Python starts its garbage collector itself."""
     return Cause(
         kinds=("gc",), data=True, work=20000, imports="import collections\nimport gc",
         functions="""

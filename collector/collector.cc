@@ -188,26 +188,21 @@ void* Collector::FlusherMain(void* self) {
 
 void Collector::FlusherLoop() {
   buffers.SetFlushingThread();
-  uint64_t seen = 0;
   const auto every_ns = [this](uint64_t now_ns) { return FlushEveryMsAt(now_ns) * 1000000; };
   uint64_t next_ns = opened_ns_ + every_ns(opened_ns_);
   for (;;) {
     const uint64_t now = NowNs(CLOCK_MONOTONIC);
     const uint64_t left_ms = next_ns > now ? (next_ns - now) / 1000000 + 1 : 0;
-    const bool notified = flusher_signal_.WaitBeyond(seen, steering.Tick(now, left_ms));
+    const bool notified = flushes_wanted_.Sleep(steering.Tick(now, left_ms));
     const uint64_t begin = NowNs(CLOCK_MONOTONIC);
     steering.Tick(begin, FlushEveryMs());
     // Steps are counted by what runs: nobody knows beforehand when they begin.
     tensorflow_ops.Follow(steering.has_steps() || steering.State() == ProcessState::kRecording);
-    seen = flusher_signal_.count();
+    const WorkRequests::Work work = flushes_wanted_.Next();
+    const bool final = work.last;
     IndexBuffers();
-    const uint64_t wanted = flush_wanted_.load(std::memory_order_acquire);
-    const bool final = final_flush_.load(std::memory_order_acquire);
     // Each completed buffer notifies this thread.
-    if (notified && begin < next_ns && !final &&
-        wanted == flush_done_.load(std::memory_order_relaxed)) {
-      continue;
-    }
+    if (notified && begin < next_ns && !flushes_wanted_.IsRequested(work)) continue;
     bool asked = false;  // By `xlatrace control flush`.
     try {
       recording::ControlOrder order;
@@ -240,11 +235,9 @@ void Collector::FlusherLoop() {
     flusher_cost_ns_.store(NowNs(CLOCK_THREAD_CPUTIME_ID), std::memory_order_relaxed);
     // From beginning to beginning; a CUPTI that takes long gets half of that in peace.
     next_ns = std::max(begin + every_ns(begin), NowNs(CLOCK_MONOTONIC) + every_ns(begin) / 2);
-    flush_done_.store(wanted, std::memory_order_release);
-    flushed_signal_.Notify();
+    flushes_wanted_.Done(work);
     // What came back goes to the file now, not a period later.
-    write_wanted_.fetch_add(1, std::memory_order_acq_rel);
-    writer_signal_.Notify();
+    writes_wanted_.Add();
     if (!final) continue;
     if (end_how_.load(std::memory_order_acquire) == XLATRACE_END_ABORT) FinishForAbort();
     return;
@@ -316,7 +309,7 @@ void Collector::IndexBuffers() {
       buffers.Recycle(buffer);
     }
   }
-  if (any) writer_signal_.Notify();
+  if (any) writes_wanted_.Wake();
 }
 
 // Under WSL2, and with a timestamp callback, CUPTI's clock is not CLOCK_REALTIME (cupti_activity.h

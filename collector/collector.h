@@ -35,6 +35,7 @@
 #include "collector/steering.h"
 #include "collector/string_table.h"
 #include "collector/tensorflow_ops.h"
+#include "collector/work_requests.h"
 #include "recording/writer.h"
 
 namespace xlatrace::collector {
@@ -91,7 +92,7 @@ class Collector {
   std::atomic<bool> cupti_ended{false};
 
   void CountAllocationFailure() { allocation_failures_.fetch_add(1, std::memory_order_relaxed); }
-  void WakeFlusher() { flusher_signal_.Notify(); }
+  void WakeFlusher() { flushes_wanted_.Wake(); }
 
  private:
   static constexpr int kNotEnding = -1;
@@ -104,6 +105,7 @@ class Collector {
   bool CuptiIsOn() const {
     return subscriber_ != nullptr && !cupti_ended.load(std::memory_order_acquire);
   }
+  void End(int how);
   void BeforeAbort();
   void FinishForAbort();
   void Told();
@@ -152,22 +154,17 @@ class Collector {
   std::string place_;       // Folder in use.
   std::string reason_;      // Why it is not the place asked for.
   std::string rank_;        // Of this process, where a launcher tells.
-  bool claimed_ = false;    // This process made the recording: it prints the line.
+  bool claimed_ = false;    // This process took the place for the job: it prints the line.
   std::unique_ptr<recording::Writer> writer_;
   bool own_table_ = false;  // The writer thread's descriptors are nobody else's.
 
-  Signal writer_signal_;   // Work for the writer thread.
-  Signal written_signal_;  // The writer has written everything that was there when asked.
-  Signal flusher_signal_;  // Work for the flusher thread.
-  Signal flushed_signal_;  // The flusher has come back from CUPTI.
-  std::atomic<uint64_t> flush_wanted_{0};
-  std::atomic<uint64_t> flush_done_{0};
-  std::atomic<uint64_t> write_wanted_{0};
-  std::atomic<uint64_t> write_done_{0};
-  std::atomic<bool> final_flush_{false};
+  // Answered when the writer thread has written everything that was there.
+  WorkRequests writes_wanted_;
+  // Answered when the flusher thread has come back from CUPTI. The last flush is forced.
+  WorkRequests flushes_wanted_;
   std::atomic<int> end_how_{kNotEnding};  // preload_abi.h.
+  std::atomic<int> ending_thread_{0};     // It is in BeforeEnd; 0: none.
   std::atomic<bool> abort_done_{false};
-  std::atomic<bool> finish_{false};
   std::atomic<uint32_t> devices_seen_{0};  // Bit per device.
   uint32_t devices_asked_ = 0;             // The flusher thread's.
   std::atomic<bool> failed_to_open_{false};

@@ -4,12 +4,13 @@
 
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <new>
 #include <string>
+
+#include <sys/syscall.h>
 
 #include "collector/collector.h"
 #include "collector/lock.h"
@@ -23,57 +24,53 @@ namespace {
 constexpr uint64_t kFlushLimitMs = 3000;
 constexpr uint64_t kWriteLimitMs = 5000;
 
-bool Wait(Signal& signal, const std::atomic<uint64_t>& done, uint64_t wanted, uint64_t limit_ms) {
-  const uint64_t until = NowNs(CLOCK_MONOTONIC) + limit_ms * 1000000;
-  for (;;) {
-    const uint64_t seen = signal.count();
-    if (done.load(std::memory_order_acquire) >= wanted) return true;
-    const uint64_t now = NowNs(CLOCK_MONOTONIC);
-    if (now >= until) return false;
-    signal.WaitBeyond(seen, std::min<uint64_t>((until - now) / 1000000 + 1, 100));
-  }
-}
-
 }  // namespace
 
-bool Collector::WaitForWriter() {
-  const uint64_t write = write_wanted_.fetch_add(1, std::memory_order_acq_rel) + 1;
-  writer_signal_.Notify();
-  return Wait(written_signal_, write_done_, write, kWriteLimitMs);
-}
+bool Collector::WaitForWriter() { return writes_wanted_.Wait(writes_wanted_.Add(), kWriteLimitMs); }
 
 void Collector::AtExit() { Get().BeforeEnd(XLATRACE_END_EXIT); }
 
 void Collector::BeforeEnd(int how) {
   if (getpid() != owner_pid_) return;  // A child that shares our memory (vfork) or our image.
-  if (phase() != Phase::kRunning) return;
+  if (phase() != Phase::kRunning && phase() != Phase::kFinished) return;
   if (how == XLATRACE_END_NOT) {
-    // An exec that failed. What the program does from here on is written with the next flush.
+    // An exec that failed. Later work of the program is written with the next flush.
     int exec = XLATRACE_END_EXEC;
     end_how_.compare_exchange_strong(exec, kNotEnding);
     return;
   }
-  static std::atomic<bool> ending{false};
-  if (ending.exchange(true)) return;  // Two threads leave at once: the first one does it.
+  // Two threads leave at once. The first one ends the recording. The second one waits, because its
+  // return ends the process, and because the first one may only exec.
+  const int self = static_cast<int>(syscall(SYS_gettid));
+  for (uint64_t waited_ms = 0;; ++waited_ms) {
+    int none = 0;
+    if (ending_thread_.compare_exchange_strong(none, self)) break;
+    // A signal handler of the thread that ends the recording already.
+    if (none == self || waited_ms >= kFlushLimitMs + kWriteLimitMs) return;
+    const timespec moment = {0, 1000000};
+    nanosleep(&moment, nullptr);
+  }
+  if (phase() == Phase::kRunning) End(how);
+  ending_thread_.store(0);
+}
+
+void Collector::End(int how) {
   end_how_.store(how, std::memory_order_release);
   if (how == XLATRACE_END_ABORT) {
     BeforeAbort();
     return;
   }
   const bool terminal = how != XLATRACE_END_EXEC && how != XLATRACE_END_MAYBE;
-  if (terminal) final_flush_.store(true, std::memory_order_release);
-  const uint64_t flush = flush_wanted_.fetch_add(1, std::memory_order_acq_rel) + 1;
-  flusher_signal_.Notify();
+  if (terminal) flushes_wanted_.MakeNextLast();
   // FlushAll has no limit of its own and has been seen to hang (HPCToolkit #195).
-  if (!Wait(flushed_signal_, flush_done_, flush, kFlushLimitMs)) {
+  if (!flushes_wanted_.Wait(flushes_wanted_.Add(), kFlushLimitMs)) {
     flush_timeouts_.fetch_add(1, std::memory_order_relaxed);
   }
-  if (terminal) finish_.store(true, std::memory_order_release);
+  if (terminal) writes_wanted_.MakeNextLast();
   const bool written = WaitForWriter();
   if (written) Told();
   if (!terminal) {
     if (how == XLATRACE_END_MAYBE) end_how_.store(kNotEnding, std::memory_order_release);
-    ending.store(false);
     return;
   }
   phase_.store(static_cast<int>(Phase::kFinished), std::memory_order_release);
@@ -94,12 +91,11 @@ void Collector::Told() {
   }
 }
 
-// Who aborts may hold any lock, that of malloc too: it asks and waits, without a lock and without
-// memory. The flusher thread does the rest; where it needs what the other holds, the time is up.
+// A thread that aborts may hold any lock, that of malloc too. So it adds a request and waits,
+// without a lock and without memory. If the flusher thread needs such a lock, the time runs out.
 void Collector::BeforeAbort() {
-  final_flush_.store(true, std::memory_order_release);
-  flush_wanted_.fetch_add(1, std::memory_order_acq_rel);
-  flusher_signal_.TryNotify();
+  flushes_wanted_.MakeNextLast();
+  flushes_wanted_.TryAdd();
   const uint64_t until = NowNs(CLOCK_MONOTONIC) + kFlushLimitMs * 1000000;
   while (!abort_done_.load(std::memory_order_acquire) && NowNs(CLOCK_MONOTONIC) < until) {
     const timespec moment = {0, 1000000};
@@ -109,7 +105,7 @@ void Collector::BeforeAbort() {
 }
 
 void Collector::FinishForAbort() {
-  finish_.store(true, std::memory_order_release);
+  writes_wanted_.MakeNextLast();
   if (WaitForWriter()) {
     Told();
     try {
@@ -124,7 +120,7 @@ void Collector::PrintLine() {
   const bool failed = failed_to_open_.load(std::memory_order_acquire);
   const char* quiet = std::getenv("XLATRACE_QUIET");
   if (quiet != nullptr && *quiet != '\0' && *quiet != '0') return;
-  // One line per job: the first process says it, of many ranks the one with rank 0.
+  // One line per job: the first process prints it, of many ranks the one with rank 0.
   const char* main_pid = std::getenv(XLATRACE_ENV_MAIN);
   const bool is_main = main_pid == nullptr ? claimed_ : std::atoi(main_pid) == getpid();
   if (!is_main || (!rank_.empty() && rank_ != "0")) return;
@@ -142,7 +138,7 @@ void Collector::PrintLine() {
   EndedProcesses(place_, &processes, &launches);
   std::string count = std::to_string(launches);
   for (size_t at = count.size(); at > 3; at -= 3) count.insert(at - 3, ",");
-  // run.rec beside run.db: the folder's name says the run's.
+  // run.rec beside run.db.
   std::string run = place_;
   if (run.size() > 4 && run.compare(run.size() - 4, 4, ".rec") == 0) {
     run = run.substr(0, run.size() - 4) + ".db";

@@ -17,8 +17,6 @@
 namespace xlatrace::collector {
 namespace {
 
-using recording::ProcessState;
-
 // A flush that takes longer than the end of a process waits for it is taken to hang.
 constexpr uint64_t kMaxFlushNs = 2900000000;
 constexpr size_t kWakeAtBytes = 4 << 20;  // Definitions that wait wake the writer early.
@@ -56,16 +54,13 @@ void Collector::WriterLoop() {
   } catch (const std::bad_alloc&) {
     reason_ = "no memory";
   }
-  uint64_t seen = 0;
   uint64_t last_write_ns = 0;
   for (bool first = true;; first = false) {
     // The first time at once: whose recording it is stands in the file from the beginning.
-    if (!first) writer_signal_.WaitBeyond(seen, FlushEveryMsAt(NowNs(CLOCK_MONOTONIC)));
-    seen = writer_signal_.count();
-    const uint64_t wanted = write_wanted_.load(std::memory_order_acquire);
-    const bool finish = finish_.load(std::memory_order_acquire);
+    if (!first) writes_wanted_.Sleep(FlushEveryMsAt(NowNs(CLOCK_MONOTONIC)));
+    const WorkRequests::Work work = writes_wanted_.Next();
     const uint64_t now = NowNs(CLOCK_MONOTONIC);
-    const bool asked = wanted != write_done_.load(std::memory_order_relaxed) || finish;
+    const bool asked = writes_wanted_.IsRequested(work);
     const bool due = first || now - last_write_ns >= FlushEveryMsAt(now) * 1000000;
     try {
       const bool write = asked || due || definitions.waiting_bytes() >= kWakeAtBytes;
@@ -75,7 +70,7 @@ void Collector::WriterLoop() {
       TakeBuffers(decoder, open);
       if (write) {
         last_write_ns = now;
-        WriteRows(decoder, finish, open);
+        WriteRows(decoder, work.last, open);
       }
     } catch (const std::bad_alloc&) {
       // The row is lost and counted; the program may find memory again, and so may we.
@@ -88,9 +83,8 @@ void Collector::WriterLoop() {
       stopped_ = "recording stopped early: " + writer_->StopReason();
     }
     failed_to_open_.store(!open, std::memory_order_release);
-    write_done_.store(wanted, std::memory_order_release);
-    written_signal_.Notify();
-    if (finish) return;
+    writes_wanted_.Done(work);
+    if (work.last) return;
   }
 }
 

@@ -21,7 +21,7 @@ namespace xlatrace::collector {
 namespace {
 
 // How often a folder that others move away meanwhile is tried again.
-constexpr int kAttempts = 100;
+constexpr int kMaxAttempts = 100;
 
 std::string Get(const char* name) {
   const char* value = std::getenv(name);
@@ -43,7 +43,7 @@ bool EndsWith(const std::string& text, const char* end) {
   return text.size() >= size && text.compare(text.size() - size, size, end) == 0;
 }
 
-// The token that the folder belongs to; empty when nobody has claimed it.
+// The token that the folder belongs to; empty when no job has claimed it.
 std::string Claimant(const std::string& folder) {
   const int fd = open((folder + "/job").c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
   if (fd < 0) return {};
@@ -55,7 +55,9 @@ std::string Claimant(const std::string& folder) {
 }
 
 // Claims atomically: the file appears with its content or not at all. The claimant's token.
-std::string Claim(const std::string& folder, const std::string& token) {
+// `claimed`: by this call.
+std::string Claim(const std::string& folder, const std::string& token, bool* claimed) {
+  *claimed = false;
   if (std::string claimant = Claimant(folder); !claimant.empty()) return claimant;
   const std::string temporary = folder + "/.job." + HostName() + "." + std::to_string(getpid());
   const int fd =
@@ -66,10 +68,13 @@ std::string Claim(const std::string& folder, const std::string& token) {
   const bool written = write(fd, line.data(), line.size()) == static_cast<ssize_t>(line.size());
   int why = written ? 0 : (errno != 0 ? errno : ENOSPC);
   close(fd);
-  if (written && link(temporary.c_str(), (folder + "/job").c_str()) != 0) {
-    why = errno;
+  if (written) {
+    *claimed = link(temporary.c_str(), (folder + "/job").c_str()) == 0;
+    if (!*claimed) why = errno;
     // A file system without hard links.
-    if (why == EPERM) rename(temporary.c_str(), (folder + "/job").c_str());
+    if (!*claimed && why == EPERM) {
+      *claimed = rename(temporary.c_str(), (folder + "/job").c_str()) == 0;
+    }
   }
   unlink(temporary.c_str());
   std::string claimant = Claimant(folder);
@@ -77,7 +82,7 @@ std::string Claim(const std::string& folder, const std::string& token) {
   return claimant;
 }
 
-// Somebody holds the lock of a recording file in the folder.
+// A process holds the lock of a recording file in the folder.
 bool IsLive(const std::string& folder) {
   DIR* entries = opendir(folder.c_str());
   if (entries == nullptr) return false;
@@ -94,10 +99,9 @@ bool IsLive(const std::string& folder) {
   return live;
 }
 
-// The folder itself, locked while a process decides whose it is: made, claimed, moved aside and
-// given its first live file are one step for everybody who comes at the same moment. Without the
-// lock (a file system that has none, or a holder that is stopped) claims are still atomic, and
-// nothing is moved.
+// The folder itself, locked while a process decides whose it is. So making, claiming, renaming and
+// the first live file are one step for all processes. Without the lock (a file system that has
+// none, or a holder that is stopped) claims are still atomic, and no folder is renamed.
 class LockedFolder {
  public:
   explicit LockedFolder(const std::string& folder)
@@ -172,23 +176,21 @@ void OpenIn(const std::string& wanted, const std::string& token, const std::stri
   const std::string base = EndsWith(wanted, ".rec") ? wanted.substr(0, wanted.size() - 4) : wanted;
   for (int n = 1; n < 1000; ++n) {
     const std::string folder = n == 1 ? wanted : base + "." + std::to_string(n) + ".rec";
-    for (int attempt = 0; attempt < kAttempts; ++attempt) {
-      const bool made = mkdir(folder.c_str(), 0700) == 0;
-      if (!made && errno != EEXIST) return;
+    for (int attempt = 0; attempt < kMaxAttempts; ++attempt) {
+      if (mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) return;
       struct stat status {};
       if (lstat(folder.c_str(), &status) != 0) continue;  // Moved aside this moment.
       if (!S_ISDIR(status.st_mode)) break;
       const LockedFolder lock(folder);
       if (lock.locked() && !lock.Is(folder)) continue;
-      const std::string claimant = Claim(folder, token);
+      const std::string claimant = Claim(folder, token, &place->claimed);
       if (claimant == token) {
         place->folder = folder;
-        place->claimed = made;
         place->fd = OpenFile(folder, stem, start_unix_s, &place->identity);
         return;
       }
       if (claimant.empty()) return;  // Not ours to write into.
-      // Another job's: at work, so that ours goes to run.2.rec; or over, so that it makes room.
+      // Another job's. If it runs, ours goes to run.2.rec; if it has ended, its folder is renamed.
       if (IsLive(folder) || !lock.locked() || !MoveAside(folder)) break;
     }
   }

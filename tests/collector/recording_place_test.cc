@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Where a process records: one folder per job, whoever comes first, however many at once.
+// Where a process records: one folder per job, also if many processes start at once.
 
 #include "collector/recording_place.h"
 
@@ -85,6 +85,19 @@ TEST_F(PlaceTest, TheFirstProcessMakesTheFolderForItsJob) {
   close(place.fd);
 }
 
+// The program made the folder, or another job's process did and lost it.
+TEST_F(PlaceTest, OnlyTheFirstProcessTakesAFolderThatExists) {
+  fs::create_directory(folder_ + "/run.rec");
+  const RecordingPlace first = OpenRecordingPlace(1);
+  EXPECT_EQ(first.folder, folder_ + "/run.rec");
+  EXPECT_TRUE(first.claimed);
+  const RecordingPlace second = OpenRecordingPlace(2);
+  EXPECT_EQ(second.folder, first.folder);
+  EXPECT_FALSE(second.claimed);
+  close(first.fd);
+  close(second.fd);
+}
+
 TEST_F(PlaceTest, AnotherLiveJobIsLeftAlone) {
   const RecordingPlace first = OpenRecordingPlace(1);
   setenv("XLATRACE_JOB", "job-2", 1);
@@ -135,7 +148,7 @@ TEST_F(PlaceTest, UnwritableFolderIsReplacedByTheFallbackWithANote) {
   close(place.fd);
 }
 
-TEST_F(PlaceTest, ProcessesOfAJobThatStartTogetherMeetInOneFolder) {
+TEST_F(PlaceTest, ProcessesThatStartTogetherUseOneFolder) {
   // An older finished recording is in the way, so that they also race for moving it.
   {
     setenv("XLATRACE_JOB", "job-0", 1);

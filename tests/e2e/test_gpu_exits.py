@@ -124,6 +124,29 @@ class Exits(gpu_support.GpuTestCase):
         self.assertEqual(invented, [])
         return missing
 
+    def test_a_thread_waits_for_the_end_that_another_began(self):
+        # The second thread leaves while the first one's flush is under way.
+        traced = self.preloaded(
+            "launch k x 50; sync; threads 2 { meet 2; _exit 4 }",
+            scenario="delay cuptiActivityFlushAll 400\n",
+        )
+        self.assertEqual((traced.code, len(gpu_support.split_stderr(traced.stderr)[0])), (4, 1), traced)
+        self.assert_equals_truth(self.fold())
+
+    def test_an_end_beside_a_blocked_signal_loses_nothing(self):
+        # A flush for a signal that may end the program is under way when another thread leaves.
+        script = PYTHON + (
+            "signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1])\n"
+            "launch('k', 50); sync()\n"
+            # With ctypes, so that the other thread runs meanwhile.
+            "kill = ctypes.CDLL(None).kill\n"
+            "threading.Thread(target=kill, args=(os.getpid(), signal.SIGUSR1)).start()\n"
+            "time.sleep(0.2); launch('after', 9); sync(); os._exit(6)"
+        )
+        traced = self.preloaded(script, scenario="delay cuptiActivityFlushAll 800\n")
+        self.assertEqual((traced.code, len(gpu_support.split_stderr(traced.stderr)[0])), (6, 1), traced)
+        self.assert_equals_truth(self.fold())
+
     def test_daemon_thread_still_launching(self):
         script = PYTHON + (
             "start()\n"

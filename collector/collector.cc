@@ -215,10 +215,12 @@ void Collector::FlusherLoop() {
       const bool early = !final && (asked || IsStalled(begin));
       if (early) forced_flushes_.fetch_add(1, std::memory_order_relaxed);
       flush_began_ns_.store(begin, std::memory_order_relaxed);
+      const uint64_t began_ns = NowNs();
       api.cuptiActivityFlushAll(final || early ? CUPTI_ACTIVITY_FLAG_FLUSH_FORCED : 0);
       flush_began_ns_.store(0, std::memory_order_relaxed);
       // Before the clock of this flush is in the file, all that the flush brought is.
       IndexBuffers();
+      whole_until_ns_.store(began_ns, std::memory_order_release);
       size_t dropped = 0;
       if (api.Dropped(&dropped) == CUPTI_SUCCESS) {
         dropped_.fetch_add(dropped, std::memory_order_relaxed);

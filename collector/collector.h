@@ -36,6 +36,7 @@
 #include "collector/string_table.h"
 #include "collector/tensorflow_ops.h"
 #include "collector/work_requests.h"
+#include "recording/flush_schedule.h"
 #include "recording/writer.h"
 
 namespace xlatrace::collector {
@@ -120,20 +121,13 @@ class Collector {
   void TakeBuffers(ActivityDecoder& decoder, bool open);
   void DrainLogs(recording::Writer& writer);
   void WatchLimit();
-  void WriteRows(ActivityDecoder& decoder, bool finish, bool open);
+  void WriteRows(ActivityDecoder& decoder, uint64_t whole_until_ns, bool finish, bool open);
   void TellHow(recording::Writer& writer);
   void TellWindow(ActivityDecoder& decoder, recording::Writer& writer);
   void FlusherLoop();
-  // A kill loses what came since the last flush, and what that flush brought until it is written.
-  // Two flushes per period leave half of it for the second.
-  uint64_t FlushEveryMs() const { return std::max<uint64_t>(flush_period_ms_ / 2, 1); }
-  // The same for a program that has just begun: what a short run loses is no more than a part of
-  // it.
+  uint64_t FlushEveryMs() const { return recording::MaxFlushIntervalMs(flush_period_ms_); }
   uint64_t FlushEveryMsAt(uint64_t now_ns) const {
-    constexpr uint64_t kAgePerFlushRatio = 16;
-    constexpr uint64_t kMinFlushMs = 20;
-    const uint64_t part_ms = (now_ns - std::min(now_ns, opened_ns_)) / 1000000 / kAgePerFlushRatio;
-    return std::min(FlushEveryMs(), std::max(part_ms, kMinFlushMs));
+    return recording::FlushIntervalMs(flush_period_ms_, now_ns - std::min(now_ns, opened_ns_));
   }
   bool IsStalled(uint64_t now_ns);
   bool IsFlushDue(uint64_t now_ns);
@@ -181,6 +175,8 @@ class Collector {
   uint64_t flushed_progress_ = 0;
   uint64_t flushed_ns_ = 0;
   std::atomic<uint64_t> flushes_{0};
+  // Begin of the last flush whose buffers are in `indexed_` or written. CLOCK_REALTIME; 0: none.
+  std::atomic<uint64_t> whole_until_ns_{0};
   std::atomic<uint64_t> forced_flushes_{0};  // Before the end.
   std::atomic<uint64_t> flush_began_ns_{0};  // CLOCK_MONOTONIC; 0: CUPTI is not flushing.
   std::atomic<int64_t> clock_offset_ns_{0};  // CLOCK_REALTIME less CUPTI's clock.

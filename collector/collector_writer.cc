@@ -67,10 +67,11 @@ void Collector::WriterLoop() {
       // Before the buffers: where the clock of a flush stands in the file, all that the flush
       // brought does.
       if (write) definitions.Take(&taken_);
+      const uint64_t whole_until_ns = whole_until_ns_.load(std::memory_order_acquire);
       TakeBuffers(decoder, open);
       if (write) {
         last_write_ns = now;
-        WriteRows(decoder, work.last, open);
+        WriteRows(decoder, whole_until_ns, work.last, open);
       }
     } catch (const std::bad_alloc&) {
       // The row is lost and counted; the program may find memory again, and so may we.
@@ -205,7 +206,8 @@ void Collector::TellHow(recording::Writer& writer) {
   writer.Add(recording::FactRow{"ended", word});
 }
 
-void Collector::WriteRows(ActivityDecoder& decoder, bool finish, bool open) {
+void Collector::WriteRows(ActivityDecoder& decoder, uint64_t whole_until_ns, bool finish,
+                          bool open) {
   if (!open) return;
   recording::Writer& writer = *writer_;
   const auto write = [&](const Definition& definition) {
@@ -275,6 +277,9 @@ void Collector::WriteRows(ActivityDecoder& decoder, bool finish, bool open) {
   stat("flush_timeouts", flush_timeouts_.load(std::memory_order_relaxed));
   stat("allocation_failures", allocation_failures_.load(std::memory_order_relaxed));
   stat("rows_lost", writer.lost_rows() + ThreadLog::rows_lost());
+  // The file has the activities that ended before, if their calls are not in it without them. A
+  // block of stats is written after those of activities and calls.
+  if (whole_until_ns != 0) stat("whole_until_ns", whole_until_ns);
   if (writer.failed()) stat("write_errno", static_cast<uint64_t>(writer.stop_errno()));
   TellWindow(decoder, writer);
   TellHow(writer);

@@ -11,8 +11,8 @@
 //   without one of the nodes it always has is a loss, too (graph_losses.h).
 // - What CUPTI or the collector counted as lost, and cannot name, lies between the flushes around
 //   the count.
-// - A file without an end: everything that ended before the last flush whose clock is in the file,
-//   and before the first call without an activity, is there. From then on work may be missing.
+// - A file without an end has all work that ended before the begin of its last flush (stat
+//   `whole_until_ns`) and before the first call without an activity. Later work may be missing.
 //
 // Use: OnCall for every call, OnLostCall for those without activity; then OnActivity for all; then
 // Tell. Times are the recording's. Thread-safety: one thread.
@@ -82,6 +82,7 @@ class RecordedWindows {
   uint64_t EndOf(size_t lost) const;
   Extent WithoutOutside(const Extent& window) const;
   uint64_t FlushPeriodNs() const;
+  uint64_t LatestEndNs() const;
   uint64_t StartOfRing(uint64_t first_ns) const;
   void TellWindows(bool finished, const std::function<int64_t(uint64_t)>& time_of,
                    model::Id process_id, model::EventSink& sink) const;

@@ -123,6 +123,33 @@ TEST_F(RecordedWindowsTest, WithoutOpenCallsWorkIsMissingFromTheLastFlushOn) {
   EXPECT_EQ(sink_.Stat("process_killed"), 1);
 }
 
+TEST_F(RecordedWindowsTest, WorkBeforeTheLastFlushInTheFileIsNotMissing) {
+  builder_.Fact("start_unix_ns", std::to_string(RecordingBuilder::kStart));
+  builder_.Kernel("a", Launch(10), 100, 200);
+  Clock(470'000'000);
+  builder_.writer->Add(
+      recording::StatRow{"whole_until_ns", RecordingBuilder::kStart + 490'000'000});
+  Clock(500'000'000);
+  builder_.Kill();
+  const RecordingImport outcome = Import();
+  EXPECT_EQ(outcome.ending.unrecorded_from_ns, 490'000'000);
+  // The next flush was due a sixteenth of the age later. Clocks came at most 1 ms late, so a small
+  // fixed margin is added.
+  EXPECT_GT(outcome.ending.unrecorded_tail_ns, 10'000'000 + 500'000'000 / 16);
+  EXPECT_LT(outcome.ending.unrecorded_tail_ns, 10'000'000 + 500'000'000 / 16 + 200'000'000);
+}
+
+TEST_F(RecordedWindowsTest, LateFlushesLengthenTheTimeThatMayBeMissing) {
+  builder_.Fact("start_unix_ns", std::to_string(RecordingBuilder::kStart));
+  builder_.Kernel("a", Launch(10), 100, 200);
+  builder_.writer->Add(recording::StatRow{"whole_until_ns", RecordingBuilder::kStart + 10'000'000});
+  Clock(20'000'000);
+  Clock(820'000'000);
+  builder_.Kill();
+  // Due was 20 ms after the first.
+  EXPECT_GT(Import().ending.unrecorded_tail_ns, 810'000'000 + 2 * int64_t{780'000'000});
+}
+
 // Stream 8 ran ahead of 7: of its work at 150 the block was written over before that of 7 at 100.
 TEST_F(RecordedWindowsTest, ARingIsWholeFromWhereEachStreamHasSomething) {
   builder_.Fact("last_ms", "300");

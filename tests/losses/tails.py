@@ -1,21 +1,22 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""How much a process that is killed loses at its end, by its age, with the flush period of every user.
+"""Work that a killed process loses at its end, by its age, with the default flush period.
 
-    tests/losses/tails.py [--runs N] [--ages S,S...] [--signal KILL]
+    tests/losses/tails.py [--runs N] [--ages S,S...] [--signal KILL] [--update]
 
-A program on the fake GPU launches 4,000 activities a second and is killed from outside at an age that
-is drawn around --ages. Columns, per age:
+A program on the fake GPU launches 4,000 activities per second. A signal from outside kills it at an age
+that is drawn around --ages. Columns:
 
-  executed   activities that the device ended before (the fake driver's log), all runs together
+  executed   activities that the device ended before the kill (the fake driver's log), in all runs
   missing    of them those that are not in run.db
-  lost_ms    from the end of the first activity that is missing to the kill: median and most of the runs
-  said_ms    what run.db says may be missing at the end (unrecorded_tail_ns): median and most
-  unsaid     runs that lost more than they say; must be 0
+  lost       time from the end of the first missing activity to the kill: median and maximum of the runs
+  reported   time that run.db reports as unrecorded at the end (unrecorded_tail_ns): median and maximum
+  too small  runs that lost more time than they report; must be 0
 
 In the rows "busy" each kernel takes 50 times as long, so that the GPU is never idle and the program
-waits for it. The last row is a program of the same length that aborts. Environment: as laboratory.py. Exit status 1
-unless unsaid is 0.
+waits for it. In the rows "hang" a kernel does not end, before and after the forced flush. The last row is
+a program that aborts. --update writes the table into docs/development/collector-measurements.md.
+Environment: as laboratory.py. Exit status 1 unless "too small" is 0 everywhere.
 """
 
 import argparse
@@ -38,12 +39,23 @@ import laboratory  # noqa: E402
 
 
 BUSY = "kernel * times 50\n"
+# A second of work, then a kernel that does not end.
+HANG = (
+    f"{laboratory.SETUP} launch k; sync; rate 4000; repeat 444 {{ {laboratory.STEP} }};"
+    " launch endless; print go; sleep 600000"
+)
+HANGS = "kernel endless times 1000000000\n"
+DOCUMENT = HERE.parents[1] / "docs" / "development" / "collector-measurements.md"
+HEAD = (
+    "| end | runs | executed activities | missing | lost, median and maximum | reported, median and maximum | too small |",
+    "|---|---|---|---|---|---|---|",
+)
 
 
-def killed(folder, age_s, number, scenario=None):
+def killed(folder, age_s, number, scenario=None, script=laboratory.ENDLESS, **environment):
     bench = laboratory.Bench(folder)
     process = subprocess.Popen(
-        bench.command(laboratory.ENDLESS), cwd=bench.work, env=bench.environment(scenario=scenario),
+        bench.command(script), cwd=bench.work, env=bench.environment(scenario=scenario, **environment),
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
     )  # fmt: skip
     process.stdout.readline()
@@ -68,7 +80,7 @@ def aborted(folder, age_s):
 
 
 def judge(bench, died_ns):
-    """(executed, missing, lost ns, said ns) of one run; None: killed before its first block."""
+    """(executed, missing, lost ns, reported ns) of one run; None: killed before its first block."""
     truths = bench.truths()
     files = list((bench.work / "run.rec").glob("*.rec"))
     if not any(gpu_truth.rows_in(file, gpu_truth.FACTS) for file in files):
@@ -94,6 +106,7 @@ def main():
     parser.add_argument("--ages", default="0.1,0.3,1,3,10", help="seconds")
     parser.add_argument("--signal", default="KILL")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--update", action="store_true", help="write the table into the document")
     options = parser.parse_args()
     try:
         gpu_support.require_gpu()
@@ -103,28 +116,38 @@ def main():
     chance = random.Random(options.seed)
     number = getattr(signal, f"SIG{options.signal}")
     bad = False
-    print(f"{'end':<22}{'runs':>6}{'executed':>10}{'missing':>9}  {'lost_ms':>13}  {'said_ms':>13}"
-          f"{'unsaid':>8}", flush=True)  # fmt: skip
+    table = list(HEAD)
+    print("\n".join(table), flush=True)
     with tempfile.TemporaryDirectory(prefix="xlatrace-tails-") as root:
         ages = options.ages.split(",")
-        rows = [(f"{options.signal} at {age} s", float(age), True, None) for age in ages]
-        rows += [(f"{options.signal} at {age} s, busy", float(age), True, BUSY) for age in ages]
-        rows.append(("abort at 1 s", 1.0, False, None))
-        for row, (name, age, outside, scenario) in enumerate(rows):
+        kill = f"SIG{options.signal}"
+        rows = [(f"{kill} at {age} s", float(age), {}) for age in ages]
+        rows += [(f"{kill} at {age} s, busy", float(age), {"scenario": BUSY}) for age in ages]
+        hang = {"scenario": HANGS, "script": HANG}
+        rows.append((f"{kill} 2 s into a hang", 2.0, hang))
+        rows.append((f"{kill} 2 s into a hang, after a forced flush", 2.0, {**hang, "XLATRACE_STALL_MS": "500"}))
+        rows.append(("abort at 1 s", 1.0, None))
+        for row, (name, age, more) in enumerate(rows):
             with concurrent.futures.ThreadPoolExecutor(4) as pool:
                 futures = []
                 for k in range(options.runs):
                     folder = pathlib.Path(root) / f"{row}-{k}"
                     some = age * chance.uniform(0.8, 1.2)
-                    futures.append(pool.submit(killed, folder, some, number, scenario) if outside
-                                   else pool.submit(aborted, folder, some))  # fmt: skip
+                    futures.append(pool.submit(aborted, folder, some) if more is None
+                                   else pool.submit(killed, folder, some, number, **more))  # fmt: skip
                 runs = [found for found in (future.result() for future in futures) if found]
-            executed, missing, lost, said = zip(*runs)
-            unsaid = sum(a > b for a, b in zip(lost, said))
-            bad |= unsaid > 0
-            spread = lambda all: f"{statistics.median(all) / 1e6:.0f} / {max(all) / 1e6:.0f}"
-            print(f"{name:<22}{len(runs):>6}{sum(executed):>10,}{sum(missing):>9,}"
-                  f"  {spread(lost):>13}  {spread(said):>13}{unsaid:>8}", flush=True)  # fmt: skip
+            executed, missing, lost, reported = zip(*runs)
+            too_small = sum(a > b for a, b in zip(lost, reported))
+            bad |= too_small > 0
+            spread = lambda all: f"{statistics.median(all) / 1e6:.0f} and {max(all) / 1e6:.0f} ms"
+            table.append(f"| {name} | {len(runs)} | {sum(executed):,} | {sum(missing):,} | {spread(lost)} | "
+                         f"{spread(reported)} | {too_small} |")  # fmt: skip
+            print(table[-1], flush=True)
+    if options.update:
+        text = DOCUMENT.read_text(encoding="utf-8")
+        begin = text.index(HEAD[0])
+        end = text.index("\n\n", begin)
+        DOCUMENT.write_text(text[:begin] + "\n".join(table) + text[end:], encoding="utf-8")
     return 1 if bad else 0
 
 

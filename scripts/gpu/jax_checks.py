@@ -9,6 +9,8 @@ from gpu.machine import PROGRAMS, expect
 
 TRAINING = (PROGRAMS / "training.py").read_text()
 CONTROL_FLOW = (PROGRAMS / "control_flow.py").read_text()
+# Steps of a few microseconds of work are the hardest. CUPTI itself costs some 3 us per launch.
+MAX_STEP_RATIO = 4
 # Each copy of libcupti in the process.
 LOADED = """
 for path in {line.split()[-1] for line in open("/proc/self/maps") if "libcupti" in line}:
@@ -122,6 +124,8 @@ def overhead(machine):
                 expect(done.returncode == 0, done.stderr[-300:])
                 times[way].append(float(re.search(r"seconds (\S+)", done.stdout).group(1)))
         alone, *others = (statistics.median(seconds) / steps for seconds in times.values())
+        slowest = max(others) / alone
+        expect(slowest < MAX_STEP_RATIO, f"{name} take {slowest:.1f} times as long with the collector")
         told.append(
             f"{name}: {alone * 1e3:.3f} ms alone, "
             + ", ".join(
@@ -142,8 +146,11 @@ def profiler_beside_us(machine):
         STEPS=5,
     )
     expect(done.returncode == 0, f"status {done.returncode}: {done.stderr[-500:]}")
-    count = machine.value(place, "SELECT count(*) FROM activity")
-    expect(count > 0, "our recording has no activity")
+    # Five steps before the profile and five in it.
+    count = machine.value(
+        place, "SELECT count(*) FROM execution JOIN module USING (module_id) WHERE module.name = 'jit_step'"
+    )
+    expect(count == 10, f"our recording has {count} of 10 steps")
     said = [line for line in done.stderr.splitlines() if "ubscrib" in line or "CUPTI" in line]
     return said[0][-160:] if said else "nothing said"
 

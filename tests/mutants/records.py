@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 FIELDS = ("why", "at", "is", "equivalent")
-HEAD = re.compile(r"^(\S+\.(?:cc|h|py)): (\S.*)$")
+HEAD = re.compile(r"^(\S+\.(?:cc|h|py|c)): (\S.*)$")
 FIELD = re.compile(r"^  (why|at|is|equivalent):(?: +(.*))?$")
 
 
@@ -100,6 +100,8 @@ def switch(original, replacement, file=""):
     if file.endswith(".py"):
         return f"(({replacement}) if __import__('os').environ.get('XLATRACE_MUTANT') == '@' else (", "))"
     on = "::xlatrace_mutants::On(@)"
+    if file.endswith(".c"):
+        on = 'getenv("XLATRACE_MUTANT") != NULL && atoi(getenv("XLATRACE_MUTANT")) == @'
     if original.rstrip()[-1] in ";}":
         return f"if ({on}) {{ {replacement} }} else {{ ", " }"
     return f"({on} ? ({replacement}) : (", "))"

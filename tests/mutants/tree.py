@@ -106,7 +106,7 @@ class Tree:
         wanted, beside = dict(self.files), {}
         for name, text in changed.items():
             component, _, rest = name.partition("/")
-            if name.endswith(".py"):
+            if name.endswith((".py", ".c")):
                 wanted[name] = text
             elif name.endswith(".cc") and component != "collector":
                 place = f"planted/{component}/{rest.replace('/', '__')}"

@@ -65,8 +65,8 @@ class WorkRequests {
     return work.last || work.request != done_.load(std::memory_order_relaxed);
   }
   void Done(const Work& work) {
-    // A request that is added during the last work has nobody else to answer it. All that its
-    // thread did before MakeNextLast() is in that work.
+    // No later work can answer a request that is added during the last work. All that its thread
+    // did before MakeNextLast() is in the last work.
     done_.store(work.last ? UINT64_MAX : work.request, std::memory_order_release);
     answered_.Notify();
   }

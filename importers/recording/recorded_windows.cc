@@ -16,8 +16,8 @@ namespace xlatrace::importers {
 namespace {
 
 constexpr int64_t kClockJumpNs = 5'000'000;  // As recorded_stats.cc.
-// Less is not assumed of any machine. tests/losses/tails.py, 2026-11-30: with it, none of 272 killed
-// processes lost more than reported, 192 of them beside eight busy loops on two cores.
+// With this margin, none of 272 killed processes lost more than reported. 192 of them ran beside
+// eight busy loops on two cores (tests/losses/tails.py, 2026-11-30).
 constexpr uint64_t kMinLatenessNs = 50'000'000;
 
 using model::ProcessEnd;

@@ -25,7 +25,7 @@ TEST(WorkRequests, ARequestIsAnsweredByWorkThatBeginsAfterIt) {
 }
 
 // The worker is awake for another reason and begins its last work before the request is added.
-TEST(WorkRequests, TheLastWorkAnswersARequestThatIsAddedDuringIt) {
+TEST(WorkRequests, TheLastWorkAnswersARequestDuringIt) {
   WorkRequests requests;
   requests.MakeNextLast();
   const WorkRequests::Work last = requests.Next();
@@ -35,7 +35,7 @@ TEST(WorkRequests, TheLastWorkAnswersARequestThatIsAddedDuringIt) {
   EXPECT_TRUE(requests.Wait(request, 0));
 }
 
-TEST(WorkRequests, TheLastWorkAnswersARequestThatIsAddedAfterIt) {
+TEST(WorkRequests, TheLastWorkAnswersARequestAfterIt) {
   WorkRequests requests;
   requests.MakeNextLast();
   requests.Done(requests.Next());

@@ -95,7 +95,7 @@ TEST_F(RecordedWindowsTest, AnExecIsNoKill) {
 }
 
 // The last flush came at 1 s; of the two calls after it one has an activity already.
-TEST_F(RecordedWindowsTest, FromTheFirstLaunchWithoutActivityOnWorkMayBeMissing) {
+TEST_F(RecordedWindowsTest, WorkMayBeMissingFromTheFirstLaunchWithoutActivity) {
   builder_.Kernel("a", Launch(10), 100, 200);
   Clock(500'000'000);
   builder_.Kernel("b", Launch(400'000'000), 450'000'000, 460'000'000);
@@ -114,7 +114,7 @@ TEST_F(RecordedWindowsTest, FromTheFirstLaunchWithoutActivityOnWorkMayBeMissing)
   EXPECT_EQ(sink_.Stat("launch_without_activity"), 2);
 }
 
-TEST_F(RecordedWindowsTest, WithoutOpenCallsWorkIsMissingFromTheLastFlushOn) {
+TEST_F(RecordedWindowsTest, WorkMayBeMissingFromTheLastFlushOn) {
   builder_.Kernel("a", Launch(10), 100, 200);
   Clock(500'000'000);
   Clock(1'000'000'000);  // Of a flush that began after the first: that much is there.
@@ -123,7 +123,7 @@ TEST_F(RecordedWindowsTest, WithoutOpenCallsWorkIsMissingFromTheLastFlushOn) {
   EXPECT_EQ(sink_.Stat("process_killed"), 1);
 }
 
-TEST_F(RecordedWindowsTest, WorkBeforeTheLastFlushInTheFileIsNotMissing) {
+TEST_F(RecordedWindowsTest, WorkBeforeTheLastWrittenFlushIsNotMissing) {
   builder_.Fact("start_unix_ns", std::to_string(RecordingBuilder::kStart));
   builder_.Kernel("a", Launch(10), 100, 200);
   Clock(470'000'000);

@@ -12,11 +12,13 @@
 #include "analysis/compile_times.h"
 #include "analysis/device_facts.h"
 #include "analysis/findings.h"
+#include "analysis/findings/tree_fit.h"
 #include "analysis/gaps.h"
 #include "analysis/instruction_facts.h"
 #include "analysis/intervals.h"
 #include "analysis/launch_occupancy.h"
 #include "analysis/op_time.h"
+#include "analysis/rank_work.h"
 #include "analysis/replay/run_replay.h"
 #include "analysis/roofline.h"
 #include "analysis/run_labels.h"
@@ -24,6 +26,8 @@
 #include "analysis/step_parts.h"
 #include "analysis/steps.h"
 #include "analysis/time_split.h"
+#include "analysis/time_tree/idle_time.h"
+#include "analysis/time_tree/time_tree.h"
 #include "analysis/timeline.h"
 #include "base/task.h"
 #include "model/windows.h"
@@ -39,26 +43,33 @@ using model::Id;
 using model::RunTables;
 
 std::vector<Intervals> CompilesByProcess(const RunTables& run,
-                                         const std::vector<model::CompileSpan>& spans) {
+                                         const std::vector<model::CompileSpan>& spans,
+                                         const std::vector<model::NamedCompile>& named) {
   std::vector<Intervals> compiles;
   for (size_t i = 0; i < run.processes.size(); ++i) {
-    compiles.push_back(CompileTimes(spans, static_cast<Id>(i + 1)));
+    const auto process_id = static_cast<Id>(i + 1);
+    Intervals compiling;
+    for (const model::NamedCompile& span : named) {
+      if (span.process_id != process_id || !model::IsOfCompilation(span.stage)) continue;
+      compiling.push_back({span.start_ns, span.end_ns});
+    }
+    compiles.push_back(Unite(CompileTimes(spans, process_id), Normalise(std::move(compiling))));
   }
   return compiles;
 }
 
-// Per activity: does it lie in a steady step of its device?
-std::vector<bool> InSteadyStep(const RunTables& run, const Steps& steps) {
-  std::vector<std::vector<int32_t>> steady(run.devices.size());
+// Per activity: does it lie in one of the steps whose mean is the typical step?
+std::vector<bool> InTypicalStep(const RunTables& run, const Steps& steps) {
+  std::vector<std::vector<int32_t>> typical(run.devices.size());
   for (const model::StepRow& row : steps.rows) {
-    if (!row.steady) continue;
-    steady[static_cast<size_t>(row.device_id) - 1].push_back(static_cast<int32_t>(row.step));
+    if (!row.typical) continue;
+    typical[static_cast<size_t>(row.device_id) - 1].push_back(static_cast<int32_t>(row.step));
   }
-  for (std::vector<int32_t>& of_device : steady) std::sort(of_device.begin(), of_device.end());
+  for (std::vector<int32_t>& of_device : typical) std::sort(of_device.begin(), of_device.end());
   std::vector<bool> result(run.activities.size(), false);
   for (size_t i = 0; i < result.size(); ++i) {
     if (!steps.step_of[i]) continue;
-    const auto& of_device = steady[static_cast<size_t>(run.LaneOf(i).device_id) - 1];
+    const auto& of_device = typical[static_cast<size_t>(run.LaneOf(i).device_id) - 1];
     result[i] = std::binary_search(of_device.begin(), of_device.end(), *steps.step_of[i]);
   }
   return result;
@@ -78,12 +89,12 @@ void FillStepTimes(const RunTables& run, const std::vector<uint32_t>& activities
   }
 }
 
-Intervals SteadyIntervals(const std::vector<model::StepRow>& steps) {
-  Intervals steady;
+Intervals TypicalIntervals(const std::vector<model::StepRow>& steps) {
+  Intervals typical;
   for (const model::StepRow& row : steps) {
-    if (row.steady) steady.push_back({row.start_ns, row.end_ns});
+    if (row.typical) typical.push_back({row.start_ns, row.end_ns});
   }
-  return Normalise(std::move(steady));
+  return Normalise(std::move(typical));
 }
 
 template <typename Row>
@@ -110,13 +121,20 @@ void ReadModules(const RunTables& run, AttributionTables& attribution,
 }
 
 Steps StepsOfRun(const RunTables& run, AttributionTables& attribution,
-                 const std::vector<Intervals>& compiles, const AnalysisOptions& options) {
+                 const std::vector<ActivityClass>& classes,
+                 const std::vector<std::vector<uint32_t>>& by_device,
+                 const std::vector<Intervals>& compiles,
+                 const std::vector<model::NamedCompile>& named_compiles,
+                 const AnalysisOptions& options) {
   if (options.known == nullptr) {
-    PromoteTurns(run, attribution);
-    return FindSteps(run, attribution, compiles, options.call_of);
+    Steps steps = FindSteps(run, attribution,
+                            {classes, by_device, compiles, named_compiles, options.call_of});
+    SetRoles(run, steps.rows, attribution);
+    return steps;
   }
   Steps steps;
   steps.rows = options.known->steps;
+  SetTypical(run, steps.rows);
   steps.step_of = options.known->step_of;
   return steps;
 }
@@ -124,11 +142,11 @@ Steps StepsOfRun(const RunTables& run, AttributionTables& attribution,
 // What is found device by device, along time: busy times, parts of steps, gaps; and what
 // collectives hide behind. Fills the times of `steps`.
 void AnalyzeDevices(const RunTables& run, const AttributionTables& attribution,
-                    const std::vector<ActivityClass>& classes, const TimeSplit& split,
+                    const std::vector<ActivityClass>& classes,
+                    const std::vector<std::vector<uint32_t>>& by_device, const TimeSplit& split,
                     const std::vector<Intervals>& compiles, Steps& steps, Collectives& collectives,
                     AnalysisTables& tables) {
   const model::Recorded recorded(run.windows);
-  const std::vector<std::vector<uint32_t>> by_device = ActivitiesByDevice(run);
   int64_t small_gaps_ns = 0;
   tables.gaps.reserve(run.activities.size());  // Growing by copies would take twice the memory.
   for (size_t d = 0; d < run.devices.size(); ++d) {
@@ -152,8 +170,8 @@ void AnalyzeDevices(const RunTables& run, const AttributionTables& attribution,
     int64_t device_time_ns = 0;
     for (const uint32_t i : by_device[d]) device_time_ns += run.activities.self_ns[i];
     if (!by_device[d].empty()) {
-      tables.busy_times.push_back(busy.Row(device_id, device_time_ns, SteadyIntervals(device_steps),
-                                           gaps.interrupted_ns()));
+      tables.busy_times.push_back(busy.Row(device_id, device_time_ns,
+                                           TypicalIntervals(device_steps), gaps.interrupted_ns()));
     }
     MoveTo(tables.step_parts, parts.Rows());
     small_gaps_ns += gaps.small_gaps_ns();
@@ -190,12 +208,19 @@ AnalysisTables Analyze(const RunTables& run, AttributionTables& attribution,
   AnalysisTables tables;
   RunFacts facts(run, attribution);
   ReadModules(run, attribution, load_module, options, facts, tables);
-  const std::vector<Intervals> compiles = CompilesByProcess(run, options.compiles);
-  Steps steps = StepsOfRun(run, attribution, compiles, options);
+  const std::vector<model::NamedCompile> named_compiles =
+      time_tree::NamedCompilesOf(options.named_compiles, options.host_events);
+  const std::vector<Intervals> compiles = CompilesByProcess(run, options.compiles, named_compiles);
+  const std::vector<ActivityClass> classes = ClassifyActivities(run, attribution);
+  const std::vector<std::vector<uint32_t>> by_device = ActivitiesByDevice(run);
+  // Calls whose clock does not fit the devices' decide nothing.
+  AnalysisOptions trusted = options;
+  if (!ClocksFit(run, options.call_of)) trusted.call_of = nullptr;
+  Steps steps = StepsOfRun(run, attribution, classes, by_device, compiles, named_compiles, trusted);
   MoveTo(tables.stats, std::move(steps.stats));
 
   // Of ten million launches this and the gaps take half a gigabyte each: then one after the other.
-  const std::vector<bool> steady = InSteadyStep(run, steps);
+  const std::vector<bool> steady = InTypicalStep(run, steps);
   std::vector<model::RunStat> clock_stats;
   Task queues([&] {
     tables.launch_queues = MeasureLaunchQueues(run, options.call_of, steady, clock_stats);
@@ -203,19 +228,22 @@ AnalysisTables Analyze(const RunTables& run, AttributionTables& attribution,
   if (run.activities.size() > kMostMeasuredAtOnce) queues.Wait();
 
   const TimeSplit split(attribution);
-  const std::vector<ActivityClass> classes = ClassifyActivities(run, attribution);
   Collectives collectives(run, attribution, classes, facts);
-  AnalyzeDevices(run, attribution, classes, split, compiles, steps, collectives, tables);
+  AnalyzeDevices(run, attribution, classes, by_device, split, compiles, steps, collectives, tables);
 
   queues.Wait();
-  // Calls whose clock does not fit the devices' (the stat says so) decide nothing either.
-  AnalysisOptions trusted = options;
   if (!clock_stats.empty()) trusted.call_of = nullptr;
   MoveTo(tables.stats, std::move(clock_stats));
   tables.gap_evidence =
       FindGapCauses(run, attribution, trusted.host_events, trusted.call_of, tables.gaps);
 
   tables.collectives = collectives.Rows(steps.step_of);
+  tables.time_tree = time_tree::BuildTimeTree(
+      run, attribution, tables.collectives, steps.rows,
+      {classes, by_device, named_compiles, trusted.host_events, trusted.call_of},
+      &tables.gap_stacks);
+  tables.late_rank = FindLateRank(run, {classes, by_device, tables.collectives, steps.rows,
+                                        steps.step_of, trusted.host_events, trusted.call_of});
   JudgeOpTimes(run, attribution, facts, steady, tables);
   SayWaiting(run, attribution, tables);
   SplitTimes times = BuildSplitTimes(run, attribution, split, steps.step_of);
@@ -227,6 +255,7 @@ AnalysisTables Analyze(const RunTables& run, AttributionTables& attribution,
                                    tables);
   replayed.Fill(tables);
   FindFindings(run, attribution, load_module, trusted, replayed, tables);
+  findings::FitToTree(tables.time_tree, tables.steps, tables.findings);
   return tables;
 }
 

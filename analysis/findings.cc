@@ -19,12 +19,8 @@
 namespace xlatrace::analysis {
 namespace {
 
-std::string WhyNoStep(const model::AnalysisTables& analysis) {
-  for (const model::RunStat& stat : analysis.stats) {
-    if (stat.name == "steps_do_not_agree") return stat.advice;
-  }
-  return analysis.steps.empty() ? "nothing recurs that is known to be a step"
-                                : "no steady step was found";
+std::string_view WhyNoStep(const model::AnalysisTables& analysis) {
+  return analysis.steps.empty() ? "no work runs three times" : "fewer than two steps are steady";
 }
 
 // More of the same would not help where a program was called as often as steps are asked for.
@@ -33,7 +29,7 @@ std::string_view HowToGetSteps(const findings::Context& context) {
   std::map<std::pair<model::Id, model::Id>, int64_t> calls;  // Of a module on a device.
   for (const model::Execution& execution : context.attribution.executions) {
     if (++calls[{execution.module_id, execution.device_id}] < kSteps) continue;
-    if (!context.analysis.steps.empty()) return "run it on a quiet machine";  // Found, not even.
+    if (!context.analysis.steps.empty()) break;
     return context.Advice(
         "mark what is a step (`jax.profiler.StepTraceAnnotation`, `xlatrace_mark_step`)",
         "mark what is a step (`tf.profiler.experimental.Trace`, `xlatrace_mark_step`)");

@@ -127,6 +127,28 @@ bool WasLaunchedInTime(const HostCallOf& call_of, const model::GapRow& gap) {
   return after_ns > kLongestStartNs && 2 * after_ns > gap.end_ns - gap.start_ns;
 }
 
+bool ClocksFit(const model::RunTables& run, const HostCallOf& call_of) {
+  if (!call_of) return true;
+  struct Count {
+    int64_t launches = 0;
+    int64_t skewed = 0;
+    Id last_call_id = 0;
+  };
+  std::vector<Count> counts(run.devices.size());
+  for (size_t i = 0; i < run.activities.size(); ++i) {
+    const std::optional<model::HostCall> call = call_of(i);
+    if (!call || call->call_id <= 0 || !run.activities.timed(i)) continue;
+    Count& count = counts[static_cast<size_t>(run.LaneOf(i).device_id) - 1];
+    if (count.last_call_id == call->call_id) continue;
+    count.last_call_id = call->call_id;
+    ++count.launches;
+    count.skewed += run.activities.start_ns[i] < call->start_ns ? 1 : 0;
+  }
+  return std::all_of(counts.begin(), counts.end(), [](const Count& count) {
+    return kMostSkewed * count.skewed <= count.launches;
+  });
+}
+
 std::vector<model::LaunchQueueRow> MeasureLaunchQueues(const model::RunTables& run,
                                                        const HostCallOf& call_of,
                                                        const std::vector<bool>& steady,

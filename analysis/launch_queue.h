@@ -43,6 +43,9 @@ inline constexpr int64_t kLongestStartNs = 200'000;
 // before the gap; or in it, and more than half of the gap, longer than any start takes, came after.
 bool WasLaunchedInTime(const HostCallOf& call_of, const model::GapRow& gap);
 
+// Do the calls' clock and the devices' fit? True if no calls are known.
+bool ClocksFit(const model::RunTables& run, const HostCallOf& call_of);
+
 // One row per device that has launches, over steady steps where there are any. `steady`: per
 // activity. Says in `stats` where the clocks do not fit.
 std::vector<model::LaunchQueueRow> MeasureLaunchQueues(const model::RunTables& run,

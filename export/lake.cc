@@ -33,11 +33,29 @@ constexpr int64_t kLakeRowsPerProgress = 1 << 16;
 
 // What questions over many runs need; the rows of launches stay in run.db.
 constexpr std::string_view kRunViews[] = {
-    "run_info",       "process",           "device",     "module",     "step",
-    "step_part",      "phase_time",        "op_time",    "scope_time", "gap",
-    "busy_time",      "launch_queue",      "collective", "compile",    "finding",
-    "replay",         "ruled_out",         "run_stat",   "rank",       "rank_step",
-    "job_collective", "job_critical_path",
+    "run_info",
+    "process",
+    "device",
+    "module",
+    "step",
+    "step_part",
+    "phase_time",
+    "op_time",
+    "scope_time",
+    "gap",
+    "busy_time",
+    "launch_queue",
+    "late_rank",
+    "collective",
+    "compile",
+    "finding",
+    "replay",
+    "ruled_out",
+    "run_stat",
+    "rank",
+    "rank_step",
+    "job_collective",
+    "job_critical_path",
 };
 // Of a merged job: the others are those of its ranks, each of which has a run.db of its own.
 constexpr std::string_view kJobViews[] = {

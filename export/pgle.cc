@@ -39,11 +39,11 @@ struct Launches {
 using AllLaunches = std::map<std::pair<int64_t, int64_t>, Launches>;
 
 Result<AllLaunches> CountLaunches(const RunRows& run) {
-  std::set<std::pair<int64_t, int64_t>> steady;  // Device and step.
+  std::set<std::pair<int64_t, int64_t>> typical;  // Device and step.
   for (const StepFacts& step : run.steps()) {
-    if (step.steady) steady.insert({step.device_id, step.step});
+    if (step.typical) typical.insert({step.device_id, step.step});
   }
-  AllLaunches of_steady, all;
+  AllLaunches of_typical, all;
   XLATRACE_TRY(run.ForEachLaunch([&](const store::ScannedLaunch& launch) -> Status {
     const model::Label& label = run.LabelOf(launch.label_id);
     if (!launch.timed || label.instruction_id == 0 || label.module_id == 0) return {};
@@ -51,8 +51,8 @@ Result<AllLaunches> CountLaunches(const RunRows& run) {
     const ConfigFacts& config = At(run.configs(), launch.config_id);
     const std::string_view kernel =
         config.name.empty() ? std::string_view(config.kind) : config.name;
-    const bool is_steady = launch.step && steady.contains({device, *launch.step});
-    for (AllLaunches* const into : {&all, is_steady ? &of_steady : nullptr}) {
+    const bool is_typical = launch.step && typical.contains({device, *launch.step});
+    for (AllLaunches* const into : {&all, is_typical ? &of_typical : nullptr}) {
       if (into == nullptr) continue;
       Launches& launches = (*into)[{label.instruction_id, device}];
       launches.ns += launch.duration_ns;
@@ -63,13 +63,13 @@ Result<AllLaunches> CountLaunches(const RunRows& run) {
     }
     return {};
   }));
-  // Instructions that no steady step ran (of other modules) have their cost over the run.
+  // Instructions that no typical step ran (of other modules) have their cost over the run.
   std::set<int64_t> known;
-  for (const auto& [key, launches] : of_steady) known.insert(key.first);
+  for (const auto& [key, launches] : of_typical) known.insert(key.first);
   for (auto& [key, launches] : all) {
-    if (!known.contains(key.first)) of_steady.emplace(key, std::move(launches));
+    if (!known.contains(key.first)) of_typical.emplace(key, std::move(launches));
   }
-  return of_steady;
+  return of_typical;
 }
 
 // How often each instruction runs in one execution of its module; none where that depends on data.

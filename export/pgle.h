@@ -7,7 +7,7 @@
 //
 // An instruction is called by the name that it had when it was scheduled
 // (metadata.scheduling_name). Its cost is that of one occurrence: the mean of each of its kernels
-// over steady steps (over the run where there are none), summed; over devices the largest for
+// over typical steps (over the run where there are none), summed; over devices the largest for
 // communication, which waits for the slowest, and the smallest else. The fingerprint is the
 // module's frontend attribute fingerprint_before_lhs; a module without one (another back end, an
 // old XLA) goes under its name, and so does one whose HLO is what XLA told the profiler, which

@@ -158,13 +158,14 @@ Status RunRows::LoadDevices() {
                     OptionalInt(modules, i, "peak_memory_bytes"), modules.Text(i, "name"),
                     modules.Text(i, "fingerprint"), modules.Text(i, "role")});
   }
-  XLATRACE_ASSIGN(const Table steps,
-                  db_->Select("SELECT step, device_id, start_ns, end_ns, busy_ns, steady FROM step"
-                              " ORDER BY device_id, start_ns"));
+  XLATRACE_ASSIGN(
+      const Table steps,
+      db_->Select("SELECT step, device_id, start_ns, end_ns, busy_ns, steady, typical FROM step"
+                  " ORDER BY device_id, start_ns"));
   for (size_t i = 0; i < steps.rows.size(); ++i) {
     steps_.push_back({steps.Int(i, "step"), steps.Int(i, "device_id"), steps.Int(i, "start_ns"),
-                      steps.Int(i, "end_ns"), steps.Int(i, "busy_ns"),
-                      steps.Int(i, "steady") != 0});
+                      steps.Int(i, "end_ns"), steps.Int(i, "busy_ns"), steps.Int(i, "steady") != 0,
+                      steps.Int(i, "typical") != 0});
   }
   return {};
 }

@@ -73,6 +73,7 @@ struct ModuleFacts {
 struct StepFacts {
   int64_t step = 0, device_id = 0, start_ns = 0, end_ns = 0, busy_ns = 0;
   bool steady = false;
+  bool typical = false;
 };
 struct CallKindFacts {
   int64_t process_id = 0, thread_id = 0;

@@ -15,7 +15,9 @@
 #include <vector>
 
 #include "model/events.h"
+#include "model/gap_stack.h"
 #include "model/replay_rows.h"
+#include "model/time_tree.h"
 #include "model/words.h"
 
 namespace xlatrace::model {
@@ -186,6 +188,9 @@ struct StepRow {
   int64_t busy_ns = 0;
   bool steady = false;
   StepHow how = StepHow::kExecution;
+  bool has_duration = false;  // The next step starts where it ends.
+  bool first_execution = false;
+  bool typical = false;  // One of the steady steps whose mean is the typical step.
 };
 
 struct OpTimeRow {   // handle "o17" = position in this vector + 1, by time.
@@ -341,6 +346,18 @@ struct LaunchQueueRow {
   int64_t outstanding_max = 0;
 };
 
+// The rank (device) for which the others of a job wait because its own work takes longer
+// (analysis/late_rank.h). Times are per step.
+struct LateRankRow {
+  Id process_id = 0;
+  Id device_id = 0;
+  int64_t ranks = 1;      // Ranks that are late together; this one is the worst.
+  bool by_host = false;   // Its host takes longer; else its kernels.
+  int64_t cost_ns = 0;    // A step would be shorter by this without the late ranks.
+  int64_t excess_ns = 0;  // By how much its work exceeds that of the others.
+  int64_t step_ns = 0;    // A step of the rank that is last, without its waits.
+};
+
 struct FindingRow {  // rank and handle "f1" = position + 1.
   std::string id;    // Rule: "scatter_add".
   std::string title;
@@ -382,11 +399,14 @@ struct AnalysisTables {
   std::vector<GapEvidenceRow> gap_evidence;  // By position; for gaps of at least 100 us.
   std::vector<CollectiveRow> collectives;
   std::vector<FindingRow> findings;
+  std::vector<TimeTreeRow> time_tree;
   std::vector<RunStat> stats;
   std::vector<RuledOutRow> ruled_out;
   std::vector<DeviceFactsRow> devices;
   std::vector<OccupancyRow> occupancies;  // Kernels whose registers and blocks are known.
   std::vector<LaunchQueueRow> launch_queues = {};
+  std::vector<GapStackRow> gap_stacks = {};
+  std::optional<LateRankRow> late_rank = {};
   std::vector<CriticalPathRow> critical_path = {};  // By step, device, time.
   std::vector<ReplayRow> replays = {};              // At most one.
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// How often the collector flushes CUPTI's buffers and reads the clocks. The importer derives from it
-// how long a killed process lived at most after the last clock of its file.
+// How often the collector flushes CUPTI's buffers and reads the clocks. The importer derives from
+// it how long a killed process lived at most after the last clock of its file.
 
 #ifndef XLATRACE_RECORDING_FLUSH_SCHEDULE_H_
 #define XLATRACE_RECORDING_FLUSH_SCHEDULE_H_

@@ -60,7 +60,7 @@ class ActivityPass {
   ActivityPass(RunView& view, DeviceTimes& times) : view_(view), times_(times) {}
 
   Status Run(RunDb& db) {
-    XLATRACE_ASSIGN(const Table steps, db.Select("SELECT device_id, step FROM step WHERE steady"));
+    XLATRACE_ASSIGN(const Table steps, db.Select("SELECT device_id, step FROM step WHERE typical"));
     for (size_t i = 0; i < steps.rows.size(); ++i) {
       steady_[{steps.Int(i, "device_id"), steps.Int(i, "step")}] = true;
     }
@@ -377,7 +377,7 @@ Status LoadPhases(RunDb& db, RunView& view) {
       view.basis.steady
           ? "SELECT p.phase, sum(p.self_ns) AS ns, sum(p.estimated_ns) AS estimated"
             " FROM phase_time p JOIN step s ON s.device_id = p.device_id AND s.step = p.step"
-            " WHERE s.steady GROUP BY p.phase"
+            " WHERE s.typical GROUP BY p.phase"
           : "SELECT phase, sum(self_ns) AS ns, sum(estimated_ns) AS estimated FROM phase_time"
             " GROUP BY phase";
   XLATRACE_ASSIGN(const Table rows, db.Select(sql));

@@ -73,28 +73,21 @@ class FactMaker {
 
   void OfStep() {
     const StepsFigure& steps = view_.steps;
-    const StepRange range = StepRangeOf(steps);
-    const auto mean = static_cast<double>(steps.mean_ns), low = static_cast<double>(range.low_ns);
-    const std::string high = HtmlMilliseconds(static_cast<double>(range.high_ns));
-    // The last step has no next one whose begin would end it.
-    const bool ends_with_work = !steps.all.empty() && steps.all.back().steady;
-    std::string of =
-        steps.steady_count == 1
-            ? fmt::format("one steady step{}",
-                          ends_with_work ? ", from its first work to its last" : "")
-            : fmt::format("mean of {} steps{}, {}{} to {}{}", Thousands(steps.steady_count),
-                          Workers(view_) > 1
-                              ? fmt::format(" of {} devices", Thousands(Workers(view_)))
-                              : std::string(),
-                          range.percentiles ? "p10 " : "",
-                          high.ends_with(" ms") ? Milliseconds(low) : HtmlMilliseconds(low),
-                          range.percentiles ? "p90 " : "", high);
+    const auto low = static_cast<double>(steps.p25_ns);
+    const std::string high = HtmlMilliseconds(static_cast<double>(steps.p75_ns));
+    std::string of = Thousands(steps.steady_count) + " steps";
+    if (Workers(view_) > 1) of += fmt::format(" of {} devices", Thousands(Workers(view_)));
+    if (HtmlMilliseconds(low) != high) {
+      of = fmt::format("half of {}: {} to {}", of,
+                       high.ends_with(" ms") ? Milliseconds(low) : HtmlMilliseconds(low), high);
+    }
     // A merged job's sentence speaks of another step than the mean of those that are here.
     if (view_.job.HasSteps()) {
       of += fmt::format("; the slowest rank\u2019s, median: {}",
                         HtmlMilliseconds(static_cast<double>(view_.job.step_ns)));
     }
-    Add("step", "Step", HtmlMilliseconds(mean), std::move(of), steps.mean_ns);
+    Add("step", "Step", HtmlMilliseconds(static_cast<double>(steps.typical_ns)), std::move(of),
+        steps.typical_ns);
     const int64_t idle = Part(StepPart::kIdle);
     std::string note = idle > 0 ? fmt::format("idle {} a step", PerStep(idle)) : "never idle";
     if (idle > 0 && view_.gap_count > 0) {
@@ -135,9 +128,9 @@ class FactMaker {
     } else {
       Add("step", "Device time", PerStep(view_.coverage.device_ns),
           view_.span.longest_ns > 0
-              ? fmt::format("whole run of {}: no steady step",
+              ? fmt::format("whole run of {}: no typical step",
                             HtmlMilliseconds(static_cast<double>(view_.span.longest_ns)))
-              : "whole run: no steady step",
+              : "whole run: no typical step",
           view_.coverage.device_ns);
     }
     int64_t idle = 0;

@@ -18,18 +18,6 @@ namespace {
 
 constexpr size_t kMostReasons = 3;
 
-// A counted step lasts until the next one, and the last one to the end of its work: of a few, its
-// lack of idle time moves the mean.
-std::string UnseenEnd(const StepsFigure& steps) {
-  if (steps.marked || steps.steady_count < 2 || steps.all.empty()) return {};
-  const StepFigure& last = steps.all.back();
-  const bool less_idle = last.steady && last.differs_in == model::StepPart::kIdle &&
-                         -100 * last.differs_ns >= last.wall_ns;
-  if (!less_idle) return {};
-  return fmt::format(", min to max; the last lacks {} of idle time, which is not seen",
-                     Duration(-static_cast<double>(last.differs_ns)));
-}
-
 }  // namespace
 
 std::vector<Sentence> NotKnown(const RunView& view) {
@@ -92,11 +80,7 @@ std::vector<Sentence> NotKnown(const RunView& view) {
                     Duration(view.PerStep(view.phases_estimated_ns)), per_step));
   }
   if (view.basis.steady && view.steps.steady_count < kStepsForPercentiles) {
-    // A line of a terminal, so that nothing below it has to go.
-    const std::string unseen = UnseenEnd(view.steps);
-    add(fmt::format("Only {} steady {}{}", view.steps.steady_count,
-                    view.steps.steady_count == 1 ? "step" : "steps",
-                    unseen.empty() ? ": the range is min to max, not percentiles" : unseen));
+    add(fmt::format("Only {} steady steps", view.steps.steady_count));
   }
   return not_known;
 }

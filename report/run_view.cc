@@ -114,7 +114,9 @@ Status LoadSteps(RunDb& db, RunView& view) {
   XLATRACE_ASSIGN(
       const Table steps,
       db.Select("SELECT step, count(*) AS devices, sum(end_ns - start_ns) AS wall_ns,"
-                " sum(busy_ns) AS busy_ns, min(steady) AS steady, min(how = 'marked') AS marked"
+                " min(steady) AS steady, min(how = 'marked') AS marked, sum(typical) AS typical,"
+                " sum(typical * (end_ns - start_ns)) AS typical_wall_ns,"
+                " sum(typical * busy_ns) AS typical_busy_ns"
                 " FROM step GROUP BY step, steady ORDER BY step"));
   StepsFigure& figure = view.steps;
   std::map<int64_t, int64_t> devices_of;
@@ -128,17 +130,24 @@ Status LoadSteps(RunDb& db, RunView& view) {
     figure.min_ns = figure.steady_count == 0 ? mean : std::min(figure.min_ns, mean);
     figure.max_ns = std::max(figure.max_ns, mean);
     ++figure.steady_count;
-    figure.wall_ns += steps.Int(i, "wall_ns");
-    figure.busy_ns += steps.Int(i, "busy_ns");
-    view.basis.step_devices += devices;
+    figure.wall_ns += steps.Int(i, "typical_wall_ns");
+    figure.busy_ns += steps.Int(i, "typical_busy_ns");
+    view.basis.step_devices += steps.Int(i, "typical");
   }
   view.basis.steady = view.basis.step_devices > 0;
-  if (view.basis.steady) figure.mean_ns = figure.wall_ns / view.basis.step_devices;
+  XLATRACE_ASSIGN(const Table typical,
+                  db.Select("SELECT per_step_ns, p25_ns, p75_ns FROM time_tree"
+                            " WHERE kind = 'steps' AND process_id IS NULL AND device_id IS NULL"));
+  if (view.basis.steady && !typical.rows.empty()) {
+    figure.typical_ns = typical.Int(0, "per_step_ns");
+    figure.p25_ns = typical.Int(0, "p25_ns", figure.typical_ns);
+    figure.p75_ns = typical.Int(0, "p75_ns", figure.typical_ns);
+  }
 
   XLATRACE_ASSIGN(const Table parts,
                   db.Select("SELECT p.part, sum(p.wall_ns) AS wall_ns FROM step_part p"
                             " JOIN step s ON s.device_id = p.device_id AND s.step = p.step"
-                            " WHERE s.steady GROUP BY p.part"));
+                            " WHERE s.typical GROUP BY p.part"));
   for (size_t i = 0; i < parts.rows.size(); ++i) {
     if (const auto part = StepPartFromText(parts.Text(i, "part"))) {
       view.step_parts[static_cast<size_t>(*part)] += parts.Int(i, "wall_ns");
@@ -191,7 +200,7 @@ Status LoadGaps(RunDb& db, RunView& view) {
   using Span = std::pair<int64_t, int64_t>;
   std::map<int64_t, std::vector<Span>> steady;  // By device; sorted, not overlapping.
   XLATRACE_ASSIGN(const Table steps, db.Select("SELECT device_id, start_ns, end_ns FROM step"
-                                               " WHERE steady ORDER BY device_id, start_ns"));
+                                               " WHERE typical ORDER BY device_id, start_ns"));
   for (size_t i = 0; i < steps.rows.size(); ++i) {
     steady[steps.Int(i, "device_id")].emplace_back(steps.Int(i, "start_ns"),
                                                    steps.Int(i, "end_ns"));
@@ -420,16 +429,6 @@ int64_t StepPercentile(const StepsFigure& steps, int percent) {
   std::sort(times.begin(), times.end());
   const size_t rank = (times.size() * static_cast<size_t>(percent) + 99) / 100;
   return times[rank == 0 ? 0 : rank - 1];
-}
-
-StepRange StepRangeOf(const StepsFigure& steps) {
-  const StepRange range = {StepPercentile(steps, 10), StepPercentile(steps, 90), true};
-  // A few steps that pause for long draw the mean out of what most of them take.
-  const bool holds_mean = range.low_ns <= steps.mean_ns && steps.mean_ns <= range.high_ns;
-  if (steps.steady_count < kStepsForPercentiles || !holds_mean) {
-    return {steps.min_ns, steps.max_ns, false};
-  }
-  return range;
 }
 
 Result<RunView> LoadRunView(RunDb& db) {

@@ -60,11 +60,11 @@ struct StepFigure {
 struct StepsFigure {
   std::vector<StepFigure> all;  // By number.
   int64_t steady_count = 0;
-  bool marked = false;  // The framework's own numbers.
-  // Of steady steps, each being the mean over its devices.
-  int64_t mean_ns = 0, min_ns = 0, max_ns = 0;
-  int64_t wall_ns = 0;  // Sum over steady step-devices.
-  int64_t busy_ns = 0;  // Union of activities, the same steps.
+  bool marked = false;                             // The framework's own numbers.
+  int64_t typical_ns = 0, p25_ns = 0, p75_ns = 0;  // As in the time tree.
+  int64_t min_ns = 0, max_ns = 0;  // Of steady steps, each being the mean over its devices.
+  int64_t wall_ns = 0;             // Sum over the typical steps of all devices.
+  int64_t busy_ns = 0;             // Union of activities, the same steps.
 };
 
 // The whole run, from each device's first activity to its last: sums over devices.
@@ -302,18 +302,9 @@ struct RunView {
   bool StepsAreJobs() const { return !basis.steady && job.HasSteps(); }
 };
 
-// Of the durations of steady steps, by nearest rank; 0 where there is none. Said from 10 steps on.
+// Of the durations of steady steps, by nearest rank; 0 if there is none. Printed from 10 steps on.
 inline constexpr int64_t kStepsForPercentiles = 10;
 int64_t StepPercentile(const StepsFigure& steps, int percent);
-
-// From where to where steady steps are said to take, in every place that says it: p10 to p90 where
-// there are enough of them and the mean, beside which it stands, lies between; else the shortest
-// and the longest.
-struct StepRange {
-  int64_t low_ns = 0, high_ns = 0;
-  bool percentiles = false;
-};
-StepRange StepRangeOf(const StepsFigure& steps);
 
 // Reads everything; errors are those of the database.
 Result<RunView> LoadRunView(store::RunDb& db);

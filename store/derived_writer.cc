@@ -225,18 +225,18 @@ Status WriteAnalysis(Database& db, const model::AttributionTables& attribution,
                      const model::AnalysisTables& analysis) {
   for (const char* table :
        {"x_step", "x_op_time", "x_scope_time", "x_phase_time", "x_step_part", "x_busy_time",
-        "x_launch_queue", "x_collective", "x_finding", "x_gap_evidence", "x_ruled_out",
-        "x_device_facts", "x_occupancy", "x_replay"}) {
+        "x_launch_queue", "x_late_rank", "x_collective", "x_finding", "x_gap_evidence",
+        "x_ruled_out", "x_device_facts", "x_occupancy", "x_replay"}) {
     XLATRACE_TRY(db.Execute(fmt::format("DELETE FROM {}", table)));
   }
   StackNumbers stacks(attribution);
   XLATRACE_TRY(WriteInstructions(db, attribution, stacks));
   XLATRACE_TRY(WriteModuleRanks(db, attribution, analysis));
 
-  XLATRACE_ASSIGN(Statement row, PrepareInsert(db, "x_step", 9));
+  XLATRACE_ASSIGN(Statement row, PrepareInsert(db, "x_step", 12));
   for (const model::StepRow& s : analysis.steps) {
     XLATRACE_TRY(Insert(row, s.step, s.process_id, s.device_id, s.start_ns, s.end_ns, s.device_ns,
-                        s.busy_ns, s.steady, s.how));
+                        s.busy_ns, s.steady, s.how, s.has_duration, s.first_execution, s.typical));
   }
   XLATRACE_ASSIGN(row, PrepareInsert(db, "x_op_time", 23));
   Id id = 0;
@@ -273,6 +273,11 @@ Status WriteAnalysis(Database& db, const model::AttributionTables& attribution,
     XLATRACE_TRY(Insert(row, q.device_id, q.steady, q.calls, q.calls_on_idle, q.call_p50_ns,
                         q.latency_p50_ns, q.latency_p90_ns, q.queued_p50_ns, q.queued_p90_ns,
                         q.outstanding_p50, q.outstanding_p90, q.outstanding_max));
+  }
+  XLATRACE_ASSIGN(row, PrepareInsert(db, "x_late_rank", 7));
+  if (const auto& late = analysis.late_rank) {
+    XLATRACE_TRY(Insert(row, late->process_id, late->device_id, late->ranks, late->by_host,
+                        late->cost_ns, late->excess_ns, late->step_ns));
   }
   XLATRACE_ASSIGN(row, PrepareInsert(db, "x_collective", 10));
   for (const model::CollectiveRow& c : analysis.collectives) {

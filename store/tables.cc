@@ -109,7 +109,8 @@ CREATE TABLE x_label_share(label_id INT NOT NULL, instruction_id INT NOT NULL,
 
 CREATE TABLE x_step(step INT NOT NULL, process_id INT NOT NULL, device_id INT NOT NULL,
   start_ns INT NOT NULL, end_ns INT NOT NULL, device_ns INT NOT NULL, busy_ns INT NOT NULL,
-  steady INT NOT NULL, how INT NOT NULL);
+  steady INT NOT NULL, how INT NOT NULL, has_duration INT NOT NULL,
+  first_execution INT NOT NULL, typical INT NOT NULL);
 CREATE TABLE x_op_time(op_id INTEGER PRIMARY KEY, module_id INT, instruction_id INT,
   occurrences INT NOT NULL, total_ns INT NOT NULL, self_ns INT NOT NULL, steady_ns INT NOT NULL,
   min_ns INT, max_ns INT, flops INT, bytes INT, wasted_ns INT, bound_by TEXT,
@@ -131,6 +132,8 @@ CREATE TABLE x_launch_queue(device_id INTEGER PRIMARY KEY, steady INT NOT NULL,
   latency_p50_ns INT NOT NULL, latency_p90_ns INT NOT NULL, queued_p50_ns INT NOT NULL,
   queued_p90_ns INT NOT NULL, outstanding_p50 INT NOT NULL, outstanding_p90 INT NOT NULL,
   outstanding_max INT NOT NULL);
+CREATE TABLE x_late_rank(process_id INT NOT NULL, device_id INT NOT NULL, ranks INT NOT NULL,
+  by_host INT NOT NULL, cost_ns INT NOT NULL, excess_ns INT NOT NULL, step_ns INT NOT NULL);
 CREATE TABLE x_collective(activity_id INTEGER PRIMARY KEY, op TEXT, bytes INT, group_size INT,
   group_id INT, algorithm_bandwidth INT, bus_bandwidth INT, exposed_ns INT, wait_ns INT,
   arrival_skew_ns INT);

@@ -312,7 +312,8 @@ std::string AnalysisViews() {
   return fmt::format(
       R"sql(
 CREATE VIEW step AS SELECT step, process_id, device_id, start_ns, end_ns, device_ns, busy_ns,
-  steady, {how} AS how FROM x_step;
+  steady, {how} AS how, CASE WHEN has_duration THEN end_ns - start_ns END AS duration_ns,
+  first_execution, typical FROM x_step;
 CREATE VIEW op_time AS SELECT o.module_id, m.name AS module, coalesce(m.told_program_id, m.program_id) AS program_id,
   i.name AS instruction, coalesce(i.category, f.category) AS category, {op_kind} AS op_kind,
   coalesce({phase}, 'unknown') AS phase, coalesce(i.layer, f.layer) AS layer,
@@ -363,6 +364,9 @@ CREATE VIEW busy_time AS SELECT device_id, start_ns, end_ns, busy_ns, idle_ns, o
 CREATE VIEW launch_queue AS SELECT device_id, steady, calls, calls_on_idle, call_p50_ns,
   latency_p50_ns, latency_p90_ns, queued_p50_ns, queued_p90_ns, outstanding_p50, outstanding_p90,
   outstanding_max FROM x_launch_queue;
+CREATE VIEW late_rank AS SELECT process_id, device_id, ranks,
+  CASE WHEN by_host THEN 'host' ELSE 'kernels' END AS work, cost_ns, excess_ns, step_ns
+  FROM x_late_rank;
 CREATE VIEW gap AS SELECT device_id, start_ns, end_ns, {cause} AS cause, previous_activity_id,
   next_activity_id, host_range_id, evidence FROM x_gap LEFT JOIN x_gap_evidence USING
   (next_activity_id);

@@ -38,7 +38,7 @@ std::string TreeSql(const std::string& node) {
 
 // Parts of the mean steady step, or of all steps if none is steady.
 constexpr std::string_view kStepParts =
-    "WITH s AS (SELECT device_id, step FROM step WHERE steady OR NOT EXISTS (SELECT 1 FROM step "
+    "WITH s AS (SELECT device_id, step FROM step WHERE typical OR NOT EXISTS (SELECT 1 FROM step "
     "WHERE steady)) "
     "SELECT part, round(sum(wall_ns) / 1e6 / (SELECT count(*) FROM s), 3) AS ms_per_step, "
     "round(100.0 * sum(wall_ns) / (SELECT sum(wall_ns) FROM step_part JOIN s USING (device_id, "

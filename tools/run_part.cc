@@ -11,7 +11,6 @@
 #include <fmt/format.h>
 
 #include "analysis/analysis.h"
-#include "analysis/findings/tree_fit.h"
 #include "model/derived.h"
 #include "store/attribution_reader.h"
 #include "store/launch_scan.h"
@@ -106,8 +105,8 @@ analysis::KnownParts StepsOf(store::RunDb& run, const exporter::Selection& selec
   analysis::KnownParts known;
   known.step_of = std::move(step_of);
   *status = run.ForEach(
-      "SELECT step, process_id, device_id, start_ns, end_ns, steady, how FROM x_step"
-      " ORDER BY device_id, start_ns",
+      "SELECT step, process_id, device_id, start_ns, end_ns, steady, how, has_duration,"
+      " first_execution FROM x_step ORDER BY device_id, start_ns",
       [&](const store::Statement& row) {
         if (!selection.HasStep(row.Int64(0)) || !selection.HasDevice(row.Int64(2))) return true;
         model::StepRow& step = known.steps.emplace_back();
@@ -118,6 +117,8 @@ analysis::KnownParts StepsOf(store::RunDb& run, const exporter::Selection& selec
         step.end_ns = row.Int64(4);
         step.steady = row.Int64(5) != 0;
         step.how = static_cast<model::StepHow>(row.Int64(6));
+        step.has_duration = row.Int64(7) != 0;
+        step.first_execution = row.Int64(8) != 0;
         return true;
       });
   return known;
@@ -182,9 +183,7 @@ Status WriteRunPart(store::RunDb& run, const exporter::Selection& selection,
   ParsedModules modules([&](Id id) { return run.ReadModule(id); });
   model::AnalysisTables analysis = AnalyzeWritten(builder, attribution, modules, &known);
   builder.Learn(analysis);
-  std::vector<model::TimeTreeRow> tree = TimeTreeOf(builder, attribution, analysis);
-  analysis::findings::FitToTree(tree, analysis.steps, analysis.findings);
-  builder.Learn(std::move(tree));
+  builder.Learn(std::exchange(analysis.time_tree, {}));
   return saver.Save(builder, &attribution, &analysis);
 }
 

@@ -7,9 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/findings/tree_fit.h"
 #include "analysis/memory/run_memory.h"
-#include "analysis/time_tree/time_tree.h"
 #include "correlator/correlator.h"
 #include "tools/user_code_option.h"
 
@@ -49,13 +47,9 @@ Result<Derived> Derive(store::RunBuilder& builder) {
                                         UserCodeOf(builder)));
   builder.Learn(derived.attribution);
   derived.analysis = AnalyzeWritten(builder, derived.attribution, modules);
+  builder.Learn(std::exchange(derived.analysis.time_tree, {}));
+  builder.Learn(std::exchange(derived.analysis.gap_stacks, {}));
   builder.Learn(derived.analysis);
-  std::vector<model::GapStackRow> gap_stacks;
-  std::vector<model::TimeTreeRow> tree =
-      TimeTreeOf(builder, derived.attribution, derived.analysis, &gap_stacks);
-  builder.Learn(std::move(gap_stacks));
-  analysis::findings::FitToTree(tree, derived.analysis.steps, derived.analysis.findings);
-  builder.Learn(std::move(tree));
   builder.Learn(analysis::RunMemory(builder.tables(), derived.attribution, modules.ForAnalysis()));
   return derived;
 }
@@ -76,22 +70,6 @@ model::AnalysisTables AnalyzeWritten(const store::RunBuilder& builder,
   options.host_events = HostEventsOf(builder);
   options.call_of = CallsOf(builder);
   return analysis::Analyze(run, attribution, modules.ForAnalysis(), options);
-}
-
-std::vector<model::TimeTreeRow> TimeTreeOf(const store::RunBuilder& builder,
-                                           const model::AttributionTables& attribution,
-                                           const model::AnalysisTables& analysis,
-                                           std::vector<model::GapStackRow>* gap_stacks) {
-  analysis::time_tree::Sources sources;
-  sources.compiles = builder.Compiles();
-  sources.host_events = HostEventsOf(builder);
-  // Calls whose clock does not fit the devices' decide nothing.
-  const bool clocks_fit =
-      std::none_of(analysis.stats.begin(), analysis.stats.end(),
-                   [](const model::RunStat& stat) { return stat.name == "launch_before_call"; });
-  if (clocks_fit) sources.call_of = CallsOf(builder);
-  return analysis::time_tree::BuildTimeTree(builder.tables(), attribution, analysis.collectives,
-                                            sources, gap_stacks);
 }
 
 }  // namespace xlatrace::tools

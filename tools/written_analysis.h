@@ -7,12 +7,9 @@
 #ifndef XLATRACE_TOOLS_WRITTEN_ANALYSIS_H_
 #define XLATRACE_TOOLS_WRITTEN_ANALYSIS_H_
 
-#include <vector>
-
 #include "analysis/analysis.h"
 #include "base/error.h"
 #include "model/derived.h"
-#include "model/time_tree.h"
 #include "store/run_builder.h"
 #include "tools/parsed_modules.h"
 
@@ -32,13 +29,6 @@ Result<Derived> Derive(store::RunBuilder& builder);
 model::AnalysisTables AnalyzeWritten(const store::RunBuilder& builder,
                                      model::AttributionTables& attribution, ParsedModules& modules,
                                      const analysis::KnownParts* known = nullptr);
-
-// The time tree of the run, once both were worked out.
-// `gap_stacks`, if given, gets the idle time by sampled stack.
-std::vector<model::TimeTreeRow> TimeTreeOf(const store::RunBuilder& builder,
-                                           const model::AttributionTables& attribution,
-                                           const model::AnalysisTables& analysis,
-                                           std::vector<model::GapStackRow>* gap_stacks = nullptr);
 
 }  // namespace xlatrace::tools
 

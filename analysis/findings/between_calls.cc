@@ -120,7 +120,7 @@ bool JudgeEagerOps(const Context& context, const std::vector<Gap>& gaps, Report&
   // A long run has a hundred thousand steps, and executions as many: by device and time.
   std::map<Id, std::map<int64_t, int64_t>> steps;  // Start -> end of the steady ones.
   for (const model::StepRow& step : context.analysis.steps) {
-    if (step.steady) steps[step.device_id][step.start_ns] = step.end_ns;
+    if (step.typical) steps[step.device_id][step.start_ns] = step.end_ns;
   }
   const SmallPrograms small(context);
   std::set<Id> programs;

@@ -104,14 +104,17 @@ void Context::SumSteps() {
   int64_t device = 0;
   std::map<Id, int64_t> per_device;
   std::set<std::pair<Id, int64_t>> steady;
+  std::set<int64_t> numbers;
   for (const model::StepRow& row : analysis.steps) {
-    if (!row.steady) continue;
+    if (row.steady) numbers.insert(row.step);
+    if (!row.typical) continue;
     steady.emplace(row.device_id, row.step);
     ++steady_steps;
     step_count = std::max(step_count, ++per_device[row.device_id]);
     wall += row.end_ns - row.start_ns;
     device += row.device_ns;
   }
+  steady_count = std::ssize(numbers);
   whole_run = steady_steps == 0;
   divisor = std::max<int64_t>(steady_steps, 1);
   step_ns = span_ns = PerStep(wall);
@@ -359,7 +362,7 @@ const Op* Context::OpOf(size_t activity) const {
 
 Sure Context::Allowed(Sure sure) const {
   if (whole_run) return Sure::kLow;
-  if (step_count < kEnoughSteps) sure = OneLower(sure);
+  if (steady_count < kEnoughSteps) sure = OneLower(sure);
   if (attributed < kAttributedEnough) sure = OneLower(sure);
   if (recorded_ops > 0) sure = OneLower(sure);
   return sure;

@@ -65,10 +65,11 @@ class Context {
   // in names below then means that, and nothing is said with more than low confidence.
   bool whole_run = false;
   TimeWords words = kStepWords;  // In which a rule says so.
-  int64_t steady_steps = 0;      // Pairs of step and device.
+  int64_t steady_steps = 0;      // Typical ones: pairs of step and device.
+  int64_t steady_count = 0;      // Distinct steady steps, whether typical or not.
   int64_t divisor = 1;           // Of all sums: these; 1 for a whole run.
-  int64_t step_count = 0;        // Distinct steady steps of the device that has most.
-  // Mean duration of a steady step. Of a whole run its busy time: what an idle host takes between
+  int64_t step_count = 0;        // Distinct typical steps of the device that has most.
+  // The typical step. Of a whole run its busy time: what an idle host takes between
   // calls says nothing about how much an op costs.
   int64_t step_ns = 0;
   int64_t span_ns = 0;     // The same with the idle time of a whole run.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Runs without steps: a device that is fed from the host, functions that run op by op.
+// A device that is fed from the host, and functions that run op by op.
 
 #include <algorithm>
 #include <cstddef>
@@ -45,6 +45,7 @@ void CopyBound(const Context& context, Report& report) {
   int64_t all = 0;
   int64_t kernels = 0;
   for (size_t i = 0; i < context.run.activities.size(); ++i) {
+    if (!context.InBasis(i)) continue;
     const int64_t ns = context.run.activities.self_ns[i];
     all += ns;
     const model::LaunchConfig& config = context.run.ConfigOf(i);
@@ -58,15 +59,9 @@ void CopyBound(const Context& context, Report& report) {
     const auto device = static_cast<size_t>(context.run.LaneOf(i).device_id) - 1;
     if (context.run.activities.start_ns[i] < first_kernel[device]) uploads += ns;
   }
-  int64_t exposed = 0;
-  int64_t busy = 0;
-  for (const model::BusyTimeRow& row : context.analysis.busy_times) {
-    exposed += row.exposed_copy_ns;
-    busy += row.busy_ns;
-  }
-  if (all == 0 || busy == 0 ||
-      static_cast<double>(copies) < kCopyBound * static_cast<double>(all) ||
-      static_cast<double>(exposed) < kCopyBound * static_cast<double>(busy)) {
+  const int64_t exposed = context.Part(model::StepPart::kExposedCopy);
+  if (all == 0 || static_cast<double>(copies) < kCopyBound * static_cast<double>(all) ||
+      context.ShareOfStep(exposed) < kCopyBound) {
     return;
   }
   if (kernels > 0 && 2 * uploads > copies) {
@@ -91,14 +86,16 @@ void CopyBound(const Context& context, Report& report) {
       "keep weights and data on the device instead of copying them every time; copying the next "
       "part while the present one computes (prefetch on another stream) can hide at most the "
       "kernels' own time";
-  finding.how_to_check = "host-to-device time per run falls; busy time follows";
-  finding.saves_high_ns = context.PerStep(std::min(copies, exposed));
-  finding.saves_low_ns = context.PerStep(std::min({copies, exposed, kernels}));
+  finding.how_to_check = "host-to-device time falls; busy time follows";
+  finding.saves_high_ns = std::min(context.PerStep(copies), exposed);
+  finding.saves_low_ns = std::min(*finding.saves_high_ns, context.PerStep(kernels));
   finding.claims["copies from the host"] = *finding.saves_high_ns;
-  finding.evidence.Add("copies from the host, whole run", copies, "ns")
-      .Add("copies of all kinds with nothing beside them", exposed, "ns")
-      .Add("kernels, whole run: the most that prefetching can hide", kernels, "ns")
-      .Add("bytes copied", copied, "bytes");
+  finding.evidence
+      .Add(context.words.PerStep("copies from the host,"), context.PerStep(copies), "ns")
+      .Add(context.words.PerStep("copies of all kinds with nothing beside them,"), exposed, "ns")
+      .Add(context.words.PerStep("kernels, the most that prefetching can hide,"),
+           context.PerStep(kernels), "ns")
+      .Add(context.words.PerStep("bytes copied,"), context.PerStep(copied), "bytes");
   if (copies > 0) finding.evidence.AddReal("rate", rate, "GB/s");
   report.Add(std::move(finding));
 }
@@ -208,9 +205,9 @@ void EagerPrograms(const Context& context, const std::vector<Gap>& gaps, Report&
 }  // namespace
 
 void JudgeWholeRun(const Context& context, Report& report) {
-  if (!context.whole_run) return;
-  CopyBound(context, report);
-  EagerPrograms(context, GapsOf(context), report);
+  // Copies of a step that has ops are judged with them.
+  if (context.whole_run || context.ops.empty()) CopyBound(context, report);
+  if (context.whole_run) EagerPrograms(context, GapsOf(context), report);
 }
 
 }  // namespace xlatrace::analysis::findings

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What evaluates between the steps of a training run. It is no part of a step (PromoteTurns in
-// steps.h), so that no figure per step shows what it takes.
+// Programs that evaluate between the steps of a training run. Their time is not part of a step, so
+// that no figure per step contains it.
 
 #include <algorithm>
 #include <cstdint>
@@ -29,7 +29,7 @@ constexpr double kNoticeable = 0.1;  // Of the time from the first step to the l
 struct Span {
   int64_t start_ns = INT64_MAX;
   int64_t end_ns = INT64_MIN;
-  std::set<int64_t> starts;
+  std::map<int64_t, int64_t> steps;  // Start -> end.
 };
 
 struct Called {
@@ -99,14 +99,13 @@ void JudgeEvaluation(const Context& context, Report& report) {
     Span& span = spans[step.device_id];
     span.start_ns = std::min(span.start_ns, step.start_ns);
     span.end_ns = std::max(span.end_ns, step.end_ns);
-    span.starts.insert(step.start_ns);
+    span.steps[step.start_ns] = step.end_ns;
   }
   std::map<std::pair<std::string, Id>, Called> called;  // By function and device.
   for (const model::Execution& execution : context.attribution.executions) {
     const auto m = static_cast<size_t>(execution.module_id) - 1;
     if (execution.module_id == 0 || train.contains(execution.module_id) ||
-        !computing.contains(execution.module_id) ||
-        context.attribution.modules[m].role == model::ModuleRole::kMain) {
+        !computing.contains(execution.module_id)) {
       continue;
     }
     const auto span = spans.find(execution.device_id);
@@ -114,11 +113,13 @@ void JudgeEvaluation(const Context& context, Report& report) {
         execution.end_ns > span->second.end_ns) {
       continue;
     }
+    const auto step = std::prev(span->second.steps.upper_bound(execution.start_ns));
+    if (execution.start_ns < step->second) continue;
     Called& of = called[{context.run.modules[m].name, execution.device_id}];
     of.ns += execution.end_ns - execution.start_ns;
     ++of.calls;
     of.modules.insert(execution.module_id);
-    of.steps.insert(*std::prev(span->second.starts.upper_bound(execution.start_ns)));
+    of.steps.insert(step->first);
   }
   const auto most =
       std::max_element(called.begin(), called.end(),
@@ -131,7 +132,7 @@ void JudgeEvaluation(const Context& context, Report& report) {
   const int64_t ns = of.ns + of.idle_ns;
   const int64_t calls = of.calls;
   const std::set<int64_t>& in_steps = of.steps;
-  const auto steps = static_cast<int64_t>(span.starts.size());
+  const auto steps = static_cast<int64_t>(span.steps.size());
   const auto times = static_cast<int64_t>(in_steps.size());
   const double share = static_cast<double>(ns) / static_cast<double>(span.end_ns - span.start_ns);
   if (share < kNoticeable) return;

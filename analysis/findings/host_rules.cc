@@ -370,7 +370,7 @@ Finding StepGapFinding(const Context& context, const CauseWords& words, CauseGap
   finding.evidence.AddIdle(IdleInGaps(context), ns)
       .Add("longest such gap", of.longest_ns, "ns")
       .AddReal("of the step", 100 * context.ShareOfStep(ns), "%")
-      .AddReal("steady steps with one",
+      .AddReal("typical steps with one",
                100.0 * static_cast<double>(of.steps.size()) / static_cast<double>(context.divisor),
                "%");
   if (context.launch_queue != nullptr) {
@@ -548,7 +548,7 @@ void JudgeHost(const Context& context, Report& report) {
     });
   };
   leave_out(LoopConditions(context, gaps, report));
-  leave_out(JudgePauses(context, gaps, report));
+  JudgePauses(context, report);
   leave_out(JudgeHiddenProducts(context, gaps, report));
   if (context.whole_run || context.attribution.executions.empty()) {
     JudgeLaunching(context, gaps, report);

@@ -14,6 +14,7 @@
 #include "analysis/gap_host.h"
 #include "analysis/intervals.h"
 #include "analysis/range_paths.h"
+#include "base/number_format.h"
 #include "model/host_event.h"
 
 namespace xlatrace::analysis::findings {
@@ -69,7 +70,7 @@ std::pair<std::string, int64_t> PlaceOf(const std::vector<const model::HostEvent
 Intervals BasisOf(const Context& context) {
   Intervals basis;
   for (const model::StepRow& step : context.analysis.steps) {
-    if (step.steady) basis.push_back({step.start_ns, step.end_ns});
+    if (step.typical) basis.push_back({step.start_ns, step.end_ns});
   }
   const model::ActivityColumns& all = context.run.activities;
   if (basis.empty() && all.size() > 0) {

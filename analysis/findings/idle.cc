@@ -18,7 +18,7 @@ class SteadyTime {
  public:
   explicit SteadyTime(const Context& context) : whole_run_(context.whole_run) {
     for (const model::StepRow& step : context.analysis.steps) {
-      if (step.steady) steps_[step.device_id].emplace_back(step.start_ns, step.end_ns);
+      if (step.typical) steps_[step.device_id].emplace_back(step.start_ns, step.end_ns);
     }
     for (auto& [device, steps] : steps_) std::sort(steps.begin(), steps.end());
   }

@@ -62,9 +62,8 @@ void NameCauses(const Context& context, Report& report);
 // `sync_each_step`, `launch_bound`, `host_gap`, `input_bound`, `long_stall`, `idle`.
 void JudgeLaunching(const Context& context, const std::vector<Gap>& gaps, Report& report);
 
-// `pauses`: of gaps that few steps have and that are much longer than the others'. Gives the gaps
-// that it speaks of.
-GapClaims JudgePauses(const Context& context, const std::vector<Gap>& gaps, Report& report);
+// `pauses`: of gaps that few steps have and that are much longer than the others'.
+void JudgePauses(const Context& context, Report& report);
 
 // `hidden_products`. Gives the gaps that it speaks of.
 GapClaims JudgeHiddenProducts(const Context& context, const std::vector<Gap>& gaps, Report& report);

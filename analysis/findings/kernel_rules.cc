@@ -201,7 +201,10 @@ std::vector<Drift> DriftsOf(const Context& context) {
   };
   std::vector<Samples> samples(context.ops.size());
   for (size_t i = 0; i < context.run.activities.size(); ++i) {
-    if (!context.InBasis(i)) continue;
+    if (!context.analysis.step_of[i] ||
+        !std::binary_search(steps.begin(), steps.end(), context.StepOf(i))) {
+      continue;
+    }
     const Op* op = context.OpOf(i);
     if (op == nullptr || context.ShareOfStep(op->ns) < 0.002) continue;
     if (op->time->bound_by != "compute" && op->time->bound_by != "memory") continue;
@@ -222,9 +225,9 @@ std::vector<Drift> DriftsOf(const Context& context) {
 
 // Multiprocessors that clock down slow what they bound, and leave memory as it is.
 void Clocks(const Context& context, Report& report) {
-  if (static_cast<size_t>(context.step_count) < kStepsForClocks) {
+  if (static_cast<size_t>(context.steady_count) < kStepsForClocks) {
     report.Withhold("clock_throttle", fmt::format("clocks: {} steady steps, {} needed",
-                                                  context.step_count, kStepsForClocks));
+                                                  context.steady_count, kStepsForClocks));
     return;
   }
   int64_t compute = 0, slowed = 0, memory = 0;

@@ -48,7 +48,7 @@ LagCause CauseOfLag(const Context& context, const DeviceLag& lag, const OpOfActi
 std::optional<DeviceLag> LagOf(const Context& context) {
   DeviceSteps steps;
   for (const model::StepRow& step : context.analysis.steps) {
-    if (step.steady) steps.Add(step.device_id, step.step, step.end_ns - step.start_ns);
+    if (step.typical) steps.Add(step.device_id, step.step, step.end_ns - step.start_ns);
   }
   for (const model::StepPartRow& part : context.analysis.step_parts) {
     if (part.part != model::StepPart::kExposedCollective) continue;

@@ -21,36 +21,45 @@ namespace {
 
 using model::GapCause;
 
-constexpr int64_t kStepsForPauses = 10;
-constexpr int64_t kLeastPauseNs = 1'000'000;
 constexpr double kPause = 0.1;          // Of a step, in one gap.
 constexpr int64_t kFewOf = 3;           // At most a third of the steps.
 constexpr int64_t kTimesTheOthers = 3;  // Longer than what the other steps have.
 constexpr double kNoticeable = 0.02;    // Of all steps.
 constexpr size_t kNamedSteps = 6;
 
-// The steady steps of all devices by number, each with its gaps.
+// A gap and how much of it lies in a step.
+struct GapInStep {
+  const model::GapRow* row = nullptr;
+  int64_t ns = 0;
+};
+
+// The steady steps of all devices by number, each with its gaps. Typical steps are not enough:
+// those that pause are not among them.
 class StepsByNumber {
  public:
-  StepsByNumber(const Context& context, const std::vector<Gap>& gaps) {
+  explicit StepsByNumber(const Context& context) {
     for (const model::StepRow& step : context.analysis.steps) {
-      if (!step.steady) continue;
+      if (step.first_execution) continue;
       of_device_[step.device_id].push_back(&step);
       gaps_[step.step];
+      ++pairs_;
+      steps_ns_ += step.end_ns - step.start_ns;
     }
-    for (auto& [device, steps] : of_device_) {
-      std::sort(steps.begin(), steps.end(),
-                [](const auto* a, const auto* b) { return a->start_ns < b->start_ns; });
-    }
-    for (const Gap& gap : gaps) {
-      if (const model::StepRow* step = StepOf(*gap.row)) gaps_[step->step].push_back(&gap);
+    for (const model::GapRow& gap : context.analysis.gaps) {
+      const model::StepRow* step = StepOf(gap);
+      if (step == nullptr) continue;
+      const int64_t ns =
+          std::min(step->end_ns, gap.end_ns) - std::max(step->start_ns, gap.start_ns);
+      gaps_[step->step].push_back({&gap, ns});
     }
   }
 
-  const std::map<int64_t, std::vector<const Gap*>>& gaps() const { return gaps_; }
+  const std::map<int64_t, std::vector<GapInStep>>& gaps() const { return gaps_; }
+  int64_t pairs() const { return pairs_; }  // Of step and device.
+  int64_t steps_ns() const { return steps_ns_; }
 
  private:
-  // The first steady step that the gap lies in.
+  // The first step that the gap lies in.
   const model::StepRow* StepOf(const model::GapRow& gap) const {
     const auto device = of_device_.find(gap.device_id);
     if (device == of_device_.end()) return nullptr;
@@ -60,13 +69,15 @@ class StepsByNumber {
     return at == device->second.end() || (*at)->start_ns >= gap.end_ns ? nullptr : *at;
   }
 
-  std::map<model::Id, std::vector<const model::StepRow*>> of_device_;
-  std::map<int64_t, std::vector<const Gap*>> gaps_;
+  std::map<model::Id, std::vector<const model::StepRow*>> of_device_;  // By start.
+  std::map<int64_t, std::vector<GapInStep>> gaps_;
+  int64_t pairs_ = 0;
+  int64_t steps_ns_ = 0;
 };
 
 struct Pauses {
   std::vector<int64_t> steps;  // Numbers of those that have one, in order.
-  std::vector<const Gap*> gaps;
+  std::vector<GapInStep> gaps;
   int64_t ns = 0;
   int64_t longest_ns = 0;
   int64_t of_others_ns = 0;  // The longest gap of a step without one, in the median.
@@ -74,21 +85,20 @@ struct Pauses {
 };
 
 Pauses PausesOf(const Context& context, const StepsByNumber& steps) {
-  const auto least =
-      std::max(kLeastPauseNs, static_cast<int64_t>(kPause * static_cast<double>(context.step_ns)));
+  const auto least = static_cast<int64_t>(kPause * static_cast<double>(context.step_ns));
   Pauses pauses;
   std::vector<int64_t> others;
   for (const auto& [number, gaps] : steps.gaps()) {
     int64_t longest = 0;
     bool paused = false;
-    for (const Gap* gap : gaps) {
-      longest = std::max(longest, gap->ns);
-      if (gap->ns < least || gap->row->cause == GapCause::kCompile) continue;
+    for (const GapInStep& gap : gaps) {
+      longest = std::max(longest, gap.ns);
+      if (gap.ns < least || gap.row->cause == GapCause::kCompile) continue;
       paused = true;
       pauses.gaps.push_back(gap);
-      pauses.ns += gap->ns;
-      pauses.longest_ns = std::max(pauses.longest_ns, gap->ns);
-      pauses.by_cause[gap->row->cause] += gap->ns;
+      pauses.ns += gap.ns;
+      pauses.longest_ns = std::max(pauses.longest_ns, gap.ns);
+      pauses.by_cause[gap.row->cause] += gap.ns;
     }
     if (paused) {
       pauses.steps.push_back(number);
@@ -141,9 +151,11 @@ std::string_view ActionOf(GapCause cause) {
                "garbage collection; write and evaluate aside, in another thread or process";
 }
 
-Finding FindingOf(const Context& context, const Pauses& pauses, int64_t all_steps) {
+Finding FindingOf(const Context& context, const Pauses& pauses, const StepsByNumber& steps) {
   const auto count = static_cast<int64_t>(pauses.steps.size());
-  const int64_t per_step = context.PerStep(pauses.ns);
+  const auto all_steps = static_cast<int64_t>(steps.gaps().size());
+  const int64_t per_step = pauses.ns / steps.pairs();
+  const double share = static_cast<double>(pauses.ns) / static_cast<double>(steps.steps_ns());
   // Of one device, as steps are.
   const int64_t each = per_step * all_steps / count;
   const std::string every = Every(pauses.steps);
@@ -153,7 +165,11 @@ Finding FindingOf(const Context& context, const Pauses& pauses, int64_t all_step
   Finding finding;
   finding.id = "pauses";
   finding.of_median_step = false;
-  for (const Gap* gap : pauses.gaps) Claim(context, *gap, finding.gaps);
+  // Scaled, because sums of gaps are divided by the number of typical steps.
+  for (const GapInStep& gap : pauses.gaps) {
+    finding.gaps.emplace_back(static_cast<uint32_t>(gap.row - context.analysis.gaps.data()),
+                              gap.ns * context.divisor / steps.pairs());
+  }
   const std::string what = LongestOf(context, finding.gaps);
   finding.title = {fmt::format("See what pauses {} of {} steps", count, all_steps),
                    fmt::format("{}{}{}{}", Time(each), count == 1 ? "" : " each",
@@ -165,7 +181,7 @@ Finding FindingOf(const Context& context, const Pauses& pauses, int64_t all_step
       fmt::format("{} of {} steps pause{}: {}{}", count, all_steps, count == 1 ? "s" : "",
                   Time(each), count == 1 ? "" : " each"),
       fmt::format("{}{}, {} of all steps' time", every.empty() ? "" : every + " step, ",
-                  context.words.PerStep(Time(per_step)), Percent(context.ShareOfStep(per_step))),
+                  context.words.PerStep(Time(per_step)), Percent(share)),
       "", "", "; "};
   finding.action = ActionOf(cause->first);
   finding.how_to_check = "no step is longer than the median by as much";
@@ -176,9 +192,9 @@ Finding FindingOf(const Context& context, const Pauses& pauses, int64_t all_step
   finding.sure = context.Allowed(context.on_cpu && every.empty() ? Sure::kLow : Sure::kMedium);
   finding.where_source = context.StepCallSource();
   finding.evidence.AddIdle(IdleInGaps(context), per_step)
-      .AddReal("of the step", 100 * context.ShareOfStep(per_step), "%")
+      .AddReal("of all steps", 100 * share, "%")
       .Add(fmt::format("steps that pause ({})", Numbers(pauses.steps)), count, "count")
-      .Add("steady steps", all_steps, "count");
+      .Add("steps", all_steps, "count");
   if (!what.empty()) {
     finding.evidence.Add("the longest such gap: " + what, pauses.longest_ns, "ns");
   } else {
@@ -190,21 +206,18 @@ Finding FindingOf(const Context& context, const Pauses& pauses, int64_t all_step
 
 }  // namespace
 
-GapClaims JudgePauses(const Context& context, const std::vector<Gap>& gaps, Report& report) {
-  if (context.whole_run || context.step_count < kStepsForPauses) return {};
-  if (context.options.lost_records > 0 || context.graph_share > 0.02) return {};
-  const StepsByNumber steps(context, gaps);
-  const Pauses pauses = PausesOf(context, steps);
+void JudgePauses(const Context& context, Report& report) {
+  if (context.whole_run) return;
+  if (context.options.lost_records > 0 || context.graph_share > 0.02) return;
+  const StepsByNumber steps(context);
   const auto all = static_cast<int64_t>(steps.gaps().size());
+  const Pauses pauses = PausesOf(context, steps);
   const auto count = static_cast<int64_t>(pauses.steps.size());
-  if (count == 0 || kFewOf * count > all) return {};
-  if (context.ShareOfStep(context.PerStep(pauses.ns)) < kNoticeable) return {};
+  if (count == 0 || kFewOf * count > all) return;
+  if (context.ShareOfStep(pauses.ns / steps.pairs()) < kNoticeable) return;
   const int64_t mean = pauses.ns / static_cast<int64_t>(pauses.gaps.size());
-  if (mean < kTimesTheOthers * pauses.of_others_ns) return {};
-  Finding finding = FindingOf(context, pauses, all);
-  GapClaims spoken_of = finding.gaps;
-  report.Add(std::move(finding));
-  return spoken_of;
+  if (mean < kTimesTheOthers * pauses.of_others_ns) return;
+  report.Add(FindingOf(context, pauses, steps));
 }
 
 }  // namespace xlatrace::analysis::findings

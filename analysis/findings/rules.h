@@ -23,7 +23,7 @@ void JudgeCompilation(const Context& context, Report& report);
 bool JudgeRecordedCompilations(const Context& context, Report& report);
 // What evaluates between steps: `evaluation`. Of all steps, steady or not.
 void JudgeEvaluation(const Context& context, Report& report);
-// What can be said where no step is known: `copy_bound`, `eager_programs`.
+// `copy_bound`, where no op lies in the step; `eager_programs`, where no step is known.
 void JudgeWholeRun(const Context& context, Report& report);
 // Kernels that no HLO names: `exposed_collective`, `no_tensor_core`, and what kind of work it is.
 void JudgeForeignKernels(const Context& context, Report& report);

@@ -25,9 +25,11 @@ struct Steps {
   }
 };
 
-// The idle time that makes slow steps slow: their longest gaps, as much as they cost.
+// The idle time that makes slow steps slow: their longest gaps, as much as they cost. `all`: steady
+// steps of all devices. Gaps are scaled, because sums of gaps are divided by the number of typical
+// steps.
 void ClaimStalls(const Context& context, const std::vector<const model::StepRow*>& slow,
-                 Finding& finding) {
+                 int64_t all, Finding& finding) {
   std::vector<std::pair<uint32_t, int64_t>> gaps;
   for (size_t g = 0; g < context.analysis.gaps.size(); ++g) {
     const model::GapRow& gap = context.analysis.gaps[g];
@@ -36,7 +38,8 @@ void ClaimStalls(const Context& context, const std::vector<const model::StepRow*
           gap.end_ns > step->end_ns) {
         continue;
       }
-      gaps.emplace_back(static_cast<uint32_t>(g), gap.end_ns - gap.start_ns);
+      gaps.emplace_back(static_cast<uint32_t>(g),
+                        (gap.end_ns - gap.start_ns) * context.divisor / all);
       break;
     }
   }
@@ -61,10 +64,9 @@ void Jitter(const Context& context, Report& report) {
     return;
   }
   Steps& steps = devices.begin()->second;
-  if (context.step_count < kStepsForJitter) {
-    report.Withhold("step_jitter",
-                    fmt::format("variation of steps: {} steady step{}, 10 needed",
-                                context.step_count, context.step_count == 1 ? "" : "s"));
+  if (std::ssize(steps.rows) < kStepsForJitter) {
+    report.Withhold("step_jitter", fmt::format("variation of steps: {} steady steps, 10 needed",
+                                               steps.rows.size()));
     return;
   }
   std::stable_sort(steps.rows.begin(), steps.rows.end(), [](const auto* a, const auto* b) {
@@ -134,8 +136,10 @@ void Jitter(const Context& context, Report& report) {
                *most / static_cast<int64_t>(slow), "ns");
   finding.evidence = std::move(evidence);
   if (part == model::StepPart::kIdle) {
+    int64_t all = 0;
+    for (const auto& [device, of] : devices) all += std::ssize(of.rows);
     ClaimStalls(context, {steps.rows.end() - static_cast<std::ptrdiff_t>(slow), steps.rows.end()},
-                finding);
+                all, finding);
   } else {
     finding.claims["jitter"] = *finding.saves_high_ns;
   }

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <map>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -14,9 +14,6 @@ namespace xlatrace::analysis::findings {
 namespace {
 
 using model::TreeKind;
-
-// Typical steps of the tree are a trimmed mean, those of the savings a mean.
-constexpr double kMaxStepDifference = 0.1;
 
 // Where the time lies that a rule can save.
 enum class Node { kStep, kIdle, kCopyWait, kCollective, kPause, kRecompilation, kBetween };
@@ -37,13 +34,12 @@ Node NodeOf(std::string_view id) {
 
 // Times of one tree, per step.
 struct Amounts {
-  double root = 0, steps = 0, step = 0, idle = 0, copy_wait = 0, collective = 0, copy = 0;
-  double pause = 0, recompilation = 0, between = 0;  // Sums of the run.
-  double Count() const { return step > 0 ? steps / step : 0; }
+  double root = 0, step = 0, idle = 0, copy_wait = 0, collective = 0, copy = 0;
+  // Sums of the run after its startup.
+  double idle_of_run = 0, pause = 0, recompilation = 0, between = 0;
 };
 
-double LimitOf(const Amounts& amounts, Node node) {
-  const double count = std::max(amounts.Count(), 1.0);
+double LimitOf(const Amounts& amounts, Node node, double count) {
   switch (node) {
     case Node::kStep:
       return amounts.step;
@@ -54,7 +50,7 @@ double LimitOf(const Amounts& amounts, Node node) {
     case Node::kCollective:
       return amounts.collective;
     case Node::kPause:
-      return amounts.pause / count + amounts.idle;
+      return (amounts.pause + amounts.idle_of_run) / count;
     case Node::kRecompilation:
       return amounts.recompilation / count;
     case Node::kBetween:
@@ -63,17 +59,25 @@ double LimitOf(const Amounts& amounts, Node node) {
   return amounts.step;
 }
 
+bool Compiles(TreeKind kind) {
+  return kind == TreeKind::kCompile || kind == TreeKind::kRecompilation;
+}
+
 // One entry per process and device, and their means.
 std::vector<Amounts> AmountsOf(const std::vector<model::TimeTreeRow>& tree) {
   std::map<std::pair<model::Id, model::Id>, Amounts> of;
-  for (const model::TimeTreeRow& row : tree) {
+  std::vector<bool> in_startup(tree.size());
+  for (size_t i = 0; i < tree.size(); ++i) {
+    const model::TimeTreeRow& row = tree[i];
     Amounts& amounts = of[{row.process_id, row.device_id}];
     const auto ns = static_cast<double>(row.ns);
     const auto per_step = static_cast<double>(row.per_step_ns.value_or(0));
     if (row.kind == TreeKind::kRoot) amounts.root += ns;
-    if (row.kind == TreeKind::kSteps) amounts.steps += ns;
     if (row.kind == TreeKind::kStep) amounts.step += per_step;
-    if (row.kind == TreeKind::kIdle) amounts.idle += per_step;
+    if (row.kind == TreeKind::kIdle) {
+      amounts.idle += per_step;
+      amounts.idle_of_run += ns;
+    }
     // A wait for a stream is one for the copies on it, too.
     const bool waits = row.kind == TreeKind::kCopyWait || row.kind == TreeKind::kSync;
     if (waits && tree[static_cast<size_t>(row.parent_id - 1)].kind == TreeKind::kIdle) {
@@ -83,7 +87,15 @@ std::vector<Amounts> AmountsOf(const std::vector<model::TimeTreeRow>& tree) {
     const bool copies = row.kind == TreeKind::kExposedCopy && row.name.empty();
     if (copies) amounts.copy += per_step;
     if (row.kind == TreeKind::kPause) amounts.pause += ns;
-    if (row.kind == TreeKind::kRecompilation) amounts.recompilation += ns;
+    in_startup[i] = row.kind == TreeKind::kStartup ||
+                    (row.parent_id != 0 && in_startup[static_cast<size_t>(row.parent_id) - 1]);
+    // A function is traced anew before it is compiled again. Its stages can be below its node.
+    const bool is_stage =
+        row.parent_id != 0 && Compiles(tree[static_cast<size_t>(row.parent_id) - 1].kind);
+    if (row.kind == TreeKind::kRecompilation ||
+        (row.kind == TreeKind::kTrace && !in_startup[i] && !is_stage)) {
+      amounts.recompilation += ns;
+    }
     if (row.kind == TreeKind::kBetweenSteps) amounts.between += ns;
   }
   std::vector<Amounts> all;
@@ -91,16 +103,6 @@ std::vector<Amounts> AmountsOf(const std::vector<model::TimeTreeRow>& tree) {
     if (amounts.step > 0) all.push_back(amounts);
   }
   return all;
-}
-
-double MeanStep(const std::vector<model::StepRow>& steps) {
-  double sum = 0, count = 0;
-  for (const model::StepRow& step : steps) {
-    if (!step.steady) continue;
-    sum += static_cast<double>(step.end_ns - step.start_ns);
-    ++count;
-  }
-  return count > 0 ? sum / count : 0;
 }
 
 // How long the devices of a run wait for copies, or for streams with copies on them, all together.
@@ -118,16 +120,13 @@ int64_t CopyWaitOfRun(const std::vector<model::TimeTreeRow>& tree) {
 
 // Time of imports and of compilations, of the tree that has the most.
 std::pair<int64_t, int64_t> PreparationOf(const std::vector<model::TimeTreeRow>& tree) {
-  const auto compiles = [](TreeKind kind) {
-    return kind == TreeKind::kCompile || kind == TreeKind::kRecompilation;
-  };
   std::map<std::pair<model::Id, model::Id>, std::pair<int64_t, int64_t>> of;
   for (const model::TimeTreeRow& row : tree) {
     if (row.parent_id == 0) continue;
     const TreeKind parent = tree[static_cast<size_t>(row.parent_id - 1)].kind;
     auto& [imports, compilations] = of[{row.process_id, row.device_id}];
     if (row.kind == TreeKind::kImport) imports += row.ns;
-    if (compiles(row.kind) && !compiles(parent)) compilations += row.ns;
+    if (Compiles(row.kind) && !Compiles(parent)) compilations += row.ns;
   }
   std::pair<int64_t, int64_t> most;
   for (const auto& [id, sums] : of) {
@@ -168,10 +167,14 @@ void FitToTree(const std::vector<model::TimeTreeRow>& tree,
   const int64_t copy_wait_ns = CopyWaitOfRun(tree);
   std::erase_if(findings, [&](const auto& f) { return IsMostlyOther(f, copy_wait_ns); });
   const std::vector<Amounts> trees = AmountsOf(tree);
-  const double mean = MeanStep(steps);
+  if (trees.empty()) return;
   double typical = 0;
   for (const Amounts& amounts : trees) typical = std::max(typical, amounts.step);
-  if (mean <= 0 || std::abs(typical - mean) > kMaxStepDifference * mean) return;
+  std::set<int64_t> numbers;
+  for (const model::StepRow& step : steps) {
+    if (!step.first_execution) numbers.insert(step.step);
+  }
+  const double count = std::max(1.0, static_cast<double>(numbers.size()));
   std::vector<model::FindingRow> kept;
   std::vector<model::FindingRow> smaller;  // Clipped, so that their rank is another one.
   for (model::FindingRow& finding : findings) {
@@ -182,12 +185,10 @@ void FitToTree(const std::vector<model::TimeTreeRow>& tree,
     const Node node = NodeOf(finding.id);
     const bool outside = node == Node::kRecompilation || node == Node::kBetween;
     // A rule names the device on which a node is largest.
-    double limit = 0, least = kLeastShare * mean;
+    double limit = 0, least = kLeastShare * typical;
     for (const Amounts& amounts : trees) {
-      limit = std::max(limit, LimitOf(amounts, node));
-      if (outside) {
-        least = std::max(least, kLeastShare * amounts.root / std::max(amounts.Count(), 1.0));
-      }
+      limit = std::max(limit, LimitOf(amounts, node, count));
+      if (outside) least = std::max(least, kLeastShare * amounts.root / count);
     }
     const auto most = static_cast<int64_t>(limit);
     // The gaps of a copy are mostly something else: the rule names the wrong cause.

@@ -3,8 +3,7 @@
 // Findings limited to the nodes of the time tree that they belong to.
 //
 // No saving exceeds its node. A saving that is less than 1 % of the step, or of the recorded time
-// if it lies between steps, is removed. Savings per step can be compared with the tree only if both
-// have the same step.
+// if it lies between steps, is removed.
 //
 // Thread-safety: pure.
 
@@ -19,7 +18,6 @@
 
 namespace xlatrace::analysis::findings {
 
-// `steps`: those that the savings are means of.
 void FitToTree(const std::vector<model::TimeTreeRow>& tree,
                const std::vector<model::StepRow>& steps, std::vector<model::FindingRow>& findings);
 

@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "analysis/findings/rules.h"
+#include "analysis/time_tree/step_spans.h"
 #include "base/number_format.h"
 
 namespace xlatrace::analysis::findings {
@@ -28,7 +29,7 @@ struct Took {
 };
 using TookByStep = std::map<int64_t, Took>;
 
-// "steps 0 and 1 take 1.97 s (157 ms to 3.78 s) and 145 ms, steady ones 130 ms": the mean of the
+// "steps 0 and 1 take 1.97 s (157 ms to 3.78 s) and 145 ms, typical ones 130 ms": the mean of the
 // devices, as the page's list of steps has it, and their range where that says something else.
 std::string WarmUpSteps(const TookByStep& before, int64_t step_ns) {
   std::string numbers, times;
@@ -42,9 +43,8 @@ std::string WarmUpSteps(const TookByStep& before, int64_t step_ns) {
       times += fmt::format(" ({} to {})", Time(took.least_ns), Time(took.most_ns));
     }
   }
-  if (before.empty()) return fmt::format("steady steps take {}", Time(step_ns));
   const std::string_view more = before.size() > kMostTold ? " and so on" : "";
-  return fmt::format("step{} {}{} take{} {}, steady ones {}", before.size() == 1 ? "" : "s",
+  return fmt::format("step{} {}{} take{} {}, typical ones {}", before.size() == 1 ? "" : "s",
                      numbers, more, before.size() == 1 ? "s" : "", times, Time(step_ns));
 }
 
@@ -65,7 +65,7 @@ std::string SlowerAtFirst(const Context& context, const TookByStep& before) {
   std::map<Id, OfOps> steady;
   std::map<Id, std::map<int64_t, OfOps>> first;
   std::map<Id, int64_t> steps;
-  for (const model::StepRow& row : context.analysis.steps) steps[row.device_id] += row.steady;
+  for (const model::StepRow& row : context.analysis.steps) steps[row.device_id] += row.typical;
   for (size_t i = 0; i < context.run.activities.size(); ++i) {
     if (!context.analysis.step_of[i]) continue;
     const int64_t step = context.StepOf(i);
@@ -129,28 +129,40 @@ std::string SlowerAtFirst(const Context& context, const TookByStep& before) {
       slower.size() == before.size() ? before.size() == 1 ? "it" : "them" : "the first");
 }
 
+int64_t ThirdQuartile(const Context& context) {
+  std::vector<int64_t> durations;
+  for (const model::StepRow& row : context.analysis.steps) {
+    if (row.steady) durations.push_back(row.end_ns - row.start_ns);
+  }
+  std::sort(durations.begin(), durations.end());
+  return time_tree::Quartile(durations, 3);
+}
+
 }  // namespace
 
 void JudgeWarmUp(const Context& context, Report& report) {
   if (context.step_count < 2) return;  // One step is the mean of all.
   int64_t wall = 0;
   int64_t count = 0;
+  int64_t not_steady = 0;
   // Steps that are not steady among those that are: of each device after the first that is.
   struct Amid {
     int64_t ns = 0, count = 0;        // From the first steady step to the last.
     int64_t later_ns = 0, later = 0;  // After the last steady one so far.
   };
   std::map<Id, Amid> amid;
+  const int64_t slow_ns = ThirdQuartile(context);
   std::map<int64_t, int64_t> between;  // By number: how long.
   TookByStep before;                   // Before the first.
   int64_t last = 0;
   for (const model::StepRow& row : context.analysis.steps) {
     wall += row.end_ns - row.start_ns;
     ++count;
+    not_steady += row.steady ? 0 : 1;
     Amid& of = amid[row.device_id];
     last = std::max(last, row.step);
-    if (of.count == 0 && !row.steady) {
-      const int64_t ns = row.end_ns - row.start_ns;
+    const int64_t ns = row.end_ns - row.start_ns;
+    if (of.count + of.later == 0 && (!row.steady || ns > slow_ns)) {
       Took& took = before[row.step];
       took.least_ns = std::min(took.least_ns, ns);
       took.most_ns = std::max(took.most_ns, ns);
@@ -158,7 +170,7 @@ void JudgeWarmUp(const Context& context, Report& report) {
       ++took.devices;
       continue;
     }
-    of.later_ns += row.end_ns - row.start_ns;
+    of.later_ns += ns;
     ++of.later;
     if (row.steady) {
       of.ns += std::exchange(of.later_ns, 0);
@@ -166,7 +178,7 @@ void JudgeWarmUp(const Context& context, Report& report) {
       continue;
     }
     int64_t& longest = between[row.step];
-    longest = std::max(longest, row.end_ns - row.start_ns);
+    longest = std::max(longest, ns);
   }
   between.erase(last);  // What follows it is not seen.
   const int64_t mean = wall / count;
@@ -177,12 +189,12 @@ void JudgeWarmUp(const Context& context, Report& report) {
   }
   Evidence evidence;
   evidence.Add("mean of all steps", mean, "ns")
-      .Add("mean of steady steps", context.step_ns, "ns")
-      .Add("steps that are not steady, over all devices", count - context.steady_steps, "count");
+      .Add("typical step", context.step_ns, "ns")
+      .Add("steps that are not steady, over all devices", not_steady, "count");
   if (const auto slowest =
           std::max_element(between.begin(), between.end(),
                            [](const auto& a, const auto& b) { return a.second < b.second; });
-      slowest != between.end() && 20 * std::ssize(between) > context.step_count) {
+      slowest != between.end() && 20 * std::ssize(between) > context.steady_count) {
     int64_t amid_ns = 0, amid_count = 0;
     for (const auto& [device, of] : amid) {
       amid_ns += of.ns;
@@ -191,12 +203,17 @@ void JudgeWarmUp(const Context& context, Report& report) {
     report.Withhold(
         "warmup_in_average",
         fmt::format(
-            "{} of {} steps amid the others are not steady (a compilation, or 1.5 times the "
-            "usual device time) and set apart: step {} takes {}; with them steps average {}, "
-            "steady ones {}",
-            between.size(), context.step_count + std::ssize(between), slowest->first,
+            "{} of {} steps amid the others are not steady (a compilation, a cut, or other work "
+            "behind them) and set apart: step {} takes {}; with them steps average {}, the typical "
+            "step takes {}",
+            between.size(), context.steady_count + std::ssize(between), slowest->first,
             Time(slowest->second), Time(amid_ns / std::max<int64_t>(amid_count, 1)),
             Time(context.step_ns)));
+    return;
+  }
+  if (before.empty()) {
+    report.Fine("warmup_in_average", {"warm-up", "the first steps take no longer than others"},
+                evidence);
     return;
   }
   report.Fine("warmup_in_average",

@@ -98,6 +98,7 @@ struct Span {
   uint32_t end = 0;
   bool to_end = false;  // Until all of `ends` have ended; `end` is the last as recorded.
   std::vector<uint32_t> ends = {};  // The last of each lane.
+  bool typical = false;             // StepRow::typical.
 };
 
 // A wait that may have been or not: with it the edge has this lag, and the thread's one no longer.

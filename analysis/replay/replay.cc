@@ -2,6 +2,7 @@
 #include "analysis/replay/replay.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <map>
 #include <numeric>
@@ -79,22 +80,6 @@ uint32_t EndOf(const Span& span, const Times& times) {
 
 namespace {
 
-int64_t Median(std::vector<int64_t> values) {
-  std::sort(values.begin(), values.end());
-  const size_t middle = values.size() / 2;
-  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
-}
-
-// Most lie within a tenth of the median. Of steps that take now one time, now another, the median
-// is one of the two, and no measure of what all of them take.
-bool HasUsual(const std::vector<int64_t>& lengths) {
-  const int64_t median = Median(lengths);
-  const auto near = std::count_if(lengths.begin(), lengths.end(), [&](int64_t length) {
-    return 10 * std::abs(length - median) <= median;
-  });
-  return 10 * near >= 6 * static_cast<int64_t>(lengths.size());
-}
-
 int64_t Mean(const std::vector<int64_t>& values) {
   return std::accumulate(values.begin(), values.end(), int64_t{0}) /
          static_cast<int64_t>(values.size());
@@ -108,27 +93,32 @@ int64_t LengthOf(const Span& span, const Times& times) {
 }
 
 int64_t StepLength(const std::vector<Span>& spans, const Times& times) {
-  // Spans are by step.
-  std::vector<int64_t> steps, recorded;
+  const bool any_typical =
+      std::any_of(spans.begin(), spans.end(), [](const Span& span) { return span.typical; });
+  std::vector<int64_t> recorded, replayed;  // Spans are by step.
   for (size_t s = 0; s < spans.size();) {
-    int64_t sum = 0, recorded_sum = 0;
+    int64_t recorded_sum = 0, replayed_sum = 0;
     int64_t devices = 0;
-    const int64_t step = spans[s].step;
-    for (; s < spans.size() && spans[s].step == step; ++s) {
-      sum += LengthOf(spans[s], times);
+    const Span& first = spans[s];
+    for (; s < spans.size() && spans[s].step == first.step; ++s) {
       recorded_sum += spans[s].end_ns - spans[s].start_ns;
+      replayed_sum += LengthOf(spans[s], times);
       ++devices;
     }
-    steps.push_back(sum / devices);
+    if (!first.typical && any_typical) continue;
     recorded.push_back(recorded_sum / devices);
+    replayed.push_back(replayed_sum / devices);
   }
-  if (steps.empty()) return 0;
-  if (steps.size() >= 3) {
-    steps.erase(steps.begin());
+  if (recorded.empty()) return 0;
+  const int64_t typical_ns = Mean(recorded);
+  if (recorded.size() >= 3) {
     recorded.erase(recorded.begin());
+    replayed.erase(replayed.begin());
   }
-  // As recorded, so that a step and its prediction are told by the same measure.
-  return HasUsual(recorded) ? Median(std::move(steps)) : Mean(steps);
+  const auto before = static_cast<double>(Mean(recorded)),
+             after = static_cast<double>(Mean(replayed));
+  return before > 0 ? std::llround(static_cast<double>(typical_ns) * after / before)
+                    : Mean(replayed);
 }
 
 }  // namespace xlatrace::analysis::replay

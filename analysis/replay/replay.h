@@ -54,9 +54,9 @@ uint32_t EndOf(const Span& span, const Times& times);
 // Length of a span.
 int64_t LengthOf(const Span& span, const Times& times);
 
-// Median over the steps of their length (the mean, where most lie a tenth and more beside it), mean
-// over the devices of each; a whole run: the mean of its devices. The first step is left out where
-// there are three and more: it begins as recorded.
+// The typical step: the mean over the typical steps (if there are none, over all) and the devices
+// of each. Replayed times change it by their ratio to the recorded ones. Of three and more steps
+// the ratio leaves out the first: the work that was queued before it stays as recorded.
 int64_t StepLength(const std::vector<Span>& spans, const Times& times);
 
 struct ReplayError {

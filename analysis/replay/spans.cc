@@ -59,6 +59,7 @@ void FindSpans(const Input& input, const ReplayWindow& window, const Pieces& pie
       const auto end = at(step.end_ns);
       if (first == end) continue;
       Span span{device_id, step.step, step.start_ns, step.end_ns, *first, 0, false};
+      span.typical = step.typical;
       if (end == nodes[d].end() || StartOf(graph, *end) != step.end_ns) {
         EndWith(graph, pieces, first, end, span);
       } else {

@@ -72,6 +72,17 @@ void AppendPart(std::vector<CompilePart>& parts, int64_t start_ns, int64_t end_n
 
 }  // namespace
 
+std::vector<NamedCompile> NamedCompilesOf(std::vector<NamedCompile> compiles,
+                                          const HostEventLoader& host_events) {
+  if (!compiles.empty() || !host_events) return compiles;
+  constexpr Interval kAllTimes{INT64_MIN / 4, INT64_MAX / 4};
+  for (const model::HostEvent& event : host_events({kAllTimes})) {
+    if (event.range_id == 0 || !event.name.starts_with("XlaCompile")) continue;
+    compiles.push_back({event.process_id, 0, event.name, event.start_ns, event.end_ns});
+  }
+  return compiles;
+}
+
 std::vector<std::vector<CompilePart>> CompilePartsOf(
     const model::RunTables& run, const std::vector<model::NamedCompile>& compiles) {
   std::vector<std::vector<CompilePart>> of_process(run.processes.size());

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/gap_cause.h"
 #include "model/run_tables.h"
 #include "model/time_tree.h"
 
@@ -36,6 +37,10 @@ struct CompilePart {
 // Per process (index process_id - 1), by start. If spans nest, the innermost counts.
 std::vector<std::vector<CompilePart>> CompilePartsOf(
     const model::RunTables& run, const std::vector<model::NamedCompile>& compiles);
+
+// `compiles` of the source; if there are none, XLA's ranges around compilations.
+std::vector<model::NamedCompile> NamedCompilesOf(std::vector<model::NamedCompile> compiles,
+                                                 const HostEventLoader& host_events);
 
 }  // namespace xlatrace::analysis::time_tree
 

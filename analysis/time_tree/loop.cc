@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <unordered_map>
 
 namespace xlatrace::analysis::time_tree {
 namespace {
@@ -11,6 +12,7 @@ namespace {
 // Bounds of the cost: 8 passes over 200,000 works take 10 ms (2026-11-30). Loops of usual length
 // stay below them.
 constexpr size_t kMaxAnchorsTried = 8;
+constexpr size_t kMaxAnchorWorks = 1024;
 constexpr size_t kMaxWorksCompared = 200'000;
 
 struct Total {
@@ -94,10 +96,44 @@ uint32_t RarestInFixedRatio(const std::vector<Work>& works, const std::vector<To
   return rarest;
 }
 
+// Hashes of all sequences of twice the length.
+std::vector<uint64_t> Doubled(const std::vector<uint64_t>& hashes, size_t length) {
+  std::vector<uint64_t> doubled;
+  for (size_t i = 0; i + length < hashes.size(); ++i) {
+    const uint64_t hash =
+        (hashes[i] ^ (hashes[i] >> 29)) * 0x9E3779B97F4A7C15ull;  // 2^64 / golden.
+    doubled.push_back(hash ^ hashes[i + length]);
+  }
+  return doubled;
+}
+
+// Sequences of `length` works (`hashes`: one per position) that run equally often are those of one
+// loop. Of the loop with the most device time the first sequence; nothing if none runs often
+// enough.
+std::optional<Anchor> SequenceThatRecurs(const std::vector<Work>& works,
+                                         const std::vector<uint64_t>& hashes, size_t length) {
+  std::unordered_map<uint64_t, size_t> runs;
+  for (const uint64_t hash : hashes) ++runs[hash];
+  std::map<size_t, int64_t> device_ns;  // By runs.
+  for (size_t i = 0; i < hashes.size(); ++i) {
+    if (runs[hashes[i]] >= kMinAnchorRuns) device_ns[runs[hashes[i]]] += works[i].device_ns;
+  }
+  const auto most =
+      std::max_element(device_ns.begin(), device_ns.end(),
+                       [](const auto& a, const auto& b) { return a.second < b.second; });
+  if (most == device_ns.end()) return std::nullopt;
+  size_t at = 0;
+  while (runs[hashes[at]] != most->first) ++at;
+  Anchor anchor;
+  for (size_t k = at; k < at + length; ++k) anchor.push_back(works[k].what);
+  return anchor;
+}
+
 // How well periods describe the works.
 struct Fit {
-  bool alike = false;  // More than half of the periods have exactly the units of the pattern.
-  int64_t own_ns = 0;  // Device time of the units that belong to the periods.
+  bool alike = false;     // More than half of the periods have exactly the units of the pattern.
+  bool complete = false;  // More than half of them have at least these units.
+  int64_t own_ns = 0;     // Device time of the units that belong to the periods.
 };
 
 Fit FitOf(const std::vector<Work>& works, const std::vector<size_t>& periods, size_t whats) {
@@ -108,6 +144,7 @@ Fit FitOf(const std::vector<Work>& works, const std::vector<size_t>& periods, si
   std::vector<uint32_t> runs(whats, 0);
   std::vector<uint32_t> seen;
   size_t alike = 0;
+  size_t complete = 0;
   for (size_t p = 0; p < periods.size(); ++p) {
     const bool last = p + 1 == periods.size();
     const size_t end = last ? works.size() : periods[p + 1];
@@ -120,10 +157,12 @@ Fit FitOf(const std::vector<Work>& works, const std::vector<size_t>& periods, si
       fit.own_ns += works[i].device_ns;
     }
     alike += !last && own == end - periods[p] && own == usual_units ? 1 : 0;
+    complete += !last && own == usual_units ? 1 : 0;
     for (const uint32_t what : seen) runs[what] = 0;
     seen.clear();
   }
   fit.alike = periods.size() > 1 && 2 * alike > periods.size() - 1;
+  fit.complete = periods.size() > 1 && 2 * complete > periods.size() - 1;
   return fit;
 }
 
@@ -138,7 +177,6 @@ std::optional<uint32_t> AnchorProgram(const std::vector<std::vector<Work>>& devi
     all_ns += totals[what].device_ns;
     if (names.facts[what].program) program_ns += totals[what].device_ns;
   }
-  if (2 * program_ns <= all_ns) return std::nullopt;
   std::vector<uint32_t> programs, training;
   for (uint32_t what = 0; what < totals.size(); ++what) {
     if (!names.facts[what].program || totals[what].runs < kMinAnchorRuns) continue;
@@ -146,6 +184,7 @@ std::optional<uint32_t> AnchorProgram(const std::vector<std::vector<Work>>& devi
     if (names.facts[what].optimizer) training.push_back(what);
   }
   if (programs.empty()) return std::nullopt;
+  if (training.empty() && 2 * program_ns <= all_ns) return std::nullopt;
   if (training.size() > 1) {
     const uint32_t rarest =
         *std::min_element(training.begin(), training.end(),
@@ -161,44 +200,69 @@ std::optional<uint32_t> AnchorProgram(const std::vector<std::vector<Work>>& devi
   });
 }
 
-std::optional<uint32_t> AnchorOp(const std::vector<std::vector<Work>>& devices,
-                                 const WorkNames& names) {
+bool AnyProgramRecurs(const std::vector<std::vector<Work>>& devices, const WorkNames& names) {
+  const std::vector<Total> totals = TotalsOf(devices, names.facts.size());
+  for (size_t what = 0; what < totals.size(); ++what) {
+    if (names.facts[what].program && totals[what].runs > 1) return true;
+  }
+  return false;
+}
+
+std::optional<Anchor> AnchorOp(const std::vector<std::vector<Work>>& devices,
+                               const WorkNames& names) {
   const auto longest =
       std::max_element(devices.begin(), devices.end(),
                        [](const auto& a, const auto& b) { return a.size() < b.size(); });
   if (longest == devices.end()) return std::nullopt;
   std::vector<Work> works;  // Copies do not identify a loop, because any code may copy.
-  int64_t all_ns = 0;
   for (const Work& work : *longest) {
     if (work.copy) continue;
     if (works.size() == kMaxWorksCompared) break;
-    all_ns += work.device_ns;
     works.push_back(work);
   }
-  const std::vector<Total> totals = TotalsOf({works}, names.facts.size());
+  const size_t whats = names.facts.size();
+  const std::vector<Total> totals = TotalsOf({works}, whats);
   std::vector<uint32_t> recurring;
+  int64_t recurring_ns = 0;
   for (uint32_t what = 0; what < totals.size(); ++what) {
-    if (totals[what].runs >= kMinAnchorRuns) recurring.push_back(what);
+    if (totals[what].runs < kMinAnchorRuns) continue;
+    recurring.push_back(what);
+    recurring_ns += totals[what].device_ns;
   }
   if (recurring.empty()) return std::nullopt;
   std::stable_sort(recurring.begin(), recurring.end(), [&](uint32_t a, uint32_t b) {
     return totals[a].device_ns > totals[b].device_ns;
   });
   if (recurring.size() > kMaxAnchorsTried) recurring.resize(kMaxAnchorsTried);
-  std::optional<uint32_t> first;
+  std::optional<Anchor> varies;  // Half of the time is too little if periods are not alike.
   for (const uint32_t heavy : recurring) {
-    const uint32_t anchor = RarestInFixedRatio(works, totals, heavy);
-    if (!first) first = anchor;
-    const Fit fit = FitOf(works, PeriodsAt(works, anchor), names.facts.size());
-    if (fit.alike && 2 * fit.own_ns > all_ns) return anchor;
+    const Anchor anchor = {RarestInFixedRatio(works, totals, heavy)};
+    const Fit fit = FitOf(works, PeriodsAt(works, anchor), whats);
+    if (fit.alike && 2 * fit.own_ns > recurring_ns) return anchor;
+    if (!varies && fit.complete && 4 * fit.own_ns > 3 * recurring_ns) varies = anchor;
   }
-  return first;
+  std::vector<uint64_t> hashes;
+  for (const Work& work : works) hashes.push_back(work.what + 1);
+  for (size_t length = 2; length <= kMaxAnchorWorks; length *= 2) {
+    hashes = Doubled(hashes, length / 2);
+    const std::optional<Anchor> anchor = SequenceThatRecurs(works, hashes, length);
+    if (!anchor) break;  // Longer ones do not recur either.
+    const Fit fit = FitOf(works, PeriodsAt(works, *anchor), whats);
+    if (fit.alike && 2 * fit.own_ns > recurring_ns) return anchor;
+  }
+  return varies;
 }
 
-std::vector<size_t> PeriodsAt(const std::vector<Work>& works, uint32_t anchor) {
+std::vector<size_t> PeriodsAt(const std::vector<Work>& works, const Anchor& anchor) {
   std::vector<size_t> periods;
   for (size_t i = 0; i < works.size(); ++i) {
-    if (works[i].what == anchor) periods.push_back(i);
+    size_t matched = 0;
+    for (size_t k = i; k < works.size() && matched < anchor.size(); ++k) {
+      if (works[k].copy && matched > 0) continue;
+      if (works[k].what != anchor[matched]) break;
+      ++matched;
+    }
+    if (matched == anchor.size()) periods.push_back(i);
   }
   return periods;
 }

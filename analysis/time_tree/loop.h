@@ -7,11 +7,14 @@
 // The anchor is the program that contains optimizer work and runs at least three times. If there
 // are several or none, it is the one with the most device time. If several with optimizer work
 // alternate in a fixed ratio, it is the rarest.
-// If programs take at most half of the device time, the anchor is the recurring op, kernel or
-// program with the most device time. If another one alternates with it in a fixed ratio, the
-// rarest of these is the anchor. More than half of the periods must have the same units, and
-// these must take more than half of the device time. Otherwise the next one by device time is
-// tried.
+// If none has optimizer work and programs take at most half of the device time, the anchor is the
+// recurring op, kernel or program with the most device time. If another one alternates with it in
+// a fixed ratio, the rarest of these is the anchor. More than half of the periods must have the
+// same units, and these must take more than half of the device time of all units that recur.
+// Otherwise the next one by device time is tried. Where each recurs within the loop, a sequence of
+// 2, 4, 8, ... units is the anchor. Where other units come and go (a branch, a loop with a varying
+// number of turns), the units that more than half of the periods have must take more than three
+// quarters of that time.
 //
 // A unit belongs to the step if more than half of the complete periods have it. A unit that occurs
 // k times in a period counts as k units, so further runs of a kernel in an evaluation are other
@@ -40,13 +43,19 @@ inline constexpr size_t kMinAnchorRuns = 3;
 std::optional<uint32_t> AnchorProgram(const std::vector<std::vector<Work>>& devices,
                                       const WorkNames& names);
 
+// Did a program run more than once on a device?
+bool AnyProgramRecurs(const std::vector<std::vector<Work>>& devices, const WorkNames& names);
+
+// The `what` of neighbours; copies between them do not count.
+using Anchor = std::vector<uint32_t>;
+
 // The anchor among all work.
-std::optional<uint32_t> AnchorOp(const std::vector<std::vector<Work>>& devices,
-                                 const WorkNames& names);
+std::optional<Anchor> AnchorOp(const std::vector<std::vector<Work>>& devices,
+                               const WorkNames& names);
 
 // Positions in `works` at which periods begin; each ends where the next begins, the last with the
 // last work.
-std::vector<size_t> PeriodsAt(const std::vector<Work>& works, uint32_t anchor);
+std::vector<size_t> PeriodsAt(const std::vector<Work>& works, const Anchor& anchor);
 
 // One per mark (by start): the first work that was launched in it or later.
 std::vector<size_t> PeriodsAt(const std::vector<Work>& works,

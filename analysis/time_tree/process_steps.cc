@@ -46,7 +46,7 @@ int64_t ShiftTo(const std::vector<StepSpan>& reference, const std::vector<StepSp
 
 // Does the run show that the program had not run before? Then it was compiled in this run.
 // `start_ns`: of its first run.
-bool CompiledBefore(const std::vector<model::NamedCompile>& compiles,
+bool CompiledBefore(const model::RunTables& run, const std::vector<model::NamedCompile>& compiles,
                     const model::AttributionTables& attribution, const WorkNames& names,
                     uint32_t anchor, Id process_id, int64_t start_ns) {
   for (const model::NamedCompile& span : compiles) {
@@ -55,7 +55,8 @@ bool CompiledBefore(const std::vector<model::NamedCompile>& compiles,
     if (span.module_id <= 0 || static_cast<size_t>(span.module_id) > attribution.modules.size()) {
       return true;
     }
-    const auto known = names.number_of.find(ProgramKey(attribution, span.module_id));
+    const auto known =
+        names.number_of.find(ProgramKey(run, attribution, span.module_id, names.identity));
     if (known != names.number_of.end() && known->second == anchor) return true;
   }
   return false;
@@ -81,7 +82,7 @@ bool HasFirstExecution(const model::RunTables& run,
   if (counts_from_more) return false;
   return std::any_of(begin, end, [&](const Work& work) {
     return !work.copy && pattern.usual[work.what] > 0 && !ran_before(work) &&
-           CompiledBefore(compiles, attribution, names, work.what, process_id, work.start_ns);
+           CompiledBefore(run, compiles, attribution, names, work.what, process_id, work.start_ns);
   });
 }
 
@@ -103,7 +104,7 @@ Periods MarkedPeriods(const std::vector<std::vector<Work>>& works,
     const bool called = std::any_of(of.begin(), of.end(), [](const Work& w) { return w.has_call; });
     std::vector<size_t> at = PeriodsAt(of, firsts);
     if (!called && anchor) {
-      std::vector<size_t> runs = PeriodsAt(of, *anchor);
+      std::vector<size_t> runs = PeriodsAt(of, Anchor{*anchor});
       if (runs.size() == firsts.size()) at = std::move(runs);
     }
     std::vector<int64_t> numbers;
@@ -115,6 +116,16 @@ Periods MarkedPeriods(const std::vector<std::vector<Work>>& works,
     periods.numbers.push_back(std::move(numbers));
   }
   return periods;
+}
+
+void SetNumbers(ProcessSteps& steps) {
+  std::set<int64_t> numbers;
+  for (const std::vector<StepSpan>& spans : steps.spans) {
+    for (const StepSpan& span : spans) {
+      if (!span.first_execution) numbers.insert(span.number);
+    }
+  }
+  steps.numbers.assign(numbers.begin(), numbers.end());
 }
 
 }  // namespace
@@ -134,30 +145,38 @@ ProcessSteps FindProcessSteps(const model::RunTables& run,
   const std::vector<bool> optimizers = ModulesWithOptimizer(attribution);
   WorkNames names;
   std::vector<std::vector<Work>> works;
-  const auto read = [&](Unit unit) {
-    names = {};
+  const auto read = [&](Identity identity) {
+    names = {.identity = identity, .facts = {}, .number_of = {}};
     works.clear();
     for (const Id device : steps.devices) {
       works.push_back(WorkOf(run, attribution, classes, by_device[static_cast<size_t>(device) - 1],
-                             call_of, optimizers, unit, names));
+                             call_of, optimizers, names));
     }
   };
-  read(Unit::kProgram);
+  read(Identity::kFingerprint);
   std::optional<uint32_t> anchor = AnchorProgram(works, names);
-  const std::vector<model::StepMark> marks = MarksOf(run, process_id).marks;
+  const auto [marks, numbers_again] = MarksOf(run, process_id);
+  steps.numbers_again = numbers_again;
   Periods periods;
   if (!marks.empty()) {
     steps.marked = true;
     periods = MarkedPeriods(works, marks, anchor);
   } else {
-    if (!anchor) anchor = AnchorOp(works, names);
-    if (!anchor) {  // Programs that are made anew each time do not recur, their kernels do.
-      read(Unit::kActivity);
-      anchor = AnchorOp(works, names);
+    std::optional<Anchor> sequence;
+    if (anchor) sequence = Anchor{*anchor};
+    if (!sequence) sequence = AnchorOp(works, names);
+    if (!sequence && !AnyProgramRecurs(works, names)) {  // Each call made a new program.
+      read(Identity::kName);
+      sequence = AnchorOp(works, names);
     }
-    if (!anchor) return steps;
-    for (const std::vector<Work>& of : works) {
-      periods.of_device.push_back(WithCutEnd(of, MovedToStart(of, PeriodsAt(of, *anchor))));
+    if (!sequence) return steps;
+    std::vector<std::vector<size_t>> at_anchor;
+    for (const std::vector<Work>& of : works) at_anchor.push_back(PeriodsAt(of, *sequence));
+    const std::optional<StepStart> start = StepStartOf(works, at_anchor);
+    for (size_t d = 0; d < works.size(); ++d) {
+      std::vector<size_t>& at = at_anchor[d];
+      if (start) at = MovedToStart(works[d], std::move(at), *start);
+      periods.of_device.push_back(WithCutEnd(works[d], std::move(at)));
       std::vector<int64_t>& numbers = periods.numbers.emplace_back();
       for (size_t p = 0; p < periods.of_device.back().size(); ++p) {
         numbers.push_back(static_cast<int64_t>(p) + 1);
@@ -190,14 +209,35 @@ ProcessSteps FindProcessSteps(const model::RunTables& run,
       for (StepSpan& span : spans) span.number = number++;
     }
   }
-  std::set<int64_t> numbers;
-  for (const std::vector<StepSpan>& spans : steps.spans) {
-    for (const StepSpan& span : spans) {
-      if (!span.first_execution) numbers.insert(span.number);
+  SetNumbers(steps);
+  for (std::vector<StepSpan>& spans : steps.spans) {
+    for (StepSpan& span : spans) {
+      span.steady = span.has_duration && !span.first_execution &&
+                    Overlap(compiles, {span.start_ns, span.end_ns}) == 0;
     }
   }
-  steps.numbers.assign(numbers.begin(), numbers.end());
-  steps.figures = FiguresOf(steps.spans, std::vector<Intervals>(steps.spans.size(), compiles));
+  steps.figures = FiguresOf(steps.spans);
+  return steps;
+}
+
+ProcessSteps StepsFromRows(const model::RunTables& run, const std::vector<model::StepRow>& rows,
+                           Id process_id) {
+  ProcessSteps steps;
+  std::vector<size_t> place(run.devices.size() + 1, SIZE_MAX);
+  for (size_t d = 0; d < run.devices.size(); ++d) {
+    if (run.devices[d].process_id != process_id) continue;
+    place[d + 1] = steps.devices.size();
+    steps.devices.push_back(static_cast<Id>(d + 1));
+  }
+  steps.spans.resize(steps.devices.size());
+  for (const model::StepRow& row : rows) {
+    const size_t d = place[static_cast<size_t>(row.device_id)];
+    if (d == SIZE_MAX) continue;
+    steps.spans[d].push_back(
+        {row.step, row.start_ns, row.end_ns, row.has_duration, row.first_execution, row.steady});
+  }
+  SetNumbers(steps);
+  steps.figures = FiguresOf(steps.spans);
   return steps;
 }
 

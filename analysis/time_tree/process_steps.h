@@ -26,7 +26,12 @@ struct ProcessSteps {
   std::vector<int64_t> numbers;              // All steps but the first execution, ascending.
   StepFigures figures;
   bool marked = false;
+  int64_t numbers_again = 0;  // How often a mark's number came again.
 };
+
+// The same from rows of the view `step` (by device, start).
+ProcessSteps StepsFromRows(const model::RunTables& run, const std::vector<model::StepRow>& rows,
+                           model::Id process_id);
 
 // `by_device`: ActivitiesByDevice. `windows`: recorded intervals of the process. `compiles`: when
 // it compiled.

@@ -141,21 +141,19 @@ int64_t Quartile(const std::vector<int64_t>& sorted, int quarter) {
   return sorted[at] + (sorted[at + 1] - sorted[at]) * (rank % 4) / 4;
 }
 
-StepFigures FiguresOf(const std::vector<std::vector<StepSpan>>& devices,
-                      const std::vector<Intervals>& unsteady) {
+StepFigures FiguresOf(const std::vector<std::vector<StepSpan>>& devices) {
   struct Sum {
     int64_t ns = 0;
     int64_t devices = 0;
     bool steady = true;
   };
   std::map<int64_t, Sum> of_number;
-  for (size_t d = 0; d < devices.size(); ++d) {
-    for (const StepSpan& span : devices[d]) {
+  for (const std::vector<StepSpan>& spans : devices) {
+    for (const StepSpan& span : spans) {
       Sum& sum = of_number[span.number];
       sum.ns += span.end_ns - span.start_ns;
       ++sum.devices;
-      sum.steady = sum.steady && span.has_duration && !span.first_execution &&
-                   Overlap(unsteady[d], {span.start_ns, span.end_ns}) == 0;
+      sum.steady = sum.steady && span.steady;
     }
   }
   std::vector<std::pair<int64_t, int64_t>> by_duration;  // Mean over devices, number.

@@ -29,6 +29,7 @@ struct StepSpan {
   int64_t end_ns = 0;
   bool has_duration = false;  // The next step starts where it ends.
   bool first_execution = false;
+  bool steady = false;
 };
 
 // `numbers`: of each period. `windows`: recorded intervals of the process. `cut_begin_works`:
@@ -49,9 +50,8 @@ struct StepFigures {
   bool known() const { return steady.size() >= 2; }
 };
 
-// `unsteady`: per device, when its process compiled.
-StepFigures FiguresOf(const std::vector<std::vector<StepSpan>>& devices,
-                      const std::vector<Intervals>& unsteady);
+// A step is steady if it is steady on all devices that have it.
+StepFigures FiguresOf(const std::vector<std::vector<StepSpan>>& devices);
 
 // Linear between the sorted values: rank (n - 1) * quarter / 4.
 int64_t Quartile(const std::vector<int64_t>& sorted, int quarter);

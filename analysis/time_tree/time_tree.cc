@@ -9,7 +9,6 @@
 #include <unordered_map>
 #include <utility>
 
-#include "analysis/compile_times.h"
 #include "analysis/intervals.h"
 #include "analysis/range_paths.h"
 #include "analysis/time_tree/device_time.h"
@@ -47,21 +46,10 @@ void SetPlace(TimeTreeRow& row) {
   row.source_line = number;
 }
 
-// Compilations as the source states them, else XLA's ranges around them.
-std::vector<model::NamedCompile> CompilesOf(const Sources& sources) {
-  std::vector<model::NamedCompile> compiles = sources.compiles;
-  if (!compiles.empty() || !sources.host_events) return compiles;
-  for (const model::HostEvent& event : sources.host_events({{kBeforeAllNs, kAfterAllNs}})) {
-    if (event.range_id == 0 || !event.name.starts_with("XlaCompile")) continue;
-    compiles.push_back({event.process_id, 0, event.name, event.start_ns, event.end_ns});
-  }
-  return compiles;
-}
-
 class TimeTree {
  public:
   TimeTree(const model::RunTables& run, const model::AttributionTables& attribution,
-           const Sources& sources);
+           const std::vector<model::StepRow>& steps, const Sources& sources);
 
   std::vector<TimeTreeRow> Rows(const std::vector<model::CollectiveRow>& collectives,
                                 std::vector<model::GapStackRow>* gap_stacks);
@@ -75,17 +63,16 @@ class TimeTree {
   int64_t WaitedUntil(const CollectivePiece& piece, const Wait& wait) const;
   void MoveWaitsOfTheJob(const Waits& waits);
   void AddSeen(size_t late, const std::vector<DeviceWait>& waits);
-  std::vector<TimeTreeRow> ScopeRows(const std::vector<size_t>& devices, const StepFigures& figures,
-                                     bool job) const;
+  std::vector<TimeTreeRow> ScopeRows(const std::vector<size_t>& devices,
+                                     const std::vector<int64_t>& steady, bool job) const;
 
   const model::RunTables& run_;
   const model::AttributionTables& attribution_;
   const Sources& sources_;
-  const std::vector<model::NamedCompile> named_compiles_;
-  const std::vector<ActivityClass> classes_;
-  const std::vector<std::vector<uint32_t>> by_device_;
-  std::vector<Intervals> compiles_;  // By process, like the next two.
-  std::vector<Intervals> roots_;
+  const std::vector<model::NamedCompile>& named_compiles_;
+  const std::vector<ActivityClass>& classes_;
+  const std::vector<std::vector<uint32_t>>& by_device_;
+  std::vector<Intervals> roots_;  // By process, like the next.
   std::vector<ProcessSteps> steps_;
   NodeTable nodes_;
   std::vector<std::unique_ptr<DeviceTime>> times_;  // By device.
@@ -100,26 +87,17 @@ class TimeTree {
 };
 
 TimeTree::TimeTree(const model::RunTables& run, const model::AttributionTables& attribution,
-                   const Sources& sources)
+                   const std::vector<model::StepRow>& steps, const Sources& sources)
     : run_(run),
       attribution_(attribution),
       sources_(sources),
-      named_compiles_(CompilesOf(sources)),
-      classes_(ClassifyActivities(run, attribution)),
-      by_device_(ActivitiesByDevice(run)) {
+      named_compiles_(sources.compiles),
+      classes_(sources.classes),
+      by_device_(sources.by_device) {
   for (size_t p = 0; p < run.processes.size(); ++p) {
     const auto process_id = static_cast<Id>(p + 1);
-    Intervals compiling;
-    for (const model::NamedCompile& span : named_compiles_) {
-      if (span.process_id != process_id || !model::IsOfCompilation(span.stage)) continue;
-      compiling.push_back({span.start_ns, span.end_ns});
-    }
-    compiles_.push_back(
-        Unite(CompileTimes(run.compiles, process_id), Normalise(std::move(compiling))));
     roots_.push_back(RootOf(process_id));
-    steps_.push_back(FindProcessSteps(run, attribution, classes_, by_device_, sources.call_of,
-                                      process_id, roots_.back(), compiles_.back(),
-                                      named_compiles_));
+    steps_.push_back(StepsFromRows(run, steps, process_id));
   }
   times_.resize(run.devices.size());
   for (size_t d = 0; d < times_.size(); ++d) {
@@ -373,20 +351,32 @@ void TimeTree::AddSeen(size_t late, const std::vector<DeviceWait>& waits) {
 }
 
 std::vector<TimeTreeRow> TimeTree::ScopeRows(const std::vector<size_t>& devices,
-                                             const StepFigures& figures, bool job) const {
-  const auto numbers_of = [&](size_t d) {
-    return &steps_[static_cast<size_t>(run_.devices[d].process_id) - 1].numbers;
+                                             const std::vector<int64_t>& steady, bool job) const {
+  static const std::vector<int64_t> kNone;
+  const auto steps_of = [&](size_t d) -> const ProcessSteps& {
+    return steps_[static_cast<size_t>(run_.devices[d].process_id) - 1];
+  };
+  const auto with_steps = [&](const std::vector<Entry>& of, size_t d) {
+    const ProcessSteps& steps = steps_of(d);
+    return DeviceEntries{&of, &steps.numbers, steps.figures.known() ? &steps.figures.kept : &kNone};
   };
   std::vector<DeviceEntries> entries;
+  int64_t typical_steps = 0;
   for (const size_t d : devices) {
-    entries.push_back({&times_[d]->entries(), numbers_of(d)});
-    if (job && d < moved_waits_.size()) entries.push_back({&moved_waits_[d], numbers_of(d)});
+    entries.push_back(with_steps(times_[d]->entries(), d));
+    if (job && d < moved_waits_.size()) entries.push_back(with_steps(moved_waits_[d], d));
+    const ProcessSteps& steps = steps_of(d);
+    const auto at = std::find(steps.devices.begin(), steps.devices.end(), static_cast<Id>(d + 1));
+    for (const StepSpan& span : steps.spans[static_cast<size_t>(at - steps.devices.begin())]) {
+      const std::vector<int64_t>& typical = *entries.back().typical;
+      typical_steps += std::binary_search(typical.begin(), typical.end(), span.number) ? 1 : 0;
+    }
   }
   for (size_t k = 0; job && k < seen_.size(); ++k) {
-    entries.push_back({&seen_[k].busy->entries(), numbers_of(seen_[k].late)});
-    entries.push_back({&seen_[k].others->entries(), numbers_of(seen_[k].late)});
+    entries.push_back(with_steps(seen_[k].busy->entries(), seen_[k].late));
+    entries.push_back(with_steps(seen_[k].others->entries(), seen_[k].late));
   }
-  return TreeRows(nodes_, entries, devices.size(), figures);
+  return TreeRows(nodes_, entries, devices.size(), typical_steps, steady);
 }
 
 std::vector<TimeTreeRow> TimeTree::Rows(const std::vector<model::CollectiveRow>& collectives,
@@ -430,24 +420,20 @@ std::vector<TimeTreeRow> TimeTree::Rows(const std::vector<model::CollectiveRow>&
     if (devices.empty()) continue;
     const auto process_id = static_cast<Id>(p + 1);
     for (const size_t d : devices) {
-      tree = ScopeRows({d}, steps_[p].figures, false);
+      tree = ScopeRows({d}, steps_[p].figures.steady, false);
       append(tree, process_id, static_cast<Id>(d + 1));
     }
-    if (devices.size() > 1) tree = ScopeRows(devices, steps_[p].figures, false);
+    if (devices.size() > 1) tree = ScopeRows(devices, steps_[p].figures.steady, false);
     append(tree, process_id, 0);
     last_size = devices.size();
   }
   if (all.empty()) return rows;
   if (all.size() > last_size) {
     std::vector<std::vector<StepSpan>> spans;
-    std::vector<Intervals> unsteady;
-    for (size_t p = 0; p < steps_.size(); ++p) {
-      for (const std::vector<StepSpan>& of : steps_[p].spans) {
-        spans.push_back(of);
-        unsteady.push_back(compiles_[p]);
-      }
+    for (const ProcessSteps& steps : steps_) {
+      spans.insert(spans.end(), steps.spans.begin(), steps.spans.end());
     }
-    tree = ScopeRows(all, FiguresOf(spans, unsteady), true);
+    tree = ScopeRows(all, FiguresOf(spans).steady, true);
   }
   append(std::move(tree), 0, 0);
   return rows;
@@ -458,9 +444,10 @@ std::vector<TimeTreeRow> TimeTree::Rows(const std::vector<model::CollectiveRow>&
 std::vector<TimeTreeRow> BuildTimeTree(const model::RunTables& run,
                                        const model::AttributionTables& attribution,
                                        const std::vector<model::CollectiveRow>& collectives,
+                                       const std::vector<model::StepRow>& steps,
                                        const Sources& sources,
                                        std::vector<model::GapStackRow>* gap_stacks) {
-  return TimeTree(run, attribution, sources).Rows(collectives, gap_stacks);
+  return TimeTree(run, attribution, steps, sources).Rows(collectives, gap_stacks);
 }
 
 }  // namespace xlatrace::analysis::time_tree

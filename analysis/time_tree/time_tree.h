@@ -13,6 +13,7 @@
 
 #include "analysis/gap_cause.h"
 #include "analysis/launch_queue.h"
+#include "analysis/timeline.h"
 #include "model/derived.h"
 #include "model/gap_stack.h"
 #include "model/run_tables.h"
@@ -21,17 +22,19 @@
 namespace xlatrace::analysis::time_tree {
 
 struct Sources {
-  std::vector<model::NamedCompile> compiles;
-  HostEventLoader host_events;  // May be empty: then what the host did is unknown.
-  HostCallOf call_of;           // May be empty: launches are not known, or clocks do not fit.
+  const std::vector<ActivityClass>& classes;
+  const std::vector<std::vector<uint32_t>>& by_device;  // ActivitiesByDevice.
+  const std::vector<model::NamedCompile>& compiles;     // NamedCompilesOf.
+  const HostEventLoader& host_events;  // May be empty: then what the host did is unknown.
+  const HostCallOf& call_of;  // May be empty: launches are not known, or clocks do not fit.
 };
 
-// `collectives`: of all activities, for waiting and transfer. `gap_stacks`, if given, gets the idle
-// time by sampled stack.
+// `collectives`: of all activities, for waiting and transfer. `steps`: by device, start.
+// `gap_stacks`, if given, gets the idle time by sampled stack.
 std::vector<model::TimeTreeRow> BuildTimeTree(
     const model::RunTables& run, const model::AttributionTables& attribution,
-    const std::vector<model::CollectiveRow>& collectives, const Sources& sources,
-    std::vector<model::GapStackRow>* gap_stacks = nullptr);
+    const std::vector<model::CollectiveRow>& collectives, const std::vector<model::StepRow>& steps,
+    const Sources& sources, std::vector<model::GapStackRow>* gap_stacks = nullptr);
 
 }  // namespace xlatrace::analysis::time_tree
 

@@ -15,10 +15,14 @@ using model::TreeKind;
 // Sums of the nodes over devices, before any division.
 struct Sums {
   std::vector<int64_t> ns;
-  std::vector<int64_t> kept_ns;  // In the steps of the typical step.
+  std::vector<int64_t> typical_ns;  // In typical steps.
+  bool has_quartiles = false;
   std::vector<int64_t> p25_ns;
   std::vector<int64_t> p75_ns;
 };
+
+// Of fewer values a quartile is no more than a guess between two of them.
+constexpr size_t kMinStepsOfQuartiles = 4;
 
 // As Quartile of the values and as many zeros as are missing to `count`.
 int64_t QuartileWithZeros(std::vector<int64_t>& values, size_t count, int quarter) {
@@ -37,13 +41,11 @@ struct StepEntry {
 
 class Adder {
  public:
-  Adder(const NodeTable& nodes, const StepFigures& figures)
-      : nodes_(nodes.nodes()), steady_(figures.steady) {
-    for (const int64_t number : steady_) {
-      kept_.push_back(std::binary_search(figures.kept.begin(), figures.kept.end(), number));
-    }
+  Adder(const NodeTable& nodes, const std::vector<int64_t>& steady)
+      : nodes_(nodes.nodes()), steady_(steady) {
     sums_.ns.assign(nodes_.size(), 0);
-    sums_.kept_ns.assign(nodes_.size(), 0);
+    sums_.typical_ns.assign(nodes_.size(), 0);
+    sums_.has_quartiles = steady_.size() >= kMinStepsOfQuartiles;
     sums_.p25_ns.assign(nodes_.size(), 0);
     sums_.p75_ns.assign(nodes_.size(), 0);
     of_node_.resize(nodes_.size());
@@ -51,13 +53,18 @@ class Adder {
 
   void Add(const DeviceEntries& device) {
     std::vector<int64_t> position(device.numbers->size(), -1);
+    std::vector<bool> typical(device.numbers->size(), false);
     for (size_t k = 0; k < position.size(); ++k) {
-      const auto at = std::lower_bound(steady_.begin(), steady_.end(), (*device.numbers)[k]);
-      if (at != steady_.end() && *at == (*device.numbers)[k]) position[k] = at - steady_.begin();
+      const int64_t number = (*device.numbers)[k];
+      const auto at = std::lower_bound(steady_.begin(), steady_.end(), number);
+      if (at != steady_.end() && *at == number) position[k] = at - steady_.begin();
+      typical[k] = std::binary_search(device.typical->begin(), device.typical->end(), number);
     }
     for (const Entry& entry : *device.entries) {
       sums_.ns[entry.node] += entry.ns;
-      if (entry.step == kNoStepIndex || position[static_cast<size_t>(entry.step)] < 0) continue;
+      if (entry.step == kNoStepIndex) continue;
+      if (typical[static_cast<size_t>(entry.step)]) sums_.typical_ns[entry.node] += entry.ns;
+      if (position[static_cast<size_t>(entry.step)] < 0) continue;
       of_node_[entry.node].push_back(
           {static_cast<uint32_t>(position[static_cast<size_t>(entry.step)]), entry.ns});
     }
@@ -71,6 +78,9 @@ class Adder {
       const auto node = static_cast<NodeId>(n - 1);
       const NodeId parent = nodes_[node].parent;
       if (node != NodeTable::kRoot) sums_.ns[parent] += sums_.ns[node];
+      if (node != NodeTable::kRoot && nodes_[node].kind != TreeKind::kSteps) {
+        sums_.typical_ns[parent] += sums_.typical_ns[node];
+      }
       std::vector<int64_t> dense;
       if (const auto known = of_parent.find(node); known != of_parent.end()) {
         dense = std::move(known->second);
@@ -81,7 +91,6 @@ class Adder {
       if (dense.empty()) dense.assign(steady_.size(), 0);
       for (const StepEntry& entry : own) dense[entry.step] += entry.ns;
       own = {};
-      for (size_t s = 0; s < dense.size(); ++s) sums_.kept_ns[node] += kept_[s] ? dense[s] : 0;
       values.clear();
       for (const int64_t ns : dense) {
         if (ns != 0) values.push_back(ns);
@@ -100,15 +109,14 @@ class Adder {
  private:
   const std::vector<Node>& nodes_;
   const std::vector<int64_t>& steady_;
-  std::vector<bool> kept_;
   std::vector<std::vector<StepEntry>> of_node_;
   Sums sums_;
 };
 
 class RowMaker {
  public:
-  RowMaker(const NodeTable& nodes, const Sums& sums, int64_t devices, const StepFigures& figures)
-      : nodes_(nodes.nodes()), sums_(sums), devices_(devices), figures_(figures) {
+  RowMaker(const NodeTable& nodes, const Sums& sums, int64_t devices, int64_t typical_steps)
+      : nodes_(nodes.nodes()), sums_(sums), devices_(devices), typical_steps_(typical_steps) {
     children_.resize(nodes_.size());
     for (NodeId n = 1; n < nodes_.size(); ++n) {
       if (sums_.ns[n] != 0) children_[nodes_[n].parent].push_back(n);
@@ -134,11 +142,11 @@ class RowMaker {
     row.source_file = nodes_[node].source_file;
     row.source_line = nodes_[node].source_line;
     row.ns = ns;
-    if (row.kind == TreeKind::kSteps && figures_.known()) {
-      per_step = sums_.kept_ns[node] / devices_ / static_cast<int64_t>(figures_.kept.size());
+    if (row.kind == TreeKind::kSteps && typical_steps_ > 0) {
+      per_step = sums_.typical_ns[node] / typical_steps_;
     }
     row.per_step_ns = per_step;
-    if (per_step) {
+    if (per_step && sums_.has_quartiles) {
       row.p25_ns = sums_.p25_ns[node] / devices_;
       row.p75_ns = sums_.p75_ns[node] / devices_;
     }
@@ -151,7 +159,7 @@ class RowMaker {
     Apportion(ns, weights, parts);
     if (per_step) {
       weights.clear();
-      for (const NodeId child : children) weights.push_back(sums_.kept_ns[child]);
+      for (const NodeId child : children) weights.push_back(sums_.typical_ns[child]);
       step_parts.resize(children.size());
       Apportion(*per_step, weights, step_parts);
     }
@@ -164,7 +172,7 @@ class RowMaker {
   const std::vector<Node>& nodes_;
   const Sums& sums_;
   const int64_t devices_;
-  const StepFigures& figures_;
+  const int64_t typical_steps_;
   std::vector<std::vector<NodeId>> children_;
   std::vector<TimeTreeRow> rows_;
 };
@@ -172,11 +180,12 @@ class RowMaker {
 }  // namespace
 
 std::vector<TimeTreeRow> TreeRows(const NodeTable& nodes, const std::vector<DeviceEntries>& devices,
-                                  size_t count, const StepFigures& figures) {
+                                  size_t count, int64_t typical_steps,
+                                  const std::vector<int64_t>& steady) {
   if (count == 0) return {};
-  Adder adder(nodes, figures);
+  Adder adder(nodes, steady);
   for (const DeviceEntries& device : devices) adder.Add(device);
-  return RowMaker(nodes, adder.Sum(), static_cast<int64_t>(count), figures).Rows();
+  return RowMaker(nodes, adder.Sum(), static_cast<int64_t>(count), typical_steps).Rows();
 }
 
 }  // namespace xlatrace::analysis::time_tree

@@ -22,14 +22,15 @@ namespace xlatrace::analysis::time_tree {
 struct DeviceEntries {
   const std::vector<Entry>* entries = nullptr;
   const std::vector<int64_t>* numbers = nullptr;  // Step numbers by position (Entry::step).
+  const std::vector<int64_t>* typical = nullptr;  // Numbers of the typical steps, ascending.
 };
 
 // The rows of the mean over `count` devices with these entries, parents before children, children
 // by time; parent_id counts from 1 within the result. Nodes without time are left out, the root is
-// not.
+// not. `typical_steps`: summed over the devices. `steady`: numbers of the steps for quartiles.
 std::vector<model::TimeTreeRow> TreeRows(const NodeTable& nodes,
                                          const std::vector<DeviceEntries>& devices, size_t count,
-                                         const StepFigures& figures);
+                                         int64_t typical_steps, const std::vector<int64_t>& steady);
 
 }  // namespace xlatrace::analysis::time_tree
 

@@ -9,8 +9,11 @@
 namespace xlatrace::analysis::time_tree {
 using model::Id;
 
-std::string ProgramKey(const model::AttributionTables& attribution, Id module_id) {
-  const std::string& print = attribution.modules[static_cast<size_t>(module_id) - 1].fingerprint;
+std::string ProgramKey(const model::RunTables& run, const model::AttributionTables& attribution,
+                       Id module_id, Identity identity) {
+  const auto at = static_cast<size_t>(module_id) - 1;
+  if (identity == Identity::kName) return "program name " + run.modules[at].name;
+  const std::string& print = attribution.modules[at].fingerprint;
   return print.empty() ? "module " + std::to_string(module_id) : "program " + print;
 }
 
@@ -23,13 +26,12 @@ uint32_t WorkNames::Number(const std::string& key, const Facts& facts_of_key) {
 std::vector<Work> WorkOf(const model::RunTables& run, const model::AttributionTables& attribution,
                          const std::vector<ActivityClass>& classes,
                          const std::vector<uint32_t>& activities, const HostCallOf& call_of,
-                         const std::vector<bool>& optimizers, Unit unit, WorkNames& names) {
+                         const std::vector<bool>& optimizers, WorkNames& names) {
   constexpr uint32_t kNoWhatIndex = UINT32_MAX;
   std::vector<uint32_t> of_program(attribution.modules.size(), kNoWhatIndex);
   std::vector<uint32_t> of_op(attribution.instructions.size() + 1, kNoWhatIndex);
   std::vector<uint32_t> of_config(run.configs.size(), kNoWhatIndex);
-  std::vector<uint32_t> unit_of;  // By execution: position + 1.
-  if (unit == Unit::kProgram) unit_of.resize(attribution.executions.size(), 0);
+  std::vector<uint32_t> unit_of(attribution.executions.size(), 0);  // Position + 1.
   std::vector<Work> works;
 
   const auto what_of = [&](uint32_t i, uint32_t execution) {
@@ -38,7 +40,7 @@ std::vector<Work> WorkOf(const model::RunTables& run, const model::AttributionTa
       uint32_t& number = of_program[static_cast<size_t>(module) - 1];
       if (number == kNoWhatIndex) {
         number = names.Number(
-            ProgramKey(attribution, module),
+            ProgramKey(run, attribution, module, names.identity),
             {.program = true, .optimizer = optimizers[static_cast<size_t>(module) - 1]});
       }
       return number;
@@ -64,11 +66,11 @@ std::vector<Work> WorkOf(const model::RunTables& run, const model::AttributionTa
     return number;
   };
 
-  int64_t last_called = INT64_MIN;
+  int64_t last_called = kCalledBeforeNs;
   bool any_call = false;
   for (const uint32_t i : activities) {
     const uint32_t execution =
-        unit == Unit::kProgram && attribution.execution_of[i] != 0 &&
+        attribution.execution_of[i] != 0 &&
                 attribution.executions[attribution.execution_of[i] - 1].module_id > 0
             ? attribution.execution_of[i]
             : 0;
@@ -76,6 +78,9 @@ std::vector<Work> WorkOf(const model::RunTables& run, const model::AttributionTa
       Work& work = works[unit_of[execution - 1] - 1];
       work.end_ns = std::max(work.end_ns, run.activities.end_ns(i));
       work.device_ns += run.activities.self_ns[i];
+      if (const auto call = call_of && work.has_call ? call_of(i) : std::nullopt) {
+        work.launched_ns = std::max(work.launched_ns, call->end_ns);
+      }
       continue;
     }
     Work work;
@@ -87,9 +92,10 @@ std::vector<Work> WorkOf(const model::RunTables& run, const model::AttributionTa
     const auto call = call_of ? call_of(i) : std::nullopt;
     work.has_call = call.has_value();
     any_call |= work.has_call;
-    // Work without a call keeps its place behind what ran before it.
-    work.called_ns = call ? call->start_ns : std::max(last_called, INT64_MIN);
-    if (!call && last_called == INT64_MIN) work.called_ns = work.start_ns;
+    // Work without a call keeps its place behind the work that ran before it. If there is none with
+    // a call, it was launched before the recording.
+    work.called_ns = call ? call->start_ns : last_called;
+    if (call) work.launched_ns = call->end_ns;
     if (call) last_called = std::max(last_called, work.called_ns);
     works.push_back(work);
     if (execution != 0) unit_of[execution - 1] = static_cast<uint32_t>(works.size());

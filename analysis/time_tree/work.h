@@ -3,8 +3,9 @@
 // The work of a device in the order in which the host launched it.
 //
 // A unit of work is one execution of a program, or one kernel, copy or op outside of programs.
-// Units with equal `what` do the same. A program is identified by its fingerprint, never by its
-// name. An op is identified by its framework name, a kernel by its symbol, a copy by its direction.
+// Units with equal `what` do the same. A program is identified by its fingerprint. Its name
+// identifies it only where no fingerprint recurs, because each call makes a new program. An op is
+// identified by its framework name, a kernel by its symbol, a copy by its direction.
 //
 // Thread-safety: pure functions.
 
@@ -23,9 +24,13 @@
 
 namespace xlatrace::analysis::time_tree {
 
+// Called before the recording.
+inline constexpr int64_t kCalledBeforeNs = INT64_MIN / 4;
+
 struct Work {
-  int64_t called_ns = 0;  // Start of the launch call; where no call is known, start on the device.
-  int64_t start_ns = 0;   // On the device: first start, last end.
+  int64_t called_ns = 0;    // Start of the launch call; if no call is known, start on the device.
+  int64_t launched_ns = 0;  // End of its last launch call.
+  int64_t start_ns = 0;     // On the device: first start, last end.
   int64_t end_ns = 0;
   int64_t device_ns = 0;
   uint32_t what = 0;
@@ -33,8 +38,12 @@ struct Work {
   bool has_call = false;
 };
 
+// Programs are the same if they have one fingerprint, or if they have one name.
+enum class Identity : uint8_t { kFingerprint, kName };
+
 // Numbers of `what`, shared by the devices of a process.
 struct WorkNames {
+  Identity identity = Identity::kFingerprint;
   struct Facts {
     bool program = false;
     bool optimizer = false;  // Contains optimizer work.
@@ -47,17 +56,15 @@ struct WorkNames {
 };
 
 // The key of a program among WorkNames.
-std::string ProgramKey(const model::AttributionTables& attribution, model::Id module_id);
-
-// Should programs be units, or their kernels and ops?
-enum class Unit : uint8_t { kProgram, kActivity };
+std::string ProgramKey(const model::RunTables& run, const model::AttributionTables& attribution,
+                       model::Id module_id, Identity identity);
 
 // `activities`: those of one device by start (ActivitiesByDevice). `optimizers`: per module, index
 // module_id - 1.
 std::vector<Work> WorkOf(const model::RunTables& run, const model::AttributionTables& attribution,
                          const std::vector<ActivityClass>& classes,
                          const std::vector<uint32_t>& activities, const HostCallOf& call_of,
-                         const std::vector<bool>& optimizers, Unit unit, WorkNames& names);
+                         const std::vector<bool>& optimizers, WorkNames& names);
 
 }  // namespace xlatrace::analysis::time_tree
 

@@ -49,7 +49,7 @@ void GraphLosses::Follow(const recording::ActivityRow& row, model::Id lane) {
   ++launches_[row.correlation].lanes;
 }
 
-// A body of a branch or loop runs as a whole or not at all, as often as it may: all of its nodes
+// A body of a branch or loop runs as a whole or not at all. So all of its nodes
 // have run equally often. So has what always runs, once.
 uint32_t GraphLosses::MissingInBodies(const Launch& launch) const {
   uint32_t missing = 0;

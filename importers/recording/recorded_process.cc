@@ -123,6 +123,7 @@ void RecordedProcess::Finish() {
     }
     if (text.starts_with("window ") && strings.Text(mark.domain) == "xlatrace") {
       window_closed = text == "window closed";
+      if (window_closed && first_closed_ns == 0) first_closed_ns = mark.time_ns;
       if (text == "window opened") opened_ns.push_back(mark.time_ns);
       if (text == "window anew") {
         anew_ns = mark.time_ns;

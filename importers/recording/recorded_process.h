@@ -112,6 +112,7 @@ class RecordedProcess final : public recording::RowSink {
   // Where the window (collector/steering.h) opened after it had been closed, by time; whether it
   // was closed at last; and when what had been taken for the steps asked for turned out to be none.
   std::vector<uint64_t> opened_ns;
+  uint64_t first_closed_ns = 0;  // When it first closed, 0: never.
   bool window_closed = false;
   // When device work ran that was left out because the window was closed: disjoint, by time.
   std::vector<std::pair<uint64_t, uint64_t>> outside_ns;

@@ -65,7 +65,7 @@ void AddRecordedStats(const RecordedProcess& process, Counters* counters) {
                               stopped->second));
   }
   for (const auto& [stat_name, value] : process.stats) {
-    const auto& name = stat_name;  // A lambda cannot capture the binding (clang 14).
+    const auto& name = stat_name;            // A lambda cannot capture the binding (clang 14).
     if (name == "whole_until_ns") continue;  // A time, used by recorded_windows.h.
     if (stopped != process.facts.end() && (name == "write_errno" || name == "rows_lost")) continue;
     if (name == "write_errno") {

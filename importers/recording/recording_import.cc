@@ -120,10 +120,13 @@ class RecordingImporter {
   }
 
   // Nothing if the collector's window was closed at first, or if a ring may have lost the
-  // beginning.
+  // beginning. A pause comes after recorded work.
   std::optional<int64_t> RecordedFrom() const {
     const std::optional<int64_t> start = process_.IntFact("start_unix_ns");
-    if (!start || *start <= 0 || !process_.opened_ns.empty() || process_.ring) return std::nullopt;
+    const bool pauses =
+        process_.first_activity_ns != 0 && process_.first_activity_ns < process_.first_closed_ns;
+    const bool open_at_first = process_.opened_ns.empty() || pauses;
+    if (!start || *start <= 0 || !open_at_first || process_.ring) return std::nullopt;
     return TimeOf(static_cast<uint64_t>(*start));
   }
 

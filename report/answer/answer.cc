@@ -126,6 +126,31 @@ Result<std::optional<LimitFigure>> LimitOf(store::RunDb& db, const TimeNodes& tr
   return std::optional<LimitFigure>();
 }
 
+Result<std::optional<LateRankAnswer>> LoadLateRank(store::RunDb& db) {
+  XLATRACE_ASSIGN(const store::Table rows,
+                  db.Select("SELECT l.*, p.rank, p.pid, d.ordinal, (SELECT count(*) FROM process)"
+                            " AS processes FROM late_rank l JOIN process p USING (process_id)"
+                            " JOIN device d USING (device_id)"));
+  if (rows.rows.empty()) return std::optional<LateRankAnswer>();
+  LateRankAnswer late{.process_id = rows.Int(0, "process_id"),
+                      .device_id = rows.Int(0, "device_id"),
+                      .ranks = rows.Int(0, "ranks"),
+                      .work = rows.Text(0, "work"),
+                      .cost_ns = rows.Int(0, "cost_ns"),
+                      .excess_ns = rows.Int(0, "excess_ns"),
+                      .step_ns = rows.Int(0, "step_ns")};
+  if (!rows.IsNull(0, "rank")) late.rank = rows.Int(0, "rank");
+  if (rows.Int(0, "processes") < 2) {
+    late.name = "device " + std::to_string(rows.Int(0, "ordinal"));
+  } else if (late.rank) {
+    late.name = "rank " + std::to_string(*late.rank);
+  } else {
+    late.name =
+        "process " + std::to_string(rows.IsNull(0, "pid") ? late.process_id : rows.Int(0, "pid"));
+  }
+  return std::optional(late);
+}
+
 }  // namespace
 
 Result<Answer> LoadAnswer(store::RunDb& db) {
@@ -135,6 +160,9 @@ Result<Answer> LoadAnswer(store::RunDb& db) {
   if (!answer.has_tree) return answer;
   answer.run = RunOf(answer.tree);
   answer.step = StepOf(answer.tree);
+  if (answer.step) {
+    XLATRACE_ASSIGN(answer.late, LoadLateRank(db));
+  }
   if (answer.run) {
     XLATRACE_ASSIGN(answer.run->limit, LimitOf(db, answer.tree, answer.run->descent));
   }

@@ -44,11 +44,22 @@ struct StepAnswer {
   std::optional<LimitFigure> limit;
 };
 
+// The rank for which the others of the job wait (view `late_rank`). Times are per step.
+struct LateRankAnswer {
+  std::string name;  // "rank 3", "process 4711"; "device 1" within one process.
+  std::optional<int64_t> rank;
+  int64_t process_id = 0, device_id = 0;
+  int64_t ranks = 1;  // Late together; this one is the worst.
+  std::string work;   // "host", "kernels": what takes longer.
+  int64_t cost_ns = 0, excess_ns = 0, step_ns = 0;
+};
+
 struct Answer {
   bool has_tree = false;
   TimeNodes tree;
   std::optional<RunAnswer> run;
   std::optional<StepAnswer> step;
+  std::optional<LateRankAnswer> late;
 };
 
 Result<Answer> LoadAnswer(store::RunDb& db);

@@ -71,6 +71,18 @@ Json AnswerJson(const Answer& answer) {
     json["step"]["p75_ns"] = answer.step->high_ns;
     json["step"]["contention_ns"] = answer.step->contention_ns;
   }
+  json["late"] = nullptr;
+  if (const auto& late = answer.late) {
+    json["late"] = {{"name", late->name},
+                    {"rank", late->rank ? Json(*late->rank) : Json()},
+                    {"process_id", late->process_id},
+                    {"device_id", late->device_id},
+                    {"ranks", late->ranks},
+                    {"work", late->work},
+                    {"cost_ns", late->cost_ns},
+                    {"excess_ns", late->excess_ns},
+                    {"step_ns", late->step_ns}};
+  }
   return json;
 }
 

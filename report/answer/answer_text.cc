@@ -117,6 +117,7 @@ class AnswerWriter {
     text_.reason =
         Joined(Joined(Inside(descent, TimeUnit::kStep), Reason(descent, step.limit)), Range(step));
     text_.reason = Joined(text_.reason, Contention(step));
+    if (answer_.late) text_.reason = Joined(LateRank(*answer_.late), text_.reason);
   }
 
   // "Other programs had the CPU for 23.1 ms of a step (38.0%)."
@@ -128,6 +129,19 @@ class AnswerWriter {
     return Plain(fmt::format("Other programs had the CPU for {} of a step ({}%).",
                              Duration(static_cast<double>(step.contention_ns)),
                              Share(step.contention_ns, whole)));
+  }
+
+  // "The other ranks wait for rank 3: its kernels take 4.10 ms longer. Without that a step would
+  // take 53.7 ms."
+  static Sentence LateRank(const LateRankAnswer& late) {
+    const auto more = late.ranks > 1 ? fmt::format(" and {} more", late.ranks - 1) : std::string();
+    return Plain(fmt::format(
+        "The others wait for {}{}: {} longer in each step. Without that a step would be {} "
+        "shorter.",
+        late.name, more,
+        fmt::format("its {} {}", late.work == "host" ? "host takes" : "kernels take",
+                    Duration(static_cast<double>(late.excess_ns))),
+        Duration(static_cast<double>(late.cost_ns))));
   }
 
   // "Half of the steps take 67.1 to 78.3 ms."; empty: they take about the same time.

@@ -22,7 +22,7 @@ Result<ActivitySums> SumActivities(RunDb& db, bool only_steady, LabelShares& sha
   ActivitySums sums;
   std::map<std::pair<int64_t, int64_t>, bool> steady;
   if (only_steady) {
-    XLATRACE_ASSIGN(const Table steps, db.Select("SELECT device_id, step FROM step WHERE steady"));
+    XLATRACE_ASSIGN(const Table steps, db.Select("SELECT device_id, step FROM step WHERE typical"));
     for (size_t i = 0; i < steps.rows.size(); ++i) {
       steady[{steps.Int(i, "device_id"), steps.Int(i, "step")}] = true;
     }

@@ -85,7 +85,7 @@ class Loader {
       for (const StepFigure& step : view_.steps.all) {
         if (step.steady) run_.steps.push_back(step.wall_ns);
       }
-      run_.step_ns = view_.steps.mean_ns;
+      run_.step_ns = view_.steps.typical_ns;
       Amid();
       run_.has_parts = view_.has_step_parts;
       if (run_.has_parts) {

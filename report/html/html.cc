@@ -124,8 +124,8 @@ void WriteHeader(HtmlWriter& html, const RunView& view) {
     html.Text(fmt::format("times are totals of the launches of {}", KeptWords(view.job)));
   } else {
     html.Raw(view.basis.steady
-                 ? "times are ms per step of one device, mean over steady steps and devices"
-                 : "no steady step: times are totals of the whole run, all devices");
+                 ? "times are ms per step of one device, mean over typical steps and devices"
+                 : "no typical step: times are totals of the whole run, all devices");
   }
   html.Raw("</span></nav></header>\n");
 }

@@ -217,7 +217,7 @@ class RunSection {
   void Definitions() {
     html_.Raw(
         "<h3>How numbers are made</h3><dl class=\"kv defs\">"
-        "<dt>ms/step</dt><dd>sum over steady steps and devices, divided by their number</dd>"
+        "<dt>ms/step</dt><dd>sum over typical steps and devices, divided by their number</dd>"
         "<dt>steady</dt><dd>after compilation and warm-up, complete</dd>"
         "<dt>device time</dt><dd>sum of the time of all activities; more than the clock shows "
         "where "

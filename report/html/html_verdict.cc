@@ -198,7 +198,7 @@ class VerdictSection {
         const bool in_run = finding.of_run && view_.basis.steady;
         html_.Raw(in_run ? Duration(saves) + "<small>of the run</small>" : Milliseconds(saves));
         if (!in_run && (view_.basis.steady || view_.StepsAreJobs())) {
-          const int64_t step = view_.basis.steady ? view_.steps.mean_ns : view_.job.step_ns;
+          const int64_t step = view_.basis.steady ? view_.steps.typical_ns : view_.job.step_ns;
           html_.Raw(fmt::format("<small>{}% of step</small>",
                                 ShareText(saves, static_cast<double>(step))));
         }

@@ -190,11 +190,14 @@ Json Notes(const RunView& base, const RunView& view, const RunPair& pair,
 
 Status WriteSteps(PageContext& base) {
   PageTable steps("base_steps", base.blocks.strings());
-  steps.Declare("step device start_ns:delta end_ns:delta device_ns busy_ns steady how:word");
-  XLATRACE_TRY(FillTable(base.db,
-                         "SELECT step, device_id, start_ns, end_ns, device_ns, busy_ns, steady, how"
-                         " FROM step ORDER BY device_id, start_ns",
-                         steps));
+  steps.Declare(
+      "step device start_ns:delta end_ns:delta device_ns busy_ns steady how:word typical");
+  XLATRACE_TRY(
+      FillTable(base.db,
+                "SELECT step, device_id, start_ns, end_ns, device_ns, busy_ns, steady, how,"
+                " typical"
+                " FROM step ORDER BY device_id, start_ns",
+                steps));
   base.blocks.Write(steps);
   // How the wall time of its steps is spent: beside the parts of this run's.
   PageTable parts("base_step_parts", base.blocks.strings());

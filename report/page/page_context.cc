@@ -12,11 +12,12 @@ using store::Statement;
 using store::Table;
 
 Status StepIndex::Load(RunDb& db) {
-  XLATRACE_ASSIGN(const Table rows, db.Select("SELECT device_id, step, start_ns, end_ns, steady"
-                                              " FROM step ORDER BY device_id, start_ns"));
+  XLATRACE_ASSIGN(const Table rows,
+                  db.Select("SELECT device_id, step, start_ns, end_ns, typical FROM step"
+                            " ORDER BY device_id, start_ns"));
   for (size_t i = 0; i < rows.rows.size(); ++i) {
     const Span span{rows.Int(i, "start_ns"), rows.Int(i, "end_ns"), rows.Int(i, "step"),
-                    rows.Int(i, "steady") != 0};
+                    rows.Int(i, "typical") != 0};
     spans_[rows.Int(i, "device_id")].push_back(span);
     steady_[{rows.Int(i, "device_id"), span.step}] = span.steady;
   }

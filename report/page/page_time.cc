@@ -45,7 +45,7 @@ Status DifferencesOfSteps(PageContext& page) {
                                }));
   std::vector<StepOfDevice> list;
   for (const auto& [key, step] : steps) list.push_back(step);
-  const auto differ = WhyStepsDiffer(list, last, page.view.steps.mean_ns);
+  const auto differ = WhyStepsDiffer(list, last, page.view.steps.typical_ns);
   nlohmann::ordered_json& meta = page.meta["step_differences"] = nullptr;
   if (!differ) return {};
   meta = {{"heading", differ->heading},
@@ -63,11 +63,13 @@ Status Steps(PageContext& page) {
   const std::vector<const IdRows*> devices = {&page.devices};
   PageTable steps("steps", page.blocks.strings());
   steps.Declare(
-      "step device>devices start_ns:delta end_ns:delta device_ns busy_ns steady how:word");
-  XLATRACE_TRY(FillTable(page.db,
-                         "SELECT step, device_id, start_ns, end_ns, device_ns, busy_ns, steady, how"
-                         " FROM step ORDER BY device_id, start_ns",
-                         steps, devices));
+      "step device>devices start_ns:delta end_ns:delta device_ns busy_ns steady how:word typical");
+  XLATRACE_TRY(
+      FillTable(page.db,
+                "SELECT step, device_id, start_ns, end_ns, device_ns, busy_ns, steady, how,"
+                " typical"
+                " FROM step ORDER BY device_id, start_ns",
+                steps, devices));
   page.blocks.Write(steps);
   PageTable parts("step_parts", page.blocks.strings());
   parts.Declare("device>devices step part:word wall_ns");

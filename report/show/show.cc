@@ -169,7 +169,7 @@ std::string JsonText(const Json& row, std::string_view key) {
 
 Result<int64_t> SteadySteps(RunDb& db) {
   XLATRACE_ASSIGN(const store::Table table,
-                  db.Select("SELECT count(*) AS n FROM step WHERE steady"));
+                  db.Select("SELECT count(*) AS n FROM step WHERE typical"));
   return table.Int(0, "n");
 }
 

@@ -60,7 +60,7 @@ Result<std::map<int64_t, std::string>> DeviceNames(RunDb& db) {
 // each stage has ops of its own. `ran_in`: steps with launches of it, by device.
 Status AddDevices(RunDb& db, const std::map<int64_t, std::set<int64_t>>& ran_in, Json& op) {
   XLATRACE_ASSIGN(const store::Table steps,
-                  db.Select("SELECT device_id, step FROM step WHERE steady"));
+                  db.Select("SELECT device_id, step FROM step WHERE typical"));
   std::map<int64_t, int64_t> steady_of;
   std::set<int64_t> ran_on;
   for (size_t i = 0; i < steps.rows.size(); ++i) {
@@ -354,8 +354,8 @@ Result<OpLaunches> LaunchesOf(RunDb& db, int64_t module_id, const std::string& n
 // Its time in each step that it ran in, for the first of them. `count`: how many there are.
 Result<Json> StepRows(RunDb& db, const OpLaunches& of, size_t* count) {
   XLATRACE_ASSIGN(const store::Table of_run,
-                  db.Select("SELECT step, count(*) AS devices, min(steady) AS steady FROM step"
-                            " GROUP BY step ORDER BY step"));
+                  db.Select("SELECT step, count(*) AS devices, min(steady) AS steady,"
+                            " min(typical) AS typical FROM step GROUP BY step ORDER BY step"));
   Json rows = Json::array();
   *count = 0;
   for (size_t i = 0; i < of_run.rows.size(); ++i) {
@@ -368,7 +368,8 @@ Result<Json> StepRows(RunDb& db, const OpLaunches& of, size_t* count) {
          {"launches", sum.launches},
          {"self_ns", timed ? Json(sum.self_ns) : Json()},
          {"ns_per_device", timed ? Json(sum.self_ns / of_run.Int(i, "devices")) : Json()},
-         {"steady", of_run.Int(i, "steady")}});
+         {"steady", of_run.Int(i, "steady")},
+         {"typical", of_run.Int(i, "typical")}});
   }
   return rows;
 }

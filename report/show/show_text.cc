@@ -53,7 +53,7 @@ void WriteKernel(const Json& sheet, SheetWriter& out) {
                                   ? CountedCell(step, "launches", "launch", "launches")
                                   : Significant(launches) + " launches";
     out.Fact("per step",
-             fmt::format("{} in {}, {}% of device time (mean of devices, steady steps)",
+             fmt::format("{} in {}, {}% of device time (mean of devices, typical steps)",
                          TimeCell(step, "ns"), count,
                          ShareText(JsonNumber(step, "ns"), JsonNumber(step, "device_ns"))));
   }

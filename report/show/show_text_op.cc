@@ -177,7 +177,7 @@ void WriteAlike(const Json& alike, SheetWriter& out) {
                        names));
 }
 
-// `devices`: in steady steps.
+// `devices`: in typical steps.
 void WriteOpTime(const Json& op, int64_t devices, SheetWriter& out) {
   out.Heading("Time");
   // Percentages as summary and the page write them.
@@ -188,7 +188,7 @@ void WriteOpTime(const Json& op, int64_t devices, SheetWriter& out) {
                        TimeCell(op, "min_ns"), TimeCell(op, "max_ns")));
   if (JsonHas(op, "steady_ns_per_step")) {
     // The divisor of steps that devices are in: what is summed over ops is the step of one device.
-    const std::string steps = CountedCell(op, "steady_steps", "steady step", "steady steps");
+    const std::string steps = CountedCell(op, "steady_steps", "typical step", "typical steps");
     const std::string over =
         devices > 1 ? fmt::format("{} devices, {} in all", Thousands(devices), steps) : steps;
     out.Fact("per step",

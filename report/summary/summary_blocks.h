@@ -37,6 +37,9 @@ class SummaryBlock {
   int width_;
 };
 
+// "step 47.6 ms (half of 12 steps: 47.2 to 48.3)".
+std::string StepWords(const StepsFigure& steps);
+
 // What ran on what, how long a step is, and how much of it is known.
 class HeaderBlock : SummaryBlock {
  public:
@@ -45,7 +48,6 @@ class HeaderBlock : SummaryBlock {
 
  private:
   SummaryLines WhatRan() const;
-  std::string StepText() const;
   std::string JobStepText() const;
   std::string Launches() const;
 };

@@ -18,6 +18,7 @@
 #include "report/device_parts.h"
 #include "report/shown_words.h"
 #include "report/summary/summary.h"
+#include "report/summary/summary_blocks.h"
 #include "report/trust.h"
 #include "report/view_figures.h"
 
@@ -129,11 +130,7 @@ std::string SummaryMarkdown(const RunView& view, const SummaryOptions& options) 
   if (view.basis.steady) {
     const std::string waits = BusyWaitWords(view);
     out += fmt::format(
-        ", step {} ms ({} to {}, {} steady {}), busy {}%{}",
-        Milliseconds(static_cast<double>(view.steps.mean_ns)),
-        Milliseconds(static_cast<double>(view.steps.min_ns)),
-        Milliseconds(static_cast<double>(view.steps.max_ns)), view.steps.steady_count,
-        view.steps.steady_count == 1 ? "step" : "steps",
+        ", {}, busy {}%{}", StepWords(view.steps),
         ShareText(static_cast<double>(view.steps.busy_ns), static_cast<double>(view.steps.wall_ns)),
         waits.empty() ? "" : " (" + waits + ")");
   }

@@ -96,18 +96,13 @@ std::string HeaderBlock::JobStepText() const {
                      InUnitOf(static_cast<double>(job.max_ns), step), Thousands(job.steps));
 }
 
-std::string HeaderBlock::StepText() const {
-  const StepsFigure& steps = view_.steps;
-  const auto mean = static_cast<double>(steps.mean_ns);
-  std::string text = "step " + Duration(mean);
-  if (steps.steady_count <= 1) return text + " (1 step)";
-  const StepRange range = StepRangeOf(steps);
-  const std::string low = InUnitOf(static_cast<double>(range.low_ns), mean);
-  const std::string high = InUnitOf(static_cast<double>(range.high_ns), mean);
-  return text + fmt::format(" ({}, {} steps)",
-                            range.percentiles ? fmt::format("p10 {}, p90 {}", low, high)
-                                              : fmt::format("{} to {}", low, high),
-                            Thousands(steps.steady_count));
+std::string StepWords(const StepsFigure& steps) {
+  const auto typical = static_cast<double>(steps.typical_ns);
+  const std::string count = Thousands(steps.steady_count);
+  const std::string low = InUnitOf(static_cast<double>(steps.p25_ns), typical);
+  const std::string high = InUnitOf(static_cast<double>(steps.p75_ns), typical);
+  if (low == high) return fmt::format("step {} ({} steps)", Duration(typical), count);
+  return fmt::format("step {} (half of {} steps: {} to {})", Duration(typical), count, low, high);
 }
 
 std::string HeaderBlock::Launches() const {
@@ -121,7 +116,7 @@ SummaryLines HeaderBlock::Lines() const {
   if (view_.basis.steady) {
     const StepsFigure& steps = view_.steps;
     const std::string waits = BusyWaitWords(view_);
-    second.push_back(StepText());
+    second.push_back(StepWords(view_.steps));
     second.push_back(
         "busy " +
         ShareText(static_cast<double>(steps.busy_ns), static_cast<double>(steps.wall_ns)) + "%" +

@@ -60,7 +60,9 @@ Json StepsJson(const RunView& view) {
   if (!view.basis.steady) return json;
   json["how"] = steps.marked ? "marked" : "execution";
   json["step_devices"] = view.basis.step_devices;
-  json["mean_ns"] = steps.mean_ns;
+  json["typical_ns"] = steps.typical_ns;
+  json["p25_ns"] = steps.p25_ns;
+  json["p75_ns"] = steps.p75_ns;
   json["min_ns"] = steps.min_ns;
   json["max_ns"] = steps.max_ns;
   for (const int percent : {10, 50, 90, 95}) {
@@ -189,7 +191,7 @@ std::string BriefJson(const RunView& view, const SummaryOptions& options) {
       {"lost_at_least", view.losses.more_possible()}};
   json["steps"] = {{"recorded", view.steps.all.size()}, {"steady", view.steps.steady_count}};
   if (view.basis.steady) {
-    json["steps"]["mean_ns"] = view.steps.mean_ns;
+    json["steps"]["typical_ns"] = view.steps.typical_ns;
     for (const model::StepPart part : kPartOrder) {
       const int64_t ns = view.step_parts[static_cast<size_t>(part)];
       if (ns == 0) continue;

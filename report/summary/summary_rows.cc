@@ -459,7 +459,7 @@ class RowsMaker {
   TextTable Steps() {
     TextTable table({{.heading = "step", .right = true},
                      {.heading = "ms", .right = true},
-                     {.heading = "to mean", .right = true},
+                     {.heading = "to typical", .right = true},
                      {.heading = "", .flexible = true}});
     std::vector<StepFigure> steps = view_.steps.all;
     std::stable_sort(steps.begin(), steps.end(), [](const StepFigure& a, const StepFigure& b) {
@@ -473,7 +473,7 @@ class RowsMaker {
         others += steps[i].wall_ns;
         continue;
       }
-      const double mean = static_cast<double>(view_.steps.mean_ns);
+      const double mean = static_cast<double>(view_.steps.typical_ns);
       table.Add({std::to_string(steps[i].step), Milliseconds(static_cast<double>(steps[i].wall_ns)),
                  mean > 0 ? fmt::format("{:+.1f}%",
                                         100 * (static_cast<double>(steps[i].wall_ns) - mean) / mean)

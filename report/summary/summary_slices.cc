@@ -28,7 +28,7 @@ using store::Table;
 Status Group(RunDb& db, const RunView& view,
              const std::function<std::string(const LaunchSums&, const LaunchSum&)>& name_of,
              std::vector<NamedFigure>& into) {
-  XLATRACE_ASSIGN(const Table rows, db.Select("SELECT device_id, step FROM step WHERE steady"));
+  XLATRACE_ASSIGN(const Table rows, db.Select("SELECT device_id, step FROM step WHERE typical"));
   std::set<std::pair<int64_t, int64_t>> steady;
   for (size_t i = 0; i < rows.rows.size(); ++i) {
     steady.emplace(rows.Int(i, "device_id"), rows.Int(i, "step"));

@@ -133,6 +133,16 @@ class FindingCase {
     return Run();
   }
 
+  // The process compiles jit_step.
+  void Compile(int64_t from_us, int64_t until_us, bool tracing = false) {
+    const model::CompileSpan span{1, from_us * 1000, until_us * 1000, tracing};
+    options.compiles.push_back(span);
+    b.run.compiles.push_back(span);
+    options.named_compiles.push_back(
+        {1, 0, tracing ? model::kTracing : "jit_step", span.start_ns, span.end_ns,
+         tracing ? model::CompileStage::kTrace : model::CompileStage::kCompile});
+  }
+
   const model::AnalysisTables& Run() {
     tables = Analyze(
         b.run, b.attribution,

@@ -418,34 +418,6 @@ TEST(Findings, WithoutASteadyStepNoFigureIsPerStep) {
   ASSERT_NE(with.FindRuledOut("steady_steps"), nullptr);
   EXPECT_TRUE(with.FindRuledOut("steady_steps")->withheld);
   EXPECT_GOLDEN_TEXT(with.TextOfRuledOut("steady_steps"));
-  // There are enough calls, but no two have the same duration: more calls would not help.
-  FindingCase often(kPlain);
-  int64_t at = 0;
-  for (int call = 0; call < 30; ++call) {
-    at = often.Step(at, {{"a", 100 + 77 * (call % 7) + 40 * call}, {"t", 10 + 300 * (call % 4)}});
-  }
-  often.Run();
-  ASSERT_NE(often.FindRuledOut("steady_steps"), nullptr) << often.Ids();
-  EXPECT_THAT(often.FindRuledOut("steady_steps")->text,
-              HasSubstr("jax.profiler.StepTraceAnnotation"));
-  EXPECT_GOLDEN_TEXT(often.TextOfRuledOut("steady_steps"));
-}
-
-// Steps of a training program on a busy CPU: they are found, and no two have the same duration.
-TEST(Findings, IfStepsWereFoundTheAdviceIsAQuietMachineAndNotMarks) {
-  FindingCase with(kPlain);
-  with.RunOnCpu();
-  with.Train();
-  int64_t at = 0;
-  for (int call = 0; call < 30; ++call) {
-    at = with.Step(at, {{"a", 100 + 77 * (call % 7) + 40 * call}, {"t", 10 + 300 * (call % 4)}});
-  }
-  with.Run();
-  ASSERT_EQ(with.tables.steps.size(), 30u);
-  ASSERT_NE(with.FindRuledOut("steady_steps"), nullptr) << with.Ids();
-  EXPECT_THAT(with.FindRuledOut("steady_steps")->text,
-              testing::Not(HasSubstr("StepTraceAnnotation")));
-  EXPECT_GOLDEN_TEXT(with.TextOfRuledOut("steady_steps"));
 }
 
 TEST(Findings, TimeWithoutAnInstructionComesFirst) {
@@ -457,12 +429,11 @@ TEST(Findings, TimeWithoutAnInstructionComesFirst) {
 }
 
 TEST(Findings, StepJitterNamesThePartThatSlowStepsHaveMoreOf) {
-  const auto make = [](int64_t slow_idle) {
+  const auto make = [](int64_t slower) {
     FindingCase made(kPlain);
     int64_t at = 0;
     for (int step = 0; step < 23; ++step) {
-      at = made.Step(at, {{"a", 500}, {"b", 500}});
-      if (step % 7 == 3) at += slow_idle;
+      at = made.Step(at, {{"a", 500}, {"b", 500 + (step % 7 == 3 ? slower : 0)}});
     }
     made.Run();
     return made;
@@ -489,30 +460,30 @@ TEST(Findings, StepJitterOfSeveralDevicesNamesThePartOfTheSlowestDevice) {
 
 TEST(Findings, ManyProgramsOfOneNameAreRecompilation) {
   FindingCase with(kPlain);
+  with.Compile(-20, -10);
   int64_t at = 0;
-  for (int step = 0; step < 8; ++step) {
-    if (step > 0) {
-      with.options.compiles.push_back({1, at * 1000, (at + 5000) * 1000});
-      with.b.run.compiles.push_back({1, at * 1000, (at + 5000) * 1000});
+  for (int step = 0; step < 16; ++step) {
+    if (step > 0 && step % 2 == 0) {
+      with.Compile(at, at + 5000);
       at += 5000;
     }
     at = with.Step(at, {{"a", 500}, {"b", 500}});
   }
   with.Run();
   ASSERT_NE(with.Find("recompile"), nullptr) << with.Ids();
-  // Six compilations of 5 ms after the second step began, over seven later steps.
-  EXPECT_EQ(with.Find("recompile")->saves_high_ns_per_step, 6 * 5'000'000 / 7);
+  // Seven compilations of 5 ms, over 15 steps after the first execution.
+  EXPECT_EQ(with.Find("recompile")->saves_high_ns_per_step, 7 * 5'000'000 / 15);
 }
 
 // A process compiles once for all of its devices, whose steps begin at different times. A
 // compilation that takes less than a quarter of the time is not the sentence of the run.
 TEST(Findings, CompilationCountsOncePerProcessAndNotPerDevice) {
   FindingCase with(kPlain, 2);
+  with.Compile(-20, -10);
   int64_t at = 0;
-  for (int step = 0; step < 8; ++step) {
-    if (step > 0) {
-      with.options.compiles.push_back({1, at * 1000, (at + 100) * 1000});
-      with.b.run.compiles.push_back({1, at * 1000, (at + 100) * 1000});
+  for (int step = 0; step < 16; ++step) {
+    if (step > 0 && step % 2 == 0) {
+      with.Compile(at, at + 100);
       at += 100;
     }
     with.Step(at + 7, {{"a", 500}, {"b", 500}}, 2);
@@ -521,7 +492,7 @@ TEST(Findings, CompilationCountsOncePerProcessAndNotPerDevice) {
   with.Run();
   const model::FindingRow* found = with.Find("recompile");
   ASSERT_NE(found, nullptr) << with.Ids();
-  EXPECT_EQ(found->saves_high_ns_per_step, 6 * 100'000 / 7);
+  EXPECT_EQ(found->saves_high_ns_per_step, 7 * 100'000 / 15);
   EXPECT_GOLDEN_TEXT(TextOf(*found));
 }
 
@@ -600,8 +571,7 @@ TEST(Findings, WithoutASteadyStepCompilationIsOfTheRun) {
   int64_t at = 0;
   for (int step = 0; step < 12; ++step) {
     if (step > 0) {
-      with.options.compiles.push_back({1, at * 1000, (at + 50'000) * 1000});
-      with.b.run.compiles.push_back({1, at * 1000, (at + 50'000) * 1000});
+      with.Compile(at, at + 50'000);
       at += 50'000;
     }
     at = with.Step(at, {{"a", 100 + 777 * (step % 7) + 400 * step}});

@@ -89,7 +89,11 @@ class ReplayCase {
   }
 
   // A steady step of a device; what starts in it belongs to it, and is one execution.
+  // A step that ends where the next one starts is typical.
   void Step(int64_t number, int64_t start_ns, int64_t end_ns, int device = 1) {
+    for (model::StepRow& before : steps_) {
+      before.typical |= before.device_id == device && before.end_ns == start_ns;
+    }
     steps_.push_back({number, 1, device, start_ns, end_ns, 0, 0, true});
     attribution_.executions.push_back({1, device, start_ns, end_ns, 0, true});
     for (size_t i = 0; i < run_.activities.size(); ++i) {

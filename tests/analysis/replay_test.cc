@@ -55,12 +55,12 @@ TEST(Replay, AnOpThatTakesHalfShortensAStepOfOneStreamByThat) {
   run.Build();
   Change change;
   change.instructions[1] = 0.5;
-  // Steps 1 and 2 count: 100 and 99 us.
-  EXPECT_EQ(run.What(change).predicted_ns, 69'500);
-  EXPECT_EQ(run.What(change).recorded_ns, 99'500);
+  // The first two steps count, of 100 us each. The last one has no duration.
+  EXPECT_EQ(run.What(change).predicted_ns, 70'000);
+  EXPECT_EQ(run.What(change).recorded_ns, 100'000);
 }
 
-// What stays may find its data in the caches: up to 15 % of the part that goes, here 30 of 99.5 us.
+// What stays may find its data in the caches: up to 15 % of the part that goes, here 30 of 100 us.
 TEST(Replay, OnACpuTheRangeLeavesRoomForCaches) {
   ReplayCase device, cpu;
   cpu.run().devices[0].kind = model::DeviceKind::kCpu;
@@ -71,11 +71,11 @@ TEST(Replay, OnACpuTheRangeLeavesRoomForCaches) {
   for (ReplayCase* run : {&device, &cpu}) {
     ThreeSteps(*run);
     run->Build();
-    EXPECT_EQ(run->What(faster).predicted_ns, 69'500);
+    EXPECT_EQ(run->What(faster).predicted_ns, 70'000);
     room[run] = run->What(faster).predicted_ns - run->What(faster).low_ns;
     EXPECT_EQ(run->What(slower).predicted_ns - run->What(slower).low_ns, room[&device]);
   }
-  EXPECT_EQ(room[&cpu] - room[&device], std::llround(0.15 * 30.0 / 99.5 * 69'500));
+  EXPECT_EQ(room[&cpu] - room[&device], std::llround(0.15 * 30.0 / 100 * 70'000));
   EXPECT_EQ(cpu.What(faster).high_ns, device.What(faster).high_ns);
 }
 
@@ -86,7 +86,7 @@ TEST(Replay, ARemovedOpTakesItsGapWithIt) {
   Change change;
   change.instructions[2] = 0;
   // a and the microsecond before the next one; the last step is a alone.
-  EXPECT_EQ(run.What(change).predicted_ns, (61 * kUs + 60 * kUs) / 2);
+  EXPECT_EQ(run.What(change).predicted_ns, 61 * kUs);
 }
 
 TEST(Replay, AStepThatBeginsWithARemovedOpIsStillAStep) {
@@ -95,7 +95,7 @@ TEST(Replay, AStepThatBeginsWithARemovedOpIsStillAStep) {
   run.Build();
   Change change;
   change.instructions[1] = 0;
-  EXPECT_EQ(run.What(change).predicted_ns, (39 * kUs + 38 * kUs) / 2);
+  EXPECT_EQ(run.What(change).predicted_ns, 39 * kUs);
 }
 
 // c needs a (80 us, stream 0) and b (50 us, stream 1).
@@ -188,7 +188,7 @@ TEST(Replay, WhetherTheHostWaitedIsInTheRangeWhereNothingTells) {
 }
 
 // Every second step takes three times as long: what a step takes is neither the one nor the other.
-TEST(Replay, StepsOfTwoLengthsAreToldByTheirMean) {
+TEST(Replay, StepsOfTwoLengthsHaveTheirMean) {
   ReplayCase run(1, 1);
   const uint32_t a = run.Op("a");
   int64_t at = 0;
@@ -202,9 +202,9 @@ TEST(Replay, StepsOfTwoLengthsAreToldByTheirMean) {
   Change change;
   change.instructions[1] = 0.5;
   const Prediction prediction = run.What(change);
-  // Without the first five take 300 us and four 100: the median would be 300.
-  EXPECT_EQ(prediction.recorded_ns, 1'900 * kUs / 9);
-  EXPECT_EQ(prediction.predicted_ns, 950 * kUs / 9);
+  // Without the last, five take 100 us and four 300.
+  EXPECT_EQ(prediction.recorded_ns, 1'700 * kUs / 9);
+  EXPECT_EQ(prediction.predicted_ns, 850 * kUs / 9);
 }
 
 TEST(Replay, ACollectiveBeginsWithTheLastOfItsDevices) {
@@ -270,8 +270,8 @@ TEST(Replay, WhatNestsIsPartOfWhatItNestsIn) {
   Change half_body, half_loop;
   half_body.instructions[body] = 0.5;
   half_loop.instructions[loop] = 0.5;
-  EXPECT_EQ(run.What(half_body).predicted_ns, 99'500 - 30 * kUs);
-  EXPECT_EQ(run.What(half_loop).predicted_ns, 99'500 - 49'500);
+  EXPECT_EQ(run.What(half_body).predicted_ns, 100'000 - 30 * kUs);
+  EXPECT_EQ(run.What(half_loop).predicted_ns, 100'000 - 49'500);
 }
 
 TEST(Replay, BranchesOfAGraphRunSideBySide) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analysis/time_tree/time_tree.h"
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -11,6 +12,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "analysis/steps.h"
 #include "analysis/time_tree/host_states.h"
 #include "analysis/time_tree/loop.h"
 #include "analysis/time_tree/step_spans.h"
@@ -28,6 +30,7 @@ using testing::IsEmpty;
 struct HostRun : RunBuilder {
   std::vector<std::optional<model::HostCall>> calls;
   std::vector<model::HostEvent> events;
+  std::vector<model::NamedCompile> compiles;
 
   // A kernel whose launch call ends at `called`.
   size_t Kernel(model::Id lane, int64_t start, int64_t end, const std::string& symbol,
@@ -44,13 +47,20 @@ struct HostRun : RunBuilder {
     events.push_back({1, 7, name, start, end, 0});
   }
 
-  Sources SourcesOf() const {
-    Sources sources;
-    sources.call_of = [this](size_t i) { return calls[i]; };
-    sources.host_events = [this](const Intervals&) { return events; };
-    return sources;
+  std::vector<TimeTreeRow> Tree() const {
+    const auto classes = ClassifyActivities(run, attribution);
+    const auto by_device = ActivitiesByDevice(run);
+    const HostCallOf call_of = [this](size_t i) { return calls[i]; };
+    const HostEventLoader host_events = [this](const Intervals&) { return events; };
+    std::vector<Intervals> compiling(run.processes.size());
+    for (const model::NamedCompile& span : compiles) {
+      compiling[static_cast<size_t>(span.process_id) - 1].push_back({span.start_ns, span.end_ns});
+    }
+    const Steps steps =
+        FindSteps(run, attribution, {classes, by_device, compiling, compiles, call_of});
+    return BuildTimeTree(run, attribution, {}, steps.rows,
+                         {classes, by_device, compiles, host_events, call_of});
   }
-  std::vector<TimeTreeRow> Tree() const { return BuildTimeTree(run, attribution, {}, SourcesOf()); }
 };
 
 // "steps/step/idle/host:env.step" -> ns of the rows of one device (0: the mean of the process).
@@ -119,10 +129,10 @@ TEST(TypicalStep, LeavesOutAQuarterAtEachEnd) {
   std::vector<StepSpan> spans;
   int64_t now = 0;
   for (const int64_t ns : {10, 10, 90, 10, 14, 2, 10, 10}) {
-    spans.push_back({static_cast<int64_t>(spans.size()) + 1, now, now + ns, true, false});
+    spans.push_back({static_cast<int64_t>(spans.size()) + 1, now, now + ns, true, false, true});
     now += ns;
   }
-  const StepFigures figures = FiguresOf({spans}, {{}});
+  const StepFigures figures = FiguresOf({spans});
   EXPECT_EQ(figures.steady.size(), 8u);
   EXPECT_EQ(figures.kept.size(), 4u);
   EXPECT_EQ(figures.typical_ns, 10);
@@ -131,7 +141,7 @@ TEST(TypicalStep, LeavesOutAQuarterAtEachEnd) {
 
 TEST(TypicalStep, IsTheMeanOfTwoSteps) {
   const StepFigures figures =
-      FiguresOf({{{1, 0, 10, true, false}, {2, 10, 30, true, false}}}, {{}});
+      FiguresOf({{{1, 0, 10, true, false, true}, {2, 10, 30, true, false, true}}});
   EXPECT_EQ(figures.typical_ns, 15);
 }
 
@@ -235,10 +245,8 @@ TEST(TimeTree, CompilationIsAKindOfItsOwn) {
     const auto execution = b.AddExecution(module, 1, 1000 + 100 * s, 1060 + 100 * s);
     b.Kernel(lane, 1000 + 100 * s, 1060 + 100 * s, "k", 995 + 100 * s, execution);
   }
-  Sources sources = b.SourcesOf();
-  sources.compiles = {{1, 1, "jit_f", 100, 900}};
-  b.run.compiles = {{1, 100, 900}};
-  const auto paths = Paths(BuildTimeTree(b.run, b.attribution, {}, sources), 1, 1);
+  b.compiles = {{1, 1, "jit_f", 100, 900}};
+  const auto paths = Paths(b.Tree(), 1, 1);
   EXPECT_EQ(paths.at("startup/compile:jit_f"), 800);
   EXPECT_EQ(paths.at("startup/first_execution/computation"), 60);
   EXPECT_EQ(paths.at("steps"), 360);  // Three of 100 and the last.
@@ -274,10 +282,8 @@ TEST(TimeTree, CompilationDuringTheFirstExecutionIsPartOfStartup) {
     run_program(batch, start, start + 10, start - 5);
     run_program(train, trains, trains + 50, trains - 12);
   }
-  Sources sources = b.SourcesOf();
-  sources.compiles = {{1, 2, "jit_train", 10'100, 20'000}};
-  b.run.compiles = {{1, 10'100, 20'000}};
-  const auto paths = Paths(BuildTimeTree(b.run, b.attribution, {}, sources), 1, 1);
+  b.compiles = {{1, 2, "jit_train", 10'100, 20'000}};
+  const auto paths = Paths(b.Tree(), 1, 1);
   EXPECT_EQ(paths.at("startup/compile:jit_f"), 9'900);
   EXPECT_EQ(paths.at("startup/first_execution/computation"), 60);
   EXPECT_EQ(paths.at("steps"), 360);  // Three of 100 and the last.
@@ -456,7 +462,44 @@ TEST(Loop, PeriodHoldsAKernelThatRecursInIt) {
   }
   const auto anchor = AnchorOp({works}, names);
   ASSERT_TRUE(anchor);
-  EXPECT_NE(*anchor, 0u);
+  EXPECT_NE(*anchor, Anchor{0u});
+}
+
+// No kernel runs once in the loop, and each has others behind it at two places.
+TEST(Loop, SequenceIsTheAnchorIfEachKernelRecursInTheLoop) {
+  constexpr std::array kLoop = {0u, 1u, 0u, 0u, 1u, 1u};
+  std::vector<Work> works;
+  WorkNames names;
+  for (const char* name : {"a", "b"}) names.Number(name, {});
+  for (int s = 0; s < 20; ++s) {
+    for (const uint32_t what : kLoop) {
+      Work work;
+      work.what = what;
+      work.device_ns = 10;
+      works.push_back(work);
+    }
+  }
+  const auto anchor = AnchorOp({works}, names);
+  ASSERT_TRUE(anchor);
+  const std::vector<size_t> periods = PeriodsAt(works, *anchor);
+  ASSERT_GE(periods.size(), 19u);
+  for (size_t k = 1; k < periods.size(); ++k) {
+    EXPECT_EQ(periods[k] - periods[k - 1], kLoop.size());
+  }
+}
+
+TEST(Loop, WorksInRandomOrderAreNoLoop) {
+  std::mt19937 random(17);
+  std::vector<Work> works;
+  WorkNames names;
+  for (const char* name : {"a", "b", "c"}) names.Number(name, {});
+  for (int i = 0; i < 500; ++i) {
+    Work work;
+    work.what = static_cast<uint32_t>(random() % 3);
+    work.device_ns = 10;
+    works.push_back(work);
+  }
+  EXPECT_FALSE(AnchorOp({works}, names));
 }
 
 }  // namespace

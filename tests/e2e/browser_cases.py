@@ -37,7 +37,6 @@ FIRST_TIER = {
     "page_leads": [
         "Compared.test_kernel_whose_calls_take_longer_is_the_first_row",
         "Idle.test_each_cause_says_what_it_means",
-        "Same.test_copies_of_the_runtime_have_one_sum_on_every_page",
         "Starts.test_attributed_share_of_steps_and_of_the_recording_are_both_shown",
     ],
     "page_path": ["CriticalPath.test_a_line_that_is_asked_for_sums_to_the_step"],

@@ -34,7 +34,7 @@ COLUMNS = {
     "python_collection": "process_id,start_ns,end_ns,generation",
     "gap_stack": "device_id,part,kind,stack_id,function,file,line,ns",
     "execution": "execution_id,module_id,device_id,start_ns,end_ns,activities,complete",
-    "step": "step,process_id,device_id,start_ns,end_ns,device_ns,busy_ns,steady,how",
+    "step": "step,process_id,device_id,start_ns,end_ns,device_ns,busy_ns,steady,how,duration_ns,first_execution,typical",
     "op_time": "module_id,module,program_id,instruction,category,op_kind,phase,layer,layer_group,"
     "op_name,source_file,source_line,occurrences,total_ns,self_ns,steady_ns,average_ns,min_ns,"
     "max_ns,self_pct,flops,bytes,wasted_ns,bound_by,theoretical_occupancy_pct,confidence,estimated,"
@@ -45,6 +45,7 @@ COLUMNS = {
     "step_part": "device_id,step,part,wall_ns",
     "busy_time": "device_id,start_ns,end_ns,busy_ns,idle_ns,overlap_ns,compute_ns,collective_ns,"
     "exposed_collective_ns,copy_ns,exposed_copy_ns,steady_busy_ns",
+    "late_rank": "process_id,device_id,ranks,work,cost_ns,excess_ns,step_ns",
     "launch_queue": "device_id,steady,calls,calls_on_idle,call_p50_ns,latency_p50_ns,latency_p90_ns,"
     "queued_p50_ns,queued_p90_ns,outstanding_p50,outstanding_p90,outstanding_max",
     "gap": "device_id,start_ns,end_ns,cause,previous_activity_id,next_activity_id,host_range_id",
@@ -122,6 +123,8 @@ CLOSED = {
     },
     ("step", "how"): {"marked", "execution"},
     ("step", "steady"): {0, 1},
+    ("step", "typical"): {0, 1},
+    ("step", "first_execution"): {0, 1},
     ("execution", "complete"): {0, 1},
     ("run_stat", "severity"): {"info", "notice", "data_loss", "error"},
     ("critical_path", "kind"): {"kernel", "copy", "collective", "host", "gap"},

@@ -77,7 +77,7 @@ class ExportTest(support.TestCase):
         return cls.made[name]
 
     @classmethod
-    def our_run(cls, launches=5000):
+    def our_run(cls, launches=10_000):
         """A transformer's training, two streams, from bench/big_run.py."""
         name = f"made_{launches}"
         if name not in cls.made:

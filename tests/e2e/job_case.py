@@ -40,11 +40,12 @@ class ImportedJob:
         }
         first = min(row[0] for row in self.rows("SELECT start_ns FROM activity"))
         self.zero = first - min(work.start for work in job.works)
-        self.steps = truth.steps(job.works)
+        self.windows = truth.collections.defaultdict(list)
+        for row in self.rows("SELECT * FROM window ORDER BY process_id, start_ns"):
+            self.windows[self.process[row["process_id"]]].append((row["start_ns"] - self.zero, row["end_ns"] - self.zero))
+        self.steps = truth.steps(job, self.windows)
         self.works = truth.by_device(job.works)
-        self.steady = {
-            (self.device[row["device_id"]], row["step"]) for row in self.rows("SELECT * FROM step WHERE steady")
-        }
+        self.typical = truth.typical(self.steps)
 
     def rows(self, sql):
         return self.database.execute(sql).fetchall()
@@ -52,8 +53,8 @@ class ImportedJob:
     def step_of(self, work):
         return truth.step_of(work, self.steps)
 
-    def is_steady(self, work):
-        return (truth.device_of(work), self.step_of(work)) in self.steady
+    def is_typical(self, work):
+        return (truth.device_of(work), self.step_of(work)) in self.typical
 
 
 class JobTest(support.TestCase):

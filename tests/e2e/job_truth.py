@@ -8,7 +8,7 @@ import collections
 
 from random_job import COLLECTIVE
 
-STEP_PROGRAM = 7  # Its executions are the steps.
+STEP_PROGRAMS = (7, 9)  # Equal but for their names: their executions are the steps.
 NAMES = {7: "jit_step", 9: "jit_step", 11: "jit_eval"}
 PARTS = ("forward", "backward", "optimizer", "other", "unknown", "exposed_collective", "exposed_copy", "idle")
 
@@ -24,24 +24,60 @@ def by_device(works):
     return out
 
 
-def steps(works):
-    """{device: [(start, end)]}: from the first work of one execution of the program to that of the next one."""
+def steps(job, windows):
+    """{device: {number: (start, end, has duration)}}. `windows`: {process: [(start, end)]}.
+
+    A step begins with an execution of a step program and ends where the next one begins. A copy of the direction that
+    every iteration has belongs to it. If an evaluation, another copy, a pause or nothing follows, the step ends with its
+    own last work. The first execution has number 0.
+    """
     out = {}
-    for device, own in by_device(works).items():
-        runs = collections.defaultdict(list)
-        for work in own:
-            if work.program == STEP_PROGRAM:
-                runs[work.execution].append(work)
-        starts = sorted(min(work.start for work in run) for run in runs.values())
-        last = max(work.end for run in runs.values() for work in run)
-        out[device] = list(zip(starts, [*starts[1:], last]))
+    for device, own in by_device(job.works).items():
+        out[device] = dict(enumerate(steps_of_device(own, windows[device[0]])))
+    return out
+
+
+def steps_of_device(works, windows):
+    units = collections.defaultdict(list)  # An execution, or a copy.
+    for work in works:
+        units[work.execution or ("copy", work.start)].append(work)
+    units = sorted(units.values(), key=lambda unit: min(work.start for work in unit))
+    at = [k for k, unit in enumerate(units) if unit[0].program in STEP_PROGRAMS]
+    directions = [[unit[0].direction for unit in units[k:end] if not unit[0].program] for k, end in zip(at, at[1:])]
+    usual = [way for way in set(sum(directions, [])) if 2 * sum(way in own for own in directions) > len(directions)]
+    out = []
+    for k, end in zip(at, [*at[1:], None]):
+        others = [bool(unit[0].program) or unit[0].direction not in usual for unit in units[k + 1 : end]]
+        first = others.index(True) if True in others else len(others)
+        own = sum(units[k : k + 1 + first], [])
+        start, last = min(work.start for work in units[k]), max(work.end for work in own)
+        after = min(work.start for work in units[end]) if end else None
+        window = next((w for w in reversed(windows) if w[0] <= start), windows[0])
+        whole = end is not None and True not in others and after < window[1]
+        out.append((start, after if whole else min(last, window[1], after or last), whole))
+    return out
+
+
+def typical(steps):
+    """{(device, number)} of the typical steps: per process the middle half of the steady ones, by mean duration."""
+    out = set()
+    for process in {device[0] for device in steps}:
+        devices = [device for device in steps if device[0] == process]
+        means = []
+        for number in {n for device in devices for n in steps[device]}:
+            own = [steps[device][number] for device in devices if number in steps[device]]
+            if number > 0 and all(has_duration for _, _, has_duration in own):
+                means.append((sum(end - start for start, end, _ in own) // len(own), number))
+        drop = len(means) // 4
+        for _, number in sorted(means)[drop : len(means) - drop] if len(means) > 1 else ():
+            out |= {(device, number) for device in devices if number in steps[device]}
     return out
 
 
 def step_of(work, steps):
     """The number of a work's step: that of its execution's start, or of its own."""
     at = work.execution_start if work.execution_start is not None else work.start
-    return next((number for number, (start, end) in enumerate(steps[device_of(work)]) if start <= at < end), None)
+    return next((number for number, (start, end, _) in steps[device_of(work)].items() if start <= at < end), None)
 
 
 def phase_of(work):

@@ -19,7 +19,7 @@ class Bare(Captures):
     def test_pages_of_instructions_lead_to_the_ranges_that_launched_kernels(self):
         run = self.imported(KINETO)
         page = self.page(run, "#/source")
-        (steps,) = self.ask(run, "SELECT count(*) FROM step WHERE steady")[0]
+        (steps,) = self.ask(run, "SELECT count(*) FROM step WHERE typical")[0]
         for name in ("source", "graph", "roofline", "model"):
             self.visit(page, f"#/{name}")
             shown = page.get_by_test_id(f"page-{name}")
@@ -30,7 +30,7 @@ class Bare(Captures):
             self.assertRegex(first.inner_text(), by_python or r"aten::")
             # The ranges of steady steps hold at most the device time, and each row is of some of it.
             sums = [float(ns) for ns in shown.get_by_test_id("place").evaluate_all("(all) => all.map((e) => e.dataset.ns)")]
-            (device,) = self.ask(run, "SELECT sum(self_ns) FROM activity JOIN step USING (device_id, step) WHERE steady")[0]
+            (device,) = self.ask(run, "SELECT sum(self_ns) FROM activity JOIN step USING (device_id, step) WHERE typical")[0]
             self.assertEqual(steps, 1)
             self.assertAlmostEqual(sum(sums), device, delta=0.05 * device)
             if not by_python:
@@ -48,8 +48,8 @@ class Bare(Captures):
 
     def filtered(self, run, page, term, having):
         """Launches that the term leaves, after all views of them were looked at; `having`: the term in SQL."""
-        steady = "WHERE (step, device_id) IN (SELECT step, device_id FROM step WHERE steady)"
-        (steps,) = self.ask(run, "SELECT count(*) FROM step WHERE steady")[0]
+        steady = "WHERE (step, device_id) IN (SELECT step, device_id FROM step WHERE typical)"
+        (steps,) = self.ask(run, "SELECT count(*) FROM step WHERE typical")[0]
         basis, per = (steady, steps) if steps else ("", 1)
         (whole,) = self.ask(run, f"SELECT sum(self_ns) FROM {self.LAUNCHES} {basis}")[0]
         kernels = f"SELECT kernel, avg(self_ns) AS dur, sum(self_ns) / 1e6 / {per} AS ms, count(*) * 1.0 / {per} AS calls, 100.0 * sum(self_ns) / {whole} AS pct FROM {self.LAUNCHES} {basis} GROUP BY kernel"
@@ -86,7 +86,7 @@ class Bare(Captures):
             for term, having in cases if LONG else cases[:3]:
                 self.assertGreater(self.filtered(run, page, term, having), 0, (run, term))
         self.visit(page, "#/ops?f=dur>1s")
-        (low,), (high,) = (self.ask(run, f"SELECT avg(self_ns) AS dur FROM {self.LAUNCHES} JOIN step USING (step, device_id) WHERE steady GROUP BY kernel ORDER BY dur {order} LIMIT 1")[0] for order in ("", "DESC"))
+        (low,), (high,) = (self.ask(run, f"SELECT avg(self_ns) AS dur FROM {self.LAUNCHES} GROUP BY kernel ORDER BY dur {order} LIMIT 1")[0] for order in ("", "DESC"))
         notes = page.get_by_test_id("filter-notes")
         asked, *ends = times_in(notes.inner_text())
         self.assertEqual(asked, 1e9)
@@ -102,7 +102,7 @@ class Bare(Captures):
 
     def launched_under(self, run, word):
         """ns and number of the launches (of steady steps, where there are any) whose call lies in a range of its thread with the word."""
-        steps = {tuple(row) for row in self.ask(run, "SELECT step, device_id FROM step WHERE steady")}
+        steps = {tuple(row) for row in self.ask(run, "SELECT step, device_id FROM step WHERE typical")}
         ranges = collections.defaultdict(list)
         for process, thread, *span in self.ask(run, f"SELECT process_id, thread_id, start_ns, end_ns FROM {self.HOST} WHERE text LIKE '%{word}%'"):
             ranges[process, thread].append(span)
@@ -131,7 +131,7 @@ class Bare(Captures):
                 notes = page.get_by_test_id("filter-notes")
                 expect(notes).to_have_count(int(elsewhere))
                 self.visit(page, "#/ops?f=" + urllib.parse.quote(f'-"{word}"'))
-                whole = self.ask(run, "SELECT sum(self_ns) FROM activity" + (" JOIN step USING (step, device_id) WHERE steady" if self.ask(run, "SELECT 1 FROM step WHERE steady") else ""))[0][0]
+                whole = self.ask(run, "SELECT sum(self_ns) FROM activity" + (" JOIN step USING (step, device_id) WHERE typical" if self.ask(run, "SELECT 1 FROM step WHERE typical") else ""))[0][0]
                 self.expect_ns(page.get_by_test_id("filter-sum"), whole - ns)
         # As it is written: the word needs no quotes.
         self.visit(page, "#/ops?f=nccl:all_reduce")

@@ -258,14 +258,14 @@ class Questions(Browser):
 
     def test_how_long_is_a_step(self):  # 0 clicks
         page = self.open()
-        wanted = self.sql("SELECT sum(end_ns - start_ns) / count(*) FROM step WHERE steady")
+        wanted = self.sql("SELECT sum(end_ns - start_ns) / count(*) FROM step WHERE typical")
         self.expect_ns(page.get_by_test_id("fact-step"), wanted, "data-value")
 
     def test_how_much_is_idle(self):  # 0 clicks
         page = self.open()
         wanted = self.sql(
             "SELECT sum(p.wall_ns) FROM step_part p JOIN step s USING (device_id, step)"
-            " WHERE s.steady AND part = 'idle'"
+            " WHERE s.typical AND part = 'idle'"
         )
         self.expect_ns(page.get_by_test_id("part-idle").first, wanted)
 
@@ -302,7 +302,7 @@ class Questions(Browser):
         row = page.locator('[data-testid^="kernel-k"]').first
         name, ns = self.db.execute(
             "SELECT name, sum(self_ns) AS ns FROM activity JOIN step s USING (device_id, step)"
-            " WHERE s.steady GROUP BY name ORDER BY ns DESC LIMIT 1"
+            " WHERE s.typical GROUP BY name ORDER BY ns DESC LIMIT 1"
         ).fetchone()
         self.expect_ns(row, ns)
         expect(row).to_contain_text(name[:12])
@@ -389,7 +389,7 @@ class Navigation(Browser):
         # Under the step lies the base's, at the same scale.
         idle, steps = self.db.execute(
             "SELECT sum(wall_ns), count(*) FROM step_part JOIN step s USING (device_id, step)"
-            " WHERE s.steady AND part = 'idle'"
+            " WHERE s.typical AND part = 'idle'"
         ).fetchone()
         said = page.locator('[data-testid="base-idle"] title').text_content()
         self.assertAlmostEqual(float(re.search(r"([\d.]+) ms", said)[1]), idle / steps / 1e6, delta=0.006 * idle / steps / 1e6)
@@ -525,7 +525,7 @@ class Navigation(Browser):
             )
         rows = list(csv.reader(download.value.path().read_text(encoding="utf-8").splitlines()))[1:]
         wanted = self.db.execute(
-            "SELECT count(*) FROM activity JOIN step s USING (device_id, step) WHERE s.steady"
+            "SELECT count(*) FROM activity JOIN step s USING (device_id, step) WHERE s.typical"
             " GROUP BY confidence, evidence, unattributed_reason ORDER BY sum(self_ns) DESC"
         ).fetchall()
         self.assertEqual([row[-1] for row in rows], [f"{n:,} records" for (n,) in wanted])

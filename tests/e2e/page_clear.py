@@ -139,9 +139,9 @@ class Idle(Captures):
         for run in (self.imported("kineto/hta_sampled_rank0.json.gz"), self.imported(CPU)):
             page = self.page(run, "#/idle")
             page.get_by_test_id("cause-total").wait_for()
-            causes = dict(self.ask(run, "SELECT cause, sum(g.end_ns - g.start_ns) FROM gap g JOIN step s ON s.device_id = g.device_id AND s.steady"
+            causes = dict(self.ask(run, "SELECT cause, sum(g.end_ns - g.start_ns) FROM gap g JOIN step s ON s.device_id = g.device_id AND s.typical"
                                         " AND g.start_ns >= s.start_ns AND g.start_ns < s.end_ns GROUP BY 1"))
-            (steps,), = self.ask(run, "SELECT count(*) FROM step WHERE steady")
+            (steps,), = self.ask(run, "SELECT count(*) FROM step WHERE typical")
             for cause, ns in causes.items():
                 row = page.get_by_test_id(f"cause-{cause}")
                 for f in self.data(run).meta["findings"]:
@@ -385,7 +385,7 @@ class Words(Captures):
     def test_ratio_of_backward_to_forward_names_its_time(self):
         run = self.maxtext()
         page = self.page(run, "#/model")
-        times = dict(self.ask(run, "SELECT phase, sum(self_ns) FROM phase_time JOIN step USING (device_id, step) WHERE steady GROUP BY phase"))
+        times = dict(self.ask(run, "SELECT phase, sum(self_ns) FROM phase_time JOIN step USING (device_id, step) WHERE typical GROUP BY phase"))
         said = page.get_by_test_id("model-ratio")
         whole = (times["backward"] + times["recompute"]) / times["forward"]
         expect(said).to_contain_text(f" {whole:.3g}×")
@@ -433,7 +433,7 @@ class Graph(Captures):
     def test_a_copy_from_the_host_has_its_rate_and_direction(self):
         run = self.imported(TPU)
         page = self.page(run, "#/ops?sel=o1")
-        steady = "FROM activity JOIN step USING (device_id, step) WHERE steady AND name LIKE '%copy-done.2'"
+        steady = "FROM activity JOIN step USING (device_id, step) WHERE typical AND name LIKE '%copy-done.2'"
         (ns, calls), = self.ask(run, f"SELECT sum(self_ns), count(*) {steady}")
         size = 5 * 1024 * 1024 * 256 * 4  # f32[5,1024,1024,256]
         drawer = page.get_by_test_id("inspector")

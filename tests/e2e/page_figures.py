@@ -348,13 +348,13 @@ class Figures(figure_places.Places, Captures):
         with contextlib.closing(support.open_database(run)) as db:
             steps, part = db.execute(
                 "SELECT count(*), (SELECT sum(p.wall_ns) FROM step_part p JOIN step s USING (device_id, step)"
-                " WHERE s.steady AND p.part = 'idle') FROM step WHERE steady"
+                " WHERE s.typical AND p.part = 'idle') FROM step WHERE typical"
             ).fetchone()
             wanted = {
                 cause: (ns, count)
                 for cause, ns, count in db.execute(
                     "SELECT cause, sum(g.end_ns - g.start_ns), count(*) FROM gap g WHERE ?1 = 0 OR EXISTS (SELECT 1"
-                    " FROM step s WHERE s.steady AND s.device_id = g.device_id AND g.start_ns >= s.start_ns"
+                    " FROM step s WHERE s.typical AND s.device_id = g.device_id AND g.start_ns >= s.start_ns"
                     " AND g.start_ns < s.end_ns) GROUP BY cause",
                     (steps,),
                 )

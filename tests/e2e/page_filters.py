@@ -22,7 +22,7 @@ class Filtered(Captures):
             expect(page.get_by_test_id("filter-sum")).to_contain_text(f"dev:{device}")
             ns = float(page.get_by_test_id("filter-sum").get_attribute("data-ns"))
             said = float(re.search(r"([\d.]+)%", page.get_by_test_id("filter-sum").inner_text())[1])
-            whole = "SELECT sum(self_ns) FROM activity JOIN step USING (device_id, step) JOIN device USING (device_id) WHERE steady"
+            whole = "SELECT sum(self_ns) FROM activity JOIN step USING (device_id, step) JOIN device USING (device_id) WHERE typical"
             (all_ns,) = self.ask(self.maxtext(), f"{whole} AND ordinal = {device}")[0]
             self.assertAlmostEqual(said, 100 * ns / all_ns, delta=0.06)
         sums = page.get_by_test_id("filter-sum")
@@ -39,7 +39,7 @@ class Filtered(Captures):
         page = self.page(run, "#/ops")
         ops = [op for op in self.data(run).rows("ops") if op["instruction"]]
         ns = dict(self.ask(run, "SELECT handle, steady_ns FROM op_time WHERE handle IS NOT NULL"))
-        (steps,), (whole,) = self.ask(run, "SELECT count(*) FROM step WHERE steady UNION ALL SELECT sum(steady_ns) FROM op_time")
+        (steps,), (whole,) = self.ask(run, "SELECT count(*) FROM step WHERE typical UNION ALL SELECT sum(steady_ns) FROM op_time")
         rows = collections.defaultdict(list)
         for op in ops:
             rows[op["handle"] if op["copies"] is None else op["copies"]].append(op)

@@ -67,7 +67,7 @@ class Questions(Captures):
         run, base = self.run_db(name), CAPTURES[name][1] and self.run_db(CAPTURES[name][1])
         with contextlib.closing(support.open_database(run)) as db:
             self.run_database = db
-            self.steps = self.one("SELECT count(*) FROM step WHERE steady")
+            self.steps = self.one("SELECT count(*) FROM step WHERE typical")
             self.shown = self.page(run, "", base)
             answers = [self.costs(), self.line(), self.idle(), self.changed(base), self.rank()]
             self.table.append([name, *answers])
@@ -122,7 +122,7 @@ class Questions(Captures):
 
     def line(self):
         """Ops, its first instruction, its drawer: the largest by launches, and its file and line."""
-        where = "WHERE s.steady" if self.steps else ""
+        where = "WHERE s.typical" if self.steps else ""
         row = self.run_database.execute(
             f"SELECT a.instruction, a.source_file, a.source_line, sum(a.self_ns) AS ns FROM {LAUNCHES} {where}"
             f" {'AND' if where else 'WHERE'} a.instruction IS NOT NULL GROUP BY a.module_id, a.instruction"
@@ -157,7 +157,7 @@ class Questions(Captures):
     def idle(self):
         where = (
             "JOIN step s ON s.device_id = g.device_id AND g.start_ns >= s.start_ns"
-            " AND g.end_ns <= s.end_ns WHERE s.steady" if self.steps else ""
+            " AND g.end_ns <= s.end_ns WHERE s.typical" if self.steps else ""
         )  # fmt: skip
         row = self.run_database.execute(
             "SELECT g.cause, sum(g.end_ns - g.start_ns) AS ns, max(g.end_ns - g.start_ns) FROM gap g"
@@ -191,7 +191,7 @@ class Questions(Captures):
         self.assertTrue(self.tab("compare"))
         said = self.shown.get_by_test_id("compare-verdict").inner_text()
         sql = (
-            "SELECT avg(end_ns - start_ns) FROM step WHERE steady" if self.steps
+            "SELECT per_step_ns FROM time_tree WHERE kind = 'steps' AND process_id IS NULL AND device_id IS NULL" if self.steps
             else "SELECT sum(self_ns) FROM activity WHERE kind <> 'range'"
         )  # fmt: skip
         with contextlib.closing(support.open_database(base)) as db:
@@ -216,7 +216,7 @@ class Questions(Captures):
         coupled = self.one("SELECT count(*) FROM step_part WHERE part = 'exposed_collective' AND wall_ns > 0")
         wanted = page_ranks.own_times(self.run_database) if self.steps and coupled else self.run_database.execute(
             "SELECT d.ordinal, sum(p.wall_ns) * 1.0 / count(DISTINCT s.step) AS ns FROM step_part p JOIN step s"
-            f" USING (device_id, step) JOIN device d USING (device_id) WHERE s.steady AND {parts}"
+            f" USING (device_id, step) JOIN device d USING (device_id) WHERE s.typical AND {parts}"
             " GROUP BY d.device_id ORDER BY ns DESC" if self.steps else
             "SELECT d.ordinal, b.compute_ns FROM busy_time b JOIN device d USING (device_id)"
             " ORDER BY b.compute_ns DESC"

@@ -27,7 +27,7 @@ def own_times(db):
     steps = db.execute(
         "SELECT s.step, d.device_id, d.ordinal, s.end_ns - s.start_ns, coalesce((SELECT sum(wall_ns) FROM step_part p"
         " WHERE p.device_id = s.device_id AND p.step = s.step AND part = 'exposed_collective'), 0)"
-        " FROM step s JOIN device d USING (device_id) WHERE s.steady"
+        " FROM step s JOIN device d USING (device_id) WHERE s.typical"
     ).fetchall()
     least = {}
     for step, _, _, _, waits in steps:
@@ -133,7 +133,7 @@ class OneRun(Browser):
         for step, ordinal, ns in db.execute(
             "SELECT s.step, d.ordinal, s.end_ns - s.start_ns - (SELECT sum(wall_ns) FROM step_part p WHERE"
             " p.device_id = s.device_id AND p.step = s.step AND part = 'exposed_collective')"
-            " FROM step s JOIN device d USING (device_id) WHERE s.steady"
+            " FROM step s JOIN device d USING (device_id) WHERE s.typical"
         ):
             own.setdefault(step, {})[ordinal] = ns
         last = {step: max(of, key=of.get) for step, of in own.items()}
@@ -167,7 +167,7 @@ class WithoutCollectives(Browser):
                 row[0]
                 for row in db.execute(
                     "SELECT sum(p.wall_ns) / 1e6 / count(DISTINCT s.step) FROM step_part p JOIN step s"
-                    " USING (device_id, step) WHERE s.steady AND p.part = 'exposed_copy' GROUP BY p.device_id"
+                    " USING (device_id, step) WHERE s.typical AND p.part = 'exposed_copy' GROUP BY p.device_id"
                 )
             ]
         page = self.open("#/ranks", url=kept_runs.page_of(run).as_uri())

@@ -33,7 +33,7 @@ class Shown(Browser):
         # One launch every 10 us that takes 5 us: as many gaps of 5 us, which is above the least of 1 us.
         folder = self.made("gaps")
         launches = GAPS_IN_FILE + 2_500
-        write_trace(folder / "trace.json", ((f"kernel_{n % 7}", 7, 10 * n, 5) for n in range(launches)))
+        write_trace(folder / "trace.json", ((f"kernel_{n}", 7, 10 * n, 5) for n in range(launches)))
         database, url = self.imported(folder, "trace.json")
         connection = sqlite3.connect(database)
         count, total = connection.execute("SELECT count(*), sum(end_ns - start_ns) FROM gap").fetchone()

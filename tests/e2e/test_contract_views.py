@@ -403,7 +403,7 @@ class ContractViews(support.OneRecording):
         calls = {
             row[0]: (row[1], row[2]) for row in self.rows("SELECT api_call_id, start_ns, end_ns FROM api_call")
         }
-        steady = {tuple(row) for row in self.rows("SELECT device_id, step FROM step WHERE steady")}
+        steady = {tuple(row) for row in self.rows("SELECT device_id, step FROM step WHERE typical")}
         launches = {}  # device -> call -> start of its first activity, end of its last, steady
         for device, call, start, end, step in self.rows(
             "SELECT device_id, api_call_id, start_ns, end_ns, step FROM activity "

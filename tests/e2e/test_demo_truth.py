@@ -75,11 +75,14 @@ class Demo:
         self.assertEqual(summary["schema_version"], 1)
         total = self.rows("SELECT sum(self_ns) FROM activity")[0][0]
         self.assertEqual(summary["attribution_whole_run"]["device_ns"], total)
-        steady = "step IN (SELECT step FROM step WHERE steady = 1)"
-        count = self.rows("SELECT count(*) FROM step WHERE steady = 1")[0][0]
+        steady = "step IN (SELECT step FROM step WHERE typical)"
+        count = self.rows("SELECT count(*) FROM step WHERE steady")[0][0]
         self.assertEqual(summary["steps"]["steady"], count)
-        if not count:
+        if count < 2:
             return
+        durations = [row[0] for row in self.rows("SELECT duration_ns FROM step WHERE steady ORDER BY duration_ns")]
+        middle = durations[count // 4 : count - count // 4]
+        self.assertEqual(summary["steps"]["typical_ns"], sum(middle) // len(middle))
         self.assertEqual(
             summary["table"]["device_ns"],
             self.rows(f"SELECT sum(self_ns) FROM activity WHERE {steady}")[0][0],

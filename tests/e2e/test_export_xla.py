@@ -120,7 +120,7 @@ def costs_of(data):
 
 
 class PgleTest(export_support.ExportTest):
-    def test_costs_are_the_mean_of_steady_steps(self):
+    def test_costs_are_the_mean_of_typical_steps(self):
         run = self.our_run(20_000)
         folder = self.export(run, "pgle")
         (text,) = folder.glob("*.pbtxt")
@@ -137,7 +137,7 @@ class PgleTest(export_support.ExportTest):
             "SELECT a.instruction, sum(a.duration_ns) / 1e3 / count(DISTINCT a.execution_id)"
             " FROM activity a"
             " JOIN step s ON s.device_id = a.device_id AND s.step = a.step"
-            " WHERE s.steady AND a.instruction IS NOT NULL GROUP BY 1",
+            " WHERE s.typical AND a.instruction IS NOT NULL GROUP BY 1",
         )
         self.assertGreater(len(wanted), 1000)
         for name, us in wanted:

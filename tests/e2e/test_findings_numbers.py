@@ -62,7 +62,7 @@ class Runs(unittest.TestCase):
     def test_sums_over_ops_are_those_of_their_rows(self):
         sums = 0
         for run in self.each():
-            steady = self.query(run, "SELECT count(*) AS n FROM step WHERE steady")[0]["n"]
+            steady = self.query(run, "SELECT count(*) AS n FROM step WHERE typical")[0]["n"]
             ops = {
                 # Without steps: of the whole run, of all devices, as its tables are.
                 row["handle"]: row["steady_ns"] // steady if steady else row["self_ns"]
@@ -109,15 +109,15 @@ class Runs(unittest.TestCase):
             if shown is None:
                 continue
             told += 1
-            steps = self.query(run, "SELECT sum(end_ns - start_ns) AS ns FROM step WHERE steady")[0]
+            steps = self.query(run, "SELECT sum(end_ns - start_ns) AS ns FROM step WHERE typical")[0]
             flops = self.query(
                 run,
                 "SELECT sum(m.flops) AS n FROM execution e JOIN module m USING (module_id) JOIN step s"
-                " ON s.device_id = e.device_id AND s.steady AND e.start_ns >= s.start_ns"
+                " ON s.device_id = e.device_id AND s.typical AND e.start_ns >= s.start_ns"
                 " AND e.start_ns < s.end_ns")[0]["n"]  # fmt: skip
             rate = flops / steps["ns"] / 1e3
             self.assertAlmostEqual(float(shown[1]) / rate, 1, delta=0.004, msg=f"{capture}: {rate}")
-        self.assertEqual(told, 2)
+        self.assertEqual(told, 3)
 
     def test_a_thunk_that_runs_another_of_its_name_is_one_call(self):
         """In the tables of nsys-jax a product of a slice is two ranges, one in the other."""
@@ -153,7 +153,7 @@ class Runs(unittest.TestCase):
     def test_shares_of_the_step_and_waits_are_those_of_the_views(self):
         for run in self.each():
             steps = self.query(
-                run, "SELECT count(*) AS n, sum(end_ns - start_ns) AS ns FROM step WHERE steady")[0]
+                run, "SELECT count(*) AS n, sum(end_ns - start_ns) AS ns FROM step WHERE typical")[0]
             if not steps["n"]:
                 continue
             step = steps["ns"] // steps["n"]
@@ -162,7 +162,7 @@ class Runs(unittest.TestCase):
                 for row in self.query(
                     run,
                     "SELECT p.part, sum(p.wall_ns) AS ns FROM step_part p JOIN step s"
-                    " ON s.device_id = p.device_id AND s.step = p.step WHERE s.steady GROUP BY 1")
+                    " ON s.device_id = p.device_id AND s.step = p.step WHERE s.typical GROUP BY 1")
             }  # fmt: skip
             shares = 0
             for row in self.query(run, "SELECT * FROM finding"):
@@ -197,9 +197,9 @@ class Runs(unittest.TestCase):
                     # Equal devices do not wait in collectives. That is all there is to save.
                     wait = self.query(
                         run,
-                        "SELECT sum(min(c.exposed_ns, c.wait_ns)) / (SELECT count(*) FROM step WHERE steady)"
+                        "SELECT sum(min(c.exposed_ns, c.wait_ns)) / (SELECT count(*) FROM step WHERE typical)"
                         " AS ns FROM collective c JOIN activity a USING (activity_id) JOIN step s ON"
-                        " s.device_id = a.device_id AND s.steady AND a.start_ns >= s.start_ns"
+                        " s.device_id = a.device_id AND s.typical AND a.start_ns >= s.start_ns"
                         " AND a.start_ns < s.end_ns")[0]["ns"]  # fmt: skip
                     self.assertLessEqual(high, wait, row["title"])
                 self.assertIn(row["basis"], ("replay", "measured", "roofline", "cost_model"))
@@ -222,10 +222,10 @@ class Runs(unittest.TestCase):
 
     def test_every_grouping_adds_up_to_the_device_time(self):
         for run in self.each():
-            steady = self.query(run, "SELECT count(*) AS n FROM step WHERE steady")[0]["n"]
+            steady = self.query(run, "SELECT count(*) AS n FROM step WHERE typical")[0]["n"]
             all_ns = self.query(
                 run,
-                "SELECT sum(device_ns) AS ns FROM step WHERE steady" if steady
+                "SELECT sum(device_ns) AS ns FROM step WHERE typical" if steady
                 else "SELECT sum(self_ns) AS ns FROM activity")[0]["ns"]  # fmt: skip
             # Steps are wall time; all others split the device time of the steady ones.
             walls = self.query(run, "SELECT sum(end_ns - start_ns) / count(*) AS ns FROM step"
@@ -245,7 +245,7 @@ class Runs(unittest.TestCase):
     def test_step_differs_in_the_part_with_the_largest_difference(self):
         run = self.runs[CAPTURES[0]]
         rows = self.query(
-            run, "SELECT p.step, p.part, sum(p.wall_ns) AS ns, min(s.steady) AS steady,"
+            run, "SELECT p.step, p.part, sum(p.wall_ns) AS ns, min(s.typical) AS steady,"
             " count(*) AS devices FROM step_part p JOIN step s ON s.device_id = p.device_id"
             " AND s.step = p.step GROUP BY p.step, p.part")  # fmt: skip
         steady = [row for row in rows if row["steady"]]

@@ -59,19 +59,19 @@ class GeneratedChanges(job_case.JobTest):
         for side, run in (("base", base), ("new", new)):
             sums, runs, device_ns = collections.Counter(), collections.defaultdict(set), 0
             for work in run.job.works:
-                if run.is_steady(work):
+                if run.is_typical(work):
                     device_ns += work.ns
                     if work.op:
                         sums[work.op.name] += work.ns
                         runs[work.op.name].add((truth.device_of(work), work.execution))
-            steps = len(run.steady)
+            steps = len(run.typical)
             self.assertEqual(set(got), set(sums))
             self.assertAlmostEqual(answer[side]["device_ns"], device_ns / steps, delta=1)
             for name, row in got.items():
                 self.assertAlmostEqual(row[f"{side}_ns"], sums[name] / steps, delta=1)
                 self.assertAlmostEqual(row[f"{side}_calls"], len(runs[name]) / steps)
             launches = sum(work.op is not None or work.direction is not None
-                           for work in run.job.works if run.is_steady(work))
+                           for work in run.job.works if run.is_typical(work))
             self.assertAlmostEqual(answer["facts"]["launches"][side], launches / steps)
 
     def check_tables(self, base, new):
@@ -80,13 +80,13 @@ class GeneratedChanges(job_case.JobTest):
             for side, run in (("base", base), ("new", new)):
                 sums, calls = collections.Counter(), collections.Counter()
                 for work in run.job.works:
-                    if run.is_steady(work) and name_of(work):
+                    if run.is_typical(work) and name_of(work):
                         sums[name_of(work)] += work.ns
                         calls[name_of(work)] += 1
                 for name, ns in sums.items():
-                    self.assertAlmostEqual(int(rows[name][f"{side}_ns"]), ns / len(run.steady), delta=2, msg=(by, name))
+                    self.assertAlmostEqual(int(rows[name][f"{side}_ns"]), ns / len(run.typical), delta=2, msg=(by, name))
                     if by == "kernel":
-                        self.assertAlmostEqual(float(rows[name][f"{side}_calls"]), calls[name] / len(run.steady), delta=0.001)
+                        self.assertAlmostEqual(float(rows[name][f"{side}_calls"]), calls[name] / len(run.typical), delta=0.001)
 
     def test_part_has_the_chosen_steps_and_device(self):
         for seed in job_case.seeds():
@@ -117,7 +117,7 @@ class GeneratedChanges(job_case.JobTest):
                                  len(works), 1) for works in runs.values()))
         self.assertEqual(
             part.execute("SELECT step, start_ns, end_ns FROM step ORDER BY step").fetchall(),
-            [(n, start + run.zero, end + run.zero) for n, (start, end) in enumerate(run.steps[place]) if first <= n <= last])
+            [(n, start + run.zero, end + run.zero) for n, (start, end, _) in run.steps[place].items() if first <= n <= last])
         sums = collections.Counter()
         for work in own:
             sums[work.op and work.op.name] += work.ns

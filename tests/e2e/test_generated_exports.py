@@ -57,14 +57,14 @@ class GeneratedExports(job_case.JobTest):
             self.assertEqual(got, want)
             marks = [(event["name"], *time(event)) for event in events if event["name"].startswith("ProfilerStep")]
             self.assertEqual(
-                sorted(marks), sorted((f"ProfilerStep#{n}", *step) for n, step in enumerate(run.steps[rank, 0])))
+                sorted(marks), sorted((f"ProfilerStep#{n}", *step[:2]) for n, step in run.steps[rank, 0].items()))
             calls = [event["args"]["correlation"] for event in events if event["cat"] == "cuda_driver"]
             launched = [event["args"]["correlation"] for event in events if event["cat"] in ("kernel", "gpu_memcpy")]
             self.assertEqual(len(set(launched)), len(works))
             self.assertLessEqual(set(launched), set(calls))
 
     def check_pgle(self, run):
-        """Microseconds per run of an op: the mean of steady steps on the slowest device for collectives, else the fastest."""
+        """Microseconds per run of an op: the mean of typical steps on the slowest device for collectives, else the fastest."""
         got = {}
         for file in self.export(run, "pgle").glob("*.pbtxt"):
             for name, cost in COSTS.findall(file.read_text()):
@@ -78,7 +78,7 @@ class GeneratedExports(job_case.JobTest):
             for process in range(run.job.processes):
                 means = []
                 for (of, _), own in devices.items():
-                    own = [work for work in own if run.is_steady(work)] or own
+                    own = [work for work in own if run.is_typical(work)] or own
                     if of == process:  # All kernels of one run are one.
                         runs = len({work.execution for work in own})
                         means.append(sum(work.ns for work in own) / runs / 1000)

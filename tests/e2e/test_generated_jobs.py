@@ -71,13 +71,16 @@ class GeneratedJobs(job_case.JobTest):
         self.assertEqual(got, want)
 
     def check_steps(self, run):
-        got = collections.defaultdict(list)
+        got, typical = collections.defaultdict(dict), set()
         for row in run.rows("SELECT * FROM step ORDER BY device_id, step"):
-            self.assertEqual(row["step"], len(got[run.device[row["device_id"]]]))
-            got[run.device[row["device_id"]]].append((row["start_ns"] - run.zero, row["end_ns"] - run.zero))
+            got[run.device[row["device_id"]]][row["step"]] = (
+                row["start_ns"] - run.zero, row["end_ns"] - run.zero, row["duration_ns"] is not None)
+            if row["typical"]:
+                typical.add((run.device[row["device_id"]], row["step"]))
             own = [work for work in run.works[run.device[row["device_id"]]] if run.step_of(work) == row["step"]]
             self.assertEqual(row["device_ns"], sum(work.ns for work in own))
         self.assertEqual(got, run.steps)
+        self.assertEqual(typical, run.typical)
 
     def check_ops(self, run):
         works = collections.defaultdict(list)
@@ -98,7 +101,7 @@ class GeneratedJobs(job_case.JobTest):
             ns = list(runs.values())
             flops, bytes_ = truth.flops_and_bytes(own[0].op)
             want[key] = dict(zip(keys, (
-                len(ns), sum(ns), sum(ns), sum(work.ns for work in own if run.is_steady(work)), sum(ns) // len(ns),
+                len(ns), sum(ns), sum(ns), sum(work.ns for work in own if run.is_typical(work)), sum(ns) // len(ns),
                 min(ns), max(ns), 100 * sum(ns) / device_ns, flops * len(ns), bytes_ * len(ns), own[0].op.phase,
                 own[0].op.line)))
         self.assertEqual(set(got), set(want))
@@ -160,7 +163,7 @@ class GeneratedJobs(job_case.JobTest):
         for row in run.rows("SELECT * FROM step_part"):
             got[run.device[row["device_id"]], row["step"]][row["part"]] += row["wall_ns"]
         for device, steps in run.steps.items():
-            for number, (start, end) in enumerate(steps):
+            for number, (start, end, _) in steps.items():
                 want = truth.parts(run.works[device], start, end)
                 self.assertEqual(sum(got[device, number].values()), end - start)
                 for part in {*want, *got[device, number]}:

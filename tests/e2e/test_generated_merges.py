@@ -2,6 +2,7 @@
 """Merged recordings of random jobs, with clocks that differ, against figures counted from the jobs (random_job.py)."""
 
 import collections
+import contextlib
 import copy
 import shutil
 import sqlite3
@@ -34,6 +35,18 @@ def with_clock(timeline, ranks, ahead):
     return timeline
 
 
+def windows_of(job, ranks):
+    """{process: [(start, end)]} of the run.db of each rank, in the times of the job."""
+    out = {}
+    for process, path in enumerate(ranks):
+        with contextlib.closing(sqlite3.connect(path)) as database:
+            (first,) = database.execute("SELECT min(start_ns) FROM activity").fetchone()
+            zero = first - min(work.start for work in job.works if work.process == process)
+            rows = database.execute("SELECT start_ns, end_ns FROM window ORDER BY start_ns").fetchall()
+            out[process] = [(start - zero, end - zero) for start, end in rows]
+    return out
+
+
 class GeneratedMerges(job_case.JobTest):
     def test_merged_job_has_the_figures_of_its_ranks(self):
         for seed in job_case.seeds():
@@ -64,10 +77,11 @@ class GeneratedMerges(job_case.JobTest):
         database = sqlite3.connect(folder / "job.db")
         database.row_factory = sqlite3.Row
         self.addCleanup(database.close)
-        return database, ahead
+        return database, ahead, windows_of(job, ranks)
 
-    def check(self, job, database, ahead):
-        works, steps = truth.by_device(job.works), truth.steps(job.works)
+    def check(self, job, database, ahead, windows):
+        works = truth.by_device(job.works)
+        steps = truth.steps(job, windows)
         rows = database.execute("SELECT * FROM rank ORDER BY rank, ordinal").fetchall()
         device = {row["rank_id"]: (row["rank"], row["ordinal"]) for row in rows}
         self.assertEqual(set(device.values()), set(works))
@@ -84,7 +98,7 @@ class GeneratedMerges(job_case.JobTest):
     def check_steps(self, database, device, works, steps):
         for row in database.execute("SELECT * FROM rank_step"):
             place = device[row["rank_id"]]
-            start, end = steps[place][row["step"]]
+            start, end, _ = steps[place][row["step"]]
             own = [work for work in works[place] if truth.step_of(work, steps) == row["step"]]
             self.assertEqual(row["step_ns"], end - start)
             self.assertEqual(row["gemm_ns"], sum(work.ns for work in own if work.op and work.op.kind == GEMM))
@@ -113,7 +127,7 @@ class GeneratedMerges(job_case.JobTest):
             stays[row["step"]].append(device[row["rank_id"]])
         if stays:
             last = max(stays)
-            ends = sorted((own[last][1], place) for place, own in steps.items() if last < len(own))
+            ends = sorted((own[last][1], place) for place, own in steps.items() if last in own)
             if ends[-1][0] - ends[-2][0] > 2 * CLOCK_NOISE_NS:
                 self.assertEqual(stays[last][-1], ends[-1][1])
 

@@ -26,8 +26,8 @@ class GeneratedReports(job_case.JobTest):
         for seed in job_case.seeds():
             with self.subTest(seed=seed):
                 run = self.imported(seed)
-                # Works of steady steps: the tables are per step of one device.
-                self.basis = [work for work in run.job.works if run.is_steady(work)]
+                # Works of typical steps: the tables are per step of one device.
+                self.basis = [work for work in run.job.works if run.is_typical(work)]
                 self.check_summary(run)
                 self.check_page(run)
                 self.check_bins(run)
@@ -40,9 +40,9 @@ class GeneratedReports(job_case.JobTest):
     def check_summary(self, run):
         whole = self.summary(run)
         device_ns = sum(work.ns for work in self.basis)
-        self.assertEqual(whole["steps"]["step_devices"], len(run.steady))
-        lengths = [end - start for device, steps in run.steps.items() for n, (start, end) in enumerate(steps)
-                   if (device, n) in run.steady]
+        self.assertEqual(whole["steps"]["step_devices"], len(run.typical))
+        lengths = [end - start for device, steps in run.steps.items() for n, (start, end, _) in steps.items()
+                   if (device, n) in run.typical]
         self.assertEqual(whole["steps"]["wall_ns"], sum(lengths))
         self.assertEqual(whole["attribution"]["device_ns"], device_ns)
         self.assertEqual(whole["attribution"]["activities"], len(self.basis))
@@ -53,8 +53,8 @@ class GeneratedReports(job_case.JobTest):
         for row in run.rows("SELECT * FROM gap"):
             device = run.device[row["device_id"]]
             start = row["start_ns"] - run.zero
-            step = next((n for n, (begin, end) in enumerate(run.steps[device]) if begin <= start < end), None)
-            if (device, step) in run.steady:
+            step = next((n for n, (begin, end, _) in run.steps[device].items() if begin <= start < end), None)
+            if (device, step) in run.typical:
                 gaps[row["cause"]] += row["end_ns"] - row["start_ns"]
         self.assertEqual({row["cause"]: row["ns"] for row in whole["gaps"]}, gaps)
         for by, (columns, key) in TABLES.items():
@@ -65,7 +65,7 @@ class GeneratedReports(job_case.JobTest):
             for row in self.summary(run, "--by", by)["table"]["rows"]:
                 cells = tuple(row[column] for column in columns)
                 got[cells if len(cells) > 1 else cells[0]] += row["ns"]
-                self.assertAlmostEqual(row["ns_per_step"], row["ns"] / len(run.steady), delta=0.5)
+                self.assertAlmostEqual(row["ns_per_step"], row["ns"] / len(run.typical), delta=0.5)
                 self.assertAlmostEqual(row["pct"], 100 * row["ns"] / device_ns, delta=0.001)
                 for phase in KINDS:
                     if f"{phase}_ns" in row:
@@ -74,7 +74,7 @@ class GeneratedReports(job_case.JobTest):
             self.assertEqual(got, want, by)
         for row in whole["modules"]:
             words = re.search(r"(\d+) executions? per device", row["role_reason"] or "")
-            self.assertEqual(row["role"], "main" if row["program_id"] == truth.STEP_PROGRAM else "helper")
+            self.assertEqual(row["role"], "main" if row["program_id"] == truth.STEP_PROGRAMS[0] else "helper")
             if words:
                 self.assertEqual(int(words[1]), run.job.iterations)
 
@@ -87,7 +87,7 @@ class GeneratedReports(job_case.JobTest):
             if work.op:
                 row = want[(work.process, work.program), work.op.name]
                 row["self_ns"] += work.ns
-                row["ns"] += work.ns if run.is_steady(work) else 0
+                row["ns"] += work.ns if run.is_typical(work) else 0
         ops = page.rows("ops")
         got = {(place[row["module"]], row["instruction"]): {"self_ns": row["self_ns"], "ns": row["ns"]}
                for row in ops if row["instruction"]}

@@ -73,7 +73,7 @@ class PageOfARun(support.TestCase):
         self.assertEqual(
             steps,
             self.sql(
-                "SELECT step, start_ns, end_ns, device_ns, busy_ns, steady, how, device_id FROM step"
+                "SELECT step, start_ns, end_ns, device_ns, busy_ns, steady, how, typical, device_id FROM step"
                 " ORDER BY device_id, start_ns"
             ),
         )
@@ -185,7 +185,7 @@ class PageOfARun(support.TestCase):
         del embedded["table"], summary["table"]
         self.assertEqual(embedded, summary)
         basis = self.page.meta["basis"]
-        self.assertEqual(basis["mean_ns"], summary["steps"]["mean_ns"])
+        self.assertEqual(basis["typical_ns"], summary["steps"]["typical_ns"])
         self.assertEqual(basis["busy_ns"], summary["steps"]["busy_ns"])
         by_handle = {op["handle"]: op for op in self.page.rows("ops")}
         for row in rows:

@@ -369,7 +369,7 @@ TEST(Kineto, ATraceThatEndsEarlyKeepsWhatItHas) {
   EXPECT_EQ(sink.Stat("trace_truncated"), 1);
 }
 
-TEST(Kineto, WhatFollowsTheDocumentIsALossAndBlanksAreNone) {
+TEST(Kineto, TextBehindTheDocumentIsALossAndBlanksAreNone) {
   const std::string text = KinetoTrace();
   const MemorySink plain = ImportText(text + " \n\t\r\n");
   EXPECT_EQ(plain.Stat("text_behind_trace"), 0);

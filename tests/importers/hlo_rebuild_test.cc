@@ -310,7 +310,7 @@ TEST_F(RebuildTest, EntryFollowsTheOrderInWhichItRan) {
 }
 
 // Of what nobody uses the result is what comes last.
-TEST_F(RebuildTest, OfUnusedInstructionsTheLastIsTheRoot) {
+TEST_F(RebuildTest, LastUnusedInstructionIsTheRoot) {
   RegisteredModule module;
   module.name = "m";
   const char* const lines[] = {"a = f32[] parameter(0)", "b = f32[] negate(a)",

@@ -63,6 +63,18 @@ TEST_F(RecordedWindowsTest, RecordingThatIsOpenFromTheBeginningStatesItsBeginnin
   EXPECT_EQ(sink_.processes[0].recorded_from_ns, 0);
 }
 
+TEST_F(RecordedWindowsTest, RecordingThatPausesStatesItsBeginning) {
+  builder_.Fact("start_unix_ns", std::to_string(RecordingBuilder::kStart));
+  builder_.Kernel("a", Launch(10), 100, 200);
+  Mark("window closed", 300);
+  Mark("window opened", 400);
+  builder_.Kernel("a", Launch(410), 500, 600);
+  builder_.Finish();
+  Import();
+  ASSERT_EQ(sink_.processes.size(), 1u);
+  EXPECT_EQ(sink_.processes[0].recorded_from_ns, 0);
+}
+
 TEST_F(RecordedWindowsTest, RecordingThatOpensLaterStatesNoBeginning) {
   builder_.Fact("start_unix_ns", std::to_string(RecordingBuilder::kStart));
   Mark("window closed", 0);

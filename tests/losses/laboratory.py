@@ -343,7 +343,7 @@ class Lab(Judge):
         spans = gpu_truth.rows_of(
             database,
             "SELECT end_ns - start_ns AS ns FROM gap UNION ALL "
-            "SELECT end_ns - start_ns FROM step WHERE steady UNION ALL "
+            "SELECT end_ns - start_ns FROM step WHERE typical UNION ALL "
             "SELECT end_ns - start_ns FROM window",
         )
         false = sum(row["ns"] >= abs(jump_s) * 900_000_000 for row in spans)

@@ -94,7 +94,7 @@ class Properties:
         rows = self.run.rows(
             "SELECT o.handle, o.instruction AS name, max(l.ns) AS ns FROM op_time o"
             " JOIN (SELECT handle, sum(duration_ns) AS ns FROM op_launch JOIN step USING (step, device_id)"
-            " WHERE steady GROUP BY handle, step, device_id) l USING (handle)"
+            " WHERE typical GROUP BY handle, step, device_id) l USING (handle)"
             " WHERE steady_ns > 0 AND instruction IS NOT NULL GROUP BY o.handle ORDER BY steady_ns DESC"
         )
         option = "--op"

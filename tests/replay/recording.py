@@ -171,7 +171,7 @@ class Run:
 
     def steps_ns(self) -> list[int]:
         """How long steady steps last, of all devices."""
-        return [row["ns"] for row in self.rows("SELECT end_ns - start_ns AS ns FROM step WHERE steady")]
+        return [row["ns"] for row in self.rows("SELECT end_ns - start_ns AS ns FROM step WHERE typical")]
 
     def step_ns(self) -> float:
         steps = self.steps_ns()
@@ -185,7 +185,7 @@ class Run:
             "SELECT s.step, s.device_id, coalesce(sum(a.self_ns), 0) AS ns FROM step s "
             "LEFT JOIN (SELECT l.step, l.device_id, l.self_ns FROM op_launch l JOIN op_time o "
             f"USING (handle) WHERE {where}) a USING (step, device_id) "
-            "WHERE s.steady GROUP BY 1, 2"
+            "WHERE s.typical GROUP BY 1, 2"
         )
         if not rows:
             raise Broken(f"no steady steps in {self.file}")

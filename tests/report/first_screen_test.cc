@@ -20,9 +20,9 @@ RunView TwoSteps() {
   RunView view;
   view.basis = {true, 2};
   view.steps.steady_count = 2;
-  view.steps.mean_ns = 10'000'000;
-  view.steps.min_ns = 9'996'000;
-  view.steps.max_ns = 10'004'000;
+  view.steps.typical_ns = 10'000'000;
+  view.steps.p25_ns = 9'996'000;
+  view.steps.p75_ns = 10'104'000;
   view.steps.wall_ns = 20'000'000;
   view.steps.busy_ns = 18'000'000;
   const auto part = [&](StepPart of, int64_t ns) { view.step_parts[static_cast<size_t>(of)] = ns; };
@@ -54,26 +54,6 @@ TEST(FirstScreen, WithSteadyStepsTheFactsAreOfTheStep) {
   RunView several = view;
   several.devices = {{"H100", "gpu", 4, 4}};
   EXPECT_GOLDEN_TEXT(Said(several, "step"));
-  // Time before and after the work of the last step does not count.
-  RunView one = view;
-  one.steps.steady_count = 1;
-  one.steps.all = {{.step = 0}, {.step = 1, .steady = true}};
-  EXPECT_GOLDEN_TEXT(Said(one, "step"));
-  one.steps.all = {{.step = 0, .steady = true}, {.step = 1}};
-  EXPECT_GOLDEN_TEXT(Said(one, "step"));
-  // With at least ten steps the range is p10 to p90, as in `summary`.
-  RunView many = view;
-  many.steps.steady_count = 20;
-  for (int i = 0; i < 20; ++i) {
-    many.steps.all.push_back({.wall_ns = 9'000'000 + i * 100'000, .steady = true});
-  }
-  EXPECT_GOLDEN_TEXT(Said(many, "step"));
-  // If the mean is above p90 (a checkpoint in some steps), the range is min to max.
-  RunView pausing = many;
-  pausing.steps.mean_ns = 12'000'000;
-  pausing.steps.min_ns = 9'000'000;
-  pausing.steps.max_ns = 60'000'000;
-  EXPECT_GOLDEN_TEXT(Said(pausing, "step"));
   // Attribution is of the steps; if that of the recording differs, the fact has it too.
   RunView start = view;
   start.run_coverage.device_ns = 40'000'000;

@@ -31,23 +31,5 @@ TEST(NotKnownTest, EachLimitHasItsTime) {
   EXPECT_GOLDEN_TEXT(text);  // 1.00 ms (0.1 %), 400 ms, 3 steps.
 }
 
-TEST(NotKnownTest, EndOfTheLastStepIsNotRecorded) {
-  SampleRun run;
-  run.ops = {{.instruction = "dot.1", .phase = Phase::kForward, .ns = 300'000'000}};
-  RunView view = ViewOf(run);
-  ASSERT_GE(view.steps.all.size(), 3u);
-  const std::string plain = PlainText(NotKnown(view).at(0));
-  StepFigure& last = view.steps.all.back();
-  last.steady = true;
-  last.differs_in = model::StepPart::kIdle;
-  last.differs_ns = -last.wall_ns / 50;
-  EXPECT_GOLDEN_TEXT(PlainText(NotKnown(view).at(0)));  // 6.00 ms of idle time.
-  for (const bool marked : {false, true}) {
-    view.steps.marked = marked;
-    if (!marked) last.differs_ns = -last.wall_ns / 101;  // Less than a per cent.
-    EXPECT_EQ(PlainText(NotKnown(view).at(0)), plain);
-  }
-}
-
 }  // namespace
 }  // namespace xlatrace::report

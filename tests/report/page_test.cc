@@ -154,7 +154,7 @@ TEST_F(PageTest, HasTheFiguresOfTheRun) {
   const Json& meta = index["meta"];
   const auto view = LoadRunView(db);
   EXPECT_EQ(meta["basis"]["device_ns"], view->coverage.device_ns);
-  EXPECT_EQ(meta["basis"]["mean_ns"], view->steps.mean_ns);
+  EXPECT_EQ(meta["basis"]["typical_ns"], view->steps.typical_ns);
   EXPECT_EQ(meta["launches"]["how"], "all");
   EXPECT_EQ(meta["launches"]["in_page"], view->run_coverage.activities);
   EXPECT_EQ(TextOfPieces(meta["verdict"]["sentence"]), PlainText(TextOf(*view).first));
@@ -183,7 +183,7 @@ TEST_F(PageTest, FirstScreenIsTheSameInTheDataAndInTheStaticPart) {
     EXPECT_THAT(page, testing::HasSubstr(shown));
   }
   EXPECT_EQ(meta["facts"][0]["id"], "step");
-  EXPECT_EQ(meta["facts"][0]["ns"], meta["basis"]["mean_ns"]);
+  EXPECT_EQ(meta["facts"][0]["ns"], meta["basis"]["typical_ns"]);
   const std::string headline = TextOfPieces(meta["verdict"]["headline"]);
   EXPECT_EQ(headline, PlainText(TextOf(*LoadRunView(db)).first));
   EXPECT_THAT(

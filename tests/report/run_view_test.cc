@@ -60,7 +60,7 @@ TEST(RunViewTest, StepsAreTheSteadyOnesPerDevice) {
   EXPECT_EQ(view.basis.step_devices, 6);
   EXPECT_EQ(view.steps.all.size(), 5u);
   EXPECT_EQ(view.steps.steady_count, 3);
-  EXPECT_EQ(view.steps.mean_ns, 1800);
+  EXPECT_EQ(view.steps.typical_ns, 1800);
   EXPECT_EQ(view.steps.min_ns, 1800);
   EXPECT_EQ(view.steps.max_ns, 1800);
   EXPECT_EQ(view.steps.wall_ns, 6 * 1800);

@@ -207,6 +207,7 @@ class SampleWriter {
     const int64_t end = now + run_.idle_ns;
     analysis_.steps.push_back(
         {step, process, device, start, end, busy, busy, IsSteady(run_, step)});
+    analysis_.steps.back().typical = IsSteady(run_, step);
     for (const auto& [phase, ns] : phases) {
       analysis_.phase_times.push_back({device, step, phase, ns, estimated[phase]});
       analysis_.step_parts.push_back({device, step, PartOf(phase), ns});

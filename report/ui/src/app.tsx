@@ -526,7 +526,7 @@ function FilterBar({ report, view, f }: { report: Report; view: View; f: string 
         ns={Math.round(view.total)}
         role="status"
         title={
-          report.meta.basis.steady && view.full > report.meta.basis.mean_ns * view.divisor
+          report.meta.basis.steady && view.full > report.meta.basis.typical_ns * view.divisor
             ? 'more than the step: what runs side by side on a device counts each'
             : undefined
         }

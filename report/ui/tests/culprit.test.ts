@@ -29,6 +29,7 @@ describe('what each needs by itself', () => {
       deviceNs: 0,
       busyNs: 0,
       steady: true,
+      typical: true,
     }));
     const stepParts = [300, 50, 120].map((ns, d) => ({
       step: 4,

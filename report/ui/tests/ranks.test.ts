@@ -32,6 +32,7 @@ function run(ranks: number, slow: number, processes: boolean) {
       deviceNs: 0,
       busyNs: 0,
       steady: true,
+      typical: true,
     })),
     meta: { basis: { steady: true } },
     modules: Array.from({ length: programs }, () => ({ fingerprint: 'same', name: 'jit_step' })),

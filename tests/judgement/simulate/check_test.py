@@ -27,13 +27,16 @@ class Database:
         self.db.executescript(f"""
             CREATE TABLE nodes ({COLUMNS}); CREATE VIEW time_tree AS SELECT * FROM nodes;
             CREATE TABLE process (process_id, rank); INSERT INTO process VALUES (1, NULL);
-            CREATE TABLE step (step, process_id, device_id, start_ns, end_ns, steady);""")
+            CREATE TABLE step (step, process_id, device_id, start_ns, end_ns, steady, typical, first_execution);""")
         self.ids = {}
         root = self.node(None, "process", None, truth["root_ns"])
         for path in sorted(truth["process"]):
             self.add_path(path, truth, root, has_kind_nodes)
+        # The first step has the typical duration, and no other one is typical.
         for number, start, end, has_duration in truth["steps"][0]:
-            self.db.execute("INSERT INTO step VALUES (?, 1, 1, ?, ?, ?)", (number, start, end, has_duration))
+            typical = truth["typical_ns"] is not None and number == truth["steps"][0][0][0]
+            end = start + truth["typical_ns"] if typical else end
+            self.db.execute("INSERT INTO step VALUES (?, 1, 1, ?, ?, ?, ?, 0)", (number, start, end, has_duration, typical))
         self.db.commit()
         self.db.close()
 

@@ -27,6 +27,7 @@ class Rank:
     def __init__(self, plan, seed, rank):
         self.plan, self.seed, self.rank = plan, seed, rank
         self.rng = random.Random(f"{seed}/{rank}")
+        self.kernel_speed = plan.kernel_speed[rank] if plan.kernel_speed else 1
         self.now = 0
         self.frames, self.work = [], []
         self.stream_free = collections.defaultdict(int)  # By device and stream.
@@ -157,7 +158,7 @@ class Rank:
         if self.plan.is_pipeline and device > 0:
             ready = done[device - 1, i].end
             start = max(start, ready + BACK_TO_BACK_NS)
-        ns = self.noisy(op.ns, self.plan.kernel_noise)
+        ns = self.noisy(op.ns * self.kernel_speed, self.plan.kernel_noise)
         work = self.add(Work(device, op.stream, op.kind, op.name, start, start + ns, call, 0, ""))
         work.ready = ready
         return work

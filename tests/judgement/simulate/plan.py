@@ -113,6 +113,7 @@ class Plan:
     devices: int = 1
     ranks: int = 1
     rank_speed: list = None  # How many times longer the host work of each rank takes.
+    kernel_speed: list = None  # How many times longer the computation of each rank takes.
     cut_begin: float = 0.0  # Part of the run that is not recorded.
     cut_end: float = 0.0
     is_pipeline: bool = False  # Each device works on the results of the device before it.

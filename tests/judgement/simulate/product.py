@@ -69,7 +69,7 @@ def read_time_tree(db, process):
     rows = db.execute("SELECT * FROM time_tree WHERE process_id IS ?", (process,)).fetchall()
     mean = [row for row in rows if row["device_id"] is None] or rows
     by_id = {row["node_id"]: row for row in mean}
-    tree, root_ns, typical = collections.Counter(), 0, None
+    tree, root_ns = collections.Counter(), 0
     for row in mean:
         chain = [row]
         while chain[-1]["parent_id"] in by_id:
@@ -79,12 +79,18 @@ def read_time_tree(db, process):
             root_ns = row["ns"]
         else:
             add_node(tree, chain[1:], row)
-        if row["kind"] == "steps" and row["per_step_ns"] is not None:
-            typical = row["per_step_ns"]
-    count = count_of(step_rows(db, process))
-    if tree.get("startup/first_execution") and any(row["step"] == 0 for row in step_rows(db, process)):
-        count -= 1  # The first execution is step 0, and no step of the loop.
-    return Product(root_ns, count, typical, dict(tree), True)
+    steps = [row for row in step_rows(db, process) if not row["first_execution"]]
+    return Product(root_ns, count_of(steps), typical_of(steps), dict(tree), True)
+
+
+def typical_of(steps):
+    """The mean of the typical steps, each the mean over its devices; None where no step is typical."""
+    by_number = collections.defaultdict(list)
+    for row in steps:
+        if row["typical"]:
+            by_number[row["step"]].append(row["end_ns"] - row["start_ns"])
+    means = [sum(devices) // len(devices) for devices in by_number.values()]
+    return sum(means) // len(means) if means else None
 
 
 def add_node(tree, chain, row):

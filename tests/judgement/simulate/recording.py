@@ -101,7 +101,7 @@ def record(run, process, format):
         frames, work = [], [dataclasses.replace(w, call=None) for w in work]
     window = None
     if format == XPLANE:
-        window = (begin, max(stop, *(w.end for w in work)))
+        window = (begin, max([stop, *(w.end for w in work)]))
     elif format == OWN:  # The start of the process is a fact of the file, its end is not.
         window = (0, max(record.end for record in frames + work))
     return Recording(format, process, frames, work, begin, stop, plan.ranks, window)

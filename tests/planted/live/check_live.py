@@ -106,7 +106,7 @@ def ask(xlatrace, *arguments):
 def basis_ns(xlatrace, run):
     """How long a steady step lasts, or the run where there is none."""
     rows = ask(xlatrace, "query", run, "--format", "json",
-               "SELECT (SELECT avg(end_ns - start_ns) FROM step WHERE steady) AS step,"
+               "SELECT (SELECT avg(end_ns - start_ns) FROM step WHERE typical) AS step,"
                " max(end_ns) - min(start_ns) AS run FROM activity")  # fmt: skip
     row = (rows["rows"] if isinstance(rows, dict) else rows)[0]
     step, run = row.values() if isinstance(row, dict) else row

@@ -265,8 +265,8 @@ export function BaseVerdict(): VNode {
     );
   }
   const steady = now.steady && then.steady;
-  const a = steady ? then.mean_ns : then.device_ns,
-    b = steady ? now.mean_ns : now.device_ns;
+  const a = steady ? then.typical_ns : then.device_ns,
+    b = steady ? now.typical_ns : now.device_ns;
   const delta = b - a;
   const noise = base.step_noise_ns;
   const launched = (of: typeof now): number => of.activities / (steady ? of.step_devices : 1);

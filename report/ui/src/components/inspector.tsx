@@ -398,7 +398,7 @@ function Sums({
       </div>
       {basis.steady && !there && (
         <div>
-          <b>{percent(ns / d, basis.mean_ns)}%</b>of the step
+          <b>{percent(ns / d, basis.typical_ns)}%</b>of the step
         </div>
       )}
       <div>

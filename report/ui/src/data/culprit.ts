@@ -11,7 +11,7 @@ export type Measure = 'own' | 'compute' | 'waiting' | 'copies' | 'idle' | 'wall'
 export function cellsOf(
   report: Pick<Report, 'steps' | 'stepParts'> & { meta: { basis: { steady: boolean } } },
 ): { devices: number[]; steps: number[]; of: Record<Measure, Float64Array>; end: Float64Array } {
-  const mine = report.steps.filter((s) => s.steady || !report.meta.basis.steady);
+  const mine = report.steps.filter((s) => s.typical || !report.meta.basis.steady);
   const devices = [...new Set(mine.map((s) => s.device))].sort((a, b) => a - b);
   const steps = [...new Set(mine.map((s) => s.step))].sort((a, b) => a - b);
   const row = new Map(devices.map((d, i) => [d, i])),

@@ -25,7 +25,7 @@ type Of = Pick<Report, 'steps' | 'stepParts' | 'gapSums'> & {
   meta: { basis: { steady: boolean } };
 };
 const steadyOf = (report: Pick<Of, 'steps'>): Set<string> =>
-  new Set(report.steps.filter((s) => s.steady).map((s) => `${s.step}/${s.device}`));
+  new Set(report.steps.filter((s) => s.typical).map((s) => `${s.step}/${s.device}`));
 
 /** Wall time of the parts of a steady step, summed over the basis. */
 export function partSums(report: Pick<Of, 'steps' | 'stepParts'>): { part: Part; ns: number }[] {

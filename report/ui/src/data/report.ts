@@ -74,7 +74,9 @@ export interface BasisMeta {
   steps_recorded: number;
   steps_steady: number;
   marked: boolean;
-  mean_ns: number;
+  typical_ns: number;
+  p25_ns: number;
+  p75_ns: number;
   min_ns: number;
   max_ns: number;
   wall_ns: number;
@@ -416,6 +418,8 @@ export interface StepRow {
   deviceNs: number;
   busyNs: number;
   steady: boolean;
+  /** Figures per step are means over these. */
+  typical: boolean;
 }
 export interface StepPartRow {
   step: number;
@@ -788,6 +792,7 @@ export class Report {
       deviceNs: n('device_ns'),
       busyNs: n('busy_ns'),
       steady: t.flags('steady'),
+      typical: t.flags('typical'),
     });
   }
   get steps(): StepRow[] {
@@ -853,7 +858,7 @@ export class Report {
     );
   }
   /**
-   * Where not all devices run the ops: how many do, of how many, and how many steady steps they
+   * Where not all devices run the ops: how many do, of how many, and how many typical steps they
    * have.
    */
   ranOn(ops: number[]): { n: number; of: number; steps: number } | undefined {
@@ -863,7 +868,8 @@ export class Report {
         map = new Map<number, number[]>(),
         steps = new Map<number, number>();
       t.refs('op').forEach((op, r) => map.set(op, [...(map.get(op) ?? []), device[r]!]));
-      for (const s of this.steps) if (s.steady) steps.set(s.device, (steps.get(s.device) ?? 0) + 1);
+      for (const s of this.steps)
+        if (s.typical) steps.set(s.device, (steps.get(s.device) ?? 0) + 1);
       return [steps, map] as const;
     });
     const on = new Set<number>();

@@ -47,7 +47,7 @@ export function launchesOf(
   sites: ReadonlySet<number>,
   steadyOnly: boolean,
 ): { durations: Float64Array; devices: number; steps: number } {
-  const steady = new Set(report.steps.filter((s) => s.steady).map((s) => s.step));
+  const steady = new Set(report.steps.filter((s) => s.typical).map((s) => s.step));
   const out: number[] = [];
   const devices = new Set<number>();
   const steps = new Set<number>();

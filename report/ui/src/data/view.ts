@@ -372,7 +372,7 @@ function siteSums(report: Report, terms: TextTerm[], view: View): void {
   }
   // The basis stays: steady steps, if there are any and no step is asked for by name.
   const asked = terms.some((t) => t.key === 'step');
-  const steady = new Set(report.steps.filter((s) => s.steady).map((s) => s.step));
+  const steady = new Set(report.steps.filter((s) => s.typical).map((s) => s.step));
   const basis = (n: number): boolean => (asked || !report.meta.basis.steady ? true : steady.has(n));
   // One device, or one step, may take more than the mean: it is the whole of its own shares.
   const of = terms

@@ -472,7 +472,7 @@ export function GraphPage(): VNode {
   }
   const op = hlo.op[centre]!;
   const ns = timeOf(report, hlo, centre);
-  const step = report.meta.basis.steady ? report.meta.basis.mean_ns : 0;
+  const step = report.meta.basis.steady ? report.meta.basis.typical_ns : 0;
   const ins = [...realOperands(hlo, centre)],
     outs = [...realUsers(hlo, centre)];
   const read = sumBy(ins, ([, b]) => b || 0),

@@ -219,7 +219,7 @@ export function IdlePage(): VNode {
                 is about {of(f, main).replace(' ', ' ms ')}: {f.title}.
               </>
             ))}
-          {apart && apart.end - apart.start > basis.mean_ns && (
+          {apart && apart.end - apart.start > basis.typical_ns && (
             <>
               {' '}
               Outside of steady steps: up to {duration(apart.end - apart.start)} at once (

@@ -371,7 +371,8 @@ function DeviceRanks(): VNode {
   };
   const most = worst[main],
     gap = worst[main] - middle;
-  const step = (r: Rank): number => (report.meta.basis.steady ? report.meta.basis.mean_ns : r.wall);
+  const step = (r: Rank): number =>
+    report.meta.basis.steady ? report.meta.basis.typical_ns : r.wall;
   const overMedian = (r: Rank): string =>
     `${msText(r[main] - middle)} more by itself than the median device, ${percent(r[main] - middle, step(r))}% of a step of ${msText(step(r))}`;
   const sentence = waitedFor

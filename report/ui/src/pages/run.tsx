@@ -329,7 +329,7 @@ function Steps({ report }: { report: Report }): VNode {
           {out.length > 0 && `Left out as not steady: ${text(out)}. `}
           {steady.length > 0
             ? `Steady: ${text(steady)}.`
-            : 'None was steady: each held compilation, warm-up or was cut.'}
+            : 'None was steady: each was cut, held a compilation or was the first execution.'}
         </Sm>
       )}
     </section>
@@ -555,7 +555,7 @@ function Environment({ report }: { report: Report }): VNode {
           <dt>{report.perStep}</dt>
           <dd>
             {report.meta.basis.steady
-              ? 'mean over steady steps and devices'
+              ? 'mean over typical steps and devices'
               : `sum over ${report.jobStep ? `the launches of ${report.meta.job!.kept}` : 'the whole run'}`}
           </dd>
           {glossary().map(([word, meaning]) => (

@@ -966,7 +966,7 @@ function Canvas({
             onPick={pair ? align : zoomTo}
             base={
               comparable(report) && report.meta.base!.basis.steady
-                ? report.meta.base!.basis.mean_ns
+                ? report.meta.base!.basis.typical_ns
                 : 0
             }
           />
@@ -1032,7 +1032,7 @@ function Canvas({
             </>
           )}
           {report.meta.base?.basis.steady &&
-            ` Steps of the base take ${duration(report.meta.base.basis.mean_ns)} on average (dashed); its launches are not in this file, so whole steps are compared with its mean.`}
+            ` The typical step of the base takes ${duration(report.meta.base.basis.typical_ns)} (dashed); its launches are not in this file, so whole steps are compared with its mean.`}
           {tl.hiddenDevices > 0 && (
             <>
               {' '}

@@ -774,7 +774,7 @@ export function VerdictPage(): VNode {
   const bars = partSums(report);
   const db = baseName(run.path) || 'run.db';
   const { jobStep } = report;
-  const step = basis.steady ? basis.mean_ns : (jobStep?.ns ?? 0);
+  const step = basis.steady ? basis.typical_ns : (jobStep?.ns ?? 0);
   // Totals of a run are sums over its devices, and may be more than its wall time.
   const together = basis.steady ? 1 : new Set(report.gapSums.map((g) => g.device)).size;
   return (

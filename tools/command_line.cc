@@ -30,6 +30,7 @@ int RunCommandLine(int argc, char** argv) {
       "  xlatrace record -- python train.py    # leaves run.db\n"
       "  xlatrace summary run.db               # the answer in the terminal\n"
       "  xlatrace report run.db                # the answer as run.html");
+  app.require_subcommand(0, 1);  // A name of a command after the command is an argument.
   Command selected;
   AddRecordCommand(app, &selected);
   AddImportCommand(app, &selected);
@@ -51,6 +52,8 @@ int RunCommandLine(int argc, char** argv) {
   AddControlCommand(app, &selected);
   AddLibCommand(app, &selected);
   AddDoctorCommand(app, &selected);
+  AddCompletionCommand(app, &selected);
+  AddManCommand(app, &selected);
   std::vector<std::string> commands;
   for (const CLI::App* sub : app.get_subcommands({})) commands.push_back(sub->get_name());
   std::vector<const char*> arguments(argv, argv + argc);
@@ -82,7 +85,7 @@ int RunCommandLine(int argc, char** argv) {
     return static_cast<int>(ErrorCode::kUsage);
   }
   if (!selected) {
-    PrintError({"what to do? No command was given",
+    PrintError({"no command given",
                 "xlatrace record -- python train.py; all commands: xlatrace --help",
                 ErrorCode::kUsage});
     return static_cast<int>(ErrorCode::kUsage);

@@ -40,6 +40,9 @@ void AddMergeCommand(CLI::App& app, Command* selected);
 void AddQueryCommand(CLI::App& app, Command* selected);
 void AddMcpCommand(CLI::App& app, Command* selected);
 void AddDoctorCommand(CLI::App& app, Command* selected);
+void AddCompletionCommand(CLI::App& app, Command* selected);
+// After all other commands, which its argument lists.
+void AddManCommand(CLI::App& app, Command* selected);
 
 }  // namespace xlatrace::tools
 

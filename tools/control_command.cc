@@ -25,6 +25,7 @@
 #include "recording/control.h"
 #include "recording/folder.h"
 #include "store/run_db_mark.h"
+#include "tools/choices.h"
 #include "tools/commands.h"
 #include "tools/console.h"
 #include "tools/hook_recording.h"
@@ -245,13 +246,13 @@ void AddControlCommand(CLI::App& app, Command* selected) {
   command->add_option("RECORDING", options->path, "run.rec, or the run.db it will be")->required();
   command->add_option("ORDER", options->verb, "start, stop, flush or status")
       ->required()
-      ->check(CLI::IsMember({"start", "stop", "flush", "status"}));
+      ->check(OneOf({"start", "stop", "flush", "status"}));
   command->add_option("--timeout", options->timeout_s, "Seconds to wait for the processes' answer")
       ->type_name("SECONDS")
       ->check(CLI::Range(0.0, 3600.0))
       ->capture_default_str();
   command->add_option("--format", options->format, "text or json")
-      ->check(CLI::IsMember({"text", "json"}))
+      ->check(OneOf({"text", "json"}))
       ->capture_default_str();
   command->footer("Example:\n  xlatrace control run.rec stop");
   command->callback(

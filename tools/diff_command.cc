@@ -14,6 +14,7 @@
 #include "dumps/dump_dir.h"
 #include "report/compare/compare_output.h"
 #include "store/run_db_mark.h"
+#include "tools/choices.h"
 #include "tools/commands.h"
 #include "tools/compare_dumps.h"
 #include "tools/console.h"
@@ -95,12 +96,13 @@ Result<int> RunDiff(DiffOptions options) {
 
 void AddDiffCommand(CLI::App& app, Command* selected) {
   auto options = std::make_shared<DiffOptions>();
-  CLI::App* command = app.add_subcommand("diff", "What changed between two runs, and why");
+  CLI::App* command =
+      app.add_subcommand("diff", "Print the changes between two runs, and their causes");
   command
       ->add_option("BASE", options->base,
                    "Two runs or two dump folders; several runs of each side: BASE... -- NEW...")
       ->required();
-  // What stands behind `--` (main.cc).
+  // The words after `--` (command_line.cc).
   command->add_option("--new", options->now, "The other runs, as after --")->type_name("NEW...");
   std::vector<std::string> words;
   for (const std::string_view word : compare::ByTexts()) words.emplace_back(word);
@@ -108,12 +110,12 @@ void AddDiffCommand(CLI::App& app, Command* selected) {
       ->add_option("--by", options->by,
                    "Table by op, phase, layer, op_kind, source, kernel or module")
       ->type_name("WHAT")
-      ->check(CLI::IsMember(words).description(""))
+      ->check(OneOfDescribed(words))
       ->capture_default_str();
   command->add_option("--format", options->format, "text, json, md or csv")
-      ->check(CLI::IsMember({"text", "json", "md", "csv"}))
+      ->check(OneOf({"text", "json", "md", "csv"}))
       ->capture_default_str();
-  command->add_option("--module", options->module, "Of dumps: only modules named like this")
+  command->add_option("--module", options->module, "Dumps: only modules with this name")
       ->type_name("NAME");
   command->add_option("--top", options->top, "Rows of the table")->check(CLI::Range(1, 1'000'000));
   command->add_option("--width", options->width, "Columns of the text; default: the terminal's")

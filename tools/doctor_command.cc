@@ -12,6 +12,7 @@
 
 #include "base/shell_word.h"
 #include "base/terminal.h"
+#include "tools/choices.h"
 #include "tools/commands.h"
 #include "tools/console.h"
 #include "tools/doctor_checks.h"
@@ -120,12 +121,12 @@ Result<int> RunDoctor(const DoctorOptions& options) {
 void AddDoctorCommand(CLI::App& app, Command* selected) {
   auto options = std::make_shared<DoctorOptions>();
   CLI::App* command = app.add_subcommand(
-      "doctor", "Check whether a run can be recorded here, and say what to type if not");
+      "doctor", "Check whether this machine can record; print the command that helps if not");
   command->add_option("--python", options->python, "The interpreter you train with")
       ->type_name("PATH")
       ->capture_default_str();
   command->add_option("--format", options->format, "text or json")
-      ->check(CLI::IsMember({"text", "json"}))
+      ->check(OneOf({"text", "json"}))
       ->capture_default_str();
   command
       ->add_option(

@@ -17,6 +17,7 @@
 #include "dumps/explained_file.h"
 #include "report/text_table.h"
 #include "store/run_db_mark.h"
+#include "tools/choices.h"
 #include "tools/commands.h"
 #include "tools/console.h"
 #include "tools/dump_text.h"
@@ -131,8 +132,8 @@ Result<int> RunExplain(const ExplainOptions& options) {
 
 void AddExplainCommand(CLI::App& app, Command* selected) {
   auto options = std::make_shared<ExplainOptions>();
-  CLI::App* command = app.add_subcommand(
-      "explain", "Say what files of an XLA dump are, what is in them, what to look at next");
+  CLI::App* command =
+      app.add_subcommand("explain", "Describe files of an XLA dump, and suggest the next command");
   command->add_option("FILE", options->files, "Files of a dump, of any version of XLA");
   command
       ->add_option("--files-from", options->files_from,
@@ -141,9 +142,9 @@ void AddExplainCommand(CLI::App& app, Command* selected) {
   command->add_flag("--instructions", options->parts.instructions,
                     "List the HLO instructions, with phase, layer, source and cost");
   command->add_flag("--cost", options->parts.cost,
-                    "Add what XLA's two cost models say (plain and GPU)");
+                    "Add the figures of XLA's two cost models (plain and GPU)");
   command->add_option("--format", options->format, "table, or json: one object per line")
-      ->check(CLI::IsMember({"table", "json"}))
+      ->check(OneOf({"table", "json"}))
       ->capture_default_str();
   command->footer(
       "Exit status: 0 when all files could be read, 1 otherwise.\n"

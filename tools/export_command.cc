@@ -14,6 +14,7 @@
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/file.h"
 #include "base/number_format.h"
@@ -23,6 +24,7 @@
 #include "export/share_safe.h"
 #include "store/run_copy.h"
 #include "store/run_db.h"
+#include "tools/choices.h"
 #include "tools/commands.h"
 #include "tools/console.h"
 #include "tools/fold.h"
@@ -100,13 +102,15 @@ class ProgressLine {
   bool ended_ = false;
 };
 
-std::string FormatNames(std::string_view between) {
-  std::string names;
+std::vector<std::string> FormatWords() {
+  std::vector<std::string> words;
   for (const exporter::ExportFormat& format : exporter::ExportFormats()) {
-    names.append(names.empty() ? "" : between).append(format.name);
+    words.emplace_back(format.name);
   }
-  return names;
+  return words;
 }
+
+std::string FormatNames() { return fmt::format("{}", fmt::join(FormatWords(), ", ")); }
 
 // "3:7", "3:", ":7" or "3".
 Result<exporter::Selection> SelectionOf(const ExportOptions& options) {
@@ -180,7 +184,7 @@ Result<int> RunExport(const ExportOptions& options) {
   const exporter::ExportFormat* format = exporter::FindFormat(options.format);
   if (format == nullptr) {
     return MakeError(fmt::format("there is no format '{}' to export to", options.format),
-                     fmt::format("--to {}", FormatNames(", ")), ErrorCode::kUsage);
+                     fmt::format("--to {}", FormatNames()), ErrorCode::kUsage);
   }
   if (!options.views.empty() && format->name != "csv" && format->name != "parquet") {
     return MakeError("--view is for --to csv and --to parquet", "leave it out", ErrorCode::kUsage);
@@ -259,9 +263,12 @@ Result<int> RunExport(const ExportOptions& options) {
 void AddExportCommand(CLI::App& app, Command* selected) {
   auto options = std::make_shared<ExportOptions>();
   CLI::App* command =
-      app.add_subcommand("export", "Hand the run on to another tool (docs/how-to/export.md)");
+      app.add_subcommand("export", "Convert a run for another tool (docs/how-to/export.md)");
   command->add_option("RUN", options->path, "A run.db, or the run.rec it comes from")->required();
-  command->add_option("--to", options->format, FormatNames(", "))->type_name("FORMAT")->required();
+  command->add_option("--to", options->format, FormatNames())
+      ->type_name("FORMAT")
+      ->check(OneOfDescribed(FormatWords()))
+      ->required();
   command
       ->add_option("-o,--output", options->output,
                    "File or folder to write; default: RUN with the format's suffix")
@@ -282,7 +289,7 @@ void AddExportCommand(CLI::App& app, Command* selected) {
   command
       ->add_option("--layout", options->layout,
                    "parquet: lake = runs beside each other in one folder (docs/how-to/lake.md)")
-      ->type_name("lake");
+      ->check(OneOf({"lake"}));
   command->add_option("--job", options->job, "lake: the job's name; default: its token or program")
       ->type_name("NAME");
   command->add_option("--date", options->date, "lake: the run's day; default: that of its start")

@@ -19,6 +19,7 @@
 #include "hlo/module_summary.h"
 #include "report/text_table.h"
 #include "store/run_db_mark.h"
+#include "tools/choices.h"
 #include "tools/commands.h"
 #include "tools/console.h"
 #include "tools/dump_text.h"
@@ -270,11 +271,11 @@ void AddFindCommand(CLI::App& app, Command* selected) {
   command
       ->add_option("--in", options->fields,
                    "Where to look: name, op_name, source, shape, opcode, target")
-      ->check(CLI::IsMember({"name", "op_name", "source", "shape", "opcode", "target"}))
+      ->check(OneOf({"name", "op_name", "source", "shape", "opcode", "target"}))
       ->type_name("FIELD")
       ->delimiter(',');
   command->add_option("--stage", options->stage, "Dumps to search: all, before, after, passes")
-      ->check(CLI::IsMember({"all", "before", "after", "passes"}))
+      ->check(OneOf({"all", "before", "after", "passes"}))
       ->capture_default_str();
   command
       ->add_option("--module", options->module, "Only this module: its number, name, or part of it")
@@ -283,7 +284,7 @@ void AddFindCommand(CLI::App& app, Command* selected) {
   command->add_flag("--literal", options->literal, "PATTERN is no regular expression");
   command->add_flag("--all", options->all, "Leave nothing out");
   command->add_option("--format", options->format, "table or json")
-      ->check(CLI::IsMember({"table", "json"}))
+      ->check(OneOf({"table", "json"}))
       ->capture_default_str();
   command->footer(
       "Example:\n  xlatrace find 'train.py:105' dump/\n"

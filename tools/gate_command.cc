@@ -18,6 +18,7 @@
 #include "report/run_view.h"
 #include "store/run_db.h"
 #include "tools/baseline_folder.h"
+#include "tools/choices.h"
 #include "tools/commands.h"
 #include "tools/console.h"
 #include "tools/fold.h"
@@ -161,8 +162,7 @@ Result<int> RunGate(GateOptions options) {
 
 void AddGateCommand(CLI::App& app, Command* selected) {
   auto options = std::make_shared<GateOptions>();
-  CLI::App* command =
-      app.add_subcommand("gate", "For CI: is the new run slower than it should be?");
+  CLI::App* command = app.add_subcommand("gate", "For CI: fail if a run is slower than allowed");
   command->add_option(
       "BASE", options->base,
       "Runs: BASE... -- NEW...; with --baseline or one of each, without the dashes");
@@ -171,7 +171,7 @@ void AddGateCommand(CLI::App& app, Command* selected) {
       ->type_name("PART")
       ->capture_default_str();
   command->add_option("--by", options->by, "Besides the step, its phases or ops")
-      ->check(CLI::IsMember({"step", "phase", "op"}))
+      ->check(OneOf({"step", "phase", "op"}))
       ->capture_default_str();
   command
       ->add_option("--baseline", options->baseline,
@@ -181,7 +181,7 @@ void AddGateCommand(CLI::App& app, Command* selected) {
                     "Add nothing to the baseline (pull requests)");
   command->add_option("--history", options->history, "Only print the runs of a baseline")
       ->type_name("DIR");
-  command->add_option("--label", options->label, "What the run is of, such as the commit")
+  command->add_option("--label", options->label, "A name of the run, such as the commit")
       ->type_name("NAME");
   command
       ->add_option("--accept", options->accept,
@@ -189,7 +189,7 @@ void AddGateCommand(CLI::App& app, Command* selected) {
       ->type_name("WHY");
   command->add_option("--junit", options->junit, "Also write JUnit XML")->type_name("FILE");
   command->add_option("--format", options->format, "text, md or json")
-      ->check(CLI::IsMember({"text", "md", "json"}))
+      ->check(OneOf({"text", "md", "json"}))
       ->capture_default_str();
   std::vector<std::string> facts;
   for (const std::string_view name : compare::FactNames()) facts.emplace_back(name);
@@ -198,7 +198,7 @@ void AddGateCommand(CLI::App& app, Command* selected) {
                    "A fact not to judge: launches, fusions, bytes, flops, compilations,"
                    " peak_memory_bytes, exposed_collective_bytes, attributed; repeatable")
       ->type_name("FACT")
-      ->check(CLI::IsMember(facts).description(""))
+      ->check(OneOfDescribed(facts))
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   command
@@ -206,11 +206,11 @@ void AddGateCommand(CLI::App& app, Command* selected) {
                    "Ops and phases that moved by less a step pass; default: a thousandth of it")
       ->check(CLI::Range(int64_t{0}, int64_t{1'000'000'000'000}));
   command->add_flag("--strict-noise", options->strict_noise,
-                    "Exit 5 when the data cannot tell, instead of 0");
+                    "Exit 5 instead of 0 if the noise hides the answer");
   command->add_flag("--ascii", options->ascii, "No block characters");
   command->footer(
-      "Exit status: 0 pass, 3 regression, 4 not comparable,\n"
-      "             5 not established (with --strict-noise, else 0)\n"
+      "Exit status: 0 pass, 3 regression, 4 not comparable, 5 not established\n"
+      "(with --strict-noise, else 0).\n"
       "Examples:\n  xlatrace gate b1.db b2.db b3.db b4.db -- n1.db n2.db n3.db n4.db\n"
       "  xlatrace gate run.db --baseline perf/ --label $(git rev-parse --short HEAD)\n"
       "  xlatrace gate --history perf/");

@@ -3,30 +3,21 @@
 
 #include <algorithm>
 #include <string>
-#include <string_view>
-#include <vector>
 
 #include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/terminal.h"
 #include "report/text_table.h"
+#include "tools/command_data.h"
 
 namespace xlatrace::tools {
 namespace {
 
-constexpr int kWidest = 100;
+constexpr int kMaxWidth = 100;
 constexpr size_t kOptionColumn = 26;
-constexpr size_t kCommandColumn = 12;
-
-// "TEXT:{exact,light}" -> "{exact,light}", "INT:INT in [60 - 400]" -> "N", "FLOAT:SECONDS" ->
-// "SECONDS": what CLI11 joins of a type and of what is checked.
-std::string TypeWord(const std::string& type) {
-  const size_t colon = type.find(':');
-  const std::string checked = colon == std::string::npos ? std::string() : type.substr(colon + 1);
-  if (!checked.empty() && checked.find(" in [") == std::string::npos) return checked;
-  const std::string word = type.substr(0, colon);
-  return word == "INT" || word == "UINT" || word == "FLOAT" ? "N" : word;
-}
+constexpr size_t kCommandColumn = 14;
 
 class HelpFormatter : public CLI::Formatter {
  public:
@@ -34,23 +25,16 @@ class HelpFormatter : public CLI::Formatter {
     return Lines("", app->get_description(), 0);
   }
 
-  std::string make_option(const CLI::Option* option, bool is_positional) const override {
-    std::string text = option->get_description();
-    const std::string given = option->get_default_str();
-    if (!given.empty() && option->get_type_size() != 0) text += " (default: " + given + ")";
-    // "--no-gaps{all}": what a flag is without a value is no part of its name.
-    std::string name = make_option_name(option, is_positional);
-    name.resize(std::min(name.find('{'), name.size()));
-    return Lines(name + make_option_opts(option), text, kOptionColumn);
+  std::string make_usage(const CLI::App* app, std::string) const override {
+    return "Usage: " + DescribeCommand(*app).usage + "\n";
   }
 
-  std::string make_option_opts(const CLI::Option* option) const override {
-    if (option->get_type_size() == 0) return {};
-    std::string words;
-    const std::string type = TypeWord(option->get_type_name());
-    if (option->nonpositional()) words += " " + type;
-    if (option->get_expected_max() == CLI::detail::expected_max_vector_size) words += " ...";
-    return words;
+  std::string make_option(const CLI::Option* option, bool) const override {
+    const OptionData data = DescribeOption(*option);
+    std::string left = fmt::format("{}", fmt::join(data.names, ","));
+    if (!data.value.empty()) left += " " + data.value;
+    left += data.dots();
+    return Lines(left, data.text, kOptionColumn);
   }
 
   std::string make_subcommand(const CLI::App* command) const override {
@@ -61,7 +45,7 @@ class HelpFormatter : public CLI::Formatter {
   // "  left      text", the text wrapped in its column; below `left` where that is too long.
   static std::string Lines(const std::string& left, std::string text, size_t column) {
     std::replace(text.begin(), text.end(), '\n', ' ');
-    const int width = std::min(DetectTerminal().width, kWidest);
+    const int width = std::min(DetectTerminal().width, kMaxWidth);
     std::string out;
     size_t at = 0;  // Columns of the line that is being written.
     if (column > 0) {

@@ -117,7 +117,8 @@ Result<int> RunMerge(const MergeOptions& options) {
 
 void AddMergeCommand(CLI::App& app, Command* selected) {
   auto options = std::make_shared<MergeOptions>();
-  CLI::App* command = app.add_subcommand("merge", "Make one job of the recordings of many ranks");
+  CLI::App* command =
+      app.add_subcommand("merge", "Merge the recordings of many ranks into one job");
   command->add_option("RUN", options->runs, "run.db files, recordings, or folders of them")
       ->required();
   command->add_option("-o,--output", options->output, "The job's run.db to write")

@@ -12,6 +12,7 @@
 #include "base/terminal.h"
 #include "dumps/dump_dir.h"
 #include "recording/folder.h"
+#include "tools/choices.h"
 #include "tools/commands.h"
 #include "tools/console.h"
 #include "tools/fold.h"
@@ -97,7 +98,7 @@ Result<int> RunModules(ModulesOptions options) {
 void AddModulesCommand(CLI::App& app, Command* selected) {
   auto options = std::make_shared<ModulesOptions>();
   CLI::App* command = app.add_subcommand(
-      "modules", "Which modules a run.db or a dump folder holds, and which is the main program");
+      "modules", "List the modules of a run.db or a dump folder, and name the main program");
   command
       ->add_option("PATH", options->arguments,
                    "A run.db, or --xla_dump_to folders, archives of them, HLO files; at the end "
@@ -105,7 +106,7 @@ void AddModulesCommand(CLI::App& app, Command* selected) {
       ->required();
   command->add_flag("--all", options->all, "Leave nothing out");
   command->add_option("--format", options->format, "table, json, or text: the HLO of one module")
-      ->check(CLI::IsMember({"table", "json", "text"}))
+      ->check(OneOf({"table", "json", "text"}))
       ->capture_default_str();
   command->footer(
       "Example:\n  xlatrace modules dump/\n  xlatrace modules dump.tar.xz train_step\n"

@@ -12,6 +12,7 @@
 #include "dumps/instruction_history.h"
 #include "dumps/pass_changes.h"
 #include "dumps/pass_timeline.h"
+#include "tools/choices.h"
 #include "tools/commands.h"
 #include "tools/console.h"
 #include "tools/dump_modules.h"
@@ -94,7 +95,7 @@ Result<int> RunPasses(PassesOptions options) {
 void AddPassesCommand(CLI::App& app, Command* selected) {
   auto options = std::make_shared<PassesOptions>();
   CLI::App* command = app.add_subcommand(
-      "passes", "What each pass of the compiler did to a module, from its dumps");
+      "passes", "Print what each pass of the compiler changed in a module, from its dumps");
   command
       ->add_option("DIR... MODULE", options->arguments,
                    "Folders that --xla_dump_to filled, or archives of them; and the number or name "
@@ -103,17 +104,19 @@ void AddPassesCommand(CLI::App& app, Command* selected) {
       ->expected(2, 1000);
   command
       ->add_option("--from", options->from,
-                   "Compare this dump (a number, a pass, before, after)...")
+                   "First dump to compare: a number, a pass, before or after")
       ->type_name("DUMP");
-  command->add_option("--to", options->to, "...with this one: what was fused, replaced, removed")
+  command
+      ->add_option("--to", options->to,
+                   "Second dump to compare, with what was fused, replaced, removed")
       ->type_name("DUMP");
   command
       ->add_option("--instruction", options->instruction,
-                   "Tell how this instruction was made and what became of it")
+                   "Print the passes that made and changed this instruction")
       ->type_name("NAME");
   command->add_flag("--all", options->all, "Leave nothing out");
   command->add_option("--format", options->format, "table or json")
-      ->check(CLI::IsMember({"table", "json"}))
+      ->check(OneOf({"table", "json"}))
       ->capture_default_str();
   command->footer(
       "Dumps of passes are written with\n"

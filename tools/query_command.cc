@@ -20,6 +20,7 @@
 #include "base/shell_word.h"
 #include "store/run_db.h"
 #include "store/run_db_mark.h"
+#include "tools/choices.h"
 #include "tools/commands.h"
 #include "tools/console.h"
 #include "tools/fold.h"
@@ -187,7 +188,7 @@ void AddQueryCommand(CLI::App& app, Command* selected) {
   command->add_option("RUN", options->path, "A run.db, or the run.rec it comes from")->required();
   command->add_option("SQL", options->sql, "One SELECT statement")->required();
   command->add_option("--format", options->format, "table, csv or json")
-      ->check(CLI::IsMember({"table", "csv", "json"}))
+      ->check(OneOf({"table", "csv", "json"}))
       ->capture_default_str();
   command->add_option("--time-limit", options->time_limit_s, "Seconds; 0 for none")
       ->type_name("SECONDS")

@@ -11,6 +11,8 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "tools/choices.h"
+
 namespace xlatrace::tools {
 namespace {
 
@@ -97,17 +99,17 @@ void AddRecordingOptions(CLI::App& command, RecordingOptions* options) {
   command
       .add_option("--mode", options->mode,
                   "exact, or light: no NVTX ranges; instructions by names,\norder and dumps")
-      ->check(CLI::IsMember({"exact", "light"}))
+      ->check(OneOf({"exact", "light"}))
       ->capture_default_str();
   command
       .add_option("--graphs", options->graphs,
                   "CUDA graphs: node, a row per kernel, or graph, a row\nper launch (cheaper)")
-      ->check(CLI::IsMember({"node", "graph"}))
+      ->check(OneOf({"node", "graph"}))
       ->capture_default_str();
   command
       .add_option("--dump", options->dump,
-                  "Ask XLA for HLO dumps: on, off, or auto, where\ninstructions need them")
-      ->check(CLI::IsMember({"auto", "on", "off"}))
+                  "Request HLO dumps from XLA: on, off, or auto, where\ninstructions need them")
+      ->check(OneOf({"auto", "on", "off"}))
       ->capture_default_str();
   command.add_flag("--sync", options->waits, "Record where the host waits for the GPU too");
   command.parse_complete_callback(

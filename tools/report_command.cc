@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <filesystem>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -14,6 +13,7 @@
 #include "report/html/html.h"
 #include "report/run_view.h"
 #include "store/run_db.h"
+#include "tools/choices.h"
 #include "tools/commands.h"
 #include "tools/console.h"
 #include "tools/fold.h"
@@ -93,7 +93,8 @@ Result<int> RunReport(const ReportOptions& options) {
 
 void AddReportCommand(CLI::App& app, Command* selected) {
   auto options = std::make_shared<ReportOptions>();
-  CLI::App* command = app.add_subcommand("report", "Where the time goes, as one offline HTML file");
+  CLI::App* command =
+      app.add_subcommand("report", "Write a report of a run as one offline HTML file");
   command->add_option("RUN", options->path, "A run.db, or the run.rec it comes from")->required();
   command
       ->add_option("--base", options->base,
@@ -105,19 +106,21 @@ void AddReportCommand(CLI::App& app, Command* selected) {
       ->type_name("DIR");
   command
       ->add_option("--modules", options->modules,
-                   "A dump of XLA's passes, folder or archive: says where the ops came from; "
+                   "A dump of XLA's passes, folder or archive: adds the origin of each op; "
                    "default: the run's own, where it is known and still there")
       ->type_name("DIR");
   command->add_option("-o,--output", options->given_output, "The page to write; default: RUN.html")
       ->type_name("FILE");
   command->add_flag("--force", options->force, "Replace a file that is not a report of ours");
-  const std::map<std::string, report::HloText> kHloTexts = {{"none", report::HloText::kNone},
-                                                            {"hot", report::HloText::kHot},
-                                                            {"all", report::HloText::kAll}};
+  const auto set_hlo_text = [options](const std::string& word) {
+    options->page.hlo_text = word == "none"  ? report::HloText::kNone
+                             : word == "all" ? report::HloText::kAll
+                                             : report::HloText::kHot;
+  };
   command
-      ->add_option("--hlo-text", options->page.hlo_text,
-                   "HLO text: none, hot (what takes time; default), all")
-      ->transform(CLI::CheckedTransformer(kHloTexts).description("{none,hot,all}"));
+      ->add_option_function<std::string>("--hlo-text", set_hlo_text,
+                                         "HLO text: none, hot (what takes time; default), all")
+      ->check(OneOf({"none", "hot", "all"}));
   command
       ->add_option("--max-launches", options->page.max_launches,
                    "Launches in the timeline, beyond that sums; default: 4,000,000")

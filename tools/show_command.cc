@@ -13,6 +13,7 @@
 #include "report/show/show.h"
 #include "store/run_db.h"
 #include "store/run_db_mark.h"
+#include "tools/choices.h"
 #include "tools/commands.h"
 #include "tools/console.h"
 #include "tools/fold.h"
@@ -98,7 +99,7 @@ Result<int> RunShow(ShowOptions options) {
 void AddShowCommand(CLI::App& app, Command* selected) {
   auto options = std::make_shared<ShowOptions>();
   CLI::App* command =
-      app.add_subcommand("show", "Everything about one op, kernel, module, layer or finding");
+      app.add_subcommand("show", "Print everything about one op, kernel, module, layer or finding");
   command
       ->add_option("WHAT", options->what,
                    "A handle (o17, k3, m2, f1), a layer, FILE:LINE, or a name")
@@ -116,13 +117,13 @@ void AddShowCommand(CLI::App& app, Command* selected) {
       ->type_name("DIR");
   command->add_flag("--hlo", options->hlo, "All of the HLO, however long");
   command->add_flag("--sequence", options->sequence,
-                    "Of a module: its thunks in order beside what an execution launched");
+                    "Module: its thunks in order, beside the launches of an execution");
   command->add_flag("--why", options->why,
                     "With --sequence: what kept each launch that is not exact from being so");
   command->add_option("--execution", options->execution,
                       "With --sequence: execution_id; default: the first complete one");
   command->add_option("--format", options->format, "text or json")
-      ->check(CLI::IsMember({"text", "json"}))
+      ->check(OneOf({"text", "json"}))
       ->capture_default_str();
   command->add_option("--width", options->width, "Columns of the text; default: the terminal's")
       ->check(CLI::Range(60, 400));

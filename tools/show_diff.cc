@@ -23,7 +23,7 @@ using compare::Op;
 using compare::Row;
 using compare::Run;
 
-constexpr size_t kMostLines = 400;
+constexpr size_t kMaxDifferenceLines = 400;
 
 // The instruction and what it computes inside, without metadata.
 std::vector<std::string> TextOf(const Run& run, const std::vector<size_t>& ops) {
@@ -40,7 +40,7 @@ std::vector<std::string> TextOf(const Run& run, const std::vector<size_t>& ops) 
       std::string text = hlo::PrintInstruction(module, instruction);
       const size_t metadata = text.find(", metadata={");
       if (metadata != std::string::npos) text.resize(metadata);
-      if (lines.size() < kMostLines) lines.push_back(std::string(indent) + text);
+      if (lines.size() < kMaxDifferenceLines) lines.push_back(std::string(indent) + text);
     };
     add(*found, "");
     for (const uint32_t called : module.CalledComputations(*found)) {

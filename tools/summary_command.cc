@@ -16,6 +16,7 @@
 #include "report/time_tree/host_table.h"
 #include "report/time_tree/time_tree_text.h"
 #include "store/run_db.h"
+#include "tools/choices.h"
 #include "tools/commands.h"
 #include "tools/console.h"
 #include "tools/fold.h"
@@ -162,7 +163,7 @@ Result<int> RunSummary(const SummaryOptions& options) {
 
 void AddSummaryCommand(CLI::App& app, Command* selected) {
   auto options = std::make_shared<SummaryOptions>();
-  CLI::App* command = app.add_subcommand("summary", "Where the time goes, in the terminal");
+  CLI::App* command = app.add_subcommand("summary", "Print where the time of a run goes");
   command->add_option("RUN", options->path, "A run.db, or the run.rec it comes from")->required();
   std::vector<std::string> words;
   for (const std::string_view word : report::ByTexts()) words.emplace_back(word);
@@ -177,7 +178,7 @@ void AddSummaryCommand(CLI::App& app, Command* selected) {
           "tree: the parts of all recorded time; compile: compilations, and why again; host: the "
           "host code that devices waited for; memory: the buffers of programs")
       ->type_name("WHAT")
-      ->check(CLI::IsMember(words).description(""))
+      ->check(OneOfDescribed(words))
       ->capture_default_str();
   command->add_option("--phase", options->phase, "Only this phase: forward, backward, ...")
       ->type_name("PHASE");
@@ -188,17 +189,16 @@ void AddSummaryCommand(CLI::App& app, Command* selected) {
   command->add_option("--top", options->top, "Rows of the table; JSON gets short as well")
       ->check(CLI::Range(1, 1'000'000));
   command->add_option("--sort", options->sort, "Order of ops: time, calls, average or waste")
-      ->check(CLI::IsMember({"time", "calls", "average", "waste"}))
+      ->check(OneOf({"time", "calls", "average", "waste"}))
       ->capture_default_str();
   command->add_option("--format", options->format, "text, json, csv or md")
-      ->check(CLI::IsMember({"text", "json", "csv", "md"}))
+      ->check(OneOf({"text", "json", "csv", "md"}))
       ->capture_default_str();
   command->add_option("--width", options->width, "Columns of the text; default: the terminal's")
       ->check(CLI::Range(60, 400));
   command->add_flag("--ascii", options->ascii, "No block characters");
   command
-      ->add_option("--gpu", options->gpu,
-                   "What another GPU would do with the same launches (h100, mi300x)")
+      ->add_option("--gpu", options->gpu, "Predict the same launches on another GPU (h100, mi300x)")
       ->type_name("NAME");
   AddStrictFlag(*command, &options->strict);
   command->footer(

@@ -2,6 +2,7 @@
 #include "tools/unknown_command.h"
 
 #include <algorithm>
+#include <cctype>
 #include <string_view>
 
 #include <CLI/CLI.hpp>
@@ -10,25 +11,11 @@
 #include "base/file.h"
 #include "base/shell_word.h"
 #include "store/run_db_mark.h"
+#include "tools/choices.h"
+#include "tools/command_data.h"
 
 namespace xlatrace::tools {
 namespace {
-
-// Letters to insert, remove or replace (Levenshtein).
-size_t Distance(std::string_view a, std::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
-  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = row[0];
-    row[0] = i;
-    for (size_t j = 1; j <= b.size(); ++j) {
-      const size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, replaced});
-    }
-  }
-  return row[b.size()];
-}
 
 // Words of other tools for what is done otherwise here.
 std::string KnownElsewhere(std::string_view word) {
@@ -47,16 +34,11 @@ std::string KnownElsewhere(std::string_view word) {
 
 // An option whose name is nearly that; empty: none.
 std::string NearestOption(const CLI::App& command, std::string_view word) {
-  word = word.substr(0, word.find('='));
-  std::string nearest;
-  size_t distance = 3;
+  std::vector<std::string> names;
   for (const CLI::Option* option : command.get_options()) {
-    for (const std::string& name : option->get_lnames()) {
-      const size_t d = Distance(word, "--" + name);
-      if (d < distance) nearest = "--" + name, distance = d;
-    }
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
   }
-  return nearest;
+  return NearestWord(word.substr(0, word.find('=')), names);
 }
 
 // The first command in the examples at the end of a command's help, without its comment.
@@ -68,6 +50,70 @@ std::string FirstExample(const CLI::App& command) {
   if (const size_t comment = line.find("  #"); comment != std::string::npos) line.erase(comment);
   line.erase(line.find_last_not_of(' ') + 1);
   return line;
+}
+
+// The argument without which the command line is incomplete. CLI11 fills arguments in their order;
+// a file in the place of a name is the file, and the name is missing.
+const CLI::Option* MissingArgument(const CLI::App& command) {
+  const CLI::Option* missing = nullptr;
+  const CLI::Option* misplaced = nullptr;
+  for (const CLI::Option* option : command.get_options()) {
+    if (option->nonpositional() || !option->get_required()) continue;
+    if (option->count() == 0) {
+      if (missing == nullptr) missing = option;
+    } else if (!DescribeOption(*option).takes_file() && Exists(option->results().front())) {
+      misplaced = option;
+    }
+  }
+  const bool swapped =
+      missing != nullptr && misplaced != nullptr && DescribeOption(*missing).takes_file();
+  return swapped ? misplaced : missing;
+}
+
+// "RUN is required" and its meaning, with an example that has the file which was given.
+Error MissingArgumentError(const CLI::App& command, const std::string& text,
+                           const std::string& help) {
+  Error result{text, help, ErrorCode::kUsage};
+  std::string example = FirstExample(command);
+  if (const CLI::Option* missing = MissingArgument(command)) {
+    const OptionData data = DescribeOption(*missing);
+    std::string meaning = data.text;
+    // "A handle" begins a sentence in help; names such as HLO and run.db keep their letters.
+    if (meaning.size() > 1 &&
+        (std::islower(static_cast<unsigned char>(meaning[1])) != 0 || meaning[1] == ' ')) {
+      meaning[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(meaning[0])));
+    }
+    result.message = fmt::format("{} is required: {}", data.names.front(), meaning);
+    for (const CLI::Option* option : command.get_options()) {
+      if (option->nonpositional() || option->count() == 0) continue;
+      const std::string given = option->results().front();
+      const size_t at = example.find(" run.db");
+      if (at != std::string::npos && Exists(given)) {
+        example.replace(at + 1, 6, ShellWord(given));
+        break;
+      }
+    }
+  }
+  if (!example.empty()) {
+    result.hint = fmt::format("for instance: {}; all options: {}", example, help);
+  }
+  return result;
+}
+
+// The accepted word that was probably meant by a refused value, as it is typed: "--by op".
+std::string MeantValue(const CLI::App& command, std::string_view message) {
+  for (const CLI::Option* option : command.get_options()) {
+    const std::string name = option->get_name();
+    if (!message.starts_with(name + ":")) continue;
+    const std::vector<std::string> words = ChoicesOf(*option);
+    for (const std::string& given : option->results()) {
+      if (std::find(words.begin(), words.end(), given) != words.end()) continue;
+      const std::string nearest = NearestWord(given, words);
+      if (nearest.empty()) return {};
+      return option->nonpositional() ? name + " " + nearest : nearest;
+    }
+  }
+  return {};
 }
 
 }  // namespace
@@ -86,15 +132,10 @@ Error UnknownCommand(const std::vector<std::string>& words,
     error.hint = fmt::format("to import a trace: xlatrace import {}", ShellWord(word));
   } else if (word.starts_with("python")) {
     error.hint = "xlatrace record -- python train.py";
-  } else if (word.size() >= 3 && word.size() <= 20) {
-    const auto nearest = std::min_element(commands.begin(), commands.end(),
-                                          [&](const std::string& a, const std::string& b) {
-                                            return Distance(word, a) < Distance(word, b);
-                                          });
-    if (nearest != commands.end() && Distance(word, *nearest) <= 2) {
-      error.hint = fmt::format("xlatrace {}", *nearest);
-      for (size_t i = 1; i < words.size() && i < 8; ++i) error.hint += " " + words[i];
-    }
+  } else if (const std::string nearest = NearestWord(word, commands);
+             word.size() >= 3 && !nearest.empty()) {
+    error.hint = fmt::format("xlatrace {}", nearest);
+    for (size_t i = 1; i < words.size() && i < 8; ++i) error.hint += " " + words[i];
   }
   return error;
 }
@@ -109,8 +150,11 @@ Error UsageError(const CLI::App& app, const CLI::Error& error) {
   const std::string help = name + " --help";
   Error result{error.what(), help, ErrorCode::kUsage};
   if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::RequiredError)) {
-    if (const std::string example = FirstExample(*command); !example.empty()) {
-      result.hint = fmt::format("for instance: {}; all options: {}", example, help);
+    return MissingArgumentError(*command, error.what(), help);
+  }
+  if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ValidationError)) {
+    if (const std::string meant = MeantValue(*command, error.what()); !meant.empty()) {
+      result.hint = fmt::format("{}; all: {}", meant, help);
     }
     return result;
   }

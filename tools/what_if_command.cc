@@ -10,6 +10,7 @@
 #include "analysis/timeline.h"
 #include "base/terminal.h"
 #include "store/run_db.h"
+#include "tools/choices.h"
 #include "tools/commands.h"
 #include "tools/console.h"
 #include "tools/fold.h"
@@ -67,7 +68,7 @@ Result<int> RunWhatIf(const WhatIfOptions& options) {
 void AddWhatIfCommand(CLI::App& app, Command* selected) {
   auto options = std::make_shared<WhatIfOptions>();
   CLI::App* command =
-      app.add_subcommand("what-if", "What a step would take after a change, by replay");
+      app.add_subcommand("what-if", "Predict the step time after a change, by replay");
   WhatIfWords& words = options->words;
   command->add_option("RUN", options->path, "A run.db, or the run.rec it comes from")->required();
   command
@@ -76,7 +77,9 @@ void AddWhatIfCommand(CLI::App& app, Command* selected) {
                    "kind:gemm=0.8x, phase:backward=0.9x")
       ->type_name("OP=FACTOR")
       ->allow_extra_args(false);
-  command->add_option("--kernel", words.kernels, "The same of a kernel: k3=0.5x, or its name")
+  command
+      ->add_option("--kernel", words.kernels,
+                   "A kernel takes this many times as long: k3=0.5x, or its name")
       ->type_name("KERNEL=FACTOR")
       ->allow_extra_args(false);
   command->add_option("--without", words.without, "An op, kernel or phase is not there: o17, k3")
@@ -90,7 +93,7 @@ void AddWhatIfCommand(CLI::App& app, Command* selected) {
                    "Collectives are this many times as fast: 2x")
       ->type_name("FACTOR");
   command->add_option("--copies", words.copies, "Copies are hidden behind computation, or gone")
-      ->check(CLI::IsMember({"hidden", "gone"}));
+      ->check(OneOf({"hidden", "gone"}));
   command->add_flag("--early-collectives", words.early_collectives,
                     "Collectives begin as soon as their operands are there");
   command->add_flag("--one-launch", words.one_launch,
@@ -99,7 +102,7 @@ void AddWhatIfCommand(CLI::App& app, Command* selected) {
   command->add_option("--top", options->rows, "Rows of the new critical path")
       ->check(CLI::Range(1, 1'000));
   command->add_option("--format", options->format, "text or json")
-      ->check(CLI::IsMember({"text", "json"}))
+      ->check(OneOf({"text", "json"}))
       ->capture_default_str();
   command->add_option("--width", options->width, "Columns of the text; default: the terminal's")
       ->check(CLI::Range(60, 400));

@@ -58,7 +58,8 @@ class CommandLine(refusals.RefusalCase):
                 self.assert_refused(*arguments, codes=(2,))
 
     COMMANDS = ("record", "import", "summary", "show", "report", "modules", "explain", "passes",
-                "what-if", "find", "diff", "gate", "query", "control", "lib", "doctor")
+                "what-if", "find", "diff", "gate", "query", "control", "lib", "doctor",
+                "completion", "man")
 
     def test_help_is_on_stdout_and_shows_an_example(self):
         for command in self.COMMANDS:
@@ -109,6 +110,24 @@ class CommandLine(refusals.RefusalCase):
             ("summary", self.run_db.name, "--frobnicate"),
             (),
         )
+
+    def test_misspelt_value_is_answered_with_the_word_that_was_meant(self):
+        name = self.run_db.name
+        self.assert_usage_errors(
+            ("summary", name, "--by", "opp"),
+            ("summary", name, "--format", "jsn"),
+            ("summary", name, "--by", "colour"),
+            ("report", name, "--hlo-text", "non"),
+            ("export", name, "--to", "perfeto"),
+            ("control", "run.rec", "stat"),
+            ("find", "dot", name, "--in", "name,sorce"),
+            ("man", "sumary"),
+            ("completion", "csh"),
+        )
+
+    def test_run_in_the_place_of_a_name_is_taken_for_the_run(self):
+        name = self.run_db.name
+        self.assert_usage_errors(("show", name), ("find", name))
 
     def assert_usage_errors(self, *command_lines):
         """Each has exit code 2, one error, one hint and no output. The golden text has all messages."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The wheel: made from this build, installed where people install, and what it asks of a machine."""
+"""The wheel: made from this build, installed where people install, and its needs of a machine."""
 
 import base64
 import configparser
@@ -178,6 +178,12 @@ class WheelTest(unittest.TestCase):
                 self.assertIn(version_text, self.wheel.name)
                 self.assertTrue(pathlib.Path(library).is_file())
                 self.assertTrue(library.startswith(str(self.folder)), library)
+
+    def test_man_pages_and_completion_lie_below_the_prefix_of_the_environment(self):
+        share = self.installed().parent / "share"
+        for name in ("man/man1/xlatrace.1", "man/man1/xlatrace-record.1", "zsh/site-functions/_xlatrace",
+                     "bash-completion/completions/xlatrace", "fish/vendor_completions.d/xlatrace.fish"):
+            self.assertGreater((share / name).stat().st_size, 500, name)
 
     def unpacked_program(self):
         program = self.content / "xlatrace" / "_prefix" / "bin" / "xlatrace"

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Options and arguments that accept one word of a list. Help, completion, man pages and the hint
+// for a misspelt word all read the list from the option.
+//
+// Thread-safety: re-entrant.
+
+#ifndef XLATRACE_TOOLS_CHOICES_H_
+#define XLATRACE_TOOLS_CHOICES_H_
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+namespace xlatrace::tools {
+
+// For CLI::Option::check.
+CLI::Validator OneOf(const std::vector<std::string>& words);
+// The same, for a list that the description of the option contains: help prints the list once.
+CLI::Validator OneOfDescribed(const std::vector<std::string>& words);
+
+// The words of either; empty if the option accepts other values too.
+std::vector<std::string> ChoicesOf(const CLI::Option& option);
+
+// The word of `words` that was probably meant by `word`: the only one that begins with it, or the
+// nearest by edit distance. Empty if no word is near.
+std::string NearestWord(std::string_view word, const std::vector<std::string>& words);
+
+}  // namespace xlatrace::tools
+
+#endif  // XLATRACE_TOOLS_CHOICES_H_

@@ -56,14 +56,15 @@ std::string Fit(std::string_view text, int width, bool right) {
   return out;
 }
 
-bool LocaleIsUtf8() {
+// The character set of the locale; `if_not_set` if no variable names a locale.
+bool LocaleIsUtf8(bool if_not_set) {
   for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
     const char* value = std::getenv(name);
     if (value == nullptr || *value == '\0') continue;
     return std::strstr(value, "UTF-8") != nullptr || std::strstr(value, "utf8") != nullptr ||
            std::strstr(value, "UTF8") != nullptr;
   }
-  return false;
+  return if_not_set;
 }
 
 }  // namespace
@@ -75,8 +76,9 @@ Terminal DetectTerminal() {
   const char* term = std::getenv("TERM");
   terminal.color = terminal.is_terminal && (no_color == nullptr || *no_color == '\0') &&
                    (term == nullptr || std::strcmp(term, "dumb") != 0);
-  // The reader of a pipe is usually a file, a pager or a chat, all of which support UTF-8.
-  terminal.utf8 = !terminal.is_terminal || LocaleIsUtf8();
+  // Services and containers often have no locale. The reader of a pipe is then usually a file or a
+  // chat, which supports UTF-8.
+  terminal.utf8 = LocaleIsUtf8(/*if_not_set=*/!terminal.is_terminal);
   winsize size{};
   const char* columns = std::getenv("COLUMNS");
   if (columns != nullptr && std::atoi(columns) > 0) {

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "base/nearest_word.h"
+
 namespace xlatrace::exporter {
 
 Result<std::vector<std::string>> ExportedViews(store::RunDb& db,
@@ -17,8 +19,11 @@ Result<std::vector<std::string>> ExportedViews(store::RunDb& db,
   for (size_t i = 0; i < table.rows.size(); ++i) names.push_back(table.Text(i, "name"));
   for (const std::string& name : wanted) {
     if (std::find(names.begin(), names.end(), name) != names.end()) continue;
+    const std::string nearest = NearestWord(name, names);
     return MakeError(fmt::format("there is no view '{}' to export", name),
-                     fmt::format("these are there: {}", fmt::join(names, ", ")), ErrorCode::kUsage);
+                     fmt::format("{}all views: {}", nearest.empty() ? "" : nearest + "; ",
+                                 fmt::join(names, ", ")),
+                     ErrorCode::kUsage);
   }
   return wanted.empty() ? names : wanted;
 }

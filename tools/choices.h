@@ -9,7 +9,6 @@
 #define XLATRACE_TOOLS_CHOICES_H_
 
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -23,10 +22,6 @@ CLI::Validator OneOfDescribed(const std::vector<std::string>& words);
 
 // The words of either; empty if the option accepts other values too.
 std::vector<std::string> ChoicesOf(const CLI::Option& option);
-
-// The word of `words` that was probably meant by `word`: the only one that begins with it, or the
-// nearest by edit distance. Empty if no word is near.
-std::string NearestWord(std::string_view word, const std::vector<std::string>& words);
 
 }  // namespace xlatrace::tools
 

@@ -2,6 +2,7 @@
 #include "tools/command_line.h"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -90,7 +91,12 @@ int RunCommandLine(int argc, char** argv) {
                 ErrorCode::kUsage});
     return static_cast<int>(ErrorCode::kUsage);
   }
+  const std::string name = app.get_subcommands().front()->get_name();
+  std::optional<Progress> progress;
+  // These two leave the terminal to the program that they start or serve.
+  if (name != "record" && name != "mcp") progress.emplace(name);
   const Result<int> status = selected();
+  progress.reset();
   if (status) return *status;
   PrintError(status.error());
   return static_cast<int>(status.error().code);

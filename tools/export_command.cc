@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <unistd.h>
 
-#include <charconv>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -29,6 +27,7 @@
 #include "tools/console.h"
 #include "tools/fold.h"
 #include "tools/run_part.h"
+#include "tools/step_window.h"
 #include "tools/trace_run.h"
 
 namespace xlatrace::tools {
@@ -87,21 +86,6 @@ class PassingRun {
   std::string path_;
 };
 
-// Takes the line of progress away, however the export ends.
-class ProgressLine {
- public:
-  ProgressLine() = default;
-  ProgressLine(const ProgressLine&) = delete;
-  ProgressLine& operator=(const ProgressLine&) = delete;
-  ~ProgressLine() { End(); }
-  void End() {
-    if (!std::exchange(ended_, true)) EndProgress();
-  }
-
- private:
-  bool ended_ = false;
-};
-
 std::vector<std::string> FormatWords() {
   std::vector<std::string> words;
   for (const exporter::ExportFormat& format : exporter::ExportFormats()) {
@@ -112,31 +96,25 @@ std::vector<std::string> FormatWords() {
 
 std::string FormatNames() { return fmt::format("{}", fmt::join(FormatWords(), ", ")); }
 
-// "3:7", "3:", ":7" or "3".
-Result<exporter::Selection> SelectionOf(const ExportOptions& options) {
+exporter::Selection SelectionOf(const ExportOptions& options) {
   exporter::Selection selection;
   selection.device_id = options.device;
-  if (!options.steps.empty()) {
-    const size_t colon = options.steps.find(':');
-    const std::string first = options.steps.substr(0, colon);
-    const std::string last = colon == std::string::npos ? first : options.steps.substr(colon + 1);
-    int64_t from = 0;
-    int64_t to = INT64_MAX;
-    const auto number = [](const std::string& text, int64_t* value) {
-      if (text.empty()) return true;
-      const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *value);
-      return error == std::errc() && end == text.data() + text.size() && *value >= 0;
-    };
-    if (options.steps == ":" || !number(first, &from) || !number(last, &to) || from > to) {
-      return MakeError(fmt::format("--steps '{}' is no range of steps", options.steps),
-                       "--steps 3:7 (both included)", ErrorCode::kUsage);
-    }
-    selection.steps = {from, to};
+  if (const std::optional<StepWindow> window = ParseStepWindow(options.steps)) {
+    selection.steps = {window->first.value_or(0), window->end.value_or(INT64_MAX) - 1};
   }
   return selection;
 }
 
-// What does not go together with --layout lake.
+// "steps 3 to 6", for the sentence about an export of a part.
+std::string StepsText(const exporter::Selection& selection) {
+  if (!selection.steps) return {};
+  const auto [first, last] = *selection.steps;
+  if (first == last) return fmt::format(" of step {}", first);
+  if (last == INT64_MAX - 1) return fmt::format(" of the steps from {} on", first);
+  return fmt::format(" of steps {} to {}", first, last);
+}
+
+// Options that exclude --layout lake.
 Status CheckLake(const ExportOptions& options) {
   const auto refuse = [](std::string_view what, std::string_view hint) {
     return MakeError(std::string(what), std::string(hint), ErrorCode::kUsage);
@@ -165,14 +143,13 @@ Status CheckLake(const ExportOptions& options) {
 }
 
 Result<int> ExportToLake(const ExportOptions& options, store::RunDb& db,
-                         const exporter::Progress& told, ProgressLine& line) {
+                         const exporter::Progress& progress) {
   XLATRACE_ASSIGN(const exporter::LakeCount written,
                   exporter::WriteLake(db, {.folder = *options.output,
                                            .job = options.job,
                                            .date = options.date,
                                            .views = options.views,
-                                           .progress = told}));
-  line.End();
+                                           .progress = progress}));
   Note(fmt::format("{} rows, {} files -> {} (dt={}, job={}, run {})", Thousands(written.count.rows),
                    written.count.files, *options.output, written.date, written.job,
                    written.run_id));
@@ -209,9 +186,9 @@ Result<int> RunExport(const ExportOptions& options) {
                      "name another output with -o", ErrorCode::kUsage);
   }
   if (!format->is_folder) XLATRACE_TRY(CheckOutputPath(request.output, options.force));
-  XLATRACE_ASSIGN(request.selection, SelectionOf(options));
-  ProgressLine line;
-  const exporter::Progress progress = ShowProgress(fmt::format("export to {}", format->name));
+  request.selection = SelectionOf(options);
+  const std::string steps = StepsText(request.selection);
+  const exporter::Progress progress = CountWork(fmt::format("export to {}", format->name));
   std::string source = run;
   std::optional<PassingRun> part, shared;
   // These formats are views of a database, which for a part is one of its own.
@@ -235,11 +212,10 @@ Result<int> RunExport(const ExportOptions& options) {
   }
   XLATRACE_ASSIGN(store::RunDb db, store::RunDb::Open(source));
   request.progress = progress;
-  if (lake) return ExportToLake(options, db, progress, line);
+  if (lake) return ExportToLake(options, db, progress);
   const auto written = format->write(db, request);
-  line.End();
   if (!written) {
-    // Not of the copy that nobody has seen.
+    // The user knows the run, and not its copy.
     Error error = written.error();
     for (std::string* text : {&error.message, &error.hint}) {
       const size_t at = source == run ? std::string::npos : text->find(source);
@@ -247,8 +223,8 @@ Result<int> RunExport(const ExportOptions& options) {
     }
     return tl::unexpected<Error>(std::move(error));
   }
-  Note(fmt::format("{} {}{} -> {}", Thousands(written->rows), written->rows == 1 ? "row" : "rows",
-                   written->files > 1 ? fmt::format(", {} files", written->files) : "",
+  Note(fmt::format("{} {}{}{} -> {}", Thousands(written->rows), written->rows == 1 ? "row" : "rows",
+                   steps, written->files > 1 ? fmt::format(", {} files", written->files) : "",
                    request.output));
   Note(fmt::format("opens in: {}", format->reader));
   if (!format->lacks.empty()) {
@@ -273,8 +249,10 @@ void AddExportCommand(CLI::App& app, Command* selected) {
       ->add_option("-o,--output", options->output,
                    "File or folder to write; default: RUN with the format's suffix")
       ->type_name("FILE");
-  command->add_option("--steps", options->steps, "Only these steps, both included: 3:7")
-      ->type_name("A:B");
+  command
+      ->add_option("--steps", options->steps,
+                   "Export only steps A to B - 1; A: and :B leave one end open")
+      ->check(StepWindowText(/*open=*/true));
   command->add_option("--device", options->device, "Only this device_id (view device)")
       ->type_name("N");
   command->add_option("--view", options->views, "csv, parquet: only this view; repeatable")

@@ -23,6 +23,7 @@
 #include "base/file.h"
 #include "base/number_format.h"
 #include "base/shell_word.h"
+#include "dumps/dump_name.h"
 #include "recording/control.h"
 #include "recording/folder.h"
 #include "store/run_db.h"
@@ -373,6 +374,38 @@ Result<FoldOutcome> Fold(const FoldRequest& request) {
   return outcome;
 }
 
+namespace {
+
+// By its name: module_0001.jit_f.after_optimizations.txt, step.hlo, step.hlo.pb.
+bool IsDumpFile(const fs::path& path) {
+  const std::string name = path.filename().string();
+  return name.ends_with(".hlo") || name.ends_with(".hlo.pb") || dumps::ParseDumpName(name);
+}
+
+// The error for a folder that is no recording and no capture: a run.db inside it, or a dump of XLA.
+tl::unexpected<Error> NoRunInFolder(const std::string& folder) {
+  constexpr int kMaxEntries = 2000;  // A dump of one program has hundreds of files.
+  std::error_code error;
+  int entries = 0;
+  for (fs::recursive_directory_iterator it(folder, error), end; !error && it != end;
+       it.increment(error)) {
+    if (++entries > kMaxEntries) break;
+    const std::string path = it->path().string();
+    if (it->path().extension() == ".db" && store::LooksLikeRunDb(path)) {
+      return MakeError(fmt::format("'{}' is a folder, not a run.db", folder),
+                       fmt::format("name the run in it: {}", ShellWord(path)));
+    }
+    if (IsDumpFile(it->path())) {
+      return MakeError(fmt::format("'{}' is a dump of XLA, not a run.db", folder),
+                       fmt::format("xlatrace modules {}", ShellWord(folder)));
+    }
+  }
+  return MakeError(fmt::format("'{}' is a folder without a run.db, recording or trace", folder),
+                   fmt::format("check the folder: ls {}", ShellWord(folder)));
+}
+
+}  // namespace
+
 Result<std::string> FoldedRun(const std::string& path) {
   const bool read_only = std::getenv(kReadOnlyVariable.data()) != nullptr;
   FoldRequest request;
@@ -400,6 +433,11 @@ Result<std::string> FoldedRun(const std::string& path) {
           fmt::format("make its run.db: xlatrace import {} -o run.db", ShellWord(path)));
     }
     return ImportTemporarily(path);
+  } else if (IsDirectory(path)) {
+    return NoRunInFolder(path);
+  } else if (Exists(path) && !store::LooksLikeRunDb(path) && IsDumpFile(path)) {
+    return MakeError(fmt::format("'{}' is a file of an XLA dump, not a run.db", path),
+                     fmt::format("xlatrace explain {}", ShellWord(path)));
   } else {
     return path;
   }

@@ -19,9 +19,10 @@
 
 namespace {
 
-// Ctrl-C during our own work: nothing half-written stays behind.
+// Ctrl-C during our own work: nothing half-written remains.
 void OnInterrupt(int signal) {
   xlatrace::RemoveTemporaryFilesOnSignal();
+  xlatrace::tools::ClearProgressOnSignal();
   _exit(128 + signal);
 }
 

@@ -101,8 +101,8 @@ void AddModulesCommand(CLI::App& app, Command* selected) {
       "modules", "List the modules of a run.db or a dump folder, and name the main program");
   command
       ->add_option("PATH", options->arguments,
-                   "A run.db, or --xla_dump_to folders, archives of them, HLO files; at the end "
-                   "maybe the id or name of one module, to show it in detail")
+                   "A run.db, or --xla_dump_to folders, archives of them, HLO files. The id "
+                   "or name of a module at the end shows that module in detail")
       ->required();
   command->add_flag("--all", options->all, "Leave nothing out");
   command->add_option("--format", options->format, "table, json, or text: the HLO of one module")

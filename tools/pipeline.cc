@@ -25,6 +25,7 @@
 #include "store/run_builder.h"
 #include "store/run_replay.h"
 #include "store/run_saver.h"
+#include "tools/console.h"
 #include "tools/module_files.h"
 #include "tools/nsight_report.h"
 #include "tools/version.h"
@@ -206,11 +207,13 @@ std::string FoldedFiles(const BuildOutcome& outcome) {
 
 Result<BuildOutcome> BuildRun(const BuildRequest& request) {
   BuildOutcome outcome;
+  const Progress progress("reading");
   XLATRACE_ASSIGN(store::RunSaver saver, store::RunSaver::Create(request.output, request.replace));
   store::RunBuilder builder(saver.beside());
   builder.SetRunInfo("tool_version", kVersion);
   const auto import = [&](const std::string& input, model::EventSink& sink) -> Status {
     Status imported;
+    SetWork("reading " + input);
     if (IsExportableReport(input)) {
       Result<std::string> exported = ExportReport(input);
       imported = exported ? importers::Import(*exported, sink)
@@ -263,6 +266,7 @@ Result<BuildOutcome> BuildRun(const BuildRequest& request) {
   model::EventSink& sink = request.run.empty() ? static_cast<model::EventSink&>(builder) : fresh;
   if (!request.run.empty()) XLATRACE_TRY(fresh.LearnFrom(builder));
   for (const std::string& path : request.module_paths) {
+    SetWork("reading " + path);
     if (Status added = AddModuleFiles(path, sink, owner); !added) {
       Skip(path, std::move(added).error(), &builder, &outcome);
     }
@@ -281,8 +285,10 @@ Result<BuildOutcome> BuildRun(const BuildRequest& request) {
                         .advice = "it " + why});
   }
 
+  SetWork("attributing the recorded time");
   XLATRACE_ASSIGN(const Derived derived, Derive(builder));
   outcome.losses = builder.Losses();
+  SetWork("writing " + request.output);
   XLATRACE_TRY(saver.Save(builder, &derived.attribution, &derived.analysis));
   CountLabels(builder.tables(), derived.attribution, &outcome);
   return outcome;

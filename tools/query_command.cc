@@ -17,6 +17,7 @@
 #include <fmt/format.h>
 
 #include "base/file.h"
+#include "base/nearest_word.h"
 #include "base/shell_word.h"
 #include "store/run_db.h"
 #include "store/run_db_mark.h"
@@ -109,8 +110,27 @@ std::string FirstTable(std::string_view sql) {
   return name.empty() || name == "select" ? "launch" : name;
 }
 
-// With what helps, where SQLite's sentence alone does not.
-Error Explained(Error error, const QueryOptions& options) {
+std::vector<std::string> TableNames(store::RunDb& db) {
+  std::vector<std::string> names;
+  const Result<store::Table> table = db.Select("SELECT name FROM sqlite_master");
+  for (size_t i = 0; table && i < table->rows.size(); ++i) names.push_back(table->Text(i, "name"));
+  return names;
+}
+
+std::vector<std::string> ColumnNames(store::RunDb& db, const std::string& table) {
+  const Result<store::Table> empty = db.Select(fmt::format("SELECT * FROM {} LIMIT 0", table));
+  return empty ? empty->columns : std::vector<std::string>();
+}
+
+// "launch; " for "no such table: lanch".
+std::string NearestName(const Error& error, const std::vector<std::string>& names) {
+  const std::string nearest =
+      NearestWord(error.message.substr(error.message.rfind(' ') + 1), names);
+  return nearest.empty() ? nearest : nearest + "; ";
+}
+
+// Adds a hint where the sentence of SQLite has none.
+Error Explained(Error error, const QueryOptions& options, store::RunDb& db) {
   if (error.message.find("time limit") != std::string::npos) {
     return Watchdog::TimeLimitError(options.time_limit_s);
   }
@@ -122,12 +142,16 @@ Error Explained(Error error, const QueryOptions& options) {
                   ErrorCode::kFailed};
   }
   if (error.hint.empty() && error.message.find("no such column") != std::string::npos) {
+    const std::string nearest = NearestName(error, ColumnNames(db, FirstTable(options.sql)));
     error.hint =
-        fmt::format("the columns of {}: xlatrace query {} \"SELECT * FROM {} LIMIT 1\"",
-                    FirstTable(options.sql), ShellWord(options.path), FirstTable(options.sql));
+        nearest + fmt::format("the columns of {}: xlatrace query {} \"SELECT * FROM {} LIMIT 1\"",
+                              FirstTable(options.sql), ShellWord(options.path),
+                              FirstTable(options.sql));
   }
   if (error.hint.empty()) {
-    error.hint = fmt::format(
+    const bool no_table = error.message.find("no such table") != std::string::npos;
+    error.hint = no_table ? NearestName(error, TableNames(db)) : "";
+    error.hint += fmt::format(
         "the views: xlatrace query {} \"SELECT name FROM sqlite_master WHERE "
         "type='view'\"",
         ShellWord(options.path));
@@ -146,12 +170,13 @@ Result<int> RunQuery(QueryOptions options) {
   const Watchdog watchdog(options.time_limit_s);
   db.SetTimeLimit(options.time_limit_s * 1000);
   auto statement = db.Prepare(options.sql);
-  if (!statement) return tl::unexpected<Error>(Explained(std::move(statement).error(), options));
+  if (!statement)
+    return tl::unexpected<Error>(Explained(std::move(statement).error(), options, db));
   if (statement->ParameterCount() > 0) {
     return tl::unexpected<Error>(Explained(
         Error{fmt::format("SQL: {} parameters have no value", statement->ParameterCount()),
               "write the values into the statement", ErrorCode::kFailed},
-        options));
+        options, db));
   }
   std::vector<std::string> columns;
   for (int i = 0; i < statement->ColumnCount(); ++i) {
@@ -164,7 +189,7 @@ Result<int> RunQuery(QueryOptions options) {
     if (!more) {
       // What came before is true.
       XLATRACE_TRY(PrintResult(rows->Take()));
-      return tl::unexpected<Error>(Explained(more.error(), options));
+      return tl::unexpected<Error>(Explained(more.error(), options, db));
     }
     if (!*more) break;
     cells.clear();

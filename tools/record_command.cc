@@ -333,9 +333,9 @@ void AddRecordCommand(CLI::App& app, Command* selected) {
       "  xlatrace record -- python train.py\n"
       "  xlatrace record --steps 10:20 -- python train.py  # ten steps of a long one\n"
       "  xlatrace record --last 30s -- python train.py     # what came before its end\n"
-      "The exit status is that of the command, 128 + N if signal N ended it,\n"
-      "125 if recording failed, 126 if the command cannot be started,\n"
-      "127 if the command is not found.");
+      "The exit status is that of the command. It is 128 + N if signal N ended it.\n"
+      "It is 125 if recording failed, 126 if the command cannot be started,\n"
+      "and 127 if the command is not found.");
   command->callback([options, selected] {
     options->output = ExpandedOutput(options->output);
     *selected = [options] { return RunRecord(*options); };

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/recording_options.h"
 
-#include <charconv>
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
@@ -12,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "tools/choices.h"
+#include "tools/step_window.h"
 
 namespace xlatrace::tools {
 namespace {
@@ -35,19 +35,6 @@ std::optional<double> ParseTime(const std::string& text) {
   return std::nullopt;
 }
 
-bool IsSteps(std::string_view text) {
-  const size_t colon = text.find(':');
-  if (colon == std::string_view::npos) return false;
-  const auto number = [](std::string_view digits, int64_t* value) {
-    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), *value);
-    return error == std::errc() && end == digits.data() + digits.size() && *value >= 0;
-  };
-  int64_t first = 0;
-  int64_t end = 0;
-  return number(text.substr(0, colon), &first) && number(text.substr(colon + 1), &end) &&
-         end > first;
-}
-
 CLI::Validator Seconds() {
   return CLI::Validator(
       [](std::string& text) {
@@ -66,18 +53,6 @@ CLI::Validator Time() {
       "TIME");
 }
 
-CLI::Validator Steps() {
-  return CLI::Validator(
-      [](std::string& text) {
-        return IsSteps(text) ? std::string()
-                             : fmt::format(
-                                   "'{}' is no window of steps like 10:15 (the 10th to the 14th, "
-                                   "counted from 0)",
-                                   text);
-      },
-      "A:B");
-}
-
 std::string Milliseconds(double seconds) {
   return std::to_string(static_cast<int64_t>(seconds * 1000 + 0.5));
 }
@@ -92,8 +67,8 @@ void AddRecordingOptions(CLI::App& command, RecordingOptions* options) {
                               ->check(Seconds());
   command.add_option("--delay", options->delay_s, "Seconds to wait before recording")
       ->check(Seconds());
-  command.add_option("--steps", options->steps, "Record steps A to B - 1 only, counted from 0")
-      ->check(Steps());
+  command.add_option("--steps", options->steps, "Record only steps A to B - 1, counted from 0")
+      ->check(StepWindowText(/*open=*/false));
   command.add_option("--last", options->last, "Keep only the last so much, for instance 30s")
       ->check(Time());
   command

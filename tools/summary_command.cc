@@ -174,9 +174,10 @@ void AddSummaryCommand(CLI::App& app, Command* selected) {
   command
       ->add_option(
           "--by", options->by,
-          "op, phase, layer, scope, source, kernel, op_kind, origin, module, step, device or rank; "
-          "tree: the parts of all recorded time; compile: compilations, and why again; host: the "
-          "host code that devices waited for; memory: the buffers of programs")
+          "op, phase, layer, scope, source, stack, kernel, op_kind, origin, module, step, device "
+          "or "
+          "rank. Other tables: tree (parts of all recorded time), compile (compilations and "
+          "causes), host (code that devices waited for), memory (buffers)")
       ->type_name("WHAT")
       ->check(OneOfDescribed(words))
       ->capture_default_str();

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "base/file.h"
+#include "base/nearest_word.h"
 #include "base/shell_word.h"
 #include "store/run_db_mark.h"
 #include "tools/choices.h"

@@ -35,8 +35,8 @@ Result<Table> Programs(store::RunDb& db) {
                 " ORDER BY m.role <> 'main', m.peak_memory_bytes DESC"));
   if (programs.rows.empty()) {
     return MakeError("this run has no buffer assignment of any program",
-                     "record with XLA_FLAGS=--xla_dump_to=DIR and --hlo DIR, or import a profile "
-                     "that holds HloProtos");
+                     "record with XLA_FLAGS=--xla_dump_to=DIR, then: xlatrace attach RUN --modules "
+                     "DIR; or import a profile that holds HloProtos");
   }
   return programs;
 }

@@ -121,10 +121,11 @@ def environment(**changes):
     result = {
         name: value
         for name, value in os.environ.items()
-        if name not in ("NO_COLOR", "COLUMNS", "LINES", "CLICOLOR_FORCE", "FORCE_COLOR")
+        if name not in ("NO_COLOR", "COLUMNS", "LINES", "CLICOLOR_FORCE", "FORCE_COLOR", "LC_ALL", "LC_CTYPE")
         # A planted fault (scripts/mutate) stays on in what tests start.
         and (not name.startswith("XLATRACE_") or name == "XLATRACE_MUTANT")
     }
+    result["LANG"] = "C.UTF-8"
     for name, value in changes.items():
         result.pop(name, None)
         if value is not None:

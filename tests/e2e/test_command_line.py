@@ -3,6 +3,8 @@
 
 import json
 import os
+import re
+import shutil
 import subprocess
 
 import refusals
@@ -111,7 +113,7 @@ class CommandLine(refusals.RefusalCase):
             (),
         )
 
-    def test_misspelt_value_is_answered_with_the_word_that_was_meant(self):
+    def test_misspelt_value_is_answered_with_the_word(self):
         name = self.run_db.name
         self.assert_usage_errors(
             ("summary", name, "--by", "opp"),
@@ -125,7 +127,30 @@ class CommandLine(refusals.RefusalCase):
             ("completion", "csh"),
         )
 
-    def test_run_in_the_place_of_a_name_is_taken_for_the_run(self):
+    def test_misspelt_name_in_sql_is_answered_with_the_name(self):
+        for sql, meant in (("SELECT * FROM lanch", "launch"), ("SELECT sel_ns FROM op_time", "self_ns")):
+            result = self.assert_refused("query", self.run_db, sql, codes=(1,))
+            self.assertTrue(result.hints[0].startswith(f"hint: {meant}; "), result)
+        result = self.assert_refused("export", self.run_db, "--to", "csv", "--view", "lanch", codes=(2,))
+        self.assertTrue(result.hints[0].startswith("hint: launch; "), result)
+
+    def test_dump_in_the_place_of_a_run_is_named(self):
+        dump = self.folder / "dump"
+        dump.mkdir()
+        module = dump / "module_0001.jit_f.after_optimizations.txt"
+        module.write_text("HloModule jit_f\n")
+        runs = self.folder / "runs"
+        runs.mkdir()
+        shutil.copy(self.run_db, runs / "a.db")
+        empty = self.folder / "empty"
+        empty.mkdir()
+        for path, hint in ((dump, f"xlatrace modules {dump}"), (module, f"xlatrace explain {module}"),
+                           (runs, str(runs / "a.db")), (empty, f"ls {empty}")):
+            for command in ("summary", "report"):
+                result = self.assert_refused(command, path, codes=(1,))
+                self.assertTrue(result.hints[0].endswith(hint), result)
+
+    def test_run_in_place_of_a_name_leaves_the_name_missing(self):
         name = self.run_db.name
         self.assert_usage_errors(("show", name), ("find", name))
 
@@ -311,12 +336,45 @@ class CommandLine(refusals.RefusalCase):
                 )
                 self.assertEqual("\x1b" in output, expected, output)
 
-    def test_ascii_locale(self):
-        result = self.run_program(
-            "summary", "good.db", "--ascii", env=support.environment(LC_ALL="C")
-        )
-        self.assertEqual(result.code, 0, result)
-        self.assertTrue(result.stdout.isascii(), result)
+    def test_locale_without_utf8_gets_ascii(self):
+        shown = self.run_program("summary", "good.db", env=support.environment(LC_ALL="C.UTF-8"))
+        self.assertFalse(shown.stdout.isascii(), "no block characters: the test shows nothing")
+        for words in (("summary",), *(("summary", "--by", by) for by in ("source", "stack", "step", "tree")),
+                      ("show", "o1"), ("diff", "good.db"), ("gate", "good.db"), ("modules",), ("what-if",)):
+            for changes in ({"LC_ALL": "C"}, {"LC_ALL": None, "LC_CTYPE": "POSIX"}):
+                with self.subTest(words=words, changes=changes):
+                    result = self.run_program(*words, "good.db", env=support.environment(**changes))
+                    self.assertEqual(result.code, 0, result)
+                    self.assertTrue(result.stdout.isascii(), result)
+
+    def test_long_work_is_shown_on_a_terminal(self):
+        """`explain` waits for the list of files, however fast the machine is."""
+        import pty
+
+        parent, child = pty.openpty()
+        process = subprocess.Popen([support.PROGRAM, "explain", "--files-from", "-"], stdin=subprocess.PIPE,
+                                   stdout=subprocess.PIPE, stderr=child,
+                                   env=support.environment(TERM="xterm-256color", COLUMNS="60"))
+        os.close(child)
+        shown = b""
+        while shown.count(b"explain") < 3:
+            shown += os.read(parent, 4096)
+        output, _ = process.communicate(b"good.xplane.pb\n", timeout=support.HANG_S)
+        try:
+            while data := os.read(parent, 4096):
+                shown += data
+        except OSError:  # Linux reports a closed terminal in this way.
+            pass
+        os.close(parent)
+        self.assertIn(b"good.xplane.pb", output)
+        lines = re.split(rb"\r\x1b\[K", shown)
+        self.assertEqual((lines[0], lines[-1]), (b"", b""), "the last line is removed")
+        for line in lines[1:-1]:
+            self.assertRegex(line, rb"^xlatrace: explain, [1-9]\d* s$")
+
+    def test_short_work_shows_no_progress(self):
+        self.assertNotIn("\x1b[K", terminal_output([support.PROGRAM, "modules", str(self.run_db)],
+                                                   support.environment(TERM="xterm-256color")))
 
 
 def terminal_output(command, env):

@@ -71,7 +71,7 @@ class EndTest(export_support.ExportTest):
 
         run = self.our_run()
         cases = [(to, ()) for to in "perfetto kineto parquet csv nsys db xplane pgle pprof".split()]
-        cases += [("db", ("--steps", "0")), ("nsys", ("--steps", "0")), ("folded", ("--share-safe",))]
+        cases += [("db", ("--steps", "0:1")), ("nsys", ("--steps", "0:1")), ("folded", ("--share-safe",))]
         for to, extra in cases:
             with self.subTest(to=to, extra=extra):
                 result = self.run_program(
@@ -93,13 +93,13 @@ class EndTest(export_support.ExportTest):
 
 
 class TerminalTest(export_support.ExportTest):
-    def shown(self, run, *arguments):
-        """What a terminal on standard error is sent."""
+    def shown(self, run, *arguments, **changes):
+        """The output on a terminal that is standard error."""
         ours, theirs = pty.openpty()
         process = subprocess.Popen(
             [support.PROGRAM, "export", run, *arguments],
             cwd=self.folder,
-            env=support.environment(TERM="xterm"),
+            env=support.environment(TERM="xterm", **changes),
             stdout=subprocess.DEVNULL,
             stderr=theirs,
             stdin=subprocess.DEVNULL,
@@ -122,7 +122,7 @@ class TerminalTest(export_support.ExportTest):
         run = self.our_run(150_000)
         for to in ("perfetto", "kineto", "parquet", "csv", "nsys", "folded", "xplane"):
             with self.subTest(to=to):
-                code, text = self.shown(run, "--to", to, "-o", f"out.{to}")
+                code, text = self.shown(run, "--to", to, "-o", f"out.{to}", XLATRACE_PROGRESS_MS="0")
                 self.assertEqual(code, 0, text)
                 self.assertRegex(text, rf"xlatrace: [^\n]*{to}: [\d,]+( of 1\d\d,\d{{3}} \(\d+%\)| rows)")
                 # The line is erased before the last messages are printed.
@@ -131,7 +131,7 @@ class TerminalTest(export_support.ExportTest):
 
     def test_an_error_is_not_written_behind_a_line_of_progress(self):
         code, text = self.shown(
-            self.our_run(), "--to", "db", "--steps", "0", "-o", "no/such/folder/out.db"
+            self.our_run(), "--to", "db", "--steps", "0:1", "-o", "no/such/folder/out.db"
         )
         self.assertNotEqual(code, 0)
         before = text.split("xlatrace: error:")[0]

@@ -106,7 +106,7 @@ class SelectionTest(export_support.ExportTest):
         sql = "SELECT sum(self_ns) FROM activity WHERE step BETWEEN {} AND {}"
         last = query(run, "SELECT max(step) FROM step")[0][0]
         self.assertGreater(last, 3)
-        for words, first, end in (("1:2", 1, 2), ("2", 2, 2), ("2:", 2, last), (":1", 0, 1)):
+        for words, first, end in (("1:3", 1, 2), ("2:3", 2, 2), ("2:", 2, last), (":2", 0, 1)):
             self.assertEqual(
                 self.total(run, "--steps", words), query(run, sql.format(first, end))[0][0], words
             )
@@ -114,6 +114,15 @@ class SelectionTest(export_support.ExportTest):
             self.total(run, "--device", "1"),
             query(run, "SELECT sum(self_ns) FROM activity WHERE device_id = 1")[0][0],
         )
+
+    def test_other_notations_of_a_step_are_refused(self):
+        run, messages = self.our_run(), ""
+        for words in ("2", "2:2", "3:2", "-1:2", ":", "1:2:3", ":0"):
+            result = self.run_program("export", run.name, "--to", "folded", "-o", self.folder / "out", "--steps", words,
+                                      cwd=run.parent)
+            self.assertEqual((result.code, len(result.errors)), (2, 1), result)
+            messages += result.stderr
+        self.assert_golden_text(messages)
 
     def test_missing_steps_and_devices_are_refused_with_the_existing_ones(self):
         run, messages = self.our_run(), ""

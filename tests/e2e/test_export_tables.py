@@ -321,8 +321,8 @@ class PartTest(export_support.ExportTest):
             first, last = query(run, "SELECT min(step), max(step) FROM step")[0]
             if first is not None:
                 middle = (first + last) // 2
-                yield name, run, ("--steps", f"{middle}:{last}"), f"step BETWEEN {middle} AND {last}"
-                yield name, run, ("--steps", str(middle)), f"step = {middle}"
+                yield name, run, ("--steps", f"{middle}:{last + 1}"), f"step BETWEEN {middle} AND {last}"
+                yield name, run, ("--steps", f"{middle}:{middle + 1}"), f"step = {middle}"
             device = query(run, "SELECT max(device_id) FROM activity")[0][0]
             yield name, run, ("--device", str(device)), f"device_id = {device}"
 
@@ -376,7 +376,7 @@ class PartTest(export_support.ExportTest):
 
     def test_calls_of_launches_stay_with_them(self):
         run = self.our_run()
-        part = self.export(run, "db", "--steps", "1:2")
+        part = self.export(run, "db", "--steps", "1:3")
         sql = (
             "SELECT c.name, c.start_ns, c.end_ns, a.start_ns FROM activity a"
             " JOIN api_call c USING (api_call_id) {} ORDER BY a.activity_id"
@@ -400,21 +400,21 @@ class PartTest(export_support.ExportTest):
 
     def test_a_part_of_a_part_and_a_part_without_names(self):
         run = self.our_run(20_000)
-        part = self.export(run, "db", "--steps", "1:3", output=self.folder / "part.db")
-        again = self.export(part, "db", "--steps", "2", output=self.folder / "again.db")
-        once = self.export(run, "db", "--steps", "2", output=self.folder / "once.db")
+        part = self.export(run, "db", "--steps", "1:4", output=self.folder / "part.db")
+        again = self.export(part, "db", "--steps", "2:3", output=self.folder / "again.db")
+        once = self.export(run, "db", "--steps", "2:3", output=self.folder / "once.db")
         for view in ("activity", "op_time", "step_part", "busy_time", "gap"):
             self.assertEqual(query(again, f"SELECT * FROM {view}"), query(once, f"SELECT * FROM {view}"))
         # Without HLO phases and labels are still those of the run.
         shared = self.export(run, "db", "--share-safe", output=self.folder / "shared.db")
-        cut = self.export(shared, "db", "--steps", "2", output=self.folder / "cut.db")
+        cut = self.export(shared, "db", "--steps", "2:3", output=self.folder / "cut.db")
         sql = "SELECT phase, sum(self_ns), count(DISTINCT instruction) FROM activity GROUP BY 1"
         self.assertEqual(query(cut, sql), query(once, sql))
 
     def test_missing_steps_and_devices_are_refused_and_leave_no_file(self):
         run, messages = self.our_run(), set()
         for to in ("db", "nsys"):
-            for words in (("--steps", "700"), ("--device", "9")):
+            for words in (("--steps", "700:701"), ("--device", "9")):
                 for extra in ((), ("--share-safe",)):
                     result = self.run_program("export", run.name, "--to", to, *words, *extra, "-o", self.folder / "out", cwd=run.parent)
                     self.assertEqual((result.code, len(result.hints)), (2, 1), result)
@@ -435,7 +435,7 @@ class RefusalTest(export_support.ExportTest):
 
     def test_unknown_formats_and_views_are_refused(self):
         run = self.our_run()
-        self.assertIn("perfetto", str(self.refuse(run, "--to", "nonsense", code=2).hints))
+        self.assertIn("perfetto", str(self.refuse(run, "--to", "nonsense", code=2).errors))
         self.refuse(run, "--to", "perfetto", "--view", "step", code=2)
         self.refuse(run, "--to", "csv", "--view", "nonsense", "-o", "out", code=2)
         self.refuse(run, "--to", "perfetto", "--salt", run, code=2)

@@ -97,7 +97,7 @@ class GeneratedChanges(job_case.JobTest):
 
     def check_part(self, run, device_id, place, first, last):
         path = run.path.with_name(f"part.{device_id}.db")
-        result = self.run_program("export", run.path, "--to", "db", "--steps", f"{first}:{last}", "--device", device_id,
+        result = self.run_program("export", run.path, "--to", "db", "--steps", f"{first}:{last + 1}", "--device", device_id,
                                   "-o", path)
         self.assertEqual(result.code, 0, result)
         part = sqlite3.connect(path)

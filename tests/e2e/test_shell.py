@@ -4,7 +4,6 @@
 import pathlib
 import re
 import shutil
-import subprocess
 import unittest
 
 import support
@@ -75,7 +74,7 @@ class ManPages(ShellCase):
         found = re.search(rf"^\.SH {heading}\n(.*?)(?=^\.SH |\Z)", page, re.M | re.S)
         return found[1].replace("\\-", "-").replace("\\e", "\\").replace("\\&", "") if found else ""
 
-    def test_page_of_each_command_has_its_options_with_their_text(self):
+    def test_page_of_each_command_has_its_options(self):
         for command in ("", *self.commands):
             with self.subTest(command=command):
                 text = self.section(self.man(*command.split()), "OPTIONS")

@@ -179,7 +179,7 @@ class WheelTest(unittest.TestCase):
                 self.assertTrue(pathlib.Path(library).is_file())
                 self.assertTrue(library.startswith(str(self.folder)), library)
 
-    def test_man_pages_and_completion_lie_below_the_prefix_of_the_environment(self):
+    def test_man_pages_and_completion_lie_below_the_prefix(self):
         share = self.installed().parent / "share"
         for name in ("man/man1/xlatrace.1", "man/man1/xlatrace-record.1", "zsh/site-functions/_xlatrace",
                      "bash-completion/completions/xlatrace", "fish/vendor_completions.d/xlatrace.fish"):

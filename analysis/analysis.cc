@@ -102,7 +102,7 @@ void MoveTo(std::vector<Row>& to, std::vector<Row> from) {
   to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
 }
 
-// Labels and costs from each module, read once. What is `known` already is left as it is.
+// Labels and costs from each module, read once. Parts of `known` stay as they are.
 void ReadModules(const RunTables& run, AttributionTables& attribution,
                  const ModuleLoader& load_module, const AnalysisOptions& options, RunFacts& facts,
                  AnalysisTables& tables) {
@@ -114,7 +114,7 @@ void ReadModules(const RunTables& run, AttributionTables& attribution,
   if (options.known == nullptr) {
     tables.stats = LabelRun(run, attribution, visit);
   } else {
-    // What cannot be read has no costs; the whole run has said so.
+    // A module that cannot be read has no costs. LabelRun has reported it.
     for (size_t m = 0; m < run.modules.size(); ++m) (void)visit(static_cast<Id>(m + 1));
   }
   facts.TakeRecorded(attribution);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <numeric>
 
 #include "base/robust.h"
 
@@ -42,8 +43,13 @@ bool IsLater(const std::vector<RankWork>& ranks, size_t rank) {
 struct Longer {
   size_t rank = 0;
   LateWork work = LateWork::kKernels;
-  double excess_ns = 0;
+  double excess_ns = 0;       // The median.
+  double mean_excess_ns = 0;  // The mean: more if it is late in few steps.
 };
+
+double Mean(const std::vector<double>& values) {
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
 
 // The kind of work of a rank that exceeds that of the others by the most.
 std::optional<Longer> LongerWork(const std::vector<RankWork>& ranks, size_t rank) {
@@ -54,7 +60,9 @@ std::optional<Longer> LongerWork(const std::vector<RankWork>& ranks, size_t rank
     const std::vector<double> others = OthersThan(ranks, rank, work);
     if (RankSumProbability(times, others) > limit) continue;
     const double excess_ns = LowerMedian(times) - LowerMedian(others);
-    if (!longer || excess_ns > longer->excess_ns) longer = {rank, work, excess_ns};
+    if (!longer || excess_ns > longer->excess_ns) {
+      longer = {rank, work, excess_ns, Mean(times) - Mean(others)};
+    }
   }
   return longer;
 }
@@ -111,7 +119,10 @@ std::optional<LateRanks> FindLateRanks(const std::vector<RankWork>& ranks, doubl
     // A rank joins the late ones if the steps are shorter without it, too.
     std::vector<size_t> with = late.ranks;
     with.push_back(one.rank);
-    const double cost_ns = CostOf(ranks, with);
+    // Where all ranks vary, steps are shorter without any of them. So the work of a rank costs no
+    // more than it exceeds that of the others.
+    const double cost_ns =
+        std::min(CostOf(ranks, with), std::max(longer[0].excess_ns, longer[0].mean_excess_ns));
     if (!late.ranks.empty() && cost_ns < late.cost_ns + min_cost_ns) continue;
     late.ranks = std::move(with);
     late.cost_ns = cost_ns;

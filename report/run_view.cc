@@ -89,6 +89,11 @@ Status LoadRunFacts(RunDb& db, RunView& view) {
                   db.Select("SELECT coalesce(sum(end_ns - start_ns), 0) AS wall_ns,"
                             " coalesce(max(end_ns - start_ns), 0) AS longest_ns FROM busy_time"));
   view.span = {span.Int(0, "wall_ns"), span.Int(0, "longest_ns")};
+  // As in the sentence of the run.
+  XLATRACE_ASSIGN(const Table root,
+                  db.Select("SELECT ns FROM time_tree"
+                            " WHERE kind = 'root' AND process_id IS NULL AND device_id IS NULL"));
+  if (!root.rows.empty()) view.span.longest_ns = root.Int(0, "ns");
   return {};
 }
 

@@ -91,7 +91,8 @@ Result<HookProcess> ReadProcess(const fs::path& folder) {
     for (const json& session : *sessions) {
       const std::string name = session.is_object() ? TextOf(session, "xplane") : std::string();
       if (IsOwnFile(folder, name)) {
-        process.profiles.push_back({(folder / name).string(), TextOf(session, "stop_reason")});
+        process.profiles.push_back({(folder / name).string(), TextOf(session, "stop_reason"),
+                                    IntOf(session, "stop_unix_ns")});
       } else if (session.is_object() && session.contains("start_unix_ns")) {
         process.unsaved_unix_ns = IntOf(session, "start_unix_ns");
       }

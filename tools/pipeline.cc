@@ -240,6 +240,7 @@ Result<BuildOutcome> BuildRun(const BuildRequest& request) {
       XLATRACE_TRY(import(profile.path, sink));
       const bool last = &profile == &process.profiles.back();
       const model::WindowEnd why = EndOfProfile(profile.reason);
+      if (profile.stop_unix_ns > 0) sink.StopSession(profile.stop_unix_ns);
       last ? sink.FinishSessions(why) : sink.NextSession(why, profile.reason == "memory");
     }
     if (!sink.process()) continue;

@@ -37,11 +37,18 @@ model::Id SameProcessSink::AddModule(const model::ModuleBlob& module) {
 }
 
 void SameProcessSink::GiveWindows(model::WindowEnd why) {
+  const std::optional<int64_t> start_unix_ns = sink_.start_unix_ns();
   for (model::Window& window : windows_) {
     window.why_ended = why;
+    if (stop_unix_ns_ && start_unix_ns) {
+      const int64_t stop_ns = std::max(*stop_unix_ns_ - *start_unix_ns, last_end_ns_);
+      window.end_ns = std::clamp(stop_ns, window.start_ns, window.end_ns);
+    }
     sink_.AddWindow(window);
   }
   windows_.clear();
+  stop_unix_ns_.reset();
+  last_end_ns_ = INT64_MIN;
 }
 
 void SameProcessSink::NextSession(model::WindowEnd why, bool full) {

@@ -12,6 +12,8 @@
 #ifndef XLATRACE_IMPORTERS_COMMON_SAME_PROCESS_SINK_H_
 #define XLATRACE_IMPORTERS_COMMON_SAME_PROCESS_SINK_H_
 
+#include <algorithm>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -65,11 +67,15 @@ class SameProcessSink : public model::EventSink {
   // Runs are numbered anew in every session: those of two are never one.
   model::Id AddActivity(const model::Activity& activity) override {
     any_activity_ = true;
+    last_end_ns_ = std::max(last_end_ns_, activity.end_ns);
     if (activity.run_key == 0 || session_ == 0) return sink_.AddActivity(activity);
     model::Activity apart = activity;
     apart.run_key += session_ << 48;
     return sink_.AddActivity(apart);
   }
+  // The request to stop, after which the profiler only writes the profile. Windows of this profile
+  // end there, or with the last activity if that ended later.
+  void StopSession(int64_t stop_unix_ns) { stop_unix_ns_ = stop_unix_ns; }
   // The next profile follows; `why`: what ended this one, `full`: its limit of memory.
   void NextSession(model::WindowEnd why = model::WindowEnd::kLimit, bool full = false);
   // No profile follows. Says which runs of programs none of them holds.
@@ -118,6 +124,8 @@ class SameProcessSink : public model::EventSink {
   std::map<int64_t, std::string> names_;  // Of modules, by program id.
   std::optional<model::Id> process_;
   int64_t session_ = 0;
+  std::optional<int64_t> stop_unix_ns_;  // This profile's, like the next.
+  int64_t last_end_ns_ = INT64_MIN;
   bool any_activity_ = false;
   bool was_full_ = false;                           // One of the parts.
   std::optional<model::RunStat> without_activity_;  // Held back until the last part.

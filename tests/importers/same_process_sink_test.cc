@@ -55,6 +55,26 @@ TEST(SameProcessSink, SessionsOfAProcessShareItsDefinitions) {
   EXPECT_NE(first.module, first.other_module);
 }
 
+// The profiler writes its profile from 40 to 100 ns; work that was still running ended at 45 ns.
+TEST(SameProcessSink, WindowEndsAtTheRequestToStop) {
+  MemorySink memory;
+  SameProcessSink sink(memory);
+  sink.SetStart(1'000);
+  const Session ids = Pour(sink);
+  for (const int64_t end_ns : {30, 45}) {
+    sink.AddWindow({ids.process, 0, 100, model::WindowEnd::kEnd});
+    model::Activity activity;
+    activity.start_ns = 10;
+    activity.end_ns = end_ns;
+    sink.AddActivity(activity);
+    sink.StopSession(1'040);
+    sink.NextSession();
+  }
+  ASSERT_EQ(memory.windows.size(), 2u);
+  EXPECT_EQ(memory.windows[0].end_ns, 40);
+  EXPECT_EQ(memory.windows[1].end_ns, 45);
+}
+
 // Profilers number runs anew: run 1 of the second session is not run 1 of the first.
 TEST(SameProcessSink, RunsOfTwoSessionsAreNeverOne) {
   MemorySink memory;

@@ -361,15 +361,18 @@ std::vector<TimeTreeRow> TimeTree::ScopeRows(const std::vector<size_t>& devices,
     return DeviceEntries{&of, &steps.numbers, steps.figures.known() ? &steps.figures.kept : &kNone};
   };
   std::vector<DeviceEntries> entries;
-  int64_t typical_steps = 0;
+  TypicalSteps typical_steps;
   for (const size_t d : devices) {
     entries.push_back(with_steps(times_[d]->entries(), d));
     if (job && d < moved_waits_.size()) entries.push_back(with_steps(moved_waits_[d], d));
     const ProcessSteps& steps = steps_of(d);
     const auto at = std::find(steps.devices.begin(), steps.devices.end(), static_cast<Id>(d + 1));
-    for (const StepSpan& span : steps.spans[static_cast<size_t>(at - steps.devices.begin())]) {
+    const auto& spans = steps.spans[static_cast<size_t>(at - steps.devices.begin())];
+    typical_steps.devices += spans.empty() ? 0 : 1;
+    for (const StepSpan& span : spans) {
       const std::vector<int64_t>& typical = *entries.back().typical;
-      typical_steps += std::binary_search(typical.begin(), typical.end(), span.number) ? 1 : 0;
+      typical_steps.steps +=
+          std::binary_search(typical.begin(), typical.end(), span.number) ? 1 : 0;
     }
   }
   for (size_t k = 0; job && k < seen_.size(); ++k) {

@@ -115,8 +115,8 @@ class Adder {
 
 class RowMaker {
  public:
-  RowMaker(const NodeTable& nodes, const Sums& sums, int64_t devices, int64_t typical_steps)
-      : nodes_(nodes.nodes()), sums_(sums), devices_(devices), typical_steps_(typical_steps) {
+  RowMaker(const NodeTable& nodes, const Sums& sums, int64_t devices, const TypicalSteps& typical)
+      : nodes_(nodes.nodes()), sums_(sums), devices_(devices), typical_(typical) {
     children_.resize(nodes_.size());
     for (NodeId n = 1; n < nodes_.size(); ++n) {
       if (sums_.ns[n] != 0) children_[nodes_[n].parent].push_back(n);
@@ -142,13 +142,13 @@ class RowMaker {
     row.source_file = nodes_[node].source_file;
     row.source_line = nodes_[node].source_line;
     row.ns = ns;
-    if (row.kind == TreeKind::kSteps && typical_steps_ > 0) {
-      per_step = sums_.typical_ns[node] / typical_steps_;
+    if (row.kind == TreeKind::kSteps && typical_.steps > 0) {
+      per_step = sums_.typical_ns[node] / typical_.steps;
     }
     row.per_step_ns = per_step;
     if (per_step && sums_.has_quartiles) {
-      row.p25_ns = sums_.p25_ns[node] / devices_;
-      row.p75_ns = sums_.p75_ns[node] / devices_;
+      row.p25_ns = sums_.p25_ns[node] / typical_.devices;
+      row.p75_ns = sums_.p75_ns[node] / typical_.devices;
     }
     rows_.push_back(std::move(row));
     const auto id = static_cast<model::Id>(rows_.size());
@@ -172,7 +172,7 @@ class RowMaker {
   const std::vector<Node>& nodes_;
   const Sums& sums_;
   const int64_t devices_;
-  const int64_t typical_steps_;
+  const TypicalSteps typical_;
   std::vector<std::vector<NodeId>> children_;
   std::vector<TimeTreeRow> rows_;
 };
@@ -180,12 +180,12 @@ class RowMaker {
 }  // namespace
 
 std::vector<TimeTreeRow> TreeRows(const NodeTable& nodes, const std::vector<DeviceEntries>& devices,
-                                  size_t count, int64_t typical_steps,
+                                  size_t count, const TypicalSteps& typical,
                                   const std::vector<int64_t>& steady) {
   if (count == 0) return {};
   Adder adder(nodes, steady);
   for (const DeviceEntries& device : devices) adder.Add(device);
-  return RowMaker(nodes, adder.Sum(), static_cast<int64_t>(count), typical_steps).Rows();
+  return RowMaker(nodes, adder.Sum(), static_cast<int64_t>(count), typical).Rows();
 }
 
 }  // namespace xlatrace::analysis::time_tree

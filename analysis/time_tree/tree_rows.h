@@ -25,12 +25,19 @@ struct DeviceEntries {
   const std::vector<int64_t>* typical = nullptr;  // Numbers of the typical steps, ascending.
 };
 
+// Summed over devices.
+struct TypicalSteps {
+  int64_t steps = 0;
+  int64_t devices = 0;  // Those that have steps.
+};
+
 // The rows of the mean over `count` devices with these entries, parents before children, children
 // by time; parent_id counts from 1 within the result. Nodes without time are left out, the root is
-// not. `typical_steps`: summed over the devices. `steady`: numbers of the steps for quartiles.
+// not. `steady`: numbers of the steps for quartiles.
 std::vector<model::TimeTreeRow> TreeRows(const NodeTable& nodes,
                                          const std::vector<DeviceEntries>& devices, size_t count,
-                                         int64_t typical_steps, const std::vector<int64_t>& steady);
+                                         const TypicalSteps& typical,
+                                         const std::vector<int64_t>& steady);
 
 }  // namespace xlatrace::analysis::time_tree
 

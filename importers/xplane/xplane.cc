@@ -114,16 +114,23 @@ void AddProcessAndInfo(Import& import, const Space& space) {
   }
   import.host = process.host;
   import.process = import.sink.AddProcess(process);
-  // The session is the window: several of one process are kept apart by it.
-  if (import.start_unix_ns && import.stop_unix_ns && *import.stop_unix_ns > *import.start_unix_ns) {
-    const int64_t start =
-        import.shift_ns;  // The sink counts from its start, this file from its own.
-    import.sink.AddWindow({import.process, start,
-                           start + (*import.stop_unix_ns - *import.start_unix_ns),
-                           model::WindowEnd::kEnd});
-  }
   import.sink.SetRunInfo("source", "xplane");
   if (!process.host.empty()) import.sink.SetRunInfo("host", process.host);
+}
+
+// The session is the window: several of one process are kept apart by it. It ends where the program
+// stops the profiler, because from there on only the profile is written.
+void AddSessionWindow(Import& import) {
+  if (!import.start_unix_ns || !import.stop_unix_ns) return;
+  if (*import.stop_unix_ns <= *import.start_unix_ns) return;
+  const int64_t start_ns =
+      import.shift_ns;  // The sink counts from its start, this file from its own.
+  int64_t end_ns = start_ns + (*import.stop_unix_ns - *import.start_unix_ns);
+  if (import.stop_call_ns) {
+    const int64_t stop_ns = std::max(*import.stop_call_ns, import.last_work_ns);
+    end_ns = std::clamp(stop_ns, start_ns, end_ns);
+  }
+  import.sink.AddWindow({import.process, start_ns, end_ns, model::WindowEnd::kEnd});
 }
 
 // What the profiler itself says went wrong.
@@ -375,6 +382,7 @@ Status ImportXplane(const ByteSource& source, const std::string& path, model::Ev
     }
   }
   FinishHostCalls(import);
+  AddSessionWindow(import);
   FinishRunInfo(import);
   import.repeated.Count(import.counters);
   import.counters.Flush(sink);

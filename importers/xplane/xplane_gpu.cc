@@ -159,7 +159,7 @@ class GpuPlaneImport {
     activity.graph_node_id = node;
     if (run_id && *run_id != -1) activity.run_key = import_.RunKey(device_, 0, *run_id);
     if (import_.repeated.IsRepeated(activity)) return;
-    import_.sink.AddActivity(activity);
+    import_.AddActivity(activity);
     if (shape.has_garbage_registers) {
       import_.counters.Add("impossible_registers", Severity::kNotice, 1,
                            "the profiler wrote garbage for registers and shared memory of these "

@@ -380,7 +380,17 @@ class HostPlaneImport {
     ranges_.push_back({*time, name});
   }
 
+  // "$profiler.py:226 stop_trace" of JAX, "$profiler_v2.py:144 stop" of TensorFlow.
+  static bool StopsTheProfiler(std::string_view name) {
+    if (!name.starts_with("$profiler")) return false;
+    const size_t function = name.find(' ');
+    return function != std::string_view::npos && name.substr(function + 1).starts_with("stop");
+  }
+
   void AddPythonCall(const Event& event, int64_t base, int64_t index) {
+    if (StopsTheProfiler(NameOf(index))) {
+      if (const auto time = import_.Time(base, event)) import_.stop_call_ns = time->start_ns;
+    }
     if (ClassOf(index) == NameClass::kBuiltinCall || IsShort(event)) {
       ++folded_calls_;
       return;
@@ -422,7 +432,7 @@ class HostPlaneImport {
 
   void FlushLine() {
     SortAndSetSelfTimes(ops_);
-    for (const model::Activity& op : ops_) import_.sink.AddActivity(op);
+    for (const model::Activity& op : ops_) import_.AddActivity(op);
     ops_.clear();
     FlushCompiles();
     ChoosePythonCalls();

@@ -7,6 +7,8 @@
 #ifndef XLATRACE_IMPORTERS_XPLANE_XPLANE_IMPORT_H_
 #define XLATRACE_IMPORTERS_XPLANE_XPLANE_IMPORT_H_
 
+#include <algorithm>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <set>
@@ -93,6 +95,8 @@ struct Import {
   std::optional<int64_t> start_unix_ns;  // What relative line times count from.
   std::optional<int64_t> stop_unix_ns;   // Of the session.
   int64_t shift_ns = 0;                  // From this file's start to the sink's.
+  std::optional<int64_t> stop_call_ns;   // Start of the Python call that stops the profiler.
+  int64_t last_work_ns = INT64_MIN;      // End of the last activity.
 
   std::unordered_map<int64_t, HostCall> calls;                            // By correlation id.
   std::map<std::string, std::pair<model::Id, int>, std::less<>> modules;  // Name -> id, how many.
@@ -113,6 +117,10 @@ struct Import {
   // Interval of an event; nullopt (counted) when it has no time or an impossible one.
   std::optional<Interval> Time(int64_t line_base_ns, const Event& event);
 
+  void AddActivity(const model::Activity& activity) {
+    last_work_ns = std::max(last_work_ns, activity.end_ns);
+    sink.AddActivity(activity);
+  }
   // The device of a plane, the same for planes of one name.
   model::Id DeviceOf(const Plane& plane, const model::Device& device);
   // A number for one run of a module, unique in the sink.

@@ -220,7 +220,7 @@ class TpuPlaneImport {
 
   void FlushOps() {
     SortAndSetSelfTimes(ops_);
-    for (const model::Activity& op : ops_) import_.sink.AddActivity(op);
+    for (const model::Activity& op : ops_) import_.AddActivity(op);
     ops_.clear();
   }
 

@@ -388,6 +388,25 @@ TEST(XplaneCpu, PythonCallsOfAMicrosecondAreRangesInsideTheirCallers) {
   EXPECT_EQ(sink.Stat("host_event_not_kept"), 0);
 }
 
+// Without such a call the window of ImportPlane takes 1 s.
+TEST(XplaneCpu, WindowEndsWhereTheProgramStopsTheProfiler) {
+  for (const char* call : {"$profiler.py:226 stop_trace", "$profiler_v2.py:144 stop"}) {
+    PlaneBuilder host("/host:CPU");
+    host.Line("python", 1, 0);
+    host.Event("$train.py:3 main", 0, 900'000'000'000);
+    host.Event(call, 40'000'000, 800'000'000'000);
+    const MemorySink sink = ImportPlane(host);
+    ASSERT_EQ(sink.windows.size(), 1u);
+    EXPECT_EQ(sink.windows[0].end_ns, 40'000);
+  }
+  PlaneBuilder host("/host:CPU");
+  host.Line("python", 1, 0);
+  host.Event("$my_profiler.py:1 stop_sign", 40'000'000, 800'000'000'000);
+  const MemorySink sink = ImportPlane(host);
+  ASSERT_EQ(sink.windows.size(), 1u);
+  EXPECT_EQ(sink.windows[0].end_ns, 1'000'000'000);
+}
+
 TEST(XplaneCpu, ACompilationIsNamedByTheModuleCompiledInIt) {
   PlaneBuilder metadata("/host:metadata");
   metadata.Metadata("jit_f(2)", {{"Hlo Proto", Bytes{"x"}}});

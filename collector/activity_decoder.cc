@@ -179,6 +179,29 @@ std::vector<ActivityDecoder::Interval> ActivityDecoder::TakeOutside() {
   return std::exchange(outside_, {});
 }
 
+// A callback reports each clone of a node (GRAPHNODE_CLONED). From 13.4 on, records have the
+// original node as well: for nodes whose callback did not come. Such a clone has no time of its
+// own. If the original changes, the clone is of the time after the last launch with the earlier
+// one.
+void ActivityDecoder::NoteSource(const ActivityRow& row, uint64_t source,
+                                 recording::Writer& writer) {
+  if (source == 0 || row.graph_node == 0 || source == row.graph_node) return;
+  constexpr size_t kMaxNodes = 1 << 20;
+  if (sources_.size() >= kMaxNodes) sources_.clear();
+  Source& known = sources_[row.graph_node];
+  if (known.node != source) {
+    recording::GraphNodeRow clone;
+    clone.event = recording::NodeEvent::kCloned;
+    clone.time_ns = known.node == 0 ? 0 : known.start_ns + 1;
+    clone.node = row.graph_node;
+    clone.original_node = source;
+    clone.graph = row.graph;
+    writer.Add(clone);
+    known.node = source;
+  }
+  known.start_ns = row.start_ns;
+}
+
 // A record that is not laid out as its CUPTI says has no pointer where one is expected, and reading
 // there would end the program. Asked once per page: the kernel looks, and says EFAULT. (Names lie
 // close together: of pointers, some would share a slot of the table and be asked about at every
@@ -235,6 +258,7 @@ void ActivityDecoder::Kernel(const RecordView& record, recording::Writer& writer
   config.launch_type = record[kernel::kLaunchType];
   config.max_active_clusters = record[kernel::kMaxActiveClusters];
   const LaneRow lane{record[kernel::kDevice], record[kernel::kContext], record[kernel::kStream]};
+  NoteSource(row, record[kernel::kSourceNode], writer);
   if (OutsideWindow(row)) return;
   CheckTimes(row);
   ++counts_.kernels;
@@ -257,6 +281,7 @@ void ActivityDecoder::Memcpy(const RecordView& record, recording::Writer& writer
   config.source_kind = record[kSourceKind];
   config.destination_kind = record[kDestinationKind];
   config.flags = record[kFlags];
+  NoteSource(row, record[kSourceNode], writer);
   if (OutsideWindow(row)) return;
   CheckTimes(row);
   ++counts_.copies;
@@ -301,6 +326,7 @@ void ActivityDecoder::Memset(const RecordView& record, recording::Writer& writer
   ConfigRow config;
   config.kind = RowKind::kMemset;
   config.source_kind = record[kMemoryKind];
+  NoteSource(row, record[kSourceNode], writer);
   if (OutsideWindow(row)) return;
   CheckTimes(row);
   ++counts_.memsets;

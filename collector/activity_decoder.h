@@ -11,6 +11,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <unordered_map>
 #include <vector>
 
 #include "collector/activity_buffers.h"
@@ -86,6 +87,8 @@ class ActivityDecoder {
     return cupti_ns == 0 ? 0 : cupti_ns + static_cast<uint64_t>(clock_offset_ns_);
   }
   void CheckTimes(const recording::ActivityRow& row);
+  // The node of a graph that `row`'s node was made from. 0: the record does not have it.
+  void NoteSource(const recording::ActivityRow& row, uint64_t source, recording::Writer& writer);
   bool OutsideWindow(const recording::ActivityRow& row);
 
   const CuptiApi* api_;
@@ -95,6 +98,11 @@ class ActivityDecoder {
   DecodeCounts counts_;
   std::vector<Interval> outside_;
   bool joins_outside_ = false;  // The last record was left out, too.
+  struct Source {
+    uint64_t node = 0;
+    uint64_t start_ns = 0;  // The node's last activity started then.
+  };
+  std::unordered_map<uint64_t, Source> sources_;  // By node.
   uint32_t sizes_[kKinds] = {};
   static constexpr int kReadableBits = 13;
   uintptr_t readable_[size_t{1} << kReadableBits] = {};  // Pages that were looked at.

@@ -52,6 +52,7 @@ inline constexpr Field<uint32_t> kClusterY{180};
 inline constexpr Field<uint32_t> kClusterZ{184};
 inline constexpr Field<uint64_t> kLocalTotal64{192};
 inline constexpr Field<uint32_t> kMaxActiveClusters{204};  // 12.0
+inline constexpr Field<uint64_t> kSourceNode{240};         // 13.4
 inline constexpr size_t kMinBytes = 144;                   // Everything up to the graph node.
 }  // namespace kernel
 
@@ -69,6 +70,7 @@ inline constexpr Field<uint32_t> kStream{40};
 inline constexpr Field<uint32_t> kCorrelation{44};
 inline constexpr Field<uint64_t> kGraphNode{64};
 inline constexpr Field<uint32_t> kGraph{72};
+inline constexpr Field<uint64_t> kSourceNode{104};  // 13.4
 inline constexpr size_t kMinBytes = 64;
 }  // namespace memcpy_record
 
@@ -92,6 +94,7 @@ inline constexpr Field<uint32_t> kCorrelation{44};
 inline constexpr Field<uint16_t> kMemoryKind{50};
 inline constexpr Field<uint64_t> kGraphNode{64};
 inline constexpr Field<uint32_t> kGraph{72};
+inline constexpr Field<uint64_t> kSourceNode{96};  // 13.4
 inline constexpr size_t kMinBytes = 64;
 }  // namespace memset_record
 

@@ -2,24 +2,61 @@
 #include "collector/skipped_calls.h"
 
 #include <iterator>
+#include <utility>
 
 namespace xlatrace::collector {
 
 void SkippedCalls::Skip(uint32_t correlation) {
   const uint32_t number = correlation >> kPageBits;
+  See(number);
   if (IsWhole(number)) return;
   Page& page = pages_[number];
   if (page.bits.empty()) page.bits.resize((size_t{1} << kPageBits) / 64);
   const uint32_t bit = correlation & ((1u << kPageBits) - 1);
   page.bits[bit / 64] |= uint64_t{1} << (bit % 64);
-  if (number > newest_) {
-    newest_ = number;
-    Compact();
+}
+
+void SkippedCalls::See(uint32_t page) {
+  if (!std::exchange(any_, true)) newest_ = page;
+  const uint32_t ahead = (page - newest_) % kPageCount;
+  if (ahead == 0 || ahead >= kPageCount / 2) return;  // An earlier page of another thread.
+  // Half a round ahead of the new page all is old.
+  const uint32_t first = (newest_ + 1) % kPageCount;
+  const uint32_t end = (page + kPageCount / 2) % kPageCount;
+  if (first < end) {
+    Forget(first, end);
+  } else {
+    Forget(first, kPageCount);
+    Forget(0, end);
+  }
+  newest_ = page;
+  Compact();
+}
+
+void SkippedCalls::Forget(uint32_t first, uint32_t end) {
+  pages_.erase(pages_.lower_bound(first), pages_.lower_bound(end));
+  const auto id_of = [](uint32_t page) { return uint64_t{page} << kPageBits; };
+  auto exception = exceptions_.lower_bound(static_cast<uint32_t>(id_of(first)));
+  while (exception != exceptions_.end() && *exception < id_of(end)) {
+    exception = exceptions_.erase(exception);
+  }
+  auto run = whole_.upper_bound(first);
+  if (run != whole_.begin()) --run;
+  while (run != whole_.end() && run->first < end) {
+    const auto [begin, behind] = *run;
+    if (behind <= first) {
+      ++run;
+      continue;
+    }
+    run = whole_.erase(run);
+    if (begin < first) whole_.emplace(begin, first);
+    if (behind > end) run = whole_.emplace(end, behind).first;
   }
 }
 
 void SkippedCalls::Keep(uint32_t correlation) {
   const uint32_t number = correlation >> kPageBits;
+  See(number);
   if (IsWhole(number)) {
     exceptions_.insert(correlation);
     return;
@@ -44,8 +81,9 @@ bool SkippedCalls::IsWhole(uint32_t page) const {
 
 // Threads are some calls apart: a page is settled when another one lies between it and the newest.
 void SkippedCalls::Compact() {
-  for (auto it = pages_.begin(); it != pages_.end() && it->first + 1 < newest_;) {
-    if (it->second.kept || it->second.bits.empty()) {
+  for (auto it = pages_.begin(); it != pages_.end();) {
+    const uint32_t behind = (newest_ - it->first) % kPageCount;
+    if (behind < 2 || it->second.kept || it->second.bits.empty()) {
       ++it;
       continue;
     }
@@ -59,7 +97,10 @@ void SkippedCalls::Compact() {
     }
   }
   // Past the limit the oldest are recorded after all: too much rather than too little.
-  while (pages_.size() > kMaxPages) pages_.erase(pages_.begin());
+  while (pages_.size() > kMaxPages) {
+    const auto oldest = pages_.upper_bound(newest_);
+    pages_.erase(oldest == pages_.end() ? pages_.begin() : oldest);
+  }
 }
 
 }  // namespace xlatrace::collector

@@ -34,7 +34,8 @@ GraphNodes::Found GraphNodes::At(uint64_t node, uint64_t time_ns, uint32_t launc
       if (event->time_ns > time_ns) continue;
       if (event->kind == recording::NodeEvent::kCloned) {
         original = event->original;
-        time_ns = event->time_ns;
+        // A clone without a time is known from the records of its launches.
+        if (event->time_ns != 0) time_ns = event->time_ns;
         break;  // What an id meant before it was given to this clone does not count.
       }
       const bool whole_graph =

@@ -45,10 +45,12 @@ class Collect : public recording::RowSink {
   }
   void OnOverhead(const recording::OverheadRow& row) override { overheads.push_back(row); }
   void OnContext(const recording::ContextRow& row) override { contexts.push_back(row); }
+  void OnGraphNode(const recording::GraphNodeRow& row) override { nodes.push_back(row); }
 
   std::vector<Seen> activities;
   std::vector<recording::OverheadRow> overheads;
   std::vector<recording::ContextRow> contexts;
+  std::vector<recording::GraphNodeRow> nodes;
   recording::DeviceRow device;
   std::string device_name;
   std::string device_uuid;
@@ -194,6 +196,29 @@ TEST_F(DecoderTest, RecordsOfEveryReleaseAreReadAsFarAsTheyGo) {
     }
     unlink(path_.c_str());
   }
+}
+
+TEST_F(DecoderTest, GraphNodeSourceIsWrittenWhenItChanges) {
+  constexpr size_t kKernel13Bytes = 248;
+  constexpr size_t kSourceNodeOffset = 240;
+  table_sizes = {{10, kKernel13Bytes}};
+  for (const uint64_t source : {31, 31, 32, 0}) {
+    Put(Kernel(), kKernel13Bytes);
+    std::memcpy(&buffer_[buffer_.size() - kKernel13Bytes + kSourceNodeOffset], &source,
+                sizeof(source));
+  }
+  const Collect got = Decode();
+  EXPECT_EQ(got.activities.size(), 4u);
+  ASSERT_EQ(got.nodes.size(), 2u);
+  const recording::GraphNodeRow first{.event = recording::NodeEvent::kCloned,
+                                      .node = Kernel().graphNodeId,
+                                      .original_node = 31,
+                                      .graph = Kernel().graphId};
+  recording::GraphNodeRow second = first;
+  second.original_node = 32;
+  second.time_ns = Kernel().start + 1;  // After the last launch with the first source.
+  EXPECT_EQ(got.nodes[0], first);
+  EXPECT_EQ(got.nodes[1], second);
 }
 
 TEST_F(DecoderTest, CopiesAndMemsetsKeepTheirBytesAndKinds) {

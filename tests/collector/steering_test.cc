@@ -268,6 +268,41 @@ TEST(SkippedCallsTest, AreRememberedWhateverTheOrder) {
   EXPECT_LE(calls.pages(), 12u);
 }
 
+// A round of the counter in steps of 1,000 ids. Then the same ids are recorded.
+TEST(SkippedCallsTest, IdsThatComeAgainAreOfTheirNewCalls) {
+  SkippedCalls calls;
+  constexpr uint64_t kRound = uint64_t{1} << 32;
+  calls.Keep(3);  // The first page has recorded and skipped calls.
+  for (uint64_t id = 4; id < kRound; id += 1000) calls.Skip(static_cast<uint32_t>(id));
+  EXPECT_TRUE(calls.Skipped(3'000'000'004));
+  for (uint32_t id = 4; id < 10'000'000; id += 1000) {
+    calls.Keep(id);
+    ASSERT_FALSE(calls.Skipped(id)) << id;
+  }
+  EXPECT_TRUE(calls.Skipped(static_cast<uint32_t>(kRound - kRound % 1000 - 1000 + 4)));
+  // A bitmap for each page of recorded calls at most.
+  EXPECT_LE(calls.pages(), (10'000'000 >> 15) + 3u);
+}
+
+TEST(SkippedCallsTest, WindowsAroundTheEndOfTheCounterStaySeparate) {
+  SkippedCalls calls;
+  std::set<uint32_t> skipped;
+  std::vector<uint32_t> ids;
+  bool open = true;
+  for (uint32_t i = 0; i < 400000; ++i) {
+    const uint32_t id = UINT32_MAX - 200000 + i;  // Wraps.
+    if (i % 50000 == 0) open = !open;
+    ids.push_back(id);
+    if (open) {
+      calls.Keep(id);
+    } else {
+      calls.Skip(id);
+      skipped.insert(id);
+    }
+  }
+  for (const uint32_t id : ids) ASSERT_EQ(calls.Skipped(id), skipped.contains(id)) << id;
+}
+
 TEST(SkippedCallsTest, ALongPauseTakesNoMemory) {
   SkippedCalls calls;
   for (uint32_t id = 0; id < 20'000'000; id += 7) calls.Skip(id);

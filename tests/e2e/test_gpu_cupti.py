@@ -157,6 +157,15 @@ class CuptiDifferences(gpu_support.GpuTestCase):
         # Two per second, those around the launches, and the last one. Without the rule some 50.
         self.assertLess(flushes, 20)
 
+    def test_correlation_ids_that_wrap_lose_nothing(self):
+        self.preloaded(
+            "threads 3 { repeat 100 { launch a x 2 on s%t } }; copy dtoh 64; sync",
+            scenario=f"driver first correlation {2**32 - 300}\n",
+        )
+        database = self.fold()
+        self.assert_equals_truth(database)
+        self.assertEqual(gpu_support.loss(database), 0)
+
     def test_undisturbed_recording_names_no_other_profiler(self):
         self.assertEqual(self.taken(""), (None, 0))
 

@@ -87,6 +87,16 @@ class Faults(gpu_support.GpuTestCase):
         self.assertEqual(gpu_support.differences(database, self.truths()), [])
         self.assert_labels_not_wrong(database)
 
+    def test_lost_node_clones_are_known_from_records_of_13_4(self):
+        """Each record of a graph's node has the original node, too."""
+        for api, known in (("130301", False), ("130401", True)):
+            with self.subTest(api=api):
+                self.setUp()
+                database = self.recorded("cupti lose clone 1 all", FAKE_CUPTI_API=api)
+                told = complaints(database, self.truths())
+                self.assertEqual(told == [], known, told)
+                self.assert_labels_not_wrong(database)
+
     def test_planted_swapped_correlation_ids(self):
         """Of a neg.1 and the neg.2 that follows."""
         database = self.recorded("cupti swap correlation 2")

@@ -13,6 +13,7 @@ import derive_layouts
 
 HERE = Path(__file__).resolve().parent
 HEADER = HERE.parent.parent / "collector" / "record_layout.h"
+NEW_IN = {"sourceGraphNodeId": 130401}
 LAYOUTS = json.loads((HERE / "layouts.json").read_text(encoding="utf-8"))
 
 
@@ -49,6 +50,8 @@ class Layouts(unittest.TestCase):
             for kind, fields in derive_layouts.members().items():
                 for member, constant in fields:
                     told = kinds[str(kind)]["offsets"].get(member)
+                    if told is None and member in NEW_IN and int(api) < NEW_IN[member]:
+                        continue
                     self.assertEqual(told, offsets[constant], (api, kind, member))
                     compared.add((kind, member))
         self.assertGreater(len(compared), 90)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The loss laboratory: programs on the fake GPU with planted losses, and what xlatrace says of them.
 
-    tests/losses/laboratory.py [--runs N] [--jax N] [--kinds REGEX] [--seed N] [--keep DIR]
+    tests/losses/laboratory.py [--runs N] [--jax N] [--kinds REGEX] [--seed N] [--keep DIR] [--update]
 
 Prints a table, one row per kind of loss:
 
@@ -51,6 +51,7 @@ import gpu_truth  # noqa: E402
 from judging import COLUMNS, MUST_BE_ZERO, Judge  # noqa: E402
 
 HANG_S = 300
+DOCUMENT = ROOT / "docs" / "development" / "testing.md"
 
 # Of these the loops end and the branches differ by what the device says: without a seed for that they
 # read what the memory happened to hold, and need not end.
@@ -582,6 +583,25 @@ class Lab(Judge):
                 experiment()
         return self.report()
 
+    def write_document(self):
+        """The table of the document: kinds that differ in a signal, an end or a program are one row."""
+        rows = collections.defaultdict(collections.Counter)
+        for kind, figures in self.figures.items():
+            kind = re.sub(r"^jax \w+", "real JAX,", kind)
+            for group in ("signal from outside", "end"):
+                if kind.startswith(group + ": "):
+                    kind = group
+            rows[kind].update(figures)
+        columns = [name for name in COLUMNS if name not in MUST_BE_ZERO] + ["sum of the four"]
+        lines = ["| kind of loss | " + " | ".join(columns) + " |", "|---" * (len(columns) + 1) + "|"]
+        for kind, figures in rows.items():
+            figures["sum of the four"] = sum(figures[name] for name in MUST_BE_ZERO)
+            lines.append(f"| {kind} | " + " | ".join(f"{figures[name]:,}" for name in columns) + " |")
+        text = DOCUMENT.read_text(encoding="utf-8")
+        begin = text.index("| kind of loss |")
+        end = text.index("\n\n", begin)
+        DOCUMENT.write_text(text[:begin] + "\n".join(lines) + text[end:], encoding="utf-8")
+
     def report(self):
         width = max([len(kind) for kind in self.figures] + [4])
         print(f"{'kind of loss':<{width}}" + "".join(f"{c:>10}" for c in COLUMNS))
@@ -592,6 +612,8 @@ class Lab(Judge):
         print(f"{'all':<{width}}" + "".join(f"{total[c]:>10,}" for c in COLUMNS))
         for note in self.notes:
             print("  " + note)
+        if self.options.update:
+            self.write_document()
         bad = any(total[c] for c in MUST_BE_ZERO)
         if not bad and not self.options.keep:
             shutil.rmtree(self.root, ignore_errors=True)
@@ -606,6 +628,7 @@ def main():
     parser.add_argument("--jax", type=int, default=0, help="real JAX programs of each kind")
     parser.add_argument("--kinds", default="", help="only kinds that this pattern finds")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--update", action="store_true", help="write the table into the document")
     parser.add_argument("--keep", help="folder that keeps the recordings")
     options = parser.parse_args()
     # A shell gives its background jobs the last two ignored, and nohup the first; every program here

@@ -34,9 +34,17 @@ std::atomic<uint32_t> next_correlation{1};
 bool ReadScenario() {
   static const bool read = [] {
     faults_planned = Scenario::Get().HasFaultsFor("cu");
+    next_correlation =
+        static_cast<uint32_t>(Scenario::Get().Number({"driver", "first", "correlation"}, 1));
     return true;
   }();
   return read;
+}
+
+// The counter wraps; 0 stands for no call.
+uint32_t NextCorrelation() {
+  const uint32_t next = next_correlation.fetch_add(1, std::memory_order_relaxed);
+  return next != 0 ? next : next_correlation.fetch_add(1, std::memory_order_relaxed);
 }
 
 bool Wanted(const std::atomic<uint64_t>* bits, uint32_t cbid) {
@@ -172,7 +180,7 @@ void Call::Begin(int, int flags, bool outermost) {
                 Wanted(wanted_driver_calls, frame_.cbid);
     return;
   }
-  thread_.correlation = next_correlation.fetch_add(1, std::memory_order_relaxed);
+  thread_.correlation = NextCorrelation();
   thread_.api = frame_.name;
   observed_ = (flags & kUnchecked) == 0 && Wanted(wanted_driver_calls, frame_.cbid);
 }
@@ -193,7 +201,7 @@ void EnterRuntime(FakeGpuCall* call) {
   ThreadState& thread = Thread();
   call->counted = 0;
   if (thread.depth++ != 0 || thread.in_tool) return;
-  thread.correlation = next_correlation.fetch_add(1, std::memory_order_relaxed);
+  thread.correlation = NextCorrelation();
   thread.api = call->name;
   call->correlation = thread.correlation;
   thread.in_untold_runtime = !Wanted(wanted_runtime_calls, call->cbid);

@@ -64,14 +64,7 @@ void DeviceTime::AddBusy(size_t region, const Segment& segment) {
   }
   Leaves& leaves = LeavesOf(of.base);
   if (computing == 0) {
-    const auto kind = static_cast<size_t>(run_.ConfigOf(segment.owners[0]).copy_kind);
-    NodeId& leaf = leaves.of_copy_kind[kind];
-    if (leaf == 0) {
-      const bool copies = run_.ConfigOf(segment.owners[0]).kind == model::ActivityKind::kMemcpy;
-      leaf = nodes_.Child(leaves.copy, TreeKind::kExposedCopy,
-                          copies ? model::Text(static_cast<model::CopyKind>(kind)) : "memset");
-    }
-    Put(leaf, of.step, length * of.weight);
+    Put(CopyLeafOf(leaves, segment.owners[0]), of.step, length * of.weight);
     return;
   }
   int64_t left = length;
@@ -105,6 +98,30 @@ DeviceTime::Leaves& DeviceTime::LeavesOf(NodeId base) {
     leaves.of_config.assign(run_.configs.size() + 1, 0);
   }
   return leaves;
+}
+
+// A copy that an instruction makes is an op below its kind.
+NodeId DeviceTime::CopyLeafOf(Leaves& leaves, uint32_t activity) {
+  const uint32_t label_id = attribution_.label_of[activity];
+  const model::Id instruction_id = attribution_.labels[label_id - 1].instruction_id;
+  if (instruction_id > 0 && leaves.of_label[label_id] != 0) return leaves.of_label[label_id];
+  const model::LaunchConfig& config = run_.ConfigOf(activity);
+  const bool fills = config.kind == model::ActivityKind::kMemset;
+  const bool copies = config.kind == model::ActivityKind::kMemcpy;
+  NodeId& of_kind = fills    ? leaves.memset
+                    : copies ? leaves.of_copy_kind[static_cast<size_t>(config.copy_kind)]
+                             : leaves.copy_op;
+  if (of_kind == 0) {
+    const std::string_view name = fills    ? "memset"
+                                  : copies ? model::Text(config.copy_kind)
+                                           : "copy";
+    of_kind = nodes_.Child(leaves.copy, TreeKind::kExposedCopy, name);
+  }
+  if (instruction_id == 0) return of_kind;
+  const auto& row = attribution_.instructions[static_cast<size_t>(instruction_id) - 1];
+  const NodeId leaf = nodes_.Child(of_kind, TreeKind::kOp, row.name, instruction_id);
+  leaves.of_label[label_id] = leaf;
+  return leaf;
 }
 
 NodeId DeviceTime::LeafOf(Leaves& leaves, uint32_t activity) {

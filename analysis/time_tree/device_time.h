@@ -91,12 +91,15 @@ class DeviceTime {
     NodeId copy = 0;
     std::vector<NodeId> of_label;  // 0: not made yet.
     std::vector<NodeId> of_config;
-    NodeId of_copy_kind[8] = {};
+    NodeId of_copy_kind[8] = {};  // By CopyKind.
+    NodeId memset = 0;
+    NodeId copy_op = 0;  // Copies by kernels and ops: their direction is not known.
   };
 
   void AddBusy(size_t region, const Segment& segment);
   void AddIdle(int64_t start_ns, int64_t end_ns, uint32_t next);
   Leaves& LeavesOf(NodeId base);
+  NodeId CopyLeafOf(Leaves& leaves, uint32_t activity);
   NodeId LeafOf(Leaves& leaves, uint32_t activity);
   void Put(NodeId node, int32_t step, int64_t ns);
   void Flush();

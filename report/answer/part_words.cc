@@ -99,7 +99,8 @@ constexpr std::array kNameWords = {
     Noun{"device_to_host", "copying to the host"},
     Noun{"device_to_device", "copying on the device"},
     Noun{"peer_to_peer", "copying between devices"},
-    Noun{"memset", "copying or filling of memory"},
+    Noun{"memset", "filling of memory"},
+    Noun{"copy", "copying of memory"},
 };
 
 template <size_t N>

@@ -175,7 +175,7 @@ class CompileJudge {
     }
     for (const auto& [key, of] : groups) Recompilation(std::get<3>(key), of);
     if (!report_.Holds("recompile")) {
-      report_.Fine("recompile", {"compilation after warm-up", "no function takes long again"});
+      report_.Fine("recompile", {"compilation after warm-up", "none that takes long"});
     }
   }
 

@@ -84,7 +84,9 @@ class AnswerWriter {
   void WriteRun(const RunAnswer& run) {
     const Descent& descent = run.descent;
     std::string place;
-    for (size_t i = 1; i + 1 < descent.path.size(); ++i) {
+    // The main part itself is no place: not "between steps, the time between steps".
+    const TimePart& main = MainOf(descent);
+    for (size_t i = 1; i < descent.path.size() && &descent.path[i] != &main; ++i) {
       const std::string_view here = PlaceInRun(descent.path[i].kind);
       if (!here.empty()) place = here;
     }

@@ -200,6 +200,23 @@ TEST(AnswerTest, RunIsFirstIfStepsAreLessThanHalfOfIt) {
   EXPECT_EQ(json["step"]["whole_ns"], 400'000'000);
 }
 
+// Two programs take 6 of 10 s between steps, one of them 55 % of that: it is not half of the run.
+TEST(AnswerTest, TimeBetweenStepsIsNotItsOwnPlace) {
+  SampleRun run = BackwardRun();
+  using model::TreeKind;
+  const auto row = [](model::Id parent, TreeKind kind, std::string name, int64_t ms) {
+    model::TimeTreeRow node{.parent_id = parent, .kind = kind, .name = std::move(name)};
+    node.ns = ms * 1'000'000;
+    if (kind == TreeKind::kSteps || kind == TreeKind::kStep) node.per_step_ns = node.ns / 10;
+    return node;
+  };
+  run.time_tree = {
+      row(0, TreeKind::kRoot, "", 10'000),       row(1, TreeKind::kBetweenSteps, "", 6'000),
+      row(2, TreeKind::kEvaluation, "a", 3'300), row(2, TreeKind::kEvaluation, "b", 2'700),
+      row(1, TreeKind::kSteps, "", 4'000),       row(5, TreeKind::kStep, "", 4'000)};
+  EXPECT_GOLDEN_TEXT(AllText(ViewOf(run)));
+}
+
 TEST(AnswerTest, RunWithoutTypicalStepHasTheRunSentenceOnly) {
   SampleRun run = BackwardRun();
   run.steps = 1;

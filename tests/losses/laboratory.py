@@ -593,7 +593,8 @@ class Lab(Judge):
                     kind = group
             rows[kind].update(figures)
         columns = [name for name in COLUMNS if name not in MUST_BE_ZERO] + ["sum of the four"]
-        lines = ["| kind of loss | " + " | ".join(columns) + " |", "|---" * (len(columns) + 1) + "|"]
+        titles = ["reported" if name == "said" else name for name in columns]
+        lines = ["| kind of loss | " + " | ".join(titles) + " |", "|---" * (len(columns) + 1) + "|"]
         for kind, figures in rows.items():
             figures["sum of the four"] = sum(figures[name] for name in MUST_BE_ZERO)
             lines.append(f"| {kind} | " + " | ".join(f"{figures[name]:,}" for name in columns) + " |")

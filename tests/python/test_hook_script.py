@@ -106,6 +106,20 @@ class WithoutFramework(HookTestCase):
         self.assertEqual(self.run_script("print(1)").stdout, "1\n")
         self.assertFalse(self.recording.exists())
 
+    def test_import_of_built_in_modules(self):
+        script = """
+        import sys
+        failed = []
+        for name in sorted(set(sys.builtin_module_names) - set(sys.modules)):
+            try:
+                __import__(name)
+            except Exception as error:
+                failed.append((name, error))
+        print(failed)
+        """
+        result = self.run_script(script)
+        self.assertEqual((result.returncode, result.stdout, result.stderr), (0, "[]\n", ""))
+
     def test_no_directory_no_hook(self):
         script = "import sys; print(sys.meta_path, 'xlatrace_hook.post_import' in sys.modules)"
         self.assertIn("False", self.run_script(script, XLATRACE_HOOK_DIR="").stdout)

@@ -66,7 +66,8 @@ class ImportTimes:
 
     def _time(self, loader, name: str, began: int) -> None:
         original = getattr(loader, "exec_module", None)
-        if original is None:
+        # A loader that is a class, as that of built-in modules, serves all imports and must stay as it is.
+        if original is None or isinstance(loader, type):
             return
         times = self
 

@@ -4,7 +4,7 @@
 // resolves them. All exist, with these signatures, in CPython 3.9 to 3.14, so one library serves
 // all versions and no header of Python is needed.
 //
-// Thread-safety: call them with the GIL held, except Py_AddPendingCall.
+// Thread-safety: call them with the GIL held, except those for which a comment permits otherwise.
 
 #ifndef XLATRACE_COLLECTOR_STACKS_PYTHON_API_H_
 #define XLATRACE_COLLECTOR_STACKS_PYTHON_API_H_
@@ -15,6 +15,7 @@ extern "C" {
 
 struct PyObject;
 struct PyThreadState;
+struct PyInterpreterState;
 
 using PyCFunction = PyObject* (*)(PyObject* self, PyObject* arguments);
 struct PyMethodDef {
@@ -56,8 +57,18 @@ unsigned long PyLong_AsUnsignedLong(PyObject* number);
 int PyGILState_Ensure();
 PyThreadState* PyEval_SaveThread();
 void PyEval_RestoreThread(PyThreadState* state);
-// Has the main thread call `function` at its next bytecode boundary. Needs no GIL.
+PyInterpreterState* PyInterpreterState_Get();
+const char* Py_GetVersion();
+// Needs no GIL. The main thread calls `function` at a later bytecode boundary (pending_call.h).
 int Py_AddPendingCall(int (*function)(void*), void* argument);
+
+// Needs no GIL. As Py_AddPendingCall, for any thread of the interpreter if `flags` is 0. Not in all
+// versions: before Python 3.12 the function has other parameters.
+__attribute__((weak)) int _PyEval_AddPendingCall(PyInterpreterState* interpreter,
+                                                 int (*function)(void*), void* argument, int flags);
+// Need no GIL. Since Python 3.13, and before.
+__attribute__((weak)) int Py_IsFinalizing();
+__attribute__((weak)) int _Py_IsFinalizing();
 
 }  // extern "C"
 

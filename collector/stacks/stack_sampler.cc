@@ -18,6 +18,7 @@
 #include <sys/syscall.h>
 
 #include "collector/descriptors.h"
+#include "collector/stacks/pending_call.h"
 #include "collector/stacks/python_api.h"
 #include "collector/stacks/sample_file.h"
 #include "collector/stacks/stack_table.h"
@@ -31,8 +32,12 @@ using recording::HostRow;
 
 constexpr int64_t kSecondNs = 1'000'000'000;
 constexpr int64_t kFlushNs = kSecondNs / 2;
-// The main thread makes a pending call within microseconds if it executes bytecode.
+// A thread makes a pending call within microseconds if it executes bytecode on a CPU. A busy
+// machine may take longer to give it a CPU.
 constexpr int64_t kPendingCallNs = 1'000'000;
+// CPU time in which a thread that executes bytecode makes a pending call; else it was in native
+// code.
+constexpr int64_t kMaxBytecodeNs = 100'000;
 constexpr int64_t kMaxPeriodNs = kSecondNs;
 // Cost of the main thread per tick: at most this part of the period (a half percent).
 constexpr int64_t kMinPeriodsPerCost = 200;
@@ -84,6 +89,11 @@ struct Seen {
   uint32_t stack = 0;
 };
 
+struct AtTick {
+  ThreadState state = ThreadState::kUnknown;
+  int64_t cpu_ns = 0;
+};
+
 struct PythonThread {
   uint32_t number = 0;
   int64_t task = 0;  // 0: not known.
@@ -124,7 +134,7 @@ class Sampler {
   void Tick();
   void Sample();  // With the GIL.
   void AskInterpreter(int64_t* gil_wait_ns);
-  void ReadStates();
+  ThreadState CallerState() const;
   void Encode(int64_t time_ns, int64_t gil_wait_ns);
   void LookUp(uint64_t ident);
   void EncodeCollections();
@@ -155,11 +165,13 @@ class Sampler {
   };
   std::vector<New> found_;
   int64_t cost_ns_ = 0;
+  uint64_t caller_ = 0;  // The thread that made the pending call, and its CPU time then.
+  int64_t caller_cpu_ns_ = 0;
 
   // The sampler's thread uses these.
   SampleFile file_;
   std::unordered_map<uint64_t, PythonThread> threads_;  // By Python's number.
-  std::unordered_map<uint64_t, ThreadState> states_;    // At the tick.
+  std::unordered_map<uint64_t, AtTick> at_tick_;        // By Python's number.
   uint32_t next_number_ = 0;
   uint64_t tick_ = 0;
   int64_t last_time_ns_ = 0;
@@ -343,16 +355,24 @@ void Sampler::Tick() {
 }
 
 void Sampler::AskInterpreter(int64_t* gil_wait_ns) {
-  states_.clear();
+  at_tick_.clear();
   while (sem_trywait(&taken_) == 0) {
   }
-  ReadStates();
+  // The thread runs on until the request, so slower reads come after it.
+  for (const auto& [ident, thread] : threads_) {
+    if (thread.task != 0) at_tick_[ident].cpu_ns = CpuOfTask(thread.task);
+  }
+  ThreadState main_state = ThreadState::kUnknown;
+  const auto main = threads_.find(main_thread_);
+  if (main != threads_.end()) main_state = StateOfTask(main->second.task);
   claim_ = Claim::kAsked;
-  if (!queued_.exchange(true) && Py_AddPendingCall(PendingCall, this) != 0) queued_ = false;
+  const bool main_runs = main_state <= ThreadState::kNative;
+  if (!queued_.exchange(true) && !RequestPendingCall(PendingCall, this, main_runs)) queued_ = false;
+  for (auto& [ident, at_tick] : at_tick_) {
+    at_tick.state = ident == main_thread_ ? main_state : StateOfTask(threads_[ident].task);
+  }
   if (WaitUntil(&taken_, NowNs(CLOCK_MONOTONIC) + kPendingCallNs)) {
-    // A thread that was blocked at the tick went on just now.
-    ThreadState& state = states_[main_thread_];
-    if (state <= ThreadState::kNative) state = ThreadState::kPython;
+    at_tick_[caller_].state = CallerState();
     return;
   }
   const int64_t asked_ns = NowNs(CLOCK_MONOTONIC);
@@ -368,8 +388,20 @@ void Sampler::AskInterpreter(int64_t* gil_wait_ns) {
     return;
   }
   PyEval_SaveThread();
-  // The main thread has begun to sample and has lost the GIL meanwhile.
+  // Another thread has begun to sample and has lost the GIL meanwhile.
   WaitUntil(&taken_, INT64_MAX / 2);
+  at_tick_[caller_].state = CallerState();
+}
+
+// A thread that was blocked at the tick went on just now. One that ran was in native code if it
+// needed CPU time to reach a bytecode boundary.
+ThreadState Sampler::CallerState() const {
+  const auto found = at_tick_.find(caller_);
+  if (found == at_tick_.end()) return ThreadState::kPython;
+  const AtTick& at_tick = found->second;
+  if (at_tick.state > ThreadState::kNative) return at_tick.state;
+  return caller_cpu_ns_ - at_tick.cpu_ns <= kMaxBytecodeNs ? ThreadState::kPython
+                                                           : ThreadState::kNative;
 }
 
 int Sampler::PendingCall(void* sampler) {
@@ -379,6 +411,8 @@ int Sampler::PendingCall(void* sampler) {
   Claim asked = Claim::kAsked;
   if (!self->claim_.compare_exchange_strong(asked, Claim::kTaken)) return 0;
   const int64_t start_ns = NowNs(CLOCK_MONOTONIC);
+  self->caller_ = pthread_self();  // Python's number of the thread.
+  self->caller_cpu_ns_ = NowNs(CLOCK_THREAD_CPUTIME_ID);
   self->Sample();
   self->cost_ns_ = NowNs(CLOCK_MONOTONIC) - start_ns;
   self->claim_ = Claim::kDone;
@@ -432,12 +466,6 @@ void Sampler::LookUp(uint64_t ident) {
   found_.push_back(found);
 }
 
-void Sampler::ReadStates() {
-  for (const auto& [ident, thread] : threads_) {
-    if (thread.task != 0) states_[ident] = StateOfTask(thread.task);
-  }
-}
-
 void Sampler::Encode(int64_t time_ns, int64_t gil_wait_ns) {
   recording::Encoder& rows = file_.rows();
   file_.AddEncoded(table_.definitions(), table_.definition_rows());
@@ -462,10 +490,10 @@ void Sampler::Encode(int64_t time_ns, int64_t gil_wait_ns) {
     if (known == threads_.end()) continue;
     PythonThread& thread = known->second;
     thread.last_tick = tick_;
-    const auto stated = states_.find(seen.ident);
+    const auto at_tick = at_tick_.find(seen.ident);
     ThreadState state = ThreadState::kUnknown;
-    if (stated != states_.end()) {
-      state = stated->second;
+    if (at_tick != at_tick_.end()) {
+      state = at_tick->second.state;
     } else if (thread.task != 0) {
       state = StateOfTask(thread.task);
     }
@@ -560,6 +588,8 @@ void Sampler::EncodeEnd() {
 }  // namespace xlatrace::collector
 
 using xlatrace::collector::g_sampler;
+
+int xlatrace_stacks_prepare() { return xlatrace::collector::PreparePendingCalls() ? 1 : 0; }
 
 int xlatrace_stacks_start(const char* path, long long period_ns, unsigned long main_thread) {
   g_sampler = new xlatrace::collector::Sampler;

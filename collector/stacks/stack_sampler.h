@@ -2,12 +2,16 @@
 
 // Samples the Python stacks of all threads of the process from a thread of its own.
 //
-// The main thread samples itself. At each tick the sampler requests a pending call of the
-// interpreter, and the main thread makes it at its next bytecode boundary. If the main thread
-// executes no bytecode, because it waits or is in a C function, the sampler takes the GIL and reads
-// the stacks. The main thread has executed no bytecode since the tick in either case, so its stack
-// is that of the tick. A sampler that only took the GIL would see a busy main thread mostly where
-// it releases the GIL.
+// The thread that executes Python code samples all threads. At each tick the sampler requests a
+// pending call of the interpreter (pending_call.h), and the thread makes it at its next bytecode
+// boundary. If no thread makes it, because all wait or are in C functions, the sampler takes the
+// GIL and reads the stacks. No thread has executed bytecode since the tick in either case, so the
+// stacks are those of the tick. A sampler that only took the GIL would see a busy thread mostly
+// where it releases the GIL.
+//
+// Before Python 3.12 only the main thread makes pending calls. If another thread executes Python
+// code, the sampler waits for the GIL, at most the interpreter's switch interval. It then sees that
+// thread where it released the GIL.
 //
 // Ticks are at random places of equal periods, so that they do not follow the program's steps.
 //
@@ -19,6 +23,10 @@
 
 extern "C" {
 
+// Call it from Python code of the main thread before the start, until it returns 1: what it
+// requests happens between two calls. Samples of Python 3.9 to 3.11 need it. A few calls are
+// enough.
+__attribute__((visibility("default"))) int xlatrace_stacks_prepare();
 // Starts to sample into the file `path` every `period_ns`. `main_thread`:
 // threading.main_thread().ident. Returns 0 if it samples.
 __attribute__((visibility("default"))) int xlatrace_stacks_start(const char* path,

@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import pathlib
 import signal
+import sys
 import time
 import unittest
 
@@ -32,6 +33,32 @@ def library() -> str:
     if not path.is_file():
         raise unittest.SkipTest("this build has no stack sampler")
     return str(path)
+
+
+# Steps of Python code and of native code that releases the GIL, with given CPU times in ms. Both are
+# shorter than the switch interval, so no thread has to give up the GIL. The loop has no system call,
+# because a busy machine switches to the sampler at the end of one.
+STEPS = """
+import hashlib
+def compute(count):
+    total = 0
+    for i in range(count):
+        total += i % 7
+    return total
+def digest(data):
+    return hashlib.sha256(data).digest()
+def cpu_time(function, argument, times=10):
+    start = time.thread_time()
+    for _ in range(times):
+        function(argument)
+    return (time.thread_time() - start) / times
+count = int(10_000 * python_ms / 1000 / cpu_time(compute, 10_000, 100))
+data = bytes(int(100_000 * native_ms / 1000 / cpu_time(digest, bytes(100_000), 100)))
+def run_steps():
+    for _ in range(400):
+        compute(count)
+        digest(data)
+"""
 
 
 class StackTestCase(HookTestCase):
@@ -78,6 +105,58 @@ stacks.stop()
         self.assertIn("sleep", [state for _, state, _ in functions["rest"]])
         # A thread that stays at its place has few rows at any rate.
         self.assertLess(len(functions["rest"]), 30)
+
+    def assert_most_samples_in(self, function: str, python_ms: float, native_ms: float, run: str):
+        """`function` takes 90 % of a step; the limit leaves room for a busy machine, which prefers some places."""
+        times = f"python_ms, native_ms = {python_ms}, {native_ms}\n"
+        result = self.run_sampled(times + STEPS + run + "\nstacks.stop()\n")
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        stacks = [[frame[0] for frame in sample.frames] for sample in self.samples().samples]
+        below = [stack[0] for stack in stacks if "run_steps" in stack]
+        self.assertGreater(len(below), 50)
+        self.assertGreater(below.count(function) / len(below), 0.6)
+
+    def test_main_thread_in_python_code_is_seen_there(self):
+        self.assert_most_samples_in("compute", 4.5, 0.5, "run_steps()")
+
+    def test_main_thread_in_native_code_is_seen_there(self):
+        self.assert_most_samples_in("digest", 0.5, 4.5, "run_steps()")
+
+    @unittest.skipIf(sys.version_info < (3, 12), "only the main thread makes pending calls")
+    def test_other_thread_in_python_code_is_seen_there(self):
+        run = "thread = threading.Thread(target=run_steps)\nthread.start()\nthread.join()"
+        self.assert_most_samples_in("compute", 4.5, 0.5, run)
+
+    def test_thread_that_keeps_the_gil_is_seen_by_its_time(self):
+        result = self.run_sampled(
+            """
+def long(count):
+    return sum(i % 7 for i in range(count))
+def short(count):
+    return sum(i % 7 for i in range(count))
+def run_steps():
+    for _ in range(500):
+        long(30_000)
+        short(10_000)
+thread = threading.Thread(target=run_steps)
+thread.start()
+thread.join()
+stacks.stop()
+"""
+        )
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        stacks = [[frame[0].split(".")[0] for frame in s.frames] for s in self.samples().samples]
+        below = [stack for stack in stacks if "run_steps" in stack]
+        self.assertAlmostEqual(sum("long" in stack for stack in below) / len(below), 0.75, delta=0.15)
+
+    def test_native_code_has_the_state_native(self):
+        result = self.run_sampled("python_ms, native_ms = 4, 4\n" + STEPS + "run_steps()\nstacks.stop()\n")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        states = {}
+        for sample in self.samples().samples:
+            states.setdefault(sample.frames[0][0], []).append(sample.state)
+        self.assertGreater(states["digest"].count("native") / len(states["digest"]), 0.7)
+        self.assertGreater(states["compute"].count("python") / len(states["compute"]), 0.7)
 
     def test_threads_that_wait_have_their_states(self):
         result = self.run_sampled(

@@ -21,6 +21,8 @@ LIBRARY = "XLATRACE_STACKS_LIBRARY"
 FILE = "host.samples"
 DEFAULT_RATE_HZ = 100.0
 MAX_RATE_HZ = 10_000.0
+# The first requests, the second finds what it needs; the others are for bad luck.
+PREPARATIONS = 5
 FULL = "the stack samples reached their limit of 64 MB; later samples are missing"
 
 
@@ -58,6 +60,9 @@ class Stacks:
             ]
             file = os.fsencode(os.path.join(os.path.abspath(folder), FILE))
             main = threading.main_thread().ident
+            for _ in range(PREPARATIONS):
+                if with_gil.xlatrace_stacks_prepare() == 1:
+                    break
             if main is None or with_gil.xlatrace_stacks_start(file, int(1e9 / rate), main) != 0:
                 return
             self._library = ctypes.CDLL(path)  # its functions run without the GIL

@@ -2,13 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """How much sampled stacks cost a program with steps of about 2 ms.
 
-    bench/stack_cost.py build/release/lib/libxlatrace_stacks.so [--rate 100] [--blocks 40] [--jax]
+    bench/stack_cost.py build/release/lib/libxlatrace_stacks.so [--rate 100] [--blocks 100] [--jax]
 
-One process runs blocks of steps, alternately sampled and not, so that both see the same machine. A
-step is Python code below 40 frames, or with --jax a compiled function and 1 ms of Python. Figures
-are differences of the mean steps, without the slowest fifth of each block. They have a 95 % interval
-over pairs of blocks. Wall time fits an idle machine, CPU time of the main thread a busy one. The
-sampler's own thread runs beside the program; its CPU time is the third figure.
+One process runs short blocks of steps, alternately sampled and not, so that both see the same
+machine. A step is Python code below 40 frames, or with --jax a compiled function and 1 ms of Python.
+Its length is set by CPU time. A figure is the median, over pairs of blocks, of the difference of the
+time per step, with a 95 % interval. A block has about ten samples, so its time contains their cost;
+the median of single steps would not, because most steps have no sample. Wall time is
+right on an idle machine only. A busy machine has more samples per step; the CPU time per sample is
+the same there. The sampler's own thread runs in parallel, and its CPU time is a figure of its own.
 """
 
 import argparse
@@ -21,7 +23,8 @@ import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "python" / "xlatrace_hook"))
-STEPS = 100
+STEPS = 50
+STEP_S = 0.002
 
 
 def python_step(units):
@@ -54,14 +57,23 @@ def jax_step(units):
 
 
 def block(step):
-    """Mean step in wall time, and in CPU time of this thread."""
-    wall, cpu = [], []
+    """Wall time and CPU time of this thread per step, in ns."""
+    start, start_cpu = time.perf_counter_ns(), time.thread_time_ns()
     for _ in range(STEPS):
-        start, start_cpu = time.perf_counter_ns(), time.thread_time_ns()
         step()
-        wall.append(time.perf_counter_ns() - start)
-        cpu.append(time.thread_time_ns() - start_cpu)
-    return [statistics.fmean(sorted(times)[: STEPS * 4 // 5]) for times in (wall, cpu)]
+    return (time.perf_counter_ns() - start) / STEPS, (time.thread_time_ns() - start_cpu) / STEPS
+
+
+def units_of_step():
+    """Units of `python_step` that take STEP_S of CPU time."""
+    units = 10_000
+    step = python_step(units)
+    times = []
+    for _ in range(20):
+        start = time.thread_time()
+        step()
+        times.append(time.thread_time() - start)
+    return int(units * STEP_S / statistics.median(times))
 
 
 def sampler_cpu_s():
@@ -72,17 +84,28 @@ def sampler_cpu_s():
     return 0.0
 
 
-def print_cost(name, pairs):
-    differences = [100 * (sampled / plain - 1) for sampled, plain in pairs]
-    error = 1.96 * statistics.stdev(differences) / len(differences) ** 0.5
-    print(f"{name} {statistics.fmean(differences):+.2f} % +- {error:.2f} %")
+def print_median(name, differences, unit):
+    differences = sorted(differences)
+    # The interval of a median: order statistics, by the normal approximation of the binomial.
+    count = len(differences)
+    reach = int(0.98 * count**0.5) + 1
+    low, high = (differences[min(max(count // 2 + side, 0), count - 1)] for side in (-reach, reach))
+    print(f"{name} {statistics.median(differences):+.2f} {unit} ({low:+.2f} to {high:+.2f} {unit})")
+
+
+def print_costs(pairs, rate):
+    for name, i in (("wall time of the step    ", 0), ("CPU of the main thread   ", 1)):
+        print_median(name, [100 * (sampled[i] / plain[i] - 1) for sampled, plain in pairs], "%")
+    # The wall time of a step decides how many samples it has, so this figure fits any load.
+    per_sample = [(sampled[1] - plain[1]) / (sampled[0] * rate / 1e9) / 1e3 for sampled, plain in pairs]
+    print_median("CPU of main, per sample  ", per_sample, "us")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("library")
     parser.add_argument("--rate", default="100")
-    parser.add_argument("--blocks", type=int, default=40)
+    parser.add_argument("--blocks", type=int, default=100, help="pairs of blocks")
     parser.add_argument("--threads", type=int, default=4, help="further threads, which wait")
     parser.add_argument("--jax", action="store_true")
     options = parser.parse_args()
@@ -90,12 +113,7 @@ def main():
     os.environ["XLATRACE_STACKS"] = options.rate
     from xlatrace_hook.stacks import Stacks
 
-    units = 10_000
-    step = python_step(units)
-    step()
-    start = time.perf_counter()
-    step()
-    units = int(units * 0.002 / (time.perf_counter() - start))
+    units = units_of_step()
     step = jax_step(units) if options.jax else python_step(units)
     step()
     end = threading.Event()
@@ -117,9 +135,9 @@ def main():
         own_s = sampler_cpu_s()
         stacks.stop()
         size = os.path.getsize(os.path.join(folder, "host.samples"))
-    print(f"step without samples      {statistics.median(plain[0] for _, plain in pairs) / 1e6:.3f} ms")
-    print_cost("wall time of the step    ", [(sampled[0], plain[0]) for sampled, plain in pairs])
-    print_cost("CPU of the main thread   ", [(sampled[1], plain[1]) for sampled, plain in pairs])
+    wall, cpu = (statistics.median(plain[i] for _, plain in pairs) / 1e6 for i in (0, 1))
+    print(f"step without samples      {wall:.3f} ms, CPU time {cpu:.3f} ms")
+    print_costs(pairs, float(options.rate))
     print(f"CPU of the sampler        {100 * own_s / sampled_s:.2f} % of one core")
     print(f"file                      {size / sampled_s:.0f} bytes per second")
     end.set()

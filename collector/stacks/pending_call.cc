@@ -79,4 +79,9 @@ bool RequestPendingCall(int (*function)(void*), void* argument, bool interrupt) 
   return true;
 }
 
+void EndInterruption() {
+  int* eval_breaker = g_eval_breaker;
+  if (eval_breaker != nullptr) __atomic_store_n(eval_breaker, 0, __ATOMIC_RELEASE);
+}
+
 }  // namespace xlatrace::collector

@@ -25,6 +25,11 @@ bool PreparePendingCalls();
 // thread executes nothing now, so that no other thread is slowed down.
 bool RequestPendingCall(int (*function)(void*), void* argument, bool interrupt);
 
+// Clears the eval breaker that a request has set; the request stays. Until then, bytecode
+// boundaries of other threads are slower. The caller must take the GIL next. The interpreter then
+// sets the eval breaker again within the switch interval, so no reason of its own is lost.
+void EndInterruption();
+
 }  // namespace xlatrace::collector
 
 #endif  // XLATRACE_COLLECTOR_STACKS_PENDING_CALL_H_

@@ -134,6 +134,7 @@ class Sampler {
   void Tick();
   void Sample();  // With the GIL.
   void AskInterpreter(int64_t* gil_wait_ns);
+  bool MainLeavesGilToOthers() const;
   ThreadState CallerState() const;
   void Encode(int64_t time_ns, int64_t gil_wait_ns);
   void LookUp(uint64_t ident);
@@ -371,7 +372,14 @@ void Sampler::AskInterpreter(int64_t* gil_wait_ns) {
   for (auto& [ident, at_tick] : at_tick_) {
     at_tick.state = ident == main_thread_ ? main_state : StateOfTask(threads_[ident].task);
   }
-  if (WaitUntil(&taken_, NowNs(CLOCK_MONOTONIC) + kPendingCallNs)) {
+  const int64_t requested_ns = NowNs(CLOCK_MONOTONIC);
+  bool called = WaitUntil(&taken_, requested_ns + 2 * kMaxBytecodeNs);
+  if (!called && main_runs && MainLeavesGilToOthers()) {
+    EndInterruption();
+  } else if (!called) {
+    called = WaitUntil(&taken_, requested_ns + kPendingCallNs);
+  }
+  if (called) {
     at_tick_[caller_].state = CallerState();
     return;
   }
@@ -391,6 +399,20 @@ void Sampler::AskInterpreter(int64_t* gil_wait_ns) {
   // Another thread has begun to sample and has lost the GIL meanwhile.
   WaitUntil(&taken_, INT64_MAX / 2);
   at_tick_[caller_].state = CallerState();
+}
+
+// The main thread has used a CPU since the tick and made no call, so it is in native code. If
+// another thread uses a CPU too, that thread may execute Python code.
+bool Sampler::MainLeavesGilToOthers() const {
+  bool main_ran = false;
+  bool other_ran = false;
+  for (const auto& [ident, at_tick] : at_tick_) {
+    const auto thread = threads_.find(ident);
+    if (thread == threads_.end()) continue;
+    const bool ran = CpuOfTask(thread->second.task) - at_tick.cpu_ns >= kMaxBytecodeNs;
+    (ident == main_thread_ ? main_ran : other_ran) |= ran;
+  }
+  return main_ran && other_ran;
 }
 
 // A thread that was blocked at the tick went on just now. One that ran was in native code if it

@@ -35,6 +35,7 @@ class Samples:
         for row, *fields in self.rows:
             if row == 1:
                 self.version, self.pid, now, self.monotonic_ns, self.period_ns = fields
+                self.start_ns = now
             elif row == 2:
                 texts.append(fields[0])
             elif row == 3:

@@ -305,7 +305,7 @@ class HookStacksTest(StackTestCase):
         functions = [[frame[0] for frame in sample.frames] for sample in samples.samples]
         self.assertIn(["prepare", "<module>"], functions)
         session = status["sessions"][0]
-        self.assertLess(samples.ticks[0], session["start_unix_ns"])
+        self.assertLess(samples.start_ns, session["start_unix_ns"])
         self.assertGreater(samples.ticks[-1], session["stop_unix_ns"] - 1_000_000_000)
 
 

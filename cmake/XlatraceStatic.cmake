@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Third parties and the C++ runtime inside the program, so that one build runs on every Linux that
-# has its glibc (GLIBC_2.34) and needs no package: what the wheel carries is what the tests ran.
+# Third parties and the C++ runtime inside the program, so that one build runs on every Linux with glibc
+# 2.28 (2.34 without scripts/glibc_stubs) and needs no package. The wheel has the files that the tests ran.
 # XLATRACE_STATIC=OFF links Debian's shared libraries instead, as a distribution wants it. Sanitized
 # builds always do.
 
@@ -10,13 +10,29 @@ if(XLATRACE_SANITIZE OR XLATRACE_FUZZERS)
 endif()
 option(XLATRACE_STATIC "Link third parties and the C++ runtime into the program" ${static_default})
 
-# What GCC's own archives ask of a newer glibc. Objects, not an archive: they must win over libc.so
-# whatever the order on the command line.
+# Functions that GCC's archives need of a newer glibc. Objects and not an archive, so that they precede
+# libc.so in every order on the command line.
 add_library(xlatrace_old_glibc OBJECT "${PROJECT_SOURCE_DIR}/collector/old_glibc.cc")
 set_target_properties(xlatrace_old_glibc PROPERTIES CXX_VISIBILITY_PRESET hidden)
 
-# xlatrace_self_contained(TARGET): no libstdc++.so and no libgcc_s.so at run time, no glibc symbol
-# newer than GLIBC_2.34.
+set(xlatrace_glibc_stubs "${PROJECT_SOURCE_DIR}/.glibc/${CMAKE_SYSTEM_PROCESSOR}")  # scripts/glibc_stubs
+if(XLATRACE_STATIC AND NOT EXISTS "${xlatrace_glibc_stubs}/source")
+  set(xlatrace_glibc_stubs "")
+  message(STATUS "xlatrace: the program will need the glibc of this system, at least 2.34; scripts/glibc_stubs "
+                 "lowers that to 2.28")
+endif()
+
+# xlatrace_old_glibc_link(TARGET): no glibc symbol newer than GLIBC_2.28 (without .glibc: 2.34).
+function(xlatrace_old_glibc_link target)
+  if(XLATRACE_STATIC AND xlatrace_glibc_stubs)
+    # libpthread and libdl first: libc of that time has some of their functions too, without threads.
+    target_link_options(${target} PRIVATE "-B${xlatrace_glibc_stubs}/" "-L${xlatrace_glibc_stubs}"
+      "LINKER:--push-state,--no-as-needed" -lpthread -ldl -lm "LINKER:--pop-state")
+    set_property(TARGET ${target} APPEND PROPERTY LINK_DEPENDS "${xlatrace_glibc_stubs}/source")
+  endif()
+endfunction()
+
+# xlatrace_self_contained(TARGET): no libstdc++.so and no libgcc_s.so at run time, and an old glibc.
 function(xlatrace_self_contained target)
   if(XLATRACE_SANITIZE)
     return()
@@ -24,6 +40,7 @@ function(xlatrace_self_contained target)
   target_link_libraries(${target} PRIVATE xlatrace_old_glibc)
   target_link_options(${target} PRIVATE -static-libstdc++ -static-libgcc
     -Wl,--exclude-libs,ALL)
+  xlatrace_old_glibc_link(${target})
 endfunction()
 
 if(NOT XLATRACE_STATIC)

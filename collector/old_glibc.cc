@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The static parts of GCC's runtime, built on a new glibc, ask for functions that older ones lack.
-// They are here, inside the collector and the program only, so that these load with glibc 2.34 and
-// later.
+// Functions that the static parts of GCC's runtime need and an older glibc lacks. They are here,
+// inside the collector and the program only. These therefore load with glibc 2.28 if the link used
+// .glibc (scripts/glibc_stubs), and with 2.34 otherwise.
 //
 // Not linked into sanitizer builds, which bring a runtime of their own.
 
+#include <dlfcn.h>
 #include <link.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cstdint>
@@ -54,9 +58,56 @@ int Look(dl_phdr_info* info, size_t, void* data) {
   return 1;
 }
 
+// A function of this process's glibc, if that is new enough. The names of this file are not
+// exported, so that the search does not find them.
+template <typename Function>
+struct Later {
+  explicit Later(const char* name)
+      : function(reinterpret_cast<Function*>(dlsym(RTLD_DEFAULT, name))) {}
+  Function* function;
+};
+
+// The time of CLOCK_REALTIME that is as far away as `until` is on `clock`.
+timespec OnRealClock(clockid_t clock, const timespec& until) {
+  constexpr int64_t kNsPerSecond = 1'000'000'000;
+  timespec now{};
+  timespec real_now{};
+  clock_gettime(clock, &now);
+  clock_gettime(CLOCK_REALTIME, &real_now);
+  const int64_t wait_ns = (until.tv_sec - now.tv_sec) * kNsPerSecond + until.tv_nsec - now.tv_nsec;
+  const int64_t real_ns = real_now.tv_sec * kNsPerSecond + real_now.tv_nsec + wait_ns;
+  if (real_ns < 0) return {};
+  return {.tv_sec = real_ns / kNsPerSecond, .tv_nsec = real_ns % kNsPerSecond};
+}
+
 }  // namespace
 
 extern "C" {
+
+// glibc 2.32. libstdc++ then counts references without atomic instructions. 0 is always right.
+char single_threaded __asm__("__libc_single_threaded") = 0;
+
+// glibc 2.30: std::condition_variable::wait_until with a steady clock. Without it, the wait ends by
+// the real clock, as with an earlier libstdc++.
+using WaitOnClockFunction = int(pthread_cond_t*, pthread_mutex_t*, clockid_t, const timespec*);
+WaitOnClockFunction WaitOnClock __asm__("pthread_cond_clockwait");
+int WaitOnClock(pthread_cond_t* condition, pthread_mutex_t* mutex, clockid_t clock,
+                const timespec* until) {
+  static const Later<WaitOnClockFunction> later("pthread_cond_clockwait");
+  if (later.function != nullptr) return later.function(condition, mutex, clock, until);
+  const timespec real_until = OnRealClock(clock, *until);
+  return pthread_cond_timedwait(condition, mutex, &real_until);
+}
+
+// glibc 2.30: the sampler of stacks.
+using WaitForSemaphoreFunction = int(sem_t*, clockid_t, const timespec*);
+WaitForSemaphoreFunction WaitForSemaphore __asm__("sem_clockwait");
+int WaitForSemaphore(sem_t* semaphore, clockid_t clock, const timespec* until) {
+  static const Later<WaitForSemaphoreFunction> later("sem_clockwait");
+  if (later.function != nullptr) return later.function(semaphore, clock, until);
+  const timespec real_until = OnRealClock(clock, *until);
+  return sem_timedwait(semaphore, &real_until);
+}
 
 // glibc 2.35. Only the unwinder calls it, when memory is out: the slow way is good enough.
 // (By an asm label: a new glibc's header declares it with its own type.)

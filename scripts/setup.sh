@@ -71,6 +71,16 @@ simdjson_source() {
   fi
 }
 
+# Files to link against glibc 2.28. Without them the program builds, and needs the glibc of this machine.
+glibc_stubs() {
+  if scripts/glibc_stubs >"$root/.glibc.log" 2>&1; then
+    rm -f "$root/.glibc.log"
+    say "glibc: linked against 2.28"
+  else
+    skipped glibc "the packages of Debian 11 are not available (.glibc.log): linked against this machine's"
+  fi
+}
+
 # python_env NAME REQUIREMENT...: a virtual environment with exactly these; its python in $python.
 # Fails (returns 1) when the packages cannot be had.
 python_env() {

@@ -4,6 +4,7 @@
 import base64
 import configparser
 import csv
+import email
 import hashlib
 import io
 import os
@@ -26,9 +27,10 @@ from test_python_api import interpreters
 
 SCRIPT = support.REPOSITORY / "scripts" / "wheel"
 RUN = "run.db"
-# PEP 600 names the glibc; the preload library lives in everything a shell starts and promises less.
+# PEP 600 names the glibc. The preload library is in all programs that a shell starts, also older ones.
 PROMISED = {"libxlatrace.so": (2, 17)}
-PROMISED_ELSE = (2, 34)
+STUBS = support.REPOSITORY / ".glibc" / os.uname().machine / "source"  # scripts/glibc_stubs
+PROMISED_ELSE = (2, 28) if STUBS.exists() else (2, 34)
 PRESENT_EVERYWHERE = re.compile(r"(libc|libm|libdl|libpthread|librt)\.so\.\d|ld-linux-.*")
 
 
@@ -88,7 +90,7 @@ class WheelTest(unittest.TestCase):
     def test_the_name_promises_what_the_symbols_keep(self):
         machine = os.uname().machine
         self.assertRegex(self.wheel.name,
-                         rf"^xlatrace-[\d.]+-py3-none-manylinux_2_34_{machine}\.whl$")
+                         rf"^xlatrace-[\d.]+-py3-none-manylinux_2_{PROMISED_ELSE[1]}_{machine}\.whl$")
         for path in self.elf_files():
             with self.subTest(path.name):
                 _, versions = elf_facts(path)
@@ -100,12 +102,31 @@ class WheelTest(unittest.TestCase):
                 needed, _ = elf_facts(path)
                 self.assertEqual({n for n in needed if not PRESENT_EVERYWHERE.fullmatch(n)}, set())
 
-    def test_it_says_whose_code_is_inside(self):
-        """A notice for every library that CMake found an archive or headers of."""
+    def test_audit_lists_each_file_and_refuses_a_newer_glibc(self):
+        done = support.run_command([SCRIPT, "--audit", self.wheel])
+        self.assertEqual(done.code, 0, done)
+        self.assertEqual(len(done.stdout.splitlines()), len(self.elf_files()) + 1, done)
+        wrong = self.folder / self.wheel.name.replace(f"2_{PROMISED_ELSE[1]}_", "2_17_")
+        shutil.copy(self.wheel, wrong)
+        self.assertEqual(support.run_command([SCRIPT, "--audit", wrong]).code, 1)
+
+    def test_metadata_names_the_licence_of_each_notice(self):
+        (metadata,) = self.content.glob("*.dist-info/METADATA")
+        head = email.message_from_string(metadata.read_text())
+        expression = head["License-Expression"]
+        for licence in ("Apache-2.0", "BSD-2-Clause", "LGPL-3.0-or-later", "GCC-exception-3.1", "MIT", "Zlib"):
+            self.assertIn(licence, expression)
+        self.assertEqual(expression.count("("), expression.count(")"))
+        (licences,) = self.content.glob("*.dist-info/licenses")
+        files = {str(p.relative_to(licences)) for p in licences.rglob("*") if p.is_file()}
+        self.assertEqual(set(head.get_all("License-File")), files)
+
+    def test_notice_of_each_linked_library_is_inside(self):
+        """Libraries of which CMake found an archive or headers."""
         (notices,) = self.content.glob("*.dist-info/licenses/third-party")
         names = " ".join(p.name for p in notices.iterdir())
         for library in ("archive", "bz2", "cli11", "expected", "fmt", "lz4", "lzma", "nettle",
-                        "nlohmann", "protozero", "re2", "simdjson", "sqlite3", "stdc++", "xxhash",
+                        "nlohmann", "preact", "protozero", "re2", "simdjson", "sqlite3", "stdc++", "xxhash",
                         "zlib1g", "zstd"):
             self.assertIn(library, names)
 

@@ -24,6 +24,11 @@ bool AboutEqual(int64_t base_ns, int64_t now_ns) {
 }
 
 double WeightOf(const Change& change) {
+  // Another form of the whole program: all other changes follow from it.
+  constexpr double kProgramWeight = 1e18;
+  if (change.id == "programs" || change.id == "unroll" || change.id == "donation") {
+    return kProgramWeight;
+  }
   double value = static_cast<double>(std::abs(change.delta_ns));
   if (change.certain) value *= 4;
   // New work causes other fusions around it.
@@ -58,13 +63,16 @@ void ShowHeaviest(std::vector<Change>* changes, size_t shown) {
 
 bool IsStructure(const Change& change) {
   return change.id == "inputs" || change.id == "layers" || change.id == "recompute" ||
-         change.id == "graphs";
+         change.id == "graphs" || change.id == "donation" || change.id == "unroll" ||
+         change.id == "programs";
 }
 
-void SortChanges(const Comparison& comparison, std::vector<Change>* changes) {
+void SortChanges(const Comparison& comparison, bool equal_time, std::vector<Change>* changes) {
   const int64_t whole = WholeOf(comparison);
-  const bool equal = AboutEqual(comparison);
+  const bool equal = equal_time || AboutEqual(comparison);
   const auto against = [&](const Change& change) {
+    // A change of the program without a time of its own has no direction.
+    if (IsStructure(change) && change.id != "graphs" && change.delta_ns == 0) return false;
     return !equal && (whole > 0 ? change.delta_ns <= 0 : change.delta_ns >= 0);
   };
   std::stable_sort(changes->begin(), changes->end(), [&](const Change& a, const Change& b) {

@@ -31,7 +31,8 @@ bool IsStructure(const Change& change);
 // Changes in the direction of the total come first, so that a slower step never starts with a gain.
 // Among those, the largest come first. Certain changes have more weight, because measured times
 // vary without a change of the program.
-void SortChanges(const Comparison& comparison, std::vector<Change>* changes);
+// `equal_time`: the times are not distinguishable.
+void SortChanges(const Comparison& comparison, bool equal_time, std::vector<Change>* changes);
 
 // Among the changes after the first `shown`, up to two that are larger than the last shown ones
 // replace those. A change against the direction of the total may be larger than all shown changes.

@@ -33,12 +33,18 @@ constexpr double kFactorTolerance = 0.03;
 // On a CPU, other programs delay ops by different factors.
 constexpr double kCpuFactorTolerance = 0.2;
 
+// Smaller parts of the difference of the time per iteration are not its cause.
+constexpr double kMinDifferenceShare = 0.05;
+constexpr double kMinOpVariation = 0.01;  // Between runs, on a dedicated GPU.
+constexpr double kMinStepShare = 0.01;    // Share of device time, for one op.
+
 constexpr size_t kMinGroupRows = 12;  // Number of rows of one cause that one op cannot represent.
 
 class ChangeFinder {
  public:
-  ChangeFinder(const Run& base, const Run& now, const Comparison& comparison)
-      : base_(base), now_(now), comparison_(comparison) {}
+  ChangeFinder(const Run& base, const Run& now, const Comparison& comparison,
+               const TimeChange& time)
+      : base_(base), now_(now), comparison_(comparison), time_(time) {}
 
   std::vector<Change> Find() {
     structure_ = StructureChanges(base_, now_, comparison_);
@@ -52,7 +58,9 @@ class ChangeFinder {
     CopiesOnce();
     Because();
     Uniform();
-    SortChanges(comparison_, &changes_);
+    LeaveOutNoise();
+    const bool equal = time_.word != ResultWord::kUnknown && !time_.different();
+    SortChanges(comparison_, equal, &changes_);
     ShowHeaviest(&changes_, kMaxShownChanges);
     return std::move(changes_);
   }
@@ -243,6 +251,33 @@ class ChangeFinder {
     });
   }
 
+  void LeaveOutNoise() {
+    if (time_.word == ResultWord::kUnknown) return;
+    const double whole = std::abs(static_cast<double>(WholeOf(comparison_)));
+    std::erase_if(changes_, [&](const Change& change) {
+      if (change.certain || IsSignificant(change)) return false;
+      if (change.id == "idle" && HostCallsChanged(base_, now_, change.delta_ns > 0)) return false;
+      // Without steps, changes are sums over the recordings, and not parts of an iteration.
+      return !time_.different() ||
+             (!time_.of_calls &&
+              std::abs(static_cast<double>(change.delta_ns)) < kMinDifferenceShare * whole);
+    });
+  }
+
+  // On a dedicated GPU, the time of an op varies between runs as that of the step does. A larger
+  // change of an op is significant, even if the variation of the step hides it.
+  bool IsSignificant(const Change& change) const {
+    if (base_.cpu || now_.cpu || change.wall || change.rows.empty()) return false;
+    constexpr double kMinSigmas = 5;
+    const double error = std::sqrt(2) * std::max(time_.usual_variation, kMinOpVariation);
+    return std::any_of(change.rows.begin(), change.rows.end(), [&](size_t r) {
+      const auto before = static_cast<double>(comparison_.rows[r].base_ns);
+      const auto after = static_cast<double>(comparison_.rows[r].now_ns);
+      return before > 0 && after > 0 && std::abs(std::log(after / before)) > kMinSigmas * error &&
+             std::abs(after - before) > kMinStepShare * static_cast<double>(base_.device_ns);
+    });
+  }
+
   // Adds possible reasons: changes that another compiler or other flags can cause.
   void Because() {
     const std::string compiled = CompilerReason(base_, now_);
@@ -262,6 +297,7 @@ class ChangeFinder {
   const Run& base_;
   const Run& now_;
   const Comparison& comparison_;
+  const TimeChange& time_;
   std::vector<Change> changes_;
   Structure structure_;
   double repeated_ = 0;  // Ratio of repetitions, which are reported once.
@@ -269,10 +305,31 @@ class ChangeFinder {
 
 }  // namespace
 
-std::vector<Change> FindChanges(const Run& base, const Run& now, const Comparison& comparison) {
+std::vector<Change> FindChanges(const Run& base, const Run& now, const Comparison& comparison,
+                                const TimeChange& time) {
   // Differences between runs that cannot be compared are not changes.
   if (!comparison.identity.comparable()) return {};
-  return ChangeFinder(base, now, comparison).Find();
+  return ChangeFinder(base, now, comparison, time).Find();
+}
+
+std::vector<Change> FindChanges(const Run& base, const Run& now, const Comparison& comparison) {
+  return FindChanges(base, now, comparison,
+                     ChangeOfTime(std::vector<const Run*>{&base}, std::vector<const Run*>{&now}));
+}
+
+std::vector<bool> RowsOfUsualVariation(const Comparison& comparison,
+                                       const std::vector<Change>& changes) {
+  std::vector<bool> usual(comparison.rows.size());
+  if (!comparison.identity.comparable()) return usual;
+  for (size_t r = 0; r < usual.size(); ++r) {
+    const std::vector<Cause>& causes = comparison.rows[r].causes;
+    usual[r] = std::none_of(causes.begin(), causes.end(),
+                            [](const Cause& cause) { return cause.certain; });
+  }
+  for (const Change& change : changes) {
+    for (const size_t r : change.rows) usual[r] = false;
+  }
+  return usual;
 }
 
 }  // namespace xlatrace::compare

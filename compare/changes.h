@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "compare/comparison.h"
+#include "compare/time_change.h"
 
 namespace xlatrace::compare {
 
@@ -48,7 +49,18 @@ inline constexpr size_t kMaxShownChanges = 8;
 // about equal, they are ordered by weight alone. A large structural change in the other direction
 // still comes second (PutStructureSecond). Empty if the comparison is refused, because differences
 // are not changes then.
+//
+// Measured changes are left out if `time` is not distinguishable. A measured change that is no good
+// part of the difference of the time is left out, too.
+std::vector<Change> FindChanges(const Run& base, const Run& now, const Comparison& comparison,
+                                const TimeChange& time);
+// With the time of one run on each side.
 std::vector<Change> FindChanges(const Run& base, const Run& now, const Comparison& comparison);
+
+// By row: its only change is a measured time, and no change in `changes` contains it. So its
+// difference is within the usual variation between runs, and nothing is concluded from it.
+std::vector<bool> RowsOfUsualVariation(const Comparison& comparison,
+                                       const std::vector<Change>& changes);
 
 }  // namespace xlatrace::compare
 

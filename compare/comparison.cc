@@ -15,16 +15,48 @@
 namespace xlatrace::compare {
 namespace {
 
-// Share of the work of both runs, by time, whose module has a similar partner.
+// Share of the work of both runs, by time, whose module has a similar partner. A program without a
+// partner has none, if its instructions are known. Main programs only, if both runs have them,
+// because all programs of a framework prepare arrays in one way. Each side counts half, for any
+// length of the recordings.
 double SimilarityOf(const Run& base, const Run& now, const std::vector<ModulePair>& pairs) {
+  std::vector<double> similar[2] = {std::vector<double>(base.modules.size(), -1),
+                                    std::vector<double>(now.modules.size(), -1)};
+  bool by_content = false;
+  for (const ModulePair& pair : pairs) {
+    if (pair.similarity < 0) continue;
+    by_content = true;
+    double& ours = similar[0][pair.base];
+    double& theirs = similar[1][pair.now];
+    ours = std::max(ours, pair.similarity);
+    theirs = std::max(theirs, pair.similarity);
+  }
+  std::vector<bool> name_only[2] = {std::vector<bool>(base.modules.size()),
+                                    std::vector<bool>(now.modules.size())};
+  for (const ModulePair& pair : pairs) {
+    if (pair.similarity < 0) name_only[0][pair.base] = name_only[1][pair.now] = true;
+  }
+  const auto is_main = [](const Module& module) { return module.role == "main" && module.ns > 0; };
+  const bool main_only = std::any_of(base.modules.begin(), base.modules.end(), is_main) &&
+                         std::any_of(now.modules.begin(), now.modules.end(), is_main);
   double all = 0;
   double same = 0;
-  for (const ModulePair& pair : pairs) {
-    if (pair.similarity < 0 || pair.more_of_side >= 0) continue;
-    const auto ns = static_cast<double>(base.modules[pair.base].ns + now.modules[pair.now].ns);
-    all += ns;
-    same += ns * pair.similarity;
+  for (size_t side = 0; side < 2; ++side) {
+    const std::vector<Module>& modules = side == 0 ? base.modules : now.modules;
+    double known = 0, shared = 0;
+    for (size_t m = 0; m < modules.size(); ++m) {
+      // Paired by name only: the content is not known.
+      if (name_only[side][m] && similar[side][m] < 0) continue;
+      if (main_only && !is_main(modules[m])) continue;
+      const auto ns = static_cast<double>(modules[m].ns);
+      known += ns;
+      shared += ns * std::max(similar[side][m], 0.0);
+    }
+    if (known <= 0) continue;
+    all += 1;
+    same += shared / known;
   }
+  if (!by_content) all = 0;
   if (all > 0) return same / all;
   // No module could be compared by content. If no module has a partner, the programs differ.
   const bool named = std::any_of(base.modules.begin(), base.modules.end(),
@@ -57,6 +89,38 @@ double KernelsInCommon(const Run& base, const Run& now, const std::vector<Row>& 
                        static_cast<double>(row.now_ns) / after);
   }
   return common;
+}
+
+// Programs and kernels with a smaller share of the device time do not make another program.
+constexpr double kMinProgramShare = 0.01;
+
+bool SameProgram(const Run& base, const Run& now, const std::vector<ModulePair>& pairs,
+                 const std::vector<Row>& rows) {
+  constexpr double kMinSameShare = 0.9999;
+  std::vector<bool> same[2] = {std::vector<bool>(base.modules.size()),
+                               std::vector<bool>(now.modules.size())};
+  bool by_content = false;
+  for (const ModulePair& pair : pairs) {
+    if (pair.more_of_side >= 0 || pair.similarity < kMinSameShare) continue;
+    by_content = same[0][pair.base] = same[1][pair.now] = true;
+  }
+  const Run* runs[2] = {&base, &now};
+  for (size_t side = 0; by_content && side < 2; ++side) {
+    for (size_t m = 0; m < runs[side]->modules.size(); ++m) {
+      if (static_cast<double>(runs[side]->modules[m].ns) >
+              kMinProgramShare * static_cast<double>(runs[side]->device_ns) &&
+          !same[side][m]) {
+        return false;
+      }
+    }
+  }
+  if (by_content) return true;
+  return std::none_of(rows.begin(), rows.end(), [&](const Row& row) {
+    const double share = std::max(
+        static_cast<double>(row.base_ns) / std::max<double>(1, static_cast<double>(base.device_ns)),
+        static_cast<double>(row.now_ns) / std::max<double>(1, static_cast<double>(now.device_ns)));
+    return share > kMinProgramShare && (row.base.empty() || row.now.empty());
+  });
 }
 
 }  // namespace
@@ -128,6 +192,8 @@ Comparison Compare(const Run& base, const Run& now) {
           fmt::format("inputs of other shapes ({}): times of other work", inputs));
     }
   }
+  result.same_program = result.identity.comparable() && result.identity.other_inputs.empty() &&
+                        SameProgram(base, now, pairs, result.rows);
   for (Row& row : result.rows) row.causes = CausesOf(base, now, row);
   std::stable_sort(result.rows.begin(), result.rows.end(), [](const Row& a, const Row& b) {
     const int64_t x = std::abs(a.delta());

@@ -78,6 +78,9 @@ struct Comparison {
   int64_t base_device_ns = 0, now_device_ns = 0;
   int64_t base_step_ns = 0, now_step_ns = 0;       // Both 0: no steps to compare.
   std::vector<std::pair<size_t, size_t>> modules;  // Matched modules.
+  // All of the work has a counterpart with the same instructions and inputs; without HLO, the same
+  // kernels.
+  bool same_program = false;
 
   int64_t delta() const { return now_device_ns - base_device_ns; }
 };

@@ -11,6 +11,7 @@
 
 #include "base/number_format.h"
 #include "compare/statistics.h"
+#include "compare/time_change.h"
 
 namespace xlatrace::compare {
 namespace {
@@ -30,18 +31,22 @@ struct FactRule {
   // main program replaces it ("call_launches"). kOfBasis: not compared between steps and whole
   // runs.
   enum class Basis : uint8_t { kNone, kOfBasis, kPerStep } basis;
+  bool stands_for_time;  // No regression if the time fell.
   std::string_view what;
 };
 constexpr std::array<FactRule, 8> kFacts = {{
-    {"launches", 0.01, false, FactRule::Basis::kPerStep, "launches"},
-    {"fusions", 0, true, FactRule::Basis::kNone, "fusions that run"},
-    {"bytes", 0.01, false, FactRule::Basis::kPerStep, "bytes accessed (cost model)"},
-    {"flops", 0.01, false, FactRule::Basis::kPerStep, "floating point operations (cost model)"},
-    {"compilations", 0, false, FactRule::Basis::kNone, "programs compiled for the main function"},
-    {"peak_memory_bytes", 0.01, false, FactRule::Basis::kNone, "peak memory"},
-    {"exposed_collective_bytes", 0.05, false, FactRule::Basis::kNone,
+    {"launches", 0.01, false, FactRule::Basis::kPerStep, true, "launches"},
+    {"fusions", 0, true, FactRule::Basis::kNone, true, "fusions that run"},
+    {"bytes", 0.01, false, FactRule::Basis::kPerStep, true, "bytes accessed (cost model)"},
+    {"flops", 0.01, false, FactRule::Basis::kPerStep, true,
+     "floating point operations (cost model)"},
+    {"compilations", 0, false, FactRule::Basis::kNone, false,
+     "programs compiled for the main function"},
+    {"peak_memory_bytes", 0.01, false, FactRule::Basis::kNone, false, "peak memory"},
+    {"exposed_collective_bytes", 0.05, false, FactRule::Basis::kNone, true,
      "bytes of exposed collectives"},
-    {"attributed", 0.01, true, FactRule::Basis::kOfBasis, "part of device time that is attributed"},
+    {"attributed", 0.01, true, FactRule::Basis::kOfBasis, false,
+     "part of device time that is attributed"},
 }};
 
 std::string Number(const FactRule& rule, double value) {
@@ -68,6 +73,7 @@ class Judge {
     if (!Comparable()) return std::move(result_);
     Facts();
     Times();
+    FactsOfFasterRuns();
     Sum();
     return std::move(result_);
   }
@@ -164,8 +170,11 @@ class Judge {
     std::vector<std::vector<double>> base, now;  // Values of each run, without both ends.
     std::vector<double> base_scatter, now_scatter;
     std::vector<double> base_means, now_means;  // Mean of all values of each run.
+    std::vector<Iterations> base_iterations, now_iterations;
 
-    void Add(bool is_now, const std::vector<double>& values) {
+    void Add(bool is_now, const std::vector<int64_t>& iterations, double usual_variation) {
+      const std::vector<double> values(iterations.begin(), iterations.end());
+      (is_now ? now_iterations : base_iterations).push_back({iterations, usual_variation});
       (is_now ? now : base).push_back(MiddleHalf(values));
       (is_now ? now_scatter : base_scatter).push_back(Scatter(values));
       (is_now ? now_means : base_means).push_back(Mean(values));
@@ -181,8 +190,8 @@ class Judge {
     }
   };
 
-  bool AllHaveCalls() const {
-    const auto has = [](const RunRecord& run) { return run.calls.size() >= 4; };
+  bool AllHave(std::vector<int64_t> RunRecord::*values) const {
+    const auto has = [&](const RunRecord& run) { return (run.*values).size() >= kMinIterations; };
     return std::all_of(base_.begin(), base_.end(), has) &&
            std::all_of(now_.begin(), now_.end(), has);
   }
@@ -190,16 +199,28 @@ class Judge {
   std::vector<Metric> Metrics() const {
     std::vector<Metric> metrics(1);
     metrics[0].name = per_call_ ? "call" : "step";
-    const bool calls_known = AllHaveCalls();
+    const bool calls_known = AllHave(&RunRecord::calls);
+    const bool walls_known = AllHave(&RunRecord::call_walls);
     std::map<std::string, Metric> by_name;
     for (const bool is_now : {false, true}) {
       for (const RunRecord& run : is_now ? now_ : base_) {
         if (!per_call_) {
-          metrics[0].Add(is_now, {run.steps.begin(), run.steps.end()});
+          metrics[0].Add(is_now, run.steps, run.usual_variation);
+        } else if (walls_known) {
+          metrics[0].Add(is_now, run.call_walls, run.usual_variation);
         } else if (calls_known) {
-          metrics[0].Add(is_now, {run.calls.begin(), run.calls.end()});
+          metrics[0].Add(is_now, run.calls, run.usual_variation);
         } else if (run.call_ns > 0) {
-          metrics[0].Add(is_now, {static_cast<double>(run.call_ns)});
+          metrics[0].Add(is_now, {run.call_ns}, run.usual_variation);
+        }
+      }
+    }
+    if (per_call_ && walls_known && calls_known) {
+      Metric& device = metrics.emplace_back();
+      device.name = kCallTime;
+      for (const bool is_now : {false, true}) {
+        for (const RunRecord& run : is_now ? now_ : base_) {
+          device.Add(is_now, run.calls, run.usual_variation);
         }
       }
     }
@@ -210,9 +231,9 @@ class Judge {
     for (const bool is_now : {false, true}) {
       for (const RunRecord& run : is_now ? now_ : base_) {
         if (calls_known) {
-          device.Add(is_now, {run.calls.begin(), run.calls.end()});
+          device.Add(is_now, run.calls, run.usual_variation);
         } else {
-          device.Add(is_now, {static_cast<double>(run.device_ns)});
+          device.Add(is_now, {run.device_ns}, run.usual_variation);
         }
       }
     }
@@ -269,11 +290,12 @@ class Judge {
 
   // A change of a time and its significance.
   struct Movement {
-    double ratio = 0;     // New to earlier, less 1.
-    double most = 0;      // Upper bound of the ratio at 95 %.
-    double chance = 1;    // Probability of such a ratio by chance.
-    bool beyond = false;  // Beyond the limit, by more than the absolute minimum.
-    std::string how;      // As text.
+    double ratio = 0;       // New to earlier, less 1.
+    double most = 0;        // Upper bound of the ratio at 95 %.
+    double chance = 1;      // Probability of such a ratio by chance.
+    bool beyond = false;    // Beyond the limit, by more than the absolute minimum.
+    bool by_prior = false;  // Few runs: the usual variation between runs decides.
+    std::string how;        // As text.
   };
 
   // Enough runs on both sides: compares their means.
@@ -305,7 +327,7 @@ class Judge {
     if (usual && usual->low > 0) movement.most = std::max(movement.ratio, value / usual->low - 1);
   }
 
-  Movement MoveOf(const Metric& metric, const Check& check, double floor) const {
+  Movement MoveOf(const Metric& metric, const Check& check, double floor) {
     Movement movement;
     movement.ratio = check.base > 0 ? check.now / check.base - 1 : 0;
     movement.most = movement.ratio;
@@ -315,15 +337,34 @@ class Judge {
     } else if (metric.base.size() >= kMinBaselineRuns) {
       MoveFromBaseline(metric, movement);
     } else {
-      movement.how = fmt::format("{} against {} runs: give at least {} a side, or a baseline of {}",
-                                 metric.base.size(), metric.now.size(), kMinRuns, kMinBaselineRuns);
+      MoveWithPrior(metric, movement);
     }
     return movement;
   }
 
+  // Few runs: the usual variation between runs of one program replaces their spread.
+  void MoveWithPrior(const Metric& metric, Movement& movement) {
+    const TimeChange time = ChangeOfTime(metric.base_iterations, metric.now_iterations);
+    const std::string more = fmt::format(
+        "{} against {} runs: give at least {} a side, or a "
+        "baseline of {}",
+        metric.base.size(), metric.now.size(), kMinRuns, kMinBaselineRuns);
+    if (time.word == ResultWord::kUnknown || time.usual_variation <= 0) {
+      movement.how = more;
+      return;
+    }
+    movement.by_prior = prior_known_ = true;
+    movement.most = std::max(movement.ratio, time.interval.high);
+    if (time.word == ResultWord::kEstablished && time.interval.low > options_.max_regress) {
+      movement.chance = 0;
+    }
+    movement.how = fmt::format("95% between {:+.1f}% and {:+.1f}%, {}; {}", 100 * time.interval.low,
+                               100 * time.interval.high, InWords(time.word), more);
+  }
+
   // Describes the change of one time, but does not decide on a regression. `chance`: probability of
   // such a change by chance. `disturbed`: other programs ran.
-  Check CheckTime(const Metric& metric, double floor, bool disturbed, double* chance) const {
+  Check CheckTime(const Metric& metric, double floor, bool disturbed, double* chance) {
     Check check;
     check.name = metric.name;
     check.base = Mean(Means(metric.base));
@@ -356,7 +397,7 @@ class Judge {
       check.outcome = Outcome::kNotEstablished;
       how += fmt::format("; some took far longer, +{}% in the mean", Percent(held_up, 1));
     }
-    if (movement.beyond && metric.Disturbed()) {
+    if (movement.beyond && metric.Disturbed() && !movement.by_prior) {
       *chance = 1;
       how += fmt::format("; it scatters by {}% in the new runs and by {}% in the earlier",
                          Percent(Median(metric.now_scatter), 1),
@@ -401,6 +442,31 @@ class Judge {
     for (Check& check : checks) result_.checks.push_back(std::move(check));
   }
 
+  std::string_view CallName() const {
+    return AllHave(&RunRecord::call_walls) ? "time from call to call" : "device time of a call";
+  }
+  std::string_view CallTitle() const {
+    return AllHave(&RunRecord::call_walls) ? "Time from call to call" : "Device time of a call";
+  }
+
+  // A program that became faster may do more.
+  void FactsOfFasterRuns() {
+    const auto whole = std::find_if(
+        result_.checks.begin(), result_.checks.end(),
+        [](const Check& check) { return check.name == "step" || check.name == "call"; });
+    if (whole == result_.checks.end() || whole->now <= 0 || whole->now >= whole->base) return;
+    const std::string_view iteration = whole->name;
+    for (Check& check : result_.checks) {
+      if (check.is_time || check.outcome != Outcome::kRegression) continue;
+      const auto rule = std::find_if(kFacts.begin(), kFacts.end(), [&](const FactRule& fact) {
+        return check.name == fmt::format("fact {}", fact.name);
+      });
+      if (rule == kFacts.end() || !rule->stands_for_time) continue;
+      check.outcome = Outcome::kPass;
+      check.text += fmt::format("; no regression, because the time per {} fell", iteration);
+    }
+  }
+
   void Sum() {
     const auto weight = [](const Check& check) {
       return check.outcome == Outcome::kRegression       ? 0
@@ -417,20 +483,20 @@ class Judge {
       open += check.outcome == Outcome::kNotEstablished;
       if (check.name == "step" || check.name == "call") step = &check;
     }
+    const bool few =
+        base_.size() < kMinBaselineRuns && (base_.size() < kMinRuns || now_.size() < kMinRuns);
     const bool blind =
-        (step != nullptr && (step->base <= 0 || step->now <= 0)) ||
-        (base_.size() < kMinBaselineRuns && (base_.size() < kMinRuns || now_.size() < kMinRuns));
+        step == nullptr || step->base <= 0 || step->now <= 0 || (few && !prior_known_);
     // First the decisive time, in a sentence about the whole.
     const auto told = [&](const Check& check) {
-      const std::string_view what = check.name == "call"   ? "device time of a call"
+      const std::string_view what = check.name == "call"   ? CallName()
                                     : check.name == "step" ? "step"
                                                            : std::string_view(check.name);
       return fmt::format("{} {}", what, check.text);
     };
     std::string about;
     if (step != nullptr && step->base > 0 && step->now > 0) {
-      about = fmt::format(" {} {}.", step->name == "call" ? "Device time of a call" : "Step",
-                          step->text);
+      about = fmt::format(" {} {}.", step->name == "call" ? CallTitle() : "Step", step->text);
     } else if (per_call_) {
       about = " No steady steps and no program that recurs in both: run at least 20 steps.";
     }
@@ -453,8 +519,9 @@ class Judge {
   const std::vector<RunRecord>& now_;
   const GateOptions& options_;
   GateResult result_;
-  bool per_call_ = false;  // A run has no steady steps,
-  bool mixed_ = false;     // and another one has, or only one has a known program.
+  bool prior_known_ = false;  // The usual variation between runs decided on a time.
+  bool per_call_ = false;     // A run has no steady steps,
+  bool mixed_ = false;        // and another one has, or only one has a known program.
 };
 
 }  // namespace

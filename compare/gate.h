@@ -8,7 +8,12 @@
 //                              bootstrap over runs, then steps) is beyond the limit
 //   a baseline of at least 5   regression if the new value is beyond the limit and beyond the
 //                              prediction from the spread of the baseline (1 in 500)
-//   fewer                      never a regression of time: "not established"
+//   fewer                      regression if the change is established with the usual variation
+//                              between runs (time_change.h), and its 95 % interval is beyond the
+//                              limit
+//
+// Launches, fusions, bytes and FLOPs stand for time. They are no regression if the time per step
+// or call fell.
 //
 // The mean and the median of the middle half of a run's steps must both exceed the limit. The
 // reason is that a host that delays a few steps does not make the program slower. If only the mean
@@ -18,7 +23,8 @@
 //
 // The compared times are the wall time of the step and the device time of a call of the main
 // program. The latter does not depend on the load of the host. If other programs take part in the
-// step, its device time is used. If a run has no steady steps, calls are compared instead. Among
+// step, its device time is used. If a run has no steady steps, the wall time from call to call
+// replaces the step. Among
 // several ops or phases, those count that Benjamini-Hochberg accepts at a rate of 1 % and that
 // changed by more than an absolute minimum.
 //

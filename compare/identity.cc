@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "analysis/gpu_table.h"
 #include "base/number_format.h"
 
 namespace xlatrace::compare {
@@ -27,7 +28,11 @@ std::string DeviceText(const Run& run) {
 
 std::vector<std::string> DeviceNames(const Run& run) {
   std::vector<std::string> names;
-  for (const auto& [name, count] : run.devices) names.push_back(name);
+  for (const auto& [name, count] : run.devices) {
+    // Recorders have several names for one GPU: "NVIDIA H100 80GB HBM3", "H100 SXM".
+    const analysis::Gpu* gpu = analysis::FindGpuByName(name);
+    names.push_back(gpu == nullptr ? name : std::string(gpu->name));
+  }
   std::sort(names.begin(), names.end());
   return names;
 }

@@ -10,6 +10,7 @@
 #include "base/hash.h"
 #include "compare/op_identity.h"
 #include "compare/row_builder.h"
+#include "compare/time_change.h"
 
 namespace xlatrace::compare {
 namespace {
@@ -85,6 +86,8 @@ RunRecord RecordOf(const Run& run) {
   record.call_ns = MainCallsOf(run).each_ns;
   record.steps = EvenlyChosen(run.steps);
   record.calls = EvenlyChosen(run.main_calls);
+  record.call_walls = EvenlyChosen(run.call_walls);
+  record.usual_variation = UsualVariation(run);
   std::map<std::string, int64_t> ops;
   for (const Op& op : run.ops) {
     ops[OpKey(op)] += op.ns;
@@ -132,6 +135,8 @@ std::string RecordText(const RunRecord& record) {
   if (record.call_ns > 0) json["call_ns"] = record.call_ns;
   json["steps"] = record.steps;
   if (!record.calls.empty()) json["calls"] = record.calls;
+  if (!record.call_walls.empty()) json["call_walls"] = record.call_walls;
+  if (record.usual_variation > 0) json["usual_variation"] = record.usual_variation;
   json["phases"] = record.phases;
   json["ops"] = record.ops;
   json["facts"] = record.facts;
@@ -187,6 +192,11 @@ Result<RunRecord> ParseRecord(std::string_view line) {
   };
   list("steps", record.steps);
   list("calls", record.calls);
+  list("call_walls", record.call_walls);
+  if (const auto found = json.find("usual_variation"); found != json.end()) {
+    record.usual_variation = found->is_number() ? found->get<double>() : -1;
+    ok = ok && record.usual_variation >= 0 && record.usual_variation <= 1;
+  }
   const auto map = [&](const char* key, const auto& use) {
     const auto found = json.find(key);
     if (found == json.end() || !found->is_object()) return;

@@ -34,6 +34,8 @@ struct RunRecord {
   std::vector<int64_t> steps;  // At most 64, evenly chosen. Empty: no steady steps.
   std::vector<int64_t> calls;  // Device time of executions of the main program, at most 64; of
                                // steady steps, if there are any. Empty: not known.
+  std::vector<int64_t> call_walls;        // Run::call_walls, at most 64.
+  double usual_variation = 0;             // UsualVariation; 0: not known.
   std::map<std::string, int64_t> phases;  // ns per step.
   std::map<std::string, int64_t> ops;     // By name; the largest 100.
   std::map<std::string, double> facts;    // If known; per step, or "call_..." per call.

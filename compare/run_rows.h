@@ -111,6 +111,9 @@ struct Run {
   // Device time of each complete execution of the main program in the basis, in order. Empty if
   // other programs take more than a tenth of the device time.
   std::vector<int64_t> main_calls;
+  // Wall time from start to start of consecutive calls of the main function. They are those of the
+  // whole run, on the device with most calls.
+  std::vector<int64_t> call_walls;
   int64_t device_ns = 0;  // Sum over ops.
   int64_t span_ns = 0;    // From a device's first activity to its last, in the whole run, as mean
                           // over devices; 0: not known.

@@ -45,7 +45,16 @@ double IncompleteBeta(double a, double b, double x) {
                                    : 1 - front * BetaFraction(b, a, 1 - x) / b;
 }
 
-// The t beyond which 1 - level of the distribution lies, on both sides together.
+double Variance(std::span<const double> values) {
+  if (values.size() < 2) return 0;
+  const double mean = Mean(values);
+  double sum = 0;
+  for (const double value : values) sum += (value - mean) * (value - mean);
+  return sum / static_cast<double>(values.size() - 1);
+}
+
+}  // namespace
+
 double StudentQuantile(double level, double freedom) {
   double low = 0;
   double high = 1e4;
@@ -56,16 +65,6 @@ double StudentQuantile(double level, double freedom) {
   }
   return (low + high) / 2;
 }
-
-double Variance(std::span<const double> values) {
-  if (values.size() < 2) return 0;
-  const double mean = Mean(values);
-  double sum = 0;
-  for (const double value : values) sum += (value - mean) * (value - mean);
-  return sum / static_cast<double>(values.size() - 1);
-}
-
-}  // namespace
 
 double Mean(std::span<const double> values) {
   return values.empty() ? 0

@@ -45,6 +45,9 @@ std::optional<Interval> BootstrapRatio(const std::vector<std::vector<double>>& b
 // much as these. Exact up to 400 pairs, else the normal approximation. 1 if a side is empty.
 double RankSumProbability(std::span<const double> base, std::span<const double> now);
 
+// The t beyond which 1 - `level` of Student's distribution lies, on both sides together.
+double StudentQuantile(double level, double freedom);
+
 // Interval for one more value: the t prediction interval on the logarithms of the values. Returns
 // nullopt for fewer than 5 values, or if one is not positive.
 std::optional<Interval> PredictionInterval(std::span<const double> base, double level = 0.99);

@@ -3,14 +3,20 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "base/natural_order.h"
+#include "base/number_format.h"
+#include "hlo/backend_config.h"
 
 namespace xlatrace::compare {
 namespace {
@@ -140,6 +146,129 @@ void AddLayers(const Run& base, const Run& now, Structure& structure) {
   }
 }
 
+// Loops with a known number of iterations.
+struct Loops {
+  int64_t count = 0, iterations = 0;
+  size_t instructions = 0;  // All of the program.
+};
+
+Loops LoopsOf(const model::HloModule& module) {
+  Loops loops;
+  loops.instructions = module.instructions.size();
+  for (const model::Instruction& instruction : module.instructions) {
+    if (instruction.opcode != "while") continue;
+    if (const auto trips = hlo::TripCount(module, instruction)) {
+      ++loops.count;
+      loops.iterations += *trips;
+    }
+  }
+  return loops;
+}
+
+std::string LoopText(const Loops& loops) {
+  return loops.count == 0 ? std::string("none")
+                          : fmt::format("{} with {} iterations", loops.count, loops.iterations);
+}
+
+// Equal FLOPs per call: the loops are another form of the same work.
+bool SameWork(const Run& base, const Run& now) {
+  constexpr double kMaxOtherWork = 0.1;
+  return base.call_flops && now.call_flops &&
+         std::abs(*base.call_flops - *now.call_flops) <=
+             kMaxOtherWork * std::max(*base.call_flops, *now.call_flops);
+}
+
+// Facts of the matched main programs beside their instructions: donated arguments, and loops.
+void AddPrograms(const Run& base, const Run& now, const Comparison& comparison,
+                 Structure& structure) {
+  Loops before, after;
+  for (const auto& [ours, theirs] : comparison.modules) {
+    const Module& old_module = base.modules[ours];
+    const Module& new_module = now.modules[theirs];
+    if (new_module.role != "main" || !old_module.hlo || !new_module.hlo) continue;
+    const size_t donated = old_module.hlo->aliased_parameters.size();
+    const size_t donates = new_module.hlo->aliased_parameters.size();
+    if (old_module.function == new_module.function && donated != donates &&
+        (donated == 0 || donates == 0)) {
+      Change change;
+      change.id = "donation";
+      change.text = fmt::format("donation is {}: {} of {} {} share memory with a result",
+                                donates == 0 ? "removed" : "added",
+                                Plural(std::max(donated, donates), "argument"),
+                                new_module.function.empty() ? new_module.name : new_module.function,
+                                donates == 0 ? "no longer" : "now");
+      if (base.peak_memory_bytes && now.peak_memory_bytes) {
+        change.text += fmt::format(", peak memory {} -> {}",
+                                   Bytes(static_cast<double>(*base.peak_memory_bytes)),
+                                   Bytes(static_cast<double>(*now.peak_memory_bytes)));
+      }
+      structure.changes.push_back(std::move(change));
+    }
+    const Loops of_old = LoopsOf(*old_module.hlo);
+    const Loops of_new = LoopsOf(*new_module.hlo);
+    before.count += of_old.count;
+    before.iterations += of_old.iterations;
+    after.count += of_new.count;
+    after.iterations += of_new.iterations;
+    before.instructions += of_old.instructions;
+    after.instructions += of_new.instructions;
+  }
+  if (before.iterations == after.iterations || !SameWork(base, now)) return;
+  const bool fewer = after.iterations < before.iterations;
+  const Loops& more_loops = fewer ? before : after;
+  const Loops& less_loops = fewer ? after : before;
+  // Copies of the body are more instructions. Without them, the loop does less.
+  constexpr double kMinCopies = 1.02;
+  if (static_cast<double>(less_loops.instructions) <
+      kMinCopies * static_cast<double>(more_loops.instructions)) {
+    return;
+  }
+  Change change;
+  change.id = "unroll";
+  structure.unrolled = true;
+  change.text = fmt::format(
+      "loops are {}{}: {} before, {} now, for the same work", fewer ? "unrolled" : "rolled",
+      less_loops.iterations > 0
+          ? fmt::format(" by {}", more_loops.iterations / less_loops.iterations)
+          : std::string(),
+      LoopText(before), LoopText(after));
+  structure.changes.push_back(std::move(change));
+}
+
+// Functions that run as programs of their own and whose names only one side has: work moved out of
+// a program, or into it. One name for another is a renamed function.
+void AddFunctions(const Run& base, const Run& now, Structure& structure) {
+  constexpr double kMinFunctionShare = 0.01;
+  const auto functions = [](const Run& run) {
+    std::map<std::string, int64_t> ns;
+    for (const Module& module : run.modules) {
+      if (module.role != "init" && !module.function.empty()) ns[module.function] += module.ns;
+    }
+    std::erase_if(ns, [&](const auto& one) {
+      return static_cast<double>(one.second) <
+             kMinFunctionShare * static_cast<double>(run.device_ns * run.step_devices);
+    });
+    return ns;
+  };
+  const std::map<std::string, int64_t> ours = functions(base);
+  const std::map<std::string, int64_t> theirs = functions(now);
+  const auto only = [](const auto& from, const auto& other) {
+    std::vector<std::string> names;
+    for (const auto& [name, ns] : from) {
+      if (!other.contains(name)) names.push_back(name);
+    }
+    return names;
+  };
+  const std::vector<std::string> lost = only(ours, theirs);
+  const std::vector<std::string> added = only(theirs, ours);
+  if (lost.empty() || added.empty() || lost.size() == added.size()) return;
+  Change change;
+  change.id = "programs";
+  change.text = fmt::format("{} ({}) became {} ({})", Plural(lost.size(), "program"),
+                            fmt::join(lost, ", "), added.size(), fmt::join(added, ", "));
+  structure.changes.push_back(std::move(change));
+}
+
 void AddRecompute(const Run& base, const Run& now, Structure& structure) {
   const size_t ours = CountOf(base, Phase::kRecompute);
   const size_t theirs = CountOf(now, Phase::kRecompute);
@@ -178,7 +307,10 @@ Structure StructureChanges(const Run& base, const Run& now, const Comparison& co
   Structure structure;
   AddInputs(comparison, structure);
   AddLayers(base, now, structure);
-  AddRecompute(base, now, structure);
+  AddPrograms(base, now, comparison, structure);
+  AddFunctions(base, now, structure);
+  // Copies of one loop body are more operations, and the same work.
+  if (!structure.unrolled) AddRecompute(base, now, structure);
   return structure;
 }
 

@@ -18,6 +18,7 @@ namespace xlatrace::compare {
 struct Structure {
   std::vector<Change> changes;
   std::set<std::string> layers;  // Layers that only one side has.
+  bool unrolled = false;         // Loops have another number of iterations for the same work.
   bool recompute = false;        // The amount of recomputation changed.
 
   bool InAddedLayer(const Op& op) const;

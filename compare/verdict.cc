@@ -29,23 +29,6 @@ std::string Told(const Change& change) {
   return fmt::format("{}, {}", text, Signed(static_cast<double>(change.delta_ns)));
 }
 
-double Deviation(const std::vector<int64_t>& steps) {
-  if (steps.size() < 2) return 0;
-  std::vector<double> values(steps.begin(), steps.end());
-  const double mean = Mean(values);
-  double sum = 0;
-  for (const double value : values) sum += (value - mean) * (value - mean);
-  return std::sqrt(sum / static_cast<double>(values.size() - 1));
-}
-
-std::vector<std::vector<double>> StepsOf(const std::vector<const Run*>& runs) {
-  std::vector<std::vector<double>> steps;
-  for (const Run* run : runs) {
-    if (!run->steps.empty()) steps.emplace_back(run->steps.begin(), run->steps.end());
-  }
-  return steps;
-}
-
 // The first change and one more. After a measured change, the weightiest certain one follows, which
 // may be its reason. After a wait, which a busy host can cause, the weightiest change of executed
 // work follows, in any direction. After a certain one, the next follows if it is a good part of the
@@ -53,7 +36,8 @@ std::vector<std::vector<double>> StepsOf(const std::vector<const Run*>& runs) {
 // other direction.
 std::string Reasons(const std::vector<Change>& changes, int64_t whole, bool equal) {
   if (changes.empty()) return {};
-  const bool against = !equal && (whole > 0) != (changes[0].delta_ns > 0);
+  const bool against =
+      !equal && changes[0].delta_ns != 0 && (whole > 0) != (changes[0].delta_ns > 0);
   std::vector<const Change*> told = {&changes[0]};
   const auto matters = [&](const Change& change) {
     return std::abs(change.delta_ns) * 20 >= std::abs(whole);
@@ -121,8 +105,9 @@ std::string Stops(const Run& base, const Run& now) {
                      why, NoneOr(now.unsteady_amid), NoneOr(base.unsteady_amid));
 }
 
-constexpr std::string_view kNoSteps =
-    "Not established: without steady steps, all that the recordings hold is part of both times";
+constexpr std::string_view kNoIterations =
+    "Not distinguishable: the time of an iteration is not known, because there are neither steady "
+    "steps nor repeated calls of a main program in both";
 
 // For recordings without steps, with equal work at another pace. Their device time shows how much
 // was done, not how fast.
@@ -156,6 +141,88 @@ void TellPace(const Pace& pace, const std::string& times, const std::vector<Chan
       times);
 }
 
+// Without repeated calls only the device time per call, or of the whole run, is known.
+struct Basis {
+  std::string_view name;
+  int64_t base_ns = 0, now_ns = 0;
+};
+
+Basis BasisOf(const Comparison& comparison, const TimeChange& time, bool steps,
+              const MainCalls& ours, const MainCalls& theirs) {
+  if (steps) return {"step", comparison.base_step_ns, comparison.now_step_ns};
+  if (time.word != ResultWord::kUnknown) {
+    return {"time from call to call of the main program", time.base_ns, time.now_ns};
+  }
+  if (ours.each_ns > 0 && theirs.each_ns > 0) {
+    return {"device time of a call of the main program", ours.each_ns, theirs.each_ns};
+  }
+  return {"device time of the whole run", comparison.base_device_ns, comparison.now_device_ns};
+}
+
+std::string TimesOf(const Basis& basis, bool equal) {
+  return fmt::format("{} {} -> {}, {}{}", basis.name, Duration(static_cast<double>(basis.base_ns)),
+                     Duration(static_cast<double>(basis.now_ns)),
+                     SignedPercent(static_cast<double>(basis.now_ns - basis.base_ns),
+                                   static_cast<double>(basis.base_ns)),
+                     equal ? ", about the same" : "");
+}
+
+std::string Capital(std::string text) {
+  if (!text.empty() && text[0] >= 'a' && text[0] <= 'z') text[0] += 'A' - 'a';
+  return text;
+}
+
+std::string Small(std::string text) {
+  if (!text.empty() && text[0] >= 'A' && text[0] <= 'Z') text[0] += 'a' - 'A';
+  return text;
+}
+
+std::string ShareText(double share) {
+  return fmt::format("{:.{}f}%", 100 * share, share < 0.1 ? 1 : 0);
+}
+
+// "same time (within 3.5%)". A wide interval gives no evidence for equal times.
+// `parts`: a part of the step has another time, which the variation of the step hides.
+std::string NoDifference(const TimeChange& time, bool parts) {
+  constexpr double kMaxSameTime = 0.5;
+  if (time.within() <= kMaxSameTime) {
+    return fmt::format("{} (within {})", parts ? "times not distinguishable" : "same time",
+                       ShareText(time.within()));
+  }
+  const double factor = std::max(1 + time.interval.high, 1 / std::max(1 + time.interval.low, 1e-9));
+  return fmt::format("times not distinguishable (they vary by up to {}x beside other load)",
+                     Significant(factor));
+}
+
+// "Same program, slower by 12 to 15% (established)".
+std::string FirstClause(const TimeChange& time, bool same, bool certain, bool parts) {
+  const std::string difference = time.different()
+                                     ? fmt::format("{} ({})", time.Difference(), InWords(time.word))
+                                     : NoDifference(time, parts);
+  return same      ? "Same program, " + difference
+         : certain ? "Changed program, " + difference
+                   : Capital(difference);
+}
+
+std::string CountText(size_t count, std::string_view word) {
+  return fmt::format("{} {}{}", Thousands(static_cast<int64_t>(count)), word,
+                     count == 1 ? "" : "s");
+}
+
+// The evidence for the result word.
+std::string Evidence(const TimeChange& time) {
+  const std::string_view iteration = time.of_calls ? "call" : "step";
+  std::string text = fmt::format(
+      "{} in {} of BASE, {} in {} of NEW: the difference lies between {:+.1f}% and {:+.1f}% (95%). "
+      "Runs of one program usually differ by {} on this kind of machine (standard deviation)",
+      CountText(time.base_count, iteration), CountText(time.base_runs, "run"),
+      CountText(time.now_count, iteration), CountText(time.now_runs, "run"),
+      100 * time.interval.low, 100 * time.interval.high, ShareText(time.usual_variation));
+  const bool single = time.base_runs == 1 && time.now_runs == 1;
+  return text + (single ? ", which several runs on each side would measure: diff BASE... -- NEW..."
+                        : ", pooled with the spread of the given runs.");
+}
+
 }  // namespace
 
 Verdict Judge(const Run& base, const Run& now, const Comparison& comparison,
@@ -165,41 +232,37 @@ Verdict Judge(const Run& base, const Run& now, const Comparison& comparison,
   const Identity& identity = comparison.identity;
   if (identity.same_recording) {
     verdict.changed = verdict.sentence = "The same recording: no difference.";
-    verdict.established = true;
+    verdict.same_program = verdict.same_recording = true;
     return verdict;
   }
-  const bool steps = base.steady && now.steady;
-  // Without steps, both recordings have a call of the main program, for any length.
   const MainCalls ours_called = MainCallsOf(base);
   const MainCalls theirs_called = MainCallsOf(now);
+  verdict.time = ChangeOfTime(base_runs, now_runs);
+  const TimeChange& time = verdict.time;
+  const bool known = time.word != ResultWord::kUnknown;
+  // Changes are per step, or sums over whole recordings.
+  const bool steps = base.steady && now.steady;
   const bool calls = !steps && ours_called.each_ns > 0 && theirs_called.each_ns > 0;
-  const int64_t a = steps   ? comparison.base_step_ns
-                    : calls ? ours_called.each_ns
-                            : comparison.base_device_ns;
-  const int64_t b = steps   ? comparison.now_step_ns
-                    : calls ? theirs_called.each_ns
-                            : comparison.now_device_ns;
-  const bool equal = calls ? AboutEqual(a, b) : AboutEqual(comparison);
-  const std::string times =
-      fmt::format("{} {} -> {}, {}{}",
-                  steps   ? "Step"
-                  : calls ? "Device time of a call of the main program"
-                          : "Device time of the whole run",
-                  Duration(static_cast<double>(a)), Duration(static_cast<double>(b)),
-                  SignedPercent(static_cast<double>(b - a), static_cast<double>(a)),
-                  equal ? ", about the same" : "");
+  const Basis basis = BasisOf(comparison, time, steps, ours_called, theirs_called);
+  const int64_t a = basis.base_ns;
+  const int64_t b = basis.now_ns;
+  const bool equal = known ? !time.different() : AboutEqual(a, b);
+  const std::string times = TimesOf(basis, equal && !known);
   if (!identity.comparable()) {
+    verdict.time = {};
     verdict.sentence = fmt::format("Not comparable: {}.", fmt::join(identity.refusals, "; "));
     verdict.changed = verdict.sentence;
-    verdict.noise = times + "; what this says of the program is unknown.";
+    verdict.noise = Capital(times) + "; the times belong to different work.";
     return verdict;
   }
-  const bool certain = std::any_of(changes.begin(), changes.end(),
-                                   [](const Change& change) { return change.certain; });
+  const bool certain = std::any_of(changes.begin(), changes.end(), [](const Change& change) {
+    return change.certain && change.id != "repetitions";
+  });
+  verdict.same_program = comparison.same_program && !certain;
   // Another number of calls changes whole runs, but no call.
   std::vector<Change> told = changes;
   int64_t whole = steps ? b - a : comparison.now_device_ns - comparison.base_device_ns;
-  if (calls) {
+  if (!steps && (known || calls)) {
     std::erase_if(told, [&](const Change& change) {
       if (change.id == "repetitions") whole -= change.delta_ns;
       return change.id == "repetitions";
@@ -213,24 +276,19 @@ Verdict Judge(const Run& base, const Run& now, const Comparison& comparison,
   }
   const Pace* pace = nullptr;
   for (const Change& change : changes) {
-    if (!steps && !calls && change.pace) pace = &*change.pace;
+    if (!steps && !calls && !known && change.pace) pace = &*change.pace;
   }
   if (pace != nullptr) {
-    TellPace(*pace, times, changes, &verdict);
+    TellPace(*pace, Capital(times), changes, &verdict);
     return verdict;
   }
   const std::string reasons = Reasons(told, whole, equal);
-  const std::string what = reasons.empty() ? "the runs do the same work in the same way" : reasons;
-  const std::string stops = steps ? Stops(base, now) : std::string();
-  verdict.sentence = stops.empty()
-                         ? fmt::format("{}: {}.", times, what)
-                         : fmt::format("{}. Steady s{}: {}.", stops, times.substr(1), what);
-  verdict.changed = calls ? verdict.sentence
-                    : stops.empty()
-                        ? fmt::format("What changed: {}.", what)
-                        : fmt::format("{}. What changed in steady steps: {}.", stops, what);
-  if (!steps) {
-    verdict.noise = std::string(kNoSteps) + ".";
+  if (!known) {
+    const std::string what =
+        reasons.empty() ? "the runs do the same work in the same way" : reasons;
+    verdict.changed = verdict.sentence = fmt::format("{}: {}.", Capital(times), what);
+    if (steps) verdict.changed = fmt::format("What changed: {}.", what);
+    verdict.noise = std::string(kNoIterations) + ".";
     if (calls) {
       verdict.noise += fmt::format(
           " Calls of the main program: {} in BASE, {} in NEW; what follows are totals of the whole"
@@ -239,26 +297,23 @@ Verdict Judge(const Run& base, const Run& now, const Comparison& comparison,
     }
     return verdict;
   }
-  const auto ours = StepsOf(base_runs);
-  const auto theirs = StepsOf(now_runs);
-  const auto interval = BootstrapRatio(ours, theirs);
-  if (interval) {
-    verdict.interval =
-        Interval{interval->low * static_cast<double>(a), interval->high * static_cast<double>(a)};
-    verdict.established = interval->low > 0 || interval->high < 0;
-    verdict.noise = fmt::format(
-        "{} runs against {}: the difference of step times lies between {:+.1f}% and {:+.1f}% "
-        "(95%), so {}.",
-        ours.size(), theirs.size(), 100 * interval->low, 100 * interval->high,
-        verdict.established ? "it is established" : "none is established");
-    return verdict;
+  const bool parts =
+      std::any_of(told.begin(), told.end(), [](const Change& change) { return !change.certain; });
+  verdict.outcome = FirstClause(time, verdict.same_program, certain, parts);
+  const std::string why = !reasons.empty() ? ": " + reasons
+                          : time.different() && verdict.same_program
+                              ? std::string(": the cause was not recorded")
+                              : std::string();
+  verdict.changed = fmt::format("{}{}.", verdict.outcome, why);
+  verdict.sentence = why.empty() ? fmt::format("{}: {}.", verdict.outcome, times)
+                                 : fmt::format("{}. {}.", verdict.outcome + why, Capital(times));
+  if (const std::string stops = steps ? Stops(base, now) : std::string(); !stops.empty()) {
+    verdict.outcome = stops;
+    verdict.sentence = fmt::format("{}. Steady steps: {}", stops, Small(verdict.sentence));
+    verdict.changed = fmt::format("{}. Steady steps: {}", stops, Small(verdict.changed));
   }
-  verdict.noise = fmt::format(
-      "One run a side: {}, but whether the step time really changed is not established. Steps vary "
-      "by {} inside BASE and {} inside NEW; runs of one program differ by more than that. Give "
-      "several runs: diff BASE... -- NEW...",
-      certain ? "what the program does differently is certain" : "the program does the same",
-      Duration(Deviation(base.steps)), Duration(Deviation(now.steps)));
+  if (!steps) verdict.changed = verdict.sentence;
+  verdict.noise = Evidence(time);
   return verdict;
 }
 

@@ -2,38 +2,38 @@
 
 // The main change in one sentence, and its certainty.
 //
-// Runs of one program differ by far more than the steps of one run (docs/how-to/compare.md). So
-// with one run per side, a difference of time is never called established. Facts of the program
-// (kernels, counts, bytes, fusions) are certain. With several runs per side, the interval comes
-// from a hierarchical bootstrap.
+// Facts of the program (kernels, counts, bytes, fusions) are certain. A difference of time has a
+// result word and an interval (time_change.h). The sentence has one of three forms. Same program,
+// same time. Same program, slower or faster, with the place. Changed program, with the change and
+// the difference of time.
 //
 // Thread-safety: pure.
 
 #ifndef XLATRACE_COMPARE_VERDICT_H_
 #define XLATRACE_COMPARE_VERDICT_H_
 
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "compare/changes.h"
 #include "compare/comparison.h"
-#include "compare/statistics.h"
+#include "compare/time_change.h"
 
 namespace xlatrace::compare {
 
 struct Verdict {
   std::string sentence;
-  // First clause, if it is more than the times: "Slower: the same work takes about 13% longer".
-  // Empty if times of steps or calls are the result.
+  // First clause: "Same program, slower by 12 to 15% (established)". Empty if the time per
+  // iteration is not known.
   std::string outcome;
-  // The sentence without the times, for a place that shows them: "What changed: ...". If the times
-  // of the sentence are other ones, the whole sentence.
+  // The sentence without the times, for a place that shows them. If the times of the sentence are
+  // other ones, the whole sentence.
   std::string changed;
-  std::string noise;  // Significance of the time difference, as a sentence.
-  bool established = false;
-  std::optional<Interval>
-      interval;  // For the difference of step times in ns, if the runs allow one.
+  std::string noise;  // Reason for the result word, as a sentence.
+  TimeChange time;
+  bool same_program = false;  // And no certain change.
+  bool established() const { return time.word == ResultWord::kEstablished || same_recording; }
+  bool same_recording = false;
 };
 
 // `base_runs`, `now_runs`: all runs of the sides. The compared ones represent them.

@@ -74,11 +74,9 @@ std::string CauseOfMoreGaps(const Run& base, const Run& now) {
 // "; each launch takes the host 1.49x as long (cudaLaunchKernel: 5.65 us -> 8.41 us)", if idle time
 // changed in the same direction. After any wait, the following work is later, too.
 std::string SlowerHost(const Run& base, const Run& now, bool more_idle) {
-  if (base.launch_call.empty() || base.launch_call != now.launch_call) return {};
-  if (base.launch_call_ns <= 0 || now.launch_call_ns <= 0) return {};
+  if (!HostCallsChanged(base, now, more_idle)) return {};
   const double ratio =
       static_cast<double>(now.launch_call_ns) / static_cast<double>(base.launch_call_ns);
-  if (more_idle ? ratio < kMinHostCallRatio : ratio > 1 / kMinHostCallRatio) return {};
   return fmt::format("; each launch takes the host {}x as long ({}: {} -> {})", Significant(ratio),
                      base.launch_call, Duration(static_cast<double>(base.launch_call_ns)),
                      Duration(static_cast<double>(now.launch_call_ns)));
@@ -184,6 +182,14 @@ void Parts(const Run& base, const Run& now, bool idle_is_told, std::vector<Chang
 }
 
 }  // namespace
+
+bool HostCallsChanged(const Run& base, const Run& now, bool more_idle) {
+  if (base.launch_call.empty() || base.launch_call != now.launch_call) return false;
+  if (base.launch_call_ns <= 0 || now.launch_call_ns <= 0) return false;
+  const double ratio =
+      static_cast<double>(now.launch_call_ns) / static_cast<double>(base.launch_call_ns);
+  return more_idle ? ratio >= kMinHostCallRatio : ratio <= 1 / kMinHostCallRatio;
+}
 
 std::vector<Change> WaitingChanges(const Run& base, const Run& now) {
   std::vector<Change> changes;

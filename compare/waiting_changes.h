@@ -17,6 +17,10 @@ namespace xlatrace::compare {
 
 std::vector<Change> WaitingChanges(const Run& base, const Run& now);
 
+// True if the median of the host's launch calls changed by at least a fifth, in the direction of
+// the idle time. The median of many calls is evidence, even if steps vary.
+bool HostCallsChanged(const Run& base, const Run& now, bool more_idle);
+
 }  // namespace xlatrace::compare
 
 #endif  // XLATRACE_COMPARE_WAITING_CHANGES_H_

@@ -73,9 +73,11 @@ Result<ComparedRuns> CompareRunSets(const std::vector<std::string>& base,
   report::LoadOtherModules(ours[result.base_at].db, b, a);
   report::LoadOtherModules(theirs[result.now_at].db, a, b);
   result.comparison = compare::Compare(a, b);
-  result.changes = compare::FindChanges(a, b, result.comparison);
-  result.verdict = compare::Judge(a, b, result.comparison, result.changes,
-                                  Pointers(result.base_runs), Pointers(result.now_runs));
+  const std::vector<const compare::Run*> base_runs = Pointers(result.base_runs);
+  const std::vector<const compare::Run*> now_runs = Pointers(result.now_runs);
+  result.changes =
+      compare::FindChanges(a, b, result.comparison, compare::ChangeOfTime(base_runs, now_runs));
+  result.verdict = compare::Judge(a, b, result.comparison, result.changes, base_runs, now_runs);
   return result;
 }
 

@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
+#include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -49,16 +52,20 @@ size_t CompareOps::OpOf(int64_t module_id, const std::string& instruction) {
 }
 
 Status CompareOps::Load() {
-  XLATRACE_ASSIGN(
-      const Table rows,
-      db_.Select(fmt::format("SELECT {} FROM op_time WHERE op IS NOT NULL", kOpColumns)));
+  XLATRACE_ASSIGN(const Table rows,
+                  db_.Select(fmt::format(
+                      "SELECT {}, flops, bytes FROM op_time WHERE op IS NOT NULL", kOpColumns)));
   std::unordered_map<std::string, int64_t> ran;
+  // In the whole run. op_time has no figure for a loop or branch, because the ops inside have them.
+  std::unordered_map<std::string, int64_t> flops, bytes;
   const std::string_view time = run_.steady ? "steady_ns" : "self_ns";
   for (size_t i = 0; i < rows.rows.size(); ++i) {
     const std::string key =
         fmt::format("{}\n{}", module_of_.at(rows.Int(i, "module_id")), rows.Text(i, "instruction"));
     occurrences_[key] += rows.Int(i, "occurrences");
     if (rows.Int(i, "self_ns") > 0) ran[key] += rows.Int(i, "occurrences");
+    if (!rows.IsNull(i, "flops")) flops[key] += rows.Int(i, "flops");
+    if (!rows.IsNull(i, "bytes")) bytes[key] += rows.Int(i, "bytes");
     const int64_t ns = rows.Int(i, time);
     if (ns == 0) continue;
     Op& op = run_.ops[OpOf(rows.Int(i, "module_id"), rows.Text(i, "instruction"))];
@@ -66,9 +73,15 @@ Status CompareOps::Load() {
     if (!op.handle.empty()) continue;  // Of another process: the same instruction.
     ReadOpColumns(rows, i, op);
   }
+  const auto each = [&](const std::unordered_map<std::string, int64_t>& of,
+                        const std::string& key) -> std::optional<int64_t> {
+    const auto found = of.find(key);
+    const int64_t times = occurrences_[key];
+    if (found == of.end() || times <= 0) return std::nullopt;
+    return (found->second + times / 2) / times;
+  };
   XLATRACE_TRY(db_.ForEach(
-      "SELECT module_id, instruction, opcode, shape, flops, bytes FROM instruction",
-      [&](const Statement& row) {
+      "SELECT module_id, instruction, opcode, shape FROM instruction", [&](const Statement& row) {
         const auto module = module_of_.find(row.Int64(0));
         if (module == module_of_.end()) return true;
         const std::string key = fmt::format("{}\n{}", module->second, row.Text(1));
@@ -78,8 +91,8 @@ Status CompareOps::Load() {
           count.fusions += row.Text(2) == "fusion";
           const double calls = CallsOf(found->second, run_.modules[module->second].executions);
           count.launches += calls;
-          count.bytes += calls * static_cast<double>(row.OptionalInt64(5).value_or(0));
-          count.flops += calls * static_cast<double>(row.OptionalInt64(4).value_or(0));
+          count.bytes += calls * static_cast<double>(each(bytes, key).value_or(0));
+          count.flops += calls * static_cast<double>(each(flops, key).value_or(0));
           ran.erase(found);
         }
         const auto at = by_name_.find(key);
@@ -88,8 +101,8 @@ Status CompareOps::Load() {
         if (!op.opcode.empty()) return true;
         op.opcode = row.Text(2);
         op.shape = row.Text(3);
-        op.flops = row.OptionalInt64(4);
-        op.bytes = row.OptionalInt64(5);
+        op.flops = each(flops, key);
+        op.bytes = each(bytes, key);
         return true;
       }));
   return LoadKernels();

@@ -162,6 +162,7 @@ void AddChanges(const ComparisonView& view, const CompareOptions& options, Wrapp
 TextTable BreakdownTable(const ComparisonView& view, const CompareOptions& options, size_t most) {
   const std::vector<BreakdownRow> rows =
       compare::Breakdown(view.base, view.now, view.comparison, options.by);
+  const std::vector<bool> usual = compare::RowsOfUsualVariation(view.comparison, view.changes);
   const int64_t whole = WholeDifference(view.comparison);
   constexpr size_t kShare = 4;
   const auto shown = [&](auto cells) {
@@ -178,10 +179,17 @@ TextTable BreakdownTable(const ComparisonView& view, const CompareOptions& optio
       {.heading = "share", .right = true},
       {.heading = "calls", .right = true},
       {.heading = "why", .at_most = 36}}));
-  int64_t base_left = 0, now_left = 0;
-  for (size_t i = 0; i < rows.size(); ++i) {
-    const BreakdownRow& row = rows[i];
-    if (i >= most) {
+  int64_t base_left = 0, now_left = 0, base_usual = 0, now_usual = 0;
+  size_t told = 0, left = 0, folded = 0;
+  for (const BreakdownRow& row : rows) {
+    if (row.row && usual[*row.row] && row.delta() != 0) {
+      ++folded;
+      base_usual += row.base_ns;
+      now_usual += row.now_ns;
+      continue;
+    }
+    if (++told > most) {
+      ++left;
       base_left += row.base_ns;
       now_left += row.now_ns;
       continue;
@@ -190,10 +198,15 @@ TextTable BreakdownTable(const ComparisonView& view, const CompareOptions& optio
                           ShareOf(row.delta(), whole), Calls(row.base_calls, row.now_calls),
                           WhyOf(view, row)}));
   }
-  if (rows.size() > most) {
+  if (left > 0) {
     table.Add(
-        shown(Cells{fmt::format("({} more)", rows.size() - most), Time(base_left), Time(now_left),
+        shown(Cells{fmt::format("({} more)", left), Time(base_left), Time(now_left),
                     Signed(now_left - base_left), ShareOf(now_left - base_left, whole), "", ""}));
+  }
+  if (folded > 0) {
+    table.Add(shown(Cells{fmt::format("({} with the usual variation)", folded), Time(base_usual),
+                          Time(now_usual), Signed(now_usual - base_usual),
+                          ShareOf(now_usual - base_usual, whole), "", ""}));
   }
   table.Add(shown(Cells{"device time", Time(view.comparison.base_device_ns),
                         Time(view.comparison.now_device_ns), Signed(view.comparison.delta()), "",
@@ -266,9 +279,22 @@ std::string CompareMarkdown(const ComparisonView& view, const CompareOptions& op
   const std::vector<BreakdownRow> rows =
       compare::Breakdown(view.base, view.now, view.comparison, options.by);
   const size_t most = options.rows > 0 ? options.rows : 20;
-  for (size_t i = 0; i < std::min(rows.size(), most); ++i) {
-    text += fmt::format("| {} | {} | {} | {} | {} |\n", cell(rows[i].name), Time(rows[i].base_ns),
-                        Time(rows[i].now_ns), Signed(rows[i].delta()), cell(WhyOf(view, rows[i])));
+  const std::vector<bool> usual = compare::RowsOfUsualVariation(view.comparison, view.changes);
+  size_t told = 0, folded = 0;
+  int64_t base_usual = 0, now_usual = 0;
+  for (const BreakdownRow& row : rows) {
+    if (row.row && usual[*row.row] && row.delta() != 0) {
+      ++folded;
+      base_usual += row.base_ns;
+      now_usual += row.now_ns;
+    } else if (++told <= most) {
+      text += fmt::format("| {} | {} | {} | {} | {} |\n", cell(row.name), Time(row.base_ns),
+                          Time(row.now_ns), Signed(row.delta()), cell(WhyOf(view, row)));
+    }
+  }
+  if (folded > 0) {
+    text += fmt::format("| ({} with the usual variation) | {} | {} | {} | |\n", folded,
+                        Time(base_usual), Time(now_usual), Signed(now_usual - base_usual));
   }
   return text;
 }
@@ -293,7 +319,21 @@ nlohmann::ordered_json CompareJsonObject(const ComparisonView& view,
   json["schema_version"] = 1;
   json["verdict"] = view.verdict.sentence;
   json["noise"] = view.verdict.noise;
-  json["established"] = view.verdict.established;
+  const compare::TimeChange& time = view.verdict.time;
+  const bool known = time.word != compare::ResultWord::kUnknown;
+  json["established"] = view.verdict.established();
+  json["result"] = Text(time.word);
+  json["same_program"] = view.verdict.same_program;
+  json["iteration"] = known ? Json{{"of", time.of_calls ? "call" : "step"},
+                                   {"base_ns", time.base_ns},
+                                   {"new_ns", time.now_ns},
+                                   {"base_count", time.base_count},
+                                   {"new_count", time.now_count},
+                                   {"ratio", time.ratio},
+                                   {"ratio_low", 1 + time.interval.low},
+                                   {"ratio_high", 1 + time.interval.high},
+                                   {"usual_variation", time.usual_variation}}
+                            : Json();
   json["same_recording"] = comparison.identity.same_recording;
   json["comparable"] = comparison.identity.comparable();
   json["refusals"] = comparison.identity.refusals;
@@ -336,7 +376,9 @@ nlohmann::ordered_json CompareJsonObject(const ComparisonView& view,
     }
     return array;
   };
-  for (const Row& row : comparison.rows) {
+  const std::vector<bool> usual = compare::RowsOfUsualVariation(comparison, view.changes);
+  for (size_t r = 0; r < comparison.rows.size(); ++r) {
+    const Row& row = comparison.rows[r];
     Json causes = Json::array();
     for (const compare::Cause& cause : row.causes) {
       causes.push_back(
@@ -351,6 +393,7 @@ nlohmann::ordered_json CompareJsonObject(const ComparisonView& view,
                             {"new_calls", row.now_calls},
                             {"base", ops(view.base, row.base)},
                             {"new", ops(view.now, row.now)},
+                            {"usual_variation", static_cast<bool>(usual[r])},
                             {"causes", std::move(causes)}});
   }
   if (options.by != compare::By::kOp) {

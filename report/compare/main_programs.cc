@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/compare/main_programs.h"
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace xlatrace::report {
 namespace {
@@ -35,6 +37,7 @@ class MainPrograms {
     OpsOfMain();
     if (executions == 0) return {};
     XLATRACE_TRY(CallsOfMain());
+    XLATRACE_TRY(CallWalls());
     return ExposedCollectives();
   }
 
@@ -105,6 +108,40 @@ class MainPrograms {
     constexpr double kNearlyAll = 0.9;
     if (static_cast<double>(inside) < kNearlyAll * static_cast<double>(in_.all_ns)) {
       run_.main_calls.clear();
+    }
+    return {};
+  }
+
+  // Calls of all programs of the function that takes most time: a recompiled program continues the
+  // iterations of the earlier one.
+  Status CallWalls() {
+    const compare::Module* heaviest = nullptr;
+    for (const compare::Module& module : run_.modules) {
+      if (module.role != "main" || module.executions == 0) continue;
+      if (heaviest == nullptr || module.run_ns > heaviest->run_ns) heaviest = &module;
+    }
+    if (heaviest == nullptr) return {};
+    const auto function = [](const compare::Module& module) {
+      return module.function.empty() ? module.name : module.function;
+    };
+    std::map<int64_t, std::vector<int64_t>> starts;  // By device.
+    XLATRACE_TRY(
+        db_.ForEach("SELECT device_id, module_id, start_ns FROM execution ORDER BY start_ns",
+                    [&](const Statement& row) {
+                      const auto module = in_.module_of.find(row.Int64(1));
+                      if (module == in_.module_of.end()) return true;
+                      const compare::Module& called = run_.modules[module->second];
+                      if (called.role == "main" && function(called) == function(*heaviest)) {
+                        starts[row.Int64(0)].push_back(row.Int64(2));
+                      }
+                      return true;
+                    }));
+    const auto most = std::max_element(
+        starts.begin(), starts.end(),
+        [](const auto& a, const auto& b) { return a.second.size() < b.second.size(); });
+    if (most == starts.end()) return {};
+    for (size_t i = 1; i < most->second.size(); ++i) {
+      run_.call_walls.push_back(most->second[i] - most->second[i - 1]);
     }
     return {};
   }

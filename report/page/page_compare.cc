@@ -39,6 +39,8 @@ void WriteRows(const PageComparison& compared, PageBlocks& blocks) {
       " op_kind:word phase:word");
   PageTable ops("compare_ops", blocks.strings());
   ops.Declare("row>compare_rows op>ops base_op>base_ops");
+  const std::vector<bool> usual =
+      compare::RowsOfUsualVariation(compared.comparison, compared.changes);
   for (size_t r = 0; r < compared.comparison.rows.size(); ++r) {
     const Row& row = compared.comparison.rows[r];
     rows.SetText(0, ShownName(compare::RowName(compared.base, compared.now, row)));
@@ -47,7 +49,7 @@ void WriteRows(const PageComparison& compared, PageBlocks& blocks) {
     rows.Set(3, row.now_ns);
     rows.SetReal(4, row.base_calls);
     rows.SetReal(5, row.now_calls);
-    rows.SetText(6, WithGlyphs(Why(row)));
+    rows.SetText(6, usual[r] ? std::string() : WithGlyphs(Why(row)));
     rows.Set(7, static_cast<int64_t>(!row.causes.empty() && row.causes.front().certain));
     const compare::Op* op = compare::LargestOf(compared.now, row.now);
     if (op == nullptr) op = compare::LargestOf(compared.base, row.base);
@@ -139,7 +141,10 @@ nlohmann::ordered_json WriteCompareTables(const PageComparison& compared, PageBl
   const compare::Comparison& comparison = compared.comparison;
   const Parts said = PartsOf(compared.verdict);
   return {{"verdict", WithGlyphs(compared.verdict.sentence)},
-          {"outcome", WithGlyphs(compared.verdict.outcome)},
+          // The page gives this one alone only where the pace of whole recordings is compared.
+          {"outcome", compared.verdict.time.word == compare::ResultWord::kUnknown
+                          ? WithGlyphs(compared.verdict.outcome)
+                          : std::string()},
           {"heading", WithGlyphs(said.heading)},
           {"reasons", WithGlyphs(said.reasons)},
           {"noise", WithGlyphs(compared.verdict.noise)},

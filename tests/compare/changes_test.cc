@@ -128,11 +128,13 @@ TEST(Changes, WhatABusyCpuSlowsIsOneChangeAndNotTheProgram) {
   const auto gpu = ids(run(false, true, false, "x"), run(true, false, false, "y"));
   EXPECT_EQ(std::count(gpu.begin(), gpu.end(), "uniform"), 0);
   // Copies of the runtime are no instruction: that they are hidden is told.
-  RunRows hidden = before;
+  const RunRows exposed = run(false, true, false, "x");
+  RunRows hidden = exposed;
   hidden.content_id = "z";
   hidden.parts[static_cast<size_t>(model::StepPart::kExposedCopy)] = 20;
   hidden.step_ns -= 430;
-  const auto waits = ids(before, hidden);
+  hidden.steps.assign(10, hidden.step_ns);
+  const auto waits = ids(exposed, hidden);
   EXPECT_EQ(std::count(waits.begin(), waits.end(), "exposed_copy"), 1);
 }
 
@@ -200,6 +202,8 @@ TEST(Changes, LostGraphOrIdleTimeIsOneChange) {
   base.parts[idle] = 100;
   now.step_ns = 1600;
   now.parts[idle] = 600;
+  base.steps.assign(10, base.step_ns);
+  now.steps.assign(10, now.step_ns);
   now.gaps.push_back({"host", 500, 1});
   auto changes = FindChanges(base, now, Compare(base, now));
   ASSERT_FALSE(changes.empty());

@@ -67,6 +67,39 @@ TEST(Gate, JudgesCallsWhereThereAreNoSteps) {
   EXPECT_GOLDEN_TEXT(result.sentence);
 }
 
+// One run of four has no steady steps. The wall time from call to call doubled, and the device time
+// did not change.
+TEST(Gate, RunWithoutStepsDoesNotHideWallTime) {
+  const auto records = [](double wall_ns) {
+    std::vector<RunRecord> runs = Records(2, wall_ns, 0, 1);
+    for (RunRecord& run : runs) {
+      run.call_walls = run.steps;
+      run.calls.assign(20, 1'000'000);
+      run.usual_variation = 0.01;
+    }
+    return runs;
+  };
+  std::vector<RunRecord> now = records(2.1e7);
+  now[1].steady = false;
+  now[1].steps.clear();
+  const GateResult result = JudgeGate(records(1e7), now, {});
+  EXPECT_EQ(result.outcome, Outcome::kRegression);
+  EXPECT_EQ(result.checks[0].name, "call");
+  EXPECT_EQ(result.checks[0].base, 1e7 + 2);
+  EXPECT_EQ(result.checks[0].now, 2.1e7 + 2);
+}
+
+TEST(Gate, MoreFlopsInLessTimeAreNoRegression) {
+  std::vector<RunRecord> base = Records(1, 1e7, 0, 1);
+  base[0].facts["flops"] = 1e9;
+  std::vector<RunRecord> now = Records(1, 5e6, 0, 2);
+  now[0].facts["flops"] = 2e9;
+  EXPECT_NE(JudgeGate(base, now, {}).outcome, Outcome::kRegression);
+  EXPECT_EQ(JudgeGate(now, base, {}).outcome, Outcome::kNotEstablished);
+  now[0].steps.assign(20, 20'000'000);
+  EXPECT_EQ(JudgeGate(base, now, {}).outcome, Outcome::kRegression);
+}
+
 // That nothing was found says something only where it would have been.
 TEST(Gate, PassesOnlyWhatTheNoiseWouldHaveShown) {
   GateOptions limit;

@@ -57,11 +57,11 @@ TEST(Verdict, TimeBetweenSteadyStepsComesFirstIfItChangedMost) {
   // The time between steps changed less than the steady steps, or hardly.
   RunRows slower = ThreeOps(1'000'000, 1'400'000, 1'000'000, "z");
   slower.amid_ns = slower.step_ns + 200'000;
-  EXPECT_TRUE(SentenceOf(base, slower).starts_with("Step 3.00 ms")) << SentenceOf(base, slower);
+  EXPECT_TRUE(SentenceOf(base, slower).starts_with("Same program")) << SentenceOf(base, slower);
   now.amid_ns = now.step_ns + 90'000;
-  EXPECT_TRUE(SentenceOf(base, now).starts_with("Step 3.00 ms")) << SentenceOf(base, now);
+  EXPECT_TRUE(SentenceOf(base, now).starts_with("Same program")) << SentenceOf(base, now);
   now.amid_ns = 0;
-  EXPECT_TRUE(SentenceOf(base, now).starts_with("Step 3.00 ms")) << SentenceOf(base, now);
+  EXPECT_TRUE(SentenceOf(base, now).starts_with("Same program")) << SentenceOf(base, now);
 }
 
 TEST(Verdict, CertainChangeOfLittleTimeIsNoReason) {
@@ -119,7 +119,7 @@ TEST(Verdict, WithoutStepsCallsAreCompared) {
       Judge(base, now, comparison, FindChanges(base, now, comparison), {&base}, {&now});
   EXPECT_THAT(verdict.sentence, HasSubstr("1.00 ms -> 1.10 ms, +10.0%"));
   EXPECT_GOLDEN_TEXT(verdict.sentence + "\n" + verdict.noise);  // 100 and 200 calls.
-  EXPECT_FALSE(verdict.established);
+  EXPECT_FALSE(verdict.established());
 }
 
 // NEW has half as many calls, so half of the device time; changes are weighed per call instead.
@@ -167,13 +167,12 @@ TEST(Verdict, DifferenceIsEstablishedIfItsIntervalExcludesZero) {
   };
   const auto base = runs(1'000'000, 10);
   const Verdict same = judged(base, runs(1'001'000, 20));
-  EXPECT_FALSE(same.established) << same.noise;
+  EXPECT_FALSE(same.established()) << same.noise;
   EXPECT_GOLDEN_TEXT(same.noise);
   const Verdict slower = judged(base, runs(1'200'000, 30));
-  EXPECT_TRUE(slower.established) << slower.noise;
-  ASSERT_TRUE(slower.interval);
-  EXPECT_GT(slower.interval->low, 100'000);
-  EXPECT_LT(slower.interval->high, 300'000);
+  EXPECT_TRUE(slower.established()) << slower.noise;
+  EXPECT_GT(slower.time.interval.low, 0.1);
+  EXPECT_LT(slower.time.interval.high, 0.3);
 }
 
 TEST(Verdict, EqualStepIsCalledAboutTheSame) {

@@ -33,5 +33,4 @@ def check_planted(test, planted, at_least):
         comparison = test.verdict(change)
         found[change] = verdict_has(comparison, alternatives)
         print(f"{change:<11}{'' if found[change] else 'MISSED '}{comparison['verdict']}")
-        test.assertFalse(comparison["established"])
     test.assertGreaterEqual(sum(found.values()), at_least, found)

@@ -2,7 +2,7 @@
 """`diff` on planted changes: the verdict is about the change.
 
 Each program is trained and recorded in a process of its own (JAX on the CPU). Times of such runs vary,
-so these tests require changes of the program, and for no certainty about time with one run per side.
+so these tests require changes of the program.
 """
 
 import concurrent.futures

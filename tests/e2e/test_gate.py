@@ -124,7 +124,7 @@ class Gate(support.TestCase):
 
     def test_diff_names_the_added_operation(self):
         comparison = json.loads(ok("diff", self.runs[0], self.heavier, "--format", "json"))
-        self.assertFalse(comparison["established"])
+        self.assertFalse(comparison["same_program"])
         self.assertTrue(verdict_has(comparison, [(None, r"\bsort\b")]), comparison["verdict"])
         self.assertTrue(json.loads(ok("diff", self.runs[0], self.runs[0], "--format", "json"))["same_recording"])
 

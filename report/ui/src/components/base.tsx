@@ -273,14 +273,12 @@ export function BaseVerdict(): VNode {
   const fewer = sameCount(launched(then), launched(now))
     ? ''
     : `, in ${count(launched(now))} launches instead of ${count(launched(then))}`;
-  // Runs of one program differ by more than the steps of one run: one run a side establishes
-  // nothing.
   const sure =
     noise === null
       ? 'too few steps to tell noise from change'
       : Math.abs(delta) <= noise
         ? `within the scatter of these steps (±${ms(noise)} ms)`
-        : `beyond the scatter of these steps (±${ms(noise)} ms), but not established: one run a side`;
+        : `beyond the scatter of these steps (±${ms(noise)} ms)`;
   return (
     <p class="note delta" tid="base-verdict">
       <b>

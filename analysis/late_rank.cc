@@ -105,8 +105,7 @@ std::optional<LateRanks> FindLateRanks(const std::vector<RankWork>& ranks, doubl
   if (ranks.size() < 2 || ranks[0].own_ns.empty()) return std::nullopt;
   std::vector<Longer> longer;
   for (size_t r = 0; r < ranks.size(); ++r) {
-    // Work that is longer and that nobody waits for, such as the host of a busy device, is no
-    // cause.
+    // Longer work is no cause if nobody waits for it, such as the host of a busy device.
     if (!IsLater(ranks, r)) continue;
     if (const auto found = LongerWork(ranks, r)) longer.push_back(*found);
   }

@@ -18,7 +18,7 @@ struct Launch {
   bool steady = false;
 };
 
-constexpr int64_t kMostSkewed = 20;  // One launch in so many may start before its call.
+constexpr int64_t kLaunchesPerSkewedOne = 20;  // One launch in so many may start before its call.
 
 // By nearest rank; reorders.
 int64_t Percentile(std::vector<int64_t>& values, size_t percent) {
@@ -145,7 +145,7 @@ bool ClocksFit(const model::RunTables& run, const HostCallOf& call_of) {
     count.skewed += run.activities.start_ns[i] < call->start_ns ? 1 : 0;
   }
   return std::all_of(counts.begin(), counts.end(), [](const Count& count) {
-    return kMostSkewed * count.skewed <= count.launches;
+    return kLaunchesPerSkewedOne * count.skewed <= count.launches;
   });
 }
 
@@ -161,7 +161,7 @@ std::vector<model::LaunchQueueRow> MeasureLaunchQueues(const model::RunTables& r
     if (launches[d].empty()) continue;
     const auto skewed = std::count_if(launches[d].begin(), launches[d].end(),
                                       [](const Launch& l) { return l.first_ns < l.call_ns; });
-    if (kMostSkewed * skewed > static_cast<int64_t>(launches[d].size())) {
+    if (kLaunchesPerSkewedOne * skewed > static_cast<int64_t>(launches[d].size())) {
       skewed_launches += skewed;
       continue;
     }

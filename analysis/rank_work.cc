@@ -109,7 +109,7 @@ class JobWork {
     ++apart_[{to, from}][*a - *b];
   }
 
-  // What has to be added to a step number of the first device.
+  // By device: add this to a step number of the first device to get the same step's number there.
   std::vector<int64_t> ShiftsOf(const std::vector<size_t>& devices) const {
     std::map<size_t, int64_t> known = {{devices[0], 0}};
     for (bool grows = true; grows;) {

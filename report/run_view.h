@@ -62,9 +62,10 @@ struct StepsFigure {
   int64_t steady_count = 0;
   bool marked = false;                             // The framework's own numbers.
   int64_t typical_ns = 0, p25_ns = 0, p75_ns = 0;  // As in the time tree.
-  int64_t min_ns = 0, max_ns = 0;  // Of steady steps, each being the mean over its devices.
-  int64_t wall_ns = 0;             // Sum over the typical steps of all devices.
-  int64_t busy_ns = 0;             // Union of activities, the same steps.
+  int64_t min_ns = 0,
+          max_ns = 0;   // Shortest and longest steady step, each the mean over its devices.
+  int64_t wall_ns = 0;  // Sum over the typical steps of all devices.
+  int64_t busy_ns = 0;  // Union of activities, the same steps.
 };
 
 // The whole run, from each device's first activity to its last: sums over devices.
@@ -302,7 +303,8 @@ struct RunView {
   bool StepsAreJobs() const { return !basis.steady && job.HasSteps(); }
 };
 
-// Of the durations of steady steps, by nearest rank; 0 if there is none. Printed from 10 steps on.
+// A percentile of the durations of steady steps (nearest rank); 0 without steady steps. It is
+// printed if there are at least this many steps.
 inline constexpr int64_t kStepsForPercentiles = 10;
 int64_t StepPercentile(const StepsFigure& steps, int percent);
 

@@ -19,7 +19,7 @@ namespace xlatrace::tools {
 
 struct HookProcess {
   struct Profile {
-    std::string path;          // Of a complete xplane file.
+    std::string path;          // A complete xplane file.
     std::string reason;        // Why it was stopped: "exit", "duration", "memory"...
     int64_t stop_unix_ns = 0;  // The request to stop the profiler; 0: not known.
   };

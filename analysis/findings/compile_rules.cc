@@ -27,7 +27,7 @@ using model::CompileDetail;
 using model::CompileStage;
 
 // Share of the recorded time from which on a saving before or between steps is material.
-constexpr double kMaterialShare = kLeastShare;
+constexpr double kMaterialShare = kMinSavingShare;
 // A pass that takes this share of a compilation dominates it.
 constexpr double kDominantShare = 0.3;
 // A loop that JAX traces this often is worth a rolled loop.

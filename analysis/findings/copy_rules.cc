@@ -109,7 +109,8 @@ void HostCopies(const Context& context, Report& report) {
   }
   const int64_t exposed = context.Part(model::StepPart::kExposedCopy);
   if (ops.empty()) {
-    if (context.ShareOfStep(exposed) >= 2 * kLeastShare) RuntimeCopies(context, exposed, report);
+    if (context.ShareOfStep(exposed) >= 2 * kMinSavingShare)
+      RuntimeCopies(context, exposed, report);
     if (context.ShareOfStep(exposed) < kFineShare * 5) {
       report.Fine(
           "copy_in_step",
@@ -122,7 +123,7 @@ void HostCopies(const Context& context, Report& report) {
   const int64_t all = site.ns;
   // Copies that computation hides cost nothing; kernels that wait for the link do.
   const int64_t cost = std::min(all, kernels + exposed);
-  if (context.ShareOfStep(cost) < kLeastShare) {
+  if (context.ShareOfStep(cost) < kMinSavingShare) {
     report.Fine("copy_in_step",
                 {"copies", fmt::format("computation hides all but {} of {}", Time(cost),
                                        context.words.PerStep(Time(all)))});
@@ -184,7 +185,7 @@ void ReadBack(const Context& context, Report& report) {
                         : std::nullopt;
   const int64_t cost = std::min(context.PerStep(ns), context.Part(model::StepPart::kExposedCopy));
   if (!link) {
-    if (context.ShareOfStep(cost) >= kLeastShare) {
+    if (context.ShareOfStep(cost) >= kMinSavingShare) {
       report.Withhold("d2h_stall", "reading back: the speed of the device's link is not known");
     }
     return;
@@ -195,7 +196,7 @@ void ReadBack(const Context& context, Report& report) {
       .AddReal("their rate", rate / 1e9, "GB/s")
       .AddReal("what this link reaches", static_cast<double>(*link) / 1e9, "GB/s")
       .Add(context.words.PerStep("of it with nothing beside it, at most,"), cost, "ns");
-  if (share >= kGoodLinkShare || context.ShareOfStep(cost) < kLeastShare) {
+  if (share >= kGoodLinkShare || context.ShareOfStep(cost) < kMinSavingShare) {
     report.Fine("d2h_stall",
                 {"reading back", fmt::format("{}, at {}% of the link's rate",
                                              context.words.PerStep(Time(context.PerStep(ns))),
@@ -324,7 +325,7 @@ void Donation(const Context& context, Report& report) {
   }
   const Site site = AllOf(context, ops);
   const int64_t all = site.ns;
-  if (ops.empty() || context.ShareOfStep(all) < kLeastShare) {
+  if (ops.empty() || context.ShareOfStep(all) < kMinSavingShare) {
     if (NewResults(context, report)) return;
     report.Fine(
         "donation_missing",
@@ -390,7 +391,7 @@ void DeviceCopies(const Context& context, Report& report) {
     ops.push_back(&op);
   }
   for (const Site& site : SitesOf(context, ops)) {
-    if (context.ShareOfStep(site.ns) < kLeastShare) break;
+    if (context.ShareOfStep(site.ns) < kMinSavingShare) break;
     Finding finding = FindingAbout(context, "device_copies", site);
     finding.title = {"Avoid this copy on the device"};
     const bool in_loop = std::any_of(site.ops.begin(), site.ops.end(),

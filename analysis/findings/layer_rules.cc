@@ -218,7 +218,7 @@ void JudgeLayers(const Context& context, Report& report) {
     for (const auto& [name, layer] : layers) {
       const int64_t more = layer.ns - median;
       if (static_cast<double>(more) < kOddLayer * static_cast<double>(median) ||
-          context.ShareOfStep(more) < kLeastShare) {
+          context.ShareOfStep(more) < kMinSavingShare) {
         continue;
       }
       if (static_cast<double>(more) < 5 * spread) {

@@ -95,7 +95,7 @@ int64_t JudgeBandwidth(const Context& context, const SameOps& same,
   };
   int64_t saves = 0;
   for (const Op* op : ops) saves += lost(op);
-  if (ops.empty() || context.ShareOfStep(saves) < kLeastShare) {
+  if (ops.empty() || context.ShareOfStep(saves) < kMinSavingShare) {
     if (10 * good_ns >= 8 * all_ns) {
       report.Fine("low_busbw", {"collectives", "at the links' speed"});
     }
@@ -174,7 +174,7 @@ void JudgeSiblings(const Context& context, const SameOps& same, Report& report) 
     }
   }
   const int64_t ns = context.PerStep(most);
-  if (worst == nullptr || context.ShareOfStep(ns) < kLeastShare) return;
+  if (worst == nullptr || context.ShareOfStep(ns) < kMinSavingShare) return;
   Finding finding;
   finding.id = "uneven_busbw";
   finding.title = {fmt::format("Find why {} runs at {} where {} runs at {}", worst->handle,

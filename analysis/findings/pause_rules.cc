@@ -55,7 +55,7 @@ class StepsByNumber {
   }
 
   const std::map<int64_t, std::vector<GapInStep>>& gaps() const { return gaps_; }
-  int64_t pairs() const { return pairs_; }  // Of step and device.
+  int64_t pairs() const { return pairs_; }  // One per step and device.
   int64_t steps_ns() const { return steps_ns_; }
 
  private:

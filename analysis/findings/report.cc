@@ -242,7 +242,7 @@ void Report::SayUncertain(const Finding& finding) {
 
 int64_t Report::LeastOf(const Basis& basis) {
   return std::max<int64_t>(
-      kLeastNs, static_cast<int64_t>(kLeastShare * static_cast<double>(basis.least_of_ns)));
+      kLeastNs, static_cast<int64_t>(kMinSavingShare * static_cast<double>(basis.least_of_ns)));
 }
 
 std::vector<model::FindingRow> Report::Ranked(const Basis& basis) {

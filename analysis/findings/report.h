@@ -186,7 +186,7 @@ class Report {
 };
 
 // The least that is worth a line.
-inline constexpr double kLeastShare = 0.01;
+inline constexpr double kMinSavingShare = 0.01;
 inline constexpr int64_t kLeastNs = 20'000;
 
 }  // namespace xlatrace::analysis::findings

@@ -205,7 +205,7 @@ void SlowedByOverlap(const Context& context, Report& report) {
     }
   }
   const int64_t ns = context.PerStep(lost);
-  if (worst == nullptr || context.ShareOfStep(ns) < kLeastShare) {
+  if (worst == nullptr || context.ShareOfStep(ns) < kMinSavingShare) {
     if (judged > 0) {
       report.Fine("overlap_slows_compute",
                   {"kernels beside collectives",

@@ -185,10 +185,10 @@ void FitToTree(const std::vector<model::TimeTreeRow>& tree,
     const Node node = NodeOf(finding.id);
     const bool outside = node == Node::kRecompilation || node == Node::kBetween;
     // A rule names the device on which a node is largest.
-    double limit = 0, least = kLeastShare * typical;
+    double limit = 0, least = kMinSavingShare * typical;
     for (const Amounts& amounts : trees) {
       limit = std::max(limit, LimitOf(amounts, node, count));
-      if (outside) least = std::max(least, kLeastShare * amounts.root / count);
+      if (outside) least = std::max(least, kMinSavingShare * amounts.root / count);
     }
     const auto most = static_cast<int64_t>(limit);
     // The gaps of a copy are mostly something else: the rule names the wrong cause.

@@ -21,7 +21,7 @@ struct Sums {
   std::vector<int64_t> p75_ns;
 };
 
-// Of fewer values a quartile is no more than a guess between two of them.
+// With fewer values a quartile only lies somewhere between two of them.
 constexpr size_t kMinStepsOfQuartiles = 4;
 
 // As Quartile of the values and as many zeros as are missing to `count`.

@@ -106,7 +106,7 @@ TEST(CpuRules, GapOfAHiddenProductNamesTheProduct) {
     products += is_product;
     if (is_product) text = row.text;
   }
-  EXPECT_EQ(products, 5u);  // Of eight steps the last has no duration; five of seven are typical.
+  EXPECT_EQ(products, 5u);  // Five of the seven steps with a duration are typical.
   EXPECT_GOLDEN_TEXT(text);
   // If the host has an event in a gap, that event is the only evidence of the gap.
   FindingCase known = ProductOnCpu(

@@ -60,7 +60,8 @@ TEST(Replay, AnOpThatTakesHalfShortensAStepOfOneStreamByThat) {
   EXPECT_EQ(run.What(change).recorded_ns, 100'000);
 }
 
-// What stays may find its data in the caches: up to 15 % of the part that goes, here 30 of 100 us.
+// The remaining ops may find their data in the caches: up to 15 % of the removed time, here 30 of
+// 100 us.
 TEST(Replay, OnACpuTheRangeLeavesRoomForCaches) {
   ReplayCase device, cpu;
   cpu.run().devices[0].kind = model::DeviceKind::kCpu;

@@ -136,7 +136,7 @@ TEST(Steps, CompilationMakesAStepUnsteady) {
   EXPECT_THAT(Column(steps, &model::StepRow::steady), ElementsAre(true, false, true, true, false));
 }
 
-// Of eight steady steps the two shortest and the two longest do not count.
+// The two shortest and the two longest of eight steady steps do not count.
 TEST(Steps, TypicalOnesAreTheMiddleHalfOfTheSteadyOnes) {
   Programs b;
   const auto train = b.Program("train", Phase::kOptimizer);

@@ -99,9 +99,13 @@ stacks.stop()
         text = (self.place / "script.py").read_text().splitlines()
         for line, _, _ in functions["compute"]:
             self.assertIn(text[line - 1].strip(), ("while time.thread_time() < until:", "pass"))
-        computed_us = sum(cpu_us for _, _, cpu_us in functions["compute"])
-        self.assertAlmostEqual(computed_us, 500_000, delta=100_000)
-        self.assertEqual({text[line - 1].strip() for line, _, _ in functions["rest"]}, {"time.sleep(0.5)"})
+        # On a busy machine the sampler is late, and `rest` gets a part of the time.
+        cpu_us = {name: sum(us for _, _, us in rows) for name, rows in functions.items()}
+        self.assertAlmostEqual(cpu_us["compute"] + cpu_us["rest"], 500_000, delta=100_000)
+        self.assertGreater(cpu_us["compute"], cpu_us["rest"])
+        lines = {text[line - 1].strip() for line, _, _ in functions["rest"]}
+        self.assertIn("time.sleep(0.5)", lines)
+        self.assertLessEqual(lines, {"def rest():", "time.sleep(0.5)"})
         self.assertIn("sleep", [state for _, state, _ in functions["rest"]])
         # A thread that stays at its place has few rows at any rate.
         self.assertLess(len(functions["rest"]), 30)

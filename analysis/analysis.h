@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The analysis: what the attributed time of a run means.
+// Analysis of the attributed time of a run.
 //
-// Does: gives every instruction its phase (forward, loss, backward, recompute, optimizer, other)
-// and layer; finds the steps; sums time by op, scope and phase; says for every instant of a step
-// what it was spent on; finds gaps and exposed communication; derives findings.
-// Gets: a run in memory, the correlator's attribution of it, and a way to look at HLO modules.
-// Gives: model::AnalysisTables, and phase and layer in the attribution's rows.
+// Output: model::AnalysisTables, and the phase and layer of each instruction in the attribution's
+// rows (phases: forward, loss, backward, recompute, optimizer, other). The tables contain steps,
+// sums of time by op, scope and phase, the parts of each step, gaps, exposed communication and
+// findings.
+// Input: a run in memory, the correlator's attribution of the run, and a loader of HLO modules.
 //
-// What each figure means is said in docs/schema.md; headers of this room name the rules that it
-// leaves open. Pure: no I/O, no globals, no clock; equal input gives equal output.
+// docs/schema.md defines each figure. The headers of this component give the rules that
+// docs/schema.md leaves open. Pure: no I/O, no globals, no clock; equal input gives equal output.
 // Thread-safety: calls on different data may run in parallel.
 
 #ifndef XLATRACE_ANALYSIS_ANALYSIS_H_
@@ -31,28 +31,28 @@
 
 namespace xlatrace::analysis {
 
-// Gives the HLO of a module of the run; borrowed until the next call. An error or nullptr means
-// that it cannot be had; then names alone decide, and a run stat counts it.
+// Returns the HLO of a module of the run; borrowed until the next call. After an error or nullptr,
+// phases and layers are derived from names only, and a run stat counts the module.
 using ModuleLoader = std::function<Result<const model::HloModule*>(model::Id module_id)>;
 
-// What is known of a part of a run that was analysed as a whole before (export's --steps): phases
-// and layers are in the attribution already, and these are its steps.
+// Results of an earlier analysis of the whole run, for the analysis of a part (export --steps A:B).
+// The attribution already has its phases and layers, and the steps are those given here.
 struct KnownParts {
   std::vector<model::StepRow> steps;  // By device, start; device_ns and busy_ns are filled.
   std::vector<std::optional<int32_t>> step_of;  // Per activity.
 };
 
 struct AnalysisOptions {
-  std::vector<model::CompileSpan> compiles;         // When processes compiled.
-  std::vector<model::NamedCompile> named_compiles;  // The same, with what was compiled.
+  std::vector<model::CompileSpan> compiles;         // Times in which processes compiled.
+  std::vector<model::NamedCompile> named_compiles;  // The same times, with the compiled function.
   HostEventLoader host_events;  // May be empty: then gaps have no cause but compilation and copies.
-  int64_t lost_records = 0;     // What the recording is known to lack; then nothing is called idle.
-  HostCallOf call_of;           // May be empty: then launch latency and queue depth are not known.
-  model::UserCode user_code;    // Which source files are the user's.
-  const KnownParts* known = nullptr;  // Nothing is labelled anew, and no steps are looked for.
+  int64_t lost_records = 0;     // Records that the recording lost; if above 0, no time is idle.
+  HostCallOf call_of;           // May be empty: then launch latency and queue depth are unknown.
+  model::UserCode user_code;    // Decides which source files belong to the user.
+  const KnownParts* known = nullptr;  // If set, nothing is labelled and no steps are searched.
 };
 
-// `attribution` is complete but for phases and layers, which are filled in.
+// `attribution` is complete except for phases and layers, which this function fills in.
 model::AnalysisTables Analyze(const model::RunTables& run, model::AttributionTables& attribution,
                               const ModuleLoader& load_module, const AnalysisOptions& options = {});
 

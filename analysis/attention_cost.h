@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What cuDNN's fused attention computes and moves; XLA's cost model does not know these calls.
+// Operations and bytes of cuDNN's fused attention calls, which XLA's cost model does not cover.
 //
-// Forward is two products over the scores (batch x heads x queries x keys, in the backend_config as
-// intermediate_tensor_shape), backward five, since it computes the scores again; a causal mask
-// halves both, as the kernels skip what is masked. Bytes are operands and results once, without
-// workspace: the scores never reach memory. Thread-safety: pure.
+// Scores are batch x heads x queries x keys (backend_config: intermediate_tensor_shape). Forward is
+// two products over the scores. Backward is five, because it computes the scores again. A causal
+// mask halves both, because the kernels skip masked scores. Bytes count operands and results once,
+// without workspace, because the scores never reach memory. Thread-safety: pure.
 
 #ifndef XLATRACE_ANALYSIS_ATTENTION_COST_H_
 #define XLATRACE_ANALYSIS_ATTENTION_COST_H_
@@ -22,7 +22,7 @@ struct AttentionCost {
   int64_t bytes = 0;
 };
 
-// Nothing for other instructions, and where the shapes do not fit together.
+// Empty for other instructions, and if the shapes do not fit together.
 std::optional<AttentionCost> CostOfAttention(const model::HloModule& module,
                                              const model::Instruction& instruction);
 

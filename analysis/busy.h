@@ -18,9 +18,9 @@ namespace xlatrace::analysis {
 
 // Collects the segments of one device.
 //
-// compute, collective and copy are the times at which at least one such activity owns a lane; a
-// collective is exposed where no computation runs, a copy where neither computation nor collective
-// runs. So busy = compute + exposed collective + exposed copy.
+// compute, collective and copy are the times at which at least one such activity owns a lane. A
+// collective is exposed while no computation runs. A copy is exposed while neither a computation
+// nor a collective runs. So busy = compute + exposed collective + exposed copy.
 class BusyTime {
  public:
   explicit BusyTime(const std::vector<ActivityClass>& classes) : classes_(classes) {}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What must hold of every analysed run; used by tests, golden cases and `--strict` builds alike.
+// Invariants of every analysed run; checked by tests, golden cases and `--strict` builds.
 
 #ifndef XLATRACE_ANALYSIS_CHECK_H_
 #define XLATRACE_ANALYSIS_CHECK_H_
@@ -13,17 +13,18 @@
 
 namespace xlatrace::analysis {
 
-// One sentence per broken promise, empty when all hold:
-// - shares of an instruction sum to a million;
-// - op_time and scope_time sum to device time; phase_time does on each device, and within each step
-//   to the step's device_ns;
-// - the parts of a step sum to its duration, and no part is negative;
-// - busy + idle = the device's span; busy = compute + exposed collective + exposed copy; exposed is
-//   at most the whole; gaps and small gaps sum to idle;
-// - wasted and expected time of an op are within its time, utilisation and occupancy within 100 %;
-//   a collective waits at most as long as it runs;
-// - steps of a device are in order and do not overlap; step_of names steps that exist.
-// Attribution columns are taken as sound (the correlator checks them).
+// Returns one sentence per broken invariant. Invariants:
+// - Shares of an instruction sum to a million.
+// - Tables op_time and scope_time sum to device time. phase_time does so on each device, and within
+//   each step to the step's device_ns.
+// - The parts of a step sum to its duration, and no part is negative.
+// - The sum busy + idle = the device's span. busy = compute + exposed collective + exposed copy.
+// Exposed
+//   time is at most the whole. Gaps and small gaps sum to idle.
+// - Wasted and expected time of an op are at most its time. Utilisation and occupancy are at most
+//   100 %. A collective waits at most as long as it runs.
+// - Steps of a device are in order and do not overlap. `step_of` contains only existing steps.
+// Attribution columns are assumed to be correct (the correlator checks them).
 std::vector<std::string> CheckAnalysis(const model::RunTables& run,
                                        const model::AttributionTables& attribution,
                                        const model::AnalysisTables& analysis);

@@ -18,14 +18,14 @@
 
 namespace xlatrace::analysis {
 
-// Collects the segments of all devices, then gives the rows in the order of activities.
+// Collects the segments of all devices, then returns the rows in the order of activities.
 //
-// `op` is the HLO opcode without -start and -done; of a kernel without an instruction, what its
-// name says (ncclDevKernel_AllReduce...: all-reduce). `bytes` is the size of the result in memory
-// of one device (of a -start: the result part of its tuple). exposed_ns: time during which it runs
-// and no computation does. group_id, wait_ns, arrival_skew_ns: analysis/exchanges.h.
-// Bandwidths (analysis/collective_model.h) are over the time that is left without the waiting;
-// NULL where bytes or group are not known, and of -done, which only waits.
+// `op` is the HLO opcode without -start and -done. For a kernel without instruction, `op` comes
+// from the kernel's name (ncclDevKernel_AllReduce...: all-reduce). `bytes` is the result's size in
+// memory of one device (for a -start: the result part of its tuple). `exposed_ns` is the time in
+// which the collective runs and no computation does. For `group_id`, `wait_ns` and
+// `arrival_skew_ns` see exchanges.h. Bandwidths (analysis/collective_model.h) are over the time
+// without waiting. They are NULL if bytes or group are unknown, and for -done, which only waits.
 class Collectives {
  public:
   // `facts` must outlive this.
@@ -47,7 +47,7 @@ class Collectives {
   std::vector<int64_t> exposed_ns_;  // Per activity; empty when the run has no collective.
 };
 
-// Of a network's op most of whose time is waiting says so: bound_by becomes `waiting`.
+// Sets bound_by to `waiting` for each network op that spends most of its time waiting.
 void SayWaiting(const model::RunTables& run, const model::AttributionTables& attribution,
                 model::AnalysisTables& tables);
 

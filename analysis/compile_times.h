@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// When a process compiled, as intervals of which each is one compilation.
+// Times in which a process compiled. Each interval is one compilation.
 //
-// TensorFlow traces a function, lowers it (which no event shows) and has XLA compile it: where the
-// time between is no longer than both, all of it is one compilation.
+// TensorFlow traces a function, lowers it (without an event) and compiles it with XLA. If the time
+// between tracing and compiling is at most as long as both, all of it is one compilation.
 //
 // Thread-safety: pure functions.
 
@@ -17,8 +17,8 @@
 
 namespace xlatrace::analysis {
 
-// Normalised; spans of other processes are ignored. A source may give every pass of a compilation:
-// what lies within another span counts once.
+// Normalised; spans of other processes are ignored. A source may record every pass of a
+// compilation: a span within another span counts once.
 Intervals CompileTimes(const std::vector<model::CompileSpan>& spans, model::Id process_id);
 
 }  // namespace xlatrace::analysis

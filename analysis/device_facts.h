@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What the devices of a run can do: their own record, completed from the table of known GPUs.
+// Capabilities of the run's devices: their recorded values, completed from the table of GPUs.
 //
-// The record wins for limits (a driver knows its device); the table wins for memory bandwidth,
-// which sources get wrong (profilers of AMD GPUs report half of it). A GPU that is not in the table
-// gets peaks by formula where capability, SMs and clock are recorded, and no bandwidth but its own.
-// Thread-safety: plain data.
+// For limits the recorded value has priority, because it comes from the driver. For memory
+// bandwidth the table has priority, because sources report wrong values (profilers of AMD GPUs:
+// half). Peaks of a GPU outside the table are computed if capability, SMs and clock are recorded.
+// Such a GPU has only its recorded bandwidth. Thread-safety: plain data.
 
 #ifndef XLATRACE_ANALYSIS_DEVICE_FACTS_H_
 #define XLATRACE_ANALYSIS_DEVICE_FACTS_H_
@@ -23,11 +23,11 @@
 namespace xlatrace::analysis {
 
 struct DeviceFacts {
-  const Gpu* gpu = nullptr;         // Row of the table; null: not there.
-  std::optional<GpuLimits> limits;  // Nothing when the capability is not known.
+  const Gpu* gpu = nullptr;         // Row of the table; null: not in the table.
+  std::optional<GpuLimits> limits;  // Empty if the capability is unknown.
   std::optional<GpuPeaks> peaks;
   bool peaks_by_formula = false;
-  int64_t sm_count = 0;  // 0: not known; the same for all below.
+  int64_t sm_count = 0;  // 0: unknown; the same for all below.
   int64_t clock_hz = 0;
   int64_t memory_bandwidth_bytes_per_s = 0;
   int64_t l2_bytes = 0;
@@ -42,10 +42,10 @@ struct DeviceFacts {
 DeviceFacts FactsOf(const model::Device& device);
 std::vector<DeviceFacts> FactsOfDevices(const std::vector<model::Device>& devices);
 
-// As if the program had run on another GPU.
+// The facts if the program had run on this GPU.
 DeviceFacts FactsOf(const Gpu& gpu);
 
-// The row of view `device`: only what the facts say, record or table.
+// The row of view `device`, with recorded values and values of the table only.
 model::DeviceFactsRow RowOf(const DeviceFacts& facts);
 
 }  // namespace xlatrace::analysis

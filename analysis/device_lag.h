@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Whom the devices of one run wait for in step after step, and by how much: one definition for the
-// finding `arrival_skew` and for the page's Ranks (docs/reference/report.md).
+// Finds the device of a run for which the other devices wait, and the time that this costs. One
+// definition for the finding `arrival_skew` and for the page's Ranks (docs/reference/report.md).
 //
-// What a device needs by itself in a step is the step without its waiting. Of the collectives that
-// nothing hides in a step the least of all devices is taken for the exchange, what another device
-// has more for waiting: that needs no common clock. `xlatrace merge` does the same for whole jobs
-// with single collectives (fleet/culprit.h).
+// A device's own time in a step is the step without its waiting. Waiting is derived from exposed
+// collectives: the least exposed time of all devices in a step counts as the exchange itself.
+// The excess of another device counts as its waiting. So no common clock is needed. `xlatrace
+// merge` does the same for whole jobs with single collectives (fleet/culprit.h).
 //
 // Thread-safety: pure.
 
@@ -22,11 +22,11 @@
 
 namespace xlatrace::analysis {
 
-// Steps of several devices, those that figures are made of.
+// Times of steps of several devices. Only steps that count in figures are added.
 class DeviceSteps {
  public:
   void Add(model::Id device, int64_t step, int64_t wall_ns);
-  // After all steps: what of a step is collectives that nothing hides. Other steps are passed over.
+  // After all steps: adds the step's time in exposed collectives. Ignores steps without Add.
   void AddExposed(model::Id device, int64_t step, int64_t ns);
 
   struct Time {
@@ -43,18 +43,18 @@ class DeviceSteps {
 
 struct DeviceLag {
   model::Id device = 0;
-  // What it needs by itself, mean of its steps, over that of the median device.
+  // Own time of the device less that of the median device, mean over its steps.
   double excess_ns = 0;
-  // The same over the longest of all others, mean of the steps from `since` on: so much shorter a
-  // step would be without it.
+  // Own time less the longest own time of all other devices, mean over the steps from `since` on.
+  // Without this device a step would be shorter by this time.
   double cost_ns = 0;
-  int64_t since = 0;         // The step from which on it is slow.
-  bool all_along = true;     // It is the first one.
-  int64_t last = 0, of = 0;  // In how many of the steps from then on it comes last.
+  int64_t since = 0;         // First step of the slow range.
+  bool all_along = true;     // True: `since` is the run's first step.
+  int64_t last = 0, of = 0;  // The device is last in `last` of the `of` steps from `since` on.
 };
 
-// Nobody where no step has a collective that nothing hides, with fewer than three steps, and where
-// no device needs 2 % of the step more than the median one, step after step or of late.
+// Empty if no step has an exposed collective, or with fewer than three steps. Also empty if no
+// device exceeds the median device by 2 % of the step, over all steps or over the latest steps.
 std::optional<DeviceLag> FindDeviceLag(const DeviceSteps& steps);
 
 }  // namespace xlatrace::analysis

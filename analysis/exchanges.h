@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Which runs of a collective, on which devices, are one exchange, and how long each waited in it.
+// Groups the runs of a collective on several devices into exchanges, with the waiting time of each.
 //
-// Like is paired with like by content: the program (its fingerprint; devices of several processes
-// have a module each), the instruction, the step, and the number of the run in it. Only where the
-// devices that run the instruction are the whole of its group, and each ran it equally often in
-// that step, is anything said. Outside of steps runs are counted through, which holds within one
-// process only, as processes are recorded on their own.
+// Runs are paired by content: the program's fingerprint, the instruction, the step, and the number
+// of the run in the step. Devices of several processes have a module each. An exchange is reported
+// only if all devices of its group ran the instruction equally often in that step. Outside of
+// steps, runs are counted from the start of the recording. Such counts are comparable within one
+// process only, because each process is recorded separately.
 //
 // Thread-safety: re-entrant.
 
@@ -27,13 +27,14 @@
 namespace xlatrace::analysis {
 
 struct Exchange {
-  int64_t devices = 0;     // That run the instruction.
-  model::Id group_id = 0;  // The first activity of the exchange; 0: its others are not known.
-  // The kernel of a collective spins until its peers are there, and all leave it together: the
-  // last to arrive has the shortest. So the duration less the least of the group; no clock is
-  // compared. Nothing for collectives in which devices do not wait for all others.
+  int64_t devices = 0;     // Number of devices that run the instruction.
+  model::Id group_id = 0;  // Its first activity; 0: its other activities are unknown.
+  // Duration less the shortest duration of the group. A kernel of a collective spins until all
+  // devices have arrived, and all leave together, so the last one to arrive has the shortest
+  // kernel. No clocks are compared. Empty for collectives in which devices do not wait for all
+  // others.
   std::optional<int64_t> wait_ns;
-  // How long it ran before the last one began. Where one process, and so one clock, timed them.
+  // Time from its start to the start of the last one. Only if one process, so one clock, timed all.
   std::optional<int64_t> arrival_skew_ns;
 };
 

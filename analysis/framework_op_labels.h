@@ -2,10 +2,10 @@
 
 // Phases and layers of the ops that TensorFlow ran itself, outside any XLA module.
 //
-// There is no program around them to look at, so their names decide (analysis/phase.h), less what
-// TensorFlow puts around a name when it inlines functions and rewrites graphs. What has no scope is
-// a sum of gradients (AddN), or an op of the model where the tape holds its gradient, else a
-// metric, a counter or the input: other.
+// These ops have no program around them, so their names decide (analysis/phase.h). TensorFlow's
+// prefixes and suffixes from inlining functions and rewriting graphs are removed first. An op
+// without scope is a sum of gradients (AddN), or an op of the model if the tape has its gradient.
+// All other ops without scope (metrics, counters, input) have phase `other`.
 
 #ifndef XLATRACE_ANALYSIS_FRAMEWORK_OP_LABELS_H_
 #define XLATRACE_ANALYSIS_FRAMEWORK_OP_LABELS_H_
@@ -25,7 +25,7 @@ namespace xlatrace::analysis {
 // `a/ArithmeticOptimizer/ReorderCastLikeAndValuePreserving_float_Cast_1` is a/Cast_1.
 std::string NameInModel(std::string_view op_name);
 
-// Fills phase, layer and layer_group of the rows from `first_row` on, which are such ops.
+// Fills phase, layer and layer_group of the rows from `first_row` on. All of them are such ops.
 void LabelFrameworkOps(model::AttributionTables& attribution, size_t first_row);
 
 }  // namespace xlatrace::analysis

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What the host did in a gap, or what is known of it, in a few words: the innermost range that
-// covers most of it, where between the ranges within, and the calls that took long.
+// Describes the host's activity in a gap in a few words. These are the innermost range that covers
+// most of it, the place between the ranges within, and long calls.
 //
 // Thread-safety: pure function.
 
@@ -15,8 +15,8 @@
 
 namespace xlatrace::analysis {
 
-// Of a gap whose cause is judged: "step: 199 us between a and b (cudaMemcpyAsync 80 us)". Empty:
-// nothing is known.
+// Example: "step: 199 us between a and b (cudaMemcpyAsync 80 us)". Empty if nothing is recorded.
+// The gap must already have its cause.
 std::string WordsOfGap(const GapHost& host, const model::GapRow& gap);
 
 }  // namespace xlatrace::analysis

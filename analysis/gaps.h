@@ -18,14 +18,14 @@ namespace xlatrace::analysis {
 
 inline constexpr int64_t kSmallestGapNs = 1000;
 
-// Takes the segments of one device, in order. A gap is idle time between two activities; time
-// before the first and after the last is not the device's to explain.
+// Takes the segments of one device, in order. A gap is idle time between two activities. Time
+// before the first and after the last activity is no gap.
 class GapFinder {
  public:
-  // `compiles`: when a compilation of the device's process was under way. A gap that lies in one
-  // for more than half of its length has cause `compile`; every other cause needs host events and
-  // is `unknown` here. Gaps are appended to `rows`: there may be one per activity. What a pause or
-  // a loss interrupts is no gap (`recorded`).
+  // `compiles`: times in which the device's process compiled. If they cover more than half of a
+  // gap, its cause is `compile`. All other gaps are `unknown` here, because their cause needs host
+  // events. Gaps are appended to `rows`: at most one per activity. Idle time that contains a pause
+  // or a loss (`recorded`) is not a gap.
   GapFinder(const model::RunTables& run, model::Id device_id, const Intervals& compiles,
             const model::Recorded& recorded, std::vector<model::GapRow>& rows)
       : run_(run),
@@ -52,7 +52,7 @@ class GapFinder {
   int64_t small_gaps_ns_ = 0;
   int64_t interrupted_ns_ = 0;
   int64_t last_end_ns_ = 0;
-  model::Id last_activity_id_ = 0;  // Of those that ended last, the first. 0: none yet.
+  model::Id last_activity_id_ = 0;  // The first of the activities that ended last. 0: none yet.
 };
 
 }  // namespace xlatrace::analysis

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What limits the blocks of a kernel on one multiprocessor (SM), per CUDA compute capability.
+// Limits on the blocks of a kernel on one multiprocessor (SM), per CUDA compute capability.
 //
-// Sources: block, granularity and sub-partition rules as in NVIDIA's cuda_occupancy.h of CUDA 13.0
-// (tests compare every row with the header where it is installed); sizes from the table "Technical
-// Specifications per Compute Capability" of the CUDA C++ Programming Guide.
+// Rules for blocks, granularity and sub-partitions: NVIDIA's cuda_occupancy.h of CUDA 13.0 (tests
+// compare every row with the header where it is installed). Sizes: CUDA C++ Programming Guide,
+// table "Technical Specifications per Compute Capability".
 // Thread-safety: constants.
 
 #ifndef XLATRACE_ANALYSIS_GPU_LIMITS_H_
@@ -22,8 +22,8 @@ struct GpuLimits {
   int64_t threads_per_sm = 0;
   int64_t blocks_per_sm = 0;
   int64_t shared_memory_per_sm_bytes = 0;
-  int64_t shared_memory_per_block_optin_bytes = 0;     // The most a kernel can ask for.
-  int64_t shared_memory_reserved_per_block_bytes = 0;  // By the system, of every block.
+  int64_t shared_memory_per_block_optin_bytes = 0;     // Most that one kernel can request.
+  int64_t shared_memory_reserved_per_block_bytes = 0;  // Taken by the system for every block.
   int64_t shared_memory_granularity_bytes = 0;
   // The same for all of them.
   int64_t shared_memory_per_block_bytes = 48 * 1024;  // Without opting in to more.
@@ -41,8 +41,8 @@ struct GpuLimits {
 // 7.0 to 12.1.
 std::span<const GpuLimits> AllGpuLimits();
 
-// Nothing for capabilities that are not NVIDIA's or older than 7.0 or newer than 12.1. A letter
-// behind it ("9.0a") is ignored.
+// Empty for capabilities below 7.0, above 12.1 or of other vendors. A letter at the end ("9.0a") is
+// ignored.
 std::optional<GpuLimits> FindGpuLimits(std::string_view compute_capability);
 
 }  // namespace xlatrace::analysis

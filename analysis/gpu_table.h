@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// GPUs that are known by name: what their data sheets promise, and what programs reach of it.
+// Table of GPUs by name: peaks of their data sheets, and the shares that programs reach.
 //
-// Peaks are dense (no sparsity), multiply-adds count two, at boost clock, with f32 accumulation,
-// which is what XLA asks of tensor cores (GeForce parts run that at half rate). "Achievable" is the
-// share of the peak that the best known kernel reaches; "expected" times use 0.9 of it for compute.
+// Peaks are dense (no sparsity), at boost clock, with f32 accumulation as XLA uses on tensor cores
+// (GeForce parts run that at half rate). A multiply-add counts as two. "Achievable" is the share of
+// the peak that the best known kernel reaches. Expected compute times use 0.9 of that share.
 //
-// Where the numbers come from is in each row's `source`:
+// The `source` of each row gives the origin of its numbers:
 //   sheet      the vendor's data sheet
 //   xla        xla/backends/gpu/target_config/specs (SMs, clock, bandwidth, L2)
 //   formula    SMs x clock x operations per clock (PeaksByFormula), which reproduces the sheets
@@ -30,9 +30,9 @@ namespace xlatrace::analysis {
 
 // Operations per second; 0: this GPU does not have it.
 struct GpuPeaks {
-  double f64 = 0;         // Of the vector units.
-  double f64_matrix = 0;  // Of the tensor (matrix) cores; the same for those below.
-  double f32 = 0;         // Of the vector units.
+  double f64 = 0;         // Vector units.
+  double f64_matrix = 0;  // Tensor (matrix) cores; the same for those below.
+  double f32 = 0;         // Vector units.
   double tf32 = 0;
   double f16 = 0;
   double bf16 = 0;
@@ -46,7 +46,7 @@ struct Gpu {
   std::string_view compute_capability;  // "9.0"; AMD: "gfx942".
   int64_t sm_count = 0;                 // AMD: compute units.
   int64_t clock_hz = 0;
-  int64_t memory_bytes = 0;  // As sold, in powers of ten.
+  int64_t memory_bytes = 0;  // As advertised, in powers of ten.
   int64_t memory_bandwidth_bytes_per_s = 0;
   int64_t l2_bytes = 0;
   int64_t peer_link_bytes_per_s = 0;  // NVLink or xGMI, one direction, all links; 0: none.
@@ -60,21 +60,21 @@ struct Gpu {
 
 std::span<const Gpu> AllGpus();
 
-// The GPU a device is: by its name ("NVIDIA H100 80GB HBM3"), else, where the source gave no
-// product name, by capability, SMs and memory together. Null when it is not in the table, a slice
-// of one (MIG), or the fake GPU of the tests.
+// The table's row for a device: by its name ("NVIDIA H100 80GB HBM3"), or, if the source has no
+// product name, by capability, SMs and memory together. Null for GPUs outside the table, slices
+// (MIG), and the fake GPU of the tests.
 const Gpu* FindGpu(const model::Device& device);
 
-// The GPU a person means: "h100", "A100 PCIe 40GB", "NVIDIA H100 NVL". Of several the first of the
-// table (the SXM part). Null when none fits.
+// The row for a name that a user typed: "h100", "A100 PCIe 40GB", "NVIDIA H100 NVL". If several
+// rows fit, the first one (the SXM part). Null if none fits.
 const Gpu* FindGpuByName(std::string_view name);
 
 // "H100 SXM, H100 PCIe, ..." for error messages.
 std::string GpuNames();
 
-// Peaks of a GPU that is not in the table: SMs x clock x what one SM of that capability does per
-// clock. Of parts that come in a full and a halved variant (GeForce), the halved one unless the
-// name says otherwise. Nothing when the capability is not known.
+// Peaks of a GPU outside the table: SMs x clock x operations per clock of one SM. Some parts have a
+// full and a halved variant (GeForce): the halved one is used unless the name identifies the full
+// one. Empty if the capability is unknown.
 std::optional<GpuPeaks> PeaksByFormula(std::string_view compute_capability, int64_t sm_count,
                                        int64_t clock_hz, std::string_view name);
 

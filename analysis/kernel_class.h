@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What kind of work a kernel does, by its name alone: for kernels that no HLO names.
+// Kind of work of a kernel, from its name alone, for kernels without an HLO instruction.
 //
-// Names of libraries are those that recordings of 2021-2026 hold (NVIDIA's and AMD's libraries,
-// PyTorch, vLLM, TensorRT-LLM). A name that fits nothing is `other`; nothing is guessed from times.
+// Library names are those in recordings of 2021-2026 (NVIDIA's and AMD's libraries, PyTorch, vLLM,
+// TensorRT-LLM). A name that fits nothing is `other`. Times are not used.
 // Thread-safety: pure functions.
 
 #ifndef XLATRACE_ANALYSIS_KERNEL_CLASS_H_
@@ -32,7 +32,7 @@ std::string_view Text(KernelClass kernel_class);
 
 KernelClass KernelClassOf(std::string_view name);
 
-// A product or convolution in f32 on CUDA cores: no tensor core does it.
+// A product or convolution in f32 on CUDA cores, not on tensor cores.
 bool IsCudaCoreProduct(std::string_view name);
 
 }  // namespace xlatrace::analysis

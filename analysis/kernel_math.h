@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Which units a library kernel computes with, as far as its name says.
+// Units with which a library kernel computes, as far as its name shows.
 //
-// Names of cuBLAS, CUTLASS, cuDNN and hipBLASLt tell; "xmma" alone does not: kernels of that family
+// Names of cuBLAS, CUTLASS, cuDNN and hipBLASLt show the units. "xmma" alone does not: its kernels
 // run on tensor cores or, with "ffma", on the vector units. Thread-safety: pure.
 
 #ifndef XLATRACE_ANALYSIS_KERNEL_MATH_H_

@@ -2,11 +2,11 @@
 
 // Finds the ranks for which the others of a job wait because their own work takes longer.
 //
-// Some rank is always last. A rank that fell behind once can also stay last for the rest of a run
-// although it is no slower: the hosts of the others gain a lead and keep it. A rank is therefore
-// late only if two things hold. Without it, steps would be shorter: that is its cost. And one kind
-// of its work, its kernels or its host, takes longer than that of the other ranks by more than
-// chance explains (rank-sum test of Wilcoxon, 1945, over steps).
+// Some rank is always last. A rank that fell behind once can stay last for the rest of a run
+// without being slower. The reason is that the hosts of the others keep their lead. A rank is
+// therefore late only under two conditions. Without it, steps would be shorter: this is its cost.
+// And one kind of its work (kernels or host) takes longer than that of the other ranks by more than
+// chance explains. The test is Wilcoxon's rank-sum test (1945) over steps.
 //
 // All times are nanoseconds per step and need no common clock. Thread-safety: pure functions.
 

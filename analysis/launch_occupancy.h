@@ -23,12 +23,12 @@ class LaunchOccupancies {
   // `devices`: one per device of the run.
   LaunchOccupancies(const model::RunTables& run, const std::vector<DeviceFacts>& devices);
 
-  // Of an activity; null when nothing is known.
+  // Occupancy of an activity; null if unknown.
   const model::OccupancyRow* Of(size_t activity) const;
 
   // By configuration, device.
   const std::vector<model::OccupancyRow>& rows() const { return rows_; }
-  // Launches with figures under which no block of theirs fits on an SM; they have no occupancy.
+  // Launches whose recorded figures do not fit even one block on an SM; they have no occupancy.
   int64_t impossible_launches() const { return impossible_launches_; }
 
  private:

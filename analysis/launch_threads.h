@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Which devices a host thread works for. A process that drives several GPUs has a thread for each
-// (XLA's do); what the thread of another GPU did says nothing of why this one was idle.
+// (XLA does). The activity of another GPU's thread does not explain why this GPU was idle.
 //
-// A thread that makes half of the launches of a device works for it. Where the source has no calls,
-// streams that carry the number of a thread (nsys-jax: "launched by thread 8482") tell the same. A
-// thread that works for no device in this sense, such as Python's own, may hold up all.
+// A thread that makes at least half of a device's launches works for the device. If the source has
+// no calls, streams named after a thread (nsys-jax: "launched by thread 8482") show the same. A
+// thread that works for no device in this sense, such as Python's own, may delay all devices.
 //
 // Cost: one pass over the activities where a process has several devices; else none.
-// Thread-safety: re-entrant once made.
+// Thread-safety: calls of const functions may run in parallel.
 
 #ifndef XLATRACE_ANALYSIS_LAUNCH_THREADS_H_
 #define XLATRACE_ANALYSIS_LAUNCH_THREADS_H_
@@ -31,7 +31,7 @@ class LaunchThreads {
   LaunchThreads(const model::RunTables& run, const HostCallOf& call_of,
                 const std::vector<model::HostEvent>& events);
 
-  // The devices that what this thread does may hold up; null: any. Lives as long as this.
+  // The devices that this thread's activity may delay; null: any. Lives as long as this object.
   const std::set<model::Id>* DevicesOf(model::Id process_id, int64_t thread_id) const;
 
  private:

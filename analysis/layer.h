@@ -22,11 +22,11 @@ namespace xlatrace::analysis {
 
 // Finds the layers of one module's names.
 //
-// JAX: the scopes of the name, less Flax's method scopes (`attn.setup`). TensorFlow: the tape names
-// a gradient after the forward op and its scopes, so the layer is the longest prefix that is a
-// scope of some forward op of the module; the scopes an op opens for its own parts (`moments`,
-// `Tensordot`) are no layers; Keras 3's additional
-// `_1` is removed where the whole model has it.
+// JAX: the scopes of the name, without Flax's method scopes (`attn.setup`). TensorFlow: the tape
+// names a gradient after the forward op and its scopes. So the layer is the longest prefix that is
+// a scope of some forward op of the module. Scopes that an op opens for its own parts (`moments`,
+// `Tensordot`) are not layers. Keras 3's additional
+// `_1` is removed if the whole model has it.
 class LayerFinder {
  public:
   LayerFinder(const ModuleStyle& style, const std::vector<OpName>& names);

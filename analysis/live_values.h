@@ -2,12 +2,12 @@
 
 // Which values of a scheduled program hold device memory, and from when to when.
 //
-// An estimate from the program alone: positions are those of the flattened schedule, values that
-// must share memory are one (what a loop carries, what tuples and bitcasts pass on, a result that
-// takes over a donated parameter), and so are those that XLA lets share (a result of the same size
-// that is made element by element from a value that nobody reads later, updates in place). What
-// XLA reserves is more by what lies between the places of its heap, and by results, which hold
-// their memory from the start; the buffer assignment of the module says how much.
+// An estimate from the program alone. Positions are those of the flattened schedule. Values that
+// must share memory count as one: loop-carried values, values behind tuples and bitcasts, and
+// results that take over a donated parameter. Values that XLA lets share also count as one:
+// in-place updates, and an elementwise result of the same size as an operand without later reader.
+// XLA reserves more: holes between the places of its heap, and results, which hold their memory
+// from the start. The buffer assignment of the module has the exact amount.
 //
 // Sources: HloLiveRange::FlattenSchedule in xla/hlo/utils/hlo_live_range.cc,
 // xla/hlo/analysis/hlo_dataflow_analysis.cc, xla/service/gpu/buffer_sharing.cc.
@@ -26,19 +26,18 @@ namespace xlatrace::analysis {
 
 enum class LiveKind : uint8_t { kParameter, kConstant, kResult, kTemporary };
 
-// One place in memory: a leaf of what an instruction makes, and all that shares memory with it.
+// One place in memory: a leaf of an instruction's result, and all values that share memory with it.
 struct LiveValue {
-  uint32_t instruction = model::kNoIndex;  // What writes it first.
-  uint32_t updated_by =
-      model::kNoIndex;                   // What first writes a part of it in place; kNoIndex: none.
-  uint32_t last_user = model::kNoIndex;  // What reads it last; kNoIndex: lives to the end.
-  int64_t bytes = 0;                     // Above 0.
-  int32_t first = 0;                     // Positions, both inclusive.
+  uint32_t instruction = model::kNoIndex;  // The first writer.
+  uint32_t updated_by = model::kNoIndex;   // The first in-place writer of a part; kNoIndex: none.
+  uint32_t last_user = model::kNoIndex;    // The last reader; kNoIndex: lives to the end.
+  int64_t bytes = 0;                       // Above 0.
+  int32_t first = 0;                       // Positions, both inclusive.
   int32_t last = 0;
   LiveKind kind = LiveKind::kTemporary;
   bool donated = false;    // A parameter whose memory a result takes over.
-  bool donatable = false;  // A parameter that is not, though a result of the same shape needs
-                           // memory of its own: donating it would save that.
+  bool donatable = false;  // A parameter that is not donated although a result of the same shape
+                           // needs memory of its own. Donating it would save that memory.
 };
 
 // The live range of one leaf of the result of an instruction, as XLA assigns it: values that share
@@ -54,16 +53,16 @@ struct ValueRange {
 };
 
 struct LiveValues {
-  // Instructions in the order they run, those of loops and branches once, in front of what calls
-  // them; bodies of fusions are not in it.
+  // Instructions in execution order. Those of loops and branches are listed once, before the
+  // caller; bodies of fusions are not in it.
   std::vector<uint32_t> order;
   std::vector<LiveValue> values;   // By first position.
   std::vector<ValueRange> ranges;  // By instruction and leaf.
-  int64_t peak_bytes = 0;          // Most that is alive at once, parameters and constants included.
-  int32_t peak_position = 0;       // The first position where it is.
+  int64_t peak_bytes = 0;          // Largest sum alive at once, with parameters and constants.
+  int32_t peak_position = 0;       // The first position with this peak.
 };
 
-// An error: the module has no schedule, or holds more values than fit in memory.
+// Error: the module has no schedule, or its values exceed the limit of this estimate.
 Result<LiveValues> LiveValuesOf(const model::HloModule& module);
 
 }  // namespace xlatrace::analysis

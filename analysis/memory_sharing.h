@@ -2,9 +2,9 @@
 
 // May a result of an instruction be written into the memory of one of its operands?
 //
-// Only what the instruction does to the data is looked at; that nobody reads the operand later is
-// the caller's to know. Source: HloDataflowAnalysis::CanShareOperandBufferWithUser and
-// xla/service/gpu/buffer_sharing.cc, of which this is the part that a program's text decides.
+// Only the data flow of the instruction itself is examined. The caller must check that the operand
+// has no later reader. Source: HloDataflowAnalysis::CanShareOperandBufferWithUser and
+// xla/service/gpu/buffer_sharing.cc, the part of them that a program's text decides.
 // Thread-safety: pure.
 
 #ifndef XLATRACE_ANALYSIS_MEMORY_SHARING_H_
@@ -21,8 +21,8 @@ namespace xlatrace::analysis {
 bool CanShareMemory(const model::HloModule& module, uint32_t instruction, size_t leaf,
                     size_t operand);
 
-// Does it update the operand in place: writes a part of it and leaves the rest as it is? This holds
-// for what a loop carries too, whose memory the next round reads.
+// Does the instruction update the operand in place: write a part of it and keep the rest? Also
+// true for loop-carried values, whose memory the next iteration reads.
 bool UpdatesOperand(const model::HloModule& module, uint32_t instruction, size_t leaf,
                     size_t operand);
 

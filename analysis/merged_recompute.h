@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Of the instructions that are named as recomputation: which are computed only once.
+// Finds instructions that are named as recomputation but computed only once.
 //
-// jax.checkpoint has forward work computed again for backward. Where XLA finds the two alike (the
-// optimization_barrier between them goes before its last passes, xla/service/cpu and gpu
-// compilers), it merges them, and what is left may carry the name of either. What forward work
-// needs is not computed a second time, whatever it is called: without the checkpoint it would be
-// there just the same.
+// jax.checkpoint computes forward work again for backward. XLA may merge the two copies, because it
+// removes the optimization_barrier between them before its last passes (xla/service/cpu and gpu
+// compilers). The merged instruction may carry the name of either copy. An instruction that forward
+// work needs is not computed a second time, under any name: it would exist without the checkpoint
+// too.
 //
 // Thread-safety: pure function. Linear in the instructions and operands of modules that recompute.
 
@@ -19,9 +19,9 @@
 
 namespace xlatrace::analysis {
 
-// By position: true of what has phase recompute and leads, within its computation, to forward or
-// loss work that depends on no gradient. Never of copies that XLA made itself (`.remat`): their
-// original is there, too.
+// By position: true for an instruction of phase recompute that leads, within its computation, to
+// forward or loss work that depends on no gradient. False for copies that XLA made itself
+// (`.remat`), because their original exists too.
 std::vector<bool> FindMergedRecompute(const std::vector<model::InstructionRow>& instructions);
 
 }  // namespace xlatrace::analysis

@@ -3,11 +3,11 @@
 // Which instruction of a module depends on which, through fusions, calls, loops and tuples.
 //
 // A node is an instruction index of the module. The graph looks into called computations: a fusion
-// depends on its body's root, a body's parameter on what the caller passes, and an element of a
-// tuple on the one instruction that made it, also through loops and combined collectives. Edges
-// from one iteration of a loop to the next are left out, so "depends on" means "within one pass
-// through the program"; otherwise a training loop inside a while would make everything depend on
-// everything. Instructions of applied computations (the `add` of a reduce) have no edges.
+// depends on its body's root, and a body's parameter on the caller's operand. An element of a tuple
+// depends on the one instruction that made it, also through loops and combined collectives. Edges
+// between iterations of a loop are left out, so "depends on" means "in one pass of the program".
+// With them, everything in a training loop inside a while would depend on everything.
+// Instructions of applied computations (the `add` of a reduce) have no edges.
 //
 // Thread-safety: immutable after construction. Linear in instructions and operands.
 
@@ -40,8 +40,8 @@ class ModuleGraph {
   // A computation that is applied per element or per pair (reduce, sort, scatter, all-reduce...).
   bool IsApplied(uint32_t computation) const { return applied_[computation]; }
 
-  // Everything that depends on a seed / that a seed depends on. Seeds themselves are included only
-  // when another seed leads to them. Does not go through arrays that XLA packed together.
+  // Everything that depends on a seed / that a seed depends on. A seed itself is included only if
+  // another seed leads to it. Does not go through arrays that XLA packed together.
   std::vector<bool> Dependents(const std::vector<bool>& seeds) const;
   std::vector<bool> Dependencies(const std::vector<bool>& seeds) const;
 

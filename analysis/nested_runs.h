@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Activities that are part of a run of the same instruction around them: a thunk that runs another
-// under its own name (DynamicSliceThunk and the product in it, in the tables of nsys-jax) is
-// recorded twice, and ran once.
+// Finds activities that are part of a run of the same instruction around them. Such an instruction
+// ran once but is recorded twice, because a thunk runs another under its own name. Example:
+// DynamicSliceThunk and the product in it, in tables of nsys-jax.
 //
 // Thread-safety: const after construction.
 
@@ -21,18 +21,18 @@ namespace xlatrace::analysis {
 
 class NestedRuns {
  public:
-  // Both must outlive this. Costs one pass over the launches, and memory only where some hold
-  // others.
+  // Both must outlive this object. Costs one pass over the launches, and memory only if some
+  // launches contain others.
   NestedRuns(const model::RunTables& run, const model::AttributionTables& attribution);
 
-  // Does another activity of its instruction hold this one (a position), on the same lane?
+  // Does another activity of its instruction contain this one (a position), on the same lane?
   bool IsPart(size_t activity) const;
 
  private:
   // An activity that has others inside.
   struct Outer {
     int64_t start_ns = 0;
-    int64_t latest_end_ns = 0;  // Of this and of those before it.
+    int64_t latest_end_ns = 0;  // Latest end of this one and those before it.
     size_t activity = 0;
   };
 

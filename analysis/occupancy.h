@@ -2,13 +2,13 @@
 
 // How many blocks of a kernel fit on a multiprocessor at once: CUDA's occupancy calculator.
 //
-// Semantics of cudaOccMaxActiveBlocksPerMultiprocessor (cuda_occupancy.h, CUDA 13.0) for a kernel
-// that opted in to as much shared memory as it uses and uses one barrier: warps are rounded up,
-// registers are handed out per warp in units of 256 and per sub-partition, shared memory in units
-// of 128 or 256 bytes plus what the system reserves. Not known from a launch, and taken as not
-// limiting: named barriers, and a smaller carve-out of shared memory that the driver may choose.
-// Clusters only make the waves longer here (blocks come in whole clusters); how clusters fit the
-// GPU's groups of SMs is not public.
+// Semantics of cudaOccMaxActiveBlocksPerMultiprocessor (cuda_occupancy.h, CUDA 13.0), for a kernel
+// that opted in to the shared memory that it uses, and that uses one barrier. Warps are rounded up.
+// Registers are allocated per warp in units of 256 and per sub-partition. Shared memory comes in
+// units of 128 or 256 bytes plus the system's reserve. Named barriers, and a smaller carve-out of
+// shared memory that the driver may choose, are not recorded and do not limit here.
+// Clusters only make the waves longer here (blocks come in whole clusters). NVIDIA does not publish
+// how clusters fit the GPU's groups of SMs.
 // Thread-safety: pure functions.
 
 #ifndef XLATRACE_ANALYSIS_OCCUPANCY_H_
@@ -25,42 +25,42 @@
 namespace xlatrace::analysis {
 
 struct KernelShape {
-  int64_t blocks = 0;   // Of the grid; 0: not known.
+  int64_t blocks = 0;   // Blocks of the grid; 0: unknown.
   int64_t threads = 0;  // Per block.
   int64_t registers = 0;
   int64_t shared_memory_bytes = 0;  // Static and dynamic, per block.
   int64_t cluster_blocks = 1;
 };
 
-// What a recorded launch says; nothing when threads or registers are not known (0 registers mean
-// that the source did not know them).
+// Shape of a recorded launch; empty if threads or registers are unknown (0 registers mean that the
+// source did not record them).
 std::optional<KernelShape> ShapeOf(const model::LaunchConfig& config);
 
 struct Occupancy {
   int64_t blocks_per_sm = 0;
   int64_t warps_per_block = 0;
-  int64_t milli_pct = 0;  // Resident warps of all that fit, in thousandths of a percent.
+  int64_t milli_pct = 0;  // Resident warps per possible warps, in thousandths of a percent.
   // Blocks that each resource allows; INT64_MAX when it does not limit.
   int64_t by_warps = 0;
   int64_t by_registers = 0;
   int64_t by_shared_memory = 0;
   int64_t by_blocks = 0;
 
-  // Those that allow the fewest: "registers", "warps, registers". At 100 % that is "warps".
+  // Resources that allow the fewest: "registers", "warps, registers". At 100 % that is "warps".
   std::string Limiter() const;
 };
 
-// Nothing when no block of the kernel fits at all: a kernel that ran cannot be like that, so what
-// is known about it or the GPU is wrong.
+// Empty if not even one block fits: no kernel that ran can have this shape, so the recorded figures
+// or the GPU's limits are wrong.
 std::optional<Occupancy> ComputeOccupancy(const KernelShape& kernel, const GpuLimits& limits);
 
 // Rounds of full GPUs that the grid needs, in thousandths: 2500 = two full rounds and a half-empty
-// one. Nothing without grid or SMs.
+// one. Empty without grid or SMs.
 std::optional<int64_t> WavesMilli(const KernelShape& kernel, const Occupancy& occupancy,
                                   int64_t sm_count);
 
 // Share of the SMs' time that the last, partly empty round leaves unused, in thousandths: 0 for
-// whole numbers of waves, 167 for 2.5. Says nothing about kernels whose blocks loop over work.
+// whole numbers of waves, 167 for 2.5. Not valid for kernels whose blocks loop over work.
 int64_t TailLossMilli(int64_t waves_milli);
 
 // "With at most `limit` registers per thread (bytes of shared memory per block) the occupancy is

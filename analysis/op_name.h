@@ -9,7 +9,7 @@
 // collectives as `prefix/(a:b:c)`. TensorFlow prints the node name: name scopes, then the op, with
 // `gradient_tape/` or `gradients/` in front of what differentiation made.
 //
-// The name says nothing certain about phases; analysis/phase.h judges. Thread-safety: pure.
+// The name alone does not decide the phase: see analysis/phase.h. Thread-safety: pure.
 
 #ifndef XLATRACE_ANALYSIS_OP_NAME_H_
 #define XLATRACE_ANALYSIS_OP_NAME_H_
@@ -54,19 +54,19 @@ struct OpName {
 
 OpName ParseOpName(std::string_view op_name);
 
-// The names of a `prefix/(a:b:c)` name, prefix included; otherwise the name itself, and of names
-// joined with ';' the first one (XLA keeps the op it merged into in front).
+// Splits a `prefix/(a:b:c)` name into its names, each with the prefix. Otherwise returns the name
+// itself. From names joined with ';' it takes the first: XLA puts the op it merged into in front.
 std::vector<std::string> PartsOfOpName(std::string_view op_name);
 
-// True when the name is not complete by itself: in JAX (0.7 and later) ops of called functions are
-// named relative to the call until XLA inlines it.
+// True if the name is relative to a call: JAX 0.7 and later names ops of called functions so, until
+// XLA inlines the function.
 bool IsRelative(const OpName& name);
 
 // The string keys of an argument path: params['params']['block_0']['kernel'] gives
 // {"params", "block_0", "kernel"}. Empty when there are none.
 std::vector<std::string> ArgumentKeys(std::string_view op_name);
 
-// The component without the number that tells it from others of its name: `einsum_1` -> `einsum`.
+// The component without the number that makes it unique: `einsum_1` -> `einsum`.
 std::string_view WithoutNumber(std::string_view component);
 
 // Splits at `separator` where no bracket is open; brackets in quotes do not count.

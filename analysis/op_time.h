@@ -14,13 +14,13 @@
 namespace xlatrace::analysis {
 
 // Rows by descending self time (then by instruction), so that position + 1 is the handle. One row
-// with module and instruction 0 holds every activity that has no instruction, so that self_ns sums
-// to device time; it is absent when there is none.
+// with module and instruction 0 holds every activity without instruction, so that self_ns sums to
+// device time. Without such activities the row is absent.
 //
-// `occurrences`: how often the instruction ran. One that launches several kernels per run (a
-// library call) counts once: per device, the launches of its most frequent kernel; min_ns and
-// max_ns are then of whole runs. Where the launches do not divide evenly each counts as one. What
-// lies within another activity of its instruction is part of that run (analysis/nested_runs.h).
+// `occurrences`: how often the instruction ran. A library call may launch several kernels per run.
+// It counts once: per device, the launches of its most frequent kernel. Then min_ns and max_ns are
+// of whole runs. If the launches do not divide evenly, each counts as one run. An activity within
+// another activity of its instruction is part of that run (analysis/nested_runs.h).
 // flops and bytes: XLA's figure of one run times occurrences. `steady`: per activity, whether it
 // lies in a steady step.
 std::vector<model::OpTimeRow> BuildOpTimes(const model::RunTables& run,
@@ -28,11 +28,12 @@ std::vector<model::OpTimeRow> BuildOpTimes(const model::RunTables& run,
                                            const std::vector<bool>& steady,
                                            const LaunchOccupancies& occupancies);
 
-// An op that takes so long on average has no run of no length: the profiler lost its end.
+// If the mean run of an op is at least this long, a run of 0 ns means that the profiler lost its
+// end.
 inline constexpr int64_t kLeastOfLengthNs = 10'000;
 
-// Says in `stats` how many recorded runs of such ops have none (some TPU profiles): sums of these
-// ops are too small, and what comes next is too long. `rows`: of BuildOpTimes.
+// Adds a run stat with the number of runs of 0 ns of such ops (some TPU profiles). Sums of these
+// ops are too small, and the next ops are too long. `rows`: of BuildOpTimes.
 void CountRunsWithoutLength(const model::RunTables& run,
                             const model::AttributionTables& attribution,
                             const std::vector<model::OpTimeRow>& rows,

@@ -2,10 +2,10 @@
 
 // Which layer's parameter an optimizer operation updates, from dataflow.
 //
-// Optimizers run outside of any layer scope. But an update reads the parameter, which the forward
-// pass uses inside one layer, and the gradient, which the backward pass makes inside one layer. An
-// optimizer op gets a layer when all tensors that it depends on directly or through other optimizer
-// ops agree on one; scalars (step count, global norm) are ignored. Where no parameter is known the
+// Optimizers run outside of any layer scope. But an update reads two tensors of one layer: the
+// parameter, which the forward pass uses there, and the gradient, which the backward pass makes. An
+// optimizer op gets a layer if all tensors that it depends on, directly or through other optimizer
+// ops, agree on one. Scalars (step count, global norm) are ignored. Without a known parameter the
 // gradient decides. Thread-safety: pure function.
 
 #ifndef XLATRACE_ANALYSIS_OPTIMIZER_LAYER_H_

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What the launches of a run would meet on another GPU: from what run.db stores, no trace needed.
+// Estimates the launches of a run on another GPU, from run.db alone, without the trace.
 //
 // Thread-safety: pure functions.
 
@@ -30,14 +30,14 @@ struct StoredOp {
 OpLoad LoadOf(const StoredOp& op);
 
 struct OtherGpuEstimate {
-  Roofline there;  // Of the same work in the time it took here.
-  // The time it would take there when it came as close to that GPU's roof as it comes to this
-  // one's; nothing where a cost or a peak is not known, and for communication.
+  Roofline there;  // The same work on that GPU, in the time measured here.
+  // Time on that GPU if the op came as close to its roof as it does here. Empty if a cost or a peak
+  // is unknown, and for communication.
   std::optional<int64_t> time_ns;
 };
 
-// `here` without peaks (a GPU that the recording does not name): the run is taken to come from
-// `there`, the roofline is the real one and the time the measured one.
+// If `here` has no peaks (the recording does not name the GPU), the run is assumed to come from
+// `there`. Then the roofline is the real one and the time is the measured one.
 OtherGpuEstimate EstimateOn(const StoredOp& op, const DeviceFacts& here, const DeviceFacts& there);
 
 }  // namespace xlatrace::analysis

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Who computes with an input of the program.
+// The instructions that compute with an input of the program.
 
 #ifndef XLATRACE_ANALYSIS_PARAMETER_USERS_H_
 #define XLATRACE_ANALYSIS_PARAMETER_USERS_H_
@@ -18,9 +18,9 @@ bool IsEntryParameter(const ModuleGraph& graph, uint32_t node);
 // "f32[]": one number, no tensor.
 bool IsScalarShape(std::string_view shape);
 
-// The first instructions that do more with `node` than to move it: casts, copies, the gather of a
-// sharded parameter and the slice that a loop over layers takes are passed through. At most some
-// thousand are looked at; ascending.
+// The first instructions that compute with `node` instead of moving it. Passed through are casts,
+// copies, the gather of a sharded parameter, and the slice that a loop over layers takes. Examines
+// a few thousand instructions at most; ascending.
 std::vector<uint32_t> ComputingUsers(const ModuleGraph& graph, uint32_t node);
 
 }  // namespace xlatrace::analysis

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What an op_name, its op_type and its source line say about the phase of an operation.
+// The phase of an operation, as far as its op_name, op_type and source line show it.
 //
-// A name alone cannot decide everything: before JAX 0.7 unscoped ops look the same in every phase,
-// and TensorFlow gives ops outside any name scope just a number. So a verdict carries how sure it
-// is, and analysis/phase_dataflow.h decides the rest from the program around the op.
+// A name alone cannot decide everything: before JAX 0.7, unscoped ops look the same in every phase.
+// TensorFlow gives ops outside any name scope just a number. So a verdict has a certainty, and
+// analysis/phase_dataflow.h decides the rest from the program around the op.
 //
 // The rules were measured on dumps of JAX 0.4.13 to 0.10 and TensorFlow 2.15 and 2.21 (docs).
 // Thread-safety: pure functions.
@@ -24,7 +24,7 @@ namespace xlatrace::analysis {
 
 enum class Framework : uint8_t { kUnknown, kJax, kTensorFlow, kTorch };
 
-// What the names of a module tell when taken together.
+// Conventions of a module, detected from all of its names.
 struct ModuleStyle {
   Framework framework = Framework::kUnknown;
   bool has_jvp = false;       // Some op was differentiated (JAX).
@@ -42,24 +42,24 @@ struct ModuleStyle {
 ModuleStyle StyleOf(std::string_view module_name, const std::vector<OpName>& names,
                     const std::vector<std::string_view>& op_types);
 
-// Keras 3 gives a model that was built before tracing a second name scope, so that the first scope
-// of each of its ops carries one more number. Numbers that tell scopes apart (`dense_0`, `dense_1`)
-// are the model's own.
+// Keras 3 opens a second name scope for a model that was built before tracing. Then the first scope
+// of each op carries one more number. Numbers that separate scopes (`dense_0`, `dense_1`) belong to
+// the model.
 bool IsKerasNumbered(const std::vector<OpName>& names);
 
-// What the source code around an operation says.
+// Evidence from the source code around an operation.
 struct SourceHint {
   bool optimizer = false;      // An optimizer library is on the stack (optax, Keras optimizers).
   bool loss = false;           // A loss library is (optax losses).
-  bool loss_function = false;  // The innermost function is called something with "loss".
+  bool loss_function = false;  // The name of the innermost function contains "loss".
   bool layer = false;  // The line itself is a library's layer (Flax, Haiku, Equinox, Keras).
 };
 
 SourceHint HintFromSource(const model::HloModule& module, const model::OpMetadata& metadata);
 
 enum class Certainty : uint8_t {
-  kNone,  // The name says nothing; phase is unknown.
-  kWeak,  // Likely; dataflow may know better.
+  kNone,  // The name has no evidence; phase is unknown.
+  kWeak,  // Likely; dataflow may decide otherwise.
   kSure,
 };
 

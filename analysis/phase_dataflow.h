@@ -3,19 +3,19 @@
 // Decides the phases that names leave open, from what an operation depends on and what uses it.
 // The stages are the files of analysis/phases/.
 //
-// Per kind of module:
-// - JAX 0.7 and later: an unmarked op in a module with gradients is optimizer, unless a marked op
-//   uses it (loop-invariant code that JAX hoisted: the phase of its user), or it depends on forward
-//   work alone (metrics: other), or neither depends on a gradient nor is used by what does (other).
-// - JAX until 0.6: an unmarked op may be anything. What leads to marked work is forward, loss or
-//   backward by what it depends on; what depends on backward work and leads to none is optimizer,
-//   unless its source line also has forward work; what is free of both is optimizer.
-// - Unscoped differentiated ops behind the last layer or matrix product are loss.
+// Rules per kind of module:
+// - JAX 0.7 and later: an unmarked op in a module with gradients is optimizer, with three
+//   exceptions. Used by a marked op (loop-invariant code that JAX hoisted): the phase of its user.
+//   Dependent on forward work alone (metrics), or without connection to a gradient: other.
+// - JAX until 0.6: an unmarked op may be anything. If it leads to marked work, its dependences
+//   decide between forward, loss and backward. If it depends on backward work and leads to none, it
+//   is optimizer, unless its source line also has forward work. Without both it is optimizer.
+// - Unscoped differentiated ops after the last layer or matrix product are loss.
 // - TensorFlow: scoped forward ops that depend on a gradient and feed one are recomputation
-//   (tf.recompute_grad has no mark); unscoped ones are loss, metrics, counters by the same means.
-// - No gradient in the module: forward in the main module of an inference run; other in helpers.
-// - No op_name: the phase of the nearest user, else of the nearest operand. Collectives without a
-//   mark serve the gradient when that is what they carry.
+//   (tf.recompute_grad has no mark). Unscoped ones are loss, metrics, counters by the same means.
+// - No gradient in the module: forward in the main module of an inference run, other in helpers.
+// - No op_name: the phase of the nearest user, else of the nearest operand. Unmarked collectives
+//   that carry a gradient serve it and get its phase.
 //
 // Thread-safety: pure function.
 
@@ -32,7 +32,7 @@
 
 namespace xlatrace::analysis {
 
-// What is known of one instruction before its surroundings are looked at.
+// Facts about one instruction, without its surroundings.
 struct NodeFacts {
   const OpName* name = nullptr;  // Never null.
   NameVerdict verdict;

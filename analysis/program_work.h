@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What the programs of a run do, by the instructions of their modules.
+// Purpose of the programs of a run, from the instructions of their modules.
 //
 // Thread-safety: pure.
 

@@ -9,9 +9,9 @@
 //   wasted   = time x (1 - max(compute utilisation, memory utilisation))
 //   expected = max(flops / (0.9 x achievable x peak), bytes / (achievable x bandwidth), 2 us per
 //              launch), at most the time: what a well-made kernel would need
-// Peaks are the data sheet's; "achievable" is the share of them that the best kernels reach
-// (analysis/gpu_table.h). Utilisations above 100 % mean that the model of the op is off (or its
-// data came from a cache): they are capped, and counted in a run stat.
+// Peaks are those of the data sheet. "Achievable" is the share of them that the best kernels reach
+// (analysis/gpu_table.h). A utilisation above 100 % means that the model of the op is wrong, or
+// that its data came from a cache. Such values are capped, and counted in a run stat.
 // Thread-safety: pure functions.
 
 #ifndef XLATRACE_ANALYSIS_ROOFLINE_H_
@@ -30,13 +30,13 @@
 
 namespace xlatrace::analysis {
 
-// What decides how long an op takes.
+// The limit that determines the duration of an op.
 //   compute, memory  the roof it would meet first: the larger of the two utilisations
 //   latency          too short, or too far below both roofs (10 %), for either to matter: launch
 //                    costs, dependent steps, contention, too little parallel work
 //   network          links to other devices or the host
 //   waiting          a collective that is waiting for other devices for more than half of its time
-//                    (SayWaiting of analysis/collectives.h; never by ComputeRoofline)
+//                    (MarkWaiting of analysis/collectives.h; never by ComputeRoofline)
 //   unknown          its cost or the GPU's peaks are not known; with one operation per byte or
 //                    less the memory's peak is enough
 //   hidden           on a CPU: no CPU does its operations in the time recorded, which is that of
@@ -73,7 +73,7 @@ struct OpLoad {
 struct Roofline {
   BoundBy bound = BoundBy::kUnknown;
   PeakRate peak;
-  // Shares of the roofs, not capped; nothing where work or roof is not known.
+  // Shares of the roofs, not capped; empty if work or roof is unknown.
   std::optional<double> compute;
   std::optional<double> memory;
   std::optional<int64_t> wasted_ns;
@@ -83,21 +83,21 @@ struct Roofline {
 
 Roofline ComputeRoofline(const OpLoad& load, const DeviceFacts& device);
 
-// The physical side of one row of op_time, for those who look for problems.
+// The physical side of one row of op_time, for the rules of findings.
 struct OpPhysics {
   const InstructionFacts* facts = nullptr;  // Null: HLO not known.
   const DeviceFacts* device = nullptr;      // Where it ran first; never null.
   Roofline roofline;
   int64_t launches = 0;      // Activities; a library call may need several per occurrence.
   uint32_t main_config = 0;  // Launch configuration with most of its time; 0: none.
-  const model::OccupancyRow* occupancy = nullptr;  // Of that; null: not known.
-  KernelMath math = KernelMath::kUnknown;          // Of that, by the kernel's name.
+  const model::OccupancyRow* occupancy = nullptr;  // Occupancy of main_config; null: unknown.
+  KernelMath math = KernelMath::kUnknown;          // Units of main_config, by the kernel's name.
 };
 
 class LaunchOccupancies;
 
-// Fills the roofline columns of `rows` and gives their physics, parallel to them. `stats` gets what
-// could not be judged, by time. The result points into the arguments.
+// Fills the roofline columns of `rows` and returns their physics, parallel to them. `stats` gets
+// the ops without a roofline, by time. The result points into the arguments.
 std::vector<OpPhysics> JudgeOps(const model::RunTables& run,
                                 const model::AttributionTables& attribution, const RunFacts& facts,
                                 const std::vector<DeviceFacts>& devices,

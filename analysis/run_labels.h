@@ -13,9 +13,9 @@
 
 namespace xlatrace::analysis {
 
-// Fills phase, layer, layer_group of rows and shares, and `mixed` of rows. Rows belong to the
-// module's instructions by position where the names agree, else by name; a row that the module does
-// not hold, and every row of a module that cannot be loaded, is judged by its op_name alone.
+// Fills phase, layer, layer_group of rows and shares, and `mixed` of rows. A row belongs to the
+// module's instruction at its position if the names agree, otherwise to the one of its name. A row
+// outside the module, and every row of a module that cannot be loaded, uses its op_name alone.
 // A share has the label of the instructions inside the fusion that carry its op_name.
 // Returns run stats (modules that could not be read).
 std::vector<model::RunStat> LabelRun(const model::RunTables& run,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The framework's marks of steps, as numbers that tell the steps of a process apart.
+// The framework's marks of steps, with numbers that are unique within a process.
 
 #ifndef XLATRACE_ANALYSIS_STEP_MARKS_H_
 #define XLATRACE_ANALYSIS_STEP_MARKS_H_
@@ -13,14 +13,14 @@ namespace xlatrace::analysis {
 
 struct StepMarks {
   std::vector<model::StepMark> marks;  // By start.
-  // How often a number came again that an earlier step had: a loop that counts each epoch from 0,
-  // an evaluation between. From the first of these on a step has one more than the one before it,
-  // or its own number where that is more: a number is one step.
+  // How often a number occurred that an earlier step had: a loop that counts each epoch from 0, or
+  // an evaluation in between. From the first repetition on, a step gets the number of the one
+  // before it plus 1, or its own number if that is larger. So each number is one step.
   int64_t numbers_again = 0;
 };
 
-// Of one process. Numbers that are ids (negative, beyond 31 bits) are counted from 0. Where marks
-// overlap several threads tell of the same steps: the first to say a number counts.
+// Marks of one process. Numbers that are ids (negative, or beyond 31 bits) are counted from 0. If
+// marks of several threads overlap and have the same number, the first one counts.
 StepMarks MarksOf(const model::RunTables& run, model::Id process_id);
 
 }  // namespace xlatrace::analysis

@@ -22,15 +22,15 @@ namespace xlatrace::analysis {
 
 inline constexpr size_t kPhaseCount = 7;
 
-// Part of an instruction: which scope it belongs to, and how much of a million.
+// Part of an instruction: its scope and its share, in millionths.
 struct Piece {
   uint32_t scope = 0;  // Index into TimeSplit::scopes().
   model::Phase phase = model::Phase::kUnknown;
   int64_t share_ppm = 0;
 };
 
-// The phase of an activity that has no instruction: `other` for autotuning, which is known to be no
-// part of the model's step, else unknown.
+// The phase of an activity without instruction: `other` for autotuning, which is not part of the
+// model's step, otherwise unknown.
 model::Phase PhaseOfUnattributed(model::Reason reason);
 
 class TimeSplit {

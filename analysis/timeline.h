@@ -26,9 +26,9 @@ namespace xlatrace::analysis {
 // How an activity counts in busy_time and step_part. Copies include memsets.
 enum class ActivityClass : uint8_t { kCompute, kCollective, kCopy };
 
-// Per activity. A collective is an activity whose instruction is one (however it is carried out),
-// or a kernel of a collective library; a copy is any other memcpy or memset, or an instruction of
-// kind copy or memset.
+// Per activity. A collective is an activity whose instruction is a collective (in any
+// implementation), or a kernel of a collective library. A copy is any other memcpy or memset, or an
+// instruction of kind copy or memset.
 std::vector<ActivityClass> ClassifyActivities(const model::RunTables& run,
                                               const model::AttributionTables& attribution);
 
@@ -43,8 +43,8 @@ struct Segment {
   std::span<const uint32_t> owners;
 };
 
-// Calls `visit` for every segment of one device, in order of time. Segments do not overlap; what
-// lies between them is idle. `order` is one element of ActivitiesByDevice.
+// Calls `visit` for every segment of one device, in order of time. Segments do not overlap. The
+// device is idle between them. `order` is one element of ActivitiesByDevice.
 void ForEachSegment(const model::RunTables& run, const std::vector<uint32_t>& order,
                     const std::function<void(const Segment&)>& visit);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The parts of JudgeCollectives (rules.h), in the order in which they are asked: what devices wait
-// for and what slow links lose is not told again as communication that nothing hides.
+// The parts of CheckCollectives (rules.h), in the order of their calls. Time that is reported as
+// waiting, or as loss of slow links, is not reported again as exposed communication.
 //
 // Thread-safety: re-entrant.
 
@@ -17,20 +17,20 @@
 
 namespace xlatrace::analysis::findings {
 
-// Of the step: what is exposed below that is fine.
+// Share of the step up to which exposed collectives are accepted.
 inline constexpr double kExposedCollectiveShare = 0.02;
 
-// `arrival_skew`. Splits the waiting of `collectives`. `exposed`: of all of them, in ns.
+// `arrival_skew`. Splits the waiting of `collectives`. `exposed`: total exposed time, in ns.
 void JudgeSkew(const Context& context, const SameOps& same,
                std::map<const Op*, Collective>& collectives, int64_t exposed, Report& report);
 
-// Large collectives with nothing beside them that stay far behind what such links reach. Returns
-// what they lose per step, where that is a finding.
+// Large collectives that run alone and stay far below the bandwidth that such links reach. Returns
+// the time lost per step, 0 without a finding.
 int64_t JudgeBandwidth(const Context& context, const SameOps& same,
                        const std::map<const Op*, Collective>& collectives, Report& report);
 
-// Collectives of one kind and size class that run at very different rates: what is wrong with the
-// slow ones is not the links.
+// Collectives of one kind and size class that run at very different rates: the links cannot be the
+// cause of the slow ones.
 void JudgeSiblings(const Context& context, const SameOps& same, Report& report);
 
 }  // namespace xlatrace::analysis::findings

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Collectives of a run by instruction: their times on each device, step by step, and how much of
-// them was waiting for the device that comes last.
+// Times of the run's collectives, by instruction, device and step. Each time is split into waiting
+// for the last device and the exchange itself.
 //
 // Thread-safety: re-entrant.
 
@@ -23,18 +23,18 @@ struct Collective {
   const Op* op = nullptr;
   int64_t ns = 0;
   int64_t exposed_ns = 0;
-  int64_t bytes = 0;  // Of one run; 0: unknown.
+  int64_t bytes = 0;  // Size of one run; 0: unknown.
   // Durations and exposed parts of each device, by step and in order of time.
   std::map<model::Id, std::map<int64_t, std::vector<std::pair<int64_t, int64_t>>>> of_device;
-  // Of those, what the same run of it took on all devices, and how much of it was exposed.
+  // One element per exchange: the duration on each device, and the exposed part.
   std::vector<std::map<model::Id, int64_t>> paired;
   int64_t paired_exposed_ns = 0;
   int64_t wait_ns = 0;  // Waiting for the last device to arrive.
   int64_t exposed_wait_ns = 0;
 };
 
-// One process per device has a module of its own, so that the same collective is another op in
-// each: equal programs are told by their fingerprints. The op that stands for all of them.
+// With one process per device, each process has its own module, so the same collective is another
+// op in each. Equal programs are detected by their fingerprints. OpOf returns one op for all.
 class SameOps {
  public:
   explicit SameOps(const Context& context);
@@ -45,11 +45,11 @@ class SameOps {
   std::map<const Op*, const Op*> same_;
 };
 
-// Of the activities that the findings are about (Context::InBasis).
+// Collectives among the activities that findings are about (Context::InBasis).
 std::map<const Op*, Collective> CollectivesOf(const Context& context, const SameOps& same);
 
-// The last to arrive waits for nobody: what others take longer than the shortest of an instance is
-// waiting (facts of NCCL kernels: they spin until all ranks are there).
+// The last device to arrive does not wait. So the time that others take longer than the shortest of
+// an instance is waiting (kernels of NCCL spin until all ranks have arrived).
 void SplitWaiting(Collective& of);
 
 }  // namespace xlatrace::analysis::findings

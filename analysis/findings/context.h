@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What every rule sees: the run per steady step of one device, its ops with their HLO facts, what
-// the device could do, and what the data cannot carry.
+// Input of every rule: the run per steady step of one device, its ops with their HLO facts, and the
+// limits of device and data.
 //
 // Thread-safety: immutable once made; borrows the tables.
 
@@ -36,14 +36,14 @@ struct Op {
   const HloFacts* module = nullptr;  // Null: its HLO was not read.
   int64_t ns = 0;                    // Per steady step of one device.
   double calls = 0;                  // The same.
-  int64_t launches = 0;              // Activities of it in the basis, not per step.
-  bool hidden = false;               // Its work runs where the profile does not look (roofline.h).
+  int64_t launches = 0;              // Its activities in the basis, not per step.
+  bool hidden = false;  // The profile does not show the threads that do its work (roofline.h).
 
-  // Per call, where the cost model knows; nothing else.
+  // Per call; empty if the cost model has no figure.
   std::optional<double> BytesPerSecond() const;
 };
 
-// What the device can do, per second; achievable, not the data sheet. Nothing: not known.
+// Achievable rates of the device, per second; not those of the data sheet. Empty: unknown.
 struct Limits {
   std::optional<double> bytes;
   std::optional<double> f32, tf32, half;  // Operations: CUDA cores, tensor cores f32, 16 bit.
@@ -61,50 +61,50 @@ class Context {
   const model::AnalysisTables& analysis;
   const AnalysisOptions& options;
 
-  // Where a run has no steady step, everything is of the whole run, all devices together: `step`
-  // in names below then means that, and nothing is said with more than low confidence.
+  // True if the run has no steady step. Then all figures are sums of the whole run, over all
+  // devices, although names below contain `step`, and findings have low confidence.
   bool whole_run = false;
-  TimeWords words = kStepWords;  // In which a rule says so.
+  TimeWords words = kStepWords;  // Words for these times, for the texts of rules.
   int64_t steady_steps = 0;      // Typical ones: pairs of step and device.
   int64_t steady_count = 0;      // Distinct steady steps, whether typical or not.
-  int64_t divisor = 1;           // Of all sums: these; 1 for a whole run.
-  int64_t step_count = 0;        // Distinct typical steps of the device that has most.
-  // The typical step. Of a whole run its busy time: what an idle host takes between
-  // calls says nothing about how much an op costs.
+  int64_t divisor = 1;           // Sums are divided by this; 1 for a whole run.
+  int64_t step_count = 0;        // Distinct typical steps of the device with most of them.
+  // The typical step. For a whole run its busy time, because the time of an idle host between
+  // calls has no influence on the cost of an op.
   int64_t step_ns = 0;
-  int64_t span_ns = 0;     // The same with the idle time of a whole run.
-  int64_t device_ns = 0;   // Device time of one; of a whole run that of all.
+  int64_t span_ns = 0;     // The same, plus the idle time of a whole run.
+  int64_t device_ns = 0;   // Device time of one device; for a whole run of all devices.
   double attributed = 1;   // Share of steady device time.
   double graph_share = 0;  // Share of device time in graphs whose nodes are not known.
   bool on_gpu = false;
-  bool tensorflow = false;  // It called the programs, or ran ops itself: advice is in its words.
-  bool pytorch = false;     // Kernels are its own, none is XLA's: the same.
-  bool on_cpu = false;      // The host is the device: nothing waits for launches or for the host.
-  // Threads of a CPU run ops side by side: their times add up to more than a step has, and what a
-  // step has of one of them nobody knows.
+  bool tensorflow = false;  // TensorFlow ran ops or called the programs: use its terms in advice.
+  bool pytorch = false;     // All kernels are PyTorch's, none is XLA's: use its terms in advice.
+  bool on_cpu = false;      // The host is the device: no waiting for launches or for the host.
+  // Threads of a CPU run ops in parallel. Their times add up to more than the step, and the part of
+  // the step that one op causes is unknown.
   bool side_by_side = false;
-  // Ops of a step (of the run) so short that recording them is a large part of it; 0: it is not.
+  // Ops per step (or in the run) whose time is mostly recording cost; 0: not significant.
   double recorded_ops = 0;
   Limits limits;
   std::vector<Op> ops;  // By time.
 
   int64_t Part(model::StepPart part) const { return parts_[static_cast<size_t>(part)]; }
   double ShareOfStep(int64_t ns) const;
-  double ShareOfSpan(int64_t ns) const;  // For idle time, `ns` per step.
-  // For the time of ops: as ShareOfStep; of all device time where ops run side by side.
+  double ShareOfSpan(int64_t ns) const;  // `ns` per step, for idle time.
+  // Share for the time of ops: as ShareOfStep, or of all device time if ops run in parallel.
   double ShareOfWork(int64_t ns) const;
   std::string WorkShare(int64_t ns) const;  // "3.4% of the step", "3.1% of device time".
   int64_t PerStep(int64_t sum) const { return sum / divisor; }
-  // "3 gaps" of a step (or of the run); "2 gaps over 10 steps" where a step has less than one.
+  // "3 gaps" per step (or in the run); "2 gaps over 10 steps" if a step has less than one.
   std::string Counted(int64_t count, std::string_view one, std::string_view many) const;
-  // Advice in the words of the framework whose program this is: JAX's, where it is not known.
+  // Advice in the terms of the program's framework; JAX's if it is unknown.
   std::string_view Advice(std::string_view jax, std::string_view in_tensorflow,
                           std::string_view in_pytorch = {}) const {
     return tensorflow ? in_tensorflow : pytorch && !in_pytorch.empty() ? in_pytorch : jax;
   }
-  // Nothing when the activity has no instruction, or that has no time in steady steps.
+  // Null if the activity has no instruction, or an instruction without time in steady steps.
   const Op* OpOf(size_t activity) const;
-  // In a steady step; anywhere, where a run has none.
+  // In a steady step; any activity if the run has no steady step.
   bool InBasis(size_t activity) const {
     return whole_run || (activity < in_steady_step_.size() && in_steady_step_[activity]);
   }
@@ -113,27 +113,27 @@ class Context {
     return whole_run ? 0 : int64_t{analysis.step_of[activity].value_or(0)};
   }
 
-  // Bytes per second that memory can do: the device's limit, else the best this program reaches.
+  // Achievable memory bandwidth, in bytes per second: the device's limit, else this program's best.
   std::optional<double> MemoryRate() const { return memory_rate_; }
   bool MemoryRateIsOwn() const { return !limits.bytes && memory_rate_.has_value(); }
 
-  // How far the host was ahead of its devices: of the device with most launches. Null: not known.
+  // How far the host was ahead of the device with most launches. Null: unknown.
   const model::LaunchQueueRow* launch_queue = nullptr;
 
-  // Confidence that the data as a whole allows: one level lower for few steps, for ops that are
-  // missing, for times that are mostly those of recording.
+  // Confidence that the data as a whole allows. One level lower for few steps, for missing ops, and
+  // for times that are mostly recording cost.
   Sure Allowed(Sure sure) const;
 
-  // "model.py:88" (with its path) of the line of the user's program that an op comes from: the
-  // line inside the fusion that matters, the first frame that is no library's.
-  // Empty where every frame that is known is the framework's own.
+  // "model.py:88" (with its path): the user's line that an op comes from. It is the line of the
+  // deciding instruction inside the fusion, in the first frame outside of libraries.
+  // Empty if all known frames belong to libraries.
   std::string SourceOf(const Op& op) const;
-  // The same of a stack frame of the op's module; empty where every frame is a library's.
+  // The line of a stack frame of the op's module; empty if every frame belongs to a library.
   std::string SourceAt(const Op& op, uint32_t frame) const;
-  // The line that calls the function in which most of the ops' time is spent: where a block is
-  // rematerialised or looped over. Falls back to the line with most time.
+  // The line that calls the function with most of the ops' time, for example the line that
+  // rematerialises a block or loops over it. Falls back to the line with most time.
   std::string CallerOf(const std::vector<const Op*>& ops) const;
-  // The line that calls the program's step function; empty where no frame tells.
+  // The line that calls the program's step function; empty if no frame has it.
   std::string StepCallSource() const;
 
  private:
@@ -142,20 +142,20 @@ class Context {
   void FindSideBySide();
   void FindLimits();
   void ReadOps(const ModuleLoader& load_module);
-  // `first_row`: of the module's instructions in `attribution`.
+  // `first_row`: the first row of the module's instructions in `attribution`.
   void ReadMemory(const model::HloModule& hlo, const std::vector<uint32_t>& nodes, size_t first_row,
                   HloFacts& facts) const;
   void FindMemoryRate();
 
   std::array<int64_t, kStepPartCount> parts_{};
-  std::vector<bool> in_steady_step_;  // Per activity: rules ask for it in passes over all of them.
+  std::vector<bool> in_steady_step_;  // Per activity. Rules read it in passes over all activities.
   std::map<model::Id, HloFacts> modules_;
   std::vector<uint32_t> op_of_instruction_;  // Index + 1 into ops.
   std::optional<double> memory_rate_;
 };
 
-// Ops that share a line of source, or a folded layer where no line of the program is known, by
-// time: the finding's place.
+// Ops that share a line of source, or a folded layer if the line is unknown, by time: the place of
+// a finding.
 struct Site {
   std::string source;
   std::vector<const Op*> ops;
@@ -163,31 +163,32 @@ struct Site {
   const Op& largest() const { return *ops.front(); }
 };
 std::vector<Site> SitesOf(const Context& context, const std::vector<const Op*>& ops);
-// All of them as one site, at PlaceOf; `ops` by time, as the context has them.
+// All ops as one site, at PlaceOf; `ops` by time, in the context's order.
 Site AllOf(const Context& context, std::vector<const Op*> ops);
 
-// The line that says most about where these ops are: most of their time, least of what is not
-// theirs (a helper through which every product goes names no place).
+// The line that identifies these ops best: it has most of their time, and least time of other ops.
+// A helper function that makes every product identifies none.
 std::string PlaceOf(const Context& context, const std::vector<const Op*>& ops);
 
-// The same instruction of the same program in several processes, each with a module of its own: an
-// op's time is the mean over all devices, also those of other processes, so only their sum is what
-// one execution of it takes. By time, longest first; `op` is the longest of them.
+// One instruction of a program in several processes, each of which has its own module. An op's time
+// is the mean over the devices of all processes. So one execution of the instruction takes the sum
+// over its ops. By time, longest first; `op` is the longest op.
 struct OneInstruction {
   const Op* op = nullptr;
   int64_t ns = 0;
 };
 std::vector<OneInstruction> InstructionsOf(const Context& context,
                                            const std::vector<const Op*>& ops);
-
-// "sort.3 and 2 others take 12.1 ms". What is summed is what is named: the time of one of several
+// "sort.3 and 2 others take 12.1 ms". The text names all summed ops, because the time of one op is
+// another figure elsewhere.
 // would be another figure elsewhere.
 std::string Takes(const Context& context, const Site& site);
 
-// A finding about ops: place, claims, and the figures every such finding has.
+// A finding about ops, with its place, its claims, and the figures that every such finding has.
 Finding FindingAbout(const Context& context, std::string_view id, const Site& site);
 
-// "GPU 1" as the page calls it, and whose where several processes have one: "GPU 0, rank 3".
+// "GPU 1" as on the page; with the rank if several processes have a device of this number: "GPU 0,
+// rank 3".
 std::string DeviceWords(const Context& context, model::Id device_id);
 // "12.3 ms", "45 us".
 std::string Time(int64_t ns);

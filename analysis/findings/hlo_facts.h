@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What the HLO of an instruction with device time says that rules ask about.
+// Facts from the HLO of instructions with device time, for the rules.
 //
-// Modules are borrowed one at a time, so facts are copies. A fusion is judged by what is inside.
+// Modules are borrowed one at a time, so facts are copies. A fusion has the facts of its body.
 // Thread-safety: pure functions of an immutable module; results are plain data.
 
 #ifndef XLATRACE_ANALYSIS_FINDINGS_HLO_FACTS_H_
@@ -29,15 +29,15 @@ struct SourceFrame {
   bool is_user() const { return kind == model::FileKind::kUser; }
 };
 
-// A matrix product: the one with the most work, where a fusion holds several.
+// A matrix product: the one with the most work, if a fusion contains several.
 struct DotFacts {
   std::string lhs_type, rhs_type, result_type;
-  std::string precision;      // "highest", "high"; empty: the default.
-  std::string upcast_from;    // "bf16": an f32 operand was made from it just before. Else empty.
-  int64_t odd_dimension = 0;  // A contiguous dimension whose rows are no multiple of 16 bytes.
+  std::string precision;    // "highest", "high"; empty: the default.
+  std::string upcast_from;  // "bf16": an f32 operand was converted from it just before; else empty.
+  int64_t odd_dimension = 0;  // A contiguous dimension with rows of no multiple of 16 bytes.
   int64_t padded_from = 0;    // A dimension that XLA pads for the product, before padding.
   int64_t padded_to = 0;
-  // Results per product (rows, columns), products in the batch, length of the sum; 0: not known.
+  // Results per product (rows, columns), products in the batch, length of the sum; 0: unknown.
   int64_t m = 0, n = 0, batch = 0, k = 0;
 };
 
@@ -46,7 +46,7 @@ struct ScatterFacts {
   std::string type;
   int64_t update_bytes = 0;
   int64_t updates = 0;     // Rows that are added.
-  int64_t table_rows = 0;  // Rows of what they are added to.
+  int64_t table_rows = 0;  // Rows of the table.
   int64_t row_elements = 0;
 };
 
@@ -57,16 +57,16 @@ struct OpFacts {
   std::optional<int64_t> flops, bytes;
   std::optional<DotFacts> dot;
   std::optional<ScatterFacts> scatter;
-  Movement movement = Movement::kNone;      // It does nothing else.
+  Movement movement = Movement::kNone;      // Its only work.
   std::optional<int64_t> copied_parameter;  // Entry parameter that a copy copies whole.
   bool parameter_is_donated = false;
-  // Of the traced function: which argument the copied parameter, or the one that could lend a
-  // result its memory, is a part of. "cache" of JAX's `cache[3]`, "args[1]" of `args[1]['w']`;
-  // empty: the HLO does not say.
+  // The argument of the traced function that contains the copied parameter, or the parameter that
+  // could lend its memory to a result. "cache" for JAX's `cache[3]`, "args[1]" for `args[1]['w']`;
+  // empty: the HLO does not name it.
   std::string argument;
   bool host_memory = false;    // Reads or writes memory of the host.
   bool host_callback = false;  // Calls Python.
-  std::string target;          // Of a custom call, in a fusion or alone.
+  std::string target;          // Target of a custom call, in a fusion or alone.
   // Scores of attention, [.., S, S], that it reads or writes (attention_scores.h): S, if at least
   // 512.
   int64_t square_scores = 0;
@@ -74,33 +74,35 @@ struct OpFacts {
   bool in_loop = false;
   // Fills an array with one value, or copies such an array, for a loop to write its results into.
   bool starts_stack = false;
-  int64_t sorted_elements = 0;  // Of a sort.
+  int64_t sorted_elements = 0;  // Elements of a sort.
   std::string sorted_type;
   // Line of the scatter, dot or sort inside; empty: the row's own.
   std::string inner_file;
   int64_t inner_line = 0;
   uint32_t frame = 0;  // 1-based into ModuleFacts::frames.
-  // The op whose result only this one reads, in the same computation: position + 1 among the nodes
-  // asked for (Context: among its ops), 0: none; and the bytes that pass between them.
+  // The op whose result is read only by this one, in the same computation. The value is its
+  // position + 1 among the requested nodes (in Context: among its ops); 0: none. `passed_bytes` is
+  // the size of that result.
   uint32_t producer = 0;
   int64_t passed_bytes = 0;
-  // Products (dots, convolutions) whose results this one reads, in the same way.
+  // Products (dots, convolutions) whose results this op reads, with the same numbering.
   std::vector<uint32_t> products_read;
-  // Of its results those of 1 MiB and more that leave the program as new arrays, though a parameter
-  // of the same shape and type, which shares memory with no result, could have lent its own.
+  // Results of at least 1 MiB that leave the program as new arrays, although a parameter could have
+  // lent its memory. Such a parameter has the same shape and type, and shares memory with no
+  // result.
   int64_t fresh_result_bytes = 0;
-  // Of an op that is computed a second time: what would be kept instead, per call. Of a copied
-  // parameter: what the copy holds at the peak (memory_facts.h).
+  // For an op that is computed again: bytes to keep instead, per call. For the copy of a parameter:
+  // bytes that the copy holds at the peak (memory_facts.h).
   int64_t memory_bytes = 0;
 };
 
 struct HloFacts {
   std::vector<SourceFrame> frames;
-  std::vector<OpFacts> ops;  // In the order asked for.
+  std::vector<OpFacts> ops;  // In the order of the request.
   int64_t parameters = 0;
   bool has_aliases = false;
-  std::string parameter_shapes;  // "f32[8,16], ..." of the entry.
-  // Memory of the program as it is; 0: not asked for, or not known.
+  std::string parameter_shapes;  // "f32[8,16], ..." of the entry computation.
+  // Memory of the program as it is; 0: not requested, or unknown.
   int64_t peak_bytes = 0;
   bool peak_from_assignment = false;  // Else an estimate from live ranges.
 };

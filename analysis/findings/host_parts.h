@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Which part of the program the host was in while the device was idle, by the outermost ranges of
-// the thread that leads it: "## backward ##", "## optimizer ##".
+// Parts of the program in which the host was while the device was idle, by the outermost ranges of
+// the thread that launches: "## backward ##", "## optimizer ##".
 //
 // Thread-safety: pure functions of the context.
 
@@ -14,11 +14,11 @@
 
 namespace xlatrace::analysis::findings {
 
-// Adds, of the claimed gaps, what lies within ranges of one text, the three largest texts that hold
-// a tenth or more. A range that lasts most of a step (the step's own mark) gives way to those in
-// it; calls of the runtime and Python's frames are no parts. Of each device that thread of its
-// process counts whose ranges cover most of the gaps. Nothing where ranges are not recorded, or no
-// text holds a tenth.
+// Divides the time of the claimed gaps over range texts, and adds the three largest texts with at
+// least a tenth of it. A range that lasts most of a step (the step's own mark) is replaced by the
+// ranges within it. Calls of the runtime and frames of Python are not parts. For each device, the
+// thread counts whose ranges cover most of the gaps. Adds nothing if ranges are not recorded, or if
+// no text has a tenth.
 void AddHostParts(const Context& context, const GapClaims& claims, Finding& finding);
 
 }  // namespace xlatrace::analysis::findings

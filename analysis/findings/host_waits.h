@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// In which calls the host waits for the device, or makes ready what it works with: what findings
-// about waiting and about a late host name.
+// The calls in which the host waits for the device or sets up its resources, for findings about
+// waiting and about a late host.
 //
 // Thread-safety: pure.
 
@@ -20,28 +20,28 @@
 
 namespace xlatrace::analysis::findings {
 
-// Adds the call in which the host waits longest (cudaStreamSynchronize, with its version's suffix
-// off), the time in it and how often it was called, in the basis. Nothing where calls are not
-// recorded. The device may be busy meanwhile: it is no idle time. Gives, and adds, the ranges that
-// most of these calls were made in ("aten::to > aten::copy_"); empty where no place has most.
-// `waits`: how many there were in the basis.
+// Adds the call in which the host waits longest (cudaStreamSynchronize, without version suffix),
+// its time and its number of calls, in the basis. The device may be busy in that time, so the time
+// is not idle time. Adds nothing if calls are not recorded. Also adds and returns the ranges in
+// which most of these calls were made ("aten::to > aten::copy_"); empty if no place has most.
+// `waits`: receives the number of these calls in the basis.
 std::string AddHostWaits(const Context& context, Finding& finding, int64_t* waits = nullptr);
 
-// Of the claimed gaps those in which no wait of the host ended: they lie between the launches that
-// follow a wait, while the queue fills again.
+// Time of the claimed gaps in which no wait of the host ended. These gaps lie between the launches
+// after a wait, while the queue fills again.
 int64_t RefillingNs(const Context& context, const GapClaims& claims);
 
-// "copies of 8 B from the host": of small ones those of a size of which the basis has about as many
-// as `waits`; empty: none.
+// "copies of 8 B from the host": small copies of the size that occurs in the basis about `waits`
+// times; empty: none.
 std::string CopiesOfWaits(const Context& context, int64_t waits);
 
-// Calls that get memory, load code or make contexts, streams and graphs, by name (cudaMalloc): a
-// process that is set up needs few of them.
+// Calls that get memory, load code or create contexts, streams and graphs, by name (cudaMalloc). A
+// process needs few of them after its start.
 struct SetUpCalls {
-  int64_t ns = 0;                                             // Within the gaps.
+  int64_t ns = 0;                                             // Time within the gaps.
   std::vector<std::pair<int64_t, std::string_view>> by_time;  // The longest first.
 };
-// Those of the gaps that are claimed.
+// Set-up calls in the claimed gaps.
 SetUpCalls SetUpCallsIn(const Context& context, const GapClaims& claims);
 
 }  // namespace xlatrace::analysis::findings

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The device that is waited for in step after step (analysis/device_lag.h), in the words and with
-// the figures of the page's Ranks.
+// The device for which the others wait in step after step (analysis/device_lag.h), with the words
+// and figures of the page's Ranks.
 //
 // Thread-safety: re-entrant.
 
@@ -18,14 +18,14 @@
 
 namespace xlatrace::analysis::findings {
 
-// Of the steady steps; nothing where nobody is waited for.
+// Lag over the steady steps; empty if no device is waited for.
 std::optional<DeviceLag> LagOf(const Context& context);
 
-// The op that an activity of any process stands for; null: none.
+// Returns the op of an activity of any process; null: none.
 using OpOfActivity = std::function<const Op*(size_t)>;
 
-// Title, action and evidence. Returns the op to blame, where one is longer there by half of what
-// the device needs more; else null.
+// Writes title, action and evidence. Returns the op that is responsible: one that takes longer on
+// this device by at least half of the excess. Otherwise null.
 const Op* SayLag(const Context& context, const DeviceLag& lag, const OpOfActivity& op_of,
                  Finding& finding);
 

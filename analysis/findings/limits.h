@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What a device reaches, as far as rules need it.
+// Achievable rates of a device, for the rules.
 
 #ifndef XLATRACE_ANALYSIS_FINDINGS_LIMITS_H_
 #define XLATRACE_ANALYSIS_FINDINGS_LIMITS_H_
@@ -10,7 +10,7 @@
 
 namespace xlatrace::analysis::findings {
 
-// Nothing of what is not known.
+// Unknown rates stay empty.
 Limits LimitsOf(const DeviceFacts& device);
 
 }  // namespace xlatrace::analysis::findings

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What a change to a program does to its memory: what would have to be kept if nothing were
-// computed a second time, and what copies of parameters hold at the peak.
+// Effects of a change on the memory of a program. Covered are the bytes to keep if nothing were
+// computed a second time, and the bytes of parameters' copies at the peak.
 //
-// Both are bounds from the module alone (analysis/live_values.h for what lives when): where the
-// peak lies after the change, and what XLA makes of the room, only another compilation tells.
+// Both are bounds from the module alone (analysis/live_values.h: live ranges). Only another
+// compilation shows where the peak lies after the change, and how XLA uses the free memory.
 // Thread-safety: pure.
 
 #ifndef XLATRACE_ANALYSIS_FINDINGS_MEMORY_FACTS_H_
@@ -26,21 +26,21 @@ inline constexpr std::string_view kMemoryByRanges =
 inline constexpr std::string_view kMemoryMore = "more of it without recomputation, at most";
 inline constexpr std::string_view kMemoryInCopies = "of it in these copies at the peak";
 
-// Of a module.
+// Memory of one module.
 struct MemoryFacts {
-  int64_t peak_bytes =
-      0;  // XLA's allocations where their assignment is known, else of live ranges.
+  // XLA's allocations if their assignment is known, otherwise by live ranges.
+  int64_t peak_bytes = 0;
   bool from_assignment = false;
-  std::vector<int64_t> bytes;  // Of the nodes asked for, as the function says.
+  std::vector<int64_t> bytes;  // One value per requested node; see each function.
 };
 
-// Bytes of results of each node that instructions read which are not computed again: what backward
-// needs, and what would be kept from the first time on. `again`: per instruction of the module.
+// Bytes of each node's results that are read by instructions that are not computed again. Backward
+// needs these, so they would be kept from the first time on. `again`: per instruction.
 MemoryFacts KeptWithoutRecomputation(const model::HloModule& module,
                                      const std::vector<uint32_t>& nodes,
                                      const std::vector<bool>& again);
 
-// Bytes that each node's results hold when most memory is in use.
+// Bytes that each node's results hold at the peak.
 MemoryFacts HeldAtPeak(const model::HloModule& module, const std::vector<uint32_t>& nodes);
 
 }  // namespace xlatrace::analysis::findings

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What findings save, by replay: each finding's change alone, and all of them together.
+// Savings of findings, by replay: each finding's change alone, and all changes together.
 //
-// A rule may say what its advice changes (Finding::change). Of the others it follows from what they
-// claim: ops take as much less as the rule says they may, gaps are closed. What the rule says is
-// an upper bound for time that counts wherever it is; replay tells how much shorter the step gets.
-// What cannot be replayed keeps the rule's figures ("at most"). So does what runs on the threads of
-// a CPU side by side: its pool gives a thread that is free the work of the others, and cores share
-// their caches, while replay leaves each op where it ran. What it says is no estimate there, and in
-// a training whose scan saved less it was a fifth of the truth (docs/explanation/replay.md).
+// A rule may set the effect of its advice (Finding::change). Otherwise the change follows from the
+// claims: ops take less by the rule's saving, and gaps are closed. The rule's saving is an upper
+// bound, because it counts time anywhere. Replay computes how much shorter the step becomes.
+// Some findings keep the rule's figures ("at most"): those that cannot be replayed, and ops on
+// parallel threads of a CPU. There the pool gives a free thread the work of the others, and cores
+// share their caches, but replay leaves each op where it ran. Its estimate was a fifth of the truth
+// in a training whose scan saved less (docs/explanation/replay.md).
 //
 // Thread-safety: immutable once made; borrows what it is made of.
 
@@ -30,22 +30,22 @@ class Replayed {
  public:
   Replayed(const Context& context, const replay::RunReplay& replay);
 
-  // Puts replay's figures in place of the rule's: `saves_high_ns` is by how much the step gets
-  // shorter, `saves_low_ns` the least of it (the range of the replay, and what the rule is sure
-  // of). Sets `change`, `at_most_ns`, the basis and the error. Leaves alone what cannot be
-  // replayed, or saves less than `least_ns` though it is not the change alone that could cure it.
+  // Replaces the rule's savings by those of the replay. `saves_high_ns` is how much shorter the
+  // step becomes. `saves_low_ns` is the lower end (range of the replay, and the rule's certain
+  // part). Sets `change`, `at_most_ns`, basis and error. Leaves a finding unchanged if it cannot be
+  // replayed, or if it saves less than `least_ns` and other changes are needed as well.
   void Price(int64_t least_ns, Finding& finding) const;
 
-  // The step with this change; nothing where nothing is predicted.
+  // Length of the step with this change; empty if no step is predicted.
   std::optional<int64_t> StepWith(const replay::Change& change) const;
 
  private:
   std::optional<replay::Change> ChangeOf(const Finding& finding) const;
-  // The most that a step of several devices can save by ops that take less, mean of all steps: it
-  // saves what the slowest does, so of each op what that takes less where this is most.
+  // The most that a step of several devices can save by faster ops, mean of all steps. The slowest
+  // device decides, so each op counts with its saving on the device where this is largest.
   int64_t MostSaved(const replay::Change& change) const;
-  // Times are means of all devices, and a step ends with the slowest: where the step gets shorter
-  // by more than the changed ops take on average, what they take on the device that needs most.
+  // Times are means of all devices, but a step ends with the slowest device. If the step becomes
+  // shorter by more than the mean time of the changed ops, adds their time on the longest device.
   void AddLongestDevice(const replay::Change& change, Finding& finding) const;
 
   const Context& context_;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What rules write: findings with their evidence, and what they looked at and found fine.
+// Output of rules: findings with their evidence, and causes that were ruled out.
 //
-// Times are per steady step of one device, in nanoseconds, unless a text says otherwise.
+// Times are per steady step of one device, in nanoseconds, unless a text states another basis.
 // Thread-safety: plain data, one thread.
 
 #ifndef XLATRACE_ANALYSIS_FINDINGS_REPORT_H_
@@ -30,25 +30,25 @@ class Evidence {
  public:
   Evidence& Add(std::string_view text, int64_t value, std::string_view unit,
                 std::string_view handle = {});
-  // Values keep six digits, so that three of them are those of the value itself.
+  // Values keep six digits, so that the first three are those of the exact value.
   Evidence& AddReal(std::string_view text, double value, std::string_view unit,
                     std::string_view handle = {});
-  // A sum of several ops: `handles` lets a reader add them up again. `instructions`: how many these
-  // are where several processes run the same ones; 0: as many as there are handles.
+  // A sum over several ops. `handles` lets readers repeat the sum. `instructions`: the number of
+  // distinct instructions if several processes run the same ones; 0: as many as handles.
   Evidence& AddSum(std::string_view text, int64_t value, std::string_view unit,
                    const std::vector<std::string>& handles, size_t instructions = 0);
-  // JSON array; bytes of traced programs that are no UTF-8 are replaced.
+  // JSON array. Bytes of traced programs that are not UTF-8 are replaced.
   std::string Json() const;
   bool empty() const { return items_.empty(); }
   // The purpose of the last item, for programs that read it (evidence_roles.h).
   Evidence& As(std::string_view role);
-  // The last item is idle time of this cause: pages lead from it to the gaps.
+  // Marks the last item as idle time of this cause. Pages link from it to the gaps.
   Evidence& OfCause(model::GapCause cause);
-  // The last item is of this device ("GPU 1") and not the mean of all.
+  // Marks the last item as that of this device ("GPU 1"), not the mean of all.
   Evidence& OfDevice(std::string_view device);
-  // Idle time of the gaps that the finding claims; which cause they have is said later (idle.h).
+  // Idle time of the gaps that the finding claims. NameIdle adds the cause later (idle.h).
   Evidence& AddIdle(std::string_view text, int64_t ns);
-  // The item of AddIdle becomes idle time of one cause. Gives whether there is one.
+  // Turns the item of AddIdle into idle time of one cause. Returns false if there is none.
   bool NameIdle(std::string_view text, model::GapCause cause);
 
  private:
@@ -63,21 +63,21 @@ std::string_view Text(Basis basis);
 std::string_view Text(Sure sure);
 Sure OneLower(Sure sure);
 
-// What to do, imperative, and why or how much: "Launch less: the device waits 3.1 ms per step".
+// Imperative advice with reason or amount: "Launch less: the device waits 3.1 ms per step".
 struct Title {
   std::string advice;
-  std::string figures = {};  // Empty: the advice says it all.
+  std::string figures = {};  // Empty: the advice is complete.
 
   std::string Text() const { return figures.empty() ? advice : advice + ": " + figures; }
 };
 
-// What is so, as one sentence and as two: "A change of layout is 12.0% of the step: transpose.5
+// A fact as one sentence or as two: "A change of layout is 12.0% of the step: transpose.5
 // takes 3.10 ms only to move data (model.py:88)".
 struct Statement {
   std::string what;
-  std::string why = {};      // Empty: `what` is all.
-  std::string place = {};    // " (model.py:88)"; gives way where the whole would be too long.
-  std::string reason = {};   // `why` as a sentence, where it begins with a word and not a name.
+  std::string why = {};      // Empty: `what` is complete.
+  std::string place = {};    // " (model.py:88)"; dropped if the sentence is too long.
+  std::string reason = {};   // `why` as a sentence that begins with a word, not a name.
   std::string joint = ": ";  // Between the two.
 
   bool IsTooLong() const;
@@ -88,11 +88,11 @@ struct Statement {
 
 struct Finding {
   std::string id;
-  Title title;  // A line of a terminal at most.
-  // What is so, for the first line of the screen: what, where, how much of what. At most 150
-  // characters. Empty: the rule has nothing better than its title.
+  Title title;  // At most one line of a terminal.
+  // The fact for the first line of the screen: subject, place, and share with its whole. At most
+  // 150 characters. Empty: the title is used.
   Statement sentence;
-  std::string action;  // How, in a sentence or two.
+  std::string action;  // The way to do it, in one or two sentences.
   std::string how_to_check;
   std::optional<int64_t> saves_low_ns;
   std::optional<int64_t> saves_high_ns;
@@ -100,40 +100,40 @@ struct Finding {
   Sure sure = Sure::kMedium;
   std::string where_op, where_layer, where_source;
   Evidence evidence;
-  // What the saving consists of: handles of ops, or words for time that is no op's ("jitter").
-  // Findings that save the same time are told apart by it.
+  // The parts of the saving: handles of ops, or words for time outside of ops ("jitter"). Findings
+  // with the same parts save the same time.
   std::map<std::string, int64_t, std::less<>> claims;
-  // Idle time that it consists of: gaps, by position in AnalysisTables::gaps, and how much of each
-  // (not per step). Two findings save the same idle time only where they claim the same gaps.
+  // Claimed idle time: gaps, by position in AnalysisTables::gaps, and the claimed part of each (not
+  // per step). Two findings save the same idle time only if they claim the same gaps.
   std::vector<std::pair<uint32_t, int64_t>> gaps;
-  // What its advice changes, where that does not follow from its claims; after pricing
-  // (analysis/findings/replayed.h), what was replayed.
+  // Effect of the advice, if it does not follow from the claims. After pricing
+  // (analysis/findings/replayed.h): the replayed change.
   std::optional<replay::Change> change;
-  // False: it is about slow steps, of which the median step, which is replayed, tells nothing.
+  // False: the finding is about slow steps, which the replayed median step does not contain.
   bool of_median_step = true;
-  // No replay of it may promise more than `saves_high_ns`: that is all there is.
+  // True: a replay may not promise more than `saves_high_ns`, because no other time exists.
   bool bounded = false;
-  // Of what was replayed: what the rule had said, and the error of the replay.
+  // After a replay: the rule's own saving, and the error of the replay.
   std::optional<int64_t> at_most_ns;
   std::optional<int64_t> replay_error_milli_pct;
-  std::optional<int64_t> saves_error_ns;  // By how much the saving may be wrong either way.
-  // Limits what the others can know: comes first, and has no saving.
+  std::optional<int64_t> saves_error_ns;  // Possible error of the saving, in both directions.
+  // Limits all other findings: ranks first, and has no saving.
   bool about_data = false;
-  // Has no saving either, and is only worth saying before what saves little (report.cc): what the
-  // run can tell was not what is to be known.
+  // Has no saving either, and ranks only before findings that save little (report.cc). The run's
+  // data does not answer the question of its user.
   bool before_small = false;
-  // What it saves lies between the steady steps, so that it may be more than one of them.
+  // The saving lies between the steady steps, so it may exceed one step.
   bool beyond_steps = false;
-  // Its saving is of the whole run, of which `run_ns` is recorded. It is compared with savings per
-  // step by the share that it saves.
+  // The saving is of the whole run, of which `run_ns` is recorded. Its share of the run is compared
+  // with the shares of savings per step.
   bool of_run = false;
   int64_t run_ns = 0;
 };
 
-// A cause that is none, with its number: "copies: 0.1% of the step is exposed copying".
+// A cause that is ruled out, with its number: "copies: 0.1% of the step is exposed copying".
 struct LookedAt {
   std::string what, figure;
-  std::string more = {};  // What a list, "copies (0.1% ...)", has no room for.
+  std::string more = {};  // Details too long for a list such as "copies (0.1% ...)".
 
   std::string Text() const;  // "warm-up: set apart; all steps average 12.1 ms"
 };
@@ -143,34 +143,34 @@ class Report {
   void Add(Finding finding) { findings_.push_back(std::move(finding)); }
   // Whether a finding of this id was added.
   bool Holds(std::string_view id) const;
-  // Looked at, and no cause. `handle`: the op that it is about; where a finding claims that op,
-  // nothing about it is said to be fine.
+  // Records a cause that was ruled out. `handle`: the op that was checked. If a finding claims that
+  // op, the entry is dropped.
   void Fine(std::string_view id, const LookedAt& looked_at, const Evidence& evidence = {},
             std::string_view handle = {});
-  // Not judged; `text` says what the data lacks.
+  // Records that a rule lacks data; `text` names the missing data.
   void Withhold(std::string_view id, std::string text);
 
-  // Savings are of this: a steady step of one device, or the whole run of all.
+  // Basis of savings: a steady step of one device, or the whole run of all devices.
   struct Basis {
-    int64_t whole_ns = 0;     // What savings are a part of, and never more than.
-    int64_t least_of_ns = 0;  // Of which they have to be 1 %.
+    int64_t whole_ns = 0;     // The whole of all savings: their upper limit.
+    int64_t least_of_ns = 0;  // Savings must be at least 1 % of this.
     int64_t count = 1;        // Steps and devices that gaps are divided by.
     bool whole_run = false;
   };
-  // The least saving that is worth a line.
+  // The smallest saving that is reported.
   static int64_t LeastOf(const Basis& basis);
-  // Of every finding, before they are ranked.
+  // Calls `price` for every finding, before Ranked.
   void ForEach(const std::function<void(Finding&)>& price) {
     for (Finding& finding : findings_) price(finding);
   }
 
-  // Drops what saves too little (1 % of the step and 20 us), or what a larger finding already
-  // saves; ranks by the saving times how sure it is, with 3 % and more of which the cause is
-  // certain (not of low confidence) before all others; says where two save the same time.
+  // Drops findings that save too little (1 % of the step and 20 us), or only what a larger finding
+  // already saves. Ranks by saving times certainty. Findings with a certain cause and at least 3 %
+  // come before all others. Notes findings that save the same time.
   std::vector<model::FindingRow> Ranked(const Basis& basis);
-  // After Ranked.
+  // Call after Ranked.
   std::vector<model::RuledOutRow> RuledOut() const;
-  // The same: all that is replayed of what Ranked gave, at once.
+  // Call after Ranked: all replayed changes of the ranked findings together.
   const replay::Change& Together() const { return together_; }
 
  private:
@@ -179,13 +179,13 @@ class Report {
 
   std::vector<Finding> findings_;
   std::vector<model::RuledOutRow> ruled_out_;
-  std::vector<std::string> fine_handles_;  // Of each of them; empty: none.
-  std::vector<std::string> found_ids_;     // What Ranked gave, and which ops it claims.
+  std::vector<std::string> fine_handles_;  // One per fine entry; empty: none.
+  std::vector<std::string> found_ids_;     // Ids of ranked findings; their ops: `claimed_`.
   std::map<std::string, int64_t, std::less<>> claimed_;
   replay::Change together_;
 };
 
-// The least that is worth a line.
+// The smallest share that is reported.
 inline constexpr double kMinSavingShare = 0.01;
 inline constexpr int64_t kLeastNs = 20'000;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The rules, one file per family. A rule gets the context and writes what it found, what it looked
-// at and found fine, or why it cannot say. Ids are stable; docs/reference/findings.md has the
+// The rules, one file per family. From the context a rule writes findings, causes ruled out, or the
+// data that it lacks. Ids are stable; docs/reference/findings.md has the
 // catalogue.
 
 #ifndef XLATRACE_ANALYSIS_FINDINGS_RULES_H_
@@ -16,22 +16,22 @@ namespace xlatrace::analysis::findings {
 // `warmup_in_average`, `hidden_work`, `source_lines`. Need no steady step.
 void JudgeData(const Context& context, Report& report);
 void JudgeWarmUp(const Context& context, Report& report);
-// Compilation that goes on: `recompile`. Needs no steady step, as there is none then.
+// Repeated compilation: `recompile`. Needs no steady step, because such a run has none.
 void JudgeCompilation(const Context& context, Report& report);
-// The same where the recorded process explains its compilations; false: it does not. `recompile`,
+// Rules for recorded compilations with causes; false: the process recorded none. `recompile`,
 // `slow_compile`, `baked_constant`, `cache_miss`, `slow_import`.
 bool JudgeRecordedCompilations(const Context& context, Report& report);
-// What evaluates between steps: `evaluation`. Of all steps, steady or not.
+// Evaluation between steps: `evaluation`. Uses all steps, steady or not.
 void JudgeEvaluation(const Context& context, Report& report);
-// `copy_bound`, where no op lies in the step; `eager_programs`, where no step is known.
+// `copy_bound`, if no op lies in the step; `eager_programs`, if no step is known.
 void JudgeWholeRun(const Context& context, Report& report);
-// Kernels that no HLO names: `exposed_collective`, `no_tensor_core`, and what kind of work it is.
+// Kernels without HLO: `exposed_collective`, `no_tensor_core`, and their kinds of work.
 void JudgeForeignKernels(const Context& context, Report& report);
 
-// What TensorFlow runs itself: `eager_kernels`, `outside_xla`.
+// Ops that TensorFlow runs itself: `eager_kernels`, `outside_xla`.
 void JudgeFrameworkOps(const Context& context, Report& report);
 
-// The rest is of steady steps; of the whole run, with low confidence, where there are none.
+// All rules below use steady steps; without steady steps the whole run, with low confidence.
 // Why the device waits: `launch_bound`, `small_kernels`, `sync_each_step`, `host_gap`,
 // `host_callback`, `eager_ops`, `pauses`, `idle`.
 void JudgeHost(const Context& context, Report& report);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The words in which rules say what a time is a time of. Where a run has no step, the same is said
-// of the whole run, so a rule takes these from its context (Context::words) when it writes. Rules
-// that only judge steady steps say "per step" themselves.
+// Words for the basis of a time. For a run without steps, figures are of the whole run, so a rule
+// takes these words from its context (Context::words). Rules that need steady steps write
+// "per step" themselves.
 //
 // Thread-safety: plain data.
 
@@ -15,16 +15,16 @@
 namespace xlatrace::analysis::findings {
 
 struct TimeWords {
-  std::string whole;  // "of the {}": what idle time is a share of, itself in it.
-  // Behind a time or a number: the mean of a steady step, or the sum over the run.
+  std::string whole;  // "of the {}": the whole of idle time, which includes the idle time.
+  // After a time or a number: the mean of a steady step, or the sum over the run.
   std::string_view per_step;
-  // Behind a share. Of a run it is one of the time in which its devices are busy
-  // (Context::ShareOfStep); shares that have idle time in their whole are of `whole`.
+  // After a share. In a run without steps: share of the time in which devices are busy
+  // (Context::ShareOfStep). Shares that include idle time in their whole use `whole`.
   std::string_view of_step;
-  // Behind a share that the time of ops has (Context::ShareOfWork).
+  // After a share of the time of ops (Context::ShareOfWork).
   std::string_view of_work;
 
-  // "12.3 ms per step"; what a number of the evidence is called: "such copies, per step".
+  // "12.3 ms per step"; also a name in evidence: "such copies, per step".
   std::string PerStep(std::string_view what) const {
     return std::string(what).append(" ").append(per_step);
   }

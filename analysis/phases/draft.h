@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The phases of one module while they are being decided: what each instruction says of itself, what
-// is decided so far, and the questions that all stages ask about an instruction.
+// The phases of one module during their decision: each instruction's own evidence, the decisions so
+// far, and queries that all stages share.
 //
 // The stages are the other files of this folder; analysis/phase_dataflow.cc runs them in order.
-// Each decides what those before it left open, or knows better than what they decided weakly.
+// Each stage decides what earlier stages left open, and may replace their weak decisions.
 //
-// Not thread-safe. Borrows what it is made from.
+// Not thread-safe. Borrows the arguments of its constructor.
 
 #ifndef XLATRACE_ANALYSIS_PHASES_DRAFT_H_
 #define XLATRACE_ANALYSIS_PHASES_DRAFT_H_
@@ -33,15 +33,16 @@ inline bool IsBackward(model::Phase phase) {
   return phase == model::Phase::kBackward || phase == model::Phase::kRecompute;
 }
 
-// A copy that XLA's rematerialization pass made, by the instruction's name.
+// True for a copy that XLA's rematerialization pass made, by the instruction's name.
 inline bool IsRematerialized(std::string_view name) {
   return name.find(".remat") != std::string_view::npos;
 }
 // Also the -start and -done halves.
 bool IsCollective(std::string_view opcode);
-// Takes the label of what it contains: its own name is the same for all phases in old releases.
+// True if the instruction gets the phase of its contents: old releases give it one name in all
+// phases.
 bool IsContainer(std::string_view opcode);
-// What a layer multiplies with: dot, convolution, a library's call.
+// Matrix work of a layer: dot, convolution, a library's call.
 bool IsMatrixWork(std::string_view opcode);
 // A floating type of any width: "f32[8]", "bf16[]".
 bool IsFloatingShape(std::string_view shape);
@@ -50,7 +51,7 @@ class Draft {
  public:
   using Line = std::pair<std::string_view, int32_t>;  // Source file and line.
 
-  // Starts with what the names say by themselves.
+  // Starts with the decisions that names alone allow.
   Draft(const ModuleGraph& graph, const std::vector<NodeFacts>& facts, const ModuleStyle& style,
         model::ModuleRole role);
 
@@ -70,22 +71,22 @@ class Draft {
   }
   // kUnknown while open.
   model::Phase PhaseOf(uint32_t node) const { return phases_[node].phase; }
-  // Decided, but a later stage may know better.
+  // Decided, but a later stage may replace the decision.
   bool IsWeak(uint32_t node) const { return weak_[node]; }
 
-  // On its own account; leaves alone how weak it is.
+  // Decides a node with itself as the origin; keeps its weakness.
   void Decide(uint32_t node, model::Phase phase) { phases_[node] = {phase, node}; }
   void SetWeak(uint32_t node, bool weak) { weak_[node] = weak; }
-  // What another node was decided to be.
+  // The decision about a node; TakeOver gives it to another node.
   NodePhase DecisionOf(uint32_t node) const { return phases_[node]; }
   void TakeOver(uint32_t node, NodePhase decision) { phases_[node] = decision; }
-  // A phase that no name stands for: the node stays open.
+  // Sets a phase without any name as origin: the node stays open.
   void LeaveWith(uint32_t node, model::Phase phase) { phases_[node].phase = phase; }
 
   // Depends on an input of the program (or on random numbers); constants do not.
   bool IsFromInputs(uint32_t node) const { return from_inputs_[node]; }
 
-  // A node whose own name should decide, but does not by itself.
+  // A node whose own name should decide its phase, but does not.
   bool IsUnmarked(uint32_t node) const;
 
   bool HasLine(uint32_t node) const {
@@ -95,11 +96,11 @@ class Draft {
   Line LineOf(uint32_t node) const {
     return {At(node).metadata.source_file, At(node).metadata.source_line};
   }
-  // Lines with decided work of such a phase.
+  // Lines with decided work for which `has` is true.
   std::set<Line> LinesOf(bool (*has)(model::Phase)) const;
 
-  // Decided nodes of such a phase that are computing; `only_from_inputs` leaves out constants,
-  // which XLA shares between phases: they carry one phase's name into all others.
+  // Decided computing nodes whose phase satisfies `has`. `only_from_inputs` leaves out constants:
+  // XLA shares them between phases, so a constant carries one phase's name into all others.
   std::vector<bool> Seeds(bool (*has)(model::Phase), bool only_from_inputs) const;
 
   std::vector<NodePhase> Take() && { return std::move(phases_); }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Phases of what no name of its own decides: containers, elements of tuples, collectives, and all
-// else, from what is inside of it, what it carries, its users and its operands.
+// Phases of instructions whose own name does not decide: containers, elements of tuples,
+// collectives and others. They come from the contents, the carried values, the users and operands.
 
 #ifndef XLATRACE_ANALYSIS_PHASES_INHERITED_H_
 #define XLATRACE_ANALYSIS_PHASES_INHERITED_H_
@@ -10,8 +10,8 @@
 
 namespace xlatrace::analysis::phases {
 
-// The last stage. After it a node is open only in a main module without any name, or where neither
-// users nor operands have a phase (then it is other).
+// The last stage. After it, a node is open only in a main module without any name. A node gets
+// phase `other` if neither its users nor its operands have a phase.
 void DecideInherited(Draft& draft);
 
 }  // namespace xlatrace::analysis::phases

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Which forward work of a JAX module is its loss, where no scope says so.
+// Finds the loss among the forward work of a JAX module, if no scope marks it.
 //
-// The model is every forward layer and matrix product. Behind it comes its head, made of ops that
-// heads have (a bias, an activation, a reshape), and then the loss: from the first op on that no
-// head has, or that a function named after a loss calls, with all that depends on it. Beside it,
-// what depends on inputs and leads neither into the model nor into its head is loss too: labels,
-// regularisers. What stands on the source line of a matrix product is loss only behind the model,
-// where it leads to one number.
+// The model is every forward layer and matrix product. It is followed by its head, made of ops that
+// heads have (a bias, an activation, a reshape), and then by the loss. The loss starts with the
+// first op that no head has, or that a function named after a loss calls. The loss includes all ops
+// that depend on that op. Work on inputs that leads neither into the model nor into its head is
+// loss too: labels, regularisers. Work on the source line of a matrix product is loss only behind
+// the model, and only if it leads to one number.
 
 #ifndef XLATRACE_ANALYSIS_PHASES_LOSS_REGION_H_
 #define XLATRACE_ANALYSIS_PHASES_LOSS_REGION_H_
@@ -16,7 +16,7 @@
 
 namespace xlatrace::analysis::phases {
 
-// Turns weakly decided forward work into loss; touches nothing else.
+// Turns weakly decided forward work into loss; changes nothing else.
 void DecideLoss(Draft& draft);
 
 }  // namespace xlatrace::analysis::phases

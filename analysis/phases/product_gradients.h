@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Finds gradients by the products that make them, where no name marks them.
+// Finds gradients without marks, by the products that compute them.
 //
-// In JAX until 0.6 nothing marks the gradient of code outside of all scopes, but products give it
-// away: the gradient of dot(x, w) by w is another product with x, of something that was made of
-// the first one's result, and it has its source line. What a loop unrolled in Python makes of one
-// line has the shared operand in the same place with the same dimensions contracted, and
-// (x @ w) @ w.T uses the first one's result as it is: neither is one. In a module that nothing
-// else says to have gradients, one line alone is no proof.
+// In JAX until 0.6, the gradient of code outside of all scopes has no mark, but its products show
+// it. The gradient of dot(x, w) by w is another product with x, on the same source line. Its other
+// operand is derived from the first product's result. Two other patterns look similar. Iterations
+// of an unrolled Python loop have the shared operand in the same place, with the same dimensions
+// contracted. And (x @ w) @ w.T uses the first product's result unchanged. In a module without
+// other evidence of gradients, one line alone is not sufficient.
 
 #ifndef XLATRACE_ANALYSIS_PHASES_PRODUCT_GRADIENTS_H_
 #define XLATRACE_ANALYSIS_PHASES_PRODUCT_GRADIENTS_H_
@@ -16,8 +16,8 @@
 
 namespace xlatrace::analysis::phases {
 
-// Decides the products (weakly forward) and their gradients (backward). True where one was found.
-// Bounded work: what a very large module leaves out stays undecided.
+// Decides the products (weakly forward) and their gradients (backward). Returns true if it found
+// any. Bounded work: in a very large module, products beyond the bound stay undecided.
 bool DecideProductGradients(Draft& draft);
 
 }  // namespace xlatrace::analysis::phases

@@ -2,7 +2,7 @@
 
 // Which instructions the decided forward and backward work depends on, and which depend on it.
 //
-// "Depends" is module_graph.h's: within one pass through the program.
+// "Depends" has the meaning of module_graph.h: within one pass through the program.
 
 #ifndef XLATRACE_ANALYSIS_PHASES_RELATIONS_H_
 #define XLATRACE_ANALYSIS_PHASES_RELATIONS_H_
@@ -18,14 +18,14 @@ struct Relations {
   std::vector<bool> after_forward;  // Depends on forward or loss work.
   std::vector<bool> after_backward;
   std::vector<bool> before_forward;   // Forward or loss work depends on it.
-  std::vector<bool> before_backward;  // Backward or recomputing work does.
-  std::vector<bool> before_layers;    // Forward work proper, loss excluded.
+  std::vector<bool> before_backward;  // Backward or recomputing work depends on it.
+  std::vector<bool> before_layers;    // Forward work without the loss depends on it.
   bool has_backward = false;
 };
 
 Relations RelationsOf(const Draft& draft);
 
-// What depends on the gradients that are decided so far.
+// Instructions that depend on the gradients decided so far.
 std::vector<bool> AfterBackward(const Draft& draft);
 
 }  // namespace xlatrace::analysis::phases

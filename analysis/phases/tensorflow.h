@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What TensorFlow's names leave open in a module with gradients.
+// Phases that TensorFlow's names leave open in a module with gradients.
 //
 // tf.recompute_grad has no mark: scoped forward ops that depend on a gradient are recomputation.
-// Ops outside of any name scope are loss, metrics, counters or updates by what they depend on and
-// what uses them.
+// Ops outside of any name scope are loss, metrics, counters or updates, by their dependences and
+// their users.
 
 #ifndef XLATRACE_ANALYSIS_PHASES_TENSORFLOW_H_
 #define XLATRACE_ANALYSIS_PHASES_TENSORFLOW_H_

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Modules in which nothing is marked as a gradient: inference, helpers, updates by themselves, and
-// old JAX training steps without any scope, which only look like it.
+// Modules without any mark of a gradient: inference, helpers and separate updates. Training steps
+// of JAX until 0.6 without any scope only look like such a module.
 
 #ifndef XLATRACE_ANALYSIS_PHASES_WITHOUT_GRADIENT_H_
 #define XLATRACE_ANALYSIS_PHASES_WITHOUT_GRADIENT_H_
@@ -10,11 +10,11 @@
 
 namespace xlatrace::analysis::phases {
 
-// In old releases a training step without any scope has no mark of its gradient: its transforms
-// had nothing to wrap. True where something else speaks for one.
+// In old releases, a training step without any scope has no mark of its gradient, because its
+// transforms had nothing to wrap. Returns true if other evidence shows a gradient.
 bool MayHideGradients(const Draft& draft);
 
-// All that is unmarked is one phase: forward, or optimizer, other, unknown by role and functions.
+// Gives all unmarked work one phase: forward, optimizer, other or unknown, by role and functions.
 void DecideModuleWithoutGradient(Draft& draft);
 
 }  // namespace xlatrace::analysis::phases

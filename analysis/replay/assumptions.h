@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What the graph of a replay takes for granted, in sentences.
+// The assumptions of a replay's graph, as sentences.
 //
-// Thread-safety: pure but for the graph that is given.
+// Thread-safety: pure except for the given graph.
 
 #ifndef XLATRACE_ANALYSIS_REPLAY_ASSUMPTIONS_H_
 #define XLATRACE_ANALYSIS_REPLAY_ASSUMPTIONS_H_
@@ -14,15 +14,15 @@
 
 namespace xlatrace::analysis::replay {
 
-// How many edges of the graph are no recorded facts.
+// Counts of edges that are not recorded facts.
 struct Found {
-  size_t joins = 0;  // Of streams, by the order of launches.
+  size_t joins = 0;  // Joins of streams, by the order of launches.
   int64_t data_edges = 0, seen_edges = 0;
-  int64_t waits = 0, inferred_waits = 0;  // Of the host: at calls, and where none says so.
+  int64_t waits = 0, inferred_waits = 0;  // Waits of the host: recorded calls, inferred.
   int64_t skewed = 0;                     // Launches that begin before their call.
 };
 
-// Fills `assumptions`. `steady`: the window's steps are.
+// Fills `assumptions`. `steady`: the steps of the window are steady.
 void TellAssumptions(const Found& found, bool steady, Graph& graph);
 
 }  // namespace xlatrace::analysis::replay

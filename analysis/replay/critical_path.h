@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The critical path of a step on a device: what it waited for, and that for, back to its start. Its
+// The critical path of a step on a device: the chain of causes from its end back to its start. Its
 // parts follow each other without a hole, so they sum to the step, to the nanosecond.
 //
-// From the end of the step it goes back along the edge that bound each node. A node's own time is
-// kernel, copy or collective; the lag before it is gap, or host where the cause is a host call; a
-// host call is host. Over all devices a path leads on where a collective's last one arrived; on its
-// own device the whole collective is on it, with its waiting.
+// From the end of the step, the path goes back along the binding edge of each node. A node's own
+// time is kernel, copy or collective. The lag before it is gap, or host if the cause is a host
+// call. A host call is host. Over all devices, a path continues on the device that arrived last at
+// a collective. On the own device, the whole collective with its waiting is on the path.
 //
-// Slack of a node: how much later it could end and no step in the graph would get longer.
+// Slack of a node: the longest delay of its end that makes no step in the graph longer.
 // Thread-safety: pure functions.
 
 #ifndef XLATRACE_ANALYSIS_REPLAY_CRITICAL_PATH_H_
@@ -24,19 +24,19 @@
 namespace xlatrace::analysis::replay {
 
 struct PathPart {
-  uint32_t node = 0;  // Of a gap: the one that it is before.
+  uint32_t node = 0;  // For a gap: the node after it.
   int64_t start_ns = 0, end_ns = 0;
   model::PathKind kind = model::PathKind::kGap;
 };
 
 enum class PathOver : uint8_t { kAllDevices, kOwnDevice };
 
-// In order of time. `times` are those that `setting` gives.
+// In order of time. `times` are those of a replay with `setting`.
 std::vector<PathPart> CriticalPath(const Graph& graph, const Times& times, const Span& span,
                                    const Setting& setting = {},
                                    PathOver over = PathOver::kAllDevices);
 
-// Per node; INT64_MAX: nothing ever waits for it.
+// Per node; INT64_MAX: no node waits for it.
 std::vector<int64_t> SlackOf(const Graph& graph, const Times& times, const Setting& setting = {});
 
 }  // namespace xlatrace::analysis::replay

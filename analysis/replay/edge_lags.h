@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// How long after its causes a node of the graph began, once all edges are there.
+// The lag of each edge: the time from the cause to the start of a node, once all edges are known.
 //
-// Thread-safety: pure but for the graph that is given.
+// Thread-safety: pure except for the given graph.
 
 #ifndef XLATRACE_ANALYSIS_REPLAY_EDGE_LAGS_H_
 #define XLATRACE_ANALYSIS_REPLAY_EDGE_LAGS_H_
@@ -11,12 +11,12 @@
 
 namespace xlatrace::analysis::replay {
 
-// Which edge bound each node, what is usual, and what the others would have taken: the usual lag of
-// their kind, at most what was there. Until now lags are what was recorded.
+// Decides which edge was binding for each node, and the usual lag per kind of edge. Replaces the
+// recorded lags of all other edges: they get the usual lag of their kind, at most the recorded one.
 void SettleLags(Graph& graph);
 
-// What overlaps a member of a group may begin before all have arrived: it goes by the member's
-// start. Groups are known.
+// Work that overlaps a member of a group may begin before all members have arrived: its edge leaves
+// the member's start. Call after groups are known.
 void FollowStartsOfMembers(Graph& graph);
 
 }  // namespace xlatrace::analysis::replay

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// By what factor a change scales each activity, with all that nests in it.
+// The factor by which a change scales each activity, with all activities nested in it.
 
 #ifndef XLATRACE_ANALYSIS_REPLAY_FACTORS_H_
 #define XLATRACE_ANALYSIS_REPLAY_FACTORS_H_
@@ -18,7 +18,7 @@ class Factors {
  public:
   Factors(const Graph& graph, const Input& input, const Change& change);
 
-  // Asked of the activities in their order in the graph, of each once.
+  // Call once per activity, in their order in the graph.
   double Next(uint32_t node);
 
  private:
@@ -30,8 +30,8 @@ class Factors {
   const Change& change_;
   std::vector<double> of_label_;   // By label id.
   std::vector<double> of_config_;  // By configuration id.
-  std::vector<double> foreign_;    // The same, of what has no instruction.
-  // By lane id: what is open there, and the factor of all that nests in it.
+  std::vector<double> foreign_;    // The same for activities without instruction.
+  // By lane id: open activities, each with the factor of all that is nested in it.
   std::vector<std::vector<std::pair<uint32_t, double>>> open_;
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A graph while it is made, node after node: the edges of the node that is being added, and what
-// ran last on each lane.
+// A graph under construction, node by node: the edges of the node that is being added, and the last
+// node on each lane.
 //
 // Thread-safety: one thread.
 
@@ -19,14 +19,14 @@ namespace xlatrace::analysis::replay {
 
 class GraphSoFar {
  public:
-  // `graph` is empty and must outlive this.
+  // `graph` is empty and must outlive this object.
   GraphSoFar(size_t nodes, size_t lanes, Graph& graph);
 
-  // Begins the next node: edges are its own until another begins.
+  // Begins the next node. Edges are added to it until another node begins.
   void AddNode(const Node& node);
   void End() { graph_.first_edge.push_back(static_cast<uint32_t>(graph_.edges.size())); }
 
-  // What the current node waited for; the lag is what was recorded (settled by edge_lags.h).
+  // Adds a cause of the current node with the recorded lag (edge_lags.h computes the final lag).
   Edge& AddEdge(uint32_t from, EdgeKind kind, bool from_start = false);
 
   uint32_t Current() const { return static_cast<uint32_t>(graph_.nodes.size() - 1); }
@@ -37,12 +37,11 @@ class GraphSoFar {
   std::span<const Edge> Edges() const {
     return std::span<const Edge>(graph_.edges).subspan(graph_.first_edge.back());
   }
-  // The latest time at which something that the current node waited for happened; INT64_MIN: it
-  // waited for nothing.
+  // The latest time of all causes of the current node; INT64_MIN: it waited for nothing.
   int64_t LatestCause() const;
 
-  // Lanes are those of the pieces. What lies inside of another on its lane ends before it: what
-  // follows waits for the other.
+  // Lanes are those of the pieces. A node inside another on its lane ends before the outer one, so
+  // later nodes wait for the outer one.
   uint32_t LastOn(uint32_t lane) const { return on_lane_[lane]; }
   void PutOn(uint32_t lane);
   // The latest end on any of the lanes that is not after `time_ns`.
@@ -54,7 +53,7 @@ class GraphSoFar {
  private:
   Graph& graph_;
   std::vector<uint32_t> on_lane_;
-  std::vector<uint32_t> before_;  // Per node: the one before it on its lane.
+  std::vector<uint32_t> before_;  // Per node: its predecessor on its lane.
 };
 
 }  // namespace xlatrace::analysis::replay

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What host calls waited for: the call before them on their thread, and the device, where they say
-// so or where nothing else explains how late they come (analysis/replay/graph.h).
+// Causes of host calls: the call before them on their thread, and the device. A wait for the device
+// is a recorded one, or an inferred one if nothing else explains a late call (replay/graph.h).
 //
 // Calls and returns are added in the order of the graph's nodes. Thread-safety: one thread.
 
@@ -19,23 +19,24 @@
 
 namespace xlatrace::analysis::replay {
 
-// Scheduling takes less than this; what is longer has another cause.
+// Scheduling takes less time than this. A longer delay has another cause.
 inline constexpr int64_t kUsualSchedulingNs = 2'000;
 
 class HostEdges {
  public:
-  // All must outlive this. `lanes_of`: lanes of the pieces by device. Counts waits in `found`.
+  // All must outlive this object. `lanes_of`: lanes of the pieces by device. Counts waits in
+  // `found`.
   HostEdges(const Input& input, const Pieces& pieces,
             const std::vector<std::vector<uint32_t>>& lanes_of, bool infer_waits,
             GraphSoFar& so_far, Found& found);
 
-  // The current node is that call, or its return.
+  // The current node must be this call, or its return.
   void AddCall(const Piece& piece);
   void AddReturn(const Piece& piece);
 
-  // Node of a call by number; kNoNode: not there yet.
+  // Node of a call by its number; kNoNode: not added yet.
   uint32_t NodeOf(uint32_t call) const { return of_call_[call]; }
-  // The current node ends an activity that the call launched.
+  // Call if the current node ends an activity that the call launched.
   void EndActivityOf(uint32_t call) { last_of_call_[call] = so_far_.Current(); }
 
  private:
@@ -53,11 +54,11 @@ class HostEdges {
   Found& found_;
   std::vector<uint32_t> on_thread_;            // The last node of each thread.
   std::vector<uint32_t> of_call_;              // By number of the call, as the next two:
-  std::vector<uint32_t> last_of_call_;         // the last that it launched,
-  std::vector<int64_t> end_of_call_;           // and when that ends.
-  std::vector<int64_t> given_until_;           // By device: the same of all calls so far.
-  int64_t usual_host_ns_ = 0;                  // Between two calls.
-  std::unordered_set<uint32_t> synchronised_;  // Activities after a gap of that cause.
+  std::vector<uint32_t> last_of_call_;         // its last launched activity,
+  std::vector<int64_t> end_of_call_;           // and the end of that activity.
+  std::vector<int64_t> given_until_;           // By device: the latest end over all calls so far.
+  int64_t usual_host_ns_ = 0;                  // Usual time between two calls.
+  std::unordered_set<uint32_t> synchronised_;  // Activities after a gap of cause synchronisation.
 };
 
 }  // namespace xlatrace::analysis::replay

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Where streams were joined, as far as order tells: events are not recorded, and not all HLO is.
+// Joins of streams, derived from order: events are not recorded, and some HLO is missing.
 //
-// A launch whose operands are not known waits for what was last given to another stream before it,
-// in the same execution, if it never began while that ran, anywhere in the graph (launches and work
-// of the same op and kernel are taken together); of several such launches the first. And the first
-// launch of an execution waits for all that the one before it gave its device, likewise.
+// Take a launch whose operands are unknown, and the work given to another stream just before it in
+// the same execution. The launch waits for that work if it never began while the work ran, anywhere
+// in the graph. (Launches of the same op and kernel are examined together.) Of several such
+// launches only the first waits. Likewise, the first launch of an execution waits for all work of
+// the execution before it on its device.
 //
 // Thread-safety: pure functions.
 
@@ -26,7 +27,7 @@ struct Join {
   uint32_t from = 0;
 };
 
-// By node. `known`: of an activity, are its operands known?
+// By node. `known`: are the operands of this activity known?
 std::vector<Join> FindJoins(const Input& input, const Pieces& pieces,
                             const std::function<bool(uint32_t activity)>& known);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Which instructions computed the operands of an instruction, where only those count that ran as
-// activities of their own: tuples, bitcasts, the -done half of an asynchronous pair and the like
-// are looked through.
+// Finds the instructions that computed the operands of an instruction. Only instructions that ran
+// as activities of their own count. Others are skipped: tuples, bitcasts, the -done half of an
+// asynchronous pair and similar ones.
 
 #ifndef XLATRACE_ANALYSIS_REPLAY_PRODUCERS_H_
 #define XLATRACE_ANALYSIS_REPLAY_PRODUCERS_H_
@@ -19,13 +19,13 @@ namespace xlatrace::analysis::replay {
 
 class Producers {
  public:
-  // `ran`: by instruction id, did it run as an activity? Both must outlive this.
+  // `ran`: by instruction id, did it run as an activity? Both must outlive this object.
   Producers(const model::AttributionTables& attribution, const std::vector<bool>& ran);
 
-  // Does the run hold operands of the instruction's module at all?
+  // Does the run contain operands of the instruction's module?
   bool Known(uint32_t instruction_id);
 
-  // Ids of instructions; at most some 64 of one instruction. Valid as long as this.
+  // Ids of instructions, about 64 at most per instruction. Valid as long as this object.
   const std::vector<uint32_t>& Of(uint32_t instruction_id);
 
  private:
@@ -35,10 +35,10 @@ class Producers {
 
   const model::AttributionTables& attribution_;
   const std::vector<bool>& ran_;
-  int visits_ = 0;  // Of the current question.
+  int visits_ = 0;  // Instructions visited by the current call of Of.
   std::unordered_map<model::Id, Names> names_;
   std::unordered_map<uint32_t, std::vector<uint32_t>> known_;
-  std::unordered_set<model::Id> modules_;  // With operands.
+  std::unordered_set<model::Id> modules_;  // Modules with operands.
 };
 
 }  // namespace xlatrace::analysis::replay

@@ -10,10 +10,11 @@
 
 namespace xlatrace::analysis::replay {
 
-// The k-th run of an instruction (by name, in modules of one name; without one, of a kernel) within
-// a step on every device that runs it, where they run equally often and the runs overlap. Fills
-// Graph::groups, and makes the durations of members count from the last arrival. Devices of several
-// processes are taken together: their clocks are aligned, or nothing overlaps.
+// A group is the k-th run of an instruction within a step, on every device that runs it.
+// Instructions are matched by name, in modules of one name; without instruction, kernels are.
+// Devices must run it equally often, and the runs must overlap. Fills Graph::groups, and makes the
+// durations of members count from the last arrival. Devices of several processes are matched too:
+// their clocks are aligned, otherwise nothing overlaps.
 void MarkRendezvous(const Input& input, const Pieces& pieces, Graph& graph);
 
 }  // namespace xlatrace::analysis::replay

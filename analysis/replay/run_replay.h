@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What the analysis says of a run by replay: the error, critical paths, and of every op how much of
-// it is on them.
+// Results of replay in the analysis: the error, critical paths, and the part of every op that is on
+// them.
 //
-// A part of a long run stands for it: the longest row of steady steps, cut to some 100,000
-// activities (whole steps, at least one). Of a run without steps nothing is said here; `what-if`
+// Only a part of a long run is replayed: the longest row of steady steps, cut to about 100,000
+// activities (whole steps, at least one). A run without steps has no results here; `what-if`
 // replays it as a whole. Thread-safety: pure functions.
 
 #ifndef XLATRACE_ANALYSIS_REPLAY_RUN_REPLAY_H_
@@ -26,7 +26,7 @@ namespace xlatrace::analysis::replay {
 
 inline constexpr size_t kMostAnalysed = 100'000;
 
-// Borrows all that it is made of.
+// Borrows the arguments of its constructor.
 class RunReplay {
  public:
   // `analysis` holds steps, gaps and ops. `load_events` may be empty.
@@ -38,14 +38,14 @@ class RunReplay {
   void Fill(model::AnalysisTables& analysis) const;
 
   bool empty() const { return graph_.spans.empty(); }
-  // Nothing is predicted.
+  // True if no predictions are made.
   bool withheld() const;
   const Graph& graph() const { return graph_; }
   const Input& input() const { return input_; }
   const std::optional<ReplayError>& error() const { return error_; }
 
-  // The steps with a change; nothing where nothing is predicted, or the change concerns nothing of
-  // what is replayed.
+  // The steps with a change; empty if nothing is predicted, or if the change concerns no replayed
+  // activity.
   std::optional<Prediction> With(const Change& change) const;
 
  private:
@@ -55,7 +55,7 @@ class RunReplay {
   Input input_;
   Graph graph_;
   std::optional<ReplayError> error_;
-  Times recorded_;  // Of the graph as it is.
+  Times recorded_;  // Times of the unchanged graph.
 };
 
 }  // namespace xlatrace::analysis::replay

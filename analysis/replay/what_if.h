@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What a step would take after a change: the graph replayed with it.
+// Predicts the length of a step after a change: the graph replayed with the change.
 //
-// A change is applied to every step; the answer is the median step. Its range comes from what the
-// graph assumes: the same change with a host that never is in the way unless it was, and with one
-// that waited wherever it may have; the replay error, and how far the recorded steps themselves lie
-// apart (quartiles); on a CPU caches that are left to what stays. What a change cannot do (an
-// operand that is not known) is told, not guessed.
+// A change is applied to every step; the result is the median step. Its range covers the
+// assumptions of the graph: a host that delays only where it did, and a host that waited wherever
+// it may have. The range also covers the replay error and the spread of the recorded steps
+// (quartiles). On a CPU it covers the caches left to the remaining ops. `notes` lists the parts of
+// a change that cannot be replayed, for example because of an unknown operand.
 //
 // Thread-safety: pure functions.
 
@@ -28,41 +28,43 @@ namespace xlatrace::analysis::replay {
 enum class CopyChange : uint8_t { kAsTheyAre, kHidden, kGone };
 
 struct Change {
-  // Factor of what an instruction (id) or a kernel (symbol) takes, with all that nests in it; 0:
-  // it is removed, with what its launch cost. Of a kernel that several instructions share, a part.
+  // Factors on the time of an instruction (id) or kernel (symbol), with all that is nested in it.
+  // Factor 0 removes it and the cost of its launch. A kernel of several instructions counts in
+  // part.
   std::map<uint32_t, double> instructions;
   std::map<std::string, double> kernels;
   std::map<model::Phase, double> phases;
   std::map<model::OpKind, double> op_kinds;
-  // The same of activities of a configuration (id) that no instruction is known of.
+  // The same for activities without instruction, by configuration (id).
   std::map<uint32_t, double> foreign_configs;
-  // Factors are of an activity's own time: what nests in it takes as long as before.
+  // True: factors apply to an activity's own time; nested activities keep theirs.
   bool own_time = false;
-  // The device never waits for what caused these gaps; lags of scheduling stay.
+  // The device never waits for these causes of gaps; lags of scheduling stay.
   std::vector<model::GapCause> gaps;
-  // The same of single gaps, by position in Input::gaps; and the host, where it had waited for the
-  // device before such a gap, had not.
-  std::vector<uint32_t> single_gaps;  // In any order; the same one twice is the same gap.
-  double collective_bandwidth = 1;    // Times as much.
+  // The same for single gaps, by position in Input::gaps. A wait of the host for the device before
+  // such a gap is removed too.
+  std::vector<uint32_t> single_gaps;  // In any order; duplicates count once.
+  double collective_bandwidth = 1;    // Factor.
   CopyChange copies = CopyChange::kAsTheyAre;
-  bool collectives_early = false;  // Each starts when its operands are there, beside the others.
-  // Of an execution (where none is known: of a step) only the first launch needs the host.
+  bool collectives_early = false;  // Each starts when its operands are ready.
+  // Only the first launch of an execution (if unknown: of a step) needs the host.
   bool one_launch = false;
   bool devices_even = false;  // No device waits for another in a collective.
 
   bool empty() const;
-  // Nothing but factors.
+  // True if the change has only factors.
   bool OnlyScales() const;
-  // Both of them; of an op that both make faster the faster one counts: they save the same time.
+  // Adds a change. If both make an op faster, the faster one counts: they save the same time.
   void Add(const Change& other);
 };
 
-// How a change looks on a graph. `notes`: what it could not do.
+// A change as applied to a graph. `notes`: the parts that could not be applied.
 struct Applied {
   Setting setting;
-  std::vector<Span> spans;  // Where a step begins or ends with what is removed, with what is next.
-  int64_t nodes = 0;        // That it concerns.
-  // Of what is to begin when its operands are there: how many go by their launch, for want of them.
+  std::vector<Span> spans;  // With the next node if a step begins or ends with a removed one.
+  int64_t nodes = 0;        // Number of nodes that the change affects.
+  // Nodes that should begin with their operands but keep their launch, because operands are
+  // unknown.
   int64_t without_operands = 0;
   std::vector<std::string> notes;
 };
@@ -75,16 +77,16 @@ struct Prediction {
   Applied applied;
   Times times;
 };
-// `error`: of the replay; nothing where it is not known. `recorded_ns`: the step's length as the
-// replay of the graph without a change gives it, where that has been worked out.
+// `error`: replay error; empty if unknown. `recorded_ns`: the step's length in the replay without
+// changes, if already computed.
 Prediction Predict(const Graph& graph, const Input& input, const Change& change,
                    const std::optional<ReplayError>& error,
                    std::optional<int64_t> recorded_ns = std::nullopt);
 
-// The step whose path is shown: of the first device the span of median length.
+// The step whose path is shown: the span of median length on the first device.
 const Span& TypicalSpan(const std::vector<Span>& spans, const Times& times);
 
-// Above this there are no predictions.
+// With a larger replay error there are no predictions.
 inline constexpr int64_t kLargestErrorMilliPct = 5'000;
 
 }  // namespace xlatrace::analysis::replay

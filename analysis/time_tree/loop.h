@@ -7,18 +7,17 @@
 // The anchor is the program that contains optimizer work and runs at least three times. If there
 // are several or none, it is the one with the most device time. If several with optimizer work
 // alternate in a fixed ratio, it is the rarest.
-// If none has optimizer work and programs take at most half of the device time, the anchor is the
-// recurring op, kernel or program with the most device time. If another one alternates with it in
-// a fixed ratio, the rarest of these is the anchor. More than half of the periods must have the
-// same units, and these must take more than half of the device time of all units that recur.
-// Otherwise the next one by device time is tried. Where each recurs within the loop, a sequence of
-// 2, 4, 8, ... units is the anchor. Where other units come and go (a branch, a loop with a varying
-// number of turns), the units that more than half of the periods have must take more than three
-// quarters of that time.
+// If none has optimizer work and programs take at most half of the device time, the anchor is
+// the recurring unit with the most device time. A unit is an op, a kernel or a program. If
+// another one alternates with it in a fixed ratio, the rarest of these is the anchor. More than
+// half of the periods must have the same units. These must take more than half of the device time
+// of all recurring units. Otherwise the next one by device time is tried. If each unit recurs
+// within the loop, a sequence of 2, 4, 8, ... units is the anchor. Other units may come and go (a
+// branch, a loop with a varying number of turns). Then the units in more than half of the periods
+// must take more than three quarters of that time.
 //
 // A unit belongs to the step if more than half of the complete periods have it. A unit that occurs
-// k times in a period counts as k units, so further runs of a kernel in an evaluation are other
-// work.
+// k times in a period counts as k units, so more runs of a kernel in an evaluation are other work.
 //
 // Thread-safety: pure functions.
 
@@ -35,10 +34,10 @@
 
 namespace xlatrace::analysis::time_tree {
 
-// Fewer runs are no loop.
+// With fewer runs there is no loop.
 inline constexpr size_t kMinAnchorRuns = 3;
 
-// The anchor among the programs of all devices of a process. Nothing if no program recurs, or if
+// The anchor among the programs of all devices of a process. Empty if no program recurs, or if
 // programs take at most half of the device time.
 std::optional<uint32_t> AnchorProgram(const std::vector<std::vector<Work>>& devices,
                                       const WorkNames& names);

@@ -112,10 +112,10 @@ def paragraphs(text):
 
 
 def sentences(text):
-    """Sentences of prose. Quoted code, links and what stands in parentheses count as one word."""
+    """Sentences of prose; an item of a list begins one. Quoted code and links count as one word."""
     text = re.sub(r"`[^`]*`|\"[^\"]*\"", "CODE", text)
     text = re.sub(r"\]\([^)]*\)", "]", text)
-    return [part.strip() for part in re.split(r"(?<=[.!?:;])\s+(?=[A-Z`\"'(]|CODE)", text) if part.strip()]
+    return [part.strip() for part in re.split(r"(?<=[.!?:;])\s+(?=(?:- )?(?:[A-Z`\"'(]|CODE))", text) if part.strip()]
 
 
 def _prose(line):

@@ -4,16 +4,18 @@
 
     tests/judgement/check_labels.py --xlatrace build/release/bin/xlatrace [--half develop] [--only ID]
 
-Prints hits per half, and each label that is missed. Exit status 1 if a label of the chosen half is missed.
+Prints hits per half and kind, and each label that is missed. Exit status 1 if a label of the chosen half is missed.
 """
 
 import argparse
+import collections
 import hashlib
 import json
 import os
 import re
 import subprocess
 import sys
+import tarfile
 import tempfile
 import tomllib
 from pathlib import Path
@@ -21,10 +23,23 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 sys.path.append(str(HERE.parent))
+sys.path.append(str(HERE))
 import shared_data  # noqa: E402
+from planted import as_labels, running  # noqa: E402
 
 # Before imports of recordings end; a hang must not stop all labels.
 LIMIT_S = 300
+HALVES = ("develop", "held_out")
+# The rows of the report: groups of kinds of the time tree.
+GROUPS = {
+    "computation": "op computation phase", "communication": "exposed_collective wait transfer",
+    "copies": "exposed_copy copy_wait", "idle": "idle dispatch launch dependency unknown",
+    "host": "host input io lock gc sleep contention", "runtime calls": "sync alloc",
+    "compilation": "compile recompilation trace lower passes codegen autotune cache load",
+    "startup": "startup import backend_start data first_execution",
+    "between steps": "steps step between_steps evaluation checkpoint pause call between_calls", "shutdown": "shutdown",
+}
+GROUP_OF = {kind: group for group, kinds in GROUPS.items() for kind in kinds.split()}
 
 
 def half_of(label):
@@ -32,24 +47,48 @@ def half_of(label):
     return "develop" if hashlib.sha256(label["id"].encode()).digest()[0] % 2 == 0 else "held_out"
 
 
+def source_of(label, folder):
+    """The file that a label names; None if it is not on this machine."""
+    if "program" in label:
+        inside = ROOT / label["program"]
+        return inside if inside.exists() else shared_data.find(label["program"])
+    source = shared_data.find(label["input"])
+    if source is None or "member" not in label:
+        return source
+    with tarfile.open(source) as archive:
+        names = {name.removeprefix("./"): name for name in archive.getnames()}
+        path = folder / Path(label["member"]).name
+        path.write_bytes(archive.extractfile(names[label["member"]]).read())
+    return path
+
+
+def record(command, run, folder):
+    # The exit status of `record` is that of the program, so that the file is what counts.
+    subprocess.run(command, check=False, capture_output=True, timeout=LIMIT_S, cwd=folder,
+                   env={**os.environ, "JAX_PLATFORMS": "cpu"})
+    return run if run.exists() else None
+
+
 def recorded(xlatrace, label, folder):
     """The run.db of a label; None if its input or interpreter is not on this machine."""
-    run = folder / f"{len(list(folder.iterdir()))}.db"
-    if "input" in label:
-        source = shared_data.find(label["input"])
-        command = [xlatrace, "import", str(source), "-o", str(run)]
-    else:
-        python = os.environ.get("XLATRACE_TEST_PYTHON_JAX")
-        inside = ROOT / label["program"]
-        source = inside if inside.exists() else shared_data.find(label["program"])
-        if not python:
-            return None
-        command = [xlatrace, "record", "-o", str(run), "--", python, str(source)]
+    run = folder / "run.db"
+    if run.exists():
+        return run
+    source = source_of(label, folder)
     if source is None:
         return None
-    # The exit status of `record` is that of the program, so that the file is what counts.
-    subprocess.run(command, check=False, capture_output=True, timeout=LIMIT_S, cwd=folder)
-    return run if run.exists() else None
+    if "input" in label:
+        return record([xlatrace, "import", str(source), "-o", str(run)], run, folder)
+    tensorflow = "tensorflow" in source.parts
+    python = os.environ.get("XLATRACE_TEST_PYTHON_TF" if tensorflow else "XLATRACE_TEST_PYTHON_JAX")
+    command = [xlatrace, "record", "-o", str(run), "--", python, str(source), *label.get("arguments", [])]
+    return record(command, run, folder) if python else None
+
+
+def recorded_program(xlatrace, folder):
+    run = folder / "run.db"
+    command = [xlatrace, "record", "-o", str(run), "--", running.jax_python(), "program.py"]
+    return run if run.exists() else record(command, run, folder)
 
 
 def matches(part, whole_ns, wanted):
@@ -62,10 +101,16 @@ def matches(part, whole_ns, wanted):
         return f"kind {part['kind']}"
     if "phase" in wanted and part["phase"] != wanted["phase"]:
         return f"phase {part['phase']}"
-    text = " ".join(str(part[key]) for key in ("name", "op_kind", "phase", "source_file") if part[key])
+    place = f"{part['source_file']}:{part['source_line']}" if part["source_file"] else ""
+    text = " ".join(str(value) for value in (part["name"], part["op_kind"], part["phase"], place) if value)
     if "name" in wanted and not re.search(wanted["name"], text):
         return f"name {text!r}"
     return None
+
+
+def parts_of(answer):
+    """The parts that a sentence names. It names the last part of the path, and its place by the parts before it."""
+    return [part for part in [*answer["path"][1:], answer["beside"], answer["largest_inside"]] if part]
 
 
 def missed(answer, wanted):
@@ -74,10 +119,7 @@ def missed(answer, wanted):
         return "no sentence"
     if "step_ms" in wanted and not wanted["step_ms"][0] <= answer["whole_ns"] / 1e6 <= wanted["step_ms"][1]:
         return f"a step of {answer['whole_ns'] / 1e6:.2f} ms"
-    # The sentence names the last part of the path, and its place by the parts before it.
-    named = [*answer["path"][1:], answer["beside"], answer["largest_inside"]]
-    named = [part for part in named if part]
-    reasons = [matches(part, answer["whole_ns"], wanted) for part in named]
+    reasons = [matches(part, answer["whole_ns"], wanted) for part in parts_of(answer)]
     return None if None in reasons else "; ".join(dict.fromkeys(reasons))
 
 
@@ -95,52 +137,119 @@ def faults(label, summary, text):
     if label.get("no_run") and answer["run"] is not None:
         found.append("the run sentence is not needed")
     screen = " ".join(text.split())
+    if "line" in label and not re.search(label["line"], screen):
+        found.append("line: the first screen does not have it")
     for pattern in label.get("forbidden", []):
         if match := re.search(pattern, screen):
             found.append(f"forbidden: {match.group(0)!r}")
     return found
 
 
+def answered(summary, level):
+    """The group of the node that a sentence ends at."""
+    answer = summary["answer"][level]
+    return GROUP_OF.get(answer["path"][-1]["kind"], "none") if answer else "none"
+
+
+def groups_of(label, summary):
+    """(wanted, answered) groups of the main sentence of a label."""
+    level = "step" if "step" in label else "run" if "run" in label else None
+    wanted = label.get("step") or label.get("run") or label.get("either") or {}
+    kinds = wanted.get("kinds", [])
+    if level is None:
+        given = [answered(summary, key) for key in ("step", "run")]
+        right = [group for group in given if group in {GROUP_OF.get(kind) for kind in kinds}]
+        got = (right or [group for group in given if group != "none"] or ["none"])[0]
+    else:
+        got = answered(summary, level)
+    named = {GROUP_OF.get(kind) for kind in kinds}
+    return (got if not kinds or got in named else GROUP_OF.get(kinds[0], "none")), got
+
+
+class Report:
+    """Hits, misses and false alarms per half and group."""
+
+    def __init__(self):
+        self.labels = {half: collections.Counter() for half in HALVES}
+        self.groups = {half: collections.defaultdict(collections.Counter) for half in HALVES}
+
+    def add(self, half, label, summary, found):
+        count = self.labels[half]
+        count["labels"] += 1
+        count["hits"] += not found
+        count["forbidden"] += any(fault.startswith("forbidden") for fault in found)
+        sentence = [fault for fault in found if fault.startswith(("run", "step"))]
+        count["sentences"] += not sentence
+        wanted, got = groups_of(label, summary)
+        self.groups[half][wanted]["misses" if sentence else "hits"] += 1
+        if sentence and got not in (wanted, "none"):
+            self.groups[half][got]["false alarms"] += 1
+
+    def print(self):
+        names = ("hits", "misses", "false alarms")
+        print(f"{'kind':16}" + "".join(f"{half + ': ' + ', '.join(names):>40}" for half in HALVES))
+        for group in [*GROUPS, "none"]:
+            if any(self.groups[half][group] for half in HALVES):
+                row = ["{:>6} {:>6} {:>6}".format(*(self.groups[half][group][name] for name in names)) for half in HALVES]
+                print(f"{group:16}" + "".join(f"{text:>40}" for text in row))
+        for half, count in self.labels.items():
+            print(f"{half}: {count['hits']} of {count['labels']} labels hit, {count['sentences']} with right sentences"
+                  + (f", {count['skipped']} skipped" if count["skipped"] else ""))
+        print(f"forbidden statements: {sum(count['forbidden'] for count in self.labels.values())}")
+
+
+def all_labels(tables, place):
+    """(label, half, name of its folder, function that makes its run.db) for each label and planted program."""
+    for number, label in enumerate(tables["label"]):
+        kept = place / f"label{number}-{label['id']}"
+        yield label["id"], half_of(label), kept, lambda xlatrace, folder, label=label: (label, recorded(xlatrace, label, folder))
+    for entry in tables.get("planted", []):
+        for name, generator, cause, seed, half in as_labels.programs(entry):
+            def run(xlatrace, folder, given=(generator, cause, seed)):
+                truth = as_labels.truth_of(*given, folder, running.jax_python())
+                label = as_labels.label_of(given[0], truth)
+                return (label, recorded_program(xlatrace, folder)) if label else (None, None)
+            yield name, half, running.folder_of(place, *name.rsplit(" ", 1)), run
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--xlatrace", default=os.environ.get("XLATRACE_BIN", "xlatrace"))
-    parser.add_argument("--half", choices=["develop", "held_out", "both"], default="both")
-    parser.add_argument("--only", help="labels whose id has this text")
+    parser.add_argument("--half", choices=[*HALVES, "both"], default="both")
+    parser.add_argument("--only", default="", help="labels whose id has this text")
     parser.add_argument("--counts", action="store_true", help="print no label, only hits per half")
+    parser.add_argument("--keep", type=Path, help="folder for programs and recordings, used again if present")
     arguments = parser.parse_args()
-    labels = tomllib.loads((HERE / "labels.toml").read_text())["label"]
-    counts = {"develop": [0, 0, 0], "held_out": [0, 0, 0]}  # Hits, labels, skipped.
-    forbidden = 0
+    tables = tomllib.loads((HERE / "labels.toml").read_text())
     xlatrace = str(Path(arguments.xlatrace).resolve()) if "/" in arguments.xlatrace else arguments.xlatrace
-    with tempfile.TemporaryDirectory() as place:
-        for label in labels:
-            half = half_of(label)
-            if arguments.half not in ("both", half) or (arguments.only or "") not in label["id"]:
+    report = Report()
+    with tempfile.TemporaryDirectory() as temporary:
+        place = (arguments.keep or Path(temporary)).resolve()
+        for name, half, folder, made in all_labels(tables, place):
+            if arguments.half not in ("both", half) or arguments.only not in name:
                 continue
-            run = recorded(xlatrace, label, Path(place))
+            folder.mkdir(parents=True, exist_ok=True)
+            try:
+                label, run = made(xlatrace, folder)
+            except (RuntimeError, subprocess.TimeoutExpired) as error:
+                print(f"{name}: skipped, {str(error).splitlines()[0]}", flush=True)
+                run = None
             if run is None:
-                counts[half][2] += 1
+                report.labels[half]["skipped"] += 1
                 continue
-            text = subprocess.run([xlatrace, "summary", str(run)], check=True, capture_output=True, text=True).stdout
-            data = subprocess.run(
-                [xlatrace, "summary", "--format", "json", str(run)], check=True, capture_output=True, text=True
-            ).stdout
-            summary = json.loads(data)
-            found = faults(label, summary, text)
-            counts[half][1] += 1
-            counts[half][0] += not found
-            forbidden += any(fault.startswith("forbidden") for fault in found)
+            printed = [subprocess.run([xlatrace, "summary", *options, str(run)], check=True, capture_output=True,
+                                      text=True).stdout for options in ([], ["--format", "json"])]
+            summary = json.loads(printed[1])
+            found = faults(label, summary, printed[0])
+            report.add(half, label, summary, found)
             if found and not arguments.counts:
-                source = label.get("input", label.get("program"))
-                print(f"{half} {label['id']} ({Path(source).name})")
+                print(f"{half} {name} ({Path(label.get('input', label.get('program', 'program.py'))).name})")
                 print(f"  answer: {summary['verdict']['sentence']}")
                 for fault in found:
-                    print(f"  {fault}")
-    for half, (hits, count, skipped) in counts.items():
-        print(f"{half}: {hits} of {count} labels hit" + (f", {skipped} skipped" if skipped else ""))
-    print(f"forbidden statements: {forbidden}")
-    chosen = [half for half in counts if arguments.half in ("both", half)]
-    return int(any(counts[half][0] < counts[half][1] for half in chosen))
+                    print(f"  {fault}", flush=True)
+    report.print()
+    chosen = [half for half in HALVES if arguments.half in ("both", half)]
+    return int(any(report.labels[half]["hits"] < report.labels[half]["labels"] for half in chosen))
 
 
 if __name__ == "__main__":

@@ -152,7 +152,7 @@ def answered(summary, level):
 
 
 def groups_of(label, summary):
-    """(wanted, answered) groups of the main sentence of a label."""
+    """(right, answered) groups of the main sentence of a label."""
     level = "step" if "step" in label else "run" if "run" in label else None
     wanted = label.get("step") or label.get("run") or label.get("either") or {}
     kinds = wanted.get("kinds", [])

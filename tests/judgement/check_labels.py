@@ -64,9 +64,11 @@ def source_of(label, folder):
 
 def record(command, run, folder):
     # The exit status of `record` is that of the program, so that the file is what counts.
-    subprocess.run(command, check=False, capture_output=True, timeout=LIMIT_S, cwd=folder,
-                   env={**os.environ, "JAX_PLATFORMS": "cpu"})
-    return run if run.exists() else None
+    done = subprocess.run(command, check=False, capture_output=True, timeout=LIMIT_S, cwd=folder, text=True,
+                          env={**os.environ, "JAX_PLATFORMS": "cpu"})
+    if not run.exists():
+        raise RuntimeError((done.stderr.strip().splitlines() or ["no recording"])[-1])
+    return run
 
 
 def recorded(xlatrace, label, folder):
@@ -123,6 +125,12 @@ def missed(answer, wanted):
     return None if None in reasons else "; ".join(dict.fromkeys(reasons))
 
 
+def first_action(summary):
+    """Title and advice of the first finding; empty if the answer has none."""
+    first = summary["findings"][:1]
+    return " ".join(str(finding[key]) for finding in first for key in ("title", "action"))
+
+
 def faults(label, summary, text):
     """All differences between a label and the answer."""
     answer = summary["answer"]
@@ -137,6 +145,8 @@ def faults(label, summary, text):
     if label.get("no_run") and answer["run"] is not None:
         found.append("the run sentence is not needed")
     screen = " ".join(text.split())
+    if "action" in label and not re.search(label["action"], first_action(summary)):
+        found.append(f"action: {first_action(summary) or 'none'!r}")
     if "line" in label and not re.search(label["line"], screen):
         found.append("line: the first screen does not have it")
     for pattern in label.get("forbidden", []):
@@ -178,6 +188,8 @@ class Report:
         count["labels"] += 1
         count["hits"] += not found
         count["forbidden"] += any(fault.startswith("forbidden") for fault in found)
+        count["with action"] += "action" in label
+        count["actions"] += "action" in label and not any(fault.startswith("action") for fault in found)
         sentence = [fault for fault in found if fault.startswith(("run", "step"))]
         count["sentences"] += not sentence
         wanted, got = groups_of(label, summary)
@@ -193,23 +205,24 @@ class Report:
                 row = ["{:>6} {:>6} {:>6}".format(*(self.groups[half][group][name] for name in names)) for half in HALVES]
                 print(f"{group:16}" + "".join(f"{text:>40}" for text in row))
         for half, count in self.labels.items():
-            print(f"{half}: {count['hits']} of {count['labels']} labels hit, {count['sentences']} with right sentences"
+            print(f"{half}: {count['hits']} of {count['labels']} labels hit, {count['sentences']} with right sentences, "
+                  f"{count['actions']} of {count['with action']} first actions right"
                   + (f", {count['skipped']} skipped" if count["skipped"] else ""))
         print(f"forbidden statements: {sum(count['forbidden'] for count in self.labels.values())}")
 
 
 def all_labels(tables, place):
-    """(label, half, name of its folder, function that makes its run.db) for each label and planted program."""
+    """(name, half, folder, true if it is a program, function that makes its run.db) for each label and planted program."""
     for number, label in enumerate(tables["label"]):
         kept = place / f"label{number}-{label['id']}"
-        yield label["id"], half_of(label), kept, lambda xlatrace, folder, label=label: (label, recorded(xlatrace, label, folder))
+        yield label["id"], half_of(label), kept, "program" in label, lambda xlatrace, folder, label=label: (label, recorded(xlatrace, label, folder))
     for entry in tables.get("planted", []):
         for name, generator, cause, seed, half in as_labels.programs(entry):
             def run(xlatrace, folder, given=(generator, cause, seed)):
                 truth = as_labels.truth_of(*given, folder, running.jax_python())
                 label = as_labels.label_of(given[0], truth)
                 return (label, recorded_program(xlatrace, folder)) if label else (None, None)
-            yield name, half, running.folder_of(place, *name.rsplit(" ", 1)), run
+            yield name, half, running.folder_of(place, *name.rsplit(" ", 1)), True, run
 
 
 def main():
@@ -218,6 +231,7 @@ def main():
     parser.add_argument("--half", choices=[*HALVES, "both"], default="both")
     parser.add_argument("--only", default="", help="labels whose id has this text")
     parser.add_argument("--counts", action="store_true", help="print no label, only hits per half")
+    parser.add_argument("--no-record", action="store_true", help="leave out programs without a kept recording")
     parser.add_argument("--keep", type=Path, help="folder for programs and recordings, used again if present")
     arguments = parser.parse_args()
     tables = tomllib.loads((HERE / "labels.toml").read_text())
@@ -225,8 +239,11 @@ def main():
     report = Report()
     with tempfile.TemporaryDirectory() as temporary:
         place = (arguments.keep or Path(temporary)).resolve()
-        for name, half, folder, made in all_labels(tables, place):
+        for name, half, folder, is_program, made in all_labels(tables, place):
             if arguments.half not in ("both", half) or arguments.only not in name:
+                continue
+            if arguments.no_record and is_program and not (folder / "run.db").exists():
+                report.labels[half]["skipped"] += 1
                 continue
             folder.mkdir(parents=True, exist_ok=True)
             try:

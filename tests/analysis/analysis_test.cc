@@ -105,7 +105,7 @@ TEST(Analyze, PromisesHoldForRandomRuns) {
   }
 }
 
-TEST(Analyze, TheOrderOfRecordingChangesNoFigure) {
+TEST(Analyze, OrderOfRecordingDoesNotChangeAnyFigure) {
   RunBuilder b = RandomRun(3);
   RunBuilder reversed = b;
   model::ActivityColumns& columns = reversed.run.activities;
@@ -139,7 +139,7 @@ TEST(Analyze, AnEmptyRunGivesEmptyTables) {
   EXPECT_TRUE(tables.op_times.empty());
 }
 
-TEST(Analyze, OpTimeCountsRunsNotKernelsAndHoldsUnattributedTime) {
+TEST(Analyze, OpTimeCountsRunsInsteadOfKernels) {
   RunBuilder b;
   const auto lane = b.AddLane(b.AddDevice());
   const auto gemm = b.AddInstruction(b.AddModule(), Phase::kForward, OpKind::kGemm);
@@ -163,7 +163,7 @@ TEST(Analyze, OpTimeCountsRunsNotKernelsAndHoldsUnattributedTime) {
   EXPECT_EQ(tables.op_times[1].confidence, model::Confidence::kNone);
 }
 
-TEST(Analyze, WhatRunsWithinItsOwnInstructionIsOneRun) {
+TEST(Analyze, ActivityNestedInTheSameInstructionCountsAsOneRun) {
   // A thunk that slices and the product in it, under one name, twice; between the runs one that
   // stands alone, and on another lane, at the time of the first, one that is not within it.
   RunBuilder b;
@@ -197,7 +197,7 @@ TEST(Analyze, WhatRunsWithinItsOwnInstructionIsOneRun) {
   EXPECT_EQ(tables.op_times[1].self_ns, 40);
 }
 
-TEST(Analyze, ActivitiesWithoutTimesChangeNoFigure) {
+TEST(Analyze, ActivitiesWithoutTimesDoNotChangeAnyFigure) {
   const auto make = [](bool with_untimed) {
     RunBuilder b;
     const auto lane = b.AddLane(b.AddDevice());
@@ -236,7 +236,7 @@ TEST(Analyze, ActivitiesWithoutTimesChangeNoFigure) {
   EXPECT_EQ(a.busy_times[0].idle_ns, b.busy_times[0].idle_ns);
 }
 
-TEST(Analyze, OfTimeWithoutAnInstructionOnlyAutotuningIsKnownToBeOther) {
+TEST(Analyze, UnattributedTimeHasUnknownPhaseExceptAutotuning) {
   RunBuilder b;
   const auto lane = b.AddLane(b.AddDevice());
   b.AddActivity(lane, 0, 3, {.reason = model::Reason::kAutotuning});
@@ -249,7 +249,7 @@ TEST(Analyze, OfTimeWithoutAnInstructionOnlyAutotuningIsKnownToBeOther) {
   EXPECT_EQ(tables.phase_times[1].self_ns, 3);
 }
 
-TEST(Analyze, ModulesThatCannotBeLoadedAreCountedAndJudgedByName) {
+TEST(Analyze, InstructionsOfUnreadableModulesGetPhasesFromTheirNames) {
   RunBuilder b;
   const auto module = b.AddModule();
   for (int i = 0; i < 7; ++i) b.AddInstruction(module, Phase::kUnknown);

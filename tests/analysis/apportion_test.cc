@@ -20,7 +20,7 @@ TEST(Apportion, ExactSharesStayExact) {
   EXPECT_EQ(Parts(100, {500'000, 300'000, 200'000}), (std::vector<int64_t>{50, 30, 20}));
 }
 
-TEST(Apportion, WhatIsLeftGoesToTheLargestRemainders) {
+TEST(Apportion, RestGoesToTheLargestRemainders) {
   // 10/3 each is 3.33: the one that is left goes to the first of equals.
   EXPECT_EQ(Parts(10, {1, 1, 1}), (std::vector<int64_t>{4, 3, 3}));
   // 7 * {0.5, 0.3, 0.2} = 3.5, 2.1, 1.4: remainders .5 > .4 > .1.
@@ -38,7 +38,7 @@ TEST(Apportion, LargeProductsDoNotOverflow) {
             (std::vector<int64_t>{hour_in_millionths / 2, hour_in_millionths / 2}));
 }
 
-TEST(Apportion, NothingIsLostAndNoPartIsOffByOne) {
+TEST(Apportion, PartsSumToTheTotalWithinOneOfExact) {
   std::mt19937 random(7);
   for (int round = 0; round < 10'000; ++round) {
     std::vector<int64_t> weights(1 + random() % (round % 10 == 0 ? 99 : 9));

@@ -21,7 +21,7 @@ TEST(CompileTimes, PassesOfACompilationAndOtherProcesses) {
   EXPECT_EQ(Text({{1, 50, 90}}, 2), "");
 }
 
-TEST(CompileTimes, WhatIsTracedIsJoinedWithWhatIsCompiledNext) {
+TEST(CompileTimes, TracingIsJoinedWithTheNextCompilation) {
   EXPECT_EQ(Text({{1, 0, 20, true}, {1, 40, 80}, {1, 100, 110}}), "0-80 100-110 ");
   // XLA did not compile that one.
   EXPECT_EQ(Text({{1, 0, 20, true}, {1, 81, 121}}), "0-20 81-121 ");

@@ -75,7 +75,7 @@ class ExchangesTest : public testing::Test {
 };
 
 // Clocks of processes need not agree: only durations are compared.
-TEST_F(ExchangesTest, ProcessesOfOneProgramArePairedByStepWithoutAClock) {
+TEST_F(ExchangesTest, ProcessesWithDifferentClocksArePairedByStep) {
   const Id here = b_.AddLane(b_.AddDevice(1)), there = b_.AddLane(b_.AddDevice(2));
   const Id ours = AddCollective(AddProcessModule()), theirs = AddCollective(AddProcessModule());
   Ran(here, ours, 0, 500, 1);
@@ -98,7 +98,7 @@ TEST_F(ExchangesTest, OutsideOfStepsProcessesAreNotPaired) {
   EXPECT_EQ(Of(one).wait_ns, std::nullopt);
 }
 
-TEST_F(ExchangesTest, AProcessThatHoldsItsWholeGroupIsPairedByItself) {
+TEST_F(ExchangesTest, ProcessWithAllDevicesOfItsGroupIsPairedInternally) {
   const Id a = b_.AddLane(b_.AddDevice(1)), b = b_.AddLane(b_.AddDevice(1));
   const Id c = b_.AddLane(b_.AddDevice(2)), d = b_.AddLane(b_.AddDevice(2));
   const Id one = AddCollective(AddProcessModule()), two = AddCollective(AddProcessModule());
@@ -113,7 +113,7 @@ TEST_F(ExchangesTest, AProcessThatHoldsItsWholeGroupIsPairedByItself) {
 }
 
 // Counted through from the first step, the second would be paired with the wrong run.
-TEST_F(ExchangesTest, AStepThatRanItAnotherNumberOfTimesIsLeftOutAlone) {
+TEST_F(ExchangesTest, OnlyStepsWithDifferentNumbersOfRunsAreLeftUnpaired) {
   const Id a = b_.AddLane(b_.AddDevice()), b = b_.AddLane(b_.AddDevice());
   const Id sum = AddCollective(AddProcessModule());
   const size_t lonely = Ran(a, sum, 0, 100, 1);
@@ -124,7 +124,7 @@ TEST_F(ExchangesTest, AStepThatRanItAnotherNumberOfTimesIsLeftOutAlone) {
   EXPECT_EQ(Of(waited).arrival_skew_ns, 70);
 }
 
-TEST_F(ExchangesTest, WhatOneClockSaysWasNotAtTheSameTimeIsNoExchange) {
+TEST_F(ExchangesTest, CollectivesWithoutOverlapOnOneClockAreNotPaired) {
   const Id a = b_.AddLane(b_.AddDevice()), b = b_.AddLane(b_.AddDevice());
   const Id sum = AddCollective(AddProcessModule());
   const size_t before = Ran(a, sum, 0, 100);
@@ -132,7 +132,7 @@ TEST_F(ExchangesTest, WhatOneClockSaysWasNotAtTheSameTimeIsNoExchange) {
   EXPECT_EQ(Of(before).group_id, 0);
 }
 
-TEST_F(ExchangesTest, NobodyWaitsForAllInAPermute) {
+TEST_F(ExchangesTest, CollectivePermuteHasNoWaitTime) {
   const Id a = b_.AddLane(b_.AddDevice()), b = b_.AddLane(b_.AddDevice());
   const Id sent = AddCollective(AddProcessModule(), "sent", "collective-permute");
   const size_t one = Ran(a, sent, 0, 100);
@@ -140,7 +140,7 @@ TEST_F(ExchangesTest, NobodyWaitsForAllInAPermute) {
   EXPECT_EQ(Of(one).wait_ns, std::nullopt);
 }
 
-TEST_F(ExchangesTest, APartOfTheGroupSaysNothing) {
+TEST_F(ExchangesTest, IncompleteGroupHasNoWaitTime) {
   const Id a = b_.AddLane(b_.AddDevice()), b = b_.AddLane(b_.AddDevice());
   const Id c = b_.AddLane(b_.AddDevice());
   const Id sum = AddCollective(AddProcessModule());

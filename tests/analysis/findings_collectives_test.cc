@@ -15,7 +15,7 @@
 namespace xlatrace::analysis {
 namespace {
 
-TEST(CollectiveRules, ACollectiveAloneAndOneBesideComputation) {
+TEST(CollectiveRules, CollectiveIsExposedUnlessComputationRunsInParallel) {
   FindingCase with(kPlain);
   with.Steps(8, {{"a", 500}, {"g", 300}, {"b", 500}});
   ASSERT_NE(with.Find("exposed_collective"), nullptr) << with.Ids();
@@ -30,7 +30,7 @@ TEST(CollectiveRules, ACollectiveAloneAndOneBesideComputation) {
 }
 
 // One of seven steady steps is even. It is the shortest, so that no typical step is.
-TEST(CollectiveRules, EveningDevicesOutSavesHalfOfTheWaitOfTheTypicalStep) {
+TEST(CollectiveRules, BalancedDevicesSaveHalfOfTheWaitOfTypicalSteps) {
   FindingCase with(kPlain, 2);
   int64_t at = 0;
   for (int step = 0; step < 8; ++step) {
@@ -43,7 +43,7 @@ TEST(CollectiveRules, EveningDevicesOutSavesHalfOfTheWaitOfTheTypicalStep) {
   EXPECT_EQ(with.Find("arrival_skew")->saves_high_ns_per_step, 300'000 / 2);
 }
 
-TEST(CollectiveRules, CollectivesArePairedPerStepAndWithheldIfNoneHasACounterpart) {
+TEST(CollectiveRules, ArrivalSkewIsWithheldIfNoCollectiveHasACounterpart) {
   // The recording of device 2 lacks the collective of `missing` steps: the others have theirs.
   const auto make = [](int missing) {
     FindingCase made(kPlain, 2);
@@ -81,7 +81,7 @@ TEST(CollectiveRules, CollectivesArePairedPerStepAndWithheldIfNoneHasACounterpar
   EXPECT_TRUE(none.FindRuledOut("arrival_skew")->withheld);
 }
 
-TEST(CollectiveRules, WaitingIsWithheldIfHalfOfTheGroupIsNotInTheRun) {
+TEST(CollectiveRules, ArrivalSkewIsWithheldIfHalfTheGroupIsMissing) {
   const auto make = [](const std::string& groups) {
     std::string text = kPlain;
     text.insert(text.find(", to_apply=sum, metadata"), groups);

@@ -35,7 +35,7 @@ FindingCase ProductOnCpu(const std::string& type, const FindingCase::Work& work)
   return made;
 }
 
-TEST(CpuRules, IdleTimeBeforeTheReaderOfAProductIsOfTheProduct) {
+TEST(CpuRules, IdleTimeAfterAProductIsAttributedToTheProduct) {
   // The hand-over takes 1 ms, what reads it starts 9 ms later.
   const FindingCase with =
       ProductOnCpu("f32", {{"dot", 1'000}, {"~", 9'000}, {"tanh", 2'000}, {"other", 100}});

@@ -32,7 +32,7 @@ FindingCase WithAtTheEnd(int64_t us, const RunBuilder::Where& what) {
   return made;
 }
 
-TEST(DataRules, TimeThatMoreHloCouldNameAndTimeThatNobodyCan) {
+TEST(DataRules, TimeThatMoreHloCouldExplainIsAFinding) {
   EXPECT_NE(WithAtTheEnd(60, {.reason = model::Reason::kNoModule}).Find("unattributed"), nullptr);
   // Below 5 % of device time.
   EXPECT_EQ(WithAtTheEnd(40, {.reason = model::Reason::kNoModule}).Find("unattributed"), nullptr);
@@ -50,7 +50,7 @@ TEST(DataRules, LaunchesThatSeveralInstructionsExplainDoNotLackHlo) {
   }
 }
 
-TEST(DataRules, GraphsWithoutNodesAndGraphsOfWhichNextToNothingIsClosed) {
+TEST(DataRules, GraphsWithoutNodesAreAFindingAboveTwoPercent) {
   const RunBuilder::Where closed = {.kind = model::ActivityKind::kGraph,
                                     .reason = model::Reason::kGraphWithoutBody};
   const FindingCase with = WithAtTheEnd(100, closed);
@@ -67,7 +67,7 @@ TEST(DataRules, GraphsWithoutNodesAndGraphsOfWhichNextToNothingIsClosed) {
   EXPECT_EQ(known.Find("graphs_not_expanded"), nullptr) << known.Ids();
 }
 
-TEST(DataRules, AutotuningAmongTheStepsAndBeforeThem) {
+TEST(DataRules, AutotuningIsAFindingOnlyAmongTheSteps) {
   const RunBuilder::Where tuning = {.reason = model::Reason::kAutotuning,
                                     .origin = model::Origin::kAutotune};
   const FindingCase with = WithAtTheEnd(20, tuning);
@@ -84,7 +84,7 @@ TEST(DataRules, AutotuningAmongTheStepsAndBeforeThem) {
   EXPECT_EQ(before.Find("autotune_in_trace"), nullptr) << before.Ids();
 }
 
-TEST(DataRules, CompilationThatGoesOnAndCompilationBeforeTheSteps) {
+TEST(DataRules, CompilationIsAFindingOnlyAmongTheSteps) {
   const auto make = [](int from_step) {
     FindingCase made(TwoOps());
     made.Compile(-20, -10);
@@ -157,7 +157,7 @@ TEST(DataRules, CompilationsOfOtherFunctionsDoNotNameTheMainOne) {
   EXPECT_GOLDEN_TEXT(TextOf(*found));
 }
 
-TEST(DataRules, FunctionCompiledForEachCallIsAFindingAndABenchmarkOfShapesIsNot) {
+TEST(DataRules, RecompilationPerCallIsAFindingUnlessShapesAreBenchmarked) {
   // Five programs of one name, each compiled for 3 ms and called `calls` times for 1 ms.
   const auto make = [](int calls, bool tensorflow = false) {
     FindingCase made(TwoOps());
@@ -226,7 +226,7 @@ FindingCase WithCopies(model::CopyKind kind, bool beside_kernels) {
   return made;
 }
 
-TEST(DataRules, CopiesThatTheDeviceWaitsForAndCopiesBesideKernels) {
+TEST(DataRules, CopiesAreAFindingUnlessKernelsRunInParallel) {
   const FindingCase with = WithCopies(model::CopyKind::kHostToDevice, false);
   ASSERT_NE(with.Find("copy_bound"), nullptr) << with.Ids();
   // 6000 of 11600 us.
@@ -295,7 +295,7 @@ ENTRY e {
   return made;
 }
 
-TEST(DataRules, AFramesOfTheFrameworkIsNoPlaceAndTheUsersIs) {
+TEST(DataRules, FindingNamesTheUsersLineAndNotTheFrameworks) {
   const FindingCase with =
       FromFile("/usr/lib/python3/site-packages/tensorflow/python/framework/ops.py");
   ASSERT_NE(with.Find("layout_copy"), nullptr) << with.Ids();
@@ -309,7 +309,7 @@ TEST(DataRules, AFramesOfTheFrameworkIsNoPlaceAndTheUsersIs) {
 }
 
 // Every op of TensorFlow may name the same line of its own.
-TEST(DataRules, OpsWithoutALineOfTheProgramAreGroupedByLayer) {
+TEST(DataRules, OpsWithoutAUserLineAreGroupedByLayer) {
   const std::string metadata =
       ", metadata={op_name=\"model/{}/transpose\" source_file="
       "\"/usr/lib/python3/site-packages/tensorflow/python/framework/ops.py\" source_line=1221}\n";
@@ -340,7 +340,7 @@ TEST(DataRules, OpsWithoutALineOfTheProgramAreGroupedByLayer) {
   EXPECT_GOLDEN_TEXT(one.TextOfFinding("layout_copy"));
 }
 
-TEST(DataRules, WithoutStepsSharesAreOfBusyTimeAndIdleTimeIsOfTheRun) {
+TEST(DataRules, SharesAreOfBusyTimeIfThereAreNoSteps) {
   FindingCase made(R"(HloModule jit_f, is_scheduled=true
 ENTRY e {
   x = f32[4096,4096]{1,0} parameter(0)

@@ -52,7 +52,7 @@ FindingCase WithLaunches(int64_t ahead_us) {
   return made;
 }
 
-TEST(HostRules, GapsBeforeLateLaunchesAreLaunchBoundAndBeforeEarlyOnesAreNot) {
+TEST(HostRules, GapsAreLaunchBoundOnlyBeforeLateLaunches) {
   const FindingCase with = WithLaunches(6);
   ASSERT_NE(with.Find("launch_bound"), nullptr) << with.Ids();
   EXPECT_EQ(with.Find("launch_bound")->confidence, "high");
@@ -96,7 +96,7 @@ TEST(HostRules, GapsOfSomeStepsAreAveragedOverAllSteps) {
   EXPECT_GOLDEN_TEXT(TextOf(*seldom));
 }
 
-TEST(HostRules, ManySmallKernelsAndOnesThatAreFewOrNotSmall) {
+TEST(HostRules, SmallKernelsAreAFindingOnlyIfManyAndShort) {
   FindingCase with(Module());
   with.Steps(8, Many(100, 2, 4800));
   ASSERT_NE(with.Find("small_kernels"), nullptr) << with.Ids();
@@ -140,7 +140,7 @@ EventsOf Range(const std::string& name, int share) {
   };
 }
 
-TEST(HostRules, AGapThatADataLoaderFillsAndOneThatItDoesNot) {
+TEST(HostRules, GapFilledByTheDataLoaderIsInputBound) {
   const FindingCase with = WithGaps(Range("IteratorGetNext", 90));
   ASSERT_NE(with.Find("input_bound"), nullptr) << with.Ids();
   EXPECT_EQ(with.Find("idle"), nullptr) << with.Ids();
@@ -149,7 +149,7 @@ TEST(HostRules, AGapThatADataLoaderFillsAndOneThatItDoesNot) {
   EXPECT_NE(other.Find("idle"), nullptr) << other.Ids();
 }
 
-TEST(HostRules, AGapThatPythonFillsAndOneThatItDoesNot) {
+TEST(HostRules, GapFilledByPythonIsAHostGap) {
   const FindingCase with = WithGaps(Range("write_summaries", 90));
   ASSERT_NE(with.Find("host_gap"), nullptr) << with.Ids();
   EXPECT_EQ(with.Find("input_bound"), nullptr) << with.Ids();
@@ -206,7 +206,7 @@ void CallLaunches(std::vector<model::HostEvent> events, FindingCase& made) {
 }
 
 // One wait of 505 us empties the queue; three launches follow, each later than the device.
-TEST(HostRules, SyncFindingNamesTheCallSiteAndTheTimeOfLaunching) {
+TEST(HostRules, SyncFindingNamesTheCallSiteAndTheLaunchTime) {
   FindingCase made(Module());
   made.Step(0, {{"a", 500}, {"~", 100}, {"b", 30}, {"~", 100}, {"a", 30}, {"~", 100}, {"b", 430}});
   std::vector<model::HostEvent> events = {{1, 7, "aten::to, seq = 1", -2'000, 506'000, 1},
@@ -232,7 +232,7 @@ TEST(HostRules, SyncFindingNamesTheCallSiteAndTheTimeOfLaunching) {
 }
 
 // Gaps of 100 us after 500, 630 and 760 us: the first in forward, the others in backward.
-TEST(HostRules, IdleTimeIsSplitByTheHostRangeThatItFallsInto) {
+TEST(HostRules, IdleTimeIsDividedAmongOverlappingHostRanges) {
   FindingCase made(Module());
   made.Step(0, {{"a", 500}, {"~", 100}, {"b", 30}, {"~", 100}, {"a", 30}, {"~", 100}, {"b", 430}});
   std::vector<model::HostEvent> events = {
@@ -259,7 +259,7 @@ TEST(HostRules, IdleTimeIsSplitByTheHostRangeThatItFallsInto) {
       << found->evidence_json;
 }
 
-TEST(HostRules, AWaitBeforeTheGapAndOneThatGoesOnBeyondIt) {
+TEST(HostRules, SynchronisationFindingNeedsAWaitThatEndsInTheGap) {
   const FindingCase with = WithGaps([](int64_t from, int64_t) {
     return std::vector<model::HostEvent>{
         {1, 7, "cuStreamSynchronize", from - 200'000, from + 5'000, 0}};
@@ -296,14 +296,14 @@ FindingCase WithCopyBefore(model::CopyKind kind) {
   return made;
 }
 
-TEST(HostRules, IdleTimeInFrontOfACopyFromTheHostAndOfOneOnTheDevice) {
+TEST(HostRules, IdleTimeBeforeACopyToDeviceIsCopyWait) {
   const FindingCase with = WithCopyBefore(model::CopyKind::kHostToDevice);
   ASSERT_NE(with.Find("copy_wait"), nullptr) << with.Ids();
   const FindingCase device = WithCopyBefore(model::CopyKind::kDeviceToDevice);
   EXPECT_EQ(device.Find("copy_wait"), nullptr) << device.Ids();
 }
 
-TEST(HostRules, CopyWaitsOfARunWithoutStepsAreOfTheRun) {
+TEST(HostRules, CopyWaitsArePerRunIfThereAreNoSteps) {
   // Called once, so no step is known; six copies, each 50 us after the kernels before it.
   const auto made_of = [](model::CopyKind kind) {
     FindingCase made(Module());
@@ -324,7 +324,7 @@ TEST(HostRules, CopyWaitsOfARunWithoutStepsAreOfTheRun) {
   EXPECT_EQ(device.Find("copy_wait"), nullptr) << device.Ids();
 }
 
-TEST(HostRules, IdleTimeIsTheHostsIfItsCallCameLateAndUnknownOtherwise) {
+TEST(HostRules, LateLaunchCallAttributesIdleTimeToTheHost) {
   const auto make = [](int64_t ahead_us) {
     FindingCase made(Module());
     int64_t at = 5000;
@@ -356,7 +356,7 @@ TEST(HostRules, ShortGapsBetweenStepsAreFine) {
   EXPECT_FALSE(fine.FindRuledOut("host_gap")->withheld);
 }
 
-TEST(HostRules, APythonCallbackAndACustomCallThatIsNone) {
+TEST(HostRules, CustomCallIsAPythonCallbackOnlyByItsTarget) {
   FindingCase with(Module("xla_ffi_python_gpu_callback"));
   with.Steps(8, {{"a", 500}, {"~", 60}, {"c", 100}, {"~", 40}, {"b", 300}});
   ASSERT_NE(with.Find("host_callback"), nullptr) << with.Ids();
@@ -434,7 +434,7 @@ FindingCase WithLoop(int iterations, int64_t bytes, const std::string& opcode = 
   return made;
 }
 
-TEST(HostRules, ALoopWhoseConditionTheHostReadsAndOneThatReadsData) {
+TEST(HostRules, LoopWithConditionReadByTheHostIsAFinding) {
   const FindingCase with = WithLoop(20, 1);
   ASSERT_NE(with.Find("while_overhead"), nullptr) << with.Ids();
   EXPECT_THAT(with.Find("while_overhead")->title, HasSubstr("20 times"));
@@ -453,7 +453,7 @@ TEST(HostRules, ALoopWhoseConditionTheHostReadsAndOneThatReadsData) {
   EXPECT_EQ(few.Find("while_overhead"), nullptr) << few.Ids();
 }
 
-TEST(HostRules, OnACpuTimeBetweenProgramsIsAHostGapAndTimeInsideIsNot) {
+TEST(HostRules, CpuIdleTimeIsAHostGapOnlyBetweenPrograms) {
   FindingCase with(Module());
   with.RunOnCpu();
   int64_t at = 0;
@@ -494,7 +494,7 @@ TEST(HostRules, OnACpuTimeBetweenProgramsIsAHostGapAndTimeInsideIsNot) {
   EXPECT_TRUE(inside.FindRuledOut("idle")->withheld);
 }
 
-TEST(HostRules, OnACpuCompilationIsNoTimeThatFewerCallsWouldSave) {
+TEST(HostRules, CpuHostGapExcludesCompilation) {
   // Two runs of the program, too few for steps, with 400 us between them.
   const auto make = [](bool compiles) {
     FindingCase made(Module());
@@ -515,7 +515,7 @@ TEST(HostRules, OnACpuCompilationIsNoTimeThatFewerCallsWouldSave) {
   EXPECT_EQ(with.Find("host_gap"), nullptr) << with.Ids();
 }
 
-TEST(HostRules, OnACpuWhatComesBeforeAProgramsFirstCallIsTheStartOfTheRun) {
+TEST(HostRules, CpuHostGapExcludesTimeBeforeTheFirstCall) {
   FindingCase made(Module());
   const model::Id helper = made.AddHelper();
   made.RunOnCpu();
@@ -530,7 +530,7 @@ TEST(HostRules, OnACpuWhatComesBeforeAProgramsFirstCallIsTheStartOfTheRun) {
 }
 
 // The call returns at once, and the runtime allocates memory: a shorter script would not help.
-TEST(HostRules, OnACpuTimeAfterTheCallIsTheRuntimesAndTimeBeforeItIsTheScripts) {
+TEST(HostRules, CpuCallDividesScriptTimeFromRuntimeTime) {
   const auto make = [](int64_t before_us, int64_t after_us) {
     FindingCase made(Module());
     made.RunOnCpu();
@@ -557,7 +557,7 @@ TEST(HostRules, OnACpuTimeAfterTheCallIsTheRuntimesAndTimeBeforeItIsTheScripts) 
   EXPECT_GOLDEN_TEXT(scripts.TextOfFinding("host_gap"));
 }
 
-TEST(HostRules, OnACpuTimeOfTheScriptIsDistinguishedFromDispatch) {
+TEST(HostRules, OnACpuScriptTimeIsDistinguishedFromDispatch) {
   // Eight steps of 4 ms with 2 ms between them; the call itself takes `call_us` of these. With
   // `staged`, a small program runs right before each.
   const auto make = [](int64_t call_us, bool staged = false) {
@@ -614,7 +614,7 @@ FindingCase WithPauses(int steps, int64_t pause_us, const std::function<bool(int
   return made;
 }
 
-TEST(HostRules, IdleTimeOfFewStepsIsAPauseAndNotIdleTimeOfEachStep) {
+TEST(HostRules, IdleTimeInFewStepsIsReportedAsPauses) {
   const auto every_seventh = [](int step) { return step % 7 == 5; };
   for (const bool on_cpu : {false, true}) {
     const FindingCase with = WithPauses(30, 20'000, every_seventh, on_cpu);
@@ -631,7 +631,7 @@ TEST(HostRules, IdleTimeOfFewStepsIsAPauseAndNotIdleTimeOfEachStep) {
   }
 }
 
-TEST(HostRules, OnACpuPausesThatComeAsTheyLikeMayBeAnotherProgram) {
+TEST(HostRules, OnACpuIrregularPausesHaveLowConfidence) {
   const auto at_odds = [](int step) { return step == 5 || step == 9 || step == 20; };
   const auto regular = [](int step) { return step % 7 == 5; };
   const auto sure = [&](const auto& pauses, bool on_cpu) {
@@ -653,7 +653,7 @@ TEST(HostRules, OnePauseAndIrregularPausesHaveNoPeriod) {
   EXPECT_GOLDEN_TEXT(some.TextOfFinding("pauses"));
 }
 
-TEST(HostRules, WhatMostStepsHaveAndWhatIsHardlyLongerThanElsewhereIsNoPause) {
+TEST(HostRules, FrequentOrSlightlyLongerIdleTimeIsNotAPause) {
   const auto every_other = [](int step) { return step % 2 == 0; };
   EXPECT_EQ(WithPauses(30, 20'000, every_other).Find("pauses"), nullptr);
   EXPECT_EQ(WithPauses(30, 350, [](int step) { return step % 7 == 5; }).Find("pauses"), nullptr);

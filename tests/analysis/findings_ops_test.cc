@@ -17,7 +17,7 @@ namespace {
 
 using testing::HasSubstr;
 
-TEST(OpRules, AProductOfHighestPrecisionAndOneOfTheDefault) {
+TEST(OpRules, ProductIsAFindingOnlyAtHighestPrecision) {
   const std::string highest = ", operand_precision={highest,highest}";
   FindingCase with(Product(highest));
   with.Steps(8, {{"y", 100}, {"dot", 3000}});
@@ -40,7 +40,7 @@ TEST(OpRules, AProductOfHighestPrecisionAndOneOfTheDefault) {
   EXPECT_EQ(fast.Find("f32_highest"), nullptr) << fast.Ids();
 }
 
-TEST(OpRules, AConversionOfItsOwnAndOneThatIsPartOfSomething) {
+TEST(OpRules, ConversionIsAFindingOnlyAsItsOwnKernel) {
   const std::string body = "  ROOT c = bf16[4096,4096]{1,0} convert(y)";
   FindingCase with(Entry(body + At("jvp(net)/convert_element_type", 8)));
   with.Steps(8, {{"y", 1000}, {"c", 50}});
@@ -63,7 +63,7 @@ TEST(OpRules, AConversionOfItsOwnAndOneThatIsPartOfSomething) {
   EXPECT_EQ(fused.Find("convert_only"), nullptr) << fused.Ids();
 }
 
-TEST(OpRules, ACopyOnTheDeviceAndOneThatIsSmallOrChangesTheLayout) {
+TEST(OpRules, LargeDeviceCopyWithoutLayoutChangeIsAFinding) {
   FindingCase with(Entry("  ROOT c = f32[4096,4096]{1,0} copy(y)" + At("jvp(net)/while", 9)));
   with.Steps(8, {{"y", 1000}, {"c", 50}});
   ASSERT_NE(with.Find("device_copies"), nullptr) << with.Ops();
@@ -79,7 +79,7 @@ TEST(OpRules, ACopyOnTheDeviceAndOneThatIsSmallOrChangesTheLayout) {
   EXPECT_NE(layout.Find("layout_copy"), nullptr) << layout.Ids();
 }
 
-TEST(OpRules, CopyToTheHostIsAFindingUnlessComputationHidesIt) {
+TEST(OpRules, CopyToTheHostIsAFindingUnlessHidden) {
   const std::string body = "  h = f32[4096,4096]{1,0:S(5)} copy(y)" + At("jvp(net)/device_put", 9) +
                            "  ROOT b = f32[4096,4096]{1,0} sine(y)" + At("jvp(net)/sin", 10);
   FindingCase with(Entry(body));
@@ -127,7 +127,7 @@ std::string Stack(bool in_loop) {
                    "constant(64)\n  ROOT l = pred[] compare(k, m), direction=LT }\n");
 }
 
-TEST(OpRules, WriteToAStackIsAFindingInsideALoopOnly) {
+TEST(OpRules, StackWriteIsAFindingOnlyInsideALoop) {
   FindingCase with(Stack(true));
   with.Steps(8, {{"y", 500}, {"dus", 20}, {"dus", 20}});
   ASSERT_NE(with.Find("scan_stack"), nullptr) << with.Ops();
@@ -145,7 +145,7 @@ TEST(OpRules, WriteToAStackIsAFindingInsideALoopOnly) {
 
 // If ops run in parallel, 40 us of writes are a share of the 540 us that all ops take together, and
 // not of the step.
-TEST(OpRules, ParallelOpsOnACpuHaveAShareOfDeviceTimeAndNotOfTheStep) {
+TEST(OpRules, ParallelCpuOpsHaveAShareOfDeviceTime) {
   for (const bool aside : {false, true}) {
     FindingCase with(Stack(true));
     with.RunOnCpu();
@@ -168,7 +168,7 @@ std::string StackBegins(const std::string& made) {
                           At("jvp(net)/while", 19));
 }
 
-TEST(OpRules, CopyOfAnEmptyStackForALoopIsTheStacksAndCopyOfAValueIsNot) {
+TEST(OpRules, CopyOfAnEmptyLoopStackCountsAsStackWrite) {
   FindingCase with(StackBegins("broadcast(z), dimensions={}"));
   with.Steps(8, {{"y", 500}, {"v", 10}, {"s0", 20}});
   ASSERT_NE(with.Find("scan_stack"), nullptr) << with.Ops();
@@ -268,7 +268,7 @@ void ShareRandom(FindingCase& made) {
   }
 }
 
-TEST(OpRules, RandomNumbersThatCostAndOnesThatAreFree) {
+TEST(OpRules, RandomNumbersAreAFindingOnlyIfTheyTakeTime) {
   FindingCase with(Random(false));
   with.Steps(8, {{"y", 1000}, {"b", 100}});
   ASSERT_NE(with.Find("random_numbers"), nullptr) << with.Ops();
@@ -302,7 +302,7 @@ std::string Call(const std::string& target) {
                "\"" + At("jvp(net)/call", 60));
 }
 
-TEST(OpRules, ASlowCustomCallAndOnesThatAreFineByDesign) {
+TEST(OpRules, SlowCustomCallIsAFindingUnlessKnownAsEfficient) {
   FindingCase with(Call("somebodys_kernel"));
   with.Steps(8, {{"y", 1000}, {"c", 100}});
   ASSERT_NE(with.Find("slow_custom_call"), nullptr) << with.Ops();
@@ -326,7 +326,7 @@ std::string Update() {
   return Entry("  ROOT u = f32[4096,4096]{1,0} add(y, x)" + At("optimizer/add", 70));
 }
 
-TEST(OpRules, AnOptimizerFarFromItsBytesAndOneAtThem) {
+TEST(OpRules, OptimizerIsAFindingOnlyFarBelowTheMemoryBandwidth) {
   FindingCase with(Update());
   with.Steps(8, {{"y", 1000}, {"u", 200}});
   ASSERT_NE(with.Find("optimizer"), nullptr) << with.Ops();
@@ -341,7 +341,7 @@ TEST(OpRules, AnOptimizerFarFromItsBytesAndOneAtThem) {
   EXPECT_EQ(little.Find("optimizer"), nullptr) << little.Ids();
 }
 
-TEST(OpRules, TheLargestOpIsNamedUnlessItRunsAsItShould) {
+TEST(OpRules, LargestOpIsAFindingUnlessAtFullRate) {
   FindingCase with(Product(""));
   with.Steps(8, {{"y", 500}, {"dot", 3000}});
   EXPECT_NE(with.Find("dominant_op"), nullptr) << with.Ops();
@@ -351,7 +351,7 @@ TEST(OpRules, TheLargestOpIsNamedUnlessItRunsAsItShould) {
   EXPECT_EQ(fine.Find("dominant_op"), nullptr) << fine.Ids();
 }
 
-TEST(OpRules, FusionsWithOnlyMemoryBetweenThemAndOnesThatOthersRead) {
+TEST(OpRules, FusionsAreAnElementwiseChainUnlessOtherOpsReadThem) {
   // 134 MB take 47.1 us at 0.85 of 3.35 TB/s.
   FindingCase with(Chain(false));
   with.Steps(8, {{"y", 55}, {"z", 55}});
@@ -369,7 +369,7 @@ TEST(OpRules, FusionsWithOnlyMemoryBetweenThemAndOnesThatOthersRead) {
   EXPECT_EQ(slow.Find("elementwise_chain"), nullptr) << slow.Ids();
 }
 
-TEST(OpRules, OnACpuAFusionFarBelowTheBestBandwidthOfTheRunIsSlow) {
+TEST(OpRules, CpuFusionFarBelowTheBestBandwidthIsSlow) {
   // 134 MB in 10 and in 60 ms.
   FindingCase with(Chain(false));
   with.RunOnCpu();
@@ -384,7 +384,7 @@ TEST(OpRules, OnACpuAFusionFarBelowTheBestBandwidthOfTheRunIsSlow) {
   EXPECT_EQ(near.Find("slow_memory_op"), nullptr) << near.Ids();
 }
 
-TEST(OpRules, FusionsOfOneLineAreOneFindingWithTheRateOfTheLargest) {
+TEST(OpRules, FusionsOfOneLineShareOneFinding) {
   // 134 MB each: in 10 ms, and in 60 and 50.
   FindingCase with(Entry("  z = f32[4096,4096]{1,0} negate(y)" + At("jvp(net)/neg", 95) +
                          "  w = f32[4096,4096]{1,0} sine(z)" + At("jvp(net)/neg", 95) +
@@ -396,7 +396,7 @@ TEST(OpRules, FusionsOfOneLineAreOneFindingWithTheRateOfTheLargest) {
 }
 
 // XLA:CPU transposes operands of products by itself: nothing to do, and not nothing.
-TEST(OpRules, WhatXlaTransposesOnACpuCountsWhereItIsCalledFine) {
+TEST(OpRules, CpuTransposesByXlaAreRuledOutWithTheirShare) {
   FindingCase made(Entry("  t = f32[4096,4096]{1,0} transpose(y), dimensions={1,0}" +
                          At("jvp(net)/dot_general", 95) +
                          "  ROOT v = f32[4096,4096]{1,0} exponential(t)" + At("jvp(net)/exp", 96)));
@@ -418,7 +418,7 @@ std::string CountingLoop() {
   return text;
 }
 
-TEST(OpRules, ALoopThatSpendsItsTimeOnItselfAndOneThatComputes) {
+TEST(OpRules, LoopOverheadIsAFindingUnlessTheBodyTakesLong) {
   FindingCase::Work body;
   for (int k = 0; k < 40; ++k) {
     body.emplace_back("at", 2);
@@ -442,7 +442,7 @@ TEST(OpRules, ALoopThatSpendsItsTimeOnItselfAndOneThatComputes) {
   EXPECT_EQ(few.Find("loop_overhead"), nullptr) << few.Ids();
 }
 
-TEST(OpRules, ProductWithFewResultsAndALongSumNeedsSplitK) {
+TEST(OpRules, SmallProductWithLongContractionNeedsSplitK) {
   const auto product = [](const std::string& m, const std::string& n, const std::string& k) {
     return "HloModule jit_step, is_scheduled=true\nENTRY e {\n  x = bf16[" + m + "," + k +
            "]{1,0} parameter(0)\n  w = bf16[" + k + "," + n +

@@ -31,7 +31,7 @@ ENTRY e {
 
 const model::ReplayRow& ReplayOf(const FindingCase& of) { return of.tables.replays.at(0); }
 
-TEST(ReplayedFindings, WhatTheStepWaitsForSavesItsTimeAndTheListTheSame) {
+TEST(ReplayedFindings, OpOnTheCriticalPathSavesItsWholeTime) {
   FindingCase with(kProgram);
   with.Steps(8, {{"a", 500}, {"r", 100}, {"b", 500}});
   const model::FindingRow* recompute = with.Find("recompute");
@@ -106,7 +106,7 @@ TEST(ReplayedFindings, SavingAboveTheMeanOfDevicesNamesTheSlowestDevice) {
 
 // The median step has 400 us of it on the slowest device, the mean of all steps 375 us: no more can
 // be saved, whatever step is replayed.
-TEST(ReplayedFindings, NoMoreIsSavedThanTheSlowestDeviceTakesOnAverage) {
+TEST(ReplayedFindings, SavingIsLimitedByMeanTimeOfTheSlowestDevice) {
   FindingCase with(kExchanging, 2);
   int64_t at = 0;
   for (int step = 0; step < 8; ++step) {
@@ -124,7 +124,7 @@ TEST(ReplayedFindings, NoMoreIsSavedThanTheSlowestDeviceTakesOnAverage) {
 
 // A thread that is free takes work of the others: replay, which leaves it where it ran, says
 // nothing.
-TEST(ReplayedFindings, OnThreadsOfACpuSideBySideTheRulesBoundIsKept) {
+TEST(ReplayedFindings, SavingOfParallelCpuThreadsIsNotReplayed) {
   for (const bool aside : {false, true}) {
     FindingCase run(kProgram);
     run.RunOnCpu();
@@ -137,7 +137,7 @@ TEST(ReplayedFindings, OnThreadsOfACpuSideBySideTheRulesBoundIsKept) {
   }
 }
 
-TEST(ReplayedFindings, OfTwoChangesOfAnOpTheLargerCounts) {
+TEST(ReplayedFindings, LargerOfTwoChangesToAnOpCounts) {
   replay::Change first, second;
   first.instructions = {{1, 0.5}, {2, 0.25}};
   second.instructions = {{2, 0.5}, {3, 0.0}};
@@ -149,7 +149,7 @@ TEST(ReplayedFindings, OfTwoChangesOfAnOpTheLargerCounts) {
 }
 
 // A guess that promises much comes after what is certain and pays, but before small change.
-TEST(RankedFindings, AGuessIsNotTheFirstThingToDo) {
+TEST(RankedFindings, LowConfidenceFindingIsNotRankedFirst) {
   const auto finding = [](std::string id, findings::Sure sure, int64_t saves_ns) {
     findings::Finding one;
     one.id = std::move(id);
@@ -170,7 +170,7 @@ TEST(RankedFindings, AGuessIsNotTheFirstThingToDo) {
   EXPECT_THAT(ids, testing::ElementsAre("larger", "certain", "guess", "small"));
 }
 
-TEST(Statement, IsOneOrTwoSentencesAndATooLongOneOmitsThePlace) {
+TEST(Statement, LongStatementOmitsThePlace) {
   findings::Statement said = {"Alpha is 11.2% of beta", "gamma exceeds delta", " (model.py:288)",
                               "Gamma exceeds delta"};
   EXPECT_EQ(said.Text(), "Alpha is 11.2% of beta: gamma exceeds delta (model.py:288)");

@@ -51,7 +51,7 @@ ENTRY e {
 })";
 }
 
-TEST(Findings, AScatterAddThatTakesMuchLongerThanItsBytes) {
+TEST(Findings, SlowScatterAddIsAFinding) {
   FindingCase with(ScatterModule());
   with.Steps(8, {{"scatter", 5000}, {"gemm", 5000}});
   ASSERT_FALSE(with.tables.findings.empty());
@@ -70,7 +70,7 @@ TEST(Findings, AScatterAddThatTakesMuchLongerThanItsBytes) {
   EXPECT_EQ(evidence[0]["handle"], with.b.run.activities.size() > 0 ? "o1" : "");
 }
 
-TEST(Findings, AScatterAddAtTheMemorysRateIsFine) {
+TEST(Findings, ScatterAddAtMemoryBandwidthIsNotAFinding) {
   FindingCase without(ScatterModule());
   without.Steps(8, {{"scatter", 30}, {"gemm", 1000}});
   EXPECT_EQ(without.Find("scatter_add"), nullptr) << without.Ids();
@@ -101,7 +101,7 @@ std::string ProductModule(const std::string& type, const std::string& n) {
          Metadata("jit(step)/jvp(net)/dot_general", 12) + "\n}";
 }
 
-TEST(Findings, AProductOfConvertedOperandsAndOneOfTrueF32) {
+TEST(Findings, UpcastIsAFindingOnlyIfOperandsAreConverted) {
   FindingCase with(ProductModule("bf16", "4096"));
   with.Steps(8, {{"dot", 900}, {"xf", 50}});
   ASSERT_NE(with.Find("f32_upcast"), nullptr) << with.Ids();
@@ -135,7 +135,7 @@ std::string SizesModule(const std::string& n) {
          n + "]{1,0}) tuple(even, odd)\n}";
 }
 
-TEST(Findings, AnOddSizeThatSlowsAProductAndOneThatDoesNot) {
+TEST(Findings, UnalignedProductSizeIsAFindingOnlyIfSlow) {
   // 50257 columns are 12.27 times the work of 4096; three times as long as that is slow.
   FindingCase with(SizesModule("50257"));
   with.Steps(8, {{"even", 500}, {"odd", 18'000}});
@@ -165,7 +165,7 @@ std::string CopyModule(const std::string& header) {
          Metadata("jit(step)/dynamic_update_slice", 40) + "\n}";
 }
 
-TEST(Findings, CopyOfAParameterIsAMissingDonationUnlessTheParameterIsDonated) {
+TEST(Findings, ParameterCopyIsAMissingDonationUnlessDonated) {
   FindingCase with(CopyModule(""));
   with.Steps(8, {{"copy", 100}, {"dus", 400}});
   ASSERT_NE(with.Find("donation_missing"), nullptr) << with.Ids();
@@ -205,7 +205,7 @@ TEST(Findings, ArgumentToDonateIsNamedIfTheHloNamesIt) {
   }
 }
 
-TEST(Findings, ACopiedParameterOnACpuHasTheIdleTimeOfItsMemoryAndAScalarIsNoState) {
+TEST(Findings, CpuMissingDonationIncludesIdleTimeForNewMemory) {
   // 128 MiB are 75 ms of new memory: all of the idle time may go with them.
   FindingCase with(CopyModule(""));
   with.RunOnCpu();
@@ -238,7 +238,7 @@ std::string Scores(const std::string& length) {
   return text;
 }
 
-TEST(Findings, AttentionThatWritesItsScoresAndAShortOne) {
+TEST(Findings, UnfusedAttentionIsAFindingUnlessSequencesAreShort) {
   FindingCase with(Scores("4096"));
   with.Steps(8, {{"scores", 3000}, {"soft", 4000}, {"out", 3000}});
   ASSERT_NE(with.Find("attention_unfused"), nullptr) << with.Ids();
@@ -248,7 +248,7 @@ TEST(Findings, AttentionThatWritesItsScoresAndAShortOne) {
   EXPECT_EQ(without.Find("attention_unfused"), nullptr) << without.Ids();
 }
 
-TEST(Findings, ALineThatAllProductsShareIsNoPlaceOfAttention) {
+TEST(Findings, SharedHelperLineIsNotNamedForAttention) {
   // Both products of attention and a layer's go through one helper, line 42.
   std::string text = Scores("4096");
   for (const std::string line : {"source_line=7}", "source_line=9}"}) {
@@ -271,7 +271,7 @@ TEST(Findings, ALineThatAllProductsShareIsNoPlaceOfAttention) {
   EXPECT_EQ(own.Find("attention_unfused")->where_source, "a.py:42");
 }
 
-TEST(Findings, ATransposeOfSomeAndOfNoWeight) {
+TEST(Findings, TransposeIsAFindingOnlyIfItTakesTime) {
   FindingCase with(kPlain);
   with.Steps(8, {{"a", 500}, {"t", 200}, {"b", 500}});
   ASSERT_NE(with.Find("layout_copy"), nullptr) << with.Ids();
@@ -333,7 +333,7 @@ TEST(Findings, SlowStepBetweenOthersIsNotCalledWarmUp) {
 }
 
 // A rising clock slows all ops by the same factor, not one op alone.
-TEST(Findings, WarmUpMentionsTheClockIfAllOpsAreSlowerByTheSameFactor) {
+TEST(Findings, WarmUpMentionsTheClockIfAllOpsAreSlower) {
   const auto said = [](int other) {
     FindingCase with(kPlain);
     int64_t at = 0;
@@ -352,7 +352,7 @@ TEST(Findings, WarmUpMentionsTheClockIfAllOpsAreSlowerByTheSameFactor) {
   EXPECT_GOLDEN_TEXT(said(10));
 }
 
-TEST(Findings, SmallGapsBetweenLaunchesAreTheHosts) {
+TEST(Findings, SmallGapsBetweenLaunchesAreLaunchBound) {
   FindingCase with(kPlain);
   with.Steps(8, {{"a", 30}, {"~", 20}, {"b", 30}, {"~", 20}, {"a", 30}, {"~", 20}, {"b", 430}});
   ASSERT_NE(with.Find("launch_bound"), nullptr) << with.Ids();
@@ -365,7 +365,7 @@ TEST(Findings, SmallGapsBetweenLaunchesAreTheHosts) {
   EXPECT_FALSE(without.FindRuledOut("launch_bound")->withheld);
 }
 
-TEST(Findings, WaitOfTheHostInEachStepIsDistinguishedFromAnUnknownGap) {
+TEST(Findings, HostWaitPerStepIsDistinguishedFromUnknownGaps) {
   const auto make = [](bool waits, int64_t idle_us) {
     FindingCase made(kPlain);
     std::vector<model::HostEvent> events;
@@ -428,7 +428,7 @@ TEST(Findings, TimeWithoutAnInstructionComesFirst) {
   EXPECT_EQ(with.tables.findings[0].saves_high_ns_per_step, std::nullopt);
 }
 
-TEST(Findings, StepJitterNamesThePartThatSlowStepsHaveMoreOf) {
+TEST(Findings, StepJitterNamesThePartThatGrowsInSlowSteps) {
   const auto make = [](int64_t slower) {
     FindingCase made(kPlain);
     int64_t at = 0;
@@ -445,7 +445,7 @@ TEST(Findings, StepJitterNamesThePartThatSlowStepsHaveMoreOf) {
 }
 
 // One device computes longer in some steps; the other's time is waiting for it.
-TEST(Findings, StepJitterOfSeveralDevicesNamesThePartOfTheSlowestDevice) {
+TEST(Findings, StepJitterNamesThePartOfTheSlowestDevice) {
   FindingCase with(kPlain, 2);
   int64_t at = 0;
   for (int step = 0; step < 23; ++step) {
@@ -521,7 +521,7 @@ TEST(Findings, EvaluationBetweenStepsIsAveragedOverAllSteps) {
   EXPECT_EQ(make(4'000, model::OpKind::kOther).Find("evaluation"), nullptr);  // no products.
 }
 
-TEST(Findings, BatchesAreOneEvaluationAndTrainingOrWorkAfterTheLastStepIsNone) {
+TEST(Findings, BatchesAfterOneStepAreOneEvaluation) {
   const auto make = [](int every, int last, const std::string& op_name) {
     FindingCase made(kPlain);
     made.Train();

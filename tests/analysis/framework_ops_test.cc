@@ -19,7 +19,7 @@ namespace {
 using model::Phase;
 using testing::ElementsAre;
 
-TEST(NameInModel, WhatTensorFlowPutsAroundANameGoes) {
+TEST(NameInModel, TensorFlowPrefixesAndSuffixesAreRemoved) {
   EXPECT_EQ(NameInModel("StatefulPartitionedCall/mlp_1/dense_1/MatMul"), "mlp_1/dense_1/MatMul");
   EXPECT_EQ(NameInModel("StatefulPartitionedCall_2/PartitionedCall/a/Add"), "a/Add");
   EXPECT_EQ(NameInModel("ConstantFolding/lm/mul-matshapes-0"), "lm/mul");
@@ -77,7 +77,7 @@ TEST(FrameworkOps, PhasesOfAStep) {
   EXPECT_EQ(program.PhaseOf("div_no_nan"), Phase::kOther);
 }
 
-TEST(FrameworkOps, WhatTheTapeDifferentiatesOutsideOfScopesIsForward) {
+TEST(FrameworkOps, OpsWithAGradientOutsideOfScopesAreForward) {
   const Program program({{"MatMul_1", "MatMul"},
                          {"MatMul_2", "MatMul"},
                          {"Tanh", "Tanh"},
@@ -99,7 +99,7 @@ TEST(FrameworkOps, WhatTheTapeDifferentiatesOutsideOfScopesIsForward) {
   EXPECT_EQ(program.PhaseOf("IteratorGetNext/_3"), Phase::kOther);
 }
 
-TEST(FrameworkOps, NumbersOfTheModelStayApartAndFold) {
+TEST(FrameworkOps, NumberedLayersOfTheModelFoldIntoOneGroup) {
   const Program program({{"dense_0/MatMul", "MatMul"},
                          {"dense_1/MatMul", "MatMul"},
                          {"dense_2/MatMul", "MatMul"},
@@ -110,7 +110,7 @@ TEST(FrameworkOps, NumbersOfTheModelStayApartAndFold) {
   EXPECT_EQ(program.GroupOf("dense_2/MatMul"), "dense_*");
 }
 
-TEST(FrameworkOps, KerasNumbersGoAndItsUnnumberedFirstLayerFolds) {
+TEST(FrameworkOps, KerasSuffixesAreRemovedAndTheFirstLayerFolds) {
   const std::string call = "StatefulPartitionedCall/";
   const Program program({{call + "mlp_1/dense_1/MatMul", "MatMul"},
                          {call + "mlp_1/dense_1_2/MatMul", "MatMul"},
@@ -131,7 +131,7 @@ TEST(FrameworkOps, KerasNumbersGoAndItsUnnumberedFirstLayerFolds) {
   EXPECT_EQ(program.PhaseOf(call + "adam/Mul_3"), Phase::kOptimizer);
 }
 
-TEST(FrameworkOps, ALayerOfTheNameOfAnOpIsALayer) {
+TEST(FrameworkOps, LayerNamedLikeAnOpIsALayer) {
   const Program keras_3({{"cnn_1/conv_1/Conv2D", "Conv2D"},
                          {"cnn_1/dropout_1/stateless_dropout/Mul", "Mul"},
                          {"cnn_1/dropout_1/Cast", "Cast"},
@@ -234,7 +234,7 @@ TEST(OpSteps, BodyOfALoopRunsMoreOftenThanItsStep) {
   EXPECT_EQ(StartsOf(ops), starts);
 }
 
-TEST(OpSteps, OpsBeforeTheFirstStepAreNoStepsIfTheyRunAsOften) {
+TEST(OpSteps, RecurringOpsBeforeTheFirstStepAreNoSteps) {
   Ops ops;
   for (int weight = 0; weight < 4; ++weight) {
     ops.Run("key", Phase::kOther);
@@ -251,7 +251,7 @@ TEST(OpSteps, OpsBeforeTheFirstStepAreNoStepsIfTheyRunAsOften) {
   EXPECT_EQ(StartsOf(ops), starts);
 }
 
-TEST(OpSteps, OpsThatDoNotRecurHaveNone) {
+TEST(OpSteps, OpsThatDoNotRecurHaveNoSteps) {
   Ops ops;
   for (int k = 0; k < 8; ++k) ops.Run("op" + std::to_string(k), Phase::kForward);
   EXPECT_THAT(StartsOf(ops), ElementsAre());

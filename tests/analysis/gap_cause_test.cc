@@ -59,7 +59,7 @@ TEST_F(GapCauseTest, AWaitThatEndsInTheGapIsSynchronisation) {
   EXPECT_EQ(Judge({{2, 7, "cuStreamSynchronize", 50'000, 110'000, 0}}).cause, GapCause::kUnknown);
 }
 
-TEST_F(GapCauseTest, AWaitThatIsMuchShorterThanTheGapHardlyMakesIt) {
+TEST_F(GapCauseTest, ShortWaitDoesNotExplainALongGap) {
   gap.end_ns = 200'000;
   EXPECT_EQ(Judge({{1, 7, "cuStreamSynchronize", 62'000, 110'000, 0}}).cause, GapCause::kUnknown);
   EXPECT_EQ(Judge({{1, 7, "cuStreamSynchronize", 60'000, 110'000, 0}}).cause,
@@ -104,7 +104,7 @@ std::vector<GapCause> AfterAWaitOf(int64_t waited_ns, int64_t thread = 7,
 }
 
 // Without the wait the thread would be earlier by as much as it waited, and no more.
-TEST(GapsAfterAWait, AreTheWaitsUntilTheySumToIt) {
+TEST(GapsAfterAWait, GapsAreAttributedToAWaitUpToItsDuration) {
   using testing::Each;
   using testing::ElementsAre;
   constexpr GapCause kWait = GapCause::kSynchronisation, kLate = GapCause::kHost;
@@ -119,12 +119,12 @@ TEST(GapsAfterAWait, AreTheWaitsUntilTheySumToIt) {
   EXPECT_THAT(AfterAWaitOf(90'000'000, 7, 1'200'000), Each(kLate));
 }
 
-TEST_F(GapCauseTest, OnlyACallLaunchesWhateverARangeIsNamed) {
+TEST_F(GapCauseTest, RangeNamedLikeALaunchIsNotALaunch) {
   EXPECT_EQ(Judge({{1, 7, "cudaLaunchKernel", 95'000, 190'000, 0}}).cause, GapCause::kLaunchBound);
   EXPECT_EQ(Judge({{1, 7, "LaunchKernels", 95'000, 190'000, 3}}).cause, GapCause::kHost);
 }
 
-TEST_F(GapCauseTest, ARangeThatCoversMostOfItIsTheHosts) {
+TEST_F(GapCauseTest, RangeOverMostOfTheGapIsTheHostCause) {
   const model::GapRow row =
       Judge({{1, 7, "train_loop", 0, 400'000, 3}, {1, 7, "logging", 120'000, 190'000, 4}});
   EXPECT_EQ(row.cause, GapCause::kHost);
@@ -132,7 +132,7 @@ TEST_F(GapCauseTest, ARangeThatCoversMostOfItIsTheHosts) {
   EXPECT_EQ(Judge({{1, 7, "logging", 120'000, 140'000, 4}}).cause, GapCause::kUnknown);
 }
 
-TEST_F(GapCauseTest, RangeOfTheWholeStepIsRefinedByTheRangesInIt) {
+TEST_F(GapCauseTest, StepRangeIsRefinedByItsInnerRanges) {
   const model::HostEvent step{1, 7, "ProfilerStep#6", 0, 400'000, 3};
   const model::HostEvent norm{1, 7, "layer_norm", 90'000, 102'000, 4};
   const model::HostEvent linear{1, 7, "linear", 180'000, 260'000, 5};
@@ -158,7 +158,7 @@ TEST_F(GapCauseTest, RangeOfTheWholeStepIsRefinedByTheRangesInIt) {
   EXPECT_EQ(Words({step, {1, 7, "linear", 110'000, 260'000, 5}}), "linear");
 }
 
-TEST_F(GapCauseTest, RangeThatBeginsLateIsNamedWithTheUnknownTimeBeforeIt) {
+TEST_F(GapCauseTest, LateRangeIsNamedWithTheUnknownTimeBeforeIt) {
   EXPECT_GOLDEN_TEXT(Words({{1, 7, "PjitFunction(f)", 180'000, 400'000, 3}}));  // 80 us before it.
 }
 
@@ -209,7 +209,7 @@ class ThunkGapTest : public GapCauseTest {
   model::Id execution_ = 0;
 };
 
-TEST_F(ThunkGapTest, HostThatLaunchesALaterThunkIsAheadAndNotLate) {
+TEST_F(ThunkGapTest, HostThatLaunchesALaterThunkIsNotLate) {
   Run(0, "a", 0, 100'000);
   Run(1, "b", 200'000, 300'000);
   Run(2, "c", 300'000, 400'000);
@@ -230,7 +230,7 @@ TEST_F(ThunkGapTest, HostThatLaunchesALaterThunkIsAheadAndNotLate) {
             GapCause::kHost);
 }
 
-TEST_F(ThunkGapTest, WithinAProgramTheOrderOfThunksTells) {
+TEST_F(ThunkGapTest, ThunkOrderShowsWhetherTheHostIsAhead) {
   Run(0, "a", 0, 100'000);
   Run(0, "b", 200'000, 300'000, false);
   Run(0, "c", 300'000, 400'000, false);
@@ -243,7 +243,7 @@ TEST_F(ThunkGapTest, WithinAProgramTheOrderOfThunksTells) {
   EXPECT_EQ(CauseWith("jit_f", "b"), GapCause::kLaunchBound);
 }
 
-TEST_F(GapCauseTest, TheLongestGapsAreToldHoweverShortTheyAre) {
+TEST_F(GapCauseTest, LongestGapsAreExplainedEvenIfShort) {
   gap.start_ns = 190'000;
   EXPECT_EQ(Words({{1, 7, "logging", 0, 400'000, 3}}), "logging");
 }
@@ -280,7 +280,7 @@ TEST_F(GapCauseTest, TheRangeOfTheLaunchingThreadIsNamed) {
 }
 
 // PyTorch's with_stack: a function says where the host was, whatever its file is called.
-TEST_F(GapCauseTest, APythonFunctionIsAPlaceAndNoCause) {
+TEST_F(GapCauseTest, PythonFunctionIsAPlaceButNotACause) {
   model::GapRow row = Judge({{1, 7, "my/dataset.py(3): load_batch", 0, 400'000, 9}});
   EXPECT_EQ(row.cause, GapCause::kUnknown);
   EXPECT_EQ(row.host_range_id, 0);
@@ -298,7 +298,7 @@ TEST_F(GapCauseTest, CallsThatLaunchMakeItLaunchBound) {
   EXPECT_EQ(Judge({{1, 7, "cuLaunchKernel", 110'000, 120'000, 0}}).cause, GapCause::kUnknown);
 }
 
-TEST_F(GapCauseTest, WhatWasLaunchedLongBeforeDidNotWaitForTheHost) {
+TEST_F(GapCauseTest, KernelLaunchedLongBeforeDidNotWaitForTheHost) {
   const std::vector<model::HostEvent> wait = {{1, 7, "cuStreamSynchronize", 50'000, 110'000, 0}};
   const auto launched_until = [](int64_t end_ns) {
     return [=](size_t) { return model::HostCall{1, end_ns - 5'000, end_ns}; };
@@ -312,7 +312,7 @@ TEST_F(GapCauseTest, WhatWasLaunchedLongBeforeDidNotWaitForTheHost) {
   EXPECT_EQ(Judge(wait, [](size_t) { return std::nullopt; }).cause, GapCause::kSynchronisation);
 }
 
-TEST_F(GapCauseTest, KernelThatBeganLongAfterItsLaunchDidNotWaitForTheHost) {
+TEST_F(GapCauseTest, KernelStartedLongAfterLaunchDidNotWaitForHost) {
   gap.end_ns = 700'000;
   b.run.activities.start_ns[1] = 700'000;
   const std::vector<model::HostEvent> busy = {{1, 7, "logging", 90'000, 650'000, 4}};
@@ -347,7 +347,7 @@ TEST_F(GapCauseTest, ALongNameIsCutWithAnEllipsis) {
   EXPECT_EQ(Words({{1, 7, std::string(48, 'a'), 0, 400'000, 3}}), std::string(48, 'a'));
 }
 
-TEST_F(GapCauseTest, AHostThatTheDriverHeldInALaunchDidNotWaitForTheDevice) {
+TEST_F(GapCauseTest, LongLaunchCallIsHostTimeAndNotSynchronisation) {
   gap.end_ns = 300'000;
   const std::vector<model::HostEvent> wait = {{1, 7, "cuStreamSynchronize", 1'000, 110'000, 0}};
   const auto called = [](int64_t start_ns, int64_t end_ns) {
@@ -361,7 +361,7 @@ TEST_F(GapCauseTest, AHostThatTheDriverHeldInALaunchDidNotWaitForTheDevice) {
   EXPECT_EQ(Judge(wait, called(115'000, 195'000)).cause, GapCause::kSynchronisation);
 }
 
-TEST_F(GapCauseTest, AWaitThatIsSeenSaysHowLongACopyHeldTheHost) {
+TEST_F(GapCauseTest, RecordedShortWaitExcludesTheCopyAsCause) {
   b = RunBuilder();
   const auto lane = b.AddLane(b.AddDevice());
   b.AddActivity(lane, 0, 100'000,
@@ -377,7 +377,7 @@ TEST_F(GapCauseTest, AWaitThatIsSeenSaysHowLongACopyHeldTheHost) {
             GapCause::kHost);
 }
 
-TEST_F(GapCauseTest, AValueThatWasReadBackIsAWaitWithoutACallAndALargeArrayIsACopy) {
+TEST_F(GapCauseTest, ReadBackOfOneValueIsSynchronisationAndNotCopy) {
   const auto judge = [](int64_t bytes, int64_t called_ns) {
     RunBuilder made;
     const auto lane = made.AddLane(made.AddDevice());
@@ -407,7 +407,7 @@ TEST_F(GapCauseTest, AValueThatWasReadBackIsAWaitWithoutACallAndALargeArrayIsACo
   EXPECT_EQ(judge(4, 97'000), GapCause::kCopy);
 }
 
-TEST_F(GapCauseTest, ACopyThatTheHostCameToLateIsNotWhatItWasLateFor) {
+TEST_F(GapCauseTest, CopyThatTheHostCalledLateIsNotTheCause) {
   // A kernel until 100 us, then nothing, then a copy to the device from 200 us on.
   const auto judge = [](std::optional<int64_t> called_ns) {
     RunBuilder made;
@@ -437,7 +437,7 @@ TEST_F(GapCauseTest, ACopyThatTheHostCameToLateIsNotWhatItWasLateFor) {
   EXPECT_EQ(judge(195'000), GapCause::kHost);       // It did something else for 95 us.
 }
 
-TEST_F(GapCauseTest, ACopyToTheDeviceDelaysWhatFollowsOnlyWhileTheHostIsInItsCall) {
+TEST_F(GapCauseTest, CopyToTheDeviceExplainsGapsOnlyDuringItsCall) {
   // A copy until 100 us whose call returned then; the next kernel is called at 195 us.
   const auto judge = [](int64_t returned_ns) {
     RunBuilder made;
@@ -476,7 +476,7 @@ TEST_F(GapCauseTest, EventsOfTheDevicesOwnProcessExplainIt) {
 
 // Two devices of one process, with a gap each from 100 to 200 us; thread 7 launches on the first,
 // thread 8 on the second.
-TEST(GapCauseOfDevices, WhatTheThreadOfAnotherDeviceDidExplainsNothing) {
+TEST(GapCauseOfDevices, ThreadOfAnotherDeviceDoesNotExplainTheGap) {
   const auto judge = [](bool by_calls, int64_t thread) {
     RunBuilder made;
     std::vector<model::GapRow> gaps(2);
@@ -509,7 +509,7 @@ TEST(GapCauseOfDevices, WhatTheThreadOfAnotherDeviceDidExplainsNothing) {
   }
 }
 
-TEST_F(GapCauseTest, AShortGapBetweenLaunchesOfOneExecutionIsTheLaunching) {
+TEST_F(GapCauseTest, ShortGapWithinOneExecutionIsLaunchBound) {
   // 30 us; something of the process was recorded, but nothing that covers the gap.
   b.run.activities.start_ns[1] = gap.end_ns = 130'000;
   const std::vector<model::HostEvent> elsewhere = {{1, 7, "PyFunction", 0, 20'000, 3}};
@@ -528,7 +528,7 @@ TEST_F(GapCauseTest, AShortGapBetweenLaunchesOfOneExecutionIsTheLaunching) {
 }
 
 // Gaps between the same two instructions, alike in length: what most are known to be, all are.
-TEST(GapKinds, TheKnownOnesSpeakForTheirKindFromThreeOn) {
+TEST(GapKinds, ThreeKnownGapsExplainOtherGapsOfTheirKind) {
   const auto causes = [](int count, int known) {
     RunBuilder b;
     const auto lane = b.AddLane(b.AddDevice());

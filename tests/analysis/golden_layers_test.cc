@@ -59,7 +59,7 @@ void ExpectTree(const std::set<std::string>& found, const std::vector<std::strin
   for (const std::string& leaf : leaves) EXPECT_TRUE(found.contains(leaf)) << "missing: " << leaf;
 }
 
-TEST(GoldenLayers, MaxText) {
+TEST(GoldenLayers, MaxTextLayersEqualTheListedPaths) {
   XLATRACE_SHARED_OR_SKIP(file,
                           "captures/nsys-jax-maxtext-fsdp4-h100/dump/"
                           "module_0016.jit_train_step.sm_9.0_gpu_after_optimizations.hlo.pb.xz");
@@ -73,7 +73,7 @@ TEST(GoldenLayers, MaxText) {
        decoder + "layers/mlp/wi_1", decoder + "layers/mlp/wo", decoder + "decoder_norm"});
 }
 
-TEST(GoldenLayers, Pax) {
+TEST(GoldenLayers, PaxLayersEqualTheListedPaths) {
   XLATRACE_SHARED_OR_SKIP(
       file,
       "captures/nsys-jax-pax-fsdp4-a100/proc0/dump/"

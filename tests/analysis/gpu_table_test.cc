@@ -24,7 +24,7 @@ std::string NameOf(const model::Device& device) {
   return gpu == nullptr ? "" : std::string(gpu->name);
 }
 
-TEST(GpuTable, KnowsTheNamesDriversGive) {
+TEST(GpuTable, NamesFromDriversAreFound) {
   EXPECT_EQ(NameOf(Named("NVIDIA H100 80GB HBM3")), "H100 SXM");
   EXPECT_EQ(NameOf(Named("NVIDIA H100 PCIe")), "H100 PCIe");
   EXPECT_EQ(NameOf(Named("NVIDIA H100 NVL")), "H100 NVL");
@@ -49,7 +49,7 @@ TEST(GpuTable, KnowsTheNamesDriversGive) {
   EXPECT_EQ(NameOf(Named("AMD Instinct MI300X VF")), "MI300X");
 }
 
-TEST(GpuTable, DecidesBetweenVariantsByMemory) {
+TEST(GpuTable, VariantsAreDistinguishedByMemorySize) {
   model::Device device = Named("NVIDIA A100-PG509-200");
   device.memory_bytes = 42'505'273'344;  // 40 GB as its driver counts.
   EXPECT_EQ(NameOf(device), "A100 SXM 40GB");
@@ -59,14 +59,14 @@ TEST(GpuTable, DecidesBetweenVariantsByMemory) {
 }
 
 // Roofline takes one operation per byte for memory's business where the peak is not known.
-TEST(GpuTable, VectorUnitsDoMoreThanOneOperationPerByteOfMemory) {
+TEST(GpuTable, VectorPeakExceedsTwoOperationsPerByteOfBandwidth) {
   for (const Gpu& gpu : AllGpus()) {
     EXPECT_GT(gpu.peaks.f32, 2.0 * static_cast<double>(gpu.memory_bandwidth_bytes_per_s))
         << gpu.name;
   }
 }
 
-TEST(GpuTable, DoesNotKnowOthers) {
+TEST(GpuTable, UnknownGpuNamesHaveNoRow) {
   EXPECT_EQ(NameOf(Named("")), "");
   EXPECT_EQ(NameOf(Named("NVIDIA GeForce RTX 3060")), "");
   EXPECT_EQ(NameOf(Named("NVIDIA RTX A4000")), "");
@@ -89,7 +89,7 @@ TEST(GpuTable, TheFakeGpuHasNoPeaks) {
   EXPECT_TRUE(facts.limits);  // Occupancy is arithmetic, not speed.
 }
 
-TEST(GpuTable, KnowsDevicesWithoutANameByTheirFigures) {
+TEST(GpuTable, DevicesWithoutANameAreFoundByTheirFigures) {
   model::Device device = Named("AMD GPU (304 compute units)");  // What the profiler of ROCm gives.
   device.compute_capability = "gfx942";
   device.sm_count = 304;
@@ -108,7 +108,7 @@ TEST(GpuTable, KnowsDevicesWithoutANameByTheirFigures) {
   EXPECT_EQ(NameOf(device), "");  // A product name that is not in the table says: another product.
 }
 
-TEST(GpuTable, PeopleMayAbbreviate) {
+TEST(GpuTable, AbbreviatedNamesAreFound) {
   EXPECT_EQ(FindGpuByName("h100")->name, "H100 SXM");
   EXPECT_EQ(FindGpuByName("H100 pcie")->name, "H100 PCIe");
   EXPECT_EQ(FindGpuByName("a100-pcie-40gb")->name, "A100 PCIe 40GB");
@@ -120,7 +120,7 @@ TEST(GpuTable, PeopleMayAbbreviate) {
 }
 
 // SMs x clock x operations per clock is another way to every peak of the sheets.
-TEST(GpuTable, SheetsAndFormulaAgree) {
+TEST(GpuTable, PeaksOfDataSheetsEqualTheFormula) {
   for (const Gpu& gpu : AllGpus()) {
     if (gpu.sm_count == 0) continue;
     const std::string brand = gpu.name.starts_with("RTX 3090") ||
@@ -142,7 +142,7 @@ TEST(GpuTable, SheetsAndFormulaAgree) {
   }
 }
 
-TEST(GpuTable, RowsAreWhole) {
+TEST(GpuTable, RowsHaveAllFields) {
   std::set<std::string_view> names;
   for (const Gpu& gpu : AllGpus()) {
     EXPECT_TRUE(names.insert(gpu.name).second) << gpu.name;

@@ -87,7 +87,7 @@ TEST(LateRank, OneRankOrNoStepHasNone) {
   EXPECT_FALSE(FindLateRanks(Work({{1, 2}, {1, 1}, 0.05, 0}, 7), 0));
 }
 
-TEST(RankSumProbability, IsOneHalfForEqualValuesAndSmallForLargerOnes) {
+TEST(RankSumProbability, EqualValuesGiveOneHalfAndLargerOnesGiveLess) {
   EXPECT_NEAR(RankSumProbability({1, 2, 3}, {1, 2, 3}), 0.5, 1e-9);
   // Wilcoxon's test by hand: n = m = 5, U = 25, z = 12.5 / sqrt(25 * 11 / 12) = 2.611.
   EXPECT_NEAR(RankSumProbability({6, 7, 8, 9, 10}, {1, 2, 3, 4, 5}),

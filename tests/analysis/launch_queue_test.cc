@@ -35,7 +35,7 @@ class LaunchQueueTest : public testing::Test {
   std::vector<model::RunStat> stats;
 };
 
-TEST_F(LaunchQueueTest, AHostThatWaitsForEachKernelFindsTheDeviceIdle) {
+TEST_F(LaunchQueueTest, HostThatWaitsForEachKernelHasNoQueue) {
   // A call of 5 us each 100 us; the kernel starts 2 us after its return and runs 40 us.
   for (int64_t k = 0; k < 10; ++k) {
     Add(100'000 * k + 7'000, 100'000 * k + 47'000, {k + 1, 100'000 * k, 100'000 * k + 5'000});
@@ -100,7 +100,7 @@ TEST_F(LaunchQueueTest, OnlySteadyStepsCountWhereThereAreAny) {
   EXPECT_EQ(whole[0].calls, 2);
 }
 
-TEST_F(LaunchQueueTest, WithoutCallsOrWithClocksThatDoNotFitNothingIsSaid) {
+TEST_F(LaunchQueueTest, MissingCallsOrWrongClocksGiveNoQueue) {
   Add(0, 10, {});
   EXPECT_TRUE(Measure().empty());
   EXPECT_TRUE(stats.empty());
@@ -111,7 +111,7 @@ TEST_F(LaunchQueueTest, WithoutCallsOrWithClocksThatDoNotFitNothingIsSaid) {
   EXPECT_EQ(stats[0].value, 1);
 }
 
-TEST_F(LaunchQueueTest, WhatHasNoTimesCountsNowhere) {
+TEST_F(LaunchQueueTest, ActivitiesWithoutTimesAreNotCounted) {
   Add(0, 0, {1, 500'000, 505'000});
   Add(110'000, 120'000, {2, 100'000, 105'000});
   b.run.activities.timing = {model::Timing::kUnknown, model::Timing::kKnown};

@@ -36,7 +36,7 @@ class LaunchThreadsTest : public testing::Test {
   RunBuilder b;
 };
 
-TEST_F(LaunchThreadsTest, AThreadWorksForTheDeviceOfWhichItMakesHalfOfTheLaunches) {
+TEST_F(LaunchThreadsTest, ThreadWithHalfOfTheLaunchesWorksForTheDevice) {
   const LaunchThreads threads(b.run, CallOf, {});
   EXPECT_TRUE(WorksFor(threads, 1, 7, 1));
   EXPECT_FALSE(WorksFor(threads, 1, 7, 2));
@@ -44,7 +44,7 @@ TEST_F(LaunchThreadsTest, AThreadWorksForTheDeviceOfWhichItMakesHalfOfTheLaunche
   EXPECT_TRUE(WorksFor(threads, 1, 8, 2));
 }
 
-TEST_F(LaunchThreadsTest, AThreadThatLaunchesLittleOrNothingMayHoldUpAll) {
+TEST_F(LaunchThreadsTest, ThreadWithFewLaunchesMayDelayAnyDevice) {
   const LaunchThreads threads(b.run, CallOf, {});
   for (const int64_t thread : {5, 99}) {
     EXPECT_TRUE(WorksFor(threads, 1, thread, 1)) << thread;
@@ -60,7 +60,7 @@ TEST_F(LaunchThreadsTest, AThreadThatDrivesBothWorksForBoth) {
   EXPECT_TRUE(WorksFor(threads, 1, 7, 2));
 }
 
-TEST_F(LaunchThreadsTest, WithoutCallsStreamsThatCarryTheNumberOfAThreadTell) {
+TEST_F(LaunchThreadsTest, StreamNumberIsTheThreadIfNoCallsAreRecorded) {
   b.run.lanes[0].stream_id = 7;
   b.run.lanes[1].stream_id = 8;
   const std::vector<model::HostEvent> events = {{1, 7, "range", 0, 1, 1}};

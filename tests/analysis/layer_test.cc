@@ -81,7 +81,7 @@ TEST(Layer, KerasTwoNumbersAreNames) {
   EXPECT_EQ(module.LayerOf("lm/block_1/attn/einsum/Einsum"), "lm/block_1/attn");
 }
 
-TEST(Layer, OfAGradientIsTheLongestForwardScope) {
+TEST(Layer, GradientHasTheLayerOfTheLongestForwardScope) {
   const Module module({"net/d1/MatMul", "net/d1/my/MatMul", "XLA_Args"});
   EXPECT_EQ(module.LayerOf("gradient_tape/net/d1/my/Wrapped/MatMul_1"), "net/d1/my");
   EXPECT_EQ(module.LayerOf("gradient_tape/net/d1/ReluGrad"), "net/d1");

@@ -93,7 +93,7 @@ ENTRY e {
   EXPECT_EQ(program.Name(program.Of("r").last_user), "-");
 }
 
-TEST(LiveValues, WhatPassesAValueOnHoldsNoMemoryOfItsOwn) {
+TEST(LiveValues, TuplesAndBitcastsHoldNoMemory) {
   const Program program(R"(HloModule m, is_scheduled=true
 ENTRY e {
   p = f32[256]{0} parameter(0)
@@ -111,7 +111,7 @@ ENTRY e {
   EXPECT_EQ(program.live().peak_bytes, (1 + 2 + 2) * 1024);
 }
 
-TEST(LiveValues, ElementByElementAResultTakesOverWhatNobodyReadsLater) {
+TEST(LiveValues, ElementwiseResultReusesAnOperandThatIsNotReadLater) {
   const Program program(R"(HloModule m, is_scheduled=true
 f {
   x = f32[256]{0} parameter(0)
@@ -137,7 +137,7 @@ ENTRY e {
               UnorderedElementsAre("p p-r", "a a-c", "c c-r", "e.1 e.1-r", "r r-r"));
 }
 
-TEST(LiveValues, ALoopCarriesItsValuesInOnePlaceAndUpdatesAreInPlace) {
+TEST(LiveValues, LoopCarriedValuesAndUpdatesReuseOneBuffer) {
   const Program program(R"(HloModule m, is_scheduled=true
 update {
   s = f32[4,256]{1,0} parameter(0)
@@ -181,7 +181,7 @@ ENTRY e {
   EXPECT_EQ(program.live().peak_bytes, 4 * 1024 + 1024 + 4 + 4);
 }
 
-TEST(LiveValues, DonatedMemoryIsTakenOverAndWhatCouldBeIsMarked) {
+TEST(LiveValues, DonatedMemoryIsReusedAndPossibleDonationsAreMarked) {
   const Program program(
       R"(HloModule m, is_scheduled=true, input_output_alias={ {0}: (0, {}, may-alias) }
 ENTRY e {
@@ -214,7 +214,7 @@ ENTRY e {
   EXPECT_EQ(program.live().peak_bytes, (1 + 1 + 4 + 2) * 1024);
 }
 
-TEST(LiveValues, HostMemoryDoesNotCountAndAModuleWithoutAScheduleIsAnError) {
+TEST(LiveValues, HostMemoryDoesNotCountAndScheduleIsRequired) {
   const Program program(R"(HloModule m, is_scheduled=true
 ENTRY e {
   p = f32[256]{0} parameter(0)
@@ -230,7 +230,7 @@ ENTRY e {
   EXPECT_GOLDEN_TEXT(live.error().message);
 }
 
-TEST(LiveValues, WhatIsOffloadedHoldsNoDeviceMemoryAndACopyStartPassesItsOperandOn) {
+TEST(LiveValues, OffloadedValuesHoldNoDeviceMemory) {
   const Program program(R"(HloModule m, is_scheduled=true
 ENTRY e {
   p = f32[256]{0:S(5)} parameter(0)

@@ -32,7 +32,7 @@ model::HloModule Program(const std::string& text) {
   return module ? std::move(*module) : model::HloModule();
 }
 
-TEST(MemoryFacts, OnlyWhatOthersReadWouldBeKept) {
+TEST(MemoryFacts, OnlyResultsThatOtherOpsReadAreKept) {
   const MemoryFacts facts = KeptWithoutRecomputation(Program(kProgram), {2, 3, model::kNoIndex},
                                                      {false, false, true, true, false, false});
   // `r1` is read by `r2` alone, which is there from the first time on.
@@ -42,7 +42,7 @@ TEST(MemoryFacts, OnlyWhatOthersReadWouldBeKept) {
   EXPECT_FALSE(facts.from_assignment);
 }
 
-TEST(MemoryFacts, WhatATuplePassesOnIsRead) {
+TEST(MemoryFacts, ResultInATupleCountsAsRead) {
   std::string text = kProgram;
   text.replace(text.find("tuple(f, b)"), 11, "tuple(r1, b)");
   const MemoryFacts facts =
@@ -50,12 +50,12 @@ TEST(MemoryFacts, WhatATuplePassesOnIsRead) {
   EXPECT_EQ(facts.bytes, (std::vector<int64_t>{1024 * 4, 512 * 4}));
 }
 
-TEST(MemoryFacts, OfCopiesThosePartsCountThatAreAliveAtThePeak) {
+TEST(MemoryFacts, OnlyCopiesThatAreAliveAtThePeakCount) {
   const MemoryFacts facts = HeldAtPeak(Program(kProgram), {2, 4});
   EXPECT_EQ(facts.bytes, (std::vector<int64_t>{1024 * 4, 0}));
 }
 
-TEST(MemoryFacts, WithoutAScheduleNothingIsKnown) {
+TEST(MemoryFacts, ModuleWithoutAScheduleHasNoMemoryFacts) {
   std::string text = kProgram;
   text.replace(text.find(", is_scheduled=true"), 19, "");
   EXPECT_EQ(HeldAtPeak(Program(text), {2}).peak_bytes, 0);

@@ -44,7 +44,7 @@ using Names = std::vector<std::string>;
 
 // Two blocks: the first one's product has the name of its repetition, and the second block reads
 // it. The second one's tanh is computed for forward, and again for backward.
-TEST(MergedRecompute, WhatForwardReadsIsComputedOnce) {
+TEST(MergedRecompute, RecomputedOpThatForwardReadsIsComputedOnce) {
   RecomputingProgram program;
   program.Add("x", Phase::kOther, "");
   program.Add("dot.1", Phase::kRecompute, "x");
@@ -56,7 +56,7 @@ TEST(MergedRecompute, WhatForwardReadsIsComputedOnce) {
   EXPECT_EQ(program.Merged(), Names{"dot.1"});
 }
 
-TEST(MergedRecompute, WhatLeadsToTheLossAloneIsForwardToo) {
+TEST(MergedRecompute, RecomputedOpThatOnlyTheLossReadsIsComputedOnce) {
   RecomputingProgram program;
   program.Add("dot.1", Phase::kRecompute, "");
   program.Add("loss", Phase::kLoss, "dot.1");
@@ -64,7 +64,7 @@ TEST(MergedRecompute, WhatLeadsToTheLossAloneIsForwardToo) {
 }
 
 // XLA gives what it moves forward's name: behind a gradient nothing is forward work.
-TEST(MergedRecompute, BehindAGradientForwardsNameDoesNotCount) {
+TEST(MergedRecompute, ForwardNameBehindAGradientDoesNotCount) {
   RecomputingProgram program;
   program.Add("cotangent", Phase::kBackward, "");
   program.Add("again", Phase::kRecompute, "");
@@ -73,7 +73,7 @@ TEST(MergedRecompute, BehindAGradientForwardsNameDoesNotCount) {
 }
 
 // XLA shares constants between phases, under the name of one of them.
-TEST(MergedRecompute, AConstantIsNoGradient) {
+TEST(MergedRecompute, ConstantIsNotAGradient) {
   RecomputingProgram program;
   program.Add("batch", Phase::kBackward, "").opcode = "constant";
   program.Add("dot.1", Phase::kRecompute, "batch");
@@ -81,7 +81,7 @@ TEST(MergedRecompute, AConstantIsNoGradient) {
   EXPECT_EQ(program.Merged(), Names{"dot.1"});
 }
 
-TEST(MergedRecompute, AKernelOfSeveralPhasesIsNoWitness) {
+TEST(MergedRecompute, KernelOfSeveralPhasesIsIgnored) {
   RecomputingProgram program;
   program.Add("again", Phase::kRecompute, "");
   program.Add("fusion", Phase::kForward, "again").mixed = true;
@@ -89,7 +89,7 @@ TEST(MergedRecompute, AKernelOfSeveralPhasesIsNoWitness) {
 }
 
 // The compiler's copy has an original that forward can read.
-TEST(MergedRecompute, CopiesOfTheCompilerAreSecondOnes) {
+TEST(MergedRecompute, CopiesByTheCompilerCountAsSecondComputation) {
   RecomputingProgram program;
   program.Add("dot.1.remat", Phase::kRecompute, "");
   program.Add("tanh", Phase::kForward, "dot.1.remat");
@@ -110,7 +110,7 @@ TEST(MergedRecompute, ModulesDoNotReadEachOther) {
   EXPECT_EQ(other.Merged(), Names{});
 }
 
-TEST(MergedRecompute, ACircleOfNamesEnds) {
+TEST(MergedRecompute, CyclicOperandsTerminate) {
   RecomputingProgram program;
   program.Add("a", Phase::kRecompute, "b, a, missing, , %");
   program.Add("b", Phase::kForward, "a");

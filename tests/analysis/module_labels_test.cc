@@ -55,7 +55,7 @@ ENTRY main {
 }
 )";
 
-TEST(ModuleLabels, JaxOfToday) {
+TEST(ModuleLabels, PhasesOfCurrentJaxFollowFromItsMarks) {
   const LabelledModule module(kNewJax);
   EXPECT_EQ(module.PhaseOf("h"), Phase::kForward);
   EXPECT_EQ(module.LayerOf("h"), "net");
@@ -78,7 +78,7 @@ TEST(ModuleLabels, MetricsAreOther) {
   EXPECT_EQ(LabelledModule(kNewJax).PhaseOf("accuracy"), Phase::kOther);
 }
 
-TEST(ModuleLabels, CopiesAndCollectivesHaveThePhaseOfWhatTheyServe) {
+TEST(ModuleLabels, CopiesAndCollectivesHaveThePhaseOfTheirUsers) {
   const LabelledModule module(kNewJax);
   EXPECT_EQ(module.PhaseOf("copied"), Phase::kForward);
   EXPECT_EQ(module.LayerOf("copied"), "net");
@@ -91,11 +91,11 @@ TEST(ModuleLabels, OptimizerWorkHasTheLayerOfTheParameter) {
   EXPECT_EQ(module.LayerOf("new_count"), "");
 }
 
-TEST(ModuleLabels, ReducersAreWhatTheirCallerIs) {
+TEST(ModuleLabels, ReducersHaveThePhaseOfTheirCaller) {
   EXPECT_EQ(LabelledModule(kNewJax).PhaseOf("add.r"), Phase::kLoss);
 }
 
-TEST(ModuleLabels, AFusionIsWhatWeighsMostInIt) {
+TEST(ModuleLabels, FusionHasThePhaseOfItsLargestPart) {
   const LabelledModule module(R"(HloModule jit_train_step
 
 body {
@@ -134,7 +134,7 @@ ENTRY main {
 }
 )";
 
-TEST(ModuleLabels, OldJaxByWhatAnOpLeadsToAndDependsOn) {
+TEST(ModuleLabels, PhasesOfOldJaxFollowFromUsersAndOperands) {
   const LabelledModule module(kOldJax);
   EXPECT_EQ(module.PhaseOf("dh"), Phase::kBackward);
   EXPECT_EQ(module.PhaseOf("tail"), Phase::kBackward);  // Shares its line with a forward op.
@@ -179,7 +179,7 @@ ENTRY main {
   EXPECT_EQ(module.PhaseOf("n"), Phase::kUnknown);
 }
 
-TEST(ModuleLabels, WithoutAnyNameNothingIsClaimedOfAMainModule) {
+TEST(ModuleLabels, MainModuleWithoutNamesHasUnknownPhases) {
   constexpr char kNameless[] = R"(HloModule m
 
 ENTRY main {
@@ -216,7 +216,7 @@ ENTRY main {
   EXPECT_EQ(step.PhaseOf("new"), Phase::kOptimizer);
 }
 
-TEST(ModuleLabels, TensorFlowRecomputationHasNoMarkButItsPlace) {
+TEST(ModuleLabels, TensorFlowRecomputationIsDetectedByItsPlace) {
   const LabelledModule module(R"(HloModule a_inference_step_1__.4
 
 ENTRY main {
@@ -239,7 +239,7 @@ ENTRY main {
   EXPECT_EQ(module.PhaseOf("u"), Phase::kOptimizer);
 }
 
-TEST(ModuleLabels, CombinedCollectivesDoNotMixWhatTheyCarry) {
+TEST(ModuleLabels, CombinedCollectivesKeepThePhasesOfTheirOperands) {
   const LabelledModule module(R"(HloModule jit_train_step
 
 sum {

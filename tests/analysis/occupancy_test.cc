@@ -62,14 +62,14 @@ TEST(Occupancy, RegistersAreHandedOutPerWarpAndSubPartition) {
   EXPECT_EQ(OnHopper(Kernel(256, 33)).by_registers, OnHopper(Kernel(256, 40)).by_registers);
 }
 
-TEST(Occupancy, SmallBlocksMeetTheLimitOfBlocks) {
+TEST(Occupancy, SmallBlocksReachTheLimitOfBlocksPerSm) {
   const Occupancy occupancy = OnHopper(Kernel(32, 16));
   EXPECT_EQ(occupancy.blocks_per_sm, 32);
   EXPECT_EQ(occupancy.Limiter(), "blocks");
   EXPECT_EQ(occupancy.milli_pct, 50'000);
 }
 
-TEST(Occupancy, TheSystemsShareOfSharedMemoryCounts) {
+TEST(Occupancy, SharedMemoryOfTheSystemCounts) {
   // 8.0: 164 KB per SM, 1 KB reserved per block: 40 KB blocks take 41 KB each, so 4 fit, not 4.1.
   EXPECT_EQ(ComputeOccupancy(Kernel(128, 32, 40 * kKb), *FindGpuLimits("8.0"))->by_shared_memory,
             4);
@@ -78,7 +78,7 @@ TEST(Occupancy, TheSystemsShareOfSharedMemoryCounts) {
             2);
 }
 
-TEST(Occupancy, WhatCannotHaveRunHasNone) {
+TEST(Occupancy, ImpossibleLaunchHasNoOccupancy) {
   EXPECT_FALSE(ComputeOccupancy(Kernel(256, 256), *FindGpuLimits("9.0")));
   EXPECT_FALSE(ComputeOccupancy(Kernel(256, 0), *FindGpuLimits("9.0")));  // Not known.
   EXPECT_FALSE(ComputeOccupancy(Kernel(1025, 16), *FindGpuLimits("9.0")));
@@ -91,7 +91,7 @@ TEST(Occupancy, WhatCannotHaveRunHasNone) {
   EXPECT_FALSE(ComputeOccupancy(Kernel(32, 16, 100 * kKb + 1), half));
 }
 
-TEST(Waves, CountRoundsOfFullGpus) {
+TEST(Waves, WavesCountRoundsOfAFullGpu) {
   const Occupancy occupancy = OnHopper(Kernel(256, 32));  // 8 blocks on each of 132 SMs: 1056.
   EXPECT_EQ(WavesMilli(Kernel(256, 32, 0, 2640), occupancy, 132), 2500);
   EXPECT_EQ(WavesMilli(Kernel(256, 32, 0, 528), occupancy, 132), 500);
@@ -99,7 +99,7 @@ TEST(Waves, CountRoundsOfFullGpus) {
   EXPECT_FALSE(WavesMilli(Kernel(256, 32, 0, 528), occupancy, 0));
 }
 
-TEST(Waves, ClustersComeWhole) {
+TEST(Waves, ClustersAreNotSplitBetweenWaves) {
   KernelShape kernel = Kernel(384, 168, 200'000, 130);
   kernel.cluster_blocks = 4;  // 1 block per SM: 33 clusters on 132 SMs, 32 on 131.
   const Occupancy occupancy = OnHopper(kernel);
@@ -107,14 +107,14 @@ TEST(Waves, ClustersComeWhole) {
   EXPECT_EQ(WavesMilli(kernel, occupancy, 131), 130 * 1000 / 128);
 }
 
-TEST(Waves, TheLastRoundLosesWhatItLeavesEmpty) {
+TEST(Waves, PartialLastWaveCountsAsLoss) {
   EXPECT_EQ(TailLossMilli(2500), 167);  // 2.5 of 3 rounds are used.
   EXPECT_EQ(TailLossMilli(1000), 0);
   EXPECT_EQ(TailLossMilli(1010), 495);  // One straggler: half of the time is empty.
   EXPECT_EQ(TailLossMilli(0), 0);
 }
 
-TEST(OccupancySteps, SayWhichRegisterCountsReachWhat) {
+TEST(OccupancySteps, RegisterCountsAreListedWithTheirOccupancy) {
   // 256 threads with 40 registers on 9.0: 6 blocks, 75 %. 32 or fewer reach 8 blocks; 7 blocks
   // would need at most 36, but registers come in units of 8.
   const auto steps = RegisterSteps(Kernel(256, 40), *FindGpuLimits("9.0"));
@@ -124,7 +124,7 @@ TEST(OccupancySteps, SayWhichRegisterCountsReachWhat) {
   EXPECT_TRUE(RegisterSteps(Kernel(256, 32), *FindGpuLimits("9.0")).empty());
 }
 
-TEST(OccupancySteps, SayHowMuchSharedMemoryReachesWhat) {
+TEST(OccupancySteps, SharedMemorySizesAreListedWithTheirOccupancy) {
   // 9.0, 1024 threads: two blocks fit when each takes at most 114 KB, 1 KB of them reserved.
   const auto steps = SharedMemorySteps(Kernel(1024, 32, 150 * kKb), *FindGpuLimits("9.0"));
   ASSERT_EQ(steps.size(), 1U);
@@ -150,7 +150,7 @@ TEST(Shape, NeedsThreadsAndRegisters) {
   EXPECT_FALSE(ShapeOf(config));
 }
 
-TEST(Limits, KnowEveryCapabilityFromVoltaOn) {
+TEST(Limits, EveryCapabilitySinceVoltaHasLimits) {
   for (const char* capability : {"7.0", "7.2", "7.5", "8.0", "8.6", "8.7", "8.9", "9.0", "9.0a",
                                  "10.0", "10.3", "11.0", "12.0", "12.1"}) {
     EXPECT_TRUE(FindGpuLimits(capability)) << capability;
@@ -161,7 +161,7 @@ TEST(Limits, KnowEveryCapabilityFromVoltaOn) {
 }
 
 // NVIDIA's calculator, over random kernels of every capability of the table.
-TEST(Limits, GiveWhatNvidiasCalculatorGives) {
+TEST(Limits, OccupancyEqualsNvidiasCalculator) {
 #ifndef XLATRACE_CUDA_OCCUPANCY
   GTEST_SKIP() << "no cuda_occupancy.h: scripts/cuda_headers fetches it";
 #else

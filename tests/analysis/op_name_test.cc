@@ -22,7 +22,7 @@ std::string Scopes(std::string_view op_name) {
   return joined;
 }
 
-TEST(OpName, JaxWithJitMainAndPrimitiveParameters) {
+TEST(OpName, NameOfOldJaxWithJitMainIsParsed) {
   const OpName name = ParseOpName(
       "jit(train_step)/jit(main)/transpose(jvp(LM))/remat/block_1/up/dot_general[dimension_numbers="
       "(((0, 1), (0, 1)), ((), ())) precision=None preferred_element_type=None]");
@@ -37,7 +37,7 @@ TEST(OpName, JaxWithJitMainAndPrimitiveParameters) {
   EXPECT_EQ(name.leaf, "dot_general");
 }
 
-TEST(OpName, JaxOfToday) {
+TEST(OpName, NameOfCurrentJaxIsParsed) {
   const OpName name = ParseOpName(
       "jit(train_step)/transpose(jvp(LM))/jvp(LM)/checkpoint/rematted_computation/block_1/up/tanh");
   EXPECT_FALSE(name.jit_main);
@@ -46,7 +46,7 @@ TEST(OpName, JaxOfToday) {
   EXPECT_THAT(name.scopes, ElementsAre("LM", "block_1", "up"));
 }
 
-TEST(OpName, EmptyTransformsAreMarksWithoutScope) {
+TEST(OpName, EmptyTransformsHaveNoScope) {
   const OpName name = ParseOpName("jit(train_step)/transpose(jvp())/neg");
   EXPECT_TRUE(name.jvp);
   EXPECT_TRUE(name.transpose);
@@ -54,13 +54,13 @@ TEST(OpName, EmptyTransformsAreMarksWithoutScope) {
   EXPECT_EQ(name.leaf, "neg");
 }
 
-TEST(OpName, ThePrimitiveTransposeIsNoTransform) {
+TEST(OpName, PrimitiveTransposeIsNotATransform) {
   EXPECT_FALSE(ParseOpName("jit(f)/jvp(a)/transpose").transpose);
   EXPECT_FALSE(ParseOpName("jit(f)/jit(main)/jvp(a)/transpose[permutation=(1, 0)]").transpose);
   EXPECT_EQ(ParseOpName("jit(f)/jvp(a)/transpose").leaf, "transpose");
 }
 
-TEST(OpName, TransformsMayHoldPathsAndOtherTransforms) {
+TEST(OpName, TransformsMayContainPathsAndTransforms) {
   EXPECT_EQ(Scopes("jit(f)/jvp(layer_0/attention)/dot_general"), "layer_0/attention");
   EXPECT_EQ(Scopes("jit(f)/transpose(jvp(vmap(head)))/jit(inner)/add_any"), "head");
   EXPECT_EQ(Scopes("jit(f)/transpose(jvp(jvp()))/checkpoint/rematted_computation/layer_1/exp"),
@@ -94,7 +94,7 @@ TEST(OpName, RepeatedScopesCollapse) {
   EXPECT_EQ(Scopes("jit(f)/transpose(jvp(a/b))/jvp(a/b)/checkpoint/c/add"), "a/b/c");
 }
 
-TEST(OpName, OfJoinedNamesTheFirstCounts) {
+TEST(OpName, FirstOfSeveralJoinedNamesCounts) {
   EXPECT_EQ(Scopes("jit(f)/transpose(jvp(head))/mul;jit(f)/transpose(jvp(loss))/broadcast_in_dim"),
             "head");
 }
@@ -106,7 +106,7 @@ TEST(OpName, CombinedCollectivesNameTheirParts) {
   EXPECT_FALSE(ParseOpName("jit(f)/jvp(a)/x").combined);
 }
 
-TEST(OpName, ArgumentsOfTheProgram) {
+TEST(OpName, ArgumentNamesOfTheProgramAreParsed) {
   EXPECT_EQ(ParseOpName("params['params']['block_0']['kernel']").kind, Kind::kArgument);
   EXPECT_EQ(ParseOpName("st[0].mu[0]['b1']").kind, Kind::kArgument);
   EXPECT_EQ(ParseOpName("flat_args[3]").kind, Kind::kArgument);
@@ -117,7 +117,7 @@ TEST(OpName, ArgumentsOfTheProgram) {
   EXPECT_THAT(ArgumentKeys(R"(params[0][\'b1\'])"), ElementsAre("b1"));
 }
 
-TEST(OpName, TensorFlowForwardAndGradients) {
+TEST(OpName, TensorFlowForwardAndGradientNamesAreParsed) {
   const OpName tape = ParseOpName("gradient_tape/lm_1/ln_f_1/moments/Tile");
   EXPECT_TRUE(tape.gradient);
   EXPECT_THAT(tape.scopes, ElementsAre("lm_1", "ln_f_1", "moments"));
@@ -149,7 +149,7 @@ TEST(OpName, QualifiedNamesOfPythonFunctionsAreNoLayer) {
   EXPECT_EQ(Scopes("jit(step)/jit(_threefry_split)/make.<locals>.step/while"), "");
 }
 
-TEST(OpName, GrapplersMarksComeOff) {
+TEST(OpName, MarksOfGrapplerAreRemoved) {
   const OpName folded = ParseOpName("ConstantFolding/gradient_tape/net/conv/ShapeN-matshapes-0");
   EXPECT_TRUE(folded.gradient);
   EXPECT_EQ(folded.leaf, "ShapeN");
@@ -157,7 +157,7 @@ TEST(OpName, GrapplersMarksComeOff) {
   EXPECT_EQ(ParseOpName("net/act/Tanh/unary_ops_composition").leaf, "Tanh");
 }
 
-TEST(OpName, NoTextHangsOrCrashes) {
+TEST(OpName, ArbitraryTextDoesNotHangOrCrash) {
   for (const std::string& text :
        {std::string(), std::string("/"), std::string("/add"), std::string(";"), std::string("()"),
         std::string("jit("), std::string("jit()"), std::string("jit(f)"), std::string(")))((("),

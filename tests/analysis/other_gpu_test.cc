@@ -32,7 +32,7 @@ TEST(OtherGpu, AMemoryBoundOpScalesWithTheBandwidth) {
   EXPECT_NEAR(static_cast<double>(*estimate.time_ns), 400'000 * 3352.0 / 4800, 2);
 }
 
-TEST(OtherGpu, TheRoofMayBeAnotherOne) {
+TEST(OtherGpu, LimitingRoofMayDifferOnTheOtherGpu) {
   // 60 GFLOP of f32 and 1 GB in 1 ms: on H200 90 % of the f32 peak and 21 % of the bandwidth. The
   // RTX 4090 has more f32 (82.6 TFLOP/s) and much less bandwidth.
   const auto heavy =
@@ -46,14 +46,14 @@ TEST(OtherGpu, LatencyDoesNotShrinkWithTheRoof) {
   EXPECT_EQ(*estimate.time_ns, 3'000);
 }
 
-TEST(OtherGpu, WithoutAGpuTheNamedOneIsTheRuns) {
+TEST(OtherGpu, NamedGpuIsUsedIfTheRunHasNone) {
   const auto estimate =
       EstimateOn(Op(137'438'953'472, 100'663'296, 200'000, "bf16"), DeviceFacts(), On("H100"));
   EXPECT_EQ(*estimate.time_ns, 200'000);
   EXPECT_NEAR(*estimate.there.compute, 0.69484, 1e-4);
 }
 
-TEST(OtherGpu, WhatHasNoCostOrIsCommunicationIsNotEstimated) {
+TEST(OtherGpu, CommunicationAndOpsWithoutCostAreNotEstimated) {
   StoredOp op = Op(1, 1, 1000, "f32");
   op.flops.reset();
   EXPECT_FALSE(EstimateOn(op, On("A100"), On("H100")).time_ns);
@@ -64,7 +64,7 @@ TEST(OtherGpu, WhatHasNoCostOrIsCommunicationIsNotEstimated) {
   EXPECT_FALSE(EstimateOn(op, DeviceFacts(), On("H100")).time_ns);
 }
 
-TEST(OtherGpu, StoredTypesSayWhetherItIsAProduct) {
+TEST(OtherGpu, StoredTypesShowWhetherAnOpIsAProduct) {
   EXPECT_TRUE(LoadOf(Op(1, 1, 1, "tf32")).matmul);
   EXPECT_EQ(LoadOf(Op(1, 1, 1, "tf32")).type, NumberType::kF32);
   EXPECT_TRUE(LoadOf(Op(1, 1, 1, "f64_matrix")).matmul);

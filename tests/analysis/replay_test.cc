@@ -38,7 +38,7 @@ void ExpectRecorded(const Graph& graph) {
   }
 }
 
-TEST(Replay, GivesTheRecordedTimesBack) {
+TEST(Replay, UnchangedReplayGivesTheRecordedTimes) {
   ReplayCase run;
   ThreeSteps(run);
   const Graph& graph = run.Build();
@@ -49,7 +49,7 @@ TEST(Replay, GivesTheRecordedTimesBack) {
   EXPECT_EQ(MeasureError(graph, run.input())->milli_pct, 0);
 }
 
-TEST(Replay, AnOpThatTakesHalfShortensAStepOfOneStreamByThat) {
+TEST(Replay, HalvedOpShortensASingleStreamStepByItsSaving) {
   ReplayCase run;
   ThreeSteps(run);
   run.Build();
@@ -62,7 +62,7 @@ TEST(Replay, AnOpThatTakesHalfShortensAStepOfOneStreamByThat) {
 
 // The remaining ops may find their data in the caches: up to 15 % of the removed time, here 30 of
 // 100 us.
-TEST(Replay, OnACpuTheRangeLeavesRoomForCaches) {
+TEST(Replay, OnACpuTheIntervalAllowsForCaches) {
   ReplayCase device, cpu;
   cpu.run().devices[0].kind = model::DeviceKind::kCpu;
   Change faster, slower;
@@ -80,7 +80,7 @@ TEST(Replay, OnACpuTheRangeLeavesRoomForCaches) {
   EXPECT_EQ(cpu.What(faster).high_ns, device.What(faster).high_ns);
 }
 
-TEST(Replay, ARemovedOpTakesItsGapWithIt) {
+TEST(Replay, RemovedOpAlsoRemovesItsGap) {
   ReplayCase run;
   ThreeSteps(run);
   run.Build();
@@ -90,7 +90,7 @@ TEST(Replay, ARemovedOpTakesItsGapWithIt) {
   EXPECT_EQ(run.What(change).predicted_ns, 61 * kUs);
 }
 
-TEST(Replay, AStepThatBeginsWithARemovedOpIsStillAStep) {
+TEST(Replay, StepSurvivesRemovalOfItsFirstOp) {
   ReplayCase run;
   ThreeSteps(run);
   run.Build();
@@ -114,7 +114,7 @@ void TwoStreams(ReplayCase& run) {
   }
 }
 
-TEST(Replay, OffThePathNothingIsWonWithinTheSlack) {
+TEST(Replay, OpOffTheCriticalPathSavesNothingWithinItsSlack) {
   ReplayCase run;
   TwoStreams(run);
   run.Build();
@@ -127,7 +127,7 @@ TEST(Replay, OffThePathNothingIsWonWithinTheSlack) {
   EXPECT_EQ(run.What(much_slower).predicted_ns, run.What(much_slower).recorded_ns + 20 * kUs);
 }
 
-TEST(Replay, TheOtherStreamIsTheLimitOnceTheFirstIsFast) {
+TEST(Replay, SecondStreamLimitsTheStepOnceTheFirstIsFast) {
   ReplayCase run;
   TwoStreams(run);
   run.Build();
@@ -136,7 +136,7 @@ TEST(Replay, TheOtherStreamIsTheLimitOnceTheFirstIsFast) {
   EXPECT_EQ(run.What(change).predicted_ns, run.What(change).recorded_ns - 30 * kUs);
 }
 
-TEST(Replay, AHostThatIsTheLimitStaysIt) {
+TEST(Replay, HostThatLimitsTheStepStaysTheLimit) {
   ReplayCase run(1, 1);
   const uint32_t a = run.Op("a");
   for (int64_t i = 0; i < 40; ++i) {
@@ -156,7 +156,7 @@ TEST(Replay, AHostThatIsTheLimitStaysIt) {
   EXPECT_LT(run.What(closed).predicted_ns, 10 * (20 + 6) * kUs);
 }
 
-TEST(Replay, AHostThatCallsJustAfterTheDeviceIsDoneHasWaited) {
+TEST(Replay, CallJustAfterTheDeviceFinishedMeansTheHostWaited) {
   ReplayCase run(1, 1);
   const uint32_t a = run.Op("a");
   for (int64_t s = 0; s < 5; ++s) {
@@ -171,7 +171,7 @@ TEST(Replay, AHostThatCallsJustAfterTheDeviceIsDoneHasWaited) {
   EXPECT_EQ(run.What(change).predicted_ns, 550 * kUs);
 }
 
-TEST(Replay, WhetherTheHostWaitedIsInTheRangeWhereNothingTells) {
+TEST(Replay, UnknownWaitOfTheHostWidensTheInterval) {
   ReplayCase run(1, 1);
   const uint32_t a = run.Op("a");
   for (int64_t s = 0; s < 5; ++s) {
@@ -189,7 +189,7 @@ TEST(Replay, WhetherTheHostWaitedIsInTheRangeWhereNothingTells) {
 }
 
 // Every second step takes three times as long: what a step takes is neither the one nor the other.
-TEST(Replay, StepsOfTwoLengthsHaveTheirMean) {
+TEST(Replay, StepsOfTwoLengthsArePredictedByTheirMean) {
   ReplayCase run(1, 1);
   const uint32_t a = run.Op("a");
   int64_t at = 0;
@@ -208,7 +208,7 @@ TEST(Replay, StepsOfTwoLengthsHaveTheirMean) {
   EXPECT_EQ(prediction.predicted_ns, 850 * kUs / 9);
 }
 
-TEST(Replay, ACollectiveBeginsWithTheLastOfItsDevices) {
+TEST(Replay, CollectiveBeginsWhenItsLastDeviceArrives) {
   ReplayCase run(2, 1);
   const uint32_t a = run.Op("a"), sum = run.Op("all-reduce.1", "a", model::OpKind::kCollective);
   for (int64_t s = 0; s < 3; ++s) {
@@ -255,7 +255,7 @@ TEST(Replay, CollectivesThatDoNotOverlapKeepTheirTimes) {
   for (const Node& node : graph.nodes) EXPECT_GE(node.duration_ns, 0);
 }
 
-TEST(Replay, WhatNestsIsPartOfWhatItNestsIn) {
+TEST(Replay, NestedActivityIsPartOfItsOuterActivity) {
   ReplayCase run(1, 1);
   const uint32_t loop = run.Op("while.1"), body = run.Op("dot.2");
   for (int64_t s = 0; s < 3; ++s) {
@@ -295,7 +295,7 @@ TEST(Replay, BranchesOfAGraphRunSideBySide) {
   EXPECT_EQ(run.What(faster_b).predicted_ns, run.What(faster_b).recorded_ns);
 }
 
-TEST(Replay, OfNothingThereIsNothing) {
+TEST(Replay, EmptyRunHasNoSpans) {
   ReplayCase run;
   EXPECT_TRUE(run.Build().spans.empty());
   const uint32_t a = run.Op("a");
@@ -304,7 +304,7 @@ TEST(Replay, OfNothingThereIsNothing) {
   EXPECT_TRUE(run.Build().spans.empty());
 }
 
-TEST(Replay, WithoutStepsTheWholeRunIsOne) {
+TEST(Replay, RunWithoutStepsIsOneSpan) {
   ReplayCase run;
   const uint32_t a = run.Op("a");
   for (int64_t i = 0; i < 5; ++i) run.Run(a, i * 10 * kUs, 9 * kUs);
@@ -361,7 +361,7 @@ class ReplayProperties : public testing::TestWithParam<uint32_t> {
   Times recorded_;
 };
 
-TEST_P(ReplayProperties, TheRecordedTimesComeBack) { ExpectRecorded(*graph_); }
+TEST_P(ReplayProperties, UnchangedReplayGivesTheRecordedTimes) { ExpectRecorded(*graph_); }
 
 TEST_P(ReplayProperties, APathSumsToItsStep) {
   for (const Span& span : graph_->spans) {
@@ -377,7 +377,7 @@ TEST_P(ReplayProperties, APathSumsToItsStep) {
   }
 }
 
-TEST_P(ReplayProperties, NothingOnThePathFasterAndTheRunIsNoFaster) {
+TEST_P(ReplayProperties, ChangesOffTheCriticalPathDoNotShortenTheRun) {
   // Of the whole graph: from the node that ends last back to its first.
   Span whole = graph_->spans.back();
   whole.first = 0;
@@ -396,7 +396,7 @@ TEST_P(ReplayProperties, NothingOnThePathFasterAndTheRunIsNoFaster) {
   EXPECT_EQ(Total(Replay(*graph_, setting)), Total(recorded_));
 }
 
-TEST_P(ReplayProperties, WithinItsSlackANodeMayGrow) {
+TEST_P(ReplayProperties, NodeMayGrowWithinItsSlack) {
   const std::vector<int64_t> slack = SlackOf(*graph_, recorded_);
   for (size_t n = 0; n < graph_->nodes.size(); ++n) {
     if (graph_->nodes[n].kind != NodeKind::kActivity || slack[n] == INT64_MAX) continue;
@@ -410,7 +410,7 @@ TEST_P(ReplayProperties, WithinItsSlackANodeMayGrow) {
   }
 }
 
-TEST_P(ReplayProperties, WithoutAnOpTheRunIsNeverSlower) {
+TEST_P(ReplayProperties, RemovedOpNeverSlowsTheRun) {
   for (uint32_t op = 1; op <= 9; ++op) {
     Change change;
     change.instructions[op] = 0;

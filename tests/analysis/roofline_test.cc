@@ -47,14 +47,14 @@ TEST(Roofline, MemoryBoundElementwise) {
   EXPECT_NEAR(static_cast<double>(*roofline.expected_ns), 327'834, 30);  // 298.33 us / 0.91
 }
 
-TEST(Roofline, FarBelowBothRoofsIsLatency) {
+TEST(Roofline, OpFarBelowBothRoofsIsLatencyBound) {
   // A scatter-add that moves 100 MB in 10 ms: 0.3 % of the bandwidth.
   const Roofline roofline = ComputeRoofline(Load(25'000'000, 100'000'000, 10'000'000), H100());
   EXPECT_EQ(roofline.bound, BoundBy::kLatency);
   EXPECT_NEAR(static_cast<double>(*roofline.wasted_ns), 9'970'167, 100);
 }
 
-TEST(Roofline, TinyKernelsAreLatencyAndExpectedAtTwoMicrosecondsEach) {
+TEST(Roofline, TinyKernelsAreExpectedToTakeTwoMicroseconds) {
   OpLoad load = Load(1000, 4'000'000, 24'000);
   load.launches = 8;  // 3 us each.
   const Roofline roofline = ComputeRoofline(load, H100());
@@ -62,13 +62,13 @@ TEST(Roofline, TinyKernelsAreLatencyAndExpectedAtTwoMicrosecondsEach) {
   EXPECT_EQ(*roofline.expected_ns, 16'000);
 }
 
-TEST(Roofline, NoOpIsExpectedToTakeLongerThanItDoes) {
+TEST(Roofline, ExpectedTimeNeverExceedsTheMeasuredTime) {
   const Roofline roofline = ComputeRoofline(Load(0, 100, 1'500), H100());
   EXPECT_EQ(*roofline.expected_ns, 1'500);
   EXPECT_LE(*roofline.wasted_ns, 1'500);
 }
 
-TEST(Roofline, AboveARoofIsCappedAndSaid) {
+TEST(Roofline, ShareAboveARoofIsCapped) {
   // 2 GB in 400 us would be 5 TB/s.
   const Roofline roofline = ComputeRoofline(Load(0, 2'000'000'000, 400'000), H100());
   EXPECT_TRUE(roofline.above_peak);
@@ -77,7 +77,7 @@ TEST(Roofline, AboveARoofIsCappedAndSaid) {
   EXPECT_EQ(*roofline.expected_ns, 400'000);
 }
 
-TEST(Roofline, WhatIsNotKnownStaysUnknown) {
+TEST(Roofline, MissingCostsOrPeaksGiveUnknownBound) {
   OpLoad load = Load(1, 1, 1000);
   load.flops.reset();
   Roofline roofline = ComputeRoofline(load, H100());
@@ -97,13 +97,13 @@ TEST(Roofline, WhatIsNotKnownStaysUnknown) {
   EXPECT_EQ(ComputeRoofline(Load(1, 1, 0), H100()).bound, BoundBy::kUnknown);
 }
 
-TEST(Roofline, NoArithmeticIsNoShareOfAPeakWhereTheMemorysRateIsNotKnown) {
+TEST(Roofline, ZeroFlopsHaveNoComputeShareWithoutMemoryBandwidth) {
   EXPECT_FALSE(ComputeRoofline(Load(0, 1000, 1000), DeviceFacts()).compute);
   EXPECT_EQ(ComputeRoofline(Load(0, 1000, 1000), H100()).compute, 0);
 }
 
 // As of a TPU whose profile tells its memory's bandwidth and nothing else.
-TEST(Roofline, OneOperationPerByteIsBoundByMemoryWhateverTheComputePeak) {
+TEST(Roofline, OneOperationPerByteIsMemoryBoundWithoutComputePeak) {
   DeviceFacts device;
   device.memory_bandwidth_bytes_per_s = 1'000'000'000;  // A byte per nanosecond.
   device.achievable_memory = 0.9;
@@ -121,7 +121,7 @@ TEST(Roofline, OneOperationPerByteIsBoundByMemoryWhateverTheComputePeak) {
   }
 }
 
-TEST(Roofline, CommunicationHasNoRoofButTheNetwork) {
+TEST(Roofline, CommunicationIsBoundByTheNetwork) {
   OpLoad load = Load(1000, 1'000'000, 10'000);
   load.network = true;
   const Roofline roofline = ComputeRoofline(load, H100());
@@ -129,7 +129,7 @@ TEST(Roofline, CommunicationHasNoRoofButTheNetwork) {
   EXPECT_FALSE(roofline.wasted_ns);
 }
 
-TEST(Peaks, ProductsOfF32UseTf32UnlessToldNotTo) {
+TEST(Peaks, ProductsOfF32UseTf32UnlessDisabled) {
   EXPECT_EQ(PeakOf(H100(), NumberType::kF32, true, true).type, "tf32");
   EXPECT_EQ(PeakOf(H100(), NumberType::kF32, true, false).type, "f32");
   EXPECT_EQ(PeakOf(H100(), NumberType::kF32, false, true).type, "f32");

@@ -74,7 +74,7 @@ struct Programs : RunBuilder {
   std::vector<model::Id> instructions;
 };
 
-TEST(Steps, LastFromTheFirstWorkOfAPeriodToThatOfTheNext) {
+TEST(Steps, StepLastsUntilTheFirstWorkOfTheNextPeriod) {
   Programs b;
   const auto train = b.Program("train", Phase::kOptimizer);
   const auto metrics = b.Program("metrics", Phase::kOther);
@@ -110,7 +110,7 @@ TEST(Steps, ActivityBelongsToTheStepOfItsExecution) {
   EXPECT_EQ(steps.step_of[2], 2);
 }
 
-TEST(Steps, StepThatIsUnsteadyOnOneDeviceIsUnsteadyOnAll) {
+TEST(Steps, StepUnsteadyOnOneDeviceIsUnsteadyOnAll) {
   RunBuilder b;
   const auto main = b.AddModule();
   for (const model::Id device : {b.AddDevice(), b.AddDevice()}) {
@@ -137,7 +137,7 @@ TEST(Steps, CompilationMakesAStepUnsteady) {
 }
 
 // The two shortest and the two longest of eight steady steps do not count.
-TEST(Steps, TypicalOnesAreTheMiddleHalfOfTheSteadyOnes) {
+TEST(Steps, TypicalStepsAreTheMiddleHalfOfTheSteadySteps) {
   Programs b;
   const auto train = b.Program("train", Phase::kOptimizer);
   int64_t now = 0;
@@ -302,7 +302,7 @@ TEST(Steps, MarksOfTwoThreadsAreTheSameSteps) {
   EXPECT_THAT(Numbers(steps), ElementsAre(3, 4, 5));
 }
 
-TEST(Steps, WorkThatDoesNotRecurHasNone) {
+TEST(Steps, WorkThatDoesNotRecurHasNoSteps) {
   RunBuilder b;
   const auto lane = b.AddLane(b.AddDevice());
   const auto execution = b.AddExecution(b.AddModule(ModuleRole::kHelper), 1, 0, 10);

@@ -204,7 +204,7 @@ TEST(TimeTree, WorkOfAnEvaluationLiesBetweenSteps) {
   EXPECT_EQ(paths.at("between_steps/computation"), 480);
 }
 
-TEST(TimeTree, PauseIsNoPartOfTheStep) {
+TEST(TimeTree, PauseIsNotPartOfTheStep) {
   HostRun b;
   const auto lane = b.AddLane(b.AddDevice());
   int64_t now = 0;
@@ -236,7 +236,7 @@ TEST(TimeTree, LongWaitAfterTheLaunchIsADependency) {
   EXPECT_EQ(dependency, 5000 - 1998 - 2);  // But for the usual 2 ns.
 }
 
-TEST(TimeTree, CompilationIsAKindOfItsOwn) {
+TEST(TimeTree, CompilationHasItsOwnKind) {
   HostRun b;
   const auto lane = b.AddLane(b.AddDevice());
   const auto module = b.AddModule();
@@ -466,7 +466,7 @@ TEST(Loop, PeriodHoldsAKernelThatRecursInIt) {
 }
 
 // No kernel runs once in the loop, and each has others behind it at two places.
-TEST(Loop, SequenceIsTheAnchorIfEachKernelRecursInTheLoop) {
+TEST(Loop, SequenceIsTheAnchorIfAllKernelsRecur) {
   constexpr std::array kLoop = {0u, 1u, 0u, 0u, 1u, 1u};
   std::vector<Work> works;
   WorkNames names;

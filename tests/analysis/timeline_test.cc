@@ -49,7 +49,7 @@ TEST(Segments, InnermostOwnsTheLane) {
                                            FlatSegment{60, 100, {0}}));
 }
 
-TEST(Segments, LanesRunSideBySideAndOrderOfRecordingDoesNotMatter) {
+TEST(Segments, ParallelLanesGiveOneSegmentPerSetOfActivities) {
   RunBuilder b;
   const auto device = b.AddDevice();
   const auto one = b.AddLane(device);
@@ -142,7 +142,7 @@ TEST(Busy, UnionsAndExposedTimes) {
   EXPECT_EQ(row.steady_busy_ns, 45);   // 50-90 and 2105-2110.
 }
 
-TEST(Gaps, OneMicrosecondOrMoreWithItsNeighbours) {
+TEST(Gaps, GapOfAtLeastOneMicrosecondIsListedWithNeighbours) {
   Scene scene;
   const Intervals compiles = {{500, 1600}};
   std::vector<model::GapRow> rows;
@@ -158,7 +158,7 @@ TEST(Gaps, OneMicrosecondOrMoreWithItsNeighbours) {
   EXPECT_EQ(rows[0].cause, model::GapCause::kCompile);  // 1100 of 2000 ns.
 }
 
-TEST(Gaps, SmallerOnesAreOnlyCounted) {
+TEST(Gaps, ShorterGapsAreOnlyCounted) {
   RunBuilder b;
   const auto lane = b.AddLane(b.AddDevice());
   b.AddActivity(lane, 0, 10, {});
@@ -176,7 +176,7 @@ TEST(Gaps, SmallerOnesAreOnlyCounted) {
   EXPECT_EQ(rows[0].cause, model::GapCause::kUnknown);
 }
 
-TEST(Gaps, WhatAPauseInterruptsIsNone) {
+TEST(Gaps, PauseOfTheRecordingIsNotAGap) {
   RunBuilder b;
   const auto lane = b.AddLane(b.AddDevice());
   b.AddActivity(lane, 0, 10'000, {});
@@ -201,7 +201,7 @@ TEST(Gaps, WhatAPauseInterruptsIsNone) {
 
 // A process of which nothing is whole is known by a window without length, and has no idle time;
 // and windows that touch do not make one.
-TEST(Gaps, WhereNothingIsWholeThereIsNone) {
+TEST(Gaps, IncompleteRecordingHasNoGaps) {
   RunBuilder b;
   const auto lane = b.AddLane(b.AddDevice());
   b.AddActivity(lane, 0, 10'000, {});
@@ -239,7 +239,7 @@ std::map<StepPart, int64_t> Parts(const RunBuilder& b, int64_t start, int64_t en
   return result;
 }
 
-TEST(StepParts, EveryInstantHasOnePart) {
+TEST(StepParts, EveryInstantBelongsToOnePart) {
   Scene scene;
   // From 10 to 150: forward 10-40, collective 40-60, backward 60-80, copy 80-100, idle 100-150.
   EXPECT_EQ(Parts(scene.b, 10, 150),
@@ -250,7 +250,7 @@ TEST(StepParts, EveryInstantHasOnePart) {
                                          {StepPart::kIdle, 50}}));
 }
 
-TEST(StepParts, ComputationsSideBySideShareTheInstant) {
+TEST(StepParts, ParallelComputationsShareTheInstant) {
   RunBuilder b;
   const auto device = b.AddDevice();
   const auto module = b.AddModule();

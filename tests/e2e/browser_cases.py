@@ -14,39 +14,39 @@ import tiers  # noqa: E402
 
 # The cases of the first tier of a module. All cases of a module without an entry are in the first tier.
 FIRST_TIER = {
-    "page_bare": ["Bare.test_one_step_is_one_button", "Bare.test_a_filter_is_asked_of_kernels_where_a_run_has_no_hlo"],
+    "page_bare": ["Bare.test_run_with_one_step_has_one_step_button", "Bare.test_filter_applies_to_kernels_if_the_run_has_no_hlo"],
     "page_clear": [
         "Devices.test_slow_devices_are_measured_against_the_median_device_everywhere",
         "Graph.test_a_copy_from_the_host_has_its_rate_and_direction",
-        "Sums.test_idle_time_before_the_launches_of_a_step_is_a_sum_and_called_so",
-        "Words.test_show_of_a_kernel_has_the_figures_of_the_page_and_of_the_run",
+        "Sums.test_idle_column_of_a_step_is_labelled_as_sum",
+        "Words.test_show_of_a_kernel_has_the_figures_of_the_page",
     ],
     "page_controls": [
         "Controls.test_idle_time_by_cause_equals_sql_and_opens_its_gaps",
-        "Controls.test_o_r_t_work_on_every_page",
-        "Controls.test_the_filter_holds_on_verdict_and_graph",
+        "Controls.test_keys_o_r_and_t_work_on_every_page",
+        "Controls.test_filter_applies_to_verdict_and_graph",
         "Controls.test_words_are_completed_while_typing",
-        "KernelsOnly.test_a_kernel_is_found_on_the_timeline_and_its_launches_one_after_the_other",
+        "KernelsOnly.test_key_n_shows_the_next_launch_of_a_kernel",
         "RowKeys.test_the_marked_row_opens_on_every_page",
     ],
     "page_figures": ["Figures.test_figures_of_xplane_jax08_gemm_xplane_pb_are_the_same_everywhere"],
     "page_filters": [
-        "Filtered.test_filter_by_time_applies_to_the_sum_of_a_folded_row",
+        "Filtered.test_time_filter_applies_to_the_sum_of_folded_rows",
         "Filtered.test_shares_under_a_device_filter_are_of_that_device",
     ],
     "page_leads": [
-        "Compared.test_kernel_whose_calls_take_longer_is_the_first_row",
-        "Idle.test_each_cause_says_what_it_means",
-        "Starts.test_attributed_share_of_steps_and_of_the_recording_are_both_shown",
+        "Compared.test_kernel_with_longer_calls_is_the_first_row",
+        "Idle.test_each_idle_cause_is_explained",
+        "Starts.test_attributed_shares_of_steps_and_recording_are_shown",
     ],
-    "page_path": ["CriticalPath.test_a_line_that_is_asked_for_sums_to_the_step"],
+    "page_path": ["CriticalPath.test_critical_path_of_a_source_line_sums_to_the_step"],
     "page_provenance": ["Provenance.test_passes_are_listed_in_order_with_the_earlier_names"],
     "page_ranks": [
-        "Job.test_rank_that_all_wait_for_is_named_with_its_cost",
-        "Job.test_the_map_has_every_rank_in_every_step",
-        "OneRun.test_each_rank_has_the_time_that_sql_gives_it",
+        "Job.test_slow_rank_is_named_with_its_cost",
+        "Job.test_rank_map_has_every_rank_in_every_step",
+        "OneRun.test_time_of_each_rank_equals_sql",
     ],
-    "page_shown": ["Shown.test_sums_of_idle_time_hold_gaps_that_the_file_does_not"],
+    "page_shown": ["Shown.test_idle_sums_include_gaps_that_are_not_stored"],
 }
 # Seconds of each module in the first tier (2026-11-30, 2 cores), to divide them evenly; of a module without
 # an entry 5.

@@ -25,7 +25,7 @@ def violations_of(page, scheme):
 
 @unittest.skipUnless(AXE, "no axe-playwright-python")
 class EveryPage(Browser):
-    def test_axe_finds_nothing_at_all(self):
+    def test_axe_finds_no_violation_on_any_page(self):
         source = AXE.read_text(encoding="utf-8")
         names = {"light": (*PAGES, "idle", "memory"), "dark": (*PAGES, "idle", "memory")}
         if not LONG:
@@ -49,7 +49,7 @@ class PagesThatFewRunsHave(Browser):
         run = kept_runs.imported_run("captures/nsys-jax-maxtext-fsdp4-h100")
         cls.url = kept_runs.page_of(run, run).as_uri()
 
-    def test_axe_finds_nothing_on_the_pages_that_few_runs_have(self):
+    def test_axe_finds_no_violation_on_rare_pages(self):
         source = AXE.read_text(encoding="utf-8")
         for scheme in ("light", "dark") if LONG else ("light",):
             page = self.open(color_scheme=scheme)
@@ -77,7 +77,7 @@ class ComparisonsAndJobs(Browser):
             "job": kept_runs.page_of(job).as_uri(),
         }
 
-    def test_names_can_be_read_in_a_window_of_400_pixels(self):
+    def test_names_are_readable_in_a_window_of_400_pixels(self):
         pages = {"changed": ("compare", "ranks", "idle", "verdict"), "job": ("ranks", "idle", "memory", "verdict")}
         if not LONG:
             pages = {"changed": ("compare",), "job": ("ranks",)}
@@ -94,13 +94,13 @@ class ComparisonsAndJobs(Browser):
                     .every((cell) => cell.offsetParent === null || getComputedStyle(cell).display === 'none' || cell.innerText.trim() === '' || cell.getBoundingClientRect().width >= 60)""",
                 )
 
-    def test_base_of_the_same_script_is_named_by_its_file_and_kernels_are_not_called_matched(self):
+    def test_base_of_the_same_script_is_named_by_its_file(self):
         # Both runs are of a script called python3. Instructions are matched; these runs have kernels.
         said = self.open(url=self.urls["changed"]).get_by_test_id("base-verdict")
         self.assertIn("mfu_2gpu_before.db", said.inner_text())
         self.assert_golden_words(said)
 
-    def test_axe_finds_nothing_on_compare_and_ranks_of_all_sorts(self):
+    def test_axe_finds_no_violation_on_compare_and_ranks(self):
         source = AXE.read_text(encoding="utf-8")
         pages = {"changed": ("compare", "ranks", "idle", "verdict"), "refused": ("compare", "verdict"), "job": ("ranks", "memory", "idle")}
         if not LONG:

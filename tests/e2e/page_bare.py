@@ -69,7 +69,7 @@ class Bare(Captures):
             expect(table.locator(".bar-h .cap").first).to_contain_text(re.compile(rf"^{calls:,} launches "))
         return calls
 
-    def test_a_filter_is_asked_of_kernels_where_a_run_has_no_hlo(self):
+    def test_filter_applies_to_kernels_if_the_run_has_no_hlo(self):
         for run, cases in (
             (self.imported("nsys/mfu_2gpu_after.sqlite"), (
                 ("flash", "name LIKE '%flash%'"), ("-flash", "name NOT LIKE '%flash%'"), ("regs>200", "regs > 200"),
@@ -114,7 +114,7 @@ class Bare(Captures):
         return sum(found), len(found)
 
     @only_long
-    def test_words_find_the_ranges_that_kernels_were_launched_in(self):
+    def test_filter_words_match_the_ranges_around_launches(self):
         for run, words, elsewhere in (
             (self.imported(B200), ("moe_forward", "aten::addmm", "all_reduce", "aten::copy_"), False),
             (self.imported("nsys/h100_2gpu_1s.sqlite"), ("aten::linear", "FSDP::pre_forward"), True),
@@ -139,7 +139,7 @@ class Bare(Captures):
         self.assert_golden_words(page.get_by_test_id("filter-notes"))
         expect(page.get_by_test_id("filter-chip")).to_contain_text("nccl:all_reduce")
 
-    def test_occupancy_of_unknown_bounds_is_called_unknown_and_both_limits_are_named(self):
+    def test_occupancy_names_both_limiters_and_unknown_bounds(self):
         run = self.imported(B200)
         page = self.page(run, "#/occupancy")
         shown = page.get_by_test_id("page-occupancy")
@@ -160,7 +160,7 @@ class Bare(Captures):
         expect(page.get_by_test_id("inspector").locator("table.mini-t tbody td").nth(3)).to_have_text(kb)
         expect(page.get_by_test_id("kernel-k1")).to_contain_text(kb)
 
-    def test_an_amd_gpu_has_no_sm_and_its_occupancy_is_not_known_for_a_reason(self):
+    def test_amd_gpu_has_the_reason_for_missing_occupancy(self):
         page = self.page(self.imported(MI300), "#/occupancy")
         self.assert_golden_words(page.get_by_test_id("page-occupancy").locator("p.note"))
         expect(page.get_by_test_id("page-occupancy").locator("thead")).not_to_contain_text("smem")
@@ -170,7 +170,7 @@ class Bare(Captures):
         day = (r"\d{4}-\d\d-\d\d \d\d:\d\d(:\d\d)?", "<date>")  # In the time zone of the machine.
         self.assert_golden_words(definition(run, "recorded"), definition(run, "HLO text"), masks=[day])
 
-    def test_actions_without_ops_are_kept_by_what_they_are_about(self):
+    def test_filter_keeps_actions_without_ops_by_their_subject(self):
         page = self.page(self.imported(B200), "#/verdict?f=kind:collective")
         kept = page.get_by_test_id("verdict-filter")
         actions = page.get_by_test_id("page-verdict").locator("li.act")
@@ -184,7 +184,7 @@ class Bare(Captures):
         expect(actions).to_have_count(0)
         self.assert_golden_words(kept)
 
-    def test_python_stacks_tell_lines_and_modules(self):
+    def test_python_stacks_show_lines_and_modules(self):
         page = self.page(self.imported(KINETO), "#/source")
         source = page.get_by_test_id("page-source")
         self.assert_golden_words(source.locator(".bar-h").first)
@@ -193,7 +193,7 @@ class Bare(Captures):
         self.visit(page, "#/model")
         expect(page.get_by_test_id("page-model")).to_contain_text("BertSdpaSelfAttention_* > Linear_*")
 
-    def test_keys_of_pages_that_have_nothing_stay_and_say_so(self):
+    def test_keys_of_empty_pages_show_why_they_are_empty(self):
         page = self.page(self.imported(B200), "#/ops")
         for key, name in (("o", "graph"), ("r", "roofline")):
             page.keyboard.press("j")
@@ -204,7 +204,7 @@ class Bare(Captures):
             self.assert_golden_words(note)
             self.assertRegex(page.evaluate("() => location.hash"), "^#/ops")
 
-    def test_launches_before_the_recording_are_a_place_of_their_own(self):
+    def test_launches_before_the_recording_have_their_own_place(self):
         run = self.imported("nsys/h100_2gpu_1s.sqlite")
         page = self.page(run, "#/ops?sel=k1")
         first = "SELECT device_id, stream_id, min(start_ns) AS first FROM activity WHERE api_call_id IS NOT NULL GROUP BY 1, 2"
@@ -214,20 +214,20 @@ class Bare(Captures):
         expect(places.locator(f'li[data-ns="{ns}"]')).to_have_count(1)
         self.assert_golden_words(places)
 
-    def test_the_largest_kernels_of_the_verdict_open(self):
+    def test_largest_kernels_of_the_verdict_open_their_drawer(self):
         run = self.imported("nsys/h100_2gpu_1s.sqlite")
         page = self.page(run, "#/verdict")
         page.locator(".largest tbody tr").first.locator("td").last.click()
         expect(page.get_by_test_id("inspector-title")).to_have_text("MemcpyH2D")
 
-    def test_one_step_is_one_button(self):
+    def test_run_with_one_step_has_one_step_button(self):
         page = self.page(self.imported(KINETO), "#/timeline")
         buttons = page.get_by_role("group", name="Range").get_by_role("button")
         expect(buttons).to_have_count(2)
         self.assert_golden_words(*buttons.all())
         expect(buttons.first).to_have_attribute("aria-pressed", "true")
 
-    def test_a_gap_says_where_in_the_step_the_host_was(self):
+    def test_gap_shows_the_position_of_the_host_in_the_step(self):
         run = self.imported(KINETO)
         page = self.page(run, "#/idle")
         # By hand, of the longest gap: of what covers most of it the last that began.

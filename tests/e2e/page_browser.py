@@ -164,7 +164,7 @@ class Browser(support.TestCase):
 
 
 class Offline(Browser):
-    def test_nothing_is_requested_and_nothing_can_be(self):
+    def test_page_makes_no_request(self):
         page = self.open()
         for name in PAGES:
             page.get_by_test_id(f"tab-{name}").click()
@@ -215,7 +215,7 @@ class Offline(Browser):
         self.assertEqual(page.inner_text("#xlatrace-app"), "")
         expect(page.locator("#ops table").first).to_be_visible()
 
-    def test_static_part_below_the_verdict_is_shown_after_a_while_without_the_app(self):
+    def test_static_part_appears_if_the_app_does_not_start(self):
         text = self.html.read_text(encoding="utf-8")
         path = self.folder / "no_app.html"
         path.write_text(text.replace("/* xlatrace page ", "<broken> /* ", 1), encoding="utf-8")
@@ -256,12 +256,12 @@ class Offline(Browser):
 class Questions(Browser):
     """What an engineer asks first: at most two clicks, and the answer equals SQL."""
 
-    def test_how_long_is_a_step(self):  # 0 clicks
+    def test_step_time_equals_sql(self):  # 0 clicks
         page = self.open()
         wanted = self.sql("SELECT sum(end_ns - start_ns) / count(*) FROM step WHERE typical")
         self.expect_ns(page.get_by_test_id("fact-step"), wanted, "data-value")
 
-    def test_how_much_is_idle(self):  # 0 clicks
+    def test_idle_time_equals_sql(self):  # 0 clicks
         page = self.open()
         wanted = self.sql(
             "SELECT sum(p.wall_ns) FROM step_part p JOIN step s USING (device_id, step)"
@@ -269,7 +269,7 @@ class Questions(Browser):
         )
         self.expect_ns(page.get_by_test_id("part-idle").first, wanted)
 
-    def test_how_much_is_backward(self):  # 1 click
+    def test_backward_time_equals_sql(self):  # 1 click
         page = self.open()
         page.get_by_test_id("phase-backward").click()
         wanted = self.sql(
@@ -281,7 +281,7 @@ class Questions(Browser):
             "data-ns", re.compile(f"^({wanted}|{both})$")
         )
 
-    def test_which_instruction_takes_most(self):  # 2 clicks
+    def test_largest_instruction_equals_sql(self):  # 2 clicks
         page = self.open()
         page.get_by_test_id("tab-ops").click()
         page.locator("#p-ops label.pick input").uncheck()
@@ -293,7 +293,7 @@ class Questions(Browser):
         expect(row).to_have_attribute("data-testid", f"op-{handle}")
         self.expect_ns(row, ns)
 
-    def test_which_kernel_takes_most(self):  # 2 clicks
+    def test_largest_kernel_equals_sql(self):  # 2 clicks
         page = self.open()
         page.get_by_test_id("tab-ops").click()
         page.get_by_role("radio", name="kernel").or_(
@@ -307,7 +307,7 @@ class Questions(Browser):
         self.expect_ns(row, ns)
         expect(row).to_contain_text(name[:12])
 
-    def test_which_source_line_takes_most(self):  # 1 click
+    def test_largest_source_line_equals_sql(self):  # 1 click
         page = self.open()
         page.get_by_test_id("tab-source").click()
         row = page.locator('[data-testid="page-source"] [data-testid="row"]').first
@@ -316,20 +316,20 @@ class Questions(Browser):
         )
         self.expect_ns(row, wanted)
 
-    def test_how_much_is_attributed_and_how(self):  # 0 clicks
+    def test_attributed_shares_equal_sql(self):  # 0 clicks
         page = self.open()
         wanted = self.sql(
             "SELECT sum(steady_ns) FROM op_time WHERE instruction IS NOT NULL"
         )
         self.expect_ns(page.get_by_test_id("fact-attributed"), wanted, "data-value")
 
-    def test_who_uses_this_instruction(self):  # deep link, then 0 clicks
+    def test_graph_shows_the_operands_of_an_instruction(self):  # deep link, then 0 clicks
         page = self.open("#/graph?sel=o0~loop_select_fusion.3")
         page.get_by_test_id("tab-graph").click()
         for name in ("input_reduce_fusion.2", "cublas-gemm.1"):  # Its operands.
             expect(page.get_by_test_id("page-graph")).to_contain_text(name)
 
-    def test_which_kernels_where_no_module_is_at_hand(self):  # 0 and 1 clicks
+    def test_kernels_without_modules_are_listed(self):  # 0 and 1 clicks
         database = kept_runs.without_annotations()
         db = support.open_database(database)
         self.addCleanup(db.close)
@@ -345,7 +345,7 @@ class Questions(Browser):
 
 
 class Navigation(Browser):
-    def test_deep_links_hold_the_state_and_back_undoes(self):
+    def test_links_hold_the_state_and_back_restores_it(self):
         page = self.open("#/o1")
         expect(page.get_by_test_id("inspector")).to_be_visible()
         expect(page.get_by_test_id("inspector")).to_contain_text("o1")
@@ -356,7 +356,7 @@ class Navigation(Browser):
         page.go_back()
         page.wait_for_selector('[data-testid="page-run"]', state="detached")
 
-    def test_a_filter_in_the_link_is_applied_and_can_be_removed(self):
+    def test_filter_in_the_link_is_applied_until_removed(self):
         page = self.open("#/ops?f=phase:optimizer")
         wanted = self.sql("SELECT sum(steady_ns) FROM op_time WHERE phase = 'optimizer'")
         self.expect_ns(page.get_by_test_id("filter-sum"), wanted)
@@ -365,11 +365,11 @@ class Navigation(Browser):
         everything = self.sql("SELECT sum(steady_ns) FROM op_time")
         page.wait_for_selector(f'[data-testid="filter-sum"][data-ns="{everything}"]')
 
-    def test_an_unknown_entity_is_said(self):
+    def test_unknown_handle_in_the_link_is_reported(self):
         page = self.open("#/o999999")
         expect(page.locator("#xlatrace-app")).to_contain_text("o999999")
 
-    def test_pages_and_help_by_keyboard(self):
+    def test_keyboard_opens_pages_and_help(self):
         page = self.open()
         for number, name in enumerate(PAGES, start=1):
             page.keyboard.press(str(number))
@@ -383,7 +383,7 @@ class Navigation(Browser):
         page.keyboard.press("1")  # Typing is no command.
         page.wait_for_selector('[data-testid="page-run"]')
 
-    def test_compare_has_content_only_with_a_base_and_links_to_ops(self):
+    def test_compare_with_a_base_has_rows_that_link_to_ops(self):
         database = kept_runs.synthetic_run(15_000, "--after")
         page = self.open(url=kept_runs.page_of(database, self.database).as_uri())
         # Under the step lies the base's, at the same scale.
@@ -419,7 +419,7 @@ class Navigation(Browser):
         self.assert_golden_words(without.get_by_test_id("page-compare"))
 
     @support.only_long
-    def test_every_op_of_a_page_with_a_base_leads_to_compare(self):
+    def test_every_op_links_to_compare_if_there_is_a_base(self):
         database = kept_runs.synthetic_run(15_000, "--after")
         page = self.open("#/ops", url=kept_runs.page_of(database, self.database).as_uri())
         with contextlib.closing(support.open_database(database)) as db:
@@ -438,7 +438,7 @@ class Navigation(Browser):
         expect(pressed).to_have_text("kernel")
 
     @support.only_long
-    def test_a_kernel_lists_what_each_instruction_spends_in_it(self):
+    def test_kernel_lists_the_time_of_each_instruction(self):
         page = self.open("#/ops?sel=k1")
         rows = page.get_by_test_id("kernel-ops").locator("li .num")
         rows.first.wait_for()
@@ -501,7 +501,7 @@ class Navigation(Browser):
         page.wait_for_selector(READY)
         self.assertEqual(page.evaluate("() => document.documentElement.dataset.theme"), theme)
 
-    def test_prints_without_controls(self):
+    def test_printed_page_has_no_controls(self):
         page = self.open()
         page.emulate_media(media="print")
         expect(page.get_by_test_id("verdict-sentence")).to_be_visible()
@@ -509,7 +509,7 @@ class Navigation(Browser):
         self.assertGreater(len(page.pdf()), 10_000)
 
     @support.only_long
-    def test_paper_is_light_whatever_the_theme(self):
+    def test_printed_page_is_light_in_every_theme(self):
         page = self.open(color_scheme="dark")
         ground = "() => getComputedStyle(document.documentElement).getPropertyValue('--bg').trim()"
         page.wait_for_function(f"() => ({ground})() === '#14171c'")
@@ -517,7 +517,7 @@ class Navigation(Browser):
         page.wait_for_function(f"() => ['#fff', '#ffffff'].includes(({ground})())")
 
     @support.only_long
-    def test_tables_without_columns_of_their_own_are_copied_too(self):
+    def test_tables_without_fixed_columns_can_be_copied(self):
         page = self.open("#/run")
         with page.expect_download() as download:
             page.get_by_test_id("page-run").get_by_test_id("copy-csv").first.click(
@@ -532,7 +532,7 @@ class Navigation(Browser):
 
 
 class TwoSteps(Browser):
-    def test_their_difference_equals_sql_and_back_undoes(self):
+    def test_difference_of_two_steps_equals_sql(self):
         page = self.open("#/timeline")
         page.get_by_test_id("timeline-selection").wait_for()
         page.get_by_test_id("align").click()
@@ -568,7 +568,7 @@ class Layout(Browser):
                 self.wait_for_width(page, width)
 
     @support.only_long
-    def test_no_tab_is_cut_beside_the_search_box(self):
+    def test_tabs_beside_the_search_box_are_not_cut(self):
         page = self.open()
         for width in (1024, 1279, 1440):
             page.set_viewport_size({"width": width, "height": 800})
@@ -584,7 +584,7 @@ class Layout(Browser):
 
 
 class Sizes(Browser):
-    def test_the_app_and_the_page_are_small(self):
+    def test_app_and_page_are_below_their_size_limits(self):
         app = (support.REPOSITORY / "report/ui/dist/app.js").stat().st_size
         self.assertLessEqual(app, 1_000_000)
         page = self.html.stat().st_size
@@ -606,7 +606,7 @@ class Sizes(Browser):
         reason = (r"(?<=: )[A-Z].*", "<reason of the browser>")
         self.assert_golden_words(page.get_by_test_id("error").first, masks=[reason])
 
-    def test_unknown_format_is_refused_and_the_static_part_stays(self):
+    def test_unknown_format_is_rejected_and_the_static_part_stays(self):
         text = self.html.read_text(encoding="utf-8")
         changed = text.replace('{"format":{"major":1,', '{"format":{"major":2,', 1)
         self.assertNotEqual(text, changed)

@@ -75,7 +75,7 @@ class Captures(Browser):
 
 
 class Idle(Captures):
-    def test_headline_is_the_largest_part_of_the_run_or_of_a_step(self):
+    def test_headline_names_the_largest_part_of_run_or_step(self):
         run = self.imported("kineto/hta_sampled_rank0.json.gz")
         document = json.loads(self.command("summary", run, "--format", "json"))
         answer = document["answer"]["run"] or document["answer"]["step"]
@@ -86,7 +86,7 @@ class Idle(Captures):
         shown = page_reader.in_ascii(f"{sentence.inner_text()} {lede.inner_text()}")
         self.assertIn(" ".join(document["verdict"]["sentence"].split()), " ".join(shown.split()))
 
-    def test_without_steps_the_sum_is_that_of_the_tile(self):
+    def test_idle_sum_equals_its_tile_if_there_are_no_steps(self):
         run, _ = self.pair()
         (idle,), = self.ask(run, "SELECT sum(end_ns - start_ns) FROM gap")
         (wall,), = self.ask(run, "SELECT sum(end_ns - start_ns) FROM busy_time")
@@ -95,7 +95,7 @@ class Idle(Captures):
         self.assertIn(f"{figure(idle)} ms", page.get_by_test_id("fact-idle").inner_text())
 
     @only_long
-    def test_a_thread_is_called_the_same_as_on_the_timeline(self):
+    def test_thread_has_the_same_name_as_on_the_timeline(self):
         page = self.page(self.maxtext(), "#/idle")
         gaps = page.get_by_test_id("gap")
         gaps.first.wait_for()
@@ -104,7 +104,7 @@ class Idle(Captures):
         for name in names:
             self.assertRegex(name, r"^thread \d+$")
 
-    def test_a_thread_whose_id_is_a_hash_has_a_number_in_the_run(self):
+    def test_thread_with_a_hash_as_id_gets_a_number(self):
         run = self.imported(CPU)
         ids = {id for id, in self.ask(run, "SELECT DISTINCT thread_id FROM range")}
         self.assertGreater(max(map(abs, ids)), 2**53)  # No double holds them exactly.
@@ -120,7 +120,7 @@ class Idle(Captures):
         self.assertEqual(len(told), len(set(told.values())))
 
     @only_long
-    def test_no_column_of_gaps_is_empty_and_no_heading_cut(self):
+    def test_columns_of_gaps_are_filled_and_headings_uncut(self):
         fits = "(all) => all.map((e) => [e.innerText, e.scrollWidth <= e.clientWidth])"
         captures = (TPU, "xplane/jax08_elementwise.xplane.pb", MAXTEXT)
         for run in map(self.imported, captures if LONG else captures[1:2]):
@@ -134,7 +134,7 @@ class Idle(Captures):
                 self.assertNotEqual(set(column), {""}, (run, head))
 
     @only_long
-    def test_a_finding_is_named_only_where_it_has_a_share_of_the_cause(self):
+    def test_finding_is_listed_only_at_causes_that_it_explains(self):
         crumbs = 0
         for run in (self.imported("kineto/hta_sampled_rank0.json.gz"), self.imported(CPU)):
             page = self.page(run, "#/idle")
@@ -181,7 +181,7 @@ class Actions(Captures):
                 self.assert_golden_words(page.locator(".acts ~ p.cap"))
 
     @only_long
-    def test_what_is_hatched_in_the_step_is_named(self):
+    def test_hatched_part_of_the_step_has_a_name(self):
         for run in map(self.imported, (PAX, MAXTEXT, CPU) if LONG else (PAX,)):
             page = self.page(run, "#/verdict")
             for width in (1440, 900, 400) if LONG else (1440, 400):
@@ -205,7 +205,7 @@ class Places(Captures):
         page = self.data(run)
         return page.rows("ops"), page.rows("op_shares")
 
-    def test_copies_are_one_row_of_a_line_as_they_are_of_ops(self):
+    def test_source_line_folds_copies_like_the_ops_page(self):
         run = self.imported(PAX)
         page = self.page(run, "#/ops")
         ops, shares = self.rows(run)
@@ -247,7 +247,7 @@ class Places(Captures):
 
 class Compared(Captures):
     @only_long
-    def test_a_thread_has_the_name_that_the_run_has(self):
+    def test_thread_of_a_comparison_has_the_name_in_its_run(self):
         now, _ = self.pair()
         known = {f"{name} ({thread})" for thread, name in self.ask(now, "SELECT thread_id, name FROM thread")}
         page = self.page(now, "#/idle")
@@ -301,7 +301,7 @@ class Compared(Captures):
             self.assertEqual(page.locator("main th").filter(has_text="Δ").count(), 0, fragment)
 
     @only_long
-    def test_the_mark_of_the_base_stands_where_its_bar_ends(self):
+    def test_mark_of_the_base_ends_its_bar(self):
         run = self.maxtext()
         page = self.page(run, "#/ops?v=hlo", run)
         bars = page.locator('[data-testid="page-ops"] .cellbar.was')
@@ -311,7 +311,7 @@ class Compared(Captures):
             self.assertAlmostEqual(float(bar.rstrip("%")), float(mark.rstrip("%")), delta=0.5)
 
     @only_long
-    def test_what_changed_by_how_much_is_in_sight_in_a_small_window(self):
+    def test_comparison_shows_changes_in_a_window_of_400_pixels(self):
         now, base = self.pair()
         page = self.page(now, "#/compare", base)
         page.set_viewport_size({"width": 400, "height": 800})
@@ -335,7 +335,7 @@ class Devices(Captures):
         self.assert_golden_text("\n---\n".join(map(words_of, texts)))
 
     @only_long
-    def test_collectives_of_the_ranks_are_in_sight_in_a_small_window(self):
+    def test_ranks_page_shows_collectives_in_a_window_of_400_pixels(self):
         page = self.page(self.maxtext(), "#/ranks")
         page.set_viewport_size({"width": 400, "height": 800})
         page.wait_for_function(
@@ -354,7 +354,7 @@ class Devices(Captures):
         self.assert_golden_words(page.get_by_test_id("verdict-job"))
 
     @only_long
-    def test_kernels_called_collectives_are_drawn_as_such_without_hlo(self):
+    def test_kernels_named_as_collectives_are_drawn_as_collectives(self):
         run, _ = self.pair()
         page = self.page(run, "#/ops?v=kernel")
         row = page.locator('[data-testid^="kernel-k"]').filter(has_text="ncclDevKernel").first
@@ -369,7 +369,7 @@ class Words(Captures):
     WORDS = ("steady step", "self time", "device time", "idle", "exposed", "replay", "occupancy",
              "exact, inferred", "waste", "critical path")  # fmt: skip
 
-    def test_the_help_explains_the_words_of_the_pages_as_the_run_page_does(self):
+    def test_help_and_run_page_have_the_same_glossary(self):
         page = self.open("#/run")
         page.keyboard.press("?")
         box = page.get_by_test_id("glossary")
@@ -391,7 +391,7 @@ class Words(Captures):
         expect(said).to_contain_text(f" {whole:.3g}×")
         self.assert_golden_words(said)
 
-    def test_show_of_a_kernel_has_the_figures_of_the_page_and_of_the_run(self):
+    def test_show_of_a_kernel_has_the_figures_of_the_page(self):
         run = self.maxtext()
         sheet = self.command("show", "k1", run)
         page = self.page(run, "#/ops?v=kernel")
@@ -403,7 +403,7 @@ class Words(Captures):
 
 class Graph(Captures):
     @only_long
-    def test_nothing_covers_a_node_and_no_label_another(self):
+    def test_graph_labels_do_not_overlap(self):
         page = self.page(self.maxtext(), "#/graph")
         page.locator(".gnode.centre").wait_for()
         zoom = page.locator(".gzoom").bounding_box()
@@ -419,7 +419,7 @@ class Graph(Captures):
                 self.assertFalse(left < r and l < right and top < b and t < bottom, (text, other))
 
 
-    def test_copies_to_host_memory_change_no_layout_and_have_no_device_rate(self):
+    def test_copies_to_host_memory_have_no_device_rate(self):
         page = self.page(self.imported("xplane/tpu_v6e_jit_f_4chips.xplane.pb"), "#/graph?sel=o1")
         page.get_by_test_id("graph-node-copy-done.2").wait_for()
         self.assertEqual(page.locator(".gedge.bad, .badtext").count(), 0)
@@ -464,7 +464,7 @@ class Graph(Captures):
 
 
 class Sums(Captures):
-    def test_idle_time_before_the_launches_of_a_step_is_a_sum_and_called_so(self):
+    def test_idle_column_of_a_step_is_labelled_as_sum(self):
         run = self.maxtext()
         page = self.page(run, "#/timeline?step=2")
         table = page.get_by_test_id("timeline-selection")
@@ -480,7 +480,7 @@ class Sums(Captures):
 
 class Names(Captures):
     @only_long
-    def test_the_head_drops_the_date_before_it_cuts_anything_else(self):
+    def test_narrow_head_omits_the_date_first(self):
         cut = """() => { const date = document.querySelector('[data-testid="run-date"]'), box = date && date.parentElement.getBoundingClientRect();
           return { seen: date !== null && date.getBoundingClientRect().top < box.bottom && date.offsetWidth > 0,
             whole: date !== null && date.scrollWidth <= date.clientWidth + 1 && date.getBoundingClientRect().right <= box.right + 1,
@@ -499,7 +499,7 @@ class Names(Captures):
         self.assertIn(True, seen)
 
     @only_long
-    def test_names_of_the_model_have_room_at_every_width(self):
+    def test_names_of_the_model_fit_at_every_width(self):
         page = self.page(self.imported(PAX), "#/model")
         for width in (1440, 1380, 1320, 1290, 1280, 1200, 1100, 1024) if LONG else (1440, 1290, 1024):
             page.set_viewport_size({"width": width, "height": 900})
@@ -509,7 +509,7 @@ class Names(Captures):
             )
 
     @only_long
-    def test_kernels_of_one_template_are_told_apart(self):
+    def test_kernels_of_one_template_have_different_names(self):
         database = self.imported("kineto/h100_bert-small.json.gz")
         page = self.page(database, "#/ops?v=kernel")
         page.get_by_test_id("table").first.wait_for()
@@ -525,13 +525,13 @@ class Names(Captures):
         # No column says of every row that no instruction runs it.
         self.assertNotIn("ops", page.locator("th").all_inner_texts())
 
-    def test_source_of_a_run_without_hlo_has_the_command_that_attaches_it(self):
+    def test_source_page_without_hlo_has_the_attach_command(self):
         page = self.page(self.imported("nsys/mfu_2gpu_before.sqlite"), "#/source")
         instead = page.get_by_test_id("instead")
         self.assertIn("attach mfu_2gpu_before.db", instead.inner_text())
         self.assert_golden_words(instead.locator(".."))
 
-    def test_a_difference_is_explained_only_where_one_is_shown(self):
+    def test_difference_is_explained_only_if_it_is_shown(self):
         now, base = self.pair()
         page = self.page(now, "#/model", base)
         for name in ("model", "ops", "source", "roofline"):
@@ -542,7 +542,7 @@ class Names(Captures):
             self.assertEqual(shown.locator(".warn-text").count(), int(differences > 0), name)
 
     @only_long
-    def test_the_head_leaves_room_in_a_small_window(self):
+    def test_head_is_short_in_a_small_window(self):
         run = shutil.copy(self.imported(PAX), self.folder / "pax.db")
         self.assertEqual(support.run("report", run.name, cwd=self.folder).code, 0)
         page = self.open("#/ops", url=run.with_suffix(".html").as_uri())
@@ -583,7 +583,7 @@ class JobColumns(Captures):
         last = re.compile(rf"^{100 * times / sum(n for _, _, n in rows):.3g}% .* {re.escape(figure(late))}$")
         self.assertEqual(len([text for text in cells() if last.match(" ".join(text.split()))]), 1, cells())
 
-    def test_of_ranks_whose_launches_are_here_the_op_that_is_longest_over_the_others_is_named(self):
+    def test_rank_with_launches_names_its_slowest_op(self):
         page = self.page(self.job(), "#/ranks")
         page.set_viewport_size({"width": 1600, "height": 900})
         expect(page.locator("#p-ranks th").filter(has_text="slowest op")).to_have_count(1)
@@ -591,7 +591,7 @@ class JobColumns(Captures):
         expect(row.locator("td.name a.h")).to_have_text(re.compile(r"^o\d+$"))
         expect(row).to_contain_text(re.compile(r"\+[\d.]+ ms"))
 
-    def test_rows_of_ranks_on_a_slow_host_have_their_longer_exchange(self):
+    def test_ranks_on_a_slow_host_show_their_longer_exchange(self):
         # Twelve ranks, two to a host, in groups of four; what host 2 takes part in takes five times as long.
         run = kept_runs.fleet_job(12, 14, 25, -1, 4, 2)
         page = self.page(run, "#/ranks")

@@ -19,7 +19,7 @@ from support import LONG, only_long
 
 
 class Controls(Browser):
-    def test_each_column_of_the_menu_can_be_switched_on(self):
+    def test_each_column_of_the_menu_can_be_shown(self):
         page = self.open("#/ops")
         # What a narrow window leaves out is no choice, so only what can be chosen is counted.
         more = page.locator(".menu summary").inner_text()
@@ -35,7 +35,7 @@ class Controls(Browser):
     HEADINGS = "(all) => all.map((e) => e.innerText.replace(/ [▼▲]/, ''))"
 
     @only_long
-    def test_a_column_that_is_asked_for_hides_no_other(self):
+    def test_chosen_column_does_not_hide_another(self):
         page = self.open("#/ops")
         heads = page.locator("#p-ops thead th")
         before = heads.evaluate_all(self.HEADINGS)
@@ -54,7 +54,7 @@ class Controls(Browser):
         self.assertGreater(heads.nth(1).bounding_box()["width"], 150)
 
     @only_long
-    def test_a_narrow_window_offers_what_it_has_no_room_for(self):
+    def test_narrow_window_offers_its_hidden_columns(self):
         page = self.open("#/ops")
         page.set_viewport_size({"width": 400, "height": 800})
         heads = page.locator("#p-ops thead th")
@@ -68,7 +68,7 @@ class Controls(Browser):
         self.assertTrue(source.locator("input").is_checked())
 
     @only_long
-    def test_many_chips_stay_within_the_window(self):
+    def test_many_filter_chips_stay_within_the_window(self):
         page = self.open("#/ops?f=src:model.py+dur>1us+ms>0.001+-kind:sort+calls>0+-opcode:fft+layer:0")
         self.assertGreaterEqual(page.get_by_test_id("filter-chip").count(), 6)
         for part in page.get_by_test_id("filter-chip").all() + [page.get_by_test_id("filter-sum")]:
@@ -78,7 +78,7 @@ class Controls(Browser):
             chip.click()
         self.assertNotIn("src:", browser_quiet.address(page))
 
-    def test_word_that_matches_nothing_is_answered_with_existing_values(self):
+    def test_filter_word_without_match_lists_existing_values(self):
         page = self.open("#/ops?f=kind:nonsense")
         notes = words_of(page.get_by_test_id("filter-notes").inner_text())
         self.assertIn("kind:nonsense", notes)
@@ -87,7 +87,7 @@ class Controls(Browser):
         self.assert_golden_text(f"{notes}\n---\n{words_of(page.get_by_test_id('filter-notes').inner_text())}")
         self.assertEqual(self.open("#/ops?f=kind:gemm").get_by_test_id("filter-notes").count(), 0)
 
-    def test_term_that_keeps_nothing_is_answered_with_existing_values(self):
+    def test_filter_term_without_match_lists_existing_values(self):
         kernel = self.sql("SELECT name FROM activity GROUP BY name ORDER BY sum(self_ns) DESC LIMIT 1")
         steps = self.db.execute("SELECT min(step), max(step) FROM step").fetchone()
         evidence = self.sql("SELECT evidence FROM activity WHERE evidence IS NOT NULL GROUP BY 1 ORDER BY sum(self_ns) DESC LIMIT 1")
@@ -134,7 +134,7 @@ class Controls(Browser):
             "(n) => document.querySelector('[data-testid=\"filter-sum\"]').dataset.ns === n", arg=str(wanted)
         )
 
-    def test_the_filter_holds_on_verdict_and_graph(self):
+    def test_filter_applies_to_verdict_and_graph(self):
         page = self.open("#/verdict?f=phase:optimizer")
         wanted = self.sql("SELECT sum(steady_ns) FROM op_time WHERE phase = 'optimizer'")
         self.assertIn("phase:optimizer", page.get_by_test_id("verdict-filter").inner_text())
@@ -151,7 +151,7 @@ class Controls(Browser):
         self.assertGreater(page.locator(".gnode.out").count(), 0)
         self.assertEqual(page.locator(".gnode.centre.out").count(), 0)
 
-    def test_o_r_t_work_on_every_page(self):
+    def test_keys_o_r_and_t_work_on_every_page(self):
         page = self.open("#/verdict?sel=o2")
         for name in PAGES if LONG else ("verdict", "source"):
             page.evaluate("(h) => { location.hash = h; }", f"#/{name}?sel=o2")
@@ -164,7 +164,7 @@ class Controls(Browser):
                 page.evaluate("(h) => { location.hash = h; }", f"#/{name}?sel=o2")
                 page.wait_for_selector(f'[data-testid="page-{name}"]')
 
-    def test_t_speaks_of_the_row_that_the_keys_reached(self):
+    def test_key_t_opens_the_row_marked_by_keys(self):
         page = self.open("#/ops")
         page.keyboard.press("j")
         row = page.locator("tr.cur").get_attribute("data-key")
@@ -173,7 +173,7 @@ class Controls(Browser):
         self.assertIn(f"sel={row}~", browser_quiet.address(page))
 
     @only_long
-    def test_the_keys_of_the_tabs_lead_to_their_pages_from_every_page(self):
+    def test_keys_of_tabs_open_their_pages_from_every_page(self):
         page = self.open("#/timeline")
         keys = {}
         for tab in page.locator("[role=tab]").all():
@@ -189,7 +189,7 @@ class Controls(Browser):
                 page.keyboard.press(key)
                 page.wait_for_selector(f'[data-testid="page-{name}"]')
 
-    def test_z_shows_all_of_the_timeline_and_stays_there(self):
+    def test_key_z_shows_the_whole_timeline(self):
         page = self.open("#/timeline")
         page.get_by_test_id("timeline-selection").wait_for()
         page.keyboard.press("w")
@@ -217,7 +217,7 @@ class Controls(Browser):
         )
         self.assertLess(end - begin, 6 * longest)
 
-    def test_f_zooms_to_the_selection_and_z_back(self):
+    def test_key_f_zooms_to_the_selection_and_z_back(self):
         begin, end = self.db.execute("SELECT start_ns, end_ns FROM step WHERE typical ORDER BY step LIMIT 1").fetchone()
         a, b = begin + (end - begin) // 4, begin + (end - begin) // 2
         page = self.open(f"#/timeline?a={a},{b}")
@@ -234,7 +234,7 @@ class Controls(Browser):
         page.wait_for_function("() => !/[?&]t=/.test(location.hash)")
 
     @only_long
-    def test_a_tooltip_goes_when_what_it_speaks_of_moves(self):
+    def test_tooltip_disappears_when_its_element_moves(self):
         page = self.open("#/timeline")
         page.get_by_test_id("timeline-selection").wait_for()
         canvas = page.get_by_test_id("timeline-canvas").bounding_box()
@@ -247,7 +247,7 @@ class Controls(Browser):
         page.locator(".tip").wait_for(state="detached")
 
     @only_long
-    def test_text_columns_sort(self):
+    def test_text_columns_can_be_sorted(self):
         page = self.open("#/ops")
         page.get_by_role("button", name="instruction", exact=True).click()
         names = [t.split("\n")[0] for t in page.locator('[data-testid^="op-o"] td:nth-child(2)').all_inner_texts()][:8]
@@ -267,7 +267,7 @@ class Controls(Browser):
         self.assertEqual(page.locator("th[aria-sort]").first.inner_text().strip(" ▲▼"), "module")
 
     @only_long
-    def test_the_drawer_moves_nothing(self):
+    def test_open_drawer_does_not_move_the_page(self):
         page = self.open()
         for name in PAGES if LONG else ("verdict", "ops"):
             page.evaluate("(h) => { location.hash = h; }", f"#/{name}")
@@ -335,7 +335,7 @@ class Controls(Browser):
         self.assertEqual(page.get_by_test_id("hosts").get_attribute("aria-pressed"), "true")
 
     @only_long
-    def test_what_the_host_did_in_a_gap_is_the_evidence_of_run_db(self):
+    def test_host_column_of_a_gap_equals_its_stored_evidence(self):
         # Gaps of this run are shorter than what import tells in words: some are told here.
         database = self.folder / "told.db"
         shutil.copyfile(self.database, database)
@@ -370,7 +370,7 @@ class Controls(Browser):
         self.assertGreater(told, 0)
         self.assertGreater(untold, 0)
 
-    def test_range_that_begins_late_in_a_gap_is_shown_with_the_open_time(self):
+    def test_late_range_in_a_gap_is_shown_with_unexplained_time(self):
         database = self.folder / "late.db"
         shutil.copyfile(self.database, database)
         with contextlib.closing(sqlite3.connect(database)) as db, db:
@@ -417,7 +417,7 @@ class Controls(Browser):
             self.assertEqual(has_open_time, bool(late), at)
         self.assertGreater(others, 3)
 
-    def test_host_threads_are_shown_when_asked_for(self):
+    def test_host_threads_are_shown_on_request(self):
         page = self.open("#/timeline")
         canvas = page.get_by_test_id("timeline-canvas")
         self.assertEqual(canvas.get_attribute("data-host-rows"), "1")  # Collapsed.
@@ -454,7 +454,7 @@ class Controls(Browser):
         self.assertIn(name, page.locator(".tip").inner_text())
 
     @only_long
-    def test_names_give_way_at_slashes_and_lines_never(self):
+    def test_long_names_break_at_slashes_only(self):
         page = self.open("#/ops")
         page.set_viewport_size({"width": 1300, "height": 900})
         for chip in page.locator("a.srcl b").all()[:20]:
@@ -501,7 +501,7 @@ class RowKeys(Browser):
                 self.assertEqual(found.group(1), shown[-1] if fragment == "#/idle" else shown[0], (fragment, text))
 
     @only_long
-    def test_a_row_that_is_many_ops_becomes_the_filter(self):
+    def test_enter_on_a_folded_row_sets_the_filter(self):
         _, text, page = self.after_keys("#/model", "r", "roofline", downs=3)
         kept = page.get_by_test_id("filter-sum")
         self.assertIn("f=scope:", browser_quiet.address(page), text)
@@ -512,7 +512,7 @@ class RowKeys(Browser):
         self.assertRegex(browser_quiet.address(page), r"[?&]sel=k\d+~", text)
 
     @only_long
-    def test_t_on_a_gap_goes_to_the_gap(self):
+    def test_key_t_on_a_gap_opens_it_on_the_timeline(self):
         _, _, page = self.after_keys("#/idle", "t", "timeline", downs=1)
         begin, end = (int(n) for n in re.search(r"[?&]a=(-?\d+)(?:,|%2C)(-?\d+)", browser_quiet.address(page)).groups())
         with contextlib.closing(support.open_database(self.after)) as db:
@@ -543,7 +543,7 @@ class KernelsOnly(Browser):
         ).fetchall()
         return [row[0] for row in found], (begin + end) / 2
 
-    def test_a_kernel_is_found_on_the_timeline_and_its_launches_one_after_the_other(self):
+    def test_key_n_shows_the_next_launch_of_a_kernel(self):
         page = self.open("#/ops?v=kernel")
         page.locator('[data-testid^="kernel-k"]', has_text=self.kernel).first.click()
         page.get_by_test_id("inspector").get_by_test_id("to-timeline").click()
@@ -568,7 +568,7 @@ class KernelsOnly(Browser):
         self.assertLess(abs(self.in_sight(page)[1] - at), 2)
 
     @only_long
-    def test_t_on_a_kernel_zooms_to_it(self):
+    def test_key_t_on_a_kernel_zooms_to_a_launch(self):
         page = self.open("#/ops?v=kernel")
         page.get_by_test_id("table").first.wait_for()
         page.keyboard.press("j")
@@ -590,7 +590,7 @@ class Memory(Browser):
     def alive(self, module, position):
         return [v for v in self.values if v["module"] == module and v["first"] <= position <= v["last"]]
 
-    def test_the_peak_is_the_most_that_is_alive_and_close_to_what_xla_reserved(self):
+    def test_memory_peak_is_within_one_percent_of_xlas_reservation(self):
         modules = self.data.rows("modules")
         train = next(i for i, m in enumerate(modules) if m["name"] == "jit_train_step")
         change = collections.Counter()
@@ -612,7 +612,7 @@ class Memory(Browser):
             self.assertEqual(sum(self.ns(r) for r in rows), peak)
 
     @only_long
-    def test_another_place_in_the_program_is_a_click_away(self):
+    def test_click_shows_memory_at_another_place_of_the_program(self):
         page = self.open("#/memory")
         page.locator('[data-testid="memory-curve"] svg').click(position={"x": 400, "y": 100})
         page.wait_for_function("() => /[?&]at=/.test(location.hash)")
@@ -650,7 +650,7 @@ class Memory(Browser):
 
 
 class SameWords(Browser):
-    def test_readers_without_scripts_get_the_headline_and_the_reason_of_the_app(self):
+    def test_static_page_has_the_headline_of_the_app(self):
         shown = self.open()
         context = self.new_context(java_script_enabled=False)
         plain = context.new_page()

@@ -34,7 +34,7 @@ class Filtered(Captures):
         """The sum is 100 % of what the term leaves."""
         expect(page.get_by_test_id(place)).to_contain_text(re.compile(rf"\b100%.* {re.escape(term)}"))
 
-    def test_filter_by_time_applies_to_the_sum_of_a_folded_row(self):
+    def test_time_filter_applies_to_the_sum_of_folded_rows(self):
         run = self.maxtext()
         page = self.page(run, "#/ops")
         ops = [op for op in self.data(run).rows("ops") if op["instruction"]]
@@ -68,7 +68,7 @@ class Filtered(Captures):
             self.visit(page, f"#/{name}")
             self.assert_golden_text(f"{filtered}\n---\n{words_of(cap.inner_text())}")
 
-    def test_a_unit_may_stand_apart(self):
+    def test_unit_may_be_separated_by_a_space(self):
         page = self.page(self.maxtext(), "#/ops?f=dur>50us")
         ns = page.get_by_test_id("filter-sum").get_attribute("data-ns")
         self.visit(page, "#/ops?f=dur>50+us")
@@ -78,7 +78,7 @@ class Filtered(Captures):
         expect(page.get_by_test_id("filter-chip")).to_have_count(0)
         self.assert_golden_words(page.get_by_test_id("filter-sum"))
 
-    def test_terms_that_exclude_each_other_get_the_term_for_either(self):
+    def test_contradicting_terms_get_a_suggestion_that_joins_them(self):
         page = self.page(self.maxtext(), "#/ops?f=phase:bwd+phase:fwd")
         notes = page.get_by_test_id("filter-notes")
         expect(notes).to_contain_text("phase:bwd,fwd")
@@ -89,7 +89,7 @@ class Filtered(Captures):
         self.assert_golden_words(notes)
 
     @only_long
-    def test_the_example_of_a_filter_leaves_something(self):
+    def test_example_filter_matches_rows(self):
         for run, term in ((self.maxtext(), "phase:bwd scope:"), (self.imported(KINETO), "cutlass dur>"), (self.imported("nsys/mfu_2gpu_after.sqlite"), "flash dur>50us")):
             page = self.page(run, "#/ops")
             search = page.get_by_test_id("search")
@@ -120,12 +120,12 @@ class Filtered(Captures):
         expect(page.get_by_test_id("filter-notes")).to_contain_text("0, 1, 2, 3")
         self.assert_golden_words(shown, page.get_by_test_id("filter-notes"))
 
-    def test_refused_term_makes_no_chip(self):
+    def test_rejected_term_makes_no_chip(self):
         page = self.page(self.maxtext(), "#/ops?f=step:two")
         expect(page.get_by_test_id("filter-chip")).to_have_count(0)
         self.assert_golden_words(page.get_by_test_id("filter-notes"), page.get_by_test_id("filter-sum"))
 
-    def test_what_a_chip_says_can_be_typed(self):
+    def test_label_of_a_chip_works_as_filter(self):
         page = self.page(self.maxtext(), "#/ops?f=kind:collective")
         ns = page.get_by_test_id("filter-sum").get_attribute("data-ns")
         self.visit(page, "#/ops?f=phase:collective")
@@ -136,7 +136,7 @@ class Filtered(Captures):
         whole = self.ask(self.maxtext(), "SELECT sum(steady_ns) FROM op_time")[0][0]
         self.expect_ns(page.get_by_test_id("filter-sum"), whole)
 
-    def test_slash_and_enter_keep_the_filter_that_is_there(self):
+    def test_slash_and_enter_keep_the_present_filter(self):
         page = self.page(self.maxtext(), "#/ops")
         search = page.get_by_test_id("search")
         page.keyboard.press("/")
@@ -149,7 +149,7 @@ class Filtered(Captures):
             expect(search).to_be_focused()
 
     @only_long
-    def test_after_enter_the_filter_is_mended_in_its_box(self):
+    def test_filter_can_be_edited_after_enter(self):
         page = self.page(self.maxtext(), "#/ops")
         search = page.get_by_test_id("search")
         page.keyboard.press("/")
@@ -179,7 +179,7 @@ class Filtered(Captures):
         expect(search).to_be_focused()
 
     @only_long
-    def test_the_timeline_opens_the_step_that_is_filtered_for(self):
+    def test_timeline_opens_the_step_of_the_filter(self):
         page = self.page(self.maxtext(), "#/ops?f=step:2")
         title = page.locator("#p-timeline h2").first
         page.get_by_test_id("tab-timeline").click()

@@ -16,7 +16,7 @@ CPU = "own/jax-cpu/train-20steps-notracer-py.xplane.pb.xz"
 
 
 class Compared(Captures):
-    def test_kernel_whose_calls_take_longer_is_the_first_row(self):
+    def test_kernel_with_longer_calls_is_the_first_row(self):
         now, base = self.pair()
         page = self.page(now, "#/compare", base)
         rows = page.get_by_test_id("compare-row")
@@ -31,7 +31,7 @@ class Compared(Captures):
         expect(page.get_by_test_id("compare-by").get_by_role("button")).to_have_text(["op", "kind", "kernel"])
 
     @only_long
-    def test_runs_of_other_devices_open_on_a_view_that_tells_something(self):
+    def test_comparison_of_different_devices_opens_by_kind(self):
         now, base = self.imported(MI300), self.imported(KINETO)
         page = self.page(now, "#/compare", base)
         buttons = page.get_by_test_id("compare-by").get_by_role("button")
@@ -65,7 +65,7 @@ class Compared(Captures):
                 box = head.bounding_box()
                 self.assertLessEqual(box["x"] + box["width"], 400, (by, head.inner_text()))
 
-    def test_kinds_of_kernels_are_called_as_on_the_verdict(self):
+    def test_kinds_of_kernels_have_the_names_of_the_verdict(self):
         now, base = self.pair()
         page = self.page(now, "#/verdict", base)
         parts = page.locator("[data-testid^=part-]")
@@ -77,7 +77,7 @@ class Compared(Captures):
         self.assertLessEqual({"".join(row.locator("td").first.inner_text().split()) for row in rows.all()}, named)
 
     @only_long
-    def test_rows_that_look_like_buttons_open_something(self):
+    def test_rows_that_look_like_buttons_open_a_drawer(self):
         now, base = self.pair()
         page = self.page(now, "#/compare", base)
         rows = page.get_by_test_id("compare-row")
@@ -92,7 +92,7 @@ class Compared(Captures):
 
 
     @only_long
-    def test_narrow_window_has_the_first_columns_in_sight_and_the_reasons(self):
+    def test_narrow_comparison_shows_its_first_columns(self):
         now, base = self.pair()
         page = self.page(now, "#/compare", base)
         page.set_viewport_size({"width": 400, "height": 900})
@@ -106,7 +106,7 @@ class Compared(Captures):
         self.assert_golden_words(page.get_by_test_id("compare-row").first)
 
     @only_long
-    def test_what_is_long_has_two_lines_where_the_window_is_small(self):
+    def test_long_texts_wrap_to_two_lines_in_small_windows(self):
         now, base = self.pair()
         page = self.page(now, "#/compare", base)
         page.set_viewport_size({"width": 1024, "height": 900})
@@ -129,7 +129,7 @@ class Compared(Captures):
         expect(page.get_by_test_id("gap").first).to_contain_text("aten::addmm (cudaMemsetAsync 5.69 ms)")
 
     @only_long
-    def test_kernels_of_one_template_are_told_apart_in_a_narrow_window(self):
+    def test_kernels_of_one_template_differ_in_narrow_windows(self):
         now, _ = self.pair()
         page = self.page(now, "#/ops")
         page.set_viewport_size({"width": 400, "height": 900})
@@ -141,7 +141,7 @@ class Compared(Captures):
 
 
 class Escape(Captures):
-    def test_escape_closes_the_menu_and_ends_what_the_timeline_singles_out(self):
+    def test_escape_closes_the_menu_and_unpresses_align(self):
         page = self.page(self.maxtext(), "#/ops")
         menu = page.locator(".menu")
         for leave in (lambda: page.keyboard.press("Escape"), lambda: page.get_by_test_id("op-o34").click(position={"x": 200, "y": 8})):
@@ -218,7 +218,7 @@ class Escape(Captures):
         self.assertLess(max(colour[:3]), 225)
 
     @only_long
-    def test_a_row_of_collectives_is_there_where_steps_have_some(self):
+    def test_timeline_has_a_row_of_collectives_if_there_are_any(self):
         run = self.imported("xplane/tpu_v6e_jit_f_4chips.xplane.pb")
         self.assertEqual(tuple(self.ask(run, "SELECT count(*), count(step) FROM activity WHERE op_kind = 'collective'")[0]), (12, 0))
         self.assertNotIn("collectives", self.drawn(run, "#/timeline")[1])
@@ -236,7 +236,7 @@ class Escape(Captures):
                 self.assertEqual(handles, sorted(handles))
             page.keyboard.press("Escape")
 
-    def test_the_roofline_says_what_ops_says_binds_an_op(self):
+    def test_roofline_and_ops_show_the_same_bound(self):
         run = self.maxtext()
         bound = dict(self.ask(run, "SELECT handle, bound_by FROM op_time WHERE handle IN ('o1', 'o34', 'o31')"))
         self.assertEqual(bound["o1"], "latency")
@@ -253,7 +253,7 @@ class Escape(Captures):
 
 
 class Idle(Captures):
-    def test_cause_has_the_time_that_a_finding_is_about(self):
+    def test_idle_cause_has_the_time_of_its_finding(self):
         run = self.imported("xplane/jax08_gemm.xplane.pb")
         page = self.page(run, "#/idle")
         (claimed,) = self.ask(
@@ -265,7 +265,7 @@ class Idle(Captures):
         expect(cell).to_contain_text(f"{figure(claimed)} ")
         self.assert_golden_words(cell)
 
-    def test_idle_time_that_is_work_of_other_threads_is_called_so(self):
+    def test_idle_page_explains_work_of_other_cpu_threads(self):
         run = self.imported(CPU)
         ((text,),) = self.ask(run, "SELECT text FROM ruled_out WHERE id = 'hidden_products' AND verdict = 'withheld'")
         page = self.page(run, "#/idle")
@@ -273,7 +273,7 @@ class Idle(Captures):
         self.visit(page, "#/verdict")
         expect(page.get_by_test_id("page-verdict")).to_contain_text(text)
 
-    def test_each_cause_says_what_it_means(self):
+    def test_each_idle_cause_is_explained(self):
         run = self.maxtext()
         page = self.page(run, "#/idle")
         inside = "g.start_ns BETWEEN s.start_ns AND s.end_ns - 1"
@@ -308,7 +308,7 @@ class Same(Captures):
         self.assertRegex(said, rf"\n{name} +0\.060 +[\d.]+\n  \D+ 0\.060")
         self.assertNotIn("unknown", said)
 
-    def test_a_call_moves_the_same_on_the_graph_and_in_the_terminal(self):
+    def test_bytes_of_a_call_equal_those_of_the_terminal(self):
         run = self.imported("xplane/jax08_gemm.xplane.pb")
         # The cost per run in the terminal: floating-point operations and bytes.
         moved = re.search(r"\b([\d.]+ MB) per\b", self.command("show", "o1", run))[1]
@@ -316,7 +316,7 @@ class Same(Captures):
         expect(page.locator("#p-graph p", has_text=f" {moved}: ")).to_have_count(1)
 
     @only_long
-    def test_an_instruction_that_programs_share_says_whose_it_is_as_in_the_terminal(self):
+    def test_instruction_in_several_programs_is_named_with_its_program(self):
         run = self.imported("xplane/jax08_gemm.xplane.pb")
         names = re.findall(r"(?m)^o\d+ +(jit_dot#\d+/custom-call\.1)", self.command("summary", run))
         self.assertGreater(len(names), 3)
@@ -327,7 +327,7 @@ class Same(Captures):
                 self.assertEqual(page.get_by_title(name).or_(page.get_by_text(name, exact=True)).count() > 0, True, (where, name))
 
     @only_long
-    def test_sums_of_a_whole_step_are_those_of_the_device(self):
+    def test_sums_of_a_step_equal_those_of_its_device(self):
         page = self.page(self.maxtext(), "#/timeline?step=1")
         for device in range(4):
             self.visit(page, f"#/timeline?step=1&d={device}")
@@ -338,7 +338,7 @@ class Same(Captures):
             expect(selection.locator("tr").last).to_contain_text(f"{count:,}")
             self.assertAlmostEqual(float(selection.get_attribute("data-ns")), ns, delta=2)
 
-    def test_the_timeline_divides_time_over_phases_as_every_page(self):
+    def test_phase_times_of_the_timeline_equal_other_pages(self):
         page = self.page(self.maxtext(), "#/timeline?step=1")
         of = "FROM phase_time JOIN device USING (device_id) WHERE step = 1 AND ordinal = 0"
         phases = dict(self.ask(self.maxtext(), f"SELECT phase, self_ns {of}"))
@@ -356,7 +356,7 @@ class Same(Captures):
             expect(selection.locator("tbody tr").first).to_contain_text(phase)
             self.assertAlmostEqual(float(selection.get_attribute("data-ns")), phases[phase], delta=2e-5 * phases[phase] + 20)
 
-    def test_memory_sentence_has_what_xla_reserves(self):
+    def test_memory_sentence_has_the_bytes_that_xla_reserves(self):
         run = self.imported("xplane/tpu_v6e_jit_f_4chips.xplane.pb")
         page = self.page(run, "#/memory")
         # The first size of the note is what XLA reserves.
@@ -366,7 +366,7 @@ class Same(Captures):
         self.assert_golden_words(sentence, basis)
 
     @only_long
-    def test_a_gpu_is_called_the_same_on_every_page(self):
+    def test_gpu_has_the_same_name_on_every_page(self):
         page = self.page(self.imported("xplane/jax08_gemm.xplane.pb"), "#/roofline")
         expect(page.get_by_role("banner")).to_contain_text("MI300X")
         expect(page.locator("#p-roofline")).to_contain_text("MI300X")
@@ -405,7 +405,7 @@ class Starts(Captures):
         handle = page.locator("#p-graph h2").inner_text().split()[1]
         self.assertIn(f'"{handle}"', handles)
 
-    def test_difference_of_steps_is_of_the_device_that_waits_least(self):
+    def test_step_difference_is_of_the_device_with_least_waiting(self):
         run = self.maxtext()
         page = self.page(run, "#/verdict")
         # By hand: the fastest and the slowest step; in each the device with the least exposed collectives.
@@ -426,7 +426,7 @@ class Starts(Captures):
         expect(page.locator(".side .steps i.p-backward")).to_have_count(len(steps))
 
     @only_long
-    def test_ranks_of_half_a_group_have_the_size_of_the_group(self):
+    def test_ranks_of_half_a_group_show_the_group_size(self):
         page = self.page(self.imported("captures/nsys-jax-pax-fsdp4-a100"), "#/ranks")
         half = words_of(page.get_by_test_id("rank-cost").inner_text())
         self.assertRegex(half, r"\b4\b.*\b2\b")
@@ -449,7 +449,7 @@ class Starts(Captures):
         self.assertGreater(quoted.count(), 0)
         self.assert_golden_words(*quoted.all())
 
-    def test_op_of_one_device_has_its_time_there_and_the_mean(self):
+    def test_op_on_one_device_shows_its_time_and_the_mean(self):
         run = self.job()
         page = self.page(run, "#/ops")
         (handle, name, module), = self.ask(run, "SELECT handle, op, module_id FROM op_time WHERE op LIKE 'loop_convert_fusion%' ORDER BY steady_ns DESC LIMIT 1")
@@ -478,7 +478,7 @@ class Starts(Captures):
         self.assertLessEqual(*title.evaluate("(e) => [e.scrollWidth, e.clientWidth]"))
 
     @only_long
-    def test_names_of_a_line_are_not_cut_to_nothing(self):
+    def test_names_of_a_source_line_keep_some_characters(self):
         page = self.page(self.imported("captures/nsys-jax-pax-fsdp4-a100/proc0"), "#/source")
         for width in (400, 1024, 1280, 1440, 1920):
             page.set_viewport_size({"width": width, "height": 900})
@@ -487,7 +487,7 @@ class Starts(Captures):
             for shown, whole in page.locator(".code .l:not(.wide) .nm").evaluate_all("(all) => all.slice(0, 20).map((e) => [e.clientWidth, e.title.length * 6.2])"):
                 self.assertGreater(shown, min(80, 0.9 * whole), width)
 
-    def test_range_of_step_times_is_the_same_in_terminal_and_page(self):
+    def test_terminal_and_page_show_the_same_step_quartiles(self):
         run = self.imported(CPU)
         times = sorted(ns for (ns,) in self.ask(run, "SELECT avg(end_ns - start_ns) FROM step WHERE steady GROUP BY step"))
         low, _, high = (f"{ns / 1e6:.3g}" for ns in statistics.quantiles(times, n=4, method="inclusive"))
@@ -497,7 +497,7 @@ class Starts(Captures):
         page = self.page(self.maxtext(), "#/verdict")
         self.assert_golden_words(page.get_by_test_id("fact-step"), page.locator(".side ul.q"))
 
-    def test_attributed_share_of_steps_and_of_the_recording_are_both_shown(self):
+    def test_attributed_shares_of_steps_and_recording_are_shown(self):
         run = self.maxtext()
         ((of_all,),) = self.ask(run, "SELECT 100.0 * sum(self_ns * (confidence <> 'none')) / sum(self_ns) FROM activity")
         self.assertLess(of_all, 99)
@@ -524,7 +524,7 @@ class Starts(Captures):
         self.assert_golden_words(critical)
 
     @only_long
-    def test_what_a_node_says_of_its_neighbours_stands_in_it(self):
+    def test_notes_of_graph_nodes_stay_within_the_node(self):
         page = self.page(self.maxtext(), "#/graph?sel=o1")
         notes = page.locator("[data-testid=graph-users], [data-testid=graph-ports]")
         notes.first.wait_for()
@@ -538,7 +538,7 @@ class Starts(Captures):
         self.assertEqual(notes.evaluate_all(over), 0)
 
     @only_long
-    def test_an_action_keeps_how_sure_it_is_in_a_narrow_window(self):
+    def test_confidence_of_an_action_is_shown_in_narrow_windows(self):
         page = self.page(self.maxtext(), "#/verdict")
         page.set_viewport_size({"width": 400, "height": 900})
         for action in page.get_by_test_id("page-verdict").locator(".act").all():
@@ -547,7 +547,7 @@ class Starts(Captures):
             self.assertLess(abs(sure["y"] - saves["y"] - saves["height"]), 24)
 
     @only_long
-    def test_a_node_of_a_folded_row_has_its_own_time_and_the_sum_beside_it(self):
+    def test_folded_graph_node_has_its_time_and_the_sum(self):
         run = self.imported("xplane/tpu_v6e_jit_f_4chips.xplane.pb")
         page = self.page(run, "#/graph")
         steady = "FROM activity JOIN step USING (device_id, step) WHERE typical AND name"
@@ -574,7 +574,7 @@ class Starts(Captures):
         expect(page.get_by_test_id("inspector-title")).to_contain_text(title.split("(")[0].strip())
 
     @only_long
-    def test_tabs_show_that_more_follow(self):
+    def test_cut_tab_bar_shows_that_tabs_follow(self):
         page = self.page(self.maxtext(), "#/verdict")
         tabs = page.get_by_role("tablist")
         expect(tabs).not_to_have_class(re.compile("more"))
@@ -588,7 +588,7 @@ class Starts(Captures):
         expect(tabs).not_to_have_class(re.compile("more"))
 
     @only_long
-    def test_labels_of_the_roofline_cover_no_dot_and_no_other_label(self):
+    def test_labels_of_the_roofline_do_not_overlap(self):
         page = self.page(self.imported("xplane/jax08_gemm.xplane.pb"), "#/roofline")
         page.locator("[data-testid^=dot-label-]").first.wait_for()
         boxes = "(all) => all.map((e) => { const b = e.getBoundingClientRect(); return [b.left, b.top, b.right, b.bottom]; })"

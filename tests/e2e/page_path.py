@@ -16,7 +16,7 @@ class CriticalPath(Browser):
         note.wait_for()
         return note
 
-    def test_a_line_that_is_asked_for_sums_to_the_step(self):
+    def test_critical_path_of_a_source_line_sums_to_the_step(self):
         page = self.open("#/timeline")
         page.get_by_test_id("timeline-selection").wait_for()
         self.assertEqual(page.get_by_test_id("path-note").count(), 0)
@@ -37,7 +37,7 @@ class CriticalPath(Browser):
         page.wait_for_function(f"(n) => ({DRAWN})() === n", arg=before)
 
     @only_long
-    def test_a_held_key_pans_until_it_is_let_go(self):
+    def test_held_key_pans_until_it_is_released(self):
         page = self.open("#/timeline")
         page.get_by_test_id("timeline-selection").wait_for()
         begin, end = self.db.execute("SELECT start_ns, end_ns FROM step WHERE typical LIMIT 1").fetchone()
@@ -56,7 +56,7 @@ class CriticalPath(Browser):
         )
         page.keyboard.up("d")
 
-    def test_a_selection_says_what_bound_it(self):
+    def test_selection_shows_what_limits_it(self):
         begin, end = self.db.execute(
             "SELECT start_ns, end_ns FROM critical_path WHERE kind = 'kernel' ORDER BY end_ns - start_ns DESC"
         ).fetchone()
@@ -82,7 +82,7 @@ class CriticalPath(Browser):
             self.assertIn(f"--op {handle}=0.5x", page.get_by_test_id("inspector").inner_text())
         self.assert_golden_text("\n---\n".join(texts))
 
-    def test_what_all_findings_together_would_leave_is_that_of_run_db(self):
+    def test_step_time_without_all_findings_equals_run_db(self):
         step, together = self.db.execute("SELECT step_ns, all_findings_step_ns FROM replay").fetchone()
         said = self.open().get_by_test_id("together")
         # One finding says it itself.

@@ -73,7 +73,7 @@ class Provenance(Browser):
         self.assertEqual(said.get_by_test_id("pass-event").count(), 0)
         self.assert_golden_words(said)
 
-    def test_an_op_beyond_the_costly_ones_has_its_command(self):
+    def test_op_without_stored_passes_has_its_command(self):
         self.assertGreater(self.sql("SELECT count(*) FROM op_time WHERE handle IS NOT NULL"), 60)
         page, said = self.drawer(self.told, "o60")
         self.assertIn("show o60 run.db", said.inner_text())
@@ -89,7 +89,7 @@ class Provenance(Browser):
         self.assertEqual(page.evaluate("() => document.querySelectorAll('#xlatrace-app img').length"), 0)
 
     @support.only_long
-    def test_a_narrow_window_is_not_widened(self):
+    def test_passes_fit_a_narrow_window(self):
         page, _ = self.drawer(self.told, self.handle)
         page.set_viewport_size({"width": 400, "height": 900})
         self.wait_for_width(page, 400)
@@ -100,7 +100,7 @@ class Provenance(Browser):
 
 class HiddenPages(Browser):
     @support.only_long
-    def test_the_run_page_and_the_palette_say_of_each_page_without_content_why(self):
+    def test_run_page_and_palette_explain_hidden_pages(self):
         page = self.open("#/run")
         page.get_by_test_id("page-run").wait_for()
         tabs = page.evaluate("() => [...document.querySelectorAll('[role=tab]:not(.off)')].map((t) => t.dataset.testid.slice(4))")

@@ -86,7 +86,7 @@ class Questions(Captures):
         return True
 
     @support.only_long
-    def test_in_a_window_of_400_pixels_the_time_of_an_op_is_in_sight(self):
+    def test_time_columns_are_visible_in_a_window_of_400_pixels(self):
         page = self.page(self.maxtext(), "")
         page.set_viewport_size({"width": 400, "height": 800})
         for name, row in (("ops", '[data-testid="op-o1"]'), ("idle", '[data-testid="cause-unknown"]')):

@@ -57,7 +57,7 @@ def ranges(page):
 
 
 class OneRun(Browser):
-    def test_each_rank_has_the_time_that_sql_gives_it(self):
+    def test_time_of_each_rank_equals_sql(self):
         run = kept_runs.imported_run("captures/nsys-jax-maxtext-fsdp4-h100")
         self.run_url = kept_runs.page_of(run).as_uri()
         page = self.open("#/ranks", url=self.run_url)
@@ -158,7 +158,7 @@ class OneRun(Browser):
 
 
 class WithoutCollectives(Browser):
-    def test_without_collectives_nobody_is_waited_for_and_copies_have_a_column(self):
+    def test_copies_have_a_column_if_there_are_no_collectives(self):
         run = kept_runs.imported_run("xplane/tpu_v6e_jit_f_4chips.xplane.pb")
         with contextlib.closing(support.open_database(run)) as db:
             exposed = db.execute("SELECT count(*) FROM step_part WHERE part = 'exposed_collective' AND wall_ns > 0")
@@ -208,7 +208,7 @@ class ManyRanks(Browser):
         cls.many = import_made("many", make, RANKS)
         cls.many_html = kept_runs.page_of(cls.many)
 
-    def test_slow_rank_of_many_is_named_and_the_page_stays_small(self):
+    def test_slow_rank_is_named_in_a_small_page(self):
         self.assertLessEqual(self.many_html.stat().st_size, 6_000_000)
         page = self.open("#/ranks", url=self.many_html.as_uri())
         # One host is named: the slow one.
@@ -225,7 +225,7 @@ class ManyRanks(Browser):
         drawn = page.locator('[data-testid="page-ranks"] tr').count()
         self.assertLess(drawn, 200)  # Of a thousand rows those in sight.
 
-    def test_rank_that_is_late_is_found_by_collectives_without_common_clocks(self):
+    def test_late_rank_is_found_without_common_clocks(self):
         page = self.open("#/ranks", url=self.many_html.as_uri())
         self.assert_golden_words(page.get_by_test_id("clocks"))
         first = page.locator('[data-testid="page-ranks"] tr[data-ns]').first.inner_text()
@@ -274,7 +274,7 @@ class ClocksApart(Browser):
             "(n) => document.querySelector('[data-testid=\"timeline-selection\"]')?.dataset.ns === n", arg=str(wanted)
         )
 
-    def test_steps_are_those_of_the_process_that_is_drawn(self):
+    def test_timeline_shows_the_steps_of_its_process(self):
         page = self.open("#/timeline")
         numbers = self.numbers(page)
         self.assertEqual(len(numbers), 2)
@@ -349,7 +349,7 @@ class ClocksApart(Browser):
 class WholeRuns(Browser):
     """Without steps: totals, device by device, and the finding names the devices by the same names."""
 
-    def test_devices_of_a_run_without_steps_have_totals_and_the_late_one_is_named(self):
+    def test_late_device_is_named_if_there_are_no_steps(self):
         run = kept_runs.imported_run("nsys/mfu_2gpu_before.sqlite")
         with contextlib.closing(support.open_database(run)) as db:
             rows = db.execute(
@@ -423,7 +423,7 @@ class Job(Browser):
     def ask(self, text):
         return self.job_db.execute(text).fetchall()
 
-    def test_collectives_of_the_job_say_who_comes_last_and_what_the_exchange_takes(self):
+    def test_collectives_of_the_job_show_the_last_rank(self):
         page = self.open("#/ranks", url=self.job_url)
         row = page.get_by_test_id("collective-0").inner_text()
         # The generator's exchange takes 2 ms; the slow rank is 10 ms late in every step, and nothing
@@ -435,7 +435,7 @@ class Job(Browser):
         self.assertAlmostEqual(skew, 10_000, delta=1_000)
         self.assertAlmostEqual(exposed, wait + exchange / 1e3, delta=0.05)
 
-    def test_rank_that_all_wait_for_is_named_with_its_cost(self):
+    def test_slow_rank_is_named_with_its_cost(self):
         page = self.open("#/ranks", url=self.job_url)
         sentence = page.get_by_test_id("rank-sentence").inner_text()
         said = self.ask("SELECT value FROM run_info WHERE key = 'job'")[0][0]
@@ -459,7 +459,7 @@ class Job(Browser):
         if self.COUNT == 8:
             self.assert_golden_words(plain.locator("#xlatrace-static header, #xlatrace-static h1").first)
 
-    def test_the_jobs_step_and_what_it_costs_are_the_same_figures_everywhere(self):
+    def test_step_time_of_the_job_is_equal_everywhere(self):
         steps = sorted(row[0] / 1e6 for row in self.ask(
             "SELECT max(step_ns) FROM rank_step GROUP BY step HAVING min(steady)"))
         step = f"{steps[(len(steps) - 1) // 2]:#.3g} ms"
@@ -503,7 +503,7 @@ class Job(Browser):
         self.assertRegex(terminal, rf"\n *1 .* {cost} ms high")
 
     @support.only_long
-    def test_sentences_of_run_db_have_the_pages_glyphs(self):
+    def test_sentences_of_run_db_are_shown_with_unicode_units(self):
         # A finding that speaks of microseconds: run.db writes "us".
         database = self.folder / "glyphs.db"
         shutil.copyfile(self.job, database)
@@ -523,7 +523,7 @@ class Job(Browser):
                 self.assertIn("12.0 µs" if "ranks" in address else "41.0 µs", text)
         self.assertIn("Waits 41.0 µs", self.open(f"#/ranks?sel={handle}", url=(self.folder / "glyphs.html").as_uri()).get_by_test_id("inspector-title").inner_text())
 
-    def test_ranks_stand_by_what_they_cost_with_the_figures_of_run_db(self):
+    def test_ranks_are_sorted_by_cost_with_stored_figures(self):
         page = self.open("#/ranks", url=self.job_url)
         page.locator('[data-testid="page-ranks"] tr[data-ns]').first.wait_for()
         wanted = self.ask(
@@ -540,7 +540,7 @@ class Job(Browser):
                 self.assertRegex(text, rf"\b{wait / 1e6:.3g}\b")
         self.assertEqual(wanted[0][0], self.slow)
 
-    def test_the_map_has_every_rank_in_every_step(self):
+    def test_rank_map_has_every_rank_in_every_step(self):
         data = page_reader.Page.open(self.job_html)
         ranks = data.rows("ranks")
         found = sorted(
@@ -559,7 +559,7 @@ class Job(Browser):
         page.wait_for_function("() => /m=wait/.test(location.hash)")
 
     @support.only_long
-    def test_hosts_stand_by_what_their_ranks_have_more_of(self):
+    def test_hosts_are_sorted_by_the_excess_of_their_ranks(self):
         page = self.open("#/ranks", url=self.job_url)
         hosts = page.get_by_test_id("job-hosts")
         hosts.wait_for()
@@ -577,7 +577,7 @@ class Job(Browser):
         more = sum(mean - middle for mean in of_host) / len(of_host)
         self.assertIn(f"{more / 1e6:.3g}"[:4], text)
 
-    def test_map_of_a_job_without_waiting_times_has_the_other_measures(self):
+    def test_rank_map_without_waiting_times_has_other_measures(self):
         database = self.folder / "untold.db"
         shutil.copyfile(self.job, database)
         with contextlib.closing(sqlite3.connect(database)) as db, db:
@@ -594,7 +594,7 @@ class Job(Browser):
         for word in ("NaN", "Infinity"):
             self.assertNotIn(word, text)
 
-    def test_a_click_opens_launches_that_are_here_and_says_where_others_are(self):
+    def test_click_on_the_rank_map_opens_or_locates_launches(self):
         page = self.open("#/ranks", url=self.job_url)
         canvas = page.locator("[data-testid=rankmap] canvas")
         canvas.wait_for()
@@ -634,11 +634,11 @@ class Job(Browser):
             page.set_viewport_size({"width": width, "height": 900})
             self.wait_for_width(page, width)
 
-    def test_the_page_stays_small(self):
+    def test_page_of_a_job_stays_small(self):
         self.assertLessEqual(self.job_html.stat().st_size, 6_000_000)
 
     @support.only_long
-    def test_of_a_long_job_the_longest_steps_stay_in_the_map(self):
+    def test_rank_map_of_a_long_job_keeps_its_longest_steps(self):
         path = self.folder / "long.db"
         if self.COUNT > 64:
             self.skipTest("of a small job")

@@ -29,7 +29,7 @@ class Shown(Browser):
             self.assertEqual(result.code, 0, result)
         return folder / "run.db", (folder / "run.html").as_uri()
 
-    def test_sums_of_idle_time_hold_gaps_that_the_file_does_not(self):
+    def test_idle_sums_include_gaps_that_are_not_stored(self):
         # One launch every 10 us that takes 5 us: as many gaps of 5 us, which is above the least of 1 us.
         folder = self.made("gaps")
         launches = GAPS_IN_FILE + 2_500
@@ -60,18 +60,18 @@ class Shown(Browser):
         self.assertEqual(len(texts), 3)
         self.assert_golden_text("\n---\n".join(texts))
 
-    def test_no_cut_is_reported_where_the_file_holds_all_gaps(self):
+    def test_no_omission_is_reported_if_all_gaps_are_stored(self):
         page = self.open("#/idle")
         page.get_by_test_id("cause-total").wait_for()
         self.assertLess(self.sql("SELECT count(*) FROM gap"), GAPS_IN_FILE)
         self.assertNotIn(f"{GAPS_IN_FILE:,}", page.locator(".idlegrid").inner_text())
         self.assert_golden_words(*page.locator(".idlegrid .cap").all())
 
-    def test_paper_has_the_evidence_of_every_finding_and_how_to_check_it(self):
+    def test_printed_page_has_evidence_and_checks_of_findings(self):
         self.check_paper(self.open("#/verdict"), self.db)
 
     @support.only_long
-    def test_paper_of_a_recording_has_the_evidence(self):
+    def test_printed_page_of_a_recording_has_the_evidence(self):
         database = kept_runs.imported_run("captures/nsys-jax-maxtext-fsdp4-h100")
         url = kept_runs.page_of(database).as_uri()
         connection = support.open_database(database)
@@ -106,7 +106,7 @@ class Shown(Browser):
         return checked
 
     @support.only_long
-    def test_source_goes_down_to_the_end_of_the_window(self):
+    def test_source_text_extends_to_the_bottom_of_the_window(self):
         lines = 200
         folder = self.made("lines")
         (folder / "module_0001.jit_step.sm_9.0_gpu_after_optimizations.txt").write_text(module(
@@ -123,7 +123,7 @@ class Shown(Browser):
                 " return b.bottom > 0.9 * h && b.bottom <= h && b.height > 0.6 * h; }", arg=height)
         self.assertEqual(page.locator(".code .l.has").count(), lines)
 
-    def test_the_timeline_grows_with_the_window_and_stays_in_it(self):
+    def test_timeline_height_follows_the_window(self):
         page = self.open("#/timeline")
         canvas = page.get_by_test_id("timeline-canvas")
         canvas.wait_for()

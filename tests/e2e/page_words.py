@@ -39,7 +39,7 @@ class OfCapture(Browser):
 
 class Shares(OfCapture):
     @only_long
-    def test_every_share_says_of_what_and_a_filter_changes_the_words(self):
+    def test_titles_of_shares_name_their_whole(self):
         page = self.page("#/model")
         found = set()
         for term in ("", "phase:backward"):
@@ -61,7 +61,7 @@ class Shares(OfCapture):
         self.assert_golden_text("\n".join(sorted(found)))
 
 
-    def test_occupancy_says_of_what_its_rows_are_a_share(self):
+    def test_occupancy_names_the_whole_of_its_shares(self):
         page = self.open("#/occupancy")  # Launch configurations are in the synthetic run.
         caps = []
         for term in ("", "phase:backward"):
@@ -82,7 +82,7 @@ class Folded(OfCapture):
         self.assertGreater(row["n"], 1)
         return page, row
 
-    def test_the_graph_and_the_palette_say_what_all_copies_take(self):
+    def test_graph_and_palette_show_the_time_of_all_copies(self):
         page, row = self.folded()
         steps = self.page_divisor(page)
         wanted = re.compile(rf"×{row['n']}\D* {row['ns'] / steps / 1e6:.3g} ms")
@@ -108,7 +108,7 @@ class Folded(OfCapture):
     def name_of(page, handle):
         return page.locator(f'[data-testid="op-{handle}"] .nm').first.get_attribute("title")
 
-    def test_source_says_how_much_of_an_op_a_line_has(self):
+    def test_source_shows_the_share_of_an_op_per_line(self):
         page = self.page("#/source")
         table = page.locator("#p-source .secs table").first
         # A line of which some fusion is a part only: looked for from the largest on.
@@ -123,7 +123,7 @@ class Folded(OfCapture):
                 return
         self.fail("no partial op in 12 lines")
 
-    def test_the_worst_dot_of_the_roofline_says_how_far_below_the_roof_it_is(self):
+    def test_worst_roofline_dot_shows_its_distance_to_the_roof(self):
         page = self.page("#/roofline")
         rows = page.locator('[data-testid="page-roofline"] tr[data-key]')
         handle = rows.first.get_attribute("data-key")  # By waste, the largest first.
@@ -164,11 +164,11 @@ class NothingIsCut(OfCapture):
                     page.wait_for_function(f"() => ({CUT})().numbers.length === 0", timeout=20_000)
                     self.assertEqual(page.evaluate(CUT), {"numbers": [], "ends": []})
 
-    def test_of_a_public_capture(self):
+    def test_texts_of_a_public_capture_are_not_cut(self):
         self.check(self.page("#/ops"), self.PAGES if LONG else ("ops", "timeline", "source"))
 
     @only_long
-    def test_of_rows_with_more_than_a_million_calls(self):
+    def test_numbers_above_a_million_are_not_cut(self):
         # The synthetic run with a thousand times its calls: what matters is how wide the figures are.
         page = self.open("#/ops")
         page.evaluate(
@@ -182,7 +182,7 @@ class NothingIsCut(OfCapture):
 class GraphOfPax(OfCapture):
     CAPTURE = PAX
 
-    def test_it_does_not_open_on_parameters(self):
+    def test_graph_does_not_open_on_parameters(self):
         page = self.page("#/graph")
         nodes = page.locator(".gnode")
         parameters = nodes.filter(has=page.locator("text.i2", has_text=re.compile("^parameter$"))).count()

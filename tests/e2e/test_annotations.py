@@ -117,7 +117,7 @@ class NsysExport(TestCase):
             seen += 1
         self.assertEqual(seen, len(self.export.truth))
 
-    def test_ranges_alone_are_enough(self):
+    def test_ranges_without_modules_attribute_launches(self):
         run = self.import_export()
         self.check_truth(run)
         self.assertEqual({s for (s,) in rows(run, "SELECT source FROM module")}, {"annotation"})
@@ -126,7 +126,7 @@ class NsysExport(TestCase):
         )[0]
         self.assertIsNone(coverage)
 
-    def test_rows_of_graphs_are_shared_by_what_ran_one_by_one(self):
+    def test_graph_rows_are_divided_by_earlier_single_launches(self):
         run = self.import_export()
         graphs = rows(
             run,
@@ -236,7 +236,7 @@ class NsysExport(TestCase):
                     for name in ("run.db", "want.db"))
                 self.assertEqual(got, want)
 
-    def test_attaching_the_same_again_changes_nothing(self):
+    def test_second_attach_of_the_same_modules_changes_nothing(self):
         folder = dump(self.folder / "dump", "jit_convert", 12, "loop_add_fusion.1",
                       "jit(convert)/convert_element_type")
         self.import_export("--modules", folder)
@@ -246,7 +246,7 @@ class NsysExport(TestCase):
         self.assert_golden_text(result.stderr)
         self.assertEqual(rows(self.folder / "run.db", "SELECT * FROM module ORDER BY 1"), before)
 
-    def test_attach_of_a_text_file_is_refused_and_leaves_the_run_unchanged(self):
+    def test_attach_of_a_text_file_leaves_the_run_unchanged(self):
         run = self.import_export()
         before = run.read_bytes()
         (self.folder / "notes.txt").write_text("text")
@@ -257,7 +257,7 @@ class NsysExport(TestCase):
         self.assert_golden_text(result.stderr)
         self.assertEqual(run.read_bytes(), before)
 
-    def test_a_file_of_a_dump_that_cannot_be_read_costs_itself_only(self):
+    def test_unreadable_dump_file_leaves_other_files_usable(self):
         folder = dump(self.folder / "dump", "jit_convert", 12, "loop_add_fusion.1",
                       "jit(convert)/convert_element_type")
         damaged = dump(folder, "jit_inner", 190, "loop_add_fusion", "jit(inner)/jit(main)/add")
@@ -305,17 +305,17 @@ class StrippedProfiles(TestCase):
         with_hlo = rows(self.folder / "half.db", "SELECT DISTINCT source FROM module ORDER BY 1")
         self.assertIn(("xplane",), with_hlo)
 
-    def test_gpus(self):
+    def test_stripped_gpu_profiles_keep_their_labels(self):
         for name in ("jax08_elementwise", "jax08_gemm", "jax_conv_minimal"):
             with self.subTest(profile=name):
                 self.check(f"{name}.xplane.pb")
 
-    def test_tpus(self):
+    def test_stripped_tpu_profiles_keep_their_labels(self):
         self.check("tpu_v6e_jit_f_4chips.xplane.pb")
 
 
 class Lookups(TestCase):
-    def test_keys_are_looked_up(self):
+    def test_views_use_an_index_for_keys(self):
         """What docs/schema.md calls a key is found by an index, also from inside a subquery."""
         annotated_export.training(self.folder / "export.sqlite")
         self.run_program("import", "export.sqlite", "-o", "run.db")
@@ -347,7 +347,7 @@ class Lookups(TestCase):
                 self.assertEqual(bad, [])
 
 
-    def test_a_lookup_per_launch_of_a_real_capture_costs_a_few_steps(self):
+    def test_lookup_per_launch_takes_few_sqlite_steps(self):
         """Steps of SQLite's machine, which are the same on every machine: a scan of the 4,000
         instructions for each of the 20,000 launches would be a hundred times as many."""
         capture = support.require_data("captures/nsys-jax-maxtext-fsdp4-h100")

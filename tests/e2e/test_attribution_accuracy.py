@@ -76,13 +76,13 @@ class Accuracy(unittest.TestCase):
             with self.subTest(grade=grade):
                 self.assertEqual(grades[grade]["right_exact_ns"], grades[grade]["told_ns"])
 
-    def test_maxtext(self):
+    def test_labels_of_maxtext_equal_the_truth(self):
         self.check_training("nsys-jax-maxtext-fsdp4-h100")
 
-    def test_pax(self):
+    def test_labels_of_pax_equal_the_truth(self):
         self.check_training("nsys-jax-pax-fsdp4-a100/proc0")
 
-    def test_profiles_of_gpus(self):
+    def test_labels_of_gpu_profiles_equal_the_truth(self):
         for name in ("jax08_elementwise", "jax08_gemm", "jax_conv_minimal"):
             with self.subTest(profile=name):
                 grades = score(name, f"xplane/{name}.xplane.pb")
@@ -90,7 +90,7 @@ class Accuracy(unittest.TestCase):
                 self.check_annotations(grades)
                 self.check_stripped(grades["no instruction"], 0.6)
 
-    def test_profile_of_a_tpu(self):
+    def test_labels_of_a_tpu_profile_equal_the_truth(self):
         grades = score("tpu", "xplane/tpu_v6e_jit_f_4chips.xplane.pb")
         self.check(grades)
         self.check_annotations(grades)
@@ -116,10 +116,10 @@ class OpNames(support.TestCase):
         self.assertGreater(time, 0)
         self.assertGreaterEqual(deep, 0.99 * time)
 
-    def test_maxtext(self):
+    def test_op_names_of_maxtext_equal_the_truth(self):
         self.check("captures/nsys-jax-maxtext-fsdp4-h100")
 
-    def test_pax(self):
+    def test_op_names_of_pax_equal_the_truth(self):
         self.check("captures/nsys-jax-pax-fsdp4-a100/proc0")
 
 

@@ -80,7 +80,7 @@ class CommandLine(refusals.RefusalCase):
                 text = result.stdout.split("Example")[0]
                 self.assertNotRegex(text, r"\b(TEXT|UINT|INT|FLOAT|ENUM)\b")
 
-    def test_help_as_a_command(self):
+    def test_help_works_as_a_command(self):
         for words in (("help",), ("help", "summary")):
             result = self.run_program(*words)
             self.assertEqual((result.code, result.stderr), (0, ""), result)
@@ -298,7 +298,7 @@ class CommandLine(refusals.RefusalCase):
 
     # --- record's own codes ---
 
-    def test_record_of_a_command_that_cannot_run_keeps_the_code_of_a_shell(self):
+    def test_record_of_an_impossible_command_has_the_shell_code(self):
         (self.folder / "data.txt").write_text("text\n")
         (self.folder / "dir").mkdir()
         for command, code in (
@@ -314,7 +314,7 @@ class CommandLine(refusals.RefusalCase):
 
     # --- plain output ---
 
-    def test_no_escapes_in_a_pipe(self):
+    def test_output_to_a_pipe_has_no_escapes(self):
         for arguments in (
             ("summary", "good.db"),
             ("query", "good.db", "SELECT * FROM activity"),
@@ -327,7 +327,7 @@ class CommandLine(refusals.RefusalCase):
                     result = self.run_program(*arguments, env=support.environment(**changes))
                     self.assertNotIn("\x1b", result.stdout + result.stderr)
 
-    def test_no_color_on_a_terminal(self):
+    def test_no_color_is_respected_on_a_terminal(self):
         for changes, expected in (({"NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False)):
             with self.subTest(changes=changes):
                 output = terminal_output(

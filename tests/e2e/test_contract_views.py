@@ -51,7 +51,7 @@ class ContractViews(support.OneRecording):
     def test_user_version_is_set(self):
         self.assertGreater(self.value("PRAGMA user_version"), 0)
 
-    def test_run_info(self):
+    def test_run_info_has_the_required_keys(self):
         info = {row["key"]: row["value"] for row in self.rows("SELECT * FROM run_info")}
         for key in ("source", "granularity", "tool_version", "start_unix_ns"):
             self.assertIn(key, info)
@@ -93,7 +93,7 @@ class ContractViews(support.OneRecording):
     def test_average_is_an_integer(self):
         self.assert_no_rows("SELECT average_ns FROM op_time WHERE typeof(average_ns) != 'integer'")
 
-    def test_required_values(self):
+    def test_required_columns_have_values(self):
         for column in (
             "activity_id,kind,process_id,device_id,start_ns,end_ns,duration_ns,self_ns,origin,"
             "confidence,phase,op_kind,name"
@@ -101,7 +101,7 @@ class ContractViews(support.OneRecording):
             with self.subTest(column=column):
                 self.assert_no_rows(f"SELECT * FROM activity WHERE {column} IS NULL")
 
-    def test_closed_lists(self):
+    def test_values_of_closed_lists_are_known(self):
         for (view, column), allowed in CLOSED.items():
             with self.subTest(view=view, column=column):
                 seen = {row[0] for row in self.rows(f'SELECT DISTINCT "{column}" FROM "{view}"')}
@@ -114,7 +114,7 @@ class ContractViews(support.OneRecording):
                     f'SELECT {columns}, count(*) AS n FROM "{view}" GROUP BY {columns} HAVING n > 1'
                 )
 
-    def test_keys_lead_somewhere(self):
+    def test_every_key_refers_to_a_row(self):
         for (view, column), (target, key) in KEYS.items():
             with self.subTest(view=view, column=column):
                 self.assert_no_rows(
@@ -144,7 +144,7 @@ class ContractViews(support.OneRecording):
 
     # --- attribution ---
 
-    def test_none_means_no_instruction_means_a_reason(self):
+    def test_confidence_none_has_no_instruction_but_a_reason(self):
         self.assert_no_rows(
             "SELECT * FROM activity WHERE NOT ((confidence = 'none') = (instruction IS NULL AND "
             "evidence IS NOT 'op_range') AND (confidence = 'none') = (unattributed_reason IS NOT NULL))"
@@ -158,7 +158,7 @@ class ContractViews(support.OneRecording):
             "SELECT * FROM activity WHERE instruction IS NOT NULL AND (evidence IS NULL OR module_id IS NULL)"
         )
 
-    def test_exact_knows_the_triple(self):
+    def test_exact_rows_have_module_instruction_and_evidence(self):
         self.assert_no_rows(
             "SELECT * FROM activity WHERE confidence = 'exact' AND "
             "(module_id IS NULL OR execution_id IS NULL OR instruction IS NULL) AND "
@@ -184,7 +184,7 @@ class ContractViews(support.OneRecording):
                     f"WHERE a.kind != 'graph' AND a.{column} IS NOT i.{column}"
                 )
 
-    def test_shares(self):
+    def test_shares_of_an_instruction_sum_to_one(self):
         shares = {}
         for row in self.rows("SELECT module_id, instruction, share FROM instruction_share"):
             self.assertGreater(row["share"], 0)
@@ -231,7 +231,7 @@ class ContractViews(support.OneRecording):
 
     # --- time ---
 
-    def test_duration(self):
+    def test_duration_is_end_minus_start(self):
         self.assert_no_rows("SELECT * FROM activity WHERE end_ns - start_ns != duration_ns")
         self.assert_no_rows("SELECT * FROM activity WHERE self_ns < 0 OR self_ns > duration_ns")
 
@@ -252,13 +252,13 @@ class ContractViews(support.OneRecording):
         self.assertEqual(self.value("SELECT sum(self_ns) FROM scope_time"), total, "scope_time")
         self.assertEqual(self.value("SELECT sum(self_ns) FROM phase_time"), total, "phase_time")
 
-    def test_sums_per_device(self):
+    def test_sums_per_device_equal_device_time(self):
         for row in self.rows("SELECT device_id, sum(self_ns) AS ns FROM activity GROUP BY 1"):
             self.assertEqual(
                 self.value("SELECT sum(self_ns) FROM phase_time WHERE device_id = ?", row[0]), row["ns"]
             )
 
-    def test_sums_per_device_and_step(self):
+    def test_sums_per_device_and_step_equal_device_time(self):
         own = self.rows("SELECT device_id, step, sum(self_ns) FROM activity GROUP BY 1, 2")
         view = self.rows("SELECT device_id, step, sum(self_ns) FROM phase_time GROUP BY 1, 2")
         self.assertEqual(sorted(map(repr, map(tuple, own))), sorted(map(repr, map(tuple, view))))
@@ -288,11 +288,11 @@ class ContractViews(support.OneRecording):
         for name in set(own) | set(view):
             self.assertAlmostEqual(own.get(name, 0), view.get(name, 0), delta=rows + 1, msg=name)
 
-    def test_estimated_is_a_part(self):
+    def test_estimated_time_is_part_of_the_time(self):
         for view in ("scope_time", "phase_time"):
             self.assert_no_rows(f"SELECT * FROM {view} WHERE estimated_ns < 0 OR estimated_ns > self_ns", view)
 
-    def test_op_time_by_instruction(self):
+    def test_op_time_equals_the_time_of_its_instruction(self):
         own = {
             (row[0], row[1]): tuple(row)[2:]
             for row in self.rows(
@@ -320,13 +320,13 @@ class ContractViews(support.OneRecording):
                 self.assertLessEqual(shortest, view[key][3], key)
                 self.assertGreaterEqual(view[key][4], longest, key)
 
-    def test_op_time_one_row_per_instruction(self):
+    def test_op_time_has_one_row_per_instruction(self):
         self.assert_no_rows(
             "SELECT module_id, instruction, count(*) AS n FROM op_time WHERE instruction IS NOT NULL "
             "GROUP BY 1, 2 HAVING n > 1"
         )
 
-    def test_op_time_figures(self):
+    def test_figures_of_op_time_equal_their_definition(self):
         self.assert_no_rows(
             "SELECT instruction, average_ns, min_ns, max_ns FROM op_time "
             "WHERE average_ns < min_ns OR average_ns > max_ns"
@@ -358,7 +358,7 @@ class ContractViews(support.OneRecording):
             )
         ]
 
-    def test_busy_time(self):
+    def test_busy_time_equals_the_union_of_activities(self):
         devices = [row[0] for row in self.rows("SELECT DISTINCT device_id FROM activity")]
         rows = {row["device_id"]: row for row in self.rows("SELECT * FROM busy_time")}
         self.assertEqual(sorted(devices), sorted(rows))
@@ -380,7 +380,7 @@ class ContractViews(support.OneRecording):
                     row["compute_ns"] + row["exposed_collective_ns"] + row["exposed_copy_ns"], row["busy_ns"]
                 )
 
-    def test_gaps(self):
+    def test_gaps_equal_the_holes_between_activities(self):
         for device in {row[0] for row in self.rows("SELECT device_id FROM busy_time")}:
             own = [gap for gap in holes(self.intervals(device)) if gap[1] - gap[0] >= 1000]
             view = [
@@ -399,7 +399,7 @@ class ContractViews(support.OneRecording):
             "WHERE a.start_ns != g.end_ns OR a.device_id != g.device_id"
         )
 
-    def test_launch_queue(self):
+    def test_launch_queue_equals_its_definition(self):
         calls = {
             row[0]: (row[1], row[2]) for row in self.rows("SELECT api_call_id, start_ns, end_ns FROM api_call")
         }
@@ -452,7 +452,7 @@ class ContractViews(support.OneRecording):
 
     # --- executions and steps ---
 
-    def test_executions(self):
+    def test_executions_contain_their_activities(self):
         self.assert_no_rows(
             "SELECT e.execution_id, e.start_ns, e.end_ns, min(a.start_ns) AS first, max(a.end_ns) AS last "
             "FROM execution e JOIN activity a USING (execution_id) GROUP BY 1 "
@@ -481,7 +481,7 @@ class ContractViews(support.OneRecording):
                 self.assertLess(before["start_ns"], after["start_ns"])
                 self.assertLessEqual(before["end_ns"], after["start_ns"])
 
-    def test_step_figures(self):
+    def test_figures_of_steps_equal_their_definition(self):
         for row in self.rows("SELECT * FROM step"):
             duration = row["end_ns"] - row["start_ns"]
             self.assertGreater(duration, 0)
@@ -528,13 +528,13 @@ class ContractViews(support.OneRecording):
             "USING (module_id) GROUP BY 1 HAVING n != m.instruction_count"
         )
 
-    def test_findings(self):
+    def test_findings_have_ordered_savings(self):
         for row in self.rows("SELECT * FROM finding"):
             evidence = json.loads(row["evidence"])
             self.assertIsInstance(evidence, list)
             self.assertLessEqual(row["saves_low_ns_per_step"] or 0, row["saves_high_ns_per_step"] or 0)
 
-    def test_attributed_share_is_as_said(self):
+    def test_attributed_share_equals_run_info(self):
         self.assert_no_rows(
             "SELECT unattributed_reason, count(*) AS n FROM activity WHERE unattributed_reason = 'unknown' "
             "GROUP BY 1 HAVING n > 0.005 * (SELECT count(*) FROM activity)",

@@ -61,11 +61,11 @@ class Demo:
     def phases(self):
         return dict(map(tuple, self.rows("SELECT phase, sum(self_ns) FROM phase_time GROUP BY 1")))
 
-    def test_exact_share(self):
+    def test_exact_share_reaches_its_bound(self):
         total, exact = self.rows("SELECT count(*), sum(confidence = 'exact') FROM activity")[0]
         self.assertGreaterEqual(exact, 0.99 * total)
 
-    def test_nothing_but_the_run_is_left(self):
+    def test_record_leaves_only_the_run(self):
         self.assertEqual([path.name for path in self.place.iterdir()], ["run.db"])
 
     def test_json_equals_sql(self):
@@ -128,7 +128,7 @@ class Demo:
             summary["table"]["device_ns"],
         )
 
-    def test_summary_fits(self):
+    def test_summary_fits_the_terminal(self):
         for width in (80, 100, 120):
             for by in ("phase", "layer", "op", "kernel", "source"):
                 with self.subTest(width=width, by=by):
@@ -138,7 +138,7 @@ class Demo:
                     if width >= 100:
                         self.assertLessEqual(len(lines), 45)
 
-    def test_page_is_offline(self):
+    def test_page_refers_to_no_address(self):
         page = self.place / "page.html"
         self.addCleanup(page.unlink, missing_ok=True)
         for _ in range(2):  # its own page is replaced
@@ -173,7 +173,7 @@ class JaxDemo(Demo, unittest.TestCase):
         self.assertEqual(clean[0], clean[1])
         self.assertEqual(plain.code, self.result.code)
 
-    def test_phases(self):
+    def test_phases_of_jax_have_time(self):
         phases = self.phases()
         for phase in ("forward", "loss", "backward", "recompute", "optimizer"):
             self.assertGreater(phases.get(phase, 0), 0, phase)
@@ -266,16 +266,16 @@ class JaxDemo(Demo, unittest.TestCase):
                 called = in_norm and "layer_norm(" in text[row["source_line"] - 1]
                 self.assertTrue(first < row["source_line"] < last or called, tuple(row))
 
-    def test_steps(self):
+    def test_twelve_steps_are_found(self):
         self.assertEqual([row[0] for row in self.rows("SELECT step FROM step ORDER BY 1")], list(range(12)))
 
-    def test_run_info(self):
+    def test_run_info_describes_the_command(self):
         info = dict(map(tuple, self.rows("SELECT key, value FROM run_info")))
         self.assertIn("train.py --steps 12", info["command"])
         self.assertIn(support.PYTHON_JAX, info["command"])
         self.assertIn("jaxlib_version", info)
 
-    def test_module(self):
+    def test_train_step_is_the_only_main_module(self):
         main = self.rows("SELECT name, framework_function FROM module WHERE role = 'main'")
         self.assertEqual([tuple(row) for row in main], [("jit_train_step", "train_step")])
 
@@ -286,7 +286,7 @@ class TensorFlowDemo(Demo, unittest.TestCase):
     arguments = ("--epochs", "3")
     python = staticmethod(support.require_tensorflow)
 
-    def test_phases(self):
+    def test_phases_of_tensorflow_have_time(self):
         phases = self.phases()
         for phase in ("forward", "backward", "optimizer"):
             self.assertGreater(phases.get(phase, 0), 0, phases)

@@ -63,7 +63,7 @@ class Pairs(support.TestCase):
         cls.run_of = {relative: kept_runs.imported_run(relative) for relative in captures}
         cls.runs = list(cls.run_of.values())
 
-    def test_host_time_of_a_launch_is_the_median_of_the_rows_of_the_recording(self):
+    def test_host_time_of_a_launch_is_the_recorded_median(self):
         name, medians = "cudaLaunchKernel_v7000", []
         for relative in ("nsys/mfu_2gpu_before.sqlite", "nsys/mfu_2gpu_after.sqlite"):
             with contextlib.closing(support.open_database(support.require_data(relative))) as raw:
@@ -100,7 +100,7 @@ class Pairs(support.TestCase):
         ok("import", source, "-o", again)
         self.assertTrue(diff(self.run_of[CAPTURES[1]], again)["same_recording"])
 
-    def test_rows_of_every_pair_sum_up_and_swap_with_the_runs(self):
+    def test_rows_sum_to_the_totals_and_swap_with_runs(self):
         self.assertGreaterEqual(len(self.runs), 10 if tiers.IS_LONG else len(FIRST_TIER))
         for a, b in itertools.combinations(self.runs, 2):
             with self.subTest(a=a.name, b=b.name):
@@ -126,7 +126,7 @@ class Pairs(support.TestCase):
                     by,
                 )
 
-    def test_text_fits(self):
+    def test_text_fits_the_terminal(self):
         for a, b in ((self.run_of[BEFORE], self.run_of[AFTER]), (self.runs[0], self.runs[1])):
             for width in (80, 120):
                 lines = ok("diff", a, b, "--width", str(width)).splitlines()
@@ -134,7 +134,7 @@ class Pairs(support.TestCase):
                 for line in lines:
                     self.assertLessEqual(len(line), width, line)
 
-    def test_other_devices_are_refused(self):
+    def test_runs_of_other_devices_are_rejected(self):
         comparison = diff(self.run_of[CAPTURES[0]], self.run_of[CAPTURES[-1]])
         self.assertFalse(comparison["comparable"])
         self.assertEqual(len(comparison["refusals"]), 2)
@@ -143,7 +143,7 @@ class Pairs(support.TestCase):
         result = support.run("gate", self.run_of[CAPTURES[0]], self.run_of[CAPTURES[-1]])
         self.assertEqual(result.code, 4, str(result))
 
-    def test_the_text_of_the_gate_is_as_wide_as_the_terminal(self):
+    def test_text_of_the_gate_fits_the_terminal(self):
         for width in (80, 120):
             result = support.run(
                 "gate", self.run_of[BEFORE], self.run_of[AFTER], env=support.environment(COLUMNS=str(width))
@@ -195,14 +195,14 @@ class DumpFolders(support.TestCase):
             self.assertEqual(group["base"][0].split(".")[0], group["new"][0].split(".")[0])
             self.assertGreater(module["similarity"], 0.85)
 
-    def test_the_same_programs_in_another_order(self):
+    def test_order_of_programs_does_not_matter(self):
         programs = [(n, 12 + n % 3) for n in range(9)]
         base = self.folder_of("base", programs)
         new = self.folder_of("new", programs[::-1])
         self.assertTrue(all(module["same_program"] for module in diff(base, new)["modules"]))
         self.assert_golden_text(ok("diff", base, new))
 
-    def test_a_program_without_counterpart_is_counted_and_swapping_swaps(self):
+    def test_programs_without_counterpart_are_counted(self):
         programs = [(n, 12 + n) for n in range(6)]
         base = self.folder_of("base", programs)
         new = self.folder_of("new", [(n, layers + 1) for n, layers in programs[1:]])

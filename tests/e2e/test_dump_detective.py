@@ -122,7 +122,7 @@ class Explain(DumpFolder):
         self.assertEqual((fused["computations"], fused["instructions"]), (3, 11))
         self.assertEqual(fused["target"], "sm_9.0")
 
-    def test_bad_files_have_a_place_and_do_not_stop_the_others(self):
+    def test_bad_file_has_a_place_and_others_are_read(self):
         bad = self.write(
             "module_0009.jit_bad.before_optimizations.txt",
             "HloModule m\nENTRY e {\n  ROOT a = f32[] negate(b)\n}\n",
@@ -138,7 +138,7 @@ class Explain(DumpFolder):
             self.assertIsNone(o["line"])
             self.assertNotEqual(o["error"], "")
 
-    def test_lists_of_files_from_a_file_and_from_standard_input(self):
+    def test_list_of_files_is_read_from_file_or_stdin(self):
         files = sorted(str(path) for path in self.dump.iterdir())
         many = (files * 3000)[:20000]
         listing = self.folder / "list"
@@ -148,7 +148,7 @@ class Explain(DumpFolder):
         piped = self.lines("--files-from", "-", stdin="\r\n".join(files).encode())
         self.assertEqual([o["file"] for o in piped], files)
 
-    def test_instructions(self):
+    def test_instructions_have_all_keys(self):
         file = self.dump / "module_0003.jit_step.sm_9.0_gpu_after_optimizations.txt"
         objects = self.lines(file, "--instructions")
         keys = [
@@ -229,7 +229,7 @@ class Explain(DumpFolder):
             for line in table.stdout.splitlines()[1:]:
                 self.assertLessEqual(len(line), int(width))
 
-    def test_danger_is_none(self):
+    def test_explain_prints_hostile_names_without_escapes(self):
         fifo = self.dump / "module_0005.jit_f.before_optimizations.txt"
         os.mkfifo(fifo)
         loop = self.dump / "loop"
@@ -326,7 +326,7 @@ class Modules(DumpFolder):
         self.assert_golden_text(result.stdout)
         self.assertEqual(len(self.json("modules", self.dump)["modules"]), 302)
 
-    def test_danger_is_none(self):
+    def test_modules_prints_hostile_names_without_escapes(self):
         os.mkfifo(self.dump / "module_0005.jit_f.before_optimizations.txt")
         (self.dump / "around").symlink_to(self.dump, target_is_directory=True)
         evil = self.write(
@@ -360,7 +360,7 @@ class Modules(DumpFolder):
 
 
 class Passes(DumpFolder):
-    def test_timeline(self):
+    def test_timeline_lists_passes_with_their_changes(self):
         document = self.json("passes", self.dump, "step")
         self.assertEqual(
             [s["pass"] for s in document["steps"]],
@@ -371,7 +371,7 @@ class Passes(DumpFolder):
         text = self.run_program("passes", self.dump, "3").stdout
         self.assertIn("+2 fusion", text)
 
-    def test_what_one_pass_did(self):
+    def test_comparison_of_two_passes_lists_made_and_fused_instructions(self):
         for chosen in (
             ("--from", "0", "--to", "fusion"),
             ("--to", "1"),
@@ -387,7 +387,7 @@ class Passes(DumpFolder):
             }
             self.assertEqual(gone, {"t": "fused", "w2": "fused"})
 
-    def test_the_life_of_an_instruction(self):
+    def test_history_of_an_instruction_is_listed(self):
         history = self.json("passes", self.dump, "step", "--instruction", "fusion.2")["history"]
         self.assertEqual([e["what"] for e in history["events"]], ["made", "last"])
         self.assertEqual([o["instruction"] for o in history["events"][0]["others"]], ["w2"])
@@ -403,7 +403,7 @@ class Passes(DumpFolder):
         self.assertEqual(result.code, 1)
         self.assertIn("fusion.1", result.stderr)
 
-    def test_recorded_pairs_compare(self):
+    def test_recorded_pairs_of_passes_can_be_compared(self):
         dump = support.require_data("own/jax-sm90/cmdbuf")
         comparison = self.json("passes", dump, "train_step", "--from", "before", "--to", "after")[
             "comparison"
@@ -419,13 +419,13 @@ class Find(DumpFolder):
             for h in self.json("find", *arguments)["hits"]
         ]
 
-    def test_over_all_passes_one_row_per_instruction(self):
+    def test_find_over_all_passes_has_one_row_per_instruction(self):
         hits = self.names("train.py:11", self.dump)
         dumps = {name: (first, last.split()[0]) for name, first, last in hits}
         self.assertEqual(dumps, {"w2": ("before_optimizations", "0"), "sub.5": ("1 fusion", "after_optimizations")})
         self.assertEqual(len(hits), 2)
 
-    def test_by_shape_opcode_op_name_and_name(self):
+    def test_find_matches_shape_opcode_op_name_and_name(self):
         self.assertEqual(
             {h[0] for h in self.names("s32[]", self.dump, "--in", "shape")}, {"a", "s"}
         )
@@ -441,7 +441,7 @@ class Find(DumpFolder):
         )
         self.assertEqual(self.names("tanh", self.dump, "--module", "add"), [])
 
-    def test_context_and_place(self):
+    def test_find_prints_context_and_place(self):
         result = self.run_program("find", "fusion.1", self.dump, "--in", "name", "-C", "1")
         self.assertIn("> fusion.1 = f32[8,64] fusion(y)", result.stdout)
         self.assertIn("y = f32[8,64] dot(x, w)", result.stdout)
@@ -450,7 +450,7 @@ class Find(DumpFolder):
         )
         self.assertIn(f"sm_9.0_gpu_after_optimizations.txt:{line}", result.stdout)
 
-    def test_no_silent_cap(self):
+    def test_find_reports_omitted_rows(self):
         body = "".join(f"  a.{i} = s32[] add(a, a)\n" for i in range(500))
         self.write(
             "module_0008.jit_many.before_optimizations.txt",

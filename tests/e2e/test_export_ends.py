@@ -82,7 +82,7 @@ class EndTest(export_support.ExportTest):
                 self.assertEqual(len(result.errors), 1, result)
                 self.assertEqual(self.leftovers(), [])
 
-    def test_a_folder_that_is_not_there_is_told(self):
+    def test_missing_output_folder_is_reported(self):
         for to in FORMATS:
             with self.subTest(to=to):
                 result = self.run_program(
@@ -119,7 +119,7 @@ class TerminalTest(export_support.ExportTest):
         process.wait(timeout=support.HANG_S)
         return process.returncode, text.decode()
 
-    def test_progress_is_shown_on_a_terminal_and_taken_away(self):
+    def test_progress_on_a_terminal_is_shown_and_removed(self):
         run = self.our_run(150_000)
         for to in ("perfetto", "kineto", "parquet", "csv", "nsys", "folded", "xplane"):
             with self.subTest(to=to):
@@ -151,7 +151,7 @@ class TerminalTest(export_support.ExportTest):
 class RoundTripTest(export_support.ExportTest):
     """What we import ourselves comes back with its times."""
 
-    def test_kineto(self):
+    def test_kineto_export_can_be_imported(self):
         for name, run in self.runs():
             if name == "demo":  # The format knows times of GPUs only.
                 continue
@@ -168,7 +168,7 @@ class RoundTripTest(export_support.ExportTest):
                 )
                 self.assertEqual(query(again, sql), query(run, sql))
 
-    def test_nsys(self):
+    def test_nsys_export_can_be_imported(self):
         for name, run in self.runs():
             kinds = "kind IN ('kernel', 'memcpy', 'memset') AND duration_ns IS NOT NULL"
             sql = (
@@ -181,7 +181,7 @@ class RoundTripTest(export_support.ExportTest):
                 again = self.import_run(f"{name}_nsys", [self.export(run, "nsys")])
                 self.assertEqual(query(again, sql), query(run, sql))
 
-    def test_xplane(self):
+    def test_xplane_export_can_be_imported(self):
         for name, run in self.runs():
             with self.subTest(run=name):
                 trace = self.export(run, "xplane", output=self.folder / f"{name}.xplane.pb")

@@ -162,13 +162,13 @@ def numbers_of(value, path=""):
 class ByteSearchTest(unittest.TestCase):
     """The search itself: a name is found wherever it hides."""
 
-    def test_short_names_are_found_in_texts_alone(self):
+    def test_short_names_are_found_only_in_texts(self):
         self.assertEqual(byte_search.found_in(b"a row of adam", ["adam"]), {"adam"})
         packed = b"\xff\xfeadam\x00\x80 and secret_layer"
         self.assertEqual(byte_search.found_in(packed, ["adam", "secret_layer"]), {"secret_layer"})
         self.assertEqual(byte_search.found_in(gzip.compress(b"of adam"), ["adam"]), {"adam"})
 
-    def test_a_name_within_a_longer_one_and_the_longer_one_are_both_found_with_their_files(self):
+    def test_overlapping_names_are_found_with_their_files(self):
         names = ["jit/secret_layer/dot", "secret_layer", "another", "adam/x"]
         files = [("a", b"to jit/secret_layer/dot"), ("b", b"\xff adam/x"), ("c", b"nothing, adam")]
         self.assertEqual(
@@ -176,7 +176,7 @@ class ByteSearchTest(unittest.TestCase):
             [("a", "jit/secret_layer/dot"), ("a", "secret_layer"), ("b", "adam/x")],
         )
 
-    def test_names_are_found_in_what_is_packed(self):
+    def test_names_in_compressed_files_are_found(self):
         secret = b"....secret_layer...." * 3
         zstd = support.run_command(["zstd", "-qc"], stdin=secret)
         if zstd.code != 0:
@@ -205,7 +205,7 @@ class LeaksTest(unittest.TestCase):
             places[to].write_text(text)
         return places
 
-    def test_word_in_the_same_format_of_the_reference_is_no_leak(self):
+    def test_word_in_the_reference_format_is_no_leak(self):
         shared = self.places(kineto='{"by": "xlatrace", "frames": 7}')
         reference = self.places(kineto='{"by": "xlatrace", "frames": 5}')
         self.assertEqual(leaks(shared, {"xlatrace", "frames", "secret_layer"}, reference), [])
@@ -288,7 +288,7 @@ class ShareSafeTest(export_support.ExportTest):
         self.assertGreater(len(query(run, libraries)), 1)
         self.assertEqual(query(shared, libraries), query(run, libraries))
 
-    def test_a_salt_makes_files_comparable_and_none_makes_them_not(self):
+    def test_files_are_comparable_only_with_the_same_salt(self):
         run = self.our_run()
         salt = self.folder / "salt"
         salt.write_bytes(b"0123456789abcdef0123456789abcdef")
@@ -303,7 +303,7 @@ class ShareSafeTest(export_support.ExportTest):
         self.assertNotEqual(names[0], names[2])
         self.assertNotEqual(names[2], names[3])
 
-    def test_a_difference_of_shared_runs_has_the_figures_of_the_originals(self):
+    def test_diff_of_shared_runs_equals_that_of_originals(self):
         salt = self.folder / "salt"
         salt.write_bytes(b"0123456789abcdef0123456789abcdef")
         pairs = [(self.our_run(), self.our_run(20_000))]
@@ -335,7 +335,7 @@ class ShareSafeTest(export_support.ExportTest):
         self.assertEqual(result.code, 1, result)
         self.assertFalse((self.folder / "out.db").exists())
 
-    def test_every_text_column_of_the_schema_is_decided_about(self):
+    def test_every_text_column_has_a_rule(self):
         # run_copy.cc empties a text column that its table does not name; whoever adds one decides.
         source = (support.REPOSITORY / "store" / "run_copy.cc").read_text()
         named = set(re.findall(r'"(x_\w+\.\w+)"', source))

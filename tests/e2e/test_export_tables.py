@@ -192,7 +192,7 @@ class ParquetTest(export_support.ExportTest):
 
 
 class CsvTest(export_support.ExportTest):
-    def test_rows_are_those_of_the_views(self):
+    def test_csv_rows_equal_the_views(self):
         run = self.our_run()
         folder = self.exported(run, "csv")
         for view in ("step", "op_time", "activity", "module"):
@@ -207,7 +207,7 @@ class CsvTest(export_support.ExportTest):
                     else:
                         self.assertEqual(text, "" if value is None else str(value))
 
-    def test_pandas_reads_them(self):
+    def test_pandas_reads_csv_files(self):
         run = self.our_run()
         counts = run_python("TABLES", PANDAS, self.exported(run, "csv"))
         self.assertEqual(counts["activity"], 10_000)
@@ -232,7 +232,7 @@ class NsysTest(export_support.ExportTest):
         "SELECT id, name, smCount FROM TARGET_INFO_GPU ORDER BY id",
     ]
 
-    def test_statements_give_what_they_give_on_the_original(self):
+    def test_sql_gives_the_same_rows_as_the_original(self):
         original = self.store / "made_10000" / "trace.sqlite"
         pairs = [("made", self.our_run(), original)]
         try:
@@ -260,7 +260,7 @@ class NsysTest(export_support.ExportTest):
         said = run_python("NSYS_AI", SKILLS, profile, *names)
         return {name: text.splitlines() for name, text in said.items()}
 
-    def test_nsys_ai_says_the_same_of_it_as_of_the_original(self):
+    def test_nsys_ai_reports_the_same_as_for_the_original(self):
         export_support.python_with("NSYS_AI")
         names = ("top_kernels", "gpu_idle_gaps", "memory_transfers", "kernel_launch_overhead",
                  "stream_concurrency", "nccl_breakdown")  # fmt: skip
@@ -281,7 +281,7 @@ class NsysTest(export_support.ExportTest):
         )[0]
         self.assertRegex(said, rf"{re.escape(kernel[:40])}.* {count:,} |{re.escape(kernel[:40])}.* {count} ")
 
-    def test_what_is_exported_can_be_imported(self):
+    def test_nsys_export_of_our_run_can_be_imported(self):
         run = self.our_run()
         again = self.import_run("again", [self.exported(run, "nsys")], self.store / "made_10000")
         sql = "SELECT kind, name, start_ns, duration_ns, instruction FROM activity ORDER BY 3, 2"
@@ -374,7 +374,7 @@ class PartTest(export_support.ExportTest):
                     result = self.run_program(command, *words)
                     self.assertEqual(result.code, 0, result)
 
-    def test_calls_of_launches_stay_with_them(self):
+    def test_part_keeps_the_calls_of_its_launches(self):
         run = self.our_run()
         part = self.export(run, "db", "--steps", "1:3")
         sql = (

@@ -76,7 +76,7 @@ class XplaneTest(export_support.ExportTest):
                 )
                 self.assertEqual(got, dict(wanted))
 
-    def test_what_is_exported_can_be_imported(self):
+    def test_xplane_export_can_be_imported(self):
         run = self.recorded_run("xla_gpu")
         trace = self.export(run, "xplane", output=self.folder / "again.xplane.pb")
         again = self.import_run("again", [trace])
@@ -143,7 +143,7 @@ class PgleTest(export_support.ExportTest):
         for name, us in wanted:
             self.assertAlmostEqual(costs[name], us, places=6)
 
-    def test_a_file_is_named_after_the_fingerprint_and_names_are_those_of_scheduling(self):
+    def test_pgle_file_is_named_after_the_fingerprint(self):
         run = self.import_run(
             "maxtext", [support.require_data("captures/nsys-jax-maxtext-fsdp4-h100")]
         )

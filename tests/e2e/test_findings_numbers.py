@@ -59,7 +59,7 @@ class Runs(unittest.TestCase):
         rows = json.loads(ok("query", run, sql, "--format", "json"))
         return rows["rows"] if isinstance(rows, dict) else rows
 
-    def test_sums_over_ops_are_those_of_their_rows(self):
+    def test_sums_over_ops_equal_their_rows(self):
         sums = 0
         for run in self.each():
             steady = self.query(run, "SELECT count(*) AS n FROM step WHERE typical")[0]["n"]
@@ -77,7 +77,7 @@ class Runs(unittest.TestCase):
                     self.assertEqual(told, item["value"], f"{row['handle']}: {item['text']}")
         self.assertGreater(sums, 2)
 
-    def test_evidence_of_one_op_is_on_the_sheet_of_the_op(self):
+    def test_evidence_of_an_op_equals_its_sheet(self):
         checked = 0
         for run in self.each():
             for row in self.query(run, "SELECT handle, where_op, evidence FROM finding"):
@@ -119,7 +119,7 @@ class Runs(unittest.TestCase):
             self.assertAlmostEqual(float(shown[1]) / rate, 1, delta=0.004, msg=f"{capture}: {rate}")
         self.assertEqual(told, 3)
 
-    def test_a_thunk_that_runs_another_of_its_name_is_one_call(self):
+    def test_nested_thunk_of_the_same_name_is_one_call(self):
         """In the tables of nsys-jax a product of a slice is two ranges, one in the other."""
         run = self.runs["captures/nsys-jax-maxtext-fsdp4-h100"]
         nested = collections.Counter()
@@ -150,7 +150,7 @@ class Runs(unittest.TestCase):
             self.assertAlmostEqual(
                 shown["ns"] / shown["calls"] / facts["average_ns"], 1, delta=0.05, msg=instruction)
 
-    def test_shares_of_the_step_and_waits_are_those_of_the_views(self):
+    def test_shares_of_the_step_and_waits_equal_the_views(self):
         for run in self.each():
             steps = self.query(
                 run, "SELECT count(*) AS n, sum(end_ns - start_ns) AS ns FROM step WHERE typical")[0]
@@ -277,7 +277,7 @@ class Runs(unittest.TestCase):
             # Phases of single steps are rounded by themselves.
             self.assertAlmostEqual(sums.pop(), row["ns"], delta=ops)
 
-    def test_every_grouping_keeps_to_the_terminal(self):
+    def test_every_grouping_fits_the_terminal(self):
         for run in self.each():
             for by in GROUPINGS:
                 for columns in (80, 100, 160):

@@ -16,36 +16,36 @@ import support
 class Refusals(refusals.RefusalCase):
     # --- input ---
 
-    def test_wrong_path(self):
+    def test_wrong_path_is_rejected(self):
         self.assert_all_refused("no-such.file", says=["no-such.file"])
 
-    def test_wrong_path_below_a_file(self):
+    def test_path_below_a_file_is_rejected(self):
         self.assert_all_refused("good.db/run.db", says=["good.db/run.db"])
 
-    def test_path_that_is_empty(self):
+    def test_empty_path_is_rejected(self):
         self.assert_all_refused("", codes=(1, 2))
 
-    def test_path_too_long(self):
+    def test_too_long_path_is_rejected(self):
         self.assert_all_refused("x" * 5000)
 
-    def test_empty_file(self):
+    def test_empty_file_is_rejected(self):
         (self.folder / "empty").write_bytes(b"")
         self.assert_all_refused("empty", says=["empty"])
 
-    def test_directory(self):
+    def test_directory_without_recordings_is_rejected(self):
         (self.folder / "dir").mkdir()
         (self.folder / "dir" / "readme.txt").write_text("x")
         self.assert_all_refused("dir", says=["dir"])
 
-    def test_text_file(self):
+    def test_text_file_is_rejected(self):
         (self.folder / "notes.txt").write_text("some notes\n" * 20)
         self.assert_all_refused("notes.txt", says=["notes.txt"])
 
-    def test_random_bytes(self):
+    def test_random_bytes_are_rejected(self):
         (self.folder / "noise").write_bytes(bytes(range(256)) * 40)
         self.assert_all_refused("noise", says=["noise"])
 
-    def test_run_given_to_import(self):
+    def test_run_given_to_import_is_rejected(self):
         result = self.assert_refused("import", "good.db", "-o", "out.db", codes=(1,), hint=True)
         self.assertIn("good.db", result.stderr)
 
@@ -67,7 +67,7 @@ class Refusals(refusals.RefusalCase):
                 messages += result.stderr
         self.assert_golden_text(messages, masks=[(r"reads \d+", "reads #")])
 
-    def test_foreign_sqlite_database(self):
+    def test_foreign_sqlite_database_is_rejected(self):
         foreign = self.folder / "foreign.db"
         connection = sqlite3.connect(foreign)
         connection.execute("CREATE TABLE activity(x)")
@@ -76,7 +76,7 @@ class Refusals(refusals.RefusalCase):
         connection.close()
         self.assert_all_refused(foreign, says=["foreign.db"])
 
-    def test_run_whose_views_were_changed(self):
+    def test_run_with_changed_views_is_rejected(self):
         changed = self.folder / "changed.db"
         for statement in (
             "DROP VIEW finding",
@@ -92,7 +92,7 @@ class Refusals(refusals.RefusalCase):
                 connection.close()
                 self.assert_all_refused(changed, only_run_db=True, says=["changed.db"])
 
-    def test_view_replaced_by_hostile_sql(self):
+    def test_run_with_hostile_view_is_rejected(self):
         changed = self.folder / "changed.db"
         shutil.copy(self.run_db, changed)
         connection = sqlite3.connect(changed)
@@ -104,7 +104,7 @@ class Refusals(refusals.RefusalCase):
         connection.close()
         self.assert_all_refused(changed, only_run_db=True, says=["changed.db"])
 
-    def test_truncated_run(self):
+    def test_truncated_run_is_rejected(self):
         data = self.run_db.read_bytes()
         for size in (10, 100, 4096, len(data) // 2, len(data) - 1):
             with self.subTest(size=size):
@@ -129,7 +129,7 @@ class Refusals(refusals.RefusalCase):
                         self.assertFalse((self.folder / "out.html").exists())
                     (self.folder / "out.html").unlink(missing_ok=True)
 
-    def test_truncated_profile(self):
+    def test_truncated_profile_is_rejected(self):
         data = self.trace.read_bytes()
         for size in (1, 20):
             with self.subTest(size=size):
@@ -147,7 +147,7 @@ class Refusals(refusals.RefusalCase):
                     self.folder / "out.db", "SELECT count(*) AS n FROM run_stat WHERE severity = 'data_loss'")
                 self.assertGreater(losses[0]["n"], 0)
 
-    def test_profile_without_events(self):
+    def test_profile_without_events_is_rejected(self):
         (self.folder / "bare.pb").write_bytes(support.field(1, support.field(2, "/host:CPU")))
         before = support.snapshot(self.folder)
         result = self.run_program("import", "bare.pb", "-o", "out.db")
@@ -160,7 +160,7 @@ class Refusals(refusals.RefusalCase):
             self.assertEqual(len(result.errors), 1, result)
             self.assertEqual(before, support.snapshot(self.folder))
 
-    def test_fifo(self):
+    def test_fifo_is_rejected_with_a_command(self):
         os.mkfifo(self.folder / "pipe")
         for command, arguments in self.readers("pipe"):
             with self.subTest(command=command):
@@ -169,7 +169,7 @@ class Refusals(refusals.RefusalCase):
                 self.assertEqual(len(result.errors), 1, result)
                 self.assertIn("cat pipe >FILE", result.stderr)
 
-    def test_names_in_hints_are_words_of_a_shell(self):
+    def test_names_in_hints_are_quoted_for_the_shell(self):
         os.mkfifo(self.folder / "a; touch pipe")
         for name in ("a; touch pipe", "b; touch missing", "$(touch folder)/r.db"):
             for command, arguments in (*self.readers(name), ("-o", ("import", self.trace, "-o", name))):
@@ -183,7 +183,7 @@ class Refusals(refusals.RefusalCase):
                         self.assertFalse("touch" in words or "$(touch" in words, words)
                 (self.folder / name).unlink() if (self.folder / name).is_file() else None
 
-    def test_link_as_output_that_turns_in_circles(self):
+    def test_cyclic_link_as_output_is_rejected(self):
         (self.folder / "loop").symlink_to("loop")
         result = self.assert_refused("import", self.trace, "-o", "loop", codes=(2,), hint=True)
         self.assertIn("symbolic links", result.stderr)
@@ -202,19 +202,19 @@ class Refusals(refusals.RefusalCase):
         result = self.run_program("show", "nosuch", "run.db")
         self.assert_golden_text(result.stderr)
 
-    def test_device_file(self):
+    def test_device_file_is_rejected(self):
         for path in ("/dev/null", "/dev/zero"):
             for command, arguments in self.readers(path):
                 with self.subTest(command=command, path=path):
                     self.assert_refused(*arguments, codes=(1,))
 
-    def test_link_that_dangles_or_turns_in_circles(self):
+    def test_dangling_or_cyclic_link_is_rejected(self):
         (self.folder / "dangling").symlink_to("nowhere")
         (self.folder / "loop").symlink_to("loop")
         self.assert_all_refused("dangling", says=["dangling"])
         self.assert_all_refused("loop", says=["loop"], hint=True)
 
-    def test_bad_file_among_good_ones_is_named_and_the_rest_used(self):
+    def test_bad_file_is_named_and_others_are_used(self):
         (self.folder / "notes.txt").write_text("notes")
         result = self.run_program("import", "notes.txt", "good.xplane.pb", "nope.pb", "-o", "o.db")
         self.assertEqual(result.code, 0, result)
@@ -226,7 +226,7 @@ class Refusals(refusals.RefusalCase):
         self.assertTrue(told, rows)
         self.assertTrue("notes.txt" in text or any(row["value"] == 2 for row in told), text)
 
-    def test_bad_modules_path(self):
+    def test_bad_modules_path_is_rejected(self):
         result = self.run_program("import", self.trace, "--modules", "nope", "-o", "o.db")
         self.assertIn("nope", result.stderr, result)
 
@@ -250,7 +250,7 @@ class Refusals(refusals.RefusalCase):
             self.skipTest("another user cannot run XLATRACE_BIN here")
         return drop
 
-    def test_no_permission_to_read(self):
+    def test_unreadable_file_is_rejected(self):
         drop = self.as_nobody()
         home = self.folder / "nobody"
         home.mkdir()
@@ -265,7 +265,7 @@ class Refusals(refusals.RefusalCase):
                 )
                 self.assertIn("ermission", result.stderr)
 
-    def test_no_permission_to_write(self):
+    def test_unwritable_folder_is_rejected(self):
         drop = self.as_nobody()
         self.trace.chmod(0o644)
         self.run_db.chmod(0o644)
@@ -292,7 +292,7 @@ class Refusals(refusals.RefusalCase):
                 result = self.run_program(*arguments, preexec=drop)
                 self.assertEqual(result.code, 0, result)
 
-    def test_place_that_takes_no_files(self):
+    def test_output_in_a_pseudo_file_system_is_rejected(self):
         for command, arguments in (
             ("import", ("import", self.trace, "-o", "/proc/run.db")),
             ("report", ("report", self.run_db, "-o", "/proc/run.html")),
@@ -318,7 +318,7 @@ class Refusals(refusals.RefusalCase):
         self.addCleanup(subprocess.run, ["umount", "-l", place], check=False)
         return place
 
-    def test_full_disk(self):
+    def test_full_disk_is_reported(self):
         place = self.full_disk("64k")
         for command, arguments in (
             ("import", ("import", self.trace, "-o", place / "run.db")),
@@ -349,7 +349,7 @@ class Refusals(refusals.RefusalCase):
         self.assertEqual(result.code, 5, result)
         self.assertEqual(sorted(os.listdir(place)), ["filler"], result)
 
-    def test_output_stream_that_is_full(self):
+    def test_full_output_stream_is_an_error(self):
         for arguments in (
             ("summary", self.run_db),
             ("summary", self.run_db, "--format", "json"),
@@ -366,7 +366,7 @@ class Refusals(refusals.RefusalCase):
                 self.assertEqual(result.code, 1, result)
                 self.assertEqual(len(result.errors), 1, result)
 
-    def test_reader_that_closes_the_pipe(self):
+    def test_closed_pipe_ends_the_command_quietly(self):
         command = f"'{support.PROGRAM}' query good.db 'SELECT a.* FROM activity a, activity b,"
         command += " activity c, activity d' | head -1"
         result = support.run_command(["bash", "-c", command], cwd=self.folder)
@@ -404,7 +404,7 @@ class Refusals(refusals.RefusalCase):
             result = self.run_program("report", self.run_db, "-o", "page.html")
             self.assertEqual(result.code, 0, result)
 
-    def test_output_in_a_missing_folder(self):
+    def test_output_in_a_missing_folder_is_rejected(self):
         self.assert_refused("import", self.trace, "-o", "no/run.db", says=["no/run.db"], hint=True)
         self.assert_refused("report", self.run_db, "-o", "no/run.html", says=["no/run.html"], hint=True)
         self.assert_refused(
@@ -412,7 +412,7 @@ class Refusals(refusals.RefusalCase):
         )
         self.assertNotIn("ran", os.listdir(self.folder))
 
-    def test_output_is_a_directory(self):
+    def test_directory_as_output_is_rejected(self):
         (self.folder / "dir").mkdir()
         for force in ((), ("--force",)):
             with self.subTest(force=force):
@@ -420,12 +420,12 @@ class Refusals(refusals.RefusalCase):
                 self.assert_refused("report", self.run_db, "-o", "dir", *force, says=["dir"])
         self.assert_refused("record", "-o", "dir", "--", "touch", "ran", codes=(1, 2, 125))
 
-    def test_output_name_is_empty(self):
+    def test_empty_output_name_is_rejected(self):
         self.assert_refused("import", self.trace, "-o", "")
         self.assert_refused("report", self.run_db, "-o", "")
         self.assert_refused("record", "-o", "", "--", "/bin/true", codes=(1, 2, 125))
 
-    def test_output_is_the_input(self):
+    def test_input_as_output_is_rejected(self):
         os.link(self.trace, self.folder / "hard.pb")
         (self.folder / "soft.pb").symlink_to("good.xplane.pb")
         for output in ("good.xplane.pb", "./good.xplane.pb", "hard.pb", "soft.pb"):
@@ -436,7 +436,7 @@ class Refusals(refusals.RefusalCase):
             with self.subTest(force=force):
                 self.assert_refused("report", "good.db", "-o", "good.db", *force)
 
-    def test_output_is_a_device(self):
+    def test_device_as_output_is_not_replaced(self):
         """A device is never replaced by a file. On a node of our own: never point this at /dev."""
         node = self.folder / "node"
         try:

@@ -26,7 +26,7 @@ class GpuCheck(gpu_support.GpuTestCase):
     NAMES = "variables_set_by_a_constructor,conformance,forks"
     ALL_BUT_TIMED = NAMES + ",exits,occupancy,many_graph_records"
 
-    def test_on_the_fake(self):
+    def test_check_passes_on_the_fake_gpu(self):
         result = self.check("--fake", "--only", self.ALL_BUT_TIMED)
         self.assertEqual(result.code, 0, result)
         told = json.loads((self.folder / "out" / "results.json").read_text())
@@ -35,7 +35,7 @@ class GpuCheck(gpu_support.GpuTestCase):
         for name in ("conformance.tsv", "recording"):
             self.assertTrue((self.folder / "out" / name).exists())
 
-    def test_packed_and_carried_elsewhere(self):
+    def test_packed_check_runs_in_another_folder(self):
         """One archive of at most 40 MB; the other machine has python3 and nothing of ours."""
         archive = self.folder / "check.tar.gz"
         packed = support.run_command(
@@ -100,7 +100,7 @@ class GpuCheck(gpu_support.GpuTestCase):
         self.assertEqual(result.code, 1, result)
         self.assertIn("FAIL  conformance", result.stdout)
 
-    def test_what_is_wrong_fails(self):
+    def test_dropped_records_fail_the_check(self):
         result = self.check(
             "--fake", "--only", self.NAMES, scenario="cupti drop records 7 3 counted"
         )

@@ -73,7 +73,7 @@ class Doctor(gpu_support.GpuTestCase):
             shutil.copy(pathlib.Path(gpu_support.FAKE_GPU) / file, folder / file)
         return folder
 
-    def test_all_is_well(self):
+    def test_complete_set_up_has_no_complaint(self):
         checks = {c["check"]: c for c in self.doctor(0)}
         self.assertEqual({c["state"] for c in checks.values()}, {"ok"}, checks)
         self.assertIn("1 device", checks["NVIDIA driver"]["found"])
@@ -87,7 +87,7 @@ class Doctor(gpu_support.GpuTestCase):
 
     # The twelve.
 
-    def test_no_driver(self):
+    def test_missing_driver_is_reported(self):
         """A Python with JAX for CUDA is there and no driver; without such a JAX all is well."""
         complaint = self.only_complaint(code=0, LD_LIBRARY_PATH=None)
         self.assertEqual(complaint["check"], "NVIDIA driver")
@@ -96,27 +96,27 @@ class Doctor(gpu_support.GpuTestCase):
         self.assertEqual({c["state"] for c in checks.values()}, {"ok"}, checks)
         self.assertIn("none", checks["NVIDIA driver"]["found"])
 
-    def test_stub_driver(self):
+    def test_stub_driver_is_reported(self):
         stubs = self.folder_with("stubs", "libcuda.so.1", "libcupti.so.13")
         complaint = self.only_complaint(LD_LIBRARY_PATH=stubs)
         self.assertEqual(complaint["advice"], "unset LD_LIBRARY_PATH")
         complaint = self.only_complaint(LD_LIBRARY_PATH=f"{stubs}/:/opt/mine")
         self.assertEqual(complaint["advice"], "export LD_LIBRARY_PATH='/opt/mine'")
 
-    def test_nsys_is_around_us(self):
+    def test_running_inside_nsys_is_reported(self):
         complaint = self.only_complaint(NSYS_PROFILING_SESSION_ID="7")
         self.assertIn("Nsight Systems", complaint["found"])
         complaint = self.only_complaint(CUDA_INJECTION64_PATH="/opt/nvidia/libToolsInjection64.so")
         self.assertIn("Nsight Systems", complaint["found"])
 
-    def test_another_tool_is_injected(self):
+    def test_injected_tool_is_reported(self):
         complaint = self.only_complaint(CUDA_INJECTION64_PATH="/opt/other.so")
         self.assertIn("/opt/other.so", complaint["found"])
         self.assertEqual(complaint["advice"], "unset CUDA_INJECTION64_PATH")
         for nothing in ("", "none"):
             self.doctor(0, CUDA_INJECTION64_PATH=nothing)
 
-    def test_cupti_that_is_too_old(self):
+    def test_too_old_cupti_is_reported(self):
         old = self.folder / "libcupti.so.11.2"
         source = "int cuptiGetVersion(unsigned* v) { *v = 14; return 0; }"
         try:
@@ -136,11 +136,11 @@ class Doctor(gpu_support.GpuTestCase):
         complaint = self.only_complaint(0, golden=False, FAKE_CUPTI_API="24")
         self.assertIn("--xla_gpu_enable_command_buffer", complaint["advice"])
 
-    def test_cupti_that_is_newer_than_the_driver(self):
+    def test_cupti_newer_than_the_driver_is_reported(self):
         complaint = self.only_complaint(FAKE_GPU_DRIVER_VERSION="12040")
         self.assertIn("12.4", complaint["found"])
 
-    def test_no_libcupti(self):
+    def test_missing_libcupti_is_reported(self):
         folder = self.folder_with("driver", "libcuda.so.1")
         for name in ("libcupti.so.13", "libcupti.so.12", "libcupti.so.11.8", "libcupti.so"):
             (folder / name).write_text("hides a toolkit that the system may have")
@@ -150,18 +150,18 @@ class Doctor(gpu_support.GpuTestCase):
             ("CUPTI", "pip install 'nvidia-cuda-cupti==13.*'"),
         )
 
-    def test_nvtx_is_taken(self):
+    def test_occupied_nvtx_injection_is_reported(self):
         complaint = self.only_complaint(code=0, NVTX_INJECTION64_PATH="/opt/nvtx.so")
         self.assertIn("/opt/nvtx.so", complaint["found"])
         self.assertEqual(complaint["advice"], "unset NVTX_INJECTION64_PATH")
 
-    def test_profile_guided_compilation(self):
+    def test_profile_guided_compilation_is_reported(self):
         self.assertEqual(
             self.only_complaint(JAX_ENABLE_PGLE="true")["advice"], "unset JAX_ENABLE_PGLE"
         )
         self.doctor(0, JAX_ENABLE_PGLE="false")
 
-    def test_flag_that_xla_does_not_know(self):
+    def test_unknown_xla_flag_is_reported(self):
         complaint = self.only_complaint(
             XLA_FLAGS="--xla_gpu_frobnicate=1",
             ANSWER_TO_FLAGS="134 ['F parse_flags: Unknown flag in XLA_FLAGS: "
@@ -178,14 +178,14 @@ class Doctor(gpu_support.GpuTestCase):
         ))
         self.doctor(0, XLA_FLAGS="--xla_good=1", ANSWER_TO_FLAGS="0 []")
 
-    def test_container_without_the_library(self):
+    def test_container_without_the_library_is_reported(self):
         complaint = self.only_complaint(LD_PRELOAD="/host/only/libxlatrace.so")
         self.assertIn("/host/only/libxlatrace.so", complaint["found"])
         self.assertIn("xlatrace lib", complaint["advice"])
         complaint = self.only_complaint(XLATRACE_LIB="/nowhere/libxlatrace.so")
         self.assertEqual(complaint["check"], "preload")
 
-    def test_mps(self):
+    def test_mps_is_a_notice(self):
         complaint = self.only_complaint(code=0, CUDA_MPS_PIPE_DIRECTORY="/tmp/mps")
         self.assertIn("MPS", complaint["found"])
 
@@ -198,7 +198,7 @@ class Doctor(gpu_support.GpuTestCase):
             # Only a user other than root sees it, so no golden text.
             self.assertIn("-o", self.only_complaint(golden=False)["advice"])
 
-    def test_interpreter_of_another_libc(self):
+    def test_interpreter_of_another_libc_is_reported(self):
         true = pathlib.Path(shutil.which("true")).resolve().read_bytes()
         glibc, musl = b"/lib64/ld-linux-x86-64.so.2\0", b"/lib/ld-musl-x86_64.so.1\0"
         if glibc not in true:
@@ -210,21 +210,21 @@ class Doctor(gpu_support.GpuTestCase):
 
     # Beside the twelve.
 
-    def test_built_without_cuda_headers(self):
+    def test_build_without_cuda_headers_is_reported(self):
         folder = self.folder / "lib"
         folder.mkdir()
         shutil.copy(gpu_support.preload_library(), folder)
         complaint = self.only_complaint(XLATRACE_LIB=folder / "libxlatrace.so")
         self.assertEqual(complaint["check"], "preload")
 
-    def test_no_device(self):
+    def test_missing_device_is_reported(self):
         self.assertEqual(self.only_complaint(FAKE_GPU_DEVICES="0")["check"], "NVIDIA driver")
 
-    def test_driver_that_fails_or_hangs(self):
+    def test_failing_or_hanging_driver_is_reported(self):
         complaint = self.only_complaint(scenario="fail cuInit error 999")
         self.assertIn("999", complaint["found"])
 
-    def test_cupti_that_crashes_without_harm(self):
+    def test_crash_of_cupti_does_not_end_doctor(self):
         """13.2.86 recursed without end where there was no driver; the doctor asks in a child."""
         checks = self.doctor(1, scenario="fail cuptiGetVersion error 15")
         (complaint,) = [c for c in checks if c["state"] == "problem"]

@@ -124,7 +124,7 @@ class Exits(gpu_support.GpuTestCase):
         self.assertEqual(invented, [])
         return missing
 
-    def test_a_thread_waits_for_the_end_that_another_began(self):
+    def test_thread_waits_for_an_exit_that_another_began(self):
         # The second thread leaves while the first one's flush is under way.
         traced = self.preloaded(
             "launch k x 50; sync; threads 2 { meet 2; _exit 4 }",
@@ -133,7 +133,7 @@ class Exits(gpu_support.GpuTestCase):
         self.assertEqual((traced.code, len(gpu_support.split_stderr(traced.stderr)[0])), (4, 1), traced)
         self.assert_equals_truth(self.fold())
 
-    def test_an_end_beside_a_blocked_signal_loses_nothing(self):
+    def test_exit_with_blocked_signals_loses_no_record(self):
         # A flush for a signal that may end the program is under way when another thread leaves.
         script = PYTHON + (
             "signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1])\n"
@@ -147,7 +147,7 @@ class Exits(gpu_support.GpuTestCase):
         self.assertEqual((traced.code, len(gpu_support.split_stderr(traced.stderr)[0])), (6, 1), traced)
         self.assert_equals_truth(self.fold())
 
-    def test_daemon_thread_still_launching(self):
+    def test_exit_during_launches_of_a_daemon_thread(self):
         script = PYTHON + (
             "start()\n"
             "def work():\n"
@@ -166,7 +166,7 @@ class Exits(gpu_support.GpuTestCase):
         self.assertEqual(invented, [])
         self.assertEqual([row for row in missing if int(row["end_ns"]) < end], [])
 
-    def test_exec(self):
+    def test_exec_keeps_records_of_both_programs(self):
         """What was recorded before exec stays; what the new program does is recorded too."""
         second = self.truth_folder / "second"
         other = " ".join(
@@ -383,7 +383,7 @@ class Surroundings(gpu_support.GpuTestCase):
         self.assertEqual((traced.code, traced.stdout, traced.stderr), (3, "", ""))
         self.assert_equals_truth(self.fold())
 
-    def test_a_script_s_own_stderr_stays_whole(self):
+    def test_stderr_of_the_script_is_unchanged(self):
         script = PYTHON + DONE + "print('no newline', end='', file=sys.stderr)"
         traced = self.preloaded(script)
         self.assertTrue(traced.stderr.startswith("no newline"), traced)

@@ -65,7 +65,7 @@ class Faults(gpu_support.GpuTestCase):
             if row["confidence"] == "exact":
                 self.assertEqual(row["instruction"], row["kernel_symbol"] or "neg.3")
 
-    def test_no_fault_no_complaint(self):
+    def test_recording_without_fault_has_no_complaint(self):
         self.assertEqual(complaints(self.recorded(), self.truths()), [])
         self.assertEqual(
             gpu_support.scalar(self.work / "run.db", "SELECT count(*) FROM activity"), ACTIVITIES
@@ -87,7 +87,7 @@ class Faults(gpu_support.GpuTestCase):
         self.assertEqual(gpu_support.differences(database, self.truths()), [])
         self.assert_labels_not_wrong(database)
 
-    def test_lost_node_clones_are_known_from_records_of_13_4(self):
+    def test_lost_node_clones_are_counted_from_cupti_13_4(self):
         """Each record of a graph's node has the original node, too."""
         for api, known in (("130301", False), ("130401", True)):
             with self.subTest(api=api):
@@ -142,12 +142,12 @@ class Faults(gpu_support.GpuTestCase):
             gpu_support.scalar(database, "SELECT count(*) FROM activity"), ACTIVITIES - 7
         )
 
-    def test_strict(self):
+    def test_strict_turns_dropped_records_into_exit_code_1(self):
         self.recorded("cupti drop records 5 7 counted")
         self.assertEqual(self.xlatrace("summary", "run.db").code, 0)
         self.assertEqual(self.xlatrace("summary", "run.db", "--strict").code, 1)
 
-    def test_uncounted_drop_of_records_is_seen(self):
+    def test_uncounted_drop_of_records_is_detected(self):
         self.assertGreater(gpu_support.loss(self.recorded("cupti drop records 5 7 uncounted")), 0)
 
     def assert_kept_without_times(self, database, start=False):
@@ -210,7 +210,7 @@ class Faults(gpu_support.GpuTestCase):
         self.assertEqual(gpu_support.scalar(database, "SELECT count(*) FROM busy_time"), 0)
         self.assert_commands_work(database)
 
-    def test_unknown_kind_that_cupti_can_step_over(self):
+    def test_unknown_record_kind_is_skipped(self):
         database = self.recorded("cupti unknown kind 54 before 6")
         self.assertEqual(gpu_support.differences(database, self.truths()), [])
         stats = gpu_support.run_stats(database, "info", "notice", "data_loss")
@@ -218,7 +218,7 @@ class Faults(gpu_support.GpuTestCase):
             [row for row in stats if "unknown" in row["name"] and row["value"] == 1], stats
         )
 
-    def test_unknown_kind_that_ends_the_buffer(self):
+    def test_unknown_record_kind_may_end_the_buffer(self):
         """CUPTI's own iterator stops there; what lay behind is lost, and told."""
         database = self.recorded("cupti unknown kind 999 before 6")
         self.assertEqual(gpu_support.compare_sets(database, self.truths())[1], [])
@@ -297,7 +297,7 @@ class Faults(gpu_support.GpuTestCase):
         database = self.recorded("delay cuptiActivityFlushAll 400 call 1 times 50", script)
         self.assertEqual(complaints(database, self.truths()), [])
 
-    def test_driver_s_own_errors_are_the_program_s(self):
+    def test_driver_errors_reach_the_program_unchanged(self):
         scenario = "fail cuLaunchKernel call 60 error 719"
         alone = self.alone(PLAIN, scenario=scenario)
         traced = self.preloaded(PLAIN, scenario=scenario)

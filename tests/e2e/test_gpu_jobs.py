@@ -24,14 +24,14 @@ class Jobs(gpu_support.GpuTestCase):
         self.assertEqual(gpu_support.scalar(database, "SELECT count(*) FROM process"), processes)
         return database
 
-    def test_common_parent(self):
+    def test_processes_of_one_parent_share_a_recording(self):
         one = shlex.join(self.command("launch a x 40; sync"))
         two = shlex.join(self.command("launch b x 60 on s1; copy dtod 9; sync"))
         result = self.preloaded(["sh", "-c", f"{one} & {two} & wait"])
         self.assertEqual(result.code, 0, result)
         self.assert_one_run(2)
 
-    def test_one_after_the_other(self):
+    def test_consecutive_processes_share_a_recording(self):
         one = shlex.join(self.command("launch a x 40; sync"))
         result = self.preloaded(["sh", "-c", f"{one}; {one}; {one}"])
         self.assertEqual(result.code, 0, result)
@@ -57,7 +57,7 @@ class Jobs(gpu_support.GpuTestCase):
         rows = gpu_support.rows_of(database, "SELECT rank, local_rank FROM process ORDER BY rank")
         return [(row["rank"], row["local_rank"]) for row in rows]
 
-    def test_slurm(self):
+    def test_slurm_variables_give_the_ranks(self):
         job = {"SLURM_JOB_ID": "77", "SLURM_STEP_ID": "0", "SLURM_NTASKS": "2"}
         database = self.without_common_parent(
             {**job, "SLURM_PROCID": "0", "SLURM_LOCALID": "0"},
@@ -65,7 +65,7 @@ class Jobs(gpu_support.GpuTestCase):
         )
         self.assertEqual(self.ranks(database), [(0, 0), (1, 1)])
 
-    def test_open_mpi(self):
+    def test_open_mpi_variables_give_the_ranks(self):
         job = {"PMIX_NAMESPACE": "prterun-vm-123@1", "OMPI_COMM_WORLD_SIZE": "2"}
         ranks = [
             {"PMIX_RANK": n, "OMPI_COMM_WORLD_RANK": n, "OMPI_COMM_WORLD_LOCAL_RANK": n}
@@ -74,18 +74,18 @@ class Jobs(gpu_support.GpuTestCase):
         database = self.without_common_parent({**job, **ranks[0]}, {**job, **ranks[1]})
         self.assertEqual(self.ranks(database), [(0, 0), (1, 1)])
 
-    def test_torchelastic(self):
+    def test_torchelastic_variables_give_the_ranks(self):
         job = {"TORCHELASTIC_RUN_ID": "none-such", "WORLD_SIZE": "2", "MASTER_PORT": "29500"}
         database = self.without_common_parent(
             {**job, "RANK": "0", "LOCAL_RANK": "0"}, {**job, "RANK": "1", "LOCAL_RANK": "1"}
         )
         self.assertEqual(self.ranks(database), [(0, 0), (1, 1)])
 
-    def test_given_token(self):
+    def test_given_token_joins_processes(self):
         self.without_common_parent({"XLATRACE_JOB": "mine"}, {"XLATRACE_JOB": "mine"})
         self.assertEqual((self.work / "run.rec" / "job").read_text().split()[0], "mine")
 
-    def test_hostile_token(self):
+    def test_hostile_token_stays_within_the_folder(self):
         """Whatever the token says, nothing is made outside of the recording."""
         for number, token in enumerate(
             ("../../up", "a/b", "/etc/x", "..", ".", "x" * 4000, "a\nb", "", "-rf", "%s%n", "\xff")
@@ -102,7 +102,7 @@ class Jobs(gpu_support.GpuTestCase):
             database = self.fold(cwd=folder)
             self.assertEqual(gpu_support.scalar(database, "SELECT count(*) FROM launch"), 9, token)
 
-    def test_another_live_job_has_a_recording_of_its_own(self):
+    def test_second_live_job_has_its_own_recording(self):
         first = self.started(f"launch a x 40; sync; print go; {self.waits}; launch a; sync")
         self.wait_until_recording(first)
         second = self.preloaded("launch b x 60; sync")
@@ -135,7 +135,7 @@ class Jobs(gpu_support.GpuTestCase):
         self.assert_equals_truth(self.fold(), second)
         self.assertEqual((self.work / "run.old.db").read_bytes(), earlier)
 
-    def test_earlier_recording_that_nobody_folded_is_not_lost(self):
+    def test_earlier_unfolded_recording_is_kept(self):
         self.preloaded("launch a x 40; sync")
         self.preloaded("launch b x 60; sync")
         self.fold()
@@ -185,30 +185,30 @@ class NoTrace(gpu_support.GpuTestCase):
         )
         self.assertEqual(support.snapshot(self.folder), before)
 
-    def test_ls(self):
+    def test_ls_leaves_no_trace(self):
         (self.work / "file").write_text("x")
         self.assert_no_trace(["ls", "-a"])
         self.assert_no_trace(["ls", "/does/not/exist"])
 
-    def test_shell_pipeline(self):
+    def test_shell_pipeline_leaves_no_trace(self):
         self.assert_no_trace(["sh", "-c", "ls / | sort | tail -n 2; exit 5"])
 
-    def test_python(self):
+    def test_python_without_gpu_leaves_no_trace(self):
         self.assert_no_trace(
             [sys.executable, "-c", "import os; print(os.getpid() > 1); os._exit(3)"]
         )
 
-    def test_killed_by_itself(self):
+    def test_process_that_kills_itself_leaves_no_trace(self):
         self.assert_no_trace(["sh", "-c", "kill -TERM $$"])
 
-    def test_cuda_library_loaded_and_not_used(self):
+    def test_unused_cuda_library_leaves_no_trace(self):
         """Looking for a GPU is not using one: at most a note, and the truth is told."""
         script = "# python\nimport ctypes; ctypes.CDLL('libcuda.so.1'); print('loaded')"
         traced = self.preloaded(script)
         self.assert_unharmed(traced, self.alone(script), lines=0)
         self.assert_only_notes()
 
-    def test_initialised_and_nothing_launched(self):
+    def test_initialisation_without_launches_leaves_no_trace(self):
         script = "init; print ready"
         traced = self.preloaded(script)
         self.assert_unharmed(traced, self.alone(script))

@@ -43,7 +43,7 @@ class Record(gpu_support.GpuTestCase):
         self.assert_equals_truth(self.work / "run.db")
         self.assertRegex(result.stderr, r"xlatrace report \S*run\.db")
 
-    def test_statuses(self):
+    def test_exit_status_of_the_command_is_returned(self):
         for script, status in (
             ("launch k x 9; sync; print worked; exit 3", 3),
             ("launch k x 9; sync; print worked; _exit 4", 4),
@@ -56,11 +56,11 @@ class Record(gpu_support.GpuTestCase):
                 self.assertEqual((result.code, result.stdout), (status, "worked\n"), result)
                 self.assert_only_the_run(result)
 
-    def test_aborted(self):
+    def test_abort_gives_exit_status_134(self):
         result = self.record("launch k x 9; sync; print worked; abort")
         self.assertEqual((result.code, result.stdout), (128 + 6, "worked\n"), result)
 
-    def test_command_that_cannot_run(self):
+    def test_command_that_cannot_run_has_the_shell_status(self):
         (self.work / "text").write_text("no program")
         for command, status in (
             (["/does/not/exist"], 127),
@@ -115,7 +115,7 @@ class Record(gpu_support.GpuTestCase):
         missing, invented = gpu_support.compare_sets(self.work / "run.db", self.truths())
         self.assertEqual((missing, invented), ([], []))
 
-    def test_sigterm_to_xlatrace_alone(self):
+    def test_sigterm_to_xlatrace_only(self):
         """It reaches the program; the program's end is waited for."""
         script = PYTHON + (
             "signal.signal(signal.SIGTERM, lambda *a: (print('mine', flush=True), sys.exit(9)))\n"
@@ -225,7 +225,7 @@ class Record(gpu_support.GpuTestCase):
         self.assertFalse((self.work / "run.db").exists())
         self.assertEqual(len(result.errors), 1, result)
 
-    def test_read_only_place_is_said_before_the_program_runs(self):
+    def test_read_only_place_is_reported_before_the_program_runs(self):
         result = support.run(
             "record",
             "-o",

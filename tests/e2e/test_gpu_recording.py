@@ -67,7 +67,7 @@ class Everything(gpu_support.GpuTestCase):
         self.result = self.preloaded(EVERYTHING, FAKE_GPU_DEVICES="2")
         self.assertEqual(self.result.code, 0, self.result)
 
-    def test_every_activity_is_the_drivers(self):
+    def test_every_activity_equals_the_drivers_truth(self):
         database = self.fold()
         counts = gpu_support.rows_of(
             database, "SELECT kind, count(*) AS n FROM activity GROUP BY kind ORDER BY kind"
@@ -79,7 +79,7 @@ class Everything(gpu_support.GpuTestCase):
         self.assert_equals_truth(database)
         self.assertEqual(gpu_support.run_stats(database, "error"), [])
 
-    def test_the_checker_sees_one_wrong_figure(self):
+    def test_checker_detects_one_wrong_figure(self):
         """Every column that the checker compares makes it speak up."""
         database = self.fold()
         truths = self.truths()
@@ -124,7 +124,7 @@ class Everything(gpu_support.GpuTestCase):
         self.assertIn("fake_workload", process[0]["command"])
         self.assertIsNone(process[0]["rank"])
 
-    def test_ranges(self):
+    def test_ranges_are_nested_and_contain_their_launches(self):
         database = self.fold()
         ranges = gpu_support.rows_of(
             database, "SELECT * FROM range WHERE text IN ('outer', 'inner')"
@@ -170,7 +170,7 @@ class Everything(gpu_support.GpuTestCase):
                 gpu_support.scalar(database, f"SELECT sum({column}) FROM {view}"), total, view
             )
 
-    def test_report_and_summary_say_what_gpu_it_was(self):
+    def test_report_and_summary_name_the_gpu(self):
         report = self.xlatrace("report", "run.db")
         self.assertEqual(report.code, 0, report)
         page = (self.work / "run.html").read_text()
@@ -223,7 +223,7 @@ class Everything(gpu_support.GpuTestCase):
 class Line(gpu_support.GpuTestCase):
     """What the user sees at the end, and where things are."""
 
-    def test_the_line(self):
+    def test_one_line_is_printed_at_the_end(self):
         result = self.preloaded("launch k x 1200; copy dtod 5 x 3; sync")
         self.assertRegex(result.stderr, r"^xlatrace: 1,200 \w+, 1 ")
         self.assert_golden_text(result.stderr)
@@ -234,18 +234,18 @@ class Line(gpu_support.GpuTestCase):
         self.assertRegex(result.stderr, r"^xlatrace: 10 \w+, 3 ")
         self.assert_golden_text(result.stderr)
 
-    def test_quiet(self):
+    def test_quiet_prints_no_line(self):
         result = self.preloaded("launch k; sync", XLATRACE_QUIET="1")
         self.assertEqual((result.stdout, result.stderr), ("", ""))
         self.assert_equals_truth(self.fold())
 
-    def test_disable(self):
+    def test_disable_leaves_no_trace(self):
         before = support.snapshot(self.work)
         result = self.preloaded("launch k; sync", XLATRACE_DISABLE="1")
         self.assertEqual((result.code, result.stdout, result.stderr), (0, "", ""))
         self.assertEqual(support.snapshot(self.work), before)
 
-    def test_lib(self):
+    def test_lib_prints_the_path_to_preload(self):
         result = self.xlatrace("lib", cwd="/")
         self.assertEqual(result.code, 0, result)
         self.assertEqual(len(result.stdout.splitlines()), 1)
@@ -296,7 +296,7 @@ class Line(gpu_support.GpuTestCase):
         self.assertEqual(stat.S_IMODE(place.stat().st_mode), 0o700)
         self.assert_equals_truth(self.fold(cwd=place))
 
-    def test_nowhere_to_write(self):
+    def test_unwritable_folders_leave_the_program_unharmed(self):
         where = {"cwd": "/proc", "XLATRACE_DIR": "/proc/1", "TMPDIR": "/proc"}
         alone = self.alone("launch k x 6; sync; print done", **where)
         result = self.preloaded("launch k x 6; sync; print done", **where)
@@ -316,7 +316,7 @@ class Line(gpu_support.GpuTestCase):
         self.assertRegex(database.name, f"^r3-[0-9]+-{re.escape(os.uname().nodename)}\\.db$")
         self.assert_equals_truth(database)
 
-    def test_bytes_per_launch(self):
+    def test_bytes_per_launch_are_below_the_limit(self):
         """At most 32 bytes per launch in the recording; what a process says once not counted."""
         sizes = []
         for launches in (1000, 41000):
@@ -329,7 +329,7 @@ class Line(gpu_support.GpuTestCase):
             sizes.append(sum(path.stat().st_size for path in (folder / "run.rec").iterdir()))
         self.assertLessEqual((sizes[1] - sizes[0]) / 40000, 32)
 
-    def test_names_as_they_come(self):
+    def test_names_are_stored_unchanged(self):
         """Long, of other alphabets, hostile: stored whole, and harmless in page and terminal."""
         names = [
             "k" * 4000,

@@ -88,7 +88,7 @@ class Releases(gpu_support.GpuTestCase):
                 self.check(FAKE_CUPTI_API=api)
                 self.assertEqual(gpu_support.loss(self.work / "run.db"), 0)
 
-    def test_a_release_to_come(self):
+    def test_later_release_with_larger_records_is_read(self):
         self.check(FAKE_CUPTI_API=140000)
 
     def folder_of_libraries(self, name, **cupti):
@@ -138,7 +138,7 @@ class Releases(gpu_support.GpuTestCase):
         )
         self.check(LD_LIBRARY_PATH=folder, XLATRACE_CUPTI=given)
 
-    def test_given_libcupti_that_is_none(self):
+    def test_given_libcupti_that_is_invalid(self):
         (self.folder / "text.so").write_text("no library")
         for path in ("/does/not/exist.so", self.folder / "text.so"):
             self.check_refused("exist.so|text.so", XLATRACE_CUPTI=path)
@@ -188,7 +188,7 @@ class SecondInterface(Releases):
         path.write_text(text)
         return {"FAKE_GPU_SCENARIO": path}
 
-    def test_it_is_used_where_it_is_there(self):
+    def test_second_interface_is_used_if_cupti_has_it(self):
         for api, interface in (("130301", "2"), ("130500", "2"), ("130202", None), ("130001", None)):
             with self.subTest(api=api):
                 self.setUp()
@@ -203,7 +203,7 @@ class SecondInterface(Releases):
         self.assertEqual(self.info()["beside_profiler"], "CUPTI for XLA")
         self.assertEqual(gpu_support.loss(self.work / "run.db"), 0)
 
-    def test_another_profiler_that_wants_to_be_alone(self):
+    def test_profiler_that_requires_exclusive_access(self):
         self.check_refused(
             "Nsight Systems", **self.RELEASE, **self.scenario('cupti subscriber "Nsight Systems"')
         )
@@ -278,7 +278,7 @@ class OtherTools(Releases):
             any("kernel" in log.read_text() for log in logs), "the other tool saw nothing"
         )
 
-    def test_variables_that_mean_nothing(self):
+    def test_meaningless_variables_are_ignored(self):
         for value in ("", "none"):
             with self.subTest(value=value):
                 self.setUp()
@@ -291,7 +291,7 @@ class OtherTools(Releases):
                 self.assert_equals_truth(database)
                 self.assertEqual(gpu_support.scalar(database, "SELECT count(*) FROM range"), 1)
 
-    def test_profile_guided_compilation_wants_the_profiler_for_itself(self):
+    def test_profile_guided_compilation_switches_recording_off(self):
         """With JAX's PGLE on xlatrace stays out, and says so."""
         script = "launch k x 9; sync; print done"
         traced = self.preloaded(script, JAX_ENABLE_PGLE="true")
@@ -349,7 +349,7 @@ class Limits(gpu_support.GpuTestCase):
         self.assert_unharmed(traced, self.alone(command, **environment), lines=2)
         self.assertGreater(gpu_support.loss(self.fold()), 0)
 
-    def test_figures_that_are_none(self):
+    def test_invalid_numbers_in_variables_are_reported(self):
         for name, values in (
             ("XLATRACE_FLUSH_MS", ("abc", "0", "-5", "999999999999999999999", "")),
             ("XLATRACE_MAX_BYTES", ("abc", "-1", "")),

@@ -93,7 +93,7 @@ class Steering(gpu_support.GpuTestCase):
         self.assertEqual(kernels, ["a0", "a0", "a1", "a1", "a2", "a2"])
         self.assertIn("init", self.names(database))
 
-    def test_steps_that_never_come(self):
+    def test_steps_that_are_never_reached_are_reported(self):
         database = self.recorded(TRAINING, XLATRACE_STEPS="100:200")
         self.assertEqual(self.names(database), [])
         self.assertRegex(self.line, r"\b0 ")
@@ -244,21 +244,21 @@ class Steering(gpu_support.GpuTestCase):
             seconds *= 2
         self.fail("a process that launches nine kernels hangs")
 
-    def test_delay(self):
+    def test_delay_skips_early_launches(self):
         names = self.early_and_late(
             0.5, 1, lambda command, seconds: self.preloaded(
                 command, XLATRACE_DELAY_MS=str(int(1000 * seconds)))
         )
         self.assertEqual(names, ["late"] * 5)
 
-    def test_duration(self):
+    def test_duration_skips_late_launches(self):
         names = self.early_and_late(
             0.4, 0, lambda command, seconds: self.preloaded(
                 command, XLATRACE_DURATION_MS=str(int(1000 * seconds)))
         )
         self.assertEqual(names, ["early"] * 9)
 
-    def test_record_passes_them_on(self):
+    def test_record_passes_delay_and_duration_on(self):
         names = self.early_and_late(
             0.5,
             1,
@@ -300,7 +300,7 @@ class Steering(gpu_support.GpuTestCase):
         process.stdin.flush()
         self.assertEqual(process.stdout.readline(), "did\n")
 
-    def test_control(self):
+    def test_control_stops_and_starts_recording(self):
         process = self.start_interactive(self.WAITS, XLATRACE_FLUSH_MS="20")
         status = self.xlatrace("control", "run.rec", "status", *PATIENT)
         self.assertIn(f"process {process.pid} on", status.stdout)
@@ -344,7 +344,7 @@ class Steering(gpu_support.GpuTestCase):
         process.communicate("\n", timeout=support.HANG_S)
         self.assertLessEqual(set(self.names(self.fold())), {"before"})
 
-    def test_control_of_what_is_no_recording(self):
+    def test_control_rejects_a_file_that_is_no_recording(self):
         for path in (".", "nothing.rec", "/dev/null"):
             result = self.xlatrace("control", path, "stop")
             self.assertEqual((result.code, len(result.errors)), (1, 1), result)
@@ -390,7 +390,7 @@ class Steering(gpu_support.GpuTestCase):
             self.assertIn("--delay", result.hints[0])
         self.assert_golden_text("".join(states), masks=[(rf"\b({pid}|{2**22 + 1})\b", "PID")])
 
-    def test_garbage_in_the_order_is_no_order(self):
+    def test_garbage_in_the_control_file_is_ignored(self):
         process = self.start_interactive(self.WAITS, XLATRACE_FLUSH_MS="20")
         for garbage in ("stop", "stop \n", "stop -1\n", "halt 3\n", "stop 99999999999999999999\n"):
             (self.work / "run.rec" / "control").write_text(garbage)
@@ -432,7 +432,7 @@ class Steering(gpu_support.GpuTestCase):
 
         self.wait_until("the ring drops something", dropped)
 
-    def test_only_the_last_is_kept(self):
+    def test_ring_keeps_only_the_last_window(self):
         script = PYTHON + (
             "n = 0\n"
             "while not os.path.exists('stop'): launch(f'k{n}', 20); sync(); n += 1; time.sleep(.05)\n"
@@ -462,7 +462,7 @@ class Steering(gpu_support.GpuTestCase):
         whole = [name for name in self.names(database) if name != f"k{min(have)}"]
         self.assertEqual(len(whole), 20 * (len(have) - 1))
 
-    def test_a_killed_ring_folds(self):
+    def test_ring_of_a_killed_process_can_be_imported(self):
         script = "launch k; sync; print go; rate 5000; forever { launch k x 8; copy dtod 64 }"
         process = self.started(script, XLATRACE_LAST_MS="300", XLATRACE_FLUSH_MS="20")
         self.assertEqual(process.stdout.readline(), b"go\n")
@@ -544,7 +544,7 @@ class Steering(gpu_support.GpuTestCase):
 
 
 class Limits(gpu_support.GpuTestCase):
-    def test_the_limit_is_the_job_s(self):
+    def test_size_limit_applies_to_the_job(self):
         """Three processes share it; what is missing is told."""
         script = "repeat 100 { launch kernel x 1000 }; sync"
         commands = " & ".join(

@@ -68,10 +68,10 @@ class HostileNames(support.TestCase):
             found, f"{what}: {found and text[max(0, found.start() - 60) : found.end() + 40]!r}"
         )
 
-    def test_import(self):
+    def test_import_prints_hostile_names_inert(self):
         self.assert_inert(self.imported.stderr, "import")
 
-    def test_summary(self):
+    def test_summary_prints_hostile_names_inert(self):
         for by in GROUPINGS:
             for style in ("text", "md"):
                 with self.subTest(by=by, format=style):
@@ -89,7 +89,7 @@ class HostileNames(support.TestCase):
         text = re.sub(r"`[^`\n]*`", "", result.stdout)
         self.assertNotRegex(text, r"(?<!\\)<(script|img|b>)")
 
-    def test_a_hint_takes_the_name_of_the_run_as_one_word_of_a_shell(self):
+    def test_hints_quote_the_name_of_the_run(self):
         run_db = self.folder / "$(touch pwned) it's.db"
         shutil.copy(self.run_db, run_db)
         for what in ("o99999", "k99999", "m99999", "f99999", "no/such.py:7"):
@@ -103,7 +103,7 @@ class HostileNames(support.TestCase):
                 if what != "no/such.py:7":
                     self.assertTrue(named, result)
 
-    def test_what_summary_tells_to_type_takes_a_run_that_begins_with_a_dash(self):
+    def test_commands_of_summary_accept_a_leading_dash(self):
         shutil.copy(self.run_db, self.folder / "-x.db")
         result = self.run_program("summary", "--width", "160", "--", "-x.db")
         self.assertEqual(result.code, 0, result)
@@ -154,7 +154,7 @@ class HostileNames(support.TestCase):
             if "\x00" not in name and "=" not in name and len(name) < 1000:
                 self.assertIn(name, names)
 
-    def test_page(self):
+    def test_page_shows_hostile_names_inert(self):
         result = self.run_program("report", self.run_db, "-o", "page.html")
         self.assertEqual(result.code, 0, result)
         self.assert_inert(result.stderr, "report")

@@ -97,7 +97,7 @@ class Counts(support.TestCase):
         busy = sorted(row[0] for row in database.execute("SELECT busy_ns FROM busy_time"))
         return database, rows, busy
 
-    def test_xplane(self):
+    def test_counts_of_xplane_files_equal_an_independent_reader(self):
         for recording in support.XPLANES:
             with self.subTest(recording=recording):
                 source, path = support.require_data(recording), kept_runs.imported_run(recording)
@@ -137,7 +137,7 @@ class Counts(support.TestCase):
                     ]
                     self.assertEqual(wrong[:5], [], f"{len(wrong)} of {len(per_op)} ops")
 
-    def test_nsys(self):
+    def test_counts_of_nsys_files_equal_an_independent_reader(self):
         for recording in support.NSYS:
             with self.subTest(recording=recording):
                 source, path = support.require_data(recording), kept_runs.imported_run(recording)

@@ -62,7 +62,7 @@ class Inputs(support.TestCase):
         # Figures depend on the version of zlib.
         self.assert_golden_text(result.stderr, masks=[(r"\d[\d,.]*( [kM]?B)?", "#")])
 
-    def test_strict_turns_a_loss_into_exit_code_1_and_keeps_the_run(self):
+    def test_strict_turns_a_loss_into_exit_code_1(self):
         whole = gzip.compress(kineto(500), mtime=0)
         (self.folder / "whole.json.gz").write_bytes(whole)
         (self.folder / "cut.json.gz").write_bytes(whole[: len(whole) // 2])

@@ -85,7 +85,7 @@ class PgleTest(JaxExportTest):
         self.assertIn(f"Using PGLE profile from {profile}", log)
         self.assertIn("Found profile for module jit_train_step", log)
 
-    def test_xla_compiles_with_the_file_and_misses_a_name_that_is_taken_away(self):
+    def test_xla_uses_the_pgle_file_and_reports_missing_names(self):
         profile = self.folder / "profile"
         result = self.export(self.run_db, "pgle", output=profile)
         (text,) = profile.glob("*.pbtxt")
@@ -131,7 +131,7 @@ class PgleOfCollectivesTest(PgleTest):
 
 @tiers.long_tier
 class XprofTest(JaxExportTest):
-    def test_op_profile_shows_the_kernels_of_graphs_that_it_loses_on_jaxs_own_profile(self):
+    def test_op_profile_shows_the_kernels_of_graphs(self):
         exported = self.folder / "exported.xplane.pb"
         # XLA tells a recorder HLO as text; XProf needs the proto that a dump holds.
         told = self.export(self.run_db, "xplane", output=self.folder / "text.xplane.pb")

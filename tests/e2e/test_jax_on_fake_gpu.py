@@ -170,7 +170,7 @@ class TheRig(Case):
                 outside = [a for a in truth if a.module and not a.instruction]
                 self.assertEqual([a for a in outside if a.kind == "kernel"], [])
 
-    def test_libraries_and_collectives_take_part(self):
+    def test_libraries_and_collectives_are_launched(self):
         rich = " ".join({a.name for a in self.finished(fresh_run("rich_step", False)).truth})
         for part in (
             "gemm",
@@ -187,7 +187,7 @@ class TheRig(Case):
         collectives = {a.device for a in parallel if "ncclDevKernel_AllReduce" in a.name}
         self.assertEqual(collectives, {0, 1})
 
-    def test_xlas_own_tracer_sees_the_same(self):
+    def test_xlas_tracer_records_the_same(self):
         """jax.profiler, no collector: the CUPTI stand-in before a witness that is not ours."""
         for program in PROGRAMS:
             with self.subTest(program=program):
@@ -211,7 +211,7 @@ class TheRig(Case):
                 self.assertIn(f"compared: {len(run.truth)}\n", compared.stdout)
 
     @tiers.long_tier
-    def test_two_runs_are_the_same(self):
+    def test_two_runs_are_equal(self):
         for program in PROGRAMS:
             start(program, True, "again")
         for program in PROGRAMS:
@@ -220,7 +220,7 @@ class TheRig(Case):
                 second = self.finished(start(program, True, "again")).truth
                 self.check(compare.compare_truths(first, second))
 
-    def test_what_both_modes_run_is_the_same(self):
+    def test_truth_is_equal_with_and_without_graphs(self):
         for program in PROGRAMS:
             with self.subTest(program=program):
                 with_graphs = self.finished(fresh_run(program, True)).truth
@@ -249,7 +249,7 @@ class Recorded(Case):
                 self.assertGreater(named, 300)
                 self.assertEqual(differences.figures["right, exact"], named)
 
-    def test_what_both_modes_run_is_the_same(self):
+    def test_recorded_run_is_equal_with_and_without_graphs(self):
         for program in PROGRAMS:
             with self.subTest(program=program):
                 runs = [
@@ -321,7 +321,7 @@ class FourDevices(Case):
 class Light(Case):
     """Without ranges: instructions by names, order and the dumps that `record` asks for."""
 
-    def test_graphs(self):
+    def test_light_mode_records_graphs(self):
         require_collector()
         fresh_run("rich_step", True)  # as this one compiles, for the dumps
         place = folder / "light"
@@ -384,7 +384,7 @@ class Imported(Case):
         return truth, compare.compare_with_run(truth, run, recorded_by=None)
 
     @tiers.long_tier
-    def test_without_graphs_all_is_exact_but_memsets(self):
+    def test_run_without_graphs_is_exact_except_memsets(self):
         # XLA's tracer writes no instruction for a memset.
         for program in self.PROGRAMS:
             with self.subTest(program=program):
@@ -395,7 +395,7 @@ class Imported(Case):
                 named = sum(1 for a in truth if a.instruction and a.kind != "memset")
                 self.assertGreaterEqual(differences.figures["right, exact"], named)
 
-    def test_with_graphs_nothing_is_wrong(self):
+    def test_run_with_graphs_has_no_wrong_label(self):
         # XLA names only the command buffer there: what cannot be told may be missing, never wrong.
         for program in self.PROGRAMS:
             with self.subTest(program=program):

@@ -174,7 +174,7 @@ class LakeTest(export_support.ExportTest):
 
 
 class ContentTest(LakeTest):
-    def test_every_row_of_every_view_is_there_behind_the_columns_of_the_lake(self) -> None:
+    def test_lake_has_every_row_of_every_view(self) -> None:
         run = self.make()
         self.put(run, "--date", "2026-03-01", "--job", "llama", "--view", "launch")
         views = sorted(p.name for p in self.lake.iterdir())
@@ -207,11 +207,11 @@ class ContentTest(LakeTest):
             (device_ns,) = database.execute("SELECT sum(self_ns) FROM activity").fetchone()
         self.assertEqual(run, [[1, 1, device_ns, "2026-03-01", "llama"]])
 
-    def test_a_question_that_takes_long_draws_no_progress_among_the_rows(self) -> None:
+    def test_long_query_prints_no_progress(self) -> None:
         self.put(self.make(), "--date", "2026-03-01", "--job", "llama")
         self.assertEqual(self.ask("SELECT current_setting('enable_progress_bar')"), [[[False]]])
 
-    def test_rank_is_a_column_where_a_row_belongs_to_a_process(self) -> None:
+    def test_rows_of_a_process_have_its_rank(self) -> None:
         for path in self.ranks(3, -1):
             self.put(path)
         steps, processes = self.ask(
@@ -230,7 +230,7 @@ class OnceTest(LakeTest):
             "SELECT count(*), sum(end_ns - start_ns) FROM gap",
         )
 
-    def test_a_run_that_is_written_again_counts_once_wherever_it_is_put(self) -> None:
+    def test_run_that_is_written_twice_counts_once(self) -> None:
         run = self.make()
         self.put(run, "--date", "2026-03-01", "--job", "llama")
         once = self.counts()
@@ -247,7 +247,7 @@ class OnceTest(LakeTest):
         self.assertFalse((self.lake / "_writing").exists())
 
     @tiers.long_tier
-    def test_compact_changes_no_answer_and_runs_may_be_written_again_after_it(self) -> None:
+    def test_compact_changes_no_result(self) -> None:
         paths = self.ranks(3, -1)
         for path in paths:
             self.put(path, "--job", "train")
@@ -292,7 +292,7 @@ class OnceTest(LakeTest):
             self.assertEqual(self.counts(), before, f"compacted after call {calls}")
             self.assertEqual(len(list(self.lake.glob("*/*/*/*.parquet"))), views)
 
-    def test_whoever_is_killed_when_a_reader_sees_whole_runs_only(self) -> None:
+    def test_killed_writers_leave_only_whole_runs(self) -> None:
         # Writers of two runs and compactions, killed at random moments: of each run a reader sees
         # nothing or all of it. The last ones are left alone, so that both are there at the end.
         paths = self.ranks(2, -1)
@@ -331,7 +331,7 @@ class OnceTest(LakeTest):
 
 
 class QueriesTest(LakeTest):
-    def test_ten_questions_are_there_and_every_one_has_an_answer(self) -> None:
+    def test_each_of_ten_questions_has_rows(self) -> None:
         self.put(self.make(), "--date", "2026-03-01", "--job", "llama")
         names = sorted(file.stem for file in QUERIES.glob("*.sql"))
         self.assertEqual(len(names), 10)
@@ -342,7 +342,7 @@ class QueriesTest(LakeTest):
         for name in names:
             self.question(name)
 
-    def test_sums_of_a_run_are_those_of_its_run_db(self) -> None:
+    def test_sums_of_a_run_equal_its_run_db(self) -> None:
         run = self.make()
         self.put(run, "--date", "2026-03-01", "--job", "llama")
         with sqlite3.connect(run) as database:
@@ -368,7 +368,7 @@ class QueriesTest(LakeTest):
         self.assertEqual(sum(row["exposed_ns"] for row in exposed), exposed_ns or 0)
 
     @tiers.long_tier
-    def test_the_planted_rank_is_the_slowest_and_its_gpu_slow_in_both_jobs(self) -> None:
+    def test_planted_slow_rank_is_found_in_both_jobs(self) -> None:
         ranks = self.ranks(8, 5)
         self.put(ranks[0], "--job", "first")
         self.put(self.merged(ranks, "first.db"), "--job", "first")
@@ -436,7 +436,7 @@ class QueriesTest(LakeTest):
 
 
 class RefusalTest(LakeTest):
-    def test_what_cannot_be_put_into_a_lake_is_refused_with_the_next_step(self) -> None:
+    def test_invalid_options_of_a_lake_are_rejected(self) -> None:
         run = self.make()
         cases = [
             (["--steps", "1:2", "--date", "2026-03-01"], 2, "--steps"),

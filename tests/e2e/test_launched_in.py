@@ -137,18 +137,18 @@ class LaunchedIn(support.TestCase):
             self.assertEqual(rows, of_kernel[at])
         return truth
 
-    def test_kineto(self):
+    def test_kineto_launches_have_their_range_path(self):
         self.check("kineto/h100_bert-small.json.gz", 12,
                    "BertSdpaSelfAttention_* > modeling_bert.py(364): forward > Linear_* > aten::linear > aten::addmm")
 
-    def test_nsight_systems(self):
+    def test_nsight_systems_launches_have_their_range_path(self):
         self.check(
             "nsys/mfu_2gpu_after.sqlite",
             25,
             "c10d::alltoall_base_ > record_param_comms > nccl:all_to_all > ncclGroupEnd",
         )
 
-    def test_with_hlo_only_what_has_no_label(self):
+    def test_ranges_are_only_for_unlabelled_launches_with_hlo(self):
         # 42 of 54 launches have an instruction; the calls of the others lie in no range.
         truth = self.check("xplane/jax08_gemm.xplane.pb", 0, None)
         self.assertEqual(sum(v[0] for of in truth.values() for v in of.values()), 12)

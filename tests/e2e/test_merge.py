@@ -59,7 +59,7 @@ class MergeTest(JobCase):
         info = document["run"]["info"]
         self.assertEqual((info["job_cause"], float(info["job_waited_for"]), int(info["merged_ranks"])), ("slow_gpu", 5, 8))
 
-    def test_critical_path_runs_through_the_slow_rank_and_sums_to_the_steps(self) -> None:
+    def test_critical_path_runs_through_the_slow_rank(self) -> None:
         self.write(8, slow=5)
         self.merge(self.ranks, "-o", self.job)
         (path_text,), = self.rows("SELECT value FROM run_info WHERE key = 'job_path'")
@@ -82,7 +82,7 @@ class MergeTest(JobCase):
         lead = self.rows("SELECT min(lead_ns) FROM job_critical_path WHERE collectives > 0")[0][0]
         self.assertGreater(lead, 5_000_000)  # It is 10 ms late.
 
-    def test_figures_of_every_rank_and_launches_of_chosen_ones(self) -> None:
+    def test_merge_keeps_all_figures_and_launches_of_chosen_ranks(self) -> None:
         self.write(8, slow=5)
         self.merge(self.ranks, "-o", self.job, "--ranks", "0,3")
         ranks = self.rows("SELECT rank, process_id, activities, excess_ns_per_step FROM rank")
@@ -102,7 +102,7 @@ class MergeTest(JobCase):
                           " LIKE 'nccl%') GROUP BY k")
         self.assertLess(max(row[0] for row in apart), 30_000)
 
-    def test_launches_of_the_slowest_the_fastest_and_one_rank_between_are_kept(self) -> None:
+    def test_launches_of_slowest_fastest_and_middle_rank_are_kept(self) -> None:
         self.write(8, slow=5)
         self.merge(self.ranks, "-o", self.job)
         by_cost = [rank for rank, in self.rows("SELECT rank FROM rank ORDER BY excess_ns_per_step DESC, rank")]
@@ -219,7 +219,7 @@ class MergeTest(JobCase):
 class RealRanksTest(JobCase):
     """Two of four ranks of a real job, each with a module of its own of the same program."""
 
-    def test_a_finding_of_two_ranks_counts_instructions_as_one_rank_has_them(self) -> None:
+    def test_finding_of_two_ranks_counts_instructions_once(self) -> None:
         folder = self.folder
         pax = "captures/nsys-jax-pax-fsdp4-a100"
         for name, source in ("p0", "proc0"), ("p1", "proc1.zip"):

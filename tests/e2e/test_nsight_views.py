@@ -25,16 +25,16 @@ class NsightViews(support.OneRecording):
             sorted(map(repr, map(tuple, original))), sorted(map(repr, map(tuple, ours))), sql
         )
 
-    def test_kernels(self):
+    def test_kernels_equal_the_original(self):
         self.compare("SELECT start, end, deviceId, streamId, correlationId FROM CUPTI_ACTIVITY_KIND_KERNEL")
 
-    def test_kernel_shapes(self):
+    def test_kernel_shapes_equal_the_original(self):
         self.compare(
             "SELECT start, gridX, gridY, gridZ, blockX, blockY, blockZ, registersPerThread, "
             "staticSharedMemory, dynamicSharedMemory FROM CUPTI_ACTIVITY_KIND_KERNEL"
         )
 
-    def test_top_kernels_by_name(self):
+    def test_top_kernels_by_name_equal_the_original(self):
         self.compare(
             "SELECT s.value, count(*), sum(k.end - k.start) FROM CUPTI_ACTIVITY_KIND_KERNEL k "
             "JOIN StringIds s ON s.id = k.demangledName GROUP BY 1"
@@ -44,32 +44,32 @@ class NsightViews(support.OneRecording):
             "JOIN StringIds s ON s.id = k.shortName GROUP BY 1"
         )
 
-    def test_copies(self):
+    def test_copies_equal_the_original(self):
         self.compare(
             "SELECT start, end, deviceId, streamId, bytes, copyKind FROM CUPTI_ACTIVITY_KIND_MEMCPY"
         )
 
-    def test_memsets(self):
+    def test_memsets_equal_the_original(self):
         if self.original.execute(
             "SELECT 1 FROM sqlite_master WHERE name = 'CUPTI_ACTIVITY_KIND_MEMSET'"
         ).fetchone():
             self.compare("SELECT start, end, deviceId, streamId, bytes FROM CUPTI_ACTIVITY_KIND_MEMSET")
 
-    def test_ranges(self):
+    def test_ranges_equal_the_original(self):
         # As nsys's documentation reads texts, which are inline or interned.
         self.compare(
             "SELECT start, end, coalesce(text, (SELECT value FROM StringIds WHERE id = textId)), "
             "globalTid FROM NVTX_EVENTS WHERE eventType = 59"
         )
 
-    def test_gpus(self):
+    def test_gpus_equal_the_original(self):
         if not self.original.execute(
             "SELECT 1 FROM sqlite_master WHERE name = 'TARGET_INFO_GPU'"
         ).fetchone():
             self.skipTest("not in this export")
         self.compare("SELECT id, name FROM TARGET_INFO_GPU")
 
-    def test_all_columns_are_there(self):
+    def test_all_columns_of_the_original_exist(self):
         for table in NSIGHT:
             wanted = [row[1] for row in self.original.execute(f"PRAGMA table_info({table})")]
             ours = [row[1] for row in self.database.execute(f"PRAGMA table_info({table})")]

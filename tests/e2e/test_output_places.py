@@ -33,7 +33,7 @@ class OutputPlaces(support.TestCase):
             os.close(one)
         return done.returncode
 
-    def test_record_gives_the_status_of_the_command_whatever_happens_to_the_log(self):
+    def test_record_returns_the_status_despite_unwritable_logs(self):
         for place in ("full", "closed", "pipe"):
             for descriptor in (1, 2):
                 status = self.run_with(place, descriptor, "record", "--", "sh", "-c", "exit 7")
@@ -45,7 +45,7 @@ class OutputPlaces(support.TestCase):
             self.assertEqual(self.run_with(place, 2, "nonsense"), 2, place)
             self.assertEqual(self.run_with(place, 2, "import"), 2, place)
 
-    def test_record_takes_no_recording_for_its_output(self):
+    def test_record_does_not_overwrite_a_recording(self):
         ran = self.run_program("record", "-o", "deep/run.rec", "--", "touch", "ran")
         self.assertEqual(ran.code, 2, ran)
         self.assert_golden_text(ran.stderr)

@@ -23,10 +23,10 @@ class PageInFirefox(unittest.TestCase):
         cls.browser = firefox.Firefox()
         cls.addClassCleanup(cls.browser.close)
 
-    def test_every_page_is_drawn_and_nothing_is_complained_about(self):
+    def test_every_page_is_drawn_without_errors(self):
         self.look_at(self.url, (*PAGES, "idle"))
 
-    def test_pages_of_several_devices_too(self):
+    def test_pages_of_several_devices_are_drawn(self):
         run = kept_runs.imported_run("captures/nsys-jax-maxtext-fsdp4-h100")
         self.look_at(kept_runs.page_of(run).as_uri(), ("ranks", "memory", "timeline"))
         self.browser.run("document.querySelector('[data-testid=critical-path]').click()")
@@ -48,7 +48,7 @@ class PageInFirefox(unittest.TestCase):
             browser.wait_for_text(f'[data-testid="page-{page}"]', 80)
         self.assertEqual(browser.console(url.rpartition("/")[2]), [])
 
-    def test_figures_are_those_of_run_db(self):
+    def test_figures_equal_run_db(self):
         browser = self.browser
         browser.open(self.url + "#/ops?f=phase:optimizer")
         browser.wait_for(READY)
@@ -62,7 +62,7 @@ class PageInFirefox(unittest.TestCase):
             wanted,
         )
 
-    def test_nothing_can_be_loaded(self):
+    def test_policy_blocks_external_resources(self):
         browser = self.browser
         browser.open(self.url)
         browser.wait_for(READY)

@@ -82,7 +82,7 @@ class Provenance(support.TestCase):
             self.assertEqual([r["sentence"] for r in mine], [e["sentence"] for e in told["events"]])
         self.assertEqual(page.meta["provenance"]["ops"], 2)
 
-    def test_a_run_that_read_its_modules_from_the_dump_finds_it(self):
+    def test_run_with_modules_of_a_dump_finds_it(self):
         self.ok("attach", "run.db", "--modules", "dump")
         self.ok("report", "run.db")
         page = page_reader.Page.open(self.folder / "run.html")
@@ -119,7 +119,7 @@ class Provenance(support.TestCase):
     def test_passes_of_a_module_are_refused(self):
         self.assert_refused(arguments=("show", "m1", "run.db", "--modules", "dump"), code=2)
 
-    def test_broken_dump_of_a_pass_is_left_out_with_a_note(self):
+    def test_broken_dump_of_a_pass_is_reported_and_skipped(self):
         broken = self.dump / f"{NAME}.0001.simplification.after_algsimp.before_cse.hlo.pb"
         broken.write_bytes(b"\x00\xff\xff")
         told = self.told("add.2")
@@ -127,7 +127,7 @@ class Provenance(support.TestCase):
         # What it did is seen one dump later.
         self.assertEqual([(e["event"], e["dump"]) for e in told["events"]], [("replaces", 2)])
 
-    def test_the_module_with_the_right_number_and_other_content_is_passed_over(self):
+    def test_module_of_equal_number_and_other_content_is_skipped(self):
         other = [("negate.1", "negate", "jit(step)/neg", "/a/model.py", 3)]
         for rest in ("before_optimizations.hlo.pb", "0001.a.after_b.before_c.hlo.pb", "cpu_after_optimizations.hlo.pb"):
             self.write(rest, other, "module_0007.jit_step")  # 7: the profile's number of the program.
@@ -151,7 +151,7 @@ jax.block_until_ready(p)
 
 
 class RealJax(support.TestCase):
-    def test_a_recorded_run_finds_its_own_dump_and_each_op_its_passes(self):
+    def test_recorded_run_finds_its_dump_and_passes(self):
         python = support.require_jax()
         (self.folder / "train.py").write_text(TRAIN)
         dump = self.folder / "dump"

@@ -50,7 +50,7 @@ class QueryLimits(support.TestCase):
             few, many = self.peak_kb(2_000, form), self.peak_kb(200_000, form)
             self.assertLess(many - few, 8_000, form)
 
-    def test_every_row_is_there_in_order(self):
+    def test_all_rows_are_printed_in_order(self):
         rows = 5_000
         for form in ("table", "csv", "json"):
             done = self.run_program("query", self.run_db, ROWS.format(rows), "--format", form)
@@ -82,7 +82,7 @@ class QueryLimits(support.TestCase):
         # CPU time: however long it waits for a core, it computes no longer than the limit.
         self.assertLess(cpu_of_children() - before, 30)
 
-    def test_endless_query_ends_with_the_time_limit_and_keeps_its_rows(self):
+    def test_endless_query_keeps_its_rows_at_the_limit(self):
         sql = "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r) SELECT n FROM r"
         done = self.run_program("query", self.run_db, sql, "--time-limit", "1", "--format", "csv")
         self.assertEqual(done.code, 1)

@@ -104,7 +104,7 @@ class Readme(gpu_support.GpuTestCase):
             return None
         return support.run_command(command, cwd=place, env=env)
 
-    def test_every_block(self):
+    def test_every_block_runs(self):
         self.make_template()
         ran, others = 0, []
         for number, (page, line, language, text) in enumerate(blocks()):
@@ -153,7 +153,7 @@ class Readme(gpu_support.GpuTestCase):
         version = support.run_command([environment / "bin" / "xlatrace", "--version"])
         self.assertEqual((version.code, version.stdout), (0, support.run("--version").stdout))
 
-    def test_what_the_first_two_commands_leave(self):
+    def test_first_two_commands_leave_run_and_page(self):
         self.make_template()
         first = next(text for page, _, language, text in blocks()
                      if language == "sh" and re.search(r"xlatrace report \S*run\.db", text))
@@ -177,7 +177,7 @@ class Readme(gpu_support.GpuTestCase):
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertEqual(subprocess.run([self.folder / "block"]).returncode, 0)
 
-    def test_links_lead_somewhere(self):
+    def test_links_refer_to_existing_files(self):
         for page in PAGES:
             text = (support.REPOSITORY / page).read_text()
             for target in re.findall(r"\]\(([^)#:]+)\)", text):

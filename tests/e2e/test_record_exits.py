@@ -221,7 +221,7 @@ class RecordExits(support.TestCase):
         self.assertEqual(result.code, 143, result)
         self.assert_one_outcome(result, True)
 
-    def test_sigterm_to_xlatrace_alone(self):
+    def test_sigterm_to_xlatrace_only(self):
         result = self.signalled(signal.SIGTERM, to_group=False)
         self.assertEqual(result.code, 143, result)
         self.assert_one_outcome(result, True)

@@ -63,13 +63,13 @@ class RecordedOccupancy(support.TestCase):
             compared += 1
         self.assertGreaterEqual(compared, at_least)
 
-    def test_a100(self):
+    def test_occupancy_on_a100_equals_the_recorded(self):
         self.compare("hta_alexnet", at_least=60)
 
-    def test_h100(self):
+    def test_occupancy_on_h100_equals_the_recorded(self):
         self.compare("h100_bert-small", at_least=50)
 
-    def test_b200(self):
+    def test_occupancy_on_b200_equals_the_recorded(self):
         self.compare("b200_eager_trace", at_least=500)
 
 

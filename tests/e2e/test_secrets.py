@@ -63,7 +63,7 @@ class Secrets(support.TestCase):
         result = self.run_program("doctor", "--secrets", run, "--format", "json")
         self.assertEqual((result.code, json.loads(result.stdout)["secrets"]), (0, []), result)
 
-    def test_nsys(self):
+    def test_secrets_in_nsys_files_are_masked(self):
         trace = self.folder / "trace.sqlite"
         shutil.copyfile(support.require_data("nsys/mfu_2gpu_before.sqlite"), trace)
         with sqlite3.connect(trace) as database:
@@ -79,7 +79,7 @@ class Secrets(support.TestCase):
             self.assertIsNotNone(first)
         self.assert_masked(self.imported(trace), KEPT)
 
-    def test_kineto(self):
+    def test_secrets_in_kineto_files_are_masked(self):
         events = [
             {"ph": "M", "name": "process_name", "pid": 1, "tid": 0, "args": {"name": TEXTS[1]}},
             {"ph": "M", "name": "thread_name", "pid": 1, "tid": 7, "args": {"name": TEXTS[4]}},
@@ -97,7 +97,7 @@ class Secrets(support.TestCase):
         }))  # fmt: skip
         self.assert_masked(self.imported(trace), KEPT)
 
-    def test_xplane(self):
+    def test_secrets_in_xplane_files_are_masked(self):
         trace = self.folder / "trace.xplane.pb"
         ops = [("add.1", "add", "jit(f)/add", "f.py", 3), ("dot.2", "dot", "jit(f)/dot", "f.py", 4)]
         trace.write_bytes(support.xspace("jit_f", ops, host=TEXTS[0]))
@@ -105,7 +105,7 @@ class Secrets(support.TestCase):
         self.assert_masked(run, KEPT[1:2])
         self.assert_golden_text(self.run_program("doctor", "--secrets", run.name).stdout)
 
-    def test_nsys_jax(self):
+    def test_secrets_in_nsys_jax_captures_are_masked(self):
         source = support.require_data("captures/nsys-jax-maxtext-fsdp4-h100")
         trace = self.folder / "capture"
         shutil.copytree(source, trace, copy_function=shutil.copyfile)
@@ -134,7 +134,7 @@ class Secrets(support.TestCase):
         for secret in SECRETS.values():
             self.assertNotIn(secret, result.stdout + json.dumps(listed))
 
-    def test_captures_of_other_people_hold_none(self):
+    def test_public_captures_contain_no_secrets(self):
         for relative in (
             "kineto/h100_bert-small.json.gz", "kineto/mi300_bert-small.json.gz", "nsys/h100_2gpu_1s.sqlite",
             "xplane/tpu_v6e_jit_f_4chips.xplane.pb", "captures/nsys-jax-pax-fsdp4-a100",

@@ -66,7 +66,7 @@ class Show(support.GoldenText, unittest.TestCase):
         return self.query(self.gemm, "SELECT handle FROM op_time WHERE op_kind = 'gemm'"
                           " ORDER BY self_ns DESC LIMIT 1")[0]["handle"]  # fmt: skip
 
-    def test_share_of_the_peak_of_a_product_follows_from_its_shape_and_time(self):
+    def test_peak_share_of_a_product_equals_its_computed_value(self):
         # The step that was found is one of the smaller products; this is the largest of the run.
         op = self.show(self.largest_product(), self.gemm)["op"]
         # bf16[8192,4096] x bf16[4096,8192]
@@ -81,7 +81,7 @@ class Show(support.GoldenText, unittest.TestCase):
         self.assertAlmostEqual(op["wasted_ns"], op["self_ns"] * (1 - share), delta=10)
         self.assertEqual((op["bound_by"], op["compute_type"]), ("compute", "bf16"))
 
-    def test_the_sheet_of_an_op_is_whole(self):
+    def test_sheet_of_an_op_has_all_fields(self):
         handle = self.largest_product()
         sheet = self.show(handle, self.gemm)
         self.assertEqual(sheet["schema_version"], 1)
@@ -94,7 +94,7 @@ class Show(support.GoldenText, unittest.TestCase):
                          ["bf16[8192,4096", "bf16[4096,8192"])  # fmt: skip
         self.assertTrue(any("__cublas$gemm" in line for line in sheet["hlo"]))
 
-    def test_text_keeps_to_its_width_and_to_plain_characters_when_asked(self):
+    def test_text_fits_the_width_and_may_be_ascii(self):
         for run in (self.gemm, self.elementwise):
             for what in ("o1", "o8", "k1", "m1", "f1"):
                 for columns in (80, 100, 160):
@@ -105,7 +105,7 @@ class Show(support.GoldenText, unittest.TestCase):
                 text = ok("show", what, run, "--ascii")
                 self.assertTrue(text.isascii(), what)
 
-    def test_things_are_found_by_name_too(self):
+    def test_ops_kernels_and_modules_are_found_by_name(self):
         op = self.show("o1", self.gemm)["op"]
         self.assertEqual(self.show(op["instruction"], self.gemm)["handle"], "o1")
         self.assertEqual(self.show("%" + op["instruction"], self.gemm)["handle"], "o1")
@@ -168,7 +168,7 @@ class Show(support.GoldenText, unittest.TestCase):
         self.assertEqual(host["latency_p90_ns"], waits[(len(waits) - 1) * 90 // 100])
         self.assert_golden_text(ok("show", handle, self.h100).split("\n\n")[0])
 
-    def test_the_steps_of_an_op_are_those_of_one_device(self):
+    def test_steps_of_an_op_belong_to_one_device(self):
         run = pathlib.Path(self.folder) / "tpu.db"
         ok("import", support.require_data("xplane/tpu_v6e_jit_f_4chips.xplane.pb"), "-o", run)
         sheet = self.show("o1", run)
@@ -180,7 +180,7 @@ class Show(support.GoldenText, unittest.TestCase):
         self.assertIn(len(typical), (50, 51))
         self.assertAlmostEqual(sum(typical) / len(typical), sheet["op"]["steady_ns_per_step"], delta=1)
 
-    def test_layers_alike_are_compared_by_their_time_in_a_step(self):
+    def test_equal_layers_are_compared_by_time_per_step(self):
         # Two unrolled layers of the project's own recording.
         profile = pathlib.Path(self.folder) / "train.xplane.pb"
         packed = support.require_data("own/jax-cpu/train-20steps-notracer-py.xplane.pb.xz")
@@ -201,7 +201,7 @@ class Show(support.GoldenText, unittest.TestCase):
         self.assertGreaterEqual(whole["ns"], told["layer_0"])
         self.assert_golden_text(ok("show", "layer_*", run).split("\n\n")[2])
 
-    def test_a_source_line_has_the_time_that_scope_time_gives_it(self):
+    def test_time_of_a_source_line_equals_scope_time(self):
         line = self.query(
             self.elementwise,
             "SELECT source_file, source_line, sum(self_ns) AS ns FROM scope_time WHERE source_line "
@@ -222,7 +222,7 @@ class Show(support.GoldenText, unittest.TestCase):
         self.assertIn("H100 SXM", result.stderr)
         self.assert_golden_text(messages + result.stderr)
 
-    def test_another_gpu_is_judged_by_its_own_roofs(self):
+    def test_another_gpu_is_compared_with_its_own_roofs(self):
         sheet = json.loads(
             ok("summary", self.gemm, "--gpu", "h100", "--format", "json")
         )
@@ -235,7 +235,7 @@ class Show(support.GoldenText, unittest.TestCase):
             product["ns_there"] / product["self_ns"], 1307 / 989, delta=0.001
         )
 
-    def test_a_run_without_a_named_gpu_takes_the_one_that_is_given(self):
+    def test_given_gpu_is_used_if_the_run_has_none(self):
         sheet = json.loads(
             ok("summary", self.h100, "--gpu", "h100", "--format", "json")
         )
@@ -245,7 +245,7 @@ class Show(support.GoldenText, unittest.TestCase):
         self.assertEqual(kernel["occupancy_there_pct"], 12.5)
         self.assertEqual(kernel["occupancy_limiter_there"], "registers")
 
-    def test_the_other_gpus_page_keeps_to_its_width(self):
+    def test_table_of_the_other_gpu_fits_the_width(self):
         for run in (self.gemm, self.h100):
             for columns in (80, 100):
                 text = ok(
@@ -254,7 +254,7 @@ class Show(support.GoldenText, unittest.TestCase):
                 self.assertLessEqual(max(map(width, text.splitlines())), columns)
                 self.assertLessEqual(len(text.splitlines()), 45)
 
-    def test_devices_say_what_they_can_do(self):
+    def test_devices_list_their_peaks(self):
         device = self.query(
             self.gemm, "SELECT DISTINCT gpu, peaks_source, peak_flops,"
             " memory_bandwidth_bytes_per_s AS bandwidth FROM device",

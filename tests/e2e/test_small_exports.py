@@ -95,7 +95,7 @@ class SmallExports(support.TestCase):
         folder = self.export(run, "kineto", "ranks")
         return {path.name: json.loads(gzip.decompress(path.read_bytes())) for path in sorted(folder.iterdir())}
 
-    def test_perfetto_a_device_is_busy_once_however_many_streams_work(self):
+    def test_perfetto_counts_a_busy_device_once(self):
         timeline = self.timeline(self.imported(kineto([("a", 0, 7, 10, 20), ("b", 0, 8, 10, 20)])))
         # Of ten microseconds, each a bin of its own, all.
         self.assertEqual(timeline.counters[timeline.track("busy")[1][0]], [100.0] * 10 + [0.0])
@@ -139,7 +139,7 @@ class SmallExports(support.TestCase):
                     unix_ns[event["name"]] = trace["baseTimeNanoseconds"] + round(event["ts"] * 1000)
         self.assertEqual(unix_ns, {"a": NOON + 10_000, "b": earlier + 20_000})
 
-    def test_kineto_steps_are_written_once_for_all_devices_of_a_process(self):
+    def test_kineto_steps_are_written_once_per_process(self):
         steps = [(number, 100 * number, 100 * number + 100) for number in range(1, 5)]
         kernels = [("k", device, 7, begin + 10, begin + 90) for _, begin, _ in steps for device in (0, 1)]
         run = self.imported(kineto(kernels, NOON, steps=steps))
@@ -150,7 +150,7 @@ class SmallExports(support.TestCase):
         marks = [event["name"] for event in trace["traceEvents"] if event.get("cat") == "user_annotation" and event["tid"] == 1]
         self.assertEqual(marks, [f"ProfilerStep#{number}" for number, _, _ in steps])
 
-    def test_kineto_processes_that_say_the_same_rank_have_files_of_their_own(self):
+    def test_kineto_processes_of_equal_rank_have_separate_files(self):
         run = self.imported(kineto([("a", 0, 7, 10, 13)], NOON, 100, rank=3), kineto([("b", 0, 7, 10, 13)], NOON, 101, rank=3))
         kernels = {name: [event["name"] for event in trace["traceEvents"] if event.get("cat") == "kernel"]
                    for name, trace in self.ranks(run).items()}

@@ -39,7 +39,7 @@ class GraphRows(support.TestCase):
     def test_show_text_has_the_same_figures(self):
         self.assert_golden_text(self.ok("show", "loop_divide_fusion", "run.db"))
 
-    def test_diff_with_a_run_whose_kernels_are_all_known_finds_no_other_number_of_runs(self):
+    def test_diff_with_single_kernels_finds_equal_call_counts(self):
         export = annotated_export.Export(self.folder / "kernels.sqlite")
         step = annotated_export.Module("jit_step", 186)
 

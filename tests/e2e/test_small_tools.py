@@ -68,7 +68,7 @@ class SmallTools(support.TestCase):
     def steps(self, name, step_ns, ops=tuple(support.OPS)):
         return self.run_of(support.xspace("jit_step", ops, executions=12, step_ns=step_ns), name=name)
 
-    def test_gate_a_limit_in_percent_is_one(self):
+    def test_gate_accepts_a_limit_in_percent(self):
         # Steps of 1 ms, and of 1.2 ms.
         base = [self.steps(f"base{i}", 1_000_000 + 1000 * i) for i in range(4)]
         new = [self.steps(f"new{i}", 1_200_000 + 1000 * i) for i in range(4)]
@@ -92,7 +92,7 @@ class SmallTools(support.TestCase):
         self.assertEqual([record.get("accepted") for record in records], [None, "worth it", None])
         self.assert_golden_text(self.ok("gate", self.steps("next", 1_002_000, more), "--baseline", perf))
 
-    def test_gate_accepted_run_counts_although_it_was_in_the_baseline_before(self):
+    def test_gate_accepts_a_run_that_the_baseline_contains(self):
         perf = self.folder / "perf"
         more = (*support.OPS, ("neg.3", "negate", "jit(step)/neg", "/a/model.py", 14))
         new = [self.steps(f"new{i}", 1_000_000 + 1000 * i, more) for i in range(2)]
@@ -121,7 +121,7 @@ class SmallTools(support.TestCase):
 
     # find
 
-    def test_find_of_equal_names_what_takes_longest_comes_first(self):
+    def test_find_sorts_equal_names_by_time(self):
         took = {"jit_f": 4, "jit_g": 30, "jit_h": 12}
         modules = [(name, hlo(name, *CHAIN).replace("f32[8]", f"f32[{lasts}]")) for name, lasts in took.items()]
         runs = ((name, [("first", 1), ("second", lasts), ("third", 1)]) for name, lasts in took.items())
@@ -144,7 +144,7 @@ class SmallTools(support.TestCase):
 
     # what-if
 
-    def test_what_if_keeps_only_recomputed_values_that_ran(self):
+    def test_recomputation_memory_counts_only_values_that_ran(self):
         again = 'metadata={op_name="jit(f)/transpose(jvp(layer_0))/checkpoint/rematted_computation/tanh"}'
         back = 'metadata={op_name="jit(f)/transpose(jvp(layer_0))/mul"}'
         module = hlo("jit_f", f"ran = f32[1000]{{0}} broadcast(p), {again}", f"idle = f32[4000]{{0}} broadcast(p), {again}",
@@ -155,7 +155,7 @@ class SmallTools(support.TestCase):
 
     # passes
 
-    def test_passes_an_opcode_that_is_gone_was_taken_away(self):
+    def test_passes_reports_a_removed_opcode(self):
         copies = hlo("jit_f", "c1 = f32[8]{0} copy(p)", "c2 = f32[8]{0} copy(c1)", "ROOT third = f32[8]{0} negate(c2)")
         for rest, text in (
             ("before_optimizations", copies),

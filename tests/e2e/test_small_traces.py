@@ -66,7 +66,7 @@ class SmallTraces(support.TestCase):
         self.assert_golden_text(self.ok("show", "jit_f", self.jit_f("first", "third", "second"), "--sequence"))
         self.assert_golden_text(self.ok("show", "jit_f", self.jit_f("first", "third"), "--sequence"))
 
-    def test_a_module_is_found_by_a_part_of_its_name_in_a_run_as_in_a_dump(self):
+    def test_module_is_found_by_a_part_of_its_name(self):
         run = self.jit_f("first", "second", "third")
         for module in ("it_f", "jit_f", "m1"):
             self.assertIn("cosine", self.ok("find", "second", run, "--module", module), module)
@@ -83,7 +83,7 @@ class SmallTraces(support.TestCase):
             self.assertEqual((trace["distributedInfo"]["rank"], trace["distributedInfo"]["world_size"]), (rank, 2))
             self.assertEqual(sum(event.get("cat") == "kernel" for event in trace["traceEvents"]), kernels)
 
-    def test_a_line_beyond_a_thousand_is_written_as_files_are(self):
+    def test_line_number_above_a_thousand_has_no_separator(self):
         trace = self.write("tpu.trace.json", json.dumps({"displayTimeUnit": "ns", "traceEvents": [
             {"ph": "M", "pid": 1, "name": "process_name", "args": {"name": "/device:TPU:0"}},
             {"ph": "M", "pid": 1, "tid": 1, "name": "thread_name", "args": {"name": "XLA Ops"}},

@@ -31,7 +31,7 @@ class Exits(TensorFlowCase):
         for how in ENDINGS:
             recorded(f"ends_{how}")
 
-    def test_status_and_output_as_without_us(self):
+    def test_status_and_output_equal_the_untraced_run(self):
         plain, _ = start("plain", tuple(PROGRAMS["ends_return"])).result()
         self.assertEqual(plain.returncode, 0, plain.stderr[-4000:])
         lines = plain.stdout.splitlines()
@@ -49,7 +49,7 @@ class Exits(TensorFlowCase):
                 if how in SAYS:
                     self.assertIn(SAYS[how], process.stderr)
 
-    def test_nothing_is_lost_where_the_process_can_say_so(self):
+    def test_orderly_exits_lose_no_record(self):
         for how in ENDINGS:
             if how == "abort":
                 continue

@@ -28,7 +28,7 @@ class Ops(TensorFlowCase):
         for program in ("graph", "keras", "jit", "eager"):
             recorded(program)
 
-    def test_graph_mode_is_led_back_to_its_ops(self):
+    def test_graph_mode_is_attributed_to_its_ops(self):
         for program, least in (("graph", 0.95), ("keras", 0.98)):
             with self.subTest(program=program):
                 found = self.check_program(program)
@@ -36,7 +36,7 @@ class Ops(TensorFlowCase):
                 self.assertGreater(found.share(), least)
                 self.assertGreater(found.share(in_steps=True), 0.98)
 
-    def test_kernels_of_one_name_are_told_apart_by_their_ops(self):
+    def test_kernels_of_one_name_have_different_ops(self):
         place = self.finished(recorded("graph"))
         types = rows(
             place,
@@ -46,12 +46,12 @@ class Ops(TensorFlowCase):
         erf = "Erfc" if rig.Rig().version >= (2, 18) else "Erf"
         self.assertLessEqual({"Neg", erf, "Square", "Exp"}, {row[0] for row in types})
 
-    def test_xla_stays_instruction_for_instruction(self):
+    def test_xla_kernels_keep_their_instructions(self):
         found = self.check_program("jit")
         self.assertGreater(found.kernels["xla"], 100)
         self.assertGreater(found.share("xla", in_steps=True), 0.98)
 
-    def test_eager_ops_say_that_they_are(self):
+    def test_eager_ops_are_marked_as_eager(self):
         place = self.finished(recorded("eager"))
         for label, activity in self.compared(place):
             if activity["kind"] == "kernel" and not label:
@@ -60,14 +60,14 @@ class Ops(TensorFlowCase):
         self.assertEqual(len(finding), 1)
         self.assertIn("tf.function", finding[0]["title"])
 
-    def test_steps_without_xla(self):
+    def test_steps_are_found_without_xla(self):
         for program, steps in (("graph", 8), ("keras", 16)):
             with self.subTest(program=program):
                 place = self.finished(recorded(program))
                 # Which of them are steady is a matter of the host's time.
                 self.assertEqual(len(rows(place, "SELECT * FROM step")), steps)
 
-    def test_phases_and_layers(self):
+    def test_phases_and_layers_follow_the_model(self):
         place = self.finished(recorded("graph"))
         expected = {
             "dense_0/MatMul": ("forward", "dense_0", "dense_*"),
@@ -82,7 +82,7 @@ class Ops(TensorFlowCase):
         for name, words in expected.items():
             self.assertEqual(found[name], words, name)
 
-    def test_the_screen_says_what_is_led_back(self):
+    def test_first_screen_reports_attributed_ops(self):
         place = self.finished(recorded("graph"))
         text = support.run("summary", "run.db", cwd=place).stdout
         self.assertRegex(text, r"o1 +\S+")
@@ -93,12 +93,12 @@ class Ops(TensorFlowCase):
         self.assertEqual(shown.code, 0, shown.stderr)
         self.assertIn("dense_0/MatMul", shown.stdout)
 
-    def test_off_when_asked(self):
+    def test_hook_can_be_switched_off(self):
         place = self.finished(recorded("graph", XLATRACE_TF_OPS="0"))
         evidence = rows(place, "SELECT count(*) FROM activity WHERE evidence = 'op_range'")
         self.assertEqual(evidence[0][0], 0)
 
-    def test_what_the_program_prints_is_its_own(self):
+    def test_output_of_the_program_is_unchanged(self):
         with_us, _ = recorded("graph").result()
         without, _ = start("plain", tuple(PROGRAMS["graph"])).result()
         self.assertEqual(

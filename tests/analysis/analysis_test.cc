@@ -268,7 +268,7 @@ TEST(Analyze, InstructionsOfUnreadableModulesGetPhasesFromTheirNames) {
   EXPECT_EQ(tables.stats[0].name, "modules_labelled_by_name_only");
 }
 
-TEST(Check, FindsWhatIsBroken) {
+TEST(Check, InvalidTablesAreDetected) {
   // Of some the steps agree.
   RunBuilder b = RandomRun(1);
   auto sound = Analyze(b.run, b.attribution, kNoModules);

@@ -89,7 +89,7 @@ TEST(MergedRecompute, KernelOfSeveralPhasesIsIgnored) {
 }
 
 // The compiler's copy has an original that forward can read.
-TEST(MergedRecompute, CopiesByTheCompilerCountAsSecondComputation) {
+TEST(MergedRecompute, RematerializedCopyIsASecondComputation) {
   RecomputingProgram program;
   program.Add("dot.1.remat", Phase::kRecompute, "");
   program.Add("tanh", Phase::kForward, "dot.1.remat");

@@ -69,7 +69,7 @@ TEST(Occupancy, SmallBlocksReachTheLimitOfBlocksPerSm) {
   EXPECT_EQ(occupancy.milli_pct, 50'000);
 }
 
-TEST(Occupancy, SharedMemoryOfTheSystemCounts) {
+TEST(Occupancy, SharedMemoryReservedPerBlockCounts) {
   // 8.0: 164 KB per SM, 1 KB reserved per block: 40 KB blocks take 41 KB each, so 4 fit, not 4.1.
   EXPECT_EQ(ComputeOccupancy(Kernel(128, 32, 40 * kKb), *FindGpuLimits("8.0"))->by_shared_memory,
             4);

@@ -74,7 +74,7 @@ class AnnotatedModulesTest : public testing::Test {
   RunBuilder run_;
 };
 
-TEST_F(AnnotatedModulesTest, WhatARangeSaysIsExactWithoutAnyHlo) {
+TEST_F(AnnotatedModulesTest, RangeGivesAnExactLabelWithoutHlo) {
   const size_t a = run_.Activity(run_.Kernel("loop_add_fusion_1"),
                                  Say("loop_add_fusion.1", "jit(f)/while/body/add"), 1);
   const size_t b = run_.Activity(run_.Kernel("loop_add_fusion"), Say("loop_add_fusion"), 1);
@@ -93,7 +93,7 @@ TEST_F(AnnotatedModulesTest, WhatARangeSaysIsExactWithoutAnyHlo) {
   EXPECT_THAT(AdviceOf(tables, "modules_without_hlo"), HasSubstr("xlatrace attach"));
 }
 
-TEST_F(AnnotatedModulesTest, TwoNumbersOfOneNameAreTwoModules) {
+TEST_F(AnnotatedModulesTest, TwoProgramIdsOfOneNameAreTwoModules) {
   const size_t a = run_.Activity(run_.Kernel("loop_add_fusion"), Say("loop_add_fusion"));
   const size_t b =
       run_.Activity(run_.Kernel("loop_add_fusion"), Say("loop_add_fusion", {}, {}, 187));
@@ -114,7 +114,7 @@ TEST_F(AnnotatedModulesTest, HloOfSomeModulesLeavesTheOthersExact) {
   EXPECT_EQ(LabelOf(tables, b).confidence, Confidence::kExact);
 }
 
-TEST_F(AnnotatedModulesTest, EqualNumberOfAnotherProgramIsNeverExact) {
+TEST_F(AnnotatedModulesTest, EqualProgramIdOfAnotherProgramIsNeverExact) {
   Dump(186, {"loop_mul_fusion"});
   const size_t a = run_.Activity(run_.Kernel("loop_add_fusion"), Say("loop_add_fusion"));
   const auto tables = run_.Attribute();
@@ -126,7 +126,7 @@ TEST_F(AnnotatedModulesTest, EqualNumberOfAnotherProgramIsNeverExact) {
   EXPECT_GOLDEN_TEXT(advice);
 }
 
-TEST_F(AnnotatedModulesTest, AnotherNumberOfTheSameProgramIsInferred) {
+TEST_F(AnnotatedModulesTest, OtherProgramIdOfTheSameProgramIsInferred) {
   Dump(190, {"loop_add_fusion"});
   const size_t a =
       run_.Activity(run_.Kernel("loop_add_fusion"), Say("loop_add_fusion", "jit(f)/add"));
@@ -140,7 +140,7 @@ TEST_F(AnnotatedModulesTest, AnotherNumberOfTheSameProgramIsInferred) {
 
 // Seven names in order would make a module known that nobody says; that its HLO is another run's
 // stays a doubt.
-TEST_F(AnnotatedModulesTest, OrderProvesNothingByTheHloOfAnotherRun) {
+TEST_F(AnnotatedModulesTest, LaunchOrderIsNotUsedWithHloOfAnotherRun) {
   const std::vector<std::string> opcodes = {"add",     "multiply", "subtract", "divide",
                                             "maximum", "minimum",  "power"};
   run_.AddModule("jit_f", 190, [&] {
@@ -173,7 +173,7 @@ TEST_F(AnnotatedModulesTest, OrderProvesNothingByTheHloOfAnotherRun) {
   EXPECT_EQ(Text(doubts[launches[5]]), Text(Doubt::kHloOfAnotherRun));
 }
 
-TEST_F(AnnotatedModulesTest, AnotherNumberAndAnotherOpNameIsRefused) {
+TEST_F(AnnotatedModulesTest, ModuleOfOtherProgramIdAndOpNameIsRejected) {
   Dump(190, {"loop_add_fusion"}, "jit(f)/sub");
   const size_t a =
       run_.Activity(run_.Kernel("loop_add_fusion"), Say("loop_add_fusion", "jit(f)/add"));
@@ -183,7 +183,7 @@ TEST_F(AnnotatedModulesTest, AnotherNumberAndAnotherOpNameIsRefused) {
   EXPECT_THAT(AdviceOf(tables, "module_of_another_program"), HasSubstr("'jit(f)/add'"));
 }
 
-TEST_F(AnnotatedModulesTest, AKernelThatTheHloDoesNotHaveRefusesIt) {
+TEST_F(AnnotatedModulesTest, ModuleWithoutTheKernelIsRejected) {
   Dump(190, {"loop_add_fusion"});
   const size_t a = run_.Activity(run_.Kernel("loop_add_fusion_7"), Say("loop_add_fusion"));
   const auto tables = run_.Attribute();
@@ -191,7 +191,7 @@ TEST_F(AnnotatedModulesTest, AKernelThatTheHloDoesNotHaveRefusesIt) {
   EXPECT_THAT(AdviceOf(tables, "module_of_another_program"), HasSubstr("loop_add_fusion_7"));
 }
 
-TEST_F(AnnotatedModulesTest, OfTwoProgramsThatFitNeitherIsTaken) {
+TEST_F(AnnotatedModulesTest, TwoMatchingModulesAreBothRejected) {
   run_.AddModule("jit_f", 190, [] {
     auto module = MakeModule("jit_f", {{"main", {{"loop_add_fusion", "fusion"}}}});
     module.content_hash = 1;
@@ -208,7 +208,7 @@ TEST_F(AnnotatedModulesTest, OfTwoProgramsThatFitNeitherIsTaken) {
   EXPECT_EQ(LabelOf(tables, a).confidence, Confidence::kExact);
 }
 
-TEST_F(AnnotatedModulesTest, OneNumberOfAnotherProgramShowsThatNoneIsToBeTrusted) {
+TEST_F(AnnotatedModulesTest, OneWrongProgramIdRejectsAllIdsOfTheDump) {
   // The numbers of another run: each is that of the next module, and both of jit_f look alike.
   for (const int64_t number : {11, 12}) {
     run_.AddModule("jit_f", number, [number] {
@@ -225,7 +225,7 @@ TEST_F(AnnotatedModulesTest, OneNumberOfAnotherProgramShowsThatNoneIsToBeTrusted
   EXPECT_EQ(LabelOf(tables, a).confidence, Confidence::kExact);
 }
 
-TEST_F(AnnotatedModulesTest, OneDumpServesEveryProcessThatRanItsProgram) {
+TEST_F(AnnotatedModulesTest, OneDumpServesEveryProcessOfItsProgram) {
   const model::Id second = run_.AddProcess();
   run_.AddDevice(second);
   const uint32_t lane = run_.AddLane(2);
@@ -244,7 +244,7 @@ TEST_F(AnnotatedModulesTest, OneDumpServesEveryProcessThatRanItsProgram) {
   EXPECT_EQ(RowOfActivity(tables, b).opcode, "fusion");
 }
 
-TEST_F(AnnotatedModulesTest, ASayingWithoutANumberAmongNumberedOnesIsACandidate) {
+TEST_F(AnnotatedModulesTest, RangeWithoutProgramIdIsAnAutotuningCandidate) {
   run_.Activity(run_.Kernel("loop_add_fusion"), Say("loop_add_fusion"));
   const size_t a = run_.Activity(run_.Kernel("gemm_fusion_dot_1"),
                                  Say("gemm_fusion_dot.1", {}, {}, std::nullopt, "candidate"));
@@ -252,7 +252,7 @@ TEST_F(AnnotatedModulesTest, ASayingWithoutANumberAmongNumberedOnesIsACandidate)
   EXPECT_EQ(LabelOf(tables, a).reason, Reason::kAutotuning);
 }
 
-TEST_F(AnnotatedModulesTest, NamesAloneAreModulesWhereNobodyTellsNumbers) {
+TEST_F(AnnotatedModulesTest, ModuleNamesSufficeIfNoRangeHasAProgramId) {
   const size_t a =
       run_.Activity(run_.Kernel("fusion_1"), Say("fusion.1", {}, {}, std::nullopt, "cluster_0"));
   const auto tables = run_.Attribute();
@@ -262,7 +262,7 @@ TEST_F(AnnotatedModulesTest, NamesAloneAreModulesWhereNobodyTellsNumbers) {
 
 class GraphRowTest : public AnnotatedModulesTest {};
 
-TEST_F(GraphRowTest, ARowIsSharedByWhatRanInsideTheSameThunkBefore) {
+TEST_F(GraphRowTest, GraphRowIsDividedByEarlierLaunchesOfItsThunk) {
   const uint32_t add = Say("loop_add_fusion", "jit(f)/add", "command_buffer_1");
   const uint32_t mul = Say("loop_mul_fusion", "jit(f)/mul", "command_buffer_1");
   const uint32_t sub = Say("loop_sub_fusion", "jit(f)/sub");
@@ -278,7 +278,7 @@ TEST_F(GraphRowTest, ARowIsSharedByWhatRanInsideTheSameThunkBefore) {
                                                                  {"loop_mul_fusion", 250'000}}));
 }
 
-TEST_F(GraphRowTest, WhatWasOnlyMarkedInsideSharesEqually) {
+TEST_F(GraphRowTest, InstructionsWithoutTimesShareTheGraphRowEqually) {
   Say("loop_add_fusion", "jit(f)/add", "command_buffer_1");
   Say("loop_mul_fusion", "jit(f)/mul", "command_buffer_1");
   const size_t row = run_.Activity(run_.Config(model::ActivityKind::kGraph, "CudaGraph"),
@@ -288,7 +288,7 @@ TEST_F(GraphRowTest, WhatWasOnlyMarkedInsideSharesEqually) {
                                                                  {"loop_mul_fusion", 500'000}}));
 }
 
-TEST_F(GraphRowTest, ARowOfWhichNothingIsKnownKeepsItsModule) {
+TEST_F(GraphRowTest, GraphRowWithoutKnownContentKeepsItsModule) {
   const size_t row = run_.Activity(run_.Config(model::ActivityKind::kGraph, "CudaGraph"),
                                    Say("command_buffer_1"), 1, 1, {}, 40);
   const auto tables = run_.Attribute();
@@ -297,7 +297,7 @@ TEST_F(GraphRowTest, ARowOfWhichNothingIsKnownKeepsItsModule) {
   EXPECT_EQ(LabelOf(tables, row).reason, Reason::kGraphWithoutBody);
 }
 
-TEST_F(GraphRowTest, WithoutAThunkItIsWhatRanInExecutionsWithoutRows) {
+TEST_F(GraphRowTest, GraphRowWithoutThunkCoversLaunchesOfExecutionsWithoutGraphs) {
   const uint32_t module_only = Say("");
   run_.Activity(run_.Kernel("loop_add_fusion"), Say("loop_add_fusion"), 1, 1, {}, 30);
   run_.Activity(run_.Kernel("loop_sub_fusion"), Say("loop_sub_fusion"), 1, 1, {}, 5);
@@ -308,7 +308,7 @@ TEST_F(GraphRowTest, WithoutAThunkItIsWhatRanInExecutionsWithoutRows) {
   EXPECT_EQ(Shares(tables, row), (std::map<std::string, int64_t>{{"loop_add_fusion", 1'000'000}}));
 }
 
-TEST(KindOfName, ReadsTheWordsThatXlaPutsIntoNames) {
+TEST(KindOfName, KindFollowsFromTheWordsInXlasNames) {
   using model::OpKind;
   EXPECT_EQ(KindOfName("loop_add_fusion.3"), OpKind::kElementwiseFusion);
   EXPECT_EQ(KindOfName("input_reduce_fusion.2.clone.1"), OpKind::kReduction);
@@ -323,7 +323,7 @@ TEST(KindOfName, ReadsTheWordsThatXlaPutsIntoNames) {
   EXPECT_EQ(KindOfName("custom-call.4"), OpKind::kCustomCall);
 }
 
-TEST(KindOfOpName, ReadsThePrimitiveAtItsEnd) {
+TEST(KindOfOpName, KindFollowsFromThePrimitiveAtTheEnd) {
   using model::OpKind;
   EXPECT_EQ(KindOfOpName("jit(f)/jvp(mlp)/dot_general"), OpKind::kGemm);
   EXPECT_EQ(KindOfOpName("jit(f)/psum_invariant;jit(f)/add"), OpKind::kCollective);
@@ -332,7 +332,7 @@ TEST(KindOfOpName, ReadsThePrimitiveAtItsEnd) {
   EXPECT_EQ(KindOfOpName("jit(f)/mul"), OpKind::kOther);
 }
 
-TEST(IsNameOrPrefix, APrefixEndsWhereAComponentDoes) {
+TEST(IsNameOrPrefix, PrefixEndsAtTheEndOfAComponent) {
   EXPECT_TRUE(IsNameOrPrefix("jit(f)/while", "jit(f)/while/body/add"));
   EXPECT_TRUE(IsNameOrPrefix("jit(f)/add", "jit(f)/add"));
   EXPECT_TRUE(IsNameOrPrefix("jit(f)/dot_general", "jit(f)/dot_general[precision=None]"));

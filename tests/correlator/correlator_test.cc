@@ -81,7 +81,7 @@ TEST_F(AttributeTest, SameProgramIdOfAnotherNameIsAnotherModule) {
   EXPECT_EQ(Says(run_, tables, a), "jit_f/add.1");
 }
 
-TEST_F(AttributeTest, UniqueNameIsEnoughWhereTheSourceTellsNoIds) {
+TEST_F(AttributeTest, UniqueModuleNameSufficesWithoutProgramIds) {
   Module("jit_f", std::nullopt, {"add.1"});
   Module("jit_g", std::nullopt, {"add.1"});
   const size_t a = run_.Activity(run_.Kernel("k"), run_.Annotation("jit_f(12)", {}, "add.1"));
@@ -114,7 +114,7 @@ TEST_F(AttributeTest, AnotherProgramIdIsNotReplacedByTheSameName) {
 
 // Nothing is known of what ran, then: a launch under such a saying is not the module's that the run
 // happens to hold, whatever its kernel is called.
-TEST_F(AttributeTest, ModuleThatTheRunLacksLendsNothingFromOneOfItsNameOrNumber) {
+TEST_F(AttributeTest, MissingModuleIsNotReplacedByEqualNameOrId) {
   Module("jit_f", 5, {"add.1"});
   Module("jit_g", 6, {"mul.1"});
   run_.Activity(run_.Kernel("add_1"), run_.Annotation("jit_f", 5, "add.1"));
@@ -127,7 +127,7 @@ TEST_F(AttributeTest, ModuleThatTheRunLacksLendsNothingFromOneOfItsNameOrNumber)
   }
 }
 
-TEST_F(AttributeTest, ModuleThatCannotBeReadIsNotReplacedByAnotherOfItsNumber) {
+TEST_F(AttributeTest, UnreadableModuleIsNotReplacedByEqualProgramId) {
   model::Hint hint;
   hint.evidence = Evidence::kAnnotation;
   hint.module_id = run_.AddUnreadableModule("jit_f", 5);
@@ -140,7 +140,7 @@ TEST_F(AttributeTest, ModuleThatCannotBeReadIsNotReplacedByAnotherOfItsNumber) {
       << "the annotation is for another module";
 }
 
-TEST_F(AttributeTest, NumberOfTwoModulesMakesNothingExact) {
+TEST_F(AttributeTest, ProgramIdOfTwoModulesIsNeverExact) {
   Module("jit_f", 5, {"add.1"});
   run_.SetRegistered();
   Module("jit_g", 5, {"mul.1"});
@@ -152,7 +152,7 @@ TEST_F(AttributeTest, NumberOfTwoModulesMakesNothingExact) {
 }
 
 // Each launch keeps what spoke against it, however many have the same label otherwise.
-TEST_F(AttributeTest, LosersAreTheLaunchsOwn) {
+TEST_F(AttributeTest, RejectedEvidenceIsKeptPerLaunch) {
   Module("jit_f", 5, {"add.1", "add.2", "add.3"});
   const auto said = run_.Annotation("jit_f", 5, "add.2");
   const size_t a = run_.Activity(run_.Kernel("add_1"), said);
@@ -166,7 +166,7 @@ TEST_F(AttributeTest, LosersAreTheLaunchsOwn) {
 }
 
 // A callback's helper inside of a step: what nobody says of the others is neither module's.
-TEST_F(AttributeTest, ActivitiesOfARunWithTwoModulesHaveNone) {
+TEST_F(AttributeTest, ActivitiesOfARunWithTwoModulesHaveNoModule) {
   Module("jit_f", 5, {"add.1"});
   Module("jit_g", 6, {"mul.1"});
   const size_t f = run_.Activity(run_.Kernel("k"), run_.Annotation("jit_f", 5, "add.1"), 3);
@@ -190,7 +190,7 @@ TEST_F(AttributeTest, ModulesOfAnotherRunJoinByNameAndAreInferred) {
   EXPECT_EQ(LabelOf(tables, a).confidence, Confidence::kInferred);
 }
 
-TEST_F(AttributeTest, InstructionThatTheModuleLacksIsMissing) {
+TEST_F(AttributeTest, UnknownInstructionOfAModuleIsReportedAsMissing) {
   Module(
       "jit_f", 5,
       {"add.1", "add.2", "add.3", "add.4", "add.5", "add.6", "add.7", "add.8", "add.9", "add.10"});
@@ -203,7 +203,7 @@ TEST_F(AttributeTest, InstructionThatTheModuleLacksIsMissing) {
   EXPECT_EQ(LabelOf(tables, a).module_id, 1);
 }
 
-TEST_F(AttributeTest, ModuleWithoutInstructionIsNoAnnotation) {
+TEST_F(AttributeTest, HintWithoutInstructionIsNotAnAnnotation) {
   Module("jit_f", 5, {"add.1"});
   const auto hint = run_.Annotation("jit_f", 5, "");
   const size_t copy = run_.Activity(run_.Config(ActivityKind::kMemcpy, "Memcpy DtoD"), hint);
@@ -277,7 +277,7 @@ TEST_F(AttributeTest, TwoEntriesOfOneProgramAreOneModule) {
   EXPECT_EQ(LabelOf(tables, a).module_id, 2) << "the copy with thunks";
 }
 
-TEST_F(AttributeTest, WhatIsNotOfAnXlaModuleSaysWhatItIs) {
+TEST_F(AttributeTest, LaunchesOutsideOfModulesHaveAReason) {
   Module("jit_f", 5, {"add.1"});
   const auto check = [&](uint32_t config) { return run_.Activity(config); };
   const size_t copy = check(run_.Config(ActivityKind::kMemcpy, "Memcpy HtoD"));
@@ -303,7 +303,7 @@ TEST_F(AttributeTest, WhatIsNotOfAnXlaModuleSaysWhatItIs) {
   EXPECT_EQ(LabelOf(tables, user).origin, Origin::kOther);
 }
 
-TEST_F(AttributeTest, RunWithoutXlaIsTheFrameworks) {
+TEST_F(AttributeTest, LaunchesOfARunWithoutXlaBelongToTheFramework) {
   const size_t gemm = run_.Activity(run_.Kernel("ampere_sgemm_128x64_nn"));
   const size_t triton = run_.Activity(run_.Kernel("triton_poi_fused_add_0"));
   const size_t copy = run_.Activity(run_.Kernel("copy"));
@@ -375,7 +375,7 @@ TEST_F(AttributeTest, SharesAndOpNamesReachTheRows) {
   EXPECT_FALSE(copy.mixed);
 }
 
-TEST_F(AttributeTest, NameThatRepeatsMeansTheInstructionThatRuns) {
+TEST_F(AttributeTest, RepeatedNameMeansTheInstructionThatRuns) {
   run_.AddModule("jit_f", 5, [] {
     return LoadedModule{MakeModule("jit_f", {{"fused", {{"add.1", "add", "jit(f)/inside"}}},
                                              {"main",
@@ -418,7 +418,7 @@ model::ShareRow ShareOf(model::Id instruction_id, int64_t share_ppm) {
   return row;
 }
 
-TEST(CheckAttribution, FindsWhatIsBroken) {
+TEST(CheckAttribution, InvalidTablesAreDetected) {
   RunBuilder builder;
   builder.AddDevice();
   builder.AddLane();

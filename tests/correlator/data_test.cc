@@ -95,7 +95,7 @@ TEST(RecordedData, EveryOpOfAJaxCpuRunIsExact) {
   }
 }
 
-TEST(RecordedData, GpuAndTpuProfilesAreExactWhereTheyNameTheOp) {
+TEST(RecordedData, NamedOpsOfGpuAndTpuProfilesAreExact) {
   for (const char* name :
        {"jax08_elementwise", "jax08_gemm", "jax_conv_minimal", "tpu_v6e_jit_f_4chips"}) {
     XLATRACE_SHARED_OR_SKIP(path, "xplane/" + std::string(name) + ".xplane.pb");

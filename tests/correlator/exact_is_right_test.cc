@@ -233,7 +233,7 @@ int LeastExactPct(const Disturbed& how) {
   return how.told ? 90 : 80;
 }
 
-TEST_P(ExactIsRight, WhateverHappens) {
+TEST_P(ExactIsRight, ExactLabelsStayRightUnderDisturbance) {
   const Disturbed& how = GetParam();
   ExactScore all;
   for (uint32_t seed = 1; seed <= 40; ++seed) {

@@ -65,7 +65,7 @@ class ExecutionGroupingTest : public ::testing::Test {
   uint32_t kernel_;
 };
 
-TEST_F(ExecutionGroupingTest, StartsAgainWhereTheEntryStartsAgain) {
+TEST_F(ExecutionGroupingTest, NewExecutionStartsWithTheFirstEntryInstruction) {
   Launch("axxxbc");
   Launch("axxxbc");
   Launch("axbc");
@@ -97,7 +97,7 @@ TEST_F(ExecutionGroupingTest, OneExecutionWithRepeatedKernelsStaysOne) {
   EXPECT_THAT(Sizes(run_.Attribute()), ElementsAre(4));
 }
 
-TEST_F(ExecutionGroupingTest, ModuleOfOneFusionRunsAgainEachTime) {
+TEST_F(ExecutionGroupingTest, EachLaunchOfAOneFusionModuleIsAnExecution) {
   run_.AddModule("jit_add", 7, [] {
     return LoadedModule{MakeModule("jit_add", {{"main", {{"fusion", "fusion"}}}}), {}};
   });
@@ -115,7 +115,7 @@ TEST_F(ExecutionGroupingTest, AnotherModuleInBetweenEndsAnExecution) {
   EXPECT_EQ(tables.executions[2].module_id, 1);
 }
 
-TEST_F(ExecutionGroupingTest, OtherStreamsJoinTheExecutionThatIsOpen) {
+TEST_F(ExecutionGroupingTest, LaunchesOnOtherStreamsJoinTheOpenExecution) {
   const auto side = run_.AddLane(1, 20);
   for (int i = 0; i < 3; ++i) {
     Launch("ax");
@@ -125,7 +125,7 @@ TEST_F(ExecutionGroupingTest, OtherStreamsJoinTheExecutionThatIsOpen) {
   EXPECT_THAT(Sizes(run_.Attribute()), ElementsAre(5, 5, 5));
 }
 
-TEST_F(ExecutionGroupingTest, OpsOfACpuRunOnManyThreadsInAnyOrder) {
+TEST_F(ExecutionGroupingTest, CpuOpsOfOneExecutionMayRunInAnyOrder) {
   const auto device = run_.AddDevice(1, model::DeviceKind::kCpu);
   const uint32_t threads[] = {run_.AddLane(device, 1), run_.AddLane(device, 2)};
   kernel_ = run_.Config(model::ActivityKind::kOp, "op");
@@ -136,7 +136,7 @@ TEST_F(ExecutionGroupingTest, OpsOfACpuRunOnManyThreadsInAnyOrder) {
   EXPECT_THAT(Sizes(run_.Attribute()), ElementsAre(3, 3, 3, 3));
 }
 
-TEST_F(ExecutionGroupingTest, DevicesHaveTheirOwn) {
+TEST_F(ExecutionGroupingTest, DevicesHaveTheirOwnExecutions) {
   const auto lane2 = run_.AddLane(run_.AddDevice());
   Launch("a", 0, 1);
   Launch("a", 0, lane2);
@@ -148,7 +148,7 @@ TEST_F(ExecutionGroupingTest, DevicesHaveTheirOwn) {
   EXPECT_EQ(tables.executions[1].device_id, 2);
 }
 
-TEST_F(ExecutionGroupingTest, TheSourcesOwnGroupingWins) {
+TEST_F(ExecutionGroupingTest, ExecutionsOfTheSourceAreKept) {
   Launch("ab", 1);
   Launch("ab", 2);
   Launch("cc", 1);
@@ -162,7 +162,7 @@ TEST_F(ExecutionGroupingTest, TheSourcesOwnGroupingWins) {
 }
 
 // Rows need not be in the order of time, and a number of the source's may come on every device.
-TEST_F(ExecutionGroupingTest, ToldExecutionsAreNumberedByTimeAndEachDeviceHasItsOwn) {
+TEST_F(ExecutionGroupingTest, RecordedExecutionsAreNumberedByTimePerDevice) {
   run_.AddDevice();
   const uint32_t second = run_.AddLane(2);
   const uint32_t hint = run_.Annotation("jit_f", 5, "a");
@@ -203,14 +203,14 @@ TEST_F(ExecutionGroupingTest, GroupOfTwoModulesIsTwoExecutions) {
 
 // 'h' has a module and no instruction, as equal kernels of two branches have when only their order
 // is known.
-TEST_F(ExecutionGroupingTest, WhatThunkOrderDidNotPlaceJoinsTheExecutionAroundIt) {
+TEST_F(ExecutionGroupingTest, UnplacedLaunchJoinsTheExecutionAroundIt) {
   Launch("ahbahbh");
   const auto tables = Aligned({1, 0, 1, 2, 0, 2, 0});
   EXPECT_THAT(Sizes(tables), ElementsAre(3, 3));
   EXPECT_THAT(tables.execution_of, ElementsAre(1, 1, 1, 2, 2, 2, 0));
 }
 
-TEST_F(ExecutionGroupingTest, WhatLiesInTwoAlignedExecutionsIsInNone) {
+TEST_F(ExecutionGroupingTest, LaunchInTwoAlignedExecutionsIsInNeither) {
   Launch("aahbb");
   EXPECT_THAT(Aligned({1, 2, 0, 1, 2}).execution_of, ElementsAre(1, 2, 0, 1, 2));
 }

@@ -46,7 +46,7 @@ TEST(GraphChoice, GraphsAreNumberedAsTheirModulesWereCompiled) {
   EXPECT_TRUE(choices[1].sure);
 }
 
-TEST(GraphChoice, RowsOfOneTimeAreOfOneGraphInstantiatedAgain) {
+TEST(GraphChoice, RowsOfEqualTimeBelongToOneReinstantiatedGraph) {
   const auto choices =
       Choose({{20'000, {0, 1}}, {200'000, {0, 1}}, {20'100, {0, 1}}}, {10'000, 100'000});
   EXPECT_EQ(choices[0].graph, 0u);
@@ -62,7 +62,7 @@ TEST(GraphChoice, TimesDecideWhereProgramsWereCompiledInAnotherOrder) {
   EXPECT_TRUE(choices[0].sure);
 }
 
-TEST(GraphChoice, EqualGraphsAreNotToldApartWithoutAWord) {
+TEST(GraphChoice, EqualGraphsWithoutHintsStayAmbiguous) {
   const auto choices = Choose({{20'000, {0, 1}}}, {10'000, 10'000});
   EXPECT_FALSE(choices[0].sure);
 }
@@ -77,7 +77,7 @@ TEST(GraphChoice, OtherEvidenceDecidesBetweenEqualTimes) {
   EXPECT_TRUE(choices[1].sure);
 }
 
-TEST(GraphChoice, NothingIsSaidWhereNothingExplainsTheTimes) {
+TEST(GraphChoice, UnexplainedTimesChooseNoGraph) {
   // A thousandth of what either costs.
   EXPECT_THAT(ChooseGraphs(std::vector<GraphRows>{{1'000, {0, 1}}},
                            std::vector<double>{1'000'000, 2'000'000}),

@@ -85,7 +85,7 @@ class GraphRowsOfLists : public ::testing::Test {
   uint32_t graph_ = 0;
 };
 
-TEST_F(GraphRowsOfLists, CoverWhatTheListPutIntoTheGraph) {
+TEST_F(GraphRowsOfLists, GraphRowCoversTheThunksOfItsList) {
   Program program{"jit_f", 3, {{"first", false}}};
   for (const Step& step : Graph("a", 4)) program.steps.push_back(step);
   program.steps.push_back({"middle", false});
@@ -103,7 +103,7 @@ TEST_F(GraphRowsOfLists, CoverWhatTheListPutIntoTheGraph) {
   EXPECT_EQ(LabelOf(tables, opening).confidence, Confidence::kInferred);
 }
 
-TEST_F(GraphRowsOfLists, KernelsOfAGraphThatRanWithoutItKeepTheirInstructions) {
+TEST_F(GraphRowsOfLists, KernelsLaunchedOutsideTheGraphKeepTheirInstructions) {
   Program program{"jit_f", 3, Graph("a", 3)};
   Add(program);
   std::vector<size_t> launched;
@@ -114,7 +114,7 @@ TEST_F(GraphRowsOfLists, KernelsOfAGraphThatRanWithoutItKeepTheirInstructions) {
   EXPECT_EQ(Shares(tables, row).size(), 3u);
 }
 
-TEST_F(GraphRowsOfLists, OfSeveralModulesAreToldApartByNumberAndTime) {
+TEST_F(GraphRowsOfLists, GraphRowsOfModulesAreDistinguishedByIdAndTime) {
   Add({"jit_train", 3, Graph("t", 40)});
   Add({"jit_eval", 9, Graph("e", 5)});
   std::vector<size_t> train;
@@ -129,7 +129,7 @@ TEST_F(GraphRowsOfLists, OfSeveralModulesAreToldApartByNumberAndTime) {
   EXPECT_EQ(Shares(tables, eval.front()).size(), 5u);
 }
 
-TEST_F(GraphRowsOfLists, AKernelBesideAGraphThatNobodyKnowsIsNeverExactWhereItMayBeAnothers) {
+TEST_F(GraphRowsOfLists, KernelBesideAnUnknownGraphIsNeverExact) {
   // Nothing says which of the equal fusions the graph holds, and which one was launched alone.
   run_.AddModule("jit_f", 3, [] {
     LoadedModule module = Load({"jit_f", 3, {{"a", false}, {"b", false}}});
@@ -142,14 +142,14 @@ TEST_F(GraphRowsOfLists, AKernelBesideAGraphThatNobodyKnowsIsNeverExactWhereItMa
   EXPECT_NE(LabelOf(run_.Attribute(), launch).confidence, Confidence::kExact);
 }
 
-TEST_F(GraphRowsOfLists, OfEqualModulesWithoutAWordAreNotTold) {
+TEST_F(GraphRowsOfLists, GraphRowOfTwoEqualModulesHasNoLabel) {
   Add({"jit_f", 3, Graph("f", 5)});
   Add({"jit_g", 9, Graph("g", 5)});
   const size_t row = Row(2, 20'000);
   EXPECT_EQ(Says(run_, run_.Attribute(), row), "graph_without_body");
 }
 
-TEST_F(GraphRowsOfLists, OfOneProgramForTwoShapesAreToldApartByTheirArguments) {
+TEST_F(GraphRowsOfLists, GraphRowsForTwoShapesAreDistinguishedByCopiedArguments) {
   Add({"jit_eval", 3, Graph("e", 5), "f32[64,8]"});
   Add({"jit_eval", 9, Graph("e", 5), "f32[32,8]"});
   const auto call = [&](int64_t number, int64_t bytes) {
@@ -165,7 +165,7 @@ TEST_F(GraphRowsOfLists, OfOneProgramForTwoShapesAreToldApartByTheirArguments) {
   EXPECT_EQ(LabelOf(tables, again).module_id, 1);
 }
 
-TEST_F(GraphRowsOfLists, WhatARowTakesBeyondOthersGoesToItsScatter) {
+TEST_F(GraphRowsOfLists, SurplusTimeOfAGraphRowGoesToItsScatter) {
   Program program{"jit_f", 3, {{"first", false}}};
   for (const std::string part : {"a", "b", "c"}) {
     for (const Step& step : Graph(part, 5)) program.steps.push_back(step);

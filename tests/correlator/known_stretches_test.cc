@@ -19,7 +19,7 @@ class KnownStretchesTest : public testing::Test {
 };
 
 // eval = 1 2 3, helper = 9, and a program nobody has seen: 1 2 3 9 4 5.
-TEST_F(KnownStretchesTest, AProgramThatBeginsLikeAKnownOneIsNotTakenForIt) {
+TEST_F(KnownStretchesTest, ProgramWithAKnownPrefixIsNotTheKnownProgram) {
   const uint32_t eval = Pattern({1, 2, 3});
   Pattern({9});
   const Cases known = {1, 2, 3, 9, 1, 2, 3, 9, 1, 2, 3, 9};
@@ -31,7 +31,7 @@ TEST_F(KnownStretchesTest, AProgramThatBeginsLikeAKnownOneIsNotTakenForIt) {
 }
 
 // What one search has followed the next one need not.
-TEST_F(KnownStretchesTest, GoesOnWhereTheSearchBeforeEnded) {
+TEST_F(KnownStretchesTest, SearchContinuesFromThePreviousEnd) {
   Pattern({1, 2});
   Pattern({3});
   const Cases cases = {1, 2, 3, 1, 2, 3, 7, 7};
@@ -42,7 +42,7 @@ TEST_F(KnownStretchesTest, GoesOnWhereTheSearchBeforeEnded) {
   EXPECT_EQ(known_.FindPrefix(rest, 4, &followed), KnownStretches::kNone) << "7 begins nothing";
 }
 
-TEST_F(KnownStretchesTest, OfEqualLaunchesThoseThatWereCutOffAreApart) {
+TEST_F(KnownStretchesTest, CutLaunchesAreKeptApartFromWholeOnes) {
   const Cases cases = {1, 2};
   const uint32_t whole = known_.Remember(cases, {{}, {}});
   EXPECT_EQ(known_.Find(cases), whole);

@@ -91,7 +91,7 @@ model::LaunchConfig Config(const char* symbol) {
   return config;
 }
 
-TEST(KernelsOfLibraries, AreOfXlasLibrariesInsideOfAModule) {
+TEST(KernelsOfLibraries, LibraryKernelInsideAModuleBelongsToXla) {
   model::InstructionRow call;
   call.opcode = "custom-call";
   for (const Kernel& kernel : kKernels) {
@@ -101,7 +101,7 @@ TEST(KernelsOfLibraries, AreOfXlasLibrariesInsideOfAModule) {
   }
 }
 
-TEST(KernelsOfLibraries, AreNotXlasOutsideOfAModule) {
+TEST(KernelsOfLibraries, LibraryKernelOutsideModulesDoesNotBelongToXla) {
   for (const Kernel& kernel : kKernels) {
     SCOPED_TRACE(std::string(kernel.library) + ": " + kernel.symbol);
     EXPECT_EQ(WithoutModule(Config(kernel.symbol), false).origin, Origin::kFramework);
@@ -110,7 +110,7 @@ TEST(KernelsOfLibraries, AreNotXlasOutsideOfAModule) {
 }
 
 // What a custom call runs and nobody knows by name is the user's own: Triton, pallas, FFI.
-TEST(KernelsOfLibraries, OfTheUserAreNoLibrarys) {
+TEST(KernelsOfLibraries, UserKernelOfACustomCallIsNoLibraryKernel) {
   model::InstructionRow call;
   call.opcode = "custom-call";
   for (const char* symbol :
@@ -121,7 +121,7 @@ TEST(KernelsOfLibraries, OfTheUserAreNoLibrarys) {
   }
 }
 
-TEST(KernelsOfLibraries, OfXlaItselfAreXlas) {
+TEST(KernelsOfLibraries, KernelsInsideXlaItselfBelongToXla) {
   model::InstructionRow call;
   call.opcode = "custom-call";
   for (const char* symbol : {"_ZN15stream_executor4cuda3RunILm16EfjEEvPT0_iS3_Pji",
@@ -133,7 +133,7 @@ TEST(KernelsOfLibraries, OfXlaItselfAreXlas) {
 }
 
 // XLA's own, whatever words their instruction's name holds.
-TEST(KernelsOfLibraries, AreNotWhatXlaGenerated) {
+TEST(KernelsOfLibraries, GeneratedKernelIsNotALibraryKernel) {
   model::InstructionRow fusion;
   fusion.opcode = "fusion";
   for (const char* symbol :

@@ -55,7 +55,7 @@ class ToldModule : public ::testing::Test {
   uint32_t told_ = 0;
 };
 
-TEST_F(ToldModule, XlasOwnKernelOfACollectiveIsTheCollectives) {
+TEST_F(ToldModule, XlasCollectiveKernelBelongsToTheCollective) {
   Module(R"(HloModule jit_f, is_scheduled=true
 add { x = f32[] parameter(0)
   y = f32[] parameter(1)
@@ -71,7 +71,7 @@ ENTRY e { p = f32[8] parameter(0)
               ElementsAre("jit_f/first", "jit_f/all-reduce-start.2"));
 }
 
-TEST_F(ToldModule, KernelsOfASortInAFusionAreCalledAfterTheSort) {
+TEST_F(ToldModule, SortKernelsOfAFusionAreNamedAfterTheSort) {
   Module(R"(HloModule jit_f, is_scheduled=true
 less { x = s32[] parameter(0)
   y = s32[] parameter(1)
@@ -89,7 +89,7 @@ ENTRY e { p = s32[8] parameter(0)
               ElementsAre("jit_f/first", "jit_f/fusion.11", "jit_f/fusion.11", "jit_f/last"));
 }
 
-TEST_F(ToldModule, TopKOfAThunkListIsTheTemplateThatRuns) {
+TEST_F(ToldModule, TopKOfAThunkListMatchesItsTemplateKernel) {
   std::vector<model::Thunk> thunks(2);
   thunks[0].kind = thunks[1].kind = "kCustomKernel";
   thunks[0].kernel = thunks[0].instruction = "first";
@@ -115,7 +115,7 @@ ENTRY e { p = f32[8] parameter(0)
 
 // Two solves in a row, in a list that names no instruction: which thunk of which is not told where
 // they are not held together.
-TEST_F(ToldModule, ThunksThatAListDoesNotNameAreNotLeftOut) {
+TEST_F(ToldModule, UnnamedThunksOfAListAreKept) {
   for (const bool held : {true, false}) {
     SCOPED_TRACE(held);
     std::vector<model::Thunk> thunks;
@@ -221,7 +221,7 @@ class Recompiled : public ::testing::Test {
   int exact_ = 0;
 };
 
-TEST_F(Recompiled, TheLargerGridIsTheLargerProgramsButNeverForSure) {
+TEST_F(Recompiled, LargerGridMeansTheLargerProgramButIsNeverExact) {
   AddModule(5, 4096);
   AddModule(6, 256);
   Launch(2);
@@ -231,7 +231,7 @@ TEST_F(Recompiled, TheLargerGridIsTheLargerProgramsButNeverForSure) {
   EXPECT_EQ(exact_, 0);
 }
 
-TEST_F(Recompiled, GridThatAThunkListTellsIsTheBetterOne) {
+TEST_F(Recompiled, GridOfAThunkListIsPreferred) {
   ops_ = {"negate", "cosine", "sine", "tanh", "exponential", "abs"};
   std::vector<model::Thunk> thunks;
   for (const std::string& op : ops_) {
@@ -252,7 +252,7 @@ TEST_F(Recompiled, GridThatAThunkListTellsIsTheBetterOne) {
   EXPECT_EQ(exact_, 6);
 }
 
-TEST_F(Recompiled, GridsOfAnotherNumberOfSizesTellNothing) {
+TEST_F(Recompiled, DifferentNumberOfGridSizesGivesNoLabel) {
   AddModule(5, 4096);
   AddModule(6, 256);
   Launch(2);
@@ -295,14 +295,14 @@ ENTRY e {{ p = f32[8] parameter(0)
       config(first_trips), config(second_trips));
 }
 
-TEST_F(ToldModule, LoopsWithTheSameKernelEndAfterTheirTrips) {
+TEST_F(ToldModule, EqualLoopsEndAfterTheirTrips) {
   Module(TwoLoops("2", "3"));
   EXPECT_THAT(Launch({"before", "in_1", "in_1", "in_1", "in_1", "in_1", "before"}),
               ElementsAre("jit_f/before", "jit_f/in.1", "jit_f/in.1", "jit_f/in.2", "jit_f/in.2",
                           "jit_f/in.2", "jit_f/behind"));
 }
 
-TEST_F(ToldModule, LoopsWithTheSameKernelAreNotExactWhenALaunchIsLost) {
+TEST_F(ToldModule, EqualLoopsAreNotExactIfALaunchIsLost) {
   Module(TwoLoops("2", "3"));
   for (const std::string& said : Launch({"before", "in_1", "in_1", "in_1", "in_1", "before"})) {
     EXPECT_TRUE(said.find("/in.") == std::string::npos || said.ends_with(" ?")) << said;
@@ -310,7 +310,7 @@ TEST_F(ToldModule, LoopsWithTheSameKernelAreNotExactWhenALaunchIsLost) {
 }
 
 // XLA copies the operands of what comes next, too.
-TEST_F(ToldModule, CopyBehindALibrarysKernelsIsNotSurelyItsOwn) {
+TEST_F(ToldModule, CopyAfterLibraryKernelsIsNotExact) {
   Module(R"(HloModule jit_f, is_scheduled=true
 fused { p = f32[8] parameter(0)
   ROOT n = f32[8] negate(p) }
@@ -335,7 +335,7 @@ ENTRY e { p = f32[8] parameter(0)
 }
 
 // Lists of old releases show a loop without what it holds: `first` is named once and runs again.
-TEST_F(ToldModule, ListThatLeavesOutALoopsBodyIsNotBelieved) {
+TEST_F(ToldModule, ThunkListWithoutALoopBodyIsRejected) {
   run_.AddModule("jit_f", 7, [] {
     LoadedModule module;
     module.hlo =
@@ -389,17 +389,17 @@ ENTRY e { p = f32[8] parameter(0)
   ROOT c = f32[8] conditional(which, p, p), true_computation=left, false_computation=right }
 )";
 
-TEST_F(ToldModule, BranchesWithTheSameKernelsAreToldByWhatOnlyTheSecondHas) {
+TEST_F(ToldModule, KernelOnlyInTheSecondBranchIdentifiesIt) {
   Module(kTwoBranches);
   EXPECT_THAT(Launch({"a1", "a1", "b3"}), ElementsAre("jit_f/b1", "jit_f/b2", "jit_f/b3"));
 }
 
-TEST_F(ToldModule, BranchesWithTheSameKernelsAreToldByWhatOnlyTheFirstHas) {
+TEST_F(ToldModule, KernelOnlyInTheFirstBranchIdentifiesIt) {
   Module(kTwoBranches);
   EXPECT_THAT(Launch({"a1", "a1", "a3"}), ElementsAre("jit_f/a1", "jit_f/a2", "jit_f/a3"));
 }
 
-TEST_F(ToldModule, LoopsOfUnknownLengthWithTheSameKernelAreNotExact) {
+TEST_F(ToldModule, EqualLoopsOfUnknownLengthAreNotExact) {
   Module(TwoLoops("", "3"));
   for (const std::string& said : Launch({"before", "in_1", "in_1", "in_1", "in_1", "before"})) {
     EXPECT_TRUE(said.find("/in.") == std::string::npos || said.ends_with(" ?")) << said;
@@ -407,7 +407,7 @@ TEST_F(ToldModule, LoopsOfUnknownLengthWithTheSameKernelAreNotExact) {
 }
 
 // Two loops of five trips, each with a loop of unknown length in it, and one kernel between them.
-TEST_F(ToldModule, LoopsAroundLoopsOfUnknownLengthAreToldApartThoughWhatLiesBetweenThemIsLost) {
+TEST_F(ToldModule, NestedLoopsAreDistinguishedDespiteALostKernelBetweenThem) {
   const auto loop = [](const std::string& name) {
     return fmt::format(R"(inner_{0} {{ t = (s32[], f32[8]) parameter(0)
   i = s32[] get-tuple-element(t), index=0

@@ -34,7 +34,7 @@ class ModuleRolesTest : public ::testing::Test {
   int64_t clock_ns_ = 0;
 };
 
-TEST_F(ModuleRolesTest, TrainingStepIsMainThoughInitTookLonger) {
+TEST_F(ModuleRolesTest, TrainingStepIsMainEvenIfInitTookLonger) {
   Module("jit_init", 1);
   Module("jit_train_step", 2);
   Module("jit_add", 3);
@@ -78,7 +78,7 @@ TEST_F(ModuleRolesTest, RecompiledStepIsMainToo) {
   EXPECT_GOLDEN_TEXT(tables.modules[1].role_reason);
 }
 
-TEST_F(ModuleRolesTest, ProgramsOfLikeWeightAreBesideEachOther) {
+TEST_F(ModuleRolesTest, ProgramsOfSimilarWeightAreNotMain) {
   Module("jit_cg", 1);
   Module("jit_gmres", 2);
   Module("jit_add", 3);
@@ -95,7 +95,7 @@ TEST_F(ModuleRolesTest, ProgramsOfLikeWeightAreBesideEachOther) {
   EXPECT_FALSE(tables.modules[2].beside_others);
 }
 
-TEST_F(ModuleRolesTest, ProgramsOfOneNameThatTakeDifferentTimesAreNotOne) {
+TEST_F(ModuleRolesTest, EqualNamesWithDifferentTimesAreSeparatePrograms) {
   Module("jit_dot", 1);
   Module("jit_dot", 2);
   for (int call = 0; call < 3; ++call) Run("jit_dot", 1, 600);
@@ -106,7 +106,7 @@ TEST_F(ModuleRolesTest, ProgramsOfOneNameThatTakeDifferentTimesAreNotOne) {
 }
 
 // Functions of one wrapper share a name, as do all programs of jax.pmap.
-TEST_F(ModuleRolesTest, ProgramsOfOneNameWithOtherCodeAreNotOne) {
+TEST_F(ModuleRolesTest, EqualNamesWithDifferentCodeAreSeparatePrograms) {
   Module("jit__fun", 1, "jit(_fun)/jvp()/tanh");
   Module("jit__fun", 2, "jit(_fun)/argmax");
   Module("jit__fun", 3, "jit(_fun)/jvp()/tanh");

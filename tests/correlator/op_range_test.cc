@@ -34,7 +34,7 @@ class OpRangeTest : public testing::Test {
   model::AttributionTables tables_;
 };
 
-TEST_F(OpRangeTest, AKernelIsTheOpsExactly) {
+TEST_F(OpRangeTest, KernelInAnOpRangeIsExact) {
   run_.AddLane(run_.AddDevice());
   run_.Activity(run_.Kernel("main_kernel"), Op("dense_0/Gelu/Erfc", "Erfc"));
   run_.Activity(run_.Kernel("main_kernel"), Op("dense_0/Gelu/Neg", "Neg"));
@@ -66,7 +66,7 @@ TEST_F(OpRangeTest, OneRowForAnOpOnAllDevices) {
   EXPECT_NE(LabelOf(tables_, 0).instruction_id, LabelOf(tables_, 2).instruction_id);
 }
 
-TEST_F(OpRangeTest, WhatRunsBesideXlaStaysTheOps) {
+TEST_F(OpRangeTest, KernelOutsideOfXlaKeepsItsFrameworkOp) {
   run_.AddLane(run_.AddDevice());
   run_.AddModule("jit_f", 7, JitF);
   run_.Activity(run_.Kernel("loop_add_fusion"), run_.Annotation("jit_f", 7, "loop_add_fusion"));
@@ -78,7 +78,7 @@ TEST_F(OpRangeTest, WhatRunsBesideXlaStaysTheOps) {
   EXPECT_EQ(Says(run_, tables_, 2), "jit_f/loop_add_fusion");
 }
 
-TEST_F(OpRangeTest, AnOpThatOnlyCallsYieldsToTheSymbol) {
+TEST_F(OpRangeTest, CallOpYieldsToTheKernelSymbol) {
   run_.AddLane(run_.AddDevice());
   run_.AddModule("jit_f", 7, JitF);
   run_.Activity(run_.Kernel("loop_add_fusion"), Op("cluster_0/xla_run", "_XlaRun"));
@@ -88,7 +88,7 @@ TEST_F(OpRangeTest, AnOpThatOnlyCallsYieldsToTheSymbol) {
   EXPECT_EQ(RowOf(1).op_name, "cluster_0/xla_run");
 }
 
-TEST_F(OpRangeTest, WhatCudnnTriesIsItsOps) {
+TEST_F(OpRangeTest, CudnnTrialsBelongToTheirOp) {
   run_.AddLane(run_.AddDevice());
   const char* const check = "stream_executor::redzone_checker";
   run_.Activity(run_.Kernel(check), Op("stem/Conv2D", "Conv2D"));
@@ -98,7 +98,7 @@ TEST_F(OpRangeTest, WhatCudnnTriesIsItsOps) {
   EXPECT_EQ(LabelOf(tables_, 1).reason, Reason::kAutotuning);
 }
 
-TEST_F(OpRangeTest, OutsideOfAllOpsItRanEagerly) {
+TEST_F(OpRangeTest, KernelOutsideOfAllOpsRanEagerly) {
   run_.AddLane(run_.AddDevice());
   const uint32_t outside = run_.Hint({.evidence = Evidence::kOpRange});
   run_.Activity(run_.Kernel("Mul_GPU_DT_FLOAT_DT_FLOAT_kernel"), outside);
@@ -140,7 +140,7 @@ class LooseCollectives : public OpRangeTest {
   }
 };
 
-TEST_F(LooseCollectives, OneOpForEachDeviceInTheOrderOfTheirNumbers) {
+TEST_F(LooseCollectives, OpsAreAssignedToDevicesInOrderOfNumbers) {
   Op("sync/CollectiveReduceV2_1", "CollectiveReduceV2");
   Op("sync/CollectiveReduceV2", "CollectiveReduceV2");
   Op("sync/CollectiveGatherV2", "CollectiveGatherV2");
@@ -152,7 +152,7 @@ TEST_F(LooseCollectives, OneOpForEachDeviceInTheOrderOfTheirNumbers) {
   EXPECT_EQ(LabelOf(tables_, 0).confidence, Confidence::kInferred);
 }
 
-TEST_F(LooseCollectives, NothingIsClaimedWhereThereAreMoreOpsThanDevices) {
+TEST_F(LooseCollectives, MoreOpsThanDevicesGiveNoLabel) {
   for (const char* name : {"CollectiveReduceV2", "CollectiveReduceV2_1", "CollectiveReduceV2_2"}) {
     Op(name, "CollectiveReduceV2");
   }
@@ -160,21 +160,21 @@ TEST_F(LooseCollectives, NothingIsClaimedWhereThereAreMoreOpsThanDevices) {
   EXPECT_EQ(LabelOf(tables_, 0).reason, Reason::kNotXla);
 }
 
-TEST_F(LooseCollectives, NothingIsClaimedWhereTheOpsAreNoSeries) {
+TEST_F(LooseCollectives, OpsWithoutANumberedSeriesGiveNoLabel) {
   Op("first/CollectiveReduceV2", "CollectiveReduceV2");
   Op("second/CollectiveReduceV2", "CollectiveReduceV2");
   AllReduces();
   EXPECT_EQ(LabelOf(tables_, 0).reason, Reason::kNotXla);
 }
 
-TEST_F(LooseCollectives, OfAnotherKindNothingIsClaimed) {
+TEST_F(LooseCollectives, OpsOfAnotherCollectiveKindGiveNoLabel) {
   Op("CollectiveGatherV2", "CollectiveGatherV2");
   Op("CollectiveGatherV2_1", "CollectiveGatherV2");
   AllReduces();
   EXPECT_EQ(LabelOf(tables_, 0).instruction_id, 0);
 }
 
-TEST(KindOfOpType, WorkByTheTypeOfTheOp) {
+TEST(KindOfOpType, KindFollowsFromTheOpType) {
   EXPECT_EQ(KindOfOpType("MatMul"), model::OpKind::kGemm);
   EXPECT_EQ(KindOfOpType("_FusedMatMul"), model::OpKind::kGemm);
   EXPECT_EQ(KindOfOpType("Conv2DBackpropFilter"), model::OpKind::kConvolution);

@@ -34,7 +34,7 @@ class ProgramRegionsTest : public ::testing::Test {
   ProgramRegions::Loop loop_;
 };
 
-TEST_F(ProgramRegionsTest, OneBranchRunsAndTheBodyNeedNot) {
+TEST_F(ProgramRegionsTest, OneBranchRunsAndLoopBodyMayBeSkipped) {
   EXPECT_EQ(regions_.total(), 6) << "0, the shorter branch, 6, 7, 10";
   EXPECT_EQ(regions_.SkippedFromStart(6), 3);
   EXPECT_EQ(regions_.SkippedToEnd(0), 5);
@@ -42,7 +42,7 @@ TEST_F(ProgramRegionsTest, OneBranchRunsAndTheBodyNeedNot) {
   EXPECT_EQ(regions_.Skipped(6, 10), 1) << "the condition runs at least once";
 }
 
-TEST_F(ProgramRegionsTest, WhatIsEnteredRunsAsAWhole) {
+TEST_F(ProgramRegionsTest, EnteredRegionRunsCompletely) {
   EXPECT_EQ(regions_.Skipped(0, 5), 1);
   EXPECT_EQ(regions_.Skipped(0, 3), 2);
   EXPECT_EQ(regions_.Skipped(1, 6), 2);
@@ -72,7 +72,7 @@ TEST_F(ProgramRegionsTest, ConditionRunsBeforeEveryTripAndAfterTheLast) {
   EXPECT_EQ(regions_.SkippedAround(loop_, 8, 8), 2) << "9 and 7";
 }
 
-TEST_F(ProgramRegionsTest, WhatLaunchesNothingIsNotMissed) {
+TEST_F(ProgramRegionsTest, ThunksWithoutLaunchAreNotCountedAsSkipped) {
   std::vector<bool> required(11, true);
   required[4] = required[7] = false;
   regions_.Count(required);

@@ -56,23 +56,23 @@ class SequenceAlignmentTest : public ::testing::Test {
   std::vector<std::vector<Candidate>> candidates_;
 };
 
-TEST_F(SequenceAlignmentTest, WhatFollowsInTheProgramIsOneExecution) {
+TEST_F(SequenceAlignmentTest, LaunchesInProgramOrderAreOneExecution) {
   ASSERT_EQ(program_.size(), 4u);
   EXPECT_THAT(Executions({{0, 0}, {1, 0}, {2, 0}, {3, 0}}), ElementsAre(1, 1, 1, 1));
   EXPECT_THAT(Executions({{0, 7}, {1, 7}, {2, 7}, {3, 7}}), ElementsAre(1, 1, 1, 1));
 }
 
-TEST_F(SequenceAlignmentTest, WhatComesAgainIsAnotherExecution) {
+TEST_F(SequenceAlignmentTest, RepeatedLaunchStartsAnotherExecution) {
   EXPECT_THAT(Executions({{0, 0}, {1, 0}, {2, 0}, {3, 0}, {0, 0}, {1, 0}}),
               ElementsAre(1, 1, 1, 1, 2, 2));
 }
 
-TEST_F(SequenceAlignmentTest, GroupsThatTheSourceTellsAreNeverOneExecution) {
+TEST_F(SequenceAlignmentTest, RecordedExecutionsAreNeverMerged) {
   // The second half of one and the first half of another would fit as one without a gap.
   EXPECT_THAT(Executions({{0, 7}, {1, 7}, {2, 8}, {3, 8}}), ElementsAre(1, 1, 2, 2));
 }
 
-TEST_F(SequenceAlignmentTest, WhatIsLostAtACleanEndCosts) {
+TEST_F(SequenceAlignmentTest, LossAtACleanEndHasACost) {
   const ThunkProgram* const programs[] = {&program_};
   const std::vector<SequenceItem> items = {{&candidates_[1], 0}, {&candidates_[2], 0}};
   const int64_t cut = AlignSequence(programs, items, {}).cost;

@@ -59,7 +59,7 @@ TEST_F(SymbolEvidenceTest, NameAloneIsInferred) {
   EXPECT_EQ(Says(run_, tables, amd), "jit_f/loop_multiply_fusion");
 }
 
-TEST_F(SymbolEvidenceTest, EqualBodiesMayShareAKernelAndAreNeverExactWhereOneIsLost) {
+TEST_F(SymbolEvidenceTest, EqualBodiesAreAmbiguousIfALaunchIsLost) {
   Module("jit_f", 5);
   const size_t a = run_.Activity(run_.Kernel("loop_add_fusion"), run_.Annotation("jit_f", 5, ""));
   const auto tables = run_.Attribute();
@@ -106,7 +106,7 @@ TEST_F(SymbolEvidenceTest, ThunkListWithoutMetadataNamesSingleUsersOnly) {
   EXPECT_EQ(Says(run_, tables, unlisted), "no_annotation") << "the list has no such kernel";
 }
 
-TEST_F(SymbolEvidenceTest, KernelOfAnotherSizeIsNotTheModules) {
+TEST_F(SymbolEvidenceTest, KernelOfAnotherSizeIsNotOfTheModule) {
   Module("jit_f", 5, {KernelThunk("loop_multiply_fusion", "loop_multiply_fusion", 64)});
   const auto hint = run_.Annotation("jit_f", 5, "");
   const size_t same = run_.Activity(run_.Kernel("loop_multiply_fusion", 64), hint);
@@ -133,7 +133,7 @@ TEST_F(SymbolEvidenceTest, UnknownModuleIsInferredWhenOnlyOneCanOwnIt) {
   EXPECT_EQ(Says(run_, tables, g), "jit_g/sort.9");
 }
 
-TEST_F(SymbolEvidenceTest, LaunchDimensionsTellModulesApart) {
+TEST_F(SymbolEvidenceTest, LaunchDimensionsDistinguishModules) {
   Module("jit_f", 5, {KernelThunk("loop_multiply_fusion", "loop_multiply_fusion", 64)});
   Module("jit_g", 6, {KernelThunk("loop_multiply_fusion", "loop_multiply_fusion", 128)});
   const size_t a = run_.Activity(run_.Kernel("loop_multiply_fusion", 128));
@@ -143,7 +143,7 @@ TEST_F(SymbolEvidenceTest, LaunchDimensionsTellModulesApart) {
   EXPECT_EQ(LabelOf(tables, a).evidence, Evidence::kSymbolAcross) << "symbol and size suffice";
 }
 
-TEST_F(SymbolEvidenceTest, KernelOfAModuleThatIsNotThereIsNotLent) {
+TEST_F(SymbolEvidenceTest, KernelOfAMissingModuleHasNoLabel) {
   Module("jit_f", 5);
   run_.Activity(run_.Kernel("k"), run_.Annotation("jit_f", 5, "sort.3"));
   const size_t a =
@@ -151,7 +151,7 @@ TEST_F(SymbolEvidenceTest, KernelOfAModuleThatIsNotThereIsNotLent) {
   EXPECT_EQ(Says(run_, run_.Attribute(), a), "no_annotation");
 }
 
-TEST_F(SymbolEvidenceTest, SymbolOfAnotherProcessProvesNothing) {
+TEST_F(SymbolEvidenceTest, SymbolOfAnotherProcessIsNoEvidence) {
   Module("jit_f", 5);
   const auto lane = run_.AddLane(run_.AddDevice(run_.AddProcess()));
   const size_t a = run_.Activity(run_.Kernel("loop_multiply_fusion"), 0, 0, lane);
@@ -162,14 +162,14 @@ TEST_F(SymbolEvidenceTest, SymbolOfAnotherProcessProvesNothing) {
   EXPECT_EQ(Says(run_, tables, b), "no_module");
 }
 
-TEST_F(SymbolEvidenceTest, WhereNothingSpeaksOfXlaAKernelIsNone) {
+TEST_F(SymbolEvidenceTest, KernelWithoutSignsOfXlaIsNotAttributed) {
   Module("jit_f", 5);
   const auto lane = run_.AddLane(run_.AddDevice(run_.AddProcess()));
   const size_t a = run_.Activity(run_.Kernel("my_kernel"), 0, 0, lane);
   EXPECT_EQ(Says(run_, run_.Attribute(), a), "not_xla");
 }
 
-TEST_F(SymbolEvidenceTest, HelpsWhereTheAnnotationNamesACommandBuffer) {
+TEST_F(SymbolEvidenceTest, SymbolIdentifiesTheInstructionInACommandBuffer) {
   Module("jit_f", 5);
   const size_t a = run_.Activity(run_.Kernel("loop_multiply_fusion"),
                                  run_.Annotation("jit_f", 5, "command_buffer_1"));

@@ -72,7 +72,7 @@ class ThunkOrderTest : public ::testing::Test {
   std::vector<size_t> launched_;
 };
 
-TEST_F(ThunkOrderTest, ReusedKernelIsResolvedByItsPlaceAmongTheOthers) {
+TEST_F(ThunkOrderTest, ReusedKernelIsResolvedByItsNeighbours) {
   Module("jit_f", 5);
   Launch(kSymbols);
   Launch(kSymbols);
@@ -102,7 +102,7 @@ TEST_F(ThunkOrderTest, LostRecordOfAReusedKernelLeavesTheOthersInexact) {
   EXPECT_EQ(Says(run_, tables, launched_[2]), "jit_f/f4") << "the only thunk between f3 and f5";
 }
 
-TEST_F(ThunkOrderTest, ShortHelperIsNeverExactWithoutAWordFromTheSource) {
+TEST_F(ThunkOrderTest, ShortModuleWithoutAnnotationsIsNeverExact) {
   // Another module, which the run does not hold, may launch such a kernel just as well.
   run_.AddModule("jit_h", 6, [] {
     return LoadedModule{
@@ -136,7 +136,7 @@ TEST_F(ThunkOrderTest, ModuleOfOneKernelManyTimesIsNotRecognised) {
   for (const size_t i : launched_) EXPECT_NE(LabelOf(tables, i).confidence, Confidence::kExact);
 }
 
-TEST_F(ThunkOrderTest, ModulesThatLookAlikeAreNotToldApart) {
+TEST_F(ThunkOrderTest, EqualModulesStayAmbiguous) {
   Module("jit_f", 5);
   Module("jit_g", 6);
   Launch(kSymbols);
@@ -179,7 +179,7 @@ TEST_F(ThunkOrderTest, KernelsOfACommandBufferGetTheirInstruction) {
   }
 }
 
-TEST_F(ThunkOrderTest, GraphLevelRowIsSharedOverItsModule) {
+TEST_F(ThunkOrderTest, GraphRowIsDividedOverItsModule) {
   Module("jit_f", 5);
   const size_t row = run_.Activity(run_.Config(ActivityKind::kGraph, "graph"),
                                    run_.Annotation("jit_f", 5, "command_buffer_1"));
@@ -261,7 +261,7 @@ ENTRY e {{ p = f32[8] parameter(0)
   uint32_t told_ = 0;
 };
 
-TEST_F(GraphRows, LieBetweenTheCollectivesOfEveryTrip) {
+TEST_F(GraphRows, GraphRowsAreBetweenTheCollectivesOfEachTrip) {
   AddModule(2, true);
   const size_t opening = run_.Activity(graph_, told_, 1);
   run_.Activity(all_reduce_, told_, 1);
@@ -277,7 +277,7 @@ TEST_F(GraphRows, LieBetweenTheCollectivesOfEveryTrip) {
   EXPECT_EQ(LabelOf(tables, middle).confidence, model::Confidence::kInferred);
 }
 
-TEST_F(GraphRows, CountALoopInsideAsOftenAsItRuns) {
+TEST_F(GraphRows, LoopInAGraphCountsOncePerTrip) {
   AddModule(4, false);
   const size_t row = run_.Activity(graph_, told_, 1);
   const auto tables = run_.Attribute();
@@ -310,14 +310,14 @@ class LibraryKernels : public ::testing::Test {
   uint32_t product_ = 0;
 };
 
-TEST_F(LibraryKernels, OfSeveralModulesThatCallItIsNotOutsideOfXla) {
+TEST_F(LibraryKernels, LibraryKernelOfSeveralModulesIsAmbiguous) {
   AddModuleWithProduct("jit_f");
   AddModuleWithProduct("jit_g");
   const size_t launch = run_.Activity(product_);
   EXPECT_EQ(Says(run_, run_.Attribute(), launch), "ambiguous_module");
 }
 
-TEST_F(LibraryKernels, AmongKernelsOfAMissingModuleMissesItsModuleToo) {
+TEST_F(LibraryKernels, LibraryKernelAmongUnknownKernelsHasNoModule) {
   AddModuleWithProduct("jit_f");
   AddModuleWithProduct("jit_g");
   const size_t stray = run_.Activity(run_.Kernel("loop_add_fusion_77"));
@@ -327,7 +327,7 @@ TEST_F(LibraryKernels, AmongKernelsOfAMissingModuleMissesItsModuleToo) {
   EXPECT_EQ(Says(run_, tables, launch), "no_module");
 }
 
-TEST_F(LibraryKernels, AmongKernelsOfAMissingModuleIsNotOutsideOfXlaThoughOneModuleCallsIt) {
+TEST_F(LibraryKernels, LibraryKernelAmongUnknownKernelsIgnoresTheCallingModule) {
   AddModuleWithProduct("jit_f");
   run_.Activity(run_.Kernel("loop_add_fusion_77"));
   const size_t between = run_.Activity(product_);
@@ -335,7 +335,7 @@ TEST_F(LibraryKernels, AmongKernelsOfAMissingModuleIsNotOutsideOfXlaThoughOneMod
   EXPECT_EQ(Says(run_, run_.Attribute(), between), "no_module");
 }
 
-TEST_F(LibraryKernels, OutsideOfEveryMarkIsNotXlas) {
+TEST_F(LibraryKernels, LibraryKernelOutsideOfAllRangesIsNotXlas) {
   AddModuleWithProduct("jit_f");
   AddModuleWithProduct("jit_g");
   run_.Activity(product_, run_.Annotation("jit_f", {}, "dot.jit_f"));
@@ -358,7 +358,7 @@ TEST(LaunchSequence, CorrelationNumbersOrderBeforeStartTimes) {
   EXPECT_THAT(LaunchSequences(tables)[0], ElementsAre(0, 2, 1));
 }
 
-TEST(LaunchSequence, NodesOfOneGraphComeInTheOrderInWhichTheyWereMade) {
+TEST(LaunchSequence, NodesOfOneGraphKeepTheirOrderOfCreation) {
   RunBuilder run;
   run.AddDevice();
   run.AddLane();

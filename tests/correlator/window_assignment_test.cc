@@ -32,7 +32,7 @@ std::vector<uint32_t> Chosen(const std::vector<ThunkKind>& thunks,
   return chosen;
 }
 
-TEST(WindowAssignment, AsManyProductsAsCallsAreOneEach) {
+TEST(WindowAssignment, EqualNumbersOfProductsAndCallsArePaired) {
   bool unique = false;
   EXPECT_THAT(
       Chosen({ThunkKind::kGemm, ThunkKind::kGemm}, {LaunchKind::kGemm, LaunchKind::kGemm}, &unique),
@@ -54,7 +54,7 @@ TEST(WindowAssignment, OneKernelForTwoCallsIsNotUnique) {
   EXPECT_FALSE(unique);
 }
 
-TEST(WindowAssignment, CollectivesTakeTheirOwnKind) {
+TEST(WindowAssignment, CollectiveKernelsMatchCollectiveCalls) {
   std::vector<WindowToken> tokens(2);
   tokens[0].thunk.kind = tokens[1].thunk.kind = ThunkKind::kCollective;
   tokens[0].thunk.collective = CollectiveKind::kAllGather;
@@ -66,7 +66,7 @@ TEST(WindowAssignment, CollectivesTakeTheirOwnKind) {
   EXPECT_EQ(choices[0].token, 1u);
 }
 
-TEST(WindowAssignment, KernelsOfOneLibraryAreNoCallsOfAnother) {
+TEST(WindowAssignment, KernelsMatchOnlyCallsOfTheirLibrary) {
   std::vector<WindowToken> tokens(2);
   tokens[0].thunk.kind = tokens[1].thunk.kind = ThunkKind::kLibrary;
   tokens[0].thunk.library = LibraryOf("triangular-solve");
@@ -84,7 +84,7 @@ TEST(WindowAssignment, KernelsOfOneLibraryAreNoCallsOfAnother) {
   EXPECT_FALSE(choices[1].IsOnly());
 }
 
-TEST(WindowAssignment, CopyThatMayStandForALostOneIsNotUnique) {
+TEST(WindowAssignment, CopyThatMayReplaceALostOneIsNotUnique) {
   std::vector<WindowToken> tokens(2);
   tokens[0].thunk.kind = tokens[1].thunk.kind = ThunkKind::kCopy;
   const std::vector<WindowActivity> one = {{LaunchKind::kDeviceCopy}};
@@ -96,7 +96,7 @@ TEST(WindowAssignment, CopyThatMayStandForALostOneIsNotUnique) {
   EXPECT_FALSE(choices[0].IsOnly());
 }
 
-TEST(WindowAssignment, CopiesOnTheDeviceTakeNothingToTheHost) {
+TEST(WindowAssignment, DeviceCopiesDoNotMatchCopiesToTheHost) {
   std::vector<WindowToken> tokens(2);
   tokens[0].thunk.kind = ThunkKind::kCopy;
   tokens[1].thunk.kind = ThunkKind::kHostCopy;

@@ -39,7 +39,7 @@ FIRST_TIER = {
         "Idle.test_each_idle_cause_is_explained",
         "Starts.test_attributed_shares_of_steps_and_recording_are_shown",
     ],
-    "page_path": ["CriticalPath.test_critical_path_of_a_source_line_sums_to_the_step"],
+    "page_path": ["CriticalPath.test_critical_path_on_request_sums_to_the_step"],
     "page_provenance": ["Provenance.test_passes_are_listed_in_order_with_the_earlier_names"],
     "page_ranks": [
         "Job.test_slow_rank_is_named_with_its_cost",

@@ -301,7 +301,7 @@ class Compared(Captures):
             self.assertEqual(page.locator("main th").filter(has_text="Δ").count(), 0, fragment)
 
     @only_long
-    def test_mark_of_the_base_ends_its_bar(self):
+    def test_mark_of_an_equal_base_is_at_the_bar_end(self):
         run = self.maxtext()
         page = self.page(run, "#/ops?v=hlo", run)
         bars = page.locator('[data-testid="page-ops"] .cellbar.was')

@@ -164,7 +164,7 @@ class Controls(Browser):
                 page.evaluate("(h) => { location.hash = h; }", f"#/{name}?sel=o2")
                 page.wait_for_selector(f'[data-testid="page-{name}"]')
 
-    def test_key_t_opens_the_row_marked_by_keys(self):
+    def test_key_o_opens_the_row_marked_by_keys(self):
         page = self.open("#/ops")
         page.keyboard.press("j")
         row = page.locator("tr.cur").get_attribute("data-key")
@@ -454,7 +454,7 @@ class Controls(Browser):
         self.assertIn(name, page.locator(".tip").inner_text())
 
     @only_long
-    def test_long_names_break_at_slashes_only(self):
+    def test_long_names_are_cut_at_slashes_and_line_numbers_kept(self):
         page = self.open("#/ops")
         page.set_viewport_size({"width": 1300, "height": 900})
         for chip in page.locator("a.srcl b").all()[:20]:
@@ -501,7 +501,7 @@ class RowKeys(Browser):
                 self.assertEqual(found.group(1), shown[-1] if fragment == "#/idle" else shown[0], (fragment, text))
 
     @only_long
-    def test_enter_on_a_folded_row_sets_the_filter(self):
+    def test_keys_on_a_row_of_many_ops_set_the_filter(self):
         _, text, page = self.after_keys("#/model", "r", "roofline", downs=3)
         kept = page.get_by_test_id("filter-sum")
         self.assertIn("f=scope:", browser_quiet.address(page), text)

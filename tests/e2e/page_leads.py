@@ -478,7 +478,7 @@ class Starts(Captures):
         self.assertLessEqual(*title.evaluate("(e) => [e.scrollWidth, e.clientWidth]"))
 
     @only_long
-    def test_names_of_a_source_line_keep_some_characters(self):
+    def test_names_at_source_lines_keep_80_pixels(self):
         page = self.page(self.imported("captures/nsys-jax-pax-fsdp4-a100/proc0"), "#/source")
         for width in (400, 1024, 1280, 1440, 1920):
             page.set_viewport_size({"width": width, "height": 900})

@@ -16,7 +16,7 @@ class CriticalPath(Browser):
         note.wait_for()
         return note
 
-    def test_critical_path_of_a_source_line_sums_to_the_step(self):
+    def test_critical_path_on_request_sums_to_the_step(self):
         page = self.open("#/timeline")
         page.get_by_test_id("timeline-selection").wait_for()
         self.assertEqual(page.get_by_test_id("path-note").count(), 0)

@@ -158,7 +158,7 @@ class ContractViews(support.OneRecording):
             "SELECT * FROM activity WHERE instruction IS NOT NULL AND (evidence IS NULL OR module_id IS NULL)"
         )
 
-    def test_exact_rows_have_module_instruction_and_evidence(self):
+    def test_exact_rows_have_module_execution_and_instruction(self):
         self.assert_no_rows(
             "SELECT * FROM activity WHERE confidence = 'exact' AND "
             "(module_id IS NULL OR execution_id IS NULL OR instruction IS NULL) AND "
@@ -326,7 +326,7 @@ class ContractViews(support.OneRecording):
             "GROUP BY 1, 2 HAVING n > 1"
         )
 
-    def test_figures_of_op_time_equal_their_definition(self):
+    def test_figures_of_op_time_are_consistent(self):
         self.assert_no_rows(
             "SELECT instruction, average_ns, min_ns, max_ns FROM op_time "
             "WHERE average_ns < min_ns OR average_ns > max_ns"

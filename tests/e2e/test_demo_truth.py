@@ -61,7 +61,7 @@ class Demo:
     def phases(self):
         return dict(map(tuple, self.rows("SELECT phase, sum(self_ns) FROM phase_time GROUP BY 1")))
 
-    def test_exact_share_reaches_its_bound(self):
+    def test_at_least_99_percent_of_activities_are_exact(self):
         total, exact = self.rows("SELECT count(*), sum(confidence = 'exact') FROM activity")[0]
         self.assertGreaterEqual(exact, 0.99 * total)
 

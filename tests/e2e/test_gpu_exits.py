@@ -147,7 +147,7 @@ class Exits(gpu_support.GpuTestCase):
         self.assertEqual((traced.code, len(gpu_support.split_stderr(traced.stderr)[0])), (6, 1), traced)
         self.assert_equals_truth(self.fold())
 
-    def test_exit_during_launches_of_a_daemon_thread(self):
+    def test_exit_during_launches_of_a_daemon_thread_is_clean(self):
         script = PYTHON + (
             "start()\n"
             "def work():\n"

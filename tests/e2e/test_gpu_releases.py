@@ -203,7 +203,7 @@ class SecondInterface(Releases):
         self.assertEqual(self.info()["beside_profiler"], "CUPTI for XLA")
         self.assertEqual(gpu_support.loss(self.work / "run.db"), 0)
 
-    def test_profiler_that_requires_exclusive_access(self):
+    def test_recording_is_off_beside_an_exclusive_profiler(self):
         self.check_refused(
             "Nsight Systems", **self.RELEASE, **self.scenario('cupti subscriber "Nsight Systems"')
         )

@@ -45,7 +45,7 @@ class OutputPlaces(support.TestCase):
             self.assertEqual(self.run_with(place, 2, "nonsense"), 2, place)
             self.assertEqual(self.run_with(place, 2, "import"), 2, place)
 
-    def test_record_does_not_overwrite_a_recording(self):
+    def test_record_rejects_an_output_named_rec(self):
         ran = self.run_program("record", "-o", "deep/run.rec", "--", "touch", "ran")
         self.assertEqual(ran.code, 2, ran)
         self.assert_golden_text(ran.stderr)

@@ -93,7 +93,7 @@ class Ops(TensorFlowCase):
         self.assertEqual(shown.code, 0, shown.stderr)
         self.assertIn("dense_0/MatMul", shown.stdout)
 
-    def test_hook_can_be_switched_off(self):
+    def test_op_names_can_be_switched_off(self):
         place = self.finished(recorded("graph", XLATRACE_TF_OPS="0"))
         evidence = rows(place, "SELECT count(*) FROM activity WHERE evidence = 'op_range'")
         self.assertEqual(evidence[0][0], 0)

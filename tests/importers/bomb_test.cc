@@ -150,7 +150,7 @@ TEST_F(BombTest, ZipEntryThatClaimsMoreThanItHasIsRefused) {
 }
 
 // Each is within its own limit; together they are a hundred and eighty megabytes of a small file.
-TEST_F(BombTest, ArchiveOfThreeBombsIsRefusedAndOfTwoIsRead) {
+TEST_F(BombTest, ArchiveOfThreeBombsIsRejected) {
   const std::string bomb = ZstdCompress(std::string(size_t{60} << 20, '\0'));
   ASSERT_LT(bomb.size(), size_t{20} << 10);
   std::vector<ZipEntry> entries = {

@@ -46,7 +46,7 @@ std::pair<int64_t, int> Micros(std::string_view text) {
   return moment ? std::pair(moment->ns, static_cast<int>(moment->ps)) : std::pair(int64_t{-999}, 0);
 }
 
-TEST(ParseMicroseconds, KeepsEveryDigit) {
+TEST(ParseMicroseconds, EveryDigitIsKept) {
   EXPECT_EQ(Micros("1365627862757.064"), std::pair(int64_t{1365627862757064}, 0));
   EXPECT_EQ(Micros("1695835542514261"), std::pair(int64_t{1695835542514261000}, 0));
   EXPECT_EQ(Micros("9223372036854775.807"), std::pair(INT64_MAX, 0));
@@ -71,7 +71,7 @@ TEST(ParseMicroseconds, ReadsExponentsAndSigns) {
   EXPECT_EQ(Micros("-0.0005"), std::pair(int64_t{-1}, 500));  // Floor, and what is above it.
 }
 
-TEST(ParseMicroseconds, RefusesWhatIsNoTime) {
+TEST(ParseMicroseconds, TextThatIsNoTimeIsRejected) {
   for (const char* text : {"", "abc", "1.2.3", "1e", "1e99", "99999999999999999999", "-",
                            "Infinity", "NaN", "0x10", "1 2"}) {
     EXPECT_FALSE(ParseMicroseconds(text)) << text;
@@ -171,7 +171,7 @@ TEST(Kineto, EveryGpuIsNamedOnce) {
   EXPECT_EQ(sink.info.at("gpu"), "NVIDIA L40S, NVIDIA L4");
 }
 
-TEST(Kineto, OnePropertyIsNotLentToAnotherDevice) {
+TEST(Kineto, PropertiesOfADeviceAreNotUsedForAnother) {
   const auto import = [](const std::string& pids) {
     std::string events;
     for (const char pid : pids) {
@@ -191,7 +191,7 @@ TEST(Kineto, OnePropertyIsNotLentToAnotherDevice) {
 }
 
 // Launch, wait and ranges of two threads, all at times that shift by the trace's start.
-TEST(Kineto, RangesNestByThreadAndTheLongerIsTheOuterOne) {
+TEST(Kineto, LongerRangeAtOneStartIsTheOuterOne) {
   const auto range = [](const char* name, int tid, int start, int duration) {
     return fmt::format(R"({{"ph": "X", "cat": "user_annotation", "name": "{}", "pid": 10,
         "tid": {}, "ts": {}, "dur": {}}},)",
@@ -215,7 +215,7 @@ TEST(Kineto, RangesNestByThreadAndTheLongerIsTheOuterOne) {
   EXPECT_EQ(sink.calls[0].end_ns - sink.calls[0].start_ns, 2'000);
 }
 
-TEST(Kineto, HostRowsAreLinkedKeptOrCounted) {
+TEST(Kineto, HostRowsAreLinkedToLaunchesOrCounted) {
   const MemorySink sink = ImportText(KinetoTrace());
   ASSERT_EQ(sink.processes.size(), 1u);
   EXPECT_EQ(sink.processes[0].pid, 10);
@@ -275,7 +275,7 @@ TEST(Kineto, PythonFramesOfWorkingThreadsAreRanges) {
 }
 
 // A data loader calls CUDA once; its number is the smaller one.
-TEST(Kineto, TheProcessIsTheOneOfMostCalls) {
+TEST(Kineto, ProcessWithMostCallsIsTheProcess) {
   std::string text = KinetoTrace();
   const std::string call = "\"name\": \"cudaGetDevice\", \"pid\": ";
   text.replace(text.find(call), call.size() + 2, call + "9");
@@ -286,7 +286,7 @@ TEST(Kineto, TheProcessIsTheOneOfMostCalls) {
 }
 
 // 1030.0645 and 3.1365 us end at 1033201.0 ns, 1030.0644 and 3.1365 at 1033200.9.
-TEST(Kineto, AnEndIsWhereItsPicosecondsAre) {
+TEST(Kineto, EndIsComputedInPicoseconds) {
   const std::string time = "\"ts\": 1030.064, \"dur\": 3.136,";
   for (const auto& [start, duration_ns] : {std::pair("1030.0645", 3137), {"1030.0644", 3136}}) {
     std::string text = KinetoTrace();
@@ -297,7 +297,7 @@ TEST(Kineto, AnEndIsWhereItsPicosecondsAre) {
   }
 }
 
-TEST(Kineto, TheListFormIsReadToo) {
+TEST(Kineto, ListFormIsRead) {
   std::string text = KinetoTrace();
   const size_t open = text.find("\"traceEvents\": [") + 15;
   const size_t close = text.rfind("\n],");
@@ -309,7 +309,7 @@ TEST(Kineto, TheListFormIsReadToo) {
   EXPECT_EQ(sink.Stat("trace_truncated"), 0);
 }
 
-TEST(Kineto, DamagedEventsAloneAreLost) {
+TEST(Kineto, OnlyDamagedEventsAreLost) {
   std::string text = KinetoTrace();
   text.replace(text.find("\"dur\": 3.136"), 12, "\"dur\" 3.136,");
   MemorySink sink = ImportText(text);
@@ -348,7 +348,7 @@ TEST(Kineto, ReplayedKernelsAreOneReasonForMissingTimes) {
   EXPECT_EQ(ImportText(text + device_row("kernel")).Stat("kernels_not_timed"), 0);
 }
 
-TEST(Kineto, KernelsThatAreNoCompleteEventsAreALoss) {
+TEST(Kineto, KernelsWithoutCompleteEventsAreADataLoss) {
   const MemorySink sink = ImportText(R"({"schemaVersion": 1, "traceEvents": [
     {"ph": "B", "cat": "kernel", "name": "a", "pid": 0, "tid": 7, "ts": 10, "args": {"stream": 7}},
     {"ph": "E", "name": "a", "pid": 0, "tid": 7, "ts": 12},
@@ -361,7 +361,7 @@ TEST(Kineto, KernelsThatAreNoCompleteEventsAreALoss) {
   EXPECT_EQ(sink.stats.at("device_event_not_complete").severity, model::Severity::kDataLoss);
 }
 
-TEST(Kineto, ATraceThatEndsEarlyKeepsWhatItHas) {
+TEST(Kineto, TruncatedTraceKeepsItsEvents) {
   const std::string text = KinetoTrace();
   const size_t cut = text.find("{\"ph\": \"X\", \"cat\": \"gpu_memcpy\"") + 60;
   const MemorySink sink = ImportText(std::string_view(text).substr(0, cut));
@@ -369,7 +369,7 @@ TEST(Kineto, ATraceThatEndsEarlyKeepsWhatItHas) {
   EXPECT_EQ(sink.Stat("trace_truncated"), 1);
 }
 
-TEST(Kineto, TextBehindTheDocumentIsALossAndBlanksAreNone) {
+TEST(Kineto, TextAfterTheDocumentIsADataLoss) {
   const std::string text = KinetoTrace();
   const MemorySink plain = ImportText(text + " \n\t\r\n");
   EXPECT_EQ(plain.Stat("text_behind_trace"), 0);
@@ -396,7 +396,7 @@ TEST(Kineto, ASecondTraceIsPlacedByItsClock) {
   EXPECT_EQ(sink.calls[0].start_ns, 1002000);
 }
 
-TEST(XprofJson, RowsAreThoseOfTheXSpace) {
+TEST(XprofJson, RowsEqualThoseOfTheXSpace) {
   const MemorySink sink = ImportText(XprofTrace());
   ASSERT_EQ(sink.activities.size(), 3u);
   const model::Activity& kernel = sink.activities[0];
@@ -491,7 +491,7 @@ TEST(Kineto, XlaRangesAroundALaunchNameItsInstruction) {
 }
 
 // XProf's JSON tells programs by the events around a row only.
-TEST(XprofJson, LinesOfModulesTellTheProgram) {
+TEST(XprofJson, ProgramFollowsFromTheModuleLines) {
   const auto name = [](const char* what, int pid, int tid, const char* label) {
     return "{\"ph\":\"M\",\"name\":\"" + std::string(what) + "\",\"pid\":" + std::to_string(pid) +
            ",\"tid\":" + std::to_string(tid) + ",\"args\":{\"name\":\"" + label + "\"}},\n";
@@ -544,7 +544,7 @@ TEST(XprofJson, LinesOfModulesTellTheProgram) {
   EXPECT_EQ(hint(505).program_id, 5);
 }
 
-TEST(TraceSplitter, CutsTheSameWhateverTheBlocks) {
+TEST(TraceSplitter, BlockSizesDoNotChangeTheEvents) {
   const std::string text = KinetoTrace();
   const auto split = [&](size_t block) {
     std::string events;
@@ -567,7 +567,7 @@ TEST(TraceSplitter, CutsTheSameWhateverTheBlocks) {
   for (const size_t block : {1u, 2u, 3u, 7u, 8u, 64u, 1000u}) EXPECT_EQ(split(block), whole);
 }
 
-TEST(TraceSplitter, AnEndlessValueIsLeftOutInBoundedMemory) {
+TEST(TraceSplitter, EndlessValueIsSkippedInBoundedMemory) {
   size_t largest = 0;
   int events = 0;
   TraceSplitter splitter({.events =

@@ -24,7 +24,7 @@ void Replay(const std::string& bytes) {
   LLVMFuzzerTestOneInput(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size());
 }
 
-TEST(XplaneFuzzCorpus, Replays) {
+TEST(XplaneFuzzCorpus, XplaneCorpusReplaysWithoutCrash) {
   Replay(MixedSpace());
   int files = 0;
   for (const auto& entry : std::filesystem::directory_iterator(
@@ -37,7 +37,7 @@ TEST(XplaneFuzzCorpus, Replays) {
   EXPECT_GT(files, 0);
 }
 
-TEST(ChromeTraceFuzzCorpus, Replays) {
+TEST(ChromeTraceFuzzCorpus, ChromeTraceCorpusReplaysWithoutCrash) {
   const auto replay = [](const std::string& bytes) {
     RunChromeTraceInput(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size());
   };
@@ -54,7 +54,7 @@ TEST(ChromeTraceFuzzCorpus, Replays) {
   EXPECT_GT(files, 0);
 }
 
-TEST(NsysFuzzCorpus, Replays) {
+TEST(NsysFuzzCorpus, NsysCorpusReplaysWithoutCrash) {
   int files = 0;
   for (const auto& entry :
        std::filesystem::directory_iterator(SourceFolder() + "/tests/importers/fuzz/nsys_corpus")) {
@@ -66,7 +66,7 @@ TEST(NsysFuzzCorpus, Replays) {
   EXPECT_GT(files, 0);
 }
 
-TEST(ParquetFuzzCorpus, Replays) {
+TEST(ParquetFuzzCorpus, ParquetCorpusReplaysWithoutCrash) {
   int files = 0;
   for (const auto& entry : std::filesystem::directory_iterator(
            SourceFolder() + "/tests/importers/fuzz/parquet_corpus")) {

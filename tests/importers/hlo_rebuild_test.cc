@@ -48,7 +48,7 @@ TEST(StackFramesTest, LeafOfATreeIsFoundByItsOpName) {
   EXPECT_EQ(frames.Number(6), 2u);
 }
 
-TEST(StackFramesTest, DamagedStacksTeachNothing) {
+TEST(StackFramesTest, DamagedStacksAreIgnored) {
   StackFrames frames("not a frame\n");
   EXPECT_FALSE(frames.Learn(1, "\n--- /m.py:1:1[f]\n", ""));
   EXPECT_FALSE(frames.Learn(1, "\n- no place here\n", ""));
@@ -149,7 +149,7 @@ class RebuildTest : public ::testing::Test {
   std::unordered_map<std::string_view, uint32_t> names_;
 };
 
-TEST_F(RebuildTest, EveryInstructionIsWhereItWas) {
+TEST_F(RebuildTest, EveryInstructionIsInItsComputation) {
   Read(Loop());
   ExpectTheLoop();
   EXPECT_EQ(rebuilt_.completed, 0);
@@ -169,7 +169,7 @@ TEST_F(RebuildTest, SourcePlacesAreKnown) {
   EXPECT_EQ(hlo_->stack_frames[frame.parent - 1].function, "<module>");
 }
 
-TEST_F(RebuildTest, BodyThatWasCutIsCompletedAndTheConditionBehindItFound) {
+TEST_F(RebuildTest, CutLoopBodyIsCompletedAndItsConditionFound) {
   const RegisteredModule whole = Loop();
   std::string cut(whole.instructions[18].called);
   for (size_t size = cut.find("i.1"); size < cut.size(); ++size) {
@@ -228,7 +228,7 @@ RegisteredModule BranchesInALoop(bool second_branch_is_told) {
   return module;
 }
 
-TEST_F(RebuildTest, ComputationsThatNoTextTellsAreKnownByWhatTheyTakeAndGive) {
+TEST_F(RebuildTest, ComputationsWithoutTextAreMatchedByOperandsAndResults) {
   for (const bool second_branch_is_told : {false, true}) {
     SCOPED_TRACE(second_branch_is_told);
     Read(BranchesInALoop(second_branch_is_told));
@@ -245,7 +245,7 @@ TEST_F(RebuildTest, ComputationsThatNoTextTellsAreKnownByWhatTheyTakeAndGive) {
   }
 }
 
-TEST_F(RebuildTest, WhatNobodyCallsDoesNotMakeTheModuleUnreadable) {
+TEST_F(RebuildTest, ComputationWithoutCallerDoesNotBreakTheModule) {
   RegisteredModule module = BranchesInALoop(false);
   // The caller of the branches was cut before it named them.
   for (RegisteredInstruction& instruction : module.instructions) {
@@ -259,7 +259,7 @@ TEST_F(RebuildTest, WhatNobodyCallsDoesNotMakeTheModuleUnreadable) {
   EXPECT_FALSE(hlo_->computations[At("a.1").computation].is_entry);
 }
 
-TEST_F(RebuildTest, LinesThatWereCutDoNotCostTheModule) {
+TEST_F(RebuildTest, CutLinesDoNotBreakTheModule) {
   const RegisteredModule whole = Loop();
   for (size_t at = 0; at < whole.instructions.size(); ++at) {
     for (size_t size = whole.instructions[at].name.size() + 3;
@@ -277,7 +277,7 @@ TEST_F(RebuildTest, LinesThatWereCutDoNotCostTheModule) {
   }
 }
 
-TEST_F(RebuildTest, EntryFollowsTheOrderInWhichItRan) {
+TEST_F(RebuildTest, EntryFollowsTheRecordedOrder) {
   RegisteredModule module;
   module.name = "m";
   const char* const lines[] = {"d = f32[] add(b, c)", "c = f32[] negate(a)", "b = f32[] copy(a)",
@@ -325,7 +325,7 @@ TEST_F(RebuildTest, LastUnusedInstructionIsTheRoot) {
   EXPECT_FALSE(At("b").is_root);
 }
 
-TEST_F(RebuildTest, NothingInTheTextsMakesItFail) {
+TEST_F(RebuildTest, GarbageInTextsDoesNotBreakTheRebuild) {
   RegisteredModule module = Loop();
   module.name = "";
   module.common_stack = "\x01\xff";

@@ -89,7 +89,7 @@ class AgesTest(counting.WrittenFileTest):
     def device_rows(self, rows):
         return {'with_api_call': len(rows), 'bytes': sum(row[7] for row in rows)}
 
-    def test_2021(self):
+    def test_traces_of_2021_are_read(self):
         """Kineto's first year: capital categories, threads as texts, whole microseconds."""
         rows = workload(whole_us=True)
 
@@ -101,7 +101,7 @@ class AgesTest(counting.WrittenFileTest):
                    kineto_events(rows, CATEGORIES_2021, us, text_tids=True))
         self.check(text, rows, **self.device_rows(rows))
 
-    def test_2022_doubles(self):
+    def test_traces_of_2022_with_doubles_are_read(self):
         rows = workload(whole_us=False)
         text = '{"schemaVersion": 1, "deviceProperties": [{"id": 0, "name": "A100"}, ' \
                '{"id": 1, "name": "A100"}], "traceEvents": [%s]}' % ',\n'.join(
@@ -109,7 +109,7 @@ class AgesTest(counting.WrittenFileTest):
         got = self.check(text, rows, 'worker0.pt.trace.json.gz', **self.device_rows(rows))
         self.assertEqual(got['info']['gpu'], 'A100')
 
-    def test_2024_decimals_from_a_base(self):
+    def test_traces_of_2024_with_decimals_are_read(self):
         rows = workload(whole_us=False)
 
         def us(ns):
@@ -120,7 +120,7 @@ class AgesTest(counting.WrittenFileTest):
                    kineto_events(rows, categories('cuda'), us, False))
         self.check(text, rows, **self.device_rows(rows))
 
-    def test_rocm_and_xpu(self):
+    def test_traces_of_rocm_and_xpu_are_read(self):
         rows = workload(whole_us=False)
         for vendor, launch in (('hip', 'hipLaunchKernel'), ('xpu', 'urEnqueueKernelLaunch')):
             with self.subTest(vendor=vendor):
@@ -129,13 +129,13 @@ class AgesTest(counting.WrittenFileTest):
                                   launch))
                 self.check(text, rows, **self.device_rows(rows))
 
-    def test_list_form_of_kineto(self):
+    def test_list_form_of_kineto_is_read(self):
         rows = workload(whole_us=False)
         text = '[\n%s\n]' % ',\n'.join(
             kineto_events(rows, categories('cuda'), lambda ns: '%.3f' % (ns / 1000), False))
         self.check(text, rows, **self.device_rows(rows))
 
-    def test_list_form_of_the_autograd_profiler(self):
+    def test_list_form_of_the_autograd_profiler_is_read(self):
         """Until 2020: no categories, no streams; time on the device by the op that launched it."""
         rows = [row[:2] + (0,) + row[3:] for row in workload(whole_us=False) if row[0] == 'kernel']
         events = []

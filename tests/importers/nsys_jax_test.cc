@@ -79,7 +79,7 @@ TEST_F(NsysJaxTest, ThunkRangesBecomeActivities) {
   }
 }
 
-TEST_F(NsysJaxTest, DumpHostRangesAndCompilationsComeAlong) {
+TEST_F(NsysJaxTest, DumpRangesAndCompilationsAreImported) {
   Write("nvtx_gpu_proj_trace/trace.parquet", ProjectedTable(true, true));
   Write("dump/module_0004.jit_f.sm_9.0_gpu_after_optimizations.txt", "HloModule jit_f");
   Write("dump/module_0004.jit_f.before_optimizations.txt", "HloModule jit_f");
@@ -106,7 +106,7 @@ TEST_F(NsysJaxTest, DumpHostRangesAndCompilationsComeAlong) {
   EXPECT_EQ(sink.Stat("csv_row_damaged"), 1);
 }
 
-TEST_F(NsysJaxTest, TheThunkListAfterThePassesIsTakenWithItsMetadata) {
+TEST_F(NsysJaxTest, ThunkListAfterPassesIsPreferred) {
   Write("nvtx_gpu_proj_trace/trace.parquet", ProjectedTable(true, true));
   const std::string stem = "dump/module_0004.jit_f.";
   Write(stem + "sm_9.0_gpu_after_optimizations.txt", "HloModule jit_f");
@@ -158,7 +158,7 @@ TEST_F(NsysJaxTest, ATableWithoutARangeIsRefused) {
   EXPECT_FALSE(ReadProjectedTrace(table.Build()));
 }
 
-TEST(ProjectedTrace, ALastLineNeedsNoEnd) {
+TEST(ProjectedTrace, LastLineNeedsNoLineEnd) {
   const auto trace = ReadProjectedTrace(
       "Name,Projected Start,Projected Duration,Orig Start,Orig Duration,PID,TID,NumGPUOps,RangeId,"
       "ParentId\nfirst,10,20,,,7,8,1,,\nlast,40,5,,,7,8,1,3,2");
@@ -170,7 +170,7 @@ TEST(ProjectedTrace, ALastLineNeedsNoEnd) {
 }
 
 // With CUDA_VISIBLE_DEVICES=1,0 the machine's first GPU is the program's second.
-TEST(CaptureMachine, DevicesAreKnownByTheNumberTheProgramGivesThem) {
+TEST(CaptureMachine, DevicesAreFoundByTheirNumberInTheProgram) {
   ParquetBuilder table;
   table.Text("('TARGET_INFO_GPU', 'name')", {"first GPU", "second GPU"}, false, false);
   table.Number("cuDevice", {1, 0}, false, false);
@@ -182,7 +182,7 @@ TEST(CaptureMachine, DevicesAreKnownByTheNumberTheProgramGivesThem) {
   EXPECT_EQ(machine.DeviceOf(1).name, "first GPU");
 }
 
-TEST_F(NsysJaxTest, AFolderWithoutATableIsNotOne) {
+TEST_F(NsysJaxTest, FolderWithoutATableIsNotACapture) {
   MemorySink sink;
   const Status status = importers::Import(folder_.string(), sink);
   ASSERT_FALSE(status);
@@ -198,7 +198,7 @@ TEST(Snappy, LiteralsAndCopies) {
   EXPECT_FALSE(SnappyInflate("\x04\x01\x09", 100));  // A copy from before the start.
 }
 
-TEST(RangeSorter, DepthIsHowManyAreOpen) {
+TEST(RangeSorter, DepthIsTheNumberOfOpenRanges) {
   for (const size_t held : {size_t{1}, size_t{3}, size_t{1000}}) {
     std::vector<std::pair<std::string, int>> got;
     RangeSorter sorter([&](const RangeSorter::Row& row,

@@ -263,37 +263,37 @@ class SchemasTest(counting.WrittenFileTest):
     ALL = 2 * 3 * 4  # Activities, and as many calls and thunk ranges.
     RANGES = 2 * 3 * 5
 
-    def test_early_2021_writes_zeros_for_what_it_does_not_know(self):
+    def test_zeros_of_early_2021_mean_unknown(self):
         got = self.check(early_2021, expected(workload(), symbol=lambda row: row.demangled),
                          self.RANGES, with_api_call=self.ALL, devices=2, start_unix_ns=START)
         self.assertEqual(got['info']['gpu'], 'A100')
         self.assertEqual(got['info']['nsys_version'], '2021.1')
         self.assertEqual(got['range_domains'], {'TSL': self.RANGES})
 
-    def test_names_and_texts_inline(self):
+    def test_schema_with_inline_names_is_read(self):
         self.check(inline_names, expected(workload(), symbol=lambda row: row.demangled),
                    self.RANGES, with_api_call=self.ALL)
 
-    def test_names_and_texts_interned(self):
+    def test_schema_with_string_ids_is_read(self):
         self.check(interned_2022, expected(workload()), self.RANGES, with_api_call=self.ALL)
 
-    def test_modern(self):
+    def test_current_schema_is_read(self):
         got = self.check(modern, expected(workload()), self.RANGES, with_api_call=self.ALL, devices=2,
                          processes=2)
         self.assertEqual(got['info']['gpu'], 'A100')
 
-    def test_tables_with_a_version_in_their_names(self):
+    def test_tables_with_a_version_in_their_names_are_read(self):
         self.check(numbered_tables, expected(workload()), self.RANGES, with_api_call=self.ALL)
 
-    def test_nodes_of_graphs_are_what_they_were_made_under(self):
+    def test_graph_nodes_have_the_ranges_of_their_creation(self):
         self.check(graph_nodes, expected(workload()), self.RANGES, with_api_call=self.ALL)
 
-    def test_a_window_of_time(self):
+    def test_export_of_a_time_window_is_read(self):
         # The first run's calls are gone: its activities stay, and nothing says whose they are.
         self.check(trimmed, expected(workload(), known=lambda row: row.run > 0), self.RANGES,
                    with_api_call=self.ALL * 2 // 3)
 
-    def test_kernels_and_nothing_else(self):
+    def test_export_with_only_kernels_is_read(self):
         self.check(bare, expected(workload(), kinds=('kernel',), symbol=lambda row: row.name,
                                   pids=False, known=lambda row: False), with_api_call=0)
 

@@ -107,7 +107,7 @@ TEST_F(NsysTest, KernelsHaveNamesGeometryProcessAndClock) {
   EXPECT_EQ(sink.info.at("granularity"), "kernel");
 }
 
-TEST_F(NsysTest, ASecondReportLiesBehindTheFirstByTheirClocks) {
+TEST_F(NsysTest, SecondReportIsPlacedByItsClock) {
   MemorySink first;
   first.SetStart(1'699'999'999'999'000'000);  // 1 ms before this session.
   const MemorySink sink =
@@ -120,7 +120,7 @@ TEST_F(NsysTest, ASecondReportLiesBehindTheFirstByTheirClocks) {
   EXPECT_EQ(sink.calls[0].start_ns, 1'000'100);
 }
 
-TEST_F(NsysTest, IdsOfStringsThatDoubleTakeNoMoreThanTheirRows) {
+TEST_F(NsysTest, SparseStringIdsTakeMemoryPerRow) {
   std::string strings;
   for (int k = 0; k < 24; ++k) {
     strings +=
@@ -133,7 +133,7 @@ TEST_F(NsysTest, IdsOfStringsThatDoubleTakeNoMoreThanTheirRows) {
   EXPECT_EQ(sink.Config(sink.activities[0]).name, "name 23");
 }
 
-TEST_F(NsysTest, LaunchesWithoutKernelsAreToldByWhetherLaterOnesHaveTheirs) {
+TEST_F(NsysTest, LaunchWithoutKernelIsLostIfLaterLaunchesHaveOne) {
   const MemorySink sink = ImportSql(
       kSchema + Call(100, 110, 11) + Kernel(1000, 1100, 11) + Call(120, 130, 12) +
       Call(140, 150, 13) + Kernel(1200, 1300, 13) + Call(160, 170, 14) + Call(180, 190, 15));
@@ -143,7 +143,7 @@ TEST_F(NsysTest, LaunchesWithoutKernelsAreToldByWhetherLaterOnesHaveTheirs) {
 
 // What is captured into a graph does not run; graph launches without any row are not recorded at
 // all.
-TEST_F(NsysTest, LaunchesThatLeaveNoRecordByNatureAreNotMissed) {
+TEST_F(NsysTest, LaunchesThatHaveNoRecordAreNotCountedAsLost) {
   const MemorySink sink =
       ImportSql(std::string(kSchema) +
                 "INSERT INTO StringIds VALUES (20, 'cudaStreamBeginCapture_v10000'), "
@@ -165,7 +165,7 @@ TEST_F(NsysTest, CorrelationIdsAreUniquePerProcessOnly) {
   EXPECT_EQ(sink.devices.size(), 2u);
 }
 
-TEST_F(NsysTest, RangesOfTheLaunchingThreadAtTheCallsTimeAreTheHint) {
+TEST_F(NsysTest, RangesAroundTheLaunchCallAreTheHint) {
   const MemorySink sink = ImportSql(
       kSchema + Domain() +
       Push(100, 900, "XlaModule:#prefix=jit(f),hlo_module=jit_f,program_id=52#") +
@@ -200,7 +200,7 @@ TEST_F(NsysTest, EachModuleRangeIsARun) {
   EXPECT_EQ(sink.hints.size(), 1u);
 }
 
-TEST_F(NsysTest, ARangeThatLaunchesOnTwoDevicesIsARunOnEach) {
+TEST_F(NsysTest, RangeWithLaunchesOnTwoDevicesIsTwoRuns) {
   const MemorySink sink =
       ImportSql(kSchema + Domain() + Push(100, 200, "XlaModule:#hlo_module=jit_f,program_id=52#") +
                 Call(110, 120, 1) + Call(130, 140, 2) + Call(150, 160, 3) + Kernel(5000, 5100, 1) +
@@ -214,7 +214,7 @@ TEST_F(NsysTest, ARangeThatLaunchesOnTwoDevicesIsARunOnEach) {
   EXPECT_EQ(sink.activities[0].run_key, sink.activities[2].run_key);
 }
 
-TEST_F(NsysTest, AGraphsKernelIsWhatItsNodeWasMadeUnder) {
+TEST_F(NsysTest, GraphKernelHasTheRangeOfItsNodesCreation) {
   const std::string nodes =
       "CREATE TABLE CUDA_GRAPH_NODE_EVENTS (start, end, globalTid, graphNodeId, "
       "originalGraphNodeId);" +
@@ -285,7 +285,7 @@ TEST_F(NsysTest, CallsThatBlockAreKeptAndOtherCallsAreCounted) {
 }
 
 // Launchers and helpers call CUDA, too; the run is of who used a device.
-TEST_F(NsysTest, ACallThatNothingRefersToMakesNoProcess) {
+TEST_F(NsysTest, UnreferencedCallMakesNoProcess) {
   const int64_t helper = (int64_t{99} << 24) + 1;
   const MemorySink sink =
       ImportSql(kSchema + Call(10, 20, 1, 7, helper) + Kernel(1000, 1500, 11) + Call(100, 200, 11));
@@ -295,7 +295,7 @@ TEST_F(NsysTest, ACallThatNothingRefersToMakesNoProcess) {
 }
 
 // However long it takes: a launcher that asks how many devices there are makes a context.
-TEST_F(NsysTest, ALongCallThatNothingRefersToMakesNoProcess) {
+TEST_F(NsysTest, UnreferencedLongCallMakesNoProcess) {
   const int64_t helper = (int64_t{99} << 24) + 1;
   const MemorySink slow = ImportSql(kSchema + Call(0, 200'000'000, 1, 7, helper) +
                                     Kernel(1000, 1500, 11) + Call(100, 200, 11));
@@ -337,7 +337,7 @@ INSERT INTO CUPTI_ACTIVITY_KIND_GRAPH_TRACE VALUES (20, 50, 0, 1, 7, 5, 0, 3, 4)
   EXPECT_EQ(sink.lanes.size(), 2u);
 }
 
-TEST_F(NsysTest, OldAndTrimmedTablesAreEnough) {
+TEST_F(NsysTest, OldAndReducedTablesAreRead) {
   const MemorySink sink = ImportSql(
       "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start, end, deviceId, streamId, demangledName "
       "TEXT);"
@@ -394,7 +394,7 @@ TEST_F(NsysTest, PrioritiesAreOfTheProcesssOwnStreams) {
   EXPECT_EQ(sink.lanes[0].priority, -5);
 }
 
-TEST_F(NsysTest, BackwardRowsAreCountedAndWarningsToldOn) {
+TEST_F(NsysTest, InvalidTimesAndNsysWarningsAreCounted) {
   const MemorySink sink = ImportSql(
       kSchema + Kernel(2000, 1500, 11) + Kernel(2000, 2000, 12) +
       "CREATE TABLE DIAGNOSTIC_EVENT (severity, text);"

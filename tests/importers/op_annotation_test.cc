@@ -9,7 +9,7 @@
 namespace xlatrace::importers {
 namespace {
 
-TEST(OpAnnotation, NamesOfGraphsAndTheirTypes) {
+TEST(OpAnnotation, NameAndTypeOfAnOpAreParsed) {
   const OpAnnotation op = ParseOpAnnotation("gradient_tape/dense_2/MatMul/MatMul:MatMul");
   EXPECT_EQ(op.name, "gradient_tape/dense_2/MatMul/MatMul");
   EXPECT_EQ(op.type, "MatMul");
@@ -18,7 +18,7 @@ TEST(OpAnnotation, NamesOfGraphsAndTheirTypes) {
   EXPECT_EQ(send.type, "_Send");
 }
 
-TEST(OpAnnotation, NothingElseIsTakenForOne) {
+TEST(OpAnnotation, OtherRangesAreNotOpAnnotations) {
   for (const char* text :
        {"", ":", "a:", ":MatMul", "Thunk:#hlo_op=add.3#", "XlaModule:#hlo_module=jit_f#",
         "XlaModule:", "ThunkExecutor::Execute", "jit_f:XLA GPU module", "epoch 3: forward", "step",
@@ -39,7 +39,7 @@ class OpRangesTest : public testing::Test {
   XlaRanges ranges_{sink_};
 };
 
-TEST_F(OpRangesTest, TheInnermostOpCountsAndAModuleBeforeIt) {
+TEST_F(OpRangesTest, InnermostOpCountsUnlessAModuleIsInside) {
   ranges_.Add(1, 0, 100, "outer/PartitionedCall:PartitionedCall", true);
   ranges_.Add(1, 10, 20, "dense/MatMul:MatMul", true);
   ranges_.Add(1, 30, 90, "cluster_0_1/xla_run:_XlaRun", true);
@@ -86,7 +86,7 @@ TEST_F(OpRangesTest, CallThatStartsWhenTheRangeEndsIsOutside) {
 }
 
 // XLA since August 2026 gives op_names whole; before, what follows the module's prefix.
-TEST_F(OpRangesTest, OnlyTheRestOfAnOpNameGetsTheModulesPrefix) {
+TEST_F(OpRangesTest, OnlyAPartialOpNameGetsTheModulePrefix) {
   ranges_.Add(1, 0, 100, "XlaModule:#prefix=jit(f),hlo_module=jit_f,program_id=7#");
   ranges_.Add(1, 10, 20, "Thunk:#name=mul,hlo_op=mul.1#");
   ranges_.Add(1, 30, 40, "Thunk:#hlo_op=add.2,op_name=jit(f)/add,op_type=add#");
@@ -95,7 +95,7 @@ TEST_F(OpRangesTest, OnlyTheRestOfAnOpNameGetsTheModulesPrefix) {
   EXPECT_EQ(At(35).op_name, "jit(f)/add");
 }
 
-TEST_F(OpRangesTest, PeoplesOwnRangesAreNoOps) {
+TEST_F(OpRangesTest, UserRangesAreNotOps) {
   ranges_.Add(1, 0, 100, "phase:Forward");
   ranges_.Finish();
   EXPECT_TRUE(ranges_.empty());

@@ -41,7 +41,7 @@ class RecordedWindowsTest : public ::testing::Test {
   MemorySink sink_;
 };
 
-TEST_F(RecordedWindowsTest, AProcessThatEndsInOrderLacksNothing) {
+TEST_F(RecordedWindowsTest, OrderlyExitHasNoLoss) {
   builder_.Kernel("a", Launch(10), 100, 200);
   builder_.Kernel("b", Launch(20), 300, 400);
   builder_.Fact("ended", "exit");
@@ -86,7 +86,7 @@ TEST_F(RecordedWindowsTest, RecordingThatOpensLaterStatesNoBeginning) {
   EXPECT_EQ(sink_.processes[0].recorded_from_ns, std::nullopt);
 }
 
-TEST_F(RecordedWindowsTest, SignalsAndAbortAreTold) {
+TEST_F(RecordedWindowsTest, SignalsAndAbortAreReported) {
   builder_.Kernel("a", Launch(10), 100, 200);
   builder_.Fact("ended", "signal 15");
   builder_.Finish();
@@ -96,7 +96,7 @@ TEST_F(RecordedWindowsTest, SignalsAndAbortAreTold) {
   EXPECT_EQ(outcome.ending.unrecorded_tail_ns, 0);
 }
 
-TEST_F(RecordedWindowsTest, AnExecIsNoKill) {
+TEST_F(RecordedWindowsTest, ExecIsNotCountedAsKill) {
   builder_.Kernel("a", Launch(10), 100, 200);
   builder_.Fact("ended", "exec");
   builder_.Kill();
@@ -163,7 +163,7 @@ TEST_F(RecordedWindowsTest, LateFlushesLengthenTheTimeThatMayBeMissing) {
 }
 
 // Stream 8 ran ahead of 7: of its work at 150 the block was written over before that of 7 at 100.
-TEST_F(RecordedWindowsTest, ARingIsWholeFromWhereEachStreamHasSomething) {
+TEST_F(RecordedWindowsTest, RingIsCompleteOnceEachStreamHasActivity) {
   builder_.Fact("last_ms", "300");
   builder_.Fact("flush_period_ms", "50");
   builder_.writer->Add(recording::StatRow{"ring_blocks_dropped", uint64_t{3}});
@@ -178,7 +178,7 @@ TEST_F(RecordedWindowsTest, ARingIsWholeFromWhereEachStreamHasSomething) {
 }
 
 // The activity of the first call was written over; that of the third is missing among others.
-TEST_F(RecordedWindowsTest, WhatARingLetGoIsNotLost) {
+TEST_F(RecordedWindowsTest, OverwrittenRecordsOfARingAreNotLost) {
   builder_.Fact("last_ms", "300");
   Launch(10);
   builder_.Kernel("a", Launch(20), 100, 200);
@@ -192,7 +192,7 @@ TEST_F(RecordedWindowsTest, WhatARingLetGoIsNotLost) {
 
 // A stream that lags behind runs what was launched before the window opened while another one
 // already runs what belongs to it; likewise when it closes.
-TEST_F(RecordedWindowsTest, AWindowIsWhereNothingRunsThatWasLeftOut) {
+TEST_F(RecordedWindowsTest, WindowExcludesUnrecordedWork) {
   Mark("window closed", 0);
   Mark("window opened", 1000);
   builder_.Kernel("a", Launch(1010), 1100, 1200);
@@ -215,7 +215,7 @@ TEST_F(RecordedWindowsTest, AWindowIsWhereNothingRunsThatWasLeftOut) {
 
 // The begin of the second was lost with a block: how long it lasted nobody knows, and the time
 // since the first is no part of it.
-TEST_F(RecordedWindowsTest, AnEndWithoutItsBeginReachesNotBackToTheOneBefore) {
+TEST_F(RecordedWindowsTest, WindowEndWithoutABeginDoesNotExtendBackwards) {
   Mark("window closed", 0);
   Mark("window opened", 1000);
   Mark("outside from", 900);
@@ -229,7 +229,7 @@ TEST_F(RecordedWindowsTest, AnEndWithoutItsBeginReachesNotBackToTheOneBefore) {
   EXPECT_EQ(sink_.windows[0].start_ns, 1300);  // Where its first work is.
 }
 
-TEST_F(RecordedWindowsTest, ALostLaunchLiesBetweenItsCallAndTheNextOnItsStream) {
+TEST_F(RecordedWindowsTest, LostLaunchLiesBeforeTheNextLaunchOfItsStream) {
   builder_.Kernel("a", Launch(10), 100, 200);
   Launch(20);
   builder_.Kernel("c", Launch(30), 300, 400);
@@ -243,7 +243,7 @@ TEST_F(RecordedWindowsTest, ALostLaunchLiesBetweenItsCallAndTheNextOnItsStream) 
 }
 
 // A launch on another stream that began at once says nothing of the one that lies in the queue.
-TEST_F(RecordedWindowsTest, ALostLaunchMayRunUntilTheStreamsAroundItGoOn) {
+TEST_F(RecordedWindowsTest, LostLaunchMayRunUntilAllNeighbouringStreamsContinue) {
   builder_.Kernel("a", Launch(10), 100, 5000);
   Launch(20);
   builder_.Kernel("side", Launch(30), 40, 50, 0, 0, {0, 1, 14});
@@ -267,7 +267,7 @@ TEST_F(RecordedWindowsTest, APauseEndsAWindow) {
   EXPECT_TRUE(sink_.losses.empty());
 }
 
-TEST_F(RecordedWindowsTest, AWindowThatWasClosedForGoodWasAskedFor) {
+TEST_F(RecordedWindowsTest, WindowClosedForGoodEndedByRequest) {
   builder_.Kernel("a", Launch(10), 100, 200);
   Mark("window closed", 50);
   builder_.Finish();
@@ -276,7 +276,7 @@ TEST_F(RecordedWindowsTest, AWindowThatWasClosedForGoodWasAskedFor) {
 }
 
 // What CUPTI counts between two flushes, and no call tells of, lies around them.
-TEST_F(RecordedWindowsTest, RecordsThatAreOnlyCountedLieBetweenFlushes) {
+TEST_F(RecordedWindowsTest, CountedLossesLieBetweenFlushes) {
   for (uint64_t flush = 1; flush <= 6; ++flush) {
     const uint64_t at = flush * 1'000'000;
     builder_.Kernel("k", Launch(at - 500), at - 400, at - 300);
@@ -297,7 +297,7 @@ TEST_F(RecordedWindowsTest, RecordsThatAreOnlyCountedLieBetweenFlushes) {
 
 // A loss that is counted while the one before it waits for its end has an end of its own: the clock
 // after next.
-TEST_F(RecordedWindowsTest, ALossAfterALossIsNotOverBeforeItsFlush) {
+TEST_F(RecordedWindowsTest, SecondLossEndsAfterItsOwnFlush) {
   for (uint64_t flush = 1; flush <= 8; ++flush) {
     const uint64_t at = flush * 1'000'000;
     builder_.Kernel("k", Launch(at - 500), at - 400, at - 300);
@@ -315,7 +315,7 @@ TEST_F(RecordedWindowsTest, ALossAfterALossIsNotOverBeforeItsFlush) {
 }
 
 // Of those, what a call tells of is not counted twice.
-TEST_F(RecordedWindowsTest, ADroppedRecordWhoseCallIsKnownIsOne) {
+TEST_F(RecordedWindowsTest, DroppedRecordWithAKnownCallCountsOnce) {
   builder_.Kernel("a", Launch(10), 100, 200);
   Launch(20);
   builder_.Kernel("c", Launch(30), 300, 400);
@@ -327,7 +327,7 @@ TEST_F(RecordedWindowsTest, ADroppedRecordWhoseCallIsKnownIsOne) {
 }
 
 // Three calls lack their record, and CUPTI counted one.
-TEST_F(RecordedWindowsTest, MoreNamedLossesThanCountedOnesAreAllOfThem) {
+TEST_F(RecordedWindowsTest, IdentifiedLossesMayExceedTheCountedOnes) {
   builder_.Kernel("a", Launch(10), 100, 200);
   for (const uint64_t call : {20, 30, 40}) Launch(call);
   builder_.Kernel("c", Launch(50), 300, 400);
@@ -343,7 +343,7 @@ TEST_F(RecordedWindowsTest, MoreNamedLossesThanCountedOnesAreAllOfThem) {
   EXPECT_EQ(sink_.Stat("records_dropped") + sink_.Stat("launch_without_activity"), 3);
 }
 
-TEST_F(RecordedWindowsTest, ANodeThatAGraphOtherwiseAlwaysRunsIsMissed) {
+TEST_F(RecordedWindowsTest, MissingGraphNodeCountsAsLost) {
   for (uint64_t k = 0; k < 20; ++k) {
     const uint32_t launch = builder_.Call(514, 1000 * k + 10, 1000 * k + 20, 0, 0);
     builder_.Kernel("a", launch, 1000 * k + 100, 1000 * k + 200, 71, 5);
@@ -357,7 +357,7 @@ TEST_F(RecordedWindowsTest, ANodeThatAGraphOtherwiseAlwaysRunsIsMissed) {
 }
 
 // Rows without times tell that nodes ran, not when: the call does.
-TEST_F(RecordedWindowsTest, ALossInAGraphWithoutTimesBeginsWithItsCall) {
+TEST_F(RecordedWindowsTest, LossInAGraphWithoutTimesStartsWithItsCall) {
   for (uint64_t k = 0; k < 20; ++k) {
     const uint32_t launch = builder_.Call(514, 1000 * k + 10, 1000 * k + 20, 0, 0);
     if (k == 7) {
@@ -379,7 +379,7 @@ class ConditionalGraphTest : public RecordedWindowsTest,
                              public ::testing::WithParamInterface<bool> {};
 
 // What the device decides runs as often as it does, as a whole: body 6 of a loop runs k times.
-TEST_P(ConditionalGraphTest, HasItsBodiesAsAWhole) {
+TEST_P(ConditionalGraphTest, BodyOfAConditionalGraphIsCompleteOrAbsent) {
   constexpr uint64_t kGraph = uint64_t{5} << 32, kBody = uint64_t{6} << 32;
   const auto run = [&](bool lacks_one) {
     for (uint64_t k = 0; k < 6; ++k) {
@@ -409,7 +409,7 @@ TEST_P(ConditionalGraphTest, HasItsBodiesAsAWhole) {
 INSTANTIATE_TEST_SUITE_P(LacksOne, ConditionalGraphTest, ::testing::Bool());
 
 // Of three launches one that lacks a node may be one with that node disabled.
-TEST_F(RecordedWindowsTest, OfAGraphThatRanSeldomANodeIsPerhapsMissing) {
+TEST_F(RecordedWindowsTest, NodeOfARareGraphIsPossiblyMissing) {
   for (uint64_t k = 0; k < 3; ++k) {
     const uint32_t launch = builder_.Call(514, 1000 * k + 10, 1000 * k + 20, 0, 0);
     builder_.Kernel("a", launch, 1000 * k + 100, 1000 * k + 200, 71, 5);
@@ -423,7 +423,7 @@ TEST_F(RecordedWindowsTest, OfAGraphThatRanSeldomANodeIsPerhapsMissing) {
 }
 
 // `--steps 3:6`: a helper was taken for the step until the real one had run twice.
-TEST_F(RecordedWindowsTest, WhatWasTakenForTheStepsIsLeftOut) {
+TEST_F(RecordedWindowsTest, WorkOfAWrongStepProgramIsLeftOut) {
   builder_.Fact("steps", "3:6");
   Mark("window opened", 5);
   builder_.Kernel("helper", Launch(10), 100, 200);
@@ -439,7 +439,7 @@ TEST_F(RecordedWindowsTest, WhatWasTakenForTheStepsIsLeftOut) {
   EXPECT_EQ(sink_.Stat("activities_before_steps"), 1);
 }
 
-TEST_F(RecordedWindowsTest, AStepLastsUntilTheNextAndTheLastOneToTheEnd) {
+TEST_F(RecordedWindowsTest, MarkedStepLastsUntilTheNextMark) {
   Mark("step 3", 50);
   builder_.Kernel("a", Launch(60), 100, 200);
   Mark("step 4", 250);
@@ -455,7 +455,7 @@ TEST_F(RecordedWindowsTest, AStepLastsUntilTheNextAndTheLastOneToTheEnd) {
   EXPECT_EQ(sink_.steps[1].end_ns, 400);
 }
 
-TEST_F(RecordedWindowsTest, NothingSpansAJumpOfTheClock) {
+TEST_F(RecordedWindowsTest, ClockJumpIsReportedAsPossibleLoss) {
   builder_.Kernel("a", Launch(10), 100, 200);
   Clock(1'000'000'000);
   const uint64_t start = RecordingBuilder::kStart;
@@ -468,7 +468,7 @@ TEST_F(RecordedWindowsTest, NothingSpansAJumpOfTheClock) {
   EXPECT_EQ(sink_.losses[0].at_least, 0);
 }
 
-TEST_F(RecordedWindowsTest, AProcessThatStillRunsIsCalledSo) {
+TEST_F(RecordedWindowsTest, ProcessThatStillRunsIsReportedAsRunning) {
   builder_.Kernel("a", Launch(10), 100, 200);
   builder_.Kill();
   EXPECT_EQ(Import(true).ending.how, ProcessEnd::kRunning);

@@ -117,7 +117,7 @@ void ExpectSaid(const Imported& damaged, const Ran& whole) {
   EXPECT_TRUE(std::includes(whole.begin(), whole.end(), damaged.ran.begin(), damaged.ran.end()));
 }
 
-TEST(RecordingDamage, ACutFileGivesWhatCameBeforeTheCutAndSaysThatItIsCut) {
+TEST(RecordingDamage, CutFileGivesItsRowsAndADataLoss) {
   const std::string bytes = RichFile();
   const Imported whole = Import(bytes);
   ASSERT_TRUE(whole.outcome) << whole.outcome.error().message;
@@ -142,7 +142,7 @@ TEST(RecordingDamage, ACutFileGivesWhatCameBeforeTheCutAndSaysThatItIsCut) {
   EXPECT_EQ(most, 3U) << "without its last byte it has lost no activity";
 }
 
-TEST(RecordingDamage, AChangedByteIsSaidAndCostsItsBlockOnly) {
+TEST(RecordingDamage, ChangedByteIsReportedAndLosesOnlyItsBlock) {
   const std::string bytes = RichFile();
   const Ran whole = Import(bytes).ran;
   size_t all_there = 0;

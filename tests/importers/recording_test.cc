@@ -110,7 +110,7 @@ TEST_F(RecordingTest, KernelOutsideOfModulesHasTheOpOfItsLaunch) {
   EXPECT_EQ(HintOf(2).op_name, "");
 }
 
-TEST_F(RecordingTest, OpsThatCommunicateAreNamedThoughNoLaunchLiesInThem) {
+TEST_F(RecordingTest, CommunicationOpsAreNamedWithoutALaunch) {
   RecordingBuilder builder(folder_ / "a.rec");
   builder.Fact("tensorflow_ops", "on");
   builder.Text("CollectiveReduceV2_1:CollectiveReduceV2");
@@ -125,7 +125,7 @@ TEST_F(RecordingTest, OpsThatCommunicateAreNamedThoughNoLaunchLiesInThem) {
   EXPECT_EQ(HintOf(0).op_name, "");
 }
 
-TEST_F(RecordingTest, WithoutAnnotationsNothingIsSaidOfWhatLiesOutside) {
+TEST_F(RecordingTest, KernelsOutsideOfOpsHaveNoHintWithoutAnnotations) {
   RecordingBuilder builder(folder_ / "a.rec");
   builder.Kernel("eager", builder.Call(307, 40, 44, 0, 0), 1800, 1900);
   builder.Finish();
@@ -134,7 +134,7 @@ TEST_F(RecordingTest, WithoutAnnotationsNothingIsSaidOfWhatLiesOutside) {
   EXPECT_EQ(sink_.activities[0].hint_id, 0);
 }
 
-TEST_F(RecordingTest, ATensorFlowThatDoesNotNameItsOpsIsSaid) {
+TEST_F(RecordingTest, MissingOpNamesOfTensorFlowAreReported) {
   // The sink adds up.
   for (const char* const state : {"on", "off", "missing"}) {
     RecordingBuilder builder(folder_ / (std::string(state) + ".rec"));
@@ -162,7 +162,7 @@ TEST_F(RecordingTest, EveryRunOfAModuleIsItsOwn) {
   EXPECT_EQ(sink_.activities[0].hint_id, sink_.activities[2].hint_id);
 }
 
-TEST_F(RecordingTest, GraphKernelHasTheInstructionOfItsNodeAndTheRunOfTheLaunch) {
+TEST_F(RecordingTest, GraphKernelHasItsNodesInstructionAndItsLaunchsRun) {
   RecordingBuilder builder(folder_ / "a.rec");
   const auto titles = builder.RegisterModule("jit_f", 7, AddAndFusion());
   const uint32_t buffer = builder.Text("Thunk:#hlo_op=command_buffer_1#");
@@ -190,7 +190,7 @@ TEST_F(RecordingTest, GraphKernelHasTheInstructionOfItsNodeAndTheRunOfTheLaunch)
   EXPECT_EQ(sink_.Config(sink_.activities[1]).name, "MemcpyD2D");
 }
 
-TEST_F(RecordingTest, UpdateCountsFromItsTimeOn) {
+TEST_F(RecordingTest, GraphUpdateAppliesFromItsTimeOn) {
   RecordingBuilder builder(folder_ / "a.rec");
   const auto titles = builder.RegisterModule("jit_f", 7, AddAndFusion());
   builder.Node(NodeEvent::kCreated, 10, 501, 0, titles[kAdd], titles[0]);
@@ -218,7 +218,7 @@ TEST_F(RecordingTest, UpdateOfTheWholeGraphDoesNotRenameItsNodes) {
   EXPECT_EQ(HintOf(0).instruction, "add.3");
 }
 
-TEST_F(RecordingTest, NodeOutsideOfRangesKnowsItsModuleOnly) {
+TEST_F(RecordingTest, NodeOutsideOfRangesHasOnlyItsModule) {
   RecordingBuilder builder(folder_ / "a.rec");
   const auto titles = builder.RegisterModule("jit_f", 7, AddAndFusion());
   const uint64_t run = builder.Run(titles[0], 5, 300);
@@ -250,7 +250,7 @@ TEST_F(RecordingTest, KilledProcessKeepsItsModuleThroughTheThunk) {
 }
 
 // Compiled twice under one name and number: the handle tells which one ran.
-TEST_F(RecordingTest, ModulesOfOneNameAreToldApartByTheirHandles) {
+TEST_F(RecordingTest, ModulesOfOneNameAreDistinguishedByHandles) {
   RecordingBuilder builder(folder_ / "a.rec");
   const auto first = builder.RegisterModule("jit_f", 7, AddAndFusion());
   const auto second = builder.RegisterModule("jit_f", 7, AddAndFusion());
@@ -324,7 +324,7 @@ TEST_F(RecordingTest, EachInstructionHasTheStackThatFollowsIt) {
   EXPECT_EQ(module->instructions[names.at("exp.3")].metadata.source_line, 30);
 }
 
-TEST_F(RecordingTest, WhatWasNotToldDoesNotCostTheModule) {
+TEST_F(RecordingTest, MissingComputationDoesNotBreakTheModule) {
   RecordingBuilder builder(folder_ / "a.rec");
   const auto titles = builder.RegisterModule(
       "jit_f", 7,

@@ -11,7 +11,7 @@ void RunOf(RunNumbers& numbers, int64_t program, int64_t first, int64_t last) {
   for (int64_t n = first; n <= last; ++n) numbers.OnRun(1, program, n);
 }
 
-TEST(RunNumbers, HolesBetweenSessionsAndInsideOfOne) {
+TEST(RunNumbers, MissingRunsBetweenAndInsideSessionsAreCounted) {
   RunNumbers numbers;
   RunOf(numbers, 7, 100'000, 100'004);
   RunOf(numbers, 7, 100'007, 100'007);  // Two are not there.
@@ -27,7 +27,7 @@ TEST(RunNumbers, HolesBetweenSessionsAndInsideOfOne) {
   EXPECT_EQ(found[0].inside, 2);
 }
 
-TEST(RunNumbers, TheRunInWhichASessionEndedIsInBoth) {
+TEST(RunNumbers, RunAtASessionEndIsInBothSessions) {
   RunNumbers numbers;
   RunOf(numbers, 7, 1, 5);
   numbers.NextSession();
@@ -35,7 +35,7 @@ TEST(RunNumbers, TheRunInWhichASessionEndedIsInBoth) {
   EXPECT_TRUE(numbers.Find().empty());
 }
 
-TEST(RunNumbers, ACounterThatAllProgramsShareSaysNothing) {
+TEST(RunNumbers, CounterSharedByAllProgramsIsIgnored) {
   RunNumbers numbers;
   for (int64_t n = 1; n < 20; ++n) numbers.OnRun(1, n % 3, n);
   numbers.NextSession();
@@ -43,7 +43,7 @@ TEST(RunNumbers, ACounterThatAllProgramsShareSaysNothing) {
   EXPECT_TRUE(numbers.Find().empty());
 }
 
-TEST(RunNumbers, NumbersFromTheEndsOfTheirTypeAndFewRunsSayNothing) {
+TEST(RunNumbers, ExtremeNumbersAndFewRunsAreIgnored) {
   RunNumbers numbers;
   for (const int64_t n : {INT64_MIN, INT64_MIN + 5, INT64_MAX}) numbers.OnRun(1, 7, n);
   numbers.OnRun(1, 9, 500'000);

@@ -76,7 +76,7 @@ TEST(SameProcessSink, WindowEndsAtTheRequestToStop) {
 }
 
 // Profilers number runs anew: run 1 of the second session is not run 1 of the first.
-TEST(SameProcessSink, RunsOfTwoSessionsAreNeverOne) {
+TEST(SameProcessSink, RunsOfTwoSessionsAreNotMerged) {
   MemorySink memory;
   SameProcessSink sink(memory);
   Pour(sink);
@@ -93,7 +93,7 @@ TEST(SameProcessSink, RunsOfTwoSessionsAreNeverOne) {
 }
 
 // A recording may end milliseconds after its last part began.
-TEST(SameProcessSink, APartInWhichNothingRanIsNoLossWhereAnotherHoldsActivity) {
+TEST(SameProcessSink, EmptySessionIsNoLossIfAnotherHasActivity) {
   for (const bool any : {true, false}) {
     MemorySink memory;
     SameProcessSink sink(memory);
@@ -109,7 +109,7 @@ TEST(SameProcessSink, APartInWhichNothingRanIsNoLossWhereAnotherHoldsActivity) {
 }
 
 // What ended a part decides what makes it one.
-TEST(SameProcessSink, RunsBetweenPartsAreToldWithWhatMakesThemOnePart) {
+TEST(SameProcessSink, AdviceOnMissingRunsFollowsTheEndOfTheSession) {
   for (const bool full : {true, false}) {
     MemorySink memory;
     SameProcessSink sink(memory);

@@ -34,7 +34,7 @@ TEST(Annotation, BracketsThatDoNotBalanceStillGiveTheInstruction) {
   EXPECT_EQ(a.Get("hlo_op"), "dot.2");
 }
 
-TEST(Annotation, WhatPeopleNamedMayHoldAnySign) {
+TEST(Annotation, UserNamesMayContainSeparators) {
   const Annotation a = ParseAnnotation(
       "Thunk:#name=jit(f)/a,hlo_op=no#1,b=2/mul,hlo_op=loop_multiply_fusion,unique_hlo_op_id=7#");
   EXPECT_EQ(a.Get("name"), "jit(f)/a,hlo_op=no#1,b=2/mul");
@@ -122,12 +122,12 @@ TEST(SelfTime, ALeafOwnsItsWholeDuration) {
   EXPECT_THAT(SelfTimes({Span(0, 10), Span(10, 30)}), testing::ElementsAre(-1, -1));
 }
 
-TEST(SelfTime, WhatIsNestedIsTakenAway) {
+TEST(SelfTime, NestedTimeIsSubtracted) {
   EXPECT_THAT(SelfTimes({Span(20, 30), Span(0, 100), Span(40, 80), Span(50, 60)}),
               testing::ElementsAre(50, -1, 30, -1));
 }
 
-TEST(SelfTime, OfTwoThatStartTogetherTheLongerIsAround) {
+TEST(SelfTime, LongerSpanAtOneStartIsTheOuterOne) {
   EXPECT_THAT(SelfTimes({Span(0, 4), Span(0, 10)}), testing::ElementsAre(6, -1));
 }
 
@@ -148,7 +148,7 @@ TEST(SelfTime, KernelOwnsTheTimeAfterTheOneAhead) {
   EXPECT_EQ(times.Next(1, 140, 155), -1);  // Out of order.
 }
 
-TEST(SelfTime, TwinsAndEmptySpans) {
+TEST(SelfTime, EqualAndEmptySpansHaveSelfTimes) {
   EXPECT_THAT(SelfTimes({Span(5, 9), Span(5, 9)}), testing::ElementsAre(0, -1));
   EXPECT_THAT(SelfTimes({Span(0, 10), Span(5, 5)}), testing::ElementsAre(-1, -1));
 }

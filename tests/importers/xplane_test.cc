@@ -142,7 +142,7 @@ TEST(XplaneGpu, KernelDetailsBecomeTheLaunchConfiguration) {
   EXPECT_EQ(sink.info.at("granularity"), "kernel");
 }
 
-TEST(XplaneGpu, GarbageRegistersTakeTheSharedMemoryOfTheirRecordWithThem) {
+TEST(XplaneGpu, ImpossibleRegistersAlsoDiscardSharedMemory) {
   PlaneBuilder gpu("/device:GPU:0");
   gpu.Line("Stream #1(Kernel)", 1, 0);
   const StatList stats = {{"kernel_details", Ref{"regs:2191500840 static_shared:32462 "
@@ -244,7 +244,7 @@ TEST(XplaneGpu, AnnotationsBecomeHintsWithPrefixedOpName) {
   EXPECT_EQ(eager.instruction, "");
 }
 
-TEST(XplaneHost, OpsThatCommunicateAreNamed) {
+TEST(XplaneHost, CommunicationOpsAreNamed) {
   PlaneBuilder host("/host:CPU");
   host.Line("tf_Compute", 1, 0);
   host.Event("sync/CollectiveReduceV2:CollectiveReduceV2", 0, 1'000);
@@ -297,7 +297,7 @@ TEST(XplaneGpu, GraphLevelEventsAreGraphRows) {
   EXPECT_EQ(sink.Config(sink.activities.at(1)).kind, model::ActivityKind::kKernel);
 }
 
-TEST(XplaneCpu, OpsInsideOpsTakeTheirTimeFromTheOuterOne) {
+TEST(XplaneCpu, NestedOpTimeIsSubtractedFromTheOuterOp) {
   PlaneBuilder host("/host:CPU");
   host.Line("tf_XLAEigen/1", 41, 0);
   host.Event("while.1", 0, 100'000, Op("while.1"));
@@ -331,7 +331,7 @@ TEST(XplaneCpu, EndMarkersAreSkipped) {
   EXPECT_EQ(sink.Stat("host_event_not_kept"), 0);
 }
 
-TEST(XplaneCpu, ARunIsProgramRunIdAndDevice) {
+TEST(XplaneCpu, RunIsIdentifiedByProgramRunIdAndDevice) {
   PlaneBuilder host("/host:CPU");
   host.Line("t", 1, 0);
   host.Event("a", 0, 1'000, Op("a", -227111190, 4, 0));
@@ -431,7 +431,7 @@ TEST(XplaneCpu, ACompilationIsNamedByTheModuleCompiledInIt) {
 }
 
 // TensorFlow: no client around the compiler, and a function is traced before.
-TEST(XplaneCpu, WhatTensorFlowTracesAndCompilesIsACompilation) {
+TEST(XplaneCpu, TensorFlowTracingAndCompilingIsACompilation) {
   PlaneBuilder metadata("/host:metadata");
   metadata.Metadata("a_f_1(2)", {{"Hlo Proto", Bytes{"x"}}});
   PlaneBuilder host("/host:CPU");
@@ -471,7 +471,7 @@ TEST(XplaneCpu, ACompilationInsideAnotherIsPartOfIt) {
   EXPECT_EQ(sink.compiles[1].end_ns - sink.compiles[1].start_ns, 5);
 }
 
-TEST(XplaneTpu, OpsNestAndTakeRunModuleAndFactsFromTheirMetadata) {
+TEST(XplaneTpu, OpsGetRunAndModuleFromTheModulesLine) {
   const std::string loop = "%while.1 = f32[] while(f32[] %p), body=%b";
   const std::string add = "%add.2 = f32[8] add(f32[8] %x, f32[8] %y)";
   const uint64_t program = 9'646'411'105'960'254'074u;
@@ -519,7 +519,7 @@ TEST(XplaneTpu, OpsNestAndTakeRunModuleAndFactsFromTheirMetadata) {
 }
 
 // One metadata of an op, without a program of its own, in two programs of one name.
-TEST(XplaneTpu, AnOpThatTwoProgramsOfOneNameShareIsOfTheOneItRunsIn) {
+TEST(XplaneTpu, SharedOpMetadataIsResolvedByTheRunningProgram) {
   const std::string add = "%add.2 = f32[8] add(f32[8] %x, f32[8] %y)";
   PlaneBuilder tpu("/device:TPU:0");
   tpu.Line("XLA Modules", 2, 0);
@@ -533,7 +533,7 @@ TEST(XplaneTpu, AnOpThatTwoProgramsOfOneNameShareIsOfTheOneItRunsIn) {
   EXPECT_EQ(sink.activities[1].hint_id, sink.activities[2].hint_id);
 }
 
-TEST(XplaneTpu, WhatRunsBetweenTwoProgramsIsOfNeither) {
+TEST(XplaneTpu, OpBetweenTwoProgramsBelongsToNeither) {
   const std::string add = "%add.2 = f32[8] add(f32[8] %x, f32[8] %y)";
   PlaneBuilder tpu("/device:TPU:0");
   tpu.Line("XLA Modules", 2, 0);
@@ -564,7 +564,7 @@ TEST(XplaneTpu, StepsLineMarksStepsWhenTheHostDoesNot) {
   EXPECT_EQ(both.steps[0].number, 1);
 }
 
-TEST(XplaneModules, TheIdIsTheStatElseTheNumberInTheName) {
+TEST(XplaneModules, ProgramIdIsTheStatOrTheNameSuffix) {
   PlaneBuilder metadata("/host:metadata");
   metadata.Stat("jaxlib_version", Ref{"0.10.2"}).Stat("process_id", int64_t{8695});
   metadata.Metadata("jit_f(52)", {{"Hlo Proto", Bytes{"one"}}});
@@ -583,7 +583,7 @@ TEST(XplaneModules, TheIdIsTheStatElseTheNumberInTheName) {
   EXPECT_EQ(sink.processes.at(0).pid, 8695);
 }
 
-TEST(XplaneMessages, WhatTheProfilerSaysIsCounted) {
+TEST(XplaneMessages, ErrorsAndWarningsOfTheProfilerAreCounted) {
   PlaneBuilder host("/host:CPU");
   host.Stat("dropped_traces", uint64_t{5});
   host.Line("python", 1, 0).Event("main", 0, 1'000);
@@ -600,7 +600,7 @@ TEST(XplaneMessages, WhatTheProfilerSaysIsCounted) {
   EXPECT_EQ(sink.Stat("no_device_activity"), 1);
 }
 
-TEST(XplaneDamage, DamagedEventIsLeftOutAlone) {
+TEST(XplaneDamage, OnlyTheDamagedEventIsLeftOut) {
   PlaneBuilder gpu("/device:GPU:0");
   gpu.Line("Stream #1(Kernel)", 1, 0).Event("k", 0, 1'000);
   gpu.RawEvent("\x08\xff");  // A varint that never ends.

@@ -59,7 +59,7 @@ std::vector<std::string> Path(const Descent& descent) {
   return path;
 }
 
-TEST(Descent, GoesOnWhileAPartIsLargerThanAllSiblingsOfItsAncestors) {
+TEST(Descent, DescentStopsAtPartsSmallerThanAnAncestorsSibling) {
   TreeOf of;
   of.Add(0, "step", "", 100);
   const size_t idle = of.Add(0, "idle", "", 70);
@@ -89,7 +89,7 @@ TEST(Descent, ComputationIsDividedByTheColumnWithTheLargestPart) {
   EXPECT_EQ(descent.path.back().phase, "backward");
 }
 
-TEST(Descent, ColumnThatMostOpsLackDividesNothing) {
+TEST(Descent, ColumnWithoutValuesForMostOpsIsNotUsed) {
   TreeOf of;
   of.Add(0, "step", "", 100);
   const size_t ops = of.Add(0, "computation", "", 100);
@@ -99,7 +99,7 @@ TEST(Descent, ColumnThatMostOpsLackDividesNothing) {
   EXPECT_THAT(Path(of.Descend()), ElementsAre("step", "computation", "a"));
 }
 
-TEST(Descent, PartsThatDifferByLessThanTheirVariationAreBothNamed) {
+TEST(Descent, PartsWithinTheirVariationAreBothNamed) {
   TreeOf of;
   of.Add(0, "step", "", 100);
   of.Add(0, "idle", "", 48, 10);
@@ -172,7 +172,7 @@ TEST(AnswerTest, IdleTimeIsNamedWithItsCause) {
   EXPECT_GOLDEN_TEXT(AllText(ViewOf(run)));  // 80.0 of 100 ms.
 }
 
-TEST(AnswerTest, RunIsFirstIfStepsAreLessThanHalfOfIt) {
+TEST(AnswerTest, RunSentenceIsFirstIfStepsAreTheSmallerHalf) {
   SampleRun run = BackwardRun();
   using model::TreeKind;
   const auto row = [](model::Id parent, TreeKind kind, std::string name, int64_t ms, bool step) {
@@ -201,7 +201,7 @@ TEST(AnswerTest, RunIsFirstIfStepsAreLessThanHalfOfIt) {
 }
 
 // Two programs take 6 of 10 s between steps, one of them 55 % of that: it is not half of the run.
-TEST(AnswerTest, TimeBetweenStepsIsNotItsOwnPlace) {
+TEST(AnswerTest, TimeBetweenStepsIsNotNamedAsItsPlace) {
   SampleRun run = BackwardRun();
   using model::TreeKind;
   const auto row = [](model::Id parent, TreeKind kind, std::string name, int64_t ms) {
@@ -234,7 +234,7 @@ TEST(AnswerTest, RunWithoutActivityStatesTheReason) {
   EXPECT_GOLDEN_TEXT(AllText(ViewOf(run)));
 }
 
-TEST(InUnitOf, APartIsInTheUnitOfItsWhole) {
+TEST(InUnitOf, PartIsShownInTheUnitOfItsWhole) {
   EXPECT_EQ(InUnitOf(746e3, 765e3), "746");    // us
   EXPECT_EQ(InUnitOf(49.2e6, 134e6), "49.2");  // ms
   EXPECT_EQ(InUnitOf(0.8e9, 1.6e9), "0.800");  // s

@@ -35,7 +35,7 @@ compare::GateResult ResultOf(std::initializer_list<Outcome> outcomes) {
 }
 
 // What is not established passes in the gate itself, unless it is asked to be strict.
-TEST(GateOutput, WhatIsNotEstablishedIsASkippedTest) {
+TEST(GateOutput, UnestablishedChangeIsASkippedTestUnlessStrict) {
   const compare::GateResult result = ResultOf({Outcome::kNotEstablished, Outcome::kPass});
   EXPECT_THAT(GateJunit(result, false), HasSubstr("failures=\"0\" skipped=\"1\""));
   EXPECT_THAT(GateJunit(result, true), HasSubstr("failures=\"1\" skipped=\"0\""));
@@ -43,7 +43,7 @@ TEST(GateOutput, WhatIsNotEstablishedIsASkippedTest) {
               HasSubstr("failures=\"2\" skipped=\"0\""));
 }
 
-TEST(GateOutput, ChecksThatPassedAndAreLeftOutAreCounted) {
+TEST(GateOutput, OmittedPassedChecksAreCounted) {
   constexpr Outcome kPass = Outcome::kPass;
   const compare::GateResult result =
       ResultOf({Outcome::kRegression, kPass, kPass, kPass, kPass, kPass, kPass, kPass, kPass});
@@ -64,7 +64,7 @@ compare::Run Loaded(const SampleRun& sample) {
   return run ? *run : compare::Run();
 }
 
-TEST(LoadCompareRun, IdleTimeIsThatOfAStepOfOneDevice) {
+TEST(LoadCompareRun, IdleTimeIsPerStepAndDevice) {
   const SampleRun sample = TransformerRun();
   const compare::Run run = Loaded(sample);
   int64_t idle = 0;
@@ -81,7 +81,7 @@ const compare::Op& Named(const compare::Run& run, const std::string& instruction
 }
 
 // Of the same program kernels are known, or only graphs: it moves as much.
-TEST(LoadCompareRun, AnOpRunsInAGraphAsOftenAsByItself) {
+TEST(LoadCompareRun, OpInAGraphHasTheCallsOfSingleLaunches) {
   SampleRun kernels;
   kernels.devices = 2;
   kernels.ops = {{.instruction = "fusion.1", .ns = 600, .bytes = 4'000},
@@ -110,7 +110,7 @@ TEST(LoadCompareRun, AnOpRunsInAGraphAsOftenAsByItself) {
   EXPECT_EQ(calls, 2 * 3);  // A graph is launched once, whoever has a part of it.
 }
 
-TEST(LoadCompareRun, AnOpOfTwoKernelsRunsAsOftenAsOneOfOne) {
+TEST(LoadCompareRun, OpOfTwoKernelsCountsOneCallPerRun) {
   SampleRun sample;
   sample.ops = {{.instruction = "dot.1", .ns = 900, .calls = 2, .bytes = 7'000}};
   EXPECT_EQ(Loaded(sample).bytes, 14'000.0);

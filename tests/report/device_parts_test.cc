@@ -56,7 +56,7 @@ TEST(DeviceParts, CopiesWithoutAPhaseAreCopiesAndNotUnknown) {
   EXPECT_GOLDEN_TEXT(Text(view));
 }
 
-TEST(DeviceParts, PartsWithoutAPhaseAreAtMostTheTimeWithoutAPhase) {
+TEST(DeviceParts, PartsWithoutPhaseAreLimitedByTimeWithoutPhase) {
   RunView view = View(70, 5);
   view.coverage.reasons = {{"transfer", 20, 2}};
   view.unphased_collectives_ns = 3;

@@ -44,14 +44,14 @@ json Largest(double ns) {
 }
 
 // The comments behind golden texts give the figures that they contain.
-TEST(EvidenceSentence, HasTheNumberTheTimeAndTheRateOfTheInstructions) {
+TEST(EvidenceSentence, SentenceHasNumberTimeAndRateOfInstructions) {
   // 2, 49.3 ms; scatter.1: 48.0 ms, 2 % of the memory bandwidth.
   EXPECT_GOLDEN_TEXT(
       EvidenceSentence(View(), json::array({Sum(49.3e6, {"o1", "o2"}), Largest(48e6)})));
 }
 
 // Two threads, or streams, have 60 ms in a step of 50 ms.
-TEST(EvidenceSentence, TimeOfParallelOpsIsDeviceTimeAndNotOfTheStep) {
+TEST(EvidenceSentence, TimeOfParallelOpsIsDeviceTime) {
   RunView view = View();
   view.coverage.device_ns = 60'000'000;
   view.steps.busy_ns = 50'000'000;
@@ -62,7 +62,7 @@ TEST(EvidenceSentence, TimeOfParallelOpsIsDeviceTimeAndNotOfTheStep) {
 
 // Without the number of calls, 1,934 launches below 10 us and a largest op of 14.8 us would
 // contradict each other.
-TEST(EvidenceSentence, TimeOfAnOpThatRunsSeveralTimesPerStepHasItsNumberOfCalls) {
+TEST(EvidenceSentence, RepeatedOpHasItsNumberOfCalls) {
   RunView view = View();
   view.basis = {true, 2};
   view.ops[0].peak_pct.reset();
@@ -113,7 +113,7 @@ TEST(EvidenceSentence, CopiesAreCalledCopiesAndNotByTheirOp) {
 }
 
 // XLA puts ops around a scatter (all-to-all, transpose) and gives them the op_name of the scatter.
-TEST(EvidenceSentence, OpsAroundAScatterWithItsOpNameAreNotCalledScatters) {
+TEST(EvidenceSentence, OpsAroundAScatterAreNotCalledScatters) {
   RunView view = View();
   view.ops[0].op_kind = "scatter_fusion";
   view.ops[1].op_kind = "transpose";
@@ -136,7 +136,7 @@ TEST(EvidenceSentence, SavingAboveTheTimeIsExplainedByTheSlowestDevice) {
   EXPECT_EQ(EvidenceSentence(view, evidence, 49'000'000), plain);
 }
 
-TEST(EvidenceSentence, OneInstructionIsNamed) {
+TEST(EvidenceSentence, SingleInstructionIsNamed) {
   RunView view = View();
   view.basis.steady = false;
   json time = {{"text", "time alpha"}, {"value", 1.5e6}, {"unit", "ns"}, {"handle", "o3"}};
@@ -148,7 +148,7 @@ TEST(EvidenceSentence, OneInstructionIsNamed) {
   EXPECT_GOLDEN_TEXT(EvidenceSentence(view, json::array({time})));  // 0.06 % of its roof, latency.
 }
 
-TEST(EvidenceSentence, OtherEvidenceIsNoSentence) {
+TEST(EvidenceSentence, UnknownEvidenceGivesNoSentence) {
   EXPECT_EQ(EvidenceSentence(View(), json::array()), "");
   EXPECT_EQ(EvidenceSentence(View(), json::object()), "");
   EXPECT_EQ(

@@ -127,7 +127,7 @@ TEST(HtmlTest, QuotedCodeInAnActionIsMarked) {
   EXPECT_THAT(Page(run), HasSubstr("delta <code>jax.nn.one_hot(a &lt; b)</code>, epsilon ` zeta."));
 }
 
-TEST(HtmlTest, SavingInTheRunIsNoShareOfAStep) {
+TEST(HtmlTest, SavingOfTheRunHasNoShareOfAStep) {
   SampleRun run = TransformerRun();
   model::FindingRow finding;
   finding.id = "slow_compile";
@@ -140,7 +140,7 @@ TEST(HtmlTest, SavingInTheRunIsNoShareOfAStep) {
   EXPECT_THAT(page, Not(HasSubstr("of step</small>")));
 }
 
-TEST(HtmlTest, BeginsWithTheMarkerThatAllowsReplacingIt) {
+TEST(HtmlTest, PageBeginsWithTheMarkerThatAllowsReplacing) {
   const std::string page = Page(TransformerRun());
   EXPECT_TRUE(page.starts_with("<!doctype html>\n<!-- xlatrace report 1 -->\n"));
   EXPECT_TRUE(IsOurReport(page.substr(0, 100)));
@@ -149,7 +149,7 @@ TEST(HtmlTest, BeginsWithTheMarkerThatAllowsReplacingIt) {
   EXPECT_FALSE(IsOurReport("text <!doctype html>\n<!-- xlatrace report 1 -->"));
 }
 
-TEST(HtmlTest, RefersToNothingOutsideAndRunsNoScript) {
+TEST(HtmlTest, PageHasNoExternalReferenceAndNoScript) {
   const std::string page = Page(TransformerRun());
   EXPECT_THAT(page, HasSubstr("content=\"default-src 'none'; style-src 'unsafe-inline'"));
   for (const char* word : {"http:", "https:", "<script", "<link", "<img", "<iframe", "src=", "url(",
@@ -168,7 +168,7 @@ TEST(HtmlTest, IsWellFormedAndEveryLinkHasItsTarget) {
   }
 }
 
-TEST(HtmlTest, HasTheFiguresOfTheRun) {
+TEST(HtmlTest, PageHasTheFiguresOfTheRun) {
   const std::string page = Page(TransformerRun());
   EXPECT_THAT(page, HasSubstr("55.5%"));  // Backward: 14.6 of 26.3 ms.
   EXPECT_THAT(page, HasSubstr("99.3%"));  // Attributed.
@@ -286,7 +286,7 @@ TEST(EscapeHtmlTest, CutsLongTextBetweenCharacters) {
   EXPECT_EQ(EscapeHtml(""), "");
 }
 
-TEST(OpFoldTest, CopiesOfOneInstructionAreOneRowAndNothingIsLost) {
+TEST(OpFoldTest, CopiesOfOneInstructionFoldIntoOneRow) {
   const RunView view = ViewOf(TransformerRun());
   const std::vector<FoldedOp> folded = FoldOps(view);
   int64_t ns = 0;
@@ -306,7 +306,7 @@ TEST(OpFoldTest, CopiesOfOneInstructionAreOneRowAndNothingIsLost) {
   EXPECT_EQ(InstructionStem(".5"), ".5");
 }
 
-TEST(OpFoldTest, WithoutAnOpNameNothingIsFolded) {
+TEST(OpFoldTest, OpsWithoutAnOpNameAreNotFolded) {
   SampleRun run;
   run.ops = {{.instruction = "fusion.1", .ns = 10}, {.instruction = "fusion.2", .ns = 20}};
   EXPECT_EQ(FoldOps(ViewOf(run)).size(), 2u);
@@ -330,7 +330,7 @@ TEST(OpFoldTest, CopiesToTheHostAndFromItAreTwoRows) {
 }
 
 // Two processes run three alike instructions; one of these takes next to nothing in both.
-TEST(OpFoldTest, WhatTakesLessThanATenthOfTheLargestIsARowOfItsOwn) {
+TEST(OpFoldTest, CopyBelowATenthOfTheLargestIsNotFolded) {
   RunView view;
   const auto add = [&](const char* instruction, int64_t ns) {
     OpFigure op;

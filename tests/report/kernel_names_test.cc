@@ -8,7 +8,7 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-TEST(KernelNames, AreToldApartByTheArgumentsThatDifferAndByThoseOnly) {
+TEST(KernelNames, NamesContainOnlyTheDifferingTemplateArguments) {
   EXPECT_EQ(TopLevelArguments("4, A<float, B<2>>, (C)0, std::array<char*, 3ul>"),
             (Names{"4", "A<float, B<2>>", "(C)0", "std::array<char*, 3ul>"}));
   EXPECT_EQ(KernelNames({{"f", "void f<float, 4, true>(int)"},
@@ -17,7 +17,7 @@ TEST(KernelNames, AreToldApartByTheArgumentsThatDifferAndByThoseOnly) {
             (Names{"f<float>", "f<half>", "g"}));
 }
 
-TEST(KernelNames, StayWhereNothingTellsThemApart) {
+TEST(KernelNames, NamesStayIfNoArgumentDiffers) {
   EXPECT_EQ(KernelNames({{"f", "a(int)"}, {"f", "a(long)"}, {"copy", ""}, {"copy", ""}}),
             (Names{"f", "f", "copy", "copy"}));
   // One symbol in two rows is one kernel.
@@ -25,7 +25,7 @@ TEST(KernelNames, StayWhereNothingTellsThemApart) {
             (Names{"f", "f"}));
 }
 
-TEST(KernelNames, LoseScopesAndWhatIsLong) {
+TEST(KernelNames, ScopesAndLongArgumentsAreRemoved) {
   const std::string nested =
       "at::native::BinaryFunctor<float, float, float, "
       "at::native::binary_internal::MulFunctor<float> >";
@@ -36,7 +36,7 @@ TEST(KernelNames, LoseScopesAndWhatIsLong) {
 
 // The page and the terminal cut names to the room they have; here the part that tells must be
 // whole.
-TEST(KernelNames, OfOneLongWordAreWhole) {
+TEST(KernelNames, LongSingleWordIsNotCut) {
   const std::string a = "cutlass_80_wmma_tensorop_bf16_s161616gemm_bf16_32x32_128x2_tn_align8";
   const std::string b = "cutlass_80_wmma_tensorop_bf16_s161616gemm_bf16_64x64_128x2_tn_align8";
   EXPECT_EQ(KernelNames({{"K", "void cutlass::K<" + a + ">(" + a + "::Params)"},
@@ -44,7 +44,7 @@ TEST(KernelNames, OfOneLongWordAreWhole) {
             (Names{"K<" + a + ">", "K<" + b + ">"}));
 }
 
-TEST(KernelNames, OfLambdasAreThoseOfTheKernelsTheyWereWrittenIn) {
+TEST(KernelNames, LambdasAreNamedAfterTheirKernel) {
   const auto symbol = [](const std::string& lambda) {
     return "void u<at::native::direct_copy_kernel_cuda(at::TensorIteratorBase&)::{lambda()#3}::"
            "operator()() const::{lambda()#" +
@@ -54,7 +54,7 @@ TEST(KernelNames, OfLambdasAreThoseOfTheKernelsTheyWereWrittenIn) {
             (Names{"u<direct_copy#3#6#1>", "u<direct_copy#3#7#1>"}));
 }
 
-TEST(KernelNames, OfSymbolsThatDoNotDemangleSayWhatTheyAreMadeFor) {
+TEST(KernelNames, UndemangledSymbolsAreNamedByTheirFunctor) {
   EXPECT_EQ(KernelNames({{"v", "_Z1vI10MulFunctorQQ"}, {"v", "_Z1vI10AddFunctorQQ"}}),
             (Names{"v<MulFunctor>", "v<AddFunctor>"}));
 }

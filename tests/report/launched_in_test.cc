@@ -121,7 +121,7 @@ class LaunchedInTest : public testing::Test {
   int64_t now_ = 10'000;
 };
 
-TEST_F(LaunchedInTest, RangesOfTheLaunchingThreadAroundTheCall) {
+TEST_F(LaunchedInTest, PlaceIsTheRangesAroundTheLaunchCall) {
   const Id gemm = Kernel("gemm");
   Range(1, "FSDP::forward (layer.3), op_id = 1", 100, 200);
   Range(1, "aten::linear, seq = 7", 110, 150);
@@ -148,7 +148,7 @@ TEST_F(LaunchedInTest, RangesOfTheLaunchingThreadAroundTheCall) {
   EXPECT_GOLDEN_TEXT(*text);
 }
 
-TEST_F(LaunchedInTest, KernelsOfAGraphAreAtThePlaceOfItsLaunch) {
+TEST_F(LaunchedInTest, KernelsOfAGraphHaveTheRangesOfItsLaunch) {
   const Id gemm = Kernel("gemm");
   const Id norm = Kernel("norm");
   Range(1, "replay 1", 100, 200);
@@ -166,7 +166,7 @@ TEST_F(LaunchedInTest, KernelsOfAGraphAreAtThePlaceOfItsLaunch) {
   EXPECT_THAT(Places("norm"), testing::ElementsAre("replay *: 3, 3", "outside: 1, 2"));
 }
 
-TEST_F(LaunchedInTest, ThePlaceThatIsNotKnownIsInOrderOfTime) {
+TEST_F(LaunchedInTest, LaunchesWithoutCallAreSortedByTime) {
   const Id gemm = Kernel("gemm");
   Range(1, "forward", 100, 200);
   Launch(gemm, Call(1, 120), 50);
@@ -177,7 +177,7 @@ TEST_F(LaunchedInTest, ThePlaceThatIsNotKnownIsInOrderOfTime) {
               testing::ElementsAre("no_call: 1, 70", "forward: 1, 50", "outside: 1, 10"));
 }
 
-TEST_F(LaunchedInTest, WhatRunsBeforeTheFirstCallOfItsStreamWasLaunchedEarlier) {
+TEST_F(LaunchedInTest, KernelBeforeTheFirstCallWasLaunchedEarlier) {
   const Id gemm = Kernel("gemm");
   Range(1, "forward", 100, 200);
   Launch(gemm, 0, 70);
@@ -189,7 +189,7 @@ TEST_F(LaunchedInTest, WhatRunsBeforeTheFirstCallOfItsStreamWasLaunchedEarlier) 
               testing::ElementsAre("earlier: 2, 78", "forward: 1, 50", "no_call: 1, 20"));
 }
 
-TEST_F(LaunchedInTest, WhatHasALabelIsNotTold) {
+TEST_F(LaunchedInTest, LabelledLaunchesAreNotListed) {
   const Id gemm = Kernel("gemm");
   const Id fusion = Kernel("fusion_1");
   Range(1, "forward", 100, 200);
@@ -227,7 +227,7 @@ TEST_F(LaunchedInTest, WithoutRangesNoPlaceIsPrinted) {
   EXPECT_GOLDEN_TEXT(*text);
 }
 
-TEST_F(LaunchedInTest, CallsAndTimeOfThePageAreThoseOfItsBasis) {
+TEST_F(LaunchedInTest, PageListsOnlyCallsOfItsBasis) {
   const Id gemm = Kernel("gemm");
   Range(1, "forward", 100, 200);
   Launch(gemm, Call(1, 120), 50);

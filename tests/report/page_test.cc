@@ -171,7 +171,7 @@ TEST_F(PageTest, HasTheFiguresOfTheRun) {
 }
 
 // Readers without scripts see the same first screen as the app shows.
-TEST_F(PageTest, FirstScreenIsTheSameInTheDataAndInTheStaticPart) {
+TEST_F(PageTest, StaticFirstScreenEqualsThePageData) {
   store::RunDb db = Open(TransformerRun(), "run.db");
   const std::string page = Write(db);
   const Json meta = Index(page)["meta"];
@@ -190,7 +190,7 @@ TEST_F(PageTest, FirstScreenIsTheSameInTheDataAndInTheStaticPart) {
       page, testing::HasSubstr("<h1>" + meta["verdict"]["headline"][0]["text"].get<std::string>()));
 }
 
-TEST_F(PageTest, ThinsTheTimelineOnly) {
+TEST_F(PageTest, OnlyTheTimelineIsThinned) {
   store::RunDb db = Open(TransformerRun(), "run.db");
   PageOptions options;
   const Json all = Index(Write(db, options));
@@ -206,7 +206,7 @@ TEST_F(PageTest, ThinsTheTimelineOnly) {
   EXPECT_FALSE(none["tables"].contains("launches"));
 }
 
-TEST_F(PageTest, ComparesWithABaseRun) {
+TEST_F(PageTest, PageWithABaseRunHasTheComparison) {
   SampleRun slower = TransformerRun();
   slower.ops[0].ns *= 2;
   store::RunDb db = Open(TransformerRun(), "run.db");
@@ -232,7 +232,7 @@ void SpreadSteps(RunView& view, int64_t spread) {
   }
 }
 
-TEST_F(PageTest, WhatTwoRunsDifferByChanceIsTwiceTheErrorOfTheirMeans) {
+TEST_F(PageTest, NoiseOfTwoRunsIsTwiceTheirStandardError) {
   SampleRun run;
   run.steps = 6;  // The first and the last are not steady.
   run.ops = {{.instruction = "fusion.1", .ns = 1'000'000}};
@@ -249,7 +249,7 @@ TEST_F(PageTest, WhatTwoRunsDifferByChanceIsTwiceTheErrorOfTheirMeans) {
   EXPECT_EQ(meta["step_noise_ns"], 10'000);  // Twice the root of 3^2 + 4^2 us^2.
 }
 
-TEST_F(PageTest, ExcerptsOfSourcesBeginWithTheLineTheySay) {
+TEST_F(PageTest, SourceExcerptsStartAtTheirLineNumber) {
   const auto lines = [](int first, int last) {
     std::string text;
     for (int line = first; line <= last; ++line) text += "line " + std::to_string(line) + "\n";
@@ -273,7 +273,7 @@ TEST_F(PageTest, ExcerptsOfSourcesBeginWithTheLineTheySay) {
   EXPECT_THAT(table.Numbers("first_line"), testing::ElementsAre(8, 48));
 }
 
-TEST_F(PageTest, ALongLineOfASourceIsCutBetweenCharacters) {
+TEST_F(PageTest, LongSourceLineIsCutBetweenCharacters) {
   const std::string most(399, 'x');
   const std::string all = most + "y";
   std::ofstream(folder_.File("model.py")) << most << "\u00e9 and on\n"      // Bytes 399 and 400.
@@ -297,7 +297,7 @@ TEST_F(PageTest, ALongLineOfASourceIsCutBetweenCharacters) {
                                    "\u00e9\u2026\n" + no_text + "\u2026\n"));
 }
 
-TEST_F(PageTest, AValueInMemoryLivesUntilItsLastReader) {
+TEST_F(PageTest, ValueInMemoryLivesUntilItsLastReader) {
   SampleRun run;
   run.hlo = R"(HloModule jit_train_step, is_scheduled=true
 ENTRY e {
@@ -323,7 +323,7 @@ ENTRY e {
   EXPECT_THAT(values.Numbers("last"), testing::ElementsAre(5, 3, 4, 5, 5, 5));
 }
 
-TEST_F(PageTest, NamesStayInsideTheirStrings) {
+TEST_F(PageTest, HostileNamesStayInsideTheirStrings) {
   const std::vector<std::string> names = {"</script><script>alert(1)</script>",
                                           "<!--<script>",
                                           "\u202Egnp.exe",
@@ -366,7 +366,7 @@ TEST_F(PageTest, NamesStayInsideTheirStrings) {
   EXPECT_TRUE(index["meta"]["findings"][0]["evidence"][0]["value"].is_null());
 }
 
-TEST_F(PageTest, ShowsRunsWithoutModulesStepsOrAnything) {
+TEST_F(PageTest, EmptyRunsHaveAPage) {
   SampleRun none = TransformerRun();
   none.module = false;
   SampleRun one = TransformerRun();

@@ -63,7 +63,7 @@ SampleRun GraphRun() {
   return run;
 }
 
-TEST(ShowTest, ALaunchWaitsInTheQueueFromTheEndOfItsCall) {
+TEST(ShowTest, QueueTimeStartsAtTheEndOfTheCall) {
   SampleRun run;
   // Called 50 us before it starts, by a call of 8 us: the other 42 us it waits.
   run.ops = {{.instruction = "late.1",
@@ -84,7 +84,7 @@ TEST(ShowTest, ALaunchWaitsInTheQueueFromTheEndOfItsCall) {
   EXPECT_EQ(early["queued_p50_ns"], 0);
 }
 
-TEST(ShowTest, TheTimeOfAStepIsThatOfADevice) {
+TEST(ShowTest, TimePerStepIsOfOneDevice) {
   SampleRun run;
   run.devices = 4;
   run.ops = {{.instruction = "fusion.1", .ns = 100'000, .calls = 3},
@@ -98,7 +98,7 @@ TEST(ShowTest, TheTimeOfAStepIsThatOfADevice) {
   }
 }
 
-TEST(ShowTest, ALayerHoldsWhatIsInsideItAndNotThoseWhoseNamesBeginAlike) {
+TEST(ShowTest, LayerExcludesLayersThatShareItsNamePrefix) {
   SampleRun run;
   run.ops = {{.instruction = "fusion.1", .layer = "decoder/layer_1", .ns = 10'000},
              {.instruction = "fusion.2", .layer = "decoder/layer_1/mlp", .ns = 20'000},
@@ -112,7 +112,7 @@ TEST(ShowTest, ALayerHoldsWhatIsInsideItAndNotThoseWhoseNamesBeginAlike) {
   EXPECT_EQ(sheet["layers"].size(), 2u);
 }
 
-TEST(ShowTest, EveryPartOfTheSheetOfAnOpTakesItsSharesOfGraphs) {
+TEST(ShowTest, SheetOfAnOpIncludesItsSharesOfGraphs) {
   const SampleRun run = GraphRun();
   // By hand, of all devices in one step: launches and time.
   const std::map<std::string, std::pair<int64_t, int64_t>> truth = {
@@ -137,7 +137,7 @@ TEST(ShowTest, EveryPartOfTheSheetOfAnOpTakesItsSharesOfGraphs) {
   }
 }
 
-TEST(ShowTest, AnOpThatHasTheLesserShareOfGraphsRanWhereTheyRan) {
+TEST(ShowTest, OpOfAGraphRanOnTheGraphsDevice) {
   const nlohmann::json sheet = ShownSheet(GraphRun(), "fusion.3");
   EXPECT_EQ(sheet["op"]["steady_devices"], 2);
   EXPECT_EQ(sheet["op"]["ran_on_devices"], 1);
@@ -151,7 +151,7 @@ TEST(ShowTest, AnOpThatHasTheLesserShareOfGraphsRanWhereTheyRan) {
   EXPECT_EQ(sheet["evidence"][0]["confidence"], "inferred");
 }
 
-TEST(ShowTest, EstimateForAnotherGpuCountsAllLaunchesAndNotOnlyListedConfigurations) {
+TEST(ShowTest, EstimateForAnotherGpuCountsAllLaunches) {
   SampleRun run;
   // 90 launches with 45 configurations in each of 5 steps. Each moves 8 MB in 4.4 us, which a GPU
   // of 7.672 TB/s instead of 3.352 would do in 1.92 us, was not the shortest kernel 2 us.
@@ -179,7 +179,7 @@ TEST(ShowTest, CountsOfOneAreInTheSingular) {
   EXPECT_GOLDEN_TEXT(Shown(run, "k1", {}));
 }
 
-TEST(ShowTest, StatisticOverTheFirstStepsHasTheNumberOfAllSteps) {
+TEST(ShowTest, StatisticOverFirstStepsStatesTheTotalNumber) {
   SampleRun run;
   run.steps = 203;
   run.ops = {{.instruction = "fusion.1", .ns = 3'000}};
@@ -188,7 +188,7 @@ TEST(ShowTest, StatisticOverTheFirstStepsHasTheNumberOfAllSteps) {
   EXPECT_THAT(Shown(run, "fusion.1", {}), HasSubstr(" 200 steps"));
 }
 
-TEST(ShowTest, ThePhasesOfAModuleAreSharesOfItsOps) {
+TEST(ShowTest, PhasesOfAModuleSumTheSharesOfItsOps) {
   SampleRun run;
   run.ops = {{.instruction = "fusion.1",
               .phase = model::Phase::kLoss,
@@ -202,7 +202,7 @@ TEST(ShowTest, ThePhasesOfAModuleAreSharesOfItsOps) {
   EXPECT_EQ(phases[1], nlohmann::json({{"phase", "backward"}, {"self_ns", 5 * (250 + 100)}}));
 }
 
-TEST(ShowTest, AnOpIsListedInEveryLayerThatItHasAPartIn) {
+TEST(ShowTest, OpIsListedInEveryLayerOfItsParts) {
   SampleRun run;
   run.ops = {{.instruction = "fusion.1",
               .layer = "decoder/layer_1",
@@ -231,7 +231,7 @@ std::vector<std::string> MadeBy(const nlohmann::json& sheet) {
   return rows;
 }
 
-TEST(ShowTest, AnOperandComesFromTheElementOfTheTupleThatIsRead) {
+TEST(ShowTest, OperandIsFoundThroughTheTupleElement) {
   SampleRun run;
   run.hlo = R"(HloModule jit_train_step, is_scheduled=true
 ENTRY e {

@@ -43,7 +43,7 @@ TEST(StepDifferences, WaitingForADeviceIsNotTheReason) {
 }
 
 // The device that waits least takes 4 ms longer, the mean of both 2 ms.
-TEST(StepDifferences, PartOfOneDeviceHasTheDifferenceOfThatDevicesStep) {
+TEST(StepDifferences, PartIsComparedWithTheStepOfItsDevice) {
   const auto differ = WhyStepsDiffer(
       {Step(0, 1, 80, 10), Step(0, 2, 84, 2, 4), Step(1, 1, 80, 10), Step(1, 2, 84.5, 2, 7.5)},
       std::nullopt, 95 * kMs);
@@ -76,7 +76,7 @@ TEST(StepDifferences, NoPartIsNamedIfStepsHardlyDiffer) {
 }
 
 // The last step ends with its work; the others end when the next one begins.
-TEST(StepDifferences, LastStepIsLeftOutIfOnlyItsEndIsMissing) {
+TEST(StepDifferences, LastStepWithoutItsEndIsLeftOut) {
   std::vector<StepOfDevice> steps = {Step(2, 1, 120, 0, 10), Step(3, 1, 120.1, 0, 10),
                                      Step(4, 1, 120, 0, 6)};
   EXPECT_GOLDEN_TEXT(WhyStepsDiffer(steps, 4, 128 * kMs)->text);
@@ -93,7 +93,7 @@ TEST(StepDifferences, LastStepIsLeftOutIfOnlyItsEndIsMissing) {
       WhyStepsDiffer({Step(3, 1, 120, 0, 10), Step(4, 1, 120, 0, 6)}, 4, 128 * kMs)->text);
 }
 
-TEST(StepDifferences, OfManyStepsTheSlowestTheMedianAndTheFastestAreShown) {
+TEST(StepDifferences, SlowestMedianAndFastestOfManyStepsAreShown) {
   std::vector<StepOfDevice> steps;
   for (int64_t i = 0; i < 11; ++i) steps.push_back(Step(i, 1, 100 + static_cast<double>(i), 0));
   const auto differ = WhyStepsDiffer(steps, std::nullopt, 105 * kMs);

@@ -82,7 +82,7 @@ constexpr By kAllBy[] = {By::kOp,     By::kPhase, By::kLayer,  By::kKernel,
                          By::kSource, By::kScope, By::kOpKind, By::kOrigin,
                          By::kModule, By::kStep,  By::kDevice, By::kRank};
 
-TEST(SummaryTextTest, NeverWiderThanAskedNorLongerThan45Lines) {
+TEST(SummaryTextTest, TextFitsTheWidthAndHasAtMost45Lines) {
   SampleRun findings = TransformerRun();
   for (int i = 0; i < 9; ++i) {
     model::FindingRow finding;
@@ -127,7 +127,7 @@ TEST(SummaryTextTest, NeverWiderThanAskedNorLongerThan45Lines) {
   }
 }
 
-TEST(SummaryTextTest, HasTheFiguresOfTheStepAndItsParts) {
+TEST(SummaryTextTest, TextHasTheFiguresOfTheStepAndItsParts) {
   RunView view = ViewOf(TransformerRun());
   view.path = "run.db";
   const std::string text = SummaryText(view, {});
@@ -172,7 +172,7 @@ TEST(SummaryTextTest, TitleOfAFindingIsWholeInANarrowTerminal) {
 }
 
 // A saving of which the least is not known is at most what it says, beside one that is.
-TEST(SummaryTextTest, ABoundIsToldFromAnEstimate) {
+TEST(SummaryTextTest, UpperBoundIsDistinguishedFromAnEstimate) {
   SampleRun run = TransformerRun();
   for (const int64_t low : {int64_t{800'000}, int64_t{0}}) {
     model::FindingRow finding;
@@ -211,7 +211,7 @@ TEST(SummaryTextTest, LongestGapIsThatOfAllCauses) {
 }
 
 // If the cause is not known but the host is not it, the summary reports that.
-TEST(SummaryTextTest, IdleTimeOfUnknownCauseIsMarkedIfTheHostLaunchedInTime) {
+TEST(SummaryTextTest, UnknownIdleTimeIsMarkedIfLaunchesWereInTime) {
   RunView view = ViewOf(TransformerRun());
   view.basis.steady = false;
   view.gaps = {{.cause = "unknown",
@@ -226,7 +226,7 @@ TEST(SummaryTextTest, IdleTimeOfUnknownCauseIsMarkedIfTheHostLaunchedInTime) {
   EXPECT_GOLDEN_TEXT(LineWith(SummaryText(view, wide), "4 gaps"));
 }
 
-TEST(SummaryTextTest, ListsThatDoNotFitSayHowManyAreLeftOut) {
+TEST(SummaryTextTest, CutListsReportTheNumberOfOmittedEntries) {
   RunView view = ViewOf(TransformerRun());
   view.ruled_out.clear();
   for (int i = 0; i < 40; ++i) {
@@ -247,7 +247,7 @@ TEST(SummaryTextTest, ListsThatDoNotFitSayHowManyAreLeftOut) {
   EXPECT_EQ(shown + std::stoul(list.substr(list.rfind(' ') + 1)), 40u);
 }
 
-TEST(SummaryTextTest, ColourIsOnlyThereWhenWanted) {
+TEST(SummaryTextTest, ColourIsUsedOnlyOnRequest) {
   const RunView view = ViewOf(TransformerRun());
   const std::string plain = SummaryText(view, {});
   std::string colored = SummaryText(view, {.color = true});
@@ -280,7 +280,7 @@ SampleRun TwoOps() {
   return run;  // 3 steady steps.
 }
 
-TEST(SummaryTextTest, CallsAreOfAStepAndLessThanHalfACallIsSaid) {
+TEST(SummaryTextTest, CallsArePerStepAndRareCallsAreMarked) {
   RunView view = ViewOf(TwoOps());
   ASSERT_EQ(view.ops.size(), 2u);
   view.ops[0].calls = 12;  // In 3 steps.
@@ -290,7 +290,7 @@ TEST(SummaryTextTest, CallsAreOfAStepAndLessThanHalfACallIsSaid) {
   EXPECT_THAT(RowOf(text, "fusion.2"), testing::Contains("<1"));
 }
 
-TEST(SummaryTextTest, ThePeakOfAFoldedOpIsWeighedByTime) {
+TEST(SummaryTextTest, PeakShareOfAFoldedOpIsWeightedByTime) {
   // 30 % of the roof for 3 ms of each of 3 steps, 70 % for 1 ms: 40 % of it all.
   SampleRun run = TwoOps();
   run.ops[1].ns = 1'000'000;
@@ -306,7 +306,7 @@ TEST(SummaryTextTest, ThePeakOfAFoldedOpIsWeighedByTime) {
   EXPECT_THAT(RowOf(SummaryText(view, {}), "fusion.1"), testing::Contains("40"));
 }
 
-TEST(SummaryTextTest, OneNameInTwoModulesIsToldApart) {
+TEST(SummaryTextTest, EqualNamesInTwoModulesAreDistinguished) {
   RunView view = ViewOf(TwoOps());
   ASSERT_EQ(view.ops.size(), 2u);
   view.ops[1].instruction = view.ops[0].instruction;
@@ -331,7 +331,7 @@ TEST(SummaryTextTest, OthersCloseTheTable) {
   EXPECT_THAT(text, HasSubstr("[51 others]"));
 }
 
-TEST(SummaryJsonTest, NumbersAreThoseOfTheViewAndSumUp) {
+TEST(SummaryJsonTest, NumbersEqualTheViewAndSumUp) {
   const RunView view = ViewOf(TransformerRun());
   const json parsed = json::parse(SummaryJson(view, {}));
   EXPECT_EQ(parsed["schema_version"], 1);
@@ -351,7 +351,7 @@ TEST(SummaryJsonTest, NumbersAreThoseOfTheViewAndSumUp) {
   EXPECT_EQ(phases, parsed["attribution"]["device_ns"]);
 }
 
-TEST(SummaryJsonTest, WhatARunSavesHasALeastAndAMost) {
+TEST(SummaryJsonTest, SavingPerRunHasALowerAndAnUpperBound) {
   RunView view = ViewOf(TransformerRun());
   FindingFigure finding;
   finding.of_run = true;
@@ -392,7 +392,7 @@ TEST(SummaryCsvTest, AllRowsHaveAllColumns) {
   EXPECT_EQ(lines[1].substr(0, lines[1].rfind(',')), "backward,291680000,14584000");
 }
 
-TEST(SummaryCsvTest, NothingIsAFormula) {
+TEST(SummaryCsvTest, CellsAreEscapedAgainstFormulas) {
   // A reader of RFC 4180 of a dozen lines, so that quoting is judged from outside.
   const std::string csv = SummaryCsv(ViewOf(HostileRun()), {});
   std::vector<std::vector<std::string>> rows(1, std::vector<std::string>(1));
@@ -427,7 +427,7 @@ TEST(SummaryCsvTest, NothingIsAFormula) {
   EXPECT_TRUE(saw_formula);
 }
 
-TEST(SummaryMarkdownTest, TablesKeepTheirShapeWhateverTheNames) {
+TEST(SummaryMarkdownTest, TablesKeepTheirShapeWithHostileNames) {
   const std::string text = SummaryMarkdown(ViewOf(HostileRun()), {});
   size_t columns = 0;
   for (const std::string& line : Lines(text)) {
@@ -453,7 +453,7 @@ TEST(SummaryMarkdownTest, RangeOfStepsIsItsQuartiles) {
   EXPECT_GOLDEN_TEXT(LineWith(SummaryMarkdown(view, {}), "2.50 ms"));  // From 1.25 to 4.75 ms.
 }
 
-TEST(ByTest, WordsAreReadBack) {
+TEST(ByTest, WordsOfGroupingsAreParsed) {
   EXPECT_EQ(ByFromText("layer"), By::kLayer);
   EXPECT_EQ(ByFromText("source"), By::kSource);
   for (const std::string_view word : ByTexts()) EXPECT_EQ(Text(*ByFromText(word)), word);
@@ -507,7 +507,7 @@ TEST(SummarySlices, FilterByPhaseKeepsItsShareOfEveryOp) {
   EXPECT_GOLDEN_TEXT(WithoutVersion(SummaryText(view, {.table = &asked.table})));
 }
 
-TEST(SummarySlices, AScopeWithAStarAndWithout) {
+TEST(SummarySlices, ScopeMatchesWithAndWithoutAStar) {
   EXPECT_TRUE(MatchesScope("decoder/layer_3/mlp", "layer_*/mlp") == false);
   EXPECT_TRUE(MatchesScope("decoder/layer_3/mlp", "*layer_*/mlp"));
   EXPECT_TRUE(MatchesScope("decoder/layer_3/mlp", "layer_3"));
@@ -515,7 +515,7 @@ TEST(SummarySlices, AScopeWithAStarAndWithout) {
   EXPECT_FALSE(MatchesScope("decoder", "encoder*"));
 }
 
-TEST(SummarySlices, NoSuchPhaseIsAnError) {
+TEST(SummarySlices, UnknownPhaseIsAnError) {
   TemporaryFolder folder;
   const std::string path = folder.File("run.db");
   ASSERT_TRUE(WriteSampleRun(TransformerRun(), path).has_value());
@@ -525,7 +525,7 @@ TEST(SummarySlices, NoSuchPhaseIsAnError) {
   EXPECT_FALSE(ApplyFilter(*db, {.phase = "sideways", .scope = {}}, view).has_value());
 }
 
-TEST(SummaryJsonTest, FiveRowsAreFourKilobytesAtMost) {
+TEST(SummaryJsonTest, FiveRowsTakeAtMostFourKilobytes) {
   SampleRun run = TransformerRun();
   for (int i = 0; i < 9; ++i) {
     model::FindingRow finding;

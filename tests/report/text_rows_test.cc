@@ -143,7 +143,7 @@ TEST(TextRows, TimeWithoutAnInstructionAndTheTotalHaveRows) {
   EXPECT_GOLDEN_TEXT(WithoutVersion(text));
 }
 
-TEST(TextRows, OthersAreWhatIsLeftWithoutWhatHasNoInstruction) {
+TEST(TextRows, OthersExcludeTimeWithoutAnInstruction) {
   const std::string text = SummaryText(ViewOf(FourOps()), {.by = By::kOp, .width = 120, .rows = 1});
   // Two ops, 3 ms of 6.25, five launches.
   EXPECT_THAT(NumbersBehind(WordsOf(text, "[2 others]"), "others]"), ElementsAre(3, 48, 96, 5));
@@ -173,7 +173,7 @@ TEST(TextRows, TimeWithoutAPhaseIsSplitIntoCollectivesAndCopies) {
   EXPECT_GOLDEN_TEXT(WithoutVersion(text));
 }
 
-TEST(TextRows, CsvHasAsManyRowsAsAskedForAndEndsThemAsRfc4180Does) {
+TEST(TextRows, CsvHasTheRequestedRowsWithRfc4180LineEnds) {
   const RunView view = ViewOf(FourOps());
   for (const size_t rows : {1, 2, 3}) {
     const std::string csv = SummaryCsv(view, {.by = By::kPhase, .rows = rows});

@@ -49,7 +49,7 @@ TEST(TrustTest, AttributionIsNeverRoundedUpToAll) {
   EXPECT_EQ(AttributedPercent(coverage), "80.0");
 }
 
-TEST(TrustTest, AttributionInTheHeadIsOfTheStepsAndOfTheRecordingIfThatDiffers) {
+TEST(TrustTest, AttributionShowsStepsAndADifferentRecordingShare) {
   RunView view = Clean();
   const auto words = [&] { return AttributedWords(view).text + AttributedWords(view).of; };
   EXPECT_GOLDEN_TEXT(words());  // 100 %.

@@ -24,7 +24,7 @@
 namespace xlatrace::report {
 namespace {
 
-TEST(Words, ACopyIsBoundByALinkAndACollectiveByANetwork) {
+TEST(Words, CopiesAreBoundByLinksAndCollectivesByNetworks) {
   EXPECT_EQ(BoundWords("network", "copy"), "link");
   EXPECT_EQ(BoundWords("network", "collective"), "network");
   EXPECT_EQ(BoundWords("memory", "copy"), "memory");
@@ -82,7 +82,7 @@ TEST(Words, EveryLimiterBasisAndPathHasWords) {
   EXPECT_GOLDEN_TEXT(LimiterWords(all.Limiter()));
 }
 
-TEST(Words, ARunIsCalledAsWhatItRanAndNotAsPython) {
+TEST(Words, TitleOfARunIsItsScriptAndNotPython) {
   EXPECT_EQ(TitleOf("python3 -u src/train.py --steps 3", "run.db"), "train.py");
   EXPECT_EQ(TitleOf("/usr/bin/python3.10 -m serve.main --port 1", "run.db"), "serve.main");
   EXPECT_EQ(TitleOf("python3", "out/serving.db"), "serving.db");
@@ -97,7 +97,7 @@ TEST(Words, PhasesAreTheFirstPartsOfAStep) {  // As PARTS of words.ts has them.
   }
 }
 
-TEST(Words, TheAppHasTheWordsOfTheProgram) {
+TEST(Words, WordsOfTheAppEqualThoseOfTheProgram) {
   const std::string path = SourceFolder() + "/report/ui/src/words.ts";
   if (std::getenv("XLATRACE_UPDATE_WORDS") != nullptr) std::ofstream(path) << WordsTypeScript();
   std::stringstream committed;

@@ -66,7 +66,7 @@ class SameResults(unittest.TestCase):
         self.assertEqual(self.compare(base, now)[0], 1)
         self.assertEqual(self.compare(base, now, "--ignore", "summary,page")[0], 0)
 
-    def test_a_row_a_page_and_a_text_that_differ_are_named(self):
+    def test_differing_rows_pages_and_texts_are_named(self):
         base = self.program("base")
         for change, names in (
             ({"rows": "[(1,), (3,)]"}, ["view op"]),
@@ -78,7 +78,7 @@ class SameResults(unittest.TestCase):
             self.assertEqual(status, 1, change)
             self.assertEqual([line for line in said.splitlines()[1:]], [f"  different  {n}" for n in names])
 
-    def test_an_input_that_one_program_refuses_is_different_and_that_both_refuse_alike_is_not(self):
+    def test_input_rejected_by_one_program_is_a_difference(self):
         refusing = self.program("base", refuses="trace")
         self.assertEqual(self.compare(refusing, self.program("now"))[0], 1)
         status, said = self.compare(refusing, self.program("now", refuses="trace"))

@@ -65,10 +65,10 @@ def tracked(root):
 
 
 class TreeTest(unittest.TestCase):
-    def test_nothing_is_tracked_that_should_not_be(self):
+    def test_tracked_files_obey_the_rules(self):
         self.assertEqual(complaints(ROOT, tracked(ROOT)), [])
 
-    def test_what_crashed_programs_leave_is_ignored(self):
+    def test_core_files_are_ignored(self):
         tracked(ROOT)
         for name in ("core", "core.4711", "tests/core.1", "vgcore.12"):
             done = subprocess.run(["git", "-C", str(ROOT), "check-ignore", "-q", "--no-index", name])
@@ -101,7 +101,7 @@ class TreeTest(unittest.TestCase):
 
 
 class OldestPython(unittest.TestCase):
-    def test_archives_are_unpacked_as_python_3_11_2_can(self):
+    def test_archives_are_unpacked_as_python_3_11_2_does(self):
         """Debian 12's: tarfile.extractall has no filter there."""
         wrong = re.compile(r"extractall\([^)]*\bfilter\s*=")
         for name in tracked(ROOT):

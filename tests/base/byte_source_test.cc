@@ -57,19 +57,19 @@ void ExpectBytes(const ByteSource& source, const std::string& want) {
   EXPECT_EQ(byte, want.back());
 }
 
-TEST_F(ByteSourceTest, APlainFileIsReadAtAnyPlace) {
+TEST_F(ByteSourceTest, PlainFileIsReadAtAnyOffset) {
   const std::string bytes = Noise(3'000'000);
   const auto source = ByteSource::Open(Write(bytes));
   ASSERT_TRUE(source);
   ExpectBytes(*source, bytes);
 }
 
-TEST_F(ByteSourceTest, BytesInMemoryAreReadAtAnyPlace) {
+TEST_F(ByteSourceTest, BytesInMemoryAreReadAtAnyOffset) {
   const std::string bytes = Noise(10'000);
   ExpectBytes(ByteSource::OfBytes(bytes), bytes);
 }
 
-TEST_F(ByteSourceTest, ACompressedFileIsReadAtAnyPlaceInMemoryAndFromAFile) {
+TEST_F(ByteSourceTest, CompressedFileIsReadAtAnyOffset) {
   const std::string bytes = Noise(3'500'000);
   const std::string path = Write(GzipCompress(bytes, 1));
   for (const size_t held : {size_t{64} << 20, size_t{1'000}}) {
@@ -87,7 +87,7 @@ TEST_F(ByteSourceTest, ACompressedFileThatIsCutOffIsRefused) {
   EXPECT_FALSE(ByteSource::Open(path, 1'000));
 }
 
-TEST_F(ByteSourceTest, WhatIsCutOffWhileItIsReadEndsEarly) {
+TEST_F(ByteSourceTest, FileTruncatedDuringReadingEndsEarly) {
   const std::string path = Write(Noise(100'000));
   const auto source = ByteSource::Open(path);
   ASSERT_TRUE(source);
@@ -97,7 +97,7 @@ TEST_F(ByteSourceTest, WhatIsCutOffWhileItIsReadEndsEarly) {
   EXPECT_EQ(source->ReadAt(50'000, got.data(), 10), 0u);
 }
 
-TEST_F(ByteSourceTest, WhatIsNoRegularFileIsRefused) {
+TEST_F(ByteSourceTest, FoldersAndMissingFilesAreRejected) {
   EXPECT_FALSE(ByteSource::Open(folder_.string()));
   EXPECT_FALSE(ByteSource::Open((folder_ / "absent").string()));
 }

@@ -25,7 +25,7 @@ TEST(CompressTest, ZstdRoundTrip) {
   }
 }
 
-TEST(CompressTest, WhatIsStoredIsReadHoweverWellItCompressed) {
+TEST(CompressTest, HighlyCompressibleBytesRoundTrip) {
   const std::string zeros(size_t{100} << 20, '\0');
   const std::string packed = ZstdCompress(zeros);
   EXPECT_LT(packed.size(), zeros.size() / 399);
@@ -64,7 +64,7 @@ TEST(CompressTest, GzipRoundTripIsOneMemberWithoutTime) {
   EXPECT_EQ(*Inflate(packed, "t"), text);
 }
 
-TEST(CompressTest, InflateKnowsZstdAndLeavesOtherBytesAlone) {
+TEST(CompressTest, InflateReadsZstdAndReturnsOtherBytesUnchanged) {
   EXPECT_EQ(*Inflate(ZstdCompress("hello"), "x"), "hello");
   EXPECT_EQ(*Inflate("hello", "x"), "hello");
 }
@@ -171,7 +171,7 @@ TEST_F(GzipFileTest, MembersAreJoinedAndWhatFollowsIsLeft) {
   }
 }
 
-TEST_F(GzipFileTest, NothingAndLayersInLayers) {
+TEST_F(GzipFileTest, EmptyAndNestedCompressionIsRead) {
   EXPECT_EQ(ReadAll(GzipCompress("")), "");
   EXPECT_EQ(error_, "");
   EXPECT_EQ(ReadAll(GzipCompress(GzipCompress(GzipCompress("deep")))), "deep");

@@ -15,7 +15,7 @@ TEST(CsvTest, PlainTextStaysAndCommasAreQuoted) {
   EXPECT_EQ(CsvText(""), "");
 }
 
-TEST(CsvTest, NothingIsAFormula) {
+TEST(CsvTest, CellsAreEscapedAgainstFormulas) {
   EXPECT_EQ(CsvText("=cmd()"), "\"'=cmd()\"");
   EXPECT_EQ(CsvText("-2+3"), "\"'-2+3\"");
   EXPECT_EQ(CsvText("\t=x"), "\"' =x\"");
@@ -25,7 +25,7 @@ TEST(CsvTest, NothingIsAFormula) {
   }
 }
 
-TEST(CsvTest, NothingSteersATerminal) {
+TEST(CsvTest, ControlCharactersAreReplaced) {
   EXPECT_EQ(CsvText("a\x1b[31m"), "a\xEF\xBF\xBD[31m");
   EXPECT_EQ(CsvText("a\nb"), "a b");
 }

@@ -33,7 +33,7 @@ class FileTest : public testing::Test {
   fs::path folder_;
 };
 
-TEST_F(FileTest, WhatIsWrittenComesBack) {
+TEST_F(FileTest, WrittenBytesAreReadBack) {
   std::string bytes(1'000'000, 'x');
   bytes += std::string("\0end", 4);
   {
@@ -49,7 +49,7 @@ TEST_F(FileTest, WhatIsWrittenComesBack) {
   EXPECT_EQ(*ReadFileHead(Path("a"), 3), "xxx");
 }
 
-TEST_F(FileTest, WithoutCommitTheOldFileStaysAndNoOtherIsLeft) {
+TEST_F(FileTest, OldFileStaysWithoutCommit) {
   std::ofstream(Path("a")) << "old";
   {
     auto file = AtomicFile::Create(Path("a"));
@@ -61,7 +61,7 @@ TEST_F(FileTest, WithoutCommitTheOldFileStaysAndNoOtherIsLeft) {
 }
 
 // Where others may write, too, they can guess the temporary file's name.
-TEST_F(FileTest, WhatLiesUnderTheTemporaryNameIsNotWrittenTo) {
+TEST_F(FileTest, ExistingFileUnderTheTemporaryNameIsNotWritten) {
   const std::string temporary = Path("a") + ".tmp." + std::to_string(getpid());
   const auto write = [&] {
     auto file = AtomicFile::Create(Path("a"));

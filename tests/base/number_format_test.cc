@@ -43,7 +43,7 @@ std::string Written(double value, const std::string& kind) {
 }
 
 // The page's vitest reads the same file (report/ui/tests/numbers.test.ts).
-TEST(NumberFormatTest, EveryNumberOfTheGoldenFile) {
+TEST(NumberFormatTest, NumbersEqualTheGoldenFile) {
   std::ifstream golden(SourceFolder() + "/tests/base/golden/numbers.txt");
   size_t numbers = 0;
   for (std::string line; std::getline(golden, line);) {
@@ -64,13 +64,13 @@ TEST(NumberFormatTest, AShareOfNothingIsNoNumber) {
   EXPECT_EQ(Percent(1, 1000000), "<0.1");
 }
 
-TEST(NumberFormatTest, Thousands) {
+TEST(NumberFormatTest, ThousandsAreSeparatedByCommas) {
   EXPECT_EQ(Thousands(1203441), "1,203,441");
   EXPECT_EQ(Thousands(-1203), "-1,203");
   EXPECT_EQ(Thousands(999), "999");
 }
 
-TEST(NumberFormatTest, ASignOnlyWhereSomethingChanged) {
+TEST(NumberFormatTest, ZeroChangeHasNoSign) {
   EXPECT_EQ(WithSign(-5, "5.0%"), "-5.0%");
   EXPECT_EQ(WithSign(5, "5.0%"), "+5.0%");
   EXPECT_EQ(WithSign(0, "0%"), "0%");

@@ -24,7 +24,7 @@ TEST(OrderedWork, HandsResultsOverInOrder) {
   for (size_t i = 0; i < taken.size(); ++i) EXPECT_EQ(taken[i], i);
 }
 
-TEST(OrderedWork, StopsWhenTheTakerHasEnough) {
+TEST(OrderedWork, WorkStopsWhenTheConsumerReturnsFalse) {
   std::atomic<size_t> made{0};
   size_t taken = 0;
   OrderedWork<int>(
@@ -51,7 +51,7 @@ TEST(OrderedWork, ErrorsReachTheCaller) {
   EXPECT_THROW(run(), std::runtime_error);
 }
 
-TEST(OrderedWork, NothingToDo) {
+TEST(OrderedWork, EmptyWorkEndsWithoutACall) {
   OrderedWork<int>(
       0, [](size_t) { return 0; }, [](size_t, int) { return true; });
 }

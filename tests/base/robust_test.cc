@@ -13,13 +13,13 @@ namespace {
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
-TEST(Robust, OfTwoMiddlesTheLowerOne) {
+TEST(Robust, MedianOfAnEvenNumberIsTheLowerMiddle) {
   EXPECT_EQ(LowerMedian({4, 1, 3, 2}), 2);
   EXPECT_EQ(LowerMedian({5, 1, 3}), 3);
   EXPECT_EQ(LowerMedian({}), 0);
 }
 
-TEST(Robust, AWildValueDoesNotMoveTheSpread) {
+TEST(Robust, OutlierDoesNotMoveTheSpread) {
   EXPECT_DOUBLE_EQ(Spread({10, 11, 9, 10, 1000}), 1.4826);
   EXPECT_EQ(Spread({7}), 0);
 }

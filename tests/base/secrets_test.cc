@@ -25,7 +25,7 @@ const std::string kLetters = "Ab1Cd2Ef3Gh4Ij5Kl6Mn7Op8Qr9St0Uv1Wx2Yz3";
 
 std::string Masked(const std::string& text) { return WithoutSecrets(text).value_or(text); }
 
-TEST(SecretsTest, ValuesBehindTellingNames) {
+TEST(SecretsTest, ValuesOfSecretNamesAreMasked) {
   EXPECT_EQ(Masked("train.py --api_key=abc123 --steps=3"), "train.py --api_key=*** --steps=3");
   EXPECT_EQ(Masked("train.py --api-key abc123 --steps 3"), "train.py --api-key *** --steps 3");
   EXPECT_EQ(Masked("WANDB_API_KEY=abc123 python x.py"), "WANDB_API_KEY=*** python x.py");
@@ -41,7 +41,7 @@ TEST(SecretsTest, ValuesBehindTellingNames) {
   EXPECT_EQ(Masked("token=a1b2c3d4e5f6"), "token=***");
 }
 
-TEST(SecretsTest, KeysOfServicesWhereverTheyStand) {
+TEST(SecretsTest, KeysOfServicesAreMaskedAnywhere) {
   const std::string upper = "ABCDEFGH12345678";
   for (const std::string& key :
        {"AKIA" + upper, "ASIA" + upper, "ghp_" + kLetters, "github_pat_" + kLetters,
@@ -58,7 +58,7 @@ TEST(SecretsTest, KeysOfServicesWhereverTheyStand) {
             "-----BEGIN RSA PRIVATE KEY-----***-----END RSA PRIVATE KEY-----");
 }
 
-TEST(SecretsTest, WhatModelsAndCompilersSayIsNone) {
+TEST(SecretsTest, OutputOfModelsAndCompilersIsNotMasked) {
   for (const char* text : {"",
                            "=",
                            "token",
@@ -102,7 +102,7 @@ TEST(SecretsTest, WhatModelsAndCompilersSayIsNone) {
 }
 
 // A run.db that lost it would be taken for one of another job, and set aside.
-TEST(SecretsTest, TheTokenOfARecordingIsNone) {
+TEST(SecretsTest, TokenOfARecordingIsNotMasked) {
   EXPECT_TRUE(FindSecrets("recording_token=5f3a09c1d2e4b687").empty());
   EXPECT_FALSE(FindSecrets("my_recording_token=5f3a09c1d2e4b687").empty());
 }

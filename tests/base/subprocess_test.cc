@@ -17,7 +17,7 @@ TEST(SubprocessTest, ExitStatusAndSignalsAreReported) {
   EXPECT_EQ(killed->status, 128 + SIGKILL);
 }
 
-TEST(SubprocessTest, WhatCannotBeRunIsToldFromWhatFails) {
+TEST(SubprocessTest, CommandThatCannotRunIsDistinguishedFromAFailingOne) {
   const auto missing = RunChild({"/no/such/program"}, {});
   EXPECT_EQ(missing->status, kNotFoundStatus);
   EXPECT_EQ(missing->exec_error, ENOENT);

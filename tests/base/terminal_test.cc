@@ -6,7 +6,7 @@
 namespace xlatrace {
 namespace {
 
-TEST(TerminalTest, NothingInANameSteersTheTerminal) {
+TEST(TerminalTest, ControlCharactersInNamesAreReplaced) {
   EXPECT_EQ(Printable("\x1b[31mred"), "\xEF\xBF\xBD[31mred");
   EXPECT_EQ(Printable("a\nb\tc"), "a b c");
   EXPECT_EQ(Printable("x\xE2\x80\xAEy"), "x\xEF\xBF\xBDy");  // U+202E, right-to-left override.

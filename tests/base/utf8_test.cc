@@ -27,7 +27,7 @@ TEST(Utf8Test, DecodesEveryLength) {
 }
 
 // Overlong forms, surrogates, beyond U+10FFFF, cut sequences, stray bytes (Unicode 15, table 3-7).
-TEST(Utf8Test, RefusesWhatIsNoUtf8OneByteAtATime) {
+TEST(Utf8Test, InvalidUtf8IsRejectedByteByByte) {
   for (const std::string_view bad :
        {"\xC0\xAF", "\xE0\x80\xAF", "\xF0\x80\x80\xAF", "\xED\xA0\x80", "\xF4\x90\x80\x80",
         "\xF5\x80\x80\x80", "\x80", "\xBF", "\xC3", "\xE4\xB8", "\xC3(", "\xFF"}) {
@@ -37,7 +37,7 @@ TEST(Utf8Test, RefusesWhatIsNoUtf8OneByteAtATime) {
   }
 }
 
-TEST(Utf8Test, KnowsWhatCannotBeSeen) {
+TEST(Utf8Test, InvisibleCharactersAreDetected) {
   for (const int32_t code : {0, 0x1B, 0x7F, 0x9B, 0xAD, 0x200B, 0x200F, 0x2028, 0x202E, 0x2066,
                              0xFEFF, 0xFE0F, 0xE0001}) {
     EXPECT_TRUE(IsInvisible(code)) << code;

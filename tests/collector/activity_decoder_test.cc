@@ -176,7 +176,7 @@ TEST_F(DecoderTest, AKernelOfCuda13HasEveryDetail) {
   EXPECT_EQ(seen.config.max_active_clusters, 66u);
 }
 
-TEST_F(DecoderTest, RecordsOfEveryReleaseAreReadAsFarAsTheyGo) {
+TEST_F(DecoderTest, ShorterRecordsOfOldReleasesAreRead) {
   // Size -> the last fields it has (facts of 16 releases: Kernel5 160 ... Kernel13 248).
   for (const size_t bytes : {160u, 168u, 176u, 200u, 208u, 216u, 224u, 232u, 248u}) {
     SCOPED_TRACE(bytes);
@@ -315,7 +315,7 @@ TEST_F(DecoderTest, OverheadOfUnknownSizeInACutBufferIsSkipped) {
   EXPECT_EQ(decoder.record_bytes(CUPTI_ACTIVITY_KIND_OVERHEAD), 0u);
 }
 
-TEST_F(DecoderTest, AKindThatCuptiDoesNotKnowEndsTheBufferAndIsCounted) {
+TEST_F(DecoderTest, UnknownKindEndsTheBufferAndIsCounted) {
   table_sizes = {{10, sizeof(CUpti_ActivityKernel10)}};
   Put(Kernel());
   Put(uint64_t{0x63});  // Kind 99.
@@ -325,7 +325,7 @@ TEST_F(DecoderTest, AKindThatCuptiDoesNotKnowEndsTheBufferAndIsCounted) {
   EXPECT_EQ(counts_.unknown, 1u);
 }
 
-TEST_F(DecoderTest, AKindThatWasNotAskedForIsSkippedAndCounted) {
+TEST_F(DecoderTest, UnrequestedKindIsSkippedAndCounted) {
   table_sizes = {{10, sizeof(CUpti_ActivityKernel10)}, {36, 56}};
   Put(Kernel());
   CUpti_ActivityCudaEvent2 event = {};
@@ -338,7 +338,7 @@ TEST_F(DecoderTest, AKindThatWasNotAskedForIsSkippedAndCounted) {
 }
 
 // Correlations 1 to 6, of which 2, 3 and 5 are of calls that were not recorded.
-TEST_F(DecoderTest, WhenWhatIsLeftOutRanIsTold) {
+TEST_F(DecoderTest, TimesOfLeftOutActivitiesAreReported) {
   table_sizes = {{10, sizeof(CUpti_ActivityKernel10)}};
   SkippedCalls skipped;
   for (uint32_t correlation : {2, 3, 5}) skipped.Skip(correlation);
@@ -364,7 +364,7 @@ TEST_F(DecoderTest, WhenWhatIsLeftOutRanIsTold) {
   EXPECT_TRUE(decoder.TakeOutside().empty());
 }
 
-TEST_F(DecoderTest, ARecordTooShortForAnyReleaseIsSkippedAndCounted) {
+TEST_F(DecoderTest, TooShortRecordIsSkippedAndCounted) {
   table_sizes = {{10, 64}};
   Put(Kernel(), 64);
   const Collect got = Decode();
@@ -372,7 +372,7 @@ TEST_F(DecoderTest, ARecordTooShortForAnyReleaseIsSkippedAndCounted) {
   EXPECT_EQ(counts_.too_short, 1u);
 }
 
-TEST_F(DecoderTest, APointerThatLeadsNowhereEndsNothing) {
+TEST_F(DecoderTest, InvalidPointerDoesNotEndTheBuffer) {
   table_sizes = {{10, sizeof(CUpti_ActivityKernel10)}};
   CUpti_ActivityKernel10 kernel = Kernel();
   kernel.name = reinterpret_cast<const char*>(uintptr_t{0xdead0000});
@@ -467,7 +467,7 @@ TEST_F(DecoderTest, NvidiasIteratorWalksTheSameBuffer) {
   EXPECT_EQ(counts_.too_short, 0u);
 }
 
-TEST_F(DecoderTest, CutAndFlippedBuffersDoNoHarm) {
+TEST_F(DecoderTest, CutAndFlippedBuffersDoNotCrash) {
   void* cupti = dlopen(XLATRACE_REAL_CUPTI, RTLD_LAZY | RTLD_LOCAL);
   if (cupti == nullptr) GTEST_SKIP() << "no libcupti.so.13: " << dlerror();
   api_.cuptiActivityGetNextRecord = reinterpret_cast<decltype(api_.cuptiActivityGetNextRecord)>(

@@ -67,7 +67,7 @@ TEST(Steps, AreParsed) {
   }
 }
 
-TEST(SteeringTest, WithoutAWindowEverythingIsTaken) {
+TEST(SteeringTest, EverythingIsRecordedWithoutAWindow) {
   OnThread([](ThreadLog& log) {
     Steering steering;
     steering.Configure(std::nullopt, 0, 0);
@@ -99,7 +99,7 @@ TEST(SteeringTest, StepsAreRunsOfTheLargestModuleThatRecurs) {
   });
 }
 
-TEST(SteeringTest, AHelperBeforeTheMainModuleIsThereClosesNothingForGood) {
+TEST(SteeringTest, HelperBeforeTheMainModuleDoesNotCloseTheWindow) {
   OnThread([](ThreadLog& log) {
     Steering steering;
     steering.Configure(StepWindow{0, 2}, 0, 0);
@@ -244,7 +244,7 @@ TEST(SteeringTest, ProgramAndControlMustBothAgree) {
   });
 }
 
-TEST(SkippedCallsTest, AreRememberedWhateverTheOrder) {
+TEST(SkippedCallsTest, SkippedCallsAreRememberedInAnyOrder) {
   // Against a plain set, with windows that open and close.
   std::mt19937 random(7);
   SkippedCalls calls;
@@ -269,7 +269,7 @@ TEST(SkippedCallsTest, AreRememberedWhateverTheOrder) {
 }
 
 // A round of the counter in steps of 1,000 ids. Then the same ids are recorded.
-TEST(SkippedCallsTest, IdsThatComeAgainAreOfTheirNewCalls) {
+TEST(SkippedCallsTest, ReusedIdsBelongToTheirNewCalls) {
   SkippedCalls calls;
   constexpr uint64_t kRound = uint64_t{1} << 32;
   calls.Keep(3);  // The first page has recorded and skipped calls.

@@ -45,7 +45,7 @@ TEST(RangeKindTest, TensorFlowsOpsAreKnownByNameAndType) {
   EXPECT_EQ(RangeKindOf("a:"), RangeKind::kOther);
 }
 
-TEST(StringTableTest, EveryRegistrationHasItsIdAndEveryTextIsKeptOnce) {
+TEST(StringTableTest, EveryRegistrationHasItsOwnId) {
   Definitions definitions;
   auto table = std::make_unique<StringTable>(&definitions);
   const uint32_t first = table->Register("Thunk:#hlo_op=copy.28#", 1, 10);
@@ -71,7 +71,7 @@ TEST(StringTableTest, MessagesOfTheSameTextAreOne) {
   EXPECT_EQ(Strings(definitions).size(), 2u);
 }
 
-TEST(StringTableTest, ForeignHandlesAreNotKnown) {
+TEST(StringTableTest, ForeignHandlesHaveNoId) {
   Definitions definitions;
   auto table = std::make_unique<StringTable>(&definitions);
   const uint32_t id = table->Register("x", 0, 0);
@@ -83,7 +83,7 @@ TEST(StringTableTest, ForeignHandlesAreNotKnown) {
   EXPECT_FALSE(table->MarkPayload(id + 1));
 }
 
-TEST(StringTableTest, ThePayloadOfAStringIsAskedForOnce) {
+TEST(StringTableTest, PayloadOfAStringIsRequestedOnce) {
   Definitions definitions;
   auto table = std::make_unique<StringTable>(&definitions);
   const uint32_t id = table->Register("Thunk:#hlo_op=a#", 0, 0);
@@ -92,7 +92,7 @@ TEST(StringTableTest, ThePayloadOfAStringIsAskedForOnce) {
   EXPECT_EQ(table->KindOf(id), RangeKind::kThunk);
 }
 
-TEST(StringTableTest, RowsComeInTheOrderOfTheIdsFromAnyThread) {
+TEST(StringTableTest, RowsOfAllThreadsAreInOrderOfIds) {
   Definitions definitions;
   auto table = std::make_unique<StringTable>(&definitions);
   std::vector<std::thread> threads;

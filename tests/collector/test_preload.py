@@ -78,7 +78,7 @@ class PreloadTest(unittest.TestCase):
             self.assertEqual(len(tokens), 1, env)
             self.assertNotIn("@", tokens.pop())
 
-    def test_another_tools_injection_is_left_alone_but_empty_and_none_are_no_tool(self):
+    def test_injection_of_another_tool_is_kept(self):
         show = "import os; print(os.environ['CUDA_INJECTION64_PATH'])"
         kept = self.python(show, env={"CUDA_INJECTION64_PATH": "/opt/nsys/libToolsInjection64.so"})
         self.assertEqual(kept.stdout.strip(), "/opt/nsys/libToolsInjection64.so")
@@ -116,14 +116,14 @@ class PreloadTest(unittest.TestCase):
         done = self.python(call + "print(c.execl(b'/does/not/exist', b'x', None))")
         self.assertEqual((done.returncode, done.stdout), (0, "-1\n"))
 
-    def test_thousand_children_whose_exec_fails(self):
+    def test_thousand_failing_execs_leave_the_program_unharmed(self):
         # CPython's subprocess uses vfork: the child runs in the parent's memory until exec.
         done = self.python("import subprocess\nfor i in range(1000):\n"
                            " try: subprocess.run(['/does/not/exist'])\n"
                            " except FileNotFoundError: pass\nprint('fine')")
         self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "fine\n", ""))
 
-    def test_disabled_it_sets_nothing(self):
+    def test_disabled_preload_sets_no_variable(self):
         done = self.python("import os; print('CUDA_INJECTION64_PATH' in os.environ)",
                            env={"XLATRACE_DISABLE": "1"})
         self.assertEqual(done.stdout.strip(), "False")

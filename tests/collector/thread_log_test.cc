@@ -87,7 +87,7 @@ TEST_F(ThreadLogTest, OutsideOfModulesTheInnermostOpCounts) {
   });
 }
 
-TEST_F(ThreadLogTest, AModuleInsideAThunkHasNoThunkOfTheOuterOne) {
+TEST_F(ThreadLogTest, InnerModuleHidesTheThunkOfTheOuterModule) {
   OnThread([&](ThreadLog& log) {
     log.Push(Range(tsl, 10, RangeKind::kModule), 1);
     log.Push(Range(tsl, 20, RangeKind::kThunk), 0);
@@ -100,7 +100,7 @@ TEST_F(ThreadLogTest, AModuleInsideAThunkHasNoThunkOfTheOuterOne) {
   });
 }
 
-TEST_F(ThreadLogTest, DomainsAreStacksOfTheirOwn) {
+TEST_F(ThreadLogTest, EachDomainHasItsOwnStack) {
   OnThread([&](ThreadLog& log) {
     log.Push(Range(tsl, 20, RangeKind::kThunk), 0);
     log.Push(Range(user, 30, RangeKind::kOther), 0);
@@ -118,7 +118,7 @@ TEST_F(ThreadLogTest, DomainsAreStacksOfTheirOwn) {
   });
 }
 
-TEST_F(ThreadLogTest, APopTooManyIsToldAndChangesNothing) {
+TEST_F(ThreadLogTest, SurplusPopIsReportedAndChangesNothing) {
   OnThread([&](ThreadLog& log) {
     log.Push(Range(user, 30, RangeKind::kOther), 0);
     EXPECT_FALSE(Pop(log, tsl));
@@ -140,7 +140,7 @@ TEST_F(ThreadLogTest, RangesDeeperThanTheStackAreBalanced) {
   });
 }
 
-TEST_F(ThreadLogTest, ADriverCallInsideItsRuntimeCallIsNotCountedTwice) {
+TEST_F(ThreadLogTest, DriverCallInsideARuntimeCallCountsOnce) {
   OnThread([&](ThreadLog& log) {
     uint64_t start = 0;
     log.EnterCall(5, 100);  // cudaLaunchKernel

@@ -52,7 +52,7 @@ Op Dot(int64_t ns, std::string shape = {}) {
   return op;
 }
 
-TEST(Causes, AKernelNamedAfterItsInstructionIsNoOtherKernel) {
+TEST(Causes, RenumberedInstructionIsNotAKernelChange) {
   const auto reduce = [](const std::string& number) {
     Op op = MakeOp("reduce." + number, "jit(f)/a/reduce_sum", 100, "reduction");
     op.opcode = "reduce";
@@ -62,7 +62,7 @@ TEST(Causes, AKernelNamedAfterItsInstructionIsNoOtherKernel) {
   EXPECT_TRUE(Causes({reduce("7")}, {reduce("9")}).empty());
 }
 
-TEST(Causes, OpRecordedAsAWholeGraphHasNoKernelToCompare) {
+TEST(Causes, OpInAGraphHasNoCauseAboutKernels) {
   Op in_graph = Dot(100);
   in_graph.kernels = {{.name = "CudaGraph", .ns = 1000, .calls = 10, .graph = true}};
   Op by_itself = Dot(200);
@@ -79,7 +79,7 @@ TEST(Causes, OpRecordedAsAWholeGraphHasNoKernelToCompare) {
   EXPECT_FALSE(Has(graph_first, CauseKind::kKernel));
 }
 
-TEST(Causes, AHelperOfALibraryKernelIsNoOtherKernel) {
+TEST(Causes, HelperOfALibraryKernelIsNotAKernelChange) {
   const auto with_helper = [](const std::string& helper) {
     Op op = Dot(100);
     op.kernels = {{.name = "ampere_sgemm_128x64_nn", .ns = 990, .calls = 10},
@@ -90,7 +90,7 @@ TEST(Causes, AHelperOfALibraryKernelIsNoOtherKernel) {
 }
 
 // What became two runs twice as often, and reads what is between the two: no cause of its own.
-TEST(Causes, ASplitIsNoOtherNumberOfExecutionsAndNoOtherWork) {
+TEST(Causes, SplitIsReportedAsItsOnlyCause) {
   Op whole = Dot(100), half = Dot(60);
   whole.bytes = half.bytes = 1000;
   const auto causes = Causes({whole}, {half, half});
@@ -98,18 +98,18 @@ TEST(Causes, ASplitIsNoOtherNumberOfExecutionsAndNoOtherWork) {
   EXPECT_EQ(causes[0].kind, CauseKind::kSplit);
 }
 
-TEST(Causes, ATransposedResultHasNoOtherShape) {
+TEST(Causes, TransposedResultIsNotAShapeChange) {
   const auto causes = Causes({Dot(100, "f32[8,16]{1,0}")}, {Dot(100, "f32[16,8]{1,0}")});
   ASSERT_EQ(causes.size(), 1u);
   EXPECT_EQ(causes[0].kind, CauseKind::kLayout);
   EXPECT_EQ(causes[0].text, "transposed: f32[8,16] -> f32[16,8]");
 }
 
-TEST(Causes, AVectorHasOneLayout) {
+TEST(Causes, LayoutOfAVectorIsNotAChange) {
   EXPECT_TRUE(Causes({Dot(100, "f32[8]{0}")}, {Dot(100, "f32[8]")}).empty());
 }
 
-TEST(Causes, WhatIsRecomputedIsToldAsThat) {
+TEST(Causes, RecomputedOpHasTheCauseRecomputed) {
   Op again = Dot(100);
   again.phase = model::Phase::kRecompute;
   const auto causes = Causes({}, {again});
@@ -135,7 +135,7 @@ TEST(Causes, OnlyCollectivesWaitForOtherRanks) {
   EXPECT_GOLDEN_TEXT(Causes({sum}, {longer})[0].text);
 }
 
-TEST(Rows, AnOpIsInOneRowHoweverOftenAGroupNamesIt) {
+TEST(Rows, OpInSeveralGroupsIsInOneRow) {
   const RunRows base = MakeRun({MakeOp("dot.1", "", 100), MakeOp("dot.2", "", 50)}, "x");
   const RunRows now = MakeRun({MakeOp("dot.1", "", 90), MakeOp("dot.2", "", 40)}, "y");
   ModulePair pair;
@@ -151,7 +151,7 @@ TEST(Rows, AnOpIsInOneRowHoweverOftenAGroupNamesIt) {
 }
 
 // The same kind of work in the same layer, of which the other side has none: each is lost.
-TEST(Rows, WhatOneSideLacksIsNoGroup) {
+TEST(Rows, OpsOfOnlyOneSideAreNotGrouped) {
   const RunRows base =
       MakeRun({MakeOp("dot.1", "jit(f)/a/x", 100), MakeOp("dot.2", "jit(f)/a/y", 50)}, "x");
   const RunRows now = MakeRun({MakeOp("sort.1", "jit(f)/b/sort", 90, "sort")}, "y");

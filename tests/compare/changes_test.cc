@@ -24,7 +24,7 @@ using RunRows = Run;  // Test::Run hides it.
 
 // The name of the heaviest of 13 ops would not describe the others. Their layer and their lines do,
 // for the ops of four fifths of the time.
-TEST(Changes, ManyOpsOfOneCauseAreNamedByTheirLayerAndLines) {
+TEST(Changes, ManyOpsOfOneCauseShareLayerAndLines) {
   const auto run = [](const std::string& type, int64_t ns, const std::string& id) {
     std::vector<Op> ops;
     for (int i = 0; i < 13; ++i) {
@@ -49,7 +49,7 @@ TEST(Changes, ManyOpsOfOneCauseAreNamedByTheirLayerAndLines) {
   EXPECT_EQ(changes[0].rows.size(), 13u);
 }
 
-TEST(Changes, WhatMovedMoreThanTheLastOnesShownIsShown) {
+TEST(Changes, LargestChangesAreAlwaysShown) {
   std::vector<Change> changes;
   for (int i = 0; i < 10; ++i) {
     Change& change = changes.emplace_back();
@@ -81,7 +81,7 @@ RunRows WithRemat(int ops, std::string id) {
   return MakeRun(std::move(all), std::move(id));
 }
 
-TEST(Changes, RecomputationIsToldOnceAndALittleMoreIsNone) {
+TEST(Changes, RecomputationIsReportedOnce) {
   const RunRows none = WithRemat(0, "x"), some = WithRemat(10, "y"), more = WithRemat(11, "z");
   const auto appeared = FindChanges(none, some, Compare(none, some));
   ASSERT_EQ(appeared.size(), 1u);
@@ -94,7 +94,7 @@ TEST(Changes, RecomputationIsToldOnceAndALittleMoreIsNone) {
 
 // Other programs hold up the ops of a CPU by a quarter to a half; a copy that is gone is the
 // program's.
-TEST(Changes, WhatABusyCpuSlowsIsOneChangeAndNotTheProgram) {
+TEST(Changes, UniformCpuSlowdownIsOneChange) {
   const auto run = [](bool busy, bool copies, bool cpu, std::string id) {
     std::vector<Op> all;
     for (int64_t i = 0; i < 9; ++i) {
@@ -138,7 +138,7 @@ TEST(Changes, WhatABusyCpuSlowsIsOneChangeAndNotTheProgram) {
   EXPECT_EQ(std::count(waits.begin(), waits.end(), "exposed_copy"), 1);
 }
 
-TEST(Changes, StructureThatMovesNothingIsNotPutSecond) {
+TEST(Changes, StructuralChangeIsSecondFromFivePercent) {
   const auto change = [](std::string id, int64_t delta_ns) {
     Change made;
     made.id = std::move(id);
@@ -155,7 +155,7 @@ TEST(Changes, StructureThatMovesNothingIsNotPutSecond) {
   EXPECT_EQ(second(-100), "layers");  // Whatever way it goes.
 }
 
-TEST(Changes, ARepetitionTakesAsLongEachTimeAndIsMostOfTheWork) {
+TEST(Changes, RepetitionHasEqualTimePerCall) {
   Row row;
   row.base_calls = 10;
   row.now_calls = 20;
@@ -236,7 +236,7 @@ TEST(Changes, LostGraphOrIdleTimeIsOneChange) {
 }
 
 // Fewer executions of everything, and one op that takes longer all the same.
-TEST(Changes, OpThatTakesLongerInFewerExecutionsIsAChangeOfItsOwn) {
+TEST(Changes, SlowerOpInFewerExecutionsIsASeparateChange) {
   const auto run = [](int64_t calls, int64_t slow_ns, std::string id) {
     return WithoutSteps(
         MakeRun({MakeOp("dot.1", "jit(f)/a/dot_general", calls * 10'000),
@@ -360,7 +360,7 @@ TEST(Changes, TheSameInAllLayersIsOneChange) {
   EXPECT_GOLDEN_TEXT(changes[0].text);  // layer_*/attention.
 }
 
-TEST(Changes, OpsWithoutNamesAreNotOne) {
+TEST(Changes, OpsWithoutNamesAreNotMerged) {
   std::vector<Op> ops;
   for (int i = 0; i < 4; ++i) ops.push_back(MakeOp("fusion." + std::to_string(i), "", 100));
   std::vector<Op> slower = ops;
@@ -373,7 +373,7 @@ TEST(Changes, OpsWithoutNamesAreNotOne) {
   EXPECT_EQ(changes[0].delta_ns, 50);
 }
 
-TEST(Circumstances, AreThePossibleReasonOfChangesThatTheyCanCause) {
+TEST(Circumstances, DifferentCircumstancesAreNamedAsPossibleReason) {
   RunRows base = ThreeOps(1000, 1000, 1000, "x");
   RunRows now = ThreeOps(1000, 1500, 1000, "y");
   base.ops[1].kernels.push_back({.name = "ampere_sgemm_128x64_nn", .ns = 1000, .calls = 10});

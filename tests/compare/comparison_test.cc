@@ -91,7 +91,7 @@ TEST(Compare, ProgramsOfOneFunctionAreComparedTogether) {
   }
 }
 
-TEST(Compare, EveryGroupingSumsOnBothSidesAndTurnsItsSign) {
+TEST(Compare, EveryGroupingSumsToTheTotalOnBothSides) {
   std::vector<Op> old_ops = {MakeOp("dot.1", "jit(f)/a/dot_general", 1001),
                              MakeOp("dot.2", "jit(f)/b/dot_general", 77),
                              MakeOp("copy.1", "", 13, "copy")};
@@ -168,7 +168,7 @@ const Row* RowOf(const Comparison& comparison, const Run& now, const std::string
   return nullptr;
 }
 
-TEST(Compare, MatchesByNameWhereThereIsNoHlo) {
+TEST(Compare, OpsWithoutHloAreMatchedByName) {
   // The numbers of the instructions say nothing: dot.1 and dot.2 have changed places.
   const RunRows base = MakeRun({MakeOp("dot.1", "jit(f)/jit(main)/a/dot_general[x=1]", 100),
                                 MakeOp("dot.2", "jit(f)/jit(main)/b/dot_general[x=1]", 10)},
@@ -193,7 +193,7 @@ CauseKind FirstCause(Op old_op, Op new_op) {
   return comparison.rows[0].causes.empty() ? CauseKind::kLost : comparison.rows[0].causes[0].kind;
 }
 
-TEST(Compare, NamesACauseByItsEvidence) {
+TEST(Compare, CauseIsNamedWithItsEvidence) {
   const Op op = MakeOp("dot.1", "jit(f)/a/dot_general", 100);
   Op other = MakeOp("dot.1", "jit(f)/a/dot_general", 150);
   EXPECT_EQ(FirstCause(op, other), CauseKind::kTime);
@@ -227,7 +227,7 @@ TEST(Compare, NamesAreWithoutTheParametersOfPrimitives) {
   EXPECT_EQ(LeafOf(""), "");
 }
 
-TEST(Compare, ARenumberedFusionKernelIsNoOtherKernel) {
+TEST(Compare, RenumberedFusionIsNotAKernelChange) {
   Op op = MakeOp("loop_add_fusion.9", "jit(f)/a/add", 100, "elementwise_fusion");
   op.opcode = "fusion";
   op.kernels.push_back({.name = "loop_add_fusion_9", .ns = 1000, .calls = 10});
@@ -242,7 +242,7 @@ TEST(Compare, ARenumberedFusionKernelIsNoOtherKernel) {
 }
 
 // Instances of one template without an instruction are one op: which of them is largest changes.
-TEST(Compare, LaunchThatBothSidesHaveIsNoChangeOfTheLaunch) {
+TEST(Compare, LaunchOnBothSidesIsNoLaunchChange) {
   const auto kernels = [](int64_t ns16, int64_t ns18, std::string id) {
     Op op;
     op.reason = "not_xla";
@@ -305,7 +305,7 @@ TEST(Compare, QualificationNamesTheRunWithoutSteps) {
   EXPECT_GOLDEN_TEXT(said(Compare(now, base)));
 }
 
-TEST(Compare, TimeThatDiffersByLessThanItsDigitsShowIsCalledEqual) {
+TEST(Compare, DifferenceBelowTheShownDigitsIsCalledEqual) {
   const auto text_of = [](int64_t ns) {
     const RunRows base = MakeRun({MakeOp("dot.1", "jit(f)/a/dot_general", 1'000'000)}, "a");
     const RunRows now = MakeRun({MakeOp("dot.1", "jit(f)/a/dot_general", ns)}, "b");
@@ -319,7 +319,7 @@ TEST(Compare, TimeThatDiffersByLessThanItsDigitsShowIsCalledEqual) {
   EXPECT_GOLDEN_TEXT(text_of(1'004'000) + "\n" + text_of(996'000) + "\n" + text_of(1'010'000));
 }
 
-TEST(Circumstances, AreNamedIfTheyDifferAndAreKnown) {
+TEST(Circumstances, KnownDifferentCircumstancesAreNamed) {
   EXPECT_EQ(FlagDifference("--xla_a=1 --xla_b=2", "--xla_b=2 --xla_a=1 --xla_dump_to=/x"), "");
   // If a flag occurs twice, the last one counts.
   EXPECT_EQ(FlagDifference("--xla_a=1 --xla_a=2", "--xla_a=2"), "");
@@ -343,7 +343,7 @@ TEST(Circumstances, AreNamedIfTheyDifferAndAreKnown) {
   EXPECT_GOLDEN_TEXT(DeviceReason(base, now));  // 1980 and 1410 MHz.
 }
 
-TEST(CommonRatio, IsWhatMostShare) {
+TEST(CommonRatio, CommonRatioIsTheRatioOfMostOps) {
   std::vector<WeighedRatio> ratios(9, {1.2, 10});
   EXPECT_DOUBLE_EQ(CommonRatio(ratios, 0.03).value_or(0), 1.2);
   ratios.push_back({3, 10});
@@ -366,7 +366,7 @@ TEST(Identity, ProgramsWithLittleInCommonAreNotCompared) {
   EXPECT_TRUE(refusals(-1).empty());  // Not known.
 }
 
-TEST(Identity, RecordingsWithoutAnIdAreNotOne) {
+TEST(Identity, RecordingsWithoutAnIdAreDifferent) {
   EXPECT_FALSE(Identify(ThreeOps(1, 1, 1, ""), ThreeOps(1, 1, 1, ""), {}).same_recording);
 }
 

@@ -35,21 +35,21 @@ std::vector<RunRecord> Records(size_t count, double step_ns, double noise, uint6
   return records;
 }
 
-TEST(Gate, FindsAPlantedChangeThatNoiseDoesNotHide) {
+TEST(Gate, PlantedChangeAboveTheNoiseIsFound) {
   EXPECT_EQ(JudgeGate(Records(5, 1e8, 0.001, 1), Records(5, 1.05e8, 0.001, 99), {}).outcome,
             Outcome::kRegression);
   EXPECT_EQ(JudgeGate(Records(8, 1e8, 0.001, 1), Records(1, 1.05e8, 0.001, 99), {}).outcome,
             Outcome::kRegression);
 }
 
-TEST(Gate, DoesNotCallNoiseARegression) {
+TEST(Gate, NoiseIsNoRegression) {
   EXPECT_NE(JudgeGate(Records(8, 1e8, 0.05, 1), Records(1, 1.06e8, 0, 99), {}).outcome,
             Outcome::kRegression);
 }
 
 // Calls of the main program say more than the sum of the device's time: one long call does not
 // count.
-TEST(Gate, JudgesCallsWhereThereAreNoSteps) {
+TEST(Gate, CallsAreCheckedIfThereAreNoSteps) {
   const auto records = [](size_t count, double ns, uint64_t seed) {
     std::vector<RunRecord> runs = Records(count, ns, 0.001, seed);
     for (RunRecord& run : runs) {
@@ -101,7 +101,7 @@ TEST(Gate, MoreFlopsInLessTimeAreNoRegression) {
 }
 
 // That nothing was found says something only where it would have been.
-TEST(Gate, PassesOnlyWhatTheNoiseWouldHaveShown) {
+TEST(Gate, GatePassesOnlyIfTheLimitExceedsTheNoise) {
   GateOptions limit;
   limit.max_regress = 0.01;
   int passed = 0;
@@ -119,7 +119,7 @@ TEST(Gate, PassesOnlyWhatTheNoiseWouldHaveShown) {
             Outcome::kPass);
 }
 
-TEST(Gate, HasFewFalseAlarms) {
+TEST(Gate, FalseAlarmsAreRare) {
   int alarms = 0;
   constexpr int kTrials = 1000;
   for (uint64_t trial = 0; trial < kTrials; ++trial) {
@@ -130,7 +130,7 @@ TEST(Gate, HasFewFalseAlarms) {
   EXPECT_LE(alarms, kTrials / 100);
 }
 
-TEST(Gate, GatesFactsWithoutStatistics) {
+TEST(Gate, FactsAreComparedWithoutStatistics) {
   auto base = Records(1, 1e8, 0, 1);
   auto now = Records(1, 1e8, 0, 2);
   now[0].facts["launches"] = 130;
@@ -148,7 +148,7 @@ TEST(Gate, GatesFactsWithoutStatistics) {
   EXPECT_NE(JudgeGate(base, now, {}).outcome, Outcome::kRegression);
 }
 
-TEST(Gate, FusionsThatWentIntoOneAreNotLost) {
+TEST(Gate, MergedFusionsAreNotLost) {
   auto base = Records(1, 1e8, 0, 1);
   auto now = Records(1, 1e8, 0, 2);
   base[0].facts["main_ops"] = 50;
@@ -160,7 +160,7 @@ TEST(Gate, FusionsThatWentIntoOneAreNotLost) {
 }
 
 // Of steady steps here, of a whole run with its start there: two quantities of one name.
-TEST(Gate, ComparesNoFactOfStepsWithThatOfAWholeRun) {
+TEST(Gate, FactsOfStepsAndWholeRunsAreNotCompared) {
   auto base = Records(1, 1e8, 0, 1);
   auto now = Records(1, 1e8, 0, 2);
   base[0].facts["attributed"] = 1;
@@ -184,7 +184,7 @@ TEST(Gate, ComparesNoFactOfStepsWithThatOfAWholeRun) {
 }
 
 // Too short to tell its main program: its coverage is that of something else.
-TEST(Gate, ComparesNoCoverageOfAProgramThatIsNotKnown) {
+TEST(Gate, CoverageOfAnUnknownProgramIsNotCompared) {
   auto base = Records(1, 1e8, 0, 1);
   auto now = Records(1, 1e8, 0, 2);
   base[0].facts["attributed"] = 1;
@@ -193,7 +193,7 @@ TEST(Gate, ComparesNoCoverageOfAProgramThatIsNotKnown) {
   EXPECT_EQ(JudgeGate(base, now, {}).outcome, Outcome::kNotEstablished);
 }
 
-TEST(Gate, FindsTheFirstExposedCollective) {
+TEST(Gate, FirstExposedCollectiveIsARegression) {
   auto base = Records(1, 1e8, 0, 1);
   auto now = Records(1, 1e8, 0, 2);
   base[0].facts["exposed_collective_bytes"] = 0;
@@ -201,7 +201,7 @@ TEST(Gate, FindsTheFirstExposedCollective) {
   EXPECT_EQ(JudgeGate(base, now, {}).outcome, Outcome::kRegression);
 }
 
-TEST(Gate, RefusesWhatIsNoComparison) {
+TEST(Gate, IncomparableRunsAreRejected) {
   const auto base = Records(5, 1e8, 0, 1);
   auto now = Records(5, 1e8, 0, 9);
   now[2].devices = "1 x Other";
@@ -223,7 +223,7 @@ TEST(Gate, RefusesWhatIsNoComparison) {
   EXPECT_EQ(JudgeGate(base, {}, {}).outcome, Outcome::kNotComparable);
 }
 
-TEST(Gate, JudgesCallsWhereARunHasNoSteps) {
+TEST(Gate, CallsAreCheckedIfOneRunHasNoSteps) {
   auto base = Records(6, 1e8, 0.0005, 1);
   auto now = Records(4, 1e8, 0.0005, 99);
   now[0].steady = false;
@@ -242,7 +242,7 @@ TEST(Gate, JudgesCallsWhereARunHasNoSteps) {
 }
 
 // One run of a baseline has no steps; the others are enough without it.
-TEST(Gate, LeavesOutBaselineRunsWithoutSteps) {
+TEST(Gate, BaselineRunsWithoutStepsAreLeftOut) {
   auto base = Records(6, 1e8, 0.0005, 1);
   base.push_back(base[0]);
   base.back().steady = false;
@@ -254,7 +254,7 @@ TEST(Gate, LeavesOutBaselineRunsWithoutSteps) {
   EXPECT_GOLDEN_TEXT(result.sentence);
 }
 
-TEST(Gate, DeviceTimeIsJudgedBesideAStepThatTheHostStretches) {
+TEST(Gate, DeviceTimeIsCheckedIfTheHostVaries) {
   auto base = Records(8, 1e8, 0.0005, 1);
   auto now = Records(1, 1e8, 0, 99);
   for (size_t i = 0; i < base.size(); ++i) {
@@ -266,7 +266,7 @@ TEST(Gate, DeviceTimeIsJudgedBesideAStepThatTheHostStretches) {
   EXPECT_EQ(result.checks[0].name, "device time");
 }
 
-TEST(Gate, AFewStepsThatTheHostHeldUpAreNoRegression) {
+TEST(Gate, FewStepsDelayedByTheHostAreNoRegression) {
   const auto base = Records(8, 1e8, 0.0005, 1);
   auto now = Records(1, 1e8, 0, 99);
   for (size_t i = 0; i < 4; ++i) now[0].steps[i] *= 4;
@@ -275,7 +275,7 @@ TEST(Gate, AFewStepsThatTheHostHeldUpAreNoRegression) {
   EXPECT_EQ(JudgeGate(base, now, {}).outcome, Outcome::kRegression);
 }
 
-TEST(Gate, JudgesPhases) {
+TEST(Gate, PhasesAreCheckedSeparately) {
   auto base = Records(6, 1e8, 0.0005, 1);
   auto now = Records(6, 1e8, 0.0005, 99);
   for (RunRecord& run : now) run.phases["backward"] = run.phases["backward"] * 12 / 10;
@@ -313,7 +313,7 @@ GateOptions ByOp() {
 }
 
 // A thousandth of the step, here 100 us: what moves by less fails nobody.
-TEST(Gate, AnOpMovesByMoreThanTheFloor) {
+TEST(Gate, OpChangeBelowTheFloorIsIgnored) {
   std::vector<RunRecord> base = Records(5, 1e8, 0, 1), now = Records(1, 1e8, 0, 9);
   for (RunRecord& run : base) run.ops = {{"tiny", 50'000}, {"large", 5'000'000}};
   now[0].ops = {{"tiny", 140'000}, {"large", 5'300'000}};
@@ -325,7 +325,7 @@ TEST(Gate, AnOpMovesByMoreThanTheFloor) {
 }
 
 // Runs list their largest hundred ops; what some of them lack is compared with nothing.
-TEST(Gate, AnOpThatSomeRunsDoNotListIsNotJudged) {
+TEST(Gate, OpThatSomeRunsDoNotListIsNotChecked) {
   std::vector<RunRecord> base = Records(5, 1e8, 0, 1), now = Records(1, 1e8, 0, 9);
   for (RunRecord& run : base) run.ops = {{"common", 5'000'000}};
   base[1].ops["rare"] = 5'000'000;
@@ -338,7 +338,7 @@ TEST(Gate, AnOpThatSomeRunsDoNotListIsNotJudged) {
 
 // Of a hundred ops one is this bad by chance: t = 9 / (2.55 sqrt(6/5)) = 3.2 of 4 degrees of
 // freedom, 1.6 % by itself.
-TEST(Gate, OneOfAHundredOpsIsNoisyByChance) {
+TEST(Gate, OneNoisyOpOfAHundredIsNoRegression) {
   std::vector<RunRecord> base = Records(5, 1e8, 0, 1), now = Records(1, 1e8, 0, 9);
   const int64_t values[] = {9'700'000, 10'300'000, 10'000'000, 9'800'000, 10'200'000};
   for (size_t i = 0; i < base.size(); ++i) {

@@ -47,7 +47,7 @@ sum {
 )";
 
 // One fusion, and the same two operations launched one by one.
-TEST(ProgramMatch, ASplitFusionIsAGroup) {
+TEST(ProgramMatch, SplitFusionIsMatchedAsAGroup) {
   const auto fused = Read(R"(HloModule m
 body {
   p = f32[64,64]{1,0} parameter(0)
@@ -69,7 +69,7 @@ ENTRY main {
 }
 
 // Twins differ by what they read and by what reads them, not by name or number.
-TEST(ProgramMatch, TwinsAreToldApartByTheFlowOfData) {
+TEST(ProgramMatch, EqualOpsAreMatchedByDataFlow) {
   const auto a = Read(R"(HloModule m
 ENTRY main {
   x = f32[8,8]{1,0} parameter(0)
@@ -94,7 +94,7 @@ ENTRY main {
 }
 
 // An inserted copy is only on its side and disturbs nothing around it.
-TEST(ProgramMatch, ACopyThatOneSideHasIsAlone) {
+TEST(ProgramMatch, CopyOfOnlyOneSideIsUnmatched) {
   const auto a = Read(R"(HloModule m
 ENTRY main {
   x = f32[8,8]{1,0} parameter(0)
@@ -116,7 +116,7 @@ ENTRY main {
   EXPECT_EQ(b.instructions[match.only_now[0]].name, "copy");
 }
 
-TEST(ProgramMatch, ALibraryCallGoesWithWhatItReplaces) {
+TEST(ProgramMatch, LibraryCallMatchesTheOpsItReplaces) {
   const std::string head = std::string("HloModule m\n") + kSum;
   const auto a = Read(head + R"(
 ENTRY main {
@@ -159,7 +159,7 @@ ENTRY main {
   EXPECT_TRUE(Has(GroupsOf(a, b), {"r1", "r2"}, {"r"}));
 }
 
-TEST(ProgramMatch, NothingIsMatchedTwiceAndNothingIsLost) {
+TEST(ProgramMatch, EachInstructionIsInExactlyOneGroup) {
   const auto a = Read(std::string("HloModule m\n") + kSum + R"(
 ENTRY main {
   x = f32[8,64]{1,0} parameter(0)
@@ -182,7 +182,7 @@ ENTRY main {
 
 // Query and key of an attention without scopes: only the arguments tell them apart, and these moved
 // as a block behind the batch.
-TEST(ProgramMatch, TwinsAreToldApartByTheOrderOfTheArguments) {
+TEST(ProgramMatch, EqualOpsAreMatchedByArgumentOrder) {
   const auto a = Read(R"(HloModule m
 ENTRY main {
   batch = f32[16,8]{1,0} parameter(0)
@@ -214,7 +214,7 @@ ENTRY main {
 }
 
 // The names of arguments say more than their order.
-TEST(ProgramMatch, TwinsAreToldApartByTheNamesOfTheArguments) {
+TEST(ProgramMatch, EqualOpsAreMatchedByArgumentNames) {
   const auto module = [](const char* first, const char* second, const char* left,
                          const char* right) {
     return Read(fmt::format(R"(HloModule m
@@ -234,7 +234,7 @@ ENTRY main {{
 }
 
 // XLA's CPU backend makes a scatter into a loop over its rows, which bears the scatter's name.
-TEST(ProgramMatch, ALoopGoesWithTheOpThatItDoes) {
+TEST(ProgramMatch, LoopMatchesTheOpThatItReplaces) {
   const auto a = Read(R"(HloModule m
 add {
   x = f32[] parameter(0)
@@ -293,7 +293,7 @@ ENTRY main {
 
 // A reduction in two steps, of which the compiler's own bears no name, is one on the other side; a
 // sort that somebody put in front of it is an op of its own.
-TEST(ProgramMatch, TheFirstHalfOfAReductionIsAPartOfItAndASortIsNot) {
+TEST(ProgramMatch, FirstHalfOfAReductionBelongsToTheReduction) {
   const auto module = [](const std::string& before, const std::string& last) {
     return Read(
         std::string("HloModule m\n") + kSum + R"(
@@ -329,7 +329,7 @@ ENTRY main {
 }
 
 // oneDNN's softmax bears the name of its last op, and stands for those of its layer.
-TEST(ProgramMatch, ALibraryCallStandsForTheOpsOfItsLayer) {
+TEST(ProgramMatch, LibraryCallMatchesTheOpsOfItsLayer) {
   const std::string head = std::string("HloModule m\n") + kSum + R"(
 ENTRY main {
   x = f32[8,64]{1,0} parameter(0)
@@ -353,7 +353,7 @@ ENTRY main {
   EXPECT_EQ(GroupsOf(a, b).size(), GroupsOf(b, a).size());
 }
 
-TEST(ProgramMatch, AnEmptyModuleMatchesNothing) {
+TEST(ProgramMatch, EmptyModuleHasNoMatches) {
   const model::HloModule none;
   const ProgramMatch match = MatchPrograms(none, none);
   EXPECT_TRUE(match.groups.empty());

@@ -19,17 +19,17 @@ TEST(CertainPairs, EqualListsArePairedWhole) {
             (Pairs{{0, 0}, {1, 1}, {2, 2}, {3, 3}}));
 }
 
-TEST(CertainPairs, ABlockThatMovedLeavesTheRestInPlace) {
+TEST(CertainPairs, MovedBlockLeavesOtherPairsInPlace) {
   // 1 and 2 moved from the front to the end.
   EXPECT_EQ(CertainPairs(List{1, 2, 5, 6, 7}, List{5, 6, 7, 1, 2}),
             (Pairs{{2, 0}, {3, 1}, {4, 2}}));
 }
 
-TEST(CertainPairs, WhichOfEqualOnesIsMissingIsNotKnown) {
+TEST(CertainPairs, MissingOneOfEqualItemsIsAmbiguous) {
   EXPECT_EQ(CertainPairs(List{9, 4, 4, 8}, List{9, 4, 8}), (Pairs{{0, 0}, {3, 2}}));
 }
 
-TEST(CertainPairs, NothingOfNothingAndOfTooMuch) {
+TEST(CertainPairs, EmptyAndTooLongListsHaveNoPairs) {
   EXPECT_TRUE(CertainPairs(List{}, List{1}).empty());
   const List long_one(5000, 1);
   EXPECT_TRUE(CertainPairs(long_one, long_one).empty());
@@ -67,7 +67,7 @@ Pairs ByTrying(const List& a, const List& b) {
   return certain;
 }
 
-TEST(CertainPairs, AreThoseOfEveryLongestCommonSubsequence) {
+TEST(CertainPairs, PairsAreInEveryLongestCommonSubsequence) {
   std::mt19937 random(3);
   for (int trial = 0; trial < 300; ++trial) {
     List a(random() % 7), b(random() % 7);

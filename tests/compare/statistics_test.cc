@@ -9,7 +9,7 @@
 namespace xlatrace::compare {
 namespace {
 
-TEST(MiddleHalf, LeavesOutAQuarterAtEitherEnd) {
+TEST(MiddleHalf, MiddleHalfOmitsAQuarterAtEachEnd) {
   const std::vector<double> values = {9, 1, 2, 100, 3, 4, 5, 6};
   EXPECT_EQ(MiddleHalf(values), (std::vector<double>{3, 4, 5, 6}));
   EXPECT_DOUBLE_EQ(Scatter(values), 3 / 4.5);
@@ -29,21 +29,21 @@ TEST(RankSum, IsExactForFewValues) {
   EXPECT_NEAR(RankSumProbability(std::vector<double>{1, 2}, std::vector<double>{1, 2}), 1, 1e-12);
 }
 
-TEST(RankSum, TiesAreHalfOfEachSide) {
+TEST(RankSum, TiesCountHalfForEachSide) {
   const std::vector<double> ones(4, 1.0);
   EXPECT_NEAR(RankSumProbability(ones, ones), 1, 1e-12);
 }
 
-TEST(Median, OfAnEvenNumberLiesBetweenTheMiddleTwo) {
+TEST(Median, MedianOfAnEvenNumberIsTheMiddleMean) {
   EXPECT_EQ(Median(std::vector<double>{10, 1, 3, 2}), 2.5);
   EXPECT_EQ(Median(std::vector<double>{10, 1, 3}), 3);
 }
 
-TEST(RankSum, SaysNothingWithoutValues) {
+TEST(RankSum, RankSumWithoutValuesIsOne) {
   EXPECT_EQ(RankSumProbability({}, std::vector<double>{1, 2}), 1);
 }
 
-TEST(Bootstrap, HoldsTheTruthAboutAsOftenAsItSays) {
+TEST(Bootstrap, IntervalCoversTheTruthAtItsStatedRate) {
   std::mt19937_64 random(7);
   std::normal_distribution<double> run(0, 0.05), step(0, 0.01);
   int held = 0;
@@ -87,7 +87,9 @@ TEST(Bootstrap, FewRunsHaveWideIntervals) {
   }
 }
 
-TEST(Bootstrap, NeedsTwoRunsASide) { EXPECT_FALSE(BootstrapRatio({{1, 2}}, {{1, 2}, {1, 2}})); }
+TEST(Bootstrap, BootstrapNeedsTwoRunsPerSide) {
+  EXPECT_FALSE(BootstrapRatio({{1, 2}}, {{1, 2}, {1, 2}}));
+}
 
 TEST(Prediction, FollowsStudent) {
   // Logarithms -2, -1, 0, 1, 2: mean 0, variance 2.5. t(4) at 99 % two-sided is 4.604 (any table).
@@ -102,13 +104,13 @@ TEST(Prediction, FollowsStudent) {
   EXPECT_NEAR(ChanceOfMore(values, 1), 0.5, 1e-9);
 }
 
-TEST(Prediction, NeedsFiveValues) {
+TEST(Prediction, PredictionNeedsFiveValues) {
   const std::vector<double> four = {1, 2, 3, 4};
   EXPECT_FALSE(PredictionInterval(four));
   EXPECT_EQ(ChanceOfMore(four, 1e9), 1);
 }
 
-TEST(Discoveries, AreThoseOfBenjaminiAndHochberg) {
+TEST(Discoveries, DiscoveriesEqualBenjaminiAndHochberg) {
   // Their paper's rule at 5 %: limits 0.0125, 0.025, 0.0375, 0.05.
   EXPECT_EQ(Discoveries(std::vector<double>{0.03, 0.01, 0.9, 0.02}, 0.05),
             (std::vector<bool>{true, true, false, true}));
@@ -118,7 +120,7 @@ TEST(Discoveries, AreThoseOfBenjaminiAndHochberg) {
   EXPECT_EQ(Discoveries(std::vector<double>{0.2, 0.3}, 0.05), (std::vector<bool>{false, false}));
 }
 
-TEST(ChangePoint, IsFoundWhereTheLevelMoves) {
+TEST(ChangePoint, ChangePointIsWhereTheLevelMoves) {
   std::vector<double> values;
   for (int i = 0; i < 30; ++i) values.push_back((i < 18 ? 100 : 106) + i % 3);
   const auto change = FindChangePoint(values);
@@ -128,14 +130,14 @@ TEST(ChangePoint, IsFoundWhereTheLevelMoves) {
   EXPECT_EQ(change->after, 107);
 }
 
-TEST(ChangePoint, IsNoneInNoiseOrInShortSeries) {
+TEST(ChangePoint, NoiseAndShortSeriesHaveNoChangePoint) {
   std::vector<double> values;
   for (int i = 0; i < 40; ++i) values.push_back(100 + (i * 7) % 11);
   EXPECT_FALSE(FindChangePoint(values));
   EXPECT_FALSE(FindChangePoint(std::vector<double>{1, 1, 1, 9, 9, 9}));
 }
 
-TEST(ChangePoint, NeedsTwentyValues) {
+TEST(ChangePoint, ChangePointNeedsTwentyValues) {
   std::vector<double> values(9, 100.0);
   values.resize(19, 200.0);
   EXPECT_FALSE(FindChangePoint(values));
@@ -145,7 +147,7 @@ TEST(ChangePoint, NeedsTwentyValues) {
   EXPECT_EQ(change->first, 9u);
 }
 
-TEST(Sparkline, GoesFromLowToHigh) {
+TEST(Sparkline, SparklineRisesFromLowToHigh) {
   EXPECT_EQ(Sparkline(std::vector<double>{1, 2, 3}, true), "_=#");
   EXPECT_EQ(Sparkline({}, true), "");
 }

@@ -18,7 +18,7 @@ namespace {
 using testing::HasSubstr;
 using RunRows = Run;  // Test::Run hides it.
 
-TEST(Verdict, SlowerStepStartsWithALossAndAFasterOneWithAGain) {
+TEST(Verdict, SlowerStepNamesTheLossFirst) {
   // A certain gain of 400 (half as many executions) beside a measured loss of 600.
   RunRows base = ThreeOps(1000, 1000, 1000, "x");
   RunRows now = ThreeOps(600, 1600, 1000, "y");
@@ -64,7 +64,7 @@ TEST(Verdict, TimeBetweenSteadyStepsComesFirstIfItChangedMost) {
   EXPECT_TRUE(SentenceOf(base, now).starts_with("Same program")) << SentenceOf(base, now);
 }
 
-TEST(Verdict, CertainChangeOfLittleTimeIsNoReason) {
+TEST(Verdict, SmallCertainChangeIsNotTheReason) {
   const RunRows base = ThreeOps(1'000'000, 1'000'000, 1'000'000, "x");
   RunRows now = ThreeOps(999'000, 1'600'000, 1'000'000, "y");
   now.ops[0].calls = 5;  // Half as many executions: 1 us of 599.

@@ -113,7 +113,7 @@ TEST_F(DumpDirTest, FilesOfKernelsBelongToTheirModule) {
 }
 
 // jit_step wrote HLO, jit_step_fn of the same number something else only.
-TEST_F(DumpDirTest, AModuleGetsNoFilesOfOneWhoseNameBeginsAlike) {
+TEST_F(DumpDirTest, ModuleExcludesFilesOfALongerModuleName) {
   Write("module_0003.jit_step.before_optimizations.txt", kModule);
   Write("module_0003.jit_step.ptx", "x");
   Write("module_0003.jit_step_fn.ptx", "x");
@@ -126,7 +126,7 @@ TEST_F(DumpDirTest, AModuleGetsNoFilesOfOneWhoseNameBeginsAlike) {
 }
 
 // Compiled for two targets: "gpu" sorts before "sm". Compiled twice: by the time in the name.
-TEST_F(DumpDirTest, OfSeveralFilesTheNewestIsReadElseTheFirst) {
+TEST_F(DumpDirTest, NewestOfSeveralFilesIsRead) {
   Write("module_0001.jit_f.sm_9.0_gpu_after_optimizations.txt", kModule);
   Write("module_0001.jit_f.gpu_after_optimizations.txt", kModule);
   Write("1700000000000002.module_0002.jit_g.gpu_after_optimizations.txt", kModule);

@@ -72,7 +72,7 @@ class DumpFolderMapTest : public DumpFolderTest {
   }
 };
 
-TEST_F(DumpFolderMapTest, TrainingStepIsMainItsProducerIsInitOthersAreHelpers) {
+TEST_F(DumpFolderMapTest, RolesAreMainInitAndHelper) {
   Write("module_0001.jit_init.cpu_after_optimizations.txt", Init("jit_init"));
   Write("module_0004.jit_add.cpu_after_optimizations.txt", kTiny);
   Write("module_0007.jit_step.before_optimizations.txt", Step("jit_step"));
@@ -148,7 +148,7 @@ TEST_F(DumpFolderMapTest, UnlikeHalvesStayApart) {
 }
 
 // XLA's autotuner takes fusions out of the module that it compiles (dump of XLA:GPU, 2026).
-TEST_F(DumpFolderMapTest, WhatWasTakenOutWhileCompilingIsAutotuning) {
+TEST_F(DumpFolderMapTest, FusionExtractedDuringCompilationIsAutotuning) {
   Write("module_0001.jit_step.before_optimizations.txt", Step("jit_step"));
   Write("module_0022.fused_add.2.0000.cublaslt_rewriter_pipeline.after_pipeline-start.before_x.txt",
         Step("fused_add.2", 4096));
@@ -181,7 +181,7 @@ TEST_F(DumpFolderMapTest, EveryProcessHasItsMainModule) {
   for (const ModuleLink& link : map.links) EXPECT_EQ(link.producer, link.consumer);
 }
 
-TEST_F(DumpFolderMapTest, ADamagedModuleIsNamedAndTheRestIsUsed) {
+TEST_F(DumpFolderMapTest, DamagedModuleIsNamedAndOthersAreUsed) {
   Write("module_0001.jit_step.cpu_after_optimizations.txt", Step("jit_step"));
   Write("module_0002.jit_bad.cpu_after_optimizations.txt", "HloModule jit_bad\nENTRY e {");
   const DumpFolderMap map = Map();

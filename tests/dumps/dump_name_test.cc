@@ -12,7 +12,7 @@ DumpName Parse(std::string_view file) {
   return name.value_or(DumpName());
 }
 
-TEST(DumpName, OptimizedModuleOfTarget) {
+TEST(DumpName, NameOfAnOptimizedModuleIsParsed) {
   const DumpName name =
       Parse("module_0001.jit_train_step.sm_9.0a_gpu_after_optimizations.hlo.pb.xz");
   EXPECT_EQ(name.program_id, 1);
@@ -42,7 +42,7 @@ TEST(DumpName, ModuleNamesMayHoldDotsAndOddCharacters) {
   EXPECT_EQ(Parse("module_0001.before_optimizations.txt").module_name, "");
 }
 
-TEST(DumpName, PassDumps) {
+TEST(DumpName, NamesOfPassDumpsAreParsed) {
   const DumpName name =
       Parse("module_0001.jit_f.0012.fusion-pipeline.after_dce.before_layout-assignment.txt");
   EXPECT_EQ(name.module_name, "jit_f");
@@ -63,7 +63,7 @@ TEST(DumpName, PassDumps) {
   EXPECT_EQ(Parse("module_0001.jit_f.after_spmd_partitioner.txt").pass, "spmd_partitioner");
 }
 
-TEST(DumpName, Artefacts) {
+TEST(DumpName, KindsOfArtefactsFollowFromTheirNames) {
   const std::pair<const char*, DumpKind> files[] = {
       {"thunk_sequence.txt", DumpKind::kThunkSequence},
       {"thunk_schedule", DumpKind::kThunkSequence},

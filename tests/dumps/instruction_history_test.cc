@@ -96,7 +96,7 @@ class InstructionHistoryTest : public DumpFolderTest {
   std::vector<PassStep> steps_;
 };
 
-TEST_F(InstructionHistoryTest, AFusionKnowsWhatItWasMadeOfAndWhereItEnded) {
+TEST_F(InstructionHistoryTest, HistoryOfAFusionHasOriginsAndEnd) {
   auto history = HistoryOf(steps_, "fusion.9");
   ASSERT_TRUE(history) << history.error().message;
   EXPECT_THAT(Events(*history), ElementsAre("priority-fusion fusion.9 from mul.1.0 exp.2.0",
@@ -108,7 +108,7 @@ TEST_F(InstructionHistoryTest, AFusionKnowsWhatItWasMadeOfAndWhereItEnded) {
   EXPECT_EQ(steps_[history->origins_step].pass, "before_optimizations");
 }
 
-TEST_F(InstructionHistoryTest, TheNameInTheProfileLeadsBackToTheSource) {
+TEST_F(InstructionHistoryTest, NameInTheProfileIsTracedToTheSource) {
   auto history = HistoryOf(steps_, "%loop_exponential_fusion");
   ASSERT_TRUE(history);
   EXPECT_THAT(Events(*history), ElementsAre("priority-fusion fusion.9 from mul.1.0 exp.2.0",
@@ -137,7 +137,7 @@ TEST_F(InstructionHistoryTest, AParameterIsNoOriginOfItself) {
 }
 
 // The fused multiply has the fusion's name and stands before it; what runs is the fusion.
-TEST_F(InstructionHistoryTest, OfOneNameTheInstructionOutsideOfFusionsIsMeant) {
+TEST_F(InstructionHistoryTest, NameMeansTheInstructionOutsideOfFusions) {
   Write("module_0002.jit_g.gpu_after_optimizations.txt", R"(HloModule jit_g
 fused {
   a = f32[8] parameter(0)
@@ -175,7 +175,7 @@ TEST_F(InstructionHistoryTest, ADamagedDumpIsLeftOut) {
   EXPECT_THAT(history->warnings[0], HasSubstr("0002.fusion"));
 }
 
-TEST_F(InstructionHistoryTest, OriginsOfSeveralAreThoseOfEach) {
+TEST_F(InstructionHistoryTest, OriginsOfSeveralInstructionsEqualEachOnes) {
   size_t asked = 0;
   const auto origins = OriginsOf(steps_, {"neg.3", "none.1", "loop_exponential_fusion"}, [&] {
     ++asked;
@@ -200,7 +200,7 @@ TEST_F(InstructionHistoryTest, OriginsOfSeveralAreThoseOfEach) {
   EXPECT_EQ(asked, 5u);  // Before each dump but the last, which has to be read.
 }
 
-TEST_F(InstructionHistoryTest, OriginsThatAreStoppedSayFromWhereOn) {
+TEST_F(InstructionHistoryTest, StoppedOriginsNameTheFirstPassRead) {
   int reads = 2;  // Dump 4, which is as the last one, and dump 3, before it was renamed.
   const auto origins = OriginsOf(steps_, {"loop_exponential_fusion"}, [&] { return reads-- > 0; });
   ASSERT_TRUE(origins);

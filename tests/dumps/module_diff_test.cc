@@ -84,7 +84,7 @@ class ModuleDiffTest : public ::testing::Test {
   ModuleDiff diff_;
 };
 
-TEST_F(ModuleDiffTest, NothingChanged) {
+TEST_F(ModuleDiffTest, EqualModulesHaveNoDifference) {
   Compare(kBefore, kBefore);
   for (const auto& fate : diff_.fates) EXPECT_EQ(fate.kind, Fate::kKept);
   for (const auto& birth : diff_.births) EXPECT_EQ(birth.kind, Birth::kKept);
@@ -159,7 +159,7 @@ ENTRY e {
 }
 
 // A pass that puts instructions into a fusion as they are, names and all.
-TEST_F(ModuleDiffTest, WhatKeepsItsNameInAFusionIsFused) {
+TEST_F(ModuleDiffTest, InstructionThatKeepsItsNameInAFusionIsFused) {
   Compare(R"(HloModule m
 ENTRY e {
   p = f32[8] parameter(0)
@@ -188,7 +188,7 @@ ENTRY e {
 }
 
 // Each user gets a multiply of its own; the first one is still there.
-TEST_F(ModuleDiffTest, ASecondOfWhatStaysIsACopy) {
+TEST_F(ModuleDiffTest, DuplicateOfAKeptInstructionIsACopy) {
   Compare(R"(HloModule m
 ENTRY e {
   p = f32[8] parameter(0)
@@ -309,7 +309,7 @@ TEST_F(ModuleDiffTest, AFusionOfAnotherNameIsRenamed) {
   EXPECT_THAT(From("loop_exponential_fusion"), ElementsAre("fusion.1"));
 }
 
-TEST_F(ModuleDiffTest, SaysHowAnInstructionChanged) {
+TEST_F(ModuleDiffTest, ChangeOfAnInstructionIsDescribed) {
   Compare(
       "HloModule m\nENTRY e {\n p = f32[2,3]{1,0} parameter(0)\n ROOT c = f32[2,3]{1,0} "
       "copy(p)\n}\n",
@@ -321,7 +321,7 @@ TEST_F(ModuleDiffTest, SaysHowAnInstructionChanged) {
 }
 
 // Two unlike modules of one name and opcodes in long chains: no hang, no crash.
-TEST_F(ModuleDiffTest, UnlikeModulesEnd) {
+TEST_F(ModuleDiffTest, ComparisonOfUnrelatedModulesTerminates) {
   const auto chain = [](int count, const char* prefix) {
     std::string text = "HloModule m\nENTRY e {\n  p = f32[8] parameter(0)\n";
     std::string last = "p";

@@ -110,7 +110,7 @@ TEST(PassTimeline, FindsStepsByNumberPassAndEdge) {
   EXPECT_EQ(FindStep(steps, "nothing", true), steps.size());
 }
 
-TEST(PassTimeline, OfTextAndProtoOfOneStepTheTextIsTaken) {
+TEST(PassTimeline, TextIsPreferredToTheProtoOfAStep) {
   DumpModule module;
   const auto add = [&](const char* file) {
     auto name = ParseDumpName(file);
@@ -142,7 +142,7 @@ TEST(PassTimeline, DeltasAreTheLargestFirst) {
 class PassChangesTest : public DumpFolderTest {};
 
 // What a fusion pass takes into fusions is gone from what runs by itself.
-TEST_F(PassChangesTest, WhatIsFusedCountsNoMore) {
+TEST_F(PassChangesTest, FusedInstructionsAreNotCounted) {
   Write("before.txt", R"(HloModule m
 ENTRY e { p = f32[8] parameter(0)
   a = f32[8] sine(p)

@@ -383,14 +383,14 @@ def add(function):
         told = self.check(function, 999, calls) + self.check(function, 15, (1, 2))
         self.assertEqual(told, [], "\n".join(told[:3]))
 
-    def test_of_second_interface(self):
+    def test_faults_of_the_second_interface_are_detected(self):
         release = {"FAKE_CUPTI_API": "130301", "FAKE_GPU_DRIVER_VERSION": "13030"}
         told = self.check(function, 999, (1, 2, 3, 5, 9, 20), **release)
         told += self.check(function, 15, (1,), **release)
         self.assertEqual(told, [], "\n".join(told[:3]))
 
     if function.endswith("_v2"):
-        test = test_of_second_interface
+        test = test_faults_of_the_second_interface_are_detected
     setattr(FailingCalls, "test_" + function.replace("*", "_any"), test)
 
 

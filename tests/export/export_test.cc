@@ -42,7 +42,7 @@ TEST(Lanes, IntervalsThatOverlapInPartGetLanesOfTheirOwn) {
   EXPECT_EQ(lanes.Place(20, 20, false), 0u);
 }
 
-TEST(Lanes, WhatNestsSharesALane) {
+TEST(Lanes, NestedIntervalsShareALane) {
   Lanes lanes;
   EXPECT_EQ(lanes.Place(0, 10, true), 0u);
   EXPECT_EQ(lanes.Place(2, 5, true), 0u);

@@ -109,7 +109,7 @@ TEST_F(FoldedTest, NamesDoNotBreakTheFormat) {
   EXPECT_THAT(Written(), ElementsAre("forward;jit_f;jit(f);x y;a b c 300"));
 }
 
-TEST_F(FoldedTest, WhatTookNoTimeHasNoStack) {
+TEST_F(FoldedTest, LaunchWithoutTimeHasNoStack) {
   const Id lane = Lane(42);
   Launch(lane, "fusion.1", "jit(f)/mul", Phase::kForward, 0);
   Launch(lane, "fusion.2", "jit(f)/mul", Phase::kForward, 7);

@@ -69,7 +69,7 @@ class ApiTest(DriverCase):
             """)
         self.assertEqual(out.split("\n")[0], "True True True (None, 2) (None, 1)")
 
-    def test_what_is_not_simulated_says_so(self):
+    def test_unsupported_function_is_reported(self):
         out = self.python("""
             gpu = driver.Gpu()
             print(gpu.try_call("cuTexRefCreate", byref(ctypes.c_void_p())))
@@ -86,7 +86,7 @@ class ApiTest(DriverCase):
             """, devices=3)
         self.assertEqual(out, "3 0 0 3\n")
 
-    def test_the_device_is_called_what_it_is(self):
+    def test_device_name_states_that_it_is_fake(self):
         out = self.python("""
             gpu = driver.Gpu()
             name = ctypes.create_string_buffer(64)
@@ -95,7 +95,7 @@ class ApiTest(DriverCase):
             """)
         self.assertEqual(out, "xlatrace fake GPU\n")
 
-    def test_no_device(self):
+    def test_driver_without_a_device_reports_none(self):
         self.assertEqual(self.python("print(ctypes.CDLL('libcuda.so.1').cuInit(0))", devices=0), "100\n")
 
     def test_a_planned_error_hits_its_call_only(self):
@@ -111,7 +111,7 @@ class ApiTest(DriverCase):
 
 
 class MemoryTest(DriverCase):
-    def test_data_moves(self):
+    def test_copies_move_data(self):
         out = self.python("""
             gpu = driver.Gpu()
             a, b = gpu.memory(1 << 20), gpu.memory(1 << 20)
@@ -123,7 +123,7 @@ class MemoryTest(DriverCase):
             """)
         self.assertEqual(out, "b'hello'\nb'DCBADCBA'\n")
 
-    def test_a_batch_of_copies_moves_all_data_and_logs_one_activity_per_copy(self):
+    def test_batch_of_copies_logs_one_activity_per_copy(self):
         out = self.python("""
             gpu = driver.Gpu()
             a, b, c = gpu.memory(8), gpu.memory(8), gpu.memory(8)
@@ -240,7 +240,7 @@ class ModuleTest(DriverCase):
 
 
 class TimelineTest(Case):
-    def test_streams_are_in_order_and_durations_depend_on_the_name_alone(self):
+    def test_streams_are_ordered_and_durations_follow_the_name(self):
         self.run_script("launch a on s x 20; launch b on s x 5; launch a on t x 5; sync", client=False)
         rows = self.truth()
         self.assertEqual(len(rows), 30)
@@ -273,7 +273,7 @@ class TimelineTest(Case):
         last = max(row["end_ns"] for row in self.truth())
         self.assertGreater(time.time_ns(), last)
 
-    def test_the_time_scale_scales(self):
+    def test_time_scale_multiplies_durations(self):
         spans = {}
         for scale in (1, 0.1):
             log = os.path.join(self.folder, f"scale{scale}")
@@ -446,7 +446,7 @@ class ConditionTest(DriverCase):
         self.python(textwrap.dedent(CONDITIONS) + textwrap.dedent(code))
         return [row["name"] for row in self.truth() if row["what"] == "kernel"]
 
-    def test_if_else(self):
+    def test_if_else_condition_selects_one_branch(self):
         names = self.ran("""
             flag, graph = gpu.memory(1), gpu.graph()
             then, other = handle(graph), handle(graph)
@@ -460,7 +460,7 @@ class ConditionTest(DriverCase):
             """)
         self.assertEqual(names, ["set_if_else_condition", "else", "set_if_else_condition", "then"])
 
-    def test_case(self):
+    def test_case_condition_selects_one_branch(self):
         names = self.ran("""
             index, graph = gpu.memory(4), gpu.graph()
             handles = [handle(graph) for _ in range(3)]
@@ -491,7 +491,7 @@ class ConditionTest(DriverCase):
             """)
         self.assertEqual(names, ["set_while_condition"])
 
-    def test_for_counts(self):
+    def test_for_condition_runs_the_given_times(self):
         names = self.ran("""
             counter, graph = gpu.memory(4), gpu.graph()
             loop = handle(graph)
@@ -542,12 +542,12 @@ class ProcessTest(DriverCase):
         self.assertEqual(sorted(row["name"] for row in self.truth()), ["a", "b"])
         self.assertEqual(len(driver.truth_files(self.log)), 2)
 
-    def test_children_that_never_were(self):
+    def test_failed_execs_leave_the_log_intact(self):
         done = self.run_script('launch a; failed-execs 200; system true; launch b; sync; print on', client=False)
         self.assertEqual(done.stdout, "system 0\non\n")
         self.assertEqual([row["name"] for row in self.truth()], ["a", "b"])
 
-    def test_the_doors_have_their_status(self):
+    def test_exit_paths_have_their_status(self):
         for door, status in (("exit 3", 3), ("_exit 4", 4), ("quick_exit 5", 5),
                              ("abort", -signal.SIGABRT), ("kill 15", -signal.SIGTERM),
                              ("exec true", 0), ("exec false", 1)):
@@ -556,15 +556,15 @@ class ProcessTest(DriverCase):
 
 
 class InjectionTest(Case):
-    def test_an_empty_path_is_none(self):
+    def test_empty_injection_path_is_ignored(self):
         self.assertEqual(self.run_script("launch a; sync", client=False, injection="").stderr, "")
 
-    def test_a_path_that_cannot_be_loaded_is_told_and_forgotten(self):
+    def test_injection_path_that_cannot_be_loaded_is_reported(self):
         done = self.run_script("launch a; sync; print on", client=False, injection="/no/such.so")
         self.assertIn("/no/such.so", done.stderr)
         self.assertEqual(done.stdout, "on\n")
 
-    def test_it_is_loaded_once(self):
+    def test_injected_library_is_loaded_once(self):
         self.run_script("init; threads 4 { launch a_%t }; sync")
         self.assertEqual(len(self.lines("subscribe")), 1)
 

@@ -33,7 +33,7 @@ double Wrong(const Clocks& truth, const ClockFits& fits, size_t first, size_t c)
   return worst;
 }
 
-TEST(FitClocks, RecoversShiftsAndDriftsWithinTheStatedErrorInAHundredOfAHundredCases) {
+TEST(FitClocks, ShiftsAndDriftsAreWithinTheStatedError) {
   std::mt19937_64 random(4711);
   const auto between = [&](double low, double high) {
     return std::uniform_real_distribution<double>(low, high)(random);
@@ -117,7 +117,7 @@ TEST(FitClocks, EpochTimesKeepTheirNanoseconds) {
   EXPECT_EQ(ToCommon(fits.clocks[1], kEpoch - 123), kEpoch);
 }
 
-TEST(FitClocks, AClockThatIsReachedThroughOthersHasTheirErrorsToo) {
+TEST(FitClocks, ErrorsOfIndirectClocksAddUp) {
   std::mt19937_64 random(3);
   std::vector<CollectiveEnd> ends;
   for (uint64_t k = 0; k < 300; ++k) {

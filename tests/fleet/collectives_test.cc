@@ -19,7 +19,7 @@ RankCollective Exchange(const std::string& instruction, int64_t step, int64_t du
 }
 
 // Three ranks, of which rank 1 comes last in two of three steps; step 0 is not steady.
-TEST(JobCollectives, TheLeastDurationIsTheExchangeAndTheRestIsSkew) {
+TEST(JobCollectives, ShortestDurationIsTheExchangeTime) {
   const int64_t lasts[3][3] = {{90, 30, 60}, {100, 20, 50}, {40, 70, 10}};
   Skew skew;
   Pairing pairing(3);
@@ -54,7 +54,7 @@ TEST(JobCollectives, TheLeastDurationIsTheExchangeAndTheRestIsSkew) {
 }
 
 // Whose ranks are not all here: the least of them may be anybody's waiting.
-TEST(JobCollectives, OfAGroupThatIsNotWholeOnlyTheExposedTimeIsTold) {
+TEST(JobCollectives, IncompleteGroupHasOnlyExposedTime) {
   Skew skew;
   Pairing pairing(3);
   JobCollectives collectives;

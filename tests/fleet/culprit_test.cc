@@ -43,7 +43,7 @@ TEST(FindCulprit, PlantedCausesAreFoundInNineteenOfTwentyCases) {
   RecordProperty("wrong", static_cast<int>(wrong_cases));
 }
 
-TEST(FindCulprit, CleanJobsHaveNone) {
+TEST(FindCulprit, CleanJobsHaveNoCulprit) {
   std::mt19937_64 random(11);
   size_t wrong = 0;
   for (const auto& [ranks, count] :
@@ -59,7 +59,7 @@ TEST(FindCulprit, CleanJobsHaveNone) {
 }
 
 // What it costs is what the same job, by the same random numbers, takes without the plant.
-TEST(FindCulprit, TheStepWithoutItIsTheStepOfTheCleanJob) {
+TEST(FindCulprit, StepWithoutTheCulpritEqualsTheCleanJob) {
   for (const double factor : {0.1, 0.4, 1.0}) {
     const MadeJob made = MakeJob(
         64, 24, {.cause = Cause::kSlowGpu, .gpu = GpuReason::kClocks, .rank = 9, .factor = factor},
@@ -107,7 +107,7 @@ TEST(FindCulprit, WithoutASlowLinkAllItsExchangesAreShorter) {
   EXPECT_NEAR(answer.without_ns, kWork + 2 * kFast, 1);
 }
 
-TEST(FindCulprit, SaysSinceWhen) {
+TEST(FindCulprit, CulpritHasItsFirstSlowStep) {
   for (const size_t step : {0u, 5u, 11u}) {
     const MadeJob made = MakeJob(8, 24,
                                  {.cause = Cause::kSlowGpu,
@@ -121,7 +121,7 @@ TEST(FindCulprit, SaysSinceWhen) {
 }
 
 // The rank is slow, and neither its kernels nor its gaps are longer.
-TEST(FindCulprit, CannotTellWhatNoPartExplains) {
+TEST(FindCulprit, CulpritWithoutASlowPartHasNoCause) {
   MadeJob made = MakeJob(8, 24, {}, 5);
   for (size_t r = 0; r < 8; ++r) {
     for (size_t s = 0; s < 24; ++s) {
@@ -137,7 +137,7 @@ TEST(FindCulprit, CannotTellWhatNoPartExplains) {
 }
 
 // Ranks that do not wait for each other may be as different as they like.
-TEST(FindCulprit, ASlowRankForWhichNobodyWaitsIsNone) {
+TEST(FindCulprit, SlowRankWithoutWaitingRanksIsNoCulprit) {
   MadeJob made = MakeJob(8, 24, {}, 5);
   for (size_t r = 0; r < 8; ++r) {
     for (size_t s = 0; s < 24; ++s) {
@@ -150,7 +150,7 @@ TEST(FindCulprit, ASlowRankForWhichNobodyWaitsIsNone) {
   EXPECT_EQ(FindCulprit(made.times).cause, Cause::kNone);
 }
 
-TEST(FindCulprit, TooFewStepsOrOneRankAreNoData) {
+TEST(FindCulprit, FewStepsOrOneRankGiveNoData) {
   const CulpritAnswer few = FindCulprit(MakeJob(8, 4, {}, 1).times);
   EXPECT_EQ(few.cause, Cause::kNoData);
   EXPECT_GOLDEN_TEXT(few.evidence.front());  // 4 common steps; 5 are needed.

@@ -20,7 +20,7 @@ auto On(size_t rank) {
 }
 
 // Both compute, then reduce. Rank 0 comes at 60, rank 1 at 90; the exchange takes 10.
-TEST(JobPath, AStepRunsThroughTheRankThatComesLast) {
+TEST(JobPath, PathRunsThroughTheLastRank) {
   JobPath path(2);
   path.AddStep(0, {.number = 7, .start_ns = 0, .end_ns = 105},
                {{.number = 0, .start_ns = 60, .end_ns = 100, .waited = true}});
@@ -49,7 +49,7 @@ TEST(JobPath, AStepRunsThroughTheRankThatComesLast) {
 //   rank 0  ====================XXXXX==========------------------------XXXXXXXXXX==
 //   rank 1  ==========----------XXXXX===================================XXXXXXXXXX=
 //   rank 2  =====---------------XXXXX=====-----------------------------XXXXXXXXXX==============
-TEST(JobPath, ItChangesRanksWhereAnotherOneComesLast) {
+TEST(JobPath, PathChangesToTheRankThatComesLast) {
   JobPath path(3);
   path.AddStep(
       0, {.end_ns = 72},
@@ -78,7 +78,7 @@ TEST(JobPath, ItChangesRanksWhereAnotherOneComesLast) {
 }
 
 // A rank that comes last every time keeps the path: one row.
-TEST(JobPath, CollectivesOnTheSameRankAreOneStay) {
+TEST(JobPath, ConsecutiveSegmentsOfOneRankAreJoined) {
   JobPath path(2);
   path.AddStep(
       0, {.end_ns = 100},
@@ -94,7 +94,7 @@ TEST(JobPath, CollectivesOnTheSameRankAreOneStay) {
 }
 
 // Rank 1 comes last, but rank 0 computes on until the end and waits for nothing.
-TEST(JobPath, ACollectiveBesideWhoseEndTheRankComputesIsNotOnIt) {
+TEST(JobPath, CollectiveHiddenByComputationIsNotOnThePath) {
   JobPath path(2);
   path.AddStep(0, {.end_ns = 100}, {{.number = 0, .start_ns = 10, .end_ns = 50}});
   path.AddStep(1, {.end_ns = 80},
@@ -104,7 +104,7 @@ TEST(JobPath, ACollectiveBesideWhoseEndTheRankComputesIsNotOnIt) {
 
 // Collective 1 was queued behind 0 on its stream (1): it could begin only when 0 was over, though
 // its rank computed on. On a stream of its own (2) it began when its operand was there.
-TEST(JobPath, ACollectiveWaitsForTheOneBeforeItOnItsStream) {
+TEST(JobPath, CollectiveWaitsForThePreviousOneOnItsStream) {
   for (const int64_t stream : {1, 2}) {
     JobPath path(2);
     path.AddStep(0, {.end_ns = 100'000},
@@ -176,7 +176,7 @@ TEST(JobPath, AStepEndsWhereTheNextOneBegins) {
                           PathSegment{.step = 4, .rank = 0, .own_ns = 100}));
 }
 
-TEST(JobPath, AStepThatARankLacksHasNone) {
+TEST(JobPath, StepMissingOnARankHasNoPath) {
   JobPath path(2);
   path.AddStep(0, {.number = 1, .end_ns = 100}, {});
   path.AddStep(0, {.number = 2, .start_ns = 100, .end_ns = 200}, {});
@@ -244,7 +244,7 @@ TEST(FindPath, TwoPercentOfUnknownWaitingLeaveNoPath) {
 }
 
 // The exchange ended on rank 0 20 after its end on rank 1: no path of this kind explains the step.
-TEST(FindPath, RanksThatLeaveAnExchangeAtDifferentTimesHaveNoPath) {
+TEST(FindPath, UnequalEndsOfAnExchangeGiveNoPath) {
   JobPath path(2);
   path.AddStep(0, {.end_ns = 100}, {{.number = 0, .start_ns = 10, .end_ns = 60, .waited = true}});
   path.AddStep(1, {.end_ns = 100},
@@ -252,7 +252,7 @@ TEST(FindPath, RanksThatLeaveAnExchangeAtDifferentTimesHaveNoPath) {
   EXPECT_GOLDEN_TEXT(FindPath(path, On(0)).why_not);  // 20.0 %.
 }
 
-TEST(FindPath, OfVeryManyStaysThoseOfEachFewStepsAreKept) {
+TEST(FindPath, LongPathKeepsSegmentsOfSomeSteps) {
   constexpr int64_t kSteps = 150'000;
   JobPath path(2);
   for (const size_t rank : {0, 1}) {
@@ -370,7 +370,7 @@ int64_t Simulate(const Simulated& job, std::optional<size_t> slower, JobPath* pa
 
 // What makes it the critical path: it sums to the time of the job, and a rank whose computations
 // take longer makes the job longer by as much as there is of them on the path, and no more.
-TEST(JobPath, WhatARankHasOnItIsWhatTheJobGetsLonger) {
+TEST(JobPath, RankShareOfThePathEqualsItsSlowdownEffect) {
   std::mt19937_64 random(20);
   for (int n = 0; n < 300; ++n) {
     const Simulated job = AnyJob(random);

@@ -48,7 +48,7 @@ std::string WithoutFigures(const std::string& text) {
   return std::regex_replace(text, figure, "#$1");
 }
 
-TEST_F(ReadJobTest, NamesTheSlowRankWhateverTheClocksAndTheOrderOfFiles) {
+TEST_F(ReadJobTest, SlowRankIsNamedInAnyFileOrder) {
   WrittenRanks written = Write({.ranks = 8, .slow = 5});
   std::reverse(written.paths.begin(), written.paths.end());
   const auto job = ReadJob(written.paths);
@@ -63,7 +63,7 @@ TEST_F(ReadJobTest, NamesTheSlowRankWhateverTheClocksAndTheOrderOfFiles) {
   EXPECT_GOLDEN_TEXT(WithoutFigures(Heading(*job) + "\n" + Sentence(*job)));
 }
 
-TEST_F(ReadJobTest, MakesOneClockOfAllWithinTheStatedError) {
+TEST_F(ReadJobTest, ClocksAreAlignedWithinTheStatedError) {
   const WrittenRanks written = Write({.ranks = 6, .steps = 40});
   const auto job = ReadJob(written.paths);
   ASSERT_TRUE(job) << job.error().message;
@@ -90,7 +90,7 @@ TEST_F(ReadJobTest, AnEvenJobHasNoCulprit) {
   EXPECT_THAT(Said(*job), testing::IsEmpty());
 }
 
-TEST_F(ReadJobTest, ARankTwiceCountsOnceAndAMissingOneIsSaid) {
+TEST_F(ReadJobTest, DuplicateAndMissingRanksAreReported) {
   WrittenRanks written = Write({.ranks = 6, .slow = 1});
   const std::string again = folder_ + "/again.db";
   std::filesystem::copy_file(written.paths[4], again);
@@ -115,7 +115,7 @@ TEST_F(ReadJobTest, ProgramsWithNothingInCommonStayUnaligned) {
   EXPECT_THAT(Said(*job), testing::IsSupersetOf({"clocks_not_aligned", "other_program"}));
 }
 
-TEST(UnpairedWords, HaveTheNumberOfMissingRanksIfItIsKnown) {
+TEST(UnpairedWords, SentenceHasTheNumberOfMissingRanks) {
   EXPECT_GOLDEN_TEXT(UnpairedWords(4, 2));
   EXPECT_GOLDEN_TEXT(UnpairedWords(4, 1));
   for (const int64_t known : {0, 4}) EXPECT_GOLDEN_TEXT(UnpairedWords(known, 8));
@@ -130,7 +130,7 @@ TEST_F(ReadJobTest, UnknownGroupsHaveNoCulprit) {
 }
 
 // Of steps of 58 ms some 10 ms are in such a collective; while the job starts, a rank waits 30 s.
-TEST_F(ReadJobTest, WaitingWhileTheJobStartsIsNoPartOfItsSteps) {
+TEST_F(ReadJobTest, WaitingDuringStartupIsNotPartOfSteps) {
   const auto share = [&](int64_t start_wait_ns) {
     const auto job = ReadJob(
         Write({.ranks = 8, .slow = 2, .group_size = 4, .start_wait_ns = start_wait_ns}).paths);
@@ -141,7 +141,7 @@ TEST_F(ReadJobTest, WaitingWhileTheJobStartsIsNoPartOfItsSteps) {
 }
 
 // FSDP and DP: no collective has all ranks. 16 ranks, four shards of four, two ranks a host.
-TEST_F(ReadJobTest, InGroupsThatArePartsOfTheJobTheSlowRankIsNamed) {
+TEST_F(ReadJobTest, SlowRankIsNamedInASubgroup) {
   for (const bool across : {false, true}) {
     const auto job = ReadJob(Write({.ranks = 16, .slow = 6, .shard = 4, .across = across}).paths);
     ASSERT_TRUE(job) << job.error().message;
@@ -163,7 +163,7 @@ TEST_F(ReadJobTest, AnEvenJobOfGroupsHasNoCulprit) {
   }
 }
 
-TEST_F(ReadJobTest, GroupsThatShareAHostWithASlowLinkAreALink) {
+TEST_F(ReadJobTest, SlowLinkOfAHostIsNamedAsLink) {
   const auto job = ReadJob(Write({.ranks = 16, .shard = 4, .slow_host = 5}).paths);
   ASSERT_TRUE(job) << job.error().message;
   EXPECT_EQ(job->answer.cause, Cause::kLink) << Sentence(*job);
@@ -195,7 +195,7 @@ PathOfJob OnPath(const Job& job) {
   return path;
 }
 
-TEST_F(ReadJobTest, ThePathRunsThroughTheSlowRank) {
+TEST_F(ReadJobTest, PathRunsThroughTheSlowRank) {
   WrittenRanks written = Write({.ranks = 8, .slow = 5});
   std::reverse(written.paths.begin(), written.paths.end());
   const auto job = ReadJob(written.paths);
@@ -236,7 +236,7 @@ TEST_F(ReadJobTest, PathOfAnEvenJobIsOnNoSingleRank) {
   }
 }
 
-TEST_F(ReadJobTest, InGroupsThatArePartsOfTheJobThePathRunsThroughTheSlowRank) {
+TEST_F(ReadJobTest, PathOfSubgroupsRunsThroughTheSlowRank) {
   for (const bool across : {false, true}) {
     const auto job = ReadJob(Write({.ranks = 16, .slow = 6, .shard = 4, .across = across}).paths);
     ASSERT_TRUE(job) << job.error().message;
@@ -255,7 +255,7 @@ TEST_F(ReadJobTest, InGroupsThatArePartsOfTheJobThePathRunsThroughTheSlowRank) {
 
 // Of each collective the first 10 us are exposed; beside the rest something runs to its end:
 // computation, for which the rank does not wait, or a copy.
-TEST_F(ReadJobTest, OnlyComputationBesideTheEndOfACollectiveTakesItOffThePath) {
+TEST_F(ReadJobTest, OnlyOverlappingComputationRemovesACollectiveFromThePath) {
   for (const bool copies : {false, true}) {
     const auto job =
         ReadJob(Write({.ranks = 4, .slow = 2, .beside = true, .copies = copies}).paths);
@@ -288,7 +288,7 @@ TEST_F(ReadJobTest, AmbiguousPathIsReplacedByItsReason) {
 
 // Each stage has a program of its own and reduces among its ranks; sends and receives tell no
 // waiting.
-TEST_F(ReadJobTest, ALongerStageOfAPipelineIsTheProgram) {
+TEST_F(ReadJobTest, LongerPipelineStageIsBlamedOnTheProgram) {
   const auto job = ReadJob(Write({.ranks = 12, .stages = 3, .long_stage = 1.5}).paths);
   ASSERT_TRUE(job) << job.error().message;
   EXPECT_EQ(job->answer.cause, Cause::kProgram) << Sentence(*job);
@@ -305,7 +305,7 @@ TEST_F(ReadJobTest, EvenStagesHaveNoCulprit) {
 }
 
 // A slow rank in one stage is not the stage.
-TEST_F(ReadJobTest, ASlowRankOfAStageIsFoundAgainstItsPeers) {
+TEST_F(ReadJobTest, SlowRankIsComparedWithItsStage) {
   const auto job = ReadJob(Write({.ranks = 12, .slow = 5, .stages = 3}).paths);
   ASSERT_TRUE(job) << job.error().message;
   EXPECT_EQ(job->answer.cause, Cause::kSlowGpu) << Sentence(*job);
@@ -313,7 +313,7 @@ TEST_F(ReadJobTest, ASlowRankOfAStageIsFoundAgainstItsPeers) {
 }
 
 // Counted wrongly, its collectives would be paired with those of seven steps before.
-TEST_F(ReadJobTest, ARecordingThatCountsFromALaterStepIsPairedByTheLengthsOfSteps) {
+TEST_F(ReadJobTest, LateRecordingIsAlignedByStepLengths) {
   const auto job = ReadJob(Write({.ranks = 8, .steps = 40, .slow = 5, .late = 3}).paths);
   ASSERT_TRUE(job) << job.error().message;
   EXPECT_EQ(job->ranks[3].step_shift, 7);
@@ -325,7 +325,7 @@ TEST_F(ReadJobTest, ARecordingThatCountsFromALaterStepIsPairedByTheLengthsOfStep
   EXPECT_THAT(Said(*job), testing::ElementsAre("steps_renumbered"));
 }
 
-TEST_F(ReadJobTest, StepsThatAreCountedAlikeStayWhereTheyAre) {
+TEST_F(ReadJobTest, StepsWithEqualNumbersAreNotShifted) {
   for (const int64_t seed : {1, 2, 3, 4, 5}) {
     const auto job = ReadJob(Write({.ranks = 4, .steps = 40, .seed = seed}).paths);
     ASSERT_TRUE(job) << job.error().message;
@@ -333,7 +333,7 @@ TEST_F(ReadJobTest, StepsThatAreCountedAlikeStayWhereTheyAre) {
   }
 }
 
-TEST_F(ReadJobTest, AFileThatCannotBeReadIsNamedAndTheRestIsUsed) {
+TEST_F(ReadJobTest, UnreadableFileIsNamedAndOthersAreUsed) {
   WrittenRanks written = Write({.ranks = 3});
   written.paths.push_back(folder_ + "/none.db");
   const auto job = ReadJob(written.paths);

@@ -7,7 +7,7 @@ namespace xlatrace::fleet {
 namespace {
 
 // Equal stages: (micro-batches + stages - 1) times one of them (Narayanan and others 2021).
-TEST(PipelineTime, OfEqualStagesIsTheTextbooksFormula) {
+TEST(PipelineTime, TimeOfEqualStagesEqualsTheFormula) {
   for (const int64_t micro_batches : {1, 4, 32}) {
     for (const size_t stages : {1u, 2u, 4u, 8u}) {
       const std::vector<StageTimes> equal(stages, {10, 20});
@@ -20,11 +20,11 @@ TEST(PipelineTime, OfEqualStagesIsTheTextbooksFormula) {
 
 // By hand: the last stage takes 6 instead of 3 per micro-batch and never waits after the first
 // forward has come (1 + 1); its last backward goes back through two stages (2 + 2).
-TEST(PipelineTime, OfALongLastStage) {
+TEST(PipelineTime, LongLastStageDeterminesTheTime) {
   EXPECT_DOUBLE_EQ(PipelineTime({{1, 2}, {1, 2}, {2, 4}}, 5), 2 + 5 * 6 + 4);
 }
 
-TEST(Balance, OneSlowWorkerIsFoundAgainstItsPeers) {
+TEST(Balance, SlowWorkerIsComparedWithItsPeers) {
   const std::vector<StageTimes> plain(4, {100, 200});
   std::vector<StageTimes> slow = plain;
   slow[1] = {200, 400};
@@ -40,7 +40,7 @@ TEST(Balance, OneSlowWorkerIsFoundAgainstItsPeers) {
   EXPECT_LE(answer.slowdown, 6000 / (6000 - (3 * 300 + 8 * 600 - 11 * 325.0)));
 }
 
-TEST(Balance, ALongStageIsFoundAgainstTheOtherStages) {
+TEST(Balance, LongStageIsComparedWithOtherStages) {
   const std::vector<StageTimes> stages = {{100, 200}, {100, 200}, {150, 300}};
   const PipelineAnswer answer =
       Balance({.pipelines = {stages, stages}, .micro_batches = 4, .step_ns = 2500});
@@ -50,7 +50,7 @@ TEST(Balance, ALongStageIsFoundAgainstTheOtherStages) {
   EXPECT_GT(answer.idle_share[0], answer.idle_share[2]);
 }
 
-TEST(Balance, OfAnEvenJobOrOneThatIsNoPipelineSaysNothing) {
+TEST(Balance, EvenOrUnpipelinedJobHasNoSlowdown) {
   const std::vector<StageTimes> plain(4, {100, 200});
   EXPECT_DOUBLE_EQ(
       Balance({.pipelines = {plain, plain}, .micro_batches = 8, .step_ns = 4000}).slowdown, 1);

@@ -18,7 +18,7 @@ def run_case(folder, texts, update=False):
     """Runs one test that compares `texts`, in a module that lies in `folder`."""
 
     class Case(golden_text.GoldenText, unittest.TestCase):
-        def test_it(self):
+        def test_texts_are_golden(self):
             for text in texts:
                 self.assert_golden_text(text)
 
@@ -27,7 +27,7 @@ def run_case(folder, texts, update=False):
     Case.__module__ = "sample"
     environment = {"XLATRACE_UPDATE_GOLDEN": "1" if update else "0"}
     with mock.patch.dict(sys.modules, sample=module), mock.patch.dict(os.environ, environment):
-        return unittest.TextTestRunner(stream=io.StringIO()).run(Case("test_it"))
+        return unittest.TextTestRunner(stream=io.StringIO()).run(Case("test_texts_are_golden"))
 
 
 class GoldenTextTest(unittest.TestCase):

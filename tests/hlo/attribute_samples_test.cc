@@ -21,7 +21,7 @@ std::string SampleErrorOf(const std::string& text) {
   return module ? "" : module.error().message;
 }
 
-TEST(AttributeSamples, AreReadOrRefusedAsTheirTableSays) {
+TEST(AttributeSamples, SamplesAreReadOrRejectedAsTheTableStates) {
   size_t samples = 0;
   for (const AttributeType& type : ReadAttributeTypes()) {
     bool reads = false;
@@ -44,7 +44,7 @@ TEST(AttributeSamples, AreReadOrRefusedAsTheirTableSays) {
 // What XLA prints of the largest and smallest number of each type (RoundTripFpToString: as few
 // digits as read back to it), and what no longer rounds to a finite one. All of these were tried on
 // XLA's own parser.
-TEST(ConstantSamples, TheEndsOfEachTypeAreReadAndWhatIsBeyondIsNot) {
+TEST(ConstantSamples, LimitsOfEachTypeAreReadAndLargerValuesRejected) {
   struct Case {
     const char* type;
     std::vector<const char*> good;

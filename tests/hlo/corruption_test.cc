@@ -120,7 +120,7 @@ std::vector<std::string> InstructionNames(const model::HloModule& module) {
 
 // XLA was killed while it wrote: the reader says that the text is not whole, and what stands before
 // the end of it can still be had.
-TEST(DamagedText, ACutIsAnErrorAndWhatCameBeforeItIsKept) {
+TEST(DamagedText, TruncatedTextIsAnErrorWithItsSoundPart) {
   const std::string text = kText;
   const auto whole = ReadText(Shared(text));
   ASSERT_TRUE(whole) << whole.error().message;
@@ -158,7 +158,7 @@ TEST(DamagedText, ACutIsAnErrorAndWhatCameBeforeItIsKept) {
 
 // A proto has no end mark: cut between two of its fields it is a whole one. Anywhere else the
 // length of the field that is cut is larger than what is left.
-TEST(DamagedProto, ACutIsAnErrorUnlessItLiesBetweenTwoFields) {
+TEST(DamagedProto, TruncatedProtoIsAnErrorUnlessBetweenFields) {
   const std::string whole = ProtoText();
   ASSERT_TRUE(ReadProto(Shared(whole)));
   std::vector<size_t> read;

@@ -75,7 +75,7 @@ void ExpectRows(std::span<const Row> rows, CostKind kind) {
 
 #define P8 "p = f32[8] parameter(0)\n"
 
-TEST(CostOfOpcode, PlainModel) {
+TEST(CostOfOpcode, CostsEqualXlasPlainModel) {
   const Row rows[] = {
       {"parameter", "p = f32[8] parameter(0)\n", 0, 0, 0, 0},
       {"constant", "c = f32[8] constant({...})\n", 0, 0, 0, 0},
@@ -179,7 +179,7 @@ TEST(CostOfOpcode, PlainModel) {
   ExpectRows(rows, CostKind::kHlo);
 }
 
-TEST(CostOfOpcode, GpuModel) {
+TEST(CostOfOpcode, CostsEqualXlasGpuModel) {
   const Row rows[] = {
       {"elementwise", P8 "r = f32[8] add(p, p)\n", 24, 0, 96, 32},
       {"transcendental", P8 "r = f32[8] tanh(p)\n", 24, 0, 64, 32},
@@ -301,7 +301,7 @@ TEST(CostSums, UnknownIsLeftOutAndCounted) {
 }
 
 // 200 computations that call the one before twice: 2^200 additions.
-TEST(CostSums, Saturate) {
+TEST(CostSums, SumsSaturateAtTheLargestInteger) {
   std::string text = "HloModule m\nc0 { p = f32[] parameter(0)\n ROOT r = f32[] add(p, p) }\n";
   for (int i = 1; i <= 200; ++i) {
     text += "c" + std::to_string(i) + " { p = f32[] parameter(0)\n a = f32[] call(p), to_apply=c" +
@@ -313,7 +313,7 @@ TEST(CostSums, Saturate) {
   EXPECT_EQ(CostModel(*module).Total().flops, INT64_MAX);
 }
 
-TEST(TripCount, OfLoopsOnly) {
+TEST(TripCount, OnlyLoopsHaveATripCount) {
   const model::HloModule module =
       Read(P8
            "w = f32[8] while(p), condition=condition, body=body, "
@@ -325,7 +325,7 @@ TEST(TripCount, OfLoopsOnly) {
   EXPECT_EQ(TripCount(module, Find(module, "r")), std::nullopt);
 }
 
-TEST(LargestGroup, OfAllPrintedForms) {
+TEST(LargestGroup, LargestGroupIsReadFromEveryPrintedForm) {
   EXPECT_EQ(LargestGroup("{}"), 0);
   EXPECT_EQ(LargestGroup("{{0,1},{2,3}}"), 2);
   EXPECT_EQ(LargestGroup("{{10,11,12},{3}}"), 3);
@@ -337,7 +337,7 @@ TEST(LargestGroup, OfAllPrintedForms) {
 }
 
 // Against the definition, counted pair by pair.
-TEST(ValidPairs, EqualTheDefinition) {
+TEST(ValidPairs, ValidPairsEqualTheirDefinition) {
   for (int64_t input = 1; input <= 5; ++input) {
     for (int64_t kernel = 1; kernel <= 4; ++kernel) {
       for (int64_t output = 1; output <= 6; ++output) {

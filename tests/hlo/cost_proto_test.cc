@@ -48,7 +48,7 @@ Message Window(const std::vector<std::vector<int64_t>>& dims) {
 }
 
 // b01f_01io->b01f. A 3x3 kernel over 10x20 without padding: 8 x 18 results of 9 multiply-adds.
-TEST(CostFromProto, Convolution) {
+TEST(CostFromProto, ConvolutionCostFollowsFromTheProto) {
   Message dims;
   dims.Int(7, 0).Int(8, 3).Packed(11, {1, 2}).Int(3, 2).Int(4, 3).Packed(6, {0, 1});
   dims.Int(9, 0).Int(10, 3).Packed(12, {1, 2});
@@ -62,7 +62,7 @@ TEST(CostFromProto, Convolution) {
 }
 
 // 4 ranks of 16 bytes each: 7 + 4 times that, whatever way the groups are given.
-TEST(CostFromProto, ReplicaGroups) {
+TEST(CostFromProto, CostOfReplicaGroupsFollowsFromTheProto) {
   const auto gather = [](const Message& groups, Message module = {}) {
     const Message whole = Instruction("all-gather", 2, {16}, {1}).Append(groups);
     return RootCost({Instruction("parameter", 1, {4}, {}), whole}, CostKind::kGpu,
@@ -83,7 +83,7 @@ TEST(CostFromProto, ReplicaGroups) {
             11 * 16);
 }
 
-TEST(CostFromProto, ConcatenateDimension) {
+TEST(CostFromProto, ConcatenateDimensionIsReadFromTheProto) {
   Message concatenate = Instruction("concatenate", 2, {2, 16}, {1, 1});
   concatenate.Packed(14, {1});
   EXPECT_EQ(RootCost({Instruction("parameter", 1, {2, 8}, {}), concatenate}, CostKind::kGpu).flops,

@@ -17,7 +17,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-TEST(HloLineTest, PiecesOfWhatAProfileCallsAnOp) {
+TEST(HloLineTest, OpNameOfAProfileIsSplit) {
   const auto parts = SplitHloLine(
       "%fusion.3 = (bf16[8,128]{1,0:T(8,128)(2,1)S(1)}, f32[]{:T(128)}) fusion(bf16[8]{0} %p.1, "
       "/*index=1*/(s32[], f32[2]) %t.2, all-gather.4#1), kind=kLoop, calls=%fused");
@@ -30,7 +30,7 @@ TEST(HloLineTest, PiecesOfWhatAProfileCallsAnOp) {
   EXPECT_THAT(OperandsOf(*parts), ElementsAre("p.1", "t.2", "all-gather.4"));
 }
 
-TEST(HloLineTest, OfACutLineWholeOperandsAreKept) {
+TEST(HloLineTest, CutLineKeepsItsWholeOperands) {
   const auto parts = SplitHloLine("a.1 = f32[8]{0} add(f32[8]{0} %b.2, f32[8]{0} %c");
   ASSERT_TRUE(parts);
   EXPECT_TRUE(parts->cut);
@@ -40,7 +40,7 @@ TEST(HloLineTest, OfACutLineWholeOperandsAreKept) {
   EXPECT_FALSE(SplitHloLine("a.1 = f32[8]{0} ad"));
 }
 
-TEST(HloLineTest, WhatStandsInTheBracketsOfConstantsIsNoOperand) {
+TEST(HloLineTest, LiteralsAndIndicesAreNotOperands) {
   for (const char* line : {"c = s32[2]{0} constant({1, 2})", "p = f32[] parameter(0)",
                            "i = s32[4]{0} iota(), iota_dimension=0"}) {
     const auto parts = SplitHloLine(line);
@@ -49,7 +49,7 @@ TEST(HloLineTest, WhatStandsInTheBracketsOfConstantsIsNoOperand) {
   }
 }
 
-TEST(HloLineTest, NamesNeedsAndCallees) {
+TEST(HloLineTest, NamesOperandsAndCalleesAreParsed) {
   HloLine line;
   ASSERT_TRUE(ParseHloLine(
       "ROOT %while.3 = (s32[], /*index=1*/f32[8,4]{1,0:T(8,128)}) while((s32[], f32[8,4]{1,0}) "
@@ -84,7 +84,7 @@ TEST(HloLineTest, ListsOfCalleesAndElementsOfTuples) {
   EXPECT_THAT(line.needs, IsEmpty());
 }
 
-TEST(HloLineTest, WhatIsNoLineIsRefused) {
+TEST(HloLineTest, TextThatIsNoInstructionIsRejected) {
   HloLine line;
   for (const char* text : {"", "x", "x = ", "x = f32[8", "x = f32[] add(a, b", " = f32[] add()",
                            "Thunk:#hlo_op=a#", "x = f32[]", "x = (f32[] add(a)"}) {
@@ -92,7 +92,7 @@ TEST(HloLineTest, WhatIsNoLineIsRefused) {
   }
 }
 
-TEST(HloLineTest, CutLinesKeepWhatIsWhole) {
+TEST(HloLineTest, CutLinesKeepTheirWholeParts) {
   EXPECT_EQ(RepairedHloLine("t = (f32[8], f32[4"), "t = token[] after-all()");
   EXPECT_EQ(RepairedHloLine("t = f32[8] fusion(a, b, c.1"), "t = f32[8] fusion(a, b)");
   EXPECT_EQ(RepairedHloLine("t = f32[8] fusion(a), calls=f, metadata={op_na"),

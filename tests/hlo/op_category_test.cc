@@ -36,7 +36,7 @@ Sorted SortFusion(const std::string& lines, const std::string& attributes = "kin
                   lines + "\n}\n");
 }
 
-TEST(OpCategory, OpcodesAlone) {
+TEST(OpCategory, KindFollowsFromTheOpcode) {
   EXPECT_EQ(Sort(" ROOT r = f32[8,8] dot(p0, p1), lhs_contracting_dims={1}").kind, OpKind::kGemm);
   EXPECT_EQ(Sort(" ROOT r = f32[8,8] add(p0, p1)").kind, OpKind::kElementwiseFusion);
   EXPECT_EQ(Sort(" ROOT r = f32[8,8] add(p0, p1)").category, "non-fusion elementwise");
@@ -65,7 +65,7 @@ TEST(OpCategory, CollectivesInEveryForm) {
       OpKind::kCollective);
 }
 
-TEST(OpCategory, FusionsAreJudgedByTheirHero) {
+TEST(OpCategory, KindOfAFusionFollowsFromItsHero) {
   EXPECT_EQ(SortFusion(" ROOT r = f32[8,8] add(a, b)").kind, OpKind::kElementwiseFusion);
   EXPECT_EQ(SortFusion(" ROOT r = f32[8,8] add(a, b)").category, "loop fusion");
   EXPECT_EQ(SortFusion(" t = f32[8,8] add(a, b)\n"
@@ -94,7 +94,7 @@ TEST(OpCategory, FusionsAreJudgedByTheirHero) {
             "convolution fusion");
 }
 
-TEST(OpCategory, WhatIsFilledByAKernelIsComputed) {
+TEST(OpCategory, FusionThatFillsMemoryIsElementwise) {
   for (const char* filled : {"ROOT b = f32[8,8] broadcast(z), dimensions={}",
                              "ROOT b = s32[8,8] iota(), iota_dimension=0"}) {
     EXPECT_EQ(Sort(" ROOT f = f32[8,8]{1,0} fusion(), kind=kLoop, calls=fill",
@@ -115,7 +115,7 @@ TEST(OpCategory, TwoProductsAroundASoftmaxAreAttention) {
             OpKind::kAttention);
 }
 
-TEST(OpCategory, CustomCallsGoByTheirTarget) {
+TEST(OpCategory, KindOfACustomCallFollowsFromItsTarget) {
   const std::pair<const char*, OpKind> targets[] = {
       {"__cublas$gemm", OpKind::kGemm},
       {"__cublas$lt$matmul$f8", OpKind::kGemm},
@@ -140,7 +140,7 @@ TEST(OpCategory, CustomCallsGoByTheirTarget) {
   }
 }
 
-TEST(OpCategory, ControlFlow) {
+TEST(OpCategory, ControlFlowHasItsOwnKind) {
   const std::string body = "b { ROOT p = f32[8,8] parameter(0) }\n";
   EXPECT_EQ(Sort(" ROOT r = f32[8,8] call(p0), to_apply=b", body).kind, OpKind::kControl);
   EXPECT_EQ(Sort(" ROOT r = f32[8,8] while(p0), body=b, condition=b", body).kind, OpKind::kControl);

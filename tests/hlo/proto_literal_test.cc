@@ -38,7 +38,7 @@ std::string Text(const Message& literal) {
 }
 
 // Expected texts: what XLA's own printer gives for these literals.
-TEST(ProtoLiteral, Scalars) {
+TEST(ProtoLiteral, ScalarsArePrintedAsXlaDoes) {
   EXPECT_EQ(Text(Literal(kPred, {}).Packed(2, {1})), "true");
   EXPECT_EQ(Text(Literal(kS32, {}).Packed(4, {-7})), "-7");
   EXPECT_EQ(Text(Literal(kU64, {}).Packed(7, {-1})), "18446744073709551615");
@@ -53,7 +53,7 @@ TEST(ProtoLiteral, Scalars) {
   EXPECT_EQ(Text(Literal(kF32, {}).Text(8, Bytes<uint32_t>({0xffc00000}))), "-nan");
 }
 
-TEST(ProtoLiteral, Arrays) {
+TEST(ProtoLiteral, ArraysArePrintedAsXlaDoes) {
   EXPECT_EQ(Text(Literal(kPred, {2}).Packed(2, {1, 0})), "{1, 0}");
   EXPECT_EQ(Text(Literal(kS8, {2}).Text(15, Bytes<int8_t>({-1, 127}))), "{-1, 127}");
   EXPECT_EQ(Text(Literal(kS32, {0})), "{}");
@@ -68,7 +68,7 @@ TEST(ProtoLiteral, Arrays) {
   EXPECT_EQ(Text(Literal(kC64, {1}).Text(12, Bytes({0.0F, 1e9F}))), "{(0, 1e+09)}");
 }
 
-TEST(ProtoLiteral, LeavesOutWhatIsLargeOddOrDamaged) {
+TEST(ProtoLiteral, LargeOrDamagedLiteralsAreLeftOut) {
   EXPECT_EQ(Text(Literal(kS32, {11}).Packed(4, std::vector<int64_t>(11, 1))), "{...}");
   EXPECT_EQ(Text(Literal(kS32, {1, 1, 1, 1}).Packed(4, {1})), "{...}");
   EXPECT_EQ(Text(Literal(kS4, {2}).Text(21, "ab")), "{...}");

@@ -39,7 +39,7 @@ TEST(Shape, TilesAndOtherLayoutItemsAreNotDimensions) {
   EXPECT_EQ(shape.element_bits, 16);
 }
 
-TEST(Shape, ATupleIsItsLeaves) {
+TEST(Shape, TupleCountsItsLeaves) {
   const auto leaves = Leaves("((f32[2]{0}, b(s32[3]{0:S(1)})), token[], u8[4]{0})");
   ASSERT_EQ(leaves.size(), 4u);
   EXPECT_EQ(leaves[1].type, "s32");
@@ -59,7 +59,7 @@ TEST(Shape, GivesTheTextOfATupleElement) {
   EXPECT_EQ(TupleElement("f32[2]", 0), "");
 }
 
-TEST(Shape, WhatAStartComputesIsAPartOfItsTuple) {
+TEST(Shape, ResultOfAStartIsAnElementOfItsTuple) {
   const char* copy = "(f32[4]{0}, f32[4]{0:S(5)}, u32[]{:S(2)})";
   EXPECT_EQ(ResultShape("copy-start", copy), "f32[4]{0}");
   EXPECT_EQ(ResultShape("all-gather-start", "(f32[4]{0}, f32[16]{0})"), "f32[16]{0}");

@@ -40,7 +40,7 @@ size_t OffsetOf(const std::string& message, const std::string& text) {
   return at + column - 1;
 }
 
-TEST(TextGenerator, WhatItMakesIsReadPrintedAndReadAgainEqual) {
+TEST(TextGenerator, GeneratedTextRoundTrips) {
   const std::vector<AttributeType> types = ReadAttributeTypes();
   std::set<std::string> used;
   size_t instructions = 0;
@@ -105,7 +105,7 @@ TEST(TextGenerator, WhatItMakesIsReadPrintedAndReadAgainEqual) {
   }
 }
 
-TEST(TextGenerator, WhatIsBrokenIsRefusedWithItsPlace) {
+TEST(TextGenerator, BrokenTextIsRejectedWithItsPlace) {
   const std::vector<AttributeType> types = ReadAttributeTypes();
   std::map<std::string, size_t> kinds;
   for (uint32_t seed = 1; seed <= kSeeds / 4; ++seed) {

@@ -132,7 +132,7 @@ ENTRY e {
   EXPECT_EQ(Find(module, "a").metadata.source_line, 7);
 }
 
-TEST(TextReader, OpNamesMayHoldAnything) {
+TEST(TextReader, OpNamesMayContainAnyCharacter) {
   const auto module = ReadHlo(Entry(
       R"(  ROOT a = f32[] parameter(0), metadata={source_line=7 op_name="jit(f)/while[n=2]/\"q\"\\{}=,/dot[(((1,), (0,)))]\n\x41\102" unknown_key={{1},"}"}})"));
   EXPECT_EQ(Find(module, "a").metadata.op_name,
@@ -140,7 +140,7 @@ TEST(TextReader, OpNamesMayHoldAnything) {
   EXPECT_EQ(Find(module, "a").metadata.source_line, 7);
 }
 
-TEST(TextReader, ShapesComeOutAsXlaPrintsThem) {
+TEST(TextReader, ShapesArePrintedAsXlaDoes) {
   const auto module = ReadHlo(Entry(R"(
   a = (f32[2]{0},s32[]{}, /*index=2*/ (token[], ())) parameter(0)
   b = bf16[8,128]{1,0:T(8,128)(2,1)E(4)S(5)} parameter(1)
@@ -370,7 +370,7 @@ ENTRY e {
 }
 
 // Cut anywhere, the part is sound and never more than the whole.
-TEST(TextReader, EveryBeginningOfATextGivesASoundPartOrAnError) {
+TEST(TextReader, EveryPrefixGivesASoundPartOrAnError) {
   const std::string text = R"(HloModule m
 f { t = (f32[], s32[]) parameter(0) ROOT r = f32[] negate(t#0) }
 ENTRY e {

@@ -52,12 +52,12 @@ class WeightsTest : public ::testing::Test {
   model::HloModule module_;
 };
 
-TEST_F(WeightsTest, WhatDoesNoWorkWeighsNothing) {
+TEST_F(WeightsTest, InstructionsWithoutWorkHaveWeightZero) {
   for (const char* name : {"a", "zero", "cast", "t"}) EXPECT_EQ(Of(name), 0) << name;
 }
 
 // 64 x 32 elements of four bytes are 8,192 bytes.
-TEST_F(WeightsTest, CheapWorkWeighsTheBytesItMoves) {
+TEST_F(WeightsTest, CheapOpsWeighTheBytesTheyMove) {
   EXPECT_DOUBLE_EQ(Of("sum") / Of("negate"), (8192 + 4 + 256) / (2 * 8192.0));
   EXPECT_DOUBLE_EQ(Of("half") / Of("negate"), 0.5);
   EXPECT_DOUBLE_EQ(Of("negate", model::DeviceKind::kCpu), 2 * 8192 / 40.0);  // 40 GB/s.
@@ -70,13 +70,13 @@ TEST_F(WeightsTest, ABroadcastIsNeitherWrittenNorRead) {
 
 // An H100 does 66.9 cycles' worth of work per picosecond and moves 3.35 bytes in it: the 79 cycles
 // of an exponential hide behind 8 bytes, the 467 of a tanh do not.
-TEST_F(WeightsTest, CostlyOperationsWeighTheirTimeWhereItIsLongerThanTheBytes) {
+TEST_F(WeightsTest, CostlyOpsWeighTheirComputeTime) {
   EXPECT_DOUBLE_EQ(Of("exp"), Of("negate"));
   EXPECT_NEAR(Of("tanh") / Of("negate"), (467 / 66.9) / (8 / 3.35), 0.01);
   EXPECT_GT(Of("rest"), Of("negate"));
 }
 
-TEST_F(WeightsTest, ProcessorsDiffer) {
+TEST_F(WeightsTest, WeightsDifferByProcessor) {
   const auto cpu = model::DeviceKind::kCpu;
   EXPECT_NEAR(Of("exp", cpu) / Of("negate", cpu), 0.47 / (8 / 40.0), 0.01);
   EXPECT_LT(Of("tanh", cpu) / Of("exp", cpu), 1.2);  // Both are short polynomials there.
@@ -95,7 +95,7 @@ TEST_F(WeightsTest, ADotGrowsWithTheContractedDimension) {
   EXPECT_DOUBLE_EQ(product(4096) / product(2048), 2.0);
 }
 
-TEST_F(WeightsTest, AFusionWeighsWhatIsInside) {
+TEST_F(WeightsTest, FusionWeighsItsInnerOps) {
   double sum = 0;
   for (const char* name :
        {"negate", "exp", "sum", "dot", "tanh", "everywhere", "shifted", "half", "rest"}) {

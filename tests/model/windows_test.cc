@@ -16,13 +16,13 @@ Loss At(int64_t process, int64_t start, int64_t end) {
   return {.process_id = process, .start_ns = start, .end_ns = end, .cause = "dropped"};
 }
 
-TEST(CutByLosses, ALossEndsAWindowAndTheNextBeginsBehindIt) {
+TEST(CutByLosses, LossDividesAWindow) {
   EXPECT_EQ(
       CutByLosses({Of(1, 0, 100, WindowEnd::kAsked)}, {At(1, 40, 50)}),
       (std::vector<Window>{Of(1, 0, 40, WindowEnd::kLoss), Of(1, 50, 100, WindowEnd::kAsked)}));
 }
 
-TEST(CutByLosses, AnInstantCutsToo) {
+TEST(CutByLosses, InstantaneousLossDividesAWindow) {
   EXPECT_EQ(CutByLosses({Of(1, 0, 100)}, {At(1, 40, 40)}),
             (std::vector<Window>{Of(1, 0, 40, WindowEnd::kLoss), Of(1, 40, 100)}));
 }
@@ -32,12 +32,12 @@ TEST(CutByLosses, LossesThatOverlapAreOneHole) {
             (std::vector<Window>{Of(1, 0, 20, WindowEnd::kLoss), Of(1, 70, 100)}));
 }
 
-TEST(CutByLosses, AtTheEndOfAWindowItIsWhyThatEnded) {
+TEST(CutByLosses, LossAtTheEndIsTheReasonOfTheEnd) {
   EXPECT_EQ(CutByLosses({Of(1, 0, 100)}, {At(1, 90, 300)}),
             (std::vector<Window>{Of(1, 0, 90, WindowEnd::kLoss)}));
 }
 
-TEST(CutByLosses, OfTheSameProcessOnly) {
+TEST(CutByLosses, LossAffectsOnlyItsProcess) {
   EXPECT_EQ(CutByLosses({Of(2, 0, 100), Of(1, 0, 100)}, {At(1, 0, 30)}),
             (std::vector<Window>{Of(1, 30, 100), Of(2, 0, 100)}));
 }
@@ -53,7 +53,7 @@ TEST(CutByLosses, LossInsideALongerLossChangesNothing) {
             (std::vector<Window>{Of(1, 0, 10, WindowEnd::kLoss), Of(1, 60, 100)}));
 }
 
-TEST(CutByLosses, AProcessOfWhichNothingIsWholeIsNotWhole) {
+TEST(CutByLosses, ProcessWithoutWholeWindowIsNotWhole) {
   const auto windows = CutByLosses({Of(1, 0, 100)}, {At(1, -10, 200)});
   EXPECT_EQ(windows, (std::vector<Window>{Of(1, 0, 0, WindowEnd::kLoss)}));
   EXPECT_FALSE(Recorded(windows).Whole(1, 10, 20));
@@ -106,7 +106,7 @@ TEST_P(RandomLosses, IntervalIsWholeIfOneWindowHoldsItWithoutLoss) {
   }
 }
 
-TEST(Recorded, NothingSpansTheEndOfAWindow) {
+TEST(Recorded, IntervalAcrossAWindowEndIsNotWhole) {
   const Recorded recorded({Of(1, 0, 40, WindowEnd::kLoss), Of(1, 50, 100)});
   EXPECT_TRUE(recorded.Whole(1, 0, 40));
   EXPECT_TRUE(recorded.Whole(1, 50, 60));
@@ -119,7 +119,7 @@ TEST(Recorded, NothingSpansTheEndOfAWindow) {
   EXPECT_EQ(recorded.WindowAt(1, -1), 0u);
 }
 
-TEST(Recorded, AProcessOfWhichNothingIsKnownIsWhole) {
+TEST(Recorded, ProcessWithoutWindowsIsWhole) {
   const Recorded recorded({Of(1, 0, 40)});
   EXPECT_TRUE(recorded.Whole(2, 0, 1000));
   EXPECT_TRUE(recorded.Whole(-1, 0, 1000));

@@ -329,7 +329,7 @@ int64_t CountOf(const model::AnalysisTables& tables, const std::string& id) {
                        [&](const model::FindingRow& row) { return row.id == id; });
 }
 
-TEST(PlantedForeign, WhatComesWithEveryStepIsOneFindingAndNoStall) {
+TEST(PlantedForeign, PauseOfEveryStepIsNoStall) {
   const model::AnalysisTables tables = SteppedRun(40, [](int) { return true; });
   ASSERT_GE(tables.steps.size(), 38u);
   EXPECT_EQ(CountOf(tables, "long_stall"), 0) << Listing(tables);
@@ -348,7 +348,7 @@ TEST(PlantedForeign, StallsOfFewStepsAreOneFinding) {
 }
 
 // Between steps of 20 ms the host takes 1.5 ms, and 4 ms in every fifth: no event, but how it is.
-TEST(PlantedForeign, WhatIsHardlyLongerThanInOtherStepsIsNoPause) {
+TEST(PlantedForeign, SlightlyLongerHostTimeIsNoPause) {
   const auto stalls = [](int k) { return k % 5 == 2; };
   const auto now = SteppedRun(60, stalls, 4'000'000, 1'500'000);
   EXPECT_EQ(CountOf(now, "pauses"), 0) << Listing(now);
@@ -367,7 +367,7 @@ const model::FindingRow* Find(const model::AnalysisTables& tables, const std::st
   return at == tables.findings.end() ? nullptr : &*at;
 }
 
-TEST(PlantedForeign, AdviceIsInTheWordsOfTheFrameworkWhoseKernelsTheseAre) {
+TEST(PlantedForeign, AdviceNamesTheFrameworkOfTheKernels) {
   const auto action = [](const std::string& kernel) {
     planted::Run run;
     for (int k = 0; k < 400; ++k) run.Launch(kernel, 5'000, 60'000);
@@ -448,7 +448,7 @@ TEST(PlantedForeign, HostThatAllocatesMemoryIsNamedByItsCalls) {
   EXPECT_GOLDEN_TEXT(analysis::TextOf(*finding));
 }
 
-TEST(PlantedForeign, WeightsThatAreCopiedOnceBeforeTheFirstKernelAreFine) {
+TEST(PlantedForeign, CopyOfWeightsBeforeTheFirstKernelIsFine) {
   planted::Run run;
   for (int k = 0; k < 30; ++k) run.Copy(true, 200'000'000, 7'000'000);
   // Each kernel runs once, so that there are no steps.
@@ -465,7 +465,7 @@ TEST(PlantedForeign, WeightsThatAreCopiedOnceBeforeTheFirstKernelAreFine) {
 }
 
 // Ten times the host waits for 40 kernels of 100 us, and needs 500 us to go on.
-TEST(PlantedForeign, WaitOfTheHostIsNamedWithItsCallAndItsTime) {
+TEST(PlantedForeign, HostWaitIsNamedWithCallAndTime) {
   planted::Run run;
   for (int k = 0; k < 10; ++k) {
     for (int i = 0; i < 39; ++i) run.Launch("vectorized_elementwise_kernel", 100'000);
@@ -495,7 +495,7 @@ TEST(PlantedForeign, AKernelOfAnAnonymousNamespaceHasAName) {
 
 // After a wait the host launches one short kernel, does something else, and only then fills the
 // queue: the wait is to blame for what it takes to fill it, not for the rest.
-TEST(PlantedForeign, WhatKeepsTheHostFromFillingTheQueueIsNoWait) {
+TEST(PlantedForeign, SlowQueueFillingIsNotAttributedToTheWait) {
   const auto synchronised_ns = [](int64_t elsewhere_ns) {
     planted::Run run;
     for (int k = 0; k < 10; ++k) {
@@ -518,7 +518,7 @@ TEST(PlantedForeign, WhatKeepsTheHostFromFillingTheQueueIsNoWait) {
 }
 
 // Another number of launches, or launches at other times: not the same exchanges.
-TEST(PlantedForeign, WithoutCounterpartsNothingIsTakenForWaiting) {
+TEST(PlantedForeign, CollectivesWithoutCounterpartsHaveNoWaiting) {
   for (const bool other_number : {true, false}) {
     planted::Run run(2);
     if (!other_number) run.Launch("prologue", 100'000'000, 2'000, 1);

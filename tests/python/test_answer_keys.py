@@ -27,7 +27,7 @@ def claims(said, **key):
 
 
 class KeysTest(unittest.TestCase):
-    def test_every_key_can_be_read_and_says_where_its_proof_is(self):
+    def test_every_key_states_its_proof(self):
         paths = sorted(ANSWERS.glob("*.toml"))
         self.assertGreater(len(paths), 20)
         for path in paths:

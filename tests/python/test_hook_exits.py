@@ -60,7 +60,7 @@ class Exits(HookTestCase):
         self.assert_recorded(status, "os._exit")
         self.assertEqual(status["exit"], {"kind": "os._exit", "status": 4})
 
-    def test_exec(self):
+    def test_exec_ends_the_recording(self):
         script = """
         try:
             os.execvp("no-such-program", ["x"])
@@ -80,7 +80,7 @@ class Exits(HookTestCase):
 class Signals(HookTestCase):
     framework = "jax"
 
-    def test_sigterm(self):
+    def test_sigterm_keeps_the_recording(self):
         script = JAX + "print('ready', flush=True)\nsignal.pause()"
         result = self.run_and_signal(script, signal.SIGTERM)
         self.assertEqual((result.returncode, result.stderr), (-signal.SIGTERM, ""))

@@ -48,7 +48,7 @@ class Processes(HookTestCase):
         self.assertEqual(child["ppid"], parent["pid"])
         self.assertEqual(child["framework"], "jax")
 
-    def test_subprocesses(self):
+    def test_each_subprocess_has_its_own_recording(self):
         script = JAX + (
             "import subprocess\n"
             "if len(sys.argv) == 1:\n"
@@ -76,7 +76,7 @@ class Limits(HookTestCase):
         "    assert time.monotonic() < deadline\n"
     )
 
-    def test_duration(self):
+    def test_duration_limit_ends_the_recording(self):
         result = self.run_script(
             self.until_there_is_a_profile, str(self.recording), XLATRACE_HOOK_DURATION_S="0.3"
         )
@@ -111,7 +111,7 @@ class Limits(HookTestCase):
         self.assertEqual(result.stdout.splitlines()[-1:], ["[True, True, True] running"], result)
         self.assertIn(self.status()["stop_reason"], ("duration", "exit"))
 
-    def test_memory(self):
+    def test_memory_limit_ends_the_recording(self):
         result = self.run_script(
             self.until_there_is_a_profile,
             str(self.recording),
@@ -121,7 +121,7 @@ class Limits(HookTestCase):
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assert_recorded(self.status(), "memory")
 
-    def test_delay(self):
+    def test_delay_starts_the_recording_later(self):
         script = JAX + (
             "import glob, json, time\n"
             "deadline = time.monotonic() + 300\n"

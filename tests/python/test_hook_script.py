@@ -102,7 +102,7 @@ class SameAsWithout(HookTestCase):
 class WithoutFramework(HookTestCase):
     """These need no framework, and so run everywhere."""
 
-    def test_no_framework_no_folder(self):
+    def test_script_without_framework_leaves_no_folder(self):
         self.assertEqual(self.run_script("print(1)").stdout, "1\n")
         self.assertFalse(self.recording.exists())
 
@@ -120,11 +120,11 @@ class WithoutFramework(HookTestCase):
         result = self.run_script(script)
         self.assertEqual((result.returncode, result.stdout, result.stderr), (0, "[]\n", ""))
 
-    def test_no_directory_no_hook(self):
+    def test_hook_without_directory_does_nothing(self):
         script = "import sys; print(sys.meta_path, 'xlatrace_hook.post_import' in sys.modules)"
         self.assertIn("False", self.run_script(script, XLATRACE_HOOK_DIR="").stdout)
 
-    def test_a_framework_that_is_not_one(self):
+    def test_module_named_like_a_framework_is_not_recorded(self):
         folder = self.place / "modules"
         (folder / "jax").mkdir(parents=True)
         (folder / "jax" / "__init__.py").write_text("print('imported')\n")
@@ -152,20 +152,20 @@ class OtherSitecustomize(HookTestCase):
         (folder / "sitecustomize.py").write_text(text)
         return folder
 
-    def test_it_runs(self):
+    def test_other_sitecustomize_runs(self):
         folder = self.folder_with("value = 42\nprint('theirs', __name__, __file__)\n")
         script = "import sitecustomize\nprint(sitecustomize.value, sitecustomize.__spec__.origin)\n"
         result = self.run_script(script, path=(folder,))
         self.assert_same(result, self.run_script(script, path=(folder,), hook=False))
         self.assertIn("42", result.stdout)
 
-    def test_it_fails(self):
+    def test_error_of_another_sitecustomize_is_unchanged(self):
         folder = self.folder_with("raise RuntimeError('theirs')\n")
         result = self.run_script("print(1)", path=(folder,))
         self.assert_same(result, self.run_script("print(1)", path=(folder,), hook=False))
         self.assertIn("RuntimeError: theirs", result.stderr)
 
-    def test_one_that_calls_ours(self):
+    def test_chained_sitecustomize_does_not_loop(self):
         # Earlier on the path, and chains as ours does: must not go round in circles.
         folder = self.folder_with(
             "import importlib.machinery, importlib.util, os, sys\n"

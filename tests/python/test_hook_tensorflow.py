@@ -35,7 +35,7 @@ class TensorFlow(HookTestCase):
         self.assertEqual((status["framework"], status["started"]), ("tensorflow", False))
         self.assertIsNone(status["start_error"])
 
-    def test_exit(self):
+    def test_exit_writes_the_profile(self):
         script = TENSORFLOW + "print(float(double(tf.ones(8))))\nraise SystemExit(3)\n"
         result = self.run_script(script)
         self.assertEqual(result.returncode, 3)
@@ -50,7 +50,7 @@ class TensorFlow(HookTestCase):
         own = {"compile.jsonl", "host.samples"}  # Depend on the framework and on the library that samples.
         self.assertEqual([name for name in names if name not in own], ["session-1.xplane.pb", "status.json"])
 
-    def test_calls_that_compile_are_told_from_others(self):
+    def test_calls_that_compile_are_distinguished_from_others(self):
         """A call that traced, and no other, opens the window; it is one while it runs."""
         script = TENSORFLOW + (
             "from xlatrace_hook import hook\n"

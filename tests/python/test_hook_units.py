@@ -26,7 +26,7 @@ from xlatrace_hook.status import Status  # noqa: E402
 
 
 class Masking(unittest.TestCase):
-    def test_masked(self):
+    def test_secrets_are_masked(self):
         for arguments, masked in (
             (["--token", "x"], ["--token", "***"]),
             (["--hf-token=x", "--lr=1"], ["--hf-token=***", "--lr=1"]),
@@ -38,7 +38,7 @@ class Masking(unittest.TestCase):
         ):
             self.assertEqual(mask_secrets(arguments), masked)
 
-    def test_not_masked(self):
+    def test_ordinary_values_are_not_masked(self):
         arguments = ["--tokenizer", "spm", "--max-tokens=5", "--author", "b", "--key"]
         self.assertEqual(mask_secrets(arguments), arguments)
 
@@ -51,7 +51,7 @@ class TheSettings(unittest.TestCase):
             self.assertEqual(settings.delay_s, 0)
         self.assertEqual(settings.memory_bytes, 256e6)
 
-    def test_memory_where_nothing_is_said(self):
+    def test_memory_limit_has_a_default(self):
         """A sixteenth of what the machine has to spare, from 256 to 1,024 MB."""
         for spare_kb, wanted in ((0, 256e6), (8_000_000, 500e6), (64_000_000, 1024e6)):
             text = f"MemTotal: 99 kB\nMemAvailable: {spare_kb} kB\n".encode()
@@ -97,7 +97,7 @@ class TheLimits(Patched):
         self.now += seconds
         self.size += int(grown_mb * 1e6)
 
-    def test_duration(self):
+    def test_duration_is_reached_after_its_seconds(self):
         self.limits.session_started()
         self.later(59)
         self.assertIsNone(self.limits.reached())
@@ -124,7 +124,7 @@ class TheLimits(Patched):
         self.later(1)
         self.assertEqual(self.limits.reached(), "duration")
 
-    def test_nothing_is_over_before_something_was_compiled(self):
+    def test_limits_start_with_the_first_compilation(self):
         self.limits.session_started()
         self.later(60)
         self.assertFalse(self.limits.has_compiled)
@@ -305,7 +305,7 @@ class TheWindow(Patched):
         self.after(1)
         self.assertEqual(self.reasons()[0], "memory")
 
-    def test_what_was_compiled_waits_for_its_window(self):
+    def test_compilation_waits_until_the_earlier_window_is_written(self):
         """While the window before it is still being written, by another thread."""
         self.recorder.compiled(1)
         written, stop = threading.Event(), self.profiler.stop
@@ -388,13 +388,13 @@ class TheCallsThatTrace(Patched):
         for function in functions:
             function.trace()
 
-    def test_calls(self):
+    def test_calls_that_trace_are_reported(self):
         for seconds in (7, 3):
             self.function(lambda seconds=seconds: self.work(seconds, self.function))
             self.function(lambda: self.work(60))
         self.assertEqual(self.heard, [7, 3])
 
-    def test_nested(self):
+    def test_nested_calls_are_reported_once(self):
         self.function(lambda: self.other(lambda: self.work(2, self.function, self.other)))
         self.assertEqual(self.heard, [2, 2])
         self.other(lambda: self.function(lambda: self.work(2, self.other)))
@@ -412,7 +412,7 @@ class TheCallsThatTrace(Patched):
         self.function(lambda: self.work(1))
         self.assertEqual(self.heard, [5])
 
-    def test_the_script_asks(self):
+    def test_counts_requested_by_the_script_are_unchanged(self):
         before = self.function.count()
         self.work(300, self.function)
         self.assertEqual(self.function.count(), before + 1)
@@ -443,7 +443,7 @@ class TheCallsThatTrace(Patched):
         self.function(lambda: self.work(4, self.function))
         self.assertEqual(self.heard, [4])
 
-    def test_nothing_is_raised_into_the_script(self):
+    def test_errors_of_the_hook_do_not_reach_the_script(self):
         with mock.patch.object(tensorflow_profiler.os, "getpid", side_effect=OSError):
             self.assertEqual(self.function(lambda: self.work(4, self.function)), 1)
         self.assertEqual(self.heard, [])

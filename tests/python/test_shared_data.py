@@ -24,7 +24,7 @@ class SharedData(unittest.TestCase):
         self.assertEqual(reason, "no recordings: XLATRACE_SHARED_DATA has no xplane")
         return folder, found
 
-    def test_the_variable_decides_and_the_neighbour_of_the_checkout_is_the_default(self):
+    def test_variable_overrides_the_folder_beside_the_checkout(self):
         with tempfile.TemporaryDirectory() as place:
             place = pathlib.Path(place).resolve()
             tests = place / "checkout" / "tests"
@@ -40,7 +40,7 @@ class SharedData(unittest.TestCase):
             for none in ("", str(place / "nothing")):
                 self.assertEqual(self.ask(tests, XLATRACE_SHARED_DATA=none), ("None", "None"), none)
 
-    def test_no_other_test_looks_for_them(self):
+    def test_no_other_test_searches_recordings(self):
         wrong = []
         for path in TESTS.rglob("*"):
             if path.suffix not in (".cc", ".h", ".py", ".txt") or path.name in PLACES:

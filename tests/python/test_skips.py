@@ -146,7 +146,7 @@ class Skips(unittest.TestCase):
         self.assertEqual(done.returncode, 1)
         self.assertIn("ran no case", done.stdout)
 
-    def test_what_scripts_print_is_counted_and_missing_recordings_are_one_reason(self):
+    def test_skips_printed_by_scripts_are_counted(self):
         missing = "no recordings: XLATRACE_SHARED_DATA has no"
         done = self.run_on(
             [("damage", '<skipped message="SKIP_RETURN_CODE=77"/>', f"skipped: {missing} xplane\n"),
@@ -180,7 +180,7 @@ class Skips(unittest.TestCase):
         self.assertEqual(done.returncode, 1, done.stderr)
         return [line.strip() for line in done.stdout.partition("\nskipped: ")[0].splitlines()]
 
-    def test_each_failed_case_of_unittest_says_where_and_how(self):
+    def test_failed_unittest_case_has_place_and_message(self):
         lines = self.why(("e2e.x", FAILURE, FAILED_PYTHON))
         self.assertNotIn("left over of a thread", lines)
         self.assertFalse([line for line in lines if "test_ok" in line])
@@ -201,23 +201,23 @@ class Skips(unittest.TestCase):
         self.assertIn("/my Cöde/g.cc:3: Failure", done.stdout)
         self.assertNotIn("        Value of: false", done.stdout)
 
-    def test_each_failed_case_of_googletest_says_its_failures(self):
+    def test_failed_googletest_case_has_its_failures(self):
         lines = self.why(("hlo.A.Bad", FAILURE, FAILED_GOOGLE))
         start = lines.index("[  FAILED  ] A.Bad")
         self.assertEqual(lines[start + 1 :], [
             "/src/g.cc:3: Failure", "Expected equality of these values:", "1", "2",
             "/src/g.cc:4: Failure", "Value of: false"])
 
-    def test_a_sanitizer_says_the_cause_and_not_its_legend(self):
+    def test_sanitizer_failure_has_the_cause_without_the_legend(self):
         lines = self.why(("hlo.A.Crash", FAILURE, SANITIZER))
         self.assertEqual(lines[-4:], [line.strip() for line in SANITIZER.splitlines()[1:5]])
 
-    def test_without_a_framework_it_is_the_end_of_what_was_printed(self):
+    def test_failure_without_framework_shows_the_last_lines(self):
         lines = self.why(("growth", FAILURE, "".join(f"row {i}\n" for i in range(500)) + "bad\n"))
         self.assertEqual(lines[-25:], [*(f"row {i}" for i in range(476, 500)), "bad"])
         self.assertNotIn("row 475", lines)
 
-    def test_however_much_failed_it_is_all_below_200_lines_and_says_what_is_left_out(self):
+    def test_report_has_fewer_than_200_lines(self):
         said = "".join(f"row {i}\n" for i in range(500))
         skips = [(f"e2e.s{i}", "", f"skipped: reason {'x' * i}\n") for i in range(1, 31)]
         for tests, most in ((3, 0), (20, 0), (600, 600)):
@@ -275,14 +275,14 @@ class Table(unittest.TestCase):
             return subprocess.run(["bash", "scripts/run"], cwd=place, env=environment,
                                   capture_output=True, text=True)
 
-    def test_all_presets_are_in_it_and_notes(self):
+    def test_table_has_all_presets_and_notes(self):
         done = self.run_tests()
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         for row in ("2  no release here", "1  no asan here", "1  no tsan here", "1  page: it needs node"):
             self.assertIn(row, done.stdout)
         self.assertIn("all tests passed", done.stdout)
 
-    def test_it_is_printed_when_tests_fail_with_the_failures_first(self):
+    def test_table_is_printed_with_failures_first(self):
         done = self.run_tests(fail="release:b asan:c", alone="asan:c")
         self.assertEqual(done.returncode, 1)
         self.assertNotIn("all tests passed", done.stdout)
@@ -293,7 +293,7 @@ class Table(unittest.TestCase):
             self.assertIn(row, table)
         self.assertLess(table.index("asan: asan:c"), table.index("skipped:"))
 
-    def test_a_reason_that_is_not_allowed_fails_where_that_is_asked(self):
+    def test_disallowed_reason_fails_if_enforced(self):
         done = self.run_tests(XLATRACE_ENFORCE_SKIPS="1")
         self.assertEqual(done.returncode, 1)
         self.assertIn("no tsan here  NOT ALLOWED", done.stdout)

@@ -9,7 +9,7 @@
 namespace xlatrace::recording {
 namespace {
 
-TEST(Control, AnOrderIsWhatItWas) {
+TEST(Control, OrderRoundTrips) {
   for (const bool on : {true, false}) {
     const ControlOrder order = ParseControl(FormatControl({12, on, on}));
     EXPECT_EQ(order.number, 12u);
@@ -18,7 +18,7 @@ TEST(Control, AnOrderIsWhatItWas) {
   }
 }
 
-TEST(Control, WhatIsNoOrderIsNone) {
+TEST(Control, InvalidOrderIsIgnored) {
   for (const char* text : {"", "stop", "stop 3", "stop\n", "stop 3x\n", "stop -3\n", "halt 3\n",
                            "stop 3 \n", "stop 3 x\n", "stop flush\n", "flush 3\n", "stop  3\n",
                            "stop 18446744073709551616\n", "\n"}) {
@@ -27,7 +27,7 @@ TEST(Control, WhatIsNoOrderIsNone) {
   }
 }
 
-TEST(Control, TheLastWordOfEachProcessCounts) {
+TEST(Control, LastOrderOfEachProcessCounts) {
   const std::string job = "token\nended 7 100 1\n" +
                           FormatState("token.a.host.7.1f", 1, ProcessState::kStopped) +
                           FormatState("token.b.8.1f", 1, ProcessState::kStopped) +

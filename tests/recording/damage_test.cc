@@ -236,7 +236,7 @@ TEST(Damage, MissingBlocksAreCounted) {
   EXPECT_EQ(outcome->missing_blocks, 3u);
 }
 
-TEST(Damage, RowCountsAreNotBelieved) {
+TEST(Damage, RowCountsAreNotTrusted) {
   const TestFile file;
   Encoder little;
   little.Number(1);
@@ -398,7 +398,7 @@ TEST(Damage, FlippedBitCostsItsBlockAndWhatRefersToIt) {
   EXPECT_GT(unnamed, 0u);
 }
 
-TEST(Damage, IsToldAtItsFirstPlaceAndCountedAtAll) {
+TEST(Damage, DamageIsReportedOnceAndCountedEverywhere) {
   const LongFile file;
   const std::vector<PlacedBlock> blocks = BlocksOf(file.bytes());
   std::string bytes = file.bytes();
@@ -418,7 +418,7 @@ TEST(Damage, IsToldAtItsFirstPlaceAndCountedAtAll) {
 }
 
 // All blocks are there, and the footer; still it is not as it was written.
-TEST(Damage, WhatStandsBehindTheFooterIsDamage) {
+TEST(Damage, BytesAfterTheFooterAreDamage) {
   const LongFile file;
   RowLog log;
   const auto outcome = file.Read(file.bytes() + std::string(100, 'x'), log);
@@ -482,7 +482,7 @@ TEST(Damage, SearchAmongFalseBeginningsEnds) {
   EXPECT_TRUE(log.rows.empty());
 }
 
-TEST(Growing, ReadsTheSameTwiceAndMoreLater) {
+TEST(Growing, GrowingFileGivesEarlierRowsUnchanged) {
   const TestFile file;
   Writer writer(file.Open(), "token.host.7.1f", UINT64_MAX);
   const auto add = [&](const char* value) {
@@ -508,7 +508,7 @@ TEST(Growing, ReadsTheSameTwiceAndMoreLater) {
   EXPECT_EQ(more.Of<FactRow>().size(), 2u);
 }
 
-TEST(Reading, OnlyWhatIsWanted) {
+TEST(Reading, OnlyRequestedRowsAreRead) {
   const SmallFile small;
   class CallsOnly final : public RowSink {
    public:
@@ -526,7 +526,7 @@ TEST(Reading, OnlyWhatIsWanted) {
   EXPECT_EQ(sink.others, 0);
 }
 
-TEST(Writing, StopsAtTheLimitAndCountsLostRows) {
+TEST(Writing, WriterStopsAtTheLimitAndCountsLostRows) {
   const TestFile file;
   Writer writer(file.Open(), "token.host.7.1f", 100'000);
   const std::string text(1000, 'x');
@@ -549,7 +549,7 @@ TEST(Writing, StopsAtTheLimitAndCountsLostRows) {
   EXPECT_GOLDEN_TEXT(writer.StopReason());
 }
 
-TEST(Writing, FullDiskStopsItForGood) {
+TEST(Writing, FullDiskStopsTheWriterForGood) {
   const int full = open("/dev/full", O_RDWR | O_CLOEXEC);
   if (full < 0) GTEST_SKIP() << "no /dev/full";
   Writer writer(full, "t", UINT64_MAX);
@@ -559,7 +559,7 @@ TEST(Writing, FullDiskStopsItForGood) {
   EXPECT_EQ(writer.lost_rows(), 2u);  // The segment's own row and the fact.
 }
 
-TEST(Writing, ForkedChildLetsGo) {
+TEST(Writing, ForkedChildReleasesTheFile) {
   const TestFile file;
   Writer writer(file.Open(), "t", UINT64_MAX);
   writer.Add(FactRow{"key", "value"});
@@ -580,7 +580,7 @@ class FolderTest : public ::testing::Test {
   TestFile file_;
 };
 
-TEST_F(FolderTest, NamesTellWhatFilesAre) {
+TEST_F(FolderTest, FileKindFollowsFromItsName) {
   Touch("tok-1.node1.cluster.local.77.6b01.rec");
   Touch("tok-1.b.5.10.rec");
   Touch("tok-1.b.6.11.note");
@@ -606,7 +606,7 @@ TEST_F(FolderTest, NamesTellWhatFilesAre) {
   EXPECT_EQ(listed->notes[0].pid, 6);
 }
 
-TEST_F(FolderTest, FolderOfOursIsToldFromOthers) {
+TEST_F(FolderTest, RecordingFolderIsDistinguishedFromOtherFolders) {
   EXPECT_FALSE(LooksLikeRecordingFolder(folder().string()));
   Touch("train.rec");
   EXPECT_FALSE(LooksLikeRecordingFolder(folder().string()));

@@ -45,7 +45,7 @@ Read ReadAll(const TestFile& file) {
   return read;
 }
 
-TEST(Ring, OldRowsGoDefinitionsStay) {
+TEST(Ring, OldRowsAreRemovedAndDefinitionsKept) {
   const TestFile file;
   Writer writer(file.Open(), "token.host.7.1f", UINT64_MAX);
   writer.KeepLast(1);  // A nanosecond: every flush begins a segment.
@@ -77,7 +77,7 @@ TEST(Ring, OldRowsGoDefinitionsStay) {
   EXPECT_LE(file.Bytes().size(), 5 * kSegmentBytes);
 }
 
-TEST(Ring, WhatIsYoungEnoughStaysWhole) {
+TEST(Ring, RowsWithinTheTimeLimitAreKept) {
   const TestFile file;
   Writer writer(file.Open(), "token.host.7.1f", UINT64_MAX);
   writer.KeepLast(kHour);
@@ -89,7 +89,7 @@ TEST(Ring, WhatIsYoungEnoughStaysWhole) {
   EXPECT_EQ(read.log.Of<ApiCallRow>().size(), 500u);
 }
 
-TEST(Ring, TheLimitShortensIt) {
+TEST(Ring, SizeLimitShortensTheRing) {
   const TestFile file;
   Writer writer(file.Open(), "token.host.7.1f", 4 * kSegmentBytes);
   writer.KeepLast(kHour);
@@ -136,7 +136,7 @@ std::set<uint32_t> RoundsOf(const Read& read) {
   return rounds;
 }
 
-TEST(Ring, TheEndOfAProgramThatHangsStays) {
+TEST(Ring, LastRowsOfAHangingProgramAreKept) {
   const TestFile file;
   Writer writer(file.Open(), "token.host.7.1f", UINT64_MAX);
   test_clock_ns = 0;
@@ -161,7 +161,7 @@ TEST(Ring, TheEndOfAProgramThatHangsStays) {
   EXPECT_EQ(*rounds.rbegin() - *rounds.begin() + 1, rounds.size());
 }
 
-TEST(Ring, AfterAPauseWhatIsLeftOfOldRowsHasNoHole) {
+TEST(Ring, RowsLeftAfterAPauseAreContiguous) {
   const TestFile file;
   Writer writer(file.Open(), "token.host.7.1f", UINT64_MAX);
   test_clock_ns = 0;
@@ -226,7 +226,7 @@ TEST(Ring, DamageBringsNoOlderRoundBack) {
   EXPECT_GT(hit, 4u);
 }
 
-TEST(Ring, AKilledOneMissesNothing) {
+TEST(Ring, RingOfAKilledProcessIsComplete) {
   const TestFile file;
   Writer writer(file.Open(), "token.host.7.1f", UINT64_MAX);
   writer.KeepLast(1);

@@ -121,7 +121,7 @@ TEST_F(ActivityRowsTest, NestedTimeBytesAndGraphNodes) {
 }
 
 // The correlator tells the graphs of rows apart by their numbers; nobody takes them for nodes.
-TEST_F(ActivityRowsTest, ARowOfAWholeGraphHasItsNumberAndNoNode) {
+TEST_F(ActivityRowsTest, GraphRowHasAGraphIdAndNoNode) {
   const Id graph = run_->AddLaunchConfig({.kind = model::ActivityKind::kGraph, .name = "graph"});
   Launch(60, 0, 0);
   run_->AddActivity(
@@ -134,7 +134,7 @@ TEST_F(ActivityRowsTest, ARowOfAWholeGraphHasItsNumberAndNoNode) {
             "200 5 - \n");
 }
 
-TEST_F(ActivityRowsTest, UnknownTimesAreNullAndTheCallOfSuchAnActivityIsNot) {
+TEST_F(ActivityRowsTest, ActivityWithoutTimesKeepsItsCall) {
   Launch(2000, 1, Call(1, 1000));
   run_->AddActivity({.lane_id = lane_,
                      .config_id = config_,
@@ -165,7 +165,7 @@ TEST_F(ActivityRowsTest, UnknownTimesAreNullAndTheCallOfSuchAnActivityIsNot) {
             "4 3 2 \n");
 }
 
-TEST_F(ActivityRowsTest, GapsInTheRowAndOddOnes) {
+TEST_F(ActivityRowsTest, GapsInsideAndOutsideOfPackedRowsAreRead) {
   for (const int64_t start : {0, 2000, 9000, 20000}) Launch(start, 0, 0);
   model::AttributionTables attribution;
   attribution.labels.push_back({});
@@ -234,7 +234,7 @@ TEST_F(ActivityRowsTest, AGapOfAnotherDeviceKeepsItsDevice) {
   EXPECT_EQ(Rows("SELECT * FROM gap"), "2 100 2000 unknown 1 2 - - \n");
 }
 
-TEST_F(ActivityRowsTest, TheBuilderTellsTheCallOfALaunch) {
+TEST_F(ActivityRowsTest, BuilderReturnsTheCallOfALaunch) {
   const Id call = Call(7, 1000);
   Launch(2000, 7, call);
   Launch(3000, 8, 0);
@@ -248,7 +248,7 @@ TEST_F(ActivityRowsTest, TheBuilderTellsTheCallOfALaunch) {
 }
 
 // store/activity_scan.h: the passes that read rows without the views' joins.
-TEST_F(ActivityRowsTest, ScansGiveWhatTheViewsGive) {
+TEST_F(ActivityRowsTest, ScansEqualTheViews) {
   // The second ends before the first starts, so that gap's previous activity has a later row.
   for (const int64_t start : {5000, 0, 9000}) Launch(start, 0, 0);
   model::AttributionTables attribution;
@@ -302,7 +302,7 @@ TEST_F(ActivityRowsTest, ScansGiveWhatTheViewsGive) {
 }
 
 // A scan keeps the ends of all activities, as times since others nearby.
-TEST_F(ActivityRowsTest, AGapMayBeginHoursBeforeOrAfterTheRowsAroundIt) {
+TEST_F(ActivityRowsTest, GapMayStartHoursFromItsNeighbours) {
   constexpr int64_t kHour = 3'600'000'000'000;
   const int64_t starts[] = {0, kHour, -kHour, kHour + 500};
   for (const int64_t start : starts) Launch(start, 0, 0);
@@ -334,7 +334,7 @@ TEST_F(ActivityRowsTest, AGapMayBeginHoursBeforeOrAfterTheRowsAroundIt) {
                       {-kHour + 100, 0}, {100, kHour}, {kHour + 100, kHour + 500}}));
 }
 
-TEST_F(ActivityRowsTest, LaunchesOfGraphsAreFoundByTheirCallElseByCorrelation) {
+TEST_F(ActivityRowsTest, GraphLaunchesAreFoundByCallOrCorrelation) {
   const auto node = [&](int64_t start, int64_t correlation, Id call, int64_t graph) {
     run_->AddActivity({.lane_id = lane_,
                        .config_id = config_,
@@ -366,7 +366,7 @@ TEST_F(ActivityRowsTest, LaunchesOfGraphsAreFoundByTheirCallElseByCorrelation) {
   EXPECT_EQ(text, "1 4 2000-2400 2; 1 4 2600-2700 1; 1 5 3000-3600 2; 1 5 4000-4100 1; ");
 }
 
-TEST_F(ActivityRowsTest, CallsThatNothingRefersToStandInTheNsightViewOnly) {
+TEST_F(ActivityRowsTest, UnreferencedCallsAreOnlyInTheNsightView) {
   const auto call = [](int64_t start, int64_t correlation, const char* name) {
     return model::ApiCall{.process_id = 1,
                           .thread_id = 5,
@@ -387,7 +387,7 @@ TEST_F(ActivityRowsTest, CallsThatNothingRefersToStandInTheNsightViewOnly) {
             "150 160 5 - cuStreamSynchronize \n");
 }
 
-TEST_F(ActivityRowsTest, NvtxRowsStandBesideRangesInTheNsightView) {
+TEST_F(ActivityRowsTest, NsightViewHasRangesAndNvtxRows) {
   run_->AddRange({.process_id = 1,
                   .thread_id = 5,
                   .domain = "mine",

@@ -27,7 +27,7 @@ TEST(DictionaryIndex, ARowIsAddedOnce) {
   EXPECT_EQ(rows.size(), 2u);
 }
 
-TEST(DictionaryIndex, RowsOfOneHashStayTwo) {
+TEST(DictionaryIndex, RowsOfEqualHashStayDifferent) {
   DictionaryIndex<model::Lane> index;
   std::vector<model::Lane> rows;
   EXPECT_EQ(index.IdOf(Named("a"), 7, rows, NoMask), 1);
@@ -38,7 +38,7 @@ TEST(DictionaryIndex, RowsOfOneHashStayTwo) {
   EXPECT_EQ(rows[1].name, "b");
 }
 
-TEST(DictionaryIndex, WhatWasMaskedIsKnownAgain) {
+TEST(DictionaryIndex, MaskedRowIsFoundAgain) {
   DictionaryIndex<model::Lane> index;
   std::vector<model::Lane> rows;
   const auto mask = [](model::Lane& lane) { lane.name = "***"; };

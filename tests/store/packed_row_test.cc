@@ -14,7 +14,7 @@
 namespace xlatrace::store {
 namespace {
 
-TEST(PackedGap, ComesBackWhateverItsSign) {
+TEST(PackedGap, PackedGapRoundTripsWithAnySign) {
   for (const int64_t distance : {int64_t{1}, int64_t{-1}, int64_t{0}, int64_t{12'345},
                                  (int64_t{1} << 26) - 1, 1 - (int64_t{1} << 26)}) {
     for (int64_t cause = 0; cause < 16; ++cause) {
@@ -26,7 +26,7 @@ TEST(PackedGap, ComesBackWhateverItsSign) {
   }
 }
 
-TEST(PackedGap, WhatDoesNotFitIsRefused) {
+TEST(PackedGap, TooLargeGapIsRejected) {
   EXPECT_FALSE(PackGap({int64_t{1} << 26, 0}));
   EXPECT_FALSE(PackGap({-(int64_t{1} << 26), 0}));
   EXPECT_FALSE(PackGap({INT64_MIN, 0}));
@@ -34,7 +34,7 @@ TEST(PackedGap, WhatDoesNotFitIsRefused) {
   EXPECT_FALSE(PackGap({1, -1}));
 }
 
-TEST(PackedGap, HasRoomForEveryCause) {
+TEST(PackedGap, EveryCauseFitsAPackedGap) {
   const auto last = static_cast<int64_t>(model::Texts<model::GapCause>().size()) - 1;
   EXPECT_TRUE(PackGap({1, last}));
 }

@@ -91,7 +91,7 @@ class RunDbTest : public testing::Test {
   std::string path_;
 };
 
-TEST_F(RunDbTest, EveryViewAnswers) {
+TEST_F(RunDbTest, EveryViewCanBeQueried) {
   WriteSmallRun();
   auto db = RunDb::Open(path_);
   ASSERT_TRUE(db) << db.error().message;
@@ -139,7 +139,7 @@ TEST_F(RunDbTest, ActivitiesComeBackWithTheirLabels) {
 
 // A source that was cut off says that all after its last activity is missing; of a process that has
 // none there is no such time.
-TEST_F(RunDbTest, AProcessThatWasCutOffBeforeItsFirstActivityNamesNoTime) {
+TEST_F(RunDbTest, ProcessCutBeforeItsFirstActivityHasNoEndTime) {
   auto saver = RunSaver::Create(path_);
   ASSERT_TRUE(saver) << saver.error().message;
   RunBuilder run(saver->beside());
@@ -218,13 +218,13 @@ TEST_F(RunDbTest, ModuleBytesSurviveCompression) {
   EXPECT_FALSE(db->ReadModule(2));
 }
 
-TEST_F(RunDbTest, AnAbandonedSaverLeavesNothingBehind) {
+TEST_F(RunDbTest, AbandonedSaverLeavesNoFile) {
   { ASSERT_TRUE(RunSaver::Create(path_)); }
   EXPECT_TRUE(std::filesystem::is_empty(folder_));
 }
 
 // Where others may write, too, they can guess the temporary file's name.
-TEST_F(RunDbTest, WhatLiesUnderTheTemporaryNameIsNotWrittenTo) {
+TEST_F(RunDbTest, ExistingFileUnderTheTemporaryNameIsNotWritten) {
   const std::string temporary = path_ + ".tmp." + std::to_string(getpid());
   const std::string precious = (std::filesystem::path(folder_) / "precious").string();
   std::ofstream(precious) << "precious";

@@ -44,7 +44,7 @@ class ForeignDatabaseTest : public testing::Test {
   std::string path_;
 };
 
-TEST_F(ForeignDatabaseTest, JsonOfAColumnCanBeTakenApart) {
+TEST_F(ForeignDatabaseTest, JsonFunctionsWorkOnAColumn) {
   EXPECT_EQ(Answer(Database::OpenForeign(path_), "SELECT sum(value) FROM t, json_each(t.x)"), "6");
   EXPECT_EQ(Answer(Database::OpenForeign(path_), "SELECT count(*) FROM t, json_tree(t.x)"), "4");
 }
@@ -59,7 +59,7 @@ TEST_F(ForeignDatabaseTest, FunctionsThatReachOutsideAreRefused) {
   }
 }
 
-TEST_F(ForeignDatabaseTest, NothingIsWrittenAttachedOrSwitched) {
+TEST_F(ForeignDatabaseTest, WritingAttachingAndPragmasAreRejected) {
   for (const char* sql : {"INSERT INTO t VALUES (1)", "ATTACH ':memory:' AS m",
                           "PRAGMA writable_schema=ON", "PRAGMA temp_store_directory='/tmp'",
                           "CREATE TEMP TABLE u (x)", "VACUUM INTO '/tmp/x.db'"}) {

@@ -123,7 +123,7 @@ std::string MixedRows(int rows, size_t longest, uint32_t seed) {
          "ALTER TABLE t ADD COLUMN later TEXT; COMMIT;";
 }
 
-TEST_F(TableReaderTest, GivesWhatSqlGives) {
+TEST_F(TableReaderTest, ReaderGivesTheRowsOfSql) {
   for (const int page_bytes : {512, 4096, 65536}) {
     SCOPED_TRACE(page_bytes);
     Make(MixedRows(1000, 3000, static_cast<uint32_t>(page_bytes)), page_bytes);
@@ -194,7 +194,7 @@ TEST_F(TableReaderTest, RowsOlderThanAColumnHaveNullThere) {
   ExpectSameAsSql("SELECT a, b, NULL, d, NULL FROM t");
 }
 
-TEST_F(TableReaderTest, AColumnCalledRowidIsNoKey) {
+TEST_F(TableReaderTest, ColumnNamedRowidIsNotTheKey) {
   Make(
       "CREATE TABLE t (a); INSERT INTO t VALUES (7); ALTER TABLE t ADD COLUMN rowid;"
       "INSERT INTO t VALUES (8, 'x'); INSERT INTO t VALUES (9, NULL);");
@@ -209,7 +209,7 @@ TEST_F(TableReaderTest, AColumnCalledRowidIsNoKey) {
 
 // Rows of equal headers are decoded once: tables of many shapes, with headers around the longest
 // that is remembered and rows that come again after others.
-TEST_F(TableReaderTest, RowsOfManyShapes) {
+TEST_F(TableReaderTest, RowsOfManyShapesEqualSql) {
   for (const int columns : {3, 40, 46, 47, 48, 60}) {
     SCOPED_TRACE(columns);
     std::string sql = "BEGIN; CREATE TABLE t (a, b";
@@ -231,7 +231,7 @@ TEST_F(TableReaderTest, RowsOfManyShapes) {
   }
 }
 
-TEST_F(TableReaderTest, RowidIsTheRowsKeyAndATableMayHaveItUnderAnotherName) {
+TEST_F(TableReaderTest, RowidMayHaveTheNameOfThePrimaryKey) {
   Make("CREATE TABLE t (a, b INTEGER PRIMARY KEY); INSERT INTO t VALUES (5, -7), (6, 1000000);");
   auto reader = TableReader::Open(path_, "t", std::vector<std::string>{"rowid", "a", "b"});
   ASSERT_TRUE(reader);
@@ -249,7 +249,7 @@ TEST_F(TableReaderTest, AnEmptyTableHasNoRows) {
   ExpectSameAsSql("SELECT a, b, NULL, d, NULL FROM t");
 }
 
-TEST_F(TableReaderTest, WhatIsNotPlainIsLeftToSql) {
+TEST_F(TableReaderTest, UnsupportedTablesAreLeftToSql) {
   Make("CREATE TABLE t (a INT, b TEXT, PRIMARY KEY (a)) WITHOUT ROWID;");
   EXPECT_TRUE(LeftToSql());
   Make("CREATE TABLE u (a); CREATE VIEW t AS SELECT a FROM u;");
@@ -301,7 +301,7 @@ TEST_F(TableReaderTest, DamageEndsTheTable) {
 }
 
 // The root page is its own child: SQLite's depth limit and the count of pages end it.
-TEST_F(TableReaderTest, PagesThatGoInACircleEnd) {
+TEST_F(TableReaderTest, CyclicPagesTerminate) {
   Make("CREATE TABLE t (a, b, d); INSERT INTO t VALUES (1, 2, 3);", 512);
   std::string page(512, '\0');
   page[0] = 5;

@@ -99,7 +99,7 @@ class FoldTest : public ::testing::Test {
   uint64_t run_ = 0;
 };
 
-TEST_F(FoldTest, WholeRecordingIsAttributedAndHoldsThePromisesOfTheViews) {
+TEST_F(FoldTest, WholeRecordingIsAttributed) {
   Process("a.h.1.10.rec", 5)->Finish();
   const FoldOutcome outcome = MustFold(Request());
   EXPECT_TRUE(outcome.folded);
@@ -121,7 +121,7 @@ TEST_F(FoldTest, WholeRecordingIsAttributedAndHoldsThePromisesOfTheViews) {
   EXPECT_EQ(status.st_mode & 0777, 0600u);
 }
 
-TEST_F(FoldTest, NothingNewIsNotFoldedAgain) {
+TEST_F(FoldTest, UnchangedRecordingIsNotImportedAgain) {
   Process("a.h.1.10.rec")->Finish();
   MustFold(Request());
   const auto before = fs::last_write_time(Db());
@@ -154,7 +154,7 @@ TEST_F(FoldTest, LiveProcessGivesAPartAndLaterTheRest) {
   EXPECT_FALSE(Exists(folder_ / "run.old.db"));  // The same job: replaced, not kept.
 }
 
-TEST_F(FoldTest, EndOfALiveProcessIsReportedEvenWithoutNewBytes) {
+TEST_F(FoldTest, EndOfAProcessIsReportedWithoutNewBytes) {
   auto builder = Process("a.h.1.10.rec", 2);
   builder->writer->Flush();
   const int lock = open(builder->path().c_str(), O_RDONLY | O_CLOEXEC);
@@ -181,7 +181,7 @@ TEST_F(FoldTest, RecordingThatHasGrownIsFoldedAgain) {
   EXPECT_EQ(Activities(), 7);
 }
 
-TEST_F(FoldTest, LaunchesOfAProcessWithoutAFileAreAllThatItNoted) {
+TEST_F(FoldTest, ProcessWithoutAFileHasItsNotedLaunches) {
   Process("a.h.1.10.rec")->Finish();
   // Process 77 wanted to become another program, said so, and came back.
   std::ofstream(File("job")) << "a\nended 77 3 1\nended 1 100 1\nended 77 4 0\n";
@@ -206,7 +206,7 @@ TEST_F(FoldTest, ProcessesOfAJobAreOneRun) {
   EXPECT_EQ(Count("SELECT count(*) FROM activity WHERE confidence = 'exact'"), 24);
 }
 
-TEST_F(FoldTest, NewestOfSeveralJobsIsFoldedAndTheOthersAreNamed) {
+TEST_F(FoldTest, NewestOfSeveralJobsIsImported) {
   Process("old.h.1.10.rec", 1)->Finish();
   Process("new.h.1.20.rec", 2)->Finish();
   const FoldOutcome outcome = MustFold(Request());
@@ -250,7 +250,7 @@ TEST_F(FoldTest, OldRecordingDoesNotReplaceARunMadeSince) {
   EXPECT_EQ(Activities(), 2);
 }
 
-TEST_F(FoldTest, OtherFileWithTheNameOfTheRunIsNotReplaced) {
+TEST_F(FoldTest, ForeignFileNamedLikeTheRunIsNotReplaced) {
   Process("a.h.1.10.rec")->Finish();
   std::ofstream(Db()) << "my notes";
   const auto outcome = Fold(Request());
@@ -264,7 +264,7 @@ TEST_F(FoldTest, OtherFileWithTheNameOfTheRunIsNotReplaced) {
   EXPECT_EQ(text, "my notes");
 }
 
-TEST_F(FoldTest, EmptyRecordingIsAnErrorWithTheReasonOfItsNote) {
+TEST_F(FoldTest, EmptyRecordingIsAnErrorWithItsReason) {
   std::ofstream(File("a.h.77.10.note")) << "reason: libcuda.so.1 was not loaded\npid: 77\n";
   const auto outcome = Fold(Request());
   ASSERT_FALSE(outcome);
@@ -273,7 +273,7 @@ TEST_F(FoldTest, EmptyRecordingIsAnErrorWithTheReasonOfItsNote) {
   EXPECT_NE(outcome.error().hint, "");
 }
 
-TEST_F(FoldTest, DamagedFileAmongOthersIsNamedAndTheRestUsed) {
+TEST_F(FoldTest, DamagedFileIsNamedAndOthersAreUsed) {
   Process("a.h.1.10.rec", 3)->Finish();
   std::ofstream(File("a.h.2.11.rec")) << "some text";
   const FoldOutcome outcome = MustFold(Request());
@@ -283,7 +283,7 @@ TEST_F(FoldTest, DamagedFileAmongOthersIsNamedAndTheRestUsed) {
   EXPECT_EQ(Count("SELECT count(*) FROM run_stat WHERE name = 'input_skipped'"), 1);
 }
 
-TEST_F(FoldTest, OneFoldsTheOthersUseIt) {
+TEST_F(FoldTest, ConcurrentCommandsImportOnce) {
   Process("a.h.1.10.rec", 2000)->Finish();
   std::vector<std::thread> threads;
   std::atomic<int> folded = 0;

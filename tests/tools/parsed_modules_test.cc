@@ -48,7 +48,7 @@ class Stored {
   std::vector<store::RunDb::ModuleBytes> modules_;
 };
 
-TEST(ParsedModules, LendOneCopyToAll) {
+TEST(ParsedModules, OneParsedCopyIsSharedByAll) {
   Stored stored;
   const model::Id id = stored.Add(Text("jit_f"));
   ParsedModules modules(stored.Reader());
@@ -63,7 +63,7 @@ TEST(ParsedModules, LendOneCopyToAll) {
   EXPECT_EQ(modules.parses(), 1);
 }
 
-TEST(ParsedModules, KeepEqualBytesOnceAndOtherThunkListsApart) {
+TEST(ParsedModules, EqualModulesWithDifferentThunkListsAreKeptApart) {
   Stored stored;
   const model::Id first = stored.Add(Text("jit_f"));
   const model::Id copy = stored.Add(Text("jit_f"));
@@ -77,7 +77,7 @@ TEST(ParsedModules, KeepEqualBytesOnceAndOtherThunkListsApart) {
   EXPECT_EQ(modules.parses(), 3);
 }
 
-TEST(ParsedModules, ParseAgainWhatDoesNotFitAndKeepWhatCameFirst) {
+TEST(ParsedModules, ModulesBeyondTheLimitAreParsedAgain) {
   Stored stored;
   const model::Id first = stored.Add(Text("jit_f"));
   const model::Id second = stored.Add(Text("jit_g"));
@@ -99,7 +99,7 @@ TEST(ParsedModules, ParseAgainWhatDoesNotFitAndKeepWhatCameFirst) {
   }
 }
 
-TEST(ParsedModules, HoldNoMoreThanOneModuleThatDoesNotFit) {
+TEST(ParsedModules, ModuleBeyondTheLimitIsReleasedAfterUse) {
   Stored stored;
   const model::Id first = stored.Add(Text("jit_f"));
   const model::Id second = stored.Add(Text("jit_g"));
@@ -112,7 +112,7 @@ TEST(ParsedModules, HoldNoMoreThanOneModuleThatDoesNotFit) {
   EXPECT_EQ(modules.parses(), 4);
 }
 
-TEST(ParsedModules, TryOnceWhatCannotBeRead) {
+TEST(ParsedModules, UnreadableModuleIsTriedOnce) {
   Stored stored;
   const model::Id broken = stored.Add("HloModule broken\n\nENTRY main {\n  p = f32[\n");
   constexpr model::Id kAbsent = 7;
@@ -128,7 +128,7 @@ TEST(ParsedModules, TryOnceWhatCannotBeRead) {
   EXPECT_EQ(modules.parses(), 1);
 }
 
-TEST(ParsedModules, CorrelatorLabelsAndFindingsShareThem) {
+TEST(ParsedModules, CorrelatorLabelsAndFindingsShareParsedModules) {
   store::RunBuilder run("");
   run.AddProcess({.pid = 9});
   run.AddDevice({.process_id = 1});

@@ -54,7 +54,7 @@ class PipelineTest : public testing::Test {
   fs::path folder_;
 };
 
-TEST_F(PipelineTest, EveryPromiseOfTheViewsHoldsOnEveryRecording) {
+TEST_F(PipelineTest, EveryRecordingSatisfiesTheViewContract) {
   XLATRACE_SHARED_OR_SKIP(xplanes, "xplane");
   const std::vector<std::string> recordings = Recordings();
   ASSERT_GE(recordings.size(), 4u);
@@ -86,7 +86,7 @@ TEST_F(PipelineTest, SeveralFilesBecomeOneRunWithAProcessEach) {
   EXPECT_TRUE(broken->empty());
 }
 
-TEST_F(PipelineTest, ABadFileAmongGoodOnesIsNamedAndTheRestUsed) {
+TEST_F(PipelineTest, BadFileIsNamedAndOthersAreUsed) {
   XLATRACE_SHARED_OR_SKIP(gemm, "xplane/jax08_gemm.xplane.pb");
   const auto outcome = BuildRun(
       {.inputs = {(folder_ / "none.xplane.pb").string(), gemm.string()}, .output = Output()});
@@ -124,7 +124,7 @@ TEST_F(PipelineTest, ATextBesideRecordingsIsNoLoss) {
   EXPECT_EQ(severity_of(""), "data_loss");
 }
 
-TEST_F(PipelineTest, NothingIsLeftBehindWhenNoInputCanBeRead) {
+TEST_F(PipelineTest, NoFileIsLeftIfNoInputCanBeRead) {
   const auto outcome =
       BuildRun({.inputs = {(folder_ / "none.xplane.pb").string()}, .output = Output()});
   ASSERT_FALSE(outcome);

@@ -125,7 +125,7 @@ TEST_F(RunProvenanceTest, InstructionIsTracedIfItsModuleHasAnotherNumber) {
   EXPECT_THAT(told->notes, IsEmpty());
 }
 
-TEST_F(RunProvenanceTest, ModuleThatDiffersInOneOfTwentyInstructionsIsUsedWithANote) {
+TEST_F(RunProvenanceTest, ModuleWith95PercentEqualInstructionsIsUsed) {
   DumpAll(Chain("old", 3), Chain("neg", 3));
   store::RunDb db = Run(Chain("neg"));
   const auto told = Read(db, "neg.7", Always);
@@ -144,7 +144,7 @@ TEST_F(RunProvenanceTest, ModuleOfTheSameNameWithAnotherProgramIsRefused) {
   EXPECT_GOLDEN_TEXT(told.error().message + "\n" + told.error().hint);
 }
 
-TEST_F(RunProvenanceTest, StopsAtTheTimeLimitWithANoteOfTheFirstPassRead) {
+TEST_F(RunProvenanceTest, TimeLimitIsReportedWithTheFirstPassRead) {
   DumpAll(Chain("old"), Chain("neg"));
   store::RunDb db = Run(Chain("neg"));
   int asked = 2;  // To compare the module, and to read dump 2.
@@ -156,7 +156,7 @@ TEST_F(RunProvenanceTest, StopsAtTheTimeLimitWithANoteOfTheFirstPassRead) {
   EXPECT_GOLDEN_TEXT(told->notes[0] + "\n" + Sentences(told->ops.at(0)));
 }
 
-TEST_F(RunProvenanceTest, TimeLimitBeforeTheFirstModuleIsAnErrorOfItsOwn) {
+TEST_F(RunProvenanceTest, TimeLimitBeforeTheFirstModuleIsAnError) {
   DumpAll(Chain("old"), Chain("neg"));
   store::RunDb db = Run(Chain("neg"));
   const auto told = Read(db, "neg.7", [] { return false; });

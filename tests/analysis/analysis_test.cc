@@ -97,7 +97,7 @@ RunBuilder RandomRun(uint32_t seed) {
   return b;
 }
 
-TEST(Analyze, PromisesHoldForRandomRuns) {
+TEST(Analyze, InvariantsHoldForRandomRuns) {
   for (uint32_t seed = 0; seed < 500; ++seed) {
     RunBuilder b = RandomRun(seed);
     const model::AnalysisTables tables = Analyze(b.run, b.attribution, kNoModules);

@@ -26,7 +26,7 @@ TEST(CollectiveModel, FullBytesAndBusFactorsAreThoseOfNcclTests) {
   EXPECT_DOUBLE_EQ(BusFactor("all-reduce", 1), 1);
 }
 
-TEST(CollectiveModel, ExpectsWhatWasMeasured) {
+TEST(CollectiveModel, ExpectedTimesEqualMeasuredOnes) {
   const Gpu& h200 = *FindGpuByName("H200");
   // 8 x H200: 16 GiB all-reduce 482 GB/s, 256 MiB 436, 1 MiB 40.
   EXPECT_NEAR(*ExpectedBusBandwidth(h200, "all-reduce", int64_t{16} << 30, 8), 482e9, 5e9);

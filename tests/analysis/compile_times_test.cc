@@ -16,7 +16,7 @@ std::string Text(const std::vector<model::CompileSpan>& spans, model::Id process
   return text;
 }
 
-TEST(CompileTimes, PassesOfACompilationAndOtherProcesses) {
+TEST(CompileTimes, PassesBelongToTheCompilationOfTheirProcess) {
   EXPECT_EQ(Text({{1, 50, 90}, {1, 10, 40}, {1, 20, 30}, {2, 45, 48}}), "10-40 50-90 ");
   EXPECT_EQ(Text({{1, 50, 90}}, 2), "");
 }

@@ -52,7 +52,7 @@ TEST(DeviceLag, ExcessIsTheDifferenceOfMeansThatATableShows) {
   EXPECT_EQ(lag->last, 6);
 }
 
-TEST(DeviceLag, SaysFromWhichStepOn) {
+TEST(DeviceLag, LateLagHasItsFirstStep) {
   const auto lag =
       FindDeviceLag(Steps(4, 12, [](int64_t d, int64_t s) { return d == 1 && s >= 5 ? 200 : 0; }));
   ASSERT_TRUE(lag);
@@ -64,7 +64,7 @@ TEST(DeviceLag, SaysFromWhichStepOn) {
   EXPECT_NEAR(lag->excess_ns, 200.0 * 7 / 12, 1e-6);
 }
 
-TEST(DeviceLag, IsNobodysWithoutAReason) {
+TEST(DeviceLag, SmallOrAlternatingLagNamesNoDevice) {
   const auto none = [](int64_t devices, int64_t steps,
                        const std::function<int64_t(int64_t, int64_t)>& more, bool coupled = true) {
     return !FindDeviceLag(Steps(devices, steps, more, coupled)).has_value();
@@ -79,7 +79,7 @@ TEST(DeviceLag, IsNobodysWithoutAReason) {
   EXPECT_FALSE(none(4, 8, second));
 }
 
-TEST(DeviceLag, StepsThatADeviceLacksSayNothingOfIt) {
+TEST(DeviceLag, MissingStepsOfADeviceAreIgnored) {
   DeviceSteps steps = Steps(3, 8, [](int64_t d, int64_t) { return d == 2 ? 150 : 0; });
   steps.Add(4, 10, kComputes + 160);
   steps.AddExposed(4, 10, 160);

@@ -56,7 +56,7 @@ TEST(DuplicatedWork, FirstKernelOfTheModuleDoesTheWork) {
   EXPECT_FALSE(duplicated[module.At("c")]);
 }
 
-TEST(DuplicatedWork, HasThePhaseOfItsFusion) {
+TEST(DuplicatedWork, DuplicatedWorkHasThePhaseOfItsFusion) {
   const LabelledModule module(kModule);
   EXPECT_EQ(module.PhaseOf("e"), Phase::kForward);
   EXPECT_EQ(module.PhaseOf("e.1"), Phase::kBackward);

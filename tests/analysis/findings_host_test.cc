@@ -157,7 +157,7 @@ TEST(HostRules, GapFilledByPythonIsAHostGap) {
   EXPECT_EQ(other.Find("host_gap"), nullptr) << other.Ids();
 }
 
-TEST(HostRules, AdviceIsInTheWordsOfTheFrameworkThatRan) {
+TEST(HostRules, AdviceNamesTheFrameworkThatRan) {
   std::string hlo = Module();
   for (size_t at = 0; (at = hlo.find("a.py", at)) != hlo.npos;) {
     hlo.replace(at, 4, "/x/tensorflow/python/framework/ops.py");

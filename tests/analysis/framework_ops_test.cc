@@ -55,7 +55,7 @@ class Program {
   std::map<std::string, model::InstructionRow> rows_;
 };
 
-TEST(FrameworkOps, PhasesOfAStep) {
+TEST(FrameworkOps, PhasesOfATensorFlowStepFollowFromNames) {
   const Program program({{"IteratorGetNext/_3", "_Send"},
                          {"dense_0/MatMul", "MatMul"},
                          {"loss/Mean", "Mean"},

@@ -248,7 +248,7 @@ TEST_F(GapCauseTest, LongestGapsAreExplainedEvenIfShort) {
   EXPECT_EQ(Words({{1, 7, "logging", 0, 400'000, 3}}), "logging");
 }
 
-TEST_F(GapCauseTest, ADataLoaderIsInput) {
+TEST_F(GapCauseTest, GapFilledByADataLoaderIsInput) {
   const model::GapRow row = Judge({{1, 7, "IteratorGetNext", 105'000, 195'000, 9}});
   EXPECT_EQ(row.cause, GapCause::kInput);
   EXPECT_EQ(row.host_range_id, 9);
@@ -293,7 +293,7 @@ TEST_F(GapCauseTest, PythonFunctionIsAPlaceButNotACause) {
   EXPECT_EQ(Words({{1, 7, "nn.Module: Iterator_0", 0, 400'000, 3}}), "Iterator_0");
 }
 
-TEST_F(GapCauseTest, CallsThatLaunchMakeItLaunchBound) {
+TEST_F(GapCauseTest, GapFilledByLaunchCallsIsLaunchBound) {
   EXPECT_EQ(Judge({{1, 7, "cuLaunchKernel", 110'000, 180'000, 0}}).cause, GapCause::kLaunchBound);
   EXPECT_EQ(Judge({{1, 7, "cuLaunchKernel", 110'000, 120'000, 0}}).cause, GapCause::kUnknown);
 }
@@ -466,7 +466,7 @@ TEST_F(GapCauseTest, CopyToTheDeviceExplainsGapsOnlyDuringItsCall) {
   EXPECT_EQ(judge(2'000), GapCause::kHost);  // The host had 98 us to call the next, and did not.
 }
 
-TEST_F(GapCauseTest, EventsOfTheDevicesOwnProcessExplainIt) {
+TEST_F(GapCauseTest, OnlyEventsOfItsProcessExplainAGap) {
   b.run.devices[0].process_id = 2;
   b.run.processes.emplace_back();
   EXPECT_EQ(Judge({{2, 7, "cuStreamSynchronize", 50'000, 110'000, 0}}).cause,
@@ -567,7 +567,7 @@ TEST(GapKinds, ThreeKnownGapsExplainOtherGapsOfTheirKind) {
   EXPECT_EQ(causes(2, 1), 1);
 }
 
-TEST_F(GapCauseTest, ACompilationStaysTheCause) {
+TEST_F(GapCauseTest, CompilationStaysTheCauseOfTheGap) {
   gap.cause = GapCause::kCompile;
   EXPECT_EQ(Judge({{1, 7, "cuStreamSynchronize", 50'000, 110'000, 0}}).cause, GapCause::kCompile);
 }

@@ -57,7 +57,7 @@ class Facts {
   std::unique_ptr<RunFacts> facts_;
 };
 
-TEST(InstructionFacts, ProductsTellTheirShapeTypeAndCost) {
+TEST(InstructionFacts, ProductsHaveShapeTypeAndCost) {
   const Facts facts(R"(HloModule m
 ENTRY e {
   a = bf16[4,32,64]{2,1,0} parameter(0)
@@ -160,7 +160,7 @@ ENTRY e {
   EXPECT_EQ(Facts(text("__cudnn$fmhaSoftmax", "CAUSAL")).Of("a").flops, kProduct);
 }
 
-TEST(InstructionFacts, UpcastOperandsAreSeen) {
+TEST(InstructionFacts, UpcastOperandsAreDetected) {
   const Facts facts(R"(HloModule m
 ENTRY e {
   a = bf16[32,64]{1,0} parameter(0)
@@ -177,7 +177,7 @@ ENTRY e {
   EXPECT_TRUE(facts.Of("one").highest_precision);
 }
 
-TEST(InstructionFacts, F32ThatEveryUserNarrowsIsSeen) {
+TEST(InstructionFacts, F32NarrowedByEveryUserIsDetected) {
   const Facts facts(R"(HloModule m
 fused {
   p = f32[64]{0} parameter(0)
@@ -196,7 +196,7 @@ ENTRY e {
   EXPECT_FALSE(facts.Of("kept").result_only_narrowed);
 }
 
-TEST(InstructionFacts, CollectivesTellGroupAndBytes) {
+TEST(InstructionFacts, CollectivesHaveGroupSizeAndBytes) {
   const Facts facts(R"(HloModule m
 ENTRY e {
   a = f32[256]{0} parameter(0)
@@ -219,7 +219,7 @@ TEST(InstructionFacts, OnlyInstructionsThatRanAreKept) {
   for (const model::Id id : {-1, 0, 1, 2, 3, 4}) EXPECT_EQ(facts.Of(id), nullptr) << id;
 }
 
-TEST(InstructionFacts, NumberTypesOfHlo) {
+TEST(InstructionFacts, NumberTypesOfHloAreParsed) {
   EXPECT_EQ(NumberTypeOf("bf16"), NumberType::kBf16);
   EXPECT_EQ(NumberTypeOf("f8e4m3fn"), NumberType::kF8);
   EXPECT_EQ(NumberTypeOf("f4e2m1fn"), NumberType::kF4);

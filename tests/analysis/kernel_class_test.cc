@@ -7,7 +7,7 @@ namespace xlatrace::analysis {
 namespace {
 
 // Names from public recordings; what they do is in their libraries' sources.
-TEST(KernelClass, NamesOfLibraries) {
+TEST(KernelClass, LibraryNamesGiveTheKernelClass) {
   EXPECT_EQ(KernelClassOf("flash_fwd_kernel"), KernelClass::kAttention);
   EXPECT_EQ(KernelClassOf("fmhaSm100aKernel_QkvE4m3OBfloat16H64PagedKvCausal"),
             KernelClass::kAttention);
@@ -28,7 +28,7 @@ TEST(KernelClass, NamesOfLibraries) {
   EXPECT_EQ(KernelClassOf("my_own_kernel"), KernelClass::kOther);
 }
 
-TEST(KernelClass, ProductsOnCudaCores) {
+TEST(KernelClass, ProductsOnCudaCoresAreDetected) {
   EXPECT_TRUE(IsCudaCoreProduct("sm80_xmma_gemm_f32f32_f32f32_f32_tn_n_tilesize64x256x8_ffma_x"));
   EXPECT_TRUE(IsCudaCoreProduct("ampere_sgemm_128x64_nn"));
   EXPECT_FALSE(IsCudaCoreProduct("sm80_xmma_gemm_f32f32_tf32f32_f32_tn_n"));

@@ -7,7 +7,7 @@ namespace xlatrace::analysis {
 namespace {
 
 // Names as recorded by profilers on A100, H100, B200 and MI300X.
-TEST(KernelMath, IsToldByLibraryNames) {
+TEST(KernelMath, NumberTypeFollowsFromLibraryNames) {
   for (const char* name :
        {"cutlass_80_tensorop_bf16_s16816gemm_bf16_64x64_32x6_tn_align8",
         "cutlass_80_wmma_tensorop_bf16_s161616gemm_bf16_16x16_128x2_tn_align8",

@@ -82,7 +82,7 @@ TEST(LateRank, FewJobsOfEqualRanksHaveALateRank) {
   EXPECT_LE(named, 4);  // One is expected.
 }
 
-TEST(LateRank, OneRankOrNoStepHasNone) {
+TEST(LateRank, OneRankOrNoStepHasNoLateRank) {
   EXPECT_FALSE(FindLateRanks(Work({{1}, {1}}, 6), 0));
   EXPECT_FALSE(FindLateRanks(Work({{1, 2}, {1, 1}, 0.05, 0}, 7), 0));
 }

@@ -54,7 +54,7 @@ TEST_F(LaunchThreadsTest, ThreadWithFewLaunchesMayDelayAnyDevice) {
   EXPECT_TRUE(WorksFor(threads, 2, 8, 1));
 }
 
-TEST_F(LaunchThreadsTest, AThreadThatDrivesBothWorksForBoth) {
+TEST_F(LaunchThreadsTest, ThreadThatLaunchesOnTwoDevicesWorksForBoth) {
   const LaunchThreads threads(b.run, [](size_t) { return model::HostCall{1, 0, 10, 7}; }, {});
   EXPECT_TRUE(WorksFor(threads, 1, 7, 1));
   EXPECT_TRUE(WorksFor(threads, 1, 7, 2));

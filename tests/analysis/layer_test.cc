@@ -24,7 +24,7 @@ TEST(LayerFolder, FoldsNumberedSiblings) {
   EXPECT_EQ(folder.Fold("decoder/norm"), "decoder/norm");
 }
 
-TEST(LayerFolder, ALoneNumberStays) {
+TEST(LayerFolder, SingleNumberedLayerIsNotFolded) {
   EXPECT_EQ(Folder({"lm/block_1/up", "lm/head"}).Fold("lm/block_1/up"), "lm/block_1/up");
 }
 
@@ -69,14 +69,14 @@ class Module {
   ModuleStyle style_;
 };
 
-TEST(Layer, KerasThreeNumbersComeOffOnceWhereAllHaveThem) {
+TEST(Layer, KerasThreeSuffixesAreRemovedIfAllHaveThem) {
   const Module module({"lm_1/block_0_1/attn_1/query_1/MatMul", "lm_1/ln_f_1/moments/Mean",
                        "adam/Mul_9", "gradient_tape/lm_1/ln_f_1/moments/Tile"});
   EXPECT_EQ(module.LayerOf("lm_1/block_0_1/attn_1/query_1/MatMul"), "lm/block_0/attn/query");
   EXPECT_EQ(module.LayerOf("gradient_tape/lm_1/ln_f_1/moments/Tile"), "lm/ln_f");
 }
 
-TEST(Layer, KerasTwoNumbersAreNames) {
+TEST(Layer, KerasTwoSuffixesArePartOfTheName) {
   const Module module({"lm/block_1/attn/einsum/Einsum", "lm/block_0/add", "XLA_Args"});
   EXPECT_EQ(module.LayerOf("lm/block_1/attn/einsum/Einsum"), "lm/block_1/attn");
 }
@@ -87,7 +87,7 @@ TEST(Layer, GradientHasTheLayerOfTheLongestForwardScope) {
   EXPECT_EQ(module.LayerOf("gradient_tape/net/d1/ReluGrad"), "net/d1");
 }
 
-TEST(Layer, FlaxMethodsAreNoComponents) {
+TEST(Layer, FlaxMethodsAreNotLayers) {
   const Module module({"jit(f)/jvp(T)/decoder/x"});
   EXPECT_EQ(module.LayerOf("jit(f)/jvp(T)/decoder/attn/attn.kv_proj/key/dot_general"),
             "T/decoder/attn/key");

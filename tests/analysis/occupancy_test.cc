@@ -39,7 +39,7 @@ TEST(Occupancy, WarpsAndRegistersLimitAtTheSameTime) {
   EXPECT_EQ(occupancy.Limiter(), "warps, registers");
 }
 
-TEST(Occupancy, LargeSharedMemoryCountsAsOptedInTo) {
+TEST(Occupancy, LargeSharedMemoryUsesTheOptInLimit) {
   // A Hopper matrix product: with the default limit of 48 KB it would not run at all.
   const Occupancy gemm = OnHopper(Kernel(384, 168, 229'376));
   EXPECT_EQ(gemm.blocks_per_sm, 1);
@@ -132,7 +132,7 @@ TEST(OccupancySteps, SharedMemorySizesAreListedWithTheirOccupancy) {
   EXPECT_EQ(steps[0].milli_pct, 100'000);
 }
 
-TEST(Shape, NeedsThreadsAndRegisters) {
+TEST(Shape, LaunchShapeNeedsThreadsAndRegisters) {
   model::LaunchConfig config;
   EXPECT_FALSE(ShapeOf(config));
   for (int i = 0; i < 3; ++i) config.grid[i] = config.block[i] = i + 2;

@@ -203,7 +203,7 @@ void Print(const Score& phases, const Score& layers) {
             << " of " << layers.all << phases.wrong << layers.wrong << "\n";
 }
 
-TEST(LabelledNames, WithTheirModulesAfterOptimisation) {
+TEST(LabelledNames, LabelledNamesMatchModulesAfterOptimisation) {
   XLATRACE_SHARED_OR_SKIP(labels, "opnames/opnames.tsv");
   Score phases;
   Score layers;
@@ -214,7 +214,7 @@ TEST(LabelledNames, WithTheirModulesAfterOptimisation) {
   EXPECT_GE(layers.Share(), 0.94) << layers.wrong;  // Measured: 114 of 118.
 }
 
-TEST(LabelledNames, WithTheirModulesBeforeOptimisation) {
+TEST(LabelledNames, LabelledNamesMatchModulesBeforeOptimisation) {
   XLATRACE_SHARED_OR_SKIP(labels, "opnames/opnames.tsv");
   Score phases;
   Score layers;
@@ -225,7 +225,7 @@ TEST(LabelledNames, WithTheirModulesBeforeOptimisation) {
   EXPECT_GE(layers.Share(), 0.94) << layers.wrong;  // Measured: 129 of 134.
 }
 
-TEST(LabelledNames, ByTheNamesAlone) {
+TEST(LabelledNames, LabelledNamesMatchWithoutModules) {
   XLATRACE_SHARED_OR_SKIP(labels, "opnames/opnames.tsv");
   const std::vector<LabelledName> names = ReadLabels();
   ASSERT_FALSE(names.empty());

@@ -7,7 +7,7 @@ namespace xlatrace::analysis {
 namespace {
 
 // What PyTorch, Kineto, FSDP and JAX write.
-TEST(RangeWords, LosesWhatDiffersFromCallToCall) {
+TEST(RangeWords, RangeNameOmitsNumbersThatDifferPerCall) {
   EXPECT_EQ(RangeWords("aten::addmm, seq = 46185, op_id = 993813"), "aten::addmm");
   EXPECT_EQ(RangeWords("aten::addmm, op_id = 7, sizes = [[2, 3], [3]]"), "aten::addmm");
   EXPECT_EQ(RangeWords("ProfilerStep#6"), "ProfilerStep#*");
@@ -20,7 +20,7 @@ TEST(RangeWords, LosesWhatDiffersFromCallToCall) {
   EXPECT_EQ(RangeWords("Tensor at 0x7f8a00"), "Tensor at *");
 }
 
-TEST(RangeWords, KeepsNumbersThatAreParts) {
+TEST(RangeWords, RangeNameKeepsNumbersOfParts) {
   for (const char* text :
        {"aten::conv2d", "AddmmBackward0", "torch/nn/modules/module.py(1501): _call_impl",
         "PjitFunction(dot)", "load a, b", "conv_3x3", "x = 3, y", ""}) {
@@ -29,7 +29,7 @@ TEST(RangeWords, KeepsNumbersThatAreParts) {
   }
 }
 
-TEST(IsRuntimeRange, CallsOfRuntimesAndDrivers) {
+TEST(IsRuntimeRange, CallsOfRuntimesAndDriversAreRuntimeRanges) {
   EXPECT_TRUE(IsRuntimeRange("cudaLaunchKernel"));
   EXPECT_TRUE(IsRuntimeRange("cuLaunchKernelEx"));
   EXPECT_TRUE(IsRuntimeRange("hipModuleLaunchKernel"));
@@ -56,7 +56,7 @@ TEST(ShownNames, LongPathsKeepModulesAndTheEndsOfTheOps) {
   EXPECT_EQ(ShownNames({}), Kept());
 }
 
-TEST(ShownNames, PythonsFunctionsStandBetweenTheirModules) {
+TEST(ShownNames, PythonFunctionsAreListedBetweenTheirModules) {
   using Kept = std::vector<std::string_view>;
   EXPECT_EQ(
       ShownNames({"train.py(9): main", "nn.Module: Bert_0", "bert.py(100): forward",
@@ -65,7 +65,7 @@ TEST(ShownNames, PythonsFunctionsStandBetweenTheirModules) {
       (Kept{"Attention_*", "bert.py(364): forward", "Linear_*", "aten::linear", "aten::addmm"}));
 }
 
-TEST(IsPythonFrame, IsAFileWithALineOrAModule) {
+TEST(IsPythonFrame, FileWithALineIsAPythonFrame) {
   EXPECT_TRUE(IsPythonFrame("a/train.py(12): main"));
   EXPECT_TRUE(IsPythonFrame("nn.Module: Linear_0"));
   for (const std::string_view text : {"train.py", "train.py(): f", "train.py(12)",
@@ -117,7 +117,7 @@ class RangePathsTest : public testing::Test {
   std::vector<Added> added_;
 };
 
-TEST_F(RangePathsTest, RangesOfTheSameThreadThatAreOpen) {
+TEST_F(RangePathsTest, PathHasTheOpenRangesOfTheThread) {
   // Inner before outer, as NVTX writes them when they end.
   Add(0, "aten::addmm, op_id = 3", 20, 30);
   Add(0, "aten::linear, op_id = 2", 10, 40);
@@ -143,7 +143,7 @@ TEST_F(RangePathsTest, SameTimesNestInTheOrderTheyWereRecorded) {
   EXPECT_EQ(At(0, 20), "");
 }
 
-TEST_F(RangePathsTest, RangesThatOverlapWithoutNesting) {
+TEST_F(RangePathsTest, OverlappingRangesAreBothInThePath) {
   Add(0, "a", 0, 20);
   Add(0, "b", 10, 40);  // Outlives a.
   Add(0, "c", 15, 30);
@@ -174,7 +174,7 @@ TEST_F(RangePathsTest, RepeatedCallsAreOnePath) {
 }
 
 // The first of a thread out of order is noticed, whatever came before it was answered with.
-TEST_F(RangePathsTest, OneRangeThatComesLateIsInItsPlace) {
+TEST_F(RangePathsTest, RangeRecordedLateIsInItsPlace) {
   for (int i = 0; i < 10; ++i) Add(0, "step", 10 * i, 10 * i + 8);
   Add(0, "whole", -5, 300);
   Add(0, "tail", 250, 260);

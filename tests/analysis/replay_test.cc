@@ -363,7 +363,7 @@ class ReplayProperties : public testing::TestWithParam<uint32_t> {
 
 TEST_P(ReplayProperties, UnchangedReplayGivesTheRecordedTimes) { ExpectRecorded(*graph_); }
 
-TEST_P(ReplayProperties, APathSumsToItsStep) {
+TEST_P(ReplayProperties, CriticalPathSumsToItsStep) {
   for (const Span& span : graph_->spans) {
     for (const PathOver over : {PathOver::kAllDevices, PathOver::kOwnDevice}) {
       int64_t at = recorded_.start_ns[span.first];

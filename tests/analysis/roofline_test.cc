@@ -24,7 +24,7 @@ OpLoad Load(int64_t flops, int64_t bytes, int64_t time_ns, NumberType type = Num
   return load;
 }
 
-TEST(Roofline, ComputeBoundProduct) {
+TEST(Roofline, ProductAtItsPeakIsComputeBound) {
   // 4096^3 in bf16: 137.44 GFLOP, 100.7 MB; in 200 us that is 687 TFLOP/s and 503 GB/s.
   const Roofline roofline =
       ComputeRoofline(Load(137'438'953'472, 100'663'296, 200'000, NumberType::kBf16, true), H100());
@@ -38,7 +38,7 @@ TEST(Roofline, ComputeBoundProduct) {
   EXPECT_FALSE(roofline.above_peak);
 }
 
-TEST(Roofline, MemoryBoundElementwise) {
+TEST(Roofline, ElementwiseOpIsMemoryBound) {
   // 1 GB in 400 us: 2.5 TB/s of 3.352.
   const Roofline roofline = ComputeRoofline(Load(250'000'000, 1'000'000'000, 400'000), H100());
   EXPECT_EQ(roofline.bound, BoundBy::kMemory);

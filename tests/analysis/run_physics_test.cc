@@ -105,7 +105,7 @@ TEST_F(PhysicsTest, AnOpIsMeasuredAgainstThePeakOfItsType) {
   EXPECT_EQ(tables.devices[0].peaks_source, "table");
 }
 
-TEST_F(PhysicsTest, TimeThatCannotBeJudgedIsCounted) {
+TEST_F(PhysicsTest, TimeWithoutARooflineIsCounted) {
   const model::Id own = Add("own", model::OpKind::kCustomCall);
   b_.AddActivity(lanes_[0], 0, 700, {.instruction = own});
   b_.AddActivity(lanes_[0], 700, 900, {.reason = model::Reason::kNotXla});
@@ -139,7 +139,7 @@ TEST_F(PhysicsTest, ADeviceWithoutPeaksHasNoRoofline) {
   EXPECT_EQ(tables.devices[0].peak_flops, "");
 }
 
-TEST_F(PhysicsTest, TimesThatNoGpuCouldReachAreSaid) {
+TEST_F(PhysicsTest, ImpossiblyShortTimesAreReported) {
   const model::Id copy = Add("back", model::OpKind::kCopy);
   b_.AddActivity(lanes_[0], 0, 1'000, {.instruction = copy});  // 4.19 MB in 1 us: 4.2 TB/s.
   const model::AnalysisTables tables = Run();
@@ -194,7 +194,7 @@ TEST_F(PhysicsTest, ACollectiveThatMostlyWaitsIsBoundByWaiting) {
 }
 
 // Of 20,000 ns together exactly half is waiting: no more than that makes it the reason.
-TEST_F(PhysicsTest, HalfOfTheTimeIsNotMostOfIt) {
+TEST_F(PhysicsTest, WaitingForHalfOfTheTimeIsNotTheBound) {
   const model::Id sum = Add("sum", model::OpKind::kCollective);
   b_.AddActivity(lanes_[0], 0, 15'000, {.instruction = sum});
   b_.AddActivity(lanes_[1], 10'000, 15'000, {.instruction = sum});

@@ -149,7 +149,7 @@ TEST(Steps, TypicalStepsAreTheMiddleHalfOfTheSteadySteps) {
               ElementsAre(true, true, false, true, false, true, false, false, false));
 }
 
-TEST(Steps, OneSteadyStepIsNotTypical) {
+TEST(Steps, SingleSteadyStepIsNotTypical) {
   Programs b;
   const auto train = b.Program("train", Phase::kOptimizer);
   for (int64_t s = 0; s < 3; ++s) b.Execute(train, 100 * s, 100 * s + 60);

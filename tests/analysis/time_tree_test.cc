@@ -119,13 +119,13 @@ TEST(HostStates, InnermostRangeDecidesAndCallsComeFirst) {
                                 "100 host train", "120 host "));
 }
 
-TEST(Quartile, IsLinearBetweenSortedValues) {
+TEST(Quartile, QuartileIsLinearBetweenSortedValues) {
   EXPECT_EQ(Quartile({10, 20, 30, 40}, 1), 17);  // Rank 0.75: 10 + 0.75 * 10.
   EXPECT_EQ(Quartile({10, 20, 30, 40, 50}, 3), 40);
   EXPECT_EQ(Quartile({10}, 3), 10);
 }
 
-TEST(TypicalStep, LeavesOutAQuarterAtEachEnd) {
+TEST(TypicalStep, TypicalStepOmitsAQuarterAtEachEnd) {
   std::vector<StepSpan> spans;
   int64_t now = 0;
   for (const int64_t ns : {10, 10, 90, 10, 14, 2, 10, 10}) {
@@ -139,7 +139,7 @@ TEST(TypicalStep, LeavesOutAQuarterAtEachEnd) {
   EXPECT_THAT(figures.paused, ElementsAre(3));
 }
 
-TEST(TypicalStep, IsTheMeanOfTwoSteps) {
+TEST(TypicalStep, TypicalStepOfTwoIsTheirMean) {
   const StepFigures figures =
       FiguresOf({{{1, 0, 10, true, false, true}, {2, 10, 30, true, false, true}}});
   EXPECT_EQ(figures.typical_ns, 15);

@@ -38,7 +38,7 @@ std::vector<FlatSegment> Segments(const model::RunTables& run) {
   return segments;
 }
 
-TEST(Segments, InnermostOwnsTheLane) {
+TEST(Segments, InnermostActivityOwnsTheLane) {
   RunBuilder b;
   const auto lane = b.AddLane(b.AddDevice());
   b.AddActivity(lane, 0, 100, {});  // A loop,
@@ -122,7 +122,7 @@ struct Scene {
   RunBuilder b;
 };
 
-TEST(Busy, UnionsAndExposedTimes) {
+TEST(Busy, BusyTimeIsAUnionAndExposedTimeADifference) {
   Scene scene;
   const auto classes = ClassifyActivities(scene.b.run, scene.b.attribution);
   BusyTime busy(classes);
@@ -300,7 +300,7 @@ TEST(StepParts, StepsOfMoreThanHoursDoNotOverflow) {
             (std::map<StepPart, int64_t>{{StepPart::kForward, kDay}, {StepPart::kIdle, kDay}}));
 }
 
-TEST(Collectives, BytesAndExposedTime) {
+TEST(Collectives, CollectivesHaveBytesAndExposedTime) {
   Scene scene;
   const auto classes = ClassifyActivities(scene.b.run, scene.b.attribution);
   const RunFacts facts(scene.b.run, scene.b.attribution);

@@ -14,7 +14,7 @@ TEST(MaskingTest, ValuesOfSecretsAreMasked) {
   EXPECT_EQ(MaskedCommand({"a", "--openai.key", "abc"}), "a --openai.key ***");
 }
 
-TEST(MaskingTest, OtherWordsStayAndAFlagIsNoValue) {
+TEST(MaskingTest, OtherWordsAndFlagsAreNotMasked) {
   EXPECT_EQ(MaskedCommand({"a", "--keyboard", "us", "--use-auth", "--steps", "3"}),
             "a --keyboard us --use-auth --steps 3");
 }

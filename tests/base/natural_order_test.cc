@@ -21,7 +21,7 @@ TEST(NaturalLess, NumbersInNamesCountAsNumbers) {
 }
 
 // An order that calls two different names equal would lose one of them in a set.
-TEST(NaturalLess, TellsAllNamesApart) {
+TEST(NaturalLess, DifferentNamesAreNeverEqual) {
   const std::vector<std::string> names = {"a1", "a01", "a001", "a1b", "a01b",
                                           "a0", "a00", "a",    "b"};
   for (const std::string& a : names) {

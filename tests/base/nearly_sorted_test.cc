@@ -24,7 +24,7 @@ std::vector<int> Nearly(size_t size, int off, uint32_t seed) {
   return values;
 }
 
-TEST(SortNearlySorted, SortsWhateverTheOrder) {
+TEST(SortNearlySorted, AnyOrderIsSorted) {
   for (const size_t size : {0, 1, 2, 3, 1000, 30'000}) {
     for (const int off : {0, 1, 3, 50, 1 << 20}) {
       std::vector<int> values = Nearly(size, off, static_cast<uint32_t>(size) + 1);
@@ -38,7 +38,7 @@ TEST(SortNearlySorted, SortsWhateverTheOrder) {
   }
 }
 
-TEST(SortNearlySorted, TheLastElementMayBelongFirst) {
+TEST(SortNearlySorted, LastElementIsMovedToTheFront) {
   // It is where moving it would cost too much that the rest of the work is handed on.
   std::vector<int> values = Nearly(100'000, 0, 1);
   values.push_back(-1);
@@ -47,7 +47,7 @@ TEST(SortNearlySorted, TheLastElementMayBelongFirst) {
   EXPECT_EQ(values.front(), -1);
 }
 
-TEST(SortNearlySorted, LooksOnceAtWhatIsInOrder) {
+TEST(SortNearlySorted, SortedInputIsReadOnce) {
   std::vector<int> values = Nearly(10'000, 0, 1);
   size_t compared = 0;
   SortNearlySorted(values, [&](int a, int b) { return ++compared, a < b; });

@@ -58,7 +58,7 @@ TEST(NumberFormatTest, NumbersEqualTheGoldenFile) {
   EXPECT_GE(numbers, 60u);
 }
 
-TEST(NumberFormatTest, AShareOfNothingIsNoNumber) {
+TEST(NumberFormatTest, ShareOfZeroIsNotANumber) {
   EXPECT_EQ(Percent(0, 0), "");
   EXPECT_EQ(Percent(1, 0), "");
   EXPECT_EQ(Percent(1, 1000000), "<0.1");

@@ -11,7 +11,7 @@
 namespace xlatrace {
 namespace {
 
-TEST(OrderedWork, HandsResultsOverInOrder) {
+TEST(OrderedWork, ResultsAreDeliveredInOrder) {
   std::vector<size_t> taken;
   OrderedWork<std::string>(
       1000, [](size_t i) { return std::to_string(i); },

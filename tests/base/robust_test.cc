@@ -24,7 +24,7 @@ TEST(Robust, OutlierDoesNotMoveTheSpread) {
   EXPECT_EQ(Spread({7}), 0);
 }
 
-TEST(Robust, ARiseIsWhereTwoLevelsMeet) {
+TEST(Robust, RiseIsFoundBetweenTwoLevels) {
   EXPECT_EQ(RiseOf({0, 1, 0, 1, 9, 10, 9, 10}), 4u);
   EXPECT_EQ(RiseOf({9, 10, 9, 10, 9, 10}), 0u) << "high all along";
   EXPECT_EQ(RiseOf({9, 10, 9, 0, 1, 0}), 0u) << "a fall is none";

@@ -148,7 +148,7 @@ TEST(SecretsTest, LongHostileTextsAreReadOnce) {
 }
 
 // The corpus of the fuzz target, every file cut and changed.
-TEST(SecretsTest, FuzzReplay) {
+TEST(SecretsTest, FuzzCorpusReplaysWithoutCrash) {
   const auto run = [](const std::string& bytes) {
     LLVMFuzzerTestOneInput(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size());
   };

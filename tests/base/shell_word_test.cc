@@ -23,7 +23,7 @@ std::string AsTheShellReads(const std::string& word) {
   return out;
 }
 
-TEST(ShellWord, IsReadBackAsOneWord) {
+TEST(ShellWord, QuotedWordIsReadBackAsOneWord) {
   for (const std::string word :
        {"run.db",      "a b", "",    "it's",  "$(touch x)", "`id`",
         "a;b",         "a|b", "*",   "~root", "a\\b",       "\"",

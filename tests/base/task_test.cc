@@ -10,7 +10,7 @@
 namespace xlatrace {
 namespace {
 
-TEST(Task, DoesItsWorkOnce) {
+TEST(Task, TaskRunsItsWorkOnce) {
   int done = 0;
   {
     Task task([&] { ++done; });
@@ -21,14 +21,14 @@ TEST(Task, DoesItsWorkOnce) {
   EXPECT_EQ(done, 1);
 }
 
-TEST(Task, ThrowsWhereItIsWaitedFor) {
+TEST(Task, ExceptionIsThrownInTheWaitingThread) {
   Task task([] { throw std::bad_alloc(); });
   EXPECT_THROW(task.Wait(), std::bad_alloc);
   EXPECT_NO_THROW(task.Wait());
 }
 
 // As when the work beside it throws: the program goes on.
-TEST(Task, IsJoinedWhenNobodyWaits) {
+TEST(Task, TaskIsJoinedByItsDestructor) {
   int done = 0;
   try {
     Task task([&] { ++done; });

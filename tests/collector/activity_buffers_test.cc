@@ -167,7 +167,7 @@ TEST(ActivityBuffersTest, CompletedBuffersComeInOrder) {
   EXPECT_FALSE(buffers.Take(&taken));
 }
 
-TEST(ActivityBuffersTest, AValidSizeBeyondTheBufferIsNotBelieved) {
+TEST(ActivityBuffersTest, SizeBeyondTheBufferIsRejected) {
   ActivityBuffers buffers;
   const auto buffer = buffers.Request();
   buffers.Completed(buffer.data, buffer.bytes, buffer.bytes * 10);

@@ -72,7 +72,7 @@ TEST_F(PlaceTest, ProcessesThatEndedAreCountedTogether) {
   close(place.fd);
 }
 
-TEST_F(PlaceTest, TheFirstProcessMakesTheFolderForItsJob) {
+TEST_F(PlaceTest, FirstProcessCreatesTheFolderOfItsJob) {
   const RecordingPlace place = OpenRecordingPlace(0x1234);
   ASSERT_GE(place.fd, 0);
   EXPECT_EQ(place.folder, folder_ + "/run.rec");
@@ -86,7 +86,7 @@ TEST_F(PlaceTest, TheFirstProcessMakesTheFolderForItsJob) {
 }
 
 // The program made the folder, or another job's process did and lost it.
-TEST_F(PlaceTest, OnlyTheFirstProcessTakesAFolderThatExists) {
+TEST_F(PlaceTest, OnlyTheFirstProcessUsesAnExistingFolder) {
   fs::create_directory(folder_ + "/run.rec");
   const RecordingPlace first = OpenRecordingPlace(1);
   EXPECT_EQ(first.folder, folder_ + "/run.rec");
@@ -98,7 +98,7 @@ TEST_F(PlaceTest, OnlyTheFirstProcessTakesAFolderThatExists) {
   close(second.fd);
 }
 
-TEST_F(PlaceTest, AnotherLiveJobIsLeftAlone) {
+TEST_F(PlaceTest, FolderOfAnotherLiveJobIsNotChanged) {
   const RecordingPlace first = OpenRecordingPlace(1);
   setenv("XLATRACE_JOB", "job-2", 1);
   const RecordingPlace second = OpenRecordingPlace(2);
@@ -126,7 +126,7 @@ TEST_F(PlaceTest, AFinishedRecordingIsMovedAsideWhole) {
   close(third.fd);
 }
 
-TEST_F(PlaceTest, AFolderOfSomebodyElseIsNotTouched) {
+TEST_F(PlaceTest, FolderOfAnotherUserIsNotChanged) {
   fs::create_directory(folder_ + "/elsewhere");
   fs::create_directory_symlink(folder_ + "/elsewhere", folder_ + "/run.rec");
   const RecordingPlace place = OpenRecordingPlace(1);

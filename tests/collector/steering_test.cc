@@ -58,7 +58,7 @@ bool Execute(Steering& steering, ThreadLog& log, uint32_t title, int thunks,
   return taken;
 }
 
-TEST(Steps, AreParsed) {
+TEST(Steps, StepRangesAreParsed) {
   EXPECT_EQ(ParseSteps("10:15")->first, 10);
   EXPECT_EQ(ParseSteps("10:15")->end, 15);
   for (const char* no :
@@ -114,7 +114,7 @@ TEST(SteeringTest, HelperBeforeTheMainModuleDoesNotCloseTheWindow) {
   });
 }
 
-TEST(SteeringTest, EachContextHasItsStepsWhateverThreadLaunches) {
+TEST(SteeringTest, EachContextHasItsStepsOnAnyThread) {
   // A thread of a pool per step and device; logs of threads that are gone are used again.
   Steering steering;
   steering.Configure(StepWindow{3, 5}, 0, 0);
@@ -196,7 +196,7 @@ TEST(SteeringTest, WindowOfStepsThatIsStoppedWaitsForNoDevice) {
   });
 }
 
-TEST(SteeringTest, MarksAreTheStepsOnceThereIsOne) {
+TEST(SteeringTest, FirstMarkMakesMarksTheSteps) {
   OnThread([](ThreadLog& log) {
     Steering steering;
     steering.Configure(StepWindow{5, 6}, 0, 0);

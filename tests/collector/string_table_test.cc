@@ -109,7 +109,7 @@ TEST(StringTableTest, RowsOfAllThreadsAreInOrderOfIds) {
   for (size_t i = 0; i < rows.size(); ++i) EXPECT_EQ(rows[i].row.id, i + 1);
 }
 
-TEST(DefinitionsTest, TextsThatNobodyFetchesAreDroppedAndCounted) {
+TEST(DefinitionsTest, UnreadTextsAreDroppedAndCounted) {
   Definitions definitions;
   auto table = std::make_unique<StringTable>(&definitions);
   const std::string megabyte(1 << 20, 'x');

@@ -163,7 +163,7 @@ TEST_F(ThreadLogTest, NestedCallsWithIdsOfTheirOwnAreBothKept) {
   });
 }
 
-TEST_F(ThreadLogTest, ACallThatMadeAGraphNodeStartedNothing) {
+TEST_F(ThreadLogTest, CallThatMadeAGraphNodeLaunchedNoWork) {
   OnThread([&](ThreadLog& log) {
     uint64_t start = 0;
     log.NodeCreated();  // cuGraphAddKernelNode: not one of the calls we watch.

@@ -11,7 +11,7 @@
 namespace xlatrace::collector {
 namespace {
 
-TEST(WorkRequests, ARequestIsAnsweredByWorkThatBeginsAfterIt) {
+TEST(WorkRequests, RequestIsServedByLaterWork) {
   WorkRequests requests;
   const WorkRequests::Work before = requests.Next();
   EXPECT_FALSE(requests.IsRequested(before));
@@ -25,7 +25,7 @@ TEST(WorkRequests, ARequestIsAnsweredByWorkThatBeginsAfterIt) {
 }
 
 // The worker is awake for another reason and begins its last work before the request is added.
-TEST(WorkRequests, TheLastWorkAnswersARequestDuringIt) {
+TEST(WorkRequests, FinalWorkServesARequestDuringIt) {
   WorkRequests requests;
   requests.MakeNextLast();
   const WorkRequests::Work last = requests.Next();
@@ -35,14 +35,14 @@ TEST(WorkRequests, TheLastWorkAnswersARequestDuringIt) {
   EXPECT_TRUE(requests.Wait(request, 0));
 }
 
-TEST(WorkRequests, TheLastWorkAnswersARequestAfterIt) {
+TEST(WorkRequests, FinalWorkServesARequestAfterIt) {
   WorkRequests requests;
   requests.MakeNextLast();
   requests.Done(requests.Next());
   EXPECT_TRUE(requests.Wait(requests.Add(), 0));
 }
 
-TEST(WorkRequests, AWaitingThreadIsWokenByTheAnswer) {
+TEST(WorkRequests, WaitingThreadIsWokenWhenServed) {
   WorkRequests requests;
   std::thread worker([&requests] {
     while (!requests.Next().last) requests.Sleep(1000);

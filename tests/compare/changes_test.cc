@@ -340,7 +340,7 @@ TEST(Changes, FewerRepetitionsInTheSameTimeAreASlowerProgram) {
   EXPECT_TRUE(idle(before, after).id.empty());
 }
 
-TEST(Changes, TheSameInAllLayersIsOneChange) {
+TEST(Changes, EqualChangeInAllLayersIsOneChange) {
   std::vector<Op> ops, slower;
   for (int i = 0; i < 6; ++i) {
     Op op = MakeOp("dot." + std::to_string(i),

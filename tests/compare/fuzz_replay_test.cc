@@ -21,7 +21,7 @@ void RunTarget(const std::string& bytes) {
   LLVMFuzzerTestOneInput(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size());
 }
 
-TEST(FuzzReplay, BaselinesOfTheCorpus) {
+TEST(FuzzReplay, BaselinesOfTheCorpusAreReadWithoutCrash) {
   size_t files = 0;
   for (const auto& entry : std::filesystem::directory_iterator(
            SourceFolder() + "/tests/compare/fuzz/run_record_corpus")) {

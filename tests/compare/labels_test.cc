@@ -128,7 +128,7 @@ class LabelsTest : public testing::Test {
   std::map<std::string, std::string> texts_;
 };
 
-TEST_F(LabelsTest, PairsAreFoundAndRight) {
+TEST_F(LabelsTest, PairsEqualTheLabels) {
   double right = 0, wrong = 0, missed = 0;
   for (const auto& [name, labels] : files_) {
     const model::HloModule base = Parse(texts_[labels.base]);
@@ -164,7 +164,7 @@ TEST_F(LabelsTest, PairsAreFoundAndRight) {
 }
 
 // Which side is called the base turns the answer and changes nothing else.
-TEST_F(LabelsTest, ThePairsTurnWithTheSides) {
+TEST_F(LabelsTest, SwappedSidesGiveSwappedPairs) {
   for (const auto& [name, labels] : files_) {
     const model::HloModule base = Parse(texts_[labels.base]);
     const model::HloModule now = Parse(texts_[labels.now]);
@@ -267,7 +267,7 @@ Renumbered Renumber(const model::HloModule& module, uint64_t seed) {
   return result;
 }
 
-TEST_F(LabelsTest, ARenumberedModuleIsMatchedWhole) {
+TEST_F(LabelsTest, RenumberedModuleIsMatchedCompletely) {
   size_t tried = 0;
   for (const auto& [place, text] : texts_) {
     if (tried == static_cast<size_t>(Repetitions(10, 1000))) break;

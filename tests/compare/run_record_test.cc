@@ -27,7 +27,7 @@ RunRecord Sample() {
   return record;
 }
 
-TEST(RunRecord, SurvivesItsText) {
+TEST(RunRecord, RecordRoundTripsAsText) {
   const std::string text = RecordText(Sample());
   EXPECT_EQ(text.find('\n'), std::string::npos);
   const auto read = ParseRecord(text);
@@ -52,7 +52,7 @@ TEST(RunRecord, LongRunKeepsStepsOfItsWholeLength) {
   EXPECT_GE(record.steps.back(), 1'980'000);
 }
 
-TEST(RunRecord, DamageIsAnErrorNeverACrash) {
+TEST(RunRecord, DamagedRecordIsAnError) {
   const std::string text = RecordText(Sample());
   for (size_t end = 0; end < text.size(); ++end) EXPECT_FALSE(ParseRecord(text.substr(0, end)));
   for (size_t at = 0; at < text.size(); ++at) {

@@ -17,7 +17,7 @@ TEST(MiddleHalf, MiddleHalfOmitsAQuarterAtEachEnd) {
   EXPECT_EQ(Scatter(std::vector<double>{3, 1, 2}), 0);
 }
 
-TEST(RankSum, IsExactForFewValues) {
+TEST(RankSum, RankSumIsExactForFewValues) {
   // All of one side above the other: 2 of the C(8,4) = 70 orders, 2 of C(6,3) = 20.
   EXPECT_NEAR(RankSumProbability(std::vector<double>{1, 2, 3, 4}, std::vector<double>{5, 6, 7, 8}),
               2.0 / 70, 1e-12);
@@ -91,7 +91,7 @@ TEST(Bootstrap, BootstrapNeedsTwoRunsPerSide) {
   EXPECT_FALSE(BootstrapRatio({{1, 2}}, {{1, 2}, {1, 2}}));
 }
 
-TEST(Prediction, FollowsStudent) {
+TEST(Prediction, PredictionFollowsStudentsDistribution) {
   // Logarithms -2, -1, 0, 1, 2: mean 0, variance 2.5. t(4) at 99 % two-sided is 4.604 (any table).
   std::vector<double> values;
   for (const double log : {-2.0, -1.0, 0.0, 1.0, 2.0}) values.push_back(std::exp(log));

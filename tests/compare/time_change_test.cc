@@ -79,7 +79,7 @@ TEST(TimeChange, DisjointRangesOnASharedCpuAreDifferent) {
   EXPECT_GT(change.interval.low, 0.2);
 }
 
-TEST(TimeChange, TurnedSidesGiveTheInverseRatio) {
+TEST(TimeChange, SwappedSidesGiveTheInverseRatio) {
   std::mt19937_64 random(3);
   const Iterations a = RunOf(1e7, 0, 0.1, 40, random);
   const Iterations b = RunOf(1.1e7, 0, 0.1, 40, random);

@@ -395,7 +395,7 @@ TEST(Attribute, EmptyRunGivesEmptyTables) {
   EXPECT_TRUE(tables.executions.empty());
 }
 
-TEST(Attribute, RefusesTablesThatReferToNothing) {
+TEST(Attribute, TablesWithDanglingReferencesAreRejected) {
   RunBuilder builder;
   builder.AddDevice();
   builder.AddLane();

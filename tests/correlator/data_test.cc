@@ -171,7 +171,7 @@ Score Replay(const std::string& dir, bool with_thunks) {
 
 class ReplayedDump : public ::testing::TestWithParam<const char*> {};
 
-TEST_P(ReplayedDump, ExactIsNeverWrong) {
+TEST_P(ReplayedDump, ExactLabelsOfAReplayedDumpAreRight) {
   XLATRACE_SHARED_OR_SKIP(dir, GetParam());
   for (const bool with_thunks : {true, false}) {
     const Score score = Replay(dir, with_thunks);

@@ -15,7 +15,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-TEST(LargestRemainder, LosesNothing) {
+TEST(LargestRemainder, PartsSumToTheWhole) {
   EXPECT_THAT(LargestRemainder({}), IsEmpty());
   EXPECT_THAT(LargestRemainder(std::vector<double>{3.0}), ElementsAre(1'000'000));
   // A third each is 333,333.3: the first gets the millionth that is left.
@@ -25,13 +25,13 @@ TEST(LargestRemainder, LosesNothing) {
   EXPECT_THAT(LargestRemainder(std::vector<double>{1, 5}), ElementsAre(166'667, 833'333));
 }
 
-TEST(LargestRemainder, GivesTheRestToWhatLacksMost) {
+TEST(LargestRemainder, RestGoesToTheLargestRemainder) {
   // A third is 333,333.3 millionths, two thirds 666,666.7.
   EXPECT_EQ(LargestRemainder(std::vector<double>{1, 2}), (std::vector<int64_t>{333'333, 666'667}));
   EXPECT_EQ(LargestRemainder(std::vector<double>{2, 1}), (std::vector<int64_t>{666'667, 333'333}));
 }
 
-TEST(GroupPieces, NamesAGroupAfterItsHeaviestPieceWhereverItStands) {
+TEST(GroupPieces, GroupIsNamedAfterItsHeaviestPiece) {
   const model::HloModule module = MakeModule("m", {{"e",
                                                     {{"a", "parameter"},
                                                      {"b", "add", "n", {"a"}},
@@ -50,7 +50,7 @@ TEST(GroupPieces, NamesAGroupAfterItsHeaviestPieceWhereverItStands) {
   }
 }
 
-TEST(LargestRemainder, TreatsImpossibleWeightsAsNothing) {
+TEST(LargestRemainder, ImpossibleWeightsCountAsZero) {
   const double inf = std::numeric_limits<double>::infinity();
   const double nan = std::numeric_limits<double>::quiet_NaN();
   EXPECT_THAT(LargestRemainder(std::vector<double>{-1, nan, 2, inf}),
@@ -60,7 +60,7 @@ TEST(LargestRemainder, TreatsImpossibleWeightsAsNothing) {
   EXPECT_THAT(LargestRemainder(std::vector<double>{huge, huge}), ElementsAre(500'000, 500'000));
 }
 
-TEST(LargestRemainder, SumsToTheWholeForManySmallParts) {
+TEST(LargestRemainder, ManySmallPartsSumToTheWhole) {
   std::vector<double> weights(7777);
   for (size_t i = 0; i < weights.size(); ++i) weights[i] = 1.0 / static_cast<double>(i + 1);
   const auto parts = LargestRemainder(weights);
@@ -74,7 +74,7 @@ model::HloModule FusionOf(std::vector<Op> body, std::string own_name = {}) {
 }
 
 // Each addition and multiplication costs one pass over its elements.
-TEST(ShareSplitter, DividesByTheCostOfTheOps) {
+TEST(ShareSplitter, SharesAreProportionalToOpCosts) {
   model::HloModule module = FusionOf({{"p", "parameter"},
                                       {"a", "add", "jit(f)/a", {"p", "p"}},
                                       {"b", "multiply", "jit(f)/b", {"a", "a"}},
@@ -106,7 +106,7 @@ TEST(ShareSplitter, XlaNamesTheLabelUnlessAnotherOpCostsTwice) {
   EXPECT_EQ(dominated.at(0).op_name, "jit(f)/a");
 }
 
-TEST(ShareSplitter, KeepsPlacesInTheSourceApart) {
+TEST(ShareSplitter, SharesOfDifferentSourceLinesStaySeparate) {
   model::HloModule module = FusionOf({{"p", "parameter"},
                                       {"a", "add", "jit(f)/add", {"p", "p"}, {}, "model.py", 10},
                                       {"b", "add", "jit(f)/add", {"p", "a"}, {}, "model.py", 20},
@@ -117,7 +117,7 @@ TEST(ShareSplitter, KeepsPlacesInTheSourceApart) {
   EXPECT_EQ(module.instructions[shares[0].from].metadata.source_line, 10);
 }
 
-TEST(ShareSplitter, GivesUnnamedWorkToTheFusionsOwnName) {
+TEST(ShareSplitter, UnnamedWorkGetsTheNameOfTheFusion) {
   const std::vector<Op> body = {
       {"p", "parameter"}, {"a", "add", "jit(f)/a", {"p", "p"}}, {"x", "add", "", {"a", "p"}}};
   model::HloModule named = FusionOf(body, "jit(f)/own");
@@ -136,7 +136,7 @@ TEST(ShareSplitter, GivesUnnamedWorkToTheFusionsOwnName) {
   EXPECT_EQ(rest[0].op_name, "jit(f)/a");
 }
 
-TEST(ShareSplitter, NeverLetsAReducersNameWin) {
+TEST(ShareSplitter, NameOfAReducerIsNeverUsed) {
   model::HloModule module = MakeModule(
       "jit_f",
       {{"region",
@@ -152,7 +152,7 @@ TEST(ShareSplitter, NeverLetsAReducersNameWin) {
   EXPECT_EQ(shares[0].share_ppm, kWhole);
 }
 
-TEST(ShareSplitter, OpensNestedFusionsAndAsyncWrappers) {
+TEST(ShareSplitter, NestedFusionsAndAsyncWrappersAreDivided) {
   model::HloModule module = MakeModule(
       "jit_f",
       {{"inner", {{"p", "parameter"}, {"a", "add", "jit(f)/inner", {"p", "p"}}}},
@@ -165,7 +165,7 @@ TEST(ShareSplitter, OpensNestedFusionsAndAsyncWrappers) {
   EXPECT_EQ(splitter.Split(At(module, "start")).at(0).op_name, "jit(f)/psum");
 }
 
-TEST(ShareSplitter, DividesCombinedCollectivesByBytes) {
+TEST(ShareSplitter, CombinedCollectivesAreDividedByBytes) {
   model::HloModule module =
       MakeModule("jit_f", {{"main",
                             {{"a", "add", "", {}, {}, "", 0, "f32[3,10]"},
@@ -179,7 +179,7 @@ TEST(ShareSplitter, DividesCombinedCollectivesByBytes) {
   EXPECT_EQ(shares[1].op_name, "jit(f)/jvp(x)/dot");
 }
 
-TEST(ShareSplitter, LeavesLoopsAndNamelessBodiesWhole) {
+TEST(ShareSplitter, LoopsAndNamelessBodiesAreNotDivided) {
   model::HloModule module = MakeModule(
       "jit_f", {{"body", {{"p", "parameter"}, {"a", "add", "jit(f)/while/body/add", {"p", "p"}}}},
                 {"nameless", {{"q", "parameter"}, {"b", "add", "", {"q", "q"}}}},
@@ -193,7 +193,7 @@ TEST(ShareSplitter, LeavesLoopsAndNamelessBodiesWhole) {
   EXPECT_THAT(splitter.Split(At(module, "c")), IsEmpty());
 }
 
-TEST(ShareSplitter, EndsOnBodiesThatCallEachOther) {
+TEST(ShareSplitter, CyclicBodiesTerminate) {
   model::HloModule module =
       MakeModule("m", {{"body", {{"f", "fusion"}, {"g", "fusion"}, {"a", "add", "n"}}},
                        {"main", {{"fusion", "fusion", "", {}, {"body"}}}}});

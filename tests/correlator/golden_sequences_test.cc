@@ -254,7 +254,7 @@ class GoldenCase {
 
 class GoldenSequence : public ::testing::TestWithParam<std::string> {};
 
-TEST_P(GoldenSequence, HasItsLabels) {
+TEST_P(GoldenSequence, LabelsOfALaunchSequenceEqualItsFile) {
   GoldenCase(fs::path(SourceFolder() + "/tests/correlator/golden") / (GetParam() + ".txt")).Check();
 }
 

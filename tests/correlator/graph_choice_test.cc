@@ -54,7 +54,7 @@ TEST(GraphChoice, RowsOfEqualTimeBelongToOneReinstantiatedGraph) {
   EXPECT_EQ(choices[2].graph, 0u);
 }
 
-TEST(GraphChoice, TimesDecideWhereProgramsWereCompiledInAnotherOrder) {
+TEST(GraphChoice, TimesDecideIfTheCompilationOrderDiffers) {
   // In the order of numbers one is a hundredth and the other a hundredfold of its cost.
   const auto choices = Choose({{1'000'000, {0, 1}}, {10'000, {0, 1}}}, {10'000, 1'000'000});
   EXPECT_EQ(choices[0].graph, 1u);

@@ -7,7 +7,7 @@ namespace xlatrace::correlator {
 namespace {
 
 // Expected values by hand from SanitizeFunctionName (xla/service/llvm_ir/llvm_util.cc).
-TEST(KernelSymbols, AreTheInstructionNameWithUnderscores) {
+TEST(KernelSymbols, SymbolIsTheInstructionNameWithUnderscores) {
   EXPECT_EQ(SymbolOfInstruction("fusion"), "fusion");
   EXPECT_EQ(SymbolOfInstruction("loop_add_fusion.3"), "loop_add_fusion_3");
   EXPECT_EQ(SymbolOfInstruction("wrapped_dynamic-slice.1"), "wrapped_dynamic_slice_1");
@@ -17,7 +17,7 @@ TEST(KernelSymbols, AreTheInstructionNameWithUnderscores) {
   EXPECT_EQ(SymbolOfInstruction("a$b"), "a$b");
 }
 
-TEST(KernelSymbols, LoseTailsThatXlaAndAmdAdd) {
+TEST(KernelSymbols, SuffixesOfXlaAndAmdAreRemoved) {
   EXPECT_EQ(WithoutUniqueTail("sort_3__2"), "sort_3");
   EXPECT_EQ(WithoutUniqueTail("sort_3"), "sort_3");
   EXPECT_EQ(WithoutUniqueTail("sort__"), "sort__");
@@ -26,7 +26,7 @@ TEST(KernelSymbols, LoseTailsThatXlaAndAmdAdd) {
   EXPECT_EQ(PlainSymbol("loop_add_fusion"), "loop_add_fusion");
 }
 
-TEST(KernelSymbols, BelongToFamilies) {
+TEST(KernelSymbols, SymbolsBelongToFamilies) {
   for (const char* symbol :
        {"fusion", "fusion_12", "loop_add_fusion_3", "input_reduce_fusion", "wrapped_convert",
         "gemm_fusion_dot_2", "triton_gemm_dot_5", "triton_softmax", "sort_3__1", "copy_fusion_1",

@@ -36,7 +36,7 @@ ENTRY e { p = f32[8] parameter(0)
   ROOT last = f32[8] fusion(w2), kind=kLoop, calls=fl }
 )";
 
-TEST(LeavingLoops, TheConditionRunsOnceMore) {
+TEST(LeavingLoops, LoopConditionRunsOnceMoreThanTheBody) {
   auto module = hlo::ReadText(std::make_shared<const std::string>(kModule));
   ASSERT_TRUE(module) << module.error().message;
   const ThunkProgram program(*module, {});

@@ -6,7 +6,7 @@
 namespace xlatrace::correlator {
 namespace {
 
-TEST(FrameworkFunction, IsTheFunctionThatAPersonWrote) {
+TEST(FrameworkFunction, JitPrefixIsRemovedFromTheFunction) {
   EXPECT_EQ(FrameworkFunction("jit_train_step"), "train_step");
   EXPECT_EQ(FrameworkFunction("jit_train_step(52)"), "train_step");
   EXPECT_EQ(FrameworkFunction("jit_f.12"), "f");
@@ -17,7 +17,7 @@ TEST(FrameworkFunction, IsTheFunctionThatAPersonWrote) {
   EXPECT_EQ(FrameworkFunction("SyncTensorsGraph.33142"), "SyncTensorsGraph");
 }
 
-TEST(FrameworkFunction, KnowsTensorFlowsNames) {
+TEST(FrameworkFunction, FunctionFollowsFromTensorFlowsNames) {
   EXPECT_EQ(FrameworkFunction("a_inference_train_step_1585__XlaMustCompile_true_config_proto_"
                               "13561319589895757934_executor_type_11160318154034397263_.683"),
             "train_step");
@@ -28,7 +28,7 @@ TEST(FrameworkFunction, KnowsTensorFlowsNames) {
             "cluster_3");
 }
 
-TEST(FrameworkFunction, LeavesOtherNamesAlone) {
+TEST(FrameworkFunction, OtherModuleNamesAreUnchanged) {
   EXPECT_EQ(FrameworkFunction(""), "");
   EXPECT_EQ(FrameworkFunction("jit_"), "jit");
   EXPECT_EQ(FrameworkFunction("jitter"), "jitter");

@@ -56,7 +56,7 @@ TEST_F(ModuleRolesTest, TrainingStepIsMainEvenIfInitTookLonger) {
   EXPECT_EQ(tables.modules[1].framework_function, "train_step");
 }
 
-TEST_F(ModuleRolesTest, SingleStepBeatsHelpersThatRepeat) {
+TEST_F(ModuleRolesTest, SingleStepIsMainAndRepeatedHelpersAreNot) {
   Module("jit_train_step", 1);
   Module("jit_add", 2);
   Run("jit_add", 2, 1);

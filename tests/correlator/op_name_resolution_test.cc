@@ -19,7 +19,7 @@ ResolvedName Resolve(const model::HloModule& module, std::string_view instructio
   return ResolveOpNames(module, ClassifyComputations(module), {}).names[At(module, instruction)];
 }
 
-TEST(FirstOpName, TakesTheFirstOfJoinedNames) {
+TEST(FirstOpName, FirstOfSeveralJoinedNamesIsTaken) {
   EXPECT_EQ(FirstOpName("jit(f)/mul;jit(f)/add"), "jit(f)/mul");
   EXPECT_EQ(FirstOpName("jit(f)/mul"), "jit(f)/mul");
   EXPECT_EQ(FirstOpName("jit(f)/dot[a=1;b=2];x"), "jit(f)/dot[a=1;b=2]");
@@ -28,7 +28,7 @@ TEST(FirstOpName, TakesTheFirstOfJoinedNames) {
   EXPECT_EQ(FirstOpName(""), "");
 }
 
-TEST(CombinedOpNames, GiveEachOperandItsName) {
+TEST(CombinedOpNames, EachOperandOfACombinedOpHasItsName) {
   EXPECT_THAT(
       CombinedOpNames("jit(f)/(transpose(jvp(l0))/reduce_sum:jvp()/dot[a=(1:2)]:x)"),
       ElementsAre("jit(f)/transpose(jvp(l0))/reduce_sum", "jit(f)/jvp()/dot[a=(1:2)]", "jit(f)/x"));
@@ -41,7 +41,7 @@ TEST(CombinedOpNames, GiveEachOperandItsName) {
   EXPECT_THAT(CombinedOpNames(""), IsEmpty());
 }
 
-TEST(OpNameResolution, PrefersOwnMetadata) {
+TEST(OpNameResolution, OwnMetadataIsPreferred) {
   const auto module = MakeModule(
       "m", {{"main", {{"p", "parameter"}, {"a", "add", "jit(f)/a;jit(f)/b", {"p", "p"}}}}});
   const ResolvedName name = Resolve(module, "a");
@@ -49,7 +49,7 @@ TEST(OpNameResolution, PrefersOwnMetadata) {
   EXPECT_EQ(name.method, OpNameMethod::kOwn);
 }
 
-TEST(OpNameResolution, FollowsUsersThroughWhatOnlyRearranges) {
+TEST(OpNameResolution, UsersBehindRearrangingOpsGiveTheName) {
   const auto module = MakeModule("m", {{"main",
                                         {{"p", "parameter", "params['w']"},
                                          {"c", "copy", "", {"p"}},
@@ -63,7 +63,7 @@ TEST(OpNameResolution, FollowsUsersThroughWhatOnlyRearranges) {
   EXPECT_EQ(name.from, At(module, "dot"));
 }
 
-TEST(OpNameResolution, FallsBackToOperandsThenToTheArgument) {
+TEST(OpNameResolution, OperandsAndThenTheArgumentGiveTheName) {
   const auto module = MakeModule("m", {{"main",
                                         {{"p", "parameter", "params['w']"},
                                          {"dot", "dot", "jit(f)/dot_general", {"p", "p"}},
@@ -76,7 +76,7 @@ TEST(OpNameResolution, FallsBackToOperandsThenToTheArgument) {
   EXPECT_EQ(Resolve(module, "c2").method, OpNameMethod::kOperand);
 }
 
-TEST(OpNameResolution, GivesGradientReductionsToWhatMadeTheGradient) {
+TEST(OpNameResolution, GradientReductionIsNamedAfterItsGradient) {
   const auto module =
       MakeModule("m", {{"main",
                         {{"p", "parameter"},
@@ -92,7 +92,7 @@ TEST(OpNameResolution, GivesGradientReductionsToWhatMadeTheGradient) {
 }
 
 // jaxlib 0.10: gradients are packed into one buffer, reduced and sliced again, all without names.
-TEST(OpNameResolution, DividesCombinedReductionsByTheBytesOfTheirSources) {
+TEST(OpNameResolution, CombinedReductionsAreDividedByBytesOfSources) {
   const auto module =
       MakeModule("m", {{"main",
                         {{"p", "parameter"},
@@ -119,7 +119,7 @@ TEST(OpNameResolution, DividesCombinedReductionsByTheBytesOfTheirSources) {
   EXPECT_EQ(result.names[At(module, "slice")].op_name, "jit(f)/sub");
 }
 
-TEST(OpNameResolution, SeesThroughAsyncWrappers) {
+TEST(OpNameResolution, AsyncWrapperHasTheNameOfItsOp) {
   const auto module =
       MakeModule("m", {{"wrapped", {{"x", "parameter"}, {"rs", "reduce-scatter", "", {"x"}}}},
                        {"gathering", {{"y", "parameter"}, {"ag", "all-gather", "", {"y"}}}},
@@ -140,7 +140,7 @@ TEST(OpNameResolution, SeesThroughAsyncWrappers) {
   }
 }
 
-TEST(OpNameResolution, GivesNamelessLoopBodiesTheLoopsName) {
+TEST(OpNameResolution, NamelessLoopBodyHasTheNameOfTheLoop) {
   const auto module = MakeModule(
       "m",
       {{"cond", {{"c", "parameter"}, {"lt", "compare", "", {"c", "c"}}}},
@@ -150,7 +150,7 @@ TEST(OpNameResolution, GivesNamelessLoopBodiesTheLoopsName) {
   EXPECT_EQ(Resolve(module, "lt").method, OpNameMethod::kUser);
 }
 
-TEST(OpNameResolution, TakesLoopsFromTheirBodies) {
+TEST(OpNameResolution, NamelessLoopHasTheNameOfItsBody) {
   const auto module = MakeModule(
       "m",
       {{"body", {{"p", "parameter", "params"}, {"a", "add", "jit(f)/while/body/add", {"p", "p"}}}},
@@ -159,7 +159,7 @@ TEST(OpNameResolution, TakesLoopsFromTheirBodies) {
   EXPECT_EQ(Resolve(module, "w").method, OpNameMethod::kBody);
 }
 
-TEST(OpNameResolution, NamesReducersAfterWhatAppliesThem) {
+TEST(OpNameResolution, ReducerHasTheNameOfItsCaller) {
   const auto module = MakeModule(
       "m", {{"region",
              {{"x", "parameter"}, {"y", "parameter"}, {"sum", "add", "reduce_sum", {"x", "y"}}}},
@@ -174,7 +174,7 @@ TEST(OpNameResolution, NamesReducersAfterWhatAppliesThem) {
   EXPECT_EQ(Resolve(module, "n").op_name, "jit(f)/layer/reduce_sum");
 }
 
-TEST(OpNameResolution, NamesBodiesAfterTheirFusionWhenNothingInsideHelps) {
+TEST(OpNameResolution, NamelessBodyHasTheNameOfItsFusion) {
   const auto module = MakeModule(
       "m", {{"fused", {{"p", "parameter"}, {"n", "negate", "", {"p"}}}},
             {"main", {{"q", "parameter"}, {"f", "fusion", "jit(f)/own", {"q"}, {"fused"}}}}});
@@ -182,14 +182,14 @@ TEST(OpNameResolution, NamesBodiesAfterTheirFusionWhenNothingInsideHelps) {
   EXPECT_EQ(Resolve(module, "n").method, OpNameMethod::kUser);
 }
 
-TEST(OpNameResolution, SaysNothingWhereThereIsNothing) {
+TEST(OpNameResolution, ModuleWithoutNamesStaysUnnamed) {
   const auto module = MakeModule(
       "m", {{"main", {{"p", "parameter"}, {"c", "copy", "", {"p"}}, {"t", "tuple", "", {"c"}}}}});
   EXPECT_EQ(Resolve(module, "c").op_name, "");
   EXPECT_EQ(Resolve(module, "c").method, OpNameMethod::kNone);
 }
 
-TEST(ComputationRoles, TellLaunchedFusedAndAppliedApart) {
+TEST(ComputationRoles, LaunchedFusedAndAppliedComputationsAreDistinguished) {
   const auto module = MakeModule(
       "m", {{"region", {{"x", "parameter"}}},
             {"fused", {{"p", "parameter"}, {"r", "reduce", "", {"p"}, {"region"}}}},

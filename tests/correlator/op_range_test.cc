@@ -55,7 +55,7 @@ TEST_F(OpRangeTest, KernelInAnOpRangeIsExact) {
   EXPECT_EQ(tables_.executions.size(), 0u);
 }
 
-TEST_F(OpRangeTest, OneRowForAnOpOnAllDevices) {
+TEST_F(OpRangeTest, OpOnSeveralDevicesHasOneRow) {
   run_.AddLane(run_.AddDevice());
   run_.AddLane(run_.AddDevice(run_.AddProcess()));
   run_.Activity(run_.Kernel("sgemm"), Op("dense/MatMul", "MatMul"), 0, 1);

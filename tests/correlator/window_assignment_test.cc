@@ -110,7 +110,7 @@ TEST(WindowAssignment, DeviceCopiesDoNotMatchCopiesToTheHost) {
   }
 }
 
-TEST(LaunchKindOf, KernelsThatReadPredicatesInGraphs) {
+TEST(LaunchKindOf, KernelsThatReadPredicatesAreTheirOwnKind) {
   for (const char* symbol : {"set_case_condition", "set_while_condition", "set_if_condition"}) {
     model::LaunchConfig config;
     config.kind = ActivityKind::kKernel;

@@ -80,7 +80,7 @@ TEST_F(DumpDirTest, SubfoldersKeepProcessesApart) {
   EXPECT_EQ(dir.modules[1].subfolder, "jit_f/host_18");
 }
 
-TEST_F(DumpDirTest, OpensNothingButRegularFiles) {
+TEST_F(DumpDirTest, OnlyRegularFilesAreOpened) {
   Write("module_0001.jit_f.before_optimizations.txt", kModule);
   Write("module_0001.jit_f/module.mlir", "x");
   ASSERT_EQ(mkfifo((root_ / "module_0002.jit_g.before_optimizations.txt").c_str(), 0600), 0);
@@ -160,7 +160,7 @@ TEST_F(DumpDirTest, TruncatedTextIsUsedUpToItsEnd) {
 }
 
 // A million-element constant is a few bytes of model; a folder of many files, a list.
-TEST_F(DumpDirTest, LargeConstantsAndManyFilesAreNoDanger) {
+TEST_F(DumpDirTest, LargeConstantsAndManyFilesAreRead) {
   std::string values = "{0";
   for (int i = 1; i < 1'000'000; ++i) values += ", 1";
   Write("module_0001.jit_f.before_optimizations.txt",

@@ -141,7 +141,7 @@ TEST_F(DumpFolderMapTest, EachHalfHasOnePartner) {
   EXPECT_EQ(halves.size(), 4u);
 }
 
-TEST_F(DumpFolderMapTest, UnlikeHalvesStayApart) {
+TEST_F(DumpFolderMapTest, DifferentHalvesAreNotPaired) {
   Write("module_0002.jit_f.before_optimizations.txt", Step("jit_f"));
   Write("module_0009.jit_f.sm_8.0_gpu_after_optimizations.txt", Init("jit_f"));
   for (const FolderModule& module : Map().modules) EXPECT_FALSE(module.other_half);

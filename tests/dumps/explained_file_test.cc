@@ -35,7 +35,7 @@ TEST_F(ExplainedFileTest, HloIsReadUnderAnyName) {
   EXPECT_EQ(Explain("module_0001.jit_f.before_optimizations.txt").module->program_id, 1);
 }
 
-TEST_F(ExplainedFileTest, ErrorsHaveAPlace) {
+TEST_F(ExplainedFileTest, ErrorsHaveLineAndColumn) {
   Write("bad.hlo", "HloModule m\n\nENTRY e {\n  ROOT a = f32[] negate(nowhere)\n}\n");
   const ExplainedFile file = Explain("bad.hlo");
   EXPECT_FALSE(file.ok());
@@ -78,7 +78,7 @@ TEST_F(ExplainedFileTest, FifosFoldersAndEmptyFilesAreErrors) {
                      WithUnquotedPath(folder.hint, root_.string() + "/"));
 }
 
-TEST(TakePlace, SplitsPlaceAndMessage) {
+TEST(TakePlace, PlaceIsSplitFromTheMessage) {
   const auto take = [](std::string message) {
     std::optional<int64_t> line;
     std::optional<int64_t> column;

@@ -47,7 +47,7 @@ class FindPatternTest : public ::testing::Test {
   model::HloModule module_;
 };
 
-TEST_F(FindPatternTest, FindsByEachThingThatPeopleKnow) {
+TEST_F(FindPatternTest, InstructionIsFoundByNameShapeScopeOrSource) {
   EXPECT_THAT(Find("^fusion.9$"), ElementsAre("fusion.9"));
   EXPECT_THAT(Find("%fusion.91"), ElementsAre("fusion.91"));
   EXPECT_THAT(Find("train.py:105"), ElementsAre("fusion.9"));
@@ -124,7 +124,7 @@ TEST_F(FindPatternTest, AnExactNameIsTheBestHit) {
   EXPECT_EQ(hits[0].score, 100);
 }
 
-TEST_F(FindPatternTest, LiteralTakesEverythingAsItIs) {
+TEST_F(FindPatternTest, LiteralPatternHasNoSpecialCharacters) {
   EXPECT_THAT(Find("fusion.", kFindName, true), ElementsAre("fusion.9", "fusion.91"));
   EXPECT_THAT(Find("fusion.*", kFindName, true), IsEmpty());
 }

@@ -25,7 +25,7 @@ std::string Hex(const Digest& digest) {
 }
 
 // FIPS 180-4's example, and RFC 4231's second case.
-TEST(Sha256, GivesThePublishedDigests) {
+TEST(Sha256, DigestsEqualThePublishedOnes) {
   EXPECT_EQ(Hex(Sha256("abc")), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
   EXPECT_EQ(Hex(Sha256("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq")),
             "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
@@ -50,7 +50,7 @@ TEST(Lanes, NestedIntervalsShareALane) {
   EXPECT_EQ(lanes.Place(1, 2, true), 2u);  // Came late.
 }
 
-TEST(ByStart, OrdersRowsAndPutsTheLongerFirst) {
+TEST(ByStart, RowsAreOrderedByStartAndLongerFirst) {
   struct Row {
     int64_t start_ns, duration_ns;
   };
@@ -65,7 +65,7 @@ TEST(ByStart, OrdersRowsAndPutsTheLongerFirst) {
   EXPECT_EQ(durations, (std::vector<int64_t>{9, 2, 1, 4}));
 }
 
-TEST(OpNameComponents, LeaveParenthesesWhole) {
+TEST(OpNameComponents, ParenthesesAreNotDivided) {
   using Parts = std::vector<std::string_view>;
   EXPECT_EQ(OpNameComponents("jit(f)/transpose(jvp(g/h))/mul"),
             (Parts{"jit(f)", "transpose(jvp(g/h))", "mul"}));
@@ -73,12 +73,12 @@ TEST(OpNameComponents, LeaveParenthesesWhole) {
   EXPECT_EQ(OpNameComponents(""), Parts{});
 }
 
-TEST(JsonText, EscapesAndRepairs) {
+TEST(JsonText, JsonTextIsEscapedAndRepaired) {
   EXPECT_EQ(JsonText("a\"b\\c\n"), "\"a\\\"b\\\\c\\u000a\"");
   EXPECT_EQ(JsonText("\xff"), "\"\xEF\xBF\xBD\"");
 }
 
-TEST(Fingerprint, IsReadFromTextAndProto) {
+TEST(Fingerprint, FingerprintIsReadFromTextAndProto) {
   EXPECT_EQ(FingerprintBeforeScheduling("HloModule m, frontend_attributes={"
                                         "fingerprint_before_lhs=\"00ff\"}"),
             "00ff");
@@ -91,7 +91,7 @@ TEST(Fingerprint, IsReadFromTextAndProto) {
   EXPECT_EQ(FingerprintBeforeScheduling("nothing"), "");
 }
 
-TEST(ShareSafe, KeepsStructureAndLibraries) {
+TEST(ShareSafe, ShareSafeNamesKeepStructureAndLibraries) {
   const store::RenameText rename = ShareSafeNames("0123456789abcdef");
   using store::TextKind;
   const std::string path = rename(TextKind::kPath, "decoder/layer_7/attn");

@@ -96,7 +96,7 @@ class FoldedTest : public testing::Test {
   int64_t now_ = 1000;
 };
 
-TEST_F(FoldedTest, PhaseModuleScopesAndInstructionThenNanoseconds) {
+TEST_F(FoldedTest, LineHasPhaseModuleScopesInstructionAndNanoseconds) {
   const Id lane = Lane(42);
   Launch(lane, "fusion.1", "jit(f)/jvp(Net)/mul", Phase::kForward, 300);
   Launch(lane, "fusion.2", "jit(f)/transpose(jvp(Net))/mul", Phase::kBackward, 500);

@@ -100,7 +100,7 @@ TEST(FitClocks, ClocksThatShareNoCollectiveAreNotCompared) {
   EXPECT_EQ(fits.clocks[2].offset_ns, -200);
 }
 
-TEST(FitClocks, TwoCommonEndsAreNoEvidence) {
+TEST(FitClocks, TwoCommonEndsAreTooFewForAFit) {
   EXPECT_EQ(FitClocks(2, {{1, 0, 10}, {1, 1, 20}, {2, 0, 30}, {2, 1, 40}}).sets, 2u);
 }
 

@@ -216,7 +216,7 @@ TEST_F(ReadJobTest, PathRunsThroughTheSlowRank) {
               0.8e6);
 }
 
-TEST_F(ReadJobTest, PathOfAnEvenJobIsOnNoSingleRank) {
+TEST_F(ReadJobTest, PathOfAnEvenJobPrefersNoRank) {
   for (const size_t shard : {0, 4}) {
     const auto job = ReadJob(Write({.ranks = 16, .steps = 40, .shard = shard}).paths);
     ASSERT_TRUE(job) << job.error().message;

@@ -10,7 +10,7 @@ CollectiveKey Key(int64_t step, int64_t number = 0, int64_t group = 0) {
   return {step, "f00d", "all-reduce.1", number, group};
 }
 
-TEST(Skew, TheLastToArriveSaysWhatTheExchangeTook) {
+TEST(Skew, DurationOfTheLastRankIsTheExchangeTime) {
   Skew skew;
   for (const int64_t duration : {900, 120, 500}) skew.Add(Key(3), duration, 0);
   const auto group = skew.Of(Key(3), 3);
@@ -19,7 +19,7 @@ TEST(Skew, TheLastToArriveSaysWhatTheExchangeTook) {
   EXPECT_EQ(group->ranks, 3);
 }
 
-TEST(Skew, OtherStepsNumbersAndGroupsAreOtherCollectives) {
+TEST(Skew, DifferentStepsAndGroupsAreDifferentCollectives) {
   Skew skew;
   skew.Add(Key(3), 10, 0);
   skew.Add(Key(4), 20, 0);
@@ -29,14 +29,14 @@ TEST(Skew, OtherStepsNumbersAndGroupsAreOtherCollectives) {
   EXPECT_FALSE(skew.Of(Key(3), 1));  // One alone waits for nobody that is known.
 }
 
-TEST(Skew, AnotherProgramsInstructionOfTheSameNameIsAnother) {
+TEST(Skew, EqualNamesInTwoProgramsAreDifferentCollectives) {
   Skew skew;
   skew.Add({3, "f00d", "all-reduce.1", 0, 0}, 10, 0);
   skew.Add({3, "beef", "all-reduce.1", 0, 0}, 5, 0);
   EXPECT_FALSE(skew.Of(Key(3), 2));
 }
 
-TEST(Skew, APartOfAGroupSaysNothing) {
+TEST(Skew, IncompleteGroupHasNoSkew) {
   Skew skew;
   skew.Add(Key(1), 10, 0);
   skew.Add(Key(1), 30, 0);

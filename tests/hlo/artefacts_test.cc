@@ -41,7 +41,7 @@ std::string ErrorOf(std::string text) {
   return proto ? "no error" : proto.error().message;
 }
 
-TEST(TextProto, ReadsTheWholeLanguage) {
+TEST(TextProto, TextProtoLanguageIsReadCompletely) {
   const TextProto proto = Parse(R"(# a comment
 name: "a" 'b'  # in pieces
  "\n\x41\101"
@@ -99,7 +99,7 @@ TEST(TextProto, ErrorsHaveLineAndColumn) {
   EXPECT_GOLDEN_TEXT(errors + ErrorOf(deep));
 }
 
-TEST(TargetConfig, ReadsThePropertiesOfTheGpu) {
+TEST(TargetConfig, TargetConfigGivesThePropertiesOfTheGpu) {
   auto config = ReadTargetConfig(Shared(R"(gpu_device_info {
   threads_per_warp: 32
   core_count: 132
@@ -182,7 +182,7 @@ TEST(AutotuneResults, TextAndWireGiveTheSameResults) {
   EXPECT_GOLDEN_TEXT(without.error().message + "\n" + damaged.error().message);
 }
 
-TEST(DebugOptions, ReadsFlagsOfADumpAndOfACommandLine) {
+TEST(DebugOptions, FlagsOfDumpsAndCommandLinesAreRead) {
   auto flags = ReadDebugOptions(
       Shared("xla_gpu_autotune_level: 0\nxla_dump_to: \"/tmp/\\\"d\"\nxla_backend_extra_options { "
              "key: \"a\" "
@@ -214,7 +214,7 @@ TEST(DebugOptions, ReadsFlagsOfADumpAndOfACommandLine) {
                      no_quote.error().message);
 }
 
-TEST(XSpace, ReturnsItsPrograms) {
+TEST(XSpace, XSpaceGivesItsPrograms) {
   const std::string hlo = Message().Nested(1, Message().Text(1, "m")).bytes();
   const auto stat_name = [](int64_t id, const char* name) {
     return Message().Int(1, id).Nested(2, Message().Int(1, id).Text(2, name));
@@ -266,7 +266,7 @@ TEST(XSpace, RecordedProfilesHoldReadablePrograms) {
   EXPECT_GT(programs, 0u);
 }
 
-TEST(FileKind, ByContentAlone) {
+TEST(FileKind, FileKindFollowsFromTheContent) {
   using namespace std::string_literals;
   const std::pair<std::string, dumps::FileKind> cases[] = {
       {"", dumps::FileKind::kEmpty},
@@ -325,7 +325,7 @@ TEST(FileKind, ByContentAlone) {
 }
 
 // Names and contents of a recorded dump agree.
-TEST(FileKind, RecordedDumpsAreWhatTheirNamesSay) {
+TEST(FileKind, FileKindOfRecordedDumpsFitsTheirNames) {
   XLATRACE_SHARED_OR_SKIP(root, "dumps/mi300x-2026-08");
   const std::pair<const char*, dumps::FileKind> by_name[] = {
       {"optimizations.txt", dumps::FileKind::kHloText},
@@ -420,7 +420,7 @@ constexpr char kHloTextProto[] = R"(hlo_module {
 }
 )";
 
-TEST(TextProtoModule, ReadsAsTheProtoDoes) {
+TEST(TextProtoModule, TextProtoEqualsTheProto) {
   auto module = ReadAny(Shared(kHloTextProto));
   ASSERT_TRUE(module) << module.error().message;
   ExpectSound(*module);
@@ -433,7 +433,7 @@ TEST(TextProtoModule, ReadsAsTheProtoDoes) {
   EXPECT_TRUE(Find(*module, "n").is_root);
 }
 
-TEST(TextProtoModule, PeakMemoryLeavesOutTheHostsMemory) {
+TEST(TextProtoModule, PeakMemoryExcludesHostMemory) {
   auto module = ReadAny(Shared(std::string(kHloTextProto) + R"(
 buffer_assignment {
   buffer_allocations { index: 0 size: 400 color: 5 }
@@ -446,7 +446,7 @@ buffer_assignment {
   EXPECT_EQ(module->peak_memory_bytes, 80 + 7 + 20);
 }
 
-TEST(TextProtoModule, NumbersOfEveryKind) {
+TEST(TextProtoModule, NumbersOfEveryKindAreRead) {
   const auto literal = [](const std::string& type, const std::string& values) {
     auto module = ReadAny(
         Shared("name: \"m\" entry_computation_name: \"e\" computations { name: \"e\" root_id: 1 "

@@ -29,7 +29,7 @@ std::string SyntaxErrorOf(const std::string& attribute) {
   return module ? "" : module.error().message;
 }
 
-TEST(AttributeSyntax, AcceptsWhatXlaAccepts) {
+TEST(AttributeSyntax, AttributesAcceptedByXlaAreRead) {
   for (const char* attribute : {
            "is_stable=true",
            "channel_id=_",
@@ -85,7 +85,7 @@ TEST(AttributeSyntax, AcceptsWhatXlaAccepts) {
   }
 }
 
-TEST(AttributeSyntax, RefusesWhatXlaRefusesWithLineAndColumn) {
+TEST(AttributeSyntax, AttributesRejectedByXlaAreErrorsWithAPlace) {
   for (const char* attribute : {
            "is_stable=yes",
            "is_stable=",
@@ -173,7 +173,7 @@ ENTRY e {
   EXPECT_EQ(Find(*module, "c").attributes, "future_attribute=7");
 }
 
-TEST(AttributeSyntax, HeaderAttributesToo) {
+TEST(AttributeSyntax, HeaderAttributesAreChecked) {
   const auto error = [](const std::string& attributes) {
     auto module = ReadText(
         Shared("HloModule m, " + attributes + "\nENTRY e { ROOT a = f32[] parameter(0) }"));

@@ -226,7 +226,7 @@ TEST(CostOfOpcode, CostsEqualXlasGpuModel) {
 
 // Two replicas of two partitions; the group of two is of replicas with each partition's, or, with
 // global ids, of two devices. Ranks R of b bytes each: an all-gather of f32[16] moves (3 R - 1) b.
-TEST(CostOfOpcode, GroupsOfAChannelAreOfPartitionsToo) {
+TEST(CostOfOpcode, GroupsWithAChannelCountPartitions) {
   const auto bytes = [](std::string_view attributes) {
     auto module =
         ReadText(Shared("HloModule m, replica_count=2, num_partitions=2\n"
@@ -364,7 +364,7 @@ TEST(ValidPairs, ValidPairsEqualTheirDefinition) {
   }
 }
 
-TEST(CostPair, TextAndProtoCostTheSame) {
+TEST(CostPair, TextAndProtoHaveEqualCosts) {
   XLATRACE_SHARED_OR_SKIP(root, "own");
   int pairs = 0;
   for (const char* folder : {"jax-cpu/dump", "jax-sm90/cmdbuf"}) {

@@ -122,7 +122,7 @@ int Check(const Json& json) {
   return compared;
 }
 
-TEST(CostOracle, EveryFileIsMetExactly) {
+TEST(CostOracle, CostsEqualXlasForEveryFile) {
   XLATRACE_SHARED_OR_SKIP(folder, "hlo/cost");
   int files = 0;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {

@@ -13,7 +13,7 @@
 namespace xlatrace::hlo {
 namespace {
 
-TEST(FuzzReplay, EveryCorpusFileKeepsThePromises) {
+TEST(FuzzReplay, EveryCorpusFileKeepsTheInvariants) {
   int files = 0;
   for (const std::string input :
        {"text", "proto", "thunks", "dump_name", "text_proto", "reports", "wire", "archive"}) {

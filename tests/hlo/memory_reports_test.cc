@@ -107,7 +107,7 @@ allocation 1: size 80, parameter 1, shape |f32[20]| at ShapeIndex {}:
 }
 
 // Tiled layouts are those of a TPU, where only color 0 is device memory.
-TEST(BufferAssignment, SpacesOfTpuCoresAreNotDeviceMemory) {
+TEST(BufferAssignment, MemorySpacesOfTpuCoresAreNotDeviceMemory) {
   const auto assignment = ReadBufferAssignment(R"(BufferAssignment:
 allocation 0: size 4096, parameter 0, shape |f32[8,100]| at ShapeIndex {}:
  value: <6 p @0> (size=4096,offset=0): f32[8,100]{1,0:T(8,128)}

@@ -7,7 +7,7 @@ namespace xlatrace::hlo {
 namespace {
 
 // Module names as frameworks print them (facts of dumps of JAX 0.4.13 to 0.10 and TF 2.15, 2.21).
-TEST(ModuleOrigin, FunctionOfEveryFramework) {
+TEST(ModuleOrigin, FunctionIsFoundForEveryFramework) {
   struct Case {
     const char* module;
     const char* how;

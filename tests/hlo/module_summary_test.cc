@@ -10,7 +10,7 @@
 namespace xlatrace::hlo {
 namespace {
 
-TEST(ModuleSummary, CountsWhatRunsAndWhatIsInsideOfIt) {
+TEST(ModuleSummary, RunningAndInnerInstructionsAreCounted) {
   auto module = ReadText(Shared(R"(HloModule m
 add_f32 {
   x = f32[] parameter(0)
@@ -104,7 +104,7 @@ ENTRY e {
   EXPECT_EQ(source.last_line, 24);
 }
 
-TEST(ModuleSummary, WithoutLayoutKeepsTheRest) {
+TEST(ModuleSummary, ShapeWithoutLayoutKeepsOtherParts) {
   EXPECT_EQ(WithoutLayout("f32[8,16]{1,0:T(8,128)S(1)}"), "f32[8,16]");
   EXPECT_EQ(WithoutLayout("(f32[8]{0}, (s32[], bf16[2]{0}))"), "(f32[8], (s32[], bf16[2]))");
   EXPECT_EQ(WithoutLayout("f32[]"), "f32[]");

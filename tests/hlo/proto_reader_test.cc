@@ -73,7 +73,7 @@ TEST(ProtoReader, ReadsAModule) {
   EXPECT_EQ(fusion.parameter_number, -1);
 }
 
-TEST(ProtoReader, ResolvesTheLeafFrameAndItsParents) {
+TEST(ProtoReader, LeafFrameAndItsParentsAreResolved) {
   auto module = Read(Message().Nested(1, SmallModule()));
   ASSERT_TRUE(module);
   const model::OpMetadata& metadata = Find(*module, "fusion.1").metadata;
@@ -96,7 +96,7 @@ TEST(ProtoReader, AliasedParametersAscendEachOnce) {
   EXPECT_THAT(module->aliased_parameters, ElementsAre(1, 3));
 }
 
-TEST(ProtoReader, TellsTheKindsOfFilesApart) {
+TEST(ProtoReader, KindsOfProtoFilesAreDistinguished) {
   const Message module = SmallModule();
   const Message hlo = Message().Nested(1, module);
   std::string unoptimized = Message().Nested(1, module).Int(3, 1).bytes();
@@ -292,7 +292,7 @@ TEST(ProtoReader, DeeplyNestedShapeIsAnError) {
   EXPECT_GOLDEN_TEXT(ErrorOf(module.bytes()));
 }
 
-TEST(ProtoReader, FindsSparseIdsToo) {
+TEST(ProtoReader, SparseIdsAreFound) {
   Message module;
   module.Text(1, "m").Text(2, "c");
   const int64_t far = int64_t{1} << 60;

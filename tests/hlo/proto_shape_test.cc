@@ -22,7 +22,7 @@ std::string ShapeText(const Message& shape) {
   return text;
 }
 
-TEST(ProtoShape, EveryItemOfALayoutInXlasOrder) {
+TEST(ProtoShape, LayoutItemsArePrintedInXlasOrder) {
   constexpr int64_t kU8 = 6;
   constexpr int64_t kU32 = 8;
   Message layout;
@@ -40,7 +40,7 @@ TEST(ProtoShape, EveryItemOfALayoutInXlasOrder) {
             "M(128)}");
 }
 
-TEST(ProtoShape, ScalarsTuplesBuffersAndDynamicSizes) {
+TEST(ProtoShape, ScalarsTuplesBuffersAndDynamicSizesArePrinted) {
   constexpr int64_t kToken = 17;
   constexpr int64_t kOpaque = 14;
   constexpr int64_t kBuffer = 34;
@@ -67,7 +67,7 @@ TEST(ProtoShape, ScalarsTuplesBuffersAndDynamicSizes) {
   EXPECT_EQ(ShapeText(Message().Int(2, 99).Packed(3, {4})), "invalid[4]");
 }
 
-TEST(ProtoShape, FieldsThatAreNotKnownAreSkipped) {
+TEST(ProtoShape, UnknownFieldsAreSkipped) {
   Message layout;
   layout.Packed(1, {0}).Text(99, "future").Int(98, 1);
   const Message tile = Message().Packed(1, {4}).Text(9, "x");
@@ -77,7 +77,7 @@ TEST(ProtoShape, FieldsThatAreNotKnownAreSkipped) {
             "f32[4]{0:T(4)SC(0:1)}");
 }
 
-TEST(ProtoShape, NestingHasAnEnd) {
+TEST(ProtoShape, DeepNestingIsAnError) {
   Message shape = ArrayProto(kF32, {1}, {0});
   for (int i = 0; i < 100; ++i) shape = Message().Int(2, kTupleType).Nested(4, shape);
   WirePosition position;

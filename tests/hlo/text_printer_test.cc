@@ -85,7 +85,7 @@ ENTRY e {
   ExpectRoundTrip(module);
 }
 
-TEST(TextPrinter, StackFramesAndThreads) {
+TEST(TextPrinter, StackFramesAndThreadsArePrinted) {
   const model::HloModule module = Read(R"(HloModule m
 
 FileNames
@@ -151,14 +151,14 @@ TEST(TextPrinter, PrintsAProtoFromItsFields) {
 }
 
 // A reader takes a last colon for that of a name token, "m:".
-TEST(TextPrinter, AModuleWhoseNameEndsInColons) {
+TEST(TextPrinter, ModuleNameThatEndsInColonsRoundTrips) {
   const model::HloModule module =
       Read("HloModule m:::\nENTRY e {\n  ROOT p = f32[] parameter(0)\n}\n");
   EXPECT_EQ(module.name, "m::");
   ExpectRoundTrip(module);
 }
 
-TEST(TextPrinter, AModuleWhoseNameBeginsLikeNoName) {
+TEST(TextPrinter, ModuleNameThatBeginsWithASignRoundTrips) {
   const model::HloModule module =
       Read("HloModule %\xff\xfe.1\nENTRY e {\n  ROOT p = f32[] parameter(0)\n}\n");
   EXPECT_EQ(module.name, "\xff\xfe.1");
@@ -166,7 +166,7 @@ TEST(TextPrinter, AModuleWhoseNameBeginsLikeNoName) {
 }
 
 // Every HLO file of the recorded data: how many there are is known from listing the folders.
-TEST(TextPrinter, RoundTripOverAllRecordedText) {
+TEST(TextPrinter, AllRecordedTextRoundTrips) {
   XLATRACE_SHARED_OR_SKIP(root, "hlo");
   int files = 0;
   for (const char* folder : {"cover", "before_optimizations"}) {
@@ -184,7 +184,7 @@ TEST(TextPrinter, RoundTripOverAllRecordedText) {
 }
 
 // 107 files of folders, 178 of archives: counted with find and tar.
-TEST(TextPrinter, RoundTripOverAllRecordedDumps) {
+TEST(TextPrinter, AllRecordedDumpsRoundTrip) {
   XLATRACE_SHARED_OR_SKIP(root, "captures");
   int files = 0;
   VisitRecordedDumps(

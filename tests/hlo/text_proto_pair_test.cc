@@ -84,7 +84,7 @@ void ExpectSame(const model::HloModule& text, const model::HloModule& proto) {
   }
 }
 
-TEST(TextProtoPair, BothReadToTheSameModel) {
+TEST(TextProtoPair, TextAndProtoGiveTheSameModel) {
   XLATRACE_SHARED_OR_SKIP(root, "own");
   // Path without its extension -> text, proto.
   std::map<std::string, std::pair<std::string, std::string>> files;

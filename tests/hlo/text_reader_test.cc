@@ -433,7 +433,7 @@ TEST(TextReader, DeepNestingIsAnErrorNotACrash) {
                      ErrorOf(Entry("  a = " + std::string(100000, '('))));
 }
 
-TEST(TextReader, LooksLikeHloTextKnowsItsForms) {
+TEST(TextReader, EveryFormOfHloTextIsDetected) {
   EXPECT_TRUE(LooksLikeHloText("// comment\nHloModule m\n"));
   EXPECT_TRUE(LooksLikeHloText("ENTRY e {\n"));
   EXPECT_TRUE(LooksLikeHloText("fused {\n  ROOT p = f32[] parameter(0)\n}"));

@@ -55,7 +55,7 @@ TEST(ThunkSequence, ReadsThe2026FormatAndJoinsTheMetadata) {
   EXPECT_EQ(thunks[4].instruction, "custom-call.2");
 }
 
-TEST(ThunkSequence, FirstThunkOfASequentialOneStandsOnItsLine) {
+TEST(ThunkSequence, FirstThunkOnTheLineOfItsSequenceIsRead) {
   // As jaxlib 0.10.2 prints a triangular solve.
   const Thunks thunks = ReadGood(
       "010: kKernel [source | next=011 (1)] kernel=f, launch dimensions=blocks: {1, 1, 1}\n"
@@ -150,7 +150,7 @@ TEST(ThunkSequence, JoinsTheMetadataOfADumpThatHasProtosAlone) {
   }
 }
 
-TEST(ThunkSequence, OtherTextIsAnErrorAndNothingIsNothing) {
+TEST(ThunkSequence, OtherTextIsAnErrorAndEmptyTextIsNot) {
   EXPECT_FALSE(ReadThunks("HloModule m\n", {}));
   EXPECT_TRUE(ReadGood("").empty());
   const auto damaged = ReadThunks("000: kCopy [source | sink] kCopy\n", "thunk_metadata {");

@@ -225,7 +225,7 @@ TEST(XplaneCorruption, MixedProfileCutAnywhereHasSaneRows) {
   }
 }
 
-TEST(XplaneCorruption, FlippedBits) {
+TEST(XplaneCorruption, FlippedBitsDoNotCrash) {
   const std::string whole = MixedSpace();
   std::mt19937 random(20260117);
   for (int round = 0; round < 4000; ++round) {
@@ -240,7 +240,7 @@ TEST(XplaneCorruption, FlippedBits) {
   }
 }
 
-TEST(XplaneCorruption, TheIntactFixtureIsRead) {
+TEST(XplaneCorruption, IntactProfileIsRead) {
   MemorySink sink;
   ASSERT_TRUE(ImportXplane(MixedSpace(), "t", sink));
   EXPECT_EQ(sink.activities.size(), 2u * 9 + 2 + 6);

@@ -6,7 +6,7 @@
 namespace xlatrace::importers {
 namespace {
 
-TEST(DroppedIn, SentencesOfProfilers) {
+TEST(DroppedIn, CountsInSentencesOfProfilersAreRead) {
   // xla/backends/profiler/gpu/cupti_collector.cc, ReportNumEventsIfDropped.
   EXPECT_EQ(
       DroppedIn("GPU events dropped on host: Profiler has collected 2097152 driver events and "
@@ -24,7 +24,7 @@ TEST(DroppedIn, CountsOfSeveralStatementsAreSummed) {
   EXPECT_EQ(DroppedIn("512 events dropped, some records lost"), 512);
 }
 
-TEST(DroppedIn, OtherSentences) {
+TEST(DroppedIn, OtherSentencesHaveNoCount) {
   EXPECT_EQ(DroppedIn("Number of CUPTI events produced: 26,303, CUPTI buffers: 4"), 0);
   EXPECT_EQ(DroppedIn("droplet 12"), 0);
   EXPECT_EQ(DroppedIn("Not all CUDA events might have been collected"), 0);
@@ -36,7 +36,7 @@ TEST(DroppedIn, OtherSentences) {
   EXPECT_EQ(DroppedIn("99999999999999999999999 events dropped"), 1);
 }
 
-TEST(IsAboutOtherSource, MessagesOfNsightSystems) {
+TEST(IsAboutOtherSource, MessagesAboutCpuSamplesConcernAnotherSource) {
   for (const char* text :
        {"Not all NVTX events might have been collected: 3 were dropped",
         "Unable to configure the collection of CPU IP/backtrace samples, context switch data",

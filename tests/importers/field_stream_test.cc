@@ -77,7 +77,7 @@ std::string Message() {
   return bytes;
 }
 
-TEST(FieldStream, ReadsWhatProtozeroReads) {
+TEST(FieldStream, FieldsEqualThoseOfProtozero) {
   const std::string bytes = Message();
   bool damaged = false;
   const std::vector<Field> want = ByProtozero(bytes, &damaged);
@@ -86,7 +86,7 @@ TEST(FieldStream, ReadsWhatProtozeroReads) {
   EXPECT_FALSE(damaged);
 }
 
-TEST(FieldStream, SkipsWithoutReading) {
+TEST(FieldStream, SkippedFieldsAreNotRead) {
   const std::string bytes = Message();
   const ByteSource source = ByteSource::OfBytes(bytes);
   FieldStream stream(source, {0, source.size()});
@@ -100,7 +100,7 @@ TEST(FieldStream, SkipsWithoutReading) {
   EXPECT_EQ(next, bytes.size());
 }
 
-TEST(FieldStream, CopiesFieldsAsTheyStand) {
+TEST(FieldStream, CopiedFieldsAreUnchanged) {
   const std::string bytes = Message();
   const ByteSource source = ByteSource::OfBytes(bytes);
   FieldStream stream(source, {0, source.size()});
@@ -109,7 +109,7 @@ TEST(FieldStream, CopiesFieldsAsTheyStand) {
   EXPECT_TRUE(std::string(copy.begin(), copy.end()) == bytes);
 }
 
-TEST(FieldStream, StopsAtDamageWhereProtozeroDoes) {
+TEST(FieldStream, DamageStopsAtTheSameByteAsProtozero) {
   const std::string whole = Message().substr(400'000, 30'000);
   std::string small;
   protozero::pbf_writer writer(small);

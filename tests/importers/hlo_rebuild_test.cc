@@ -19,7 +19,7 @@
 namespace xlatrace::importers {
 namespace {
 
-TEST(StackFramesTest, ChainBelowTheCommonFrames) {
+TEST(StackFramesTest, StackIsTheChainBelowTheCommonFrames) {
   StackFrames frames("\n/home/me/train.py:9:1[&lt;module&gt;]\n");
   ASSERT_TRUE(frames.Learn(7, "\n- /a b/m.py:10:2[f.&lt;locals&gt;.g]\n-- /a b/m.py:3:4[h]\n", ""));
   const uint32_t leaf = frames.Number(7);

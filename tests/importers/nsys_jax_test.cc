@@ -189,7 +189,7 @@ TEST_F(NsysJaxTest, FolderWithoutATableIsNotACapture) {
   EXPECT_TRUE(sink.processes.empty());
 }
 
-TEST(Snappy, LiteralsAndCopies) {
+TEST(Snappy, LiteralsAndCopiesAreDecompressed) {
   // "abcd", then a copy of 8 bytes from 4 back (overlapping), then a copy of 4 from 12 back.
   const std::string bytes = std::string("\x10\x0c") + "abcd" + "\x11\x04" + "\x01\x0c";
   EXPECT_EQ(SnappyInflate(bytes, 100), "abcdabcdabcdabcd");

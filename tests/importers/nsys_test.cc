@@ -313,7 +313,7 @@ TEST_F(NsysTest, AHugeTextKeepsItsBeginning) {
   EXPECT_EQ(sink.Stat("range_text_cut"), 1);
 }
 
-TEST_F(NsysTest, CopiesMemsetsAndGraphRows) {
+TEST_F(NsysTest, CopiesMemsetsAndGraphRowsAreImported) {
   const MemorySink sink = ImportSql(kSchema + std::string(R"(
 CREATE TABLE CUPTI_ACTIVITY_KIND_MEMCPY (start, end, deviceId, contextId, streamId, correlationId,
   globalPid, bytes, copyKind);

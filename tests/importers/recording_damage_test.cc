@@ -31,7 +31,7 @@ void RunInput(const std::string& bytes) {
   RunRecordingInput(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size());
 }
 
-TEST(RecordingDamage, CorpusIsHarmless) {
+TEST(RecordingDamage, DamageCorpusDoesNotCrash) {
   int files = 0;
   for (const auto& entry : std::filesystem::directory_iterator(
            SourceFolder() + "/tests/importers/fuzz/recording_corpus")) {
@@ -158,7 +158,7 @@ TEST(RecordingDamage, ChangedByteIsReportedAndLosesOnlyItsBlock) {
   EXPECT_GT(all_there, bytes.size() / Stride(5) / 4);
 }
 
-TEST(RecordingDamage, CutAnywhere) {
+TEST(RecordingDamage, CutAnywhereDoesNotCrash) {
   const std::string whole = RichFile();
   for (size_t size = 0; size < whole.size(); size += 7) {
     RunInput(std::string(1, '\0') + whole.substr(0, size));
@@ -166,7 +166,7 @@ TEST(RecordingDamage, CutAnywhere) {
   }
 }
 
-TEST(RecordingDamage, AnyByteChanged) {
+TEST(RecordingDamage, AnyChangedByteDoesNotCrash) {
   const std::string whole = "\x01" + RichFile();
   std::mt19937_64 random(3);
   for (size_t at = 1; at < whole.size(); at += Stride(7)) {

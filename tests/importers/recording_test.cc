@@ -369,7 +369,7 @@ TEST_F(RecordingTest, ImpossibleTimesAreUnknownAndCounted) {
   EXPECT_EQ(sink_.Stat("activity_end_unknown"), 1);
 }
 
-TEST_F(RecordingTest, DevicesStreamsAndFacts) {
+TEST_F(RecordingTest, DevicesStreamsAndFactsAreImported) {
   RecordingBuilder builder(folder_ / "a.rec");
   builder.Fact("rank", "3");
   builder.Fact("local_rank", "1");

@@ -47,7 +47,7 @@ TEST(Annotation, UserNamesMayContainSeparators) {
   EXPECT_EQ(module.Get("program_id"), "186");
 }
 
-TEST(Annotation, ModuleRangesAndPlainTexts) {
+TEST(Annotation, ModuleRangesAreParsedAndPlainTextsAreNot) {
   const Annotation a =
       ParseAnnotation("XlaModule:#prefix=args[0],hlo_module=jit_copy,program_id=14564#");
   EXPECT_EQ(a.Get("prefix"), "args[0]");
@@ -57,7 +57,7 @@ TEST(Annotation, ModuleRangesAndPlainTexts) {
   EXPECT_TRUE(ParseAnnotation("my range").fields.empty());
 }
 
-TEST(TextFields, NumbersAreWholeOrNothing) {
+TEST(TextFields, PartialNumbersAreRejected) {
   EXPECT_EQ(ParseInt("-12"), -12);
   EXPECT_EQ(ParseInt("18446744073709551615"), -1);  // The same bits.
   EXPECT_EQ(ParseInt("18446744073709551616"), std::nullopt);
@@ -80,7 +80,7 @@ TEST(TextFields, DetailsAreFoundByWholeKey) {
   EXPECT_FALSE(ParseTriple("8,2,1,1", triple));
 }
 
-TEST(TextFields, NamesWithNumbersAndPlaces) {
+TEST(TextFields, NamesNumbersAndPlacesAreParsed) {
   EXPECT_EQ(SplitTrailingId("jit_f(52)").name, "jit_f");
   EXPECT_EQ(SplitTrailingId("jit_f(52)").id, 52);
   EXPECT_EQ(SplitTrailingId("f(x)").name, "f(x)");

@@ -8,7 +8,7 @@
 namespace xlatrace::model {
 namespace {
 
-TEST(FirstOfJoined, NamesThatXlaJoined) {
+TEST(FirstOfJoined, FirstOfTheNamesJoinedByXlaIsReturned) {
   EXPECT_EQ(FirstOfJoined("jit(f)/a/mul;jit(f)/b/add"), "jit(f)/a/mul");
   EXPECT_EQ(FirstOfJoined("jit(_fun)/shard_map/transpose(jvp())/mul;transpose(jvp())/broadcast"),
             "jit(_fun)/shard_map/transpose(jvp())/mul");
@@ -19,7 +19,7 @@ TEST(FirstOfJoined, NamesThatXlaJoined) {
   EXPECT_EQ(FirstOfJoined("a/MatMul;a/BiasAdd"), "a/MatMul");
 }
 
-TEST(FirstOfJoined, ASignOfAScopesName) {
+TEST(FirstOfJoined, SemicolonInAScopeNameDoesNotSeparate) {
   for (const std::string name :
        {"jit(f)/a;b/mul", "jit(f)/jit(main)/x; y/dot_general", "jit(f)/jvp(a;b)/mul",
         "jit(f)/reduce[axes=(0;1)]", "jit(f)/a;b/c;d/mul", "jit(f)/mul", ""}) {
@@ -28,7 +28,7 @@ TEST(FirstOfJoined, ASignOfAScopesName) {
   EXPECT_EQ(FirstOfJoined("jit(f)/a;b/mul;jit(f)/a;b/add"), "jit(f)/a;b/mul");
 }
 
-TEST(FirstOfJoined, AnythingElse) {
+TEST(FirstOfJoined, OtherNamesAreReturnedUnchanged) {
   EXPECT_EQ(FirstOfJoined(";mul"), ";mul");
   EXPECT_EQ(FirstOfJoined("jit(f)/mul;"), "jit(f)/mul");
   EXPECT_EQ(FirstOfJoined("jit(f/mul;a/b"), "jit(f/mul;a/b");

@@ -110,7 +110,7 @@ TEST(Damage, BlockWithoutItsHeaderIsTheEndNotDamage) {
   EXPECT_EQ(outcome->bytes_read, last);
 }
 
-TEST(Damage, AnyFlippedBitIsSeenAndNoRowIsInvented) {
+TEST(Damage, AnyFlippedBitIsDetectedAndNoRowIsInvented) {
   const SmallFile small;
   for (size_t at = 0; at < small.bytes().size(); ++at) {
     std::string bytes = small.bytes();
@@ -248,7 +248,7 @@ TEST(Damage, RowCountsAreNotTrusted) {
   EXPECT_EQ(outcome->damaged_blocks, 1u);
 }
 
-TEST(Damage, ActivityThatRefersToNothingIsDamage) {
+TEST(Damage, ActivityWithADanglingReferenceIsDamage) {
   const TestFile file;
   Encoder activity;
   BlockContext before;
@@ -430,7 +430,7 @@ TEST(Damage, BytesAfterTheFooterAreDamage) {
 }
 
 // Files of older writers do not say where a dictionary block belongs.
-TEST(Damage, WithoutPlacesLaterNamesAreLeftOutNotGuessed) {
+TEST(Damage, NamesAfterAMissingBlockAreNotGuessed) {
   const LongFile file;
   std::string older = file.bytes();
   const std::vector<PlacedBlock> blocks = BlocksOf(older);
@@ -462,7 +462,7 @@ TEST(Damage, WithoutPlacesLaterNamesAreLeftOutNotGuessed) {
 }
 
 // Every 32 bytes look like the header of a block of 8 MB.
-TEST(Damage, SearchAmongFalseBeginningsEnds) {
+TEST(Damage, SearchAmongFalseBlockStartsTerminates) {
   const TestFile file;
   std::string bytes = SegmentBlock(kFormatVersion, 0, 0);
   BlockHeader header;

@@ -94,7 +94,7 @@ std::string File() {
   return file + Block(rows, 1);
 }
 
-TEST(HostSamples, UnchangedSampleReachesToTheLastTickThatSawIt) {
+TEST(HostSamples, UnchangedSampleLastsUntilItsLastTick) {
   const auto read = ParseHostSamples(File());
   ASSERT_TRUE(read);
   EXPECT_EQ(read->pid, 77);

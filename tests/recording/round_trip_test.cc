@@ -62,7 +62,7 @@ RowLog WriteAndRead(const std::vector<AnyRow>& rows, const TestFile& file) {
   return ReadWhole(writer, file);
 }
 
-TEST(RoundTrip, EveryKindOfRowAtItsExtremes) {
+TEST(RoundTrip, EveryKindOfRowRoundTripsAtItsExtremes) {
   SampleRows samples(1);
   const std::vector<AnyRow> rows = samples.Extremes();
   const TestFile file;
@@ -71,7 +71,7 @@ TEST(RoundTrip, EveryKindOfRowAtItsExtremes) {
   ExpectAllSame(static_cast<AnyRow*>(nullptr), rows, log);
 }
 
-TEST(RoundTrip, RandomRowsOverSeveralSegments) {
+TEST(RoundTrip, RandomRowsOverSeveralSegmentsRoundTrip) {
   SampleRows samples(2);
   const TestFile file;
   Writer writer(file.Open(), "token.host.7.1f", UINT64_MAX);
@@ -87,7 +87,7 @@ TEST(RoundTrip, RandomRowsOverSeveralSegments) {
 }
 
 // Rows near the largest sizes, in an order that makes every kind meet the end of a segment.
-TEST(RoundTrip, LargeTextsAndNamesMeetSegmentBorders) {
+TEST(RoundTrip, LargeTextsAtSegmentBordersRoundTrip) {
   SampleRows samples(3);
   std::deque<std::string> texts;
   std::vector<AnyRow> rows;
@@ -121,7 +121,7 @@ TEST(RoundTrip, LargeTextsAndNamesMeetSegmentBorders) {
 }
 
 // The footer is a block too: it must not cross into the next segment.
-TEST(RoundTrip, FooterFindsRoomAtAnyDistanceFromTheBorder) {
+TEST(RoundTrip, FooterFitsAtAnyDistanceFromTheBorder) {
   for (uint64_t room = 0; room < 80; room += Stride(5)) {
     const TestFile file;
     Writer writer(file.Open(), "t", UINT64_MAX);
@@ -142,7 +142,7 @@ TEST(RoundTrip, FooterFindsRoomAtAnyDistanceFromTheBorder) {
   }
 }
 
-TEST(RoundTrip, LongTextsAreCutAndSayHowLongTheyWere) {
+TEST(RoundTrip, LongTextsAreCutAndStateTheirLength) {
   const std::string text(kMaxTextBytes + 5, 'x');
   const TestFile file;
   const RowLog log = WriteAndRead({StringRow{.id = 1, .text = text}, FactRow{"key", text}}, file);
@@ -163,7 +163,7 @@ TEST(RoundTrip, DefinitionsComeBeforeWhatRefersToThem) {
 
 // CUPTI's names belong to a module; another one, loaded later, may have its names in the same
 // place.
-TEST(RoundTrip, NamesWhoseMemoryIsUsedAgain) {
+TEST(RoundTrip, NameWithReusedMemoryIsWrittenAgain) {
   const TestFile file;
   char name[16] = "";
   {

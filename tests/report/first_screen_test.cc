@@ -48,7 +48,7 @@ std::string Said(const RunView& view, std::string_view id) {
   return {};
 }
 
-TEST(FirstScreen, WithSteadyStepsTheFactsAreOfTheStep) {
+TEST(FirstScreen, FactsArePerStepIfStepsAreSteady) {
   const RunView view = TwoSteps();
   EXPECT_GOLDEN_TEXT(Said(view, "step"));
   RunView several = view;
@@ -120,7 +120,7 @@ TEST(FirstScreen, BusyTimeHasItsShareOfWaiting) {
   EXPECT_GOLDEN_TEXT(BusyWaitWords(view));
 }
 
-TEST(IdleCauseWords, MentionShortGapsIfTheyAreAtLeastFourFifths) {
+TEST(IdleCauseWords, ShortGapsAreMentionedFromFourFifths) {
   GapFigure gap;
   gap.cause = "unknown";
   gap.ns = 100'000;
@@ -133,7 +133,7 @@ TEST(IdleCauseWords, MentionShortGapsIfTheyAreAtLeastFourFifths) {
   EXPECT_GOLDEN_TEXT(words);
 }
 
-TEST(FirstScreen, WithoutSteadyStepsTheFactsAreOfTheRun) {
+TEST(FirstScreen, FactsAreOfTheRunWithoutSteadySteps) {
   RunView view = TwoSteps();
   view.basis = {};
   view.gaps = {{"host", 1'500'000, 3, 900'000}};

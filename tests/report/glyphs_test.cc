@@ -6,7 +6,7 @@
 namespace xlatrace::report {
 namespace {
 
-TEST(GlyphsTest, UnitsSignsAndArrowsOfSentences) {
+TEST(GlyphsTest, UnitsSignsAndArrowsBecomeUnicode) {
   EXPECT_EQ(WithGlyphs("410 us"), "410 µs");
   EXPECT_EQ(WithGlyphs("alpha 12.5 us, beta 40 us."), "alpha 12.5 µs, beta 40 µs.");
   EXPECT_EQ(WithGlyphs("4 x 8 alpha, 2.5x beta"), "4 × 8 alpha, 2.5× beta");

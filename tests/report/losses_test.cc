@@ -24,7 +24,7 @@ TEST(LossFigure, LongestMissingEndOfAllProcessesCounts) {
   }
 }
 
-TEST(LossFigure, ProcessesThatLackNothingHaveNoMissingEnd) {
+TEST(LossFigure, CompleteProcessesHaveNoMissingEnd) {
   LossFigure figure;
   figure.ends.push_back({.process_id = 1, .ended = "exit"});
   EXPECT_EQ(figure.tail_ns(), std::nullopt);

@@ -52,7 +52,7 @@ std::optional<double> ExposedBytes(int64_t steps) {
   return loaded->exposed_collective_bytes;
 }
 
-TEST(MainProgramsTest, BytesExchangedInTheOpenAreThoseOfOneExecution) {
+TEST(MainProgramsTest, ExposedBytesAreOfOneExecution) {
   EXPECT_EQ(ExposedBytes(5), 8.0 * kMiB);
   EXPECT_EQ(ExposedBytes(20), 8.0 * kMiB);  // However long the recording.
 }

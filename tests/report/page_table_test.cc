@@ -65,7 +65,7 @@ std::string Hex(const std::string& bytes) {
   return out;
 }
 
-TEST(PageTableTest, WritesTheBytesThatTheAppReads) {
+TEST(PageTableTest, WrittenBytesAreThoseThatTheAppReads) {
   PageStrings strings;
   std::string block;
   const PageTable table = Everything(&strings);
@@ -114,7 +114,7 @@ TEST(PageTableTest, IntegersTakeTheBytesTheyNeed) {
   EXPECT_EQ(ColumnOf(columns, "other")["table"], "things");
 }
 
-TEST(PageTableTest, IntegersBeyondWhatADoubleHoldsBecomeReals) {
+TEST(PageTableTest, IntegersBeyondTheRangeOfADoubleBecomeReals) {
   std::string block;
   PageTable table("t");
   table.Declare("id:delta");
@@ -126,7 +126,7 @@ TEST(PageTableTest, IntegersBeyondWhatADoubleHoldsBecomeReals) {
   EXPECT_EQ(block.size(), 16u);
 }
 
-TEST(PageTableTest, AnEmptyTableIsNothing) {
+TEST(PageTableTest, EmptyTableHasNoBytes) {
   std::string block;
   PageTable table("t");
   table.Declare("a b:real");
@@ -145,7 +145,7 @@ TEST(PageStringsTest, LongTextsThatDifferStayApart) {
   EXPECT_LT(strings.texts()[0].size(), 5000u);
 }
 
-TEST(SafeTextTest, ShowsWhatCannotBeSeen) {
+TEST(SafeTextTest, InvisibleCharactersAreShown) {
   EXPECT_EQ(SafeName("a\u202Eb", 100), "a[U+202E]b");
   EXPECT_EQ(SafeName(std::string("n\0l", 3), 100), "n[U+0000]l");
   EXPECT_EQ(SafeName("\xff\xc3", 100), "\uFFFD\uFFFD");
@@ -162,7 +162,7 @@ TEST(SafeTextTest, MarkupCharactersAreEscaped) {
   EXPECT_EQ(markup, "&lt;a b=&#39;c&#39; d=&quot;e&quot;&gt;&amp;");
 }
 
-TEST(SafeTextTest, CutsBetweenCharacters) {
+TEST(SafeTextTest, LongTextIsCutBetweenCharacters) {
   std::string text;
   for (int i = 0; i < 100; ++i) text += "\u4e2d";
   for (size_t longest = 8; longest < 30; ++longest) {

@@ -24,7 +24,7 @@ TEST(ProvenanceTest, EventNamesItsSourceIfThereIsOne) {
   EXPECT_GOLDEN_TEXT(EventSentence(event));  // Of 1,200.
 }
 
-TEST(ProvenanceTest, APassWithoutANumberHasNone) {
+TEST(ProvenanceTest, PassWithoutANumberIsShownWithoutOne) {
   EXPECT_EQ(PassWords({.pass = "before_optimizations"}), "before_optimizations");
 }
 

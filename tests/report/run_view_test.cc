@@ -54,7 +54,7 @@ int64_t Sum(const PhaseTimes& phases) {
   return std::accumulate(phases.begin(), phases.end(), int64_t{0});
 }
 
-TEST(RunViewTest, StepsAreTheSteadyOnesPerDevice) {
+TEST(RunViewTest, StepFiguresCountSteadyStepsPerDevice) {
   const RunView view = ViewOf(SmallRun());
   EXPECT_TRUE(view.basis.steady);
   EXPECT_EQ(view.basis.step_devices, 6);

@@ -74,7 +74,7 @@ class ActivityRowsTest : public testing::Test {
   Id config_ = 0;
 };
 
-TEST_F(ActivityRowsTest, CallsOfOneOfManyAndOfNoActivities) {
+TEST_F(ActivityRowsTest, CallsOfOneManyOrNoActivitiesAreStored) {
   const Id single = Call(1, 1000);
   const Id wait = Call(2, 1100);
   const Id graph = Call(3, 1200);
@@ -103,7 +103,7 @@ TEST_F(ActivityRowsTest, CallsOfOneOfManyAndOfNoActivities) {
             "5 5 6000 \n");
 }
 
-TEST_F(ActivityRowsTest, NestedTimeBytesAndGraphNodes) {
+TEST_F(ActivityRowsTest, NestedTimeBytesAndGraphNodesAreStored) {
   run_->AddActivity({.lane_id = lane_,
                      .config_id = config_,
                      .start_ns = -50,

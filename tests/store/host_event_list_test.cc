@@ -14,7 +14,7 @@ std::vector<uint32_t> Ids(const std::vector<HostEventList::Event>& events) {
   return ids;
 }
 
-TEST(HostEventList, GivesWhatOverlapsAnInterval) {
+TEST(HostEventList, EventsThatOverlapTheIntervalAreReturned) {
   HostEventList list;
   list.Add({.start_ns = 0, .end_ns = 10'000, .range_id = 1});
   list.Add({.start_ns = 10'000, .end_ns = 20'000, .range_id = 2});
@@ -25,7 +25,7 @@ TEST(HostEventList, GivesWhatOverlapsAnInterval) {
   EXPECT_TRUE(list.Within({}).empty());
 }
 
-TEST(HostEventList, TheShortestGoWhenThereAreTooMany) {
+TEST(HostEventList, ShortestEventsAreDroppedBeyondTheLimit) {
   HostEventList list(3);
   for (uint32_t k = 1; k <= 6; ++k) {
     list.Add({.start_ns = 0, .end_ns = 1'000 * k, .range_id = k});

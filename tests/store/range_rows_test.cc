@@ -100,7 +100,7 @@ void AddAll(const std::vector<Range>& ranges, RangeRows& rows) {
 
 // Few fit one batch, many need the thread; texts by the thousand make the tables of kinds grow, and
 // long ones fill a batch by bytes.
-TEST_F(RangeRowsTest, RowsKindsAndTextsComeOutAsTheyWentIn) {
+TEST_F(RangeRowsTest, RowsKindsAndTextsRoundTrip) {
   for (const auto& [count, texts] :
        {std::pair<size_t, size_t>{10, 3}, {4096, 5}, {50'000, 40}, {30'000, 30'000}}) {
     SCOPED_TRACE(fmt::format("{} ranges, {} texts", count, texts));
@@ -136,7 +136,7 @@ TEST_F(RangeRowsTest, RowsKindsAndTextsComeOutAsTheyWentIn) {
   }
 }
 
-TEST_F(RangeRowsTest, LongTextsAndTheDefaultDomain) {
+TEST_F(RangeRowsTest, LongTextsAndTheDefaultDomainRoundTrip) {
   RangeRows ranges(path_);
   const std::string huge(3 << 20, 'x');
   for (int i = 0; i < 3; ++i) {
@@ -153,7 +153,7 @@ TEST_F(RangeRowsTest, LongTextsAndTheDefaultDomain) {
 }
 
 // The analysis may ask, and more may come after it.
-TEST_F(RangeRowsTest, MayBeAskedBetweenRanges) {
+TEST_F(RangeRowsTest, ResultsMayBeReadBetweenRanges) {
   const std::vector<Range> added = SomeRanges(20'000, 100);
   RangeRows ranges(path_);
   AddAll({added.begin(), added.begin() + 10'000}, ranges);
@@ -195,7 +195,7 @@ size_t EntriesOf(const std::filesystem::path& folder) {
 
 // A run that is given up leaves no thread behind and no file, also none that has no name any more:
 // three million rows are more than the pages that are kept in memory.
-TEST_F(RangeRowsTest, MayGoWithoutBeingAsked) {
+TEST_F(RangeRowsTest, ObjectMayBeDestroyedWithoutReadingResults) {
   const std::filesystem::path folder = path_ + ".folder";
   std::filesystem::create_directory(folder);
   // A sanitizer has a thread of its own from the first one on.

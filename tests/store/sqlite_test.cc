@@ -69,7 +69,7 @@ TEST_F(ForeignDatabaseTest, WritingAttachingAndPragmasAreRejected) {
   EXPECT_EQ(Answer(Database::OpenForeign(path_), "SELECT count(*) FROM t"), "1");
 }
 
-TEST_F(ForeignDatabaseTest, MemoryHasALimit) {
+TEST_F(ForeignDatabaseTest, QueryMemoryHasALimit) {
   auto db = Database::OpenForeign(path_);
   ASSERT_TRUE(db);
   Database::SetMemoryLimit(50'000'000);

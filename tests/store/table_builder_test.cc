@@ -51,7 +51,7 @@ class TableBuilderTest : public testing::Test {
   std::filesystem::path path_;
 };
 
-TEST_F(TableBuilderTest, EveryValueComesBack) {
+TEST_F(TableBuilderTest, EveryValueRoundTrips) {
   // Both sides of every size that a serial type has, and NULLs in all places.
   std::vector<int64_t> interesting = {kNullValue, 0, 1, 2, -1, INT64_MAX, INT64_MIN + 1};
   for (const int bits : {7, 8, 15, 16, 23, 24, 31, 32, 47, 48, 62}) {
@@ -141,7 +141,7 @@ TEST(TableBuilderDeathTest, MoreValuesThanFitEndTheProgram) {
   EXPECT_DEATH(builder.Append(2, values), "");
 }
 
-TEST_F(TableBuilderTest, ASpoolGivesBackWhatItGot) {
+TEST_F(TableBuilderTest, SpoolReturnsItsBytesUnchanged) {
   const uint32_t root = Create();
   PageSpool spool(path_);
   TableBuilder builder([&](std::string_view page, int64_t last) { spool.Add(page, last); });

@@ -266,7 +266,7 @@ TEST_F(TableReaderTest, UnsupportedTablesAreLeftToSql) {
 }
 
 // Whatever is in the pages, reading ends: with the rows that are left or with a sentence.
-TEST_F(TableReaderTest, DamageEndsTheTable) {
+TEST_F(TableReaderTest, DamagedPageEndsTheTableWithAnError) {
   Make(MixedRows(300, 2000, 5), 512);
   std::ostringstream whole;
   whole << std::ifstream(path_, std::ios::binary).rdbuf();

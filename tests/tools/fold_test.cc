@@ -299,7 +299,7 @@ TEST_F(FoldTest, ConcurrentCommandsImportOnce) {
   EXPECT_EQ(Activities(), 2000);
 }
 
-TEST_F(FoldTest, RunOfBothNamesIsTheSame) {
+TEST_F(FoldTest, RunAndRecordingNameGiveTheSameRun) {
   Process("a.h.1.10.rec", 3)->Finish();
   EXPECT_EQ(*FoldedRun(Rec()), Db());
   EXPECT_EQ(Activities(), 3);
@@ -325,7 +325,7 @@ TEST_F(FoldTest, RemovalTakesFilesOfTheJobOnly) {
   EXPECT_TRUE(Exists(folder_ / "precious"));
 }
 
-TEST_F(FoldTest, RemovalKeepsWhatIsStillWritten) {
+TEST_F(FoldTest, RemovalKeepsFilesOfRunningProcesses) {
   auto builder = Process("a.h.1.10.rec");
   builder->writer->Flush();
   const int lock = open(builder->path().c_str(), O_RDONLY | O_CLOEXEC);

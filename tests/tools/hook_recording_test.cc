@@ -40,7 +40,7 @@ class HookRecordingTest : public testing::Test {
   fs::path folder_;
 };
 
-TEST_F(HookRecordingTest, ProfilesAreThoseThatExist) {
+TEST_F(HookRecordingTest, OnlyExistingProfilesAreListed) {
   WriteProcess("7-1", R"({"pid": 7, "framework": "jax", "argv": ["train.py", "--token", "***"],
     "stopped": true, "sessions": [{"xplane": "session-1.xplane.pb"}, {"xplane": "gone.pb"}]})");
   std::ofstream(folder_ / "7-1" / "session-1.xplane.pb") << "x";
@@ -82,7 +82,7 @@ TEST_F(HookRecordingTest, RemovingTakesOwnFilesOnly) {
   EXPECT_TRUE(fs::exists(folder_ / "8-1" / "notes.txt"));
 }
 
-TEST_F(HookRecordingTest, RemovingAWholeRecordingLeavesNothing) {
+TEST_F(HookRecordingTest, RemovedRecordingLeavesNoFile) {
   WriteProcess("7-1", "{}");
   const auto recording = ReadHookRecording(folder_.string());
   ASSERT_TRUE(recording);

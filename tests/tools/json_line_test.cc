@@ -7,7 +7,7 @@
 namespace xlatrace::tools {
 namespace {
 
-TEST(JsonLine, WritesWhatAnotherParserReads) {
+TEST(JsonLine, WrittenJsonIsReadByAnotherParser) {
   std::string out;
   JsonLine line(out);
   line.Text("a", "quote \" slash \\ tab \t newline \n nul " + std::string(1, '\0') + " é 漢 😀")
@@ -55,7 +55,7 @@ TEST(JsonLine, WritesArraysOfTextsAndObjects) {
 }
 
 // Overlong forms, surrogates, stray and cut sequences.
-TEST(JsonLine, ReplacesWhatIsNoUtf8) {
+TEST(JsonLine, InvalidUtf8IsReplaced) {
   for (const char* bad :
        {"\xff", "\xc0\x80", "\xed\xa0\x80", "\xe6\xbc", "\xf5\x80\x80\x80", "\x80"}) {
     std::string out;

@@ -102,7 +102,7 @@ TEST_F(LoadedRunTest, GraphNodesStayWithTheirActivitiesBesideUnknownTimes) {
   EXPECT_TRUE(activities.timed(3));
 }
 
-TEST_F(LoadedRunTest, ASizeThatIsNotKnownIsNotZero) {
+TEST_F(LoadedRunTest, UnknownSizeIsNotZero) {
   const Id copy = run_->AddLaunchConfig({.kind = model::ActivityKind::kMemcpy, .name = "copy"});
   int64_t at_ns = 0;
   for (const int64_t bytes : {4096, -1, 0}) {

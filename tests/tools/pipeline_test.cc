@@ -101,7 +101,7 @@ TEST_F(PipelineTest, BadFileIsNamedAndOthersAreUsed) {
   EXPECT_EQ(stats->rows.size(), 1u);
 }
 
-TEST_F(PipelineTest, ATextBesideRecordingsIsNoLoss) {
+TEST_F(PipelineTest, TextFileBesideRecordingsIsNotADataLoss) {
   XLATRACE_SHARED_OR_SKIP(gemm, "xplane/jax08_gemm.xplane.pb");
   const auto severity_of = [&](const std::string& content) -> std::string {
     const fs::path file = folder_ / "beside";

@@ -48,7 +48,7 @@ class ContractViews(support.OneRecording):
                     sql = "SELECT * FROM run_info ORDER BY 1, 2"
                 self.assertEqual(support.query(self.path, sql), [dict(row) for row in self.rows(sql)])
 
-    def test_user_version_is_set(self):
+    def test_user_version_is_the_schema_version(self):
         self.assertGreater(self.value("PRAGMA user_version"), 0)
 
     def test_run_info_has_the_required_keys(self):

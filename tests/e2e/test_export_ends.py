@@ -26,7 +26,7 @@ class EndTest(export_support.ExportTest):
         files = sorted(place.iterdir()) if place.is_dir() else [place]
         return [(file.name if place.is_dir() else "", file.stat().st_size) for file in files]
 
-    def test_a_signal_leaves_nothing_under_the_final_name(self):
+    def test_signal_leaves_no_file_under_the_final_name(self):
         run = self.our_run(150_000)
         cases = [(to, ()) for to in tiers.representatives(FORMATS, 3)]
         cases += [("db", ("--steps", "1:9")), ("csv", ("--share-safe",)), ("perfetto", ("--share-safe",))]
@@ -65,7 +65,7 @@ class EndTest(export_support.ExportTest):
         long_exports = {"perfetto", "parquet", "csv", "nsys", "db"} & {to for to, _ in cases}
         self.assertLessEqual(long_exports, interrupted)
 
-    def test_a_full_disk_leaves_nothing(self):
+    def test_full_disk_leaves_no_file(self):
         def small_disk():  # Writing beyond it fails, as on a full disk.
             signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
             resource.setrlimit(resource.RLIMIT_FSIZE, (16384, 16384))
@@ -131,7 +131,7 @@ class TerminalTest(export_support.ExportTest):
                 self.assertRegex(screen, rf"^xlatrace: .*out\.{to}[^\n]*\n")
                 self.assertNotIn(f" {to}: ", screen)
 
-    def test_an_error_is_not_written_behind_a_line_of_progress(self):
+    def test_error_is_not_appended_to_a_progress_line(self):
         code, text = self.shown(
             self.our_run(), "--to", "db", "--steps", "0:1", "-o", "no/such/folder/out.db"
         )

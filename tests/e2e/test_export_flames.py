@@ -59,7 +59,7 @@ class PprofTest(export_support.ExportTest):
         self.assertEqual(result.code, 0, result)
         return result.stdout
 
-    def test_totals_and_phases_are_those_of_the_run(self):
+    def test_totals_and_phases_equal_the_run(self):
         for name, run in self.runs():
             with self.subTest(run=name):
                 samples = raw_samples(self.pprof("-raw", self.export(run, "pprof")))
@@ -83,7 +83,7 @@ class PprofTest(export_support.ExportTest):
                     ),
                 )
 
-    def test_the_difference_of_equal_runs_is_nothing(self):
+    def test_difference_of_equal_runs_is_empty(self):
         run = self.our_run()
         profile = self.export(run, "pprof")
         again = self.export(run, "pprof", output=self.folder / "again.pb.gz")
@@ -91,7 +91,7 @@ class PprofTest(export_support.ExportTest):
         text = self.pprof("-top", "-diff_base", profile, again)
         self.assertIn("accounting for 0, 0% of", text)
 
-    def test_source_lines(self):
+    def test_source_lines_have_the_times_of_the_run(self):
         text = self.pprof("-lines", "-top", self.export(self.our_run(), "pprof"))
         self.assertIn("/home/user/model.py:210", text)
 
@@ -115,7 +115,7 @@ class SelectionTest(export_support.ExportTest):
             query(run, "SELECT sum(self_ns) FROM activity WHERE device_id = 1")[0][0],
         )
 
-    def test_other_notations_of_a_step_are_refused(self):
+    def test_invalid_step_ranges_are_rejected(self):
         run, messages = self.our_run(), ""
         for words in ("2", "2:2", "3:2", "-1:2", ":", "1:2:3", ":0"):
             result = self.run_program("export", run.name, "--to", "folded", "-o", self.folder / "out", "--steps", words,
@@ -145,7 +145,7 @@ class StackTest(export_support.ExportTest):
                 )
                 self.assertTrue(all(line.count(";") >= 1 for line in lines))
 
-    def test_an_op_name_is_a_stack(self):
+    def test_op_name_gives_the_frames_of_a_stack(self):
         lines = self.export(self.our_run(), "folded").read_text().splitlines()
         stacks = {line.rsplit(" ", 1)[0] for line in lines}
         self.assertTrue(
@@ -159,7 +159,7 @@ class StackTest(export_support.ExportTest):
             sorted(stacks)[:5],
         )
 
-    def test_speedscopes_schema_accepts_it(self):
+    def test_export_satisfies_the_schema_of_speedscope(self):
         files = [self.export(run, "speedscope") for _, run in self.runs()]
         problems = export_support.run_python(
             "HTA", SCHEMA, speedscope_page() / "file-format-schema.json", *files
@@ -204,7 +204,7 @@ class StackTest(export_support.ExportTest):
                 whole = sum(ns for _, ns in wanted)
                 self.assertLess(abs(shown_ns - whole), 0.03 * whole, totals)
 
-    def test_speedscope_profiles_are_whole(self):
+    def test_speedscope_profiles_are_complete(self):
         for name, run in self.runs():
             with self.subTest(run=name):
                 document = json.loads(self.export(run, "speedscope").read_text())

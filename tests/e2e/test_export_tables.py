@@ -106,7 +106,7 @@ class ParquetTest(export_support.ExportTest):
         mixed = {column: found for column, found in types.items() if len(found) > 1}
         self.assertEqual(mixed, {})
 
-    def test_types_do_not_depend_on_the_rows_that_are_there(self):
+    def test_types_do_not_depend_on_the_rows(self):
         # A run whose launches are there and nothing else beside: most views are empty, most columns
         # of the others NULL.
         run = self.our_run()
@@ -143,7 +143,7 @@ class ParquetTest(export_support.ExportTest):
         self.assertEqual(types["run_stat.value"], ["int64"])
         self.assertEqual(types["run_info.value"], ["string"])
 
-    def test_duckdb_answers_ten_questions_as_the_run_does(self):
+    def test_duckdb_gives_the_rows_of_the_run(self):
         for name, run in self.runs():
             with self.subTest(run=name):
                 folder = self.exported(run, "parquet")
@@ -166,7 +166,7 @@ class ParquetTest(export_support.ExportTest):
                         sorted(map(repr, map(tuple, rows))), sorted(map(repr, wanted)), question
                     )
 
-    def test_more_rows_than_a_row_group_holds(self):
+    def test_rows_beyond_one_row_group_are_written(self):
         run = self.our_run(150_000)
         folder = self.export(run, "parquet", "--view", "activity", "--view", "step")
         self.assertEqual(
@@ -398,7 +398,7 @@ class PartTest(export_support.ExportTest):
                     ),
                 )
 
-    def test_a_part_of_a_part_and_a_part_without_names(self):
+    def test_part_of_a_part_can_be_exported(self):
         run = self.our_run(20_000)
         part = self.export(run, "db", "--steps", "1:4", output=self.folder / "part.db")
         again = self.export(part, "db", "--steps", "2:3", output=self.folder / "again.db")

@@ -88,7 +88,7 @@ class PerfettoTest(export_support.ExportTest):
         self.assertNotEqual(track["a"], track["b"])
         self.assertEqual(track["a"], track["c"])
 
-    def test_counters_steps_and_sources(self):
+    def test_counters_steps_and_sources_are_exported(self):
         run = self.our_run()
         counters, steps, sources = trace_processor(
             self.export(run, "perfetto"),
@@ -151,7 +151,7 @@ print(json.dumps([answers(*pair) for pair in zip(sys.argv[1::2], sys.argv[2::2])
 
 
 class KinetoTest(export_support.ExportTest):
-    def test_hta_sees_all_launches_with_their_times(self):
+    def test_hta_reads_all_launches_with_their_times(self):
         # By itself HTA rounds each start up and each end down to microseconds.
         cases = [
             (name, run, folder, exact, tolerance_us)
@@ -186,7 +186,7 @@ class KinetoTest(export_support.ExportTest):
         self.assertIn("COMPUTATION", got["kernel_types"])
         self.assertIn("COMMUNICATION", got["kernel_types"])
 
-    def test_perfetto_reads_it_too(self):
+    def test_perfetto_reads_the_export(self):
         run = self.our_run()
         trace = next(self.export(run, "kineto").iterdir())
         errors, kernels = trace_processor(

@@ -145,24 +145,24 @@ class Totals(support.TestCase):
             total += values[-1]
         return total
 
-    def test_kernels_copies_memsets_and_graph_rows(self):
+    def test_totals_of_kernels_copies_and_graph_rows_equal_sql(self):
         mixed_export(self.folder / "e.sqlite")
         self.assertEqual(self.run_program("import", "e.sqlite", "-o", "mixed.db").code, 0)
         self.check("mixed.db")
 
-    def test_ops_of_a_cpu(self):
+    def test_totals_of_cpu_ops_equal_sql(self):
         (self.folder / "c.xplane.pb").write_bytes(support.xspace("jit_f", support.OPS))
         self.assertEqual(self.run_program("import", "c.xplane.pb", "-o", "cpu.db").code, 0)
         self.check("cpu.db")
 
-    def test_projected_ranges(self):
+    def test_totals_of_projected_ranges_equal_sql(self):
         capture = support.require_data("captures/nsys-jax-pax-fsdp4-a100/proc1.zip")
         self.assertEqual(self.run_program("import", capture, "-o", "ranges.db").code, 0)
         self.check("ranges.db")
 
 
 class PgleCost(support.TestCase):
-    def test_op_with_repeated_kernels_costs_all_of_them(self):
+    def test_op_with_repeated_kernels_has_their_sum(self):
         """A row per execution is three launches of one kernel of 100 us each: 300 us."""
         (self.folder / "d").mkdir()
         (self.folder / "d" / "m.hlo.pb").write_bytes(support.hlo_proto("jit_f", 7, support.OPS))

@@ -101,7 +101,7 @@ class Gate(support.TestCase):
         # The base begins with the last accepted line.
         self.assertEqual([line.get("accepted", "") for line in lines], ["", REASON, ""])
 
-    def test_jobs_at_once_lose_nothing(self):
+    def test_concurrent_gates_keep_all_baseline_runs(self):
         def job(i):
             return support.run("gate", self.runs[i % 2], "--baseline", "perf", "--label", f"job{i}", cwd=self.folder)
         with concurrent.futures.ThreadPoolExecutor(8) as pool:

@@ -42,7 +42,7 @@ class CuptiDifferences(gpu_support.GpuTestCase):
         self.assert_equals_truth(self.fold())
         self.assertEqual(self.notes(), [])
 
-    def test_iterator_that_needs_the_descriptors_of_the_program(self):
+    def test_iterator_has_the_descriptors_that_it_needs(self):
         self.preloaded(
             "repeat 5 { launch a x 500; sync }",
             scenario="cupti iterator needs descriptors\n",
@@ -50,7 +50,7 @@ class CuptiDifferences(gpu_support.GpuTestCase):
         )
         self.assert_equals_truth(self.fold())
 
-    def test_whole_graphs_through_the_second_interface(self):
+    def test_graph_rows_are_recorded_by_the_second_interface(self):
         for api in ("130301", "130500"):
             with self.subTest(api=api):
                 self.setUp()
@@ -157,7 +157,7 @@ class CuptiDifferences(gpu_support.GpuTestCase):
         # Two per second, those around the launches, and the last one. Without the rule some 50.
         self.assertLess(flushes, 20)
 
-    def test_correlation_ids_that_wrap_lose_nothing(self):
+    def test_wrapped_correlation_ids_lose_no_record(self):
         self.preloaded(
             "threads 3 { repeat 100 { launch a x 2 on s%t } }; copy dtoh 64; sync",
             scenario=f"driver first correlation {2**32 - 300}\n",

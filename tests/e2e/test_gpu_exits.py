@@ -180,11 +180,11 @@ class Exits(gpu_support.GpuTestCase):
         self.assertEqual(len(self.truths()), 1)  # one process, two programs
         self.assert_equals_truth(self.fold())
 
-    def test_exec_of_a_program_without_cuda(self):
+    def test_exec_of_a_program_without_cuda_keeps_the_records(self):
         script = "launch first x 40; sync; exec /bin/echo hello"
         self.check(script, lossless=True)
 
-    def test_work_that_still_runs_at_the_end(self):
+    def test_only_unfinished_work_is_lost_at_exit(self):
         """A kernel takes 10 ms here: most are not done when the program leaves."""
         self.check("launch quick; sync", lossless=True)
         traced = self.preloaded(
@@ -244,7 +244,7 @@ class Exits(gpu_support.GpuTestCase):
             missing = [row for row in missing if int(row["end_ns"]) < reported_from]
         return missing
 
-    def test_sigterm_from_outside(self):
+    def test_external_sigterm_keeps_the_records(self):
         process = self.started(self.FOREVER, XLATRACE_FLUSH_MS="100")
         self.wait_for_flushes(self.work / "run.rec", 3)
         process.terminate()
@@ -252,7 +252,7 @@ class Exits(gpu_support.GpuTestCase):
         self.assertEqual(process.returncode, -signal.SIGTERM)
         self.assertEqual(self.missing_of_flushed(self.work), [])
 
-    def test_ctrl_c_from_outside(self):
+    def test_external_ctrl_c_keeps_the_records(self):
         script = (
             PYTHON
             + "launch('k'); sync(); print('go', flush=True)\nwhile True: launch('k', 5); sync()"
@@ -261,7 +261,7 @@ class Exits(gpu_support.GpuTestCase):
         self.assertEqual(status, -signal.SIGINT)
         self.assertEqual(self.missing_before(self.fold(), sent), [])
 
-    def test_kill_at_any_moment(self):
+    def test_kill_at_any_moment_leaves_a_readable_recording(self):
         """What was flushed is never lost, nothing is there twice, all folds.
 
         How old the oldest lost work can be on a machine that is not held up is
@@ -283,7 +283,7 @@ class Exits(gpu_support.GpuTestCase):
             with self.subTest(attempt=attempt):
                 self.assertEqual(self.missing_of_flushed(place), [])
 
-    def test_killed_at_once(self):
+    def test_process_killed_at_once_leaves_a_readable_recording(self):
         """Before the first flush: no activity, but who it was, when, and that it was killed."""
         process = self.started(
             "launch k x 50; sync; print go; sleep 60000", XLATRACE_FLUSH_MS="60000"
@@ -330,7 +330,7 @@ class Surroundings(gpu_support.GpuTestCase):
         "look(); launch('k', 20); sync(); look(); time.sleep(0.2); launch('k'); sync(); look()\n"
     )
 
-    def test_signals_locale_and_limits(self):
+    def test_signals_locale_and_limits_are_unchanged(self):
         for name in ("C", "C.UTF-8"):
             alone = self.alone(self.LOOK, LC_ALL=name)
             self.assertEqual(alone.code, 0, alone)
@@ -359,7 +359,7 @@ class Surroundings(gpu_support.GpuTestCase):
         )
         self.assert_unharmed(self.preloaded(script), self.alone(script))
 
-    def test_program_that_closes_all_descriptors(self):
+    def test_recording_survives_closed_descriptors(self):
         """As daemons do. Its next file has the number that ours had, and holds only its own."""
         script = PYTHON + (
             "launch('k', 50); sync(); os.closerange(3, 4096)\n"
@@ -377,7 +377,7 @@ class Surroundings(gpu_support.GpuTestCase):
         if gpu_support.scalar(database, "SELECT count(*) FROM launch") != 5100:
             self.assertGreater(gpu_support.loss(database), 0, "a loss that is not told")
 
-    def test_program_without_standard_descriptors(self):
+    def test_program_without_standard_descriptors_is_recorded(self):
         inner = " ".join(f"'{part}'" for part in self.command("launch k x 500; sync; exit 3"))
         traced = self.preloaded(["sh", "-c", f"exec {inner} <&- >&- 2>&-"])
         self.assertEqual((traced.code, traced.stdout, traced.stderr), (3, "", ""))

@@ -73,7 +73,7 @@ class Faults(gpu_support.GpuTestCase):
 
     # The five planted faults. The checker speaks up, and so does the run itself where it can know.
 
-    def test_planted_wrong_record_size(self):
+    def test_planted_wrong_record_size_is_detected(self):
         for size in (208, 224, 96):
             with self.subTest(size=size):
                 self.setUp()
@@ -81,7 +81,7 @@ class Faults(gpu_support.GpuTestCase):
                 self.assertNotEqual(complaints(database, self.truths()), [])
                 self.assertGreater(gpu_support.loss(database), 0)
 
-    def test_planted_lost_node_clone(self):
+    def test_planted_lost_node_clone_is_detected(self):
         database = self.recorded("cupti lose clone 2")
         self.assertNotEqual(complaints(database, self.truths()), [])
         self.assertEqual(gpu_support.differences(database, self.truths()), [])
@@ -97,12 +97,12 @@ class Faults(gpu_support.GpuTestCase):
                 self.assertEqual(told == [], known, told)
                 self.assert_labels_not_wrong(database)
 
-    def test_planted_swapped_correlation_ids(self):
+    def test_planted_swapped_correlation_ids_are_detected(self):
         """Of a neg.1 and the neg.2 that follows."""
         database = self.recorded("cupti swap correlation 2")
         self.assertNotEqual(gpu_support.differences(database, self.truths()), [])
 
-    def test_planted_dropped_buffer_not_counted(self):
+    def test_planted_uncounted_buffer_drop_is_detected(self):
         """CUPTI counts nothing, but calls without their activity are left over."""
         script = "repeat 50 { launch k x 100; sync }"
         # The first ones may hold what CUPTI says of the device only; on a machine where the flusher
@@ -111,7 +111,7 @@ class Faults(gpu_support.GpuTestCase):
         self.assertNotEqual(gpu_support.differences(database, self.truths()), [])
         self.assertGreater(gpu_support.loss(database), 0)
 
-    def test_planted_range_popped_twice(self):
+    def test_planted_double_pop_is_detected(self):
         """The pop after the nested thunk of the first round: the outer one is gone too early."""
         database = self.recorded("nvtx pop twice 6")
         told = complaints(database, self.truths())
@@ -192,16 +192,16 @@ class Faults(gpu_support.GpuTestCase):
             result = self.xlatrace(*arguments, *handle, database)
             self.assertEqual(result.code, 0, result)
 
-    def test_zero_times(self):
+    def test_activities_with_zero_times_are_reported(self):
         self.assert_kept_without_times(self.recorded("cupti times zero 8 3"))
 
-    def test_reversed_times(self):
+    def test_activities_with_reversed_times_are_reported(self):
         self.assert_kept_without_times(self.recorded("cupti times reversed 8 3"))
 
-    def test_times_without_an_end(self):
+    def test_activities_without_an_end_time_are_reported(self):
         self.assert_kept_without_times(self.recorded("cupti times unended 8 3"), start=True)
 
-    def test_no_times_at_all(self):
+    def test_activities_without_times_are_reported(self):
         database = self.recorded("cupti times zero 1 all")
         rows = gpu_support.rows_of(
             database, "SELECT count(*) AS n, count(start_ns) AS s, sum(self_ns) AS t FROM activity"
@@ -224,7 +224,7 @@ class Faults(gpu_support.GpuTestCase):
         self.assertEqual(gpu_support.compare_sets(database, self.truths())[1], [])
         self.assertGreater(gpu_support.loss(database), 0)
 
-    def test_late_and_shuffled_buffers(self):
+    def test_late_and_shuffled_buffers_lose_no_record(self):
         for scenario in ("cupti late 300", "cupti shuffle 4", "cupti late 80\ncupti shuffle 3"):
             with self.subTest(scenario=scenario):
                 self.setUp()
@@ -232,14 +232,14 @@ class Faults(gpu_support.GpuTestCase):
                 database = self.recorded(scenario, script, XLATRACE_FLUSH_MS="30")
                 self.assertEqual(complaints(database, self.truths()), [])
 
-    def test_buffers_that_come_after_the_exit_handlers(self):
+    def test_buffers_after_the_exit_handlers_count_as_loss(self):
         database = self.recorded("cupti hold until exit")
         missing, invented = gpu_support.compare_sets(database, self.truths())
         self.assertEqual(invented, [])
         if missing:
             self.assertGreater(gpu_support.loss(database), 0)
 
-    def test_fatal_error_of_cupti(self):
+    def test_fatal_error_of_cupti_leaves_the_program_unharmed(self):
         database = self.recorded("cupti fatal after 30")
         self.assertGreaterEqual(gpu_support.scalar(database, "SELECT count(*) FROM activity"), 30)
         self.assertGreater(gpu_support.loss(database), 0)
@@ -252,7 +252,7 @@ class Faults(gpu_support.GpuTestCase):
         told = report.stdout + report.stderr + (page.read_text() if page.exists() else "")
         self.assertRegex(told, pattern)
 
-    def test_iterator_that_fails(self):
+    def test_failing_iterator_is_a_data_loss(self):
         """In the middle of a buffer: what lay behind is lost, whatever else its call has."""
         script = "launch k; sync; graph G { launch g; copy dtod 8 ; set 9 }\n"
         script += "repeat 3 { run G; sync }\nprint done"
@@ -267,13 +267,13 @@ class Faults(gpu_support.GpuTestCase):
                 if missing:
                     self.assertGreater(gpu_support.loss(database), 0)
 
-    def test_second_subscriber(self):
+    def test_second_subscriber_is_reported(self):
         script = PLAIN
         self.traced = self.preloaded(script, scenario='cupti subscriber "Nsight Systems"')
         self.assert_unharmed(self.traced, self.alone(script))
         self.assert_reason_told("Nsight Systems")
 
-    def test_flush_that_hangs(self):
+    def test_hanging_flush_does_not_hold_the_program(self):
         for call in (1, 2, 4):
             with self.subTest(call=call):
                 self.setUp()
@@ -292,7 +292,7 @@ class Faults(gpu_support.GpuTestCase):
                     gpu_support.run_stats(database, "notice", "data_loss", "error"), []
                 )
 
-    def test_slow_flush_loses_nothing(self):
+    def test_slow_flush_loses_no_record(self):
         script = "repeat 20 { launch k x 100; sync; sleep 10 }"
         database = self.recorded("delay cuptiActivityFlushAll 400 call 1 times 50", script)
         self.assertEqual(complaints(database, self.truths()), [])

@@ -35,7 +35,7 @@ class Folds(gpu_support.GpuTestCase):
         """Why the end of processes may be missing."""
         return [row["cause"] for row in gpu_support.rows_of(self.work / "run.db", "SELECT cause FROM loss")]
 
-    def test_live_report(self):
+    def test_report_of_a_running_process_has_its_records(self):
         process = self.growing()
         result = self.xlatrace("report", "run.db")
         self.assertEqual(result.code, 0, result)
@@ -78,20 +78,20 @@ class Folds(gpu_support.GpuTestCase):
         self.assertIsNone(process.poll())
         self.assertEqual(len(gpu_support.recording_files(self.work / "run.rec")), 1)
 
-    def test_folding_twice_changes_nothing(self):
+    def test_second_import_changes_nothing(self):
         self.preloaded("launch k x 200; sync")
         first = self.fold().read_bytes()
         self.assertEqual(self.xlatrace("report", "run.db").code, 0)
         self.assertEqual(self.fold().read_bytes(), first)
 
-    def test_given_the_recording(self):
+    def test_recording_may_be_given_instead_of_the_run(self):
         self.preloaded("launch k x 200; sync")
         result = self.xlatrace("report", "run.rec")
         self.assertEqual(result.code, 0, result)
         self.assert_equals_truth(self.work / "run.db")
         self.assertTrue((self.work / "run.html").exists())
 
-    def test_folds_at_the_same_time(self):
+    def test_concurrent_imports_give_one_run(self):
         self.preloaded("repeat 2000 { launch k x 10; copy dtod 8 }; sync")
         commands = ["summary", "report", "summary", "query"] * 2
         processes = [
@@ -114,7 +114,7 @@ class Folds(gpu_support.GpuTestCase):
         left = {p.name for p in self.work.iterdir()} - {"run.db", "run.rec"}
         self.assertEqual({name for name in left if not name.endswith(".html")}, set())
 
-    def test_fold_while_another_process_of_the_job_lives(self):
+    def test_import_during_a_live_job_has_rows_of_killed_processes(self):
         job = {"XLATRACE_JOB": "both", "XLATRACE_FLUSH_MS": "50"}
         waits = f"while [ ! -e {self.folder}/go-on ]; do sleep 0.05; done"
         living = self.started(
@@ -131,7 +131,7 @@ class Folds(gpu_support.GpuTestCase):
         self.assertEqual(living.wait(support.HANG_S), 0)
         self.assert_equals_truth(self.fold())
 
-    def test_only_ours_is_removed(self):
+    def test_only_files_of_the_recording_are_removed(self):
         """`record` removes the recording at its end: our files, nobody else's, through no link."""
         victim = self.folder / "victim.rec"
         victim.write_text("precious")
@@ -162,7 +162,7 @@ class Folds(gpu_support.GpuTestCase):
             gpu_support.recording_files(self.work / "run.rec"), [self.work / "run.rec" / "link.rec"]
         )
 
-    def test_damaged_file_is_told_and_the_rest_used(self):
+    def test_damaged_file_is_reported_and_others_are_used(self):
         self.preloaded("launch a x 40; sync", XLATRACE_JOB="j")
         self.preloaded("launch b x 60; sync", XLATRACE_JOB="j")
         small, large = sorted(
@@ -176,7 +176,7 @@ class Folds(gpu_support.GpuTestCase):
         self.assertGreater(gpu_support.loss(database), 0)
         self.assertEqual(gpu_support.compare_sets(database, self.truths())[1], [])
 
-    def test_a_flipped_bit_costs_one_block(self):
+    def test_flipped_bit_loses_one_block(self):
         # Each sleep is longer than a flush period, so there are blocks before and behind the hit one.
         self.preloaded(
             "repeat 40 { launch k x 50; sync; sleep 30 }", XLATRACE_JOB="j", XLATRACE_FLUSH_MS="10"
@@ -204,7 +204,7 @@ class Folds(gpu_support.GpuTestCase):
         summary = self.xlatrace("summary", "--strict", "run.db")
         self.assertNotEqual(summary.code, 0, summary)
 
-    def test_record_leaves_no_recording_and_says_what_is_next(self):
+    def test_record_leaves_no_recording_and_prints_next_commands(self):
         result = support.run(
             "record",
             "-o",
@@ -218,14 +218,14 @@ class Folds(gpu_support.GpuTestCase):
         self.assertEqual([p.name for p in self.work.iterdir()], ["a.db"], result)
         self.assertRegex(result.stderr, r"xlatrace report \S*a\.db")
 
-    def test_recording_that_is_gone(self):
+    def test_run_is_usable_without_its_recording(self):
         self.preloaded("launch k x 200; sync")
         first = self.fold().read_bytes()
         shutil.rmtree(self.work / "run.rec")
         self.assertEqual(self.fold().read_bytes(), first)
         self.assertEqual(self.xlatrace("report", "run.db").code, 0)
 
-    def test_run_that_is_gone(self):
+    def test_missing_run_is_imported_again(self):
         self.preloaded("launch k x 200; sync")
         self.fold().unlink()
         self.assert_equals_truth(self.fold())
@@ -267,7 +267,7 @@ class Folds(gpu_support.GpuTestCase):
         self.assertEqual(
             gpu_support.scalar(self.work / "again.db", "SELECT count(*) FROM launch"), 9)
 
-    def test_place_of_the_run_is_taken_by_something_else(self):
+    def test_foreign_file_at_the_place_of_the_run_is_kept(self):
         """A file that is no run of ours is not touched."""
         (self.work / "run.db").write_text("precious")
         self.preloaded("launch k x 200; sync")
@@ -275,7 +275,7 @@ class Folds(gpu_support.GpuTestCase):
         texts = [p.read_text(errors="replace") for p in self.work.iterdir() if p.is_file()]
         self.assertIn("precious", texts, result)
 
-    def test_folds_that_are_killed(self):
+    def test_killed_imports_leave_no_partial_run(self):
         """Whatever is left of them, the next one is complete."""
         self.preloaded("repeat 3000 { launch k x 10; copy dtod 8 }; sync")
         chance = random.Random(9)
@@ -324,17 +324,17 @@ class Folds(gpu_support.GpuTestCase):
                 told = gpu_support.run_stats(database, "notice", "data_loss", "error")
                 self.assertTrue(told or not missing, f"{len(missing)} of {total} are missing")
 
-    def test_cut_at_any_byte(self):
+    def test_recording_cut_at_any_byte_is_read(self):
         self.damaged(lambda whole, at: whole[:at], 40)
 
-    def test_one_bit_wrong_at_any_byte(self):
+    def test_recording_with_any_flipped_bit_is_read(self):
         self.damaged(lambda whole, at: whole[:at] + bytes([whole[at] ^ 16]) + whole[at + 1 :], 40)
 
-    def test_zeros_from_any_byte(self):
+    def test_recording_zeroed_from_any_byte_is_read(self):
         """As a file system leaves it after the machine has stopped."""
         self.damaged(lambda whole, at: whole[:at] + bytes(len(whole) - at), 20)
 
-    def test_garbage_in_the_folder(self):
+    def test_garbage_in_the_recording_folder_is_ignored(self):
         self.preloaded("launch k x 200; sync")
         folder = self.work / "run.rec"
         (folder / "x.rec").write_bytes(os.urandom(5000))

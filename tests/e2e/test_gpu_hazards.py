@@ -23,7 +23,7 @@ class Hazards(gpu_support.GpuTestCase):
         )
         return traced
 
-    def test_ten_thousand_failed_execs_in_our_memory(self):
+    def test_ten_thousand_failed_execs_do_no_harm(self):
         """vfork's children run in the parent's memory until exec, which fails; then they _exit."""
         self.check("launch k x 50; sync; failed-execs 10000; launch k x 9; sync; exit 2")
         self.assert_equals_truth(self.fold())
@@ -42,7 +42,7 @@ class Hazards(gpu_support.GpuTestCase):
         self.assertEqual(len([n for n in names if n.endswith((".rec", ".note"))]), 1, names)
         self.assert_equals_truth(self.fold())
 
-    def test_stub_driver(self):
+    def test_stub_driver_does_no_harm(self):
         """CUDA's stub library answers every call with 34 and injects nothing."""
         script = "init"
         traced = self.check(script, scenario="driver no injection\nfail cu* error 34 times 0")
@@ -80,7 +80,7 @@ class Hazards(gpu_support.GpuTestCase):
         self.assertEqual(self.check(PYTHON + body, XLATRACE_FLUSH_MS="10").stdout, "0\n")
         self.assert_equals_truth(self.fold())
 
-    def test_cupti_that_asks_for_buffers_inside_our_calls(self):
+    def test_buffer_requests_inside_our_calls_do_not_deadlock(self):
         """A lock of ours that is held while CUPTI is called would never be given back."""
         script = (
             "name stream s1 Compute\ngraph G { launch g; copy dtod 8 }\n"
@@ -113,7 +113,7 @@ class Hazards(gpu_support.GpuTestCase):
                 )
                 self.assertRegex(traced.stderr, rf"cuptiGetVersion: {error}\b")
 
-    def test_beside_a_debugger(self):
+    def test_refused_cupti_beside_a_debugger_is_reported(self):
         """CUPTI does not work there: said, when it is refused."""
         script = PYTHON + "assert ctypes.CDLL(None).ptrace(0, 0, None, None) == 0\nlaunch('k'); sync()"
         traced = self.check(script, scenario="fail cuptiSubscribe error 999")
@@ -176,7 +176,7 @@ class Hazards(gpu_support.GpuTestCase):
         self.assertLess(peaks[1] - peaks[0], 256 * 1024)
         self.assert_equals_truth(self.fold())
 
-    def test_a_disk_that_is_full(self):
+    def test_full_disk_does_no_harm(self):
         """A file system of 3 MB; the program goes on, and the run says what is missing."""
         disk = self.folder / "disk"
         disk.mkdir()
@@ -215,7 +215,7 @@ class Hazards(gpu_support.GpuTestCase):
         self.assertEqual((traced.code, traced.stdout), (0, "done\n"), traced)
         self.assertLessEqual(len(traced.stderr.splitlines()), 1, traced)
 
-    def test_links_in_the_place_lead_nowhere(self):
+    def test_links_in_the_recording_folder_are_not_followed(self):
         """run.rec, its job and the order of `control` as links to something of the user's."""
         precious = self.folder / "precious"
         precious.write_text("stop 1\n")
@@ -225,7 +225,7 @@ class Hazards(gpu_support.GpuTestCase):
         self.check("launch k x 9; sync")
         self.assertEqual(precious.read_text(), "stop 1\n")
 
-    def test_many_programs_ask_at_once(self):
+    def test_many_control_commands_may_run_at_once(self):
         """`xlatrace control` and reports, while the program runs."""
         process = self.started(
             "launch k; sync; print go; rate 20000; repeat 30000 { launch k }; sync",

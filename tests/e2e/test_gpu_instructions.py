@@ -53,7 +53,7 @@ class Instructions(gpu_support.GpuTestCase):
                 self.assertEqual((row["instruction"], row["confidence"]), (None, "none"), name)
                 self.assertEqual(row["unattributed_reason"], "not_xla", name)
 
-    def test_streams_and_modules(self):
+    def test_streams_and_modules_equal_the_truth(self):
         """Two modules have instructions of the same names; ranges of others are in between."""
         script = STEP + OTHER + "repeat 5 {\nmodule jit_step 7 {\n"
         script += thunk(7, "neg.1", 3) + thunk(7, "neg.2", 1, "on s1")
@@ -65,14 +65,14 @@ class Instructions(gpu_support.GpuTestCase):
         script += "}\n}\nrange user { launch o_user }\nsync"
         self.assert_as_named(self.recorded(script))
 
-    def test_nested_thunks(self):
+    def test_innermost_thunk_gives_the_instruction(self):
         """A while's body is its own instruction; what the while launches itself is the while's."""
         script = STEP + "repeat 3 { module jit_step 7 { thunk while.4 {\n"
         script += f"launch {kernel(7, 'while.4')}\n" + thunk(7, "body.5", 2) + thunk(7, "neg.6")
         script += f"launch {kernel(7, 'while.4')}\n" + "} } }\nsync"
         self.assert_as_named(self.recorded(script))
 
-    def test_ranges_of_a_second_library(self):
+    def test_ranges_of_a_second_library_are_recorded(self):
         """NCCL and cuDNN bring an NVTX of their own; their ranges are no thunks."""
         script = STEP + "repeat 3 { module jit_step 7 {\n"
         script += (
@@ -161,7 +161,7 @@ class Instructions(gpu_support.GpuTestCase):
         (row,) = gpu_support.rows_of(database, "SELECT name FROM process")
         self.assertEqual(row["name"], "fake_workload")
 
-    def test_names_of_devices(self):
+    def test_names_of_devices_are_recorded(self):
         """XLA says which of the job's devices each one is."""
         self.recorded("name device 0 Xla:#global=3,local=0#\nlaunch a\nsync")
         rows = gpu_support.rows_of(
@@ -194,7 +194,7 @@ class Instructions(gpu_support.GpuTestCase):
         self.assertEqual(seen[1], seen[0])
         self.assertEqual(seen[2], seen[0])
 
-    def test_copies_and_sets(self):
+    def test_copies_and_memsets_have_their_instruction(self):
         """They have no name; their bytes say which is which."""
         script = STEP + (
             "module jit_step 7 { thunk neg.1 { copy htod 101; set 102 }; thunk neg.2 { copy dtod "
@@ -215,7 +215,7 @@ class Instructions(gpu_support.GpuTestCase):
         reasons = {row["unattributed_reason"] for row in rows if row["instruction"] is None}
         self.assertEqual(reasons, {"transfer"})
 
-    def test_threads_do_not_mix(self):
+    def test_ranges_of_threads_do_not_mix(self):
         body = "".join(thunk(7, f"neg.{n}", 4, f"on t{n}") for n in (1, 2, 3))
         script = STEP + OTHER + "threads 4 { repeat 30 {\n"
         script += "module jit_step 7 {\n" + body + "}\nmodule jit_other 8 {\n" + thunk(8, "neg.1")
@@ -239,13 +239,13 @@ class Instructions(gpu_support.GpuTestCase):
                 self.assertEqual((row["instruction"], row["confidence"]), ("neg.6", "exact"))
                 self.assertEqual(row["evidence"], "graph_node")
 
-    def test_graph_nodes(self):
+    def test_graph_nodes_have_their_instruction(self):
         """The instruction is that of the node's creation, not that of the launch."""
         rows = self.recorded(STEP + self.GRAPH + self.RUN * 4 + "run G x 3\nsync")
         self.assertEqual(len(rows), 7 * 7)
         self.assert_graph(rows)
 
-    def test_graph_by_capture(self):
+    def test_captured_graph_nodes_have_their_instruction(self):
         script = STEP + "graph G by capture { module jit_step 7 {\n"
         script += thunk(7, "neg.1", 2) + thunk(7, "neg.2")
         script += "thunk neg.6 { launch x_7_neg.6; copy dtod 606; set 607 }\n} }\n"
@@ -253,7 +253,7 @@ class Instructions(gpu_support.GpuTestCase):
         self.assertEqual(len(rows), 6 * 3)
         self.assert_graph(rows)
 
-    def test_graph_updates(self):
+    def test_updated_graph_nodes_have_their_new_instruction(self):
         """An update under another instruction's range: from then on the node is that one's."""
         script = STEP + self.GRAPH + self.RUN * 2
         script += "module jit_step 7 { thunk body.5 { update G 1 launch x_7_body.5 grid 3x1x1 } }\n"
@@ -264,7 +264,7 @@ class Instructions(gpu_support.GpuTestCase):
         self.assertEqual((names.count("x_7_body.5"), names.count("x_7_neg.2")), (2, 3))
         self.assert_graph(rows)
 
-    def test_two_graphs_and_one_destroyed(self):
+    def test_nodes_of_a_destroyed_graph_do_not_mix(self):
         """Handles of destroyed graphs come back; ids do not."""
         make = (
             "graph %s { module jit_step 7 { "
@@ -338,7 +338,7 @@ class Instructions(gpu_support.GpuTestCase):
         self.assert_as_named(rows)
         self.assertEqual({row["module"] for row in rows}, {"jit_step", "jit_else"})
 
-    def test_ranges_too_deep(self):
+    def test_too_deep_ranges_are_counted(self):
         """A stack deeper than any bound of ours: the program is unharmed, no instruction wrong."""
         deep = 300
         script = (

@@ -145,14 +145,14 @@ class Jobs(gpu_support.GpuTestCase):
             counts.append(gpu_support.scalar(database, "SELECT count(*) FROM launch"))
         self.assertEqual(sorted(counts), [40, 60])
 
-    def test_many_short_processes(self):
+    def test_many_short_processes_share_a_recording(self):
         one = shlex.join(self.command("launch a x 3; sync"))
         result = self.preloaded(["sh", "-c", f"for i in $(seq 40); do {one} & done; wait"])
         self.assertEqual(result.code, 0, result)
         self.assertEqual(len(result.stderr.splitlines()), 1, result)
         self.assert_one_run(40)
 
-    def test_python_children_of_all_kinds(self):
+    def test_python_children_of_all_kinds_are_recorded(self):
         script = (
             "# python\nimport multiprocessing as m, os, subprocess, sys\nfrom tiny_gpu import *\n"
             "def work(n): launch('child', n); sync(); print('child', n, flush=True)\n"

@@ -104,7 +104,7 @@ class Launchers(Places):
                 self.xlatrace("summary", "run.db", cwd=work)
                 self.assertEqual(scalar(work / "run.db", "SELECT count(*) FROM launch"), 14, result)
 
-    def test_a_run_db_per_rank(self):
+    def test_each_rank_may_have_its_own_run(self):
         launcher, _ = self.ranks_of("srun", {"SLURM_JOB_ID": "9", "SLURM_STEP_ID": "0",
                                              "SLURM_PROCID": "RANK"}, ())
         result = support.run_command(
@@ -114,14 +114,14 @@ class Launchers(Places):
         for rank in (0, 1):
             self.assertEqual(scalar(self.work / f"run-{rank}.db", "SELECT count(*) FROM launch"), 7)
 
-    def test_python_m(self):
+    def test_python_m_is_recorded(self):
         package = self.folder / "mypackage"
         package.mkdir()
         (package / "__init__.py").write_text("")
         (package / "train.py").write_text(TRAIN)
         self.assert_trained(self.record(sys.executable, "-m", "mypackage.train"))
 
-    def test_shims_of_pyenv(self):
+    def test_script_behind_a_pyenv_shim_is_recorded(self):
         """A shim is a shell script that asks other programs which Python to become."""
         shim = self.script("python", f"""\
             #!/usr/bin/env bash
@@ -133,7 +133,7 @@ class Launchers(Places):
         self.assert_trained(result)
         self.assertEqual([p.name for p in self.work.iterdir()], ["run.db"], result)
 
-    def test_conda_run_and_uv_run(self):
+    def test_conda_run_and_uv_run_are_recorded(self):
         """They change PATH, prefixes and the library path, and start the script as their child."""
         tool = self.script("conda", f"""\
             #!{sys.executable}
@@ -192,7 +192,7 @@ class Containers(Places):
             env=self.environment(preload=False, HOME=None, USER=None, SHELL=None))
         self.assert_trained(result)
 
-    def test_other_user(self):
+    def test_recording_belongs_to_the_recording_user(self):
         """The recording belongs to who records; sudo xlatrace record leaves root's."""
         if os.getuid() != 0:
             self.skipTest("needs root, to become somebody else")
@@ -216,7 +216,7 @@ class Containers(Places):
 
 
 class FileSystems(Places):
-    def test_read_only_folder(self):
+    def test_recording_in_a_read_only_folder_uses_the_fallback(self):
         """The preload says where it writes instead; record says so before the script runs."""
         if subprocess.run(["unshare", "-m", "true"], capture_output=True).returncode != 0:
             self.skipTest("no mount namespaces here (unshare)")
@@ -246,7 +246,7 @@ class FileSystems(Places):
                             self.train])
         self.assert_trained(result, database=elsewhere)
 
-    def test_file_system_without_locks(self):
+    def test_file_system_without_locks_is_usable(self):
         """NFS without a lock server: every lock is refused with ENOLCK."""
         if shutil.which("cc") is None:
             self.skipTest("no C compiler")
@@ -347,7 +347,7 @@ class Notebooks(Places):
         losses = rows_of(self.work / "run.db", "SELECT cause FROM loss")
         self.assertIn("running", [row["cause"] for row in losses])
 
-    def test_killed_kernel(self):
+    def test_killed_notebook_kernel_keeps_its_recording(self):
         kernel = self.started(PYTHON + "launch('k', 7); sync(); time.sleep(600)\n")
         self.wait_for_rows(7)
         kernel.kill()
@@ -396,7 +396,7 @@ class Interruptions(Places):
 
 
 class Helpers(Places):
-    def test_helper_of_32_bits(self):
+    def test_helper_of_32_bits_runs_unrecorded(self):
         """A program that the preload cannot be loaded into runs as ever."""
         code = bytes.fromhex("b801000000bb07000000cd80")  # exit(7) by int 0x80
         base = 0x08048000

@@ -109,7 +109,7 @@ class Record(gpu_support.GpuTestCase):
                 os.killpg(process.pid, 9)
         return support.Result(process, out, err)
 
-    def test_ctrl_c(self):
+    def test_ctrl_c_keeps_the_recording(self):
         result = self.signalled(signal.SIGINT, to_group=True)
         self.assertEqual(result.code, 130, result)
         missing, invented = gpu_support.compare_sets(self.work / "run.db", self.truths())
@@ -125,7 +125,7 @@ class Record(gpu_support.GpuTestCase):
         self.assertEqual((result.code, result.stdout), (9, "mine\n"), result)
         self.assert_equals_truth(self.work / "run.db")
 
-    def test_several_processes(self):
+    def test_several_processes_become_one_run(self):
         script = PYTHON + (
             "import multiprocessing as m\n"
             "def work(n): launch('child', n); sync()\n"
@@ -173,7 +173,7 @@ class Record(gpu_support.GpuTestCase):
         self.assert_equals_truth(self.work / "run.db", second)
         self.assertEqual(result.code, 0, result)
 
-    def test_foreign_file_at_the_output(self):
+    def test_foreign_file_at_the_output_is_kept(self):
         (self.work / "run.db").write_text("precious")
         result = self.record("launch a x 5; sync; print ran")
         texts = [p.read_text(errors="replace") for p in self.work.iterdir() if p.is_file()]
@@ -188,7 +188,7 @@ class Record(gpu_support.GpuTestCase):
         if database:
             self.assertEqual(gpu_support.scalar(database, "SELECT count(*) FROM launch"), 5)
 
-    def test_record_inside_record(self):
+    def test_record_inside_record_loses_no_launch(self):
         """The inner one has a run of its own, or joins; nothing is lost, nothing hangs."""
         inner = [
             support.PROGRAM,
@@ -218,7 +218,7 @@ class Record(gpu_support.GpuTestCase):
         self.assertEqual((result.code, result.stdout), (0, "True\n"), result)
         self.assert_only_the_run(result)
 
-    def test_program_without_cuda(self):
+    def test_program_without_cuda_leaves_no_run(self):
         """On a machine with a driver: no run, one sentence, the program's own status."""
         result = self.record([sys.executable, "-c", "print('plain'); raise SystemExit(5)"])
         self.assertEqual((result.code, result.stdout), (5, "plain\n"), result)

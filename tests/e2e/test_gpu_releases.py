@@ -101,7 +101,7 @@ class Releases(gpu_support.GpuTestCase):
             )
         return folder
 
-    def test_optional_functions_missing(self):
+    def test_recording_works_without_an_optional_function(self):
         for function in OPTIONAL:
             with self.subTest(function=function):
                 self.setUp()
@@ -111,7 +111,7 @@ class Releases(gpu_support.GpuTestCase):
         folder = self.folder_of_libraries("lib", without=OPTIONAL)
         self.check(LD_LIBRARY_PATH=folder, FAKE_CUPTI_API=18)
 
-    def test_needed_functions_missing(self):
+    def test_missing_required_function_switches_recording_off(self):
         for function in NEEDED:
             with self.subTest(function=function):
                 self.setUp()
@@ -121,11 +121,11 @@ class Releases(gpu_support.GpuTestCase):
                 folder = self.folder_of_libraries("lib", without=without)
                 self.check_refused(function, LD_LIBRARY_PATH=folder)
 
-    def test_no_libcupti(self):
+    def test_missing_libcupti_switches_recording_off(self):
         """Or NVIDIA's, where a toolkit is installed, which refuses this driver."""
         self.check_refused("(?i)cupti", LD_LIBRARY_PATH=self.folder_of_libraries("lib"))
 
-    def test_libcupti_of_cuda_12(self):
+    def test_libcupti_of_cuda_12_is_used(self):
         folder = self.folder_of_libraries("lib", soname="libcupti.so.12")
         self.check(LD_LIBRARY_PATH=folder, FAKE_GPU_DRIVER_VERSION="12080", FAKE_CUPTI_API="26")
 
@@ -197,7 +197,7 @@ class SecondInterface(Releases):
                 self.assertNotIn("beside_profiler", self.info())
                 self.assertEqual(gpu_support.loss(self.work / "run.db"), 0)
 
-    def test_beside_another_profiler(self):
+    def test_recording_works_beside_another_profiler(self):
         """Both record; the run says who else was there."""
         self.check(**self.RELEASE, **self.scenario('cupti subscriber beside "CUPTI for XLA"'))
         self.assertEqual(self.info()["beside_profiler"], "CUPTI for XLA")
@@ -326,7 +326,7 @@ class OtherTools(Releases):
 class Limits(gpu_support.GpuTestCase):
     MANY = "repeat 1000 { launch k x 300; sync }; print done; exit 3"
 
-    def test_largest_file(self):
+    def test_recording_ends_at_its_largest_size(self):
         """It stops, and says that it did, there and in the run."""
         limit = 2_000_000
         traced = self.preloaded(self.MANY, XLATRACE_MAX_BYTES=limit, XLATRACE_FLUSH_MS="20")
@@ -388,7 +388,7 @@ class Limits(gpu_support.GpuTestCase):
         self.assertEqual((recorded.code, len(recorded.errors)), (0, 1), recorded)
         self.assertIn("run.rec", recorded.errors[0])
 
-    def test_many_threads(self):
+    def test_many_threads_are_recorded(self):
         """64 threads with buffers of their own; memory stays bounded."""
         script = "threads 64 { launch k x 50 on t%t; sync t%t }; print done"
         traced = self.preloaded(script, XLATRACE_FLUSH_MS="50")

@@ -94,7 +94,7 @@ class InstallTest(support.TestCase):
         self.assertEqual((done.returncode, done.stdout), (0, "ran\n"), done.stderr)
         self.assert_golden_text(message + done.stderr, [(rf"xlatrace-{os.getuid()}\b", "xlatrace-UID")])
 
-    def test_record_finds_it(self):
+    def test_record_finds_the_installed_library(self):
         done = self.run_here("xlatrace", "record", "--", str(FAKES / "fake_workload"), "-e",
                              "launch a x 5; sync")
         self.assertEqual(done.returncode, 0, done.stderr)

@@ -82,12 +82,12 @@ class Doors(support.GoldenText, unittest.TestCase):
                 steps, _ = self.steps_of("--leave", door, status=status)
                 self.assertEqual(steps, [0, 1, 2, 3])
 
-    def test_forked_data_loaders(self):
+    def test_forked_data_loaders_keep_all_steps(self):
         steps, place = self.steps_of("--fork")
         self.assertEqual(steps, [0, 1, 2, 3])
         self.assertEqual(len(list((place / "run.rec").glob("*.rec"))), 1)
 
-    def test_light_mode_says_why_an_instruction_is_not_exact(self):
+    def test_light_mode_gives_the_reason_for_inexact_labels(self):
         place = self.folder / "light"
         place.mkdir()
         done = self.rig.run(
@@ -188,7 +188,7 @@ class Doors(support.GoldenText, unittest.TestCase):
         self.assertEqual([row[:2] for row in rows], [(r, s) for r in range(2) for s in range(4)])
         self.assertEqual({row[2:] for row in rows}, {(rows[0][2], rows[0][2])})
 
-    def test_a_window_of_steps(self):
+    def test_window_of_steps_is_recorded(self):
         steps, _ = self.steps_of("--steps", 8, XLATRACE_STEPS="3:5")
         self.assertEqual(steps, [3, 4])
 

@@ -270,7 +270,7 @@ class OnceTest(LakeTest):
         )
 
     @tiers.long_tier
-    def test_a_compaction_that_was_killed_before_it_counted_changes_nothing(self) -> None:
+    def test_killed_compaction_changes_no_result(self) -> None:
         # Its renames come first, that of `run` the last of them; then it removes what it replaced.
         for path in self.ranks(2, -1):
             self.put(path, "--job", "train")
@@ -394,7 +394,7 @@ class QueriesTest(LakeTest):
         self.assertEqual((finding["runs"], finding["jobs"]), (2, 2))
 
     @tiers.long_tier
-    def test_ranks_that_share_no_collective_are_clock_trouble(self) -> None:
+    def test_ranks_without_a_common_collective_are_reported(self) -> None:
         first, second = self.ranks(2, -1)
         lone = self.folder / "lone"
         lone.mkdir()

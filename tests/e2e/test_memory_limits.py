@@ -104,10 +104,10 @@ class MemoryLimits(support.TestCase):
         failed = sorted(mib for mib, code in seen.items() if code)
         self.assertGreaterEqual(len(failed), STEPS // 2, f"it starts with {first} and ends with {enough} MiB")
 
-    def test_a_recorded_export(self):
+    def test_import_of_a_recorded_export_is_within_its_limit(self):
         self.check(support.require_data("nsys/mfu_2gpu_before.sqlite"))
 
-    def test_a_made_export(self):
+    def test_import_of_a_generated_export_is_within_its_limit(self):
         made = self.folder / "made.sqlite"
         write_export(made, 20_000)
         self.check(made)

@@ -58,7 +58,7 @@ class TwoProcesses(unittest.TestCase):
             self.assertEqual(process.returncode, 0, output[-4000:])
             self.assertIn("devices: 4, here: 2", output)
 
-    def test_recorded_merged_shown(self):
+    def test_recorded_ranks_can_be_merged_and_shown(self):
         self.record()
         job = self.folder / "job.db"
         merged = support.run("merge", self.folder / "rank1" / "run.rec",

@@ -67,7 +67,7 @@ class PageOfARun(support.TestCase):
     def test_launches_are_those_of_the_run(self):
         check_launches(self, self.page, self.db)
 
-    def test_steps_and_parts(self):
+    def test_steps_and_parts_equal_the_views(self):
         devices = [row["device_id"] for row in self.page.rows("devices")]
         steps = [dict(row, device_id=devices[row.pop("device")]) for row in self.page.rows("steps")]
         self.assertEqual(
@@ -86,7 +86,7 @@ class PageOfARun(support.TestCase):
                 "SELECT part, sum(wall_ns) AS n FROM step_part GROUP BY part")},
         )
 
-    def test_ops_are_op_time(self):
+    def test_ops_equal_op_time(self):
         modules = [row["module_id"] for row in self.page.rows("modules")]
         wanted = {
             (r["module_id"], r["instruction"]): r
@@ -236,7 +236,7 @@ class PageOfARun(support.TestCase):
 
 
 class HostileNames(support.TestCase):
-    def test_stay_text(self):
+    def test_hostile_names_stay_text(self):
         ops = [
             (f"{name[:2000]}.{i}", "add", f"jit(step)/{name}/add", f"/{name}", i + 1)
             for i, name in enumerate(HOSTILE)

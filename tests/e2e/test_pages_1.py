@@ -7,7 +7,7 @@ import browser_cases
 
 
 class Pages(unittest.TestCase):
-    def test_part_1_of_2(self):
+    def test_first_half_of_the_page_tests_passes(self):
         browser_cases.run(self, 1, 2)
 
 

@@ -7,7 +7,7 @@ import browser_cases
 
 
 class Pages(unittest.TestCase):
-    def test_part_2_of_2(self):
+    def test_second_half_of_the_page_tests_passes(self):
         browser_cases.run(self, 2, 2)
 
 

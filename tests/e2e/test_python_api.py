@@ -144,7 +144,7 @@ class PythonApiTest(support.GoldenText, unittest.TestCase):
             self.assertIn(name, line)
         self.assert_golden_text("\n".join(line.rstrip(" |") for line in lines), masks=[(r"\w+(, \w+){9,}", "VIEWS")])
 
-    def test_marks_do_nothing_where_nobody_records(self):
+    def test_marks_have_no_effect_without_a_recording(self):
         self.assertEqual(
             self.answer("[xlatrace.mark_step(), xlatrace.pause(), xlatrace.resume(),"
                         " xlatrace.is_recording()]"),

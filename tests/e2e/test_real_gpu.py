@@ -11,7 +11,7 @@ import support
 
 
 class RealGpu(unittest.TestCase):
-    def test_all_checks_hold(self):
+    def test_all_checks_pass_on_a_real_gpu(self):
         support.require_program()
         prefix = pathlib.Path(support.PROGRAM).resolve().parents[1]
         python = os.environ.get("XLATRACE_TEST_PYTHON_JAX_GPU", sys.executable)

@@ -112,7 +112,7 @@ class RecordingTest(support.TestCase):
                     return found
         self.fail(f"never more than {count} activities: {result}")
 
-    def test_preload_then_summary(self):
+    def test_summary_imports_a_preloaded_recording(self):
         result = self.preload(self.script(STEPS + "print hello\n"))
         self.assertEqual((result.code, result.stdout), (0, "hello\n"), result)
         self.assertTrue((self.folder / "run.rec").is_dir())

@@ -30,7 +30,7 @@ def bomb(size):
 
 
 class StoredBombs(support.TestCase):
-    def test_commands_that_read_modules_refuse_it(self):
+    def test_commands_that_read_modules_reject_a_bomb(self):
         (self.folder / "m.txt").write_text(MODULE)
         (self.folder / "t.json").write_text(TRACE)
         done = self.run_program("import", "t.json", "--modules", "m.txt", "-o", "run.db")

@@ -39,7 +39,7 @@ class SummaryTree(support.TestCase):
             if times:
                 self.assertEqual(sum(times), node["ns"], node["kind"])
 
-    def test_text_has_the_asked_number_of_nodes_and_fits(self):
+    def test_text_has_the_requested_nodes_and_fits(self):
         for width in (60, 80, 120):
             lines = self.tree("--top", "3", "--width", str(width)).splitlines()
             self.assertLessEqual(max(map(len, lines)), width)

@@ -13,7 +13,7 @@ __all__ = ["setUpModule", "tearDownModule"]
 
 
 class QuickStart(TensorFlowCase):
-    def test_as_the_readme_says(self):
+    def test_commands_of_the_readme_record_tensorflow(self):
         text = (support.REPOSITORY / "README.md").read_text()
         block = re.search(r"^```sh\n(.*?)^```", text, re.M | re.S).group(1)
         self.assertIn("xlatrace record -- python train.py", block)

@@ -13,7 +13,7 @@ __all__ = ["setUpModule", "tearDownModule"]
 class Profiles(ProfileCase):
     programs = ("keras", "transformer", "convolutions")
 
-    def test_the_same_kernels_under_the_same_ops(self):
+    def test_kernels_of_keras_have_the_ops_of_the_profiler(self):
         for program in self.programs:
             with self.subTest(program=program):
                 self.check_profile(program)

@@ -76,7 +76,7 @@ class Labels(TensorFlowCase):
         ours = {row[2] for row in labels if row[2].split("/")[0] == model}
         self.assertEqual(ours - layers, {"digits/flatten"} & ours)
 
-    def test_phases_and_layers_as_by_hand(self):
+    def test_phases_and_layers_equal_those_by_hand(self):
         for model in KERAS_MODELS:
             with self.subTest(model=model):
                 self.check_model(model)

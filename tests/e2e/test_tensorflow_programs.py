@@ -20,7 +20,7 @@ class Programs(TensorFlowCase):
         for program in PROGRAMS:
             recorded(program)
 
-    def test_a_keras_transformer(self):
+    def test_keras_transformer_has_right_labels(self):
         found = self.check_program("transformer")
         self.assertGreater(found.share(), 0.98)
         self.assertGreater(found.share(in_steps=True), 0.98)
@@ -32,7 +32,7 @@ class Programs(TensorFlowCase):
         for layer in ("embedding", "attention_*/query", "norm_*", "up_*", "head"):
             self.assertIn(f"lm/{layer}", layers)
 
-    def test_loops_and_branches(self):
+    def test_loops_and_branches_have_right_labels(self):
         found = self.check_program("control_flow")
         self.assertGreater(found.share(in_steps=True), 0.98)
         self.assertEqual(len(rows(found.place, "SELECT * FROM step")), 8)
@@ -43,7 +43,7 @@ class Programs(TensorFlowCase):
         }
         self.assertEqual((calls["Tanh"], calls["Relu"]), (40, 4))
 
-    def test_clusters_of_xla_among_other_ops(self):
+    def test_clusters_of_xla_have_right_labels(self):
         found = self.check_program("clusters")
         self.assertGreater(found.share("xla"), 0.5)
         self.assertGreater(found.share("op"), 0.05)
@@ -60,7 +60,7 @@ class Programs(TensorFlowCase):
         self.assertIn("Dilation2D", text)
         self.assertIn("gemm_fusion_", text)
 
-    def test_convolutions_of_cudnn(self):
+    def test_convolutions_of_cudnn_have_right_labels(self):
         found = self.check_program("convolutions")
         self.assertGreater(found.share(in_steps=True), 0.98)
         self.assertEqual(len(rows(found.place, "SELECT * FROM step")), 12)
@@ -82,7 +82,7 @@ class Programs(TensorFlowCase):
         layers = {row["layer"] for row in rows(found.place, "SELECT layer FROM op_time")}
         self.assertTrue({"cnn/norm", "cnn/pool", "cnn/dropout", "cnn/mean"} <= layers, layers)
 
-    def test_two_devices(self):
+    def test_ops_on_two_devices_have_right_labels(self):
         self.require_nccl()
         found = self.check_program("mirrored", {"CollectiveReduceV2"})
         self.assertEqual(found.share("nobody", in_steps=True), 0)
@@ -106,7 +106,7 @@ class Programs(TensorFlowCase):
         layers = {tuple(row) for row in rows(found.place, names)}
         self.assertEqual(layers, {(1, "model"), (2, "model")})
 
-    def test_keras_with_xla(self):
+    def test_keras_with_xla_has_right_labels(self):
         found = self.check_program("keras_jit")
         self.assertEqual(found.kernels["op"], 0)
         self.assertGreater(found.share("xla", in_steps=True), 0.98)

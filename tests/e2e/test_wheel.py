@@ -87,7 +87,7 @@ class WheelTest(unittest.TestCase):
                              {p.name for p in files})
         return files
 
-    def test_the_name_promises_what_the_symbols_keep(self):
+    def test_platform_tag_fits_the_symbols(self):
         machine = os.uname().machine
         self.assertRegex(self.wheel.name,
                          rf"^xlatrace-[\d.]+-py3-none-manylinux_2_{PROMISED_ELSE[1]}_{machine}\.whl$")
@@ -244,7 +244,7 @@ class WheelTest(unittest.TestCase):
         env.update(LD_LIBRARY_PATH=gpu_support.FAKE_GPU, PATH=f"{bin_folder}:{env['PATH']}", **changes)
         return env
 
-    def test_records_and_reports_in_every_way_the_readme_says(self):
+    def test_wheel_runs_the_commands_of_the_readme(self):
         bin_folder = self.installed()
         env = self.gpu_environment(bin_folder)
         workload = shlex.join([f"{gpu_support.FAKE_GPU}/fake_workload", "-e", "launch a x 5; sync"])

@@ -136,7 +136,7 @@ class Maker {
         breakdown_.columns.push_back(column);
       }
     }
-    // What has no instruction belongs to the row without a name.
+    // Time without an instruction belongs to the row without a name.
     int64_t none_ns = view_.coverage.none_ns;
     const auto add = [&](const ScopeFigure& scope) {
       ScopeFigure figure = scope;

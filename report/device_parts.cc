@@ -12,7 +12,7 @@ namespace {
 
 using model::StepPart;
 
-// No phase can be known where no kernel could be led back to HLO.
+// Phases are unknown if no kernel could be attributed to HLO.
 bool IsKnownByNamesOnly(const RunView& view) {
   if (!view.ops.empty() || !view.filter.empty()) return false;
   constexpr auto kUnknown = static_cast<size_t>(model::Phase::kUnknown);
@@ -22,8 +22,8 @@ bool IsKnownByNamesOnly(const RunView& view) {
   return true;
 }
 
-// What the kernels of such a run do, by their names, the longest first. `copies_ns`: of all device
-// time what is copies, whose names are not looked at.
+// Classes of such a run's kernels by their names, the longest first. `copies_ns`: time of copies in
+// all device time; the names of copies are not used.
 std::vector<DevicePart> PartsByKernelName(const RunView& view, int64_t copies_ns) {
   std::array<int64_t, analysis::kKernelClassCount> times{};
   constexpr auto kOther = static_cast<size_t>(analysis::KernelClass::kOther);

@@ -23,11 +23,11 @@ struct DevicePart {
   int64_t ns = 0;                                    // More than 0.
 };
 
-// Phases in their order, then what has no phase but is known by what it does: collectives and
-// copies. Of a run without HLO, where no phase is known, what kernels do by their names
-// (analysis/kernel_class.h). Sum to coverage.device_ns.
+// Phases in their order, then collectives and copies without a phase. In a run without HLO, no
+// phase is known; then the parts are classes of kernels by name (analysis/kernel_class.h). Sum to
+// coverage.device_ns.
 std::vector<DevicePart> DeviceParts(const RunView& view);
-// What these parts are: "phase"; "kernels" of a run without HLO.
+// The kind of these parts: "phase", or "kernels" for a run without HLO.
 std::string_view DevicePartsName(const RunView& view);
 
 }  // namespace xlatrace::report

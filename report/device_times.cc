@@ -68,8 +68,8 @@ class ActivityPass {
     for (size_t i = 0; i < lanes.rows.size(); ++i) {
       device_of_lane_.emplace(lanes.Int(i, "lane_id"), lanes.Int(i, "device_id"));
     }
-    // Summed here and not by GROUP BY, which would sort every activity on disk; by the numbers of
-    // label and configuration, since joining their names to every row takes most of the time.
+    // Summed here, because GROUP BY would sort every activity on disk. Keys are the numbers of
+    // label and configuration, because joining the names to every row would take most of the time.
     XLATRACE_TRY(store::ScanActivities(db, [this](const store::ScannedActivity& activity) {
       LabelSum& label = label_sums_[activity.label_id];
       Add(label.run, activity.self_ns);
@@ -170,7 +170,7 @@ class ActivityPass {
       }
       label_sums_.erase(found);
     }
-    for (const auto& [label, sum] : label_sums_) {  // Of a run that is not attributed.
+    for (const auto& [label, sum] : label_sums_) {  // For runs without attribution.
       AddNone(coverage_[0], "unknown", sum.run);
       if (sum.basis.activities > 0) AddNone(coverage_[1], "unknown", sum.basis);
     }
@@ -385,7 +385,7 @@ Status LoadPhases(RunDb& db, RunView& view) {
     view.phases[static_cast<size_t>(PhaseOrUnknown(rows.Text(i, "phase")))] += rows.Int(i, "ns");
     view.phases_estimated_ns += rows.Int(i, "estimated");
   }
-  // What no layer holds is the time without an instruction.
+  // Time outside of all layers is the time without an instruction.
   view.none_phases = view.phases;
   for (const ScopeFigure& layer : view.layers) {
     for (size_t p = 0; p < kPhaseCount; ++p) view.none_phases[p] -= layer.phases[p];

@@ -43,9 +43,9 @@ std::string Plural(std::string_view word) {
   return fmt::format("{}s", word);
 }
 
-// "scatter-adds", where all are of one kind: what XLA puts around a scatter-add has its op_name,
-// too; else "instructions". A copy or a collective is called that: its op_name is the name of what
-// needed it, and "4 adds" would be four things that did not take the time.
+// "scatter-adds" if all instructions are of one kind, because XLA's helpers of a scatter-add share
+// its op_name; else "instructions". A copy or a collective gets its own word. Its op_name is that
+// of its consumer, and "4 adds" would be four ops that did not take the time.
 std::string Called(const RunView& view, const std::vector<std::string>& handles) {
   std::map<std::string, size_t, std::less<>> count, kinds;
   std::map<std::string_view, const OpFigure*> ops;
@@ -89,8 +89,8 @@ std::string Reached(const OpFigure& op) {
   return fmt::format("runs at {}% of {}", PeakPercent(*op.peak_pct), of);
 }
 
-// Times are means over devices, and a step ends with the slowest: by replay it may get shorter by
-// more than the time that is named.
+// Times are means over devices, but a step ends with the slowest device. So the replayed step may
+// get shorter by more than these times.
 std::string More(const RunView& view, const json& evidence, double all,
                  std::optional<int64_t> saves) {
   const bool more = saves && view.basis.steady && view.device_count > 1 &&
@@ -109,7 +109,7 @@ std::string More(const RunView& view, const json& evidence, double all,
 // " in 8 calls": of an op that runs several times a step, where the time is that of all of them.
 std::string InCalls(const RunView& view, const OpFigure& op, double ns) {
   double all = 0, calls = 0;
-  // Of an instruction that several processes run, each has its op.
+  // An instruction that several processes run has one op per process.
   for (const OpFigure& other : view.ops) {
     const bool same = &other == &op ||
                       (!op.fingerprint.empty() && op.module_id != other.module_id &&

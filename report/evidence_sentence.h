@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What the instructions of a finding cost, as a sentence: "4 scatter-adds take 50.9 ms of every
-// step; the largest, `input_scatter_fusion`, takes 50.8 ms and runs at 0.06% of the memory's
-// speed". Names of instructions stand in backticks.
+// The cost of a finding's instructions as a sentence: "4 scatter-adds take 50.9 ms of every step;
+// the largest, `input_scatter_fusion`, takes 50.8 ms and runs at 0.06% of the memory's speed".
+// Names of instructions are in backticks.
 //
 // Thread-safety: pure.
 
@@ -19,8 +19,8 @@
 namespace xlatrace::report {
 
 // `evidence` as run.db stores it. Empty if its first entry has another role than `ops_time`.
-// `saves`: ns of a step that the finding claims; where that is more than the time that is named,
-// the sentence says where the rest comes from.
+// `saves`: saving per step of the finding, ns. If it is larger than the time of the instructions,
+// the sentence names the source of the difference.
 std::string EvidenceSentence(const RunView& view, const nlohmann::json& evidence,
                              std::optional<int64_t> saves = std::nullopt);
 

@@ -19,7 +19,7 @@ namespace {
 using model::Phase;
 using model::StepPart;
 
-// An op that reaches less of its peak says too little of how high the peak is.
+// An op below this share of its peak is no reliable source of the peak.
 constexpr double kTellsPeakPct = 1;
 
 std::string PercentOf(int64_t part, int64_t whole) {
@@ -108,7 +108,7 @@ class FactMaker {
     }
   }
 
-  // Of a merged job whose launches here have no steps: the step is that of all ranks.
+  // For a merged job without steps in this file, the step is that of all ranks.
   void OfJob() {
     const JobFigure& job = view_.job;
     Add("step", "Step of the job", HtmlMilliseconds(static_cast<double>(job.step_ns)),
@@ -209,7 +209,7 @@ std::optional<FlopRateFigure> FlopRateOf(const RunView& view) {
       std::max_element(by_type.begin(), by_type.end(),
                        [](const auto& a, const auto& b) { return a.second < b.second; });
   if (most == by_type.end() || work <= 0) return {};
-  // The peak is what the analysis divided by: the op of this type with most work tells it best.
+  // The peak is the analysis's divisor, read from the op of this type that reaches most of it.
   const OpFigure* told = nullptr;
   for (const OpFigure& op : view.ops) {
     if (op.compute_type != most->first || !IsMatrixWork(op.op_kind) || op.peak_flop_per_s <= 0 ||

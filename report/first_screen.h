@@ -25,11 +25,11 @@ struct Fact {
   std::optional<int64_t> ns;  // The sum or mean that the value is made of.
 };
 
-// Of the steady steps, or of the whole run where there are none. At most seven.
+// Figures of the steady steps, or of the whole run if there are none. At most seven facts.
 std::vector<Fact> FirstFacts(const RunView& view);
 
-// What the ops of the steady steps compute per second of them, against the peak of the type that
-// most of their matrix work has; nothing where work or peak is not known.
+// FLOP per second of the ops in the steady steps, and the peak of the type with most matrix work.
+// Empty if work or peak is unknown.
 struct FlopRateFigure {
   double flop_per_s = 0, peak_flop_per_s = 0;
   std::string type;  // "bf16"

@@ -11,7 +11,7 @@ namespace {
 bool IsPartOfWord(char c) { return IsDigit(c) || IsLower(c) || IsUpper(c) || c == '_'; }
 
 struct Glyph {
-  size_t taken = 0;  // Of the text; 0: none begins here.
+  size_t taken = 0;  // Bytes of the text; 0: no glyph begins here.
   std::string_view with = {};
 };
 

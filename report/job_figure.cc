@@ -15,8 +15,8 @@ struct StepTime {
   int64_t number = 0, longest_ns = 0;
 };
 
-// Steps from the first steady one of any rank to the last, of which half of the ranks know what
-// they wait: those that the job's sentence judges. Where waiting is not known, the steady ones.
+// The steps behind the job's sentence: half of the ranks have a waiting time there. They lie between
+// the first and last steady step of any rank. Without waiting times, the steady steps.
 constexpr const char* kJudgedSteps =
     "SELECT step, max(step_ns) FROM rank_step WHERE wait_ns IS NOT NULL"
     " AND step >= (SELECT min(step) FROM rank_step WHERE steady)"

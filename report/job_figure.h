@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What a merged job says of its steps, over all of its ranks, whatever launches are in the file.
+// Figures of a merged job's steps over all of its ranks, also of ranks without launches in the
+// file.
 //
-// Gets: views `rank` and `rank_step` (docs/how-to/fleet.md). The length of a step is that of the
-// slowest rank, median over steps, of the steps that the job's sentence judges
-// (fleet/job_answer.cc): the same figure in the sentence, the header and the tiles.
+// Gets: views `rank` and `rank_step` (docs/how-to/fleet.md). A step takes as long as its slowest
+// rank; `step_ns` is the median over the steps of the job's sentence (fleet/job_answer.cc).
+// Sentence, header and tiles show this one figure.
 //
 // Thread-safety: plain data.
 
@@ -20,17 +21,17 @@
 namespace xlatrace::report {
 
 struct JobFigure {
-  int64_t ranks = 0;       // 0: the run is no merged job.
-  int64_t hosts = 0;       // 0: not known.
-  int64_t kept = 0;        // Ranks whose launches are in this file.
-  int64_t kept_steps = 0;  // Steps of those, each counted once per rank, warm-up included.
-  int64_t recorded = 0;    // Different step numbers that any rank has.
-  int64_t steps = 0;       // Of them those that `step_ns` is the median of; 0: none is known.
+  int64_t ranks = 0;       // 0: the run is not a merged job.
+  int64_t hosts = 0;       // 0: unknown.
+  int64_t kept = 0;        // Ranks with launches in this file.
+  int64_t kept_steps = 0;  // Steps of those ranks, one per rank and step, with warm-up.
+  int64_t recorded = 0;    // Distinct step numbers of all ranks.
+  int64_t steps = 0;       // Those that `step_ns` is the median of; 0: unknown.
   int64_t first_step = 0, last_step = 0;
   int64_t step_ns = 0, min_ns = 0, max_ns = 0;
 
   bool HasSteps() const { return steps > 0; }
-  // What launches of the kept ranks sum to, per step of one of them.
+  // `sum`: over launches of the kept ranks. Returns it per step of one rank.
   int64_t PerStep(int64_t sum) const { return kept_steps > 0 ? sum / kept_steps : sum; }
 };
 

@@ -76,7 +76,7 @@ std::string WithoutScopes(std::string_view text) {
   return out;
 }
 
-// Of a long argument that which is its own name.
+// The own name of a long argument, without its arguments.
 std::string Brief(std::string_view argument) {
   const size_t lambda = std::min(argument.find("(lambda"), argument.find("{lambda"));
   if (lambda != std::string_view::npos) {
@@ -91,7 +91,7 @@ std::string Brief(std::string_view argument) {
     const size_t end = text.find_first_of(",<>", at + 1);
     return functor + text.substr(at, end - at) + ">";
   }
-  // Both ends, at the ends of words: a number or a type at the end tells kernels apart.
+  // Keeps both ends, cut at words: a number or a type at the end distinguishes kernels.
   size_t head = 26;
   while (head > 13 && IsWord(text[head]) && IsWord(text[head - 1])) --head;
   size_t tail = text.size() - 13;
@@ -143,7 +143,7 @@ std::vector<std::string> ToldApart(const std::string& name,
       said[row] += (parts++ == 0 ? "" : ", ") + Brief(at(row, i));
       lambdas[row] += LambdasOf(at(row, i));
     }
-    // A symbol that does not demangle still says what it is made for.
+    // A symbol that cannot be demangled still holds the functor's name.
     if (said[row].empty()) said[row] = FunctorOf(symbols[row]);
     if (said[row] == name) said[row].clear();
     ++alike[said[row]];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// One name per kernel, in the terminal, in reports and on the page: kernels of one name are told
-// apart by the template arguments in which they differ.
+// One name per kernel in the terminal, in reports and on the page. Kernels with equal names get the
+// template arguments in which they differ.
 //
 // Thread-safety: re-entrant.
 
@@ -19,9 +19,9 @@ struct NamedKernel {
   std::string symbol;  // Mangled or demangled; empty: not known.
 };
 
-// The names of `kernels`, which are all of a run, in their order: "vectorized_elementwise_kernel
-// <MulFunctor<float>>" where several symbols have the name. Copies of one symbol keep one name.
-// What nothing tells apart keeps its name.
+// Names of `kernels` (all kernels of a run), in their order: "vectorized_elementwise_kernel
+// <MulFunctor<float>>" if several symbols share a name. Equal symbols get equal names. Kernels
+// without a difference in their arguments keep the short name.
 std::vector<std::string> KernelNames(const std::vector<NamedKernel>& kernels);
 
 // "a, b<c, d>, (e, f)" -> {"a", "b<c, d>", "(e, f)"}.

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Labels that belong to several instructions (graph-level rows), and what each has of a time: the
-// view `activity_share` by label, so that a pass over the activities needs no row of it.
+// Labels that belong to several instructions (graph-level rows), with each instruction's share of a
+// time. Same content as the view `activity_share`, by label, so that a pass over activities needs
+// no view.
 //
 // Thread-safety: one thread per object.
 
@@ -35,8 +36,8 @@ class LabelShares {
   // Who has a part, in the order of Split's; empty: the label belongs to one instruction at most.
   std::span<const Owner> OwnersOf(int64_t label_id) const;
 
-  // The parts of the time of one activity, rounded as in op_time; they sum to it. Valid until the
-  // next call. Of a label with owners only.
+  // Parts of the time of one activity, rounded as in op_time; they sum to it. Valid until the next
+  // call. Only for a label with owners.
   std::span<const int64_t> Split(int64_t label_id, int64_t ns);
 
  private:

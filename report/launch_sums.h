@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Sums over all activities of a run, by label, launch configuration and device, from one fast pass.
-// With ten million launches a GROUP BY over the view `launch` sorts them all, which takes half a
-// minute; here the names, handles and groups are made of the few sums.
+// A GROUP BY over the view `launch` sorts all launches: half a minute for ten million.
+// Here names, handles and groups are made from the few sums.
 //
 // Thread-safety: one thread per RunDb.
 

@@ -8,7 +8,7 @@
 namespace xlatrace::report {
 namespace {
 
-constexpr size_t kMostPaths = 4;  // Of a kernel.
+constexpr size_t kMostPaths = 4;  // Shown paths of a kernel.
 constexpr size_t kMostWholePaths = 500;
 constexpr size_t kMostCalls = size_t{1} << 16;  // Remembered; what comes in again is looked up.
 

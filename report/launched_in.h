@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// From where in the program the launches came that no label leads back to it: the ranges of the
-// host thread around the call that made them (analysis/range_paths.h), summed per kernel.
+// Places in the program for launches without a label: the ranges of the host thread around the
+// launching call (analysis/range_paths.h), summed per kernel.
 //
-// Only shown: it is no label, and coverage, confidence and reasons know nothing of it. A launch of
-// a graph counts each of its kernels, at the place of the one call.
+// For display only: labels, coverage, confidence and reasons ignore these places. A launch of a
+// graph counts each of its kernels, at the place of the one call.
 //
-// Open, Add every launch (store::ScanLaunches), Finish, ByGroup. Where all is labelled, or the run
-// has no ranges, Open reads next to nothing and Add returns at once. Held: 24 bytes per launch
-// without label, 32 per launch without call; ranges pass by. Thread-safety: one thread.
+// Call Open, Add for every launch (store::ScanLaunches), Finish, ByGroup. If all launches have
+// labels, or the run has no ranges, Open reads nearly nothing and Add returns at once. Memory: 24
+// bytes per launch without label, 32 per launch without call; ranges are not stored. Thread-safety:
+// one thread.
 
 #ifndef XLATRACE_REPORT_LAUNCHED_IN_H_
 #define XLATRACE_REPORT_LAUNCHED_IN_H_
@@ -31,29 +32,29 @@
 
 namespace xlatrace::report {
 
-// What the rows of a kernel say, in the words of the page's table.
+// Kinds of rows of a kernel, in the words of the page's table.
 enum class PlaceKind : uint8_t {
   kPath,     // One path.
-  kMore,     // All paths but the first few.
-  kOutside,  // No range is around the call.
+  kMore,     // The sum of all further paths.
+  kOutside,  // The call is in no range.
   kEarlier,  // No call, and before all activities of its stream that have one: the call was made
              // before the recording began.
-  kNoCall,   // The source does not tell the call or its thread.
+  kNoCall,   // The source has no call or no thread.
 };
 std::string_view Text(PlaceKind kind);
 
 struct LaunchPlace {
   PlaceKind kind = PlaceKind::kPath;
-  std::string path;                   // "FSDP::forward > aten::linear > aten::addmm", of kPath.
-  int64_t paths = 0;                  // Of kMore.
+  std::string path;                   // "FSDP::forward > aten::linear > aten::addmm" for kPath.
+  int64_t paths = 0;                  // Number of paths for kMore.
   int64_t launches = 0, self_ns = 0;  // Whole run.
-  int64_t calls = 0, ns = 0;          // Of the basis.
+  int64_t calls = 0, ns = 0;          // Basis.
 };
 
 class LaunchedIn {
  public:
   Status Open(store::RunDb& db);
-  bool is_open() const { return open_; }  // False: there is nothing to tell.
+  bool is_open() const { return open_; }  // False: no launch needs a place.
 
   Status Add(const store::ScannedLaunch& launch, bool in_basis) {
     if (!open_ || !launch.timed) return {};
@@ -63,9 +64,9 @@ class LaunchedIn {
   // Reads the ranges.
   Status Finish();
 
-  // Rows of each group of launch configurations that has a path, by time of the whole run; the
-  // paths after the first few are the last row. `group_of`: by config_id; negative: of none.
-  // `whole`: paths with all of their names, and hundreds of them: to search in.
+  // Rows of each group of launch configurations that has a path, by time of the whole run. The last
+  // row sums the paths after the first few. `group_of`: by config_id; negative: no group. `whole`:
+  // hundreds of paths with all of their names, for a search.
   std::map<int64_t, std::vector<LaunchPlace>> ByGroup(
       const std::function<int64_t(int64_t config_id)>& group_of, bool whole = false) const;
 

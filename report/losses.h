@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What is missing from a run, and how its processes ended: figures of run.db's views `process` and
-// `loss`, and the words in which the first screen says them.
+// Lost records of a run and how its processes ended: figures of run.db's views `process` and
+// `loss`, and their text on the first screen.
 //
-// "lost" is 0 only where nothing can be missing. Thread-safety: plain data.
+// "lost" is 0 only if no record can be lost. Thread-safety: plain data.
 
 #ifndef XLATRACE_REPORT_LOSSES_H_
 #define XLATRACE_REPORT_LOSSES_H_
@@ -19,7 +19,7 @@
 
 namespace xlatrace::report {
 
-// How one process ended, where its source says.
+// How one process ended, if its source has this fact.
 struct EndFigure {
   int64_t process_id = 0;
   std::string host;  // Empty: unknown.
@@ -32,28 +32,28 @@ struct EndFigure {
 };
 
 struct LossFigure {
-  int64_t lost = 0;     // Records known to be lost: the sum of all data_loss stats.
-  int64_t located = 0;  // Of them those of which the run knows when they ran.
+  int64_t lost = 0;     // Known lost records: the sum of all data_loss stats.
+  int64_t located = 0;  // Those with a known time.
   std::vector<EndFigure> ends;
   // Programs that ran while nothing was recorded, between two parts of the recording, and how
   // often.
   std::vector<std::pair<std::string, int64_t>> between_parts;
   std::string one_part;  // "a longer --duration makes it one part"; empty: not known.
 
-  // Records that are lost nobody knows where: idle time cannot be told from them.
+  // Lost records without a known time: idle time may be these records.
   int64_t anywhere() const { return lost > located ? lost - located : 0; }
-  // More than `lost` may be missing: the end of a process that did not close its recording, or what
-  // ran between two parts of one.
+  // True if more than `lost` may be lost. Causes: a process did not close its recording, or
+  // programs ran between two parts of a recording.
   bool more_possible() const;
   bool may_lack() const { return lost > 0 || more_possible(); }
-  // Of all processes the longest end that may be missing; none: not known, or no process has one.
+  // The longest end of a process that may be lost; none: unknown, or no process lost its end.
   std::optional<int64_t> tail_ns() const;
 
   // "0", "3", "at least 866, and up to 0.50 s of the end", "8 executions between 2 parts".
   std::string Text() const;
-  // "ended by exit", "ended: 7 exit, 1 signal 9 (SIGKILL)"; empty: no source says.
+  // "ended by exit", "ended: 7 exit, 1 signal 9 (SIGKILL)"; empty: no source has it.
   std::string EndsText() const;
-  // A sentence per process of which something may be missing, worst first.
+  // One sentence per process that may have lost records, worst first.
   std::vector<std::string> Sentences() const;
 };
 

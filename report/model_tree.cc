@@ -17,7 +17,7 @@ namespace {
 struct Raw {
   PhaseTimes phases{};  // With everything below.
   int64_t ns = 0;
-  int64_t own_ns = 0;  // Of the component itself, in none of its parts.
+  int64_t own_ns = 0;  // The component without its parts.
   PhaseTimes own_phases{};
   std::map<std::string, std::unique_ptr<Raw>, std::less<>> children;
 

@@ -27,7 +27,7 @@ struct ModelNode {
 struct ModelTreeLimits {
   size_t depth = 6;
   size_t children = 14;
-  double least_share = 0.002;  // Of the whole; smaller children become one "others" node.
+  double least_share = 0.002;  // Share of the whole; smaller children become one "others" node.
 };
 
 // The root has no name; its children are the outermost components, "no layer known" and "no

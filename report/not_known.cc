@@ -31,7 +31,7 @@ std::vector<Sentence> NotKnown(const RunView& view) {
   }
   const Coverage& coverage = view.coverage;
   const std::string_view per_step = PerStepWords(view);
-  // Of what is not XLA's an instruction is not to be had, which one line says below.
+  // Work outside of XLA has no instruction; one line below states that.
   const size_t reasons = AttributedWords(view).foreign ? 0 : coverage.reasons.size();
   for (size_t i = 0; i < std::min(kMostReasons, reasons); ++i) {
     const ReasonFigure& reason = coverage.reasons[i];

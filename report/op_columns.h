@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What an instruction of op_time is called and where it belongs: the columns that a run's view and
-// a comparison both have (docs/schema.md, `op_time`).
+// Name and place of an instruction of op_time: the columns that the view of a run and a comparison
+// share (docs/schema.md, `op_time`).
 //
 // Thread-safety: pure.
 
@@ -44,9 +44,8 @@ void ReadOpColumns(const store::Table& rows, size_t row, Figure& op) {
   }
 }
 
-// How often an op ran in the basis, of its launches there: as op_time counts, several kernels of
-// one run, and what a thunk runs under its own name, are one call. `launches_of_run`: of the whole
-// run.
+// Calls of an op from its launches, counted as in op_time. Several kernels of one run are one call,
+// and so are launches inside a thunk under its own name. `launches_of_run`: whole run.
 inline int64_t CallsOfLaunches(int64_t launches, int64_t launches_of_run, int64_t occurrences) {
   if (launches <= 0 || occurrences <= 0 || occurrences >= launches_of_run) return launches;
   return std::max<int64_t>(

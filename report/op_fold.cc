@@ -36,8 +36,8 @@ std::string KeyOf(const OpFigure& op) {
                      WithoutNumbers(op.op_name), op.source_file, op.source_line.value_or(0));
 }
 
-// What takes less than this of the largest copy is no copy of it in what people look for: the mean
-// of a row that mixes them is the time of none.
+// An instruction below this share of the largest copy's time is not folded with it. The mean of
+// such a row would be the time of no copy.
 constexpr double kLeastOfLargest = 0.1;
 
 void AddPath(const OpFigure& op, FoldedOp& fold) {
@@ -89,7 +89,7 @@ std::vector<size_t> FoldRows(const RunView& view) {
 std::vector<FoldedOp> FoldOps(const RunView& view) {
   std::vector<FoldedOp> folded;
   const std::vector<size_t> rows = FoldRows(view);
-  std::set<std::pair<size_t, std::string_view>> instructions;  // Of each row.
+  std::set<std::pair<size_t, std::string_view>> instructions;  // For each row.
   for (size_t i = 0; i < rows.size(); ++i) {
     const OpFigure& op = view.ops[i];
     const size_t row = rows[i];

@@ -4,10 +4,10 @@
 // program that several processes run as one row.
 //
 // XLA gives every layer of an unrolled model its own instructions. Copies are instructions of one
-// module that differ in nothing but numbers: name, op_name, layer; same kind, phase and source
-// line, copies go the same way between device and host, and none takes less than a tenth of the
-// largest (the others are a row of their own). An instruction without op_name is folded with itself
-// in other processes only. Programs are the same when their fingerprints are.
+// module whose name, op_name and layer differ in numbers only. Kind, phase, source line and
+// direction of copies are equal, and none takes less than a tenth of the largest. (Smaller ones are
+// a row of their own.) An instruction without op_name is folded across processes only. Programs are
+// equal if their fingerprints are.
 //
 // Thread-safety: re-entrant. The result points into the view.
 
@@ -28,13 +28,13 @@ struct FoldedOp {
   int64_t copies = 1;            // Instructions: one that several processes run counts once.
   int64_t ops = 1;               // Ops of the view.
   int64_t ns = 0;
-  int64_t calls = 0;                  // 0: not known.
-  int64_t least_ns = 0, most_ns = 0;  // Of one copy.
-  bool exact = true;                  // All of them.
+  int64_t calls = 0;                  // 0: unknown.
+  int64_t least_ns = 0, most_ns = 0;  // Shortest and longest copy.
+  bool exact = true;                  // True: all labels are exact.
   std::string bound_by;
   double peak_ns = 0;  // Sum of time times share of its roof, where that is known.
   int64_t rated_ns = 0;
-  double critical_ns = 0;  // The same of the critical path.
+  double critical_ns = 0;  // Time on the critical path, for the same copies.
   int64_t replayed_ns = 0;
 };
 

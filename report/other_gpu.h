@@ -2,12 +2,10 @@
 
 // `summary --gpu NAME`: what the launches of a run would meet on another GPU.
 //
-// From what run.db stores: the occupancy of every kernel on the other GPU, what would bound each op
-// there, and how long it would take when it came as close to the roof as it does here. Where the
-// recording names no GPU, the run is taken to come from the one that is named, and the roofline is
-// the real one. These are estimates of a model: clocks, caches and kernels that libraries choose
-// anew are not in it.
-// Thread-safety: one thread per RunDb.
+// Estimates for another GPU from run.db: occupancy of every kernel, the limit of each op, and its
+// time at the same distance from the roof. If the recording names no GPU, the named one is assumed,
+// and the roofline is the real one. The model leaves out clocks, caches and kernels that libraries
+// would choose anew. Thread-safety: one thread per RunDb.
 
 #ifndef XLATRACE_REPORT_OTHER_GPU_H_
 #define XLATRACE_REPORT_OTHER_GPU_H_

@@ -2,8 +2,8 @@
 
 // Where an instruction came from: what the passes of the compiler did to it, from a dump.
 //
-// The rooms that show a run do not read dumps; whoever reads them (tools/run_provenance.h) hands
-// the answer over as these plain structs. The page and `show` have their words from here.
+// Components that show a run do not read dumps. tools/run_provenance.h reads dumps and passes the
+// result as these plain structs. The page and `show` take their words from here.
 //
 // Thread-safety: plain values; functions are pure.
 
@@ -30,10 +30,10 @@ struct ProvenanceNote {
 struct ProvenanceEvent {
   std::string pass;      // "priority-fusion"; "before_optimizations".
   std::string pipeline;  // Empty: none.
-  int64_t dump = -1;     // The dump's number; -1: it has none.
-  std::string event;     // first, made, added, replaces, copied, changed, renamed.
-  std::string name;      // What the instruction is called after the pass.
-  std::string text;      // Of changed: what.
+  int64_t dump = -1;     // Number of the dump; -1: none.
+  std::string event;     // first, made, added, replaces, copied, changed or renamed.
+  std::string name;      // Name of the instruction after the pass.
+  std::string text;      // For `changed`: the changed part.
   std::vector<ProvenanceNote> before;
   size_t before_count = 0;  // `before` holds the first of these.
 };
@@ -52,12 +52,12 @@ struct OpProvenance {
 struct Provenance {
   std::string dump;  // As it was named, or found.
   std::vector<OpProvenance> ops;
-  size_t wanted = 0;               // Ops that were looked for.
-  std::vector<std::string> notes;  // What is not told and why, as sentences.
+  size_t wanted = 0;               // Ops that were looked up.
+  std::vector<std::string> notes;  // Sentences: missing facts and their reasons.
 };
 
-// "fusion.172 was made of 6", "fusion.172 was renamed loop_add_fusion.3", without the pass; what it
-// was made of is told where there is one, else by the list that follows.
+// "fusion.172 was made of 6", "fusion.172 was renamed loop_add_fusion.3", without the pass. The
+// sentence names a single origin; several origins are in the list after it.
 std::string EventSentence(const ProvenanceEvent& event);
 // "priority-fusion, dump 74".
 std::string PassWords(const ProvenanceEvent& event);

@@ -362,7 +362,7 @@ Status LoadFindings(RunDb& db, RunView& view) {
   }
   XLATRACE_ASSIGN(const Table ruled_out,
                   db.Select("SELECT id, verdict, text, what, figure FROM ruled_out"));
-  // Of a merged job its own sentence says who waits for whom, among all ranks.
+  // In a merged job, the job's own sentence covers waiting among all ranks.
   XLATRACE_ASSIGN(const auto job, db.Info("job"));
   for (size_t i = 0; i < ruled_out.rows.size(); ++i) {
     if (job && ruled_out.Text(i, "id") == "arrival_skew") continue;

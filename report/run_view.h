@@ -2,16 +2,16 @@
 
 // Everything that `summary` and the HTML page show of a run, in one struct.
 //
-// Gets: an open run.db. Gives: figures as integers (nanoseconds, counts), those of the public views
-// (docs/schema.md), so that text, JSON, CSV, Markdown and HTML show the same numbers and anybody
-// can get them again with SQL.
+// Gets: an open run.db. Gives: figures of the public views (docs/schema.md) as integers, in ns or
+// counts. So text, JSON, CSV, Markdown and HTML show the same numbers,
+// and SQL can reproduce them.
 //
-// Basis of every figure: the steady steps where the run has any, then sums over all steady steps
-// of all devices, shown per step of one device (`PerStep`, mean over devices); else the whole run
-// over all devices, shown as totals. `Basis::steady` says which.
+// Basis of every figure: the steady steps if the run has any, else the whole run (`Basis::steady`).
+// Figures of steps are sums over all steady steps of all devices, shown per step of one device
+// (`PerStep`, mean over devices). Figures of the whole run are sums over all devices.
 //
-// Two kinds of time, never mixed (docs/schema.md): device time is a sum over activities (streams
-// and threads add up), wall time is what a clock shows (steps, parts of the step bar, busy, idle).
+// Two kinds of time, never mixed (docs/schema.md). Device time is a sum over activities, so
+// parallel streams add up. Wall time is time on a clock: steps, parts of a step, busy, idle.
 //
 // Thread-safety: plain data.
 
@@ -51,8 +51,8 @@ struct StepFigure {
   int64_t step = 0;
   int64_t wall_ns = 0;  // Mean over the devices that have this step.
   bool steady = false;
-  // The part of which it has most more (or less) than the mean steady step, mean over devices;
-  // none where the parts are not known or nothing differs.
+  // The part with the largest difference from the mean steady step, as a mean over devices; none:
+  // the parts are unknown or equal.
   std::optional<model::StepPart> differs_in;
   int64_t differs_ns = 0;
 };
@@ -71,14 +71,14 @@ struct StepsFigure {
 // The whole run, from each device's first activity to its last: sums over devices.
 struct SpanFigure {
   int64_t wall_ns = 0;
-  int64_t longest_ns = 0;  // Of one device.
+  int64_t longest_ns = 0;  // The longest device.
 };
 
 struct DeviceFigure {
   std::string name;
   std::string kind;  // gpu, tpu, cpu
   int64_t count = 0;
-  int64_t worked = 0;  // Of them those with device activity.
+  int64_t worked = 0;  // Those with device activity.
 };
 
 // How device time is labelled.
@@ -108,7 +108,7 @@ struct OpFigure {
   std::string handle;  // "o17"
   int64_t module_id = 0;
   std::string module;
-  std::string fingerprint;  // Of the module: the same program in several processes. Empty: unknown.
+  std::string fingerprint;  // The module's; equal in all processes of the program.
   std::optional<int64_t> program_id;
   std::string instruction;
   std::string op_kind, category;
@@ -124,13 +124,14 @@ struct OpFigure {
   int64_t run_self_ns = 0;
   std::string confidence;
   std::string bound_by;
-  double flop_per_call = 0;          // 0: not known.
-  std::string compute_type;          // What its arithmetic is measured against: "bf16".
-  double compute_pct = 0;            // Of that peak.
-  double peak_flop_per_s = 0;        // The peak itself; 0: not known.
-  std::optional<double> peak_pct;    // Of the roof that bounds it, by bytes or operations.
-  std::optional<int64_t> wasted_ns;  // Of the whole run.
-  // Of its time in the replayed steps on the critical path, and by how much the rest may grow.
+  double flop_per_call = 0;        // The type whose peak is the limit: "bf16".
+  std::string compute_type;        // The type whose peak is the limit: "bf16".
+  double compute_pct = 0;          // Share of that peak.
+  double peak_flop_per_s = 0;      // The peak itself; 0: unknown.
+  std::optional<double> peak_pct;  // Share of the roof that limits the op, in bytes or operations.
+  std::optional<int64_t> wasted_ns;  // Whole run.
+  // Time on the critical path of the replayed steps, and the growth that the rest of the op's time
+  // allows.
   std::optional<double> critical_pct;
   std::optional<int64_t> slack_ns;
   bool estimated = false;
@@ -176,8 +177,8 @@ struct ModuleFigure {
   int64_t module_id = 0;
   std::optional<int64_t> program_id, instruction_count;
   int64_t executions = 0;                       // Whole run.
-  int64_t least_call_ns = 0, most_call_ns = 0;  // Durations of these.
-  int64_t ns = 0;                               // Of the basis.
+  int64_t least_call_ns = 0, most_call_ns = 0;  // Durations of these executions.
+  int64_t ns = 0;                               // Basis.
   int64_t run_ns = 0;                           // Whole run.
 };
 
@@ -186,9 +187,9 @@ struct GapFigure {
   int64_t ns = 0;
   int64_t count = 0;
   int64_t longest_ns = 0;
-  // Of cause unknown: those too short to be judged (analysis/gap_cause.h).
+  // Gaps without known cause: those too short for a cause (analysis/gap_cause.h).
   int64_t short_ns = 0, short_count = 0;
-  int64_t launched_ns = 0;  // Of cause unknown: long, and what follows had been launched in time.
+  int64_t launched_ns = 0;  // Long gaps without known cause before a launch that was in time.
 };
 
 // How far the host was ahead of a device (view `launch_queue`).
@@ -215,14 +216,14 @@ struct FindingFigure {
       where_layer, where_source, action, how_to_check;
   std::optional<int64_t> saves_low_ns, saves_high_ns;  // Per step; of the run, where it has none.
   bool of_run = false;
-  // Of a merged job whose launches have no steps of their own: `saves_high_ns`, of the whole run,
-  // per step of a rank.
+  // For a merged job whose launches here have no steps: the whole run's `saves_high_ns` per step of
+  // a rank.
   std::optional<int64_t> saves_high_ns_per_job_step;
   std::vector<std::string> evidence;  // "per step: 4.10 ms".
-  std::string evidence_sentence;      // evidence_sentence.h; empty: the evidence is none.
+  std::string evidence_sentence;      // evidence_sentence.h; empty: no sentence.
   bool replayed() const { return basis == "replay"; }
-  // What it saves is an upper bound: only summed, or of what is replayed nobody knows how much
-  // there is to gain.
+  // True: the saving is an upper bound, because it is only summed, or the replay found no lower
+  // bound.
   bool bound() const { return !replayed() || saves_low_ns.value_or(0) == 0; }
 };
 
@@ -237,8 +238,8 @@ struct RuledOutFigure {
 };
 
 struct RunView {
-  std::string path;                                       // Of run.db.
-  std::string title;                                      // The script, or what stands for it.
+  std::string path;                                       // Path of run.db.
+  std::string title;                                      // The script, or its substitute.
   std::string command;                                    // Empty: unknown.
   std::string framework;                                  // "jax 0.8.0"; empty: unknown.
   std::string granularity;                                // kernel, op, range
@@ -248,7 +249,7 @@ struct RunView {
   int64_t processes = 0;
   std::vector<DeviceFigure> devices;
   int64_t device_count = 0;
-  JobFigure job;  // Of a merged job: all ranks, kept here or not.
+  JobFigure job;  // All ranks of a merged job, kept here or not.
 
   Answer answer;  // Where the largest part of the time goes.
   SpanFigure span;
@@ -256,22 +257,22 @@ struct RunView {
   StepsFigure steps;
   std::array<int64_t, kStepPartCount> step_parts{};  // Wall; sum to steps.wall_ns.
   bool has_step_parts = false;
-  Coverage coverage;      // Of the basis.
-  Coverage run_coverage;  // Of the whole run.
+  Coverage coverage;      // Basis.
+  Coverage run_coverage;  // Whole run.
   PhaseTimes phases{};    // Device time; sum to coverage.device_ns.
   int64_t phases_estimated_ns = 0;
-  // Of the unknown phase what has an instruction, by its kind.
+  // Parts of the unknown phase that have an instruction, by kind.
   int64_t unphased_copies_ns = 0;
   int64_t unphased_collectives_ns = 0;
-  PhaseTimes none_phases{};           // The part of `phases` that has no instruction.
+  PhaseTimes none_phases{};           // Part of `phases` without an instruction.
   std::vector<OpFigure> ops;          // By time; with coverage.none_ns sum to device time.
-  std::vector<ScopeFigure> layers;    // By time; "" = no layer known. Only attributed time.
-  std::vector<ScopeFigure> sources;   // The same by source line; "" = none known.
-  std::vector<StackFigure> stacks;    // The same by call stack of the user.
-  std::vector<NamedFigure> kinds;     // The same by op_kind.
+  std::vector<ScopeFigure> layers;    // By time; "": no layer known; only attributed time.
+  std::vector<ScopeFigure> sources;   // Same by source line; "": no line known.
+  std::vector<StackFigure> stacks;    // Same by the user's call stack.
+  std::vector<NamedFigure> kinds;     // Same by op_kind.
   std::vector<NamedFigure> kernels;   // All device time by recorded name.
   std::vector<ModuleFigure> modules;  // By time of the whole run.
-  std::vector<GapFigure> gaps;        // Of the basis.
+  std::vector<GapFigure> gaps;        // Basis.
   int64_t gap_count = 0;
   std::vector<LaunchQueueFigure> launch_queues;  // By device; none: host calls are not known.
   std::vector<StatFigure> stats;                 // Worst first.
@@ -288,11 +289,11 @@ struct RunView {
   const ModuleFigure* MainModule() const;  // Null: none.
   // "4 x NVIDIA H100 80GB HBM3"; empty: none.
   std::string DeviceText() const;
-  // "rank 0 of 128": one rank alone of a job that its trace knows the size of; else empty.
+  // "rank 0 of 128": a single rank of a job whose size the trace contains; else empty.
   std::string RankText() const;
-  // Of run_info; empty: it is not there.
+  // Value of a key in run_info; empty: the key is absent.
   std::string Info(std::string_view key) const;
-  // A device of the tests, which computes nothing: no figure may be quoted as a GPU's.
+  // True for a device of the tests, which computes nothing: its figures are not a GPU's.
   bool OnFakeGpu() const;
   // A process was still recording when the run was folded: there is more by now.
   bool IsPartial() const;

@@ -23,7 +23,7 @@ namespace xlatrace::report {
 // A part of an op's time.
 struct ShareTime {
   size_t op = 0;   // Index into the view's ops.
-  int64_t ns = 0;  // Of the view's basis, all devices; never 0.
+  int64_t ns = 0;  // Basis of the view, all devices; never 0.
   model::Phase phase = model::Phase::kUnknown;
   std::string op_name, layer, layer_group, source_file;
   std::optional<int64_t> source_line;

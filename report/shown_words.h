@@ -16,8 +16,8 @@
 
 namespace xlatrace::report {
 
-// What a device of run.db is called: as the recording says, or by the table of GPUs where that
-// tells more ("MI300X" of "AMD GPU (304 compute units)"). SQL, of the view `device`.
+// SQL for the view `device`: the name of a device of run.db. That is the recorded name, or a more
+// specific one from the table of GPUs ("MI300X" for "AMD GPU (304 compute units)").
 inline constexpr std::string_view kDeviceNameSql =
     "CASE WHEN gpu IS NULL OR name LIKE '%' || gpu || '%' OR name LIKE '%NVIDIA%' THEN name"
     " ELSE gpu END";
@@ -50,7 +50,7 @@ inline constexpr model::StepPart kPartOrder[] = {
 
 // The word itself; "no phase" of what none is known of, everywhere.
 std::string_view PhaseWords(model::Phase phase);
-// Of a word of run.db; one that is no phase stays.
+// Display word for a word of run.db; other words are returned unchanged.
 std::string PhaseWords(const std::string& word);
 // "exposed collectives"; for phases as above.
 std::string_view PartWords(model::StepPart part);
@@ -69,7 +69,7 @@ std::string_view ReasonWords(std::string_view reason);
 std::string_view EvidenceWords(std::string_view evidence);
 // "the host launches too slowly" for a cause of a gap.
 std::string_view CauseWords(std::string_view cause);
-// What bounds an op, in words: a copy that crosses to the host is on no network.
+// Words for the limit of an op. A copy to or from the host uses no network.
 std::string_view BoundWords(std::string_view bound_by, std::string_view op_kind);
 // A duration in the unit that Duration gives `of_ns`, which is not repeated: "0.700" of "1.00 s".
 std::string InUnitOf(double ns, double of_ns);
@@ -80,8 +80,8 @@ std::string SourceLine(std::string_view file, const std::optional<int64_t>& line
 // Last component of an op_name, outside parentheses: "dot_general".
 std::string_view OpNameTail(std::string_view op_name);
 
-// What an op is called in a narrow column: layer group and the op_name's tail ("layer_*/mlp
-// dot_general"); empty when neither is known.
+// Name of an op in a narrow column: layer group and the end of the op_name ("layer_*/mlp
+// dot_general"). Empty if both are unknown.
 std::string ScopeWords(std::string_view layer_group, std::string_view op_name);
 
 // A path in at most `width` columns, whole components from its end: "../mlp/wi_0".

@@ -19,10 +19,10 @@ using model::StepPart;
 using Parts = std::array<double, kStepPartCount>;
 
 constexpr size_t kMostBars = 10;
-constexpr size_t kSlowest = 4, kFastest = 2;  // Of more than that.
-// What is less of the difference between two steps than this changes nothing about its reason.
+constexpr size_t kSlowest = 4, kFastest = 2;  // Shown if a run has more steps.
+// A smaller share of the difference between two steps does not change its reason.
 constexpr double kTrifle = 0.1;
-constexpr double kNotAlone = 0.2;  // Of the difference: a second part is told beside the first.
+constexpr double kNotAlone = 0.2;  // Share of the difference from which a second part is named.
 // A part that makes less of it does not explain it, nor does one that others outweigh.
 constexpr double kExplains = 0.3, kOutweighed = 2;
 
@@ -112,7 +112,7 @@ std::optional<StepDifferences> WhyStepsDiffer(const std::vector<StepOfDevice>& s
   StepDifferences out;
   double gain = 0;
   double next_gain = 0;
-  double loss = 0;  // What another part takes less there.
+  double loss = 0;  // Time by which other parts are shorter there.
   StepPart lost = StepPart::kUnknown;
   StepPart next = StepPart::kUnknown;
   const Parts before = PartsOf(fast, of_awaited), after = PartsOf(slow, of_awaited);

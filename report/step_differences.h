@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Why the steps of a run do not take the same time: the slowest beside the fastest, and the part of
-// a step that makes most of the difference.
+// The reason why steps differ in time: compares the slowest with the fastest and finds the part of
+// a step with most of the difference.
 //
-// Where devices wait for one another, the wait of all but the last shows as exposed collectives: a
-// mean over devices would blame the collectives for what one device computes longer. So where the
-// devices' exposed collectives differ, a step is that of the device with the least of them.
+// If devices wait for each other, the waiting time of all but the last appears as exposed
+// collectives. A mean over devices would then blame collectives for one device's computation. So if
+// exposed collectives differ among devices, the device with the least of them represents the step.
 //
 // Thread-safety: pure.
 
@@ -41,9 +41,9 @@ struct StepDifferences {
   std::vector<Bar> bars;  // By number; of more than 10 the slowest, the median and the fastest.
 };
 
-// Empty of fewer than two steps. `last`: the number of the last step of the run, where steps end as
-// the next begins (`step.how` is `execution`): it has no idle time at its end, so it is left out
-// where that is what would make it the fastest. `mean_ns`: of a step.
+// Empty for fewer than two steps. `last`: number of the run's last step, if a step ends where the
+// next begins (`step.how` is `execution`). That step has no idle time at its end, so it is left out
+// if it would otherwise be the fastest. `mean_ns`: mean time of a step.
 std::optional<StepDifferences> WhyStepsDiffer(const std::vector<StepOfDevice>& steps,
                                               std::optional<int64_t> last, int64_t mean_ns);
 

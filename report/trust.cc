@@ -14,7 +14,8 @@
 namespace xlatrace::report {
 namespace {
 
-constexpr double kEnoughPct = 95;  // Of device time: with less, figures of ops are of a part.
+constexpr double kEnoughPct = 95;  // Share of device time; below it figures of ops cover only a
+                                   // part.
 
 double AttributedShare(const Coverage& coverage) {
   return PercentOf(coverage.device_ns - coverage.none_ns, coverage.device_ns);
@@ -51,7 +52,7 @@ std::string FirstDoubt(const RunView& view, bool foreign) {
 }  // namespace
 
 std::string AttributedPercent(const Coverage& coverage) {
-  // Never rounded up to 100: what is missing, however little, shows.
+  // Never rounded up to 100, so that a small part without instruction remains visible.
   if (coverage.none_ns > 0 && AttributedShare(coverage) >= 99.95) return "99.9";
   return ShareText(static_cast<double>(coverage.device_ns - coverage.none_ns),
                    static_cast<double>(coverage.device_ns));

@@ -15,22 +15,26 @@ namespace xlatrace::report {
 // Share of device time that has an instruction, in percent with one decimal ("98.7"); never
 // rounded up to 100.
 std::string AttributedPercent(const Coverage& coverage);
-// The same of the whole recording; empty where that of the steps differs by less than a per cent.
+// Attributed share of the whole recording; empty if it differs from that of the steps by less than
+// 1 %.
 std::string AttributedOfRecording(const RunView& view);
 
-// What the head of every output says of attribution.
+// The attributed share as the head of every output shows it.
 struct Attributed {
   std::string text;  // "attributed 98.7%" or "no kernel is XLA's"; empty: no device time.
-  std::string of;    // What the share is of: " of the steps, 91.0% of the recording", or nothing.
-  std::string why;   // For who asks: "device time that has an instruction".
+  std::string of;    // Whole of the share: " of the steps, 91.0% of the recording"; may be empty.
+  std::string why;   // Definition: "device time that has an instruction".
   bool foreign = false;  // No kernel is XLA's: there is no share.
-  bool low = false;      // So little that figures of ops speak of a part only.
-  std::string_view tone() const { return low ? "warn" : foreign ? "plain" : ""; }  // Of its badge.
+  bool low = false;      // So small that figures of ops cover only a part.
+  std::string_view tone() const {
+    return low ? "warn" : foreign ? "plain" : "";
+  }  // Style of its
+     // badge.
 };
 Attributed AttributedWords(const RunView& view);
 
-// "Can I trust this?" in a few sentences: what is missing, what has an instruction, on how many
-// steps the figures rest.
+// A few sentences on how far to trust the figures: lost records, the share with an instruction,
+// and the number of steps behind the figures.
 std::string TrustText(const RunView& view);
 
 }  // namespace xlatrace::report

@@ -13,7 +13,8 @@ namespace xlatrace::report {
 namespace {
 
 constexpr double kNearlyAllShort = 80;
-constexpr double kNearlyAllLaunched = 75;  // Shorter ones of these gaps are not told.
+constexpr double kNearlyAllLaunched = 75;  // Share of these gaps from which shorter ones are not
+                                           // named.
 constexpr double kWaitsWorthSaying = 5;
 
 }  // namespace

@@ -24,7 +24,7 @@ std::string Capitalised(std::string_view word);
 // " per step", " in the whole run"; of a merged job " in the launches of this file"
 std::string_view PerStepWords(const RunView& view);
 
-// What a CPU's profile shows is what XLA runs; the host is not idle meanwhile.
+// True: a CPU's profile shows only work that XLA runs, so gaps do not mean an idle host.
 bool OnCpuOnly(const RunView& view);
 // Devices with work, at least 1; of what a node has, some may have had none.
 int64_t Workers(const RunView& view);
@@ -34,14 +34,15 @@ std::string OfRunWords(int64_t devices);
 inline std::string OfRunWords(const RunView& view) { return OfRunWords(Workers(view)); }
 // Kernels of another framework and copies, as in a trace of PyTorch.
 bool NothingIsXla(const RunView& view);
-// "not known"; where nearly all of it is in gaps that are too short, this is said too.
+// "not known"; if nearly all of it is in gaps that are too short, the text states that.
 std::string IdleCauseWords(const GapFigure& gap);
 
-// Of busy time what ops only wait: a TPU's `copy-done` is on the device's line until the copy is
-// there.
+// Busy time of ops that only wait: a TPU's `copy-done` occupies the device's line until the copy
+// ends.
 struct WaitFigure {
   int64_t ns = 0;
-  std::string_view what = "copies";  // Most of it: "copies", "collectives", "async ops".
+  std::string_view what = "copies";  // Most of the waiting is for: "copies", "collectives", "async
+                                     // ops".
 };
 WaitFigure WaitsOf(const RunView& view);
 // "97.0% of it waiting for copies"; empty where it is little.

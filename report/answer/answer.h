@@ -2,10 +2,10 @@
 
 // The answer: where the largest part of the time goes, from the view `time_tree` alone.
 //
-// Run: if steps hold less than half of the recorded time, the largest other part of the run; if no
-// step is typical, the largest part of all steps. Step: the duration of a typical step, and the
-// largest part of it. Both parts are found by descent
-// (descent.h). The sentences are made from this data in answer_text.h.
+// The run sentence: if steps hold less than half of the recorded time, the largest other part of
+// the run. If no step is typical, the largest part of all steps. The step sentence: the duration of
+// a typical step, and its largest part. Descent finds both parts (descent.h). answer_text.h makes
+// the sentences from this data.
 //
 // Times are integer nanoseconds. Thread-safety: plain data; one thread per RunDb.
 
@@ -29,7 +29,7 @@ struct LimitFigure {
   std::string bound_by;  // The limit of most of its time: "memory", "compute".
   double of_limit = 0;   // 0 to 1: time at the limit by recorded time.
   bool copies = false;
-  double bytes_per_s = 0, limit_bytes_per_s = 0;  // Of copies.
+  double bytes_per_s = 0, limit_bytes_per_s = 0;  // Copies only.
 };
 
 struct RunAnswer {

@@ -17,10 +17,10 @@
 namespace xlatrace::report {
 namespace {
 
-// From this share of its limit on a part is near the limit: 0.9 is what well-made kernels reach
-// (docs/explanation/roofline.md), less a tenth for what the model leaves out.
+// A part is near its limit from this share of the limit on. Well-made kernels reach 0.9
+// (docs/explanation/roofline.md); a tenth less allows for effects outside of the model.
 constexpr double kNearLimit = 0.8;
-// A part that is smaller is not named in addition.
+// A smaller part is not named in addition.
 constexpr double kMinInsideShare = 0.01;
 
 Sentence CapitalisedSentence(Sentence sentence) {

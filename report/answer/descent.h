@@ -4,9 +4,9 @@
 //
 // The descent starts at a node. It goes to the largest part as long as this part is larger than
 // every sibling and every sibling of its ancestors. A computation is divided by the column (op
-// kind, phase, layer group, source line or op) whose largest part is largest, and this part again
-// by the other columns. If the two largest parts cannot be separated and make up most of their
-// whole, both are named.
+// kind, phase, layer group, source line or op) whose largest part is largest. This part is then
+// divided by the other columns. If the two largest parts cannot be separated and make up most of
+// their whole, both are named.
 //
 // Thread-safety: pure functions.
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The time tree that outputs show: the rows of the view `time_tree` (docs/schema.md, "Time tree")
-// of the job, or of the first process if run.db has no job rows.
+// The time tree that all outputs show. It has the rows of the view `time_tree` (docs/schema.md) of
+// the job, or of the first process if run.db has no job rows.
 //
 // Times are integer nanoseconds. Thread-safety: plain data; one thread per RunDb.
 

@@ -30,15 +30,15 @@ struct ActivitySums {
     void Add(int64_t start_ns);
   };
   std::unordered_map<uint64_t, Sum> by_label_and_config;  // Label in the high half.
-  // The same key; of each device. Only where all is summed, whatever the steps.
+  // Same keys, then by device. Filled only if all activities are summed.
   std::unordered_map<uint64_t, std::map<int64_t, Recurrence>> recurrences;
-  // Of labels with several owners what each has of the time, in the order of the owners.
+  // For labels with several owners: the time of each owner, in the order of the owners.
   std::unordered_map<uint64_t, std::vector<int64_t>> shares_ns;
-  std::unordered_map<int64_t, int64_t> calls_of_run;  // By label, whatever is summed.
+  std::unordered_map<int64_t, int64_t> calls_of_run;  // By label; always of the whole run.
   std::vector<int64_t> execution_ns;                  // By execution_id.
-  // Of all activities, whatever is summed.
+  // All activities of the run, also if `only_steady`.
   int64_t activities = 0;
-  uint64_t checksum = 0;  // Of when they began and how long they took.
+  uint64_t checksum = 0;  // Hash of start times and durations.
 };
 
 // `only_steady`: those in steady steps.

@@ -69,7 +69,7 @@ Result<ModuleIndex> LoadCompareModules(RunDb& db, const RunView& view, compare::
 void LoadOtherModules(RunDb& db, const compare::Run& other, compare::Run& run) {
   std::set<std::string> known;
   for (const compare::Module& module : other.modules) known.insert(module.fingerprint);
-  // Of a function compiled several times each program is looked into: one of them may be known.
+  // If a function was compiled several times, each program is compared: one of them may match.
   std::map<std::string, int> programs;
   for (const compare::Run* side : {static_cast<const compare::Run*>(&run), &other}) {
     std::map<std::string, int> of_side;

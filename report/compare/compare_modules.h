@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The modules of a run.db as room compare/ works on them.
+// The modules of a run.db in the form that component compare/ needs.
 //
 // Thread-safety: one thread per RunDb.
 

@@ -26,10 +26,10 @@ using compare::OpShare;
 using store::Statement;
 using store::Table;
 
-// Fewer than these tell no rate.
+// A rate needs at least this number of recurrences.
 constexpr int64_t kLeastRecurrences = 8;
 
-// How often an op runs in a call of its module. A recording may begin or end within one.
+// How often an op runs per call of its module. A recording may begin or end within a call.
 double CallsOf(int64_t occurrences, int64_t executions) {
   if (executions <= 0) return 0;
   const double calls = static_cast<double>(occurrences) / static_cast<double>(executions);
@@ -70,7 +70,7 @@ Status CompareOps::Load() {
     if (ns == 0) continue;
     Op& op = run_.ops[OpOf(rows.Int(i, "module_id"), rows.Text(i, "instruction"))];
     op.ns += ns;
-    if (!op.handle.empty()) continue;  // Of another process: the same instruction.
+    if (!op.handle.empty()) continue;  // Another process ran the same instruction.
     ReadOpColumns(rows, i, op);
   }
   const auto each = [&](const std::unordered_map<std::string, int64_t>& of,
@@ -136,8 +136,8 @@ void CompareOps::AddRecurrence(uint64_t key, int64_t ns, const Op& op) {
   use = {ns, &found->second};
 }
 
-// Of the launches of one configuration: where an op has two in each repetition (attention on itself
-// and on another text) the mean of all is that of neither.
+// Recurrences are counted per launch configuration. An op may have two per repetition (attention on
+// itself and on another text), and the mean of both fits neither.
 void CompareOps::FindRecurrences() {
   for (const auto& [at, use] : heaviest_) {
     int64_t ns = 0, times = 0;
@@ -192,7 +192,7 @@ Status CompareOps::LoadKernels() {
     if (config != config_row.end()) {
       const size_t row = config->second;
       use.name = configs.Text(row, "kernel_symbol");
-      // A mangled symbol says no more than the name, and nobody reads it.
+      // A mangled symbol has no more information than the name and is hard to read.
       if (use.name.empty() || use.name.starts_with("_Z")) use.name = configs.Text(row, "name");
       use.grid = {configs.Int(row, "grid_x"), configs.Int(row, "grid_y"),
                   configs.Int(row, "grid_z")};
@@ -235,7 +235,7 @@ Status CompareOps::LoadKernels() {
       }
       continue;
     }
-    // Work outside XLA that is led back to a framework's op has evidence and no instruction.
+    // Work outside XLA that is attributed to a framework's op has evidence and no instruction.
     const bool labelled = label != label_row.end() && !labels.IsNull(label->second, "evidence");
     const std::string reason = label == label_row.end()
                                    ? std::string("unknown")

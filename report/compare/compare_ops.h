@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The ops of a run.db as room compare/ works on them: instructions with the kernels that they were
-// launched as, what has no instruction by reason and kernel, and the shares of fusions.
+// The ops of a run.db in the form that component compare/ needs. They are instructions with their
+// kernels, time without instruction by reason and kernel, and shares of fusions.
 //
 // Thread-safety: one thread per RunDb.
 
@@ -24,10 +24,10 @@
 
 namespace xlatrace::report {
 
-// What is counted on the way.
+// Counted while the ops are loaded.
 struct OpCounts {
-  std::unordered_map<size_t, OpCount> of_module;  // That ran at all.
-  int64_t launches = 0;                           // Of the basis, as the next two.
+  std::unordered_map<size_t, OpCount> of_module;  // Modules that ran.
+  int64_t launches = 0;                           // Counted in the basis, also the next two.
   int64_t autotuning_ns = 0, unlabelled_ns = 0;
   bool has_kernels = false;
 };
@@ -52,9 +52,9 @@ class CompareOps {
   Status LoadKernels();
   // Null: it has no time in the basis.
   compare::Op* Find(int64_t module_id, const std::string& instruction);
-  // Of launches that are `use`, and `calls` of them the op's.
+  // Adds `use`, of which `calls` launches belong to the op.
   static void AddUse(compare::KernelUse use, int64_t calls, compare::Op& op);
-  // `op` is launched by what has this key in the sums.
+  // `key`: the key in `sums_` of launches of `op`.
   void AddRecurrence(uint64_t key, int64_t ns, const compare::Op& op);
   void FindRecurrences();
   // Launches of ops become runs.

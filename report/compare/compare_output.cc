@@ -42,9 +42,9 @@ std::string Calls(double base, double now) {
   return fmt::format("{} -> {}", text(base), text(now));
 }
 
-// The difference that rows are given as parts of; 0: none. Times of runs that cannot be compared
-// have no such parts, and where rows cancel each other out a part of what is left over is many
-// times the whole of it and says nothing.
+// The difference that rows are parts of; 0: none. Times of runs that cannot be compared have no
+// such parts. If rows cancel each other out, a part would be many times the remaining
+// difference.
 int64_t WholeDifference(const compare::Comparison& comparison) {
   if (!comparison.identity.comparable()) return 0;
   int64_t moved = 0;
@@ -126,7 +126,7 @@ class WrappedLines {
   std::vector<std::string> lines_;
 };
 
-// What changed, where and why; two lines a change: 45 have to do for all.
+// The change, its place and its cause: two lines per change, because 45 lines must hold all.
 void AddChange(const Change& change, const CompareOptions& options, WrappedLines& lines) {
   std::string text = change.text;
   if (!change.where.empty()) text += fmt::format(", {}", change.where);
@@ -220,7 +220,7 @@ std::string FactsSentence(const compare::Run& base, const compare::Run& now) {
   std::string facts;
   for (const CompareFact& fact : FactsOf(base, now)) {
     if (!fact.base || !fact.now) continue;
-    // Of runs without HLO nothing could be.
+    // Runs without HLO have no attributed time.
     if (fact.name == "attributed" && base.modules.empty() && now.modules.empty()) continue;
     std::string name = fact.name;
     std::replace(name.begin(), name.end(), '_', ' ');

@@ -34,7 +34,7 @@ struct CompareOptions {
   compare::By by = compare::By::kOp;
   int width = 100;
   bool ascii = false;
-  size_t rows = 0;  // Of the table; 0: what fits.
+  size_t rows = 0;  // Rows of the table; 0: as many as fit.
 };
 
 // "Facts: launches 12 -> 9, compilations 1."; empty where none is known of both.

@@ -47,7 +47,7 @@ std::string_view Mark(Outcome outcome) {
 }  // namespace
 
 std::string GateText(const GateResult& result, bool ascii, int width) {
-  // Further lines stand below the first word of their check.
+  // Further lines are indented to the first word of their check.
   constexpr int kIndent = 10;
   std::string text;
   for (const std::string& line : Wrap(Safe(result.sentence, ascii), width)) text += line + "\n";

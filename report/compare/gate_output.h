@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What `gate` found, for a terminal, a pull request, a CI system and other programs.
+// The result of `gate` for a terminal, a pull request, a CI system and other programs.
 //
 // Thread-safety: pure.
 
@@ -18,11 +18,11 @@ namespace xlatrace::report {
 std::string GateText(const compare::GateResult& result, bool ascii, int width);
 std::string GateMarkdown(const compare::GateResult& result);
 std::string GateJson(const compare::GateResult& result);
-// A test case per check. What is not established is a skipped test, unless `strict`.
+// One test case per check. A check without established result is skipped, or fails if `strict`.
 std::string GateJunit(const compare::GateResult& result, bool strict);
 
-// The runs of a baseline in the order in which they were added, at most the last 40, with a
-// sparkline of all and, from 20 on, where the level of step times changed.
+// The runs of a baseline in the order in which they were added, at most the last 40,
+// with a sparkline of all. From 20 runs on, changes of the level of step times are marked.
 std::string HistoryText(const std::vector<compare::RunRecord>& records, bool ascii);
 
 }  // namespace xlatrace::report

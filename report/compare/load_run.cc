@@ -138,8 +138,8 @@ class Loader {
     }
   }
 
-  // Stretches of calls from all of the run say what the median of millions is; the whole is only
-  // gone through where it is short.
+  // 64 stretches of 800 calls give nearly the same median as millions of calls. A run with fewer
+  // calls is read as a whole.
   Status LaunchCall() {
     static constexpr int64_t kStretches = 64, kCalls = 800;
     XLATRACE_ASSIGN(const int64_t last, store::LastCallId(db_));
@@ -210,7 +210,7 @@ class Loader {
     return {};
   }
 
-  // Of when and what was recorded, not of the file: importing a trace twice gives it twice.
+  // A hash of start time and activities, not of the file: two imports of a trace are equal.
   std::string ContentId() const {
     if (sums_.activities == 0 && start_.empty()) return {};
     return HashText(Hash(fmt::format("{}|{}|{}|{}|{}", start_, sums_.activities, sums_.checksum,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A run.db as the rows that room compare/ works on (compare/run_rows.h).
+// A run.db as the rows that component compare/ needs (compare/run_rows.h).
 //
 // Thread-safety: one thread per RunDb.
 

@@ -42,8 +42,8 @@ class MainPrograms {
   }
 
  private:
-  // The program of each function that takes most of its time, whether there are steps or not: a run
-  // without them also holds what ran before the first, and both hold earlier compilations.
+  // For each function, the program with most of its time, with and without steps. A run without
+  // steps also holds work before the first step, and both may hold earlier compilations.
   std::map<int64_t, int64_t> Programs() const {
     std::map<std::string, size_t> heaviest;
     for (size_t m = 0; m < run_.modules.size(); ++m) {
@@ -53,7 +53,7 @@ class MainPrograms {
       const auto [at, is_new] = heaviest.try_emplace(name, m);
       if (!is_new && run_.modules[at->second].run_ns < module.run_ns) at->second = m;
     }
-    std::map<int64_t, int64_t> executions;  // Of the module, by the ids of its processes.
+    std::map<int64_t, int64_t> executions;  // Executions of the program, by module_id.
     for (const auto& [id, at] : in_.module_of) {
       for (const auto& [name, m] : heaviest) {
         if (m == at) executions.emplace(id, run_.modules[m].executions);
@@ -62,7 +62,7 @@ class MainPrograms {
     return executions;
   }
 
-  // What ran of the main programs, in the whole run.
+  // The ops of the main programs that ran, in the whole run.
   void OpsOfMain() {
     std::set<size_t> main;
     for (const auto& [id, executions] : Programs()) main.insert(in_.module_of.at(id));
@@ -146,8 +146,8 @@ class MainPrograms {
     return {};
   }
 
-  // Of each collective of the main programs, not of each execution of it: whether one of them had
-  // anything beside it is chance, whether most of its time has is how the program was made.
+  // Each collective of the main programs counts as a whole, not per execution. Overlap of a single
+  // execution is chance; overlap of most of its time is a property of the program.
   Status ExposedCollectives() {
     const std::map<int64_t, int64_t> programs = Programs();
     XLATRACE_ASSIGN(const Table rows,

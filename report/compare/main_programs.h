@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What a run is compared by beyond its times: of its main programs (the training step, whatever
-// compilation of it ran most) the ops, the bytes and FLOPs of a call, the time of each call, and
-// the bytes of collectives beside which nothing computes.
+// Figures of a run that are compared in addition to times. They cover the main programs: for each
+// function, the compilation that ran most. Figures: ops, bytes and FLOPs per call, time per call,
+// and bytes of collectives without parallel computation.
 //
 // Thread-safety: one thread per RunDb.
 
@@ -24,14 +24,14 @@ namespace xlatrace::report {
 struct OpCount {
   int64_t all = 0;
   int64_t fusions = 0;
-  double launches = 0, bytes = 0, flops = 0;  // Of a call.
+  double launches = 0, bytes = 0, flops = 0;  // Per call.
 };
 
 struct RanPrograms {
-  const std::unordered_map<int64_t, size_t>& module_of;      // By module_id: which of the run's.
-  const std::unordered_map<size_t, OpCount>& ops_of_module;  // That ran at all.
+  const std::unordered_map<int64_t, size_t>& module_of;  // module_id -> index in the run's modules.
+  const std::unordered_map<size_t, OpCount>& ops_of_module;  // Modules that ran.
   const std::vector<int64_t>& execution_ns;  // Device time of the basis, by execution_id.
-  int64_t all_ns = 0;                        // Of the basis.
+  int64_t all_ns = 0;                        // Device time of the basis.
 };
 
 // Fills inputs of main modules and, where one was executed, main_ops to exposed_collective_bytes.

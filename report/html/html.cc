@@ -17,7 +17,7 @@
 namespace xlatrace::report {
 namespace {
 
-// The marker comes before anything that a run decides, so that the first bytes tell.
+// The marker precedes all text from the run, so that the first bytes identify the page.
 constexpr std::string_view kOpening = "<!doctype html>\n<!-- xlatrace report ";
 constexpr int kFormat = 1;
 

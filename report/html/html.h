@@ -2,10 +2,10 @@
 
 // The report: one HTML file that needs no network and no other file.
 //
-// First comes a static part, which is all there is without scripts: verdict, what the step is made
-// of, model, instructions, source lines, how far to trust it. Then the app, then its data
-// (report/page/page.h, docs/development/page-data.md). Nothing comes from a name unescaped, and the
-// content security policy forbids every load and every script but our own two.
+// First comes a static part, the only part that works without scripts: verdict, parts of the step,
+// model, instructions, source lines, trust. Then come the app and its data (report/page/page.h,
+// docs/development/page-data.md). All names are escaped. The content security policy forbids every
+// load and every script except our two.
 //
 // Thread-safety: re-entrant.
 
@@ -31,8 +31,8 @@ Status WriteHtml(store::RunDb& db, const RunView& view, const PageOptions& optio
 // The static part alone, as a page without scripts.
 Status WriteStaticHtml(const RunView& view, const HtmlOutput& out);
 
-// Is this the beginning (100 bytes are enough) of a page that WriteHtml made? Only such a file is
-// replaced without being asked.
+// True if `head` is the beginning (100 bytes are enough) of a page from WriteHtml. Only such a file
+// is replaced without `--force`.
 bool IsOurReport(std::string_view head);
 
 }  // namespace xlatrace::report

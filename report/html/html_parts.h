@@ -33,7 +33,7 @@ class Figures {
   explicit Figures(const RunView& view) : view_(view) {}
 
   std::string Ms(int64_t ns) const;
-  std::string Pct(int64_t ns) const;       // Of device time.
+  std::string Pct(int64_t ns) const;       // Share of device time.
   std::string Calls(int64_t calls) const;  // Empty when not known.
   std::string_view Unit() const { return view_.basis.steady ? "ms/step" : "ms"; }
   // "12.3 ms", "410 µs" of a sum.

@@ -57,7 +57,7 @@ class VerdictSection {
   }
 
  private:
-  // Of a merged job: who everyone waits for, and through which ranks a step runs.
+  // For a merged job: the rank that the others wait for, and the ranks on a step's path.
   void Job() {
     for (const auto& [key, value] : view_.info) {
       if (key == "job") html_.Raw("<p class=\"note\">Job: ").Text(value).Raw(".</p>\n");
@@ -157,7 +157,7 @@ class VerdictSection {
     return text;
   }
 
-  // What the page's app says of a finding: the sentence, else the first two facts.
+  // The same text as in the page's app: the sentence, else the first two facts.
   void Evidence(const FindingFigure& finding) {
     if (!finding.evidence_sentence.empty()) {
       html_.Prose(finding.evidence_sentence).Raw(". ");

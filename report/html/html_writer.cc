@@ -43,9 +43,9 @@ size_t FromEnd(std::string_view text, size_t characters) {
   return at;
 }
 
-// Where the end of a name begins that a narrow column keeps: where a word does, with what divides
-// it from the one before, as on the page (report/ui/src/data/names.ts); else its number alone, for
-// half a word says nothing. text.size(): nothing is kept.
+// Index of the end of a name that a narrow column keeps: the last word with the separator before
+// it, as on the page (report/ui/src/data/names.ts). Without words, the number at the end.
+// text.size(): nothing is kept.
 size_t TailOf(std::string_view text) {
   constexpr std::string_view kBeginsWord = "._/-: ,<(";
   const size_t longest = text.empty() ? 0 : std::min(kNameTail, text.size() - 1);

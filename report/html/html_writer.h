@@ -2,10 +2,10 @@
 
 // Writes HTML in pieces; the only way by which text of a run gets into the page.
 //
-// Text() escapes: no byte of a name becomes markup. What would be invisible or turn the text around
-// (controls, bidirectional marks, zero-width characters) is shown as its code, "[U+202E]"; bytes
-// that are no UTF-8 become U+FFFD; names of more than 400 characters are cut in the middle and say
-// how long they are.
+// Text() escapes: no byte of a name becomes markup. Characters that are invisible or reverse text
+// (controls, bidirectional marks, zero width) appear as their code, "[U+202E]". Bytes that are
+// not UTF-8 become U+FFFD. Names above 400 characters are cut in the middle and state their
+// length.
 //
 // Errors: the first one of `out` is kept, later writes do nothing. Thread-safety: one thread.
 
@@ -32,7 +32,7 @@ class HtmlWriter {
   HtmlWriter& Text(std::string_view text);
   // Text in <code>.
   HtmlWriter& Code(std::string_view text);
-  // Sentences in which names stand in backticks, as actions of findings are.
+  // Sentences with names in backticks, for example actions of findings.
   HtmlWriter& Prose(std::string_view text);
   // A name that keeps both ends when its column is narrow.
   HtmlWriter& Name(std::string_view text);
@@ -47,7 +47,7 @@ class HtmlWriter {
   Status status_;
 };
 
-// What Text() writes.
+// The text that HtmlWriter::Text writes.
 std::string EscapeHtml(std::string_view text);
 
 }  // namespace xlatrace::report

@@ -15,7 +15,7 @@ namespace {
 
 constexpr size_t kMostEvents = 20'000;  // Over all windows,
 constexpr size_t kFewestOfWindow = 200;
-// What operating systems number threads with has fewer digits; XProf's are hashes.
+// Thread numbers of operating systems have fewer digits; XProf's are hashes.
 constexpr int64_t kLargestReadableThread = 9'999'999;
 
 }  // namespace
@@ -119,7 +119,7 @@ void HostThreads::Keep(const Kinds& kinds, Event event, int64_t kind_id) {
     ++window.events;
     window.kept.push_back(event);
     if (window.kept.size() >= 4 * most_of_window_) DropShortOnes(window.kept);
-    return;  // What lies in both is drawn once.
+    return;  // An event in both windows is drawn once.
   }
 }
 
@@ -151,7 +151,7 @@ Status HostThreads::AddOthers(store::RunDb& db) {
   });
 }
 
-// Names, and a number in the run for those whose id nobody can read.
+// Names, and numbers within the run for threads whose id is a hash.
 void HostThreads::WriteThreads(PageContext& page) const {
   std::map<std::pair<int64_t, int64_t>, std::string> threads;  // Process, thread: name.
   for (size_t i = 0; i < names_.rows.size(); ++i) {

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What host threads did, and their names: the tables `host_events`, `host_windows` and
-// `host_threads` of the page.
+// Calls and ranges of host threads, and the threads' names: the page's tables `host_events`,
+// `host_windows` and `host_threads`.
 //
-// The page holds calls and ranges of a few windows of time only: the steps that the timeline offers
-// first, the median and the slowest one, of each process that has a device; where it has no step,
-// all of the run. As the page's app picks them. Of each window the longest are kept.
+// The page holds calls and ranges of a few windows of time: for each process with a device, the
+// median and the slowest step. A process without steps has the whole run as window. The page's app
+// selects the same windows first. Each window keeps the longest events.
 //
-// Open, Add every launch (the scan that page_launches.cc makes anyway), AddOthers, Write. A call or
-// range outside of all windows, which nearly all are, costs a look at its times.
-// Thread-safety: one thread.
+// Call Open, Add for every launch (page_launches.cc scans them anyway), AddOthers, Write. Most
+// calls and ranges are outside of all windows and cost a comparison of times. Thread-safety: one
+// thread.
 
 #ifndef XLATRACE_REPORT_PAGE_HOST_THREADS_H_
 #define XLATRACE_REPORT_PAGE_HOST_THREADS_H_
@@ -46,13 +46,13 @@ class HostThreads {
   void Write(PageContext& page);
 
  private:
-  // What recurs: a call of one function, or a range of one text, on one thread.
+  // A recurring event: calls of one function, or ranges of one text, on one thread.
   struct Kind {
     int64_t thread_id = 0;
     std::string text;
-    size_t first_window = 0, end_window = 0;  // Of its process.
+    size_t first_window = 0, end_window = 0;  // Windows of its process.
   };
-  using Kinds = std::unordered_map<int64_t, Kind>;  // Of processes that have a window.
+  using Kinds = std::unordered_map<int64_t, Kind>;  // For processes with a window.
 
   struct Event {
     int64_t start_ns = 0, end_ns = 0;
@@ -91,7 +91,7 @@ class HostThreads {
   std::vector<std::pair<int64_t, int64_t>> spans_;  // Times in any window: apart, ascending.
   size_t most_of_window_ = 0;
   Kinds call_kinds_, range_kinds_;
-  store::Table names_;  // Of threads, of all processes.
+  store::Table names_;  // Thread names of all processes.
 };
 
 }  // namespace xlatrace::report

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What tells apart kernels of one name: the template arguments in their symbols.
+// The template arguments in which the symbols of equally named kernels differ.
 //
 // Thread-safety: re-entrant.
 

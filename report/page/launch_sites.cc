@@ -128,7 +128,7 @@ void LaunchSites::AddOpsWithoutInstruction() {
 // Numbers of the view `kernel`, by symbol: it would sort all launches to find them, and the sums
 // are here. Launches without a symbol are one kernel there.
 std::map<std::string, std::string> LaunchSites::KernelHandles() const {
-  // Of the finest rows that the source has, as in the view `launch`.
+  // Sums the finest rows that the source has, as the view `launch` does.
   const std::string& finest = page_.view.granularity;
   const std::string launch_kind = finest == "kernel" || finest == "op" ? finest : "range";
   std::map<std::string, int64_t> time;
@@ -272,7 +272,7 @@ std::unordered_map<int64_t, std::vector<size_t>> LaunchSites::LabelShares() cons
   return shares_of;
 }
 
-// As `xlatrace show` says it: of the devices with steady steps.
+// Covers the devices with steady steps, as `xlatrace show` does.
 void LaunchSites::WriteOpDevices() const {
   std::set<int64_t> steady;
   for (const auto& [device, spans] : page_.steps.devices()) {
@@ -307,7 +307,7 @@ void LaunchSites::WriteOpDevices() const {
   if (!table.empty()) page_.blocks.Write(table);
 }
 
-// Of graph-level rows, whose time is split over several instructions.
+// Shares of graph-level rows, whose time is divided among several instructions.
 void LaunchSites::WriteShares() {
   const auto shares_of = LabelShares();
   PageTable table("site_shares");

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The sites that launches of the page refer to: what was launched (op, kernel, configuration,
-// label), each with its sums; and the tables `sites`, `site_shares`, `kernels`, `launched_in`
-// and `launch_paths` made of them.
+// The sites that the page's launches refer to: op, kernel, configuration and label, each with its
+// sums. Also the tables made of them: `sites`, `site_shares`, `kernels`, `launched_in`,
+// `launch_paths`.
 //
 // Load, Add every launch, AddOpsWithoutInstruction, Write. Thread-safety: one thread per page.
 
@@ -54,7 +54,7 @@ class LaunchSites {
     }
     return last_site_;
   }
-  // What its time is in bins (report/page/time_bins.h).
+  // The site's part of time in bins (report/page/time_bins.h).
   size_t PartOf(int64_t site) const { return sites_[static_cast<size_t>(site)].part; }
 
   // Adds to the page rows of ops for what has no instruction, one per reason, kind of work and
@@ -71,7 +71,7 @@ class LaunchSites {
     int64_t ns = 0, calls = 0;
     int64_t self_ns = 0, occurrences = 0, total_ns = 0;
     int64_t min_ns = INT64_MAX, max_ns = 0;
-    std::vector<int64_t> devices;  // Of the basis, the last one asked for at the end.
+    std::vector<int64_t> devices;  // Devices in the basis; the last one was looked up last.
 
     void AddDevice(int64_t device_id) {
       const auto at = std::find(devices.begin(), devices.end(), device_id);
@@ -88,7 +88,7 @@ class LaunchSites {
   // By its name, for a kernel that no instruction is known of.
   bool IsCollective(int64_t config_id) const;
   std::map<std::string, std::string> KernelHandles() const;
-  // Of ops that some devices with steady steps run and others do not: which.
+  // Writes the devices of each op that only some devices with steady steps run.
   void WriteOpDevices() const;
   // Rows of label_shares_ by label.
   std::unordered_map<int64_t, std::vector<size_t>> LabelShares() const;

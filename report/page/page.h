@@ -24,8 +24,8 @@
 
 namespace xlatrace::report {
 
-// Of which instructions the HLO text goes into the page: none, those that take device time with
-// what they call and their neighbours, or all of modules that ran.
+// Instructions with HLO text in the page: none; those with device time, their computations and
+// neighbours; or all of modules that ran.
 enum class HloText { kNone, kHot, kAll };
 
 struct PageOptions {
@@ -37,7 +37,7 @@ struct PageOptions {
   // The run to compare with; both or neither.
   store::RunDb* base = nullptr;
   const RunView* base_view = nullptr;
-  // What a dump of the passes tells of the ops; null: there is none.
+  // Facts about the ops from a dump of the passes; null: no dump.
   const Provenance* provenance = nullptr;
 };
 

@@ -44,14 +44,14 @@ Result<std::unordered_map<int64_t, ModuleName>> ModuleNames(store::RunDb& db) {
 }
 
 struct PageOpFacts {
-  std::string fingerprint;  // Of its module; empty: not known.
+  std::string fingerprint;  // The module's; empty: unknown.
   std::string module;
   std::string instruction;
   std::string op_name;
   std::string op_kind;
 };
 
-// What is one op for room compare/: the same instruction of all processes that run the program.
+// Identifies one op for component compare/: the same instruction in all processes of the program.
 std::string KeyOf(const std::string& fingerprint, const std::string& module,
                   const std::string& instruction) {
   return (fingerprint.empty() ? "name " + module : fingerprint) + '\n' + instruction;
@@ -61,8 +61,8 @@ std::string KeyOf(const std::string& fingerprint, const std::string& module,
 struct PageMatch {
   std::vector<std::optional<size_t>> op;
   std::vector<std::string_view> how;
-  // Of what goes with `of` this millionth part is of `op`: a function that was one program and is
-  // several now. Each program's op has a part, `of` itself, too.
+  // `ppm` millionths of op `of` belong to `op`, for a function that was one program
+  // and is several now. The op of each program has a part, `of` itself too.
   struct Part {
     size_t op, of;
     int64_t ppm;
@@ -90,7 +90,7 @@ void AddParts(const compare::Run& now, const std::vector<size_t>& ops,
   }
 }
 
-// Rows of the page's ops for ops of room compare/.
+// Rows of the page's ops for ops of component compare/.
 PageRowsOf RowsOf(const compare::Run& run, const std::vector<PageOpFacts>& ops) {
   std::unordered_map<std::string, std::vector<size_t>> by_key;
   for (size_t i = 0; i < ops.size(); ++i) {
@@ -110,7 +110,7 @@ PageMatch MatchPageOps(const RunPair& pair, const compare::Comparison& compariso
   match.op.resize(base_ops);
   match.how.resize(base_ops);
   for (const compare::Row& row : comparison.rows) {
-    // Of several, the largest stands for the group.
+    // The largest op represents a group.
     const compare::Op* target = compare::LargestOf(pair.now, row.now);
     if (target == nullptr) continue;
     const std::vector<size_t> to = theirs(*target);
@@ -275,7 +275,7 @@ Status WriteBaseTables(PageContext& page) {
     if (known != occupancy.end()) table.SetReal(15, known->second);
     table.EndRow();
   }
-  // What has no instruction there: by reason.
+  // Time without an instruction, by reason.
   for (const ReasonFigure& reason : view.coverage.reasons) {
     PageOp op;
     op.ns = reason.ns;

@@ -21,7 +21,7 @@ std::string ScriptJson(const Json& json) {
   const std::string text = json.dump(-1, ' ', true, Json::error_handler_t::replace);
   std::string out;
   out.reserve(text.size());
-  for (const char c : text) {  // In JSON a '<' stands in strings only.
+  for (const char c : text) {  // JSON has '<' in strings only.
     c == '<' ? out.append("\\u003c") : out.append(1, c);
   }
   return out;

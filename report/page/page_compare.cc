@@ -119,7 +119,7 @@ void WriteGroups(const PageComparison& compared, PageBlocks& blocks) {
   blocks.Write(groups);
 }
 
-// How much, and why in sentences of their own, where the verdict says so first; else all of it.
+// Heading and reasons as two texts, if the verdict has both; else all text in the heading.
 struct Parts {
   std::string heading, reasons;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What the files that write the page's tables share. Private to report/page/.
+// Data shared by the files that write the page's tables. Private to report/page/.
 
 #ifndef XLATRACE_REPORT_PAGE_PAGE_CONTEXT_H_
 #define XLATRACE_REPORT_PAGE_PAGE_CONTEXT_H_
@@ -55,12 +55,12 @@ struct PageOp {
   std::string handle;
   int64_t module_id = 0;
   std::string instruction;
-  int64_t ns = 0;        // Of the basis.
-  int64_t calls = 0;     // Of the basis (CallsOfLaunches); counted by the scan of launches.
-  int64_t launches = 0;  // Of the whole run.
+  int64_t ns = 0;        // Basis.
+  int64_t calls = 0;     // Basis (CallsOfLaunches); counted by the scan of launches.
+  int64_t launches = 0;  // Whole run.
   int64_t self_ns = 0;
-  int64_t row_in_sql = -1;             // Of op_time; -1: made of activities without instruction.
-  std::string reason, op_kind, phase;  // Of those.
+  int64_t row_in_sql = -1;             // Row in op_time; -1: activities without instruction.
+  std::string reason, op_kind, phase;  // For activities without instruction.
   int64_t occurrences = 0, total_ns = 0;
   std::optional<int64_t> instruction_row;
   std::string stack;
@@ -70,7 +70,7 @@ struct PageOp {
 struct PageGapSums {
   struct Sum {
     int64_t ns = 0, count = 0, longest_ns = 0;
-    int64_t short_ns = 0;  // Of cause unknown: too short to be judged.
+    int64_t short_ns = 0;  // Gaps too short for a cause.
   };
   // By device, step (INT64_MIN: outside) and cause.
   std::map<std::tuple<int64_t, int64_t, std::string>, Sum> sums;
@@ -97,14 +97,14 @@ struct PageContext {
   std::map<std::pair<int64_t, int64_t>, int64_t> streams;  // By device_id and stream_id.
   std::vector<PageOp> ops;                                 // Rows of `ops`, by ns.
   std::unordered_map<std::string, int64_t> op_rows;        // By OpKey.
-  std::unordered_map<int64_t, int64_t> site_of_activity;   // Of those that gaps name.
+  std::unordered_map<int64_t, int64_t> site_of_activity;   // Activities that gaps refer to.
   std::vector<store::ScannedGap> gaps;                     // The longest, by device and start.
   PageGapSums gap_sums;
   HostThreads host;                                         // Filled by the scan of launches.
   std::vector<PagePathPart> path;                           // By device and start.
   std::unordered_map<int64_t, int64_t> stream_of_activity;  // Row of those on the path.
   nlohmann::ordered_json meta = nlohmann::ordered_json::object();
-  int64_t start_ns = 0, end_ns = 0;  // Of all device work.
+  int64_t start_ns = 0, end_ns = 0;  // All device work.
 
   bool InBasis(int64_t device_id, const std::optional<int64_t>& step) const {
     return !view.basis.steady || (step && steps.IsSteady(device_id, *step));
@@ -124,19 +124,18 @@ void SetRow(PageTable& table, const store::Statement& row, const std::vector<con
 void SetCell(PageTable& table, size_t column, const store::Cell& cell, const IdRows* ref = nullptr);
 
 Status WriteRunTables(PageContext& page);     // page_run.cc
-Status WriteRankTables(PageContext& page);    // page_ranks.cc: needs devices
+Status WriteRankTables(PageContext& page);    // page_ranks.cc. Needs devices.
 Status LoadPageGaps(PageContext& page);       // page_gaps.cc
-Status WriteGapTables(PageContext& page);     // page_gaps.cc: needs site_of_activity
+Status WriteGapTables(PageContext& page);     // page_gaps.cc. Needs site_of_activity.
 Status LoadPagePath(PageContext& page);       // page_path.cc
-Status WritePathTable(PageContext& page);     // page_path.cc: needs stream_of_activity
+Status WritePathTable(PageContext& page);     // page_path.cc. Needs stream_of_activity.
 Status LoadReplayMeta(PageContext& page);     // page_path.cc
-Status WriteTimeTables(PageContext& page);    // page_time.cc: needs gaps, site_of_activity, host
+Status WriteTimeTables(PageContext& page);    // page_time.cc. Needs gaps, site_of_activity, host.
 Status LoadPageOps(PageContext& page);        // page_ops.cc
-Status WriteLaunchTables(PageContext& page);  // page_launches.cc: needs gaps, path, ops; completes
-                                              // ops and host
-Status WriteHloTables(PageContext& page);     // page_hlo.cc: needs ops, completes them
-Status WriteOpTables(PageContext& page);      // page_ops.cc: last of these
-// Of the ops of `page`, which is this run or the base run (page_shares.cc).
+Status WriteLaunchTables(PageContext& page);  // page_launches.cc. Needs gaps, path, ops.
+Status WriteHloTables(PageContext& page);     // page_hlo.cc. Needs ops, completes them.
+Status WriteOpTables(PageContext& page);      // page_ops.cc. Must be the last of these.
+// Shares of ops of `page`, which is this run or the base run (page_shares.cc).
 Status WriteShareTable(PageContext& page, const std::string& name, const std::string& ops);
 Status WriteSourceTables(PageContext& page);    // page_source.cc
 Status WriteBaseTables(PageContext& page);      // page_base.cc

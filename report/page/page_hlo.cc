@@ -34,7 +34,7 @@ constexpr size_t kMostHotText = size_t{12} << 20;  // Deflates to a tenth or les
 constexpr size_t kTextPiece = size_t{2} << 20;
 constexpr size_t kLongestInstruction = 8'192;
 
-// What run.db says about an instruction, in the order of the module.
+// Facts of run.db about an instruction, in the order of the module.
 struct InstructionFacts {
   std::string name, op_kind, phase, op_name, layer, source_file;
   std::optional<int64_t> source_line, flops, bytes;

@@ -4,8 +4,8 @@
 // The same pass gives the sites that launches refer to (launch_sites.h) and the calls of host
 // threads (host_threads.h).
 //
-// Where a run has more launches than the page takes, the launches of some steps go out whole, and
-// sums by time for all of them (bins).
+// If a run has too many launches for the page, the page gets all launches of some steps. It also
+// gets sums over time (bins) of all steps.
 
 #include <algorithm>
 #include <map>
@@ -84,7 +84,7 @@ class LaunchPass {
     return {};
   }
 
-  // Activities whose site the table of gaps wants to know, and those on the critical path.
+  // Activities whose site the table of gaps needs, and those on the critical path.
   void LoadWanted() {
     for (const store::ScannedGap& gap : page_.gaps) {
       for (const int64_t id : {gap.previous_activity_id, gap.next_activity_id}) {
@@ -156,7 +156,7 @@ class LaunchPass {
 
   void WritePiece() {
     if (piece_.empty()) return;
-    // What nests comes after what holds it.
+    // Nested launches come after the launch around them.
     std::stable_sort(piece_.begin(), piece_.end(), [](const Launch& a, const Launch& b) {
       return std::tie(a.stream, a.start_ns, b.duration_ns) <
              std::tie(b.stream, b.start_ns, a.duration_ns);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What the memory of the modules that ran is made of: XLA's buffer assignment where the module
-// holds one, and which values live from when to when. Private to report/page.
+// Memory of the modules that ran: XLA's buffer assignment if the module has one, and the live
+// ranges of values. Private to report/page.
 
 #ifndef XLATRACE_REPORT_PAGE_PAGE_MEMORY_H_
 #define XLATRACE_REPORT_PAGE_PAGE_MEMORY_H_

@@ -30,7 +30,7 @@ constexpr std::string_view kOpTimeSql =
     " compute_utilisation_pct, memory_utilisation_pct, compute_type, confidence, estimated, mixed,"
     " critical_pct, slack_ns FROM op_time WHERE op IS NOT NULL";
 
-struct Details {  // Of an instruction; opcode empty: not known.
+struct Details {  // Columns of an instruction; opcode empty: unknown.
   std::string opcode;
   std::string shape;
 };
@@ -119,8 +119,8 @@ Status WriteOpTables(PageContext& page) {
       "estimated mixed critical_pct:real slack_ns handle:text"
       " module>modules instruction:text instruction_row>instructions unattributed_reason:word"
       " opcode:text shape:text dtype:text ns calls self_ns copies stack:text");
-  constexpr size_t kFirstSql = 5;  // Of kOpTimeSql: category.
-  constexpr size_t kMore = 27;     // Of the table: handle.
+  constexpr size_t kFirstSql = 5;  // `category` in kOpTimeSql.
+  constexpr size_t kMore = 27;     // `handle` in the table.
   int64_t next_fold = 0;
   const auto folds = FoldNumbers(page.view, &next_fold);
   for (size_t i = 0; i < page.ops.size(); ++i) {

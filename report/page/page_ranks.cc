@@ -25,11 +25,11 @@ constexpr int64_t kMostRankSteps = 100'000;
 constexpr int64_t kMostCollectives = 500;
 constexpr size_t kLongestSaid = 4096;
 
-// What the map shows of the job's steps: all, or the longest one of each few that follow each
-// other.
+// The job's steps that the map shows: all, or the longest of each group of consecutive
+// steps.
 struct ShownSteps {
   std::set<int64_t> steps;
-  int64_t left_out = 0;  // Rows of the others.
+  int64_t left_out = 0;  // Rows of the other steps.
 };
 
 Result<ShownSteps> ChooseSteps(store::RunDb& db) {
@@ -125,7 +125,7 @@ Status JobCollectives(PageContext& page, const IdRows& ranks) {
   return {};
 }
 
-// Of a run of several devices: whom they wait for, as the finding has it (analysis/device_lag.h).
+// For a run of several devices: the device that the others wait for (analysis/device_lag.h).
 Status DeviceLagMeta(PageContext& page) {
   analysis::DeviceSteps steps;
   XLATRACE_TRY(page.db.ForEach(

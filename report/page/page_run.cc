@@ -26,7 +26,7 @@ Status WriteFacts(PageContext& page) {
   for (size_t i = 0; i < rows.rows.size(); ++i) {
     const std::string key = rows.Text(i, "key");
     info.SetText(0, key);
-    // What is said of a job are sentences; paths and commands stay as they are.
+    // Texts about a job are sentences; paths and commands stay as they are.
     const std::string value = rows.Text(i, "value");
     info.SetText(1, key.starts_with("job") ? WithGlyphs(value) : value);
     info.EndRow();

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The page's two scripts, put into the program when it is built: the app (report/ui/dist/app.js,
-// the build of report/ui/src) and what runs before the first paint: it
-// sets the theme and marks the page as starting, so that the tables below the verdict wait for the
-// app (theme.js).
+// The page's two scripts, embedded when xlatrace is built. The first is the app
+// (report/ui/dist/app.js, the build of report/ui/src). The second, theme.js, runs before the
+// first paint. It sets the theme and hides the tables below the verdict until the app shows
+// them.
 //
 // The page's content security policy names their SHA-256, so no other script runs in it.
 

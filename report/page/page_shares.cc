@@ -79,7 +79,7 @@ Status WriteShareTable(PageContext& page, const std::string& name, const std::st
         return true;
       }));
   flush();
-  // What has no instruction is one share of itself.
+  // Time without an instruction is one share of itself.
   for (size_t i = 0; i < page.ops.size(); ++i) {
     if (done[i]) continue;
     current = static_cast<int64_t>(i);

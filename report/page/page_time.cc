@@ -22,7 +22,7 @@ using store::Statement;
 
 constexpr size_t kMostGraphLaunches = 20'000;
 
-// What the first screen says of steps that take longer than others.
+// The first screen's facts about steps that take longer than others.
 Status DifferencesOfSteps(PageContext& page) {
   std::map<std::pair<int64_t, int64_t>, StepOfDevice> steps;  // By number and device.
   std::optional<int64_t> last;
@@ -128,7 +128,7 @@ Status GraphLaunches(PageContext& page) {
   return {};
 }
 
-// Of the calls that have the figure.
+// Mean over the calls that have the figure.
 struct Mean {
   int64_t sum = 0, count = 0;
   void Add(std::optional<int64_t> value) {

@@ -18,17 +18,17 @@
 
 namespace xlatrace::report {
 
-// What time in a bin can be: the phases, then what is no computation.
+// Parts of time in a bin: the phases, then collectives and copies.
 inline constexpr size_t kTimeParts = kPhaseCount + 2;
 inline constexpr size_t kCollectivePart = kPhaseCount;
 inline constexpr size_t kCopyPart = kPhaseCount + 1;
 
-// Of an op, by the words of the view op_time.
+// The part of an op, by the words of the view op_time.
 size_t TimePartOf(std::string_view op_kind, std::string_view phase);
 // "forward", "collective".
 std::string_view TimePartText(size_t part);
 
-// Of one device. A span that covers many bins costs as little as a short one.
+// Bins of one device. A long span costs as little as a short one.
 class TimeBins {
  public:
   TimeBins(int64_t start_ns, int64_t width_ns, size_t count)

@@ -23,7 +23,7 @@ std::string Quoted(std::string_view text) {
   return quoted += '\'';
 }
 
-// What is written for words that are not called as in run.db.
+// Writes the words that differ from those in run.db.
 template <typename Enum, typename Words>
 std::string WordTable(std::string_view name, Words words) {
   std::string out = fmt::format("export const {}: Record<string, string> = words({{\n", name);
@@ -57,7 +57,7 @@ std::string PartList() {
   return out += "\n] as const;\n";
 }
 
-// What is written for parts of a step that are not called as in run.db.
+// Writes the parts of a step whose words differ from those in run.db.
 std::string PartTable() {
   std::string out = "export const PART_WORDS: Record<string, string> = words({\n";
   for (const model::StepPart part : kPartOrder) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The words of run.db as the page's app shows them: report/ui/src/words.ts, made from the program's
-// own (report/shown_words.h and word_tables.h over model/words.h), so that a word is written in one
-// place.
+// Generates report/ui/src/words.ts: the words of run.db as the page's app shows them.
+// Source: report/shown_words.h and word_tables.h, over model/words.h.
+// So each word is written in one place.
 //
 // Thread-safety: re-entrant.
 

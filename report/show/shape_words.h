@@ -12,10 +12,10 @@
 
 namespace xlatrace::report {
 
-// A tuple of more than eight says what it holds how often, in order of first appearance:
-// "(bf16[8]{0}, bf16[8]{0}, ... )" becomes "tuple of 90: 72 x bf16[8]{0}, 18 x f32[2]{0}". At most
-// six of these, then "and 3 other shapes". What is no such tuple comes back as it is; tuples inside
-// of tuples are shortened in the same way.
+// A tuple of more than eight is replaced by counts in order of first appearance: "(bf16[8]{0},
+// bf16[8]{0}, ... )" becomes "tuple of 90: 72 x bf16[8]{0}, 18 x f32[2]{0}". It lists at most six
+// shapes, then "and 3 other shapes". Other shapes are returned unchanged; nested tuples are
+// shortened in the same way.
 std::string ShortShape(std::string_view shape);
 
 }  // namespace xlatrace::report

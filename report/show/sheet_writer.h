@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The text of a `show` sheet while it is being written, and the cells of its JSON as text. Internal
-// to the room.
+// Writes the text of a `show` sheet, and formats the cells of its JSON as text. Internal to
+// report/show/.
 
 #ifndef XLATRACE_REPORT_SHOW_SHEET_WRITER_H_
 #define XLATRACE_REPORT_SHOW_SHEET_WRITER_H_

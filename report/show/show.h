@@ -2,11 +2,11 @@
 
 // `show`: everything about one thing of a run.
 //
-// Gets an open run.db and what to show: a handle (o17, k3, m2, f1), a layer, a source line
-// ("layers.py:88"), or the name of an instruction (launched or not), kernel or module. Gives text
-// for a terminal, or one JSON object with "schema_version": 1 whose keys only get more; both show
-// the same figures, all of them from the public views (docs/schema.md) but for HLO and memory,
-// which come from the stored module.
+// Gets an open run.db and a subject. The subject is a handle (o17, k3, m2, f1), a layer, a source
+// line ("layers.py:88"), or the name of an instruction, kernel or module. Returns text for a
+// terminal or one JSON object. The object has "schema_version": 1; no version removes a key. Both
+// show the same figures. These come from the public views (docs/schema.md); HLO and memory come
+// from the stored module.
 //
 // Thread-safety: one thread per RunDb.
 
@@ -27,12 +27,12 @@ namespace xlatrace::report {
 
 struct ShowOptions {
   bool json = false;
-  int width = 100;  // Columns of text; from 60 on nothing is wider but HLO text that is asked for.
+  int width = 100;  // Columns; from 60 on only requested HLO text is wider.
   bool ascii = false;
   bool color = false;
-  bool whole_hlo = false;              // All lines of a fusion's body; else the first 40.
-  const analysis::Gpu* gpu = nullptr;  // What the same launches would do on another GPU.
-  // Where an instruction of a module came from, of an op or instruction; empty: not asked for.
+  bool whole_hlo = false;              // True: all lines of a fusion's body; else the first 40.
+  const analysis::Gpu* gpu = nullptr;  // Another GPU for an estimate; null: none.
+  // Origin of an instruction of a module, for an op or instruction; empty: not requested.
   std::function<Result<Provenance>(int64_t module_id, const std::string& instruction)> provenance;
 };
 

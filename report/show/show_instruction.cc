@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The HLO of a sheet: the instruction as XLA prints it, who made what it reads, who reads what it
-// makes; and the sheet of an instruction without time of its own.
+// The HLO of a sheet: the instruction as XLA prints it, its producers and its consumers.
+// Also the sheet of an instruction without own time.
 
 #include <algorithm>
 #include <string>
@@ -89,7 +89,7 @@ class Neighbours {
     for (const uint32_t user : users_[from.index]) {
       if (readers.size() >= kMostSheetRows) return;
       Neighbour reader{user, from.through};
-      // What a tuple's elements feed is not told apart here, so a tuple is an end.
+      // A tuple ends the search, because consumers of single elements are not distinguished here.
       const bool ends = !IsPassive(user) || At(user).opcode == "tuple" || users_[user].empty() ||
                         reader.through.size() >= kMostPassed;
       if (ends) {

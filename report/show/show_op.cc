@@ -37,7 +37,7 @@ std::optional<int64_t> OptionalOf(const Json& row, std::string_view key) {
 }
 std::string TextOf(const Json& row, std::string_view key) { return JsonText(row, key); }
 
-// What people call a device of the run: by its rank where the processes have one.
+// Display names of the run's devices: ranks if the processes have ranks.
 Result<std::map<int64_t, std::string>> DeviceNames(RunDb& db) {
   XLATRACE_ASSIGN(
       const store::Table devices,
@@ -56,8 +56,8 @@ Result<std::map<int64_t, std::string>> DeviceNames(RunDb& db) {
   return names;
 }
 
-// Over which devices its time per step is the mean, and what those take that run it: of a pipeline
-// each stage has ops of its own. `ran_in`: steps with launches of it, by device.
+// Devices in the mean of the op's time per step, and the times of devices that run the op. Each
+// stage of a pipeline has its own ops. `ran_in`: steps with launches of the op, by device.
 Status AddDevices(RunDb& db, const std::map<int64_t, std::set<int64_t>>& ran_in, Json& op) {
   XLATRACE_ASSIGN(const store::Table steps,
                   db.Select("SELECT device_id, step FROM step WHERE typical"));
@@ -243,7 +243,7 @@ Result<Json> OpRow(RunDb& db, const std::string& handle, std::string* name) {
                       " WHERE o.handle = ?1",
                       {handle}));
   if (op.is_null()) return op;
-  *name = TextOf(op, "op");  // Of an instruction its own.
+  *name = TextOf(op, "op");  // The name of an instruction, without a launched op.
   if (op["instruction"].is_null()) op["instruction"] = *name;
   op.erase("op");
   XLATRACE_ASSIGN(const Json instruction,
@@ -266,12 +266,12 @@ Result<Json> OpRow(RunDb& db, const std::string& handle, std::string* name) {
   return op;
 }
 
-// The activities of one op, those whose label names its instruction or gives it a share, summed in
-// several ways. Of a share all times are the part that is the op's.
+// The activities of one op: those whose label is its instruction or gives the op a share. All times
+// of a shared activity are the op's part.
 struct OpLaunches {
-  std::unordered_set<int64_t> labels;                // That are all its own.
-  std::unordered_map<int64_t, size_t> share_labels;  // Where among the owners it is.
-  LaunchSums all;                                    // Of all ops.
+  std::unordered_set<int64_t> labels;                // Labels that are only this op's.
+  std::unordered_map<int64_t, size_t> share_labels;  // Index of the op among the label's owners.
+  LaunchSums all;                                    // Sums of all ops.
   std::vector<LaunchSum> sums;
   std::map<int64_t, LaunchSum> by_step;
   std::map<int64_t, std::set<int64_t>> ran_in;  // Steps by device.
@@ -394,7 +394,7 @@ Json LaunchRows(const OpLaunches& of, size_t* configurations) {
   return rows;
 }
 
-// Which evidence told that these activities are this op's, and how much of its time each.
+// The evidence for the op's activities, with the time per kind of evidence.
 Json EvidenceRows(const OpLaunches& of) {
   const auto evidence_of = [&](const LaunchSum& sum) {
     return std::tuple(of.all.LabelText(sum, "evidence"), of.all.LabelText(sum, "confidence"),

@@ -284,7 +284,7 @@ Result<Json> KernelSheet(RunDb& db, const std::string& what, const ShowOptions& 
       break;
     }
   }
-  std::vector<LaunchSum> of_symbol;  // Of the view `launch`: kernels.
+  std::vector<LaunchSum> of_symbol;  // Kernels, from the view `launch`.
   std::vector<LaunchSum> of_ops, without_op;
   for (const LaunchSum& sum : launches.sums()) {
     if (kernel->symbol.empty() || launches.ConfigText(sum, "kernel_symbol") != kernel->symbol) {
@@ -409,7 +409,7 @@ Result<Json> FindingSheet(RunDb& db, const std::string& handle) {
     finding["evidence"] = evidence.is_array() ? std::move(evidence) : Json::array();
   }
   if (const Json& of_run = finding["saves_high_ns_per_run"]; of_run.is_number()) {
-    // Of a merged job whose launches here have no steps the job's are known.
+    // A merged job whose launches here have no steps still has the steps of the job.
     XLATRACE_ASSIGN(const JobFigure job, LoadJob(db));
     if (job.HasSteps()) {
       XLATRACE_ASSIGN(const RunView view, LoadRunView(db));
@@ -423,7 +423,7 @@ Result<Json> FindingSheet(RunDb& db, const std::string& handle) {
                   Row(db, "SELECT count(*) AS worked FROM busy_time WHERE busy_ns > 0"));
   Json sheet{{"kind", "finding"},
              {"handle", handle},
-             {"devices", devices["worked"]},  // Of which savings of a run are sums.
+             {"devices", devices["worked"]},  // A run's savings are sums over these.
              {"finding", std::move(finding)}};
   return sheet;
 }

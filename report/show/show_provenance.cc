@@ -48,7 +48,7 @@ Json OpProvenanceJson(const OpProvenance& op) {
           {"origins", NotesJson(op.origins)}};
 }
 
-// What is not told, and why.
+// Missing facts and their reasons.
 void WriteNotes(const Json& provenance, SheetWriter& out) {
   for (const Json& note : ValueAt(provenance, "notes")) {
     if (note.is_string()) out.Paragraph(note.get<std::string>());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The parts of `show`: one JSON object per kind of thing, and its text. Internal to the room.
+// The parts of `show`: one JSON object per kind of subject, and its text. Internal to report/show/.
 
 #ifndef XLATRACE_REPORT_SHOW_SHOW_SHEET_H_
 #define XLATRACE_REPORT_SHOW_SHOW_SHEET_H_
@@ -76,9 +76,9 @@ double JsonNumber(const Json& row, std::string_view key);
 std::optional<int64_t> JsonInt(const Json& row, std::string_view key);
 std::string JsonText(const Json& row, std::string_view key);
 
-// From the host's call to the start on the device, of the activities that are
-// wanted(label_id, config_id); with how far ahead the host is on that device. Null: no calls known,
-// or clocks that do not fit (one launch in twenty starts before its call).
+// Time from the host's call to the start on the device, of activities that the predicate accepts,
+// and the host's lead on that device. Null: no known calls, or clocks that do not fit (more than
+// one launch in twenty starts before its call).
 Result<Json> LaunchLatency(store::RunDb& db, const std::function<bool(int64_t, int64_t)>& wanted);
 
 // Launch configurations with their occupancy and what would raise it. `rows`: objects with the

@@ -269,7 +269,7 @@ void WriteScope(const Json& sheet, const std::string& title, SheetWriter& out) {
 void WriteOps(const Json& ops, SheetWriter& out) {
   if (!ops.is_array() || ops.empty()) return;
   out.Heading("Ops");
-  // Of those of which only a part belongs here.
+  // Rows of which only a part belongs here.
   const bool parts = std::any_of(ops.begin(), ops.end(), [](const Json& op) {
     return JsonHas(op, "here_ns") && ValueAt(op, "here_ns") != ValueAt(op, "self_ns");
   });

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The text of what several sheets have, and of the op's, which is the longest. Internal to the
-// room.
+// Text that several sheets share, and the text of an op's sheet, which is the longest.
+// Internal to report/show/.
 
 #ifndef XLATRACE_REPORT_SHOW_SHOW_TEXT_H_
 #define XLATRACE_REPORT_SHOW_SHOW_TEXT_H_
@@ -21,7 +21,7 @@ void WriteOps(const Json& ops, SheetWriter& out);
 void WriteFindings(const Json& findings, SheetWriter& out);
 // How long the device took to begin what the host had called for.
 void WriteHost(const Json& host, SheetWriter& out);
-// What the passes of the compiler did to it.
+// The compiler passes that made or changed the instruction.
 void WriteProvenance(const Json& provenance, SheetWriter& out);
 // Launch configurations of a sheet: grid, registers, occupancy. `with_names`: of more than one
 // kernel.

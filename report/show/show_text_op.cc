@@ -107,7 +107,7 @@ void WriteSteps(const Json& sheet, int64_t devices, SheetWriter& out) {
                            devices > 1 ? fmt::format(", mean of {} devices", devices) : ""));
 }
 
-// Whole where all of the HLO is asked for.
+// The whole shape if the caller requested all of the HLO.
 std::string ResultCell(const Json& row, const SheetWriter& out) {
   const std::string shape = JsonText(row, "shape");
   return out.options().whole_hlo ? shape : ShortShape(shape);
@@ -129,7 +129,7 @@ void WriteNeighbours(const Json& rows, std::string_view heading, SheetWriter& ou
   out.Table(table);
 }
 
-// What the op is.
+// Identity of the op: names, kind, shapes, place.
 void WriteIdentity(const Json& sheet, const Json& op, SheetWriter& out) {
   out.Title(fmt::format("{}  {}  ({}, {})", JsonText(sheet, "handle"), JsonText(op, "instruction"),
                         KindWords(JsonText(op, "op_kind")), JsonText(op, "category")));
@@ -146,7 +146,7 @@ void WriteIdentity(const Json& sheet, const Json& op, SheetWriter& out) {
   out.Fact("result", ResultCell(op, out));
 }
 
-// Of ops that some devices run: what they take there.
+// For ops that only some devices run: the time on those devices.
 void WriteWhereItRan(const Json& op, int64_t devices, SheetWriter& out) {
   if (!JsonHas(op, "steady_ns_per_step_there")) return;
   const Json& names = ValueAt(op, "ran_on");
@@ -200,7 +200,7 @@ void WriteOpTime(const Json& op, int64_t devices, SheetWriter& out) {
   WriteAlike(ValueAt(op, "alike"), out);
 }
 
-// What it would take on the GPU that was asked for.
+// Estimate for the GPU in `--on`.
 void WriteOtherGpu(const Json& op, const Json& other, SheetWriter& out) {
   if (!other.is_object()) return;
   std::string text = JsonText(other, "gpu") + ": bound by " + JsonText(other, "bound_by");

@@ -44,10 +44,10 @@ std::optional<Sort> SortFromText(std::string_view text);
 
 struct SummaryOptions {
   By by = By::kOp;
-  int width = 100;     // Columns of text output; from 60 on nothing is wider than that.
+  int width = 100;     // Columns of text output; from 60 on no line is wider.
   bool ascii = false;  // No block characters.
   bool color = false;  // Escape sequences (bold, and the colours of phases).
-  // What the table is made of, where that is a part of the run (summary_slices.h); borrowed.
+  // A part of the run for the table (summary_slices.h); borrowed.
   const RunView* table = nullptr;
   size_t rows = 0;  // Rows of the table; 0: text fills 45 lines, Markdown 20, CSV and JSON all.
 };

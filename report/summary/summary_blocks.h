@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The blocks of a summary in a terminal, each a few lines: one class per block. Internal to the
-// room.
+// The blocks of a summary in a terminal, a few lines each: one class per block.
+// Internal to report/summary/.
 
 #ifndef XLATRACE_REPORT_SUMMARY_SUMMARY_BLOCKS_H_
 #define XLATRACE_REPORT_SUMMARY_SUMMARY_BLOCKS_H_
@@ -20,7 +20,7 @@ using SummaryLines = std::vector<std::string>;
 
 void AppendLines(SummaryLines& to, SummaryLines from);
 
-// What all blocks need: the run, how wide the terminal is and what it can show.
+// Data that all blocks need: the run, and the width and abilities of the terminal.
 class SummaryBlock {
  public:
   SummaryBlock(const RunView& view, const SummaryOptions& options);
@@ -40,7 +40,7 @@ class SummaryBlock {
 // "step 47.6 ms (half of 12 steps: 47.2 to 48.3)".
 std::string StepWords(const StepsFigure& steps);
 
-// What ran on what, how long a step is, and how much of it is known.
+// Program and devices, time of a step, and attributed share.
 class HeaderBlock : SummaryBlock {
  public:
   using SummaryBlock::SummaryBlock;
@@ -65,7 +65,7 @@ class PartsBlock : SummaryBlock {
   std::string Note(model::StepPart part) const;
 };
 
-// What to do about it, by what it saves.
+// Actions, by saving.
 class FindingsBlock : SummaryBlock {
  public:
   using SummaryBlock::SummaryBlock;
@@ -75,7 +75,7 @@ class FindingsBlock : SummaryBlock {
   std::string AllTogether() const;
 };
 
-// What was looked at and is fine, and what the data could not decide, by their short names.
+// Short names of causes that were ruled out, and of causes that the data could not decide.
 class RuledOutBlock : SummaryBlock {
  public:
   using SummaryBlock::SummaryBlock;
@@ -85,7 +85,7 @@ class RuledOutBlock : SummaryBlock {
   SummaryLines WrapItems(const SummaryLines& items, std::string_view between) const;
 };
 
-// What the recording does not tell: not known, missing at its end, lost.
+// Facts that are not in the recording: unknown, cut off at the end, lost.
 class NotKnownBlock : SummaryBlock {
  public:
   using SummaryBlock::SummaryBlock;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What a summary in a terminal says of findings, and of what could not be found.
+// Lines of a summary in a terminal about findings and about causes that could not be tested.
 
 #include <algorithm>
 #include <string>
@@ -52,7 +52,7 @@ SummaryLines FindingsBlock::Lines() const {
     for (size_t c = 0; c < 3; ++c) beside[c] = std::max(beside[c], DisplayWidth(rows[i][c]));
   }
   beside[2] = std::min(beside[2], kWidestSource);
-  // A title that is longer than the room beside these goes on in the next line.
+  // A title that is wider than the remaining columns continues in the next line.
   const int room = std::max(width_ - beside[0] - beside[1] - beside[2] - 3 - 2, 20);
   TextTable table({{.heading = "do this", .flexible = true},
                    {.heading = (any ? "saves" : "saves<=") + per_step, .right = true},
@@ -105,7 +105,7 @@ SummaryLines RuledOutBlock::Lines() const {
     SummaryLines items;
     for (const RuledOutFigure& ruled_out : view_.ruled_out) {
       if (ruled_out.verdict != verdict) continue;
-      // Fine: the name and its figure. Not judged: with what is missing.
+      // A ruled-out cause has its name and figure; an undecided one has the missing data.
       const bool figure = fine && !ruled_out.figure.empty();
       items.push_back(figure ? fmt::format("{} ({})", ruled_out.what, ruled_out.figure)
                              : ruled_out.text);
@@ -161,7 +161,7 @@ SummaryLines NotKnownBlock::Lines() const {
       lines.push_back((i == 0 && k == 0 ? "missing    " : "           ") + wrapped[k]);
     }
   }
-  // Nobody looks for it there: the profile is the program's, the switch TensorFlow's.
+  // The profile belongs to the program and the option to TensorFlow, so the user needs a hint.
   for (const StatFigure& stat : view_.stats) {
     const bool counts = stat.name == "kernels_not_recorded" || stat.name == "page_migration";
     if (!counts && stat.name != "own_profile_without_gpu" &&

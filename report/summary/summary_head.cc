@@ -65,7 +65,8 @@ SummaryLines HeaderBlock::WhatRan() const {
   if (view_.title != file) first.push_back(FitName(view_.title, 30));
   const JobFigure& job = view_.job;
   if (job.ranks > 0) first.push_back(RankWords(job));
-  // Of a job of which not all launches are kept it is said whose devices these are.
+  // For a job with only some ranks' launches in the file, the text states that the devices are kept
+  // ones.
   first.push_back(FitName(view_.DeviceText(), 40) + (job.kept < job.ranks ? " kept" : ""));
   if (const std::string rank = view_.RankText(); !rank.empty()) first.push_back(rank);
   if (const ModuleFigure* main = view_.MainModule()) {
@@ -86,7 +87,7 @@ SummaryLines HeaderBlock::WhatRan() const {
   return first;
 }
 
-// Of a job whose launches here have no steps: as its sentence has it, of all ranks.
+// For a job whose launches here have no steps: the step of all ranks, as in its sentence.
 std::string HeaderBlock::JobStepText() const {
   const JobFigure& job = view_.job;
   const auto step = static_cast<double>(job.step_ns);
@@ -130,7 +131,7 @@ SummaryLines HeaderBlock::Lines() const {
     second.push_back("device time " + Duration(static_cast<double>(coverage.device_ns)));
   }
   if (coverage.device_ns > 0) second.push_back(AttributedWords(view_).text);
-  // What may be missing has a line of its own: it is never the field that does not fit.
+  // Possible losses have a line of their own, so that they are never cut off.
   const bool lacks = view_.losses.more_possible();
   if (!lacks) {
     second.push_back("lost " + view_.losses.Text());

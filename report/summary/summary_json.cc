@@ -171,8 +171,8 @@ Json TableJson(const RunView& view, const SummaryOptions& options) {
 
 namespace {
 
-// With a number of rows asked for, what fits a message: the head, the table, the findings in short.
-// Keys are those of the whole answer, some left out.
+// If a number of rows is given: a short answer for a message (head, table, findings in short).
+// Keys are a part of those of the whole answer.
 std::string BriefJson(const RunView& view, const SummaryOptions& options) {
   const AnswerText answer = TextOf(view);
   Json json{

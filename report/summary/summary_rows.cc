@@ -23,7 +23,7 @@
 namespace xlatrace::report {
 namespace {
 
-// From this many columns on, the source line and longer names have room.
+// From this many columns on, the source line and longer names fit.
 constexpr int kWide = 120;
 constexpr int kMedium = 96;
 
@@ -83,7 +83,7 @@ class RowsMaker {
     return calls == 0 ? "-" : Microseconds(static_cast<double>(ns) / static_cast<double>(calls));
   }
 
-  // Which columns the table of ops has: by its width, and by what the run knows.
+  // Columns of the table of ops, by its width and by the facts that the run has.
   struct OpColumns {
     bool medium = false;
     bool wide = false;
@@ -125,7 +125,7 @@ class RowsMaker {
     return columns;
   }
 
-  // The cells of a row, whichever of them are shown.
+  // The cells of a row, shown or not.
   struct OpCells {
     std::string handle, name;
     int64_t ns = 0;
@@ -149,8 +149,8 @@ class RowsMaker {
     return row;
   }
 
-  // Names of instructions. One name in several modules: told apart by the module's, and by its
-  // number where that is the same, too.
+  // Names of instructions. If several modules have an instruction of one name, the module's name is
+  // added, and the module's number if names of modules are equal too.
   class OpNames {
    public:
     OpNames(const std::vector<FoldedOp>& ops, bool one_process) : one_process_(one_process) {
@@ -261,7 +261,7 @@ class RowsMaker {
 
   // "64", "0.06"; "-": no roof is known.
   static std::string PeakWords(const FoldedOp& fold) {
-    // What starts a copy and returns has no rate.
+    // An op that starts a copy and returns has no rate.
     if (fold.rated_ns == 0 || fold.ns < 100 * fold.calls) return "-";
     return PeakPercent(fold.peak_ns / static_cast<double>(fold.rated_ns));
   }
@@ -274,7 +274,7 @@ class RowsMaker {
       const int64_t ns = view_.phases[static_cast<size_t>(phase)];
       if (ns > 0) table.Add({std::string(PhaseWords(phase)), Ms(ns), Pct(ns)});
       if (phase != model::Phase::kUnknown) continue;
-      // What the first screen and the page call "copies, no phase".
+      // The first screen and the page call this row "copies, no phase".
       for (const DevicePart& part : DeviceParts(view_)) {
         const bool copies = part.part == model::StepPart::kExposedCopy;
         if (!copies && part.part != model::StepPart::kExposedCollective) continue;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Cuts of a run that `summary` makes only when asked: other groupings, and a part of it alone.
+// Parts of a run that `summary` makes on request only: other groupings, and filtered ones.
 //
 // Thread-safety: one thread per RunDb.
 
@@ -25,8 +25,8 @@ struct SummaryFilter {
 // Fills view.slices with scopes, origins, devices or ranks: device time of the basis.
 Status LoadSlices(store::RunDb& db, By by, RunView& view);
 
-// Leaves of `view` what belongs to a phase and a scope: ops, layers, sources, kinds, modules,
-// phases, and the sum of it as its device time. Parts of fusions count by their shares.
+// Reduces `view` to a phase and a scope: ops, layers, sources, kinds, modules, phases, and their
+// sum as device time. Parts of fusions count by their shares.
 Status ApplyFilter(store::RunDb& db, const SummaryFilter& filter, RunView& view);
 
 // Can this grouping be filtered? Kernels, steps, devices, ranks and origins cannot: their time is

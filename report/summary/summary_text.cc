@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Summary for a terminal: what the program prints when somebody wants the answer now.
+// Summary for a terminal: the answer on one screen.
 
 #include <algorithm>
 #include <string>
@@ -59,7 +59,7 @@ class Summary : SummaryBlock {
     size_t used = head.size() + parts.size() + findings.size() + not_known.size() + footer.size() +
                   blanks + 4;
     used += ruled_out.size();
-    // Who asks for a table wants its rows more than what else there is to say.
+    // If the user requests a table, its rows have priority over other blocks.
     const size_t wanted = options_.rows > 0                                     ? options_.rows
                           : options_.by == By::kOp || options_.by == By::kPhase ? 0
                                                                                 : kAskedRows;
@@ -83,7 +83,7 @@ class Summary : SummaryBlock {
     if (letters) ++used;
     size_t rows = used + kLeastRows < kMostLines ? kMostLines - used : kLeastRows;
     if (options_.rows > 0) rows = std::min(rows, options_.rows);
-    // Where nothing has an instruction, the names as recorded say more than one line "none".
+    // If no time has an instruction, recorded names are more useful than one line "none".
     const By by = options_.by == By::kOp && view_.ops.empty() ? By::kKernel : options_.by;
     const RunView& of = options_.table != nullptr ? *options_.table : view_;
     SummaryLines table = MakeSummaryTable(of, by, rows, width_).Lines(width_, options_.ascii);
@@ -103,8 +103,8 @@ class Summary : SummaryBlock {
   }
 
  private:
-  // Of a merged job the first thing is who everyone waits for, then through which ranks a step
-  // runs.
+  // In a merged job the first lines name the rank that others wait for, and then the ranks on a
+  // step's path.
   SummaryLines Job() const {
     SummaryLines lines;
     for (const auto& [key, value] : view_.info) {
@@ -117,7 +117,7 @@ class Summary : SummaryBlock {
     return lines;
   }
 
-  // What the letters of column P stand for.
+  // The meaning of the letters in column P.
   std::string Letters() const {
     SummaryLines letters;
     for (const model::Phase phase : kPhaseOrder) {

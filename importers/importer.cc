@@ -32,12 +32,12 @@ tl::unexpected<Error> NotImportable(const std::string& path, std::string_view wh
   return MakeError(fmt::format("'{}' {}", path, what), std::move(hint));
 }
 
-// `head`: the first bytes, inflated. What they are, dumps/file_kind.h says; here, which of it is a
-// recording, and what to do with the rest.
+// `head`: the first bytes, inflated. dumps/file_kind.h detects the file type. This function returns
+// the kind of a recording, or an error with a hint for other files.
 Result<SourceKind> DetectHead(const std::string& path, std::string_view head) {
   using namespace std::string_view_literals;
   using dumps::FileKind;
-  if (head.starts_with("\x0a\xEF\xBF\xBD"sv)) return SourceKind::kXplane;  // Says what is wrong.
+  if (head.starts_with("\x0a\xEF\xBF\xBD"sv)) return SourceKind::kXplane;  // A reader error.
   const bool marked = head.starts_with("\xEF\xBB\xBF"sv);                  // As UTF-8.
   const FileKind kind = dumps::KindOfContent(marked ? head.substr(3) : head);
   if (kind == FileKind::kXSpace) return SourceKind::kXplane;
@@ -161,7 +161,7 @@ Result<SourceKind> Detect(const std::string& path) {
   if (LooksLikeNsysJaxFolder(path)) return SourceKind::kNsysJax;
   XLATRACE_ASSIGN(std::string head, ReadHead(path));
   if (LooksCompressed(head)) {
-    // A stream that breaks off early may still be told by its head.
+    // The head of a stream that breaks off early may still identify the file.
     XLATRACE_ASSIGN(head, ReadInflatedHead(path));
     XLATRACE_TRY(RefuseCompressedSqlite(path, head));
   }

@@ -2,10 +2,10 @@
 
 // importers/: files that other tools wrote -> one stream of model events.
 //
-// Does:  tells by content what a file is (Detect) and pours it into an EventSink (Import).
+// Does:  detects the type of a file from its content (Detect), writes its rows to a sink (Import).
 // Gets:  a path; gz, xz, zstd and bzip2 are inflated on the way.
 // Gives: rows of model/events.h, as the source has them: no attribution, no phases, no layers.
-//        What a source holds and a run has no place for is counted (AddRunStat), never silent.
+//        Content that has no place in a run is counted (AddRunStat), never dropped silently.
 //
 // Sources, each in its own header with the rules it follows:
 //   xplane.h        XSpace protobuf of JAX and TensorFlow profilers (GPU, TPU, CPU)
@@ -14,10 +14,10 @@
 //   nsys_jax.h      captures of nsys-jax, zip or folder
 //   recording_import.h  what xlatrace's own collector wrote: a `run.rec` folder or a file of it
 //
-// Errors: sentences that name the file, with a hint at what to do. A file that fails may already
-// have poured rows only when the failure is an I/O error of the file itself; damage found while
-// reading is either found before the first row (then nothing was poured) or local (then the damaged
-// part is left out and counted as data loss).
+// Errors: sentences that name the file, with a hint. If a file itself has an I/O
+// error, rows may already be in the sink. Damage is found either before the
+// first row, or is local: then the damaged part is left out and counted as data
+// loss.
 // Thread-safety: re-entrant; a sink belongs to one thread.
 
 #ifndef XLATRACE_IMPORTERS_IMPORTER_H_
@@ -37,8 +37,8 @@ enum class SourceKind : uint8_t { kXplane, kNsysSqlite, kRecording, kChromeTrace
 // "xplane", "nsys_sqlite", "recording", "chrome_trace", "nsys_jax".
 std::string_view Text(SourceKind kind);
 
-// What the file at `path` is. Never decided by its name; the name only words the hints. Everything
-// that cannot be imported is an error saying what the file is instead.
+// Detects the type of the file at `path` from its content; the name is used in hints only. For a
+// file that cannot be imported, the error states the type of the file.
 Result<SourceKind> Detect(const std::string& path);
 
 // Detects and imports.

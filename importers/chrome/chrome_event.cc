@@ -159,8 +159,8 @@ bool Assign(const Key& key, json::value value, ChromeEvent& event) {
   return true;
 }
 
-// Flow arrows and counters are nothing of a run: their other fields are not looked at. Of what
-// begins ('B') the category says whether a loss is to be told.
+// Flow arrows and counters are skipped, so their other fields are not read. For a begin event ('B')
+// the category decides whether its loss is reported.
 bool IsSkipped(const ChromeEvent& event) {
   return event.phase != 'X' && event.phase != 'M' && event.phase != 'B' && event.phase != 0;
 }
@@ -269,7 +269,7 @@ size_t EndOfEvent(std::string_view text, size_t at) {
   return at;
 }
 
-// What writers get wrong most: raw control characters and bytes that are no UTF-8.
+// The most frequent faults of writers: raw control characters and bytes that are not UTF-8.
 void Repair(std::string& text) {
   for (char& c : text) {
     const auto byte = static_cast<unsigned char>(c);
@@ -314,7 +314,7 @@ std::optional<Moment> ParseMicroseconds(std::string_view text) {
     negative = text.front() == '-';
     text.remove_prefix(1);
   }
-  // The digits without the point, and how many of them stand before it.
+  // The digits without the point, and the number of digits before the point.
   char digits[40];
   size_t count = 0;
   int whole = 0;
@@ -329,7 +329,7 @@ std::optional<Moment> ParseMicroseconds(std::string_view text) {
       any = true;
       if (!point && (count > 0 || c != '0')) ++whole;
       if (point && count == 0 && c == '0') {
-        --whole;  // 0.001: the first digit that counts stands behind the point.
+        --whole;  // 0.001: the first digit that counts is behind the point.
       } else if (count > 0 || c != '0') {
         if (count < sizeof(digits)) digits[count++] = c;
       }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// One event of a JSON trace as text fields, and the parser that finds them. Of the importers only
-// chrome_event.cc knows simdjson.
+// One event of a JSON trace as text fields, and its parser. Among the importers, only
+// chrome_event.cc uses simdjson.
 //
 // Ownership: the views of an event live until the next event. Thread-safety: one thread.
 
@@ -50,8 +50,8 @@ class ChromeEventParser {
   // Bytes that a slice must have allocated behind its end.
   static size_t Padding();
 
-  // Calls `each` for every event of "[EVENT,...]", in order. `wants(phase, category)` may say that
-  // the rest of an event is of no interest. Returns how many events were no JSON and left out.
+  // Calls `each` for every event of "[EVENT,...]", in order. If `wants(phase, category)` returns
+  // false, the rest of an event is skipped. Returns the number of events that were not JSON.
   int64_t Parse(std::string& slice, const std::function<void(const ChromeEvent&)>& each);
 
  private:

@@ -55,24 +55,24 @@ struct Import {
   void AddFrame(int64_t pid, int64_t tid, const Interval& time, std::string_view text);
   void Count(std::string_view stat) { counters.Add(stat, model::Severity::kInfo); }
 
-  // What a dialect found out.
+  // Results of a dialect.
   int64_t kernels = 0;
   int64_t ops = 0;
   int64_t mtia_events = 0;  // Events of Meta's accelerator.
   int64_t replayed = 0;     // Kernels that ran again and again to count, at no time of their own.
   std::string gpu_names;
-  int64_t epoch_ns = 0;  // What times of rows count from, in the trace's own time.
+  int64_t epoch_ns = 0;  // Zero of the rows' times, in the trace's own time.
   bool has_epoch = false;
 };
 
-// What the end of a trace settles: whose the rows are and where they lie.
+// Facts known at the end of a trace: process and lanes of the rows.
 struct Placement {
   model::Id process = 0;
   std::vector<model::Id> lanes;  // Ids by lane index.
 };
 
-// The reader of one dialect. Rows refer to lanes by index: device facts and ranks may stand behind
-// the events in the file.
+// The reader of one dialect. Rows refer to lanes by index, because device facts and ranks may
+// follow the events in the file.
 class Dialect {
  public:
   virtual ~Dialect() = default;

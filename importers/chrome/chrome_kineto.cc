@@ -32,8 +32,8 @@ enum class Category : uint8_t {
   kOther,
 };
 
-// A frame that tells where in the user's program the host was. PyTorch's own frames only lead from
-// the modules to the ops, which are there themselves; built-in functions have neither file nor
+// True if a frame is a place in the user's program. PyTorch's own frames lie between
+// modules and ops, which are recorded themselves. Built-in functions have neither file nor
 // line.
 bool TellsPlace(std::string_view frame) {
   return !frame.empty() && frame[0] != '<' && !frame.starts_with("torch/");
@@ -162,8 +162,8 @@ class Kineto final : public Dialect {
     auto operator<=>(const LaneKey&) const = default;
   };
 
-  // torch.autograd.profiler until 2020: no categories; what ran on a device has it for a thread,
-  // and streams were not told apart.
+  // torch.autograd.profiler until 2020: no categories. Device work has the device as thread, and
+  // streams are not distinguished.
   void OnAutogradEvent(const ChromeEvent& event) {
     const bool on_device = event.pid == "CUDA functions";
     if (!on_device && event.pid != "CPU functions") return import_.Count("host_event_not_kept");
@@ -187,7 +187,7 @@ class Kineto final : public Dialect {
     return category_;
   }
 
-  // Of a category that has a time: nothing but complete events is known to hold one.
+  // Counts events of a category with a time. Only complete events are known to hold a time.
   void CountOtherPhase() {
     if (category_ == Category::kCall || category_ == Category::kRange) {
       return import_.Count("host_event_not_kept");
@@ -235,7 +235,7 @@ class Kineto final : public Dialect {
   }
 
   void AddActivity(const ChromeEvent& event, const Import::Interval& time) {
-    // The row's place in the trace (pid: device, tid: stream) where args does not say.
+    // The row's place in the trace (pid: device, tid: stream), used if args lacks it.
     LaneKey key;
     key.device = ParseInt(event.device).value_or(ParseInt(event.pid).value_or(0));
     key.stream = ParseInt(event.stream).value_or(ParseInt(event.tid).value_or(0));
@@ -269,7 +269,7 @@ class Kineto final : public Dialect {
     return last_lane_;
   }
 
-  // What a profiler that traces XLA (PyTorch/XLA) says of a kernel, in the words of XProf.
+  // Facts about a kernel from a profiler that traces XLA (PyTorch/XLA), in XProf's words.
   uint32_t HintOf(const ChromeEvent& event) {
     if (event.hlo_op.empty() && event.hlo_module.empty()) return 0;
     hint_key_.clear();

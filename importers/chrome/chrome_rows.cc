@@ -117,7 +117,7 @@ void ChromeRows::FlushActivities(const std::vector<model::Id>& lanes, int64_t sh
   std::map<uint32_t, std::vector<model::Activity>> nested;  // By lane.
   for (size_t i = 0; i < activities_.size(); ++i) {
     const ChromeActivity& row = activities_[i];
-    // What the record says itself comes first.
+    // The record's own hint comes first.
     const Said said = said_of_.empty() || row.hint != 0 ? Said() : said_of_[i];
     model::Activity activity = {.lane_id = lanes[row.lane],
                                 .config_id = row.config,
@@ -176,7 +176,7 @@ void ChromeRows::FlushRanges(model::Id process, int64_t shift_ns, model::EventSi
     if (a.start_ns != b.start_ns) return a.start_ns < b.start_ns;
     return a.end_ns > b.end_ns;
   });
-  std::array<std::vector<int64_t>, 2> open;  // Of ranges, of frames: each nests by itself.
+  std::array<std::vector<int64_t>, 2> open;  // Open ranges and open frames nest separately.
   for (size_t i = 0; i < ranges_.size(); ++i) {
     const ChromeRange& range = ranges_[i];
     if (i > 0 && ranges_[i - 1].thread != range.thread) open = {};

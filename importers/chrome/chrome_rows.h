@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What a JSON trace holds, collected in any order and given to the sink when its end is reached:
-// only then is known which API calls are referred to, what the clock counts from and how ranges
-// nest.
+// Rows of a JSON trace, collected in any order and given to the sink at the end of the
+// trace. Only then are referenced API calls, the zero of the clock and the nesting of ranges
+// known.
 //
 // Memory: 72 bytes per activity, 40 per API call, 24 per range. Thread-safety: one thread.
 
@@ -33,7 +33,7 @@ struct ChromeActivity {
   int64_t graph_node_id = 0;
   int64_t run_key = 0;
   uint32_t graph_id = 0;
-  uint32_t lane = 0;    // Index of a lane; Flush is told their ids.
+  uint32_t lane = 0;    // Index of a lane; Flush gets the lanes' ids.
   uint32_t config = 0;  // Ids of the sink.
   uint32_t hint = 0;
   uint16_t device = 0;    // Number of the device in the dialect, for migrations.
@@ -57,8 +57,8 @@ struct ChromeRange {
   bool is_frame = false;  // A call of a Python function; until Flush in the trace's own time.
 };
 
-// What turns times into those of the sink: rows' are moved by `shift_ns`, frames' are moved to the
-// rows' zero first.
+// Converts times to those of the sink: rows move by `shift_ns`; frames first move to the rows'
+// zero.
 struct ChromeClock {
   int64_t shift_ns = 0;
   int64_t epoch_ns = 0;
@@ -84,7 +84,7 @@ class ChromeRows {
              model::EventSink& sink, Counters& counters);
 
  private:
-  // What a host range that XLA named says of the launches in it.
+  // Facts about the launches in a host range with a name from XLA.
   struct Said {
     uint32_t hint = 0;
     int64_t run_key = 0;
@@ -93,7 +93,7 @@ class ChromeRows {
   void FlushCalls(model::Id process, int64_t shift_ns, model::EventSink& sink, Counters& counters);
   void FlushActivities(const std::vector<model::Id>& lanes, int64_t shift_ns,
                        model::EventSink& sink, Counters& counters);
-  // Of threads that do something for a device; others (a progress bar's) only wait.
+  // Only for threads that work for a device; others (a progress bar's) only wait.
   void KeepFrames(const std::set<int64_t>& calling, int64_t epoch_ns, Counters& counters);
   void FlushRanges(model::Id process, int64_t shift_ns, model::EventSink& sink);
 

@@ -88,7 +88,7 @@ class PieceQueue {
   bool stopped_ = false;
 };
 
-// What the reading thread has to say at its end.
+// Result of the reading thread.
 struct ReadOutcome {
   Status status;
   bool found_events = false;
@@ -235,7 +235,7 @@ class TraceImport {
     dialect_->OnEvent(event);
   }
 
-  // What to add to the rows' times.
+  // Returns the offset to add to the rows' times.
   int64_t SetClock() {
     const int64_t epoch = import_.epoch_ns;
     const int64_t base = import_.facts.base_unix_ns.value_or(0);
@@ -326,7 +326,7 @@ void Import::AddRange(int64_t pid, int64_t tid, const Interval& time, std::strin
 }
 
 void Import::AddFrame(int64_t pid, int64_t tid, const Interval& time, std::string_view text) {
-  constexpr size_t kMaxFrames = 2'000'000;  // Ranges of ops must find room behind them.
+  constexpr size_t kMaxFrames = 2'000'000;  // Leaves memory for ranges of ops.
   if (rows.frames() >= kMaxFrames) {
     counters.Add("python_frame_over_limit", Severity::kNotice, 1,
                  "calls of Python functions beyond the limit were left out; places late in the run "

@@ -29,9 +29,9 @@
 // launched; its rank is distributedInfo.rank. Such runs are no XLA programs: their activities stay
 // without an instruction, reason not_xla or transfer.
 //
-// XProf (process_name "/device:GPU:n", "/device:TPU:n", "/host:CPU"): the same rows as xplane.h
-// makes, with hlo_op and the rest from "args"; HLO modules are not in the JSON (--modules). XProf
-// cuts its JSON at a million events without a word: a run stat says so.
+// XProf (process_name "/device:GPU:n", "/device:TPU:n", "/host:CPU"): same rows as in xplane.h,
+// with hlo_op and other facts from "args". HLO modules are not in the JSON (use --modules). XProf
+// silently cuts its JSON at a million events; a run stat reports that.
 //
 // TensorFlow's timeline.Timeline (process_name "/device:GPU:0/stream:13 Compute"): kernels and
 // copies per stream with their op (evidence op_range), chrome_tensorflow.cc; without a GPU, ops of

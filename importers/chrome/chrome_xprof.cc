@@ -3,8 +3,8 @@
 // The trace.json.gz that XProf writes beside its XSpace: rows as xplane.h describes them, with a
 // process per plane and a thread per line.
 //
-// Rows of GPUs lack the program id that the XSpace has, those of TPUs name no module at all: both
-// are told by the event around them on a line "XLA Modules".
+// Rows of GPUs lack the program id that the XSpace has; rows of TPUs lack the module. Both facts
+// come from the enclosing event on a line "XLA Modules".
 
 #include <algorithm>
 
@@ -23,7 +23,7 @@ using model::Severity;
 
 constexpr std::string_view kGpuPlane = "/device:GPU:";
 constexpr std::string_view kTpuPlane = "/device:TPU:";
-constexpr int64_t kEventLimit = 1'000'000;  // Of XProf's JSON.
+constexpr int64_t kEventLimit = 1'000'000;  // XProf cuts its JSON here.
 
 class Xprof final : public Dialect {
  public:
@@ -113,7 +113,7 @@ class Xprof final : public Dialect {
   // A line "XLA Modules - from #16" is about one stream of the plane, "XLA Modules" about all.
   using RunsKey = std::pair<int64_t, std::string>;
 
-  // A row that does not say which program it is of.
+  // A row without its program.
   struct Unnamed {
     size_t row;
     uint32_t saying;  // Index into sayings_.
@@ -227,7 +227,7 @@ class Xprof final : public Dialect {
           {.number = *step, .start_ns = time->start_ns, .end_ns = time->end_ns});
       return import_.AddRange(pid, tid, *time, event.name);
     }
-    // The ranges that tell why a device waited (see xplane_host.cc).
+    // Ranges that explain why a device waited (see xplane_host.cc).
     if (event.name.starts_with("PjitFunction(") || event.name.starts_with("PmapFunction(") ||
         event.name.find("BlockHostUntil") != std::string_view::npos) {
       if (const auto time = import_.Time(event)) import_.AddRange(pid, tid, *time, event.name);
@@ -298,8 +298,8 @@ class Xprof final : public Dialect {
     row.graph_id = graph > 0 && graph <= UINT32_MAX ? static_cast<uint32_t>(graph) : 0;
     row.nests = kind == ActivityKind::kOp;
     if (const auto run = ParseInt(event.run_id); run && *run != -1) {
-      // Lanes of one CPU device are threads of one run, those of a GPU its streams. As in XPlanes,
-      // a run of a GPU has a number of its own, whatever the program.
+      // Lanes of one CPU device are threads of one run; lanes of a GPU are its streams. As in
+      // XPlanes, a run of a GPU has its own number, independent of the program.
       const Kind device = planes_[lane.pid].kind;
       const int64_t program = device == Kind::kGpu ? 0 : ParseInt(event.program_id).value_or(0);
       int64_t& number =
@@ -400,7 +400,7 @@ class Xprof final : public Dialect {
   std::map<LaneKey, uint32_t> lane_index_;
   std::unordered_map<std::string, Shape> shapes_;
   std::map<RunsKey, std::vector<ModuleRun>> module_runs_;
-  std::map<uint32_t, std::string> names_;  // Of modules, by text.
+  std::map<uint32_t, std::string> names_;  // Names of modules, by text.
   std::vector<Unnamed> unnamed_;
   std::vector<model::Hint> sayings_;
   // By plane (-1: the host's, whose devices are ordinals), ordinal, program, run.

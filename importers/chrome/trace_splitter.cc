@@ -39,9 +39,10 @@ const char* FindQuote(const char* at, const char* end) {
   return at;
 }
 
-// First of "{}[] at or after `at`. Brackets and braces differ from one another in bits 1, 2 and 5:
-// {7B }7D [5B ]5D, so (c | 0x26) == 0x7F for all four and for no other printable character but
-// Y, y, _ and DEL, which the caller sees through.
+// Returns the first of "{}[] at or after `at`. Brackets and braces differ from each other only in
+// bits 1, 2 and 5: {7B }7D [5B ]5D. So (c
+// 0x26) == 0x7F holds for all four, and else only for Y, y, _ and DEL among printable characters.
+// The caller rejects those.
 const char* FindStructure(const char* at, const char* end) {
   while (end - at >= 8) {
     const uint64_t word = LoadWord(at);
@@ -90,7 +91,7 @@ size_t TraceSplitter::SkipNested(std::string_view block, size_t start) {
         break;
       case '}':
       case ']':
-        // The end of what a bare number stands in.
+        // The end of the value around a bare number.
         if (depth_ == 0) return static_cast<size_t>(at - block.data());
         if (--depth_ == 0) return static_cast<size_t>(at + 1 - block.data());
         break;
@@ -233,7 +234,7 @@ bool TraceSplitter::Feed(std::string_view block) {
         }
         break;
       case Mode::kEnd:
-        // What follows the document is nobody's. Blanks are nothing; some writers end with a NUL.
+        // Text after the document is ignored: blanks, and the NUL of some writers.
         if (IsSpace(c) || c == '\0') break;
         has_more_ = true;
         return true;

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Cuts a JSON trace that streams by into slices of whole events, so that a parser that needs whole
-// documents (simdjson) can read a file of any size in bounded memory.
+// Cuts a streamed JSON trace into slices of whole events. So a parser that needs whole documents
+// (simdjson) can read a file of any size in bounded memory.
 //
 // Gets:  blocks of bytes of `{"...": ..., "traceEvents": [EVENT, ...], ...}` or `[EVENT, ...]`.
 // Gives: for the events, slices "[EVENT,EVENT,...]" of about a megabyte; for every other member of
 //        the outer object, its key and the bytes of its value.
-// The splitter looks at quotes and brackets only; whether an event is JSON the parser finds out.
+// The splitter reads quotes and brackets only; the parser checks whether an event is JSON.
 //
-// Limits: an event or member larger than kMaxValueBytes is left out and counted. A trace that ends
-// inside an event gives the events before it (`truncated`); the list form may lack its ']'. What
-// follows the document is left out (`has_more`).
+// Limits: an event or member above kMaxValueBytes is left out and counted. A trace that ends inside
+// an event gives the events before it (`truncated`); the list form may lack its ']'. Text after the
+// document is ignored (`has_more`).
 // Thread-safety: one thread.
 
 #ifndef XLATRACE_IMPORTERS_CHROME_TRACE_SPLITTER_H_

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What is known of each correlation id that an activity of one process carries.
+// Values by correlation id, for the ids that activities of one process carry.
 //
-// First the ids (Mark), then Freeze, then one value per marked id. Ids that CUPTI gives are dense
-// but for calls that start no work: a bit per id and a value per marked one, so ten million
-// launches of 12 bytes cost 120 MB and a little. Thread-safety: one thread.
+// First the ids (Mark), then Freeze, then one value per marked id. CUPTI's ids are dense except for
+// calls that start no work. Memory is a bit per id and a value per marked id: about 120 MB for ten
+// million launches of 12 bytes. Thread-safety: one thread.
 
 #ifndef XLATRACE_IMPORTERS_COMMON_CORRELATION_TABLE_H_
 #define XLATRACE_IMPORTERS_COMMON_CORRELATION_TABLE_H_

@@ -52,12 +52,12 @@ class FieldStream {
   uint32_t key() const { return key_; }
   uint64_t field_offset() const { return field_; }  // Where its key begins.
 
-  // Of a length-delimited field, where its payload lies.
+  // The place of a length-delimited field's payload.
   ByteRange Payload() const { return {payload_, end_of_field_ - payload_}; }
-  // Its payload, valid until the next call; held whole.
+  // The payload, held as a whole; valid until the next call.
   std::string_view View();
   uint64_t Varint() const { return value_; }
-  // Key and payload as they stand.
+  // Appends key and payload unchanged.
   void AppendTo(std::vector<char>& out);
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What XProf's texts say of a device event: "regs:32 grid:8,1,1 ...", "size:4096 dest:0 ...".
+// Parses XProf's texts about a device event: "regs:32 grid:8,1,1 ...", "size:4096 dest:0 ...".
 // Shared by the readers of its two formats, XSpace and JSON.
 //
 // Thread-safety: re-entrant.
@@ -28,7 +28,7 @@ bool SetLaunchDetails(std::string_view details, model::LaunchConfig& config);
 model::CopyKind CopyKindOfEvent(std::string_view name, std::string_view details,
                                 int64_t own_ordinal, int64_t device_count);
 
-// Bytes of a copy or memset; -1: not told (ROCm writes size:0 where it does not know).
+// Bytes of a copy or memset; -1: unknown (ROCm writes size:0 for an unknown size).
 int64_t BytesOfDetails(std::string_view details);
 
 // "MigrationH2D" and the like if a profiler's name stands for pages of unified memory that the

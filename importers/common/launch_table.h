@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What the host's side says of each launch, by (process, correlation id): a million of them.
+// The host's facts about each launch, by (process, correlation id): a million of them.
 //
-// Ids are told first (Add), then Finish builds the index, then Find gives the entries. Correlation
-// ids of a process are nearly dense in practice; then the index is an array, else a binary search.
+// First all ids (Add), then Finish builds the index, then Find returns the entries. Correlation ids
+// of a process are nearly dense in practice; then the index is an array, else a binary search.
 // Thread-safety: one thread.
 
 #ifndef XLATRACE_IMPORTERS_COMMON_LAUNCH_TABLE_H_

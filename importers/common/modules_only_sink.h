@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Of a profile only the HLO modules it carries, for a trace that lacks its own.
+// Keeps only the HLO modules of a profile, for a trace that lacks its own.
 //
 // Thread-safety: one thread.
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What TensorFlow calls an op that it runs: `dense_0/MatMul:MatMul`, in NVTX ranges of domain TSL,
-// in the profiler's statistic `tf_op`, in its annotations.
+// TensorFlow's name of an op that it runs: `dense_0/MatMul:MatMul`. It is in NVTX ranges of domain
+// TSL, in the profiler's statistic `tf_op`, and in its annotations.
 //
 // Grammar (OpKernel::TraceString, tensorflow/core/framework/op_kernel.cc): the node's name, a
-// colon, the type of the op; behind a '#' there may be attributes. Names of nodes hold letters,
-// digits and any of _.-/>^, so nothing else is taken for one: not `Foo::Bar`, not `module:XLA GPU
-// module`.
+// colon, the type of the op; after a '#' there may be attributes. Names of nodes consist of
+// letters, digits and _.-/>^ only. So `Foo::Bar` and `module:XLA GPU module` are not names of
+// ops.
 //
 // Ownership: views into the text. Thread-safety: re-entrant.
 

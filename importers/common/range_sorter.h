@@ -4,11 +4,11 @@
 // open when it starts.
 //
 // Exports list ranges by start, so a large table can be passed through with one stack per thread.
-// The first kHeldRows rows are held back and sorted; when they turn out to be in order, the rest
-// streams, else all rows are held. A row that comes late in a stream is passed on as it comes, with
-// the depth it has among the ranges that are open then.
+// The first kHeldRows rows are held back and sorted. If they are in order, the next rows stream,
+// else all rows are held. A late row in a stream is passed on at once; its depth is that among the
+// ranges open then.
 //
-// Ranges that do not nest get depth -1 and are in nobody's way.
+// Ranges that do not nest get depth -1 and do not change other depths.
 //
 // Memory: 72 bytes per held row and its text once. Thread-safety: one thread.
 

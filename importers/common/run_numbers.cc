@@ -10,7 +10,7 @@ constexpr int64_t kLeastRuns = 3;      // Fewer do not show how a program is num
 constexpr int64_t kNeighbours = 4096;  // Programs whose numbers come so close share a counter.
 constexpr int64_t kMostMissing = int64_t{1} << 32;  // More is another counter.
 
-// Bounded: numbers of damaged files may lie further apart than one can say.
+// Bounded, because the distance of a damaged file's numbers may overflow.
 int64_t Distance(int64_t from, int64_t to) {
   int64_t distance = 0;
   if (__builtin_sub_overflow(to, from, &distance)) return to > from ? INT64_MAX : INT64_MIN + 1;

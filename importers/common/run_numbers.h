@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What the numbers of a program's runs tell of runs that no profile holds.
+// Detects runs that no profile holds, by the numbers of a program's runs.
 //
-// XLA numbers the runs of each executable one by one (TFRT's CPU client: from a base of its own, a
-// random one). So between the last run of one profile and the first of the next, and inside of one,
-// a hole is a run that was not recorded. Where numbers are shared by several programs (older
-// clients: one counter of the process) holes mean nothing, and nothing is said.
+// XLA numbers the runs of each executable one by one (TFRT's CPU client: from a random base). So
+// a hole inside a profile, or between two profiles, is a run that was not recorded. Older
+// clients have one counter per process for all programs. There, holes mean nothing and are not
+// reported.
 //
 // Thread-safety: one thread.
 

@@ -2,10 +2,10 @@
 
 // Several profiles of one process, taken one after another, as one process of the run.
 //
-// A profile names its process, devices and modules anew. What the sessions of one process share is
-// passed on once here; windows, and that a part has no device activity, wait until it is known what
-// the other parts hold; everything else goes through as it is. Times need nothing: each profile has
-// its own wall clock start, which the importers shift to the run's.
+// Each profile names its process, devices and modules again. This sink passes facts shared by the
+// sessions of one process on once. Windows, and the note that a part has no device activity, wait
+// for the facts of the other parts. All other rows pass unchanged. Each profile has its own wall
+// clock start, which the importers shift to the run's.
 //
 // Thread-safety: one thread.
 
@@ -78,13 +78,13 @@ class SameProcessSink : public model::EventSink {
   void StopSession(int64_t stop_unix_ns) { stop_unix_ns_ = stop_unix_ns; }
   // The next profile follows; `why`: what ended this one, `full`: its limit of memory.
   void NextSession(model::WindowEnd why = model::WindowEnd::kLimit, bool full = false);
-  // No profile follows. Says which runs of programs none of them holds.
+  // No profile follows. Reports the runs of programs that no profile holds.
   void FinishSessions(model::WindowEnd why = model::WindowEnd::kEnd);
   // A run that a profile numbers.
   void OnRun(model::Id device, int64_t program_id, int64_t number) {
     numbers_.OnRun(device, program_id, number);
   }
-  // None: no profile has said of which process it is.
+  // None: no profile has named its process.
   std::optional<model::Id> process() const { return process_; }
   model::Id AddRange(const model::Range& range) override { return sink_.AddRange(range); }
   void AddNvtxRow(const model::NvtxRow& row) override { sink_.AddNvtxRow(row); }
@@ -121,7 +121,7 @@ class SameProcessSink : public model::EventSink {
   std::vector<model::Window> windows_;
   std::vector<HeldCompile> compiles_;
   std::vector<NamedModule> named_modules_;
-  std::map<int64_t, std::string> names_;  // Of modules, by program id.
+  std::map<int64_t, std::string> names_;  // Names of modules, by program id.
   std::optional<model::Id> process_;
   int64_t session_ = 0;
   std::optional<int64_t> stop_unix_ns_;  // This profile's, like the next.

@@ -144,8 +144,8 @@ std::string ShortKernelName(const std::string& symbol) {
   std::string_view text = full;
   const size_t parameters = ParameterList(text);
   if (parameters != std::string_view::npos) text = text.substr(0, parameters);
-  // What is left is "[return type ]scope::name[<arguments>]". Drop the arguments, then what stands
-  // before the last blank outside them.
+  // The remaining text is "[return type ]scope::name[<arguments>]". Drops the arguments, then the
+  // text before the last blank outside of them.
   std::string name;
   TemplateDepth in;
   for (size_t i = 0; i < text.size(); ++i) {

@@ -40,8 +40,8 @@ struct FileAndLine {
 };
 FileAndLine SplitFileLine(std::string_view text);
 
-// What TPU profiles call an op: "%fusion.3 = f32[8] fusion(...)", without the '%'; empty when it is
-// no line of HLO.
+// The HLO line in a TPU profile's name of an op, without the '%': "%fusion.3 = f32[8] fusion(...)".
+// Empty if the name is not a line of HLO.
 std::string_view HloLineOf(std::string_view name);
 
 // Demangled, without return type, template arguments and parameters:

@@ -33,7 +33,7 @@ void XlaRanges::Add(int64_t global_tid, int64_t start_ns, int64_t end_ns, std::s
     parsed.program_id = std::string(annotation.Get("program_id"));
     parsed.instruction = std::string(annotation.Get("hlo_op"));
     parsed.op_name = std::string(annotation.Get("name"));
-    // Annotation level 1 (XLA since August 2026) says these itself.
+    // With annotation level 1 (XLA since August 2026), these fields are explicit.
     if (const std::string_view name = annotation.Get("op_name"); !name.empty()) {
       parsed.op_name = std::string(name);
       parsed.is_whole_name = true;
@@ -87,7 +87,7 @@ int32_t XlaRanges::PlaceOf(int32_t text, int32_t parent) {
   if (parent >= 0) {
     const Place& around = places_[static_cast<size_t>(parent)];
     const bool in_op = texts_[static_cast<size_t>(around.text)].is_op;
-    // What a module runs is told by its thunks; a thunk in an op is not inside of it.
+    // Thunks describe the work of a module, not ops; a thunk in an op is not inside of the op.
     if (own.is_op && !in_op) return parent;
     if (!own.is_op && in_op) parent = -1;
   }
@@ -142,7 +142,7 @@ model::Id XlaRanges::HintOf(int32_t place, bool module_only, model::Evidence evi
     hint.source_line = ParseInt(text.source_line);
   }
   if (!hint.instruction.empty()) {
-    // Deep nesting is told by the thunks next to the module.
+    // For deep nesting, the thunks nearest to the module are enough.
     constexpr size_t kMostEnclosing = 16;
     std::vector<const std::string*> around;
     for (int32_t outer = at.around; outer >= 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// XLA's and TensorFlow's ranges per thread, to be asked "what was open on this thread at this
-// time?".
+// XLA's and TensorFlow's ranges per thread, to look up the ranges that were open on a thread at a
+// given time.
 //
 // Memory: 24 bytes per range. Thread-safety: one thread.
 
@@ -35,11 +35,11 @@ class XlaRanges {
     model::Id module_hint = 0;  // The module alone.
     int64_t module_range = -1;  // Which XlaModule range: the run. -1: none.
   };
-  // `evidence`: what the hint says about where it comes from.
+  // `evidence`: the source of the hint.
   Found At(int64_t global_tid, int64_t time_ns, model::Evidence evidence);
 
-  // Hints of thunks that no activity was asked for: what a graph holds is told by the ranges of
-  // its recording alone.
+  // Adds hints of thunks that no activity looked up. The contents of a graph are known only from
+  // the ranges of its recording.
   void AddUnasked();
 
   bool empty() const { return threads_.empty(); }
@@ -61,7 +61,7 @@ class XlaRanges {
   struct Thread {
     std::vector<Range> ranges;
     int64_t first_number = 0;  // Numbers count over all threads.
-    size_t after = 0;          // The first range that starts after the time asked for last.
+    size_t after = 0;          // The first range that starts after the time of the last lookup.
   };
   struct Text {
     bool is_module = false;

@@ -132,7 +132,7 @@ NsysCalls::Name& NsysCalls::NameOf(std::string_view text) {
 
 NsysCalls::Name& NsysCalls::AddName(std::string_view text) {
   const bool may_block = MayBlock(text);
-  // Too many to tell apart.
+  // Too many names to keep each of them.
   if (name_index_.size() >= kMaxNames) text = may_block ? "others (Synchronize)" : "others";
   const auto [entry, fresh] = name_index_.try_emplace(std::string(text));
   if (fresh) {
@@ -166,7 +166,7 @@ uint8_t NsysCalls::OutcomeOf(const TableScan& scan) {
   const Outcome outcome = {small(5), small(6)};
   if (outcomes_[last_outcome_] == outcome) return last_outcome_;
   auto at = std::find(outcomes_.begin(), outcomes_.end(), outcome);
-  // CUDA has a hundred errors; what does not fit is not told.
+  // CUDA has about a hundred error codes; further outcomes are not stored.
   if (at == outcomes_.end() && outcomes_.size() >= 250) at = outcomes_.begin();
   if (at == outcomes_.end()) at = outcomes_.insert(at, outcome);
   last_outcome_ = static_cast<uint8_t>(at - outcomes_.begin());

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The CUDA calls of an export. Of use are the first that a device activity refers to by its
-// correlation id, and waits of a microsecond and more. The others are counted by name, and kept for
-// those only who ask for them in Nsight's words.
+// The CUDA calls of an export. Kept are the first call of each correlation id that a device
+// activity has, and waits of at least 1 us. The others are counted by name. They are kept only if
+// the caller requests all rows in Nsight's words.
 //
-// Read may run on a thread of its own, beside the reading of ranges, of which it needs nothing.
-// Memory: 28 bytes per activity with a correlation id; 32 per call until it is taken.
-// Thread-safety: one thread at a time.
+// Read may run on its own thread while ranges are read, because it needs no ranges. Memory: 28
+// bytes per activity with a correlation id; 32 per call until it is taken. Thread-safety: one
+// thread at a time.
 
 #ifndef XLATRACE_IMPORTERS_NSYS_NSYS_CALLS_H_
 #define XLATRACE_IMPORTERS_NSYS_NSYS_CALLS_H_
@@ -30,7 +30,7 @@
 
 namespace xlatrace::importers {
 
-// What is known of a launch from the host's side.
+// The host's facts about a launch.
 struct NsysLaunch {
   uint32_t call = 0;
   uint32_t thunk_hint = 0;
@@ -40,7 +40,7 @@ struct NsysLaunch {
 
 class NsysCalls {
  public:
-  // Of the export at `path`; `strings` must outlive the object.
+  // Reads the export at `path`; `strings` must outlive the object.
   NsysCalls(std::string path, const InternedStrings& strings)
       : path_(std::move(path)), strings_(strings), counters_(path_) {}
 
@@ -52,7 +52,7 @@ class NsysCalls {
     kMayExplainGap,  // importers/common/kept_calls.h
     kNone,
   };
-  // What the export says of a call besides.
+  // Further facts of the export about a call.
   struct Outcome {
     std::optional<int32_t> event_class, return_value;
     bool operator==(const Outcome&) const = default;
@@ -61,10 +61,10 @@ class NsysCalls {
     int64_t start_ns;
     int64_t end_ns;
     int64_t correlation_id;
-    uint32_t thread;  // Of those seen.
-    uint16_t name;    // Of those seen.
+    uint32_t thread;  // Index in the threads seen.
+    uint16_t name;    // Index in the names seen.
     Use use;
-    uint8_t outcome;  // Of those seen; 0: not told.
+    uint8_t outcome;  // Index in the outcomes seen; 0: unknown.
   };
   // Calls take(call, global tid, name, outcome) for each in the order of the export, and forgets
   // it.
@@ -96,16 +96,16 @@ class NsysCalls {
   // "cudaFree 8.10 s, cudaMalloc 12.0 ms": the names with the most time.
   std::string Longest(size_t names) const;
 
-  // What was not kept or could not be read.
+  // Reports rows that were not kept or could not be read.
   void FlushCounters(model::EventSink& sink);
 
  private:
   struct Name {
     std::string text;
     bool may_block = false;
-    bool is_launch = false;   // Of kernels or graphs, which leave records.
-    bool has_record = false;  // One of these calls does: exports differ in what they hold.
-    int8_t capture = 0;       // Of a stream: 1 begins, -1 ends.
+    bool is_launch = false;   // Launches kernels or graphs: leaves records.
+    bool has_record = false;  // A call of this name has a record; exports differ here.
+    int8_t capture = 0;       // Stream capture: 1 begins, -1 ends.
     int64_t not_kept = 0;
     int64_t total_ns = 0;
     uint16_t number = 0;

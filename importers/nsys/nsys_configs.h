@@ -31,7 +31,7 @@ class NsysConfigs {
   NsysConfigs(const InternedStrings& strings, model::EventSink& sink)
       : strings_(strings), sink_(sink) {}
 
-  // Of the scan's current row, whose kernel columns begin at `first`.
+  // The configuration of the scan's current row, whose kernel columns begin at `first`.
   model::Id Of(const TableScan& scan, int first);
 
  private:
@@ -46,7 +46,7 @@ class NsysConfigs {
   const InternedStrings& strings_;
   model::EventSink& sink_;
   std::unordered_map<Key, model::Id, KeyHash> ids_;
-  std::unordered_map<std::string, int64_t> texts_;  // That stand in the row itself.
+  std::unordered_map<std::string, int64_t> texts_;  // Texts that are in the row itself.
 };
 
 }  // namespace xlatrace::importers

@@ -76,8 +76,8 @@ Status NsysDevices::ReadFacts(store::Database& db, const InternedStrings& string
   return {};
 }
 
-// Exports of 2020 and early 2021 have a row per GPU under CUPTI's names. Of its units only those
-// are taken that need no guess.
+// Exports of 2020 and early 2021 have a row per GPU under CUPTI's names. Only values with a certain
+// unit are used.
 Status NsysDevices::ReadOldFacts(store::Database& db, const InternedStrings& strings,
                                  Counters& counters) {
   XLATRACE_ASSIGN(TableScan gpus,

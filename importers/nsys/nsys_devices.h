@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Processes, devices and lanes of an Nsight Systems export: made when the first row refers to them,
-// with the facts that PROCESSES and the TARGET_INFO tables have.
+// Processes, devices and lanes of an Nsight Systems export. They are made when the first row refers
+// to them, with facts from PROCESSES and the TARGET_INFO tables.
 //
 // Ids: globalPid = ...|pid << 24, globalTid = globalPid | tid (24 bits each).
 // Thread-safety: one thread.
@@ -31,10 +31,10 @@ class NsysDevices {
  public:
   explicit NsysDevices(model::EventSink& sink) : sink_(sink) {}
 
-  // Of all processes made from now on.
+  // Host name of all processes that are made from now on.
   void SetHost(std::string_view host) { host_ = std::string(host); }
-  // Facts per GPU (by its number in the machine), which CUDA ordinal of which process it is,
-  // priorities of streams, names of processes and threads. Every table may be missing.
+  // Reads facts per GPU (by its number in the machine), CUDA ordinals per process, priorities of
+  // streams, and names of processes and threads. Every table may be missing.
   Status ReadFacts(store::Database& db, const InternedStrings& strings, Counters& counters);
 
   model::Id ProcessOf(int64_t global_id);

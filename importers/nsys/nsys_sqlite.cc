@@ -196,7 +196,7 @@ class NsysImport {
     return {};
   }
 
-  // For those who ask for all rows in Nsight's words.
+  // Only if the sink requests all rows in Nsight's words.
   void AddNvtxRow(const TableScan& scan, int64_t type) {
     const auto shifted = [&](int column) -> std::optional<int64_t> {
       const std::optional<int64_t> time = scan.Int(column);

@@ -2,8 +2,8 @@
 
 // Nsight Systems exports (`nsys export --type sqlite`) -> model events.
 //
-// Schemas 2.9 to 3.25 and trimmed files: tables and columns are looked for, never assumed; names
-// may be interned (StringIds) or inline. What each table gives:
+// Schemas 2.9 to 3.25 and trimmed files: every table and column may be absent; names may be
+// interned (StringIds) or inline. Tables and their rows:
 //   CUPTI_ACTIVITY_KIND_KERNEL, _MEMCPY, _MEMSET   activities, one lane per stream
 //   CUPTI_ACTIVITY_KIND_GRAPH_TRACE                graph-level rows (--cuda-graph-trace=graph)
 //   CUPTI_ACTIVITY_KIND_RUNTIME                    API calls that an activity refers to, and
@@ -13,24 +13,24 @@
 //   NVTX_EVENTS                                    push/pop and start/end ranges of all domains;
 //                                                  the latter lie on no stack: depth -1
 //   PROCESSES, TARGET_INFO_*, META_DATA_*          processes, devices, facts of the run
-// Host synchronisation and overhead rows are no device work; they are counted.
+// Host synchronisation and overhead rows are not device work; they are counted.
 //
 // Time: nanoseconds since the session's start, whose wall clock is utcEpochNs.
 // Ids: globalPid = ...|pid << 24, globalTid = globalPid | tid (24 bits each). Correlation ids are
 // unique per process only.
 //
-// Hints come from the ranges that XLA pushes in NVTX domain "TSL" on the launching thread, as they
-// stand when the API call starts: the innermost `Thunk:#...hlo_op=...#` names the instruction, the
-// `XlaModule:#...hlo_module=,program_id=#` around it the module; one such module range on one
-// device is one run (run_key). A kernel of a CUDA graph is not what the range at the graph's launch
-// says: its instruction is the one whose range stood where its node was made (evidence graph node,
-// from CUDA_GRAPH_NODE_EVENTS); without that table only the module is told.
+// Hints come from the ranges that XLA pushes in NVTX domain "TSL" on the launching thread, open at
+// the start of the API call. The innermost `Thunk:#...hlo_op=...#` names the instruction. The
+// `XlaModule:#...hlo_module=,program_id=#` around it names the module; one such range on one device
+// is one run (run_key). For a kernel of a CUDA graph, the range at the graph's launch is not its
+// own. Its instruction comes from the range around the creation of its node (evidence graph node,
+// from CUDA_GRAPH_NODE_EVENTS). Without that table only the module is known.
 //
-// Unified memory: rows of MEMCPY with copyKind 11 to 13 are page migrations. Their own time is what
-// no kernel of the device covers (importers/common/page_migrations.h).
+// Unified memory: rows of MEMCPY with copyKind 11 to 13 are page migrations. Their own time is the
+// part that no kernel of the device covers (importers/common/page_migrations.h).
 //
-// Damage: a page or row that cannot be read is left out and counted. The rest of its table and the
-// other tables are read. Rows that are there more than once are read once.
+// Damage: a page or row that cannot be read is left out and counted. The other rows and tables are
+// read. Duplicate rows are read once.
 //
 // Run stats: repeated_row, page_migration, kernels_not_recorded, osrt_row, cpu_page_fault_row,
 // gpu_page_fault_row, api_call_not_kept: NAME, event_time_invalid, range_not_finished,

@@ -78,7 +78,7 @@ Result<TableScan> TableScan::Open(store::Database& db, const std::string& name,
               name));
     }
   }
-  // SQL does not tell upper case from lower in names.
+  // Names in SQL are case-insensitive.
   const auto find = [&](std::string_view column) {
     return std::find_if(present.begin(), present.end(),
                         [&](std::string_view there) { return EqualsIgnoreCase(there, column); });

@@ -22,12 +22,12 @@
 
 namespace xlatrace::importers {
 
-// What an export writes as 0 is not known.
+// An export writes 0 for an unknown value.
 inline std::optional<int64_t> Positive(const std::optional<int64_t>& value) {
   return value && *value > 0 ? value : std::nullopt;
 }
 
-// One pass over a table: asked-for columns that the table lacks read as NULL.
+// One pass over a table: requested columns that the table lacks read as NULL.
 class TableScan {
  public:
   // `found` is false when there is no such table (or it lacks a column of `required`).

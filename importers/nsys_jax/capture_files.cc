@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 
 constexpr uint64_t kMaxFileBytes = uint64_t{1} << 30;
 constexpr uint64_t kMaxTotalBytes = uint64_t{2} << 30;
-// Of files inside files together: real captures inflate some twenty times.
+// Limit for all files inside of files together: real captures inflate about 20 times.
 constexpr uint64_t kMaxRatio = 100;
 constexpr uint64_t kRatioFreeBytes = uint64_t{128} << 20;
 constexpr int kMaxFolderDepth = 4;
@@ -96,7 +96,7 @@ class Collector {
   }
 
   uint64_t stored_ = 0;
-  uint64_t total_ = 0;  // Of what was taken; never more than its limit.
+  uint64_t total_ = 0;  // Bytes taken so far; at most the limit.
 };
 
 }  // namespace

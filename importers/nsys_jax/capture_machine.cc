@@ -93,7 +93,7 @@ void ReadDeviceFacts(const CaptureFiles& files, CaptureMachine& machine) {
   }
 }
 
-// What XLA compiled for, where the machine's own table is missing.
+// Facts about XLA's compilation target, if the machine's own table is missing.
 void ReadTargetConfig(const CaptureFiles& files, model::Device& device) {
   if (files.target_config.empty()) return;
   const auto config =

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What an nsys-jax capture says of the machine: its devices, which thread launches for which of
-// them, and the process's rank.
+// Facts of an nsys-jax capture about the machine: its devices, the launching thread of each device,
+// and the rank of the process.
 //
 // Tables that are missing or damaged leave it empty: a capture can be read without them.
 // Thread-safety: re-entrant.
@@ -24,7 +24,7 @@ struct CaptureMachine {
   std::map<int64_t, int64_t> local_of_thread;  // Device by thread id, of named threads.
   std::optional<int64_t> rank;
 
-  // What is known of it; of neither process nor kind.
+  // The facts about a device, without its process and kind.
   const model::Device& DeviceOf(int64_t ordinal) const;
 };
 

@@ -21,8 +21,7 @@ void AddDumpedModules(const CaptureFiles& files, model::Id process, model::Event
       case dumps::DumpKind::kHloText:
         if (parts.hlo == nullptr) parts.hlo = &file;
         break;
-      case dumps::DumpKind::kThunkSequenceFinal:  // What ran; the other is from before the
-                                                  // passes.
+      case dumps::DumpKind::kThunkSequenceFinal:  // Final list; the other precedes passes.
         parts.thunks = &file;
         break;
       case dumps::DumpKind::kThunkSequence:

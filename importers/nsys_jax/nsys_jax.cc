@@ -45,7 +45,7 @@ class CaptureImport {
     machine_ = ReadCaptureMachine(files);
     tree_.emplace(trace->ranges);
     AddProcesses();
-    // A dump says no process; captures are made per process.
+    // A dump does not name its process; captures are made per process.
     AddDumpedModules(files, process_of_.begin()->second, sink_);
     AddActivities();
     AddHostRanges(files);

@@ -2,8 +2,8 @@
 
 // Captures of nsys-jax (NVIDIA JAX-Toolbox), zip or folder -> model events.
 //
-// A capture holds no kernels but NVTX ranges with the GPU time of what was launched inside them
-// (nvtx_gpu_proj_trace), and XLA's dump. What becomes of it:
+// A capture has no kernels. It has NVTX ranges with the GPU time of the work launched inside
+// (nvtx_gpu_proj_trace), and XLA's dump. Inputs and results:
 //   TSL:Thunk ranges          activities of kind range: instruction, op_name and module from the
 //                             range and the XlaModule range around it (evidence range); self time
 //                             is what thunks inside (bodies of loops) do not take
@@ -13,14 +13,14 @@
 //   nvtx_pushpop_trace        host ranges; XlaCompile is a compilation
 //   dump/*after_optimizations modules of the process, by the number in the file's name
 //   device-metadata           facts of the devices; else dump/*gpu_target_config.pbtxt
-// Devices: one thread launches for one device. The threads beside the main one are numbered by the
-// name XlaLauncher:#...local=N# where they have one, else by thread id; the main thread launches on
-// device 0.
+// Devices: one thread launches for one device. The main thread launches on device 0. Other
+// threads are numbered by the name XlaLauncher:#...local=N# if they have one, else by thread
+// id.
 // Time: nanoseconds since the session's start; captures know no wall clock.
 // A folder of captures (one per process) is imported capture by capture.
 //
-// A range around others (`while`) covers what lies between them too, as its self time. Where it has
-// no GPU operation of its own that is idle time, and loop_time_without_operations_ns says how much.
+// The self time of a range around others (`while`) includes the time between them. If the range has
+// no GPU operation of its own, that is idle time (stat loop_time_without_operations_ns).
 //
 // Run stats: projected_operations_outside_ranges, loop_time_without_operations_ns,
 // projected_range_not_kept, event_time_invalid, host_range_not_kept, csv_row_damaged,

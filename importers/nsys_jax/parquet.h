@@ -5,10 +5,10 @@
 //
 // Read: INT32, INT64, FLOAT, DOUBLE, BOOLEAN, BYTE_ARRAY; required and optional columns; PLAIN, RLE
 // and dictionary encodings; data pages v1 and v2; no compression, snappy, gzip, zstd. Else: an
-// error that says what is not read.
+// error that names the unsupported feature.
 //
-// Limits: kMaxParquetRows rows and about as many as the file has bytes; pages inflate no further
-// than their stated size, and those of a column not to a hundred times the file. Thread-safety:
+// Limits: kMaxParquetRows rows, and about as many as the file has bytes. Pages inflate to at most
+// their stated size, and pages of a column to at most 100 times the file. Thread-safety:
 // re-entrant.
 
 #ifndef XLATRACE_IMPORTERS_NSYS_JAX_PARQUET_H_
@@ -32,7 +32,7 @@ struct ParquetColumn {
   static constexpr int64_t kNull = INT64_MIN;
   std::vector<int64_t> numbers;         // kNull: NULL. Reals are floored.
   std::vector<std::string_view> texts;  // Null data(): NULL.
-  std::deque<std::string> storage;      // What the views point into.
+  std::deque<std::string> storage;      // Memory behind the views.
 
   bool is_text() const { return !texts.empty(); }
   std::optional<int64_t> Number(size_t row) const {

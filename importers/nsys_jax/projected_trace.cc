@@ -78,7 +78,7 @@ Status ReadCsv(std::string_view bytes, ProjectedTrace* trace) {
 
 int64_t ForEachCsvRow(std::string_view bytes, const std::vector<std::string_view>& columns,
                       const std::function<void(const std::vector<std::string>&)>& each) {
-  std::vector<size_t> place;  // Of each cell of the file in `columns`; npos: not asked for.
+  std::vector<size_t> place;  // Place of each cell in `columns`; npos: not requested.
   std::vector<std::string> row(columns.size());
   std::string cell;
   bool is_head = true;

@@ -39,11 +39,11 @@ struct ProjectedTrace {
   std::deque<std::string> storage;
 };
 
-// Told apart by content. Errors: no such table, or one without the columns it needs.
+// Detects the format from the content. Errors: no such table, or one without required columns.
 Result<std::unique_ptr<ProjectedTrace>> ReadProjectedTrace(std::string bytes);
 
-// Rows of an RFC 4180 file: `each` gets the cells by the names of the head line asked for, in that
-// order, empty where there is no such column. Returns how many rows were damaged.
+// Rows of an RFC 4180 file: `each` gets the cells of the requested `columns`, in their order; empty
+// for a column that the file lacks. Returns the number of damaged rows.
 int64_t ForEachCsvRow(std::string_view bytes, const std::vector<std::string_view>& columns,
                       const std::function<void(const std::vector<std::string>&)>& each);
 

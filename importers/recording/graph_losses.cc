@@ -6,7 +6,8 @@
 namespace xlatrace::importers {
 namespace {
 
-constexpr int64_t kLaunchesToTell = 10;  // Of a graph, from which on a node is missed.
+constexpr int64_t kLaunchesToTell = 10;  // Launches of a graph from which a missing node is
+                                         // certain.
 
 }  // namespace
 
@@ -26,8 +27,8 @@ void GraphLosses::OnActivity(const recording::ActivityRow& row, model::Id lane) 
   launch.end_ns = std::max(launch.end_ns, row.end_ns);
 }
 
-// What comes next on a stream begins when all nodes of a graph are done, those without a record,
-// too.
+// The next work on a stream begins after all nodes of a graph are done, also nodes without a
+// record.
 void GraphLosses::Follow(const recording::ActivityRow& row, model::Id lane) {
   const bool in_graph = row.graph_node != 0;
   if (!in_graph && open_.empty()) return;
@@ -61,8 +62,8 @@ uint32_t GraphLosses::MissingInBodies(const Launch& launch) const {
   return missing;
 }
 
-// Graphs that run without a node they otherwise always have; where branches and loops of the device
-// decide, without one that the others around it have.
+// Graphs that ran without a node they usually have. If branches and loops on the device decide, a
+// node is missing if other nodes of its body ran.
 GraphLosses::Missing GraphLosses::Find(bool finished, uint64_t end_ns) const {
   Missing found;
   struct Usual {
@@ -83,7 +84,7 @@ GraphLosses::Missing GraphLosses::Find(bool finished, uint64_t end_ns) const {
     const uint32_t missing =
         process_.conditional_graphs ? MissingInBodies(launch) : most - launch.nodes;
     if (missing == 0) continue;
-    // Of a process that was killed the last launch of a graph may be there in part.
+    // In a process that was killed, the last launch of a graph may be recorded in part.
     if (!finished && launch.start_ns != 0 && correlation == usual.last) {
       found.whole_until_ns = std::min(found.whole_until_ns, launch.start_ns);
       continue;
@@ -95,7 +96,7 @@ GraphLosses::Missing GraphLosses::Find(bool finished, uint64_t end_ns) const {
     const auto called = process_.graph_launch_ns.find(correlation);
     uint64_t from = process_.first_ns;
     if (called != process_.graph_launch_ns.end() && called->second != 0) {
-      // Without a row that has its times the call alone tells when.
+      // If no row has its times, only the time of the call is known.
       from = launch.start_ns == 0 ? called->second : std::min(called->second, launch.start_ns);
     }
     const uint64_t to = launch.followed == launch.lanes ? launch.next_ns : end_ns;

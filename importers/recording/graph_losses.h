@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// CUDA graphs of a recording that ran without a node they otherwise always have; where branches and
-// loops of the device decide, without one of a body whose other nodes ran.
+// CUDA graphs of a recording that ran without a node they usually have. If branches and loops on
+// the device decide, a node is missing if other nodes of its body ran.
 //
-// What comes next on a graph's streams begins when all of its nodes are done, those without a
-// record too: until then a missing node may have run.
+// The next work on a graph's streams begins after all of its nodes are done, also nodes without a
+// record. Until then a missing node may have run.
 //
 // Use: OnActivity for all activities; then Find. Times are the recording's. Thread-safety: one
 // thread.
@@ -33,11 +33,11 @@ class GraphLosses {
   struct Missing {
     std::vector<model::Loss> losses;
     int64_t certain = 0;
-    // Of graphs that have run too seldom to know, or in bodies of branches and loops: they are
-    // missing, or the program had disabled them.
+    // Nodes of graphs with too few launches, or in bodies of branches and loops: they are lost, or
+    // the program had disabled them.
     int64_t doubtful = 0;
-    // Of a process that was killed the last launch of a graph may be there in part: up to where
-    // everything is.
+    // In a process that was killed, the last launch of a graph may be recorded in part. Everything
+    // before this time is complete.
     uint64_t whole_until_ns = UINT64_MAX;
   };
   // `end_ns`: of the last activity.
@@ -47,8 +47,8 @@ class GraphLosses {
   struct Launch {
     uint32_t graph = 0;
     uint32_t nodes = 0;
-    uint32_t lanes = 0;     // On which its nodes ran.
-    uint32_t followed = 0;  // Of these: those on which something was launched later.
+    uint32_t lanes = 0;     // Lanes with its nodes.
+    uint32_t followed = 0;  // Lanes with a later launch.
     uint64_t start_ns = 0, end_ns = 0;
     std::map<uint32_t, uint32_t> bodies;  // Records by their nodes' graph; conditional graphs only.
     uint64_t next_ns = 0;  // On all of them what came next had begun; whole if all are followed.

@@ -36,7 +36,7 @@ GraphNodes::Found GraphNodes::At(uint64_t node, uint64_t time_ns, uint32_t launc
         original = event->original;
         // A clone without a time is known from the records of its launches.
         if (event->time_ns != 0) time_ns = event->time_ns;
-        break;  // What an id meant before it was given to this clone does not count.
+        break;  // Earlier uses of the id belong to another clone.
       }
       const bool whole_graph =
           event->kind == recording::NodeEvent::kUpdated && event->thunk == launch_thunk;

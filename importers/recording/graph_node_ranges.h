@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Under which range each node of a CUDA graph was made: that, not the range around the launch, says
-// which instruction a kernel of a command buffer runs.
+// The range in which each node of a CUDA graph was made. This range, not the range around the
+// launch, names the instruction of a command buffer's kernel.
 //
-// XLA pushes a thunk's range while it records the thunk's nodes or gives them new parameters, and
-// only the command buffer's own range is open around cuGraphLaunch (xla/backends/gpu/runtime/
-// command_executor.cc). Instantiation clones nodes; the range that is open then means nothing.
+// XLA pushes a thunk's range while it records the thunk's nodes or gives them new parameters. Only
+// the command buffer's own range is open around cuGraphLaunch
+// (xla/backends/gpu/runtime/command_executor.cc). Instantiation clones nodes; the range that is
+// open then means nothing.
 //
 // Thread-safety: const calls are safe after Finish.
 
@@ -29,9 +30,9 @@ class GraphNodes {
     uint32_t thunk = 0;  // String ids; 0: not known.
     uint32_t module = 0;
   };
-  // What node `node` did at `time_ns`, as said by the latest event at or before it. `launch_thunk`:
-  // the range around the launch; an update under that very range is one of the whole graph and does
-  // not speak of its nodes.
+  // The work of node `node` at `time_ns`, from the latest event at or before that time.
+  // `launch_thunk`: the range around the launch. An update under that range concerns the whole
+  // graph and has no facts about its nodes.
   Found At(uint64_t node, uint64_t time_ns, uint32_t launch_thunk) const;
 
   // Calls `on(thunk, time_ns)` for every node that was made under a range.
@@ -49,7 +50,7 @@ class GraphNodes {
  private:
   struct Event {
     uint64_t time_ns;
-    uint64_t original;  // Of a clone; 0 otherwise.
+    uint64_t original;  // The original of a clone; else 0.
     uint32_t thunk;
     uint32_t module;
     recording::NodeEvent kind;

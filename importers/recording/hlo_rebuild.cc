@@ -80,7 +80,7 @@ class Rebuild {
       } else if (line.starts_with('}')) {
         Keep(std::move(now));
         inside = false;
-      } else if (whole) {  // What is cut inside a line is worth nothing.
+      } else if (whole) {  // A line that is cut inside is useless.
         AddLine(line, &now);
       }
     }
@@ -108,7 +108,7 @@ class Rebuild {
   }
 
   void Keep(Computation computation) {
-    if (computation.lines.empty()) return;  // Cut behind its name: as if it was not told.
+    if (computation.lines.empty()) return;  // Cut right after its name: treated as absent.
     const auto [it, fresh] =
         by_name_.try_emplace(computation.name, static_cast<uint32_t>(computations_.size()));
     if (fresh) {
@@ -139,8 +139,8 @@ class Rebuild {
     }
   }
 
-  // Instructions behind a cut lie in no text; data flow tells which belong together, and what they
-  // touch tells whose they are.
+  // No text contains the instructions behind a cut. Data flow groups them, and their operands and
+  // users decide which computation each group belongs to.
   void CompleteCut() {
     std::vector<uint32_t> cut;
     for (uint32_t i = 0; i < computations_.size(); ++i) {
@@ -169,12 +169,12 @@ class Rebuild {
     computations_[computation].lines.push_back(own_[own].line);
   }
 
-  // A computation that is called and of which no text was kept: the one behind a cut body, say.
+  // A called computation without text, for example the one behind a cut body.
   struct Missing {
     string_view name;
     HloLine::Role role;
-    string_view parameter_shape;  // Of its first parameter; empty: not known.
-    string_view root_shape;       // The same.
+    string_view parameter_shape;  // Shape of its first parameter; empty: unknown.
+    string_view root_shape;       // Shape of its root; empty: unknown.
   };
   std::vector<Missing> MissingCallees() const {
     std::vector<Missing> missing;
@@ -205,7 +205,7 @@ class Rebuild {
         missing.push_back(now);
       }
     }
-    // What a condition is leaves no doubt; it must not be given away as something else.
+    // Conditions are identified with certainty, so they are matched first.
     std::stable_partition(missing.begin(), missing.end(),
                           [](const Missing& m) { return m.role == HloLine::Role::kCondition; });
     return missing;
@@ -240,13 +240,13 @@ class Rebuild {
   // Instructions of no text that data flow joins.
   struct Group {
     std::vector<uint32_t> members;
-    string_view parameter_shape;  // Of parameter 0.
+    string_view parameter_shape;  // Shape of parameter 0.
     string_view last_shape;
     bool takes_parameters = false;
   };
 
-  // Groups with parameters of their own besides the entry's (the largest) are the missing ones.
-  // What they take and give tells which is which, else the order.
+  // Groups with parameters of their own, except the entry (the largest), are the missing
+  // computations. Shapes of parameters and results match groups to names; else the order does.
   void NameLeftGroups(const std::vector<Missing>& missing) {
     std::map<uint32_t, size_t> index_of;
     std::vector<Group> groups;  // By first registration.
@@ -267,7 +267,7 @@ class Rebuild {
         groups.begin(), groups.end(),
         [](const Group& a, const Group& b) { return a.members.size() < b.members.size(); });
     const auto same = [](string_view a, string_view b) {
-      return a.empty() || b.empty() || a.starts_with(b);  // A layout may stand behind `pred[]`.
+      return a.empty() || b.empty() || a.starts_with(b);  // A layout may follow `pred[]`.
     };
     for (const Missing& callee : missing) {
       Group* best = nullptr;
@@ -294,7 +294,7 @@ class Rebuild {
     MarkRoot(&computations_[number].lines);
   }
 
-  // What has a parameter that the entry has already is not the entry's, whoever may call it.
+  // A group that repeats a parameter of the entry does not belong to the entry.
   void LeaveOutStrays(const Group& entry, std::vector<Group>* groups) {
     std::unordered_map<string_view, bool> taken;
     const auto numbers = [&](const Group& group, auto&& each) {
@@ -325,7 +325,7 @@ class Rebuild {
     return rest.substr(0, rest.find(')'));
   }
 
-  // What an instruction needs comes before it; else the order stays.
+  // Operands come before their users; else the order is unchanged.
   static void SortByNeed(std::vector<RebuiltLine>* lines) {
     std::unordered_map<string_view, uint32_t> index;
     for (uint32_t i = 0; i < lines->size(); ++i) index.try_emplace((*lines)[i].parsed.name, i);
@@ -351,8 +351,8 @@ class Rebuild {
     *lines = std::move(sorted);
   }
 
-  // Where no line is the root already: the last tuple that nobody uses, else the last unused line
-  // that computes something.
+  // If no line is the root: the last tuple without users, else the last unused line that computes
+  // something.
   static void MarkRoot(std::vector<RebuiltLine>* lines) {
     std::unordered_map<string_view, bool> used;
     for (const RebuiltLine& line : *lines) {
@@ -372,8 +372,8 @@ class Rebuild {
   }
 
   void LearnFrames() {
-    // Instructions that call nothing have one stack; those that do have a tree, which settles only
-    // what no other tells.
+    // Instructions that call nothing have one stack. Those that call have a tree, which is used
+    // only if no stack is known.
     for (const bool calls : {false, true}) {
       for (const Own& own : own_) {
         const HloLine& parsed = own.line.parsed;
@@ -471,7 +471,7 @@ class Rebuild {
     result_.text = fmt::format("HloModule {}{}\n\n", module_.name.empty() ? "module" : module_.name,
                                is_scheduled_ ? ", is_scheduled=true" : "");
     result_.text += frames_.Tables();
-    // Those first that nobody calls, as far as is known (the caller's line was cut).
+    // First the computations without a known caller (the caller's line was cut).
     std::unordered_map<string_view, bool> called;
     const auto note = [&](const std::vector<RebuiltLine>& lines) {
       for (const RebuiltLine& line : lines) {

@@ -2,15 +2,15 @@
 
 // HLO text of a module from the strings that XLA registered for it.
 //
-// The text of called computations gives all computations but the entry; the entry is the
-// instructions that lie in none of them. Names, opcodes, shapes, operands, metadata and attributes
-// are XLA's own text; the stack frame tables are made from the printed Python stacks. What the
-// strings do not hold: the entry's name ("main") and its order, which follows `order` as far as
-// data flow and control dependencies let it, and which of several unused instructions is its root
-// (the last tuple, else the last that computes something). Texts that were cut (XLA cuts at 65,330
-// bytes) are completed from the lines of their instructions.
+// The text of called computations gives all computations except the entry. The entry consists of
+// the instructions in none of them. Names, opcodes, shapes, operands, metadata and attributes are
+// XLA's own text; the stack frame tables are made from the printed Python stacks. The strings lack
+// the entry's name ("main"), its order and its root. The order follows `order` as far as data flow
+// and control dependencies permit. The root is the last unused tuple, else the last unused
+// instruction that computes something. Texts that XLA cut (at 65,330 bytes) are completed from the
+// lines of their instructions.
 //
-// Thread-safety: re-entrant. Time and memory are linear in the texts but for a logarithm.
+// Thread-safety: re-entrant. Time and memory: O(n log n) in the size of the texts.
 
 #ifndef XLATRACE_IMPORTERS_RECORDING_HLO_REBUILD_H_
 #define XLATRACE_IMPORTERS_RECORDING_HLO_REBUILD_H_
@@ -24,12 +24,12 @@
 namespace xlatrace::importers {
 
 struct RebuiltModule {
-  std::string text;            // What hlo::ReadText accepts.
+  std::string text;            // Input of hlo::ReadText.
   int64_t completed = 0;       // Computations whose text had been cut.
-  int64_t missing = 0;         // Computations that are called but were not told; stubs.
-  int64_t undefined = 0;       // Operands of which no line was told; stubs.
-  int64_t instructions = 0;    // Of the entry computation.
-  int64_t unknown_frames = 0;  // Instructions whose place in the source is not known.
+  int64_t missing = 0;         // Called computations without text; stubs.
+  int64_t undefined = 0;       // Operands without a line; stubs.
+  int64_t instructions = 0;    // Instructions of the entry computation.
+  int64_t unknown_frames = 0;  // Instructions whose place in the source is unknown.
 };
 
 // `order`: when an instruction was first seen running; INT64_MAX when it was not.

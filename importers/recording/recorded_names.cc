@@ -55,7 +55,7 @@ void RecordedNames::AddProcess(std::optional<int64_t> recorded_from_ns) {
   process.rank = process_.IntFact("rank");
   process.local_rank = process_.IntFact("local_rank");
   process.command = std::string(process_.Fact("command"));
-  process.clock_offset_ns = 0;  // Times are as the clock of its host says.
+  process.clock_offset_ns = 0;  // Times are from the clock of its host.
   const std::string_view program = process_.Fact("executable");
   process.name = std::string(program.substr(program.rfind('/') + 1));
   process_id_ = sink_.AddProcess(process);
@@ -110,7 +110,7 @@ model::Id RecordedNames::DeviceOf(uint32_t id) {
   return device;
 }
 
-// "cuLaunchKernelEx", as the process itself told.
+// "cuLaunchKernelEx", as the process recorded it.
 const std::string& RecordedNames::FunctionName(const recording::ApiCallRow& row) {
   std::string& name = functions_[{row.domain, row.function}];
   if (!name.empty()) return name;
@@ -185,7 +185,7 @@ model::Id RecordedNames::ModuleNamed(std::string_view name,
 }
 
 model::Id RecordedNames::HintOf(uint32_t thunk, uint32_t title, model::Evidence evidence) {
-  // A title is registered for one executable: it tells more than the names of ranges do.
+  // A title is registered per executable, so it is more specific than names of ranges.
   if (const uint32_t own = ModuleTitleOf(thunk); own != 0) {
     const uint32_t around = process_.modules.ModuleOf(title);
     const bool other =
@@ -233,8 +233,8 @@ model::Id RecordedNames::MakeHint(uint32_t thunk, uint32_t title, model::Evidenc
   }
   model::Hint hint;
   hint.evidence = evidence;
-  // An executable that comes from a cache keeps the id it was compiled with: name and id may be
-  // those of two modules, the handles of their strings are not.
+  // An executable from a cache keeps the id of its compilation. So two modules may share name and
+  // id, but not the handles of their strings.
   const uint32_t index = process_.modules.ModuleOf(title);
   if (index != RegisteredModules::kNone) hint.module_id = registered_ids_[index];
   // Thunks before 2022 name their module themselves.
@@ -246,7 +246,7 @@ model::Id RecordedNames::MakeHint(uint32_t thunk, uint32_t title, model::Evidenc
     const std::string_view prefix = module.Get("prefix");
     hint.op_name = prefix.empty() ? std::string(name) : fmt::format("{}/{}", prefix, name);
   }
-  // Annotation level 1 (XLA since August 2026) says these itself.
+  // With annotation level 1 (XLA since August 2026), these fields are explicit.
   if (const std::string_view name = op.Get("op_name"); !name.empty()) {
     hint.op_name = std::string(name);
   }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What the rows of one recording refer to by number, as rows of the run: its process, devices,
-// modules, launch configurations, lanes (a stream of a context), and the hint at the instruction
-// that a launch belongs to; and the names of API functions. Configurations, lanes and hints are
-// added to the sink when a row first refers to them, the others by the Add functions; a device that
-// the recording does not describe, with its first lane.
+// Converts numbers in the rows of one recording to ids of the run. The ids are those of process,
+// devices, modules, launch configurations, lanes (a stream of a context) and hints for the
+// instruction of a launch. It also has the names of API functions. Configurations, lanes and hints
+// are added to the sink when a row first refers to them; the others by the Add functions. A device
+// without description is added with its first lane.
 //
-// Order: AddProcess, AddDevices; then SeeThunk for what ran; then AddModules, of which hints know
-// the ids; then the rest.
+// Order: AddProcess, AddDevices; SeeThunk for thunks that ran; AddModules, because hints need the
+// ids; then the others.
 // Thread-safety: one thread.
 
 #ifndef XLATRACE_IMPORTERS_RECORDING_RECORDED_NAMES_H_
@@ -44,7 +44,7 @@ class RecordedNames {
   model::Id process_id() const { return process_id_; }
   const std::string& gpu_names() const { return gpu_names_; }
 
-  // "cuLaunchKernelEx", as the process itself told.
+  // "cuLaunchKernelEx", as the process recorded it.
   const std::string& FunctionName(const recording::ApiCallRow& row);
 
   // A thunk (string id of its title) was under way then.
@@ -66,7 +66,7 @@ class RecordedNames {
   }
   model::Id ConfigOf(uint32_t number, const recording::ConfigRow& row);
   model::Id LaneOf(uint32_t number, const recording::LaneRow& row);
-  // What was under way at a launch, as string ids; 0 when nothing is known.
+  // The hint for a launch; `thunk`, `title`: string ids of its ranges, 0: unknown.
   model::Id HintOf(uint32_t thunk, uint32_t title, model::Evidence evidence);
   // Launches under a thunk of another module than the run around them.
   int64_t thunks_in_other_run() const { return thunks_in_other_run_; }
@@ -97,9 +97,9 @@ class RecordedNames {
   std::map<std::pair<recording::ApiDomain, uint32_t>, std::string> functions_;
   std::unordered_map<uint32_t, int64_t> first_seen_;  // By string id of the thunk.
   std::map<std::pair<std::string, std::optional<int64_t>>, model::Id> module_ids_;
-  std::vector<model::Id> registered_ids_;  // Of process_.modules; 0: not added.
+  std::vector<model::Id> registered_ids_;  // Ids of process_.modules; 0: not added.
   std::vector<model::Id> configs_;         // By number in the segment.
-  std::vector<model::Id> lanes_;           // The same.
+  std::vector<model::Id> lanes_;           // By number in the segment.
   std::unordered_map<HintKey, model::Id, HintKeyHash> hints_;
   HintKey last_hint_key_;
   model::Id last_hint_ = 0;

@@ -69,8 +69,8 @@ void RecordedProcess::OnStat(const recording::StatRow& row) {
   if (counted_losses.size() < kMost) {
     counted_losses.push_back({from, 0, 0, std::string(row.name)});
   }
-  // The clock may stand in the file before or behind the counters of its flush: the one after next
-  // is certainly later.
+  // The clock may precede or follow the counters of its flush in the file. The clock after the next
+  // one is certainly later.
   CountedLoss& loss = counted_losses.back();
   loss.open_at_clock = clocks.size();
   loss.records += static_cast<int64_t>(std::min<uint64_t>(grown, 1 << 30));
@@ -86,7 +86,7 @@ void RecordedProcess::OnClock(const recording::ClockRow& row) {
   }
 }
 
-// token.host.pid.start: who it was, where the block that says it in words was lost.
+// token.host.pid.start: identity of the process, if the block with its description was lost.
 void RecordedProcess::UseIdentity() {
   const std::string_view all = identity_;
   const size_t token_end = all.find('.');
@@ -117,7 +117,7 @@ void RecordedProcess::Finish() {
         strings.Text(mark.domain) == "xlatrace") {
       const bool starts = text == "outside from";
       if (starts && outside++ == 0) outside_ns.emplace_back(mark.time_ns, mark.time_ns);
-      // The end of one whose begin was lost says nothing of the time since the one before.
+      // An end whose begin was lost has no facts about the time since the previous mark.
       if (outside > 0) outside_ns.back().second = mark.time_ns;
       if (!starts && outside > 0) --outside;
     }

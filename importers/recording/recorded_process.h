@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What one recording says about its process, gathered in the first reading: everything but API
-// calls and activities.
+// Facts of one recording about its process, gathered in the first reading. Without API calls and
+// activities.
 //
 // Thread-safety: one thread.
 
@@ -59,7 +59,7 @@ class RecordedProcess final : public recording::RowSink {
   void OnPayload(const recording::PayloadRow& row) override { modules.AddPayload(row); }
   void OnDevice(const recording::DeviceRow& row) override;
   void OnContext(const recording::ContextRow& row) override {
-    // The callback that tells of a context first does not know its stream; streams count from 1.
+    // The first callback of a context does not have its stream yet; streams count from 1.
     if (row.null_stream != 0) null_streams[row.context] = row.null_stream;
   }
   void OnStream(const recording::StreamRow& row) override {
@@ -82,7 +82,7 @@ class RecordedProcess final : public recording::RowSink {
 
   // 1-based index of a run in `runs`; made when it is not known (its range's row was lost).
   uint32_t RunIndex(uint64_t module_run);
-  // The same of a run that is known by now; 0: it is not.
+  // The same for a run that is already known; 0: it is unknown.
   uint32_t KnownRun(uint64_t module_run) const;
   // Empty when there is none.
   std::string_view Fact(std::string_view key) const;
@@ -104,19 +104,18 @@ class RecordedProcess final : public recording::RowSink {
   std::map<std::string, std::string, std::less<>> facts;
   std::vector<std::string> errors;  // Why the process could not be recorded, or not all of it.
   std::vector<std::string> notes;   // How the recording differs from the request.
-  uint64_t first_ns = 0;            // Of activities and ranges; 0: none.
+  uint64_t first_ns = 0;            // First activity or range; 0: none.
   uint64_t last_ns = 0;
-  bool ring = false;               // Only the last so much of the process was kept.
+  bool ring = false;               // True: only the last part of the process was kept.
   uint64_t first_activity_ns = 0;  // The earliest start, 0: none.
   std::vector<std::pair<uint64_t, int64_t>> steps;  // Marks: when, and which step. By time.
-  // Where the window (collector/steering.h) opened after it had been closed, by time; whether it
-  // was closed at last; and when what had been taken for the steps asked for turned out to be none.
+  // When the window (collector/steering.h) opened again.
   std::vector<uint64_t> opened_ns;
   uint64_t first_closed_ns = 0;  // When it first closed, 0: never.
-  bool window_closed = false;
+  bool window_closed = false;    // It was closed at last.
   // When device work ran that was left out because the window was closed: disjoint, by time.
   std::vector<std::pair<uint64_t, uint64_t>> outside_ns;
-  uint64_t anew_ns = 0;
+  uint64_t anew_ns = 0;  // Before this time, the steps were those of a helper module; 0: none.
   // Runs of the main module at which a window of steps begins and ends (collector/steering.h), by
   // time of the mark: numbers of their `XlaModule:` ranges.
   std::vector<std::pair<uint64_t, uint64_t>> first_runs;
@@ -152,9 +151,9 @@ class RecordedProcess final : public recording::RowSink {
 
   void UseIdentity();
 
-  std::string identity_;  // Of the file.
+  std::string identity_;  // Identity in the file.
   std::unordered_map<uint64_t, uint32_t> run_index_;
-  std::vector<Mark> marks_;  // Ranges without a duration; what they say is known at the end.
+  std::vector<Mark> marks_;  // Ranges without a duration; their meaning is known at the end.
 };
 
 }  // namespace xlatrace::importers

@@ -33,7 +33,7 @@ constexpr Known kKnown[] = {
      "records of this CUPTI are shorter than any known; xlatrace doctor tells the versions"},
     {"strings_not_kept", Severity::kDataLoss,
      "texts beyond the collector's limit; some instructions have no module text"},
-    // The import counts them by what is missing: activity_times_unknown, activity_end_unknown.
+    // The import counts them by missing value: activity_times_unknown, activity_end_unknown.
     {"records_invalid_time", Severity::kInfo, "CUPTI gave no valid time for these activities"},
     {"records_unknown", Severity::kNotice, "kinds of records that this collector does not know"},
     {"pops_unbalanced", Severity::kNotice, "ranges that were closed but not opened"},
@@ -92,7 +92,7 @@ void AddRecordedStats(const RecordedProcess& process, Counters* counters) {
     const auto offset = [&](size_t at) {
       return static_cast<int64_t>(process.clocks[at].realtime_ns - process.clocks[at].monotonic_ns);
     };
-    int64_t jump = 0;  // Damaged readings may lie further apart than a number can say.
+    int64_t jump = 0;  // The distance of damaged readings may overflow.
     if (__builtin_sub_overflow(offset(i), offset(i - 1), &jump) || jump > kJumpNs ||
         jump < -kJumpNs) {
       counters->Add("wall_clock_jumped", Severity::kNotice, 1,

@@ -109,8 +109,8 @@ void RecordedWindows::Extend(const StepEdges::Interval& steps) {
   if (steps.next_correlation != 0) add(steps.next_correlation, steps.until_ns);
 }
 
-// When the work of a lost call was over: on the stream of the launch before it, and of the one
-// after it, the next began; and the run it was part of has ended. 0: not known.
+// End of the work of a lost call. It ended before the next work on the streams of the launches
+// around it began, and before the end of its run. 0: unknown.
 uint64_t RecordedWindows::EndOf(size_t lost) const {
   std::set<model::Id> lanes;
   for (size_t b = lost + 1; b-- > 0;) {
@@ -154,9 +154,9 @@ RecordedWindows::Extent RecordedWindows::WithoutOutside(const Extent& window) co
   return longest;
 }
 
-// What a ring has written over had come before what is kept, and a stream that lags behind comes
-// later than one that does not: all is kept from where each stream has something, at the latest
-// from a flush period after the first.
+// The overwritten part of a ring precedes the kept part. A stream that lags behind is overwritten
+// later. So everything is kept from the time at which each stream has an activity, at the latest a
+// flush period after the first one.
 uint64_t RecordedWindows::StartOfRing(uint64_t first_ns) const {
   uint64_t start = first_ns;
   for (const auto& [lane, first] : first_of_lane_) start = std::max(start, first);
@@ -230,9 +230,9 @@ model::ProcessEnding RecordedWindows::Ending(
   } else if (stopped) {
     ending.how = ProcessEnd::kUnknown;  // There was no room for it.
   } else if (!finished) {
-    ending.how = ProcessEnd::kSignal;  // Which one only who waited for it knows.
+    ending.how = ProcessEnd::kSignal;  // Only the parent process has its number.
   } else {
-    ending.how = ProcessEnd::kExit;  // Of a collector that did not say so yet.
+    ending.how = ProcessEnd::kExit;  // A collector without an exit record.
   }
   if (finished || ending.how == ProcessEnd::kExec) {
     ending.unrecorded_tail_ns = 0;
@@ -272,20 +272,20 @@ uint64_t RecordedWindows::LatestEndNs() const {
   return last_ns + due_ns + 2 * lateness_ns;
 }
 
-RecordedWindows::Told RecordedWindows::Tell(const recording::ReadOutcome& outcome, bool live,
-                                            model::Id process_id,
-                                            const std::function<int64_t(uint64_t)>& time_of,
-                                            model::EventSink& sink) {
+RecordedWindows::Summary RecordedWindows::Finish(const recording::ReadOutcome& outcome, bool live,
+                                                 model::Id process_id,
+                                                 const std::function<int64_t(uint64_t)>& time_of,
+                                                 model::EventSink& sink) {
   if (!prepared_) Prepare();
-  Told told;
+  Summary summary;
   const std::string_view said = process_.Fact("ended");
   const bool finished =
       outcome.complete || said == "exit" || said == "abort" || said.starts_with("signal ");
   std::vector<model::Loss> losses;  // In the recording's time.
   uint64_t end = 0;
   for (const Extent& window : windows_) end = std::max(end, window.end_ns);
-  // A flush begins after the clock of the one before it, and its own clock stands in the file
-  // behind all that it brought.
+  // A flush begins after the clock of the previous flush. Its own clock follows its records in the
+  // file.
   const auto& clocks = process_.clocks;
   uint64_t whole_until =
       clocks.size() < 2 ? process_.first_ns : clocks[clocks.size() - 2].realtime_ns;
@@ -302,7 +302,7 @@ RecordedWindows::Told RecordedWindows::Tell(const recording::ReadOutcome& outcom
       continue;
     }
     if (after == 0 && !finished) whole_until = std::min(whole_until, lost_[k].start_ns);
-    ++told.calls_without_activity;
+    ++summary.calls_without_activity;
     losses.push_back(
         {.start_ns = static_cast<int64_t>(lost_[k].start_ns),
          .end_ns = static_cast<int64_t>(std::max(after != 0 ? after : end, lost_[k].start_ns)),
@@ -311,12 +311,12 @@ RecordedWindows::Told RecordedWindows::Tell(const recording::ReadOutcome& outcom
          .cause = after != 0 ? "launch_without_activity" : "unfinished"});
   }
   GraphLosses::Missing nodes = graphs_.Find(finished, end);
-  told.graph_nodes_missing = nodes.certain;
-  told.graph_nodes_doubtful = nodes.doubtful;
+  summary.graph_nodes_missing = nodes.certain;
+  summary.graph_nodes_doubtful = nodes.doubtful;
   whole_until = std::min(whole_until, nodes.whole_until_ns);
   std::move(nodes.losses.begin(), nodes.losses.end(), std::back_inserter(losses));
   if (const uint64_t blocks = outcome.damaged_blocks + outcome.missing_blocks; blocks > 0) {
-    // Whatever lay there.
+    // Any records of that time.
     losses.push_back({.start_ns = static_cast<int64_t>(process_.first_ns),
                       .end_ns = static_cast<int64_t>(end),
                       .at_least = static_cast<int64_t>(std::min<uint64_t>(blocks, 1 << 30)),
@@ -337,7 +337,7 @@ RecordedWindows::Told RecordedWindows::Tell(const recording::ReadOutcome& outcom
                       .end_ns = static_cast<int64_t>(std::min(to, kLatestRecordedNs)),
                       .cause = "clock"});
   }
-  // What was counted and cannot be named.
+  // Losses that were counted and cannot be named.
   for (RecordedProcess::CountedLoss counted : process_.counted_losses) {
     counted.from_ns = std::max(counted.from_ns, process_.first_ns);
     if (counted.to_ns == 0) counted.to_ns = std::max(end, counted.from_ns);
@@ -349,7 +349,7 @@ RecordedWindows::Told RecordedWindows::Tell(const recording::ReadOutcome& outcom
                    : 0;
     }
     named = std::min(named, counted.records);
-    told.counted_elsewhere += named;
+    summary.counted_elsewhere += named;
     if (named == counted.records) continue;
     losses.push_back({.start_ns = static_cast<int64_t>(counted.from_ns),
                       .end_ns = static_cast<int64_t>(counted.to_ns),
@@ -357,14 +357,14 @@ RecordedWindows::Told RecordedWindows::Tell(const recording::ReadOutcome& outcom
                       .cause = counted.cause});
   }
   TellWindows(finished, time_of, process_id, sink);
-  told.ending = Ending(finished, live, whole_until, time_of);
-  told.ending.process_id = process_id;
-  if (told.ending.unrecorded_from_ns) {
-    losses.push_back(
-        {.start_ns = static_cast<int64_t>(whole_until),
-         .end_ns = static_cast<int64_t>(std::max(
-             end, whole_until + static_cast<uint64_t>(told.ending.unrecorded_tail_ns.value_or(0)))),
-         .cause = live ? "running" : "tail"});
+  summary.ending = Ending(finished, live, whole_until, time_of);
+  summary.ending.process_id = process_id;
+  if (summary.ending.unrecorded_from_ns) {
+    losses.push_back({.start_ns = static_cast<int64_t>(whole_until),
+                      .end_ns = static_cast<int64_t>(std::max(
+                          end, whole_until + static_cast<uint64_t>(
+                                                 summary.ending.unrecorded_tail_ns.value_or(0)))),
+                      .cause = live ? "running" : "tail"});
   }
   for (model::Loss& loss : losses) {
     loss.process_id = process_id;
@@ -372,8 +372,8 @@ RecordedWindows::Told RecordedWindows::Tell(const recording::ReadOutcome& outcom
     loss.end_ns = std::max(loss.start_ns, time_of(static_cast<uint64_t>(loss.end_ns)));
     sink.AddLoss(loss);
   }
-  sink.SetEnding(told.ending);
-  return told;
+  sink.SetEnding(summary.ending);
+  return summary;
 }
 
 }  // namespace xlatrace::importers

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What of a process its recording holds, and what is missing from it (model/windows.h).
+// The parts of a process that its recording holds, and the lost parts (model/windows.h).
 //
-// - A window per stretch between "window opened" marks of the collector (recorded_process.h): from
-//   the start of the first activity that was launched in it to the end of the last. What was
-//   launched before it opened, or after it closed, is not in the recording; where that ran on
-//   another stream meanwhile ("outside" marks), the window is the longest stretch without.
+// - A window per stretch between "window opened" marks of the collector (recorded_process.h).
+//   It reaches from the start of the first activity launched in it to the end of the last.
+//   Work launched before it opened, or after it closed, is not in the recording. If such work ran
+//   on another stream ("outside" marks), the window is the longest stretch without it.
 // - A call that started device work and has no activity is a loss: its work ran after the call
 //   began and, on the stream of its neighbours, before the next one's. A CUDA graph that runs
 //   without one of the nodes it always has is a loss, too (graph_losses.h).
-// - What CUPTI or the collector counted as lost, and cannot name, lies between the flushes around
+// - Losses that CUPTI or the collector counted but cannot name happened between the flushes around
 //   the count.
-// - A file without an end has all work that ended before the begin of its last flush (stat
-//   `whole_until_ns`) and before the first call without an activity. Later work may be missing.
+// - A file without an end is complete for work that ended before the begin of its last flush (stat
+//   `whole_until_ns`) and before the first call without an activity. Later work may be lost.
 //
 // Use: OnCall for every call, OnLostCall for those without activity; then OnActivity for all; then
-// Tell. Times are the recording's. Thread-safety: one thread.
+// Finish. Times are the recording's. Thread-safety: one thread.
 
 #ifndef XLATRACE_IMPORTERS_RECORDING_RECORDED_WINDOWS_H_
 #define XLATRACE_IMPORTERS_RECORDING_RECORDED_WINDOWS_H_
@@ -48,18 +48,18 @@ class RecordedWindows {
   // first work of the step after the window.
   void Extend(const StepEdges::Interval& steps);
 
-  struct Told {
+  struct Summary {
     model::ProcessEnding ending;
     int64_t calls_without_activity = 0;
     int64_t graph_nodes_missing = 0;
-    // Of graphs that have run too seldom to know, or in bodies of branches and loops: they are
-    // missing, or the program had disabled them.
+    // Nodes of graphs with too few launches, or in bodies of branches and loops: they are lost, or
+    // the program had disabled them.
     int64_t graph_nodes_doubtful = 0;
-    int64_t counted_elsewhere = 0;  // Of what CUPTI dropped: those that are among the two above.
+    int64_t counted_elsewhere = 0;  // Records that CUPTI dropped and that are among the two above.
   };
   // Gives windows, losses and the ending to the sink. `time_of`: to the sink's clock.
-  Told Tell(const recording::ReadOutcome& outcome, bool live, model::Id process_id,
-            const std::function<int64_t(uint64_t)>& time_of, model::EventSink& sink);
+  Summary Finish(const recording::ReadOutcome& outcome, bool live, model::Id process_id,
+                 const std::function<int64_t(uint64_t)>& time_of, model::EventSink& sink);
 
  private:
   struct LostCall {
@@ -92,12 +92,12 @@ class RecordedWindows {
   const RecordedProcess& process_;
   GraphLosses graphs_;
   bool prepared_ = false;
-  uint64_t limit_ns_ = UINT64_MAX;         // From here on activities had no room in the file.
+  uint64_t limit_ns_ = UINT64_MAX;         // The file had no space for later activities.
   std::vector<LostCall> lost_;             // By correlation, once prepared.
   std::vector<uint32_t> first_of_window_;  // Smallest correlation of each but the first window.
   std::vector<Bucket> buckets_;            // One more than lost calls.
   std::map<std::pair<model::Id, size_t>, uint64_t> first_start_;  // By lane and bucket.
-  std::unordered_map<uint32_t, uint64_t> run_end_;                // Of runs with a lost call.
+  std::unordered_map<uint32_t, uint64_t> run_end_;                // Runs with a lost call.
   std::vector<Extent> windows_;
   std::map<model::Id, uint64_t> first_of_lane_;  // Start of the first activity; of a ring only.
 };

@@ -61,7 +61,7 @@ class RecordingImporter {
     ActivityPass activities(*this);
     XLATRACE_TRY(recording::ReadRecording(path_, activities, outcome_.bytes_read));
     for (const auto& [device, interval] : edges_.devices()) windows_.Extend(interval);
-    told_ = windows_.Tell(
+    windows_summary_ = windows_.Finish(
         outcome_, live_, names_.process_id(), [this](uint64_t ns) { return TimeOf(ns); }, sink_);
     AddLossesOfEnds();
     AddRunInfo();
@@ -78,8 +78,9 @@ class RecordingImporter {
         .complete = outcome_.complete,
         .damaged = outcome_.damaged_blocks + outcome_.missing_blocks > 0,
         .activities = activities_,
-        .ending = told_.ending,
-        .missing_at_least = told_.calls_without_activity + told_.graph_nodes_missing,
+        .ending = windows_summary_.ending,
+        .missing_at_least =
+            windows_summary_.calls_without_activity + windows_summary_.graph_nodes_missing,
         .own_cost_ns = cost("cost_writer_ns") + cost("cost_flusher_ns") + cost("cost_callbacks_ns"),
         .command = std::string(process_.Fact("command")),
         .process_id = names_.process_id(),
@@ -173,7 +174,7 @@ class RecordingImporter {
     if (graph != process_.graph_launch_ns.end()) graph->second = row.start_ns;
   }
 
-  // Of a window of steps: what was taken for them before their module was known.
+  // True for a call in a window of steps, before its module was known to be a step.
   bool BeforeSteps(const recording::ApiCallRow& call) const {
     return call.start_ns < process_.anew_ns && !process_.Fact("steps").empty() &&
            !process_.Fact("steps").starts_with("0:");
@@ -204,8 +205,8 @@ class RecordingImporter {
     *start = *end = instant;
   }
 
-  // Times that CUPTI did not give, or that cannot be, are unknown. A start alone is believed: the
-  // activity still ran when CUPTI was asked for the last time.
+  // Times that CUPTI did not give, or that cannot be right, are unknown. A start without an end is
+  // kept: the activity was still running at the last flush of CUPTI.
   void SetTimes(const recording::ActivityRow& row, model::Activity* activity) {
     const auto possible = [](uint64_t ns) { return ns != 0 && ns <= kLatestNs; };
     uint64_t start = row.start_ns;
@@ -278,7 +279,7 @@ class RecordingImporter {
     ++activities_;
   }
 
-  // Adds what the launching thread tells.
+  // Adds the facts of the launching thread.
   void Relate(const recording::ActivityRow& row, model::Activity* activity) {
     const RecordedLaunch* launch =
         row.correlation == 0 ? nullptr : process_.launches.Find(row.correlation);
@@ -305,7 +306,7 @@ class RecordingImporter {
       if (title == 0) title = node.module;
       if (thunk == 0) ++nodes_unknown_;
     }
-    if (!called && thunk == 0 && title == 0) return;  // What was under way is not known.
+    if (!called && thunk == 0 && title == 0) return;  // The open ranges are unknown.
     activity->hint_id = names_.HintOf(thunk, title, evidence);
   }
 
@@ -402,7 +403,7 @@ class RecordingImporter {
     set("recorded_duration_ms", "duration_ms");
     set("recorded_last_ms", "last_ms");
     set("graphs", "graphs");
-    // What the program calls its devices; XLA: which of the job's devices each one is.
+    // The program's names of its devices; for XLA, the number of each device in the job.
     constexpr std::string_view kDeviceName = "device_name.";
     for (auto it = process_.facts.lower_bound(kDeviceName);
          it != process_.facts.end() && it->first.starts_with(kDeviceName); ++it) {
@@ -434,7 +435,7 @@ class RecordingImporter {
     AddActivityStats();
   }
 
-  // What of the file cannot be read.
+  // Parts of the file that cannot be read.
   void AddDamageStats() {
     if (outcome_.damaged_blocks > 0) {
       counters_.Add("recording_damaged", Severity::kDataLoss,
@@ -465,25 +466,28 @@ class RecordingImporter {
     }
   }
 
-  // What ran and is not recorded.
+  // Work that ran and is not recorded.
   void AddMissingStats() {
     if (live_) {
       counters_.Add("process_still_running", Severity::kNotice, 1,
                     "this is a part of the run; the same command again gives more");
-    } else if (told_.ending.unrecorded_from_ns && outcome_.damaged_blocks == 0) {
+    } else if (windows_summary_.ending.unrecorded_from_ns && outcome_.damaged_blocks == 0) {
       counters_.Add("process_killed", Severity::kNotice, 1,
                     "the process ended without closing its recording; the view process says from "
                     "when on its work may be missing, and how much of it");
     }
-    // Of those whose record CUPTI says it dropped, that is said already.
-    const int64_t missing = std::max<int64_t>(
-        told_.calls_without_activity + told_.graph_nodes_missing - told_.counted_elsewhere, 0);
+    // Losses for which CUPTI reports a dropped record are already counted.
+    const int64_t missing = std::max<int64_t>(windows_summary_.calls_without_activity +
+                                                  windows_summary_.graph_nodes_missing -
+                                                  windows_summary_.counted_elsewhere,
+                                              0);
     if (missing > 0) {
       counters_.Add("launch_without_activity", Severity::kDataLoss, missing,
                     "device work that was started, but no record of it");
     }
-    if (told_.graph_nodes_doubtful > 0) {
-      counters_.Add("graph_nodes_perhaps_missing", Severity::kDataLoss, told_.graph_nodes_doubtful,
+    if (windows_summary_.graph_nodes_doubtful > 0) {
+      counters_.Add("graph_nodes_perhaps_missing", Severity::kDataLoss,
+                    windows_summary_.graph_nodes_doubtful,
                     "nodes of CUDA graphs that other launches of the same graph ran: their records "
                     "are missing, unless the program had disabled them");
     }
@@ -502,7 +506,7 @@ class RecordingImporter {
     }
   }
 
-  // What the program's framework or mode leaves out.
+  // Records that the program's framework or mode leaves out.
   void AddFrameworkStats() {
     if (!process_.Fact("own_profile").empty()) {
       counters_.Add(
@@ -510,7 +514,7 @@ class RecordingImporter {
           "the program profiled itself, too: that profile has no GPU in it, because CUPTI "
           "serves one profiler at a time below CUDA 13.3; run it without xlatrace for it");
     }
-    // Off when the user asked for it: he knows.
+    // If the user switched it off, no notice is needed.
     if (process_.Fact("tensorflow_ops") == "missing") {
       counters_.Add(
           "tensorflow_ops_unannounced", Severity::kNotice, 1,
@@ -551,7 +555,7 @@ class RecordingImporter {
     if (activities_without_call_ > 0) {
       counters_.Add("activity_without_call", Severity::kInfo, activities_without_call_);
     }
-    // In light mode no node has a range: nothing to say about it.
+    // In light mode no node has a range, so no notice is needed.
     if (nodes_unknown_ > 0 && process_.Fact("mode") != "light") {
       counters_.Add("graph_node_unknown", Severity::kNotice, nodes_unknown_,
                     "activities of CUDA graphs whose node was made outside of any XLA range");
@@ -575,7 +579,7 @@ class RecordingImporter {
   StepEdges edges_;
   StreamSelfTime self_times_;
   recording::ReadOutcome outcome_;
-  int64_t start_ns_ = 0;  // Of the sink's clock.
+  int64_t start_ns_ = 0;  // Start of the sink's clock.
   uint64_t last_time_ns_ = 0;
   int64_t activities_ = 0;
   int64_t activities_without_times_ = 0;
@@ -589,7 +593,7 @@ class RecordingImporter {
   int64_t ends_taken_ = 0;
   std::vector<model::Loss> ends_taken_at_;  // In the sink's time.
   int64_t activities_before_steps_ = 0;
-  RecordedWindows::Told told_;
+  RecordedWindows::Summary windows_summary_;
   int64_t activities_without_call_ = 0;
   int64_t nodes_unknown_ = 0;
 };

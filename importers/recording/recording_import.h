@@ -30,17 +30,17 @@
 namespace xlatrace::importers {
 
 struct RecordingImport {
-  uint64_t bytes = 0;     // What was read: a file that grew has more now.
+  uint64_t bytes = 0;     // Bytes that were read; a growing file has more now.
   bool complete = false;  // The process closed the file, and nothing of it is damaged.
   bool damaged = false;
   int64_t activities = 0;
   model::ProcessEnding ending;
-  int64_t missing_at_least = 0;  // Activities that must have been, and are not there.
-  int64_t own_cost_ns = 0;       // What the collector's threads took, as it says.
-  std::string command;           // Of the process.
+  int64_t missing_at_least = 0;  // Lower bound of lost activities.
+  int64_t own_cost_ns = 0;       // Time of the collector's threads, as it reports.
+  std::string command;           // Command line of the process.
   model::Id process_id = 0;
   bool has_modules = false;         // XLA registered their text.
-  std::string dump_folder;          // Where this process's XLA dumped, when we asked it to.
+  std::string dump_folder;          // Folder of the XLA dump that the collector requested.
   std::string window;               // Why the window of the recording is empty.
   std::vector<std::string> errors;  // Why it could not be recorded, or not all of it.
 };

@@ -68,7 +68,7 @@ void RegisteredModules::Build(const RecordedStrings& strings) {
   // Compiler threads register at the same time; each registers one executable after the other.
   struct Open {
     uint32_t module = kNone;
-    uint32_t title = 0;  // Of the thunk whose strings follow.
+    uint32_t title = 0;  // Title of the thunk whose strings follow.
     bool stack_seen = false;
   };
   std::map<std::pair<uint32_t, uint32_t>, Open> open;  // By domain and thread.

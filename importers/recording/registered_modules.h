@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The modules that XLA told by registering strings with NVTX, without any dump.
+// The modules that XLA registered as strings with NVTX, without any dump.
 //
-// When an executable is made, XLA registers in domain TSL, on one thread and in this order: the
-// module's title (`XlaModule:#hlo_module=jit_f,program_id=7#`), its name, the Python stack that all
-// its instructions share; then for each instruction of every computation its title
-// (`Thunk:#name=...,hlo_op=add.3#`), its HLO line with metadata, its Python stack below the shared
-// one, and the text of the computations that it calls (xla/backends/gpu/runtime/annotation.cc,
-// since February 2024). What a string is, is told by the payloads of pushed ranges where they name
-// it and by its form else, so that further strings in between do no harm.
+// When an executable is made, XLA registers strings in domain TSL, on one thread. First come the
+// module's title (`XlaModule:#hlo_module=jit_f,program_id=7#`), its name, and the Python stack that
+// its instructions share. Four strings follow per instruction of every computation. They are its
+// title (`Thunk:#name=...,hlo_op=add.3#`), its HLO line with metadata, its own part of the Python
+// stack, and the text of called computations. (Source: xla/backends/gpu/runtime/annotation.cc,
+// since February 2024.) The kind of a string is known from payloads of pushed ranges, else from its
+// form. So further strings in between do no harm.
 //
 // Ownership: views into the RecordedStrings. Thread-safety: const calls are safe.
 

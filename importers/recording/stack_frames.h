@@ -2,9 +2,10 @@
 
 // Python stacks as XLA prints them for NVTX, back into the frame tables of HLO text.
 //
-// One line per frame, `--- /path/train.py:59:13[layer_norm] op_name`: a dash per level below the
-// module's common frames; a tree where an instruction calls computations (its leaves then carry the
-// op_name); '<', '>' and '&' HTML-escaped (xla/backends/gpu/runtime/annotation.cc).
+// One line per frame, `--- /path/train.py:59:13[layer_norm] op_name`, with a dash per level below
+// the module's common frames. If an instruction calls computations, the stack is a tree whose
+// leaves carry the op_name. '<', '>' and '&' are HTML-escaped
+// (xla/backends/gpu/runtime/annotation.cc).
 //
 // Thread-safety: one thread.
 
@@ -26,9 +27,9 @@ class StackFrames {
   // `common`: the frames that all instructions share, outermost first.
   explicit StackFrames(std::string_view common);
 
-  // Learns which stack the module's frame number `frame_id` is, from the stack printed for an
-  // instruction that carries the number. False when the text does not tell: a tree of which no leaf
-  // has `op_name`.
+  // Stores the stack of the module's frame number `frame_id`, from the stack printed for an
+  // instruction with that number. False if the text has no answer: a tree without a leaf that has
+  // `op_name`.
   bool Learn(int64_t frame_id, std::string_view stack, std::string_view op_name);
   bool Knows(int64_t frame_id) const { return frame_of_id_.contains(frame_id); }
 
@@ -45,7 +46,7 @@ class StackFrames {
     uint32_t location;
   };
 
-  // The number of the frame that `line` (without dashes) says, below `parent`; 0: no frame.
+  // The number of the frame in `line` (without dashes), below `parent`; 0: no frame.
   uint32_t FrameOf(std::string_view line, uint32_t parent);
 
   static uint32_t Intern(const std::string& text, std::map<std::string, uint32_t>* numbers,

@@ -133,7 +133,7 @@ void AddSessionWindow(Import& import) {
   import.sink.AddWindow({import.process, start_ns, end_ns, model::WindowEnd::kEnd});
 }
 
-// What the profiler itself says went wrong.
+// Errors and warnings of the profiler itself.
 void CountProfilerMessages(Import& import, const Space& space) {
   const auto add = [&](std::string_view name, Severity severity, std::string_view text) {
     const int64_t dropped = DroppedIn(text);

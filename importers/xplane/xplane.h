@@ -2,31 +2,31 @@
 
 // XSpace ("*.xplane.pb"), the profile that jax.profiler and tf.profiler write -> model events.
 //
-// The message (tsl/profiler/protobuf/xplane.proto) is a list of planes; a plane is a list of lines;
-// a line is a list of events in picoseconds from the line's own start.
+// The message (tsl/profiler/protobuf/xplane.proto) is a list of planes. A plane is a list of lines;
+// a line is a list of events, in picoseconds from the line's own start.
 //
-// Time. Nanoseconds since profile_start_time (plane "Task Environment"); start and end are floored
-// separately, end = floor((offset + duration) / 1000), so that events that touch in picoseconds
-// touch in nanoseconds and nested ones stay nested. Files of profilers before 2020 have absolute
-// unix nanoseconds in the lines; those are recognised by size (>= 10^17).
+// Time. Nanoseconds since profile_start_time (plane "Task Environment"). Start and end are floored
+// separately: end = floor((offset + duration) / 1000). So events that touch in picoseconds touch in
+// nanoseconds, and nested ones stay nested. Files of profilers before 2020 have absolute unix
+// nanoseconds in the lines; those are recognised by size (>= 10^17).
 //
-// GPU ("/device:GPU:n", NVIDIA and AMD). Every "Stream #" line is a lane, its events are kernels,
+// GPU ("/device:GPU:n", NVIDIA and AMD). Every "Stream #" line is a lane; its events are kernels,
 // copies, memsets or graphs. Lines that XProf derives ("XLA Modules", "XLA Ops", "Steps", ...) are
-// not activities, and no runs either: XProf joins neighbouring executions of a module there, so
-// run_key is told only where the record itself carries run_id. Registers of a kernel above 1024 are
-// garbage (ROCm profilers of 2025): dropped with the shared memory of the same record, and counted.
-// The host's API calls are kept when an activity carries their correlation id, or when they are
-// synchronisations of 1 us and more, which is what a gap may have to be explained with.
+// neither activities nor runs: XProf joins neighbouring executions of a module there. So run_key is
+// known only if the record itself carries run_id. Registers of a kernel above 1024 are garbage
+// (ROCm profilers of 2025): they are dropped with the record's shared memory, and counted. An API
+// call of the host is kept if an activity carries its correlation id. Synchronisations of at least
+// 1 us are kept too, because they may explain a gap.
 //
 // CPU ("/host:CPU" of XLA:CPU's thunk runtime). An event with stat hlo_op is an op; its lane is the
-// thread. Ops nest in ops: self time is what no op inside takes. Wrappers without hlo_op and the
-// "end: X" markers are no ops. A run is (program_id, run_id, device_ordinal); run_id -1 = not told.
+// thread. Ops nest: self time is the time outside of inner ops. Wrappers without hlo_op and "end:
+// X" markers are not ops. A run is (program_id, run_id, device_ordinal); run_id -1: unknown.
 //
-// TPU ("/device:TPU:n"). Line "XLA Ops" holds the ops, nested (a while contains its body); "XLA
-// Modules" says which run. "Async XLA Ops" shows the same copies and collectives a second time, as
-// spans from start to done that overlap one another and all computation; their cost to the core
-// is already on "XLA Ops" (the -start and the wait in the -done). Counted in the sum they would
-// make device time meaningless, so they are not activities but a run stat.
+// TPU ("/device:TPU:n"). Line "XLA Ops" holds the ops, nested (a while contains its body); line
+// "XLA Modules" has their runs. "Async XLA Ops" shows the same copies and collectives a second
+// time, as spans from start to done that overlap each other and all computation. Their cost to the
+// core is already on "XLA Ops" (the -start, and the wait in the -done). They are a run stat, not
+// activities, because they would make sums of device time meaningless.
 //
 // Modules: event metadata of "/host:metadata" with stat "Hlo Proto"; program id from stat
 // program_id, else from the name "jit_f(52)". Program ids of TPUs use all 64 bits: they are stored
@@ -59,9 +59,9 @@ namespace xlatrace::importers {
 
 inline constexpr int64_t kMaxHostRanges = 50'000;
 
-// Reads events one by one: a profile of any size takes what its names and modules take, the rows of
-// one line of a TPU or CPU (which are sorted for their self time), and what the sink keeps.
-// `path`: for messages and run stats.
+// Reads events one by one. Memory: names, modules, the rows of one line of a TPU or CPU
+// (sorted for their self time), and the rows that the sink keeps. `path`: for messages and run
+// stats.
 Status ImportXplane(const ByteSource& source, const std::string& path, model::EventSink& sink);
 
 // The same from the whole inflated file in memory.

@@ -28,7 +28,7 @@ struct Shape {
   int64_t graph_id = 0;
 };
 
-// What the stats of one event say; views into the file.
+// Facts from the stats of one event; views into the file.
 struct EventFacts {
   std::string_view kernel_details;
   std::string_view memcpy_details;

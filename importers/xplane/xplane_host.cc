@@ -86,8 +86,8 @@ NameClass ClassOfName(std::string_view name) {
   if (Has(name, "Compiler::RunBackend") || Has(name, "Compiler::RunHloPasses")) {
     return NameClass::kCompilerPart;
   }
-  // What the host was doing while a device waited: dispatch, transfers, waits, input (also as
-  // people's annotations name it).
+  // Work of the host while a device waited: dispatch, transfers, waits, input (also under the names
+  // of users' annotations).
   for (const std::string_view part :
        {"BufferFromHostBuffer", "TransferToDevice", "TransferFromDevice", "CopyToHost", "::Await",
         "BlockHostUntil", "IteratorGetNext", "DataLoader", "data_loader", "next_batch",
@@ -109,10 +109,10 @@ struct HostRange {
 
 struct NamedInterval {
   Interval time;
-  std::string name;  // Its event is gone when it is asked for.
+  std::string name;  // Copied, because its event is gone when the name is used.
 };
 
-// What the stats of an op say, and the ids it got.
+// Facts from the stats of an op, and its ids.
 struct OpShape {
   model::Id config = 0;
   model::Id hint = 0;
@@ -150,7 +150,7 @@ class HostPlaneImport {
   }
 
  private:
-  // NCCL's threads launch for TensorFlow's collectives, whose names only the host's events say.
+  // NCCL's threads launch TensorFlow's collectives; only events of the host have their names.
   void AddCollectiveOps() {
     for (const auto& event : plane_.events) {
       const OpAnnotation op = ParseOpAnnotation(event.name);
@@ -465,9 +465,9 @@ class HostPlaneImport {
     return known != import_.modules.end() && known->second.second == 1 ? known->second.first : 0;
   }
 
-  // A compilation is the outermost compile event; its module is told by a compiler event inside.
-  // TensorFlow calls XLA's compiler without a client around it: what of one module is in no compile
-  // event (its passes, its backend) is a compilation, too.
+  // A compilation is the outermost compile event; a compiler event inside names its module.
+  // TensorFlow calls XLA's compiler without an enclosing client event. Then the module's events
+  // outside of any compile event (its passes, its backend) form a compilation, too.
   void FlushCompiles() {
     const auto by_start = [](const NamedInterval& a, const NamedInterval& b) {
       if (a.time.start_ns != b.time.start_ns) return a.time.start_ns < b.time.start_ns;

@@ -26,7 +26,7 @@
 
 namespace xlatrace::importers::xplane {
 
-// What a stat's name means to us. One lookup per stat instead of string compares per event.
+// Role of a stat, from its name. One lookup per stat replaces string compares per event.
 enum class Role : uint8_t {
   kNone,
   kHloOp,
@@ -92,8 +92,8 @@ struct Import {
   RepeatedRows repeated;
   std::string host;
   model::Id process = 0;
-  std::optional<int64_t> start_unix_ns;  // What relative line times count from.
-  std::optional<int64_t> stop_unix_ns;   // Of the session.
+  std::optional<int64_t> start_unix_ns;  // Zero of relative line times.
+  std::optional<int64_t> stop_unix_ns;   // End of the session.
   int64_t shift_ns = 0;                  // From this file's start to the sink's.
   std::optional<int64_t> stop_call_ns;   // Start of the Python call that stops the profiler.
   int64_t last_work_ns = INT64_MIN;      // End of the last activity.
@@ -110,7 +110,7 @@ struct Import {
   int64_t host_ranges = 0;
   int64_t step_marks = 0;
   std::vector<std::string> device_names;
-  std::set<std::string, std::less<>> call_names;  // Of the calls that were not kept.
+  std::set<std::string, std::less<>> call_names;  // Names of calls that were not kept.
 
   // Line time to nanoseconds of the sink.
   int64_t LineBase(int64_t timestamp_ns) const;
@@ -140,7 +140,7 @@ struct Import {
 
 void ImportModules(Import& import, const Plane& plane);
 void ImportHostPlane(Import& import, const Plane& plane);
-// Gives synchronisations to the sink and counts the calls nobody referred to. Last.
+// Gives synchronisations to the sink and counts calls that no activity refers to. Must be last.
 void FinishHostCalls(Import& import);
 void ImportGpuPlane(Import& import, const Plane& plane);
 void ImportTpuPlane(Import& import, const Plane& plane);

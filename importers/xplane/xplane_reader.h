@@ -3,9 +3,9 @@
 // A profile as a file: hlo/proto/xspace.h reads its messages; here, in memory only what is not
 // events.
 //
-// Lines hold nearly all of a large profile and stand before the names they refer to, so a plane
-// keeps where its lines are and a copy of the rest; the events of a line are read from the file one
-// by one.
+// Lines are nearly all of a large profile and precede the names that they refer to. So a plane
+// keeps the places of its lines and a copy of everything else. The events of a line are read from
+// the file one by one.
 //
 // Damage is local. A message that does not parse is left out and counted, and reading goes on with
 // the next message that is certain to be one. A message that ends behind its parent gives what is
@@ -73,8 +73,8 @@ struct Plane {
   Plane(const Plane&) = delete;
   Plane& operator=(const Plane&) = delete;
 
-  std::vector<char>
-      rest;  // Everything but the lines, as it stands in the file: what views look at.
+  // Everything except the lines, as in the file; views point into it.
+  std::vector<char> rest;
   std::string_view name;
   std::vector<Line> lines;
   std::vector<EventMetadata> events;

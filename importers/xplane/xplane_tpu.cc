@@ -146,7 +146,7 @@ class TpuPlaneImport {
     ++import_.ops;
   }
 
-  // What the metadata of an op says, once per op.
+  // Facts from the metadata of an op, once per op.
   struct Facts {
     bool known = false;
     model::Id config = 0;

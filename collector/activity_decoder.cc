@@ -202,10 +202,10 @@ void ActivityDecoder::NoteSource(const ActivityRow& row, uint64_t source,
   known.start_ns = row.start_ns;
 }
 
-// A record that is not laid out as its CUPTI says has no pointer where one is expected, and reading
-// there would end the program. Asked once per page: the kernel looks, and says EFAULT. (Names lie
-// close together: of pointers, some would share a slot of the table and be asked about at every
-// launch.)
+// A record whose layout differs from its CUPTI version has no pointer where one is expected, and
+// reading there would end the program. Checked once per page by a system call that fails with
+// EFAULT. (Names lie close together, so single pointers would share a slot of the table and be
+// checked at every launch.)
 bool ActivityDecoder::CanBeRead(const char* text) {
   if (text == nullptr) return false;
   constexpr int kPageBits = 12;  // The smallest there is.
@@ -383,7 +383,7 @@ void ActivityDecoder::Device(const RecordView& record, recording::Writer& writer
   row.registers_per_block = record[device::kRegistersPerBlock];
   row.shared_memory_per_sm_bytes = record[device::kSharedPerSm];
   row.shared_memory_per_block_bytes = record[device::kSharedPerBlock];
-  // Whether the name is ours to free is not said in the headers; a few bytes per device stay.
+  // The headers do not state who owns the name, so it is not freed: a few bytes per device.
   writer.Add(row);
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// CUPTI's records -> rows of the recording. One decoder for CUDA 11 to 13: the size of a record is
-// the distance to the next one, as CUPTI's own iterator gives it, and a field that lies behind the
-// end of a record reads as zero (collector/record_layout.h).
+// Decodes CUPTI's records into rows of the recording, for CUDA 11 to 13. The size of a record is
+// the distance to the next one from CUPTI's own iterator. A field behind the end of a record reads
+// as zero (collector/record_layout.h).
 //
 // Thread-safety: the writer thread only, if a function does not state otherwise.
 
@@ -29,9 +29,9 @@ struct DecodeCounts {
   uint64_t memsets = 0;
   uint64_t graph_rows = 0;
   uint64_t invalid_time = 0;    // Kept: start or end is 0, or the end is before the start.
-  uint64_t unknown = 0;         // Kinds that were not asked for.
-  uint64_t cut_buffers = 0;     // CUPTI's iterator failed: what lay behind is lost.
-  uint64_t outside_window = 0;  // Of calls that were not recorded.
+  uint64_t unknown = 0;         // Kinds that were not requested.
+  uint64_t cut_buffers = 0;     // CUPTI's iterator failed: later records are lost.
+  uint64_t outside_window = 0;  // Records of calls that were not recorded.
   uint64_t too_short = 0;       // Smaller than any known version: skipped.
 };
 
@@ -62,9 +62,9 @@ class ActivityDecoder {
   void SetSteering(Steering* steering) { steering_ = steering; }
 
   const DecodeCounts& counts() const { return counts_; }
-  // When device work ran that is left out, since the last call: an interval for each stretch of
-  // such records without a recorded one in between. At the edges of a window (steering.h) both run
-  // side by side, on streams that lag behind the program by different times.
+  // Times of omitted device work since the last call: one interval per stretch of such records
+  // without a recorded one in between. At the edges of a window (steering.h), omitted and recorded
+  // work run in parallel, on streams that lag behind the program by different times.
   struct Interval {
     uint64_t start_ns, end_ns;
   };

@@ -36,7 +36,7 @@ bool StartsDeviceWork(std::string_view name) {
   return false;
 }
 
-// Calls in which the host waits for the device. They start nothing: the importer tells them by
+// Calls in which the host waits for the device. They start no work; the importer recognises them by
 // name.
 bool Waits(std::string_view name) {
   for (const char* yes :
@@ -62,7 +62,7 @@ void EnableApiDomain(Collector& collector, CUpti_SubscriberHandle subscriber,
     ++enabled;
   }
   if (enabled != 0) return;
-  // No names to be had: all functions of the domain; dearer, and just as complete.
+  // Names are not available: enables all functions of the domain, at a higher cost.
   for (uint32_t id = 1; id < kMaxFunctionId; ++id) {
     collector.api.cuptiEnableCallback(1, subscriber, domain, id);
   }

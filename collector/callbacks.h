@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// CUPTI's callbacks on the traced program's threads: launches and copies with the ranges that are
-// open around them, graph nodes as they come into being, contexts and modules.
+// CUPTI's callbacks on the traced program's threads: launches and copies with their open ranges,
+// new graph nodes, contexts and modules.
 
 #ifndef XLATRACE_COLLECTOR_CALLBACKS_H_
 #define XLATRACE_COLLECTOR_CALLBACKS_H_
@@ -10,8 +10,9 @@
 
 namespace xlatrace::collector {
 
-// Enables what the collector listens to. The functions that start device work are found by their
-// names, so that those of a newer CUDA are there as well; each name goes to the recording's facts.
+// Enables the callbacks that the collector needs. Functions that start device work are found by
+// name, so that new ones of a later CUDA are included. Each name is stored in the recording's
+// facts.
 void EnableCallbacks(Collector& collector, CUpti_SubscriberHandle subscriber);
 
 // CUpti_CallbackFunc.

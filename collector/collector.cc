@@ -69,8 +69,8 @@ bool Collector::Alive() {
 
 void Collector::InForkedChild() {
   const auto before = static_cast<Phase>(phase_.load(std::memory_order_relaxed));
-  // Before CUDA starts a child may start it by itself, with a collector of its own state: ours is
-  // empty yet, but for what NVTX registered, which the child's programs hold handles of.
+  // Before CUDA starts, the child may start CUDA with a collector of its own. Our state holds only
+  // the NVTX registrations, and programs of the child have handles of these, so it is kept.
   if (before == Phase::kIdle) {
     instance->owner_pid_ = getpid();
     return;
@@ -122,7 +122,7 @@ void Collector::Start() {
     connect(&functions);
   }
   if (!Subscribe()) {
-    // Opened all the same: an empty recording that says why.
+    // An empty recording is opened anyway, for the reason.
     OnFirstContext();
     return;
   }
@@ -196,7 +196,7 @@ void Collector::FlusherLoop() {
     const bool notified = flushes_wanted_.Sleep(steering.Tick(now, left_ms));
     const uint64_t begin = NowNs(CLOCK_MONOTONIC);
     steering.Tick(begin, FlushEveryMs());
-    // Steps are counted by what runs: nobody knows beforehand when they begin.
+    // Steps are counted as modules run, because the begin of a step is not known in advance.
     tensorflow_ops.Follow(steering.has_steps() || steering.State() == ProcessState::kRecording);
     const WorkRequests::Work work = flushes_wanted_.Next();
     const bool final = work.last;
@@ -238,7 +238,7 @@ void Collector::FlusherLoop() {
     // From beginning to beginning; a CUPTI that takes long gets half of that in peace.
     next_ns = std::max(begin + every_ns(begin), NowNs(CLOCK_MONOTONIC) + every_ns(begin) / 2);
     flushes_wanted_.Done(work);
-    // What came back goes to the file now, not a period later.
+    // Buffers that came back are written now, not one period later.
     writes_wanted_.Add();
     if (!final) continue;
     if (end_how_.load(std::memory_order_acquire) == XLATRACE_END_ABORT) FinishForAbort();
@@ -246,8 +246,8 @@ void Collector::FlusherLoop() {
   }
 }
 
-// What CUPTI and the driver tell when asked. They may use descriptors of the process, which the
-// writer thread does not have.
+// Reads facts from CUPTI and the driver. They may use descriptors of the process, which the writer
+// thread does not have.
 void Collector::AskDriver() {
   if (CuptiIsOn()) SyncClock();
   recording::ClockRow clock;

@@ -9,8 +9,8 @@
 //
 // Gets: CUPTI's records and callbacks, NVTX. Gives: one recording file (recording/format.md).
 //
-// There is one Collector, made on first use and never destroyed: nothing may run at exit that
-// waits. Thread-safety: as said at each function.
+// There is one Collector, made on first use and never destroyed, because code at exit must not
+// wait. Thread-safety: stated at each function.
 
 #ifndef XLATRACE_COLLECTOR_COLLECTOR_H_
 #define XLATRACE_COLLECTOR_COLLECTOR_H_
@@ -59,7 +59,8 @@ class Collector {
   // Rows of API calls and ranges are taken.
   static bool Recording() { return phase() == Phase::kRunning; }
 
-  // From InitializeInjection: subscribe and enable. Says why not in the recording's facts.
+  // From InitializeInjection: subscribes and enables. If that fails, the recording's facts have the
+  // reason.
   void Start();
   // From the callback of a new context: opens the recording, starts the threads. Once.
   void OnFirstContext();
@@ -146,11 +147,11 @@ class Collector {
   std::atomic<bool> opened_{false};
   uint64_t opened_ns_ = 0;  // CLOCK_MONOTONIC; before the threads start.
   std::string place_;       // Folder in use.
-  std::string reason_;      // Why it is not the place asked for.
-  std::string rank_;        // Of this process, where a launcher tells.
-  bool claimed_ = false;    // This process took the place for the job: it prints the line.
+  std::string reason_;      // Why it is not the requested place.
+  std::string rank_;        // Rank of this process, if a launcher sets one.
+  bool claimed_ = false;    // This process prints the line for the job.
   std::unique_ptr<recording::Writer> writer_;
-  bool own_table_ = false;  // The writer thread's descriptors are nobody else's.
+  bool own_table_ = false;  // The writer thread has its own table of descriptors.
 
   // Answered when the writer thread has written everything that was there.
   WorkRequests writes_wanted_;
@@ -162,9 +163,9 @@ class Collector {
   std::atomic<uint32_t> devices_seen_{0};  // Bit per device.
   uint32_t devices_asked_ = 0;             // The flusher thread's.
   std::atomic<bool> failed_to_open_{false};
-  std::atomic<bool> own_profile_{false};  // Of the program, without a GPU.
+  std::atomic<bool> own_profile_{false};  // The program made a profile without a GPU.
   std::vector<Definition> taken_;
-  std::vector<Definition> held_clocks_;  // Of flushes whose buffers may not be written yet.
+  std::vector<Definition> held_clocks_;  // Clocks of flushes whose buffers may not be written yet.
   uint64_t flush_period_ms_ = 1000;
   uint64_t stall_ns_ = 0;              // 0: no forced flush before the end.
   std::atomic<uint64_t> progress_{0};  // Calls and activities written.
@@ -188,16 +189,16 @@ class Collector {
   pthread_mutex_t indexed_mutex_ = PTHREAD_MUTEX_INITIALIZER;
   std::deque<Indexed> indexed_;
   bool light_ = false;                // No NVTX.
-  bool whole_graphs_ = false;         // A row per graph launch.
-  bool records_waits_ = false;        // Calls in which the host waits.
+  bool whole_graphs_ = false;         // One row per graph launch.
+  bool records_waits_ = false;        // Records calls in which the host waits.
   uint64_t last_ns_ = 0;              // Ring; 0: everything is kept.
-  uint64_t max_bytes_ = 0;            // Of the job.
+  uint64_t max_bytes_ = 0;            // Limit for the job.
   SkippedCalls skipped_calls_;        // The writer thread's.
-  std::set<uint32_t> named_threads_;  // By the program; the writer thread's.
+  std::set<uint32_t> named_threads_;  // Named by the program; the writer thread's.
   uint64_t limit_looked_at_ = 0;
-  std::string identity_;  // Of the file; with `place_` set before `place_known_`.
+  std::string identity_;  // Identity in the file; with `place_` set before `place_known_`.
   std::atomic<bool> place_known_{false};
-  uint64_t order_ = 0;  // The last one obeyed; the flusher thread's, as what it told.
+  uint64_t order_ = 0;  // Last order obeyed; flusher thread, like the next two.
   uint64_t told_order_ = 0;
   recording::ProcessState told_state_ = recording::ProcessState::kRecording;
 
@@ -208,7 +209,7 @@ class Collector {
   std::string error_;      // First of the recording's `error` facts.
   std::string stopped_;    // Why the file ended before the program.
   uint64_t launches_ = 0;  // Set by the writer thread before it answers.
-  uint64_t told_ = 0;      // Of them, said in the folder's `job`.
+  uint64_t told_ = 0;      // Launches already reported in the folder's `job`.
   bool told_once_ = false;
   int told_how_ = kNotEnding;  // The writer thread's.
   std::atomic<uint64_t> flush_timeouts_{0};

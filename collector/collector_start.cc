@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What a recording takes of CUPTI: the settings of `xlatrace record`, the subscription, the kinds
-// of records and the buffers that they come in.
+// CUPTI's part in a recording: the settings of `xlatrace record`, the subscription, the kinds of
+// records and their buffers.
 
 #include <algorithm>
 #include <cstdlib>
@@ -54,8 +54,8 @@ void CUPTIAPI OnBufferCompletedV2(uint8_t* data, size_t bytes, size_t valid, voi
 
 }  // namespace
 
-// What `xlatrace record` was asked for, as it reaches the process. What makes no sense is told and
-// left out: all is recorded then.
+// Reads the settings of `xlatrace record` from the environment. An invalid setting is reported and
+// ignored; then everything is recorded.
 void Collector::ReadSettings() {
   const auto text = [](const char* name) {
     const char* value = std::getenv(name);

@@ -23,10 +23,10 @@ constexpr size_t kWakeAtBytes = 4 << 20;  // Definitions that wait wake the writ
 
 }  // namespace
 
-// In the writer thread: with a table of descriptors of its own, where that can be had, the file is
-// in nobody's way. A program that closes all descriptors, as daemons do, neither ends the recording
-// nor gets our blocks into a file of its own that has the number next; a forked child inherits
-// nothing.
+// Runs in the writer thread. If that thread can have its own table of descriptors, the file is
+// independent of the program. If the program closes all descriptors, as daemons do, it does not end
+// the recording. It cannot get our blocks into a file of its own either, and a forked child
+// inherits nothing.
 bool Collector::OpenRecording() {
   own_table_ = UnshareDescriptors();
   const uint64_t now = NowNs();
@@ -56,7 +56,7 @@ void Collector::WriterLoop() {
   }
   uint64_t last_write_ns = 0;
   for (bool first = true;; first = false) {
-    // The first time at once: whose recording it is stands in the file from the beginning.
+    // The first flush is immediate, so that the file has its identity from the beginning.
     if (!first) writes_wanted_.Sleep(FlushEveryMsAt(NowNs(CLOCK_MONOTONIC)));
     const WorkRequests::Work work = writes_wanted_.Next();
     const uint64_t now = NowNs(CLOCK_MONOTONIC);
@@ -64,8 +64,8 @@ void Collector::WriterLoop() {
     const bool due = first || now - last_write_ns >= FlushEveryMsAt(now) * 1000000;
     try {
       const bool write = asked || due || definitions.waiting_bytes() >= kWakeAtBytes;
-      // Before the buffers: where the clock of a flush stands in the file, all that the flush
-      // brought does.
+      // Before the buffers, so that records of a flush precede its clock in the
+      // file.
       if (write) definitions.Take(&taken_);
       const uint64_t whole_until_ns = whole_until_ns_.load(std::memory_order_acquire);
       TakeBuffers(decoder, open);
@@ -114,7 +114,7 @@ void Collector::TakeBuffers(ActivityDecoder& decoder, bool open) {
   RecordIndex index;
   while (TakeIndexed(&buffer, &index)) {
     try {
-      // A skipped call is told before its activities are there.
+      // The skipped call must be known before its activities are decoded.
       if (open && steering.EverClosed()) {
         DrainLogs(*writer_);
         decoder.SetSkipped(&skipped_calls_);
@@ -131,14 +131,14 @@ void Collector::TakeBuffers(ActivityDecoder& decoder, bool open) {
 }
 
 void Collector::DrainLogs(recording::Writer& writer) {
-  // Calls that are recorded need to be told only once some are not. Those that are not, always: the
+  // Recorded calls matter only after some were skipped. Skipped calls are always noted, because the
   // window may close while this runs.
   const bool keep = steering.EverClosed();
   for (ThreadLog* log = ThreadLog::First(); log != nullptr; log = log->Next()) {
     counts_.api_calls += log->Drain(writer, &skipped_calls_, keep);
     std::string before;
     if (const uint32_t thread = log->TakeNewThread(&before); thread != 0) {
-      // What the program itself says (NVTX) tells more.
+      // A name from the program itself (NVTX) is more useful.
       if (named_threads_.count(thread) != 0) continue;
       const std::string now = ThreadName(thread);
       const std::string& name = now.empty() ? before : now;
@@ -193,7 +193,8 @@ void Collector::TellWindow(ActivityDecoder& decoder, recording::Writer& writer) 
   taken_.clear();
 }
 
-// How the process ends, when it says so itself: the last word counts, since an exec may fail.
+// Records how the process ends, if it calls an exit function. The last record counts, because an
+// exec may fail.
 void Collector::TellHow(recording::Writer& writer) {
   const int how = end_how_.load(std::memory_order_acquire);
   if (how == told_how_ || how == XLATRACE_END_MAYBE) return;
@@ -221,7 +222,7 @@ void Collector::WriteRows(ActivityDecoder& decoder, uint64_t whole_until_ns, boo
   for (const Definition& definition : taken_) write(definition);
   taken_.clear();
   DrainLogs(writer);
-  // What rows refer to that came meanwhile, in the buffers or in the logs.
+  // Definitions that arrived meanwhile for rows in the buffers or in the logs.
   definitions.Take(&taken_);
   for (const Definition& definition : taken_) {
     if (std::holds_alternative<recording::ClockRow>(definition)) {

@@ -69,7 +69,7 @@ void* Open(std::string* error) {
     if (void* handle = dlopen(name, RTLD_LAZY | RTLD_LOCAL | RTLD_NOLOAD)) return handle;
   }
   if (void* handle = OpenBesideCuda()) return handle;
-  // Of the driver's own release: a newer CUPTI refuses an older driver.
+  // First the CUPTI of the driver's own release: a newer CUPTI refuses an older driver.
   const std::string fitting = "libcupti.so." + std::to_string(DriverVersion() / 1000);
   if (void* handle = dlopen(fitting.c_str(), RTLD_LAZY | RTLD_LOCAL)) return handle;
   for (const char* name : kNames) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // The CUPTI functions that the collector uses, found at run time: the collector links no CUDA
-// library. What an older or newer libcupti lacks is nullptr; required() says whether enough is
-// there.
+// library. A function that the loaded libcupti lacks is nullptr; required() returns whether all
+// necessary ones are present.
 //
 // No function may be called before libcuda.so.1 is in the process: CUPTI 13.2 recurses without end
 // otherwise (cuptiGetVersion, observed with 13.2.86). InitializeInjection runs inside cuInit, so
@@ -51,11 +51,11 @@ struct CuptiApi {
   XLATRACE_CUPTI_OPTIONAL(XLATRACE_FIELD)
 #undef XLATRACE_FIELD
 
-  std::string path;      // Of the library in use.
+  std::string path;      // Path of the library in use.
   uint32_t version = 0;  // cuptiGetVersion: 18..28 for CUDA 11.8 to 12.9, then MMmmuu.
 
-  // Who we are to the second interface once we have subscribed through it: then its functions are
-  // used, and none of the first interface's in their place (the two may not be mixed).
+  // Our handle in the second interface after a subscription through it. Then only its functions are
+  // used, because the two interfaces may not be mixed.
   cupti_v2::Functions v2;
   CUpti_SubscriberHandle v2_subscriber = nullptr;
   // `driver_version`: what cuDriverGetVersion returns.

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// CUPTI's second interface, which serves several subscribers at a time: functions with the
-// subscriber as first argument (beta in CUDA 13.2, for all from 13.3 on; the driver has to be of
-// that release, too). Used from 13.3 Update 1 on, whose release notes mend a crash of several
-// subscribers. Declared here, because the headers that the collector is built with may be
-// older. Source: cupti_activity.h and cupti_callbacks.h of CUDA 13.3 and 13.4.
+// CUPTI's second interface, for several subscribers at a time: functions with the subscriber as
+// first argument. It is beta in CUDA 13.2 and released in 13.3; the driver must be of that release,
+// too. Used from 13.3 Update 1 on, whose release notes list a fixed crash of several subscribers.
+// Declared here, because the collector's build headers may be older. Source: cupti_activity.h and
+// cupti_callbacks.h of CUDA 13.3 and 13.4.
 //
-// Without CUPTI_ACTIVITY_ATTR_USER_DEFINED_RECORDS, which is off unless asked for, records have all
-// their fields where the first interface has them.
+// Without CUPTI_ACTIVITY_ATTR_USER_DEFINED_RECORDS, which is off by default, records have all their
+// fields at the same offsets as in the first interface.
 
 #ifndef XLATRACE_COLLECTOR_CUPTI_V2_H_
 #define XLATRACE_COLLECTOR_CUPTI_V2_H_

@@ -10,8 +10,8 @@ namespace xlatrace::collector {
 
 bool UnshareDescriptors() {
 #if defined(__SANITIZE_THREAD__)
-  // ThreadSanitizer knows one table per process: the same number in two of them is a race to it, of
-  // which nobody sees the report, since 2 is /dev/null here.
+  // ThreadSanitizer models one table per process, so the same number in two tables is a race for
+  // it. Its report would be lost, since 2 is /dev/null here.
   return false;
 #elif defined(SYS_close_range)
   constexpr unsigned kUnshare = 1u << 1;  // CLOSE_RANGE_UNSHARE (linux/close_range.h).

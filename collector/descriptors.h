@@ -7,9 +7,9 @@
 
 namespace xlatrace::collector {
 
-// Gives the calling thread a table of its own, empty but for /dev/null as 0, 1 and 2: what the
-// process opens and closes from now on is not seen here, and the other way round. False where the
-// kernel does not let us (before Linux 5.9, or a sandbox); then nothing has changed.
+// Gives the calling thread its own table, empty except for /dev/null as 0, 1 and 2. Later changes
+// of the process's table are not visible here, and vice versa. False if the kernel refuses (before
+// Linux 5.9, or a sandbox); then nothing has changed.
 bool UnshareDescriptors();
 
 }  // namespace xlatrace::collector

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What the driver tells when asked. Limits of a device that CUPTI's record does not have (opt-in
-// and reserved shared memory), and all the rest again where no record came, from the driver's
-// attributes.
+// Limits of a device from the driver's attributes. Some are not in CUPTI's record
+// (opt-in and reserved shared memory). If no record came, all limits are read from the
+// driver.
 
 #ifndef XLATRACE_COLLECTOR_DEVICE_LIMITS_H_
 #define XLATRACE_COLLECTOR_DEVICE_LIMITS_H_

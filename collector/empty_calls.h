@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Calls that ask the device for nothing: copies and sets of no bytes.
+// Calls without work for the device: copies and sets of no bytes.
 //
 // XLA makes them for parameters of shape [0]. No work starts, so CUPTI has no record of any, and
 // none is missing. Sources: generated_cuda_meta.h and generated_cuda_runtime_api_meta.h of

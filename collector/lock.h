@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Locks of the collector: plain pthread objects, because a static object with a destructor that
-// runs while threads wait on it hangs the traced program in exit() (std::condition_variable does).
+// Locks of the collector are plain pthread objects. If a static object's destructor runs while
+// threads wait on it (std::condition_variable), exit() of the traced program hangs.
 
 #ifndef XLATRACE_COLLECTOR_LOCK_H_
 #define XLATRACE_COLLECTOR_LOCK_H_

@@ -134,7 +134,7 @@ int Push(const void* domain, uint32_t text) {
   const bool maybe_step = range.kind == RangeKind::kModule && collector.steering.has_steps();
   // Also before CUDA starts, when it is not known that there is a window.
   if (range.kind == RangeKind::kModule) collector.steering.OnModulePush(*log, text);
-  // Thunks and ops are told by the API calls inside: no clock, no row.
+  // Times of thunks and ops come from the API calls inside: no clock, no row.
   if (range.kind != RangeKind::kThunk && range.kind != RangeKind::kOp) range.start_ns = NowNs();
   // Whether a module's run is a step of the window is known with its first call.
   range.wanted =
@@ -428,7 +428,7 @@ int RangePopPayload(nvtxDomainHandle_t domain, const nvtxPayloadData_t*, size_t)
 }
 uint8_t DomainIsEnabled(nvtxDomainHandle_t) { return Collector::Alive() ? 1 : 0; }
 
-// The traced program knows nothing of exceptions from here: out of memory, a call does nothing.
+// No exception may reach the traced program: out of memory, a call does nothing.
 template <auto function>
 struct Guarded;
 template <typename Result, typename... Arguments, Result (*function)(Arguments...)>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* libxlatrace.so: what users preload. It makes the CUDA driver and NVTX load the collector, by
- * setting their injection variables, and lends the collector a last moment where a process ends
- * without running exit handlers. It starts nothing, opens nothing, prints nothing: a preloaded `ls`
- * leaves no trace.
+/* libxlatrace.so: the library that users preload. It sets the injection variables with which the
+ * CUDA driver and NVTX load the collector. If a process ends without running exit handlers, this
+ * library notifies the collector before the end. It starts, opens and prints nothing itself, so a
+ * preloaded `ls` leaves no trace.
  *
- * C and libc only: every program that the user's shell starts pays for it. */
+ * C and libc only, because every program that the user's shell starts loads it. */
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -29,8 +29,8 @@
 
 #include "collector/preload_abi.h"
 
-/* Whatever glibc this was built with, it loads with 2.17 and later. dlsym has moved from libdl to
- * libc since: it is asked for under the version it has had from the beginning, and may be missing
+/* The library loads with glibc 2.17 and later, independent of the glibc of its build. Newer ones
+ * have dlsym in libc, not in libdl, so it is requested under its first version. It may be missing
  * (an old glibc, in a program without libdl). Loading libdl for it would cost every program. */
 extern void* dlsym(void*, const char*) __attribute__((weak));
 extern void* dlopen(const char*, int) __attribute__((weak));
@@ -50,7 +50,7 @@ __asm__(".symver dlerror,dlerror@GLIBC_2.17");
 extern char** environ;
 
 static const struct xlatrace_collector_functions* collector;
-static pid_t collector_pid; /* vfork children run in our memory: they are told apart by this. */
+static pid_t collector_pid; /* Identifies vfork children, which run in our memory. */
 static pid_t constructor_pid;
 static int paused;                 /* By xlatrace_pause. */
 static long long step_before = -1; /* By xlatrace_mark_step. */
@@ -187,8 +187,8 @@ static void before_signal(int signal_number) {
   before_end(sigismember(&blocked, signal_number) == 0 ? 128 + signal_number : XLATRACE_END_MAYBE);
 }
 
-/* XLA's own profiler, refused by CUPTI because we have it, writes a profile without a GPU and tells
- * only its log. The folder it writes to has this name (tsl/profiler/rpc/client/save_profile.cc). */
+/* While we use CUPTI, it refuses XLA's own profiler. That one then writes a profile without a GPU
+ * and logs it only. Its folder has this name (tsl/profiler/rpc/client/save_profile.cc). */
 EXPORT int mkdir(const char* path, mode_t mode) {
   const struct xlatrace_collector_functions* functions =
       __atomic_load_n(&collector, __ATOMIC_ACQUIRE);
@@ -223,12 +223,12 @@ EXPORT int raise(int signal_number) {
 EXPORT int pthread_kill(pthread_t thread, int signal_number) {
   if (next_pthread_kill == NULL) find_next();
   if (next_pthread_kill == NULL) return ENOSYS; /* Threads without libpthread. */
-  /* Of another thread it is not known what it blocks. */
+  /* The signals that another thread blocks are unknown. */
   if (thread == pthread_self()) before_signal(signal_number);
   return next_pthread_kill(thread, signal_number);
 }
 
-/* A handler of the program's may not come back, or not end it: then it is no end. */
+/* A handler of the program may not return, or not end the process. */
 static void before_abort(void) {
   struct sigaction action;
   const int plain = sigaction(SIGABRT, NULL, &action) == 0 && (action.sa_flags & SA_SIGINFO) == 0 &&
@@ -246,7 +246,7 @@ EXPORT __attribute__((noreturn)) void abort(void) {
   }
 }
 
-/* glibc's calls its own abort, in front of which nobody can stand. */
+/* glibc's version calls its own abort, which cannot be intercepted. */
 EXPORT __attribute__((noreturn)) void __assert_fail(const char* assertion, const char* file,
                                                     unsigned line, const char* function) {
   before_abort();
@@ -285,8 +285,8 @@ EXPORT int fexecve(int fd, char* const argv[], char* const envp[]) {
   return come_back(-1);
 }
 
-/* execl and its kind: glibc's call its own execve, in front of which nobody can stand. The
- * arguments go onto the stack: a child of vfork may not allocate. */
+/* execl and similar: glibc's versions call its own execve, which cannot be intercepted. The
+ * arguments are copied to the stack, because a child of vfork may not allocate. */
 #define ARGUMENTS_OF(arg, list)                               \
   va_list list;                                               \
   size_t count = 1;                                           \
@@ -317,16 +317,16 @@ EXPORT int execle(const char* path, const char* arg, ...) {
   return execve(path, argv, envp);
 }
 
-/* ---- What the environment of this process and its children must say. ---- */
+/* ---- Environment variables of this process and its children. ---- */
 
 static int is_unset(const char* name) {
   const char* value = getenv(name);
-  /* Empty and `none` (PyTorch's way to say "off") are no tool. */
+  /* Empty and `none` (PyTorch's "off") are not a tool. */
   return value == NULL || *value == '\0' || strcmp(value, "none") == 0;
 }
 
-/* JAX's profile-guided latency estimator profiles the program by itself and needs CUPTI and XLA's
- * annotations for that: with us in between its results would be others. */
+/* JAX's profile-guided latency estimator profiles the program and needs CUPTI and XLA's
+ * annotations. The collector would change its results. */
 static int pgle_is_on(void) {
   const char* value = getenv("JAX_ENABLE_PGLE");
   if (value == NULL) return 0;
@@ -444,15 +444,15 @@ static void set_place(void) {
   setenv(XLATRACE_ENV_PLACE, place, 1);
 }
 
-/* `record --dump`, XLATRACE_DUMP: XLA is asked to dump into a folder of this process's own. The
+/* `record --dump`, XLATRACE_DUMP: sets XLA's flags for a dump into a folder of this process. The
  * user's flags are kept; a folder that a parent process has set is replaced, one that the user gave
- * is left. As text, too: only then is it readable which instruction each thunk of the list runs.
+ * is left. Text is dumped too, because only it names the instruction of each thunk in the list.
  * The flags are as old as XLA_FLAGS itself (2019). */
 static void set_dump(int light) {
   const char* dump = getenv(XLATRACE_ENV_DUMP);
   const char* place = getenv(XLATRACE_ENV_PLACE);
   char beside[PATH_MAX + 16];
-  /* `on`, and light mode where nothing is said: beside the recording, as `record` has it. */
+  /* `on`, or unset in light mode: the folder beside the recording, as for `record`. */
   const int on = dump == NULL || *dump == '\0' ? light : strcmp(dump, "on") == 0;
   if (on && place != NULL && *place == '/') {
     const size_t length = strlen(place);
@@ -575,8 +575,8 @@ static int write_note(const char* reason) {
   return first;
 }
 
-/* The job's first process (a shell script, a launcher) may not come to CUDA itself: then it says
- * the line that the collector says elsewhere, when its children have left something. */
+/* The job's first process (a shell script, a launcher) may not use CUDA itself. Then it prints the
+ * line that the collector prints elsewhere, if its children have left a recording. */
 static void print_line(void) {
   const char* main_pid = getenv(XLATRACE_ENV_MAIN);
   const char* quiet = getenv("XLATRACE_QUIET");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What the preload library and the collector tell each other, in one process. C on both sides.
+/* Interface between the preload library and the collector in one process. C on both sides.
  *
  * libxlatrace.so exports xlatrace_preload_connect; the collector finds it with dlsym(RTLD_DEFAULT)
  * and hands over its functions. Either side works without the other. */
@@ -23,7 +23,7 @@ struct xlatrace_collector_functions {
   void (*own_profile)(void);
 };
 
-/* exec can fail and come back: then XLATRACE_END_NOT is said next. */
+/* exec can fail and return: then XLATRACE_END_NOT follows. */
 #define XLATRACE_END_NOT (-1)
 #define XLATRACE_END_EXEC 0
 #define XLATRACE_END_EXIT 1
@@ -35,8 +35,8 @@ void xlatrace_preload_connect(const struct xlatrace_collector_functions* functio
 /* Environment variables of the recording; the preload sets what is not set. */
 #define XLATRACE_ENV_JOB "XLATRACE_JOB"   /* Token of the job. */
 #define XLATRACE_ENV_PLACE "XLATRACE_REC" /* Absolute path of run.rec. */
-#define XLATRACE_ENV_MAIN                                                                         \
-  "XLATRACE_MAIN"                         /* Pid of the job's first process, which says the line. \
+#define XLATRACE_ENV_MAIN                                                                     \
+  "XLATRACE_MAIN"                         /* Pid of the job's first process, which prints it. \
                                            */
 #define XLATRACE_ENV_MODE "XLATRACE_MODE" /* `light`: no NVTX. */
 #define XLATRACE_ENV_DUMP "XLATRACE_DUMP" /* Folder in which each process's XLA has one. */

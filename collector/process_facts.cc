@@ -135,7 +135,7 @@ void ReadProcessFacts(const FactSink& sink) {
   char path[PATH_MAX];
   const ssize_t size = readlink("/proc/self/exe", path, sizeof(path));
   if (size > 0) sink("executable", std::string_view(path, static_cast<size_t>(size)));
-  // Set by the preload where `record` asked for dumps: a folder for each process.
+  // Set by the preload library if `record` requested dumps: a folder for each process.
   if (const char* dump = std::getenv("XLATRACE_DUMP"); dump != nullptr && *dump == '/') {
     sink("dump_folder", std::string(dump) + "/" + std::to_string(getpid()));
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What a recording says about its process: who it is and how it was started. No environment; values
-// of options that look like secrets are masked.
+// Facts of a recording about its process: identity and command line. No environment; values of
+// options that look like secrets are masked.
 
 #ifndef XLATRACE_COLLECTOR_PROCESS_FACTS_H_
 #define XLATRACE_COLLECTOR_PROCESS_FACTS_H_

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Where the fields of CUPTI's activity records are. Every record version is a prefix of the next:
-// a field keeps its offset from the version that introduced it, so one table reads CUDA 11 to 13;
-// a field counts only when the record is large enough for it. Checked against the headers of CUDA
-// 11.2 to 13.4 (offsetof over 16 releases); record_layout_check.cc asserts it for the headers this
-// was built with.
+// Offsets of the fields of CUPTI's activity records. Every record version is a prefix of the next:
+// a field keeps its offset from the version that introduced it. So one table reads CUDA 11 to 13;
+// a field counts only if the record is large enough for it. Checked against the headers of CUDA
+// 11.2 to 13.4 (offsetof over 16 releases). record_layout_check.cc asserts it for the build's
+// headers.
 //
-// Fields that took over padding without a change of size (Memset4.isDeviceLaunched,
-// Memcpy6.isDeviceLaunched, Context2.numMultiprocessors) are not read: size alone cannot tell.
+// Fields that replaced padding without a change of size are not read, because size alone cannot
+// identify them: Memset4.isDeviceLaunched, Memcpy6.isDeviceLaunched, Context2.numMultiprocessors.
 
 #ifndef XLATRACE_COLLECTOR_RECORD_LAYOUT_H_
 #define XLATRACE_COLLECTOR_RECORD_LAYOUT_H_

@@ -34,7 +34,7 @@ class SkippedCalls {
   static constexpr size_t kMaxPages = 1 << 14;
   struct Page {
     bool kept = false;           // A call of this page was recorded.
-    std::vector<uint64_t> bits;  // Of skipped calls; empty: none.
+    std::vector<uint64_t> bits;  // Bits of skipped calls; empty: none.
   };
   // Whether `page` is in a run of `whole_`.
   bool IsWhole(uint32_t page) const;
@@ -45,7 +45,7 @@ class SkippedCalls {
 
   std::map<uint32_t, Page> pages_;      // By correlation >> kPageBits.
   std::map<uint32_t, uint32_t> whole_;  // First page -> page behind the last: all skipped.
-  std::set<uint32_t> exceptions_;       // Recorded calls in there, told late.
+  std::set<uint32_t> exceptions_;       // Recorded calls in there, noted late.
   uint32_t newest_ = 0;                 // Page.
   bool any_ = false;
 };

@@ -126,7 +126,7 @@ void Steering::OnRegisterThunk(const ThreadLog& log) {
   if (size <= largest_) return;
   largest_ = size;
   if (!has_steps()) return;
-  // What was taken for the main module was a helper.
+  // The assumed main module was a helper.
   if (main_ != 0 && main_ != log.registering() && modules_[main_].size * kMuchSmaller < largest_) {
     SetMain(0);
   }

@@ -3,10 +3,10 @@
 // Which launches are recorded: all, or those inside a window that steps, times, the program itself
 // (xlatrace.h) or `xlatrace control` open and close.
 //
-// The decision is the launching thread's, at the call's beginning; activities follow their call, so
-// that a recording holds whole launches. CUPTI stays on while the window is closed: turning kinds
-// off and on has deadlocked (CUDA 13.0), and graphs that are instantiated meanwhile would stay
-// without times for good.
+// The launching thread decides at the begin of the call. Activities follow their call, so that a
+// recording holds whole launches. CUPTI stays on while the window is closed. Switching kinds off
+// and on has deadlocked (CUDA 13.0), and graphs that are instantiated meanwhile would never get
+// times.
 //
 // Thread-safety: all functions from any thread; Skips takes no lock.
 
@@ -56,10 +56,10 @@ class Steering {
   // A call has been or will be skipped.
   bool EverClosed() const { return ever_closed_.load(std::memory_order_acquire); }
 
-  // Steps are the runs of the main module, counted per context, so per device, whatever threads
-  // launch. The main module is the largest of those that run again and again: by the instructions
-  // that XLA registered, where it did, else by the thunks of a run. Helpers that are much smaller
-  // than some other module are not it, even while nothing larger has run twice.
+  // Steps are the runs of the main module, counted per context, so per device, on any thread. The
+  // main module is the largest module that runs repeatedly. Its size is the number of instructions
+  // that XLA registered, else of thunks in a run. Modules much smaller than another one are
+  // helpers, even if no larger module has run twice.
   //
   // A window of steps is one interval of the process for all threads, and wider than the steps.
   // It opens one step early, because a copy of the step before may run beside the first step.
@@ -103,8 +103,8 @@ class Steering {
 
   recording::ProcessState State() const;
 
-  // What became of the window since the last call, for the recording. kAnew: what was taken for
-  // the steps asked for was none (a larger module runs again and again).
+  // A change of the window, for the recording. kAnew: a larger module runs repeatedly, so the steps
+  // so far were those of a helper. TakeChanges returns the changes since its last call.
   enum class Change : int { kClosed, kOpened, kAnew };
   struct Changed {
     uint64_t time_ns = 0;  // CLOCK_REALTIME.

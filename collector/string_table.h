@@ -20,9 +20,9 @@
 
 namespace xlatrace::collector {
 
-// What a range with this text means for the launches inside.
-// kCompiler: what XLA does before anything runs (XlaCompile, XlaPass...): kept at all times.
-// kOp: an op that TensorFlow runs, where it is in TSL's domain.
+// Meaning of a range with this text for the launches inside.
+// kCompiler: XLA's work before anything runs (XlaCompile, XlaPass...): always kept.
+// kOp: an op that TensorFlow runs, in TSL's domain.
 enum class RangeKind : uint8_t { kOther = 0, kThunk = 1, kModule = 2, kCompiler = 3, kOp = 4 };
 
 // `Thunk:#...#` and `XlaModule:#...#` (xla/backends/gpu/runtime/annotation.cc); `name:Type`, maybe

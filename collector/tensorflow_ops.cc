@@ -55,7 +55,7 @@ void TensorFlowOps::Switch(bool on) {
   const bool are_on =
       generation_ != nullptr && (generation_->load(std::memory_order_acquire) & 1) != 0;
   if (on) {
-    // Whoever switched them on before us is listening, and switches them off himself.
+    // If another component switched them on, it uses them and will switch them off.
     if (!are_on || generation_ == nullptr) {
       enable_(true);
       ours_ = true;

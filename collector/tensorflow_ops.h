@@ -2,14 +2,14 @@
 
 // TensorFlow's annotations of its ops: `dense_0/MatMul:MatMul` as NVTX ranges of domain TSL.
 //
-// XLA announces its thunks to NVTX always; TensorFlow its ops only while TSL's annotations are on,
-// which its profiler does for its own purpose. The switch is exported by
-// libtensorflow_framework.so.2 (2.15 to 2.21): AnnotationStack::Enable, a number whose lowest bit
-// says "on". It is looked for in what the process has loaded; nothing is loaded for it.
+// XLA always announces its thunks to NVTX. TensorFlow announces its ops only while TSL's
+// annotations are on; its profiler switches them on for its own purpose. The switch is
+// AnnotationStack::Enable, a number whose lowest bit means "on"; libtensorflow_framework.so.2
+// exports it (2.15 to 2.21). It is looked up in the loaded libraries; none is loaded for it.
 //
-// On while the window of the recording is open. Left alone where XLATRACE_TF_OPS is 0, and where
-// they were on before: then the program's own profiler runs, and they are its. When that ends it
-// switches them off, and Follow on again.
+// On while the window of the recording is open. Unchanged if XLATRACE_TF_OPS is 0, or if they were
+// on before: then the program's own profiler runs and owns them. When that profiler ends, it
+// switches them off, and Follow switches them on again.
 //
 // Thread-safety: all functions from any thread.
 
@@ -24,8 +24,8 @@ namespace xlatrace::collector {
 
 class TensorFlowOps {
  public:
-  // Looks for the switch where it has not been found, and switches. From the entry point of NVTX:
-  // whoever calls it has just been loaded.
+  // Looks for the switch until it is found, and switches. Called from the entry point of NVTX,
+  // because its caller has just been loaded.
   void Find();
   // Switches with the window.
   void Follow(bool open);
@@ -39,7 +39,7 @@ class TensorFlowOps {
   void (*enable_)(bool) = nullptr;
   const std::atomic<int>* generation_ = nullptr;  // May be unknown.
   bool open_ = true;
-  bool ours_ = false;  // They are on since we said so.
+  bool ours_ = false;  // True: this object switched them on.
   bool told_ = false;
 };
 

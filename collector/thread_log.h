@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What every thread of the traced program remembers: the NVTX ranges that are open, and rows on
-// their way to the writer thread. The path of a launch takes no lock.
+// State of every thread of the traced program: its open NVTX ranges, and rows on their way to the
+// writer thread. The path of a launch takes no lock.
 //
 // Thread-safety: a ThreadLog belongs to its thread; Drain is for the writer thread.
 
@@ -36,8 +36,8 @@ struct OpenRange {
   uint32_t text;
   RangeKind kind;
   uint64_t start_ns;  // 0 for thunks and ops, which are not kept as rows.
-  bool wanted;        // Kept whatever the window (steering.h) is at its end.
-  // What was current before this range.
+  bool wanted;        // Kept also if the window (steering.h) is closed at its end.
+  // The current strings before this range.
   uint32_t outer_thunk;
   uint32_t outer_module;
   uint64_t outer_run;
@@ -105,7 +105,7 @@ class ThreadLog {
     kCaptured,  // It made a graph node and started nothing.
     kSkipped,   // Outside the window.
   };
-  // With `skip` neither the call nor what it starts is recorded; the writer is told at once.
+  // With `skip` neither the call nor its work is recorded; the writer thread is notified at once.
   void EnterCall(uint32_t correlation, uint64_t now_ns, bool skip = false);
   CallEnd LeaveCall(uint32_t correlation, uint64_t* start_ns);
   void NodeCreated() { captured_ = captured_ || calls_ > 0; }

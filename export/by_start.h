@@ -18,8 +18,8 @@
 
 namespace xlatrace::exporter {
 
-// Row: has start_ns and duration_ns. Of two that start together the longer comes first, which nests
-// what is inside; of equal ones the one that was added first.
+// Row: has start_ns and duration_ns. If two start together, the longer comes first, so that inner
+// ranges nest. Equal ones keep the order in which they were added.
 template <typename Row>
 class ByStart {
  public:

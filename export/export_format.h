@@ -2,8 +2,8 @@
 
 // A run in the formats of other tools: which there are, and the one door to all of them.
 //
-// Gets: an open run.db. Gives: a file or a folder that another program opens. docs/how-to/export.md
-// says what each format holds and which program reads it.
+// Gets: an open run.db. Gives: a file or a folder for another program. docs/how-to/export.md lists
+// the contents and the readers of each format.
 //
 // Thread-safety: one thread.
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Which views of run.db go into exports of tables (csv, parquet): all of the contract, but for
-// those under Nsight's names, which the format nsys carries.
+// The views of run.db in exports of tables (csv, parquet). Only views under Nsight's names are
+// missing, because the format nsys has them.
 //
 // Thread-safety: one thread per RunDb.
 

@@ -29,7 +29,7 @@ using store::ScannedLaunch;
 constexpr size_t kPiece = size_t{1} << 20;
 // Thread ids of further lanes of a stream lie so far apart.
 constexpr int64_t kLaneTids = 100'000'000;
-constexpr int64_t kStepTid = 1;  // Steps have a row of their own: they end amid calls.
+constexpr int64_t kStepTid = 1;  // Steps have a row of their own, because they end inside calls.
 
 // Microseconds with three decimals.
 void AppendTime(std::string& out, int64_t ns) {

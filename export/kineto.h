@@ -4,11 +4,11 @@
 // with rank_N.json.gz per process (HTA's trace_dir). Where the output is named *.json or *.json.gz
 // and the run has one process, that file.
 //
-// Kernels, copies and memsets carry stream and correlation; the calls that launched them are
-// cuda_runtime and cuda_driver events; steps are "ProfilerStep#N"; distributedInfo has the rank and
-// deviceProperties the GPU. Times are microseconds with three decimals since the run's start, and
-// baseTimeNanoseconds says when that was: an absolute time would lose its decimals in a double.
-// instruction, op_name, phase, layer, module, source and evidence are in `args`.
+// Kernels, copies and memsets have stream and correlation; their launching calls are cuda_runtime
+// and cuda_driver events. Steps are "ProfilerStep#N". distributedInfo has the rank and
+// deviceProperties the GPU. Times are microseconds with three decimals since the run's start. An
+// absolute time would lose its decimals in a double, so baseTimeNanoseconds has the run's start.
+// `args` has instruction, op_name, phase, layer, module, source and evidence.
 
 #ifndef XLATRACE_EXPORT_KINETO_H_
 #define XLATRACE_EXPORT_KINETO_H_

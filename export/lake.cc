@@ -31,7 +31,7 @@ using store::Table;
 
 constexpr int64_t kLakeRowsPerProgress = 1 << 16;
 
-// What questions over many runs need; the rows of launches stay in run.db.
+// Views for questions about many runs; the rows of launches stay in run.db.
 constexpr std::string_view kRunViews[] = {
     "run_info",
     "process",
@@ -57,12 +57,12 @@ constexpr std::string_view kRunViews[] = {
     "job_collective",
     "job_critical_path",
 };
-// Of a merged job: the others are those of its ranks, each of which has a run.db of its own.
+// Views of a merged job. The other views are those of its ranks, each of which has its own run.db.
 constexpr std::string_view kJobViews[] = {
     "run_info", "process", "device",    "finding",        "ruled_out",
     "run_stat", "rank",    "rank_step", "job_collective", "job_critical_path"};
 
-// One row that says what the run is; parameters as in Lake::WriteRows.
+// One row of facts about the run; parameters as in Lake::WriteRows.
 constexpr std::string_view kRunRow = R"(
 SELECT ?1 AS run_id, ?2 AS generation, ?3 AS fingerprint, ?4 AS schema_version,
   ?5 AS start_unix_ns,
@@ -158,7 +158,7 @@ class Lake {
     std::error_code ignored;
     if (writing_.empty()) return;
     fs::remove_all(writing_, ignored);
-    fs::remove(root_ + "/_writing", ignored);  // Unless somebody else writes.
+    fs::remove(root_ + "/_writing", ignored);  // Fails if another process writes.
   }
 
   Result<LakeCount> Write() {
@@ -175,9 +175,9 @@ class Lake {
   }
 
  private:
-  // The same run has the same id whenever it is exported. A recording is known by its token and
-  // first process, since more of it may come later; what was imported by what is in it, a merged
-  // job by its ranks.
+  // The same run has the same id in every export. A recording is identified by its token and first
+  // process, because it may grow later. An imported run is identified by its content, a merged job
+  // by its ranks.
   Status Identify() {
     XLATRACE_ASSIGN(const auto token, db_.Info("recording_token"));
     XLATRACE_ASSIGN(const Table process,
@@ -222,7 +222,7 @@ class Lake {
   }
 
   Result<std::vector<std::string>> Views() {
-    // Names that were asked for are checked there.
+    // Names from the command line are checked there.
     XLATRACE_TRY(ExportedViews(db_, request_.views));
     std::vector<std::string> views;
     if (merged_) {
@@ -347,7 +347,7 @@ class Lake {
     }
   }
 
-  // What an earlier export of this run left no longer counts; a file that stays is no harm.
+  // Rows of an earlier export of this run no longer count; a file that remains does no harm.
   void RemoveOlder() const {
     std::vector<std::string> views = {"run"};
     std::error_code error;

@@ -7,11 +7,11 @@
 //   LAKE/run/dt=.../job=.../...   one row per run: written last, it makes all others count
 //   LAKE/_writing/...             what is being written; readers leave out what begins with _
 //
-// Each row carries run_id, generation, fingerprint (of the run's main modules), schema_version and,
-// where it belongs to one process, its rank, before the columns of the view (docs/schema.md); a
-// column that the view has itself is not there twice. Rows count whose (run_id, generation) is the
-// newest of that run in `run`. So a run is there as a whole or not at all, whenever its writer was
-// killed, and a run that is written again counts once, under another job or date too.
+// Each row has columns before those of the view (docs/schema.md). They are run_id, generation,
+// fingerprint (of the run's main modules), schema_version, and the rank of its process, if any. The
+// view's own columns are not repeated. A row counts only if its (run_id, generation) is the newest
+// of that run in `run`. So a run is present as a whole or not at all, even if its writer was
+// killed. A run that is written again counts once, also under another job or date.
 //
 // Thread-safety: one thread; several writers may write into one lake.
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Places intervals on as few lanes as keep them from overlapping: timelines (Perfetto, Kineto) show
-// slices that overlap on one track wrongly and without a word.
+// Places intervals on as few lanes as possible without overlap. Timelines (Perfetto, Kineto) show
+// overlapping slices of one track wrongly, without a warning.
 //
 // Thread-safety: one thread.
 

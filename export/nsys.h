@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// `--to nsys`: an SQLite file with the tables of an Nsight Systems export (schema 3.24) that this
-// run has: kernels, copies, memsets, API calls, NVTX ranges, strings, GPUs. What the source did not
-// give is NULL.
+// `--to nsys`: an SQLite file with the tables of an Nsight Systems export (schema 3.24). Tables:
+// kernels, copies, memsets, API calls, NVTX ranges, strings, GPUs. Values that the source lacks are
+// NULL.
 
 #ifndef XLATRACE_EXPORT_NSYS_H_
 #define XLATRACE_EXPORT_NSYS_H_

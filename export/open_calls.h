@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Host calls that may still have launched more: one call can start a whole CUDA graph, and the rows
-// of its activities come one by one.
+// Host calls that may launch further activities: one call can start a whole CUDA graph, whose rows
+// come one by one.
 //
 // Thread-safety: one thread.
 
@@ -25,7 +25,7 @@ struct HostCall {
   int64_t call_kind = 0;  // 0: not known yet.
   int64_t start_ns = 0;
   int64_t duration_ns = 0;
-  std::vector<uint64_t> activities;  // What it launched.
+  std::vector<uint64_t> activities;  // Activities launched by the call.
 };
 
 class OpenCalls {

@@ -46,7 +46,7 @@ class OutputFolder {
 struct ExportCount {
   int64_t rows = 0;
   int64_t files = 0;
-  std::string note;  // What whoever opens it has to know; mostly empty.
+  std::string note;  // Note for the reader of the output; mostly empty.
 };
 
 }  // namespace xlatrace::exporter

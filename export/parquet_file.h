@@ -4,10 +4,10 @@
 // optional. Texts are dictionary-encoded, pages compressed with Zstandard, a row group every
 // 122,880 rows (DuckDB's own size), so memory is that of one row group.
 //
-// Why not Arrow: Debian has no Arrow for C++, and Python for a file that is four hundred lines of
-// writing would be a burden on who has only the program. Only what every reader knows is used:
-// format version 1, data pages v1, PLAIN and RLE_DICTIONARY. Tests read the files with Arrow,
-// DuckDB and Polars, which share no code.
+// Why not Arrow: Debian has no Arrow for C++. Its Python package would be a large dependency for a
+// file that 400 lines can write. Only features of every reader are used: format version 1, data
+// pages v1, PLAIN and RLE_DICTIONARY. Tests read the files with Arrow, DuckDB and Polars, which
+// share no code.
 //
 // Format: github.com/apache/parquet-format (README.md, Encodings.md, parquet.thrift).
 // Thread-safety: one thread.
@@ -55,11 +55,11 @@ class ParquetFile {
     ParquetType type;
     std::vector<uint32_t> present;  // Definition levels: 1 or 0.
     std::string values;             // PLAIN bytes of integers and doubles.
-    std::vector<uint32_t> indices;  // Of texts.
+    std::vector<uint32_t> indices;  // Dictionary indices of texts.
     std::deque<std::string> texts;
     std::unordered_map<std::string_view, uint32_t> index_of;
   };
-  // What the footer says of a column of a row group.
+  // The footer's entry for a column of a row group.
   struct Chunk {
     int64_t values = 0;
     int64_t dictionary_offset = -1;

@@ -14,8 +14,8 @@ namespace {
 
 using store::Statement;
 
-// Columns whose values are texts. Tests ask this of every column of the contract, so that a new one
-// is not forgotten.
+// Columns whose values are texts. A test checks every column of the contract, so that a new one is
+// not forgotten.
 constexpr std::string_view kTextColumns[] = {"action",
                                              "advice",
                                              "after",

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// One view of run.db as a Parquet file. A column has the type that its view and name stand for, in
-// the files of all runs. No row is asked, since a run may have none, only NULLs, or only whole
-// numbers; nor the schema, since a view declares no type of what it computes.
+// Writes one view of run.db as a Parquet file. The type of a column depends only on the names of
+// view and column, so that files of all runs agree. Rows do not decide, because a run may have
+// none, only NULLs, or only whole numbers. The schema does not decide either, because a view
+// declares no types.
 //
 // Thread-safety: one thread.
 
@@ -21,10 +22,10 @@
 
 namespace xlatrace::exporter {
 
-// All rows of `rows`, which asks the view `view` and may have columns beside its own; `facts` is
-// the file's key-value metadata. `told` is called after each row and may be empty. Gives the number
-// of rows. The file is not committed. A value that is not of its column's type is an error, but for
-// numbers in a column of texts.
+// Writes all rows of `rows`, a query of the view `view` that may have extra columns; `facts` is the
+// file's key-value metadata. `told` is called after each row and may be empty. Returns the number
+// of rows; the file is not committed. A value of another type than its column's is an error, except
+// for numbers in a column of texts.
 Result<int64_t> WriteParquetView(const std::string& view, store::Statement rows,
                                  const std::vector<std::pair<std::string, std::string>>& facts,
                                  const std::function<void()>& told, AtomicFile& file);

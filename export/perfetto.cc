@@ -211,7 +211,7 @@ class PerfettoWriter {
       changes.emplace_back(e->end_ns, -*module.peak_memory_bytes);
     }
     for (auto& [device_id, changes] : memory) {
-      // What ends makes room before what begins.
+      // At equal times, memory is freed before it is allocated.
       std::sort(changes.begin(), changes.end());
       int64_t bytes = 0;
       for (const auto& [at_ns, change] : changes) {
@@ -221,7 +221,7 @@ class PerfettoWriter {
     }
   }
 
-  // What all launches of a label have.
+  // Parts shared by all launches of a label.
   struct LabelParts {
     bool made = false;
     uint64_t name = 0;  // 0: that of the kernel.

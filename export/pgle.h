@@ -5,13 +5,13 @@
 // module: what --xla_gpu_pgle_profile_file_or_directory_path takes. CUDA graphs may be on while
 // the run is recorded.
 //
-// An instruction is called by the name that it had when it was scheduled
-// (metadata.scheduling_name). Its cost is that of one occurrence: the mean of each of its kernels
-// over typical steps (over the run where there are none), summed; over devices the largest for
-// communication, which waits for the slowest, and the smallest else. The fingerprint is the
-// module's frontend attribute fingerprint_before_lhs; a module without one (another back end, an
-// old XLA) goes under its name, and so does one whose HLO is what XLA told the profiler, which
-// leaves the attribute out, unless the run holds a dump of the same program too (same_program.h).
+// An instruction has the name from the time of its scheduling (metadata.scheduling_name). Its cost
+// is that of one occurrence: the sum over its kernels of their mean over typical steps (or over the
+// run). Over devices, communication takes the largest cost, because it waits for the slowest; other
+// work takes the smallest. The fingerprint is the module's frontend attribute
+// fingerprint_before_lhs. A module without one (another back end, an old XLA) goes under its name.
+// XLA's text for the profiler also lacks the attribute, unless the run holds a dump of the same
+// program (same_program.h).
 
 #ifndef XLATRACE_EXPORT_PGLE_H_
 #define XLATRACE_EXPORT_PGLE_H_

@@ -261,7 +261,7 @@ Status RunRows::ForEachRangeByStart(
   ByStart<store::ScannedRange> waiting(row);
   Status status;
   XLATRACE_TRY(store::ScanRanges(*db_, [&](const store::ScannedRange& range) {
-    // A mark without a duration may stand at the very beginning.
+    // A mark without a duration may be at the very beginning.
     const int64_t end_ns = range.start_ns + range.duration_ns;
     if (window_ && (range.start_ns >= window_->second || end_ns < window_->first ||
                     (end_ns == window_->first && range.duration_ns > 0))) {

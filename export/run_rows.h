@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A run as exports read it: launches one by one, and the small dictionaries that say what their
-// numbers mean.
+// A run as exports read it: launches one by one, and the small dictionaries that resolve their
+// numbers.
 //
-// Rows are those of run.db's views (docs/schema.md), read through the store's fast scans: what is
-// held is what exists once per module, label or configuration, and never anything per launch.
+// Rows are those of run.db's views (docs/schema.md), read through the store's fast scans. Memory
+// holds only rows that exist once per module, label or configuration, never rows per launch.
 //
 // Thread-safety: one thread.
 
@@ -28,10 +28,10 @@
 
 namespace xlatrace::exporter {
 
-// Told now and then how many of how many launches were read.
+// Called regularly with the numbers of launches read and in all.
 using Progress = std::function<void(int64_t done, int64_t all)>;
 
-// The part of a run that is wanted.
+// The selected part of a run.
 struct Selection {
   std::optional<std::pair<int64_t, int64_t>> steps;  // First and last, both included.
   std::optional<int64_t> device_id;
@@ -92,16 +92,16 @@ const Entry& At(const std::vector<Entry>& entries, int64_t id) {
   return known ? entries[static_cast<size_t>(id) - 1] : none;
 }
 
-// By how much a format of unsigned times begins earlier, where the run has times before 0: in whole
-// seconds, so that what is read beside another clock's times differs in its seconds only. 0 where
-// no time is negative.
+// Offset for a format of unsigned times: the whole seconds by which the trace must begin earlier.
+// It is 0 if no time is negative. Whole seconds keep the fractions, for a comparison with another
+// clock's times.
 Result<int64_t> WholeSecondsBeforeZero(store::RunDb& db);
 
 class RunRows {
  public:
-  // Fails where the run holds no launch, or none of the selection: there is nothing to hand on. Of
-  // what is not selected launches, steps and devices are left out, and ranges that lie outside the
-  // selected steps.
+  // Fails if the run, or the selection, has no launch: there is nothing to export. Launches, steps
+  // and devices outside of the selection are left out, and so are ranges outside of the selected
+  // steps.
   static Result<RunRows> Load(store::RunDb& db, Progress progress, Selection selection = {});
 
   const Selection& selection() const { return selection_; }
@@ -136,7 +136,7 @@ class RunRows {
   // Those with known times, by start; the longer of two first. Holds 65,536 rows: one that was
   // recorded later than that many others that began after it comes late.
   Status ForEachByStart(const std::function<Status(const store::ScannedLaunch&)>& row) const;
-  // The same of ranges of host threads.
+  // The same for ranges of host threads.
   Status ForEachRangeByStart(const std::function<Status(const store::ScannedRange&)>& row) const;
 
   Result<std::vector<CallKindFacts>> LoadCallKinds() const;

@@ -2,9 +2,9 @@
 
 // A dump of a program that a run holds beside the module that its recording brought.
 //
-// The HLO that XLA tells a profiler is text, and leaves attributes of the module out. After
-// `attach --modules DUMP` the run holds the HloProto of the same program as a module of its own:
-// the same name, and the same instructions with the same shapes.
+// XLA's HLO for a profiler is text, and lacks attributes of the module. After `add-hlo --modules
+// DUMP` the run has the HloProto of the same program as a module of its own. It has the same name,
+// and the same instructions with the same shapes.
 //
 // Thread-safety: one thread.
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// `--share-safe`: names that tell nothing, but that still tell things apart.
+// `--share-safe`: names without meaning that still distinguish things.
 //
-// A component of a name becomes 12 hexadecimal digits of HMAC-SHA-256 under a salt: equal ones stay
+// A component of a name becomes 12 hexadecimal digits of HMAC-SHA-256 under a salt. Equal ones stay
 // equal, and depth stays ("decoder/layer_7" -> "9c1f.../a3f0..."). The number at the end of an
 // instruction's name stays too. Kernels of libraries (cuBLAS, cuDNN, NCCL, CUTLASS, CUB, copies)
-// and calls of CUDA's API keep their names. Under one salt two files can be compared; without one
-// the salt is random and nobody has it.
+// and calls of CUDA's API keep their names. Two files under one salt can be compared. Without
+// a salt file the salt is random and is not stored.
 //
-// Thread-safety: what ShareSafeNames gives belongs to one thread.
+// Thread-safety: a ShareSafeNames belongs to one thread.
 
 #ifndef XLATRACE_EXPORT_SHARE_SAFE_H_
 #define XLATRACE_EXPORT_SHARE_SAFE_H_
@@ -23,13 +23,13 @@ namespace xlatrace::exporter {
 
 // 32 random bytes.
 Result<std::string> RandomSalt();
-// Of a file that both sides of a comparison use: its bytes, 16 at least.
+// The salt: the bytes of a file that both sides of a comparison use, at least 16.
 Result<std::string> ReadSalt(const std::string& path);
 
 // Remembers every name that it has seen.
 store::RenameText ShareSafeNames(std::string salt);
 
-// A kernel of a library: its name says nothing of the program.
+// True for a kernel of a library: its name is independent of the program.
 bool IsLibraryKernel(std::string_view name);
 
 }  // namespace xlatrace::exporter

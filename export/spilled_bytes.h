@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Bytes whose number must be known before they are written elsewhere, as messages inside messages
-// need it: a megabyte in memory, the rest in a file that has no name.
+// Collects bytes whose number must be known before they are written (messages inside messages). The
+// first megabyte is in memory, the others in a file without a name.
 //
 // Thread-safety: one thread.
 
@@ -19,7 +19,7 @@ namespace xlatrace::exporter {
 
 class SpilledBytes {
  public:
-  // `beside`: the output, on whose disk there must be room anyway.
+  // `beside`: path of the output; its disk must have enough space anyway.
   explicit SpilledBytes(std::string beside) : beside_(std::move(beside)) {}
   SpilledBytes(SpilledBytes&& other) noexcept;
   SpilledBytes& operator=(SpilledBytes&&) = delete;

@@ -3,8 +3,8 @@
 // Device time by stack, for flame graphs. A stack has the Python frames that traced the program,
 // then the scopes of its op_name, then the instruction; outermost first.
 //
-// Time is self_ns, split over what a fusion holds as everywhere (analysis/time_split.h): the times
-// of all stacks sum to the run's device time, and those of an op_name are scope_time's, to the
+// Time is self_ns, split over the parts of a fusion as everywhere (analysis/time_split.h). The
+// times of all stacks sum to the run's device time, and those of an op_name to scope_time's, to the
 // nanosecond. Memory: one entry per distinct stack. Thread-safety: one thread.
 
 #ifndef XLATRACE_EXPORT_STACK_TIMES_H_

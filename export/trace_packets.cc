@@ -43,7 +43,7 @@ enum DescriptorField : uint32_t {
   kSiblingRank = 12,
 };
 constexpr int32_t kExplicitOrder = 3;
-constexpr uint32_t kSourceLocations = 4;  // Of InternedData.
+constexpr uint32_t kSourceLocations = 4;  // Field of InternedData.
 constexpr uint32_t kBootTime = 6;         // Clock ids of builtin_clock.proto.
 constexpr uint32_t kRealTime = 1;
 

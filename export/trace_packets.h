@@ -29,7 +29,7 @@ class TracePackets {
  public:
   explicit TracePackets(std::function<Status(std::string_view)> out) : out_(std::move(out)) {}
 
-  // Says that trace time `trace_ns` was that time of day.
+  // Writes that trace time `trace_ns` is the time of day `unix_ns`.
   void Clock(uint64_t trace_ns, uint64_t unix_ns);
 
   // Tracks; each call gives the uuid. Children of a track keep the order in which they were made.

@@ -133,7 +133,7 @@ class XplaneWriter {
   XplaneWriter(const RunRows& run, const ExportRequest& request, AtomicFile& file)
       : run_(run), request_(request), file_(file) {}
 
-  // Of those that ran; after Write.
+  // Modules that ran and have no proto; valid after Write.
   int64_t modules_without_proto() const { return modules_without_proto_; }
 
   Result<int64_t> Write() {

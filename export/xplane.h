@@ -3,11 +3,11 @@
 // `--to xplane`: an XSpace for XProf and TensorBoard: a plane per GPU with a line per stream, and
 // the HloProtos of the run's modules.
 //
-// Every activity with an instruction carries hlo_op, hlo_module and program_id, kernels of CUDA
-// graphs as well, so that XProf's hlo_stats and op_profile show them under their instruction; in
-// the HloProtos instructions without an op_name get the one that run.db found (in a fusion's body,
-// at its users or operands). A module that was read from text has the HloProto of its dump where
-// the run holds one (same_program.h), else none.
+// Every activity with an instruction has hlo_op, hlo_module and program_id, also kernels of CUDA
+// graphs. So XProf's hlo_stats and op_profile show them under their instruction. In the HloProtos,
+// instructions without an op_name get the one in run.db (in a fusion's body, that of its users or
+// operands). A module that was read from text has the HloProto of its dump if the run has one
+// (same_program.h), else none.
 //
 // Fields: tsl/profiler/protobuf/xplane.proto; stats: xla/tsl/profiler/utils/xplane_schema.cc.
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# CUDA, CUPTI and NVTX headers for the collector and the fake GPU of the tests: from
-# XLATRACE_CUDA_INCLUDE_DIR, else from .cuda/ (scripts/cuda_headers), else from an installed
-# toolkit. Without them everything else builds, and XLATRACE_HAVE_CUDA_HEADERS is off.
+# CUDA, CUPTI and NVTX headers for the collector and the fake GPU of the tests.
+# Searched in XLATRACE_CUDA_INCLUDE_DIR, then .cuda/ (scripts/cuda_headers), then an installed toolkit.
+# Without them all other components build, and XLATRACE_HAVE_CUDA_HEADERS is off.
 
 set(XLATRACE_CUDA_INCLUDE_DIR "" CACHE PATH "Folder with cuda.h, cupti.h and nvtx3/")
 

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-# Language level, warnings, sanitizers and the helpers every room's CMakeLists.txt uses.
+# Language level, warnings, sanitizers and helpers for the CMakeLists.txt of each component.
 
 option(XLATRACE_TESTS "Build the tests" ON)
 option(XLATRACE_BENCHMARKS "Build the benchmarks (needs Google Benchmark)" OFF)
 option(XLATRACE_FUZZERS "Build the libFuzzer targets (needs clang)" OFF)
-# Off in the sanitizer presets: instrumented code makes GCC 12 see uninitialised values inside
-# std::regex and std::function that are not there. The release build stays strict.
+# Off in the sanitizer presets: in instrumented code, GCC 12 falsely reports uninitialised values
+# inside std::regex and std::function. The release build stays strict.
 option(XLATRACE_WERROR "Treat warnings in our own code as errors" ON)
-# Several sources of a room in one translation unit: headers are read and templates instantiated once for all of them,
-# which halves a first build. A change to one source compiles its neighbours too, so the dev preset
-# does without. Names in anonymous namespaces have to differ within a room's namespace.
-option(XLATRACE_UNITY "Compile sixteen or twenty-four sources of a room at a time" ON)
+# Several sources of a component in one translation unit: headers are read and templates instantiated once for
+# all of them, which halves a first build. A change to one source compiles its neighbours too, so the dev
+# preset switches it off. Names in anonymous namespaces must differ within a component's namespace.
+option(XLATRACE_UNITY "Compile sixteen or twenty-four sources of a component at a time" ON)
 set(CMAKE_UNITY_BUILD_BATCH_SIZE 16)
 set(XLATRACE_SANITIZE "" CACHE STRING "Sanitizers: empty, 'address,undefined' or 'thread'")
 
@@ -23,7 +23,7 @@ set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
 endif()
-# -O3 takes a tenth longer to compile and makes no command faster. Rooms that are COLD (xlatrace_room) get -O1.
+# -O3 takes a tenth longer to compile and makes no command faster. COLD components (xlatrace_component) get -O1.
 string(REPLACE "-O3" "-O2" CMAKE_CXX_FLAGS_RELEASE "${CMAKE_CXX_FLAGS_RELEASE}")
 
 find_program(CCACHE_PROGRAM ccache)
@@ -46,8 +46,8 @@ endif()
 if(XLATRACE_SANITIZE)
   target_compile_options(xlatrace_options INTERFACE
     -fsanitize=${XLATRACE_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
-  # What AddressSanitizer finds anyway (null), or what is checked at every call of a virtual function and
-  # says little where nobody casts: a third of the code, and of the compiler's time.
+  # Checks that are a third of the code and of the compiler's time. AddressSanitizer also finds null;
+  # vptr checks every call of a virtual function, and our code has no such casts.
   if(XLATRACE_SANITIZE MATCHES "undefined")
     target_compile_options(xlatrace_options INTERFACE -fno-sanitize=null,vptr,object-size)
   endif()
@@ -57,11 +57,11 @@ if(XLATRACE_FUZZERS)
   target_compile_options(xlatrace_options INTERFACE -fsanitize=fuzzer-no-link)
 endif()
 
-# xlatrace_room(NAME [COLD] [BATCH 24] SOURCES a.cc b.cc DEPENDS model third::party)
-# One static library per room; a room depends on other rooms by their folder name. COLD: built with -O1,
-# which takes two thirds of the time to compile: a command spends its time elsewhere (with six rooms of 41 % of the
-# compile time COLD, valgrind counts 0.8 % more instructions in report, 0.6 % in summary, none in import).
-function(xlatrace_room name)
+# xlatrace_component(NAME [COLD] [BATCH 24] SOURCES a.cc b.cc DEPENDS model third::party)
+# One static library per component; DEPENDS names other components by folder. COLD: built with -O1, in two
+# thirds of the time, because commands spend their time elsewhere. With six COLD components (41 % of compile
+# time), valgrind counts 0.8 % more instructions in report, 0.6 % in summary, none in import.
+function(xlatrace_component name)
   cmake_parse_arguments(ARG "COLD" "BATCH" "SOURCES;DEPENDS" ${ARGN})
   set(batch ${CMAKE_UNITY_BUILD_BATCH_SIZE})
   if(ARG_BATCH)

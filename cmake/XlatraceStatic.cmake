@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# Third parties and the C++ runtime inside the program, so that one build runs on every Linux with glibc
+# Links third parties and the C++ runtime into the program. So one build runs on every Linux with glibc
 # 2.28 (2.34 without scripts/glibc_stubs) and needs no package. The wheel has the files that the tests ran.
-# XLATRACE_STATIC=OFF links Debian's shared libraries instead, as a distribution wants it. Sanitized
+# XLATRACE_STATIC=OFF links Debian's shared libraries instead, as distributions require. Sanitized
 # builds always do.
 
 set(static_default ON)
@@ -47,7 +47,7 @@ if(NOT XLATRACE_STATIC)
   return()
 endif()
 
-# The archives of Debian's -dev packages. What an archive needs of others comes after it.
+# The archives of Debian's -dev packages. An archive precedes the archives that it depends on.
 function(xlatrace_find_archive variable)
   set(archives)
   foreach(name IN LISTS ARGN)

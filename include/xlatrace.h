@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* xlatrace.h: tell xlatrace about your program, from C, C++ or anything that can call C.
+/* xlatrace.h: calls from your program to xlatrace, from C, C++ or any language that calls C.
  *
  *   xlatrace_mark_step(step);   a training step begins; numbers from 0 up, used in reports as given
  *   xlatrace_pause();           launches that begin from here on are not recorded
  *   xlatrace_resume();          until here
  *   xlatrace_is_recording();    1 while they are
  *
- * Nothing to link (on a glibc before 2.34: -ldl): the functions are found in libxlatrace.so when
- * the program runs under it (`xlatrace record`, or LD_PRELOAD), and do nothing otherwise. From any
- * thread, at any time, also before CUDA is used. Cost when not traced: a load and a branch.
+ * No library to link (on a glibc before 2.34: -ldl). The functions are looked up in libxlatrace.so
+ * if it is loaded (`xlatrace record`, or LD_PRELOAD); else they do nothing. Thread-safety: any
+ * thread, at any time, also before CUDA is used. Cost without tracing: a load and a branch.
  *
  * From Python, with nothing installed: examples/mark_steps.py.
  *

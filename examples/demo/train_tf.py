@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Trains a small Keras network to tell apart the points of interleaved spirals.
+"""Trains a small Keras network to classify the points of interleaved spirals.
 
     python train_tf.py              # 5 epochs of 20 steps, a few seconds on two CPU cores
 

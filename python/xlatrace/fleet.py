@@ -5,8 +5,8 @@
     python -m xlatrace.fleet query LAKE slowest_ranks        # or a file.sql, or "SELECT ..."
     python -m xlatrace.fleet compact LAKE                    # many small files into one per partition
 
-`tables(views)` gives the SQL that an engine needs to see a lake's views with every run once; the
-engine has to know each folder VIEW as `lake_VIEW` before. docs/how-to/lake.md shows it for Spark.
+`tables(views)` returns the SQL that gives an engine a lake's views with every run once. Before, the
+engine needs each folder VIEW as a table `lake_VIEW`. docs/how-to/lake.md shows it for Spark.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from typing import Any
 from xlatrace.errors import XlatraceError
 from xlatrace.places import share
 
-# A writer that was killed leaves its folder in _writing; nobody writes one run for so long.
+# A writer that was killed leaves its folder in _writing; no run takes so long to write.
 ABANDONED_S = 24 * 3600.0
 HIVE = "hive_partitioning = true, hive_types = {'dt': VARCHAR, 'job': VARCHAR}"
 
@@ -79,10 +79,10 @@ def connect(lake: str | os.PathLike[str]) -> Any:
         raise XlatraceError("DuckDB is not installed", "pip install 'xlatrace[fleet]'") from None
     names = views(lake)
     connection = duckdb.connect(":memory:")
-    # It would go to standard output, among the rows, where a question takes more than two seconds.
+    # If a query takes more than two seconds, the bar would go to standard output, among the rows.
     connection.execute("SET enable_progress_bar = false")
     for name in names:
-        # A parameter cannot stand in a view.
+        # A view cannot have a parameter.
         files = str(Path(lake).resolve() / name / "*" / "*" / "*.parquet").replace("'", "''")
         connection.execute(
             f"CREATE TEMPORARY VIEW lake_{name} AS SELECT * FROM"
@@ -125,9 +125,9 @@ def ask(lake: str | os.PathLike[str], question: str) -> tuple[list[str], list[tu
 
 
 def compact(lake: str | os.PathLike[str]) -> tuple[int, int]:
-    """One file per view, date and job; rows that no longer count are left out. Gives the numbers of
-    files before and after. May be killed at any moment; one compaction at a time, writers may go on.
-    Queries that were begun before may miss a file of theirs and have to be asked again."""
+    """Writes one file per view, date and job, without rows that no longer count. Returns the numbers
+    of files before and after. May be killed at any moment. Only one compaction may run at a time;
+    writers may continue. Queries that began before may miss a file and must be run again."""
     root = Path(lake).resolve()
     names = views(root)
     with open(root / "_compact.lock", "w", encoding="utf-8") as lock:
@@ -153,7 +153,7 @@ def _compact_partition(connection: Any, root: Path, names: Sequence[str], place:
     old = {name: sorted((root / name / place).glob("*.parquet")) for name in names}
     if all(len(files) < 2 for files in old.values()):
         return
-    # What the `run` files seen here say counts, whatever is written meanwhile.
+    # The `run` files read here decide which rows count, independent of concurrent writers.
     newest = connection.execute(
         "SELECT run_id, generation FROM run WHERE dt = ? AND job = ?",
         [place.parts[0].split("=", 1)[1], place.parts[1].split("=", 1)[1]],
@@ -172,13 +172,13 @@ def _compact_partition(connection: Any, root: Path, names: Sequence[str], place:
     for name in [name for name in made if name != "run"] + (["run"] if newest else []):
         target = root / name / place / f"compact-{generation}.parquet"
         target.parent.mkdir(parents=True, exist_ok=True)
-        os.replace(made[name], target)  # With that of `run` all of them count.
+        os.replace(made[name], target)  # From the file of `run` on, all of them count.
     for name in ["run"] + [name for name in names if name != "run"]:
         for file in old[name]:
             # A compaction that was killed may have left a file of the name that counts now.
             if name in made and file.name == f"compact-{generation}.parquet":
                 continue
-            # Of a writer that has not put its row into `run` yet.
+            # Keeps files of a writer whose row is not in `run` yet.
             if name == "run" or _counts_no_more(file, newest, old["run"]):
                 file.unlink(missing_ok=True)
     shutil.rmtree(working, ignore_errors=True)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a training script can say to the recorder in its process: the functions of xlatrace.h.
+"""Calls from a training script to the recorder in its process: the functions of xlatrace.h.
 
-The recorder is there when the process was started by `xlatrace record` or with libxlatrace.so
+The recorder exists if the process was started by `xlatrace record` or with libxlatrace.so
 preloaded. Without it every function does nothing and costs a fraction of a microsecond, so calls
 can stay in the script.
 """
@@ -14,7 +14,7 @@ from typing import Optional
 
 
 class _Preload:
-    """The functions of libxlatrace.so, where this process was started with it."""
+    """The functions of libxlatrace.so, if this process was started with it."""
 
     def __init__(self) -> None:
         library = ctypes.CDLL(None)

@@ -38,7 +38,7 @@ def share(name: str) -> Path:
 
 
 def library() -> str:
-    """Path for LD_PRELOAD, to record whatever is started with it."""
+    """Path for LD_PRELOAD, to record every program that is started with it."""
     return call("lib").strip()
 
 

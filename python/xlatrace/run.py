@@ -152,7 +152,7 @@ class Run:
         return self.view("step")
 
     def step_parts(self) -> Table:
-        """What every instant of every step went to."""
+        """The parts of each step: each instant belongs to one part."""
         return self.view("step_part")
 
     def gaps(self) -> Table:
@@ -160,7 +160,7 @@ class Run:
         return self.view("gap", order_by="end_ns - start_ns DESC")
 
     def findings(self) -> Table:
-        """What to do, ranked by what it could save."""
+        """Actions, ranked by their possible saving."""
         return self.view("finding", order_by="rank")
 
     def modules(self) -> Table:
@@ -168,16 +168,16 @@ class Run:
         return self.view("module")
 
     def run_stats(self) -> Table:
-        """What was lost or noticed while recording and reading."""
+        """Losses and notices of recording and import."""
         return self.view("run_stat")
 
     def info(self) -> Dict[str, Optional[str]]:
-        """Command, host, versions and the rest of what is known of the run as a whole."""
+        """Command, host, versions and other facts about the run as a whole."""
         return {str(row["key"]): _text(row["value"]) for row in self.view("run_info")}
 
     def module(self, name: Union[str, int]) -> Module:
-        """A module by its name, its handle (`m1`) or its module_id; of several of one name the one
-        with the most device time."""
+        """A module by its name, its handle (`m1`) or its module_id. If several modules have the name,
+        the one with the most device time."""
         rows = self.sql(
             "SELECT m.module_id AS module_id, m.name AS name, m.handle AS handle, m.role AS role"
             " FROM module m WHERE m.module_id = ?1 OR m.handle = ?1 OR m.name = ?1"
@@ -193,11 +193,11 @@ class Run:
     # --- text ----------------------------------------------------------------------------------
 
     def summary(self, by: Optional[str] = None) -> str:
-        """What `xlatrace summary` prints."""
+        """The text of `xlatrace summary`."""
         return places.call("summary", self.path, *(("--by", by) if by else ()))
 
     def show(self, handle: str) -> str:
-        """What `xlatrace show HANDLE` prints: an op, kernel, module, layer, finding or line."""
+        """The text of `xlatrace show HANDLE`: an op, kernel, module, layer, finding or line."""
         return places.call("show", handle, self.path)
 
     def __repr__(self) -> str:

@@ -2,8 +2,8 @@
 """Run by every Python interpreter that has this folder on PYTHONPATH.
 
 It installs the xlatrace hook, then runs the `sitecustomize` that would have run without us: the
-next one on `sys.path` after this folder. An error in that one is reported by `site` as ever; an
-error in ours stays silent here (xlatrace_hook leaves a note where the recording is written).
+next one on `sys.path` after this folder. `site` reports an error in that one as usual. An error in
+ours is silent here; xlatrace_hook leaves a note in the folder of the recording.
 """
 
 import os

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Starts and stops the profiler that a machine-learning framework brings along.
+"""Starts and stops the profiler of a machine-learning framework.
 
-`xlatrace record` puts the folder above this package on PYTHONPATH when the machine has no NVIDIA
-GPU, so that `sitecustomize` installs the hook in every Python process of the job. From then on:
+If the machine has no NVIDIA GPU, `xlatrace record` puts the folder above this package on PYTHONPATH.
+So `sitecustomize` installs the hook in every Python process of the job. Its parts:
 
     install.py      reads the settings; waits for `import jax` and `import tensorflow`
     post_import.py  ... by a finder that calls back once a module has been executed

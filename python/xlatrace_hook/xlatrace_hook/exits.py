@@ -34,7 +34,7 @@ def _at_exit(recorder: Recorder) -> None:
 
 
 def _how_it_ends() -> tuple[str, dict[str, Any]]:
-    """Python keeps an exception that nobody caught, other than SystemExit."""
+    """The reason and the exit facts. Python stores an uncaught exception, except SystemExit."""
     error = getattr(sys, "last_exc", None)
     error_type = type(error) if error is not None else getattr(sys, "last_type", None)
     if error_type is None:

@@ -32,7 +32,7 @@ def framework_imported(module: ModuleType) -> None:
 
 
 class Hook:
-    """What there is once per process, made at the import of the first framework."""
+    """State of the process, made at the import of the first framework."""
 
     def __init__(self, settings: Settings) -> None:
         self.recorder = Recorder(settings, Status(settings.directory), Limits(settings), Stacks())

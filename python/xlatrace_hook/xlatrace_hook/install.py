@@ -48,7 +48,7 @@ def _framework_imported(module: ModuleType) -> None:
 
 
 def _leave_note(directory: str, error: Exception) -> None:
-    """The hook itself is broken: says so in a file, as there is no status.json."""
+    """Writes an error of the hook itself to a file, because there is no status.json."""
     try:
         os.makedirs(directory, mode=0o700, exist_ok=True)
         path = os.path.join(directory, f"hook-error.{os.getpid()}.txt")

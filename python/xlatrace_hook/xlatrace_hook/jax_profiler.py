@@ -139,7 +139,7 @@ class JaxProfiler:
             state.reset()
 
     def _state(self) -> Any:
-        """What jax.profiler remembers between start_trace and stop_trace."""
+        """State of jax.profiler between start_trace and stop_trace; None: unknown layout."""
         state = getattr(self._private, "_profile_state", None)
         complete = all(hasattr(state, name) for name in ("lock", "reset", "profile_session"))
         return state if complete else None
@@ -200,7 +200,7 @@ def _profile_options(module: ModuleType | None) -> Any:
 
 
 def take_xplane(directory: str, path: str) -> None:
-    """Of the files that a profiler wrote, keeps the XSpace protobuf, as `path`."""
+    """Moves the XSpace protobuf of a profiler to `path` and removes its other files."""
     found = glob.glob(os.path.join(glob.escape(directory), "plugins/profile/*/*.xplane.pb"))
     if len(found) != 1:
         raise FileNotFoundError(f"{len(found)} .xplane.pb files under {directory}")

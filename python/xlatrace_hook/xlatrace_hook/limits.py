@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bounds of a recording: so many seconds, so much memory.
+"""Limits of a recording: seconds and memory.
 
-A profiler keeps all its events in memory until it is stopped (about 120 bytes each, and some 50,000
-a second in a busy training loop), and nobody can ask it how many there are. So the growth of the
-process is watched, and when there has been too much of it, the size of the profile tells whose it
-was. Time and growth during compilation do not count.
+A profiler keeps all its events in memory until it is stopped. An event needs about 120 bytes, and a
+busy training loop makes some 50,000 per second. The profiler does not report their number. So the growth of
+the process is watched. If it is too large, the size of the profile shows whether the profile is the
+cause. Time and growth during compilation do not count.
 
 The seconds are a window of computing. A script may load data for minutes between its first use of
-a device and its first step, so the window begins when something was compiled, and a program that
-took longer to compile than all before it, as a training step does, opens it again. Some scripts
-compile nothing (eager loops, executables from a file): if a window's length has passed without a
+a device and its first step, so the window begins after a compilation. A program that took longer to
+compile than all before it, for example a training step, opens the window again. Some scripts compile
+nothing (eager loops, executables from a file). If a window's length has passed without a
 compilation, the window begins then.
 """
 
@@ -21,7 +21,7 @@ import time
 
 from .settings import Settings
 
-# A serialised profile is about 5 to 9 times smaller than what it takes in memory.
+# A profile needs about 5 to 9 times as much memory as its serialised form.
 MEMORY_PER_BYTE_WRITTEN = 8
 # The growth is the profile's if the profile explains a quarter of it.
 EXPLAINED = 0.25
@@ -120,7 +120,7 @@ class Limits:
 
 
 def resident_bytes() -> int:
-    """Resident memory of this process; 0 where the system does not say."""
+    """Resident memory of this process in bytes; 0: unknown."""
     try:
         with open("/proc/self/statm", "rb") as statm:
             return int(statm.read().split()[1]) * _PAGE

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class PostImportFinder:
-    """First on `sys.meta_path`. Asks the other finders, then watches their loader at work.
+    """First on `sys.meta_path`. Calls the other finders, then observes their loader.
 
     The loader keeps its type: only its `exec_module` is replaced, for this one call. Once all
     modules have been seen, the finder leaves `sys.meta_path`.
@@ -36,8 +36,8 @@ class PostImportFinder:
         return spec
 
     def _executed(self, module: ModuleType) -> None:
-        # Not earlier: find_spec is also called by those who only ask whether a module exists, and
-        # an import that fails may be tried again.
+        # Not earlier: find_spec is also called to check whether a module exists, and an import that
+        # fails may be tried again.
         self._names.discard(module.__name__)
         if not self._names and self in sys.meta_path:
             sys.meta_path.remove(self)
@@ -69,8 +69,8 @@ def _call_after_exec(loader, name: str, callback: Callback) -> None:
         original(module)
         callback(module)
 
-    # Named as importlib names its own frames, so that Python takes this frame out of tracebacks
-    # too, and warnings do not count it: what the script prints stays the same.
+    # This frame gets the name of importlib's own frames. So Python removes it from tracebacks, and
+    # warnings do not count it: the script's output is unchanged.
     _call_with_frames_removed.__code__ = _call_with_frames_removed.__code__.replace(
         co_filename="<frozen importlib._bootstrap>"
     )

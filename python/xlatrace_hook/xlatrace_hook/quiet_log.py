@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Keeps TensorFlow's profiler from telling the script's stderr that it starts and stops.
+"""Keeps the start and stop lines of TensorFlow's profiler out of the script's stderr.
 
-Those lines are of level INFO, in the log of the Abseil library, whose threshold has no Python
-interface. The C++ function is called where it is found (TensorFlow 2.17 and later, on Linux);
-elsewhere the lines stay. Redirecting stderr itself could lose what others write meanwhile.
+Those lines have level INFO in the log of the Abseil library, whose threshold has no Python
+interface. The C++ function is called if it is found (TensorFlow 2.17 and later, on Linux); else the
+lines stay. A redirection of stderr itself could lose concurrent output of other code.
 """
 
 from __future__ import annotations

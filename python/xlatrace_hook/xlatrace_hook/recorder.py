@@ -30,7 +30,7 @@ WAITING, DELAYED, RUNNING, PAUSED = "waiting", "delayed", "running", "paused"
 RESTING = "resting"
 FINISHED, DISOWNED = "finished", "disowned"
 
-# Whoever ends the process waits that long for another thread that is writing the profile.
+# Longest wait at the end of the process for another thread that is writing the profile.
 WAIT_S = 120.0
 
 
@@ -49,10 +49,10 @@ class Profiler(Protocol):
         """Stops the session and puts the XSpace protobuf at `path`, complete or not at all."""
 
     def compiling(self) -> bool:
-        """Whether some thread is compiling a program: no window is over then."""
+        """True while a thread compiles a program: no window ends then."""
 
     def computing_while_compiling(self) -> bool:
-        """Whether what `compiling` tells of may compute, too, so that the profile may grow."""
+        """True if the program may also compute while `compiling`, so that the profile may grow."""
 
     def annotate(self, text: str) -> None:
         """Adds an event with this text to the session, in the line of the calling thread."""
@@ -130,7 +130,7 @@ class Recorder:
                     self._start()
 
     def finish(self, reason: str, exit: dict[str, Any] | None = None) -> None:
-        """Ends the recording for good; `exit` says how the process ends, if it does."""
+        """Ends the recording for good. `exit`: how the process ends; None: it does not end."""
         with self._exclusive() as free:
             if not free or self.state == DISOWNED:
                 return
@@ -147,13 +147,13 @@ class Recorder:
                 self.status.update(exit=exit)
 
     def about_to_end(self, exit: dict[str, Any] | None) -> None:
-        """The process ends like that, or (None) does not after all; says so in status.json."""
+        """Writes to status.json how the process is about to end; None: it does not end after all."""
         with self._exclusive() as free:
             if free and self.state != DISOWNED and self._has_begun():
                 self.status.update(exit=exit)
 
     def tick(self) -> None:
-        """Called a few times a second: keeps to the limits."""
+        """Called a few times a second: enforces the limits."""
         if self.state == DELAYED and self.limits.wait_is_over():
             with self._exclusive() as free:
                 if free and self.state == DELAYED:
@@ -173,13 +173,13 @@ class Recorder:
                 self._end_or_split_session()
 
     def compiled(self, seconds: float) -> None:
-        """A compilation of that many seconds has just ended: what comes now may be wanted.
+        """A compilation of that many seconds has just ended: a window may begin now.
 
-        A framework that cannot tell of compilations says 0 once.
+        A framework that does not report compilations calls this once, with 0.
         """
         opens_window = self.limits.compiled(seconds)
-        # Also while another thread still writes the window that is over (PAUSED until it has): what
-        # was compiled does not run before its window is open.
+        # Also while another thread still writes the previous window (state PAUSED): the compiled
+        # program must not run before its window is open.
         writing = self.state == PAUSED and not self._given_way
         if opens_window and (self.state == RESTING or writing):
             with self._exclusive() as free:
@@ -269,7 +269,7 @@ class Recorder:
         session = data["sessions"][-1]
         name = f"session-{len(data['sessions'])}.xplane.pb"
         began = time.perf_counter_ns()
-        self.state = PAUSED  # whatever happens from here on, there is no profile to stop any more
+        self.state = PAUSED  # from here on there is no profile to stop, also after an error
         self._stacks.pause()
         data["stopped"], data["stop_reason"] = True, reason
         session["stop_unix_ns"] = data["profile_stop_unix_ns"] = time.time_ns()

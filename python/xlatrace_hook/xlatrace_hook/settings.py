@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `xlatrace record` asks of the hook, by environment variables.
+"""Settings of the hook, which `xlatrace record` sets as environment variables.
 
-XLATRACE_HOOK_DIR         absolute folder to write to; the hook does nothing when it is unset
-XLATRACE_HOOK_DELAY_S     seconds to wait, from when the framework's runtime is up (default 0)
-XLATRACE_HOOK_DURATION_S  seconds to record, compilation not counted (default 60, 0: no limit)
-XLATRACE_HOOK_MEMORY_MB   memory that a profile may take until it is ended (default 256, more where
-                          the machine has much to spare, up to 1024; 0: no limit): all events are
-                          kept in memory, some 2 million in 256 MB, and three times as much is
-                          needed for a moment when it is ended
+Without XLATRACE_HOOK_DIR the hook does nothing; the others have defaults:
+
+    XLATRACE_HOOK_DIR         absolute output folder
+    XLATRACE_HOOK_DELAY_S     seconds to wait after the start of the framework's runtime (default 0)
+    XLATRACE_HOOK_DURATION_S  seconds to record, compilation not counted (default 60, 0: no limit)
+    XLATRACE_HOOK_MEMORY_MB   memory at which a profile is ended (default 256, up to 1024 if the
+                              machine has much free memory; 0: no limit). All events are kept in
+                              memory, some 2 million in 256 MB. The end of a profile needs three
+                              times as much for a moment.
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ MEMORY = "XLATRACE_HOOK_MEMORY_MB"
 DEFAULT_DURATION_S = 60.0
 DEFAULT_MEMORY_MB = 256.0
 MOST_MEMORY_MB = 1024.0
-SPARE_PART = 16  # Of what the machine has to spare, a profile may take one.
+SPARE_PART = 16  # A profile may use this part of the machine's free memory.
 
 
 class Settings:

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ends the profile when SIGTERM or SIGHUP ends the process, and lets the signal have its way.
+"""Ends the profile when SIGTERM or SIGHUP ends the process, then lets the signal end the process.
 
-Only a default disposition is replaced; a script that has a handler, or sets one later, keeps it,
-and then the end of the process is seen by exits.py. Ctrl-C needs nothing here: Python turns it into
-a KeyboardInterrupt, which ends in `atexit`.
+Only a default disposition is replaced. A script that has a handler, or sets one later, keeps it;
+then exits.py notices the end of the process. Ctrl-C needs no code here: Python raises a
+KeyboardInterrupt, which leads to `atexit`.
 
-Python runs handlers in the main thread, between two bytecodes, and that may be a long compilation
-away. Without us the signal would end the process there and then, so it is also seen by the watcher
-thread: the C part of Python's handler writes the signal's number to the "wakeup" descriptor at
-once. That is a datagram socket which names the sender, because the short-lived copy of this process
-that becomes a subprocess writes to it as well.
+Python runs handlers in the main thread, between two bytecodes, and the next one may follow a long
+compilation. Without the hook the signal would end the process at once, so the watcher thread
+handles it too. The C part of Python's handler writes the signal's number to the "wakeup" descriptor
+at once. This is a datagram socket that names the sender, because a fork of this process that becomes
+a subprocess writes to it as well.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ class Signals:
         receiver.setblocking(False)
         sender.setblocking(False)
         previous = signal.set_wakeup_fd(sender.fileno(), warn_on_full_buffer=False)
-        if previous != -1:  # somebody's event loop: it needs it more than we do
+        if previous != -1:  # an event loop of the script uses the descriptor
             signal.set_wakeup_fd(previous)
             return
         self._receiver, self._sender = receiver, sender

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The folder of this process, and the small file in it that says how the recording went.
+"""The folder of this process, and its small file with the course of the recording.
 
 The folder is `<pid>-<start time>`: the start time of /proc/<pid>/stat (clock ticks since boot), so
-that a pid used twice gives two folders. A process that replaces itself by exec keeps both numbers;
-its next folder ends in `.2`. status.json is always whole: it is replaced by a rename, when the
-framework has been imported, when a session starts or stops, and when the process ends.
+that a reused pid gives two folders. A process that replaces itself by exec keeps both numbers; its
+next folder ends in `.2`. status.json is always complete, because a rename replaces it. It is written
+after the framework's import, at the start and stop of a session, and at the end of the process.
 
     schema_version          1
     pid, ppid, argv         of the process; values of secret-looking flags are masked
@@ -45,7 +45,7 @@ SCHEMA_VERSION = 1
 
 
 class Status:
-    """What status.json says; `update` writes it. Nothing here raises."""
+    """Content of status.json; `update` writes it. No function here raises."""
 
     def __init__(self, root: str) -> None:
         self._root = root

@@ -38,7 +38,7 @@ def no_tensorflow_import(jaxlib_version: str | None) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _stand_ins() -> Iterator[None]:
-    """Nobody can import TensorFlow here, so nobody is misled by these."""
+    """Safe, because no other code can import TensorFlow here."""
     modules = {name: ModuleType(name) for name in ("tensorflow", FLAG)}
     sys.modules.update(modules)
     try:

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""TensorFlow's profiler, with its default options: those ask for just what is wanted here.
+"""TensorFlow's profiler, with its default options, which are the right ones here.
 
-It is started when TensorFlow's runtime is first used, not at the import: until then the script may
+It is started at the first use of TensorFlow's runtime, not at the import. Until then the script may
 still choose devices, and many programs import TensorFlow for its readers and writers only.
 
-TensorFlow does not tell of compilations. A `tf.function` is traced, compiled and run once by the
-call that finds no trace for its arguments, and every call asks for the number of traces before and
-after (`Function.__call__`, which names its span by it): there it is seen which calls were such.
+TensorFlow does not report compilations. A call without a trace for its arguments traces, compiles
+and runs a `tf.function`. Every call reads the number of traces before and after
+(`Function.__call__`, for the name of its span), so a larger number identifies such a call.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from .jax_profiler import keep_forever, take_xplane
 from .quiet_log import quiet_log
 from .recorder import Recorder
 
-# Whichever of these is called first brings the runtime up: eager mode and functions, or sessions
-# of TensorFlow 1.
+# The first call of one of these starts the runtime: eager mode and functions, or sessions of
+# TensorFlow 1.
 SESSIONS = ("tensorflow.python.client.session", "BaseSession", "__init__")
 RUNTIME = (("tensorflow.python.eager.context", "Context", "ensure_initialized"), SESSIONS)
 
@@ -147,9 +147,9 @@ class TensorFlowProfiler:
 
         def asked(caller: FrameType, count: int) -> None:
             if caller.f_code.co_name != "__call__" or caller.f_globals is not module:
-                return  # the script asks
-            # Per thread: the calls that have asked once, by their frames. One that raised stays
-            # until its frame's address is used again; that call asks first where this one did.
+                return  # a call from the script
+            # Per thread: the calls that have read the number once, by their frames. A call that
+            # raised stays until a call with the same frame address reads the number first.
             calls: dict[int, tuple[int, int, float]] = vars(local).setdefault("calls", {})
             now = time.monotonic()
             where, before, since = calls.pop(id(caller), (caller.f_lasti, count, now))

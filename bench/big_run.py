@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Makes a trace of a transformer's training with as many launches as wanted, for measuring.
+"""Makes a trace of a transformer's training with a given number of launches, for measurements.
 
     bench/big_run.py LAUNCHES FOLDER [--after]
 
@@ -11,8 +11,8 @@ With --after the same program after a change: no masks, a softmax that is 1.5 ti
     xlatrace import FOLDER/trace.sqlite --modules FOLDER -o FOLDER/run.db
     xlatrace report FOLDER/run.db
 
-Nothing is random: the same arguments give the same bytes. Durations are log-normal (median 12 us,
-3 % jitter from step to step), gaps 0.4 to 20 us, every 37th step has a stall of the host.
+Nothing is random: the same arguments give the same bytes. Durations are log-normal, with a median of
+12 us and 3 % jitter from step to step. Gaps take 0.4 to 20 us; every 37th step has a stall of the host.
 """
 
 import math
@@ -24,7 +24,7 @@ import sys
 LAUNCHES_PER_STEP = 2500
 INSTRUCTIONS = 1500
 LAYERS = 24
-PARTS = [  # Of a layer: scope, work, kernel, source line.
+PARTS = [  # Parts of a layer: scope, work, kernel, source line.
     ("attention/query", "dot_general", "sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x256x64", 88),
     ("attention/scores", "dot_general", "sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x128x64", 97),
     ("attention/softmax", "exp", "input_reduce_fusion", 131),

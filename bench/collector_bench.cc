@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What the collector costs per launch: on the launching thread (callback pair, range push and pop)
-// and on the writer thread (decoding CUPTI's record, draining the API call, writing both). All
-// figures are CPU time of the thread that does it, beyond CUPTI's own cost.
+// Cost of the collector per launch. Launching thread: callback pair, range push and pop. Writer
+// thread: decoding CUPTI's record, draining the API call, writing both. All figures are CPU time of
+// that thread, without CUPTI's own cost.
 //
 //   build/release/bench/collector_bench
 

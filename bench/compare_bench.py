@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What comparing two large runs costs beyond opening them.
+"""Cost of a comparison of two large runs, without opening them.
 
 usage: bench/compare_bench.py PROGRAM FOLDER [--launches 1000000]
 
-Makes a run and the same after a change (bench/big_run.py), imports both, and prints the best of 3:
-`diff`, and `summary` of each, which opens and reads a run.
+Makes a run and a changed one (bench/big_run.py) and imports both. Prints the best of 3 times of `diff`,
+and of `summary` of each, which opens and reads a run.
 """
 
 import argparse

@@ -6,8 +6,8 @@
 //   cmake --build --preset release --target correlator_bench &&
 //   build/release/bench/correlator_bench
 //
-// A training step of 1,000 kernels, a third of them reused, with library calls and copies between,
-// run again and again; with annotations on every launch, and with none.
+// Input: repeated training steps of 1,000 kernels, a third of them reused, with library calls and
+// copies in between. Annotations are on every launch, or on none.
 
 #include <memory>
 #include <string>

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What XLA:CPU's own profile costs an op: a loop of tiny ops, timed with and without it.
+"""Cost of XLA:CPU's own profile per op: a loop of tiny ops, timed with and without it.
 
     bench/cpu_recording_cost.py [--steps 40]
 
-Needs JAX. Prints the median step both ways, the ops of a step and the difference for each of them, which
-`recording_cost` (docs/reference/findings.md) takes as 0.7 us.
+Needs JAX. Prints the median step both ways, the ops of a step and the difference per op.
+`recording_cost` (docs/reference/findings.md) assumes 0.7 us per op.
 """
 
 import argparse

@@ -5,18 +5,17 @@
 usage: bench/gate_harness.py fake PROGRAM FAKE_GPU [--comparisons 300] [--noise 0.2] [--jobs 2]
        bench/gate_harness.py command PROGRAM FOLDER [--processes 40] [--planted N --slower WORDS] -- COMMAND...
 
-fake: processes of `fake_workload` on the fake GPU (FAKE_GPU: its folder, build/PRESET/fake_gpu), a
-training step of 20 ops in each. Every comparison has processes of its own: 5 for the baseline and 1
-to be judged, each with noise of its own (`--noise` percent of the whole process, half of it per
-kernel, 3 % per launch; the host's noise is real). No run is in two comparisons, so they are
-independent. Then one more process, in which one op takes so much longer that the step takes 3 %
-more, is judged by the same baseline, with --max-regress 1%.
+fake: processes of `fake_workload` on the fake GPU (FAKE_GPU: its folder, build/PRESET/fake_gpu), with
+a training step of 20 ops. Every comparison has 6 processes of its own: 5 for the baseline and 1 for
+the test. Each has its own noise: `--noise` percent of the whole process, half of it per kernel, 3 %
+per launch; the host's noise is real. No run is in two comparisons, so they are independent. Then the
+same baseline tests one more process with --max-regress 1%. One op of that process is slower, so that
+its step takes 3 % longer.
 
-command: COMMAND is recorded in that many processes of its own (FOLDER/run-N.db; those that are there
-are used again). They are cut into disjoint comparisons of 5 and 1, as many as there are, in 50
-orders; comparisons of different orders share runs, and both figures are printed. --planted: so many
-processes more with WORDS behind the command (FOLDER/slow-N.db), each judged by 5 of the others, by
-time alone, with --max-regress 1%.
+command: COMMAND is recorded in PROCESSES processes (FOLDER/run-N.db; existing ones are used again).
+They are cut into disjoint comparisons of 5 and 1 runs, in 50 orders. Comparisons of different orders
+share runs, so both figures are printed. --planted: N further processes with WORDS after the command
+(FOLDER/slow-N.db). Each is compared with 5 of the others, by time only, with --max-regress 1%.
 """
 
 import argparse
@@ -64,7 +63,7 @@ def workload():
 
 
 def planted_factor():
-    """What makes the whole 3 % longer: durations by name, as the fake GPU has them (its README)."""
+    """Factor for the slow op that makes the step 3 % longer, from the fake GPU's durations (its README)."""
     def nanoseconds(name):
         value = 0xCBF29CE484222325
         for byte in name.encode():

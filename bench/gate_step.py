@@ -4,8 +4,8 @@
 
 usage: bench/gate_step.py [--slower PART]
 
-A loop of matrix products takes 100 rounds in every step, as many more as PART (0.03) says are
-planted: the number of rounds is an argument, so that the program is the same.
+A loop of matrix products takes 100 rounds in every step; PART (0.03) adds this share of rounds. The
+number of rounds is an argument, so that the program is the same.
 """
 
 import argparse

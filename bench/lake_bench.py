@@ -4,9 +4,9 @@
 
     bench/lake_bench.py BUILD [--steps 10] [--every 600]
 
-Rows are those of bench/big_run.py (2,500 launches a step, 1,500 instructions). A run of few steps and one
-of more give what a run takes and what each step of it adds; a day is one run with a window of STEPS
-steps every EVERY seconds. Prints a Markdown table."""
+Rows are those of bench/big_run.py (2,500 launches per step, 1,500 instructions). Two runs with different
+numbers of steps give the size of a run and of each of its steps. A day is one run with a window of
+STEPS steps every EVERY seconds. Prints a Markdown table."""
 
 import argparse
 import shutil

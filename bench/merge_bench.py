@@ -5,11 +5,11 @@
   bench/merge_bench.py BUILD [--ranks 10,100,1000] [--steps 20] [--kernels 400] [--shard 8] [--runs 5]
   bench/merge_bench.py BUILD --ranks 4,8 --kernels 50000        # a million launches each
 
-BUILD holds bin/xlatrace and tests/fleet/fleet_ranks, which writes the ranks. Prints a Markdown table:
-seconds of CPU and of wall time per rank, largest memory, sizes of job.db and of the page, and how long the
-page takes until it is usable (as bench/page_bench.py says it: wall time and CPU time of its main thread, the
-median of RUNS fresh contexts, from file://). That needs Playwright and Debian's chromium; without them,
-or with --runs 0, there is none."""
+BUILD holds bin/xlatrace and tests/fleet/fleet_ranks, which writes the ranks. Prints a Markdown table.
+Columns: CPU and wall seconds per rank, peak memory, sizes of job.db and of the page, and the time until
+the page is usable. The last is measured as in bench/page_bench.py: wall time and CPU time of its main thread,
+the median of RUNS fresh contexts, from file://. It needs Playwright and Debian's chromium; without
+them, or with --runs 0, it is left out."""
 
 import argparse
 import os

@@ -5,14 +5,14 @@
     bench/page_bench.py PAGE.html... [--runs 5]
     bench/page_bench.py --xlatrace build/release/bin/xlatrace [--launches 1000000,10000000] [--folder build/page-bench]
 
-The second makes the pages first, out of traces of bench/big_run.py; what is in the folder already is used
+The second form first makes the pages from traces of bench/big_run.py; existing files in the folder are used
 again. Needs Playwright and Debian's chromium (scripts/test makes an environment that has them).
 
-Prints the median of RUNS fresh contexts: from navigation to the first paint; to the mounted app with all
-tables but the lazy ones decoded (usable); from opening the timeline to its first drawing. Then the time
-between frames while the timeline is panned with the D key, over a step and over a third of the run: median
-and 95th percentile. Beside each the CPU time of the page's main thread, which other programs on the machine
-change less. The last column is the goal; on a machine with other load compare CPU times with it.
+Prints medians over RUNS fresh contexts of three times. The first two start at the navigation: until the first
+paint, and until the app is usable, with all tables except lazy ones decoded. The third is from opening the
+timeline to its first drawing. The next figures are times between frames (median and 95th percentile) while
+the D key pans the timeline, over a step or a third of the run. Next to each is the CPU time of the page's main thread, which other programs on
+the machine change less. The last column is the goal; on a busy machine compare it with CPU times.
 """
 
 import argparse
@@ -166,7 +166,7 @@ def main():
         print("| page | MB | what | wall ms | 95 % | main thread, CPU ms | goal |")
         print("|---|---|---|---|---|---|---|")
         for path in pages:
-            # Of millions of launches a second is allowed, up to one million a half.
+            # Goal for a page: 1 s for millions of launches, 0.5 s for up to a million.
             goals = {"usable": 500 if path.stat().st_size < 8e6 else 1000, "pan, a step": 33, "pan, a third": 33}
             name = path.parent.name if path.name == "run.html" else path.name
             for what, middle, high, cpu in measure(browser, path, options.runs):

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What a launch costs in a recording: CPU time of the writer (kernel row and API call together),
-// bytes in the file, and how fast the reader gives it back.
+// Cost of a launch in a recording: CPU time of the writer (kernel row and API call together), bytes
+// in the file, and time of the reader.
 //
-// The streams are modelled on a JAX training step: 144 thunks, 40 kernels, a launch every 5 us of
-// host time; with a CUDA graph one call launches all 144.
+// The streams are modelled on a JAX training step with 144 thunks and 40 kernels. A launch comes
+// every 5 us of host time; with a CUDA graph one call launches all 144.
 
 #include <fcntl.h>
 #include <unistd.h>

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What a replay costs: of each run.db the times of the parts of `xlatrace what-if`, the median of
-// seven rounds, and the most memory that any of them needed.
+// Cost of a replay: for each run.db the times of the parts of `xlatrace what-if` (median of seven
+// rounds) and the peak memory.
 //
 //   cmake --preset release -DXLATRACE_BENCHMARKS=ON &&
 //   cmake --build --preset release --target replay_bench &&
 //   build/release/bench/replay_bench RUN.db...
 //
-// load: run.db to columns. graph: nodes and edges of them. replay: when every node begins. error:
-// the lags of each step replaced by those of the others, twice. predict: every op half as long.
+// "load": run.db to columns. "graph": its nodes and edges. "replay": start of every node. "error": the
+// lags of each step are replaced by those of the others, twice. "predict": ops take half their time.
 
 #include <algorithm>
 #include <chrono>

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What a launch of TensorFlow's own ops costs the program: alone, recorded without the names of its ops
+"""Cost per launch of TensorFlow's own ops in the program: not recorded, recorded without op names
 (XLATRACE_TF_OPS=0), and recorded with them.
 
     tensorflow_ops_bench.py BUILD [ROUNDS]
 
 BUILD: a build folder with the fake GPU. Environment: XLATRACE_TEST_PYTHON_TF_CUDA, as in
-tests/fake_gpu/tensorflow/rig.py. The step of graph_step.py runs 300 times a round, in turn with and without
-the collector; of each kind the quietest round counts. The device is the fake one, whose kernels take almost
-no time here, so that the step is the host's. Process CPU time, all threads.
+tests/fake_gpu/tensorflow/rig.py. The step of graph_step.py runs 300 times per round, in turn with and
+without the collector; the fastest round of each kind counts. Kernels of the fake device take almost no time
+here, so the step is the host's work. Process CPU time, all threads.
 """
 
 import pathlib

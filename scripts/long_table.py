@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Replaces the table of scripts/long in a document: long_table.py TABLE DOCUMENT TITLE
 
-The table stands between the lines "<!-- scripts/long -->" and "<!-- end of scripts/long -->".
+The table lies between the lines "<!-- scripts/long -->" and "<!-- end of scripts/long -->".
 """
 
 import sys

@@ -202,9 +202,9 @@ run_tests() {
   fi
 }
 
-# report_tests PRESET...: what failed, first, and what was skipped and why, of all that has run; then
-# the end, with 1 when something failed or (XLATRACE_ENFORCE_SKIPS=1) was skipped for a reason that is
-# not on the list.
+# report_tests PRESET...: prints failed tests first, then skipped ones with reasons, and ends. Exit status 1
+# if a test failed. With XLATRACE_ENFORCE_SKIPS=1 the status is also 1 if a reason to skip is not on the
+# list.
 report_tests() {
   local preset options=() results=()
   [ "${XLATRACE_ENFORCE_SKIPS:-0}" != 1 ] || options=(--enforce)

@@ -1,17 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What failed, and what was skipped and why: a table over the results of several ctest runs.
+"""Lists failed tests, and skipped tests with reasons, over the results of several ctest runs.
 
 skips.py [--allow FILE] [--enforce] [--without-recordings] [--notes FILE] RESULT.xml...   (ctest --output-junit RESULT.xml)
 
-What failed comes first, each with its preset (the result's folder); tests_alone.xml beside a result
-has those that ran once more, one at a time. Then, of the run in company, each failed case and the end
-of what it said: whoever has only the end of a log sees why. It all stays below 200 lines. Reads the
-reasons that GoogleTest, unittest and our scripts ("skipped: why") print; the lines of --notes are
-steps that were left out before any test ran (WHAT, a tab, WHY). FILE has one regular expression a
-line, behind it "  # why that is all right"; with --enforce a reason that matches none, and a Python
-file that ran no case at all for such a reason, exit with 1. --without-recordings:
-tests that need a recording may be skipped. Needs nothing but Python.
+Failed tests come first, each with its preset (the result's folder). tests_alone.xml beside a result has
+the tests that ran again, one at a time. Then come the failed cases of the first run. Each has the end
+of its output, so that the end of a log shows the reason. The list has at most 200 lines. Reasons are
+those that GoogleTest, unittest and our scripts ("skipped: why") print. A line of --notes is a step that
+was left out before any test ran (WHAT, a tab, WHY). FILE has one regular expression per line, followed
+by "  # why that is all right". With --enforce, the exit status is 1 if a reason matches none, or if a
+Python file ran no case for such a reason.
+
+With --without-recordings, tests that need a recording may be skipped. Needs Python only.
 """
 
 import argparse
@@ -21,13 +22,13 @@ import xml.etree.ElementTree as ElementTree
 from collections import defaultdict
 from pathlib import Path
 
-# "test_x (module.Class.test_x) ... skipped 'why'", the same of a class, of a subtest (indented, with its
-# parameters), and behind a docstring on a line of its own. A reason may go on over several lines.
+# "test_x (module.Class.test_x) ... skipped 'why'", also for a class, for a subtest (indented, with its
+# parameters), and after a docstring on a line of its own. A reason may have several lines.
 UNITTEST = re.compile(r"\.\.\. skipped (?P<quote>['\"])(?P<why>.*?)(?:(?P=quote)[ \t]*)?$", re.MULTILINE)
 CASE = re.compile(r"^\s*(\w+) \(", re.MULTILINE)
 # "path/x_test.cc:12: Skipped" and the reason on the line after it.
 GOOGLETEST = re.compile(r"^\S.*:\d+: Skipped\n(?P<why>[^\n]*)", re.MULTILINE)
-# What a script that is no unittest prints: "skip: why", "skipped: why", "skip  case: why".
+# Output of a script without unittest: "skip: why", "skipped: why", "skip  case: why".
 SCRIPT = re.compile(r"^skip(?:ped)?(?:: |  (?P<case>\S+): )(?P<why>.+)$", re.MULTILINE)
 FRAMEWORK = re.compile(r"^Ran \d+ tests? in |^\[==========\]|^\[ RUN      \]", re.MULTILINE)
 NO_RECORDINGS = re.compile(r"^(no recordings: XLATRACE_SHARED_DATA has no ).*")  # tests/shared_data.py
@@ -35,7 +36,7 @@ RAN = re.compile(r"^Ran (\d+) tests?", re.MULTILINE)
 SKIPPED = re.compile(r"skipped=(\d+)")
 PLACE = re.compile(r"(/[\w.+-]+){2,}")  # Paths differ from machine to machine; the reason does not.
 
-# A failed case of unittest: its title, and what stands up to the next one or the count of cases.
+# A failed case of unittest: its title, and the text before the next one or the count of cases.
 UNITTEST_FAILED = re.compile(
     r"^={70}\n(?P<case>(?:FAIL|ERROR|UNEXPECTED SUCCESS): .*)\n(?P<said>[\s\S]*?)"
     r"(?=^={70}\n(?:FAIL|ERROR|UNEXPECTED SUCCESS): |^-{70}\nRan \d+ test|\Z)", re.MULTILINE)
@@ -45,11 +46,11 @@ GOOGLETEST_RUN = re.compile(r"^\[ RUN      \] (?P<case>\S+)\n(?P<said>[\s\S]*?)"
                             r"(?=^\[ RUN      \]|^\[----------\]|^\[==========\]|\Z)", re.MULTILINE)
 GOOGLETEST_BLOCK = re.compile(
     r"^\S.*: Failure\n(?:(?!\[ |\S.*:\d+: (?:Failure|Skipped)$).*\n?)*", re.MULTILINE)
-# What a sanitizer says begins with the cause; a legend of its own ends it.
+# A sanitizer's report begins with the cause and ends with a legend.
 SANITIZER = re.compile(
     r"^.*(?:ERROR: \w+Sanitizer|WARNING: ThreadSanitizer|: runtime error: ).*$", re.MULTILINE)
-LINES = 199  # Of all that is printed.
-LEAST_WHY = 60  # Of the failures, however long the table of skips is.
+LINES = 199  # Limit of the whole output.
+LEAST_WHY = 60  # At least these lines for failures, also with a long table of skips.
 OF_A_CASE = 25
 LEAST_OF_A_CASE = 6
 WIDTH = 300
@@ -85,13 +86,13 @@ def failures_of(path):
             continue
         yield (f"{Path(path).resolve().parent.name}: {case.get('name')}",
                ", passed alone" if case.get("name") in again else "",
-               float(case.get("time") or 0),  # Tells one that was ended for its time.
+               float(case.get("time") or 0),  # Identifies a test that ran into its time limit.
                failed_cases(case.findtext("system-out") or ""))
 
 
 def failed_cases(output):
-    """(case, lines of what it said, those of them that must be seen) of one failed test; all that was
-    printed where no framework tells."""
+    """(case, lines of its output, lines that must be shown) per failed case of one test. Without a known
+    framework, the whole output is one case."""
     found = [(match["case"], *unittest_lines(match["said"])) for match in UNITTEST_FAILED.finditer(output)]
     failed = {match["case"] for match in GOOGLETEST_FAILED.finditer(output)}
     for match in GOOGLETEST_RUN.finditer(output):
@@ -108,8 +109,8 @@ def failed_cases(output):
 
 
 def unittest_lines(block):
-    """(lines of a block of unittest, those that say where it failed and how): the end of a long
-    message says neither."""
+    """(lines of a block of unittest, lines with place and cause of the failure). The end of a long message
+    may have neither."""
     lines = [line for line in lines_of(block) if not re.fullmatch(r"-{70}", line)]
     trace = max((i for i, line in enumerate(lines) if line.startswith("Traceback ")), default=None)
     told = next((i for i, line in enumerate(lines)
@@ -121,7 +122,7 @@ def unittest_lines(block):
 
 
 def shortened(lines, first, room):
-    """The end of `lines`, behind `first` where that would be lost."""
+    """The end of `lines`, preceded by `first` if that would be cut off."""
     if len(lines) <= room or not first:
         return lines[-room:]
     end = lines[-max(1, room - len(first)) :]
@@ -129,14 +130,14 @@ def shortened(lines, first, room):
 
 
 def lines_of(text):
-    """Without empty ones; of a very long one its two ends."""
+    """Non-empty lines of `text`; a very long one is cut to its two ends."""
     lines = [line.rstrip() for line in text.splitlines() if line.strip()]
     return [line if len(line) <= WIDTH else f"{line[:200]} [...] {line[-80:]}" for line in lines]
 
 
-def told_of(failures, room):
-    """What to print of the failures, in `room` lines: all tests, then the cases of each and what they
-    said, as much of it as there is room for; cases and tests for which there is none are counted."""
+def failure_lines(failures, room):
+    """At most `room` lines about the failures: all tests, then the cases of each with their output as far as
+    it fits. Further cases and tests are counted."""
     told = [f"FAILED: {len(failures)} tests"]
     names = [f"        {name}{again}" for name, again, *_ in failures]
     told += fitting(names, room // 3, "tests")
@@ -175,7 +176,7 @@ def cases_of(path):
 
 
 def read(paths):
-    """Reason -> cases, over all results; and sentences on results that tell less than they should."""
+    """Reason -> cases, over all results; and sentences about incomplete results."""
     reasons = defaultdict(list)
     odd = []
     for path in paths:
@@ -237,7 +238,7 @@ def main():
         table += [f"{len(cases):6}  {why[:90]}{mark}", f"        e.g. {cases[0]}"]
     table += [f"     ?  {sentence}" for sentence in odd]
     if failures:
-        print("\n".join(told_of(failures, max(LEAST_WHY, LINES - len(table)))))
+        print("\n".join(failure_lines(failures, max(LEAST_WHY, LINES - len(table)))))
     print("\n".join(table))
     if options.enforce and (bad or odd):
         print("skips: a reason is not on the list: mend what is missing, or allow it by name with "

@@ -2,7 +2,7 @@
 # Sourced by test and long, after setup.sh: Python environments and npm packages of the tests.
 # shellcheck shell=bash disable=SC2034
 
-# What the tests need besides: frameworks, and other tools that open what `export` writes.
+# Further needs of the tests: frameworks, and other tools that open the files of `export`.
 test_environments() {
   if python_env jax "jax==$jax_version" "jaxlib==$jax_version"; then
     export XLATRACE_TEST_PYTHON_JAX=$python
@@ -55,8 +55,8 @@ test_environments() {
   else
     say "python: no uv here; the test of the wheel with it skips"
   fi
-  # The real CUDA plugin for tests on the fake GPU. Its libraries are stand-ins that the build makes, so
-  # none of NVIDIA's libraries is installed with it, and nothing but Linux on x86-64 is needed.
+  # The real CUDA plugin for tests on the fake GPU. The build makes fake versions of its libraries, so no
+  # library of NVIDIA is installed. It needs only Linux on x86-64.
   mapfile -t jax_cuda <tests/fake_gpu/jax/requirements.txt
   if python_env jax-cuda --no-deps "${jax_cuda[@]}"; then
     export XLATRACE_TEST_PYTHON_JAX_CUDA=$python

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""XProf, HTA and nsys-ai beside xlatrace on the same captures: the table of docs/explanation/other-tools.md.
+"""Compares XProf, HTA and nsys-ai with xlatrace on the same captures: the table of docs/explanation/other-tools.md.
 
     bench/other_tools/compare.py --setup TOOLS       # three venvs, pinned releases from PyPI
     bench/other_tools/compare.py --tools TOOLS --captures DATA [--update]
@@ -37,7 +37,7 @@ def setup(tools):
 
 
 def probe(tools, tool, files):
-    """File name -> what the tool says of it."""
+    """File name -> the tool's figures for it."""
     command = [tools / tool / "bin/python", HERE / f"{tool}_probe.py", *files]
     out = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     rows = [json.loads(line) for line in out.splitlines() if line.startswith("{")]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Loads a trace into HTA and asks for six of its analyses. Run with a Python that has it, for its cost."""
+"""Loads a trace into HTA and runs six of its analyses, to measure its cost. Run with a Python that has HTA."""
 
 import logging
 import sys

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""HTA's breakdown of the time of traces, as JSON: a line per file. Run with a Python that has it."""
+"""HTA's breakdown of the time of traces, as JSON: a line per file. Run with a Python that has HTA."""
 
 import json
 import logging
@@ -22,7 +22,7 @@ def facts(source):
         try:
             analysis = TraceAnalysis(trace_files={0: str(copy)}, trace_dir=folder)
             row = analysis.get_temporal_breakdown(visualize=False).to_dict("records")[0]
-        except Exception as error:  # Of any kind: that it fails is the answer.
+        except Exception as error:  # Any kind: the failure is the result.
             return {"answer": None, "error": f"{type(error).__name__}: {error}"}
         return {
             "answer": "yes",

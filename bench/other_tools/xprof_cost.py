@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Asks XProf for two of its tools on a profile. Run with a Python that has it, for its cost."""
+"""Runs two of XProf's tools on a profile, to measure their cost. Run with a Python that has xprof."""
 
 import os
 import sys
@@ -7,7 +7,7 @@ import tempfile
 
 from xprof.convert import raw_to_tool_data
 
-# XProf keeps what it has computed beside the profile: a second run would only read it back.
+# XProf stores its results beside the profile: a second run would only read them.
 with tempfile.TemporaryDirectory() as folder:
     profile = os.path.join(folder, os.path.basename(sys.argv[1]))
     os.symlink(os.path.abspath(sys.argv[1]), profile)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What XProf says of profiles, as JSON: a line per file. Run with a Python that has xprof."""
+"""XProf's figures for profiles, as JSON: a line per file. Run with a Python that has xprof."""
 
 import json
 import pathlib

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What CUPTI tells of a fixed program, compared with what the fake GPU tells of it."""
+"""CUPTI's records of a fixed program, compared with those of the fake GPU."""
 
 import glob
 import json
@@ -11,7 +11,7 @@ import sys
 from gpu.machine import Skip, expect
 
 FAKE_GPU = pathlib.Path(__file__).resolve().parents[2] / "tests" / "fake_gpu"
-# What CUPTI tells of the conformance check's program, as the fake has it: one of each line's shape.
+# The fake GPU's records of the conformance check's program: one line of each shape.
 REFERENCE = FAKE_GPU / "conformance.shape"
 # Sizes of records by release, derived from NVIDIA's headers.
 LAYOUTS = FAKE_GPU / "layouts.json"
@@ -33,7 +33,7 @@ def packed_or_built(machine, path):
 
 
 def check_sizes(machine, lines):
-    """Records are as large as NVIDIA's headers of that release say, or larger than all known."""
+    """Records have the size in NVIDIA's headers of that release, or are larger than all known ones."""
     words = [line.split("\t") for line in lines]
     (version,) = (int(word[1]) for word in words if word[0] == "version")
     path = packed_or_built(machine, LAYOUTS)
@@ -72,7 +72,7 @@ def check_order(lines):
 
 
 def conformance(machine):
-    """What CUPTI tells of a fixed program, for comparison with what the fake tells of it."""
+    """CUPTI's records of a fixed program, for a comparison with those of the fake GPU."""
     client = machine.prefix / "fake_gpu" / "fake_gpu_client.so"
     if not client.exists():
         raise Skip(f"not built: {client}")

@@ -12,7 +12,7 @@ from gpu.machine import Skip, expect
 
 # An empty kernel takes some 2 us to launch, with CUPTI some 5 us.
 MAX_COST_PER_LAUNCH_NS = 50_000
-# Kernels in CUDA graphs, after which CUPTI 13.0 told no valid times any more (25 million; parcagpu #23).
+# More kernels in CUDA graphs than CUPTI 13.0 gives valid times for (25 million; parcagpu #23).
 MANY = 26_000_000
 
 

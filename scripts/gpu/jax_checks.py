@@ -88,7 +88,7 @@ def control_flow_in_graphs(machine):
 
 
 def nearly_all_memory(machine):
-    """JAX preallocates 97 % of the device's memory: CUPTI has room beside it."""
+    """JAX preallocates 97 % of the device's memory: the rest is enough for CUPTI."""
     done, place = machine.python(
         TRAINING,
         python=machine.jax_python(),
@@ -156,7 +156,7 @@ def profiler_beside_us(machine):
 
 
 def profile_guided(machine):
-    """With JAX's PGLE, which needs CUPTI for itself, we stay out and say so."""
+    """With JAX's PGLE, which needs CUPTI for itself, xlatrace does not record and reports that."""
     done, place = machine.python(
         TRAINING, python=machine.jax_python(), STEPS=5, JAX_ENABLE_PGLE="true", JAX_PGLE_PROFILING_RUNS=2
     )

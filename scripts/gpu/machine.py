@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The machine that is checked: runs programs on it, traced or not, and asks what was recorded."""
+"""The machine under test: runs programs on it, traced or not, and queries their recordings."""
 
 import ctypes
 import functools
@@ -18,11 +18,11 @@ PROGRAMS = pathlib.Path(__file__).resolve().parent / "programs"
 
 
 class Skip(Exception):
-    """Why a check cannot be made here."""
+    """Reason why a check cannot run here."""
 
 
 class Failed(Exception):
-    """What was found instead."""
+    """Actual result of a failed check."""
 
 
 def expect(condition, sentence):
@@ -31,7 +31,7 @@ def expect(condition, sentence):
 
 
 def device_name():
-    """Of device 0; a sentence why there is none."""
+    """(Name of device 0, None), or (None, reason why there is none)."""
     try:
         driver = ctypes.CDLL("libcuda.so.1")
     except OSError:
@@ -132,19 +132,19 @@ class Machine:
         )
 
     def rows(self, place, sql, limit_s=120):
-        """Of the recording in that folder, over the program's views; every column has a name."""
+        """Rows of a query on the recording in folder `place`, over the views; every column has a name."""
         command = ("query", "run.db", sql, "--format", "json", "--time-limit", "0")
         asked = self.xlatrace(*command, cwd=place, limit_s=limit_s)
         expect(asked.returncode == 0, f"cannot be asked: {asked.stderr.strip()[-300:]}")
         return [tuple(row.values()) for row in json.loads(asked.stdout)["rows"]]
 
     def value(self, place, sql, limit_s=120):
-        """Of the only row's only column; None where there is no row."""
+        """The value of a query with one column and at most one row; None: no row."""
         rows = self.rows(place, sql, limit_s)
         return rows[0][0] if rows else None
 
     def complaints(self, place):
-        """What the recording says it lost, or could not do."""
+        """Losses and errors that the recording reports."""
         return self.rows(
             place, "SELECT name, value FROM run_stat WHERE severity IN ('data_loss', 'error')"
         )

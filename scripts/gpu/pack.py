@@ -15,7 +15,7 @@ SCRIPTS = pathlib.Path(__file__).resolve().parents[1]
 
 
 MAX_BYTES = 40_000_000
-MAX_WHEEL_BYTES = 20_000_000  # Of a CUPTI wheel: 11 to 13 MB.
+MAX_WHEEL_BYTES = 20_000_000  # CUPTI wheels have 11 to 13 MB.
 
 
 def add_cuptis(tar, wheels):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Numbers of old violations per component and rule (allowances.txt). They may only shrink.
+"""Numbers of earlier violations per component and rule (allowances.txt). They may only shrink.
 
 A count above its allowance fails, because a violation was added. A count below fails, too, until
 `scripts/lint --lower` has written the smaller number, so that the allowance never hides a new one.

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests that contain sentences of the product outside golden text files.
 
-A literal of a test is product prose if it shares consecutive words with a literal of the product: three of
-which none is a stop word, or four of which two are none. Golden text files (tests/*/golden_text) hold such sentences, so that one command rewrites them.
+A literal of a test is product prose if it shares consecutive words with a literal of the product.
+Needed are three words without a stop word, or four words with at most two stop words. Golden text files
+(tests/*/golden_text) hold such sentences, so that one command rewrites them.
 """
 
 import re

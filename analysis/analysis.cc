@@ -234,14 +234,14 @@ AnalysisTables Analyze(const RunTables& run, AttributionTables& attribution,
   queues.Wait();
   if (!clock_stats.empty()) trusted.call_of = nullptr;
   MoveTo(tables.stats, std::move(clock_stats));
-  tables.gap_evidence =
-      FindGapCauses(run, attribution, trusted.host_events, trusted.call_of, tables.gaps);
-
   tables.collectives = collectives.Rows(steps.step_of);
-  tables.time_tree = time_tree::BuildTimeTree(
+  time_tree::TimeTree tree = time_tree::BuildTimeTree(
       run, attribution, tables.collectives, steps.rows,
-      {classes, by_device, named_compiles, trusted.host_events, trusted.call_of},
-      &tables.gap_stacks);
+      {classes, by_device, named_compiles, trusted.host_events, trusted.call_of});
+  tables.time_tree = std::move(tree.rows);
+  tables.gap_stacks = std::move(tree.gap_stacks);
+  tables.gap_evidence = FindGapCauses(run, attribution, trusted.host_events, trusted.call_of,
+                                      std::move(tree.gap_parts), tables.gaps);
   tables.late_rank = FindLateRank(run, {classes, by_device, tables.collectives, steps.rows,
                                         steps.step_of, trusted.host_events, trusted.call_of});
   JudgeOpTimes(run, attribution, facts, steady, tables);

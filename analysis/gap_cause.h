@@ -1,41 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Why a device was idle, derived from its host's activity in that time (docs/schema.md, gap).
+// The cause of each gap (docs/schema.md, gap), from the division of idle time by instants
+// (analysis/time_tree/idle_time.h).
 //
-// The first rule that matches decides. Names are those of CUDA's API and of XLA's and JAX's ranges.
-// 1. Compilation took more than half of the gap: `compile` (found by GapFinder).
-// 2. The next activity was launched well before the gap began, or long before the gap ended
-//    (analysis/launch_queue.h). Then the host did not delay the device: `copy` if rule 5 applies,
-//    otherwise `unknown`.
-// 3. A range named after a data loader covers most of the gap: `input`.
-//    If the call that launches the next activity (not a copy) itself covers most of the gap, and
-//    at least 100 us of it, the driver delayed the host: `host`.
-// 4. A host call was waiting for the device when the gap began, and returned within the gap. The
-//    rest of the gap is the host's catching up: `synchronisation`. Later gaps have this cause too,
-//    while the waiting thread launches again, until it waits again or launches nothing for 1 ms.
-//    Without the wait, the thread's later work would start earlier by at most the waiting time. So
-//    the gaps are charged to the wait in order until they sum to that time (the last one counts if
-//    more than half of it fits). This limit protects a host that is slower than the device and
-//    hardly waits. A wait may have no call: a value of at most 64 KiB was copied to the host, and
-//    the next activity was launched after that copy.
-// 5. The activity before or after the gap is a copy from or to the host, and could have delayed the
-//    host: `copy`.
-//    Excluded are copies that the host called in the second half of the gap (the host was late),
-//    and copies to the device whose call returned before the copy ended. Also excluded are copies
-//    that the host waited for, if by rule 4 the wait was too short.
-// 6. Launch calls cover most of the gap, or it is short and inside one execution: `launch_bound`.
-// 7. Another host range covers most of the gap, or the host was late: `host`. Late means that the
-//    call (or the module's range) that starts the next activity began after the device became
-//    idle. Without any of these: `unknown`.
-//    Without recorded calls, a range of a later program or thunk shows that the host is ahead: it
-//    had launched the next activity before, and the cause is `unknown`.
-// Calls and ranges of a thread that works for another device (launch_threads.h) do not count.
-// Gaps of similar length between the same two instructions get the cause that most of them have.
-//
-// A Python function or module (PyTorch's with_stack) is only a place. It decides no cause, and
-// appears only in the words of a gap.
-// `host_range_id` is the innermost range that covers most of the gap, on the thread that launches
-// the next activity. Without such a range it is the range of the late launch.
+// The first rule that applies counts:
+// 1. More than half of the gap was compilation: `compile` (GapFinder).
+// 2. The next work had been launched well before the gap began, or long before it ended
+//    (analysis/launch_queue.h): the host did not delay it, `unknown`. If no calls are known: the
+//    host is inside a program or thunk that runs only after the next work, so it had launched that
+//    work before.
+// 3. The driver held the host inside the call that launches the next work: `host`.
+// 4. A range of a data loader covers most of the gap: `input`.
+// 5. A wait for the device delayed the launch: `synchronisation`. Without the wait, all that the
+//    thread does after it would be earlier by the time that it waited. Therefore a wait explains
+//    the gaps after it, in their order, until they sum to that time (the last one by more than
+//    half), and until the thread waits again or launches nothing for a millisecond. If a value was
+//    read back and no call waited for it, the wait lasts from the call to the end of the copy.
+// 6. The kind that has most of the gap: launch calls give `launch_bound`, copy calls `copy`,
+//    synchronization calls `synchronisation`, samples of a data loader `input`, everything else
+//    that the host did `host`. In a short gap inside one execution on a GPU, the host is launching,
+//    whatever is recorded. If the launching thread is not known, a range that covers most of the
+//    gap gives `host`.
+// Calls and ranges of a thread that works for another device (analysis/launch_threads.h) do not
+// count.
+// `host_range_id` is the innermost range that covers most of the gap, of the thread that launches
+// the next work if that thread has one.
 //
 // Thread-safety: pure functions.
 
@@ -47,6 +36,7 @@
 
 #include "analysis/intervals.h"
 #include "analysis/launch_queue.h"
+#include "analysis/time_tree/gap_part.h"
 #include "model/derived.h"
 #include "model/host_event.h"
 #include "model/run_tables.h"
@@ -57,17 +47,15 @@ namespace xlatrace::analysis {
 // order. The intervals are sorted and do not overlap.
 using HostEventLoader = std::function<std::vector<model::HostEvent>(const Intervals& within)>;
 
-// Shorter gaps get no cause. Clocks of host and device differ by as much, and a queue that is never
-// empty has such gaps between kernels.
-inline constexpr int64_t kLeastJudgedGapNs = 5'000;
-
-// Fills cause and host_range_id of gaps of at least 5 us whose cause is unknown. Both functions may
-// be empty. Returns a description of the longest gaps, by position. It has the innermost range that
-// covers most of the gap, the place between the ranges within it, and the long calls.
+// Fills cause and host_range_id of gaps of kMinExplainedGapNs or more whose cause is unknown.
+// `parts`: of all devices, in any order. `load_events` and `call_of` may be empty. Returns the
+// evidence of the longest gaps in words, by position: the innermost range that covers most of the
+// gap, the ranges inside before and after it, and the calls that took long.
 std::vector<model::GapEvidenceRow> FindGapCauses(const model::RunTables& run,
                                                  const model::AttributionTables& attribution,
                                                  const HostEventLoader& load_events,
                                                  const HostCallOf& call_of,
+                                                 std::vector<time_tree::GapPart> parts,
                                                  std::vector<model::GapRow>& gaps);
 
 }  // namespace xlatrace::analysis

@@ -24,25 +24,6 @@ using model::GapCause;
 using model::GapRow;
 using model::HostEvent;
 
-// "aten::mul, seq = 47584, op_id = 999234" -> "aten::mul"; "cudaFree_v3020" -> "cudaFree";
-// "XlaModule:#hlo_module=jit_f,program_id=3#" -> "module jit_f".
-std::string Short(std::string_view name) {
-  constexpr std::pair<std::string_view, std::string_view> kOfXla[] = {{"hlo_op=", "thunk "},
-                                                                      {"hlo_module=", "module "}};
-  for (const auto& [key, word] : kOfXla) {
-    const size_t at = name.find(key);
-    if (name.find(":#") >= at || at == name.npos) continue;
-    return std::string(word) + std::string(AnnotationValue(name, key));
-  }
-  name = ShortFrame(name.substr(0, name.find(", ")));
-  name = WithoutVersion(name);
-  constexpr size_t kMost = 48;
-  if (name.size() <= kMost) return std::string(name);
-  size_t end = kMost - 1;
-  while (end > 0 && (name[end] & 0xC0) == 0x80) --end;  // Not within a character.
-  return std::string(name.substr(0, end)) + "\u2026";
-}
-
 bool IsWithin(const HostEvent& event, const HostEvent& outer) {
   return event.range_id != 0 && &event != &outer && event.thread_id == outer.thread_id &&
          event.start_ns >= outer.start_ns && event.end_ns <= outer.end_ns;
@@ -87,12 +68,13 @@ std::string Between(const HostTimeline& timeline, const GapRow& gap, const HostE
   }
   if (2 * hole < gap.end_ns - gap.start_ns) {
     if (4 * longest_ns < gap.end_ns - gap.start_ns) return {};
-    return ", " + Duration(static_cast<double>(longest_ns)) + " of it in " + Short(longest->name);
+    return ", " + Duration(static_cast<double>(longest_ns)) + " of it in " +
+           ShortHostName(longest->name);
   }
   const std::string text = ": " + Duration(static_cast<double>(hole));
-  if (before == nullptr) return text + " until " + Short(after->name);
-  if (after == nullptr) return text + " after " + Short(before->name);
-  return text + " between " + Short(before->name) + " and " + Short(after->name);
+  if (before == nullptr) return text + " until " + ShortHostName(after->name);
+  if (after == nullptr) return text + " after " + ShortHostName(before->name);
+  return text + " between " + ShortHostName(before->name) + " and " + ShortHostName(after->name);
 }
 
 // Of a gap that is long and not the host's: when what follows was launched; what the host did
@@ -113,6 +95,25 @@ std::string WordsOfHeld(const GapHost& host, const GapRow& gap) {
 }
 
 }  // namespace
+
+// "aten::mul, seq = 47584, op_id = 999234" -> "aten::mul"; "cudaFree_v3020" -> "cudaFree";
+// "XlaModule:#hlo_module=jit_f,program_id=3#" -> "module jit_f".
+std::string ShortHostName(std::string_view name) {
+  constexpr std::pair<std::string_view, std::string_view> kOfXla[] = {{"hlo_op=", "thunk "},
+                                                                      {"hlo_module=", "module "}};
+  for (const auto& [key, word] : kOfXla) {
+    const size_t at = name.find(key);
+    if (name.find(":#") >= at || at == name.npos) continue;
+    return std::string(word) + std::string(AnnotationValue(name, key));
+  }
+  name = ShortFrame(name.substr(0, name.find(", ")));
+  name = WithoutVersion(name);
+  constexpr size_t kMaxBytes = 48;
+  if (name.size() <= kMaxBytes) return std::string(name);
+  size_t end = kMaxBytes - 1;
+  while (end > 0 && (name[end] & 0xC0) == 0x80) --end;  // Not within a character.
+  return std::string(name.substr(0, end)) + "\u2026";
+}
 
 std::string WordsOfGap(const GapHost& host, const GapRow& gap) {
   const HostTimeline& timeline = host.TimelineOf(gap);
@@ -151,15 +152,15 @@ std::string WordsOfGap(const GapHost& host, const GapRow& gap) {
   std::sort(by_time.rbegin(), by_time.rend());
   if (by_time.size() > 2) by_time.resize(2);
   if (range != nullptr && by_time.empty() && host.IsAhead(*range, gap)) {
-    return "the host is ahead, in " + Short(range->name);
+    return "the host is ahead, in " + ShortHostName(range->name);
   }
   if (std::string held = WordsOfHeld(host, gap); !held.empty()) return held;
-  std::string text =
-      range != nullptr ? Short(range->name) + Between(timeline, gap, *range) : std::string();
+  std::string text = range != nullptr ? ShortHostName(range->name) + Between(timeline, gap, *range)
+                                      : std::string();
   std::string of_calls;
   for (const auto& [ns, name] : by_time) {
-    of_calls +=
-        (of_calls.empty() ? "" : ", ") + Short(name) + " " + Duration(static_cast<double>(ns));
+    of_calls += (of_calls.empty() ? "" : ", ") + ShortHostName(name) + " " +
+                Duration(static_cast<double>(ns));
   }
   if (!of_calls.empty()) text += text.empty() ? of_calls : " (" + of_calls + ")";
   if (!text.empty()) {
@@ -172,11 +173,11 @@ std::string WordsOfGap(const GapHost& host, const GapRow& gap) {
   if (gap.cause == GapCause::kCopy) return "a copy from or to the host";
   if (gap.host_range_id != 0 && late != nullptr) {
     return "nothing recorded for " + Duration(static_cast<double>(late->start_ns - gap.start_ns)) +
-           ", then " + Short(late->name);
+           ", then " + ShortHostName(late->name);
   }
   if (const auto call = host.CallOfNext(gap); call && call->start_ns > gap.start_ns) {
-    return "launched " + Duration(static_cast<double>(call->start_ns - gap.start_ns)) +
-           " after the queue ran empty";
+    return "nothing recorded for " + Duration(static_cast<double>(call->start_ns - gap.start_ns)) +
+           ", then the launch of the next work";
   }
   return {};
 }

@@ -9,11 +9,15 @@
 #define XLATRACE_ANALYSIS_GAP_WORDS_H_
 
 #include <string>
+#include <string_view>
 
 #include "analysis/gap_host.h"
 #include "model/derived.h"
 
 namespace xlatrace::analysis {
+
+// A range or call as it is printed: without folder and version, and cut to 48 characters.
+std::string ShortHostName(std::string_view name);
 
 // Example: "step: 199 us between a and b (cudaMemcpyAsync 80 us)". Empty if nothing is recorded.
 // The gap must already have its cause.

@@ -26,9 +26,10 @@ constexpr double kMiddleHalfErrorRatio = 1.1;
 constexpr double kQuartileSigmaRatio = 1.349;
 constexpr size_t kMaxBlocks = 8;
 constexpr size_t kMinPerBlock = 4;
-// Blocks of independent iterations vary by less than this, 95 % of the time (chi square, 7 degrees
-// of freedom).
-constexpr double kMinDriftRatio = 2;
+// If iterations are independent, the variance of block means exceeds the expected one by this
+// factor in 5 % of runs. Chi-square quantile / (N - 1) for N blocks; index: N.
+constexpr std::array<double, kMaxBlocks + 1> kMinDriftRatios = {0,    0,    3.84, 3.00, 2.60,
+                                                                2.37, 2.21, 2.10, 2.01};
 
 struct Level {
   double log_ns = 0;
@@ -66,7 +67,7 @@ Level LevelOf(const std::vector<int64_t>& iterations) {
   }
   const double of_block = VarianceOf(logs);
   const double expected = of_one * static_cast<double>(blocks) / n;
-  if (of_block <= kMinDriftRatio * expected) return level;
+  if (of_block <= kMinDriftRatios[blocks] * expected) return level;
   level.variance = std::max(level.variance, of_block / static_cast<double>(blocks));
   level.drift = of_block - expected;
   return level;

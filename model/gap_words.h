@@ -18,7 +18,7 @@ namespace xlatrace::model {
 std::string_view InWords(GapCause cause);
 // Start of the evidence of a gap whose next activity was launched before the gap began, or in time
 // before it ended (analysis/gap_cause.h, rule 2). Then the host is not the cause.
-inline constexpr std::string_view kLaunchedInTime = "what follows ";
+inline constexpr std::string_view kLaunchedInTime = "the next work ";
 // Explanation of a cause and of its difference from the other causes (the rules of
 // analysis/gap_cause.h), as one sentence with its full stop.
 std::string_view Meaning(GapCause cause);

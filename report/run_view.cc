@@ -12,7 +12,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "analysis/gap_cause.h"
+#include "analysis/time_tree/gap_part.h"
 #include "base/number_format.h"
 #include "model/gap_words.h"
 #include "report/device_times.h"
@@ -224,7 +224,8 @@ Status LoadGaps(RunDb& db, RunView& view) {
     gap.ns += length;
     ++gap.count;
     gap.longest_ns = std::max(gap.longest_ns, length);
-    if (scanned.cause == model::GapCause::kUnknown && length < analysis::kLeastJudgedGapNs) {
+    if (scanned.cause == model::GapCause::kUnknown &&
+        length < analysis::time_tree::kMinExplainedGapNs) {
       gap.short_ns += length;
       ++gap.short_count;
     }

@@ -161,9 +161,12 @@ Error UsageError(const CLI::App& app, const CLI::Error& error) {
   }
   if (error.get_exit_code() != static_cast<int>(CLI::ExitCodes::ExtrasError)) return result;
   for (const std::string& word : app.remaining(true)) {
-    if (!word.starts_with("--")) continue;
+    if (!word.starts_with("--") || word == "--") continue;
+    result.message = fmt::format("{} has no option {}", name, word.substr(0, word.find('=')));
     if (const std::string option = NearestOption(*command, word); !option.empty()) {
       result.hint = fmt::format("{} is an option; all: {}", option, help);
+    } else if (command->get_name() == "record" && word == "--force") {
+      result.hint = "leave it out: record keeps an earlier run.db as run.old.db";
     }
     break;
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A device that is fed from the host, and functions that run op by op.
+// A device that is busy with copies from and to the host, and functions that run op by op.
 
 #include <algorithm>
 #include <cstddef>
@@ -8,6 +8,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <fmt/format.h>
@@ -15,6 +16,7 @@
 #include "analysis/findings/idle.h"
 #include "analysis/findings/rules.h"
 #include "base/number_format.h"
+#include "base/text.h"
 
 namespace xlatrace::analysis::findings {
 namespace {
@@ -37,65 +39,98 @@ std::vector<int64_t> FirstKernels(const Context& context) {
   return first;
 }
 
-void CopyBound(const Context& context, Report& report) {
+struct CopySums {
+  int64_t to_device_ns = 0, to_host_ns = 0;
+  int64_t before_kernels_ns = 0;  // To the device, before its first kernel: weights, placed once.
+  int64_t pageable_ns = 0;        // To or from pageable host memory.
+  int64_t bytes = 0;
+  int64_t device_ns = 0, kernels_ns = 0;
+
+  int64_t ns() const { return to_device_ns + to_host_ns; }
+};
+
+CopySums SumCopies(const Context& context) {
   const std::vector<int64_t> first_kernel = FirstKernels(context);
-  int64_t copies = 0;
-  int64_t uploads = 0;  // Before anything computes: weights, which are placed once.
-  int64_t copied = 0;
-  int64_t all = 0;
-  int64_t kernels = 0;
+  CopySums sums;
   for (size_t i = 0; i < context.run.activities.size(); ++i) {
     if (!context.InBasis(i)) continue;
     const int64_t ns = context.run.activities.self_ns[i];
-    all += ns;
+    sums.device_ns += ns;
     const model::LaunchConfig& config = context.run.ConfigOf(i);
-    if (config.kind == model::ActivityKind::kKernel) kernels += ns;
-    if (config.kind != model::ActivityKind::kMemcpy ||
-        config.copy_kind != model::CopyKind::kHostToDevice) {
-      continue;
-    }
-    copies += ns;
-    copied += std::max<int64_t>(context.run.activities.bytes[i], 0);
+    if (config.kind == model::ActivityKind::kKernel) sums.kernels_ns += ns;
+    if (config.kind != model::ActivityKind::kMemcpy) continue;
+    const bool to_device = config.copy_kind == model::CopyKind::kHostToDevice;
+    if (!to_device && config.copy_kind != model::CopyKind::kDeviceToHost) continue;
+    (to_device ? sums.to_device_ns : sums.to_host_ns) += ns;
+    sums.bytes += std::max<int64_t>(context.run.activities.bytes[i], 0);
+    if (Has(config.name, "ageable")) sums.pageable_ns += ns;
     const auto device = static_cast<size_t>(context.run.LaneOf(i).device_id) - 1;
-    if (context.run.activities.start_ns[i] < first_kernel[device]) uploads += ns;
+    if (to_device && context.run.activities.start_ns[i] < first_kernel[device]) {
+      sums.before_kernels_ns += ns;
+    }
   }
+  return sums;
+}
+
+// "copied from the host", "copied to the host", "copied to and from the host".
+std::string_view Directions(const CopySums& sums) {
+  if (10 * sums.to_host_ns < sums.ns()) return "copied from the host";
+  return 10 * sums.to_device_ns < sums.ns() ? "copied to the host" : "copied to and from the host";
+}
+
+void CopyBound(const Context& context, Report& report) {
+  const CopySums sums = SumCopies(context);
+  const int64_t copies = sums.ns();
   const int64_t exposed = context.Part(model::StepPart::kExposedCopy);
-  if (all == 0 || static_cast<double>(copies) < kCopyBound * static_cast<double>(all) ||
+  if (sums.device_ns == 0 ||
+      static_cast<double>(copies) < kCopyBound * static_cast<double>(sums.device_ns) ||
       context.ShareOfStep(exposed) < kCopyBound) {
     return;
   }
-  if (kernels > 0 && 2 * uploads > copies) {
+  if (sums.kernels_ns > 0 && 2 * sums.before_kernels_ns > copies) {
     report.Fine("copy_bound",
                 {"copies from the host",
                  fmt::format("{} of {} lie before the first kernel: data that is placed once",
-                             Time(uploads), Time(copies))});
+                             Time(sums.before_kernels_ns), Time(copies))});
     return;
   }
-  const std::string share = Percent(static_cast<double>(copies) / static_cast<double>(all));
+  const std::string share =
+      Percent(static_cast<double>(copies) / static_cast<double>(sums.device_ns));
   const double rate =
-      static_cast<double>(copied) / static_cast<double>(std::max<int64_t>(copies, 1));
+      static_cast<double>(sums.bytes) / static_cast<double>(std::max<int64_t>(copies, 1));
+  const std::string_view copied = Directions(sums);
   Finding finding;
   finding.id = "copy_bound";
   finding.sure = Sure::kHigh;
-  finding.title = {"Keep on the device what is copied from the host",
+  finding.title = {fmt::format("Keep on the device what is {}", copied),
                    fmt::format("{} of device time", share)};
-  finding.sentence = {fmt::format("Copying from the host is {} of device time", share),
+  finding.sentence = {fmt::format("Data is {} for {} of device time", copied, share),
                       fmt::format("{} at {}, and nothing computes meanwhile",
-                                  Bytes(static_cast<double>(copied)), ByteRate(1e9 * rate))};
+                                  Bytes(static_cast<double>(sums.bytes)), ByteRate(1e9 * rate))};
   finding.action =
-      "keep weights and data on the device instead of copying them every time; copying the next "
-      "part while the present one computes (prefetch on another stream) can hide at most the "
-      "kernels' own time";
-  finding.how_to_check = "host-to-device time falls; busy time follows";
+      sums.to_device_ns >= sums.to_host_ns
+          ? "keep weights and data on the device instead of copying them every time; copying the "
+            "next part while the present one computes (prefetch on another stream) can hide at "
+            "most the kernels' own time"
+          : "keep results on the device, reduce them there before they are read back, and read "
+            "back "
+            "less often";
+  if (2 * sums.pageable_ns > copies) {
+    finding.action +=
+        "; most of these copies use pageable host memory: copies from or to pinned memory are "
+        "faster and can run beside kernels";
+  }
+  finding.how_to_check = "the time of these copies falls; busy time follows";
   finding.saves_high_ns = std::min(context.PerStep(copies), exposed);
-  finding.saves_low_ns = std::min(*finding.saves_high_ns, context.PerStep(kernels));
+  finding.saves_low_ns = std::min(*finding.saves_high_ns, context.PerStep(sums.kernels_ns));
   finding.claims["copies from the host"] = *finding.saves_high_ns;
   finding.evidence
-      .Add(context.words.PerStep("copies from the host,"), context.PerStep(copies), "ns")
+      .Add(context.words.PerStep("copies to the device,"), context.PerStep(sums.to_device_ns), "ns")
+      .Add(context.words.PerStep("copies to the host,"), context.PerStep(sums.to_host_ns), "ns")
       .Add(context.words.PerStep("copies of all kinds with nothing beside them,"), exposed, "ns")
       .Add(context.words.PerStep("kernels, the most that prefetching can hide,"),
-           context.PerStep(kernels), "ns")
-      .Add(context.words.PerStep("bytes copied,"), context.PerStep(copied), "bytes");
+           context.PerStep(sums.kernels_ns), "ns")
+      .Add(context.words.PerStep("bytes copied,"), context.PerStep(sums.bytes), "bytes");
   if (copies > 0) finding.evidence.AddReal("rate", rate, "GB/s");
   report.Add(std::move(finding));
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Kernels that no HLO names (PyTorch, a library called by hand): what kind of work they are, what
-// of their communication nothing hides, products that keep off the tensor cores.
+// Kernels without HLO (PyTorch, a library that is called by hand): their kinds of work, exposed
+// communication, and products without tensor cores.
 
 #include <algorithm>
 #include <array>
@@ -186,7 +186,10 @@ void ExposedByName(const Context& context, const NamedCommunication& all, Report
   const int64_t wait = std::min(context.PerStep(all.wait_ns), exposed);
   const int64_t transfer = exposed - wait;
   const std::string_view beyond = all.told_apart ? " beyond waiting" : "";
-  const std::string of_all = context.words.PerStep(Time(context.PerStep(all.ns)));
+  // A collective belongs to the step in which it starts, and its instants to the steps in which
+  // they lie. So the instants of a step can sum to more than its collectives.
+  const int64_t all_ns = std::max(context.PerStep(all.ns), exposed);
+  const std::string of_all = context.words.PerStep(Time(all_ns));
   const double share = static_cast<double>(transfer) / static_cast<double>(context.span_ns);
   if (share < kExposed) {
     report.Fine("exposed_collective",
@@ -196,9 +199,8 @@ void ExposedByName(const Context& context, const NamedCommunication& all, Report
   const NamedCollective& most = all.of.front();
   Finding finding;
   finding.id = "exposed_collective";
-  finding.title = {
-      "Overlap communication with computation",
-      fmt::format("{} of {} is exposed{}", Time(transfer), Time(context.PerStep(all.ns)), beyond)};
+  finding.title = {"Overlap communication with computation",
+                   fmt::format("{} of {} is exposed{}", Time(transfer), Time(all_ns), beyond)};
   finding.sentence = {
       fmt::format("Communication that nothing hides is {}", context.words.OfStep(Percent(share))),
       fmt::format("{}{}, most of it in {}", Time(transfer), beyond, ShortName(most.name))};
@@ -215,7 +217,7 @@ void ExposedByName(const Context& context, const NamedCommunication& all, Report
   finding.claims["collectives exposed"] = transfer;
   finding.change.emplace();
   finding.change->collectives_early = true;
-  finding.evidence.Add(context.words.PerStep("collectives,"), context.PerStep(all.ns), "ns")
+  finding.evidence.Add(context.words.PerStep("collectives,"), all_ns, "ns")
       .Add(context.words.PerStep("with nothing beside them,"), exposed, "ns");
   if (all.told_apart) {
     finding.evidence.Add(context.words.PerStep("of that, waiting for other devices,"), wait, "ns");
@@ -384,6 +386,7 @@ void JudgeForeignKernels(const Context& context, Report& report) {
   ExposedByName(context, communication, report);
   WaitingByName(context, communication, report);
   CudaCoreProducts(context, work, report);
+  ReportKernelAttention(context, report);
 }
 
 }  // namespace xlatrace::analysis::findings

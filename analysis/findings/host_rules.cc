@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "analysis/findings/host_waits.h"
+#include "analysis/findings/host_work.h"
 #include "analysis/findings/idle.h"
 #include "analysis/findings/rules.h"
 #include "analysis/launch_queue.h"
@@ -550,6 +551,7 @@ void JudgeHost(const Context& context, Report& report) {
   leave_out(LoopConditions(context, gaps, report));
   JudgePauses(context, report);
   leave_out(JudgeHiddenProducts(context, gaps, report));
+  leave_out(ReportHostWork(context, gaps, report));
   if (context.whole_run || context.attribution.executions.empty()) {
     JudgeLaunching(context, gaps, report);
   } else {

@@ -292,37 +292,35 @@ void CopiesHold(const Context& context, const Kind& kind, Report& report) {
   report.Add(std::move(finding));
 }
 
-// Stalls that are much of the run, and come seldom: start-up, a checkpoint, a library that loads.
+// Long gaps that are a large part of the run and rare: start-up, a checkpoint, a library that
+// loads.
 void LongStalls(const Context& context, const Kind& kind, Report& report) {
   Finding finding = About(context, "long_stall", kind);
-  const std::string what = LongestOf(context, kind.claims);
-  const std::string in = what.empty() ? "" : " in " + what;
-  const std::string stalls =
-      kind.count == 1 ? fmt::format("One stall of {} is", Time(kind.longest_ns))
-                      : fmt::format("{} stalls of up to {} are", kind.count, Time(kind.longest_ns));
+  const std::string during = LongestOf(context, kind.claims);
+  const std::string periods =
+      kind.count == 1
+          ? fmt::format("One idle period of {} is", Time(kind.longest_ns))
+          : fmt::format("{} idle periods of up to {} are", kind.count, Time(kind.longest_ns));
   const std::string share = fmt::format(
-      "{} {} of the {}", stalls, Percent(ShareOfSpan(context, kind.ns)), context.words.whole);
+      "{} {} of the {}", periods, Percent(ShareOfSpan(context, kind.ns)), context.words.whole);
   finding.sentence =
-      what.empty() ? Statement{share, "what the host did is not recorded", "",
-                               "What the host did is not recorded"}
-                   : Statement{share, "the host was in " + what, "", "The host was in " + what};
-  if (kind.count == 1) {
-    finding.title = {fmt::format("See what the host does for {}", Time(kind.longest_ns)),
-                     fmt::format("one stall{}", in)};
-  } else {
-    finding.title = {fmt::format("See what the host does for up to {}", Time(kind.longest_ns)),
-                     fmt::format("{} stalls{}", kind.count, in)};
-  }
+      during.empty() ? Statement{share, "the host is not recorded", "", "The host is not recorded"}
+                     : Statement{share, "during it: " + during, "", "During it: " + during};
+  finding.title = {
+      kind.count == 1
+          ? fmt::format("Explain one idle period of {}", Time(kind.longest_ns))
+          : fmt::format("Explain {} idle periods of up to {}", kind.count, Time(kind.longest_ns)),
+      during.empty() ? "the host is not recorded" : during};
   finding.action =
       "start-up (loading libraries, compiling, the first allocation) belongs to no step: record "
-      "after it; a stall in the middle of a run is worth looking into";
-  finding.how_to_check = "the longest gap of the run";
+      "after it. In the middle of a run, look at the work of the host in that period";
+  finding.how_to_check = "the longest idle period of the run";
   finding.sure = Sure::kLow;
   report.Add(std::move(finding));
 }
 
-// Long gaps that come seldom: of a cause up to three, each told by itself, or in fewer than a tenth
-// of the steps, told together. What comes with every step has the cause that its gaps have.
+// Long, rare gaps. Up to three gaps of one cause are reported one by one. More gaps are reported
+// together, if they lie in fewer than a tenth of the steps. Gaps of every step have other findings.
 class Stalls {
  public:
   Stalls(const Context& context, const std::vector<Gap>& gaps) {
@@ -335,9 +333,10 @@ class Stalls {
     }
     constexpr size_t kFew = 3;
     for (const auto& [cause, stalls] : of_cause) {
-      const bool few = stalls.size() <= kFew;
-      const bool seldom =
-          !context.whole_run && 10 * static_cast<int64_t>(stalls.size()) < context.step_count;
+      const auto count = static_cast<int64_t>(stalls.size());
+      const bool few =
+          stalls.size() <= kFew && (context.whole_run || 2 * count <= context.step_count);
+      const bool seldom = !context.whole_run && 10 * count < context.step_count;
       if (!few && !seldom) continue;
       for (size_t k = 0; k < stalls.size(); ++k) {
         if (few || k == 0) kinds_.emplace_back();

@@ -25,8 +25,10 @@ bool JudgeRecordedCompilations(const Context& context, Report& report);
 void JudgeEvaluation(const Context& context, Report& report);
 // `copy_bound`, if no op lies in the step; `eager_programs`, if no step is known.
 void JudgeWholeRun(const Context& context, Report& report);
-// Kernels without HLO: `exposed_collective`, `no_tensor_core`, and their kinds of work.
+// Kernels without HLO: `exposed_collective`, `no_tensor_core`, and the kinds of work.
 void JudgeForeignKernels(const Context& context, Report& report);
+// Kernels without HLO: `attention_unfused`.
+void ReportKernelAttention(const Context& context, Report& report);
 
 // Ops that TensorFlow runs itself: `eager_kernels`, `outside_xla`.
 void JudgeFrameworkOps(const Context& context, Report& report);

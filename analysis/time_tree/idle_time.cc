@@ -55,12 +55,26 @@ void KeepShorter(UsualStart& start, const UsualStart& other) {
   if (other.limit_ns < start.limit_ns) start = other;
 }
 
+constexpr int64_t kNotExplained = INT64_MIN;
+
+// Before the first step, a driver call that launches nothing creates the context or reads what the
+// device can do. The first call of a process does both, also if it is cudaFree.
+bool StartsBackend(const HostState& state) {
+  if (state.inner.empty()) return false;
+  if (state.kind == TreeKind::kAlloc) return state.inner == "cudaFree" || state.inner == "hipFree";
+  return state.kind == TreeKind::kLaunch &&
+         !HasAny(state.inner, {"Launch", "GraphExec", "EventRecord", "StreamWaitEvent", "Memset",
+                               "memset", "Memcpy", "memcpy"});
+}
+
 // Idle time before the launch call of the next work returned.
 struct HostPiece {
   int64_t start_ns = 0;
   int64_t end_ns = 0;
   int64_t call_start_ns = INT64_MAX;  // From here on the thread is inside the launch call.
+  int64_t gap_end_ns = 0;             // kNotExplained: the gap is too short.
   TreeKind of_call = TreeKind::kLaunch;
+  bool waits_for_work = false;  // `base` is the node of the dependency; only calls divide it.
   std::optional<int64_t> thread_id;
   std::optional<int64_t> executes;  // The thread that executes programs.
   Id process_id = 0;
@@ -118,6 +132,8 @@ class Divider {
     sampled_.Finish();
   }
 
+  std::vector<GapPart> TakeGapParts() { return std::move(gap_parts_); }
+
   std::vector<model::GapStackRow> GapStacks() const {
     std::vector<model::GapStackRow> rows;
     for (const auto& [key, ns] : gap_stacks_) {
@@ -128,6 +144,24 @@ class Divider {
   }
 
  private:
+  void AddPart(size_t d, int64_t gap_end_ns, TreeKind kind, int64_t ns) {
+    if (gap_end_ns == kNotExplained || devices_[d].again || ns <= 0) return;
+    const auto device_id = static_cast<int32_t>(devices_[d].device_id);
+    if (!gap_parts_.empty()) {
+      GapPart& last = gap_parts_.back();
+      if (last.gap_end_ns == gap_end_ns && last.device_id == device_id && last.kind == kind) {
+        last.ns += ns;
+        return;
+      }
+    }
+    gap_parts_.push_back({gap_end_ns, ns, device_id, kind});
+  }
+
+  static int64_t ExplainedGap(const IdlePiece& piece) {
+    return piece.gap_end_ns - piece.start_ns >= kMinExplainedGapNs ? piece.gap_end_ns
+                                                                   : kNotExplained;
+  }
+
   NodeId IdleBase(const Region& region) {
     return region.idle_below_node ? nodes_.Child(region.base, TreeKind::kIdle) : region.base;
   }
@@ -146,8 +180,11 @@ class Divider {
       }
       if (!first.thread_id) {
         for (size_t k = begin; k < end; ++k) {
-          Put(host_[k], nodes_.Child(host_[k].base, TreeKind::kUnknown),
-              host_[k].end_ns - host_[k].start_ns);
+          const int64_t ns = host_[k].end_ns - host_[k].start_ns;
+          const NodeId base = host_[k].base;
+          Put(host_[k], host_[k].waits_for_work ? base : nodes_.Child(base, TreeKind::kUnknown),
+              ns);
+          AddPart(host_[k].device, host_[k].gap_end_ns, TreeKind::kUnknown, ns);
         }
       } else {
         const auto of = spans.find({first.process_id, *first.thread_id});
@@ -155,7 +192,11 @@ class Divider {
         int64_t before = INT64_MIN;
         for (size_t k = begin; k < end; ++k) {
           if (host_[k].start_ns < before) thread.Restart();
-          DivideByThread(host_[k], thread);
+          if (host_[k].waits_for_work) {
+            DivideDependency(host_[k], thread);
+          } else {
+            DivideByThread(host_[k], thread);
+          }
           before = host_[k].end_ns;
         }
       }
@@ -269,12 +310,24 @@ class Divider {
       const bool other_device = elsewhere && piece.gap_end_ns - *elsewhere <= start.limit_ns;
       held_until = std::clamp(other_device ? *elsewhere : piece.gap_end_ns - start.usual_ns,
                               from_ns, piece.end_ns);
-      Put(d,
-          nodes_.Child(base, TreeKind::kDependency,
-                       other_device ? "other device" : WhatHeld(piece)),
-          region.step, (held_until - from_ns) * piece.weight);
+      HostPiece held;
+      held.device = d;
+      held.process_id = ProcessOf(d);
+      held.base = nodes_.Child(base, TreeKind::kDependency,
+                               other_device ? "other device" : WhatHeld(piece));
+      held.step = region.step;
+      held.weight = piece.weight;
+      held.gap_end_ns = kNotExplained;
+      held.waits_for_work = true;
+      held.start_ns = from_ns;
+      held.end_ns = held_until;
+      const auto call = CallOf(piece.next);
+      if (call) held.thread_id = call->thread_id;
+      host_.push_back(held);
+      AddPart(d, ExplainedGap(piece), TreeKind::kDependency, held_until - from_ns);
     }
     if (held_until < piece.end_ns) {
+      AddPart(d, ExplainedGap(piece), TreeKind::kLaunch, piece.end_ns - held_until);
       const NodeId launch = nodes_.Child(base, TreeKind::kLaunch);
       Put(d, nodes_.Child(launch, TreeKind::kLaunch, "launched, not started"), region.step,
           (piece.end_ns - held_until) * piece.weight);
@@ -310,6 +363,7 @@ class Divider {
     host.base = IdleBase(region);
     host.step = region.step;
     host.weight = piece.weight;
+    host.gap_end_ns = ExplainedGap(piece);
     if (call) {
       host.thread_id = call->thread_id;
       host.call_start_ns = call->start_ns;
@@ -348,6 +402,7 @@ class Divider {
         base = nodes_.nodes()[base].parent;
       const bool in_startup = nodes_.nodes()[base].kind == TreeKind::kStartup;
       Put(host, NodeOf(base, *at, at->again && !in_startup), start_ns - from);
+      AddPart(host.device, host.gap_end_ns, TreeKind::kCompile, start_ns - from);
     }
     host.start_ns = start_ns;
     host.end_ns = end_ns;
@@ -465,15 +520,30 @@ class Divider {
     return spans;
   }
 
+  // While earlier work holds the next work, the host may be inside a call that waits for it.
+  void DivideDependency(const HostPiece& piece, HostThread& thread) {
+    thread.Visit(piece.start_ns, piece.end_ns, [&](const HostState& state) {
+      const bool waits = state.kind == TreeKind::kSync || state.kind == TreeKind::kCopyWait;
+      Put(piece, waits ? nodes_.Child(piece.base, TreeKind::kDependency, state.inner) : piece.base,
+          state.end_ns - state.start_ns);
+    });
+  }
+
   void DivideByThread(const HostPiece& piece, HostThread& thread) {
+    const bool in_startup = nodes_.nodes()[piece.base].kind == TreeKind::kStartup;
     const auto put = [&](HostState state) {
+      if (in_startup && StartsBackend(state)) state.kind = TreeKind::kBackendStart;
       const bool in_call = state.start_ns >= piece.call_start_ns;
       if (in_call && (state.inner.empty() || state.kind == TreeKind::kDispatch)) {
         state.kind = piece.of_call;
         state.inner = {};
       }
       const SampledIdle::Place place{piece.device, piece.base, piece.step, piece.weight};
-      if (sampled_.Add(place, piece.process_id, *piece.thread_id, state)) return;
+      const int64_t ns = state.end_ns - state.start_ns;
+      if (sampled_.Add(place, piece.process_id, *piece.thread_id, state)) {
+        AddPart(piece.device, piece.gap_end_ns, state.kind, ns);
+        return;
+      }
       const bool nothing = state.kind == TreeKind::kHost && state.user.empty();
       if (nothing && piece.executes && piece.executes != piece.thread_id) {
         HostPiece left = piece;
@@ -483,7 +553,8 @@ class Divider {
         nothing_.push_back(left);
         return;
       }
-      Put(piece, NodeOf(piece.base, state), state.end_ns - state.start_ns);
+      Put(piece, NodeOf(piece.base, state), ns);
+      AddPart(piece.device, piece.gap_end_ns, state.kind, ns);
     };
     const int64_t call = std::clamp(piece.call_start_ns, piece.start_ns, piece.end_ns);
     thread.Visit(piece.start_ns, call, put);
@@ -516,6 +587,7 @@ class Divider {
   std::map<Id, UsualStarts> starts_;        // By process: of the device that starts soonest.
   std::vector<std::vector<int64_t>> ends_;  // By device, of processes with several.
   std::optional<int64_t> last_thread_;
+  std::vector<GapPart> gap_parts_;
   std::vector<HostPiece> host_;
   std::vector<HostPiece> nothing_;                        // Nothing is recorded on their thread.
   std::map<Id, std::vector<const HostEvent*>> executes_;  // By process, by start.
@@ -524,16 +596,16 @@ class Divider {
 
 }  // namespace
 
-std::vector<model::GapStackRow> DivideIdleTime(
-    const model::RunTables& run, const std::vector<ActivityClass>& classes,
-    const std::vector<model::NamedCompile>& compiles, const HostEventLoader& load_events,
-    const HostCallOf& call_of, const std::vector<DeviceIdle>& devices, NodeTable& nodes) {
+IdleDivision DivideIdleTime(const model::RunTables& run, const std::vector<ActivityClass>& classes,
+                            const std::vector<model::NamedCompile>& compiles,
+                            const HostEventLoader& load_events, const HostCallOf& call_of,
+                            const std::vector<DeviceIdle>& devices, NodeTable& nodes) {
   Divider divider(run, classes, compiles, call_of, devices, nodes);
   divider.DivideByLaunches();
   std::vector<HostEvent> events;
   if (load_events) events = load_events(divider.Within());
   divider.DivideByHost(events);
-  return divider.GapStacks();
+  return {divider.GapStacks(), divider.TakeGapParts()};
 }
 
 }  // namespace xlatrace::analysis::time_tree

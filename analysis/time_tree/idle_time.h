@@ -24,6 +24,7 @@
 #include "analysis/intervals.h"
 #include "analysis/time_tree/compile_parts.h"
 #include "analysis/time_tree/device_time.h"
+#include "analysis/time_tree/gap_part.h"
 #include "analysis/time_tree/host_states.h"
 #include "model/gap_stack.h"
 
@@ -36,11 +37,16 @@ struct DeviceIdle {
   bool again = false;  // Parts of the idle time of another element.
 };
 
-// Adds the idle pieces of all devices to their entries. Returns the idle time by sampled stack.
-std::vector<model::GapStackRow> DivideIdleTime(
-    const model::RunTables& run, const std::vector<ActivityClass>& classes,
-    const std::vector<model::NamedCompile>& compiles, const HostEventLoader& load_events,
-    const HostCallOf& call_of, const std::vector<DeviceIdle>& devices, NodeTable& nodes);
+struct IdleDivision {
+  std::vector<model::GapStackRow> gap_stacks;  // Idle time by sampled stack.
+  std::vector<GapPart> gap_parts;              // In no order.
+};
+
+// Adds the idle pieces of all devices to their entries.
+IdleDivision DivideIdleTime(const model::RunTables& run, const std::vector<ActivityClass>& classes,
+                            const std::vector<model::NamedCompile>& compiles,
+                            const HostEventLoader& load_events, const HostCallOf& call_of,
+                            const std::vector<DeviceIdle>& devices, NodeTable& nodes);
 
 }  // namespace xlatrace::analysis::time_tree
 

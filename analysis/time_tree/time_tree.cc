@@ -46,13 +46,12 @@ void SetPlace(TimeTreeRow& row) {
   row.source_line = number;
 }
 
-class TimeTree {
+class TreeBuilder {
  public:
-  TimeTree(const model::RunTables& run, const model::AttributionTables& attribution,
-           const std::vector<model::StepRow>& steps, const Sources& sources);
+  TreeBuilder(const model::RunTables& run, const model::AttributionTables& attribution,
+              const std::vector<model::StepRow>& steps, const Sources& sources);
 
-  std::vector<TimeTreeRow> Rows(const std::vector<model::CollectiveRow>& collectives,
-                                std::vector<model::GapStackRow>* gap_stacks);
+  TimeTree Build(const std::vector<model::CollectiveRow>& collectives);
 
  private:
   Intervals RootOf(Id process_id) const;
@@ -86,8 +85,8 @@ class TimeTree {
   std::vector<std::vector<Entry>> moved_waits_;  // By device; negative.
 };
 
-TimeTree::TimeTree(const model::RunTables& run, const model::AttributionTables& attribution,
-                   const std::vector<model::StepRow>& steps, const Sources& sources)
+TreeBuilder::TreeBuilder(const model::RunTables& run, const model::AttributionTables& attribution,
+                         const std::vector<model::StepRow>& steps, const Sources& sources)
     : run_(run),
       attribution_(attribution),
       sources_(sources),
@@ -109,7 +108,7 @@ TimeTree::TimeTree(const model::RunTables& run, const model::AttributionTables& 
 }
 
 // The recorded windows; of a source that states none, from the first record to the last.
-Intervals TimeTree::RootOf(Id process_id) const {
+Intervals TreeBuilder::RootOf(Id process_id) const {
   Intervals windows;
   for (const model::Window& window : run_.windows) {
     if (window.process_id == process_id) windows.push_back({window.start_ns, window.end_ns});
@@ -151,7 +150,7 @@ Intervals TimeTree::RootOf(Id process_id) const {
   return {root};
 }
 
-std::vector<Region> TimeTree::RegionsOf(size_t device) {
+std::vector<Region> TreeBuilder::RegionsOf(size_t device) {
   const Id process_id = run_.devices[device].process_id;
   const auto process = static_cast<size_t>(process_id) - 1;
   const Intervals& root = roots_[process];
@@ -218,7 +217,7 @@ std::vector<Region> TimeTree::RegionsOf(size_t device) {
 
 // A paused step keeps as much idle time as the unpaused step with the most. The rest goes to
 // `pause`: first from the end of the longest idle interval, then of the next longest.
-void TimeTree::MovePauses(size_t device) {
+void TreeBuilder::MovePauses(size_t device) {
   const ProcessSteps& steps = steps_[static_cast<size_t>(run_.devices[device].process_id) - 1];
   if (steps.figures.paused.empty() || !steps.figures.known()) return;
   DeviceTime& time = *times_[device];
@@ -277,7 +276,7 @@ void TimeTree::MovePauses(size_t device) {
 }
 
 // The first instants of a collective, up to its waiting time, are `wait`; the rest is `transfer`.
-void TimeTree::DivideCollectives(DeviceTime& time, const Waits& waits) {
+void TreeBuilder::DivideCollectives(DeviceTime& time, const Waits& waits) {
   for (const CollectivePiece& piece : time.collectives()) {
     const Region& region = time.regions()[piece.region];
     const NodeId parent = nodes_.Child(region.base, TreeKind::kExposedCollective);
@@ -299,14 +298,14 @@ void TimeTree::DivideCollectives(DeviceTime& time, const Waits& waits) {
   }
 }
 
-int64_t TimeTree::WaitedUntil(const CollectivePiece& piece, const Wait& wait) const {
+int64_t TreeBuilder::WaitedUntil(const CollectivePiece& piece, const Wait& wait) const {
   return std::clamp(run_.activities.start_ns[piece.activity] + wait.ns, piece.start_ns,
                     piece.end_ns);
 }
 
 // In the rows of the job, a wait is what the late device does meanwhile. If that was not recorded,
 // the wait remains.
-void TimeTree::MoveWaitsOfTheJob(const Waits& waits) {
+void TreeBuilder::MoveWaitsOfTheJob(const Waits& waits) {
   std::vector<std::vector<DeviceWait>> for_device(times_.size());
   moved_waits_.resize(times_.size());
   for (size_t d = 0; d < times_.size(); ++d) {
@@ -336,7 +335,7 @@ void TimeTree::MoveWaitsOfTheJob(const Waits& waits) {
   for (Seen& seen : seen_) DivideCollectives(*seen.others, waits);
 }
 
-void TimeTree::AddSeen(size_t late, const std::vector<DeviceWait>& waits) {
+void TreeBuilder::AddSeen(size_t late, const std::vector<DeviceWait>& waits) {
   const std::vector<WaitedFor> stretches = WaitedForBy(waits);
   DeviceTime& time = *times_[late];
   Seen seen{late,
@@ -350,8 +349,9 @@ void TimeTree::AddSeen(size_t late, const std::vector<DeviceWait>& waits) {
   seen_.push_back(std::move(seen));
 }
 
-std::vector<TimeTreeRow> TimeTree::ScopeRows(const std::vector<size_t>& devices,
-                                             const std::vector<int64_t>& steady, bool job) const {
+std::vector<TimeTreeRow> TreeBuilder::ScopeRows(const std::vector<size_t>& devices,
+                                                const std::vector<int64_t>& steady,
+                                                bool job) const {
   static const std::vector<int64_t> kNone;
   const auto steps_of = [&](size_t d) -> const ProcessSteps& {
     return steps_[static_cast<size_t>(run_.devices[d].process_id) - 1];
@@ -382,8 +382,7 @@ std::vector<TimeTreeRow> TimeTree::ScopeRows(const std::vector<size_t>& devices,
   return TreeRows(nodes_, entries, devices.size(), typical_steps, steady);
 }
 
-std::vector<TimeTreeRow> TimeTree::Rows(const std::vector<model::CollectiveRow>& collectives,
-                                        std::vector<model::GapStackRow>* gap_stacks) {
+TimeTree TreeBuilder::Build(const std::vector<model::CollectiveRow>& collectives) {
   const Waits waits = WaitsOf(run_, classes_, by_device_, collectives);
   for (const std::unique_ptr<DeviceTime>& time : times_) DivideCollectives(*time, waits);
   std::vector<DeviceIdle> idle;
@@ -394,11 +393,12 @@ std::vector<TimeTreeRow> TimeTree::Rows(const std::vector<model::CollectiveRow>&
   for (const Seen& seen : seen_) {
     idle.push_back({static_cast<Id>(seen.late + 1), seen.others.get(), true});
   }
-  std::vector<model::GapStackRow> stacks = DivideIdleTime(
-      run_, classes_, named_compiles_, sources_.host_events, sources_.call_of, idle, nodes_);
-  if (gap_stacks != nullptr) *gap_stacks = std::move(stacks);
-
-  std::vector<TimeTreeRow> rows;
+  IdleDivision division = DivideIdleTime(run_, classes_, named_compiles_, sources_.host_events,
+                                         sources_.call_of, idle, nodes_);
+  TimeTree result;
+  result.gap_stacks = std::move(division.gap_stacks);
+  result.gap_parts = std::move(division.gap_parts);
+  std::vector<TimeTreeRow>& rows = result.rows;
   const auto append = [&](std::vector<TimeTreeRow> tree, Id process_id, Id device_id) {
     const auto before = static_cast<Id>(rows.size());
     for (TimeTreeRow& row : tree) {
@@ -430,7 +430,7 @@ std::vector<TimeTreeRow> TimeTree::Rows(const std::vector<model::CollectiveRow>&
     append(tree, process_id, 0);
     last_size = devices.size();
   }
-  if (all.empty()) return rows;
+  if (all.empty()) return result;
   if (all.size() > last_size) {
     std::vector<std::vector<StepSpan>> spans;
     for (const ProcessSteps& steps : steps_) {
@@ -439,18 +439,15 @@ std::vector<TimeTreeRow> TimeTree::Rows(const std::vector<model::CollectiveRow>&
     tree = ScopeRows(all, FiguresOf(spans).steady, true);
   }
   append(std::move(tree), 0, 0);
-  return rows;
+  return result;
 }
 
 }  // namespace
 
-std::vector<TimeTreeRow> BuildTimeTree(const model::RunTables& run,
-                                       const model::AttributionTables& attribution,
-                                       const std::vector<model::CollectiveRow>& collectives,
-                                       const std::vector<model::StepRow>& steps,
-                                       const Sources& sources,
-                                       std::vector<model::GapStackRow>* gap_stacks) {
-  return TimeTree(run, attribution, steps, sources).Rows(collectives, gap_stacks);
+TimeTree BuildTimeTree(const model::RunTables& run, const model::AttributionTables& attribution,
+                       const std::vector<model::CollectiveRow>& collectives,
+                       const std::vector<model::StepRow>& steps, const Sources& sources) {
+  return TreeBuilder(run, attribution, steps, sources).Build(collectives);
 }
 
 }  // namespace xlatrace::analysis::time_tree

@@ -13,6 +13,7 @@
 
 #include "analysis/gap_cause.h"
 #include "analysis/launch_queue.h"
+#include "analysis/time_tree/gap_part.h"
 #include "analysis/timeline.h"
 #include "model/derived.h"
 #include "model/gap_stack.h"
@@ -29,12 +30,16 @@ struct Sources {
   const HostCallOf& call_of;  // May be empty: launches are not known, or clocks do not fit.
 };
 
+struct TimeTree {
+  std::vector<model::TimeTreeRow> rows;
+  std::vector<model::GapStackRow> gap_stacks;  // Idle time by sampled stack.
+  std::vector<GapPart> gap_parts;              // In no order.
+};
+
 // `collectives`: of all activities, for waiting and transfer. `steps`: by device, start.
-// `gap_stacks`, if given, gets the idle time by sampled stack.
-std::vector<model::TimeTreeRow> BuildTimeTree(
-    const model::RunTables& run, const model::AttributionTables& attribution,
-    const std::vector<model::CollectiveRow>& collectives, const std::vector<model::StepRow>& steps,
-    const Sources& sources, std::vector<model::GapStackRow>* gap_stacks = nullptr);
+TimeTree BuildTimeTree(const model::RunTables& run, const model::AttributionTables& attribution,
+                       const std::vector<model::CollectiveRow>& collectives,
+                       const std::vector<model::StepRow>& steps, const Sources& sources);
 
 }  // namespace xlatrace::analysis::time_tree
 

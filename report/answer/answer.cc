@@ -42,22 +42,15 @@ std::optional<RunAnswer> RunOf(const TimeNodes& tree) {
   return RunAnswer{.descent = DescendFrom(tree, 0, TimeUnit::kRun, first)};
 }
 
-int64_t ContentionBelow(const TimeNodes& tree, size_t position) {
-  const TimeNode& node = tree.nodes[position];
-  if (node.kind == "contention") return node.per_step_ns.value_or(0);
-  int64_t sum = 0;
-  for (const size_t child : node.children) sum += ContentionBelow(tree, child);
-  return sum;
-}
-
 std::optional<StepAnswer> StepOf(const TimeNodes& tree) {
   if (!HasTypicalStep(tree)) return std::nullopt;
   const std::optional<size_t> step = NodeOfKind(tree, "step");
   StepAnswer answer{.descent = DescendFrom(tree, *step, TimeUnit::kStep)};
-  const int64_t typical = answer.descent.path[0].ns;
+  const int64_t typical = tree.nodes[*step].per_step_ns.value_or(0);
+  answer.typical_ns = typical;
   answer.low_ns = tree.nodes[*step].p25_ns.value_or(typical);
   answer.high_ns = tree.nodes[*step].p75_ns.value_or(typical);
-  answer.contention_ns = ContentionBelow(tree, *step);
+  answer.contention_ns = ContentionPerStep(tree, *step);
   return answer;
 }
 

@@ -38,9 +38,10 @@ struct RunAnswer {
 };
 
 struct StepAnswer {
-  Descent descent;                  // `path[0]` is the typical step.
+  Descent descent;                  // `path[0]` is the typical step without contention.
+  int64_t typical_ns = 0;           // With contention.
   int64_t low_ns = 0, high_ns = 0;  // Quartiles of the steady steps.
-  int64_t contention_ns = 0;        // The host waits for a CPU; never part of the descent.
+  int64_t contention_ns = 0;        // The host waits for a CPU.
   std::optional<LimitFigure> limit;
 };
 

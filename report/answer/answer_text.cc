@@ -87,7 +87,7 @@ class AnswerWriter {
     // The main part itself is no place: not "between steps, the time between steps".
     const TimePart& main = MainOf(descent);
     for (size_t i = 1; i < descent.path.size() && &descent.path[i] != &main; ++i) {
-      const std::string_view here = PlaceInRun(descent.path[i].kind);
+      const std::string_view here = PlaceInRun(descent.path[i].kind, answer_.step.has_value());
       if (!here.empty()) place = here;
     }
     SentenceBuilder sentence;
@@ -107,7 +107,7 @@ class AnswerWriter {
   void WriteStep(const StepAnswer& step) {
     const Descent& descent = step.descent;
     SentenceBuilder sentence;
-    AddMain(sentence, descent, "a step");
+    AddMain(sentence, descent, HasContention(step) ? "a step's own time" : "a step");
     Sentence written = CapitalisedSentence(sentence.Take());
     if (text_.first.empty()) {
       text_.first = std::move(written);
@@ -122,15 +122,17 @@ class AnswerWriter {
     if (answer_.late) text_.reason = Joined(LateRank(*answer_.late), text_.reason);
   }
 
-  // "Other programs had the CPU for 23.1 ms of a step (38.0%)."
+  static bool HasContention(const StepAnswer& step) {
+    return static_cast<double>(step.contention_ns) >=
+           kMinInsideShare * static_cast<double>(step.typical_ns);
+  }
+
+  // "Other programs had the CPU for 23.1 of 60.8 ms of a step (38.0%)."
   static Sentence Contention(const StepAnswer& step) {
-    const int64_t whole = step.descent.path[0].ns;
-    if (static_cast<double>(step.contention_ns) < kMinInsideShare * static_cast<double>(whole)) {
-      return {};
-    }
+    if (!HasContention(step)) return {};
     return Plain(fmt::format("Other programs had the CPU for {} of a step ({}%).",
-                             Duration(static_cast<double>(step.contention_ns)),
-                             Share(step.contention_ns, whole)));
+                             PartOfWhole(step.contention_ns, step.typical_ns),
+                             Share(step.contention_ns, step.typical_ns)));
   }
 
   // "The other ranks wait for rank 3: its kernels take 4.10 ms longer. Without that a step would
@@ -148,13 +150,15 @@ class AnswerWriter {
 
   // "Half of the steps take 67.1 to 78.3 ms."; empty: they take about the same time.
   static Sentence Range(const StepAnswer& step) {
-    const auto of = static_cast<double>(step.descent.path[0].ns);
+    const auto of = static_cast<double>(step.typical_ns);
     const std::string low = InUnitOf(static_cast<double>(step.low_ns), of);
     const std::string high = InUnitOf(static_cast<double>(step.high_ns), of);
     if (low == high) return {};
     const std::string unit = Duration(of).substr(Duration(of).rfind(' ') + 1);
     return Plain(fmt::format("Half of the steps take {} to {} {}.", low, high, unit));
   }
+
+  PartPhrase Phrase(const TimePart& part) const { return PhraseOf(part, answer_.step.has_value()); }
 
   // The part that the first sentence is about.
   static const TimePart& MainOf(const Descent& descent) {
@@ -177,7 +181,7 @@ class AnswerWriter {
       return;
     }
     const TimePart& main = MainOf(descent);
-    const PartPhrase phrase = PhraseOf(main);
+    const PartPhrase phrase = Phrase(main);
     sentence.Append(phrase.words);
     sentence.Text(fmt::format(" {} {} of {} ({}%).", phrase.plural ? "take" : "takes",
                               PartOfWhole(main.ns, whole_ns), whole, Share(main.ns, whole_ns)));
@@ -203,23 +207,23 @@ class AnswerWriter {
     if (!inside || static_cast<double>(inside->ns) < kMinInsideShare * static_cast<double>(whole)) {
       return {};
     }
-    sentence.Text(PhraseOf(main).plural ? "Their largest part is " : "Its largest part is ");
-    sentence.Append(PhraseOf(*inside).words);
+    sentence.Text(Phrase(main).plural ? "Their largest part is " : "Its largest part is ");
+    sentence.Append(Phrase(*inside).words);
     sentence.Text(fmt::format(", {} ({}%).", Duration(static_cast<double>(inside->ns)),
                               Share(inside->ns, whole)));
     return sentence.Take();
   }
 
   // "`dot.5` with 49.0 ms (49.0%) and `dot.7` with 47.0 ms (47.0%)."
-  static void AddPair(SentenceBuilder& sentence, const Descent& descent) {
+  void AddPair(SentenceBuilder& sentence, const Descent& descent) const {
     AddFigure(sentence, descent.path.back(), descent.path[0].ns);
     sentence.Text(" and ");
     AddFigure(sentence, *descent.beside, descent.path[0].ns);
     sentence.Text(".");
   }
 
-  static void AddFigure(SentenceBuilder& sentence, const TimePart& part, int64_t whole) {
-    sentence.Append(PhraseOf(part).words)
+  void AddFigure(SentenceBuilder& sentence, const TimePart& part, int64_t whole) const {
+    sentence.Append(Phrase(part).words)
         .Text(fmt::format(" with {} ({}%)", Duration(static_cast<double>(part.ns)),
                           Share(part.ns, whole)));
   }

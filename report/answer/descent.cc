@@ -58,9 +58,11 @@ class Divider {
  public:
   Divider(const TimeNodes& tree, TimeUnit unit) : tree_(tree), unit_(unit) {}
 
+  // Without contention: time in which other programs had the CPU is no part of the program.
   int64_t Amount(size_t position) const {
     const TimeNode& node = tree_.nodes[position];
-    return unit_ == TimeUnit::kRun ? node.ns : node.per_step_ns.value_or(0);
+    if (unit_ == TimeUnit::kRun) return node.ns;
+    return node.per_step_ns.value_or(0) - ContentionPerStep(tree_, position);
   }
 
   TimePart Of(std::vector<size_t> nodes, std::string_view divided_by = {}) const {
@@ -110,7 +112,6 @@ class Divider {
     } else {
       parts = ByKindOrSingle(node.children);
     }
-    // Time in which other programs had the CPU is no part of the program.
     std::erase_if(parts,
                   [](const TimePart& part) { return part.ns <= 0 || part.kind == "contention"; });
     std::stable_sort(parts.begin(), parts.end(),
@@ -201,6 +202,14 @@ size_t MainPart(const std::vector<TimePart>& path) {
 }
 
 }  // namespace
+
+int64_t ContentionPerStep(const TimeNodes& tree, size_t position) {
+  const TimeNode& node = tree.nodes[position];
+  if (node.kind == "contention") return node.per_step_ns.value_or(0);
+  int64_t sum = 0;
+  for (const size_t child : node.children) sum += ContentionPerStep(tree, child);
+  return sum;
+}
 
 Descent DescendFrom(const TimeNodes& tree, size_t start, TimeUnit unit,
                     std::optional<size_t> first) {

@@ -45,7 +45,11 @@ struct Descent {
 
 enum class TimeUnit { kRun, kStep };
 
-// `first`: the part of `start` to which the descent goes first; none: the largest.
+// Time below a node in which other programs had the CPU, per step.
+int64_t ContentionPerStep(const TimeNodes& tree, size_t position);
+
+// Amounts per step are without contention. `first`: the part of `start` to which the descent goes
+// first; none: the largest.
 Descent DescendFrom(const TimeNodes& tree, size_t start, TimeUnit unit,
                     std::optional<size_t> first = {});
 

@@ -65,6 +65,15 @@ constexpr std::array kKindNouns = {
     Noun{"shutdown", "the time after the last step"},
 };
 
+// Without a typical step, these kinds are parts of the run around its main work.
+constexpr std::array kNounsWithoutSteps = {
+    Noun{"startup", "the time before the main work"},
+    Noun{"steps", "the main work"},
+    Noun{"step", "the main work"},
+    Noun{"between_steps", "the time between parts of the main work"},
+    Noun{"shutdown", "the time after the main work"},
+};
+
 // Kinds of ops as nouns; the words of docs/schema.md are adjectives of one op.
 constexpr std::array kOpNouns = {
     Noun{"gemm", "matrix products", true},
@@ -176,7 +185,7 @@ PartPhrase OfSum(const TimePart& sum, std::string_view place) {
 
 }  // namespace
 
-PartPhrase PhraseOf(const TimePart& part) {
+PartPhrase PhraseOf(const TimePart& part, bool has_steps) {
   const std::string place = SourceLine(part.source_file, part.source_line);
   if (part.kind == "op" && part.nodes.size() == 1) return OfOp(part, place);
   if (part.kind == "computation") return OfSum(part, place);
@@ -186,19 +195,22 @@ PartPhrase PhraseOf(const TimePart& part) {
     AddNameAndPlace(words, "", place);
     return {words.Take(), name->plural};
   }
-  const Noun* noun = Find(kKindNouns, part.kind);
+  const Noun* noun = has_steps ? nullptr : Find(kNounsWithoutSteps, part.kind);
+  if (noun == nullptr) noun = Find(kKindNouns, part.kind);
   std::string kind = noun != nullptr ? std::string(noun->words) : part.kind;
   words.Text(kind);
   if (part.nodes.size() == 1) AddNameAndPlace(words, part.name, place);
   return {words.Take(), noun != nullptr && noun->plural};
 }
 
-std::string_view PlaceInRun(std::string_view kind) {
-  if (kind == "steps") return "In the steps";
+std::string_view PlaceInRun(std::string_view kind, bool has_steps) {
+  if (kind == "steps") return has_steps ? "In the steps" : "During the main work";
   if (kind == "pause") return "In pauses between steps";
-  if (kind == "startup") return "Before the first step";
-  if (kind == "between_steps") return "Between steps";
-  if (kind == "shutdown") return "After the last step";
+  if (kind == "startup") return has_steps ? "Before the first step" : "Before the main work";
+  if (kind == "between_steps") {
+    return has_steps ? "Between steps" : "Between parts of the main work";
+  }
+  if (kind == "shutdown") return has_steps ? "After the last step" : "After the main work";
   return {};
 }
 

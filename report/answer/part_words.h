@@ -21,10 +21,11 @@ struct PartPhrase {
 
 // "compilation (`jit_step`, train.py:75)", "`dot.5` (gemm in mlp, train.py:52)",
 // "matrix products of the backward pass in `layer_*/mlp`".
-PartPhrase PhraseOf(const TimePart& part);
+// `has_steps`: the run has a typical step. Otherwise its main work takes the place of the steps.
+PartPhrase PhraseOf(const TimePart& part, bool has_steps);
 
 // "Before the first step"; empty: the kind has no place of its own in the run.
-std::string_view PlaceInRun(std::string_view kind);
+std::string_view PlaceInRun(std::string_view kind, bool has_steps);
 
 // A kind below which the device does nothing.
 bool IsIdleKind(std::string_view kind);

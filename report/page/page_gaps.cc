@@ -12,7 +12,7 @@
 
 #include <fmt/format.h>
 
-#include "analysis/gap_cause.h"
+#include "analysis/time_tree/gap_part.h"
 #include "model/gap_words.h"
 #include "report/glyphs.h"
 #include "report/page/page_context.h"
@@ -148,7 +148,7 @@ Status LoadPageGaps(PageContext& page) {
     sum.ns += ns;
     ++sum.count;
     sum.longest_ns = std::max(sum.longest_ns, ns);
-    if (gap.cause == model::GapCause::kUnknown && ns < analysis::kLeastJudgedGapNs) {
+    if (gap.cause == model::GapCause::kUnknown && ns < analysis::time_tree::kMinExplainedGapNs) {
       sum.short_ns += ns;
     }
     page.gap_sums.ns += ns;

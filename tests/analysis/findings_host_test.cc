@@ -308,12 +308,20 @@ TEST(HostRules, CopyWaitsArePerRunIfThereAreNoSteps) {
   const auto made_of = [](model::CopyKind kind) {
     FindingCase made(Module());
     int64_t at = made.Step(0, {{"a", 500}, {"b", 500}});
+    std::map<size_t, model::HostCall> calls;
     for (int k = 0; k < 6; ++k) {
-      made.b.AddActivity(
+      const size_t copy = made.b.AddActivity(
           2, (at + 50) * 1000, (at + 100) * 1000,
           {.kind = model::ActivityKind::kMemcpy, .reason = model::Reason::kTransfer, .copy = kind});
+      // A copy on the device is called, and returns, when it starts.
+      const bool waits = kind == model::CopyKind::kHostToDevice;
+      calls[copy] = {k + 1, (at + (waits ? 0 : 48)) * 1000, (at + (waits ? 101 : 49)) * 1000, 7};
       at += 100;
     }
+    made.options.call_of = [=](size_t i) {
+      const auto call = calls.find(i);
+      return call == calls.end() ? std::nullopt : std::optional(call->second);
+    };
     made.Run();
     return made;
   };

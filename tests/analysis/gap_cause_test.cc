@@ -10,6 +10,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "analysis/time_tree/time_tree.h"
 #include "tests/analysis/run_builder.h"
 #include "tests/golden_text/golden_text.h"
 
@@ -17,6 +18,20 @@ namespace xlatrace::analysis {
 namespace {
 
 using model::GapCause;
+
+// As Analyze does: divides idle time, then finds the causes.
+std::vector<model::GapEvidenceRow> FindCauses(const model::RunTables& run,
+                                              const model::AttributionTables& attribution,
+                                              const HostEventLoader& events,
+                                              const HostCallOf& call_of,
+                                              std::vector<model::GapRow>& gaps) {
+  const auto classes = ClassifyActivities(run, attribution);
+  const auto by_device = ActivitiesByDevice(run);
+  const std::vector<model::NamedCompile> compiles;
+  time_tree::TimeTree tree = time_tree::BuildTimeTree(
+      run, attribution, {}, {}, {classes, by_device, compiles, events, call_of});
+  return FindGapCauses(run, attribution, events, call_of, std::move(tree.gap_parts), gaps);
+}
 
 // Two activities with 100 us between them, from 100 to 200 us.
 class GapCauseTest : public testing::Test {
@@ -34,14 +49,14 @@ class GapCauseTest : public testing::Test {
 
   model::GapRow Judge(std::vector<model::HostEvent> events, const HostCallOf& call_of = {}) {
     std::vector<model::GapRow> gaps{gap};
-    FindGapCauses(
+    FindCauses(
         b.run, b.attribution, [&](const Intervals&) { return events; }, call_of, gaps);
     return gaps[0];
   }
 
   std::string Words(std::vector<model::HostEvent> events) {
     std::vector<model::GapRow> gaps{gap};
-    const auto evidence = FindGapCauses(
+    const auto evidence = FindCauses(
         b.run, b.attribution, [&](const Intervals&) { return events; }, {}, gaps);
     return evidence.empty() ? "" : evidence[0].text;
   }
@@ -96,7 +111,7 @@ std::vector<GapCause> AfterAWaitOf(int64_t waited_ns, int64_t thread = 7,
     const int64_t begin = static_cast<int64_t>(activity) * every;
     return model::HostCall{1, begin - 5'000, begin - 1'000};
   };
-  FindGapCauses(
+  FindCauses(
       b.run, b.attribution, [&](const Intervals&) { return events; }, call_of, gaps);
   std::vector<GapCause> causes;
   for (const model::GapRow& gap : gaps) causes.push_back(gap.cause);
@@ -120,7 +135,6 @@ TEST(GapsAfterAWait, GapsAreAttributedToAWaitUpToItsDuration) {
 }
 
 TEST_F(GapCauseTest, RangeNamedLikeALaunchIsNotALaunch) {
-  EXPECT_EQ(Judge({{1, 7, "cudaLaunchKernel", 95'000, 190'000, 0}}).cause, GapCause::kLaunchBound);
   EXPECT_EQ(Judge({{1, 7, "LaunchKernels", 95'000, 190'000, 3}}).cause, GapCause::kHost);
 }
 
@@ -264,7 +278,7 @@ TEST_F(GapCauseTest, TheRangeOfTheLaunchingThreadIsNamed) {
   };
   const auto words = [&](int64_t thread) {
     std::vector<model::GapRow> gaps{gap};
-    const auto evidence = FindGapCauses(
+    const auto evidence = FindCauses(
         b.run, b.attribution, [&](const Intervals&) { return events; }, called_by(thread), gaps);
     return evidence.empty() ? "" : evidence[0].text;
   };
@@ -294,8 +308,17 @@ TEST_F(GapCauseTest, PythonFunctionIsAPlaceButNotACause) {
 }
 
 TEST_F(GapCauseTest, GapFilledByLaunchCallsIsLaunchBound) {
-  EXPECT_EQ(Judge({{1, 7, "cuLaunchKernel", 110'000, 180'000, 0}}).cause, GapCause::kLaunchBound);
-  EXPECT_EQ(Judge({{1, 7, "cuLaunchKernel", 110'000, 120'000, 0}}).cause, GapCause::kUnknown);
+  const auto launched = [](int64_t start_ns, int64_t end_ns) {
+    return [=](size_t) { return model::HostCall{2, start_ns, end_ns, 7}; };
+  };
+  // Two launches follow each other for 90 of 100 us.
+  const std::vector<model::HostEvent> calls = {{1, 7, "cuLaunchKernel", 105'000, 150'000, 0},
+                                               {1, 7, "cuLaunchKernel", 150'000, 195'000, 0}};
+  EXPECT_EQ(Judge(calls, launched(150'000, 195'000)).cause, GapCause::kLaunchBound);
+  // One call of 10 us, after 80 us without records.
+  EXPECT_EQ(
+      Judge({{1, 7, "cuLaunchKernel", 180'000, 190'000, 0}}, launched(180'000, 190'000)).cause,
+      GapCause::kHost);
 }
 
 TEST_F(GapCauseTest, KernelLaunchedLongBeforeDidNotWaitForTheHost) {
@@ -324,7 +347,7 @@ TEST_F(GapCauseTest, KernelStartedLongAfterLaunchDidNotWaitForHost) {
   EXPECT_EQ(Judge(busy, launched_until(401'000)).cause, GapCause::kHost);
   std::vector<model::GapRow> gaps{gap};
   const auto words = [&](int64_t end_ns) {
-    const auto evidence = FindGapCauses(
+    const auto evidence = FindCauses(
         b.run, b.attribution, [&](const Intervals&) { return busy; }, launched_until(end_ns), gaps);
     return evidence.empty() ? std::string() : evidence[0].text;
   };
@@ -334,7 +357,7 @@ TEST_F(GapCauseTest, KernelStartedLongAfterLaunchDidNotWaitForHost) {
   gap.end_ns = 200'000;
   b.run.activities.start_ns[1] = 200'000;
   EXPECT_EQ(Judge({{1, 7, "logging", 90'000, 190'000, 4}}, launched_until(115'000)).cause,
-            GapCause::kHost);
+            GapCause::kLaunchBound);
 }
 
 // A name that is cut says so, and no character is cut in two.
@@ -361,109 +384,75 @@ TEST_F(GapCauseTest, LongLaunchCallIsHostTimeAndNotSynchronisation) {
   EXPECT_EQ(Judge(wait, called(115'000, 195'000)).cause, GapCause::kSynchronisation);
 }
 
-TEST_F(GapCauseTest, RecordedShortWaitExcludesTheCopyAsCause) {
-  b = RunBuilder();
-  const auto lane = b.AddLane(b.AddDevice());
-  b.AddActivity(lane, 0, 100'000,
-                {.kind = model::ActivityKind::kMemcpy, .copy = model::CopyKind::kDeviceToHost});
-  b.AddActivity(lane, 200'000, 300'000, {});
-  gap.end_ns = 200'000;
-  const auto called = [](size_t activity) {
-    return activity == 1 ? model::HostCall{1, 190'000, 195'000} : model::HostCall{1, 0, 5'000};
-  };
-  b.run.activities.bytes[0] = 1 << 20;  // No value, whose reading would be a wait.
-  EXPECT_EQ(Judge({}, called).cause, GapCause::kCopy);
-  EXPECT_EQ(Judge({{1, 7, "cudaStreamSynchronize", 97'000, 104'000, 0}}, called).cause,
+// A copy to the host until 100 us, then a kernel from 200 us on.
+GapCause AfterReadBack(int64_t copy_called_ns, int64_t next_called_ns, int64_t bytes,
+                       const std::vector<model::HostEvent>& events = {}) {
+  RunBuilder made;
+  const auto lane = made.AddLane(made.AddDevice());
+  made.AddActivity(lane, 0, 100'000,
+                   {.kind = model::ActivityKind::kMemcpy, .copy = model::CopyKind::kDeviceToHost});
+  made.AddActivity(lane, 200'000, 300'000, {});
+  made.run.activities.bytes[0] = bytes;
+  std::vector<model::GapRow> gaps(1);
+  gaps[0] = {.device_id = 1, .start_ns = 100'000, .end_ns = 200'000};
+  gaps[0].previous_activity_id = 1;
+  gaps[0].next_activity_id = 2;
+  FindCauses(
+      made.run, made.attribution, [&](const Intervals&) { return events; },
+      [=](size_t activity) {
+        const int64_t called_ns = activity == 0 ? copy_called_ns : next_called_ns;
+        return model::HostCall{static_cast<model::Id>(activity + 1), called_ns, called_ns + 5'000,
+                               7};
+      },
+      gaps);
+  return gaps[0].cause;
+}
+
+TEST(GapsAfterAReadBack, ReadBackIsSynchronisationUpToTheTimeOfItsWait) {
+  // The host can have waited from 0 to 100 us, and then took 90 us to launch.
+  EXPECT_EQ(AfterReadBack(0, 190'000, 4), GapCause::kSynchronisation);
+  EXPECT_EQ(AfterReadBack(0, 190'000, 1 << 20), GapCause::kSynchronisation);
+  // It waited for 30 us at most, and then did something else for 90 us.
+  EXPECT_EQ(AfterReadBack(70'000, 190'000, 4), GapCause::kHost);
+  // A call that shows the wait gives its length.
+  EXPECT_EQ(AfterReadBack(0, 190'000, 4, {{1, 7, "cudaStreamSynchronize", 97'000, 104'000, 0}}),
             GapCause::kHost);
+  // The next work was launched while the copy ran, so the host did not wait for it.
+  EXPECT_EQ(AfterReadBack(0, 97'000, 4), GapCause::kLaunchBound);
 }
 
-TEST_F(GapCauseTest, ReadBackOfOneValueIsSynchronisationAndNotCopy) {
-  const auto judge = [](int64_t bytes, int64_t called_ns) {
-    RunBuilder made;
-    const auto lane = made.AddLane(made.AddDevice());
-    made.AddActivity(
-        lane, 0, 100'000,
-        {.kind = model::ActivityKind::kMemcpy, .copy = model::CopyKind::kDeviceToHost});
-    made.AddActivity(lane, 200'000, 300'000, {});
-    made.run.activities.bytes[0] = bytes;
-    std::vector<model::GapRow> gaps(1);
-    gaps[0].device_id = 1;
-    gaps[0].start_ns = 100'000;
-    gaps[0].end_ns = 200'000;
-    gaps[0].previous_activity_id = 1;
-    gaps[0].next_activity_id = 2;
-    FindGapCauses(
-        made.run, made.attribution,
-        [](const Intervals&) { return std::vector<model::HostEvent>(); },
-        [=](size_t) {
-          return model::HostCall{1, called_ns, called_ns + 5'000};
-        },
-        gaps);
-    return gaps[0].cause;
-  };
-  EXPECT_EQ(judge(4, 190'000), GapCause::kSynchronisation);
-  EXPECT_EQ(judge(1 << 20, 190'000), GapCause::kCopy);
-  // Called while the copy ran: nobody waited for it.
-  EXPECT_EQ(judge(4, 97'000), GapCause::kCopy);
+// A kernel until 100 us, then a copy to the device from 200 us on, whose call ends at 250 us.
+GapCause BeforeACopy(std::optional<int64_t> called_ns) {
+  RunBuilder made;
+  const auto lane = made.AddLane(made.AddDevice());
+  made.AddActivity(lane, 0, 100'000, {});
+  made.AddActivity(lane, 200'000, 300'000,
+                   {.kind = model::ActivityKind::kMemcpy, .copy = model::CopyKind::kHostToDevice});
+  std::vector<model::GapRow> gaps(1);
+  gaps[0] = {.device_id = 1, .start_ns = 100'000, .end_ns = 200'000};
+  gaps[0].previous_activity_id = 1;
+  gaps[0].next_activity_id = 2;
+  FindCauses(
+      made.run, made.attribution, [](const Intervals&) { return std::vector<model::HostEvent>(); },
+      [=](size_t i) -> std::optional<model::HostCall> {
+        if (i != 1 || !called_ns) return std::nullopt;
+        return model::HostCall{1, *called_ns, 250'000, 7};
+      },
+      gaps);
+  return gaps[0].cause;
 }
 
-TEST_F(GapCauseTest, CopyThatTheHostCalledLateIsNotTheCause) {
-  // A kernel until 100 us, then nothing, then a copy to the device from 200 us on.
-  const auto judge = [](std::optional<int64_t> called_ns) {
-    RunBuilder made;
-    const auto lane = made.AddLane(made.AddDevice());
-    made.AddActivity(lane, 0, 100'000, {});
-    made.AddActivity(
-        lane, 200'000, 300'000,
-        {.kind = model::ActivityKind::kMemcpy, .copy = model::CopyKind::kHostToDevice});
-    std::vector<model::GapRow> gaps(1);
-    gaps[0].device_id = 1;
-    gaps[0].start_ns = 100'000;
-    gaps[0].end_ns = 200'000;
-    gaps[0].previous_activity_id = 1;
-    gaps[0].next_activity_id = 2;
-    FindGapCauses(
-        made.run, made.attribution,
-        [](const Intervals&) { return std::vector<model::HostEvent>(); },
-        [=](size_t i) -> std::optional<model::HostCall> {
-          if (i != 1 || !called_ns) return std::nullopt;
-          return model::HostCall{1, *called_ns, 250'000};
-        },
-        gaps);
-    return gaps[0].cause;
-  };
-  EXPECT_EQ(judge(std::nullopt), GapCause::kCopy);  // Nothing is known of the host.
-  EXPECT_EQ(judge(110'000), GapCause::kCopy);       // It stages pageable memory for 90 us.
-  EXPECT_EQ(judge(195'000), GapCause::kHost);       // It did something else for 95 us.
+TEST(GapsBeforeACopy, CopyExplainsTheGapBeforeItOnlyDuringItsCall) {
+  EXPECT_EQ(BeforeACopy(std::nullopt), GapCause::kUnknown);  // Nothing is known of the host.
+  EXPECT_EQ(BeforeACopy(110'000), GapCause::kCopy);          // It stages pageable memory for 90 us.
+  EXPECT_EQ(BeforeACopy(195'000), GapCause::kHost);          // It did something else for 95 us.
 }
 
 TEST_F(GapCauseTest, CopyToTheDeviceExplainsGapsOnlyDuringItsCall) {
-  // A copy until 100 us whose call returned then; the next kernel is called at 195 us.
-  const auto judge = [](int64_t returned_ns) {
-    RunBuilder made;
-    const auto lane = made.AddLane(made.AddDevice());
-    made.AddActivity(
-        lane, 0, 100'000,
-        {.kind = model::ActivityKind::kMemcpy, .copy = model::CopyKind::kHostToDevice});
-    made.AddActivity(lane, 200'000, 300'000, {});
-    std::vector<model::GapRow> gaps(1);
-    gaps[0].device_id = 1;
-    gaps[0].start_ns = 100'000;
-    gaps[0].end_ns = 200'000;
-    gaps[0].previous_activity_id = 1;
-    gaps[0].next_activity_id = 2;
-    FindGapCauses(
-        made.run, made.attribution,
-        [](const Intervals&) { return std::vector<model::HostEvent>(); },
-        [=](size_t i) {
-          return i == 0 ? model::HostCall{1, -5'000, returned_ns}
-                        : model::HostCall{2, 195'000, 198'000};
-        },
-        gaps);
-    return gaps[0].cause;
-  };
-  EXPECT_EQ(judge(130'000), GapCause::kCopy);
-  EXPECT_EQ(judge(2'000), GapCause::kHost);  // The host had 98 us to call the next, and did not.
+  const auto next_called = [](size_t) { return model::HostCall{2, 195'000, 198'000, 7}; };
+  EXPECT_EQ(Judge({{1, 7, "cudaMemcpy", -5'000, 170'000, 0}}, next_called).cause, GapCause::kCopy);
+  EXPECT_EQ(Judge({{1, 7, "cudaMemcpyAsync", -5'000, 2'000, 0}}, next_called).cause,
+            GapCause::kHost);
 }
 
 TEST_F(GapCauseTest, OnlyEventsOfItsProcessExplainAGap) {
@@ -496,7 +485,7 @@ TEST(GapCauseOfDevices, ThreadOfAnotherDeviceDoesNotExplainTheGap) {
     const HostCallOf call_of = [](size_t i) {
       return model::HostCall{1, 98'000, 99'000, i < 2 ? 7 : 8};
     };
-    FindGapCauses(
+    FindCauses(
         made.run, made.attribution, [&](const Intervals&) { return events; },
         by_calls ? call_of : HostCallOf(), gaps);
     return std::make_pair(gaps[0].host_range_id, gaps[1].host_range_id);
@@ -525,46 +514,6 @@ TEST_F(GapCauseTest, ShortGapWithinOneExecutionIsLaunchBound) {
   b.run.devices[0].kind = model::DeviceKind::kGpu;
   b.attribution.execution_of = {execution, execution + 1};
   EXPECT_EQ(Judge(elsewhere).cause, GapCause::kUnknown);
-}
-
-// Gaps between the same two instructions, alike in length: what most are known to be, all are.
-TEST(GapKinds, ThreeKnownGapsExplainOtherGapsOfTheirKind) {
-  const auto causes = [](int count, int known) {
-    RunBuilder b;
-    const auto lane = b.AddLane(b.AddDevice());
-    const auto module = b.AddModule();
-    const auto first = b.AddInstruction(module, model::Phase::kForward);
-    const auto second = b.AddInstruction(module, model::Phase::kForward);
-    std::vector<model::HostEvent> waits;
-    std::vector<model::GapRow> gaps;
-    model::Id label[2] = {};
-    for (int k = 0; k < count; ++k) {
-      const int64_t at = 1'000'000 * k;
-      for (const int side : {0, 1}) {
-        const size_t i = b.AddActivity(lane, at + 200'000 * side, at + 200'000 * side + 100'000,
-                                       {.instruction = side == 0 ? first : second});
-        if (k == 0) label[side] = b.attribution.label_of[i];
-        b.attribution.label_of[i] = static_cast<uint32_t>(label[side]);
-      }
-      model::GapRow& gap = gaps.emplace_back();
-      gap.device_id = 1;
-      gap.start_ns = at + 100'000;
-      gap.end_ns = at + 200'000;
-      gap.previous_activity_id = 2 * k + 1;
-      gap.next_activity_id = 2 * k + 2;
-      if (k < known) waits.push_back({1, 7, "cuStreamSynchronize", at + 50'000, at + 110'000, 0});
-    }
-    FindGapCauses(
-        b.run, b.attribution, [&](const Intervals&) { return waits; }, {}, gaps);
-    int of_waits = 0;
-    for (const model::GapRow& gap : gaps) of_waits += gap.cause == GapCause::kSynchronisation;
-    return of_waits;
-  };
-  EXPECT_EQ(causes(3, 2), 3);  // Two of three.
-  EXPECT_EQ(causes(4, 2), 2);  // Half of them is no majority of two thirds.
-  EXPECT_EQ(causes(6, 4), 6);
-  EXPECT_EQ(causes(2, 2), 2);
-  EXPECT_EQ(causes(2, 1), 1);
 }
 
 TEST_F(GapCauseTest, CompilationStaysTheCauseOfTheGap) {

@@ -59,7 +59,8 @@ struct HostRun : RunBuilder {
     const Steps steps =
         FindSteps(run, attribution, {classes, by_device, compiling, compiles, call_of});
     return BuildTimeTree(run, attribution, {}, steps.rows,
-                         {classes, by_device, compiles, host_events, call_of});
+                         {classes, by_device, compiles, host_events, call_of})
+        .rows;
   }
 };
 

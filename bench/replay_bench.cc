@@ -7,8 +7,8 @@
 //   cmake --build --preset release --target replay_bench &&
 //   build/release/bench/replay_bench RUN.db...
 //
-// "load": run.db to columns. "graph": its nodes and edges. "replay": start of every node. "error": the
-// lags of each step are replaced by those of the others, twice. "predict": ops take half their time.
+// "load": run.db to columns. "graph": its nodes and edges. "replay": start of every node. "error":
+// the lags of each step are replaced by those of others, twice. "predict": ops take half the time.
 
 #include <algorithm>
 #include <chrono>

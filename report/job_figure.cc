@@ -15,8 +15,8 @@ struct StepTime {
   int64_t number = 0, longest_ns = 0;
 };
 
-// The steps behind the job's sentence: half of the ranks have a waiting time there. They lie between
-// the first and last steady step of any rank. Without waiting times, the steady steps.
+// The steps behind the job's sentence: half of the ranks have a waiting time there. They lie from
+// the first to the last steady step of any rank. Without waiting times, the steady steps.
 constexpr const char* kJudgedSteps =
     "SELECT step, max(step_ns) FROM rank_step WHERE wait_ns IS NOT NULL"
     " AND step >= (SELECT min(step) FROM rank_step WHERE steady)"

@@ -26,12 +26,12 @@
 namespace xlatrace::collector {
 namespace {
 
-constexpr int kKernels = 200;     // Different kernels of a step.
-constexpr int kLaunches = 20000;  // Per iteration: 4 MB of records.
+constexpr int kKernelCount = 200;  // Different kernels of a step.
+constexpr int kLaunches = 20000;   // Per iteration: 4 MB of records.
 
 // A stream of launches as a training step makes it: 200 kernels in turn, 3 us apart.
 std::vector<uint8_t> KernelBuffer(std::vector<std::string>* names) {
-  for (int i = 0; i < kKernels; ++i) {
+  for (int i = 0; i < kKernelCount; ++i) {
     names->push_back("loop_multiply_add_subtract_fusion_" + std::to_string(i));
   }
   std::vector<uint8_t> buffer(sizeof(CUpti_ActivityKernel10) * kLaunches);
@@ -39,7 +39,7 @@ std::vector<uint8_t> KernelBuffer(std::vector<std::string>* names) {
   for (int i = 0; i < kLaunches; ++i) {
     CUpti_ActivityKernel10 kernel = {};
     kernel.kind = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL;
-    const int which = i % kKernels;
+    const int which = i % kKernelCount;
     kernel.name = (*names)[static_cast<size_t>(which)].c_str();
     kernel.registersPerThread = static_cast<uint16_t>(16 + which % 64);
     kernel.start = now;
@@ -97,7 +97,7 @@ void LaunchingThread(benchmark::State& state) {
   Definitions definitions;
   auto strings = std::make_unique<StringTable>(&definitions);
   std::vector<uint32_t> titles;
-  for (int i = 0; i < kKernels; ++i) {
+  for (int i = 0; i < kKernelCount; ++i) {
     titles.push_back(strings->Register("Thunk:#hlo_op=fusion." + std::to_string(i) + "#", 1, 1));
   }
   auto writer = TemporaryWriter();
@@ -107,7 +107,7 @@ void LaunchingThread(benchmark::State& state) {
   for (auto _ : state) {
     for (int i = 0; i < kLaunches; ++i) {
       OpenRange range{};
-      range.text = titles[static_cast<size_t>(i % kKernels)];
+      range.text = titles[static_cast<size_t>(i % kKernelCount)];
       range.kind = strings->KindOf(range.text);
       log->Push(range, 0);
       ++correlation;
@@ -164,8 +164,8 @@ void WriterThread(benchmark::State& state) {
       row.start_ns = now;
       row.end_ns = now + 2100 + static_cast<uint64_t>(i % 300);
       now += 3500 + static_cast<uint64_t>(i % 700);
-      row.thunk = 100 + static_cast<uint32_t>(i % kKernels) * 4;
-      row.module_run = static_cast<uint64_t>(i / kKernels);
+      row.thunk = 100 + static_cast<uint32_t>(i % kKernelCount) * 4;
+      row.module_run = static_cast<uint64_t>(i / kKernelCount);
       log->Append(row);
     }
     if (writer->bytes_written() > uint64_t{1} << 30) writer = TemporaryWriter();

@@ -21,12 +21,12 @@
 namespace xlatrace::correlator {
 namespace {
 
-constexpr int kKernels = 1000;
+constexpr int kKernelCount = 1000;
 constexpr int kLaunches = 5'000'000;
 
 std::string ModuleText() {
   std::string text = "HloModule jit_train_step, is_scheduled=true\n\n";
-  for (int i = 0; i < kKernels; ++i) {
+  for (int i = 0; i < kKernelCount; ++i) {
     // Every third body is like the one before.
     text += fmt::format(
         "%fused.{} (p.{}: f32[{}]) -> f32[{}] {{\n  %p.{} = f32[{}] parameter(0)\n  ROOT %a.{} = "
@@ -35,7 +35,7 @@ std::string ModuleText() {
         i);
   }
   text += "ENTRY %main (x: f32[8]) -> f32[8] {\n  %x = f32[8] parameter(0)\n";
-  for (int i = 0; i < kKernels; ++i) {
+  for (int i = 0; i < kKernelCount; ++i) {
     text += fmt::format("  %loop_add_fusion.{} = f32[{}] fusion(%x), kind=kLoop, calls=%fused.{}\n",
                         i, i - i % 3 / 2 + 8, i);
     if (i % 10 == 4) {
@@ -87,7 +87,7 @@ struct Made {
       }
       step.push_back({static_cast<uint32_t>(run.configs.size()), hint});
     };
-    for (int i = 0; i < kKernels; ++i) {
+    for (int i = 0; i < kKernelCount; ++i) {
       add(model::ActivityKind::kKernel, fmt::format("loop_add_fusion_{}", i - i % 3 / 2),
           fmt::format("loop_add_fusion.{}", i));
       if (i % 10 == 4) {

@@ -80,8 +80,8 @@ void Read(benchmark::State& state, const std::shared_ptr<const std::string>& fil
 // A scheduled module as XLA:GPU prints it: a chain of fusions with metadata, 4 instructions each.
 std::string LargeModule(int instructions) {
   std::string text = "HloModule jit_train_step, is_scheduled=true\n\n";
-  constexpr int kPerBody = 4;
-  const int bodies = instructions / (kPerBody + 1);
+  constexpr int kBodyInstructionCount = 4;
+  const int bodies = instructions / (kBodyInstructionCount + 1);
   for (int i = 0; i < bodies; ++i) {
     text += fmt::format(
         "%fused_computation.{0} (param_0.{0}: f32[128,1024], param_1.{0}: f32[128,1024]) -> "

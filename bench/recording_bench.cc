@@ -26,7 +26,7 @@
 namespace xlatrace::recording {
 namespace {
 
-constexpr uint64_t kThunks = 144;
+constexpr uint64_t kThunkCount = 144;
 constexpr size_t kLaunches = 1'000'000;
 
 struct Launch {
@@ -61,7 +61,7 @@ const Stream& MakeStream(bool graph) {
   uint32_t correlation = 1000;
   for (uint64_t i = 0; i < kLaunches; ++i) {
     Launch launch;
-    const uint64_t thunk = i % kThunks;
+    const uint64_t thunk = i % kThunkCount;
     launch.has_call = !graph || thunk == 0;
     if (launch.has_call) {
       host += 3000 + random() % 4000;
@@ -73,7 +73,7 @@ const Stream& MakeStream(bool graph) {
                      .start_ns = host,
                      .end_ns = host + 1500 + random() % 1000,
                      .thunk = 5000 + 4 * static_cast<uint32_t>(thunk),
-                     .module_run = 1 + i / kThunks};
+                     .module_run = 1 + i / kThunkCount};
     }
     device = std::max(device + 700 + random() % 600, host + 5000);
     launch.activity = {.start_ns = device,

@@ -32,7 +32,7 @@ namespace {
 
 namespace replay = analysis::replay;
 
-constexpr size_t kRounds = 7;
+constexpr size_t kRoundCount = 7;
 
 // Seconds of the wall, and what the call gave.
 template <typename Call>
@@ -56,7 +56,7 @@ struct Parts {
 Status Measure(const char* path) {
   Parts parts;
   size_t launches = 0, nodes = 0;
-  for (size_t round = 0; round < kRounds; ++round) {
+  for (size_t round = 0; round < kRoundCount; ++round) {
     XLATRACE_ASSIGN(store::RunDb db, store::RunDb::Open(path));
     XLATRACE_ASSIGN(const tools::LoadedRun loaded,
                     Timed(parts.load, [&] { return tools::LoadRun(db); }));

@@ -163,8 +163,8 @@ bool ActivityDecoder::OutsideWindow(const ActivityRow& row) {
   }
   ++counts_.outside_window;
   if (row.start_ns == 0 || row.end_ns < row.start_ns) return true;
-  constexpr size_t kMostIntervals = 1 << 12;  // Between two flushes; then they grow together.
-  if ((joins_outside_ || outside_.size() >= kMostIntervals) && !outside_.empty()) {
+  constexpr size_t kMaxIntervalCount = 1 << 12;  // Between two flushes; then they grow together.
+  if ((joins_outside_ || outside_.size() >= kMaxIntervalCount) && !outside_.empty()) {
     outside_.back().start_ns = std::min(outside_.back().start_ns, row.start_ns);
     outside_.back().end_ns = std::max(outside_.back().end_ns, row.end_ns);
   } else {

@@ -13,7 +13,7 @@ using recording::ProcessState;
 namespace {
 
 // A helper (a conversion, a copy) is smaller than a training step by more than this factor.
-constexpr uint32_t kMuchSmaller = 8;
+constexpr uint32_t kHelperSizeRatio = 8;
 
 // Some devices may not reach the end of the window, and their records may not come back. The
 // process stops waiting for them when another device is so many steps behind the window.
@@ -127,7 +127,8 @@ void Steering::OnRegisterThunk(const ThreadLog& log) {
   largest_ = size;
   if (!has_steps()) return;
   // The assumed main module was a helper.
-  if (main_ != 0 && main_ != log.registering() && modules_[main_].size * kMuchSmaller < largest_) {
+  if (main_ != 0 && main_ != log.registering() &&
+      modules_[main_].size * kHelperSizeRatio < largest_) {
     SetMain(0);
   }
 }
@@ -140,7 +141,7 @@ Steering::RunBegin Steering::OnFirstCall(ThreadLog& log, uint32_t context) {
   Module& module = modules_[title];
   const int64_t step = module.runs[context]++;
   if (!has_steps()) return {};
-  if (step > 0 && title != main_ && module.size * kMuchSmaller >= largest_ &&
+  if (step > 0 && title != main_ && module.size * kHelperSizeRatio >= largest_ &&
       (main_ == 0 || module.size > modules_[main_].size)) {
     SetMain(title);
   }
@@ -204,7 +205,7 @@ Steering::Counted Steering::CountedSteps() const {
   for (const auto& [title, module] : modules_) {
     if (module.runs.empty()) continue;
     ++counted.modules;
-    const bool small = module.size * kMuchSmaller < largest_;
+    const bool small = module.size * kHelperSizeRatio < largest_;
     const bool larger = main == nullptr || module.size > main->size;
     if (main_ != 0 ? title == main_ : !small && larger) main = &module;
   }

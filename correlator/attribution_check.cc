@@ -15,7 +15,7 @@ using model::Confidence;
 using model::Id;
 
 // A broken table has a million wrong rows; the first ones are sufficient.
-constexpr size_t kMostSentences = 20;
+constexpr size_t kMaxSentenceCount = 20;
 
 class Checker {
  public:
@@ -36,7 +36,7 @@ class Checker {
  private:
   template <typename... Args>
   void Require(bool holds, fmt::format_string<Args...> format, Args&&... args) {
-    if (holds || sentences_.size() >= kMostSentences) return;
+    if (holds || sentences_.size() >= kMaxSentenceCount) return;
     sentences_.push_back(fmt::format(format, std::forward<Args>(args)...));
   }
 

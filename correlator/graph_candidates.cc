@@ -17,12 +17,12 @@ namespace {
 using model::Id;
 
 // Smaller arrays fit any program: counters, learning rates.
-constexpr int64_t kSmallestArgument = 64;
+constexpr int64_t kMinArgumentBytes = 64;
 // Penalty, as -ln(probability), of a program without parameters of the copied sizes, if another
 // program usually has them.
-constexpr double kOtherArguments = 6;
-constexpr double kMostly = 0.8;
-constexpr size_t kMostLikely = 64;
+constexpr double kOtherArgumentsCost = 6;
+constexpr double kDominantCallShare = 0.8;
+constexpr size_t kMaxCandidateCount = 64;
 
 // Launches of one case.
 struct Rows {
@@ -83,7 +83,7 @@ class GraphCandidates {
     for (const uint32_t i : sequence) {
       const model::LaunchConfig& config = run_.ConfigOf(i);
       if (config.copy_kind == model::CopyKind::kHostToDevice &&
-          run_.activities.bytes[i] >= kSmallestArgument) {
+          run_.activities.bytes[i] >= kMinArgumentBytes) {
         copied.insert(run_.activities.bytes[i]);
       }
       if (config.kind != model::ActivityKind::kGraph) continue;
@@ -138,20 +138,20 @@ class GraphCandidates {
       row.mean_ns = of_case.ns / of_case.launches;
       double most = 0;
       for (const auto& [program, count] : of_case.fitting) most = std::max(most, count);
-      const bool told = of_case.called > 0 && most >= kMostly * of_case.called;
+      const bool told = of_case.called > 0 && most >= kDominantCallShare * of_case.called;
       for (const Candidate& candidate : cases_[c].candidates) {
         const auto place = std::distance(places.begin(), places.find(PlaceOf(candidate)));
         row.among.push_back(static_cast<uint32_t>(place));
         if (!told) continue;
         const double fitting = of_case.fitting.at(candidate.program) / of_case.called;
-        row.against.push_back(kOtherArguments * (1 - fitting));
+        row.against.push_back(kOtherArgumentsCost * (1 - fitting));
       }
     }
     const std::vector<std::vector<double>> worse = ChooseGraphs(rows, costs);
     for (size_t r = 0; r < worse.size(); ++r) {
       std::vector<Candidate>& candidates = cases_[(*of_device)[r]].candidates;
       for (size_t k = 0; k < candidates.size(); ++k) {
-        const double doubt = std::min(1.0, worse[r][k] / kImprobable) * align::kOfAnotherSize;
+        const double doubt = std::min(1.0, worse[r][k] / kImprobableCost) * align::kOfAnotherSize;
         candidates[k].doubt = static_cast<uint16_t>(doubt);
       }
       KeepLikely(&candidates);
@@ -160,11 +160,11 @@ class GraphCandidates {
 
   // The time of an alignment grows with the number of candidates of each row.
   static void KeepLikely(std::vector<Candidate>* candidates) {
-    if (candidates->size() <= kMostLikely) return;
+    if (candidates->size() <= kMaxCandidateCount) return;
     std::vector<uint16_t> doubts;
     for (const Candidate& candidate : *candidates) doubts.push_back(candidate.doubt);
-    std::nth_element(doubts.begin(), doubts.begin() + kMostLikely, doubts.end());
-    const uint16_t least = doubts[kMostLikely];
+    std::nth_element(doubts.begin(), doubts.begin() + kMaxCandidateCount, doubts.end());
+    const uint16_t least = doubts[kMaxCandidateCount];
     std::erase_if(*candidates, [&](const Candidate& c) { return c.doubt > least; });
   }
 

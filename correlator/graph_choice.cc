@@ -10,25 +10,25 @@
 namespace xlatrace::correlator {
 namespace {
 
-constexpr double kImpossible = std::numeric_limits<double>::infinity();
+constexpr double kImpossibleCost = std::numeric_limits<double>::infinity();
 // Standard deviation of the logarithm of time over cost for one graph (a factor of two).
-constexpr double kSpread = 0.7;
+constexpr double kLogTimeSpreadScale = 0.7;
 // For all graphs: programs reach half of the cost model's speed, or less.
-constexpr double kUsualSlowness = 0.5;
-constexpr double kSpreadOfSlowness = 1;
-constexpr double kLeastSlowness = -1.5;
-constexpr double kMostSlowness = 4;
-constexpr double kSlownessStep = 0.25;
+constexpr double kUsualSlownessOffset = 0.5;
+constexpr double kSlownessSpreadScale = 1;
+constexpr double kMinSlowness = -1.5;
+constexpr double kMaxSlowness = 4;
+constexpr double kSlownessStepSize = 0.25;
 // Penalty of a graph that was compiled and never ran.
-constexpr double kUnused = 0.2;
+constexpr double kUnusedGraphCost = 0.2;
 // Tolerance of the time of a graph that was instantiated again.
-constexpr double kSameTime = 0.03;
-constexpr double kAgain = 0.5;
+constexpr double kSameTimeTolerance = 0.03;
+constexpr double kRepeatedGraphCost = 0.5;
 // Penalty for modules that were compiled in another order than they run.
-constexpr double kOtherOrder = 6;
+constexpr double kOtherOrderCost = 6;
 // Maximum mean penalty of an explanation: times differ by a factor of four.
-constexpr double kWorstPerRow = 2;
-constexpr size_t kMostCells = 200'000;
+constexpr double kMaxCostPerRow = 2;
+constexpr size_t kMaxChoiceCells = 200'000;
 
 // For each row and each of its graphs, the cost of the best explanation with this pair.
 using Explained = std::vector<std::vector<double>>;
@@ -44,13 +44,13 @@ class Matcher {
   }
 
   Explained Explain() {
-    double best = kImpossible;
+    double best = kImpossibleCost;
     double slowness = 0;
     double unlikely = 0;
-    for (double s = kLeastSlowness; s <= kMostSlowness; s += kSlownessStep) {
+    for (double s = kMinSlowness; s <= kMaxSlowness; s += kSlownessStepSize) {
       Fill(s);
       Forward();
-      const double off = (s - kUsualSlowness) / kSpreadOfSlowness;
+      const double off = (s - kUsualSlownessOffset) / kSlownessSpreadScale;
       const double cost = End() + off * off / 2;
       if (cost >= best) continue;
       best = cost;
@@ -60,9 +60,9 @@ class Matcher {
     Fill(slowness);
     Forward();
     Backward();
-    const double worst =
-        kWorstPerRow * static_cast<double>(rows_.size()) + kUnused * static_cast<double>(width_);
-    if (best > worst) unlikely = kImpossible;
+    const double worst = kMaxCostPerRow * static_cast<double>(rows_.size()) +
+                         kUnusedGraphCost * static_cast<double>(width_);
+    if (best > worst) unlikely = kImpossibleCost;
     Explained explained(rows_.size());
     for (size_t r = 0; r < rows_.size(); ++r) {
       for (const uint32_t graph : rows_[r].among) {
@@ -75,12 +75,12 @@ class Matcher {
 
  private:
   void Fill(double slowness) {
-    fit_.assign(rows_.size() * width_, kImpossible);
+    fit_.assign(rows_.size() * width_, kImpossibleCost);
     for (size_t r = 0; r < rows_.size(); ++r) {
       for (size_t k = 0; k < rows_[r].among.size(); ++k) {
         const uint32_t graph = rows_[r].among[k];
         const double off =
-            (std::log(rows_[r].mean_ns) - std::log(costs_[graph]) - slowness) / kSpread;
+            (std::log(rows_[r].mean_ns) - std::log(costs_[graph]) - slowness) / kLogTimeSpreadScale;
         fit_[r * width_ + place_of_[graph]] =
             off * off / 2 + (rows_[r].against.empty() ? 0 : rows_[r].against[k]);
       }
@@ -89,13 +89,14 @@ class Matcher {
 
   // forward_[r, g]: cost of rows up to r, with row r of graph g, including skipped graphs.
   void Forward() {
-    forward_.assign(fit_.size(), kImpossible);
+    forward_.assign(fit_.size(), kImpossibleCost);
     for (size_t r = 0; r < rows_.size(); ++r) {
       double earlier =
-          r == 0 ? 0 : kImpossible;  // Best way that ends before g, including the graphs between.
+          r == 0 ? 0
+                 : kImpossibleCost;  // Best way that ends before g, including the graphs between.
       for (size_t g = 0; g < width_; ++g) {
         forward_[r * width_ + g] = earlier + fit_[r * width_ + g];
-        earlier += kUnused;
+        earlier += kUnusedGraphCost;
         if (r > 0) earlier = std::min(earlier, forward_[(r - 1) * width_ + g]);
       }
     }
@@ -103,12 +104,12 @@ class Matcher {
 
   // backward_[r, g]: cost of everything after row r of graph g.
   void Backward() {
-    backward_.assign(fit_.size(), kImpossible);
+    backward_.assign(fit_.size(), kImpossibleCost);
     for (size_t r = rows_.size(); r-- > 0;) {
-      double later = r + 1 == rows_.size() ? 0 : kImpossible;
+      double later = r + 1 == rows_.size() ? 0 : kImpossibleCost;
       for (size_t g = width_; g-- > 0;) {
         backward_[r * width_ + g] = later;
-        later += kUnused;
+        later += kUnusedGraphCost;
         if (r + 1 < rows_.size()) {
           const size_t next = (r + 1) * width_ + g;
           later = std::min(later, backward_[next] + fit_[next]);
@@ -118,9 +119,9 @@ class Matcher {
   }
 
   double End() const {
-    double best = kImpossible;
+    double best = kImpossibleCost;
     for (size_t g = 0; g < width_; ++g) {
-      const double unused = kUnused * static_cast<double>(width_ - 1 - g);
+      const double unused = kUnusedGraphCost * static_cast<double>(width_ - 1 - g);
       best = std::min(best, forward_[(rows_.size() - 1) * width_ + g] + unused);
     }
     return best;
@@ -161,7 +162,7 @@ Explained ExplainApart(std::span<const GraphRows> rows, std::span<const double> 
   const Explained by_size = Matcher(sorted, costs, order).Explain();
   Explained reordered(rows.size());
   for (size_t k = 0; k < by_time.size(); ++k) {
-    for (const double cost : by_size[k]) reordered[by_time[k]].push_back(cost + kOtherOrder);
+    for (const double cost : by_size[k]) reordered[by_time[k]].push_back(cost + kOtherOrderCost);
   }
   TakeLess(reordered, &explained);
   return explained;
@@ -178,9 +179,9 @@ std::vector<size_t> FirstOfSame(std::span<const GraphRows> rows) {
   for (size_t r = 0; r < rows.size(); ++r) {
     first[r] = r;
     for (size_t e = 0; e < r && first[r] == r; ++e) {
-      const bool same = std::abs(std::log(rows[r].mean_ns / rows[e].mean_ns)) <= kSameTime &&
-                        rows[r].among == rows[e].among &&
-                        SayTheSame(rows[r].against, rows[e].against);
+      const bool same =
+          std::abs(std::log(rows[r].mean_ns / rows[e].mean_ns)) <= kSameTimeTolerance &&
+          rows[r].among == rows[e].among && SayTheSame(rows[r].against, rows[e].against);
       if (first[e] == e && same) first[r] = e;
     }
   }
@@ -191,7 +192,7 @@ std::vector<size_t> FirstOfSame(std::span<const GraphRows> rows) {
 
 std::vector<std::vector<double>> ChooseGraphs(std::span<const GraphRows> rows,
                                               std::span<const double> costs) {
-  if (rows.empty() || costs.empty() || rows.size() > kMostCells / costs.size()) return {};
+  if (rows.empty() || costs.empty() || rows.size() > kMaxChoiceCells / costs.size()) return {};
   Explained explained = ExplainApart(rows, costs);
   const std::vector<size_t> first = FirstOfSame(rows);
   std::vector<GraphRows> merged;
@@ -203,16 +204,16 @@ std::vector<std::vector<double>> ChooseGraphs(std::span<const GraphRows> rows,
   }
   if (merged.size() < rows.size()) {
     const Explained of_merged = ExplainApart(merged, costs);
-    const double again = kAgain * static_cast<double>(rows.size() - merged.size());
+    const double again = kRepeatedGraphCost * static_cast<double>(rows.size() - merged.size());
     Explained same(rows.size());
     for (size_t r = 0; r < rows.size(); ++r) {
       for (const double cost : of_merged[place[first[r]]]) same[r].push_back(cost + again);
     }
     TakeLess(same, &explained);
   }
-  double best = kImpossible;
+  double best = kImpossibleCost;
   for (const double cost : explained.front()) best = std::min(best, cost);
-  if (best == kImpossible) return {};
+  if (best == kImpossibleCost) return {};
   for (std::vector<double>& of_row : explained) {
     for (double& cost : of_row) cost -= best;
   }

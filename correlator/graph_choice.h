@@ -38,7 +38,7 @@ std::vector<std::vector<double>> ChooseGraphs(std::span<const GraphRows> rows,
                                               std::span<const double> costs);
 
 // Candidates with a larger penalty are excluded: one to a hundred.
-inline constexpr double kImprobable = 4.6;
+inline constexpr double kImprobableCost = 4.6;
 
 }  // namespace xlatrace::correlator
 

@@ -8,9 +8,9 @@ namespace xlatrace::correlator {
 namespace {
 
 // Minimum number of graphs whose rows calibrate the others.
-constexpr size_t kFewestSteady = 3;
-constexpr double kUsual = 0.5;
-constexpr double kMost = 0.9;
+constexpr size_t kMinSteadyGraphCount = 3;
+constexpr double kUsualQuantile = 0.5;
+constexpr double kHighQuantile = 0.9;
 
 }  // namespace
 
@@ -49,12 +49,12 @@ void GraphRowShares::Settle() {
     ratios.emplace_back(rows.ns / rows.rows / rows.steady, rows.ns);
     total += rows.ns;
   }
-  if (ratios.size() < kFewestSteady) return;
+  if (ratios.size() < kMinSteadyGraphCount) return;
   std::sort(ratios.begin(), ratios.end());
   double below = 0;
   for (const auto& [ratio, ns] : ratios) {
-    if (below < kUsual * total) usual_ = ratio;
-    if (below < kMost * total) most_ = ratio;
+    if (below < kUsualQuantile * total) usual_ = ratio;
+    if (below < kHighQuantile * total) most_ = ratio;
     below += ns;
   }
 }

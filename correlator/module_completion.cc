@@ -15,7 +15,7 @@ namespace {
 using model::Id;
 
 // Maximum number of messages on single modules; a folder of hundreds gets a sum instead.
-constexpr size_t kMostOnCompletion = 20;
+constexpr size_t kMaxCompletionCount = 20;
 
 bool IsEmbedded(model::ModuleSource source) {
   return source == model::ModuleSource::kXplane || source == model::ModuleSource::kNvtx;
@@ -251,11 +251,11 @@ void ModuleCompletion::Refuse(uint32_t said, Id module_id, const std::string& wh
   const model::ModuleInfo& info = run_.modules[static_cast<size_t>(module_id) - 1];
   const ModuleEntry& entry = modules_.entry(module_id);
   const size_t sentences = stats_.size();
-  if (sentences > kMostOnCompletion) {
+  if (sentences > kMaxCompletionCount) {
     ++stats_.back().value;
     return;
   }
-  if (sentences == kMostOnCompletion) {
+  if (sentences == kMaxCompletionCount) {
     stats_.push_back({.name = "modules_of_other_programs",
                       .severity = model::Severity::kNotice,
                       .source = "correlator",

@@ -54,8 +54,8 @@ struct Program {
   double call_ns = 0;           // Time of the heaviest one, per execution.
 };
 
-constexpr int64_t kComparable = 4;  // Has at least a quarter of the heaviest one's time.
-constexpr double kAlike = 1.5;      // Maximum ratio of the call times of one program.
+constexpr int64_t kComparableRatio = 4;       // Has at least a quarter of the heaviest one's time.
+constexpr double kSameProgramMaxRatio = 1.5;  // Maximum ratio of the call times of one program.
 
 std::vector<Program> ProgramsOf(const std::vector<size_t>& program_of,
                                 const std::vector<size_t>& modules, const std::vector<Use>& uses) {
@@ -74,7 +74,8 @@ std::vector<Program> ProgramsOf(const std::vector<size_t>& program_of,
     Program* same = nullptr;
     for (const size_t p : of_program[program_of[m]]) {
       const double other = programs[p].call_ns;
-      if (std::max(call_ns, other) <= kAlike * std::min(call_ns, other)) same = &programs[p];
+      if (std::max(call_ns, other) <= kSameProgramMaxRatio * std::min(call_ns, other))
+        same = &programs[p];
       if (same != nullptr) break;
     }
     if (same == nullptr) {
@@ -120,7 +121,7 @@ std::vector<size_t> ComparableTo(const std::vector<Program>& programs, int heavi
     const Use& use = programs[p].use;
     const bool before = use.last_ns <= of.first_ns && use.executions <= 2;
     if (static_cast<int>(p) == heaviest || before) continue;
-    if (kComparable * use.device_ns < of.device_ns) continue;
+    if (kComparableRatio * use.device_ns < of.device_ns) continue;
     if (use.executions > 1 || of.executions == 1) comparable.push_back(p);
   }
   return comparable;

@@ -26,9 +26,9 @@ namespace {
 
 using store::ScannedLaunch;
 
-constexpr size_t kPiece = size_t{1} << 20;
+constexpr size_t kKinetoPieceBytes = size_t{1} << 20;
 // Thread ids of further lanes of a stream lie so far apart.
-constexpr int64_t kLaneTids = 100'000'000;
+constexpr int64_t kLaneTidOffset = 100'000'000;
 constexpr int64_t kStepTid = 1;  // Steps have a row of their own, because they end inside calls.
 
 // Microseconds with three decimals.
@@ -175,7 +175,7 @@ class KinetoWriter {
     Separate();
     arguments_ += LabelArguments(launch.label_id, label, instruction);
     return Add(category, name, on_host ? pid_ : OrdinalOf(device),
-               stream + static_cast<int64_t>(number) * kLaneTids, launch.start_ns,
+               stream + static_cast<int64_t>(number) * kLaneTidOffset, launch.start_ns,
                launch.duration_ns, arguments_);
   }
 
@@ -184,7 +184,7 @@ class KinetoWriter {
     const size_t number =
         call_lanes_[kind.thread_id].Place(call.start_ns, call.start_ns + call.duration_ns, true);
     return Add(driver ? "cuda_driver" : "cuda_runtime", kind.name, pid_,
-               kind.thread_id + 2 * static_cast<int64_t>(number) * kLaneTids, call.start_ns,
+               kind.thread_id + 2 * static_cast<int64_t>(number) * kLaneTidOffset, call.start_ns,
                call.duration_ns,
                call_correlation_ == 0 ? std::string()
                                       : fmt::format("\"correlation\":{}", call_correlation_));
@@ -200,8 +200,8 @@ class KinetoWriter {
     const size_t number = range_lanes_[kind.thread_id].Place(
         range.start_ns, range.start_ns + range.duration_ns, true);
     return Add("user_annotation", kind.text, pid_,
-               kind.thread_id + (2 * static_cast<int64_t>(number) + 1) * kLaneTids, range.start_ns,
-               range.duration_ns,
+               kind.thread_id + (2 * static_cast<int64_t>(number) + 1) * kLaneTidOffset,
+               range.start_ns, range.duration_ns,
                kind.domain.empty() ? std::string() : "\"domain\":" + JsonText(kind.domain));
   }
 
@@ -260,7 +260,7 @@ class KinetoWriter {
     buffer_ += ",\"args\":{";
     buffer_ += arguments;
     buffer_ += "}}";
-    return buffer_.size() < kPiece ? Status() : Flush();
+    return buffer_.size() < kKinetoPieceBytes ? Status() : Flush();
   }
 
   // Members of gzip may follow each other (RFC 1952, 2.2).

@@ -25,7 +25,7 @@ namespace {
 
 using store::ScannedLaunch;
 
-constexpr int64_t kBusyBins = 2000;
+constexpr int64_t kBusyBinCount = 2000;
 
 // One track, made when the first slice lands on it; more of them where slices overlap.
 struct LaneTracks {
@@ -132,7 +132,7 @@ class PerfettoWriter {
         end = std::min(end, run_.window()->second);
       }
       tracks.bin_start_ns = start;
-      tracks.bin_ns = std::max<int64_t>(1'000, (end - start) / kBusyBins + 1);
+      tracks.bin_ns = std::max<int64_t>(1'000, (end - start) / kBusyBinCount + 1);
     }
     return {};
   }

@@ -28,10 +28,10 @@ std::optional<int64_t> OptionalInt(const Table& table, size_t row, std::string_v
 
 // Puts `entry` at place `id` of a dictionary that counts from 1. Ids of a file may be anything;
 // none of ours is beyond this.
-constexpr int64_t kMostEntries = 1 << 26;
+constexpr int64_t kMaxEntryCount = 1 << 26;
 template <typename Entry>
 void Put(std::vector<Entry>& entries, int64_t id, Entry entry) {
-  if (id < 1 || id > kMostEntries) return;
+  if (id < 1 || id > kMaxEntryCount) return;
   if (static_cast<size_t>(id) > entries.size()) entries.resize(static_cast<size_t>(id));
   entries[static_cast<size_t>(id) - 1] = std::move(entry);
 }

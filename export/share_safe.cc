@@ -21,8 +21,8 @@ namespace {
 using store::TextKind;
 
 constexpr size_t kDigits = 12;
-constexpr size_t kShortestSalt = 16;
-constexpr uint64_t kLongestSalt = 1 << 20;
+constexpr size_t kMinSaltBytes = 16;
+constexpr uint64_t kMaxSaltBytes = 1 << 20;
 
 bool IsWordCharacter(char c) {
   return IsDigit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
@@ -152,10 +152,10 @@ Result<std::string> RandomSalt() {
 }
 
 Result<std::string> ReadSalt(const std::string& path) {
-  XLATRACE_ASSIGN(std::string salt, ReadFile(path, kLongestSalt));
-  if (salt.size() < kShortestSalt) {
+  XLATRACE_ASSIGN(std::string salt, ReadFile(path, kMaxSaltBytes));
+  if (salt.size() < kMinSaltBytes) {
     return MakeError(fmt::format("the salt '{}' has {} bytes; fewer than {} can be guessed", path,
-                                 salt.size(), kShortestSalt),
+                                 salt.size(), kMinSaltBytes),
                      fmt::format("head -c 32 /dev/urandom >{}", path));
   }
   return salt;

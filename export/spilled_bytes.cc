@@ -13,7 +13,7 @@
 namespace xlatrace::exporter {
 namespace {
 
-constexpr size_t kInMemory = size_t{1} << 20;
+constexpr size_t kInMemoryBytes = size_t{1} << 20;
 
 }  // namespace
 
@@ -30,7 +30,7 @@ SpilledBytes::~SpilledBytes() {
 Status SpilledBytes::Append(std::string_view bytes) {
   buffer_ += bytes;
   size_ += bytes.size();
-  return buffer_.size() < kInMemory ? Status() : Spill();
+  return buffer_.size() < kInMemoryBytes ? Status() : Spill();
 }
 
 Status SpilledBytes::Spill() {
@@ -59,7 +59,7 @@ Status SpilledBytes::Give(const std::function<Status(std::string_view)>& out) {
     if (lseek(fd_, 0, SEEK_SET) != 0) {
       return MakeError(fmt::format("reading beside '{}': {}", beside_, std::strerror(errno)));
     }
-    std::string piece(kInMemory, '\0');
+    std::string piece(kInMemoryBytes, '\0');
     while (true) {
       const ssize_t got = read(fd_, piece.data(), piece.size());
       if (got < 0 && errno == EINTR) continue;

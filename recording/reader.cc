@@ -78,7 +78,7 @@ struct Dictionary {
 
 // Limit on the bytes that are checked after false block headers in a file, so that a search in
 // hostile input ends.
-constexpr uint64_t kMostFalseBytes = uint64_t{256} << 20;
+constexpr uint64_t kMaxFalseBytes = uint64_t{256} << 20;
 constexpr size_t kSearchBytes = size_t{256} << 10;
 
 class FileReader {
@@ -211,7 +211,7 @@ class FileReader {
 
   bool IsBlock(uint64_t offset, uint64_t segment_end) {
     BlockHeader header;
-    if (offset + sizeof(header) > segment_end || false_bytes_ > kMostFalseBytes ||
+    if (offset + sizeof(header) > segment_end || false_bytes_ > kMaxFalseBytes ||
         file_.Read(reinterpret_cast<uint8_t*>(&header), sizeof(header), offset) < sizeof(header) ||
         header.magic != kBlockMagic || header.sequence < least_sequence_ ||
         !GoodPlace(header, offset, segment_end)) {

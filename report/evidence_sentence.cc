@@ -20,7 +20,7 @@ namespace {
 using nlohmann::json;
 
 // All but one in ten of the instructions do the same: that is what they are called.
-constexpr double kMost = 0.9;
+constexpr double kOneKindMinShare = 0.9;
 
 std::string TextOf(const json& entry, const char* key) {
   const auto found = entry.find(key);
@@ -63,13 +63,14 @@ std::string Called(const RunView& view, const std::vector<std::string>& handles)
     if (found != kinds.end() && found->second == handles.size()) return Plural(kind);
   }
   const bool one_kind = std::any_of(kinds.begin(), kinds.end(), [&](const auto& kind) {
-    return static_cast<double>(kind.second) >= kMost * static_cast<double>(handles.size());
+    return static_cast<double>(kind.second) >=
+           kOneKindMinShare * static_cast<double>(handles.size());
   });
   for (const auto& [word, n] : count) {
     const bool plain = !word.empty() && std::all_of(word.begin(), word.end(), [](char c) {
       return (c >= 'a' && c <= 'z') || c == '-';
     });
-    if (plain && static_cast<double>(n) >= kMost * static_cast<double>(handles.size())) {
+    if (plain && static_cast<double>(n) >= kOneKindMinShare * static_cast<double>(handles.size())) {
       return one_kind ? Plural(word) : "instructions";
     }
   }

@@ -12,8 +12,8 @@
 namespace xlatrace::report {
 namespace {
 
-constexpr size_t kLongestArgument = 40;
-constexpr size_t kMostTelling = 3;  // Arguments of a name.
+constexpr size_t kMaxArgumentCharacters = 40;
+constexpr size_t kMaxDistinctArgumentCount = 3;  // Arguments of a name.
 
 bool IsWord(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
@@ -84,7 +84,7 @@ std::string Brief(std::string_view argument) {
     return of.empty() ? "lambda" : std::string(of);
   }
   std::string text = WithoutScopes(argument);
-  if (text.size() <= kLongestArgument) return text;
+  if (text.size() <= kMaxArgumentCharacters) return text;
   if (const std::string functor(FunctorOf(text)); !functor.empty()) {
     const size_t at = text.rfind(functor) + functor.size();
     if (at >= text.size() || text[at] != '<') return functor;
@@ -139,7 +139,7 @@ std::vector<std::string> ToldApart(const std::string& name,
   for (size_t row = 0; row < symbols.size(); ++row) {
     size_t parts = 0;
     for (const size_t i : telling) {
-      if (at(row, i).empty() || parts == kMostTelling) continue;
+      if (at(row, i).empty() || parts == kMaxDistinctArgumentCount) continue;
       said[row] += (parts++ == 0 ? "" : ", ") + Brief(at(row, i));
       lambdas[row] += LambdasOf(at(row, i));
     }

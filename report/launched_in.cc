@@ -8,9 +8,10 @@
 namespace xlatrace::report {
 namespace {
 
-constexpr size_t kMostPaths = 4;  // Shown paths of a kernel.
-constexpr size_t kMostWholePaths = 500;
-constexpr size_t kMostCalls = size_t{1} << 16;  // Remembered; what comes in again is looked up.
+constexpr size_t kMaxShownPathCount = 4;  // Shown paths of a kernel.
+constexpr size_t kMaxWholePathCount = 500;
+constexpr size_t kMaxRememberedCallCount = size_t{1}
+                                           << 16;  // Remembered; what comes in again is looked up.
 
 }  // namespace
 
@@ -78,7 +79,7 @@ Result<LaunchedIn::Call> LaunchedIn::CallOf(const store::ScannedLaunch& launch) 
   if (found && !shared_call_.IsNull(1)) {
     call = {ThreadOf(shared_call_.Int64(0), shared_call_.Int64(1)), shared_call_.Int64(2)};
   }
-  if (shared_calls_.size() == kMostCalls) shared_calls_.clear();
+  if (shared_calls_.size() == kMaxRememberedCallCount) shared_calls_.clear();
   shared_calls_.emplace(launch.api_call_id, call);
   return call;
 }
@@ -176,7 +177,7 @@ std::map<int64_t, std::vector<LaunchPlace>> LaunchedIn::ByGroup(
     };
     std::stable_sort(rows.begin(), rows.end(), longer);
     LaunchPlace more{.kind = PlaceKind::kMore};
-    const size_t most = whole ? kMostWholePaths : kMostPaths;
+    const size_t most = whole ? kMaxWholePathCount : kMaxShownPathCount;
     if (rows.size() > most + 1) {
       more.paths = static_cast<int64_t>(rows.size() - most);
       for (size_t i = most; i < rows.size(); ++i) add(more, rows[i]);

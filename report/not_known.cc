@@ -16,7 +16,7 @@
 namespace xlatrace::report {
 namespace {
 
-constexpr size_t kMostReasons = 3;
+constexpr size_t kMaxReasonLines = 3;
 
 }  // namespace
 
@@ -33,7 +33,7 @@ std::vector<Sentence> NotKnown(const RunView& view) {
   const std::string_view per_step = PerStepWords(view);
   // Work outside of XLA has no instruction; one line below states that.
   const size_t reasons = AttributedWords(view).foreign ? 0 : coverage.reasons.size();
-  for (size_t i = 0; i < std::min(kMostReasons, reasons); ++i) {
+  for (size_t i = 0; i < std::min(kMaxReasonLines, reasons); ++i) {
     const ReasonFigure& reason = coverage.reasons[i];
     if (reason.ns == 0) continue;
     add(fmt::format(

@@ -38,7 +38,7 @@ std::string KeyOf(const OpFigure& op) {
 
 // An instruction below this share of the largest copy's time is not folded with it. The mean of
 // such a row would be the time of no copy.
-constexpr double kLeastOfLargest = 0.1;
+constexpr double kMinShareOfLargest = 0.1;
 
 void AddPath(const OpFigure& op, FoldedOp& fold) {
   if (!op.critical_pct) return;
@@ -76,7 +76,7 @@ std::vector<size_t> FoldRows(const RunView& view) {
     });
     if (row == alike.end() && !alike.empty() &&
         static_cast<double>(op.ns) >=
-            kLeastOfLargest * static_cast<double>(alike.back().largest_ns)) {
+            kMinShareOfLargest * static_cast<double>(alike.back().largest_ns)) {
       row = alike.end() - 1;
     }
     if (row == alike.end()) row = alike.insert(row, {next++, op.ns, {}});

@@ -18,13 +18,14 @@ namespace {
 using model::StepPart;
 using Parts = std::array<double, kStepPartCount>;
 
-constexpr size_t kMostBars = 10;
-constexpr size_t kSlowest = 4, kFastest = 2;  // Shown if a run has more steps.
+constexpr size_t kMaxBarCount = 10;
+constexpr size_t kSlowestStepCount = 4, kFastestStepCount = 2;  // Shown if a run has more steps.
 // A smaller share of the difference between two steps does not change its reason.
-constexpr double kTrifle = 0.1;
-constexpr double kNotAlone = 0.2;  // Share of the difference from which a second part is named.
+constexpr double kTrifleShare = 0.1;
+constexpr double kSecondPartShare =
+    0.2;  // Share of the difference from which a second part is named.
 // A part that makes less of it does not explain it, nor does one that others outweigh.
-constexpr double kExplains = 0.3, kOutweighed = 2;
+constexpr double kExplainingShare = 0.3, kOutweighed = 2;
 
 struct Step {
   int64_t number = 0;
@@ -88,7 +89,8 @@ bool LacksItsEnd(const std::vector<Step>& by_time) {
   double idle = 0;
   for (size_t i = 1; i < by_time.size(); ++i) idle += Of(by_time[i].mean, StepPart::kIdle);
   idle /= static_cast<double>(by_time.size() - 1);
-  return idle - Of(last.mean, StepPart::kIdle) > kTrifle * (by_time.back().wall_ns - last.wall_ns);
+  return idle - Of(last.mean, StepPart::kIdle) >
+         kTrifleShare * (by_time.back().wall_ns - last.wall_ns);
 }
 
 }  // namespace
@@ -107,7 +109,7 @@ std::optional<StepDifferences> WhyStepsDiffer(const std::vector<StepOfDevice>& s
   const Step& fast = by_time.front();
   const Step& slow = by_time.back();
   const double difference = slow.wall_ns - fast.wall_ns;
-  const bool of_awaited = std::max(fast.wait_ns, slow.wait_ns) > kTrifle * difference;
+  const bool of_awaited = std::max(fast.wait_ns, slow.wait_ns) > kTrifleShare * difference;
 
   StepDifferences out;
   double gain = 0;
@@ -133,9 +135,9 @@ std::optional<StepDifferences> WhyStepsDiffer(const std::vector<StepOfDevice>& s
     }
   }
   std::vector<Step> shown = by_time;
-  if (shown.size() > kMostBars) {
+  if (shown.size() > kMaxBarCount) {
     const Step median = shown[(shown.size() - 1) / 2];
-    shown.erase(shown.begin() + kFastest, shown.end() - kSlowest);
+    shown.erase(shown.begin() + kFastestStepCount, shown.end() - kSlowestStepCount);
     shown.push_back(median);
   }
   std::sort(shown.begin(), shown.end(),
@@ -152,7 +154,7 @@ std::optional<StepDifferences> WhyStepsDiffer(const std::vector<StepOfDevice>& s
   out.range =
       fmt::format("Steps from {} to {} ms", Milliseconds(fast.wall_ns), Milliseconds(slow.wall_ns));
   if (devices > 1) out.range += fmt::format(", mean of {} devices", devices);
-  if (out.part && gain > kExplains * difference && gain < kOutweighed * difference) {
+  if (out.part && gain > kExplainingShare * difference && gain < kOutweighed * difference) {
     const bool one = fast.awaited->device_id == slow.awaited->device_id;
     out.text = fmt::format("Step {} takes {} ms longer than step {}", slow.number,
                            Milliseconds(difference), fast.number);
@@ -160,10 +162,10 @@ std::optional<StepDifferences> WhyStepsDiffer(const std::vector<StepOfDevice>& s
         one ? "on the device that waits least" : "on the devices that wait least";
     // A step's length is the mean of all devices, and its parts are of one.
     const auto own = static_cast<double>(slow.awaited->wall_ns - fast.awaited->wall_ns);
-    const bool apart = of_awaited && std::abs(own - difference) > kTrifle * difference;
+    const bool apart = of_awaited && std::abs(own - difference) > kTrifleShare * difference;
     std::string more =
         fmt::format("{} ms more {} (hatched)", Milliseconds(gain), MoreOf(*out.part));
-    if (next_gain > kNotAlone * (apart ? own : difference)) {
+    if (next_gain > kSecondPartShare * (apart ? own : difference)) {
       more += fmt::format(", {} ms more {}", Milliseconds(next_gain), MoreOf(next));
     }
     if (apart) {
@@ -186,9 +188,10 @@ std::optional<StepDifferences> WhyStepsDiffer(const std::vector<StepOfDevice>& s
         " Step {}, the last, is left out: it ends with its work, the others where the next begins.",
         *last);
   }
-  if (by_time.size() > kMostBars) {
+  if (by_time.size() > kMaxBarCount) {
     out.text += fmt::format(" Of {} steps the {} slowest, the median and the {} fastest are shown.",
-                            Thousands(static_cast<int64_t>(by_time.size())), kSlowest, kFastest);
+                            Thousands(static_cast<int64_t>(by_time.size())), kSlowestStepCount,
+                            kFastestStepCount);
   }
   if (difference < 0.02 * static_cast<double>(mean_ns)) out.text += " They hardly differ.";
   return out;

@@ -11,17 +11,17 @@
 namespace xlatrace::report {
 namespace {
 
-constexpr int kLeastFlexible = 12;
+constexpr int kMinFlexibleWidth = 12;
 // Longer names are cut before they are measured: a name of a megabyte costs as much as a line.
-constexpr size_t kLongestCell = 4096;
+constexpr size_t kMaxCellBytes = 4096;
 
 }  // namespace
 
 std::string Safe(std::string_view text, bool ascii) {
   std::string out;
-  if (text.size() > kLongestCell) {
-    out = Printable(text.substr(0, kLongestCell / 2)) + ".." +
-          Printable(text.substr(text.size() - kLongestCell / 2));
+  if (text.size() > kMaxCellBytes) {
+    out = Printable(text.substr(0, kMaxCellBytes / 2)) + ".." +
+          Printable(text.substr(text.size() - kMaxCellBytes / 2));
   } else {
     out = Printable(text);
   }
@@ -54,14 +54,15 @@ std::vector<std::string> TextTable::Lines(int width, bool ascii) const {
   for (size_t c = 0; c < columns_.size(); ++c) {
     for (const auto& row : cells) widths[c] = std::max(widths[c], DisplayWidth(row[c]));
     widths[c] = std::min(widths[c], columns_[c].at_most);
-    const int needed = 1 + (columns_[c].flexible ? std::min(widths[c], kLeastFlexible) : widths[c]);
+    const int needed =
+        1 + (columns_[c].flexible ? std::min(widths[c], kMinFlexibleWidth) : widths[c]);
     if (used + needed > width) break;
     used += needed;
     shown = c + 1;
   }
   for (size_t c = 0; c < shown; ++c) {
     if (!columns_[c].flexible) continue;
-    const int least = std::min(widths[c], kLeastFlexible);
+    const int least = std::min(widths[c], kMinFlexibleWidth);
     widths[c] = std::min(widths[c], least + width - used);
   }
   std::vector<std::string> lines;

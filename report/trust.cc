@@ -14,8 +14,8 @@
 namespace xlatrace::report {
 namespace {
 
-constexpr double kEnoughPct = 95;  // Share of device time; below it figures of ops cover only a
-                                   // part.
+constexpr double kMinTrustedPct = 95;  // Share of device time; below it figures of ops cover only a
+                                       // part.
 
 double AttributedShare(const Coverage& coverage) {
   return PercentOf(coverage.device_ns - coverage.none_ns, coverage.device_ns);
@@ -43,7 +43,7 @@ std::string FirstDoubt(const RunView& view, bool foreign) {
     return "In part: no step was steady, so figures are sums over the whole run.";
   }
   if (foreign) return {};
-  if (AttributedShare(view.coverage) >= kEnoughPct) return {};
+  if (AttributedShare(view.coverage) >= kMinTrustedPct) return {};
   return fmt::format("In part: {}% of device time has no instruction.",
                      ShareText(static_cast<double>(view.coverage.none_ns),
                                static_cast<double>(view.coverage.device_ns)));
@@ -78,7 +78,7 @@ Attributed AttributedWords(const RunView& view) {
     words.of += ", " + recording + "% of the recording";
   }
   words.why = "device time that has an instruction";
-  words.low = AttributedShare(coverage) < kEnoughPct;
+  words.low = AttributedShare(coverage) < kMinTrustedPct;
   return words;
 }
 

@@ -12,10 +12,10 @@
 namespace xlatrace::report {
 namespace {
 
-constexpr double kNearlyAllShort = 80;
-constexpr double kNearlyAllLaunched = 75;  // Share of these gaps from which shorter ones are not
-                                           // named.
-constexpr double kWaitsWorthSaying = 5;
+constexpr double kTooShortGapsPct = 80;
+constexpr double kLaunchedGapsPct = 75;  // Share of these gaps from which shorter ones are not
+                                         // named.
+constexpr double kMinShownWaitPct = 5;
 
 }  // namespace
 
@@ -70,9 +70,9 @@ bool NothingIsXla(const RunView& view) {
 
 std::string IdleCauseWords(const GapFigure& gap) {
   std::string words(CauseWords(gap.cause));
-  if (PercentOf(gap.short_ns, gap.ns) >= kNearlyAllShort) {
+  if (PercentOf(gap.short_ns, gap.ns) >= kTooShortGapsPct) {
     words += " (gaps under 5 us, too short to judge)";
-  } else if (PercentOf(gap.launched_ns, gap.ns) >= kNearlyAllLaunched) {
+  } else if (PercentOf(gap.launched_ns, gap.ns) >= kLaunchedGapsPct) {
     words += " (launched in time)";
   }
   return words;
@@ -98,7 +98,7 @@ WaitFigure WaitsOf(const RunView& view) {
 
 std::string BusyWaitWords(const RunView& view) {
   const WaitFigure waits = WaitsOf(view);
-  if (PercentOf(waits.ns, view.steps.busy_ns) < kWaitsWorthSaying) return {};
+  if (PercentOf(waits.ns, view.steps.busy_ns) < kMinShownWaitPct) return {};
   return fmt::format("{} of it waiting for {}", About(waits.ns, view.steps.busy_ns), waits.what);
 }
 

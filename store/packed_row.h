@@ -53,8 +53,8 @@ struct PackedGap {
   int64_t cause = 0;
 };
 constexpr std::optional<int32_t> PackGap(PackedGap gap) {
-  constexpr int64_t kFarthest = int64_t{1} << (30 - kGapCauseBits);
-  if (gap.distance <= -kFarthest || gap.distance >= kFarthest || gap.cause < 0 ||
+  constexpr int64_t kMaxOffset = int64_t{1} << (30 - kGapCauseBits);
+  if (gap.distance <= -kMaxOffset || gap.distance >= kMaxOffset || gap.cause < 0 ||
       gap.cause >> kGapCauseBits != 0) {
     return std::nullopt;
   }

@@ -15,7 +15,7 @@
 namespace xlatrace::store {
 
 struct RangeRows::Batch {
-  static constexpr size_t kRanges = 4096;
+  static constexpr size_t kPieceRangeCount = 4096;
   static constexpr size_t kTextBytes = size_t{1} << 20;
 
   struct Range {
@@ -31,7 +31,7 @@ struct RangeRows::Batch {
   std::vector<Range> ranges;
   std::string texts;
 
-  bool full() const { return ranges.size() >= kRanges || texts.size() >= kTextBytes; }
+  bool full() const { return ranges.size() >= kPieceRangeCount || texts.size() >= kTextBytes; }
   void Clear() {
     ranges.clear();
     texts.clear();
@@ -155,12 +155,12 @@ class RangeRows::Maker {
 
 // The thread, and the batches between it and the caller of Add.
 struct RangeRows::Worker {
-  static constexpr size_t kMostWaiting = 4;
+  static constexpr size_t kMaxWaitingPieceCount = 4;
 
   explicit Worker(Maker& the_maker) : maker(the_maker) {
     // The thread itself allocates memory only inside Add.
-    waiting.reserve(kMostWaiting);
-    empties.reserve(kMostWaiting + 2);
+    waiting.reserve(kMaxWaitingPieceCount);
+    empties.reserve(kMaxWaitingPieceCount + 2);
     thread = std::thread([this] { Run(); });
   }
   ~Worker() {
@@ -175,7 +175,7 @@ struct RangeRows::Worker {
   // Returns an empty batch.
   std::unique_ptr<Batch> Exchange(std::unique_ptr<Batch> batch) {
     std::unique_lock lock(mutex);
-    changed.wait(lock, [&] { return waiting.size() < kMostWaiting; });
+    changed.wait(lock, [&] { return waiting.size() < kMaxWaitingPieceCount; });
     waiting.push_back(std::move(batch));
     std::unique_ptr<Batch> empty;
     if (!empties.empty()) {

@@ -135,16 +135,17 @@ void RunBuilder::State::SettleWindows() {
 // Sums that wrap around 64 bits would look like valid small numbers, and SQLite's sum() rejects
 // them.
 void RunBuilder::State::CheckSums(int64_t duration_ns, int64_t bytes) {
-  constexpr double kMostNs = 1e17;     // Three years of device time.
-  constexpr double kMostBytes = 4e18;  // Less than half of the range of 64 bits.
-  const bool sound = all_ns <= kMostNs && all_bytes <= kMostBytes;
+  constexpr double kMaxDeviceTimeNs = 1e17;  // Three years of device time.
+  constexpr double kMaxSumBytes = 4e18;      // Less than half of the range of 64 bits.
+  const bool sound = all_ns <= kMaxDeviceTimeNs && all_bytes <= kMaxSumBytes;
   all_ns += static_cast<double>(duration_ns);
   if (bytes > 0) all_bytes += static_cast<double>(bytes);
-  if (!sound || (all_ns <= kMostNs && all_bytes <= kMostBytes)) return;
+  if (!sound || (all_ns <= kMaxDeviceTimeNs && all_bytes <= kMaxSumBytes)) return;
   status = MakeError(
-      fmt::format("its activities {} in sum, which no run does: its {} are damaged",
-                  all_ns > kMostNs ? "last longer than three years" : "move more than 4 exabytes",
-                  all_ns > kMostNs ? "times" : "sizes"),
+      fmt::format(
+          "its activities {} in sum, which no run does: its {} are damaged",
+          all_ns > kMaxDeviceTimeNs ? "last longer than three years" : "move more than 4 exabytes",
+          all_ns > kMaxDeviceTimeNs ? "times" : "sizes"),
       "record or export it again; sort its rows by duration or size to see which are wrong");
 }
 

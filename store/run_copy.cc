@@ -17,7 +17,7 @@
 namespace xlatrace::store {
 namespace {
 
-constexpr size_t kPiece = size_t{1} << 20;
+constexpr size_t kCopyPieceBytes = size_t{1} << 20;
 constexpr int kRowsAtOnce = 4096;
 
 // Treatment of a text column. Other than renaming:
@@ -359,7 +359,7 @@ Status Rewrite(const std::string& path, const RenameText& rename) {
 Status CopyBytes(const std::string& from, const std::string& to) {
   XLATRACE_ASSIGN(const ByteSource source, ByteSource::Open(from));
   XLATRACE_ASSIGN(AtomicFile target, AtomicFile::Create(to));
-  std::string piece(kPiece, '\0');
+  std::string piece(kCopyPieceBytes, '\0');
   for (uint64_t at = 0; at < source.size();) {
     const size_t got = source.ReadAt(at, piece.data(), piece.size());
     if (got == 0) return MakeError(fmt::format("reading '{}': it became shorter", from));

@@ -16,8 +16,8 @@
 namespace xlatrace::store {
 namespace {
 
-constexpr size_t kLeafHeader = 8;
-constexpr size_t kInteriorHeader = 12;
+constexpr size_t kLeafPageHeaderBytes = 8;
+constexpr size_t kInteriorPageHeaderBytes = 12;
 constexpr char kLeafTable = 0x0D;
 constexpr char kInteriorTable = 0x05;
 constexpr size_t kMaxValues = 16;
@@ -133,10 +133,10 @@ void TableBuilder::Append(int64_t rowid, std::span<const int64_t> values) {
   char* const start = payload - head_size;
   std::memcpy(start, head, head_size);
   const size_t size = head_size + payload_size;
-  if (kLeafHeader + 2 * (cells_ + 1) + size > content_) FlushPage();
+  if (kLeafPageHeaderBytes + 2 * (cells_ + 1) + size > content_) FlushPage();
   content_ -= size;
   std::memcpy(page_.data() + content_, start, size);
-  PutBigEndian(page_.data() + kLeafHeader + 2 * cells_, content_, 2);
+  PutBigEndian(page_.data() + kLeafPageHeaderBytes + 2 * cells_, content_, 2);
   ++cells_;
   last_rowid_ = rowid;
   ++rows_;
@@ -150,7 +150,7 @@ void TableBuilder::FlushPage() {
   PutBigEndian(page + 3, cells_, 2);
   PutBigEndian(page + 5, content_, 2);
   page[7] = 0;
-  const size_t pointers_end = kLeafHeader + 2 * cells_;
+  const size_t pointers_end = kLeafPageHeaderBytes + 2 * cells_;
   std::memset(page + pointers_end, 0, content_ - pointers_end);
   sink_(page_, last_rowid_);
   StartPage();
@@ -297,11 +297,11 @@ Status BulkFile::EndTable(uint32_t root_page) {
         char cell[4 + 9];
         PutBigEndian(cell, level[i].page, 4);
         const size_t size = 4 + PutVarint(cell + 4, static_cast<uint64_t>(level[i].last_rowid));
-        if (kInteriorHeader + 2 * (cells + 1) + size > content) break;
+        if (kInteriorPageHeaderBytes + 2 * (cells + 1) + size > content) break;
         previous_content = content;
         content -= size;
         std::memcpy(page.data() + content, cell, size);
-        PutBigEndian(page.data() + kInteriorHeader + 2 * cells, content, 2);
+        PutBigEndian(page.data() + kInteriorPageHeaderBytes + 2 * cells, content, 2);
         ++cells;
         last = i + 1;
       }
@@ -310,7 +310,7 @@ Status BulkFile::EndTable(uint32_t root_page) {
         --last;
         --cells;
         std::memset(page.data() + content, 0, previous_content - content);
-        std::memset(page.data() + kInteriorHeader + 2 * cells, 0, 2);
+        std::memset(page.data() + kInteriorPageHeaderBytes + 2 * cells, 0, 2);
         content = previous_content;
       }
       page[0] = kInteriorTable;

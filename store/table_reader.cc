@@ -17,7 +17,7 @@
 namespace xlatrace::store {
 namespace {
 
-constexpr size_t kSlack = 32;                // Two varints may start at the last byte.
+constexpr size_t kSlackBytes = 32;           // Two varints may start at the last byte.
 constexpr size_t kWindowBytes = 256u << 10;  // Read at once if the table is contiguous.
 constexpr size_t kMaxDepth = 20;             // SQLite's own limit (BTCURSOR_MAX_DEPTH).
 constexpr size_t kHeaderBytes = 100;
@@ -44,7 +44,7 @@ size_t ReadVarint(const char* at, uint64_t* value) {
   return 9;
 }
 
-// Reads the bytes at `header` and up to seven more, which exist (kSlack).
+// Reads the bytes at `header` and up to seven more, which exist (kSlackBytes).
 size_t HeaderHash(const char* header, size_t bytes) {
   uint64_t hash = bytes;
   for (size_t i = 0; i < bytes; i += 8) {
@@ -71,10 +71,10 @@ bool ContainsWord(std::string_view text, std::string_view lower_case) {
 }  // namespace
 
 int64_t IntegerOfReal(double real) {
-  constexpr int64_t kLeast = std::numeric_limits<int64_t>::min();
-  constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
-  if (!(real > static_cast<double>(kLeast))) return real < 0 ? kLeast : 0;
-  return real >= static_cast<double>(kMost) ? kMost : static_cast<int64_t>(real);
+  constexpr int64_t kMinInt = std::numeric_limits<int64_t>::min();
+  constexpr int64_t kMaxInt = std::numeric_limits<int64_t>::max();
+  if (!(real > static_cast<double>(kMinInt))) return real < 0 ? kMinInt : 0;
+  return real >= static_cast<double>(kMaxInt) ? kMaxInt : static_cast<int64_t>(real);
 }
 
 // The leading digits of a text.
@@ -241,7 +241,7 @@ Status TableReader::LoadPage(uint32_t number, size_t ahead) {
     const size_t pages =
         std::clamp<size_t>(1 + ahead, 1, std::max<size_t>(kWindowBytes / page_bytes_, 1));
     const size_t bytes = pages * page_bytes_;
-    window_.resize(std::max(window_.size(), bytes + kSlack));
+    window_.resize(std::max(window_.size(), bytes + kSlackBytes));
     window_pages_ = 0;
     if (file_->pMethods->xRead(file_, window_.data(), static_cast<int>(bytes),
                                int64_t{number - 1} * page_bytes_) != SQLITE_OK) {
@@ -385,7 +385,7 @@ Status TableReader::Gather(std::string_view local, uint32_t overflow_page, uint6
     overflow_page = Big32(page.data());
   }
   record_size_ = gathered_.size();
-  gathered_.append(kSlack, '\0');
+  gathered_.append(kSlackBytes, '\0');
   record_ = gathered_.data();
   return {};
 }
@@ -398,7 +398,7 @@ Result<bool> TableReader::Decode(uint64_t payload, uint64_t* need) {
     *need = header;
     return false;
   }
-  const bool is_short = header <= Shape::kMostHeaderBytes;
+  const bool is_short = header <= Shape::kMaxHeaderBytes;
   Shape& shape = shapes_[is_short ? HeaderHash(record_, header) % kShapes : kShapes];
   if (!is_short || shape.header_bytes != header || shape.end > payload ||
       std::memcmp(shape.header.data(), record_, header) != 0) {

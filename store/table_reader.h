@@ -96,8 +96,8 @@ class TableReader {
   };
   // Rows of a table have few shapes: equal record headers mean equal types and offsets.
   struct Shape {
-    static constexpr size_t kMostHeaderBytes = 48;
-    std::array<char, kMostHeaderBytes> header = {};
+    static constexpr size_t kMaxHeaderBytes = 48;
+    std::array<char, kMaxHeaderBytes> header = {};
     size_t header_bytes = 0;  // 0: none yet.
     uint64_t wanted_end = 0;  // End of the last requested value,
     uint64_t end = 0;         // and of the last decoded one.

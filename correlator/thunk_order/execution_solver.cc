@@ -258,7 +258,7 @@ void ExecutionSolver::WithoutAnchors(std::span<const uint32_t> launches,
   std::iota(tokens.begin(), tokens.end(), 0u);
   if (graphs) {
     // One trip of each loop is better than no assignment.
-    std::vector<uint32_t> unrolled = program.Unrolled(kLongestUnrolled);
+    std::vector<uint32_t> unrolled = program.Unrolled(kMaxUnrolledLaunches);
     if (FitsWindow(unrolled.size(), unnamed.activities.size())) tokens = std::move(unrolled);
   }
   Window window;

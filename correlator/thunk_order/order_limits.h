@@ -28,12 +28,12 @@ inline constexpr int64_t kForeign = 5 * kUnit;  // An activity without a matchin
 inline constexpr int64_t kSlack = 2 * kSkip;
 // States that are kept after an item: maximum cost above the best, and maximum number.
 inline constexpr int64_t kWorst = 40 * kUnit;
-inline constexpr size_t kMostMatched = 128;
-inline constexpr size_t kMostForeign = 8;
+inline constexpr size_t kMaxMatchedStates = 128;
+inline constexpr size_t kMaxForeignStates = 8;
 // A module of a thousand equal kernels has thousands of states per item. From this number on (160
 // MB), only the best few are kept.
-inline constexpr size_t kMostStates = 4'000'000;
-inline constexpr size_t kMostMatchedLate = 4;
+inline constexpr size_t kMaxStateCount = 4'000'000;
+inline constexpr size_t kMaxLateMatchedStates = 4;
 
 // Among programs with one kernel, the size of this one does not match the size of the launch.
 inline constexpr uint16_t kOfAnotherSize = 1 << 10;
@@ -58,7 +58,7 @@ inline constexpr int64_t kOfAnother = 5;  // A kernel of another kind of library
 inline constexpr int64_t kSkip = 6;       // A thunk that must have launched something and did not.
 inline constexpr int64_t kOutside = 7;    // An activity without a thunk.
 // Larger windows are skipped, because nothing in them could be distinguished.
-inline constexpr size_t kMostCells = 4'000'000;
+inline constexpr size_t kMaxWindowCells = 4'000'000;
 
 static_assert(kLost < kSlack, "a loss that is likely decides nothing");
 static_assert(kOfAnother < kOutside, "the wrong library's kernel is still some call's");
@@ -67,41 +67,43 @@ static_assert(kSkip < kOutside, "a call without a record is likelier than a kern
 
 // --- trips of loops (trip_count) ---
 
-inline constexpr size_t kLongestUnrolled = 20'000;
+inline constexpr size_t kMaxUnrolledLaunches = 20'000;
 // Trip counts are evidence if at most this share is lost: one record of 32, or two in a shorter
 // stretch, each among 8.
-inline constexpr size_t kLostOf = 32;
-inline constexpr size_t kFewestPerLost = 8;
+inline constexpr size_t kMinLaunchesPerLost = 32;
+inline constexpr size_t kMinStretchLaunchesPerLost = 8;
 // With several alternating kinds of kernels, more may be lost before the lost ones become
 // ambiguous.
-inline constexpr size_t kLostMarkersOf = 16;
-static_assert(kFewestPerLost < kLostMarkersOf && kLostMarkersOf < kLostOf);
+inline constexpr size_t kMinMarkersPerLost = 16;
+static_assert(kMinStretchLaunchesPerLost < kMinMarkersPerLost &&
+              kMinMarkersPerLost < kMinLaunchesPerLost);
 
 // --- recognition of a module that the source does not name (module_recognition) ---
 
 // Minimum number of different kernels, with a minimum share of the module's required launches. A
 // helper with one `loop_add_fusion` is never recognised with certainty, because a module outside of
 // the run may look the same.
-inline constexpr int64_t kFewestKernels = 6;
-inline constexpr int64_t kLargestGapPct = 20;
+inline constexpr int64_t kMinKernelCount = 6;
+inline constexpr int64_t kMaxGapPct = 20;
 // Many launches of kernels with fewer names are equivalent evidence.
-inline constexpr int64_t kFewestNamesOfMany = 2;
+inline constexpr int64_t kMinNamesOfManyCount = 2;
 // This number of kernel names with too many sizes is not chance.
-inline constexpr size_t kFewestOfMissing = 2;
+inline constexpr size_t kMinMissingNameCount = 2;
 // An execution that the recording cuts off needs more kernels.
-inline constexpr int64_t kFewestKernelsOfPart = 12;
-static_assert(kFewestNamesOfMany < kFewestKernels && kFewestKernels < kFewestKernelsOfPart);
+inline constexpr int64_t kMinKernelsOfPartCount = 12;
+static_assert(kMinNamesOfManyCount < kMinKernelCount && kMinKernelCount < kMinKernelsOfPartCount);
 
 // --- stretches (stretch_solver) ---
 
 // Launches without groups from the source are solved in stretches of this size, or more if an
 // execution is longer.
-inline constexpr size_t kFirstStretch = 8192;
-inline constexpr size_t kLongestStretch = 1'000'000;
+inline constexpr size_t kFirstStretchLaunches = 8192;
+inline constexpr size_t kMaxStretchLaunches = 1'000'000;
 // Patterns must follow each other for this number of launches before one is accepted. A new program
 // that begins like a known one usually differs earlier.
-inline constexpr size_t kPatternsAhead = 2048;
-static_assert(kPatternsAhead < kFirstStretch && kFirstStretch < kLongestStretch);
+inline constexpr size_t kMinLaunchesAhead = 2048;
+static_assert(kMinLaunchesAhead < kFirstStretchLaunches &&
+              kFirstStretchLaunches < kMaxStretchLaunches);
 
 }  // namespace xlatrace::correlator
 

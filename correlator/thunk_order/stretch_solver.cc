@@ -135,18 +135,18 @@ size_t StretchSolver::SolveUngrouped(uint32_t device, std::span<const uint32_t> 
   if (begin != known_to_) followed_ = 0;
   // A part that was cut off may begin like a complete execution and be the end of another.
   const bool pattern = !edges.lacks && (begin != edges.from || begin == 0);
-  if (const uint32_t known =
-          pattern ? known_.FindPrefix(cases.subspan(begin, end - begin), kPatternsAhead, &followed_)
-                  : KnownStretches::kNone;
+  if (const uint32_t known = pattern ? known_.FindPrefix(cases.subspan(begin, end - begin),
+                                                         kMinLaunchesAhead, &followed_)
+                                     : KnownStretches::kNone;
       known != kNoProgram) {
     ++known_[known].occurrences;
     instances_.push_back({device, begin, known});
     return known_to_ = begin + known_[known].cases.size();
   }
   followed_ = 0;
-  for (size_t length = kFirstStretch;; length *= 8) {
+  for (size_t length = kFirstStretchLaunches;; length *= 8) {
     const size_t stop = std::min(end, begin + length);
-    const bool last = stop == end || length >= kLongestStretch;
+    const bool last = stop == end || length >= kMaxStretchLaunches;
     const auto part = cases.subspan(begin, stop - begin);
     const bool any = std::any_of(part.begin(), part.end(), [&](uint32_t c) {
       const LaunchCase& launch = cases_[c];

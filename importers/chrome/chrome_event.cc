@@ -32,7 +32,7 @@ class KeyTable {
   explicit KeyTable(const Key (&keys)[N]) {
     for (const Key& key : keys) {
       size_t at = Hash(key.name);
-      while (slots_[at].field != nullptr) at = (at + 1) % kSlots;
+      while (slots_[at].field != nullptr) at = (at + 1) % kSlotCount;
       slots_[at] = key;
     }
   }
@@ -40,20 +40,20 @@ class KeyTable {
     size_t at = Hash(name);
     while (slots_[at].field != nullptr) {
       if (slots_[at].name == name) return &slots_[at];
-      at = (at + 1) % kSlots;
+      at = (at + 1) % kSlotCount;
     }
     return nullptr;
   }
 
  private:
-  static constexpr size_t kSlots = 128;
+  static constexpr size_t kSlotCount = 128;
   static size_t Hash(std::string_view name) {
     if (name.empty()) return 0;
     const auto first = static_cast<unsigned char>(name.front());
     const auto last = static_cast<unsigned char>(name.back());
-    return (name.size() * 37 + first * 7u + last * 13u) % kSlots;
+    return (name.size() * 37 + first * 7u + last * 13u) % kSlotCount;
   }
-  std::array<Key, kSlots> slots_{};
+  std::array<Key, kSlotCount> slots_{};
 };
 
 using E = ChromeEvent;

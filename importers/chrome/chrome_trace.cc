@@ -26,7 +26,7 @@ using model::Severity;
 
 constexpr int64_t kLatestNs = INT64_MAX / 4;
 constexpr int64_t kUnixNs = 100'000'000'000'000'000;  // 1973: what is larger is unix time.
-constexpr size_t kQueuedSlices = 8;
+constexpr size_t kMaxQueuedSliceCount = 8;
 
 // A slice of events (key empty) or a member of the outer object.
 struct Piece {
@@ -40,7 +40,7 @@ class PieceQueue {
   // False: the other side has stopped.
   bool Push(Piece piece) {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return stopped_ || pieces_.size() < kQueuedSlices; });
+    changed_.wait(lock, [&] { return stopped_ || pieces_.size() < kMaxQueuedSliceCount; });
     if (stopped_) return false;
     pieces_.push_back(std::move(piece));
     changed_.notify_all();

@@ -13,7 +13,7 @@
 namespace xlatrace::importers {
 namespace {
 
-constexpr int64_t kMost = int64_t{1} << 40;
+constexpr int64_t kMaxDroppedCount = int64_t{1} << 40;
 
 // Words in lower case; a number keeps its digits only ("1,204" is "1204").
 std::vector<std::string> WordsOf(std::string_view text) {
@@ -66,7 +66,7 @@ int64_t DroppedIn(std::string_view text) {
   const auto number = [&](size_t at) -> int64_t {
     if (at >= words.size()) return 0;
     const auto value = ParseInt(words[at]);
-    return value && *value > 0 ? std::min(*value, kMost) : 0;
+    return value && *value > 0 ? std::min(*value, kMaxDroppedCount) : 0;
   };
   size_t taken = 0;  // Words before this one are of an earlier statement.
   for (size_t i = 0; i < words.size(); ++i) {
@@ -82,7 +82,7 @@ int64_t DroppedIn(std::string_view text) {
       count = number(i + on);
       if (count != 0) last = i + on;
     }
-    sum = std::min(kMost, sum + count);
+    sum = std::min(kMaxDroppedCount, sum + count);
     taken = last + 1;
   }
   if (!says) return 0;

@@ -6,7 +6,7 @@
 namespace xlatrace::importers {
 namespace {
 
-constexpr size_t kWindow = 1 << 18;
+constexpr size_t kReadWindowBytes = 1 << 18;
 constexpr size_t kVarintBytes = 10;
 
 }  // namespace
@@ -23,7 +23,8 @@ std::string_view FieldStream::Ahead(size_t count) {
   size_t skip = inside ? static_cast<size_t>(at_ - window_start_) : window_size_;
   if (window_size_ - skip < count) {
     // A small message takes a small window: a profile has thousands of lines.
-    const auto want = static_cast<size_t>(std::min<uint64_t>(std::max(count, kWindow), end_ - at_));
+    const auto want =
+        static_cast<size_t>(std::min<uint64_t>(std::max(count, kReadWindowBytes), end_ - at_));
     const size_t kept = window_size_ - skip;
     if (window_.size() < want) {
       std::string larger(want, '\0');
@@ -126,7 +127,7 @@ std::string_view FieldStream::View() {
 
 void FieldStream::AppendTo(std::vector<char>& out) {
   const size_t size = static_cast<size_t>(end_of_field_ - field_);
-  if (size <= kWindow) {
+  if (size <= kReadWindowBytes) {
     at_ = field_;
     const std::string_view bytes = Ahead(size);
     if (bytes.size() < size) throw protozero::end_of_buffer_exception{};

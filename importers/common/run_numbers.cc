@@ -6,9 +6,10 @@
 namespace xlatrace::importers {
 namespace {
 
-constexpr int64_t kLeastRuns = 3;      // Fewer do not show how a program is numbered.
-constexpr int64_t kNeighbours = 4096;  // Programs whose numbers come so close share a counter.
-constexpr int64_t kMostMissing = int64_t{1} << 32;  // More is another counter.
+constexpr int64_t kMinRunCount = 3;  // Fewer do not show how a program is numbered.
+constexpr int64_t kSharedCounterMaxDistance =
+    4096;  // Programs whose numbers come so close share a counter.
+constexpr int64_t kMaxMissingRunCount = int64_t{1} << 32;  // More is another counter.
 
 // Bounded, because the distance of a damaged file's numbers may overflow.
 int64_t Distance(int64_t from, int64_t to) {
@@ -44,7 +45,7 @@ bool RunNumbers::NumberedApart() const {
     std::sort(of_device.begin(), of_device.end());
     int64_t end = of_device.front().second;
     for (size_t i = 1; i < of_device.size(); ++i) {
-      if (Distance(end, of_device[i].first) < kNeighbours) return false;
+      if (Distance(end, of_device[i].first) < kSharedCounterMaxDistance) return false;
       end = std::max(end, of_device[i].second);
     }
   }
@@ -63,7 +64,7 @@ std::vector<RunNumbers::Missing> RunNumbers::Find() {
       if (session.runs == 0) continue;
       missing.runs += session.runs;
       const int64_t span = Distance(session.first, session.last);
-      if (span < session.runs - 1 || span >= kMostMissing) {
+      if (span < session.runs - 1 || span >= kMaxMissingRunCount) {
         counted = false;
         break;
       }
@@ -71,11 +72,11 @@ std::vector<RunNumbers::Missing> RunNumbers::Find() {
       if (before != nullptr) {
         // The run during which a profile ended may be in both.
         const int64_t between = Distance(before->last, session.first) - 1;
-        if (between > 0 && between < kMostMissing) missing.between += between;
+        if (between > 0 && between < kMaxMissingRunCount) missing.between += between;
       }
       before = &session;
     }
-    if (!counted || missing.runs < kLeastRuns) continue;
+    if (!counted || missing.runs < kMinRunCount) continue;
     if (missing.between == 0 && missing.inside == 0) continue;
     Missing& most = by_program[key.second];
     if (missing.between + missing.inside > most.between + most.inside) most = missing;

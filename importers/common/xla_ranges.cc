@@ -143,7 +143,7 @@ model::Id XlaRanges::HintOf(int32_t place, bool module_only, model::Evidence evi
   }
   if (!hint.instruction.empty()) {
     // For deep nesting, the thunks nearest to the module are enough.
-    constexpr size_t kMostEnclosing = 16;
+    constexpr size_t kMaxEnclosingCount = 16;
     std::vector<const std::string*> around;
     for (int32_t outer = at.around; outer >= 0;
          outer = places_[static_cast<size_t>(outer)].around) {
@@ -152,7 +152,7 @@ model::Id XlaRanges::HintOf(int32_t place, bool module_only, model::Evidence evi
       // A sequence of thunks bears its own name twice.
       if (name != hint.instruction) around.push_back(&name);
     }
-    for (size_t k = 0; k < std::min(around.size(), kMostEnclosing); ++k) {
+    for (size_t k = 0; k < std::min(around.size(), kMaxEnclosingCount); ++k) {
       if (k > 0) hint.enclosing += '/';
       hint.enclosing += *around[around.size() - 1 - k];
     }
@@ -163,8 +163,8 @@ model::Id XlaRanges::HintOf(int32_t place, bool module_only, model::Evidence evi
 
 void XlaRanges::AddUnasked() {
   // More are no program but a hostile file.
-  constexpr size_t kMostPlaces = 200'000;
-  if (places_.size() > kMostPlaces) return;
+  constexpr size_t kMaxPlaceCount = 200'000;
+  if (places_.size() > kMaxPlaceCount) return;
   for (size_t p = 0; p < places_.size(); ++p) {
     const Place& place = places_[p];
     const bool thunk = !texts_[static_cast<size_t>(place.text)].is_module;

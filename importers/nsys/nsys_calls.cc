@@ -13,7 +13,7 @@
 namespace xlatrace::importers {
 namespace {
 
-constexpr size_t kCallsPerPiece = 65'536;
+constexpr size_t kPieceCallCount = 65'536;
 // CUDA has some hundred; more is a hostile file.
 constexpr size_t kMaxNames = 1000;
 
@@ -91,8 +91,8 @@ Status NsysCalls::ReadCalls(int64_t shift_ns) {
     } else {
       ++name.not_kept;
     }
-    if (calls_.empty() || calls_.back().size() == kCallsPerPiece) {
-      calls_.emplace_back().reserve(kCallsPerPiece);
+    if (calls_.empty() || calls_.back().size() == kPieceCallCount) {
+      calls_.emplace_back().reserve(kPieceCallCount);
     }
     calls_.back().push_back(
         {start, end, correlation, ThreadOf(tid), name.number, use, OutcomeOf(scan)});

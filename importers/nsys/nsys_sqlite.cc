@@ -228,12 +228,12 @@ class NsysImport {
 
   // A text of a range; what no screen shows is cut off, since each of a million ranges may bear it.
   std::string_view RangeTextOf(const TableScan& scan, int column) {
-    constexpr size_t kLongestText = size_t{64} << 10;
+    constexpr size_t kMaxRangeTextBytes = size_t{64} << 10;
     std::string_view text = TextOf(scan, column);
-    if (text.size() <= kLongestText) return text;
+    if (text.size() <= kMaxRangeTextBytes) return text;
     counters_.Add("range_text_cut", Severity::kNotice, 1,
                   "texts of ranges of more than 64 KiB keep their beginning");
-    size_t end = kLongestText;
+    size_t end = kMaxRangeTextBytes;
     while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;  // UTF-8.
     return text.substr(0, end);
   }

@@ -65,8 +65,8 @@ void RecordedProcess::OnStat(const recording::StatRow& row) {
   }
   // Counted with the flush before the last at the earliest: a buffer may have waited for it.
   const uint64_t from = clocks.size() < 3 ? 0 : clocks[clocks.size() - 3].realtime_ns;
-  constexpr size_t kMost = 1000;  // More are one.
-  if (counted_losses.size() < kMost) {
+  constexpr size_t kMaxCountedLossCount = 1000;  // More are one.
+  if (counted_losses.size() < kMaxCountedLossCount) {
     counted_losses.push_back({from, 0, 0, std::string(row.name)});
   }
   // The clock may precede or follow the counters of its flush in the file. The clock after the next

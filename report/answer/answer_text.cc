@@ -19,7 +19,7 @@ namespace {
 
 // A part is near its limit from this share of the limit on. Well-made kernels reach 0.9
 // (docs/explanation/roofline.md); a tenth less allows for effects outside of the model.
-constexpr double kNearLimit = 0.8;
+constexpr double kMinNearLimitShare = 0.8;
 // A smaller part is not named in addition.
 constexpr double kMinInsideShare = 0.01;
 
@@ -262,7 +262,7 @@ class AnswerWriter {
                                 : limit.bound_by == "compute" ? "arithmetic"
                                 : limit.bound_by == "network" ? "the network"
                                                               : "the hardware";
-    if (limit.of_limit < kNearLimit) {
+    if (limit.of_limit < kMinNearLimitShare) {
       reason.Text(fmt::format("It reaches {} of the limit set by {}.", share, by));
       return;
     }

@@ -27,7 +27,7 @@ using store::Statement;
 using store::Table;
 
 // A rate needs at least this number of recurrences.
-constexpr int64_t kLeastRecurrences = 8;
+constexpr int64_t kMinRecurrenceCount = 8;
 
 // How often an op runs per call of its module. A recording may begin or end within a call.
 double CallsOf(int64_t occurrences, int64_t executions) {
@@ -145,7 +145,7 @@ void CompareOps::FindRecurrences() {
       ns += of.last_ns - of.first_ns;
       times += of.count - 1;
     }
-    if (times >= kLeastRecurrences) run_.ops[at].recurs_ns = ns / times;
+    if (times >= kMinRecurrenceCount) run_.ops[at].recurs_ns = ns / times;
   }
 }
 

@@ -22,7 +22,7 @@ using compare::Change;
 using compare::Row;
 using Json = nlohmann::ordered_json;
 
-constexpr size_t kMostLines = 45;
+constexpr size_t kMaxCompareLines = 45;
 
 std::string Signed(int64_t ns) {
   if (ns == 0) return "0";
@@ -241,7 +241,7 @@ std::string CompareText(const ComparisonView& view, const CompareOptions& option
     lines.Wrapped(facts);
   lines.Add("");
   AddChanges(view, options, lines);
-  const size_t left = lines.size() + 5 < kMostLines ? kMostLines - lines.size() - 5 : 3;
+  const size_t left = lines.size() + 5 < kMaxCompareLines ? kMaxCompareLines - lines.size() - 5 : 3;
   const TextTable table = BreakdownTable(view, options, options.rows > 0 ? options.rows : left);
   for (std::string& line : table.Lines(options.width, options.ascii)) lines.Add(std::move(line));
   return lines.Text();

@@ -21,8 +21,8 @@ using compare::GateResult;
 using compare::Outcome;
 using Json = nlohmann::ordered_json;
 
-constexpr size_t kMostPassed = 6;
-constexpr size_t kMostRuns = 40;
+constexpr size_t kMaxPassedLines = 6;
+constexpr size_t kMaxHistoryRunCount = 40;
 
 std::string Xml(std::string_view text) {
   std::string out;
@@ -48,21 +48,22 @@ std::string_view Mark(Outcome outcome) {
 
 std::string GateText(const GateResult& result, bool ascii, int width) {
   // Further lines are indented to the first word of their check.
-  constexpr int kIndent = 10;
+  constexpr int kCheckIndentWidth = 10;
   std::string text;
   for (const std::string& line : Wrap(Safe(result.sentence, ascii), width)) text += line + "\n";
   size_t passed = 0;
   for (const Check& check : result.checks) {
-    if (check.outcome == Outcome::kPass && ++passed > kMostPassed) continue;
+    if (check.outcome == Outcome::kPass && ++passed > kMaxPassedLines) continue;
     std::string_view mark = Mark(check.outcome);
     for (const std::string& line :
          Wrap(fmt::format("{}: {}", Safe(check.name, ascii), Safe(check.text, ascii)),
-              width - kIndent)) {
-      text += fmt::format("  {:<{}}{}\n", mark, kIndent - 2, line);
+              width - kCheckIndentWidth)) {
+      text += fmt::format("  {:<{}}{}\n", mark, kCheckIndentWidth - 2, line);
       mark = {};
     }
   }
-  if (passed > kMostPassed) text += fmt::format("  ok      {} more\n", passed - kMostPassed);
+  if (passed > kMaxPassedLines)
+    text += fmt::format("  ok      {} more\n", passed - kMaxPassedLines);
   return text;
 }
 
@@ -79,11 +80,12 @@ std::string GateMarkdown(const GateResult& result) {
       fmt::format("**{}**\n\n| check | result | |\n|---|---|---|\n", cell(result.sentence));
   size_t passed = 0;
   for (const Check& check : result.checks) {
-    if (check.outcome == Outcome::kPass && ++passed > kMostPassed) continue;
+    if (check.outcome == Outcome::kPass && ++passed > kMaxPassedLines) continue;
     text +=
         fmt::format("| {} | {} | {} |\n", cell(check.name), Mark(check.outcome), cell(check.text));
   }
-  if (passed > kMostPassed) text += fmt::format("| {} more | ok | |\n", passed - kMostPassed);
+  if (passed > kMaxPassedLines)
+    text += fmt::format("| {} more | ok | |\n", passed - kMaxPassedLines);
   return text;
 }
 
@@ -157,7 +159,8 @@ std::string HistoryText(const std::vector<compare::RunRecord>& records, bool asc
                    {.heading = per_call ? "call" : "step", .right = true},
                    {.heading = "change", .right = true},
                    {.heading = "accepted because", .flexible = true}});
-  const size_t first = records.size() > kMostRuns ? records.size() - kMostRuns : 0;
+  const size_t first =
+      records.size() > kMaxHistoryRunCount ? records.size() - kMaxHistoryRunCount : 0;
   for (size_t i = first; i < records.size(); ++i) {
     const compare::RunRecord& record = records[i];
     table.Add({fmt::format("{}", i + 1),

@@ -141,15 +141,15 @@ class Loader {
   // 64 stretches of 800 calls give nearly the same median as millions of calls. A run with fewer
   // calls is read as a whole.
   Status LaunchCall() {
-    static constexpr int64_t kStretches = 64, kCalls = 800;
+    static constexpr int64_t kStretchCount = 64, kCallsOfStretchCount = 800;
     XLATRACE_ASSIGN(const int64_t last, store::LastCallId(db_));
     std::map<std::string, std::vector<int64_t>> durations;
-    const int64_t apart = std::max(kCalls, last / kStretches);
+    const int64_t apart = std::max(kCallsOfStretchCount, last / kStretchCount);
     for (int64_t first = 1; first <= last; first += apart) {
       XLATRACE_TRY(db_.ForEach(
           fmt::format("SELECT name, end_ns - start_ns FROM api_call WHERE api_call_id >= {} AND"
                       " api_call_id < {} AND name LIKE '%LaunchKernel%'",
-                      first, first + kCalls),
+                      first, first + kCallsOfStretchCount),
           [&](const store::Statement& row) {
             if (!row.IsNull(1)) durations[std::string(row.Text(0))].push_back(row.Int64(1));
             return true;

@@ -105,8 +105,8 @@ class MainPrograms {
           run_.main_calls.push_back(in_.execution_ns[id]);
           return true;
         }));
-    constexpr double kNearlyAll = 0.9;
-    if (static_cast<double>(inside) < kNearlyAll * static_cast<double>(in_.all_ns)) {
+    constexpr double kMainShare = 0.9;
+    if (static_cast<double>(inside) < kMainShare * static_cast<double>(in_.all_ns)) {
       run_.main_calls.clear();
     }
     return {};

@@ -19,11 +19,11 @@ namespace {
 
 using model::Phase;
 
-constexpr int64_t kMostIcicle = 640;  // Pixels of height.
-constexpr int64_t kLeastIcicle = 240;
+constexpr int64_t kMaxIcicleHeight = 640;  // Pixels of height.
+constexpr int64_t kMinIcicleHeight = 240;
 constexpr int64_t kIcicleDepth = 5;
-constexpr double kLeastBox = 3;  // Pixels.
-constexpr double kLeastLabel = 13;
+constexpr double kMinBoxHeight = 3;  // Pixels.
+constexpr double kMinLabelHeight = 13;
 constexpr double kTwoLines = 30;
 constexpr size_t kMaxTreeRows = 60;
 
@@ -126,7 +126,8 @@ class Section {
   void Icicle(const ModelNode& tree) {
     // As high as the table beside it.
     depth_ = std::min(kIcicleDepth, Depth(tree));
-    icicle_height_ = std::clamp(static_cast<int64_t>(rows_ + 2) * 24, kLeastIcicle, kMostIcicle);
+    icicle_height_ =
+        std::clamp(static_cast<int64_t>(rows_ + 2) * 24, kMinIcicleHeight, kMaxIcicleHeight);
     html_.Raw(
         fmt::format("<div class=\"icicle\" role=\"img\" aria-label=\"The table as areas: "
                     "height is device time\" style=\"height:{}px;--d:{:.3f}%\">",
@@ -140,7 +141,7 @@ class Section {
     for (const ModelNode& child : node.children) {
       const double height = static_cast<double>(icicle_height_) * static_cast<double>(child.ns) /
                             static_cast<double>(whole);
-      if (height < kLeastBox) break;  // Children are by time.
+      if (height < kMinBoxHeight) break;  // Children are by time.
       html_.Raw(fmt::format(
           "<div{} style=\"left:{:.3f}%;top:{};height:{};background:{};--solid:{}\" title=\"",
           child.children.empty() ? "" : " class=\"b\"",
@@ -150,7 +151,7 @@ class Section {
           .Raw(" ")
           .Text(figures_.Long(child.ns))
           .Raw("\">");
-      if (height >= kLeastLabel) {
+      if (height >= kMinLabelHeight) {
         html_.Text(child.name)
             .Raw(height >= kTwoLines ? "<br><span>" : " <span>")
             .Raw(figures_.Ms(child.ns))
@@ -236,7 +237,7 @@ class Section {
   std::vector<Phase> phases_;  // Those that the run has.
   int64_t largest_ = 0;
   size_t rows_ = 0;
-  int64_t icicle_height_ = kMostIcicle;
+  int64_t icicle_height_ = kMaxIcicleHeight;
   int64_t depth_ = kIcicleDepth;
   int64_t skipped_ = 0;
 };

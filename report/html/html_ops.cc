@@ -18,9 +18,9 @@
 namespace xlatrace::report {
 namespace {
 
-constexpr size_t kMostOps = 50;
-constexpr size_t kMostSources = 25;
-constexpr size_t kMostKernels = 15;
+constexpr size_t kMaxOpRows = 50;
+constexpr size_t kMaxSourceRows = 25;
+constexpr size_t kMaxKernelRows = 15;
 
 constexpr int kScopeColumns = 26;
 
@@ -65,7 +65,7 @@ class OpsSection {
         "<th class=\"num\">avg \u00b5s</th>{2}<th>known</th></tr></thead><tbody>\n",
         bound ? "<col style=\"width:80px\">" : "", figures_.Unit(), bound ? "<th>bound</th>" : ""));
     const int64_t largest = ops.empty() ? 0 : ops[0].ns;
-    const size_t shown = std::min(kMostOps, ops.size());
+    const size_t shown = std::min(kMaxOpRows, ops.size());
     int64_t sum = 0;
     int64_t shown_instructions = 0;
     for (size_t i = 0; i < shown; ++i) {
@@ -121,7 +121,7 @@ class OpsSection {
                     figures_.Unit()));
     const std::vector<ScopeFigure>& sources = view_.sources;
     const int64_t largest = sources.empty() ? 0 : sources[0].ns;
-    const size_t shown = std::min(kMostSources, sources.size());
+    const size_t shown = std::min(kMaxSourceRows, sources.size());
     int64_t sum = 0;
     for (size_t i = 0; i < shown; ++i) {
       const ScopeFigure& source = sources[i];
@@ -205,7 +205,7 @@ class OpsSection {
         "\u00b5s</th></tr>"
         "</thead><tbody>",
         figures_.Unit()));
-    const size_t shown = std::min(kMostKernels, view_.kernels.size());
+    const size_t shown = std::min(kMaxKernelRows, view_.kernels.size());
     int64_t sum = 0;
     int64_t calls = view_.coverage.activities;
     for (size_t i = 0; i < shown; ++i) {

@@ -17,8 +17,8 @@
 namespace xlatrace::report {
 namespace {
 
-constexpr size_t kMostModules = 25;
-constexpr size_t kMostStats = 60;
+constexpr size_t kMaxModuleRows = 25;
+constexpr size_t kMaxStatRows = 60;
 
 class RunSection {
  public:
@@ -107,7 +107,7 @@ class RunSection {
     html_.Raw(
         "<table><thead><tr><th>severity</th><th>name</th><th class=\"num\">value</th>"
         "<th>source</th><th>advice</th></tr></thead><tbody>");
-    for (size_t i = begin; i < std::min(end, begin + kMostStats); ++i) {
+    for (size_t i = begin; i < std::min(end, begin + kMaxStatRows); ++i) {
       const StatFigure& stat = view_.stats[i];
       const std::string_view severity = Text(stat.severity);
       html_.Raw(fmt::format("<tr><td><span class=\"sev {}\">{}</span></td><td class=\"wrap\">",
@@ -118,9 +118,9 @@ class RunSection {
       html_.Text(stat.source).Raw("</td><td class=\"wrap\">").Text(stat.advice);
       html_.Raw("</td></tr>");
     }
-    if (end - begin > kMostStats) {
+    if (end - begin > kMaxStatRows) {
       html_.Raw(fmt::format("<tr class=\"oth\"><td colspan=\"5\">{} others</td></tr>",
-                            end - begin - kMostStats));
+                            end - begin - kMaxStatRows));
     }
     html_.Raw("</tbody></table>");
   }
@@ -137,7 +137,7 @@ class RunSection {
                     "<th class=\"num\">runs</th><th class=\"num\">{}</th>"
                     "<th class=\"num sort\">ms, whole run</th></tr></thead><tbody>",
                     figures_.Unit()));
-    const size_t shown = std::min(kMostModules, view_.modules.size());
+    const size_t shown = std::min(kMaxModuleRows, view_.modules.size());
     int64_t others_ns = 0;
     int64_t others_run_ns = 0;
     for (size_t i = 0; i < view_.modules.size(); ++i) {

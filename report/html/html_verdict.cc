@@ -27,8 +27,8 @@ namespace {
 
 using model::StepPart;
 
-constexpr size_t kLargestOps = 5;
-constexpr size_t kStepBars = 12;
+constexpr size_t kLargestOpCount = 5;
+constexpr size_t kStepBarCount = 12;
 constexpr double kLabelShare = 0.045;  // Narrower parts of the bar carry no label.
 
 class VerdictSection {
@@ -228,7 +228,7 @@ class VerdictSection {
         fmt::format("<div class=\"acthead\"><h2>Largest instructions</h2><span>{}</span>"
                     "<span>known</span></div><ol>",
                     figures_.Unit()));
-    for (size_t i = 0; i < std::min(kLargestOps, ops.size()); ++i) {
+    for (size_t i = 0; i < std::min(kLargestOpCount, ops.size()); ++i) {
       const FoldedOp& fold = ops[i];
       const OpFigure& op = *fold.op;
       html_.Raw("<li class=\"act\"><span class=\"n\">")
@@ -298,7 +298,7 @@ class VerdictSection {
       if (step.steady || !view_.basis.steady) longest = std::max(longest, step.wall_ns);
     }
     html_.Raw("<section><h2>Steps, ms</h2><div class=\"steps\">");
-    for (size_t i = 0; i < std::min(kStepBars, all.size()); ++i) {
+    for (size_t i = 0; i < std::min(kStepBarCount, all.size()); ++i) {
       const StepFigure& step = all[i];
       html_.Raw(fmt::format("<span>{}</span><i{} style=\"--w:{}\"></i><b>{}</b>", step.step,
                             step.steady ? "" : " class=\"no\"",
@@ -306,8 +306,9 @@ class VerdictSection {
                             Milliseconds(static_cast<double>(step.wall_ns))));
     }
     html_.Raw("</div><p class=\"cap\" style=\"margin-top:4px\">");
-    if (all.size() > kStepBars) {
-      html_.Raw(fmt::format("{} more. ", Thousands(static_cast<int64_t>(all.size() - kStepBars))));
+    if (all.size() > kStepBarCount) {
+      html_.Raw(
+          fmt::format("{} more. ", Thousands(static_cast<int64_t>(all.size() - kStepBarCount))));
     }
     html_.Raw(
         "Hollow bars are not steady: warm-up, compilation, or cut by the recording.</p>"

@@ -15,11 +15,12 @@
 namespace xlatrace::report {
 namespace {
 
-constexpr size_t kPiece = 64 * 1024;
-constexpr size_t kLongest = 400;  // Characters of one name.
-constexpr size_t kHead = 280;
-constexpr size_t kTail = 80;
-constexpr size_t kNameTail = 12;  // Bytes at most that a narrow column keeps of the end of a name.
+constexpr size_t kWritePieceBytes = 64 * 1024;
+constexpr size_t kMaxNameCharacters = 400;  // Characters of one name.
+constexpr size_t kNameHeadCharacters = 280;
+constexpr size_t kNameEndCharacters = 80;
+constexpr size_t kNarrowTailCharacters =
+    12;  // Bytes at most that a narrow column keeps of the end of a name.
 
 // Byte position of the character that is `characters` from the end or the beginning; never inside
 // a code point. Looks at a few hundred bytes at most, however long the text.
@@ -48,7 +49,7 @@ size_t FromEnd(std::string_view text, size_t characters) {
 // text.size(): nothing is kept.
 size_t TailOf(std::string_view text) {
   constexpr std::string_view kBeginsWord = "._/-: ,<(";
-  const size_t longest = text.empty() ? 0 : std::min(kNameTail, text.size() - 1);
+  const size_t longest = text.empty() ? 0 : std::min(kNarrowTailCharacters, text.size() - 1);
   for (size_t n = longest; n >= 2; --n) {
     if (kBeginsWord.find(text[text.size() - n]) != std::string_view::npos) return text.size() - n;
   }
@@ -61,21 +62,21 @@ size_t TailOf(std::string_view text) {
 
 std::string EscapeHtml(std::string_view text) {
   std::string out;
-  const size_t longest = FromStart(text, kLongest);
+  const size_t longest = FromStart(text, kMaxNameCharacters);
   if (longest == text.size()) {
     AppendMarkupText(out, text);
     return out;
   }
-  AppendMarkupText(out, text.substr(0, FromStart(text, kHead)));
+  AppendMarkupText(out, text.substr(0, FromStart(text, kNameHeadCharacters)));
   out +=
       fmt::format("\u2026 [{} bytes in all] \u2026", Thousands(static_cast<int64_t>(text.size())));
-  AppendMarkupText(out, text.substr(FromEnd(text, kTail)));
+  AppendMarkupText(out, text.substr(FromEnd(text, kNameEndCharacters)));
   return out;
 }
 
 HtmlWriter& HtmlWriter::Raw(std::string_view markup) {
   buffer_ += markup;
-  if (buffer_.size() >= kPiece) Flush();
+  if (buffer_.size() >= kWritePieceBytes) Flush();
   return *this;
 }
 
@@ -97,7 +98,7 @@ HtmlWriter& HtmlWriter::Prose(std::string_view text) {
 
 HtmlWriter& HtmlWriter::Name(std::string_view text) {
   const size_t tail = TailOf(text);
-  if (tail < kNameTail || tail == text.size()) {
+  if (tail < kNarrowTailCharacters || tail == text.size()) {
     return Raw("<code class=\"ends\"><span>").Text(text).Raw("</span></code>");
   }
   return Raw("<code class=\"ends\"><span>")

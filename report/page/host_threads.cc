@@ -13,17 +13,17 @@
 namespace xlatrace::report {
 namespace {
 
-constexpr size_t kMostEvents = 20'000;  // Over all windows,
-constexpr size_t kFewestOfWindow = 200;
+constexpr size_t kMaxHostEventCount = 20'000;  // Over all windows,
+constexpr size_t kMinEventsOfWindowCount = 200;
 // Thread numbers of operating systems have fewer digits; XProf's are hashes.
-constexpr int64_t kLargestReadableThread = 9'999'999;
+constexpr int64_t kMaxReadableThreadId = 9'999'999;
 
 }  // namespace
 
 Status HostThreads::Open(PageContext& page) {
   XLATRACE_TRY(ChooseWindows(page));
   if (windows_.empty()) return {};
-  most_of_window_ = std::max<size_t>(kMostEvents / windows_.size(), kFewestOfWindow);
+  most_of_window_ = std::max<size_t>(kMaxHostEventCount / windows_.size(), kMinEventsOfWindowCount);
   FindSpans();
   XLATRACE_ASSIGN(const store::Table calls, store::ScanCallKinds(page.db));
   AddKinds(calls, "call_kind", "name", call_kinds_);
@@ -161,7 +161,7 @@ void HostThreads::WriteThreads(PageContext& page) const {
       threads[{process, names_.Int(i, "thread_id")}] = names_.Text(i, "name");
     }
   }
-  const auto is_readable = [](int64_t id) { return id >= 0 && id <= kLargestReadableThread; };
+  const auto is_readable = [](int64_t id) { return id >= 0 && id <= kMaxReadableThreadId; };
   for (const Kinds* kinds : {&call_kinds_, &range_kinds_}) {
     for (const auto& [id, kind] : *kinds) {
       if (is_readable(kind.thread_id)) continue;

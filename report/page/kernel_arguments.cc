@@ -9,7 +9,7 @@
 namespace xlatrace::report {
 namespace {
 
-constexpr size_t kLongestArguments = 2000;
+constexpr size_t kMaxArgumentsBytes = 2000;
 // The demangler's time grows with the nesting of machine-made templates.
 constexpr size_t kMaxMangled = 16384;
 
@@ -48,7 +48,7 @@ std::string TemplateArguments(std::string_view symbol) {
       end = i;
     }
   }
-  return name.substr(begin, std::min(end - begin, kLongestArguments));
+  return name.substr(begin, std::min(end - begin, kMaxArgumentsBytes));
 }
 
 }  // namespace xlatrace::report

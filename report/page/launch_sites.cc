@@ -53,9 +53,9 @@ int64_t LaunchSites::Find(uint64_t key, const store::ScannedActivity& activity) 
       }
     } else if (const std::string kind = KindOf(site.config_id);
                kind == "memcpy" || kind == "memset") {
-      site.part = kCopyPart;
+      site.part = kCopyPartIndex;
     } else if (IsCollective(site.config_id)) {
-      site.part = kCollectivePart;
+      site.part = kCollectivePartIndex;
     }
     sites_.push_back(site);
   }

@@ -23,7 +23,7 @@ namespace {
 
 using store::Statement;
 
-constexpr size_t kMostGaps = 20'000;
+constexpr size_t kMaxGapRows = 20'000;
 
 void GapSums(PageContext& page) {
   PageTable table("gap_sums", page.blocks.strings());
@@ -135,9 +135,9 @@ Status LoadPageGaps(PageContext& page) {
     return std::tie(a.device_id, a.start_ns) < std::tie(b.device_id, b.start_ns);
   };
   const auto drop_short_ones = [&] {
-    if (longest.size() <= kMostGaps) return;
-    std::nth_element(longest.begin(), longest.begin() + kMostGaps, longest.end(), is_longer);
-    longest.resize(kMostGaps);
+    if (longest.size() <= kMaxGapRows) return;
+    std::nth_element(longest.begin(), longest.begin() + kMaxGapRows, longest.end(), is_longer);
+    longest.resize(kMaxGapRows);
   };
   using Sum = PageGapSums::Sum;
   std::map<std::tuple<int64_t, int64_t, model::GapCause>, Sum> sums;
@@ -154,7 +154,7 @@ Status LoadPageGaps(PageContext& page) {
     page.gap_sums.ns += ns;
     ++page.gap_sums.count;
     longest.push_back(gap);
-    if (longest.size() >= 4 * kMostGaps) drop_short_ones();
+    if (longest.size() >= 4 * kMaxGapRows) drop_short_ones();
   }));
   for (const auto& [key, sum] : sums) {
     const auto& [device, step, cause] = key;

@@ -29,10 +29,10 @@ using model::kNoIndex;
 using store::Statement;
 using store::Table;
 
-constexpr int64_t kMostInstructions = 400'000;     // Over all modules.
-constexpr size_t kMostHotText = size_t{12} << 20;  // Deflates to a tenth or less.
-constexpr size_t kTextPiece = size_t{2} << 20;
-constexpr size_t kLongestInstruction = 8'192;
+constexpr int64_t kMaxInstructionRows = 400'000;       // Over all modules.
+constexpr size_t kMaxHotTextBytes = size_t{12} << 20;  // Deflates to a tenth or less.
+constexpr size_t kTextPieceBytes = size_t{2} << 20;
+constexpr size_t kMaxInstructionBytes = 8'192;
 
 // Facts of run.db about an instruction, in the order of the module.
 struct InstructionFacts {
@@ -122,7 +122,7 @@ class HloTables {
  private:
   // Modules by device time while they fit.
   Status Choose() {
-    int64_t left = kMostInstructions;
+    int64_t left = kMaxInstructionRows;
     std::vector<const ModuleFigure*> ran;
     for (const ModuleFigure& module : page_.view.modules) {
       if (module.run_ns > 0) ran.push_back(&module);
@@ -270,7 +270,7 @@ class HloTables {
     late_.clear();
     for (const uint32_t i : order) {
       std::string line = PrintedLine(module, i);
-      if (page_.options.hlo_text == HloText::kHot && text_bytes_ + line.size() > kMostHotText) {
+      if (page_.options.hlo_text == HloText::kHot && text_bytes_ + line.size() > kMaxHotTextBytes) {
         text_left_out_ += line.size();
         continue;
       }
@@ -279,7 +279,7 @@ class HloTables {
       text_.Set(0, first_instruction + i);
       text_.SetBlob(text_column_, line);
       text_.EndRow();
-      if (piece_bytes_ >= kTextPiece) WriteTextPiece();
+      if (piece_bytes_ >= kTextPieceBytes) WriteTextPiece();
     }
   }
 
@@ -288,7 +288,7 @@ class HloTables {
     instruction.metadata = {};
     std::string line = hlo::PrintInstruction(module, instruction);
     RemoveMetadata(line);
-    return SafeName(line, kLongestInstruction);
+    return SafeName(line, kMaxInstructionBytes);
   }
 
   void NewTextPiece() {

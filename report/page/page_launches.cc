@@ -29,8 +29,8 @@ using store::Table;
 using Json = nlohmann::ordered_json;
 
 constexpr size_t kPieceRows = size_t{1} << 18;
-constexpr int64_t kBins = 65'536;  // Over all devices.
-constexpr int64_t kMostBinsOfDevice = 16'384;
+constexpr int64_t kTimeBinCount = 65'536;  // Over all devices.
+constexpr int64_t kMaxBinsOfDeviceCount = 16'384;
 
 struct Launch {
   int64_t stream = 0, start_ns = 0, duration_ns = 0, self_ns = 0, site = 0;
@@ -109,7 +109,7 @@ class LaunchPass {
     all_ = false;
     XLATRACE_ASSIGN(chosen_, ChooseSteps(page_));
     const auto devices = static_cast<int64_t>(std::max<size_t>(page_.devices.size(), 1));
-    const int64_t bins = std::clamp<int64_t>(kBins / devices, 64, kMostBinsOfDevice);
+    const int64_t bins = std::clamp<int64_t>(kTimeBinCount / devices, 64, kMaxBinsOfDeviceCount);
     bin_ns_ = (page_.end_ns - page_.start_ns + bins - 1) / bins;
     return {};
   }

@@ -15,7 +15,7 @@ namespace xlatrace::report {
 namespace {
 
 // Positions and values over all modules: some 4 bytes each in the file.
-constexpr size_t kMostLiveRows = 400'000;
+constexpr size_t kMaxLiveRows = 400'000;
 
 constexpr std::array<std::string_view, 4> kKinds = {"parameter", "constant", "result", "temporary"};
 
@@ -84,7 +84,7 @@ void MemoryTables::AddLiveValues(const model::HloModule& module,
   if (!live) return;  // Without a schedule, there is no order.
   const size_t values = buffers != nullptr ? buffers->rows.size() : live->values.size();
   const size_t rows = live->order.size() + values;
-  if (order_.rows() + values_.rows() + rows > kMostLiveRows) {
+  if (order_.rows() + values_.rows() + rows > kMaxLiveRows) {
     live_left_out_ += static_cast<int64_t>(rows);
     return;
   }

@@ -26,17 +26,17 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr size_t kLongest = 4096;
+constexpr size_t kMaxMetaTextBytes = 4096;
 
 Json SafeOrNull(const std::string& text) {
-  return text.empty() ? Json() : Json(SafeName(text, kLongest));
+  return text.empty() ? Json() : Json(SafeName(text, kMaxMetaTextBytes));
 }
 
 Json SentenceJson(const Sentence& sentence) {
   Json json = Json::array();
   for (const Piece& piece : sentence) {
     const std::string text = piece.code ? piece.text : WithGlyphs(piece.text);
-    json.push_back({{"text", SafeName(text, kLongest)}, {"code", piece.code}});
+    json.push_back({{"text", SafeName(text, kMaxMetaTextBytes)}, {"code", piece.code}});
   }
   return json;
 }

@@ -119,38 +119,39 @@ Status WriteOpTables(PageContext& page) {
       "estimated mixed critical_pct:real slack_ns handle:text"
       " module>modules instruction:text instruction_row>instructions unattributed_reason:word"
       " opcode:text shape:text dtype:text ns calls self_ns copies stack:text");
-  constexpr size_t kFirstSql = 5;  // `category` in kOpTimeSql.
-  constexpr size_t kMore = 27;     // `handle` in the table.
+  constexpr size_t kFirstSqlIndex = 5;    // `category` in kOpTimeSql.
+  constexpr size_t kFirstMoreIndex = 27;  // `handle` in the table.
   int64_t next_fold = 0;
   const auto folds = FoldNumbers(page.view, &next_fold);
   for (size_t i = 0; i < page.ops.size(); ++i) {
     const PageOp& op = page.ops[i];
     if (op.row_in_sql >= 0) {
       const auto& row = rows.rows[static_cast<size_t>(op.row_in_sql)];
-      for (size_t c = kFirstSql; c < row.size(); ++c) SetCell(table, c - kFirstSql, row[c]);
+      for (size_t c = kFirstSqlIndex; c < row.size(); ++c)
+        SetCell(table, c - kFirstSqlIndex, row[c]);
     } else {
       table.SetText(1, op.op_kind);
       table.SetText(2, op.phase);
       table.Set(8, op.occurrences);
       table.Set(9, op.total_ns);
-      table.SetText(kMore - 5, "none");
-      table.Set(kMore - 4, int64_t{0});
-      table.Set(kMore - 3, int64_t{0});
+      table.SetText(kFirstMoreIndex - 5, "none");
+      table.Set(kFirstMoreIndex - 4, int64_t{0});
+      table.Set(kFirstMoreIndex - 3, int64_t{0});
     }
-    table.SetText(kMore, op.handle);
-    SetCell(table, kMore + 1, op.module_id, &page.modules);
-    table.SetText(kMore + 2, op.instruction);
-    table.Set(kMore + 3, op.instruction_row);
-    table.SetText(kMore + 4, op.reason);
-    table.SetText(kMore + 5, details[i].opcode);
-    table.SetText(kMore + 6, details[i].shape);
-    table.SetText(kMore + 7, hlo::FirstLeaf(details[i].shape).type);
-    table.Set(kMore + 8, op.ns);
-    table.Set(kMore + 9, op.calls);
-    table.Set(kMore + 10, op.self_ns);
+    table.SetText(kFirstMoreIndex, op.handle);
+    SetCell(table, kFirstMoreIndex + 1, op.module_id, &page.modules);
+    table.SetText(kFirstMoreIndex + 2, op.instruction);
+    table.Set(kFirstMoreIndex + 3, op.instruction_row);
+    table.SetText(kFirstMoreIndex + 4, op.reason);
+    table.SetText(kFirstMoreIndex + 5, details[i].opcode);
+    table.SetText(kFirstMoreIndex + 6, details[i].shape);
+    table.SetText(kFirstMoreIndex + 7, hlo::FirstLeaf(details[i].shape).type);
+    table.Set(kFirstMoreIndex + 8, op.ns);
+    table.Set(kFirstMoreIndex + 9, op.calls);
+    table.Set(kFirstMoreIndex + 10, op.self_ns);
     const auto fold = folds.find(op.handle);
-    table.Set(kMore + 11, fold != folds.end() ? fold->second : next_fold++);
-    table.SetText(kMore + 12, op.stack);
+    table.Set(kFirstMoreIndex + 11, fold != folds.end() ? fold->second : next_fold++);
+    table.SetText(kFirstMoreIndex + 12, op.stack);
     table.EndRow();
   }
   page.blocks.Write(table);

@@ -18,7 +18,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 using store::Statement;
 
-constexpr size_t kLongestSentence = 4096;
+constexpr size_t kMaxPathSentenceBytes = 4096;
 
 }  // namespace
 
@@ -71,7 +71,7 @@ Status LoadReplayMeta(PageContext& page) {
         if (stored.is_array()) {
           for (const Json& sentence : stored) {
             if (sentence.is_string()) {
-              assumptions.push_back(SafeName(sentence.get<std::string>(), kLongestSentence));
+              assumptions.push_back(SafeName(sentence.get<std::string>(), kMaxPathSentenceBytes));
             }
           }
         }
@@ -80,7 +80,8 @@ Status LoadReplayMeta(PageContext& page) {
             {"step_ns", whole(1)},
             {"error_pct", number(2)},
             {"largest_error_pct", number(3)},
-            {"withheld", row.IsNull(4) ? Json() : Json(SafeName(row.Text(4), kLongestSentence))},
+            {"withheld",
+             row.IsNull(4) ? Json() : Json(SafeName(row.Text(4), kMaxPathSentenceBytes))},
             {"all_findings_step_ns", whole(5)},
             {"assumptions", std::move(assumptions)}};
         return false;

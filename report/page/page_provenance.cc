@@ -14,7 +14,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr size_t kLongestNote = 4096;
+constexpr size_t kMaxProvenanceNoteBytes = 4096;
 
 class ProvenanceTables {
  public:
@@ -88,8 +88,9 @@ void WriteProvenanceTables(PageContext& page) {
   for (const OpProvenance& op : provenance->ops) told += tables.Add(op) ? 1 : 0;
   tables.Write();
   Json notes = Json::array();
-  for (const std::string& note : provenance->notes) notes.push_back(SafeName(note, kLongestNote));
-  page.meta["provenance"] = {{"dump", SafeName(provenance->dump, kLongestNote)},
+  for (const std::string& note : provenance->notes)
+    notes.push_back(SafeName(note, kMaxProvenanceNoteBytes));
+  page.meta["provenance"] = {{"dump", SafeName(provenance->dump, kMaxProvenanceNoteBytes)},
                              {"ops", told},
                              {"wanted", provenance->wanted},
                              {"notes", std::move(notes)}};

@@ -21,9 +21,9 @@ namespace {
 using store::Statement;
 
 // Cells of the map: some 20 bytes of the file each.
-constexpr int64_t kMostRankSteps = 100'000;
-constexpr int64_t kMostCollectives = 500;
-constexpr size_t kLongestSaid = 4096;
+constexpr int64_t kMaxRankStepRows = 100'000;
+constexpr int64_t kMaxCollectiveRows = 500;
+constexpr size_t kMaxJobTextBytes = 4096;
 
 // The job's steps that the map shows: all, or the longest of each group of consecutive
 // steps.
@@ -47,7 +47,7 @@ Result<ShownSteps> ChooseSteps(store::RunDb& db) {
                  }));
   ShownSteps shown;
   const auto group =
-      static_cast<size_t>(std::max<int64_t>(1, (rows + kMostRankSteps - 1) / kMostRankSteps));
+      static_cast<size_t>(std::max<int64_t>(1, (rows + kMaxRankStepRows - 1) / kMaxRankStepRows));
   for (size_t i = 0; i < all.size(); i += group) {
     size_t longest = i;
     for (size_t k = i; k < std::min(all.size(), i + group); ++k) {
@@ -107,7 +107,7 @@ Status JobCollectives(PageContext& page, const IdRows& ranks) {
       " bus_bandwidth, exposed_ns_per_step, wait_ns_per_step, last_rank_id, last_times"
       " FROM job_collective",
       [&](const Statement& row) {
-        if (++rows > kMostCollectives) return true;
+        if (++rows > kMaxCollectiveRows) return true;
         for (int c = 0; c <= 12; ++c) {
           const auto column = static_cast<size_t>(c);
           if (row.IsNull(c)) continue;
@@ -121,7 +121,7 @@ Status JobCollectives(PageContext& page, const IdRows& ranks) {
         return true;
       }));
   page.blocks.Write(table);
-  page.blocks.LeftOut("job_collectives", std::max<int64_t>(0, rows - kMostCollectives), 0);
+  page.blocks.LeftOut("job_collectives", std::max<int64_t>(0, rows - kMaxCollectiveRows), 0);
   return {};
 }
 
@@ -179,10 +179,10 @@ Status WriteRankTables(PageContext& page) {
   XLATRACE_ASSIGN(const auto heading, page.db.Info("job_heading"));
   XLATRACE_ASSIGN(const auto cause, page.db.Info("job_cause"));
   XLATRACE_ASSIGN(const auto path, page.db.Info("job_path"));
-  page.meta["job"] = {{"sentence", SafeName(WithGlyphs(sentence.value_or("")), kLongestSaid)},
-                      {"heading", SafeName(WithGlyphs(heading.value_or("")), kLongestSaid)},
-                      {"cause", SafeName(cause.value_or(""), kLongestSaid)},
-                      {"path", SafeName(WithGlyphs(path.value_or("")), kLongestSaid)}};
+  page.meta["job"] = {{"sentence", SafeName(WithGlyphs(sentence.value_or("")), kMaxJobTextBytes)},
+                      {"heading", SafeName(WithGlyphs(heading.value_or("")), kMaxJobTextBytes)},
+                      {"cause", SafeName(cause.value_or(""), kMaxJobTextBytes)},
+                      {"path", SafeName(WithGlyphs(path.value_or("")), kMaxJobTextBytes)}};
   const JobFigure& job = page.view.job;
   auto& meta = page.meta["job"];
   meta["ranks"] = RankWords(job);

@@ -16,8 +16,8 @@ namespace {
 
 using store::Table;
 
-constexpr int64_t kMostExecutions = 200'000;
-constexpr int64_t kMostCompiles = 50'000;
+constexpr int64_t kMaxExecutionRows = 200'000;
+constexpr int64_t kMaxCompileRows = 50'000;
 
 Status WriteFacts(PageContext& page) {
   PageTable info("run_info", page.blocks.strings());
@@ -197,11 +197,11 @@ Status WriteRunTables(PageContext& page) {
       "module>modules device>devices start_ns:delta end_ns:delta activities complete");
   XLATRACE_TRY(Limited(page, executions,
                        "module_id, device_id, start_ns, end_ns, activities, complete", "execution",
-                       kMostExecutions, {&page.modules, &page.devices}));
+                       kMaxExecutionRows, {&page.modules, &page.devices}));
   PageTable compiles("compiles", page.blocks.strings());
   compiles.Declare("process>processes module>modules name:text start_ns:delta end_ns:delta");
   return Limited(page, compiles, "process_id, module_id, name, start_ns, end_ns", "compile",
-                 kMostCompiles, {&page.processes, &page.modules});
+                 kMaxCompileRows, {&page.processes, &page.modules});
 }
 
 }  // namespace xlatrace::report

@@ -23,10 +23,10 @@ namespace {
 
 using store::Table;
 
-constexpr uint64_t kLargestFile = uint64_t{8} << 20;
-constexpr size_t kMostFiles = 200;
-constexpr int64_t kAround = 12;  // Lines before and after.
-constexpr size_t kLongestLine = 400;
+constexpr uint64_t kMaxSourceFileBytes = uint64_t{8} << 20;
+constexpr size_t kMaxSourceFileCount = 200;
+constexpr int64_t kContextLines = 12;  // Lines before and after.
+constexpr size_t kMaxSourceLineBytes = 400;
 
 std::vector<std::string_view> Components(std::string_view path) {
   std::vector<std::string_view> parts;
@@ -84,7 +84,7 @@ Status WriteSourceTables(PageContext& page) {
   size_t not_found = 0;
   for (const ScopeFigure& source : page.view.sources) {
     if (source.name.empty() || !source.line) continue;
-    if (wanted.size() < kMostFiles || wanted.contains(source.name)) {
+    if (wanted.size() < kMaxSourceFileCount || wanted.contains(source.name)) {
       wanted[source.name].insert(*source.line);
     }
   }
@@ -93,7 +93,7 @@ Status WriteSourceTables(PageContext& page) {
   const size_t text_column = table.AddBlob("text", "bytes");
   for (const auto& [name, numbers] : wanted) {
     const std::string path = Find(page.options.source_folders, name);
-    const auto text = path.empty() ? Result<std::string>("") : ReadFile(path, kLargestFile);
+    const auto text = path.empty() ? Result<std::string>("") : ReadFile(path, kMaxSourceFileBytes);
     if (path.empty() || !text) {
       ++not_found;
       continue;
@@ -103,16 +103,16 @@ Status WriteSourceTables(PageContext& page) {
     const std::string sha = HashText(Hash(*text));
     int64_t next = 1;  // First line that is not in the page yet.
     for (auto number = numbers.begin(); number != numbers.end();) {
-      const int64_t first = std::max<int64_t>(next, *number - kAround);
+      const int64_t first = std::max<int64_t>(next, *number - kContextLines);
       int64_t last = *number;
-      while (number != numbers.end() && *number <= last + 2 * kAround + 1) last = *number++;
-      last = std::min(count, last + kAround);
+      while (number != numbers.end() && *number <= last + 2 * kContextLines + 1) last = *number++;
+      last = std::min(count, last + kContextLines);
       if (first > last) continue;
       std::string excerpt;
       for (int64_t line = first; line <= last; ++line) {
         std::string_view code = lines[static_cast<size_t>(line - 1)];
-        AppendSafeText(excerpt, Beginning(code, kLongestLine), Lines::kKeep);
-        if (code.size() > kLongestLine) excerpt += "\u2026";
+        AppendSafeText(excerpt, Beginning(code, kMaxSourceLineBytes), Lines::kKeep);
+        if (code.size() > kMaxSourceLineBytes) excerpt += "\u2026";
         excerpt += '\n';
       }
       table.SetText(0, name);

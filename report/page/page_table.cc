@@ -55,9 +55,10 @@ Range RangeOf(const std::vector<int64_t>& values, const std::vector<uint8_t>& nu
 
 int64_t PageStrings::Row(std::string_view text) {
   // Long texts are cut, so two that differ may read the same; they stay two rows.
-  std::string key = text.size() <= kLongest ? std::string(text) : HashText(Hash(text)) + "\n";
+  std::string key =
+      text.size() <= kMaxStringBytes ? std::string(text) : HashText(Hash(text)) + "\n";
   const auto [found, added] = rows_.emplace(std::move(key), static_cast<int64_t>(texts_.size()));
-  if (added) texts_.push_back(SafeName(text, kLongest));
+  if (added) texts_.push_back(SafeName(text, kMaxStringBytes));
   return found->second;
 }
 
@@ -138,7 +139,7 @@ void PageTable::SetText(size_t column, std::string_view text) {
   if (c.type == Type::kText) return Append(c, strings_->Row(text));
   const auto [found, added] =
       c.word_rows.emplace(std::string(text), static_cast<int64_t>(c.words.size()));
-  if (added) c.words.push_back(SafeName(text, PageStrings::kLongest));
+  if (added) c.words.push_back(SafeName(text, PageStrings::kMaxStringBytes));
   Append(c, found->second);
 }
 

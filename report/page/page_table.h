@@ -22,10 +22,10 @@
 
 namespace xlatrace::report {
 
-// The table `strings`: every text once, made safe to show, at most kLongest bytes of it.
+// The table `strings`: every text once, made safe to show, at most kMaxStringBytes bytes of it.
 class PageStrings {
  public:
-  static constexpr size_t kLongest = 4096;
+  static constexpr size_t kMaxStringBytes = 4096;
 
   int64_t Row(std::string_view text);
   const std::vector<std::string>& texts() const { return texts_; }

@@ -20,7 +20,7 @@ namespace {
 
 using store::Statement;
 
-constexpr size_t kMostGraphLaunches = 20'000;
+constexpr size_t kMaxGraphLaunchCount = 20'000;
 
 // The first screen's facts about steps that take longer than others.
 Status DifferencesOfSteps(PageContext& page) {
@@ -99,8 +99,8 @@ Status Steps(PageContext& page) {
 Status GraphLaunches(PageContext& page) {
   XLATRACE_ASSIGN(std::vector<store::ScannedGraphLaunch> launches,
                   store::ScanGraphLaunches(page.db));
-  if (launches.size() > kMostGraphLaunches) {
-    const auto cut = launches.begin() + kMostGraphLaunches;
+  if (launches.size() > kMaxGraphLaunchCount) {
+    const auto cut = launches.begin() + kMaxGraphLaunchCount;
     std::nth_element(launches.begin(), cut, launches.end(), [](const auto& a, const auto& b) {
       return std::tuple(b.end_ns - b.start_ns, a.device_id, a.start_ns) <
              std::tuple(a.end_ns - a.start_ns, b.device_id, b.start_ns);

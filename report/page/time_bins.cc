@@ -8,8 +8,8 @@
 namespace xlatrace::report {
 
 size_t TimePartOf(std::string_view op_kind, std::string_view phase) {
-  if (op_kind == "collective") return kCollectivePart;
-  if (op_kind == "copy" || op_kind == "memset") return kCopyPart;
+  if (op_kind == "collective") return kCollectivePartIndex;
+  if (op_kind == "copy" || op_kind == "memset") return kCopyPartIndex;
   for (size_t p = 0; p < kPhaseCount; ++p) {
     if (Text(static_cast<model::Phase>(p)) == phase) return p;
   }
@@ -17,8 +17,8 @@ size_t TimePartOf(std::string_view op_kind, std::string_view phase) {
 }
 
 std::string_view TimePartText(size_t part) {
-  if (part == kCollectivePart) return "collective";
-  if (part == kCopyPart) return "copy";
+  if (part == kCollectivePartIndex) return "collective";
+  if (part == kCopyPartIndex) return "copy";
   return Text(static_cast<model::Phase>(part));
 }
 

@@ -19,9 +19,9 @@
 namespace xlatrace::report {
 
 // Parts of time in a bin: the phases, then collectives and copies.
-inline constexpr size_t kTimeParts = kPhaseCount + 2;
-inline constexpr size_t kCollectivePart = kPhaseCount;
-inline constexpr size_t kCopyPart = kPhaseCount + 1;
+inline constexpr size_t kTimePartCount = kPhaseCount + 2;
+inline constexpr size_t kCollectivePartIndex = kPhaseCount;
+inline constexpr size_t kCopyPartIndex = kPhaseCount + 1;
 
 // The part of an op, by the words of the view op_time.
 size_t TimePartOf(std::string_view op_kind, std::string_view phase);
@@ -40,9 +40,9 @@ class TimeBins {
   // Calls `each(bin, part, ns)` where there is time.
   template <typename Each>
   void ForEach(Each each) const {
-    std::array<double, kTimeParts> covered{};
+    std::array<double, kTimePartCount> covered{};
     for (size_t b = 0; b < parts_.size(); ++b) {
-      for (size_t p = 0; p < kTimeParts; ++p) {
+      for (size_t p = 0; p < kTimePartCount; ++p) {
         covered[p] += covers_[b][p];
         const auto ns = static_cast<int64_t>(parts_[b][p] + covered[p] + 0.5);
         if (ns > 0) each(static_cast<int64_t>(b), p, ns);
@@ -52,7 +52,7 @@ class TimeBins {
 
  private:
   int64_t start_ns_, width_ns_;
-  std::vector<std::array<double, kTimeParts>> parts_, covers_;
+  std::vector<std::array<double, kTimePartCount>> parts_, covers_;
 };
 
 }  // namespace xlatrace::report

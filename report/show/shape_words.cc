@@ -11,9 +11,9 @@
 namespace xlatrace::report {
 namespace {
 
-constexpr size_t kMostWritten = 8;
-constexpr size_t kMostKinds = 6;
-constexpr int kDeepest = 16;
+constexpr size_t kMaxWrittenShapeCount = 8;
+constexpr size_t kMaxShapeKindCount = 6;
+constexpr int kMaxTupleDepth = 16;
 
 // The elements of "(a, b)"; empty where that is no tuple, or its brackets do not close.
 std::vector<std::string_view> ElementsOf(std::string_view shape) {
@@ -38,8 +38,8 @@ std::vector<std::string_view> ElementsOf(std::string_view shape) {
 
 std::string Short(std::string_view shape, int depth) {
   const std::vector<std::string_view> elements = ElementsOf(shape);
-  if (elements.empty() || depth > kDeepest) return std::string(shape);
-  if (elements.size() <= kMostWritten) {
+  if (elements.empty() || depth > kMaxTupleDepth) return std::string(shape);
+  if (elements.size() <= kMaxWrittenShapeCount) {
     std::string text = "(";
     for (size_t i = 0; i < elements.size(); ++i) {
       text += (i == 0 ? "" : ", ") + Short(elements[i], depth + 1);
@@ -57,14 +57,14 @@ std::string Short(std::string_view shape, int depth) {
     }
   }
   std::string text = fmt::format("tuple of {}: ", elements.size());
-  for (size_t k = 0; k < std::min(kinds.size(), kMostKinds); ++k) {
+  for (size_t k = 0; k < std::min(kinds.size(), kMaxShapeKindCount); ++k) {
     if (k > 0) text += ", ";
     if (kinds[k].second > 1) text += fmt::format("{} x ", kinds[k].second);
     text += Short(kinds[k].first, depth + 1);
   }
-  if (kinds.size() > kMostKinds) {
-    text += fmt::format(" and {} other shape{}", kinds.size() - kMostKinds,
-                        kinds.size() == kMostKinds + 1 ? "" : "s");
+  if (kinds.size() > kMaxShapeKindCount) {
+    text += fmt::format(" and {} other shape{}", kinds.size() - kMaxShapeKindCount,
+                        kinds.size() == kMaxShapeKindCount + 1 ? "" : "s");
   }
   return depth == 0 ? text : "(" + text + ")";
 }

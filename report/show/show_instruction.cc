@@ -39,7 +39,7 @@ class Neighbours {
 
   Neighbour MakerOf(uint32_t index) const {
     Neighbour maker{index, {}};
-    while (IsPassive(maker.index) && maker.through.size() < kMostPassed) {
+    while (IsPassive(maker.index) && maker.through.size() < kMaxPassedThroughCount) {
       const model::Instruction& i = At(maker.index);
       const auto operands = module_.Operands(i);
       // A tuple is made of several; which of them is meant is known right behind it alone.
@@ -69,7 +69,7 @@ class Neighbours {
   }
 
  private:
-  static constexpr size_t kMostPassed = 8;
+  static constexpr size_t kMaxPassedThroughCount = 8;
 
   const model::Instruction& At(uint32_t index) const { return module_.instructions[index]; }
   bool IsPassive(uint32_t index) const {
@@ -87,11 +87,11 @@ class Neighbours {
 
   void Follow(const Neighbour& from, std::vector<Neighbour>& readers) const {
     for (const uint32_t user : users_[from.index]) {
-      if (readers.size() >= kMostSheetRows) return;
+      if (readers.size() >= kMaxSheetRows) return;
       Neighbour reader{user, from.through};
       // A tuple ends the search, because consumers of single elements are not distinguished here.
       const bool ends = !IsPassive(user) || At(user).opcode == "tuple" || users_[user].empty() ||
-                        reader.through.size() >= kMostPassed;
+                        reader.through.size() >= kMaxPassedThroughCount;
       if (ends) {
         readers.push_back(std::move(reader));
         continue;
@@ -137,7 +137,7 @@ Status AddNeighbours(RunDb& db, const model::HloModule& module, uint32_t index, 
   Neighbours neighbours(module, by_name);
   Json operands = Json::array();
   for (const uint32_t operand : module.Operands(module.instructions[index])) {
-    if (operands.size() >= kMostSheetRows) break;
+    if (operands.size() >= kMaxSheetRows) break;
     operands.push_back(row_of(neighbours.MakerOf(operand), module.instructions[operand].shape));
   }
   Json users = Json::array();
@@ -151,7 +151,7 @@ Status AddNeighbours(RunDb& db, const model::HloModule& module, uint32_t index, 
 
 // The instruction as XLA prints it, and the bodies it calls, without metadata.
 Json HloLines(const model::HloModule& module, uint32_t index, bool whole) {
-  constexpr size_t kMostLines = 40;
+  constexpr size_t kMaxHloLines = 40;
   const model::Instruction& instruction = module.instructions[index];
   Json lines = Json::array();
   lines.push_back(hlo::PrintInstruction(module, instruction));
@@ -161,7 +161,7 @@ Json HloLines(const model::HloModule& module, uint32_t index, bool whole) {
     const model::Computation& body = module.computations[callee];
     lines.push_back(std::string(body.name) + " {");
     for (const model::Instruction& inner : module.InstructionsOf(body)) {
-      if (!whole && lines.size() > kMostLines) {
+      if (!whole && lines.size() > kMaxHloLines) {
         ++left_out;
         continue;
       }
@@ -186,7 +186,7 @@ void AddCallers(const model::HloModule& module, const model::Instruction& instru
   for (const model::Instruction& other : module.instructions) {
     const auto called = module.CalledComputations(other);
     if (std::find(called.begin(), called.end(), instruction.computation) == called.end()) continue;
-    if (callers.size() < kMostSheetRows) callers.push_back(std::string(other.name));
+    if (callers.size() < kMaxSheetRows) callers.push_back(std::string(other.name));
   }
   (*sheet)["called_by"] = std::move(callers);
 }

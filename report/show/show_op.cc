@@ -28,8 +28,8 @@ namespace {
 
 using store::RunDb;
 
-constexpr size_t kMostSteps = 200;
-constexpr size_t kMostDevicesNamed = 8;
+constexpr size_t kMaxStepRows = 200;
+constexpr size_t kMaxNamedDeviceCount = 8;
 
 int64_t IntOf(const Json& row, std::string_view key) { return JsonInt(row, key).value_or(0); }
 std::optional<int64_t> OptionalOf(const Json& row, std::string_view key) {
@@ -78,7 +78,7 @@ Status AddDevices(RunDb& db, const std::map<int64_t, std::set<int64_t>>& ran_in,
   op["ran_on"] = Json::array();
   for (const int64_t device : ran_on) {
     steps_there += steady_of[device];
-    if (op["ran_on"].size() == kMostDevicesNamed) continue;
+    if (op["ran_on"].size() == kMaxNamedDeviceCount) continue;
     const auto name = names.find(device);
     op["ran_on"].push_back(name == names.end() ? fmt::format("device {}", device) : name->second);
   }
@@ -360,7 +360,7 @@ Result<Json> StepRows(RunDb& db, const OpLaunches& of, size_t* count) {
   *count = 0;
   for (size_t i = 0; i < of_run.rows.size(); ++i) {
     const auto at = of.by_step.find(of_run.Int(i, "step"));
-    if (at == of.by_step.end() || ++*count > kMostSteps) continue;
+    if (at == of.by_step.end() || ++*count > kMaxStepRows) continue;
     const LaunchSum& sum = at->second;
     const bool timed = sum.timed > 0;
     rows.push_back(
@@ -384,7 +384,7 @@ Json LaunchRows(const OpLaunches& of, size_t* configurations) {
   const auto groups = GroupSums(of.sums, [](const LaunchSum& s) { return s.config_id; });
   *configurations = groups.size();
   for (const LaunchSum& sum : groups) {
-    if (rows.size() == kMostSheetRows) break;
+    if (rows.size() == kMaxSheetRows) break;
     const auto handle = kernel_handles.find(of.all.ConfigText(sum, "kernel_symbol"));
     Json row{{"handle", handle == kernel_handles.end() ? Json() : Json(handle->second)}};
     row.update(of.all.LaunchJson(sum));
@@ -403,7 +403,7 @@ Json EvidenceRows(const OpLaunches& of) {
   const auto or_null = [](const std::string& text) { return text.empty() ? Json() : Json(text); };
   Json rows = Json::array();
   for (const LaunchSum& sum : GroupSums(of.sums, evidence_of)) {
-    if (rows.size() == kMostSheetRows) break;
+    if (rows.size() == kMaxSheetRows) break;
     const auto [evidence, confidence, losers] = evidence_of(sum);
     rows.push_back({{"evidence", or_null(evidence)},
                     {"confidence", or_null(confidence)},
@@ -448,7 +448,7 @@ Result<Json> OpSheet(RunDb& db, const std::string& handle, const ShowOptions& op
                        "SELECT op_name, phase, layer, source_file, source_line, share"
                        " FROM instruction_share WHERE module_id = ?1 AND instruction = ?2"
                        " ORDER BY share DESC",
-                       {module_id, name}, kMostSheetRows));
+                       {module_id, name}, kMaxSheetRows));
   sheet["evidence"] = EvidenceRows(of);
   XLATRACE_ASSIGN(sheet["findings"], Rows(db,
                                           "SELECT handle, title FROM finding WHERE where_op = ?1 OR"

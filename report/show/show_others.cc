@@ -29,7 +29,7 @@ namespace {
 
 using store::RunDb;
 
-constexpr size_t kMostRows = 40;
+constexpr size_t kMaxListRows = 40;
 
 // Columns of ops in the sheets that list them.
 constexpr std::string_view kOpColumns =
@@ -42,7 +42,7 @@ Result<Json> Ops(RunDb& db, std::string_view where, std::initializer_list<store:
   std::string sql(kOpColumns);
   sql += where;
   sql += " AND handle IS NOT NULL ORDER BY self_ns DESC";
-  return Rows(db, sql, parameters, kMostRows);
+  return Rows(db, sql, parameters, kMaxListRows);
 }
 
 // Rows of an op's handle and self_ns, and the share_ppm of a part of it: the time of each.
@@ -93,8 +93,8 @@ Result<Json> OpsWithin(RunDb& db, std::string_view where,
   std::stable_sort(ops.begin(), ops.end(), [](const Json& a, const Json& b) {
     return JsonInt(a, "here_ns").value_or(0) > JsonInt(b, "here_ns").value_or(0);
   });
-  if (ops.size() > kMostRows) {
-    ops.erase(ops.begin() + static_cast<std::ptrdiff_t>(kMostRows), ops.end());
+  if (ops.size() > kMaxListRows) {
+    ops.erase(ops.begin() + static_cast<std::ptrdiff_t>(kMaxListRows), ops.end());
   }
   return ops;
 }
@@ -144,7 +144,7 @@ Status AddScopeTimes(RunDb& db, std::string_view where,
   names += where;
   XLATRACE_ASSIGN(
       (*sheet)["op_names"],
-      Rows(db, names + " GROUP BY op_name, phase ORDER BY self_ns DESC", parameters, kMostRows));
+      Rows(db, names + " GROUP BY op_name, phase ORDER BY self_ns DESC", parameters, kMaxListRows));
   return {};
 }
 
@@ -309,7 +309,7 @@ Result<Json> KernelSheet(RunDb& db, const std::string& what, const ShowOptions& 
   Json rows = Json::array();
   const std::vector<LaunchSum> shapes = GroupSums(of_symbol, shape_of);
   for (const LaunchSum& sum : shapes) {
-    if (rows.size() == kMostRows) break;
+    if (rows.size() == kMaxListRows) break;
     Json row = launches.LaunchJson(sum);
     row.erase("kernel_symbol");
     row["min_ns"] = sum.timed > 0 ? Json(sum.min_ns) : Json();
@@ -340,7 +340,7 @@ Result<Json> KernelSheet(RunDb& db, const std::string& what, const ShowOptions& 
   Json& into = sheet["ops"] = Json::array();
   for (const LaunchSum& sum : GroupSums(of_ops, op_of)) {
     const auto row = row_of_op.find(op_of(sum));
-    if (row == row_of_op.end() || into.size() == kMostRows) continue;
+    if (row == row_of_op.end() || into.size() == kMaxListRows) continue;
     const Json& op = op_rows[row->second];
     into.push_back({{"handle", op["handle"]},
                     {"instruction", op["instruction"]},
@@ -391,7 +391,7 @@ Result<Json> ModuleSheet(RunDb& db, const std::string& handle) {
                   Rows(db,
                        "SELECT name, start_ns, end_ns - start_ns AS duration_ns FROM compile"
                        " WHERE module_id = ?1 ORDER BY start_ns",
-                       {module_id}, kMostRows));
+                       {module_id}, kMaxListRows));
   XLATRACE_ASSIGN(sheet["phases"], ModulePhases(db, module_id));
   XLATRACE_ASSIGN(sheet["ops"], Ops(db, "WHERE module_id = ?1", {module_id}));
   XLATRACE_TRY(AddMemory(db, module_id, &sheet));
@@ -444,7 +444,7 @@ Result<Json> LayerSheet(RunDb& db, const std::string& layer) {
                   Rows(db,
                        "SELECT layer, sum(self_ns) AS self_ns FROM scope_time WHERE " +
                            std::string(kInside) + " GROUP BY layer ORDER BY self_ns DESC",
-                       {layer}, kMostRows));
+                       {layer}, kMaxListRows));
   XLATRACE_ASSIGN(sheet["ops"], OpsWithin(db, kInside, {layer}));
   XLATRACE_ASSIGN(
       sheet["findings"],
@@ -482,7 +482,7 @@ Status AddCalls(RunDb& db, const SourceStacks& stacks,
                      [](const auto& a, const auto& b) { return a.second > b.second; });
     Json rows = Json::array();
     for (const auto& [place, ns] : order) {
-      if (rows.size() == kMostRows) break;
+      if (rows.size() == kMaxListRows) break;
       const auto& [file, line, function] = place;
       rows.push_back({{"source_file", file},
                       {"source_line", line > 0 ? Json(line) : Json()},
@@ -526,7 +526,7 @@ Result<Json> SourceSheet(RunDb& db, const std::string& file, int64_t line) {
                   Rows(db,
                        "SELECT layer, sum(self_ns) AS self_ns FROM scope_time WHERE " +
                            std::string(kHere) + " GROUP BY layer ORDER BY self_ns DESC",
-                       {file, line}, kMostRows));
+                       {file, line}, kMaxListRows));
   // Ops of the line, and of what it calls.
   constexpr std::string_view kCalledHere =
       "stack_id IN (SELECT stack_id FROM source_stack WHERE line = ?2 AND (file = ?1 OR"

@@ -45,7 +45,7 @@ std::string SheetText(const Json& sheet, const ShowOptions& options);
 // ---- Shared by the sheets --------------------------------------------------------------------
 
 // Launch configurations, shares, neighbours and the like that a sheet names at most.
-inline constexpr size_t kMostSheetRows = 40;
+inline constexpr size_t kMaxSheetRows = 40;
 
 // Rows of a query as objects, column names as keys; the first as one object (null: no row).
 Json RowsJson(const store::Table& table);

@@ -186,11 +186,13 @@ void WriteFinding(const Json& sheet, SheetWriter& out) {
     std::string of = handle.empty() ? "" : "  [" + handle + "]";
     if (const Json& handles = ValueAt(row, "handles"); handles.is_array() && !handles.empty()) {
       of = "  [";
-      constexpr size_t kMost = 6;
-      for (size_t i = 0; i < handles.size() && i < kMost; ++i) {
+      constexpr size_t kMaxHandleCount = 6;
+      for (size_t i = 0; i < handles.size() && i < kMaxHandleCount; ++i) {
         if (handles[i].is_string()) of += (i == 0 ? "" : " ") + handles[i].get<std::string>();
       }
-      of += handles.size() > kMost ? fmt::format(" +{}]", handles.size() - kMost) : "]";
+      of += handles.size() > kMaxHandleCount
+                ? fmt::format(" +{}]", handles.size() - kMaxHandleCount)
+                : "]";
     }
     out.Paragraph(fmt::format("{}: {}{}", JsonText(row, "text"), text, of));
   }
@@ -256,8 +258,8 @@ void WriteScope(const Json& sheet, const std::string& title, SheetWriter& out) {
   WriteOps(ValueAt(sheet, "ops"), out);
   if (const Json& names = ValueAt(sheet, "op_names"); names.is_array() && !names.empty()) {
     out.Heading("op_names");
-    constexpr size_t kMost = 12;
-    for (size_t i = 0; i < names.size() && i < kMost; ++i) {
+    constexpr size_t kMaxOpNameCount = 12;
+    for (size_t i = 0; i < names.size() && i < kMaxOpNameCount; ++i) {
       out.Fact(TimeCell(names[i], "self_ns"), JsonText(names[i], "op_name"));
     }
   }

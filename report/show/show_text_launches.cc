@@ -36,8 +36,8 @@ void WriteLaunches(const Json& sheet, bool with_names, SheetWriter& out) {
   const Json& launches = ValueAt(sheet, "launches");
   if (!launches.is_array() || launches.empty()) return;
   out.Heading("Launches");
-  constexpr size_t kMost = 6;
-  for (size_t i = 0; i < launches.size() && i < kMost; ++i) {
+  constexpr size_t kMaxLaunchRows = 6;
+  for (size_t i = 0; i < launches.size() && i < kMaxLaunchRows; ++i) {
     const Json& row = launches[i];
     const std::string handle = JsonText(row, "handle");
     const std::string name = with_names ? JsonText(row, "kernel_name") + ": " : std::string();
@@ -98,10 +98,10 @@ void WriteLaunches(const Json& sheet, bool with_names, SheetWriter& out) {
     out.Paragraph("occupancy is not known: no NVIDIA GPU is named; --gpu NAME takes one");
   }
   const auto all = static_cast<size_t>(JsonNumber(sheet, "launch_configurations"));
-  if (all > kMost) {
-    out.Paragraph(fmt::format(
-        "... {}: --format json",
-        Counted(static_cast<int64_t>(all - kMost), "more configuration", "more configurations")));
+  if (all > kMaxLaunchRows) {
+    out.Paragraph(
+        fmt::format("... {}: --format json", Counted(static_cast<int64_t>(all - kMaxLaunchRows),
+                                                     "more configuration", "more configurations")));
   }
 }
 

@@ -26,7 +26,7 @@ namespace xlatrace::report {
 namespace {
 
 constexpr size_t kMarkdownRows = 20;
-constexpr size_t kMarkdownCell = 80;  // Columns.
+constexpr size_t kMarkdownCellWidth = 80;  // Columns.
 
 std::string CsvCell(const store::Cell& cell) {
   if (const auto* text = std::get_if<std::string>(&cell)) return CsvText(*text);
@@ -48,8 +48,8 @@ std::string MarkdownText(std::string_view text) {
 // A name in a code span: only the bar and the backtick can end it.
 std::string MarkdownName(std::string_view text) {
   std::string name = Printable(text);
-  if (DisplayWidth(name) > static_cast<int>(kMarkdownCell)) {
-    name = FitLeft(name, static_cast<int>(kMarkdownCell));
+  if (DisplayWidth(name) > static_cast<int>(kMarkdownCellWidth)) {
+    name = FitLeft(name, static_cast<int>(kMarkdownCellWidth));
   }
   if (name.empty()) return name;
   std::string out(1, '`');

@@ -22,10 +22,10 @@
 namespace xlatrace::report {
 namespace {
 
-constexpr size_t kMostFindings = 5;
+constexpr size_t kMaxFindingRows = 5;
 constexpr size_t kMaxShownNotKnown = 3;
-constexpr size_t kMostRuledOutLines = 2;
-constexpr size_t kMostTitleLines = 3;
+constexpr size_t kMaxRuledOutLines = 2;
+constexpr size_t kMaxTitleLines = 3;
 
 }  // namespace
 
@@ -34,8 +34,8 @@ SummaryLines FindingsBlock::Lines() const {
     if (!view_.basis.steady) return {};
     return {"do this    no remedy is known that saves 1% of the step"};
   }
-  constexpr int kWidestSource = 28;
-  const size_t count = std::min(kMostFindings, view_.findings.size());
+  constexpr int kMaxSourceWidth = 28;
+  const size_t count = std::min(kMaxFindingRows, view_.findings.size());
   const std::string per_step = view_.StepsAreJobs() ? "/step" : "";
   const bool any = std::any_of(view_.findings.begin(), view_.findings.end(),
                                [](const FindingFigure& f) { return !f.bound(); });
@@ -51,16 +51,16 @@ SummaryLines FindingsBlock::Lines() const {
          finding.confidence, std::string(source.substr(source.find_last_of('/') + 1))});
     for (size_t c = 0; c < 3; ++c) beside[c] = std::max(beside[c], DisplayWidth(rows[i][c]));
   }
-  beside[2] = std::min(beside[2], kWidestSource);
+  beside[2] = std::min(beside[2], kMaxSourceWidth);
   // A title that is wider than the remaining columns continues in the next line.
   const int room = std::max(width_ - beside[0] - beside[1] - beside[2] - 3 - 2, 20);
   TextTable table({{.heading = "do this", .flexible = true},
                    {.heading = (any ? "saves" : "saves<=") + per_step, .right = true},
                    {.heading = "sure"},
-                   {.heading = "source", .at_most = kWidestSource}});
+                   {.heading = "source", .at_most = kMaxSourceWidth}});
   for (size_t i = 0; i < count; ++i) {
     const SummaryLines title = Wrap(Clean(view_.findings[i].title), room);
-    for (size_t k = 0; k < std::min(kMostTitleLines, title.size()); ++k) {
+    for (size_t k = 0; k < std::min(kMaxTitleLines, title.size()); ++k) {
       if (k > 0) {
         table.Add({"  " + title[k]});
       } else {
@@ -70,7 +70,7 @@ SummaryLines FindingsBlock::Lines() const {
   }
   SummaryLines lines = table.Lines(width_, options_.ascii);
   const size_t more =
-      view_.findings.size() > kMostFindings ? view_.findings.size() - kMostFindings : size_t{0};
+      view_.findings.size() > kMaxFindingRows ? view_.findings.size() - kMaxFindingRows : size_t{0};
   const std::string others = more > 0 ? fmt::format("; {} more", more) : "";
   const std::string words = AllTogether();
   lines.push_back(Clean(fmt::format("  {}{}; why: xlatrace show {} {}", words, others,
@@ -131,9 +131,9 @@ SummaryLines RuledOutBlock::WrapItems(const SummaryLines& items, std::string_vie
     }
     if (left_out > 0) text += fmt::format("{}{} more", between, left_out);
     wrapped = Wrap(Clean(text), width_ - 11);
-    if (wrapped.size() <= kMostRuledOutLines) break;
+    if (wrapped.size() <= kMaxRuledOutLines) break;
   }
-  if (wrapped.size() > kMostRuledOutLines) wrapped.resize(kMostRuledOutLines);
+  if (wrapped.size() > kMaxRuledOutLines) wrapped.resize(kMaxRuledOutLines);
   return wrapped;
 }
 
@@ -147,13 +147,13 @@ SummaryLines NotKnownBlock::Lines() const {
     }
   }
   std::vector<std::string> ends = view_.losses.Sentences();
-  constexpr size_t kMostEnds = 2;
-  if (ends.size() > kMostEnds) {
-    ends[kMostEnds - 1] = fmt::format(
+  constexpr size_t kMaxEndLines = 2;
+  if (ends.size() > kMaxEndLines) {
+    ends[kMaxEndLines - 1] = fmt::format(
         "{} more processes did not close their recording: xlatrace "
         "query {} \"SELECT * FROM process\"",
-        ends.size() - kMostEnds + 1, ShellWord(view_.path));
-    ends.resize(kMostEnds);
+        ends.size() - kMaxEndLines + 1, ShellWord(view_.path));
+    ends.resize(kMaxEndLines);
   }
   for (size_t i = 0; i < ends.size(); ++i) {
     const SummaryLines wrapped = Wrap(Clean(ends[i]), width_ - 11);

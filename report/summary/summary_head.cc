@@ -22,7 +22,7 @@
 namespace xlatrace::report {
 namespace {
 
-constexpr int kLeastWidth = 60;
+constexpr int kMinSummaryWidth = 60;
 
 }  // namespace
 
@@ -31,7 +31,7 @@ void AppendLines(SummaryLines& to, SummaryLines from) {
 }
 
 SummaryBlock::SummaryBlock(const RunView& view, const SummaryOptions& options)
-    : view_(view), options_(options), width_(std::max(options.width, kLeastWidth)) {}
+    : view_(view), options_(options), width_(std::max(options.width, kMinSummaryWidth)) {}
 
 std::string SummaryBlock::Clean(std::string_view text) const { return Safe(text, options_.ascii); }
 std::string SummaryBlock::Bold(const std::string& text) const {

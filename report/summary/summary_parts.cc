@@ -21,7 +21,7 @@
 namespace xlatrace::report {
 namespace {
 
-constexpr size_t kMostPrograms = 6;
+constexpr size_t kMaxProgramLines = 6;
 
 std::string_view Ansi(model::StepPart part) {
   using model::StepPart;
@@ -137,7 +137,7 @@ SummaryLines PartsBlock::Calls() const {
   size_t left = 0;
   for (const ModuleFigure& module : view_.modules) {
     if (module.executions == 0 || module.ns == 0) continue;
-    if (shown == kMostPrograms || 200 * module.ns < view_.coverage.device_ns) {
+    if (shown == kMaxProgramLines || 200 * module.ns < view_.coverage.device_ns) {
       ++left;
       continue;
     }

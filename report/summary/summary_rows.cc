@@ -24,8 +24,8 @@ namespace xlatrace::report {
 namespace {
 
 // From this many columns on, the source line and longer names fit.
-constexpr int kWide = 120;
-constexpr int kMedium = 96;
+constexpr int kWideTableWidth = 120;
+constexpr int kMediumTableWidth = 96;
 
 class RowsMaker {
  public:
@@ -93,8 +93,8 @@ class RowsMaker {
 
   OpColumns ColumnsFor(const std::vector<FoldedOp>& ops) const {
     OpColumns columns;
-    columns.medium = width_ >= kMedium;
-    columns.wide = width_ >= kWide;
+    columns.medium = width_ >= kMediumTableWidth;
+    columns.wide = width_ >= kWideTableWidth;
     columns.rated =
         std::any_of(ops.begin(), ops.end(), [](const FoldedOp& op) { return op.rated_ns > 0; });
     columns.replayed = columns.wide && std::any_of(ops.begin(), ops.end(), [](const FoldedOp& op) {

@@ -24,8 +24,8 @@
 namespace xlatrace::report {
 namespace {
 
-constexpr size_t kMostLines = 45;
-constexpr size_t kLeastRows = 3;
+constexpr size_t kMaxSummaryLines = 45;
+constexpr size_t kMinTableRows = 3;
 constexpr size_t kAskedRows = 15;
 
 // The blocks one under the other, in as many lines as a terminal has.
@@ -64,11 +64,11 @@ class Summary : SummaryBlock {
                           : options_.by == By::kOp || options_.by == By::kPhase ? 0
                                                                                 : kAskedRows;
     for (SummaryLines* block : {&ruled_out, &not_known}) {
-      if (block->empty() || used + wanted <= kMostLines) continue;
+      if (block->empty() || used + wanted <= kMaxSummaryLines) continue;
       used -= block->size() + (block == &not_known ? 1 : 0);
       block->clear();
     }
-    while (!ruled_out.empty() && used + kLeastRows > kMostLines) {
+    while (!ruled_out.empty() && used + kMinTableRows > kMaxSummaryLines) {
       // By whole entries: half of one is a riddle.
       while (ruled_out.back().starts_with(' ')) {
         ruled_out.pop_back();
@@ -79,9 +79,9 @@ class Summary : SummaryBlock {
     }
     AppendLines(findings, std::move(ruled_out));
     const bool letters = options_.by == By::kOp && !view_.ops.empty() && view_.filter.empty() &&
-                         used + kLeastRows + 1 < kMostLines;
+                         used + kMinTableRows + 1 < kMaxSummaryLines;
     if (letters) ++used;
-    size_t rows = used + kLeastRows < kMostLines ? kMostLines - used : kLeastRows;
+    size_t rows = used + kMinTableRows < kMaxSummaryLines ? kMaxSummaryLines - used : kMinTableRows;
     if (options_.rows > 0) rows = std::min(rows, options_.rows);
     // If no time has an instruction, recorded names are more useful than one line "none".
     const By by = options_.by == By::kOp && view_.ops.empty() ? By::kKernel : options_.by;
@@ -96,7 +96,7 @@ class Summary : SummaryBlock {
       lines.emplace_back();
       AppendLines(lines, std::move(*block));
     }
-    if (lines.size() > kMostLines) lines.resize(kMostLines);
+    if (lines.size() > kMaxSummaryLines) lines.resize(kMaxSummaryLines);
     std::string out;
     for (const std::string& line : lines) out += line + "\n";
     return out;

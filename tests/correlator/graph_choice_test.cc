@@ -29,7 +29,7 @@ std::vector<Choice> Choose(const std::vector<GraphRows>& rows, const std::vector
     }
     Choice choice{rows[r].among[best]};
     for (size_t k = 0; k < worse[r].size(); ++k) {
-      choice.sure &= k == best || worse[r][k] >= kImprobable;
+      choice.sure &= k == best || worse[r][k] >= kImprobableCost;
     }
     choices.push_back(choice);
   }

@@ -15,7 +15,7 @@ namespace {
 using model::Confidence;
 using model::Id;
 
-constexpr size_t kMostGraphCandidates = 1'000'000;
+constexpr size_t kMaxGraphCandidateCount = 1'000'000;
 
 }  // namespace
 
@@ -260,7 +260,7 @@ std::vector<Candidate> LaunchCases::CandidatesOf(const JudgedCase& judged,
     }
     // With thousands of graphs for thousands of rows, nothing distinguishes them.
     graph_candidates_ += candidates.size();
-    if (graph_candidates_ > kMostGraphCandidates) candidates.clear();
+    if (graph_candidates_ > kMaxGraphCandidateCount) candidates.clear();
     return candidates;
   }
   if (config.kind != model::ActivityKind::kKernel || config.symbol.empty() ||

@@ -126,9 +126,10 @@ class Aligner {
         state.matched = true;
         next.push_back(state);
       }
-      const bool late = states_.size() > kMostStates;
+      const bool late = states_.size() > kMaxStateCount;
       cut_off_.push_back(kNever);
-      const bool cut = Keep(late ? kMostMatchedLate : kMostMatched, &next, &cut_off_.back());
+      const bool cut =
+          Keep(late ? kMaxLateMatchedStates : kMaxMatchedStates, &next, &cut_off_.back());
       // Omitted states may have been equally good in the end: all items are in doubt until one has
       // a single candidate.
       doubtful = cut || (doubtful && item.candidates->size() > 1);
@@ -143,7 +144,7 @@ class Aligner {
         foreign.push_back(state);
       }
       int64_t unused = kNever;
-      Keep(late ? 1 : kMostForeign, &foreign, &unused);
+      Keep(late ? 1 : kMaxForeignStates, &foreign, &unused);
       next.insert(next.end(), foreign.begin(), foreign.end());
       states_.insert(states_.end(), next.begin(), next.end());
       begin_.push_back(states_.size());

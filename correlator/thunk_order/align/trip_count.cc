@@ -121,13 +121,14 @@ bool TripCounter::CountBetween(size_t first, size_t past) {
   if (!program.KernelsBetween(
           begins ? ThunkProgram::kStart : anchors_[first - 1].item.token,
           ends ? static_cast<uint32_t>(program.size()) : anchors_[past].item.token,
-          kLongestUnrolled, &kernels, &optional)) {
+          kMaxUnrolledLaunches, &kernels, &optional)) {
     return false;
   }
   const size_t count = past - first;
   const bool all = kernels.size() == count;
   const size_t lost = kernels.size() - count;
-  const size_t forgiven = std::min(std::max<size_t>(2, count / kLostOf), count / kFewestPerLost);
+  const size_t forgiven = std::min(std::max<size_t>(2, count / kMinLaunchesPerLost),
+                                   count / kMinStretchLaunchesPerLost);
   if (!all && (kernels.size() < count || lost > forgiven)) return false;
   // No other launch of the module may remain in between.
   const uint32_t begin = begins ? anchors_[first].launch : anchors_[first - 1].launch;
@@ -206,8 +207,8 @@ std::vector<uint32_t> TripCounter::PlaceMarkers(const Stretch& stretch,
                                                 const std::vector<uint32_t>& expected) const {
   if (seen.empty() || seen.size() > expected.size()) return {};
   const size_t lost = expected.size() - seen.size();
-  if (lost > seen.size() / kFewestPerLost ||
-      lost > std::max<size_t>(2, seen.size() / kLostMarkersOf)) {
+  if (lost > seen.size() / kMinStretchLaunchesPerLost ||
+      lost > std::max<size_t>(2, seen.size() / kMinMarkersPerLost)) {
     return {};
   }
   std::vector<uint32_t> place;
@@ -254,7 +255,7 @@ void TripCounter::CountMarkersBetween(size_t first, size_t past) {
     ++past;
   }
   std::vector<uint32_t> expected;
-  if (!program.MarkersBetween(before(), behind(), kLongestUnrolled, &expected)) return;
+  if (!program.MarkersBetween(before(), behind(), kMaxUnrolledLaunches, &expected)) return;
   const Stretch stretch{any.program, first, past};
   const std::vector<size_t> seen = SeeMarkers(stretch, &expected);
   const std::vector<uint32_t> place = PlaceMarkers(stretch, seen, expected);

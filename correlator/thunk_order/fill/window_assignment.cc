@@ -277,7 +277,7 @@ bool UsesLibrary(const ThunkToken& thunk, const WindowActivity& activity) {
 }
 
 bool FitsWindow(size_t tokens, size_t activities) {
-  return (tokens + 1) * (activities + 1) <= fill::kMostCells;
+  return (tokens + 1) * (activities + 1) <= fill::kMaxWindowCells;
 }
 
 bool MayLaunch(const ThunkToken& thunk, const WindowActivity& activity) {

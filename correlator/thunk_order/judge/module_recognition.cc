@@ -13,14 +13,14 @@ namespace {
 bool Recognises(const ThunkProgram& p, const std::vector<LaunchCase>& cases,
                 std::span<const uint32_t> launches, const ExecutionFacts& execution) {
   const auto mostly = [](int64_t part, int64_t whole) {
-    return part * 100 >= whole * (100 - kLargestGapPct);
+    return part * 100 >= whole * (100 - kMaxGapPct);
   };
   const auto names = static_cast<int64_t>(execution.symbols.size());
   const auto launched = static_cast<int64_t>(execution.tokens.size());
-  const bool varied =
-      names >= kFewestKernels || (names >= kFewestNamesOfMany && launched >= kFewestKernelsOfPart);
+  const bool varied = names >= kMinKernelCount ||
+                      (names >= kMinNamesOfManyCount && launched >= kMinKernelsOfPartCount);
   if (!varied) return false;
-  if (execution.of_missing.size() >= kFewestOfMissing) return false;
+  if (execution.of_missing.size() >= kMinMissingNameCount) return false;
   auto seen = static_cast<int64_t>(execution.tokens.size());
   const auto size = static_cast<uint32_t>(p.size());
   int64_t required = p.KernelsWithoutGraphs(0, size);
@@ -37,8 +37,8 @@ bool Recognises(const ThunkProgram& p, const std::vector<LaunchCase>& cases,
     const int64_t skipped = p.Skipped(execution.tokens.front(), execution.tokens.back());
     span = skipped < 0 ? required : skipped + 2;
   }
-  const bool whole = named >= kFewestKernels && mostly(seen, required);
-  const bool part = named >= kFewestKernelsOfPart && mostly(seen, span);
+  const bool whole = named >= kMinKernelCount && mostly(seen, required);
+  const bool part = named >= kMinKernelsOfPartCount && mostly(seen, span);
   if (!whole && !part) return false;
   int64_t kernels = 0;
   for (uint32_t i = execution.first_launch; i <= execution.last_launch; ++i) {

@@ -33,7 +33,7 @@ struct ExecutionFacts {
 
   // True if it is short and another module explains it equally well, so that it is no evidence.
   bool ProvesNothing() const {
-    return !said && tokens.size() < static_cast<size_t>(kFewestKernels);
+    return !said && tokens.size() < static_cast<size_t>(kMinKernelCount);
   }
 };
 

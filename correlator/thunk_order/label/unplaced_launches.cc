@@ -14,7 +14,7 @@ namespace {
 using model::Id;
 using model::Label;
 
-constexpr size_t kSmallestGraph = 5;  // --xla_gpu_graph_min_graph_size
+constexpr size_t kMinGraphSize = 5;  // --xla_gpu_graph_min_graph_size
 // Minimum share of a graph's module in the expected cost of all candidates.
 constexpr double kShareOfTheOne = 0.9;
 
@@ -60,7 +60,7 @@ void LabelLoneGraphRows(const OrderedRun& ordered, LaunchCases* read, OrderLabel
       candidates.insert(owners.begin(), owners.end());
     }
     for (const uint32_t p : candidates) {
-      if (seen[p] || programs[p]->size() < kSmallestGraph) continue;
+      if (seen[p] || programs[p]->size() < kMinGraphSize) continue;
       double weight = 0;
       for (const ThunkToken& token : programs[p]->tokens()) weight += token.cost_ns;
       total += weight;

@@ -17,8 +17,8 @@ namespace xlatrace::correlator {
 namespace {
 
 // A hand-made module may call itself; real ones are a few levels deep. It limits the tokens, too.
-constexpr int kDeepest = 64;
-constexpr size_t kMostTokens = 2'000'000;
+constexpr int kMaxCallDepth = 64;
+constexpr size_t kMaxTokenCount = 2'000'000;
 
 }  // namespace
 
@@ -43,10 +43,10 @@ class ThunkProgramBuilder {
 
  private:
   void Walk(uint32_t computation, int depth, bool optional) {
-    if (computation >= module_.computations.size() || depth > kDeepest) return;
+    if (computation >= module_.computations.size() || depth > kMaxCallDepth) return;
     const model::Computation& c = module_.computations[computation];
     for (uint32_t i = 0; i < c.instruction_count; ++i) {
-      if (Next() >= kMostTokens || ++walked_ > most_walked_) return;
+      if (Next() >= kMaxTokenCount || ++walked_ > most_walked_) return;
       const uint32_t index = c.first_instruction + i;
       const model::Instruction& instruction = module_.instructions[index];
       const std::string_view op = instruction.opcode;

@@ -200,7 +200,7 @@ void WriteOpTime(const Json& op, int64_t devices, SheetWriter& out) {
   WriteAlike(ValueAt(op, "alike"), out);
 }
 
-// Estimate for the GPU in `--on`.
+// Estimate for the GPU in `--gpu`.
 void WriteOtherGpu(const Json& op, const Json& other, SheetWriter& out) {
   if (!other.is_object()) return;
   std::string text = JsonText(other, "gpu") + ": bound by " + JsonText(other, "bound_by");

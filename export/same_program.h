@@ -2,7 +2,7 @@
 
 // A dump of a program that a run holds beside the module that its recording brought.
 //
-// XLA's HLO for a profiler is text, and lacks attributes of the module. After `add-hlo --modules
+// XLA's HLO for a profiler is text, and lacks attributes of the module. After `attach --modules
 // DUMP` the run has the HloProto of the same program as a module of its own. It has the same name,
 // and the same instructions with the same shapes.
 //

@@ -13,6 +13,7 @@ import hashlib
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -23,9 +24,10 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 sys.path.append(str(HERE.parent))
-sys.path.append(str(HERE))
+sys.path[1:1] = [str(HERE), str(HERE / "simulate")]
 import shared_data  # noqa: E402
 from planted import as_labels, running  # noqa: E402
+from labels_of_runs import simulated  # noqa: E402
 
 # Before imports of recordings end; a hang must not stop all labels.
 LIMIT_S = 300
@@ -93,6 +95,20 @@ def recorded_program(xlatrace, folder):
     return run if run.exists() else record(command, run, folder)
 
 
+def imported_simulation(xlatrace, folder, seed, format):
+    """(label, run.db) of a simulated run; (None, None) if it has no clear answer."""
+    inputs = folder / "inputs"
+    shutil.rmtree(inputs, ignore_errors=True)
+    inputs.mkdir()
+    made = simulated(seed, format, inputs)
+    if made is None:
+        return None, None
+    run = folder / "run.db"
+    label, paths = made
+    command = [xlatrace, "import", *map(str, paths), "-o", str(run)]
+    return label, run if run.exists() else record(command, run, folder)
+
+
 def matches(part, whole_ns, wanted):
     """Why a part of the answer is not the wanted one; None: it is."""
     pct = 100 * part["ns"] / max(whole_ns, 1)
@@ -147,6 +163,8 @@ def faults(label, summary, text):
     screen = " ".join(text.split())
     if "action" in label and not re.search(label["action"], first_action(summary)):
         found.append(f"action: {first_action(summary) or 'none'!r}")
+    if summary["findings"] and summary["findings"][0]["id"] in label.get("not_first", []):
+        found.append(f"action: {first_action(summary)!r}")
     if "line" in label and not re.search(label["line"], screen):
         found.append("line: the first screen does not have it")
     for pattern in label.get("forbidden", []):
@@ -188,8 +206,9 @@ class Report:
         count["labels"] += 1
         count["hits"] += not found
         count["forbidden"] += any(fault.startswith("forbidden") for fault in found)
-        count["with action"] += "action" in label
-        count["actions"] += "action" in label and not any(fault.startswith("action") for fault in found)
+        has_action = "action" in label or "not_first" in label
+        count["with action"] += has_action
+        count["actions"] += has_action and not any(fault.startswith("action") for fault in found)
         sentence = [fault for fault in found if fault.startswith(("run", "step"))]
         count["sentences"] += not sentence
         wanted, got = groups_of(label, summary)
@@ -213,9 +232,16 @@ class Report:
 
 def all_labels(tables, place):
     """(name, half, folder, true if it is a program, function that makes its run.db) for each label and planted program."""
-    for number, label in enumerate(tables["label"]):
-        kept = place / f"label{number}-{label['id']}"
+    for label in tables["label"]:
+        source = label.get("member", label.get("input", label.get("program")))
+        kept = place / f"{label['id']}-{hashlib.sha256(source.encode()).hexdigest()[:8]}"
         yield label["id"], half_of(label), kept, "program" in label, lambda xlatrace, folder, label=label: (label, recorded(xlatrace, label, folder))
+    for entry in tables.get("simulated", []):
+        for seed in range(*entry["seeds"]):
+            for format in entry["formats"]:
+                name = f"simulated {format} {seed}"
+                yield name, half_of({"id": f"simulated {seed}"}), place / name.replace(" ", "-"), False, (
+                    lambda xlatrace, folder, given=(seed, format): imported_simulation(xlatrace, folder, *given))
     for entry in tables.get("planted", []):
         for name, generator, cause, seed, half in as_labels.programs(entry):
             def run(xlatrace, folder, given=(generator, cause, seed)):
@@ -260,7 +286,7 @@ def main():
             found = faults(label, summary, printed[0])
             report.add(half, label, summary, found)
             if found and not arguments.counts:
-                print(f"{half} {name} ({Path(label.get('input', label.get('program', 'program.py'))).name})")
+                print(f"{half} {name} ({Path(label.get('input', label.get('program', ''))).name or 'made here'})")
                 print(f"  answer: {summary['verdict']['sentence']}")
                 for fault in found:
                     print(f"  {fault}", flush=True)

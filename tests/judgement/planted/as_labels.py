@@ -12,6 +12,8 @@ DEVELOP_SEEDS = (0, 1)
 # A planted compilation is the largest part of a run only if it takes more than this part of the process.
 MIN_COMPILE_SHARE = 0.5
 COMPILE_KINDS = ["compile", "recompilation", "codegen", "passes", "trace", "lower", "startup", "load", "cache"]
+# Wrong as the first finding of a step whose only cost is one op. No input can be donated, and the host does nothing.
+NOT_FIRST = ["donation_missing", "host_gap", "pauses"]
 _makers = {}
 
 
@@ -62,7 +64,7 @@ def device_label(truth):
     words = [*truth["words"], rf"\b{truth['function']}\b", rf"jit_{truth['function']}", lines]
     wanted = {"kinds": truth["kinds"], "name": "|".join(words), "pct": [80 * truth["part"], 100]}
     if truth["level"] == "step" and truth["cause"] != "eager_ops":
-        return {"step": wanted, "line": lines, "forbidden": ["No verdict", "NaN", "recompil"]}
+        return {"step": wanted, "line": lines, "not_first": NOT_FIRST, "forbidden": ["No verdict", "NaN", "recompil"]}
     wanted.pop("name")
     return {"either": wanted, "forbidden": ["No verdict", "NaN"]}
 

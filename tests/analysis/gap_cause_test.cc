@@ -408,7 +408,7 @@ GapCause AfterReadBack(int64_t copy_called_ns, int64_t next_called_ns, int64_t b
   return gaps[0].cause;
 }
 
-TEST(GapsAfterAReadBack, ReadBackIsSynchronisationUpToTheTimeOfItsWait) {
+TEST(GapsAfterAReadBack, ReadBackIsSynchronisationUpToItsWait) {
   // The host can have waited from 0 to 100 us, and then took 90 us to launch.
   EXPECT_EQ(AfterReadBack(0, 190'000, 4), GapCause::kSynchronisation);
   EXPECT_EQ(AfterReadBack(0, 190'000, 1 << 20), GapCause::kSynchronisation);

@@ -268,9 +268,10 @@ bool NewResults(const Context& context, Report& report) {
     ops.push_back(&op);
   }
   if (!context.on_cpu || ops.empty() || 2 * all < 3 * at_best) return false;
-  // The shortest may have had new pages, too. Ops side by side (the threads of a CPU) take more
-  // time than the step has of it.
-  const int64_t saves = std::min(all - at_best / 2, context.step_ns);
+  // The shortest run may have had new pages, too. On the threads of a CPU, ops can take more time
+  // than the step. Longer runs can have other reasons, so new pages limit the saving.
+  const auto pages_ns = static_cast<int64_t>(bytes * 1e9 / kNewBytesPerSecond);
+  const int64_t saves = std::min({all - at_best / 2, context.step_ns, pages_ns});
   if (context.ShareOfStep(saves) < kNewResultsShare) return false;
   Finding finding = FindingAbout(context, "donation_missing", AllOf(context, ops));
   const Op& largest = *ops.front();

@@ -63,6 +63,23 @@ bool Compiles(TreeKind kind) {
   return kind == TreeKind::kCompile || kind == TreeKind::kRecompilation;
 }
 
+// Time in which other programs have the CPU cannot be saved.
+void SubtractContention(const std::vector<model::TimeTreeRow>& tree,
+                        const model::TimeTreeRow& contention, Amounts& amounts) {
+  const auto ns = static_cast<double>(contention.ns);
+  const auto per_step = static_cast<double>(contention.per_step_ns.value_or(0));
+  for (model::Id parent_id = contention.parent_id; parent_id != 0;) {
+    const model::TimeTreeRow& parent = tree[static_cast<size_t>(parent_id) - 1];
+    if (parent.kind == TreeKind::kStep) amounts.step -= per_step;
+    if (parent.kind == TreeKind::kPause) amounts.pause -= ns;
+    if (parent.kind == TreeKind::kIdle) {
+      amounts.idle -= per_step;
+      amounts.idle_of_run -= ns;
+    }
+    parent_id = parent.parent_id;
+  }
+}
+
 // One entry per process and device, and their means.
 std::vector<Amounts> AmountsOf(const std::vector<model::TimeTreeRow>& tree) {
   std::map<std::pair<model::Id, model::Id>, Amounts> of;
@@ -97,6 +114,7 @@ std::vector<Amounts> AmountsOf(const std::vector<model::TimeTreeRow>& tree) {
       amounts.recompilation += ns;
     }
     if (row.kind == TreeKind::kBetweenSteps) amounts.between += ns;
+    if (row.kind == TreeKind::kContention) SubtractContention(tree, row, amounts);
   }
   std::vector<Amounts> all;
   for (const auto& [id, amounts] : of) {

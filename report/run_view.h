@@ -187,11 +187,7 @@ struct GapFigure {
   int64_t ns = 0;
   int64_t count = 0;
   int64_t longest_ns = 0;
-<<<<<<< HEAD
-  // Gaps without known cause: those too short for a cause (analysis/gap_cause.h).
-=======
-  // Of cause unknown: too short to have a cause (analysis/time_tree/gap_part.h).
->>>>>>> f6498c91 (analysis, report: explain idle time by instants, name the user's work)
+  // Gaps without known cause: those too short for a cause (analysis/time_tree/gap_part.h).
   int64_t short_ns = 0, short_count = 0;
   int64_t launched_ns = 0;  // Long gaps without known cause before a launch that was in time.
 };
